@@ -1,0 +1,53 @@
+package dict
+
+import "fmt"
+
+// check walks the whole table and reports the first broken invariant.
+func (d *Dict[V]) check() error {
+	if d.n == 0 {
+		if d.segs != nil || d.count != 0 || d.mask != 0 {
+			return fmt.Errorf("empty table holds segs %d, count %d, mask %d", len(d.segs), d.count, d.mask)
+		}
+		return nil
+	}
+	if d.paused != 0 {
+		return fmt.Errorf("paused %d outside of Scan and All", d.paused)
+	}
+	if d.mask&(d.mask+1) != 0 || d.n > d.mask+1 || d.n <= d.mask>>1+1 {
+		return fmt.Errorf("mask %#x does not belong to %d buckets", d.mask, d.n)
+	}
+	count := uint64(d.count)
+	if d.n < count || d.n > max(minBuckets, 2*count+1) {
+		return fmt.Errorf("%d buckets for %d keys", d.n, count)
+	}
+	room := uint64(0)
+	for i, s := range d.segs {
+		if i > 0 && len(s) != segLen || cap(s) > segLen {
+			return fmt.Errorf("segment %d has %d buckets", i, len(s))
+		}
+		room += uint64(len(s))
+	}
+	if want := (d.n + segMask) >> segBits; uint64(len(d.segs)) != want {
+		return fmt.Errorf("%d segments, want %d", len(d.segs), want)
+	}
+	if room < d.n || len(d.segs) == 1 && room > max(minBuckets, 2*d.n) {
+		return fmt.Errorf("room for %d buckets, %d used", room, d.n)
+	}
+	seen, keys := uint64(0), map[string]bool{}
+	for i := range room {
+		for n := d.segs[i>>segBits][i&segMask]; n != nil; n = n.next {
+			if i >= d.n || d.bucket(n.hash) != &d.segs[i>>segBits][i&segMask] {
+				return fmt.Errorf("key %q with hash %#x stands in bucket %d of %d", n.key, n.hash, i, d.n)
+			}
+			if keys[n.key] {
+				return fmt.Errorf("key %q stands twice", n.key)
+			}
+			keys[n.key] = true
+			seen++
+		}
+	}
+	if seen != count {
+		return fmt.Errorf("Len says %d, the chains hold %d", count, seen)
+	}
+	return nil
+}

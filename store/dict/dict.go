@@ -1,0 +1,195 @@
+// Package dict is the hash table under the keyspace and under the member
+// index of a sorted set: byte-string keys, one node per key that carries the
+// value in place, and the three things Go's map cannot give a Redis server:
+// SCAN cursors that survive growing and shrinking, a fair random pick, and
+// node addresses that never change.
+//
+// It is not a general map: it has no lock, no ordering, and the caller brings
+// the hash. It knows nothing of shards, expiry or values.
+//
+// # Structure
+//
+// Linear hashing (Litwin, "Linear Hashing: A new tool for file and table
+// addressing", VLDB 1980) with separate chaining. The table has n buckets,
+// mask is the smallest 2^k-1 with n <= mask+1, and a hash h belongs to bucket
+// h&mask, or, where that bucket does not exist yet, to h&(mask>>1). Growing
+// appends bucket n and moves into it what its buddy n&(mask>>1) held for it;
+// shrinking takes the last bucket back into its buddy.
+//
+// Invariant, outside of Scan and All: Len() <= n <= max(4, 2*Len()+1), so the
+// mean chain is between a half and one node (a bucket still waiting for its
+// split, up to two). Keeping it takes at most one split per insertion and two
+// joins per deletion, whatever the size.
+//
+// Redis keeps two tables while it resizes, moves buckets from one to the
+// other, and has to allocate the whole second table at once. Here there is
+// one table, in segments of 1,024 buckets: the longest pause is a segment to
+// clear, or the list of segments (24 bytes for every 1,024 keys) to copy.
+package dict
+
+import "hash/maphash"
+
+const (
+	minBuckets = 4
+	segBits    = 10
+	segLen     = 1 << segBits
+	segMask    = segLen - 1
+)
+
+// Dict maps byte strings to nodes holding a V. The zero value is empty and
+// ready, and owns no memory. It must not be copied once used, and is not safe
+// for concurrent use; methods that change nothing (Len, Get, GetString,
+// Random) may run beside each other.
+type Dict[V any] struct {
+	segs   [][]*Node[V] // bucket i is segs[i>>segBits][i&segMask]; only segs[0] may be shorter than segLen
+	n      uint64       // buckets in use
+	mask   uint64       // smallest 2^k-1 >= n-1
+	count  int
+	paused int // Scan and All calls under way; the table keeps its shape meanwhile
+}
+
+// Node is one key and its value. Its address is stable from Put until the
+// garbage collector takes it: growing, shrinking and renaming keep it.
+type Node[V any] struct {
+	// Value belongs to the caller; Put leaves it the zero V.
+	Value V
+
+	next *Node[V]
+	hash uint64
+	key  string
+}
+
+// Key returns the key.
+func (n *Node[V]) Key() string { return n.key }
+
+// Hash returns the hash under which the node is filed.
+func (n *Node[V]) Hash() uint64 { return n.hash }
+
+// Rename gives a node another key and the hash of that key. The node must not
+// be in a Dict: Unlink or Delete it, Rename it, Insert it there or elsewhere.
+func (n *Node[V]) Rename(hash uint64, key []byte) {
+	n.hash, n.key = hash, string(key)
+}
+
+// One seed for the whole process, so that a node may move between tables and
+// nobody outside can choose keys that fall into one bucket.
+var seed = maphash.MakeSeed()
+
+// Hash returns the hash of key that every Dict of this process expects. All
+// its bits are equally good; a Dict uses the low ones.
+func Hash(key []byte) uint64 { return maphash.Bytes(seed, key) }
+
+// HashString is Hash for a string: equal bytes, equal hash.
+func HashString(key string) uint64 { return maphash.String(seed, key) }
+
+// Len returns the number of keys.
+func (d *Dict[V]) Len() int { return d.count }
+
+// bucket returns where the chain of hash begins. The table must not be empty.
+func (d *Dict[V]) bucket(hash uint64) **Node[V] {
+	i := hash & d.mask
+	if i >= d.n {
+		i &= d.mask >> 1
+	}
+	return &d.segs[i>>segBits][i&segMask]
+}
+
+// Get returns the node of key, nil if there is none. It does not allocate.
+func (d *Dict[V]) Get(hash uint64, key []byte) *Node[V] {
+	if d.n == 0 {
+		return nil
+	}
+	for n := *d.bucket(hash); n != nil; n = n.next {
+		if n.hash == hash && n.key == string(key) {
+			return n
+		}
+	}
+	return nil
+}
+
+// GetString is Get for a string.
+func (d *Dict[V]) GetString(hash uint64, key string) *Node[V] {
+	if d.n == 0 {
+		return nil
+	}
+	for n := *d.bucket(hash); n != nil; n = n.next {
+		if n.hash == hash && n.key == key {
+			return n
+		}
+	}
+	return nil
+}
+
+// Put returns the node of key. If there was none it makes one, with a copy of
+// key and a zero Value, and created is true.
+func (d *Dict[V]) Put(hash uint64, key []byte) (n *Node[V], created bool) {
+	if n := d.Get(hash, key); n != nil {
+		return n, false
+	}
+	n = &Node[V]{hash: hash, key: string(key)}
+	d.link(n)
+	return n, true
+}
+
+// Insert files a node that is in no Dict under its own key. A node that held
+// that key is unlinked and returned, otherwise nil.
+func (d *Dict[V]) Insert(n *Node[V]) (replaced *Node[V]) {
+	if old := d.GetString(n.hash, n.key); old != nil {
+		d.Unlink(old)
+		replaced = old
+	}
+	d.link(n)
+	return replaced
+}
+
+func (d *Dict[V]) link(n *Node[V]) {
+	if d.n == 0 {
+		d.segs = [][]*Node[V]{make([]*Node[V], minBuckets)}
+		d.n, d.mask = minBuckets, minBuckets-1
+	}
+	b := d.bucket(n.hash)
+	n.next, *b = *b, n
+	d.count++
+	d.settle()
+}
+
+// Delete unlinks the node of key and returns it, nil if there is none.
+func (d *Dict[V]) Delete(hash uint64, key []byte) *Node[V] {
+	if d.n == 0 {
+		return nil
+	}
+	for p := d.bucket(hash); *p != nil; p = &(*p).next {
+		if n := *p; n.hash == hash && n.key == string(key) {
+			d.cut(p)
+			return n
+		}
+	}
+	return nil
+}
+
+// Unlink takes out exactly this node, and tells whether it was there.
+func (d *Dict[V]) Unlink(n *Node[V]) bool {
+	if d.n == 0 {
+		return false
+	}
+	for p := d.bucket(n.hash); *p != nil; p = &(*p).next {
+		if *p == n {
+			d.cut(p)
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Dict[V]) cut(p **Node[V]) {
+	n := *p
+	*p, n.next = n.next, nil
+	d.count--
+	d.settle()
+}
+
+// Clear forgets every key and the table's memory. Nodes held elsewhere keep
+// their key and value, but must not be unlinked or inserted any more.
+func (d *Dict[V]) Clear() {
+	d.segs, d.n, d.mask, d.count = nil, 0, 0, 0
+}

@@ -1,0 +1,158 @@
+package dict
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// scanFn is the shape of Scan, so that planted faults can stand in for it.
+type scanFn func(d *Dict[int], cursor uint64, fn func(*Node[int])) uint64
+
+// scanHistory scans a table while between the calls keys come and go, in
+// swings that make it grow and shrink many times over, and fn deletes some of
+// what it is given. It returns how many of the keys that stayed were missed.
+func scanHistory(t *testing.T, scan scanFn, seed uint64) (missed int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var d Dict[int]
+	put := func(prefix string, i int) {
+		key := fmt.Appendf(nil, "%s%d", prefix, i)
+		d.Put(Hash(key), key)
+	}
+	del := func(prefix string, i int) {
+		key := fmt.Appendf(nil, "%s%d", prefix, i)
+		d.Delete(Hash(key), key)
+	}
+	stay := 1 + rng.IntN(300)
+	for i := range stay {
+		put("stay", i)
+	}
+	churn := rng.IntN(4000)
+	for i := range churn {
+		put("churn", i)
+	}
+
+	seen := map[string]bool{}
+	cursor, swing := uint64(0), rng.IntN(2) == 0
+	for calls := 0; ; calls++ {
+		require.Less(t, calls, 1_000_000, "the scan does not end")
+		cursor = scan(&d, cursor, func(n *Node[int]) {
+			key := n.Key()
+			seen[key] = true
+			if key[0] == 'c' && rng.IntN(4) == 0 {
+				require.NotNil(t, d.Delete(n.Hash(), []byte(key)))
+			}
+			if rng.IntN(20) == 0 {
+				put("churn", rng.IntN(4000))
+			}
+		})
+		if cursor == 0 {
+			break
+		}
+		if rng.IntN(10) == 0 {
+			swing = !swing
+		}
+		for range rng.IntN(150) {
+			if swing {
+				put("churn", rng.IntN(4000))
+			} else {
+				del("churn", rng.IntN(4000))
+			}
+		}
+		if rng.IntN(15) == 0 { // a sudden collapse, as by a mass expiry
+			for i := range 4000 {
+				del("churn", i)
+			}
+		}
+	}
+	require.NoError(t, d.check())
+	for i := range stay {
+		if !seen[fmt.Sprintf("stay%d", i)] {
+			missed++
+		}
+	}
+	return missed
+}
+
+func TestScanReturnsWhatStays(t *testing.T) {
+	for seed := range uint64(30) {
+		missed := scanHistory(t, (*Dict[int]).Scan, seed)
+		require.Zero(t, missed, "seed %d", seed)
+	}
+}
+
+// The property is worth what it catches: a cursor that counts buckets upwards
+// loses keys when the table changes, and so does one that ignores the buddy.
+func TestScanHistoryCatchesFaults(t *testing.T) {
+	counting := func(d *Dict[int], cursor uint64, fn func(*Node[int])) uint64 {
+		if cursor >= d.n {
+			return 0
+		}
+		d.visit(cursor, fn)
+		return cursor + 1
+	}
+	lowerOnly := func(d *Dict[int], cursor uint64, fn func(*Node[int])) uint64 {
+		half := d.mask >> 1
+		d.visit(cursor&half, fn)
+		return bits.Reverse64(bits.Reverse64(cursor|^half) + 1)
+	}
+	for name, scan := range map[string]scanFn{"counting upwards": counting, "only the lower buckets": lowerOnly} {
+		t.Run(name, func(t *testing.T) {
+			missed := 0
+			for seed := uint64(0); seed < 20 && missed == 0; seed++ {
+				missed = scanHistory(t, scan, seed)
+			}
+			require.NotZero(t, missed)
+		})
+	}
+}
+
+// Without changes a scan gives every node exactly once, in n calls at most,
+// and its cursors leave the upper bits free.
+func TestScanOfATableAtRest(t *testing.T) {
+	for _, size := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 1500, 2048, 2049, 5000} {
+		var d Dict[int]
+		for i := range size {
+			key := fmt.Append(nil, i)
+			d.Put(Hash(key), key)
+		}
+		seen := map[*Node[int]]int{}
+		calls, cursor := uint64(0), uint64(0)
+		for {
+			calls++
+			cursor = d.Scan(cursor, func(n *Node[int]) { seen[n]++ })
+			require.LessOrEqual(t, cursor, d.mask)
+			if cursor == 0 {
+				break
+			}
+		}
+		require.Len(t, seen, size)
+		for n, times := range seen {
+			require.Equal(t, 1, times, "size %d key %s", size, n.Key())
+		}
+		require.Equal(t, max(d.n, 1), calls)
+	}
+}
+
+// A cursor is whatever a client sends.
+func TestScanTakesAnyCursor(t *testing.T) {
+	var d Dict[int]
+	for _, cursor := range []uint64{0, 1, math.MaxInt64, math.MaxUint64} {
+		require.Zero(t, d.Scan(cursor, func(*Node[int]) { require.Fail(t, "empty") }))
+	}
+	for i := range 3000 {
+		key := fmt.Append(nil, i)
+		d.Put(Hash(key), key)
+	}
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 10_000 {
+		cursor := rng.Uint64() >> rng.Uint64N(64)
+		require.LessOrEqual(t, d.Scan(cursor, func(*Node[int]) {}), d.mask)
+	}
+	require.Zero(t, d.Scan(math.MaxUint64, func(*Node[int]) {}), "all ones is the end of the last interval")
+}
