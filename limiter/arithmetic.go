@@ -1,0 +1,54 @@
+package limiter
+
+import "math"
+
+// Scores and instants: unitsPerMs scores share a millisecond.
+const unitsPerMs = 1000
+
+// msOf returns the millisecond of a score, rounded down.
+func msOf(score int64) int64 {
+	ms := score / unitsPerMs
+	if score%unitsPerMs < 0 {
+		ms--
+	}
+	return ms
+}
+
+// firstScore returns the lowest score of the millisecond after ms: scores from
+// there on have a millisecond above ms.
+func firstScore(ms int64) int64 { return mul(add(ms, 1), unitsPerMs) }
+
+// add, sub and mul saturate at the ends of int64.
+
+func add(a, b int64) int64 {
+	sum := a + b
+	if a > 0 && b > 0 && sum < 0 {
+		return math.MaxInt64
+	}
+	if a < 0 && b < 0 && sum >= 0 {
+		return math.MinInt64
+	}
+	return sum
+}
+
+func sub(a, b int64) int64 {
+	diff := a - b
+	if a >= 0 && b < 0 && diff < 0 {
+		return math.MaxInt64
+	}
+	if a < 0 && b > 0 && diff >= 0 {
+		return math.MinInt64
+	}
+	return diff
+}
+
+// mul multiplies by a positive factor.
+func mul(a, factor int64) int64 {
+	if a > math.MaxInt64/factor {
+		return math.MaxInt64
+	}
+	if a < math.MinInt64/factor {
+		return math.MinInt64
+	}
+	return a * factor
+}

@@ -1,0 +1,80 @@
+package limiter_test
+
+import (
+	"fmt"
+
+	"github.com/zlimit/zlimit/limiter"
+)
+
+// units is a log as small as it gets; the server's is a sorted set.
+type units []int64
+
+func (u units) Len() int              { return len(u) }
+func (u units) UnitAt(rank int) int64 { return u[rank] }
+func (u units) Oldest() int64         { return u[0] }
+func (u units) Newest() int64         { return u[len(u)-1] }
+func (u units) CountAfter(score int64) (n int) {
+	for _, s := range u {
+		if s > score {
+			n++
+		}
+	}
+	return n
+}
+
+// Two calls a second: decide, then record what the decision says.
+func ExampleDecide() {
+	var log units
+	var expireAtMs int64
+	quota := []limiter.Quota{{Limit: 2, WindowMs: 1000}}
+	const start = 1_700_000_000_000
+	for _, nowMs := range []int64{start, start + 300, start + 400, start + 1000} {
+		d, err := limiter.Decide(log, nowMs, expireAtMs, quota, 1)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if d.Units > 0 {
+			for len(log) > 0 && log[0] <= d.DropThrough {
+				log = log[1:]
+			}
+			for i := range d.Units {
+				log = append(log, d.First+i)
+			}
+			expireAtMs = d.ExpireAtMs
+		}
+		fmt.Println(nowMs-start, d.Allowed, d.Limit, d.Remaining, d.RetryAfterMs, d.ResetAfterMs)
+	}
+	// Output:
+	// 0 1 2 1 0 1000
+	// 300 1 2 0 0 1000
+	// 400 0 2 0 600 900
+	// 1000 1 2 0 0 1000
+}
+
+func ExamplePeek() {
+	const now = 1_700_000_000_000
+	log := units{(now - 400) * 1000}
+	d, _ := limiter.Peek(log, now, now+600, []limiter.Quota{{Limit: 1, WindowMs: 1000}}, 1)
+	fmt.Println(d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs)
+	// Output: 0 0 600 600
+}
+
+func ExampleParseWindow() {
+	for _, s := range []string{"1500", "10s", "1d", "0", "1.5s", "36525d"} {
+		fmt.Println(limiter.ParseWindow([]byte(s)))
+	}
+	// Output:
+	// 1500 <nil>
+	// 10000 <nil>
+	// 86400000 <nil>
+	// 0 limiter: window is below one millisecond
+	// 0 limiter: window is not whole milliseconds or a whole number of ms, s, m, h or d
+	// 0 limiter: window is not below a hundred years
+}
+
+func ExampleValidate() {
+	quota := []limiter.Quota{{Limit: 2_000_000, WindowMs: 1000}}
+	fmt.Println(limiter.Validate(quota, 1, limiter.DefaultMaxUnits))
+	// Output: limiter: limit is above the microseconds of its window
+}

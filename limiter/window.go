@@ -1,0 +1,49 @@
+package limiter
+
+// ParseWindow reads a window: a whole number of milliseconds, or a whole number
+// and a unit in lower case, ms, s, m, h or d. Numbers have Redis' form of an
+// integer: digits, no sign but a minus, no leading zero, no space. The result
+// is at least 1 and below MaxWindowMs. What is no window is ErrWindowSyntax, a
+// window of zero or less is ErrWindowShort, and a longer one, whatever its
+// number of digits, is ErrWindowLong.
+func ParseWindow(s []byte) (ms int64, err error) {
+	negative := len(s) > 0 && s[0] == '-'
+	if negative {
+		s = s[1:]
+	}
+	digits := 0
+	for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
+		if ms < MaxWindowMs { // one more digit cannot overflow; what is over stays over
+			ms = ms*10 + int64(s[digits]-'0')
+		}
+		digits++
+	}
+	unitMs := windowUnit(s[digits:])
+	if digits == 0 || unitMs == 0 || s[0] == '0' && (digits > 1 || negative) {
+		return 0, ErrWindowSyntax
+	}
+	switch {
+	case negative || ms == 0:
+		return 0, ErrWindowShort
+	case ms > (MaxWindowMs-1)/unitMs:
+		return 0, ErrWindowLong
+	}
+	return ms * unitMs, nil
+}
+
+// windowUnit returns the milliseconds of a unit, 0 for what is none.
+func windowUnit(unit []byte) int64 {
+	switch string(unit) {
+	case "", "ms":
+		return 1
+	case "s":
+		return 1000
+	case "m":
+		return 60_000
+	case "h":
+		return 3_600_000
+	case "d":
+		return 86_400_000
+	}
+	return 0
+}

@@ -1,0 +1,154 @@
+package limiter
+
+import (
+	"math"
+	"math/big"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseWindow(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want int64
+		err  error
+	}{
+		{"1", 1, nil},
+		{"60000", 60_000, nil},
+		{"500ms", 500, nil},
+		{"10s", 10_000, nil},
+		{"1m", 60_000, nil},
+		{"1h", 3_600_000, nil},
+		{"1d", 86_400_000, nil},
+		{"36524d", MaxWindowMs - 86_400_000, nil},
+		{"3155759999999", MaxWindowMs - 1, nil},
+		{"3155759999999ms", MaxWindowMs - 1, nil},
+		{"3155759999s", MaxWindowMs - 1000, nil},
+
+		{"3155760000000", 0, ErrWindowLong},
+		{"3155760000s", 0, ErrWindowLong},
+		{"36525d", 0, ErrWindowLong},
+		{"9223372036854775807", 0, ErrWindowLong},
+		{"9223372036854775808", 0, ErrWindowLong},
+		{"9223372036854775807d", 0, ErrWindowLong},
+		{"106751991168d", 0, ErrWindowLong}, // times a day is just above 2^63
+		{strings.Repeat("9", 10_000) + "h", 0, ErrWindowLong},
+
+		{"0", 0, ErrWindowShort},
+		{"0ms", 0, ErrWindowShort},
+		{"0d", 0, ErrWindowShort},
+		{"-1", 0, ErrWindowShort},
+		{"-10s", 0, ErrWindowShort},
+		{"-9223372036854775808", 0, ErrWindowShort},
+		{"-" + strings.Repeat("9", 100) + "d", 0, ErrWindowShort},
+
+		{"", 0, ErrWindowSyntax},
+		{"-", 0, ErrWindowSyntax},
+		{"s", 0, ErrWindowSyntax},
+		{"ms", 0, ErrWindowSyntax},
+		{"-s", 0, ErrWindowSyntax},
+		{"+1", 0, ErrWindowSyntax},
+		{"--1", 0, ErrWindowSyntax},
+		{"-0", 0, ErrWindowSyntax},
+		{"01", 0, ErrWindowSyntax},
+		{"010s", 0, ErrWindowSyntax},
+		{"00", 0, ErrWindowSyntax},
+		{"1.5s", 0, ErrWindowSyntax},
+		{"1e3", 0, ErrWindowSyntax},
+		{"0x10", 0, ErrWindowSyntax},
+		{" 1", 0, ErrWindowSyntax},
+		{"1 ", 0, ErrWindowSyntax},
+		{"1 s", 0, ErrWindowSyntax},
+		{"10S", 0, ErrWindowSyntax},
+		{"10sec", 0, ErrWindowSyntax},
+		{"1us", 0, ErrWindowSyntax},
+		{"1w", 0, ErrWindowSyntax},
+		{"1y", 0, ErrWindowSyntax},
+		{"1m30s", 0, ErrWindowSyntax},
+		{"1\x00", 0, ErrWindowSyntax},
+		{"1\r\n", 0, ErrWindowSyntax},
+		{"inf", 0, ErrWindowSyntax},
+		{"nan", 0, ErrWindowSyntax},
+		{"١s", 0, ErrWindowSyntax},
+		{strings.Repeat("9", 100) + "x", 0, ErrWindowSyntax},
+	} {
+		got, err := ParseWindow([]byte(c.in))
+		require.ErrorIs(t, err, c.err, "%.40q", c.in)
+		require.Equal(t, c.want, got, "%.40q", c.in)
+	}
+}
+
+var windowForm = regexp.MustCompile(`^(-?[1-9][0-9]*|0)(ms|s|m|h|d|)$`)
+
+// parseWindowSlowly is the grammar as a pattern, and numbers without an end.
+func parseWindowSlowly(s string) (int64, error) {
+	parts := windowForm.FindStringSubmatch(s)
+	if parts == nil {
+		return 0, ErrWindowSyntax
+	}
+	n, _ := new(big.Int).SetString(parts[1], 10)
+	n.Mul(n, big.NewInt(map[string]int64{"": 1, "ms": 1, "s": 1e3, "m": 6e4, "h": 36e5, "d": 864e5}[parts[2]]))
+	switch {
+	case n.Sign() <= 0:
+		return 0, ErrWindowShort
+	case n.Cmp(big.NewInt(MaxWindowMs)) >= 0:
+		return 0, ErrWindowLong
+	}
+	return n.Int64(), nil
+}
+
+func FuzzParseWindow(f *testing.F) {
+	for _, s := range []string{"", "1", "500ms", "10s", "1m", "36525d", "-3h", "007", "99999999999999999999d", "1.5s"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, s []byte) {
+		got, err := ParseWindow(s)
+		want, wantErr := parseWindowSlowly(string(s))
+		require.Equal(t, wantErr, err)
+		require.Equal(t, want, got)
+	})
+}
+
+func TestValidate(t *testing.T) {
+	ok := Quota{10, 1000}
+	for _, c := range []struct {
+		name   string
+		quotas []Quota
+		cost   int64
+		want   error
+	}{
+		{"plain", []Quota{ok}, 1, nil},
+		{"cost 0", []Quota{ok}, 0, nil},
+		{"cost above the limit is a denial, not an error", []Quota{ok}, 11, nil},
+		{"the largest cost", []Quota{{2_000_000, 60_000}}, 1_000_000, nil},
+		{"one more", []Quota{{2_000_000, 60_000}}, 1_000_001, ErrCostLarge},
+		{"far more, never admitted", []Quota{{2_000_000, 60_000}}, math.MaxInt64, nil},
+		{"large for one limit, never for the other", []Quota{{2_000_000, 60_000}, ok}, 1_500_000, nil},
+		{"negative cost", []Quota{ok}, -1, ErrCostNegative},
+		{"least cost", []Quota{ok}, math.MinInt64, ErrCostNegative},
+		{"no quota", nil, 1, ErrNoQuota},
+		{"limit 0", []Quota{{0, 1000}}, 1, ErrLimit},
+		{"limit below", []Quota{{math.MinInt64, 1000}}, 1, ErrLimit},
+		{"window 0", []Quota{{1, 0}}, 1, ErrWindowShort},
+		{"window below", []Quota{{1, math.MinInt64}}, 1, ErrWindowShort},
+		{"the longest window", []Quota{{1, MaxWindowMs - 1}}, 1, nil},
+		{"a hundred years", []Quota{{1, MaxWindowMs}}, 1, ErrWindowLong},
+		{"window without end", []Quota{{1, math.MaxInt64}}, 1, ErrWindowLong},
+		{"the most units", []Quota{{DefaultMaxUnits, 60_000}}, 1, nil},
+		{"more than the most", []Quota{{DefaultMaxUnits + 1, 60_000}}, 1, ErrLimitUnits},
+		{"limit without end", []Quota{{math.MaxInt64, 60_000}}, 1, ErrLimitUnits},
+		{"a unit a microsecond", []Quota{{5000, 5}}, 1, nil},
+		{"more than that", []Quota{{5001, 5}}, 1, ErrLimitWindow},
+		{"the second quota", []Quota{ok, {5001, 5}}, 1, ErrLimitWindow},
+		{"the first fault", []Quota{{0, 0}, {5001, 5}}, -1, ErrLimit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.ErrorIs(t, Validate(c.quotas, c.cost, DefaultMaxUnits), c.want)
+		})
+	}
+	require.ErrorIs(t, Validate([]Quota{ok}, 1, 9), ErrLimitUnits)
+	require.NoError(t, Validate([]Quota{{math.MaxInt32, 10_000_000}}, 1, math.MaxInt64))
+}

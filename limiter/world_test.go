@@ -1,0 +1,147 @@
+package limiter
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// scores is the plainest Log.
+type scores []int64
+
+func (s scores) Len() int              { return len(s) }
+func (s scores) UnitAt(rank int) int64 { return s[rank] }
+func (s scores) Oldest() int64         { return s[0] }
+func (s scores) Newest() int64         { return s[len(s)-1] }
+func (s scores) CountAfter(score int64) int {
+	above, found := slices.BinarySearch(s, score)
+	if found {
+		above++
+	}
+	return len(s) - above
+}
+
+// decideFn is the shape of Decide, so that planted faults can stand in for it.
+type decideFn func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error)
+
+// world is one key under a decision function, with expiry as the store does it.
+type world struct {
+	decide     decideFn
+	units      scores
+	expireAtMs int64
+}
+
+func (w *world) vanish(nowMs int64) (gone bool) {
+	if w.expireAtMs > 0 && nowMs > w.expireAtMs {
+		w.units, w.expireAtMs = nil, 0
+		return true
+	}
+	return false
+}
+
+func (w *world) log() Log {
+	if len(w.units) == 0 {
+		return nil
+	}
+	return w.units
+}
+
+// call decides, and records what the decision says is to be recorded.
+func (w *world) call(t *testing.T, nowMs int64, quotas []Quota, cost int64) Decision {
+	t.Helper()
+	w.vanish(nowMs)
+	d, err := w.decide(w.log(), nowMs, w.expireAtMs, quotas, cost)
+	require.NoError(t, err)
+	if d.Units == 0 {
+		require.Zero(t, d.First)
+		require.Zero(t, d.DropThrough)
+		require.Zero(t, d.ExpireAtMs)
+		return d
+	}
+	require.Equal(t, d.Allowed, d.Units)
+	keep := 0
+	for keep < len(w.units) && w.units[keep] <= d.DropThrough {
+		keep++
+	}
+	w.units = w.units[keep:]
+	for i := range d.Units {
+		// A faulty decision may name a score that is held: then they merge, as in
+		// a sorted set.
+		at, held := slices.BinarySearch(w.units, d.First+i)
+		if !held {
+			w.units = slices.Insert(w.units, at, d.First+i)
+		}
+	}
+	w.expireAtMs = d.ExpireAtMs
+	return d
+}
+
+// clone is a copy to ask "what if" of.
+func (w *world) clone() *world {
+	c := *w
+	c.units = slices.Clone(w.units)
+	return &c
+}
+
+// naming is an admission that named a longer window than any before it.
+type naming struct {
+	windowMs  int64
+	admission int
+}
+
+// admission is what the oracle remembers of one admitted call: when, by the
+// clock that all admitted calls together have shown (it holds where the real
+// one steps back), and how much.
+type admission struct {
+	atMs, units int64
+}
+
+// oracle watches admissions from outside and knows nothing of scores, logs or
+// trimming. It keeps every admission as long as the key lives.
+type oracle struct {
+	latestMs   int64
+	admissions []admission
+	named      []naming
+}
+
+func (o *oracle) forget() { *o = oracle{} }
+
+// admit records an admission and returns the first quota that it breaks.
+func (o *oracle) admit(nowMs int64, quotas []Quota, units int64) (broken *Quota, total int64) {
+	if len(o.admissions) == 0 {
+		o.latestMs = nowMs
+	}
+	o.latestMs = max(o.latestMs, nowMs)
+	o.admissions = append(o.admissions, admission{o.latestMs, units})
+	longest := int64(0)
+	for _, q := range quotas {
+		longest = max(longest, q.WindowMs)
+	}
+	if n := len(o.named); n == 0 || longest > o.named[n-1].windowMs {
+		o.named = append(o.named, naming{longest, len(o.admissions) - 1})
+	}
+	for i, q := range quotas {
+		total := int64(0)
+		for _, a := range o.admissions[o.firstCovering(q.WindowMs):] {
+			if a.atMs > o.latestMs-q.WindowMs {
+				total += a.units
+			}
+		}
+		if total > q.Limit {
+			return &quotas[i], total
+		}
+	}
+	return nil, 0
+}
+
+// firstCovering returns the first admission that named this window or a longer
+// one: from there on the promise holds.
+func (o *oracle) firstCovering(windowMs int64) int {
+	for _, n := range o.named {
+		if n.windowMs >= windowMs {
+			return n.admission
+		}
+	}
+	panic("the call itself names it")
+}
