@@ -1,0 +1,142 @@
+package resp
+
+import (
+	"math"
+	"strconv"
+)
+
+// The protocol versions a client can ask for with HELLO.
+const (
+	RESP2 = 2
+	RESP3 = 3
+)
+
+// Append encodes v in protocol proto (RESP2 or RESP3) at the end of b.
+func Append(b []byte, v *Value, proto int) []byte {
+	switch v.kind {
+	case KindNone:
+		return b
+	case KindStatus:
+		return appendLine(b, '+', v.str)
+	case KindError:
+		return appendLine(b, '-', v.str)
+	case KindInteger:
+		return appendHeader(b, ':', v.num)
+	case KindBulk:
+		return appendBulk(b, v.str)
+	case KindBulkInt:
+		var digits [20]byte
+		s := strconv.AppendInt(digits[:0], v.num, 10)
+		b = appendHeader(b, '$', int64(len(s)))
+		b = append(b, s...)
+		return append(b, '\r', '\n')
+	case KindDouble:
+		return appendDouble(b, v.Float(), proto)
+	case KindNull:
+		if proto == RESP3 {
+			return append(b, "_\r\n"...)
+		}
+		return append(b, "$-1\r\n"...)
+	case KindNullArray:
+		if proto == RESP3 {
+			return append(b, "_\r\n"...)
+		}
+		return append(b, "*-1\r\n"...)
+	case KindBool:
+		if proto == RESP3 {
+			if v.num != 0 {
+				return append(b, "#t\r\n"...)
+			}
+			return append(b, "#f\r\n"...)
+		}
+		return appendHeader(b, ':', v.num)
+	case KindBigNumber:
+		if proto == RESP3 {
+			return appendLine(b, '(', v.str)
+		}
+		return appendBulk(b, v.str)
+	case KindVerbatim:
+		if proto == RESP3 {
+			b = appendHeader(b, '=', int64(len(v.str))+4)
+			b = append(b, "txt:"...)
+			b = append(b, v.str...)
+			return append(b, '\r', '\n')
+		}
+		return appendBulk(b, v.str)
+	}
+	return appendAggregate(b, v, proto)
+}
+
+// appendAggregate encodes the kinds that hold other values.
+func appendAggregate(b []byte, v *Value, proto int) []byte {
+	prefix, n := byte('*'), len(v.elems)
+	if proto == RESP3 {
+		switch v.kind {
+		case KindMap:
+			prefix, n = '%', n/2
+		case KindSet:
+			prefix = '~'
+		case KindPush:
+			prefix = '>'
+		}
+	}
+	b = appendHeader(b, prefix, int64(n))
+	for i := range v.elems {
+		b = Append(b, &v.elems[i], proto)
+	}
+	return b
+}
+
+func appendHeader(b []byte, prefix byte, n int64) []byte {
+	b = append(b, prefix)
+	b = strconv.AppendInt(b, n, 10)
+	return append(b, '\r', '\n')
+}
+
+func appendBulk(b []byte, s string) []byte {
+	b = appendHeader(b, '$', int64(len(s)))
+	b = append(b, s...)
+	return append(b, '\r', '\n')
+}
+
+// appendLine writes a one-line reply. A line break inside the text would end
+// the reply early, so it becomes a space, as Redis does.
+func appendLine(b []byte, prefix byte, s string) []byte {
+	b = append(b, prefix)
+	start := len(b)
+	b = append(b, s...)
+	for i := start; i < len(b); i++ {
+		if b[i] == '\r' || b[i] == '\n' {
+			b[i] = ' '
+		}
+	}
+	return append(b, '\r', '\n')
+}
+
+func appendDouble(b []byte, f float64, proto int) []byte {
+	var digits [32]byte
+	s := AppendFloat(digits[:0], f)
+	if proto == RESP3 {
+		b = append(b, ',')
+	} else {
+		b = appendHeader(b, '$', int64(len(s)))
+	}
+	b = append(b, s...)
+	return append(b, '\r', '\n')
+}
+
+// AppendFloat spells f as Redis 7.0 spells doubles in replies: C's %.17g, with
+// inf and -inf, integral values without a fraction.
+func AppendFloat(b []byte, f float64) []byte {
+	switch {
+	case math.IsInf(f, 1):
+		return append(b, "inf"...)
+	case math.IsInf(f, -1):
+		return append(b, "-inf"...)
+	case f == 0 && math.Signbit(f):
+		return append(b, "-0"...)
+	case f > -1e17 && f < 1e17 && f == math.Trunc(f):
+		return strconv.AppendInt(b, int64(f), 10)
+	}
+	return strconv.AppendFloat(b, f, 'g', 17, 64)
+}

@@ -1,0 +1,127 @@
+// Package resp holds the reply values that command handlers return and their
+// encoding in RESP2 and RESP3. It knows no commands, no sockets and no store.
+//
+// A handler returns one Value; who asked decides what becomes of it: the
+// connection encodes it in the protocol its client negotiated, EXEC puts it
+// into an array, a script turns it into a Lua value. RESP3 types that RESP2
+// lacks fall back as in Redis 7.0: maps and sets to arrays, doubles to bulk
+// strings, booleans to 1 and 0.
+package resp
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Kind says what a Value is.
+type Kind uint8
+
+// The kinds of reply. KindNone is the zero Value: nothing is sent for it.
+const (
+	KindNone Kind = iota
+	KindStatus
+	KindError
+	KindInteger
+	KindBulk
+	KindBulkInt   // a bulk string that is the decimal of an integer
+	KindDouble    // RESP2: bulk string
+	KindNull      // RESP2: null bulk string
+	KindNullArray // RESP2: null array; RESP3 has one null for both
+	KindArray
+	KindMap // elements alternate key, value; RESP2: flat array
+	KindSet // RESP2: array
+	KindBool
+	KindBigNumber
+	KindVerbatim // text; RESP2: bulk string
+	KindPush     // RESP2: array
+)
+
+// A Value is one reply. Values are small and copied freely. Strings and
+// elements may be borrowed from the handler's scratch space, so a Value is
+// valid until the session that produced it runs its next command.
+type Value struct {
+	kind  Kind
+	num   int64
+	str   string
+	elems []Value
+}
+
+// Replies without content, named as Redis' shared objects are.
+var (
+	None      = Value{}
+	OK        = Status("OK")
+	Queued    = Status("QUEUED")
+	Pong      = Status("PONG")
+	Null      = Value{kind: KindNull}
+	NullArray = Value{kind: KindNullArray}
+	Empty     = Value{kind: KindArray}
+)
+
+// Status returns a simple string; s must not contain CR or LF.
+func Status(s string) Value { return Value{kind: KindStatus, str: s} }
+
+// Error returns an error reply; s starts with its code word ("ERR ...").
+func Error(s string) Value { return Value{kind: KindError, str: s} }
+
+// Int returns an integer reply.
+func Int(n int64) Value { return Value{kind: KindInteger, num: n} }
+
+// Bulk returns a bulk string.
+func Bulk(s string) Value { return Value{kind: KindBulk, str: s} }
+
+// BulkBytes returns a bulk string that aliases b; b must not change until the
+// Value has been encoded.
+func BulkBytes(b []byte) Value {
+	return Value{kind: KindBulk, str: unsafe.String(unsafe.SliceData(b), len(b))}
+}
+
+// BulkInt returns the bulk string that spells n in decimal.
+func BulkInt(n int64) Value { return Value{kind: KindBulkInt, num: n} }
+
+// Double returns a double; f must not be NaN.
+func Double(f float64) Value { return Value{kind: KindDouble, num: int64(math.Float64bits(f))} }
+
+// Bool returns a RESP3 boolean, 1 or 0 in RESP2.
+func Bool(b bool) Value {
+	if b {
+		return Value{kind: KindBool, num: 1}
+	}
+	return Value{kind: KindBool}
+}
+
+// BigNumber returns a number of any size, spelled in decimal.
+func BigNumber(s string) Value { return Value{kind: KindBigNumber, str: s} }
+
+// Verbatim returns text of format "txt".
+func Verbatim(s string) Value { return Value{kind: KindVerbatim, str: s} }
+
+// Array returns an array; the slice is kept, not copied.
+func Array(elems ...Value) Value { return Value{kind: KindArray, elems: elems} }
+
+// Set returns an unordered collection; the slice is kept, not copied.
+func Set(elems ...Value) Value { return Value{kind: KindSet, elems: elems} }
+
+// Map returns a map of alternating keys and values; the slice is kept.
+func Map(pairs ...Value) Value { return Value{kind: KindMap, elems: pairs} }
+
+// Push returns an out-of-band message.
+func Push(elems ...Value) Value { return Value{kind: KindPush, elems: elems} }
+
+// Kind returns what v is.
+func (v Value) Kind() Kind { return v.kind }
+
+// Int returns the number of an integer, bool or BulkInt value.
+func (v Value) Int() int64 { return v.num }
+
+// Float returns the number of a double.
+func (v Value) Float() float64 { return math.Float64frombits(uint64(v.num)) }
+
+// Str returns the text of a status, error, bulk, verbatim or big number.
+func (v Value) Str() string { return v.str }
+
+// Elems returns the elements of an array, set, push or map (keys and values
+// alternating). The slice is not to be changed.
+func (v Value) Elems() []Value { return v.elems }
+
+// IsError reports whether v is an error reply.
+func (v Value) IsError() bool { return v.kind == KindError }
