@@ -1,0 +1,66 @@
+package config
+
+import "math"
+
+// serverDirectives are about the process and the commands.
+var serverDirectives = []Directive{
+	{
+		Name: "daemonize", Kind: KindBool, Default: "no", Immutable: true,
+		Only: []string{"no"}, Refusal: "zlimit stays in the foreground: only 'no' is accepted, leave the background to a service manager",
+		About: "Only no: zlimit stays in the foreground.",
+	},
+	{
+		Name: "supervised", Kind: KindEnum, Default: "no", Immutable: true, Values: []string{"upstart", "systemd", "auto", "no"},
+		Only: []string{"no"}, Refusal: "zlimit does not report to a supervisor: only 'no' is accepted",
+		About: "Only no: zlimit does not tell a supervisor when it is ready.",
+	},
+	{
+		Name: "dir", Kind: KindPath, Default: "./", Immutable: true,
+		About: "Directory from which relative paths in other directives start.",
+	},
+	{
+		Name: "pidfile", Kind: KindPath, Immutable: true,
+		About: "File to write the process id into, removed at exit; empty is none.",
+	},
+	{
+		Name: "logfile", Kind: KindPath, Immutable: true,
+		About: "File to append the log to; empty is the standard output.",
+	},
+	{
+		Name: "loglevel", Kind: KindEnum, Default: "notice", Values: []string{"debug", "verbose", "notice", "warning"},
+		About: "The least important messages that are still logged.",
+	},
+	{
+		Name: "databases", Kind: KindInt, Default: "16", Min: 1, Max: math.MaxInt32, Immutable: true,
+		Only: []string{"16"}, Refusal: "zlimit has 16 databases: only 16 is accepted",
+		About: "Only 16: the number of databases is fixed.",
+	},
+	{
+		Name: "hz", Kind: KindInt, Default: "10", Max: math.MaxInt32, Clamp: [2]int64{1, 500},
+		About: "How many times a second idle clients are looked for and expired keys reclaimed.",
+	},
+	{
+		Name: "enable-debug-command", Kind: KindEnum, Default: "no", Values: []string{"no", "yes", "local"}, Immutable: true,
+		About: "Who may use DEBUG, with which a test moves the clock: nobody, everybody, or clients on this machine.",
+	},
+	{
+		Name: "busy-reply-threshold", Aliases: []string{"lua-time-limit"}, Kind: KindInt, Default: "5000", Max: math.MaxInt64,
+		About: "Milliseconds a script may run before other clients are answered BUSY; 0 is without end.",
+	},
+	{
+		Name: "lua-error-reply-prefix", Kind: KindEnum, Default: "auto", Values: []string{"auto", "always", "never"}, Ours: true,
+		About: "Whether the text of redis.error_reply gets ERR in front: always as in Redis 7, never as in Redis 6, or auto, which is always except where the text is one upper-case word.",
+	},
+	{
+		Name: "rl-log-max-units", Kind: KindInt, Default: "16777216", Min: 1, Max: math.MaxInt32, Ours: true,
+		About: "The largest limit that RL.ALLOW keeps as a log of single units.",
+	},
+	{
+		Name: "zset-max-listpack-entries", Aliases: []string{"zset-max-ziplist-entries"}, Kind: KindInt, Default: "128", Max: math.MaxInt64,
+		About: "Members up to which OBJECT ENCODING calls a sorted set a listpack.",
+	},
+	{
+		Name: "zset-max-listpack-value", Aliases: []string{"zset-max-ziplist-value"}, Kind: KindMemory, Default: "64", Max: math.MaxInt64,
+		About: "Bytes of its longest member up to which OBJECT ENCODING calls a sorted set a listpack.",
+	},
+}

@@ -1,0 +1,213 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxFileBytes keeps /dev/zero from being read to its end.
+	maxFileBytes = 16 << 20
+	// maxIncludes keeps a file that includes itself from going on for ever.
+	maxIncludes = 256
+)
+
+// FileError is a line of a file or of the command line that cannot be used.
+type FileError struct {
+	File   string // the included file that the line is in; empty where it is the file itself
+	Line   int    // counted from 1, see ParseArgs
+	Text   string // the line, without the white space around it
+	Reason string
+}
+
+// Error returns Report without a version.
+func (e *FileError) Error() string { return e.Report("") }
+
+// Report returns the lines that redis-server prints in this case, in our name.
+func (e *FileError) Report(version string) string {
+	product, file := "zlimit", ""
+	if version != "" {
+		product += " " + version
+	}
+	if e.File != "" {
+		file = " " + e.File
+	}
+	return fmt.Sprintf("*** FATAL CONFIG FILE ERROR (%s) ***\nReading the configuration file%s, at line %d\n>>> '%s'\n%s",
+		product, file, e.Line, e.Text, e.Reason)
+}
+
+// OpenError is a file that cannot be read. It unwraps to the cause.
+type OpenError struct {
+	File string
+	Err  error
+}
+
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("Fatal error, can't open config file '%s': %v", e.File, e.Err)
+}
+
+func (e *OpenError) Unwrap() error { return e.Err }
+
+// ParseFile reads a file in redis.conf's syntax on top of what c holds: one
+// directive a line, its name and its value, comments after # at the start of a
+// line, words in quotes where they need it, include for other files. name is
+// used in an OpenError only. Either all of it is taken, or nothing and the
+// error is a *FileError or an *OpenError.
+//
+// A value that is refused because zlimit does not do it may be set right by a
+// later line, as daemonize yes in a file is by --daemonize no.
+func (c *Config) ParseFile(name string, r io.Reader) error {
+	text, err := readAll(name, r)
+	if err != nil {
+		return err
+	}
+	return c.parseText(text)
+}
+
+func (c *Config) parseText(text string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := parser{values: slices.Clone(c.values), refused: make(map[int]*FileError)}
+	if err := p.parse("", text); err != nil {
+		return err
+	}
+	if err := p.firstRefused(); err != nil {
+		return err
+	}
+	c.values = p.values
+	return nil
+}
+
+// parser is the reading of one file, the files it includes among it.
+type parser struct {
+	values   []value
+	refused  map[int]*FileError // by index in table: values that are not true of zlimit, unless a later line changes them
+	order    []int              // the indexes in the order they were refused
+	included int
+}
+
+func (p *parser) firstRefused() error {
+	for _, index := range p.order {
+		if err := p.refused[index]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) parse(file, text string) error {
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.Trim(line, " \t\r\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		at := &FileError{File: file, Line: i + 1, Text: line}
+		if err := p.line(line, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errBadDirective = errors.New("Bad directive or wrong number of arguments") //nolint:revive,staticcheck // Redis' text
+
+// line carries out one line. at is the error to fill in.
+func (p *parser) line(line string, at *FileError) error {
+	words, err := splitLine(line)
+	if err != nil {
+		return at.because(err)
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	if asciiEqual(words[0], "include") && len(words) == 2 {
+		return p.include(words[1], at)
+	}
+	n, ok := lookup(words[0])
+	if !ok {
+		return at.because(errBadDirective)
+	}
+	d, args := &table[n.index], words[1:]
+	if d.Kind.takesWords() && len(args) == 1 {
+		args = splitWords(args[0])
+	}
+	v, err := d.parse(args, p.values[n.index])
+	if err != nil {
+		return at.because(err)
+	}
+	p.values[n.index] = v
+	delete(p.refused, n.index)
+	if why := d.refusal(v.text); why != "" {
+		at.Reason = why
+		p.refused[n.index] = at
+		p.order = append(p.order, n.index)
+	}
+	return nil
+}
+
+func (e *FileError) because(err error) error {
+	e.Reason = err.Error()
+	return e
+}
+
+// include reads the files that a pattern stands for. One that matches nothing
+// is no error, a file that is not there is.
+func (p *parser) include(pattern string, at *FileError) error {
+	if !filepath.IsAbs(pattern) {
+		pattern = filepath.Join(textOf(p.values, "dir"), pattern)
+	}
+	files := []string{pattern}
+	if strings.ContainsAny(pattern, "*?[") {
+		if matches, err := filepath.Glob(pattern); err == nil {
+			files = matches
+		}
+	}
+	for _, file := range files {
+		if p.included++; p.included > maxIncludes {
+			return at.because(fmt.Errorf("more than %d files are included: does one include itself?", maxIncludes))
+		}
+		text, err := readFile(file)
+		if err != nil {
+			return err
+		}
+		if err := p.parse(file, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readFile(name string) (_ string, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", openError(name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return readAll(name, f)
+}
+
+func readAll(name string, r io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
+	if err != nil {
+		return "", openError(name, err)
+	}
+	if len(b) > maxFileBytes {
+		return "", openError(name, fmt.Errorf("it is longer than %d bytes", maxFileBytes))
+	}
+	return string(b), nil
+}
+
+// openError leaves out the path that a PathError repeats.
+func openError(name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return &OpenError{File: name, Err: err}
+}

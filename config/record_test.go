@@ -1,0 +1,221 @@
+package config
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What redis-server 7.0.15 answered lies in testdata and is compared with ours
+// where there is no Redis. With -record the files' lines that start with < are
+// asked for anew; the rest of a file is written by hand.
+var record = flag.Bool("record", false, "ask redis-server 7.0.15 and write testdata anew")
+
+// aCase is a block of a testdata file: lines that begin with a mark and a space.
+type aCase struct {
+	lines []string // all but the answers, as they stand
+	redis []string // the lines after <
+	ours  []string // the lines after =, what we answer instead
+	why   string   // the line after !, why we do
+}
+
+// marked returns the text of the lines with that mark.
+func (c *aCase) marked(mark string) []string {
+	var out []string
+	for _, line := range c.lines {
+		if text, ok := strings.CutPrefix(line, mark+" "); ok {
+			out = append(out, text)
+		} else if line == mark {
+			out = append(out, "")
+		}
+	}
+	return out
+}
+
+func (c *aCase) want() []string {
+	if c.why != "" {
+		return c.ours
+	}
+	return c.redis
+}
+
+// readCases reads a file of cases, parted by empty lines. The texts before the
+// first case and of # lines stay with the case that follows.
+func readCases(t *testing.T, file string) []*aCase {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var cases []*aCase
+	for block := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n\n") {
+		c := &aCase{}
+		for line := range strings.SplitSeq(block, "\n") {
+			rest := strings.TrimPrefix(line[min(1, len(line)):], " ")
+			switch {
+			case strings.HasPrefix(line, "<"):
+				c.redis = append(c.redis, rest)
+			case strings.HasPrefix(line, "="):
+				c.ours = append(c.ours, rest)
+			case strings.HasPrefix(line, "!"):
+				require.Empty(t, c.why, "two reasons in one case of %s", file)
+				c.why = rest
+			default:
+				c.lines = append(c.lines, line)
+			}
+		}
+		require.Equal(t, c.why == "", c.ours == nil, "an answer of ours needs a reason: %q", c.lines)
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+func writeCases(t *testing.T, file string, cases []*aCase) {
+	t.Helper()
+	var b strings.Builder
+	for i, c := range cases {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for _, line := range c.lines {
+			b.WriteString(line + "\n")
+		}
+		for _, line := range c.redis {
+			b.WriteString(strings.TrimSuffix("< "+line, " ") + "\n")
+		}
+		if c.why != "" {
+			b.WriteString("! " + c.why + "\n")
+		}
+		for _, line := range c.ours {
+			b.WriteString(strings.TrimSuffix("= "+line, " ") + "\n")
+		}
+	}
+	require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o600))
+}
+
+// redisServer is a redis-server of the test's own, on a unix socket.
+type redisServer struct {
+	net.Conn
+	in     *bufio.Reader
+	output *bytes.Buffer
+}
+
+// startRedis runs redis-server in dir and connects to socket. A server that
+// does not start is nil, and its output what it said.
+func startRedis(t *testing.T, dir, socket string, stdin io.Reader, args ...string) (*redisServer, string) {
+	t.Helper()
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	cmd := exec.CommandContext(ctx, "redis-server", args...)
+	output := &bytes.Buffer{}
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, stdin, output, output
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if conn, err := net.Dial("unix", socket); err == nil {
+			return &redisServer{Conn: conn, in: bufio.NewReader(conn), output: output}, ""
+		}
+		select {
+		case <-ended:
+			return nil, output.String()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	cancel()
+	<-ended
+	require.Fail(t, "redis-server neither ended nor listens", "%q\n%s", args, output)
+	return nil, ""
+}
+
+// ask sends a command and returns the reply: one line, or the elements.
+func (r *redisServer) ask(t *testing.T, args ...string) []string {
+	t.Helper()
+	fmt.Fprintf(r, "*%d\r\n", len(args))
+	for _, arg := range args {
+		fmt.Fprintf(r, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return r.reply(t)
+}
+
+func (r *redisServer) reply(t *testing.T) []string {
+	t.Helper()
+	line, err := r.in.ReadString('\n')
+	require.NoError(t, err)
+	line = strings.TrimSuffix(line, "\r\n")
+	switch line[0] {
+	case '+', '-':
+		return []string{line[1:]}
+	case '$':
+		n, err := strconv.Atoi(line[1:])
+		require.NoError(t, err)
+		b := make([]byte, n+2)
+		_, err = io.ReadFull(r.in, b)
+		require.NoError(t, err)
+		return []string{string(b[:n])}
+	case '*':
+		n, err := strconv.Atoi(line[1:])
+		require.NoError(t, err)
+		var out []string
+		for range n {
+			out = append(out, r.reply(t)...)
+		}
+		return out
+	}
+	require.Fail(t, "reply not understood", "%q", line)
+	return nil
+}
+
+// shown writes the reply of CONFIG GET as lines that can be compared: Redis'
+// order is that of a hash table.
+func shown(pairs []string) []string {
+	var lines []string
+	for pair := range slices.Chunk(pairs, 2) {
+		lines = append(lines, pair[0]+" "+quote(pair[1]))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func wordsOf(t *testing.T, line string) []string {
+	t.Helper()
+	words, err := splitLine(line)
+	require.NoError(t, err)
+	return words
+}
+
+var (
+	versionLine = regexp.MustCompile(`\*\*\* FATAL CONFIG FILE ERROR .* \*\*\*\n`)
+	logPrefix   = regexp.MustCompile(`(?m)^\d+:C .* # `)
+	stdinNotice = regexp.MustCompile(`(?m)^Reading config from stdin\n`)
+)
+
+// complaint is what a server that did not start said of its configuration,
+// without the name of the server.
+func complaint(output, dir string) []string {
+	output = stdinNotice.ReplaceAllString(logPrefix.ReplaceAllString(output, ""), "")
+	output = strings.ReplaceAll(versionLine.ReplaceAllString(output, ""), dir, "DIR")
+	return strings.Split(strings.TrimSpace(output), "\n")
+}
+
+func caseFile(name string) string { return filepath.Join("testdata", name) }

@@ -1,0 +1,44 @@
+package config
+
+import "strings"
+
+// File returns the lines of a file that makes a new Config equal to this one:
+// one for each directive that is not at its default, in alphabetical order. It
+// may hold the password.
+func (c *Config) File() string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var b strings.Builder
+	for i := range table {
+		v := c.values[i]
+		if v.text == table[i].Default {
+			continue
+		}
+		b.WriteString(table[i].Name)
+		words := []string{v.text}
+		if table[i].Kind.takesWords() && v.text != "" {
+			words = strings.Split(v.text, " ")
+		}
+		for _, word := range words {
+			b.WriteByte(' ')
+			if plain(word) {
+				b.WriteString(word)
+			} else {
+				b.WriteString(quote(word))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// plain reports whether a word needs no quotes.
+func plain(word string) bool {
+	for i := range len(word) {
+		ch := word[i]
+		if ch <= ' ' || ch > '~' || strings.IndexByte(`"'\`, ch) >= 0 {
+			return false
+		}
+	}
+	return word != ""
+}

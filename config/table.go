@@ -1,0 +1,77 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// table is every directive, sorted by name. Its indexes are the places of the
+// values in a Config.
+var table = func() []Directive {
+	all := slices.Concat(networkDirectives, serverDirectives, limitedDirectives, unusedDirectives)
+	slices.SortFunc(all, func(a, b Directive) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}()
+
+// name is one name under which a directive is known.
+type name struct {
+	text  string
+	index int // in table
+}
+
+// names are the names and aliases, sorted. CONFIG GET with a pattern walks
+// them, since Redis shows a value under each of its names.
+var names = func() []name {
+	var all []name
+	for i := range table {
+		all = append(all, name{table[i].Name, i})
+		for _, alias := range table[i].Aliases {
+			all = append(all, name{alias, i})
+		}
+	}
+	slices.SortFunc(all, func(a, b name) int { return strings.Compare(a.text, b.text) })
+	for i := 1; i < len(all); i++ {
+		if all[i].text == all[i-1].text {
+			panic("config: two directives are called " + all[i].text)
+		}
+	}
+	return all
+}()
+
+// byName finds the entry of names by its text.
+var byName = func() map[string]name {
+	m := make(map[string]name, len(names))
+	for _, n := range names {
+		m[n.text] = n
+	}
+	return m
+}()
+
+// lookup finds a directive by any of its names, whatever the case.
+func lookup(text string) (name, bool) {
+	n, ok := byName[asciiLower(text)]
+	return n, ok
+}
+
+// asciiLower leaves all but A to Z alone; strings.ToLower would turn the
+// Kelvin sign into a k.
+func asciiLower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// asciiEqual reports whether a and b differ at most in the case of A to Z.
+func asciiEqual(a, b string) bool { return asciiLower(a) == asciiLower(b) }
+
+// nameIndex finds the place in names of a name in any case.
+func nameIndex(text string) (int, bool) {
+	n, ok := lookup(text)
+	if !ok {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(names, n.text, func(a name, b string) int { return strings.Compare(a.text, b) })
+}

@@ -1,0 +1,185 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// value is what one directive holds. Values are never changed in place.
+type value struct {
+	text   string // as CONFIG GET shows it
+	num    int64  // KindBool (0 or 1), KindInt, KindMemory, KindOctal
+	words  []string
+	limits [outputBufferClasses]OutputBufferLimit
+}
+
+// Redis' texts for a value that is not one.
+var (
+	errNotBool     = errors.New("argument must be 'yes' or 'no'")
+	errNotInt      = errors.New("argument couldn't be parsed into an integer")
+	errNotMemory   = errors.New("argument must be a memory value")
+	errNotOctal    = errors.New("argument couldn't be parsed as an octal number")
+	errNotEvents   = errors.New("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.") //nolint:revive,staticcheck // Redis' text
+	errNotSave     = errors.New("Invalid save parameters")                               //nolint:revive,staticcheck // Redis' text
+	errHasNUL      = errors.New("argument must not contain a NUL byte")
+	errWordsNumber = errors.New("wrong number of arguments")
+)
+
+// takesWords reports whether the directive's value is written as any number of
+// words rather than as exactly one.
+func (k Kind) takesWords() bool {
+	return k == KindList || k == KindSave || k == KindOutputBuffer
+}
+
+// parse reads a value. old is what the directive holds: where a file may
+// give the directive on several lines, the lines add up.
+func (d *Directive) parse(args []string, old value) (value, error) {
+	switch d.Kind {
+	case KindList:
+		return value{text: strings.Join(args, " "), words: slices.Clone(args)}, nil
+	case KindSave:
+		return parseSave(args, old)
+	case KindOutputBuffer:
+		return parseOutputBuffer(args, old)
+	}
+	if len(args) != 1 {
+		return value{}, errWordsNumber
+	}
+	arg := args[0]
+	switch d.Kind {
+	case KindBool:
+		return parseBool(arg)
+	case KindInt, KindMemory, KindOctal:
+		return d.parseNumber(arg)
+	case KindEnum:
+		return d.parseEnum(arg)
+	case KindEvents:
+		if strings.Trim(arg, "Ag$lshzxeKEtmdn") != "" {
+			return value{}, errNotEvents
+		}
+	case KindPath:
+		if strings.Contains(arg, "\x00") {
+			return value{}, errHasNUL
+		}
+	}
+	return value{text: arg}, nil
+}
+
+func parseBool(arg string) (value, error) {
+	switch {
+	case asciiEqual(arg, "yes"):
+		return value{text: "yes", num: 1}, nil
+	case asciiEqual(arg, "no"):
+		return value{text: "no"}, nil
+	}
+	return value{}, errNotBool
+}
+
+func (d *Directive) parseEnum(arg string) (value, error) {
+	for _, v := range d.Values {
+		if asciiEqual(arg, v) {
+			return value{text: v}, nil
+		}
+	}
+	return value{}, errors.New("argument(s) must be one of the following: " + strings.Join(d.Values, ", "))
+}
+
+func (d *Directive) parseNumber(arg string) (value, error) {
+	n, inRange, err := d.Kind.number(arg)
+	if err != nil {
+		return value{}, err
+	}
+	base := 10
+	if d.Kind == KindOctal {
+		base = 8
+	}
+	if !inRange || n < d.Min || n > d.Max {
+		return value{}, fmt.Errorf("argument must be between %s and %s inclusive",
+			strconv.FormatInt(d.Min, base), strconv.FormatInt(d.Max, base))
+	}
+	if d.Clamp[1] != 0 {
+		n = min(max(n, d.Clamp[0]), d.Clamp[1])
+	}
+	return value{text: strconv.FormatInt(n, base), num: n}, nil
+}
+
+// number reads arg in the way of the kind. inRange is false where it is a
+// number that no directive can hold.
+func (k Kind) number(arg string) (n int64, inRange bool, err error) {
+	switch k {
+	case KindMemory:
+		n, inRange, ok := parseMemory(arg)
+		if !ok {
+			return 0, false, errNotMemory
+		}
+		return n, inRange, nil
+	case KindOctal:
+		if arg == "" {
+			return 0, true, nil // Redis takes it so
+		}
+		n, err := strconv.ParseInt(arg, 8, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return 0, false, errNotOctal
+		}
+		return n, err == nil, nil
+	}
+	// One way of writing an integer only: no plus sign, no leading zero.
+	n, err = strconv.ParseInt(arg, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != arg {
+		return 0, false, errNotInt
+	}
+	return n, true, nil
+}
+
+// memoryUnits are Redis': without a b they count in thousands.
+var memoryUnits = map[string]int64{
+	"": 1, "b": 1,
+	"k": 1000, "kb": 1 << 10,
+	"m": 1000 * 1000, "mb": 1 << 20,
+	"g": 1000 * 1000 * 1000, "gb": 1 << 30,
+}
+
+// parseMemory reads a number of bytes. A unit alone is 0, as in Redis. inRange
+// is false, and n math.MaxInt64, where the number is too large for an int64.
+func parseMemory(arg string) (n int64, inRange, ok bool) {
+	digits := len(arg) - len(strings.TrimLeft(arg, "0123456789"))
+	unit, known := memoryUnits[asciiLower(arg[digits:])]
+	if !known || digits >= 128 {
+		return 0, false, false
+	}
+	if digits > 0 {
+		var err error
+		if n, err = strconv.ParseInt(arg[:digits], 10, 64); err != nil {
+			return math.MaxInt64, false, true // nothing but digits: it is the range
+		}
+	}
+	if n > math.MaxInt64/unit {
+		return math.MaxInt64, false, true
+	}
+	return n * unit, true, true
+}
+
+// parseSave reads save points: none at all is "", anything else is added to
+// those of the lines before.
+func parseSave(args []string, old value) (value, error) {
+	if len(args) == 0 || len(args) == 1 && args[0] == "" {
+		return value{}, nil
+	}
+	if len(args)%2 != 0 {
+		return value{}, errNotSave
+	}
+	words := slices.Clone(old.words)
+	for i := 0; i < len(args); i += 2 {
+		seconds, err1 := strconv.ParseInt(args[i], 10, 64)
+		changes, err2 := strconv.ParseInt(args[i+1], 10, 64)
+		if err1 != nil || err2 != nil || seconds < 1 || changes < 0 {
+			return value{}, errNotSave
+		}
+		words = append(words, strconv.FormatInt(seconds, 10), strconv.FormatInt(changes, 10))
+	}
+	return value{text: strings.Join(words, " "), words: words}, nil
+}
