@@ -3,6 +3,7 @@ package resp
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // The protocol versions a client can ask for with HELLO.
@@ -16,10 +17,12 @@ func Append(b []byte, v *Value, proto int) []byte {
 	switch v.kind {
 	case KindNone:
 		return b
+	case KindEncoded:
+		return append(b, v.str...)
 	case KindStatus:
 		return appendLine(b, '+', v.str)
 	case KindError:
-		return appendLine(b, '-', v.str)
+		return appendLine(b, '-', strings.TrimRight(v.str, "\r\n"))
 	case KindInteger:
 		return appendHeader(b, ':', v.num)
 	case KindBulk:
@@ -100,7 +103,8 @@ func appendBulk(b []byte, s string) []byte {
 }
 
 // appendLine writes a one-line reply. A line break inside the text would end
-// the reply early, so it becomes a space, as Redis does.
+// the reply early, so it becomes a space (at the end of an error: nothing), as
+// Redis does.
 func appendLine(b []byte, prefix byte, s string) []byte {
 	b = append(b, prefix)
 	start := len(b)

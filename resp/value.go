@@ -34,6 +34,7 @@ const (
 	KindBigNumber
 	KindVerbatim // text; RESP2: bulk string
 	KindPush     // RESP2: array
+	KindEncoded  // bytes of a reply encoded before: sent as they are
 )
 
 // A Value is one reply. Values are small and copied freely. Strings and
@@ -106,6 +107,12 @@ func Map(pairs ...Value) Value { return Value{kind: KindMap, elems: pairs} }
 
 // Push returns an out-of-band message.
 func Push(elems ...Value) Value { return Value{kind: KindPush, elems: elems} }
+
+// Encode returns v encoded in a protocol for good, whatever protocol the rest
+// of the reply has.
+func Encode(v Value, proto int) Value {
+	return Value{kind: KindEncoded, str: string(Append(nil, &v, proto))}
+}
 
 // Kind returns what v is.
 func (v Value) Kind() Kind { return v.kind }
