@@ -1,0 +1,195 @@
+package store
+
+import (
+	"math"
+
+	"github.com/zlimit/zlimit/store/dict"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// Lookup returns key's node, nil where there is none, and counts a hit or a
+// miss. A key whose deadline lies before nowMs is removed and not found.
+func (db *DB) Lookup(key []byte, nowMs int64) *Node {
+	hash := dict.Hash(key)
+	sh := db.shardAt(hash)
+	n := db.find(sh, hash, key, nowMs)
+	if n == nil {
+		sh.stats.Misses++
+	} else {
+		sh.stats.Hits++
+	}
+	return n
+}
+
+// Find is Lookup without counting: for commands that look at a key to write
+// it, or only ask about it, which Redis does not count either.
+func (db *DB) Find(key []byte, nowMs int64) *Node {
+	hash := dict.Hash(key)
+	return db.find(db.shardAt(hash), hash, key, nowMs)
+}
+
+func (db *DB) find(sh *shard, hash uint64, key []byte, nowMs int64) *Node {
+	n := sh.keys.Get(hash, key)
+	if n != nil && n.Value.overdue(nowMs) {
+		db.expired(sh, n)
+		return nil
+	}
+	return n
+}
+
+// Put makes key hold data, with no deadline, whatever it held before, and
+// marks its watchers. The key is copied where it is new; data is kept.
+func (db *DB) Put(key []byte, data any) *Node {
+	hash := dict.Hash(key)
+	sh := db.shardAt(hash)
+	n, created := sh.keys.Put(hash, key)
+	n.Value.Data = data
+	if !created {
+		db.Persist(n)
+	}
+	db.touch(n)
+	return n
+}
+
+// Delete removes a node that is in the database and marks its watchers.
+func (db *DB) Delete(n *Node) {
+	db.touch(n)
+	db.unlink(db.shardAt(n.Hash()), n)
+}
+
+// Modified is called once after a node's data was changed in place: it removes
+// a collection that has become empty and marks the key's watchers.
+func (db *DB) Modified(n *Node) {
+	if set, ok := n.Value.Data.(*zset.Set); ok && set.Len() == 0 {
+		db.Delete(n)
+		return
+	}
+	db.touch(n)
+}
+
+// Rename moves a node, value and deadline, to another key, replacing what was
+// there, and marks the watchers of both.
+func (db *DB) Rename(n *Node, key []byte) {
+	db.MoveTo(n, db, key)
+}
+
+// MoveTo is Rename into another database (or the same).
+func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
+	expireAtMs := n.Value.expireAtMs
+	db.touch(n)
+	db.unlink(db.shardAt(n.Hash()), n)
+
+	hash := dict.Hash(key)
+	sh := to.shardAt(hash)
+	if old := sh.keys.Get(hash, key); old != nil {
+		to.unlink(sh, old)
+	}
+	n.Rename(hash, key)
+	sh.keys.Insert(n)
+	if expireAtMs != 0 {
+		to.ExpireAt(n, expireAtMs)
+	}
+	to.touch(n)
+}
+
+// ExpireAt sets a node's deadline in unix milliseconds: the key is gone for
+// every instant after it. The caller marks watchers by Modified.
+func (db *DB) ExpireAt(n *Node, atMs int64) {
+	if atMs == 0 {
+		atMs = -1 // 0 means no deadline; the epoch is as much past as the millisecond before
+	}
+	n.Value.expireAtMs = atMs
+	if due := dueMs(atMs); !n.Value.filed.Covers(due) {
+		db.shardAt(n.Hash()).deadlines.File(n, due)
+	}
+}
+
+// dueMs is the first instant at which a key with this deadline is gone.
+func dueMs(atMs int64) int64 {
+	if atMs == math.MaxInt64 {
+		return atMs
+	}
+	return atMs + 1
+}
+
+// Persist takes a node's deadline away and reports whether it had one. The
+// caller marks watchers by Modified.
+func (db *DB) Persist(n *Node) bool {
+	if n.Value.expireAtMs == 0 {
+		return false
+	}
+	n.Value.expireAtMs = 0
+	db.shardAt(n.Hash()).deadlines.Remove(n)
+	return true
+}
+
+// ExpireAtMs returns the deadline in unix milliseconds; ok is false where
+// there is none.
+func (e *Entry) ExpireAtMs() (atMs int64, ok bool) {
+	return e.expireAtMs, e.expireAtMs != 0
+}
+
+// overdue reports whether the entry is gone at nowMs. At its very deadline a
+// key still lives, with a TTL of 0, as in Redis.
+func (e *Entry) overdue(nowMs int64) bool {
+	return e.expireAtMs != 0 && nowMs > e.expireAtMs
+}
+
+func (db *DB) expired(sh *shard, n *Node) {
+	sh.stats.Expired++
+	db.touch(n)
+	db.unlink(sh, n)
+}
+
+// unlink takes a node out of its shard without telling anybody.
+func (db *DB) unlink(sh *shard, n *Node) {
+	if n.Value.expireAtMs != 0 {
+		sh.deadlines.Remove(n)
+		n.Value.expireAtMs = 0
+	}
+	sh.keys.Unlink(n)
+}
+
+// Reclaim removes at most limit keys whose deadline has passed from the given
+// shards, which must be held, and returns how many it examined: fewer than
+// limit means that nothing due is left there.
+func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int) {
+	for _, db := range s.dbs {
+		for i := range db.shards {
+			if shards&(1<<i) == 0 {
+				continue
+			}
+			sh := &db.shards[i]
+			for examined < limit {
+				n, ok := sh.deadlines.Due(nowMs)
+				if !ok {
+					break
+				}
+				examined++
+				if n.Value.overdue(nowMs) {
+					db.expired(sh, n)
+				} else {
+					sh.deadlines.Refile(n, dueMs(n.Value.expireAtMs))
+				}
+			}
+		}
+	}
+	return examined
+}
+
+// NextDeadline returns a lower bound of the first instant at which a key is due in the given
+// shards, which must be held; math.MaxInt64 where there is none.
+func (s *Store) NextDeadline(shards ShardSet) int64 {
+	next := int64(math.MaxInt64)
+	for _, db := range s.dbs {
+		for i := range db.shards {
+			if shards&(1<<i) == 0 {
+				continue
+			}
+			if at, ok := db.shards[i].deadlines.Next(); ok {
+				next = min(next, at)
+			}
+		}
+	}
+	return next
+}

@@ -1,0 +1,172 @@
+// Package store is the keyspace: sixteen databases of keys with values and
+// deadlines, cut into shards that are locked one by one.
+//
+// It is one map and one entry type for every kind of value, so that expiry on
+// read, removal of emptied collections and the marking of watchers each exist
+// once, here. It knows values only as far as it must (String and *zset.Set);
+// it parses no arguments and makes no replies.
+//
+// # Who locks
+//
+// A shard's lock protects that shard of every database: its keys, values,
+// deadlines and watchers. Nothing in this package takes a lock except Lock
+// itself: the session locks the shards of a command's keys (ShardOf) before it
+// calls the handler, and every method below that takes a key requires that
+// key's shard to be held; those that walk the keyspace require AllShards.
+// Handlers cannot lock, so nothing can deadlock by re-entry.
+package store
+
+import (
+	"math/bits"
+	"sync"
+
+	"github.com/zlimit/zlimit/store/dict"
+	"github.com/zlimit/zlimit/store/expire"
+)
+
+// Databases is the number of databases, as Redis has by default.
+const Databases = 16
+
+const (
+	shardBits = 6
+	numShards = 1 << shardBits
+)
+
+// A ShardSet is a set of shards, one bit each: what a command has to lock.
+type ShardSet uint64
+
+// AllShards is the whole keyspace.
+const AllShards = ^ShardSet(0)
+
+// ShardOf returns the shard of key, in every database.
+func ShardOf(key []byte) ShardSet { return 1 << (dict.Hash(key) >> (64 - shardBits)) }
+
+// Store is the keyspace. Make one with New.
+type Store struct {
+	locks [numShards]paddedMutex
+	dbs   [Databases]*DB
+
+	// watched[i] belongs to shard i and names keys, not values: it stays when
+	// databases are swapped.
+	watched [numShards]map[watchKey][]*Watch
+}
+
+// paddedMutex keeps neighbouring locks out of one cache line.
+type paddedMutex struct {
+	sync.Mutex
+	_ [56]byte
+}
+
+// DB is one database. Its methods require the shards that they touch to be
+// held; see the package comment.
+type DB struct {
+	store  *Store
+	id     int
+	shards [numShards]shard
+}
+
+// shard is one shard of one database.
+type shard struct {
+	keys      dict.Dict[Entry]
+	deadlines *expire.Index[*Node]
+	stats     Stats
+}
+
+// Entry is what the keyspace holds under a key.
+type Entry struct {
+	Data any // *String or *zset.Set
+
+	expireAtMs int64         // unix milliseconds; 0: never
+	filed      expire.Handle // where the deadline stands in the shard's index
+}
+
+// Node is a key with its entry. Its address is stable while the key exists.
+type Node = dict.Node[Entry]
+
+// Stats counts what INFO reports of the keyspace since start or RESETSTAT.
+type Stats struct {
+	Hits, Misses uint64 // lookups that found a key, or did not
+	Expired      uint64 // keys removed because their deadline had passed
+}
+
+// New returns an empty keyspace.
+func New() *Store {
+	s := &Store{}
+	for i := range s.dbs {
+		s.dbs[i] = newDB(s, i)
+	}
+	return s
+}
+
+func newDB(s *Store, id int) *DB {
+	db := &DB{store: s, id: id}
+	for i := range db.shards {
+		db.shards[i].deadlines = newDeadlines()
+	}
+	return db
+}
+
+func newDeadlines() *expire.Index[*Node] {
+	return expire.New(func(n *Node) *expire.Handle { return &n.Value.filed })
+}
+
+// Lock takes the locks of a set of shards, lowest first: two callers can wait
+// for each other only in that order, so never in a circle.
+func (s *Store) Lock(set ShardSet) {
+	for rest := uint64(set); rest != 0; rest &= rest - 1 {
+		s.locks[bits.TrailingZeros64(rest)].Lock()
+	}
+}
+
+// Unlock gives the locks of a set of shards back.
+func (s *Store) Unlock(set ShardSet) {
+	for rest := uint64(set); rest != 0; rest &= rest - 1 {
+		s.locks[bits.TrailingZeros64(rest)].Unlock()
+	}
+}
+
+// DB returns database i, 0 <= i < Databases. Which database that is may change
+// by Swap, so the result is good only while a lock is held.
+func (s *Store) DB(i int) *DB { return s.dbs[i] }
+
+// Swap exchanges two databases. It requires AllShards.
+func (s *Store) Swap(i, j int) {
+	if i == j {
+		return
+	}
+	a, b := s.dbs[i], s.dbs[j]
+	// A watcher of (i, key) is concerned where either side has the key.
+	s.touchAll(i, a, b)
+	s.touchAll(j, b, a)
+	s.dbs[i], s.dbs[j] = b, a
+	a.id, b.id = j, i
+}
+
+// Stats sums the counters of every shard and database. It requires AllShards.
+func (s *Store) Stats() Stats {
+	var sum Stats
+	for _, db := range s.dbs {
+		for i := range db.shards {
+			t := &db.shards[i].stats
+			sum.Hits += t.Hits
+			sum.Misses += t.Misses
+			sum.Expired += t.Expired
+		}
+	}
+	return sum
+}
+
+// ResetStats sets every counter to zero. It requires AllShards.
+func (s *Store) ResetStats() {
+	for _, db := range s.dbs {
+		for i := range db.shards {
+			db.shards[i].stats = Stats{}
+		}
+	}
+}
+
+// ID is the database's number.
+func (db *DB) ID() int { return db.id }
+
+// shardAt returns the shard to which a hash belongs.
+func (db *DB) shardAt(hash uint64) *shard { return &db.shards[hash>>(64-shardBits)] }

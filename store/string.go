@@ -1,0 +1,146 @@
+package store
+
+import (
+	"strconv"
+)
+
+// A String is the value of a string key: a number where the text is the
+// canonical decimal of an int64, bytes otherwise. Counting in place then costs
+// no allocation, and OBJECT ENCODING has Redis' answer. The zero value is the
+// number 0.
+type String struct {
+	num   int64
+	bytes []byte
+	enc   stringEncoding
+}
+
+type stringEncoding uint8
+
+const (
+	encInt stringEncoding = iota
+	encBytes
+	encRaw // bytes that were edited in place: Redis never calls them embstr again
+)
+
+// NewString returns the value of SET with this text, which is copied.
+func NewString(text []byte) *String {
+	s := &String{}
+	s.Set(text)
+	return s
+}
+
+// NewInt returns the value n.
+func NewInt(n int64) *String { return &String{num: n} }
+
+// Set makes s the text, which is copied (into memory that s already has, where
+// it fits).
+func (s *String) Set(text []byte) {
+	if n, ok := ParseInt(text); ok {
+		s.SetInt(n)
+		return
+	}
+	s.SetBytes(text)
+}
+
+// SetBytes is Set that leaves a number as text: what INCRBYFLOAT stores.
+func (s *String) SetBytes(text []byte) {
+	s.enc = encBytes
+	if cap(s.bytes) < len(text) || cap(s.bytes) > 2*len(text)+64 {
+		s.bytes = make([]byte, 0, len(text))
+	}
+	s.bytes = append(s.bytes[:0], text...)
+}
+
+// SetInt makes s the number n.
+func (s *String) SetInt(n int64) { s.num, s.bytes, s.enc = n, nil, encInt }
+
+// Int returns the number where s is one.
+func (s *String) Int() (n int64, ok bool) { return s.num, s.enc == encInt }
+
+// Bytes returns the text. It may alias s and is good until s changes; a
+// number is spelled into buf.
+func (s *String) Bytes(buf []byte) []byte {
+	if s.enc == encInt {
+		return strconv.AppendInt(buf[:0], s.num, 10)
+	}
+	return s.bytes
+}
+
+// Len returns the length of the text in bytes.
+func (s *String) Len() int {
+	var digits [20]byte
+	return len(s.Bytes(digits[:]))
+}
+
+// Append adds text at the end and returns the new length.
+func (s *String) Append(text []byte) int {
+	s.edit()
+	s.bytes = append(s.bytes, text...)
+	return len(s.bytes)
+}
+
+// Overwrite writes text at offset, filling a gap with NUL bytes, and returns
+// the new length.
+func (s *String) Overwrite(offset int, text []byte) int {
+	s.edit()
+	if need := offset + len(text); need > len(s.bytes) {
+		grown := make([]byte, need)
+		copy(grown, s.bytes)
+		s.bytes = grown
+	}
+	copy(s.bytes[offset:], text)
+	return len(s.bytes)
+}
+
+func (s *String) edit() {
+	var digits [20]byte
+	if s.enc == encInt {
+		s.bytes = append([]byte(nil), s.Bytes(digits[:])...)
+	}
+	s.enc = encRaw
+}
+
+// maxEmbedded is the longest text that Redis stores in one piece with its
+// header, and calls embstr.
+const maxEmbedded = 44
+
+// Encoding is the answer of OBJECT ENCODING.
+func (s *String) Encoding() string {
+	switch {
+	case s.enc == encInt:
+		return "int"
+	case s.enc == encBytes && len(s.bytes) <= maxEmbedded:
+		return "embstr"
+	}
+	return "raw"
+}
+
+// ParseInt reads the canonical decimal of an int64: an optional minus, no
+// leading zero, no plus, no space. It is Redis' string2ll.
+func ParseInt(text []byte) (n int64, ok bool) {
+	if len(text) == 0 || len(text) > 20 {
+		return 0, false
+	}
+	digits, neg := text, false
+	if text[0] == '-' {
+		digits, neg = text[1:], true
+	}
+	if len(digits) == 0 || digits[0] == '0' && (neg || len(digits) > 1) {
+		return 0, false
+	}
+	var u uint64
+	for _, ch := range digits {
+		d := ch - '0'
+		if d > 9 || u > (1<<63)/10 {
+			return 0, false
+		}
+		u = u*10 + uint64(d)
+	}
+	switch {
+	case neg && u <= 1<<63:
+		return -int64(u), true
+	case !neg && u < 1<<63:
+		return int64(u), true
+	}
+	return 0, false
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/store/dict"
+)
+
+// A Watch is the set of keys that one session watches for its next EXEC. The
+// zero value watches nothing. Keys are watched by name, absent ones included,
+// and every modification marks the watch: a key set and deleted again aborts
+// EXEC, as in Redis.
+type Watch struct {
+	keys   []watchedKey
+	shards ShardSet
+	dirty  atomic.Bool // set under any one of the shards' locks
+}
+
+type watchKey struct {
+	db  int
+	key string
+}
+
+type watchedKey struct {
+	watchKey
+	wasExpired bool // overdue already when WATCH was called: its removal changes nothing
+}
+
+// Shards returns the shards of the watched keys, which must be held for
+// Unwatch and Intact.
+func (w *Watch) Shards() ShardSet { return w.shards }
+
+// Len is the number of watched keys.
+func (w *Watch) Len() int { return len(w.keys) }
+
+// Watch adds key to w. The key's shard must be held.
+func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
+	wk := watchKey{db.id, string(key)}
+	for i := range w.keys {
+		if w.keys[i].watchKey == wk {
+			return
+		}
+	}
+	hash := dict.Hash(key)
+	n := db.shardAt(hash).keys.Get(hash, key)
+	w.keys = append(w.keys, watchedKey{wk, n != nil && n.Value.overdue(nowMs)})
+	w.shards |= ShardOf(key)
+
+	i := hash >> (64 - shardBits)
+	if db.store.watched[i] == nil {
+		db.store.watched[i] = make(map[watchKey][]*Watch)
+	}
+	db.store.watched[i][wk] = append(db.store.watched[i][wk], w)
+}
+
+// Unwatch forgets every key of w and makes it intact again. w.Shards() must be
+// held.
+func (s *Store) Unwatch(w *Watch) {
+	for _, wk := range w.keys {
+		watched := s.watched[dict.HashString(wk.key)>>(64-shardBits)]
+		watches := watched[wk.watchKey]
+		for i := range watches {
+			if watches[i] == w {
+				watches[i] = watches[len(watches)-1]
+				watches = watches[:len(watches)-1]
+				break
+			}
+		}
+		if len(watches) == 0 {
+			delete(watched, wk.watchKey)
+		} else {
+			watched[wk.watchKey] = watches
+		}
+	}
+	w.keys, w.shards = nil, 0
+	w.dirty.Store(false)
+}
+
+// Intact reports whether no watched key was modified since it was watched or
+// has expired by nowMs. w.Shards() must be held.
+func (s *Store) Intact(w *Watch, nowMs int64) bool {
+	if w.dirty.Load() {
+		return false
+	}
+	for _, wk := range w.keys {
+		if wk.wasExpired {
+			continue
+		}
+		hash := dict.HashString(wk.key)
+		n := s.dbs[wk.db].shardAt(hash).keys.GetString(hash, wk.key)
+		if n != nil && n.Value.overdue(nowMs) {
+			return false
+		}
+	}
+	return true
+}
+
+// touch marks the watchers of a node's key.
+func (db *DB) touch(n *Node) {
+	watched := db.store.watched[n.Hash()>>(64-shardBits)]
+	if len(watched) == 0 {
+		return
+	}
+	wk := watchKey{db.id, n.Key()}
+	for _, w := range watched[wk] {
+		w.mark(wk)
+	}
+}
+
+// mark makes a watch fail, unless all that happened is that a key which was
+// overdue when it was watched has now been removed.
+func (w *Watch) mark(wk watchKey) {
+	for i := range w.keys {
+		if k := &w.keys[i]; k.watchKey == wk && k.wasExpired {
+			k.wasExpired = false
+			return
+		}
+	}
+	w.dirty.Store(true)
+}
+
+// touchAll marks the watchers of database id whose key exists in before or,
+// where that is given, in after. It requires AllShards.
+func (s *Store) touchAll(id int, before, after *DB) {
+	for i := range s.watched {
+		for wk, watches := range s.watched[i] {
+			if wk.db != id {
+				continue
+			}
+			hash := dict.HashString(wk.key)
+			exists := before.shards[i].keys.GetString(hash, wk.key) != nil ||
+				after != nil && after.shards[i].keys.GetString(hash, wk.key) != nil
+			if !exists {
+				continue
+			}
+			for _, w := range watches {
+				w.dirty.Store(true)
+			}
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package zset
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zlimit/zlimit/store/dict"
+)
+
+// check walks the whole set and reports the first broken invariant.
+func (s *Set) check() error {
+	switch s.kind {
+	case kindBlock:
+		return s.checkBlock()
+	case kindBlocks:
+		return s.checkBlocks()
+	case kindPacked:
+		return s.packed().check()
+	default:
+		return s.tree().check()
+	}
+}
+
+func (s *Set) checkBlock() error {
+	if s.n == 0 {
+		if s.used != 0 || s.tail != 0 || s.first != 0 || s.last != 0 {
+			return fmt.Errorf("empty log holds %+v", *s)
+		}
+		return nil
+	}
+	if int(s.used) > len(s.room()) {
+		return fmt.Errorf("%d bytes used of %d", s.used, len(s.room()))
+	}
+	if room := len(s.room()); room > keepRoom && int(s.used)*4 <= room {
+		return fmt.Errorf("%d bytes used of %d", s.used, room)
+	}
+	n, last, tail, err := checkTokens(s.first, s.tokens())
+	if err != nil {
+		return err
+	}
+	if n != int64(s.n) || last != s.last || tail != int(s.tail) {
+		return fmt.Errorf("set says n %d, last %d, tail %d; tokens say %d, %d, %d", s.n, s.last, s.tail, n, last, tail)
+	}
+	return nil
+}
+
+func (s *Set) checkBlocks() error {
+	b := s.blocks()
+	if b.head >= len(b.list) {
+		return fmt.Errorf("no blocks")
+	}
+	for i, x := range b.list[:b.head] {
+		if x != (logBlock{}) {
+			return fmt.Errorf("block %d before the head is %+v", i, x)
+		}
+	}
+	for i, x := range b.list[len(b.list):cap(b.list)] {
+		if x != (logBlock{}) {
+			return fmt.Errorf("block %d behind the list is %+v", i, x)
+		}
+	}
+	if s.first != b.list[b.head].first {
+		return fmt.Errorf("set says first %d, blocks %d", s.first, b.list[b.head].first)
+	}
+	before, ordinal := int64(-maxNumber-1), b.list[b.head].start
+	for i := b.head; i < len(b.list); i++ {
+		x := b.list[i]
+		if x.first <= before {
+			return fmt.Errorf("block %d begins at %d, the one before ends at %d", i, x.first, before)
+		}
+		if x.start != ordinal {
+			return fmt.Errorf("block %d has ordinal %d, not %d", i, x.start, ordinal)
+		}
+		n, last, tail, err := checkTokens(x.first, x.tokens())
+		if err != nil {
+			return fmt.Errorf("block %d: %w", i, err)
+		}
+		if i == len(b.list)-1 && (last != s.last || tail != int(s.tail)) {
+			return fmt.Errorf("set says last %d, tail %d; tokens say %d, %d", s.last, s.tail, last, tail)
+		}
+		before, ordinal = last, ordinal+n
+	}
+	if ordinal != b.end {
+		return fmt.Errorf("end is %d, not %d", b.end, ordinal)
+	}
+	if b.head == len(b.list)-1 && b.list[b.head].used <= blockSize/2 && b.len() <= 1<<32-1 {
+		return fmt.Errorf("one small block outside of the set")
+	}
+	return nil
+}
+
+// checkTokens reads a block without the code under test.
+func checkTokens(first int64, toks []byte) (n, last int64, tail int, err error) {
+	read := func(pos int) (v uint64, next int, err error) {
+		for shift := 0; ; shift += 7 {
+			if pos == len(toks) || shift > 56 {
+				return 0, 0, fmt.Errorf("number cut off at %d of % x", pos, toks)
+			}
+			c := toks[pos]
+			pos++
+			v |= uint64(c&0x7f) << shift
+			if c < 0x80 {
+				if c == 0 && shift > 0 {
+					return 0, 0, fmt.Errorf("number too long before %d of % x", pos, toks)
+				}
+				return v, pos, nil
+			}
+		}
+	}
+	n, last = 1, first
+	afterRun := false
+	for pos := 0; pos < len(toks); {
+		at := pos
+		v, next, err := read(pos)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		pos = next
+		if v > 0 {
+			n, last, afterRun, tail = n+1, last+int64(v)+1, false, pos
+			continue
+		}
+		if v, pos, err = read(pos); err != nil {
+			return 0, 0, 0, err
+		}
+		if v == 0 || afterRun {
+			return 0, 0, 0, fmt.Errorf("run at %d of % x adds %d", at, toks, v)
+		}
+		n, last, afterRun, tail = n+int64(v), last+int64(v), true, at
+	}
+	if first < -maxNumber || last > maxNumber {
+		return 0, 0, 0, fmt.Errorf("scores from %d to %d", first, last)
+	}
+	return n, last, tail, nil
+}
+
+func (p *packed) check() error {
+	if p.n > packedEntries || len(p.data) > packedBytes || cap(p.data) > 128 && len(p.data)*4 <= cap(p.data) {
+		return fmt.Errorf("%d entries in %d bytes of %d", p.n, len(p.data), cap(p.data))
+	}
+	n, seen := int32(0), map[string]bool{}
+	var before Entry
+	for pos := 0; pos < len(p.data); n++ {
+		e, next := p.entry(pos)
+		if n > 0 && (e.Score < before.Score || e.Score == before.Score && e.member <= before.member) || seen[e.member] {
+			return fmt.Errorf("%q %v stands before %q %v", before.member, before.Score, e.member, e.Score)
+		}
+		seen[e.member] = true
+		before, pos = e, next
+	}
+	if n != p.n {
+		return fmt.Errorf("%d entries, not %d", n, p.n)
+	}
+	return nil
+}
+
+func (t *tree) check() error {
+	n, leaves := 0, 0
+	var bytes int64
+	var before *item
+	for l, prev := t.front, (*leaf)(nil); l != nil; prev, l = l, l.next {
+		leaves++
+		if l.prev != prev || l.next == nil && t.back != l {
+			return fmt.Errorf("leaf %d is linked wrongly", leaves)
+		}
+		if len(l.items) == 0 && t.front != t.back || len(l.items) > leafSize {
+			return fmt.Errorf("leaf %d holds %d items", leaves, len(l.items))
+		}
+		for i := range l.items {
+			it := l.items[i]
+			if before != nil && compareItems(*before, it) >= 0 {
+				return fmt.Errorf("%q %v stands before %q %v", before.node.Key(), before.score, it.node.Key(), it.score)
+			}
+			key := it.node.Key()
+			if t.index.GetString(dict.HashString(key), key) != it.node || it.node.Value != it.score {
+				return fmt.Errorf("%q %v is not what the index holds", key, it.score)
+			}
+			before = &it
+			bytes += int64(len(key))
+		}
+		for _, it := range l.items[len(l.items):cap(l.items)] {
+			if it.node != nil {
+				return fmt.Errorf("leaf %d keeps %q alive", leaves, it.node.Key())
+			}
+		}
+		if l != t.front {
+			if r, ok := t.dir.Get(leafRef{first: l.items[0]}); !ok || r.leaf != l {
+				return fmt.Errorf("leaf %d is not in the directory", leaves)
+			}
+		}
+		if r := &t.ranks; !r.stale && leaves > 1 {
+			want, sum := n, 0
+			for i := l.pos - 1; i >= 0; i = i&(i+1) - 1 {
+				sum += r.sums[i]
+			}
+			if l.pos != leaves-1 || r.leaves[l.pos] != l || sum != want {
+				return fmt.Errorf("leaf %d begins at rank %d, not %d", leaves, want, sum)
+			}
+		}
+		n += len(l.items)
+	}
+	if t.dir == nil && leaves != 1 || t.dir != nil && (leaves < 2 || t.dir.Len() != leaves-1) {
+		return fmt.Errorf("%d leaves, directory %v", leaves, t.dir)
+	}
+	if n != t.index.Len() || bytes != t.memberBytes {
+		return fmt.Errorf("leaves hold %d members of %d bytes, index %d of %d", n, bytes, t.index.Len(), t.memberBytes)
+	}
+	if r := t.ranks.leaves; slices.Contains(r[len(r):cap(r)], t.front) {
+		return fmt.Errorf("ranks keep a leaf alive")
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+// Package zset is the sorted set: members (any byte string, each once), each
+// with a float64 score, ordered by score and then by the member's bytes.
+//
+// It is a pure data structure. It has no lock, no clock and no expiry, knows
+// no command and no wire text; the caller serialises access.
+//
+// # Two encodings
+//
+// A rate limiter's sorted set usually holds instants whose member is the same
+// number in decimal (ZADD key ts ts, or RL.ALLOW). Such a set is a log: only
+// the numbers are kept, as small differences in blocks of 128 bytes, and a
+// member is printed when somebody asks for it. The first member that is not
+// the canonical decimal of its own score moves the set to the tree encoding,
+// for good: a hash table from member to score, and blocks of its nodes in
+// order, found through a google/btree. Every operation answers the same in
+// either encoding.
+//
+// # Costs
+//
+// For a log of n units in b blocks (about n/60 at two bytes a unit): appending
+// at the end, also a run of consecutive scores, O(1); Len, Oldest and Newest
+// O(1); Rank, Score, CountAfter, At O(log b) plus one block; removing a prefix
+// O(blocks dropped) plus one block; inserting or removing in the middle O(b)
+// plus one block. For a tree of n members: Score O(1), Add, Remove, Rank and
+// At O(log n), removing a range O(log n) a member.
+package zset

@@ -1,0 +1,251 @@
+package zset
+
+import "math"
+
+// This file is the log encoding seen from outside of its blocks: it asks the
+// one block that a small set keeps in place (log_block.go) or the directory
+// of several (log_blocks.go).
+
+// Oldest returns the lowest score. The set must be a log and not empty.
+func (s *Set) Oldest() int64 { return s.first }
+
+// Newest returns the highest score. The set must be a log and not empty.
+func (s *Set) Newest() int64 { return s.last }
+
+// CountAfter returns how many units have a score above the given one. The set
+// must be a log.
+func (s *Set) CountAfter(score int64) int {
+	return s.Len() - int(s.countThrough(score))
+}
+
+// UnitAt returns the score with the given rank, at least 0 and below Len. The
+// set must be a log.
+func (s *Set) UnitAt(rank int) int64 {
+	if rank < 0 || rank >= s.Len() {
+		panic("zset: rank out of range")
+	}
+	return s.logAt(int64(rank))
+}
+
+// AppendRun adds the n consecutive scores that begin at first, which must lie
+// above Newest if the set is not empty; n must be at least 1, and all of them
+// within 2^53 of zero. The set must be a log. A run costs the same whatever n.
+func (s *Set) AppendRun(first int64, n int) {
+	if n < 1 || first < -maxNumber || first > maxNumber || int64(n)-1 > maxNumber-first {
+		panic("zset: run outside of what a log holds")
+	}
+	if !s.IsLog() || s.Len() > 0 && first <= s.last {
+		panic("zset: run does not follow the log")
+	}
+	s.logAppend(span{first, int64(n)})
+}
+
+// DropThrough removes the units with a score of at most the given one and
+// returns how many they were. The set must be a log.
+func (s *Set) DropThrough(score int64) int {
+	n := s.countThrough(score)
+	if n > 0 {
+		s.logDrop(n)
+	}
+	return int(n)
+}
+
+// countThrough returns how many units have a score of at most the given one.
+func (s *Set) countThrough(score int64) int64 {
+	if score == math.MaxInt64 {
+		return int64(s.Len())
+	}
+	return s.countBelow(score + 1)
+}
+
+// countBelow returns how many units have a lower score.
+func (s *Set) countBelow(score int64) int64 {
+	switch n := int64(s.Len()); {
+	case n == 0 || score <= s.first:
+		return 0
+	case score > s.last:
+		return n
+	}
+	below, _ := s.logSeek(score)
+	return below
+}
+
+// logRank returns the rank of the unit with this score.
+func (s *Set) logRank(score int64) (rank int64, ok bool) {
+	n := int64(s.Len())
+	switch {
+	case n == 0 || score < s.first || score > s.last:
+		return 0, false
+	case score == s.first:
+		return 0, true
+	case score == s.last:
+		return n - 1, true
+	}
+	return s.logSeek(score)
+}
+
+// logSeek returns how many units are below score, which lies between the
+// log's ends, and whether score is held.
+func (s *Set) logSeek(score int64) (below int64, found bool) {
+	if s.kind == kindBlock {
+		return seek(s.first, s.tokens(), score)
+	}
+	return s.blocks().seek(score)
+}
+
+// logAt returns the score with this rank.
+func (s *Set) logAt(rank int64) int64 {
+	if rank == 0 {
+		return s.first
+	}
+	if s.kind == kindBlock {
+		return nth(s.first, s.tokens(), rank)
+	}
+	return s.blocks().at(rank)
+}
+
+// logInsert adds one score that is not held.
+func (s *Set) logInsert(score int64) {
+	if s.Len() == 0 || score > s.last {
+		s.logAppend(span{score, 1})
+		return
+	}
+	s.flags |= flagAdded
+	if s.kind == kindBlock {
+		s.insertInBlock(score)
+	} else {
+		s.blocks().insert(score)
+		s.settle()
+	}
+}
+
+// logAppend adds a run above the log's last score.
+func (s *Set) logAppend(r span) {
+	s.flags |= flagAdded
+	if s.kind == kindBlock {
+		s.appendToBlock(r)
+		return
+	}
+	s.tail = s.blocks().append(r, s.last, s.tail)
+	s.last = r.last()
+}
+
+// logDrop removes the n lowest units, n at least 1.
+func (s *Set) logDrop(n int64) {
+	switch {
+	case n == int64(s.Len()):
+		s.clear()
+	case s.kind == kindBlock:
+		s.dropFromBlock(n)
+	default:
+		b := s.blocks()
+		s.tail = b.drop(n, s.tail)
+		s.first = b.list[b.head].first
+		if b.head == len(b.list)-1 && b.list[b.head].used <= blockSize/2 {
+			s.settle()
+		}
+	}
+}
+
+// logRemove removes the units with ranks from start up to, not including, stop.
+func (s *Set) logRemove(start, stop int64) {
+	switch {
+	case start == 0:
+		s.logDrop(stop)
+	case s.kind == kindBlock:
+		s.removeFromBlock(start, stop)
+	default:
+		s.blocks().remove(start, stop)
+		s.settle()
+	}
+}
+
+// clear empties a log. A limiter may do this on every call and add one unit
+// after it, so a small array of tokens is kept.
+func (s *Set) clear() {
+	rest := s.rest
+	if s.kind != kindBlock || len(s.room()) > keepRoom {
+		rest = nil
+	}
+	*s = Set{rest: rest, flags: s.flags}
+}
+
+// settle brings the Set up to date after a change anywhere in its blocks, and
+// takes a last small block back into the Set.
+func (s *Set) settle() {
+	b := s.blocks()
+	s.first = b.list[b.head].first
+	end := &b.list[len(b.list)-1]
+	last, tok := lastOf(end.first, end.tokens())
+	s.last, s.tail = last, uint8(tok)
+	if b.head == len(b.list)-1 && end.used <= blockSize/2 && b.len() <= math.MaxUint32 {
+		s.kind, s.n, s.used, s.rest = kindBlock, uint32(b.len()), end.used, end.data
+		s.shrink()
+	}
+}
+
+// logAscend calls fn with each score from the given rank upwards until it
+// returns false.
+func (s *Set) logAscend(rank int64, fn func(int64) bool) {
+	if rank >= int64(s.Len()) {
+		return
+	}
+	if s.kind == kindBlock {
+		ascendTokens(s.first, s.tokens(), rank, fn)
+		return
+	}
+	s.blocks().ascend(rank, fn)
+}
+
+// logDescend calls fn with each score from the given rank, which must be held,
+// downwards until it returns false.
+func (s *Set) logDescend(rank int64, fn func(int64) bool) {
+	if s.kind == kindBlock {
+		descendTokens(s.first, s.tokens(), rank, fn)
+		return
+	}
+	s.blocks().descend(rank, fn)
+}
+
+// ascendTokens is logAscend within one block, and reports whether fn wants more.
+func ascendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bool {
+	w := startWalk(first, toks)
+	for rank >= w.run.n {
+		rank -= w.run.n
+		w.next()
+	}
+	for {
+		for v := w.run.first + rank; v <= w.run.last(); v++ {
+			if !fn(v) {
+				return false
+			}
+		}
+		rank = 0
+		if !w.next() {
+			return true
+		}
+	}
+}
+
+// descendTokens is logDescend within one block, and reports whether fn wants
+// more.
+func descendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bool {
+	var scratch [blockSize + 2]span
+	spans := appendSpans(scratch[:0], first, toks)
+	left := rank + 1
+	for i, r := range spans {
+		if left <= r.n {
+			spans, spans[i].n = spans[:i+1], left
+			break
+		}
+		left -= r.n
+	}
+	for i := len(spans) - 1; i >= 0; i-- {
+		for v := spans[i].last(); v >= spans[i].first; v-- {
+			if !fn(v) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+package zset
+
+import "math"
+
+// A log of one block lives in the Set itself: first, last, the number of units
+// and an array of tokens that grows by doubling up to the size of a block. A
+// set of one hit has no array.
+
+// room returns the array of tokens, whole.
+func (s *Set) room() []byte {
+	switch p := s.rest.(type) {
+	case *[16]byte:
+		return p[:]
+	case *[32]byte:
+		return p[:]
+	case *[64]byte:
+		return p[:]
+	case *[blockSize]byte:
+		return p[:]
+	default:
+		return nil
+	}
+}
+
+// tokens returns the tokens in use.
+func (s *Set) tokens() []byte { return s.room()[:s.used] }
+
+// setRoom moves the tokens to an array of at least size bytes.
+func (s *Set) setRoom(size int) {
+	toks := s.tokens()
+	switch {
+	case size <= 16:
+		p := new([16]byte)
+		copy(p[:], toks)
+		s.rest = p
+	case size <= 32:
+		p := new([32]byte)
+		copy(p[:], toks)
+		s.rest = p
+	case size <= 64:
+		p := new([64]byte)
+		copy(p[:], toks)
+		s.rest = p
+	default:
+		p := new([blockSize]byte)
+		copy(p[:], toks)
+		s.rest = p
+	}
+}
+
+// keepRoom is the array that is kept however little it holds: one like it
+// would soon be needed again.
+const keepRoom = 32
+
+// shrink gives back an array that is three quarters empty.
+func (s *Set) shrink() {
+	if room := len(s.room()); room > keepRoom && 4*int(s.used) <= room {
+		s.setRoom(max(2*int(s.used), keepRoom))
+	}
+}
+
+// tailTokens writes to buf the tokens that append r to a block whose tokens are
+// toks, last score last and last run token at tail. They belong at position at;
+// run is where they place the run token of the new last score.
+func tailTokens(buf, toks []byte, tail int, last int64, r span) (out []byte, at, run int) {
+	if r.first == last+1 {
+		more := uint64(r.n)
+		if tail < len(toks) {
+			had, _ := uvarint(toks, tail+1)
+			more += had
+		}
+		return putUvarint(append(buf, 0), more), tail, tail
+	}
+	buf = putUvarint(buf, uint64(r.first-last)-1)
+	run = len(toks) + len(buf)
+	if r.n > 1 {
+		buf = putUvarint(append(buf, 0), uint64(r.n)-1)
+	}
+	return buf, len(toks), run
+}
+
+// appendToBlock adds a run above the last score.
+func (s *Set) appendToBlock(r span) {
+	if r.n > math.MaxUint32-int64(s.n) {
+		if s.n == 0 {
+			s.first = r.first
+		}
+		s.spill()
+		s.tail = s.blocks().append(r, s.last, s.tail)
+		s.last = r.last()
+		return
+	}
+	if s.n == 0 {
+		s.first, s.last = r.first, r.first
+		s.n, s.used, s.tail = 1, 0, 0
+		if r.n == 1 {
+			return
+		}
+		r = span{r.first + 1, r.n - 1}
+	}
+	var buf [2*maxToken + 2]byte
+	out, at, run := tailTokens(buf[:0], s.tokens(), int(s.tail), s.last, r)
+	end := at + len(out)
+	if end > len(s.room()) {
+		if end > blockSize {
+			s.spill()
+			s.tail = s.blocks().push(r)
+			s.last = r.last()
+			return
+		}
+		s.setRoom(end)
+	}
+	copy(s.room()[at:], out)
+	s.used, s.tail = uint8(end), uint8(run)
+	s.n += uint32(r.n)
+	s.last = r.last()
+}
+
+// dropFromBlock removes the n lowest units of more than n.
+func (s *Set) dropFromBlock(n int64) {
+	first, used := dropFirst(s.first, s.tokens(), n)
+	s.first = first
+	s.tail = uint8(max(int(s.tail)-int(s.used)+used, 0))
+	s.used = uint8(used)
+	s.n -= uint32(n)
+	s.shrink()
+}
+
+// insertInBlock adds a score below the last one.
+func (s *Set) insertInBlock(score int64) {
+	var scratch [blockSize + 4]span
+	s.setSpans(insertSpan(appendSpans(scratch[:0], s.first, s.tokens()), score), int64(s.n)+1)
+}
+
+// removeFromBlock removes the units with ranks from start, at least 1, up to,
+// not including, stop.
+func (s *Set) removeFromBlock(start, stop int64) {
+	var scratch [blockSize + 4]span
+	s.setSpans(cutSpans(appendSpans(scratch[:0], s.first, s.tokens()), start, stop), int64(s.n)-(stop-start))
+}
+
+// setSpans rewrites the whole log of one block, which holds n units now.
+func (s *Set) setSpans(spans []span, n int64) {
+	var scratch [tokenScratch]byte
+	toks, told := writeSpans(scratch[:0], spans, blockSize)
+	if told < len(spans) || n > math.MaxUint32 {
+		b := &logBlocks{end: n}
+		b.list = make([]logBlock, 1, 2)
+		b.rewrite(0, spans)
+		s.kind, s.rest, s.n, s.used = kindBlocks, b, 0, 0
+		s.settle()
+		return
+	}
+	if len(toks) > len(s.room()) {
+		s.setRoom(len(toks))
+	}
+	copy(s.room(), toks)
+	s.n, s.used = uint32(n), uint8(len(toks))
+	s.first = spans[0].first
+	last, tok := lastOf(s.first, toks)
+	s.last, s.tail = last, uint8(tok)
+	s.shrink()
+}
+
+// spill turns the Set into a log of several blocks, the first of them what it
+// held so far.
+func (s *Set) spill() {
+	b := &logBlocks{}
+	if s.n > 0 {
+		if len(s.room()) < blockSize {
+			s.setRoom(blockSize)
+		}
+		b.list = make([]logBlock, 1, 2)
+		b.list[0] = logBlock{first: s.first, data: s.rest.(*[blockSize]byte), used: s.used}
+		b.end = int64(s.n)
+	}
+	s.kind, s.rest, s.n, s.used = kindBlocks, b, 0, 0
+}

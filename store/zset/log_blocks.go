@@ -1,0 +1,346 @@
+package zset
+
+import "slices"
+
+// logBlocks is a log of several blocks: a directory in order, each entry with
+// the first score of its block and the ordinal of that score.
+//
+// Ordinals count units since the log began and are not renumbered when the
+// front is removed: the rank of a unit is its ordinal less that of the first
+// one. So appending and removing a prefix touch the ends of the directory
+// only, a change in the middle moves the ordinals behind it.
+//
+// There is at least one block. Neighbouring blocks may touch (one ends at 7, the next begins at 8): a run
+// that no longer fits goes on in a block of its own.
+type logBlocks struct {
+	list []logBlock // list[:head] is zero
+	head int
+	end  int64            // ordinal after the last unit
+	free *[blockSize]byte // the block dropped last, for the next one appended
+}
+
+type logBlock struct {
+	first int64
+	start int64 // ordinal of first
+	data  *[blockSize]byte
+	used  uint8
+}
+
+func (b *logBlock) tokens() []byte { return b.data[:b.used] }
+
+func (b *logBlocks) len() int64 {
+	return b.end - b.list[b.head].start
+}
+
+// find returns the last block that begins at or below score, or the first one.
+func (b *logBlocks) find(score int64) int {
+	lo, hi := b.head, len(b.list)-1
+	if lo < hi && score < b.list[lo+1].first {
+		return lo // where a limiter asks most: what has just left the window
+	}
+	for lo < hi {
+		mid := int(uint(lo+hi+1) >> 1)
+		if b.list[mid].first <= score {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return lo
+}
+
+// locate returns the block that holds the unit with this rank, and the unit's
+// rank within the block.
+func (b *logBlocks) locate(rank int64) (i int, local int64) {
+	ordinal := b.list[b.head].start + rank
+	lo, hi := b.head, len(b.list)-1
+	if lo < hi && ordinal < b.list[lo+1].start {
+		return lo, rank
+	}
+	for lo < hi {
+		mid := int(uint(lo+hi+1) >> 1)
+		if b.list[mid].start <= ordinal {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return lo, ordinal - b.list[lo].start
+}
+
+func (b *logBlocks) seek(score int64) (below int64, found bool) {
+	x := &b.list[b.find(score)]
+	below, found = seek(x.first, x.tokens(), score)
+	return below + x.start - b.list[b.head].start, found
+}
+
+func (b *logBlocks) at(rank int64) int64 {
+	i, local := b.locate(rank)
+	x := &b.list[i]
+	return nth(x.first, x.tokens(), local)
+}
+
+// append adds a run above last, the last score so far, and returns the new
+// position of the last run token, which was tail.
+func (b *logBlocks) append(r span, last int64, tail uint8) uint8 {
+	if b.head == len(b.list) {
+		return b.push(r)
+	}
+	x := &b.list[len(b.list)-1]
+	var buf [2*maxToken + 2]byte
+	out, at, run := tailTokens(buf[:0], x.tokens(), int(tail), last, r)
+	if at+len(out) > blockSize {
+		return b.push(r)
+	}
+	x.used = uint8(at + copy(x.data[at:], out))
+	b.end += r.n
+	return uint8(run)
+}
+
+// push opens a new last block with the run r and returns the position of its
+// run token.
+func (b *logBlocks) push(r span) uint8 {
+	x := logBlock{first: r.first, start: b.end, data: b.free}
+	b.free = nil
+	if x.data == nil {
+		x.data = new([blockSize]byte)
+	}
+	x.used = uint8(len(spanTokens(x.data[:0], r, 0, true)))
+	if len(b.list) == cap(b.list) && b.head > 0 && b.head >= len(b.list)/2 {
+		b.compact(cap(b.list))
+	}
+	b.list = append(b.list, x)
+	b.end += r.n
+	return 0
+}
+
+// compact moves the directory to the front of an array with room for size.
+func (b *logBlocks) compact(size int) {
+	live := b.list[b.head:]
+	if size == cap(b.list) {
+		n := copy(b.list, live)
+		clear(b.list[n:])
+		b.list = b.list[:n]
+	} else {
+		b.list = append(make([]logBlock, 0, size), live...)
+	}
+	b.head = 0
+}
+
+// drop removes the n lowest units of more than n. tail is the position of the
+// last run token; drop returns the new one.
+func (b *logBlocks) drop(n int64, tail uint8) uint8 {
+	i, local := b.locate(n)
+	if i > b.head {
+		b.free = b.list[i-1].data
+		clear(b.list[b.head:i])
+		b.head = i
+	}
+	x := &b.list[i]
+	if local > 0 {
+		first, used := dropFirst(x.first, x.tokens(), local)
+		if i == len(b.list)-1 {
+			tail = uint8(max(int(tail)-int(x.used)+used, 0))
+		}
+		x.first, x.used = first, uint8(used)
+		x.start += local
+	}
+	b.trim()
+	return tail
+}
+
+// trim gives back a directory that is three quarters empty.
+func (b *logBlocks) trim() {
+	if live := len(b.list) - b.head; cap(b.list) > 16 && live <= cap(b.list)/4 {
+		b.compact(2 * live)
+	}
+}
+
+// insert adds a score that is not held.
+func (b *logBlocks) insert(score int64) {
+	i := b.find(score)
+	var scratch [blockSize + 4]span
+	spans := appendSpans(scratch[:0], b.list[i].first, b.list[i].tokens())
+	next := b.rewrite(i, insertSpan(spans, score))
+	b.shift(next, 1)
+}
+
+// remove takes out the units with ranks from start up to, not including, stop;
+// some are left.
+func (b *logBlocks) remove(start, stop int64) {
+	i, from := b.locate(start)
+	j, to := len(b.list), int64(0)
+	if stop < b.len() {
+		j, to = b.locate(stop)
+	}
+	n := stop - start
+	var scratch [blockSize + 4]span
+	spans := appendSpans(scratch[:0], b.list[i].first, b.list[i].tokens())
+	if i == j {
+		next := b.rewrite(i, cutSpans(spans, from, to))
+		b.shift(next, -n)
+		b.merge(i)
+		b.trim()
+		return
+	}
+	if j < len(b.list) && to > 0 {
+		x := &b.list[j]
+		first, used := dropFirst(x.first, x.tokens(), to)
+		x.first, x.used = first, uint8(used)
+		x.start += to
+	}
+	b.list = slices.Delete(b.list, i+1, j)
+	b.shift(i+1, -n)
+	// The block of start keeps what stands before it, which is nothing if start
+	// opened the block.
+	b.rewrite(i, cutSpans(spans, from, 1<<62))
+	b.merge(i)
+	b.trim()
+}
+
+// rewrite replaces block i by the spans, which may take two blocks or none,
+// and returns the index of the block after them. It sets the ordinals of what
+// it writes, not of what follows.
+func (b *logBlocks) rewrite(i int, spans []span) int {
+	if len(spans) == 0 {
+		b.list = slices.Delete(b.list, i, i+1)
+		return i
+	}
+	var scratch, second [tokenScratch]byte
+	toks, told := writeSpans(scratch[:0], spans, blockSize)
+	if told < len(spans) {
+		toks, told = writeSpans(scratch[:0], spans, splitSize)
+		rest, more := writeSpans(second[:0], spans[told:], blockSize)
+		if told+more < len(spans) {
+			panic("zset: a block does not split in two")
+		}
+		y := logBlock{first: spans[told].first, start: b.list[i].start}
+		for _, r := range spans[:told] {
+			y.start += r.n
+		}
+		b.list = slices.Insert(b.list, i+1, y)
+		b.set(i+1, y.first, rest)
+		b.set(i, spans[0].first, toks)
+		return i + 2
+	}
+	b.set(i, spans[0].first, toks)
+	return i + 1
+}
+
+func (b *logBlocks) set(i int, first int64, toks []byte) {
+	x := &b.list[i]
+	if x.data == nil {
+		x.data = new([blockSize]byte)
+	}
+	x.first = first
+	x.used = uint8(copy(x.data[:], toks))
+}
+
+// shift adds n to the ordinals from block i on.
+func (b *logBlocks) shift(i int, n int64) {
+	for ; i < len(b.list); i++ {
+		b.list[i].start += n
+	}
+	b.end += n
+}
+
+// merge joins block i with the one before or after it if both fit in one with
+// some room left, so that removals here and there do not leave a directory of
+// crumbs.
+func (b *logBlocks) merge(i int) {
+	for _, i := range [2]int{i, i - 1} {
+		if i < b.head || i+1 >= len(b.list) || int(b.list[i].used)+int(b.list[i+1].used) > blockSize-2*maxToken {
+			continue
+		}
+		var scratch [2*blockSize + 4]span
+		spans := appendSpans(scratch[:0], b.list[i].first, b.list[i].tokens())
+		seam := len(spans)
+		spans = appendSpans(spans, b.list[i+1].first, b.list[i+1].tokens())
+		if spans[seam].first == spans[seam-1].last()+1 {
+			spans[seam-1].n += spans[seam].n
+			spans = slices.Delete(spans, seam, seam+1)
+		}
+		b.list = slices.Delete(b.list, i+1, i+2)
+		b.rewrite(i, spans)
+	}
+}
+
+func (b *logBlocks) ascend(rank int64, fn func(int64) bool) {
+	i, local := b.locate(rank)
+	for ; i < len(b.list); i++ {
+		x := &b.list[i]
+		if !ascendTokens(x.first, x.tokens(), local, fn) {
+			return
+		}
+		local = 0
+	}
+}
+
+func (b *logBlocks) descend(rank int64, fn func(int64) bool) {
+	i, local := b.locate(rank)
+	for ; i >= b.head; i-- {
+		x := &b.list[i]
+		if !descendTokens(x.first, x.tokens(), local, fn) {
+			return
+		}
+		if i > b.head {
+			local = x.start - b.list[i-1].start - 1
+		}
+	}
+}
+
+// insertSpan adds a score that no span holds.
+func insertSpan(spans []span, score int64) []span {
+	i, _ := slices.BinarySearchFunc(spans, score, func(r span, score int64) int {
+		if r.last() < score {
+			return -1
+		}
+		return 1
+	})
+	below := i > 0 && spans[i-1].last() == score-1
+	above := i < len(spans) && spans[i].first == score+1
+	switch {
+	case below && above:
+		spans[i-1].n += 1 + spans[i].n
+		return slices.Delete(spans, i, i+1)
+	case below:
+		spans[i-1].n++
+	case above:
+		spans[i].first--
+		spans[i].n++
+	default:
+		return slices.Insert(spans, i, span{score, 1})
+	}
+	return spans
+}
+
+// cutSpans takes out the scores with ranks from start up to, not including,
+// stop. A cut within one span leaves two.
+func cutSpans(spans []span, start, stop int64) []span {
+	i, before := spanOf(spans, start)
+	j, cut := spanOf(spans, stop)
+	var keep [2]span
+	k := 0
+	if before > 0 {
+		keep[k] = span{spans[i].first, before}
+		k++
+	}
+	if cut > 0 {
+		keep[k] = span{spans[j].first + cut, spans[j].n - cut}
+		k++
+		j++
+	}
+	return slices.Replace(spans, i, j, keep[:k]...)
+}
+
+// spanOf returns the span that holds the score with this rank, and the score's
+// rank within it; behind the last score that is len(spans), 0.
+func spanOf(spans []span, rank int64) (i int, local int64) {
+	for i, r := range spans {
+		if rank < r.n {
+			return i, rank
+		}
+		rank -= r.n
+	}
+	return len(spans), 0
+}

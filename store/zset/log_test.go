@@ -1,0 +1,348 @@
+package zset
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+func addNumber(s *Set, v int64) { s.Add([]byte(decimal(v)), float64(v)) }
+
+func TestParseNumber(t *testing.T) {
+	for _, v := range []int64{0, 1, 9, 10, 127, -1, -10, 1_700_000_000_000_000, maxNumber, -maxNumber} {
+		got, ok := parseNumber([]byte(decimal(v)))
+		require.True(t, ok, v)
+		require.Equal(t, v, got)
+	}
+	for _, m := range []string{
+		"", "-", "-0", "00", "01", "-01", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "inf", "nan", "1\x00", "--1", "1-",
+		"9007199254740993", "-9007199254740993", "9999999999999999", "10000000000000000", "92233720368547758070", "-99999999999999999",
+	} {
+		_, ok := parseNumber([]byte(m))
+		require.False(t, ok, "%q", m)
+	}
+}
+
+// A member that does not fit moves the set, for good; one that fits does not.
+func TestWhatLeavesTheLog(t *testing.T) {
+	negativeZero := math.Copysign(0, -1)
+	cases := []struct {
+		name   string
+		member string
+		score  float64
+		log    bool
+	}{
+		{"its own decimal", "70", 70, true},
+		{"zero", "0", 0, true},
+		{"negative", "-70", -70, true},
+		{"highest", "9007199254740992", maxNumber, true},
+		{"lowest", "-9007199254740992", -maxNumber, true},
+		{"held already", "5", 5, true},
+		{"one above the highest, which a score cannot tell apart", "9007199254740993", maxNumber, false},
+		{"two above the highest", "9007199254740994", maxNumber + 2, false},
+		{"two below the lowest", "-9007199254740994", -maxNumber - 2, false},
+		{"another name", "hit", 70, false},
+		{"empty name", "", 0, false},
+		{"leading zero", "0100", 100, false},
+		{"plus", "+1", 1, false},
+		{"fraction", "1", 1.5, false},
+		{"fraction in the name", "1.5", 1.5, false},
+		{"minus zero by score", "0", negativeZero, false},
+		{"minus zero by name", "-0", 0, false},
+		{"infinite", "inf", math.Inf(1), false},
+		{"a number at infinity", "1", math.Inf(-1), false},
+		{"held and re-scored away from its name", "5", 6, false},
+		{"exponent", "1e3", 1000, false},
+	}
+	for _, c := range cases {
+		for _, units := range []int{1, 40, 400} { // in the Set, in one block, in several
+			t.Run(fmt.Sprintf("%s/%d", c.name, units), func(t *testing.T) {
+				var s Set
+				var m model
+				for i := range int64(units) {
+					addNumber(&s, 5+i*1000)
+					m.add(decimal(5+i*1000), float64(5+i*1000))
+				}
+				s.Add([]byte(c.member), c.score)
+				m.add(c.member, c.score)
+				require.Equal(t, c.log, s.IsLog())
+				require.NoError(t, s.check())
+				require.NoError(t, compare(&s, &m, rand.IntN))
+
+				s.Remove([]byte(c.member))
+				m.remove(c.member)
+				require.Equal(t, c.log, s.IsLog())
+				require.NoError(t, compare(&s, &m, rand.IntN))
+				s.RemoveByRank(0, s.Len())
+				addNumber(&s, 3)
+				require.Equal(t, c.log, s.IsLog(), "an emptied tree stays one")
+			})
+		}
+	}
+}
+
+func TestNaNPanics(t *testing.T) {
+	var s Set
+	require.Panics(t, func() { s.Add([]byte("1"), math.NaN()) })
+	require.Zero(t, s.Len())
+}
+
+// -0 for 0 is no change, in Redis too: the score compares equal.
+func TestMinusZeroForZero(t *testing.T) {
+	for _, tree := range []bool{false, true} {
+		var s Set
+		if tree {
+			s.moveToTree()
+		}
+		addNumber(&s, 0)
+		old, existed := s.Add([]byte("0"), math.Copysign(0, -1))
+		require.True(t, existed)
+		require.False(t, math.Signbit(old))
+		require.Equal(t, !tree, s.IsLog())
+		score, _ := s.Score([]byte("0"))
+		require.False(t, math.Signbit(score))
+	}
+}
+
+func TestAppendRunRefusesWhatDoesNotFollow(t *testing.T) {
+	var s Set
+	s.AppendRun(10, 5)
+	for _, c := range []struct {
+		first int64
+		n     int
+	}{{14, 1}, {0, 1}, {20, 0}, {20, -1}, {maxNumber, 2}, {maxNumber + 1, 1}, {-maxNumber - 1, 1}, {20, math.MaxInt}, {math.MaxInt64, 1}, {math.MinInt64, 1}} {
+		require.Panics(t, func() { s.AppendRun(c.first, c.n) }, "%+v", c)
+	}
+	s.AppendRun(maxNumber, 1)
+	require.Equal(t, 6, s.Len())
+	require.NoError(t, s.check())
+	s.moveToTree()
+	require.Panics(t, func() { s.AppendRun(maxNumber+1, 1) })
+}
+
+// Runs of any length, also past what the Set counts in place.
+func TestHugeRuns(t *testing.T) {
+	var s Set
+	s.AppendRun(-maxNumber, maxNumber) // up to -1
+	require.NoError(t, s.check())
+	s.AppendRun(0, 7)
+	s.AppendRun(9, math.MaxUint32)
+	s.AppendRun(math.MaxUint32+9, 1)
+	require.NoError(t, s.check())
+	require.Equal(t, maxNumber+7+math.MaxUint32+1, s.Len())
+	require.Equal(t, int64(6), s.UnitAt(maxNumber+6))
+	require.Equal(t, int64(9), s.UnitAt(maxNumber+7))
+	require.Less(t, s.Bytes(), int64(500))
+	require.Equal(t, maxNumber-5, s.DropThrough(-6))
+	require.NoError(t, s.check())
+	require.Equal(t, 5+7+math.MaxUint32+1, s.Len())
+	require.Equal(t, 1, s.RemoveByRank(100, 101))
+	require.NoError(t, s.check())
+	require.Equal(t, math.MaxUint32-50, s.RemoveByRank(62, s.Len()))
+	require.NoError(t, s.check())
+	require.Equal(t, 62, s.Len())
+
+	var one Set
+	one.AppendRun(0, math.MaxUint32)
+	require.Equal(t, uint8(kindBlock), one.kind)
+	one.AppendRun(math.MaxUint32, 1)
+	require.NoError(t, one.check())
+	require.Equal(t, math.MaxUint32+1, one.Len())
+	one.DropThrough(0)
+	require.NoError(t, one.check())
+}
+
+func TestDropAtTheEnds(t *testing.T) {
+	for _, n := range []int{0, 1, 10, 1000} {
+		s := new(Set)
+		if n > 0 {
+			s = logOf(n)
+		}
+		require.Zero(t, s.DropThrough(math.MinInt64))
+		require.Zero(t, s.CountAfter(math.MaxInt64))
+		require.Equal(t, n, s.CountAfter(math.MinInt64))
+		require.Equal(t, n, s.DropThrough(math.MaxInt64))
+		require.Zero(t, s.Len())
+		require.NoError(t, s.check())
+		addNumber(s, 3)
+		require.NoError(t, s.check())
+		require.Equal(t, 1, s.Len())
+	}
+}
+
+// Distances of every width side by side: what a block holds varies, and a
+// change in its middle may add many bytes to it.
+func TestWildDistances(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 20 {
+		var s Set
+		var m model
+		wild := func() int64 {
+			v := rng.Int64N(maxNumber+1) >> rng.IntN(54)
+			if rng.IntN(2) == 0 {
+				v = -v
+			}
+			return v + int64(rng.IntN(3))*min(1, maxNumber-max(v, -v))
+		}
+		for range 400 {
+			v := wild()
+			if v < -maxNumber || v > maxNumber {
+				continue
+			}
+			addNumber(&s, v)
+			m.add(decimal(v), float64(v))
+			require.NoError(t, s.check())
+		}
+		require.True(t, s.IsLog())
+		require.NoError(t, compare(&s, &m, rng.IntN))
+		for s.Len() > 0 {
+			start := rng.IntN(s.Len())
+			stop := start + 1 + rng.IntN(3)*rng.IntN(20)
+			require.Equal(t, m.removeRanks(start, stop), s.RemoveByRank(start, stop))
+			require.NoError(t, s.check())
+			if s.Len()%16 == 0 {
+				require.NoError(t, compare(&s, &m, rng.IntN))
+			}
+		}
+	}
+}
+
+// A cut into a long run adds the most bytes.
+func TestCutsIntoRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	var s Set
+	const n = 1 << 40
+	s.AppendRun(-n/2, n)
+	held := n
+	for i := range 500 {
+		start := rng.IntN(held)
+		stop := min(start+1+rng.IntN(3), held)
+		held -= s.RemoveByRank(start, stop)
+		require.NoError(t, s.check(), i)
+		require.Equal(t, held, s.Len())
+	}
+	require.True(t, s.IsLog())
+}
+
+// What the log promises about memory, asked of its own account and, for many
+// sets at once, of the runtime.
+func TestLogMemory(t *testing.T) {
+	require.Equal(t, uintptr(40), unsafe.Sizeof(Set{}))
+	one := new(Set)
+	one.AppendRun(1_700_000_000_000_000, 1)
+	require.Equal(t, int64(40), one.Bytes())
+	for _, c := range []struct {
+		n          int
+		bytesAUnit float64
+	}{{10, 8}, {100, 12}, {1_000, 4}, {10_000, 4}, {1_000_000, 4}} {
+		s := logOf(c.n)
+		got := float64(s.Bytes()) / float64(c.n)
+		t.Logf("%d units: %.2f bytes a unit", c.n, got)
+		require.LessOrEqual(t, got, c.bytesAUnit, "%d units", c.n)
+		sets := make([]*Set, max(1, 100_000/c.n))
+		before := heapNow()
+		for i := range sets {
+			sets[i] = logOf(c.n)
+		}
+		heap := float64(heapNow()-before) / float64(len(sets)*c.n)
+		runtime.KeepAlive(sets)
+		require.InEpsilon(t, got, heap, 0.2, "%d units: the runtime says %.2f bytes a unit", c.n, heap)
+	}
+	var run Set
+	run.AppendRun(1_700_000_000_000_000, 1_000_000)
+	require.LessOrEqual(t, run.Bytes(), int64(64))
+}
+
+// Members and removals anywhere must not leave a directory of crumbs, nor a
+// window that has passed its memory.
+func TestLogMemoryAfterChange(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	s := logOf(20_000)
+	for s.Len() > 2_000 {
+		r := rng.IntN(s.Len())
+		s.RemoveByRank(r, r+1)
+	}
+	require.NoError(t, s.check())
+	require.Less(t, float64(s.Bytes())/2_000, 8.0)
+
+	var late Set
+	for _, i := range rng.Perm(20_000) {
+		addNumber(&late, 1_700_000_000_000_000+int64(i)*gap)
+	}
+	require.NoError(t, late.check())
+	require.Less(t, float64(late.Bytes())/20_000, 5.0)
+
+	s = logOf(200_000)
+	s.DropThrough(s.UnitAt(s.Len() - 300))
+	require.Less(t, s.Bytes(), int64(6_000))
+	s.DropThrough(s.UnitAt(s.Len() - 3))
+	require.Less(t, s.Bytes(), int64(120))
+}
+
+func TestLogAllocations(t *testing.T) {
+	for _, n := range []int{1, 10, 1_000, 100_000} {
+		s := logOf(n)
+		member := func(v int64, b *[20]byte) []byte { return numberEntry(v).AppendMember(b[:0]) }
+		ceiling := func(what string, fn func()) {
+			t.Helper()
+			require.Zero(t, testing.AllocsPerRun(2000, fn), "%s of %d", what, n)
+		}
+		i := 0
+		ceiling("Score", func() {
+			var b [20]byte
+			i = (i + 7919) % s.Len()
+			s.Score(member(s.UnitAt(i), &b))
+			s.Score([]byte("none"))
+		})
+		ceiling("Rank", func() { var b [20]byte; s.Rank(member(s.Newest(), &b)) })
+		ceiling("CountAfter", func() { s.CountAfter(s.Oldest() + (s.Newest()-s.Oldest())/2) })
+		ceiling("RankRangeByScore", func() { s.RankRangeByScore(ScoreRange{float64(s.Oldest()), math.Inf(1), true, false}) })
+		ceiling("Add and RemoveByScore", func() {
+			var b [20]byte
+			v := s.Newest() + gap
+			s.Add(member(v, &b), float64(v))
+			s.RemoveByScore(ScoreRange{Min: math.Inf(-1), Max: float64(s.Oldest())})
+		})
+		ceiling("AppendRun and DropThrough", func() {
+			s.AppendRun(s.Newest()+gap, 1)
+			s.DropThrough(s.Oldest())
+		})
+		ceiling("Ascend", func() {
+			left := 10
+			s.Ascend(0, func(Entry) bool { left--; return left > 0 })
+		})
+		ceiling("Descend", func() {
+			left := 10
+			s.Descend(s.Len()-1, func(Entry) bool { left--; return left > 0 })
+		})
+		require.NoError(t, s.check())
+	}
+}
+
+func TestTreeAllocations(t *testing.T) {
+	members, scores := hitMembers(10_000, true)
+	var s Set
+	for i, m := range members {
+		s.Add(m, scores[i])
+	}
+	i := 0
+	ceiling := func(what string, most float64, fn func()) {
+		t.Helper()
+		require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { i = (i + 7919) % len(members); fn() }), most, what)
+	}
+	ceiling("Score", 0, func() { s.Score(members[i]) })
+	ceiling("Rank", 0, func() { s.Rank(members[i]) })
+	ceiling("At", 0, func() { s.At(i) })
+	ceiling("CountByScore", 0, func() { s.CountByScore(ScoreRange{Min: scores[i], Max: math.Inf(1)}) })
+	ceiling("Add again", 0, func() { s.Add(members[i], scores[i]) })
+	ceiling("Add re-scores", 0, func() { s.Add(members[i], scores[(i+1)%len(scores)]) })
+	ceiling("Remove and Add", 2, func() { s.Remove(members[i]); s.Add(members[i], scores[i]) })
+	require.NoError(t, s.check())
+}

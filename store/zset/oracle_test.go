@@ -1,0 +1,83 @@
+package zset
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The comparator must see each of these faults, and check the broken
+// invariants: each case spoils a sound set (or its model) in one place.
+func TestCompareFindsFaults(t *testing.T) {
+	faults := []struct {
+		name  string
+		spoil func(s *Set, m *model)
+	}{
+		{"a lost unit", func(s *Set, _ *model) { s.RemoveByRank(s.Len()/2, s.Len()/2+1) }},
+		{"a unit too many", func(_ *Set, m *model) { m.pairs = slices.Delete(m.pairs, 3, 4) }},
+		{"a wrong score", func(_ *Set, m *model) { m.pairs[5].score++ }},
+		{"a wrong member", func(_ *Set, m *model) { m.pairs[5].member += "0" }},
+		{"a wrong order", func(_ *Set, m *model) { m.pairs[5], m.pairs[6] = m.pairs[6], m.pairs[5] }},
+	}
+	for _, f := range faults {
+		for _, tree := range []bool{false, true} {
+			var s Set
+			var m model
+			for i := range int64(500) {
+				addNumber(&s, i*i*1000)
+				m.add(decimal(i*i*1000), float64(i*i*1000))
+			}
+			if tree {
+				s.moveToTree()
+			}
+			require.NoError(t, compare(&s, &m, rand.IntN))
+			f.spoil(&s, &m)
+			require.Error(t, compare(&s, &m, rand.IntN), "%s, tree %v", f.name, tree)
+		}
+	}
+}
+
+func TestCheckFindsFaults(t *testing.T) {
+	faults := []struct {
+		name  string
+		fresh func() *Set
+		spoil func(s *Set)
+	}{
+		{"count of a block", smallLog, func(s *Set) { s.n++ }},
+		{"last of a block", smallLog, func(s *Set) { s.last++ }},
+		{"tail of a block", smallLog, func(s *Set) { s.tail-- }},
+		{"cut token", smallLog, func(s *Set) { s.used-- }},
+		{"oversized room", smallLog, func(s *Set) { s.RemoveByRank(2, s.Len()); s.setRoom(blockSize) }},
+		{"ordinal", bigLog, func(s *Set) { s.blocks().list[2].start++ }},
+		{"end", bigLog, func(s *Set) { s.blocks().end++ }},
+		{"first of a block", bigLog, func(s *Set) { s.blocks().list[2].first += 10 * gap * blockSize }},
+		{"token in a block", bigLog, func(s *Set) { s.blocks().list[2].data[3] ^= 0x7f }},
+		{"last of several blocks", bigLog, func(s *Set) { s.last++ }},
+		{"first of several blocks", bigLog, func(s *Set) { s.first-- }},
+		{"memory behind the list", bigLog, func(s *Set) { b := s.blocks(); b.list = b.list[:len(b.list)-1] }},
+		{"order of items", bigTree, func(s *Set) { i := s.tree().back.items; i[1], i[2] = i[2], i[1] }},
+		{"score of an item", bigTree, func(s *Set) { s.tree().back.items[1].score += 0.5 }},
+		{"index", bigTree, func(s *Set) { t := s.tree(); t.index.Unlink(t.front.items[0].node) }},
+		{"directory", bigTree, func(s *Set) { s.tree().dir.DeleteMin() }},
+		{"links", bigTree, func(s *Set) { t := s.tree(); t.back.prev = t.back }},
+		{"ranks", bigTree, func(s *Set) { s.At(s.Len() / 2); s.tree().ranks.sums[1]++ }},
+		{"bytes of members", bigTree, func(s *Set) { s.tree().memberBytes++ }},
+	}
+	for _, f := range faults {
+		s := f.fresh()
+		require.NoError(t, s.check(), f.name)
+		f.spoil(s)
+		require.Error(t, s.check(), f.name)
+	}
+}
+
+func smallLog() *Set { return logOf(30) }
+func bigLog() *Set   { return logOf(1000) }
+
+func bigTree() *Set {
+	s := logOf(1000)
+	s.moveToTree()
+	return s
+}

@@ -1,0 +1,188 @@
+package zset
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/btree"
+
+	"github.com/zlimit/zlimit/store/dict"
+)
+
+// node is a member with its score, at home in the tree's index.
+type node = dict.Node[float64]
+
+// tree is the encoding for any members: index finds a member's node, and the
+// nodes stand in order in leaves of up to leafSize, which are linked and, the
+// front one excepted, filed in dir by their first item. (The front leaf is
+// where a search ends that finds nothing in dir; so a window that slides need
+// not file it anew with each item that leaves.)
+//
+// Invariant: no leaf is empty while the tree is not; a leaf's place in dir is
+// its first item.
+type tree struct {
+	index       dict.Dict[float64]
+	dir         *btree.BTreeG[leafRef] // nil while there is one leaf
+	front, back *leaf
+	ranks       ranks
+	longest     int   // longest member since NoteEncoding looked
+	memberBytes int64 // of all members
+}
+
+const (
+	leafSize  = 128
+	dirDegree = 16
+)
+
+// item is a place in the order. A nil node stands before every member with
+// the same score: that makes a score alone something to search for.
+type item struct {
+	score float64
+	node  *node
+}
+
+func compareItems(a, b item) int {
+	switch {
+	case a.score < b.score:
+		return -1
+	case a.score > b.score:
+		return 1
+	case a.node == b.node:
+		return 0
+	case a.node == nil:
+		return -1
+	case b.node == nil:
+		return 1
+	}
+	return strings.Compare(a.node.Key(), b.node.Key())
+}
+
+func (it item) entry() Entry { return Entry{Score: it.score, member: it.node.Key()} }
+
+type leaf struct {
+	items      []item
+	prev, next *leaf
+	pos        int // place in ranks
+}
+
+type leafRef struct {
+	first item
+	leaf  *leaf
+}
+
+func newTree() *tree {
+	l := new(leaf)
+	return &tree{front: l, back: l}
+}
+
+func (t *tree) len() int { return t.index.Len() }
+
+func (t *tree) score(member []byte) (float64, bool) {
+	if n := t.index.Get(dict.Hash(member), member); n != nil {
+		return n.Value, true
+	}
+	return 0, false
+}
+
+// append adds a member above all others.
+func (t *tree) append(member []byte, score float64) {
+	n, _ := t.index.Put(dict.Hash(member), member)
+	n.Value = score
+	t.count(member)
+	t.insert(item{score, n})
+}
+
+// count notes a member that is new.
+func (t *tree) count(member []byte) {
+	t.longest = max(t.longest, len(member))
+	t.memberBytes += int64(len(member))
+}
+
+func (t *tree) add(member []byte, score float64) (old float64, existed bool) {
+	n, created := t.index.Put(dict.Hash(member), member)
+	if created {
+		t.count(member)
+	} else {
+		old = n.Value
+		if old == score { // also 0 for -0, as in Redis
+			return old, true
+		}
+		t.take(item{old, n})
+	}
+	n.Value = score
+	t.insert(item{score, n})
+	return old, !created
+}
+
+func (t *tree) remove(member []byte) (float64, bool) {
+	n := t.index.Delete(dict.Hash(member), member)
+	if n == nil {
+		return 0, false
+	}
+	t.memberBytes -= int64(len(member))
+	t.take(item{n.Value, n})
+	return n.Value, true
+}
+
+func (t *tree) rank(member []byte) (int, bool) {
+	n := t.index.Get(dict.Hash(member), member)
+	if n == nil {
+		return 0, false
+	}
+	return t.countTo(item{n.Value, n}), true
+}
+
+// countBelow returns how many scores are below score, or, if through, at most
+// score.
+func (t *tree) countBelow(score float64, through bool) int {
+	if through {
+		if math.IsInf(score, 1) {
+			return t.len()
+		}
+		score = math.Nextafter(score, math.Inf(1))
+	}
+	return t.countTo(item{score: score})
+}
+
+// countTo returns how many items stand before it.
+func (t *tree) countTo(it item) int {
+	l := t.find(it)
+	i, _ := slices.BinarySearchFunc(l.items, it, compareItems)
+	return t.before(l) + i
+}
+
+func (t *tree) at(rank int) Entry {
+	l, i := t.locate(rank)
+	return l.items[i].entry()
+}
+
+func (t *tree) ascend(rank int, fn func(Entry) bool) {
+	l, i := t.locate(rank)
+	for ; l != nil; l, i = l.next, 0 {
+		for _, it := range l.items[i:] {
+			if !fn(it.entry()) {
+				return
+			}
+		}
+	}
+}
+
+func (t *tree) descend(rank int, fn func(Entry) bool) {
+	for l, i := t.locate(rank); l != nil; {
+		for ; i >= 0; i-- {
+			if !fn(l.items[i].entry()) {
+				return
+			}
+		}
+		if l = l.prev; l != nil {
+			i = len(l.items) - 1
+		}
+	}
+}
+
+func (t *tree) scan(cursor uint64, fn func(Entry)) uint64 {
+	return t.index.Scan(cursor, func(n *node) {
+		fn(Entry{Score: n.Value, member: n.Key()})
+	})
+}
