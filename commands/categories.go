@@ -1,0 +1,71 @@
+package commands
+
+import "slices"
+
+// categoryOrder is the order in which COMMAND INFO lists ACL categories.
+// Categories of our own come behind these.
+var categoryOrder = []string{
+	"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string",
+	"bitmap", "hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow",
+	"blocking", "dangerous", "connection", "transaction", "scripting",
+}
+
+// groupCategories are the groups of COMMAND DOCS whose members share an ACL
+// category. Groups that are missing here ("server", "cluster") have none: their
+// rows name what they need.
+var groupCategories = map[string]string{
+	"connection":   "connection",
+	"generic":      "keyspace",
+	"pubsub":       "pubsub",
+	"scripting":    "scripting",
+	"sorted-set":   "sortedset",
+	"string":       "string",
+	"transactions": "transaction",
+}
+
+// ACLCategories returns the names, without '@', of the ACL categories that the
+// command belongs to, in the order of COMMAND INFO: those that follow from its
+// flags and its group, and those that its row adds. A container's group says
+// nothing about the container itself, only about its subcommands, as in Redis.
+// The slice is the caller's.
+func (c *Command) ACLCategories() []string {
+	has := slices.Clone(c.Categories)
+	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) {
+		has = append(has, byGroup)
+	}
+	if c.Is(ReadOnly) && !slices.Contains(has, "scripting") {
+		// A script that only reads may still run any reading command: it is
+		// not itself a read, so that "+@read" does not allow scripts.
+		has = append(has, "read")
+	}
+	if c.Is(Write) {
+		has = append(has, "write")
+	}
+	if c.Is(Admin) {
+		has = append(has, "admin", "dangerous")
+	}
+	if c.Is(PubSub) {
+		has = append(has, "pubsub")
+	}
+	if c.Is(Blocking) {
+		has = append(has, "blocking")
+	}
+	if c.Is(Fast) {
+		has = append(has, "fast")
+	} else {
+		has = append(has, "slow")
+	}
+
+	var out []string
+	for _, name := range categoryOrder {
+		if slices.Contains(has, name) {
+			out = append(out, name)
+		}
+	}
+	for _, name := range has {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

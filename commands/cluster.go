@@ -1,0 +1,92 @@
+package commands
+
+import "github.com/zlimit/zlimit/resp"
+
+var errNoCluster = resp.Error("ERR This instance has cluster support disabled")
+
+// Cluster is the container CLUSTER. One server is no cluster, and what asks
+// about nodes is refused as a standalone Redis refuses it. KEYSLOT alone needs
+// no cluster, and limiters that tag their keys with {braces} want to check them
+// before they move to one.
+var Cluster = []Command{{
+	Name: "cluster", Arity: -2, Group: "cluster", Since: "3.0.0", Complexity: "O(1)",
+	Summary: "Answers questions about a cluster.",
+	Subs: []Command{
+		noCluster("countkeysinslot", 3, "3.0.0", "O(1)", "slot", "Counts the keys of a slot.", false),
+		noCluster("getkeysinslot", 4, "3.0.0", "O(N)", "slot count", "Lists keys of a slot.", true),
+		{
+			Name: "help", Arity: 2, Flags: Loading | Stale,
+			Group: "cluster", Since: "5.0.0", Complexity: "O(1)", Handler: refuseCluster,
+			Summary: "Lists the subcommands, in a cluster.",
+		},
+		noCluster("info", 2, "3.0.0", "O(1)", "", "Describes the state of the cluster.", true),
+		{
+			Name: "keyslot", Arity: 3, Flags: Stale,
+			Group: "cluster", Since: "3.0.0", Complexity: "O(N)", Syntax: "key", Handler: clusterKeySlot,
+			Summary:   "Answers the hash slot of a key.",
+			Deviation: "answers without a cluster, where Redis refuses",
+		},
+		noCluster("myid", 2, "3.0.0", "O(1)", "", "Answers the name of the node.", false),
+		noCluster("nodes", 2, "3.0.0", "O(N)", "", "Lists the nodes of the cluster.", true),
+		noCluster("shards", 2, "7.0.0", "O(N)", "", "Lists the shards of the cluster and their nodes.", true),
+		noCluster("slots", 2, "3.0.0", "O(N)", "", "Lists the slots of the cluster and their nodes.", true),
+	},
+}}
+
+// noCluster is the row of a subcommand that only a cluster can answer.
+func noCluster(name string, arity int, since, complexity, syntax, summary string, varies bool) Command {
+	c := Command{
+		Name: name, Arity: arity, Flags: Stale,
+		Group: "cluster", Since: since, Complexity: complexity, Syntax: syntax, Handler: refuseCluster,
+		Summary: summary,
+	}
+	if varies {
+		c.Tips = []string{"nondeterministic_output"}
+	}
+	return c
+}
+
+func refuseCluster(*Ctx) resp.Value { return errNoCluster }
+
+// CLUSTER KEYSLOT key
+func clusterKeySlot(c *Ctx) resp.Value { return resp.Int(int64(keySlot(c.Args[2]))) }
+
+// slots is the number of hash slots of a cluster, a power of two.
+const slots = 1 << 14
+
+// keySlot is the slot of a key: the CRC of its hash tag where it has one, the
+// CRC of the whole key where not. The tag is what stands between the first
+// opening brace and the next closing one, if anything does.
+func keySlot(key []byte) int {
+	tagged := key
+	for i, ch := range key {
+		if ch != '{' {
+			continue
+		}
+		for j := i + 1; j < len(key); j++ {
+			if key[j] == '}' {
+				if j > i+1 {
+					tagged = key[i+1 : j]
+				}
+				break
+			}
+		}
+		break // a second brace opens nothing
+	}
+	return int(crc16(tagged)) & (slots - 1)
+}
+
+// crc16 is CRC-16/XMODEM: polynomial x^16+x^12+x^5+1, from 0, most significant
+// bit first. Nobody asks for slots often enough to deserve a table.
+func crc16(b []byte) uint16 {
+	const polynomial = 0x1021
+	crc := uint16(0)
+	for _, ch := range b {
+		crc ^= uint16(ch) << 8
+		for range 8 {
+			carry := crc >> 15
+			crc = crc<<1 ^ carry*polynomial
+		}
+	}
+	return crc
+}

@@ -1,0 +1,118 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/resp"
+)
+
+// Flags are a command's properties, named as COMMAND INFO names them.
+type Flags uint32
+
+// The flags of Redis 7.0 that our commands carry, in the order in which
+// COMMAND INFO lists them, and below them our own, which it does not list.
+const (
+	Write Flags = 1 << iota
+	ReadOnly
+	DenyOOM
+	Module
+	Admin
+	PubSub
+	NoScript
+	Blocking
+	Loading
+	Stale
+	SkipMonitor
+	SkipSlowlog
+	Asking
+	Fast
+	NoAuth
+	MayReplicate
+	NoMandatoryKeys
+	NoAsyncLoading
+	NoMulti
+	MovableKeys
+	AllowBusy
+
+	AllShards   // the handler walks keys it does not name: it needs every lock
+	Random      // two equal calls may answer differently
+	Transaction // needs the shards of what the session has queued and watched
+	Protected   // only where enable-debug-command lets it
+	Immediate   // runs at once where MULTI would queue it
+)
+
+// A KeySpec says where in the arguments keys stand and what is done to them.
+// Positions count from the command's name, which is 0. Make one with key, keys
+// or countedKeys.
+type KeySpec struct {
+	Flags string // what is done to the keys, as COMMAND INFO names it: "RW access update"
+	Notes string
+
+	First int // the first key, or where KeyNum the count that precedes the keys
+	Last  int // relative to the first key; negative counts from the last argument
+	Step  int
+	// KeyNum: the argument at First says how many keys follow it.
+	KeyNum bool
+}
+
+// key is one key at a fixed position.
+func key(at int, flags string) KeySpec { return KeySpec{Flags: flags, First: at, Step: 1} }
+
+// keys are those from first on to the last argument, every step-th.
+func keys(first, step int, flags string) KeySpec {
+	return KeySpec{Flags: flags, First: first, Last: -1, Step: step}
+}
+
+// CountedKeys are those that follow a count.
+func CountedKeys(countAt int, flags string) KeySpec {
+	return KeySpec{Flags: flags, First: countAt, Step: 1, KeyNum: true}
+}
+
+// A Handler runs a command whose arity was checked and whose shards are
+// locked, and returns its one reply.
+type Handler func(c *Ctx) resp.Value
+
+// A Command is everything that is known about a command. COMMAND and COMMAND
+// DOCS, arity checks, queueing in MULTI, script rules, shard locking, INFO
+// commandstats and the README's table all read it; no rule about a command
+// stands elsewhere.
+type Command struct {
+	Name       string // lower case; a subcommand's own name without its parent's
+	Arity      int    // with the name; -n means at least n
+	Flags      Flags
+	Keys       []KeySpec
+	Categories []string // ACL categories without '@'; those that follow from flags included
+	Tips       []string
+	Group      string // as in COMMAND DOCS: "string", "sorted-set", ...
+	Since      string // the Redis (or zlimit) version that introduced it
+	Complexity string
+	Summary    string // one sentence, ours
+	Syntax     string // arguments after the name, in the notation of Redis' manual
+	Deviation  string // where the answer differs from Redis 7.0; "" where it does not
+	Handler    Handler
+	Subs       []Command
+
+	parent *Command
+	id     int
+}
+
+// FullName is the name by which errors, COMMAND LIST and statistics call the
+// command: "get", "config|get".
+func (c *Command) FullName() string {
+	if c.parent != nil {
+		return c.parent.Name + "|" + c.Name
+	}
+	return c.Name
+}
+
+// ID numbers a table's commands and subcommands from 0 without gaps.
+func (c *Command) ID() int { return c.id }
+
+// Is reports whether the command carries every one of the flags.
+func (c *Command) Is(f Flags) bool { return c.Flags&f == f }
+
+// ArityOK reports whether n arguments, the name included, are acceptable.
+func (c *Command) ArityOK(n int) bool {
+	if c.Arity < 0 {
+		return n >= -c.Arity
+	}
+	return n == c.Arity
+}

@@ -1,0 +1,80 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// Ctx is what a handler may know: its arguments, one instant, the keyspace,
+// and scratch space for its reply. A handler runs with the shards of its keys
+// locked and keeps nothing of Ctx after it returns; arguments that it stores
+// it copies (the store's setters do).
+type Ctx struct {
+	Args  [][]byte // Args[0] is the name as the client spelled it
+	Cmd   *Command // the row being run: the subcommand's where there is one
+	NowMs int64    // one reading per command, script or EXEC, in unix milliseconds
+	NowUs int64    // the same instant in microseconds
+	Proto int      // resp.RESP2 or resp.RESP3: what the asker understands
+
+	Store   *store.Store
+	DB      *store.DB // the selected database
+	DBIndex int       // its number; SELECT changes only this
+
+	Settings *Settings
+
+	// Caller is the session (or script) that runs the command, for the
+	// groups that rooms above this one add. Handlers here never look.
+	Caller any
+
+	values []resp.Value
+	bytes  []byte
+}
+
+// Settings are the directives that handlers obey, as CONFIG SET last left them.
+type Settings struct {
+	ProtoMaxBulkLen      int64 // bytes
+	ZSetMaxListpackCount int64 // entries up to which OBJECT ENCODING says listpack
+	ZSetMaxListpackValue int64 // bytes a member may have there
+	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW takes
+}
+
+// Use selects the database for the next command. A shard must be held where
+// the command touches keys: which database has a number changes by SWAPDB.
+func (c *Ctx) Use(index int) { c.DBIndex, c.DB = index, c.Store.DB(index) }
+
+// Reset makes the scratch space free again; the replies made from it end.
+// Space that one huge reply needed is given back.
+func (c *Ctx) Reset() {
+	const keep = 64 << 10
+	c.values, c.bytes = c.values[:0], c.bytes[:0]
+	if cap(c.values) > keep/64 {
+		c.values = nil
+	}
+	if cap(c.bytes) > keep {
+		c.bytes = nil
+	}
+}
+
+// Values returns an empty slice with room for n values in the scratch space.
+func (c *Ctx) Values(n int) []resp.Value {
+	used := len(c.values)
+	if cap(c.values)-used < n {
+		// Earlier replies of the same EXEC keep the old array alive.
+		c.values = make([]resp.Value, 0, max(64, 2*cap(c.values), n))
+		used = 0
+	}
+	c.values = c.values[:used+n]
+	return c.values[used : used : used+n]
+}
+
+// Copy returns a bulk string with a copy of b in the scratch space: what a
+// handler answers must not alias what the store may change.
+func (c *Ctx) Copy(b []byte) resp.Value {
+	used := len(c.bytes)
+	if cap(c.bytes)-used < len(b) {
+		c.bytes = make([]byte, 0, max(512, 2*cap(c.bytes), len(b)))
+		used = 0
+	}
+	c.bytes = append(c.bytes, b...)
+	return resp.BulkBytes(c.bytes[used : used+len(b) : used+len(b)])
+}

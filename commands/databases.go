@@ -1,0 +1,95 @@
+package commands
+
+import (
+	"strconv"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// Databases are the commands on whole databases, and TIME.
+var Databases = []Command{
+	{
+		Name: "dbsize", Arity: 1, Flags: ReadOnly | Fast | AllShards, Categories: []string{"keyspace"},
+		Tips:  []string{"request_policy:all_shards", "response_policy:agg_sum"},
+		Group: "server", Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Counts the keys of the selected database.",
+		Handler: func(c *Ctx) resp.Value { return resp.Int(int64(c.DB.Len())) },
+	},
+	{
+		Name: "flushall", Arity: -1, Flags: Write | AllShards, Categories: []string{"keyspace", "dangerous"},
+		Tips:  []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+		Group: "server", Since: "1.0.0", Complexity: "O(N)", Syntax: "[ASYNC | SYNC]", Handler: flushAll,
+		Summary: "Removes every key of every database.",
+	},
+	{
+		Name: "flushdb", Arity: -1, Flags: Write | AllShards, Categories: []string{"keyspace", "dangerous"},
+		Tips:  []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+		Group: "server", Since: "1.0.0", Complexity: "O(N)", Syntax: "[ASYNC | SYNC]", Handler: flushDB,
+		Summary: "Removes every key of the selected database.",
+	},
+	{
+		Name: "swapdb", Arity: 3, Flags: Write | Fast | AllShards, Categories: []string{"keyspace", "dangerous"},
+		Group: "server", Since: "4.0.0", Complexity: "O(N)", Syntax: "index1 index2", Handler: swapDB,
+		Summary: "Exchanges two databases.",
+	},
+	{
+		Name: "time", Arity: 1, Flags: Loading | Stale | Fast | Random,
+		Tips:  []string{"nondeterministic_output"},
+		Group: "server", Since: "2.6.0", Complexity: "O(1)", Handler: timeNow,
+		Summary: "Answers the server's clock: unix seconds, and microseconds within the second.",
+	},
+}
+
+// flushMode checks [ASYNC | SYNC]; both free memory through the collector.
+func flushMode(c *Ctx) resp.Value {
+	if len(c.Args) > 2 || len(c.Args) == 2 && !EqualFold(c.Args[1], "async") && !EqualFold(c.Args[1], "sync") {
+		return ErrSyntax
+	}
+	return resp.OK
+}
+
+// FLUSHDB [ASYNC | SYNC]
+func flushDB(c *Ctx) resp.Value {
+	reply := flushMode(c)
+	if !reply.IsError() {
+		c.DB.Flush()
+	}
+	return reply
+}
+
+// FLUSHALL [ASYNC | SYNC]
+func flushAll(c *Ctx) resp.Value {
+	reply := flushMode(c)
+	if !reply.IsError() {
+		for i := range store.Databases {
+			c.Store.DB(i).Flush()
+		}
+	}
+	return reply
+}
+
+// SWAPDB index1 index2
+func swapDB(c *Ctx) resp.Value {
+	i, ok := parseInt(c.Args[1])
+	if !ok || i != int64(int32(i)) {
+		return errFirstDBIndex
+	}
+	j, ok := parseInt(c.Args[2])
+	if !ok || j != int64(int32(j)) {
+		return errSecondDBIndex
+	}
+	if i < 0 || i >= store.Databases || j < 0 || j >= store.Databases {
+		return ErrDBIndex
+	}
+	c.Store.Swap(int(i), int(j))
+	return resp.OK
+}
+
+// TIME
+func timeNow(c *Ctx) resp.Value {
+	var digits [20]byte
+	return resp.Array(append(c.Values(2),
+		c.Copy(strconv.AppendInt(digits[:0], c.NowUs/1_000_000, 10)),
+		c.Copy(strconv.AppendInt(digits[:0], c.NowUs%1_000_000, 10)))...)
+}

@@ -1,0 +1,219 @@
+package commands
+
+import (
+	"strconv"
+	"strings"
+)
+
+// An argument is a node of the tree that COMMAND DOCS shows of a command's
+// arguments.
+type argument struct {
+	name    string
+	kind    string // as Redis names them: "key", "integer", "oneof", "block", "pure-token", ...
+	token   string // the word that introduces it
+	keySpec int    // where kind is "key": which of the command's key specifications
+	members []argument
+
+	optional, multiple, multipleToken bool
+}
+
+// arguments reads the row's Syntax. The notation is that of Redis' manual:
+//
+//	key          lower case: an argument
+//	LIMIT        upper case: a word to be written as it stands; what follows it
+//	             inside its brackets or alternative belongs to it
+//	[ ... ]      may be left out
+//	< a | b >    one of them; the angle brackets are only needed where something
+//	             follows or precedes
+//	x [x ...]    x once or more; where x is long, x [...]
+//
+// The notation says nothing about types and little about names, so both follow
+// from conventions: see kinds, choiceNames and tokenNames.
+func (c *Command) arguments() []argument {
+	p := syntaxParser{words: syntaxWords(c.Syntax)}
+	out := p.alternatives()
+	p.expect("")
+	c.typeArguments(out, new(int))
+	return out
+}
+
+// syntaxWords splits a syntax into words and brackets.
+func syntaxWords(syntax string) []string {
+	for _, bracket := range []string{"[", "]", "<", ">", "|"} {
+		syntax = strings.ReplaceAll(syntax, bracket, " "+bracket+" ")
+	}
+	return strings.Fields(syntax)
+}
+
+// A syntaxParser reads a syntax by recursive descent. Its depth is that of the
+// brackets in our own rows.
+type syntaxParser struct {
+	words []string // not yet read
+}
+
+func (p *syntaxParser) peek() string {
+	if len(p.words) == 0 {
+		return ""
+	}
+	return p.words[0]
+}
+
+func (p *syntaxParser) next() string {
+	word := p.peek()
+	p.words = p.words[min(1, len(p.words)):]
+	return word
+}
+
+// expect steps over the word that has to come, "" at the end. Syntaxes are
+// written by us: one that does not close is a mistake in its row.
+func (p *syntaxParser) expect(word string) {
+	if got := p.next(); got != word {
+		panic("commands: a syntax has " + strconv.Quote(got) + " in the place of " + strconv.Quote(word))
+	}
+}
+
+// value reads the name of an argument.
+func (p *syntaxParser) value() argument {
+	name := p.next()
+	if name == "..." {
+		panic("commands: a syntax repeats what does not stand before its bracket")
+	}
+	return argument{name: name, kind: "string"}
+}
+
+// alternatives reads sequences with | between them up to the closing bracket
+// or the end. One sequence is itself, several are one oneof.
+func (p *syntaxParser) alternatives() []argument {
+	first := p.sequence()
+	if p.peek() != "|" {
+		return first
+	}
+	choice := argument{kind: "oneof", members: []argument{asOne(first)}}
+	for p.peek() == "|" {
+		p.next()
+		choice.members = append(choice.members, asOne(p.sequence()))
+	}
+	choice.name = nameOfChoice(choice.members)
+	return []argument{choice}
+}
+
+// sequence reads arguments up to |, the closing bracket or the end.
+func (p *syntaxParser) sequence() []argument {
+	var out []argument
+	for {
+		switch word := p.peek(); {
+		case word == "" || word == "|" || word == "]" || word == ">":
+			return out
+		case word == "[":
+			p.next()
+			if n, ok := repeats(p.words, out); ok {
+				out = append(out[:len(out)-n], repeated(out[len(out)-n:]))
+				p.words = p.words[wordsBefore(p.words, "]")+1:]
+				continue
+			}
+			one := asOne(p.alternatives())
+			p.expect("]")
+			one.optional = true
+			out = append(out, one)
+		case word == "<":
+			p.next()
+			out = append(out, asOne(p.alternatives()))
+			p.expect(">")
+		case isToken(word):
+			out = append(out, p.tokenAndValues())
+		default:
+			out = append(out, p.value())
+		}
+	}
+}
+
+// tokenAndValues reads an upper-case word and what belongs to it: everything up
+// to the next token on the same level.
+func (p *syntaxParser) tokenAndValues() argument {
+	token := p.next()
+	var values []argument
+	for word := p.peek(); word != "" && word != "|" && word != "]" && word != ">" && !isToken(word); word = p.peek() {
+		if word == "[" && (len(values) == 0 || !p.repeatsHere(token, values)) {
+			break // an option of its own
+		}
+		if word == "[" {
+			withToken := p.words[1] == token
+			p.words = p.words[wordsBefore(p.words, "]")+1:]
+			values = []argument{repeated(values)}
+			values[0].multipleToken = withToken
+			break
+		}
+		if word == "<" {
+			p.next()
+			values = append(values, asOne(p.alternatives()))
+			p.expect(">")
+			continue
+		}
+		values = append(values, p.value())
+	}
+	if len(values) == 0 {
+		return argument{name: nameOfToken(token), kind: "pure-token", token: token}
+	}
+	one := asOne(values)
+	one.token = token
+	return one
+}
+
+// repeatsHere reports whether the bracket that comes next repeats values, with
+// or without their token.
+func (p *syntaxParser) repeatsHere(token string, values []argument) bool {
+	inside := p.words[1:]
+	if len(inside) > 0 && inside[0] == token {
+		inside = inside[1:]
+	}
+	n, ok := repeats(inside, values)
+	return ok && n == len(values)
+}
+
+// repeats reports whether words open with "x y ...]" where x y are the names
+// of the last arguments before, and how many these are. A bare "...]" repeats
+// one, whatever it is.
+func repeats(words []string, before []argument) (n int, ok bool) {
+	n = wordsBefore(words, "...")
+	if n > len(before) || n+1 >= len(words) || words[n+1] != "]" {
+		return 0, false
+	}
+	if n == 0 {
+		return 1, len(before) > 0
+	}
+	for i, a := range before[len(before)-n:] {
+		if a.name != words[i] {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+// wordsBefore counts the words in front of the first such word.
+func wordsBefore(words []string, word string) int {
+	for i, w := range words {
+		if w == word {
+			return i
+		}
+	}
+	return len(words)
+}
+
+func repeated(arguments []argument) argument {
+	one := asOne(arguments)
+	one.multiple = true
+	return one
+}
+
+// asOne makes several arguments a block; one stays what it is.
+func asOne(arguments []argument) argument {
+	if len(arguments) == 1 {
+		return arguments[0]
+	}
+	return argument{kind: "block", name: joinNames(arguments), members: append([]argument(nil), arguments...)}
+}
+
+// isToken reports whether a word of a syntax is to be written as it stands.
+func isToken(word string) bool {
+	return word[0] >= 'A' && word[0] <= 'Z' && word == strings.ToUpper(word)
+}

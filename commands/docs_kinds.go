@@ -1,0 +1,101 @@
+package commands
+
+import "strings"
+
+// choiceNames are the names that Redis gives to choices, by their tokens. Nobody
+// types them: what a client shows are tokens and the names of values.
+var choiceNames = map[string]string{
+	"ASYNC SYNC":              "async",
+	"BYSCORE BYLEX":           "sortby",
+	"EX PX EXAT PXAT KEEPTTL": "expiration",
+	"EX PX EXAT PXAT PERSIST": "expiration",
+	"GT LT":                   "comparison",
+	"MODULE ACLCAT PATTERN":   "filterby",
+	"NX XX":                   "condition",
+	"NX XX GT LT":             "condition",
+	"ON OFF":                  "enabled",
+	"YES SYNC NO":             "mode",
+}
+
+// tokenNames are the names of tokens that are not named as they are spelled.
+var tokenNames = map[string]string{"CH": "change", "INCR": "increment"}
+
+func nameOfToken(token string) string {
+	if name := tokenNames[token]; name != "" {
+		return name
+	}
+	return strings.ToLower(token)
+}
+
+func nameOfChoice(members []argument) string {
+	tokens := make([]string, len(members))
+	for i, m := range members {
+		tokens[i] = m.token
+	}
+	if name := choiceNames[strings.Join(tokens, " ")]; name != "" {
+		return name
+	}
+	return joinNames(members)
+}
+
+func joinNames(arguments []argument) string {
+	names := make([]string, len(arguments))
+	for i, a := range arguments {
+		names[i] = a.name
+	}
+	return strings.Join(names, "_")
+}
+
+// kinds are the types of arguments by name, where they are not strings.
+var kinds = map[string]string{
+	"key": "key", "newkey": "key",
+	"pattern": "pattern",
+
+	"count": "integer", "cursor": "integer", "decrement": "integer", "end": "integer",
+	"increment": "integer", "index": "integer", "index1": "integer", "index2": "integer",
+	"milliseconds": "integer", "numkeys": "integer", "offset": "integer",
+	"seconds": "integer", "start": "integer", "stop": "integer",
+	"client-id": "integer", "protover": "integer", "slot": "integer",
+	"limit": "integer", "cost": "integer", "n": "integer",
+
+	"unix-time-seconds": "unix-time", "unix-time-milliseconds": "unix-time",
+
+	"max": "double", "min": "double", "score": "double",
+}
+
+// kindsByCommand are the types that differ by command, by its full name and
+// the argument's.
+var kindsByCommand = map[string]string{
+	"incrbyfloat increment": "double",
+	"zrange start":          "string", "zrange stop": "string", // a rank, a score or bytes
+	"zlexcount min": "string", "zlexcount max": "string",
+	"zrangebylex min": "string", "zrangebylex max": "string",
+	"zremrangebylex min": "string", "zremrangebylex max": "string",
+	"zrevrangebylex min": "string", "zrevrangebylex max": "string",
+}
+
+// typeArguments gives values their types. Keys count their specifications:
+// each next key in the syntax belongs to the next one, as far as there are any.
+func (c *Command) typeArguments(arguments []argument, keys *int) {
+	for i := range arguments {
+		a := &arguments[i]
+		c.typeArguments(a.members, keys)
+		if a.kind != "string" {
+			continue
+		}
+		kind := kinds[a.name]
+		if special := kindsByCommand[c.FullName()+" "+a.name]; special != "" {
+			kind = special
+		}
+		if kind == "key" && len(c.Keys) == 0 {
+			kind = "" // the word only looks like one that is looked up
+		}
+		if kind != "" {
+			a.kind = kind
+		}
+		if kind == "key" {
+			a.keySpec = min(*keys, len(c.Keys)-1)
+			*keys++
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// Error replies, byte for byte Redis 7.0's: clients match them. Rooms above
+// this one use the exported ones.
+var (
+	ErrSyntax     = resp.Error("ERR syntax error")
+	ErrNotInteger = resp.Error("ERR value is not an integer or out of range")
+	ErrWrongType  = resp.Error("WRONGTYPE Operation against a key holding the wrong kind of value")
+	ErrDBIndex    = resp.Error("ERR DB index is out of range")
+
+	errNotFloat       = resp.Error("ERR value is not a valid float")
+	errNoSuchKey      = resp.Error("ERR no such key")
+	errOverflow       = resp.Error("ERR increment or decrement would overflow")
+	errDecrOverflow   = resp.Error("ERR decrement would overflow")
+	errNaNOrInf       = resp.Error("ERR increment would produce NaN or Infinity")
+	errOffset         = resp.Error("ERR offset is out of range")
+	errStringTooLong  = resp.Error("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+	errInvalidCursor  = resp.Error("ERR invalid cursor")
+	errNotPositive    = resp.Error("ERR value is out of range, must be positive")
+	errLongRange      = resp.Error("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
+	errValueRange     = resp.Error("ERR value is out of range")
+	errFirstDBIndex   = resp.Error("ERR invalid first DB index")
+	errSecondDBIndex  = resp.Error("ERR invalid second DB index")
+	errZAddNXXX       = resp.Error("ERR XX and NX options at the same time are not compatible")
+	errZAddGTLTNX     = resp.Error("ERR GT, LT, and/or NX options at the same time are not compatible")
+	errZAddIncrPair   = resp.Error("ERR INCR option supports a single increment-element pair")
+	errScoreNaN       = resp.Error("ERR resulting score is not a number (NaN)")
+	errMinMaxFloat    = resp.Error("ERR min or max is not a float")
+	errMinMaxLex      = resp.Error("ERR min or max not valid string range item")
+	errLimitNeedsBy   = resp.Error("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
+	errScoresWithLex  = resp.Error("ERR syntax error, WITHSCORES not supported in combination with BYLEX")
+	errExpireNXOther  = resp.Error("ERR NX and XX, GT or LT options at the same time are not compatible")
+	errExpireGTLT     = resp.Error("ERR GT and LT options at the same time are not compatible")
+	errObjectLFU      = resp.Error("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	errInvalidCommand = resp.Error("ERR Invalid command specified")
+	errInvalidArgs    = resp.Error("ERR Invalid number of arguments specified for command")
+	errNoKeys         = resp.Error("ERR The command has no key arguments")
+)
+
+// Error replies of the RL commands, in the same style; Redis has none.
+var (
+	errRLForeignSet  = resp.Error("ERR key holds a sorted set that RL.ALLOW did not write")
+	errRLLimitNumber = resp.Error("ERR limit is not an integer or out of range")
+	errRLCostNumber  = resp.Error("ERR COST is not an integer or out of range")
+)
+
+// rlErrors are the replies for package limiter's sentinels.
+var rlErrors = []struct {
+	err   error
+	reply resp.Value
+}{
+	{limiter.ErrLimit, resp.Error("ERR limit must be at least 1")},
+	{limiter.ErrLimitWindow, resp.Error("ERR limit is above the microseconds of its window")},
+	{limiter.ErrWindowSyntax, resp.Error("ERR window is not a whole number of milliseconds, or of ms, s, m, h or d")},
+	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
+	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
+	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
+	{limiter.ErrCostLarge, resp.Error("ERR COST is above 1000000")},
+	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside of what a sorted set can hold")},
+}
+
+// invalidExpire is the refusal of a time to live that is not positive or past
+// what the clock can hold.
+func invalidExpire(c *Ctx) resp.Value {
+	return resp.Error("ERR invalid expire time in '" + c.Cmd.FullName() + "' command")
+}
+
+// unknownOption is the refusal of a word where an option was expected.
+func unknownOption(word []byte) resp.Value {
+	return resp.Error("ERR Unsupported option " + string(cString(word)))
+}

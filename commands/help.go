@@ -1,0 +1,32 @@
+package commands
+
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// Help is the HELP subcommand of a container: its rows, two lines each.
+func Help(group, since string, categories ...string) Command {
+	return Command{
+		Name: "help", Arity: 2, Flags: Loading | Stale, Categories: categories,
+		Group: group, Since: since, Complexity: "O(1)",
+		Summary: "Lists the subcommands.",
+		Handler: helpText,
+	}
+}
+
+func helpText(c *Ctx) resp.Value {
+	container := c.Cmd.parent
+	name := strings.ToUpper(container.Name)
+	lines := []resp.Value{resp.Status(name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")}
+	for i := range container.Subs {
+		sub := &container.Subs[i]
+		line := strings.ToUpper(sub.Name)
+		if sub.Syntax != "" {
+			line += " " + sub.Syntax
+		}
+		lines = append(lines, resp.Status(line), resp.Status("    "+sub.Summary))
+	}
+	return resp.Array(lines...)
+}

@@ -1,0 +1,134 @@
+package commands
+
+import (
+	"math/big"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// longDoubleBits is the mantissa of the C long double in which Redis adds: 0.1
+// and 0.2 make 0.3 there, which they do not in a double.
+const longDoubleBits = 64
+
+// maxLongDoubleText is the room that Redis has for the text of one.
+const maxLongDoubleText = 5 << 10
+
+// maxLongDouble is the exponent past which a long double is infinite.
+const maxLongDouble = 16384
+
+// INCRBYFLOAT key increment
+func incrByFloat(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := stringOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	sum := new(big.Float).SetPrec(longDoubleBits)
+	if s != nil {
+		var digits [20]byte
+		if _, ok := parseLongDouble(sum, s.Bytes(digits[:])); !ok {
+			return errNotFloat
+		}
+	}
+	by, ok := parseLongDouble(new(big.Float).SetPrec(longDoubleBits), c.Args[2])
+	if !ok {
+		return errNotFloat
+	}
+	if sum.IsInf() || by.IsInf() {
+		return errNaNOrInf
+	}
+	sum.Add(sum, by)
+	if sum.MantExp(nil) > maxLongDouble {
+		return errNaNOrInf
+	}
+	text := humanLongDouble(sum)
+	if n == nil {
+		s = &store.String{}
+		s.SetBytes(text)
+		c.DB.Put(c.Args[1], s)
+	} else {
+		s.SetBytes(text)
+		c.DB.Modified(n)
+	}
+	return c.Copy(text)
+}
+
+// parseLongDouble reads text into f as strtold does.
+func parseLongDouble(f *big.Float, text []byte) (*big.Float, bool) {
+	if _, ok := parseInt(text); !ok {
+		// The double's grammar is the long double's; only its range is smaller,
+		// and only the exponent can leave it.
+		if !longDoubleSyntax(text) {
+			return f, false
+		}
+	}
+	if inf, negative := longDoubleInf(text); inf {
+		return f.SetInf(negative), true
+	}
+	if _, _, err := f.Parse(string(text), 0); err != nil {
+		return f, false
+	}
+	if f.IsInf() {
+		return f, true
+	}
+	if exp := f.MantExp(nil); f.Sign() != 0 && (exp > maxLongDouble || exp < -maxLongDouble-longDoubleBits) {
+		return f, false
+	}
+	return f, true
+}
+
+// longDoubleInf reports whether text is infinity as strtold reads it.
+func longDoubleInf(text []byte) (inf, negative bool) {
+	negative = len(text) > 0 && text[0] == '-'
+	if negative || len(text) > 0 && text[0] == '+' {
+		text = text[1:]
+	}
+	return EqualFold(text, "inf") || EqualFold(text, "infinity"), negative
+}
+
+// longDoubleSyntax reports whether big.Float and strtold agree that text is a
+// number: no underscore, no 0b or 0o, no leading zero read as octal.
+func longDoubleSyntax(text []byte) bool {
+	if len(text) == 0 || len(text) >= maxLongDoubleText {
+		return false
+	}
+	for i, ch := range text {
+		switch ch {
+		case '_', 'b', 'B', 'o', 'O':
+			return false
+		case ' ', '\t', '\n', '\v', '\f', '\r':
+			return false
+		case 'p', 'P':
+			if !hasHexPrefix(text[:i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func hasHexPrefix(text []byte) bool {
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		text = text[1:]
+	}
+	return len(text) > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')
+}
+
+// humanLongDouble spells f with 17 digits after the point and without the
+// zeros at the end, as Redis does.
+func humanLongDouble(f *big.Float) []byte {
+	text := f.Append(nil, 'f', 17)
+	end := len(text)
+	for text[end-1] == '0' {
+		end--
+	}
+	if text[end-1] == '.' {
+		end--
+	}
+	text = text[:end]
+	if string(text) == "-0" {
+		return []byte("0")
+	}
+	return text
+}

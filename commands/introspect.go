@@ -1,0 +1,143 @@
+package commands
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// introspection answers the COMMAND family from the rows of a table.
+type introspection struct {
+	table func() *Table
+}
+
+// Introspection is the COMMAND family. It describes the table that it stands
+// in itself, which cannot exist before its rows do: table is asked for it when
+// a command runs, never earlier.
+func Introspection(table func() *Table) []Command {
+	in := introspection{table}
+	connection := []string{"connection"}
+	unordered := []string{"nondeterministic_output_order"}
+	return []Command{{
+		Name: "command", Arity: -1, Flags: Loading | Stale, Categories: connection, Tips: unordered,
+		Group: "server", Since: "2.8.13", Complexity: "O(N)", Handler: in.all,
+		Summary: "Describes every command.",
+		Subs: []Command{
+			{
+				Name: "count", Arity: 2, Flags: Loading | Stale, Categories: connection,
+				Group: "server", Since: "2.8.13", Complexity: "O(1)", Handler: in.count,
+				Summary: "Counts the commands, without their subcommands.",
+			},
+			{
+				Name: "docs", Arity: -2, Flags: Loading | Stale, Categories: connection, Tips: unordered,
+				Group: "server", Since: "7.0.0", Complexity: "O(N)", Handler: in.docs,
+				Syntax:  "[command-name [command-name ...]]",
+				Summary: "Answers what commands are for and how their arguments are written; without names, of all commands.",
+			},
+			{
+				Name: "getkeys", Arity: -4, Flags: Loading | Stale, Categories: connection,
+				Group: "server", Since: "2.8.13", Complexity: "O(N)", Handler: in.getKeys,
+				Syntax:  "command arg [arg ...]",
+				Summary: "Lists the keys that a call would touch.",
+			},
+			{
+				Name: "getkeysandflags", Arity: -4, Flags: Loading | Stale, Categories: connection,
+				Group: "server", Since: "7.0.0", Complexity: "O(N)", Handler: in.getKeysAndFlags,
+				Syntax:  "command arg [arg ...]",
+				Summary: "Lists the keys that a call would touch, and what it would do to each.",
+			},
+			Help("server", "5.0.0", "connection"),
+			{
+				Name: "info", Arity: -2, Flags: Loading | Stale, Categories: connection, Tips: unordered,
+				Group: "server", Since: "2.8.13", Complexity: "O(N)", Handler: in.info,
+				Syntax:  "[command-name [command-name ...]]",
+				Summary: "Answers the arity, flags, keys and ACL categories of commands; without names, of all commands.",
+			},
+			{
+				Name: "list", Arity: -2, Flags: Loading | Stale, Categories: connection, Tips: unordered,
+				Group: "server", Since: "7.0.0", Complexity: "O(N)", Handler: in.list,
+				Syntax:  "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+				Summary: "Lists the names of commands and subcommands.",
+			},
+		},
+	}}
+}
+
+// lookup finds a command by its full name, "get" or "config|get", in any case;
+// nil where there is none.
+func (t *Table) lookup(fullName []byte) *Command {
+	name, sub, isSub := bytes.Cut(fullName, []byte{'|'})
+	c := t.Lookup(name)
+	if c == nil || !isSub {
+		return c
+	}
+	return c.Sub(sub)
+}
+
+// perRow keeps what was built for a row during one call. A call may name a row
+// a million times; it must not cost a million entries.
+type perRow map[*Command]resp.Value
+
+func (m perRow) of(c *Command, build func(*Command) resp.Value) resp.Value {
+	v, ok := m[c]
+	if !ok {
+		v = build(c)
+		m[c] = v
+	}
+	return v
+}
+
+// COMMAND
+func (in introspection) all(c *Ctx) resp.Value {
+	if len(c.Args) > 1 {
+		// The table hands a word that is no subcommand to the container.
+		return unknownSubcommand(c.Cmd, c.Args[1])
+	}
+	return in.infoOfAll()
+}
+
+// COMMAND COUNT
+func (in introspection) count(*Ctx) resp.Value {
+	return resp.Int(int64(len(in.table().All())))
+}
+
+// COMMAND LIST [FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]
+func (in introspection) list(c *Ctx) resp.Value {
+	wanted, ok := listFilter(c.Args[2:])
+	if !ok {
+		return ErrSyntax
+	}
+	var out []resp.Value
+	for _, cmd := range in.table().All() {
+		if wanted(cmd) {
+			out = append(out, resp.Bulk(cmd.FullName()))
+		}
+		for i := range cmd.Subs {
+			if sub := &cmd.Subs[i]; wanted(sub) {
+				out = append(out, resp.Bulk(sub.FullName()))
+			}
+		}
+	}
+	return resp.Array(out...)
+}
+
+// listFilter reads the options of COMMAND LIST.
+func listFilter(rest [][]byte) (wanted func(*Command) bool, ok bool) {
+	o := options{rest}
+	switch {
+	case !o.more():
+		return func(*Command) bool { return true }, true
+	case len(rest) != 3 || !o.word("filterby"):
+		return nil, false
+	case o.word("module"):
+		return func(*Command) bool { return false }, true // there are no modules
+	case o.word("aclcat"):
+		category := string(lower(o.value()))
+		return func(c *Command) bool { return slices.Contains(c.ACLCategories(), category) }, true
+	case o.word("pattern"):
+		pattern := lower(o.value())
+		return func(c *Command) bool { return GlobMatch(pattern, c.FullName()) }, true
+	}
+	return nil, false
+}

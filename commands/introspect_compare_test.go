@@ -1,0 +1,112 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// has reports whether the table has the row. Rows of other rooms are compared
+// in introspect_server_test.go.
+func (t *Table) has(fullName string) bool { return t.lookup([]byte(fullName)) != nil }
+
+// knownNames are the full names of everything that was recorded.
+func knownNames(exchanges []exchange) map[string]bool {
+	known := make(map[string]bool)
+	for _, e := range exchanges {
+		if !e.isAbout("info") {
+			continue
+		}
+		for _, entry := range e.reply.Elems() {
+			if entry.Kind() != resp.KindArray {
+				continue
+			}
+			known[entry.Elems()[0].Str()] = true
+			for _, sub := range entry.Elems()[9].Elems() {
+				known[sub.Elems()[0].Str()] = true
+			}
+		}
+	}
+	return known
+}
+
+// eachRecorded calls f with every recorded COMMAND INFO or DOCS of a command
+// that the table has, and with a filter for the subcommands that both have. It
+// returns how many there were.
+func eachRecorded(t *testing.T, table *Table, sub string, f func(t *testing.T, e *exchange, both func(string) bool)) int {
+	t.Helper()
+	exchanges := recorded(t)
+	known := knownNames(exchanges)
+	both := func(fullName string) bool { return known[fullName] && table.has(fullName) }
+	compared := 0
+	for _, e := range exchanges {
+		if !e.isAbout(sub) || !slices.Contains(issueCommands, string(e.args[2])) || !table.has(string(e.args[2])) {
+			continue
+		}
+		compared++
+		t.Run(e.String(), func(t *testing.T) { f(t, &e, both) })
+	}
+	return compared
+}
+
+// CompareInfo compares COMMAND INFO of every row of a table with Redis'. It
+// returns how many answers were compared.
+func CompareInfo(t *testing.T, table *Table) (compared int) {
+	t.Helper()
+	return eachRecorded(t, table, "info", func(t *testing.T, e *exchange, both func(string) bool) {
+		theirs, ours := bothInfos(t, table, e, both)
+		require.Equal(t, theirs, ours)
+	})
+}
+
+func bothInfos(t *testing.T, table *Table, e *exchange, both func(string) bool) (theirs, ours []string) {
+	t.Helper()
+	shown := func(reply resp.Value) []string {
+		return wire(mapElems(reply, func(entry resp.Value) resp.Value { return infoWithSubs(entry, both) }), e.proto)
+	}
+	return shown(e.reply), shown(mapElems(decoded(t, e.askOurs(table), e.proto), maskInfo))
+}
+
+// docsDeviations are the rows whose arguments differ from Redis' in COMMAND
+// DOCS, by full name, and why. All are parsed from the syntax, which says less.
+var docsDeviations = map[string]string{
+	"client|kill":             "the notation cannot say that new-format is the name of the second form, and what is optional inside it",
+	"client|list":             "Redis makes the ids behind ID a block of one",
+	"command|getkeys":         "Redis 7.0 does not describe the arguments",
+	"command|getkeysandflags": "Redis 7.0 does not describe the arguments",
+	"config|get":              "Redis makes the parameters a block of one",
+	"hello":                   "Redis calls the block of everything \"arguments\", we by what is in it",
+	"zrandmember":             "Redis calls the block of count and WITHSCORES \"options\", we by what is in it",
+}
+
+// CompareDocs compares COMMAND DOCS of every row of a table with Redis',
+// sentences left out. It returns how many answers were compared.
+func CompareDocs(t *testing.T, table *Table) (compared int) {
+	t.Helper()
+	return eachRecorded(t, table, "docs", func(t *testing.T, e *exchange, both func(string) bool) {
+		theirs := docsWithSubs(e.reply, both)
+		ours := docsWithSubs(maskDocs(decoded(t, e.askOurs(table), e.proto)), both)
+		for deviating := range docsDeviations {
+			if name := string(e.args[2]); deviating == name || strings.HasPrefix(deviating, name+"|") {
+				require.NotEqual(t, wire(theirs, e.proto), wire(ours, e.proto), "%s deviates no more", deviating)
+			}
+			theirs, ours = dropArguments(theirs, deviating), dropArguments(ours, deviating)
+		}
+		require.Equal(t, wire(theirs, e.proto), wire(ours, e.proto))
+	})
+}
+
+// CompareNames checks that rows which Redis 7.0 does not have say so.
+func CompareNames(t *testing.T, table *Table) {
+	t.Helper()
+	known := knownNames(recorded(t))
+	eachRow(t, table, func(t *testing.T, c *Command) {
+		if !known[c.FullName()] {
+			require.True(t, c.Deviation != "" || c.parent != nil && c.parent.Deviation != "", "not in Redis 7.0, and no deviation")
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package commands
+
+import (
+	"math/bits"
+	"strings"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// flagNames are the names of the flags by bit, up to the last one that Redis
+// knows; the flags above are ours and are not shown.
+var flagNames = [...]string{
+	"write", "readonly", "denyoom", "module", "admin", "pubsub", "noscript",
+	"blocking", "loading", "stale", "skip_monitor", "skip_slowlog", "asking",
+	"fast", "no_auth", "may_replicate", "no_mandatory_keys", "no_async_loading",
+	"no_multi", "movablekeys", "allow_busy",
+}
+
+// COMMAND INFO [command-name [command-name ...]]
+func (in introspection) info(c *Ctx) resp.Value {
+	names := c.Args[2:]
+	if len(names) == 0 {
+		return in.infoOfAll()
+	}
+	out := make([]resp.Value, len(names))
+	infos := make(perRow)
+	for i, name := range names {
+		out[i] = resp.Null
+		if cmd := in.table().lookup(name); cmd != nil {
+			out[i] = infos.of(cmd, (*Command).info)
+		}
+	}
+	return resp.Array(out...)
+}
+
+func (in introspection) infoOfAll() resp.Value {
+	rows := in.table().All()
+	out := make([]resp.Value, len(rows))
+	for i, cmd := range rows {
+		out[i] = cmd.info()
+	}
+	return resp.Array(out...)
+}
+
+// info is a command's entry in COMMAND INFO.
+func (c *Command) info() resp.Value {
+	first, last, step, movable := legacyKeys(c.Keys)
+	flags := c.Flags
+	if movable {
+		flags |= MovableKeys
+	}
+	specs := make([]resp.Value, len(c.Keys))
+	for i := range c.Keys {
+		specs[i] = c.Keys[i].info()
+	}
+	subs := resp.Set() // where it is empty Redis makes it a set, else an array
+	if len(c.Subs) > 0 {
+		entries := make([]resp.Value, len(c.Subs))
+		for i := range c.Subs {
+			entries[i] = c.Subs[i].info()
+		}
+		subs = resp.Array(entries...)
+	}
+	return resp.Array(
+		resp.Bulk(c.FullName()),
+		resp.Int(int64(c.Arity)),
+		statusSet(flags.names()),
+		resp.Int(int64(first)), resp.Int(int64(last)), resp.Int(int64(step)),
+		statusSet(prefixed("@", c.ACLCategories())),
+		bulkSet(c.Tips),
+		resp.Set(specs...),
+		subs,
+	)
+}
+
+// names lists the flags that Redis knows too, in its order.
+func (f Flags) names() []string {
+	var out []string
+	for rest := uint32(f) & (1<<len(flagNames) - 1); rest != 0; rest &= rest - 1 {
+		out = append(out, flagNames[bits.TrailingZeros32(rest)])
+	}
+	return out
+}
+
+// info is a key specification's entry in COMMAND INFO.
+func (k *KeySpec) info() resp.Value {
+	var pairs []resp.Value
+	if k.Notes != "" {
+		pairs = append(pairs, resp.Bulk("notes"), resp.Bulk(k.Notes))
+	}
+	find := specMap("range", "lastkey", k.Last, "keystep", k.Step, "limit", 0)
+	if k.KeyNum {
+		find = specMap("keynum", "keynumidx", 0, "firstkey", 1, "keystep", k.Step)
+	}
+	return resp.Map(append(pairs,
+		resp.Bulk("flags"), statusSet(strings.Fields(k.Flags)),
+		resp.Bulk("begin_search"), specMap("index", "index", k.First),
+		resp.Bulk("find_keys"), find,
+	)...)
+}
+
+// specMap is one half of a key specification: its type, and its numbers given
+// as alternating names and ints.
+func specMap(kind string, numbers ...any) resp.Value {
+	spec := make([]resp.Value, 0, len(numbers))
+	for i := 0; i < len(numbers); i += 2 {
+		spec = append(spec, resp.Bulk(numbers[i].(string)), resp.Int(int64(numbers[i+1].(int))))
+	}
+	return resp.Map(resp.Bulk("type"), resp.Bulk(kind), resp.Bulk("spec"), resp.Map(spec...))
+}
+
+// legacyKeys squeezes key specifications into the first key, last key and step
+// that COMMAND INFO had before there were specifications. They are 0 where
+// there is no key at a known place. movable says that the triple does not tell
+// the whole truth, so that clients must ask COMMAND GETKEYS: a count decides
+// where keys are, or specifications do not join up.
+func legacyKeys(specs []KeySpec) (first, last, step int, movable bool) {
+	if len(specs) == 1 && !specs[0].KeyNum {
+		k := &specs[0]
+		return k.First, k.lastPosition(), k.Step, false
+	}
+	for i := range specs {
+		k := &specs[i]
+		if k.KeyNum || k.Step != 1 || first != 0 && last != k.First-1 {
+			movable = true
+			continue
+		}
+		if first == 0 {
+			first, step = k.First, 1
+		}
+		last = k.lastPosition()
+	}
+	return first, last, step, movable
+}
+
+// lastPosition is where the last key stands: from the command's name, or where
+// negative from the end of the arguments.
+func (k *KeySpec) lastPosition() int {
+	if k.Last < 0 {
+		return k.Last
+	}
+	return k.First + k.Last
+}
+
+func statusSet(words []string) resp.Value {
+	out := make([]resp.Value, len(words))
+	for i, w := range words {
+		out[i] = resp.Status(w)
+	}
+	return resp.Set(out...)
+}
+
+func bulkSet(words []string) resp.Value {
+	out := make([]resp.Value, len(words))
+	for i, w := range words {
+		out[i] = resp.Bulk(w)
+	}
+	return resp.Set(out...)
+}
+
+func prefixed(prefix string, words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = prefix + w
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package commands
+
+import (
+	"math"
+	"strings"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// errNoKeysFound is the answer of COMMAND GETKEYS about a call that must name
+// keys and does not, because its count of keys makes no sense.
+var errNoKeysFound = resp.Error("ERR Invalid arguments specified for command")
+
+// A keyUse is a key that a call names and what the call does to it.
+type keyUse struct {
+	key   []byte
+	flags string // as in KeySpec
+}
+
+// COMMAND GETKEYS command arg [arg ...]
+func (in introspection) getKeys(c *Ctx) resp.Value {
+	uses, refusal := in.keysOf(c.Args[2:])
+	if refusal.IsError() {
+		return refusal
+	}
+	out := make([]resp.Value, len(uses))
+	for i, u := range uses {
+		out[i] = c.Copy(u.key)
+	}
+	return resp.Array(out...)
+}
+
+// COMMAND GETKEYSANDFLAGS command arg [arg ...]
+func (in introspection) getKeysAndFlags(c *Ctx) resp.Value {
+	uses, refusal := in.keysOf(c.Args[2:])
+	if refusal.IsError() {
+		return refusal
+	}
+	out := make([]resp.Value, len(uses))
+	var flags resp.Value // of the key before: most calls do one thing to all
+	for i, u := range uses {
+		if i == 0 || u.flags != uses[i-1].flags {
+			flags = statusSet(strings.Fields(u.flags))
+		}
+		out[i] = resp.Array(c.Copy(u.key), flags)
+	}
+	return resp.Array(out...)
+}
+
+// keysOf finds the keys of a call that is not run.
+func (in introspection) keysOf(call [][]byte) ([]keyUse, resp.Value) {
+	cmd := in.table().Lookup(call[0])
+	if cmd != nil && cmd.Subs != nil && len(call) > 1 {
+		cmd = cmd.Sub(call[1])
+	}
+	switch {
+	case cmd == nil:
+		return nil, errInvalidCommand
+	case len(cmd.Keys) == 0:
+		return nil, errNoKeys
+	case !cmd.ArityOK(len(call)):
+		return nil, errInvalidArgs
+	}
+	var uses []keyUse
+	for i := range cmd.Keys {
+		k := &cmd.Keys[i]
+		first, end, step := k.keyRange(call)
+		if k.KeyNum && k.First < len(call) {
+			// GETKEYS reads counts more leniently than the commands do.
+			first, end, step = k.countedRange(cAtoi(call[k.First]), len(call))
+		}
+		flags := k.useIn(call)
+		for at := first; at < end; at += step {
+			uses = append(uses, keyUse{call[at], flags})
+		}
+	}
+	if len(uses) == 0 && !cmd.Is(NoMandatoryKeys) {
+		return nil, errNoKeysFound
+	}
+	return uses, resp.None
+}
+
+// useIn is what a call does to the spec's keys. Only SET's spec has variable
+// flags: they hold with GET and shrink to a plain overwrite without. As in
+// Redis any word behind the value counts, even where SET would refuse it.
+func (k *KeySpec) useIn(call [][]byte) string {
+	flags, variable := strings.CutSuffix(k.Flags, " variable_flags")
+	if !variable {
+		return flags
+	}
+	for _, word := range call[min(3, len(call)):] {
+		if EqualFold(cString(word), "get") {
+			return flags
+		}
+	}
+	return "OW update"
+}
+
+// cAtoi reads a number as C's atoi does on the machines Redis runs on: spaces
+// first, digits until something else comes, the low 32 bits of what that is.
+func cAtoi(arg []byte) int64 {
+	i, negative := 0, false
+	for i < len(arg) && (arg[i] == ' ' || '\t' <= arg[i] && arg[i] <= '\r') {
+		i++
+	}
+	if i < len(arg) && (arg[i] == '-' || arg[i] == '+') {
+		negative = arg[i] == '-'
+		i++
+	}
+	n := int64(0)
+	for ; i < len(arg) && '0' <= arg[i] && arg[i] <= '9'; i++ {
+		digit := int64(arg[i] - '0')
+		if n > (math.MaxInt64-digit)/10 {
+			if negative {
+				return 0 // the low half of the least int64
+			}
+			return -1 // of the greatest
+		}
+		n = n*10 + digit
+	}
+	if negative {
+		n = -n
+	}
+	return int64(int32(n))
+}

@@ -1,0 +1,190 @@
+package commands
+
+import (
+	"math/rand/v2"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// Keys are the commands on keys of any type.
+var Keys = []Command{
+	{
+		Name: "del", Arity: -2, Flags: Write, Keys: []KeySpec{keys(1, 1, "RM delete")},
+		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
+		Group: "generic", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: del,
+		Summary: "Removes keys.",
+	},
+	{
+		Name: "exists", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, 1, "RO")},
+		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
+		Group: "generic", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: exists,
+		Summary: "Counts how many of the given keys exist.",
+	},
+	{
+		Name: "keys", Arity: 2, Flags: ReadOnly | AllShards, Categories: []string{"dangerous"},
+		Tips:  []string{"request_policy:all_shards", "nondeterministic_output_order"},
+		Group: "generic", Since: "1.0.0", Complexity: "O(N)", Syntax: "pattern", Handler: keysMatching,
+		Summary: "Lists every key whose name matches a pattern.",
+	},
+	{
+		Name: "object", Arity: -2, Group: "generic", Since: "2.2.3", Complexity: "O(1)",
+		Summary: "Looks inside a value.",
+		Subs: []Command{
+			{
+				Name: "encoding", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(2, "RO")},
+				Tips:  []string{"nondeterministic_output"},
+				Group: "generic", Since: "2.2.3", Complexity: "O(1)", Syntax: "key", Handler: objectEncoding,
+				Summary: "Answers how a value is stored, in Redis' names.",
+			},
+			Help("generic", "6.2.0", "keyspace"),
+		},
+	},
+	{
+		Name: "randomkey", Arity: 1, Flags: ReadOnly | AllShards | Random,
+		Tips:  []string{"request_policy:all_shards", "nondeterministic_output"},
+		Group: "generic", Since: "1.0.0", Complexity: "O(1)", Handler: randomKey,
+		Summary: "Answers one of the keys, each as likely as the others.",
+	},
+	{
+		Name: "rename", Arity: 3, Flags: Write, Keys: []KeySpec{key(1, "RW access delete"), key(2, "OW update")},
+		Group: "generic", Since: "1.0.0", Complexity: "O(1)", Syntax: "key newkey", Handler: rename,
+		Summary: "Gives a key another name, with its deadline, over whatever had that name.",
+	},
+	{
+		Name: "renamenx", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete"), key(2, "OW insert")},
+		Group: "generic", Since: "1.0.0", Complexity: "O(1)", Syntax: "key newkey", Handler: renameNX,
+		Summary: "Gives a key another name if that name is free.",
+	},
+	{
+		Name: "scan", Arity: -2, Flags: ReadOnly | AllShards | Random,
+		Tips:  []string{"nondeterministic_output", "request_policy:special"},
+		Group: "generic", Since: "2.8.0", Complexity: "O(1)", Handler: scan,
+		Syntax:  "cursor [MATCH pattern] [COUNT count] [TYPE type]",
+		Summary: "Walks over the keys, a few a call.",
+	},
+	{
+		Name: "touch", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, 1, "RO")},
+		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
+		Group: "generic", Since: "3.2.1", Complexity: "O(N)", Syntax: "key [key ...]", Handler: exists,
+		Summary: "Counts how many of the given keys exist, as used just now.",
+	},
+	{
+		Name: "type", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
+		Group: "generic", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: typeOf,
+		Summary: "Answers the type of a key's value.",
+	},
+	{
+		Name: "unlink", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{keys(1, 1, "RM delete")},
+		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
+		Group: "generic", Since: "4.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: del,
+		Summary: "Removes keys; the collector frees their memory later.",
+	},
+}
+
+// DEL key [key ...] and UNLINK
+func del(c *Ctx) resp.Value {
+	removed := int64(0)
+	for _, k := range c.Args[1:] {
+		if n := c.DB.Find(k, c.NowMs); n != nil {
+			c.DB.Delete(n)
+			removed++
+		}
+	}
+	return resp.Int(removed)
+}
+
+// EXISTS key [key ...] and TOUCH
+func exists(c *Ctx) resp.Value {
+	found := int64(0)
+	for _, k := range c.Args[1:] {
+		if c.DB.Lookup(k, c.NowMs) != nil {
+			found++
+		}
+	}
+	return resp.Int(found)
+}
+
+// typeName is what TYPE calls a node's value.
+func typeName(n *store.Node) string {
+	switch n.Value.Data.(type) {
+	case *store.String:
+		return "string"
+	case *zset.Set:
+		return "zset"
+	}
+	panic("commands: a value of unknown type in the keyspace")
+}
+
+// TYPE key
+func typeOf(c *Ctx) resp.Value {
+	n := c.DB.Lookup(c.Args[1], c.NowMs)
+	if n == nil {
+		return resp.Status("none")
+	}
+	return resp.Status(typeName(n))
+}
+
+// RENAME key newkey
+func rename(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	if n == nil {
+		return errNoSuchKey
+	}
+	if string(c.Args[1]) != string(c.Args[2]) {
+		c.DB.Rename(n, c.Args[2])
+	}
+	return resp.OK
+}
+
+// RENAMENX key newkey
+func renameNX(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	if n == nil {
+		return errNoSuchKey
+	}
+	if c.DB.Find(c.Args[2], c.NowMs) != nil {
+		return resp.Int(0)
+	}
+	c.DB.Rename(n, c.Args[2])
+	return resp.Int(1)
+}
+
+// KEYS pattern
+func keysMatching(c *Ctx) resp.Value {
+	var out []resp.Value
+	for n := range c.DB.All(c.NowMs) {
+		if GlobMatch(c.Args[1], n.Key()) {
+			out = append(out, resp.Bulk(n.Key()))
+		}
+	}
+	return resp.Array(out...)
+}
+
+// RANDOMKEY
+func randomKey(c *Ctx) resp.Value {
+	n := c.DB.Random(c.NowMs, rand.Uint64N)
+	if n == nil {
+		return resp.Null
+	}
+	return resp.Bulk(n.Key())
+}
+
+// OBJECT ENCODING key
+func objectEncoding(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[2], c.NowMs)
+	if n == nil {
+		return resp.Null
+	}
+	switch v := n.Value.Data.(type) {
+	case *store.String:
+		return resp.Bulk(v.Encoding())
+	case *zset.Set:
+		if v.IsListpack() {
+			return resp.Bulk("listpack")
+		}
+		return resp.Bulk("skiplist")
+	}
+	panic("commands: a value of unknown type in the keyspace")
+}

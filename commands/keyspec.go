@@ -1,0 +1,77 @@
+package commands
+
+import "github.com/zlimit/zlimit/store"
+
+// keyRange turns a spec into positions in args: from first up to, not
+// including, end, in steps. Counts are the client's word: whatever they say,
+// the range lies within args, and is empty where they make no sense.
+func (k *KeySpec) keyRange(args [][]byte) (first, end, step int) {
+	n := len(args)
+	if k.KeyNum {
+		if k.First >= n {
+			return 0, 0, 1
+		}
+		count, ok := parseInt(args[k.First])
+		if !ok {
+			return 0, 0, 1
+		}
+		return k.countedRange(count, n)
+	}
+	last := k.First + k.Last
+	if k.Last < 0 {
+		last = n + k.Last
+	}
+	return k.First, min(last+1, n), k.Step
+}
+
+// countedRange is the range of count keys behind their count, of n arguments.
+// A count that they cannot fill is as good as none: the command will refuse it.
+func (k *KeySpec) countedRange(count int64, n int) (first, end, step int) {
+	if count <= 0 || count > int64((n-k.First-1)/k.Step) {
+		return 0, 0, 1
+	}
+	return k.First + 1, k.First + 1 + int(count)*k.Step, k.Step
+}
+
+// isOneKey reports whether the spec is a single key at a fixed place. Almost
+// every call on a hot path names its keys so.
+func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum }
+
+// AppendKeys appends the keys that a call names to dst; they alias args, whose
+// number the arity allows.
+func (c *Command) AppendKeys(dst, args [][]byte) [][]byte {
+	if len(c.Keys) == 1 && c.Keys[0].isOneKey() {
+		return append(dst, args[c.Keys[0].First])
+	}
+	for i := range c.Keys {
+		first, end, step := c.Keys[i].keyRange(args)
+		for at := first; at < end; at += step {
+			dst = append(dst, args[at])
+		}
+	}
+	return dst
+}
+
+// Shards returns the shards that must be locked while args, whose number the
+// arity allows, run.
+func (c *Command) Shards(args [][]byte) store.ShardSet {
+	if len(c.Keys) == 1 && c.Keys[0].isOneKey() && c.Flags&AllShards == 0 {
+		return store.ShardOf(args[c.Keys[0].First])
+	}
+	return c.manyShards(args)
+}
+
+// manyShards is Shards for the calls that do not name exactly one key.
+func (c *Command) manyShards(args [][]byte) store.ShardSet {
+	if c.Flags&AllShards != 0 {
+		return store.AllShards
+	}
+	var set store.ShardSet
+	for i := range c.Keys {
+		first, end, step := c.Keys[i].keyRange(args)
+		for at := first; at < end; at += step {
+			set |= store.ShardOf(args[at])
+		}
+	}
+	return set
+}

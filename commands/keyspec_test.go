@@ -1,0 +1,143 @@
+package commands
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/store"
+)
+
+func words(args ...string) [][]byte {
+	out := make([][]byte, len(args))
+	for i, a := range args {
+		out[i] = []byte(a)
+	}
+	return out
+}
+
+func texts(args [][]byte) []string {
+	out := []string{}
+	for _, a := range args {
+		out = append(out, string(a))
+	}
+	return out
+}
+
+func TestAppendKeys(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		specs []KeySpec
+		call  []string
+		want  []string
+	}{
+		{"no key", nil, []string{"ping", "a"}, []string{}},
+		{"one", []KeySpec{key(1, "")}, []string{"get", "a"}, []string{"a"}},
+		{"of a subcommand", []KeySpec{key(2, "")}, []string{"object", "encoding", "a"}, []string{"a"}},
+		{"two", []KeySpec{key(1, ""), key(2, "")}, []string{"rename", "a", "b"}, []string{"a", "b"}},
+		{"all", []KeySpec{keys(1, 1, "")}, []string{"del", "a", "b", "c"}, []string{"a", "b", "c"}},
+		{"every second", []KeySpec{keys(1, 2, "")}, []string{"mset", "a", "1", "b", "2"}, []string{"a", "b"}},
+		{"every second, one short", []KeySpec{keys(1, 2, "")}, []string{"mset", "a", "1", "b"}, []string{"a", "b"}},
+		{"all but the last", []KeySpec{{First: 1, Last: -2, Step: 1}}, []string{"blpop", "a", "b", "0"}, []string{"a", "b"}},
+		{"a few", []KeySpec{{First: 1, Last: 1, Step: 1}}, []string{"x", "a", "b", "c"}, []string{"a", "b"}},
+		{"a few, not all there", []KeySpec{{First: 1, Last: 5, Step: 1}}, []string{"x", "a", "b"}, []string{"a", "b"}},
+		{"counted", []KeySpec{CountedKeys(2, "")}, []string{"eval", "s", "2", "a", "b", "c"}, []string{"a", "b"}},
+		{"counted in steps", []KeySpec{{First: 1, Step: 2, KeyNum: true}}, []string{"x", "2", "a", "1", "b", "2", "c"}, []string{"a", "b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			row := Command{Keys: c.specs}
+			args := words(c.call...)
+			require.Equal(t, c.want, texts(row.AppendKeys(nil, args)))
+
+			var want store.ShardSet
+			for _, k := range c.want {
+				want |= store.ShardOf([]byte(k))
+			}
+			require.Equal(t, want, row.Shards(args))
+			row.Flags = AllShards
+			require.Equal(t, store.AllShards, row.Shards(args))
+		})
+	}
+}
+
+// A count is whatever a client writes: no key is ever read that is not there.
+func TestCountedKeysHostile(t *testing.T) {
+	row := Command{Keys: []KeySpec{CountedKeys(2, "")}}
+	stepped := Command{Keys: []KeySpec{{First: 2, Step: 2, KeyNum: true}}}
+	for _, count := range []string{
+		"", " ", "-", "0", "-1", "-9223372036854775808", "3", "4", "2147483647", "2147483648", "4294967297",
+		"4611686018427387904", "9223372036854775806", "9223372036854775807", "9223372036854775808",
+		"18446744073709551617", "1e0", "0x1", "1.0", " 1", "+1", "01", "1\x00", "one",
+	} {
+		t.Run(strconv.Quote(count), func(t *testing.T) {
+			args := words("eval", "s", count, "a", "b")
+			for _, c := range []*Command{&row, &stepped} {
+				require.Empty(t, c.AppendKeys(nil, args))
+				require.Zero(t, c.Shards(args))
+			}
+		})
+	}
+	require.Empty(t, row.AppendKeys(nil, words("eval", "s")), "arity would not let this pass")
+	require.Equal(t, []string{"a"}, texts(stepped.AppendKeys(nil, words("eval", "s", "1", "a", "b"))))
+}
+
+func FuzzKeyRange(f *testing.F) {
+	f.Add(2, 0, 1, true, 5, []byte("2"))
+	f.Add(1, -1, 2, false, 4, []byte("x"))
+	f.Fuzz(func(t *testing.T, first, last, step int, counted bool, n int, count []byte) {
+		if n < 1 || n > 100 || first < 1 || first >= n || step < 1 || step > 100 || last > 100 || last < -100 {
+			t.Skip("rows are not like this")
+		}
+		args := make([][]byte, n)
+		for i := range args {
+			args[i] = count
+		}
+		k := KeySpec{First: first, Last: last, Step: step, KeyNum: counted}
+		from, end, by := k.keyRange(args)
+		require.Positive(t, by)
+		for at := from; at < end; at += by {
+			require.Less(t, at, n)
+			require.GreaterOrEqual(t, at, first)
+		}
+	})
+}
+
+func TestKeysDoNotAllocate(t *testing.T) {
+	table := testTable()
+	zadd, mset := table.Lookup([]byte("zadd")), table.Lookup([]byte("mset"))
+	dst := make([][]byte, 0, 8)
+	one, several := words("zadd", "k", "1", "m"), words("mset", "a", "1", "b", "2")
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		dst = zadd.AppendKeys(dst[:0], one)
+		dst = mset.AppendKeys(dst, several)
+		if zadd.Shards(one)|mset.Shards(several) == 0 {
+			panic("no shards")
+		}
+	}))
+}
+
+func BenchmarkShards(b *testing.B) {
+	table := testTable()
+	for _, call := range [][]string{
+		{"zadd", "rate_limit:{user_123}", "1", "m"},
+		{"rename", "a", "b"},
+		{"mset", "a", "1", "b", "2", "c", "3"},
+		{"dbsize"},
+	} {
+		args := words(call...)
+		cmd := table.Lookup(args[0])
+		b.Run(call[0], func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				cmd.Shards(args)
+			}
+		})
+	}
+	b.Run("hash alone", func(b *testing.B) {
+		k := []byte("rate_limit:{user_123}")
+		for b.Loop() {
+			store.ShardOf(k)
+		}
+	})
+}

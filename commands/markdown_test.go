@@ -1,0 +1,20 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMarkdown(t *testing.T) {
+	text := Markdown(testTable())
+	require.Contains(t, text, "| GET | `key` | 1.0.0 |  |\n")
+	require.Contains(t, text, "| EXPIRE | `key seconds [NX \\| XX \\| GT \\| LT]` | 1.0.0 |  |\n")
+	require.Contains(t, text, "| CLUSTER KEYSLOT | `key` | 3.0.0 | answers without a cluster")
+	require.NotContains(t, text, "| OBJECT |", "a container alone is no command")
+	require.NotContains(t, text, " HELP ")
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		require.Equal(t, 5, strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"), line)
+	}
+}

@@ -1,0 +1,104 @@
+package commands
+
+import (
+	"strconv"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// scanOptions are the options that every SCAN command shares.
+type scanOptions struct {
+	pattern []byte // nil: everything
+	count   int
+	ofType  []byte // lower case; nil: any type
+}
+
+// defaultScanCount is the COUNT of a SCAN that names none.
+const defaultScanCount = 10
+
+// parseCursor reads a cursor as C's strtoul does: nothing is 0, and a minus
+// wraps around.
+func parseCursor(arg []byte) (uint64, resp.Value) {
+	digits, negative := arg, false
+	if len(arg) > 0 && (arg[0] == '-' || arg[0] == '+') {
+		digits, negative = arg[1:], arg[0] == '-'
+	}
+	if len(arg) == 0 {
+		return 0, resp.None
+	}
+	n, err := strconv.ParseUint(string(digits), 10, 64)
+	if err != nil {
+		return 0, errInvalidCursor
+	}
+	if negative {
+		n = -n
+	}
+	return n, resp.None
+}
+
+// parseScanOptions reads [MATCH pattern] [COUNT count] [TYPE type]; TYPE only
+// for SCAN itself.
+func parseScanOptions(rest [][]byte, withType bool) (scanOptions, resp.Value) {
+	opts := scanOptions{count: defaultScanCount}
+	for o := (options{rest}); o.more(); {
+		switch {
+		case o.wordWith("count", 1):
+			n, refusal := toInt(o.value())
+			if refusal.IsError() {
+				return opts, refusal
+			}
+			if n < 1 {
+				return opts, ErrSyntax
+			}
+			opts.count = int(n)
+		case o.wordWith("match", 1):
+			opts.pattern = o.value()
+		case withType && o.wordWith("type", 1):
+			opts.ofType = lower(o.value())
+		default:
+			return opts, ErrSyntax
+		}
+	}
+	return opts, resp.None
+}
+
+func lower(word []byte) []byte {
+	out := make([]byte, len(word))
+	for i, ch := range word {
+		if 'A' <= ch && ch <= 'Z' {
+			ch += 'a' - 'A'
+		}
+		out[i] = ch
+	}
+	return out
+}
+
+// SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]
+func scan(c *Ctx) resp.Value {
+	cursor, refusal := parseCursor(c.Args[1])
+	if refusal.IsError() {
+		return refusal
+	}
+	opts, refusal := parseScanOptions(c.Args[2:], true)
+	if refusal.IsError() {
+		return refusal
+	}
+	var out []resp.Value
+	next := c.DB.Scan(cursor, opts.count, c.NowMs, func(n *store.Node) {
+		if opts.ofType != nil && typeName(n) != string(opts.ofType) {
+			return
+		}
+		if opts.pattern == nil || GlobMatch(opts.pattern, n.Key()) {
+			out = append(out, resp.Bulk(n.Key()))
+		}
+	})
+	return scanReply(c, next, out)
+}
+
+func scanReply(c *Ctx, next uint64, items []resp.Value) resp.Value {
+	var digits [20]byte
+	return resp.Array(append(c.Values(2),
+		c.Copy(strconv.AppendUint(digits[:0], next, 10)),
+		resp.Array(items...))...)
+}

@@ -1,0 +1,166 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// A Table finds commands by name. It is built once and then only read.
+type Table struct {
+	byName map[string]*Command
+	sorted []*Command // by name
+	count  int        // commands and subcommands
+}
+
+// NewTable joins groups of commands. A name that stands twice is a programming
+// mistake and panics.
+func NewTable(groups ...[]Command) *Table {
+	t := &Table{byName: make(map[string]*Command)}
+	for _, group := range groups {
+		for i := range group {
+			c := group[i] // a copy: groups stay as they were written
+			if t.byName[c.Name] != nil {
+				panic("commands: two rows for " + c.Name)
+			}
+			c.Subs = slices.Clone(c.Subs)
+			t.number(&c)
+			for j := range c.Subs {
+				c.Subs[j].parent = &c
+				t.number(&c.Subs[j])
+			}
+			t.byName[c.Name] = &c
+			t.sorted = append(t.sorted, &c)
+		}
+	}
+	slices.SortFunc(t.sorted, func(a, b *Command) int { return strings.Compare(a.Name, b.Name) })
+	return t
+}
+
+func (t *Table) number(c *Command) {
+	c.id = t.count
+	t.count++
+}
+
+// Len is the number of commands and subcommands: IDs lie below it.
+func (t *Table) Len() int { return t.count }
+
+// All returns every command (subcommands inside their parents) by name. The
+// slice is not to be changed.
+func (t *Table) All() []*Command { return t.sorted }
+
+// maxName is longer than any command's name.
+const maxName = 32
+
+// Lookup finds the command called name in any case; nil where there is none.
+func (t *Table) Lookup(name []byte) *Command {
+	var lower [maxName]byte
+	if len(name) > maxName {
+		return nil
+	}
+	for i, ch := range name {
+		if 'A' <= ch && ch <= 'Z' {
+			ch += 'a' - 'A'
+		}
+		lower[i] = ch
+	}
+	return t.byName[string(lower[:len(name)])]
+}
+
+// Sub finds c's subcommand called name in any case; nil where there is none.
+func (c *Command) Sub(name []byte) *Command {
+	for i := range c.Subs {
+		if EqualFold(name, c.Subs[i].Name) {
+			return &c.Subs[i]
+		}
+	}
+	return nil
+}
+
+// Resolve finds the row that args call and checks its arity. Where it returns
+// no command, the second value is the error to answer.
+func (t *Table) Resolve(args [][]byte) (*Command, resp.Value) {
+	c := t.Lookup(args[0])
+	if c == nil {
+		return nil, unknownCommand(args)
+	}
+	if c.Subs != nil {
+		if len(args) > 1 {
+			sub := c.Sub(args[1])
+			if sub == nil && c.Handler == nil {
+				return nil, unknownSubcommand(c, args[1])
+			}
+			if sub != nil {
+				c = sub
+			}
+		}
+	}
+	if !c.ArityOK(len(args)) {
+		return nil, wrongArity(c.FullName())
+	}
+	return c, resp.None
+}
+
+// Call runs args as EXEC, a script or the network does. The caller holds the
+// locks of the shards that the command touches.
+func (t *Table) Call(c *Ctx, args [][]byte) resp.Value {
+	cmd, refusal := t.Resolve(args)
+	if cmd == nil {
+		return refusal
+	}
+	c.Cmd, c.Args = cmd, args
+	return cmd.Handler(c)
+}
+
+// EqualFold compares an argument with a lower-case word, ignoring ASCII case.
+func EqualFold(arg []byte, lower string) bool {
+	if len(arg) != len(lower) {
+		return false
+	}
+	for i, ch := range arg {
+		if 'A' <= ch && ch <= 'Z' {
+			ch += 'a' - 'A'
+		}
+		if ch != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func unknownCommand(args [][]byte) resp.Value {
+	// As in Redis: the name cut at 128 bytes, then arguments until about
+	// 128 bytes are spent.
+	var b strings.Builder
+	for _, a := range args[1:] {
+		if b.Len() >= 128 {
+			break
+		}
+		fmt.Fprintf(&b, "'%.*s' ", 128-b.Len(), cString(a))
+	}
+	return resp.Error(fmt.Sprintf("ERR unknown command '%.128s', with args beginning with: %s", cString(args[0]), b.String()))
+}
+
+func unknownSubcommand(c *Command, name []byte) resp.Value {
+	return resp.Error(fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(name), strings.ToUpper(c.Name)))
+}
+
+// WrongArity is the refusal of a call whose number of arguments only its
+// handler can judge.
+func WrongArity(c *Command) resp.Value { return wrongArity(c.FullName()) }
+
+func wrongArity(fullName string) resp.Value {
+	return resp.Error("ERR wrong number of arguments for '" + fullName + "' command")
+}
+
+// cString cuts b at its first NUL byte, where C's formatting would stop.
+func cString(b []byte) []byte {
+	for i, ch := range b {
+		if ch == 0 {
+			return b[:i]
+		}
+	}
+	return b
+}

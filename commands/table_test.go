@@ -1,0 +1,265 @@
+package commands
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// eachRow calls f with every command and subcommand, after its checks of names.
+func eachRow(t *testing.T, table *Table, f func(t *testing.T, c *Command)) {
+	t.Helper()
+	for _, c := range table.All() {
+		t.Run(c.FullName(), func(t *testing.T) { f(t, c) })
+		for i := range c.Subs {
+			t.Run(c.Subs[i].FullName(), func(t *testing.T) { f(t, &c.Subs[i]) })
+		}
+	}
+}
+
+// TestTableIsSane checks every row for what the code that reads rows takes for
+// granted.
+func TestTableIsSane(t *testing.T) { CheckRows(t, testTable()) }
+
+// CheckRows fails for every row of a table that has faults.
+func CheckRows(t *testing.T, table *Table) {
+	eachRow(t, table, func(t *testing.T, c *Command) {
+		require.NotPanics(t, func() { c.arguments() }, "the syntax does not parse")
+		require.Empty(t, faults(c))
+	})
+}
+
+// faults lists what is wrong with a row.
+func faults(c *Command) (wrong []string) {
+	check := func(ok bool, what string) {
+		if !ok {
+			wrong = append(wrong, what)
+		}
+	}
+	check(c.Name != "" && len(c.Name) <= maxName && c.Name == strings.ToLower(c.Name), "name is not in lower case, or too long")
+	check(!strings.ContainsAny(c.Name, "| \r\n"), "name holds a separator")
+	check(c.Summary != "" && strings.HasSuffix(c.Summary, ".") && !strings.ContainsAny(c.Summary, "\r\n"), "no summary that is a sentence")
+	check(c.Since != "" && c.Group != "" && c.Complexity != "", "since, group or complexity is missing")
+	check(c.Arity != 0 && c.Arity != -1 || c.Arity == -1 && c.parent == nil, "arity allows a call without the name")
+	check(c.Handler != nil || len(c.Subs) > 0, "neither a handler nor subcommands")
+	check(c.parent == nil || c.Subs == nil, "a subcommand has subcommands")
+	check(c.parent == nil || c.Arity >= 2 || c.Arity <= -2, "arity leaves no room for the subcommand")
+	check(!slices.Contains(c.Categories, "") && !strings.Contains(strings.Join(c.Categories, ""), "@"), "categories are written without @")
+
+	seen := map[string]bool{}
+	for i := range c.Subs {
+		check(!seen[c.Subs[i].Name], "two subcommands have one name")
+		seen[c.Subs[i].Name] = true
+	}
+
+	if c.Subs == nil && looseArity[c.FullName()] == "" {
+		least, most := syntaxArity(c)
+		check(-c.Arity == least && most != least || c.Arity == least && most == least, "arity does not fit the syntax")
+	}
+	dataGroups := []string{"string", "sorted-set", "generic", "rate-limit"}
+	if slices.Contains(dataGroups, c.Group) && c.Handler != nil && c.Name != "help" {
+		check(c.Is(Write) != c.Is(ReadOnly), "neither or both of write and readonly")
+		check(len(c.Keys) > 0 || c.Is(AllShards), "neither keys nor every shard")
+	}
+	check(!c.Is(Write|ReadOnly), "both write and readonly")
+	check(!c.Is(DenyOOM) || c.Is(Write), "denyoom without write")
+	for i := range c.Keys {
+		for _, w := range keySpecFaults(c, &c.Keys[i]) {
+			check(false, w)
+		}
+	}
+	return wrong
+}
+
+// looseArity are the commands whose arity does not follow from their syntax in
+// Redis either, and why.
+var looseArity = map[string]string{
+	"client|kill": "every filter may be left out, but not all of them",
+	"quit":        "takes and ignores arguments",
+}
+
+// keySpecFaults checks that a key specification cannot reach behind the
+// arguments that the arity guarantees, and says how keys are used.
+func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
+	least := max(c.Arity, -c.Arity)
+	if k.First < 1 || k.First >= least || c.parent != nil && k.First < 2 {
+		wrong = append(wrong, "the first key is not within the arity")
+	}
+	if k.Step < 1 {
+		wrong = append(wrong, "the keys' step is not positive")
+	}
+	if k.Last > 0 && k.First+k.Last >= least {
+		wrong = append(wrong, "the last key is not within the arity")
+	}
+	flags := strings.Fields(k.Flags)
+	access := []string{"RO", "RW", "OW", "RM"}
+	if len(flags) == 0 || !slices.Contains(access, flags[0]) {
+		wrong = append(wrong, "the keys' flags do not begin with RO, RW, OW or RM")
+	} else {
+		if (flags[0] == "RO") == c.Is(Write) && !slices.Contains(c.ACLCategories(), "scripting") {
+			wrong = append(wrong, "the keys' flags and the command's disagree on writing")
+		}
+		for _, f := range flags[1:] {
+			if !slices.Contains([]string{"access", "update", "insert", "delete", "variable_flags"}, f) {
+				wrong = append(wrong, "unknown flag of keys: "+f)
+			}
+		}
+	}
+	return wrong
+}
+
+// syntaxArity is how many words a call has at least and at most, the name
+// included, by its syntax. Without a bound it is -1 at most.
+func syntaxArity(c *Command) (least, most int) {
+	least, most = 1, 1
+	if c.parent != nil {
+		least, most = 2, 2
+	}
+	l, m := wordCount(c.arguments())
+	if m < 0 {
+		return least + l, -1
+	}
+	return least + l, most + m
+}
+
+func wordCount(arguments []argument) (least, most int) {
+	for i := range arguments {
+		a := &arguments[i]
+		l, m := 1, 1
+		switch a.kind {
+		case "oneof":
+			l, m = wordCount(a.members[:1])
+			for j := range a.members[1:] {
+				l2, m2 := wordCount(a.members[1+j : 2+j])
+				l = min(l, l2)
+				if m2 < 0 || m < 0 {
+					m = -1
+				} else {
+					m = max(m, m2)
+				}
+			}
+		case "block":
+			l, m = wordCount(a.members)
+		}
+		if a.token != "" && a.kind != "pure-token" {
+			l++
+			if m >= 0 {
+				m++
+			}
+		}
+		if a.optional {
+			l = 0
+		}
+		if a.multiple {
+			m = -1
+		}
+		least += l
+		if m < 0 || most < 0 {
+			most = -1
+		} else {
+			most += m
+		}
+	}
+	return least, most
+}
+
+// TestFaultsAreFound shows that the checks see what they are for.
+func TestFaultsAreFound(t *testing.T) {
+	good := func() Command {
+		return Command{
+			Name: "x", Arity: 3, Flags: Write, Keys: []KeySpec{key(1, "RW update")},
+			Group: "string", Since: "1.0.0", Complexity: "O(1)", Summary: "Does.", Syntax: "key value", Handler: get,
+		}
+	}
+	c := good()
+	require.Empty(t, faults(&c))
+	for what, spoil := range map[string]func(c *Command){
+		"upper case":          func(c *Command) { c.Name = "X" },
+		"separator":           func(c *Command) { c.Name = "x|y" },
+		"no summary":          func(c *Command) { c.Summary = "" },
+		"no since":            func(c *Command) { c.Since = "" },
+		"no complexity":       func(c *Command) { c.Complexity = "" },
+		"no arity":            func(c *Command) { c.Arity = 0 },
+		"arity too small":     func(c *Command) { c.Arity = 2 },
+		"arity open":          func(c *Command) { c.Arity = -3 },
+		"arity closed":        func(c *Command) { c.Syntax = "key value [value ...]" },
+		"nothing to run":      func(c *Command) { c.Handler = nil },
+		"both ways":           func(c *Command) { c.Flags |= ReadOnly },
+		"neither way":         func(c *Command) { c.Flags = 0 },
+		"denyoom":             func(c *Command) { c.Flags = ReadOnly | DenyOOM },
+		"category":            func(c *Command) { c.Categories = []string{"@string"} },
+		"no keys":             func(c *Command) { c.Keys = nil },
+		"key is the name":     func(c *Command) { c.Keys[0].First = 0 },
+		"key behind the end":  func(c *Command) { c.Keys[0].First = 3 },
+		"keys behind the end": func(c *Command) { c.Keys[0].Last = 2 },
+		"no step":             func(c *Command) { c.Keys[0].Step = 0 },
+		"no key flags":        func(c *Command) { c.Keys[0].Flags = "" },
+		"odd key flags":       func(c *Command) { c.Keys[0].Flags = "RW wipe" },
+		"reading key":         func(c *Command) { c.Keys[0].Flags = "RO access" },
+		"twins":               func(c *Command) { c.Subs = []Command{{Name: "a"}, {Name: "a"}} },
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := good()
+			spoil(&c)
+			require.NotEmpty(t, faults(&c))
+		})
+	}
+	require.PanicsWithValue(t, "commands: two rows for append", func() { NewTable(Strings, Strings) })
+}
+
+// A syntax that does not close is noticed.
+func TestSyntaxMistakes(t *testing.T) {
+	for _, syntax := range []string{"key ]", "key [NX", "<a | b", "[key ...", "a > b", "..."} {
+		require.Panics(t, func() { (&Command{Syntax: syntax}).arguments() }, syntax)
+	}
+}
+
+func TestIDsHaveNoGaps(t *testing.T) {
+	table := testTable()
+	seen := make([]bool, table.Len())
+	for _, c := range table.All() {
+		for _, row := range append([]*Command{c}, pointers(c.Subs)...) {
+			require.False(t, seen[row.ID()], row.FullName())
+			seen[row.ID()] = true
+		}
+	}
+	require.NotContains(t, seen, false)
+}
+
+func pointers(rows []Command) []*Command {
+	var out []*Command
+	for i := range rows {
+		out = append(out, &rows[i])
+	}
+	return out
+}
+
+func TestLookupIgnoresCase(t *testing.T) {
+	table := testTable()
+	require.Equal(t, "zadd", table.Lookup([]byte("zAdD")).Name)
+	require.Nil(t, table.Lookup([]byte("zadd ")))
+	require.Nil(t, table.Lookup(nil))
+	require.Nil(t, table.Lookup([]byte(strings.Repeat("z", 1<<20))))
+	require.Nil(t, table.Lookup([]byte("@ET")), "only letters have two cases")
+}
+
+func TestResolve(t *testing.T) {
+	table := testTable()
+	cmd, refusal := table.Resolve(words("OBJECT", "Encoding", "k"))
+	require.Equal(t, resp.None, refusal)
+	require.Equal(t, "object|encoding", cmd.FullName())
+	cmd, refusal = table.Resolve(words("object", "encoding"))
+	require.Nil(t, cmd)
+	require.Equal(t, "ERR wrong number of arguments for 'object|encoding' command", refusal.Str())
+}
+
+// The flags that COMMAND INFO lists have their names at their bits.
+func TestFlagNames(t *testing.T) {
+	require.Equal(t, []string{"write", "fast", "allow_busy"}, (AllowBusy | Fast | Write | AllShards | Random).names())
+	require.Equal(t, len(flagNames), bits.Len32(uint32(AllowBusy)))
+}

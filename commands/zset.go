@@ -1,0 +1,335 @@
+package commands
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"unsafe"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// SortedSets are the commands on sorted sets. The rows are here; handlers that
+// add are in zset_add.go, those that answer ranges in zset_range.go, those
+// that remove in zset_remove.go, random picks and ZSCAN in zset_pick.go.
+var SortedSets = []Command{
+	{
+		Name: "zadd", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N))", Handler: zadd,
+		Syntax:  "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
+		Summary: "Adds members with scores, or gives members new scores.",
+	},
+	{
+		Name: "zcard", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(1)", Syntax: "key", Handler: zcard,
+		Summary: "Counts the members.",
+	},
+	{
+		Name: "zcount", Arity: 4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "2.0.0", Complexity: "O(log(N))", Syntax: "key min max", Handler: zcount,
+		Summary: "Counts the members whose score lies in a range.",
+	},
+	{
+		Name: "zincrby", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N))", Syntax: "key increment member", Handler: zincrBy,
+		Summary: "Adds to the score of a member.",
+	},
+	{
+		Name: "zlexcount", Arity: 4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N))", Syntax: "key min max", Handler: zlexCount,
+		Summary: "Counts the members that lie in a range of bytes.",
+	},
+	{
+		Name: "zmscore", Arity: -3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: zmscore,
+		Summary: "Answers the scores of several members.",
+	},
+	{
+		Name: "zpopmax", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N)*M)", Syntax: "key [count]",
+		Summary: "Removes the highest members and answers them.",
+		Handler: func(c *Ctx) resp.Value { return zpop(c, true) },
+	},
+	{
+		Name: "zpopmin", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N)*M)", Syntax: "key [count]",
+		Summary: "Removes the lowest members and answers them.",
+		Handler: func(c *Ctx) resp.Value { return zpop(c, false) },
+	},
+	{
+		Name: "zrandmember", Arity: -2, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output"},
+		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)", Syntax: "key [count [WITHSCORES]]", Handler: zrandMember,
+		Summary: "Answers members picked at random.",
+	},
+	{
+		Name: "zrange", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N)+M)", Handler: zrange,
+		Syntax:  "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
+		Summary: "Answers the members of a range of ranks, scores or bytes.",
+	},
+	{
+		Name: "zrangebylex", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)", Syntax: "key min max [LIMIT offset count]",
+		Summary: "Answers the members of a range of bytes.",
+		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byLex, false) },
+	},
+	{
+		Name: "zrangebyscore", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "1.0.5", Complexity: "O(log(N)+M)", Syntax: "key min max [WITHSCORES] [LIMIT offset count]",
+		Summary: "Answers the members of a range of scores.",
+		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byScore, false) },
+	},
+	{
+		Name: "zrank", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "2.0.0", Complexity: "O(log(N))", Syntax: "key member",
+		Summary: "Counts the members below a member.",
+		Handler: func(c *Ctx) resp.Value { return zrank(c, false) },
+	},
+	{
+		Name: "zrem", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(M*log(N))", Syntax: "key member [member ...]", Handler: zrem,
+		Summary: "Removes members.",
+	},
+	{
+		Name: "zremrangebylex", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)", Syntax: "key min max",
+		Summary: "Removes the members of a range of bytes.",
+		Handler: func(c *Ctx) resp.Value { return zremRange(c, byLex) },
+	},
+	{
+		Name: "zremrangebyrank", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Group: "sorted-set", Since: "2.0.0", Complexity: "O(log(N)+M)", Syntax: "key start stop",
+		Summary: "Removes the members of a range of ranks.",
+		Handler: func(c *Ctx) resp.Value { return zremRange(c, byRank) },
+	},
+	{
+		Name: "zremrangebyscore", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N)+M)", Syntax: "key min max",
+		Summary: "Removes the members of a range of scores.",
+		Handler: func(c *Ctx) resp.Value { return zremRange(c, byScore) },
+	},
+	{
+		Name: "zrevrange", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N)+M)", Syntax: "key start stop [WITHSCORES]",
+		Summary: "Answers the members of a range of ranks, highest first.",
+		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byRank, true) },
+	},
+	{
+		Name: "zrevrangebylex", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)", Syntax: "key max min [LIMIT offset count]",
+		Summary: "Answers the members of a range of bytes, highest first.",
+		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byLex, true) },
+	},
+	{
+		Name: "zrevrangebyscore", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "2.2.0", Complexity: "O(log(N)+M)", Syntax: "key max min [WITHSCORES] [LIMIT offset count]",
+		Summary: "Answers the members of a range of scores, highest first.",
+		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byScore, true) },
+	},
+	{
+		Name: "zrevrank", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "2.0.0", Complexity: "O(log(N))", Syntax: "key member",
+		Summary: "Counts the members above a member.",
+		Handler: func(c *Ctx) resp.Value { return zrank(c, true) },
+	},
+	{
+		Name: "zscan", Arity: -3, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output"},
+		Group: "sorted-set", Since: "2.8.0", Complexity: "O(1)", Syntax: "key cursor [MATCH pattern] [COUNT count]", Handler: zscan,
+		Summary: "Walks over the members and scores, a few a call.",
+	},
+	{
+		Name: "zscore", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(1)", Syntax: "key member", Handler: zscore,
+		Summary: "Answers the score of a member.",
+	},
+}
+
+// zsetOf returns a node's sorted set, nil for no node; a refusal where the node
+// holds something else.
+func zsetOf(n *store.Node) (*zset.Set, resp.Value) {
+	if n == nil {
+		return nil, resp.None
+	}
+	s, ok := n.Value.Data.(*zset.Set)
+	if !ok {
+		return nil, ErrWrongType
+	}
+	return s, resp.None
+}
+
+// readZSet looks the key in Args[1] up for reading.
+func readZSet(c *Ctx) (*zset.Set, resp.Value) { return zsetOf(c.DB.Lookup(c.Args[1], c.NowMs)) }
+
+// memberValue answers a member. A number needs no text before it is encoded.
+func memberValue(e zset.Entry) resp.Value {
+	if e.IsNumber() {
+		return resp.BulkInt(e.Number())
+	}
+	return resp.Bulk(e.Member())
+}
+
+// parseRangeFloat reads one end of a score range as strtod does, which skips
+// spaces, reads nothing as 0, lets the range overflow to infinity and ends at a
+// NUL byte.
+func parseRangeFloat(arg []byte) (float64, bool) {
+	if f, ok := parseFloat(arg); ok {
+		return f, true
+	}
+	arg = cString(arg)
+	if len(arg) == 0 {
+		return 0, true
+	}
+	arg = bytes.TrimLeft(arg, " \t\n\v\f\r")
+	for _, ch := range arg {
+		if ch == '_' {
+			return 0, false
+		}
+	}
+	f, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(arg), len(arg)), 64)
+	if err != nil && !math.IsInf(f, 0) {
+		f, ok := parseC(arg)
+		return f, ok && !math.IsNaN(f)
+	}
+	return f, !math.IsNaN(f)
+}
+
+// parseScoreRange reads "min" and "max", each with "(" before it where the end
+// itself is left out.
+func parseScoreRange(lo, hi []byte) (r zset.ScoreRange, ok bool) {
+	if len(lo) > 0 && lo[0] == '(' {
+		lo, r.MinOpen = lo[1:], true
+	}
+	if len(hi) > 0 && hi[0] == '(' {
+		hi, r.MaxOpen = hi[1:], true
+	}
+	if r.Min, ok = parseRangeFloat(lo); !ok {
+		return r, false
+	}
+	r.Max, ok = parseRangeFloat(hi)
+	return r, ok
+}
+
+// parseLexBound reads "-", "+", "[member" or "(member".
+func parseLexBound(arg []byte) (b zset.LexBound, ok bool) {
+	if len(arg) == 0 {
+		return b, false
+	}
+	switch arg[0] {
+	case '-':
+		return zset.LexBound{Inf: -1}, len(arg) == 1
+	case '+':
+		return zset.LexBound{Inf: 1}, len(arg) == 1
+	case '[', '(':
+		return zset.LexBound{Value: arg[1:], Open: arg[0] == '('}, true
+	}
+	return b, false
+}
+
+func parseLexRange(lo, hi []byte) (r zset.LexRange, ok bool) {
+	if r.Min, ok = parseLexBound(lo); !ok {
+		return r, false
+	}
+	r.Max, ok = parseLexBound(hi)
+	return r, ok
+}
+
+// ZCARD key
+func zcard(c *Ctx) resp.Value {
+	s, refusal := readZSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Int(0)
+	}
+	return resp.Int(int64(s.Len()))
+}
+
+// ZCOUNT key min max
+func zcount(c *Ctx) resp.Value {
+	r, ok := parseScoreRange(c.Args[2], c.Args[3])
+	if !ok {
+		return errMinMaxFloat
+	}
+	s, refusal := readZSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Int(0)
+	}
+	return resp.Int(int64(s.CountByScore(r)))
+}
+
+// ZLEXCOUNT key min max
+func zlexCount(c *Ctx) resp.Value {
+	r, ok := parseLexRange(c.Args[2], c.Args[3])
+	if !ok {
+		return errMinMaxLex
+	}
+	s, refusal := readZSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Int(0)
+	}
+	start, stop := s.RankRangeByLex(r)
+	return resp.Int(int64(stop - start))
+}
+
+// ZSCORE key member
+func zscore(c *Ctx) resp.Value {
+	s, refusal := readZSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	return scoreOf(s, c.Args[2])
+}
+
+// ZMSCORE key member [member ...]
+func zmscore(c *Ctx) resp.Value {
+	s, refusal := readZSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	out := c.Values(len(c.Args) - 2)
+	for _, member := range c.Args[2:] {
+		out = append(out, scoreOf(s, member))
+	}
+	return resp.Array(out...)
+}
+
+func scoreOf(s *zset.Set, member []byte) resp.Value {
+	if s == nil {
+		return resp.Null
+	}
+	score, ok := s.Score(member)
+	if !ok {
+		return resp.Null
+	}
+	return resp.Double(score)
+}
+
+// zrank runs ZRANK key member, and ZREVRANK where fromTop.
+func zrank(c *Ctx, fromTop bool) resp.Value {
+	s, refusal := readZSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Null
+	}
+	rank, ok := s.Rank(c.Args[2])
+	if !ok {
+		return resp.Null
+	}
+	if fromTop {
+		rank = s.Len() - 1 - rank
+	}
+	return resp.Int(int64(rank))
+}

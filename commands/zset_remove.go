@@ -1,0 +1,112 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// ZREM key member [member ...]
+func zrem(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := zsetOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Int(0)
+	}
+	removed := int64(0)
+	for _, member := range c.Args[2:] {
+		if _, ok := s.Remove(member); ok {
+			removed++
+		}
+	}
+	if removed > 0 {
+		c.DB.Modified(n)
+	}
+	return resp.Int(removed)
+}
+
+// zremRange runs ZREMRANGEBYSCORE, ZREMRANGEBYRANK and ZREMRANGEBYLEX.
+func zremRange(c *Ctx, by rangeBy) resp.Value {
+	q := rangeQuery{by: by, lo: c.Args[2], hi: c.Args[3]}
+	if by == byScore {
+		return zremRangeByScore(c)
+	}
+	find, refusal := q.parse()
+	if refusal.IsError() {
+		return refusal
+	}
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := zsetOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Int(0)
+	}
+	removed := s.RemoveByRank(find(s))
+	if removed > 0 {
+		c.DB.Modified(n)
+	}
+	return resp.Int(int64(removed))
+}
+
+// zremRangeByScore is the command that every limiter's request begins with; it
+// goes without the closure of the general case.
+func zremRangeByScore(c *Ctx) resp.Value {
+	r, ok := parseScoreRange(c.Args[2], c.Args[3])
+	if !ok {
+		return errMinMaxFloat
+	}
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := zsetOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Int(0)
+	}
+	removed := s.RemoveByScore(r)
+	if removed > 0 {
+		c.DB.Modified(n)
+	}
+	return resp.Int(int64(removed))
+}
+
+// zpop runs ZPOPMIN key [count], and ZPOPMAX where highest.
+func zpop(c *Ctx, highest bool) resp.Value {
+	count := int64(1)
+	if len(c.Args) > 3 {
+		return ErrSyntax
+	}
+	counted := len(c.Args) == 3
+	if counted {
+		var ok bool
+		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
+			return errNotPositive
+		}
+	}
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := zsetOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil || count == 0 {
+		return resp.Empty
+	}
+	size := int(min(count, int64(s.Len())))
+	out := newEntryList(c, size, true, counted && c.Proto == resp.RESP3)
+	for range size {
+		if highest {
+			out.add(s.At(s.Len() - 1))
+			s.RemoveByRank(s.Len()-1, math.MaxInt)
+		} else {
+			out.add(s.At(0))
+			s.RemoveByRank(0, 1)
+		}
+	}
+	c.DB.Modified(n)
+	return out.reply()
+}
