@@ -1,0 +1,143 @@
+package scripting
+
+import (
+	"strconv"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// asNumber converts as Lua's arithmetic does: numbers and strings that spell
+// one.
+func asNumber(v lua.LValue) (float64, bool) {
+	switch v := v.(type) {
+	case lua.LNumber:
+		return float64(v), true
+	case lua.LString:
+		return parseNumber(string(v))
+	}
+	return 0, false
+}
+
+// asString converts as Lua's string functions do: strings and numbers.
+func asString(v lua.LValue) (string, bool) {
+	switch v := v.(type) {
+	case lua.LString:
+		return string(v), true
+	case lua.LNumber:
+		return formatNumber(float64(v)), true
+	}
+	return "", false
+}
+
+// argError raises Lua's complaint about the nth argument of the running
+// library function, under the name by which it was called.
+func (in *interp) argError(L *lua.LState, n int, msg string) {
+	name := "?"
+	if f, ok := in.stackAt(L, 1); ok && f.fn != nil && !f.fn.IsG && f.pc >= 0 {
+		inst := f.fn.Proto.Code[f.pc]
+		switch opCode(inst) {
+		case lua.OP_CALL, lua.OP_TAILCALL:
+			sort, called := variable(f.fn.Proto, f.pc, opA(inst))
+			if sort != "" {
+				name = called
+			}
+			if sort == "method" {
+				if n--; n == 0 {
+					in.fail(L, "calling '"+name+"' on bad self ("+msg+")")
+				}
+			}
+		}
+	}
+	in.fail(L, "bad argument #"+strconv.Itoa(n)+" to '"+name+"' ("+msg+")")
+}
+
+// wrongType raises that the nth argument is not what was expected.
+func (in *interp) wrongType(L *lua.LState, n int, expected string) {
+	got := "no value"
+	if n <= L.GetTop() {
+		got = typeName(L.Get(n))
+	}
+	in.argError(L, n, expected+" expected, got "+got)
+}
+
+func (in *interp) checkAny(L *lua.LState, n int) lua.LValue {
+	if n > L.GetTop() {
+		in.argError(L, n, "value expected")
+	}
+	return L.Get(n)
+}
+
+func (in *interp) checkNumber(L *lua.LState, n int) float64 {
+	f, ok := asNumber(L.Get(n))
+	if !ok {
+		in.wrongType(L, n, "number")
+	}
+	return f
+}
+
+func (in *interp) checkInt(L *lua.LState, n int) int { return toInt(in.checkNumber(L, n)) }
+
+func (in *interp) optInt(L *lua.LState, n, otherwise int) int {
+	if L.Get(n) == lua.LNil {
+		return otherwise
+	}
+	return in.checkInt(L, n)
+}
+
+func (in *interp) checkString(L *lua.LState, n int) string {
+	s, ok := asString(L.Get(n))
+	if !ok {
+		in.wrongType(L, n, "string")
+	}
+	return s
+}
+
+func (in *interp) optString(L *lua.LState, n int, otherwise string) string {
+	if L.Get(n) == lua.LNil {
+		return otherwise
+	}
+	return in.checkString(L, n)
+}
+
+func (in *interp) checkTable(L *lua.LState, n int) *lua.LTable {
+	t, ok := L.Get(n).(*lua.LTable)
+	if !ok {
+		in.wrongType(L, n, "table")
+	}
+	return t
+}
+
+// readable is checkTable for functions that look past metatables: it shows
+// what a sealed table stands for.
+func (in *interp) readable(L *lua.LState, n int) *lua.LTable {
+	t := in.checkTable(L, n)
+	if content := in.sealed[t]; content != nil {
+		return content
+	}
+	return t
+}
+
+// writable is checkTable for functions that change the table.
+func (in *interp) writable(L *lua.LState, n int) *lua.LTable {
+	t := in.checkTable(L, n)
+	if in.sealed[t] != nil {
+		in.throw(L, lua.LString(errReadOnlyTable))
+	}
+	return t
+}
+
+func (in *interp) checkFunction(L *lua.LState, n int) *lua.LFunction {
+	fn, ok := L.Get(n).(*lua.LFunction)
+	if !ok {
+		in.wrongType(L, n, "function")
+	}
+	return fn
+}
+
+// index reads a field as lua_getfield does, metamethods included.
+func (in *interp) index(L *lua.LState, t *lua.LTable, key string) lua.LValue {
+	if v := t.RawGetString(key); v != lua.LNil || t.Metatable == lua.LNil {
+		return v
+	}
+	return L.GetField(t, key)
+}

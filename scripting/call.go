@@ -1,0 +1,112 @@
+package scripting
+
+import (
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// redisCall is redis.call: an error reply is raised.
+func (in *interp) redisCall(L *lua.LState) int {
+	reply := in.command(L)
+	if reply.IsError() {
+		in.throw(L, in.errorTable(reply.Str(), true))
+	}
+	L.Push(in.toLua(reply, 0))
+	return 1
+}
+
+// redisPcall is redis.pcall: an error reply is a table.
+func (in *interp) redisPcall(L *lua.LState) int {
+	reply := in.command(L)
+	if reply.IsError() {
+		L.Push(in.errorTable(reply.Str(), true))
+	} else {
+		L.Push(in.toLua(reply, 0))
+	}
+	return 1
+}
+
+// command runs what the Lua arguments spell. The reply is valid until the
+// next command.
+func (in *interp) command(L *lua.LState) resp.Value {
+	n := L.GetTop()
+	if n == 0 {
+		return resp.Error(errNoArguments)
+	}
+	in.args, in.argText = in.args[:0], in.argText[:0]
+	for i := 1; i <= n; i++ {
+		start := len(in.argText)
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			in.argText = append(in.argText, v...)
+		case lua.LNumber:
+			in.argText = appendArgument(in.argText, float64(v))
+		default:
+			return resp.Error(errArgumentType)
+		}
+		end := len(in.argText)
+		in.args = append(in.args, in.argText[start:end:end])
+	}
+	cmd, refusal := in.resolve(in.args)
+	if cmd == nil {
+		return resp.Error(refusal)
+	}
+	c := &in.child
+	c.Reset()
+	c.Cmd, c.Args = cmd, in.args
+	index := c.DBIndex
+	reply := cmd.Handler(c)
+	if c.DBIndex != index { // SELECT: for the rest of the script only
+		c.DB = c.Store.DB(c.DBIndex)
+	}
+	return reply
+}
+
+// resolve finds the command and applies the rules for scripts. Where it
+// returns none, the second value is the error.
+func (in *interp) resolve(args [][]byte) (*commands.Command, string) {
+	cmd := in.engine.table.Lookup(args[0])
+	if cmd == nil {
+		return nil, errUnknownCommand
+	}
+	if cmd.Subs != nil && len(args) > 1 {
+		if cmd = cmd.Sub(args[1]); cmd == nil {
+			return nil, errUnknownCommand
+		}
+	}
+	switch {
+	case !cmd.ArityOK(len(args)):
+		return nil, errArity
+	case cmd.Is(commands.NoScript) || cmd.Handler == nil:
+		return nil, errNotAllowed
+	case in.readOnly && cmd.Flags&(commands.Write|commands.MayReplicate) != 0:
+		return nil, errWrite
+	}
+	return cmd, ""
+}
+
+// errorTable makes the table that stands for an error reply. A text without a
+// code word gets one.
+func (in *interp) errorTable(text string, fromCommand bool) *lua.LTable {
+	t := in.L.CreateTable(0, 2)
+	t.RawSetString("err", lua.LString(codedError(text)))
+	if fromCommand {
+		t.RawSetString("ignore_error_stats_update", lua.LTrue)
+	}
+	return t
+}
+
+// codedError gives an error text the form that replies have: a code word
+// first, one line.
+func codedError(text string) string {
+	text = strings.TrimPrefix(text, "-")
+	text = strings.TrimRight(text, "\r\n")
+	if !strings.Contains(text, " ") {
+		return "ERR " + text
+	}
+	return text
+}

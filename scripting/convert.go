@@ -1,0 +1,199 @@
+package scripting
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// smallNumbers are boxed once: most integer replies are small.
+var smallNumbers = func() (numbers [1024]lua.LValue) {
+	for i := range numbers {
+		numbers[i] = lua.LNumber(i)
+	}
+	return numbers
+}()
+
+func number(n int64) lua.LValue {
+	if 0 <= n && n < int64(len(smallNumbers)) {
+		return smallNumbers[n]
+	}
+	return lua.LNumber(n)
+}
+
+// toLua converts a reply as the script's protocol (redis.setresp) says.
+func (in *interp) toLua(v resp.Value, depth int) lua.LValue {
+	resp3 := in.child.Proto == resp.RESP3
+	switch v.Kind() {
+	case resp.KindInteger:
+		return number(v.Int())
+	case resp.KindBulk:
+		return lua.LString(strings.Clone(v.Str()))
+	case resp.KindBulkInt:
+		return lua.LString(strconv.FormatInt(v.Int(), 10))
+	case resp.KindStatus:
+		return in.single("ok", lua.LString(strings.Clone(v.Str())))
+	case resp.KindError:
+		return in.errorTable(v.Str(), false)
+	case resp.KindNull, resp.KindNullArray, resp.KindNone:
+		if resp3 {
+			return lua.LNil
+		}
+		return lua.LFalse
+	case resp.KindBool:
+		if resp3 {
+			return lua.LBool(v.Int() != 0)
+		}
+		return number(v.Int())
+	case resp.KindDouble:
+		if resp3 {
+			return in.single("double", lua.LNumber(v.Float()))
+		}
+		return lua.LString(resp.AppendFloat(nil, v.Float()))
+	case resp.KindBigNumber:
+		if resp3 {
+			return in.single("big_number", lua.LString(strings.Clone(v.Str())))
+		}
+		return lua.LString(strings.Clone(v.Str()))
+	case resp.KindVerbatim:
+		text := lua.LString(strings.Clone(v.Str()))
+		if resp3 {
+			t := in.single("string", text)
+			t.RawSetString("format", lua.LString("txt"))
+			return in.single("verbatim_string", t)
+		}
+		return text
+	}
+	return in.aggregateToLua(v, resp3, depth)
+}
+
+func (in *interp) aggregateToLua(v resp.Value, resp3 bool, depth int) lua.LValue {
+	elems := v.Elems()
+	switch kind := v.Kind(); {
+	case resp3 && kind == resp.KindMap:
+		t := in.L.CreateTable(0, len(elems)/2)
+		for i := 0; i+1 < len(elems); i += 2 {
+			if key := in.toLua(elems[i], depth+1); key != lua.LNil {
+				t.RawSet(key, in.toLua(elems[i+1], depth+1))
+			}
+		}
+		return in.single("map", t)
+	case resp3 && kind == resp.KindSet:
+		t := in.L.CreateTable(0, len(elems))
+		for i := range elems {
+			if key := in.toLua(elems[i], depth+1); key != lua.LNil {
+				t.RawSet(key, lua.LTrue)
+			}
+		}
+		return in.single("set", t)
+	}
+	t := in.L.CreateTable(len(elems), 0)
+	for i := range elems {
+		t.RawSetInt(i+1, in.toLua(elems[i], depth+1))
+	}
+	return t
+}
+
+// single makes a table of one field.
+func (in *interp) single(key string, v lua.LValue) *lua.LTable {
+	t := in.L.CreateTable(0, 1)
+	t.RawSetString(key, v)
+	return t
+}
+
+// replyStack is how much of Lua's stack Redis has for nesting a reply, in
+// slots; arrays take one a level, maps and sets three.
+const replyStack = 7994
+
+// toReply converts what a script returned. Fields that say what a table is
+// are read past metatables, as in Redis.
+func (in *interp) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
+	switch v := v.(type) {
+	case lua.LString:
+		return resp.Bulk(string(v))
+	case lua.LNumber:
+		return resp.Int(toInteger(float64(v)))
+	case lua.LBool:
+		switch {
+		case in.child.Proto == resp.RESP3:
+			return resp.Bool(bool(v))
+		case bool(v):
+			return resp.Int(1)
+		}
+		return resp.Null
+	case *lua.LTable:
+		if depth > replyStack {
+			return resp.Error(errStackLimit)
+		}
+		return in.tableToReply(c, v, depth)
+	}
+	return resp.Null
+}
+
+func (in *interp) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Value {
+	if s, ok := t.RawGetString("err").(lua.LString); ok {
+		return resp.Error(strings.TrimRight(string(s), "\r\n"))
+	}
+	if s, ok := t.RawGetString("ok").(lua.LString); ok {
+		return resp.Status(oneLine(string(s)))
+	}
+	if f, ok := t.RawGetString("double").(lua.LNumber); ok {
+		return doubleReply(float64(f))
+	}
+	if m, ok := t.RawGetString("map").(*lua.LTable); ok {
+		var pairs []resp.Value
+		for key, value := m.Next(lua.LNil); key != lua.LNil; key, value = m.Next(key) {
+			pairs = append(pairs, in.toReply(c, key, depth+3), in.toReply(c, value, depth+3))
+		}
+		return resp.Map(pairs...)
+	}
+	if m, ok := t.RawGetString("set").(*lua.LTable); ok {
+		var elems []resp.Value
+		for key, _ := m.Next(lua.LNil); key != lua.LNil; key, _ = m.Next(key) {
+			elems = append(elems, in.toReply(c, key, depth+3))
+		}
+		return resp.Set(elems...)
+	}
+	if s, ok := t.RawGetString("big_number").(lua.LString); ok {
+		return resp.BigNumber(oneLine(string(s)))
+	}
+	if m, ok := t.RawGetString("verbatim_string").(*lua.LTable); ok {
+		text, ok1 := m.RawGetString("string").(lua.LString)
+		_, ok2 := m.RawGetString("format").(lua.LString)
+		if ok1 && ok2 {
+			return resp.Verbatim(string(text))
+		}
+	}
+	n := 0
+	for t.RawGet(lua.LNumber(n+1)) != lua.LNil {
+		n++
+	}
+	elems := c.Values(n)
+	for i := 1; i <= n; i++ {
+		elems = append(elems, in.toReply(c, t.RawGet(lua.LNumber(i)), depth+1))
+	}
+	return resp.Array(elems...)
+}
+
+// doubleReply spells what resp.Double cannot hold.
+func doubleReply(f float64) resp.Value {
+	if math.IsNaN(f) {
+		return resp.Bulk(nanText(f))
+	}
+	return resp.Double(f)
+}
+
+var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
+
+// oneLine makes line breaks spaces, as Redis does where a reply is one line.
+func oneLine(s string) string {
+	if strings.ContainsAny(s, "\r\n") {
+		return lineBreaks.Replace(s)
+	}
+	return s
+}

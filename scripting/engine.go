@@ -1,0 +1,77 @@
+package scripting
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/zlimit/zlimit/commands"
+)
+
+// Options of an Engine. The zero value is usable.
+type Options struct {
+	// Log receives what scripts pass to redis.log, with one of the levels
+	// 0 (debug) to 3 (warning), and warnings of the engine's own. It may be
+	// called concurrently. Nil discards.
+	Log func(level int, text string)
+
+	// IdleStates is how many interpreter states are kept for the next
+	// scripts; each takes some 100 kB. 0 means two for each processor.
+	IdleStates int
+}
+
+// An Engine compiles and runs scripts. It may be used concurrently: each
+// script that runs has an interpreter state of its own.
+type Engine struct {
+	options Options
+	scripts *cache
+	table   *commands.Table
+
+	mu   sync.Mutex // protects idle
+	idle []*interp
+}
+
+// New returns an Engine. SetTable must be called before the first script.
+func New(o Options) *Engine {
+	if o.IdleStates <= 0 {
+		o.IdleStates = 2 * runtime.GOMAXPROCS(0)
+	}
+	return &Engine{options: o, scripts: newCache()}
+}
+
+// SetTable sets the commands that redis.call finds. It is called once, before
+// anything runs: the table contains the engine's own group.
+func (e *Engine) SetTable(t *commands.Table) { e.table = t }
+
+// borrow returns a state that nobody else uses.
+func (e *Engine) borrow() *interp {
+	e.mu.Lock()
+	if n := len(e.idle); n > 0 {
+		in := e.idle[n-1]
+		e.idle = e.idle[:n-1]
+		e.mu.Unlock()
+		return in
+	}
+	e.mu.Unlock()
+	return newInterp(e)
+}
+
+// giveBack takes a state back, unless a script left it in doubt.
+func (e *Engine) giveBack(in *interp) {
+	if in.suspect {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.idle) < e.options.IdleStates {
+		e.idle = append(e.idle, in)
+	}
+}
+
+const levelWarning = 3
+
+func (e *Engine) logf(format string, args ...any) {
+	if e.options.Log != nil {
+		e.options.Log(levelWarning, fmt.Sprintf(format, args...))
+	}
+}

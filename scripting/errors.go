@@ -1,0 +1,22 @@
+package scripting
+
+// Texts that clients and scripts see, byte for byte as Redis 7.0 sends them.
+const (
+	errNotInteger   = "ERR value is not an integer or out of range"
+	errNegativeKeys = "ERR Number of keys can't be negative"
+	errTooManyKeys  = "ERR Number of keys can't be greater than number of args"
+	errNoScript     = "NOSCRIPT No matching script. Please use EVAL."
+	errReadOnlyEval = "ERR Can not execute a script with write flag using *_ro command."
+	errFlushOption  = "ERR SCRIPT FLUSH only support SYNC|ASYNC option"
+	errDebugOption  = "ERR Use SCRIPT DEBUG YES/SYNC/NO"
+	errNotBusy      = "NOTBUSY No scripts in execution right now."
+
+	errUnknownCommand = "ERR Unknown Redis command called from script"
+	errArity          = "ERR Wrong number of args calling Redis command from script"
+	errNotAllowed     = "ERR This Redis command is not allowed from script"
+	errWrite          = "ERR Write commands are not allowed from read-only scripts."
+	errNoArguments    = "ERR Please specify at least one argument for this redis lib call"
+	errArgumentType   = "ERR Lua redis lib command arguments must be strings or integers"
+	errOneString      = "ERR wrong number or type of arguments"
+	errStackLimit     = "ERR reached lua stack limit"
+)

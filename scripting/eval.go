@@ -1,0 +1,64 @@
+package scripting
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+func (e *Engine) eval(c *commands.Ctx) resp.Value      { return e.evalSource(c, false) }
+func (e *Engine) evalRO(c *commands.Ctx) resp.Value    { return e.evalSource(c, true) }
+func (e *Engine) evalSHA(c *commands.Ctx) resp.Value   { return e.evalDigest(c, false) }
+func (e *Engine) evalSHARO(c *commands.Ctx) resp.Value { return e.evalDigest(c, true) }
+
+func (e *Engine) evalSource(c *commands.Ctx, readOnly bool) resp.Value {
+	keys, args, refusal := split(c.Args)
+	if refusal != "" {
+		return resp.Error(refusal)
+	}
+	s, err := e.scripts.load(c.Args[1])
+	if err != nil {
+		return resp.Error("ERR " + err.Error())
+	}
+	return e.run(c, s, readOnly, keys, args)
+}
+
+func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
+	d, ok := parseDigest(c.Args[1])
+	if !ok {
+		return resp.Error(errNoScript)
+	}
+	keys, args, refusal := split(c.Args)
+	if refusal != "" {
+		return resp.Error(refusal)
+	}
+	s := e.scripts.find(d)
+	if s == nil {
+		return resp.Error(errNoScript)
+	}
+	return e.run(c, s, readOnly, keys, args)
+}
+
+func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) resp.Value {
+	if readOnly && s.flags.declared && !s.flags.noWrites {
+		return resp.Error(errReadOnlyEval)
+	}
+	in := e.borrow()
+	reply := in.run(c, s, readOnly || s.flags.noWrites, keys, args)
+	e.giveBack(in)
+	return reply
+}
+
+// split divides what follows the script into keys and arguments.
+func split(args [][]byte) (keys, rest [][]byte, refusal string) {
+	n, ok := store.ParseInt(args[2])
+	switch {
+	case !ok:
+		return nil, nil, errNotInteger
+	case n > int64(len(args)-3):
+		return nil, nil, errTooManyKeys
+	case n < 0:
+		return nil, nil, errNegativeKeys
+	}
+	return args[3 : 3+n], args[3+n:], ""
+}

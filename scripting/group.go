@@ -1,0 +1,75 @@
+package scripting
+
+import "github.com/zlimit/zlimit/commands"
+
+const (
+	evalComplexity = "Depends on the script that is executed."
+	noteRW         = "We cannot tell how the keys will be used so we assume the worst, RW and UPDATE"
+	noteRO         = "We cannot tell how the keys will be used so we assume the worst, RO and ACCESS"
+)
+
+// Group returns the rows of EVAL and SCRIPT. The session locks every shard
+// before it calls one of the EVALs, whatever their keys.
+func (e *Engine) Group() []commands.Command {
+	const (
+		any      = commands.NoScript | commands.Stale | commands.SkipMonitor | commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
+		readOnly = any | commands.ReadOnly
+	)
+	const rw, ro = "RW access update", "RO access"
+	eval := func(name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler) commands.Command {
+		return commands.Command{
+			Name: name, Arity: -3, Flags: flags, Group: "scripting", Since: since,
+			Categories: []string{"scripting"}, // named, so that ReadOnly adds no "read"
+			Keys:       []commands.KeySpec{countedKeys(access, note)},
+			Complexity: evalComplexity, Summary: summary,
+			Syntax:  argument + " numkeys [key [key ...]] [arg [arg ...]]",
+			Handler: h,
+		}
+	}
+	return []commands.Command{
+		eval("eval", "2.6.0", "script", "Runs a Lua script.", noteRW, any, rw, e.eval),
+		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", any, rw, e.evalSHA),
+		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.", noteRO, readOnly, ro, e.evalRO),
+		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.", "", readOnly, ro, e.evalSHARO),
+		{
+			Name: "script", Arity: -2, Group: "scripting", Since: "2.6.0",
+			Complexity: "Depends on subcommand.", Summary: "Manages the script cache.",
+			Subs: e.scriptGroup(),
+		},
+	}
+}
+
+func (e *Engine) scriptGroup() []commands.Command {
+	row := func(name string, arity int, flags commands.Flags, since, syntax, complexity, summary string, h commands.Handler, tips ...string) commands.Command {
+		return commands.Command{
+			Name: name, Arity: arity, Flags: flags, Group: "scripting", Since: since,
+			Tips: tips, Syntax: syntax,
+			Complexity: complexity, Summary: summary, Handler: h,
+		}
+	}
+	debug := row("debug", 3, commands.NoScript, "3.2.0", "YES|SYNC|NO", "O(1)",
+		"Sets the debug mode of the scripts that follow.", e.scriptDebug)
+	debug.Deviation = "There is no debugger: YES and SYNC are refused."
+	kill := row("kill", 2, commands.NoScript|commands.AllowBusy, "2.6.0", "", "O(1)",
+		"Ends the script that is running.", e.scriptKill, "request_policy:all_shards", "response_policy:one_succeeded")
+	return []commands.Command{
+		debug,
+		row("exists", -3, commands.NoScript, "2.6.0", "sha1 [sha1 ...]",
+			"O(N) with N being the number of digests.", "Tells which scripts are cached.", e.scriptExists,
+			"request_policy:all_shards", "response_policy:agg_logical_and"),
+		row("flush", -2, commands.NoScript, "2.6.0", "[ASYNC|SYNC]",
+			"O(N) with N being the number of cached scripts.", "Empties the script cache.", e.scriptFlush,
+			"request_policy:all_nodes", "response_policy:all_succeeded"),
+		row("help", 2, commands.Loading|commands.Stale, "5.0.0", "", "O(1)", "Describes the subcommands.", e.scriptHelp),
+		kill,
+		row("load", 3, commands.NoScript|commands.Stale, "2.6.0", "script",
+			"O(N) with N being the length of the script.", "Compiles a script into the cache.", e.scriptLoad,
+			"request_policy:all_nodes", "response_policy:all_succeeded"),
+	}
+}
+
+func countedKeys(access, note string) commands.KeySpec {
+	spec := commands.CountedKeys(2, access)
+	spec.Notes = note
+	return spec
+}

@@ -1,0 +1,304 @@
+package scripting
+
+import (
+	"fmt"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// Sizes of Lua's stacks. Frames and registers grow on demand; a script that
+// reaches the end gets "stack overflow", as Lua's LUAI_MAXCALLS gives it.
+const (
+	maxFrames         = 20000
+	maxThreadFrames   = 2000 // in a coroutine; they nest, and each nests Go's stack
+	firstRegisters    = 1024
+	maxRegisters      = 1 << 19
+	registerStep      = 8192
+	maxBoundaries     = 195 // nested pcalls and resumes: LUAI_MAXCCALLS
+	maxCStack         = 8000
+	interpreterErrors = "internal error in the script interpreter"
+)
+
+// An interp is one interpreter state with its sealed environment. One script
+// at a time runs in it; the engine pools them.
+type interp struct {
+	engine *Engine
+	L      *lua.LState
+	env    *lua.LTable // what functions see as globals, hidden names included
+	public *lua.LTable // what _G shows
+	sealed map[*lua.LTable]*lua.LTable
+
+	trampoline  *lua.LFunction // runs what pcall calls, see guard
+	next        *lua.LFunction
+	ipairsStep  *lua.LFunction
+	armed       *lua.LFunction // wraps the body of a coroutine, see arm
+	notCallable *lua.LFunction
+	coCreate    lua.LGFunction
+	coResume    lua.LGFunction
+	stringMeta  *lua.LTable // what getmetatable("") shows
+
+	// The script that runs.
+	script   *script
+	parent   *commands.Ctx
+	child    commands.Ctx
+	readOnly bool
+	random   random
+
+	// The functions of the script that ran last: often the next one, too.
+	lastScript *script
+	lastMain   *lua.LFunction
+
+	args    [][]byte
+	argText []byte
+
+	verbatim   bool           // what is being raised is Lua's text already
+	suspect    bool           // do not pool this state again
+	boundaries int            // Go calls that nest Lua now, in all threads
+	inThread   int            // the same in the running thread: it cannot yield
+	catchers   int            // pcalls around what runs now
+	handlers   []errorHandler // of the xpcalls around
+	failure    failure        // where the last uncaught error was raised
+}
+
+type errorHandler struct {
+	thread *lua.LState
+	fn     *lua.LFunction // nil: a pcall, which has none
+}
+
+// failure is a place in a source.
+type failure struct {
+	known  bool
+	source string
+	line   int
+}
+
+func newInterp(e *Engine) *interp {
+	in := &interp{engine: e, sealed: make(map[*lua.LTable]*lua.LTable)}
+	in.L = lua.NewState(lua.Options{
+		CallStackSize:       maxFrames,
+		RegistrySize:        firstRegisters,
+		RegistryMaxSize:     maxRegisters,
+		RegistryGrowStep:    registerStep,
+		SkipOpenLibs:        true,
+		MinimizeStackMemory: true,
+	})
+	in.L.Options.CallStackSize = maxThreadFrames // what coroutines inherit
+	in.buildSandbox()
+	return in
+}
+
+// run runs a script to its end and returns its reply. The strings in the
+// reply are the script's own, the arrays are c's scratch.
+func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
+	in.script, in.parent, in.readOnly = s, c, readOnly
+	in.child.NowMs, in.child.NowUs = c.NowMs, c.NowUs
+	in.child.Store, in.child.DB, in.child.DBIndex = c.Store, c.DB, c.DBIndex
+	in.child.Settings, in.child.Caller = c.Settings, c.Caller
+	in.child.Proto = resp.RESP2
+	in.random = newRandom(uint32(c.NowUs))
+	defer in.finish(&reply)
+
+	in.env.RawSetString("KEYS", in.list(keys))
+	in.env.RawSetString("ARGV", in.list(args))
+	L := in.L
+	if in.lastScript != s {
+		in.lastScript, in.lastMain = s, L.NewFunctionFromProto(s.proto)
+	}
+	L.Push(in.trampoline)
+	L.Push(in.lastMain)
+	if err := L.PCall(1, 1, nil); err != nil {
+		return in.errorReply(err)
+	}
+	return in.toReply(c, L.Get(-1), 0)
+}
+
+// finish leaves nothing of the script behind. What cannot be undone marks the
+// state, which is then thrown away.
+func (in *interp) finish(reply *resp.Value) {
+	if r := recover(); r != nil {
+		in.suspect = true
+		*reply = resp.Error("ERR " + interpreterErrors)
+		in.engine.logf("script %s: panic: %v", in.script.sha, r)
+		return
+	}
+	in.L.SetTop(0)
+	in.L.G.CurrentThread = in.L
+	in.env.RawSetString("KEYS", lua.LNil)
+	in.env.RawSetString("ARGV", lua.LNil)
+	in.script, in.parent = nil, nil
+	in.child.Store, in.child.DB, in.child.Settings, in.child.Caller = nil, nil, nil, nil
+	in.child.Args, in.child.Cmd = nil, nil
+	in.child.Reset()
+	in.verbatim, in.boundaries, in.inThread, in.catchers = false, 0, 0, 0
+	in.handlers = in.handlers[:0]
+	in.failure = failure{}
+	const keep = 64 << 10
+	if cap(in.argText) > keep {
+		in.argText = nil
+	}
+	if cap(in.args) > keep/16 {
+		in.args = nil
+	}
+}
+
+// list makes KEYS or ARGV. The values share one string.
+func (in *interp) list(values [][]byte) *lua.LTable {
+	t := in.L.CreateTable(len(values), 0)
+	in.argText = in.argText[:0]
+	for _, v := range values {
+		in.argText = append(in.argText, v...)
+	}
+	text := string(in.argText)
+	for i, v := range values {
+		t.RawSetInt(i+1, lua.LString(text[:len(v)]))
+		text = text[len(v):]
+	}
+	return t
+}
+
+// errorReply is what a script that failed answers.
+func (in *interp) errorReply(err error) resp.Value {
+	var value lua.LValue = lua.LString(err.Error())
+	if e, ok := err.(*lua.ApiError); ok {
+		value = e.Object
+		if e.Type == lua.ApiErrorPanic {
+			in.suspect = true
+			in.engine.logf("script %s: %s", in.script.sha, e.Object.String())
+			value = lua.LString(interpreterErrors)
+		}
+	}
+	text := "ERR unknown error"
+	if t, ok := value.(*lua.LTable); ok {
+		// Redis 7.0.15 dies of a table without a text.
+		if s, ok := asString(t.RawGetString("err")); ok {
+			text = s
+		}
+	} else {
+		text = "ERR " + in.toString(in.L, value)
+	}
+	text = strings.TrimRight(text, "\r\n") + " script: " + in.script.sha
+	if in.failure.known {
+		text += fmt.Sprintf(", on %s:%d", in.failure.source, in.failure.line)
+	}
+	return resp.Error(text + ".")
+}
+
+// guard is the function that pcall and run put between themselves and what
+// they call: it makes errors go through hook while the failing frames are
+// still there, and turns an overflow of gopher-lua's frames into an error.
+func (in *interp) guard(L *lua.LState) int {
+	L.Panic = in.hook
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if _, ok := r.(*lua.ApiError); ok {
+			panic(r)
+		}
+		in.suspect = true
+		in.catchersOnly(L)
+		if text := fmt.Sprint(r); text != "lua callstack overflow" {
+			in.engine.logf("script %s: panic: %s", in.script.sha, text)
+			in.throw(L, lua.LString(interpreterErrors))
+		}
+		in.throw(L, lua.LString(in.where(L, 0)+"stack overflow"))
+	}()
+	if _, ok := L.Get(1).(*lua.LFunction); !ok && !callable(L, L.Get(1)) {
+		in.throw(L, lua.LString("attempt to call a "+typeName(L.Get(1))+" value"))
+	}
+	in.cross(L)
+	L.Call(L.GetTop()-1, lua.MultRet)
+	in.uncross()
+	return L.GetTop()
+}
+
+// catchersOnly drops the handlers of xpcalls: there are no frames left to run
+// them in.
+func (in *interp) catchersOnly(*lua.LState) {
+	for i := range in.handlers {
+		in.handlers[i].fn = nil
+	}
+}
+
+// callable reports whether a value can be called.
+func callable(L *lua.LState, v lua.LValue) bool {
+	if _, ok := v.(*lua.LFunction); ok {
+		return true
+	}
+	_, ok := L.GetMetaField(v, "__call").(*lua.LFunction)
+	return ok
+}
+
+// cross counts a call from Go into Lua. Each nests Go's stack, so there is a
+// bound; and what lies below it cannot yield.
+func (in *interp) cross(L *lua.LState) {
+	in.boundaries++
+	in.inThread++
+	if in.boundaries > maxBoundaries {
+		in.throw(L, lua.LString("C stack overflow"))
+	}
+}
+
+func (in *interp) uncross() {
+	in.boundaries--
+	in.inThread--
+}
+
+// call calls the function below its nargs arguments on the stack.
+func (in *interp) call(L *lua.LState, nargs, nret int) {
+	in.cross(L)
+	L.Call(nargs, nret)
+	in.uncross()
+}
+
+// hook runs where an error is raised, before anything is unwound. L's top is
+// the error.
+func (in *interp) hook(L *lua.LState) {
+	value := L.Get(-1)
+	if !in.verbatim {
+		text, _ := value.(lua.LString)
+		value = lua.LString(in.blame(L, string(text)))
+	}
+	in.verbatim = false
+	if n := len(in.handlers); n > 0 && in.handlers[n-1].thread == L && in.handlers[n-1].fn != nil {
+		value = in.handle(L, in.handlers[n-1].fn, value)
+	}
+	if in.catchers == 0 && L == in.L {
+		in.failure = in.locate(L)
+	}
+	// A trace would cost more than the script; the text "-" prevents it.
+	panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: value, StackTrace: "-"})
+}
+
+// locate finds what the end of an error reply names: the innermost function,
+// or its caller when that is not Lua.
+func (in *interp) locate(L *lua.LState) failure {
+	f, ok := in.stackAt(L, 0)
+	if ok && f.fn != nil && f.fn.IsG {
+		f, ok = in.stackAt(L, 1)
+	}
+	if !ok {
+		return failure{}
+	}
+	return failure{true, f.source(), f.line()}
+}
+
+// throw raises a value as it is. It does not return.
+func (in *interp) throw(L *lua.LState, value lua.LValue) {
+	in.verbatim = true
+	L.Error(value, 0)
+}
+
+// fail raises a text with the position of the Lua code that called us.
+func (in *interp) fail(L *lua.LState, text string) {
+	in.throw(L, lua.LString(in.where(L, 1)+text))
+}
+
+func (in *interp) failf(L *lua.LState, format string, args ...any) {
+	in.fail(L, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,255 @@
+package scripting
+
+import (
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+func (in *interp) tableLibrary() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		"concat": in.tableConcat, "foreach": in.tableForeach, "foreachi": in.tableForeachI,
+		"getn": in.tableGetN, "insert": in.tableInsert, "maxn": in.tableMaxN, "remove": in.tableRemove,
+		"setn": in.tableSetN, "sort": in.tableSort,
+	}
+}
+
+func at1(t *lua.LTable, i int) lua.LValue { return t.RawGet(lua.LNumber(i)) }
+
+func put(t *lua.LTable, i int, v lua.LValue) { t.RawSet(lua.LNumber(i), v) }
+
+func (in *interp) tableConcat(L *lua.LState) int {
+	t := in.readable(L, 1)
+	separator := in.optString(L, 2, "")
+	from := in.optInt(L, 3, 1)
+	to := in.optInt(L, 4, t.Len())
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		s, ok := asString(at1(t, i))
+		if !ok {
+			in.failf(L, "invalid value (%s) at index %d in table for 'concat'", typeName(at1(t, i)), i)
+		}
+		b.WriteString(s)
+		if i < to {
+			b.WriteString(separator)
+		}
+	}
+	L.Push(lua.LString(b.String()))
+	return 1
+}
+
+func (in *interp) tableForeach(L *lua.LState) int {
+	t := in.readable(L, 1)
+	fn := in.checkFunction(L, 2)
+	key, value := t.Next(lua.LNil)
+	for key != lua.LNil {
+		if in.visit(L, fn, key, value) {
+			return 1
+		}
+		key, value = t.Next(key)
+	}
+	return 0
+}
+
+func (in *interp) tableForeachI(L *lua.LState) int {
+	t := in.readable(L, 1)
+	fn := in.checkFunction(L, 2)
+	n := t.Len()
+	for i := 1; i <= n; i++ {
+		if in.visit(L, fn, lua.LNumber(i), at1(t, i)) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// visit calls fn and reports whether it returned something, which it leaves
+// on the stack.
+func (in *interp) visit(L *lua.LState, fn *lua.LFunction, key, value lua.LValue) bool {
+	L.Push(fn)
+	L.Push(key)
+	L.Push(value)
+	in.call(L, 2, 1)
+	if L.Get(-1) != lua.LNil {
+		return true
+	}
+	L.Pop(1)
+	return false
+}
+
+func (in *interp) tableGetN(L *lua.LState) int {
+	L.Push(lua.LNumber(in.readable(L, 1).Len()))
+	return 1
+}
+
+func (in *interp) tableSetN(L *lua.LState) int {
+	in.checkTable(L, 1)
+	in.fail(L, "'setn' is obsolete")
+	return 0
+}
+
+func (in *interp) tableMaxN(L *lua.LState) int {
+	t := in.readable(L, 1)
+	most := lua.LNumber(0)
+	key, _ := t.Next(lua.LNil)
+	for key != lua.LNil {
+		if n, ok := key.(lua.LNumber); ok && n > most {
+			most = n
+		}
+		key, _ = t.Next(key)
+	}
+	L.Push(most)
+	return 1
+}
+
+func (in *interp) tableInsert(L *lua.LState) int {
+	t := in.checkTable(L, 1)
+	last := t.Len() + 1
+	pos := last
+	switch L.GetTop() {
+	case 2:
+	case 3:
+		pos = in.checkInt(L, 2)
+	default:
+		in.fail(L, "wrong number of arguments to 'insert'")
+	}
+	in.writable(L, 1)
+	value := L.Get(L.GetTop())
+	for i := max(last, pos); i > pos; i-- {
+		put(t, i, at1(t, i-1))
+	}
+	put(t, pos, value)
+	return 0
+}
+
+func (in *interp) tableRemove(L *lua.LState) int {
+	t := in.checkTable(L, 1)
+	last := t.Len()
+	pos := in.optInt(L, 2, last)
+	if pos < 1 || pos > last {
+		return 0
+	}
+	in.writable(L, 1)
+	value := at1(t, pos)
+	for i := pos; i < last; i++ {
+		put(t, i, at1(t, i+1))
+	}
+	put(t, last, lua.LNil)
+	L.Push(value)
+	return 1
+}
+
+func (in *interp) tableSort(L *lua.LState) int {
+	t := in.checkTable(L, 1)
+	var less *lua.LFunction
+	if L.Get(2) != lua.LNil {
+		less = in.checkFunction(L, 2)
+	}
+	in.writable(L, 1)
+	s := sorter{in: in, L: L, t: t, fn: less}
+	s.sort(1, t.Len())
+	return 0
+}
+
+// A sorter is Lua 5.1's quicksort: with the median of three as its pivot and
+// the smaller part first, it makes the same comparisons and leaves equal
+// elements in the same order.
+type sorter struct {
+	in *interp
+	L  *lua.LState
+	t  *lua.LTable
+	fn *lua.LFunction
+}
+
+func (s *sorter) less(a, b lua.LValue) bool {
+	if s.fn != nil {
+		s.L.Push(s.fn)
+		s.L.Push(a)
+		s.L.Push(b)
+		s.in.call(s.L, 2, 1)
+		result := lua.LVAsBool(s.L.Get(-1))
+		s.L.Pop(1)
+		return result
+	}
+	switch x := a.(type) {
+	case lua.LNumber:
+		if y, ok := b.(lua.LNumber); ok {
+			return x < y
+		}
+	case lua.LString:
+		if y, ok := b.(lua.LString); ok {
+			return x < y
+		}
+	}
+	meta := s.L.GetMetaField(a, "__lt")
+	if a.Type() != b.Type() || meta == lua.LNil || meta != s.L.GetMetaField(b, "__lt") {
+		s.in.throw(s.L, lua.LString(compareError(a, b)))
+	}
+	return s.L.LessThan(a, b)
+}
+
+func (s *sorter) swapIfLess(i, j int) {
+	if a, b := at1(s.t, i), at1(s.t, j); s.less(b, a) {
+		put(s.t, i, b)
+		put(s.t, j, a)
+	}
+}
+
+func (s *sorter) sort(lo, hi int) {
+	for lo < hi {
+		s.swapIfLess(lo, hi)
+		if hi-lo == 1 {
+			return
+		}
+		middle := (lo + hi) / 2
+		if a, b := at1(s.t, middle), at1(s.t, lo); s.less(a, b) {
+			put(s.t, middle, b)
+			put(s.t, lo, a)
+		} else if b := at1(s.t, hi); s.less(b, a) {
+			put(s.t, middle, b)
+			put(s.t, hi, a)
+		}
+		if hi-lo == 2 {
+			return
+		}
+		i := s.partition(lo, hi, middle)
+		if i-lo < hi-i {
+			s.sort(lo, i-1)
+			lo = i + 1
+		} else {
+			s.sort(i+1, hi)
+			hi = i - 1
+		}
+	}
+}
+
+// partition parks the pivot before the last element and returns where it
+// ends up. lo and hi are already on their sides of it.
+func (s *sorter) partition(lo, hi, middle int) int {
+	pivot := at1(s.t, middle)
+	put(s.t, middle, at1(s.t, hi-1))
+	put(s.t, hi-1, pivot)
+	i, j := lo, hi-1
+	for {
+		for i++; s.less(at1(s.t, i), pivot); i++ {
+			if i > hi {
+				s.in.fail(s.L, "invalid order function for sorting")
+			}
+		}
+		for j--; s.less(pivot, at1(s.t, j)); j-- {
+			if j < lo {
+				s.in.fail(s.L, "invalid order function for sorting")
+			}
+		}
+		if j < i {
+			break
+		}
+		a, b := at1(s.t, i), at1(s.t, j)
+		put(s.t, i, b)
+		put(s.t, j, a)
+	}
+	a, b := at1(s.t, hi-1), at1(s.t, i)
+	put(s.t, hi-1, b)
+	put(s.t, i, a)
+	return i
+}

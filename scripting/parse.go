@@ -1,0 +1,244 @@
+package scripting
+
+import (
+	"fmt"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// Limits of Lua 5.1, and one of ours: chains that Lua reads in a loop (a+b+c,
+// f()()(), elseif) become nested nodes here, and whoever walks them recurses.
+const (
+	maxLevels   = 200
+	maxLocals   = 200
+	maxUpvalues = 60
+	maxChain    = 4000
+)
+
+// A parser reads a source as Lua 5.1's does, in one pass and with its error
+// texts, and builds gopher-lua's syntax tree. It resolves names as it goes,
+// so that it knows which of them are globals: those it can bind to library
+// functions or seal. Errors panic with *syntaxError.
+type parser struct {
+	lexer
+	tok      token
+	ahead    token // the token after tok, where one was looked at
+	peeked   bool
+	lastLine int // of the token before tok
+	tokLine  int // where the lexer stood after tok, while one is looked ahead
+	levels   int
+	fn       *function
+	closed   ast.Expr // what parentheses enclose: no target, no statement
+}
+
+// A function is the one being read, with the scopes open in it.
+type function struct {
+	parent   *function
+	line     int
+	vararg   bool
+	locals   []string
+	scopes   []scope
+	upvalues []string
+	globals  map[string]bool // names read as globals here or further inside
+}
+
+type scope struct {
+	locals int // how many were visible outside
+	loop   bool
+}
+
+// parse reads a chunk. chunk is the short name that begins error texts.
+func parse(src, chunk string) (stmts []ast.Stmt, err error) {
+	p := &parser{lexer: lexer{src: src, line: 1, chunk: chunk}}
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(*syntaxError)
+			if !ok {
+				panic(r)
+			}
+			err = e
+		}
+	}()
+	p.fn = &function{vararg: true, globals: make(map[string]bool)}
+	p.lastLine = 1
+	p.advance()
+	stmts = p.block()
+	p.check(tokEOF)
+	return stmts, nil
+}
+
+func (p *parser) advance() {
+	p.lastLine = p.here()
+	if p.peeked {
+		p.tok, p.peeked = p.ahead, false
+		return
+	}
+	p.tok = p.next()
+}
+
+// here is the line of the current token's end.
+func (p *parser) here() int {
+	if p.peeked {
+		return p.tokLine
+	}
+	return p.line
+}
+
+func (p *parser) lookahead() int {
+	p.tokLine = p.line
+	p.ahead = p.next()
+	p.peeked = true
+	return p.ahead.kind
+}
+
+func (p *parser) syntax(msg string) {
+	p.fail(msg, p.tok.text)
+}
+
+func (p *parser) accept(kind int) bool {
+	if p.tok.kind != kind {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+func (p *parser) check(kind int) {
+	if p.tok.kind != kind {
+		p.syntax("'" + tokenName(kind) + "' expected")
+	}
+}
+
+func (p *parser) expect(kind int) {
+	p.check(kind)
+	p.advance()
+}
+
+// expectMatch is expect for a token that closes what stands in an earlier line.
+func (p *parser) expectMatch(kind, opening, line int) {
+	if p.accept(kind) {
+		return
+	}
+	if line == p.here() {
+		p.check(kind)
+	}
+	p.syntax(fmt.Sprintf("'%s' expected (to close '%s' at line %d)", tokenName(kind), tokenName(opening), line))
+}
+
+func (p *parser) expectName() string {
+	p.check(tokName)
+	s := p.tok.str
+	p.advance()
+	return s
+}
+
+func (p *parser) enter() {
+	p.levels++
+	if p.levels > maxLevels {
+		p.failPlain("chunk has too many syntax levels")
+	}
+}
+
+func (p *parser) leave() { p.levels-- }
+
+// chain counts the links of a construct that nests without Lua noticing.
+func (p *parser) chain(n *int) {
+	*n++
+	if *n > maxChain {
+		p.failPlain("chunk has too many syntax levels")
+	}
+}
+
+func (p *parser) limit(n, most int, what string) {
+	if n <= most {
+		return
+	}
+	if p.fn.line == 0 {
+		p.failPlain(fmt.Sprintf("main function has more than %d %s", most, what))
+	}
+	p.failPlain(fmt.Sprintf("function at line %d has more than %d %s", p.fn.line, most, what))
+}
+
+func (p *parser) declare(names ...string) {
+	for _, name := range names {
+		p.fn.locals = append(p.fn.locals, name)
+		p.limit(len(p.fn.locals), maxLocals, "local variables")
+	}
+}
+
+func (p *parser) open(loop bool) {
+	p.fn.scopes = append(p.fn.scopes, scope{len(p.fn.locals), loop})
+}
+
+func (p *parser) close() {
+	last := len(p.fn.scopes) - 1
+	p.fn.locals = p.fn.locals[:p.fn.scopes[last].locals]
+	p.fn.scopes = p.fn.scopes[:last]
+}
+
+// isGlobal resolves a name, recording upvalues on the way out.
+func (p *parser) isGlobal(name string) bool {
+	for fn := p.fn; fn != nil; fn = fn.parent {
+		for i := len(fn.locals) - 1; i >= 0; i-- {
+			if fn.locals[i] == name {
+				for inner := p.fn; inner != fn; inner = inner.parent {
+					p.upvalue(inner, name)
+				}
+				return false
+			}
+		}
+	}
+	for fn := p.fn; fn != nil; fn = fn.parent {
+		fn.globals[name] = true
+	}
+	return true
+}
+
+func (p *parser) upvalue(fn *function, name string) {
+	for _, known := range fn.upvalues {
+		if known == name {
+			return
+		}
+	}
+	fn.upvalues = append(fn.upvalues, name)
+	if len(fn.upvalues) > maxUpvalues {
+		p.failPlain(fmt.Sprintf("function at line %d has more than %d upvalues", fn.line, maxUpvalues))
+	}
+}
+
+// blockEnds reports whether the current token closes a block.
+func (p *parser) blockEnds() bool {
+	switch p.tok.kind {
+	case tokElse, tokElseif, tokEnd, tokEOF, tokUntil:
+		return true
+	}
+	return false
+}
+
+// block reads statements in the scope that is open.
+func (p *parser) block() []ast.Stmt {
+	p.enter()
+	stmts := []ast.Stmt{}
+	for last := false; !last && !p.blockEnds(); {
+		var stmt ast.Stmt
+		stmt, last = p.statement()
+		stmts = append(stmts, stmt)
+		p.accept(';')
+	}
+	p.leave()
+	return stmts
+}
+
+func (p *parser) scopedBlock(loop bool) []ast.Stmt {
+	p.open(loop)
+	stmts := p.block()
+	p.close()
+	return stmts
+}
+
+// at sets a node's lines.
+func at[T ast.PositionHolder](node T, line int) T {
+	node.SetLine(line)
+	node.SetLastLine(line)
+	return node
+}

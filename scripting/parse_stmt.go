@@ -1,0 +1,272 @@
+package scripting
+
+import "github.com/yuin/gopher-lua/ast"
+
+// statement reads one; the second result says that it must be a block's last.
+func (p *parser) statement() (ast.Stmt, bool) {
+	line := p.here()
+	switch p.tok.kind {
+	case tokIf:
+		return p.ifStatement(line), false
+	case tokWhile:
+		p.advance()
+		cond := p.expr()
+		p.expect(tokDo)
+		body := p.scopedBlock(true)
+		p.expectMatch(tokEnd, tokWhile, line)
+		return p.ended(&ast.WhileStmt{Condition: cond, Stmts: body}, line), false
+	case tokDo:
+		p.advance()
+		body := p.scopedBlock(false)
+		p.expectMatch(tokEnd, tokDo, line)
+		return p.ended(&ast.DoBlockStmt{Stmts: body}, line), false
+	case tokFor:
+		return p.forStatement(line), false
+	case tokRepeat:
+		return p.repeatStatement(line), false
+	case tokFunction:
+		return p.functionStatement(line), false
+	case tokLocal:
+		p.advance()
+		if p.accept(tokFunction) {
+			return p.localFunction(line), false
+		}
+		return p.localStatement(line), false
+	case tokReturn:
+		p.advance()
+		var exprs []ast.Expr
+		if !p.blockEnds() && p.tok.kind != ';' {
+			exprs = p.exprList()
+		}
+		return at(&ast.ReturnStmt{Exprs: exprs}, line), true
+	case tokBreak:
+		p.advance()
+		p.checkLoop()
+		return at(&ast.BreakStmt{}, line), true
+	}
+	return p.exprStatement(line), false
+}
+
+func (p *parser) ended(stmt ast.Stmt, line int) ast.Stmt {
+	stmt.SetLine(line)
+	stmt.SetLastLine(p.lastLine)
+	return stmt
+}
+
+func (p *parser) checkLoop() {
+	for _, s := range p.fn.scopes {
+		if s.loop {
+			return
+		}
+	}
+	p.syntax("no loop to break")
+}
+
+func (p *parser) ifStatement(line int) ast.Stmt {
+	first := p.condition(line)
+	links := 0
+	for cur := first; ; {
+		switch p.tok.kind {
+		case tokElseif:
+			p.chain(&links)
+			next := p.condition(p.here())
+			cur.Else = []ast.Stmt{next}
+			cur = next
+			continue
+		case tokElse:
+			p.advance()
+			cur.Else = p.scopedBlock(false)
+		}
+		p.expectMatch(tokEnd, tokIf, line)
+		return p.ended(first, line)
+	}
+}
+
+// condition reads from `if` or `elseif` to the end of what follows `then`.
+func (p *parser) condition(line int) *ast.IfStmt {
+	p.advance()
+	cond := p.expr()
+	p.expect(tokThen)
+	return at(&ast.IfStmt{Condition: cond, Then: p.scopedBlock(false)}, line)
+}
+
+func (p *parser) repeatStatement(line int) ast.Stmt {
+	p.advance()
+	p.open(true)
+	p.open(false)
+	body := p.block()
+	p.expectMatch(tokUntil, tokRepeat, line)
+	cond := p.expr() // sees the body's locals
+	p.close()
+	p.close()
+	return p.ended(&ast.RepeatStmt{Condition: cond, Stmts: body}, line)
+}
+
+func (p *parser) forStatement(line int) ast.Stmt {
+	p.advance()
+	p.open(true)
+	name := p.expectName()
+	var stmt ast.Stmt
+	switch p.tok.kind {
+	case '=':
+		stmt = p.numericFor(name)
+	case ',', tokIn:
+		stmt = p.genericFor(name)
+	default:
+		p.syntax("'=' or 'in' expected")
+	}
+	p.expectMatch(tokEnd, tokFor, line)
+	p.close()
+	return p.ended(stmt, line)
+}
+
+func (p *parser) numericFor(name string) ast.Stmt {
+	p.advance()
+	stmt := &ast.NumberForStmt{Name: name}
+	stmt.Init = p.expr()
+	p.expect(',')
+	stmt.Limit = p.expr()
+	if p.accept(',') {
+		stmt.Step = p.expr()
+	}
+	line := p.here()
+	p.expect(tokDo)
+	stmt.Init = forOperand(stmt.Init, hiddenForInit, line)
+	stmt.Limit = forOperand(stmt.Limit, hiddenForLimit, line)
+	if stmt.Step != nil {
+		stmt.Step = forOperand(stmt.Step, hiddenForStep, line)
+	}
+	p.declare("(for index)", "(for limit)", "(for step)")
+	p.open(false)
+	p.declare(name)
+	stmt.Stmts = p.block()
+	p.close()
+	return stmt
+}
+
+// forOperand sends what may not be a number through a hidden function that
+// converts strings, as Lua's FORPREP does and gopher-lua's does not.
+func forOperand(e ast.Expr, converter string, line int) ast.Expr {
+	switch e.(type) {
+	case *ast.NumberExpr, *ast.UnaryLenOpExpr:
+		return e
+	}
+	return hiddenCall(converter, line, e)
+}
+
+func (p *parser) genericFor(first string) ast.Stmt {
+	names := []string{first}
+	for p.accept(',') {
+		names = append(names, p.expectName())
+	}
+	p.expect(tokIn)
+	exprs := p.exprList()
+	p.expect(tokDo)
+	p.declare("(for generator)", "(for state)", "(for control)")
+	p.open(false)
+	p.declare(names...)
+	stmt := &ast.GenericForStmt{Names: names, Exprs: exprs, Stmts: p.block()}
+	p.close()
+	return stmt
+}
+
+func (p *parser) functionStatement(line int) ast.Stmt {
+	p.advance()
+	nameLine := p.here()
+	name := p.expectName()
+	global := p.isGlobal(name)
+	var fn ast.Expr = at(&ast.IdentExpr{Value: name}, nameLine)
+	if global && p.tok.kind != '.' && p.tok.kind != ':' {
+		fn = globalTarget(name, nameLine)
+	}
+	result := &ast.FuncName{}
+	links := 0
+	for p.accept('.') {
+		p.chain(&links)
+		fn = attr(fn, p.here(), p.expectName())
+	}
+	if p.accept(':') {
+		result.Receiver, result.Method = fn, p.expectName()
+	} else {
+		result.Func = fn
+	}
+	body := p.body(result.Method != "", line)
+	return p.ended(&ast.FuncDefStmt{Name: result, Func: body}, line)
+}
+
+func (p *parser) localFunction(line int) ast.Stmt {
+	name := p.expectName()
+	p.declare(name)
+	body := p.body(false, p.here())
+	return p.ended(&ast.LocalAssignStmt{Names: []string{name}, Exprs: []ast.Expr{body}}, line)
+}
+
+func (p *parser) localStatement(line int) ast.Stmt {
+	stmt := &ast.LocalAssignStmt{Names: []string{p.expectName()}, Exprs: []ast.Expr{}}
+	for p.accept(',') {
+		stmt.Names = append(stmt.Names, p.expectName())
+	}
+	if p.accept('=') {
+		stmt.Exprs = p.exprList()
+		p.hideOwnName(stmt, line)
+	}
+	p.declare(stmt.Names...)
+	return at(stmt, line)
+}
+
+// hideOwnName keeps gopher-lua from reading `local f = function ... end` as
+// `local function f`: inside, f is what it was before.
+func (p *parser) hideOwnName(stmt *ast.LocalAssignStmt, line int) {
+	if len(stmt.Names) != 1 || len(stmt.Exprs) != 1 {
+		return
+	}
+	if _, ok := stmt.Exprs[0].(*ast.FunctionExpr); ok {
+		stmt.Exprs = append(stmt.Exprs, at(&ast.NilExpr{}, line))
+	}
+}
+
+func (p *parser) exprStatement(line int) ast.Stmt {
+	e := p.primary()
+	if call, ok := e.(*ast.FuncCallExpr); ok && e != p.closed {
+		return at(&ast.FuncCallStmt{Expr: call}, line)
+	}
+	targets := []ast.Expr{p.target(e)}
+	for p.accept(',') {
+		targets = append(targets, p.target(p.primary()))
+		if len(targets) > maxLevels {
+			p.limit(len(targets), maxLevels, "variables in assignment")
+		}
+	}
+	p.expect('=')
+	return at(&ast.AssignStmt{Lhs: targets, Rhs: p.exprList()}, p.lastLine)
+}
+
+// target checks that e can be assigned to. A global becomes a field of the
+// sealed _G, so that writing it fails after the right side was evaluated.
+func (p *parser) target(e ast.Expr) ast.Expr {
+	if e == p.closed {
+		p.syntax("syntax error")
+	}
+	switch e := e.(type) {
+	case *ast.IdentExpr:
+		if lib, field, ok := unfold(e.Value); ok {
+			return attr(at(&ast.IdentExpr{Value: lib}, e.Line()), e.Line(), field)
+		}
+		if p.isGlobal(e.Value) {
+			return globalTarget(e.Value, e.Line())
+		}
+		return e
+	case *ast.AttrGetExpr:
+		return e
+	}
+	p.syntax("syntax error")
+	return nil
+}
+
+func globalTarget(name string, line int) ast.Expr {
+	return attr(at(&ast.IdentExpr{Value: hiddenGlobals}, line), line, name)
+}
+
+func attr(object ast.Expr, line int, key string) ast.Expr {
+	return at(&ast.AttrGetExpr{Object: object, Key: at(&ast.StringExpr{Value: key}, line)}, line)
+}

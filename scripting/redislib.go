@@ -1,0 +1,139 @@
+package scripting
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// redisLibrary is the table `redis`, and `server`, its name in Valkey.
+func (in *interp) redisLibrary() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		"call": in.redisCall, "pcall": in.redisPcall, "log": in.redisLog, "setresp": in.setResp,
+		"error_reply": in.errorReplyFunction, "status_reply": in.statusReply, "sha1hex": in.sha1Hex,
+		"replicate_commands": in.replicateCommands, "set_repl": in.setRepl,
+		"breakpoint": in.breakpoint, "debug": func(*lua.LState) int { return 0 },
+		"acl_check_cmd": in.aclCheckCmd,
+	}
+}
+
+// refuse raises an error table, as the redis functions do: without position.
+func (in *interp) refuse(L *lua.LState, text string) {
+	in.throw(L, in.errorTable(text, false))
+}
+
+func (in *interp) errorReplyFunction(L *lua.LState) int {
+	if s, ok := in.onlyString(L); ok {
+		L.Push(in.errorTable(s, false))
+	}
+	return 1
+}
+
+func (in *interp) statusReply(L *lua.LState) int {
+	if s, ok := in.onlyString(L); ok {
+		L.Push(in.single("ok", lua.LString(s)))
+	}
+	return 1
+}
+
+// onlyString takes one string argument, or pushes an error table.
+func (in *interp) onlyString(L *lua.LState) (string, bool) {
+	s, ok := L.Get(1).(lua.LString)
+	if !ok || L.GetTop() != 1 {
+		L.Push(in.errorTable(errOneString, false))
+		return "", false
+	}
+	return string(s), true
+}
+
+func (in *interp) sha1Hex(L *lua.LState) int {
+	if L.GetTop() != 1 {
+		in.refuse(L, "ERR wrong number of arguments")
+	}
+	s, _ := asString(L.Get(1))
+	sum := sha1.Sum([]byte(s))
+	L.Push(lua.LString(hex.EncodeToString(sum[:])))
+	return 1
+}
+
+func (in *interp) redisLog(L *lua.LState) int {
+	n := L.GetTop()
+	if n < 2 {
+		in.refuse(L, "ERR redis.log() requires two arguments or more.")
+	}
+	level, ok := L.Get(1).(lua.LNumber)
+	if !ok {
+		in.refuse(L, "ERR First argument must be a number (log level).")
+	}
+	if level < 0 || level >= 4 {
+		in.refuse(L, "ERR Invalid debug level.")
+	}
+	var words []string
+	for i := 2; i <= n; i++ {
+		if s, ok := asString(L.Get(i)); ok {
+			words = append(words, s)
+		}
+	}
+	if in.engine.options.Log != nil {
+		in.engine.options.Log(int(level), strings.Join(words, " "))
+	}
+	return 0
+}
+
+func (in *interp) setResp(L *lua.LState) int {
+	if L.GetTop() != 1 {
+		in.refuse(L, "ERR redis.setresp() requires one argument.")
+	}
+	f, _ := asNumber(L.Get(1))
+	if n := toInteger(f); n == resp.RESP2 || n == resp.RESP3 {
+		in.child.Proto = int(n)
+		return 0
+	}
+	in.refuse(L, "ERR RESP version must be 2 or 3.")
+	return 0
+}
+
+func (in *interp) replicateCommands(L *lua.LState) int {
+	L.Push(lua.LTrue)
+	return 1
+}
+
+// setRepl accepts what Redis does and changes nothing: there are no replicas
+// to spare.
+func (in *interp) setRepl(L *lua.LState) int {
+	if L.GetTop() != 1 {
+		in.refuse(L, "ERR redis.set_repl() requires two arguments.")
+	}
+	f, _ := asNumber(L.Get(1))
+	if n := toInteger(f); n < 0 || n > 3 {
+		in.refuse(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+	}
+	return 0
+}
+
+func (in *interp) breakpoint(L *lua.LState) int {
+	L.Push(lua.LFalse)
+	return 1
+}
+
+// aclCheckCmd says yes to every command that exists: who may run the script
+// may run what it calls.
+func (in *interp) aclCheckCmd(L *lua.LState) int {
+	n := L.GetTop()
+	if n == 0 {
+		in.refuse(L, "ERR Please specify at least one argument for this redis.acl_check_cmd() call")
+	}
+	name, ok := asString(L.Get(1))
+	if !ok {
+		in.refuse(L, "ERR redis.acl_check_cmd() command arguments must be strings or integers")
+	}
+	if in.engine.table.Lookup([]byte(name)) == nil {
+		in.refuse(L, "ERR Invalid command passed to redis.acl_check_cmd()")
+	}
+	L.Push(lua.LTrue)
+	return 1
+}

@@ -1,0 +1,158 @@
+package scripting
+
+import (
+	"math"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+const (
+	errReadOnlyTable = "Attempt to modify a readonly table"
+	redisVersion     = "7.0.15"
+	redisVersionNum  = 7<<16 | 0<<8 | 15
+)
+
+// buildSandbox makes everything a script can reach. Functions see env as
+// their globals; nobody holds env itself. The tables that scripts do hold
+// (_G and the libraries) are sealed: empty tables whose metatable shows the
+// content and refuses writes. Functions that ignore metatables ask in.sealed.
+func (in *interp) buildSandbox() {
+	L := in.L
+	in.env = L.CreateTable(0, 256)
+	in.public = L.CreateTable(0, 64)
+	L.Env, L.G.Global = in.env, in.env
+	in.trampoline = L.NewFunction(in.guard)
+
+	libs := map[string]map[string]lua.LGFunction{
+		"redis": in.redisLibrary(), "string": in.stringLibrary(), "table": in.tableLibrary(),
+		"math": in.mathLibrary(), "coroutine": in.coroutineLibrary(),
+	}
+	refuse := L.NewFunction(func(L *lua.LState) int {
+		in.fail(L, errReadOnlyTable)
+		return 0
+	})
+	for lib, functions := range libs {
+		content := L.CreateTable(0, len(functions))
+		for _, name := range libraries[lib] { // in order: pairs shows it
+			fn := L.NewFunction(functions[name])
+			content.RawSetString(name, fn)
+			in.env.RawSetString(lib+"."+name, fn)
+			if lib == "redis" {
+				in.env.RawSetString("server."+name, fn)
+			}
+		}
+		in.constants(lib, content)
+		t := in.seal(content, content, refuse)
+		in.define(lib, t)
+		switch lib {
+		case "redis":
+			in.define("server", t)
+		case "string":
+			in.stringMetatable(content, refuse)
+		}
+	}
+	for name, fn := range in.baseLibrary() {
+		in.define(name, L.NewFunction(fn))
+	}
+	in.next = in.env.RawGetString("next").(*lua.LFunction)
+	in.ipairsStep = L.NewFunction(in.ipairsAux)
+	in.notCallable = L.NewFunction(func(L *lua.LState) int {
+		in.throw(L, lua.LString("attempt to call a non-function"))
+		return 0
+	})
+	in.define("_VERSION", lua.LString("Lua 5.1"))
+	in.sealGlobals(refuse)
+	in.defineHidden()
+	in.openCoroutines()
+}
+
+func (in *interp) define(name string, v lua.LValue) {
+	in.env.RawSetString(name, v)
+	in.public.RawSetString(name, v)
+}
+
+func (in *interp) constants(lib string, content *lua.LTable) {
+	switch lib {
+	case "math":
+		content.RawSetString("pi", lua.LNumber(math.Pi))
+		content.RawSetString("huge", lua.LNumber(math.Inf(1)))
+	case "redis":
+		for name, n := range map[string]int{
+			"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
+			"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3,
+			"REDIS_VERSION_NUM": redisVersionNum,
+		} {
+			content.RawSetString(name, lua.LNumber(n))
+		}
+		content.RawSetString("REDIS_VERSION", lua.LString(redisVersion))
+	}
+}
+
+// seal returns a table that shows content and cannot be changed. index is
+// what its metatable finds fields with.
+func (in *interp) seal(content *lua.LTable, index lua.LValue, refuse *lua.LFunction) *lua.LTable {
+	t := in.L.CreateTable(0, 0)
+	mt := in.L.CreateTable(0, 2)
+	mt.RawSetString("__index", index)
+	mt.RawSetString("__newindex", refuse)
+	t.Metatable = mt
+	in.sealed[t] = content
+	return t
+}
+
+// sealGlobals makes _G and what happens when a global does not exist.
+func (in *interp) sealGlobals(refuse *lua.LFunction) {
+	L := in.L
+	missing := L.NewFunction(func(L *lua.LState) int {
+		name := in.toString(L, L.Get(2))
+		in.fail(L, "Script attempted to access nonexistent global variable '"+name+"'")
+		return 0
+	})
+	mt := L.CreateTable(0, 1)
+	mt.RawSetString("__index", missing)
+	in.env.Metatable = mt
+
+	index := L.NewFunction(func(L *lua.LState) int {
+		v := in.public.RawGet(L.Get(2))
+		if name, ok := L.Get(2).(lua.LString); ok && (name == "KEYS" || name == "ARGV") {
+			v = in.env.RawGetString(string(name))
+		}
+		if v == lua.LNil {
+			in.fail(L, "Script attempted to access nonexistent global variable '"+in.toString(L, L.Get(2))+"'")
+		}
+		L.Push(v)
+		return 1
+	})
+	g := in.seal(in.public, index, refuse)
+	in.define("_G", g)
+	in.env.RawSetString(hiddenGlobals, g)
+}
+
+// stringMetatable gives strings their methods and, where gopher-lua asks it,
+// Lua's arithmetic on strings. Scripts see a facade with __index alone.
+func (in *interp) stringMetatable(content *lua.LTable, refuse *lua.LFunction) {
+	L := in.L
+	mt := L.CreateTable(0, 8)
+	mt.RawSetString("__index", content)
+	for event := range stringArithmetic {
+		mt.RawSetString(event, L.NewFunction(func(L *lua.LState) int { return in.arithmetic(L, event) }))
+	}
+	L.SetMetatable(lua.LString(""), mt)
+	facade := L.CreateTable(0, 1)
+	facade.RawSetString("__index", in.env.RawGetString("string"))
+	in.stringMeta = in.seal(facade, facade, refuse)
+}
+
+// defineHidden fills in what only the parser can name.
+func (in *interp) defineHidden() {
+	for name, fn := range map[string]lua.LGFunction{
+		hiddenConcat:   in.concat,
+		hiddenNone:     func(*lua.LState) int { return 0 },
+		hiddenMod:      in.mod,
+		hiddenForInit:  func(L *lua.LState) int { return in.forOperand(L, "initial value") },
+		hiddenForLimit: func(L *lua.LState) int { return in.forOperand(L, "limit") },
+		hiddenForStep:  func(L *lua.LState) int { return in.forOperand(L, "step") },
+	} {
+		in.env.RawSetString(name, in.L.NewFunction(fn))
+	}
+}

@@ -1,0 +1,83 @@
+package scripting
+
+import (
+	"errors"
+	"strings"
+)
+
+// flags are what a script's first line says about it.
+type flags struct {
+	declared bool // there was a #!lua line
+	noWrites bool
+}
+
+var knownFlags = map[string]bool{
+	"no-writes": true, "allow-oom": true, "allow-stale": true,
+	"no-cluster": true, "allow-cross-slot-keys": true,
+}
+
+// parseShebang reads a `#!lua flags=...` line. The body it returns starts with
+// the line's end, so that line numbers stay.
+func parseShebang(source string) (f flags, body string, err error) {
+	if !strings.HasPrefix(source, "#!") {
+		return f, source, nil
+	}
+	end := strings.IndexByte(source, '\n')
+	if end < 0 {
+		return f, "", errors.New("Invalid script shebang")
+	}
+	words, ok := splitWords(source[:end])
+	if !ok || len(words) == 0 {
+		return f, "", errors.New("Invalid engine in script shebang")
+	}
+	if words[0] != "#!lua" {
+		return f, "", errors.New("Unexpected engine in script shebang: " + words[0])
+	}
+	f.declared = true
+	for _, word := range words[1:] {
+		list, ok := strings.CutPrefix(word, "flags=")
+		if !ok {
+			return f, "", errors.New("Unknown lua shebang option: " + word)
+		}
+		if list == "" {
+			continue
+		}
+		for _, name := range strings.Split(list, ",") {
+			if !knownFlags[name] {
+				return f, "", errors.New("Unexpected flag in script shebang: " + name)
+			}
+			f.noWrites = f.noWrites || name == "no-writes"
+		}
+	}
+	return f, source[end:], nil
+}
+
+// splitWords splits a line at white space; a word may be quoted as in
+// redis-cli. It reports false where a quote stays open.
+func splitWords(line string) (words []string, ok bool) {
+	for {
+		line = strings.TrimLeft(line, " \t\r\n\v\f")
+		if line == "" {
+			return words, true
+		}
+		var b strings.Builder
+		for line != "" && !isSpace(line[0]) {
+			quote := line[0]
+			if quote != '"' && quote != '\'' {
+				b.WriteByte(quote)
+				line = line[1:]
+				continue
+			}
+			end := strings.IndexByte(line[1:], quote)
+			if end < 0 {
+				return nil, false
+			}
+			b.WriteString(line[1 : 1+end])
+			line = line[end+2:]
+			if line != "" && !isSpace(line[0]) {
+				return nil, false
+			}
+		}
+		words = append(words, b.String())
+	}
+}
