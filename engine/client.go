@@ -1,0 +1,350 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+const (
+	clientFlags = commands.NoScript | commands.Loading | commands.Stale
+	clientAdmin = clientFlags | commands.Admin
+)
+
+var clientGroup = []commands.Command{{
+	Name: "client", Arity: -2, Group: "connection", Since: "2.4.0", Complexity: "O(1)",
+	Summary: "Asks about and changes connections.",
+	Subs: []commands.Command{
+		{
+			Name: "getname", Arity: 2, Flags: clientFlags, Group: "connection", Since: "2.6.9", Complexity: "O(1)",
+			Summary: "Answers the connection's name.",
+			Handler: clientGetName,
+		},
+		commands.Help("connection", "5.0.0"),
+		{
+			Name: "id", Arity: 2, Flags: clientFlags, Group: "connection", Since: "5.0.0", Complexity: "O(1)",
+			Summary: "Answers the connection's number.",
+			Handler: func(c *commands.Ctx) resp.Value { return resp.Int(caller(c).id) },
+		},
+		{
+			Name: "info", Arity: 2, Flags: clientFlags, Group: "connection", Since: "6.2.0", Complexity: "O(1)",
+			Tips:    []string{"nondeterministic_output"},
+			Summary: "Answers what CLIENT LIST says of this connection.",
+			Handler: clientInfo,
+		},
+		{
+			Name: "kill", Arity: -3, Flags: clientAdmin, Group: "connection", Since: "2.4.0", Complexity: "O(N)",
+			Syntax: "<ip:port | <[ID client-id] | [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>] | [USER username] | " +
+				"[ADDR ip:port] | [LADDR ip:port] | [SKIPME yes/no]> [...]>",
+			Summary: "Closes connections.",
+			Handler: clientKill,
+		},
+		{
+			Name: "list", Arity: -2, Flags: clientAdmin, Group: "connection", Since: "2.4.0", Complexity: "O(N)",
+			Tips:    []string{"nondeterministic_output"},
+			Syntax:  "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
+			Summary: "Lists the connections, one a line.",
+			Handler: clientList,
+		},
+		{
+			Name: "no-evict", Arity: 3, Flags: clientAdmin, Group: "connection", Since: "7.0.0", Complexity: "O(1)",
+			Syntax:    "<ON | OFF>",
+			Summary:   "Marks the connection as one not to be evicted.",
+			Deviation: "remembered without effect: no connection is ever evicted",
+			Handler:   clientNoEvict,
+		},
+		{
+			Name: "no-touch", Arity: 3, Flags: clientFlags, Group: "connection", Since: "7.2.0", Complexity: "O(1)",
+			Syntax:    "<ON | OFF>",
+			Summary:   "Marks the connection as one whose reads do not count as use.",
+			Deviation: "from Redis 7.2; remembered without effect: use is not tracked",
+			Handler:   clientNoTouch,
+		},
+		{
+			Name: "reply", Arity: 3, Flags: clientFlags, Group: "connection", Since: "3.2.0", Complexity: "O(1)",
+			Syntax:  "<ON | OFF | SKIP>",
+			Summary: "Says whether commands are answered.",
+			Handler: clientReply,
+		},
+		{
+			Name: "setinfo", Arity: 4, Flags: clientFlags, Group: "connection", Since: "7.2.0", Complexity: "O(1)",
+			Syntax:    "<LIB-NAME libname | LIB-VER libver>",
+			Summary:   "Says which client library is talking.",
+			Deviation: "from Redis 7.2",
+			Handler:   clientSetInfo,
+		},
+		{
+			Name: "setname", Arity: 3, Flags: clientFlags, Group: "connection", Since: "2.6.9", Complexity: "O(1)",
+			Syntax:  "connection-name",
+			Summary: "Names the connection.",
+			Handler: clientSetName,
+		},
+	},
+}}
+
+var (
+	errClientID       = resp.Error("ERR Invalid client ID")
+	errClientIDRange  = resp.Error("ERR client-id should be greater than 0")
+	errNoSuchClient   = resp.Error("ERR No such client")
+	errClientInfoText = "cannot contain spaces, newlines or special characters."
+)
+
+// CLIENT GETNAME
+func clientGetName(c *commands.Ctx) resp.Value {
+	name := caller(c).view().name
+	if name == "" {
+		return resp.Null
+	}
+	return resp.Bulk(name)
+}
+
+// CLIENT SETNAME connection-name
+func clientSetName(c *commands.Ctx) resp.Value {
+	if !validName(c.Args[2]) {
+		return errClientName
+	}
+	caller(c).setName(c.Args[2])
+	return resp.OK
+}
+
+// CLIENT SETINFO <LIB-NAME libname | LIB-VER libver>
+func clientSetInfo(c *commands.Ctx) resp.Value {
+	word, value := c.Args[2], c.Args[3]
+	var field func(p *public) *string
+	switch {
+	case commands.EqualFold(word, "lib-name"):
+		field = func(p *public) *string { return &p.libName }
+	case commands.EqualFold(word, "lib-ver"):
+		field = func(p *public) *string { return &p.libVersion }
+	default:
+		return resp.Error("ERR Unrecognized option '" + string(word) + "'")
+	}
+	if !validName(value) {
+		return resp.Error("ERR " + strings.ToLower(string(word)) + " " + errClientInfoText)
+	}
+	caller(c).edit(func(p *public) { *field(p) = string(value) })
+	return resp.OK
+}
+
+// onOff reads ON or OFF and sets a mark of the session.
+func onOff(c *commands.Ctx, mark func(p *public) *bool) resp.Value {
+	on := commands.EqualFold(c.Args[2], "on")
+	if !on && !commands.EqualFold(c.Args[2], "off") {
+		return commands.ErrSyntax
+	}
+	caller(c).edit(func(p *public) { *mark(p) = on })
+	return resp.OK
+}
+
+// CLIENT NO-EVICT <ON | OFF>
+func clientNoEvict(c *commands.Ctx) resp.Value {
+	return onOff(c, func(p *public) *bool { return &p.noEvict })
+}
+
+// CLIENT NO-TOUCH <ON | OFF>
+func clientNoTouch(c *commands.Ctx) resp.Value {
+	return onOff(c, func(p *public) *bool { return &p.noTouch })
+}
+
+// CLIENT REPLY <ON | OFF | SKIP>
+func clientReply(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	switch {
+	case commands.EqualFold(c.Args[2], "on"):
+		s.replies = replyOn
+		return resp.OK
+	case commands.EqualFold(c.Args[2], "off"):
+		s.replies = replyOff
+	case commands.EqualFold(c.Args[2], "skip"):
+		if s.replies != replyOff {
+			s.replies = replySkipNext
+		}
+	default:
+		return commands.ErrSyntax
+	}
+	return resp.None
+}
+
+// CLIENT INFO
+func clientInfo(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	s.publishNow(c)
+	return resp.Verbatim(s.line(c.NowUs) + "\n")
+}
+
+// publishNow shows the session as it is while it runs a command.
+func (s *Session) publishNow(c *commands.Ctx) {
+	s.edit(func(p *public) {
+		p.db, p.proto, p.lastCommand, p.lastUs = c.DBIndex, s.proto, c.Cmd, c.NowUs
+	})
+}
+
+// CLIENT LIST [TYPE type] [ID client-id [client-id ...]]
+func clientList(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	s.publishNow(c)
+	keep := func(*Session) bool { return true }
+	switch args := c.Args[2:]; {
+	case len(args) == 0:
+	case len(args) == 2 && commands.EqualFold(args[0], "type"):
+		normal, known := clientType(args[1])
+		if !known {
+			return resp.Error("ERR Unknown client type '" + string(args[1]) + "'")
+		}
+		keep = func(*Session) bool { return normal }
+	case len(args) > 1 && commands.EqualFold(args[0], "id"):
+		ids := make(map[int64]bool)
+		for _, a := range args[1:] {
+			id, ok := store.ParseInt(a)
+			if !ok {
+				return errClientID
+			}
+			ids[id] = true
+		}
+		keep = func(o *Session) bool { return ids[o.id] }
+	default:
+		return commands.ErrSyntax
+	}
+	var b strings.Builder
+	for _, o := range s.engine.sessions.all() {
+		if keep(o) {
+			b.WriteString(o.line(c.NowUs))
+			b.WriteByte('\n')
+		}
+	}
+	return resp.Verbatim(b.String())
+}
+
+// clientType reports whether a TYPE of CLIENT LIST and CLIENT KILL names the
+// normal clients, the only ones we have.
+func clientType(word []byte) (normal, known bool) {
+	switch strings.ToLower(string(word)) {
+	case "normal":
+		return true, true
+	case "master", "slave", "replica", "pubsub":
+		return false, true
+	}
+	return false, false
+}
+
+// CLIENT KILL ip:port, or filters
+func clientKill(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	if len(c.Args) == 3 {
+		addr := string(c.Args[2])
+		if s.kill(func(o *Session) bool { return o.peer.Addr == addr }) == 0 {
+			return errNoSuchClient
+		}
+		return resp.OK
+	}
+	var filters []func(o *Session) bool
+	skipMe := true
+	args := c.Args[2:]
+	for ; len(args) > 1; args = args[2:] {
+		word, value := args[0], string(args[1])
+		switch {
+		case commands.EqualFold(word, "id"):
+			id, ok := store.ParseInt(args[1])
+			if !ok || id < 1 {
+				return errClientIDRange
+			}
+			filters = append(filters, func(o *Session) bool { return o.id == id })
+		case commands.EqualFold(word, "type"):
+			normal, known := clientType(args[1])
+			if !known {
+				return resp.Error("ERR Unknown client type '" + value + "'")
+			}
+			filters = append(filters, func(*Session) bool { return normal })
+		case commands.EqualFold(word, "user"):
+			if value != defaultUser {
+				return resp.Error("ERR No such user '" + value + "'")
+			}
+		case commands.EqualFold(word, "addr"):
+			filters = append(filters, func(o *Session) bool { return o.peer.Addr == value })
+		case commands.EqualFold(word, "laddr"):
+			filters = append(filters, func(o *Session) bool { return o.peer.LocalAddr == value })
+		case commands.EqualFold(word, "skipme") && strings.EqualFold(value, "yes"):
+			skipMe = true
+		case commands.EqualFold(word, "skipme") && strings.EqualFold(value, "no"):
+			skipMe = false
+		default:
+			return commands.ErrSyntax
+		}
+	}
+	if len(args) != 0 {
+		return commands.ErrSyntax
+	}
+	return resp.Int(int64(s.kill(func(o *Session) bool {
+		if skipMe && o == s {
+			return false
+		}
+		for _, f := range filters {
+			if !f(o) {
+				return false
+			}
+		}
+		return true
+	})))
+}
+
+// kill closes the sessions that match; the own one once its reply is sent.
+func (s *Session) kill(match func(o *Session) bool) int {
+	killed := 0
+	for _, o := range s.engine.sessions.all() {
+		if !match(o) {
+			continue
+		}
+		killed++
+		switch {
+		case o == s:
+			s.closing = true
+		case o.peer.Kill != nil:
+			o.peer.Kill()
+		}
+	}
+	return killed
+}
+
+// line is the session's line in CLIENT LIST.
+func (s *Session) line(nowUs int64) string {
+	p := s.view()
+	flags := "N"
+	if p.noEvict {
+		flags = "e"
+	}
+	if p.noTouch {
+		flags = strings.TrimPrefix(flags+"T", "N")
+	}
+	if strings.HasPrefix(s.peer.LocalAddr, "/") {
+		flags = strings.TrimPrefix(flags, "N") + "U"
+	}
+	if p.queued >= 0 {
+		flags = "x"
+	}
+	last := "NULL"
+	if p.lastCommand != nil {
+		last = p.lastCommand.FullName()
+	}
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=0 psub=0 ssub=0 multi=%d "+
+		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s "+
+		"redir=-1 resp=%d%s",
+		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name, seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db, p.queued,
+		p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
+		p.proto, p.library())
+}
+
+// library is what SETINFO told, as Redis 7.2 shows it; nothing where the client
+// did not use it, which is how Redis 7.0 shows every client.
+func (p *public) library() string {
+	if p.libName == "" && p.libVersion == "" {
+		return ""
+	}
+	return " lib-name=" + p.libName + " lib-ver=" + p.libVersion
+}
+
+// seconds spells a duration, never below zero: DEBUG CLOCK may set time back.
+func seconds(us int64) string { return strconv.FormatInt(max(us, 0)/1_000_000, 10) }

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"crypto/subtle"
+	"math"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// RedisVersion is the version whose behaviour we have: clients choose their
+// commands by it.
+const RedisVersion = "7.0.15"
+
+var connectionGroup = []commands.Command{
+	{
+		Name: "auth", Arity: -2, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "[username] password",
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy,
+		Summary: "Proves that the client knows the password.",
+		Handler: auth,
+	},
+	{
+		Name: "echo", Arity: 2, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "message",
+		Flags:   commands.Loading | commands.Stale | commands.Fast,
+		Summary: "Answers its argument.",
+		Handler: func(c *commands.Ctx) resp.Value { return c.Copy(c.Args[1]) },
+	},
+	{
+		Name: "hello", Arity: -1, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
+		Syntax:  "[protover [AUTH username password] [SETNAME clientname]]",
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy,
+		Summary: "Chooses the protocol and says who the server is.",
+		Handler: hello,
+	},
+	{
+		Name: "ping", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "[message]",
+		Flags:   commands.Fast,
+		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+		Summary: "Answers PONG, or its argument.",
+		Handler: ping,
+	},
+	{
+		Name: "quit", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)",
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy | commands.Immediate,
+		Summary: "Closes the connection.",
+		Handler: quit,
+	},
+	{
+		Name: "reset", Arity: 1, Group: "connection", Since: "6.2.0", Complexity: "O(1)",
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy |
+			commands.Immediate | commands.Transaction,
+		Summary: "Makes the connection as it was when it was opened.",
+		Handler: reset,
+	},
+	{
+		Name: "select", Arity: 2, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "index",
+		Flags:   commands.Loading | commands.Stale | commands.Fast,
+		Summary: "Chooses the database.",
+		Handler: selectDB,
+	},
+}
+
+// PING [message]
+func ping(c *commands.Ctx) resp.Value {
+	switch len(c.Args) {
+	case 1:
+		return resp.Pong
+	case 2:
+		return c.Copy(c.Args[1])
+	}
+	return commands.WrongArity(c.Cmd)
+}
+
+// QUIT
+func quit(c *commands.Ctx) resp.Value {
+	caller(c).closing = true
+	return resp.OK
+}
+
+// RESET
+func reset(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	s.tx = transaction{}
+	c.Store.Unwatch(&s.watch)
+	s.proto = resp.RESP2
+	s.replies = replyOn
+	s.authenticated = *s.engine.password.Load() == ""
+	c.DBIndex = 0
+	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
+	return resp.Status("RESET")
+}
+
+// SELECT index
+func selectDB(c *commands.Ctx) resp.Value {
+	index, ok := store.ParseInt(c.Args[1])
+	switch {
+	case !ok:
+		return commands.ErrNotInteger
+	case index < math.MinInt32 || index > math.MaxInt32:
+		return errIndexRange
+	case index < 0 || index >= store.Databases:
+		return commands.ErrDBIndex
+	}
+	c.DBIndex = int(index)
+	return resp.OK
+}
+
+// defaultUser is the only user there is.
+const defaultUser = "default"
+
+// AUTH [username] password
+func auth(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	user, password := []byte(defaultUser), c.Args[1]
+	switch len(c.Args) {
+	case 2:
+		if *s.engine.password.Load() == "" {
+			return errNoPass
+		}
+	case 3:
+		user, password = c.Args[1], c.Args[2]
+	default:
+		return commands.ErrSyntax
+	}
+	if !s.login(user, password) {
+		return errWrongPass
+	}
+	return resp.OK
+}
+
+// login authenticates the session if user and password are right. Where no
+// password is asked for, any is right.
+func (s *Session) login(user, password []byte) bool {
+	want := *s.engine.password.Load()
+	if string(user) != defaultUser {
+		return false
+	}
+	if want != "" && subtle.ConstantTimeCompare([]byte(want), password) != 1 {
+		return false
+	}
+	s.authenticated = true
+	return true
+}
+
+// HELLO [protover [AUTH username password] [SETNAME clientname]]
+func hello(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	proto := s.proto
+	rest := c.Args[1:]
+	if len(rest) > 0 {
+		version, ok := store.ParseInt(rest[0])
+		if !ok {
+			return errProtoNum
+		}
+		if version != resp.RESP2 && version != resp.RESP3 {
+			return errNoProto
+		}
+		proto, rest = int(version), rest[1:]
+	}
+	// Options take effect as they come, as in Redis, even if a later one fails.
+	for len(rest) > 0 {
+		switch {
+		case commands.EqualFold(rest[0], "auth") && len(rest) > 2:
+			if !s.login(rest[1], rest[2]) {
+				return errWrongPass
+			}
+			rest = rest[3:]
+		case commands.EqualFold(rest[0], "setname") && len(rest) > 1:
+			if !validName(rest[1]) {
+				return errClientName
+			}
+			s.setName(rest[1])
+			rest = rest[2:]
+		default:
+			return resp.Error("ERR Syntax error in HELLO option '" + string(rest[0]) + "'")
+		}
+	}
+	if !s.authenticated {
+		return errHelloAuth
+	}
+	s.proto = proto
+	return resp.Map(
+		resp.Bulk("server"), resp.Bulk("redis"),
+		resp.Bulk("version"), resp.Bulk(RedisVersion),
+		resp.Bulk("proto"), resp.Int(int64(s.proto)),
+		resp.Bulk("id"), resp.Int(s.id),
+		resp.Bulk("mode"), resp.Bulk("standalone"),
+		resp.Bulk("role"), resp.Bulk("master"),
+		resp.Bulk("modules"), resp.Empty,
+	)
+}
+
+// validName reports whether every byte of a client's name is a visible ASCII
+// character: the name stands in CLIENT LIST's lines.
+func validName(name []byte) bool {
+	for _, ch := range name {
+		if ch < '!' || ch > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Session) setName(name []byte) {
+	s.edit(func(p *public) { p.name = string(name) })
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+const debugFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.Protected
+
+// debugGroup is DEBUG: the clock, for tests in any language.
+func (e *Engine) debugGroup() []commands.Command {
+	clockCommand := func(name string, arity int, syntax, summary string, run func(c *commands.Ctx) resp.Value) commands.Command {
+		return commands.Command{
+			Name: name, Arity: arity, Flags: debugFlags | commands.NoMulti | commands.AllShards, Group: "server", Since: "1.0.0", Complexity: "O(N)",
+			Syntax: syntax, Summary: summary, Handler: run,
+		}
+	}
+	return []commands.Command{{
+		Name: "debug", Arity: -2, Flags: debugFlags, Group: "server", Since: "1.0.0", Complexity: "O(1)",
+		Summary:   "Holds and moves the server's clock, for tests.",
+		Deviation: "only CLOCK, which is zlimit's own",
+		Subs: []commands.Command{
+			clockCommand("clock", -3, "<FREEZE | ADVANCE milliseconds | SET unix-time-milliseconds | RESUME>",
+				"Holds, moves or releases the clock that expiry, TIME and RL.* follow.", e.debugClock),
+			commands.Help("server", "1.0.0"),
+		},
+	}}
+}
+
+// minClockMs is the earliest instant that DEBUG CLOCK SET takes.
+const minClockMs = 100_000_000_000
+
+var (
+	errClockOff    = resp.Error("ERR DEBUG CLOCK is not allowed while appendonly or save points are on")
+	errClockStep   = resp.Error("ERR milliseconds is not an integer or out of range")
+	errClockEarly  = resp.Error("ERR DEBUG CLOCK SET takes unix milliseconds from 100000000000 on")
+	errClockBack   = resp.Error("ERR DEBUG CLOCK SET moves the clock back only on an empty keyspace")
+	errClockSyntax = resp.Error("ERR DEBUG CLOCK takes FREEZE, ADVANCE milliseconds, SET unix-time-milliseconds or RESUME")
+)
+
+// DEBUG CLOCK FREEZE | ADVANCE ms | SET ms | RESUME
+//
+// The clock moves while every shard is held, so no command sees two instants,
+// and when the reply is sent, everything that is due by then has expired.
+func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
+	if e.cfg.Bool("appendonly") || e.cfg.String("save") != "" {
+		return errClockOff
+	}
+	word, args := c.Args[2], c.Args[3:]
+	takesMs := commands.EqualFold(word, "advance") || commands.EqualFold(word, "set")
+	var ms int64
+	if takesMs {
+		if len(args) != 1 {
+			return errClockSyntax
+		}
+		var ok bool
+		if ms, ok = store.ParseInt(args[0]); !ok || ms < 0 {
+			return errClockStep
+		}
+	} else if len(args) != 0 {
+		return errClockSyntax
+	}
+	switch {
+	case commands.EqualFold(word, "freeze"):
+		e.clock.Freeze()
+	case commands.EqualFold(word, "resume"):
+		e.clock.Resume()
+	case commands.EqualFold(word, "advance"):
+		e.clock.Advance(ms)
+	case commands.EqualFold(word, "set"):
+		if ms < minClockMs {
+			return errClockEarly
+		}
+		if ms < c.NowMs && !e.empty() {
+			return errClockBack
+		}
+		e.clock.Set(ms)
+	default:
+		return errClockSyntax
+	}
+	for e.store.Reclaim(store.AllShards, e.clock.NowUs()/1000, reclaimSlice) == reclaimSlice {
+	}
+	return resp.OK
+}
+
+// empty reports whether no database holds a key. Every shard is held.
+func (e *Engine) empty() bool {
+	for i := range store.Databases {
+		if e.store.DB(i).Len() > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/scripting"
+	"github.com/zlimit/zlimit/store"
+)
+
+// Options are what an Engine is made of. Clock is required.
+type Options struct {
+	Config *config.Config // nil: the defaults
+	Clock  *clock.Clock
+
+	// Shutdown is called by SHUTDOWN, from the session that asked; nil
+	// refuses the command.
+	Shutdown func()
+
+	// Listeners is what INFO reports about sockets; nil: none.
+	Listeners func() ListenerInfo
+}
+
+// ListenerInfo is what the owner of the sockets knows for INFO.
+type ListenerInfo struct {
+	Port     int
+	Rejected int64 // connections turned away over maxclients
+}
+
+// An Engine is a keyspace, a command table and the sessions that use them. It
+// is safe for concurrent use.
+type Engine struct {
+	cfg     *config.Config
+	clock   *clock.Clock
+	store   *store.Store
+	scripts *scripting.Engine
+	table   *commands.Table
+	options Options
+	startUs int64
+
+	settings atomic.Pointer[commands.Settings]
+	password atomic.Pointer[string] // requirepass; empty: none is asked for
+
+	clockAheadUs atomic.Int64 // how far the clock was ahead of the wall at the last Tick
+
+	sessions registry
+	stats    stats
+}
+
+// New returns an engine with an empty keyspace.
+func New(o Options) *Engine {
+	if o.Config == nil {
+		o.Config = config.New()
+	}
+	e := &Engine{
+		cfg: o.Config, clock: o.Clock, options: o,
+		store:   store.New(),
+		scripts: scripting.New(scripting.Options{}),
+		startUs: o.Clock.NowUs(),
+	}
+	e.sessions.byID = make(map[int64]*Session)
+	e.table = commands.NewTable(
+		commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
+		commands.RateLimits, commands.Databases, commands.Cluster,
+		commands.Introspection(func() *commands.Table { return e.table }),
+		e.scripts.Group(),
+		connectionGroup, clientGroup, transactionGroup, e.serverGroup(),
+	)
+	e.scripts.SetTable(e.table)
+	e.stats.calls = make([]callStats, e.table.Len())
+	e.follow()
+	return e
+}
+
+// Table returns the command table.
+func (e *Engine) Table() *commands.Table { return e.table }
+
+// Clock returns the engine's clock.
+func (e *Engine) Clock() *clock.Clock { return e.clock }
+
+// follow keeps the cached directives true.
+func (e *Engine) follow() {
+	refresh := func() {
+		e.settings.Store(&commands.Settings{
+			ProtoMaxBulkLen:      e.cfg.Int("proto-max-bulk-len"),
+			ZSetMaxListpackCount: e.cfg.Int("zset-max-listpack-entries"),
+			ZSetMaxListpackValue: e.cfg.Int("zset-max-listpack-value"),
+			RLLogMaxUnits:        e.cfg.Int("rl-log-max-units"),
+		})
+		password := e.cfg.String("requirepass")
+		e.password.Store(&password)
+	}
+	refresh()
+	for _, name := range []string{
+		"proto-max-bulk-len", "zset-max-listpack-entries", "zset-max-listpack-value",
+		"rl-log-max-units", "requirepass",
+	} {
+		e.cfg.OnChange(name, refresh)
+	}
+}
+
+// reclaimSlice is how many due keys one step of Reclaim examines under a lock:
+// some tens of microseconds.
+const reclaimSlice = 64
+
+// Reclaim removes keys whose deadline has passed, in small steps that lock one
+// shard each, until nothing is due.
+func (e *Engine) Reclaim() {
+	for shard := store.ShardSet(1); shard != 0; shard <<= 1 {
+		for more := true; more; {
+			e.store.Lock(shard)
+			more = e.store.Reclaim(shard, e.clock.NowUs()/1000, reclaimSlice) == reclaimSlice
+			e.store.Unlock(shard)
+		}
+	}
+}
+
+// Tick does what has to be done now and then: the clock follows the wall, and
+// due keys are reclaimed. The owner of the engine calls it hz times a second.
+func (e *Engine) Tick() {
+	e.clockAheadUs.Store(e.clock.Sync())
+	e.Reclaim()
+}
+
+// registry is the sessions that exist, by id.
+type registry struct {
+	mu     sync.Mutex
+	byID   map[int64]*Session
+	lastID int64
+}
+
+func (r *registry) add(s *Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastID++
+	s.id = r.lastID
+	r.byID[s.id] = s
+}
+
+func (r *registry) remove(s *Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byID, s.id)
+}
+
+// all returns the sessions in the order in which they came.
+func (r *registry) all() []*Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]*Session, 0, len(r.byID))
+	for _, s := range r.byID {
+		out = append(out, s)
+	}
+	sortByID(out)
+	return out
+}
+
+// Sessions returns how many sessions there are.
+func (e *Engine) Sessions() int {
+	e.sessions.mu.Lock()
+	defer e.sessions.mu.Unlock()
+	return len(e.sessions.byID)
+}

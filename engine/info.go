@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// Version is zlimit's own version, as INFO and --version show it.
+const Version = "0.1.0"
+
+// An infoSection is one section of INFO.
+type infoSection struct {
+	name  string // lower case; the title is its first letter in upper case
+	extra bool   // shown only by name, or with all and everything
+	write func(e *Engine, c *commands.Ctx, w *infoWriter)
+}
+
+// infoWriter collects "field:value" lines.
+type infoWriter struct{ b strings.Builder }
+
+func (w *infoWriter) put(field string, value any) {
+	fmt.Fprintf(&w.b, "%s:%v\r\n", field, value)
+}
+
+var infoSections = []infoSection{
+	{name: "server", write: infoServer},
+	{name: "clients", write: infoClients},
+	{name: "memory", write: infoMemory},
+	{name: "persistence", write: infoPersistence},
+	{name: "stats", write: infoStats},
+	{name: "replication", write: infoReplication},
+	{name: "cpu", write: infoCPU},
+	{name: "commandstats", extra: true, write: infoCommandStats},
+	{name: "cluster", write: func(_ *Engine, _ *commands.Ctx, w *infoWriter) { w.put("cluster_enabled", 0) }},
+	{name: "keyspace", write: infoKeyspace},
+}
+
+// INFO [section [section ...]]
+func (e *Engine) info(c *commands.Ctx) resp.Value {
+	wanted := func(s infoSection) bool { return !s.extra }
+	if len(c.Args) > 1 {
+		named := make(map[string]bool)
+		for _, a := range c.Args[1:] {
+			named[strings.ToLower(string(a))] = true
+		}
+		wanted = func(s infoSection) bool {
+			return named["all"] || named["everything"] || named["default"] && !s.extra || named[s.name]
+		}
+	}
+	caller(c).run.flush(&e.stats)
+	var w infoWriter
+	for _, s := range infoSections {
+		if !wanted(s) {
+			continue
+		}
+		if w.b.Len() > 0 {
+			w.b.WriteString("\r\n")
+		}
+		title := strings.ToUpper(s.name[:1]) + s.name[1:]
+		if s.name == "cpu" {
+			title = "CPU"
+		}
+		fmt.Fprintf(&w.b, "# %s\r\n", title)
+		s.write(e, c, &w)
+	}
+	return resp.Verbatim(w.b.String())
+}
+
+func infoServer(e *Engine, c *commands.Ctx, w *infoWriter) {
+	uptime := max(c.NowUs-e.startUs, 0) / 1_000_000
+	w.put("redis_version", RedisVersion)
+	w.put("zlimit_version", Version)
+	w.put("redis_mode", "standalone")
+	w.put("os", runtime.GOOS+" "+runtime.GOARCH)
+	w.put("arch_bits", 32<<(^uint(0)>>63))
+	w.put("go_version", runtime.Version())
+	w.put("process_id", os.Getpid())
+	if e.options.Listeners != nil {
+		w.put("tcp_port", e.options.Listeners().Port)
+	}
+	w.put("server_time_usec", c.NowUs)
+	w.put("uptime_in_seconds", uptime)
+	w.put("uptime_in_days", uptime/86400)
+	w.put("hz", e.cfg.Int("hz"))
+}
+
+func infoClients(e *Engine, _ *commands.Ctx, w *infoWriter) {
+	w.put("connected_clients", e.Sessions())
+	w.put("cluster_connections", 0)
+	w.put("maxclients", e.cfg.Int("maxclients"))
+	w.put("blocked_clients", 0)
+	w.put("tracking_clients", 0)
+}
+
+func infoMemory(e *Engine, _ *commands.Ctx, w *infoWriter) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	w.put("used_memory", m.HeapAlloc)
+	w.put("used_memory_human", human(m.HeapAlloc))
+	w.put("used_memory_rss", m.Sys-m.HeapReleased)
+	w.put("used_memory_rss_human", human(m.Sys-m.HeapReleased))
+	w.put("number_of_cached_scripts", e.scripts.Len())
+	w.put("maxmemory", 0)
+	w.put("maxmemory_human", "0B")
+	w.put("maxmemory_policy", "noeviction")
+	w.put("mem_allocator", "go")
+	w.put("gc_cycles", m.NumGC)
+}
+
+// human spells a number of bytes as INFO does.
+func human(n uint64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%dB", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.2fK", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.2fM", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2fG", float64(n)/(1<<30))
+}
+
+func infoPersistence(_ *Engine, _ *commands.Ctx, w *infoWriter) {
+	w.put("loading", 0)
+	w.put("rdb_bgsave_in_progress", 0)
+	w.put("aof_enabled", 0)
+}
+
+func infoStats(e *Engine, c *commands.Ctx, w *infoWriter) {
+	s := c.Store.Stats()
+	w.put("total_connections_received", e.stats.connections.Load())
+	w.put("total_commands_processed", e.stats.commands.Load())
+	if e.options.Listeners != nil {
+		w.put("rejected_connections", e.options.Listeners().Rejected)
+	}
+	w.put("expired_keys", s.Expired)
+	w.put("evicted_keys", 0)
+	w.put("keyspace_hits", s.Hits)
+	w.put("keyspace_misses", s.Misses)
+	w.put("pubsub_channels", 0)
+	w.put("pubsub_patterns", 0)
+	w.put("total_error_replies", e.stats.errors.Load())
+	w.put("clock_ahead_usec", e.clockAheadUs.Load())
+}
+
+func infoReplication(_ *Engine, _ *commands.Ctx, w *infoWriter) {
+	w.put("role", "master")
+	w.put("connected_slaves", 0)
+	w.put("master_failover_state", "no-failover")
+	w.put("master_repl_offset", 0)
+	w.put("second_repl_offset", -1)
+	w.put("repl_backlog_active", 0)
+}
+
+func infoCPU(_ *Engine, _ *commands.Ctx, w *infoWriter) {
+	w.put("go_maxprocs", runtime.GOMAXPROCS(0))
+	w.put("goroutines", runtime.NumGoroutine())
+}
+
+func infoCommandStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
+	one := func(c *commands.Command) {
+		s := &e.stats.calls[c.ID()]
+		calls, rejected, failed := s.calls.Load(), s.rejected.Load(), s.failed.Load()
+		if calls+rejected > 0 {
+			w.put("cmdstat_"+c.FullName(), fmt.Sprintf("calls=%d,rejected_calls=%d,failed_calls=%d", calls, rejected, failed))
+		}
+	}
+	for _, c := range e.table.All() {
+		one(c)
+		for i := range c.Subs {
+			one(&c.Subs[i])
+		}
+	}
+}
+
+func infoKeyspace(_ *Engine, c *commands.Ctx, w *infoWriter) {
+	for i := range store.Databases {
+		db := c.Store.DB(i)
+		if n := db.Len(); n > 0 {
+			w.put(fmt.Sprintf("db%d", i), fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, db.ExpiringLen()))
+		}
+	}
+}

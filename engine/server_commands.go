@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/resp"
+)
+
+const configFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
+
+// serverGroup is CONFIG, DEBUG, INFO and SHUTDOWN: what needs the engine.
+func (e *Engine) serverGroup() []commands.Command {
+	return append(e.debugGroup(),
+		commands.Command{
+			Name: "config", Arity: -2, Group: "server", Since: "2.0.0", Complexity: "O(1)",
+			Summary: "Asks for and changes directives.",
+			Subs: []commands.Command{
+				{
+					Name: "get", Arity: -3, Flags: configFlags, Group: "server", Since: "2.0.0", Complexity: "O(N)",
+					Syntax: "parameter [parameter ...]", Handler: e.configGet,
+					Summary: "Answers directives whose name matches a pattern.",
+				},
+				commands.Help("server", "5.0.0"),
+				{
+					Name: "resetstat", Arity: 2, Flags: configFlags | commands.AllShards, Group: "server", Since: "2.0.0", Complexity: "O(1)",
+					Handler: e.configResetStat,
+					Summary: "Sets the counters of INFO to zero.",
+				},
+				{
+					Name: "set", Arity: -4, Flags: configFlags, Group: "server", Since: "2.0.0", Complexity: "O(N)",
+					Tips:   []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
+					Syntax: "parameter value [parameter value ...]", Handler: e.configSet,
+					Summary: "Changes directives, all or none.",
+				},
+			},
+		},
+		commands.Command{
+			Name: "info", Arity: -1, Flags: commands.Loading | commands.Stale | commands.AllShards, Categories: []string{"dangerous"},
+			Tips:  []string{"nondeterministic_output", "request_policy:all_shards", "response_policy:special"},
+			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[section [section ...]]", Handler: e.info,
+			Summary: "Tells about the server, section by section.",
+		},
+		commands.Command{
+			Name: "shutdown", Arity: -1,
+			Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.NoMulti | commands.AllowBusy,
+			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Handler: e.shutdown,
+			Summary: "Finishes the commands under way and ends the process.",
+		},
+	)
+}
+
+// CONFIG GET parameter [parameter ...]
+func (e *Engine) configGet(c *commands.Ctx) resp.Value {
+	pairs := e.cfg.Get(c.Args[2:], commands.GlobMatch)
+	out := make([]resp.Value, 0, 2*len(pairs))
+	for _, p := range pairs {
+		out = append(out, resp.Bulk(p.Name), resp.Bulk(p.Value))
+	}
+	return resp.Map(out...)
+}
+
+// CONFIG SET parameter value [parameter value ...]
+func (e *Engine) configSet(c *commands.Ctx) resp.Value {
+	if err := e.cfg.Set(c.Args[2:]); err != nil {
+		var refusal *config.SetError
+		if errors.As(err, &refusal) {
+			return resp.Error(refusal.Reply())
+		}
+		return resp.Error("ERR " + err.Error())
+	}
+	return resp.OK
+}
+
+// CONFIG RESETSTAT
+func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
+	c.Store.ResetStats()
+	e.stats.reset()
+	return resp.OK
+}

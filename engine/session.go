@@ -1,0 +1,263 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// A Session is one client of an engine. Do and Close belong to one goroutine;
+// other sessions see only what Publish last showed of it.
+type Session struct {
+	engine *Engine
+	peer   Peer
+	id     int64
+	ctx    commands.Ctx
+
+	authenticated bool
+	proto         int
+	tx            transaction
+	watch         store.Watch
+	replies       replyMode
+	closing       bool
+	run           run // calls of one command in a row, not yet counted
+
+	mu     sync.Mutex
+	public public // protected by mu
+}
+
+// A Peer is the connection behind a session, as CLIENT LIST and CLIENT KILL
+// know it.
+type Peer struct {
+	Addr, LocalAddr string
+	FD              int
+	Local           bool // on this machine: "enable-debug-command local" lets it in
+	// Kill ends the connection from another goroutine; nil: it cannot be.
+	Kill func()
+}
+
+// public is what other sessions may know of this one.
+type public struct {
+	name, libName, libVersion string
+	db, proto                 int
+	queued, watched           int // commands in MULTI (-1: none open), keys watched
+	lastCommand               *commands.Command
+	createdUs, lastUs         int64
+	noEvict, noTouch          bool
+	buffers                   Buffers
+}
+
+// Buffers are the sizes that CLIENT LIST reports, in bytes.
+type Buffers struct {
+	Query, QueryFree int
+	Output, Memory   int
+}
+
+// replyMode is CLIENT REPLY.
+type replyMode uint8
+
+const (
+	replyOn       replyMode = iota
+	replyOff                // nothing is answered
+	replySkipNext           // nothing is answered to the next command
+	replySkip               // nothing is answered to this command
+)
+
+// NewSession opens a session. Close must be called when it ends.
+func (e *Engine) NewSession(p Peer) *Session {
+	s := &Session{engine: e, peer: p, proto: resp.RESP2}
+	s.ctx.Store = e.store
+	s.ctx.Caller = s
+	s.authenticated = *e.password.Load() == ""
+	nowUs := e.clock.NowUs()
+	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
+	e.sessions.add(s)
+	e.stats.connections.Add(1)
+	return s
+}
+
+// Close ends the session.
+func (s *Session) Close() {
+	s.run.flush(&s.engine.stats)
+	s.unwatch()
+	s.engine.sessions.remove(s)
+}
+
+// Proto is the protocol in which replies are to be encoded.
+func (s *Session) Proto() int { return s.proto }
+
+// Authenticated reports whether the session may do more than say who it is.
+func (s *Session) Authenticated() bool { return s.authenticated }
+
+// Closing reports whether the connection is to be closed once what was
+// answered has been sent.
+func (s *Session) Closing() bool { return s.closing }
+
+// ID is the session's number, from 1 on, as CLIENT ID answers it.
+func (s *Session) ID() int64 { return s.id }
+
+// Do runs one command and returns its reply, resp.None where nothing is to be
+// sent. The reply is valid until the next Do; args are not kept.
+func (s *Session) Do(args [][]byte) resp.Value {
+	s.ctx.Reset()
+	reply := s.dispatch(args)
+	switch s.replies {
+	case replyOn:
+		return reply
+	case replySkipNext:
+		s.replies = replySkip
+	case replySkip:
+		s.replies = replyOn
+	}
+	return resp.None
+}
+
+// dispatch decides whether args run now, are queued, or are refused.
+func (s *Session) dispatch(args [][]byte) resp.Value {
+	cmd, refusal := s.engine.table.Resolve(args)
+	if cmd == nil {
+		if isHTTP(args[0]) {
+			s.closing = true
+			return resp.None
+		}
+		return s.reject(nil, args, refusal)
+	}
+	if s.run.cmd != cmd {
+		s.run.flush(&s.engine.stats)
+		s.run.cmd = cmd
+	}
+	if refusal = s.admit(cmd, args); refusal.IsError() {
+		s.run.rejected++
+		return s.reject(cmd, args, refusal)
+	}
+	if s.tx.open && !cmd.Is(commands.Immediate) {
+		s.tx.queue(cmd, args)
+		return resp.Queued
+	}
+	s.run.calls++
+	reply := s.execute(cmd, args)
+	if reply.IsError() {
+		s.run.failed++
+	}
+	return reply
+}
+
+// admit checks what may forbid a known command, in Redis' order.
+func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
+	switch {
+	case cmd.Is(commands.Protected) && !s.mayDebug():
+		return errDebugOff
+	case !s.authenticated && !cmd.Is(commands.NoAuth):
+		return errNoAuth
+	case s.tx.open && cmd.Is(commands.NoMulti):
+		return errNotInMulti
+	}
+	return resp.None
+}
+
+// isHTTP reports whether a command is the start of an HTTP request: a web page
+// that makes a browser talk to a port of its user's machine. Redis hangs up, and
+// so do we.
+func isHTTP(name []byte) bool {
+	return commands.EqualFold(name, "post") || commands.EqualFold(name, "host:")
+}
+
+// mayDebug obeys enable-debug-command.
+func (s *Session) mayDebug() bool {
+	switch s.engine.cfg.String("enable-debug-command") {
+	case "yes":
+		return true
+	case "local":
+		return s.peer.Local
+	}
+	return false
+}
+
+// reject answers an error and, in a transaction, makes EXEC fail.
+func (s *Session) reject(cmd *commands.Command, args [][]byte, refusal resp.Value) resp.Value {
+	if cmd == nil {
+		cmd = s.engine.table.Lookup(args[0]) // known, but called wrongly
+	}
+	if cmd != nil && cmd.Name == "exec" {
+		s.discard()
+		return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(refusal.Str()))
+	}
+	if s.tx.open {
+		s.tx.broken = true
+	}
+	return refusal
+}
+
+// execute locks the command's shards and runs it.
+func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
+	shards := cmd.Shards(args)
+	if cmd.Is(commands.Transaction) {
+		shards |= s.transactionShards()
+	}
+	st := s.engine.store
+	st.Lock(shards)
+	defer st.Unlock(shards)
+	s.begin()
+	return s.call(cmd, args)
+}
+
+// begin fixes the instant and the settings of a command, script or EXEC.
+func (s *Session) begin() {
+	c := &s.ctx
+	c.NowUs = s.engine.clock.NowUs()
+	c.NowMs = c.NowUs / 1000
+	c.Settings = s.engine.settings.Load()
+}
+
+// call runs a handler. The shards that it touches are held.
+func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
+	c := &s.ctx
+	c.Cmd, c.Args, c.Proto = cmd, args, s.proto
+	c.Use(c.DBIndex)
+	return cmd.Handler(c)
+}
+
+// Publish shows other sessions the present state of this one: the connection
+// calls it after each batch of commands.
+func (s *Session) Publish(b Buffers) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.public
+	p.db, p.proto = s.ctx.DBIndex, s.proto
+	p.queued = -1
+	if s.tx.open {
+		p.queued = len(s.tx.queued)
+	}
+	p.watched = s.watch.Len()
+	if s.run.cmd != nil {
+		p.lastCommand = s.run.cmd
+	}
+	p.lastUs = s.engine.clock.NowUs()
+	p.buffers = b
+	s.run.flush(&s.engine.stats)
+}
+
+// view returns what others may know of the session.
+func (s *Session) view() public {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.public
+}
+
+// edit changes what others may know of the session.
+func (s *Session) edit(change func(p *public)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.public)
+}
+
+// caller is the session that runs a command of this package's groups.
+func caller(c *commands.Ctx) *Session { return c.Caller.(*Session) }
+
+func sortByID(sessions []*Session) {
+	slices.SortFunc(sessions, func(a, b *Session) int { return cmp.Compare(a.id, b.id) })
+}

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// transaction is what a session queued since MULTI.
+type transaction struct {
+	open   bool
+	broken bool // a command was refused while queueing: EXEC fails
+	queued []queuedCommand
+}
+
+type queuedCommand struct {
+	cmd  *commands.Command
+	args [][]byte
+}
+
+// queue keeps a copy of a command.
+func (t *transaction) queue(cmd *commands.Command, args [][]byte) {
+	size := 0
+	for _, a := range args {
+		size += len(a)
+	}
+	bytes := make([]byte, 0, size)
+	kept := make([][]byte, len(args))
+	for i, a := range args {
+		at := len(bytes)
+		bytes = append(bytes, a...)
+		kept[i] = bytes[at:len(bytes):len(bytes)]
+	}
+	t.queued = append(t.queued, queuedCommand{cmd, kept})
+}
+
+var transactionGroup = []commands.Command{
+	{
+		Name: "discard", Arity: 1, Group: "transactions", Since: "2.0.0", Complexity: "O(N)",
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Transaction | commands.Immediate,
+		Summary: "Forgets the queued commands and the watched keys.",
+		Handler: discard,
+	},
+	{
+		Name: "exec", Arity: 1, Group: "transactions", Since: "1.2.0", Complexity: "O(N)",
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.SkipSlowlog | commands.Transaction | commands.Immediate,
+		Summary: "Runs the queued commands as one, unless a watched key has changed.",
+		Handler: exec,
+	},
+	{
+		Name: "multi", Arity: 1, Group: "transactions", Since: "1.2.0", Complexity: "O(1)",
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Immediate,
+		Summary: "Begins to queue commands for EXEC.",
+		Handler: multi,
+	},
+	{
+		Name: "unwatch", Arity: 1, Group: "transactions", Since: "2.2.0", Complexity: "O(N)",
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Transaction,
+		Summary: "Forgets the watched keys.",
+		Handler: unwatch,
+	},
+	{
+		Name: "watch", Arity: -2, Group: "transactions", Since: "2.2.0", Complexity: "O(N)", Syntax: "key [key ...]",
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Immediate,
+		Keys:    []commands.KeySpec{{Flags: "RO", First: 1, Last: -1, Step: 1}},
+		Summary: "Makes the next EXEC fail if one of these keys changes before it.",
+		Handler: watch,
+	},
+}
+
+// transactionShards are the shards that EXEC, DISCARD and UNWATCH touch beyond
+// their own arguments: of the watched keys and of everything queued.
+func (s *Session) transactionShards() store.ShardSet {
+	set := s.watch.Shards()
+	for i := range s.tx.queued {
+		set |= s.tx.queued[i].cmd.Shards(s.tx.queued[i].args)
+	}
+	return set
+}
+
+// MULTI
+func multi(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	if s.tx.open {
+		return errNestedMulti
+	}
+	s.tx.open = true
+	return resp.OK
+}
+
+// WATCH key [key ...]
+func watch(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	if s.tx.open {
+		return errWatchInMulti
+	}
+	for _, key := range c.Args[1:] {
+		c.DB.Watch(&s.watch, key, c.NowMs)
+	}
+	return resp.OK
+}
+
+// UNWATCH
+func unwatch(c *commands.Ctx) resp.Value {
+	c.Store.Unwatch(&caller(c).watch)
+	return resp.OK
+}
+
+// DISCARD
+func discard(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	if !s.tx.open {
+		return errDiscardWithoutMulti
+	}
+	s.tx = transaction{}
+	c.Store.Unwatch(&s.watch)
+	return resp.OK
+}
+
+// EXEC. The shards of all that was queued and watched are held, so nothing
+// comes between the check and the last command.
+func exec(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	if !s.tx.open {
+		return errExecWithoutMulti
+	}
+	tx := s.tx
+	s.tx = transaction{}
+	intact := c.Store.Intact(&s.watch, c.NowMs)
+	c.Store.Unwatch(&s.watch)
+	switch {
+	case tx.broken:
+		return errExecAborted
+	case !intact:
+		return resp.NullArray
+	}
+	replies := make([]resp.Value, 0, len(tx.queued))
+	for i := range tx.queued {
+		q := &tx.queued[i]
+		s.engine.stats.count(q.cmd)
+		proto := s.proto
+		reply := s.call(q.cmd, q.args)
+		if s.proto != proto {
+			// HELLO: what was answered before it stays in the protocol of then.
+			for j := range replies {
+				replies[j] = resp.Encode(replies[j], proto)
+			}
+		}
+		replies = append(replies, reply)
+	}
+	return resp.Array(replies...)
+}
+
+// discard drops a transaction from outside of a handler.
+func (s *Session) discard() {
+	s.tx = transaction{}
+	s.unwatch()
+}
+
+// unwatch forgets the watched keys from outside of a handler.
+func (s *Session) unwatch() {
+	shards := s.watch.Shards()
+	s.engine.store.Lock(shards)
+	defer s.engine.store.Unlock(shards)
+	s.engine.store.Unwatch(&s.watch)
+}
