@@ -1,0 +1,99 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// minNowMs keeps a caller who passes seconds from holding the clock in 1970.
+const minNowMs = 100_000_000_000
+
+// setClockTries bounds how often SetClock asks for the time. One is enough
+// unless libfaketime fails to read its file.
+const setClockTries = 100
+
+// SetClock moves the server's wall clock to nowMs, forwards or backwards, and
+// holds it there. It returns when TIME answers that instant.
+//
+// Redis behind a password answers no TIME; then its refusal, which it can
+// only have written after the clock was moved, has to do.
+func (r *Redis) SetClock(nowMs int64) error {
+	if nowMs < minNowMs {
+		return fmt.Errorf("oracle: clock %d is below %d", nowMs, int64(minNowMs))
+	}
+	if err := r.clock.write(nowMs); err != nil {
+		return err
+	}
+	want := fmt.Sprintf("[%d %d]", nowMs/1000, nowMs%1000*1000)
+	var got string
+	for range setClockTries {
+		reply, err := r.ask("TIME")
+		if isNoAuth(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if got = fmt.Sprint(reply); got == want {
+			return nil
+		}
+	}
+	return fmt.Errorf("oracle: clock set to %s, but TIME answers %s", want, got)
+}
+
+// Reclaim removes every key that is due, in all databases, as the background
+// removal would have done in time. DBSIZE then counts living keys only.
+func (r *Redis) Reclaim() error {
+	c, err := r.dial()
+	if err != nil {
+		return err
+	}
+	// SCAN removes the due keys that it meets. With a COUNT above the number
+	// of keys one call meets them all.
+	const all = 1 << 30
+	for db := range 16 {
+		if _, err := c.ask(fmt.Sprintf("SELECT %d", db)); err != nil {
+			return errors.Join(err, c.quit())
+		}
+		if _, err := c.ask(fmt.Sprintf("SCAN 0 COUNT %d", all)); err != nil {
+			return errors.Join(err, c.quit())
+		}
+	}
+	return c.quit()
+}
+
+// clockFile is the file from which libfaketime takes the time.
+type clockFile struct{ path string }
+
+// write replaces the file in one step: libfaketime must never read half a
+// date.
+func (f clockFile) write(nowMs int64) error {
+	next := f.path + ".next"
+	if err := os.WriteFile(next, []byte(faketimeInstant(nowMs)), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, f.path)
+}
+
+// faketimeInstant writes nowMs in libfaketime's absolute form, which holds
+// the clock. libfaketime parses the fraction as a double and cuts off, so
+// .123 may come out as 122999 us; a tenth of a microsecond on top keeps every
+// millisecond exact.
+func faketimeInstant(nowMs int64) string {
+	return time.UnixMilli(nowMs).UTC().Format("2006-01-02 15:04:05.000") + "0001\n"
+}
+
+// env is what a process needs beside its own environment to live by the file.
+// TZ is there because libfaketime takes the date as local time.
+func (f clockFile) env(library string) []string {
+	return []string{
+		"LD_PRELOAD=" + library + " libc.so.6",
+		"FAKETIME_TIMESTAMP_FILE=" + f.path,
+		"FAKETIME_NO_CACHE=1",
+		"FAKETIME_DONT_FAKE_MONOTONIC=1",
+		"TZ=UTC",
+		"LC_ALL=C",
+	}
+}

@@ -1,0 +1,59 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// wantVersion is the release line whose answers are the reference. Another
+// one differs in texts and replies, so it is refused instead of trusted.
+const wantVersion = "v=7.0."
+
+type toolPaths struct{ redisServer, libfaketime string }
+
+// Find returns nil when Start has all it needs on this machine, else an error
+// that names everything missing and the Debian package that brings it.
+func Find() error {
+	_, err := find()
+	return err
+}
+
+func find() (toolPaths, error) {
+	var t toolPaths
+	var missing []error
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		missing = append(missing, errors.New("oracle: no redis-server in PATH (Debian: redis-server)"))
+	} else if out, err := exec.Command(path, "--version").Output(); err != nil {
+		missing = append(missing, fmt.Errorf("oracle: %s --version: %w", path, err))
+	} else if !strings.Contains(string(out), wantVersion) {
+		missing = append(missing, fmt.Errorf("oracle: redis-server 7.0 is wanted, found %s", strings.TrimSpace(string(out))))
+	}
+	t.redisServer = path
+	if t.libfaketime = findLibrary(libraryPatterns); t.libfaketime == "" {
+		missing = append(missing, errors.New("oracle: no libfaketimeMT.so.1 (Debian: libfaketime)"))
+	}
+	return t, errors.Join(missing...)
+}
+
+// libraryPatterns are the places where distributions put the library; the MT
+// build is the one for programs with threads, which redis-server is.
+var libraryPatterns = []string{
+	"/usr/lib/*/faketime/libfaketimeMT.so.1",
+	"/usr/lib/faketime/libfaketimeMT.so.1",
+	"/usr/lib64/faketime/libfaketimeMT.so.1",
+	"/usr/local/lib/faketime/libfaketimeMT.so.1",
+}
+
+func findLibrary(patterns []string) string {
+	for _, pattern := range patterns {
+		// Glob's only error is a malformed pattern, and these are constants.
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return found[0]
+		}
+	}
+	return ""
+}
