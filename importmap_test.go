@@ -1,0 +1,144 @@
+package zlimit_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/zlimit/zlimit/"
+
+// rooms says which of our rooms each room may import, outside of its tests. A
+// room that is not listed may not exist. Arrows go one way: from the top of
+// this table down.
+var rooms = map[string][]string{
+	"cmd/zlimit-server": {"server", "engine", "config"},
+	"bench":             {},
+	"server":            {"engine", "clock", "config", "resp"},
+	"engine":            {"scripting", "commands", "store", "resp", "clock", "config"},
+	"scripting":         {"commands", "store", "resp"},
+	"commands":          {"store", "store/zset", "limiter", "resp"},
+	"store":             {"store/dict", "store/expire", "store/zset"},
+	"store/zset":        {"store/dict"},
+	"store/dict":        {},
+	"store/expire":      {},
+	"limiter":           {},
+	"resp":              {},
+	"clock":             {},
+	"config":            {},
+	"oracle":            {},
+}
+
+// only says which rooms may import a package from elsewhere.
+var only = map[string][]string{
+	"github.com/tidwall/redcon":       {"server"},
+	"github.com/yuin/gopher-lua":      {"scripting"},
+	"github.com/google/btree":         {"store/zset"},
+	"github.com/stretchr/testify":     {},
+	"net":                             {"server", "bench", "oracle", "cmd/zlimit-server"},
+	"math/rand":                       {"bench"},
+	"github.com/zlimit/zlimit/oracle": {},
+}
+
+// forbidden says what a room must do without.
+var forbidden = map[string][]string{
+	"commands":     {"net", "sync", "time"},
+	"limiter":      {"sync", "time", "math/big"},
+	"store":        {"net", "time"},
+	"store/zset":   {"sync", "time"},
+	"store/expire": {"sync", "time"},
+	"resp":         {"sync", "time"},
+	"clock":        {"time"},
+	"scripting":    {"time", "os"},
+	"engine":       {"time"},
+}
+
+// faults checks one file's imports.
+func faults(room string, imports []string) []string {
+	allowed, known := rooms[room]
+	if !known {
+		return []string{room + " is not a room of the map"}
+	}
+	var out []string
+	for _, imp := range imports {
+		if inner, ours := strings.CutPrefix(imp, module); ours && !slices.Contains(allowed, inner) {
+			out = append(out, fmt.Sprintf("%s imports %s, which is not below it", room, inner))
+		}
+		for prefix, who := range only {
+			if (imp == prefix || strings.HasPrefix(imp, prefix+"/")) && !slices.Contains(who, room) {
+				out = append(out, fmt.Sprintf("%s imports %s, which is for %v only", room, imp, who))
+			}
+		}
+		if slices.Contains(forbidden[room], imp) {
+			out = append(out, fmt.Sprintf("%s imports %s, which it must do without", room, imp))
+		}
+	}
+	return out
+}
+
+// TestImportMap holds the code against the map in ARCHITECTURE.md.
+func TestImportMap(t *testing.T) {
+	seen := make(map[string]bool)
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			// Folders with a go.mod of their own are other modules.
+			if file != "." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"compat", "difftest", "tools", "testdata"}, d.Name())) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		room := path.Dir(filepath.ToSlash(file))
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		seen[room] = true
+		var imports []string
+		for _, spec := range parsed.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			imports = append(imports, name)
+		}
+		for _, fault := range faults(room, imports) {
+			t.Errorf("%s: %s", file, fault)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for room := range rooms {
+		require.True(t, seen[room], "the map names a room that is not there: %s", room)
+	}
+}
+
+// TestImportMapFindsFaults plants forbidden imports.
+func TestImportMapFindsFaults(t *testing.T) {
+	require.Empty(t, faults("store", []string{"sync", module + "store/zset"}))
+	for room, imp := range map[string]string{
+		"store":    module + "commands",
+		"limiter":  module + "resp",
+		"commands": "sync",
+		"server":   "github.com/stretchr/testify/require",
+		"engine":   "github.com/tidwall/redcon",
+		"resp":     "net",
+		"pkg":      "fmt",
+	} {
+		require.NotEmpty(t, faults(room, []string{imp}), "%s must not import %s", room, imp)
+	}
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// slowWords is sdssplitargs as a table of states.
+func slowWords(s string) (words []string, ok bool) {
+	const between, plain, double, single, closed = 0, 1, 2, 3, 4
+	state, word := between, ""
+	for i := 0; i < len(s); i++ {
+		rest := s[i:]
+		space := strings.ContainsRune(" \t\n\v\f\r", rune(s[i]))
+		switch state {
+		case closed:
+			if !space {
+				return nil, false
+			}
+			state = between
+		case between:
+			if !space {
+				state, word = plain, ""
+				i--
+			}
+		case plain:
+			switch {
+			case s[i] == '"':
+				state = double
+			case s[i] == '\'':
+				state = single
+			case space && s[i] != '\v' && s[i] != '\f':
+				words, state = append(words, word), between
+			default:
+				word += rest[:1]
+			}
+		case double:
+			switch {
+			case s[i] == '"':
+				words, state = append(words, word), closed
+			case s[i] == '\\' && len(rest) > 1:
+				i++
+				if len(rest) > 3 && rest[1] == 'x' {
+					if v, err := strconv.ParseUint(rest[2:4], 16, 8); err == nil {
+						word += string([]byte{byte(v)})
+						i += 2
+						continue
+					}
+				}
+				word += strings.NewReplacer("n", "\n", "r", "\r", "t", "\t", "b", "\b", "a", "\a").Replace(rest[1:2])
+			default:
+				word += rest[:1]
+			}
+		case single:
+			switch {
+			case s[i] == '\'':
+				words, state = append(words, word), closed
+			case strings.HasPrefix(rest, `\'`):
+				word += "'"
+				i++
+			default:
+				word += rest[:1]
+			}
+		}
+	}
+	if state == plain {
+		words = append(words, word)
+	}
+	return words, state != double && state != single
+}
+
+// Words are decoded in place: none may reach past itself, and an append to one must not reach the next.
+func TestSplitInlineStaysInPlace(t *testing.T) {
+	line := []byte(`"\x61\x62" 'c\'' d""`)
+	words, ok := splitInline(line, nil)
+	require.True(t, ok)
+	require.Equal(t, []string{"ab", "c'", "d"}, texts(words))
+	for _, w := range words {
+		_ = append(w, "overwritten"...)
+	}
+	require.Equal(t, []string{"ab", "c'", "d"}, texts(words))
+}
+
+// FuzzSplitInline compares the words of a line with the reference and checks that decoding stays inside the line.
+func FuzzSplitInline(f *testing.F) {
+	for _, s := range []string{`a "b\x41\n" 'c\''`, `"`, `a"b`, "a\vb \fc", `""''`, `"\x4`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		line = bytes.ReplaceAll(line, []byte{0}, nil)
+		want, ok := slowWords(string(line))
+		guarded := append(bytes.Clone(line), "guard"...)
+		got, gotOK := splitInline(guarded[:len(line)], nil)
+		require.Equal(t, ok, gotOK)
+		require.True(t, bytes.HasSuffix(guarded, []byte("guard")))
+		if ok {
+			require.Equal(t, len(want), len(got))
+			for i := range want {
+				require.Equal(t, want[i], string(got[i]))
+			}
+		}
+	})
+}

@@ -1,0 +1,208 @@
+package server
+
+import (
+	"bytes"
+
+	"github.com/tidwall/redcon"
+)
+
+// multibulk goes on with the command at start. whole is false when it is incomplete or wrong; a count of zero or
+// less is whole and has no arguments.
+func (r *reader) multibulk() (args [][]byte, whole bool) {
+	b := r.buf[:r.end]
+	if r.left == 0 {
+		n, q := plainLength(b, r.pos)
+		if q == 0 || (n > guestCount && !r.limits.authenticated) {
+			var ok bool
+			if n, q, ok = r.countLine(b, r.pos); !ok {
+				return nil, false
+			}
+		}
+		r.examined += int64(q - r.pos)
+		r.pos, r.seen = q, 0
+		if n <= 0 {
+			r.start = q
+			return nil, true
+		}
+		r.left, r.count = n, n
+	}
+	if !r.scan(b) {
+		return nil, false
+	}
+	if args = r.args[:0]; cap(args) < r.count {
+		args = make([][]byte, 0, max(r.count, 8))
+	}
+	complete, args, _, _, _ := redcon.ReadNextCommand(b[r.start:r.pos], args)
+	if !complete {
+		args = splitOdd(b[r.start:r.pos], args)
+	}
+	r.args, r.start = args, r.pos
+	return args, true
+}
+
+// scan walks the missing arguments of a command from pos and reports whether all of them are there and allowed.
+func (r *reader) scan(b []byte) bool {
+	p, left, bulk, bodies := r.pos, r.left, r.bulk, 0
+	for left > 0 {
+		if bulk == noBulk {
+			n, q := plainLength(b, p)
+			if q == 0 || b[p] != '$' || n > r.plain {
+				r.left = left
+				var ok bool
+				if n, q, ok = r.bulkLine(b, p); !ok {
+					break
+				}
+			}
+			bulk, p, r.seen = n, q, 0
+		}
+		if len(b)-p-2 < bulk {
+			break
+		}
+		if bulk > r.plain && int64(bulk)+2 > r.limits.maxQueryBuf {
+			break
+		}
+		p += bulk + 2
+		bodies += bulk
+		bulk = noBulk
+		left--
+	}
+	r.examined += int64(p - r.pos - bodies)
+	r.pos, r.left, r.bulk = p, left, bulk
+	if bulk != noBulk && int64(len(b)-p) > r.limits.maxQueryBuf {
+		r.err = errQueryBufferLimit
+	}
+	if left > 0 {
+		p = len(b)
+	}
+	return r.bounded(p) && left == 0
+}
+
+// splitOdd appends the arguments of a whole command that redcon refuses and Redis takes. What is left after the scan
+// are line ends: Redis takes any byte for the '\n', and any two bytes for the line end behind an argument.
+func splitOdd(b []byte, args [][]byte) [][]byte {
+	p := bytes.IndexByte(b, '\r') + 2
+	for p < len(b) {
+		e := p + bytes.IndexByte(b[p:], '\r')
+		n, _ := parseLength(b[p+1 : e])
+		from, to := e+2, e+2+int(n)
+		args = append(args, b[from:to:to])
+		p = to + 2
+	}
+	return args
+}
+
+// countLine reads the line "*<count>" at p where plainLength could not. Only here is it refused.
+func (r *reader) countLine(b []byte, p int) (n, next int, ok bool) {
+	r.count = 0
+	e := r.lineEnd(b, p, errCountLineTooBig)
+	if e < 0 {
+		return 0, 0, false
+	}
+	v, valid := parseLength(b[p+1 : e])
+	switch {
+	case !valid || v > maxCount:
+		r.fail(e+2, errCountInvalid)
+	case v > guestCount && !r.limits.authenticated:
+		r.fail(e+2, errCountUnauthenticated)
+	default:
+		return int(max(v, 0)), e + 2, true
+	}
+	return 0, 0, false
+}
+
+// bulkLine reads the line "$<length>" at p where plainLength could not. Only here is it refused.
+func (r *reader) bulkLine(b []byte, p int) (n, next int, ok bool) {
+	e := r.lineEnd(b, p, errBulkLineTooBig)
+	if e < 0 {
+		return 0, 0, false
+	}
+	if b[p] != '$' {
+		r.fail(e+2, expectedDollar(b[p]))
+		return 0, 0, false
+	}
+	v, valid := parseLength(b[p+1 : e])
+	switch {
+	case !valid || v < 0 || v > r.limits.maxBulkLen:
+		r.fail(e+2, errBulkInvalid)
+	case v > guestBulk && !r.limits.authenticated:
+		r.fail(e+2, errBulkUnauthenticated)
+	default:
+		return int(v), e + 2, true
+	}
+	return 0, 0, false
+}
+
+// lineEnd finds the '\r' that ends the length line at p, once the byte after it has arrived too (Redis takes any byte
+// for the '\n'). It returns -1 and remembers how far it looked when the end is not there, and fails with tooBig when
+// it will not come. Redis searches with strchr, so a NUL hides whatever end comes behind it.
+func (r *reader) lineEnd(b []byte, p int, tooBig error) int {
+	i, stop := p+r.seen, min(len(b), p+maxLine+1)
+	for i < stop && b[i] != '\r' && b[i] != 0 {
+		i++
+	}
+	r.examined += int64(i - p - r.seen + 1)
+	r.seen = i - p
+	if i < stop && b[i] == '\r' {
+		if i+1 < len(b) {
+			return i
+		}
+	} else if len(b)-p > maxLine {
+		r.fail(p+maxLine+1, tooBig)
+		return -1
+	}
+	r.bounded(len(b))
+	return -1
+}
+
+// plainLength reads a complete line of a type byte, up to nine decimal digits without a leading zero and "\r\n",
+// which is what every client sends. next is 0 when the line at p is not that, or not all there.
+func plainLength(b []byte, p int) (n, next int) {
+	if len(b)-p < 4 {
+		return 0, 0
+	}
+	d := b[p+1] - '0'
+	if b[p+2] == '\r' && b[p+3] == '\n' && d <= 9 {
+		return int(d), p + 4
+	}
+	if d == 0 {
+		return 0, 0
+	}
+	for i := p + 1; i < len(b)-1 && i <= p+10; i++ {
+		d := b[i] - '0'
+		if d <= 9 {
+			n = n*10 + int(d)
+			continue
+		}
+		if b[i] == '\r' && b[i+1] == '\n' && i > p+1 {
+			return n, i + 2
+		}
+		break
+	}
+	return 0, 0
+}
+
+// parseLength reads a decimal as Redis' string2ll does: no plus sign, no leading zero, no "-0", within an int64.
+func parseLength(b []byte) (v int64, ok bool) {
+	digits := b
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		digits = b[1:]
+	}
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && (negative || len(digits) > 1) {
+		return 0, false
+	}
+	var u uint64 // 19 digits fit
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		u = u*10 + uint64(c-'0')
+	}
+	switch {
+	case negative && u <= 1<<63:
+		return -int64(u), true
+	case !negative && u < 1<<63:
+		return int64(u), true
+	}
+	return 0, false
+}

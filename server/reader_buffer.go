@@ -1,0 +1,97 @@
+package server
+
+// free returns the space to read the next bytes into, never empty. It may move or replace the buffer, which ends the
+// life of every argument handed out so far.
+//
+// The buffer doubles only when what has arrived fills it, so a client pays for memory with bytes; a bulk larger than
+// the buffer caps the last doubling at its own end. Every byte is moved a bounded number of times: to the front at
+// most once per command, and by growth geometrically.
+func (r *reader) free() []byte {
+	unread := r.end - r.start
+	switch {
+	case len(r.buf) > keptBuffer && unread < len(r.buf)/8:
+		r.resize(max(2*unread, minBuffer))
+	case r.full && len(r.buf) < pipelineBytes:
+		r.full = false
+		r.resize(2 * len(r.buf))
+	case unread == 0:
+		r.start, r.end, r.pos = 0, 0, 0
+	case r.start > 0 && len(r.buf)-r.end < minRoom:
+		r.move(r.buf)
+	}
+	if room := len(r.buf) - r.end; room < minRoom && (room == 0 || room < r.missing()) {
+		r.resize(r.grown())
+	}
+	r.base = r.start
+	return r.buf[r.end:]
+}
+
+// filled says that n bytes were read into the slice that free returned.
+func (r *reader) filled(n int) {
+	r.end += n
+	r.full = r.end == len(r.buf)
+}
+
+// buffered returns the bytes received and not yet consumed by next.
+func (r *reader) buffered() int { return r.end - r.start }
+
+// queryBuffer returns CLIENT LIST's qbuf and qbuf-free, in bytes. As in Redis, commands that came with the last read
+// count as used until the next one, the running command among them.
+func (r *reader) queryBuffer() (used, unused int) {
+	used = r.end - r.base
+	return used, len(r.buf) - used
+}
+
+// memory returns the bytes the reader holds: its buffer and its slice of arguments.
+func (r *reader) memory() int { return cap(r.buf) + argOverhead*cap(r.args) }
+
+// release gives back what an idle connection does not need: everything when nothing is waiting, else what the
+// unfinished command leaves unused. It ends the life of every argument and of the slice free returned: call it between
+// two reads.
+func (r *reader) release() {
+	r.args = nil
+	unread := r.end - r.start
+	if unread == 0 {
+		r.buf, r.start, r.end, r.pos, r.base, r.full = nil, 0, 0, 0, 0, false
+		return
+	}
+	if size := max(unread+minRoom, minBuffer); size < len(r.buf)/2 {
+		r.resize(size)
+	}
+	r.base = r.start
+}
+
+// missing returns how many bytes the scan knows it still needs, at least 1.
+func (r *reader) missing() int {
+	if r.bulk == noBulk {
+		return 1
+	}
+	return max(r.bulk+2-(r.end-r.pos), 1)
+}
+
+// grown returns the size of the buffer that replaces a full one.
+func (r *reader) grown() int {
+	size := max(2*len(r.buf), minBuffer)
+	// Only a bulk that outgrows the whole buffer may cap it: capped at the ends of small arguments, the buffer would
+	// grow by a constant and the copying would be quadratic.
+	if r.bulk >= len(r.buf) && r.bulk < size {
+		size = min(size, r.pos-r.start+r.bulk+2+minBuffer)
+	}
+	return size
+}
+
+// resize moves what is unread to the front of a new buffer.
+func (r *reader) resize(size int) { r.move(make([]byte, size)) }
+
+// move moves what is unread to the front of buf.
+func (r *reader) move(buf []byte) {
+	// The old arguments would keep the old buffer alive.
+	if cap(r.args) > keptArgs {
+		r.args = nil
+	}
+	clear(r.args[:cap(r.args)])
+	r.end = copy(buf, r.buf[r.start:r.end])
+	r.moved += int64(r.end)
+	r.pos -= r.start
+	r.start, r.buf = 0, buf
+}

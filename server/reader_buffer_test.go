@@ -1,0 +1,131 @@
+package server
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is announced costs nothing; what has arrived may cost a small multiple of itself.
+func TestReaderMemoryFollowsBytesReceived(t *testing.T) {
+	for _, in := range []string{
+		"*1048576\r\n", "*2147483647\r\n", "*2\r\n$4\r\nECHO\r\n$536870912\r\n", "*2147483647\r\n$536870912\r\n",
+	} {
+		r := newReader(defaultLimits())
+		_, err := feed(r, in, whole)
+		require.NoError(t, err)
+		r.free()
+		require.LessOrEqual(t, r.memory(), minBuffer+1024, "%q", in)
+	}
+	r := newReader(defaultLimits())
+	sent := 0
+	for in := "*1\r\n$8000000\r\n"; sent < 8000000; in = strings.Repeat("x", 1000) {
+		_, err := feed(r, in, whole)
+		require.NoError(t, err)
+		sent += len(in)
+		require.LessOrEqual(t, r.memory(), max(2*sent+minBuffer, minBuffer))
+		require.LessOrEqual(t, r.memory(), 8000000+2*minBuffer, "a known length caps the last doubling")
+	}
+}
+
+func TestReaderGivesLargeBufferBack(t *testing.T) {
+	big := encode("ECHO", strings.Repeat("x", 4<<20))
+	r := newReader(defaultLimits())
+	got, err := feed(r, big, whole)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	r.free()
+	require.LessOrEqual(t, r.memory(), pipelineBytes, "after a large command")
+
+	// The tail of the read that ended the large command must not keep its buffer.
+	_, err = feed(r, big+"*1\r\n$4\r\nPI", whole)
+	require.NoError(t, err)
+	r.free()
+	require.LessOrEqual(t, r.memory(), pipelineBytes, "with an unfinished command behind it")
+	got, err = feed(r, "NG\r\n", whole)
+	require.NoError(t, err)
+	require.Equal(t, cmds(cmd("PING")), got)
+
+	many := make([]string, 1<<20)
+	_, err = feed(r, encode(many...), whole)
+	require.NoError(t, err)
+	r.free()
+	require.LessOrEqual(t, r.memory(), pipelineBytes+argOverhead*keptArgs, "after many arguments")
+
+	r.release()
+	require.Zero(t, r.memory())
+	got, err = feed(r, encode("PING"), pieces(1))
+	require.NoError(t, err)
+	require.Equal(t, cmds(cmd("PING")), got)
+}
+
+func TestReaderReleaseKeepsUnfinishedCommand(t *testing.T) {
+	in := encode("SET", "key", strings.Repeat("v", 40000)) + "PING\r\n"
+	for cut := 1; cut < len(in); cut += 997 {
+		r := newReader(defaultLimits())
+		got, err := feed(r, in[:cut], pieces(3000))
+		require.NoError(t, err)
+		r.release()
+		require.LessOrEqual(t, r.memory(), max(2*cut, 2*minBuffer))
+		more, err := feed(r, in[cut:], pieces(3000))
+		require.NoError(t, err)
+		require.Equal(t, cmds(cmd("SET", "key", strings.Repeat("v", 40000)), cmd("PING")), append(got, more...))
+	}
+}
+
+// As redis-server showed it: the running command and what follows it count until the next read.
+func TestReaderQueryBuffer(t *testing.T) {
+	list := encode("CLIENT", "LIST")
+	r := newReader(defaultLimits())
+	used, unused := r.queryBuffer()
+	require.Zero(t, used)
+	require.Zero(t, unused)
+	_, err := feed(r, list+"*3\r\n$4\r\nECHO", whole)
+	require.NoError(t, err)
+	used, unused = r.queryBuffer()
+	require.Equal(t, 38, used)
+	require.Equal(t, r.memory()-argOverhead*cap(r.args), used+unused)
+	require.Equal(t, 12, r.buffered())
+	_, err = feed(r, "\r\n$1\r\na\r\n$1\r\nb\r\n"+list, whole)
+	require.NoError(t, err)
+	used, _ = r.queryBuffer()
+	require.Equal(t, 12+16+len(list), used)
+	require.Zero(t, r.buffered())
+}
+
+// A length that an int can just hold must not overflow the sums of the scan or the buffer.
+func TestReaderLargestLength(t *testing.T) {
+	l := defaultLimits()
+	l.maxBulkLen = math.MaxInt64
+	for _, length := range []string{"9223372036854775805", "9223372036854775804", "2147483647", "2147483648"} {
+		r := newReader(l)
+		got, err := feed(r, "*1\r\n$"+length+"\r\n"+strings.Repeat("x", 10000), pieces(1000))
+		require.NoError(t, err)
+		require.Empty(t, got)
+		require.LessOrEqual(t, r.memory(), 8*minBuffer)
+	}
+	_, err := feed(newReader(l), "*1\r\n$9223372036854775806\r\n", whole)
+	require.Equal(t, errBulkInvalid, err)
+}
+
+// Reads that fill the buffer make it grow, up to a bound, so that a deep pipeline needs few of them.
+func TestReaderGrowsForPipelines(t *testing.T) {
+	in := strings.Repeat(encode("PING"), 50000)
+	r := newReader(defaultLimits())
+	reads := 0
+	got, err := feed(r, in, func() int { reads++; return len(in) })
+	require.NoError(t, err)
+	require.Len(t, got, 50000)
+	require.LessOrEqual(t, reads, len(in)/pipelineBytes+8)
+	require.LessOrEqual(t, len(r.buf), pipelineBytes)
+}
+
+// A read that timed out asks for the space again; that is no reason to grow.
+func TestReaderFreeTwice(t *testing.T) {
+	r := newReader(defaultLimits())
+	r.filled(len(r.free()))
+	size := len(r.free())
+	require.Len(t, r.free(), size)
+}

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// startRedis starts a redis-server on a unix socket and returns a function that sends it bytes, hangs up, and returns
+// everything it answered.
+func startRedis(t *testing.T, args ...string) (answer func(in string) string) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("no redis-server installed to compare with")
+	}
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "redis.sock")
+	server := exec.Command(path, append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir}, args...)...)
+	out, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	log := bufio.NewScanner(out)
+	for log.Scan() && !strings.Contains(log.Text(), "ready to accept") && !strings.Contains(log.Text(), "Ready to accept") {
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return func(in string) string {
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		go func() {
+			// It fails where Redis closes first.
+			_, _ = io.WriteString(conn, in)
+			_ = conn.CloseWrite()
+		}()
+		// A reset is how Redis' close looks while it has bytes unread; what it answered came before.
+		b, _ := io.ReadAll(conn)
+		return string(b)
+	}
+}
+
+// agree compares what we read from in with what Redis did: the commands are sent again, written plainly, and must be
+// answered as in was, up to our error.
+func agree(answer func(string) string, in string, got [][]string, err error) error {
+	var plain strings.Builder
+	for _, args := range got {
+		// A guest may send more, and longer, words inline than in a multibulk command.
+		if len(args) > guestCount || len(strings.Join(args, "")) > guestBulk {
+			plain.WriteString(quoted(args))
+			continue
+		}
+		plain.WriteString(encode(args...))
+	}
+	want := ""
+	if plain.Len() > 0 {
+		want = answer(plain.String())
+	}
+	if err != nil {
+		want += "-ERR " + err.Error() + "\r\n"
+	}
+	if have := answer(in); have != want {
+		return fmt.Errorf("bytes %.200q\nread as %.200q, %v\nRedis answered %.300q\nand to those commands %.300q", in, got, err, have, want)
+	}
+	return nil
+}
+
+// quoted returns args as an inline command.
+func quoted(args []string) string {
+	var b strings.Builder
+	for _, a := range args {
+		b.WriteByte('"')
+		for _, c := range []byte(a) {
+			if c >= 'a' && c <= 'z' {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, "\\x%02x", c)
+			}
+		}
+		b.WriteString("\" ")
+	}
+	return b.String() + "\r\n"
+}
+
+func TestReaderAgreesWithRedis(t *testing.T) {
+	member := startRedis(t)
+	guest := startRedis(t, "--requirepass", "secret")
+	for _, c := range readCases() {
+		answer := member
+		if c.guest {
+			answer = guest
+		}
+		require.NoError(t, agree(answer, c.in, c.want, c.err))
+	}
+	// The comparison must be able to fail.
+	require.Error(t, agree(member, "ECHO a\r\n", cmds(cmd("ECHO", "b")), nil))
+	require.Error(t, agree(member, "*x\r\n", nil, errBulkInvalid))
+	require.Error(t, agree(member, "*x\r\n", nil, nil))
+	require.Error(t, agree(member, "*1\r\n", nil, errCountInvalid))
+
+	const seed = 1
+	random := rand.New(rand.NewPCG(seed, seed))
+	for i := range 1500 {
+		in := randomWire(random)
+		l := defaultLimits()
+		answer := member
+		if random.IntN(4) == 0 {
+			l.authenticated, answer = false, guest
+		}
+		got, err := feed(newReader(l), in, pieces(1+random.IntN(40)))
+		require.NoError(t, agree(answer, in, got, err), "seed %d, input %d", seed, i)
+	}
+}
+
+// randomWire returns bytes that are commands, nearly commands, or the pieces of some.
+func randomWire(random *rand.Rand) string {
+	tokens := []string{
+		"*1\r\n", "*2\r\n", "*3\r\n", "*0\r\n", "*-1\r\n", "*11\r\n", "*", "$", "$4\r\n", "$1\r\n", "$0\r\n", "$04\r\n", "$-1\r\n", "$16385\r\n",
+		"\r\n", "\n", "\r", "\x00", " ", "\t", "\v", "\"", "'", "\\", "\\x4", "\\n", "ECHO", "PING", "a", "1", "xyz", "\xff",
+		"*1\r\n$4\r\nPING\r\n", "*2\r\n$4\r\nECHO\r\n$5\r\nworld\r\n", "*1\rX$4\r\nPINGXX", "ECHO \"", "ECHO '", "\"\r\n", "'\r\n",
+	}
+	var b strings.Builder
+	for range 1 + random.IntN(12) {
+		b.WriteString(tokens[random.IntN(len(tokens))])
+	}
+	return b.String()
+}

@@ -1,0 +1,125 @@
+package server_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/oracle"
+)
+
+// The transcripts are Redis' own answers, recorded once and replayed against
+// our server on machines that have no Redis. A case file (NAME.cases) is
+// written by hand, its recordings (NAME.resp2, NAME.resp3) by -record; the
+// format of both is described in transcript_format_test.go.
+var (
+	record = flag.Bool("record", false,
+		"run the transcripts' cases against redis-server 7.0.15 under libfaketime and write the recordings anew")
+	againstRedis = flag.Bool("against-redis", false,
+		"replay the recordings against redis-server itself, to see that they can be repeated")
+)
+
+const (
+	transcriptDir     = "testdata/transcripts"
+	transcriptStartMs = 1_700_000_000_000 // where startForTest holds the clock
+	recordedVersion   = "7.0.15"
+)
+
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(transcriptDir, "*.cases"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	if *record {
+		requireRecordedVersion(t)
+	}
+	for _, file := range files {
+		for _, protocol := range []int{2, 3} {
+			name := strings.TrimSuffix(file, ".cases")
+			recording := fmt.Sprintf("%s.resp%d", name, protocol)
+			t.Run(filepath.Base(recording), func(t *testing.T) {
+				cases := parseTranscript(t, file).under(protocol)
+				if *record {
+					recordTranscript(t, cases, protocol, recording)
+					return
+				}
+				recorded := parseTranscript(t, recording)
+				require.Equal(t, cases.lines(), recorded.lines(),
+					"%s is older than %s: run go test ./server -run TestTranscripts -record", recording, file)
+				for i, want := range recorded.sections {
+					t.Run(want.title, func(t *testing.T) {
+						t.Parallel()
+						dial, setClock := startForTranscript(t, cases.sections[i].flags)
+						got := perform(cases.sections[i], protocol, dial, setClock)
+						for _, difference := range differences(want, got) {
+							t.Errorf("%s\n%s", file, difference)
+						}
+					})
+				}
+			})
+		}
+	}
+}
+
+// startForTranscript starts the server that a section runs on: one for each
+// section, so that neither keys, scripts nor settings go from one to the next.
+func startForTranscript(t *testing.T, flags []string) (dial func() net.Conn, setClock func(nowMs int64)) {
+	if *againstRedis {
+		return startOracle(t, flags)
+	}
+	return startForTest(t)
+}
+
+func startOracle(t *testing.T, flags []string) (dial func() net.Conn, setClock func(nowMs int64)) {
+	redis, err := oracle.Start(oracle.Options{NowMs: transcriptStartMs, Args: flags})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, redis.Close()) })
+	dial = func() net.Conn {
+		c, err := net.Dial("tcp", redis.Addr())
+		require.NoError(t, err)
+		return c
+	}
+	return dial, func(nowMs int64) { require.NoError(t, redis.SetClock(nowMs)) }
+}
+
+func recordTranscript(t *testing.T, cases transcript, protocol int, path string) {
+	var out bytes.Buffer
+	done := 0
+	for i, c := range cases.sections {
+		// In a subtest, so that each section's Redis ends before the next starts.
+		t.Run(c.title, func(t *testing.T) {
+			dial, setClock := startOracle(t, c.flags)
+			if i > 0 {
+				out.WriteByte('\n')
+			}
+			got := perform(c, protocol, dial, setClock)
+			for _, s := range got.steps {
+				require.NoError(t, s.failed, s.line)
+			}
+			got.print(&out)
+			done++
+		})
+	}
+	// A -run pattern that picks sections must not cut the others off.
+	require.Equal(t, len(cases.sections), done, "%s stays as it was", path)
+	require.NoError(t, os.WriteFile(path, out.Bytes(), 0o644))
+}
+
+// requireRecordedVersion keeps a recording from mixing the answers of two
+// releases.
+func requireRecordedVersion(t *testing.T) {
+	dial, _ := startOracle(t, nil)
+	c := dial()
+	defer func() { require.NoError(t, c.Close()) }()
+	w := newWire(c)
+	require.NoError(t, w.send([][]byte{[]byte("INFO"), []byte("server")}))
+	info, err := w.readReply()
+	require.NoError(t, err)
+	require.Contains(t, string(info), "redis_version:"+recordedVersion+"\r\n")
+}

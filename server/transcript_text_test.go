@@ -1,0 +1,117 @@
+package server_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// splitArgs cuts a line into arguments as redis-cli does: "..." with \xHH,
+// \n, \r, \t, \b, \a and \c for any other c; '...' with \' only.
+func splitArgs(line string) ([][]byte, error) {
+	args := [][]byte{}
+	for i := 0; i < len(line); {
+		if line[i] == ' ' {
+			i++
+			continue
+		}
+		arg := []byte{}
+		quote := byte(0)
+	scan:
+		for ; ; i++ {
+			switch {
+			case i == len(line) && quote != 0:
+				return nil, fmt.Errorf("%s: unbalanced quotes", line)
+			case i == len(line):
+				break scan
+			case quote == 0 && line[i] == ' ':
+				break scan
+			case quote == 0 && (line[i] == '"' || line[i] == '\'') && len(arg) == 0:
+				quote = line[i]
+			case quote != 0 && line[i] == quote:
+				if i+1 < len(line) && line[i+1] != ' ' {
+					return nil, fmt.Errorf("%s: closing quote inside an argument", line)
+				}
+				i++
+				break scan
+			case quote == '"' && line[i] == '\\' && i+3 < len(line) && line[i+1] == 'x':
+				b, err := strconv.ParseUint(line[i+2:i+4], 16, 8)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", line, err)
+				}
+				arg = append(arg, byte(b))
+				i += 3
+			case quote == '"' && line[i] == '\\' && i+1 < len(line):
+				i++
+				c := line[i]
+				if at := strings.IndexByte("nrtba", c); at >= 0 {
+					c = "\n\r\t\b\a"[at]
+				}
+				arg = append(arg, c)
+			case quote == '\'' && strings.HasPrefix(line[i:], `\'`):
+				i++
+				arg = append(arg, '\'')
+			default:
+				arg = append(arg, line[i])
+			}
+		}
+		args = append(args, arg)
+	}
+	if len(args) == 0 {
+		return nil, errors.New("empty command")
+	}
+	return args, nil
+}
+
+// printReply writes a reply's bytes as lines of a recording; unescape is its
+// inverse for one of them.
+func printReply(reply []byte) string {
+	var out strings.Builder
+	for len(reply) > 0 {
+		line, rest, ended := bytes.Cut(reply, []byte("\r\n"))
+		out.WriteByte('|')
+		for i, b := range line {
+			switch {
+			case b == '\\':
+				out.WriteString(`\\`)
+			case b < ' ' || b > '~' || b == ' ' && i == len(line)-1: // editors trim the last blank
+				fmt.Fprintf(&out, `\x%02x`, b)
+			default:
+				out.WriteByte(b)
+			}
+		}
+		if !ended {
+			out.WriteByte('\\')
+		}
+		out.WriteByte('\n')
+		reply = rest
+	}
+	return out.String()
+}
+
+func unescape(line string) ([]byte, error) {
+	var out []byte
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] != '\\':
+			out = append(out, line[i])
+		case i+1 == len(line):
+			return out, nil
+		case line[i+1] == '\\':
+			out = append(out, '\\')
+			i++
+		case line[i+1] == 'x' && i+3 < len(line):
+			b, err := strconv.ParseUint(line[i+2:i+4], 16, 8)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, byte(b))
+			i += 3
+		default:
+			return nil, fmt.Errorf("unknown escape in %s", line)
+		}
+	}
+	return append(out, '\r', '\n'), nil
+}

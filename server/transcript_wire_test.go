@@ -1,0 +1,213 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// wireTimeout is real time; it only bounds how long a missing reply takes to
+// fail.
+const wireTimeout = 10 * time.Second
+
+// wire sends commands and reads whole replies of RESP2 and RESP3 as bytes,
+// without turning them into values.
+type wire struct {
+	conn net.Conn
+	r    *bufio.Reader
+}
+
+func newWire(c net.Conn) *wire { return &wire{c, bufio.NewReader(c)} }
+
+func (w *wire) send(args [][]byte) error {
+	command := fmt.Appendf(nil, "*%d\r\n", len(args))
+	for _, arg := range args {
+		command = fmt.Appendf(command, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return w.sendRaw(command)
+}
+
+func (w *wire) sendRaw(b []byte) error {
+	if err := w.conn.SetDeadline(time.Now().Add(wireTimeout)); err != nil {
+		return err
+	}
+	_, err := w.conn.Write(b)
+	return err
+}
+
+// readReply returns the bytes of one reply; with an error, those that came.
+func (w *wire) readReply() ([]byte, error) {
+	if err := w.conn.SetDeadline(time.Now().Add(wireTimeout)); err != nil {
+		return nil, err
+	}
+	return readWhole(w.r, nil)
+}
+
+func readWhole(r *bufio.Reader, reply []byte) ([]byte, error) {
+	line, err := r.ReadBytes('\n')
+	reply = append(reply, line...)
+	if err != nil {
+		return reply, err
+	}
+	if !bytes.HasSuffix(line, []byte("\r\n")) || len(line) < 3 {
+		return reply, fmt.Errorf("no reply line: %q", line)
+	}
+	size := 0
+	if bytes.IndexByte([]byte("$=!*~>%|"), line[0]) >= 0 {
+		if size, err = strconv.Atoi(string(line[1 : len(line)-2])); err != nil {
+			return reply, err
+		}
+	}
+	switch line[0] {
+	case '+', '-', ':', '_', ',', '#', '(':
+		return reply, nil
+	case '$', '=', '!':
+		if size < 0 {
+			return reply, nil
+		}
+		body := make([]byte, size+2)
+		n, err := io.ReadFull(r, body)
+		return append(reply, body[:n]...), err
+	case '%', '|':
+		size *= 2
+		fallthrough
+	case '*', '~', '>':
+		for range size {
+			if reply, err = readWhole(r, reply); err != nil {
+				return reply, err
+			}
+		}
+		return reply, nil
+	}
+	return reply, fmt.Errorf("no reply type: %q", line)
+}
+
+// perform runs a section's steps and returns them with their replies. After a
+// reply that could not be read it goes no further: what follows would be the
+// answers to other commands.
+func perform(sec section, protocol int, dial func() net.Conn, setClock func(nowMs int64)) section {
+	p := performer{protocol: protocol, dial: dial, setClock: setClock, nowMs: transcriptStartMs, wires: map[string]*wire{}}
+	defer p.closeAll()
+	sec.steps = slices.Clone(sec.steps)
+	p.current = "A"
+	for i := range sec.steps {
+		s := &sec.steps[i]
+		s.reply, s.failed = p.run(s)
+		if s.failed != nil {
+			sec.steps = sec.steps[:i+1]
+			return sec
+		}
+		s.reply = s.normalize(s.reply)
+	}
+	for _, w := range p.wires {
+		if err := w.leftovers(); err != nil {
+			sec.steps[len(sec.steps)-1].failed = err
+		}
+	}
+	return sec
+}
+
+type performer struct {
+	protocol int
+	dial     func() net.Conn
+	setClock func(nowMs int64)
+	nowMs    int64
+	wires    map[string]*wire
+	current  string
+}
+
+func (p *performer) run(s *step) (reply []byte, err error) {
+	switch s.action {
+	case actClock, actAdvance:
+		if s.action == actAdvance {
+			p.nowMs += s.number64
+		} else {
+			p.nowMs = s.number64
+		}
+		p.setClock(p.nowMs)
+		return nil, nil
+	case actConn:
+		p.current = s.conn
+		return nil, nil
+	}
+	w, err := p.wire()
+	if err != nil {
+		return nil, err
+	}
+	if s.action == actClosed {
+		return p.readToEnd(w)
+	}
+	if err := w.leftovers(); err != nil {
+		return nil, err
+	}
+	if s.action == actRaw {
+		err = w.sendRaw(s.raw)
+	} else {
+		err = w.send(s.args)
+	}
+	for range s.replies {
+		if err != nil {
+			break
+		}
+		var one []byte
+		one, err = w.readReply()
+		reply = append(reply, one...)
+	}
+	return reply, err
+}
+
+func (p *performer) wire() (*wire, error) {
+	if w := p.wires[p.current]; w != nil {
+		return w, nil
+	}
+	w := newWire(p.dial())
+	p.wires[p.current] = w
+	if p.protocol == 2 {
+		return w, nil
+	}
+	if err := w.send([][]byte{[]byte("HELLO"), []byte("3")}); err != nil {
+		return nil, err
+	}
+	reply, err := w.readReply()
+	if err == nil && reply[0] != '%' {
+		err = fmt.Errorf("HELLO 3 answers %q", reply)
+	}
+	return w, err
+}
+
+// readToEnd reads what still comes and wants the connection closed. A reset
+// is a close too: Redis may have left input unread.
+func (p *performer) readToEnd(w *wire) ([]byte, error) {
+	_ = w.conn.SetDeadline(time.Now().Add(wireTimeout)) // fails when it is closed, which is as well
+	rest, err := io.ReadAll(w.r)
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return rest, errors.New("the connection was not closed")
+	}
+	_ = w.conn.Close()
+	delete(p.wires, p.current)
+	return rest, nil
+}
+
+// leftovers finds replies that nobody asked for. It runs before each command
+// is sent, so that one reply too many does not shift all that follow.
+func (w *wire) leftovers() error {
+	n := w.r.Buffered()
+	if n == 0 {
+		return nil
+	}
+	rest, _ := w.r.Peek(n) // n bytes are there
+	return fmt.Errorf("more came than the reply: %q", rest)
+}
+
+func (p *performer) closeAll() {
+	for _, w := range p.wires {
+		_ = w.conn.Close() // the server may have been first
+	}
+}
