@@ -1,0 +1,94 @@
+// Command go runs the documents' limiters through go-redis and prints one line per decision; the contract is in
+// compat/README.md. It is a client like any other: it knows nothing of the server it talks to.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "compat/go:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("compat/go", flag.ContinueOnError)
+	host := flags.String("host", "127.0.0.1", "server's host")
+	port := flags.Int("port", 0, "server's port")
+	name := flags.String("flow", "", "flow to run, or all")
+	key := flags.String("key", "", "key of the limiter; deleted first")
+	list := flags.String("instants", "", "unix milliseconds, separated by commas")
+	protocol := flags.Int("protocol", 3, "RESP version, 2 or 3")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *port == 0 || *name == "" || *key == "" {
+		return errors.New("--port, --flow and --key are needed")
+	}
+	given, err := parseInstants(*list)
+	if err != nil {
+		return err
+	}
+
+	client := redis.NewClient(&redis.Options{
+		Addr:     net.JoinHostPort(*host, strconv.Itoa(*port)),
+		Protocol: *protocol,
+	})
+	defer client.Close()
+
+	out := bufio.NewWriter(stdout)
+	fmt.Fprintln(out, "client go-redis", redis.Version())
+	chosen := flows
+	if *name != "all" {
+		at := slices.IndexFunc(flows, func(f flow) bool { return f.name == *name })
+		if at < 0 {
+			return fmt.Errorf("no flow %q", *name)
+		}
+		chosen = flows[at : at+1]
+	}
+	for _, f := range chosen {
+		call := call{ctx: ctx, client: client, key: *key, out: out, instants: f.instants}
+		if len(given) > 0 {
+			call.instants = given
+		}
+		if *name == "all" {
+			call.key += ":" + f.name
+			fmt.Fprintln(out, "flow", f.name)
+		}
+		if err := f.run(call); err != nil {
+			// What was decided before the failure helps to find it.
+			return fmt.Errorf("%s: %w", f.name, errors.Join(err, out.Flush()))
+		}
+		fmt.Fprintln(out, "end")
+	}
+	return out.Flush()
+}
+
+func parseInstants(list string) ([]int64, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var instants []int64
+	for field := range strings.SplitSeq(list, ",") {
+		instant, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("--instants: %w", err)
+		}
+		instants = append(instants, instant)
+	}
+	return instants, nil
+}

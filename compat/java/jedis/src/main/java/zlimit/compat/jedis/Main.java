@@ -1,0 +1,68 @@
+package zlimit.compat.jedis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Properties;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Jedis;
+import zlimit.compat.runner.Flow;
+import zlimit.compat.runner.FlowRunner;
+
+/** Runs the Jedis flows. */
+public final class Main {
+    /** Long enough for a busy machine; a server that hangs must not hang the comparison. */
+    private static final int TIMEOUT_MS = 10_000;
+
+    private Main() {
+    }
+
+    public static void main(String[] args) {
+        System.exit(FlowRunner.main(args, (host, port) -> new JedisClient(connect(host, port))));
+    }
+
+    private static Jedis connect(String host, int port) {
+        return new Jedis(new HostAndPort(host, port), DefaultJedisClientConfig.builder()
+                .connectionTimeoutMillis(TIMEOUT_MS)
+                .socketTimeoutMillis(TIMEOUT_MS)
+                // No HELLO, hence RESP2: the protocol of the documents' time. The Spring flows speak RESP3.
+                .serverDefaultProtocol()
+                .build());
+    }
+
+    private record JedisClient(Jedis jedis) implements FlowRunner.Client {
+
+        @Override
+        public String nameAndVersion() {
+            return "jedis " + version();
+        }
+
+        @Override
+        public List<Flow> flows() {
+            return List.of(
+                    PipelineFlows.distinct(jedis),
+                    PipelineFlows.colliding(jedis),
+                    PipelineFlows.lua(jedis),
+                    SecondsFlows.plain(jedis),
+                    SecondsFlows.hashTag(jedis));
+        }
+
+        @Override
+        public void close() {
+            jedis.close();
+        }
+
+        /** Jedis keeps its version beside its classes; the accessor that reads it is not public. */
+        private static String version() {
+            try (InputStream file = Jedis.class.getResourceAsStream("pom.properties")) {
+                Properties properties = new Properties();
+                properties.load(file);
+                return properties.getProperty("version");
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+'use strict'
+
+// Runs the documents' flows through ioredis and prints one line per decision; compat/README.md has the contract.
+
+const { parseArgs } = require('node:util')
+const { Redis } = require('ioredis')
+const { version } = require('ioredis/package.json')
+const { flows, scripts } = require('./flows')
+const { defaults } = require('./instants')
+
+function commandLine() {
+  const { values } = parseArgs({
+    options: {
+      host: { type: 'string', default: '127.0.0.1' },
+      port: { type: 'string' },
+      flow: { type: 'string' },
+      key: { type: 'string' },
+      instants: { type: 'string' },
+      protocol: { type: 'string', default: '2' },
+    },
+  })
+  for (const needed of ['port', 'flow', 'key']) {
+    if (!values[needed]) throw new Error(`--${needed} is needed`)
+  }
+  if (values.flow !== 'all' && !flows[values.flow]) throw new Error(`no flow ${values.flow}`)
+  if (!['2', '3'].includes(values.protocol)) throw new Error('--protocol is 2 or 3')
+  const instants = values.instants?.split(',').map(Number)
+  if (instants && !instants.every(Number.isSafeInteger)) throw new Error('--instants are whole milliseconds')
+  return { ...values, instants }
+}
+
+async function main() {
+  const args = commandLine()
+  const redis = new Redis({
+    host: args.host,
+    port: Number(args.port),
+    protocol: Number(args.protocol),
+    scripts,
+    // A server that is not there is a failure, not something to wait for.
+    retryStrategy: null,
+    maxRetriesPerRequest: 0,
+  })
+  // What failed reaches main's caller with the command that failed; without a listener ioredis logs it once more.
+  redis.on('error', () => {})
+  const run = async (name, key) => {
+    for await (const [instant, decision, details] of flows[name](redis, key, args.instants ?? defaults[name])) {
+      console.log([instant, decision, ...Object.entries(details).map(([field, value]) => `${field}=${value}`)].join(' '))
+    }
+    console.log('end')
+  }
+  console.log(`client ioredis ${version}`)
+  try {
+    if (args.flow !== 'all') return await run(args.flow, args.key)
+    for (const name of Object.keys(flows)) {
+      console.log(`flow ${name}`)
+      await run(name, `${args.key}:${name}`)
+    }
+  } finally {
+    redis.disconnect()
+  }
+}
+
+main().catch((error) => {
+  console.error(error)
+  process.exitCode = 1
+})

@@ -1,0 +1,44 @@
+"""Runs the documents' flows through redis-py and prints one line per decision; compat/README.md has the contract."""
+
+import argparse
+import sys
+
+import redis
+
+from flows import FLOWS
+from instants import DEFAULTS
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--flow", required=True, choices=[*FLOWS, "all"])
+    parser.add_argument("--key", required=True)
+    parser.add_argument("--instants", help="unix milliseconds, separated by commas")
+    parser.add_argument("--protocol", type=int, default=2, choices=(2, 3))
+    return parser.parse_args()
+
+
+def run(client, name, key, instants):
+    for instant, decision, details in FLOWS[name](client, key, instants):
+        print(instant, decision, *(f"{field}={value}" for field, value in details.items()))
+    print("end")
+
+
+def main():
+    args = arguments()
+    client = redis.Redis(host=args.host, port=args.port, protocol=args.protocol)
+    given = [int(instant) for instant in args.instants.split(",")] if args.instants else None
+    print("client redis-py", redis.__version__)
+    if args.flow == "all":
+        for name in FLOWS:
+            print("flow", name)
+            run(client, name, f"{args.key}:{name}", given or DEFAULTS[name])
+    else:
+        run(client, args.flow, args.key, given or DEFAULTS[args.flow])
+    client.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

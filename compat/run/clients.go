@@ -1,0 +1,142 @@
+package main
+
+import (
+	"archive/zip"
+	"bufio"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A client is one program in one setting. The same program may stand here twice, once per protocol.
+type client struct {
+	name        string   // as --only takes it
+	group       string   // also taken by --only; empty for none
+	setting     string   // shown behind the version; empty for none
+	preparation string   // name of what must be prepared first
+	expected    []string // flows that must be in its output
+	command     func(root string) ([]string, error)
+	args        []string
+}
+
+// label prefers what the program said of itself; a program that never spoke is known by its name here.
+func (c client) label(said ...string) string {
+	label := c.name
+	if i := slices.IndexFunc(said, func(s string) bool { return s != "" }); i >= 0 {
+		label = said[i]
+	}
+	if c.setting != "" {
+		label += " " + c.setting
+	}
+	return label
+}
+
+// plainFlows need nothing but a client library; the remaining flows of the issue belong to Spring.
+var plainFlows = []string{
+	"commands-seconds", "script-millis", "pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds",
+	"rolling", "hash-tag",
+}
+
+func allClients() []client {
+	python := client{
+		name: "python", preparation: "python", expected: plainFlows,
+		command: fixed("compat/python/.venv/bin/python", "compat/python/client.py"),
+	}
+	golang := client{
+		name: "go", preparation: "go", expected: plainFlows,
+		command: fixed("compat/.bin/client-go"),
+	}
+	node := client{
+		name: "node", preparation: "node", expected: plainFlows,
+		command: func(root string) ([]string, error) {
+			return []string{"node", filepath.Join(root, "compat/node/client.js")}, nil
+		},
+	}
+	spring := client{
+		name: "spring", group: "java", preparation: "java", command: jar("compat/java/spring/target"),
+		expected: []string{
+			"template-unique", "template-constant", "script-millis", "aspect-http", "multi-as-written",
+			"multi-session", "rolling",
+		},
+	}
+	jedis := client{
+		name: "jedis", group: "java", preparation: "java", command: jar("compat/java/jedis/target"),
+		expected: []string{"pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds", "hash-tag"},
+	}
+	return slices.Concat(bothProtocols(python), bothProtocols(golang), bothProtocols(node), []client{spring, jedis})
+}
+
+func bothProtocols(c client) []client {
+	two, three := c, c
+	two.setting, two.args = "RESP2", []string{"--protocol", "2"}
+	three.setting, three.args = "RESP3", []string{"--protocol", "3"}
+	return []client{two, three}
+}
+
+// selectClients keeps those that --only names; an empty list keeps all.
+func selectClients(all []client, only string) ([]client, error) {
+	if only == "" {
+		return all, nil
+	}
+	var chosen []client
+	for name := range strings.SplitSeq(only, ",") {
+		found := false
+		for _, c := range all {
+			if name != "" && (c.name == name || c.group == name) {
+				chosen = append(chosen, c)
+				found = true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("--only: no client %q", name)
+		}
+	}
+	return chosen, nil
+}
+
+// fixed is a command whose words are all paths under the root.
+func fixed(paths ...string) func(string) ([]string, error) {
+	return func(root string) ([]string, error) {
+		words := make([]string, len(paths))
+		for i, path := range paths {
+			words[i] = filepath.Join(root, path)
+		}
+		return words, nil
+	}
+}
+
+// jar finds the one archive of a Maven target folder that can be started, whatever it is called.
+func jar(folder string) func(string) ([]string, error) {
+	return func(root string) ([]string, error) {
+		archives, err := filepath.Glob(filepath.Join(root, folder, "*.jar"))
+		if err != nil {
+			return nil, err
+		}
+		archives = slices.DeleteFunc(archives, func(path string) bool { return !startable(path) })
+		if len(archives) != 1 {
+			return nil, fmt.Errorf("want one jar with a Main-Class in %s, found %d", folder, len(archives))
+		}
+		return []string{"java", "-XX:TieredStopAtLevel=1", "-jar", archives[0]}, nil
+	}
+}
+
+func startable(path string) bool {
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		return false
+	}
+	defer archive.Close()
+	manifest, err := archive.Open("META-INF/MANIFEST.MF")
+	if err != nil {
+		return false
+	}
+	defer manifest.Close()
+	lines := bufio.NewScanner(manifest)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "Main-Class:") {
+			return true
+		}
+	}
+	return false
+}

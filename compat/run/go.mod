@@ -1,0 +1,3 @@
+module github.com/zlimit/zlimit/compat/run
+
+go 1.25.0

@@ -1,0 +1,93 @@
+// Command run shows that clients cannot tell zlimit-server from Redis by their limiters: it starts both, runs every
+// client program of this folder against both with the same instants, and compares what they print line by line.
+//
+// It is not a test of commands or of error texts, which difftest and the transcripts in the server's own tests are, and
+// it measures nothing. It needs redis-server and the languages' own tools; only loopback is listened on.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+type options struct {
+	server string // path of our server; built from the root when empty
+	redis  string
+	only   string
+	write  string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.server, "server", "", "server to examine, a path or a name on PATH; built from ./cmd/zlimit-server when not given")
+	flag.StringVar(&o.redis, "redis", "redis-server", "redis-server to compare with")
+	flag.StringVar(&o.only, "only", "", "clients to run, by comma: python, go, node, spring, jedis, java; all when not given")
+	flag.StringVar(&o.write, "write", "", "file to write the table to as Markdown; a relative path is under the root")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	ok, err := run(ctx, o, os.Stdout, os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "compat:", err)
+	}
+	if err != nil || !ok {
+		os.Exit(1)
+	}
+}
+
+// run prints the table on stdout and its progress on progress; ok says that every row is the same.
+func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, err error) {
+	root, err := findRoot()
+	if err != nil {
+		return false, err
+	}
+	clients, err := selectClients(allClients(), o.only)
+	if err != nil {
+		return false, err
+	}
+	rig, err := prepareAll(ctx, root, o, clients, progress)
+	if err != nil {
+		return false, err
+	}
+	rows := rig.runAll(ctx, root, clients, progress)
+	err = rig.stop()
+	sortRows(rows)
+	writeText(stdout, rows)
+	if o.write != "" {
+		var page strings.Builder
+		writeMarkdown(&page, rows)
+		path := o.write
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(root, path)
+		}
+		err = errors.Join(err, os.WriteFile(path, []byte(page.String()), 0o644))
+	}
+	return failures(rows) == 0, err
+}
+
+// findRoot walks up to the repository's own go.mod, so that the folder it is started in does not matter.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(content), "module github.com/zlimit/zlimit\n") {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("not inside the zlimit repository")
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A preparation makes a client's program runnable. It is skipped when its inputs are what they were at its last success
+// and its outputs are there; without inputs it always runs, for tools that keep a cache themselves.
+type preparation struct {
+	name    string
+	dir     string // where steps run
+	inputs  []string
+	outputs []string
+	steps   [][]string
+}
+
+func preparations(root string) []preparation {
+	at := func(path string) string { return filepath.Join(root, path) }
+	return []preparation{
+		{
+			name: "python", dir: at("compat/python"),
+			inputs:  []string{at("compat/python/requirements.txt")},
+			outputs: []string{at("compat/python/.venv/bin/python")},
+			steps: [][]string{
+				{"python3", "-m", "venv", "--clear", ".venv"},
+				{".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", "requirements.txt"},
+			},
+		},
+		{
+			name: "go", dir: at("compat/go"),
+			steps: [][]string{{"go", "build", "-o", at("compat/.bin/client-go"), "."}},
+		},
+		{
+			name: "node", dir: at("compat/node"),
+			inputs:  []string{at("compat/node/package.json"), at("compat/node/package-lock.json")},
+			outputs: []string{at("compat/node/node_modules/ioredis/package.json")},
+			steps:   [][]string{{"npm", "ci", "--silent"}},
+		},
+		{
+			name: "java", dir: at("compat/java"),
+			inputs:  []string{at("compat/java")},
+			outputs: []string{at("compat/java/spring/target"), at("compat/java/jedis/target")},
+			steps:   [][]string{{"mvn", "-q", "-B", "package"}},
+		},
+	}
+}
+
+// serverPreparation builds this repository's own server.
+func serverPreparation(root, binary string) preparation {
+	return preparation{
+		name: "zlimit-server", dir: root,
+		steps: [][]string{{"go", "build", "-o", binary, "./cmd/zlimit-server"}},
+	}
+}
+
+// run reports whether anything had to be done. stamps is the folder that remembers earlier successes.
+func (p preparation) run(ctx context.Context, stamps string) (done bool, err error) {
+	stamp := filepath.Join(stamps, p.name+".prepared")
+	digest := ""
+	if len(p.inputs) > 0 {
+		if digest, err = digestOf(p.inputs); err != nil {
+			return false, err
+		}
+		last, err := os.ReadFile(stamp)
+		if err == nil && string(last) == digest && allExist(p.outputs) {
+			return false, nil
+		}
+	}
+	// A preparation that breaks off must not pass for the one before it.
+	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	for _, step := range p.steps {
+		cmd := exec.CommandContext(ctx, step[0], step[1:]...)
+		cmd.Dir = p.dir
+		if strings.Contains(step[0], "/") {
+			// exec resolves a relative program against this process' folder, not against Dir.
+			cmd.Path = filepath.Join(p.dir, step[0])
+		}
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return true, fmt.Errorf("%s: %w\n%s", strings.Join(step, " "), err, tail(output, 30))
+		}
+	}
+	if len(p.inputs) == 0 {
+		return true, nil
+	}
+	return true, os.WriteFile(stamp, []byte(digest), 0o644)
+}
+
+// digestOf covers names and contents of files and of folders' sources; what a build leaves behind is not a source.
+func digestOf(paths []string) (string, error) {
+	sum := sha256.New()
+	for _, path := range paths {
+		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if entry.IsDir() {
+				if entry.Name() == "target" {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			content, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(sum, "%s %d\n", name, len(content))
+			sum.Write(content)
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func allExist(paths []string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
+}
+
+// tail is the last lines of a program's output, where the reason of a failure stands.
+func tail(output []byte, count int) string {
+	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+	return strings.Join(lines[max(0, len(lines)-count):], "\n")
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// tagFlow asks CLUSTER KEYSLOT, which a Redis outside a cluster refuses; there it runs against a cluster of one.
+const tagFlow = "hash-tag"
+
+// clientTimeout is far beyond what the slowest program needs, a Spring application starting up on a busy machine.
+const clientTimeout = 3 * time.Minute
+
+// A rig is both servers, running, and what became of each preparation.
+type rig struct {
+	ours, theirs side
+	prepared     map[string]error // by name; absent when it was not needed
+	folder       string           // working folder of the servers, removed at the end
+}
+
+// A side is one of the two servers. tagged is where tagFlow runs; it is plain itself when that answers CLUSTER KEYSLOT.
+type side struct {
+	plain, tagged *server
+}
+
+// prepareAll builds, installs and starts everything side by side. A client that cannot be prepared costs its own rows,
+// not the run; a server that cannot be started ends it.
+func prepareAll(ctx context.Context, root string, o options, clients []client, progress io.Writer) (*rig, error) {
+	stamps := filepath.Join(root, "compat", ".bin")
+	if err := os.MkdirAll(stamps, 0o755); err != nil {
+		return nil, err
+	}
+	redis, err := exec.LookPath(underRoot(root, o.redis))
+	if err != nil {
+		return nil, fmt.Errorf("nothing to compare with: %w", err)
+	}
+	folder, err := os.MkdirTemp("", "zlimit-compat-")
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{prepared: map[string]error{}, folder: folder}
+
+	var (
+		wait sync.WaitGroup
+		mu   sync.Mutex // guards progress and r.prepared
+	)
+	prepare := func(p preparation) error {
+		begin := time.Now()
+		done, err := p.run(ctx, stamps)
+		mu.Lock()
+		defer mu.Unlock()
+		r.prepared[p.name] = err
+		switch {
+		case err != nil:
+			fmt.Fprintf(progress, "%s could not be prepared: %v\n", p.name, err)
+		case done:
+			fmt.Fprintf(progress, "%s prepared in %.1f s\n", p.name, time.Since(begin).Seconds())
+		default:
+			fmt.Fprintf(progress, "%s was prepared\n", p.name)
+		}
+		return err
+	}
+	for _, p := range preparations(root) {
+		if needed(clients, p.name) {
+			wait.Go(func() { _ = prepare(p) }) // kept in r.prepared
+		}
+	}
+	var oursErr, theirsErr error
+	wait.Go(func() {
+		path := o.server
+		if path == "" {
+			path = filepath.Join(stamps, "zlimit-server")
+			if oursErr = prepare(serverPreparation(root, path)); oursErr != nil {
+				return
+			}
+		} else if path, oursErr = exec.LookPath(underRoot(root, path)); oursErr != nil {
+			return
+		}
+		r.ours, oursErr = startSide(ctx, path, folder, isRedis(path))
+	})
+	wait.Go(func() { r.theirs, theirsErr = startSide(ctx, redis, folder, true) })
+	wait.Wait()
+	if err := errors.Join(oursErr, theirsErr); err != nil {
+		return nil, errors.Join(err, r.stop())
+	}
+	return r, nil
+}
+
+// underRoot reads a relative path as the root's: `go -C` has left the folder the user was in. A bare program name stays
+// one, to be found on PATH.
+func underRoot(root, path string) string {
+	if filepath.IsAbs(path) || !strings.ContainsRune(path, filepath.Separator) {
+		return path
+	}
+	return filepath.Join(root, path)
+}
+
+func needed(clients []client, preparation string) bool {
+	for _, c := range clients {
+		if c.preparation == preparation {
+			return true
+		}
+	}
+	return false
+}
+
+// isRedis recognises a redis-server standing in for ours, which then needs a cluster for tagFlow as Redis does.
+func isRedis(path string) bool { return strings.HasPrefix(filepath.Base(path), "redis-server") }
+
+func startSide(ctx context.Context, path, folder string, redis bool) (side, error) {
+	plain, err := start(ctx, path, folder)
+	if err != nil || !redis {
+		return side{plain, plain}, err
+	}
+	tagged, err := startCluster(ctx, path, folder)
+	return side{plain, tagged}, err
+}
+
+func (r *rig) stop() error {
+	var errs []error
+	for _, s := range []side{r.ours, r.theirs} {
+		if s.tagged != nil && s.tagged != s.plain {
+			errs = append(errs, s.tagged.stop())
+		}
+		if s.plain != nil {
+			errs = append(errs, s.plain.stop())
+		}
+	}
+	return errors.Join(append(errs, os.RemoveAll(r.folder))...)
+}
+
+// runAll goes client by client, since one flow flushes the server's scripts; the two servers work side by side.
+func (r *rig) runAll(ctx context.Context, root string, clients []client, progress io.Writer) []row {
+	var rows []row
+	for _, c := range clients {
+		if err := r.prepared[c.preparation]; err != nil {
+			failed := outcome{err: fmt.Errorf("the client could not be installed: %w", err)}
+			rows = append(rows, clientRows(c, failed, failed)...)
+			continue
+		}
+		begin := time.Now()
+		var ours, theirs outcome
+		var wait sync.WaitGroup
+		wait.Go(func() { ours = r.ours.run(ctx, root, c) })
+		wait.Go(func() { theirs = r.theirs.run(ctx, root, c) })
+		wait.Wait()
+		fmt.Fprintf(progress, "%s ran in %.1f s\n", c.label(ours.transcript.client), time.Since(begin).Seconds())
+		rows = append(rows, clientRows(c, ours, theirs)...)
+	}
+	return rows
+}
+
+// run is every flow of one client against one server.
+func (s side) run(ctx context.Context, root string, c client) outcome {
+	all := runClient(ctx, root, c, s.plain, "all")
+	if s.tagged == s.plain {
+		return all
+	}
+	for i, section := range all.transcript.sections {
+		if section.flow == tagFlow {
+			tagged := runClient(ctx, root, c, s.tagged, tagFlow)
+			if len(tagged.transcript.sections) == 1 {
+				all.transcript.sections[i] = tagged.transcript.sections[0]
+			} else {
+				all.transcript.sections[i].complete = false
+			}
+			all.err = errors.Join(all.err, tagged.err)
+		}
+	}
+	return all
+}
+
+func runClient(ctx context.Context, root string, c client, s *server, flow string) outcome {
+	words, err := c.command(root)
+	if err != nil {
+		return outcome{err: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
+	defer cancel()
+	words = append(words, "--host", "127.0.0.1", "--port", strconv.Itoa(s.port), "--flow", flow, "--key", "compat:"+c.name)
+	words = append(words, c.args...)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	runErr := cmd.Run()
+
+	single := flow
+	if flow == "all" {
+		single = ""
+	}
+	t, readErr := readTranscript(&stdout, single)
+	if runErr != nil {
+		runErr = fmt.Errorf("--flow %s: %w\n%s", flow, runErr, tail(stderr.Bytes(), 30))
+	}
+	if !s.alive() {
+		runErr = errors.Join(runErr, fmt.Errorf("the server is gone: %w\n%s", s.err, s.output.tail()))
+	}
+	return outcome{t, errors.Join(runErr, readErr)}
+}

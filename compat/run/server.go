@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A server is one process of ours, on a free loopback port, with nothing saved.
+type server struct {
+	port   int
+	cmd    *exec.Cmd
+	output *output
+	exited chan struct{} // closed once the process is gone
+	err    error         // how it ended, set before exited is closed and not read earlier
+}
+
+// output collects what a process prints, while others may read it.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) tail() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return tail(o.text.Bytes(), 20)
+}
+
+// start runs path as a server in folder and returns once it answers PING. A port found free may be gone a moment later,
+// so a process that ends at once is tried again elsewhere.
+func start(ctx context.Context, path, folder string, flags ...string) (*server, error) {
+	var last error
+	for range 3 {
+		s, err := startOnce(ctx, path, folder, flags...)
+		if err == nil || ctx.Err() != nil {
+			return s, err
+		}
+		last = err
+	}
+	return nil, last
+}
+
+func startOnce(ctx context.Context, path, folder string, flags ...string) (*server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"--port", strconv.Itoa(port), "--save", "", "--bind", "127.0.0.1"}, flags...)
+	s := &server{port: port, cmd: exec.Command(path, args...), output: &output{}, exited: make(chan struct{})}
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = folder, s.output, s.output
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		s.err = s.cmd.Wait()
+		close(s.exited)
+	}()
+	err = s.await(ctx, func() bool {
+		reply, err := s.ask("PING")
+		return err == nil && reply == "+PONG"
+	})
+	if err != nil && s.alive() {
+		err = errors.Join(err, s.stop())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// startCluster runs redis-server as a cluster of one that owns every slot: only then does Redis answer CLUSTER KEYSLOT
+// and still take commands on keys.
+func startCluster(ctx context.Context, path, folder string) (*server, error) {
+	bus, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s, err := start(ctx, path, folder, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
+		"--cluster-config-file", filepath.Join(folder, "nodes-"+strconv.Itoa(bus)+".conf"))
+	if err != nil {
+		return nil, err
+	}
+	if reply, err := s.ask("CLUSTER ADDSLOTSRANGE 0 16383"); err != nil || reply != "+OK" {
+		return nil, errors.Join(fmt.Errorf("%s did not take the slots: %q", path, reply), err, s.stop())
+	}
+	err = s.await(ctx, func() bool {
+		reply, err := s.ask("CLUSTER INFO")
+		return err == nil && strings.Contains(reply, "cluster_state:ok")
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+// await polls until ready says so; the process ending or half a minute passing is an error.
+func (s *server) await(ctx context.Context, ready func() bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		if ready() {
+			return nil
+		}
+		select {
+		case <-poll.C:
+		case <-s.exited:
+			return fmt.Errorf("%s ended while starting: %w\n%s", s.cmd.Path, s.err, s.output.tail())
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w\n%s", s.cmd.Path, ctx.Err(), s.output.tail())
+		}
+	}
+}
+
+// ask sends one inline command on a connection of its own: a status or error line as it stands, or a bulk's content.
+func (s *server) ask(command string) (string, error) {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
+		return "", err
+	}
+	reader := bufio.NewReader(conn)
+	line, err := reader.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	length, isBulk := strings.CutPrefix(line, "$")
+	if !isBulk {
+		return line, nil
+	}
+	size, err := strconv.Atoi(length)
+	if err != nil || size < 0 {
+		return "", fmt.Errorf("unexpected reply %q", line)
+	}
+	content := make([]byte, size)
+	_, err = io.ReadFull(reader, content)
+	return string(content), err
+}
+
+func (s *server) alive() bool {
+	select {
+	case <-s.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// stop asks the process to end, and ends it when it does not. An exit code other than 0 is an error: a server that
+// crashes on its way out has not been the same as Redis.
+func (s *server) stop() error {
+	if s.alive() {
+		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && s.alive() {
+			return err
+		}
+	}
+	select {
+	case <-s.exited:
+	case <-time.After(10 * time.Second):
+		err := s.cmd.Process.Kill()
+		<-s.exited
+		return errors.Join(fmt.Errorf("%s did not end on SIGTERM", s.cmd.Path), err)
+	}
+	if s.err != nil {
+		return fmt.Errorf("%s: %w\n%s", s.cmd.Path, s.err, s.output.tail())
+	}
+	return nil
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	return port, listener.Close()
+}

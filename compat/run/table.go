@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// A row is one flow run by one client against both servers.
+type row struct {
+	flow, client string
+	ours, theirs string // decisions, condensed
+	verdict      verdict
+	detail       []string // lines that stand below the table when the verdict is not same
+}
+
+type verdict string
+
+const (
+	same       verdict = "same"
+	different  verdict = "NOT THE SAME"
+	notRun     verdict = "COULD NOT RUN"
+	notCrossed verdict = "LIMIT NOT CROSSED"
+)
+
+var header = []string{"flow", "client", "zlimit", "Redis", "same or not"}
+
+func (r row) cells() []string {
+	return []string{r.flow, r.client, r.ours, r.theirs, string(r.verdict)}
+}
+
+// condense shortens decisions to what the eye can compare: + and - one by one, or counted when there are many.
+func condense(hits []hit) string {
+	const plain = 32
+	type run struct {
+		mark  string
+		count int
+	}
+	var runs []run
+	short := len(hits) <= plain
+	for _, h := range hits {
+		mark := h.decision
+		switch h.decision {
+		case "allowed":
+			mark = "+"
+		case "denied":
+			mark = "-"
+		default:
+			short = false
+		}
+		if len(runs) > 0 && runs[len(runs)-1].mark == mark {
+			runs[len(runs)-1].count++
+		} else {
+			runs = append(runs, run{mark, 1})
+		}
+	}
+	var parts []string
+	for _, r := range runs {
+		switch {
+		case short:
+			parts = append(parts, strings.Repeat(r.mark, r.count))
+		case r.mark == "+" || r.mark == "-":
+			parts = append(parts, fmt.Sprintf("%s%d", r.mark, r.count))
+		default:
+			parts = append(parts, fmt.Sprintf("%s x%d", r.mark, r.count))
+		}
+	}
+	if short {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts, " ")
+}
+
+// writeText prints the table with aligned columns, the rows that need attention in full, and one closing line.
+func writeText(w io.Writer, rows []row) {
+	widths := make([]int, len(header))
+	lines := [][]string{header}
+	for _, r := range rows {
+		lines = append(lines, r.cells())
+	}
+	for _, cells := range lines {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, cells := range lines {
+		var line strings.Builder
+		for i, cell := range cells {
+			line.WriteString(cell)
+			line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		}
+		fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	}
+	for _, r := range rows {
+		if r.verdict == same {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s, %s: %s\n", r.flow, r.client, r.verdict)
+		for _, line := range r.detail {
+			fmt.Fprintln(w, "  "+line)
+		}
+	}
+	fmt.Fprintf(w, "\n%s\n", summary(rows))
+}
+
+// writeMarkdown is the same for a page.
+func writeMarkdown(w io.Writer, rows []row) {
+	writeLine := func(cells []string) {
+		escaped := make([]string, len(cells))
+		for i, cell := range cells {
+			escaped[i] = strings.ReplaceAll(cell, "|", `\|`)
+		}
+		fmt.Fprintf(w, "| %s |\n", strings.Join(escaped, " | "))
+	}
+	writeLine(header)
+	fmt.Fprintln(w, "|"+strings.Repeat("---|", len(header)))
+	for _, r := range rows {
+		cells := r.cells()
+		for _, i := range []int{2, 3} {
+			if cells[i] != "" {
+				cells[i] = "`" + cells[i] + "`"
+			}
+		}
+		writeLine(cells)
+	}
+	for _, r := range rows {
+		if r.verdict == same {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s, %s: %s\n\n```\n%s\n```\n", r.flow, r.client, r.verdict, strings.Join(r.detail, "\n"))
+	}
+	fmt.Fprintf(w, "\n%s\n", summary(rows))
+}
+
+func summary(rows []row) string {
+	failed := failures(rows)
+	if failed == 0 {
+		return fmt.Sprintf("%d rows, all the same", len(rows))
+	}
+	return fmt.Sprintf("%d rows, %d to look at", len(rows), failed)
+}
+
+func failures(rows []row) int {
+	count := 0
+	for _, r := range rows {
+		if r.verdict != same {
+			count++
+		}
+	}
+	return count
+}
