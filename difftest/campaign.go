@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// compare runs all rounds and returns the number of distinct differences.
+func (s *settings) compare(out io.Writer) (int, error) {
+	seeds, err := s.parseSeeds()
+	if err != nil {
+		return 0, err
+	}
+	p, err := s.plan()
+	if err != nil {
+		return 0, err
+	}
+	d, loose, end, err := s.open(firstNowMs)
+	defer end()
+	if err != nil {
+		return 0, err
+	}
+	p.looseClock = loose
+	c := &campaign{settings: s, duel: d, plan: p, out: out, stats: newStats(), seen: map[string]int{}}
+	fmt.Fprintf(out, "%s %s against %s %s, seeds %v, clock %s\n", d.ours.title, d.ours.addr, d.ref.title, d.ref.addr, seeds,
+		map[bool]string{false: "held", true: "running: deadlines stay far away"}[loose])
+	begin := time.Now()
+	for _, seed := range seeds {
+		if err := c.seed(seed, s.commands/len(seeds)); err != nil {
+			return len(c.seen), err
+		}
+		if c.full() {
+			break
+		}
+	}
+	took := time.Since(begin)
+	if !s.quiet {
+		c.stats.write(out)
+	}
+	fmt.Fprintf(out, "%d rounds in %.1f s, %.0f commands/s, audits included; ", c.rounds, took.Seconds(), float64(c.stats.total)/took.Seconds())
+	c.summary()
+	return len(c.seen), nil
+}
+
+// campaign is one run of the program over all its rounds.
+type campaign struct {
+	*settings
+	duel   *duel
+	plan   plan
+	out    io.Writer
+	stats  *stats
+	rounds int
+	seen   map[string]int // how often each distinct difference came up
+
+	reported int
+}
+
+func (c *campaign) full() bool { return len(c.seen) >= c.keepGoing }
+
+func (c *campaign) seed(seed uint64, commands int) error {
+	rounds := max((commands+c.perRound-1)/c.perRound, 1)
+	for number := range rounds {
+		if c.only >= 0 && number != c.only {
+			if c.only >= rounds && number == 0 {
+				number = c.only
+			} else {
+				continue
+			}
+		}
+		if err := c.round(seed, number); err != nil {
+			return fmt.Errorf("seed %d, round %d: %w", seed, number, err)
+		}
+		if c.full() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// round runs one round to its end or to a difference after which the servers' states may not be the same.
+func (c *campaign) round(seed uint64, number int) error {
+	steps := generate(seed, number, c.perRound, c.plan)
+	startMs := roundStartMs(number)
+	err := c.duel.reset(startMs)
+	if errors.Is(err, errOursUnwell) && c.rounds > 0 {
+		const sign = "(fresh start): our server died or hangs"
+		if c.seen[sign]++; c.seen[sign] == 1 {
+			c.reported++
+			fmt.Fprintf(c.out, "\nDIFFERENCE %d: %v\n  seen at the start of seed %d, round %d: look at the round before\n", c.reported, err, seed, number)
+		}
+		err = c.duel.revive(startMs)
+	}
+	if err != nil {
+		return err
+	}
+	c.rounds++
+	j := judge{looseClock: c.plan.looseClock}
+	var found []finding
+	err = c.duel.run(steps, func(i int, st step, ref, ours reply) bool {
+		c.stats.see(st, ref)
+		what := j.see(st, ref, ours)
+		if what == "" {
+			return true
+		}
+		f := finding{step: st, at: i, ref: ref, ours: ours, what: what}
+		if c.seen[f.sign()]++; c.seen[f.sign()] == 1 {
+			found = append(found, f)
+		}
+		return c.keepGoing > 1 && f.harmless() && !c.full()
+	})
+	c.stats.queue = [connections][]step{}
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if err := c.report(seed, number, startMs, steps, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report prints a difference and the smallest part of its round that still shows it.
+func (c *campaign) report(seed uint64, number int, startMs int64, steps []step, f finding) error {
+	c.reported++
+	fmt.Fprintf(c.out, "\nDIFFERENCE %d: %s: %s\n  again: -seed %d -only %d -round %d", c.reported, f.step.name(), f.what, seed, number, c.perRound)
+	if c.families != "" {
+		fmt.Fprintf(c.out, " -family %s", c.families)
+	}
+	if len(c.plan.seldom) > 0 {
+		fmt.Fprintf(c.out, " -without %q", strings.Join(slices.Sorted(maps.Keys(c.plan.seldom)), ","))
+	}
+	fmt.Fprintf(c.out, "\n  step %d, connection %d: %v\n", f.at, f.step.conn, f.step)
+	c.showReplies(f)
+
+	timeout := c.duel.timeout
+	c.duel.timeout = min(timeout, 3*time.Second)
+	small, again, err := c.duel.shrink(startMs, steps[:f.at+1], c.plan.looseClock)
+	c.duel.timeout = timeout
+	if errors.Is(err, errOursUnwell) {
+		fmt.Fprintf(c.out, "  after it, %v\n", err)
+		return c.duel.revive(startMs)
+	}
+	if err != nil {
+		return err
+	}
+	if again == nil {
+		fmt.Fprintf(c.out, "  it did not show again when the round was repeated\n")
+		return nil
+	}
+	fmt.Fprintf(c.out, "  %d of %d steps suffice:\n", len(small), f.at+1)
+	if slices.ContainsFunc(small, func(s step) bool { return s.clockMs > 0 }) || strings.Contains(again.step.String(), strconv.FormatInt(startMs/1e8, 10)) {
+		fmt.Fprintf(c.out, "    %-4s DEBUG CLOCK SET %d\n", "", startMs)
+	}
+	for _, s := range small {
+		fmt.Fprintf(c.out, "    [%d]  %v\n", s.conn, s)
+	}
+	c.showReplies(*again)
+	return nil
+}
+
+func (c *campaign) showReplies(f finding) {
+	at := firstDifference(f.ref, f.ours)
+	fmt.Fprintf(c.out, "  redis: %s\n  ours:  %s\n", f.ref.from(at), f.ours.from(at))
+}
+
+func (c *campaign) summary() {
+	if len(c.seen) == 0 {
+		fmt.Fprintln(c.out, "no difference")
+		return
+	}
+	fmt.Fprintf(c.out, "%d distinct differences:\n", len(c.seen))
+	for _, sign := range slices.Sorted(maps.Keys(c.seen)) {
+		fmt.Fprintf(c.out, "  %5d times  %s\n", c.seen[sign], sign)
+	}
+}

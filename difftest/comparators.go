@@ -1,0 +1,294 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// interpreterFrame cuts an error that a script caused into what Redis wrote and what the interpreter said.
+var interpreterFrame = regexp.MustCompile(`(?s)^(ERR (?:Error compiling script \(new function\): )?user_script:\d+: )(.*?)( script: [0-9a-f]{40}, on @user_script:\d+\.|)$`)
+
+// sameInterpreterError reports whether both replies are errors in the interpreter's words within equal frames.
+func sameInterpreterError(ref, ours string) bool {
+	a, b := interpreterFrame.FindStringSubmatch(ref), interpreterFrame.FindStringSubmatch(ours)
+	return a != nil && b != nil && a[1] == b[1] && a[3] == b[3] && interpreterWords.MatchString(a[2]) && b[2] != ""
+}
+
+// sameKind asks for the same RESP type, and null only where Redis says null.
+func sameKind(s sight) string {
+	if s.ref.kind != s.ours.kind || s.ref.null != s.ours.null {
+		return "another reply type"
+	}
+	return ""
+}
+
+// sameShape asks for the same RESP types and lengths all the way down.
+func sameShape(s sight) string {
+	if d := sameKind(s); d != "" {
+		return d
+	}
+	if len(s.ref.elems) != len(s.ours.elems) {
+		return "another number of elements"
+	}
+	for i := range s.ref.elems {
+		if d := sameShape(sight{ref: s.ref.elems[i], ours: s.ours.elems[i]}); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+func sortedKeys(elems []value) []string {
+	keys := make([]string, len(elems))
+	for i, e := range elems {
+		keys[i] = e.key()
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// sameElements compares arrays and sets as multisets.
+func sameElements(s sight) string {
+	if d := sameKind(s); d != "" {
+		return d
+	}
+	if strings.Join(sortedKeys(s.ref.elems), " ") != strings.Join(sortedKeys(s.ours.elems), " ") {
+		return "other elements, order aside"
+	}
+	return ""
+}
+
+// pairs folds name, value, name, value... into elements that hold both.
+func pairs(v value) value {
+	var folded []value
+	for i := 0; i+1 < len(v.elems); i += 2 {
+		folded = append(folded, value{kind: '*', elems: v.elems[i : i+2]})
+	}
+	v.elems = folded
+	return v
+}
+
+// samePairs compares maps, and arrays of name and value, as multisets of pairs.
+func samePairs(s sight) string {
+	if len(s.ref.elems) != len(s.ours.elems) {
+		return "another number of elements"
+	}
+	return sameElements(sight{ref: pairs(s.ref), ours: pairs(s.ours)})
+}
+
+// helloFacts compares everything in HELLO's map but the values of version and id.
+func helloFacts(s sight) string {
+	if d := sameShape(s); d != "" {
+		return d
+	}
+	for i, e := range s.ref.elems {
+		if i%2 == 1 && (s.ref.elems[i-1].text == "version" || s.ref.elems[i-1].text == "id") {
+			continue
+		}
+		if e.key() != s.ours.elems[i].key() {
+			return fmt.Sprintf("field %d", i/2)
+		}
+	}
+	return ""
+}
+
+// commandRows compares COMMAND INFO row by row: name, arity and key positions as they are, flags and ACL categories as
+// sets.
+func commandRows(s sight) string {
+	if d := sameKind(s); d != "" {
+		return d
+	}
+	if len(s.ref.elems) != len(s.ours.elems) {
+		return "another number of rows"
+	}
+	for i, ref := range s.ref.elems {
+		ours := s.ours.elems[i]
+		if ref.null != ours.null || len(ref.elems) != len(ours.elems) {
+			return fmt.Sprintf("row %d", i)
+		}
+		for j := 0; j < len(ref.elems) && j < 7; j++ {
+			if ref.elems[j].elems == nil && ref.elems[j].key() != ours.elems[j].key() {
+				return fmt.Sprintf("row %d, field %d", i, j)
+			}
+			if d := sameElements(sight{ref: ref.elems[j], ours: ours.elems[j]}); d != "" {
+				return fmt.Sprintf("row %d, field %d: %s", i, j, d)
+			}
+		}
+	}
+	return ""
+}
+
+// scanPage asks for a cursor in decimal and a list whose elements are bulk strings; a page that is the whole
+// iteration on both sides must hold the same.
+func scanPage(s sight) string {
+	if d := sameKind(s); d != "" {
+		return d
+	}
+	if len(s.ref.elems) != 2 || len(s.ours.elems) != 2 {
+		return "not a cursor and a list"
+	}
+	ref, ours := s.ref.elems[1], s.ours.elems[1]
+	if ours.kind != ref.kind {
+		return "the page is no array"
+	}
+	cursor := s.ours.elems[0]
+	if _, err := strconv.ParseUint(cursor.text, 10, 64); err != nil || cursor.kind != s.ref.elems[0].kind {
+		return "the cursor is no number"
+	}
+	at := 1
+	if strings.EqualFold(s.args[0], "zscan") {
+		at = 2
+	}
+	whole := len(s.args) > at && s.args[at] == "0" && cursor.text == "0" && s.ref.elems[0].text == "0"
+	if !whole {
+		return ""
+	}
+	if at == 2 {
+		return samePairs(sight{ref: ref, ours: ours})
+	}
+	return sameElements(sight{ref: ref, ours: ours})
+}
+
+// pickOne accepts any element of the list read right before.
+func pickOne(s sight) string {
+	if d := sameKind(s); d != "" {
+		return d
+	}
+	if s.before == nil || s.before.kind != '*' {
+		return ""
+	}
+	for _, e := range s.before.elems {
+		if e.text == s.ours.text {
+			return ""
+		}
+	}
+	return "picked what is not there"
+}
+
+// pickMembers checks ZRANDMEMBER: as many elements as Redis returned, of the same types; without repetition where the
+// count is positive; and where the set was read right before (ZRANGE key 0 -1 WITHSCORES), members and scores of it.
+func pickMembers(s sight) string {
+	if len(s.args) < 3 {
+		if s.before != nil {
+			members := value{kind: '*'}
+			for _, p := range entries(*s.before) {
+				members.elems = append(members.elems, p[0])
+			}
+			s.before = &members
+		}
+		return pickOne(s)
+	}
+	if d := sameShape(s); d != "" {
+		return d
+	}
+	withScores := len(s.args) > 3
+	picked := make([][]value, 0, len(s.ours.elems))
+	if withScores {
+		picked = entries(s.ours)
+	} else {
+		for _, e := range s.ours.elems {
+			picked = append(picked, []value{e})
+		}
+	}
+	seen := map[string]int{}
+	for _, p := range picked {
+		seen[p[0].text]++
+	}
+	if !strings.HasPrefix(s.args[2], "-") && len(seen) != len(picked) {
+		return "a member twice for a positive count"
+	}
+	if s.before == nil {
+		return ""
+	}
+	held := map[string]string{}
+	for _, p := range entries(*s.before) {
+		held[p[0].text] = p[1].key()
+	}
+	for _, p := range picked {
+		score, ok := held[p[0].text]
+		if !ok || (withScores && p[1].key() != score) {
+			return "picked what is not there"
+		}
+	}
+	return ""
+}
+
+// entries reads member and score from RESP2's flat list or RESP3's list of pairs.
+func entries(v value) [][]value {
+	var all [][]value
+	if len(v.elems) > 0 && v.elems[0].elems != nil {
+		for _, e := range v.elems {
+			if len(e.elems) == 2 {
+				all = append(all, e.elems)
+			}
+		}
+		return all
+	}
+	for i := 0; i+1 < len(v.elems); i += 2 {
+		all = append(all, v.elems[i:i+2])
+	}
+	return all
+}
+
+// laterRedis accepts OK where Redis does not know the subcommand yet, and an error of ours for what a later Redis
+// refuses too.
+func laterRedis(s sight) string {
+	if !s.ref.isError() {
+		return "Redis knows this; take the row out"
+	}
+	if s.ours.isError() || (s.ours.kind == '+' && s.ours.text == "OK") {
+		return ""
+	}
+	return "neither OK nor an error"
+}
+
+// keySlot computes the slot a second time, from the cluster specification: CRC16 (XMODEM) of the key, or of what
+// stands between its first { and the next } if that is not empty, modulo 16384.
+func keySlot(s sight) string {
+	if len(s.args) != 3 {
+		if s.ours.isError() {
+			return ""
+		}
+		return "accepted a wrong number of arguments"
+	}
+	key := s.args[2]
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if n := strings.IndexByte(key[open+1:], '}'); n > 0 {
+			key = key[open+1 : open+1+n]
+		}
+	}
+	var crc uint16
+	for i := 0; i < len(key); i++ {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	if want := strconv.Itoa(int(crc % 16384)); s.ours.kind != ':' || s.ours.text != want {
+		return "the slot is " + want
+	}
+	return ""
+}
+
+// clockSlackMs is how far two running clocks, and two commands on their way, may be apart.
+const clockSlackMs = 3000
+
+func nearSeconds(s sight) string      { return near(s, clockSlackMs/1000) }
+func nearMilliseconds(s sight) string { return near(s, clockSlackMs) }
+
+// near accepts two positive integers that are not far apart: -1 and -2 are equal or not.
+func near(s sight, slack int64) string {
+	x, errX := strconv.ParseInt(s.ref.text, 10, 64)
+	y, errY := strconv.ParseInt(s.ours.text, 10, 64)
+	if s.ref.kind != ':' || s.ours.kind != ':' || errX != nil || errY != nil || x <= 0 || y <= 0 || max(x, y)-min(x, y) > slack {
+		return "further apart than clocks may be"
+	}
+	return ""
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestEveryExceptionCanFail holds, for each row of the list, a pair of replies that it forgives and one that it must
+// not. A row without a case fails the test.
+func TestEveryExceptionCanFail(t *testing.T) {
+	info := func(flags, categories string) string {
+		return "*1\r\n*7\r\n$3\r\nget\r\n:2\r\n" + flags + ":1\r\n:1\r\n:1\r\n" + categories
+	}
+	hello := func(server, version, id string) string {
+		return "*6\r\n$6\r\nserver\r\n$5\r\n" + server + "\r\n$7\r\nversion\r\n$6\r\n" + version + "\r\n$2\r\nid\r\n:" + id + "\r\n"
+	}
+	tests := map[string]struct{ args, ref, forgiven, not string }{
+		"CLIENT ID":       {"CLIENT ID", ":5\r\n", ":6\r\n", "$1\r\n5\r\n"},
+		"CLIENT INFO":     {"CLIENT INFO", "$3\r\nabc\r\n", "$1\r\na\r\n", "$-1\r\n"},
+		"CLIENT LIST":     {"CLIENT LIST", "$3\r\nabc\r\n", "$1\r\na\r\n", "*0\r\n"},
+		"COMMAND":         {"COMMAND", "*1\r\n:1\r\n", "*0\r\n", "*-1\r\n"},
+		"COMMAND COUNT":   {"COMMAND COUNT", ":240\r\n", ":120\r\n", "-ERR no\r\n"},
+		"COMMAND DOCS":    {"COMMAND DOCS", "*0\r\n", "*2\r\n$1\r\na\r\n*0\r\n", "%0\r\n"},
+		"COMMAND LIST":    {"COMMAND LIST", "*0\r\n", "*1\r\n$1\r\na\r\n", ":0\r\n"},
+		"COMMAND INFO":    {"COMMAND INFO get", info("*2\r\n+a\r\n+b\r\n", "*1\r\n+@x\r\n"), info("*2\r\n+b\r\n+a\r\n", "*1\r\n+@x\r\n"), info("*2\r\n+a\r\n+c\r\n", "*1\r\n+@x\r\n")},
+		"HELLO":           {"HELLO", hello("redis", "7.0.15", "3"), hello("redis", "7.0.99", "4"), hello("other", "7.0.15", "3")},
+		"INFO":            {"INFO", "$1\r\na\r\n", "$2\r\nab\r\n", "=5\r\ntxt:a\r\n"},
+		"CONFIG GET":      {"CONFIG GET *", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n", "*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		"TIME":            {"TIME", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n", "*2\r\n$1\r\n1\r\n$1\r\n3\r\n", "*1\r\n$1\r\n1\r\n"},
+		"TTL":             {"TTL a", ":1000\r\n", ":1001\r\n", ":1010\r\n"},
+		"EXPIRETIME":      {"EXPIRETIME a", ":1700000000\r\n", ":1700000001\r\n", ":-1\r\n"},
+		"PTTL":            {"PTTL a", ":1000000\r\n", ":1000900\r\n", ":1009000\r\n"},
+		"PEXPIRETIME":     {"PEXPIRETIME a", ":1700000000000\r\n", ":1700000000900\r\n", ":1700000009000\r\n"},
+		"KEYS":            {"KEYS *", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
+		"SCAN":            {"SCAN 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\n7\r\n*1\r\n$1\r\nb\r\n", "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"},
+		"ZSCAN":           {"ZSCAN z 0", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		"RANDOMKEY":       {"RANDOMKEY", "$1\r\na\r\n", "$1\r\nb\r\n", "$-1\r\n"},
+		"ZRANDMEMBER":     {"ZRANDMEMBER z 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
+		"CLIENT NO-TOUCH": {"CLIENT NO-TOUCH on", "-ERR unknown subcommand\r\n", "+OK\r\n", ":1\r\n"},
+		"CLIENT SETINFO":  {"CLIENT SETINFO lib-name x", "-ERR unknown subcommand\r\n", "+OK\r\n", "$2\r\nOK\r\n"},
+		"CLUSTER KEYSLOT": {"CLUSTER KEYSLOT 123456789", "-ERR no cluster\r\n", ":12739\r\n", ":12738\r\n"},
+	}
+	for name := range exceptions {
+		if _, ok := tests[name]; !ok {
+			t.Errorf("%s: no case", name)
+		}
+	}
+	for name, test := range tests {
+		s := step{args: strings.Fields(test.args)}
+		if got := commandName(s.args); got != name {
+			t.Fatalf("case %s is about %s", name, got)
+		}
+		ask := func(ours string) string {
+			j := judge{looseClock: true}
+			return j.see(s, reply{raw: []byte(test.ref)}, reply{raw: []byte(ours)})
+		}
+		if d := ask(test.ref); d != "" {
+			t.Errorf("%s: equal bytes differ: %s", name, d)
+		}
+		if d := ask(test.forgiven); d != "" {
+			t.Errorf("%s: %q is not forgiven: %s", name, test.forgiven, d)
+		}
+		if held := new(judge); exceptions[name].when == looseClock && held.see(s, reply{raw: []byte(test.ref)}, reply{raw: []byte(test.forgiven)}) == "" {
+			t.Errorf("%s: forgiven although the clocks are held", name)
+		}
+		if d := ask(test.not); d == "" {
+			t.Errorf("%s: %q passes for %q", name, test.not, test.ref)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	const random = "*1\r\n$1\r\nb\r\n"
+	words := func(line string) []string { return strings.Fields(line) }
+	type exchange struct {
+		s         step
+		ref, ours string
+	}
+	queued := func(line string) exchange { return exchange{step{args: words(line)}, "+QUEUED\r\n", "+QUEUED\r\n"} }
+	exec := func(ref, ours string) exchange { return exchange{step{args: words("EXEC")}, ref, ours} }
+	multi := exchange{step{args: words("MULTI")}, "+OK\r\n", "+OK\r\n"}
+	nested := exchange{step{args: words("MULTI")}, "-ERR nested\r\n", "-ERR nested\r\n"}
+	interpreter := func(text string) string {
+		return "-ERR user_script:1: " + text + " script: 1234567890123456789012345678901234567890, on @user_script:1.\r\n"
+	}
+	tests := []struct {
+		name      string
+		exchanges []exchange
+		same      bool
+	}{
+		{"other bytes", []exchange{{step{args: words("GET a")}, "$1\r\na\r\n", "$1\r\nb\r\n"}}, false},
+		{"null string for null array", []exchange{{step{args: words("GET a")}, "$-1\r\n", "*-1\r\n"}}, false},
+		{"another error text, in a command of the list", []exchange{{step{args: words("KEYS")}, "-ERR a\r\n", "-ERR b\r\n"}}, false},
+		{"KEYS in EXEC", []exchange{multi, queued("KEYS *"), exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n")}, true},
+		{"KEYS in EXEC after a nested MULTI", []exchange{multi, queued("KEYS *"), nested, exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n")}, true},
+		{"GET in EXEC", []exchange{multi, queued("GET a"), exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n")}, false},
+		{"one reply too few in EXEC", []exchange{multi, queued("KEYS *"), queued("KEYS *"), exec("*2\r\n*0\r\n*0\r\n", "*1\r\n*0\r\n")}, false},
+		{"KEYS by a script", []exchange{{step{args: words("EVAL x 0"), inner: words("KEYS *")}, "*2\r\n+a\r\n+b\r\n", "*2\r\n+b\r\n+a\r\n"}}, true},
+		{"a pick from what was read before", []exchange{
+			{step{args: words("ZRANGE z 0 -1 WITHSCORES")}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
+			{step{args: words("ZRANDMEMBER z 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
+		}, true},
+		{"a pick from elsewhere", []exchange{
+			{step{args: words("ZRANGE z 0 -1 WITHSCORES")}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n"},
+			{step{args: words("ZRANDMEMBER z 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
+		}, false},
+		{"a pick with another member's score", []exchange{
+			{step{args: words("ZRANGE z 0 -1 WITHSCORES")}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
+			{step{args: words("ZRANDMEMBER z 1 WITHSCORES"), glue: true}, "*2\r\n$1\r\na\r\n$1\r\n1\r\n", "*2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		}, false},
+		{"the interpreter's own words", []exchange{{step{args: words("EVAL x 0")}, interpreter("attempt to index a nil value"), interpreter("cannot index nil")}}, true},
+		{"the interpreter's words on another line", []exchange{{step{args: words("EVAL x 0")}, interpreter("attempt to index a nil value"), strings.Replace(interpreter("x"), ":1:", ":2:", 1)}}, false},
+		{"Redis' words in a script", []exchange{{step{args: words("EVAL x 0")}, interpreter("Script attempted to access nonexistent global variable 'x'"), interpreter("no global x")}}, false},
+		{"the script's own words", []exchange{{step{args: words("EVAL x 0")}, interpreter("mine"), interpreter("yours")}}, false},
+		{"no reply", []exchange{{step{args: words("GET a")}, "+OK\r\n", ""}}, false},
+	}
+	for _, test := range tests {
+		var j judge
+		different := ""
+		for _, e := range test.exchanges {
+			ours := reply{raw: []byte(e.ours)}
+			if e.ours == "" {
+				ours.fail = "connection closed"
+			}
+			different += j.see(e.s, reply{raw: []byte(e.ref)}, ours)
+		}
+		if (different == "") != test.same {
+			t.Errorf("%s: %q", test.name, different)
+		}
+	}
+}
+
+func TestReplyEnds(t *testing.T) {
+	whole := []string{
+		"+OK\r\n", "-ERR x\r\n", ":1\r\n", "$-1\r\n", "$0\r\n\r\n", "$4\r\na\r\nb\r\n", "*-1\r\n", "*0\r\n", "*2\r\n:1\r\n*1\r\n$1\r\na\r\n", "_\r\n", "#t\r\n", ",1.5\r\n",
+		"(123\r\n", "!5\r\nERR x\r\n", "=5\r\ntxt:a\r\n", "%1\r\n+a\r\n:1\r\n", "~2\r\n+a\r\n+b\r\n", ">1\r\n+a\r\n", "|1\r\n+a\r\n:1\r\n:2\r\n",
+	}
+	for _, raw := range whole {
+		r := bufio.NewReader(strings.NewReader(raw + "+next\r\n"))
+		got, err := appendReply(nil, r, 0)
+		if err != nil || string(got) != raw {
+			t.Errorf("%q: %q, %v", raw, got, err)
+		}
+		if rest, _ := appendReply(nil, r, 0); string(rest) != "+next\r\n" {
+			t.Errorf("%q: what follows is %q", raw, rest)
+		}
+		if raw[0] != '|' {
+			if _, err := parse([]byte(raw)); err != nil {
+				t.Errorf("%q: %v", raw, err)
+			}
+		}
+	}
+	for _, raw := range []string{"", "\r\n", "+OK\n", "?\r\n", "$x\r\n", "$-2\r\n", "$2\r\nabc\r\n", "$2\r\nab", "*x\r\n", "*-2\r\n", "*2\r\n:1\r\n", strings.Repeat("*1\r\n", 100) + ":1\r\n"} {
+		if got, err := appendReply(nil, bufio.NewReader(strings.NewReader(raw)), 0); err == nil {
+			t.Errorf("%q passes as %q", raw, got)
+		}
+	}
+}
+
+func TestRoundsRepeat(t *testing.T) {
+	for number := range 5 {
+		a, b := generate(7, number, 500, plan{}), generate(7, number, 500, plan{})
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("round %d is not the same twice", number)
+		}
+		if reflect.DeepEqual(a, generate(8, number, 500, plan{})) || reflect.DeepEqual(a, generate(7, number+1, 500, plan{})) {
+			t.Fatalf("round %d is the same for another seed or number", number)
+		}
+		last := roundStartMs(number)
+		for _, s := range a {
+			if s.clockMs != 0 && s.clockMs <= last {
+				t.Fatalf("round %d: the clock goes from %d to %d", number, last, s.clockMs)
+			}
+			last = max(last, s.clockMs)
+		}
+		if last >= roundStartMs(number+1) {
+			t.Fatalf("round %d ends at %d, after the next begins", number, last)
+		}
+	}
+}
+
+// TestClockMovesMeetDeadlines asks that some moves end at a deadline, a millisecond before and a millisecond after.
+func TestClockMovesMeetDeadlines(t *testing.T) {
+	met := map[int64]int{}
+	for number := range 40 {
+		nowMs := roundStartMs(number)
+		due := map[int64]bool{}
+		for _, s := range generate(3, number, 500, plan{}) {
+			if s.clockMs > 0 {
+				for d := int64(-1); d <= 1; d++ {
+					if due[s.clockMs-d] {
+						met[d]++
+					}
+				}
+				nowMs = s.clockMs
+			}
+			if len(s.args) > 2 && strings.EqualFold(s.args[0], "PEXPIRE") {
+				if v, err := parse([]byte(":" + s.args[2] + "\r\n")); err == nil && len(v.text) < 12 {
+					var ms int64
+					for _, c := range v.text {
+						ms = ms*10 + int64(c-'0')
+					}
+					due[nowMs+ms] = true
+				}
+			}
+		}
+	}
+	for d := int64(-1); d <= 1; d++ {
+		if met[d] == 0 {
+			t.Errorf("no clock move ends %d ms from a deadline: %v", d, met)
+		}
+	}
+}
+
+func TestLooseRoundsStayFarFromDeadlines(t *testing.T) {
+	for number := range 20 {
+		for _, s := range generate(5, number, 500, plan{looseClock: true}) {
+			if s.clockMs > 0 {
+				t.Fatalf("round %d moves a clock that cannot be held", number)
+			}
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{"": `""`, "a": "a", "a b": `"a b"`, "\x00\"\\": `"\x00\"\\"`, "\r\n": `"\x0d\n"`, "0100": "0100"} {
+		if got := quote(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+	if got := (step{args: []string{"SET", "a b", ""}}).String(); got != `SET "a b" ""` {
+		t.Error(got)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, argv := range [][]string{{}, {"-seed", "x", "-self"}, {"-family", "nosuch", "-self"}, {"-nosuch"}} {
+		var out, errOut bytes.Buffer
+		if code := run(argv, &out, &errOut); code != 2 || errOut.Len() == 0 {
+			t.Errorf("%v: exit %d, %q", argv, code, errOut.String())
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zlimit/zlimit/oracle"
+)
+
+// startPair starts two redis-servers, or skips where none is installed: what is tested here is the comparison with one.
+func startPair(t *testing.T) (ref, other server) {
+	t.Helper()
+	if err := oracle.Find(); err != nil {
+		t.Skip("there is no Redis to compare with: ", err)
+	}
+	for _, s := range []*server{&ref, &other} {
+		started, end, err := startOracle("redis", firstNowMs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(end)
+		*s = started
+	}
+	return ref, other
+}
+
+// campaignOn runs n commands of the families against the pair and returns what was printed and found.
+func campaignOn(t *testing.T, ref, ours server, n int, families ...string) (*campaign, string) {
+	t.Helper()
+	var out bytes.Buffer
+	d := &duel{ref: ref, ours: ours, timeout: 2 * time.Second}
+	t.Cleanup(d.closeLinks)
+	c := &campaign{
+		settings: &settings{perRound: 300, only: -1, keepGoing: 1},
+		duel:     d, out: &out, stats: newStats(), seen: map[string]int{},
+		plan: plan{families: families},
+	}
+	if err := c.seed(1, n); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	return c, out.String()
+}
+
+func TestTwoRedisServersDoNotDiffer(t *testing.T) {
+	ref, other := startPair(t)
+	c, out := campaignOn(t, ref, other, 6000)
+	if len(c.seen) > 0 {
+		t.Fatalf("a false alarm:\n%s", out)
+	}
+	errors, nils := c.stats.shares()
+	if errors < 8 || errors > 25 || nils > 15 {
+		t.Errorf("%.1f%% errors and %.1f%% nils: the rounds are too shallow to find anything", errors, nils)
+	}
+	if c.stats.largest < 128 {
+		t.Errorf("the longest reply has %d elements: no set grew past Redis' listpack", c.stats.largest)
+	}
+	if c.stats.exec.done == 0 || c.stats.exec.aborted == 0 || c.stats.exec.refused == 0 {
+		t.Errorf("EXEC never %+v", c.stats.exec)
+	}
+}
+
+// TestFaultsAreFound plants faults in a sound server and asks that each is found, and shrunk to a few lines.
+func TestFaultsAreFound(t *testing.T) {
+	ref, sound := startPair(t)
+	tests := []struct {
+		name     string
+		families []string
+		fault    fault
+		clock    func(nowMs int64) int64
+		command  string // the difference must be about it; "" for any
+		atMost   int    // lines of the shrunk round
+	}{
+		{
+			name: "a rank too high by one, from the fourth on", families: []string{"zset"}, command: "ZRANK", atMost: 4,
+			fault: fault{change: func(args []string, r string) (string, bool) {
+				if args[0] == "ZRANK" && r == ":3\r\n" {
+					return ":4\r\n", false
+				}
+				return r, false
+			}},
+		},
+		{
+			name: "an error text with a letter changed", families: []string{"string"}, atMost: 3,
+			fault: fault{change: func(_ []string, r string) (string, bool) {
+				return strings.Replace(r, "-ERR value is not an integer", "-ERR value is no integer", 1), false
+			}},
+		},
+		{
+			name: "PERSIST that only says so", families: []string{"keys", "string"}, atMost: 5,
+			fault: fault{answer: func(args []string) (string, bool) { return ":1\r\n", args[0] == "PERSIST" && len(args) == 2 }},
+		},
+		{
+			name: "a prefix removal that leaves everything", families: []string{"zset"}, atMost: 5,
+			fault: fault{answer: func(args []string) (string, bool) {
+				return ":1\r\n", args[0] == "ZREMRANGEBYRANK" && len(args) == 4 && args[2] == "0" && args[3] == "0"
+			}},
+		},
+		{
+			name: "a double printed short", families: []string{"zset"}, atMost: 4,
+			fault: fault{change: func(_ []string, r string) (string, bool) {
+				return strings.Replace(r, "$19\r\n0.10000000000000001\r\n", "$3\r\n0.1\r\n", 1), false
+			}},
+		},
+		{
+			name: "a difference inside EXEC only", families: []string{"tx", "zset"}, command: "EXEC", atMost: 6,
+			fault: fault{change: func(args []string, r string) (string, bool) {
+				if args[0] == "EXEC" {
+					return strings.Replace(r, ":2\r\n", ":3\r\n", 1), false
+				}
+				return r, false
+			}},
+		},
+		{
+			name: "an EXEC that WATCH does not stop", families: []string{"tx", "keys"}, atMost: 6,
+			fault: fault{answer: func(args []string) (string, bool) { return "+OK\r\n", args[0] == "WATCH" && len(args) > 1 }},
+		},
+		{
+			name: "a script's nil as an empty string", families: []string{"lua"}, atMost: 3,
+			fault: fault{change: func(args []string, r string) (string, bool) {
+				if strings.HasPrefix(args[0], "EVAL") && r == "$-1\r\n" {
+					return "$0\r\n\r\n", false
+				}
+				return r, false
+			}},
+		},
+		{
+			name: "SCAN that forgets a key", families: []string{"keys", "string"}, atMost: 4,
+			fault: fault{change: func(args []string, r string) (string, bool) {
+				if v, err := parse([]byte(r)); args[0] == "SCAN" && err == nil && len(v.elems) == 2 && len(v.elems[1].elems) > 0 {
+					return "*2\r\n$1\r\n0\r\n*0\r\n", false
+				}
+				return r, false
+			}},
+		},
+		{
+			name: "ZRANDMEMBER that makes members up", families: []string{"zset"}, command: "ZRANDMEMBER", atMost: 4,
+			fault: fault{change: func(args []string, r string) (string, bool) {
+				if args[0] == "ZRANDMEMBER" && len(args) == 2 && r[0] == '$' && r != "$-1\r\n" {
+					return "$7\r\nno such\r\n", false
+				}
+				return r, false
+			}},
+		},
+		{
+			name: "a hang-up", families: []string{"zset"}, command: "ZPOPMAX", atMost: 2,
+			fault: fault{change: func(args []string, r string) (string, bool) { return r, args[0] == "ZPOPMAX" }},
+		},
+		{
+			name: "a reply that never comes", families: []string{"string"}, command: "GETDEL", atMost: 2,
+			fault: fault{answer: func(args []string) (string, bool) { return "", args[0] == "GETDEL" }},
+		},
+		{
+			name: "a clock one millisecond late", families: []string{"keys", "string"}, atMost: 6,
+			clock: func(nowMs int64) int64 { return nowMs - 1 },
+		},
+		{
+			name: "a key that dies at its deadline instead of after it", families: []string{"keys", "string"}, atMost: 6,
+			fault: fault{change: func(args []string, r string) (string, bool) {
+				if args[0] == "PTTL" && r == ":0\r\n" {
+					return ":-2\r\n", false
+				}
+				return r, false
+			}},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ours := server{title: "faulty", addr: faultyProxy(t, sound.addr, test.fault), setClock: sound.setClock}
+			if test.clock != nil {
+				ours.setClock = func(nowMs int64) error { return sound.setClock(test.clock(nowMs)) }
+			}
+			c, out := campaignOn(t, ref, ours, 12_000, test.families...)
+			if len(c.seen) != 1 {
+				t.Fatalf("%d differences found\n%s", len(c.seen), out)
+			}
+			if !strings.Contains(out, "DIFFERENCE 1: "+test.command) {
+				t.Errorf("the difference is not about %s\n%s", test.command, out)
+			}
+			if lines := strings.Count(out, "\n    ["); lines == 0 || lines > test.atMost {
+				t.Errorf("%d lines, want 1 to %d\n%s", lines, test.atMost, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+// txMakers generate transactions as whole groups, some of them broken, with writes of another connection in between.
+var txMakers = []maker{
+	{10, (*generator).multi},
+	{5, (*generator).watch},
+	{1, func(g *generator) {
+		g.send(pick(g.r, "EXEC", "DISCARD", "UNWATCH"))
+	}},
+	{1, func(g *generator) { g.command("WATCH", g.key(), g.key()) }},
+}
+
+// one is a single command of the families that hold data, not sent.
+func (g *generator) one() []string {
+	for {
+		var args []string
+		g.capture = &args
+		switch g.r.IntN(4) {
+		case 0, 1:
+			g.choose(zsetMakers)
+		case 2:
+			g.choose(stringMakers)
+		default:
+			g.choose(keyMakers)
+		}
+		g.capture = nil
+		if args == nil {
+			continue
+		}
+		if share := g.plan.seldom[commandName(args)]; share > 0 && g.chance(share) {
+			continue
+		}
+		return args
+	}
+}
+
+// body queues commands: data mostly, scripts and connection commands too.
+func (g *generator) body() {
+	for range g.between(0, 6) {
+		switch n := g.r.IntN(100); {
+		case n < 84:
+			args := g.one()
+			args[0] = g.spell(args[0])
+			g.add(step{args: args})
+		case n < 90:
+			g.add(g.wrapped(g.one()))
+		case n < 93:
+			g.send("SELECT", pick(g.r, "0", "0", "1", "16", "x"))
+		case n < 95:
+			g.send(pick(g.r, "PING", "ECHO"), "hello")
+		case n < 96:
+			args := [][]string{
+				{"HELLO", "3"},
+				{"HELLO", "2"},
+				{"CLIENT", "GETNAME"},
+				{"CLIENT", "ID"},
+				{"CONFIG", "GET", "timeout"},
+				{"TIME"},
+				{"SCRIPT", "EXISTS", "x"},
+				{"COMMAND", "COUNT"},
+				{"RESET"},
+				{"INFO"},
+			}
+			g.send(pick(g.r, args...)...)
+		case n < 97:
+			g.send(pick(g.r, "SWAPDB", "FLUSHDB"), pick(g.r, "0", "x"), "1")
+		case n < 98:
+			g.send("UNWATCH")
+		default:
+			// Refused at once, some of them spoiling the transaction.
+			g.send(pick(g.r, "MULTI", "WATCH", "NOSUCH", "GET", "SUBSTR2"), "x")
+		}
+	}
+}
+
+func (g *generator) multi() {
+	if g.chance(2) {
+		g.send("MULTI", "x")
+	}
+	g.send("MULTI")
+	g.body()
+	switch n := g.r.IntN(100); {
+	case n < 86:
+		g.send("EXEC")
+	case n < 96:
+		g.send("DISCARD")
+	case n < 98:
+		g.send("EXEC", "x")
+		g.send("EXEC")
+	default:
+		g.send("MULTI")
+		g.send("EXEC")
+	}
+}
+
+// watch is a check-and-set: keys watched, perhaps touched by this connection, the other one or the clock, then EXEC.
+func (g *generator) watch() {
+	other := 1 - g.conn
+	keys := []string{g.key()}
+	if g.chance(40) {
+		keys = append(keys, g.key())
+	}
+	if g.chance(25) && !g.plan.looseClock {
+		ms := g.ttlMs()
+		g.noteDeadline(g.nowMs + ms)
+		g.send("PEXPIRE", keys[0], itoa(ms))
+	}
+	g.send(append([]string{"WATCH"}, keys...)...)
+	if g.chance(20) {
+		g.send("GET", keys[0])
+	}
+	touch := func() {
+		switch g.r.IntN(8) {
+		case 0:
+			g.send("DEL", keys[0])
+		case 1:
+			g.send("PEXPIRE", keys[0], g.deadline(1, false))
+		case 2:
+			g.send("ZADD", keys[0], "1", "1")
+		case 3:
+			g.send("GET", keys[0])
+		case 4:
+			g.send("SET", keys[0], "x")
+			g.send("DEL", keys[0])
+		case 5:
+			g.send(pick(g.r, "PERSIST", "TOUCH", "INCR", "ZCARD"), keys[0])
+		default:
+			args := g.one()
+			g.add(step{args: args})
+		}
+	}
+	switch n := g.r.IntN(100); {
+	case n < 30:
+		g.on(other, touch)
+	case n < 45:
+		touch()
+	case n < 50:
+		g.on(other, func() { g.send(pick(g.r, "SWAPDB", "FLUSHDB"), pick(g.r, "0", "SYNC")) })
+	case n < 53:
+		g.on(other, func() { g.send("SWAPDB", "0", "1") })
+	case n < 58:
+		g.send("UNWATCH")
+	case n < 62:
+		g.send("SELECT", pick(g.r, "0", "1"))
+	case n < 64 && !g.plan.looseClock:
+		g.moveClock()
+	}
+	g.send("MULTI")
+	g.body()
+	if g.chance(20) {
+		g.on(other, touch)
+	}
+	if g.chance(92) {
+		g.send("EXEC")
+	} else {
+		g.send("DISCARD")
+	}
+}

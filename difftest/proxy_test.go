@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fault decides what the proxy does with one command: pass it on and change the reply, or answer by itself. A nil
+// changed reply hangs up.
+type fault struct {
+	// answer, where not nil, may answer in the server's place; ok false passes the command on.
+	answer func(args []string) (reply string, ok bool)
+	// change, where not nil, may change the server's reply.
+	change func(args []string, reply string) (changed string, hangUp bool)
+}
+
+// faultyProxy stands between the tester and a sound server and makes it unsound. It understands multibulk commands
+// only, which is all that the data families send, and ends with the test.
+func faultyProxy(t *testing.T, behind string, f fault) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	t.Cleanup(func() {
+		_ = listener.Close()
+		running.Wait()
+	})
+	running.Add(1)
+	go func() {
+		defer running.Done()
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			running.Add(1)
+			go func() {
+				defer running.Done()
+				defer client.Close()
+				serveFaults(client, behind, f)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func serveFaults(client net.Conn, behind string, f fault) {
+	server, err := net.Dial("tcp", behind)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	fromClient, fromServer := bufio.NewReader(client), bufio.NewReader(server)
+	for {
+		raw, err := appendReply(nil, fromClient, 0)
+		if err != nil {
+			return
+		}
+		v, err := parse(raw)
+		if err != nil {
+			return
+		}
+		args := make([]string, len(v.elems))
+		for i, e := range v.elems {
+			args[i] = e.text
+		}
+		args[0] = strings.ToUpper(args[0])
+		var reply []byte
+		if f.answer != nil {
+			if own, ok := f.answer(args); ok {
+				reply = []byte(own)
+			}
+		}
+		if reply == nil {
+			if _, err := server.Write(raw); err != nil {
+				return
+			}
+			if reply, err = appendReply(nil, fromServer, 0); err != nil {
+				return
+			}
+			if f.change != nil {
+				changed, hangUp := f.change(args, string(reply))
+				if hangUp {
+					return
+				}
+				reply = []byte(changed)
+			}
+		}
+		if _, err := client.Write(reply); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/zlimit/zlimit/oracle"
+)
+
+const (
+	readyTimeout = 20 * time.Second
+	readyPause   = 5 * time.Millisecond
+	stopTimeout  = 5 * time.Second
+	logTail      = 600 // lines of our server's output kept for the report of a crash
+)
+
+// startOracle starts a redis-server whose clock is held at nowMs.
+func startOracle(title string, nowMs int64) (server, func(), error) {
+	r, err := oracle.Start(oracle.Options{NowMs: nowMs})
+	if err != nil {
+		return server{}, nil, err
+	}
+	end := func() {
+		if err := r.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "difftest:", err)
+		}
+	}
+	return server{title: title, addr: r.Addr(), setClock: r.SetClock}, end, nil
+}
+
+// debugClock holds and moves the clock of a zlimit-server by DEBUG CLOCK.
+type debugClock struct {
+	addr   string
+	l      *link
+	frozen bool
+}
+
+func (c *debugClock) ask(args ...string) error {
+	if c.l == nil || c.l.fail != "" {
+		l, err := dial(c.addr)
+		if err != nil {
+			return err
+		}
+		c.l = l
+	}
+	c.l.send(appendCommand(nil, args), dialTimeout)
+	got := c.l.receive()
+	if got.fail != "" || got.raw[0] == '-' {
+		return fmt.Errorf("%s answers %v", strings.Join(args, " "), got)
+	}
+	return nil
+}
+
+// set stops the clock first, once: SET moves a running clock, which then runs on.
+func (c *debugClock) set(nowMs int64) error {
+	if !c.frozen {
+		if err := c.ask("DEBUG", "CLOCK", "FREEZE"); err != nil {
+			return err
+		}
+		c.frozen = true
+	}
+	return c.ask("DEBUG", "CLOCK", "SET", strconv.FormatInt(nowMs, 10))
+}
+
+// child is a zlimit-server process of ours.
+type child struct {
+	path string
+	args []string // appended to the command line
+
+	cmd    *exec.Cmd
+	exited chan struct{}
+
+	mu   sync.Mutex // protects tail
+	tail []string
+}
+
+// start runs the server on a free loopback port and returns its address once it answers.
+func (c *child) start() (string, error) {
+	port, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	args := append([]string{"--port", strconv.Itoa(port), "--save", "", "--enable-debug-command", "yes"}, c.args...)
+	c.cmd = exec.Command(c.path, args...)
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	c.cmd.Stderr = c.cmd.Stdout
+	if err := c.cmd.Start(); err != nil {
+		return "", err
+	}
+	c.exited = make(chan struct{})
+	exited, cmd := c.exited, c.cmd
+	go func() {
+		lines := bufio.NewReader(out)
+		for {
+			line, err := lines.ReadString('\n')
+			if line != "" {
+				c.keep(strings.TrimRight(line, "\n"))
+			}
+			if err != nil {
+				break
+			}
+		}
+		_ = cmd.Wait() // how it ended is in its output
+		close(exited)
+	}()
+	for begin := time.Now(); time.Since(begin) < readyTimeout; time.Sleep(readyPause) {
+		select {
+		case <-c.exited:
+			return "", fmt.Errorf("%s ended at start:\n%s", c.path, c.log())
+		default:
+		}
+		l, err := dial(addr)
+		if err != nil {
+			continue
+		}
+		l.send([]byte("PING\r\n"), time.Second)
+		got := l.receive()
+		l.close()
+		if string(got.raw) == "+PONG\r\n" {
+			return addr, nil
+		}
+	}
+	c.stop()
+	return "", fmt.Errorf("%s answers no PING after %v:\n%s", c.path, readyTimeout, c.log())
+}
+
+func (c *child) keep(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tail = append(c.tail, line)
+	if len(c.tail) > logTail {
+		c.tail = c.tail[1:]
+	}
+}
+
+func (c *child) log() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(c.tail, "\n")
+}
+
+// abort ends a process that may hang. SIGQUIT makes a Go program write the stacks of all its goroutines.
+func (c *child) abort() {
+	if c.cmd.Process == nil {
+		return // it never started
+	}
+	_ = c.cmd.Process.Signal(syscall.SIGQUIT) // it may have ended already
+	select {
+	case <-c.exited:
+	case <-time.After(stopTimeout):
+		c.stop()
+	}
+}
+
+// stop ends the process that start started, and no other.
+func (c *child) stop() {
+	if c.cmd == nil || c.cmd.Process == nil {
+		return
+	}
+	select {
+	case <-c.exited:
+		return
+	default:
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	}
+	select {
+	case <-c.exited:
+	case <-time.After(stopTimeout):
+		_ = c.cmd.Process.Kill()
+		<-c.exited
+	}
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return port, l.Close()
+}
+
+// opponents is where the two servers come from.
+type opponents struct {
+	redisAddr, oursAddr, serverPath string
+	self                            bool
+}
+
+var errWhichServer = errors.New("say which server to compare: -server PATH, -ours ADDR or -self")
+
+// open starts or finds both servers. looseClock tells that their clocks cannot be held; end ends what was started.
+func (o opponents) open(nowMs int64) (d *duel, looseClock bool, end func(), err error) {
+	if !o.self && o.oursAddr == "" && o.serverPath == "" {
+		return &duel{}, false, func() {}, errWhichServer
+	}
+	var ends []func()
+	end = func() {
+		d.closeLinks()
+		for _, f := range ends {
+			f()
+		}
+	}
+	d = &duel{timeout: 10 * time.Second}
+	if o.redisAddr != "" {
+		d.ref = server{title: "redis", addr: o.redisAddr}
+		looseClock = true
+	} else {
+		var stop func()
+		if d.ref, stop, err = startOracle("redis", nowMs); err != nil {
+			return d, false, end, err
+		}
+		ends = append(ends, stop)
+	}
+	switch {
+	case o.self:
+		var stop func()
+		if d.ours, stop, err = startOracle("redis again", nowMs); err == nil {
+			ends = append(ends, stop)
+		}
+	case o.oursAddr != "":
+		clock := &debugClock{addr: o.oursAddr}
+		d.ours = server{title: "ours", addr: o.oursAddr, setClock: clock.set}
+	default:
+		c := &child{path: o.serverPath}
+		ends = append(ends, c.stop)
+		again := func() error {
+			if c.cmd != nil {
+				c.abort()
+				fmt.Fprintf(os.Stderr, "difftest: our server is started anew; the old one's last words:\n%s\n", c.log())
+			}
+			addr, err := c.start()
+			if err != nil {
+				return err
+			}
+			clock := &debugClock{addr: addr}
+			d.ours.addr, d.ours.setClock = addr, clock.set
+			return nil
+		}
+		d.ours = server{title: "ours", restart: again}
+		err = again()
+	}
+	if looseClock {
+		d.ref.setClock, d.ours.setClock = nil, nil
+	}
+	return d, looseClock, end, err
+}

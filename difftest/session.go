@@ -1,0 +1,356 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	connections = 3        // of a round to each server
+	maxBatch    = 48 << 10 // bytes in one write; replies of a batch fit socket buffers
+	scanRounds  = 10_000   // a cursor that does not come to 0 by then is a difference
+	dialTimeout = 5 * time.Second
+
+	hangUpTimeout = 3 * time.Second // a server that is to hang up has nothing else to do
+)
+
+// server is one side of the comparison. setClock is nil where the clock cannot be held.
+type server struct {
+	title    string
+	addr     string
+	setClock func(nowMs int64) error
+	restart  func() error // ends it, if it still runs, and starts it anew; nil where that is not for us to do
+}
+
+// reply is what one server answered to one step: the bytes, or why there are none.
+type reply struct {
+	raw  []byte
+	fail string
+}
+
+func (r reply) String() string { return r.from(0) }
+
+// from writes the reply, of a long one the part around byte `at`.
+func (r reply) from(at int) string {
+	const most, lead = 1500, 300
+	if r.fail != "" {
+		return "(" + r.fail[:min(len(r.fail), most)] + ")"
+	}
+	if len(r.raw) <= most {
+		return fmt.Sprintf("%q", r.raw)
+	}
+	begin := max(at-lead, 0)
+	end := min(begin+most, len(r.raw))
+	return fmt.Sprintf("bytes %d to %d of %d: %q", begin, end, len(r.raw), r.raw[begin:end])
+}
+
+// firstDifference is the index of the first byte that differs.
+func firstDifference(a, b reply) int {
+	i := 0
+	for i < len(a.raw) && i < len(b.raw) && a.raw[i] == b.raw[i] {
+		i++
+	}
+	return i
+}
+
+// link is one connection to one server. After a failure it stays failed until it is dialled again.
+type link struct {
+	net.Conn
+	r    *bufio.Reader
+	fail string
+}
+
+func dial(addr string) (*link, error) {
+	c, err := net.DialTimeout("tcp", addr, dialTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return &link{Conn: c, r: bufio.NewReaderSize(c, 64<<10)}, nil
+}
+
+func (l *link) close() {
+	if l != nil {
+		_ = l.Conn.Close() // nothing to lose: the round is over
+	}
+}
+
+// failed remembers the first failure in words that are the same for both servers.
+func (l *link) failed(err error) {
+	var timeout net.Error
+	switch {
+	case l.fail != "":
+	case errors.As(err, &timeout) && timeout.Timeout():
+		l.fail = "no reply in time"
+	case errors.Is(err, errBadReply):
+		l.fail = err.Error()
+	default:
+		l.fail = "connection closed"
+	}
+}
+
+func (l *link) send(b []byte, timeout time.Duration) {
+	if l.fail != "" {
+		return
+	}
+	if err := l.SetDeadline(time.Now().Add(timeout)); err != nil {
+		l.failed(err)
+	} else if _, err := l.Write(b); err != nil {
+		// What was answered before the hang-up is still there to be read.
+		return
+	}
+}
+
+func (l *link) receive() reply {
+	if l.fail != "" {
+		return reply{fail: l.fail}
+	}
+	raw, err := appendReply(nil, l.r, 0)
+	if err != nil {
+		l.failed(err)
+		return reply{fail: l.fail}
+	}
+	return reply{raw: raw}
+}
+
+// receiveAll reads until the server hangs up.
+func (l *link) receiveAll() reply {
+	if l.fail != "" {
+		return reply{fail: l.fail}
+	}
+	raw, err := io.ReadAll(l.r)
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return reply{fail: fmt.Sprintf("not hung up after %.60q", raw)}
+	}
+	return reply{raw: raw} // a reset instead of an orderly end is the same to a client
+}
+
+// visitor sees each step with both answers, in order; false ends the run.
+type visitor func(i int, s step, ref, ours reply) bool
+
+// duel runs rounds against two servers. It is for one goroutine.
+type duel struct {
+	ref, ours server
+	timeout   time.Duration
+	links     [2][connections]*link
+	out       []byte
+}
+
+func (d *duel) sides() [2]server { return [2]server{d.ref, d.ours} }
+
+func (d *duel) closeLinks() {
+	for side := range d.links {
+		for i, l := range d.links[side] {
+			l.close()
+			d.links[side][i] = nil
+		}
+	}
+}
+
+// errOursUnwell is a failure of our server to start afresh: it died, or it hangs.
+var errOursUnwell = errors.New("our server does not come back to an empty state")
+
+// reset brings both servers to the state every round starts from: new connections, no keys, no cached scripts, the
+// clock at nowMs. The order matters to ours: its clock goes back only while no key is there.
+func (d *duel) reset(nowMs int64) error {
+	d.closeLinks()
+	for side, s := range d.sides() {
+		if err := d.resetSide(side, nowMs); err != nil {
+			err = fmt.Errorf("%s: %w", s.title, err)
+			if side == 1 {
+				err = errors.Join(errOursUnwell, err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *duel) resetSide(side int, nowMs int64) error {
+	s := d.sides()[side]
+	admin, err := dial(s.addr)
+	if err != nil {
+		return err
+	}
+	defer admin.close()
+	for _, line := range []string{"FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT"} {
+		admin.send(appendCommand(nil, strings.Fields(line)), d.timeout)
+		if got := admin.receive(); string(got.raw) != "+OK\r\n" {
+			return fmt.Errorf("%s answers %v", line, got)
+		}
+	}
+	if s.setClock != nil {
+		if err := s.setClock(nowMs); err != nil {
+			return fmt.Errorf("clock to %d: %w", nowMs, err)
+		}
+	}
+	for i := range d.links[side] {
+		if d.links[side][i], err = dial(s.addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// revive starts our server anew where that is possible, and brings both to a fresh start.
+func (d *duel) revive(nowMs int64) error {
+	if d.ours.restart == nil {
+		return errOursUnwell
+	}
+	if err := d.ours.restart(); err != nil {
+		return err
+	}
+	return d.reset(nowMs)
+}
+
+// run sends steps to both servers in order and shows each to visit. Steps of one connection that follow each other go
+// out in one write, up to the next cut; before another connection speaks, all replies have been read, so that both
+// servers execute in the same order.
+func (d *duel) run(steps []step, visit visitor) error {
+	for i := 0; i < len(steps); {
+		s := steps[i]
+		var ref, ours reply
+		switch {
+		case s.clockMs > 0:
+			for _, side := range d.sides() {
+				if side.setClock == nil {
+					continue
+				}
+				if err := side.setClock(s.clockMs); err != nil {
+					return fmt.Errorf("%s: clock to %d: %w", side.title, s.clockMs, err)
+				}
+			}
+		case s.iterate:
+			ref, ours = d.iterate(0, s), d.iterate(1, s)
+		case s.closes:
+			ref, ours = d.lastWords(s)
+		default:
+			n, more := d.batch(steps, i, visit)
+			if !more {
+				return nil
+			}
+			i = n
+			continue
+		}
+		if !visit(i, s, ref, ours) {
+			return nil
+		}
+		i++
+	}
+	return nil
+}
+
+// batch sends the run of steps that starts at i and returns the index after it.
+func (d *duel) batch(steps []step, i int, visit visitor) (next int, more bool) {
+	conn := steps[i].conn
+	d.out = d.out[:0]
+	end := i
+	for ; end < len(steps); end++ {
+		s := steps[end]
+		if s.conn != conn || s.clockMs > 0 || s.iterate || s.closes || (end > i && (s.cut || len(d.out) > maxBatch)) {
+			break
+		}
+		if s.args == nil {
+			d.out = append(d.out, s.raw...)
+		} else {
+			d.out = appendCommand(d.out, s.args)
+		}
+	}
+	for side := range d.links {
+		d.write(d.links[side][conn], steps[i].split)
+	}
+	for j := i; j < end; j++ {
+		var ref, ours reply
+		if !steps[j].silent {
+			ref = d.links[0][conn].receive()
+			ours = d.links[1][conn].receive()
+		}
+		if !visit(j, steps[j], ref, ours) {
+			return j + 1, false
+		}
+	}
+	return end, true
+}
+
+// write sends d.out, in two parts where asked: a server must keep its place in half a command.
+func (d *duel) write(l *link, split bool) {
+	if split && len(d.out) > 1 {
+		at := len(d.out) * 2 / 3
+		l.send(d.out[:at], d.timeout)
+		l.send(d.out[at:], d.timeout)
+		return
+	}
+	l.send(d.out, d.timeout)
+}
+
+// lastWords sends a step after which both servers hang up, and dials again.
+func (d *duel) lastWords(s step) (ref, ours reply) {
+	b := []byte(s.raw)
+	if s.args != nil {
+		b = appendCommand(nil, s.args)
+	}
+	var got [2]reply
+	for side, srv := range d.sides() {
+		l := d.links[side][s.conn]
+		l.send(b, min(d.timeout, hangUpTimeout))
+		got[side] = l.receiveAll()
+		l.close()
+		next, err := dial(srv.addr)
+		if err != nil {
+			got[side].fail = "cannot dial again"
+			next = &link{Conn: l.Conn, r: l.r, fail: got[side].fail}
+		}
+		d.links[side][s.conn] = next
+	}
+	return got[0], got[1]
+}
+
+// iterate runs SCAN or ZSCAN to its end on one server and answers with the sorted union of what it returned, since
+// cursors, order and repetitions are each server's own. An error reply is the answer as it is.
+func (d *duel) iterate(side int, s step) reply {
+	l := d.links[side][s.conn]
+	at := 1
+	if strings.EqualFold(s.args[0], "zscan") {
+		at = 2
+	}
+	args := append([]string(nil), s.args...)
+	seen := map[string]bool{}
+	for range scanRounds {
+		l.send(appendCommand(nil, args), d.timeout)
+		got := l.receive()
+		if got.fail != "" {
+			return got
+		}
+		v, err := parse(got.raw)
+		if err != nil {
+			return reply{fail: err.Error()}
+		}
+		if len(v.elems) != 2 || v.elems[1].kind != '*' {
+			return got // an error, or QUEUED when a shrunk round left a MULTI open
+		}
+		list := v.elems[1].elems
+		for i := 0; i+at <= len(list); i += at {
+			key := ""
+			for _, e := range list[i : i+at] {
+				key += e.key()
+			}
+			seen[key] = true
+		}
+		if args[at] = v.elems[0].text; args[at] == "0" {
+			all := make([]string, 0, len(seen))
+			for k := range seen {
+				all = append(all, k)
+			}
+			sort.Strings(all)
+			return reply{raw: []byte("all " + strconv.Itoa(len(all)) + ": " + strings.Join(all, " "))}
+		}
+	}
+	return reply{fail: "the cursor did not come to 0"}
+}
