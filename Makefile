@@ -1,0 +1,52 @@
+# What one can do here. `make` lists it; CI calls these targets and nothing else.
+
+GO ?= go
+FUZZTIME ?= 20s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help build test race fuzz lint bench bench-quick compat difftest record tidy
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build ./zlimit-server
+	$(GO) build -o zlimit-server ./cmd/zlimit-server
+
+test: ## the tests: needs Go and nothing else
+	$(GO) test ./...
+
+race: ## the tests under the race detector
+	$(GO) test -race ./...
+
+fuzz: ## every fuzz target for FUZZTIME (20s)
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "== $$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+lint: ## formatting, vet and the linter
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
+
+bench: ## speed against redis-server, as ratios (needs redis-server)
+	$(GO) run ./bench
+
+bench-quick: ## the same in under a minute, with half the floors
+	$(GO) run ./bench --quick
+
+compat: ## the documents' flows through real clients, here and on redis-server
+	$(GO) run -C compat/run .
+
+difftest: ## 200,000 random commands, here and on redis-server, byte for byte
+	$(GO) test -C difftest ./...
+	$(GO) run -C difftest . -n 200000
+
+record: ## record the transcripts of redis-server anew (needs redis-server 7.0.15 and libfaketime)
+	$(GO) test ./server -run TestTranscripts -record
+
+tidy: ## go mod tidy in every module
+	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done
