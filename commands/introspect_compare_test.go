@@ -110,3 +110,18 @@ func CompareNames(t *testing.T, table *Table) {
 		}
 	})
 }
+
+// CompareTranscript replays everything that was recorded and is not compared
+// row by row.
+func CompareTranscript(t *testing.T, table *Table) {
+	t.Helper()
+	for _, e := range recorded(t) {
+		if (e.isAbout("info") || e.isAbout("docs")) && slices.Contains(issueCommands, string(e.args[2])) {
+			continue
+		}
+		t.Run(e.String(), func(t *testing.T) {
+			ours := exchange{args: e.args, reply: decoded(t, e.askOurs(table), e.proto)}
+			require.Equal(t, wire(e.reply, e.proto), wire(masked(&ours), e.proto))
+		})
+	}
+}

@@ -47,7 +47,8 @@ func (in introspection) getKeysAndFlags(c *Ctx) resp.Value {
 	return resp.Array(out...)
 }
 
-// keysOf finds the keys of a call that is not run.
+// keysOf finds the keys of a call that is not run. Counts of keys are read as
+// Redis reads them here, in 32 bits, and not as strictly as the commands do.
 func (in introspection) keysOf(call [][]byte) ([]keyUse, resp.Value) {
 	cmd := in.table().Lookup(call[0])
 	if cmd != nil && cmd.Subs != nil && len(call) > 1 {
@@ -65,11 +66,15 @@ func (in introspection) keysOf(call [][]byte) ([]keyUse, resp.Value) {
 	for i := range cmd.Keys {
 		k := &cmd.Keys[i]
 		first, end, step := k.keyRange(call)
+		flags := k.useIn(call)
 		if k.KeyNum && k.First < len(call) {
-			// GETKEYS reads counts more leniently than the commands do.
+			if count, ok := parseInt(call[k.First]); !ok || count < 0 {
+				// Redis then falls back on a lenient reader from before there
+				// were specifications, which knows no flags.
+				flags = ""
+			}
 			first, end, step = k.countedRange(cAtoi(call[k.First]), len(call))
 		}
-		flags := k.useIn(call)
 		for at := first; at < end; at += step {
 			uses = append(uses, keyUse{call[at], flags})
 		}

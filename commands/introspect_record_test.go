@@ -116,6 +116,8 @@ func questions() [][]string {
 		command getkeysandflags mset a 1 b 2
 		command getkeysandflags zrem k m
 		command getkeysandflags del a a
+		command getkeys eval x
+		command getkeysandflags eval x 2 a
 		command list x
 		command list filterby
 		command list filterby pattern
@@ -158,6 +160,16 @@ func questions() [][]string {
 		get| a
 	`), "\n") {
 		out = append(out, strings.Fields(line))
+	}
+	for _, count := range []string{
+		"0", "1", "2", "3", "-1", "abc", "", "1abc", "+1", " 1", "-", "01", "1.5", "1e0", "\t2", "\v1", "1\x00", "0x1",
+		"2147483647", "2147483648", "4294967295", "4294967296", "4294967297", "9223372036854775807",
+		"9223372036854775808", "-9223372036854775808", "-9223372036854775807", "-9223372036854775809",
+		"18446744073709551617", "-18446744073709551617", "-4294967295", "-4294967294",
+	} {
+		out = append(out,
+			[]string{"command", "getkeys", "eval", "x", count, "a", "b"},
+			[]string{"command", "getkeysandflags", "eval", "x", count, "a", "b"})
 	}
 	long := strings.Repeat("x", 200)
 	return append(out,

@@ -17,6 +17,7 @@ func TestServerTable(t *testing.T) {
 	table := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})}).Table()
 	t.Run("sane", func(t *testing.T) { commands.CheckRows(t, table) })
 	t.Run("names", func(t *testing.T) { commands.CompareNames(t, table) })
+	t.Run("transcript", func(t *testing.T) { commands.CompareTranscript(t, table) })
 	t.Run("info", func(t *testing.T) { require.Greater(t, commands.CompareInfo(t, table), 150) })
 	t.Run("docs", func(t *testing.T) { require.Greater(t, commands.CompareDocs(t, table), 150) })
 }

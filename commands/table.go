@@ -89,12 +89,10 @@ func (t *Table) Resolve(args [][]byte) (*Command, resp.Value) {
 	if c.Subs != nil {
 		if len(args) > 1 {
 			sub := c.Sub(args[1])
-			if sub == nil && c.Handler == nil {
+			if sub == nil {
 				return nil, unknownSubcommand(c, args[1])
 			}
-			if sub != nil {
-				c = sub
-			}
+			c = sub
 		}
 	}
 	if !c.ArityOK(len(args)) {

@@ -30,10 +30,10 @@ func zrem(c *Ctx) resp.Value {
 
 // zremRange runs ZREMRANGEBYSCORE, ZREMRANGEBYRANK and ZREMRANGEBYLEX.
 func zremRange(c *Ctx, by rangeBy) resp.Value {
-	q := rangeQuery{by: by, lo: c.Args[2], hi: c.Args[3]}
 	if by == byScore {
 		return zremRangeByScore(c)
 	}
+	q := rangeQuery{by: by, lo: c.Args[2], hi: c.Args[3]}
 	find, refusal := q.parse()
 	if refusal.IsError() {
 		return refusal

@@ -64,8 +64,8 @@ func (c *Config) Int(name string) int64 {
 	return c.get(name, KindInt, KindMemory, KindOctal).num
 }
 
-// String returns a KindString, KindEnum, KindEvents, KindSave or KindPath
-// directive. Enums are in lower case. A relative path is joined to dir; an
+// String returns a KindString, KindEnum, KindEvents, KindSave, KindFileName or
+// KindPath directive. Enums are in lower case. A relative path is joined to dir; an
 // empty one stays empty.
 func (c *Config) String(name string) string {
 	c.mu.RLock()
@@ -83,7 +83,7 @@ func textOf(values []value, name string) string {
 			return text
 		}
 		return filepath.Join(textOf(values, "dir"), text)
-	case KindString, KindEnum, KindEvents, KindSave:
+	case KindString, KindEnum, KindEvents, KindSave, KindFileName:
 		return text
 	}
 	panic("config: " + name + " is not a string")
@@ -116,7 +116,7 @@ func (c *Config) get(name string, kinds ...Kind) value {
 	return c.values[n.index]
 }
 
-func mustLookup(text string) name {
+func mustLookup(text string) entry {
 	n, ok := byName[text]
 	if !ok {
 		panic("config: there is no directive " + text)

@@ -13,6 +13,7 @@ const (
 	KindOctal                    // an octal integer within Min and Max (Int)
 	KindEnum                     // one of Values (String)
 	KindString                   // any bytes (String)
+	KindFileName                 // the name of a file without a directory (String)
 	KindPath                     // the name of a file, or empty (String)
 	KindList                     // words (Strings)
 	KindSave                     // save points: pairs of seconds and changes (String)
@@ -38,6 +39,7 @@ type Directive struct {
 	Refusal string
 
 	Immutable bool   // CONFIG SET refuses it
+	Protected bool   // CONFIG SET refuses it, as Redis does unless enable-protected-configs is on, which we do not have
 	Sensitive bool   // must not be written to a log
 	Ours      bool   // Redis has no such directive
 	NoEffect  bool   // accepted for the sake of existing files and clients; About says so too

@@ -15,7 +15,7 @@ var serverDirectives = []Directive{
 		About: "Only no: zlimit does not tell a supervisor when it is ready.",
 	},
 	{
-		Name: "dir", Kind: KindPath, Default: "./", Immutable: true,
+		Name: "dir", Kind: KindPath, Default: "./", Protected: true,
 		About: "Directory from which relative paths in other directives start.",
 	},
 	{

@@ -12,12 +12,12 @@ var unusedDirectives = []Directive{
 	unused("aof-rewrite-incremental-fsync", KindBool, "yes", noAOF),
 	unused("aof-timestamp-enabled", KindBool, "no", noAOF),
 	unused("aof-use-rdb-preamble", KindBool, "yes", noAOF),
-	fixed(unused("appenddirname", KindString, "appendonlydir", noAOF)),
-	fixed(unused("appendfilename", KindString, "appendonly.aof", noAOF)),
+	fixed(unused("appenddirname", KindFileName, "appendonlydir", noAOF)),
+	fixed(unused("appendfilename", KindFileName, "appendonly.aof", noAOF)),
 	enum(unused("appendfsync", KindEnum, "everysec", noAOF), "everysec", "always", "no"),
 	within(unused("auto-aof-rewrite-min-size", KindMemory, "67108864", noAOF), 0, math.MaxInt64),
 	within(unused("auto-aof-rewrite-percentage", KindInt, "100", noAOF), 0, math.MaxInt32),
-	unused("dbfilename", KindString, "dump.rdb", noSnapshot),
+	protected(unused("dbfilename", KindFileName, "dump.rdb", noSnapshot)),
 	fixed(unused("disable-thp", KindBool, "yes", goMemory)),
 	unused("dynamic-hz", KindBool, "yes", "hz stays as it is set."),
 	unused("hash-max-listpack-entries", KindInt, "512", noSuchType, "hash-max-ziplist-entries"),
@@ -91,5 +91,10 @@ func enum(d Directive, values ...string) Directive {
 // fixed is for what CONFIG SET refuses in Redis.
 func fixed(d Directive) Directive {
 	d.Immutable = true
+	return d
+}
+
+func protected(d Directive) Directive {
+	d.Protected = true
 	return d
 }

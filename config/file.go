@@ -48,10 +48,16 @@ type OpenError struct {
 	Err  error
 }
 
+// Error returns what redis-server prints in this case.
 func (e *OpenError) Error() string {
-	return fmt.Sprintf("Fatal error, can't open config file '%s': %v", e.File, e.Err)
+	why := []byte(e.Err.Error())
+	if len(why) > 0 && 'a' <= why[0] && why[0] <= 'z' {
+		why[0] -= 'a' - 'A' // the operating system's texts begin with a capital in C
+	}
+	return fmt.Sprintf("Fatal error, can't open config file '%s': %s", e.File, why)
 }
 
+// Unwrap returns Err.
 func (e *OpenError) Unwrap() error { return e.Err }
 
 // ParseFile reads a file in redis.conf's syntax on top of what c holds: one
@@ -73,7 +79,7 @@ func (c *Config) ParseFile(name string, r io.Reader) error {
 func (c *Config) parseText(text string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := parser{values: slices.Clone(c.values), refused: make(map[int]*FileError)}
+	p := parser{values: slices.Clone(c.values)}
 	if err := p.parse("", text); err != nil {
 		return err
 	}
@@ -87,16 +93,20 @@ func (c *Config) parseText(text string) error {
 // parser is the reading of one file, the files it includes among it.
 type parser struct {
 	values   []value
-	refused  map[int]*FileError // by index in table: values that are not true of zlimit, unless a later line changes them
-	order    []int              // the indexes in the order they were refused
+	refused  []refused
 	included int
 }
 
+// refused is a value that is not true of zlimit. It is an error at the end,
+// unless a later line sets the same directive.
+type refused struct {
+	index int // in table
+	at    *FileError
+}
+
 func (p *parser) firstRefused() error {
-	for _, index := range p.order {
-		if err := p.refused[index]; err != nil {
-			return err
-		}
+	if len(p.refused) > 0 {
+		return p.refused[0].at
 	}
 	return nil
 }
@@ -135,18 +145,19 @@ func (p *parser) line(line string, at *FileError) error {
 	}
 	d, args := &table[n.index], words[1:]
 	if d.Kind.takesWords() && len(args) == 1 {
-		args = splitWords(args[0])
+		if args, err = splitLine(args[0]); err != nil {
+			return at.because(err)
+		}
 	}
 	v, err := d.parse(args, p.values[n.index])
 	if err != nil {
 		return at.because(err)
 	}
 	p.values[n.index] = v
-	delete(p.refused, n.index)
+	p.refused = slices.DeleteFunc(p.refused, func(r refused) bool { return r.index == n.index })
 	if why := d.refusal(v.text); why != "" {
 		at.Reason = why
-		p.refused[n.index] = at
-		p.order = append(p.order, n.index)
+		p.refused = append(p.refused, refused{n.index, at})
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (d *Directive) Syntax() string {
 		return "OCTAL"
 	case KindEnum:
 		return strings.Join(d.Values, "|")
-	case KindPath:
+	case KindPath, KindFileName:
 		return "PATH"
 	case KindList:
 		return "WORD ..."

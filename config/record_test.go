@@ -47,11 +47,25 @@ func (c *aCase) marked(mark string) []string {
 	return out
 }
 
-func (c *aCase) want() []string {
+// difference says how got is neither what Redis answered nor, where the case
+// has a reason for it, what we answer instead; empty if it is.
+func (c *aCase) difference(got []string) string {
+	want := c.redis
 	if c.why != "" {
-		return c.ours
+		want = c.ours
+		if slices.Equal(c.redis, got) {
+			return fmt.Sprintf("no different from Redis any more: %q", got)
+		}
 	}
-	return c.redis
+	if slices.Equal(want, got) {
+		return ""
+	}
+	return fmt.Sprintf("want %q\n got %q", want, got)
+}
+
+func (c *aCase) compare(t *testing.T, got []string) {
+	t.Helper()
+	require.Empty(t, c.difference(got))
 }
 
 // readCases reads a file of cases, parted by empty lines. The texts before the
@@ -103,7 +117,7 @@ func writeCases(t *testing.T, file string, cases []*aCase) {
 			b.WriteString(strings.TrimSuffix("= "+line, " ") + "\n")
 		}
 	}
-	require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
 }
 
 // redisServer is a redis-server of the test's own, on a unix socket.

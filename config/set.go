@@ -54,8 +54,8 @@ func (c *Config) Set(pairs [][]byte) error {
 
 // settable finds the names, and refuses those that cannot be set. The first
 // that is wrong in any way is the one that is named.
-func settable(pairs [][]byte) ([]name, error) {
-	found := make([]name, 0, len(pairs)/2)
+func settable(pairs [][]byte) ([]entry, error) {
+	found := make([]entry, 0, len(pairs)/2)
 	// An alias is a parameter of its own: Redis takes both names in one call.
 	seen := make(map[string]bool, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
@@ -66,6 +66,8 @@ func settable(pairs [][]byte) ([]name, error) {
 			return nil, &SetError{Name: asked, unknown: true}
 		case table[n.index].Immutable:
 			return nil, &SetError{Name: asked, Reason: "can't set immutable config"}
+		case table[n.index].Protected:
+			return nil, &SetError{Name: asked, Reason: "can't set protected config"}
 		case seen[n.text]:
 			return nil, &SetError{Name: asked, Reason: "duplicate parameter"}
 		}
@@ -76,7 +78,7 @@ func settable(pairs [][]byte) ([]name, error) {
 }
 
 // store sets all or nothing, and returns what has to be called.
-func (c *Config) store(found []name, pairs [][]byte) ([]func(), error) {
+func (c *Config) store(found []entry, pairs [][]byte) ([]func(), error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	values := append([]value(nil), c.values...)

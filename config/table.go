@@ -13,23 +13,23 @@ var table = func() []Directive {
 	return all
 }()
 
-// name is one name under which a directive is known.
-type name struct {
+// entry is one name under which a directive is known.
+type entry struct {
 	text  string
 	index int // in table
 }
 
 // names are the names and aliases, sorted. CONFIG GET with a pattern walks
 // them, since Redis shows a value under each of its names.
-var names = func() []name {
-	var all []name
+var names = func() []entry {
+	var all []entry
 	for i := range table {
-		all = append(all, name{table[i].Name, i})
+		all = append(all, entry{table[i].Name, i})
 		for _, alias := range table[i].Aliases {
-			all = append(all, name{alias, i})
+			all = append(all, entry{alias, i})
 		}
 	}
-	slices.SortFunc(all, func(a, b name) int { return strings.Compare(a.text, b.text) })
+	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.text, b.text) })
 	for i := 1; i < len(all); i++ {
 		if all[i].text == all[i-1].text {
 			panic("config: two directives are called " + all[i].text)
@@ -39,8 +39,8 @@ var names = func() []name {
 }()
 
 // byName finds the entry of names by its text.
-var byName = func() map[string]name {
-	m := make(map[string]name, len(names))
+var byName = func() map[string]entry {
+	m := make(map[string]entry, len(names))
 	for _, n := range names {
 		m[n.text] = n
 	}
@@ -48,7 +48,7 @@ var byName = func() map[string]name {
 }()
 
 // lookup finds a directive by any of its names, whatever the case.
-func lookup(text string) (name, bool) {
+func lookup(text string) (entry, bool) {
 	n, ok := byName[asciiLower(text)]
 	return n, ok
 }
@@ -73,5 +73,5 @@ func nameIndex(text string) (int, bool) {
 	if !ok {
 		return 0, false
 	}
-	return slices.BinarySearchFunc(names, n.text, func(a name, b string) int { return strings.Compare(a.text, b) })
+	return slices.BinarySearchFunc(names, n.text, func(a entry, b string) int { return strings.Compare(a.text, b) })
 }

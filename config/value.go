@@ -61,6 +61,10 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 		if strings.Trim(arg, "Ag$lshzxeKEtmdn") != "" {
 			return value{}, errNotEvents
 		}
+	case KindFileName:
+		if strings.ContainsAny(arg, `/\`) {
+			return value{}, errors.New(d.Name + " can't be a path, just a filename")
+		}
 	case KindPath:
 		if strings.Contains(arg, "\x00") {
 			return value{}, errHasNUL

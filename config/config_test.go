@@ -1,0 +1,145 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTable(t *testing.T) {
+	for _, d := range New().Directives() {
+		require.Regexp(t, `^[a-z][a-z-]+$`, d.Name)
+		require.Regexp(t, `^[A-Z].*[^.]\.$`, d.About, d.Name)
+		require.NotContains(t, strings.TrimSuffix(d.About, "."), ". ", "%s: one sentence", d.Name)
+		require.Equal(t, d.NoEffect, strings.HasPrefix(d.About, "No effect: "), d.Name)
+		require.Equal(t, d.Only != nil, strings.HasPrefix(d.About, "Only "), d.Name)
+		require.Equal(t, d.Only != nil, d.Refusal != "", d.Name)
+		require.Equal(t, d.Kind == KindEnum, d.Values != nil, d.Name)
+		require.LessOrEqual(t, d.Min, d.Max, d.Name)
+		help := Help()
+		require.Contains(t, help, "  --"+d.Name)
+		if !d.NoEffect {
+			require.Contains(t, help, d.About)
+		}
+	}
+	for _, name := range strings.Fields("save appendonly timeout databases slave-read-only replica-read-only maxmemory-policy notify-keyspace-events cluster-enabled") {
+		_, ok := lookup(name)
+		require.True(t, ok, "clients ask for %s", name)
+	}
+}
+
+func TestGettersPanicOnMistakes(t *testing.T) {
+	c := New()
+	for name, call := range map[string]func(){
+		"unknown":         func() { c.Int("no-such-directive") },
+		"upper case":      func() { c.Int("HZ") },
+		"int of bool":     func() { c.Int("appendonly") },
+		"bool of int":     func() { c.Bool("hz") },
+		"string of int":   func() { _ = c.String("hz") },
+		"string of list":  func() { _ = c.String("bind") },
+		"strings of path": func() { c.Strings("logfile") },
+		"hook":            func() { c.OnChange("no-such-directive", func() {}) },
+		"class":           func() { c.OutputBufferLimit(outputBufferClasses) },
+	} {
+		require.Panics(t, call, name)
+	}
+	require.Equal(t, int64(5000), c.Int("lua-time-limit"), "an alias is a name")
+}
+
+func TestPathsStartFromDir(t *testing.T) {
+	c := New()
+	require.Empty(t, c.String("logfile"))
+	require.NoError(t, c.ParseFile("f", strings.NewReader("logfile a.log\npidfile /run/b.pid\n")))
+	require.Equal(t, "a.log", c.String("logfile"))
+	require.NoError(t, c.ParseFile("f", strings.NewReader("dir /srv/zlimit")))
+	require.Equal(t, "/srv/zlimit/a.log", c.String("logfile"))
+	require.Equal(t, "/run/b.pid", c.String("pidfile"))
+	require.Equal(t, "/srv/zlimit", c.String("dir"))
+	require.Equal(t, "a.log", c.Text("logfile"), "CONFIG GET shows what was set")
+	require.Error(t, c.ParseFile("f", strings.NewReader(`pidfile "a\x00b"`)))
+}
+
+func TestOnChange(t *testing.T) {
+	c := New()
+	var calls []string
+	for _, name := range []string{"timeout", "hz", "busy-reply-threshold"} {
+		c.OnChange(name, func() { calls = append(calls, name+" "+c.Text(name)) })
+	}
+	for _, tc := range []struct {
+		set  string
+		want []string
+	}{
+		{"timeout 5", []string{"timeout 5"}},
+		{"timeout 5", nil},        // it is so already
+		{"timeout 6 hz abc", nil}, // all or nothing
+		{"hz 20 timeout 7", []string{"hz 20", "timeout 7"}},
+		{"lua-time-limit 1", []string{"busy-reply-threshold 1"}},
+		{"maxclients 7", nil},
+	} {
+		calls = nil
+		_ = c.Set(bytesOf(strings.Fields(tc.set)))
+		require.Equal(t, tc.want, calls, tc.set)
+	}
+}
+
+// TestOnChangeKeepsCachesTrue: whatever order the Sets come in, what a hook has
+// cached is the value in the end.
+func TestOnChangeKeepsCachesTrue(t *testing.T) {
+	c := New()
+	var cached int64 // calls never overlap: no lock
+	c.OnChange("timeout", func() { cached = c.Int("timeout") })
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 200 {
+				_ = c.Set(bytesOf([]string{"timeout", fmt.Sprint(i*1000 + j)}))
+				_ = c.Get(bytesOf([]string{"time*", "hz"}), globForTest)
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, c.Int("timeout"), cached)
+}
+
+func TestOutputBufferSaturates(t *testing.T) {
+	c := New()
+	require.NoError(t, c.Set(bytesOf([]string{"client-output-buffer-limit", "normal 99999999999gb 1kb 5"})))
+	require.Equal(t, OutputBufferLimit{math.MaxInt64, 1024, 5}, c.OutputBufferLimit(ClassNormal))
+	require.Equal(t, OutputBufferLimit{256 << 20, 64 << 20, 60}, c.OutputBufferLimit(ClassReplica))
+}
+
+// TestFileWritesWhatItReads: what File writes makes an equal Config.
+func TestFileWritesWhatItReads(t *testing.T) {
+	require.Empty(t, New().File())
+	sample, err := parsed(t, "zlimit.conf")
+	require.NoError(t, err)
+	again := New()
+	require.NoError(t, again.ParseFile("f", strings.NewReader(sample.File())))
+	require.Equal(t, sample.values, again.values)
+	require.Contains(t, sample.File(), "\nport 6380\n")
+	require.Contains(t, sample.File(), "\nrequirepass \"a \\\"quoted\\\" pass\\\\word\"\n")
+}
+
+// TestCompareFails: the comparison with Redis' recorded answers finds a
+// difference, and a difference that is none any more.
+func TestCompareFails(t *testing.T) {
+	for name, tc := range map[string]struct {
+		c    aCase
+		got  []string
+		fine bool
+	}{
+		"same":               {aCase{redis: []string{"OK"}}, []string{"OK"}, true},
+		"another":            {aCase{redis: []string{"OK"}}, []string{"ERR"}, false},
+		"one line more":      {aCase{redis: []string{"OK"}}, []string{"OK", "OK"}, false},
+		"none":               {aCase{redis: []string{"OK"}}, nil, false},
+		"for a reason":       {aCase{redis: []string{"OK"}, why: "w", ours: []string{"ERR"}}, []string{"ERR"}, true},
+		"the reason is gone": {aCase{redis: []string{"OK"}, why: "w", ours: []string{"OK"}}, []string{"OK"}, false},
+		"other than ours":    {aCase{redis: []string{"OK"}, why: "w", ours: []string{"ERR"}}, []string{"no"}, false},
+	} {
+		require.Equal(t, tc.fine, tc.c.difference(tc.got) == "", name)
+	}
+}

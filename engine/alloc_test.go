@@ -1,0 +1,77 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// hotCommands are what limiters send all day, on keys that exist. The clock
+// moves a millisecond a call.
+var hotCommands = []struct{ name, setup, line string }{
+	{"RL.ALLOW admitted", "", "RL.ALLOW k 1000000 1h"},
+	{"RL.ALLOW denied", "RL.ALLOW k 1 1h", "RL.ALLOW k 1 1h"},
+	{"ZADD log", "ZADD k 1 1", "ZADD k 1700000000000 1700000000000"},
+	{"ZADD tree", "ZADD k 1 a", "ZADD k 2 a"},
+	{"ZCARD", "ZADD k 1 1", "ZCARD k"},
+	{"ZSCORE", "ZADD k 1 1", "ZSCORE k 1"},
+	{"ZREMRANGEBYSCORE nothing due", "ZADD k 1700000000000 1700000000000", "ZREMRANGEBYSCORE k 0 1699999940000"},
+	{"INCR", "SET k 1", "INCR k"},
+	{"GET number", "SET k 1", "GET k"},
+	{"GET text", "SET k hello", "GET k"},
+	{"SET number", "SET k 1", "SET k 2"},
+	{"SET text", "SET k hello", "SET k world"},
+	{"EXPIRE", "SET k 1", "EXPIRE k 60"},
+	{"PTTL", "SET k 1 EX 60", "PTTL k"},
+	{"PING", "", "PING"},
+}
+
+// TestHotCommandsDoNotAllocate is the ceiling from a parsed command to its
+// encoded reply.
+func TestHotCommandsDoNotAllocate(t *testing.T) {
+	for _, c := range hotCommands {
+		t.Run(c.name, func(t *testing.T) {
+			e, clock := newEngine(t)
+			s := newSession(t, e)
+			if c.setup != "" {
+				require.False(t, strings.HasPrefix(do(s, c.setup), "ERR"))
+			}
+			line := args(c.line)
+			out := make([]byte, 0, 4096)
+			call := func() {
+				clock.pass(1)
+				reply := s.Do(line)
+				if reply.IsError() {
+					t.Fatal(reply.Str())
+				}
+				out = resp.Append(out[:0], &reply, s.Proto())
+			}
+			for range 100 {
+				call() // warm: scratch space, the log's blocks
+			}
+			require.Zero(t, testing.AllocsPerRun(2000, call))
+		})
+	}
+}
+
+func BenchmarkDo(b *testing.B) {
+	for _, c := range hotCommands {
+		b.Run(strings.ReplaceAll(c.name, " ", "-"), func(b *testing.B) {
+			e, _ := newEngine(b)
+			s := newSession(b, e)
+			if c.setup != "" {
+				do(s, c.setup)
+			}
+			line := args(c.line)
+			var out []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				reply := s.Do(line)
+				out = resp.Append(out[:0], &reply, s.Proto())
+			}
+		})
+	}
+}
