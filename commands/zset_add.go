@@ -20,8 +20,15 @@ type zaddOutcome struct {
 }
 
 // ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]
-func zadd(c *Ctx) resp.Value {
-	var rule zaddRule
+func zadd(c *Ctx) resp.Value { return zaddWith(c, zaddRule{}) }
+
+// ZINCRBY key increment member
+//
+// is ZADD INCR: options that stand where the increment should are read as such,
+// as in Redis, and then too little is left.
+func zincrBy(c *Ctx) resp.Value { return zaddWith(c, zaddRule{incr: true}) }
+
+func zaddWith(c *Ctx, rule zaddRule) resp.Value {
 	o := options{c.Args[2:]}
 flags:
 	for {
@@ -55,9 +62,6 @@ flags:
 	}
 	return zaddPairs(c, rule, pairs)
 }
-
-// ZINCRBY key increment member
-func zincrBy(c *Ctx) resp.Value { return zaddPairs(c, zaddRule{incr: true}, c.Args[2:]) }
 
 // zaddPairs applies a rule to pairs of score and member. All scores are read
 // before anything changes.

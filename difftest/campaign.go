@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -26,6 +29,8 @@ func (s *settings) compare(out io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	defer d.closeLinks()
+	endOnSignal(end)
 	p.looseClock = loose
 	c := &campaign{settings: s, duel: d, plan: p, out: out, stats: newStats(), seen: map[string]int{}}
 	fmt.Fprintf(out, "%s %s against %s %s, seeds %v, clock %s\n", d.ours.title, d.ours.addr, d.ref.title, d.ref.addr, seeds,
@@ -46,6 +51,17 @@ func (s *settings) compare(out io.Writer) (int, error) {
 	fmt.Fprintf(out, "%d rounds in %.1f s, %.0f commands/s, audits included; ", c.rounds, took.Seconds(), float64(c.stats.total)/took.Seconds())
 	c.summary()
 	return len(c.seen), nil
+}
+
+// endOnSignal ends the servers that were started before an interrupt ends this program.
+func endOnSignal(end func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		end()
+		os.Exit(2)
+	}()
 }
 
 // campaign is one run of the program over all its rounds.

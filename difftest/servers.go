@@ -207,11 +207,13 @@ func (o opponents) open(nowMs int64) (d *duel, looseClock bool, end func(), err 
 		return &duel{}, false, func() {}, errWhichServer
 	}
 	var ends []func()
+	var once sync.Once
 	end = func() {
-		d.closeLinks()
-		for _, f := range ends {
-			f()
-		}
+		once.Do(func() {
+			for _, f := range ends {
+				f()
+			}
+		})
 	}
 	d = &duel{timeout: 10 * time.Second}
 	if o.redisAddr != "" {
