@@ -45,7 +45,6 @@ var only = map[string][]string{
 	"github.com/google/btree":         {"store/zset"},
 	"github.com/stretchr/testify":     {},
 	"net":                             {"server", "bench", "oracle", "cmd/zlimit-server"},
-	"math/rand":                       {"bench"},
 	"github.com/zlimit/zlimit/oracle": {},
 }
 

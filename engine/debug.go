@@ -12,8 +12,8 @@ const debugFlags = commands.Admin | commands.NoScript | commands.Loading | comma
 func (e *Engine) debugGroup() []commands.Command {
 	clockCommand := func(name string, arity int, syntax, summary string, run func(c *commands.Ctx) resp.Value) commands.Command {
 		return commands.Command{
-			Name: name, Arity: arity, Flags: debugFlags | commands.NoMulti | commands.AllShards, Group: "server", Since: "1.0.0", Complexity: "O(N)",
-			Syntax: syntax, Summary: summary, Handler: run,
+			Name: name, Arity: arity, Flags: debugFlags | commands.NoMulti | commands.AllShards, Group: "server", Since: "0.1.0", Complexity: "O(N)",
+			Deviation: "zlimit's own", Syntax: syntax, Summary: summary, Handler: run,
 		}
 	}
 	return []commands.Command{{

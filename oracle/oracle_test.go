@@ -33,8 +33,10 @@ func ask(t *testing.T, r *Redis, line string) any {
 
 func TestTheClockStandsAtEveryMillisecond(t *testing.T) {
 	r := startForTest(t)
-	for _, nowMs := range []int64{testNowMs, 1_700_000_000_999, 1_700_000_001_000, 1_700_000_001_001,
-		1_700_000_001_290, 1_700_000_001_577, 1_709_210_096_789, 4_102_444_800_000, testNowMs} {
+	for _, nowMs := range []int64{
+		testNowMs, 1_700_000_000_999, 1_700_000_001_000, 1_700_000_001_001,
+		1_700_000_001_290, 1_700_000_001_577, 1_709_210_096_789, 4_102_444_800_000, testNowMs,
+	} {
 		require.NoError(t, r.SetClock(nowMs))
 		want := []any{fmt.Sprint(nowMs / 1000), fmt.Sprint(nowMs % 1000 * 1000)}
 		require.Equal(t, want, ask(t, r, "TIME"))

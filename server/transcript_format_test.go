@@ -63,14 +63,14 @@ type step struct {
 	reply  []byte
 	failed error
 
-	action   action
-	args     [][]byte // the command
-	raw      []byte   // actRaw: what to send
-	replies  int      // how many replies follow
-	number64 int64    // actClock, actAdvance
-	conn     string   // actConn
-	mask     *regexp.Regexp
-	compare  comparison
+	action  action
+	args    [][]byte // the command
+	raw     []byte   // actRaw: what to send
+	replies int      // how many replies follow
+	value   int64    // actClock, actAdvance
+	conn    string   // actConn
+	mask    *regexp.Regexp
+	compare comparison
 }
 
 type action int
@@ -134,11 +134,11 @@ func readTranscript(text string) (transcript, error) {
 			s.number = i + 1
 			switch {
 			case s.action == actProtocol && last < 0:
-				tr.protocol = int(s.number64)
+				tr.protocol = int(s.value)
 			case last < 0:
 				return fail(errors.New("a command before the first section"))
 			case s.action == actProtocol:
-				tr.sections[last].protocol = int(s.number64)
+				tr.sections[last].protocol = int(s.value)
 			case s.action == actFlags:
 				for _, arg := range s.args {
 					tr.sections[last].flags = append(tr.sections[last].flags, string(arg))
@@ -163,7 +163,7 @@ func parseStep(line string) (s step, err error) {
 	switch name {
 	case "@resp", "@clock", "@advance":
 		s.action = map[string]action{"@resp": actProtocol, "@clock": actClock, "@advance": actAdvance}[name]
-		s.number64, err = strconv.ParseInt(rest, 10, 64)
+		s.value, err = strconv.ParseInt(rest, 10, 64)
 	case "@conn":
 		s.action, s.conn = actConn, rest
 	case "@redis":

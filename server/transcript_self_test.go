@@ -146,8 +146,10 @@ func TestTranscriptRepliesSurvivePrinting(t *testing.T) {
 	for i := range all {
 		all[i] = byte(i)
 	}
-	for _, reply := range []string{"", "+OK\r\n", "$0\r\n\r\n", "$2\r\na \r\n", "$4\r\n\r\n\r\n\r\n", "$1\r\n\\\r\n", "cut", "cut\\",
-		fmt.Sprintf("$256\r\n%s\r\n", all), "\r\n", "\r", "\n"} {
+	for _, reply := range []string{
+		"", "+OK\r\n", "$0\r\n\r\n", "$2\r\na \r\n", "$4\r\n\r\n\r\n\r\n", "$1\r\n\\\r\n", "cut", "cut\\",
+		fmt.Sprintf("$256\r\n%s\r\n", all), "\r\n", "\r", "\n",
+	} {
 		tr, err := readTranscript("== s\nPING\n" + printReply([]byte(reply)))
 		require.NoError(t, err, "%q", reply)
 		require.Equal(t, reply, string(tr.sections[0].steps[0].reply))

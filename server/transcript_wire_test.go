@@ -126,9 +126,9 @@ func (p *performer) run(s *step) (reply []byte, err error) {
 	switch s.action {
 	case actClock, actAdvance:
 		if s.action == actAdvance {
-			p.nowMs += s.number64
+			p.nowMs += s.value
 		} else {
-			p.nowMs = s.number64
+			p.nowMs = s.value
 		}
 		p.setClock(p.nowMs)
 		return nil, nil

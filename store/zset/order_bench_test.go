@@ -174,6 +174,19 @@ func BenchmarkTreeRank(b *testing.B) {
 				i++
 			}
 		})
+		t := newEntryTree()
+		for i, m := range members {
+			t.add(m, scores[i])
+		}
+		b.Run(fmt.Sprintf("ZRANK/%d/entries", n), func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				m := members[i*7919%n]
+				node, rank := t.index.Get(dict.Hash(m), m), 0
+				t.order.AscendLessThan(item{node.Value, node}, func(item) bool { rank++; return true })
+				i++
+			}
+		})
 		b.Run(fmt.Sprintf("At/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			i := 0

@@ -169,7 +169,7 @@ func (p *packed) removeRanks(start, stop int) {
 // shrink gives back room that is three quarters empty.
 func (p *packed) shrink() {
 	if cap(p.data) > 128 && len(p.data) <= cap(p.data)/4 {
-		p.data = append(slices.Grow([]byte(nil), cap(p.data)/2), p.data...)
+		p.data = append(slices.Grow([]byte(nil), max(2*len(p.data), 96)), p.data...)
 	}
 }
 

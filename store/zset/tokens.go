@@ -19,13 +19,6 @@ const blockSize = 128
 // ends of the range is 2^54.
 const maxToken = 8
 
-// span is n consecutive scores that begin at first.
-type span struct {
-	first, n int64
-}
-
-func (r span) last() int64 { return r.first + r.n - 1 }
-
 // uvarint reads the number at p[pos] and returns it with the position after it.
 func uvarint(p []byte, pos int) (v uint64, next int) {
 	for shift := uint(0); ; shift += 7 {
@@ -164,51 +157,4 @@ func dropFirst(first int64, toks []byte, k int64) (int64, int) {
 	}
 	used += copy(toks[used:], toks[w.pos:])
 	return w.run.first + k, used
-}
-
-// appendSpans appends the runs of a block to spans.
-func appendSpans(spans []span, first int64, toks []byte) []span {
-	w := startWalk(first, toks)
-	spans = append(spans, w.run)
-	for w.next() {
-		spans = append(spans, w.run)
-	}
-	return spans
-}
-
-// spanTokens appends the tokens of r, after a score prev of the same block
-// (whose last run r must not touch), or at the head of a block.
-func spanTokens(toks []byte, r span, prev int64, head bool) []byte {
-	if !head {
-		toks = putUvarint(toks, uint64(r.first-prev)-1)
-	}
-	if r.n > 1 {
-		toks = putUvarint(append(toks, 0), uint64(r.n)-1)
-	}
-	return toks
-}
-
-// tokenScratch is room for a block and the one run too many that tells
-// writeSpans to stop.
-const tokenScratch = blockSize + 2*maxToken + 2
-
-// splitSize is what the first of two blocks takes when one block overflows: a
-// little more than half, since changes in the middle of a log are mostly late
-// arrivals, after which the log goes on at the end.
-const splitSize = 80
-
-// writeSpans writes as many of the spans as fit in limit bytes to toks, which
-// must be empty with room for tokenScratch bytes, and returns the tokens and
-// how many spans they tell. The first span always fits.
-func writeSpans(toks []byte, spans []span, limit int) ([]byte, int) {
-	var prev int64
-	for i, r := range spans {
-		mark := len(toks)
-		toks = spanTokens(toks, r, prev, i == 0)
-		if len(toks) > limit {
-			return toks[:mark], i
-		}
-		prev = r.last()
-	}
-	return toks, len(spans)
 }
