@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 	"engine":            {"scripting", "commands", "store", "resp", "clock", "config"},
 	"scripting":         {"commands", "store", "resp"},
 	"commands":          {"store", "store/zset", "limiter", "resp"},
-	"store":             {"store/dict", "store/expire", "store/zset"},
+	"store":             {"store/dict", "store/expire"},
 	"store/zset":        {"store/dict"},
 	"store/dict":        {},
 	"store/expire":      {},

@@ -248,7 +248,7 @@ func strLen(c *Ctx) resp.Value {
 	if s == nil {
 		return resp.Int(0)
 	}
-	return resp.Int(int64(s.Len()))
+	return resp.Int(int64(s.Size()))
 }
 
 // APPEND key value
@@ -262,7 +262,7 @@ func appendValue(c *Ctx) resp.Value {
 		put(c, nil, c.Args[1], c.Args[2], false)
 		return resp.Int(int64(len(c.Args[2])))
 	}
-	if int64(s.Len())+int64(len(c.Args[2])) > c.Settings.ProtoMaxBulkLen {
+	if int64(s.Size())+int64(len(c.Args[2])) > c.Settings.ProtoMaxBulkLen {
 		return errStringTooLong
 	}
 	length := s.Append(c.Args[2])
@@ -289,7 +289,7 @@ func setRange(c *Ctx) resp.Value {
 		if s == nil {
 			return resp.Int(0)
 		}
-		return resp.Int(int64(s.Len()))
+		return resp.Int(int64(s.Size()))
 	}
 	if offset > c.Settings.ProtoMaxBulkLen || offset+int64(len(text)) > c.Settings.ProtoMaxBulkLen {
 		return errStringTooLong

@@ -30,7 +30,7 @@ func Example() {
 		fmt.Fprint(conn, "RL.ALLOW user:42 1 10s\r\n")
 		for range 6 { // an array of five integers
 			line, _, _ := replies.ReadLine()
-			fmt.Printf("%s ", line)
+			fmt.Printf("%s,", line)
 		}
 		fmt.Println()
 	}
@@ -39,7 +39,7 @@ func Example() {
 	clock.Advance(10_000)
 	allow()
 	// Output:
-	// *5 :1 :1 :0 :0 :10000
-	// *5 :0 :1 :0 :10000 :10000
-	// *5 :1 :1 :0 :0 :10000
+	// *5,:1,:1,:0,:0,:10000,
+	// *5,:0,:1,:0,:10000,:10000,
+	// *5,:1,:1,:0,:0,:10000,
 }

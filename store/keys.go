@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/zlimit/zlimit/store/dict"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // Lookup returns key's node, nil where there is none, and counts a hit or a
@@ -57,10 +56,13 @@ func (db *DB) Delete(n *Node) {
 	db.unlink(db.shardAt(n.Hash()), n)
 }
 
+// A collection is a value whose key goes with its last element.
+type collection interface{ Len() int }
+
 // Modified is called once after a node's data was changed in place: it removes
 // a collection that has become empty and marks the key's watchers.
 func (db *DB) Modified(n *Node) {
-	if set, ok := n.Value.Data.(*zset.Set); ok && set.Len() == 0 {
+	if c, ok := n.Value.Data.(collection); ok && c.Len() == 0 {
 		db.Delete(n)
 		return
 	}

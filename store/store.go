@@ -3,7 +3,8 @@
 //
 // It is one map and one entry type for every kind of value, so that expiry on
 // read, removal of emptied collections and the marking of watchers each exist
-// once, here. It knows values only as far as it must (String and *zset.Set);
+// once, here. It knows values only as far as it must (String, and whether a
+// collection is empty);
 // it parses no arguments and makes no replies.
 //
 // # Who locks
@@ -74,7 +75,7 @@ type shard struct {
 
 // Entry is what the keyspace holds under a key.
 type Entry struct {
-	Data any // *String or *zset.Set
+	Data any // *String, or a collection: *zset.Set
 
 	expireAtMs int64         // unix milliseconds; 0: never
 	filed      expire.Handle // where the deadline stands in the shard's index

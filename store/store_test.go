@@ -236,7 +236,7 @@ func TestString(t *testing.T) {
 		s := store.NewString([]byte(c.text))
 		require.Equal(t, c.text, string(s.Bytes(nil)), c.text)
 		require.Equal(t, c.encoding, s.Encoding(), c.text)
-		require.Equal(t, len(c.text), s.Len(), c.text)
+		require.Equal(t, len(c.text), s.Size(), c.text)
 	}
 	s := store.NewInt(10)
 	require.Equal(t, 4, s.Append([]byte("ab")))

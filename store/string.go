@@ -66,8 +66,9 @@ func (s *String) Bytes(buf []byte) []byte {
 	return s.bytes
 }
 
-// Len returns the length of the text in bytes.
-func (s *String) Len() int {
+// Size returns the length of the text in bytes. (It is not called Len, because
+// an empty text is no empty collection: its key stays.)
+func (s *String) Size() int {
 	var digits [20]byte
 	return len(s.Bytes(digits[:]))
 }
