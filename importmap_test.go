@@ -128,7 +128,7 @@ func TestImportMap(t *testing.T) {
 
 // TestImportMapFindsFaults plants forbidden imports.
 func TestImportMapFindsFaults(t *testing.T) {
-	require.Empty(t, faults("store", []string{"sync", module + "store/zset"}))
+	require.Empty(t, faults("store", []string{"sync", module + "store/dict"}))
 	for room, imp := range map[string]string{
 		"store":    module + "commands",
 		"limiter":  module + "resp",

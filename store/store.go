@@ -4,8 +4,7 @@
 // It is one map and one entry type for every kind of value, so that expiry on
 // read, removal of emptied collections and the marking of watchers each exist
 // once, here. It knows values only as far as it must (String, and whether a
-// collection is empty);
-// it parses no arguments and makes no replies.
+// collection is empty); it parses no arguments and makes no replies.
 //
 // # Who locks
 //
