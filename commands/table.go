@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 
 // A Table finds commands by name. It is built once and then only read.
 type Table struct {
-	byName map[string]*Command
+	slots  []*Command // by nameHash, then the next free one; nil ends a search
 	sorted []*Command // by name
 	count  int        // commands and subcommands
 }
@@ -18,20 +19,21 @@ type Table struct {
 // NewTable joins groups of commands. A name that stands twice is a programming
 // mistake and panics.
 func NewTable(groups ...[]Command) *Table {
-	t := &Table{byName: make(map[string]*Command)}
+	rows := 0
+	for _, group := range groups {
+		rows += len(group)
+	}
+	t := &Table{slots: make([]*Command, 4<<bits.Len(uint(rows)))}
 	for _, group := range groups {
 		for i := range group {
 			c := group[i] // a copy: groups stay as they were written
-			if t.byName[c.Name] != nil {
-				panic("commands: two rows for " + c.Name)
-			}
 			c.Subs = slices.Clone(c.Subs)
 			t.number(&c)
 			for j := range c.Subs {
 				c.Subs[j].parent = &c
 				t.number(&c.Subs[j])
 			}
-			t.byName[c.Name] = &c
+			t.file(&c)
 			t.sorted = append(t.sorted, &c)
 		}
 	}
@@ -51,22 +53,37 @@ func (t *Table) Len() int { return t.count }
 // slice is not to be changed.
 func (t *Table) All() []*Command { return t.sorted }
 
-// maxName is longer than any command's name.
-const maxName = 32
+// nameHash hashes a name without regard to case: bit 5 tells upper from lower
+// case, and what else it tells apart the comparison will.
+func nameHash(name []byte) uint32 {
+	h := uint32(len(name))
+	for _, ch := range name {
+		h = h*31 + uint32(ch|0x20)
+	}
+	return h
+}
+
+// file puts a command into the slots.
+func (t *Table) file(c *Command) {
+	mask := uint32(len(t.slots) - 1)
+	i := nameHash([]byte(c.Name)) & mask
+	for ; t.slots[i] != nil; i = (i + 1) & mask {
+		if t.slots[i].Name == c.Name {
+			panic("commands: two rows for " + c.Name)
+		}
+	}
+	t.slots[i] = c
+}
 
 // Lookup finds the command called name in any case; nil where there is none.
 func (t *Table) Lookup(name []byte) *Command {
-	var lower [maxName]byte
-	if len(name) > maxName {
-		return nil
-	}
-	for i, ch := range name {
-		if 'A' <= ch && ch <= 'Z' {
-			ch += 'a' - 'A'
+	mask := uint32(len(t.slots) - 1)
+	for i := nameHash(name) & mask; t.slots[i] != nil; i = (i + 1) & mask {
+		if EqualFold(name, t.slots[i].Name) {
+			return t.slots[i]
 		}
-		lower[i] = ch
 	}
-	return t.byName[string(lower[:len(name)])]
+	return nil
 }
 
 // Sub finds c's subcommand called name in any case; nil where there is none.

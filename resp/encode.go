@@ -18,15 +18,15 @@ func Append(b []byte, v *Value, proto int) []byte {
 	case KindNone:
 		return b
 	case KindEncoded:
-		return append(b, v.str...)
+		return append(b, v.Str()...)
 	case KindStatus:
-		return appendLine(b, '+', v.str)
+		return appendLine(b, '+', v.Str())
 	case KindError:
-		return appendLine(b, '-', strings.TrimRight(v.str, "\r\n"))
+		return appendLine(b, '-', strings.TrimRight(v.Str(), "\r\n"))
 	case KindInteger:
 		return appendHeader(b, ':', v.num)
 	case KindBulk:
-		return appendBulk(b, v.str)
+		return appendBulk(b, v.Str())
 	case KindBulkInt:
 		var digits [20]byte
 		s := strconv.AppendInt(digits[:0], v.num, 10)
@@ -55,24 +55,25 @@ func Append(b []byte, v *Value, proto int) []byte {
 		return appendHeader(b, ':', v.num)
 	case KindBigNumber:
 		if proto == RESP3 {
-			return appendLine(b, '(', v.str)
+			return appendLine(b, '(', v.Str())
 		}
-		return appendBulk(b, v.str)
+		return appendBulk(b, v.Str())
 	case KindVerbatim:
 		if proto == RESP3 {
-			b = appendHeader(b, '=', int64(len(v.str))+4)
+			b = appendHeader(b, '=', int64(len(v.Str()))+4)
 			b = append(b, "txt:"...)
-			b = append(b, v.str...)
+			b = append(b, v.Str()...)
 			return append(b, '\r', '\n')
 		}
-		return appendBulk(b, v.str)
+		return appendBulk(b, v.Str())
 	}
 	return appendAggregate(b, v, proto)
 }
 
 // appendAggregate encodes the kinds that hold other values.
 func appendAggregate(b []byte, v *Value, proto int) []byte {
-	prefix, n := byte('*'), len(v.elems)
+	elems := v.Elems()
+	prefix, n := byte('*'), len(elems)
 	if proto == RESP3 {
 		switch v.kind {
 		case KindMap:
@@ -84,8 +85,8 @@ func appendAggregate(b []byte, v *Value, proto int) []byte {
 		}
 	}
 	b = appendHeader(b, prefix, int64(n))
-	for i := range v.elems {
-		b = Append(b, &v.elems[i], proto)
+	for i := range elems {
+		b = Append(b, &elems[i], proto)
 	}
 	return b
 }

@@ -37,14 +37,21 @@ const (
 	KindEncoded  // bytes of a reply encoded before: sent as they are
 )
 
-// A Value is one reply. Values are small and copied freely. Strings and
-// elements may be borrowed from the handler's scratch space, so a Value is
-// valid until the session that produced it runs its next command.
+// A Value is one reply: three words, copied freely. Strings and elements may be
+// borrowed from the handler's scratch space, so a Value is valid until the
+// session that produced it runs its next command.
 type Value struct {
-	kind  Kind
-	num   int64
-	str   string
-	elems []Value
+	kind Kind
+	num  int64          // the number, or how many bytes or elements ptr has
+	ptr  unsafe.Pointer // the first byte of a text, the first element of an aggregate
+}
+
+func text(kind Kind, s string) Value {
+	return Value{kind, int64(len(s)), unsafe.Pointer(unsafe.StringData(s))}
+}
+
+func aggregate(kind Kind, elems []Value) Value {
+	return Value{kind, int64(len(elems)), unsafe.Pointer(unsafe.SliceData(elems))}
 }
 
 // Replies without content, named as Redis' shared objects are.
@@ -59,21 +66,21 @@ var (
 )
 
 // Status returns a simple string; s must not contain CR or LF.
-func Status(s string) Value { return Value{kind: KindStatus, str: s} }
+func Status(s string) Value { return text(KindStatus, s) }
 
 // Error returns an error reply; s starts with its code word ("ERR ...").
-func Error(s string) Value { return Value{kind: KindError, str: s} }
+func Error(s string) Value { return text(KindError, s) }
 
 // Int returns an integer reply.
 func Int(n int64) Value { return Value{kind: KindInteger, num: n} }
 
 // Bulk returns a bulk string.
-func Bulk(s string) Value { return Value{kind: KindBulk, str: s} }
+func Bulk(s string) Value { return text(KindBulk, s) }
 
 // BulkBytes returns a bulk string that aliases b; b must not change until the
 // Value has been encoded.
 func BulkBytes(b []byte) Value {
-	return Value{kind: KindBulk, str: unsafe.String(unsafe.SliceData(b), len(b))}
+	return Value{KindBulk, int64(len(b)), unsafe.Pointer(unsafe.SliceData(b))}
 }
 
 // BulkInt returns the bulk string that spells n in decimal.
@@ -91,27 +98,27 @@ func Bool(b bool) Value {
 }
 
 // BigNumber returns a number of any size, spelled in decimal.
-func BigNumber(s string) Value { return Value{kind: KindBigNumber, str: s} }
+func BigNumber(s string) Value { return text(KindBigNumber, s) }
 
 // Verbatim returns text of format "txt".
-func Verbatim(s string) Value { return Value{kind: KindVerbatim, str: s} }
+func Verbatim(s string) Value { return text(KindVerbatim, s) }
 
 // Array returns an array; the slice is kept, not copied.
-func Array(elems ...Value) Value { return Value{kind: KindArray, elems: elems} }
+func Array(elems ...Value) Value { return aggregate(KindArray, elems) }
 
 // Set returns an unordered collection; the slice is kept, not copied.
-func Set(elems ...Value) Value { return Value{kind: KindSet, elems: elems} }
+func Set(elems ...Value) Value { return aggregate(KindSet, elems) }
 
 // Map returns a map of alternating keys and values; the slice is kept.
-func Map(pairs ...Value) Value { return Value{kind: KindMap, elems: pairs} }
+func Map(pairs ...Value) Value { return aggregate(KindMap, pairs) }
 
 // Push returns an out-of-band message.
-func Push(elems ...Value) Value { return Value{kind: KindPush, elems: elems} }
+func Push(elems ...Value) Value { return aggregate(KindPush, elems) }
 
 // Encode returns v encoded in a protocol for good, whatever protocol the rest
 // of the reply has.
 func Encode(v Value, proto int) Value {
-	return Value{kind: KindEncoded, str: string(Append(nil, &v, proto))}
+	return text(KindEncoded, string(Append(nil, &v, proto)))
 }
 
 // Kind returns what v is.
@@ -124,11 +131,33 @@ func (v Value) Int() int64 { return v.num }
 func (v Value) Float() float64 { return math.Float64frombits(uint64(v.num)) }
 
 // Str returns the text of a status, error, bulk, verbatim or big number.
-func (v Value) Str() string { return v.str }
+func (v Value) Str() string {
+	if v.kind.isAggregate() {
+		return ""
+	}
+	return unsafe.String((*byte)(v.ptr), v.textLen())
+}
+
+// textLen is the length of the text; numbers have none.
+func (v Value) textLen() int64 {
+	if v.ptr == nil {
+		return 0
+	}
+	return v.num
+}
 
 // Elems returns the elements of an array, set, push or map (keys and values
 // alternating). The slice is not to be changed.
-func (v Value) Elems() []Value { return v.elems }
+func (v Value) Elems() []Value {
+	if !v.kind.isAggregate() {
+		return nil
+	}
+	return unsafe.Slice((*Value)(v.ptr), v.num)
+}
+
+func (k Kind) isAggregate() bool {
+	return k == KindArray || k == KindMap || k == KindSet || k == KindPush
+}
 
 // IsError reports whether v is an error reply.
 func (v Value) IsError() bool { return v.kind == KindError }
