@@ -56,9 +56,9 @@ type KeySpec struct {
 // key is one key at a fixed position.
 func key(at int, flags string) KeySpec { return KeySpec{Flags: flags, First: at, Step: 1} }
 
-// keys are those from first on to the last argument, every step-th.
-func keys(first, step int, flags string) KeySpec {
-	return KeySpec{Flags: flags, First: first, Last: -1, Step: step}
+// keys are the first argument and every step-th after it, to the last.
+func keys(step int, flags string) KeySpec {
+	return KeySpec{Flags: flags, First: 1, Last: -1, Step: step}
 }
 
 // CountedKeys are those that follow a count.

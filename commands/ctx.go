@@ -33,6 +33,8 @@ type Ctx struct {
 // Settings are the directives that handlers obey, as CONFIG SET last left them.
 type Settings struct {
 	ProtoMaxBulkLen      int64 // bytes
+	HashMaxListpackCount int64 // fields up to which OBJECT ENCODING says listpack
+	HashMaxListpackValue int64 // bytes a field or value may have there
 	ZSetMaxListpackCount int64 // entries up to which OBJECT ENCODING says listpack
 	ZSetMaxListpackValue int64 // bytes a member may have there
 	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW takes

@@ -36,9 +36,11 @@ var (
 	errScoresWithLex  = resp.Error("ERR syntax error, WITHSCORES not supported in combination with BYLEX")
 	errExpireNXOther  = resp.Error("ERR NX and XX, GT or LT options at the same time are not compatible")
 	errExpireGTLT     = resp.Error("ERR GT and LT options at the same time are not compatible")
-	errObjectLFU      = resp.Error("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 	errInvalidCommand = resp.Error("ERR Invalid command specified")
 	errInvalidArgs    = resp.Error("ERR Invalid number of arguments specified for command")
+	errHashNotInteger = resp.Error("ERR hash value is not an integer")
+	errHashNotFloat   = resp.Error("ERR hash value is not a float")
+	errHashByInfinity = resp.Error("ERR value is NaN or Infinity")
 	errNoKeys         = resp.Error("ERR The command has no key arguments")
 )
 

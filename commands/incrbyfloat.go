@@ -24,25 +24,21 @@ func incrByFloat(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	sum := new(big.Float).SetPrec(longDoubleBits)
+	sum := newLongDouble()
 	if s != nil {
 		var digits [20]byte
 		if _, ok := parseLongDouble(sum, s.Bytes(digits[:])); !ok {
 			return errNotFloat
 		}
 	}
-	by, ok := parseLongDouble(new(big.Float).SetPrec(longDoubleBits), c.Args[2])
+	by, ok := parseLongDouble(newLongDouble(), c.Args[2])
 	if !ok {
 		return errNotFloat
 	}
-	if sum.IsInf() || by.IsInf() {
+	text, ok := addLongDoubles(sum, by)
+	if !ok {
 		return errNaNOrInf
 	}
-	sum.Add(sum, by)
-	if sum.MantExp(nil) > maxLongDouble {
-		return errNaNOrInf
-	}
-	text := humanLongDouble(sum)
 	if n == nil {
 		s = &store.String{}
 		s.SetBytes(text)
@@ -53,6 +49,21 @@ func incrByFloat(c *Ctx) resp.Value {
 	}
 	return c.Copy(text)
 }
+
+// addLongDoubles spells the sum of two long doubles, unless one of them or the
+// sum is infinite. It overwrites a.
+func addLongDoubles(a, b *big.Float) (text []byte, ok bool) {
+	if a.IsInf() || b.IsInf() {
+		return nil, false
+	}
+	if a.Add(a, b).MantExp(nil) > maxLongDouble {
+		return nil, false
+	}
+	return humanLongDouble(a), true
+}
+
+// newLongDouble returns a 0 for parseLongDouble to read into.
+func newLongDouble() *big.Float { return new(big.Float).SetPrec(longDoubleBits) }
 
 // parseLongDouble reads text into f as strtold does.
 func parseLongDouble(f *big.Float, text []byte) (*big.Float, bool) {

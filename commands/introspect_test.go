@@ -159,7 +159,7 @@ func TestLegacyKeys(t *testing.T) {
 	}{
 		{"none", nil, 0, 0, 0, false},
 		{"one", []KeySpec{key(1, "")}, 1, 1, 1, false},
-		{"every second", []KeySpec{keys(1, 2, "")}, 1, -1, 2, false},
+		{"every second", []KeySpec{keys(2, "")}, 1, -1, 2, false},
 		{"two side by side", []KeySpec{key(1, ""), key(2, "")}, 1, 2, 1, false},
 		{"two apart", []KeySpec{key(1, ""), key(3, "")}, 1, 1, 1, true},
 		{"counted", []KeySpec{CountedKeys(2, "")}, 0, 0, 0, true},

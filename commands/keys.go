@@ -5,19 +5,20 @@ import (
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/hash"
 	"github.com/zlimit/zlimit/store/zset"
 )
 
 // Keys are the commands on keys of any type.
 var Keys = []Command{
 	{
-		Name: "del", Arity: -2, Flags: Write, Keys: []KeySpec{keys(1, 1, "RM delete")},
+		Name: "del", Arity: -2, Flags: Write, Keys: []KeySpec{keys(1, "RM delete")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
 		Group: "generic", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: del,
 		Summary: "Removes keys.",
 	},
 	{
-		Name: "exists", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, 1, "RO")},
+		Name: "exists", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
 		Group: "generic", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: exists,
 		Summary: "Counts how many of the given keys exist.",
@@ -65,7 +66,7 @@ var Keys = []Command{
 		Summary: "Walks over the keys, a few a call.",
 	},
 	{
-		Name: "touch", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, 1, "RO")},
+		Name: "touch", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
 		Group: "generic", Since: "3.2.1", Complexity: "O(N)", Syntax: "key [key ...]", Handler: exists,
 		Summary: "Counts how many of the given keys exist, as used just now.",
@@ -76,7 +77,7 @@ var Keys = []Command{
 		Summary: "Answers the type of a key's value.",
 	},
 	{
-		Name: "unlink", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{keys(1, 1, "RM delete")},
+		Name: "unlink", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{keys(1, "RM delete")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
 		Group: "generic", Since: "4.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: del,
 		Summary: "Removes keys; the collector frees their memory later.",
@@ -113,6 +114,8 @@ func typeName(n *store.Node) string {
 		return "string"
 	case *zset.Set:
 		return "zset"
+	case *hash.Hash:
+		return "hash"
 	}
 	panic("commands: a value of unknown type in the keyspace")
 }
@@ -185,6 +188,11 @@ func objectEncoding(c *Ctx) resp.Value {
 			return resp.Bulk("listpack")
 		}
 		return resp.Bulk("skiplist")
+	case *hash.Hash:
+		if v.IsListpack() {
+			return resp.Bulk("listpack")
+		}
+		return resp.Bulk("hashtable")
 	}
 	panic("commands: a value of unknown type in the keyspace")
 }

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"strconv"
+	"unsafe"
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -94,6 +95,51 @@ func scan(c *Ctx) resp.Value {
 		}
 	})
 	return scanReply(c, next, out)
+}
+
+// A scanPage collects what one call of a scan over a collection hands out.
+type scanPage struct {
+	pattern []byte // nil: everything
+	seen    int    // elements offered
+	items   []resp.Value
+}
+
+// wants counts an element and reports whether it belongs into the page; where
+// there is no pattern, nobody looks at the element.
+func (p *scanPage) wants(element []byte) bool {
+	p.seen++
+	return p.pattern == nil || GlobMatch(p.pattern, unsafe.String(unsafe.SliceData(element), len(element)))
+}
+
+// scanElements runs HSCAN, SSCAN and ZSCAN key cursor [MATCH pattern] [COUNT
+// count]: read finds the collection, the zero T for none, and scan offers the
+// page what one step of the cursor visits and returns the next cursor.
+func scanElements[T comparable](
+	c *Ctx, read func(*Ctx) (T, resp.Value), scan func(of T, cursor uint64, page *scanPage) uint64,
+) resp.Value {
+	cursor, refusal := parseCursor(c.Args[2])
+	if refusal.IsError() {
+		return refusal
+	}
+	of, refusal := read(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	var none T
+	if of == none {
+		return scanReply(c, 0, nil)
+	}
+	opts, refusal := parseScanOptions(c.Args[3:], false)
+	if refusal.IsError() {
+		return refusal
+	}
+	page := scanPage{pattern: opts.pattern}
+	for {
+		cursor = scan(of, cursor, &page)
+		if cursor == 0 || page.seen >= opts.count {
+			return scanReply(c, cursor, page.items)
+		}
+	}
 }
 
 func scanReply(c *Ctx, next uint64, items []resp.Value) resp.Value {

@@ -67,19 +67,19 @@ var Strings = []Command{
 		Summary: "Adds a fraction to the number that a key holds.",
 	},
 	{
-		Name: "mget", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, 1, "RO access")},
+		Name: "mget", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO access")},
 		Tips:  []string{"request_policy:multi_shard"},
 		Group: "string", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: mget,
 		Summary: "Answers the values of several string keys.",
 	},
 	{
-		Name: "mset", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(1, 2, "OW update")},
+		Name: "mset", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW update")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:all_succeeded"},
 		Group: "string", Since: "1.0.1", Complexity: "O(N)", Syntax: "key value [key value ...]", Handler: mset,
 		Summary: "Sets several string keys.",
 	},
 	{
-		Name: "msetnx", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(1, 2, "OW insert")},
+		Name: "msetnx", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW insert")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_min"},
 		Group: "string", Since: "1.0.1", Complexity: "O(N)", Syntax: "key value [key value ...]", Handler: msetNX,
 		Summary: "Sets several string keys if none of them exists.",

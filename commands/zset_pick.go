@@ -11,42 +11,24 @@ import (
 
 // ZRANDMEMBER key [count [WITHSCORES]]
 func zrandMember(c *Ctx) resp.Value {
-	if len(c.Args) == 2 {
-		s, refusal := readZSet(c)
-		if refusal.IsError() {
-			return refusal
-		}
-		if s == nil {
-			return resp.Null
-		}
-		return memberValue(s.Random(rand.Uint64N))
-	}
-
-	count, refusal := toInt(c.Args[2])
+	p, refusal := parsePick(c, "withscores")
 	if refusal.IsError() {
 		return refusal
-	}
-	if count == math.MinInt64 {
-		return errLongRange
-	}
-	withScores := len(c.Args) == 4 && EqualFold(c.Args[3], "withscores")
-	if len(c.Args) > 4 || len(c.Args) == 4 && !withScores {
-		return ErrSyntax
-	}
-	if withScores && (count < -math.MaxInt64/2 || count > math.MaxInt64/2) {
-		return errValueRange
 	}
 	s, refusal := readZSet(c)
-	if refusal.IsError() {
+	switch {
+	case refusal.IsError():
 		return refusal
-	}
-	if s == nil || count == 0 {
+	case p.single && s == nil:
+		return resp.Null
+	case p.single:
+		return memberValue(s.Random(rand.Uint64N))
+	case s == nil || p.count == 0:
 		return resp.Empty
+	case p.repeats:
+		return randomWithRepeats(c, s, p.count, p.with)
 	}
-	if count < 0 {
-		return randomWithRepeats(c, s, -count, withScores)
-	}
-	return randomDistinct(c, s, count, withScores)
+	return randomDistinct(c, s, p.count, p.with)
 }
 
 // randomWithRepeats picks count times, each time among all members.
@@ -59,20 +41,15 @@ func randomWithRepeats(c *Ctx, s *zset.Set, count int64, withScores bool) resp.V
 	return out.reply()
 }
 
-// randomDistinct picks count different members, in order of rank: a walk over
-// the ranks that takes each with the chance it still needs (selection
-// sampling, Knuth's algorithm S).
+// randomDistinct picks count different members, in order of rank.
 func randomDistinct(c *Ctx, s *zset.Set, count int64, withScores bool) resp.Value {
-	left := s.Len()
-	need := int(min(count, int64(left)))
-	out := newEntryList(c, need, withScores, c.Proto == resp.RESP3)
+	walk := selection{need: int(min(count, int64(s.Len()))), left: s.Len()}
+	out := newEntryList(c, walk.need, withScores, c.Proto == resp.RESP3)
 	s.Ascend(0, func(e zset.Entry) bool {
-		if rand.IntN(left) < need {
+		if walk.takes() {
 			out.add(e)
-			need--
 		}
-		left--
-		return need > 0
+		return !walk.done()
 	})
 	return out.reply()
 }
@@ -88,40 +65,18 @@ func appendScanned(b []byte, score float64, listpack bool) []byte {
 
 // ZSCAN key cursor [MATCH pattern] [COUNT count]
 func zscan(c *Ctx) resp.Value {
-	cursor, refusal := parseCursor(c.Args[2])
-	if refusal.IsError() {
-		return refusal
-	}
-	s, refusal := readZSet(c)
-	if refusal.IsError() {
-		return refusal
-	}
-	if s == nil {
-		return scanReply(c, 0, nil)
-	}
-	opts, refusal := parseScanOptions(c.Args[3:], false)
-	if refusal.IsError() {
-		return refusal
-	}
 	var (
-		out    []resp.Value
 		text   []byte
 		digits [32]byte
-		seen   int
 	)
-	for {
-		cursor = s.Scan(cursor, func(e zset.Entry) {
-			seen++
-			if opts.pattern != nil {
+	return scanElements(c, readZSet, func(s *zset.Set, cursor uint64, page *scanPage) uint64 {
+		return s.Scan(cursor, func(e zset.Entry) {
+			if page.pattern != nil {
 				text = e.AppendMember(text[:0])
-				if !GlobMatch(opts.pattern, string(text)) {
-					return
-				}
 			}
-			out = append(out, memberValue(e), c.Copy(appendScanned(digits[:0], e.Score, s.IsListpack())))
+			if page.wants(text) {
+				page.items = append(page.items, memberValue(e), c.Copy(appendScanned(digits[:0], e.Score, s.IsListpack())))
+			}
 		})
-		if cursor == 0 || seen >= opts.count {
-			return scanReply(c, cursor, out)
-		}
-	}
+	})
 }

@@ -125,7 +125,7 @@ func (p *parser) parse(file, text string) error {
 	return nil
 }
 
-var errBadDirective = errors.New("Bad directive or wrong number of arguments") //nolint:revive,staticcheck // Redis' text
+var errBadDirective = errors.New("Bad directive or wrong number of arguments") //nolint:staticcheck // Redis' text
 
 // line carries out one line. at is the error to fill in.
 func (p *parser) line(line string, at *FileError) error {

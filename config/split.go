@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-var errUnbalanced = errors.New("Unbalanced quotes in configuration line") //nolint:revive,staticcheck // Redis' text
+var errUnbalanced = errors.New("Unbalanced quotes in configuration line") //nolint:staticcheck // Redis' text
 
 // splitLine cuts a line of a configuration file into its words. A word that
 // begins with " ends at the next one and knows \n \r \t \b \a \xHH and, for

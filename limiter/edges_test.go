@@ -48,7 +48,7 @@ func TestRetentionBelongsToTheKey(t *testing.T) {
 
 	w.expireAtMs = math.MaxInt64 // an expiry without end keeps everything
 	d = w.call(t, startMs+20_000, short, 1)
-	require.EqualValues(t, int64(math.MaxInt64), d.ExpireAtMs)
+	require.Equal(t, int64(math.MaxInt64), d.ExpireAtMs)
 	require.Len(t, w.units, 3)
 
 	w.expireAtMs = startMs + 20_001 // a user's shorter expiry counts as what it grants the newest
@@ -80,7 +80,7 @@ func TestExpiredKeyCountsAsEmpty(t *testing.T) {
 // The scores that a run takes end below 2^53 and begin at 10^14.
 func TestInstantsThatALogCannotHold(t *testing.T) {
 	q := []Quota{{2000, 1000}}
-	const lastMs = int64(MaxScore / unitsPerMs) // 2^53 falls into this millisecond
+	const lastMs = MaxScore / unitsPerMs // 2^53 falls into this millisecond
 	room := MaxScore - lastMs*unitsPerMs
 	for _, c := range []struct {
 		name  string

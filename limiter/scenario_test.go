@@ -107,7 +107,8 @@ func TestScenarios(t *testing.T) {
 			w := &world{decide: Decide}
 			for i, l := range s.lines {
 				d := w.call(t, startMs+l.t, []Quota{s.quota}, l.cost)
-				require.Equal(t, l, line{l.t, l.cost, d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs}, "line %d", i+1)
+				got := line{l.t, l.cost, d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs}
+				require.Equal(t, l, got, "line %d", i+1)
 				require.Equal(t, s.quota.Limit, d.Limit)
 			}
 		})

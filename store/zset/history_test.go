@@ -161,8 +161,7 @@ func (h *history) step(treeToo bool) error {
 		note("remove scores %+v", r)
 		start, stop := m.ranks(r)
 		if stop-start > 40 && h.byte()%8 > 0 {
-			stop = start // do not empty the set all the time
-			r.Max = r.Min
+			r.Max = r.Min // do not empty the set all the time
 			start, stop = m.ranks(r)
 		}
 		if got, want := s.RemoveByScore(r), m.removeRanks(start, stop); got != want {

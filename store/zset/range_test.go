@@ -128,7 +128,7 @@ func TestEntry(t *testing.T) {
 	require.Equal(t, "42", e.Member())
 	s.Add([]byte(""), 1)
 	require.False(t, s.At(0).IsNumber())
-	require.Equal(t, "", s.At(0).Member())
+	require.Empty(t, s.At(0).Member())
 	require.True(t, bytes.Equal([]byte("x42"), s.At(1).AppendMember([]byte("x"))))
 	require.Equal(t, "42", e.Member(), "an entry outlives a change")
 }

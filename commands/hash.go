@@ -1,0 +1,224 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/hash"
+)
+
+// insertionOrder is how our hashes depart from Redis', which keeps the order
+// of fields only while it has few and short ones.
+const insertionOrder = "always in the order in which the fields came"
+
+// Hashes are the commands on hashes. The rows and the handlers that read are
+// here; those that write are in hash_set.go, random picks and HSCAN in
+// hash_pick.go.
+var Hashes = []Command{
+	{
+		Name: "hdel", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key field [field ...]", Handler: hdel,
+		Summary: "Removes fields.",
+	},
+	{
+		Name: "hexists", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(1)", Syntax: "key field", Handler: hexists,
+		Summary: "Tells whether a hash has a field.",
+	},
+	{
+		Name: "hget", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(1)", Syntax: "key field", Handler: hget,
+		Summary: "Answers the value of a field.",
+	},
+	{
+		Name: "hgetall", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output_order"},
+		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key", Deviation: insertionOrder,
+		Summary: "Answers all fields with their values.",
+		Handler: func(c *Ctx) resp.Value { return hgetAll(c, true, true) },
+	},
+	{
+		Name: "hincrby", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(1)", Syntax: "key field increment", Handler: hincrBy,
+		Summary: "Counts a field up by a number.",
+	},
+	{
+		Name: "hincrbyfloat", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Group: "hash", Since: "2.6.0", Complexity: "O(1)", Syntax: "key field increment", Handler: hincrByFloat,
+		Summary: "Adds a fraction to the number that a field holds.",
+	},
+	{
+		Name: "hkeys", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output_order"},
+		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key", Deviation: insertionOrder,
+		Summary: "Answers all fields.",
+		Handler: func(c *Ctx) resp.Value { return hgetAll(c, true, false) },
+	},
+	{
+		Name: "hlen", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(1)", Syntax: "key", Handler: hlen,
+		Summary: "Counts the fields.",
+	},
+	{
+		Name: "hmget", Arity: -3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key field [field ...]", Handler: hmget,
+		Summary: "Answers the values of several fields.",
+	},
+	{
+		Name: "hmset", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key field value [field value ...]", Handler: hmset,
+		Summary: "Sets fields; HSET does the same and counts them.",
+	},
+	{
+		Name: "hrandfield", Arity: -2, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output"},
+		Group: "hash", Since: "6.2.0", Complexity: "O(N)", Syntax: "key [count [WITHVALUES]]", Handler: hrandField,
+		Summary: "Answers fields picked at random.",
+	},
+	{
+		Name: "hscan", Arity: -3, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output"},
+		Group: "hash", Since: "2.8.0", Complexity: "O(1)", Syntax: "key cursor [MATCH pattern] [COUNT count]", Handler: hscan,
+		Summary: "Walks over the fields and values, a few a call.",
+	},
+	{
+		Name: "hset", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key field value [field value ...]", Handler: hset,
+		Summary: "Sets fields and counts those that are new.",
+	},
+	{
+		Name: "hsetnx", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Group: "hash", Since: "2.0.0", Complexity: "O(1)", Syntax: "key field value", Handler: hsetNX,
+		Summary: "Sets a field if there is no such field.",
+	},
+	{
+		Name: "hstrlen", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
+		Group: "hash", Since: "3.2.0", Complexity: "O(1)", Syntax: "key field", Handler: hstrLen,
+		Summary: "Answers the length of a field's value in bytes.",
+	},
+	{
+		Name: "hvals", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output_order"},
+		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key", Deviation: insertionOrder,
+		Summary: "Answers the values of all fields.",
+		Handler: func(c *Ctx) resp.Value { return hgetAll(c, false, true) },
+	},
+}
+
+// hashOf returns a node's hash, nil for no node; a refusal where the node holds
+// something else.
+func hashOf(n *store.Node) (*hash.Hash, resp.Value) {
+	if n == nil {
+		return nil, resp.None
+	}
+	h, ok := n.Value.Data.(*hash.Hash)
+	if !ok {
+		return nil, ErrWrongType
+	}
+	return h, resp.None
+}
+
+// readHash looks the key in Args[1] up for reading.
+func readHash(c *Ctx) (*hash.Hash, resp.Value) { return hashOf(c.DB.Lookup(c.Args[1], c.NowMs)) }
+
+// readField looks the field in Args[2] of the hash in Args[1] up.
+func readField(c *Ctx) (value []byte, ok bool, refusal resp.Value) {
+	h, refusal := readHash(c)
+	if h == nil {
+		return nil, false, refusal
+	}
+	value, ok = h.Get(c.Args[2])
+	return value, ok, resp.None
+}
+
+// HGET key field
+func hget(c *Ctx) resp.Value {
+	value, ok, refusal := readField(c)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case !ok:
+		return resp.Null
+	}
+	return c.Copy(value)
+}
+
+// HMGET key field [field ...]
+func hmget(c *Ctx) resp.Value {
+	h, refusal := readHash(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	out := c.Values(len(c.Args) - 2)
+	for _, field := range c.Args[2:] {
+		reply := resp.Null
+		if h != nil {
+			if value, ok := h.Get(field); ok {
+				reply = c.Copy(value)
+			}
+		}
+		out = append(out, reply)
+	}
+	return resp.Array(out...)
+}
+
+// HEXISTS key field
+func hexists(c *Ctx) resp.Value {
+	_, ok, refusal := readField(c)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case !ok:
+		return resp.Int(0)
+	}
+	return resp.Int(1)
+}
+
+// HSTRLEN key field
+func hstrLen(c *Ctx) resp.Value {
+	value, _, refusal := readField(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	return resp.Int(int64(len(value)))
+}
+
+// HLEN key
+func hlen(c *Ctx) resp.Value {
+	h, refusal := readHash(c)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case h == nil:
+		return resp.Int(0)
+	}
+	return resp.Int(int64(h.Len()))
+}
+
+// hgetAll runs HGETALL key, HKEYS key and HVALS key.
+func hgetAll(c *Ctx, fields, values bool) resp.Value {
+	h, refusal := readHash(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	var out []resp.Value
+	if h != nil {
+		each := 1
+		if fields && values {
+			each = 2
+		}
+		out = c.Values(each * h.Len())
+		h.All(func(field, value []byte) bool {
+			if fields {
+				out = append(out, c.Copy(field))
+			}
+			if values {
+				out = append(out, c.Copy(value))
+			}
+			return true
+		})
+	}
+	if fields && values {
+		return resp.Map(out...)
+	}
+	return resp.Array(out...)
+}

@@ -1,0 +1,106 @@
+package commands
+
+import (
+	"math/rand/v2"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store/hash"
+)
+
+// HRANDFIELD key [count [WITHVALUES]]
+func hrandField(c *Ctx) resp.Value {
+	p, refusal := parsePick(c, "withvalues")
+	if refusal.IsError() {
+		return refusal
+	}
+	h, refusal := readHash(c)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case p.single && h == nil:
+		return resp.Null
+	case p.single:
+		field, _ := h.Random(rand.Uint64N)
+		return c.Copy(field)
+	case h == nil || p.count == 0:
+		return resp.Empty
+	case p.repeats:
+		// The count is the client's word: memory follows what is picked, not it.
+		out := newFieldList(c, int(min(p.count, 1024)), p.with)
+		for range p.count {
+			out.add(h.Random(rand.Uint64N))
+		}
+		return out.reply()
+	}
+	need := int(min(p.count, int64(h.Len())))
+	out := newFieldList(c, need, p.with)
+	if need < h.Len()/4 {
+		distinctFields(h, need, out.add)
+	} else {
+		walkFields(h, need, out.add)
+	}
+	return out.reply()
+}
+
+// distinctFields picks need different fields. It is for a small share of them:
+// then a pick is seldom one that was picked before.
+func distinctFields(h *hash.Hash, need int, add func(field, value []byte)) {
+	picked := make(map[string]struct{}, need)
+	for len(picked) < need {
+		field, value := h.Random(rand.Uint64N)
+		if _, again := picked[string(field)]; !again {
+			picked[string(field)] = struct{}{}
+			add(field, value)
+		}
+	}
+}
+
+// walkFields picks need different fields, in order.
+func walkFields(h *hash.Hash, need int, add func(field, value []byte)) {
+	walk := selection{need: need, left: h.Len()}
+	h.All(func(field, value []byte) bool {
+		if walk.takes() {
+			add(field, value)
+		}
+		return !walk.done()
+	})
+}
+
+// A fieldList collects fields, and their values if asked: one after the other,
+// in RESP3 in pairs.
+type fieldList struct {
+	c          *Ctx
+	withValues bool
+	values     []resp.Value
+}
+
+func newFieldList(c *Ctx, n int, withValues bool) fieldList {
+	if withValues && c.Proto != resp.RESP3 {
+		n *= 2
+	}
+	return fieldList{c, withValues, c.Values(n)}
+}
+
+func (l *fieldList) add(field, value []byte) {
+	switch {
+	case l.withValues && l.c.Proto == resp.RESP3:
+		l.values = append(l.values, resp.Array(append(l.c.Values(2), l.c.Copy(field), l.c.Copy(value))...))
+	case l.withValues:
+		l.values = append(l.values, l.c.Copy(field), l.c.Copy(value))
+	default:
+		l.values = append(l.values, l.c.Copy(field))
+	}
+}
+
+func (l *fieldList) reply() resp.Value { return resp.Array(l.values...) }
+
+// HSCAN key cursor [MATCH pattern] [COUNT count]
+func hscan(c *Ctx) resp.Value {
+	return scanElements(c, readHash, func(h *hash.Hash, cursor uint64, page *scanPage) uint64 {
+		return h.Scan(cursor, func(field, value []byte) {
+			if page.wants(field) {
+				page.items = append(page.items, c.Copy(field), c.Copy(value))
+			}
+		})
+	})
+}
