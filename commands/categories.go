@@ -16,8 +16,11 @@ var categoryOrder = []string{
 var groupCategories = map[string]string{
 	"connection":   "connection",
 	"generic":      "keyspace",
+	"hash":         "hash",
+	"list":         "list",
 	"pubsub":       "pubsub",
 	"scripting":    "scripting",
+	"set":          "set",
 	"sorted-set":   "sortedset",
 	"string":       "string",
 	"transactions": "transaction",

@@ -61,6 +61,11 @@ func keys(step int, flags string) KeySpec {
 	return KeySpec{Flags: flags, First: 1, Last: -1, Step: step}
 }
 
+// keysFrom are the arguments from first to the last.
+func keysFrom(first int, flags string) KeySpec {
+	return KeySpec{Flags: flags, First: first, Last: -1, Step: 1}
+}
+
 // CountedKeys are those that follow a count.
 func CountedKeys(countAt int, flags string) KeySpec {
 	return KeySpec{Flags: flags, First: countAt, Step: 1, KeyNum: true}

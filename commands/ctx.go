@@ -22,6 +22,11 @@ type Ctx struct {
 
 	Settings *Settings
 
+	// MayWait says that the command may leave in Waiting what it waits for,
+	// instead of an answer. See Wait.
+	MayWait bool
+	Waiting *Wait
+
 	// Caller is the session (or script) that runs the command, for the
 	// groups that rooms above this one add. Handlers here never look.
 	Caller any
@@ -35,6 +40,7 @@ type Settings struct {
 	ProtoMaxBulkLen      int64 // bytes
 	HashMaxListpackCount int64 // fields up to which OBJECT ENCODING says listpack
 	HashMaxListpackValue int64 // bytes a field or value may have there
+	SetMaxIntsetCount    int64 // members up to which a set of integers is an intset
 	ZSetMaxListpackCount int64 // entries up to which OBJECT ENCODING says listpack
 	ZSetMaxListpackValue int64 // bytes a member may have there
 	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW takes

@@ -6,10 +6,13 @@ import "strings"
 // types them: what a client shows are tokens and the names of values.
 var choiceNames = map[string]string{
 	"ASYNC SYNC":              "async",
+	"BEFORE AFTER":            "where",
 	"BYSCORE BYLEX":           "sortby",
+	"SUM MIN MAX":             "aggregate",
 	"EX PX EXAT PXAT KEEPTTL": "expiration",
 	"EX PX EXAT PXAT PERSIST": "expiration",
 	"GT LT":                   "comparison",
+	"LEFT RIGHT":              "wherefrom",
 	"MODULE ACLCAT PATTERN":   "filterby",
 	"NX XX":                   "condition",
 	"NX XX GT LT":             "condition",
@@ -48,7 +51,7 @@ func joinNames(arguments []argument) string {
 
 // kinds are the types of arguments by name, where they are not strings.
 var kinds = map[string]string{
-	"key": "key", "newkey": "key",
+	"key": "key", "newkey": "key", "source": "key", "destination": "key", "src": "key", "dst": "key",
 	"pattern": "pattern",
 
 	"count": "integer", "cursor": "integer", "decrement": "integer", "end": "integer",
@@ -56,21 +59,25 @@ var kinds = map[string]string{
 	"milliseconds": "integer", "numkeys": "integer", "offset": "integer",
 	"seconds": "integer", "start": "integer", "stop": "integer",
 	"client-id": "integer", "protover": "integer", "slot": "integer",
+	"rank": "integer", "num-matches": "integer", "len": "integer",
+	"db": "integer", "destination-db": "integer", "weight": "integer",
 	"limit": "integer", "cost": "integer", "n": "integer",
 
 	"unix-time-seconds": "unix-time", "unix-time-milliseconds": "unix-time",
 
-	"max": "double", "min": "double", "score": "double",
+	"max": "double", "min": "double", "score": "double", "timeout": "double",
 }
 
 // kindsByCommand are the types that differ by command, by its full name and
 // the argument's.
 var kindsByCommand = map[string]string{
-	"incrbyfloat increment": "double",
-	"zrange start":          "string", "zrange stop": "string", // a rank, a score or bytes
+	"hincrbyfloat increment": "double",
+	"incrbyfloat increment":  "double",
+	"zrange start":           "string", "zrange stop": "string", // a rank, a score or bytes
 	"zlexcount min": "string", "zlexcount max": "string",
 	"zrangebylex min": "string", "zrangebylex max": "string",
 	"zremrangebylex min": "string", "zremrangebylex max": "string",
+	"zrangestore min": "string", "zrangestore max": "string",
 	"zrevrangebylex min": "string", "zrevrangebylex max": "string",
 }
 
@@ -80,6 +87,9 @@ func (c *Command) typeArguments(arguments []argument, keys *int) {
 	for i := range arguments {
 		a := &arguments[i]
 		c.typeArguments(a.members, keys)
+		if i > 0 && a.name == "wherefrom" && arguments[i-1].name == a.name {
+			a.name = "whereto" // of two equal choices side by side
+		}
 		if a.kind != "string" {
 			continue
 		}

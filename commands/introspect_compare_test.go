@@ -80,6 +80,7 @@ var docsDeviations = map[string]string{
 	"command|getkeysandflags": "Redis 7.0 does not describe the arguments",
 	"config|get":              "Redis makes the parameters a block of one",
 	"hello":                   "Redis calls the block of everything \"arguments\", we by what is in it",
+	"hrandfield":              "Redis calls the block of count and WITHVALUES \"options\", we by what is in it",
 	"zrandmember":             "Redis calls the block of count and WITHSCORES \"options\", we by what is in it",
 }
 

@@ -47,8 +47,7 @@ func (in introspection) getKeysAndFlags(c *Ctx) resp.Value {
 	return resp.Array(out...)
 }
 
-// keysOf finds the keys of a call that is not run. Counts of keys are read as
-// Redis reads them here, in 32 bits, and not as strictly as the commands do.
+// keysOf finds the keys of a call that is not run.
 func (in introspection) keysOf(call [][]byte) ([]keyUse, resp.Value) {
 	cmd := in.table().Lookup(call[0])
 	if cmd != nil && cmd.Subs != nil && len(call) > 1 {
@@ -62,27 +61,58 @@ func (in introspection) keysOf(call [][]byte) ([]keyUse, resp.Value) {
 	case !cmd.ArityOK(len(call)):
 		return nil, errInvalidArgs
 	}
-	var uses []keyUse
-	for i := range cmd.Keys {
-		k := &cmd.Keys[i]
-		first, end, step := k.keyRange(call)
-		flags := k.useIn(call)
-		if k.KeyNum && k.First < len(call) {
-			if count, ok := parseInt(call[k.First]); !ok || count < 0 {
-				// Redis then falls back on a lenient reader from before there
-				// were specifications, which knows no flags.
-				flags = ""
-			}
-			first, end, step = k.countedRange(cAtoi(call[k.First]), len(call))
-		}
-		for at := first; at < end; at += step {
-			uses = append(uses, keyUse{call[at], flags})
-		}
+	uses, ok := cmd.keyUses(call)
+	if !ok {
+		uses = cmd.lenientKeyUses(call)
 	}
 	if len(uses) == 0 && !cmd.Is(NoMandatoryKeys) {
 		return nil, errNoKeysFound
 	}
 	return uses, resp.None
+}
+
+// keyUses reads the specifications, and in them counts of keys as Redis does
+// here: the low 32 bits. It is not ok where a count makes no sense.
+func (c *Command) keyUses(call [][]byte) (uses []keyUse, ok bool) {
+	for i := range c.Keys {
+		k := &c.Keys[i]
+		first, end, step := k.keyRange(call)
+		if k.KeyNum {
+			if count, ok := parseInt(call[k.First]); !ok || count < 0 {
+				return nil, false
+			}
+			if first, end, step = k.countedRange(cAtoi(call[k.First]), len(call)); first == end {
+				return nil, false
+			}
+		}
+		for at := first; at < end; at += step {
+			uses = append(uses, keyUse{call[at], k.useIn(call)})
+		}
+	}
+	return uses, true
+}
+
+// lenientKeyUses is the reader from before there were specifications, on which
+// Redis falls back: it knows no flags, takes a count as C's atoi does, and
+// answers a destination behind the keys that are counted.
+func (c *Command) lenientKeyUses(call [][]byte) (uses []keyUse) {
+	for i := range c.Keys {
+		if k := &c.Keys[i]; k.KeyNum {
+			first, end, step := k.countedRange(cAtoi(call[k.First]), len(call))
+			for at := first; at < end; at += step {
+				uses = append(uses, keyUse{key: call[at]})
+			}
+		}
+	}
+	if len(uses) == 0 {
+		return nil
+	}
+	for i := range c.Keys {
+		if k := &c.Keys[i]; !k.KeyNum {
+			uses = append(uses, keyUse{key: call[k.First]})
+		}
+	}
+	return uses
 }
 
 // useIn is what a call does to the spec's keys. Only SET's spec has variable

@@ -62,6 +62,14 @@ var issueCommands = strings.Fields(`
 	zrange zrangebylex zrangebyscore zrank zrem zremrangebylex zremrangebyrank
 	zremrangebyscore zrevrange zrevrangebylex zrevrangebyscore zrevrank zscan
 	zscore
+	zrangestore zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard
+	sadd srem scard sismember smismember smembers srandmember spop smove sscan
+	sinter sunion sdiff sinterstore sunionstore sdiffstore sintercard
+	copy move
+	lpush rpush lpushx rpushx lpop rpop llen lrange lindex lset ltrim lrem linsert
+	lpos lmove rpoplpush blpop brpop blmove bzpopmin bzpopmax
+	hdel hexists hget hgetall hincrby hincrbyfloat hkeys hlen hmget hmset
+	hrandfield hscan hset hsetnx hstrlen hvals
 	multi exec discard watch unwatch
 	eval evalsha eval_ro evalsha_ro script
 	ping echo quit reset select hello auth client command
@@ -116,6 +124,22 @@ func questions() [][]string {
 		command getkeysandflags mset a 1 b 2
 		command getkeysandflags zrem k m
 		command getkeysandflags del a a
+		command getkeysandflags copy a b db 1
+		command getkeysandflags sunionstore d a b
+		command getkeysandflags smove a b c
+		command getkeysandflags sintercard 2 a b limit 1
+		command getkeysandflags zunionstore d 2 a b weights 1 2
+		command getkeysandflags zunionstore d 3 a b
+		command getkeysandflags zunionstore d 0 a b
+		command getkeysandflags zunionstore d -1 a b
+		command getkeysandflags zunionstore d x a b
+		command getkeysandflags zunionstore d +2 a b
+		command getkeysandflags zunionstore d 1x a b
+		command getkeys zunionstore d +2 a b
+		command getkeys zunionstore d 9 a b
+		command getkeys zunion 1 a b
+		command getkeys zunion +1 a b
+		command getkeys zunion 0 a b
 		command getkeys eval x
 		command getkeysandflags eval x 2 a
 		command list x

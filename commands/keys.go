@@ -6,11 +6,19 @@ import (
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
+	"github.com/zlimit/zlimit/store/list"
+	"github.com/zlimit/zlimit/store/set"
 	"github.com/zlimit/zlimit/store/zset"
 )
 
 // Keys are the commands on keys of any type.
 var Keys = []Command{
+	{
+		Name: "copy", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RO access"), key(2, "OW update")},
+		Group: "generic", Since: "6.2.0", Complexity: "O(N)", Handler: copyKey,
+		Syntax:  "source destination [DB destination-db] [REPLACE]",
+		Summary: "Gives another key, or the key of another database, a copy of a value, with its deadline.",
+	},
 	{
 		Name: "del", Arity: -2, Flags: Write, Keys: []KeySpec{keys(1, "RM delete")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
@@ -28,6 +36,11 @@ var Keys = []Command{
 		Tips:  []string{"request_policy:all_shards", "nondeterministic_output_order"},
 		Group: "generic", Since: "1.0.0", Complexity: "O(N)", Syntax: "pattern", Handler: keysMatching,
 		Summary: "Lists every key whose name matches a pattern.",
+	},
+	{
+		Name: "move", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Group: "generic", Since: "1.0.0", Complexity: "O(1)", Syntax: "key db", Handler: move,
+		Summary: "Moves a key, with its deadline, to another database that does not have it.",
 	},
 	{
 		Name: "object", Arity: -2, Group: "generic", Since: "2.2.3", Complexity: "O(1)",
@@ -114,8 +127,12 @@ func typeName(n *store.Node) string {
 		return "string"
 	case *zset.Set:
 		return "zset"
+	case *set.Set:
+		return "set"
 	case *hash.Hash:
 		return "hash"
+	case *list.List:
+		return "list"
 	}
 	panic("commands: a value of unknown type in the keyspace")
 }
@@ -188,11 +205,18 @@ func objectEncoding(c *Ctx) resp.Value {
 			return resp.Bulk("listpack")
 		}
 		return resp.Bulk("skiplist")
+	case *set.Set:
+		if v.IsIntset() {
+			return resp.Bulk("intset")
+		}
+		return resp.Bulk("hashtable")
 	case *hash.Hash:
 		if v.IsListpack() {
 			return resp.Bulk("listpack")
 		}
 		return resp.Bulk("hashtable")
+	case *list.List:
+		return resp.Bulk("quicklist") // whatever its size: only Redis 7.2 has small ones in a listpack
 	}
 	panic("commands: a value of unknown type in the keyspace")
 }

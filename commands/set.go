@@ -76,7 +76,9 @@ func (t *ttlOption) deadline(c *Ctx) (atMs int64, refusal resp.Value) {
 }
 
 // SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
-func set(c *Ctx) resp.Value {
+//
+// (The name of the command alone is that of the package of sets.)
+func setString(c *Ctx) resp.Value {
 	var (
 		ttl        ttlOption
 		nx, xx, gt bool

@@ -92,7 +92,7 @@ var Strings = []Command{
 	{
 		Name: "set", Arity: -3, Flags: Write | DenyOOM,
 		Keys:  []KeySpec{{Flags: "RW access update variable_flags", First: 1, Step: 1, Notes: "GET reads what was there before"}},
-		Group: "string", Since: "1.0.0", Complexity: "O(1)", Handler: set,
+		Group: "string", Since: "1.0.0", Complexity: "O(1)", Handler: setString,
 		Syntax:  "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
 		Summary: "Sets a string key, whatever it held before.",
 	},

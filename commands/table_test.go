@@ -61,7 +61,7 @@ func faults(c *Command) (wrong []string) {
 		least, most := syntaxArity(c)
 		check(-c.Arity == least && most != least || c.Arity == least && most == least, "arity does not fit the syntax")
 	}
-	dataGroups := []string{"string", "sorted-set", "generic", "rate-limit"}
+	dataGroups := []string{"string", "sorted-set", "generic", "rate-limit", "set", "list"}
 	if slices.Contains(dataGroups, c.Group) && c.Handler != nil && c.Name != "help" {
 		check(c.Is(Write) != c.Is(ReadOnly), "neither or both of write and readonly")
 		check(len(c.Keys) > 0 || c.Is(AllShards), "neither keys nor every shard")
@@ -101,7 +101,9 @@ func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
 	if len(flags) == 0 || !slices.Contains(access, flags[0]) {
 		wrong = append(wrong, "the keys' flags do not begin with RO, RW, OW or RM")
 	} else {
-		if (flags[0] == "RO") == c.Is(Write) && !slices.Contains(c.ACLCategories(), "scripting") {
+		// A writing command may read some of its keys, not all.
+		writes := slices.ContainsFunc(c.Keys, func(k KeySpec) bool { return !strings.HasPrefix(k.Flags, "RO") })
+		if writes != c.Is(Write) && !slices.Contains(c.ACLCategories(), "scripting") {
 			wrong = append(wrong, "the keys' flags and the command's disagree on writing")
 		}
 		for _, f := range flags[1:] {

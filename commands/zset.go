@@ -13,8 +13,23 @@ import (
 
 // SortedSets are the commands on sorted sets. The rows are here; handlers that
 // add are in zset_add.go, those that answer ranges in zset_range.go, those
-// that remove in zset_remove.go, random picks and ZSCAN in zset_pick.go.
+// that remove in zset_remove.go, random picks and ZSCAN in zset_pick.go. What
+// makes one sorted set of several is a group of its own, in zset_combine.go.
 var SortedSets = []Command{
+	{
+		Name: "bzpopmax", Arity: -3, Flags: Write | NoScript | Blocking | Fast,
+		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
+		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N))", Syntax: "key [key ...] timeout",
+		Summary: "Removes the highest member of one of several sorted sets, waiting for one if there is none.",
+		Handler: func(c *Ctx) resp.Value { return bzpop(c, true) },
+	},
+	{
+		Name: "bzpopmin", Arity: -3, Flags: Write | NoScript | Blocking | Fast,
+		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
+		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N))", Syntax: "key [key ...] timeout",
+		Summary: "Removes the lowest member of one of several sorted sets, waiting for one if there is none.",
+		Handler: func(c *Ctx) resp.Value { return bzpop(c, false) },
+	},
 	{
 		Name: "zadd", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N))", Handler: zadd,
@@ -81,6 +96,12 @@ var SortedSets = []Command{
 		Group: "sorted-set", Since: "1.0.5", Complexity: "O(log(N)+M)", Syntax: "key min max [WITHSCORES] [LIMIT offset count]",
 		Summary: "Answers the members of a range of scores.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byScore, false) },
+	},
+	{
+		Name: "zrangestore", Arity: -5, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), key(2, "RO access")},
+		Group: "sorted-set", Since: "6.2.0", Complexity: "O(log(N)+M)", Handler: zrangeStore,
+		Syntax:  "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
+		Summary: "Keeps the members of a range of ranks, scores or bytes under a key.",
 	},
 	{
 		Name: "zrank", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},

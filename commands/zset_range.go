@@ -2,6 +2,7 @@ package commands
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store/zset"
@@ -28,14 +29,24 @@ type rangeQuery struct {
 
 // ZRANGE key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]
 func zrange(c *Ctx) resp.Value {
-	q := rangeQuery{count: -1, lo: c.Args[2], hi: c.Args[3]}
-	for o := (options{c.Args[4:]}); o.more(); {
+	q, refusal := parseRange(c.Args[2:], true)
+	if refusal.IsError() {
+		return refusal
+	}
+	return q.run(c)
+}
+
+// parseRange reads a range with its options; to be stored, it takes no
+// WITHSCORES.
+func parseRange(args [][]byte, answered bool) (*rangeQuery, resp.Value) {
+	q := &rangeQuery{count: -1, lo: args[0], hi: args[1]}
+	for o := (options{args[2:]}); o.more(); {
 		switch {
-		case o.word("withscores"):
+		case answered && o.word("withscores"):
 			q.withScores = true
 		case o.wordWith("limit", 2):
 			if refusal := q.limit(&o); refusal.IsError() {
-				return refusal
+				return nil, refusal
 			}
 		case !q.rev && o.word("rev"):
 			q.rev = true
@@ -44,19 +55,19 @@ func zrange(c *Ctx) resp.Value {
 		case q.by == byRank && o.word("byscore"):
 			q.by = byScore
 		default:
-			return ErrSyntax
+			return nil, ErrSyntax
 		}
 	}
 	if q.count != -1 && q.by == byRank {
-		return errLimitNeedsBy
+		return nil, errLimitNeedsBy
 	}
 	if q.withScores && q.by == byLex {
-		return errScoresWithLex
+		return nil, errScoresWithLex
 	}
 	if q.rev && q.by != byRank {
 		q.lo, q.hi = q.hi, q.lo
 	}
-	return q.run(c)
+	return q, resp.None
 }
 
 // zrangeFixed runs the older commands, whose name says the kind and direction.
@@ -163,24 +174,36 @@ func (q *rangeQuery) run(c *Ctx) resp.Value {
 		return resp.Empty
 	}
 	start, stop := find(s)
+	size := q.size(start, stop)
+	if size == 0 {
+		return resp.Empty
+	}
+	out := newEntryList(c, size, q.withScores, c.Proto == resp.RESP3)
+	q.walk(s, start, stop, size, out.add)
+	return out.reply()
+}
+
+// size is how many entries LIMIT leaves of the ranks from start to stop.
+func (q *rangeQuery) size(start, stop int) int {
 	size := int64(stop - start)
 	if q.by == byRank {
 		q.offset = 0 // LIMIT offset -1 is let through and means nothing
 	}
 	if q.offset < 0 || q.offset >= size {
-		return resp.Empty
+		return 0
 	}
 	size -= q.offset
 	if q.count >= 0 {
 		size = min(size, q.count)
 	}
-	if size <= 0 {
-		return resp.Empty
-	}
+	return int(max(size, 0))
+}
 
-	out := newEntryList(c, int(size), q.withScores, c.Proto == resp.RESP3)
+// walk calls fn with size entries of the ranks from start to stop, at least
+// one, in the direction of the query.
+func (q *rangeQuery) walk(s *zset.Set, start, stop, size int, fn func(zset.Entry)) {
 	take := func(e zset.Entry) bool {
-		out.add(e)
+		fn(e)
 		size--
 		return size > 0
 	}
@@ -189,7 +212,56 @@ func (q *rangeQuery) run(c *Ctx) resp.Value {
 	} else {
 		s.Ascend(start+int(q.offset), take)
 	}
-	return out.reply()
+}
+
+// ZRANGESTORE dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]
+func zrangeStore(c *Ctx) resp.Value {
+	q, refusal := parseRange(c.Args[3:], false)
+	if refusal.IsError() {
+		return refusal
+	}
+	find, refusal := q.parse()
+	if refusal.IsError() {
+		return refusal
+	}
+	s, refusal := zsetOf(c.DB.Lookup(c.Args[2], c.NowMs))
+	if refusal.IsError() {
+		return refusal
+	}
+	result := &zset.Set{}
+	if s != nil {
+		start, stop := find(s)
+		if size := q.size(start, stop); size > 0 {
+			q.store(c, s, result, start, stop, size)
+		}
+	}
+	return storeResult(c, c.Args[1], result)
+}
+
+// store copies size entries of the ranks from start to stop into a new set.
+func (q *rangeQuery) store(c *Ctx, from, to *zset.Set, start, stop, size int) {
+	maxCount, maxValue := c.Settings.ZSetMaxListpackCount, c.Settings.ZSetMaxListpackValue
+	// Redis adds one entry after the other. Of ranks it knows beforehand that
+	// there are too many for a listpack, where -0 becomes 0.
+	listpack := q.by != byRank || int64(size) <= maxCount
+	var text []byte
+	held := make([]zset.Entry, 0, size)
+	q.walk(from, start, stop, size, func(e zset.Entry) {
+		text = e.AppendMember(text[:0])
+		listpack = listpack && int64(len(text)) <= maxValue && int64(len(held)) < maxCount
+		if listpack && e.Score == 0 {
+			e.Score = 0
+		}
+		held = append(held, e)
+	})
+	if q.rev {
+		slices.Reverse(held) // adding at the end is what costs least
+	}
+	for _, e := range held {
+		text = e.AppendMember(text[:0])
+		to.Add(text, e.Score)
+	}
+	to.NoteEncoding(int(maxCount), int(maxValue))
 }
 
 // entryList collects members, with scores where asked: flat, or as pairs.
@@ -214,14 +286,16 @@ func saturatingDouble(n int) int {
 	return 2 * n
 }
 
-func (l *entryList) add(e zset.Entry) {
+func (l *entryList) add(e zset.Entry) { l.addMember(memberValue(e), e.Score) }
+
+func (l *entryList) addMember(member resp.Value, score float64) {
 	switch {
 	case l.paired:
-		l.values = append(l.values, resp.Array(append(l.c.Values(2), memberValue(e), resp.Double(e.Score))...))
+		l.values = append(l.values, resp.Array(append(l.c.Values(2), member, resp.Double(score))...))
 	case l.withScores:
-		l.values = append(l.values, memberValue(e), resp.Double(e.Score))
+		l.values = append(l.values, member, resp.Double(score))
 	default:
-		l.values = append(l.values, memberValue(e))
+		l.values = append(l.values, member)
 	}
 }
 

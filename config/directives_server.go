@@ -56,6 +56,18 @@ var serverDirectives = []Directive{
 		About: "The largest limit that RL.ALLOW keeps as a log of single units.",
 	},
 	{
+		Name: "hash-max-listpack-entries", Aliases: []string{"hash-max-ziplist-entries"}, Kind: KindInt, Default: "512", Max: math.MaxInt64,
+		About: "Fields up to which OBJECT ENCODING calls a hash a listpack, and HSCAN answers it whole.",
+	},
+	{
+		Name: "hash-max-listpack-value", Aliases: []string{"hash-max-ziplist-value"}, Kind: KindMemory, Default: "64", Max: math.MaxInt64,
+		About: "Bytes of its longest field or value up to which OBJECT ENCODING calls a hash a listpack.",
+	},
+	{
+		Name: "set-max-intset-entries", Kind: KindInt, Default: "512", Max: math.MaxInt64,
+		About: "Members up to which a set of integers is an intset, as OBJECT ENCODING calls it.",
+	},
+	{
 		Name: "zset-max-listpack-entries", Aliases: []string{"zset-max-ziplist-entries"}, Kind: KindInt, Default: "128", Max: math.MaxInt64,
 		About: "Members up to which OBJECT ENCODING calls a sorted set a listpack.",
 	},

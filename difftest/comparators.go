@@ -139,14 +139,14 @@ func scanPage(s sight) string {
 		return "the cursor is no number"
 	}
 	at := 1
-	if strings.EqualFold(s.args[0], "zscan") {
+	if !strings.EqualFold(s.args[0], "scan") {
 		at = 2
 	}
 	whole := len(s.args) > at && s.args[at] == "0" && cursor.text == "0" && s.ref.elems[0].text == "0"
 	if !whole {
 		return ""
 	}
-	if at == 2 {
+	if at == 2 && !strings.EqualFold(s.args[0], "sscan") {
 		return samePairs(sight{ref: ref, ours: ours})
 	}
 	return sameElements(sight{ref: ref, ours: ours})
@@ -157,7 +157,7 @@ func pickOne(s sight) string {
 	if d := sameKind(s); d != "" {
 		return d
 	}
-	if s.before == nil || s.before.kind != '*' {
+	if s.before == nil || s.before.kind != '*' && s.before.kind != '~' {
 		return ""
 	}
 	for _, e := range s.before.elems {
@@ -168,9 +168,56 @@ func pickOne(s sight) string {
 	return "picked what is not there"
 }
 
-// pickMembers checks ZRANDMEMBER: as many elements as Redis returned, of the same types; without repetition where the
-// count is positive; and where the set was read right before (ZRANGE key 0 -1 WITHSCORES), members and scores of it.
+// fieldOrder forgives another order of a hash's fields where Redis has no order itself: not where it said right before
+// (OBJECT ENCODING) that it keeps a listpack.
+func fieldOrder(s sight) string {
+	if s.before != nil && s.before.text == "listpack" {
+		return "another order, or other fields, of a listpack"
+	}
+	if strings.EqualFold(s.args[0], "hgetall") {
+		return samePairs(s)
+	}
+	return sameElements(s)
+}
+
+// memberOrder forgives another order of a set's members, but not where Redis said right before (OBJECT ENCODING) that
+// it keeps an intset.
+func memberOrder(s sight) string {
+	if s.before != nil && s.before.text == "intset" {
+		return "another order, or other members, of an intset"
+	}
+	return sameElements(s)
+}
+
+// pickFromSet checks SRANDMEMBER and SPOP: as many elements as Redis returned; without repetition where the count is
+// positive; and where the set was read right before (SMEMBERS key), members of it.
+func pickFromSet(s sight) string {
+	if len(s.args) < 3 {
+		return pickOne(s)
+	}
+	if d := sameShape(s); d != "" {
+		return d
+	}
+	seen := map[string]bool{}
+	for _, e := range s.ours.elems {
+		seen[e.text] = true
+		if d := pickOne(sight{ref: e, ours: e, before: s.before}); d != "" {
+			return d
+		}
+	}
+	if !strings.HasPrefix(s.args[2], "-") && len(seen) != len(s.ours.elems) {
+		return "a member twice for a positive count"
+	}
+	return ""
+}
+
+// pickMembers checks ZRANDMEMBER and HRANDFIELD: as many elements as Redis returned, of the same types; without repetition where the
+// count is positive; and where the collection was read right before (ZRANGE key 0 -1 WITHSCORES, HGETALL key), members
+// and scores, or fields and values, of it.
 func pickMembers(s sight) string {
+	if s.before != nil && s.before.kind != '*' && s.before.kind != '%' {
+		s.before = nil
+	}
 	if len(s.args) < 3 {
 		if s.before != nil {
 			members := value{kind: '*'}

@@ -46,8 +46,8 @@ func (j *judge) see(s step, ref, ours reply) string {
 	case endsQueue(name, ref.raw):
 		j.queued[s.conn] = nil
 	}
-	if ref.raw[0] == '*' {
-		// Only arrays are looked back to: the member list, the key list.
+	if c := ref.raw[0]; c == '*' || c == '~' || c == '%' || c == '$' {
+		// What is looked back to: the member list, the key list, the set, the hash, an encoding.
 		if v, err := parse(ref.raw); err == nil {
 			j.before[s.conn] = &v
 		}

@@ -47,14 +47,26 @@ var exceptions = map[string]exception{
 	"CONFIG GET":    {samePairs, replies, "Redis walks a hash table: the order of the pairs is random"},
 
 	// Unordered results.
-	"KEYS": {sameElements, replies, "the order of the hash table"},
+	"KEYS":     {sameElements, replies, "the order of the hash table"},
+	"HGETALL":  {fieldOrder, replies, "the order of the hash table; ours is that of insertion, as in a listpack"},
+	"HKEYS":    {fieldOrder, replies, "the order of the hash table; ours is that of insertion, as in a listpack"},
+	"HVALS":    {fieldOrder, replies, "the order of the hash table; ours is that of insertion, as in a listpack"},
+	"SMEMBERS": {memberOrder, replies, "the order of the hash table; an intset is in order"},
+	"SINTER":   {sameElements, replies, "the order of the hash table"},
+	"SUNION":   {sameElements, replies, "the order of the hash table"},
+	"SDIFF":    {sameElements, replies, "the order of the hash table"},
 
 	// Cursors: one page is shape only, the union over all pages is compared by steps that iterate.
 	"SCAN":  {scanPage, replies, "cursors and what one page holds depend on the hash table"},
+	"HSCAN": {scanPage, replies, "cursors and what one page holds depend on the hash table"},
+	"SSCAN": {scanPage, replies, "cursors and what one page holds depend on the hash table"},
 	"ZSCAN": {scanPage, replies, "cursors and what one page holds depend on the hash table"},
 
 	// Random picks: right in number, and taken from what is there.
 	"RANDOMKEY":   {pickOne, replies, "random"},
+	"HRANDFIELD":  {pickMembers, replies, "random"},
+	"SPOP":        {pickFromSet, replies, "random"},
+	"SRANDMEMBER": {pickFromSet, replies, "random"},
 	"ZRANDMEMBER": {pickMembers, replies, "random"},
 
 	// Where the product is to answer and Redis 7.0.15 refuses.

@@ -42,7 +42,7 @@ type generator struct {
 	conn  int // the connection that commands go to
 	depth int // of a pipeline
 
-	sets, logs, lexes, texts, counters, fractions, anyKeys []string
+	sets, logs, lexes, hashes, plainSets, texts, counters, fractions, anyKeys []string
 
 	logAt   map[string]int64    // the newest value given to a log key
 	added   map[string][]string // members lately added to a key
@@ -83,7 +83,7 @@ func generate(seed uint64, number, n int, p plan) []step {
 	g.lastMs = g.nowMs + roundSpanMs/2
 	g.nameKeys()
 	g.tables = map[string][]maker{
-		"zset": zsetMakers, "string": stringMakers, "keys": keyMakers, "tx": txMakers, "lua": luaMakers, "conn": connMakers,
+		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "string": stringMakers, "keys": keyMakers, "tx": txMakers, "lua": luaMakers, "conn": connMakers,
 	}
 	for _, f := range familyWeights {
 		if len(p.families) == 0 || contains(p.families, f.name) {
@@ -126,7 +126,7 @@ type familyWeight struct {
 	weight int
 }
 
-var familyWeights = []familyWeight{{"zset", 42}, {"string", 20}, {"keys", 16}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
+var familyWeights = []familyWeight{{"zset", 42}, {"hash", 16}, {"set", 16}, {"string", 20}, {"keys", 16}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
 
 func contains(list []string, s string) bool {
 	for _, l := range list {
@@ -144,13 +144,15 @@ func (g *generator) nameKeys() {
 	g.sets = []string{shape("z1"), shape("z2")}
 	g.logs = []string{shape("log1"), shape("log2")}
 	g.lexes = []string{shape("lex")}
+	g.hashes = []string{shape("h1"), shape("h2")}
+	g.plainSets = []string{shape("i1"), shape("p1"), shape("p2")}
 	g.texts = []string{shape("s1"), shape("s2")}
 	g.counters = []string{shape("n1"), shape("n2")}
 	g.fractions = []string{shape("f")}
 	if g.chance(20) {
 		g.texts[1] = ""
 	}
-	for _, list := range [][]string{g.sets, g.logs, g.texts, g.counters, g.fractions} {
+	for _, list := range [][]string{g.sets, g.logs, g.hashes, g.plainSets, g.texts, g.counters, g.fractions} {
 		g.anyKeys = append(g.anyKeys, list...)
 	}
 	g.anyKeys = append(g.anyKeys, shape("new"))
@@ -187,6 +189,19 @@ func (g *generator) fill() {
 			args = append(args, pick(g.r, itoa(i), itoa(g.between(0, 50)), pick(g.r, floats...)), "e"+itoa(i))
 		}
 		g.send(args...)
+	}
+	for _, k := range g.hashes {
+		g.send("HSET", k, "n0", "5", g.field(), g.text(), "f1", "1", "f0", "0")
+	}
+	if g.chance(12) {
+		g.bigHash()
+	}
+	g.send("CONFIG", "SET", "set-max-intset-entries", pick(g.r, "512", "512", "512", "10", "0"))
+	for _, k := range g.plainSets {
+		g.send("SADD", k, g.setMember(k), g.setMember(k), g.setMember(k), "1", "2")
+	}
+	if g.chance(12) {
+		g.bigSet()
 	}
 	for _, k := range g.counters {
 		g.send("SET", k, itoa(g.between(-5, 100)))
@@ -362,8 +377,10 @@ func (g *generator) audit() {
 		for _, k := range append(append([]string(nil), g.anyKeys...), g.lexes...) {
 			read("TYPE", k)
 			read("OBJECT", "ENCODING", k)
+			g.out = append(g.out, step{conn: conn, args: []string{"HGETALL", k}, audit: true, glue: true})
 			read("PEXPIRETIME", k)
 			read("ZRANGE", k, "0", "-1", "WITHSCORES")
+			read("SMEMBERS", k)
 			read("GET", k)
 		}
 	}

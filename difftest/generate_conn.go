@@ -183,6 +183,11 @@ var knownCommands = []string{
 	"exists", "type", "expire", "pexpire", "expireat", "pexpireat", "ttl", "pttl", "expiretime", "pexpiretime", "persist", "rename",
 	"renamenx", "keys", "scan", "randomkey", "touch", "get", "set", "setex", "psetex", "setnx", "getset", "getdel", "getex", "mget",
 	"mset", "msetnx", "incr", "decr", "incrby", "decrby", "incrbyfloat", "append", "strlen", "getrange", "setrange", "multi", "exec",
+	"hset", "hsetnx", "hmset", "hget", "hmget", "hgetall", "hdel", "hexists", "hlen", "hstrlen", "hkeys", "hvals", "hincrby",
+	"hincrbyfloat", "hrandfield", "hscan",
+	"sadd", "srem", "scard", "sismember", "smismember", "smembers", "srandmember", "spop", "smove", "sinter", "sunion", "sdiff",
+	"sinterstore", "sunionstore", "sdiffstore", "sintercard", "sscan", "zrangestore", "zunion", "zinter", "zdiff", "zunionstore",
+	"zinterstore", "zdiffstore", "zintercard", "copy", "move",
 	"discard", "watch", "unwatch", "eval", "evalsha", "eval_ro", "evalsha_ro", "ping", "echo", "quit", "reset", "select", "hello", "auth",
 	"info", "time", "dbsize", "flushdb", "flushall", "swapdb", "shutdown",
 }

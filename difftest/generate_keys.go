@@ -16,6 +16,7 @@ var keyMakers = []maker{
 	{14, func(g *generator) { g.command(pick(g.r, "TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"), g.key()) }},
 	{4, func(g *generator) { g.command("PERSIST", g.key()) }},
 	{2, func(g *generator) { g.command(pick(g.r, "RENAME", "RENAMENX"), g.key(), g.key()) }},
+	{4, (*generator).copyKey},
 	{4, func(g *generator) { g.command("KEYS", g.pattern()) }},
 	{5, (*generator).scan},
 	{2, (*generator).randomkey},
@@ -70,7 +71,7 @@ func (g *generator) scan() {
 		args = append(args, g.spell("COUNT"), pick(g.r, "1", "3", "10", "1000", "1000", "0", "-1", "x"))
 	}
 	if g.chance(30) {
-		args = append(args, g.spell("TYPE"), pick(g.r, "zset", "string", "STRING", "list", "nosuch"))
+		args = append(args, g.spell("TYPE"), pick(g.r, "zset", "string", "STRING", "hash", "set", "list", "nosuch"))
 	}
 	if g.capture == nil && g.chance(60) {
 		g.add(step{args: args, iterate: true})

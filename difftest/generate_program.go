@@ -143,9 +143,12 @@ func (p *program) number(depth int) string {
 	case 2:
 		return fmt.Sprintf("(%s - (%s))", p.number(depth-1), p.number(depth-1))
 	case 3:
-		return fmt.Sprintf("(%s) * (%s)", p.number(depth-1), p.number(depth-1))
+		// + 0 makes a negative zero a plain one, on both sides: the interpreter
+		// under ours keeps its small integers in a cache that has no -0 (a
+		// deviation that EVAL's row names).
+		return fmt.Sprintf("((%s) * (%s) + 0)", p.number(depth-1), p.number(depth-1))
 	case 4:
-		return fmt.Sprintf("(%s) / %s", p.number(depth-1), pick(g.r, "2", "3", "7", "0.5", "-4", "1000"))
+		return fmt.Sprintf("((%s) / %s + 0)", p.number(depth-1), pick(g.r, "2", "3", "7", "0.5", "-4", "1000"))
 	case 5:
 		return fmt.Sprintf("(%s) %% %s", p.number(depth-1), pick(g.r, "2", "3", "7", "10", "-5", "2.5", "60"))
 	case 6:

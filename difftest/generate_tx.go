@@ -15,9 +15,13 @@ func (g *generator) one() []string {
 	for {
 		var args []string
 		g.capture = &args
-		switch g.r.IntN(4) {
+		switch g.r.IntN(6) {
 		case 0, 1:
 			g.choose(zsetMakers)
+		case 4:
+			g.choose(hashMakers)
+		case 5:
+			g.choose(setMakers)
 		case 2:
 			g.choose(stringMakers)
 		default:

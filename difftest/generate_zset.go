@@ -57,6 +57,8 @@ var zsetMakers = []maker{
 	}},
 	{3, (*generator).zrandmember},
 	{2, (*generator).zscan},
+	{8, (*generator).zcombine},
+	{4, (*generator).zrangestore},
 }
 
 // set is a key that should hold a sorted set; seldom it holds something else.

@@ -312,13 +312,16 @@ func (d *duel) lastWords(s step) (ref, ours reply) {
 	return got[0], got[1]
 }
 
-// iterate runs SCAN or ZSCAN to its end on one server and answers with the sorted union of what it returned, since
+// iterate runs SCAN, HSCAN, SSCAN or ZSCAN to its end on one server and answers with the sorted union of what it returned, since
 // cursors, order and repetitions are each server's own. An error reply is the answer as it is.
 func (d *duel) iterate(side int, s step) reply {
 	l := d.links[side][s.conn]
-	at := 1
-	if strings.EqualFold(s.args[0], "zscan") {
+	at, of := 1, 1 // where the cursor stands, and how many elements belong together
+	if !strings.EqualFold(s.args[0], "scan") {
 		at = 2
+		if !strings.EqualFold(s.args[0], "sscan") {
+			of = 2
+		}
 	}
 	args := append([]string(nil), s.args...)
 	seen := map[string]bool{}
@@ -336,9 +339,9 @@ func (d *duel) iterate(side int, s step) reply {
 			return got // an error, or QUEUED when a shrunk round left a MULTI open
 		}
 		list := v.elems[1].elems
-		for i := 0; i+at <= len(list); i += at {
+		for i := 0; i+of <= len(list); i += of {
 			key := ""
-			for _, e := range list[i : i+at] {
+			for _, e := range list[i : i+of] {
 				key += e.key()
 			}
 			seen[key] = true

@@ -15,7 +15,7 @@ type step struct {
 	raw     string   // sent as it is: inline commands and broken ones
 	closes  bool     // the server hangs up after answering (QUIT, protocol errors)
 	silent  bool     // no reply is due (CLIENT REPLY OFF and SKIP)
-	iterate bool     // SCAN and ZSCAN from cursor 0 to the end; the union is compared
+	iterate bool     // SCAN, HSCAN, SSCAN and ZSCAN from cursor 0 to the end; the union is compared
 	cut     bool     // starts a new write, where other steps join the previous one's
 	glue    bool     // only means something right after the step before it
 	audit   bool     // reads the state at a round's end; left out of the statistics

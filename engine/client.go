@@ -83,6 +83,12 @@ var clientGroup = []commands.Command{{
 			Summary: "Names the connection.",
 			Handler: clientSetName,
 		},
+		{
+			Name: "unblock", Arity: -3, Flags: clientAdmin, Group: "connection", Since: "5.0.0", Complexity: "O(1)",
+			Syntax:  "client-id [TIMEOUT | ERROR]",
+			Summary: "Ends the waiting of another connection's command.",
+			Handler: clientUnblock,
+		},
 	},
 }}
 
@@ -187,7 +193,7 @@ func (s *Session) publishNow(c *commands.Ctx) {
 func clientList(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	s.publishNow(c)
-	keep := func(*Session) bool { return true }
+	listed := s.engine.sessions.all()
 	switch args := c.Args[2:]; {
 	case len(args) == 0:
 	case len(args) == 2 && commands.EqualFold(args[0], "type"):
@@ -195,26 +201,28 @@ func clientList(c *commands.Ctx) resp.Value {
 		if !known {
 			return resp.Error("ERR Unknown client type '" + string(args[1]) + "'")
 		}
-		keep = func(*Session) bool { return normal }
+		if !normal {
+			listed = nil
+		}
 	case len(args) > 1 && commands.EqualFold(args[0], "id"):
-		ids := make(map[int64]bool)
+		// In the order in which they are asked for, as often as they are.
+		listed = nil
 		for _, a := range args[1:] {
 			id, ok := store.ParseInt(a)
 			if !ok {
 				return errClientID
 			}
-			ids[id] = true
+			if o := s.engine.sessions.find(id); o != nil {
+				listed = append(listed, o)
+			}
 		}
-		keep = func(o *Session) bool { return ids[o.id] }
 	default:
 		return commands.ErrSyntax
 	}
 	var b strings.Builder
-	for _, o := range s.engine.sessions.all() {
-		if keep(o) {
-			b.WriteString(o.line(c.NowUs))
-			b.WriteByte('\n')
-		}
+	for _, o := range listed {
+		b.WriteString(o.line(c.NowUs))
+		b.WriteByte('\n')
 	}
 	return resp.Verbatim(b.String())
 }
@@ -241,7 +249,8 @@ func clientKill(c *commands.Ctx) resp.Value {
 		}
 		return resp.OK
 	}
-	var filters []func(o *Session) bool
+	// A filter given twice counts as given last.
+	filters := make(map[string]func(o *Session) bool)
 	skipMe := true
 	args := c.Args[2:]
 	for ; len(args) > 1; args = args[2:] {
@@ -252,21 +261,21 @@ func clientKill(c *commands.Ctx) resp.Value {
 			if !ok || id < 1 {
 				return errClientIDRange
 			}
-			filters = append(filters, func(o *Session) bool { return o.id == id })
+			filters["id"] = func(o *Session) bool { return o.id == id }
 		case commands.EqualFold(word, "type"):
 			normal, known := clientType(args[1])
 			if !known {
 				return resp.Error("ERR Unknown client type '" + value + "'")
 			}
-			filters = append(filters, func(*Session) bool { return normal })
+			filters["type"] = func(*Session) bool { return normal }
 		case commands.EqualFold(word, "user"):
 			if value != defaultUser {
 				return resp.Error("ERR No such user '" + value + "'")
 			}
 		case commands.EqualFold(word, "addr"):
-			filters = append(filters, func(o *Session) bool { return o.peer.Addr == value })
+			filters["addr"] = func(o *Session) bool { return o.peer.Addr == value }
 		case commands.EqualFold(word, "laddr"):
-			filters = append(filters, func(o *Session) bool { return o.peer.LocalAddr == value })
+			filters["laddr"] = func(o *Session) bool { return o.peer.LocalAddr == value }
 		case commands.EqualFold(word, "skipme") && strings.EqualFold(value, "yes"):
 			skipMe = true
 		case commands.EqualFold(word, "skipme") && strings.EqualFold(value, "no"):
@@ -312,18 +321,23 @@ func (s *Session) kill(match func(o *Session) bool) int {
 // line is the session's line in CLIENT LIST.
 func (s *Session) line(nowUs int64) string {
 	p := s.view()
-	flags := "N"
-	if p.noEvict {
-		flags = "e"
+	flags := ""
+	for _, f := range []struct {
+		on     bool
+		letter string
+	}{
+		{p.queued >= 0, "x"},
+		{p.blocked, "b"},
+		{strings.HasPrefix(s.peer.LocalAddr, "/"), "U"},
+		{p.noEvict, "e"},
+		{p.noTouch, "T"},
+	} {
+		if f.on {
+			flags += f.letter
+		}
 	}
-	if p.noTouch {
-		flags = strings.TrimPrefix(flags+"T", "N")
-	}
-	if strings.HasPrefix(s.peer.LocalAddr, "/") {
-		flags = strings.TrimPrefix(flags, "N") + "U"
-	}
-	if p.queued >= 0 {
-		flags = "x"
+	if flags == "" {
+		flags = "N"
 	}
 	last := "NULL"
 	if p.lastCommand != nil {

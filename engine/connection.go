@@ -84,7 +84,9 @@ func reset(c *commands.Ctx) resp.Value {
 	s.tx = transaction{}
 	c.Store.Unwatch(&s.watch)
 	s.proto = resp.RESP2
-	s.replies = replyOn
+	if s.replies != replySkip { // CLIENT REPLY SKIP holds for RESET as for any command
+		s.replies = replyOn
+	}
 	s.authenticated = *s.engine.password.Load() == ""
 	c.DBIndex = 0
 	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })

@@ -72,16 +72,24 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 		if ms < minClockMs {
 			return errClockEarly
 		}
-		if ms < c.NowMs && !e.empty() {
-			return errClockBack
+		if ms < c.NowMs {
+			e.reclaimAll(c.NowMs) // what is due is not there
+			if !e.empty() {
+				return errClockBack
+			}
 		}
 		e.clock.Set(ms)
 	default:
 		return errClockSyntax
 	}
-	for e.store.Reclaim(store.AllShards, e.clock.NowUs()/1000, reclaimSlice) == reclaimSlice {
-	}
+	e.reclaimAll(e.clock.NowUs() / 1000)
 	return resp.OK
+}
+
+// reclaimAll removes every key that is due. Every shard is held.
+func (e *Engine) reclaimAll(nowMs int64) {
+	for e.store.Reclaim(store.AllShards, nowMs, reclaimSlice) == reclaimSlice {
+	}
 }
 
 // empty reports whether no database holds a key. Every shard is held.

@@ -20,6 +20,10 @@ type Options struct {
 	// refuses the command.
 	Shutdown func()
 
+	// Log receives what scripts pass to redis.log, and what went wrong inside
+	// the interpreter; nil: nobody does. It may be called concurrently.
+	Log func(text string)
+
 	// Listeners is what INFO reports about sockets; nil: none.
 	Listeners func() ListenerInfo
 }
@@ -58,12 +62,12 @@ func New(o Options) *Engine {
 	e := &Engine{
 		cfg: o.Config, clock: o.Clock, options: o,
 		store:   store.New(),
-		scripts: scripting.New(scripting.Options{}),
+		scripts: scripting.New(scripting.Options{Log: scriptLog(o.Log)}),
 		startUs: o.Clock.NowUs(),
 	}
 	e.sessions.byID = make(map[int64]*Session)
 	e.table = commands.NewTable(
-		commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
+		commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
 		commands.RateLimits, commands.Databases, commands.Cluster,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Group(),
@@ -73,6 +77,16 @@ func New(o Options) *Engine {
 	e.stats.calls = make([]callStats, e.table.Len())
 	e.follow()
 	return e
+}
+
+// scriptLog drops what a level below "notice" says, as loglevel notice does.
+func scriptLog(log func(text string)) func(level int, text string) {
+	const notice = 2
+	return func(level int, text string) {
+		if log != nil && level >= notice {
+			log(text)
+		}
+	}
 }
 
 // Table returns the command table.
@@ -86,6 +100,9 @@ func (e *Engine) follow() {
 	refresh := func() {
 		e.settings.Store(&commands.Settings{
 			ProtoMaxBulkLen:      e.cfg.Int("proto-max-bulk-len"),
+			HashMaxListpackCount: e.cfg.Int("hash-max-listpack-entries"),
+			HashMaxListpackValue: e.cfg.Int("hash-max-listpack-value"),
+			SetMaxIntsetCount:    e.cfg.Int("set-max-intset-entries"),
 			ZSetMaxListpackCount: e.cfg.Int("zset-max-listpack-entries"),
 			ZSetMaxListpackValue: e.cfg.Int("zset-max-listpack-value"),
 			RLLogMaxUnits:        e.cfg.Int("rl-log-max-units"),
@@ -95,7 +112,7 @@ func (e *Engine) follow() {
 	}
 	refresh()
 	for _, name := range []string{
-		"proto-max-bulk-len", "zset-max-listpack-entries", "zset-max-listpack-value",
+		"proto-max-bulk-len", "set-max-intset-entries", "hash-max-listpack-entries", "hash-max-listpack-value", "zset-max-listpack-entries", "zset-max-listpack-value",
 		"rl-log-max-units", "requirepass",
 	} {
 		e.cfg.OnChange(name, refresh)
@@ -144,6 +161,13 @@ func (r *registry) remove(s *Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byID, s.id)
+}
+
+// find returns the session with an id, nil where there is none.
+func (r *registry) find(id int64) *Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id]
 }
 
 // all returns the sessions in the order in which they came.

@@ -94,7 +94,7 @@ func infoClients(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	w.put("connected_clients", e.Sessions())
 	w.put("cluster_connections", 0)
 	w.put("maxclients", e.cfg.Int("maxclients"))
-	w.put("blocked_clients", 0)
+	w.put("blocked_clients", e.stats.blocked.Load())
 	w.put("tracking_clients", 0)
 }
 

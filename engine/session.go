@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
@@ -24,7 +25,9 @@ type Session struct {
 	watch         store.Watch
 	replies       replyMode
 	closing       bool
-	run           run // calls of one command in a row, not yet counted
+	locked        bool                    // the command under way holds a shard
+	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
+	run           run                     // calls of one command in a row, not yet counted
 
 	mu     sync.Mutex
 	public public // protected by mu
@@ -38,6 +41,9 @@ type Peer struct {
 	Local           bool // on this machine: "enable-debug-command local" lets it in
 	// Kill ends the connection from another goroutine; nil: it cannot be.
 	Kill func()
+	// Wake makes the connection look at Ready, from any goroutine; nil: it
+	// looks of its own accord.
+	Wake func()
 }
 
 // public is what other sessions may know of this one.
@@ -47,7 +53,7 @@ type public struct {
 	queued, watched           int // commands in MULTI (-1: none open), keys watched
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64
-	noEvict, noTouch          bool
+	noEvict, noTouch, blocked bool
 	buffers                   Buffers
 }
 
@@ -83,6 +89,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 // Close ends the session.
 func (s *Session) Close() {
 	s.run.flush(&s.engine.stats)
+	s.abandon()
 	s.unwatch()
 	s.engine.sessions.remove(s)
 }
@@ -91,7 +98,8 @@ func (s *Session) Close() {
 func (s *Session) Proto() int { return s.proto }
 
 // Authenticated reports whether the session may do more than say who it is.
-func (s *Session) Authenticated() bool { return s.authenticated }
+// Where no password is asked for any more, it may.
+func (s *Session) Authenticated() bool { return s.authenticated || *s.engine.password.Load() == "" }
 
 // Closing reports whether the connection is to be closed once what was
 // answered has been sent.
@@ -124,34 +132,50 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			s.closing = true
 			return resp.None
 		}
-		return s.reject(nil, args, refusal)
+		if cmd = s.called(args); cmd == nil {
+			s.engine.stats.errors.Add(1)
+			return s.reject(nil, refusal)
+		}
 	}
 	if s.run.cmd != cmd {
 		s.run.flush(&s.engine.stats)
 		s.run.cmd = cmd
 	}
-	if refusal = s.admit(cmd, args); refusal.IsError() {
+	if !refusal.IsError() {
+		refusal = s.admit(cmd)
+	}
+	if refusal.IsError() {
 		s.run.rejected++
-		return s.reject(cmd, args, refusal)
+		return s.reject(cmd, refusal)
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		s.tx.queue(cmd, args)
 		return resp.Queued
 	}
-	s.run.calls++
 	reply := s.execute(cmd, args)
+	s.run.calls++ // only now, as in Redis: INFO does not count itself
 	if reply.IsError() {
 		s.run.failed++
 	}
 	return reply
 }
 
+// called is the row that args name, whatever their number; nil where there is
+// none.
+func (s *Session) called(args [][]byte) *commands.Command {
+	cmd := s.engine.table.Lookup(args[0])
+	if cmd != nil && cmd.Subs != nil && len(args) > 1 {
+		return cmd.Sub(args[1])
+	}
+	return cmd
+}
+
 // admit checks what may forbid a known command, in Redis' order.
-func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
+func (s *Session) admit(cmd *commands.Command) resp.Value {
 	switch {
 	case cmd.Is(commands.Protected) && !s.mayDebug():
 		return errDebugOff
-	case !s.authenticated && !cmd.Is(commands.NoAuth):
+	case !cmd.Is(commands.NoAuth) && !s.Authenticated():
 		return errNoAuth
 	case s.tx.open && cmd.Is(commands.NoMulti):
 		return errNotInMulti
@@ -177,11 +201,9 @@ func (s *Session) mayDebug() bool {
 	return false
 }
 
-// reject answers an error and, in a transaction, makes EXEC fail.
-func (s *Session) reject(cmd *commands.Command, args [][]byte, refusal resp.Value) resp.Value {
-	if cmd == nil {
-		cmd = s.engine.table.Lookup(args[0]) // known, but called wrongly
-	}
+// reject answers an error and, in a transaction, makes EXEC fail. The command
+// is nil where it is unknown.
+func (s *Session) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
 	if cmd != nil && cmd.Name == "exec" {
 		s.discard()
 		return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(refusal.Str()))
@@ -198,11 +220,17 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	if cmd.Is(commands.Transaction) {
 		shards |= s.transactionShards()
 	}
-	st := s.engine.store
-	st.Lock(shards)
-	defer st.Unlock(shards)
+	shards = s.engine.lock(shards)
+	defer s.engine.store.Unlock(shards)
 	s.begin()
-	return s.call(cmd, args)
+	s.locked = shards != 0
+	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
+	reply := s.call(cmd, args)
+	if w := s.ctx.Waiting; w != nil {
+		s.block(w)
+	}
+	s.engine.serve(&s.ctx, shards)
+	return reply
 }
 
 // begin fixes the instant and the settings of a command, script or EXEC.
@@ -217,7 +245,11 @@ func (s *Session) begin() {
 func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
 	c.Cmd, c.Args, c.Proto = cmd, args, s.proto
-	c.Use(c.DBIndex)
+	if s.locked {
+		c.Use(c.DBIndex)
+	} else {
+		c.DB = nil // which database has the number may change at any time
+	}
 	return cmd.Handler(c)
 }
 

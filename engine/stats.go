@@ -9,6 +9,7 @@ import (
 // stats counts what INFO reports since start or CONFIG RESETSTAT.
 type stats struct {
 	connections atomic.Int64
+	blocked     atomic.Int64 // sessions that wait now
 	commands    atomic.Int64
 	errors      atomic.Int64
 	calls       []callStats // by commands.Command.ID
@@ -42,9 +43,14 @@ func (r *run) flush(s *stats) {
 }
 
 // count adds one call that EXEC made.
-func (s *stats) count(cmd *commands.Command) {
-	s.calls[cmd.ID()].calls.Add(1)
+func (s *stats) count(cmd *commands.Command, failed bool) {
+	c := &s.calls[cmd.ID()]
+	c.calls.Add(1)
 	s.commands.Add(1)
+	if failed {
+		c.failed.Add(1)
+		s.errors.Add(1)
+	}
 }
 
 // reset sets every counter to zero.

@@ -61,14 +61,15 @@ var transactionGroup = []commands.Command{
 	},
 	{
 		Name: "watch", Arity: -2, Group: "transactions", Since: "2.2.0", Complexity: "O(N)", Syntax: "key [key ...]",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Immediate,
+		// Whoever changes a key that is watched already reads the list that grows.
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Immediate | commands.Transaction,
 		Keys:    []commands.KeySpec{{Flags: "RO", First: 1, Last: -1, Step: 1}},
 		Summary: "Makes the next EXEC fail if one of these keys changes before it.",
 		Handler: watch,
 	},
 }
 
-// transactionShards are the shards that EXEC, DISCARD and UNWATCH touch beyond
+// transactionShards are the shards that EXEC, DISCARD, WATCH and UNWATCH touch beyond
 // their own arguments: of the watched keys and of everything queued.
 func (s *Session) transactionShards() store.ShardSet {
 	set := s.watch.Shards()
@@ -137,9 +138,9 @@ func exec(c *commands.Ctx) resp.Value {
 	replies := make([]resp.Value, 0, len(tx.queued))
 	for i := range tx.queued {
 		q := &tx.queued[i]
-		s.engine.stats.count(q.cmd)
 		proto := s.proto
 		reply := s.call(q.cmd, q.args)
+		s.engine.stats.count(q.cmd, reply.IsError())
 		if s.proto != proto {
 			// HELLO: what was answered before it stays in the protocol of then.
 			for j := range replies {

@@ -169,14 +169,15 @@ func variable(p *lua.FunctionProto, pc, reg int) (sort, name string) {
 	return "", ""
 }
 
-// localName is the name of the local that lives in a register at pc. EndPc is
-// the last instruction of its scope.
+// localName is the name of the local that lives in a register at pc. Locals
+// stand in the order of their registers.
 func localName(p *lua.FunctionProto, reg, pc int) (string, bool) {
+	if pc >= len(p.DbgSourcePositions) {
+		return "", false
+	}
+	token := tokenOf(p.DbgSourcePositions[pc])
 	for _, local := range p.DbgLocals {
-		if local.StartPc > pc {
-			break
-		}
-		if pc <= local.EndPc {
+		if local.StartPc <= token && token < local.EndPc {
 			if reg == 0 {
 				return local.Name, true
 			}

@@ -111,7 +111,7 @@ func newScript(source string) (*script, error) {
 // what follows '@' or '=' is shown, anything else is the source itself.
 func compile(source, chunkName string) (proto *lua.FunctionProto, err error) {
 	short := shortSource(chunkName)
-	stmts, err := parse(source, short)
+	chunk, err := parse(source, short)
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +120,25 @@ func compile(source, chunkName string) (proto *lua.FunctionProto, err error) {
 			err = fmt.Errorf("%s:1: function or expression too complex", short)
 		}
 	}()
-	proto, err = lua.Compile(stmts, chunkName)
+	proto, err = lua.Compile(chunk.stmts, chunkName)
 	if err != nil {
 		e, ok := err.(*lua.CompileError)
 		if !ok {
 			return nil, fmt.Errorf("%s:1: function or expression too complex", short)
 		}
-		return nil, fmt.Errorf("%s:%d: %s", short, e.Line, "function or expression too complex")
+		return nil, fmt.Errorf("%s:%d: %s", short, max(lineOf(e.Line), 1), "function or expression too complex")
 	}
 	// Nobody passes a chunk arguments, so it need not gather them.
 	proto.IsVarArg = 0
+	nameLocals(proto, chunk.locals[0], chunk.locals)
 	return proto, nil
+}
+
+// nameLocals replaces what gopher-lua noted of a function's locals with what
+// the parser knows; see position.
+func nameLocals(p *lua.FunctionProto, own []*lua.DbgLocalInfo, all map[position][]*lua.DbgLocalInfo) {
+	p.DbgLocals = own
+	for _, inner := range p.FunctionPrototypes {
+		nameLocals(inner, all[inner.LineDefined], all)
+	}
 }

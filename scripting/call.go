@@ -13,7 +13,7 @@ import (
 func (in *interp) redisCall(L *lua.LState) int {
 	reply := in.command(L)
 	if reply.IsError() {
-		in.throw(L, in.errorTable(reply.Str(), true))
+		in.throw(L, in.callError(reply.Str()))
 	}
 	L.Push(in.toLua(reply, 0))
 	return 1
@@ -23,11 +23,17 @@ func (in *interp) redisCall(L *lua.LState) int {
 func (in *interp) redisPcall(L *lua.LState) int {
 	reply := in.command(L)
 	if reply.IsError() {
-		L.Push(in.errorTable(reply.Str(), true))
+		L.Push(in.callError(reply.Str()))
 	} else {
 		L.Push(in.toLua(reply, 0))
 	}
 	return 1
+}
+
+// callError makes the table for a failed call. One that reached the command
+// table says so: Redis has counted its error by then.
+func (in *interp) callError(text string) *lua.LTable {
+	return in.errorTable(text, text != errNoArguments && text != errArgumentType)
 }
 
 // command runs what the Lua arguments spell. The reply is valid until the

@@ -1,22 +1,39 @@
 package scripting
 
 import (
+	"slices"
+
 	lua "github.com/yuin/gopher-lua"
 )
 
 // protect calls the function at stack index 1 with the arguments above it and
-// catches what it raises. The results, or the error alone, are left above
-// index 0.
+// catches what it raises. The results are left on the stack, or nothing.
+//
+// What is called runs in a thread of its own, because gopher-lua detaches
+// every local of the whole thread from the closures that share it when an
+// error is raised, also those of functions that go on.
 func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LValue, failed bool) {
 	boundaries, inThread, catchers, handlers := in.boundaries, in.inThread, in.catchers, len(in.handlers)
-	in.handlers = append(in.handlers, errorHandler{L, handler})
+	thread := in.spareThread()
+	in.hosts[thread] = L
+	in.handlers = append(in.handlers, errorHandler{thread, handler})
 	in.catchers++
 	nargs := L.GetTop()
-	L.Insert(in.trampoline, 1)
-	err := L.PCall(nargs, lua.MultRet, nil)
+	thread.Push(in.trampoline)
+	for i := 1; i <= nargs; i++ {
+		thread.Push(L.Get(i))
+	}
+	L.SetTop(0)
+	err := thread.PCall(nargs, lua.MultRet, nil)
 	in.boundaries, in.inThread, in.catchers = boundaries, inThread, catchers
 	in.handlers = in.handlers[:handlers]
+	delete(in.hosts, thread)
 	if err == nil {
+		for i := 1; i <= thread.GetTop(); i++ {
+			L.Push(thread.Get(i))
+		}
+		thread.SetTop(0)
+		in.spare = append(in.spare, thread)
 		return nil, false
 	}
 	in.verbatim = false
@@ -25,7 +42,47 @@ func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LVal
 		in.suspect = true
 		return lua.LString(interpreterErrors), true
 	}
+	if !in.suspect {
+		thread.SetTop(0)
+		in.spare = append(in.spare, thread)
+	}
 	return e.Object, true
+}
+
+// spareThread returns a thread for protect. The outermost gets more frames:
+// all of them together must not exhaust Go's stack.
+func (in *interp) spareThread() *lua.LState {
+	frames := maxThreadFrames
+	if in.catchers == 0 {
+		frames = maxFrames
+	}
+	for i := len(in.spare) - 1; i >= 0; i-- {
+		if thread := in.spare[i]; thread.Options.CallStackSize == frames {
+			in.spare = slices.Delete(in.spare, i, i+1)
+			return thread
+		}
+	}
+	in.L.Options.CallStackSize = frames
+	thread, _ := in.L.NewThread()
+	in.L.Options.CallStackSize = maxThreadFrames
+	return thread
+}
+
+// keepSpare drops what only deeply nested pcalls need.
+func (in *interp) keepSpare() {
+	const most = 4
+	if len(in.spare) > most {
+		in.spare = slices.Delete(in.spare, 0, len(in.spare)-most) // the outermost came back last
+	}
+}
+
+// scriptThread is the thread that a script knows: the coroutine, or the main
+// thread, inside which pcall started this one.
+func (in *interp) scriptThread(L *lua.LState) *lua.LState {
+	for in.hosts[L] != nil {
+		L = in.hosts[L]
+	}
+	return L
 }
 
 // pcall answers an error table's text in place of the table, as Redis' does.

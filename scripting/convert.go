@@ -99,6 +99,13 @@ func (in *interp) aggregateToLua(v resp.Value, resp3 bool, depth int) lua.LValue
 	return t
 }
 
+// cString cuts s at its first NUL byte: status and error texts pass through C
+// strings in Redis.
+func cString(s string) string {
+	text, _, _ := strings.Cut(s, "\x00")
+	return text
+}
+
 // single makes a table of one field.
 func (in *interp) single(key string, v lua.LValue) *lua.LTable {
 	t := in.L.CreateTable(0, 1)
@@ -137,10 +144,10 @@ func (in *interp) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
 
 func (in *interp) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Value {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
-		return resp.Error(strings.TrimRight(string(s), "\r\n"))
+		return resp.Error(strings.TrimRight(cString(string(s)), "\r\n"))
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
-		return resp.Status(oneLine(string(s)))
+		return resp.Status(oneLine(cString(string(s))))
 	}
 	if f, ok := t.RawGetString("double").(lua.LNumber); ok {
 		return doubleReply(float64(f))

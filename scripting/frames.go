@@ -21,7 +21,7 @@ func (f *frame) line() int {
 	if f.fn == nil || f.fn.IsG || f.pc < 0 || f.pc >= len(f.fn.Proto.DbgSourcePositions) {
 		return -1
 	}
-	return f.fn.Proto.DbgSourcePositions[f.pc]
+	return lineOf(f.fn.Proto.DbgSourcePositions[f.pc])
 }
 
 // source names the function's chunk as Lua's debug.getinfo does.
@@ -51,6 +51,10 @@ func (f *frame) where() string {
 func (in *interp) stackAt(L *lua.LState, level int) (frame, bool) {
 	for theirs := 0; ; {
 		dbg, ok := L.GetStack(theirs)
+		if !ok && in.hosts[L] != nil {
+			L, theirs = in.hosts[L], 0 // level goes on where pcall was called
+			continue
+		}
 		if !ok {
 			return frame{}, false
 		}

@@ -3,9 +3,10 @@ package scripting
 import "github.com/zlimit/zlimit/commands"
 
 const (
-	evalComplexity = "Depends on the script that is executed."
-	noteRW         = "We cannot tell how the keys will be used so we assume the worst, RW and UPDATE"
-	noteRO         = "We cannot tell how the keys will be used so we assume the worst, RO and ACCESS"
+	evalComplexity = "O(N)"
+	evalDeviation  = "pairs follows the order of insertion, # of a table with holes may find another border; a negative zero loses its sign; server is another name of redis; struct and cmsgpack are missing."
+	noteRW         = "a script may do anything to its keys"
+	noteRO         = "a script may read its keys in any way"
 )
 
 // Group returns the rows of EVAL and SCRIPT. The session locks every shard
@@ -21,7 +22,7 @@ func (e *Engine) Group() []commands.Command {
 			Name: name, Arity: -3, Flags: flags, Group: "scripting", Since: since,
 			Categories: []string{"scripting"}, // named, so that ReadOnly adds no "read"
 			Keys:       []commands.KeySpec{countedKeys(access, note)},
-			Complexity: evalComplexity, Summary: summary,
+			Complexity: evalComplexity, Summary: summary, Deviation: evalDeviation,
 			Syntax:  argument + " numkeys [key [key ...]] [arg [arg ...]]",
 			Handler: h,
 		}

@@ -13,6 +13,7 @@ const (
 	hiddenConcat   = "(concat)"
 	hiddenNone     = "(none)" // returns nothing: a main chunk's ...
 	hiddenMod      = "(mod)"
+	hiddenLen      = "(len)"
 	hiddenForInit  = "(to initial)"
 	hiddenForLimit = "(to limit)"
 	hiddenForStep  = "(to step)"
@@ -51,6 +52,13 @@ var libraries = map[string][]string{
 		"exp", "floor", "fmod", "frexp", "ldexp", "log", "log10", "max", "min",
 		"mod", "modf", "pow", "rad", "random", "randomseed", "sin", "sinh",
 		"sqrt", "tan", "tanh",
+	},
+	"bit": {
+		"arshift", "band", "bnot", "bor", "bswap", "bxor", "lshift", "rol", "ror", "rshift", "tobit", "tohex",
+	},
+	"cjson": {
+		"decode", "decode_invalid_numbers", "decode_max_depth", "encode", "encode_invalid_numbers",
+		"encode_keep_buffer", "encode_max_depth", "encode_number_precision", "encode_sparse_array", "new",
 	},
 	"coroutine": {"create", "resume", "running", "status", "wrap", "yield"},
 }

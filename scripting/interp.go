@@ -2,6 +2,7 @@ package scripting
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
@@ -14,7 +15,7 @@ import (
 // reaches the end gets "stack overflow", as Lua's LUAI_MAXCALLS gives it.
 const (
 	maxFrames         = 20000
-	maxThreadFrames   = 2000 // in a coroutine; they nest, and each nests Go's stack
+	maxThreadFrames   = 1000 // in coroutines and inner pcalls: they nest, and each nests Go's stack
 	firstRegisters    = 1024
 	maxRegisters      = 1 << 19
 	registerStep      = 8192
@@ -47,6 +48,8 @@ type interp struct {
 	child    commands.Ctx
 	readOnly bool
 	random   random
+	json     jsonSettings
+	jsonNull *lua.LUserData // cjson.null
 
 	// The functions of the script that ran last: often the next one, too.
 	lastScript *script
@@ -55,13 +58,15 @@ type interp struct {
 	args    [][]byte
 	argText []byte
 
-	verbatim   bool           // what is being raised is Lua's text already
-	suspect    bool           // do not pool this state again
-	boundaries int            // Go calls that nest Lua now, in all threads
-	inThread   int            // the same in the running thread: it cannot yield
-	catchers   int            // pcalls around what runs now
-	handlers   []errorHandler // of the xpcalls around
-	failure    failure        // where the last uncaught error was raised
+	verbatim   bool                        // what is being raised is Lua's text already
+	suspect    bool                        // do not pool this state again
+	boundaries int                         // Go calls that nest Lua now, in all threads
+	inThread   int                         // the same in the running thread: it cannot yield
+	catchers   int                         // pcalls around what runs now
+	handlers   []errorHandler              // of the xpcalls around
+	hosts      map[*lua.LState]*lua.LState // who called the pcall that runs in a thread
+	spare      []*lua.LState
+	failure    failure // where the last uncaught error was raised
 }
 
 type errorHandler struct {
@@ -77,7 +82,7 @@ type failure struct {
 }
 
 func newInterp(e *Engine) *interp {
-	in := &interp{engine: e, sealed: make(map[*lua.LTable]*lua.LTable)}
+	in := &interp{engine: e, sealed: make(map[*lua.LTable]*lua.LTable), hosts: make(map[*lua.LState]*lua.LState)}
 	in.L = lua.NewState(lua.Options{
 		CallStackSize:       maxFrames,
 		RegistrySize:        firstRegisters,
@@ -100,6 +105,7 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 	in.child.Settings, in.child.Caller = c.Settings, c.Caller
 	in.child.Proto = resp.RESP2
 	in.random = newRandom(uint32(c.NowUs))
+	in.json = defaultJSON
 	defer in.finish(&reply)
 
 	in.env.RawSetString("KEYS", in.list(keys))
@@ -122,7 +128,7 @@ func (in *interp) finish(reply *resp.Value) {
 	if r := recover(); r != nil {
 		in.suspect = true
 		*reply = resp.Error("ERR " + interpreterErrors)
-		in.engine.logf("script %s: panic: %v", in.script.sha, r)
+		in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
 		return
 	}
 	in.L.SetTop(0)
@@ -136,6 +142,8 @@ func (in *interp) finish(reply *resp.Value) {
 	in.verbatim, in.boundaries, in.inThread, in.catchers = false, 0, 0, 0
 	in.handlers = in.handlers[:0]
 	in.failure = failure{}
+	clear(in.hosts)
+	in.keepSpare()
 	const keep = 64 << 10
 	if cap(in.argText) > keep {
 		in.argText = nil
@@ -180,7 +188,7 @@ func (in *interp) errorReply(err error) resp.Value {
 	} else {
 		text = "ERR " + in.toString(in.L, value)
 	}
-	text = strings.TrimRight(text, "\r\n") + " script: " + in.script.sha
+	text = strings.TrimRight(cString(text), "\r\n") + " script: " + in.script.sha
 	if in.failure.known {
 		text += fmt.Sprintf(", on %s:%d", in.failure.source, in.failure.line)
 	}
@@ -201,9 +209,9 @@ func (in *interp) guard(L *lua.LState) int {
 			panic(r)
 		}
 		in.suspect = true
-		in.catchersOnly(L)
+		in.dropHandlers()
 		if text := fmt.Sprint(r); text != "lua callstack overflow" {
-			in.engine.logf("script %s: panic: %s", in.script.sha, text)
+			in.engine.logf("script %s: panic: %s\n%s", in.script.sha, text, debug.Stack())
 			in.throw(L, lua.LString(interpreterErrors))
 		}
 		in.throw(L, lua.LString(in.where(L, 0)+"stack overflow"))
@@ -217,9 +225,9 @@ func (in *interp) guard(L *lua.LState) int {
 	return L.GetTop()
 }
 
-// catchersOnly drops the handlers of xpcalls: there are no frames left to run
+// dropHandlers drops the handlers of xpcalls: there are no frames left to run
 // them in.
-func (in *interp) catchersOnly(*lua.LState) {
+func (in *interp) dropHandlers() {
 	for i := range in.handlers {
 		in.handlers[i].fn = nil
 	}

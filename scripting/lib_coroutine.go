@@ -66,7 +66,7 @@ func (in *interp) coroutineResume(L *lua.LState) int {
 // resume runs the thread at stack index 1 with the arguments above it and
 // pushes true and its values or false and its error.
 func (in *interp) resume(L, thread *lua.LState) int {
-	if status := threadStatus(L, thread); status != "suspended" {
+	if status := in.threadStatus(L, thread); status != "suspended" {
 		L.Push(lua.LFalse)
 		L.Push(lua.LString("cannot resume " + status + " coroutine"))
 		return 2
@@ -88,20 +88,18 @@ func (in *interp) resume(L, thread *lua.LState) int {
 	return n
 }
 
-func threadStatus(L, thread *lua.LState) string {
+func (in *interp) threadStatus(L, thread *lua.LState) string {
+	L = in.scriptThread(L)
 	switch {
 	case thread.Dead:
 		return "dead"
 	case thread == L:
 		return "running"
 	}
-	for t := L.Parent; t != nil; t = t.Parent {
-		if t == thread {
+	for L.Parent != nil {
+		if L = in.scriptThread(L.Parent); L == thread {
 			return "normal"
 		}
-	}
-	if thread.Parent == nil && thread == thread.G.MainThread {
-		return "normal"
 	}
 	return "suspended"
 }
@@ -133,10 +131,10 @@ func (in *interp) coroutineYield(L *lua.LState) int {
 }
 
 func (in *interp) coroutineRunning(L *lua.LState) int {
-	if L == in.L {
+	if thread := in.scriptThread(L); thread == in.L {
 		L.Push(lua.LNil)
 	} else {
-		L.Push(L)
+		L.Push(thread)
 	}
 	return 1
 }
@@ -146,7 +144,7 @@ func (in *interp) coroutineStatus(L *lua.LState) int {
 	if !ok {
 		in.argError(L, 1, "coroutine expected")
 	}
-	L.Push(lua.LString(threadStatus(L, thread)))
+	L.Push(lua.LString(in.threadStatus(L, thread)))
 	return 1
 }
 

@@ -124,6 +124,19 @@ func (in *interp) metamethod(L *lua.LState, v lua.LValue, event string) lua.LVal
 	return L.GetMetaField(v, event)
 }
 
+// length is the operator # without __len.
+func (in *interp) length(L *lua.LState) int {
+	switch v := L.Get(1).(type) {
+	case lua.LString:
+		L.Push(lua.LNumber(len(v)))
+	case *lua.LTable:
+		L.Push(lua.LNumber(v.Len()))
+	default:
+		in.fail(L, "attempt to get length of "+in.describeArgument(L, 1, v))
+	}
+	return 1
+}
+
 func (in *interp) forOperand(L *lua.LState, what string) int {
 	f, ok := asNumber(L.Get(1))
 	if !ok {

@@ -2,7 +2,9 @@ package scripting
 
 import (
 	"fmt"
+	"strings"
 
+	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 )
 
@@ -24,22 +26,44 @@ type parser struct {
 	tok      token
 	ahead    token // the token after tok, where one was looked at
 	peeked   bool
-	lastLine int // of the token before tok
-	tokLine  int // where the lexer stood after tok, while one is looked ahead
+	lastLine position // of the token before tok
+	tokLine  position // of tok, while one is looked ahead
+	count    int      // tokens read
 	levels   int
+	locals   map[position][]*lua.DbgLocalInfo
 	fn       *function
-	closed   ast.Expr // what parentheses enclose: no target, no statement
+	// ownLength: a metatable may have __len, which Lua 5.1 ignores on tables
+	// and gopher-lua does not.
+	ownLength bool
+	closed    ast.Expr // what parentheses enclose: no target, no statement
 }
+
+// A position is a line and the number of a token, in one int so that it fits
+// where the syntax tree and the bytecode keep lines. The token says which
+// locals are in scope at an instruction: gopher-lua's own record of that is
+// wrong where a register is used twice.
+type position = int
+
+const tokenBits = 20
+
+func newPosition(line, token int) position {
+	return line<<tokenBits | min(token, 1<<tokenBits-1)
+}
+
+func lineOf(p position) int  { return p >> tokenBits }
+func tokenOf(p position) int { return p & (1<<tokenBits - 1) }
 
 // A function is the one being read, with the scopes open in it.
 type function struct {
 	parent   *function
-	line     int
+	line     position
 	vararg   bool
+	params   int // how many of the first locals are named parameters
 	locals   []string
+	active   []*lua.DbgLocalInfo // of locals
+	debug    []*lua.DbgLocalInfo // every local, in tokens instead of instructions
 	scopes   []scope
 	upvalues []string
-	globals  map[string]bool // names read as globals here or further inside
 }
 
 type scope struct {
@@ -47,9 +71,16 @@ type scope struct {
 	loop   bool
 }
 
-// parse reads a chunk. chunk is the short name that begins error texts.
-func parse(src, chunk string) (stmts []ast.Stmt, err error) {
-	p := &parser{lexer: lexer{src: src, line: 1, chunk: chunk}}
+// A chunk is a source as read: its tree, and for each function, by its
+// position, the locals with the tokens from and to which they live.
+type chunk struct {
+	stmts  []ast.Stmt
+	locals map[position][]*lua.DbgLocalInfo
+}
+
+// parse reads a chunk. name is the short name that begins error texts.
+func parse(src, name string) (c *chunk, err error) {
+	p := &parser{lexer: lexer{src: src, line: 1, chunk: name}}
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(*syntaxError)
@@ -59,12 +90,15 @@ func parse(src, chunk string) (stmts []ast.Stmt, err error) {
 			err = e
 		}
 	}()
-	p.fn = &function{vararg: true, globals: make(map[string]bool)}
-	p.lastLine = 1
+	p.ownLength = strings.Contains(src, "__len")
+	p.locals = make(map[position][]*lua.DbgLocalInfo)
+	p.fn = &function{vararg: true}
+	p.lastLine = newPosition(1, 0)
 	p.advance()
-	stmts = p.block()
+	stmts := p.block()
 	p.check(tokEOF)
-	return stmts, nil
+	p.locals[0] = p.fn.debug
+	return &chunk{stmts, p.locals}, nil
 }
 
 func (p *parser) advance() {
@@ -74,18 +108,20 @@ func (p *parser) advance() {
 		return
 	}
 	p.tok = p.next()
+	p.count++
 }
 
-// here is the line of the current token's end.
-func (p *parser) here() int {
+// here is where the current token ends.
+func (p *parser) here() position {
 	if p.peeked {
 		return p.tokLine
 	}
-	return p.line
+	return newPosition(p.line, p.count)
 }
 
 func (p *parser) lookahead() int {
-	p.tokLine = p.line
+	p.tokLine = p.here()
+	p.count++
 	p.ahead = p.next()
 	p.peeked = true
 	return p.ahead.kind
@@ -115,14 +151,14 @@ func (p *parser) expect(kind int) {
 }
 
 // expectMatch is expect for a token that closes what stands in an earlier line.
-func (p *parser) expectMatch(kind, opening, line int) {
+func (p *parser) expectMatch(kind, opening int, line position) {
 	if p.accept(kind) {
 		return
 	}
-	if line == p.here() {
+	if lineOf(line) == lineOf(p.here()) {
 		p.check(kind)
 	}
-	p.syntax(fmt.Sprintf("'%s' expected (to close '%s' at line %d)", tokenName(kind), tokenName(opening), line))
+	p.syntax(fmt.Sprintf("'%s' expected (to close '%s' at line %d)", tokenName(kind), tokenName(opening), lineOf(line)))
 }
 
 func (p *parser) expectName() string {
@@ -156,11 +192,14 @@ func (p *parser) limit(n, most int, what string) {
 	if p.fn.line == 0 {
 		p.failPlain(fmt.Sprintf("main function has more than %d %s", most, what))
 	}
-	p.failPlain(fmt.Sprintf("function at line %d has more than %d %s", p.fn.line, most, what))
+	p.failPlain(fmt.Sprintf("function at line %d has more than %d %s", lineOf(p.fn.line), most, what))
 }
 
 func (p *parser) declare(names ...string) {
 	for _, name := range names {
+		local := &lua.DbgLocalInfo{Name: name, StartPc: tokenOf(p.here()), EndPc: 1 << tokenBits}
+		p.fn.debug = append(p.fn.debug, local)
+		p.fn.active = append(p.fn.active, local)
 		p.fn.locals = append(p.fn.locals, name)
 		p.limit(len(p.fn.locals), maxLocals, "local variables")
 	}
@@ -172,7 +211,11 @@ func (p *parser) open(loop bool) {
 
 func (p *parser) close() {
 	last := len(p.fn.scopes) - 1
-	p.fn.locals = p.fn.locals[:p.fn.scopes[last].locals]
+	n := p.fn.scopes[last].locals
+	for _, local := range p.fn.active[n:] {
+		local.EndPc = tokenOf(p.here())
+	}
+	p.fn.locals, p.fn.active = p.fn.locals[:n], p.fn.active[:n]
 	p.fn.scopes = p.fn.scopes[:last]
 }
 
@@ -188,9 +231,6 @@ func (p *parser) isGlobal(name string) bool {
 			}
 		}
 	}
-	for fn := p.fn; fn != nil; fn = fn.parent {
-		fn.globals[name] = true
-	}
 	return true
 }
 
@@ -202,7 +242,7 @@ func (p *parser) upvalue(fn *function, name string) {
 	}
 	fn.upvalues = append(fn.upvalues, name)
 	if len(fn.upvalues) > maxUpvalues {
-		p.failPlain(fmt.Sprintf("function at line %d has more than %d upvalues", fn.line, maxUpvalues))
+		p.failPlain(fmt.Sprintf("function at line %d has more than %d upvalues", lineOf(fn.line), maxUpvalues))
 	}
 }
 
@@ -237,7 +277,7 @@ func (p *parser) scopedBlock(loop bool) []ast.Stmt {
 }
 
 // at sets a node's lines.
-func at[T ast.PositionHolder](node T, line int) T {
+func at[T ast.PositionHolder](node T, line position) T {
 	node.SetLine(line)
 	node.SetLastLine(line)
 	return node

@@ -71,6 +71,9 @@ func (p *parser) unary(op int, operand ast.Expr) ast.Expr {
 	case tokNot:
 		return at(&ast.UnaryNotOpExpr{Expr: operand}, p.lastLine)
 	case '#':
+		if p.ownLength {
+			return hiddenCall(hiddenLen, p.lastLine, single(operand))
+		}
 		return at(&ast.UnaryLenOpExpr{Expr: operand}, p.lastLine)
 	}
 	if n, ok := operand.(*ast.NumberExpr); ok {
@@ -232,7 +235,7 @@ func (p *parser) args() []ast.Expr {
 	line := p.here()
 	switch p.tok.kind {
 	case '(':
-		if line != p.lastLine {
+		if lineOf(line) != lineOf(p.lastLine) {
 			p.syntax("ambiguous syntax (function call x new statement)")
 		}
 		p.advance()
@@ -285,8 +288,8 @@ func (p *parser) tableField() *ast.Field {
 }
 
 // body reads a function from its parameters to its end.
-func (p *parser) body(method bool, line int) *ast.FunctionExpr {
-	fn := &function{parent: p.fn, line: line, globals: make(map[string]bool)}
+func (p *parser) body(method bool, line position) *ast.FunctionExpr {
+	fn := &function{parent: p.fn, line: line}
 	p.fn = fn
 	p.expect('(')
 	params := &ast.ParList{Names: []string{}}
@@ -311,6 +314,7 @@ func (p *parser) body(method bool, line int) *ast.FunctionExpr {
 			p.syntax("<name> or '...' expected")
 		}
 	}
+	fn.params = len(fn.locals)
 	if fn.vararg {
 		p.declare("arg")
 	}
@@ -319,6 +323,7 @@ func (p *parser) body(method bool, line int) *ast.FunctionExpr {
 	end := p.here()
 	p.expectMatch(tokEnd, tokFunction, line)
 	p.fn = fn.parent
+	p.locals[line] = fn.debug
 	e := &ast.FunctionExpr{ParList: params, Stmts: stmts}
 	e.SetLine(line)
 	e.SetLastLine(end)

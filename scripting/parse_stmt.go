@@ -1,6 +1,10 @@
 package scripting
 
-import "github.com/yuin/gopher-lua/ast"
+import (
+	"fmt"
+
+	"github.com/yuin/gopher-lua/ast"
+)
 
 // statement reads one; the second result says that it must be a block's last.
 func (p *parser) statement() (ast.Stmt, bool) {
@@ -47,7 +51,7 @@ func (p *parser) statement() (ast.Stmt, bool) {
 	return p.exprStatement(line), false
 }
 
-func (p *parser) ended(stmt ast.Stmt, line int) ast.Stmt {
+func (p *parser) ended(stmt ast.Stmt, line position) ast.Stmt {
 	stmt.SetLine(line)
 	stmt.SetLastLine(p.lastLine)
 	return stmt
@@ -62,7 +66,7 @@ func (p *parser) checkLoop() {
 	p.syntax("no loop to break")
 }
 
-func (p *parser) ifStatement(line int) ast.Stmt {
+func (p *parser) ifStatement(line position) ast.Stmt {
 	first := p.condition(line)
 	links := 0
 	for cur := first; ; {
@@ -83,14 +87,14 @@ func (p *parser) ifStatement(line int) ast.Stmt {
 }
 
 // condition reads from `if` or `elseif` to the end of what follows `then`.
-func (p *parser) condition(line int) *ast.IfStmt {
+func (p *parser) condition(line position) *ast.IfStmt {
 	p.advance()
 	cond := p.expr()
 	p.expect(tokThen)
 	return at(&ast.IfStmt{Condition: cond, Then: p.scopedBlock(false)}, line)
 }
 
-func (p *parser) repeatStatement(line int) ast.Stmt {
+func (p *parser) repeatStatement(line position) ast.Stmt {
 	p.advance()
 	p.open(true)
 	p.open(false)
@@ -102,7 +106,7 @@ func (p *parser) repeatStatement(line int) ast.Stmt {
 	return p.ended(&ast.RepeatStmt{Condition: cond, Stmts: body}, line)
 }
 
-func (p *parser) forStatement(line int) ast.Stmt {
+func (p *parser) forStatement(line position) ast.Stmt {
 	p.advance()
 	p.open(true)
 	name := p.expectName()
@@ -146,7 +150,7 @@ func (p *parser) numericFor(name string) ast.Stmt {
 
 // forOperand sends what may not be a number through a hidden function that
 // converts strings, as Lua's FORPREP does and gopher-lua's does not.
-func forOperand(e ast.Expr, converter string, line int) ast.Expr {
+func forOperand(e ast.Expr, converter string, line position) ast.Expr {
 	switch e.(type) {
 	case *ast.NumberExpr, *ast.UnaryLenOpExpr:
 		return e
@@ -170,7 +174,7 @@ func (p *parser) genericFor(first string) ast.Stmt {
 	return stmt
 }
 
-func (p *parser) functionStatement(line int) ast.Stmt {
+func (p *parser) functionStatement(line position) ast.Stmt {
 	p.advance()
 	nameLine := p.here()
 	name := p.expectName()
@@ -194,14 +198,14 @@ func (p *parser) functionStatement(line int) ast.Stmt {
 	return p.ended(&ast.FuncDefStmt{Name: result, Func: body}, line)
 }
 
-func (p *parser) localFunction(line int) ast.Stmt {
+func (p *parser) localFunction(line position) ast.Stmt {
 	name := p.expectName()
 	p.declare(name)
 	body := p.body(false, p.here())
 	return p.ended(&ast.LocalAssignStmt{Names: []string{name}, Exprs: []ast.Expr{body}}, line)
 }
 
-func (p *parser) localStatement(line int) ast.Stmt {
+func (p *parser) localStatement(line position) ast.Stmt {
 	stmt := &ast.LocalAssignStmt{Names: []string{p.expectName()}, Exprs: []ast.Expr{}}
 	for p.accept(',') {
 		stmt.Names = append(stmt.Names, p.expectName())
@@ -216,7 +220,7 @@ func (p *parser) localStatement(line int) ast.Stmt {
 
 // hideOwnName keeps gopher-lua from reading `local f = function ... end` as
 // `local function f`: inside, f is what it was before.
-func (p *parser) hideOwnName(stmt *ast.LocalAssignStmt, line int) {
+func (p *parser) hideOwnName(stmt *ast.LocalAssignStmt, line position) {
 	if len(stmt.Names) != 1 || len(stmt.Exprs) != 1 {
 		return
 	}
@@ -225,7 +229,7 @@ func (p *parser) hideOwnName(stmt *ast.LocalAssignStmt, line int) {
 	}
 }
 
-func (p *parser) exprStatement(line int) ast.Stmt {
+func (p *parser) exprStatement(line position) ast.Stmt {
 	e := p.primary()
 	if call, ok := e.(*ast.FuncCallExpr); ok && e != p.closed {
 		return at(&ast.FuncCallStmt{Expr: call}, line)
@@ -238,7 +242,65 @@ func (p *parser) exprStatement(line int) ast.Stmt {
 		}
 	}
 	p.expect('=')
-	return at(&ast.AssignStmt{Lhs: targets, Rhs: p.exprList()}, p.lastLine)
+	values := p.exprList()
+	if len(targets) > 1 || p.needsTemporary(targets[0], values[0]) {
+		return p.multiple(targets, values, p.lastLine)
+	}
+	return at(&ast.AssignStmt{Lhs: targets, Rhs: values}, p.lastLine)
+}
+
+// needsTemporary tells the assignments to a local that gopher-lua compiles
+// wrongly when they write it directly: to the last parameter, which would
+// hold f before the arguments in `x = f(x) or 0` are evaluated, and of `and`
+// and `or`, which leave it as it was in `x = t[x] and f(x)`.
+func (p *parser) needsTemporary(target, value ast.Expr) bool {
+	id, ok := target.(*ast.IdentExpr)
+	if !ok {
+		return false
+	}
+	if _, ok := value.(*ast.LogicalOpExpr); ok {
+		return true
+	}
+	for i := len(p.fn.locals) - 1; i >= 0; i-- {
+		if p.fn.locals[i] == id.Value {
+			return i == p.fn.params-1
+		}
+	}
+	return false
+}
+
+// multiple makes an assignment to several targets one of temporaries and then
+// single assignments from the right, which is what Lua does: gopher-lua
+// assigns locals while it still evaluates the other values.
+func (p *parser) multiple(targets, values []ast.Expr, line position) ast.Stmt {
+	block := &ast.DoBlockStmt{}
+	local := func(name string, exprs ...ast.Expr) {
+		block.Stmts = append(block.Stmts, at(&ast.LocalAssignStmt{Names: []string{name}, Exprs: exprs}, line))
+	}
+	var names []string
+	for i, target := range targets {
+		names = append(names, fmt.Sprintf("(value %d)", i))
+		field, ok := target.(*ast.AttrGetExpr)
+		if !ok {
+			continue
+		}
+		object := fmt.Sprintf("(object %d)", i)
+		local(object, field.Object)
+		field.Object = at(&ast.IdentExpr{Value: object}, line)
+		switch field.Key.(type) {
+		case *ast.StringExpr, *ast.NumberExpr:
+		default:
+			key := fmt.Sprintf("(key %d)", i)
+			local(key, field.Key)
+			field.Key = at(&ast.IdentExpr{Value: key}, line)
+		}
+	}
+	block.Stmts = append(block.Stmts, at(&ast.LocalAssignStmt{Names: names, Exprs: values}, line))
+	for i := len(targets) - 1; i >= 0; i-- {
+		value := at(&ast.IdentExpr{Value: names[i]}, line)
+		block.Stmts = append(block.Stmts, at(&ast.AssignStmt{Lhs: targets[i : i+1], Rhs: []ast.Expr{value}}, line))
+	}
+	return at(block, line)
 }
 
 // target checks that e can be assigned to. A global becomes a field of the
@@ -263,7 +325,7 @@ func (p *parser) target(e ast.Expr) ast.Expr {
 	return nil
 }
 
-func globalTarget(name string, line int) ast.Expr {
+func globalTarget(name string, line position) ast.Expr {
 	return attr(at(&ast.IdentExpr{Value: hiddenGlobals}, line), line, name)
 }
 

@@ -125,11 +125,11 @@ func (in *interp) breakpoint(L *lua.LState) int {
 func (in *interp) aclCheckCmd(L *lua.LState) int {
 	n := L.GetTop()
 	if n == 0 {
-		in.refuse(L, "ERR Please specify at least one argument for this redis.acl_check_cmd() call")
+		in.refuse(L, errNoArguments)
 	}
 	name, ok := asString(L.Get(1))
 	if !ok {
-		in.refuse(L, "ERR redis.acl_check_cmd() command arguments must be strings or integers")
+		in.refuse(L, errArgumentType)
 	}
 	if in.engine.table.Lookup([]byte(name)) == nil {
 		in.refuse(L, "ERR Invalid command passed to redis.acl_check_cmd()")

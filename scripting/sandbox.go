@@ -1,7 +1,9 @@
 package scripting
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -26,14 +28,17 @@ func (in *interp) buildSandbox() {
 	libs := map[string]map[string]lua.LGFunction{
 		"redis": in.redisLibrary(), "string": in.stringLibrary(), "table": in.tableLibrary(),
 		"math": in.mathLibrary(), "coroutine": in.coroutineLibrary(),
+		"bit": in.bitLibrary(), "cjson": in.cjsonLibrary(),
 	}
 	refuse := L.NewFunction(func(L *lua.LState) int {
 		in.fail(L, errReadOnlyTable)
 		return 0
 	})
-	for lib, functions := range libs {
+	// In order: pairs shows the same in every state.
+	for _, lib := range slices.Sorted(maps.Keys(libs)) {
+		functions := libs[lib]
 		content := L.CreateTable(0, len(functions))
-		for _, name := range libraries[lib] { // in order: pairs shows it
+		for _, name := range libraries[lib] {
 			fn := L.NewFunction(functions[name])
 			content.RawSetString(name, fn)
 			in.env.RawSetString(lib+"."+name, fn)
@@ -51,8 +56,9 @@ func (in *interp) buildSandbox() {
 			in.stringMetatable(content, refuse)
 		}
 	}
-	for name, fn := range in.baseLibrary() {
-		in.define(name, L.NewFunction(fn))
+	base := in.baseLibrary()
+	for _, name := range slices.Sorted(maps.Keys(base)) {
+		in.define(name, L.NewFunction(base[name]))
 	}
 	in.next = in.env.RawGetString("next").(*lua.LFunction)
 	in.ipairsStep = L.NewFunction(in.ipairsAux)
@@ -76,13 +82,19 @@ func (in *interp) constants(lib string, content *lua.LTable) {
 	case "math":
 		content.RawSetString("pi", lua.LNumber(math.Pi))
 		content.RawSetString("huge", lua.LNumber(math.Inf(1)))
+	case "cjson":
+		in.jsonNull = in.L.NewUserData()
+		content.RawSetString("null", in.jsonNull)
+		content.RawSetString("_NAME", lua.LString("cjson"))
+		content.RawSetString("_VERSION", lua.LString("2.1.0"))
 	case "redis":
-		for name, n := range map[string]int{
+		numbers := map[string]int{
 			"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
 			"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3,
 			"REDIS_VERSION_NUM": redisVersionNum,
-		} {
-			content.RawSetString(name, lua.LNumber(n))
+		}
+		for _, name := range slices.Sorted(maps.Keys(numbers)) {
+			content.RawSetString(name, lua.LNumber(numbers[name]))
 		}
 		content.RawSetString("REDIS_VERSION", lua.LString(redisVersion))
 	}
@@ -149,6 +161,7 @@ func (in *interp) defineHidden() {
 		hiddenConcat:   in.concat,
 		hiddenNone:     func(*lua.LState) int { return 0 },
 		hiddenMod:      in.mod,
+		hiddenLen:      in.length,
 		hiddenForInit:  func(L *lua.LState) int { return in.forOperand(L, "initial value") },
 		hiddenForLimit: func(L *lua.LState) int { return in.forOperand(L, "limit") },
 		hiddenForStep:  func(L *lua.LState) int { return in.forOperand(L, "step") },

@@ -2,6 +2,8 @@ package server
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime/debug"
@@ -18,16 +20,23 @@ const (
 	flushBytes = 64 << 10
 	// keptOutput is the output buffer that a connection keeps between batches.
 	keptOutput = 256 << 10
-	// drainTime is how long an ending server goes on reading what has already
-	// arrived.
-	drainTime = 20 * time.Millisecond
+	// drainTime bounds how long an ending server goes on answering a client
+	// that does not stop sending.
+	drainTime = time.Second
 	// lastWords is how long a connection that is to close waits for the client
 	// to take what was answered.
 	lastWords = 2 * time.Second
+	// silence is how long a client must be silent before a connection that is
+	// to close believes that nothing more is on its way.
+	silence = 20 * time.Millisecond
 )
 
 // A conn is one client: a goroutine that reads what has arrived, runs every
 // whole command of it, and sends the replies with one write.
+//
+// Other goroutines change its course in one way only: they set a flag and then
+// a read deadline in the past, and read looks at the flags after each deadline
+// that it sets itself, so that no such call is lost.
 type conn struct {
 	server    *Server
 	nc        net.Conn
@@ -35,85 +44,179 @@ type conn struct {
 	out       output
 	session   *engine.Session
 	finishing atomic.Bool // set by another goroutine: the server ends
-	limits    *connLimits // those that in was given
+	limits    *connLimits // those that are obeyed
+	active    time.Time   // when bytes last came
+	deadline  bool        // a read deadline is set
+	patience  *time.Timer // ends the waiting of a blocked command; nil: nothing does
+
+	batches atomic.Uint32 // how many have run
+	held    atomic.Int64  // bytes of buffers that it keeps between them
+	seen    uint32        // batches when trimIdle last looked; its own
+	trim    atomic.Bool   // set by another goroutine: give the buffers back
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
 	return &conn{server: s, nc: nc, out: output{nc: nc, raw: rawConn(nc)}}
 }
 
-// deniedError is what a stranger reads while protected-mode is on.
-const deniedError = "-DENIED protected-mode is on and no password is set, so only clients of this machine are answered: " +
-	"set requirepass, or bind to trusted addresses and set protected-mode to no.\r\n"
-
 // serve runs the connection to its end.
 func (c *conn) serve() {
-	defer c.nc.Close()
-	local := isLocal(c.nc)
-	if !local && c.server.cfg.Bool("protected-mode") && c.server.cfg.String("requirepass") == "" {
-		c.out.append([]byte(deniedError))
-		c.out.last(lastWords)
-		return
-	}
+	defer c.out.end()
 	c.limits = c.server.limits.Load()
+	c.out.obey(c.limits.output)
 	c.keepAlive()
+	c.active = time.Now()
+	remote, local := names(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
-		Addr: peerName(c.nc.RemoteAddr(), c.nc.LocalAddr()), LocalAddr: c.nc.LocalAddr().String(),
-		FD: fileDescriptor(c.nc), Local: local,
-		Kill: func() { c.nc.Close() },
+		Addr: remote, LocalAddr: local, FD: fileDescriptor(c.nc), Local: isLocal(c.nc.RemoteAddr()),
+		Kill: func() { c.nc.Close() }, Wake: c.wake,
 	})
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
-	// Whatever happens in one client's commands, it ends that client only.
-	defer func() {
-		if p := recover(); p != nil {
-			c.server.log.Printf("client id=%d addr=%s: panic: %v\n%s", c.session.ID(), c.nc.RemoteAddr(), p, debug.Stack())
-		}
-		c.session.Close()
-	}()
-	c.loop()
+	polite := true
+	c.guarded(func() { polite = c.loop() })
+	c.stopPatience()
+	c.session.Close()
+	if n := c.out.overflow(); n > 0 {
+		c.complain("left %d bytes of replies unread: closed by client-output-buffer-limit", n)
+	} else if polite {
+		c.guarded(c.leave) // also after a panic: what came before it is answered
+	}
 }
 
-// loop reads and answers until the connection is over.
-func (c *conn) loop() {
+// guarded runs fn behind a fence: whatever happens in one client's commands,
+// it ends that client only.
+func (c *conn) guarded(fn func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.complain("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	fn()
+}
+
+// loop reads and answers until the connection is over. It reports whether the
+// client may still be listening.
+func (c *conn) loop() (polite bool) {
 	for {
 		n, err := c.read()
 		c.in.filled(n)
-		if n > 0 && !c.batch() {
-			c.out.last(lastWords)
-			return
+		if (n > 0 || c.session.Ready()) && !c.batch() {
+			return true
 		}
-		if err != nil {
-			if c.finishing.Load() {
-				c.out.last(lastWords)
-			}
+		switch {
+		case err == nil:
+		case errors.Is(err, errFinishing):
+			c.drain()
+			return true
+		case errors.Is(err, io.EOF):
+			// Who has sent everything may close that side and read on, as in
+			// `printf 'PING\r\n' | nc`.
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// errFinishing is what read returns when the server ends.
+var errFinishing = errors.New("the server ends")
+
+// read waits for bytes; not longer than timeout allows.
+func (c *conn) read() (int, error) {
+	for {
+		c.follow()
+		if c.trim.Swap(false) {
+			c.in.release()
+			c.out.buf = nil
+			c.hold()
+		}
+		if until := c.idleUntil(); c.deadline || !until.IsZero() {
+			c.nc.SetReadDeadline(until)
+			c.deadline = !until.IsZero()
+		}
+		if c.session.Ready() {
+			return 0, nil
+		}
+		if c.finishing.Load() {
+			return 0, errFinishing
+		}
+		if c.trim.Load() || c.server.limits.Load() != c.limits {
+			continue
+		}
+		n, err := c.nc.Read(c.in.free())
+		if !timedOut(err) {
+			c.active = time.Now()
+			return n, err
+		}
+		c.deadline = true // be it another goroutine's
+		if until := c.idleUntil(); !until.IsZero() && !time.Now().Before(until) && !c.finishing.Load() {
+			return 0, err
+		}
+	}
+}
+
+// idleUntil is when timeout disconnects the client, zero if never: it counts
+// from the last bytes that came or were taken. Who waits for a key is not idle.
+func (c *conn) idleUntil() time.Time {
+	if c.limits.idle <= 0 || c.session.Blocked() != nil {
+		return time.Time{}
+	}
+	last := c.active
+	if taken := c.out.lastTaken(); taken.After(last) {
+		last = taken
+	}
+	return last.Add(c.limits.idle)
+}
+
+// wake makes the connection look at what has changed.
+func (c *conn) wake() { c.nc.SetReadDeadline(time.Unix(1, 0)) }
+
+// finish makes the connection end soon: what has arrived is still answered.
+func (c *conn) finish() {
+	c.finishing.Store(true)
+	c.wake()
+}
+
+// drain answers what the system had received for the client when the server's
+// end began.
+func (c *conn) drain() {
+	for end := time.Now().Add(drainTime); time.Now().Before(end); {
+		n := c.readArrived()
+		c.in.filled(n)
+		if n == 0 || !c.batch() {
 			return
 		}
 	}
 }
 
-// read waits for bytes; not longer than timeout allows.
-func (c *conn) read() (int, error) {
-	if c.limits.idle > 0 {
-		c.nc.SetReadDeadline(time.Now().Add(c.limits.idle))
-		if c.finishing.Load() {
-			c.nc.SetReadDeadline(time.Now().Add(drainTime))
+// readArrived reads without waiting.
+func (c *conn) readArrived() int {
+	if c.out.raw == nil {
+		c.nc.SetReadDeadline(time.Now().Add(silence))
+		n, _ := c.nc.Read(c.in.free())
+		return n
+	}
+	for {
+		// A deadline that has passed would hide what is there.
+		c.nc.SetReadDeadline(time.Time{})
+		if n, err := readSome(c.out.raw, c.in.free()); !timedOut(err) {
+			return n
 		}
 	}
-	return c.nc.Read(c.in.free())
 }
 
 // batch runs every whole command that has arrived and sends the replies. It
 // reports whether the connection goes on.
 func (c *conn) batch() bool {
 	c.follow()
+	if c.session.Blocked() != nil && !c.resume() {
+		return c.mayPile()
+	}
 	on := true
-	for on {
+	for on && c.session.Blocked() == nil {
 		args, ok, err := c.in.next()
 		if err != nil {
-			var refused protocolError
-			if errors.As(err, &refused) {
-				c.out.append([]byte("-ERR " + refused.Error() + "\r\n"))
-			}
+			c.refuse(err)
 			on = false
 		}
 		if !ok {
@@ -126,13 +229,70 @@ func (c *conn) batch() bool {
 			c.in.setLimits(c.limits.reader(now))
 		}
 		on = on && !c.session.Closing()
+		c.bePatient()
 		if len(c.out.buf) >= flushBytes {
-			on = c.out.flush(c.limits.output) && on
+			on = c.out.flush() && on
 		}
 	}
-	on = c.out.flush(c.limits.output) && on
+	on = c.out.flush() && on
 	c.publish()
 	return on
+}
+
+// bePatient starts the timeout of a command that has begun to wait. Commands
+// behind it stay in the reader, as they do in Redis; what arrives meanwhile is
+// read, so that it is noticed when the client hangs up.
+func (c *conn) bePatient() {
+	b := c.session.Blocked()
+	if b == nil || b.TimeoutMs() == 0 {
+		return
+	}
+	c.patience = time.AfterFunc(time.Duration(min(b.TimeoutMs(), int64(maxPatience/time.Millisecond)))*time.Millisecond, b.TimeOut)
+}
+
+func (c *conn) stopPatience() {
+	if c.patience != nil {
+		c.patience.Stop()
+		c.patience = nil
+	}
+}
+
+// resume answers a command that has waited, if its waiting is over.
+func (c *conn) resume() bool {
+	if !c.session.Ready() {
+		return false
+	}
+	c.stopPatience()
+	c.active = time.Now()
+	reply := c.session.Resume()
+	c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
+	return true
+}
+
+// mayPile reports whether what a client has sent behind a command that waits is
+// still within client-query-buffer-limit.
+func (c *conn) mayPile() bool {
+	if int64(c.in.buffered()) <= c.limits.maxQueryBuf {
+		return true
+	}
+	c.refuse(errQueryBufferLimit)
+	return false
+}
+
+// refuse answers input that ends the connection.
+func (c *conn) refuse(err error) {
+	var refused protocolError
+	if errors.As(err, &refused) {
+		c.out.append([]byte("-ERR " + refused.Error() + "\r\n"))
+		return
+	}
+	c.complain("%v: closed by client-query-buffer-limit", err)
+}
+
+// complain logs what was wrong with a client.
+func (c *conn) complain(format string, args ...any) {
+	remote, _ := names(c.nc)
+	c.server.log.Printf("client id=%d addr=%s: %s", c.session.ID(), remote, fmt.Sprintf(format, args...))
 }
 
 // follow takes over limits that CONFIG SET has changed.
@@ -140,14 +300,17 @@ func (c *conn) follow() {
 	if l := c.server.limits.Load(); l != c.limits {
 		c.limits = l
 		c.in.setLimits(l.reader(c.session.Authenticated()))
+		c.out.obey(l.output)
 		c.keepAlive()
-		if l.idle == 0 && !c.finishing.Load() {
-			c.nc.SetReadDeadline(time.Time{})
-		}
 	}
 }
 
+// hold tells trimIdle what the connection keeps.
+func (c *conn) hold() { c.held.Store(int64(c.in.memory() + cap(c.out.buf))) }
+
 func (c *conn) publish() {
+	c.batches.Add(1)
+	c.hold()
 	used, unused := c.in.queryBuffer()
 	waiting := c.out.waiting()
 	c.session.Publish(engine.Buffers{
@@ -156,10 +319,25 @@ func (c *conn) publish() {
 	})
 }
 
-// finish makes the connection end soon: what has arrived is still answered.
-func (c *conn) finish() {
-	c.finishing.Store(true)
-	c.nc.SetReadDeadline(time.Now().Add(drainTime))
+// leave sends what was answered and ends the connection so that it arrives: to
+// close while input is unread is a reset, at which systems drop replies that
+// are still on their way.
+func (c *conn) leave() {
+	end := time.Now().Add(lastWords)
+	if !c.out.last(end) {
+		return
+	}
+	half, ok := c.nc.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	ignored := make([]byte, minBuffer)
+	for now := time.Now(); now.Before(end); now = time.Now() {
+		c.nc.SetReadDeadline(now.Add(silence))
+		if _, err := c.nc.Read(ignored); err != nil {
+			return
+		}
+	}
 }
 
 func (c *conn) keepAlive() {
@@ -171,23 +349,19 @@ func (c *conn) keepAlive() {
 	// the third that is not answered ends the connection.
 	tcp.SetKeepAliveConfig(net.KeepAliveConfig{
 		Enable: c.limits.keepAlive > 0, Idle: c.limits.keepAlive,
-		Interval: max(c.limits.keepAlive/3, time.Second), Count: 3,
+		Interval: max((c.limits.keepAlive / 3).Truncate(time.Second), time.Second), Count: 3,
 	})
 }
 
-// isLocal reports whether the client is on this machine.
-func isLocal(nc net.Conn) bool {
-	addr, ok := nc.RemoteAddr().(*net.TCPAddr)
-	return !ok || addr.IP.IsLoopback()
-}
-
-// peerName is a client's address in CLIENT LIST; of a unix socket it is the
-// socket's path and :0, as in Redis.
-func peerName(remote, local net.Addr) string {
-	if remote.Network() == "unix" {
-		return local.String() + ":0"
+// names are a connection's two addresses in CLIENT LIST; both ends of a unix
+// socket are its path and :0, as in Redis.
+func names(nc net.Conn) (remote, local string) {
+	local = nc.LocalAddr().String()
+	if nc.LocalAddr().Network() == "unix" {
+		local += ":0"
+		return local, local
 	}
-	return remote.String()
+	return nc.RemoteAddr().String(), local
 }
 
 // timedOut reports whether err is a deadline that has passed.

@@ -1,11 +1,17 @@
 package server
 
 import (
-	"errors"
-	"syscall"
+	"net"
 	"time"
 
 	"github.com/zlimit/zlimit/config"
+)
+
+// Redis' words for clients that are turned away at the door.
+const (
+	maxClientsError = "-ERR max number of clients reached\r\n"
+	deniedError     = "-DENIED protected-mode is on and no password is set, so only clients of this machine are answered: " +
+		"set requirepass, or bind to trusted addresses and set protected-mode to no.\r\n"
 )
 
 // connLimits are the directives that connections obey, as CONFIG SET last left
@@ -18,7 +24,8 @@ type connLimits struct {
 	output      config.OutputBufferLimit
 }
 
-// followLimits keeps the cached directives true.
+// followLimits keeps the cached directives true, for the connections that wait
+// for input as well.
 func (s *Server) followLimits() {
 	refresh := func() {
 		s.limits.Store(&connLimits{
@@ -28,6 +35,11 @@ func (s *Server) followLimits() {
 			keepAlive:   time.Duration(s.cfg.Int("tcp-keepalive")) * time.Second,
 			output:      s.cfg.OutputBufferLimit(config.ClassNormal),
 		})
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for c := range s.conns {
+			c.wake()
+		}
 	}
 	refresh()
 	for _, name := range []string{
@@ -44,4 +56,14 @@ func (l *connLimits) reader(authenticated bool) limits {
 	return d
 }
 
-func isInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
+// refusesStranger is protected-mode: without a password, only clients of this
+// machine are answered.
+func refusesStranger(remote net.Addr, protected bool, password string) bool {
+	return protected && password == "" && !isLocal(remote)
+}
+
+// isLocal reports whether a client is on this machine.
+func isLocal(remote net.Addr) bool {
+	addr, ok := remote.(*net.TCPAddr)
+	return !ok || addr.IP.IsLoopback()
+}

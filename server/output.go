@@ -9,60 +9,68 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
+// pumpBytes is what the pump gives the socket at a time: how finely it is seen
+// that a slow client does take something.
+const pumpBytes = 64 << 10
+
 // An output sends replies without ever making the connection wait for a client
 // that does not read: what the socket does not take at once is kept and sent
-// by a goroutine of its own, and the connection goes on reading. A client may
-// then send a pipeline of a million commands before it reads the first reply,
-// as it may with Redis; how much is kept for it is bounded by
+// by a goroutine of its own, the pump, and the connection goes on reading. A
+// client may then send a pipeline of a million commands before it reads the
+// first reply, as it may with Redis; how much is kept for it is bounded by
 // client-output-buffer-limit.
 //
-// buf and flush belong to the connection's goroutine.
+// buf, append and flush belong to the connection's goroutine.
 type output struct {
 	nc  net.Conn
 	raw syscall.RawConn // nil where the socket can only be written to by waiting
 	buf []byte          // replies of the batch under way
 
 	mu      sync.Mutex
-	kept    []byte     // protected by mu: what the socket did not take, in order
-	pumping bool       // protected by mu: the goroutine runs
-	drained *sync.Cond // signalled when pumping ends
-	failed  bool       // protected by mu: the client is gone
-	over    time.Time  // since when kept is above the soft limit; zero: it is not
+	limit   config.OutputBufferLimit // protected by mu, as is what follows
+	kept    []byte                   // what comes after what the pump holds, in order
+	held    int                      // bytes that the pump holds
+	pumping bool                     // the pump runs
+	drained *sync.Cond               // signalled when pumping ends
+	failed  bool                     // the client is gone
+	over    time.Time                // since when the soft limit is reached; zero: it is not
+	soft    *time.Timer              // looks again when the soft limit's seconds are over
+	broken  int                      // bytes that were waiting when a limit was broken
+	taken   time.Time                // when the client last took something from the pump
 }
 
 func (o *output) append(b []byte) { o.buf = append(o.buf, b...) }
 
+// obey sets the limit, and applies it to what is already waiting.
+func (o *output) obey(limit config.OutputBufferLimit) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.limit = limit
+	o.stopSoft() // its seconds may have changed
+	o.check()
+}
+
 // flush sends what was collected. It reports whether the connection can go on:
-// not if the client is gone, or leaves more unread than limit allows.
-func (o *output) flush(limit config.OutputBufferLimit) bool {
+// not if the client is gone, or leaves more unread than the limit allows.
+func (o *output) flush() bool {
 	if len(o.buf) == 0 {
 		return true
 	}
-	rest := o.buf
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	rest := o.buf
 	if !o.pumping && !o.failed {
 		n, err := o.writeNow(rest)
 		rest = rest[n:]
 		o.failed = err != nil
 	}
 	if len(rest) > 0 && !o.failed {
-		o.kept = append(o.kept, rest...)
-		if !o.pumping {
-			o.pumping = true
-			if o.drained == nil {
-				o.drained = sync.NewCond(&o.mu)
-			}
-			go o.pump()
-		}
+		o.keep(rest)
+		o.check()
 	}
 	o.buf = o.buf[:0]
 	if cap(o.buf) > keptOutput {
 		o.buf = nil
-	}
-	if !o.failed && o.tooMuch(limit) {
-		o.failed = true
-		o.nc.Close()
 	}
 	return !o.failed
 }
@@ -75,56 +83,130 @@ func (o *output) writeNow(b []byte) (n int, err error) {
 	return writeSome(o.raw, b)
 }
 
+// keep leaves b to the pump. It requires mu.
+func (o *output) keep(b []byte) {
+	o.kept = append(o.kept, b...)
+	if o.pumping {
+		return
+	}
+	o.pumping = true
+	if o.drained == nil {
+		o.drained = sync.NewCond(&o.mu)
+	}
+	go o.pump()
+}
+
 // pump sends what is kept, waiting for the client as long as it takes.
 func (o *output) pump() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.kept) > 0 && !o.failed {
 		sending := o.kept
-		o.kept = nil
-		o.mu.Unlock()
-		_, err := o.nc.Write(sending)
-		o.mu.Lock()
-		if err != nil {
-			o.failed = true
-			o.nc.Close() // the reading side must notice
+		o.kept, o.held = nil, len(sending)
+		for len(sending) > 0 && !o.failed {
+			o.mu.Unlock()
+			n, err := o.nc.Write(sending[:min(len(sending), pumpBytes)])
+			o.mu.Lock()
+			sending = sending[n:]
+			o.held = len(sending)
+			o.taken = time.Now()
+			if err != nil {
+				o.fail()
+			}
+			o.check()
 		}
 	}
-	o.kept, o.pumping, o.over = nil, false, time.Time{}
+	o.kept, o.held, o.pumping = nil, 0, false
 	o.drained.Broadcast()
 }
 
-// tooMuch reports whether what is kept breaks a limit. It requires mu.
-func (o *output) tooMuch(limit config.OutputBufferLimit) bool {
-	kept := int64(len(o.kept))
-	if limit.HardBytes > 0 && kept > limit.HardBytes {
-		return true
-	}
-	if limit.SoftBytes <= 0 || kept <= limit.SoftBytes {
+// fail gives the client up. It requires mu.
+func (o *output) fail() {
+	o.failed = true
+	o.nc.Close() // the reading side must notice
+}
+
+// check gives the client up if what is waiting breaks the limit. It requires
+// mu.
+func (o *output) check() {
+	waiting := int64(len(o.kept) + o.held)
+	reached := func(limit int64) bool { return limit > 0 && waiting >= limit }
+	if o.failed || !reached(o.limit.SoftBytes) {
 		o.over = time.Time{}
-		return false
+		o.stopSoft()
+	} else if o.over.IsZero() {
+		o.over = time.Now()
 	}
-	now := time.Now()
-	if o.over.IsZero() {
-		o.over = now
+	patience := time.Duration(min(o.limit.SoftSeconds, int64(maxPatience/time.Second))) * time.Second
+	switch {
+	case o.failed:
+	case reached(o.limit.HardBytes), !o.over.IsZero() && time.Since(o.over) >= patience:
+		o.broken = int(waiting)
+		o.fail()
+		o.stopSoft()
+	case !o.over.IsZero() && o.soft == nil:
+		// A client that is silent too must be found out.
+		o.soft = time.AfterFunc(patience-time.Since(o.over), func() {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.soft = nil
+			o.check()
+		})
 	}
-	return now.Sub(o.over) > time.Duration(limit.SoftSeconds)*time.Second
+}
+
+// maxPatience stands for every longer soft limit, so that seconds do not
+// overflow a Duration.
+const maxPatience = 100 * 365 * 24 * time.Hour
+
+func (o *output) stopSoft() {
+	if o.soft != nil {
+		o.soft.Stop()
+		o.soft = nil
+	}
 }
 
 // waiting returns the bytes that the client has not taken yet.
 func (o *output) waiting() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.kept)
+	return len(o.kept) + o.held
 }
 
-// last sends what was collected and waits, within a limit, until the client
-// has taken everything.
-func (o *output) last(within time.Duration) {
-	o.nc.SetWriteDeadline(time.Now().Add(within))
-	o.flush(config.OutputBufferLimit{})
+// lastTaken returns when the client last took something that had to wait.
+func (o *output) lastTaken() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.taken
+}
+
+// overflow returns how many bytes were waiting when they broke the limit, 0 if
+// they did not.
+func (o *output) overflow() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.broken
+}
+
+// last sends what was collected and waits, not longer than until end, for the
+// client to take everything. It reports whether it did.
+func (o *output) last(end time.Time) bool {
+	o.nc.SetWriteDeadline(end)
+	o.flush()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.pumping {
+		o.drained.Wait()
+	}
+	return !o.failed
+}
+
+// end closes the connection and waits for what goes on beside it.
+func (o *output) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fail()
+	o.stopSoft()
 	for o.pumping {
 		o.drained.Wait()
 	}

@@ -2,13 +2,12 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"log"
 	"net"
-	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,7 +35,7 @@ type Server struct {
 	engine    *engine.Engine
 	listeners []net.Listener
 
-	mu     sync.Mutex
+	mu     sync.Mutex         // taken last: whoever holds it waits for nothing else
 	conns  map[*conn]struct{} // protected by mu
 	closed bool               // protected by mu: no connection is taken any more
 
@@ -52,13 +51,17 @@ func Listen(o Options) (*Server, error) {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
+	if o.Log == nil {
+		o.Log = log.New(io.Discard, "", 0)
+	}
+	listeners, err := listen(o.Config, o.FreePort)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
-		cfg: o.Config, log: o.Log,
+		cfg: o.Config, log: o.Log, listeners: listeners,
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}),
-	}
-	if s.log == nil {
-		s.log = log.New(discard{}, "", 0)
 	}
 	start := time.Now()
 	s.engine = engine.New(engine.Options{
@@ -71,93 +74,7 @@ func Listen(o Options) (*Server, error) {
 		Listeners: func() engine.ListenerInfo { return engine.ListenerInfo{Port: s.Port(), Rejected: s.rejected.Load()} },
 	})
 	s.followLimits()
-	if err := s.listen(o.FreePort); err != nil {
-		for _, l := range s.listeners {
-			l.Close()
-		}
-		return nil, err
-	}
 	return s, nil
-}
-
-// discard is a log that nobody reads.
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
-func (s *Server) listen(freePort bool) error {
-	port := s.cfg.Int("port")
-	if freePort {
-		port = 0
-	}
-	tcp := port != 0 || freePort || s.cfg.String("port-file") != ""
-	if path := s.cfg.String("unixsocket"); path != "" {
-		l, err := listenUnix(path, fs.FileMode(s.cfg.Int("unixsocketperm")))
-		if err != nil {
-			return err
-		}
-		s.listeners = append(s.listeners, l)
-	} else if !tcp {
-		return errors.New("nothing to listen on: port is 0, and neither port-file nor unixsocket is set")
-	}
-	if !tcp {
-		return nil
-	}
-	for _, host := range s.cfg.Strings("bind") {
-		optional := len(host) > 1 && host[0] == '-' // "-::1": skip where there is no such address
-		if optional {
-			host = host[1:]
-		}
-		if host == "*" {
-			host = ""
-		}
-		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.FormatInt(port, 10)))
-		if err != nil {
-			if optional && !isInUse(err) {
-				continue
-			}
-			return listenError(err, host, port)
-		}
-		s.listeners = append(s.listeners, l)
-		// With --port 0 the system chooses once, and every address gets that port.
-		port = int64(l.Addr().(*net.TCPAddr).Port)
-	}
-	if len(s.listeners) == 0 {
-		return errors.New("nothing to listen on: no bind address is there")
-	}
-	return nil
-}
-
-// listenError is one clear line for what went wrong.
-func listenError(err error, host string, port int64) error {
-	if isInUse(err) {
-		return fmt.Errorf("port %d is in use (%s): stop what listens there, or choose another with --port", port, net.JoinHostPort(host, strconv.FormatInt(port, 10)))
-	}
-	return fmt.Errorf("cannot listen on %s: %w", net.JoinHostPort(host, strconv.FormatInt(port, 10)), err)
-}
-
-// listenUnix opens a unix socket, in the place of one that a dead process left.
-func listenUnix(path string, perm fs.FileMode) (net.Listener, error) {
-	if c, err := net.Dial("unix", path); err == nil {
-		c.Close()
-		return nil, fmt.Errorf("unixsocket %s is in use", path)
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("cannot listen on unixsocket: %w", err)
-		}
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on unixsocket: %w", err)
-	}
-	if perm != 0 {
-		if err := os.Chmod(path, perm); err != nil {
-			l.Close()
-			return nil, fmt.Errorf("cannot set unixsocketperm: %w", err)
-		}
-	}
-	return l, nil
 }
 
 // Engine returns the engine behind the sockets.
@@ -182,6 +99,10 @@ func (s *Server) Port() int {
 	return 0
 }
 
+// Ending returns a channel that is closed when the end begins, be it by Close
+// or by a client's SHUTDOWN.
+func (s *Server) Ending() <-chan struct{} { return s.done }
+
 // Serve takes connections until Close or SHUTDOWN, and returns when the last
 // one has ended.
 func (s *Server) Serve() error {
@@ -189,7 +110,11 @@ func (s *Server) Serve() error {
 	for _, l := range s.listeners {
 		accepting.Go(func() { s.accept(l) })
 	}
-	s.working.Go(s.cron)
+	s.mu.Lock()
+	if !s.closed {
+		s.working.Go(s.cron)
+	}
+	s.mu.Unlock()
 	accepting.Wait()
 	s.working.Wait()
 	return nil
@@ -220,28 +145,27 @@ func (s *Server) accept(l net.Listener) {
 	}
 }
 
-// maxClientsError is what a connection over maxclients reads, as in Redis.
-const maxClientsError = "-ERR max number of clients reached\r\n"
-
 // take starts serving a connection, or turns it away.
 func (s *Server) take(nc net.Conn) {
+	if refusesStranger(nc.RemoteAddr(), s.cfg.Bool("protected-mode"), s.cfg.String("requirepass")) {
+		s.turnAway(nc, deniedError)
+		return
+	}
 	c := newConn(s, nc)
+	places := s.cfg.Int("maxclients")
 	s.mu.Lock()
-	full := int64(len(s.conns)) >= s.cfg.Int("maxclients")
-	if !full && !s.closed {
+	full := int64(len(s.conns)) >= places
+	closed := s.closed
+	if !full && !closed {
 		s.conns[c] = struct{}{}
 		s.working.Add(1)
 	}
-	closed := s.closed
 	s.mu.Unlock()
 	switch {
 	case closed:
 		nc.Close()
 	case full:
-		s.rejected.Add(1)
-		nc.SetWriteDeadline(time.Now().Add(time.Second))
-		nc.Write([]byte(maxClientsError))
-		nc.Close()
+		s.turnAway(nc, maxClientsError)
 	default:
 		go func() {
 			defer s.working.Done()
@@ -253,18 +177,60 @@ func (s *Server) take(nc net.Conn) {
 	}
 }
 
+// turnAway tells a client why it is not served. It does not wait for anything,
+// so that a flood of such clients keeps nobody else from being taken.
+func (s *Server) turnAway(nc net.Conn, why string) {
+	s.rejected.Add(1)
+	nc.SetWriteDeadline(time.Now().Add(time.Second)) // an empty socket buffer takes a line at once
+	io.WriteString(nc, why)
+	if raw := rawConn(nc); raw != nil {
+		// Closing with input unread would be a reset, and the client may never
+		// see the line.
+		readSome(raw, make([]byte, minBuffer))
+	}
+	nc.Close()
+}
+
 // cron does what has to be done now and then: the clock follows the wall, due
-// keys are reclaimed, idle clients are sent away.
+// keys are reclaimed, idle connections give memory back.
 func (s *Server) cron() {
 	tick := time.NewTicker(time.Second / time.Duration(max(s.cfg.Int("hz"), 1)))
 	defer tick.Stop()
+	trim := time.NewTicker(trimInterval)
+	defer trim.Stop()
 	for {
 		select {
 		case <-s.done:
 			return
 		case <-tick.C:
 			s.engine.Tick()
+		case <-trim.C:
+			s.trimIdle()
 		}
+	}
+}
+
+const (
+	// trimInterval is how long a connection must be silent, at least, before
+	// its buffers are taken from it, as in Redis.
+	trimInterval = 2 * time.Second
+	// trimmed is what is not worth taking.
+	trimmed = 16 << 10
+)
+
+// trimIdle takes the large buffers of connections that have done nothing since
+// its last call: a thousand clients that once sent a long pipeline would
+// otherwise keep 200 MB. One goroutine calls it.
+func (s *Server) trimIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		batches := c.batches.Load()
+		if batches == c.seen && c.held.Load() > trimmed {
+			c.trim.Store(true)
+			c.wake()
+		}
+		c.seen = batches
 	}
 }
 
@@ -279,7 +245,9 @@ func (s *Server) ended() bool {
 
 // Close ends the server: no new connection is taken, every command whose bytes
 // have arrived is finished and answered, then the connections close. It may be
-// called more than once, and returns when everything has ended.
+// called more than once and concurrently, and returns when everything has
+// ended: a client that does not take its replies delays it by some seconds, a
+// command that does not end for ever.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if !s.closed {
@@ -297,31 +265,48 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// CloseWithin is Close that cuts the connections when ctx ends.
+// CloseWithin is Close with an end: when ctx is done the connections are cut
+// and its error is returned, whether or not commands still run.
 func (s *Server) CloseWithin(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for c := range s.conns {
-			c.nc.Close()
-		}
-	})
-	defer stop()
-	return s.Close()
+	ended := make(chan struct{})
+	go func() {
+		s.Close()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.nc.Close()
+	}
+	return ctx.Err()
 }
 
 // Greeting is the line that tells where the server listens and what to type
 // next.
 func (s *Server) Greeting() string {
-	where := s.Addr().String()
+	where := make([]string, len(s.listeners))
+	for i, l := range s.listeners {
+		where[i] = l.Addr().String()
+	}
 	cli := "redis-cli"
 	switch a := s.Addr().(type) {
 	case *net.TCPAddr:
+		if !a.IP.IsLoopback() && !a.IP.IsUnspecified() {
+			cli += " -h " + a.IP.String()
+		}
 		if a.Port != 6379 {
 			cli += " -p " + strconv.Itoa(a.Port)
 		}
 	case *net.UnixAddr:
 		cli += " -s " + a.Name
 	}
-	return fmt.Sprintf("zlimit %s listens on %s; try: %s RL.ALLOW user:42 100 1m", engine.Version, where, cli)
+	if s.cfg.String("requirepass") != "" {
+		cli += " --askpass"
+	}
+	return fmt.Sprintf("zlimit %s listens on %s; try: %s RL.ALLOW user:42 100 1m", engine.Version, strings.Join(where, ", "), cli)
 }

@@ -48,6 +48,23 @@ func writeSome(raw syscall.RawConn, b []byte) (n int, err error) {
 	return n, err
 }
 
+// readSome reads what has arrived, without waiting; nothing, and no error, if
+// there is nothing or the client has ended its side.
+func readSome(raw syscall.RawConn, b []byte) (n int, err error) {
+	var failed error
+	err = raw.Read(func(fd uintptr) bool {
+		for {
+			if n, failed = syscall.Read(int(fd), b); !errors.Is(failed, syscall.EINTR) {
+				return true
+			}
+		}
+	})
+	if err == nil && !errors.Is(failed, syscall.EAGAIN) {
+		err = failed
+	}
+	return max(n, 0), err
+}
+
 // fileDescriptor is what CLIENT LIST shows as fd.
 func fileDescriptor(nc net.Conn) int {
 	fd := -1

@@ -27,7 +27,9 @@ import (
 //	@clock MS              the clock jumps to MS
 //	@advance MS            the clock moves by MS
 //	@conn B                go on at connection B, opened at its first use
-//	@noreply CMD           a command that Redis answers with nothing
+//	@noreply CMD           a command that Redis answers with nothing, or not yet
+//	@blocked N             go on when N connections wait in a blocking command
+//	@reply                 the reply to a command that was not answered yet
 //	@raw N "BYTES"         bytes sent as they are, then N replies
 //	@closed                what still comes until Redis closes the connection
 //
@@ -67,7 +69,7 @@ type step struct {
 	args    [][]byte // the command
 	raw     []byte   // actRaw: what to send
 	replies int      // how many replies follow
-	value   int64    // actClock, actAdvance
+	value   int64    // actClock, actAdvance, actBlocked
 	conn    string   // actConn
 	mask    *regexp.Regexp
 	compare comparison
@@ -84,6 +86,8 @@ const (
 	actConn
 	actProtocol
 	actFlags
+	actBlocked
+	actReply
 )
 
 type comparison int
@@ -161,8 +165,8 @@ func parseStep(line string) (s step, err error) {
 	}
 	name, rest, _ := strings.Cut(line, " ")
 	switch name {
-	case "@resp", "@clock", "@advance":
-		s.action = map[string]action{"@resp": actProtocol, "@clock": actClock, "@advance": actAdvance}[name]
+	case "@resp", "@clock", "@advance", "@blocked":
+		s.action = map[string]action{"@resp": actProtocol, "@clock": actClock, "@advance": actAdvance, "@blocked": actBlocked}[name]
 		s.value, err = strconv.ParseInt(rest, 10, 64)
 	case "@conn":
 		s.action, s.conn = actConn, rest
@@ -171,6 +175,8 @@ func parseStep(line string) (s step, err error) {
 		s.args, err = splitArgs(rest)
 	case "@closed":
 		s.action = actClosed
+	case "@reply":
+		s.action = actReply
 	case "@noreply":
 		s.replies = 0
 		s.args, err = splitArgs(rest)

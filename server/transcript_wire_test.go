@@ -135,13 +135,18 @@ func (p *performer) run(s *step) (reply []byte, err error) {
 	case actConn:
 		p.current = s.conn
 		return nil, nil
+	case actBlocked:
+		return nil, p.awaitBlocked(s.value)
 	}
 	w, err := p.wire()
 	if err != nil {
 		return nil, err
 	}
-	if s.action == actClosed {
+	switch s.action {
+	case actClosed:
 		return p.readToEnd(w)
+	case actReply:
+		return w.readReply()
 	}
 	if err := w.leftovers(); err != nil {
 		return nil, err
@@ -179,6 +184,24 @@ func (p *performer) wire() (*wire, error) {
 		err = fmt.Errorf("HELLO 3 answers %q", reply)
 	}
 	return w, err
+}
+
+// awaitBlocked asks, on a connection of its own, until so many clients wait.
+func (p *performer) awaitBlocked(clients int64) error {
+	c := p.dial()
+	defer func() { _ = c.Close() }()
+	w := newWire(c)
+	want := fmt.Appendf(nil, "\r\nblocked_clients:%d\r\n", clients)
+	for end := time.Now().Add(wireTimeout); time.Now().Before(end); {
+		if err := w.send([][]byte{[]byte("INFO"), []byte("clients")}); err != nil {
+			return err
+		}
+		info, err := w.readReply()
+		if err != nil || bytes.Contains(info, want) {
+			return err
+		}
+	}
+	return fmt.Errorf("there are never %d blocked clients", clients)
 }
 
 // readToEnd reads what still comes and wants the connection closed. A reset

@@ -43,7 +43,9 @@ func (db *DB) Put(key []byte, data any) *Node {
 	sh := db.shardAt(hash)
 	n, created := sh.keys.Put(hash, key)
 	n.Value.Data = data
-	if !created {
+	if created {
+		db.appeared(n)
+	} else {
 		db.Persist(n)
 	}
 	db.touch(n)
@@ -92,6 +94,7 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 		to.ExpireAt(n, expireAtMs)
 	}
 	to.touch(n)
+	to.appeared(n)
 }
 
 // ExpireAt sets a node's deadline in unix milliseconds: the key is gone for

@@ -49,6 +49,8 @@ type Store struct {
 	// watched[i] belongs to shard i and names keys, not values: it stays when
 	// databases are swapped.
 	watched [numShards]map[watchKey][]*Watch
+
+	waiting waiting
 }
 
 // paddedMutex keeps neighbouring locks out of one cache line.
@@ -74,7 +76,7 @@ type shard struct {
 
 // Entry is what the keyspace holds under a key.
 type Entry struct {
-	Data any // *String, or a collection: *zset.Set
+	Data any // *String, or a collection: *zset.Set, *hash.Hash, ...
 
 	expireAtMs int64         // unix milliseconds; 0: never
 	filed      expire.Handle // where the deadline stands in the shard's index
@@ -140,6 +142,8 @@ func (s *Store) Swap(i, j int) {
 	s.touchAll(j, b, a)
 	s.dbs[i], s.dbs[j] = b, a
 	a.id, b.id = j, i
+	s.swapped(i)
+	s.swapped(j)
 }
 
 // Stats sums the counters of every shard and database. It requires AllShards.

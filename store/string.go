@@ -1,7 +1,10 @@
 package store
 
 import (
+	"slices"
 	"strconv"
+
+	"github.com/zlimit/zlimit/store/decimal"
 )
 
 // A String is the value of a string key: a number where the text is the
@@ -105,6 +108,13 @@ func (s *String) edit() {
 // header, and calls embstr.
 const maxEmbedded = 44
 
+// Clone returns a copy in the same encoding that shares nothing with s.
+func (s *String) Clone() *String {
+	c := *s
+	c.bytes = slices.Clone(s.bytes)
+	return &c
+}
+
 // Encoding is the answer of OBJECT ENCODING.
 func (s *String) Encoding() string {
 	switch {
@@ -116,32 +126,5 @@ func (s *String) Encoding() string {
 	return "raw"
 }
 
-// ParseInt reads the canonical decimal of an int64: an optional minus, no
-// leading zero, no plus, no space. It is Redis' string2ll.
-func ParseInt(text []byte) (n int64, ok bool) {
-	if len(text) == 0 || len(text) > 20 {
-		return 0, false
-	}
-	digits, neg := text, false
-	if text[0] == '-' {
-		digits, neg = text[1:], true
-	}
-	if len(digits) == 0 || digits[0] == '0' && (neg || len(digits) > 1) {
-		return 0, false
-	}
-	var u uint64
-	for _, ch := range digits {
-		d := ch - '0'
-		if d > 9 || u > (1<<63)/10 {
-			return 0, false
-		}
-		u = u*10 + uint64(d)
-	}
-	switch {
-	case neg && u <= 1<<63:
-		return -int64(u), true
-	case !neg && u < 1<<63:
-		return int64(u), true
-	}
-	return 0, false
-}
+// ParseInt reads the canonical decimal of an int64.
+func ParseInt(text []byte) (n int64, ok bool) { return decimal.Parse(text) }

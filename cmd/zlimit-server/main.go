@@ -19,7 +19,8 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// patience is how long clients have at the end to take their last replies.
+// patience is how long commands and clients have at the end: the ones to
+// finish, the others to take their last replies.
 const patience = 10 * time.Second
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -28,8 +29,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	cfg := config.New()
 	switch err := cfg.ParseArgs(args, stdin); {
 	case errors.Is(err, config.ErrHelp):
-		fmt.Fprint(stdout, usage)
-		writeDirectives(stdout)
+		writeHelp(stdout)
 		return 0
 	case errors.Is(err, config.ErrVersion):
 		fmt.Fprintf(stdout, "zlimit-server %s, as redis-server %s\n", engine.Version, engine.RedisVersion)
@@ -38,46 +38,96 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
-	out, err := openLog(cfg.String("logfile"), stdout)
-	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	logger := log.New(out, "", log.LstdFlags|log.Lmsgprefix)
-
-	srv, err := server.Listen(server.Options{Config: cfg, Log: logger})
-	if err != nil {
+	if err := serve(cfg, stdout); err != nil {
 		fmt.Fprintln(stderr, "zlimit-server:", err)
 		return 1
 	}
-	for name, text := range map[string]string{
-		"port-file": strconv.Itoa(srv.Port()) + "\n",
-		"pidfile":   strconv.Itoa(os.Getpid()) + "\n",
-	} {
-		if path := cfg.String(name); path != "" {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				fmt.Fprintf(stderr, "zlimit-server: cannot write %s: %v\n", name, err)
-				srv.Close()
-				return 1
-			}
+	return 0
+}
+
+// serve runs a server from its greeting to its end.
+func serve(cfg *config.Config, stdout io.Writer) error {
+	// Before anybody can know of us: a signal is never the system's to handle.
+	// As redis-server, we outlive the terminal and the reader of our log.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+
+	out, err := openLog(cfg.String("logfile"), stdout)
+	if err != nil {
+		return err
+	}
+	logger := log.New(out, "", log.LstdFlags|log.Lmsgprefix)
+	srv, err := server.Listen(server.Options{Config: cfg, Log: logger})
+	if err != nil {
+		return err
+	}
+	defer func() { removeFile(cfg.String("pidfile")) }()
+	for _, f := range []struct {
+		directive string
+		number    int
+	}{{"pidfile", os.Getpid()}, {"port-file", srv.Port()}} {
+		if err := writeNumber(cfg.String(f.directive), f.number); err != nil {
+			srv.Close()
+			return fmt.Errorf("cannot write %s: %w", f.directive, err)
 		}
 	}
 	logger.Print(srv.Greeting())
-
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
-	go func() {
-		logger.Printf("%v: finishing the commands under way", <-signals)
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		srv.CloseWithin(ctx)
-	}()
-	srv.Serve()
+	go srv.Serve()
+	select {
+	case s := <-signals:
+		logger.Printf("%v: finishing the commands under way", s)
+	case <-srv.Ending():
+		logger.Print("SHUTDOWN: finishing the commands under way")
+	}
+	if err := finish(srv, signals); err != nil {
+		return err
+	}
 	logger.Print("bye")
-	if path := cfg.String("pidfile"); path != "" {
+	return nil
+}
+
+// finish ends the server: by and by, but at once at another signal.
+func finish(srv *server.Server, signals <-chan os.Signal) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), patience,
+		fmt.Errorf("gave up after %v: commands were still running", patience))
+	defer cancel()
+	ctx, insist := context.WithCancelCause(ctx)
+	defer insist(nil)
+	go func() {
+		select {
+		case s := <-signals:
+			insist(fmt.Errorf("%v once more: ended before all commands were finished", s))
+		case <-ctx.Done():
+		}
+	}()
+	if srv.CloseWithin(ctx) != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// writeNumber writes a file of one line in one step: who waits for the file
+// finds it whole. An empty path is no file.
+func writeNumber(path string, n int) error {
+	if path == "" {
+		return nil
+	}
+	part := fmt.Sprintf("%s.%d", path, os.Getpid())
+	err := os.WriteFile(part, []byte(strconv.Itoa(n)+"\n"), 0o644)
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		removeFile(part)
+	}
+	return err
+}
+
+func removeFile(path string) {
+	if path != "" {
 		os.Remove(path)
 	}
-	return 0
 }
 
 // openLog opens what logfile names; an empty name is standard output.
@@ -87,34 +137,7 @@ func openLog(path string, stdout io.Writer) (io.Writer, error) {
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("zlimit-server: cannot open logfile: %w", err)
+		return nil, fmt.Errorf("cannot open logfile: %w", err)
 	}
 	return f, nil
-}
-
-const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
-       zlimit-server --help | --version
-
-  zlimit-server                          listens on 127.0.0.1:6379
-  zlimit-server --port 7000              the same on another port
-  zlimit-server zlimit.conf --port 0     a file as for redis-server; any free port
-  echo "port 7000" | zlimit-server -     directives from standard input
-
-Then:
-  redis-cli PING
-  redis-cli RL.ALLOW user:42 100 1m      at most 100 a minute
-
-Directives:
-`
-
-// writeDirectives lists every directive with its default.
-func writeDirectives(w io.Writer) {
-	cfg := config.New()
-	for _, d := range cfg.Directives() {
-		name := d.Name
-		if value := cfg.Text(d.Name); value != "" {
-			name += " " + value
-		}
-		fmt.Fprintf(w, "  --%-38s %s\n", name, d.About)
-	}
 }

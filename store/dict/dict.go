@@ -131,6 +131,16 @@ func (d *Dict[V]) Put(hash uint64, key []byte) (n *Node[V], created bool) {
 	return n, true
 }
 
+// PutString is Put for a string, which is kept and not copied.
+func (d *Dict[V]) PutString(hash uint64, key string) (n *Node[V], created bool) {
+	if n := d.GetString(hash, key); n != nil {
+		return n, false
+	}
+	n = &Node[V]{hash: hash, key: key}
+	d.link(n)
+	return n, true
+}
+
 // Insert files a node that is in no Dict under its own key. A node that held
 // that key is unlinked and returned, otherwise nil.
 func (d *Dict[V]) Insert(n *Node[V]) (replaced *Node[V]) {

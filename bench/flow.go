@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Placeholders in a flow's commands. The first three are written anew into
+// every request; they have a fixed width, so that a batch is assembled once and
+// only these bytes change.
+const (
+	keySlot = "{key}" // the key of this request
+	nowSlot = "{now}" // the client's instant in milliseconds
+	cutSlot = "{cut}" // that instant minus the window
+
+	limitSlot  = "{limit}"
+	windowSlot = "{window}"  // in milliseconds
+	periodSlot = "{seconds}" // the window in seconds
+	scriptSlot = "{sha}"     // SHA1 of the documents' script
+)
+
+// A key is "rl:", five digits of the generation, ":" and seven of the number:
+// 16 bytes, like a limiter's key that names a user.
+const (
+	keyPrefix    = "rl:"
+	generationAt = len(keyPrefix)
+	numberAt     = generationAt + 5 + 1
+	keyWidth     = numberAt + 7
+	msWidth      = 13
+)
+
+// A step is what a client sends before it waits: commands separated by spaces
+// (no argument of the rows has one), and the reply lines to all of them.
+type step struct {
+	commands []string
+	replies  []line
+}
+
+// A flow is one limiter decision, or one plain command: steps in order, on one
+// key, at one instant.
+type flow []step
+
+// A slot is a place in a step's request that changes from request to request.
+type slot struct {
+	at   int
+	what what
+}
+
+// A what is the kind of a slot.
+type what uint8
+
+const (
+	fixed what = iota
+	key
+	now
+	cut
+)
+
+// A request is a step of n flows side by side, assembled; see batch.
+type request struct {
+	buf     []byte
+	stride  int // bytes of one flow
+	slots   []slot
+	replies []line
+}
+
+// A batch is what one connection keeps sending: for every step of the flow the
+// requests of pipeline flows. It belongs to one connection.
+type batch struct {
+	steps    []request
+	pipeline int
+}
+
+// assemble builds the batch of a flow at a pipeline depth.
+func assemble(f flow, pipeline int, q quota) batch {
+	constants := strings.NewReplacer(
+		limitSlot, strconv.FormatInt(q.limit, 10),
+		windowSlot, strconv.FormatInt(q.windowMs, 10),
+		periodSlot, strconv.FormatInt(q.windowMs/1000, 10),
+		scriptSlot, scriptSHA(),
+	)
+	b := batch{pipeline: pipeline}
+	for _, s := range f {
+		var one []byte
+		var slots []slot
+		for _, command := range s.commands {
+			args := strings.Fields(command)
+			one = fmt.Appendf(one, "*%d\r\n", len(args))
+			for _, arg := range args {
+				what := map[string]what{keySlot: key, nowSlot: now, cutSlot: cut}[arg]
+				switch what {
+				case key:
+					arg = keyPrefix + "00000:0000000"
+				case now, cut:
+					arg = strings.Repeat("0", msWidth)
+				default:
+					arg = constants.Replace(arg)
+				}
+				one = fmt.Appendf(one, "$%d\r\n", len(arg))
+				if what != fixed {
+					slots = append(slots, slot{len(one), what})
+				}
+				one = append(append(one, arg...), "\r\n"...)
+			}
+		}
+		r := request{stride: len(one), slots: slots, replies: s.replies}
+		for range pipeline {
+			r.buf = append(r.buf, one...)
+		}
+		b.steps = append(b.steps, r)
+	}
+	return b
+}
+
+// fill writes the next keys and the instant into every step.
+func (b *batch) fill(keys *picker, t *instant) {
+	for i := range b.pipeline {
+		generation, number := keys.next()
+		for s := range b.steps {
+			r := &b.steps[s]
+			base := i * r.stride
+			for _, slot := range r.slots {
+				at := r.buf[base+slot.at:]
+				switch slot.what {
+				case key:
+					digits(at[generationAt:numberAt-1], generation)
+					digits(at[numberAt:keyWidth], number)
+				case now:
+					copy(at, t.now[:])
+				case cut:
+					copy(at, t.cut[:])
+				}
+			}
+		}
+	}
+}
+
+// An instant is a time as the requests carry it, in text. Rewriting it only
+// when the millisecond changes keeps the client cheap.
+type instant struct {
+	nowMs    int64
+	now, cut [msWidth]byte
+}
+
+// set moves the instant to nowMs.
+func (t *instant) set(nowMs, windowMs int64) {
+	if t.nowMs == nowMs {
+		return
+	}
+	t.nowMs = nowMs
+	digits(t.now[:], uint64(nowMs))
+	digits(t.cut[:], uint64(nowMs-windowMs))
+}
+
+// digits writes value right-aligned with leading zeros. What does not fit is
+// cut off on the left.
+func digits(to []byte, value uint64) {
+	for i := len(to) - 1; i >= 0; i-- {
+		to[i] = '0' + byte(value%10)
+		value /= 10
+	}
+}
+
+// A picker chooses the key of each request. It is deterministic: both servers
+// get the same keys in the same order in every round.
+type picker struct {
+	keys  uint64
+	state uint64
+	// inOrder takes the keys one after the other, for filling.
+	inOrder bool
+	// only, when not 0, takes one key, which no other picker takes.
+	only uint64
+	// perGeneration requests long the keys carry the same generation; 0 is for
+	// ever. See row.renew.
+	perGeneration int64
+	count         int64
+}
+
+func uniform(keys uint64, perGeneration int64) *picker {
+	return &picker{keys: keys, state: 0x9e3779b97f4a7c15, perGeneration: perGeneration}
+}
+
+func (p *picker) next() (generation, number uint64) {
+	if p.perGeneration > 0 {
+		generation = uint64(p.count / p.perGeneration)
+	}
+	n := uint64(p.count)
+	p.count++
+	switch {
+	case p.only != 0:
+		return generation, p.only
+	case p.inOrder:
+		return generation, n % p.keys
+	}
+	// xorshift64*, its high half scaled down to the number of keys.
+	p.state ^= p.state >> 12
+	p.state ^= p.state << 25
+	p.state ^= p.state >> 27
+	return generation, ((p.state * 0x2545f4914f6cdd1d >> 32) * p.keys) >> 32
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// serve answers every PING on the loopback with what reply
+// says of its number, counted from 1 over all connections, until the test ends.
+// An empty reply hangs up.
+func serve(t *testing.T, reply func(n int64) string) (address string) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	var n atomic.Int64
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				got := make([]byte, len(pingRequest))
+				for {
+					if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, []byte(pingRequest)) {
+						return
+					}
+					answer := reply(n.Add(1))
+					if answer == "" {
+						return
+					}
+					if _, err := io.WriteString(conn, answer); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+const pingRequest = "*1\r\n$4\r\nPING\r\n"
+
+func pings(address string, pipeline, connections int, flows int64) *load {
+	return &load{
+		address: address, flow: ping, pipeline: pipeline, connections: connections,
+		keys: uniform(10, 0), quota: perMinute, flows: flows,
+	}
+}
+
+func TestLoadStopsAtItsFlows(t *testing.T) {
+	var asked atomic.Int64
+	address := serve(t, func(n int64) string { asked.Store(n); return "+PONG\r\n" })
+	tally, err := pings(address, 4, 3, 600).run(context.Background())
+	require.NoError(t, err)
+	require.EqualValues(t, 600, tally.all)
+	require.EqualValues(t, 600, tally.flows)
+	require.EqualValues(t, 150, tally.latency.total, "one latency a batch")
+	require.EqualValues(t, 600, asked.Load())
+	require.Positive(t, tally.elapsed)
+}
+
+func TestLoadStopsAtItsTime(t *testing.T) {
+	address := serve(t, func(int64) string { return "+PONG\r\n" })
+	l := pings(address, 1, 2, 0)
+	l.duration = time.Millisecond
+	tally, err := l.run(context.Background())
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, tally.elapsed, l.duration)
+	require.GreaterOrEqual(t, tally.whole, tally.elapsed)
+	require.GreaterOrEqual(t, tally.all, tally.flows)
+}
+
+// TestLoadFailsOnAnError has a server that answers well for a while.
+func TestLoadFailsOnAnError(t *testing.T) {
+	for name, wrong := range map[string]string{
+		"error reply": "-ERR max number of clients reached\r\n",
+		"other reply": "$4\r\nPONG\r\n",
+		"two replies": "+PONG\r\n+PONG\r\n",
+		"hung up":     "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := serve(t, func(n int64) string {
+				if n == 100 {
+					return wrong
+				}
+				return "+PONG\r\n"
+			})
+			_, err := pings(address, 1, 2, 1_000_000).run(context.Background())
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestLoadStopsWhenInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	address := serve(t, func(n int64) string {
+		if n == 10 {
+			cancel()
+		}
+		return "+PONG\r\n"
+	})
+	_, err := pings(address, 1, 1, 1<<40).run(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestLoadTakesStepsInTurn drives a flow of two steps: the second is sent only
+// when the first is answered, and both together are one flow.
+func TestLoadTakesStepsInTurn(t *testing.T) {
+	address := serve(t, func(n int64) string {
+		if n%2 == 1 {
+			return ":99\r\n"
+		}
+		return ":100\r\n"
+	})
+	l := pings(address, 1, 1, 10)
+	l.flow = flow{
+		{[]string{"PING"}, []line{{":99", nothing}}},
+		{[]string{"PING"}, []line{{":", below}}},
+	}
+	tally, err := l.run(context.Background())
+	require.NoError(t, err)
+	require.EqualValues(t, 10, tally.all)
+	require.EqualValues(t, 10, tally.denied)
+	require.Zero(t, tally.admitted)
+}
+
+// TestLoadSendsLargeBatches has a batch that no socket buffer takes at once.
+func TestLoadSendsLargeBatches(t *testing.T) {
+	const pipeline = 500_000
+	address := serve(t, func(int64) string { return "+PONG\r\n" })
+	tally, err := pings(address, pipeline, 1, pipeline).run(context.Background())
+	require.NoError(t, err)
+	require.EqualValues(t, pipeline, tally.all)
+}
+
+func TestLoadWithoutAServer(t *testing.T) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	_, err = pings(address, 1, 1, 1).run(context.Background())
+	require.ErrorContains(t, err, "connect to "+address)
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+)
+
+var errLinuxOnly = errors.New("bench runs on Linux only: it reads /proc and drives the connections with epoll")
+
+func (l *load) run(context.Context) (*tally, error) { return nil, errLinuxOnly }
+
+func tie(*exec.Cmd) {}

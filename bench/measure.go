@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Warm-ups before the first round and before each further one.
+const (
+	firstWarm = 600 * time.Millisecond
+	laterWarm = 100 * time.Millisecond
+)
+
+// A round is what one server did in one turn.
+type round struct {
+	PerSecond  float64       `json:"flows_per_second"`
+	P50        time.Duration `json:"p50_ns"`
+	P99        time.Duration `json:"p99_ns"`
+	CPUPerMega float64       `json:"server_cpu_seconds_per_million"`
+	RSS        int64         `json:"rss_bytes"`
+	// Shares of a core's time, over the round.
+	ServerBusy float64 `json:"server_busy"`
+	ClientBusy float64 `json:"client_busy"`
+	IdleBusy   float64 `json:"idle_server_busy"`
+	// Foreign is what other processes took on the busier of the two cores; 0
+	// when nothing is pinned, for then it cannot be told apart.
+	Foreign  float64 `json:"foreign_busy"`
+	Admitted int64   `json:"admitted"`
+	Denied   int64   `json:"denied"`
+}
+
+// A side is one server in one row.
+type side struct {
+	*serverProcess
+	flow   flow
+	rounds []round
+}
+
+// A measurement runs one row.
+type measurement struct {
+	row    row
+	where  placement
+	quota  quota
+	length time.Duration // of a round
+}
+
+// load is this row's traffic on a side.
+func (m *measurement) load(s *side, keys *picker) *load {
+	return &load{
+		address: s.address, flow: s.flow, pipeline: m.row.pipeline,
+		connections: m.row.connections, keys: keys, quota: m.quota,
+	}
+}
+
+// keys picks the keys of one round.
+func (m *measurement) keys() *picker {
+	var perGeneration int64
+	if m.row.renew {
+		perGeneration = int64(m.row.keys) * m.quota.limit / 2
+	}
+	return uniform(m.row.keys, perGeneration)
+}
+
+// probeKey is a key number that no row's picker reaches.
+const probeKey = 9_999_999
+
+// beyond is how many flows a probe sends past the limit.
+const beyond = 20
+
+// prepare loads the script and makes sure that the answers are right before
+// any is counted: a benchmark of error replies is fast and worthless. A row
+// that decides is asked limit+beyond times for one key, a millisecond apart, and
+// has to admit exactly the limit.
+func (m *measurement) prepare(ctx context.Context, s *side) error {
+	if sha, err := s.ask("SCRIPT", "LOAD", script); err != nil {
+		return fmt.Errorf("SCRIPT LOAD: %w", err)
+	} else if sha != scriptSHA() {
+		return fmt.Errorf("SCRIPT LOAD answered %q, want %q", sha, scriptSHA())
+	}
+	if err := m.empty(ctx, s); err != nil {
+		return err
+	}
+	probe := m.load(s, &picker{only: probeKey})
+	if m.row.fill != nil {
+		fill := *probe
+		fill.flow, fill.pipeline, fill.connections, fill.flows = m.row.fill, 1, 1, 1
+		if _, err := fill.run(ctx); err != nil {
+			return fmt.Errorf("fill the probe: %w", err)
+		}
+	}
+	probe.pipeline, probe.connections, probe.flows = 1, 1, m.quota.limit+beyond
+	probe.fromMs = time.Now().UnixMilli() - probe.flows
+	t, err := probe.run(ctx)
+	if err != nil {
+		return fmt.Errorf("check of the answers: %w", err)
+	}
+	if err := judge(m.row.decides, t, m.quota.limit); err != nil {
+		return fmt.Errorf("check of the answers: %w", err)
+	}
+	return nil
+}
+
+var errVerdicts = errors.New("wrong verdicts")
+
+// judge compares the verdicts of a probe with those that the limit demands.
+func judge(decides bool, t *tally, limit int64) error {
+	var admitted, denied int64
+	if decides {
+		admitted, denied = limit, beyond
+	}
+	if t.admitted != admitted || t.denied != denied {
+		return fmt.Errorf("%w: %d admitted and %d denied, want %d and %d", errVerdicts, t.admitted, t.denied, admitted, denied)
+	}
+	return nil
+}
+
+// empty brings the keyspace to the state in which each round begins.
+func (m *measurement) empty(ctx context.Context, s *side) error {
+	if reply, err := s.ask("FLUSHALL"); err != nil {
+		return fmt.Errorf("FLUSHALL: %w", err)
+	} else if reply != "OK" {
+		return fmt.Errorf("FLUSHALL answered %q", reply)
+	}
+	if m.row.fill == nil {
+		return nil
+	}
+	fill := m.load(s, &picker{keys: m.row.keys, inOrder: true})
+	fill.flow, fill.pipeline, fill.connections, fill.flows = m.row.fill, 100, 1, int64(m.row.keys)
+	if _, err := fill.run(ctx); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	return nil
+}
+
+// turn is one round on one side, while the other server idles.
+func (m *measurement) turn(ctx context.Context, s, other *side) error {
+	if err := m.empty(ctx, s); err != nil {
+		return err
+	}
+	l := m.load(s, m.keys())
+	l.duration = laterWarm
+	if len(s.rounds) == 0 {
+		l.duration = firstWarm
+	}
+	if _, err := l.run(ctx); err != nil {
+		return fmt.Errorf("warm: %w", err)
+	}
+
+	before, err := m.look(s, other)
+	if err != nil {
+		return err
+	}
+	l.duration = m.length
+	l.flows = maxFlows
+	t, err := l.run(ctx)
+	if err != nil {
+		return err
+	}
+	if t.flows == 0 {
+		return fmt.Errorf("%w: not one flow in %s", errNoAnswer, m.length)
+	}
+	after, err := m.look(s, other)
+	if err != nil {
+		return err
+	}
+	if m.row.decides {
+		if t.admitted+t.denied != t.all {
+			return fmt.Errorf("%w: %d of %d flows had one", errVerdicts, t.admitted+t.denied, t.all)
+		}
+		if t.denied*100 > t.all {
+			return fmt.Errorf("%w: %d of %d denied in a row that admits", errVerdicts, t.denied, t.all)
+		}
+	}
+	s.rounds = append(s.rounds, after.since(before, t))
+	return nil
+}
+
+// maxFlows ends a round whatever the clock says.
+const maxFlows = 200_000_000
+
+// A look is what the kernel has counted at one instant.
+type look struct {
+	at                     time.Time
+	server, client, idle   processUse
+	serverCore, clientCore time.Duration
+	pinned                 bool
+}
+
+func (m *measurement) look(s, other *side) (look, error) {
+	l := look{at: time.Now(), pinned: m.where.pinned()}
+	var errs [5]error
+	l.server, errs[0] = readProcess(s.pid)
+	l.idle, errs[1] = readProcess(other.pid)
+	l.client, errs[2] = readProcess(os.Getpid())
+	if l.pinned {
+		l.serverCore, errs[3] = readCore(m.where.server)
+		l.clientCore, errs[4] = readCore(m.where.client)
+	}
+	return l, errors.Join(errs[:]...)
+}
+
+// since turns two looks and what the client saw between them into a round.
+func (l look) since(before look, t *tally) round {
+	wall := l.at.Sub(before.at)
+	server := l.server.cpu - before.server.cpu
+	client := l.client.cpu - before.client.cpu
+	idle := l.idle.cpu - before.idle.cpu
+	share := func(d time.Duration) float64 { return float64(d) / float64(wall) }
+	r := round{
+		PerSecond:  float64(t.flows) / t.elapsed.Seconds(),
+		P50:        t.latency.quantile(0.50),
+		P99:        t.latency.quantile(0.99),
+		CPUPerMega: server.Seconds() / float64(t.all) * 1e6,
+		RSS:        l.server.rss,
+		ServerBusy: share(server),
+		ClientBusy: share(client),
+		IdleBusy:   share(idle),
+		Admitted:   t.admitted,
+		Denied:     t.denied,
+	}
+	if l.pinned {
+		r.Foreign = max(0,
+			share(l.serverCore-before.serverCore-server-idle),
+			share(l.clientCore-before.clientCore-client))
+	}
+	return r
+}

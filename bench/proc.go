@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of the times in /proc: Linux reports them to user space in
+// hundredths of a second (USER_HZ) on every architecture that Go runs on.
+const tick = time.Second / 100
+
+var errProcStat = errors.New("not the format of proc(5)")
+
+// processUse is what one process had used at one instant.
+type processUse struct {
+	cpu time.Duration // user and system time of all threads
+	rss int64         // bytes
+}
+
+// parseProcessStat reads the text of /proc/PID/stat. The second field is the
+// program's name in parentheses and may itself hold parentheses and spaces, so
+// counting starts at the last closing one.
+func parseProcessStat(text []byte, pageSize int64) (processUse, error) {
+	end := bytes.LastIndexByte(text, ')')
+	if end < 0 {
+		return processUse{}, errProcStat
+	}
+	// fields[0] is field 3 of proc(5).
+	fields := strings.Fields(string(text[end+1:]))
+	const utime, stime, rss = 14 - 3, 15 - 3, 24 - 3
+	if len(fields) <= rss {
+		return processUse{}, errProcStat
+	}
+	var values [3]int64
+	for i, field := range [...]int{utime, stime, rss} {
+		v, err := strconv.ParseInt(fields[field], 10, 64)
+		if err != nil {
+			return processUse{}, fmt.Errorf("%w: %w", errProcStat, err)
+		}
+		values[i] = v
+	}
+	return processUse{cpu: time.Duration(values[0]+values[1]) * tick, rss: values[2] * pageSize}, nil
+}
+
+func readProcess(pid int) (processUse, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return processUse{}, err
+	}
+	return parseProcessStat(text, int64(os.Getpagesize()))
+}
+
+// parseCoreStat finds one core in the text of /proc/stat and returns the time
+// that processes spent on it (user, nice and system).
+func parseCoreStat(text []byte, core int) (time.Duration, error) {
+	name := fmt.Sprintf("cpu%d", core)
+	for l := range strings.Lines(string(text)) {
+		fields := strings.Fields(l)
+		if len(fields) < 4 || fields[0] != name {
+			continue
+		}
+		var ticks int64
+		for _, field := range fields[1:4] {
+			v, err := strconv.ParseInt(field, 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("%w: %w", errProcStat, err)
+			}
+			ticks += v
+		}
+		return time.Duration(ticks) * tick, nil
+	}
+	return 0, fmt.Errorf("%w: no line for %s", errProcStat, name)
+}
+
+func readCore(core int) (time.Duration, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	return parseCoreStat(text, core)
+}
+
+// parseCores reads a list of cores as the kernel writes it: "0-2,5".
+func parseCores(list string) ([]int, error) {
+	var cores []int
+	for part := range strings.SplitSeq(strings.TrimSpace(list), ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		if !isRange {
+			high = low
+		}
+		from, err := strconv.Atoi(low)
+		if err != nil {
+			return nil, fmt.Errorf("list of cores %q: %w", list, err)
+		}
+		to, err := strconv.Atoi(high)
+		if err != nil {
+			return nil, fmt.Errorf("list of cores %q: %w", list, err)
+		}
+		for core := from; core <= to; core++ {
+			cores = append(cores, core)
+		}
+	}
+	return cores, nil
+}
+
+// statusField returns a field of the text of /proc/PID/status, "" if absent.
+func statusField(text []byte, name string) string {
+	for l := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(l, name+":"); found {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A serverProcess is a server that this process started, and the only thing
+// that it ever ends.
+type serverProcess struct {
+	name    string // as the report calls it
+	address string
+	version string // what INFO says
+	pid     int
+
+	gone chan struct{} // closed when the process has ended
+	kill func(os.Signal) error
+	log  *tail
+}
+
+// startServer starts a program that takes redis-server's flags, on a free port
+// of the loopback, and returns when it answers. Another process may take the
+// port between its choice and its use, hence the second and third attempt.
+func startServer(ctx context.Context, where placement, name, program, dir string) (*serverProcess, error) {
+	var err error
+	for range 3 {
+		var s *serverProcess
+		if s, err = tryServer(ctx, where, name, program, dir); err == nil {
+			return s, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("start %s (%s): %w", name, program, err)
+}
+
+func tryServer(ctx context.Context, where placement, name, program, dir string) (*serverProcess, error) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	address := listener.Addr().String()
+	port := listener.Addr().(*net.TCPAddr).Port
+	if err := listener.Close(); err != nil {
+		return nil, err
+	}
+
+	cmd := where.command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
+	cmd.Dir = dir
+	log := new(tail)
+	cmd.Stdout, cmd.Stderr = log, log
+	tie(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &serverProcess{
+		name: name, address: address, pid: cmd.Process.Pid,
+		gone: make(chan struct{}), kill: cmd.Process.Signal, log: log,
+	}
+	go func() {
+		_ = cmd.Wait() // how it ended does not matter: before its time is an error in any case
+		close(s.gone)
+	}()
+	if err := s.awake(ctx); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// awake waits for the first answer.
+func (s *serverProcess) awake(ctx context.Context) error {
+	deadline := time.After(patience)
+	for {
+		reply, err := s.ask("PING")
+		if err == nil && reply != "PONG" {
+			return fmt.Errorf("PING was answered with %q", reply)
+		}
+		if err == nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.gone:
+			return fmt.Errorf("it ended: %s", s.log)
+		case <-deadline:
+			return fmt.Errorf("%w: %w: %s", errNoAnswer, err, s.log)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	info, err := s.ask("INFO", "server")
+	if err != nil {
+		return err
+	}
+	s.version = version(info)
+	return nil
+}
+
+// version finds the program's version in the text of INFO: a line of its own
+// beside redis_version, which is then only the version imitated, comes first.
+func version(info string) string {
+	var imitated string
+	for l := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(l), ":")
+		switch {
+		case name == "redis_version":
+			imitated = value
+		case strings.HasSuffix(name, "_version") && value != "" && !strings.HasPrefix(name, "gcc"):
+			return value
+		}
+	}
+	return imitated
+}
+
+// ask sends one command on a connection of its own and returns the reply's
+// text. An error reply is an error.
+func (s *serverProcess) ask(args ...string) (string, error) {
+	conn, err := net.DialTimeout("tcp", s.address, patience)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return "", err
+	}
+	request := fmt.Appendf(nil, "*%d\r\n", len(args))
+	for _, arg := range args {
+		request = fmt.Appendf(request, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	if _, err := conn.Write(request); err != nil {
+		return "", err
+	}
+	return readText(bufio.NewReader(conn))
+}
+
+// readText reads one reply that is a single text.
+func readText(r *bufio.Reader) (string, error) {
+	l, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	l = strings.TrimSuffix(l, "\r\n")
+	if l == "" {
+		return "", errors.New("an empty reply")
+	}
+	switch l[0] {
+	case '+', ':':
+		return l[1:], nil
+	case '-':
+		return "", errors.New(l[1:])
+	case '$':
+		n, err := strconv.Atoi(l[1:])
+		if err != nil || n < 0 || n > 1<<20 {
+			return "", fmt.Errorf("a bulk of length %q", l[1:])
+		}
+		value := make([]byte, n)
+		_, err = io.ReadFull(r, value)
+		return string(value), err
+	}
+	return "", fmt.Errorf("a reply of an unknown kind: %q", l)
+}
+
+// stop ends the process and returns when it is gone: politely, then not.
+func (s *serverProcess) stop() {
+	_ = s.kill(syscall.SIGTERM) // an error says that it has ended already
+	select {
+	case <-s.gone:
+		return
+	case <-time.After(3 * time.Second):
+	}
+	_ = s.kill(os.Kill)
+	<-s.gone
+}
+
+// A tail keeps the end of what is written to it, for error messages. It is safe
+// for concurrent use.
+type tail struct {
+	mu  sync.Mutex // protects buf
+	buf []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	const most = 2000
+	t.buf = append(t.buf, p...)
+	if excess := len(t.buf) - most; excess > 0 {
+		t.buf = append(t.buf[:0], t.buf[excess:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if text := bytes.TrimSpace(t.buf); len(text) > 0 {
+		return string(text)
+	}
+	return "it said nothing"
+}

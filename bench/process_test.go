@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadText(t *testing.T) {
+	for reply, want := range map[string]string{"+PONG\r\n": "PONG", ":12\r\n": "12", "$5\r\na\r\nbc\r\n": "a\r\nbc", "$0\r\n\r\n": ""} {
+		got, err := readText(bufio.NewReader(strings.NewReader(reply)))
+		require.NoError(t, err, reply)
+		require.Equal(t, want, got)
+	}
+	for _, reply := range []string{"", "+PONG", "\r\n", "-ERR no\r\n", "$-1\r\n", "$9999999999\r\n", "$x\r\n", "$5\r\nabc", "*1\r\n"} {
+		_, err := readText(bufio.NewReader(strings.NewReader(reply)))
+		require.Error(t, err, reply)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	require.Equal(t, "7.0.15", version("# Server\r\nredis_version:7.0.15\r\ngcc_version:12.2.0\r\n"))
+	require.Equal(t, "0.1.0", version("redis_version:7.0.15\r\nzlimit_version:0.1.0\r\n"))
+	require.Empty(t, version(""))
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	log := new(tail)
+	require.Equal(t, "it said nothing", log.String())
+	for range 1000 {
+		_, err := log.Write([]byte("another line\n"))
+		require.NoError(t, err)
+	}
+	_, err := log.Write([]byte("the last words\n"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(log.String()), 2000)
+	require.True(t, strings.HasSuffix(log.String(), "the last words"))
+}
+
+// TestStartServerOfSomethingElse starts this test program, which does not know
+// --port: what it says on its way out has to reach the user.
+func TestStartServerOfSomethingElse(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	_, err = startServer(context.Background(), placement{}, "ours", self, t.TempDir())
+	require.ErrorContains(t, err, "start ours")
+	require.ErrorContains(t, err, "it ended: ")
+	require.ErrorContains(t, err, "-test.", "the end of its usage text")
+}
+
+func TestRunRefuses(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"--row nothing", 2, `no row is named "nothing"; there are ping-1`},
+		{"--rounds 0", 2, "--rounds"},
+		{"--seconds NaN", 2, "--seconds"},
+		{"--seconds 0", 2, "--seconds"},
+		{"more", 2, `unexpected argument "more"`},
+		{"--nonsense", 2, "flag provided but not defined"},
+		{"--redis no-such-server-anywhere", 1, "no-such-server-anywhere is needed to compare with and was not found"},
+		{"--help", 0, "-quick"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			var stdout, stderr strings.Builder
+			require.Equal(t, test.code, run(context.Background(), strings.Fields(test.args), &stdout, &stderr))
+			require.Contains(t, stderr.String(), test.says)
+			require.Empty(t, stdout.String())
+		})
+	}
+	var stdout, stderr strings.Builder
+	require.Zero(t, run(context.Background(), []string{"--list", "--quick"}, &stdout, &stderr))
+	require.Equal(t, 3, strings.Count(stdout.String(), "\n"))
+}
+
+func TestQuickIsShorter(t *testing.T) {
+	var stderr strings.Builder
+	o, err := parseOptions([]string{"--quick"}, &stderr)
+	require.NoError(t, err)
+	require.Less(t, o.seconds, 1.0)
+	require.GreaterOrEqual(t, o.rounds, 5)
+	o, err = parseOptions([]string{"--quick", "--seconds", "3"}, &stderr)
+	require.NoError(t, err)
+	require.InDelta(t, 3, o.seconds, 0)
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A rest says what may follow the fixed text of a reply line.
+type rest uint8
+
+const (
+	nothing rest = iota // the line is the text and no more
+	anyText             // any bytes, for values whose length the line before gave
+	integer             // a decimal integer
+	verdict             // an integer: the units admitted, 0 when denied
+	below               // an integer: admitted when it is below the limit (counted before adding)
+	within              // an integer: admitted when it is at most the limit (counted after adding)
+)
+
+// A line is one line of an expected reply. Only replies whose values hold no
+// line feed can be described, which is all that the rows need: the number of
+// lines of a reply is then known, and a reply of another kind (an error above
+// all) differs in its first bytes.
+type line struct {
+	text string
+	rest rest
+}
+
+// A checker reads the replies to one batch, which are the same lines again and
+// again, and takes nothing on trust: every line is compared. The zero value is
+// not usable; reset gives it a batch to wait for.
+type checker struct {
+	lines []line // one flow's reply
+	at    int    // index of the line that comes next
+	left  int    // flows of the batch still to be answered
+	limit int64  // what below and within compare with
+
+	admitted, denied int64 // verdicts seen since the checker was made
+}
+
+// reset makes the checker expect lines, flows times over.
+func (c *checker) reset(lines []line, flows int) {
+	c.lines, c.at, c.left = lines, 0, flows
+}
+
+// feed reads the complete lines of buf and returns how many bytes they were; a
+// started line is left for the next call. It is done when the batch has been
+// answered in full. Bytes after the last expected line are an error: nothing
+// was asked for that they could answer.
+func (c *checker) feed(buf []byte) (used int, done bool, err error) {
+	for used < len(buf) {
+		if c.left == 0 {
+			return used, true, fmt.Errorf("a reply to nothing: %q", head(buf[used:]))
+		}
+		n := c.quick(buf[used:])
+		if n == 0 {
+			end := bytes.IndexByte(buf[used:], '\n')
+			if end < 0 {
+				break
+			}
+			if err := c.check(buf[used : used+end]); err != nil {
+				return used, false, err
+			}
+			n = end + 1
+		}
+		used += n
+		if c.at++; c.at == len(c.lines) {
+			c.at = 0
+			c.left--
+		}
+	}
+	return used, c.left == 0, nil
+}
+
+// quick compares a line in one pass and returns its length when it is whole,
+// as expected and of a common kind; 0 leaves it to check, which knows every
+// kind and the reason of a failure. The client's core has to stay ahead of the
+// server's, and a reply of RL.ALLOW has six lines.
+func (c *checker) quick(buf []byte) int {
+	want := &c.lines[c.at]
+	n := len(want.text)
+	if len(buf) < n+2 || string(buf[:n]) != want.text {
+		return 0
+	}
+	var value int64
+	if want.rest != nothing {
+		if want.rest == anyText {
+			return 0
+		}
+		first := n
+		for n < len(buf) && n-first < 18 && buf[n]-'0' <= 9 {
+			value = value*10 + int64(buf[n]-'0')
+			n++
+		}
+		if n == first {
+			return 0
+		}
+	}
+	if n+2 > len(buf) || buf[n] != '\r' || buf[n+1] != '\n' {
+		return 0
+	}
+	c.judge(want.rest, value)
+	return n + 2
+}
+
+// check compares one line, given without its line feed, with the expected one.
+func (c *checker) check(got []byte) error {
+	want := &c.lines[c.at]
+	n := len(want.text)
+	if len(got) < n+1 || got[len(got)-1] != '\r' || string(got[:n]) != want.text {
+		return c.unexpected(got)
+	}
+	got, whole := got[n:len(got)-1], got
+	switch want.rest {
+	case nothing:
+		if len(got) != 0 {
+			return c.unexpected(whole)
+		}
+		return nil
+	case anyText:
+		return nil
+	}
+	value, ok := decimal(got)
+	if !ok || want.rest != integer && value < 0 {
+		return c.unexpected(whole)
+	}
+	c.judge(want.rest, value)
+	return nil
+}
+
+// judge counts the verdict that an integer is, if it is one.
+func (c *checker) judge(r rest, value int64) {
+	var admitted bool
+	switch r {
+	case verdict:
+		admitted = value > 0
+	case below:
+		admitted = value < c.limit
+	case within:
+		admitted = value <= c.limit
+	default:
+		return
+	}
+	if admitted {
+		c.admitted++
+	} else {
+		c.denied++
+	}
+}
+
+func (c *checker) unexpected(got []byte) error {
+	want := c.lines[c.at]
+	return fmt.Errorf("reply line %d of %d is %q, want %q%s",
+		c.at+1, len(c.lines), head(bytes.TrimSuffix(got, []byte("\r"))), want.text, [...]string{
+			nothing: "", anyText: "...", integer: "<integer>", verdict: "<integer>", below: "<integer>", within: "<integer>",
+		}[want.rest])
+}
+
+// decimal reads an integer of at most 18 digits; the rows' replies have no
+// longer ones.
+func decimal(b []byte) (value int64, ok bool) {
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) > 18 {
+		return 0, false
+	}
+	for _, digit := range b {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		value = value*10 + int64(digit-'0')
+	}
+	if negative {
+		value = -value
+	}
+	return value, true
+}
+
+// head is the beginning of b, as much as an error message should hold.
+func head(b []byte) []byte { return b[:min(len(b), 120)] }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// read feeds a checker one chunk after the other, as the client does, and
+// returns whether the batch was answered.
+func read(c *checker, chunks ...string) (done bool, err error) {
+	var held []byte
+	for _, chunk := range chunks {
+		held = append(held, chunk...)
+		var used int
+		if used, done, err = c.feed(held); err != nil {
+			return done, err
+		}
+		held = held[used:]
+	}
+	return done && len(held) == 0, nil
+}
+
+const (
+	admittedReply = "*5\r\n:1\r\n:100\r\n:99\r\n:0\r\n:60000\r\n"
+	deniedReply   = "*5\r\n:0\r\n:100\r\n:0\r\n:1234\r\n:60000\r\n"
+)
+
+func TestCheckerCountsVerdicts(t *testing.T) {
+	c := &checker{limit: 100}
+	c.reset(rlAllow[0].replies, 3)
+	done, err := read(c, admittedReply+deniedReply+admittedReply)
+	require.NoError(t, err)
+	require.True(t, done)
+	require.EqualValues(t, 2, c.admitted)
+	require.EqualValues(t, 1, c.denied)
+
+	c = &checker{limit: 100}
+	c.reset(fourCommands[1].replies, 2)
+	done, err = read(c, ":99\r\n:100\r\n")
+	require.NoError(t, err)
+	require.True(t, done)
+	require.EqualValues(t, 1, c.admitted, "99 held, one more fits")
+	require.EqualValues(t, 1, c.denied)
+
+	exec := "+OK\r\n" + strings.Repeat("+QUEUED\r\n", 4) + "*4\r\n:1\r\n:0\r\n"
+	c = &checker{limit: 100}
+	c.reset(multi[0].replies, 2)
+	done, err = read(c, exec+":100\r\n:1\r\n"+exec+":101\r\n:1\r\n")
+	require.NoError(t, err)
+	require.True(t, done)
+	require.EqualValues(t, 1, c.admitted, "the hundredth was added before it was counted")
+	require.EqualValues(t, 1, c.denied)
+}
+
+func TestCheckerTakesRepliesInAnyPieces(t *testing.T) {
+	whole := admittedReply + deniedReply
+	for cut := range len(whole) {
+		c := new(checker)
+		c.reset(rlAllow[0].replies, 2)
+		done, err := read(c, whole[:cut], whole[cut:])
+		require.NoError(t, err)
+		require.True(t, done, "cut at %d", cut)
+
+		c.reset(rlAllow[0].replies, 2)
+		done, err = read(c, whole[:cut])
+		require.NoError(t, err)
+		require.False(t, done, "cut at %d", cut)
+	}
+}
+
+// TestCheckerFails is the test in which the checker must not be satisfied.
+func TestCheckerFails(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		flow flow
+		got  string
+	}{
+		{"an error", rlAllow, "-ERR unknown command 'RL.ALLOW'\r\n"},
+		{"an error in the second reply", rlAllow, admittedReply + "-OOM command not allowed\r\n"},
+		{"an array of another length", rlAllow, "*4\r\n:1\r\n:100\r\n:99\r\n:0\r\n"},
+		{"a string where an integer belongs", rlAllow, "*5\r\n$1\r\n1\r\n"},
+		{"not an integer", rlAllow, "*5\r\n:1\r\n:1e2\r\n"},
+		{"an empty integer", rlAllow, "*5\r\n:\r\n"},
+		{"a negative verdict", rlAllow, "*5\r\n:-1\r\n"},
+		{"an integer beyond all replies", rlAllow, "*5\r\n:1\r\n:1234567890123456789\r\n"},
+		{"NOSCRIPT", evalsha, "-NOSCRIPT No matching script. Please use EVAL.\r\n"},
+		{"an integer where a string belongs", evalsha, ":1\r\n"},
+		{"a longer string", evalsha, "$2\r\n10\r\n"},
+		{"a null", evalsha, "$-1\r\n"},
+		{"an error inside EXEC", multi, "+OK\r\n" + strings.Repeat("+QUEUED\r\n", 4) + "*4\r\n-WRONGTYPE\r\n"},
+		{"EXECABORT", multi, "+OK\r\n-ERR\r\n"},
+		{"EXEC of nothing", multi, "+OK\r\n" + strings.Repeat("+QUEUED\r\n", 4) + "*-1\r\n"},
+		{"an expiry that was not set", fourCommands[3:], ":0\r\n"},
+		{"more than was expected in the line", ping, "+PONGO\r\n"},
+		{"less than was expected in the line", ping, "+PON\r\n"},
+		{"no carriage return", ping, "+PONG\n"},
+		{"an empty line", ping, "\n"},
+		{"a missing key", get, "$-1\r\n"},
+		{"another value", get, "$16\r\nsixteen_bytes_no\r\n"},
+		{"one reply too many", ping, "+PONG\r\n+PONG\r\n+PONG\r\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := new(checker)
+			c.reset(test.flow[0].replies, 2)
+			_, err := read(c, test.got)
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestDecimal(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "007": 7, "-2": -2, "999999999999999999": 999999999999999999} {
+		got, ok := decimal([]byte(text))
+		require.True(t, ok, text)
+		require.Equal(t, want, got)
+	}
+	for _, text := range []string{"", "-", "+1", "1 ", "1.0", "a", "9999999999999999999"} {
+		_, ok := decimal([]byte(text))
+		require.False(t, ok, text)
+	}
+}
+
+func TestCheckerDoesNotAllocate(t *testing.T) {
+	c := new(checker)
+	reply := []byte(strings.Repeat(admittedReply, 16))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		c.reset(rlAllow[0].replies, 16)
+		if _, done, err := c.feed(reply); !done || err != nil {
+			panic("not answered")
+		}
+	}))
+}
+
+// The client shares the machine with the server: what one flow costs it here,
+// plus two system calls a batch, is what the server's cost has to exceed.
+func BenchmarkChecker(b *testing.B) {
+	for name, test := range map[string]struct {
+		flow  flow
+		reply string
+	}{
+		"allow":   {rlAllow, admittedReply},
+		"evalsha": {evalsha, "$1\r\n1\r\n"},
+		"ping":    {ping, "+PONG\r\n"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			c := new(checker)
+			reply := []byte(test.reply)
+			b.ReportAllocs()
+			for b.Loop() {
+				c.reset(test.flow[0].replies, 1)
+				if _, _, err := c.feed(reply); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

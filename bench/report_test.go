@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func rounds(perSecond ...float64) (out []round) {
+	for _, v := range perSecond {
+		out = append(out, round{PerSecond: v, P50: 500 * time.Microsecond, P99: time.Millisecond, CPUPerMega: 1e6 / v, RSS: 20e6, ServerBusy: 0.99, ClientBusy: 0.6})
+	}
+	return out
+}
+
+func TestConclude(t *testing.T) {
+	r := row{name: "allow-1", floor: 1.3}
+	res := conclude(r, rounds(130, 150, 140), rounds(100, 100, 100), 1)
+	require.Equal(t, ratio{OfMedians: 1.4, Min: 1.3, Max: 1.5}, res.Ratio)
+	require.InDelta(t, 1.4, res.CPURatio, 1e-9)
+	require.False(t, res.Missed)
+	require.Empty(t, res.Warnings)
+
+	low := rounds(120, 120, 200)
+	require.True(t, conclude(r, low, rounds(100, 100, 100), 1).Missed, "the median counts, not the best round")
+	half := conclude(r, low, rounds(100, 100, 100), 0.5)
+	require.False(t, half.Missed)
+	require.InDelta(t, 0.65, half.Floor, 1e-9)
+}
+
+func TestWarnings(t *testing.T) {
+	with := func(change func(*round)) []string {
+		ours := rounds(100, 100, 100)
+		for i := range ours {
+			change(&ours[i])
+		}
+		return conclude(row{name: "x"}, ours, rounds(100, 100, 100), 1).Warnings
+	}
+	require.Empty(t, with(func(r *round) { r.ClientBusy = 0.99 }), "both are full")
+	full := with(func(r *round) { r.ClientBusy, r.ServerBusy = 0.97, 0.8 })
+	require.Len(t, full, 1)
+	require.Contains(t, full[0], "only a lower bound")
+	require.Contains(t, with(func(r *round) { r.Foreign = 0.3 })[0], "30% of a core")
+	require.Contains(t, with(func(r *round) { r.IdleBusy = 0.05 })[0], "idle server")
+
+	redis := rounds(100)
+	redis[0].ClientBusy, redis[0].ServerBusy = 0.97, 0.8
+	require.Contains(t, conclude(row{}, rounds(100), redis, 1).Warnings[0], "only an upper bound")
+}
+
+func sample() *report {
+	return &report{
+		Machine: "a machine", Placement: "somewhere", Ours: "1", Redis: "7.0.15", Rounds: 3, Seconds: 2,
+		Rows: []result{
+			conclude(row{name: "ping-1", about: "PING", pipeline: 1, connections: 50, keys: 10}, rounds(90e3), rounds(100e3), 1),
+			conclude(row{name: "allow-1", about: "RL.ALLOW", pipeline: 1, connections: 50, keys: 10, floor: 1.3}, rounds(120e3), rounds(100e3), 1),
+		},
+	}
+}
+
+func TestWriteText(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, sample().writeText(&out))
+	require.Contains(t, out.String(), "ping-1   0.90   0.90-0.90  -            90.0k")
+	require.Contains(t, out.String(), "1.30 MISSED")
+	require.Contains(t, out.String(), "FLOOR MISSED allow-1: 1.20 times Redis, the floor is 1.30")
+}
+
+func TestWriteMarkdown(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, sample().writeMarkdown(&out))
+	bars := -1
+	for l := range strings.Lines(out.String()) {
+		if strings.HasPrefix(l, "|") {
+			if bars < 0 {
+				bars = strings.Count(l, "|")
+			}
+			require.Equal(t, bars, strings.Count(l, "|"), l)
+		}
+	}
+	require.Equal(t, len(columns)+1, bars)
+	require.Contains(t, out.String(), "- `ping-1`: PING; pipeline 1, 50 connections, 10 keys\n")
+}
+
+func TestWriteJSON(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, sample().writeJSON(&out))
+	var back report
+	require.NoError(t, json.Unmarshal(out.Bytes(), &back))
+	require.Equal(t, *sample(), back)
+}
+
+func TestSince(t *testing.T) {
+	start := time.Unix(0, 0)
+	before := look{at: start, pinned: true}
+	after := look{
+		at: start.Add(2 * time.Second), pinned: true,
+		server: processUse{cpu: 1800 * time.Millisecond, rss: 7}, client: processUse{cpu: time.Second},
+		idle: processUse{cpu: 20 * time.Millisecond}, serverCore: 1900 * time.Millisecond, clientCore: 1500 * time.Millisecond,
+	}
+	r := after.since(before, &tally{flows: 100, elapsed: time.Second, all: 200, admitted: 3, denied: 4})
+	require.InDelta(t, 100, r.PerSecond, 1e-9)
+	require.InDelta(t, 9000, r.CPUPerMega, 1e-6)
+	require.InDelta(t, 0.9, r.ServerBusy, 1e-9)
+	require.InDelta(t, 0.5, r.ClientBusy, 1e-9)
+	require.InDelta(t, 0.01, r.IdleBusy, 1e-9)
+	require.InDelta(t, 0.25, r.Foreign, 1e-9, "the client's core: 1.5 s used, 1 s by the client")
+	require.EqualValues(t, 7, r.RSS)
+	require.EqualValues(t, 3, r.Admitted)
+}
+
+func TestJudge(t *testing.T) {
+	require.NoError(t, judge(true, &tally{admitted: 100, denied: 20}, 100))
+	require.NoError(t, judge(false, &tally{}, 100))
+	for _, wrong := range []*tally{{admitted: 120}, {admitted: 101, denied: 19}, {denied: 120}, {}} {
+		require.ErrorIs(t, judge(true, wrong, 100), errVerdicts)
+	}
+	require.ErrorIs(t, judge(false, &tally{admitted: 1}, 100), errVerdicts)
+}

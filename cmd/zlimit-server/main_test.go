@@ -1,0 +1,436 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// patient is real time; it only bounds how long what does not come takes to
+// fail.
+const patient = 20 * time.Second
+
+// binary is the command under test, built once.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "zlimit")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "zlimit-server")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "go build:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// A process is a server that has said where it listens.
+type process struct {
+	cmd    *exec.Cmd
+	stdout *bufio.Reader
+	stderr bytes.Buffer
+	first  string // what it said
+	addr   string // of its first listener
+	port   string
+}
+
+var greeting = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d zlimit [\d.]+ listens on (\S+?)(, \S+)*; try: redis-cli( \S+)* RL\.ALLOW user:42 100 1m\n$`)
+
+// start runs the command and waits for its first line.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := begin(t, args...)
+	p.greet(t, p.stdout)
+	return p
+}
+
+// begin runs the command.
+func begin(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := prepare(t, args...)
+	p.run(t)
+	return p
+}
+
+func prepare(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	t.Cleanup(cancel)
+	p := &process{cmd: exec.CommandContext(ctx, binary, args...)}
+	p.cmd.Stderr = &p.stderr
+	p.cmd.Dir = t.TempDir()
+	return p
+}
+
+// run starts the process, and ends it when the test has not.
+func (p *process) run(t *testing.T) {
+	t.Helper()
+	if p.cmd.Stdout == nil {
+		out, err := p.cmd.StdoutPipe()
+		require.NoError(t, err)
+		p.stdout = bufio.NewReader(out)
+	}
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() {
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		}
+	})
+}
+
+// greet reads the first line of the log.
+func (p *process) greet(t *testing.T, log *bufio.Reader) {
+	t.Helper()
+	line, err := log.ReadString('\n')
+	require.NoError(t, err, "stderr: %s", &p.stderr)
+	p.first = line
+	m := greeting.FindStringSubmatch(line)
+	require.NotNil(t, m, line)
+	p.addr = m[1]
+	if _, port, err := net.SplitHostPort(p.addr); err == nil {
+		p.port = port
+	}
+}
+
+// anyPort are the words for a free port; path is the file that tells it.
+func anyPort(t *testing.T) (args []string, path string) {
+	path = filepath.Join(t.TempDir(), "port")
+	return []string{"--bind", "127.0.0.1", "--port", "0", "--port-file", path}, path
+}
+
+// end waits for the process and returns what it still said.
+func (p *process) end(t *testing.T) (code int, said string) {
+	t.Helper()
+	rest, err := io.ReadAll(p.stdout)
+	require.NoError(t, err)
+	_ = p.cmd.Wait() // the code says it all
+	return p.cmd.ProcessState.ExitCode(), string(rest)
+}
+
+func (p *process) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Signal(s))
+}
+
+// dial connects to the server.
+func (p *process) dial(t *testing.T) *client {
+	t.Helper()
+	network := "tcp"
+	if p.port == "" {
+		network = "unix"
+	}
+	c, err := net.Dial(network, p.addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	require.NoError(t, c.SetDeadline(time.Now().Add(patient)))
+	return &client{c, bufio.NewReader(c)}
+}
+
+// A client talks in lines: no test here needs more.
+type client struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (c *client) send(t *testing.T, text string) {
+	t.Helper()
+	_, err := io.WriteString(c, text)
+	require.NoError(t, err)
+}
+
+func (c *client) line(t *testing.T) string {
+	t.Helper()
+	line, err := c.r.ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSuffix(line, "\r\n")
+}
+
+// ask sends one command whose reply is one line.
+func (c *client) ask(t *testing.T, command string) string {
+	t.Helper()
+	c.send(t, command+"\r\n")
+	return c.line(t)
+}
+
+// fails runs the command to its end, which must be code 1 and nothing but
+// words on stderr.
+func fails(t *testing.T, args ...string) (stderr string) {
+	t.Helper()
+	p := begin(t, args...)
+	code, said := p.end(t)
+	require.Equal(t, 1, code, said)
+	require.Empty(t, said)
+	return p.stderr.String()
+}
+
+func TestGreeting(t *testing.T) {
+	t.Parallel()
+	args, path := anyPort(t)
+	p := start(t, args...)
+	require.Contains(t, p.first, "; try: redis-cli -p "+p.port+" RL.ALLOW")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, p.port+"\n", string(text), "the port-file is there before the greeting")
+	require.Equal(t, "*5", p.dial(t).ask(t, "RL.ALLOW user:42 100 1m"))
+}
+
+func TestSignalsFinishTheCommandsInFlight(t *testing.T) {
+	t.Parallel()
+	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		args, _ := anyPort(t)
+		p := start(t, args...)
+		const clients, commands = 8, 2000
+		conns := make([]*client, clients)
+		for i := range conns {
+			conns[i] = p.dial(t)
+			conns[i].send(t, strings.Repeat("INCR n\r\n", commands))
+		}
+		idle, half := p.dial(t), p.dial(t)
+		half.send(t, "PING\r\nGET")
+		require.Equal(t, "+PONG", half.line(t))
+		for _, c := range conns {
+			c.line(t) // a pipeline of one segment is there when its first reply is
+		}
+		p.signal(t, s)
+		highest := 0
+		for _, c := range conns {
+			rest, err := io.ReadAll(c.r)
+			require.NoError(t, err)
+			replies := strings.Split(strings.TrimSuffix(string(rest), "\r\n"), "\r\n")
+			require.Len(t, replies, commands-1)
+			last, err := strconv.Atoi(strings.TrimPrefix(replies[len(replies)-1], ":"))
+			require.NoError(t, err)
+			highest = max(highest, last)
+		}
+		require.Equal(t, clients*commands, highest, "every command ran once")
+		for _, c := range []*client{idle, half} {
+			rest, err := io.ReadAll(c.r)
+			require.NoError(t, err)
+			require.Empty(t, rest)
+		}
+		code, said := p.end(t)
+		require.Zero(t, code)
+		require.Regexp(t, `^\S+ \S+ (terminated|interrupt): finishing the commands under way\n\S+ \S+ bye\n$`, said)
+		require.Empty(t, p.stderr.String())
+	}
+}
+
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"SHUTDOWN", "SHUTDOWN NOSAVE", "shutdown nosave now force"} {
+		args, _ := anyPort(t)
+		p := start(t, args...)
+		c := p.dial(t)
+		c.send(t, "SET a 1\r\n"+command+"\r\nSET a 2\r\n")
+		rest, err := io.ReadAll(c.r)
+		require.NoError(t, err)
+		require.Equal(t, "+OK\r\n", string(rest))
+		code, said := p.end(t)
+		require.Zero(t, code)
+		require.Contains(t, said, "SHUTDOWN: finishing the commands under way\n")
+	}
+}
+
+// TestSecondSignal: a script that never ends does not keep the process from
+// ending when it is told twice.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	args, _ := anyPort(t)
+	p := start(t, args...)
+	c := p.dial(t)
+	require.Equal(t, "+PONG", c.ask(t, "PING"))
+	c.send(t, "EVAL \"while true do end\" 0\r\n")
+	p.signal(t, syscall.SIGTERM)
+	line, err := p.stdout.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "terminated: finishing the commands under way")
+	p.signal(t, syscall.SIGTERM)
+	code, _ := p.end(t)
+	require.Equal(t, 1, code)
+	require.Equal(t, "zlimit-server: terminated once more: ended before all commands were finished\n", p.stderr.String())
+}
+
+// TestOutlivesTerminalAndLog: as redis-server does.
+func TestOutlivesTerminalAndLog(t *testing.T) {
+	t.Parallel()
+	args, _ := anyPort(t)
+	p := start(t, args...)
+	c := p.dial(t)
+	p.signal(t, syscall.SIGHUP)
+	require.Equal(t, "+PONG", c.ask(t, "PING"))
+	// Now nobody reads what it says about its end.
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	q := prepare(t, append(args, "--maxclients", "7")...)
+	q.cmd.Stdout = write
+	q.run(t)
+	require.NoError(t, write.Close())
+	q.greet(t, bufio.NewReader(read))
+	require.NoError(t, read.Close())
+	q.signal(t, syscall.SIGTERM)
+	_ = q.cmd.Wait()
+	require.Zero(t, q.cmd.ProcessState.ExitCode(), q.cmd.ProcessState)
+}
+
+func TestPortInUse(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	require.Equal(t, "zlimit-server: port "+port+" is in use (127.0.0.1:"+port+"): stop what listens there, or choose another with --port\n",
+		fails(t, "--bind", "127.0.0.1", "--port", port))
+}
+
+func TestWrongDirectives(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "z.conf")
+	require.NoError(t, os.WriteFile(file, []byte("# mine\nport 0\n\nmaxclient 5\n"), 0o600))
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{file}, []string{"at line 4\n", ">>> 'maxclient 5'\n", "Bad directive or wrong number of arguments\n"}},
+		{[]string{"--port", "0", "--nonsense", "yes"}, []string{">>> 'nonsense \"yes\"'\n", "Bad directive or wrong number of arguments\n"}},
+		{[]string{"--port", "many"}, []string{">>> 'port \"many\"'\n", "argument couldn't be parsed into an integer\n"}},
+		{[]string{"--port", "65536"}, []string{">>> 'port \"65536\"'\n", "argument must be between 0 and 65535"}},
+		{[]string{"--appendonly", "yes"}, []string{"zlimit has no append-only file"}},
+		{[]string{filepath.Join(t.TempDir(), "none.conf")}, []string{"none.conf", "No such file or directory\n"}},
+		{[]string{"--port", "0"}, []string{"zlimit-server: nothing to listen on: port is 0, and neither port-file nor unixsocket is set\n"}},
+		{[]string{"--bind", "127.0.0.1", "--port", "0", "--port-file", "no/such/place"}, []string{"zlimit-server: cannot write port-file: "}},
+		{[]string{"--logfile", "no/such/place"}, []string{"zlimit-server: cannot open logfile: "}},
+	} {
+		stderr := fails(t, c.args...)
+		for _, want := range c.want {
+			require.Contains(t, stderr, want, c.args)
+		}
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--help"}, `^Usage: zlimit-server `},
+		{[]string{"-h"}, `(?s)\n  --maxclients 10000\n.*\n  --requirepass ""\n`},
+		{[]string{"--version"}, `^zlimit-server [\d.]+, as redis-server 7\.0\.15\n$`},
+		{[]string{"-v"}, `^zlimit-server [\d.]+, as redis-server 7\.0\.15\n$`},
+	} {
+		p := begin(t, c.args...)
+		code, said := p.end(t)
+		require.Zero(t, code)
+		require.Regexp(t, c.want, said)
+		require.Empty(t, p.stderr.String())
+		for line := range strings.Lines(said) {
+			if !strings.HasPrefix(line, "  --client-output-buffer-limit") { // one long value
+				require.LessOrEqual(t, len(line)-1, columns, line)
+			}
+		}
+	}
+}
+
+func TestFileAndFlags(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "z.conf")
+	require.NoError(t, os.WriteFile(file, []byte("bind 127.0.0.1\nport 6379\nmaxclients 7\ntimeout 9\npidfile pid\nlogfile log\nport-file port\ndir "+dir+"\n"), 0o600))
+	// A pipe as the log: what is written is an event.
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "log"), 0o600))
+	p := begin(t, file, "--port", "0", "--timeout", "0")
+	pipe, err := os.Open(filepath.Join(dir, "log"))
+	require.NoError(t, err)
+	defer pipe.Close()
+	log := bufio.NewReader(pipe)
+	p.greet(t, log)
+	port, err := os.ReadFile(filepath.Join(dir, "port"))
+	require.NoError(t, err)
+	require.Equal(t, p.port+"\n", string(port))
+	c := p.dial(t)
+	for directive, want := range map[string]string{"maxclients": "7", "timeout": "0", "port": "0"} {
+		require.Equal(t, "*2", c.ask(t, "CONFIG GET "+directive))
+		for range 3 {
+			c.line(t)
+		}
+		require.Equal(t, want, c.line(t), directive)
+	}
+	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
+	require.NoError(t, err)
+	require.Equal(t, strconv.Itoa(p.cmd.Process.Pid)+"\n", string(pid))
+	p.signal(t, syscall.SIGTERM)
+	code, said := p.end(t)
+	require.Zero(t, code)
+	require.Empty(t, said, "the log is in its file")
+	logged, err := io.ReadAll(log)
+	require.NoError(t, err)
+	require.Regexp(t, `finishing the commands under way\n.* bye\n$`, string(logged))
+	require.NoFileExists(t, filepath.Join(dir, "pid"))
+}
+
+func TestStandardInput(t *testing.T) {
+	t.Parallel()
+	args, _ := anyPort(t)
+	p := prepare(t, append([]string{"-"}, args...)...)
+	p.cmd.Stdin = strings.NewReader("maxclients 11\nrequirepass \"from stdin\"\n")
+	p.run(t)
+	p.greet(t, p.stdout)
+	c := p.dial(t)
+	require.Equal(t, "+OK", c.ask(t, `AUTH "from stdin"`))
+	c.send(t, "SHUTDOWN\r\n")
+	code, _ := p.end(t)
+	require.Zero(t, code)
+}
+
+func TestRequirePass(t *testing.T) {
+	t.Parallel()
+	args, _ := anyPort(t)
+	p := start(t, append(args, "--requirepass", "secret")...)
+	require.Contains(t, p.first, "redis-cli -p "+p.port+" --askpass RL.ALLOW")
+	require.NotContains(t, p.first, "secret")
+	c := p.dial(t)
+	require.Equal(t, "-NOAUTH Authentication required.", c.ask(t, "PING"))
+	require.Equal(t, "-NOAUTH Authentication required.", c.ask(t, "SHUTDOWN"))
+	require.Equal(t, "-WRONGPASS invalid username-password pair or user is disabled.", c.ask(t, "AUTH wrong"))
+	require.Equal(t, "+OK", c.ask(t, "AUTH secret"))
+	require.Equal(t, "+PONG", c.ask(t, "PING"))
+}
+
+func TestUnixSocketOnly(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "zlimit") // short, as a socket's path must be
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	p := start(t, "--port", "0", "--unixsocket", filepath.Join(dir, "s"), "--unixsocketperm", "700")
+	require.Contains(t, p.first, "redis-cli -s "+filepath.Join(dir, "s")+" RL.ALLOW")
+	require.Equal(t, "+PONG", p.dial(t).ask(t, "PING"))
+	p.signal(t, syscall.SIGTERM)
+	code, _ := p.end(t)
+	require.Zero(t, code)
+	require.NoFileExists(t, filepath.Join(dir, "s"))
+}

@@ -1,0 +1,101 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/hash"
+	"github.com/zlimit/zlimit/store/list"
+	"github.com/zlimit/zlimit/store/set"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// cloned returns a copy of a key's value that shares nothing that changes.
+func cloned(data any) any {
+	switch v := data.(type) {
+	case *store.String:
+		return v.Clone()
+	case *zset.Set:
+		return v.Clone()
+	case *set.Set:
+		return v.Clone()
+	case *hash.Hash:
+		return v.Clone()
+	case *list.List:
+		return v.Clone()
+	}
+	panic("commands: a value of unknown type in the keyspace")
+}
+
+// otherDB reads the number of a database and returns the database. A shard of
+// a key is that shard of every database: what is locked for the one is for the
+// other.
+func otherDB(c *Ctx, arg []byte) (*store.DB, resp.Value) {
+	index, refusal := toInt(arg)
+	switch {
+	case refusal.IsError():
+		return nil, refusal
+	case index < math.MinInt32 || index > math.MaxInt32:
+		return nil, errIntRange
+	case index < 0 || index >= store.Databases:
+		return nil, ErrDBIndex
+	}
+	return c.Store.DB(int(index)), resp.None
+}
+
+// COPY source destination [DB destination-db] [REPLACE]
+func copyKey(c *Ctx) resp.Value {
+	to, replace := c.DB, false
+	for o := (options{c.Args[3:]}); o.more(); {
+		switch {
+		case o.word("replace"):
+			replace = true
+		case o.wordWith("db", 1):
+			var refusal resp.Value
+			if to, refusal = otherDB(c, o.value()); refusal.IsError() {
+				return refusal
+			}
+		default:
+			return ErrSyntax
+		}
+	}
+	if to == c.DB && string(c.Args[1]) == string(c.Args[2]) {
+		return errSameObject
+	}
+	n := c.DB.Lookup(c.Args[1], c.NowMs)
+	if n == nil {
+		return resp.Int(0)
+	}
+	if old := to.Find(c.Args[2], c.NowMs); old != nil {
+		if !replace {
+			return resp.Int(0)
+		}
+		to.Delete(old) // and not overwritten: whoever waits for the key is to see it come
+	}
+	if old := to.Find(c.Args[2], c.NowMs); old != nil {
+		to.Delete(old) // to be made anew, for those who wait for it
+	}
+	made := to.Put(c.Args[2], cloned(n.Value.Data))
+	if atMs, ok := n.Value.ExpireAtMs(); ok {
+		to.ExpireAt(made, atMs)
+	}
+	return resp.Int(1)
+}
+
+// MOVE key db
+func move(c *Ctx) resp.Value {
+	to, refusal := otherDB(c, c.Args[2])
+	if refusal.IsError() {
+		return refusal
+	}
+	if to == c.DB {
+		return errSameObject
+	}
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	if n == nil || to.Find(c.Args[1], c.NowMs) != nil {
+		return resp.Int(0)
+	}
+	c.DB.MoveTo(n, to, c.Args[1])
+	return resp.Int(1)
+}

@@ -1,0 +1,373 @@
+package commands_test
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// The fuzz targets put arguments of any kind behind the commands with the
+// richest grammars. Whatever they are: nothing panics, the answer is a value or
+// an error that starts with a code word, and a call that was refused or denied
+// has changed nothing.
+
+const fuzzNowMs = 1_700_000_000_000
+
+// bench is a keyspace with the commands on it, without sessions and locks.
+type bench struct {
+	table *commands.Table
+	ctx   commands.Ctx
+}
+
+func newBench() *bench {
+	b := &bench{table: commands.NewTable(
+		commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets, commands.RateLimits)}
+	b.ctx = commands.Ctx{
+		Store: store.New(), NowMs: fuzzNowMs, NowUs: fuzzNowMs * 1000, Proto: resp.RESP2,
+		Settings: &commands.Settings{
+			ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128, ZSetMaxListpackValue: 64, RLLogMaxUnits: 5000,
+		},
+	}
+	b.ctx.Use(0)
+	return b
+}
+
+func (b *bench) call(words ...string) resp.Value {
+	args := make([][]byte, len(words))
+	for i := range words {
+		args[i] = []byte(words[i])
+	}
+	return b.table.Call(&b.ctx, args)
+}
+
+// wire is the reply of a call as a client reads it.
+func (b *bench) wire(words ...string) string {
+	v := b.call(words...)
+	return string(resp.Append(nil, &v, b.ctx.Proto))
+}
+
+// states are what key k may hold before the call.
+var states = [][][]string{
+	nil,
+	{{"SET", "k", "text"}},
+	{{"SET", "k", "5", "PX", "100"}},
+	{{"ZADD", "k", "1", "a", "2", "b", "-inf", "c"}},
+	{{"ZADD", "k", "1", "1", "2", "2", "1700000000000", "1700000000000"}, {"PEXPIRE", "k", "50"}},
+	{{"RL.ALLOW", "k", "4", "1m", "COST", "3"}},
+	{{"ZADD", "k", "0", "a", "0", "b", "0", "c", "0", ""}},
+}
+
+// dump is every key as a user can see it.
+func (b *bench) dump() string {
+	var lines []string
+	for n := range b.ctx.DB.All(b.ctx.NowMs) {
+		key := n.Key()
+		line := fmt.Sprintf("%q", key)
+		for _, ask := range [][]string{
+			{"TYPE", key}, {"PEXPIRETIME", key}, {"OBJECT", "ENCODING", key}, {"GET", key}, {"ZRANGE", key, "0", "-1", "WITHSCORES"},
+		} {
+			line += fmt.Sprintf(" %q", b.wire(ask...))
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// codeWord is how an error begins: clients match it.
+var codeWord = regexp.MustCompile(`^[A-Z]+ .`)
+
+// fuzzCall runs one call on a state and checks what holds for all of them.
+func fuzzCall(t *testing.T, state uint8, proto bool, words []string) (b *bench, reply resp.Value, changed bool) {
+	b = newBench()
+	for _, setup := range states[int(state)%len(states)] {
+		require.False(t, b.call(setup...).IsError(), setup)
+	}
+	if proto {
+		b.ctx.Proto = resp.RESP3
+	}
+	before := b.dump()
+	b.ctx.Reset()
+	reply = b.call(words...)
+	if reply.IsError() {
+		require.Regexp(t, codeWord, reply.Str(), "%q", words)
+	} else {
+		require.NotEqual(t, resp.KindNone, reply.Kind(), "%q", words)
+	}
+	encoded := string(resp.Append(nil, &reply, b.ctx.Proto))
+	require.True(t, strings.HasSuffix(encoded, "\r\n"), "%q", words)
+	changed = b.dump() != before
+	if reply.IsError() {
+		require.False(t, changed, "%q was refused by %q and changed something", words, reply.Str())
+	}
+	return b, reply, changed
+}
+
+// split is a fuzzed line as arguments: spaces part them, so an empty argument
+// is two spaces.
+func split(line string) []string { return strings.Split(line, " ") }
+
+// is compares with a word in lower case, in ASCII as commands do.
+func is(arg, word string) bool { return commands.EqualFold([]byte(arg), word) }
+
+// seed gives every line to every state.
+func seed(f *testing.F, lines ...string) {
+	for i, line := range lines {
+		for state := range states {
+			f.Add(uint8(state), (i+state)%2 == 0, line)
+		}
+	}
+}
+
+func FuzzZAddGrammar(f *testing.F) {
+	seed(f,
+		"1 a", "NX 1 a", "XX GT CH 3 a 4 b", "NX XX 1 a", "GT LT 1 a", "NX GT 1 a", "INCR 1 a", "INCR 1 a 2 b", "INCR +inf c",
+		"ch incr nx inf x", "1", "nx", "nan a", "1e309 a", "0x1p4 a", "1_0 a", " 1 a", "1  ", "1 a x b", "1 a 2", "XX INCR 5 zz",
+		"-0 a", "1700000000001 1700000000001", "LT 0 2", "1e3 1000", "9007199254740993 9007199254740993")
+	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
+		words := append([]string{"ZADD", "k"}, split(line)...)
+		b, reply, changed := fuzzCall(t, state, proto, words)
+		if reply.Kind() == resp.KindNull {
+			require.False(t, changed, "%q answered null", words)
+		}
+		if !changed || reply.IsError() {
+			return
+		}
+		before := newBench()
+		for _, setup := range states[int(state)%len(states)] {
+			before.call(setup...)
+		}
+		held, holds := before.call("ZCARD", "k"), b.call("ZCARD", "k")
+		for _, option := range words[2:] {
+			if is(option, "xx") {
+				require.Equal(t, held.Int(), holds.Int(), "%q added", words)
+			} else if is(option, "nx") {
+				require.Greater(t, holds.Int(), held.Int(), "%q added nothing and changed something", words)
+			} else if !slices.ContainsFunc([]string{"gt", "lt", "ch", "incr"}, func(w string) bool { return is(option, w) }) {
+				break // a score: the options are over
+			}
+		}
+		require.Equal(t, "+zset\r\n", b.wire("TYPE", "k"))
+		// The same again finds everything as it wants it, unless it counts upwards.
+		if slices.ContainsFunc(words, func(w string) bool { return is(w, "incr") }) {
+			return
+		}
+		once := b.dump()
+		again := b.call(words...)
+		require.False(t, again.IsError(), "%q", words)
+		if len(words) <= 4 || !repeats(words) {
+			require.Equal(t, once, b.dump(), "%q twice", words)
+		}
+	})
+}
+
+// repeats reports whether a word stands twice: then a member may, with two
+// scores.
+func repeats(words []string) bool {
+	sorted := slices.Sorted(slices.Values(words))
+	return len(slices.Compact(sorted)) != len(words)
+}
+
+func FuzzZRangeGrammar(f *testing.F) {
+	seed(f,
+		"0 -1", "0 -1 WITHSCORES", "-inf +inf BYSCORE", "(1 (2 BYSCORE LIMIT 0 -1", "+inf -inf BYSCORE REV WITHSCORES LIMIT 1 1",
+		"- + BYLEX", "[a (c BYLEX", "+ - BYLEX REV LIMIT 0 2", "0 -1 LIMIT 0 1", "0 -1 BYSCORE BYLEX", "0 -1 REV REV", "0 -1 LIMIT 0",
+		"0 -1 LIMIT x 1", "a b", "0 9223372036854775808", "-9223372036854775808 9223372036854775807", "nan 1 BYSCORE", "1 nan BYSCORE",
+		"- + BYLEX WITHSCORES", "0 -1 LIMIT -1 -1", "  BYSCORE", "  BYLEX", "0 -1 withscores withscores", "-inf inf byscore limit 9223372036854775807 9223372036854775807")
+	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
+		rest := split(line)
+		b, reply, changed := fuzzCall(t, state, proto, append([]string{"ZRANGE", "k"}, rest...))
+		require.False(t, changed, "%q changed something", line)
+		if reply.IsError() {
+			return
+		}
+		require.Equal(t, resp.KindArray, reply.Kind())
+		scores := slices.ContainsFunc(rest, func(w string) bool { return is(w, "withscores") })
+		n := len(reply.Elems())
+		if scores && !proto {
+			require.Zero(t, n%2)
+			n /= 2
+		}
+		card := b.call("ZCARD", "k")
+		require.LessOrEqual(t, int64(n), card.Int())
+	})
+}
+
+func FuzzSetGrammar(f *testing.F) {
+	seed(f,
+		"v", "v NX", "v XX GET", "v NX GET", "v NX XX", "v EX 10", "v PX 10 KEEPTTL", "v KEEPTTL", "v EXAT 1800000000", "v PXAT 1", "v EX 0",
+		"v EX -1", "v EX 9223372036854775807", "v PX 9223372036854775807", "v EX", "v EX x", "v GET GET", "v EX 1 EX 2", "v EX 1 PX 2",
+		"v PERSIST", "", " nx", "v ex 10 get xx", "v PXAT 9223372036854775807", "v EXAT 9223372036854775807")
+	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
+		words := append([]string{"SET", "k"}, split(line)...)
+		b, reply, _ := fuzzCall(t, state, proto, words)
+		if reply.Kind() == resp.KindStatus {
+			// Set: then it holds the value, unless its deadline has passed.
+			if alive := b.call("EXISTS", "k"); alive.Int() == 1 {
+				require.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(words[2]), words[2]), b.wire("GET", "k"), "%q", words)
+			}
+		}
+	})
+}
+
+func FuzzExpireGrammar(f *testing.F) {
+	seed(f,
+		"10", "-1", "0", "10 NX", "10 XX", "10 GT", "10 LT", "10 NX XX", "10 GT LT", "10 XX GT", "10 nx nx", "x", "10 FOO", "10 ", "",
+		"9223372036854775807", "-9223372036854775808", "9223372036854775", "9223370336854775", "9223370336854776", "1.5", "+1", "01")
+	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
+		rest := split(line)
+		for command, unitMs := range map[string]int64{"EXPIRE": 1000, "PEXPIRE": 1, "EXPIREAT": -1000, "PEXPIREAT": -1} {
+			words := append([]string{command, "k"}, rest...)
+			b, reply, changed := fuzzCall(t, state, proto, words)
+			if reply.IsError() {
+				continue
+			}
+			require.Equal(t, resp.KindInteger, reply.Kind())
+			if reply.Int() == 0 {
+				require.False(t, changed, "%q answered 0", words)
+				continue
+			}
+			// What it should have become, in numbers that cannot overflow.
+			at, ok := new(big.Int).SetString(rest[0], 10)
+			require.True(t, ok, "%q", words)
+			if unitMs < 0 {
+				at.Mul(at, big.NewInt(-unitMs))
+			} else {
+				at.Mul(at, big.NewInt(unitMs)).Add(at, big.NewInt(fuzzNowMs))
+			}
+			if at.Cmp(big.NewInt(fuzzNowMs)) <= 0 {
+				require.Equal(t, ":0\r\n", b.wire("EXISTS", "k"), "%q", words)
+			} else {
+				require.Equal(t, ":"+at.String()+"\r\n", b.wire("PEXPIRETIME", "k"), "%q", words)
+			}
+		}
+	})
+}
+
+func FuzzRLAllowGrammar(f *testing.F) {
+	seed(f,
+		"5 1s", "0 1s", "-1 1s", "x 1s", "5 0", "5 1", "5 1ms", "5 1m COST 2", "5 1h COST 0", "5 1d COST -1", "5 1s COST", "5 1s COST 1 COST 1",
+		"5 1s FOO", "5001 1m", "1001 1", "9223372036854775807 9223372036854775807d", "5 3155760000000", "5 3155759999999", "5 36525d", "5 36524d",
+		"5 01s", "5 -0", "5 +1", "5  ", " 1s", "5 1s COST 9223372036854775807", "5 1s COST 9223372036854775808", "5 1.5s", "5 1S", "2000 1h COST 1500",
+		"5 9223372036854775808", "5 21350398233461d", "5 -9223372036854775809s", "5 1sCOST 1", "5000 5 COST 5000", "5 1d cost 5")
+	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
+		words := append([]string{"RL.ALLOW", "k"}, split(line)...)
+		b, reply, changed := fuzzCall(t, state, proto, words)
+		want := rlFault(words)
+		if want != "" {
+			require.Equal(t, "ERR "+want, reply.Str(), "%q", words)
+			return
+		}
+		if reply.IsError() {
+			// The arguments were good, so it is what the key holds.
+			require.Contains(t, []string{
+				"WRONGTYPE Operation against a key holding the wrong kind of value",
+				"ERR key holds a sorted set that RL.ALLOW did not write",
+			}, reply.Str(), "%q", words)
+			return
+		}
+		require.Len(t, reply.Elems(), 5)
+		var n [5]int64
+		for i, e := range reply.Elems() {
+			require.Equal(t, resp.KindInteger, e.Kind())
+			n[i] = e.Int()
+		}
+		allowed, limit, remaining, retryMs, resetMs := n[0], n[1], n[2], n[3], n[4]
+		require.Equal(t, words[2], fmt.Sprint(limit))
+		require.True(t, 0 <= remaining && remaining <= limit && resetMs >= 0 && retryMs >= -1, "%q: %v", words, n)
+		require.Equal(t, allowed > 0, retryMs == 0, "%q: %v", words, n)
+		require.LessOrEqual(t, retryMs, max(resetMs, 0), "%q: %v", words, n)
+		peeks := len(words) == 6 && words[5] == "0"
+		require.Equal(t, allowed > 0 && !peeks, changed, "%q: %v", words, n)
+		if allowed > 0 && !peeks {
+			require.Equal(t, "+zset\r\n", b.wire("TYPE", "k"))
+		}
+	})
+}
+
+var (
+	rlInteger = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
+	rlWindow  = regexp.MustCompile(`^(0|-?[1-9][0-9]*)(|ms|s|m|h|d)$`)
+)
+
+// rlFault says what RL.ALLOW has to find wrong with its arguments, with regular
+// expressions and big integers where it has a cursor and int64.
+func rlFault(words []string) string {
+	if len(words) < 4 {
+		return "wrong number of arguments for 'rl.allow' command"
+	}
+	number := func(s string) *big.Int {
+		n, ok := new(big.Int).SetString(s, 10)
+		if !rlInteger.MatchString(s) || !ok || !n.IsInt64() {
+			return nil
+		}
+		return n
+	}
+	n := big.NewInt
+	limit := number(words[2])
+	if limit == nil {
+		return "limit is not an integer or out of range"
+	}
+	parts := rlWindow.FindStringSubmatch(words[3])
+	if parts == nil {
+		return "window is not a whole number of milliseconds, or of ms, s, m, h or d"
+	}
+	window, _ := new(big.Int).SetString(parts[1], 10)
+	window.Mul(window, n(map[string]int64{"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[parts[2]]))
+	if window.Sign() < 1 {
+		return "window must be at least 1 millisecond"
+	}
+	if window.Cmp(n(3_155_760_000_000)) >= 0 {
+		return "window must be below 100 years"
+	}
+	cost := n(1)
+	switch options := words[4:]; {
+	case len(options) == 0:
+	case len(options) < 2 || !is(options[0], "cost"):
+		return "syntax error"
+	default:
+		if cost = number(options[1]); cost == nil {
+			return "COST is not an integer or out of range"
+		}
+		if len(options) > 2 {
+			return "syntax error"
+		}
+	}
+	switch {
+	case limit.Sign() < 1:
+		return "limit must be at least 1"
+	case limit.Cmp(n(5000)) > 0:
+		return "limit is above rl-log-max-units (5000)"
+	case limit.Cmp(new(big.Int).Mul(window, n(1000))) > 0:
+		return "limit is above the microseconds of its window"
+	case cost.Sign() < 0:
+		return "COST must not be negative"
+	}
+	return ""
+}
+
+// TestFuzzDumpSees: the dump sees every kind of change that the checks rely on.
+func TestFuzzDumpSees(t *testing.T) {
+	for _, change := range [][]string{
+		{"SET", "new", "v"}, {"DEL", "k"}, {"PEXPIRE", "k", "51"}, {"PERSIST", "k"}, {"ZADD", "k", "3", "1"},
+		{"ZADD", "k", "1", "x"}, {"RENAME", "k", "j"}, {"SET", "k", "v"}, {"ZADD", "k", "1", strings.Repeat("x", 65)},
+	} {
+		b := newBench()
+		for _, setup := range states[4] {
+			b.call(setup...)
+		}
+		before := b.dump()
+		require.Equal(t, before, b.dump())
+		require.False(t, b.call(change...).IsError(), change)
+		require.NotEqual(t, before, b.dump(), "%q", change)
+	}
+}

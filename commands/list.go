@@ -1,0 +1,293 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/list"
+)
+
+// Lists are the commands on lists. The rows and the handlers at the ends are
+// here; those that read by index are in list_range.go, those that change the
+// middle in list_edit.go, those that wait in list_blocking.go.
+var Lists = []Command{
+	{
+		Name: "blmove", Arity: 6, Flags: Write | DenyOOM | NoScript | Blocking,
+		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
+		Group: "list", Since: "6.2.0", Complexity: "O(1)", Handler: blmove,
+		Syntax:  "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
+		Summary: "Moves an element from one list to another, waiting for one if there is none.",
+	},
+	{
+		Name: "blpop", Arity: -3, Flags: Write | NoScript | Blocking,
+		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
+		Group: "list", Since: "2.0.0", Complexity: "O(N)", Syntax: "key [key ...] timeout",
+		Summary: "Removes the first element of one of several lists, waiting for one if there is none.",
+		Handler: func(c *Ctx) resp.Value { return bpop(c, left) },
+	},
+	{
+		Name: "brpop", Arity: -3, Flags: Write | NoScript | Blocking,
+		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
+		Group: "list", Since: "2.0.0", Complexity: "O(N)", Syntax: "key [key ...] timeout",
+		Summary: "Removes the last element of one of several lists, waiting for one if there is none.",
+		Handler: func(c *Ctx) resp.Value { return bpop(c, right) },
+	},
+	{
+		Name: "lindex", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key index", Handler: lindex,
+		Summary: "Answers the element at an index.",
+	},
+	{
+		Name: "linsert", Arity: 5, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW insert")},
+		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key <BEFORE | AFTER> pivot element", Handler: linsert,
+		Summary: "Adds an element next to another one.",
+	},
+	{
+		Name: "llen", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
+		Group: "list", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: llen,
+		Summary: "Counts the elements.",
+	},
+	{
+		Name: "lmove", Arity: 5, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
+		Group: "list", Since: "6.2.0", Complexity: "O(1)", Handler: lmove,
+		Syntax:  "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
+		Summary: "Moves an element from one list to another.",
+	},
+	{
+		Name: "lpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]",
+		Summary: "Removes the first elements and answers them.",
+		Handler: func(c *Ctx) resp.Value { return pop(c, left) },
+	},
+	{
+		Name: "lpos", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "list", Since: "6.0.6", Complexity: "O(N)", Handler: lpos,
+		Syntax:  "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
+		Summary: "Answers the indexes at which an element stands.",
+	},
+	{
+		Name: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key element [element ...]",
+		Summary: "Adds elements before all others, one after the other.",
+		Handler: func(c *Ctx) resp.Value { return push(c, left, false) },
+	},
+	{
+		Name: "lpushx", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key element [element ...]",
+		Summary: "Adds elements before all others if there are any.",
+		Handler: func(c *Ctx) resp.Value { return push(c, left, true) },
+	},
+	{
+		Name: "lrange", Arity: 4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "list", Since: "1.0.0", Complexity: "O(S+N)", Syntax: "key start stop", Handler: lrange,
+		Summary: "Answers the elements of a range of indexes.",
+	},
+	{
+		Name: "lrem", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Group: "list", Since: "1.0.0", Complexity: "O(N+M)", Syntax: "key count element", Handler: lrem,
+		Summary: "Removes the elements that equal a given one.",
+	},
+	{
+		Name: "lset", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update")},
+		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key index element", Handler: lset,
+		Summary: "Replaces the element at an index.",
+	},
+	{
+		Name: "ltrim", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key start stop", Handler: ltrim,
+		Summary: "Removes everything outside a range of indexes.",
+	},
+	{
+		Name: "rpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]",
+		Summary: "Removes the last elements and answers them.",
+		Handler: func(c *Ctx) resp.Value { return pop(c, right) },
+	},
+	{
+		Name: "rpoplpush", Arity: 3, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
+		Group: "list", Since: "1.2.0", Complexity: "O(1)", Syntax: "source destination",
+		Summary: "Moves the last element of one list to the front of another.",
+		Handler: func(c *Ctx) resp.Value { return moveElement(c, right, left) },
+	},
+	{
+		Name: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key element [element ...]",
+		Summary: "Adds elements behind all others.",
+		Handler: func(c *Ctx) resp.Value { return push(c, right, false) },
+	},
+	{
+		Name: "rpushx", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key element [element ...]",
+		Summary: "Adds elements behind all others if there are any.",
+		Handler: func(c *Ctx) resp.Value { return push(c, right, true) },
+	},
+}
+
+// A listEnd is one of a list's two ends.
+type listEnd bool
+
+const (
+	left  listEnd = false
+	right listEnd = true
+)
+
+// parseEnd reads LEFT or RIGHT.
+func parseEnd(word []byte) (end listEnd, ok bool) {
+	switch {
+	case EqualFold(word, "left"):
+		return left, true
+	case EqualFold(word, "right"):
+		return right, true
+	}
+	return left, false
+}
+
+// listOf returns a node's list, nil for no node; a refusal where the node
+// holds something else.
+func listOf(n *store.Node) (*list.List, resp.Value) {
+	if n == nil {
+		return nil, resp.None
+	}
+	l, ok := n.Value.Data.(*list.List)
+	if !ok {
+		return nil, ErrWrongType
+	}
+	return l, resp.None
+}
+
+// readList is listOf for commands that only read their first key.
+func readList(c *Ctx) (*list.List, resp.Value) { return listOf(c.DB.Lookup(c.Args[1], c.NowMs)) }
+
+// writtenList is listOf for commands that change their first key.
+func writtenList(c *Ctx) (*store.Node, *list.List, resp.Value) {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	l, refusal := listOf(n)
+	return n, l, refusal
+}
+
+func pushAt(l *list.List, end listEnd, elem []byte) {
+	if end == left {
+		l.PushFront(elem)
+	} else {
+		l.PushBack(elem)
+	}
+}
+
+// popAt removes an element of a list that has one: no empty list is ever in
+// the keyspace.
+func popAt(l *list.List, end listEnd) string {
+	elem, ok := "", false
+	if end == left {
+		elem, ok = l.PopFront()
+	} else {
+		elem, ok = l.PopBack()
+	}
+	if !ok {
+		panic("commands: an empty list in the keyspace")
+	}
+	return elem
+}
+
+// push runs LPUSH key element [element ...] and its kin; where mustExist, those
+// with an X.
+func push(c *Ctx, end listEnd, mustExist bool) resp.Value {
+	n, l, refusal := writtenList(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	if l == nil {
+		if mustExist {
+			return resp.Int(0)
+		}
+		l = &list.List{}
+		n = c.DB.Put(c.Args[1], l)
+	}
+	for _, elem := range c.Args[2:] {
+		pushAt(l, end, elem)
+	}
+	c.DB.Modified(n)
+	return resp.Int(int64(l.Len()))
+}
+
+// pop runs LPOP key [count] and RPOP.
+func pop(c *Ctx, end listEnd) resp.Value {
+	if len(c.Args) > 3 {
+		return WrongArity(c.Cmd)
+	}
+	counted := len(c.Args) == 3
+	count := int64(1)
+	if counted {
+		var ok bool
+		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
+			return errNotPositive
+		}
+	}
+	n, l, refusal := writtenList(c)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case l == nil && counted:
+		return resp.NullArray
+	case l == nil:
+		return resp.Null
+	case count == 0:
+		return resp.Empty
+	}
+	if !counted {
+		elem := popAt(l, end)
+		c.DB.Modified(n)
+		return resp.Bulk(elem)
+	}
+	size := int(min(count, int64(l.Len())))
+	out := c.Values(size)
+	for range size {
+		out = append(out, resp.Bulk(popAt(l, end)))
+	}
+	c.DB.Modified(n)
+	return resp.Array(out...)
+}
+
+// LMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT>
+func lmove(c *Ctx) resp.Value {
+	from, ok1 := parseEnd(c.Args[3])
+	to, ok2 := parseEnd(c.Args[4])
+	if !ok1 || !ok2 {
+		return ErrSyntax
+	}
+	return moveElement(c, from, to)
+}
+
+// moveElement runs LMOVE and RPOPLPUSH once their ends are known.
+func moveElement(c *Ctx, from, to listEnd) resp.Value {
+	n, l, refusal := writtenList(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	if l == nil {
+		return resp.Null
+	}
+	return moveTo(c, n, c.Args[2], from, to)
+}
+
+// moveTo moves an element of the list in a node, which has one, to the list
+// under another key, or the same.
+func moveTo(c *Ctx, n *store.Node, destination []byte, from, to listEnd) resp.Value {
+	l := n.Value.Data.(*list.List)
+	m := c.DB.Find(destination, c.NowMs)
+	target, refusal := listOf(m)
+	if refusal.IsError() {
+		return refusal
+	}
+	elem := popAt(l, from)
+	if target == nil {
+		target = &list.List{}
+		m = c.DB.Put(destination, target)
+	}
+	pushAt(target, to, []byte(elem))
+	c.DB.Modified(m)
+	if m != n {
+		c.DB.Modified(n)
+	}
+	return resp.Bulk(elem)
+}

@@ -1,0 +1,283 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/set"
+)
+
+// Sets are the commands on sets. The rows are here; intersections, unions and
+// differences are in sets_combine.go, random picks and SSCAN in sets_pick.go.
+var Sets = []Command{
+	{
+		Name: "sadd", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: sadd,
+		Summary: "Adds members.",
+	},
+	{
+		Name: "scard", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
+		Group: "set", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: scard,
+		Summary: "Counts the members.",
+	},
+	{
+		Name: "sdiff", Arity: -2, Flags: ReadOnly, Keys: []KeySpec{keys(1, "RO access")},
+		Tips:  []string{"nondeterministic_output_order"},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]",
+		Summary: "Answers the members of the first set that no other set has.",
+		Handler: func(c *Ctx) resp.Value { return answerCombined(c, subtract) },
+	},
+	{
+		Name: "sdiffstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "destination key [key ...]",
+		Summary: "Keeps the members of the first set that no other set has under a key.",
+		Handler: func(c *Ctx) resp.Value { return storeCombined(c, subtract) },
+	},
+	{
+		Name: "sinter", Arity: -2, Flags: ReadOnly, Keys: []KeySpec{keys(1, "RO access")},
+		Tips:  []string{"nondeterministic_output_order"},
+		Group: "set", Since: "1.0.0", Complexity: "O(N*M)", Syntax: "key [key ...]", Handler: sinter,
+		Summary: "Answers the members that all of several sets have.",
+	},
+	{
+		Name: "sintercard", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{CountedKeys(1, "RO access")},
+		Group: "set", Since: "7.0.0", Complexity: "O(N*M)", Syntax: "numkeys key [key ...] [LIMIT limit]", Handler: sinterCard,
+		Summary: "Counts the members that all of several sets have.",
+	},
+	{
+		Name: "sinterstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update"), keysFrom(2, "RO access")},
+		Group: "set", Since: "1.0.0", Complexity: "O(N*M)", Syntax: "destination key [key ...]",
+		Summary: "Keeps the members that all of several sets have under a key.",
+		Handler: func(c *Ctx) resp.Value { return storeCombined(c, intersect) },
+	},
+	{
+		Name: "sismember", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
+		Group: "set", Since: "1.0.0", Complexity: "O(1)", Syntax: "key member", Handler: sisMember,
+		Summary: "Tells whether something is a member.",
+	},
+	{
+		Name: "smembers", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output_order"},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key", Handler: smembers,
+		Summary: "Answers all members.",
+	},
+	{
+		Name: "smismember", Arity: -3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "set", Since: "6.2.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: smisMember,
+		Summary: "Tells of several things whether they are members.",
+	},
+	{
+		Name: "smove", Arity: 4, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
+		Group: "set", Since: "1.0.0", Complexity: "O(1)", Syntax: "source destination member", Handler: smove,
+		Summary: "Moves a member from one set to another.",
+	},
+	{
+		Name: "spop", Arity: -2, Flags: Write | Fast | Random, Keys: []KeySpec{key(1, "RW access delete")},
+		Tips:  []string{"nondeterministic_output"},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]", Handler: spop,
+		Summary: "Removes members picked at random and answers them.",
+	},
+	{
+		Name: "srandmember", Arity: -2, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output"},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]", Handler: srandMember,
+		Summary: "Answers members picked at random.",
+	},
+	{
+		Name: "srem", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: srem,
+		Summary: "Removes members.",
+	},
+	{
+		Name: "sscan", Arity: -3, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output"},
+		Group: "set", Since: "2.8.0", Complexity: "O(1)", Syntax: "key cursor [MATCH pattern] [COUNT count]", Handler: sscan,
+		Summary: "Walks over the members, a few a call.",
+	},
+	{
+		Name: "sunion", Arity: -2, Flags: ReadOnly, Keys: []KeySpec{keys(1, "RO access")},
+		Tips:  []string{"nondeterministic_output_order"},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]",
+		Summary: "Answers the members that any of several sets has.",
+		Handler: func(c *Ctx) resp.Value { return answerCombined(c, unite) },
+	},
+	{
+		Name: "sunionstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
+		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "destination key [key ...]",
+		Summary: "Keeps the members that any of several sets has under a key.",
+		Handler: func(c *Ctx) resp.Value { return storeCombined(c, unite) },
+	},
+}
+
+// setOf returns a node's set, nil for no node; a refusal where the node holds
+// something else.
+func setOf(n *store.Node) (*set.Set, resp.Value) {
+	if n == nil {
+		return nil, resp.None
+	}
+	s, ok := n.Value.Data.(*set.Set)
+	if !ok {
+		return nil, ErrWrongType
+	}
+	return s, resp.None
+}
+
+// readSet looks the key in Args[1] up for reading.
+func readSet(c *Ctx) (*set.Set, resp.Value) { return setOf(c.DB.Lookup(c.Args[1], c.NowMs)) }
+
+// maxInts is the number of members up to which an intset stays one. Redis
+// takes no more than 2^30 of them, whatever the directive says.
+func maxInts(c *Ctx) int { return int(min(c.Settings.SetMaxIntsetCount, 1<<30)) }
+
+// setMember answers a member. A number needs no text before it is encoded.
+func setMember(m set.Member) resp.Value {
+	if m.IsNumber() {
+		return resp.BulkInt(m.Number())
+	}
+	return resp.Bulk(m.Text())
+}
+
+// SADD key member [member ...]
+func sadd(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := setOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		s = &set.Set{}
+	}
+	added := int64(0)
+	for _, member := range c.Args[2:] {
+		if s.Add(member, maxInts(c)) {
+			added++
+		}
+	}
+	switch {
+	case n == nil:
+		c.DB.Put(c.Args[1], s)
+	case added > 0:
+		c.DB.Modified(n)
+	}
+	return resp.Int(added)
+}
+
+// SREM key member [member ...]
+func srem(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := setOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Int(0)
+	}
+	removed := int64(0)
+	for _, member := range c.Args[2:] {
+		if s.Remove(member) {
+			removed++
+		}
+	}
+	if removed > 0 {
+		c.DB.Modified(n)
+	}
+	return resp.Int(removed)
+}
+
+// SMOVE source destination member
+//
+// A source that is not there ends the command before it looks at the
+// destination's type, as in Redis.
+func smove(c *Ctx) resp.Value {
+	from, to := c.DB.Find(c.Args[1], c.NowMs), c.DB.Find(c.Args[2], c.NowMs)
+	if from == nil {
+		return resp.Int(0)
+	}
+	source, refusal := setOf(from)
+	if refusal.IsError() {
+		return refusal
+	}
+	destination, refusal := setOf(to)
+	if refusal.IsError() {
+		return refusal
+	}
+	member := c.Args[3]
+	if from == to {
+		return truth(source.Contains(member))
+	}
+	if !source.Remove(member) {
+		return resp.Int(0)
+	}
+	c.DB.Modified(from)
+	switch {
+	case to == nil:
+		destination = &set.Set{}
+		destination.Add(member, maxInts(c))
+		c.DB.Put(c.Args[2], destination)
+	case destination.Add(member, maxInts(c)):
+		c.DB.Modified(to)
+	}
+	return resp.Int(1)
+}
+
+// SCARD key
+func scard(c *Ctx) resp.Value {
+	s, refusal := readSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Int(0)
+	}
+	return resp.Int(int64(s.Len()))
+}
+
+// SISMEMBER key member
+func sisMember(c *Ctx) resp.Value {
+	s, refusal := readSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	return truth(s != nil && s.Contains(c.Args[2]))
+}
+
+// SMISMEMBER key member [member ...]
+func smisMember(c *Ctx) resp.Value {
+	s, refusal := readSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	out := c.Values(len(c.Args) - 2)
+	for _, member := range c.Args[2:] {
+		out = append(out, truth(s != nil && s.Contains(member)))
+	}
+	return resp.Array(out...)
+}
+
+// truth is 1 or 0.
+func truth(b bool) resp.Value {
+	if b {
+		return resp.Int(1)
+	}
+	return resp.Int(0)
+}
+
+// SMEMBERS key
+func smembers(c *Ctx) resp.Value {
+	s, refusal := readSet(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	if s == nil {
+		return resp.Set()
+	}
+	return allMembers(c, s)
+}
+
+// allMembers answers a whole set.
+func allMembers(c *Ctx, s *set.Set) resp.Value {
+	out := c.Values(s.Len())
+	for m := range s.All() {
+		out = append(out, setMember(m))
+	}
+	return resp.Set(out...)
+}

@@ -1,0 +1,125 @@
+package commands
+
+import (
+	"math/rand/v2"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/set"
+)
+
+// SRANDMEMBER key [count]
+func srandMember(c *Ctx) resp.Value {
+	if len(c.Args) > 3 {
+		return ErrSyntax
+	}
+	p, refusal := parsePick(c, "")
+	if refusal.IsError() {
+		return refusal
+	}
+	s, refusal := readSet(c)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case p.single && s == nil:
+		return resp.Null
+	case p.single:
+		return setMember(s.Random(rand.Uint64N))
+	case s == nil || p.count == 0:
+		return resp.Empty
+	case p.repeats:
+		// The count is the client's word: memory follows what is picked, not it.
+		out := c.Values(int(min(p.count, 1024)))
+		for range p.count {
+			out = append(out, setMember(s.Random(rand.Uint64N)))
+		}
+		return resp.Array(out...)
+	}
+	return resp.Array(sampled(c, s, p.count)...)
+}
+
+// sampled answers count different members, or all where there are not so many.
+func sampled(c *Ctx, s *set.Set, count int64) []resp.Value {
+	n := int(min(count, int64(s.Len())))
+	out := c.Values(n)
+	s.Sample(n, rand.Uint64N, func(m set.Member) { out = append(out, setMember(m)) })
+	return out
+}
+
+// SPOP key [count]
+func spop(c *Ctx) resp.Value {
+	if len(c.Args) > 3 {
+		return ErrSyntax
+	}
+	count, none := int64(1), resp.Null
+	if len(c.Args) == 3 {
+		var ok bool
+		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
+			return errNotPositive
+		}
+		none = resp.Set()
+	}
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := setOf(n)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case s == nil || count == 0:
+		return none
+	case len(c.Args) == 2:
+		m := s.Random(rand.Uint64N)
+		s.RemoveMember(m)
+		c.DB.Modified(n)
+		return setMember(m)
+	case count >= int64(s.Len()):
+		out := allMembers(c, s)
+		c.DB.Delete(n)
+		return out
+	}
+	return popSome(c, n, s, int(count))
+}
+
+// fewLeft: where what is popped is at least so many times what stays, Redis
+// makes a new set of what stays.
+const fewLeft = 5
+
+// popSome removes count members, fewer than there are, picked at random. Where
+// little stays the set is made anew, which may bring a hash table back to an
+// intset, as in Redis.
+func popSome(c *Ctx, n *store.Node, s *set.Set, count int) resp.Value {
+	out := c.Values(count)
+	if stay := s.Len() - count; stay*fewLeft <= count {
+		kept := &set.Set{}
+		s.Sample(stay, rand.Uint64N, func(m set.Member) { kept.AddMember(m, maxInts(c)) })
+		for m := range s.All() {
+			if !kept.ContainsMember(m) {
+				out = append(out, setMember(m))
+			}
+		}
+		n.Value.Data = kept
+	} else {
+		popped := make([]set.Member, 0, count)
+		s.Sample(count, rand.Uint64N, func(m set.Member) { popped = append(popped, m) })
+		for _, m := range popped {
+			s.RemoveMember(m)
+			out = append(out, setMember(m))
+		}
+	}
+	c.DB.Modified(n)
+	return resp.Set(out...)
+}
+
+// SSCAN key cursor [MATCH pattern] [COUNT count]
+func sscan(c *Ctx) resp.Value {
+	var text []byte
+	return scanElements(c, readSet, func(s *set.Set, cursor uint64, page *scanPage) uint64 {
+		return s.Scan(cursor, func(m set.Member) {
+			if page.pattern != nil {
+				text = m.AppendText(text[:0])
+			}
+			if page.wants(text) {
+				page.items = append(page.items, setMember(m))
+			}
+		})
+	})
+}

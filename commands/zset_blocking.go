@@ -1,0 +1,33 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// bzpop runs BZPOPMIN key [key ...] timeout, and BZPOPMAX where highest.
+func bzpop(c *Ctx, highest bool) resp.Value {
+	return takeOrWait(c, isZSet, func(c *Ctx, n *store.Node) resp.Value {
+		s := n.Value.Data.(*zset.Set)
+		e := s.At(0)
+		if highest {
+			e = s.At(s.Len() - 1)
+		}
+		out := append(c.Values(3), resp.Bulk(n.Key()), memberValue(e), resp.Double(e.Score))
+		if highest {
+			s.RemoveByRank(s.Len()-1, math.MaxInt)
+		} else {
+			s.RemoveByRank(0, 1)
+		}
+		c.DB.Modified(n)
+		return resp.Array(out...)
+	})
+}
+
+func isZSet(n *store.Node) bool {
+	_, ok := n.Value.Data.(*zset.Set)
+	return ok
+}

@@ -1,0 +1,139 @@
+package main
+
+// hashMakers generate the hash commands.
+var hashMakers = []maker{
+	{14, (*generator).hset},
+	{2, func(g *generator) { k := g.hash(); g.command("HSETNX", k, g.field(), g.fieldValue()) }},
+	{5, func(g *generator) { g.command("HGET", g.hash(), g.field()) }},
+	{4, func(g *generator) {
+		args := []string{"HMGET", g.hash()}
+		for range g.between(1, 5) {
+			args = append(args, g.field())
+		}
+		g.command(args...)
+	}},
+	{4, func(g *generator) {
+		args := []string{"HDEL", g.hash()}
+		for range g.between(1, 3) {
+			args = append(args, g.field())
+		}
+		g.command(args...)
+	}},
+	{4, func(g *generator) { g.command(pick(g.r, "HEXISTS", "HSTRLEN"), g.hash(), g.field()) }},
+	{2, func(g *generator) { g.command("HLEN", g.hash()) }},
+	{7, func(g *generator) { g.command("HINCRBY", g.hash(), g.counterField(), g.integer()) }},
+	{5, func(g *generator) {
+		by := pick(g.r, floats...)
+		if g.chance(60) {
+			by = pick(g.r, "1", "0.1", "-0.1", "1.5", "5e-1", "3.0e3", "0", "1e15", "0.000001")
+		} else if g.chance(10) {
+			by = pick(g.r, notFloats...)
+		}
+		g.command("HINCRBYFLOAT", g.hash(), pick(g.r, "x0", "x1", g.counterField()), by)
+	}},
+	{9, (*generator).hgetall},
+	{4, (*generator).hrandfield},
+	{4, (*generator).hscan},
+	{1, func(g *generator) { g.send("OBJECT", "ENCODING", g.hash()) }},
+}
+
+// hash is a key that should hold a hash; seldom it holds something else.
+func (g *generator) hash() string {
+	if g.chance(94) {
+		return pick(g.r, g.hashes...)
+	}
+	return g.key()
+}
+
+func (g *generator) field() string {
+	if g.chance(80) {
+		return "f" + itoa(g.between(0, 12))
+	}
+	return pick(g.r, words...)
+}
+
+// counterField is a field that mostly holds a number.
+func (g *generator) counterField() string {
+	if g.chance(85) {
+		return "n" + itoa(g.between(0, 3))
+	}
+	return g.field()
+}
+
+func (g *generator) fieldValue() string {
+	if g.chance(35) {
+		return g.integer()
+	}
+	return g.text()
+}
+
+func (g *generator) hset() {
+	args := []string{pick(g.r, "HSET", "HSET", "HSET", "HMSET"), g.hash()}
+	for range pick(g.r, 1, 1, 1, 2, 3, 8) {
+		if g.chance(15) {
+			args = append(args, g.counterField(), g.integer())
+			continue
+		}
+		args = append(args, g.field(), g.fieldValue())
+	}
+	g.command(args...)
+}
+
+// bigHash crosses Redis' border of 512 fields, or stays below it.
+func (g *generator) bigHash() {
+	args := []string{"HSET", pick(g.r, g.hashes...)}
+	for i := range g.between(100, 600) {
+		args = append(args, "e"+itoa(i), pick(g.r, itoa(i), g.integer()))
+	}
+	g.send(args...)
+}
+
+// hgetall is sent after Redis has said how it keeps the hash: only a listpack has an order to compare.
+func (g *generator) hgetall() {
+	k := g.hash()
+	args := []string{pick(g.r, "HGETALL", "HGETALL", "HKEYS", "HVALS"), k}
+	if g.capture == nil && g.chance(80) {
+		g.send("OBJECT", "ENCODING", k)
+		g.add(step{args: args, glue: true})
+		return
+	}
+	g.command(args...)
+}
+
+// hrandfield is sent after the whole hash was read, so that its pick can be checked. It is never spoilt: a foreign
+// negative count would ask for that many fields.
+func (g *generator) hrandfield() {
+	k := g.hash()
+	args := []string{"HRANDFIELD", k}
+	if g.chance(70) {
+		args = append(args, pick(g.r, "0", "1", "2", "5", "-1", "-5", "-20", "200", "x", "1.5", "9223372036854775808"))
+		if g.chance(50) {
+			args = append(args, pick(g.r, "WITHVALUES", "WITHVALUES", "withvalues", "WITHSCORES"))
+		}
+	}
+	if g.capture == nil {
+		g.send("HGETALL", k)
+		g.add(step{args: args, glue: true})
+		return
+	}
+	g.send(args...)
+}
+
+func (g *generator) hscan() {
+	k := g.hash()
+	args := []string{"HSCAN", k, "0"}
+	if g.chance(40) {
+		args = append(args, g.spell("MATCH"), pick(g.r, "*", "f*", "f1?", "[ab]*", "1*", "nothing", "\\*", "[^f]*", ""))
+	}
+	if g.chance(40) {
+		args = append(args, g.spell("COUNT"), pick(g.r, "25", "10", "1000", "1000", "0", "-1", "x"))
+	}
+	if g.capture == nil && g.chance(50) {
+		g.add(step{args: args, iterate: true})
+		return
+	}
+	if g.chance(10) {
+		args[2] = pick(g.r, "x", "", "-1", "18446744073709551616", "1.5")
+	}
+	g.send(args...)
+}

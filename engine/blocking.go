@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// A Blocked is a session's waiting for a key, from the command that found
+// nothing to the reply. See docs/adr/0006-blocking.md.
+//
+// Four may end it: whoever makes a key, the timeout, CLIENT UNBLOCK, and the
+// session's own end. The one who claims the waiter does, the others leave it
+// alone. Ending it is a flag and a call of Peer.Wake; the session's own
+// goroutine then takes the reply with Resume.
+type Blocked struct {
+	session *Session
+	wait    *commands.Wait
+	waiter  store.Waiter
+	silent  bool // CLIENT REPLY: the reply is not sent
+
+	reply resp.Value // written before done
+	done  atomic.Bool
+}
+
+var errUnblocked = resp.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+
+// Blocked returns what the session waits for, nil where it does not. While it
+// is not nil, Do must not be called. It belongs to the session's goroutine.
+func (s *Session) Blocked() *Blocked { return s.blocked.Load() }
+
+// Ready reports whether Resume will return a reply.
+func (s *Session) Ready() bool {
+	b := s.blocked.Load()
+	return b != nil && b.done.Load()
+}
+
+// Resume ends a wait that is over and returns the reply, resp.None where none
+// is to be sent. It requires Ready. The reply is valid until the next Do.
+func (s *Session) Resume() resp.Value {
+	b := s.blocked.Load()
+	s.leave(b)
+	if b.silent {
+		return resp.None
+	}
+	return b.reply
+}
+
+// TimeoutMs is after how many milliseconds TimeOut is to be called; 0: never.
+func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
+
+// TimeOut ends the wait as its timeout does, unless it has ended already. Any
+// goroutine may call it.
+func (b *Blocked) TimeOut() { b.giveUp(b.wait.TimedOut) }
+
+// giveUp ends the wait without serving it. It reports whether it still lasted.
+func (b *Blocked) giveUp(reply resp.Value) bool {
+	if !b.waiter.Claim() {
+		return false
+	}
+	b.end(reply)
+	return true
+}
+
+// end is for the one who has claimed the waiter.
+func (b *Blocked) end(reply resp.Value) {
+	s := b.session
+	s.engine.stats.blocked.Add(-1)
+	s.edit(func(p *public) { p.blocked = false })
+	b.reply = reply
+	b.done.Store(true)
+	if s.peer.Wake != nil {
+		s.peer.Wake()
+	}
+}
+
+// block makes the session wait. The shards of the command that found nothing
+// are still held, so that no push can come between.
+func (s *Session) block(w *commands.Wait) {
+	b := &Blocked{session: s, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
+	b.waiter.Owner = b
+	s.engine.stats.blocked.Add(1)
+	s.edit(func(p *public) { p.blocked = true })
+	s.blocked.Store(b)
+	s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
+}
+
+// leave takes the session out of the lines it stands in. Whoever may be serving
+// it holds one of those shards, and has finished when they are ours.
+func (s *Session) leave(b *Blocked) {
+	st := s.engine.store
+	shards := b.waiter.Shards()
+	st.Lock(shards)
+	st.Leave(&b.waiter)
+	st.Unlock(shards)
+	s.blocked.Store(nil)
+}
+
+// abandon ends the wait of a session that ends.
+func (s *Session) abandon() {
+	b := s.blocked.Load()
+	if b == nil {
+		return
+	}
+	if b.waiter.Claim() {
+		s.engine.stats.blocked.Add(-1)
+	}
+	s.leave(b)
+}
+
+// lock takes the locks of a command's shards, and those that serving waiters
+// at their keys may change besides. It returns what it has locked.
+func (e *Engine) lock(shards store.ShardSet) store.ShardSet {
+	for {
+		e.store.Lock(shards)
+		reach := e.store.Reach(shards)
+		if reach == shards {
+			return shards
+		}
+		// Locks are taken lowest first, so it has to be done over. The set only
+		// grows, so that this ends.
+		e.store.Unlock(shards)
+		shards = reach
+	}
+}
+
+// serve gives what a command, script or EXEC has left under keys that somebody
+// waits for to those who wait longest, before anybody else can see it. The
+// order is Redis': key by key as they came into being, and those that serving
+// brings into being behind them.
+func (e *Engine) serve(c *commands.Ctx, shards store.ShardSet) {
+	for ready := e.store.TakeReady(shards); len(ready) > 0; ready = e.store.TakeReady(shards) {
+		for _, k := range ready {
+			e.serveKey(c, k)
+		}
+	}
+}
+
+func (e *Engine) serveKey(c *commands.Ctx, k store.ReadyKey) {
+	db, key := e.store.DB(k.DB), []byte(k.Key)
+	for w := range e.store.Waiters(k) {
+		n := db.Find(key, c.NowMs)
+		if n == nil {
+			return
+		}
+		b := w.Owner.(*Blocked)
+		if !b.wait.Wants(n) || !w.Claim() {
+			continue
+		}
+		// Its session does nothing meanwhile: Ctx is ours.
+		own := &b.session.ctx
+		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
+		b.end(b.wait.Take(own, n))
+	}
+}
+
+// CLIENT UNBLOCK client-id [TIMEOUT | ERROR]
+func clientUnblock(c *commands.Ctx) resp.Value {
+	failing := false
+	switch {
+	case len(c.Args) > 4:
+		return resp.Error("ERR unknown subcommand or wrong number of arguments for '" + string(c.Args[1]) + "'. Try CLIENT HELP.")
+	case len(c.Args) == 4 && commands.EqualFold(c.Args[3], "error"):
+		failing = true
+	case len(c.Args) == 4 && !commands.EqualFold(c.Args[3], "timeout"):
+		return errUnblockReason
+	}
+	id, ok := store.ParseInt(c.Args[2])
+	if !ok {
+		return commands.ErrNotInteger
+	}
+	o := caller(c).engine.sessions.find(id)
+	if o == nil {
+		return resp.Int(0)
+	}
+	b := o.blocked.Load()
+	if b == nil {
+		return resp.Int(0)
+	}
+	reply := b.wait.TimedOut
+	if failing {
+		reply = errUnblocked
+	}
+	if !b.giveUp(reply) {
+		return resp.Int(0)
+	}
+	return resp.Int(1)
+}
+
+var errUnblockReason = resp.Error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")

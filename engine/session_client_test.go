@@ -1,0 +1,153 @@
+package engine_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// visitors are sessions at addresses of their own, with a note of who was
+// killed.
+type visitors struct {
+	e        *engine.Engine
+	sessions []*engine.Session
+	killed   []string
+}
+
+func newVisitors(t *testing.T, n int) *visitors {
+	e, _ := newEngine(t)
+	v := &visitors{e: e}
+	for i := range n {
+		name := fmt.Sprintf("192.0.2.%d:1000", i+1)
+		s := e.NewSession(engine.Peer{
+			Addr: name, LocalAddr: fmt.Sprintf("127.0.0.1:%d", 6379+i%2), FD: 10 + i,
+			Kill: func() { v.killed = append(v.killed, name) },
+		})
+		t.Cleanup(s.Close)
+		v.sessions = append(v.sessions, s)
+	}
+	return v
+}
+
+func TestClientList(t *testing.T) {
+	e, clock := newEngine(t)
+	open := func(p engine.Peer) *engine.Session {
+		s := e.NewSession(p)
+		t.Cleanup(s.Close)
+		return s
+	}
+	a := open(engine.Peer{Addr: "127.0.0.1:1001", LocalAddr: "127.0.0.1:6379", FD: 8})
+	clock.pass(2500)
+	b := open(engine.Peer{Addr: "/run/zlimit.sock:0", LocalAddr: "/run/zlimit.sock", FD: 9})
+	do(b, "HELLO 3 SETNAME bee")
+	do(b, "SELECT 7")
+	do(b, "CLIENT NO-EVICT ON")
+	do(b, "CLIENT NO-TOUCH ON")
+	do(b, "CLIENT SETINFO LIB-NAME jedis")
+	do(b, "CLIENT SETINFO LIB-VER 5.1")
+	do(b, "MULTI")
+	do(b, "CONFIG GET port")
+	b.Publish(engine.Buffers{Query: 1, QueryFree: 2, Output: 3, Memory: 4})
+	clock.pass(3000)
+
+	lines := strings.Split(do(a, "CLIENT LIST"), "\n")
+	require.Equal(t, []string{
+		"id=1 addr=127.0.0.1:1001 laddr=127.0.0.1:6379 fd=8 name= age=5 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1" +
+			" qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|list" +
+			" user=default redir=-1 resp=2",
+		"id=2 addr=/run/zlimit.sock:0 laddr=/run/zlimit.sock fd=9 name=bee age=3 idle=3 flags=xUeT db=7 sub=0 psub=0 ssub=0 multi=1" +
+			" qbuf=1 qbuf-free=2 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=3 oll=0 omem=3 tot-mem=4 events=r cmd=config|get" +
+			" user=default redir=-1 resp=3 lib-name=jedis lib-ver=5.1",
+		"",
+	}, lines)
+	require.Equal(t, lines[0]+"\n", strings.ReplaceAll(do(a, "CLIENT INFO"), "client|info", "client|list"))
+	do(b, "DISCARD")
+	do(b, "RESET")
+	b.Publish(engine.Buffers{})
+	require.Contains(t, do(a, "CLIENT LIST ID 2"), " name= age=3 idle=0 flags=U db=0 ")
+}
+
+func TestClientListSelects(t *testing.T) {
+	v := newVisitors(t, 4)
+	s := v.sessions[0]
+	id := regexp.MustCompile(`(?m)^id=(\d+) `)
+	for line, want := range map[string]string{
+		"CLIENT LIST":                   "1 2 3 4",
+		"CLIENT LIST TYPE normal":       "1 2 3 4",
+		"CLIENT LIST TYPE NORMAL":       "1 2 3 4",
+		"CLIENT LIST TYPE replica":      "",
+		"CLIENT LIST TYPE pubsub":       "",
+		"CLIENT LIST ID 2":              "2",
+		"CLIENT LIST ID 4 2 4 99 0 -3":  "4 2 4", // as asked for, as in Redis
+		"client list id 0000000001":     "ERR Invalid client ID",
+		"CLIENT LIST ID":                "ERR syntax error",
+		"CLIENT LIST ID x":              "ERR Invalid client ID",
+		"CLIENT LIST ID 1 x":            "ERR Invalid client ID",
+		"CLIENT LIST TYPE":              "ERR syntax error",
+		"CLIENT LIST TYPE nobody":       "ERR Unknown client type 'nobody'",
+		"CLIENT LIST TYPE normal extra": "ERR syntax error",
+		"CLIENT LIST NOSUCH":            "ERR syntax error",
+	} {
+		got := do(s, line)
+		if !strings.HasPrefix(got, "ERR") {
+			var ids []string
+			for _, m := range id.FindAllStringSubmatch(got, -1) {
+				ids = append(ids, m[1])
+			}
+			got = strings.Join(ids, " ")
+		}
+		require.Equal(t, want, got, line)
+	}
+}
+
+func TestClientKill(t *testing.T) {
+	for _, c := range []struct {
+		line, want string
+		killed     []int // visitors, from 1 on
+		self       bool  // visitor 1, who asks
+	}{
+		{"CLIENT KILL 192.0.2.3:1000", "OK", []int{3}, false},
+		{"CLIENT KILL 192.0.2.1:1000", "OK", nil, true}, // the old form spares nobody
+		{"CLIENT KILL 192.0.2.9:1000", "ERR No such client", nil, false},
+		{"CLIENT KILL id", "ERR No such client", nil, false},
+		{"CLIENT KILL ADDR 192.0.2.2:1000", "1", []int{2}, false},
+		{"CLIENT KILL ADDR 192.0.2.1:1000", "0", nil, false},
+		{"CLIENT KILL ADDR 192.0.2.1:1000 SKIPME no", "1", nil, true},
+		{"CLIENT KILL LADDR 127.0.0.1:6379", "1", []int{3}, false},
+		{"CLIENT KILL LADDR 127.0.0.1:6379 SKIPME NO", "2", []int{3}, true},
+		{"CLIENT KILL LADDR 127.0.0.1:6380", "2", []int{2, 4}, false},
+		{"CLIENT KILL LADDR 127.0.0.1:6380 ID 2", "1", []int{2}, false},
+		{"CLIENT KILL LADDR 127.0.0.1:6380 ID 3", "0", nil, false},
+		{"CLIENT KILL ID 4 ID 2", "1", []int{2}, false}, // the last one counts
+		{"CLIENT KILL TYPE master TYPE normal ID 3", "1", []int{3}, false},
+		{"CLIENT KILL ADDR 192.0.2.2:1000 ADDR 192.0.2.9:1000", "0", nil, false},
+		{"CLIENT KILL USER default", "3", []int{2, 3, 4}, false},
+		{"CLIENT KILL USER nobody", "ERR No such user 'nobody'", nil, false},
+		{"CLIENT KILL TYPE normal SKIPME no", "4", []int{2, 3, 4}, true},
+		{"CLIENT KILL TYPE master", "0", nil, false},
+		{"CLIENT KILL TYPE nobody", "ERR Unknown client type 'nobody'", nil, false},
+		{"CLIENT KILL SKIPME no SKIPME yes", "3", []int{2, 3, 4}, false},
+		{"CLIENT KILL SKIPME maybe", "ERR syntax error", nil, false},
+		{"CLIENT KILL ID 2 ADDR", "ERR syntax error", nil, false},
+		{"CLIENT KILL NOSUCH 2", "ERR syntax error", nil, false},
+		{"CLIENT KILL ID 0", "ERR client-id should be greater than 0", nil, false},
+		{"CLIENT KILL ID 9223372036854775808", "ERR client-id should be greater than 0", nil, false},
+		{"CLIENT KILL ID 2 USER nobody", "ERR No such user 'nobody'", nil, false}, // all is read before anybody is killed
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			v := newVisitors(t, 4)
+			require.Equal(t, c.want, do(v.sessions[0], c.line))
+			var killed []string
+			for _, i := range c.killed {
+				killed = append(killed, fmt.Sprintf("192.0.2.%d:1000", i))
+			}
+			require.Equal(t, killed, v.killed)
+			require.Equal(t, c.self, v.sessions[0].Closing())
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// field is the value of one line of INFO.
+func field(t *testing.T, s *engine.Session, section, name string) string {
+	t.Helper()
+	for line := range strings.SplitSeq(do(s, "INFO "+section), "\r\n") {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return value
+		}
+	}
+	return "none"
+}
+
+// callsOf is "calls/rejected/failed" of a command, "none" where it was not called.
+func callsOf(t *testing.T, s *engine.Session, command string) string {
+	t.Helper()
+	line := field(t, s, "commandstats", "cmdstat_"+command)
+	if line == "none" {
+		return line
+	}
+	var calls, rejected, failed int64
+	_, err := fmt.Sscanf(line, "calls=%d,rejected_calls=%d,failed_calls=%d", &calls, &rejected, &failed)
+	require.NoError(t, err, line)
+	return fmt.Sprintf("%d/%d/%d", calls, rejected, failed)
+}
+
+// TestCommandStats: the figures are those of redis-server 7.0.15 after the same
+// commands.
+func TestCommandStats(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	require.Equal(t, "OK", do(s, "CONFIG RESETSTAT"))
+	require.Equal(t, "1/0/0", callsOf(t, s, "config|resetstat"))
+	for _, line := range []string{
+		"SET k v", "GET k", "INCR k", "GET", "NOSUCH", "CONFIG NOSUCH", "CONFIG GET", "CONFIG",
+		"MULTI", "INCR k", "SET k 1", "GET", "EXEC", // aborted by a wrong arity
+		"MULTI", "INCR k", "CONFIG GET a b c", "NOSUCH", "EXEC", // aborted by an unknown command
+		"EXEC foo",
+		"MULTI", "SET k v", "INCR k", "GET k", "EXEC",
+		"MULTI", "DISCARD",
+		"EVAL return{err='MY_error'} 0", "EVAL return{} nokeys",
+		"MULTI", "HELLO 9", "SELECT 99", "EXEC",
+		"RL.ALLOW l 1 1m", "RL.ALLOW l 1 1m", "RL.ALLOW l 0 1m", "RL.ALLOW l", // a denial is no failure
+	} {
+		do(s, line)
+	}
+	// What ran, in EXEC too: 23 of the above, RESETSTAT and the INFO behind it.
+	require.Equal(t, "25", field(t, s, "stats", "total_commands_processed"))
+	require.Equal(t, "18", field(t, s, "stats", "total_error_replies"))
+	for command, want := range map[string]string{
+		"set": "2/0/0", "get": "2/2/0", "incr": "2/0/2", "config": "0/1/0", "config|get": "0/1/0", "multi": "5/0/0", "exec": "4/1/2",
+		"discard": "1/0/0", "eval": "2/0/2", "hello": "1/0/1", "select": "1/0/1", "rl.allow": "3/1/1", "nosuch": "none", "time": "none",
+	} {
+		require.Equal(t, want, callsOf(t, s, command), command)
+	}
+}
+
+func TestStatsOfSeveralSessions(t *testing.T) {
+	e, clock := newEngine(t)
+	a, b := newSession(t, e), newSession(t, e)
+	require.Equal(t, "2", field(t, a, "stats", "total_connections_received"))
+	require.Equal(t, "2", field(t, a, "clients", "connected_clients"))
+	for range 1000 {
+		do(b, "INCR n")
+	}
+	do(b, "SET short v PX 5")
+	do(b, "GET nokey")
+	b.Publish(engine.Buffers{}) // a batch has ended: others see its figures
+	require.Equal(t, "1000/0/0", callsOf(t, a, "incr"))
+	require.Equal(t, "1/0/0", callsOf(t, a, "get"))
+	require.Equal(t, "1", field(t, a, "stats", "keyspace_misses"))
+	clock.pass(6)
+	require.Equal(t, "keys=2,expires=1,avg_ttl=0", field(t, a, "keyspace", "db0"))
+	e.Reclaim()
+	require.Equal(t, "keys=1,expires=0,avg_ttl=0", field(t, a, "keyspace", "db0"))
+	require.Equal(t, "1", field(t, a, "stats", "expired_keys"))
+
+	gone := e.NewSession(engine.Peer{})
+	do(gone, "INCR n")
+	gone.Close() // what it did is not lost
+	require.Equal(t, "1001/0/0", callsOf(t, a, "incr"))
+	require.Equal(t, "2", field(t, a, "clients", "connected_clients"))
+	require.Equal(t, "3", field(t, a, "stats", "total_connections_received"))
+
+	require.Equal(t, "OK", do(a, "CONFIG RESETSTAT"))
+	for _, name := range []string{"total_connections_received", "keyspace_misses", "keyspace_hits", "expired_keys", "total_error_replies"} {
+		require.Equal(t, "0", field(t, a, "stats", name), name)
+	}
+	require.Equal(t, "none", callsOf(t, a, "incr"))
+	require.Equal(t, "2", field(t, a, "clients", "connected_clients"))
+	require.Equal(t, "1001", do(a, "GET n"))
+}
+
+// TestWhoIsRefusedIsCounted: NOAUTH is a rejected call.
+func TestWhoIsRefusedIsCounted(t *testing.T) {
+	e, _ := newEngine(t, "--requirepass", "secret")
+	admin, stranger := newSession(t, e), newSession(t, e)
+	do(admin, "AUTH secret")
+	for _, line := range []string{"GET k", "GET k", "AUTH", "AUTH wrong", "HELLO 3"} {
+		do(stranger, line)
+	}
+	stranger.Publish(engine.Buffers{})
+	require.Equal(t, "0/2/0", callsOf(t, admin, "get"))
+	require.Equal(t, "2/1/1", callsOf(t, admin, "auth"))
+	require.Equal(t, "1/0/1", callsOf(t, admin, "hello"))
+}

@@ -1,0 +1,141 @@
+package scripting
+
+import (
+	"fmt"
+	"math"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+func (in *interp) cjsonEncode(L *lua.LState) int {
+	if L.GetTop() != 1 {
+		in.argError(L, 1, "expected 1 argument")
+	}
+	b := in.appendJSON(L, nil, L.Get(1), 0)
+	L.Push(lua.LString(b))
+	return 1
+}
+
+func (in *interp) appendJSON(L *lua.LState, b []byte, v lua.LValue, depth int) []byte {
+	switch v := v.(type) {
+	case lua.LString:
+		return appendJSONString(b, string(v))
+	case lua.LNumber:
+		return in.appendJSONNumber(L, b, float64(v))
+	case lua.LBool:
+		return append(b, v.String()...)
+	case *lua.LTable:
+		return in.appendJSONTable(L, b, v, depth+1)
+	case *lua.LNilType:
+		return append(b, "null"...)
+	case *lua.LUserData:
+		if v == in.jsonNull {
+			return append(b, "null"...)
+		}
+	}
+	in.fail(L, "Cannot serialise "+typeName(v)+": type not supported")
+	return nil
+}
+
+func (in *interp) appendJSONNumber(L *lua.LState, b []byte, f float64) []byte {
+	if math.IsInf(f, 0) || f != f {
+		if !in.json.encodeInvalid {
+			in.fail(L, "Cannot serialise number: must not be NaN or Inf")
+		}
+	}
+	return appendG(b, f, in.json.precision)
+}
+
+func (in *interp) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, depth int) []byte {
+	if depth > in.json.encodeDepth {
+		in.fail(L, fmt.Sprintf("Cannot serialise, excessive nesting (%d)", depth))
+	}
+	if len(b) > maxStringLen {
+		in.throw(L, lua.LString("not enough memory"))
+	}
+	if n := in.arrayLength(L, t); n > 0 {
+		for i := 1; i <= n; i++ {
+			b = append(b, ",["[btoi(i == 1)])
+			b = in.appendJSON(L, b, at1(t, i), depth)
+		}
+		return append(b, ']')
+	}
+	b = append(b, '{')
+	first := true
+	for key, value := t.Next(lua.LNil); key != lua.LNil; key, value = t.Next(key) {
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		switch k := key.(type) {
+		case lua.LNumber:
+			b = append(b, '"')
+			b = in.appendJSONNumber(L, b, float64(k))
+			b = append(b, '"')
+		case lua.LString:
+			b = appendJSONString(b, string(k))
+		default:
+			in.fail(L, "Cannot serialise "+typeName(key)+": table key must be a number or string")
+		}
+		b = append(b, ':')
+		b = in.appendJSON(L, b, value, depth)
+	}
+	return append(b, '}')
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// arrayLength returns the largest index of a table that is an array, or -1
+// where a key is no positive integer.
+func (in *interp) arrayLength(L *lua.LState, t *lua.LTable) int {
+	most, items := 0, 0
+	for key, _ := t.Next(lua.LNil); key != lua.LNil; key, _ = t.Next(key) {
+		n, ok := key.(lua.LNumber)
+		if !ok || float64(n) != math.Floor(float64(n)) || n < 1 || n > math.MaxInt32 {
+			return -1
+		}
+		most = max(most, int(n))
+		items++
+	}
+	if in.json.sparseRatio > 0 && most > items*in.json.sparseRatio && most > in.json.sparseSafe {
+		if !in.json.sparseConvert {
+			in.fail(L, "Cannot serialise table: excessively sparse array")
+		}
+		return -1
+	}
+	return most
+}
+
+// appendJSONString escapes what lua-cjson does: the slash and DEL, too.
+func appendJSONString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	for i := range len(s) {
+		switch ch := s[i]; ch {
+		case '"', '\\', '/':
+			b = append(b, '\\', ch)
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\f':
+			b = append(b, '\\', 'f')
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			if ch < 32 || ch == 127 {
+				b = append(b, '\\', 'u', '0', '0', hex[ch>>4], hex[ch&15])
+			} else {
+				b = append(b, ch)
+			}
+		}
+	}
+	return append(b, '"')
+}

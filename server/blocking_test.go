@@ -1,0 +1,246 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/server"
+)
+
+// blocker is a connection of the tests of blocking commands.
+type blocker struct {
+	*wire
+	t *testing.T
+}
+
+func connect(t *testing.T, srv *server.Server) blocker {
+	t.Helper()
+	c, err := net.Dial("tcp", srv.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return blocker{newWire(c), t}
+}
+
+func (b blocker) say(line string) {
+	b.t.Helper()
+	args, err := splitArgs(line)
+	require.NoError(b.t, err)
+	require.NoError(b.t, b.send(args))
+}
+
+func (b blocker) hear() string {
+	b.t.Helper()
+	reply, err := b.readReply()
+	require.NoError(b.t, err)
+	return strings.ReplaceAll(string(reply), "\r\n", " ")
+}
+
+func (b blocker) ask(line string) string {
+	b.t.Helper()
+	b.say(line)
+	return b.hear()
+}
+
+// awaitBlocked asks until so many clients wait.
+func (b blocker) awaitBlocked(clients int) {
+	b.t.Helper()
+	want := fmt.Sprintf("blocked_clients:%d ", clients)
+	for end := time.Now().Add(wireTimeout); ; {
+		if strings.Contains(b.ask("INFO clients"), want) {
+			return
+		}
+		require.True(b.t, time.Now().Before(end), "there are never %d blocked clients", clients)
+	}
+}
+
+// closed waits for the end of the connection.
+func (b blocker) closed() {
+	b.t.Helper()
+	reply, err := b.readReply()
+	require.Error(b.t, err, "%q", reply)
+	var timeout net.Error
+	require.NotErrorAs(b.t, err, &timeout, "the connection was not closed")
+}
+
+const blockDirectives = "--bind 127.0.0.1 --enable-debug-command yes"
+
+func startBlocking(t *testing.T) *server.Server {
+	t.Helper()
+	return start(t, strings.Fields(blockDirectives)...)
+}
+
+// Timeouts run on real time, whatever the server's clock does.
+func TestBlockingTimeout(t *testing.T) {
+	srv := startBlocking(t)
+	srv.Engine().Clock().Freeze()
+	a := connect(t, srv)
+	for line, want := range map[string]string{
+		"BLPOP k 0.001":              "*-1 ",
+		"BRPOP a b c 0.01":           "*-1 ",
+		"BLMOVE k m LEFT RIGHT 0.01": "*-1 ", // not the null that it answers inside MULTI
+		"BZPOPMIN k 0.01":            "*-1 ",
+		"BZPOPMAX k 1e-9":            "*-1 ",
+		"BLPOP k 1e-400":             "*-1 ",
+		"BLPOP k 0x1p-10":            "*-1 ",
+		"BLPOP k -1e-9 x":            "-ERR timeout is not a float or out of range ",
+	} {
+		require.Equal(t, want, a.ask(line), line)
+	}
+	require.Equal(t, ":1 ", a.ask("RPUSH k x"), "nobody stands in line any more")
+	a.awaitBlocked(0)
+}
+
+// A client that hangs up leaves its place at once: what is pushed afterwards
+// is not lost to it.
+func TestBlockedClientHangsUp(t *testing.T) {
+	srv := startBlocking(t)
+	b := connect(t, srv)
+	for name, hangUp := range map[string]func(a blocker){
+		"close":      func(a blocker) { _ = a.conn.Close() },
+		"half close": func(a blocker) { _ = a.conn.(*net.TCPConn).CloseWrite() },
+		"reset":      func(a blocker) { _ = a.conn.(*net.TCPConn).SetLinger(0); _ = a.conn.Close() },
+		"close behind a pipeline": func(a blocker) {
+			_ = a.sendRaw([]byte("RPUSH k y\r\nPING\r\n"))
+			_ = a.conn.Close()
+		},
+		"CLIENT KILL": func(a blocker) {
+			b.ask("CLIENT KILL ADDR " + a.conn.LocalAddr().String())
+			a.closed()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := connect(t, srv)
+			a.say("BLPOP k m 0")
+			b.awaitBlocked(1)
+			hangUp(a)
+			b.awaitBlocked(0)
+			require.Equal(t, ":1 ", b.ask("RPUSH k x"))
+			require.Equal(t, ":1 ", b.ask("DEL k"))
+		})
+	}
+}
+
+func TestClientUnblock(t *testing.T) {
+	srv := startBlocking(t)
+	a, b := connect(t, srv), connect(t, srv)
+	id := strings.Trim(a.ask("CLIENT ID"), ": ")
+	require.Equal(t, ":0 ", b.ask("CLIENT UNBLOCK "+id))
+	for option, want := range map[string]string{
+		"":         "*-1 ",
+		" TIMEOUT": "*-1 ",
+		" error":   "-UNBLOCKED client unblocked via CLIENT UNBLOCK ",
+	} {
+		a.say("BLPOP k 0")
+		b.awaitBlocked(1)
+		require.Contains(t, b.ask("CLIENT LIST ID "+id), " flags=b ")
+		require.Equal(t, ":1 ", b.ask("CLIENT UNBLOCK "+id+option))
+		require.Equal(t, want, a.hear())
+		require.Contains(t, b.ask("CLIENT LIST ID "+id), " flags=N ")
+	}
+	require.Equal(t, ":1 ", b.ask("RPUSH k x"))
+}
+
+// The server does not wait for those who wait.
+func TestCloseWithBlockedClients(t *testing.T) {
+	before := runtime.NumGoroutine()
+	srv := startBlocking(t)
+	a, b := connect(t, srv), connect(t, srv)
+	a.say("BLPOP k 0")
+	b.awaitBlocked(1)
+	a2 := connect(t, srv)
+	a2.say("BLPOP k 3600")
+	b.awaitBlocked(2)
+	require.NoError(t, srv.Close())
+	a.closed()
+	a2.closed()
+	for end := time.Now().Add(wireTimeout); runtime.NumGoroutine() > before+2; runtime.Gosched() {
+		// Other tests of the package may run beside this one: only growth that
+		// stays is a leak.
+		require.True(t, time.Now().Before(end), "goroutines are left over")
+	}
+}
+
+// Input behind a command that waits is bounded like any other.
+func TestBlockedClientFloods(t *testing.T) {
+	srv := start(t, "--bind", "127.0.0.1", "--client-query-buffer-limit", "1mb")
+	a, b := connect(t, srv), connect(t, srv)
+	a.say("BLPOP k 0")
+	b.awaitBlocked(1)
+	flood := bytes.Repeat([]byte("PING\r\n"), 20_000)
+	for {
+		if err := a.sendRaw(flood); err != nil {
+			break
+		}
+	}
+	b.awaitBlocked(0)
+}
+
+// Many clients wait for one key and as many elements are pushed: each gets one,
+// and none is lost, however pushes, timeouts and hang-ups meet.
+func TestBlockingAccounts(t *testing.T) {
+	const clients, rounds = 8, 60
+	srv := startBlocking(t)
+	counts := make(chan int, clients)
+	for i := range clients {
+		a := connect(t, srv)
+		go func() {
+			got := 0
+			for {
+				line := "BLPOP k stop 0"
+				if i%2 == 0 {
+					line = "BLMOVE k done LEFT RIGHT 0.002"
+				}
+				args, _ := splitArgs(line)
+				if a.send(args) != nil {
+					break
+				}
+				reply, err := a.readReply()
+				if err != nil {
+					break
+				}
+				if bytes.HasPrefix(reply, []byte("*2")) {
+					if bytes.Contains(reply, []byte("stop")) {
+						break
+					}
+					got++
+				}
+				if i%2 == 0 {
+					args, _ = splitArgs("EXISTS end")
+					if a.send(args) != nil {
+						break
+					}
+					if reply, err = a.readReply(); err != nil || string(reply) == ":1\r\n" {
+						break
+					}
+				}
+			}
+			counts <- got
+		}()
+	}
+	b := connect(t, srv)
+	for i := range rounds {
+		b.ask(fmt.Sprintf("RPUSH k %d %d %d", i, i, i))
+	}
+	for b.ask("LLEN k") != ":0 " {
+		runtime.Gosched()
+	}
+	b.ask("SET end 1")
+	for range clients / 2 {
+		b.ask("RPUSH stop x")
+	}
+	got := 0
+	for range clients {
+		got += <-counts
+	}
+	var moved int
+	_, err := fmt.Sscanf(b.ask("LLEN done"), ":%d", &moved)
+	require.NoError(t, err)
+	require.Equal(t, 3*rounds, got+moved)
+}

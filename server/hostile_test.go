@@ -1,0 +1,272 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/server"
+)
+
+const tooManyClients = "-ERR max number of clients reached\r\n"
+
+// infoField returns one line of INFO.
+func infoField(t *testing.T, w *wire, field string) string {
+	t.Helper()
+	for line := range strings.Lines(w.call(t, "INFO")) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	require.Fail(t, "INFO has no "+field)
+	return ""
+}
+
+func TestMaxClientsDefault(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New())
+	require.Equal(t, "*2\r\n$10\r\nmaxclients\r\n$5\r\n10000", connect(t, srv).call(t, "CONFIG", "GET", "maxclients"))
+}
+
+func TestMaxClientsFlood(t *testing.T) {
+	t.Parallel()
+	const places, flood = 5, 500
+	srv, _, _ := serveWith(t, config.New(), "--maxclients", strconv.Itoa(places))
+	inside := make([]*wire, places)
+	for i := range inside {
+		inside[i] = connect(t, srv)
+		require.Equal(t, "+PONG", inside[i].call(t, "PING"))
+	}
+	var flooding, working sync.WaitGroup
+	stop := make(chan struct{})
+	for _, c := range inside {
+		working.Go(func() {
+			for running := true; running; {
+				select {
+				case <-stop:
+					running = false
+				default:
+				}
+				require.Equal(t, "+PONG", c.call(t, "PING"))
+			}
+		})
+	}
+	for range 10 {
+		flooding.Go(func() {
+			for range flood / 10 {
+				require.Equal(t, tooManyClients, connect(t, srv).rest(t))
+			}
+		})
+	}
+	flooding.Wait()
+	close(stop)
+	working.Wait()
+	require.Equal(t, strconv.Itoa(places), infoField(t, inside[0], "connected_clients"))
+	require.Equal(t, strconv.Itoa(places), infoField(t, inside[0], "maxclients"))
+	require.Equal(t, strconv.Itoa(flood), infoField(t, inside[0], "rejected_connections"))
+	require.Equal(t, strconv.Itoa(places), infoField(t, inside[0], "total_connections_received"))
+}
+
+// TestMaxClientsEagerClients: who sends without waiting is told why, too.
+func TestMaxClientsEagerClients(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New(), "--maxclients", "1")
+	require.Equal(t, "+PONG", connect(t, srv).call(t, "PING"))
+	for range 100 {
+		c := connect(t, srv)
+		_, _ = c.conn.Write([]byte("PING\r\n")) // it may be too late already
+		reply, _ := c.readReply()
+		require.Equal(t, tooManyClients, string(reply))
+	}
+}
+
+func TestMaxClientsAtRunTime(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New(), "--maxclients", "2")
+	a, b := connect(t, srv), connect(t, srv)
+	require.Equal(t, "+PONG", b.call(t, "PING"))
+	require.Equal(t, "+PONG", a.call(t, "PING"))
+	require.Equal(t, tooManyClients, connect(t, srv).rest(t))
+
+	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "3"))
+	c := connect(t, srv)
+	require.Equal(t, "+PONG", c.call(t, "PING"))
+	require.Equal(t, tooManyClients, connect(t, srv).rest(t))
+
+	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "1"))
+	require.Equal(t, "+PONG", c.call(t, "PING"), "who is inside stays")
+	require.Equal(t, tooManyClients, connect(t, srv).rest(t))
+	require.Equal(t, "+OK\r\n", quit(t, b))
+	require.Equal(t, "+OK\r\n", quit(t, c))
+	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { a.call(t, "PING") })
+	require.Equal(t, tooManyClients, connect(t, srv).rest(t), "one is still too many for another")
+	require.Equal(t, "4", infoField(t, a, "rejected_connections"))
+
+	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "2"))
+	// The place of b and c is free as soon as their connections are gone.
+	settle(t, func() bool {
+		w := connect(t, srv)
+		require.NoError(t, w.sendRaw([]byte("PING\r\n")))
+		reply, err := w.readReply()
+		return err == nil && string(reply) == "+PONG\r\n"
+	}, func() {})
+}
+
+func quit(t *testing.T, w *wire) string {
+	t.Helper()
+	require.NoError(t, w.sendRaw([]byte("QUIT\r\n")))
+	return w.rest(t)
+}
+
+// TestTimeout takes the second that is the smallest timeout there is.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(t *testing.T) (*server.Server, *wire){
+		"from the start": func(t *testing.T) (*server.Server, *wire) {
+			srv, _, _ := serveWith(t, config.New(), "--timeout", "1")
+			return srv, connect(t, srv)
+		},
+		"by CONFIG SET, for a client that waits already": func(t *testing.T) (*server.Server, *wire) {
+			srv, _, _ := serveWith(t, config.New())
+			idle := connect(t, srv)
+			require.Equal(t, "+PONG", idle.call(t, "PING"))
+			require.Equal(t, "+OK", connect(t, srv).call(t, "CONFIG", "SET", "timeout", "1"))
+			return srv, idle
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, idle := set(t)
+			half, busy := connect(t, srv), connect(t, srv)
+			require.NoError(t, half.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$10\r\nabc")))
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				idle.cut(t)
+				half.cut(t)
+			}()
+			settle(t, func() bool {
+				select {
+				case <-gone:
+					return true
+				default:
+					return false
+				}
+			}, func() { busy.call(t, "PING") }, "idle clients are disconnected, and not the one that asks")
+			require.Equal(t, "+OK", busy.call(t, "CONFIG", "SET", "timeout", "0"))
+			require.Equal(t, "+PONG", busy.call(t, "PING"))
+		})
+	}
+}
+
+func TestProtoMaxBulkLen(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	refused := "-ERR Protocol error: invalid bulk length\r\n"
+	srv, _, _ := serveWith(t, config.New(), "--proto-max-bulk-len", "1mb")
+	c := connect(t, srv)
+	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", limit)), "the limit itself is allowed")
+	require.NoError(t, c.sendRaw(fmt.Appendf(nil, "PING\r\n*2\r\n$3\r\nGET\r\n$%d\r\n", limit+1)))
+	require.Equal(t, "+PONG\r\n"+refused, c.rest(t), "what came before is answered")
+
+	c = connect(t, srv)
+	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "proto-max-bulk-len", "2mb"))
+	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", limit+1)))
+	require.NoError(t, c.sendRaw([]byte("CONFIG SET proto-max-bulk-len 1mb\r\n*1\r\n$1048577\r\n")))
+	require.Equal(t, "+OK\r\n", c.reply(t)+"\r\n")
+	_ = c.sendRaw(bytes.Repeat([]byte("x"), limit+3)) // judged when it was announced
+	srvLives(t, srv)
+}
+
+// srvLives asks the server something on a new connection.
+func srvLives(t *testing.T, srv *server.Server) {
+	t.Helper()
+	require.Equal(t, "+PONG", connect(t, srv).call(t, "PING"))
+}
+
+func TestQueryBufferLimit(t *testing.T) {
+	t.Parallel()
+	srv, _, logged := serveWith(t, config.New(), "--client-query-buffer-limit", "1mb")
+	c := connect(t, srv)
+	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", 1<<20-100)))
+	_ = c.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$4194304\r\n" + strings.Repeat("x", 4<<20))) // it may end before all is sent
+	require.Zero(t, c.cut(t), "nothing is answered")
+	require.Contains(t, logged(), "client-query-buffer-limit")
+	srvLives(t, srv)
+}
+
+// TestBeforeAuth: a stranger may neither send much nor make us keep much.
+func TestBeforeAuth(t *testing.T) {
+	t.Parallel()
+	const count, size = 10, 16 << 10
+	srv, _, _ := serveWith(t, config.New(), "--requirepass", "secret")
+	full := make([]string, count)
+	for i := range full {
+		full[i] = strings.Repeat("x", size)
+	}
+	full[0] = "MSET"
+
+	c := connect(t, srv)
+	require.Equal(t, "-NOAUTH Authentication required.", c.call(t, full...), "the limit itself is allowed")
+	require.NoError(t, c.sendRaw([]byte("*11\r\n")))
+	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length\r\n", c.rest(t))
+
+	c = connect(t, srv)
+	require.NoError(t, c.sendRaw([]byte("*2\r\n$4\r\nAUTH\r\n$16385\r\n")))
+	require.Equal(t, "-ERR Protocol error: unauthenticated bulk length\r\n", c.rest(t))
+
+	c = connect(t, srv)
+	require.Equal(t, "-WRONGPASS invalid username-password pair or user is disabled.", c.call(t, "AUTH", "wrong"))
+	require.Equal(t, "-NOAUTH Authentication required.", c.call(t, "PING"))
+	require.NoError(t, c.sendRaw([]byte("AUTH secret\r\n*11\r\n$4\r\nMSET\r\n"+strings.Repeat("$1\r\na\r\n", 10)+
+		"*2\r\n$4\r\nECHO\r\n$16385\r\n"+strings.Repeat("x", 16385)+"\r\nRESET\r\n*11\r\n")))
+	require.Equal(t, "+OK", c.reply(t))
+	require.Equal(t, "+OK", c.reply(t))
+	require.True(t, strings.HasPrefix(c.reply(t), "$16385"))
+	require.Equal(t, "+RESET", c.reply(t))
+	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length\r\n", c.rest(t), "RESET logs out")
+}
+
+// TestGarbage: whatever comes is an error or an end, never the end of others.
+func TestGarbage(t *testing.T) {
+	t.Parallel()
+	srv, _, logged := serveWith(t, config.New())
+	bystander := connect(t, srv)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	noise := make([]byte, 100<<10)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	for name, input := range map[string][]byte{
+		"noise":                noise,
+		"a TLS greeting":       append([]byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, noise[:500]...),
+		"an HTTP request":      []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+		"no line end":          bytes.Repeat([]byte("x"), 1<<20),
+		"NULs":                 make([]byte, 1<<20),
+		"stars":                bytes.Repeat([]byte("*"), 1<<20),
+		"empty lines":          bytes.Repeat([]byte("\r\n"), 1<<19),
+		"empty commands":       bytes.Repeat([]byte("*0\r\n"), 1<<18),
+		"a huge count":         []byte("*2147483647\r\n$1\r\nx\r\n"),
+		"a huge bulk":          []byte("*1\r\n$536870912\r\nx"),
+		"deep Lua":             []byte("EVAL \"" + strings.Repeat("(", 50_000) + "\" 0\r\n"),
+		"commands in commands": bytes.Repeat([]byte("MULTI\r\nMULTI\r\nEXEC\r\nEXEC\r\n"), 1000),
+	} {
+		c := connect(t, srv)
+		_ = c.sendRaw(input) // it may end before all is sent
+		_ = c.conn.(*net.TCPConn).CloseWrite()
+		c.cut(t)
+		require.Equal(t, "+PONG", bystander.call(t, "PING"), name)
+	}
+	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") })
+	require.NotContains(t, logged(), "panic")
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestKeepAlive asks the accepting side's socket what it was told.
+func TestKeepAlive(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		seconds                 string
+		on, idle, interval, max int
+	}{
+		{"300", 1, 300, 100, 3}, // the default
+		{"7", 1, 7, 2, 3},
+		{"1", 1, 1, 1, 3},
+		{"0", 0, 0, 0, 0},
+	} {
+		cfg := configured(t, "--bind", "127.0.0.1", "--tcp-keepalive", c.seconds)
+		s := running(t, Options{Config: cfg, FreePort: true})
+		answers(t, s.Addr())
+		accepted := theFirst(s)
+		require.Equal(t, c.on, option(t, accepted, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE), c.seconds)
+		if c.on == 0 {
+			continue
+		}
+		require.Equal(t, c.idle, option(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE), c.seconds)
+		require.Equal(t, c.interval, option(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL), c.seconds)
+		require.Equal(t, c.max, option(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT), c.seconds)
+	}
+}
+
+func TestKeepAliveDefault(t *testing.T) {
+	t.Parallel()
+	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
+	require.Equal(t, 300*time.Second, s.limits.Load().keepAlive)
+}
+
+func option(t *testing.T, c *conn, level, name int) (value int) {
+	t.Helper()
+	require.NoError(t, rawConn(c.nc).Control(func(fd uintptr) {
+		var err error
+		value, err = syscall.GetsockoptInt(int(fd), level, name)
+		require.NoError(t, err)
+	}))
+	return value
+}

@@ -1,0 +1,423 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/server"
+)
+
+// serveWith runs a server that a test ends itself, or that ends with the test.
+// logged is what it has written into its log so far.
+func serveWith(t *testing.T, cfg *config.Config, args ...string) (srv *server.Server, served <-chan error, logged func() string) {
+	t.Helper()
+	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, args...), nil))
+	var lines lockedBuffer
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log.New(&lines, "", 0)})
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve() }()
+	t.Cleanup(func() { require.NoError(t, srv.Close()) })
+	return srv, ended, lines.String
+}
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// connect opens a connection that ends with the test.
+func connect(t *testing.T, srv *server.Server) *wire {
+	t.Helper()
+	c, err := net.Dial(srv.Addr().Network(), srv.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return newWire(c)
+}
+
+// call sends one command and returns its reply without the last line end.
+func (w *wire) call(t *testing.T, words ...string) string {
+	t.Helper()
+	args := make([][]byte, len(words))
+	for i, word := range words {
+		args[i] = []byte(word)
+	}
+	require.NoError(t, w.send(args), words)
+	return w.reply(t)
+}
+
+// reply reads one reply.
+func (w *wire) reply(t *testing.T) string {
+	t.Helper()
+	reply, err := w.readReply()
+	require.NoError(t, err, "after %q", reply)
+	return strings.TrimSuffix(string(reply), "\r\n")
+}
+
+// rest reads until the server hangs up and returns what came before.
+func (w *wire) rest(t *testing.T) string {
+	t.Helper()
+	require.NoError(t, w.conn.SetDeadline(time.Now().Add(wireTimeout)))
+	rest, err := io.ReadAll(w.r)
+	require.NoError(t, err, "the server should close the connection in an orderly way, after %d bytes", len(rest))
+	return string(rest)
+}
+
+// cut reads until the connection is over, a reset being as good as an end, and
+// returns how many bytes came.
+func (w *wire) cut(t *testing.T) int64 {
+	t.Helper()
+	require.NoError(t, w.conn.SetDeadline(time.Now().Add(wireTimeout)))
+	n, err := io.Copy(io.Discard, w.r)
+	var timeout net.Error
+	require.False(t, errors.As(err, &timeout) && timeout.Timeout(), "the server does not close the connection")
+	return n
+}
+
+// settle waits until the condition holds; between two looks it asks the server
+// something, or lets others run, rather than sleep.
+func settle(t *testing.T, ok func() bool, between func(), what ...any) {
+	t.Helper()
+	for end := time.Now().Add(wireTimeout); !ok(); between() {
+		require.True(t, time.Now().Before(end), what...)
+	}
+}
+
+// ended waits for Serve to return.
+func ended(t *testing.T, served <-chan error) {
+	t.Helper()
+	select {
+	case err := <-served:
+		require.NoError(t, err)
+	case <-time.After(wireTimeout):
+		require.Fail(t, "Serve does not return")
+	}
+}
+
+func TestCloseTwiceAndConcurrently(t *testing.T) {
+	t.Parallel()
+	srv, served, _ := serveWith(t, config.New())
+	c := connect(t, srv)
+	require.Equal(t, "+PONG", c.call(t, "PING"))
+	var closing sync.WaitGroup
+	for range 8 {
+		closing.Go(func() { require.NoError(t, srv.Close()) })
+	}
+	closing.Wait()
+	require.NoError(t, srv.Close())
+	require.Empty(t, c.rest(t))
+	ended(t, served)
+	_, err := net.Dial("tcp", srv.Addr().String())
+	require.Error(t, err, "nobody listens any more")
+}
+
+func TestCloseBeforeServe(t *testing.T) {
+	t.Parallel()
+	srv, err := server.Listen(server.Options{FreePort: true})
+	require.NoError(t, err)
+	require.NoError(t, srv.Close())
+	require.NoError(t, srv.Serve())
+}
+
+// TestCloseBesideServe is for the race detector.
+func TestCloseBesideServe(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		srv, err := server.Listen(server.Options{FreePort: true})
+		require.NoError(t, err)
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve() }()
+		require.NoError(t, srv.Close())
+		ended(t, served)
+	}
+}
+
+func TestCloseWithinCutsWhatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	cfg := config.New()
+	release := make(chan struct{})
+	cfg.OnChange("loglevel", func() { <-release }) // a command that runs for as long as the test likes
+	srv, served, _ := serveWith(t, cfg)
+	busy, idle := connect(t, srv), connect(t, srv)
+	require.Equal(t, "+PONG", idle.call(t, "PING"))
+	require.NoError(t, busy.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
+	settle(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched, "the command runs")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, srv.CloseWithin(ctx), context.Canceled)
+	require.Zero(t, busy.cut(t))
+	close(release)
+	ended(t, served)
+	require.NoError(t, srv.CloseWithin(t.Context()), "everything has ended by now")
+}
+
+// pings is a pipeline of n commands in one write.
+func pings(n int) []byte { return bytes.Repeat([]byte("PING\r\n"), n) }
+
+func pongs(n int) string { return strings.Repeat("+PONG\r\n", n) }
+
+// TestEndAnswersWhatHasArrived: the first reply proves that the whole pipeline
+// is there, since it travels in one segment.
+func TestEndAnswersWhatHasArrived(t *testing.T) {
+	t.Parallel()
+	const clients, commands = 20, 2000
+	for name, end := range map[string]func(t *testing.T, srv *server.Server){
+		"Close": func(t *testing.T, srv *server.Server) { require.NoError(t, srv.Close()) },
+		"SHUTDOWN": func(t *testing.T, srv *server.Server) {
+			c := connect(t, srv)
+			require.NoError(t, c.sendRaw([]byte("SHUTDOWN NOSAVE\r\n")))
+			require.Empty(t, c.rest(t))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, served, _ := serveWith(t, config.New())
+			conns := make([]*wire, clients)
+			for i := range conns {
+				conns[i] = connect(t, srv)
+				require.NoError(t, conns[i].sendRaw(pings(commands)))
+			}
+			for _, c := range conns {
+				require.Equal(t, "+PONG", c.reply(t))
+			}
+			end(t, srv)
+			for _, c := range conns {
+				require.Equal(t, pongs(commands-1), c.rest(t))
+			}
+			ended(t, served)
+		})
+	}
+}
+
+// TestEndWaitsForSlowReaders: replies that no socket buffer holds arrive whole.
+func TestEndWaitsForSlowReaders(t *testing.T) {
+	t.Parallel()
+	const size, replies = 1 << 20, 32
+	srv, served, _ := serveWith(t, config.New())
+	c := connect(t, srv)
+	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", size)))
+	require.NoError(t, c.sendRaw(bytes.Repeat([]byte("GET k\r\n"), replies)))
+	first := c.reply(t)
+	closed := make(chan error, 1)
+	go func() { closed <- srv.Close() }()
+	<-srv.Ending()
+	rest := c.rest(t)
+	require.Equal(t, replies-1, strings.Count(rest, first))
+	require.Len(t, rest, (replies-1)*(len(first)+2))
+	require.NoError(t, <-closed)
+	ended(t, served)
+}
+
+// TestEndWhileClientsAreBusy: whatever a client has read when the server ends,
+// it is whole replies and then an end.
+func TestEndWhileClientsAreBusy(t *testing.T) {
+	t.Parallel()
+	srv, served, _ := serveWith(t, config.New())
+	const clients = 16
+	var working sync.WaitGroup
+	warm := make(chan struct{}, clients)
+	for range clients {
+		c := connect(t, srv)
+		working.Go(func() {
+			for n := 0; ; n++ {
+				if n == 3 {
+					warm <- struct{}{}
+				}
+				if c.sendRaw(pings(50)) != nil {
+					break // it has ended between two of our writes
+				}
+				for range 50 {
+					reply, err := c.readReply()
+					if err != nil {
+						require.Empty(t, reply, "a reply that is cut off")
+						return
+					}
+					require.Equal(t, "+PONG\r\n", string(reply))
+				}
+			}
+		})
+	}
+	for range clients {
+		<-warm
+	}
+	require.NoError(t, srv.Close())
+	working.Wait()
+	ended(t, served)
+}
+
+// TestEndIsNotPutOff: neither by a client that never stops sending nor by one
+// that never reads.
+func TestEndIsNotPutOff(t *testing.T) {
+	t.Parallel()
+	srv, served, _ := serveWith(t, config.New())
+	deaf, talker := connect(t, srv), connect(t, srv)
+	require.Equal(t, "+OK", deaf.call(t, "SET", "k", strings.Repeat("v", 1<<20)))
+	require.NoError(t, deaf.sendRaw(bytes.Repeat([]byte("GET k\r\n"), 50)))
+	talking := make(chan struct{})
+	go func() {
+		defer close(talking)
+		go io.Copy(io.Discard, talker.conn)
+		for {
+			if _, err := talker.conn.Write(pings(1000)); err != nil {
+				return
+			}
+		}
+	}()
+	require.NoError(t, srv.Close())
+	ended(t, served)
+	<-talking
+}
+
+func TestShutdownInsidePipeline(t *testing.T) {
+	t.Parallel()
+	srv, served, _ := serveWith(t, config.New())
+	c := connect(t, srv)
+	require.NoError(t, c.sendRaw([]byte("PING\r\nSET a 1\r\nSHUTDOWN SAVE NOSAVE\r\nSHUTDOWN NOSAVE\r\nPING\r\n")))
+	require.Equal(t, "+PONG\r\n+OK\r\n-ERR syntax error\r\n", c.rest(t))
+	<-srv.Ending()
+	ended(t, served)
+}
+
+func TestQuitWithCommandsBehindIt(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New())
+	c, other := connect(t, srv), connect(t, srv)
+	require.NoError(t, c.sendRaw([]byte("SET a 1\r\nQUIT\r\nSET a 2\r\n"+string(pings(5000)))))
+	require.Equal(t, "+OK\r\n+OK\r\n", c.rest(t))
+	require.Equal(t, "$1\r\n1", other.call(t, "GET", "a"))
+}
+
+func TestClientKill(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New())
+	c := connect(t, srv)
+	require.Equal(t, "-ERR No such client", c.call(t, "CLIENT", "KILL", "127.0.0.1:1"))
+
+	idle := connect(t, srv)
+	id := strings.TrimPrefix(idle.call(t, "CLIENT", "ID"), ":")
+	require.Equal(t, ":1", c.call(t, "CLIENT", "KILL", "ID", id))
+	require.Zero(t, idle.cut(t))
+	require.Equal(t, ":0", c.call(t, "CLIENT", "KILL", "ID", id))
+
+	byAddr := connect(t, srv)
+	require.Equal(t, "+PONG", byAddr.call(t, "PING"))
+	require.Equal(t, "+OK", c.call(t, "CLIENT", "KILL", byAddr.conn.LocalAddr().String()))
+	require.Zero(t, byAddr.cut(t))
+
+	busy := connect(t, srv)
+	id = strings.TrimPrefix(busy.call(t, "CLIENT", "ID"), ":")
+	go func() { // it neither stops nor reads
+		for {
+			if _, err := busy.conn.Write(pings(1000)); err != nil {
+				return
+			}
+		}
+	}()
+	require.Equal(t, ":1", c.call(t, "CLIENT", "KILL", "ID", id))
+	busy.cut(t)
+
+	// Oneself: answered first; what comes behind it is not run.
+	own := c.conn.LocalAddr().String()
+	require.Equal(t, ":0", c.call(t, "CLIENT", "KILL", "ADDR", own))
+	require.NoError(t, c.sendRaw([]byte("CLIENT KILL ADDR "+own+" SKIPME no\r\nSET killed 1\r\n")))
+	require.Equal(t, ":1\r\n", c.rest(t))
+	require.Equal(t, ":0", connect(t, srv).call(t, "EXISTS", "killed"))
+}
+
+func TestClientKillEverybody(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New())
+	c := connect(t, srv)
+	require.Equal(t, "+PONG", c.call(t, "PING"))
+	others := make([]*wire, 10)
+	for i := range others {
+		others[i] = connect(t, srv)
+		require.Equal(t, "+PONG", others[i].call(t, "PING"))
+	}
+	require.Equal(t, ":10", c.call(t, "CLIENT", "KILL", "TYPE", "normal"))
+	for _, o := range others {
+		require.Zero(t, o.cut(t))
+	}
+	require.Equal(t, "+PONG", c.call(t, "PING"))
+}
+
+// TestPanicEndsOneClient: a directive's change calls whoever asked for it, in
+// the middle of CONFIG SET, so a test can fail there as a handler would.
+func TestPanicEndsOneClient(t *testing.T) {
+	t.Parallel()
+	cfg := config.New()
+	cfg.OnChange("loglevel", func() { panic("planted") })
+	srv, _, logged := serveWith(t, cfg)
+	bystander, c := connect(t, srv), connect(t, srv)
+	require.Equal(t, "+PONG", bystander.call(t, "PING"))
+	require.NoError(t, c.sendRaw([]byte("SET a 1\r\nCONFIG SET loglevel debug\r\nSET a 2\r\n")))
+	require.Equal(t, "+OK\r\n", c.rest(t), "what came before is answered")
+	require.Equal(t, "$1\r\n1", bystander.call(t, "GET", "a"))
+	require.Equal(t, "+OK", bystander.call(t, "CONFIG", "SET", "hz", "20"), "nothing stays locked")
+	require.Contains(t, logged(), "client id=")
+	require.Contains(t, logged(), "panic: planted\n")
+	require.Contains(t, logged(), "TestPanicEndsOneClient", "the stack tells where")
+	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") }, "the session ends")
+}
+
+// TestNothingLeaks has clients leave in every impolite way. It does not run
+// beside others: it counts goroutines.
+func TestNothingLeaks(t *testing.T) {
+	before := runtime.NumGoroutine()
+	srv, served, _ := serveWith(t, config.New())
+	watcher := connect(t, srv)
+	require.Equal(t, "+OK", watcher.call(t, "SET", "big", strings.Repeat("v", 1<<20)))
+	for i := range 40 {
+		c := connect(t, srv)
+		half := fmt.Sprintf("*2\r\n$4\r\nECHO\r\n$%d\r\nabc", 1000+i)
+		require.NoError(t, c.sendRaw([]byte("MULTI\r\nSET a 1\r\nDISCARD\r\nWATCH big\r\n"+half)))
+		switch i % 4 {
+		case 0: // hangs up in the middle of a command
+		case 1: // the same with a reset
+			require.NoError(t, c.conn.(*net.TCPConn).SetLinger(0))
+		case 2: // resets in the middle of a reply that no buffer holds
+			require.NoError(t, c.sendRaw(bytes.Repeat([]byte("x"), 1000+i-3)))
+			require.NoError(t, c.sendRaw([]byte("\r\n"+strings.Repeat("GET big\r\n", 20))))
+			c.reply(t)
+			require.NoError(t, c.conn.(*net.TCPConn).SetLinger(0))
+		case 3: // the same without a reset, in a transaction
+			require.NoError(t, c.sendRaw(bytes.Repeat([]byte("x"), 1000+i-3)))
+			require.NoError(t, c.sendRaw([]byte("\r\nMULTI\r\n"+strings.Repeat("GET big\r\n", 20)+"EXEC\r\n")))
+			c.reply(t)
+		}
+		require.NoError(t, c.conn.Close())
+	}
+	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") }, "sessions leak")
+	require.NoError(t, watcher.conn.Close())
+	require.NoError(t, srv.Close())
+	ended(t, served)
+	require.Zero(t, srv.Engine().Sessions())
+	// A goroutine still counts for an instant after its last statement.
+	settle(t, func() bool { return runtime.NumGoroutine() <= before }, runtime.Gosched, "goroutines leak")
+}

@@ -1,0 +1,382 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/server"
+)
+
+// RL.ALLOW answers the same whichever way it is called: one table of scenarios
+// (rl_scenarios_test.go) runs through every path below, over real sockets with
+// the clock held.
+
+// rlStep is one command at one instant.
+type rlStep struct {
+	atMs int64  // from startNowMs
+	line string // the command; "..." words are Go strings
+	want string // the reply as show spells it
+}
+
+type rlScenario struct {
+	name  string
+	flags []string // directives of the server
+	steps []rlStep
+}
+
+// mayChange tells whether the step can change the keyspace: what RL.ALLOW
+// refuses, denies or only peeks at must not.
+func (s rlStep) mayChange() bool {
+	if !strings.HasPrefix(s.line, "RL.ALLOW ") {
+		return true
+	}
+	refused := strings.HasPrefix(s.want, "ERR ") || strings.HasPrefix(s.want, "WRONGTYPE ")
+	return !refused && !strings.HasPrefix(s.want, "[0 ") && !strings.HasSuffix(s.line, " COST 0")
+}
+
+// rlPath is a way to call. Steps come in groups that it sends at once.
+type rlPath struct {
+	name string
+	// joins reports whether next may be in one group with the step before it.
+	joins func(last, next rlStep) bool
+	send  func(p *rlRun, group []rlStep) []string
+	proto int
+}
+
+var rlPaths = []rlPath{
+	{"RESP2", nil, sendEach, 2},
+	{"RESP3", nil, sendEach, 3},
+	{"pipeline of calls that change nothing", func(a, b rlStep) bool {
+		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
+	}, sendPipeline, 2},
+	{"one pipeline with DEBUG CLOCK in it", func(a, b rlStep) bool { return a.atMs <= b.atMs }, sendPipeline, 3},
+	{"MULTI", func(a, b rlStep) bool {
+		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
+	}, sendMulti, 2},
+	{"EVAL", nil, sendEval, 2},
+	{"EVAL in MULTI over RESP3", nil, sendEvalInMulti, 3},
+}
+
+// rlRun is one scenario on one path.
+type rlRun struct {
+	t     *testing.T
+	srv   *server.Server
+	wire  *wire // the path's connection
+	other *wire // looks at the keyspace and watches it
+	nowMs int64
+}
+
+func TestRLAllowOnEveryPath(t *testing.T) {
+	for _, scenario := range rlScenarios() {
+		t.Run(scenario.name, func(t *testing.T) {
+			for _, path := range rlPaths {
+				t.Run(path.name, func(t *testing.T) {
+					t.Parallel()
+					runScenario(t, path, scenario)
+				})
+			}
+		})
+	}
+}
+
+func runScenario(t *testing.T, path rlPath, scenario rlScenario) {
+	srv := start(t, append([]string{"--bind", "127.0.0.1", "--enable-debug-command", "yes"}, scenario.flags...)...)
+	clock := srv.Engine().Clock()
+	clock.Freeze()
+	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
+	p.moveTo(scenario.steps[0].atMs)
+	if path.proto == 3 {
+		p.call(p.wire, "HELLO 3")
+	}
+	for rest := scenario.steps; len(rest) > 0; {
+		n := 1
+		for path.joins != nil && n < len(rest) && path.joins(rest[n-1], rest[n]) {
+			n++
+		}
+		group := rest[:n]
+		rest = rest[n:]
+		p.moveTo(group[0].atMs)
+
+		var before string
+		still := !group[0].mayChange() && !group[n-1].mayChange() && group[0].atMs == group[n-1].atMs
+		for _, s := range group {
+			still = still && !s.mayChange()
+		}
+		if still {
+			before = p.keyspace()
+			for _, s := range group {
+				require.Equal(t, "OK", p.call(p.other, "WATCH "+strings.Fields(s.line)[1]))
+			}
+			require.Equal(t, "OK", p.call(p.other, "MULTI"))
+		}
+		for i, got := range path.send(p, group) {
+			require.Equal(t, group[i].want, got, "at %+d: %s", group[i].atMs, group[i].line)
+		}
+		if still {
+			require.Equal(t, "[]", p.call(p.other, "EXEC"), "a watcher was told of: %v", group)
+			require.Equal(t, before, p.keyspace(), "%v changed something", group)
+		}
+	}
+}
+
+func dialRL(t *testing.T, srv *server.Server) *wire {
+	c, err := net.Dial("tcp", srv.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return newWire(c)
+}
+
+// moveTo sets the clock from outside, in either direction.
+func (p *rlRun) moveTo(atMs int64) {
+	p.nowMs = startNowMs + atMs
+	p.srv.Engine().Clock().Set(p.nowMs)
+}
+
+// call sends one command line and shows its reply.
+func (p *rlRun) call(w *wire, line string) string {
+	require.NoError(p.t, w.send(words(p.t, line)))
+	return p.reply(w)
+}
+
+func (p *rlRun) reply(w *wire) string {
+	reply, err := w.readReply()
+	require.NoError(p.t, err)
+	return showReply(p.t, reply)
+}
+
+// keyspace describes every key as a user can see it.
+func (p *rlRun) keyspace() string {
+	var b strings.Builder
+	keys := p.call(p.other, "KEYS *")
+	for _, key := range strings.Fields(strings.Trim(keys, "[]")) {
+		for _, ask := range []string{
+			"TYPE %s", "PEXPIRETIME %s", "OBJECT ENCODING %s", "GET %s", "ZCARD %s",
+			"ZRANGE %s 0 5000 WITHSCORES", "ZRANGE %s -1 -1 WITHSCORES",
+		} {
+			line := fmt.Sprintf(ask, key)
+			fmt.Fprintln(&b, line, p.call(p.other, line))
+		}
+	}
+	return b.String()
+}
+
+func sendEach(p *rlRun, group []rlStep) []string {
+	var got []string
+	for _, s := range group {
+		got = append(got, p.call(p.wire, s.line))
+	}
+	return got
+}
+
+// sendPipeline writes the whole group at once; where the clock moves on within
+// it, a DEBUG CLOCK ADVANCE is among the commands.
+func sendPipeline(p *rlRun, group []rlStep) []string {
+	var (
+		bytes []byte
+		skip  []bool // replies of DEBUG
+	)
+	for _, s := range group {
+		if d := startNowMs + s.atMs - p.nowMs; d != 0 {
+			bytes = appendCommand(bytes, words(p.t, fmt.Sprint("DEBUG CLOCK ADVANCE ", d)))
+			skip = append(skip, true)
+			p.nowMs += d
+		}
+		bytes = appendCommand(bytes, words(p.t, s.line))
+		skip = append(skip, false)
+	}
+	require.NoError(p.t, p.wire.sendRaw(bytes))
+	var got []string
+	for _, debug := range skip {
+		reply := p.reply(p.wire)
+		if debug {
+			require.Equal(p.t, "OK", reply)
+		} else {
+			got = append(got, reply)
+		}
+	}
+	return got
+}
+
+func sendMulti(p *rlRun, group []rlStep) []string {
+	require.Equal(p.t, "OK", p.call(p.wire, "MULTI"))
+	for _, s := range group {
+		require.Equal(p.t, "QUEUED", p.call(p.wire, s.line))
+	}
+	require.NoError(p.t, p.wire.send(words(p.t, "EXEC")))
+	reply, err := p.wire.readReply()
+	require.NoError(p.t, err)
+	return elements(p.t, reply)
+}
+
+const rlScript = "return redis.call(unpack(ARGV))"
+
+func evalArgs(t *testing.T, line string) [][]byte {
+	args := words(t, line)
+	return append([][]byte{[]byte("EVAL"), []byte(rlScript), []byte("1"), args[1]}, args...)
+}
+
+// blame is what redis.call adds to an error.
+var blame = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:1\.$`)
+
+func sendEval(p *rlRun, group []rlStep) []string {
+	var got []string
+	for _, s := range group {
+		require.NoError(p.t, p.wire.send(evalArgs(p.t, s.line)))
+		got = append(got, blame.ReplaceAllString(p.reply(p.wire), ""))
+	}
+	return got
+}
+
+func sendEvalInMulti(p *rlRun, group []rlStep) []string {
+	require.Equal(p.t, "OK", p.call(p.wire, "MULTI"))
+	for _, s := range group {
+		require.NoError(p.t, p.wire.send(evalArgs(p.t, s.line)))
+		require.Equal(p.t, "QUEUED", p.reply(p.wire))
+	}
+	require.NoError(p.t, p.wire.send(words(p.t, "EXEC")))
+	reply, err := p.wire.readReply()
+	require.NoError(p.t, err)
+	got := elements(p.t, reply)
+	for i := range got {
+		got[i] = blame.ReplaceAllString(got[i], "")
+	}
+	return got
+}
+
+// words splits a line at spaces; a word in double quotes is a Go string.
+func words(t *testing.T, line string) [][]byte {
+	var out [][]byte
+	for _, word := range strings.Split(line, " ") {
+		if strings.HasPrefix(word, `"`) {
+			text, err := strconv.Unquote(word)
+			require.NoError(t, err, word)
+			word = text
+		}
+		out = append(out, []byte(word))
+	}
+	return out
+}
+
+func appendCommand(b []byte, args [][]byte) []byte {
+	b = fmt.Appendf(b, "*%d\r\n", len(args))
+	for _, a := range args {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
+	}
+	return b
+}
+
+// showReply spells a reply so that one meaning has one spelling in both
+// protocols: [..] for what holds others, (nil) for every null, else the text.
+func showReply(t *testing.T, reply []byte) string {
+	r := bufio.NewReader(bytes.NewReader(reply))
+	text := showNext(t, r)
+	_, err := r.ReadByte()
+	require.ErrorIs(t, err, io.EOF, "more than one reply: %q", reply)
+	return text
+}
+
+// elements shows the replies in an array.
+func elements(t *testing.T, reply []byte) []string {
+	r := bufio.NewReader(bytes.NewReader(reply))
+	header, err := r.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "*", header[:1], "%q", reply)
+	n, err := strconv.Atoi(strings.TrimSpace(header[1:]))
+	require.NoError(t, err)
+	var out []string
+	for range n {
+		out = append(out, showNext(t, r))
+	}
+	return out
+}
+
+func showNext(t *testing.T, r *bufio.Reader) string {
+	line, err := r.ReadString('\n')
+	require.NoError(t, err)
+	kind, text := line[0], strings.TrimSuffix(line[1:], "\r\n")
+	switch kind {
+	case '+', '-', ':', ',':
+		return text
+	case '_':
+		return "(nil)"
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, line)
+	if n < 0 {
+		return "(nil)"
+	}
+	if kind == '$' {
+		body := make([]byte, n+2)
+		_, err := io.ReadFull(r, body)
+		require.NoError(t, err)
+		return string(body[:n])
+	}
+	require.Contains(t, "*%~", string(kind), line)
+	if kind == '%' {
+		n *= 2
+	}
+	parts := make([]string, 0, n)
+	for range n {
+		parts = append(parts, showNext(t, r))
+	}
+	return "[" + strings.Join(parts, " ") + "]"
+}
+
+// TestRLAllowWrongArity is apart because in MULTI such a call is refused when
+// it is queued.
+func TestRLAllowWrongArity(t *testing.T) {
+	const refusal = "ERR wrong number of arguments for 'rl.allow' command"
+	srv := start(t, "--bind", "127.0.0.1")
+	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
+	for _, line := range []string{"RL.ALLOW", "RL.ALLOW k", "rl.allow k 1"} {
+		require.Equal(t, refusal, p.call(p.wire, line))
+		require.Equal(t, "OK", p.call(p.wire, "MULTI"))
+		require.Equal(t, refusal, p.call(p.wire, line))
+		require.Equal(t, "EXECABORT Transaction discarded because of previous errors.", p.call(p.wire, "EXEC"))
+		args := words(t, line)
+		require.NoError(t, p.wire.send(append([][]byte{[]byte("EVAL"), []byte(rlScript), []byte("0")}, args...)))
+		require.Equal(t, "ERR Wrong number of args calling Redis command from script", blame.ReplaceAllString(p.reply(p.wire), ""))
+	}
+	require.Equal(t, "", p.keyspace())
+}
+
+// TestRLAllowMarksWatchers: an admitted call is a change, a denied one is none.
+func TestRLAllowMarksWatchers(t *testing.T) {
+	srv := start(t, "--bind", "127.0.0.1")
+	srv.Engine().Clock().Freeze()
+	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
+	for _, c := range []struct{ call, reply, exec string }{
+		{"RL.ALLOW k 1 1m COST 0", "[1 1 1 0 0]", "[PONG]"},
+		{"RL.ALLOW k 1 1m COST 2", "[0 1 1 -1 0]", "[PONG]"},
+		{"RL.ALLOW k 1 1m", "[1 1 0 0 60000]", "(nil)"},
+		{"RL.ALLOW k 1 1m", "[0 1 0 60000 60000]", "[PONG]"},
+		{"RL.ALLOW k 1 1m COST 0", "[0 1 0 60000 60000]", "[PONG]"},
+		{"RL.ALLOW k 2 1m", "[1 2 0 0 60000]", "(nil)"},
+	} {
+		require.Equal(t, "OK", p.call(p.other, "WATCH k"))
+		require.Equal(t, c.reply, p.call(p.wire, c.call))
+		require.Equal(t, "OK", p.call(p.other, "MULTI"))
+		require.Equal(t, "QUEUED", p.call(p.other, "PING"))
+		require.Equal(t, c.exec, p.call(p.other, "EXEC"), c.call)
+	}
+}
+
+// TestShowReply: the spelling tells apart what differs.
+func TestShowReply(t *testing.T) {
+	for reply, want := range map[string]string{
+		":5\r\n": "5", "+OK\r\n": "OK", "-ERR x\r\n": "ERR x", "_\r\n": "(nil)", "$-1\r\n": "(nil)", "*-1\r\n": "(nil)",
+		"$3\r\na\r\n\r\n": "a\r\n", ",1.5\r\n": "1.5", "*0\r\n": "[]", "*2\r\n:1\r\n*1\r\n_\r\n": "[1 [(nil)]]",
+		"%1\r\n+a\r\n:1\r\n": "[a 1]", "~1\r\n:1\r\n": "[1]",
+	} {
+		require.Equal(t, want, showReply(t, []byte(reply)), "%q", reply)
+	}
+}

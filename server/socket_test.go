@@ -1,0 +1,407 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine"
+)
+
+// patience is real time; it only bounds how long a missing answer takes to
+// fail.
+const patience = 10 * time.Second
+
+// configured is a configuration of command line words.
+func configured(t *testing.T, args ...string) *config.Config {
+	t.Helper()
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(args, nil))
+	return cfg
+}
+
+// running serves until the test ends.
+func running(t *testing.T, o Options) *Server {
+	t.Helper()
+	s, err := Listen(o)
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve() }()
+	t.Cleanup(func() {
+		require.NoError(t, s.Close())
+		require.NoError(t, <-served)
+	})
+	return s
+}
+
+// answers requires PONG at an address.
+func answers(t *testing.T, addr net.Addr) net.Conn {
+	t.Helper()
+	c, err := net.Dial(addr.Network(), addr.String())
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	_, err = io.WriteString(c, "PING\r\n")
+	require.NoError(t, err)
+	reply := make([]byte, len("+PONG\r\n"))
+	_, err = io.ReadFull(c, reply)
+	require.NoError(t, err)
+	require.Equal(t, "+PONG\r\n", string(reply))
+	return c
+}
+
+// socketPath is short: a unix socket's path has about a hundred bytes.
+func socketPath(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "zlimit")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "s")
+}
+
+func TestUnixSocket(t *testing.T) {
+	t.Parallel()
+	for _, perm := range []string{"600", "777"} {
+		path := socketPath(t)
+		s := running(t, Options{Config: configured(t, "--port", "0", "--unixsocket", path, "--unixsocketperm", perm)})
+		require.Equal(t, "unix", s.Addr().Network())
+		require.Zero(t, s.Port())
+		require.Contains(t, s.Greeting(), "listens on "+path+"; try: redis-cli -s "+path+" RL.ALLOW")
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, perm, fmt.Sprintf("%o", info.Mode().Perm()))
+		c := answers(t, s.Addr())
+		_, err = io.WriteString(c, "CLIENT INFO\r\n")
+		require.NoError(t, err)
+		line := make([]byte, 200)
+		n, err := c.Read(line)
+		require.NoError(t, err)
+		require.Contains(t, string(line[:n]), "addr="+path+":0 laddr="+path+":0 ")
+		require.Contains(t, string(line[:n]), "flags=U")
+		require.NoError(t, s.Close())
+		require.NoFileExists(t, path)
+	}
+}
+
+func TestUnixSocketBesideTCP(t *testing.T) {
+	t.Parallel()
+	path := socketPath(t)
+	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1", "--unixsocket", path), FreePort: true})
+	require.Len(t, s.listeners, 2)
+	for _, l := range s.listeners {
+		answers(t, l.Addr())
+	}
+	require.NotZero(t, s.Port())
+	require.Contains(t, s.Greeting(), fmt.Sprintf("listens on 127.0.0.1:%d, %s; try: redis-cli -p %d RL.ALLOW", s.Port(), path, s.Port()))
+}
+
+func TestUnixSocketLeftByTheDead(t *testing.T) {
+	t.Parallel()
+	path := socketPath(t)
+	dead, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	dead.(*net.UnixListener).SetUnlinkOnClose(false)
+	require.NoError(t, dead.Close())
+	require.FileExists(t, path)
+	s := running(t, Options{Config: configured(t, "--port", "0", "--unixsocket", path)})
+	answers(t, s.Addr())
+}
+
+func TestUnixSocketOfTheLiving(t *testing.T) {
+	t.Parallel()
+	path := socketPath(t)
+	first := running(t, Options{Config: configured(t, "--port", "0", "--unixsocket", path)})
+	_, err := Listen(Options{Config: configured(t, "--port", "0", "--unixsocket", path)})
+	require.EqualError(t, err, "unixsocket "+path+" is in use: stop what listens there, or choose another")
+	answers(t, first.Addr())
+}
+
+func TestUnixSocketInsteadOfAFile(t *testing.T) {
+	t.Parallel()
+	path := socketPath(t)
+	require.NoError(t, os.WriteFile(path, []byte("dear"), 0o600))
+	_, err := Listen(Options{Config: configured(t, "--port", "0", "--unixsocket", path)})
+	require.EqualError(t, err, "cannot listen on unixsocket "+path+": address already in use")
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "dear", string(content), "what is not a socket is not touched")
+}
+
+func TestUnixSocketNowhere(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/no/such/directory/socket", filepath.Join(t.TempDir(), strings.Repeat("long", 50))} {
+		_, err := Listen(Options{Config: configured(t, "--unixsocket", path), FreePort: true})
+		require.ErrorContains(t, err, "cannot listen on unixsocket "+path+": ")
+		require.NotContains(t, err.Error(), "\n")
+	}
+}
+
+func TestBindSeveralAddresses(t *testing.T) {
+	t.Parallel()
+	// 127.0.0.2 is there on Linux only; 192.0.2.1 (RFC 5737) is nowhere.
+	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1", "-127.0.0.2", "-::1", "-192.0.2.1"), FreePort: true})
+	if runtime.GOOS == "linux" {
+		require.GreaterOrEqual(t, len(s.listeners), 2)
+	}
+	for _, l := range s.listeners {
+		require.Equal(t, s.Port(), l.Addr().(*net.TCPAddr).Port, "one port for all")
+		require.NotContains(t, l.Addr().String(), "192.0.2.1")
+		answers(t, l.Addr())
+	}
+}
+
+func TestBindEverything(t *testing.T) {
+	t.Parallel()
+	s := running(t, Options{Config: configured(t, "--bind", "*", "-::*"), FreePort: true})
+	require.Equal(t, fmt.Sprintf("0.0.0.0:%d", s.Port()), s.Addr().String())
+	for _, l := range s.listeners {
+		answers(t, l.Addr())
+	}
+}
+
+func TestBindRefused(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--bind", "192.0.2.1", "--port", "1"}, "cannot listen on 192.0.2.1:1: "},
+		{[]string{"--bind", "-192.0.2.1", "--port", "1"}, "nothing to listen on: none of the addresses of bind is there"},
+		{[]string{"--port", "0"}, "nothing to listen on: port is 0, and neither port-file nor unixsocket is set"},
+		{
+			[]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)},
+			fmt.Sprintf("port %d is in use (127.0.0.1:%d): stop what listens there, or choose another with --port", port, port),
+		},
+		// An address that may be missing is there, and taken.
+		{[]string{"--bind", "-127.0.0.1", "--port", fmt.Sprint(port)}, fmt.Sprintf("port %d is in use", port)},
+	} {
+		_, err := Listen(Options{Config: configured(t, c.args...)})
+		require.ErrorContains(t, err, c.want, c.args)
+		require.NotContains(t, err.Error(), "\n")
+	}
+}
+
+// TestRefusedLeavesNothingOpen: a port that was opened before the failure is
+// free again.
+func TestRefusedLeavesNothingOpen(t *testing.T) {
+	t.Parallel()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := free.Addr().String()
+	port := free.Addr().(*net.TCPAddr).Port
+	require.NoError(t, free.Close())
+	_, err = Listen(Options{Config: configured(t, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--unixsocket", "/no/such/directory/socket")})
+	require.ErrorContains(t, err, "unixsocket")
+	again, err := net.Listen("tcp", address)
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
+}
+
+func TestPortZeroWithPortFile(t *testing.T) {
+	t.Parallel()
+	s := running(t, Options{Config: configured(t, "--port", "0", "--port-file", "unused")})
+	require.NotZero(t, s.Port())
+	answers(t, s.Addr())
+}
+
+func TestRefusesStranger(t *testing.T) {
+	t.Parallel()
+	tcp := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1234} }
+	for _, c := range []struct {
+		remote    net.Addr
+		protected bool
+		password  string
+		refused   bool
+	}{
+		{tcp("127.0.0.1"), true, "", false},
+		{tcp("127.9.9.9"), true, "", false},
+		{tcp("::1"), true, "", false},
+		{tcp("::ffff:127.0.0.1"), true, "", false},
+		{&net.UnixAddr{Net: "unix", Name: "@"}, true, "", false},
+		{tcp("192.0.2.1"), true, "", true},
+		{tcp("10.0.0.1"), true, "", true},
+		{tcp("0.0.0.0"), true, "", true},
+		{tcp("::ffff:192.0.2.1"), true, "", true},
+		{tcp("2001:db8::1"), true, "", true},
+		{tcp("192.0.2.1"), true, "secret", false},
+		{tcp("192.0.2.1"), false, "", false},
+		{tcp("192.0.2.1"), false, "secret", false},
+	} {
+		require.Equal(t, c.refused, refusesStranger(c.remote, c.protected, c.password), "%+v", c)
+	}
+}
+
+// stranger is a connection from another machine.
+type stranger struct{ net.Conn }
+
+func (stranger) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1234} }
+
+func TestStrangerIsToldWhy(t *testing.T) {
+	t.Parallel()
+	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
+	outside, inside := net.Pipe()
+	go s.take(stranger{inside})
+	said, err := io.ReadAll(outside)
+	require.NoError(t, err)
+	require.Equal(t, deniedError, string(said))
+	require.EqualValues(t, 1, s.rejected.Load())
+	require.Zero(t, s.engine.Sessions())
+}
+
+// TestWithoutRawSocket serves a connection that can only be written to by
+// waiting, which is every connection on some systems.
+func TestWithoutRawSocket(t *testing.T) {
+	t.Parallel()
+	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1", "--protected-mode", "no"), FreePort: true})
+	outside, inside := net.Pipe()
+	s.take(stranger{inside})
+	require.NoError(t, outside.SetDeadline(time.Now().Add(patience)))
+	const commands = 1000
+	go io.WriteString(outside, strings.Repeat("PING\r\n", commands)+"QUIT\r\n")
+	got, err := io.ReadAll(outside)
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("+PONG\r\n", commands)+"+OK\r\n", string(got))
+}
+
+// TestSoftLimitForgets: who takes enough in time starts anew.
+func TestSoftLimitForgets(t *testing.T) {
+	t.Parallel()
+	outside, inside := net.Pipe() // takes nothing that is not read
+	defer outside.Close()
+	o := output{nc: inside}
+	defer o.end()
+	o.obey(config.OutputBufferLimit{SoftBytes: 100, SoftSeconds: 1 << 40})
+	o.append(make([]byte, 150))
+	require.True(t, o.flush())
+	state := func() (over, timer bool) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return !o.over.IsZero(), o.soft != nil
+	}
+	over, timer := state()
+	require.True(t, over)
+	require.True(t, timer)
+	require.Equal(t, 150, o.waiting())
+	_, err := io.ReadFull(outside, make([]byte, 150))
+	require.NoError(t, err)
+	require.True(t, o.last(time.Now().Add(patience)))
+	over, timer = state()
+	require.False(t, over)
+	require.False(t, timer)
+	require.Zero(t, o.waiting())
+	require.Zero(t, o.overflow())
+}
+
+// TestHardLimitCountsWhatThePumpHolds: bytes that the pump has taken are as
+// unread as those that wait behind it.
+func TestHardLimitCountsWhatThePumpHolds(t *testing.T) {
+	t.Parallel()
+	outside, inside := net.Pipe()
+	defer outside.Close()
+	o := output{nc: inside}
+	defer o.end()
+	o.obey(config.OutputBufferLimit{HardBytes: 100})
+	o.append(make([]byte, 60))
+	require.True(t, o.flush())
+	held := func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.held == 60
+	}
+	for end := time.Now().Add(patience); !held(); runtime.Gosched() {
+		require.True(t, time.Now().Before(end))
+	}
+	o.append(make([]byte, 39))
+	require.True(t, o.flush())
+	o.append(make([]byte, 1))
+	require.False(t, o.flush(), "a limit is reached by as many bytes as it says")
+	require.Equal(t, 100, o.overflow())
+}
+
+// TestIdleCountsWhatIsTaken: a client that slowly takes a long reply is not
+// idle.
+func TestIdleCountsWhatIsTaken(t *testing.T) {
+	t.Parallel()
+	came, taken := time.Unix(1000, 0), time.Unix(1005, 0)
+	s, err := Listen(Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
+	require.NoError(t, err)
+	defer s.Close()
+	c := &conn{limits: &connLimits{}, active: came, session: s.engine.NewSession(engine.Peer{})}
+	defer c.session.Close()
+	require.True(t, c.idleUntil().IsZero(), "no timeout")
+	c.limits.idle = 10 * time.Second
+	require.Equal(t, came.Add(10*time.Second), c.idleUntil())
+	c.out.taken = taken
+	require.Equal(t, taken.Add(10*time.Second), c.idleUntil())
+	c.active = taken.Add(time.Second)
+	require.Equal(t, taken.Add(11*time.Second), c.idleUntil())
+}
+
+func TestListenErrorsAreOneLine(t *testing.T) {
+	t.Parallel()
+	require.True(t, isInUse(listenError(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}, "h", 1)))
+	denied := listenError(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}, "h", 1)
+	require.EqualError(t, denied, "cannot listen on h:1: permission denied")
+	require.ErrorIs(t, denied, fs.ErrPermission)
+}
+
+// TestIdleConnectionsGiveMemoryBack: what a long pipeline has made large, also
+// while half a command is there.
+func TestIdleConnectionsGiveMemoryBack(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true}) // no Serve: the test is its cron
+	require.NoError(t, err)
+	defer s.Close()
+	outside, err := net.Dial("tcp", s.Addr().String())
+	require.NoError(t, err)
+	defer outside.Close()
+	require.NoError(t, outside.SetDeadline(time.Now().Add(patience)))
+	inside, err := s.listeners[0].Accept()
+	require.NoError(t, err)
+	s.take(inside)
+	const commands = 20_000
+	converse := func(say, want string) {
+		_, err := io.WriteString(outside, say)
+		require.NoError(t, err)
+		reply := make([]byte, len(want))
+		_, err = io.ReadFull(outside, reply)
+		require.NoError(t, err)
+		require.Equal(t, want, string(reply))
+	}
+	converse(strings.Repeat("PING\r\n", commands)+"PING ha", strings.Repeat("+PONG\r\n", commands))
+	c := theFirst(s)
+	for c.held.Load() <= trimmed { // until the last batch is over
+		runtime.Gosched()
+	}
+	s.trimIdle() // it has worked since it was last looked at
+	require.Greater(t, c.held.Load(), int64(trimmed))
+	for end := time.Now().Add(patience); c.held.Load() > trimmed; runtime.Gosched() {
+		require.True(t, time.Now().Before(end), "it keeps its memory")
+		s.trimIdle()
+	}
+	converse("lf\r\nPING\r\n", "$4\r\nhalf\r\n+PONG\r\n")
+}
+
+func theFirst(s *Server) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		return c
+	}
+	return nil
+}
