@@ -1,5 +1,6 @@
 // Package commands is the command table and the handlers of the commands that
-// need nothing but the keyspace: keys, strings, hashes, sorted sets, RL.*.
+// need nothing but the keyspace: keys, strings, hashes, lists, sets, sorted
+// sets, RL.*.
 //
 // A command is a row of data and a plain function: no sockets, no locks, no
 // clock, no goroutines. Whoever calls a handler has looked the row up, checked

@@ -95,7 +95,8 @@ var (
 
 var documentFlows = []flow{
 	{
-		"1 whole seconds, by commands", wholeSeconds(60), "209+5-7+", []string{flowKey},
+		"1 whole seconds, by commands", wholeSeconds(60), "209+5-7+",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune {
 			now := nowMs / 1000
 			c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(now-60))
@@ -108,14 +109,16 @@ var documentFlows = []flow{
 		},
 	},
 	{
-		"2 milliseconds, unique members", templateInstants, "+++--+++--+", []string{flowKey},
+		"2 milliseconds, unique members", templateInstants, "+++--+++--+",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune {
 			c.serial++
 			return templateHit(c, nowMs, fmt.Sprint(nowMs, "-", c.serial))
 		},
 	},
 	{
-		"2 milliseconds, one member for all", templateInstants, "11+", []string{flowKey},
+		"2 milliseconds, one member for all", templateInstants, "11+",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune { return templateHit(c, nowMs, "请求标识") },
 	},
 	{
@@ -125,7 +128,8 @@ var documentFlows = []flow{
 			// Sixteen digits, past what Lua's tostring keeps, and the first instant of all.
 			startNowMs*999 + 123, startNowMs*999 + 124, startNowMs*999 + 60_123, -startNowMs,
 		},
-		"++++--+-++--+++++", []string{flowKey},
+		"++++--+-++--+++++",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune {
 			reply := c.script(millisScript, flowKey, ms(nowMs), "60000", "3")
 			if onlyOneOrZero(reply) != nil {
@@ -135,8 +139,10 @@ var documentFlows = []flow{
 		},
 	},
 	{
-		"4 two requests in 30 s", []int64{0, 1, 2, 29_999, 30_000, 30_000, 30_001, 90_000, 90_000, 90_000, 90_001, 90_002, 60_000},
-		"++--+-+++++--", []string{flowKey},
+		"4 two requests in 30 s",
+		[]int64{0, 1, 2, 29_999, 30_000, 30_000, 30_001, 90_000, 90_000, 90_000, 90_001, 90_002, 60_000},
+		"++--+-+++++--",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune {
 			c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(nowMs-30_000))
 			if c.integer("ZCARD", flowKey) >= 2 {
@@ -148,7 +154,8 @@ var documentFlows = []flow{
 		},
 	},
 	{
-		"5 a counter with MULTI on one connection", counterInstants, "5+4-", []string{flowKey},
+		"5 a counter with MULTI on one connection", counterInstants, "5+4-",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune {
 			if c.integer("ZCARD", flowKey) >= 3 {
 				return '-'
@@ -164,7 +171,8 @@ var documentFlows = []flow{
 	{
 		// MULTI goes to a connection of its own, which is given back; the steps take effect one by one, and EXEC and
 		// DISCARD find no transaction.
-		"5 a counter with MULTI on another connection", counterInstants, "5!4-", []string{flowKey},
+		"5 a counter with MULTI on another connection", counterInstants, "5!4-",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune {
 			if c.integer("ZCARD", flowKey) >= 3 {
 				return '-'
@@ -177,27 +185,34 @@ var documentFlows = []flow{
 		},
 	},
 	{
-		"6 the hit first, in MULTI", hitFirstInstants, "5+8-5+-8+-2+", []string{flowKey},
+		"6 the hit first, in MULTI", hitFirstInstants, "5+8-5+-8+-2+",
+		[]string{flowKey},
 		hitFirst,
 	},
 	{
 		"6 the hit first, many in one millisecond",
 		[]int64{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 60_000, 60_000, 60_001, 60_002, 60_005},
-		"15+6-+", []string{flowKey}, hitFirst,
+		"15+6-+",
+		[]string{flowKey},
+		hitFirst,
 	},
 	{
 		"6 the hit first, two in each millisecond",
 		[]int64{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 6, 60_003, 60_003, 60_004, 60_006},
-		"10+5-4+", []string{flowKey}, hitFirst,
+		"10+5-4+",
+		[]string{flowKey},
+		hitFirst,
 	},
 	{
-		"6 the hit first, by script", hitFirstInstants, "5+8-5+-8+-2+", []string{flowKey},
+		"6 the hit first, by script", hitFirstInstants, "5+8-5+-8+-2+",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune {
 			return decision(c.script(hitFirstScript, flowKey, ms(nowMs), "60", "5") == "1")
 		},
 	},
 	{
-		"7 whole seconds, by script", wholeSeconds(10), "209+5-7+", []string{flowKey},
+		"7 whole seconds, by script", wholeSeconds(10), "209+5-7+",
+		[]string{flowKey},
 		func(c *flowClient, nowMs int64) rune {
 			return decision(c.script(secondsScript, flowKey, "10", ms(nowMs/1000), "100") == "1")
 		},
@@ -218,7 +233,8 @@ var documentFlows = []flow{
 	{
 		"8 a hash tag in the key",
 		[]int64{0, 0, 999, 1000, 2000, 3000, 4000, 5000, 9999, 10_000, 10_001, 11_000, 11_000, 12_000, -1, 60_000},
-		"7+2-+-+-+-+", []string{taggedKey},
+		"7+2-+-+-+-+",
+		[]string{taggedKey},
 		func(c *flowClient, nowMs int64) rune {
 			if c.integer("CLUSTER", "KEYSLOT", taggedKey) != 6090 {
 				return '!'
@@ -227,85 +243,6 @@ var documentFlows = []flow{
 		},
 	},
 }
-
-const taggedKey = "rate_limit:{user_123}:/api/login"
-
-func templateHit(c *flowClient, nowMs int64, member string) rune {
-	c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(nowMs-60_000))
-	if c.integer("ZCARD", flowKey) >= 3 {
-		return '-'
-	}
-	c.do("ZADD", flowKey, ms(nowMs), member)
-	c.do("PEXPIRE", flowKey, "60000")
-	return '+'
-}
-
-func counterHit(c *flowClient, nowMs int64) {
-	c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(nowMs-60_000))
-	c.do("ZADD", flowKey, ms(nowMs), fmt.Sprint(nowMs, "_", c.serial))
-	c.do("PEXPIRE", flowKey, "60000")
-	c.serial++
-}
-
-func hitFirst(c *flowClient, nowMs int64) rune {
-	c.do("MULTI")
-	c.do("ZADD", flowKey, ms(nowMs), ms(nowMs))
-	c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(nowMs-60_000))
-	c.do("ZCARD", flowKey)
-	c.do("EXPIRE", flowKey, "60")
-	replies, err := numbers(c.do("EXEC"))
-	if err != nil || len(replies) != 4 {
-		return '!'
-	}
-	return decision(replies[2] <= 5)
-}
-
-func slice(c *flowClient, nowMs int64) rune {
-	key := fmt.Sprint(flowKey, ":", nowMs/5000)
-	count := c.integer("INCRBY", key, "1")
-	if count == 1 {
-		c.do("EXPIRE", key, "6")
-	}
-	return decision(count <= 10)
-}
-
-// sliceKeys are the keys of slices counted from startNowMs.
-func sliceKeys(slices ...int64) (keys []string) {
-	for _, n := range slices {
-		keys = append(keys, fmt.Sprint(flowKey, ":", startNowMs/5000+n))
-	}
-	return keys
-}
-
-// The documents' scripts. The model has its own idea of what they do.
-const (
-	millisScript = `
-local now, window, threshold = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
-local used = redis.call('ZCARD', KEYS[1])
-if used >= threshold then
-  return tostring(0)
-end
-redis.call('ZADD', KEYS[1], tostring(now), now)
-return tostring(1)`
-
-	hitFirstScript = `
-local now, period, max = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - period * 1000)
-local count = redis.call('ZCARD', KEYS[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-if count <= max then return 1 end
-return 0`
-
-	secondsScript = `
-local oldest = tonumber(ARGV[2]) - tonumber(ARGV[1])
-redis.call("ZREMRANGEBYSCORE", KEYS[1], 0, oldest)
-if redis.call("ZCARD", KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
-redis.call("ZADD", KEYS[1], ARGV[2], ARGV[2])
-redis.call("EXPIRE", KEYS[1], ARGV[1] + 1)
-return 1`
-)
 
 // spellOut turns "3+-" into "+++-".
 func spellOut(runs string) string {

@@ -45,7 +45,8 @@ func runningEngine() (*engine.Engine, *int64) {
 func TestExecAndScriptsRunAtOneInstant(t *testing.T) {
 	e, _ := runningEngine()
 	s := newSession(t, e)
-	require.NotEqual(t, do(s, "TIME"), do(s, "TIME"), "this clock does not run")
+	first := do(s, "TIME")
+	require.NotEqual(t, first, do(s, "TIME"), "this clock does not run")
 
 	dialog{
 		{"MULTI", "OK"},
@@ -79,7 +80,10 @@ func TestAKeyDoesNotExpireInsideExec(t *testing.T) {
 	*us += 10_000
 	dialog{
 		{"MULTI", "OK"},
-		{"GET k", "QUEUED"}, {"GET k", "QUEUED"}, {"GET k", "QUEUED"}, {"GET k", "QUEUED"},
+		{"GET k", "QUEUED"},
+		{"GET k", "QUEUED"},
+		{"GET k", "QUEUED"},
+		{"GET k", "QUEUED"},
 	}.play(t, s)
 	replies := strings.Fields(strings.Trim(do(s, "EXEC"), "[]"))
 	require.Len(t, replies, 4)
@@ -114,8 +118,12 @@ func TestErrorsWhileQueueingAbort(t *testing.T) {
 			}.play(t, s)
 			// DISCARD forgets the error with the rest.
 			dialog{
-				{"MULTI", "OK"}, {bad.line, bad.want}, {"DISCARD", "OK"},
-				{"MULTI", "OK"}, {"SET k v", "QUEUED"}, {"EXEC", "[OK]"},
+				{"MULTI", "OK"},
+				{bad.line, bad.want},
+				{"DISCARD", "OK"},
+				{"MULTI", "OK"},
+				{"SET k v", "QUEUED"},
+				{"EXEC", "[OK]"},
 			}.play(t, s)
 		})
 	}

@@ -14,42 +14,42 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// blocker is a connection of the tests of blocking commands.
-type blocker struct {
+// A visitor is a connection of the tests of blocking commands.
+type visitor struct {
 	*wire
 	t *testing.T
 }
 
-func connect(t *testing.T, srv *server.Server) blocker {
+func visit(t *testing.T, srv *server.Server) visitor {
 	t.Helper()
 	c, err := net.Dial("tcp", srv.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	return blocker{newWire(c), t}
+	return visitor{newWire(c), t}
 }
 
-func (b blocker) say(line string) {
+func (b visitor) say(line string) {
 	b.t.Helper()
 	args, err := splitArgs(line)
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.send(args))
 }
 
-func (b blocker) hear() string {
+func (b visitor) hear() string {
 	b.t.Helper()
 	reply, err := b.readReply()
 	require.NoError(b.t, err)
 	return strings.ReplaceAll(string(reply), "\r\n", " ")
 }
 
-func (b blocker) ask(line string) string {
+func (b visitor) ask(line string) string {
 	b.t.Helper()
 	b.say(line)
 	return b.hear()
 }
 
 // awaitBlocked asks until so many clients wait.
-func (b blocker) awaitBlocked(clients int) {
+func (b visitor) awaitBlocked(clients int) {
 	b.t.Helper()
 	want := fmt.Sprintf("blocked_clients:%d ", clients)
 	for end := time.Now().Add(wireTimeout); ; {
@@ -61,7 +61,7 @@ func (b blocker) awaitBlocked(clients int) {
 }
 
 // closed waits for the end of the connection.
-func (b blocker) closed() {
+func (b visitor) closed() {
 	b.t.Helper()
 	reply, err := b.readReply()
 	require.Error(b.t, err, "%q", reply)
@@ -80,7 +80,7 @@ func startBlocking(t *testing.T) *server.Server {
 func TestBlockingTimeout(t *testing.T) {
 	srv := startBlocking(t)
 	srv.Engine().Clock().Freeze()
-	a := connect(t, srv)
+	a := visit(t, srv)
 	for line, want := range map[string]string{
 		"BLPOP k 0.001":              "*-1 ",
 		"BRPOP a b c 0.01":           "*-1 ",
@@ -101,22 +101,22 @@ func TestBlockingTimeout(t *testing.T) {
 // is not lost to it.
 func TestBlockedClientHangsUp(t *testing.T) {
 	srv := startBlocking(t)
-	b := connect(t, srv)
-	for name, hangUp := range map[string]func(a blocker){
-		"close":      func(a blocker) { _ = a.conn.Close() },
-		"half close": func(a blocker) { _ = a.conn.(*net.TCPConn).CloseWrite() },
-		"reset":      func(a blocker) { _ = a.conn.(*net.TCPConn).SetLinger(0); _ = a.conn.Close() },
-		"close behind a pipeline": func(a blocker) {
+	b := visit(t, srv)
+	for name, hangUp := range map[string]func(a visitor){
+		"close":      func(a visitor) { _ = a.conn.Close() },
+		"half close": func(a visitor) { _ = a.conn.(*net.TCPConn).CloseWrite() },
+		"reset":      func(a visitor) { _ = a.conn.(*net.TCPConn).SetLinger(0); _ = a.conn.Close() },
+		"close behind a pipeline": func(a visitor) {
 			_ = a.sendRaw([]byte("RPUSH k y\r\nPING\r\n"))
 			_ = a.conn.Close()
 		},
-		"CLIENT KILL": func(a blocker) {
+		"CLIENT KILL": func(a visitor) {
 			b.ask("CLIENT KILL ADDR " + a.conn.LocalAddr().String())
 			a.closed()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := connect(t, srv)
+			a := visit(t, srv)
 			a.say("BLPOP k m 0")
 			b.awaitBlocked(1)
 			hangUp(a)
@@ -129,7 +129,7 @@ func TestBlockedClientHangsUp(t *testing.T) {
 
 func TestClientUnblock(t *testing.T) {
 	srv := startBlocking(t)
-	a, b := connect(t, srv), connect(t, srv)
+	a, b := visit(t, srv), visit(t, srv)
 	id := strings.Trim(a.ask("CLIENT ID"), ": ")
 	require.Equal(t, ":0 ", b.ask("CLIENT UNBLOCK "+id))
 	for option, want := range map[string]string{
@@ -151,10 +151,10 @@ func TestClientUnblock(t *testing.T) {
 func TestCloseWithBlockedClients(t *testing.T) {
 	before := runtime.NumGoroutine()
 	srv := startBlocking(t)
-	a, b := connect(t, srv), connect(t, srv)
+	a, b := visit(t, srv), visit(t, srv)
 	a.say("BLPOP k 0")
 	b.awaitBlocked(1)
-	a2 := connect(t, srv)
+	a2 := visit(t, srv)
 	a2.say("BLPOP k 3600")
 	b.awaitBlocked(2)
 	require.NoError(t, srv.Close())
@@ -170,7 +170,7 @@ func TestCloseWithBlockedClients(t *testing.T) {
 // Input behind a command that waits is bounded like any other.
 func TestBlockedClientFloods(t *testing.T) {
 	srv := start(t, "--bind", "127.0.0.1", "--client-query-buffer-limit", "1mb")
-	a, b := connect(t, srv), connect(t, srv)
+	a, b := visit(t, srv), visit(t, srv)
 	a.say("BLPOP k 0")
 	b.awaitBlocked(1)
 	flood := bytes.Repeat([]byte("PING\r\n"), 20_000)
@@ -189,7 +189,7 @@ func TestBlockingAccounts(t *testing.T) {
 	srv := startBlocking(t)
 	counts := make(chan int, clients)
 	for i := range clients {
-		a := connect(t, srv)
+		a := visit(t, srv)
 		go func() {
 			got := 0
 			for {
@@ -224,7 +224,7 @@ func TestBlockingAccounts(t *testing.T) {
 			counts <- got
 		}()
 	}
-	b := connect(t, srv)
+	b := visit(t, srv)
 	for i := range rounds {
 		b.ask(fmt.Sprintf("RPUSH k %d %d %d", i, i, i))
 	}

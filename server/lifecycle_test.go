@@ -215,6 +215,28 @@ func TestEndAnswersWhatHasArrived(t *testing.T) {
 	}
 }
 
+// TestEndAnswersWhatArrivedMeanwhile: what came while a command was running is
+// answered too, although the end began before anybody read it.
+func TestEndAnswersWhatArrivedMeanwhile(t *testing.T) {
+	t.Parallel()
+	cfg := config.New()
+	release := make(chan struct{})
+	cfg.OnChange("loglevel", func() { <-release })
+	srv, served, _ := serveWith(t, cfg)
+	c := connect(t, srv)
+	require.NoError(t, c.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
+	settle(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched, "the command runs")
+	const commands = 8000 // more than one read takes
+	require.NoError(t, c.sendRaw(pings(commands)))
+	closed := make(chan error, 1)
+	go func() { closed <- srv.Close() }()
+	<-srv.Ending()
+	close(release)
+	require.Equal(t, "+OK\r\n"+pongs(commands), c.rest(t))
+	require.NoError(t, <-closed)
+	ended(t, served)
+}
+
 // TestEndWaitsForSlowReaders: replies that no socket buffer holds arrive whole.
 func TestEndWaitsForSlowReaders(t *testing.T) {
 	t.Parallel()

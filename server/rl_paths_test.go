@@ -1,13 +1,9 @@
 package server_test
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
-	"io"
 	"net"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -252,85 +248,6 @@ func sendEvalInMulti(p *rlRun, group []rlStep) []string {
 	return got
 }
 
-// words splits a line at spaces; a word in double quotes is a Go string.
-func words(t *testing.T, line string) [][]byte {
-	var out [][]byte
-	for _, word := range strings.Split(line, " ") {
-		if strings.HasPrefix(word, `"`) {
-			text, err := strconv.Unquote(word)
-			require.NoError(t, err, word)
-			word = text
-		}
-		out = append(out, []byte(word))
-	}
-	return out
-}
-
-func appendCommand(b []byte, args [][]byte) []byte {
-	b = fmt.Appendf(b, "*%d\r\n", len(args))
-	for _, a := range args {
-		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	return b
-}
-
-// showReply spells a reply so that one meaning has one spelling in both
-// protocols: [..] for what holds others, (nil) for every null, else the text.
-func showReply(t *testing.T, reply []byte) string {
-	r := bufio.NewReader(bytes.NewReader(reply))
-	text := showNext(t, r)
-	_, err := r.ReadByte()
-	require.ErrorIs(t, err, io.EOF, "more than one reply: %q", reply)
-	return text
-}
-
-// elements shows the replies in an array.
-func elements(t *testing.T, reply []byte) []string {
-	r := bufio.NewReader(bytes.NewReader(reply))
-	header, err := r.ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "*", header[:1], "%q", reply)
-	n, err := strconv.Atoi(strings.TrimSpace(header[1:]))
-	require.NoError(t, err)
-	var out []string
-	for range n {
-		out = append(out, showNext(t, r))
-	}
-	return out
-}
-
-func showNext(t *testing.T, r *bufio.Reader) string {
-	line, err := r.ReadString('\n')
-	require.NoError(t, err)
-	kind, text := line[0], strings.TrimSuffix(line[1:], "\r\n")
-	switch kind {
-	case '+', '-', ':', ',':
-		return text
-	case '_':
-		return "(nil)"
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, line)
-	if n < 0 {
-		return "(nil)"
-	}
-	if kind == '$' {
-		body := make([]byte, n+2)
-		_, err := io.ReadFull(r, body)
-		require.NoError(t, err)
-		return string(body[:n])
-	}
-	require.Contains(t, "*%~", string(kind), line)
-	if kind == '%' {
-		n *= 2
-	}
-	parts := make([]string, 0, n)
-	for range n {
-		parts = append(parts, showNext(t, r))
-	}
-	return "[" + strings.Join(parts, " ") + "]"
-}
-
 // TestRLAllowWrongArity is apart because in MULTI such a call is refused when
 // it is queued.
 func TestRLAllowWrongArity(t *testing.T) {
@@ -346,7 +263,7 @@ func TestRLAllowWrongArity(t *testing.T) {
 		require.NoError(t, p.wire.send(append([][]byte{[]byte("EVAL"), []byte(rlScript), []byte("0")}, args...)))
 		require.Equal(t, "ERR Wrong number of args calling Redis command from script", blame.ReplaceAllString(p.reply(p.wire), ""))
 	}
-	require.Equal(t, "", p.keyspace())
+	require.Empty(t, p.keyspace())
 }
 
 // TestRLAllowMarksWatchers: an admitted call is a change, a denied one is none.
@@ -367,16 +284,5 @@ func TestRLAllowMarksWatchers(t *testing.T) {
 		require.Equal(t, "OK", p.call(p.other, "MULTI"))
 		require.Equal(t, "QUEUED", p.call(p.other, "PING"))
 		require.Equal(t, c.exec, p.call(p.other, "EXEC"), c.call)
-	}
-}
-
-// TestShowReply: the spelling tells apart what differs.
-func TestShowReply(t *testing.T) {
-	for reply, want := range map[string]string{
-		":5\r\n": "5", "+OK\r\n": "OK", "-ERR x\r\n": "ERR x", "_\r\n": "(nil)", "$-1\r\n": "(nil)", "*-1\r\n": "(nil)",
-		"$3\r\na\r\n\r\n": "a\r\n", ",1.5\r\n": "1.5", "*0\r\n": "[]", "*2\r\n:1\r\n*1\r\n_\r\n": "[1 [(nil)]]",
-		"%1\r\n+a\r\n:1\r\n": "[a 1]", "~1\r\n:1\r\n": "[1]",
-	} {
-		require.Equal(t, want, showReply(t, []byte(reply)), "%q", reply)
 	}
 }

@@ -3,7 +3,6 @@ package server_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // rlScenarios is the table for rl_paths_test.go. The expected replies are
@@ -58,22 +57,35 @@ func rlWindows() []rlScenario {
 		{"the clock at the ends of what a score can hold", nil, []rlStep{
 			{100_000_000_000 - startNowMs, "RL.ALLOW early 1 1s", "[1 1 0 0 1000]"},
 			{100_000_000_000 - startNowMs, "ZRANGE early 0 -1", "[100000000000000]"},
-			{9_007_199_254_740 - startNowMs, "RL.ALLOW late 5000 1s COST 993",
-				"ERR the server's clock is outside of what a sorted set can hold"},
+			{
+				9_007_199_254_740 - startNowMs, "RL.ALLOW late 5000 1s COST 993",
+				"ERR the server's clock is outside of what a sorted set can hold",
+			},
 			{9_007_199_254_740 - startNowMs, "RL.ALLOW late 5000 1s COST 992", "[992 5000 4008 0 1000]"},
 			{9_007_199_254_740 - startNowMs, "ZRANGE late -1 -1", "[9007199254740991]"},
-			{9_007_199_254_740 - startNowMs, "RL.ALLOW late 5000 1s",
-				"ERR the server's clock is outside of what a sorted set can hold"},
-			{9_007_199_254_741 - startNowMs, "RL.ALLOW other 1 1s",
-				"ERR the server's clock is outside of what a sorted set can hold"},
+			{
+				9_007_199_254_740 - startNowMs, "RL.ALLOW late 5000 1s",
+				"ERR the server's clock is outside of what a sorted set can hold",
+			},
+			{
+				9_007_199_254_741 - startNowMs, "RL.ALLOW other 1 1s",
+				"ERR the server's clock is outside of what a sorted set can hold",
+			},
 		}},
 	}
 	for _, w := range []struct {
 		text string
 		ms   int64
 	}{
-		{"1", 1}, {"7", 7}, {"500ms", 500}, {"10s", 10_000}, {"1m", 60_000}, {"2h", 7_200_000}, {"1d", 86_400_000},
-		{"36524d", 36_524 * 86_400_000}, {"3155759999999", 3_155_759_999_999},
+		{"1", 1},
+		{"7", 7},
+		{"500ms", 500},
+		{"10s", 10_000},
+		{"1m", 60_000},
+		{"2h", 7_200_000},
+		{"1d", 86_400_000},
+		{"36524d", 36_524 * 86_400_000},
+		{"3155759999999", 3_155_759_999_999},
 	} {
 		out = append(out, rlScenario{"a window of " + w.text, nil, []rlStep{
 			{0, "RL.ALLOW k 1 " + w.text, fmt.Sprintf("[1 1 0 0 %d]", w.ms)},
@@ -283,144 +295,4 @@ func rlByHand() []rlScenario {
 			{0, "RL.ALLOW high 2 1s", "ERR the server's clock is outside of what a sorted set can hold"},
 		}},
 	}
-}
-
-const (
-	errSyntax      = "ERR syntax error"
-	errLimit       = "ERR limit must be at least 1"
-	errLimitNumber = "ERR limit is not an integer or out of range"
-	errLimitUnits  = "ERR limit is above rl-log-max-units (16777216)"
-	errLimitWindow = "ERR limit is above the microseconds of its window"
-	errWindow      = "ERR window is not a whole number of milliseconds, or of ms, s, m, h or d"
-	errWindowShort = "ERR window must be at least 1 millisecond"
-	errWindowLong  = "ERR window must be below 100 years"
-	errCost        = "ERR COST must not be negative"
-	errCostNumber  = "ERR COST is not an integer or out of range"
-	errForeign     = "ERR key holds a sorted set that RL.ALLOW did not write"
-	errWrongType   = "WRONGTYPE Operation against a key holding the wrong kind of value"
-)
-
-// rlRefusals puts every malformed call to a key that holds units, to one of
-// another type, and to none.
-func rlRefusals() []rlScenario {
-	refusals := []struct{ args, want string }{
-		{"0 1s", errLimit},
-		{"-1 1s", errLimit},
-		{"-9223372036854775808 1s", errLimit},
-		{"9223372036854775808 1s", errLimitNumber},
-		{"-9223372036854775809 1s", errLimitNumber},
-		{`"" 1s`, errLimitNumber},
-		{`"\x201" 1s`, errLimitNumber},
-		{"+1 1s", errLimitNumber},
-		{"01 1s", errLimitNumber},
-		{"1.0 1s", errLimitNumber},
-		{"1e3 1s", errLimitNumber},
-		{"inf 1s", errLimitNumber},
-		{"ten 1s", errLimitNumber},
-		{`"1\x00" 1s`, errLimitNumber},
-		{"16777217 1d", errLimitUnits},
-		{"9223372036854775807 1d", errLimitUnits},
-		{"1001 1", errLimitWindow},
-		{"1000001 1s", errLimitWindow},
-
-		{"1 0", errWindowShort},
-		{"1 -1", errWindowShort},
-		{"1 0s", errWindowShort},
-		{"1 -5d", errWindowShort},
-		{"1 -9223372036854775809", errWindowShort},
-		{"1 -0", errWindow},
-		{`1 ""`, errWindow},
-		{"1 s", errWindow},
-		{"1 -", errWindow},
-		{"1 1S", errWindow},
-		{"1 1sec", errWindow},
-		{"1 1w", errWindow},
-		{"1 1.5s", errWindow},
-		{"1 1e3", errWindow},
-		{"1 01s", errWindow},
-		{"1 +1s", errWindow},
-		{`1 "1\x20s"`, errWindow},
-		{`1 "1s\x20"`, errWindow},
-		{`1 "1s\x00"`, errWindow},
-		{"1 1s1ms", errWindow},
-		{"1 3155760000000", errWindowLong},
-		{"1 36525d", errWindowLong},
-		{"1 876600h", errWindowLong},
-		{"1 9223372036854775807", errWindowLong},
-		{"1 9223372036854775808", errWindowLong},
-		{"1 9223372036854775807d", errWindowLong},
-		{"1 213503982334602d", errWindowLong},
-		{"1 21350398233461d", errWindowLong}, // in milliseconds it wraps around int64 to a short window
-		{"1 99999999999999999999999999", errWindowLong},
-
-		{"1 1s COST -1", errCost},
-		{"1 1s COST -9223372036854775808", errCost},
-		{"1 1s COST 9223372036854775808", errCostNumber},
-		{`1 1s COST ""`, errCostNumber},
-		{"1 1s COST 1.5", errCostNumber},
-		{"1 1s COST COST", errCostNumber},
-		{"1 1s COST", errSyntax},
-		{"1 1s COST 1 COST 1", errSyntax},
-		{"1 1s COST 1 COST", errSyntax},
-		{"1 1s COST 1 1", errSyntax},
-		{"1 1s 1", errSyntax},
-		{`1 1s ""`, errSyntax},
-		{"1 1s COSTS 1", errSyntax},
-		{"1 1s NOSUCH", errSyntax},
-		{"1 1s NOSUCH 1", errSyntax},
-		{"2000000 1h COST 1000001", "ERR COST is above 1000000"},
-
-		// Of several faults, the first argument's is told.
-		{"0 0 COST -1", errWindowShort},
-		{"x y COST z", errLimitNumber},
-		{"1 y COST z", errWindow},
-		{"0 1s COST z", errCostNumber},
-	}
-	units := []rlStep{{0, "RL.ALLOW k 3 1m COST 2", "[2 3 1 0 60000]"}}
-	text := []rlStep{{0, "SET k text", "OK"}}
-	var none []rlStep
-	for _, r := range refusals {
-		step := rlStep{250, "RL.ALLOW k " + r.args, r.want}
-		units, text, none = append(units, step), append(text, step), append(none, step)
-	}
-	units = append(units, rlStep{250, "RL.ALLOW k 3 1m", "[1 3 0 0 60000]"})
-	text = append(text, rlStep{250, "RL.ALLOW k 1 1s", errWrongType}, rlStep{250, "RL.ALLOW k 1 1s COST 0", errWrongType},
-		rlStep{250, "RL.ALLOW k 1 1s COST 2", errWrongType}, rlStep{250, "GET k", "text"})
-	none = append(none, rlStep{250, "EXISTS k", "0"})
-	return []rlScenario{
-		{"malformed calls to a key with units", nil, units},
-		{"malformed calls to a string", nil, text},
-		{"malformed calls to no key", nil, none},
-		{"rl-log-max-units", []string{"--rl-log-max-units", "100"}, []rlStep{
-			{0, "RL.ALLOW k 101 1m", "ERR limit is above rl-log-max-units (100)"},
-			{0, "RL.ALLOW k 100 1m", "[1 100 99 0 60000]"},
-		}},
-	}
-}
-
-// rlForeign is sorted sets that something else wrote: they stay as they are.
-func rlForeign() []rlScenario {
-	var out []rlScenario
-	for name, members := range map[string]string{
-		"seconds":              "1700000000 1700000000",
-		"milliseconds":         "1700000000000 1700000000000",
-		"unique members":       "1700000000000 a",
-		"a member of our size": "1700000000000000 a",
-		"fractions":            "1.5 1.5",
-		"negative":             "-1700000000000000 -1700000000000000",
-		"just below":           "99999999999999 99999999999999",
-		"just above":           "9007199254740992 9007199254740992",
-		"one of ours, one not": "1700000000000000 1700000000000000 1700000000 1700000000",
-		"infinite":             "inf inf",
-	} {
-		steps := []rlStep{{0, "ZADD k " + members, fmt.Sprint(len(strings.Fields(members)) / 2)}}
-		for _, call := range []string{"1 1s", "100 1d COST 5", "1 1s COST 0", "1 1s COST 2"} {
-			steps = append(steps, rlStep{10, "RL.ALLOW k " + call, errForeign})
-		}
-		steps = append(steps,
-			rlStep{20, "DEL k", "1"},
-			rlStep{20, "RL.ALLOW k 1 1s", "[1 1 0 0 1000]"})
-		out = append(out, rlScenario{"a sorted set of another limiter: " + name, nil, steps})
-	}
-	return out
 }

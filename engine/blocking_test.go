@@ -1,0 +1,244 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// waitingSession is a session with the part of a connection that waits.
+type waitingSession struct {
+	*engine.Session
+	woken chan struct{}
+}
+
+func newWaiting(e *engine.Engine) *waitingSession {
+	w := &waitingSession{woken: make(chan struct{}, 1)}
+	w.Session = e.NewSession(engine.Peer{Wake: func() {
+		select {
+		case w.woken <- struct{}{}:
+		default:
+		}
+	}})
+	return w
+}
+
+// ask runs a command and waits for its reply, however long that takes.
+func (w *waitingSession) ask(line string) string {
+	reply := do(w.Session, line)
+	if w.Blocked() == nil {
+		return reply
+	}
+	for !w.Ready() {
+		<-w.woken
+	}
+	return show(w.Resume())
+}
+
+func TestBlockedSessionsAreServedInOrder(t *testing.T) {
+	e, _ := newEngine(t)
+	const n = 300
+	var waiting []*engine.Session
+	for range n {
+		s := newSession(t, e)
+		require.Equal(t, "(nothing)", do(s, "BLPOP a k b 0"))
+		require.NotNil(t, s.Blocked())
+		require.False(t, s.Ready())
+		waiting = append(waiting, s)
+	}
+	b := newSession(t, e)
+	require.Contains(t, do(b, "INFO clients"), fmt.Sprintf("blocked_clients:%d\r\n", n))
+	next := 0
+	for size := 1; next < n; size++ {
+		words := []string{"RPUSH", "k"}
+		for i := range min(size, n-next) {
+			words = append(words, fmt.Sprint(next+i))
+		}
+		do(b, strings.Join(words, " "))
+		for range len(words) - 2 {
+			require.True(t, waiting[next].Ready(), "%d is next", next)
+			require.Equal(t, fmt.Sprintf("[k %d]", next), show(waiting[next].Resume()))
+			require.Nil(t, waiting[next].Blocked())
+			next++
+		}
+		if next < n {
+			require.False(t, waiting[next].Ready())
+		}
+		require.Equal(t, "0", do(b, "EXISTS k"))
+	}
+	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
+}
+
+// A session that ends leaves its place to the next one.
+func TestBlockedSessionEnds(t *testing.T) {
+	e, _ := newEngine(t)
+	first, second, b := newWaiting(e), newSession(t, e), newSession(t, e)
+	do(first.Session, "BLPOP k 0")
+	do(second, "BLPOP k 0")
+	first.Close()
+	do(b, "RPUSH k x")
+	require.True(t, second.Ready())
+	require.Equal(t, "[k x]", show(second.Resume()))
+	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
+}
+
+// Only the first of those who end a wait ends it.
+func TestTimeoutAfterPush(t *testing.T) {
+	e, _ := newEngine(t)
+	s, b := newSession(t, e), newSession(t, e)
+	do(s, "BLPOP k 5")
+	blocked := s.Blocked()
+	require.EqualValues(t, 5000, blocked.TimeoutMs())
+	do(b, "RPUSH k x")
+	blocked.TimeOut()
+	require.Equal(t, "[k x]", show(s.Resume()))
+
+	do(s, "BLPOP k 0.0001")
+	require.EqualValues(t, 1, s.Blocked().TimeoutMs(), "no fraction is for ever")
+	blocked.TimeOut() // of a wait that is long over
+	require.False(t, s.Ready())
+	s.Blocked().TimeOut()
+	do(b, "RPUSH k y")
+	require.Equal(t, "(nil)", show(s.Resume()))
+	require.Equal(t, "1", do(b, "LLEN k"))
+}
+
+// A wait ends in the protocol of the one who waits, and with the instant of the
+// one who serves.
+func TestServedWithTheRightKeyspace(t *testing.T) {
+	e, h := newEngine(t)
+	s, b := newSession(t, e), newSession(t, e)
+	do(s, "SELECT 3")
+	do(s, "BLMOVE k m LEFT LEFT 0")
+	do(b, "SELECT 3")
+	do(b, "RPUSH m old")
+	do(b, "PEXPIRE m 10")
+	h.pass(11)
+	do(b, "RPUSH k new")
+	require.Equal(t, "new", show(s.Resume()))
+	require.Equal(t, "[new]", do(b, "LRANGE m 0 -1"), "what had expired is gone")
+	require.Equal(t, "-1", do(b, "PTTL m"))
+}
+
+// Moves in a ring: each waits for what the one before passes on, so that a push
+// has to change keys of many shards at once, while others do the same at other
+// places of the ring.
+func TestBlockingMovesMeet(t *testing.T) {
+	const ring, pushers, pushes = 12, 4, 200
+	e, _ := newEngine(t)
+	var moving, pushing sync.WaitGroup
+	for i := range ring {
+		w := newWaiting(e)
+		moving.Go(func() {
+			defer w.Close()
+			for {
+				got := w.ask(fmt.Sprintf("BLMOVE key%d key%d LEFT RIGHT 0", i, i+1))
+				if got == "stop" {
+					return
+				}
+			}
+		})
+	}
+	for p := range pushers {
+		s := newWaiting(e)
+		pushing.Go(func() {
+			defer s.Close()
+			r := rand.New(rand.NewPCG(uint64(p), 7))
+			for i := range pushes {
+				at := r.IntN(ring)
+				switch i % 3 {
+				case 0:
+					s.ask(fmt.Sprintf("RPUSH key%d x", at))
+				case 1:
+					s.ask("MULTI")
+					s.ask(fmt.Sprintf("RPUSH key%d x", at))
+					s.ask(fmt.Sprintf("INCR n%d", at))
+					s.ask("EXEC")
+				default:
+					s.ask(fmt.Sprintf("EVAL return(redis.call('RPUSH','key%d','x')) 0", at))
+				}
+			}
+		})
+	}
+	pushing.Wait()
+	b := newWaiting(e)
+	defer b.Close()
+	last := fmt.Sprintf("key%d", ring)
+	require.Equal(t, fmt.Sprint(pushers*pushes), b.ask("LLEN "+last), "everything arrives with its push")
+	b.ask("RPUSH key0 stop") // goes through all of them
+	moving.Wait()
+	require.Equal(t, "stop", b.ask("LINDEX "+last+" -1"))
+	require.Contains(t, b.ask("INFO clients"), "blocked_clients:0\r\n")
+}
+
+// Nothing is lost and nothing is handed out twice while waits are served, time
+// out, are ended by CLIENT UNBLOCK and by their sessions' end.
+func TestBlockingRaces(t *testing.T) {
+	const takers, elements = 6, 600
+	e, _ := newEngine(t)
+	taken := make([][]string, takers)
+	var taking sync.WaitGroup
+	for i := range takers {
+		taking.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(i), 9))
+			w := newWaiting(e)
+			defer func() { w.Close() }()
+			for {
+				line := []string{"BLPOP k j stop 0", "BRPOP j k stop 0", "BLPOP stop k 0"}[r.IntN(3)]
+				reply := do(w.Session, line)
+				if b := w.Blocked(); b != nil {
+					switch r.IntN(6) {
+					case 0:
+						go b.TimeOut()
+					case 1:
+						if !w.Ready() {
+							go func() { do(e.NewSession(engine.Peer{}), fmt.Sprintf("CLIENT UNBLOCK %d", w.ID())) }()
+							go b.TimeOut()
+						}
+					}
+					for !w.Ready() {
+						<-w.woken
+					}
+					reply = show(w.Resume())
+				}
+				switch {
+				case strings.HasPrefix(reply, "[stop"):
+					return
+				case strings.HasPrefix(reply, "["):
+					taken[i] = append(taken[i], strings.Fields(strings.Trim(reply, "[]"))[1])
+				}
+				if r.IntN(20) == 0 {
+					w.Close()
+					w = newWaiting(e)
+				}
+			}
+		})
+	}
+	b := newSession(t, e)
+	for i := range elements {
+		do(b, fmt.Sprintf("RPUSH %s %d", []string{"k", "j"}[i%2], i))
+	}
+	for do(b, "EXISTS k j") != "0" {
+		runtime.Gosched()
+	}
+	for range takers {
+		do(b, "RPUSH stop x")
+	}
+	taking.Wait()
+	seen := make(map[string]bool)
+	for _, list := range taken {
+		for _, elem := range list {
+			require.False(t, seen[elem], "%s was handed out twice", elem)
+			seen[elem] = true
+		}
+	}
+	require.Len(t, seen, elements)
+	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
+}
