@@ -56,7 +56,7 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{server: s, nc: nc, out: output{nc: nc, raw: rawConn(nc)}}
+	return &conn{server: s, nc: nc, out: output{nc: nc, socket: newSocket(nc)}}
 }
 
 // serve runs the connection to its end.
@@ -68,7 +68,7 @@ func (c *conn) serve() {
 	c.active = time.Now()
 	remote, local := names(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
-		Addr: remote, LocalAddr: local, FD: fileDescriptor(c.nc), Local: isLocal(c.nc.RemoteAddr()),
+		Addr: remote, LocalAddr: local, FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
 		Kill: func() { c.nc.Close() }, Wake: c.wake,
 	})
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
@@ -143,7 +143,7 @@ func (c *conn) read() (int, error) {
 		if c.trim.Load() || c.server.limits.Load() != c.limits {
 			continue
 		}
-		n, err := c.nc.Read(c.in.free())
+		n, err := c.readWaiting(c.in.free())
 		if !timedOut(err) {
 			c.active = time.Now()
 			return n, err
@@ -153,6 +153,14 @@ func (c *conn) read() (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// readWaiting reads, and waits for something to arrive.
+func (c *conn) readWaiting(b []byte) (int, error) {
+	if c.out.socket == nil {
+		return c.nc.Read(b)
+	}
+	return c.out.socket.read(b)
 }
 
 // idleUntil is when timeout disconnects the client, zero if never: it counts
@@ -191,7 +199,7 @@ func (c *conn) drain() {
 
 // readArrived reads without waiting.
 func (c *conn) readArrived() int {
-	if c.out.raw == nil {
+	if c.out.socket == nil {
 		c.nc.SetReadDeadline(time.Now().Add(silence))
 		n, _ := c.nc.Read(c.in.free())
 		return n
@@ -199,7 +207,7 @@ func (c *conn) readArrived() int {
 	for {
 		// A deadline that has passed would hide what is there.
 		c.nc.SetReadDeadline(time.Time{})
-		if n, err := readSome(c.out.raw, c.in.free()); !timedOut(err) {
+		if n, err := c.out.socket.readSome(c.in.free()); !timedOut(err) {
 			return n
 		}
 	}

@@ -42,7 +42,7 @@ func TestKeepAliveDefault(t *testing.T) {
 
 func option(t *testing.T, c *conn, level, name int) (value int) {
 	t.Helper()
-	require.NoError(t, rawConn(c.nc).Control(func(fd uintptr) {
+	require.NoError(t, newSocket(c.nc).raw.Control(func(fd uintptr) {
 		var err error
 		value, err = syscall.GetsockoptInt(int(fd), level, name)
 		require.NoError(t, err)

@@ -3,7 +3,6 @@ package server
 import (
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/zlimit/zlimit/config"
@@ -22,9 +21,9 @@ const pumpBytes = 64 << 10
 //
 // buf, append and flush belong to the connection's goroutine.
 type output struct {
-	nc  net.Conn
-	raw syscall.RawConn // nil where the socket can only be written to by waiting
-	buf []byte          // replies of the batch under way
+	nc     net.Conn
+	socket *socket // nil where nc can only be written to by waiting
+	buf    []byte  // replies of the batch under way
 
 	mu      sync.Mutex
 	limit   config.OutputBufferLimit // protected by mu, as is what follows
@@ -77,10 +76,10 @@ func (o *output) flush() bool {
 
 // writeNow writes what the socket takes without waiting.
 func (o *output) writeNow(b []byte) (n int, err error) {
-	if o.raw == nil {
+	if o.socket == nil {
 		return 0, nil
 	}
-	return writeSome(o.raw, b)
+	return o.socket.writeSome(b)
 }
 
 // keep leaves b to the pump. It requires mu.

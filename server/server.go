@@ -183,10 +183,10 @@ func (s *Server) turnAway(nc net.Conn, why string) {
 	s.rejected.Add(1)
 	nc.SetWriteDeadline(time.Now().Add(time.Second)) // an empty socket buffer takes a line at once
 	io.WriteString(nc, why)
-	if raw := rawConn(nc); raw != nil {
+	if socket := newSocket(nc); socket != nil {
 		// Closing with input unread would be a reset, and the client may never
 		// see the line.
-		readSome(raw, make([]byte, minBuffer))
+		socket.readSome(make([]byte, minBuffer))
 	}
 	nc.Close()
 }

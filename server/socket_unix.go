@@ -3,14 +3,28 @@
 package server
 
 import (
-	"errors"
+	"io"
 	"net"
 	"syscall"
 )
 
-// rawConn returns the socket below a connection, nil where there is none (an
+// A socket makes a connection's system calls itself, because net.Conn cannot
+// write without waiting. What the runtime calls back, and what that works on,
+// lives in here, so that a call allocates nothing. It belongs to the
+// connection's goroutine.
+type socket struct {
+	raw              syscall.RawConn
+	reading, writing func(fd uintptr) bool // readOnce and writeOnce, bound once
+
+	buf  []byte // what the call under way reads into or writes from
+	n    int    // bytes that it moved
+	err  error  // why it failed
+	wait bool   // it waits if there is nothing to read
+}
+
+// newSocket returns the socket below a connection, nil where there is none (an
 // in-memory pipe).
-func rawConn(nc net.Conn) syscall.RawConn {
+func newSocket(nc net.Conn) *socket {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {
 		return nil
@@ -19,57 +33,85 @@ func rawConn(nc net.Conn) syscall.RawConn {
 	if err != nil {
 		return nil
 	}
-	return raw
+	s := &socket{raw: raw}
+	s.reading, s.writing = s.readOnce, s.writeOnce
+	return s
 }
 
-// writeSome writes what the socket takes at once; it is no error if that is
-// less than b.
-func writeSome(raw syscall.RawConn, b []byte) (n int, err error) {
-	var failed error
-	err = raw.Write(func(fd uintptr) bool {
-		for n < len(b) {
-			m, e := syscall.Write(int(fd), b[n:])
-			switch {
-			case e == nil:
-				n += m
-				continue
-			case errors.Is(e, syscall.EINTR):
-				continue
-			case !errors.Is(e, syscall.EAGAIN):
-				failed = e
-			}
-			break
-		}
-		return true
-	})
-	if err == nil {
-		err = failed
-	}
-	return n, err
+// read is net.Conn's Read: it waits, within the read deadline, for something to
+// arrive.
+func (s *socket) read(b []byte) (n int, err error) {
+	s.buf, s.n, s.err, s.wait = b, 0, nil, true
+	return s.done(s.raw.Read(s.reading))
 }
 
 // readSome reads what has arrived, without waiting; nothing, and no error, if
 // there is nothing or the client has ended its side.
-func readSome(raw syscall.RawConn, b []byte) (n int, err error) {
-	var failed error
-	err = raw.Read(func(fd uintptr) bool {
-		for {
-			if n, failed = syscall.Read(int(fd), b); !errors.Is(failed, syscall.EINTR) {
-				return true
-			}
-		}
-	})
-	if err == nil && !errors.Is(failed, syscall.EAGAIN) {
-		err = failed
+func (s *socket) readSome(b []byte) (n int, err error) {
+	s.buf, s.n, s.err, s.wait = b, 0, nil, false
+	if n, err = s.done(s.raw.Read(s.reading)); err == io.EOF { //nolint:errorlint // our own, never wrapped
+		err = nil
 	}
-	return max(n, 0), err
+	return n, err
+}
+
+// writeSome writes what the socket takes at once; it is no error if that is
+// less than b.
+func (s *socket) writeSome(b []byte) (n int, err error) {
+	s.buf, s.n, s.err = b, 0, nil
+	return s.done(s.raw.Write(s.writing))
+}
+
+// done ends a call: err is the runtime's, which did not get to the call.
+func (s *socket) done(err error) (int, error) {
+	s.buf = nil
+	if err != nil {
+		return 0, err
+	}
+	return s.n, s.err
+}
+
+func (s *socket) readOnce(fd uintptr) (finished bool) {
+	for {
+		n, e := sysRead(fd, s.buf)
+		switch {
+		case e == syscall.EINTR:
+			continue
+		case e == syscall.EAGAIN:
+			return !s.wait
+		case e != 0:
+			s.err = e
+		case n == 0:
+			s.err = io.EOF
+		default:
+			s.n = n
+		}
+		return true
+	}
+}
+
+func (s *socket) writeOnce(fd uintptr) (finished bool) {
+	for s.n < len(s.buf) {
+		n, e := sysWrite(fd, s.buf[s.n:])
+		switch e {
+		case 0:
+			s.n += n
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return true
+		default:
+			s.err = e
+			return true
+		}
+	}
+	return true
 }
 
 // fileDescriptor is what CLIENT LIST shows as fd.
-func fileDescriptor(nc net.Conn) int {
+func (s *socket) fileDescriptor() int {
 	fd := -1
-	if raw := rawConn(nc); raw != nil {
-		raw.Control(func(f uintptr) { fd = int(f) })
+	if s != nil {
+		s.raw.Control(func(f uintptr) { fd = int(f) }) //nolint:errcheck // a closed socket has none
 	}
 	return fd
 }
