@@ -107,19 +107,19 @@ func (in *interp) checkTable(L *lua.LState, n int) *lua.LTable {
 	return t
 }
 
-// readable is checkTable for functions that look past metatables: it shows
-// what a sealed table stands for.
-func (in *interp) readable(L *lua.LState, n int) *lua.LTable {
-	t := in.checkTable(L, n)
+// readable is the first argument for functions that look past metatables: it
+// shows what a sealed table stands for.
+func (in *interp) readable(L *lua.LState) *lua.LTable {
+	t := in.checkTable(L, 1)
 	if content := in.sealed[t]; content != nil {
 		return content
 	}
 	return t
 }
 
-// writable is checkTable for functions that change the table.
-func (in *interp) writable(L *lua.LState, n int) *lua.LTable {
-	t := in.checkTable(L, n)
+// writable is the first argument for functions that change the table.
+func (in *interp) writable(L *lua.LState) *lua.LTable {
+	t := in.checkTable(L, 1)
 	if in.sealed[t] != nil {
 		in.throw(L, lua.LString(errReadOnlyTable))
 	}

@@ -3,6 +3,7 @@ package scripting
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -122,8 +123,8 @@ func compile(source, chunkName string) (proto *lua.FunctionProto, err error) {
 	}()
 	proto, err = lua.Compile(chunk.stmts, chunkName)
 	if err != nil {
-		e, ok := err.(*lua.CompileError)
-		if !ok {
+		var e *lua.CompileError
+		if !errors.As(err, &e) {
 			return nil, fmt.Errorf("%s:1: function or expression too complex", short)
 		}
 		return nil, fmt.Errorf("%s:%d: %s", short, max(lineOf(e.Line), 1), "function or expression too complex")

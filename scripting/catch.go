@@ -1,6 +1,7 @@
 package scripting
 
 import (
+	"errors"
 	"slices"
 
 	lua "github.com/yuin/gopher-lua"
@@ -37,8 +38,8 @@ func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LVal
 		return nil, false
 	}
 	in.verbatim = false
-	e, ok := err.(*lua.ApiError)
-	if !ok || e.Type == lua.ApiErrorPanic {
+	var e *lua.ApiError
+	if !errors.As(err, &e) || e.Type == lua.ApiErrorPanic {
 		in.suspect = true
 		return lua.LString(interpreterErrors), true
 	}
@@ -153,6 +154,6 @@ func (in *interp) handle(L *lua.LState, handler *lua.LFunction, value lua.LValue
 	}()
 	L.Push(handler)
 	L.Push(value)
-	in.call(L, 1, 1)
+	in.call(L, 1)
 	return L.Get(-1)
 }

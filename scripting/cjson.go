@@ -30,11 +30,11 @@ func (in *interp) cjsonLibrary() map[string]lua.LGFunction {
 		"encode_max_depth":        func(L *lua.LState) int { return in.jsonInt(L, &s.encodeDepth, 1, math.MaxInt32) },
 		"decode_max_depth":        func(L *lua.LState) int { return in.jsonInt(L, &s.decodeDepth, 1, math.MaxInt32) },
 		"encode_number_precision": func(L *lua.LState) int { return in.jsonInt(L, &s.precision, 1, 14) },
-		"encode_invalid_numbers":  func(L *lua.LState) int { return in.jsonBool(L, &s.encodeInvalid, 1) },
-		"decode_invalid_numbers":  func(L *lua.LState) int { return in.jsonBool(L, &s.decodeInvalid, 1) },
-		"encode_keep_buffer":      func(L *lua.LState) int { return in.jsonBool(L, &s.keepBuffer, 1) },
+		"encode_invalid_numbers":  func(L *lua.LState) int { return in.jsonBool(L, &s.encodeInvalid) },
+		"decode_invalid_numbers":  func(L *lua.LState) int { return in.jsonBool(L, &s.decodeInvalid) },
+		"encode_keep_buffer":      func(L *lua.LState) int { return in.jsonBool(L, &s.keepBuffer) },
 		"encode_sparse_array": func(L *lua.LState) int {
-			in.jsonBool(L, &s.sparseConvert, 1)
+			in.jsonBool(L, &s.sparseConvert)
 			in.jsonIntAt(L, &s.sparseRatio, 2, 0, math.MaxInt32)
 			in.jsonIntAt(L, &s.sparseSafe, 3, 0, math.MaxInt32)
 			return 3
@@ -63,8 +63,8 @@ func (in *interp) jsonIntAt(L *lua.LState, setting *int, n, least, most int) {
 	L.Push(lua.LNumber(*setting))
 }
 
-func (in *interp) jsonBool(L *lua.LState, setting *bool, n int) int {
-	if v := L.Get(n); v != lua.LNil {
+func (in *interp) jsonBool(L *lua.LState, setting *bool) int {
+	if v := L.Get(1); v != lua.LNil {
 		*setting = lua.LVAsBool(v)
 	}
 	L.Push(lua.LBool(*setting))

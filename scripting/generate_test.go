@@ -48,7 +48,7 @@ func TestGeneratedPrograms(t *testing.T) {
 }
 
 var (
-	named   = regexp.MustCompile("(local|upvalue|global|field|method) '[^']*' \\(([a-z ]*)\\)")
+	named   = regexp.MustCompile(`(local|upvalue|global|field|method) '[^']*' \(([a-z ]*)\)`)
 	details = regexp.MustCompile(`\$\d+\r\n|script: [0-9a-f]{40}`)
 )
 
@@ -87,7 +87,6 @@ type generator struct {
 	b      strings.Builder
 	locals []string
 	depth  int
-	indent int
 	loops  int
 	funcs  int
 }

@@ -13,8 +13,8 @@ const (
 // before it calls one of the EVALs, whatever their keys.
 func (e *Engine) Group() []commands.Command {
 	const (
-		any      = commands.NoScript | commands.Stale | commands.SkipMonitor | commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
-		readOnly = any | commands.ReadOnly
+		script   = commands.NoScript | commands.Stale | commands.SkipMonitor | commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
+		readOnly = script | commands.ReadOnly
 	)
 	const rw, ro = "RW access update", "RO access"
 	eval := func(name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler) commands.Command {
@@ -28,8 +28,8 @@ func (e *Engine) Group() []commands.Command {
 		}
 	}
 	return []commands.Command{
-		eval("eval", "2.6.0", "script", "Runs a Lua script.", noteRW, any, rw, e.eval),
-		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", any, rw, e.evalSHA),
+		eval("eval", "2.6.0", "script", "Runs a Lua script.", noteRW, script, rw, e.eval),
+		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", script, rw, e.evalSHA),
 		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.", noteRO, readOnly, ro, e.evalRO),
 		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.", "", readOnly, ro, e.evalSHARO),
 		{

@@ -1,6 +1,7 @@
 package scripting
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -171,7 +172,7 @@ func (in *interp) list(values [][]byte) *lua.LTable {
 // errorReply is what a script that failed answers.
 func (in *interp) errorReply(err error) resp.Value {
 	var value lua.LValue = lua.LString(err.Error())
-	if e, ok := err.(*lua.ApiError); ok {
+	if e := (*lua.ApiError)(nil); errors.As(err, &e) {
 		value = e.Object
 		if e.Type == lua.ApiErrorPanic {
 			in.suspect = true
@@ -257,10 +258,11 @@ func (in *interp) uncross() {
 	in.inThread--
 }
 
-// call calls the function below its nargs arguments on the stack.
-func (in *interp) call(L *lua.LState, nargs, nret int) {
+// call calls the function below its nargs arguments on the stack, for one
+// result.
+func (in *interp) call(L *lua.LState, nargs int) {
 	in.cross(L)
-	L.Call(nargs, nret)
+	L.Call(nargs, 1)
 	in.uncross()
 }
 

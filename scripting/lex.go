@@ -133,13 +133,13 @@ func (lx *lexer) next() token {
 			}
 			return lx.single(ch)
 		case ch == '=':
-			return lx.pair(ch, '=', tokEq)
+			return lx.pair(ch, tokEq)
 		case ch == '<':
-			return lx.pair(ch, '=', tokLe)
+			return lx.pair(ch, tokLe)
 		case ch == '>':
-			return lx.pair(ch, '=', tokGe)
+			return lx.pair(ch, tokGe)
 		case ch == '~':
-			return lx.pair(ch, '=', tokNe)
+			return lx.pair(ch, tokNe)
 		case ch == '"' || ch == '\'':
 			return lx.quoted(ch)
 		case ch == '.':
@@ -160,8 +160,9 @@ func (lx *lexer) single(ch byte) token {
 	return token{kind: int(ch), text: tokenName(int(ch))}
 }
 
-func (lx *lexer) pair(ch, second byte, kind int) token {
-	if lx.peek(1) != int(second) {
+// pair reads ch and an equals sign behind it as one token, or ch alone.
+func (lx *lexer) pair(ch byte, kind int) token {
+	if lx.peek(1) != '=' {
 		return lx.single(ch)
 	}
 	lx.pos += 2

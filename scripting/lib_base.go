@@ -100,7 +100,7 @@ func (in *interp) pairs(L *lua.LState) int {
 }
 
 func (in *interp) nextPair(L *lua.LState) int {
-	t := in.readable(L, 1)
+	t := in.readable(L)
 	key, value := t.Next(L.Get(2))
 	L.Push(key)
 	if key == lua.LNil {
@@ -119,7 +119,7 @@ func (in *interp) ipairs(L *lua.LState) int {
 }
 
 func (in *interp) ipairsAux(L *lua.LState) int {
-	t := in.readable(L, 1)
+	t := in.readable(L)
 	i := in.checkInt(L, 2) + 1
 	v := t.RawGet(lua.LNumber(i))
 	if v == lua.LNil {
@@ -138,7 +138,7 @@ func (in *interp) rawEqual(L *lua.LState) int {
 }
 
 func (in *interp) rawGet(L *lua.LState) int {
-	t := in.readable(L, 1)
+	t := in.readable(L)
 	key := in.checkAny(L, 2)
 	if name, ok := key.(lua.LString); ok && t == in.public && (name == "KEYS" || name == "ARGV") {
 		t = in.env
@@ -150,7 +150,7 @@ func (in *interp) rawGet(L *lua.LState) int {
 func (in *interp) rawSet(L *lua.LState) int {
 	in.checkTable(L, 1)
 	key, value := in.checkAny(L, 2), in.checkAny(L, 3)
-	t := in.writable(L, 1)
+	t := in.writable(L)
 	if key == lua.LNil {
 		in.throw(L, lua.LString("table index is nil"))
 	}
@@ -234,7 +234,7 @@ func (in *interp) toString(L *lua.LState, v lua.LValue) string {
 	if meta := L.GetMetaField(v, "__tostring"); meta != lua.LNil {
 		L.Push(meta)
 		L.Push(v)
-		in.call(L, 1, 1)
+		in.call(L, 1)
 		s, ok := asString(L.Get(-1))
 		L.Pop(1)
 		if !ok {
@@ -262,7 +262,7 @@ var typeNames = func() (names [lua.LTChannel + 1]lua.LValue) {
 }()
 
 func (in *interp) unpack(L *lua.LState) int {
-	t := in.readable(L, 1)
+	t := in.readable(L)
 	from := in.optInt(L, 2, 1)
 	to := t.Len()
 	if L.Get(3) != lua.LNil {
@@ -287,7 +287,7 @@ func (in *interp) load(L *lua.LState) int {
 	var b strings.Builder
 	for {
 		L.Push(fn)
-		in.call(L, 0, 1)
+		in.call(L, 0)
 		piece, ok := asString(L.Get(-1))
 		if !ok && L.Get(-1) != lua.LNil {
 			L.Push(lua.LNil)

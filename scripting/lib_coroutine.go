@@ -48,7 +48,7 @@ func (in *interp) coroutineCreate(L *lua.LState) int {
 	}
 	L.Push(in.armed)
 	L.Push(fn)
-	in.call(L, 1, 1)
+	in.call(L, 1)
 	body := L.Get(-1)
 	L.SetTop(0)
 	L.Push(body)

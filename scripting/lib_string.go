@@ -287,7 +287,7 @@ func (in *interp) replacement(L *lua.LState, b []byte, m *matcher, start, end in
 	case *lua.LFunction:
 		L.Push(r)
 		n := in.pushCaptures(L, m, start, end, true)
-		in.call(L, n, 1)
+		in.call(L, n)
 		value = L.Get(-1)
 		L.Pop(1)
 	default:

@@ -19,7 +19,7 @@ func at1(t *lua.LTable, i int) lua.LValue { return t.RawGet(lua.LNumber(i)) }
 func put(t *lua.LTable, i int, v lua.LValue) { t.RawSet(lua.LNumber(i), v) }
 
 func (in *interp) tableConcat(L *lua.LState) int {
-	t := in.readable(L, 1)
+	t := in.readable(L)
 	separator := in.optString(L, 2, "")
 	from := in.optInt(L, 3, 1)
 	to := in.optInt(L, 4, t.Len())
@@ -39,7 +39,7 @@ func (in *interp) tableConcat(L *lua.LState) int {
 }
 
 func (in *interp) tableForeach(L *lua.LState) int {
-	t := in.readable(L, 1)
+	t := in.readable(L)
 	fn := in.checkFunction(L, 2)
 	key, value := t.Next(lua.LNil)
 	for key != lua.LNil {
@@ -52,7 +52,7 @@ func (in *interp) tableForeach(L *lua.LState) int {
 }
 
 func (in *interp) tableForeachI(L *lua.LState) int {
-	t := in.readable(L, 1)
+	t := in.readable(L)
 	fn := in.checkFunction(L, 2)
 	n := t.Len()
 	for i := 1; i <= n; i++ {
@@ -69,7 +69,7 @@ func (in *interp) visit(L *lua.LState, fn *lua.LFunction, key, value lua.LValue)
 	L.Push(fn)
 	L.Push(key)
 	L.Push(value)
-	in.call(L, 2, 1)
+	in.call(L, 2)
 	if L.Get(-1) != lua.LNil {
 		return true
 	}
@@ -78,7 +78,7 @@ func (in *interp) visit(L *lua.LState, fn *lua.LFunction, key, value lua.LValue)
 }
 
 func (in *interp) tableGetN(L *lua.LState) int {
-	L.Push(lua.LNumber(in.readable(L, 1).Len()))
+	L.Push(lua.LNumber(in.readable(L).Len()))
 	return 1
 }
 
@@ -89,7 +89,7 @@ func (in *interp) tableSetN(L *lua.LState) int {
 }
 
 func (in *interp) tableMaxN(L *lua.LState) int {
-	t := in.readable(L, 1)
+	t := in.readable(L)
 	most := lua.LNumber(0)
 	key, _ := t.Next(lua.LNil)
 	for key != lua.LNil {
@@ -113,7 +113,7 @@ func (in *interp) tableInsert(L *lua.LState) int {
 	default:
 		in.fail(L, "wrong number of arguments to 'insert'")
 	}
-	in.writable(L, 1)
+	in.writable(L)
 	value := L.Get(L.GetTop())
 	for i := max(last, pos); i > pos; i-- {
 		put(t, i, at1(t, i-1))
@@ -129,7 +129,7 @@ func (in *interp) tableRemove(L *lua.LState) int {
 	if pos < 1 || pos > last {
 		return 0
 	}
-	in.writable(L, 1)
+	in.writable(L)
 	value := at1(t, pos)
 	for i := pos; i < last; i++ {
 		put(t, i, at1(t, i+1))
@@ -145,7 +145,7 @@ func (in *interp) tableSort(L *lua.LState) int {
 	if L.Get(2) != lua.LNil {
 		less = in.checkFunction(L, 2)
 	}
-	in.writable(L, 1)
+	in.writable(L)
 	s := sorter{in: in, L: L, t: t, fn: less}
 	s.sort(1, t.Len())
 	return 0
@@ -166,7 +166,7 @@ func (s *sorter) less(a, b lua.LValue) bool {
 		s.L.Push(s.fn)
 		s.L.Push(a)
 		s.L.Push(b)
-		s.in.call(s.L, 2, 1)
+		s.in.call(s.L, 2)
 		result := lua.LVAsBool(s.L.Get(-1))
 		s.L.Pop(1)
 		return result

@@ -65,7 +65,7 @@ func (in *interp) concatSlowly(L *lua.LState, n int) int {
 		L.Push(meta)
 		L.Push(left)
 		L.Push(right)
-		in.call(L, 2, 1)
+		in.call(L, 2)
 		right = L.Get(-1)
 		L.Pop(1)
 	}
@@ -112,7 +112,7 @@ func (in *interp) mod(L *lua.LState) int {
 		in.fail(L, "attempt to perform arithmetic on "+in.describeArgument(L, n, bad))
 	}
 	L.Insert(meta, 1)
-	in.call(L, 2, 1)
+	in.call(L, 2)
 	return 1
 }
 
@@ -177,7 +177,7 @@ func (in *interp) arithmetic(L *lua.LState, event string) int {
 		if v := L.Get(i); v.Type() != lua.LTString {
 			if meta := L.GetMetaField(v, event); meta != lua.LNil {
 				L.Insert(meta, 1)
-				in.call(L, 2, 1)
+				in.call(L, 2)
 				return 1
 			}
 		}

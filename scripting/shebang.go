@@ -24,11 +24,11 @@ func parseShebang(source string) (f flags, body string, err error) {
 	}
 	end := strings.IndexByte(source, '\n')
 	if end < 0 {
-		return f, "", errors.New("Invalid script shebang")
+		return f, "", errors.New("Invalid script shebang") //nolint:staticcheck // Redis' text
 	}
 	words, ok := splitWords(source[:end])
 	if !ok || len(words) == 0 {
-		return f, "", errors.New("Invalid engine in script shebang")
+		return f, "", errors.New("Invalid engine in script shebang") //nolint:staticcheck // Redis' text
 	}
 	if words[0] != "#!lua" {
 		return f, "", errors.New("Unexpected engine in script shebang: " + words[0])
