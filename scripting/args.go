@@ -99,10 +99,11 @@ func (in *interp) optString(L *lua.LState, n int, otherwise string) string {
 	return in.checkString(L, n)
 }
 
-func (in *interp) checkTable(L *lua.LState, n int) *lua.LTable {
-	t, ok := L.Get(n).(*lua.LTable)
+// checkTable is the first argument, the only place where functions take tables.
+func (in *interp) checkTable(L *lua.LState) *lua.LTable {
+	t, ok := L.Get(1).(*lua.LTable)
 	if !ok {
-		in.wrongType(L, n, "table")
+		in.wrongType(L, 1, "table")
 	}
 	return t
 }
@@ -110,7 +111,7 @@ func (in *interp) checkTable(L *lua.LState, n int) *lua.LTable {
 // readable is the first argument for functions that look past metatables: it
 // shows what a sealed table stands for.
 func (in *interp) readable(L *lua.LState) *lua.LTable {
-	t := in.checkTable(L, 1)
+	t := in.checkTable(L)
 	if content := in.sealed[t]; content != nil {
 		return content
 	}
@@ -119,7 +120,7 @@ func (in *interp) readable(L *lua.LState) *lua.LTable {
 
 // writable is the first argument for functions that change the table.
 func (in *interp) writable(L *lua.LState) *lua.LTable {
-	t := in.checkTable(L, 1)
+	t := in.checkTable(L)
 	if in.sealed[t] != nil {
 		in.throw(L, lua.LString(errReadOnlyTable))
 	}

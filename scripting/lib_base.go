@@ -75,7 +75,7 @@ func (in *interp) getMetatable(L *lua.LState) int {
 }
 
 func (in *interp) setMetatable(L *lua.LState) int {
-	t := in.checkTable(L, 1)
+	t := in.checkTable(L)
 	mt := L.Get(2)
 	if L.GetTop() < 2 || mt.Type() != lua.LTNil && mt.Type() != lua.LTTable {
 		in.argError(L, 2, "nil or table expected")
@@ -92,7 +92,7 @@ func (in *interp) setMetatable(L *lua.LState) int {
 }
 
 func (in *interp) pairs(L *lua.LState) int {
-	t := in.checkTable(L, 1)
+	t := in.checkTable(L)
 	L.Push(in.next)
 	L.Push(t)
 	L.Push(lua.LNil)
@@ -111,7 +111,7 @@ func (in *interp) nextPair(L *lua.LState) int {
 }
 
 func (in *interp) ipairs(L *lua.LState) int {
-	t := in.checkTable(L, 1)
+	t := in.checkTable(L)
 	L.Push(in.ipairsStep)
 	L.Push(t)
 	L.Push(lua.LNumber(0))
@@ -148,7 +148,7 @@ func (in *interp) rawGet(L *lua.LState) int {
 }
 
 func (in *interp) rawSet(L *lua.LState) int {
-	in.checkTable(L, 1)
+	in.checkTable(L)
 	key, value := in.checkAny(L, 2), in.checkAny(L, 3)
 	t := in.writable(L)
 	if key == lua.LNil {

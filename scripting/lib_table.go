@@ -83,7 +83,7 @@ func (in *interp) tableGetN(L *lua.LState) int {
 }
 
 func (in *interp) tableSetN(L *lua.LState) int {
-	in.checkTable(L, 1)
+	in.checkTable(L)
 	in.fail(L, "'setn' is obsolete")
 	return 0
 }
@@ -103,7 +103,7 @@ func (in *interp) tableMaxN(L *lua.LState) int {
 }
 
 func (in *interp) tableInsert(L *lua.LState) int {
-	t := in.checkTable(L, 1)
+	t := in.checkTable(L)
 	last := t.Len() + 1
 	pos := last
 	switch L.GetTop() {
@@ -123,7 +123,7 @@ func (in *interp) tableInsert(L *lua.LState) int {
 }
 
 func (in *interp) tableRemove(L *lua.LState) int {
-	t := in.checkTable(L, 1)
+	t := in.checkTable(L)
 	last := t.Len()
 	pos := in.optInt(L, 2, last)
 	if pos < 1 || pos > last {
@@ -140,7 +140,7 @@ func (in *interp) tableRemove(L *lua.LState) int {
 }
 
 func (in *interp) tableSort(L *lua.LState) int {
-	t := in.checkTable(L, 1)
+	t := in.checkTable(L)
 	var less *lua.LFunction
 	if L.Get(2) != lua.LNil {
 		less = in.checkFunction(L, 2)
