@@ -244,3 +244,18 @@ func TestBlockingAccounts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3*rounds, got+moved)
 }
+
+// The directives of blocking.cases, and a reply that never comes.
+func TestBlockingDirectives(t *testing.T) {
+	tr, err := readTranscript("== x\n@noreply BLPOP k 0\n@blocked 1\n@conn B\nRPUSH k a\n@conn A\n@reply\n")
+	require.NoError(t, err)
+	dial, setClock := startForTest(t)
+	steps := perform(tr.sections[0], 2, dial, setClock).steps
+	require.Len(t, steps, 6)
+	require.Equal(t, "*2\r\n$1\r\nk\r\n$1\r\na\r\n", string(steps[5].reply))
+
+	for _, line := range []string{"@blocked", "@blocked x"} {
+		_, err = readTranscript("== x\n" + line + "\n")
+		require.Error(t, err, line)
+	}
+}

@@ -355,7 +355,7 @@ func (c *conn) keepAlive() {
 	}
 	// As Redis: probes begin after the interval, come at a third of it, and
 	// the third that is not answered ends the connection.
-	tcp.SetKeepAliveConfig(net.KeepAliveConfig{
+	_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
 		Enable: c.limits.keepAlive > 0, Idle: c.limits.keepAlive,
 		Interval: max((c.limits.keepAlive / 3).Truncate(time.Second), time.Second), Count: 3,
 	})

@@ -147,20 +147,25 @@ func TestTimeout(t *testing.T) {
 			srv, idle := set(t)
 			half, busy := connect(t, srv), connect(t, srv)
 			require.NoError(t, half.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$10\r\nabc")))
-			gone := make(chan struct{})
+			stop, stopped := make(chan struct{}), make(chan error, 1)
 			go func() {
-				defer close(gone)
-				idle.cut(t)
-				half.cut(t)
-			}()
-			settle(t, func() bool {
-				select {
-				case <-gone:
-					return true
-				default:
-					return false
+				var err error
+				for running := true; running && err == nil; {
+					if err = busy.sendRaw([]byte("PING\r\n")); err == nil {
+						_, err = busy.readReply()
+					}
+					select {
+					case <-stop:
+						running = false
+					default:
+					}
 				}
-			}, func() { busy.call(t, "PING") }, "idle clients are disconnected, and not the one that asks")
+				stopped <- err
+			}()
+			idle.cut(t)
+			half.cut(t)
+			close(stop)
+			require.NoError(t, <-stopped, "who asks is not disconnected")
 			require.Equal(t, "+OK", busy.call(t, "CONFIG", "SET", "timeout", "0"))
 			require.Equal(t, "+PONG", busy.call(t, "PING"))
 		})

@@ -70,7 +70,7 @@ func Listen(o Options) (*Server, error) {
 			Monotonic: func() int64 { return time.Since(start).Microseconds() },
 			Wall:      func() int64 { return time.Now().UnixMicro() },
 		}),
-		Shutdown:  func() { go s.Close() },
+		Shutdown:  func() { go func() { _ = s.Close() }() },
 		Listeners: func() engine.ListenerInfo { return engine.ListenerInfo{Port: s.Port(), Rejected: s.rejected.Load()} },
 	})
 	s.followLimits()
@@ -182,11 +182,11 @@ func (s *Server) take(nc net.Conn) {
 func (s *Server) turnAway(nc net.Conn, why string) {
 	s.rejected.Add(1)
 	nc.SetWriteDeadline(time.Now().Add(time.Second)) // an empty socket buffer takes a line at once
-	io.WriteString(nc, why)
+	_, _ = io.WriteString(nc, why)
 	if socket := newSocket(nc); socket != nil {
 		// Closing with input unread would be a reset, and the client may never
 		// see the line.
-		socket.readSome(make([]byte, minBuffer))
+		_, _ = socket.readSome(make([]byte, minBuffer))
 	}
 	nc.Close()
 }
@@ -270,7 +270,7 @@ func (s *Server) Close() error {
 func (s *Server) CloseWithin(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
-		s.Close()
+		_ = s.Close()
 		close(ended)
 	}()
 	select {

@@ -68,12 +68,12 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		number    int
 	}{{"pidfile", os.Getpid()}, {"port-file", srv.Port()}} {
 		if err := writeNumber(cfg.String(f.directive), f.number); err != nil {
-			srv.Close()
+			_ = srv.Close()
 			return fmt.Errorf("cannot write %s: %w", f.directive, err)
 		}
 	}
 	logger.Print(srv.Greeting())
-	go srv.Serve()
+	go func() { _ = srv.Serve() }()
 	select {
 	case s := <-signals:
 		logger.Printf("%v: finishing the commands under way", s)
@@ -126,7 +126,7 @@ func writeNumber(path string, n int) error {
 
 func removeFile(path string) {
 	if path != "" {
-		os.Remove(path)
+		_ = os.Remove(path) // it may be gone already
 	}
 }
 
