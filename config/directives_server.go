@@ -28,7 +28,7 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "loglevel", Kind: KindEnum, Default: "notice", Values: []string{"debug", "verbose", "notice", "warning"},
-		About: "The least important messages that are still logged.",
+		About: "The least important messages of redis.log that are still logged.",
 	},
 	{
 		Name: "databases", Kind: KindInt, Default: "16", Min: 1, Max: math.MaxInt32, Immutable: true,

@@ -42,7 +42,7 @@ type generator struct {
 	conn  int // the connection that commands go to
 	depth int // of a pipeline
 
-	sets, logs, lexes, hashes, plainSets, texts, counters, fractions, anyKeys []string
+	sets, logs, lexes, hashes, plainSets, lists, texts, counters, fractions, anyKeys []string
 
 	logAt   map[string]int64    // the newest value given to a log key
 	added   map[string][]string // members lately added to a key
@@ -83,7 +83,7 @@ func generate(seed uint64, number, n int, p plan) []step {
 	g.lastMs = g.nowMs + roundSpanMs/2
 	g.nameKeys()
 	g.tables = map[string][]maker{
-		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "string": stringMakers, "keys": keyMakers, "tx": txMakers, "lua": luaMakers, "conn": connMakers,
+		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers, "keys": keyMakers, "tx": txMakers, "lua": luaMakers, "conn": connMakers,
 	}
 	for _, f := range familyWeights {
 		if len(p.families) == 0 || contains(p.families, f.name) {
@@ -126,7 +126,7 @@ type familyWeight struct {
 	weight int
 }
 
-var familyWeights = []familyWeight{{"zset", 42}, {"hash", 16}, {"set", 16}, {"string", 20}, {"keys", 16}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
+var familyWeights = []familyWeight{{"zset", 42}, {"hash", 16}, {"set", 16}, {"list", 16}, {"string", 20}, {"keys", 16}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
 
 func contains(list []string, s string) bool {
 	for _, l := range list {
@@ -146,13 +146,14 @@ func (g *generator) nameKeys() {
 	g.lexes = []string{shape("lex")}
 	g.hashes = []string{shape("h1"), shape("h2")}
 	g.plainSets = []string{shape("i1"), shape("p1"), shape("p2")}
+	g.lists = []string{shape("l1"), shape("l2"), shape("l3")}
 	g.texts = []string{shape("s1"), shape("s2")}
 	g.counters = []string{shape("n1"), shape("n2")}
 	g.fractions = []string{shape("f")}
 	if g.chance(20) {
 		g.texts[1] = ""
 	}
-	for _, list := range [][]string{g.sets, g.logs, g.hashes, g.plainSets, g.texts, g.counters, g.fractions} {
+	for _, list := range [][]string{g.sets, g.logs, g.hashes, g.plainSets, g.lists, g.texts, g.counters, g.fractions} {
 		g.anyKeys = append(g.anyKeys, list...)
 	}
 	g.anyKeys = append(g.anyKeys, shape("new"))
@@ -202,6 +203,12 @@ func (g *generator) fill() {
 	}
 	if g.chance(12) {
 		g.bigSet()
+	}
+	for _, k := range g.lists {
+		g.send("RPUSH", k, g.element(), g.element(), g.element(), g.element())
+	}
+	if g.chance(12) {
+		g.bigList()
 	}
 	for _, k := range g.counters {
 		g.send("SET", k, itoa(g.between(-5, 100)))
@@ -381,6 +388,7 @@ func (g *generator) audit() {
 			read("PEXPIRETIME", k)
 			read("ZRANGE", k, "0", "-1", "WITHSCORES")
 			read("SMEMBERS", k)
+			read("LRANGE", k, "0", "-1")
 			read("GET", k)
 		}
 	}

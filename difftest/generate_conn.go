@@ -189,7 +189,8 @@ var knownCommands = []string{
 	"sinterstore", "sunionstore", "sdiffstore", "sintercard", "sscan", "zrangestore", "zunion", "zinter", "zdiff", "zunionstore",
 	"zinterstore", "zdiffstore", "zintercard", "copy", "move",
 	"discard", "watch", "unwatch", "eval", "evalsha", "eval_ro", "evalsha_ro", "ping", "echo", "quit", "reset", "select", "hello", "auth",
-	"info", "time", "dbsize", "flushdb", "flushall", "swapdb", "shutdown",
+	"lpush", "rpush", "lpushx", "rpushx", "lpop", "rpop", "llen", "lrange", "lindex", "lset", "ltrim", "lrem", "linsert", "lpos", "lmove",
+	"rpoplpush", "blpop", "brpop", "blmove", "bzpopmin", "bzpopmax", "info", "time", "dbsize", "flushdb", "flushall", "swapdb", "shutdown",
 }
 
 // inline sends a command the way a person at telnet does. Every line here has exactly one reply, except the empty

@@ -15,13 +15,15 @@ func (g *generator) one() []string {
 	for {
 		var args []string
 		g.capture = &args
-		switch g.r.IntN(6) {
+		switch g.r.IntN(7) {
 		case 0, 1:
 			g.choose(zsetMakers)
 		case 4:
 			g.choose(hashMakers)
 		case 5:
 			g.choose(setMakers)
+		case 6:
+			g.choose(listMakers)
 		case 2:
 			g.choose(stringMakers)
 		default:

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -24,14 +25,8 @@ type Options struct {
 	// the interpreter; nil: nobody does. It may be called concurrently.
 	Log func(text string)
 
-	// Listeners is what INFO reports about sockets; nil: none.
-	Listeners func() ListenerInfo
-}
-
-// ListenerInfo is what the owner of the sockets knows for INFO.
-type ListenerInfo struct {
-	Port     int
-	Rejected int64 // connections turned away over maxclients
+	// Port is the TCP port that INFO shows; nil: none.
+	Port func() int
 }
 
 // An Engine is a keyspace, a command table and the sessions that use them. It
@@ -61,8 +56,11 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{
 		cfg: o.Config, clock: o.Clock, options: o,
-		store:   store.New(),
-		scripts: scripting.New(scripting.Options{Log: scriptLog(o.Log)}),
+		store: store.New(),
+		scripts: scripting.New(scripting.Options{
+			Log:              scriptLog(o),
+			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
+		}),
 		startUs: o.Clock.NowUs(),
 	}
 	e.sessions.byID = make(map[int64]*Session)
@@ -79,12 +77,13 @@ func New(o Options) *Engine {
 	return e
 }
 
-// scriptLog drops what a level below "notice" says, as loglevel notice does.
-func scriptLog(log func(text string)) func(level int, text string) {
-	const notice = 2
+// scriptLog passes on what loglevel lets through; the levels of redis.log count
+// from 0, debug, in its order.
+func scriptLog(o Options) func(level int, text string) {
+	levels := []string{"debug", "verbose", "notice", "warning"}
 	return func(level int, text string) {
-		if log != nil && level >= notice {
-			log(text)
+		if o.Log != nil && level >= slices.Index(levels, o.Config.String("loglevel")) {
+			o.Log(text)
 		}
 	}
 }
@@ -181,6 +180,10 @@ func (r *registry) all() []*Session {
 	sortByID(out)
 	return out
 }
+
+// CountRejected counts a connection that was turned away before it became a
+// session, for INFO.
+func (e *Engine) CountRejected() { e.stats.turnedAway.Add(1) }
 
 // Sessions returns how many sessions there are.
 func (e *Engine) Sessions() int {

@@ -81,8 +81,8 @@ func infoServer(e *Engine, c *commands.Ctx, w *infoWriter) {
 	w.put("arch_bits", 32<<(^uint(0)>>63))
 	w.put("go_version", runtime.Version())
 	w.put("process_id", os.Getpid())
-	if e.options.Listeners != nil {
-		w.put("tcp_port", e.options.Listeners().Port)
+	if e.options.Port != nil {
+		w.put("tcp_port", e.options.Port())
 	}
 	w.put("server_time_usec", c.NowUs)
 	w.put("uptime_in_seconds", uptime)
@@ -136,9 +136,7 @@ func infoStats(e *Engine, c *commands.Ctx, w *infoWriter) {
 	s := c.Store.Stats()
 	w.put("total_connections_received", e.stats.connections.Load())
 	w.put("total_commands_processed", e.stats.commands.Load())
-	if e.options.Listeners != nil {
-		w.put("rejected_connections", e.options.Listeners().Rejected)
-	}
+	w.put("rejected_connections", e.stats.turnedAway.Load())
 	w.put("expired_keys", s.Expired)
 	w.put("evicted_keys", 0)
 	w.put("keyspace_hits", s.Hits)

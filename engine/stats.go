@@ -12,6 +12,7 @@ type stats struct {
 	blocked     atomic.Int64 // sessions that wait now
 	commands    atomic.Int64
 	errors      atomic.Int64
+	turnedAway  atomic.Int64
 	calls       []callStats // by commands.Command.ID
 }
 
@@ -58,6 +59,7 @@ func (s *stats) reset() {
 	s.connections.Store(0)
 	s.commands.Store(0)
 	s.errors.Store(0)
+	s.turnedAway.Store(0)
 	for i := range s.calls {
 		s.calls[i].calls.Store(0)
 		s.calls[i].rejected.Store(0)

@@ -15,6 +15,10 @@ type Options struct {
 	// called concurrently. Nil discards.
 	Log func(level int, text string)
 
+	// ErrorReplyPrefix is what lua-error-reply-prefix says: "always" (as nil),
+	// "never" or "auto". It may be called concurrently.
+	ErrorReplyPrefix func() string
+
 	// IdleStates is how many interpreter states are kept for the next
 	// scripts; each takes some 100 kB. 0 means two for each processor.
 	IdleStates int

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -189,7 +188,7 @@ func (in *interp) errorReply(err error) resp.Value {
 	} else {
 		text = "ERR " + in.toString(in.L, value)
 	}
-	text = strings.TrimRight(cString(text), "\r\n") + " script: " + in.script.sha
+	text = cString(text) + " script: " + in.script.sha
 	if in.failure.known {
 		text += fmt.Sprintf(", on %s:%d", in.failure.source, in.failure.line)
 	}

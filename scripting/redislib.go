@@ -28,9 +28,40 @@ func (in *interp) refuse(L *lua.LState, text string) {
 
 func (in *interp) errorReplyFunction(L *lua.LState) int {
 	if s, ok := in.onlyString(L); ok {
-		L.Push(in.errorTable(s, false))
+		if in.engine.goesBare(s) {
+			L.Push(in.single("err", lua.LString(s)))
+		} else {
+			L.Push(in.errorTable(s, false))
+		}
 	}
 	return 1
+}
+
+// goesBare reports whether an error_reply gets no ERR in front. Redis 6 sent
+// texts as they are, and a popular scheduler compares one that is a single
+// word, such as UNKNOWN_CLIENT; Redis 7 puts ERR before it.
+func (e *Engine) goesBare(text string) bool {
+	if e.options.ErrorReplyPrefix == nil {
+		return false
+	}
+	switch e.options.ErrorReplyPrefix() {
+	case "never":
+		return !strings.HasPrefix(text, "-")
+	case "auto":
+		return isCodeWord(text)
+	}
+	return false
+}
+
+// isCodeWord reports whether text is one upper-case word.
+func isCodeWord(text string) bool {
+	for i := range len(text) {
+		ch := text[i]
+		if (ch < 'A' || ch > 'Z') && (i == 0 || ch != '_' && (ch < '0' || ch > '9')) {
+			return false
+		}
+	}
+	return text != ""
 }
 
 func (in *interp) statusReply(L *lua.LState) int {

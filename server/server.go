@@ -39,10 +39,9 @@ type Server struct {
 	conns  map[*conn]struct{} // protected by mu
 	closed bool               // protected by mu: no connection is taken any more
 
-	done     chan struct{} // closed when the end begins
-	working  sync.WaitGroup
-	rejected atomic.Int64
-	limits   atomic.Pointer[connLimits]
+	done    chan struct{} // closed when the end begins
+	working sync.WaitGroup
+	limits  atomic.Pointer[connLimits]
 }
 
 // Listen opens the listeners that the configuration asks for and starts the
@@ -70,8 +69,9 @@ func Listen(o Options) (*Server, error) {
 			Monotonic: func() int64 { return time.Since(start).Microseconds() },
 			Wall:      func() int64 { return time.Now().UnixMicro() },
 		}),
-		Shutdown:  func() { go func() { _ = s.Close() }() },
-		Listeners: func() engine.ListenerInfo { return engine.ListenerInfo{Port: s.Port(), Rejected: s.rejected.Load()} },
+		Shutdown: func() { go func() { _ = s.Close() }() },
+		Log:      func(text string) { s.log.Print(text) },
+		Port:     s.Port,
 	})
 	s.followLimits()
 	return s, nil
@@ -180,7 +180,7 @@ func (s *Server) take(nc net.Conn) {
 // turnAway tells a client why it is not served. It does not wait for anything,
 // so that a flood of such clients keeps nobody else from being taken.
 func (s *Server) turnAway(nc net.Conn, why string) {
-	s.rejected.Add(1)
+	s.engine.CountRejected()
 	nc.SetWriteDeadline(time.Now().Add(time.Second)) // an empty socket buffer takes a line at once
 	_, _ = io.WriteString(nc, why)
 	if socket := newSocket(nc); socket != nil {

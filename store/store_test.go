@@ -255,6 +255,24 @@ func TestString(t *testing.T) {
 	require.Equal(t, "10ab\x00\x00z", string(s.Bytes(nil)))
 }
 
+func TestStringClone(t *testing.T) {
+	edited := store.NewString([]byte("ab"))
+	edited.Append([]byte("c"))
+	for want, s := range map[string]*store.String{
+		"int":    store.NewInt(7),
+		"embstr": store.NewString([]byte("text")),
+		"raw":    edited,
+	} {
+		text := string(s.Bytes(nil))
+		c := s.Clone()
+		require.Equal(t, want, c.Encoding())
+		s.Overwrite(0, []byte("x"))
+		require.Equal(t, text, string(c.Bytes(nil)))
+		c.Set([]byte("other"))
+		require.Equal(t, "x"+text[1:], string(s.Bytes(nil)))
+	}
+}
+
 func TestHotPathsDoNotAllocate(t *testing.T) {
 	db := store.New().DB(0)
 	key := []byte("a key of some length")

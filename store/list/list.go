@@ -16,16 +16,21 @@ func (l *List) PushFront(elem []byte) { l.pushFront(string(elem)) }
 func (l *List) PushBack(elem []byte) { l.pushBack(string(elem)) }
 
 func (l *List) pushFront(elem string) {
-	if l.head == nil || l.head.len() == maxChunk {
-		l.link(&chunk{}, l.head)
+	if l.head == nil {
+		l.link(&chunk{}, nil)
+	} else if l.head.len() == maxChunk {
+		// A list that has filled one chunk will fill the next.
+		l.link(&chunk{array: make([]string, maxChunk), lo: maxChunk, hi: maxChunk}, l.head)
 	}
 	l.head.pushFront(elem)
 	l.length++
 }
 
 func (l *List) pushBack(elem string) {
-	if l.tail == nil || l.tail.len() == maxChunk {
+	if l.tail == nil {
 		l.link(&chunk{}, nil)
+	} else if l.tail.len() == maxChunk {
+		l.link(&chunk{array: make([]string, maxChunk)}, nil)
 	}
 	l.tail.pushBack(elem)
 	l.length++

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// inLine lists the owners of those who stand at a key.
+func inLine(s *Store, db int, key string) []any {
+	var out []any
+	for w := range s.Waiters(ReadyKey{DB: db, Key: key}) {
+		out = append(out, w.Owner)
+	}
+	return out
+}
+
+func readyNames(ready []ReadyKey) []string {
+	var out []string
+	for _, r := range ready {
+		out = append(out, r.Key)
+	}
+	return out
+}
+
+func byteSlices(words ...string) [][]byte {
+	var out [][]byte
+	for _, w := range words {
+		out = append(out, []byte(w))
+	}
+	return out
+}
+
+func TestWaitersStandInLine(t *testing.T) {
+	s := New()
+	s.Lock(AllShards)
+	defer s.Unlock(AllShards)
+	db := s.DB(0)
+	a, b, c := &Waiter{Owner: "a"}, &Waiter{Owner: "b"}, &Waiter{Owner: "c"}
+	db.Wait(a, byteSlices("x", "y", "x"), nil)
+	db.Wait(b, byteSlices("y"), nil)
+	db.Wait(c, byteSlices("y", "z"), nil)
+	require.Equal(t, []any{"a", "b", "c"}, inLine(s, 0, "y"))
+	require.Equal(t, []any{"a"}, inLine(s, 0, "x"), "a key that is named twice is one place")
+	require.Empty(t, inLine(s, 1, "y"))
+	require.Equal(t, ShardOf([]byte("x"))|ShardOf([]byte("y")), a.Shards())
+
+	require.True(t, b.Claim())
+	require.False(t, b.Claim())
+	require.True(t, b.Claimed())
+	s.Leave(b)
+	require.Equal(t, []any{"a", "c"}, inLine(s, 0, "y"))
+	s.Leave(a)
+	s.Leave(c)
+	for i := range s.waiting.lines {
+		require.Empty(t, s.waiting.lines[i], "nothing is kept for keys without waiters")
+		require.Empty(t, s.waiting.targets[i])
+	}
+	require.Zero(t, s.waiting.waiters.Load())
+}
+
+func TestReadyKeysInTheOrderInWhichTheyCame(t *testing.T) {
+	s := New()
+	s.Lock(AllShards)
+	defer s.Unlock(AllShards)
+	db := s.DB(0)
+	names := []string{"k1", "k2", "k3", "k4", "k5", "k6"}
+	db.Wait(&Waiter{}, byteSlices(names...), nil)
+
+	slices.Reverse(names)
+	for _, k := range names {
+		db.Put([]byte(k), NewInt(1))
+		db.Put([]byte(k), NewInt(2)) // there already: nothing comes into being
+		db.Put([]byte("other"+k), NewInt(1))
+	}
+	require.Equal(t, names, readyNames(s.TakeReady(AllShards)))
+	require.Empty(t, s.TakeReady(AllShards))
+
+	db.Delete(db.Find([]byte("k1"), 0))
+	db.Put([]byte("k1"), NewInt(1))
+	require.Empty(t, s.TakeReady(AllShards&^ShardOf([]byte("k1"))), "not of the shards that were asked for")
+	require.Equal(t, []string{"k1"}, readyNames(s.TakeReady(ShardOf([]byte("k1")))))
+}
+
+func TestReadyByRenameMoveAndSwap(t *testing.T) {
+	s := New()
+	s.Lock(AllShards)
+	defer s.Unlock(AllShards)
+	w := &Waiter{}
+	s.DB(0).Wait(w, byteSlices("k", "m"), nil)
+
+	n := s.DB(0).Put([]byte("other"), NewInt(1))
+	s.DB(0).Rename(n, []byte("k"))
+	require.Equal(t, []string{"k"}, readyNames(s.TakeReady(AllShards)))
+
+	n = s.DB(1).Put([]byte("k"), NewInt(1))
+	require.Empty(t, s.TakeReady(AllShards), "another database")
+	s.DB(1).MoveTo(n, s.DB(0), []byte("m"))
+	require.Equal(t, []string{"m"}, readyNames(s.TakeReady(AllShards)))
+
+	s.DB(2).Put([]byte("m"), NewInt(1))
+	s.Swap(0, 2)
+	require.Equal(t, []string{"m"}, readyNames(s.TakeReady(AllShards)))
+	s.Swap(0, 2)
+	require.ElementsMatch(t, []string{"k", "m"}, readyNames(s.TakeReady(AllShards)))
+}
+
+func TestReach(t *testing.T) {
+	s := New()
+	s.Lock(AllShards)
+	defer s.Unlock(AllShards)
+	from, to := []byte("from"), []byte("to")
+	require.NotEqual(t, ShardOf(from), ShardOf(to))
+	one, two := &Waiter{}, &Waiter{}
+	s.DB(0).Wait(one, [][]byte{from}, to)
+	s.DB(3).Wait(two, [][]byte{from}, to)
+	require.Equal(t, ShardOf(from)|ShardOf(to), s.Reach(ShardOf(from)))
+	require.Equal(t, ShardOf(to), s.Reach(ShardOf(to)))
+	s.Leave(one)
+	require.Equal(t, ShardOf(from)|ShardOf(to), s.Reach(ShardOf(from)), "the other one still waits")
+	s.Leave(two)
+	require.Equal(t, ShardOf(from), s.Reach(ShardOf(from)))
+}
