@@ -98,7 +98,7 @@ func FuzzSplitInline(f *testing.F) {
 		require.Equal(t, ok, gotOK)
 		require.True(t, bytes.HasSuffix(guarded, []byte("guard")))
 		if ok {
-			require.Equal(t, len(want), len(got))
+			require.Len(t, got, len(want))
 			for i := range want {
 				require.Equal(t, want[i], string(got[i]))
 			}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -191,7 +190,7 @@ func FuzzReader(f *testing.F) {
 			r := newReader(l)
 			got, err := feed(r, string(in), size)
 			require.Equal(t, want, got)
-			require.True(t, errors.Is(err, wantErr), "%v, not %v", err, wantErr)
+			require.ErrorIs(t, err, wantErr)
 			require.LessOrEqual(t, r.examined, int64(4*len(in)+4))
 			require.LessOrEqual(t, r.memory(), 2*minBuffer+2*len(in)+2*argOverhead*len(in))
 		}

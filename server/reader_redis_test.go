@@ -70,7 +70,7 @@ func agree(answer func(string) string, in string, got [][]string, err error) err
 		want += "-ERR " + err.Error() + "\r\n"
 	}
 	if have := answer(in); have != want {
-		return fmt.Errorf("bytes %.200q\nread as %.200q, %v\nRedis answered %.300q\nand to those commands %.300q", in, got, err, have, want)
+		return fmt.Errorf("bytes %.200q\nread as %.200q, %w\nRedis answered %.300q\nand to those commands %.300q", in, got, err, have, want)
 	}
 	return nil
 }
