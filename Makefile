@@ -5,7 +5,7 @@ FUZZTIME ?= 20s
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build test race fuzz lint bench bench-quick compat difftest record tidy
+.PHONY: help build test race fuzz lint bench bench-quick compat libraries difftest record pgo tidy
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,12 +41,18 @@ bench-quick: ## the same in under a minute, with half the floors
 compat: ## the documents' flows through real clients, here and on redis-server
 	$(GO) run -C compat/run .
 
+libraries: ## limiter libraries in Python, Node and Go, here and on redis-server
+	$(GO) run -C compat/run . --libraries
+
 difftest: ## 200,000 random commands, here and on redis-server, byte for byte
 	$(GO) test -C difftest ./...
 	$(GO) run -C difftest . -n 200000
 
 record: ## record the transcripts of redis-server anew (needs redis-server 7.0.15 and libfaketime)
 	$(GO) test ./server -run TestTranscripts -record
+
+pgo: ## record the profile that the server is built with, from RL.ALLOW over loopback
+	$(GO) test ./server -run '^$$' -bench 'Allow$$' -benchtime 4000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done

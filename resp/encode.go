@@ -86,12 +86,19 @@ func appendAggregate(b []byte, v *Value, proto int) []byte {
 	}
 	b = appendHeader(b, prefix, int64(n))
 	for i := range elems {
-		b = Append(b, &elems[i], proto)
+		if e := &elems[i]; e.kind == KindInteger { // what RL.ALLOW answers, without a call each
+			b = appendHeader(b, ':', e.num)
+		} else {
+			b = Append(b, e, proto)
+		}
 	}
 	return b
 }
 
 func appendHeader(b []byte, prefix byte, n int64) []byte {
+	if uint64(n) < 10 { // most counts and half of what RL.ALLOW answers
+		return append(b, prefix, '0'+byte(n), '\r', '\n')
+	}
 	b = append(b, prefix)
 	b = strconv.AppendInt(b, n, 10)
 	return append(b, '\r', '\n')

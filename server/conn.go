@@ -171,6 +171,9 @@ func (c *conn) complain(format string, args ...any) {
 // follow takes over limits that CONFIG SET has changed.
 func (c *conn) follow() {
 	if l := c.server.limits.Load(); l != c.limits {
+		if c.limits.idle == 0 {
+			c.active = time.Now() // it was not looked at so far
+		}
 		c.limits = l
 		c.in.setLimits(l.reader(c.session.Authenticated()))
 		c.out.obey(l.output)

@@ -32,7 +32,9 @@ func (c *conn) read() (int, error) {
 		}
 		n, err := c.readWaiting(c.in.free())
 		if !timedOut(err) {
-			c.active = time.Now()
+			if c.limits.idle > 0 {
+				c.active = time.Now()
+			}
 			return n, err
 		}
 		c.deadline = true // be it another goroutine's

@@ -11,8 +11,9 @@ type difference struct {
 	ours, theirs string
 }
 
-// compare sets two runs of one flow side by side, hit by hit. Everything must be equal but the field ttl, which may
-// differ by one second when both sides have one: the runs happen at different moments of the servers' clocks.
+// compare sets two runs of one flow side by side, hit by hit. Everything must be equal but fields that are a time to
+// come, which may differ by one second when both sides have one: the runs happen at different moments of the servers'
+// clocks.
 func compare(ours, theirs []hit) []difference {
 	var differences []difference
 	for i := range max(len(ours), len(theirs)) {
@@ -38,11 +39,14 @@ func alikeField(a, b field) bool {
 	if a == b {
 		return true
 	}
-	return a.name == "ttl" && b.name == "ttl" && alikeTTL(a.value, b.value)
+	return a.name == b.name && slices.Contains(secondsToCome, a.name) && alikeSeconds(a.value, b.value)
 }
 
-// alikeTTL leaves no room around -1 (no expiry) and -2 (no key): those are states, not seconds.
-func alikeTTL(a, b string) bool {
+// secondsToCome are until a key's end, until a window's end and until the next call that may be allowed.
+var secondsToCome = []string{"ttl", "reset", "retry"}
+
+// alikeSeconds leaves no room around -1 (none) and -2 (no key): those are states, not seconds.
+func alikeSeconds(a, b string) bool {
 	x, errX := strconv.ParseInt(a, 10, 64)
 	y, errY := strconv.ParseInt(b, 10, 64)
 	if errX != nil || errY != nil || x < 0 || y < 0 {

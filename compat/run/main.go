@@ -1,5 +1,6 @@
 // Command run shows that clients cannot tell zlimit-server from Redis by their limiters: it starts both, runs every
-// client program of this folder against both with the same instants, and compares what they print line by line.
+// client program of this folder against both with the same instants, and compares what they print line by line. With
+// --libraries the programs are those of compat/libraries, each a limiter library on the real clock.
 //
 // It is not a test of commands or of error texts, which difftest and the transcripts in the server's own tests are, and
 // it measures nothing. It needs redis-server and the languages' own tools; only loopback is listened on.
@@ -19,17 +20,19 @@ import (
 )
 
 type options struct {
-	server string // path of our server; built from the root when empty
-	redis  string
-	only   string
-	write  string
+	server    string // path of our server; built from the root when empty
+	redis     string
+	only      string
+	write     string
+	libraries bool
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.server, "server", "", "server to examine, a path or a name on PATH; built from ./cmd/zlimit-server when not given")
 	flag.StringVar(&o.redis, "redis", "redis-server", "redis-server to compare with")
-	flag.StringVar(&o.only, "only", "", "clients to run, by comma: python, go, node, spring, jedis, java; all when not given")
+	flag.StringVar(&o.only, "only", "", "clients to run, by comma: python, go, node, spring, jedis, java, or libraries by name or language; all when not given")
+	flag.BoolVar(&o.libraries, "libraries", false, "run the limiter libraries instead of the documents' flows")
 	flag.StringVar(&o.write, "write", "", "file to write the table to as Markdown; a relative path is under the root")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,7 +52,11 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	if err != nil {
 		return false, err
 	}
-	clients, err := selectClients(allClients(), o.only)
+	all, table := allClients(), flowLayout
+	if o.libraries {
+		all, table = allLibraries(), libraryLayout
+	}
+	clients, err := selectClients(all, o.only)
 	if err != nil {
 		return false, err
 	}
@@ -59,11 +66,13 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	}
 	rows := rig.runAll(ctx, root, clients, progress)
 	err = rig.stop()
-	sortRows(rows)
-	writeText(stdout, rows)
+	if !o.libraries {
+		sortRows(rows)
+	}
+	table.writeText(stdout, rows)
 	if o.write != "" {
 		var page strings.Builder
-		writeMarkdown(&page, rows)
+		table.writeMarkdown(&page, rows)
 		path := o.write
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(root, path)

@@ -26,7 +26,7 @@ type preparation struct {
 
 func preparations(root string) []preparation {
 	at := func(path string) string { return filepath.Join(root, path) }
-	return []preparation{
+	return append(libraryPreparations(root), []preparation{
 		{
 			name: "python", dir: at("compat/python"),
 			inputs:  []string{at("compat/python/requirements.txt")},
@@ -52,7 +52,7 @@ func preparations(root string) []preparation {
 			outputs: []string{at("compat/java/spring/target"), at("compat/java/jedis/target")},
 			steps:   [][]string{{"mvn", "-q", "-B", "package"}},
 		},
-	}
+	}...)
 }
 
 // serverPreparation builds this repository's own server.

@@ -97,8 +97,13 @@ func flowRow(flow, label string, ours, theirs outcome) row {
 }
 
 func crossed(hits []hit) bool {
-	return slices.ContainsFunc(hits, func(h hit) bool { return h.decision != hits[0].decision })
+	return slices.ContainsFunc(hits, func(h hit) bool {
+		return h.decision != hits[0].decision && !slices.Contains(noDecisions, h.decision)
+	})
 }
+
+// noDecisions are lines of a library's run that stand for something else than one call.
+var noDecisions = []string{"broken", "crowd"}
 
 func sectionState(server string, s section, ok bool) []string {
 	switch {

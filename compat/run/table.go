@@ -24,10 +24,18 @@ const (
 	notCrossed verdict = "LIMIT NOT CROSSED"
 )
 
-var header = []string{"flow", "client", "zlimit", "Redis", "same or not"}
+// A layout is the table's columns: as many cells for each row as the header has. The last three are what zlimit and
+// Redis decided, and the verdict.
+type layout struct {
+	header []string
+	cells  func(row) []string
+}
 
-func (r row) cells() []string {
-	return []string{r.flow, r.client, r.ours, r.theirs, string(r.verdict)}
+var flowLayout = layout{
+	header: []string{"flow", "client", "zlimit", "Redis", "same or not"},
+	cells: func(r row) []string {
+		return []string{r.flow, r.client, r.ours, r.theirs, string(r.verdict)}
+	},
 }
 
 // condense shortens decisions to what the eye can compare: + and - one by one, or counted when there are many.
@@ -73,11 +81,11 @@ func condense(hits []hit) string {
 }
 
 // writeText prints the table with aligned columns, the rows that need attention in full, and one closing line.
-func writeText(w io.Writer, rows []row) {
-	widths := make([]int, len(header))
-	lines := [][]string{header}
+func (l layout) writeText(w io.Writer, rows []row) {
+	widths := make([]int, len(l.header))
+	lines := [][]string{l.header}
 	for _, r := range rows {
-		lines = append(lines, r.cells())
+		lines = append(lines, l.cells(r))
 	}
 	for _, cells := range lines {
 		for i, cell := range cells {
@@ -105,7 +113,7 @@ func writeText(w io.Writer, rows []row) {
 }
 
 // writeMarkdown is the same for a page.
-func writeMarkdown(w io.Writer, rows []row) {
+func (l layout) writeMarkdown(w io.Writer, rows []row) {
 	writeLine := func(cells []string) {
 		escaped := make([]string, len(cells))
 		for i, cell := range cells {
@@ -113,11 +121,11 @@ func writeMarkdown(w io.Writer, rows []row) {
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(escaped, " | "))
 	}
-	writeLine(header)
-	fmt.Fprintln(w, "|"+strings.Repeat("---|", len(header)))
+	writeLine(l.header)
+	fmt.Fprintln(w, "|"+strings.Repeat("---|", len(l.header)))
 	for _, r := range rows {
-		cells := r.cells()
-		for _, i := range []int{2, 3} {
+		cells := l.cells(r)
+		for _, i := range []int{len(cells) - 3, len(cells) - 2} {
 			if cells[i] != "" {
 				cells[i] = "`" + cells[i] + "`"
 			}

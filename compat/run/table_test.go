@@ -36,7 +36,7 @@ var tableRows = []row{
 
 func TestWriteText(t *testing.T) {
 	var got strings.Builder
-	writeText(&got, tableRows)
+	flowLayout.writeText(&got, tableRows)
 	const want = `flow        client     zlimit  Redis  same or not
 7 rolling   lib 1      +-      +-     same
 8 hash-tag  library 2  ++      +-     NOT THE SAME
@@ -55,7 +55,7 @@ func TestWriteText(t *testing.T) {
 
 func TestWriteMarkdown(t *testing.T) {
 	var got strings.Builder
-	writeMarkdown(&got, tableRows)
+	flowLayout.writeMarkdown(&got, tableRows)
 	const want = "| flow | client | zlimit | Redis | same or not |\n" +
 		"|---|---|---|---|---|\n" +
 		"| 7 rolling | lib 1 | `+-` | `+-` | same |\n" +

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	limit, long           = 5, 3600
+	edgeLimit, edgeWindow = 4, 2
+	callers, crowdLimit   = 1000, 50
+
+	edgeLate     = 150 * time.Millisecond // a call later than this may meet another window than was meant
+	edgeAttempts = 5
+)
+
+// edgePlan says when to call within the short window, counted from its first call, and how often.
+var edgePlan = []struct {
+	offset time.Duration
+	count  int
+}{{0, 5}, {1250 * time.Millisecond, 3}, {2750 * time.Millisecond, 5}}
+
+type scenario struct {
+	server  *redis.Client
+	key     string
+	limiter limiter
+	printed int // hits are numbered from 1: the libraries take no instants
+}
+
+func (s *scenario) run(ctx context.Context) error {
+	call, err := s.limiter(limit, long)
+	if err != nil {
+		return err
+	}
+	answers, err := repeat(ctx, call, s.key+"-over", limit+3)
+	if err != nil {
+		return err
+	}
+	s.print(answers)
+	if err := s.edge(ctx); err != nil {
+		return err
+	}
+	if err := s.afterFirst(ctx, call, "flushed", s.flushScripts); err != nil {
+		return err
+	}
+	if err := s.afterFirst(ctx, call, "severed", s.sever); err != nil {
+		return err
+	}
+	if err := s.broken(ctx, call); err != nil {
+		return err
+	}
+	return s.crowd(ctx)
+}
+
+func (s *scenario) line(decision, fields string) {
+	s.printed++
+	fmt.Println(s.printed, decision, fields)
+}
+
+func (s *scenario) print(answers []answer) {
+	for _, a := range answers {
+		decision := "denied"
+		if a.allowed {
+			decision = "allowed"
+		}
+		s.line(decision, a.fields)
+	}
+}
+
+func repeat(ctx context.Context, call hit, key string, count int) ([]answer, error) {
+	var answers []answer
+	for range count {
+		a, err := call(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, a)
+	}
+	return answers, nil
+}
+
+// edge goes across a short window's end. A machine that stalls ruins the plan, so a run that came late is not looked at
+// and a fresh key is tried.
+func (s *scenario) edge(ctx context.Context) error {
+	call, err := s.limiter(edgeLimit, edgeWindow)
+	if err != nil {
+		return err
+	}
+	// Connecting and loading scripts takes its time.
+	if _, err := call(ctx, s.key+"-edge-warm"); err != nil {
+		return err
+	}
+	for attempt := range edgeAttempts {
+		var answers []answer
+		late := false
+		begin := time.Now()
+		for _, step := range edgePlan {
+			time.Sleep(step.offset - time.Since(begin))
+			some, err := repeat(ctx, call, fmt.Sprintf("%s-edge%d", s.key, attempt), step.count)
+			if err != nil {
+				return err
+			}
+			answers = append(answers, some...)
+			late = late || time.Since(begin) > step.offset+edgeLate
+		}
+		if !late {
+			s.print(answers)
+			return nil
+		}
+	}
+	return fmt.Errorf("the machine is too slow for a window of %d s", edgeWindow)
+}
+
+// afterFirst disturbs the server between the first call and the others.
+func (s *scenario) afterFirst(ctx context.Context, call hit, suffix string, disturb func(context.Context) error) error {
+	key := s.key + "-" + suffix
+	first, err := repeat(ctx, call, key, 1)
+	if err != nil {
+		return err
+	}
+	if err := disturb(ctx); err != nil {
+		return err
+	}
+	rest, err := repeat(ctx, call, key, limit)
+	if err != nil {
+		return err
+	}
+	s.print(append(first, rest...))
+	return nil
+}
+
+func (s *scenario) flushScripts(ctx context.Context) error { return s.server.ScriptFlush(ctx).Err() }
+
+// sever closes every connection but the one it speaks on.
+func (s *scenario) sever(ctx context.Context) error {
+	return s.server.ClientKillByFilter(ctx, "TYPE", "normal", "SKIPME", "yes").Err()
+}
+
+// broken leaves a hash under every key the limiter has made, as an older limiter might have.
+func (s *scenario) broken(ctx context.Context, call hit) error {
+	key := s.key + "-broken"
+	if _, err := call(ctx, key); err != nil {
+		return err
+	}
+	names, err := s.server.Keys(ctx, "*"+key+"*").Result()
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("the limiter made no key with %s in its name", key)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		// The time to live is far from long, at which a script may turn.
+		err := errors.Join(s.server.Del(ctx, name).Err(), s.server.HSet(ctx, name, "left", "over").Err(),
+			s.server.Expire(ctx, name, 2*long*time.Second).Err())
+		if err != nil {
+			return err
+		}
+	}
+	text := "none"
+	if _, err := call(ctx, key); err != nil {
+		text = strings.ReplaceAll(err.Error(), " ", "_")
+	}
+	s.line("broken", "error="+text)
+	return nil
+}
+
+// crowd calls for one key from everywhere at once: what is allowed must be the limit exactly.
+func (s *scenario) crowd(ctx context.Context) error {
+	call, err := s.limiter(crowdLimit, long)
+	if err != nil {
+		return err
+	}
+	var (
+		wait    sync.WaitGroup
+		allowed atomic.Int64
+		failed  atomic.Pointer[error] // the last failure; nil when there was none
+	)
+	for range callers {
+		wait.Go(func() {
+			a, err := call(ctx, s.key+"-crowd")
+			if err != nil {
+				failed.Store(&err)
+			} else if a.allowed {
+				allowed.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	if n := allowed.Load(); n != crowdLimit {
+		return fmt.Errorf("%d of %d concurrent callers were allowed instead of %d", n, callers, crowdLimit)
+	}
+	s.line("crowd", fmt.Sprintf("allowed=%d denied=%d", crowdLimit, callers-crowdLimit))
+	return nil
+}
+
+// seconds rounds a time to come; -1 stays what libraries mean by it, that there is none.
+func seconds(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return int64(d.Round(time.Second) / time.Second)
+}

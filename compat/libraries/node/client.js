@@ -1,0 +1,53 @@
+// Runs one library's algorithms through the scenario; compat/libraries/README.md has the contract.
+'use strict'
+
+const { readFileSync } = require('node:fs')
+const { join } = require('node:path')
+const { parseArgs } = require('node:util')
+const Redis = require('ioredis')
+const { run } = require('./scenario')
+
+const libraries = {
+  'rate-limiter-flexible': './rate-limiter-flexible',
+  'rate-limit-redis': './express-rate-limit',
+  'fastify-rate-limit': './fastify-rate-limit'
+}
+
+// Not every package lets its package.json be required.
+function version (name) {
+  return JSON.parse(readFileSync(join(__dirname, 'node_modules', name, 'package.json'))).version
+}
+
+async function main () {
+  const { values } = parseArgs({
+    options: {
+      host: { type: 'string', default: '127.0.0.1' },
+      port: { type: 'string' },
+      library: { type: 'string' },
+      flow: { type: 'string', default: 'all' },
+      key: { type: 'string' }
+    }
+  })
+  if (!values.port || !values.key || !Object.hasOwn(libraries, values.library ?? '')) {
+    throw new Error(`need --port, --key and --library, one of ${Object.keys(libraries).join(', ')}`)
+  }
+  const address = { host: values.host, port: Number(values.port) }
+  const { library, client, flows } = require(libraries[values.library])
+  const chosen = values.flow === 'all' ? Object.keys(flows) : [values.flow]
+  const server = new Redis(address)
+  console.log('client', library, version(library), 'on', client, version(client))
+  for (const flow of chosen) {
+    if (!Object.hasOwn(flows, flow)) throw new Error(`${library} has no flow ${flow}`)
+    if (values.flow === 'all') console.log('flow', flow)
+    const key = `${values.key}-${flow}`
+    for (const name of await server.keys(`*${key}-*`)) await server.del(name)
+    await run(server, key, (limit, seconds) => flows[flow](address, limit, seconds))
+    console.log('end')
+  }
+  await server.quit()
+}
+
+main().catch(error => {
+  console.error(error)
+  process.exit(1)
+})

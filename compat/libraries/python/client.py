@@ -1,0 +1,45 @@
+"""Runs one library's algorithms through the scenario; compat/libraries/README.md has the contract."""
+
+import argparse
+import sys
+
+import redis
+
+import scenario
+import through_django
+import through_flask_limiter
+import through_limits
+import through_slowapi
+
+LIBRARIES = {
+    "limits": through_limits,
+    "flask-limiter": through_flask_limiter,
+    "slowapi": through_slowapi,
+    "djangorestframework": through_django,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--library", required=True, choices=LIBRARIES)
+    parser.add_argument("--flow", default="all", help="an algorithm of the library, or all")
+    parser.add_argument("--key", required=True)
+    args = parser.parse_args()
+
+    library = LIBRARIES[args.library]
+    server = redis.Redis(host=args.host, port=args.port)
+    print("client", library.NAME, "on redis-py", redis.__version__)
+    for flow in library.FLOWS if args.flow == "all" else (args.flow,):
+        if args.flow == "all":
+            print("flow", flow)
+        key = f"{args.key}-{flow}"
+        for name in server.keys(f"*{key}-*"):
+            server.delete(name)
+        scenario.run(server, key, library.limiter(f"redis://{args.host}:{args.port}", flow), library.ATOMIC)
+        print("end", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

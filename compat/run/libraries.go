@@ -1,0 +1,82 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// allLibraries are the programs of compat/libraries, one per limiter library. They are clients like the others; what
+// differs is that a library keeps the time itself, so hits are numbered instead of dated.
+func allLibraries() []client {
+	python := client{
+		group: "python", preparation: "libraries-python",
+		command: fixed("compat/libraries/python/.venv/bin/python", "compat/libraries/python/client.py"),
+	}
+	node := client{
+		group: "node", preparation: "libraries-node",
+		command: func(root string) ([]string, error) {
+			return []string{"node", filepath.Join(root, "compat/libraries/node/client.js")}, nil
+		},
+	}
+	golang := client{
+		group: "go", preparation: "libraries-go",
+		command: fixed("compat/.bin/libraries-go"),
+	}
+	return []client{
+		python.library("limits", "fixed-window", "moving-window", "sliding-window-counter"),
+		python.library("flask-limiter", "fixed-window", "moving-window", "sliding-window-counter"),
+		python.library("slowapi", "fixed-window", "moving-window"),
+		python.library("djangorestframework", "moving-window"),
+		node.library("rate-limiter-flexible", "fixed-window", "fixed-window-block"),
+		node.library("rate-limit-redis", "fixed-window"),
+		node.library("fastify-rate-limit", "fixed-window", "continue-exceeding", "exponential-backoff"),
+		golang.library("redis_rate", "gcra", "gcra-at-most"),
+		golang.library("ulule", "fixed-window"),
+		golang.library("throttled", "gcra"),
+	}
+}
+
+// library is one library of a program that knows several.
+func (c client) library(name string, algorithms ...string) client {
+	c.name, c.args, c.expected = name, []string{"--library", name}, algorithms
+	return c
+}
+
+func libraryPreparations(root string) []preparation {
+	at := func(path string) string { return filepath.Join(root, path) }
+	return []preparation{
+		{
+			name: "libraries-python", dir: at("compat/libraries/python"),
+			inputs:  []string{at("compat/libraries/python/requirements.txt")},
+			outputs: []string{at("compat/libraries/python/.venv/bin/python")},
+			steps: [][]string{
+				{"python3", "-m", "venv", "--clear", ".venv"},
+				{".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", "requirements.txt"},
+			},
+		},
+		{
+			name: "libraries-node", dir: at("compat/libraries/node"),
+			inputs:  []string{at("compat/libraries/node/package.json"), at("compat/libraries/node/package-lock.json")},
+			outputs: []string{at("compat/libraries/node/node_modules/rate-limiter-flexible/package.json")},
+			steps:   [][]string{{"npm", "ci", "--silent"}},
+		},
+		{
+			name: "libraries-go", dir: at("compat/libraries/go"),
+			steps: [][]string{{"go", "build", "-o", at("compat/.bin/libraries-go"), "."}},
+		},
+	}
+}
+
+// libraryLayout takes the label `<library> <version> on <client> <version>` apart; a client may again be on another.
+var libraryLayout = layout{
+	header: []string{"library", "version", "algorithm", "client", "zlimit", "Redis", "same or not"},
+	cells: func(r row) []string {
+		name, client, _ := strings.Cut(r.client, " on ")
+		version := ""
+		if i := strings.LastIndexByte(name, ' '); i >= 0 {
+			name, version = name[:i], name[i+1:]
+		}
+		algorithm := strings.TrimPrefix(r.flow, "- ")
+		return []string{name, version, algorithm, client, r.ours, r.theirs, string(r.verdict)}
+	},
+}
