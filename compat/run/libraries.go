@@ -69,6 +69,14 @@ func libraryPreparations(root string) []preparation {
 
 // libraryLayout takes the label `<library> <version> on <client> <version>` apart; a client may again be on another.
 var libraryLayout = layout{
+	intro: `# Limiter libraries
+
+Each library drives its limiter through its public API, here and on redis-server 7.0.15: to the limit and over it, across
+a window's edge, after SCRIPT FLUSH, after its connections were closed, against a key of a wrong type (broken), and with
+1,000 calls on one key (crowd). + is a run of admitted calls, - of denied ones. Written by
+"go run -C compat/run . --libraries --write docs/compatibility.md".
+
+`,
 	header: []string{"library", "version", "algorithm", "client", "zlimit", "Redis", "same or not"},
 	cells: func(r row) []string {
 		name, client, _ := strings.Cut(r.client, " on ")

@@ -27,6 +27,7 @@ const (
 // A layout is the table's columns: as many cells for each row as the header has. The last three are what zlimit and
 // Redis decided, and the verdict.
 type layout struct {
+	intro  string // what the page says before the table
 	header []string
 	cells  func(row) []string
 }
@@ -121,6 +122,7 @@ func (l layout) writeMarkdown(w io.Writer, rows []row) {
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(escaped, " | "))
 	}
+	fmt.Fprint(w, l.intro)
 	writeLine(l.header)
 	fmt.Fprintln(w, "|"+strings.Repeat("---|", len(l.header)))
 	for _, r := range rows {
