@@ -47,9 +47,9 @@ compat: ## the documents' flows through real clients, here and on redis-server
 libraries: ## limiter libraries in Python, Node and Go, here and on redis-server
 	$(GO) run -C compat/run . --libraries
 
-difftest: ## 200,000 random commands, here and on redis-server, byte for byte
+difftest: build ## 200,000 random commands, here and on redis-server, byte for byte
 	$(GO) test -C difftest ./...
-	$(GO) run -C difftest . -n 200000 -seed $(SEEDS)
+	$(GO) run -C difftest . -server ../zlimit-server -n 200000 -seed $(SEEDS)
 
 record: ## record the transcripts of redis-server anew (needs redis-server 7.0.15 and libfaketime)
 	$(GO) test ./server -run TestTranscripts -record

@@ -63,7 +63,7 @@ func rlAllow(c *Ctx) resp.Value {
 		set.AppendRun(d.First, int(d.Units))
 		set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 		c.DB.ExpireAt(n, d.ExpireAtMs)
-		c.DB.Modified(n)
+		c.DB.Touch(n) // it cannot be empty, which Modified would look after
 	}
 	return resp.Array(append(c.Values(5),
 		resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),

@@ -125,7 +125,7 @@ func (c *conn) batch() bool {
 	if c.session.Blocked() != nil && !c.resume() {
 		return c.mayPile()
 	}
-	on := true
+	on, authenticated := true, c.session.Authenticated()
 	for on && c.session.Blocked() == nil {
 		args, ok, err := c.in.next()
 		if err != nil {
@@ -135,10 +135,10 @@ func (c *conn) batch() bool {
 		if !ok {
 			break
 		}
-		authenticated := c.session.Authenticated()
 		reply := c.session.Do(args)
 		c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
 		if now := c.session.Authenticated(); now != authenticated {
+			authenticated = now
 			c.in.setLimits(c.limits.reader(now))
 		}
 		on = on && !c.session.Closing()

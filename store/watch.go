@@ -95,6 +95,10 @@ func (s *Store) Intact(w *Watch, nowMs int64) bool {
 	return true
 }
 
+// Touch marks the watchers of a node's key: Modified for data that cannot have
+// become empty.
+func (db *DB) Touch(n *Node) { db.touch(n) }
+
 // touch marks the watchers of a node's key.
 func (db *DB) touch(n *Node) {
 	watched := db.store.watched[n.Hash()>>(64-shardBits)]
