@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 )
@@ -171,6 +172,8 @@ type picker struct {
 	inOrder bool
 	// only, when not 0, takes one key, which no other picker takes.
 	only uint64
+	// sample, when not nil, is taken in a circle instead: see zipf.
+	sample []uint32
 	// perGeneration requests long the keys carry the same generation; 0 is for
 	// ever. See row.renew.
 	perGeneration int64
@@ -192,10 +195,23 @@ func (p *picker) next() (generation, number uint64) {
 		return generation, p.only
 	case p.inOrder:
 		return generation, n % p.keys
+	case p.sample != nil:
+		return generation, uint64(p.sample[n%uint64(len(p.sample))])
 	}
 	// xorshift64*, its high half scaled down to the number of keys.
 	p.state ^= p.state >> 12
 	p.state ^= p.state << 25
 	p.state ^= p.state >> 27
 	return generation, ((p.state * 0x2545f4914f6cdd1d >> 32) * p.keys) >> 32
+}
+
+// zipf asks for keys as users come: key k with a chance as k^-1.1. The sample is
+// drawn once, for drawing costs more than sending.
+func zipf(keys uint64) *picker {
+	draw := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, keys-1)
+	p := &picker{keys: keys, sample: make([]uint32, 1<<20)}
+	for i := range p.sample {
+		p.sample[i] = uint32(draw.Uint64())
+	}
+	return p
 }

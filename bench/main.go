@@ -8,13 +8,10 @@ import (
 	"io"
 	"log"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
-	"time"
 )
 
 const ourPackage = "github.com/zlimit/zlimit/cmd/zlimit-server"
@@ -23,11 +20,13 @@ const ourPackage = "github.com/zlimit/zlimit/cmd/zlimit-server"
 type options struct {
 	names    string
 	quick    bool
+	full     bool
 	list     bool
 	rounds   int
 	seconds  float64
 	ours     string
 	redis    string
+	valkey   string
 	json     string
 	markdown string
 }
@@ -38,13 +37,15 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.names, "row", "", "run only these rows, separated by commas (see --list)")
+	flags.StringVar(&o.names, "row", "", "run only these rows, separated by commas; patterns like 'allow-*' take from the matrix too")
 	flags.BoolVar(&o.quick, "quick", false, "a short list of rows, short rounds, half the floors: under a minute")
+	flags.BoolVar(&o.full, "full", false, "the whole matrix: hours")
 	flags.BoolVar(&o.list, "list", false, "print the rows and stop")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each server in a row")
 	flags.Float64Var(&o.seconds, "seconds", 2, "length of a round (--quick: 0.7)")
 	flags.StringVar(&o.ours, "ours", "", "the program to measure as ours (default: build "+ourPackage+")")
 	flags.StringVar(&o.redis, "redis", "redis-server", "the program to compare with")
+	flags.StringVar(&o.valkey, "valkey", "valkey-server", "the program that joins in, where it is found")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
 	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
 	if err := flags.Parse(args); err != nil {
@@ -58,6 +59,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.quick && o.full:
+		return o, errors.New("--quick and --full exclude each other")
 	case o.rounds < 1 || o.rounds > 1000:
 		return o, errors.New("--rounds must be from 1 to 1000")
 	case !(o.seconds >= 0.05 && o.seconds <= 3600):
@@ -83,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var chosen []row
 	if err == nil {
-		chosen, err = choose(rows(), o.names, o.quick)
+		chosen, err = choose(o.names, o.quick, o.full)
 	}
 	progress := log.New(stderr, "", 0)
 	if err != nil {
@@ -93,7 +96,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	rep := new(report)
 	if o.list {
 		err = writeList(stdout, chosen)
-	} else if rep, err = bench(ctx, o, chosen, progress); err == nil {
+	} else if rep, err = runAll(ctx, o, chosen, progress); err == nil {
 		err = errors.Join(rep.writeText(stdout), writeFile(o.json, rep.writeJSON), writeFile(o.markdown, rep.writeMarkdown))
 	}
 	if err != nil {
@@ -110,101 +113,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func writeList(w io.Writer, chosen []row) error {
 	var out strings.Builder
 	for _, r := range chosen {
-		fmt.Fprintf(&out, "%-12s %s\n", r.name, r.about)
+		fmt.Fprintf(&out, "%-16s %s\n", r.name, r.about)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
-}
-
-// bench runs the rows.
-func bench(ctx context.Context, o options, chosen []row, progress *log.Logger) (_ *report, err error) {
-	redis, err := exec.LookPath(o.redis)
-	if err != nil {
-		return nil, fmt.Errorf("%s is needed to compare with and was not found (Debian: apt-get install redis-server): %w", o.redis, err)
-	}
-	dir, err := os.MkdirTemp("", "zlimit-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ours := o.ours
-	if ours == "" {
-		progress.Print("building zlimit-server")
-		ours = filepath.Join(dir, "zlimit-server")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", ours, ourPackage).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("go build %s: %w (run it inside the module, or name a program with --ours)\n%s", ourPackage, err, out)
-		}
-	} else if ours, err = exec.LookPath(ours); err != nil {
-		return nil, err
-	} else if ours, err = filepath.Abs(ours); err != nil { // the servers run elsewhere
-		return nil, err
-	}
-	if redis, err = filepath.Abs(redis); err != nil {
-		return nil, err
-	}
-	where, err := locate()
-	if err != nil {
-		return nil, err
-	}
-	if err := where.pinSelf(); err != nil {
-		return nil, err
-	}
-	progress.Print(where)
-
-	floors := 1.0
-	if o.quick {
-		floors = 0.5
-	}
-	rep := &report{
-		Started: time.Now().UTC().Truncate(time.Second), Machine: machine(), Placement: where.String(),
-		Rounds: o.rounds, Seconds: o.seconds,
-	}
-	for i, r := range chosen {
-		m := &measurement{row: r, where: where, quota: perMinute, length: time.Duration(o.seconds * float64(time.Second))}
-		say := func(format string, args ...any) {
-			progress.Printf("[%d/%d] %s: %s", i+1, len(chosen), r.name, fmt.Sprintf(format, args...))
-		}
-		a, b, err := m.run(ctx, ours, redis, dir, o.rounds, say)
-		if err != nil {
-			if ctx.Err() != nil {
-				err = errors.New("interrupted; the servers are stopped")
-			}
-			return nil, fmt.Errorf("%s: %w", r.name, err)
-		}
-		rep.Ours, rep.Redis = a.version, b.version
-		res := conclude(r, a.rounds, b.rounds, floors)
-		say("%.2f times redis", res.Ratio.OfMedians)
-		rep.Rows = append(rep.Rows, res)
-	}
-	return rep, nil
-}
-
-// run starts both servers, lets them take turns, and stops them.
-func (m *measurement) run(ctx context.Context, ours, redis, dir string, rounds int, say func(string, ...any)) (a, b *side, err error) {
-	a, b = &side{flow: m.row.ours}, &side{flow: m.row.redis}
-	if a.serverProcess, err = startServer(ctx, m.where, "ours", ours, dir); err != nil {
-		return nil, nil, err
-	}
-	defer a.stop()
-	if b.serverProcess, err = startServer(ctx, m.where, "redis", redis, dir); err != nil {
-		return nil, nil, err
-	}
-	defer b.stop()
-	for _, s := range []*side{a, b} {
-		if err := m.prepare(ctx, s); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-	}
-	for n := range rounds {
-		for _, turn := range [][2]*side{{a, b}, {b, a}} {
-			if err := m.turn(ctx, turn[0], turn[1]); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", turn[0].name, err)
-			}
-		}
-		x, y := a.rounds[n].PerSecond, b.rounds[n].PerSecond
-		say("round %d of %d: ours %s/s, redis %s/s, %.2f times", n+1, rounds, thousands(x), thousands(y), x/y)
-	}
-	return a, b, nil
 }
 
 // machine describes where the figures come from.

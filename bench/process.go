@@ -32,11 +32,11 @@ type serverProcess struct {
 // startServer starts a program that takes redis-server's flags, on a free port
 // of the loopback, and returns when it answers. Another process may take the
 // port between its choice and its use, hence the second and third attempt.
-func startServer(ctx context.Context, where placement, name, program, dir string) (*serverProcess, error) {
+func startServer(ctx context.Context, where placement, name, program, dir string, flags ...string) (*serverProcess, error) {
 	var err error
 	for range 3 {
 		var s *serverProcess
-		if s, err = tryServer(ctx, where, name, program, dir); err == nil {
+		if s, err = tryServer(ctx, where, name, program, dir, flags); err == nil {
 			return s, nil
 		}
 		if ctx.Err() != nil {
@@ -46,7 +46,7 @@ func startServer(ctx context.Context, where placement, name, program, dir string
 	return nil, fmt.Errorf("start %s (%s): %w", name, program, err)
 }
 
-func tryServer(ctx context.Context, where placement, name, program, dir string) (*serverProcess, error) {
+func tryServer(ctx context.Context, where placement, name, program, dir string, flags []string) (*serverProcess, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -57,7 +57,8 @@ func tryServer(ctx context.Context, where placement, name, program, dir string) 
 		return nil, err
 	}
 
-	cmd := where.command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
+	args := append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}, flags...)
+	cmd := where.command(program, args...)
 	cmd.Dir = dir
 	log := new(tail)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -65,6 +65,7 @@ func TestRunRefuses(t *testing.T) {
 		{"more", 2, `unexpected argument "more"`},
 		{"--nonsense", 2, "flag provided but not defined"},
 		{"--redis no-such-server-anywhere", 1, "no-such-server-anywhere is needed to compare with and was not found"},
+		{"--quick --full", 2, "exclude each other"},
 		{"--help", 0, "-quick"},
 	} {
 		t.Run(test.args, func(t *testing.T) {

@@ -97,8 +97,8 @@ func TestCheckerFails(t *testing.T) {
 		{"less than was expected in the line", ping, "+PON\r\n"},
 		{"no carriage return", ping, "+PONG\n"},
 		{"an empty line", ping, "\n"},
-		{"a missing key", get, "$-1\r\n"},
-		{"another value", get, "$16\r\nsixteen_bytes_no\r\n"},
+		{"a missing key", setGet, "+OK\r\n$-1\r\n"},
+		{"another value", setGet, "+OK\r\n$16\r\nsixteen_bytes_no\r\n"},
 		{"one reply too many", ping, "+PONG\r\n+PONG\r\n+PONG\r\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -19,33 +19,41 @@ const (
 // are nanoseconds, memory is bytes, throughput is flows (one decision or one
 // plain command) a second.
 type report struct {
-	Started   time.Time `json:"started"`
-	Machine   string    `json:"machine"`
-	Placement string    `json:"placement"`
-	Ours      string    `json:"ours"`
-	Redis     string    `json:"redis"`
-	Rounds    int       `json:"rounds"`
-	Seconds   float64   `json:"seconds"`
-	Rows      []result  `json:"rows"`
+	Started   time.Time          `json:"started"`
+	Machine   string             `json:"machine"`
+	Placement string             `json:"placement"`
+	Versions  map[program]string `json:"versions"`
+	Rounds    int                `json:"rounds"`
+	Seconds   float64            `json:"seconds"`
+	Rows      []result           `json:"rows"`
 }
 
-// A result is a row of the report.
+// A result is a line of the report: a figure of ours beside another.
 type result struct {
-	Name        string `json:"name"`
-	About       string `json:"about"`
-	Pipeline    int    `json:"pipeline"`
-	Connections int    `json:"connections"`
-	Keys        uint64 `json:"keys"`
-	Ratio       ratio  `json:"ratio"`
-	// CPURatio is what redis spends per flow by what ours spends: the same
-	// comparison without the waiting, so other processes disturb it less. 0 when
-	// the rounds were too short for the kernel's clock.
-	CPURatio float64  `json:"cpu_ratio"`
-	Floor    float64  `json:"floor,omitempty"`
-	Missed   bool     `json:"missed,omitempty"`
-	Ours     summary  `json:"ours"`
-	Redis    summary  `json:"redis"`
+	Name  string `json:"name"`
+	About string `json:"about"`
+	// Unit is that of the two figures: "/s", "bytes a key", "ms".
+	Unit string `json:"unit"`
+	// Ratio is above 1 where ours is the better one, whether the unit is of
+	// those that should be high or low.
+	Ratio     ratio   `json:"ratio"`
+	Floor     float64 `json:"floor,omitempty"`
+	Missed    bool    `json:"missed,omitempty"`
+	Ours      figure  `json:"ours"`
+	Reference figure  `json:"reference"`
+	// CPURatio is what the reference spends per flow by what ours spends: the
+	// same comparison without the waiting, so other processes disturb it less. 0
+	// when it was not measured, or in rounds too short for the kernel's clock.
+	CPURatio float64  `json:"cpu_ratio,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A figure is what one side came to.
+type figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"` // the median, in the result's unit
+	// Load is there where the figure is the throughput of a closed loop.
+	Load *summary `json:"load,omitempty"`
 }
 
 // A summary is one server's medians, and the rounds that they are of.
@@ -53,11 +61,12 @@ type summary struct {
 	PerSecond  float64       `json:"flows_per_second"`
 	P50        time.Duration `json:"p50_ns"`
 	P99        time.Duration `json:"p99_ns"`
+	P999       time.Duration `json:"p999_ns"`
 	CPUPerMega float64       `json:"server_cpu_seconds_per_million"`
 	RSS        int64         `json:"rss_bytes"`
 	ServerBusy float64       `json:"server_busy"`
 	ClientBusy float64       `json:"client_busy"`
-	IdleBusy   float64       `json:"idle_server_busy"`
+	IdleBusy   float64       `json:"idle_servers_busy"`
 	Foreign    float64       `json:"foreign_busy"`
 	Rounds     []round       `json:"rounds"`
 }
@@ -74,6 +83,7 @@ func summarize(rounds []round) summary {
 		PerSecond:  of(func(r round) float64 { return r.PerSecond }),
 		P50:        time.Duration(of(func(r round) float64 { return float64(r.P50) })),
 		P99:        time.Duration(of(func(r round) float64 { return float64(r.P99) })),
+		P999:       time.Duration(of(func(r round) float64 { return float64(r.P999) })),
 		CPUPerMega: of(func(r round) float64 { return r.CPUPerMega }),
 		RSS:        int64(of(func(r round) float64 { return float64(r.RSS) })),
 		ServerBusy: of(func(r round) float64 { return r.ServerBusy }),
@@ -84,28 +94,45 @@ func summarize(rounds []round) summary {
 	}
 }
 
-// conclude makes a row's result of the rounds of both sides. floors scales the
-// row's floor.
-func conclude(r row, ours, redis []round, floors float64) result {
+// conclude makes the result of a closed loop's rounds on two sides.
+func conclude(r row, floor float64, ours, other *side) result {
 	perSecond := func(rounds []round) (values []float64) {
 		for _, r := range rounds {
 			values = append(values, r.PerSecond)
 		}
 		return values
 	}
+	a, b := summarize(ours.rounds), summarize(other.rounds)
 	res := result{
-		Name: r.name, About: r.about, Pipeline: r.pipeline, Connections: r.connections, Keys: r.keys,
-		Ratio: compare(perSecond(ours), perSecond(redis)),
-		Floor: r.floor * floors,
-		Ours:  summarize(ours), Redis: summarize(redis),
+		Name: r.name, About: fmt.Sprintf("%s; pipeline %d, %d connections, %d keys", r.about, r.pipeline, r.connections, r.keys),
+		Unit: "/s", Ratio: compare(perSecond(ours.rounds), perSecond(other.rounds)), Floor: floor,
+		Ours:      figure{Name: ours.name, Value: a.PerSecond, Load: &a},
+		Reference: figure{Name: other.name, Value: b.PerSecond, Load: &b},
 	}
-	if res.Ours.CPUPerMega > 0 {
-		res.CPURatio = res.Redis.CPUPerMega / res.Ours.CPUPerMega
+	if a.CPUPerMega > 0 {
+		res.CPURatio = b.CPUPerMega / a.CPUPerMega
 	}
 	res.Missed = missed(res.Ratio.OfMedians, res.Floor)
-	res.warn("ours", "lower", res.Ours)
-	res.warn("redis", "upper", res.Redis)
+	res.warn(ours.name, "a lower", a)
+	res.warn(other.name, "an upper", b)
 	return res
+}
+
+// lower is the result of two figures of which the lower is the better one.
+func lower(name, about, unit string, floor float64, ours, reference figure) result {
+	return judged(name, about, unit, floor, ours, reference, reference.Value/ours.Value)
+}
+
+// higher is the same where the higher is the better one.
+func higher(name, about, unit string, floor float64, ours, reference figure) result {
+	return judged(name, about, unit, floor, ours, reference, ours.Value/reference.Value)
+}
+
+func judged(name, about, unit string, floor float64, ours, reference figure, quotient float64) result {
+	return result{
+		Name: name, About: about, Unit: unit, Floor: floor, Ours: ours, Reference: reference,
+		Ratio: ratio{OfMedians: quotient, Min: quotient, Max: quotient}, Missed: missed(quotient, floor),
+	}
 }
 
 // warn says what makes a figure less than it seems. bound is what the ratio
@@ -116,13 +143,13 @@ func (res *result) warn(name, bound string, s summary) {
 	}
 	if s.ClientBusy > saturated && s.ServerBusy <= saturated {
 		add("the client's core was full (%.0f%%) and the server's was not (%.0f%%): this server can do more, so the ratio is only %s bound",
-			100*s.ClientBusy, 100*s.ServerBusy, map[string]string{"lower": "a lower", "upper": "an upper"}[bound])
+			100*s.ClientBusy, 100*s.ServerBusy, bound)
 	}
 	if s.Foreign > foreign {
 		add("other processes took %.0f%% of a core: do not trust this figure", 100*s.Foreign)
 	}
 	if s.IdleBusy > disturbed {
-		add("the idle server took %.0f%% of its core during these rounds", 100*s.IdleBusy)
+		add("the idle servers took %.0f%% of its core during these rounds", 100*s.IdleBusy)
 	}
 }
 
@@ -131,17 +158,17 @@ func (rep *report) misses() []string {
 	var out []string
 	for _, r := range rep.Rows {
 		if r.Missed {
-			out = append(out, fmt.Sprintf("%s: %.2f times Redis, the floor is %.2f", r.Name, r.Ratio.OfMedians, r.Floor))
+			out = append(out, fmt.Sprintf("%s: %.2f times %s, the floor is %.2f", r.Name, r.Ratio.OfMedians, r.Reference.Name, r.Floor))
 		}
 	}
 	return out
 }
 
 var columns = []string{
-	"row", "ratio", "min-max", "floor", "ours/s", "redis/s", "p50", "p99", "CPU s per million", "CPU ratio", "RSS MB",
+	"row", "ratio", "min-max", "floor", "ours", "other", "p50", "p99", "p99.9", "CPU s per million", "CPU ratio", "RSS MB",
 }
 
-// cells is a result as columns names them; a pair is ours / redis.
+// cells is a result as columns names them; a pair is ours / the other.
 func (res *result) cells() []string {
 	floor := "-"
 	if res.Floor > 0 {
@@ -150,20 +177,39 @@ func (res *result) cells() []string {
 			floor += " MISSED"
 		}
 	}
-	micros := func(d time.Duration) string { return fmt.Sprintf("%.0f", float64(d)/1e3) }
-	return []string{
+	value := func(f figure) string { return quantity(f.Value, res.Unit) }
+	cells := []string{
 		res.Name,
 		fmt.Sprintf("%.2f", res.Ratio.OfMedians),
 		fmt.Sprintf("%.2f-%.2f", res.Ratio.Min, res.Ratio.Max),
 		floor,
-		thousands(res.Ours.PerSecond),
-		thousands(res.Redis.PerSecond),
-		micros(res.Ours.P50) + " / " + micros(res.Redis.P50) + " us",
-		micros(res.Ours.P99) + " / " + micros(res.Redis.P99) + " us",
-		fmt.Sprintf("%.2f / %.2f", res.Ours.CPUPerMega, res.Redis.CPUPerMega),
-		fmt.Sprintf("%.2f", res.CPURatio),
-		fmt.Sprintf("%.0f / %.0f", float64(res.Ours.RSS)/1e6, float64(res.Redis.RSS)/1e6),
+		value(res.Ours),
+		res.Reference.Name + " " + value(res.Reference),
 	}
+	a, b := res.Ours.Load, res.Reference.Load
+	if a == nil || b == nil {
+		return append(cells, "", "", "", "", "", "")
+	}
+	micros := func(a, b time.Duration) string { return fmt.Sprintf("%.0f / %.0f us", float64(a)/1e3, float64(b)/1e3) }
+	return append(cells,
+		micros(a.P50, b.P50),
+		micros(a.P99, b.P99),
+		micros(a.P999, b.P999),
+		fmt.Sprintf("%.2f / %.2f", a.CPUPerMega, b.CPUPerMega),
+		fmt.Sprintf("%.2f", res.CPURatio),
+		fmt.Sprintf("%.0f / %.0f", float64(a.RSS)/1e6, float64(b.RSS)/1e6),
+	)
+}
+
+// quantity writes a figure with its unit.
+func quantity(value float64, unit string) string {
+	switch {
+	case unit == "/s":
+		return thousands(value) + unit
+	case value >= 100:
+		return fmt.Sprintf("%.0f %s", value, unit)
+	}
+	return fmt.Sprintf("%.3g %s", value, unit)
 }
 
 // thousands writes a throughput: 76.1k.
@@ -173,8 +219,8 @@ func thousands(perSecond float64) string { return fmt.Sprintf("%.1fk", perSecond
 func (rep *report) about() (above, below []string) {
 	above = []string{
 		fmt.Sprintf("%s; %s.", rep.Machine, rep.Placement),
-		fmt.Sprintf("ours: %s; redis: %s.", rep.Ours, rep.Redis),
-		fmt.Sprintf("Medians of %d alternating rounds of %g s, ratios ours / redis from this run; min-max over pairs of rounds.", rep.Rounds, rep.Seconds),
+		rep.versions() + ".",
+		fmt.Sprintf("Medians of %d alternating rounds of %g s, all from this run; a ratio above 1 is in our favour; min-max over pairs of rounds.", rep.Rounds, rep.Seconds),
 	}
 	for _, r := range rep.Rows {
 		for _, w := range r.Warnings {
@@ -185,6 +231,17 @@ func (rep *report) about() (above, below []string) {
 		below = append(below, "FLOOR MISSED "+m)
 	}
 	return above, below
+}
+
+// versions names the programs.
+func (rep *report) versions() string {
+	var out []string
+	for _, p := range []program{zlimit, redis, valkey} {
+		if v, ok := rep.Versions[p]; ok {
+			out = append(out, fmt.Sprintf("%s: %s", p, v))
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 // writeText writes the table for a terminal.
@@ -225,7 +282,7 @@ func (rep *report) writeMarkdown(w io.Writer) error {
 	}
 	out += "\n"
 	for _, r := range rep.Rows {
-		out += fmt.Sprintf("- `%s`: %s; pipeline %d, %d connections, %d keys\n", r.Name, r.About, r.Pipeline, r.Connections, r.Keys)
+		out += fmt.Sprintf("- `%s`: %s\n", r.Name, r.About)
 	}
 	for _, l := range below {
 		out += "- " + l + "\n"

@@ -10,6 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// sideOf is a side with these rounds.
+func sideOf(name string, rounds []round) *side {
+	return &side{serverProcess: &serverProcess{name: name}, rounds: rounds}
+}
+
+// concluded is conclude with ours and redis.
+func concluded(r row, ours, redis []round, floor float64) result {
+	return conclude(r, floor, sideOf("ours", ours), sideOf("redis", redis))
+}
+
 func rounds(perSecond ...float64) (out []round) {
 	for _, v := range perSecond {
 		out = append(out, round{PerSecond: v, P50: 500 * time.Microsecond, P99: time.Millisecond, CPUPerMega: 1e6 / v, RSS: 20e6, ServerBusy: 0.99, ClientBusy: 0.6})
@@ -18,18 +28,16 @@ func rounds(perSecond ...float64) (out []round) {
 }
 
 func TestConclude(t *testing.T) {
-	r := row{name: "allow-1", floor: 1.3}
-	res := conclude(r, rounds(130, 150, 140), rounds(100, 100, 100), 1)
+	r := row{name: "allow-1"}
+	res := concluded(r, rounds(130, 150, 140), rounds(100, 100, 100), 1.3)
 	require.Equal(t, ratio{OfMedians: 1.4, Min: 1.3, Max: 1.5}, res.Ratio)
 	require.InDelta(t, 1.4, res.CPURatio, 1e-9)
 	require.False(t, res.Missed)
 	require.Empty(t, res.Warnings)
 
 	low := rounds(120, 120, 200)
-	require.True(t, conclude(r, low, rounds(100, 100, 100), 1).Missed, "the median counts, not the best round")
-	half := conclude(r, low, rounds(100, 100, 100), 0.5)
-	require.False(t, half.Missed)
-	require.InDelta(t, 0.65, half.Floor, 1e-9)
+	require.True(t, concluded(r, low, rounds(100, 100, 100), 1.3).Missed, "the median counts, not the best round")
+	require.False(t, concluded(r, low, rounds(100, 100, 100), 0.65).Missed)
 }
 
 func TestWarnings(t *testing.T) {
@@ -38,26 +46,27 @@ func TestWarnings(t *testing.T) {
 		for i := range ours {
 			change(&ours[i])
 		}
-		return conclude(row{name: "x"}, ours, rounds(100, 100, 100), 1).Warnings
+		return concluded(row{name: "x"}, ours, rounds(100, 100, 100), 0).Warnings
 	}
 	require.Empty(t, with(func(r *round) { r.ClientBusy = 0.99 }), "both are full")
 	full := with(func(r *round) { r.ClientBusy, r.ServerBusy = 0.97, 0.8 })
 	require.Len(t, full, 1)
 	require.Contains(t, full[0], "only a lower bound")
 	require.Contains(t, with(func(r *round) { r.Foreign = 0.3 })[0], "30% of a core")
-	require.Contains(t, with(func(r *round) { r.IdleBusy = 0.05 })[0], "idle server")
+	require.Contains(t, with(func(r *round) { r.IdleBusy = 0.05 })[0], "idle servers")
 
 	redis := rounds(100)
 	redis[0].ClientBusy, redis[0].ServerBusy = 0.97, 0.8
-	require.Contains(t, conclude(row{}, rounds(100), redis, 1).Warnings[0], "only an upper bound")
+	require.Contains(t, concluded(row{}, rounds(100), redis, 0).Warnings[0], "only an upper bound")
 }
 
 func sample() *report {
 	return &report{
-		Machine: "a machine", Placement: "somewhere", Ours: "1", Redis: "7.0.15", Rounds: 3, Seconds: 2,
+		Machine: "a machine", Placement: "somewhere", Versions: map[program]string{zlimit: "1", redis: "7.0.15"}, Rounds: 3, Seconds: 2,
 		Rows: []result{
-			conclude(row{name: "ping-1", about: "PING", pipeline: 1, connections: 50, keys: 10}, rounds(90e3), rounds(100e3), 1),
-			conclude(row{name: "allow-1", about: "RL.ALLOW", pipeline: 1, connections: 50, keys: 10, floor: 1.3}, rounds(120e3), rounds(100e3), 1),
+			concluded(row{name: "ping-1", about: "PING", pipeline: 1, connections: 50, keys: 10}, rounds(90e3), rounds(100e3), 0),
+			concluded(row{name: "allow-1", about: "RL.ALLOW", pipeline: 1, connections: 50, keys: 10}, rounds(120e3), rounds(100e3), 1.3),
+			lower("memory", "of a key", "bytes a key", 2, figure{Name: "ours", Value: 50}, figure{Name: "redis", Value: 150}),
 		},
 	}
 }
@@ -65,9 +74,11 @@ func sample() *report {
 func TestWriteText(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, sample().writeText(&out))
-	require.Contains(t, out.String(), "ping-1   0.90   0.90-0.90  -            90.0k")
+	require.Contains(t, out.String(), "ping-1   0.90   0.90-0.90  -            90.0k/s         redis 100.0k/s")
+	require.Contains(t, out.String(), "memory   3.00   3.00-3.00  2.00         50 bytes a key  redis 150 bytes a key\n")
+	require.Contains(t, out.String(), "ours: 1; redis: 7.0.15.")
 	require.Contains(t, out.String(), "1.30 MISSED")
-	require.Contains(t, out.String(), "FLOOR MISSED allow-1: 1.20 times Redis, the floor is 1.30")
+	require.Contains(t, out.String(), "FLOOR MISSED allow-1: 1.20 times redis, the floor is 1.30")
 }
 
 func TestWriteMarkdown(t *testing.T) {
@@ -111,6 +122,25 @@ func TestSince(t *testing.T) {
 	require.InDelta(t, 0.25, r.Foreign, 1e-9, "the client's core: 1.5 s used, 1 s by the client")
 	require.EqualValues(t, 7, r.RSS)
 	require.EqualValues(t, 3, r.Admitted)
+}
+
+func TestLowerAndHigher(t *testing.T) {
+	ours, other := figure{Value: 2}, figure{Value: 3}
+	require.InDelta(t, 1.5, lower("", "", "ms", 0, ours, other).Ratio.OfMedians, 1e-9)
+	require.True(t, lower("", "", "ms", 1.6, ours, other).Missed)
+	require.InDelta(t, 2.0/3, higher("", "", "/s", 0, ours, other).Ratio.OfMedians, 1e-9)
+	require.True(t, higher("", "", "/s", 1, ours, other).Missed)
+}
+
+// TestMixes gives each mix a round that it must refuse.
+func TestMixes(t *testing.T) {
+	require.NoError(t, undecided.check(&tally{all: 10}))
+	require.NoError(t, admitting.check(&tally{all: 1000, admitted: 991, denied: 9}))
+	require.NoError(t, denying.check(&tally{all: 1000, admitted: 9, denied: 991}))
+	require.NoError(t, either.check(&tally{all: 10, admitted: 5, denied: 5}))
+	require.ErrorIs(t, admitting.check(&tally{all: 1000, admitted: 900, denied: 100}), errVerdicts)
+	require.ErrorIs(t, denying.check(&tally{all: 1000, admitted: 100, denied: 900}), errVerdicts)
+	require.ErrorIs(t, either.check(&tally{all: 10, admitted: 5, denied: 4}), errVerdicts, "a flow without a verdict")
 }
 
 func TestJudge(t *testing.T) {

@@ -1,167 +1,271 @@
 package main
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
+	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
 
-// script is the limiter of the documents as one atomic step: drop what has left
-// the window, count, add if there is room. It answers "1" or "0" as a string.
-const script = `
-local key = KEYS[1]
-local now = tonumber(ARGV[1])
-local window = tonumber(ARGV[2])
-local limit = tonumber(ARGV[3])
-redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
-local held = redis.call('ZCARD', key)
-if held >= limit then
-  return tostring(0)
-end
-redis.call('ZADD', key, tostring(now), now)
-return tostring(1)
-`
-
-func scriptSHA() string {
-	sum := sha1.Sum([]byte(script))
-	return hex.EncodeToString(sum[:])
-}
-
-// A quota is the limit that the limiter rows work with.
+// A quota is the limit that a limiter row works with.
 type quota struct {
 	limit    int64
 	windowMs int64
 }
 
-var perMinute = quota{limit: 100, windowMs: 60_000}
-
-// The flows. Replies are those of RESP2.
 var (
-	ping = flow{{[]string{"PING"}, []line{{"+PONG", nothing}}}}
-
-	// [allowed, limit, remaining, retry_after_ms, reset_after_ms]
-	rlAllow = flow{{
-		[]string{"RL.ALLOW {key} {limit} {window}"},
-		[]line{{"*5", nothing}, {":", verdict}, {":", integer}, {":", integer}, {":", integer}, {":", integer}},
-	}}
-
-	evalsha = flow{{
-		[]string{"EVALSHA {sha} 1 {key} {now} {window} {limit}"},
-		[]line{{"$1", nothing}, {"", verdict}},
-	}}
-
-	// The documents' transaction adds first and asks for the count after it.
-	multi = flow{{
-		[]string{
-			"MULTI", "ZADD {key} {now} {now}", "ZREMRANGEBYSCORE {key} 0 {cut}", "ZCARD {key}",
-			"EXPIRE {key} {seconds}", "EXEC",
-		},
-		[]line{
-			{"+OK", nothing},
-			{"+QUEUED", nothing},
-			{"+QUEUED", nothing},
-			{"+QUEUED", nothing},
-			{"+QUEUED", nothing},
-			{"*4", nothing},
-			{":", integer},
-			{":", integer},
-			{":", within},
-			{":1", nothing},
-		},
-	}}
-
-	// Four round trips, as a client without pipeline or script makes them. It
-	// adds even when the count says no, which in a row that admits never happens.
-	fourCommands = flow{
-		{[]string{"ZREMRANGEBYSCORE {key} 0 {cut}"}, []line{{":", integer}}},
-		{[]string{"ZCARD {key}"}, []line{{":", below}}},
-		{[]string{"ZADD {key} {now} {now}"}, []line{{":", integer}}},
-		{[]string{"EXPIRE {key} {seconds}"}, []line{{":1", nothing}}},
-	}
-
-	zadd = flow{{[]string{"ZADD {key} {now} {now}"}, []line{{":", integer}}}}
-	incr = flow{{[]string{"INCR {key}"}, []line{{":", integer}}}}
-	set  = flow{{[]string{"SET {key} sixteen_bytes_ok"}, []line{{"+OK", nothing}}}}
-	get  = flow{{[]string{"GET {key}"}, []line{{"$16", nothing}, {"sixteen_bytes_ok", nothing}}}}
+	perMinute = quota{limit: 100, windowMs: 60_000}
+	once      = quota{limit: 1, windowMs: 600_000} // what a filled key denies
 )
 
-// A row is one workload, run on both servers.
+// A contender is a server with the flow that it runs: the first of a row is
+// measured, the second is what it is compared with.
+type contender struct {
+	program program
+	name    string   // as the report calls it; empty: the program's
+	flags   []string // beyond those of every server
+	flow    flow
+	plain   bool // the flow decides nothing, though the row's others do
+}
+
+// A program is a server that can be started.
+type program string
+
+const (
+	zlimit program = "ours"
+	redis  program = "redis"
+	valkey program = "valkey"
+)
+
+// A mix is what a limiter row's requests meet.
+type mix uint8
+
+const (
+	undecided mix = iota // the row decides nothing
+	admitting            // keys are renewed, so that nearly all are admitted
+	denying              // keys are filled to their limit first
+	either               // hot keys are denied, the others admitted
+)
+
+// A row is one workload, run on every contender in turn, or a measurement of
+// another kind.
 type row struct {
-	name        string
-	about       string
-	ours, redis flow
+	name  string
+	about string
+
+	// measure replaces the alternating rounds of a closed loop, for rows that
+	// measure something else. Its results carry the row's name.
+	measure func(ctx context.Context, b *bench, r row, say say) ([]result, error)
+
+	sides       []contender
 	pipeline    int
 	connections int
 	keys        uint64
-	// fill, if any, runs once for every key before each round.
-	fill flow
-	// decides says that the replies carry verdicts: the warm-up then demands
-	// that exactly the limit is admitted, and each round that all are (see renew).
-	decides bool
+	zipf        bool // some keys are asked for far more often than others
+	mix         mix
+	quota       quota
+	// fill, if any, runs fillTimes for every key before each round, each time
+	// a millisecond later.
+	fill      []flow // one for each contender, or one for all
+	fillTimes int
 	// renew gives the row new keys each time the present ones hold half a limit
 	// of hits on average. The n-th request then finds the same state on both
 	// servers, whichever is faster: without it the faster server would soon do
 	// nothing but deny.
 	renew bool
-	// floor is the least ratio to Redis that passes; 0 is no floor.
-	floor float64
-	// quick puts the row on --quick's list.
-	quick bool
+
+	// floor is the least ratio that passes, 0 is none: the target of the row.
+	// quickFloor is that of --quick, half of it unless it is given.
+	floor, quickFloor float64
+	quick             bool // on --quick's list
 }
 
-// rows is everything that bench can run, in the order of the report.
+// fillOf is what fills the keys of a contender, nil where nothing does.
+func (r *row) fillOf(side int) flow {
+	if len(r.fill) == 0 {
+		return nil
+	}
+	return r.fill[min(side, len(r.fill)-1)]
+}
+
+// target is the floor that a run holds the row to.
+func (r *row) target(quick bool) float64 {
+	switch {
+	case !quick:
+		return r.floor
+	case r.quickFloor > 0:
+		return r.quickFloor
+	}
+	return r.floor / 2
+}
+
+// both puts a flow on either server.
+func both(f flow) []contender { return against(f, f) }
+
+// against compares our flow with another of Redis.
+func against(ours, theirs flow) []contender {
+	return []contender{{program: zlimit, flow: ours}, {program: redis, flow: theirs}}
+}
+
+// rows is the list that bench runs by itself: each target once.
 func rows() []row {
 	const keys, connections = 10_000, 50
-	base := row{connections: connections, keys: keys}
-	limiter := base
-	limiter.decides, limiter.renew = true, true
-
-	with := func(r row, name, about string, pipeline int, ours, redis flow) row {
-		r.name, r.about, r.pipeline, r.ours, r.redis = name, about, pipeline, ours, redis
-		return r
+	plain := func(name, about string, floor float64, pipeline int, f flow) row {
+		return row{
+			name: name, about: about, floor: floor, pipeline: pipeline,
+			sides: both(f), connections: connections, keys: keys, quota: perMinute,
+		}
 	}
-	floor := func(least float64, r row) row { r.floor = least; return r }
-	quick := func(r row) row { r.quick = true; return r }
-	fresh := func(r row) row { r.renew = true; return r }
-	filled := func(f flow, r row) row { r.fill = f; return r }
-
-	return []row{
-		with(base, "ping-1", "PING", 1, ping, ping),
-		quick(with(base, "ping-16", "PING", 16, ping, ping)),
-		quick(floor(1.3, with(limiter, "allow-1", "RL.ALLOW against the documents' script by EVALSHA", 1, rlAllow, evalsha))),
-		quick(floor(6.0, with(limiter, "allow-16", "RL.ALLOW against the documents' script by EVALSHA", 16, rlAllow, evalsha))),
-		with(limiter, "evalsha-1", "the documents' script by EVALSHA", 1, evalsha, evalsha),
-		with(limiter, "evalsha-16", "the documents' script by EVALSHA", 16, evalsha, evalsha),
-		with(limiter, "multi-16", "the documents' flow as MULTI/EXEC", 16, multi, multi),
-		with(limiter, "commands-1", "the documents' flow as four commands, four round trips", 1, fourCommands, fourCommands),
-		fresh(with(base, "zadd-16", "ZADD with the instant as score and member", 16, zadd, zadd)),
-		with(base, "incr-16", "INCR", 16, incr, incr),
-		filled(set, with(base, "get-16", "GET of 16 bytes", 16, get, get)),
-		with(base, "set-16", "SET of 16 bytes", 16, set, set),
+	limiter := func(name, about string, floor float64, pipeline int, sides []contender) row {
+		return row{
+			name: name, about: about, floor: floor, pipeline: pipeline, sides: sides,
+			connections: connections, keys: keys, quota: perMinute, mix: admitting, renew: true,
+		}
 	}
+	interpreted := both(evalsha)
+	interpreted[0].flags = []string{"--lua-engine", "interpreter"}
+	wire := []contender{{program: zlimit, flow: rlAllow}, {program: zlimit, name: "our PING", flow: ping, plain: true}}
+
+	list := []row{
+		plain("ping-1", "PING", 0.95, 1, ping),
+		plain("ping-16", "PING", 0.95, 16, ping),
+		plain("incr-1", "INCR and EXPIRE", 0.95, 1, incr),
+		plain("incr-16", "INCR and EXPIRE", 0.95, 16, incr),
+		plain("setget-16", "SET and GET of 16 bytes", 0.95, 16, setGet),
+		plain("zadd-1", "ZADD with the instant as score and member", 0.95, 1, zadd),
+		plain("zadd-16", "ZADD with the instant as score and member", 0.95, 16, zadd),
+		limiter("allow-1", "RL.ALLOW against the documents' script by EVALSHA", 1.6, 1, against(rlAllow, evalsha)),
+		limiter("allow-16", "RL.ALLOW against the documents' script by EVALSHA", 12, 16, against(rlAllow, evalsha)),
+		limiter("wire-16", "RL.ALLOW against our own PING", 0.75, 16, wire),
+		limiter("evalsha-1", "the documents' script by EVALSHA", 1.3, 1, both(evalsha)),
+		limiter("evalsha-16", "the documents' script by EVALSHA", 4, 16, both(evalsha)),
+		limiter("interpreted-1", "the same through the interpreter (lua-engine interpreter)", 1, 1, interpreted),
+		limiter("interpreted-16", "the same through the interpreter (lua-engine interpreter)", 1.3, 16, interpreted),
+		limiter("multi-16", "the documents' flow as MULTI/EXEC", 1.5, 16, both(multi)),
+		limiter("commands-1", "the documents' flow as four commands, four round trips", 1.5, 1, both(fourCommands)),
+	}
+	for i := range list {
+		r := &list[i]
+		switch r.name {
+		case "zadd-1", "zadd-16":
+			r.renew = true
+		case "ping-16", "allow-1":
+			r.quick = true
+		case "allow-16":
+			// Half of the target is what this row reaches: such a floor would
+			// fail by chance.
+			r.quick, r.quickFloor = true, 4
+		}
+	}
+	return append(list, otherRows()...)
 }
 
-// choose picks the rows to run: the named ones, or the quick list, or all.
-func choose(all []row, names string, quick bool) ([]row, error) {
-	if names == "" {
-		if !quick {
-			return all, nil
-		}
-		return slices.DeleteFunc(slices.Clone(all), func(r row) bool { return !r.quick }), nil
+// full is the whole matrix: every workload at every depth, number of
+// connections, choice of keys and mix. Named like allow-p16-c50-zipf-1m-denied.
+func full() []row {
+	type workload struct {
+		name, about string
+		sides       []contender
+		decides     bool
 	}
+	type spread struct {
+		name string
+		keys uint64
+		zipf bool
+	}
+	var out []row
+	for _, w := range []workload{
+		{"ping", "PING", both(ping), false},
+		{"incr", "INCR and EXPIRE", both(incr), false},
+		{"zadd", "ZADD with the instant as score and member", both(zadd), false},
+		{"commands", "the documents' flow as four commands", both(fourCommands), true},
+		{"multi", "the documents' flow as MULTI/EXEC", both(multi), true},
+		{"evalsha", "the documents' script by EVALSHA", both(evalsha), true},
+		{"allow", "RL.ALLOW against the documents' script by EVALSHA", against(rlAllow, evalsha), true},
+	} {
+		for _, pipeline := range []int{1, 16, 128} {
+			for _, connections := range []int{1, 50, 1000} {
+				for _, s := range []spread{
+					{"uniform-10k", 10_000, false}, {"uniform-1m", 1_000_000, false},
+					{"zipf-10k", 10_000, true}, {"zipf-1m", 1_000_000, true}, {"hot", 1, false},
+				} {
+					r := row{
+						name:  fmt.Sprintf("%s-p%d-c%d-%s", w.name, pipeline, connections, s.name),
+						about: w.about, sides: w.sides, pipeline: pipeline, connections: connections,
+						keys: s.keys, zipf: s.zipf, quota: perMinute, renew: w.name == "zadd",
+					}
+					if !w.decides {
+						out = append(out, r)
+						continue
+					}
+					if r.mix, r.renew = admitting, true; s.zipf {
+						r.mix = either
+					}
+					if s.keys > 1 { // one key denies, whatever one does
+						out = append(out, r)
+					}
+					if w.name != "multi" && w.name != "commands" { // these add even where they deny
+						out = append(out, r.denied())
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// denied is the row with every key at its limit.
+func (r row) denied() row {
+	r.name += "-denied"
+	r.mix, r.renew, r.quota, r.fillTimes = denying, false, once, 1
+	r.fill = nil
+	for _, c := range r.sides {
+		r.fill = append(r.fill, c.flow)
+	}
+	return r
+}
+
+// choose picks the rows to run: those that the names, or patterns like
+// allow-*, take from the list and the matrix; or the quick list; or the list,
+// or all of the matrix.
+func choose(names string, quick, matrix bool) ([]row, error) {
+	list := rows()
+	switch {
+	case names == "" && matrix:
+		return full(), nil
+	case names == "" && quick:
+		return slices.DeleteFunc(list, func(r row) bool { return !r.quick }), nil
+	case names == "":
+		return list, nil
+	}
+	var known []string
+	for _, r := range list {
+		known = append(known, r.name)
+	}
+	list = append(list, full()...)
 	var chosen []row
 	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(all, func(r row) bool { return r.name == strings.TrimSpace(name) })
-		if i < 0 {
-			var known []string
-			for _, r := range all {
-				known = append(known, r.name)
+		name = strings.TrimSpace(name)
+		found := len(chosen)
+		for _, r := range list {
+			if ok, err := path.Match(name, r.name); err != nil {
+				return nil, fmt.Errorf("%q is no pattern: %w", name, err)
+			} else if ok {
+				chosen = append(chosen, r)
 			}
-			return nil, fmt.Errorf("no row is named %q; there are %s", name, strings.Join(known, ", "))
 		}
-		chosen = append(chosen, all[i])
+		if len(chosen) == found {
+			return nil, fmt.Errorf("no row is named %q; there are %s, and the matrix of --full --list", name, strings.Join(known, ", "))
+		}
 	}
 	return chosen, nil
+}
+
+// mixOf is what a contender's requests meet.
+func (r *row) mixOf(c contender) mix {
+	if c.plain {
+		return undecided
+	}
+	return r.mix
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
@@ -10,60 +9,83 @@ import (
 
 func TestRowsAreSane(t *testing.T) {
 	names := make(map[string]bool)
-	quick := 0
-	for _, r := range rows() {
-		t.Run(r.name, func(t *testing.T) {
-			require.NotContains(t, names, r.name)
-			names[r.name] = true
-			require.Regexp(t, `^[a-z]+-[0-9]+$`, r.name)
-			require.True(t, strings.HasSuffix(r.name, "-"+strconv.Itoa(r.pipeline)), "a name ends in its pipeline depth")
-			require.NotEmpty(t, r.about)
-			require.Positive(t, r.connections)
-			require.Positive(t, r.keys)
-			require.Less(t, r.keys, uint64(probeKey))
-			require.GreaterOrEqual(t, r.floor, 0.0)
-			require.False(t, r.decides && !r.renew, "a row that decides must keep admitting")
-			for _, f := range []flow{r.ours, r.redis} {
-				require.NotEmpty(t, f)
-				verdicts := 0
-				for _, s := range f {
-					require.NotEmpty(t, s.commands)
-					require.GreaterOrEqual(t, len(s.replies), len(s.commands), "every reply has a line at least")
-					for _, l := range s.replies {
-						require.False(t, strings.HasPrefix(l.text, "-"), "no row expects an error")
-						require.True(t, l.text != "" || l.rest != anyText, "a line that anything matches checks nothing")
-						if l.rest == verdict || l.rest == below || l.rest == within {
-							verdicts++
-						}
-					}
-				}
-				want := 0
-				if r.decides {
-					want = 1
-				}
-				require.Equal(t, want, verdicts, "verdicts in a flow")
-				b := assemble(f, r.pipeline, perMinute)
-				for _, s := range b.steps {
-					require.NotContains(t, string(s.buf), "{", "a placeholder that nobody knows")
-				}
-			}
-		})
-		if r.quick {
-			quick++
+	list := rows()
+	require.LessOrEqual(t, len(list), 24, "a run by itself has to end before one has forgotten it")
+	for _, r := range append(list, full()...) {
+		require.NotContains(t, names, r.name)
+		names[r.name] = true
+		require.Regexp(t, `^[a-z0-9-]+$`, r.name)
+		require.NotEmpty(t, r.about, r.name)
+		require.GreaterOrEqual(t, r.floor, 0.0, r.name)
+		if r.measure == nil {
+			sane(t, &r)
 		}
 	}
-	require.Positive(t, quick)
 }
 
-// TestFloors keeps anyone from lowering a floor by accident.
+// sane checks a row that is a closed loop.
+func sane(t *testing.T, r *row) {
+	require.Positive(t, r.connections, r.name)
+	require.Positive(t, r.keys, r.name)
+	require.Less(t, r.keys, uint64(probeKey), r.name)
+	require.Positive(t, r.quota.limit, r.name)
+	require.False(t, r.mix == admitting && !r.renew, "%s: a row that admits must keep admitting", r.name)
+	require.Equal(t, r.mix == denying, r.fillTimes > 0, "%s: a row that denies has full keys", r.name)
+	require.Len(t, r.sides, 2, r.name)
+	require.Equal(t, zlimit, r.sides[0].program, r.name)
+	for i, c := range r.sides {
+		require.NotEmpty(t, c.flow, r.name)
+		verdicts := 0
+		for _, s := range c.flow {
+			require.NotEmpty(t, s.commands, r.name)
+			require.GreaterOrEqual(t, len(s.replies), len(s.commands), "%s: every reply has a line at least", r.name)
+			for _, l := range s.replies {
+				require.False(t, strings.HasPrefix(l.text, "-"), "%s: no row expects an error", r.name)
+				require.True(t, l.text != "" || l.rest != anyText, "%s: a line that anything matches checks nothing", r.name)
+				if l.rest == verdict || l.rest == below || l.rest == within {
+					verdicts++
+				}
+			}
+		}
+		want := 0
+		if r.mixOf(c) != undecided {
+			want = 1
+		}
+		require.Equal(t, want, verdicts, "%s: verdicts in a flow of side %d", r.name, i)
+		b := assemble(c.flow, r.pipeline, r.quota)
+		for _, s := range b.steps {
+			require.NotContains(t, string(s.buf), "{", "%s: a placeholder that nobody knows", r.name)
+		}
+	}
+}
+
+// TestFloors keeps anyone from lowering a floor by accident: these are the
+// targets.
 func TestFloors(t *testing.T) {
 	floors := make(map[string]float64)
 	for _, r := range rows() {
-		if r.floor > 0 {
+		if r.measure == nil {
 			floors[r.name] = r.floor
 		}
 	}
-	require.Equal(t, map[string]float64{"allow-1": 1.3, "allow-16": 6}, floors)
+	require.Equal(t, map[string]float64{
+		"ping-1": 0.95, "ping-16": 0.95, "incr-1": 0.95, "incr-16": 0.95, "setget-16": 0.95, "zadd-1": 0.95, "zadd-16": 0.95,
+		"allow-1": 1.6, "allow-16": 12, "wire-16": 0.75,
+		"evalsha-1": 1.3, "evalsha-16": 4, "interpreted-1": 1, "interpreted-16": 1.3,
+		"multi-16": 1.5, "commands-1": 1.5,
+	}, floors)
+	for _, r := range full() {
+		require.Zero(t, r.floor, r.name)
+	}
+}
+
+func TestTarget(t *testing.T) {
+	r := row{floor: 3}
+	require.InDelta(t, 3, r.target(false), 0)
+	require.InDelta(t, 1.5, r.target(true), 0)
+	r.quickFloor = 1
+	require.InDelta(t, 3, r.target(false), 0)
+	require.InDelta(t, 1, r.target(true), 0)
 }
 
 func TestChoose(t *testing.T) {
@@ -73,15 +95,20 @@ func TestChoose(t *testing.T) {
 		}
 		return out
 	}
-	all, err := choose(rows(), "", false)
+	list, err := choose("", false, false)
 	require.NoError(t, err)
-	require.Len(t, all, len(rows()))
-	quick, err := choose(rows(), "", true)
+	require.Len(t, list, len(rows()))
+	matrix, err := choose("", false, true)
+	require.NoError(t, err)
+	require.Len(t, matrix, len(full()))
+	quick, err := choose("", true, false)
 	require.NoError(t, err)
 	require.Equal(t, []string{"ping-16", "allow-1", "allow-16"}, names(quick))
-	named, err := choose(rows(), "zadd-16, ping-1", true)
+	named, err := choose("zadd-16, ping-1,evalsha-p16-c50-*-10k-denied", true, false)
 	require.NoError(t, err)
-	require.Equal(t, []string{"zadd-16", "ping-1"}, names(named))
-	_, err = choose(rows(), "ping-2", false)
+	require.Equal(t, []string{"zadd-16", "ping-1", "evalsha-p16-c50-uniform-10k-denied", "evalsha-p16-c50-zipf-10k-denied"}, names(named))
+	_, err = choose("ping-2", false, false)
 	require.ErrorContains(t, err, `"ping-2"`)
+	_, err = choose("ping-[", false, false)
+	require.ErrorContains(t, err, "pattern")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type round struct {
 	PerSecond  float64       `json:"flows_per_second"`
 	P50        time.Duration `json:"p50_ns"`
 	P99        time.Duration `json:"p99_ns"`
+	P999       time.Duration `json:"p999_ns"`
 	CPUPerMega float64       `json:"server_cpu_seconds_per_million"`
 	RSS        int64         `json:"rss_bytes"`
 	// Shares of a core's time, over the round.
@@ -36,32 +38,83 @@ type round struct {
 type side struct {
 	*serverProcess
 	flow   flow
+	mix    mix
+	fill   flow // nil: the keyspace is empty when a round begins
 	rounds []round
 }
 
-// A measurement runs one row.
+// A measurement is one row's closed loop.
 type measurement struct {
 	row    row
 	where  placement
-	quota  quota
 	length time.Duration // of a round
+}
+
+// takeTurns runs a closed loop on each contender in turn, round by round, and
+// compares the first with each of the others. Valkey, where there is one,
+// plays what Redis plays, without a floor.
+func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	contenders := r.sides
+	if _, ok := b.programs[valkey]; ok && r.sides[1].program == redis {
+		third := r.sides[1]
+		third.program = valkey
+		contenders = append(slices.Clone(contenders), third)
+	}
+	m := &measurement{row: r, where: b.where, length: b.length}
+	var sides []*side
+	for i, c := range contenders {
+		server, err := b.start(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		defer server.stop()
+		s := &side{serverProcess: server, flow: c.flow, mix: r.mixOf(c), fill: r.fillOf(min(i, 1))}
+		if err := m.prepare(ctx, s); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		sides = append(sides, s)
+	}
+	for n := range b.rounds {
+		for _, s := range sides {
+			if err := m.turn(ctx, s, sides); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+		}
+		text := fmt.Sprintf("round %d of %d:", n+1, b.rounds)
+		for _, s := range sides {
+			text += fmt.Sprintf(" %s %s/s", s.name, thousands(s.rounds[n].PerSecond))
+		}
+		say("%s, %.2f times", text, sides[0].rounds[n].PerSecond/sides[1].rounds[n].PerSecond)
+	}
+	var results []result
+	for i, other := range sides[1:] {
+		floor := r.target(b.quick)
+		if i > 0 {
+			floor = 0
+		}
+		results = append(results, conclude(r, floor, sides[0], other))
+	}
+	return results, nil
 }
 
 // load is this row's traffic on a side.
 func (m *measurement) load(s *side, keys *picker) *load {
 	return &load{
 		address: s.address, flow: s.flow, pipeline: m.row.pipeline,
-		connections: m.row.connections, keys: keys, quota: m.quota,
+		connections: m.row.connections, keys: keys, quota: m.row.quota,
 	}
 }
 
 // keys picks the keys of one round.
 func (m *measurement) keys() *picker {
-	var perGeneration int64
-	if m.row.renew {
-		perGeneration = int64(m.row.keys) * m.quota.limit / 2
+	p := uniform(m.row.keys, 0)
+	if m.row.zipf {
+		p = zipf(m.row.keys)
 	}
-	return uniform(m.row.keys, perGeneration)
+	if m.row.renew {
+		p.perGeneration = int64(m.row.keys) * m.row.quota.limit / 2
+	}
+	return p
 }
 
 // probeKey is a key number that no row's picker reaches.
@@ -84,20 +137,13 @@ func (m *measurement) prepare(ctx context.Context, s *side) error {
 		return err
 	}
 	probe := m.load(s, &picker{only: probeKey})
-	if m.row.fill != nil {
-		fill := *probe
-		fill.flow, fill.pipeline, fill.connections, fill.flows = m.row.fill, 1, 1, 1
-		if _, err := fill.run(ctx); err != nil {
-			return fmt.Errorf("fill the probe: %w", err)
-		}
-	}
-	probe.pipeline, probe.connections, probe.flows = 1, 1, m.quota.limit+beyond
+	probe.pipeline, probe.connections, probe.flows = 1, 1, m.row.quota.limit+beyond
 	probe.fromMs = time.Now().UnixMilli() - probe.flows
 	t, err := probe.run(ctx)
 	if err != nil {
 		return fmt.Errorf("check of the answers: %w", err)
 	}
-	if err := judge(m.row.decides, t, m.quota.limit); err != nil {
+	if err := judge(s.mix != undecided, t, m.row.quota.limit); err != nil {
 		return fmt.Errorf("check of the answers: %w", err)
 	}
 	return nil
@@ -124,19 +170,24 @@ func (m *measurement) empty(ctx context.Context, s *side) error {
 	} else if reply != "OK" {
 		return fmt.Errorf("FLUSHALL answered %q", reply)
 	}
-	if m.row.fill == nil {
+	if s.fill == nil {
 		return nil
 	}
+	// All keys once, then all again: with each batch a millisecond passes, so
+	// that no key gets two hits in one.
+	times := int64(m.row.fillTimes)
 	fill := m.load(s, &picker{keys: m.row.keys, inOrder: true})
-	fill.flow, fill.pipeline, fill.connections, fill.flows = m.row.fill, 100, 1, int64(m.row.keys)
+	fill.flow, fill.pipeline, fill.connections = s.fill, int(min(m.row.keys, 100)), 1
+	fill.flows = int64(m.row.keys) * times
+	fill.fromMs = time.Now().UnixMilli() - fill.flows/int64(fill.pipeline)
 	if _, err := fill.run(ctx); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
 	return nil
 }
 
-// turn is one round on one side, while the other server idles.
-func (m *measurement) turn(ctx context.Context, s, other *side) error {
+// turn is one round on one side, while the other servers idle.
+func (m *measurement) turn(ctx context.Context, s *side, all []*side) error {
 	if err := m.empty(ctx, s); err != nil {
 		return err
 	}
@@ -149,7 +200,7 @@ func (m *measurement) turn(ctx context.Context, s, other *side) error {
 		return fmt.Errorf("warm: %w", err)
 	}
 
-	before, err := m.look(s, other)
+	before, err := m.look(s, all)
 	if err != nil {
 		return err
 	}
@@ -162,19 +213,31 @@ func (m *measurement) turn(ctx context.Context, s, other *side) error {
 	if t.flows == 0 {
 		return fmt.Errorf("%w: not one flow in %s", errNoAnswer, m.length)
 	}
-	after, err := m.look(s, other)
+	after, err := m.look(s, all)
 	if err != nil {
 		return err
 	}
-	if m.row.decides {
-		if t.admitted+t.denied != t.all {
-			return fmt.Errorf("%w: %d of %d flows had one", errVerdicts, t.admitted+t.denied, t.all)
-		}
-		if t.denied*100 > t.all {
-			return fmt.Errorf("%w: %d of %d denied in a row that admits", errVerdicts, t.denied, t.all)
-		}
+	if err := s.mix.check(t); err != nil {
+		return err
 	}
 	s.rounds = append(s.rounds, after.since(before, t))
+	return nil
+}
+
+// check compares what a round decided with what its mix lets expect.
+func (x mix) check(t *tally) error {
+	if x == undecided {
+		return nil
+	}
+	if t.admitted+t.denied != t.all {
+		return fmt.Errorf("%w: %d of %d flows had one", errVerdicts, t.admitted+t.denied, t.all)
+	}
+	switch {
+	case x == admitting && t.denied*100 > t.all:
+		return fmt.Errorf("%w: %d of %d denied in a row that admits", errVerdicts, t.denied, t.all)
+	case x == denying && t.admitted*100 > t.all:
+		return fmt.Errorf("%w: %d of %d admitted in a row that denies", errVerdicts, t.admitted, t.all)
+	}
 	return nil
 }
 
@@ -189,15 +252,21 @@ type look struct {
 	pinned                 bool
 }
 
-func (m *measurement) look(s, other *side) (look, error) {
+func (m *measurement) look(s *side, all []*side) (look, error) {
 	l := look{at: time.Now(), pinned: m.where.pinned()}
-	var errs [5]error
+	var errs [4]error
 	l.server, errs[0] = readProcess(s.pid)
-	l.idle, errs[1] = readProcess(other.pid)
-	l.client, errs[2] = readProcess(os.Getpid())
+	l.client, errs[1] = readProcess(os.Getpid())
 	if l.pinned {
-		l.serverCore, errs[3] = readCore(m.where.server)
-		l.clientCore, errs[4] = readCore(m.where.client)
+		l.serverCore, errs[2] = readCore(m.where.server)
+		l.clientCore, errs[3] = readCore(m.where.client)
+	}
+	for _, other := range all {
+		if other != s {
+			use, err := readProcess(other.pid)
+			l.idle.cpu += use.cpu
+			errs[0] = errors.Join(errs[0], err)
+		}
 	}
 	return l, errors.Join(errs[:]...)
 }
@@ -213,6 +282,7 @@ func (l look) since(before look, t *tally) round {
 		PerSecond:  float64(t.flows) / t.elapsed.Seconds(),
 		P50:        t.latency.quantile(0.50),
 		P99:        t.latency.quantile(0.99),
+		P999:       t.latency.quantile(0.999),
 		CPUPerMega: server.Seconds() / float64(t.all) * 1e6,
 		RSS:        l.server.rss,
 		ServerBusy: share(server),

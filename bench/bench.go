@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// A bench is what every measurement of a run works with.
+type bench struct {
+	programs map[program]string // absolute paths of those that there are
+	dir      string             // scratch, removed at the end
+	where    placement
+	rounds   int
+	length   time.Duration // of a round
+	quick    bool
+}
+
+// say reports progress.
+type say func(format string, args ...any)
+
+// runAll runs the rows.
+func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) (_ *report, err error) {
+	dir, err := os.MkdirTemp("", "zlimit-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b := &bench{dir: dir, rounds: o.rounds, length: time.Duration(o.seconds * float64(time.Second)), quick: o.quick}
+	if b.programs, err = findPrograms(ctx, o, dir, progress); err != nil {
+		return nil, err
+	}
+	if b.where, err = locate(); err != nil {
+		return nil, err
+	}
+	if err := b.where.pinSelf(); err != nil {
+		return nil, err
+	}
+	progress.Print(b.where)
+
+	rep := &report{
+		Started: time.Now().UTC().Truncate(time.Second), Machine: machine(), Placement: b.where.String(),
+		Rounds: o.rounds, Seconds: o.seconds,
+	}
+	if rep.Versions, err = b.versions(ctx); err != nil {
+		return nil, err
+	}
+	for i, r := range chosen {
+		say := func(format string, args ...any) {
+			progress.Printf("[%d/%d] %s: %s", i+1, len(chosen), r.name, fmt.Sprintf(format, args...))
+		}
+		measure := r.measure
+		if measure == nil {
+			measure = takeTurns
+		}
+		results, err := measure(ctx, b, r, say)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = errors.New("interrupted; the servers are stopped")
+			}
+			return nil, fmt.Errorf("%s: %w", r.name, err)
+		}
+		for _, res := range results {
+			progress.Printf("[%d/%d] %s: %.2f times %s", i+1, len(chosen), res.Name, res.Ratio.OfMedians, res.Reference.Name)
+		}
+		rep.Rows = append(rep.Rows, results...)
+	}
+	return rep, nil
+}
+
+// findPrograms builds our server, unless another is named, and finds the ones
+// to compare with. Valkey may be missing.
+func findPrograms(ctx context.Context, o options, dir string, progress *log.Logger) (map[program]string, error) {
+	found := make(map[program]string)
+	find := func(p program, name string) error {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			found[p], err = filepath.Abs(path) // the servers run elsewhere
+		}
+		return err
+	}
+	if err := find(redis, o.redis); err != nil {
+		return nil, fmt.Errorf("%s is needed to compare with and was not found (Debian: apt-get install redis-server): %w", o.redis, err)
+	}
+	if err := find(valkey, o.valkey); err != nil {
+		progress.Printf("%s was not found, so it does not join in", o.valkey)
+	}
+	if o.ours != "" {
+		return found, find(zlimit, o.ours)
+	}
+	progress.Print("building zlimit-server")
+	found[zlimit] = filepath.Join(dir, "zlimit-server")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", found[zlimit], ourPackage).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build %s: %w (run it inside the module, or name a program with --ours)\n%s", ourPackage, err, out)
+	}
+	return found, nil
+}
+
+// start starts a contender's server.
+func (b *bench) start(ctx context.Context, c contender) (*serverProcess, error) {
+	name := c.name
+	if name == "" {
+		name = string(c.program)
+	}
+	return startServer(ctx, b.where, name, b.programs[c.program], b.dir, c.flags...)
+}
+
+// versions asks each program for its own.
+func (b *bench) versions(ctx context.Context) (map[program]string, error) {
+	versions := make(map[program]string)
+	for p := range b.programs {
+		s, err := b.start(ctx, contender{program: p})
+		if err != nil {
+			return nil, err
+		}
+		versions[p] = s.version
+		s.stop()
+	}
+	return versions, nil
+}

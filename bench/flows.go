@@ -1,0 +1,82 @@
+package main
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+)
+
+// script is the limiter of the documents as one atomic step: drop what has left
+// the window, count, add if there is room. It answers "1" or "0" as a string.
+const script = `
+local key = KEYS[1]
+local now = tonumber(ARGV[1])
+local window = tonumber(ARGV[2])
+local limit = tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
+local held = redis.call('ZCARD', key)
+if held >= limit then
+  return tostring(0)
+end
+redis.call('ZADD', key, tostring(now), now)
+return tostring(1)
+`
+
+func scriptSHA() string {
+	sum := sha1.Sum([]byte(script))
+	return hex.EncodeToString(sum[:])
+}
+
+// The flows. Replies are those of RESP2.
+var (
+	ping = flow{{[]string{"PING"}, []line{{"+PONG", nothing}}}}
+
+	// [allowed, limit, remaining, retry_after_ms, reset_after_ms]
+	rlAllow = flow{{
+		[]string{"RL.ALLOW {key} {limit} {window}"},
+		[]line{{"*5", nothing}, {":", verdict}, {":", integer}, {":", integer}, {":", integer}, {":", integer}},
+	}}
+
+	evalsha = flow{{
+		[]string{"EVALSHA {sha} 1 {key} {now} {window} {limit}"},
+		[]line{{"$1", nothing}, {"", verdict}},
+	}}
+
+	// The documents' transaction adds first and asks for the count after it.
+	multi = flow{{
+		[]string{
+			"MULTI", "ZADD {key} {now} {now}", "ZREMRANGEBYSCORE {key} 0 {cut}", "ZCARD {key}",
+			"EXPIRE {key} {seconds}", "EXEC",
+		},
+		[]line{
+			{"+OK", nothing},
+			{"+QUEUED", nothing},
+			{"+QUEUED", nothing},
+			{"+QUEUED", nothing},
+			{"+QUEUED", nothing},
+			{"*4", nothing},
+			{":", integer},
+			{":", integer},
+			{":", within},
+			{":1", nothing},
+		},
+	}}
+
+	// Four round trips, as a client without pipeline or script makes them. It
+	// adds even when the count says no, which in a row that admits never happens.
+	fourCommands = flow{
+		{[]string{"ZREMRANGEBYSCORE {key} 0 {cut}"}, []line{{":", integer}}},
+		{[]string{"ZCARD {key}"}, []line{{":", below}}},
+		{[]string{"ZADD {key} {now} {now}"}, []line{{":", integer}}},
+		{[]string{"EXPIRE {key} {seconds}"}, []line{{":1", nothing}}},
+	}
+
+	zadd = flow{{[]string{"ZADD {key} {now} {now}"}, []line{{":", integer}}}}
+
+	// A fixed window's counter: two commands in one write.
+	incr = flow{{[]string{"INCR {key}", "EXPIRE {key} {seconds}"}, []line{{":", integer}, {":1", nothing}}}}
+
+	setGet = flow{{
+		[]string{"SET {key} sixteen_bytes_ok", "GET {key}"},
+		[]line{{"+OK", nothing}, {"$16", nothing}, {"sixteen_bytes_ok", nothing}},
+	}}
+)
