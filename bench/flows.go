@@ -70,6 +70,12 @@ var (
 		{[]string{"EXPIRE {key} {seconds}"}, []line{{":1", nothing}}},
 	}
 
+	// The documents' flow in one write, on a window that always holds the same.
+	sliding = flow{{
+		[]string{"ZREMRANGEBYSCORE {key} 0 {cut}", "ZADD {key} {now} {now}", "ZCARD {key}"},
+		[]line{{":", integer}, {":", integer}, {":", within}},
+	}}
+
 	zadd = flow{{[]string{"ZADD {key} {now} {now}"}, []line{{":", integer}}}}
 
 	// A fixed window's counter: two commands in one write.

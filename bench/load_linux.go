@@ -36,29 +36,11 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	poll, clients, byFd, err := l.connect()
 	if err != nil {
-		return nil, fmt.Errorf("epoll: %w", err)
+		return nil, err
 	}
-	defer func() { _ = syscall.Close(poll) }()
-
-	clients := make([]client, l.connections)
-	byFd := make(map[int32]*client, l.connections)
-	for i := range clients {
-		c := &clients[i]
-		if c.fd, err = dial(l.address); err != nil {
-			return nil, err
-		}
-		defer func() { _ = syscall.Close(c.fd) }()
-		c.batch = assemble(l.flow, l.pipeline, l.quota)
-		c.check.limit = l.quota.limit
-		c.in = make([]byte, 64<<10)
-		byFd[int32(c.fd)] = c
-		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(c.fd)}
-		if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, c.fd, &event); err != nil {
-			return nil, fmt.Errorf("epoll: %w", err)
-		}
-	}
+	defer closeAll(poll, clients)
 
 	t := new(tally)
 	start := time.Now()
@@ -119,12 +101,7 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 		heard = time.Since(start)
 		for _, event := range events[:n] {
 			c := byFd[event.Fd]
-			if len(c.unsent) > 0 && event.Events&syscall.EPOLLOUT != 0 {
-				if err := c.flush(poll); err != nil {
-					return nil, err
-				}
-			}
-			answered, err := c.receive(poll)
+			answered, err := c.serve(poll, event.Events)
 			if err != nil {
 				return nil, err
 			}
@@ -144,11 +121,62 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 	if t.elapsed == 0 { // the number of flows was the bound
 		t.flows, t.elapsed = t.all, t.whole
 	}
+	t.count(clients)
+	return t, nil
+}
+
+// count sums what the clients' checkers saw.
+func (t *tally) count(clients []client) {
 	for i := range clients {
 		t.admitted += clients[i].check.admitted
 		t.denied += clients[i].check.denied
 	}
-	return t, nil
+}
+
+// connect opens the load's connections and has epoll watch them.
+func (l *load) connect() (poll int, clients []client, byFd map[int32]*client, err error) {
+	if poll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+		return 0, nil, nil, fmt.Errorf("epoll: %w", err)
+	}
+	clients = make([]client, l.connections)
+	byFd = make(map[int32]*client, l.connections)
+	for i := range clients {
+		c := &clients[i]
+		if c.fd, err = dial(l.address); err != nil {
+			closeAll(poll, clients[:i])
+			return 0, nil, nil, err
+		}
+		c.batch = assemble(l.flow, l.pipeline, l.quota)
+		c.check.limit = l.quota.limit
+		c.in = make([]byte, 64<<10)
+		byFd[int32(c.fd)] = c
+		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(c.fd)}
+		if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, c.fd, &event); err != nil {
+			closeAll(poll, clients[:i+1])
+			return 0, nil, nil, fmt.Errorf("epoll: %w", err)
+		}
+	}
+	return poll, clients, byFd, nil
+}
+
+// closeAll closes the connections; that the other side did so first is no
+// matter.
+func closeAll(poll int, clients []client) {
+	for i := range clients {
+		_ = syscall.Close(clients[i].fd)
+	}
+	_ = syscall.Close(poll)
+}
+
+// serve acts on what epoll tells of a connection, and says whether its batch
+// has been answered.
+func (c *client) serve(poll int, events uint32) (answered bool, err error) {
+	if len(c.unsent) > 0 && events&syscall.EPOLLOUT != 0 {
+		if err := c.flush(poll); err != nil {
+			return false, err
+		}
+	}
+	return c.receive(poll)
 }
 
 // dial opens a connection of its own kind: package net would put the socket

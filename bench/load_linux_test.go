@@ -150,3 +150,22 @@ func TestLoadWithoutAServer(t *testing.T) {
 	_, err = pings(address, 1, 1, 1).run(context.Background())
 	require.ErrorContains(t, err, "connect to "+address)
 }
+
+// TestPacedCountsFromWhenABatchWasDue has a server that answers nothing for a
+// while: what was due meanwhile has waited, and a closed loop would not know.
+func TestPacedCountsFromWhenABatchWasDue(t *testing.T) {
+	held := make(chan struct{})
+	address := serve(t, func(n int64) string {
+		if n == 1 {
+			<-held
+		}
+		return "+PONG\r\n"
+	})
+	l := pings(address, 1, 1, 0)
+	l.duration = 40 * time.Millisecond
+	got, err := l.paced(context.Background(), 1000, func() error { close(held); return nil })
+	require.NoError(t, err)
+	require.EqualValues(t, 40, got.all, "as many as the rate says, late or not")
+	require.EqualValues(t, 40, got.latency.total)
+	require.GreaterOrEqual(t, got.latency.quantile(0.75), 4*time.Millisecond, "half of them were due before the server woke")
+}

@@ -12,4 +12,8 @@ var errLinuxOnly = errors.New("bench runs on Linux only: it reads /proc and driv
 
 func (l *load) run(context.Context) (*tally, error) { return nil, errLinuxOnly }
 
+func (l *load) paced(context.Context, float64, func() error) (*tally, error) {
+	return nil, errLinuxOnly
+}
+
 func tie(*exec.Cmd) {}

@@ -19,10 +19,11 @@ import (
 // A serverProcess is a server that this process started, and the only thing
 // that it ever ends.
 type serverProcess struct {
-	name    string // as the report calls it
-	address string
-	version string // what INFO says
-	pid     int
+	name     string // as the report calls it
+	address  string
+	version  string // what INFO says
+	pid      int
+	answered time.Time // when it first did
 
 	gone chan struct{} // closed when the process has ended
 	kill func(os.Signal) error
@@ -90,6 +91,7 @@ func (s *serverProcess) awake(ctx context.Context) error {
 			return fmt.Errorf("PING was answered with %q", reply)
 		}
 		if err == nil {
+			s.answered = time.Now()
 			break
 		}
 		select {
@@ -99,7 +101,7 @@ func (s *serverProcess) awake(ctx context.Context) error {
 			return fmt.Errorf("it ended: %s", s.log)
 		case <-deadline:
 			return fmt.Errorf("%w: %w: %s", errNoAnswer, err, s.log)
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(time.Millisecond):
 		}
 	}
 	info, err := s.ask("INFO", "server")

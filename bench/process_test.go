@@ -90,3 +90,14 @@ func TestQuickIsShorter(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 3, o.seconds, 0)
 }
+
+func TestParseBenchmark(t *testing.T) {
+	titles := `"test","rps","avg_latency_ms"` + "\n"
+	got, err := parseBenchmark(titles + `"SET rl:__rand_int__ a","215053.77","3.489"` + "\n")
+	require.NoError(t, err)
+	require.InDelta(t, 215053.77, got, 1e-9)
+	for _, wrong := range []string{"", titles, `"test","latency"` + "\n" + `"SET","1"` + "\n", titles + `"SET","many","1"` + "\n", titles + `"SET`} {
+		_, err := parseBenchmark(wrong)
+		require.Error(t, err, wrong)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,21 +63,30 @@ func sane(t *testing.T, r *row) {
 // TestFloors keeps anyone from lowering a floor by accident: these are the
 // targets.
 func TestFloors(t *testing.T) {
-	floors := make(map[string]float64)
-	for _, r := range rows() {
-		if r.measure == nil {
-			floors[r.name] = r.floor
-		}
-	}
+	loops := slices.DeleteFunc(rows(), func(r row) bool { return r.measure != nil })
 	require.Equal(t, map[string]float64{
 		"ping-1": 0.95, "ping-16": 0.95, "incr-1": 0.95, "incr-16": 0.95, "setget-16": 0.95, "zadd-1": 0.95, "zadd-16": 0.95,
 		"allow-1": 1.6, "allow-16": 12, "wire-16": 0.75,
 		"evalsha-1": 1.3, "evalsha-16": 4, "interpreted-1": 1, "interpreted-16": 1.3,
 		"multi-16": 1.5, "commands-1": 1.5,
-	}, floors)
+	}, floorsOf(loops))
 	for _, r := range full() {
 		require.Zero(t, r.floor, r.name)
 	}
+	require.Equal(t, map[string]float64{
+		"same-rate": 1, "window": 0.5, "stall": 1, "memory": 1, "collector": 1 / 1.2, "storm": 0.5, "start": 1, "benchmark": 0,
+	}, floorsOf(otherRows()))
+	for _, h := range holdings {
+		require.Positive(t, h.floor, h.name)
+	}
+}
+
+func floorsOf(rows []row) map[string]float64 {
+	floors := make(map[string]float64)
+	for _, r := range rows {
+		floors[r.name] = r.floor
+	}
+	return floors
 }
 
 func TestTarget(t *testing.T) {

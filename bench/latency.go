@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// pace is a load at a rate of its own on a server that this row has prepared.
+func (b *bench) pace(s *serverProcess, f flow, keys uint64, q quota) *load {
+	return &load{
+		address: s.address, flow: f, pipeline: 1, connections: 50,
+		keys: uniform(keys, 0), quota: q, duration: b.length,
+	}
+}
+
+func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+// generous is a quota that nobody reaches.
+var generous = quota{limit: 1_000_000, windowMs: 60_000}
+
+// sameRate offers both servers the same load and compares the slow replies.
+func sameRate(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	const perSecond = 30_000
+	var p99 [2][]float64
+	for range b.rounds {
+		for i, c := range against(rlAllow, evalsha) {
+			s, err := b.start(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			defer s.stop()
+			if _, err := s.ask("SCRIPT", "LOAD", script); err != nil {
+				return nil, err
+			}
+			l := b.pace(s, c.flow, 10_000, generous)
+			if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm
+				return nil, err
+			}
+			t, err := l.paced(ctx, perSecond, nil)
+			if err != nil {
+				return nil, err
+			}
+			s.stop()
+			p99[i] = append(p99[i], ms(t.latency.quantile(0.99)))
+		}
+		n := len(p99[0]) - 1
+		say("p99: ours %.3f ms, redis %.3f ms", p99[0][n], p99[1][n])
+	}
+	ours, theirs := figure{Name: "ours", Value: median(p99[0])}, figure{Name: "redis", Value: median(p99[1])}
+	res := lower(r.name, "p99 of "+r.about, "ms", r.target(b.quick), ours, theirs)
+	res.Ratio = compare(p99[1], p99[0])
+	return []result{res}, nil
+}
+
+// largeWindow compares what a call costs on a key with a million hits and on
+// one with ten: RL.ALLOW that denies, and the documents' flow on a window that
+// slides by a hit a call.
+func largeWindow(ctx context.Context, b *bench, r row, _ say) ([]result, error) {
+	const few, many = 10, 1_000_000
+	var perSecond [2][2][]float64 // flow, size
+	for range b.rounds {
+		for j, hits := range []int{few, many} {
+			s, err := b.start(ctx, contender{program: zlimit})
+			if err != nil {
+				return nil, err
+			}
+			defer s.stop()
+			units, nowMs := strconv.Itoa(hits), time.Now().UnixMilli()
+			// The limiter's own scores are microseconds; the documents' milliseconds.
+			if err := s.hold(ctx, keyPrefix+"00000:0000001", hits, nowMs*1000, 1000); err != nil {
+				return nil, err
+			}
+			if err := s.hold(ctx, keyPrefix+"00000:0000002", hits, nowMs, 1); err != nil {
+				return nil, err
+			}
+			if _, err := s.ask("CONFIG", "SET", "rl-log-max-units", units); err != nil {
+				return nil, err
+			}
+			for i, l := range []*load{
+				{flow: rlAllow, keys: &picker{only: 1}, quota: quota{int64(hits), int64(hits) + 3_600_000}},
+				{flow: sliding, keys: &picker{only: 2}, quota: quota{int64(hits) + 100, int64(hits)}, fromMs: nowMs + 1},
+			} {
+				l.address, l.pipeline, l.connections, l.duration = s.address, 1, 1, b.length/2
+				t, err := l.run(ctx)
+				if err != nil {
+					return nil, err
+				}
+				if i == 0 && t.admitted > 0 {
+					return nil, fmt.Errorf("%w: %d admitted past the limit", errVerdicts, t.admitted)
+				}
+				perSecond[i][j] = append(perSecond[i][j], float64(t.flows)/t.elapsed.Seconds())
+			}
+			s.stop()
+		}
+	}
+	var results []result
+	for i, name := range []string{"allow", "sliding"} {
+		about := map[string]string{"allow": "RL.ALLOW, denied", "sliding": "the documents' flow, a hit leaves with each call"}[name]
+		res := higher(r.name+"-"+name, about+": "+r.about, "/s", r.target(b.quick),
+			figure{Name: "a million", Value: median(perSecond[i][1])}, figure{Name: "ten", Value: median(perSecond[i][0])})
+		res.Ratio = compare(perSecond[i][1], perSecond[i][0])
+		results = append(results, res)
+	}
+	return results, nil
+}
+
+// hold fills a key with hits, gap apart, the last of them at newest.
+func (s *serverProcess) hold(ctx context.Context, key string, hits int, newest, gap int64) error {
+	const most = 500
+	first := newest - int64(hits-1)*gap
+	return s.bulk(ctx, (hits+most-1)/most, func(i int, to []string) []string {
+		to = append(to, "ZADD", key)
+		for n := i * most; n < min(hits, (i+1)*most); n++ {
+			score := strconv.FormatInt(first+int64(n)*gap, 10)
+			to = append(to, score, score)
+		}
+		return to
+	})
+}
+
+// stall removes a million expired hits at once, by a command and by RL.ALLOW,
+// while others are served, and sees how long they wait at most.
+func stall(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	const hits, allowedMs = 1_000_000, 5
+	var results []result
+	for _, how := range []struct{ name, about, command string }{
+		{"zremrangebyscore", "ZREMRANGEBYSCORE", "ZREMRANGEBYSCORE big -inf +inf\r\n"},
+		{"allow", "RL.ALLOW", "RL.ALLOW big 10 1ms\r\n"},
+		{"del", "DEL", "DEL big\r\n"},
+	} {
+		var worst []float64
+		for range b.rounds {
+			most, err := b.stalled(ctx, hits, how.command)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", how.name, err)
+			}
+			worst = append(worst, ms(most))
+		}
+		say("%s: %.3f ms", how.name, median(worst))
+		results = append(results, lower(r.name+"-"+how.name, r.about+", by "+how.about, "ms", r.target(b.quick),
+			figure{Name: "ours", Value: median(worst)}, bound(allowedMs)))
+	}
+	return results, nil
+}
+
+// stalled is the longest wait of others around one command.
+func (b *bench) stalled(ctx context.Context, hits int, command string) (time.Duration, error) {
+	s, err := b.start(ctx, contender{program: zlimit})
+	if err != nil {
+		return 0, err
+	}
+	defer s.stop()
+	if err := s.hold(ctx, "big", hits, time.Now().UnixMilli()*1000-3_600_000_000, 1000); err != nil {
+		return 0, err
+	}
+	conn, err := net.Dial("tcp", s.address)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	l := b.pace(s, rlAllow, 10_000, generous)
+	if _, err := l.paced(ctx, 5000, nil); err != nil { // warm
+		return 0, err
+	}
+	t, err := l.paced(ctx, 5000, func() error {
+		_, err := conn.Write([]byte(command))
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if held, err := s.ask("ZCARD", "big"); err != nil || len(held) > 1 {
+		return 0, fmt.Errorf("%w: the hits are still there: %s", errVerdicts, held)
+	}
+	return t.latency.quantile(1), nil
+}
+
+// collector compares p99.9 on a full server with that on an empty one.
+func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	const keys, hits, perSecond = 1_000_000, 10, 20_000
+	var p999 [2][]float64
+	for i, fill := range []int{0, hits} {
+		s, err := b.start(ctx, contender{program: zlimit})
+		if err != nil {
+			return nil, err
+		}
+		defer s.stop()
+		for n := range fill {
+			// A run of consecutive units would be one entry: let each come alone.
+			err := s.bulk(ctx, keys, func(k int, to []string) []string {
+				return append(to, "RL.ALLOW", fmt.Sprintf("%s00000:%07d", keyPrefix, k), "1000000", "60m")
+			})
+			if err != nil {
+				return nil, fmt.Errorf("hit %d of every key: %w", n+1, err)
+			}
+		}
+		l := b.pace(s, rlAllow, keys, quota{1_000_000, 3_600_000})
+		if i == 0 {
+			l.keys = uniform(100, 0)
+		}
+		for n := range b.rounds + 1 {
+			t, err := l.paced(ctx, perSecond, nil)
+			if err != nil {
+				return nil, err
+			}
+			if n > 0 { // the first warms
+				p999[i] = append(p999[i], ms(t.latency.quantile(0.999)))
+			}
+		}
+		s.stop()
+		say("%d hits a key: p99.9 %.3f ms", fill, median(p999[i]))
+	}
+	full, empty := figure{Name: "full", Value: median(p999[1])}, figure{Name: "empty", Value: median(p999[0])}
+	res := lower(r.name, "p99.9 of "+r.about, "ms", r.target(b.quick), full, empty)
+	res.Ratio = compare(p999[0], p999[1])
+	return []result{res}, nil
+}
+
+// storm compares p99 while a million keys expire with p99 when nothing does.
+func storm(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	const keys, perSecond = 1_000_000, 20_000
+	s, err := b.start(ctx, contender{program: zlimit})
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	l := b.pace(s, rlAllow, 10_000, generous)
+	l.duration = 4 * time.Second
+	if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm
+		return nil, err
+	}
+	var quiet, loud []float64
+	for range min(b.rounds, 3) {
+		t, err := l.paced(ctx, perSecond, nil)
+		if err != nil {
+			return nil, err
+		}
+		quiet = append(quiet, ms(t.latency.quantile(0.99)))
+
+		// All due in the second second of the load that follows the fill.
+		const patient = 25 * time.Second
+		dueMs := time.Now().Add(patient).UnixMilli()
+		err = s.bulk(ctx, keys, func(i int, to []string) []string {
+			return append(to, "SET", fmt.Sprintf("due:%013d", i), "1", "PXAT", strconv.FormatInt(dueMs+int64(i)%1000, 10))
+		})
+		if err != nil {
+			return nil, err
+		}
+		wait := time.Until(time.UnixMilli(dueMs)) - time.Second
+		if wait < 0 {
+			return nil, fmt.Errorf("filling took more than %s", patient)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(wait):
+		}
+		if t, err = l.paced(ctx, perSecond, nil); err != nil {
+			return nil, err
+		}
+		loud = append(loud, ms(t.latency.quantile(0.99)))
+		if size, err := s.ask("DBSIZE"); err != nil || len(size) > 5 {
+			return nil, fmt.Errorf("%w: %s keys are still there", errVerdicts, size)
+		}
+		say("p99: quiet %.3f ms, in the storm %.3f ms", quiet[len(quiet)-1], loud[len(loud)-1])
+	}
+	a, c := figure{Name: "storm", Value: median(loud)}, figure{Name: "quiet", Value: median(quiet)}
+	res := lower(r.name, "p99 of "+r.about, "ms", r.target(b.quick), a, c)
+	res.Ratio = compare(quiet, loud)
+	return []result{res}, nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+)
+
+// A holding is what a server is filled with to see what it takes: keys of 16
+// bytes with a TTL and some hits each.
+type holding struct {
+	name, about string
+	keys, hits  int
+	random      bool    // members <ms>-<8 hex digits>, scores ms
+	perHit      bool    // the figure is bytes a hit, not a key
+	allowed     float64 // bytes; 0: what is compared is Redis' figure
+	floor       float64
+}
+
+// holdings are the memory targets. A hit's member is its score, the documents'
+// milliseconds, some milliseconds apart.
+var holdings = []holding{
+	{name: "memory-1", about: "a key with one hit, of a million", keys: 1_000_000, hits: 1, allowed: 100, floor: 1},
+	{name: "memory-10", about: "a key with ten hits, of a million", keys: 1_000_000, hits: 10, floor: 4},
+	{name: "memory-100", about: "a hit, of a hundred in each of 100,000 keys", keys: 100_000, hits: 100, perHit: true, allowed: 12, floor: 1},
+	{name: "memory-10k", about: "a hit, of ten thousand in each of 200 keys", keys: 200, hits: 10_000, perHit: true, allowed: 4, floor: 1},
+	{name: "memory-1m", about: "a hit, of a million in each of three keys", keys: 3, hits: 1_000_000, perHit: true, allowed: 4, floor: 1},
+	{name: "memory-random", about: "a hit with a random member, of ten in each of 200,000 keys", keys: 200_000, hits: 10, random: true, perHit: true, floor: 1 / 0.9},
+}
+
+// memory fills fresh servers and reads what the kernel says they take.
+func memory(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
+	var results []result
+	for _, h := range holdings {
+		var taken [2]figure
+		for i, p := range []program{zlimit, redis} {
+			bytes, err := b.hold(ctx, p, h)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", h.name, p, err)
+			}
+			taken[i] = figure{Name: string(p), Value: bytes}
+			say("%s: %s %.1f bytes", h.name, p, bytes)
+		}
+		unit := "bytes a key"
+		if h.perHit {
+			unit = "bytes a hit"
+		}
+		res := lower(h.name, h.about, unit, h.floor, taken[0], taken[1])
+		if h.allowed > 0 {
+			about := fmt.Sprintf("%s; Redis takes %s", h.about, quantity(taken[1].Value, "bytes"))
+			res = lower(h.name, about, unit, h.floor, taken[0], bound(h.allowed))
+		}
+		results = append(results, res)
+	}
+	back, err := b.giveBack(ctx, say)
+	return append(results, back), err
+}
+
+// hold returns the bytes that a fresh server takes for a key, or a hit, of h.
+func (b *bench) hold(ctx context.Context, p program, h holding) (float64, error) {
+	s, err := b.start(ctx, contender{program: p})
+	if err != nil {
+		return 0, err
+	}
+	defer s.stop()
+	before, err := readProcess(s.pid)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.fill(ctx, h, 3600_000); err != nil {
+		return 0, err
+	}
+	after, err := settled(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	things := h.keys
+	if h.perHit {
+		things *= h.hits
+	}
+	return float64(after-before.rss) / float64(things), nil
+}
+
+// settled waits until a server's resident memory no longer falls, and returns
+// it: what it gives back by itself within seconds is not what it takes.
+func settled(ctx context.Context, s *serverProcess) (int64, error) {
+	least := int64(1) << 62
+	for quiet := 0; quiet < 4; quiet++ {
+		use, err := readProcess(s.pid)
+		if err != nil {
+			return 0, err
+		}
+		if use.rss < least-least/100 {
+			quiet = 0
+		}
+		least = min(least, use.rss)
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	return least, nil
+}
+
+// fill adds the hits of h, a few to each key in turn, and gives the keys a TTL.
+func (s *serverProcess) fill(ctx context.Context, h holding, ttlMs int64) error {
+	const most = 500 // hits in one ZADD
+	draw := rand.New(rand.NewPCG(7, 7))
+	nowMs := time.Now().UnixMilli()
+	for from := 0; from < h.hits; from += most {
+		n := min(most, h.hits-from)
+		err := s.bulk(ctx, h.keys, func(i int, to []string) []string {
+			to = append(to, "ZADD", fmt.Sprintf("rl:%013d", i))
+			for j := range n {
+				// From two to twelve milliseconds apart.
+				ms := nowMs - int64(h.hits-from-j)*7 + int64(draw.IntN(6))
+				score := strconv.FormatInt(ms, 10)
+				member := score
+				if h.random {
+					member = fmt.Sprintf("%s-%08x", score, draw.Uint32())
+				}
+				to = append(to, score, member)
+			}
+			return to
+		})
+		if err != nil {
+			return err
+		}
+	}
+	ttl := strconv.FormatInt(ttlMs, 10)
+	return s.bulk(ctx, h.keys, func(i int, to []string) []string {
+		return append(to, "PEXPIRE", fmt.Sprintf("rl:%013d", i), ttl)
+	})
+}
+
+// giveBack fills a server, lets everything expire, and sees what of the memory
+// is back with the operating system within a minute.
+func (b *bench) giveBack(ctx context.Context, say say) (result, error) {
+	s, err := b.start(ctx, contender{program: zlimit})
+	if err != nil {
+		return result{}, err
+	}
+	defer s.stop()
+	empty, err := readProcess(s.pid)
+	if err != nil {
+		return result{}, err
+	}
+	h := holding{keys: 500_000, hits: 10}
+	if err := s.fill(ctx, h, 8_000); err != nil {
+		return result{}, err
+	}
+	full, err := readProcess(s.pid)
+	if err != nil {
+		return result{}, err
+	}
+	for left := "?"; left != "0"; { // the last keys of the fill expire last
+		if left, err = s.ask("DBSIZE"); err != nil {
+			return result{}, err
+		}
+		select {
+		case <-ctx.Done():
+			return result{}, ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	share := 0.0
+	for waited := 0; waited < 60 && share < 0.9; waited++ {
+		select {
+		case <-ctx.Done():
+			return result{}, ctx.Err()
+		case <-time.After(time.Second):
+		}
+		use, err := readProcess(s.pid)
+		if err != nil {
+			return result{}, err
+		}
+		share = float64(full.rss-use.rss) / float64(full.rss-empty.rss)
+	}
+	say("%.0f%% is back", share*100)
+	return higher("memory-back", "of what five million hits took, back with the operating system within a minute of their expiry", "share", 1, figure{Name: "ours", Value: share}, bound(0.9)), nil
+}
