@@ -10,16 +10,13 @@
 //
 // A shard's lock protects that shard of every database: its keys, values,
 // deadlines and watchers. Nothing in this package takes a lock except Lock
-// itself: the session locks the shards of a command's keys (ShardOf) before it
+// and LockUnless: the session locks the shards of a command's keys (ShardOf) before it
 // calls the handler, and every method below that takes a key requires that
 // key's shard to be held; those that walk the keyspace require AllShards.
 // Handlers cannot lock, so nothing can deadlock by re-entry.
 package store
 
 import (
-	"math/bits"
-	"sync"
-
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/expire"
 )
@@ -43,7 +40,7 @@ func ShardOf(key []byte) ShardSet { return 1 << (dict.Hash(key) >> (64 - shardBi
 
 // Store is the keyspace. Make one with New.
 type Store struct {
-	locks [numShards]paddedMutex
+	locks [numShards]paddedLock
 	dbs   [Databases]*DB
 
 	// watched[i] belongs to shard i and names keys, not values: it stays when
@@ -51,12 +48,6 @@ type Store struct {
 	watched [numShards]map[watchKey][]*Watch
 
 	waiting waiting
-}
-
-// paddedMutex keeps neighbouring locks out of one cache line.
-type paddedMutex struct {
-	sync.Mutex
-	_ [56]byte
 }
 
 // DB is one database. Its methods require the shards that they touch to be
@@ -110,21 +101,6 @@ func newDB(s *Store, id int) *DB {
 
 func newDeadlines() *expire.Index[*Node] {
 	return expire.New(func(n *Node) *expire.Handle { return &n.Value.filed })
-}
-
-// Lock takes the locks of a set of shards, lowest first: two callers can wait
-// for each other only in that order, so never in a circle.
-func (s *Store) Lock(set ShardSet) {
-	for rest := uint64(set); rest != 0; rest &= rest - 1 {
-		s.locks[bits.TrailingZeros64(rest)].Lock()
-	}
-}
-
-// Unlock gives the locks of a set of shards back.
-func (s *Store) Unlock(set ShardSet) {
-	for rest := uint64(set); rest != 0; rest &= rest - 1 {
-		s.locks[bits.TrailingZeros64(rest)].Unlock()
-	}
 }
 
 // DB returns database i, 0 <= i < Databases. Which database that is may change
