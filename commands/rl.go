@@ -6,7 +6,6 @@ import (
 
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // RateLimits are the commands that Redis does not have: a whole limiter's
@@ -33,37 +32,17 @@ func rlAllow(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	n := c.DB.Find(c.Args[1], c.NowMs)
-	set, refusal := zsetOf(n)
+	k, refusal := c.findLog(c.Args[1])
 	if refusal.IsError() {
 		return refusal
 	}
-	var (
-		log        limiter.Log
-		expireAtMs int64
-	)
-	if set != nil {
-		if !set.IsLog() || !limiter.Holds(set) {
-			return errRLForeignSet
-		}
-		log = set
-		expireAtMs, _ = n.Value.ExpireAtMs()
-	}
 	quotas := [...]limiter.Quota{quota}
-	d, err := limiter.Decide(log, c.NowMs, expireAtMs, quotas[:], cost)
+	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, quotas[:], cost)
 	if err != nil {
 		return rlError(c, err)
 	}
 	if d.Units > 0 {
-		if n == nil {
-			set = &zset.Set{}
-			n = c.DB.Put(c.Args[1], set)
-		}
-		set.DropThrough(d.DropThrough)
-		set.AppendRun(d.First, int(d.Units))
-		set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
-		c.DB.ExpireAt(n, d.ExpireAtMs)
-		c.DB.Touch(n) // it cannot be empty, which Modified would look after
+		k.record(c, &d.Change)
 	}
 	return resp.Array(append(c.Values(5),
 		resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),

@@ -2,6 +2,22 @@ package limiter
 
 import "errors"
 
+// Quota is one limit of a call: at most Limit units in any WindowMs
+// milliseconds. Both are at least 1; see Validate for the other bounds.
+type Quota struct {
+	Limit    int64
+	WindowMs int64
+}
+
+// longest returns the longest window.
+func longest(quotas []Quota) int64 {
+	windowMs := int64(0)
+	for _, q := range quotas {
+		windowMs = max(windowMs, q.WindowMs)
+	}
+	return windowMs
+}
+
 // What a call may ask for.
 const (
 	// DefaultMaxUnits is the default of the directive rl-log-max-units.

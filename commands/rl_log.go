@@ -1,0 +1,91 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// A logKey is a key that holds a log of units, or nothing yet. All that changes
+// such a log goes through record and takeBack: they keep the expiry that its
+// retention asks for, and mark watchers.
+type logKey struct {
+	name       []byte
+	node       *store.Node // nil: no key yet
+	set        *zset.Set   // nil with node
+	expireAtMs int64       // 0: none
+}
+
+// findLog looks a key up; a refusal where it holds something else.
+func (c *Ctx) findLog(name []byte) (k logKey, refusal resp.Value) {
+	k.name = name
+	n := c.DB.Find(name, c.NowMs)
+	if n == nil {
+		return k, resp.None
+	}
+	set, ok := n.Value.Data.(*zset.Set)
+	if !ok {
+		return k, ErrWrongType
+	}
+	if !set.IsLog() || !limiter.Holds(set) {
+		return k, errRLForeignSet
+	}
+	k.node, k.set = n, set
+	k.expireAtMs, _ = n.Value.ExpireAtMs()
+	return k, resp.None
+}
+
+// log is what package limiter reads: nil, not a nil pointer, for no key.
+func (k *logKey) log() limiter.Log {
+	if k.set == nil {
+		return nil
+	}
+	return k.set
+}
+
+// record carries out a change that adds units.
+func (k *logKey) record(c *Ctx, change *limiter.Change) {
+	if k.node == nil {
+		k.set = &zset.Set{}
+		k.node = c.DB.Put(k.name, k.set)
+	}
+	k.set.DropThrough(change.DropThrough)
+	k.set.AppendRun(change.First, int(change.Units))
+	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
+	c.DB.ExpireAt(k.node, change.ExpireAtMs)
+	c.DB.Touch(k.node) // it cannot be empty, which Modified would look after
+	k.expireAtMs = change.ExpireAtMs
+}
+
+// takeBack removes the newest n of the units with scores from first to last
+// that are still held for some window, and returns how many they were. The
+// retention stays as it was; a key without expiry stays without. Where nothing
+// is removed nothing changes.
+func (k *logKey) takeBack(c *Ctx, n, first, last int64) (removed int64) {
+	if k.set == nil || n <= 0 || first > last {
+		return 0
+	}
+	var keepMs int64
+	if k.expireAtMs != 0 {
+		keepMs = limiter.Keep(k.set, c.NowMs, k.expireAtMs, 0)
+		first = max(first, limiter.DropThrough(c.NowMs, keepMs)+1)
+	}
+	// Ranks: those in the range are the ones from below up to through.
+	through := k.set.Len() - k.set.CountAfter(last)
+	below := k.set.Len() - k.set.CountAfter(first-1)
+	removed = min(n, int64(through-below))
+	if removed <= 0 {
+		return 0
+	}
+	k.set.RemoveByRank(through-int(removed), through)
+	if k.set.Len() > 0 && k.expireAtMs != 0 {
+		k.expireAtMs = limiter.ExpireAt(k.set.Newest(), keepMs)
+		c.DB.ExpireAt(k.node, k.expireAtMs)
+	}
+	c.DB.Modified(k.node)
+	if k.set.Len() == 0 {
+		k.node, k.set, k.expireAtMs = nil, nil, 0
+	}
+	return removed
+}

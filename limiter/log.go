@@ -1,0 +1,237 @@
+package limiter
+
+// The LOG algorithm: see the package comment. Everything here costs O(log held)
+// for each quota and allocates nothing.
+
+// Log is what a decision reads of a key: scores in ascending order, each once.
+// Of an empty Log only Len is called.
+type Log interface {
+	Len() int
+	CountAfter(score int64) int // how many scores are above score
+	UnitAt(rank int) int64      // the score with rank 0 <= rank < Len
+	Oldest() int64
+	Newest() int64
+}
+
+// The scores that a log may hold, MinScore <= score < MaxScore. Below MinScore
+// (3 March 1973) a number is rather a time in seconds or milliseconds that
+// another limiter wrote; from MaxScore on (5 June 2255) a sorted set's float64
+// no longer holds every integer.
+const (
+	MinScore int64 = 100_000_000_000_000
+	MaxScore int64 = 1 << 53
+)
+
+// Holds tells whether log can be one that RL.ALLOW wrote: it is empty, or its
+// oldest and newest scores lie in [MinScore, MaxScore).
+func Holds(log Log) bool {
+	return log == nil || log.Len() == 0 || log.Oldest() >= MinScore && log.Newest() < MaxScore
+}
+
+// Decide answers a call for cost units against every quota at once: it is
+// admitted by all of them or denied, and a denied call changes nothing. log is
+// the key as it stands, nil if there is none; expireAtMs is its expiry, 0 or
+// less if it has none. A key whose expiry has passed (nowMs > expireAtMs)
+// counts as empty. Cost 0 (or less) is Peek with cost 1.
+//
+// The caller has checked Validate and Holds. Otherwise the answer may make no
+// sense, but nothing panics, except that there must be a quota. The only error
+// is ErrInstant.
+func Decide(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+	return DecideCall(log, nowMs, expireAtMs, quotas, Call{Cost: cost})
+}
+
+// Peek answers what Decide would answer, with Remaining, Used and ResetAfterMs
+// as they stand, and nothing to change. A cost below 1 counts as 1.
+func Peek(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+	return DecideCall(log, nowMs, expireAtMs, quotas, Call{Cost: cost, Peek: true})
+}
+
+// DecideCall is Decide for a call of any form.
+func DecideCall(log Log, nowMs, expireAtMs int64, quotas []Quota, call Call) (d Decision, err error) {
+	call = call.canonical()
+	k := view(log, nowMs, expireAtMs)
+	k.judge(quotas, call, &d)
+	if d.Allowed == 0 {
+		return d, nil
+	}
+	if call.Peek {
+		_, _, err = k.run(d.Allowed)
+	} else {
+		d.Change, err = k.record(longest(quotas), d.Allowed)
+		d.take()
+		d.ResetAfterMs = add(sub(msOf(d.First+d.Units-1), nowMs), d.WindowMs)
+	}
+	if err != nil {
+		return Decision{}, err
+	}
+	return d, nil
+}
+
+// Record is the change that adds units without asking any limit: work that is
+// done already. windowMs is a window to hold them for, as that of a call is.
+func Record(log Log, nowMs, expireAtMs, windowMs, units int64) (Change, error) {
+	k := view(log, nowMs, expireAtMs)
+	return k.record(windowMs, units)
+}
+
+// NextAfter is Decision.NextAfterMs for a log as it stands, about a quota.
+func NextAfter(log Log, nowMs, expireAtMs int64, q Quota) int64 {
+	k := view(log, nowMs, expireAtMs)
+	used := k.used(q.WindowMs)
+	if used == 0 {
+		return 0
+	}
+	// Above a lowered limit nothing shows until one more than the excess left.
+	return k.leaves(used, max(1, used-q.Limit+1), q.WindowMs)
+}
+
+// Count returns how many units of a log count in a window.
+func Count(log Log, nowMs, expireAtMs, windowMs int64) int64 {
+	k := view(log, nowMs, expireAtMs)
+	return k.used(windowMs)
+}
+
+// Keep is the retention of a log: for how long after its own millisecond a unit
+// is held. It is the longest window of the call at hand, 0 if that names none,
+// or what the key's expiry grants its newest unit if that is longer. Whoever
+// removes units asks for it before it removes.
+func Keep(log Log, nowMs, expireAtMs, windowMs int64) int64 {
+	k := view(log, nowMs, expireAtMs)
+	return k.keep(windowMs)
+}
+
+// DropThrough is the highest score that a log with this retention no longer
+// needs.
+func DropThrough(nowMs, keepMs int64) int64 { return sub(firstScore(sub(nowMs, keepMs)), 1) }
+
+// ExpireAt is the expiry of a log with this newest score and retention.
+func ExpireAt(newest, keepMs int64) int64 { return add(msOf(newest), keepMs) }
+
+// key is a log at an instant.
+type key struct {
+	log            Log
+	held           int64 // 0 for no key, and for one whose expiry has passed
+	oldest, newest int64 // scores, when held > 0
+	nowMs          int64
+	expireAtMs     int64 // 0 without expiry
+	expired        bool
+}
+
+func view(log Log, nowMs, expireAtMs int64) key {
+	k := key{log: log, nowMs: nowMs, expireAtMs: max(expireAtMs, 0)}
+	if log == nil {
+		return k
+	}
+	held := log.Len()
+	if held == 0 {
+		return k
+	}
+	if k.expireAtMs > 0 && nowMs > k.expireAtMs {
+		k.expired = true
+		return k
+	}
+	k.held, k.oldest, k.newest = int64(held), log.Oldest(), log.Newest()
+	return k
+}
+
+// judge sets d, which is zero, to the answer of the binding quota as things
+// stand. What AtMost grants is what the binding quota has left: of those that
+// all admit a unit, it is the one with the least.
+func (k *key) judge(quotas []Quota, call Call, d *Decision) {
+	if len(quotas) == 0 {
+		panic("limiter: a decision needs a quota")
+	}
+	k.judgeOne(quotas[0], call, d)
+	for _, q := range quotas[1:] {
+		var other Decision
+		k.judgeOne(q, call, &other)
+		if other.Binds(d) {
+			*d = other
+		}
+	}
+}
+
+func (k *key) judgeOne(q Quota, call Call, d *Decision) {
+	d.Limit, d.WindowMs = q.Limit, q.WindowMs
+	used := k.used(q.WindowMs)
+	leave := d.weigh(q.Limit, used, call)
+	if used > 0 {
+		d.ResetAfterMs = k.wait(k.newest, q.WindowMs)
+	}
+	if leave > 0 {
+		// The cost is at most the limit, so these are at most all of them.
+		d.RetryAfterMs = k.leaves(used, leave, q.WindowMs)
+	}
+}
+
+// used counts the units in a window.
+func (k *key) used(windowMs int64) int64 {
+	from := firstScore(sub(k.nowMs, windowMs))
+	switch {
+	case k.held == 0 || k.newest < from:
+		return 0
+	case k.oldest >= from:
+		return k.held
+	}
+	return int64(k.log.CountAfter(from - 1))
+}
+
+// leaves returns how long it takes until n of the units used in a window have
+// left it, the oldest first.
+func (k *key) leaves(used, n, windowMs int64) int64 {
+	return k.wait(k.unit(k.held-used+n-1), windowMs)
+}
+
+func (k *key) unit(rank int64) int64 {
+	switch rank {
+	case 0:
+		return k.oldest
+	case k.held - 1:
+		return k.newest
+	}
+	return k.log.UnitAt(int(rank))
+}
+
+// wait returns how long a unit that counts in the window goes on counting: till
+// it leaves the window, or till the key expires if that is earlier. (Below 1
+// lie only scores that Holds refuses.)
+func (k *key) wait(score, windowMs int64) int64 {
+	return untilGone(add(sub(msOf(score), k.nowMs), windowMs), k.nowMs, k.expireAtMs)
+}
+
+// record is the change that adds units and drops what is no longer needed.
+func (k *key) record(windowMs, units int64) (c Change, err error) {
+	first, last, err := k.run(units)
+	if err != nil {
+		return c, err
+	}
+	keepMs := k.keep(windowMs)
+	c.Units, c.First = units, first
+	c.DropThrough = DropThrough(k.nowMs, keepMs)
+	if k.expired {
+		c.DropThrough = max(c.DropThrough, k.log.Newest())
+	}
+	c.ExpireAtMs = ExpireAt(last, keepMs)
+	return c, nil
+}
+
+// run returns the scores that new units take.
+func (k *key) run(units int64) (first, last int64, err error) {
+	first = mul(k.nowMs, unitsPerMs)
+	if k.held > 0 {
+		first = max(first, add(k.newest, 1))
+	}
+	last = add(first, units-1)
+	if first < MinScore || last >= MaxScore {
+		return 0, 0, ErrInstant
+	}
+	return first, last, nil
+}
+
+func (k *key) keep(windowMs int64) int64 {
+	if k.held > 0 && k.expireAtMs > 0 {
+		windowMs = max(windowMs, sub(k.expireAtMs, msOf(k.newest)))
+	}
+	return windowMs
+}
