@@ -71,6 +71,12 @@ func CountedKeys(countAt int, flags string) KeySpec {
 	return KeySpec{Flags: flags, First: countAt, Step: 1, KeyNum: true}
 }
 
+// countedKeysEvery are those that follow a count as the first argument, each
+// with more arguments behind it.
+func countedKeysEvery(step int, flags string) KeySpec {
+	return KeySpec{Flags: flags, First: 1, Step: step, KeyNum: true}
+}
+
 // A Handler runs a command whose arity was checked and whose shards are
 // locked, and returns its one reply.
 type Handler func(c *Ctx) resp.Value
@@ -95,6 +101,10 @@ type Command struct {
 	Handler    Handler
 	Subs       []Command
 
+	// Reads tells of a call of a writing command, whose number of arguments the
+	// arity allows, that it can change nothing; nil: every one can.
+	Reads func(args [][]byte) bool
+
 	parent *Command
 	id     int
 }
@@ -113,6 +123,11 @@ func (c *Command) ID() int { return c.id }
 
 // Is reports whether the command carries every one of the flags.
 func (c *Command) Is(f Flags) bool { return c.Flags&f == f }
+
+// Writes reports whether a call may change the keyspace.
+func (c *Command) Writes(args [][]byte) bool {
+	return c.Flags&Write != 0 && (c.Reads == nil || !c.Reads(args))
+}
 
 // ArityOK reports whether n arguments, the name included, are acceptable.
 func (c *Command) ArityOK(n int) bool {

@@ -31,8 +31,9 @@ type Ctx struct {
 	// groups that rooms above this one add. Handlers here never look.
 	Caller any
 
-	values []resp.Value
-	bytes  []byte
+	values  []resp.Value
+	bytes   []byte
+	buckets []int64
 }
 
 // Settings are the directives that handlers obey, as CONFIG SET last left them.
@@ -85,4 +86,13 @@ func (c *Ctx) Copy(b []byte) resp.Value {
 	}
 	c.bytes = append(c.bytes, b...)
 	return resp.BulkBytes(c.bytes[used : used+len(b) : used+len(b)])
+}
+
+// counts returns an empty slice with room for n numbers. There is one at a
+// time.
+func (c *Ctx) counts(n int) []int64 {
+	if cap(c.buckets) < n {
+		c.buckets = make([]int64, 0, n)
+	}
+	return c.buckets[:0:n]
 }

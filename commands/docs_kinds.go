@@ -13,6 +13,7 @@ var choiceNames = map[string]string{
 	"EX PX EXAT PXAT PERSIST": "expiration",
 	"GT LT":                   "comparison",
 	"LEFT RIGHT":              "wherefrom",
+	"LOG FIXED GCRA BUCKETS":  "algorithm",
 	"MODULE ACLCAT PATTERN":   "filterby",
 	"NX XX":                   "condition",
 	"NX XX GT LT":             "condition",
@@ -61,7 +62,8 @@ var kinds = map[string]string{
 	"client-id": "integer", "protover": "integer", "slot": "integer",
 	"rank": "integer", "num-matches": "integer", "len": "integer",
 	"db": "integer", "destination-db": "integer", "weight": "integer",
-	"limit": "integer", "cost": "integer", "n": "integer",
+	"limit": "integer", "cost": "integer", "n": "integer", "burst": "integer",
+	"max_burst": "integer", "period": "integer", "quantity": "integer",
 
 	"unix-time-seconds": "unix-time", "unix-time-milliseconds": "unix-time",
 

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"strconv"
+
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -61,7 +63,40 @@ var (
 	errRLForeignSet  = resp.Error("ERR key holds a sorted set that RL.ALLOW did not write")
 	errRLLimitNumber = resp.Error("ERR limit is not an integer or out of range")
 	errRLCostNumber  = resp.Error("ERR COST is not an integer or out of range")
+
+	errRLForeignString  = resp.Error("ERR key holds a string that RL.ALLOW did not write")
+	errRLForeignHash    = resp.Error("ERR key holds a hash that RL.ALLOW did not write")
+	errRLCostMissing    = syntaxError("COST needs a number")
+	errRLAlgoMissing    = syntaxError("ALGO needs LOG, FIXED, GCRA burst or BUCKETS n")
+	errRLBurstMissing   = syntaxError("ALGO GCRA needs a burst")
+	errRLBurstNumber    = resp.Error("ERR burst is not an integer or out of range")
+	errRLBucketsMissing = syntaxError("ALGO BUCKETS needs a number")
+	errRLBucketsNumber  = resp.Error("ERR the number of BUCKETS is not an integer or out of range")
+	errRLOneQuota       = resp.Error("ERR several limits and windows go with ALGO LOG only")
+	errRLManyQuotas     = resp.Error("ERR more than " + strconv.Itoa(limiter.MaxQuotas) + " limits and windows")
+	errRLNumKeysNumber  = resp.Error("ERR numkeys is not an integer or out of range")
+	errRLTriples        = resp.Error("ERR numkeys is above the number of keys that have a limit and a window")
+	errRLRefundNumber   = resp.Error("ERR n is not an integer or out of range")
+	errRLRefundNegative = resp.Error("ERR n must not be negative")
+	errRLRefundGCRA     = resp.Error("ERR key holds GCRA state, which does not say how much a unit is")
+
+	errThrottlePeriodLong = resp.Error("ERR period must be below 100 years")
+	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
 )
+
+// throttleArguments are the refusals of CL.THROTTLE's numbers, in their order.
+var throttleArguments = [...]struct {
+	least         int64
+	number, below resp.Value
+}{
+	{0, resp.Error("ERR max_burst is not an integer or out of range"), resp.Error("ERR max_burst must not be negative")},
+	{1, resp.Error("ERR count is not an integer or out of range"), resp.Error("ERR count must be at least 1")},
+	{1, resp.Error("ERR period is not an integer or out of range"), resp.Error("ERR period must be at least 1 second")},
+	{0, resp.Error("ERR quantity is not an integer or out of range"), resp.Error("ERR quantity must not be negative")},
+}
+
+// insteadOfLog ends the refusals of what is too much for a log.
+const insteadOfLog = "; ALGO BUCKETS and ALGO GCRA take it"
 
 // rlErrors are the replies for package limiter's sentinels.
 var rlErrors = []struct {
@@ -69,13 +104,16 @@ var rlErrors = []struct {
 	reply resp.Value
 }{
 	{limiter.ErrLimit, resp.Error("ERR limit must be at least 1")},
-	{limiter.ErrLimitWindow, resp.Error("ERR limit is above the microseconds of its window")},
+	{limiter.ErrLimitWindow, resp.Error("ERR limit is above the microseconds of its window" + insteadOfLog)},
 	{limiter.ErrWindowSyntax, resp.Error("ERR window is not a whole number of milliseconds, or of ms, s, m, h or d")},
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
 	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
-	{limiter.ErrCostLarge, resp.Error("ERR COST is above 1000000")},
+	{limiter.ErrCostLarge, resp.Error("ERR COST is above 1000000" + insteadOfLog)},
 	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside of what a sorted set can hold")},
+	{limiter.ErrBurst, resp.Error("ERR burst must be at least 1")},
+	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
+	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " + strconv.Itoa(limiter.MaxBuckets))},
 }
 
 // invalidExpire is the refusal of a time to live that is not positive or past
@@ -87,4 +125,17 @@ func invalidExpire(c *Ctx) resp.Value {
 // unknownOption is the refusal of a word where an option was expected.
 func unknownOption(word []byte) resp.Value {
 	return resp.Error("ERR Unsupported option " + string(cString(word)))
+}
+
+// syntaxError is a syntax error that says what is wrong.
+func syntaxError(what string) resp.Value { return resp.Error("ERR syntax error, " + what) }
+
+// quoted is an argument as an error names it.
+func quoted(arg []byte) string {
+	const most = 64
+	arg = cString(arg)
+	if len(arg) > most {
+		return "'" + string(arg[:most]) + "...'"
+	}
+	return "'" + string(arg) + "'"
 }

@@ -1,9 +1,10 @@
 package commands_test
 
 import (
-	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,42 +13,115 @@ import (
 )
 
 func FuzzRLAllowGrammar(f *testing.F) {
+	sixteen := strings.Repeat("9 1s ", 15) + "9 1s"
 	seed(f,
 		"5 1s", "0 1s", "-1 1s", "x 1s", "5 0", "5 1", "5 1ms", "5 1m COST 2", "5 1h COST 0", "5 1d COST -1", "5 1s COST", "5 1s COST 1 COST 1",
 		"5 1s FOO", "5001 1m", "1001 1", "9223372036854775807 9223372036854775807d", "5 3155760000000", "5 3155759999999", "5 36525d", "5 36524d",
 		"5 01s", "5 -0", "5 +1", "5  ", " 1s", "5 1s COST 9223372036854775807", "5 1s COST 9223372036854775808", "5 1.5s", "5 1S", "2000 1h COST 1500",
-		"5 9223372036854775808", "5 21350398233461d", "5 -9223372036854775809s", "5 1sCOST 1", "5000 5 COST 5000", "5 1d cost 5")
+		"5 9223372036854775808", "5 21350398233461d", "5 -9223372036854775809s", "5 1sCOST 1", "5000 5 COST 5000", "5 1d cost 5",
+		"5 1s 9 1m", "5 1s 9", "5 1s 9 1x", "5 1s -9 1m", "5 1s 0 1m PEEK", sixteen, sixteen+" 9 1s", "5 1s 9 1m COST 3 7 1h", "9 1s 3 1m COST 4 ATMOST",
+		"5 1s peek atmost full cost 3", "5 1s PEEK PEEK", "5 1s FULL FULL", "5 1s ATMOST ATMOST", "5 1s ALGO LOG ALGO LOG", "5 1s COST 0 ATMOST FULL",
+		"5 1s ALGO", "5 1s ALGO NONE", "5 1s ALGO FIXED", "5 1s ALGO FIXED COST 9", "5 1s ALGO FIXED COST 9 ATMOST", "5 1s 9 1m ALGO FIXED", "9999 1 ALGO FIXED FULL",
+		"5 1s ALGO GCRA", "5 1s ALGO GCRA 0", "5 1s ALGO GCRA 3", "5 1s ALGO GCRA 3 COST 4", "5 1s ALGO GCRA x", "1 36524d ALGO GCRA 9", "9223372036854775807 1s ALGO GCRA 9223372036854775807",
+		"5 1s ALGO BUCKETS", "5 1s ALGO BUCKETS 0", "5 1s ALGO BUCKETS 10", "5 1s ALGO BUCKETS 10 PEEK FULL", "5 2s ALGO BUCKETS 10", "5 1s ALGO BUCKETS 1001", "5 1s ALGO BUCKETS 1000",
+		"9223372036854775807 1s ALGO BUCKETS 7 COST 9223372036854775807", "9223372036854775807 1s ALGO FIXED COST 9223372036854775807", "0 1s ALGO FIXED", "5 1s COST -1 ALGO BUCKETS 2")
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		words := append([]string{"RL.ALLOW", "k"}, split(line)...)
 		b, reply, changed := fuzzCall(t, state, proto, words)
-		want := rlFault(words)
+		want, call := rlFault(words)
 		if want != "" {
 			require.Equal(t, "ERR "+want, reply.Str(), "%q", words)
 			return
 		}
-		if reply.IsError() {
-			// The arguments were good, so it is what the key holds.
-			require.Contains(t, []string{
-				"WRONGTYPE Operation against a key holding the wrong kind of value",
-				"ERR key holds a sorted set that RL.ALLOW did not write",
-			}, reply.Str(), "%q", words)
+		if reply.IsError() { // the arguments were good, so it is what the key holds
+			require.Regexp(t, heldOtherwise, reply.Str(), "%q", words)
 			return
 		}
-		require.Len(t, reply.Elems(), 5)
-		var n [5]int64
-		for i, e := range reply.Elems() {
+		n := rlNumbers(t, reply, call.full, proto)
+		allowed, limit, remaining, retryMs, resetMs := n[0], n[1], n[2], n[3], n[4]
+		require.Contains(t, call.limits, limit)
+		require.True(t, 0 <= remaining && resetMs >= 0 && retryMs >= -1, "%q: %v", words, n)
+		require.True(t, remaining <= limit || call.algo == "gcra", "%q: %v", words, n)
+		require.Equal(t, allowed > 0, retryMs == 0, "%q: %v", words, n)
+		require.LessOrEqual(t, retryMs, max(resetMs, 0), "%q: %v", words, n)
+		require.Equal(t, allowed > 0 && !call.looks, changed, "%q: %v", words, n)
+		if changed {
+			require.Equal(t, call.kind(), b.wire("TYPE", "k"))
+		}
+		if call.full {
+			require.LessOrEqual(t, n[5], resetMs, "next after, %q: %v", words, n)
+			require.Equal(t, n[5] == 0, n[6] == 0, "%q: %v", words, n)
+		}
+	})
+}
+
+// heldOtherwise are the refusals of a key for what it holds.
+var heldOtherwise = regexp.MustCompile(`^(WRONGTYPE .*|ERR key holds .*)$`)
+
+// rlNumbers reads a reply of RL.ALLOW: the five, and with FULL the numbers of
+// next_after_ms and used.
+func rlNumbers(t *testing.T, reply resp.Value, full, proto bool) (n [7]int64) {
+	elems, names := reply.Elems(), []string{"allowed", "limit", "remaining", "retry_after_ms", "reset_after_ms", "next_after_ms", "used"}
+	if !full {
+		require.Len(t, elems, 5)
+		for i, e := range elems {
 			require.Equal(t, resp.KindInteger, e.Kind())
 			n[i] = e.Int()
 		}
-		allowed, limit, remaining, retryMs, resetMs := n[0], n[1], n[2], n[3], n[4]
-		require.Equal(t, words[2], fmt.Sprint(limit))
-		require.True(t, 0 <= remaining && remaining <= limit && resetMs >= 0 && retryMs >= -1, "%q: %v", words, n)
-		require.Equal(t, allowed > 0, retryMs == 0, "%q: %v", words, n)
-		require.LessOrEqual(t, retryMs, max(resetMs, 0), "%q: %v", words, n)
-		peeks := len(words) == 6 && words[5] == "0"
-		require.Equal(t, allowed > 0 && !peeks, changed, "%q: %v", words, n)
-		if allowed > 0 && !peeks {
-			require.Equal(t, "+zset\r\n", b.wire("TYPE", "k"))
+		return n
+	}
+	require.Equal(t, resp.KindMap, reply.Kind())
+	require.Len(t, elems, 18)
+	for i, name := range names {
+		require.Equal(t, name, elems[2*i].Str())
+		require.Equal(t, resp.KindInteger, elems[2*i+1].Kind())
+		n[i] = elems[2*i+1].Int()
+	}
+	require.Equal(t, []string{"algo", "window_ms"}, []string{elems[14].Str(), elems[16].Str()})
+	return n
+}
+
+// FuzzRLOthers puts any arguments behind the other commands: fuzzCall checks
+// that what is refused, and what says of itself that it only reads, changes
+// nothing.
+func FuzzRLOthers(f *testing.F) {
+	for _, line := range []string{
+		"RL.MALLOW 2 k 5 1s l 9 1m", "RL.MALLOW 2 k 5 1s k 9 1m", "RL.MALLOW 1 k 5 1s PEEK", "RL.MALLOW 1 PEEK 5 1s", "RL.MALLOW 2 l 5 1s k 1 1m COST 0",
+		"RL.MALLOW 0 k 5 1s", "RL.MALLOW 3 k 5 1s l 9 1m", "RL.MALLOW x k 5 1s", "RL.MALLOW 9223372036854775807 k 5 1s", "RL.MALLOW -1 k 5 1s ATMOST",
+		"RL.MALLOW 2 l 5 1s k 1 1m COST 2 COST 1", "RL.MALLOW 2 l 5 1s k 1 x", "RL.MALLOW 1 l 5 1s FULL",
+		"RL.RESET k", "RL.RESET k k l", "RL.RESET l k", "RL.REFUND k 1", "RL.REFUND k -1", "RL.REFUND k 9223372036854775807", "RL.REFUND k x", "RL.REFUND k 0",
+		"RL.INFO k", "RL.INFO l", "CL.THROTTLE k 4 5 60", "CL.THROTTLE k 4 5 60 0", "CL.THROTTLE k 4 5 60 9", "CL.THROTTLE k -1 5 60", "CL.THROTTLE k 4 0 60",
+		"CL.THROTTLE k 4 5 0", "CL.THROTTLE k 9223372036854775807 1 1", "CL.THROTTLE k 4 9223372036854775807 3155759999", "CL.THROTTLE k 4 1 3155760000",
+		"CL.THROTTLE k 4 5 60 -1", "CL.THROTTLE k 4 5 60 1 1", "CL.THROTTLE k x 5 60", "CL.THROTTLE k 4 5 60 9223372036854775807",
+	} {
+		seed(f, line)
+	}
+	names := []string{"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "CL.THROTTLE"}
+	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
+		words := split(line)
+		if !slices.Contains(names, words[0]) {
+			return
+		}
+		_, reply, changed := fuzzCall(t, state, proto, words)
+		if reply.IsError() || words[0] == "RL.INFO" {
+			return
+		}
+		n := reply.Elems()
+		switch words[0] {
+		case "RL.MALLOW":
+			require.Len(t, n, 6)
+			if changed {
+				require.Positive(t, n[1].Int(), "%q", words)
+			}
+			require.Equal(t, n[1].Int() > 0, n[4].Int() == 0, "%q", words)
+		case "CL.THROTTLE":
+			require.Len(t, n, 5)
+			require.LessOrEqual(t, n[2].Int(), n[1].Int(), "%q", words)
+			if changed {
+				require.Zero(t, n[0].Int(), "%q", words)
+			}
+		default:
+			require.Equal(t, reply.Int() > 0, changed, "%q", words)
 		}
 	})
 }
@@ -57,58 +131,148 @@ var (
 	rlWindow  = regexp.MustCompile(`^(0|-?[1-9][0-9]*)(|ms|s|m|h|d)$`)
 )
 
+// rlCall is what a good call of RL.ALLOW asks for.
+type rlCall struct {
+	limits      []int64
+	looks, full bool
+	algo        string
+}
+
+// kind is the wire reply of TYPE about the key of such a call.
+func (c rlCall) kind() string {
+	return map[string]string{"log": "+zset\r\n", "fixed": "+string\r\n", "gcra": "+string\r\n", "buckets": "+hash\r\n"}[c.algo]
+}
+
+func rlNumber(s string) *big.Int {
+	n, ok := new(big.Int).SetString(s, 10)
+	if !rlInteger.MatchString(s) || !ok || !n.IsInt64() {
+		return nil
+	}
+	return n
+}
+
+// rlQuoted is an argument in an error.
+func rlQuoted(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	if len(s) > 64 {
+		s = s[:64] + "..."
+	}
+	return "'" + s + "'"
+}
+
+// rlWindowFault reads a window.
+func rlWindowFault(s string) (ms *big.Int, fault string) {
+	parts := rlWindow.FindStringSubmatch(s)
+	if parts == nil {
+		return nil, "window is not a whole number of milliseconds, or of ms, s, m, h or d"
+	}
+	ms, _ = new(big.Int).SetString(parts[1], 10)
+	ms.Mul(ms, big.NewInt(map[string]int64{"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[parts[2]]))
+	if ms.Sign() < 1 {
+		return nil, "window must be at least 1 millisecond"
+	}
+	if ms.Cmp(big.NewInt(3_155_760_000_000)) >= 0 {
+		return nil, "window must be below 100 years"
+	}
+	return ms, ""
+}
+
+// rlOptions is each option with what has to follow it.
+var rlOptions = map[string]struct{ missing, wrong string }{
+	"cost":    {"syntax error, COST needs a number", "COST is not an integer or out of range"},
+	"gcra":    {"syntax error, ALGO GCRA needs a burst", "burst is not an integer or out of range"},
+	"buckets": {"syntax error, ALGO BUCKETS needs a number", "the number of BUCKETS is not an integer or out of range"},
+	"atmost":  {}, "peek": {}, "full": {}, "log": {}, "fixed": {},
+}
+
 // rlFault says what RL.ALLOW has to find wrong with its arguments, with regular
 // expressions and big integers where it has a cursor and int64.
-func rlFault(words []string) string {
+func rlFault(words []string) (fault string, call rlCall) {
 	if len(words) < 4 {
-		return "wrong number of arguments for 'rl.allow' command"
-	}
-	number := func(s string) *big.Int {
-		n, ok := new(big.Int).SetString(s, 10)
-		if !rlInteger.MatchString(s) || !ok || !n.IsInt64() {
-			return nil
-		}
-		return n
+		return "wrong number of arguments for 'rl.allow' command", call
 	}
 	n := big.NewInt
-	limit := number(words[2])
-	if limit == nil {
-		return "limit is not an integer or out of range"
-	}
-	parts := rlWindow.FindStringSubmatch(words[3])
-	if parts == nil {
-		return "window is not a whole number of milliseconds, or of ms, s, m, h or d"
-	}
-	window, _ := new(big.Int).SetString(parts[1], 10)
-	window.Mul(window, n(map[string]int64{"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[parts[2]]))
-	if window.Sign() < 1 {
-		return "window must be at least 1 millisecond"
-	}
-	if window.Cmp(n(3_155_760_000_000)) >= 0 {
-		return "window must be below 100 years"
-	}
-	cost := n(1)
-	switch options := words[4:]; {
-	case len(options) == 0:
-	case len(options) < 2 || !is(options[0], "cost"):
-		return "syntax error"
-	default:
-		if cost = number(options[1]); cost == nil {
-			return "COST is not an integer or out of range"
+	var limits, windows []*big.Int
+	rest := words[2:]
+	lower := func() string { return strings.ToLower(rest[0]) }
+	isOption := func() bool { return slices.Contains([]string{"cost", "atmost", "peek", "algo", "full"}, lower()) }
+	for len(limits) == 0 || len(rest) > 0 && !isOption() {
+		limit := rlNumber(rest[0])
+		switch {
+		case limit == nil && len(limits) == 0:
+			return "limit is not an integer or out of range", call
+		case limit == nil:
+			return "syntax error, " + rlQuoted(rest[0]) + " is neither a limit nor an option", call
+		case len(rest) == 1:
+			return "syntax error, the limit " + rlQuoted(rest[0]) + " has no window", call
+		case len(limits) == 16:
+			return "more than 16 limits and windows", call
 		}
-		if len(options) > 2 {
-			return "syntax error"
+		window, fault := rlWindowFault(rest[1])
+		if fault != "" {
+			return fault, call
+		}
+		limits, windows, rest = append(limits, limit), append(windows, window), rest[2:]
+	}
+	seen, values := map[string]bool{}, map[string]*big.Int{"cost": n(1)}
+	call.algo = "log"
+	for len(rest) > 0 {
+		word := lower()
+		if !isOption() {
+			return "syntax error, " + rlQuoted(rest[0]) + " is not an option here", call
+		}
+		if seen[word] {
+			return "syntax error, " + rlQuoted(rest[0]) + " is given twice", call
+		}
+		seen[word] = true
+		rest = rest[1:]
+		if word == "algo" {
+			if len(rest) == 0 {
+				return "syntax error, ALGO needs LOG, FIXED, GCRA burst or BUCKETS n", call
+			}
+			if word = lower(); !slices.Contains([]string{"log", "fixed", "gcra", "buckets"}, word) {
+				return "ALGO " + rlQuoted(rest[0]) + " is not LOG, FIXED, GCRA or BUCKETS", call
+			}
+			call.algo, rest = word, rest[1:]
+		}
+		if takes := rlOptions[word]; takes.missing != "" {
+			if len(rest) == 0 {
+				return takes.missing, call
+			}
+			if values[word] = rlNumber(rest[0]); values[word] == nil {
+				return takes.wrong, call
+			}
+			rest = rest[1:]
 		}
 	}
-	switch {
-	case limit.Sign() < 1:
-		return "limit must be at least 1"
-	case limit.Cmp(n(5000)) > 0:
-		return "limit is above rl-log-max-units (5000)"
-	case limit.Cmp(new(big.Int).Mul(window, n(1000))) > 0:
-		return "limit is above the microseconds of its window"
-	case cost.Sign() < 0:
-		return "COST must not be negative"
+	if call.algo != "log" && len(limits) > 1 {
+		return "several limits and windows go with ALGO LOG only", call
 	}
-	return ""
+	const instead = "; ALGO BUCKETS and ALGO GCRA take it"
+	for i, limit := range limits {
+		call.limits = append(call.limits, limit.Int64())
+		switch us := new(big.Int).Mul(windows[i], n(1000)); {
+		case limit.Sign() < 1:
+			return "limit must be at least 1", call
+		case call.algo != "log":
+		case limit.Cmp(n(5000)) > 0:
+			return "limit is above rl-log-max-units (5000)" + instead, call
+		case limit.Cmp(us) > 0:
+			return "limit is above the microseconds of its window" + instead, call
+		}
+	}
+	interval := new(big.Int).Mul(windows[0], n(1000))
+	interval.Add(interval, new(big.Int).Sub(limits[0], n(1))).Div(interval, limits[0])
+	switch burst, buckets := values["gcra"], values["buckets"]; {
+	case values["cost"].Sign() < 0:
+		return "COST must not be negative", call
+	case burst != nil && burst.Sign() < 1:
+		return "burst must be at least 1", call
+	case burst != nil && new(big.Int).Mul(burst, interval).Cmp(n(3_155_760_000_000_000)) >= 0:
+		return "burst must take less than 100 years to fill", call
+	case buckets != nil && (buckets.Sign() < 1 || buckets.Cmp(n(1000)) > 0):
+		return "the number of BUCKETS must be from 1 to 1000", call
+	}
+	call.full, call.looks = seen["full"], seen["peek"] || values["cost"].Sign() == 0
+	return "", call
 }

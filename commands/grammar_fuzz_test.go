@@ -30,11 +30,12 @@ type bench struct {
 
 func newBench() *bench {
 	b := &bench{table: commands.NewTable(
-		commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets, commands.RateLimits)}
+		commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets, commands.Hashes, commands.RateLimits)}
 	b.ctx = commands.Ctx{
 		Store: store.New(), NowMs: fuzzNowMs, NowUs: fuzzNowMs * 1000, Proto: resp.RESP2,
 		Settings: &commands.Settings{
 			ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128, ZSetMaxListpackValue: 64, RLLogMaxUnits: 5000,
+			HashMaxListpackCount: 128, HashMaxListpackValue: 64,
 		},
 	}
 	b.ctx.Use(0)
@@ -42,11 +43,15 @@ func newBench() *bench {
 }
 
 func (b *bench) call(words ...string) resp.Value {
+	return b.table.Call(&b.ctx, argsOf(words))
+}
+
+func argsOf(words []string) [][]byte {
 	args := make([][]byte, len(words))
 	for i := range words {
 		args[i] = []byte(words[i])
 	}
-	return b.table.Call(&b.ctx, args)
+	return args
 }
 
 // wire is the reply of a call as a client reads it.
@@ -64,6 +69,10 @@ var states = [][][]string{
 	{{"ZADD", "k", "1", "1", "2", "2", "1700000000000", "1700000000000"}, {"PEXPIRE", "k", "50"}},
 	{{"RL.ALLOW", "k", "4", "1m", "COST", "3"}},
 	{{"ZADD", "k", "0", "a", "0", "b", "0", "c", "0", ""}},
+	{{"RL.ALLOW", "k", "4", "1s", "ALGO", "FIXED", "COST", "3"}},
+	{{"RL.ALLOW", "k", "5", "1s", "ALGO", "GCRA", "3", "COST", "2"}},
+	{{"RL.ALLOW", "k", "5", "1s", "ALGO", "BUCKETS", "10", "COST", "3"}},
+	{{"HSET", "k", "a", "1"}, {"RL.ALLOW", "l", "1", "1s"}},
 }
 
 // dump is every key as a user can see it.
@@ -73,7 +82,7 @@ func (b *bench) dump() string {
 		key := n.Key()
 		line := fmt.Sprintf("%q", key)
 		for _, ask := range [][]string{
-			{"TYPE", key}, {"PEXPIRETIME", key}, {"OBJECT", "ENCODING", key}, {"GET", key}, {"ZRANGE", key, "0", "-1", "WITHSCORES"},
+			{"TYPE", key}, {"PEXPIRETIME", key}, {"OBJECT", "ENCODING", key}, {"GET", key}, {"ZRANGE", key, "0", "-1", "WITHSCORES"}, {"HGETALL", key},
 		} {
 			line += fmt.Sprintf(" %q", b.wire(ask...))
 		}
@@ -106,6 +115,9 @@ func fuzzCall(t *testing.T, state uint8, proto bool, words []string) (b *bench, 
 	encoded := string(resp.Append(nil, &reply, b.ctx.Proto))
 	require.True(t, strings.HasSuffix(encoded, "\r\n"), "%q", words)
 	changed = b.dump() != before
+	if cmd := b.table.Lookup([]byte(words[0])); cmd != nil && cmd.ArityOK(len(words)) && !cmd.Writes(argsOf(words)) {
+		require.False(t, changed, "%q only reads and changed something", words)
+	}
 	if reply.IsError() {
 		require.False(t, changed, "%q was refused by %q and changed something", words, reply.Str())
 	}

@@ -25,11 +25,8 @@ func (c *Ctx) findLog(name []byte) (k logKey, refusal resp.Value) {
 		return k, resp.None
 	}
 	set, ok := n.Value.Data.(*zset.Set)
-	if !ok {
-		return k, ErrWrongType
-	}
-	if !set.IsLog() || !limiter.Holds(set) {
-		return k, errRLForeignSet
+	if !ok || !set.IsLog() || !limiter.Holds(set) {
+		return k, c.refuseState(n, algoLog)
 	}
 	k.node, k.set = n, set
 	k.expireAtMs, _ = n.Value.ExpireAtMs()

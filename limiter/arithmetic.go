@@ -52,3 +52,22 @@ func mul(a, factor int64) int64 {
 	}
 	return a * factor
 }
+
+// ceil and floor divide and round: ceil gives the quotient of two numbers, 0
+// for what is not positive, and floor the highest multiple of unit that is not
+// above a. The divisor is positive.
+
+func ceil(a, divisor int64) int64 {
+	if a <= 0 {
+		return 0
+	}
+	return (a-1)/divisor + 1
+}
+
+func floor(a, unit int64) int64 {
+	rest := a % unit
+	if rest < 0 {
+		rest += unit
+	}
+	return sub(a, rest)
+}

@@ -238,5 +238,5 @@ func TestAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = Decide(log, startMs+100_000, 0, quotas, 5) }), "allowed")
 	text := []byte("10s")
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = ParseWindow(text) }))
-	require.Zero(t, testing.AllocsPerRun(100, func() { _ = Validate(quotas, 5, DefaultMaxUnits) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = Validate(quotas, Call{Cost: 5}, DefaultMaxUnits) }))
 }

@@ -75,6 +75,6 @@ func ExampleParseWindow() {
 
 func ExampleValidate() {
 	quota := []limiter.Quota{{Limit: 2_000_000, WindowMs: 1000}}
-	fmt.Println(limiter.Validate(quota, 1, limiter.DefaultMaxUnits))
+	fmt.Println(limiter.Validate(quota, limiter.Call{Cost: 1}, limiter.DefaultMaxUnits))
 	// Output: limiter: limit is above the microseconds of its window
 }

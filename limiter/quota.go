@@ -26,6 +26,10 @@ const (
 	MaxCost int64 = 1_000_000
 	// MaxWindowMs is a hundred years of 365.25 days; windows lie below it.
 	MaxWindowMs int64 = 36_525 * 86_400_000
+	// MaxQuotas is the most quotas of one call that RL.ALLOW takes.
+	MaxQuotas = 16
+	// MaxBuckets is the most buckets of BUCKETS.
+	MaxBuckets = 1000
 )
 
 // Errors of ParseWindow: the argument is no window.
@@ -35,7 +39,7 @@ var (
 	ErrWindowLong   = errors.New("limiter: window is not below a hundred years")
 )
 
-// Errors of Validate: the numbers do not make a call. It can also return
+// Errors of Validate and its kin: the numbers do not make a call. It can also return
 // ErrWindowShort and ErrWindowLong.
 var (
 	ErrNoQuota      = errors.New("limiter: no limit given")
@@ -44,9 +48,12 @@ var (
 	ErrLimitWindow  = errors.New("limiter: limit is above the microseconds of its window")
 	ErrCostNegative = errors.New("limiter: cost is negative")
 	ErrCostLarge    = errors.New("limiter: cost is above 1,000,000 and could be admitted")
+	ErrBurst        = errors.New("limiter: burst is below one")
+	ErrBurstLong    = errors.New("limiter: burst takes a hundred years to fill")
+	ErrBuckets      = errors.New("limiter: buckets are not from 1 to 1,000")
 )
 
-// ErrInstant is the error of Decide and Peek: the units to record would have
+// ErrInstant is the error of Decide, Peek and Record: the units to record would have
 // scores outside of [MinScore, MaxScore), because the clock stands outside of
 // 1973 to 2255, or so near the end that the run would cross it. Nothing
 // changes.
@@ -59,32 +66,72 @@ var ErrInstant = errors.New("limiter: the clock is outside of what a log can hol
 // A limit above its window's microseconds is refused because a millisecond
 // has 1,000 scores: such a log would run ahead of the clock for good. A cost
 // above MaxCost is no error if it is above a limit: it is never admitted, and
-// the decision says so.
-func Validate(quotas []Quota, cost, maxUnits int64) error {
+// the decision says so. With AtMost no more than the least limit is granted.
+func Validate(quotas []Quota, call Call, maxUnits int64) error {
 	if len(quotas) == 0 {
 		return ErrNoQuota
 	}
-	fits := true
+	least := quotas[0].Limit
 	for _, q := range quotas {
+		if err := q.check(); err != nil {
+			return err
+		}
 		switch {
-		case q.Limit < 1:
-			return ErrLimit
-		case q.WindowMs < 1:
-			return ErrWindowShort
-		case q.WindowMs >= MaxWindowMs:
-			return ErrWindowLong
 		case q.Limit > maxUnits:
 			return ErrLimitUnits
 		case q.Limit > q.WindowMs*unitsPerMs:
 			return ErrLimitWindow
 		}
-		fits = fits && cost <= q.Limit
+		least = min(least, q.Limit)
 	}
 	switch {
-	case cost < 0:
+	case call.Cost < 0:
 		return ErrCostNegative
-	case cost > MaxCost && fits:
+	case call.Cost > MaxCost && least > MaxCost && (call.AtMost || call.Cost <= least):
 		return ErrCostLarge
+	}
+	return nil
+}
+
+// ValidateQuota checks a call of an algorithm that takes one quota.
+func ValidateQuota(q Quota, call Call) error {
+	if err := q.check(); err != nil {
+		return err
+	}
+	if call.Cost < 0 {
+		return ErrCostNegative
+	}
+	return nil
+}
+
+// ValidateBurst checks what GCRA takes besides a quota, which is valid. Below a
+// hundred years no step of the algorithm overflows.
+func ValidateBurst(q Quota, burst int64) error {
+	switch {
+	case burst < 1:
+		return ErrBurst
+	case burst >= ceil(MaxWindowMs*usPerMs, q.Interval()):
+		return ErrBurstLong
+	}
+	return nil
+}
+
+// ValidateBuckets checks what BUCKETS takes besides a quota.
+func ValidateBuckets(n int64) error {
+	if n < 1 || n > MaxBuckets {
+		return ErrBuckets
+	}
+	return nil
+}
+
+func (q Quota) check() error {
+	switch {
+	case q.Limit < 1:
+		return ErrLimit
+	case q.WindowMs < 1:
+		return ErrWindowShort
+	case q.WindowMs >= MaxWindowMs:
+		return ErrWindowLong
 	}
 	return nil
 }

@@ -146,9 +146,9 @@ func TestValidate(t *testing.T) {
 		{"the first fault", []Quota{{0, 0}, {5001, 5}}, -1, ErrLimit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.ErrorIs(t, Validate(c.quotas, c.cost, DefaultMaxUnits), c.want)
+			require.ErrorIs(t, Validate(c.quotas, Call{Cost: c.cost}, DefaultMaxUnits), c.want)
 		})
 	}
-	require.ErrorIs(t, Validate([]Quota{ok}, 1, 9), ErrLimitUnits)
-	require.NoError(t, Validate([]Quota{{math.MaxInt32, 10_000_000}}, 1, math.MaxInt64))
+	require.ErrorIs(t, Validate([]Quota{ok}, Call{Cost: 1}, 9), ErrLimitUnits)
+	require.NoError(t, Validate([]Quota{{math.MaxInt32, 10_000_000}}, Call{Cost: 1}, math.MaxInt64))
 }

@@ -89,7 +89,7 @@ func (in *interp) resolve(args [][]byte) (*commands.Command, string) {
 		return nil, errArity
 	case cmd.Is(commands.NoScript) || cmd.Handler == nil:
 		return nil, errNotAllowed
-	case in.readOnly && cmd.Flags&(commands.Write|commands.MayReplicate) != 0:
+	case in.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)):
 		return nil, errWrite
 	}
 	return cmd, ""

@@ -1,0 +1,113 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+var rlAllowRows = []Command{
+	{
+		Name: "rl.allow", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n", Handler: rlAllow, Reads: allowReads,
+		Syntax:    "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] [ALGO <LOG | FIXED | GCRA burst | BUCKETS n>] [FULL]",
+		Summary:   "Admits a request if fewer than limit were admitted in the window before it.",
+		Deviation: "zlimit's own",
+	},
+	{
+		Name: "rl.mallow", Arity: -5, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{countedKeysEvery(3, "RW access update")},
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMallow, Reads: mallowReads,
+		Syntax:    "numkeys key limit window [key limit window ...] [COST cost] [PEEK]",
+		Summary:   "Admits a request if every one of several keys does, and counts it in all of them or in none.",
+		Deviation: "zlimit's own",
+	},
+}
+
+// RL.ALLOW key limit window [limit window ...] [COST n] [ATMOST] [PEEK]
+// [ALGO LOG | FIXED | GCRA burst | BUCKETS n] [FULL]
+//
+// A denied call, and one that looks, changes nothing. What the key is depends
+// on the algorithm: see rl_state.go.
+func rlAllow(c *Ctx) resp.Value {
+	if len(c.Args) == 4 {
+		return allowPlain(c)
+	}
+	var a allowCall
+	if refusal := a.parse(c); refusal.IsError() {
+		return refusal
+	}
+	var d limiter.Decision
+	var refusal resp.Value
+	switch a.algo {
+	case algoFixed:
+		d, refusal = allowFixed(c, &a)
+	case algoGCRA:
+		d, refusal = allowGCRA(c, &a)
+	case algoBuckets:
+		d, refusal = allowBuckets(c, &a)
+	default:
+		d, refusal = allowLog(c, &a)
+	}
+	switch {
+	case refusal.IsError():
+		return refusal
+	case a.full:
+		return full(c, &d, a.algo)
+	}
+	return five(c, &d)
+}
+
+// allowPlain is RL.ALLOW key limit window, what limiters send all day.
+func allowPlain(c *Ctx) resp.Value {
+	var quotas [1]limiter.Quota
+	var refusal resp.Value
+	if quotas[0], refusal = quotaOf(c, c.Args[2], c.Args[3]); refusal.IsError() {
+		return refusal
+	}
+	if err := limiter.Validate(quotas[:], limiter.Call{Cost: 1}, c.Settings.RLLogMaxUnits); err != nil {
+		return rlError(c, err)
+	}
+	k, refusal := c.findLog(c.Args[1])
+	if refusal.IsError() {
+		return refusal
+	}
+	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, quotas[:], 1)
+	if err != nil {
+		return rlError(c, err)
+	}
+	if d.Units > 0 {
+		k.record(c, &d.Change)
+	}
+	return five(c, &d)
+}
+
+func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
+	k, refusal := c.findLog(c.Args[1])
+	if refusal.IsError() {
+		return limiter.Decision{}, refusal
+	}
+	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, a.quotas[:a.n], a.Call)
+	if err != nil {
+		return d, rlError(c, err)
+	}
+	if d.Units > 0 {
+		k.record(c, &d.Change)
+	}
+	if a.full {
+		d.NextAfterMs = limiter.NextAfter(k.log(), c.NowMs, k.expireAtMs, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
+	}
+	return d, resp.None
+}
+
+// full answers a decision with names.
+func full(c *Ctx, d *limiter.Decision, algo algorithm) resp.Value {
+	return resp.Map(append(c.Values(18),
+		resp.Bulk("allowed"), resp.Int(d.Allowed),
+		resp.Bulk("limit"), resp.Int(d.Limit),
+		resp.Bulk("remaining"), resp.Int(d.Remaining),
+		resp.Bulk("retry_after_ms"), resp.Int(d.RetryAfterMs),
+		resp.Bulk("reset_after_ms"), resp.Int(d.ResetAfterMs),
+		resp.Bulk("next_after_ms"), resp.Int(d.NextAfterMs),
+		resp.Bulk("used"), resp.Int(d.Used),
+		resp.Bulk("algo"), resp.Bulk(algo.String()),
+		resp.Bulk("window_ms"), resp.Int(d.WindowMs))...)
+}

@@ -1,0 +1,213 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// allowCall is the arguments of RL.ALLOW behind the key, and those of RL.MALLOW
+// behind its keys.
+type allowCall struct {
+	limiter.Call
+	quotas [limiter.MaxQuotas]limiter.Quota
+	n      int // how many quotas there are
+	algo   algorithm
+	param  int64 // GCRA's burst, the number of BUCKETS
+	full   bool
+
+	seen optionSet
+}
+
+// optionSet says which options were given: each may be once.
+type optionSet uint8
+
+const (
+	optCost optionSet = 1 << iota
+	optAtMost
+	optPeek
+	optAlgo
+	optFull
+)
+
+// allowOptions and mallowOptions are the options that the commands take, in any
+// order.
+const (
+	allowOptions  = optCost | optAtMost | optPeek | optAlgo | optFull
+	mallowOptions = optCost | optPeek
+)
+
+var optionWords = [...]struct {
+	option optionSet
+	lower  string
+}{
+	{optCost, "cost"},
+	{optAtMost, "atmost"},
+	{optPeek, "peek"},
+	{optAlgo, "algo"},
+	{optFull, "full"},
+}
+
+// optionOf returns the option that a word begins, 0 where it is none of those
+// that may be.
+func optionOf(word []byte, may optionSet) optionSet {
+	for i := range optionWords {
+		if o := &optionWords[i]; may&o.option != 0 && EqualFold(word, o.lower) {
+			return o.option
+		}
+	}
+	return 0
+}
+
+// parse reads c's arguments and checks them.
+func (a *allowCall) parse(c *Ctx) resp.Value {
+	o := options{c.Args[2:]}
+	for a.n == 0 || o.more() && optionOf(o.rest[0], allowOptions) == 0 {
+		if refusal := a.pair(c, &o); refusal.IsError() {
+			return refusal
+		}
+	}
+	if refusal := a.options(o, allowOptions); refusal.IsError() {
+		return refusal
+	}
+	if a.algo != algoLog && a.n > 1 {
+		return errRLOneQuota
+	}
+	if err := a.validate(c); err != nil {
+		return rlError(c, err)
+	}
+	return resp.None
+}
+
+// pair reads one limit and window.
+func (a *allowCall) pair(c *Ctx, o *options) (refusal resp.Value) {
+	limit := o.value()
+	if a.n > 0 {
+		switch _, number := parseInt(limit); {
+		case !number:
+			return syntaxError(quoted(limit) + " is neither a limit nor an option")
+		case !o.more():
+			return syntaxError("the limit " + quoted(limit) + " has no window")
+		case a.n == len(a.quotas):
+			return errRLManyQuotas
+		}
+	}
+	a.quotas[a.n], refusal = quotaOf(c, limit, o.value())
+	a.n++
+	return refusal
+}
+
+// quotaOf reads a limit and its window.
+func quotaOf(c *Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value) {
+	var ok bool
+	if q.Limit, ok = parseInt(limit); !ok {
+		return q, errRLLimitNumber
+	}
+	var err error
+	if q.WindowMs, err = limiter.ParseWindow(window); err != nil {
+		return q, rlError(c, err)
+	}
+	return q, resp.None
+}
+
+// options reads what follows the limits and windows.
+func (a *allowCall) options(o options, may optionSet) (refusal resp.Value) {
+	a.Cost, a.algo = 1, algoLog
+	for o.more() && !refusal.IsError() {
+		word := o.value()
+		option := optionOf(word, may)
+		switch {
+		case option == 0:
+			return syntaxError(quoted(word) + " is not an option here")
+		case a.seen&option != 0:
+			return syntaxError(quoted(word) + " is given twice")
+		}
+		a.seen |= option
+		switch option {
+		case optCost:
+			a.Cost, refusal = o.number(errRLCostMissing, errRLCostNumber)
+		case optAtMost:
+			a.AtMost = true
+		case optPeek:
+			a.Peek = true
+		case optFull:
+			a.full = true
+		case optAlgo:
+			refusal = a.algorithm(&o)
+		}
+	}
+	return refusal
+}
+
+// algorithm reads the values of ALGO.
+func (a *allowCall) algorithm(o *options) (refusal resp.Value) {
+	if !o.more() {
+		return errRLAlgoMissing
+	}
+	switch word := o.value(); {
+	case EqualFold(word, "log"):
+		a.algo = algoLog
+	case EqualFold(word, "fixed"):
+		a.algo = algoFixed
+	case EqualFold(word, "gcra"):
+		a.algo = algoGCRA
+		a.param, refusal = o.number(errRLBurstMissing, errRLBurstNumber)
+	case EqualFold(word, "buckets"):
+		a.algo = algoBuckets
+		a.param, refusal = o.number(errRLBucketsMissing, errRLBucketsNumber)
+	default:
+		return resp.Error("ERR ALGO " + quoted(word) + " is not LOG, FIXED, GCRA or BUCKETS")
+	}
+	return refusal
+}
+
+// number steps over an integer, or gives the refusal where there is none.
+func (o *options) number(missing, wrong resp.Value) (n int64, refusal resp.Value) {
+	if !o.more() {
+		return 0, missing
+	}
+	n, ok := parseInt(o.value())
+	if !ok {
+		return 0, wrong
+	}
+	return n, resp.None
+}
+
+// validate checks the numbers.
+func (a *allowCall) validate(c *Ctx) error {
+	if a.algo == algoLog {
+		return limiter.Validate(a.quotas[:a.n], a.Call, c.Settings.RLLogMaxUnits)
+	}
+	if err := limiter.ValidateQuota(a.quotas[0], a.Call); err != nil {
+		return err
+	}
+	switch a.algo {
+	case algoGCRA:
+		return limiter.ValidateBurst(a.quotas[0], a.param)
+	case algoBuckets:
+		return limiter.ValidateBuckets(a.param)
+	}
+	return nil
+}
+
+// allowReads tells that a call of RL.ALLOW changes nothing. What it takes for
+// an option is one, or the call is refused.
+func allowReads(args [][]byte) bool { return looks(args[4:]) }
+
+// mallowReads is allowReads for RL.MALLOW.
+func mallowReads(args [][]byte) bool {
+	n, ok := parseInt(args[1])
+	if !ok || n < 1 || n > int64(len(args)-2)/3 {
+		return false
+	}
+	return looks(args[2+3*n:])
+}
+
+// looks tells whether PEEK or COST 0 is among options.
+func looks(options [][]byte) bool {
+	for i, word := range options {
+		if EqualFold(word, "peek") || EqualFold(word, "cost") && i+1 < len(options) && string(options[i+1]) == "0" {
+			return true
+		}
+	}
+	return false
+}

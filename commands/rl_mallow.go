@@ -1,0 +1,122 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// RL.MALLOW numkeys key limit window [key limit window ...] [COST n] [PEEK]
+//
+// Every key is a log. Answers the index of the binding key, from 1, and its
+// five integers as RL.ALLOW does. The keys are asked first and written only
+// when all admit.
+func rlMallow(c *Ctx) resp.Value {
+	triples, call, refusal := parseMallow(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	asked := call
+	asked.Peek = true
+	var binding limiter.Decision
+	index := 0
+	for i := 0; i < len(triples); i += 3 {
+		d, refusal := decideTriple(c, triples[i:i+3], asked)
+		if refusal.IsError() {
+			return refusal
+		}
+		if i == 0 || d.Binds(&binding) {
+			binding, index = d, i
+		}
+	}
+	if binding.Allowed > 0 && !call.Peek {
+		for i := 0; i < len(triples); i += 3 {
+			d, refusal := decideTriple(c, triples[i:i+3], call)
+			if refusal.IsError() || d.Units == 0 {
+				panic("commands: a key of RL.MALLOW changed its mind")
+			}
+			if i == index {
+				binding = d
+			}
+		}
+	}
+	return resp.Array(append(c.Values(6), resp.Int(int64(index/3+1)),
+		resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
+		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
+}
+
+// decideTriple asks one key, and writes it where that is what the call says.
+func decideTriple(c *Ctx, triple [][]byte, call limiter.Call) (d limiter.Decision, refusal resp.Value) {
+	var quotas [1]limiter.Quota
+	if quotas[0], refusal = quotaOf(c, triple[1], triple[2]); refusal.IsError() {
+		return d, refusal
+	}
+	k, refusal := c.findLog(triple[0])
+	if refusal.IsError() {
+		return d, refusal
+	}
+	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
+	if err != nil {
+		return d, rlError(c, err)
+	}
+	if d.Units > 0 {
+		k.record(c, &d.Change)
+	}
+	return d, resp.None
+}
+
+// parseMallow checks everything that the arguments say before any key is asked.
+func parseMallow(c *Ctx) (triples [][]byte, call limiter.Call, refusal resp.Value) {
+	numKeys, ok := parseInt(c.Args[1])
+	switch {
+	case !ok:
+		return nil, call, errRLNumKeysNumber
+	case numKeys < 1:
+		return nil, call, errNumKeys
+	case numKeys > int64(len(c.Args)-2)/3:
+		return nil, call, errRLTriples
+	}
+	triples = c.Args[2 : 2+3*numKeys]
+	var a allowCall
+	if refusal = a.options(options{c.Args[2+3*numKeys:]}, mallowOptions); refusal.IsError() {
+		return nil, call, refusal
+	}
+	if a.Cost == 0 { // as RL.ALLOW has it: looks for one unit
+		a.Cost, a.Peek = 1, true
+	}
+	for i := 0; i < len(triples); i += 3 {
+		var quotas [1]limiter.Quota
+		if quotas[0], refusal = quotaOf(c, triples[i+1], triples[i+2]); refusal.IsError() {
+			return nil, call, refusal
+		}
+		if err := limiter.Validate(quotas[:], a.Call, c.Settings.RLLogMaxUnits); err != nil {
+			return nil, call, rlError(c, err)
+		}
+	}
+	if name := twice(triples, 3); name != nil {
+		return nil, call, resp.Error("ERR key " + quoted(name) + " is named twice")
+	}
+	return triples, a.Call, resp.None
+}
+
+// twice returns a name that stands twice among every step-th of names, nil if
+// none does.
+func twice(names [][]byte, step int) []byte {
+	if len(names)/step <= 16 {
+		for i := 0; i < len(names); i += step {
+			for j := 0; j < i; j += step {
+				if string(names[i]) == string(names[j]) {
+					return names[i]
+				}
+			}
+		}
+		return nil
+	}
+	seen := make(map[string]bool, len(names)/step)
+	for i := 0; i < len(names); i += step {
+		if seen[string(names[i])] {
+			return names[i]
+		}
+		seen[string(names[i])] = true
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+var rlThrottleRows = []Command{
+	{
+		Name: "cl.throttle", Arity: -5, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(1)", Handler: clThrottle, Reads: throttleReads,
+		Syntax:    "key max_burst count period [quantity]",
+		Summary:   "Admits count requests in period seconds, and max_burst more at once, by the generic cell rate algorithm.",
+		Deviation: "redis-cell's command; the emission interval is rounded up to a microsecond, and negative numbers are refused",
+	},
+}
+
+// CL.THROTTLE key max_burst count period [quantity]
+//
+// Answers 0 when admitted and 1 when not, the burst (max_burst and one), what
+// remains of it, the seconds to wait (-1 when admitted, and when quantity is
+// above the burst) and the seconds until all of it is there again. Seconds are
+// rounded up. The key is that of RL.ALLOW with ALGO GCRA.
+func clThrottle(c *Ctx) resp.Value {
+	if len(c.Args) > 6 {
+		return WrongArity(c.Cmd)
+	}
+	numbers := [...]int64{0, 0, 0, 1}
+	for i, arg := range c.Args[2:] {
+		n, ok := parseInt(arg)
+		if !ok {
+			return throttleArguments[i].number
+		}
+		if n < throttleArguments[i].least {
+			return throttleArguments[i].below
+		}
+		numbers[i] = n
+	}
+	maxBurst, count, periodS, quantity := numbers[0], numbers[1], numbers[2], numbers[3]
+	if periodS >= limiter.MaxWindowMs/1000 {
+		return errThrottlePeriodLong
+	}
+	q, burst := limiter.Quota{Limit: count, WindowMs: periodS * 1000}, maxBurst
+	if burst < math.MaxInt64 {
+		burst++
+	}
+	if err := limiter.ValidateBurst(q, burst); err != nil {
+		return errThrottleBurstLong
+	}
+	n, state, expireAtMs, refusal := c.findGCRA(c.Args[1])
+	if refusal.IsError() {
+		return refusal
+	}
+	t, next := state.Throttle(c.NowMs, expireAtMs, q, burst, quantity)
+	if t.Units > 0 {
+		c.setGCRA(c.Args[1], n, next, t.ExpireAtMs)
+	}
+	limited := int64(0)
+	if t.Limited {
+		limited = 1
+	}
+	return resp.Array(append(c.Values(5),
+		resp.Int(limited), resp.Int(t.Limit), resp.Int(t.Remaining), resp.Int(t.RetryAfterS), resp.Int(t.ResetAfterS))...)
+}
+
+// throttleReads tells that a call takes nothing.
+func throttleReads(args [][]byte) bool { return len(args) == 6 && string(args[5]) == "0" }

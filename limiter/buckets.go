@@ -1,0 +1,181 @@
+package limiter
+
+// The BUCKETS algorithm: the sliding window in parts. Time is cut into buckets
+// of ceil(window/n) milliseconds, aligned to the epoch, and each counts its
+// units. A bucket counts as if all of it had come at its last millisecond, so
+// a unit counts for at least the window and at most a bucket more: like the
+// log this never admits more than the limit in a window, and only delays. At
+// most n+1 buckets count at once. A decision reads them all: O(n).
+//
+// Units are never counted into a bucket before the newest: where the clock
+// steps back, they go ahead of it, as in a log.
+
+// Buckets is a key of the BUCKETS algorithm.
+type Buckets struct {
+	WidthMs  int64
+	N        int64
+	NewestMs int64   // when the newest bucket begins
+	Counts   []int64 // newest first, at most N+1; empty for no key
+}
+
+// BucketWidth is the length of each of n buckets of a window.
+func BucketWidth(windowMs, n int64) int64 { return ceil(windowMs, n) }
+
+// Valid tells whether b can be a state that Add made.
+func (b *Buckets) Valid() bool {
+	if b.WidthMs < 1 || b.WidthMs > MaxWindowMs || b.N < 1 || b.N > MaxBuckets || len(b.Counts) == 0 || int64(len(b.Counts)) > b.N+1 ||
+		floor(b.NewestMs, b.WidthMs) != b.NewestMs {
+		return false
+	}
+	for _, count := range b.Counts {
+		if count < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Decide answers a call. It changes nothing: after an admitted call the caller
+// adds the decision's Units. The quota's window must have b's width; the caller
+// has checked ValidateQuota.
+func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
+	call = call.canonical()
+	d.Limit, d.WindowMs = q.Limit, q.WindowMs
+	expired := expireAtMs > 0 && nowMs > expireAtMs
+	used := int64(0)
+	if !expired {
+		used = b.used(nowMs, q.WindowMs)
+	}
+	leave := d.weigh(q.Limit, used, call)
+	if used > 0 {
+		d.ResetAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, used), nowMs, expireAtMs)
+		d.NextAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, max(1, used-q.Limit+1)), nowMs, expireAtMs)
+	}
+	if leave > 0 {
+		d.RetryAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, leave), nowMs, expireAtMs)
+	}
+	if d.Allowed > 0 && !call.Peek {
+		d.take()
+		newestMs, keepMs := floor(nowMs, b.WidthMs), q.WindowMs
+		if len(b.Counts) > 0 && !expired {
+			newestMs = max(newestMs, b.NewestMs)
+			if expireAtMs > 0 {
+				keepMs = max(keepMs, b.retention(expireAtMs))
+			}
+		}
+		d.ExpireAtMs = add(b.endOf(newestMs), keepMs)
+		d.ResetAfterMs = sub(add(b.endOf(newestMs), q.WindowMs), nowMs)
+		if used == 0 {
+			d.NextAfterMs = d.ResetAfterMs
+		} else if next := b.leaves(nowMs, q.WindowMs, used, 1); next > 0 {
+			d.NextAfterMs = next // the expiry that cut it short is gone
+		}
+	}
+	return d
+}
+
+// Add counts units at an instant. Counts must have room for N+1.
+func (b *Buckets) Add(nowMs, units int64) {
+	beginMs := floor(nowMs, b.WidthMs)
+	if len(b.Counts) == 0 {
+		b.NewestMs, b.Counts = beginMs, append(b.Counts, 0)
+	}
+	if beginMs > b.NewestMs {
+		by := int(min(sub(beginMs, b.NewestMs)/b.WidthMs, b.N+1))
+		was := len(b.Counts)
+		b.Counts = b.Counts[:min(was+by, int(b.N)+1)]
+		if by < len(b.Counts) {
+			copy(b.Counts[by:], b.Counts[:was])
+		}
+		clear(b.Counts[:min(by, len(b.Counts))])
+		b.NewestMs = beginMs
+	}
+	b.Counts[0] = add(b.Counts[0], units)
+	b.trim()
+}
+
+// TakeBack removes the newest n units of those still held for some window, and
+// returns how many they were and the key's new expiry, which leaves the
+// retention as it was. The newest bucket is then one that holds some; none is
+// left where no unit is.
+func (b *Buckets) TakeBack(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int64) {
+	keepMs := b.retention(expireAtMs)
+	for i := range b.Counts {
+		if removed == n || b.wait(i, nowMs, keepMs) <= 0 {
+			break
+		}
+		part := min(b.Counts[i], n-removed)
+		b.Counts[i] -= part
+		removed += part
+	}
+	empty := 0
+	for empty < len(b.Counts) && b.Counts[empty] == 0 {
+		empty++
+	}
+	b.Counts = b.Counts[:copy(b.Counts, b.Counts[empty:])]
+	b.NewestMs = sub(b.NewestMs, mul(int64(empty), b.WidthMs))
+	if expireAtMs > 0 {
+		expireAtMs = add(b.endOf(b.NewestMs), keepMs)
+	}
+	return removed, expireAtMs
+}
+
+// Oldest and Newest are the first and the last millisecond that the buckets
+// cover. There must be a bucket.
+func (b *Buckets) Oldest() int64 { return b.begin(len(b.Counts) - 1) }
+
+// Newest: see Oldest.
+func (b *Buckets) Newest() int64 { return b.endOf(b.NewestMs) }
+
+// Used is how many units are still held for some window.
+func (b *Buckets) Used(nowMs, expireAtMs int64) int64 {
+	return b.used(nowMs, b.retention(expireAtMs))
+}
+
+// retention is what the key's expiry grants its newest bucket; without expiry
+// it is the longest window of these buckets.
+func (b *Buckets) retention(expireAtMs int64) int64 {
+	if expireAtMs > 0 {
+		return sub(expireAtMs, b.endOf(b.NewestMs))
+	}
+	return b.N * b.WidthMs
+}
+
+// trim drops the oldest buckets that are empty.
+func (b *Buckets) trim() {
+	for len(b.Counts) > 1 && b.Counts[len(b.Counts)-1] == 0 {
+		b.Counts = b.Counts[:len(b.Counts)-1]
+	}
+}
+
+func (b *Buckets) begin(i int) int64 { return sub(b.NewestMs, mul(int64(i), b.WidthMs)) }
+
+func (b *Buckets) endOf(beginMs int64) int64 { return add(beginMs, b.WidthMs-1) }
+
+// wait is how long the bucket goes on counting in a window: 0 or less if it
+// does not.
+func (b *Buckets) wait(i int, nowMs, windowMs int64) int64 {
+	return sub(add(b.endOf(b.begin(i)), windowMs), nowMs)
+}
+
+func (b *Buckets) used(nowMs, windowMs int64) (used int64) {
+	for i, count := range b.Counts {
+		if b.wait(i, nowMs, windowMs) <= 0 {
+			break
+		}
+		used = add(used, count)
+	}
+	return used
+}
+
+// leaves returns how long it takes until n of the units used have left the
+// window, the oldest first.
+func (b *Buckets) leaves(nowMs, windowMs, used, n int64) int64 {
+	stay := used - n
+	for i, count := range b.Counts {
+		if stay -= count; stay < 0 {
+			return b.wait(i, nowMs, windowMs)
+		}
+	}
+	return 0
+}
