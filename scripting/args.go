@@ -32,23 +32,31 @@ func asString(v lua.LValue) (string, bool) {
 // argError raises Lua's complaint about the nth argument of the running
 // library function, under the name by which it was called.
 func (in *interp) argError(L *lua.LState, n int, msg string) {
-	name := "?"
+	text := "bad argument #" + strconv.Itoa(n) + " to '?' (" + msg + ")"
 	if f, ok := in.stackAt(L, 1); ok && f.fn != nil && !f.fn.IsG && f.pc >= 0 {
-		inst := f.fn.Proto.Code[f.pc]
-		switch opCode(inst) {
-		case lua.OP_CALL, lua.OP_TAILCALL:
-			sort, called := variable(f.fn.Proto, f.pc, opA(inst))
-			if sort != "" {
-				name = called
-			}
-			if sort == "method" {
-				if n--; n == 0 {
-					in.fail(L, "calling '"+name+"' on bad self ("+msg+")")
-				}
+		text = badArgument(f.fn.Proto, f.pc, n, msg)
+	}
+	in.fail(L, text)
+}
+
+// badArgument is the complaint about the nth argument of the function that an
+// instruction calls.
+func badArgument(p *lua.FunctionProto, pc, n int, msg string) string {
+	name := "?"
+	inst := p.Code[pc]
+	switch opCode(inst) {
+	case lua.OP_CALL, lua.OP_TAILCALL:
+		sort, called := variable(p, pc, opA(inst))
+		if sort != "" {
+			name = called
+		}
+		if sort == "method" {
+			if n--; n == 0 {
+				return "calling '" + name + "' on bad self (" + msg + ")"
 			}
 		}
 	}
-	in.fail(L, "bad argument #"+strconv.Itoa(n)+" to '"+name+"' ("+msg+")")
+	return "bad argument #" + strconv.Itoa(n) + " to '" + name + "' (" + msg + ")"
 }
 
 // wrongType raises that the nth argument is not what was expected.

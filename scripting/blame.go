@@ -82,13 +82,18 @@ func (in *interp) arithError(L *lua.LState, f *frame, b, c int) string {
 
 // typeError says that something cannot be done to an operand.
 func (in *interp) typeError(L *lua.LState, f *frame, reg int, what string) string {
-	kind := typeName(operand(L, f, reg))
+	return "attempt to " + what + " " + describe(f.fn.Proto, f.pc, reg, typeName(operand(L, f, reg)))
+}
+
+// describe names a value that an instruction finds in a register or constant,
+// as far as Lua would know the name.
+func describe(p *lua.FunctionProto, pc, reg int, kind string) string {
 	if reg&constantBit == 0 {
-		if sort, name := variable(f.fn.Proto, f.pc, reg); sort != "" {
-			return "attempt to " + what + " " + sort + " '" + name + "' (a " + kind + " value)"
+		if sort, name := variable(p, pc, reg); sort != "" {
+			return sort + " '" + name + "' (a " + kind + " value)"
 		}
 	}
-	return "attempt to " + what + " a " + kind + " value"
+	return "a " + kind + " value"
 }
 
 // indexError blames what was indexed, or the __index it led to.
@@ -101,9 +106,10 @@ func (in *interp) indexError(L *lua.LState, f *frame, reg int, theirs string) st
 	return in.typeError(L, f, reg, "index")
 }
 
-// compareError compares type names by their third letter, as Lua does.
-func compareError(a, b lua.LValue) string {
-	x, y := typeName(a), typeName(b)
+func compareError(a, b lua.LValue) string { return compareTypes(typeName(a), typeName(b)) }
+
+// compareTypes compares type names by their third letter, as Lua does.
+func compareTypes(x, y string) string {
 	if x[2] == y[2] {
 		return "attempt to compare two " + x + " values"
 	}

@@ -5,7 +5,6 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -57,42 +56,7 @@ func (in *interp) command(L *lua.LState) resp.Value {
 		end := len(in.argText)
 		in.args = append(in.args, in.argText[start:end:end])
 	}
-	cmd, refusal := in.resolve(in.args)
-	if cmd == nil {
-		return resp.Error(refusal)
-	}
-	c := &in.child
-	c.Reset()
-	c.Cmd, c.Args = cmd, in.args
-	index := c.DBIndex
-	reply := cmd.Handler(c)
-	if c.DBIndex != index { // SELECT: for the rest of the script only
-		c.DB = c.Store.DB(c.DBIndex)
-	}
-	return reply
-}
-
-// resolve finds the command and applies the rules for scripts. Where it
-// returns none, the second value is the error.
-func (in *interp) resolve(args [][]byte) (*commands.Command, string) {
-	cmd := in.engine.table.Lookup(args[0])
-	if cmd == nil {
-		return nil, errUnknownCommand
-	}
-	if cmd.Subs != nil && len(args) > 1 {
-		if cmd = cmd.Sub(args[1]); cmd == nil {
-			return nil, errUnknownCommand
-		}
-	}
-	switch {
-	case !cmd.ArityOK(len(args)):
-		return nil, errArity
-	case cmd.Is(commands.NoScript) || cmd.Handler == nil:
-		return nil, errNotAllowed
-	case in.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)):
-		return nil, errWrite
-	}
-	return cmd, ""
+	return in.caller.call(in.engine.find(in.args), in.args)
 }
 
 // errorTable makes the table that stands for an error reply. A text without a

@@ -27,7 +27,7 @@ const (
 // An interp is one interpreter state with its sealed environment. One script
 // at a time runs in it; the engine pools them.
 type interp struct {
-	engine *Engine
+	caller
 	L      *lua.LState
 	env    *lua.LTable // what functions see as globals, hidden names included
 	public *lua.LTable // what _G shows
@@ -44,9 +44,6 @@ type interp struct {
 
 	// The script that runs.
 	script   *script
-	parent   *commands.Ctx
-	child    commands.Ctx
-	readOnly bool
 	random   random
 	json     jsonSettings
 	jsonNull *lua.LUserData // cjson.null
@@ -82,7 +79,7 @@ type failure struct {
 }
 
 func newInterp(e *Engine) *interp {
-	in := &interp{engine: e, sealed: make(map[*lua.LTable]*lua.LTable), hosts: make(map[*lua.LState]*lua.LState)}
+	in := &interp{caller: caller{engine: e}, sealed: make(map[*lua.LTable]*lua.LTable), hosts: make(map[*lua.LState]*lua.LState)}
 	in.L = lua.NewState(lua.Options{
 		CallStackSize:       maxFrames,
 		RegistrySize:        firstRegisters,
@@ -99,11 +96,8 @@ func newInterp(e *Engine) *interp {
 // run runs a script to its end and returns its reply. The strings in the
 // reply are the script's own, the arrays are c's scratch.
 func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
-	in.script, in.parent, in.readOnly = s, c, readOnly
-	in.child.NowMs, in.child.NowUs = c.NowMs, c.NowUs
-	in.child.Store, in.child.DB, in.child.DBIndex = c.Store, c.DB, c.DBIndex
-	in.child.Settings, in.child.Caller = c.Settings, c.Caller
-	in.child.Proto = resp.RESP2
+	in.script = s
+	in.begin(c, readOnly)
 	in.random = newRandom(uint32(c.NowUs))
 	in.json = defaultJSON
 	defer in.finish(&reply)
@@ -135,10 +129,8 @@ func (in *interp) finish(reply *resp.Value) {
 	in.L.G.CurrentThread = in.L
 	in.env.RawSetString("KEYS", lua.LNil)
 	in.env.RawSetString("ARGV", lua.LNil)
-	in.script, in.parent = nil, nil
-	in.child.Store, in.child.DB, in.child.Settings, in.child.Caller = nil, nil, nil, nil
-	in.child.Args, in.child.Cmd = nil, nil
-	in.child.Reset()
+	in.script = nil
+	in.end()
 	in.verbatim, in.boundaries, in.inThread, in.catchers = false, 0, 0, 0
 	in.handlers = in.handlers[:0]
 	in.failure = failure{}
@@ -188,9 +180,14 @@ func (in *interp) errorReply(err error) resp.Value {
 	} else {
 		text = "ERR " + in.toString(in.L, value)
 	}
-	text = cString(text) + " script: " + in.script.sha
-	if in.failure.known {
-		text += fmt.Sprintf(", on %s:%d", in.failure.source, in.failure.line)
+	return in.failure.reply(text, in.script)
+}
+
+// reply is what a script that failed answers. text has its code word.
+func (f failure) reply(text string, s *script) resp.Value {
+	text = cString(text) + " script: " + s.sha
+	if f.known {
+		text += fmt.Sprintf(", on %s:%d", f.source, f.line)
 	}
 	return resp.Error(text + ".")
 }

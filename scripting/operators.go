@@ -80,14 +80,16 @@ func (in *interp) concatError(L *lua.LState, n int, v lua.LValue) {
 
 // describeArgument says what the nth argument of a hidden function was.
 func (in *interp) describeArgument(L *lua.LState, n int, v lua.LValue) string {
-	what := "a " + typeName(v) + " value"
 	if f, ok := in.stackAt(L, 1); ok && f.fn != nil && !f.fn.IsG && f.pc >= 0 {
-		reg := opA(f.fn.Proto.Code[f.pc]) + n
-		if sort, name := variable(f.fn.Proto, f.pc, reg); sort != "" {
-			return sort + " '" + name + "' (" + what + ")"
-		}
+		return describeArgument(f.fn.Proto, f.pc, n, typeName(v))
 	}
-	return what
+	return "a " + typeName(v) + " value"
+}
+
+// describeArgument names the nth argument of the hidden function that an
+// instruction calls.
+func describeArgument(p *lua.FunctionProto, pc, n int, kind string) string {
+	return describe(p, pc, opA(p.Code[pc])+n, kind)
 }
 
 // mod is the operator %: Lua 5.1 computes it by a division, whose rounding

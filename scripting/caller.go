@@ -1,0 +1,74 @@
+package scripting
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// A caller runs commands for one script. It is the only way from Lua to the
+// command table, for the interpreter and for compiled scripts: the rules about
+// what a script may call stand here.
+type caller struct {
+	engine   *Engine
+	parent   *commands.Ctx
+	child    commands.Ctx
+	readOnly bool
+}
+
+// begin prepares for a script that c runs.
+func (r *caller) begin(c *commands.Ctx, readOnly bool) {
+	r.parent, r.readOnly = c, readOnly
+	r.child.NowMs, r.child.NowUs = c.NowMs, c.NowUs
+	r.child.Store, r.child.DB, r.child.DBIndex = c.Store, c.DB, c.DBIndex
+	r.child.Settings, r.child.Caller = c.Settings, c.Caller
+	r.child.Proto = resp.RESP2
+}
+
+// end keeps nothing of the script but scratch space.
+func (r *caller) end() {
+	r.parent = nil
+	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
+	r.child.Args, r.child.Cmd = nil, nil
+	r.child.Reset()
+}
+
+// find returns the row that args name, nil where there is none.
+func (e *Engine) find(args [][]byte) *commands.Command {
+	cmd := e.table.Lookup(args[0])
+	if cmd != nil && cmd.Subs != nil && len(args) > 1 {
+		return cmd.Sub(args[1])
+	}
+	return cmd
+}
+
+// refusal is the error where a script may not call cmd with these arguments,
+// the name first; nil is a command that does not exist.
+func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
+	switch {
+	case cmd == nil:
+		return errUnknownCommand
+	case !cmd.ArityOK(len(args)):
+		return errArity
+	case cmd.Flags&commands.NoScript != 0 || cmd.Handler == nil:
+		return errNotAllowed
+	case r.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)):
+		return errWrite
+	}
+	return ""
+}
+
+// call runs a command that was found. The reply is valid until the next one.
+func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
+	if text := r.refusal(cmd, args); text != "" {
+		return resp.Error(text)
+	}
+	c := &r.child
+	c.Reset()
+	c.Cmd, c.Args = cmd, args
+	index := c.DBIndex
+	reply := cmd.Handler(c)
+	if c.DBIndex != index { // SELECT: for the rest of the script only
+		c.DB = c.Store.DB(c.DBIndex)
+	}
+	return reply
+}
