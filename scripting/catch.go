@@ -14,12 +14,13 @@ import (
 // every local of the whole thread from the closures that share it when an
 // error is raised, also those of functions that go on.
 func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LValue, failed bool) {
+	nargs := L.GetTop()
+	in.grow(L, valueSize*nargs)
 	boundaries, inThread, catchers, handlers := in.boundaries, in.inThread, in.catchers, len(in.handlers)
 	thread := in.spareThread()
 	in.hosts[thread] = L
 	in.handlers = append(in.handlers, errorHandler{thread, handler})
 	in.catchers++
-	nargs := L.GetTop()
 	thread.Push(in.trampoline)
 	for i := 1; i <= nargs; i++ {
 		thread.Push(L.Get(i))
@@ -64,8 +65,11 @@ func (in *interp) spareThread() *lua.LState {
 		}
 	}
 	in.L.Options.CallStackSize = frames
+	ctx := in.L.RemoveContext() // or the thread would get a context of its own
 	thread, _ := in.L.NewThread()
+	in.L.SetContext(ctx)
 	in.L.Options.CallStackSize = maxThreadFrames
+	in.give(thread)
 	return thread
 }
 

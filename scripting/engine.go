@@ -19,6 +19,17 @@ type Options struct {
 	// "never" or "auto". It may be called concurrently.
 	ErrorReplyPrefix func() string
 
+	// NowUs is a monotonic clock that runs in real time; nil: scripts run as
+	// long as they like. It and the two below may be called concurrently.
+	NowUs func() int64
+
+	// BusyAfterMs is busy-reply-threshold, 0 for never. Nil only where NowUs
+	// is.
+	BusyAfterMs func() int64
+
+	// MemoryLimit is lua-memory-limit, 0 for none, as nil.
+	MemoryLimit func() int64
+
 	// IdleStates is how many interpreter states are kept for the next
 	// scripts; each takes some 100 kB. 0 means two for each processor.
 	IdleStates int
@@ -29,6 +40,7 @@ type Options struct {
 type Engine struct {
 	options Options
 	scripts *cache
+	watch   *watch
 	table   *commands.Table
 
 	mu   sync.Mutex // protects idle
@@ -40,8 +52,26 @@ func New(o Options) *Engine {
 	if o.IdleStates <= 0 {
 		o.IdleStates = 2 * runtime.GOMAXPROCS(0)
 	}
-	return &Engine{options: o, scripts: newCache()}
+	return &Engine{options: o, scripts: newCache(), watch: newWatch(o.NowUs, o.BusyAfterMs)}
 }
+
+func (e *Engine) memoryLimit() int64 {
+	if e.options.MemoryLimit == nil {
+		return 0
+	}
+	return e.options.MemoryLimit()
+}
+
+// Busy returns what to answer while a script is past the threshold, nil where
+// none is.
+func (e *Engine) Busy() *Busy { return e.watch.busy.Load() }
+
+// BusyChange returns a channel that is closed as soon as Busy is not nil.
+func (e *Engine) BusyChange() <-chan struct{} { return e.watch.change() }
+
+// End makes every script that runs, or will, fail with the error of a killed
+// one: the process is about to end.
+func (e *Engine) End() { e.watch.end() }
 
 // SetTable sets the commands that redis.call finds. It is called once, before
 // anything runs: the table contains the engine's own group.

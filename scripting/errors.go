@@ -19,4 +19,15 @@ const (
 	errArgumentType   = "ERR Lua redis lib command arguments must be strings or integers"
 	errOneString      = "ERR wrong number or type of arguments"
 	errStackLimit     = "ERR reached lua stack limit"
+
+	errKilled     = "Script killed by user with SCRIPT KILL..."
+	errNoMemory   = "not enough memory"
+	errUnkillable = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
 )
+
+// busyReplies are what clients get while a script or a function is past
+// busy-reply-threshold.
+var busyReplies = [...]string{
+	runScript:   "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+	runFunction: "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE.",
+}

@@ -55,6 +55,9 @@ type interp struct {
 	args    [][]byte
 	argText []byte
 
+	meter   meter
+	extents map[*lua.LTable]int // how far arrays were filled with nils, see reserve
+
 	verbatim   bool                        // what is being raised is Lua's text already
 	suspect    bool                        // do not pool this state again
 	boundaries int                         // Go calls that nest Lua now, in all threads
@@ -89,6 +92,8 @@ func newInterp(e *Engine) *interp {
 		MinimizeStackMemory: true,
 	})
 	in.L.Options.CallStackSize = maxThreadFrames // what coroutines inherit
+	in.meter.measure = in.held
+	in.give(in.L)
 	in.buildSandbox()
 	return in
 }
@@ -100,6 +105,7 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 	in.begin(c, readOnly)
 	in.random = newRandom(uint32(c.NowUs))
 	in.json = defaultJSON
+	in.meter.begin(in.engine.watch, runScript, in.engine.memoryLimit())
 	defer in.finish(&reply)
 
 	in.env.RawSetString("KEYS", in.list(keys))
@@ -119,6 +125,7 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 // finish leaves nothing of the script behind. What cannot be undone marks the
 // state, which is then thrown away.
 func (in *interp) finish(reply *resp.Value) {
+	in.meter.end()
 	if r := recover(); r != nil {
 		in.suspect = true
 		*reply = resp.Error("ERR " + interpreterErrors)
@@ -135,6 +142,7 @@ func (in *interp) finish(reply *resp.Value) {
 	in.handlers = in.handlers[:0]
 	in.failure = failure{}
 	clear(in.hosts)
+	in.extents = nil
 	in.keepSpare()
 	const keep = 64 << 10
 	if cap(in.argText) > keep {

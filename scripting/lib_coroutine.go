@@ -52,7 +52,12 @@ func (in *interp) coroutineCreate(L *lua.LState) int {
 	body := L.Get(-1)
 	L.SetTop(0)
 	L.Push(body)
-	return in.coCreate(L)
+	in.grow(L, threadSize+valueSize*firstRegisters)
+	ctx := L.RemoveContext() // or the thread would get a context of its own
+	n := in.coCreate(L)
+	L.SetContext(ctx)
+	in.give(L.Get(-1).(*lua.LState))
+	return n
 }
 
 func (in *interp) coroutineResume(L *lua.LState) int {
@@ -73,6 +78,7 @@ func (in *interp) resume(L, thread *lua.LState) int {
 	}
 	boundaries, inThread, handlers := in.boundaries, in.inThread, len(in.handlers)
 	catchers := in.catchers
+	in.grow(L, valueSize*L.GetTop())
 	in.cross(L)
 	in.inThread = 0
 	n := in.coResume(L)
@@ -107,7 +113,8 @@ func (in *interp) threadStatus(L, thread *lua.LState) string {
 func (in *interp) coroutineWrap(L *lua.LState) int {
 	in.coroutineCreate(L)
 	thread := L.Get(-1).(*lua.LState)
-	L.Push(L.NewFunction(func(L *lua.LState) int {
+	// The thread is an upvalue as well, so that held finds it.
+	L.Push(L.NewClosure(func(L *lua.LState) int {
 		L.Insert(thread, 1)
 		n := in.resume(L, thread)
 		if L.Get(-n) != lua.LFalse {
@@ -119,7 +126,7 @@ func (in *interp) coroutineWrap(L *lua.LState) int {
 		}
 		in.throw(L, value)
 		return 0
-	}))
+	}, thread))
 	return 1
 }
 

@@ -1,0 +1,152 @@
+package scripting
+
+import "runtime/metrics"
+
+// A meter bounds one run of a script: how long it may go on after somebody
+// asked it to end, and how much memory it may hold. Whoever runs a script
+// (the interpreter, the compiled engine, a library function that loops) calls
+// step for each small piece of work and grow before it allocates more than a
+// little; a false answer means that the script has to end with the error that
+// why names, without doing what it was about to do.
+//
+// Both cost a subtraction and a comparison. Every stepsPerBeat steps there is
+// a beat, which looks whether somebody wants the script to end, tells watch
+// that it runs, and compares what the process has allocated since the last
+// measurement with the room that is left. Where that says that the script may
+// have used its room up, and only there, measure counts what it holds. So a
+// script of fewer than stepsPerBeat steps reads no clock, takes no lock and is
+// known to nobody.
+//
+// The zero meter bounds nothing and need not be begun.
+type meter struct {
+	watch *watch
+	kind  runKind
+	// measure returns about how many bytes the script can reach, or any number
+	// above most. Where it is nil what was allocated counts as held.
+	measure func(most int64) int64
+
+	left    int   // steps to the next beat
+	room    int64 // bytes that may be asked for before the next measurement
+	limit   int64 // lua-memory-limit; 0: none
+	working int64 // bytes that library functions hold where measure does not look
+	alloted int64 // what the process had allocated at the last measurement
+	beats   int
+	run     *running // nil until the first beat
+	wrote   bool     // a write command was called
+	why     string   // why step or grow answered false
+}
+
+const (
+	// stepsPerBeat is some tens of microseconds of the interpreter's time.
+	stepsPerBeat = 1024
+	// beatsPerLook is how many beats there are between two looks at what the
+	// process has allocated, which cost about a microsecond each. What a step
+	// may allocate without grow is some hundred bytes.
+	beatsPerLook = 8
+)
+
+// begin makes the meter ready for a run. end must be called after it.
+func (m *meter) begin(w *watch, kind runKind, limit int64) {
+	measure := m.measure
+	*m = meter{watch: w, kind: kind, measure: measure, left: stepsPerBeat, room: limit, limit: limit}
+}
+
+// end is the end of the run.
+func (m *meter) end() {
+	if m.run != nil {
+		m.watch.leave(m.run)
+		m.run = nil
+	}
+}
+
+// step is to be called for each small piece of work. It reports whether the
+// script may go on.
+func (m *meter) step() bool {
+	m.left--
+	return m.left > 0 || m.beat()
+}
+
+// steps is n times step, for work that is done in one go.
+func (m *meter) steps(n int) bool {
+	m.left -= n
+	return m.left > 0 || m.beat()
+}
+
+// grow is to be called before n bytes are allocated, where that may be many.
+// It reports whether the script may have them.
+func (m *meter) grow(n int) bool {
+	m.room -= int64(n)
+	return m.room >= 0 || m.collect(int64(n))
+}
+
+// hold is grow for what stays in the hands of a library function while it
+// calls Lua, where measure does not see it. release gives it back.
+func (m *meter) hold(n int) bool {
+	m.working += int64(n)
+	return m.grow(n)
+}
+
+func (m *meter) release(n int) { m.working -= int64(n) }
+
+// dirty notes a write: the script cannot be killed any more.
+func (m *meter) dirty() {
+	m.wrote = true
+	if m.run != nil {
+		m.run.wrote.Store(true)
+	}
+}
+
+// beat is the end of a row of steps.
+func (m *meter) beat() bool {
+	if m.watch == nil {
+		m.left = stepsPerBeat
+		return true
+	}
+	if m.run == nil {
+		m.run = m.watch.enter(m.kind, m.wrote)
+		m.alloted = allocated()
+	}
+	if m.watch.overdue(m.run); m.run.stopped.Load() {
+		m.left = 0 // and so at the next step
+		m.why = errKilled
+		return false
+	}
+	m.left = stepsPerBeat
+	if m.beats++; m.limit > 0 && m.beats%beatsPerLook == 0 && allocated()-m.alloted >= m.room {
+		return m.collect(0)
+	}
+	return true
+}
+
+// collect measures, and gives the script the room that is left: half of it
+// until the next measurement, as what is measured is what lives, and garbage
+// comes on top.
+func (m *meter) collect(wanted int64) bool {
+	if m.limit <= 0 {
+		m.room = 1 << 62
+		return true
+	}
+	held := wanted + m.working
+	if m.measure == nil {
+		held += m.limit - m.room
+	} else if held <= m.limit {
+		held += m.measure(m.limit - held)
+	}
+	m.alloted = allocated()
+	if held > m.limit {
+		m.room = 0 // measure again, once something was dropped
+		m.why = errNoMemory
+		return false
+	}
+	m.room = max((m.limit-held)/2, m.limit/64)
+	return true
+}
+
+// allocated is how many bytes the process has allocated since it began. It
+// never goes back; others' allocations among it only cause a measurement that
+// was not needed.
+func allocated() int64 {
+	sample := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample[:])
+	return int64(sample[0].Value.Uint64())
+}

@@ -1,0 +1,156 @@
+package scripting
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// runKind says by whose command a run may be ended.
+type runKind uint8
+
+const (
+	runScript   runKind = iota // EVAL: SCRIPT KILL
+	runFunction                // FCALL: FUNCTION KILL
+)
+
+// A running is a run that has lasted for a beat at least.
+type running struct {
+	kind    runKind
+	sinceUs int64
+	wrote   atomic.Bool
+	stopped atomic.Bool // it has to end
+	late    bool        // past the threshold; protected by watch.mu
+}
+
+// A watch knows the scripts that run for longer than a moment, and which of
+// them are past busy-reply-threshold: while there is one, the engine is busy.
+// Scripts report to it themselves, at every beat; it needs no clock that
+// calls it.
+type watch struct {
+	nowUs       func() int64 // monotonic; nil: nothing is ever past a threshold
+	thresholdMs func() int64 // 0: none
+
+	busy atomic.Pointer[Busy] // nil: no script is past the threshold
+
+	mu     sync.Mutex // protects what follows, and the writing of busy
+	runs   map[*running]struct{}
+	ending bool          // no script may go on
+	calm   chan struct{} // closed when the next script passes the threshold
+}
+
+// Busy is what clients are told while scripts are past the threshold.
+type Busy struct {
+	Reply string // an error
+}
+
+func newWatch(nowUs, thresholdMs func() int64) *watch {
+	return &watch{
+		nowUs: nowUs, thresholdMs: thresholdMs,
+		runs: make(map[*running]struct{}), calm: make(chan struct{}),
+	}
+}
+
+func (w *watch) enter(kind runKind, wrote bool) *running {
+	r := &running{kind: kind}
+	r.wrote.Store(wrote)
+	if w.nowUs != nil {
+		r.sinceUs = w.nowUs()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs[r] = struct{}{}
+	r.stopped.Store(w.ending)
+	return r
+}
+
+func (w *watch) leave(r *running) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.runs, r)
+	if r.late {
+		w.settle()
+	}
+}
+
+// overdue looks whether a run has passed the threshold. Only the run's own
+// goroutine calls it.
+func (w *watch) overdue(r *running) {
+	if w.nowUs == nil || r.late {
+		return
+	}
+	threshold := w.thresholdMs()
+	if threshold <= 0 || (w.nowUs()-r.sinceUs)/1000 < threshold {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.late = true
+	w.settle()
+}
+
+// settle makes busy say what is true. It requires mu.
+func (w *watch) settle() {
+	var oldest *running
+	for r := range w.runs {
+		if r.late && (oldest == nil || r.sinceUs < oldest.sinceUs) {
+			oldest = r
+		}
+	}
+	was := w.busy.Load()
+	if oldest == nil {
+		w.busy.Store(nil)
+		if was != nil {
+			w.calm = make(chan struct{})
+		}
+		return
+	}
+	w.busy.Store(&Busy{Reply: busyReplies[oldest.kind]})
+	if was == nil {
+		close(w.calm)
+	}
+}
+
+// kill ends the runs of a kind that are past the threshold and have written
+// nothing. It returns Redis' answer: of several runs it is what is true of
+// one that was ended, where there was one.
+func (w *watch) kill(kind runKind) (refusal string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	refusal = errNotBusy
+	killed := false
+	for r := range w.runs {
+		switch {
+		case !r.late:
+		case r.wrote.Load():
+			refusal = errUnkillable
+		case r.kind != kind:
+			if refusal == errNotBusy {
+				refusal = busyReplies[r.kind]
+			}
+		default:
+			r.stopped.Store(true)
+			killed = true
+		}
+	}
+	if killed {
+		return ""
+	}
+	return refusal
+}
+
+// end ends every run, now and from now on, whatever it has written.
+func (w *watch) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ending = true
+	for r := range w.runs {
+		r.stopped.Store(true)
+	}
+}
+
+// change returns a channel that is closed as soon as the engine is busy.
+func (w *watch) change() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calm
+}
