@@ -87,7 +87,7 @@ func reset(c *commands.Ctx) resp.Value {
 	if s.replies != replySkip { // CLIENT REPLY SKIP holds for RESET as for any command
 		s.replies = replyOn
 	}
-	s.authenticated = *s.engine.password.Load() == ""
+	s.authenticated = s.isFree()
 	c.DBIndex = 0
 	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
 	return resp.Status("RESET")

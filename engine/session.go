@@ -39,6 +39,7 @@ type Peer struct {
 	Addr, LocalAddr string
 	FD              int
 	Local           bool // on this machine: "enable-debug-command local" lets it in
+	Owner           bool // the program that runs the engine: it needs no password and may debug
 	// Kill ends the connection from another goroutine; nil: it cannot be.
 	Kill func()
 	// Wake makes the connection look at Ready, from any goroutine; nil: it
@@ -78,7 +79,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s := &Session{engine: e, peer: p, proto: resp.RESP2}
 	s.ctx.Store = e.store
 	s.ctx.Caller = s
-	s.authenticated = *e.password.Load() == ""
+	s.authenticated = s.isFree()
 	nowUs := e.clock.NowUs()
 	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	e.sessions.add(s)
@@ -99,7 +100,10 @@ func (s *Session) Proto() int { return s.proto }
 
 // Authenticated reports whether the session may do more than say who it is.
 // Where no password is asked for any more, it may.
-func (s *Session) Authenticated() bool { return s.authenticated || *s.engine.password.Load() == "" }
+func (s *Session) Authenticated() bool { return s.authenticated || s.isFree() }
+
+// isFree reports whether nobody asks the session for a password.
+func (s *Session) isFree() bool { return s.peer.Owner || *s.engine.password.Load() == "" }
 
 // Closing reports whether the connection is to be closed once what was
 // answered has been sent.
@@ -192,6 +196,9 @@ func isHTTP(name []byte) bool {
 
 // mayDebug obeys enable-debug-command.
 func (s *Session) mayDebug() bool {
+	if s.peer.Owner {
+		return true
+	}
 	switch s.engine.cfg.String("enable-debug-command") {
 	case "yes":
 		return true
@@ -213,6 +220,10 @@ func (s *Session) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
 	}
 	return refusal
 }
+
+// Refuse answers an error in the place of a command that does not run, for who
+// stands before the session; EXEC then fails as after every refusal.
+func (s *Session) Refuse(text string) resp.Value { return s.reject(nil, resp.Error(text)) }
 
 // execute locks the command's shards and runs it.
 func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
@@ -272,6 +283,10 @@ func (s *Session) Publish(b Buffers) {
 	p.buffers = b
 	s.run.flush(&s.engine.stats)
 }
+
+// Count adds the commands that have run to what INFO counts, and shows nothing
+// else: less than Publish, for sessions that nobody looks at.
+func (s *Session) Count() { s.run.flush(&s.engine.stats) }
 
 // view returns what others may know of the session.
 func (s *Session) view() public {

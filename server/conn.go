@@ -53,6 +53,8 @@ type conn struct {
 	held    atomic.Int64  // bytes of buffers that it keeps between them
 	seen    uint32        // batches when trimIdle last looked; its own
 	trim    atomic.Bool   // set by another goroutine: give the buffers back
+
+	muted bool // by an Interception: nothing is answered any more
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
@@ -135,7 +137,12 @@ func (c *conn) batch() bool {
 		if !ok {
 			break
 		}
-		reply := c.session.Do(args)
+		var reply resp.Value
+		if c.server.intercept == nil {
+			reply = c.session.Do(args)
+		} else if reply, on = c.intercepted(args); !on {
+			break
+		}
 		c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
 		if now := c.session.Authenticated(); now != authenticated {
 			authenticated = now

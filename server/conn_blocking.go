@@ -32,6 +32,9 @@ func (c *conn) resume() bool {
 	c.stopPatience()
 	c.active = time.Now()
 	reply := c.session.Resume()
+	if c.muted {
+		return true
+	}
 	c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
 	return true
 }

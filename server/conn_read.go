@@ -88,6 +88,10 @@ func (c *conn) drain() {
 
 // readArrived reads without waiting.
 func (c *conn) readArrived() int {
+	if p, ok := c.nc.(unwaiting); ok {
+		n, _ := p.ReadSome(c.in.free())
+		return n
+	}
 	if c.out.socket == nil {
 		c.nc.SetReadDeadline(time.Now().Add(silence))
 		n, _ := c.nc.Read(c.in.free())

@@ -76,10 +76,20 @@ func (o *output) flush() bool {
 
 // writeNow writes what the socket takes without waiting.
 func (o *output) writeNow(b []byte) (n int, err error) {
+	if p, ok := o.nc.(unwaiting); ok {
+		return p.WriteSome(b)
+	}
 	if o.socket == nil {
 		return 0, nil
 	}
 	return o.socket.writeSome(b)
+}
+
+// unwaiting is a connection without a socket that can do by itself what a
+// socket does: read and write without waiting (see package pipe).
+type unwaiting interface {
+	ReadSome(b []byte) (int, error)
+	WriteSome(b []byte) (int, error)
 }
 
 // keep leaves b to the pump. It requires mu.

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zlimit/zlimit"
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
@@ -23,23 +24,42 @@ type Options struct {
 	Log    *log.Logger    // nil: nothing is logged
 
 	// FreePort takes any free TCP port, whatever the directive port says; Addr
-	// tells which.
+	// tells which. It is for Listen.
 	FreePort bool
+
+	// Clock is the server's time; nil: the system's.
+	Clock *clock.Clock
+
+	// Still leaves out what a server does now and then of its own accord: the
+	// clock does not follow a wall that is set, keys that are due stay until
+	// they are touched or Engine.Reclaim is called, buffers stay with their
+	// connections. A test then sees nothing happen that it did not do.
+	Still bool
+
+	// Intercept sees every command of a client before it runs, and may let it
+	// end otherwise; nil: nobody does. See Interception.
+	Intercept Intercept
 }
 
-// A Server answers clients on its listeners. Make one with Listen, let it work
-// with Serve, end it with Close or by a client's SHUTDOWN.
+// A Server answers clients on its listeners. Make one with Listen, or with New
+// where the directives shall open none; let it work with Serve, end it with
+// Close or by a client's SHUTDOWN. Do needs neither listener nor Serve. Every
+// method may be called concurrently.
 type Server struct {
 	cfg       *config.Config
 	log       *log.Logger
 	engine    *engine.Engine
-	listeners []net.Listener
+	intercept Intercept
+	still     bool
 
-	mu     sync.Mutex         // taken last: whoever holds it waits for nothing else
-	conns  map[*conn]struct{} // protected by mu
-	closed bool               // protected by mu: no connection is taken any more
+	mu        sync.Mutex         // taken last: whoever holds it waits for nothing else
+	listeners []net.Listener     // protected by mu
+	conns     map[*conn]struct{} // protected by mu
+	serving   bool               // protected by mu: Serve was called
+	closed    bool               // protected by mu: no connection is taken any more
 
-	done    chan struct{} // closed when the end begins
+	inside  *zlimit.Limiter // the same engine, without sockets
+	done    chan struct{}   // closed when the end begins
 	working sync.WaitGroup
 	limits  atomic.Pointer[connLimits]
 }
@@ -47,46 +67,83 @@ type Server struct {
 // Listen opens the listeners that the configuration asks for and starts the
 // clock. Nothing is answered before Serve.
 func Listen(o Options) (*Server, error) {
+	s := New(o)
+	listeners, err := listen(s.cfg, o.FreePort)
+	if err != nil {
+		return nil, err
+	}
+	s.listeners = listeners
+	return s, nil
+}
+
+// New returns a server that listens nowhere yet: clients come through the
+// listeners that Add gives it, and Do.
+func New(o Options) *Server {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
 	if o.Log == nil {
 		o.Log = log.New(io.Discard, "", 0)
 	}
-	listeners, err := listen(o.Config, o.FreePort)
-	if err != nil {
-		return nil, err
+	if o.Clock == nil {
+		o.Clock = zlimit.SystemClock()
 	}
 	s := &Server{
-		cfg: o.Config, log: o.Log, listeners: listeners,
+		cfg: o.Config, log: o.Log, intercept: o.Intercept, still: o.Still,
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}),
 	}
-	start := time.Now()
 	s.engine = engine.New(engine.Options{
-		Config: s.cfg,
-		Clock: clock.New(clock.Sources{
-			Monotonic: func() int64 { return time.Since(start).Microseconds() },
-			Wall:      func() int64 { return time.Now().UnixMicro() },
-		}),
+		Config:   s.cfg,
+		Clock:    o.Clock,
 		Shutdown: func() { go func() { _ = s.Close() }() },
 		Log:      func(text string) { s.log.Print(text) },
 		Port:     s.Port,
 	})
+	s.inside = zlimit.Over(s.engine)
 	s.followLimits()
-	return s, nil
+	return s
 }
+
+// Add takes connections from one more listener, which may be of any kind: see
+// package pipe for one without sockets. The server closes it when it ends; an
+// ended server closes it at once and returns net.ErrClosed.
+func (s *Server) Add(l net.Listener) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		l.Close()
+		return net.ErrClosed
+	}
+	s.listeners = append(s.listeners, l)
+	if s.serving {
+		s.working.Go(func() { s.accept(l) })
+	}
+	return nil
+}
+
+// Limiter is what the program that runs the server calls it with, past all
+// sockets: the keys are the clients'. It ends with the server.
+func (s *Server) Limiter() *zlimit.Limiter { return s.inside }
+
+// Do runs one command past all sockets; see zlimit.Limiter.Do.
+func (s *Server) Do(ctx context.Context, args ...any) (any, error) { return s.inside.Do(ctx, args...) }
 
 // Engine returns the engine behind the sockets.
 func (s *Server) Engine() *engine.Engine { return s.engine }
 
-// Addr returns the address of the first TCP listener, or of the unix socket
-// where there is none.
+// Addr returns the address of the first TCP listener, or of the first of any
+// other kind where there is none; nil where there is no listener.
 func (s *Server) Addr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, l := range s.listeners {
 		if a, ok := l.Addr().(*net.TCPAddr); ok {
 			return a
 		}
+	}
+	if len(s.listeners) == 0 {
+		return nil
 	}
 	return s.listeners[0].Addr()
 }
@@ -104,18 +161,20 @@ func (s *Server) Port() int {
 func (s *Server) Ending() <-chan struct{} { return s.done }
 
 // Serve takes connections until Close or SHUTDOWN, and returns when the last
-// one has ended.
+// one has ended. It may be called once.
 func (s *Server) Serve() error {
-	var accepting sync.WaitGroup
-	for _, l := range s.listeners {
-		accepting.Go(func() { s.accept(l) })
-	}
 	s.mu.Lock()
+	s.serving = true
 	if !s.closed {
-		s.working.Go(s.cron)
+		for _, l := range s.listeners {
+			s.working.Go(func() { s.accept(l) })
+		}
+		if !s.still {
+			s.working.Go(s.cron)
+		}
 	}
 	s.mu.Unlock()
-	accepting.Wait()
+	<-s.done
 	s.working.Wait()
 	return nil
 }
@@ -262,7 +321,7 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.working.Wait()
-	return nil
+	return s.inside.Close()
 }
 
 // CloseWithin is Close with an end: when ctx is done the connections are cut
@@ -289,10 +348,12 @@ func (s *Server) CloseWithin(ctx context.Context) error {
 // Greeting is the line that tells where the server listens and what to type
 // next.
 func (s *Server) Greeting() string {
+	s.mu.Lock()
 	where := make([]string, len(s.listeners))
 	for i, l := range s.listeners {
 		where[i] = l.Addr().String()
 	}
+	s.mu.Unlock()
 	cli := "redis-cli"
 	switch a := s.Addr().(type) {
 	case *net.TCPAddr:

@@ -1,0 +1,139 @@
+package zlimit
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// A Quota is one limit: at most Limit units in any Window.
+type Quota struct {
+	Limit  int64         // units, at least 1, at most rl-log-max-units
+	Window time.Duration // a whole number of milliseconds, at least 1, below a hundred years
+}
+
+// A Decision is the answer to Allow. Its times are whole milliseconds.
+type Decision struct {
+	Allowed   int64 // units granted: the cost, or 0 when denied
+	Limit     int64 // as asked
+	Remaining int64 // units that still fit
+
+	// RetryAfter is how long to wait until the same call is admitted, if nobody
+	// else calls: exactly that long, one millisecond less is denied. It is 0 when
+	// the call was admitted and Never when the cost is above the limit.
+	RetryAfter time.Duration
+	// ResetAfter is how long it takes until the window is empty, if nobody calls.
+	ResetAfter time.Duration
+}
+
+// Never is the RetryAfter of a call that no waiting helps.
+const Never time.Duration = -1
+
+// OK reports whether the call was admitted. (Of a Peek: whether it would be.)
+func (d Decision) OK() bool { return d.Allowed > 0 }
+
+// Allow asks for cost units of key's quota and takes them, all or none: it is
+// RL.ALLOW key limit window COST cost. A denied call changes nothing. A cost of
+// 0 is Peek.
+//
+// Calls on one key with different quotas share what was admitted: a limit that
+// is raised or lowered holds from the next call on.
+//
+// The error is an Error where the arguments make no call or the key holds
+// something else, ErrClosed after Close. Allow keeps no reference to key. It
+// allocates nothing, except where the key is new or its window grows, and for an
+// error.
+func (l *Limiter) Allow(key string, q Quota, cost int64) (Decision, error) {
+	d := l.sit()
+	defer d.mu.Unlock()
+	if err := d.open(l); err != nil {
+		return Decision{}, err
+	}
+	return d.allow(key, q, cost)
+}
+
+// Peek is what Allow with a cost of 1 would answer, with Remaining and
+// ResetAfter as they stand. It takes nothing.
+func (l *Limiter) Peek(key string, q Quota) (Decision, error) { return l.Allow(key, q, 0) }
+
+// A desk is a session with the paper on which a call is written: one call at a
+// time uses it, and the next finds everything warm.
+type desk struct {
+	mu      sync.Mutex
+	session *engine.Session // protected by mu, as is what follows; nil until it is needed
+	closed  bool
+	args    [6][]byte
+	text    []byte
+
+	_ [64]byte // keeps neighbouring locks out of one cache line
+}
+
+var (
+	wordAllow = []byte("RL.ALLOW")
+	wordCost  = []byte("COST")
+)
+
+// open makes sure that there is a session. It requires mu.
+func (d *desk) open(l *Limiter) error {
+	switch {
+	case d.closed:
+		return ErrClosed
+	case d.session == nil:
+		d.session = l.engine.NewSession(engine.Peer{Addr: inProcess, LocalAddr: inProcess, FD: -1, Local: true, Owner: true})
+	}
+	return nil
+}
+
+// allow writes the command and reads the five integers. It requires mu.
+func (d *desk) allow(key string, q Quota, cost int64) (Decision, error) {
+	if q.Window%time.Millisecond != 0 {
+		return Decision{}, errWindow
+	}
+	// The arguments lie one behind the other; they are cut out only when the
+	// text has stopped moving.
+	text := append(d.text[:0], key...)
+	ends := [3]int{}
+	for i, n := range [...]int64{q.Limit, int64(q.Window / time.Millisecond), cost} {
+		ends[i] = len(text)
+		text = strconv.AppendInt(text, n, 10)
+	}
+	d.text = text
+	d.args = [...][]byte{wordAllow, text[:ends[0]], text[ends[0]:ends[1]], text[ends[1]:ends[2]], wordCost, text[ends[2]:]}
+	reply := d.session.Do(d.args[:])
+	d.session.Count()
+	if reply.IsError() {
+		return Decision{}, replyError(reply)
+	}
+	if cap(d.text) > keptText {
+		d.text = nil
+	}
+	return decision(reply.Elems()), nil
+}
+
+// keptText is how much room for arguments a desk keeps: keys are rarely longer.
+const keptText = 4 << 10
+
+// decision reads the reply of RL.ALLOW.
+func decision(five []resp.Value) Decision {
+	retry := Never
+	if ms := five[3].Int(); ms >= 0 {
+		retry = time.Duration(ms) * time.Millisecond
+	}
+	return Decision{
+		Allowed: five[0].Int(), Limit: five[1].Int(), Remaining: five[2].Int(),
+		RetryAfter: retry, ResetAfter: time.Duration(five[4].Int()) * time.Millisecond,
+	}
+}
+
+func (d *desk) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	if d.session != nil {
+		d.session.Close()
+		d.session = nil
+	}
+}

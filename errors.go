@@ -1,0 +1,36 @@
+package zlimit
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// ErrClosed is the error of every call after Close.
+var ErrClosed = errors.New("zlimit: closed")
+
+// Mistakes in the arguments of Do.
+var (
+	errNoCommand = errors.New("zlimit: no command")
+	errDuration  = errors.New("a duration that is not whole milliseconds")
+)
+
+// errWindow comes before the engine, which counts in milliseconds.
+var errWindow = Error("ERR window is not a whole number of milliseconds")
+
+// An Error is an error reply, as a client of the server would get it: a code
+// word in capitals and a text.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// Code is the word that clients match: "ERR", "WRONGTYPE", "NOSCRIPT", ...
+func (e Error) Code() string {
+	code, _, _ := strings.Cut(string(e), " ")
+	return code
+}
+
+// replyError copies an error reply, which would not outlive the session's next
+// command.
+func replyError(v resp.Value) Error { return Error(strings.Clone(v.Str())) }

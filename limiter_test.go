@@ -1,0 +1,334 @@
+package zlimit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit"
+)
+
+// minute is the quota of most tests.
+var minute = zlimit.Quota{Limit: 2, Window: time.Minute}
+
+// newLimiter returns one whose clock the test holds.
+func newLimiter(t testing.TB) *zlimit.Limiter {
+	t.Helper()
+	l := zlimit.New(zlimit.Options{})
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	l.Engine().Clock().Freeze()
+	return l
+}
+
+func TestAllowIsRLAllow(t *testing.T) {
+	l := newLimiter(t)
+	ctx := context.Background()
+	for i, want := range []zlimit.Decision{
+		{Allowed: 1, Limit: 2, Remaining: 1, ResetAfter: time.Minute},
+		{Allowed: 1, Limit: 2, Remaining: 0, ResetAfter: time.Minute},
+		{Allowed: 0, Limit: 2, Remaining: 0, RetryAfter: time.Minute, ResetAfter: time.Minute},
+	} {
+		got, err := l.Allow("user:42", minute, 1)
+		require.NoError(t, err)
+		require.Equal(t, want, got, "call %d", i)
+		require.Equal(t, want.Allowed > 0, got.OK())
+	}
+	held, err := l.Do(ctx, "ZCARD", "user:42")
+	require.NoError(t, err)
+	require.Equal(t, int64(2), held, "the keys are the same")
+
+	l.Engine().Clock().Advance(59_999)
+	d, err := l.Peek("user:42", minute)
+	require.NoError(t, err)
+	require.Equal(t, zlimit.Decision{Limit: 2, RetryAfter: time.Millisecond, ResetAfter: time.Millisecond}, d)
+	l.Engine().Clock().Advance(1)
+	d, err = l.Allow("user:42", minute, 3)
+	require.NoError(t, err)
+	require.Equal(t, zlimit.Decision{Limit: 2, Remaining: 2, RetryAfter: zlimit.Never}, d)
+}
+
+func TestAllowRefusals(t *testing.T) {
+	l := newLimiter(t)
+	_, err := l.Do(context.Background(), "SET", "text", "x")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		name, key string
+		quota     zlimit.Quota
+		cost      int64
+		want      string
+	}{
+		{"limit", "k", zlimit.Quota{Limit: 0, Window: time.Second}, 1, "ERR limit must be at least 1"},
+		{"no window", "k", zlimit.Quota{Limit: 1}, 1, "ERR window must be at least 1 millisecond"},
+		{"negative window", "k", zlimit.Quota{Limit: 1, Window: -time.Second}, 1, "ERR window must be at least 1 millisecond"},
+		{"window too fine", "k", zlimit.Quota{Limit: 1, Window: time.Millisecond + 1}, 1, "ERR window is not a whole number of milliseconds"},
+		{"longest window", "k", zlimit.Quota{Limit: 1, Window: 1<<63 - 1 - (1<<63-1)%time.Millisecond}, 1, "ERR window must be below 100 years"},
+		{"negative cost", "k", minute, -1, "ERR COST must not be negative"},
+		{"type", "text", minute, 1, "WRONGTYPE Operation against a key holding the wrong kind of value"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := l.Allow(c.key, c.quota, c.cost)
+			var reply zlimit.Error
+			require.ErrorAs(t, err, &reply)
+			require.Equal(t, c.want, reply.Error())
+			require.Equal(t, strings.Fields(c.want)[0], reply.Code())
+		})
+	}
+	n, err := l.Do(context.Background(), "EXISTS", "k")
+	require.NoError(t, err)
+	require.Equal(t, int64(0), n)
+}
+
+// TestAllowDoesNotAllocate is the promise about warm keys, admitted and denied.
+func TestAllowDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	l := newLimiter(t)
+	clock := l.Engine().Clock()
+	key := strings.Repeat("k", 2)
+	// Two units come and two leave: the window does not grow.
+	steady := zlimit.Quota{Limit: 100, Window: 100 * time.Millisecond}
+	admitted := func() {
+		clock.Advance(1)
+		if d, err := l.Allow(key, steady, 1); err != nil || !d.OK() {
+			t.Fatal(d, err)
+		}
+	}
+	denied := func() {
+		if d, err := l.Allow("full", minute, 1); err != nil || d.OK() {
+			t.Fatal(d, err)
+		}
+	}
+	_, err := l.Allow("full", minute, 2)
+	require.NoError(t, err)
+	for range 20_000 { // every desk is warm
+		admitted()
+		denied()
+	}
+	require.Zero(t, testing.AllocsPerRun(2000, denied))
+	// Moving the clock allocates its next line; that is the test's.
+	require.LessOrEqual(t, testing.AllocsPerRun(2000, admitted), 1.0)
+	l.Engine().Clock().Resume()
+	wide := zlimit.Quota{Limit: 1000, Window: 10 * time.Millisecond}
+	require.Zero(t, testing.AllocsPerRun(2000, func() { _, _ = l.Allow(key, wide, 1) }))
+}
+
+// TestAllowConcurrently: of many callers exactly the limit is admitted.
+func TestAllowConcurrently(t *testing.T) {
+	l := newLimiter(t)
+	const callers, calls, limit = 16, 50, 333
+	var admitted [callers]int64
+	var wait sync.WaitGroup
+	for i := range callers {
+		wait.Go(func() {
+			for range calls {
+				d, err := l.Allow("shared", zlimit.Quota{Limit: limit, Window: time.Minute}, 1)
+				if err != nil {
+					t.Error(err)
+				}
+				admitted[i] += d.Allowed
+			}
+		})
+	}
+	wait.Wait()
+	var sum int64
+	for _, n := range admitted {
+		sum += n
+	}
+	require.Equal(t, int64(limit), sum)
+}
+
+func TestDoSpeaksGo(t *testing.T) {
+	l := newLimiter(t)
+	ctx := context.Background()
+	s := l.Session()
+	defer s.Close()
+	for _, c := range []struct {
+		args []any
+		want any
+	}{
+		{[]any{"SET", "k", 12, "PX", 90 * time.Second}, "OK"},
+		{[]any{"GET", []byte("k")}, "12"},
+		{[]any{"PTTL", "k"}, int64(90_000)},
+		{[]any{"GET", "nosuch"}, nil},
+		{[]any{"ZADD", "z", 1.5, "a", int64(2), "b", int32(3), "c", uint64(4), "d", true, "e", false, "f"}, int64(6)},
+		{[]any{"ZRANGE", "z", 0, -1}, []any{"f", "e", "a", "b", "c", "d"}},
+		{[]any{"ZSCORE", "z", "a"}, "1.5"},
+		{[]any{"HSET", "h", "f", "v"}, int64(1)},
+		{[]any{"HGETALL", "h"}, []any{"f", "v"}},
+		{[]any{"EVAL", "return {1,{'a'},false}", 0}, []any{int64(1), []any{"a"}, nil}},
+		{[]any{"MULTI"}, "OK"},
+		{[]any{"INCR", "k"}, "QUEUED"},
+		{[]any{"LPUSH", "k", "x"}, "QUEUED"},
+		{[]any{"EXEC"}, []any{int64(13), zlimit.Error("WRONGTYPE Operation against a key holding the wrong kind of value")}},
+		{[]any{"SELECT", 1}, "OK"},
+		{[]any{"EXISTS", "k"}, int64(0)},
+		{[]any{"SELECT", 0}, "OK"},
+		{[]any{"CLIENT", "REPLY", "SKIP"}, nil},
+		{[]any{"PING"}, nil},
+	} {
+		got, err := s.Do(ctx, c.args...)
+		require.NoError(t, err, "%v", c.args)
+		require.Equal(t, c.want, got, "%v", c.args)
+	}
+	hello, err := s.Do(ctx, "HELLO", 3)
+	require.NoError(t, err)
+	require.Equal(t, int64(3), hello.(map[any]any)["proto"])
+	score, err := s.Do(ctx, "ZSCORE", "z", "a")
+	require.NoError(t, err)
+	require.Equal(t, 1.5, score)
+	fields, err := s.Do(ctx, "HGETALL", "h")
+	require.NoError(t, err)
+	require.Equal(t, map[any]any{"f": "v"}, fields)
+
+	_, err = l.Do(ctx)
+	require.Error(t, err)
+	_, err = l.Do(ctx, "SET", "k", struct{}{})
+	require.ErrorContains(t, err, "argument 2")
+	_, err = l.Do(ctx, "SET", "k", "v", "PX", time.Microsecond)
+	require.ErrorContains(t, err, "argument 4")
+	_, err = l.Do(ctx, "NOSUCH")
+	var reply zlimit.Error
+	require.ErrorAs(t, err, &reply)
+	require.Equal(t, "ERR", reply.Code())
+	_, err = l.Do(ctx, "SHUTDOWN")
+	require.ErrorContains(t, err, "nobody owns this process")
+}
+
+// TestOwnSessionsNeedNoPassword: the program that runs the engine is in already.
+func TestOwnSessionsNeedNoPassword(t *testing.T) {
+	l := newLimiter(t)
+	ctx := context.Background()
+	before := l.Session()
+	defer before.Close()
+	_, err := l.Do(ctx, "CONFIG", "SET", "requirepass", "secret")
+	require.NoError(t, err)
+	after := l.Session()
+	defer after.Close()
+	for _, s := range []*zlimit.Session{before, after} {
+		_, err = s.Do(ctx, "GET", "k")
+		require.NoError(t, err)
+		_, err = s.Do(ctx, "RESET")
+		require.NoError(t, err)
+		_, err = s.Do(ctx, "GET", "k")
+		require.NoError(t, err)
+	}
+	_, err = l.Allow("k", minute, 1)
+	require.NoError(t, err)
+}
+
+// TestWaitingForAKey runs in a bubble, so that timeouts cost nothing.
+func TestWaitingForAKey(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(ctx context.Context, cancel func(), l *zlimit.Limiter)
+		want any
+		err  error
+	}{
+		{"served", func(ctx context.Context, _ func(), l *zlimit.Limiter) { _, _ = l.Do(ctx, "LPUSH", "q", "x") }, []any{"q", "x"}, nil},
+		{"its own timeout", func(context.Context, func(), *zlimit.Limiter) {}, nil, nil},
+		{"ctx", func(_ context.Context, cancel func(), _ *zlimit.Limiter) { cancel() }, nil, context.Canceled},
+		{"Close", func(_ context.Context, _ func(), l *zlimit.Limiter) { _ = l.Close() }, nil, zlimit.ErrClosed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := zlimit.New(zlimit.Options{})
+				defer l.Close()
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				type answer struct {
+					reply any
+					err   error
+				}
+				answered := make(chan answer)
+				go func() {
+					reply, err := l.Do(ctx, "BLPOP", "q", 30)
+					answered <- answer{reply, err}
+				}()
+				synctest.Wait()
+				go c.end(ctx, cancel, l)
+				got := <-answered
+				require.ErrorIs(t, got.err, c.err)
+				require.Equal(t, c.want, got.reply)
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// TestClose: callers that come while it closes are served or told, and it
+// leaves no goroutine.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine stays
+		l := zlimit.New(zlimit.Options{})
+		s := l.Session()
+		for range 8 {
+			go func() {
+				for {
+					if _, err := l.Allow("k", minute, 1); err != nil {
+						if !errors.Is(err, zlimit.ErrClosed) {
+							t.Error(err)
+						}
+						return
+					}
+					runtime.Gosched()
+				}
+			}()
+			go func() { _ = l.Close() }()
+		}
+		require.NoError(t, l.Close())
+		_, err := l.Allow("k", minute, 1)
+		require.ErrorIs(t, err, zlimit.ErrClosed)
+		_, err = l.Do(context.Background(), "PING")
+		require.ErrorIs(t, err, zlimit.ErrClosed)
+		_, err = s.Do(context.Background(), "PING")
+		require.ErrorIs(t, err, zlimit.ErrClosed)
+		s.Close()
+		l.Session().Close()
+		require.Zero(t, l.Engine().Sessions())
+	})
+}
+
+// TestDueKeysGo: New ticks, also where nobody touches a key.
+func TestDueKeysGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := zlimit.New(zlimit.Options{})
+		defer l.Close()
+		for i := range 100 {
+			_, err := l.Allow(fmt.Sprint("user:", i), minute, 1)
+			require.NoError(t, err)
+		}
+		n, err := l.Do(context.Background(), "DBSIZE")
+		require.NoError(t, err)
+		require.Equal(t, int64(100), n)
+		time.Sleep(61 * time.Second) // the bubble's time
+		synctest.Wait()
+		n, err = l.Do(context.Background(), "DBSIZE")
+		require.NoError(t, err)
+		require.Equal(t, int64(0), n)
+	})
+}
+
+func BenchmarkAllow(b *testing.B) {
+	l := zlimit.New(zlimit.Options{})
+	defer l.Close()
+	keys := make([]string, 10_000)
+	for i := range keys {
+		keys[i] = fmt.Sprint("user:", i)
+	}
+	q := zlimit.Quota{Limit: 1000, Window: time.Second}
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = l.Allow(keys[i%len(keys)], q, 1)
+		i++
+	}
+}

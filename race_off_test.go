@@ -1,0 +1,5 @@
+//go:build !race
+
+package zlimit_test
+
+const raceEnabled = false

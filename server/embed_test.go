@@ -1,0 +1,181 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/server"
+	"github.com/zlimit/zlimit/server/pipe"
+)
+
+// A program that serves its limits to others as well: the clients' keys are its
+// own.
+func ExampleNew() {
+	srv := server.New(server.Options{})
+	go srv.Serve()
+	defer srv.Close()
+	l := pipe.Listen() // or net.Listen, or tls.NewListener
+	if err := srv.Add(l); err != nil {
+		panic(err)
+	}
+
+	conn, err := l.Dial(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "RL.ALLOW user:42 1 10s\r\n")
+	line, _, _ := bufio.NewReader(conn).ReadLine()
+	fmt.Printf("%s\n", line)
+	d, err := srv.Limiter().Allow("user:42", zlimit.Quota{Limit: 1, Window: 10 * time.Second}, 1)
+	fmt.Println(d.OK(), err)
+	// Output:
+	// *5
+	// false <nil>
+}
+
+// TestAddListeners before Serve, while it runs, and after the end.
+func TestAddListeners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine stays
+		srv := server.New(server.Options{})
+		require.Nil(t, srv.Addr())
+		require.Zero(t, srv.Port())
+		early, late, tooLate := pipe.Listen(), pipe.Listen(), pipe.Listen()
+		require.NoError(t, srv.Add(early))
+		served := make(chan error)
+		go func() { served <- srv.Serve() }()
+		synctest.Wait()
+		require.NoError(t, srv.Add(late))
+		for _, l := range []*pipe.Listener{early, late} {
+			require.Equal(t, "+PONG\r\n", ask(t, l, "PING\r\n", 7))
+		}
+		// Without sockets, too; INFO shows these sessions as any other.
+		reply, err := srv.Do(context.Background(), "PING")
+		require.NoError(t, err)
+		require.Equal(t, "PONG", reply)
+		require.Contains(t, srv.Greeting(), "pipe")
+		require.NoError(t, srv.Close())
+		require.NoError(t, <-served)
+		require.ErrorIs(t, srv.Add(tooLate), net.ErrClosed)
+		for _, l := range []*pipe.Listener{early, late, tooLate} {
+			_, err := l.Dial(context.Background())
+			require.ErrorIs(t, err, net.ErrClosed)
+		}
+		_, err = srv.Do(context.Background(), "PING")
+		require.ErrorIs(t, err, zlimit.ErrClosed)
+	})
+}
+
+func ask(t *testing.T, l *pipe.Listener, text string, size int) string {
+	t.Helper()
+	c, err := l.Dial(context.Background())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, text)
+	require.NoError(t, err)
+	got := make([]byte, size)
+	_, err = io.ReadFull(c, got)
+	require.NoError(t, err)
+	return string(got)
+}
+
+// TestPipeCarriesMoreThanItHolds: a pipeline that is sent whole before the first
+// reply is read, and replies that the client takes late.
+func TestPipeCarriesMoreThanItHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, l := server.New(server.Options{}), pipe.Listen()
+		require.NoError(t, srv.Add(l))
+		go srv.Serve()
+		defer srv.Close()
+		const commands = 50_000
+		require.Equal(t, strings.Repeat("+PONG\r\n", commands), ask(t, l, strings.Repeat("PING\r\n", commands), 7*commands))
+	})
+}
+
+// TestCloseAnswersWhatHasArrivedOnAPipe, as on a socket, and without waiting for
+// silence.
+func TestCloseAnswersWhatHasArrivedOnAPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, l := server.New(server.Options{Still: true}), pipe.Listen()
+		require.NoError(t, srv.Add(l))
+		go srv.Serve()
+		c, err := l.Dial(context.Background())
+		require.NoError(t, err)
+		synctest.Wait()
+		begin := time.Now()
+		_, err = io.WriteString(c, strings.Repeat("PING\r\n", 100))
+		require.NoError(t, err)
+		done := make(chan error)
+		go func() { done <- srv.Close() }()
+		replies, err := io.ReadAll(c)
+		require.NoError(t, err)
+		require.Equal(t, strings.Repeat("+PONG\r\n", 100), string(replies))
+		_ = c.Close()
+		require.NoError(t, <-done)
+		require.Less(t, time.Since(begin), 5*time.Second)
+	})
+}
+
+// TestIntercept goes through everything an interception can ask for.
+func TestIntercept(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		do      server.Interception
+		sent    string
+		replies string
+		held    any // what key k holds afterwards
+		closes  bool
+	}{
+		{"nothing", server.Interception{}, "SET k 1\r\nPING\r\n", "+OK\r\n+PONG\r\n", "1", false},
+		{"refusal", server.Interception{Refusal: "LOADING x"}, "SET k 1\r\nPING\r\n", "-LOADING x\r\n+PONG\r\n", nil, false},
+		{"refusal in MULTI", server.Interception{Refusal: "OOM x"}, "MULTI\r\nSET k 1\r\nEXEC\r\n", "+OK\r\n-OOM x\r\n-EXECABORT Transaction discarded because of previous errors.\r\n", nil, false},
+		{"hang up before", server.Interception{Skip: true, Hangup: true}, "PING\r\nSET k 1\r\nPING\r\n", "+PONG\r\n", nil, true},
+		{"hang up after", server.Interception{Hangup: true}, "PING\r\nSET k 1\r\nPING\r\n", "+PONG\r\n", "1", true},
+		{"mute", server.Interception{Mute: true}, "PING\r\nSET k 1\r\nPING\r\n", "+PONG\r\n", "1", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := server.New(server.Options{Still: true, Intercept: func(args [][]byte, _ <-chan struct{}) server.Interception {
+					if string(args[0]) == "SET" {
+						return c.do
+					}
+					return server.Interception{}
+				}})
+				l := pipe.Listen()
+				require.NoError(t, srv.Add(l))
+				go srv.Serve()
+				defer srv.Close()
+				conn, err := l.Dial(context.Background())
+				require.NoError(t, err)
+				_, err = io.WriteString(conn, c.sent)
+				require.NoError(t, err)
+				got := make([]byte, len(c.replies))
+				_, err = io.ReadFull(conn, got)
+				require.NoError(t, err)
+				require.Equal(t, c.replies, string(got))
+				synctest.Wait()
+				held, err := srv.Do(context.Background(), "GET", "k")
+				require.NoError(t, err)
+				require.Equal(t, c.held, held)
+				_ = conn.SetReadDeadline(time.Now().Add(time.Hour)) // the bubble's
+				_, err = conn.Read(got)
+				if c.closes {
+					require.ErrorIs(t, err, io.EOF)
+				} else {
+					require.NotErrorIs(t, err, io.EOF)
+				}
+				_ = conn.Close()
+			})
+		})
+	}
+}

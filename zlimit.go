@@ -1,0 +1,147 @@
+// Package zlimit is the rate limiter inside a Go program: the engine of
+// zlimit-server without sockets, in this process.
+//
+//	limits := zlimit.New(zlimit.Options{})
+//	defer limits.Close()
+//	d, err := limits.Allow("user:42", zlimit.Quota{Limit: 100, Window: time.Minute}, 1)
+//
+// Allow is RL.ALLOW: the exact sliding window, never more than Limit units in
+// any Window, decided in one atomic step. It allocates nothing on a key that is
+// known. Do runs any other command of the server, from the same keys: what Allow
+// holds can be looked at, expired, deleted, or used by a Lua script.
+//
+// Nothing outlives the process. Programs that share limits with other processes
+// need zlimit-server, or package server, which gives this engine sockets.
+package zlimit
+
+import (
+	"log"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine"
+)
+
+// Options are what a Limiter is made of. The zero value is good.
+type Options struct {
+	Config *config.Config // directives; nil: the defaults
+	Clock  *clock.Clock   // time; nil: SystemClock
+	Log    *log.Logger    // what scripts log; nil: nothing
+}
+
+// A Limiter decides, and keeps what it needs to decide. Make one with New. Every
+// method may be called concurrently.
+type Limiter struct {
+	engine *engine.Engine
+	desks  []desk // a power of two
+
+	mu       sync.Mutex // protects sessions and, with closed, their coming
+	sessions map[*Session]struct{}
+
+	closed atomic.Bool
+	ending chan struct{} // closed when the end begins
+	ended  chan struct{} // closed when it is over
+	cron   sync.WaitGroup
+}
+
+// New returns a Limiter with no keys. It has one goroutine, which ends with
+// Close.
+func New(o Options) *Limiter {
+	if o.Config == nil {
+		o.Config = config.New()
+	}
+	if o.Clock == nil {
+		o.Clock = SystemClock()
+	}
+	var logs func(text string)
+	if o.Log != nil {
+		logs = func(text string) { o.Log.Print(text) }
+	}
+	l := Over(engine.New(engine.Options{Config: o.Config, Clock: o.Clock, Log: logs}))
+	l.cron.Go(func() {
+		tick := time.NewTicker(time.Second / time.Duration(max(o.Config.Int("hz"), 1)))
+		defer tick.Stop()
+		for {
+			select {
+			case <-l.ending:
+				return
+			case <-tick.C:
+				l.engine.Tick()
+			}
+		}
+	})
+	return l
+}
+
+// Over returns a Limiter over an engine that somebody else ticks, such as a
+// server's. Closing it leaves the engine alone.
+func Over(e *engine.Engine) *Limiter {
+	// One call at a time sits at a desk. Calls choose theirs by chance, so that
+	// with a few for each processor they rarely meet.
+	places := 1 << bits.Len(uint(4*runtime.GOMAXPROCS(0)-1))
+	l := &Limiter{
+		engine: e, desks: make([]desk, places),
+		sessions: make(map[*Session]struct{}),
+		ending:   make(chan struct{}), ended: make(chan struct{}),
+	}
+	return l
+}
+
+// SystemClock returns a clock that shows the system's time and never goes back:
+// see package clock.
+func SystemClock() *clock.Clock {
+	start := time.Now()
+	return clock.New(clock.Sources{
+		Monotonic: func() int64 { return time.Since(start).Microseconds() },
+		Wall:      func() int64 { return time.Now().UnixMicro() },
+	})
+}
+
+// Engine is what answers, for those who need its clock or its command table.
+func (l *Limiter) Engine() *engine.Engine { return l.engine }
+
+// Close ends the Limiter: calls under way finish, those that wait for a key
+// (BLPOP) are given up, and later ones return ErrClosed. It returns when the
+// last one has ended, and may be called more than once.
+func (l *Limiter) Close() error {
+	l.mu.Lock()
+	if l.closed.Swap(true) {
+		l.mu.Unlock()
+		<-l.ended
+		return nil
+	}
+	close(l.ending)
+	sessions := l.sessions
+	l.sessions = nil
+	l.mu.Unlock()
+	for s := range sessions {
+		s.end()
+	}
+	for i := range l.desks {
+		l.desks[i].end()
+	}
+	l.cron.Wait()
+	close(l.ended)
+	return nil
+}
+
+// sit returns a desk, locked.
+func (l *Limiter) sit() *desk {
+	mask := len(l.desks) - 1
+	i := int(rand.Uint32()) & mask
+	for range 3 {
+		if d := &l.desks[i]; d.mu.TryLock() {
+			return d
+		}
+		i = (i + 1) & mask
+	}
+	d := &l.desks[i]
+	d.mu.Lock()
+	return d
+}
