@@ -34,6 +34,8 @@ func inner(imp string) (room string, ours bool) {
 var rooms = map[string][]string{
 	"cmd/zlimit-server": {"server", "engine", "config"},
 	"bench":             {},
+	"zlimittest":        {"server", "server/pipe", root, "commands", "config"},
+	"limiter/httplimit": {},
 	"server":            {root, "engine", "clock", "config", "resp"},
 	"server/pipe":       {},
 	root:                {"engine", "clock", "config", "resp"},
@@ -61,7 +63,7 @@ var only = map[string][]string{
 	"github.com/yuin/gopher-lua":      {"scripting"},
 	"github.com/google/btree":         {"store/zset"},
 	"github.com/stretchr/testify":     {},
-	"net":                             {"server", "server/pipe", "bench", "oracle", "cmd/zlimit-server"},
+	"net":                             {"server", "server/pipe", "limiter/httplimit", "zlimittest", "bench", "oracle", "cmd/zlimit-server"},
 	"github.com/zlimit/zlimit/oracle": {},
 }
 

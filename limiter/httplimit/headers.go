@@ -1,0 +1,84 @@
+package httplimit
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Errors of a quota that cannot be one.
+var (
+	errName   = errors.New("httplimit: Quota.Name is not printable ASCII")
+	errLimit  = errors.New("httplimit: Quota.Limit is not from 1 to 999,999,999,999,999")
+	errWindow = errors.New("httplimit: Quota.Window is not a whole number of milliseconds, at least one")
+)
+
+// maxInteger is the largest integer of a structured field.
+const maxInteger = 999_999_999_999_999
+
+func (q Quota) check() error {
+	for _, c := range []byte(q.Name) {
+		if c < 0x20 || c > 0x7e {
+			return errName
+		}
+	}
+	switch {
+	case q.Limit < 1 || q.Limit > maxInteger:
+		return errLimit
+	case q.Window < time.Millisecond || q.Window%time.Millisecond != 0:
+		return errWindow
+	}
+	return nil
+}
+
+// writeHeaders says what the quota is and what is left of it. The t of a denied
+// request is its Retry-After, as the draft wants where both are sent; of an
+// admitted one it is when the whole quota is there again. Both fields are lists:
+// several middlewares in front of one handler each add their item.
+func writeHeaders(h http.Header, q Quota, d Decision, legacy bool) {
+	name := appendString(nil, q.Name)
+	wait := d.ResetAfter
+	if !d.Allowed && d.RetryAfter >= 0 {
+		wait = d.RetryAfter
+	}
+	remaining := min(max(d.Remaining, 0), maxInteger)
+	h.Add("RateLimit-Policy", string(name)+";q="+decimal(q.Limit)+";w="+decimal(seconds(q.Window)))
+	h.Add("RateLimit", string(name)+";r="+decimal(remaining)+";t="+decimal(seconds(wait)))
+	if !d.Allowed && d.RetryAfter >= 0 {
+		h.Set("Retry-After", decimal(max(seconds(d.RetryAfter), 1)))
+	}
+	if legacy {
+		h.Set("X-RateLimit-Limit", decimal(q.Limit))
+		h.Set("X-RateLimit-Remaining", decimal(remaining))
+		h.Set("X-RateLimit-Reset", decimal(seconds(wait)))
+	}
+}
+
+// seconds rounds up: a second that has not ended is one to wait for.
+func seconds(d time.Duration) int64 {
+	s := int64(d / time.Second)
+	if d%time.Second > 0 {
+		s++
+	}
+	return min(max(s, 0), math.MaxInt32) // the time of a header is no century
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// appendString appends a structured field's string, which has been checked to be
+// printable ASCII.
+func appendString(b []byte, s string) []byte {
+	if s == "" {
+		s = "default"
+	}
+	b = append(b, '"')
+	for _, c := range []byte(s) {
+		if c == '"' || c == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, c)
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,180 @@
+package zlimittest_test
+
+import (
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/zlimittest"
+)
+
+var three = zlimit.Quota{Limit: 3, Window: time.Minute}
+
+// TestOneClock: what expires, what TIME says and what limits see move together.
+func TestOneClock(t *testing.T) {
+	t.Parallel()
+	begin := time.UnixMilli(1_700_000_000_123)
+	srv := zlimittest.RunWith(t, zlimittest.Options{Now: begin, Frozen: true})
+	c := dial(t, srv)
+	require.Equal(t, begin, srv.Now())
+	require.Equal(t, "1700000000 123000", c.ask("TIME"))
+	require.Equal(t, "+OK", c.ask("SET session x PX 60000"))
+	require.Equal(t, ":3 :3 :0 :0 :60000", c.ask("RL.ALLOW user:42 3 1m COST 3"))
+	require.Equal(t, "1700000000123", c.ask(`EVAL "local t = redis.call('time') return t[1]..string.sub(t[2],1,3)" 0`))
+
+	srv.Advance(59_999 * time.Millisecond)
+	require.Equal(t, ":0 :3 :0 :1 :1", c.ask("RL.ALLOW user:42 3 1m"))
+	require.Equal(t, ":1", c.ask("PTTL session"))
+	srv.Advance(time.Millisecond)
+	require.Equal(t, ":1 :3 :2 :0 :60000", c.ask("RL.ALLOW user:42 3 1m"))
+	srv.Key("session").RequireTTL(0) // Redis keeps a key through its last millisecond
+	srv.Advance(time.Millisecond)
+	require.Equal(t, ":1", c.ask("DBSIZE"))
+	require.Equal(t, []string{"user:42"}, srv.Keys())
+
+	srv.Set(begin.Add(time.Hour))
+	require.Equal(t, begin.Add(time.Hour), srv.Now())
+	require.Equal(t, ":0", c.ask("DBSIZE"))
+	srv.Resume()
+	srv.Freeze()
+	require.False(t, srv.Now().Before(begin.Add(time.Hour)))
+}
+
+// TestBubble: in testing/synctest the server's clock is the bubble's, and a test
+// ends with no goroutine left, or the bubble would say so.
+func TestBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zlimittest.RunT(t)
+		c := dial(t, srv)
+		require.Equal(t, time.Now().UnixMicro(), srv.Now().UnixMicro())
+		require.Equal(t, ":1 :1 :0 :0 :3600000", c.ask("RL.ALLOW user:42 1 1h"))
+		time.Sleep(time.Hour - time.Millisecond) // the bubble's hour
+		require.Equal(t, ":0 :1 :0 :1 :1", c.ask("RL.ALLOW user:42 1 1h"))
+		time.Sleep(time.Millisecond)
+		require.Equal(t, ":1 :1 :0 :0 :3600000", c.ask("RL.ALLOW user:42 1 1h"))
+		require.Equal(t, "+OK", c.ask("SET k v EX 10"))
+		time.Sleep(11 * time.Second)
+		require.Equal(t, ":1", c.ask("DBSIZE"))
+		require.Equal(t, "*-1", c.ask("BLPOP queue 3600")) // nobody pushes: the bubble's hour again
+	})
+}
+
+// TestAddr: TCP is there when it is asked for, and gone with the server.
+func TestAddr(t *testing.T) {
+	t.Parallel()
+	srv, err := zlimittest.Start(zlimittest.Options{})
+	require.NoError(t, err)
+	addr := srv.Addr()
+	require.Equal(t, addr, srv.Addr())
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	c := &client{t, conn, nil}
+	c.in = newReader(conn)
+	require.Equal(t, "+PONG", c.ask("PING"))
+	require.NoError(t, srv.Close())
+	require.NoError(t, srv.Close())
+	require.Equal(t, "gone", c.reply())
+	conn.Close()
+	require.PanicsWithValue(t, "zlimittest: Addr of a server that is closed", func() { closed(t).Addr() })
+
+	again, err := zlimittest.Start(zlimittest.Options{Addr: addr})
+	require.NoError(t, err)
+	require.Equal(t, addr, again.Addr())
+	require.NoError(t, again.Close())
+	_, err = zlimittest.Start(zlimittest.Options{Directives: []string{"--nosuch", "1"}})
+	require.Error(t, err)
+}
+
+func closed(t *testing.T) *zlimittest.Server {
+	t.Helper()
+	srv, err := zlimittest.Start(zlimittest.Options{})
+	require.NoError(t, err)
+	require.NoError(t, srv.Close())
+	return srv
+}
+
+// TestManyAtOnce: servers of parallel tests share nothing, keys or clock.
+func TestManyAtOnce(t *testing.T) {
+	for range 20 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
+			c := dial(t, srv)
+			require.Equal(t, ":1 :1 :0 :0 :1000", c.ask("RL.ALLOW k 1 1s"))
+			srv.Advance(time.Second)
+			require.Equal(t, ":1 :1 :0 :0 :1000", c.ask("RL.ALLOW k 1 1s"))
+			require.False(t, srv.Allow("k", zlimit.Quota{Limit: 1, Window: time.Second}, 1).OK())
+		})
+	}
+}
+
+// TestKeyHelpers: what they say of a key, and how a test ends that expects
+// something else.
+func TestKeyHelpers(t *testing.T) {
+	t.Parallel()
+	fake := &fakeTest{TB: t}
+	srv := zlimittest.RunWith(fake, zlimittest.Options{Frozen: true})
+	defer func() { fake.cleanups[0]() }()
+	srv.Allow("user:42", three, 2)
+	srv.Do("SET", "note", "hello")
+
+	user, note, none := srv.Key("user:42"), srv.Key("note"), srv.Key("nosuch")
+	require.Equal(t, []any{true, "zset", int64(2), time.Minute}, []any{user.Exists(), user.Type(), user.Units(), user.TTL()})
+	require.Equal(t, []any{true, "string", "hello", zlimittest.NoExpiry}, []any{note.Exists(), note.Type(), note.Value(), note.TTL()})
+	require.Equal(t, []any{false, "none", "", zlimittest.Absent}, []any{none.Exists(), none.Type(), none.Value(), none.TTL()})
+	require.Equal(t, []string{"note", "user:42"}, srv.Keys())
+
+	for _, c := range []struct {
+		name string
+		fn   func()
+		want string
+	}{
+		{"units", func() { user.RequireUnits(2) }, ""},
+		{"other units", func() { user.RequireUnits(3) }, `zlimittest: key "user:42" holds 2 units, not 3`},
+		{"ttl", func() { user.RequireTTL(time.Minute) }, ""},
+		{"other ttl", func() { user.RequireTTL(time.Second) }, `zlimittest: key "user:42" lives for 1m0s, not 1s`},
+		{"no ttl", func() { none.RequireTTL(zlimittest.NoExpiry) }, `zlimittest: key "nosuch" lives for no time (it is not there), not ever`},
+		{"value", func() { note.RequireValue("hello") }, ""},
+		{"other value", func() { note.RequireValue("bye") }, `zlimittest: key "note" is "hello", not "bye"`},
+		{"absent", func() { none.RequireAbsent() }, ""},
+		{"not absent", func() { note.RequireAbsent() }, `zlimittest: key "note" is there: a string`},
+		{"wrong type", func() { note.Units() }, "zlimittest: [ZCARD note]: WRONGTYPE Operation against a key holding the wrong kind of value"},
+		{"command", func() { srv.Do("NOSUCH") }, "zlimittest: [NOSUCH]: ERR unknown command 'NOSUCH', with args beginning with: "},
+		{"allow", func() { srv.Allow("k", zlimit.Quota{Window: time.Second}, 1) }, "zlimittest: RL.ALLOW k: ERR limit must be at least 1"},
+		{"back", func() { srv.Advance(-time.Second) }, "zlimittest: Advance(-1s): not a whole number of milliseconds, or back"},
+		{"too fine", func() { srv.Advance(time.Microsecond) }, "zlimittest: Advance(1µs): not a whole number of milliseconds, or back"},
+		{"set back", func() { srv.Set(srv.Now().Add(-time.Hour)) }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := fake.ending(c.fn)
+			if c.name == "set back" {
+				require.Contains(t, got, "moves the clock back only on an empty keyspace")
+				return
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// TestStartIsCheap: a server per test has to cost nearly nothing. What it costs
+// is counted, not timed.
+func TestStartIsCheap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("counts allocations, which other tests at the same time would disturb")
+	}
+	n := testing.AllocsPerRun(5, func() {
+		srv, err := zlimittest.Start(zlimittest.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := srv.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Logf("%v allocations from start to close", n)
+	require.Less(t, n, 3000.0)
+}
