@@ -30,6 +30,10 @@ type Options struct {
 	// Clock is the server's time; nil: the system's.
 	Clock *clock.Clock
 
+	// Engine is that of a server which has ended, to go on with its keys and its
+	// clock; Config then has to be that server's too. Nil: a new one.
+	Engine *engine.Engine
+
 	// Still leaves out what a server does now and then of its own accord: the
 	// clock does not follow a wall that is set, keys that are due stay until
 	// they are touched or Engine.Reclaim is called, buffers stay with their
@@ -93,13 +97,15 @@ func New(o Options) *Server {
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}),
 	}
-	s.engine = engine.New(engine.Options{
-		Config:   s.cfg,
-		Clock:    o.Clock,
-		Shutdown: func() { go func() { _ = s.Close() }() },
-		Log:      func(text string) { s.log.Print(text) },
-		Port:     s.Port,
-	})
+	if s.engine = o.Engine; s.engine == nil {
+		s.engine = engine.New(engine.Options{
+			Config:   s.cfg,
+			Clock:    o.Clock,
+			Shutdown: func() { go func() { _ = s.Close() }() },
+			Log:      func(text string) { s.log.Print(text) },
+			Port:     s.Port,
+		})
+	}
 	s.inside = zlimit.Over(s.engine)
 	s.followLimits()
 	return s
@@ -120,6 +126,13 @@ func (s *Server) Add(l net.Listener) error {
 		s.working.Go(func() { s.accept(l) })
 	}
 	return nil
+}
+
+// Connections returns how many clients are connected now.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
 }
 
 // Limiter is what the program that runs the server calls it with, past all

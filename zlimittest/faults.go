@@ -47,7 +47,7 @@ type Fault struct {
 	Times int
 	// On is the one command that it meets ("EVALSHA"). Empty: every one but
 	// those with which clients open a connection (HELLO, AUTH, CLIENT, SELECT,
-	// COMMAND) or leave, and of these the ones that Kind is about.
+	// COMMAND) or leave, and of these the ones that Kind is about. "*": every one.
 	On string
 	// Text is the error reply of Refuse, code word first: "ERR it broke".
 	Text string
@@ -148,6 +148,7 @@ var opening = named("hello", "auth", "client", "select", "command", "quit", "res
 
 // intercept is what the server asks before each command of a client.
 func (s *Server) intercept(args [][]byte, closing <-chan struct{}) server.Interception {
+	s.commands.Add(1)
 	s.inner.Engine().Reclaim() // what is due is gone, for DBSIZE too
 	i := s.faults.take(s.inner.Engine().Table().Lookup(args[0]))
 	if i == nil {
@@ -198,6 +199,8 @@ func (f *faults) take(c *commands.Command) *Injected {
 func (i *Injected) meets(c *commands.Command) bool {
 	about := kinds[i.fault.Kind].about
 	switch {
+	case i.fault.On == "*":
+		return true
 	case i.fault.On != "":
 		return c != nil && c.Name == i.fault.On
 	case c == nil:

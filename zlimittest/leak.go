@@ -14,7 +14,7 @@ const label = "zlimittest"
 
 // leftoverTries is how often the goroutines that have done everything get to
 // run, so that they can end.
-const leftoverTries = 2000
+const leftoverTries = 1000
 
 // leftovers is an error that shows the goroutines that a closed server left.
 func (s *Server) leftovers() error {

@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/server"
 	"github.com/zlimit/zlimit/server/pipe"
@@ -47,9 +48,9 @@ type Options struct {
 	Now time.Time
 	// Frozen makes the clock stand still from the start.
 	Frozen bool
-	// Addr is where Addr listens: "127.0.0.1:7000". Empty: a free port of
-	// 127.0.0.1.
-	Addr string
+	// After is a server that was closed: this one goes on with its keys, its
+	// clock and its directives, and the fields above are without effect.
+	After *Server
 }
 
 // A Server is a zlimit-server inside of a test. Its methods may be called
@@ -57,14 +58,16 @@ type Options struct {
 type Server struct {
 	t      testing.TB // nil after Start: what would end the test panics
 	id     string
+	cfg    *config.Config
 	inner  *server.Server
 	memory *pipe.Listener
 	faults faults
-	served chan struct{} // closed when Serve has returned
 
-	mu     sync.Mutex
-	listen string       // protected by mu, as is what follows: where Addr will listen
-	tcp    net.Listener // nil until Addr is asked for
+	commands atomic.Int64
+	served   chan struct{} // closed when Serve has returned
+
+	mu  sync.Mutex
+	tcp net.Listener // protected by mu; nil until it is asked for
 }
 
 // RunT starts a server for one test. When the test ends, so does the server, and
@@ -96,22 +99,23 @@ var lastID atomic.Int64
 // Start starts a server that its caller closes, where there is no test to do it.
 // The error is about the options.
 func Start(o Options) (*Server, error) {
-	cfg := config.New()
-	if err := cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, o.Directives...), nil); err != nil {
-		return nil, err
-	}
 	s := &Server{
 		id:     strconv.FormatInt(lastID.Add(1), 10),
-		memory: pipe.Listen(), served: make(chan struct{}), listen: o.Addr,
+		memory: pipe.Listen(), served: make(chan struct{}),
 	}
-	clock := zlimit.SystemClock()
-	if !o.Now.IsZero() {
-		clock.Set(o.Now.UnixMilli())
+	inner := server.Options{Still: true, Intercept: s.intercept}
+	if o.After != nil {
+		s.cfg = o.After.cfg
+		inner.Engine = o.After.inner.Engine()
+	} else {
+		s.cfg = config.New()
+		if err := s.cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, o.Directives...), nil); err != nil {
+			return nil, err
+		}
+		inner.Clock = o.clock()
 	}
-	if o.Frozen {
-		clock.Freeze()
-	}
-	s.inner = server.New(server.Options{Config: cfg, Clock: clock, Still: true, Intercept: s.intercept})
+	inner.Config = s.cfg
+	s.inner = server.New(inner)
 	if err := s.inner.Add(s.memory); err != nil {
 		return nil, err
 	}
@@ -120,6 +124,18 @@ func Start(o Options) (*Server, error) {
 		close(s.served)
 	})
 	return s, nil
+}
+
+// clock is what the options ask for.
+func (o *Options) clock() *clock.Clock {
+	c := zlimit.SystemClock()
+	if !o.Now.IsZero() {
+		c.Set(o.Now.UnixMilli())
+	}
+	if o.Frozen {
+		c.Freeze()
+	}
+	return c
 }
 
 // Close ends the server, as RunT's cleanup does. The error is about goroutines
@@ -142,25 +158,33 @@ func (s *Server) labelled(fn func()) {
 // Addr returns a TCP address at which the server answers: a free port of
 // 127.0.0.1, which the first call opens.
 func (s *Server) Addr() string {
+	s.helper()()
+	addr, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		s.fatal("%v", err)
+	}
+	return addr
+}
+
+// Listen makes the server answer at a TCP address too, and returns it with the
+// port that the system chose for port 0. A server has one such address: a second
+// call returns the first one's.
+func (s *Server) Listen(addr string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tcp == nil {
-		addr := s.listen
-		if addr == "" {
-			addr = "127.0.0.1:0"
-		}
 		l, err := net.Listen("tcp", addr)
 		if err != nil {
-			s.fatal("cannot listen: %v", err)
+			return "", err
 		}
 		added := make(chan error)
 		s.labelled(func() { added <- s.inner.Add(l) })
 		if err := <-added; err != nil {
-			s.fatal("Addr of a server that is closed")
+			return "", fmt.Errorf("the server is closed: %w", err)
 		}
 		s.tcp = l
 	}
-	return s.tcp.Addr().String()
+	return s.tcp.Addr().String(), nil
 }
 
 // Dial opens a connection in memory.
@@ -172,6 +196,10 @@ func (s *Server) Dial() (net.Conn, error) { return s.memory.Dial(context.Backgro
 func (s *Server) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	return s.memory.Dial(ctx)
 }
+
+// Commands is how many commands clients have sent, those that a fault met
+// included.
+func (s *Server) Commands() int64 { return s.commands.Load() }
 
 // Inner is the server itself, for what this package has no word for.
 func (s *Server) Inner() *server.Server { return s.inner }

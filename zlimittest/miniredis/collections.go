@@ -1,0 +1,169 @@
+package miniredis
+
+// Sorted sets.
+
+// ZAdd adds a member or gives it another score, and reports whether it is new.
+func (db *RedisDB) ZAdd(k string, score float64, member string) (bool, error) {
+	return yes(db.try("ZADD", k, score, member))
+}
+
+// ZMembers are the members by score.
+func (db *RedisDB) ZMembers(k string) ([]string, error) {
+	return db.list(k, "zset", "ZRANGE", k, 0, -1)
+}
+
+// SortedSet are the members with their scores.
+func (db *RedisDB) SortedSet(k string) (map[string]float64, error) {
+	pairs, err := db.list(k, "zset", "ZRANGE", k, 0, -1, "WITHSCORES")
+	if err != nil {
+		return nil, err
+	}
+	set := make(map[string]float64, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		set[pairs[i]], _ = float(pairs[i+1], nil)
+	}
+	return set, nil
+}
+
+// ZScore is a member's score, 0 where it is not there.
+func (db *RedisDB) ZScore(k, member string) (float64, error) {
+	if err := db.holds(k, "zset"); err != nil {
+		return 0, err
+	}
+	return float(db.try("ZSCORE", k, member))
+}
+
+// ZRem removes a member, and reports whether it was there.
+func (db *RedisDB) ZRem(k, member string) (bool, error) {
+	if err := db.holds(k, "zset"); err != nil {
+		return false, err
+	}
+	return yes(db.try("ZREM", k, member))
+}
+
+// Hashes.
+
+// HSet sets fields to values, in pairs. A key of another type is replaced.
+func (db *RedisDB) HSet(k string, fv ...string) {
+	if db.mayHold(k, "hash") != nil {
+		db.Del(k)
+	}
+	if pairs := fv[:len(fv)/2*2]; len(pairs) > 0 {
+		db.must(anys("HSET", k)(pairs)...)
+	}
+}
+
+// HGet is a field's value, empty where there is none.
+func (db *RedisDB) HGet(k, f string) string {
+	s, _ := text(db.try("HGET", k, f))
+	return s
+}
+
+// HKeys are the fields, sorted.
+func (db *RedisDB) HKeys(k string) ([]string, error) {
+	fields, err := db.list(k, "hash", "HKEYS", k)
+	return sorted(fields), err
+}
+
+// HDel removes a field.
+func (db *RedisDB) HDel(k, f string) { _, _ = db.try("HDEL", k, f) }
+
+// HIncr adds to a field that is an integer.
+func (db *RedisDB) HIncr(k, f string, delta int) (int, error) {
+	return number(db.try("HINCRBY", k, f, delta))
+}
+
+// HIncrfloat adds to a field that is a number.
+func (db *RedisDB) HIncrfloat(k, f string, delta float64) (float64, error) {
+	return float(db.try("HINCRBYFLOAT", k, f, delta))
+}
+
+// HIncrBy is HIncr.
+func (m *Miniredis) HIncrBy(k, f string, delta int) (int, error) { return m.HIncr(k, f, delta) }
+
+// HIncrByFloat is HIncrfloat.
+func (m *Miniredis) HIncrByFloat(k, f string, delta float64) (float64, error) {
+	return m.HIncrfloat(k, f, delta)
+}
+
+// Lists.
+
+// List are the elements.
+func (db *RedisDB) List(k string) ([]string, error) { return db.list(k, "list", "LRANGE", k, 0, -1) }
+
+// Push appends, and returns the new length.
+func (db *RedisDB) Push(k string, v ...string) (int, error) {
+	return number(db.try(anys("RPUSH", k)(v)...))
+}
+
+// Lpush prepends, and returns the new length.
+func (db *RedisDB) Lpush(k, v string) (int, error) { return number(db.try("LPUSH", k, v)) }
+
+// Pop removes the last element.
+func (db *RedisDB) Pop(k string) (string, error) { return db.popped(k, "RPOP") }
+
+// Lpop removes the first element.
+func (db *RedisDB) Lpop(k string) (string, error) { return db.popped(k, "LPOP") }
+
+func (db *RedisDB) popped(k, command string) (string, error) {
+	if err := db.holds(k, "list"); err != nil {
+		return "", err
+	}
+	return text(db.try(command, k))
+}
+
+// RPush is Push.
+func (m *Miniredis) RPush(k string, v ...string) (int, error) { return m.Push(k, v...) }
+
+// RPop is Pop.
+func (m *Miniredis) RPop(k string) (string, error) { return m.Pop(k) }
+
+// Sets.
+
+// SetAdd adds elements, and returns how many are new.
+func (db *RedisDB) SetAdd(k string, elems ...string) (int, error) {
+	return number(db.try(anys("SADD", k)(elems)...))
+}
+
+// Members are the elements, sorted.
+func (db *RedisDB) Members(k string) ([]string, error) {
+	members, err := db.list(k, "set", "SMEMBERS", k)
+	return sorted(members), err
+}
+
+// IsMember reports whether an element is there.
+func (db *RedisDB) IsMember(k, v string) (bool, error) {
+	if err := db.holds(k, "set"); err != nil {
+		return false, err
+	}
+	return yes(db.try("SISMEMBER", k, v))
+}
+
+// SRem removes elements, and returns how many were there.
+func (db *RedisDB) SRem(k string, elems ...string) (int, error) {
+	if err := db.holds(k, "set"); err != nil {
+		return 0, err
+	}
+	return number(db.try(anys("SREM", k)(elems)...))
+}
+
+// SCard is how many elements there are.
+func (db *RedisDB) SCard(k string) (int, error) { return number(db.try("SCARD", k)) }
+
+// SAdd is SetAdd.
+func (m *Miniredis) SAdd(k string, elems ...string) (int, error) { return m.SetAdd(k, elems...) }
+
+// SMembers is Members.
+func (m *Miniredis) SMembers(k string) ([]string, error) { return m.Members(k) }
+
+// SIsMember is IsMember.
+func (m *Miniredis) SIsMember(k, v string) (bool, error) { return m.IsMember(k, v) }
+
+// list reads a collection that has to be there.
+func (db *RedisDB) list(k, kind string, args ...any) ([]string, error) {
+	if err := db.holds(k, kind); err != nil {
+		return nil, err
+	}
+	reply, err := db.try(args...)
+	return words(reply), err
+}

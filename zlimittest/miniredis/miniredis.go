@@ -1,0 +1,298 @@
+// Package miniredis is zlimittest under the names of alicebob/miniredis, as far
+// as tests of rate limiters use them: where a test file compiles with this
+// import in the place of that one, the move is done. docs/testing.md maps what
+// is not here.
+//
+// It differs on purpose in one thing: there is one clock. FastForward moves what
+// TIME says as well as every TTL, and SetTime moves every TTL as well as what
+// TIME says. The clock stands still in between, so that a TTL reads as it was
+// set. Everything else that clients are answered is the server's, which is
+// compared with Redis.
+package miniredis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/zlimittest"
+)
+
+// What direct calls return, besides errors of the server that have no name here.
+var (
+	ErrKeyNotFound     = errors.New("ERR no such key")
+	ErrWrongType       = errors.New("WRONGTYPE Operation against a key holding the wrong kind of value")
+	ErrIntValueError   = errors.New("ERR value is not an integer or out of range")
+	ErrFloatValueError = errors.New("ERR value is not a valid float")
+)
+
+// Tester is what RunT needs of a test.
+type Tester interface {
+	Fatalf(format string, args ...any)
+	Cleanup(fn func())
+	Logf(format string, args ...any)
+}
+
+// Miniredis is a server for one test. Its methods may be called concurrently.
+// The direct calls (Set, Get, ...) go past the sockets, to the database that
+// Select chose.
+type Miniredis struct {
+	*selected
+
+	mu       sync.Mutex
+	server   *zlimittest.Server // protected by mu, as is what follows; nil before the first start
+	addr     string             // where it listens, also after Close; empty: nowhere yet
+	open     bool
+	sessions map[int]*zlimit.Session // of direct calls, by database
+	refusal  *zlimittest.Injected    // SetError's
+}
+
+// selected are the methods that Miniredis shares with RedisDB.
+type selected = RedisDB
+
+// A RedisDB is one database, for direct calls.
+type RedisDB struct {
+	m  *Miniredis
+	id atomic.Int64
+}
+
+// NewMiniRedis returns a server that was not started. Direct calls work on it,
+// and Dial.
+func NewMiniRedis() *Miniredis {
+	m := &Miniredis{sessions: make(map[int]*zlimit.Session)}
+	m.selected = &RedisDB{m: m}
+	return m
+}
+
+// Run starts a server on a free port of 127.0.0.1. Close it when done.
+func Run() (*Miniredis, error) {
+	m := NewMiniRedis()
+	return m, m.Start()
+}
+
+// RunT starts a server that ends with the test.
+func RunT(t Tester) *Miniredis {
+	m, err := Run()
+	if err != nil {
+		t.Fatalf("could not start miniredis: %v", err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+// Start starts a server on a free port, or after Close on the one it had.
+func (m *Miniredis) Start() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.start(m.addr)
+}
+
+// StartAddr starts a server at an address: "127.0.0.1:6379", ":0".
+func (m *Miniredis) StartAddr(addr string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.start(addr)
+}
+
+// Restart starts a closed server at the port it had, with its keys.
+func (m *Miniredis) Restart() error { return m.Start() }
+
+// start requires mu.
+func (m *Miniredis) start(addr string) error {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	if err := m.wake(); err != nil {
+		return err
+	}
+	addr, err := m.server.Listen(addr)
+	if err != nil {
+		return err
+	}
+	m.addr = addr
+	return nil
+}
+
+// wake makes sure that a server runs, be it without a port. It requires mu.
+func (m *Miniredis) wake() error {
+	if m.open {
+		return nil
+	}
+	s, err := zlimittest.Start(zlimittest.Options{Frozen: true, After: m.server})
+	if err != nil {
+		return err
+	}
+	m.server, m.open = s, true
+	clear(m.sessions)
+	return nil
+}
+
+// Close ends the server; connections end. Direct calls still work, and Restart
+// goes on with the keys.
+func (m *Miniredis) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.open {
+		return
+	}
+	m.open = false
+	if err := m.server.Close(); err != nil {
+		panic("miniredis: " + err.Error())
+	}
+	clear(m.sessions)
+}
+
+// running returns the server, started without a port where it was not.
+func (m *Miniredis) running() *zlimittest.Server {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.server == nil {
+		if err := m.wake(); err != nil {
+			panic("miniredis: " + err.Error())
+		}
+	}
+	return m.server
+}
+
+// Dial opens a connection in memory, for a client's dialer, also of a server
+// that was not started. It works in a bubble of testing/synctest.
+func (m *Miniredis) Dial() (net.Conn, error) { return m.running().Dial() }
+
+// Addr is the TCP address, such as 127.0.0.1:12345.
+func (m *Miniredis) Addr() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.addr
+}
+
+// Host is the host of Addr.
+func (m *Miniredis) Host() string {
+	host, _, _ := net.SplitHostPort(m.Addr())
+	return host
+}
+
+// Port is the port of Addr.
+func (m *Miniredis) Port() string {
+	_, port, _ := net.SplitHostPort(m.Addr())
+	return port
+}
+
+// DB is a database by its number.
+func (m *Miniredis) DB(i int) *RedisDB {
+	db := &RedisDB{m: m}
+	db.id.Store(int64(i))
+	return db
+}
+
+// Select chooses the database of the direct calls.
+func (m *Miniredis) Select(i int) { m.id.Store(int64(i)) }
+
+// FlushAll empties every database.
+func (m *Miniredis) FlushAll() { m.must("FLUSHALL") }
+
+// SwapDB exchanges two databases, and reports whether it did.
+func (m *Miniredis) SwapDB(i, j int) bool {
+	_, err := m.try("SWAPDB", i, j)
+	return err == nil
+}
+
+// RequireAuth makes connections send AUTH first; empty: no more.
+func (m *Miniredis) RequireAuth(password string) {
+	m.must("CONFIG", "SET", "requirepass", password)
+}
+
+// SetError makes every command of clients answer this error; empty: no more.
+func (m *Miniredis) SetError(text string) {
+	s := m.running()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refusal != nil {
+		m.refusal.Remove()
+		m.refusal = nil
+	}
+	if text != "" {
+		m.refusal = s.Inject(zlimittest.Fault{Kind: zlimittest.Refuse, Text: text, On: "*", Times: zlimittest.Always})
+	}
+}
+
+// FastForward moves the clock. A TTL that has come to 0 is over, though Redis
+// would keep its key for that one millisecond still.
+func (m *Miniredis) FastForward(d time.Duration) {
+	m.running().Inner().Engine().Clock().Advance(d.Milliseconds())
+	m.expire()
+}
+
+// SetTime moves the clock to an instant, in whole milliseconds, back too. Keys
+// whose deadline has passed are over.
+func (m *Miniredis) SetTime(t time.Time) {
+	m.running().Inner().Engine().Clock().Set(t.UnixMilli())
+	m.expire()
+}
+
+// expire removes the keys that are in their last millisecond.
+func (m *Miniredis) expire() {
+	m.running().Inner().Engine().Reclaim()
+	for i := range 16 {
+		db := m.DB(i)
+		for _, k := range db.Keys() {
+			if ms, _ := db.must("PTTL", k).(int64); ms == 0 {
+				db.must("DEL", k)
+			}
+		}
+	}
+}
+
+// CommandCount is how many commands clients have sent.
+func (m *Miniredis) CommandCount() int { return int(m.running().Commands()) }
+
+// CurrentConnectionCount is how many clients are connected.
+func (m *Miniredis) CurrentConnectionCount() int { return m.running().Inner().Connections() }
+
+// session is where direct calls to a database run.
+func (m *Miniredis) session(id int) *zlimit.Session {
+	server := m.running()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sessions[id] == nil {
+		limiter := server.Inner().Limiter()
+		if !m.open {
+			limiter = zlimit.Over(server.Inner().Engine()) // a closed server's keys
+		}
+		s := limiter.Session()
+		if _, err := s.Do(context.Background(), "SELECT", id); err != nil {
+			panic("miniredis: " + err.Error())
+		}
+		m.sessions[id] = s
+	}
+	return m.sessions[id]
+}
+
+// try runs a command in the database.
+func (db *RedisDB) try(args ...any) (any, error) {
+	reply, err := db.m.session(int(db.id.Load())).Do(context.Background(), args...)
+	return reply, named(err)
+}
+
+// must is for commands that fail only where the value has another type, which
+// the caller has looked at, or where this package is wrong.
+func (db *RedisDB) must(args ...any) any {
+	reply, err := db.try(args...)
+	if err != nil {
+		panic("miniredis: " + err.Error())
+	}
+	return reply
+}
+
+// named is an error under the name that it has here.
+func named(err error) error {
+	for _, known := range []error{ErrWrongType, ErrIntValueError, ErrFloatValueError} {
+		if err != nil && err.Error() == known.Error() {
+			return known
+		}
+	}
+	return err
+}

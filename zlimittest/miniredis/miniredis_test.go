@@ -1,0 +1,150 @@
+package miniredis_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/zlimittest/miniredis"
+)
+
+// That each call answers what alicebob/miniredis answers is held by
+// compat/embed, which has both. Here are the things of our own.
+
+// talk sends one inline command and returns the first line of the reply, "gone"
+// where there is none.
+func talk(c net.Conn, line string) string {
+	fmt.Fprint(c, line+"\r\n")
+	reply, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		return "gone"
+	}
+	return strings.TrimSuffix(reply, "\r\n")
+}
+
+// TestOneClock: FastForward and SetTime move what TIME says and what lives.
+func TestOneClock(t *testing.T) {
+	m := miniredis.RunT(t)
+	m.SetTime(time.Unix(1_700_000_000, 0))
+	require.NoError(t, m.Set("k", "v"))
+	m.SetTTL("k", time.Minute)
+	c, err := net.Dial("tcp", m.Addr())
+	require.NoError(t, err)
+	defer c.Close()
+	require.Equal(t, ":1", talk(c, `EVAL "return redis.call('TIME')[1] == '1700000000'" 0`))
+
+	m.FastForward(59 * time.Second)
+	require.Equal(t, time.Second, m.TTL("k"))
+	require.Equal(t, ":1", talk(c, `EVAL "return redis.call('TIME')[1] == '1700000059'" 0`))
+	m.FastForward(time.Second)
+	require.False(t, m.Exists("k"), "over when its time has come to 0")
+	require.NoError(t, m.Set("k", "v"))
+	m.SetTTL("k", time.Minute)
+	m.SetTime(time.Unix(1_700_000_120, 0))
+	require.False(t, m.Exists("k"))
+	m.SetTime(time.Unix(1_600_000_000, 0))
+	require.Equal(t, ":1", talk(c, `EVAL "return redis.call('TIME')[1] == '1600000000'" 0`))
+}
+
+// TestOutage: a server that goes and comes back with its keys, at its address.
+func TestOutage(t *testing.T) {
+	m := miniredis.RunT(t)
+	addr := m.Addr()
+	c, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	require.Equal(t, "+OK", talk(c, "SET k v"))
+	m.Close()
+	m.Close()
+	_, err = io.ReadAll(c)
+	require.NoError(t, err, "it has ended")
+	c.Close()
+	_, err = net.Dial("tcp", addr)
+	require.Error(t, err)
+	m.CheckGet(t, "k", "v")
+	require.NoError(t, m.Set("meanwhile", "1"))
+
+	require.NoError(t, m.Restart())
+	require.Equal(t, addr, m.Addr())
+	c, err = net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer c.Close()
+	require.Equal(t, "$1", talk(c, "GET meanwhile"))
+	require.Equal(t, 1, m.CurrentConnectionCount())
+	require.Equal(t, 1, m.CommandCount())
+}
+
+// TestErrorsAndPasswords as clients see them.
+func TestErrorsAndPasswords(t *testing.T) {
+	m := miniredis.RunT(t)
+	c, err := m.Dial()
+	require.NoError(t, err)
+	defer c.Close()
+	m.SetError("ERR broken")
+	require.Equal(t, "-ERR broken", talk(c, "HELLO 3"))
+	m.SetError("LOADING soon")
+	require.Equal(t, "-LOADING soon", talk(c, "PING"))
+	require.NoError(t, m.Set("k", "v"), "direct calls go on")
+	m.SetError("")
+	require.Equal(t, "+PONG", talk(c, "PING"))
+	m.RequireAuth("secret")
+	other, err := m.Dial()
+	require.NoError(t, err)
+	defer other.Close()
+	require.Equal(t, "-NOAUTH Authentication required.", talk(other, "GET k"))
+	require.Equal(t, "+OK", talk(other, "AUTH secret"))
+	m.CheckGet(t, "k", "v")
+}
+
+// TestWithoutAPort in a bubble.
+func TestWithoutAPort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := miniredis.NewMiniRedis()
+		defer m.Close()
+		c, err := m.Dial()
+		require.NoError(t, err)
+		defer c.Close()
+		require.Equal(t, "+OK", talk(c, "SET k v"))
+		m.Select(1)
+		require.False(t, m.Exists("k"))
+		require.True(t, m.DB(0).Exists("k"))
+		require.True(t, m.SwapDB(0, 1))
+		require.True(t, m.Exists("k"))
+		m.FlushAll()
+		require.Empty(t, m.Keys())
+		require.Empty(t, m.Addr())
+	})
+}
+
+// complaints collects what a check says.
+type complaints []string
+
+func (c *complaints) Helper() {}
+func (c *complaints) Errorf(format string, args ...any) {
+	*c = append(*c, fmt.Sprintf(format, args...))
+}
+
+// TestChecksComplain: each check has a case in which it fails.
+func TestChecksComplain(t *testing.T) {
+	m := miniredis.RunT(t)
+	_, err := m.Push("list", "a", "b")
+	require.NoError(t, err)
+	_, err = m.SAdd("set", "b", "a")
+	require.NoError(t, err)
+	m.CheckList(t, "list", "a", "b")
+	m.CheckSet(t, "set", "b", "a")
+	var c complaints
+	m.CheckGet(&c, "list", "a")
+	m.CheckGet(&c, "nosuch", "")
+	m.CheckList(&c, "list", "b", "a")
+	m.CheckList(&c, "set", "a", "b")
+	m.CheckSet(&c, "set", "a")
+	require.Len(t, c, 5)
+	require.Equal(t, `key "list": want "a", got "" (error: WRONGTYPE Operation against a key holding the wrong kind of value)`, c[0])
+}
