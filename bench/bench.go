@@ -84,18 +84,18 @@ func findPrograms(ctx context.Context, o options, dir string, progress *log.Logg
 		}
 		return err
 	}
-	if err := find(redis, o.redis); err != nil {
+	if err := find(redisServer, o.redis); err != nil {
 		return nil, fmt.Errorf("%s is needed to compare with and was not found (Debian: apt-get install redis-server): %w", o.redis, err)
 	}
-	if err := find(valkey, o.valkey); err != nil {
+	if err := find(valkeyServer, o.valkey); err != nil {
 		progress.Printf("%s was not found, so it does not join in", o.valkey)
 	}
 	if o.ours != "" {
-		return found, find(zlimit, o.ours)
+		return found, find(ourServer, o.ours)
 	}
 	progress.Print("building zlimit-server")
-	found[zlimit] = filepath.Join(dir, "zlimit-server")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", found[zlimit], ourPackage).CombinedOutput(); err != nil {
+	found[ourServer] = filepath.Join(dir, "zlimit-server")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", found[ourServer], ourPackage).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build %s: %w (run it inside the module, or name a program with --ours)\n%s", ourPackage, err, out)
 	}
 	return found, nil

@@ -70,6 +70,12 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == insideWord {
+		if err := beInside(os.Args[2:], os.Stdout); err != nil {
+			log.Fatal("bench: ", err)
+		}
+		return
+	}
 	runtime.LockOSThread() // see tie
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

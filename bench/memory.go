@@ -35,7 +35,7 @@ func memory(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
 	var results []result
 	for _, h := range holdings {
 		var taken [2]figure
-		for i, p := range []program{zlimit, redis} {
+		for i, p := range []program{ourServer, redisServer} {
 			bytes, err := b.hold(ctx, p, h)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", h.name, p, err)
@@ -139,7 +139,7 @@ func (s *serverProcess) fill(ctx context.Context, h holding, ttlMs int64) error 
 // giveBack fills a server, lets everything expire, and sees what of the memory
 // is back with the operating system within a minute.
 func (b *bench) giveBack(ctx context.Context, say say) (result, error) {
-	s, err := b.start(ctx, contender{program: zlimit})
+	s, err := b.start(ctx, contender{program: ourServer})
 	if err != nil {
 		return result{}, err
 	}

@@ -17,9 +17,9 @@ import (
 // otherRows are the rows that are no closed loop.
 func otherRows() []row {
 	return []row{
+		{name: "inside", about: "what a Go program that embeds zlimit gets", measure: inside, floor: 1},
 		{name: "same-rate", about: "RL.ALLOW against the documents' script, both asked 30,000 times a second over 50 connections", measure: sameRate, floor: 1},
-		{name: "window", about: "a key with a million hits against one with ten", measure: largeWindow, floor: 0.5},
-		{name: "stall", about: "the longest wait of others while a million expired hits go", measure: stall, floor: 1},
+		{name: "window", about: "a key with a million hits against one with ten, and what others wait while they go", measure: largeWindow, floor: 0.5},
 		{name: "memory", about: "resident memory of limiters' keys", measure: memory, floor: 1},
 		{name: "collector", about: "RL.ALLOW 20,000 times a second on a million keys with ten million hits, against an empty server", measure: collector, floor: 1 / 1.2},
 		{name: "storm", about: "RL.ALLOW 20,000 times a second while a million other keys expire in one second, against quiet", measure: storm, floor: 0.5},
@@ -36,7 +36,7 @@ func bound(value float64) figure { return figure{Name: "bound", Value: value} }
 func start(ctx context.Context, b *bench, r row, _ say) ([]result, error) {
 	const allowedMs, allowedMB = 50, 20
 	var results []result
-	for _, p := range []program{zlimit, redis} {
+	for _, p := range []program{ourServer, redisServer} {
 		var ms []float64
 		for range b.rounds {
 			began := time.Now()
@@ -49,7 +49,7 @@ func start(ctx context.Context, b *bench, r row, _ say) ([]result, error) {
 		}
 		name := r.name + "-" + string(p)
 		floor := r.floor
-		if p != zlimit {
+		if p != ourServer {
 			floor = 0
 		}
 		results = append(results, lower(name, "from the start of the process to its first answer", "ms", floor, figure{Name: string(p), Value: median(ms)}, bound(allowedMs)))
@@ -104,7 +104,7 @@ func redisBenchmark(ctx context.Context, b *bench, _ row, say say) ([]result, er
 // Redis.
 func (b *bench) tool(ctx context.Context, tool string, commands ...[]string) (perSecond [2][]float64, err error) {
 	var servers [2]*serverProcess
-	for i, p := range []program{zlimit, redis} {
+	for i, p := range []program{ourServer, redisServer} {
 		if servers[i], err = b.start(ctx, contender{program: p}); err != nil {
 			return perSecond, err
 		}

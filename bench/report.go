@@ -236,7 +236,7 @@ func (rep *report) about() (above, below []string) {
 // versions names the programs.
 func (rep *report) versions() string {
 	var out []string
-	for _, p := range []program{zlimit, redis, valkey} {
+	for _, p := range []program{ourServer, redisServer, valkeyServer} {
 		if v, ok := rep.Versions[p]; ok {
 			out = append(out, fmt.Sprintf("%s: %s", p, v))
 		}

@@ -62,7 +62,7 @@ func TestWarnings(t *testing.T) {
 
 func sample() *report {
 	return &report{
-		Machine: "a machine", Placement: "somewhere", Versions: map[program]string{zlimit: "1", redis: "7.0.15"}, Rounds: 3, Seconds: 2,
+		Machine: "a machine", Placement: "somewhere", Versions: map[program]string{ourServer: "1", redisServer: "7.0.15"}, Rounds: 3, Seconds: 2,
 		Rows: []result{
 			concluded(row{name: "ping-1", about: "PING", pipeline: 1, connections: 50, keys: 10}, rounds(90e3), rounds(100e3), 0),
 			concluded(row{name: "allow-1", about: "RL.ALLOW", pipeline: 1, connections: 50, keys: 10}, rounds(120e3), rounds(100e3), 1.3),

@@ -33,9 +33,9 @@ type contender struct {
 type program string
 
 const (
-	zlimit program = "ours"
-	redis  program = "redis"
-	valkey program = "valkey"
+	ourServer    program = "ours"
+	redisServer  program = "redis"
+	valkeyServer program = "valkey"
 )
 
 // A mix is what a limiter row's requests meet.
@@ -105,7 +105,7 @@ func both(f flow) []contender { return against(f, f) }
 
 // against compares our flow with another of Redis.
 func against(ours, theirs flow) []contender {
-	return []contender{{program: zlimit, flow: ours}, {program: redis, flow: theirs}}
+	return []contender{{program: ourServer, flow: ours}, {program: redisServer, flow: theirs}}
 }
 
 // rows is the list that bench runs by itself: each target once.
@@ -125,7 +125,7 @@ func rows() []row {
 	}
 	interpreted := both(evalsha)
 	interpreted[0].flags = []string{"--lua-engine", "interpreter"}
-	wire := []contender{{program: zlimit, flow: rlAllow}, {program: zlimit, name: "our PING", flow: ping, plain: true}}
+	wire := []contender{{program: ourServer, flow: rlAllow}, {program: ourServer, name: "our PING", flow: ping, plain: true}}
 
 	list := []row{
 		plain("ping-1", "PING", 0.95, 1, ping),

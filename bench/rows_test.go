@@ -33,7 +33,7 @@ func sane(t *testing.T, r *row) {
 	require.False(t, r.mix == admitting && !r.renew, "%s: a row that admits must keep admitting", r.name)
 	require.Equal(t, r.mix == denying, r.fillTimes > 0, "%s: a row that denies has full keys", r.name)
 	require.Len(t, r.sides, 2, r.name)
-	require.Equal(t, zlimit, r.sides[0].program, r.name)
+	require.Equal(t, ourServer, r.sides[0].program, r.name)
 	for i, c := range r.sides {
 		require.NotEmpty(t, c.flow, r.name)
 		verdicts := 0
@@ -74,7 +74,7 @@ func TestFloors(t *testing.T) {
 		require.Zero(t, r.floor, r.name)
 	}
 	require.Equal(t, map[string]float64{
-		"same-rate": 1, "window": 0.5, "stall": 1, "memory": 1, "collector": 1 / 1.2, "storm": 0.5, "start": 1, "benchmark": 0,
+		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5, "start": 1, "benchmark": 0,
 	}, floorsOf(otherRows()))
 	for _, h := range holdings {
 		require.Positive(t, h.floor, h.name)

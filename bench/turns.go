@@ -55,9 +55,9 @@ type measurement struct {
 // plays what Redis plays, without a floor.
 func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	contenders := r.sides
-	if _, ok := b.programs[valkey]; ok && r.sides[1].program == redis {
+	if _, ok := b.programs[valkeyServer]; ok && r.sides[1].program == redisServer {
 		third := r.sides[1]
-		third.program = valkey
+		third.program = valkeyServer
 		contenders = append(slices.Clone(contenders), third)
 	}
 	m := &measurement{row: r, where: b.where, length: b.length}
