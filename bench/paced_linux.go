@@ -12,7 +12,7 @@ import (
 // paced puts a load on the server at a rate of its own, perSecond batches,
 // whatever the server does: a batch that finds no free connection waits, and
 // its latency counts from the instant at which it was due. A closed loop would
-// forgive a server its pauses by asking less meanwhile. at, if any, is called
+// forgive a server its pauses by asking less meanwhile. halfway, if any, is called
 // once, with the load under way, when half of the duration has passed.
 //
 // The client spins between batches: it has a core of its own, and a sleep's
@@ -42,7 +42,7 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 		free = append(free, &clients[i])
 	}
 	events := make([]syscall.EpollEvent, len(clients))
-	for now := time.Duration(0); now < l.duration || under > 0; now = time.Since(start) {
+	for now := time.Duration(0); due < l.duration || under > 0; now = time.Since(start) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -92,7 +92,8 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 			free = append(free, c)
 		}
 	}
-	t.flows, t.elapsed, t.whole = t.all, l.duration, time.Since(start)
+	t.whole = time.Since(start)
+	t.flows, t.elapsed = t.all, t.whole
 	t.count(clients)
 	return t, nil
 }
