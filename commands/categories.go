@@ -18,7 +18,6 @@ var groupCategories = map[string]string{
 	"generic":      "keyspace",
 	"hash":         "hash",
 	"list":         "list",
-	"pubsub":       "pubsub",
 	"scripting":    "scripting",
 	"set":          "set",
 	"sorted-set":   "sortedset",

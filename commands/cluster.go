@@ -31,6 +31,18 @@ var Cluster = []Command{{
 		noCluster("shards", 2, "7.0.0", "O(N)", "", "Lists the shards of the cluster and their nodes.", true),
 		noCluster("slots", 2, "3.0.0", "O(N)", "", "Lists the slots of the cluster and their nodes.", true),
 	},
+}, {
+	Name: "asking", Arity: 1, Flags: Fast,
+	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster, Categories: []string{"connection"},
+	Summary: "Lets the next command use a slot that is being imported.",
+}, {
+	Name: "readonly", Arity: 1, Flags: Loading | Stale | Fast,
+	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster, Categories: []string{"connection"},
+	Summary: "Allows reads from a replica.",
+}, {
+	Name: "readwrite", Arity: 1, Flags: Loading | Stale | Fast,
+	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster, Categories: []string{"connection"},
+	Summary: "Takes READONLY back.",
 }}
 
 // noCluster is the row of a subcommand that only a cluster can answer.

@@ -25,25 +25,27 @@ const (
 	Asking
 	Fast
 	NoAuth
-	MayReplicate
 	NoMandatoryKeys
 	NoAsyncLoading
 	NoMulti
 	MovableKeys
 	AllowBusy
 
+	MayReplicate // not for scripts that may only read; Redis 7.0 does not list it either
+
 	AllShards   // the handler walks keys it does not name: it needs every lock
 	Random      // two equal calls may answer differently
 	Transaction // needs the shards of what the session has queued and watched
 	Protected   // only where enable-debug-command lets it
 	Immediate   // runs at once where MULTI would queue it
+	Subscribed  // runs on a subscribed connection under RESP2 too
 )
 
 // A KeySpec says where in the arguments keys stand and what is done to them.
 // Positions count from the command's name, which is 0. Make one with key, keys
 // or countedKeys.
 type KeySpec struct {
-	Flags string // what is done to the keys, as COMMAND INFO names it: "RW access update"
+	Flags string // what is done to the keys, as COMMAND INFO names it: "RW access update"; or NotKey
 	Notes string
 
 	First int // the first key, or where KeyNum the count that precedes the keys
@@ -52,6 +54,10 @@ type KeySpec struct {
 	// KeyNum: the argument at First says how many keys follow it.
 	KeyNum bool
 }
+
+// NotKey is a KeySpec's Flags where what stands there only looks like a key:
+// shard channels, which a cluster finds as it finds keys.
+const NotKey = "not_key"
 
 // key is one key at a fixed position.
 func key(at int, flags string) KeySpec { return KeySpec{Flags: flags, First: at, Step: 1} }

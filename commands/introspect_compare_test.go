@@ -81,6 +81,7 @@ var docsDeviations = map[string]string{
 	"config|get":              "Redis makes the parameters a block of one",
 	"hello":                   "Redis calls the block of everything \"arguments\", we by what is in it",
 	"hrandfield":              "Redis calls the block of count and WITHVALUES \"options\", we by what is in it",
+	"psubscribe":              "Redis makes the patterns a block of one",
 	"zrandmember":             "Redis calls the block of count and WITHSCORES \"options\", we by what is in it",
 }
 

@@ -12,7 +12,7 @@ import (
 var flagNames = [...]string{
 	"write", "readonly", "denyoom", "module", "admin", "pubsub", "noscript",
 	"blocking", "loading", "stale", "skip_monitor", "skip_slowlog", "asking",
-	"fast", "no_auth", "may_replicate", "no_mandatory_keys", "no_async_loading",
+	"fast", "no_auth", "no_mandatory_keys", "no_async_loading",
 	"no_multi", "movablekeys", "allow_busy",
 }
 

@@ -56,7 +56,7 @@ func (in introspection) keysOf(call [][]byte) ([]keyUse, resp.Value) {
 	switch {
 	case cmd == nil:
 		return nil, errInvalidCommand
-	case len(cmd.Keys) == 0:
+	case len(cmd.Keys) == 0 || cmd.Keys[0].Flags == NotKey:
 		return nil, errNoKeys
 	case !cmd.ArityOK(len(call)):
 		return nil, errInvalidArgs

@@ -73,7 +73,10 @@ var issueCommands = strings.Fields(`
 	multi exec discard watch unwatch
 	eval evalsha eval_ro evalsha_ro script
 	ping echo quit reset select hello auth client command
-	info config time dbsize flushdb flushall swapdb cluster shutdown debug
+	info config time dbsize flushdb flushall swapdb cluster shutdown debug role
+	asking readonly readwrite
+	subscribe unsubscribe psubscribe punsubscribe publish pubsub
+	ssubscribe sunsubscribe spublish
 `)
 
 // questions are asked of a standalone server: first whatever is answered alike

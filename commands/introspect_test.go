@@ -130,7 +130,7 @@ func TestCommandListByCategory(t *testing.T) {
 	}
 	require.Contains(t, list("aclcat", "SortedSet"), "zadd")
 	require.NotContains(t, list("aclcat", "sortedset"), "get")
-	require.Equal(t, []string{"object", "object|encoding", "object|help"}, list("pattern", "obj*"))
+	require.Equal(t, []string{"object", "object|encoding", "object|freq", "object|help", "object|idletime", "object|refcount"}, list("pattern", "obj*"))
 	for _, category := range categoryOrder {
 		for _, name := range list("aclcat", category) {
 			require.Contains(t, table.lookup([]byte(name)).ACLCategories(), category)

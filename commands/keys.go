@@ -52,7 +52,26 @@ var Keys = []Command{
 				Group: "generic", Since: "2.2.3", Complexity: "O(1)", Syntax: "key", Handler: objectEncoding,
 				Summary: "Answers how a value is stored, in Redis' names.",
 			},
+			{
+				Name: "freq", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(2, "RO")},
+				Tips:  []string{"nondeterministic_output"},
+				Group: "generic", Since: "4.0.0", Complexity: "O(1)", Syntax: "key", Handler: objectFreq,
+				Summary: "Refuses to say how often a key is used, for want of an LFU policy.",
+			},
 			Help("generic", "6.2.0", "keyspace"),
+			{
+				Name: "idletime", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(2, "RO")},
+				Tips:  []string{"nondeterministic_output"},
+				Group: "generic", Since: "2.2.3", Complexity: "O(1)", Syntax: "key", Handler: objectIdleTime,
+				Summary:   "Answers for how many seconds a key was not used.",
+				Deviation: "always 0: use is not tracked",
+			},
+			{
+				Name: "refcount", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(2, "RO")},
+				Tips:  []string{"nondeterministic_output"},
+				Group: "generic", Since: "2.2.3", Complexity: "O(1)", Syntax: "key", Handler: objectRefCount,
+				Summary: "Answers by how many a value is shared, as Redis counts.",
+			},
 		},
 	},
 	{
@@ -189,34 +208,4 @@ func randomKey(c *Ctx) resp.Value {
 		return resp.Null
 	}
 	return resp.Bulk(n.Key())
-}
-
-// OBJECT ENCODING key
-func objectEncoding(c *Ctx) resp.Value {
-	n := c.DB.Find(c.Args[2], c.NowMs)
-	if n == nil {
-		return resp.Null
-	}
-	switch v := n.Value.Data.(type) {
-	case *store.String:
-		return resp.Bulk(v.Encoding())
-	case *zset.Set:
-		if v.IsListpack() {
-			return resp.Bulk("listpack")
-		}
-		return resp.Bulk("skiplist")
-	case *set.Set:
-		if v.IsIntset() {
-			return resp.Bulk("intset")
-		}
-		return resp.Bulk("hashtable")
-	case *hash.Hash:
-		if v.IsListpack() {
-			return resp.Bulk("listpack")
-		}
-		return resp.Bulk("hashtable")
-	case *list.List:
-		return resp.Bulk("quicklist") // whatever its size: only Redis 7.2 has small ones in a listpack
-	}
-	panic("commands: a value of unknown type in the keyspace")
 }

@@ -31,14 +31,18 @@ var errUnblocked = resp.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 // is not nil, Do must not be called. It belongs to the session's goroutine.
 func (s *Session) Blocked() *Blocked { return s.blocked.Load() }
 
-// Ready reports whether Resume will return a reply.
+// Ready reports whether there is something to send that no command asks for: a
+// wait is over, or messages have come.
 func (s *Session) Ready() bool {
 	b := s.blocked.Load()
-	return b != nil && b.done.Load()
+	return b != nil && b.Over() || s.mail != nil && s.mail.full.Load()
 }
 
+// Over reports whether the wait has ended, so that Resume returns the reply.
+func (b *Blocked) Over() bool { return b.done.Load() }
+
 // Resume ends a wait that is over and returns the reply, resp.None where none
-// is to be sent. It requires Ready. The reply is valid until the next Do.
+// is to be sent. It requires that Blocked is Over. The reply is valid until the next Do.
 func (s *Session) Resume() resp.Value {
 	b := s.blocked.Load()
 	s.leave(b)
@@ -70,6 +74,10 @@ func (b *Blocked) end(reply resp.Value) {
 	s.engine.stats.blocked.Add(-1)
 	s.edit(func(p *public) { p.blocked = false })
 	b.reply = reply
+	if s.mail != nil && !b.silent { // so that it takes its place among the messages
+		s.mail.put(&letter{value: reply}, s.engine.mailLimit.Load())
+		b.silent = true
+	}
 	b.done.Store(true)
 	if s.peer.Wake != nil {
 		s.peer.Wake()
@@ -161,7 +169,7 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 	failing := false
 	switch {
 	case len(c.Args) > 4:
-		return resp.Error("ERR unknown subcommand or wrong number of arguments for '" + string(c.Args[1]) + "'. Try CLIENT HELP.")
+		return wrongSubcommandArity(c)
 	case len(c.Args) == 4 && commands.EqualFold(c.Args[3], "error"):
 		failing = true
 	case len(c.Args) == 4 && !commands.EqualFold(c.Args[3], "timeout"):

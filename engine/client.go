@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -197,13 +198,11 @@ func clientList(c *commands.Ctx) resp.Value {
 	switch args := c.Args[2:]; {
 	case len(args) == 0:
 	case len(args) == 2 && commands.EqualFold(args[0], "type"):
-		normal, known := clientType(args[1])
+		of, known := clientTypes[strings.ToLower(string(args[1]))]
 		if !known {
 			return resp.Error("ERR Unknown client type '" + string(args[1]) + "'")
 		}
-		if !normal {
-			listed = nil
-		}
+		listed = slices.DeleteFunc(listed, func(o *Session) bool { return !of(o) })
 	case len(args) > 1 && commands.EqualFold(args[0], "id"):
 		// In the order in which they are asked for, as often as they are.
 		listed = nil
@@ -227,17 +226,19 @@ func clientList(c *commands.Ctx) resp.Value {
 	return resp.Verbatim(b.String())
 }
 
-// clientType reports whether a TYPE of CLIENT LIST and CLIENT KILL names the
-// normal clients, the only ones we have.
-func clientType(word []byte) (normal, known bool) {
-	switch strings.ToLower(string(word)) {
-	case "normal":
-		return true, true
-	case "master", "slave", "replica", "pubsub":
-		return false, true
-	}
-	return false, false
+// clientTypes are the TYPEs of CLIENT LIST and CLIENT KILL.
+var clientTypes = map[string]func(o *Session) bool{
+	"normal":  func(o *Session) bool { p := o.view(); return !p.subscribed() },
+	"pubsub":  func(o *Session) bool { p := o.view(); return p.subscribed() },
+	"master":  noSession,
+	"slave":   noSession,
+	"replica": noSession,
 }
+
+func noSession(*Session) bool { return false }
+
+// subscribed reports whether the session listens to anything.
+func (p *public) subscribed() bool { return p.topics != [topicKinds]int{} }
 
 // CLIENT KILL ip:port, or filters
 func clientKill(c *commands.Ctx) resp.Value {
@@ -263,11 +264,11 @@ func clientKill(c *commands.Ctx) resp.Value {
 			}
 			filters["id"] = func(o *Session) bool { return o.id == id }
 		case commands.EqualFold(word, "type"):
-			normal, known := clientType(args[1])
+			of, known := clientTypes[strings.ToLower(value)]
 			if !known {
 				return resp.Error("ERR Unknown client type '" + value + "'")
 			}
-			filters["type"] = func(*Session) bool { return normal }
+			filters["type"] = of
 		case commands.EqualFold(word, "user"):
 			if value != defaultUser {
 				return resp.Error("ERR No such user '" + value + "'")
@@ -326,6 +327,7 @@ func (s *Session) line(nowUs int64) string {
 		on     bool
 		letter string
 	}{
+		{p.subscribed(), "P"},
 		{p.queued >= 0, "x"},
 		{p.blocked, "b"},
 		{strings.HasPrefix(s.peer.LocalAddr, "/"), "U"},
@@ -343,11 +345,11 @@ func (s *Session) line(nowUs int64) string {
 	if p.lastCommand != nil {
 		last = p.lastCommand.FullName()
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=0 psub=0 ssub=0 multi=%d "+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s "+
 		"redir=-1 resp=%d%s",
-		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name, seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db, p.queued,
-		p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
+		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name, seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
+		p.topics[channels], p.topics[patterns], p.topics[shardChannels], p.queued, p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
 		p.proto, p.library())
 }
 

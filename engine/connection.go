@@ -35,21 +35,21 @@ var connectionGroup = []commands.Command{
 	},
 	{
 		Name: "ping", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "[message]",
-		Flags:   commands.Fast,
+		Flags:   commands.Fast | commands.Subscribed,
 		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		Summary: "Answers PONG, or its argument.",
 		Handler: ping,
 	},
 	{
 		Name: "quit", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy | commands.Immediate,
+		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy | commands.Immediate | commands.Subscribed,
 		Summary: "Closes the connection.",
 		Handler: quit,
 	},
 	{
 		Name: "reset", Arity: 1, Group: "connection", Since: "6.2.0", Complexity: "O(1)",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy |
-			commands.Immediate | commands.Transaction,
+			commands.Immediate | commands.Transaction | commands.Subscribed,
 		Summary: "Makes the connection as it was when it was opened.",
 		Handler: reset,
 	},
@@ -63,13 +63,20 @@ var connectionGroup = []commands.Command{
 
 // PING [message]
 func ping(c *commands.Ctx) resp.Value {
-	switch len(c.Args) {
-	case 1:
-		return resp.Pong
-	case 2:
-		return c.Copy(c.Args[1])
+	if len(c.Args) > 2 {
+		return commands.WrongArity(c.Cmd)
 	}
-	return commands.WrongArity(c.Cmd)
+	s := caller(c)
+	switch {
+	case s.subscribed && s.proto == resp.RESP2: // in the form of a message
+		if len(c.Args) == 1 {
+			return resp.Array(resp.Bulk("pong"), resp.Bulk(""))
+		}
+		return resp.Array(resp.Bulk("pong"), c.Copy(c.Args[1]))
+	case len(c.Args) == 1:
+		return resp.Pong
+	}
+	return c.Copy(c.Args[1])
 }
 
 // QUIT
@@ -83,6 +90,7 @@ func reset(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	s.tx = transaction{}
 	c.Store.Unwatch(&s.watch)
+	s.unsubscribe()
 	s.proto = resp.RESP2
 	if s.replies != replySkip { // CLIENT REPLY SKIP holds for RESET as for any command
 		s.replies = replyOn

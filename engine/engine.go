@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,14 +41,17 @@ type Engine struct {
 	table   *commands.Table
 	options Options
 	startUs int64
+	runID   string // 40 hexadecimal digits, other ones each time
 
 	settings atomic.Pointer[commands.Settings]
 	password atomic.Pointer[string] // requirepass; empty: none is asked for
 
 	clockAheadUs atomic.Int64 // how far the clock was ahead of the wall at the last Tick
 
-	sessions registry
-	stats    stats
+	sessions  registry
+	pubsub    pubsub
+	mailLimit atomic.Int64 // bytes that a mailbox may hold; 0: any number
+	stats     stats
 }
 
 // New returns an engine with an empty keyspace.
@@ -61,7 +66,7 @@ func New(o Options) *Engine {
 			Log:              scriptLog(o),
 			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
 		}),
-		startUs: o.Clock.NowUs(),
+		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
 	e.sessions.byID = make(map[int64]*Session)
 	e.table = commands.NewTable(
@@ -69,12 +74,18 @@ func New(o Options) *Engine {
 		commands.RateLimits, commands.Databases, commands.Cluster,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Group(),
-		connectionGroup, clientGroup, transactionGroup, e.serverGroup(),
+		connectionGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(),
 	)
 	e.scripts.SetTable(e.table)
 	e.stats.calls = make([]callStats, e.table.Len())
 	e.follow()
 	return e
+}
+
+func newRunID() string {
+	var b [20]byte
+	rand.Read(b[:]) //nolint:errcheck // it cannot fail
+	return hex.EncodeToString(b[:])
 }
 
 // scriptLog passes on what loglevel lets through; the levels of redis.log count
@@ -108,11 +119,12 @@ func (e *Engine) follow() {
 		})
 		password := e.cfg.String("requirepass")
 		e.password.Store(&password)
+		e.mailLimit.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 	}
 	refresh()
 	for _, name := range []string{
 		"proto-max-bulk-len", "set-max-intset-entries", "hash-max-listpack-entries", "hash-max-listpack-value", "zset-max-listpack-entries", "zset-max-listpack-value",
-		"rl-log-max-units", "requirepass",
+		"rl-log-max-units", "requirepass", "client-output-buffer-limit",
 	} {
 		e.cfg.OnChange(name, refresh)
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -22,11 +23,28 @@ var (
 	errDiscardWithoutMulti = resp.Error("ERR DISCARD without MULTI")
 	errExecAborted         = resp.Error("EXECABORT Transaction discarded because of previous errors.")
 
+	errShardInExec = resp.Error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
+
 	errIndexRange = resp.Error("ERR value is out of range, value must between -2147483648 and 2147483647")
 	errClientName = resp.Error("ERR Client names cannot contain spaces, newlines or special characters.")
 
 	errDebugOff = resp.Error(`ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.`)
 )
+
+// errWhileSubscribed refuses what a subscribed connection cannot be answered
+// under RESP2, where nothing tells replies from messages.
+func errWhileSubscribed(cmd *commands.Command) resp.Value {
+	return resp.Error("ERR Can't execute '" + cmd.FullName() +
+		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+}
+
+// wrongSubcommandArity refuses a call whose number of arguments only its
+// subcommand's handler can judge.
+func wrongSubcommandArity(c *commands.Ctx) resp.Value {
+	container, _, _ := strings.Cut(c.Cmd.FullName(), "|")
+	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" + string(c.Args[1]) + "'. Try " +
+		strings.ToUpper(container) + " HELP.")
+}
 
 // withoutCode is an error's text without its code word where that is ERR.
 func withoutCode(text string) string {

@@ -81,6 +81,7 @@ func infoServer(e *Engine, c *commands.Ctx, w *infoWriter) {
 	w.put("arch_bits", 32<<(^uint(0)>>63))
 	w.put("go_version", runtime.Version())
 	w.put("process_id", os.Getpid())
+	w.put("run_id", e.runID)
 	if e.options.Port != nil {
 		w.put("tcp_port", e.options.Port())
 	}
@@ -96,6 +97,7 @@ func infoClients(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	w.put("maxclients", e.cfg.Int("maxclients"))
 	w.put("blocked_clients", e.stats.blocked.Load())
 	w.put("tracking_clients", 0)
+	w.put("pubsub_clients", e.subscribers())
 }
 
 func infoMemory(e *Engine, _ *commands.Ctx, w *infoWriter) {
@@ -141,19 +143,26 @@ func infoStats(e *Engine, c *commands.Ctx, w *infoWriter) {
 	w.put("evicted_keys", 0)
 	w.put("keyspace_hits", s.Hits)
 	w.put("keyspace_misses", s.Misses)
-	w.put("pubsub_channels", 0)
-	w.put("pubsub_patterns", 0)
+	p := caller(c).hold()
+	w.put("pubsub_channels", len(p.topics[channels]))
+	w.put("pubsub_patterns", len(p.topics[patterns]))
+	w.put("pubsubshard_channels", len(p.topics[shardChannels]))
 	w.put("total_error_replies", e.stats.errors.Load())
 	w.put("clock_ahead_usec", e.clockAheadUs.Load())
 }
 
-func infoReplication(_ *Engine, _ *commands.Ctx, w *infoWriter) {
+func infoReplication(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	w.put("role", "master")
 	w.put("connected_slaves", 0)
 	w.put("master_failover_state", "no-failover")
+	w.put("master_replid", e.runID)
+	w.put("master_replid2", strings.Repeat("0", len(e.runID)))
 	w.put("master_repl_offset", 0)
 	w.put("second_repl_offset", -1)
 	w.put("repl_backlog_active", 0)
+	w.put("repl_backlog_size", 0)
+	w.put("repl_backlog_first_byte_offset", 0)
+	w.put("repl_backlog_histlen", 0)
 }
 
 func infoCPU(_ *Engine, _ *commands.Ctx, w *infoWriter) {

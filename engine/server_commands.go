@@ -43,12 +43,23 @@ func (e *Engine) serverGroup() []commands.Command {
 			Summary: "Tells about the server, section by section.",
 		},
 		commands.Command{
+			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast,
+			Categories: []string{"admin", "dangerous"},
+			Group:      "server", Since: "2.8.12", Complexity: "O(1)", Handler: role,
+			Summary: "Answers that the server is a master without replicas.",
+		},
+		commands.Command{
 			Name: "shutdown", Arity: -1,
 			Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.NoMulti | commands.AllowBusy,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Handler: e.shutdown,
 			Summary: "Finishes the commands under way and ends the process.",
 		},
 	)
+}
+
+// ROLE
+func role(*commands.Ctx) resp.Value {
+	return resp.Array(resp.Bulk("master"), resp.Int(0), resp.Empty)
 }
 
 // CONFIG GET parameter [parameter ...]

@@ -25,7 +25,13 @@ type Session struct {
 	watch         store.Watch
 	replies       replyMode
 	closing       bool
-	locked        bool                    // the command under way holds a shard
+	locked        bool // the command under way holds a shard
+	inExec        bool // it is one of EXEC's
+	holding       bool // it holds the lock of pubsub
+	subscribed    bool // to any of topics
+	topics        [topicKinds]map[string]struct{}
+	mail          *mailbox                // nil until the session first subscribes
+	before        []byte                  // messages that precede the reply of the command under way
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
 	run           run                     // calls of one command in a row, not yet counted
 
@@ -51,7 +57,8 @@ type Peer struct {
 type public struct {
 	name, libName, libVersion string
 	db, proto                 int
-	queued, watched           int // commands in MULTI (-1: none open), keys watched
+	queued, watched           int             // commands in MULTI (-1: none open), keys watched
+	topics                    [topicKinds]int // how many it has subscribed to
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64
 	noEvict, noTouch, blocked bool
@@ -92,6 +99,8 @@ func (s *Session) Close() {
 	s.run.flush(&s.engine.stats)
 	s.abandon()
 	s.unwatch()
+	s.unsubscribe()
+	s.letGo()
 	s.engine.sessions.remove(s)
 }
 
@@ -116,16 +125,23 @@ func (s *Session) ID() int64 { return s.id }
 // sent. The reply is valid until the next Do; args are not kept.
 func (s *Session) Do(args [][]byte) resp.Value {
 	s.ctx.Reset()
+	if s.mail != nil {
+		s.collect()
+	}
 	reply := s.dispatch(args)
 	switch s.replies {
 	case replyOn:
-		return reply
+	case replyOff:
+		reply = resp.None
 	case replySkipNext:
-		s.replies = replySkip
+		s.replies, reply = replySkip, resp.None
 	case replySkip:
-		s.replies = replyOn
+		s.replies, reply = replyOn, resp.None
 	}
-	return resp.None
+	if len(s.before) > 0 {
+		return s.withMail(reply)
+	}
+	return reply
 }
 
 // dispatch decides whether args run now, are queued, or are refused.
@@ -183,6 +199,8 @@ func (s *Session) admit(cmd *commands.Command) resp.Value {
 		return errNoAuth
 	case s.tx.open && cmd.Is(commands.NoMulti):
 		return errNotInMulti
+	case s.subscribed && s.proto == resp.RESP2 && !cmd.Is(commands.Subscribed):
+		return errWhileSubscribed(cmd)
 	}
 	return resp.None
 }
@@ -232,7 +250,7 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 		shards |= s.transactionShards()
 	}
 	shards = s.engine.lock(shards)
-	defer s.engine.store.Unlock(shards)
+	defer s.end(shards)
 	s.begin()
 	s.locked = shards != 0
 	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
@@ -241,7 +259,16 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 		s.block(w)
 	}
 	s.engine.serve(&s.ctx, shards)
+	if s.mail != nil {
+		s.collect()
+	}
 	return reply
+}
+
+// end unlocks what a command, script or EXEC has locked.
+func (s *Session) end(shards store.ShardSet) {
+	s.letGo()
+	s.engine.store.Unlock(shards)
 }
 
 // begin fixes the instant and the settings of a command, script or EXEC.

@@ -135,6 +135,12 @@ func exec(c *commands.Ctx) resp.Value {
 	case !intact:
 		return resp.NullArray
 	}
+	if s.mail != nil {
+		s.hold() // or messages of others would come between ours, inside the reply
+		s.collect()
+	}
+	s.inExec = true
+	defer func() { s.inExec = false }()
 	replies := make([]resp.Value, 0, len(tx.queued))
 	for i := range tx.queued {
 		q := &tx.queued[i]
@@ -146,6 +152,11 @@ func exec(c *commands.Ctx) resp.Value {
 			for j := range replies {
 				replies[j] = resp.Encode(replies[j], proto)
 			}
+		}
+		if s.mail != nil && s.mail.full.Load() {
+			// As in Redis 7.0: what the command has published stands before
+			// its reply, within the array.
+			reply = resp.Encoded(resp.Append(s.mail.take(nil, s.proto), &reply, s.proto))
 		}
 		replies = append(replies, reply)
 	}

@@ -34,7 +34,7 @@ const (
 	KindBigNumber
 	KindVerbatim // text; RESP2: bulk string
 	KindPush     // RESP2: array
-	KindEncoded  // bytes of a reply encoded before: sent as they are
+	KindEncoded  // bytes of replies encoded before: sent as they are
 )
 
 // A Value is one reply: three words, copied freely. Strings and elements may be
@@ -119,6 +119,12 @@ func Push(elems ...Value) Value { return aggregate(KindPush, elems) }
 // of the reply has.
 func Encode(v Value, proto int) Value {
 	return text(KindEncoded, string(Append(nil, &v, proto)))
+}
+
+// Encoded returns a reply, or several one after the other, that are encoded
+// already; b must not change until the Value has been sent.
+func Encoded(b []byte) Value {
+	return Value{KindEncoded, int64(len(b)), unsafe.Pointer(unsafe.SliceData(b))}
 }
 
 // Kind returns what v is.

@@ -47,6 +47,7 @@ type conn struct {
 	limits    *connLimits // those that are obeyed
 	active    time.Time   // when bytes last came
 	deadline  bool        // a read deadline is set
+	listening bool        // its output obeys the limit of subscribers
 	patience  *time.Timer // ends the waiting of a blocked command; nil: nothing does
 
 	batches atomic.Uint32 // how many have run
@@ -125,7 +126,7 @@ func (c *conn) loop() (polite bool) {
 func (c *conn) batch() bool {
 	c.follow()
 	if c.session.Blocked() != nil && !c.resume() {
-		return c.mayPile()
+		return c.deliver() && c.out.flush() && c.mayPile()
 	}
 	on, authenticated := true, c.session.Authenticated()
 	for on && c.session.Blocked() == nil {
@@ -154,6 +155,7 @@ func (c *conn) batch() bool {
 			on = c.out.flush() && on
 		}
 	}
+	on = on && c.deliver()
 	on = c.out.flush() && on
 	c.publish()
 	return on
@@ -183,7 +185,7 @@ func (c *conn) follow() {
 		}
 		c.limits = l
 		c.in.setLimits(l.reader(c.session.Authenticated()))
-		c.out.obey(l.output)
+		c.out.obey(c.outputLimit())
 		c.keepAlive()
 	}
 }

@@ -26,7 +26,7 @@ func (c *conn) stopPatience() {
 
 // resume answers a command that has waited, if its waiting is over.
 func (c *conn) resume() bool {
-	if !c.session.Ready() {
+	if !c.session.Blocked().Over() {
 		return false
 	}
 	c.stopPatience()

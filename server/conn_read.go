@@ -53,9 +53,10 @@ func (c *conn) readWaiting(b []byte) (int, error) {
 }
 
 // idleUntil is when timeout disconnects the client, zero if never: it counts
-// from the last bytes that came or were taken. Who waits for a key is not idle.
+// from the last bytes that came or were taken. Who waits for a key or for
+// messages is not idle.
 func (c *conn) idleUntil() time.Time {
-	if c.limits.idle <= 0 || c.session.Blocked() != nil {
+	if c.limits.idle <= 0 || c.session.Blocked() != nil || c.session.Subscribed() {
 		return time.Time{}
 	}
 	last := c.active

@@ -17,11 +17,12 @@ const (
 // connLimits are the directives that connections obey, as CONFIG SET last left
 // them.
 type connLimits struct {
-	maxBulkLen  int64         // proto-max-bulk-len
-	maxQueryBuf int64         // client-query-buffer-limit
-	idle        time.Duration // timeout; 0: none
-	keepAlive   time.Duration // tcp-keepalive; 0: off
-	output      config.OutputBufferLimit
+	maxBulkLen  int64                    // proto-max-bulk-len
+	maxQueryBuf int64                    // client-query-buffer-limit
+	idle        time.Duration            // timeout; 0: none
+	keepAlive   time.Duration            // tcp-keepalive; 0: off
+	output      config.OutputBufferLimit // of a connection that has not subscribed
+	subscriber  config.OutputBufferLimit // of one that has
 }
 
 // followLimits keeps the cached directives true, for the connections that wait
@@ -34,6 +35,7 @@ func (s *Server) followLimits() {
 			idle:        time.Duration(s.cfg.Int("timeout")) * time.Second,
 			keepAlive:   time.Duration(s.cfg.Int("tcp-keepalive")) * time.Second,
 			output:      s.cfg.OutputBufferLimit(config.ClassNormal),
+			subscriber:  s.cfg.OutputBufferLimit(config.ClassPubSub),
 		})
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -135,6 +135,16 @@ func (o *output) fail() {
 	o.nc.Close() // the reading side must notice
 }
 
+// giveUp ends a client for which so many bytes were waiting elsewhere.
+func (o *output) giveUp(waiting int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.failed {
+		o.broken = waiting
+		o.fail()
+	}
+}
+
 // check gives the client up if what is waiting breaks the limit. It requires
 // mu.
 func (o *output) check() {

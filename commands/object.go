@@ -1,0 +1,76 @@
+package commands
+
+import (
+	"math"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/hash"
+	"github.com/zlimit/zlimit/store/list"
+	"github.com/zlimit/zlimit/store/set"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// OBJECT ENCODING key
+func objectEncoding(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[2], c.NowMs)
+	if n == nil {
+		return resp.Null
+	}
+	switch v := n.Value.Data.(type) {
+	case *store.String:
+		return resp.Bulk(v.Encoding())
+	case *zset.Set:
+		if v.IsListpack() {
+			return resp.Bulk("listpack")
+		}
+		return resp.Bulk("skiplist")
+	case *set.Set:
+		if v.IsIntset() {
+			return resp.Bulk("intset")
+		}
+		return resp.Bulk("hashtable")
+	case *hash.Hash:
+		if v.IsListpack() {
+			return resp.Bulk("listpack")
+		}
+		return resp.Bulk("hashtable")
+	case *list.List:
+		return resp.Bulk("quicklist") // whatever its size: only Redis 7.2 has small ones in a listpack
+	}
+	panic("commands: a value of unknown type in the keyspace")
+}
+
+// OBJECT FREQ key
+func objectFreq(c *Ctx) resp.Value {
+	if c.DB.Find(c.Args[2], c.NowMs) == nil {
+		return resp.Null
+	}
+	return errNoLFU
+}
+
+// OBJECT IDLETIME key
+func objectIdleTime(c *Ctx) resp.Value {
+	if c.DB.Find(c.Args[2], c.NowMs) == nil {
+		return resp.Null
+	}
+	return resp.Int(0)
+}
+
+// sharedIntegers is how many numbers, from 0 on, Redis keeps one object each
+// for, however often they are stored. It shows as a count of math.MaxInt32.
+const sharedIntegers = 10_000
+
+// OBJECT REFCOUNT key
+func objectRefCount(c *Ctx) resp.Value {
+	n := c.DB.Find(c.Args[2], c.NowMs)
+	if n == nil {
+		return resp.Null
+	}
+	if s, ok := n.Value.Data.(*store.String); ok {
+		if number, ok := s.Int(); ok && number >= 0 && number < sharedIntegers {
+			return resp.Int(math.MaxInt32)
+		}
+	}
+	return resp.Int(1)
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A mailbox holds what was published for a session until its connection sends
+// it. Any goroutine puts letters in, encoded and without waiting for anybody;
+// the session's own takes all of them at once. What a session's own commands
+// publish and confirm goes through it as well, so that there is one order.
+type mailbox struct {
+	full atomic.Bool // something is in it: what take asks before it locks
+
+	mu    sync.Mutex
+	bytes []byte // protected by mu, as is what follows
+	proto int    // in which letters are to be encoded; only take changes it
+	over  int    // bytes that were waiting when the limit was broken; 0: it was not
+}
+
+// put adds a letter. It reports whether the box was empty before, so that its
+// session has to be woken. Beyond the limit (0: none) everything is thrown away,
+// now and later: the client is to be disconnected.
+func (m *mailbox) put(l *letter, limit int64) (first bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over > 0 {
+		return false
+	}
+	b := l.in(m.proto)
+	if waiting := len(m.bytes) + len(b); limit > 0 && int64(waiting) >= limit {
+		m.over, m.bytes = waiting, nil
+	} else {
+		m.bytes = append(m.bytes, b...)
+	}
+	return !m.full.Swap(true)
+}
+
+// keptMail is the space that a mailbox keeps when it is empty.
+const keptMail = 64 << 10
+
+// take moves what is in the box to the end of dst. What is put in from now on
+// will be in the given protocol.
+func (m *mailbox) take(dst []byte, proto int) []byte {
+	if !m.full.Load() && m.proto == proto {
+		return dst
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dst = append(dst, m.bytes...)
+	m.bytes = m.bytes[:0]
+	if cap(m.bytes) > keptMail {
+		m.bytes = nil
+	}
+	m.proto = proto
+	m.full.Store(m.over > 0)
+	return dst
+}
+
+// overflow is how many bytes were waiting when they broke the limit, 0 if they
+// did not.
+func (m *mailbox) overflow() int {
+	if !m.full.Load() {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.over
+}

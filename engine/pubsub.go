@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// A topicKind is what one can subscribe to.
+type topicKind int
+
+const (
+	channels topicKind = iota
+	patterns           // of channels' names
+	shardChannels
+
+	topicKinds
+)
+
+// topicWords are the first words of what a kind's subscribers are sent.
+var topicWords = [topicKinds]struct{ joined, left, message string }{
+	channels:      {"subscribe", "unsubscribe", "message"},
+	patterns:      {"psubscribe", "punsubscribe", "pmessage"},
+	shardChannels: {"ssubscribe", "sunsubscribe", "smessage"},
+}
+
+// pubsub is who listens to what. Its lock comes after the shards' and before
+// the mailboxes'; who publishes or subscribes keeps it until the command, the
+// script or the EXEC ends (Session.hold), so that all subscribers see all
+// messages in one order and nothing comes between those of one transaction.
+// See docs/adr/0007-pubsub.md.
+type pubsub struct {
+	mu     sync.Mutex
+	topics [topicKinds]map[string]audience // protected by mu; none is without an audience
+	order  []string                        // protected by mu: the patterns as they came
+}
+
+// audience is the sessions that listen to one topic.
+type audience map[*Session]struct{}
+
+// A letter is a message to any number of sessions, encoded once for each
+// protocol that one of them speaks.
+type letter struct {
+	value   resp.Value
+	encoded [resp.RESP3 + 1][]byte
+}
+
+func push(elems ...resp.Value) *letter { return &letter{value: resp.Push(elems...)} }
+
+func (l *letter) in(proto int) []byte {
+	if l.encoded[proto] == nil {
+		l.encoded[proto] = resp.Append(nil, &l.value, proto)
+	}
+	return l.encoded[proto]
+}
+
+// publish sends a message and returns how many received it; a session counts
+// as often as it receives it. It requires mu.
+func (p *pubsub) publish(from *Session, kind topicKind, channel, message []byte) int {
+	name, body := resp.BulkBytes(channel), resp.BulkBytes(message)
+	n := 0
+	if listeners := p.topics[kind][string(channel)]; len(listeners) > 0 {
+		n += listeners.send(from, push(resp.Bulk(topicWords[kind].message), name, body))
+	}
+	if kind != channels {
+		return n
+	}
+	for _, pattern := range p.order {
+		if commands.GlobMatch([]byte(pattern), string(channel)) {
+			word := resp.Bulk(topicWords[patterns].message)
+			n += p.topics[patterns][pattern].send(from, push(word, resp.Bulk(pattern), name, body))
+		}
+	}
+	return n
+}
+
+func (a audience) send(from *Session, l *letter) int {
+	for s := range a {
+		s.receive(from, l)
+	}
+	return len(a)
+}
+
+// receive puts a letter into the session's mailbox; from is the session whose
+// goroutine this is. It requires mu of the engine's pubsub.
+func (s *Session) receive(from *Session, l *letter) {
+	if s.mail.put(l, s.engine.mailLimit.Load()) && s != from && s.peer.Wake != nil {
+		s.peer.Wake()
+	}
+}
+
+// join adds a subscription; there may be one already. It requires mu.
+func (p *pubsub) join(s *Session, kind topicKind, name string) {
+	if _, ok := s.topics[kind][name]; ok {
+		return
+	}
+	if p.topics[kind] == nil {
+		p.topics[kind] = make(map[string]audience)
+	}
+	listeners := p.topics[kind][name]
+	if listeners == nil {
+		listeners = make(audience)
+		p.topics[kind][name] = listeners
+		if kind == patterns {
+			p.order = append(p.order, name)
+		}
+	}
+	listeners[s] = struct{}{}
+	if s.topics[kind] == nil {
+		s.topics[kind] = make(map[string]struct{})
+	}
+	s.topics[kind][name] = struct{}{}
+}
+
+// leave ends a subscription, if there is one. It requires mu.
+func (p *pubsub) leave(s *Session, kind topicKind, name string) {
+	if _, ok := s.topics[kind][name]; !ok {
+		return
+	}
+	delete(s.topics[kind], name)
+	listeners := p.topics[kind][name]
+	delete(listeners, s)
+	if len(listeners) > 0 {
+		return
+	}
+	delete(p.topics[kind], name)
+	if kind == patterns {
+		i := slices.Index(p.order, name)
+		p.order = slices.Delete(p.order, i, i+1)
+	}
+}
+
+// leaveAll ends every subscription of a session. It requires mu.
+func (p *pubsub) leaveAll(s *Session) {
+	for kind := range topicKinds {
+		for name := range s.topics[kind] {
+			p.leave(s, kind, name)
+		}
+	}
+}
+
+// names are the topics of a kind that a pattern matches, sorted. It requires mu.
+func (p *pubsub) names(kind topicKind, pattern []byte) []string {
+	var out []string
+	for name := range p.topics[kind] {
+		if commands.GlobMatch(pattern, name) {
+			out = append(out, name)
+		}
+	}
+	slices.SortFunc(out, strings.Compare)
+	return out
+}
+
+// hold takes the lock of pubsub until the command under way ends.
+func (s *Session) hold() *pubsub {
+	p := &s.engine.pubsub
+	if !s.holding {
+		p.mu.Lock()
+		s.holding = true
+	}
+	return p
+}
+
+// letGo ends hold.
+func (s *Session) letGo() {
+	if s.holding {
+		s.holding = false
+		s.engine.pubsub.mu.Unlock()
+	}
+}
+
+// Subscribed reports whether the session listens to anything.
+func (s *Session) Subscribed() bool { return s.subscribed }
+
+// Deliver appends to b, encoded, what was published for the session since its
+// last command. Where lost is not 0, so many bytes were waiting when they broke
+// client-output-buffer-limit, and the connection is to be closed.
+func (s *Session) Deliver(b []byte) (out []byte, lost int) {
+	if s.mail == nil {
+		return b, 0
+	}
+	return s.mail.take(b, s.proto), s.mail.overflow()
+}
+
+// collect takes what has come so far, to be sent before the reply of the command
+// under way. Called with the command's shards locked, it puts messages before
+// the reply exactly where they were published before the command ran, as far
+// as its keys can tell.
+func (s *Session) collect() { s.before = s.mail.take(s.before, s.proto) }
+
+// withMail is a reply behind what was collected.
+func (s *Session) withMail(reply resp.Value) resp.Value {
+	b := resp.Append(s.before, &reply, s.proto)
+	s.before = b[:0]
+	if cap(b) > keptMail {
+		s.before = nil
+	}
+	return resp.Encoded(b)
+}
+
+// subscriptions counts the session's subscriptions as replies do: shard
+// channels apart from the rest.
+func (s *Session) subscriptions(kind topicKind) int64 {
+	if kind == shardChannels {
+		return int64(len(s.topics[shardChannels]))
+	}
+	return int64(len(s.topics[channels]) + len(s.topics[patterns]))
+}
+
+// showSubscriptions tells others what the session has subscribed to.
+func (s *Session) showSubscriptions() {
+	s.subscribed = s.subscriptions(channels)+s.subscriptions(shardChannels) > 0
+	s.edit(func(p *public) {
+		for kind, names := range s.topics {
+			p.topics[kind] = len(names)
+		}
+	})
+}
+
+// unsubscribe ends every subscription without a word.
+func (s *Session) unsubscribe() {
+	if !s.subscribed {
+		return
+	}
+	s.hold().leaveAll(s)
+	s.showSubscriptions()
+}
+
+// subscribers is how many sessions listen to anything.
+func (e *Engine) subscribers() int {
+	n := 0
+	for _, s := range e.sessions.all() {
+		if p := s.view(); p.subscribed() {
+			n++
+		}
+	}
+	return n
+}
