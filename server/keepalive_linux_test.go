@@ -40,6 +40,14 @@ func TestKeepAliveDefault(t *testing.T) {
 	require.Equal(t, 300*time.Second, s.limits.Load().keepAlive)
 }
 
+// TestNoDelay: a reply does not wait for the acknowledgement of the one before.
+func TestNoDelay(t *testing.T) {
+	t.Parallel()
+	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
+	answers(t, s.Addr())
+	require.Equal(t, 1, option(t, theFirst(s), syscall.IPPROTO_TCP, syscall.TCP_NODELAY))
+}
+
 func option(t *testing.T, c *conn, level, name int) (value int) {
 	t.Helper()
 	require.NoError(t, newSocket(c.nc).raw.Control(func(fd uintptr) {

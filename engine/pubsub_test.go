@@ -1,0 +1,294 @@
+package engine_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// listener is a session that is woken, as a connection is, and takes its
+// messages in a goroutine of its own.
+type listener struct {
+	*engine.Session
+	woken chan struct{}
+	heard strings.Builder
+}
+
+func newListener(t testing.TB, e *engine.Engine) *listener {
+	t.Helper()
+	l := &listener{woken: make(chan struct{}, 1)}
+	l.Session = e.NewSession(engine.Peer{Wake: func() {
+		select {
+		case l.woken <- struct{}{}:
+		default:
+		}
+	}})
+	t.Cleanup(l.Close)
+	return l
+}
+
+// hear takes what has come.
+func (l *listener) hear(t testing.TB) string {
+	t.Helper()
+	b, lost := l.Deliver(nil)
+	require.Zero(t, lost)
+	return string(b)
+}
+
+// hearUntil listens until the last message is end.
+func (l *listener) hearUntil(t testing.TB, end string) {
+	for !strings.HasSuffix(l.heard.String(), end) {
+		<-l.woken
+		l.heard.WriteString(l.hear(t))
+	}
+}
+
+// message is one message in RESP2.
+func message(channel, body string) string {
+	v := resp.Push(resp.Bulk("message"), resp.Bulk(channel), resp.Bulk(body))
+	return string(resp.Append(nil, &v, resp.RESP2))
+}
+
+// bodies are the bodies of the messages heard, in order; every message has
+// five lines behind its count.
+func bodies(t testing.TB, heard string) []string {
+	t.Helper()
+	var out []string
+	lines := strings.Split(strings.TrimSuffix(heard, "\r\n"), "\r\n")
+	for i := 0; i < len(lines); {
+		n, err := strconv.Atoi(lines[i][1:])
+		require.NoError(t, err)
+		i += 1 + 2*n
+		out = append(out, lines[i-1])
+	}
+	return out
+}
+
+func TestMessagesKeepOneOrderForAll(t *testing.T) {
+	const publishers, each = 4, 60
+	e, _ := newEngine(t)
+	var listeners []*listener
+	for _, how := range []string{"SUBSCRIBE a b", "SUBSCRIBE a b", "PSUBSCRIBE *", "PSUBSCRIBE *"} {
+		l := newListener(t, e)
+		l.Do(args(how))
+		listeners = append(listeners, l)
+	}
+	var publishing, listening sync.WaitGroup
+	for _, l := range listeners {
+		listening.Go(func() { l.hearUntil(t, "\r\nend\r\n") })
+	}
+	for p := range publishers {
+		publishing.Go(func() {
+			s := e.NewSession(engine.Peer{})
+			defer s.Close()
+			for i := range each {
+				// Channels, transactions and scripts take turns.
+				channel := "ab"[i%2 : i%2+1]
+				body := fmt.Sprintf("%d:%d", p, i)
+				switch i % 3 {
+				case 0:
+					s.Do(args("PUBLISH " + channel + " " + body))
+				case 1:
+					for _, line := range []string{
+						"MULTI", "PUBLISH " + channel + " " + body, "SET k v", "PUBLISH a " + body + "t", "PUBLISH b " + body + "u", "EXEC",
+					} {
+						s.Do(args(line))
+					}
+				case 2:
+					s.Do([][]byte{
+						[]byte("EVAL"), []byte("redis.call('publish','b',ARGV[1]) redis.call('incr','n') return redis.call('publish','a',ARGV[1]..'v')"),
+						[]byte("0"), []byte(body),
+					})
+				}
+			}
+		})
+	}
+	publishing.Wait()
+	require.Equal(t, "4", do(newSession(t, e), "PUBLISH a end"))
+	listening.Wait()
+
+	want := bodies(t, listeners[0].heard.String())
+	require.NoError(t, inOrder(want, publishers, each))
+	for _, l := range listeners[1:] {
+		require.Equal(t, want, bodies(t, l.heard.String()))
+	}
+}
+
+// inOrder checks that nothing is lost or doubled, that each publisher's messages
+// are in its order, and that those of one EXEC or script stand together.
+func inOrder(heard []string, publishers, each int) error {
+	var want [][]string
+	for p := range publishers {
+		var own []string
+		for i := range each {
+			body := fmt.Sprintf("%d:%d", p, i)
+			own = append(own, [][]string{{body}, {body, body + "t", body + "u"}, {body, body + "v"}}[i%3]...)
+		}
+		want = append(want, own)
+	}
+	last := ""
+	for at, body := range heard {
+		if body == "end" && at == len(heard)-1 {
+			break
+		}
+		p, err := strconv.Atoi(body[:1])
+		if err != nil || len(want[p]) == 0 || want[p][0] != body {
+			return fmt.Errorf("message %d is %s", at, body)
+		}
+		want[p] = want[p][1:]
+		if strings.ContainsAny(body, "tv") && last != strings.TrimRight(body, "tv") || strings.HasSuffix(body, "u") && last != strings.TrimRight(body, "u")+"t" {
+			return fmt.Errorf("message %d: %s comes between those of %s", at, last, body)
+		}
+		last = body
+	}
+	for p, rest := range want {
+		if len(rest) > 0 {
+			return fmt.Errorf("publisher %d: %d messages are lost", p, len(rest))
+		}
+	}
+	return nil
+}
+
+// TestInOrderFinds shows that the comparator above can fail.
+func TestInOrderFinds(t *testing.T) {
+	sound := []string{"0:0", "1:0", "0:1", "0:1t", "0:1u", "1:1", "1:1t", "1:1u", "1:2", "1:2v", "0:2", "0:2v", "end"}
+	require.NoError(t, inOrder(sound, 2, 3))
+	for what, heard := range map[string][]string{
+		"lost":    append(append([]string{}, sound[:4]...), sound[5:]...),
+		"at end":  sound[:11],
+		"doubled": append([]string{"0:0"}, sound...),
+		"between": {"0:0", "1:0", "0:1", "1:1", "0:1t", "0:1u", "1:1t", "1:1u", "1:2", "1:2v", "0:2", "0:2v"},
+		"swapped": {"1:0", "0:1", "0:0", "0:1t", "0:1u", "1:1", "1:1t", "1:1u", "1:2", "1:2v", "0:2", "0:2v"},
+	} {
+		require.Error(t, inOrder(heard, 2, 3), what)
+	}
+}
+
+// TestRepliesStandAmongMessages: who publishes after it has changed a key
+// is heard before a reply that shows the change, and not before one that does
+// not, by a client that asks under RESP3 while it listens.
+func TestRepliesStandAmongMessages(t *testing.T) {
+	const rounds = 300
+	e, _ := newEngine(t)
+	l := newListener(t, e)
+	l.Do(args("HELLO 3"))
+	l.Do(args("SUBSCRIBE a"))
+	var publishing sync.WaitGroup
+	publishing.Go(func() {
+		s := e.NewSession(engine.Peer{})
+		defer s.Close()
+		for range rounds {
+			s.Do(args("INCR k")) // first the change, then the message about it
+			s.Do(args("PUBLISH a m"))
+		}
+	})
+	heard := 0
+	for heard < rounds {
+		reply := l.Do(args("GET k"))
+		text := string(resp.Append(nil, &reply, resp.RESP3))
+		before := strings.Count(text, "message")
+		shown := 0
+		if at := strings.LastIndex(text, "$"); !strings.HasSuffix(text, "_\r\n") {
+			var err error
+			shown, err = strconv.Atoi(strings.Split(text[at:], "\r\n")[1])
+			require.NoError(t, err)
+		}
+		heard += before
+		require.LessOrEqual(t, heard, shown, "a message was heard before a reply from before its change")
+		heard += strings.Count(l.hear(t), "message")
+	}
+	publishing.Wait()
+	require.Equal(t, rounds, heard)
+}
+
+func TestSubscriptionsEndWithTheSession(t *testing.T) {
+	e, _ := newEngine(t)
+	asker := newSession(t, e)
+	counts := func() string {
+		return strings.Join([]string{
+			do(asker, "PUBSUB CHANNELS"), do(asker, "PUBSUB NUMPAT"), do(asker, "PUBSUB SHARDCHANNELS"),
+			do(asker, "PUBLISH c0 m"), do(asker, "SPUBLISH s0 m"),
+		}, " ")
+	}
+	const none = "[] 0 [] 0 0"
+	require.Equal(t, none, counts())
+	var clients sync.WaitGroup
+	ready, end := make(chan struct{}), make(chan struct{})
+	const n = 16
+	for i := range n {
+		clients.Go(func() {
+			s := e.NewSession(engine.Peer{})
+			for _, line := range []string{"SUBSCRIBE c0 c%d", "PSUBSCRIBE c* p%d", "SSUBSCRIBE s0 s%d"} {
+				s.Do(args(strings.ReplaceAll(line, "%d", strconv.Itoa(i))))
+			}
+			ready <- struct{}{}
+			<-end
+			if i%2 == 0 {
+				s.Do(args("UNSUBSCRIBE c0"))
+			}
+			s.Close()
+		})
+	}
+	for range n {
+		<-ready
+	}
+	require.Equal(t, strconv.Itoa(2*n), do(asker, "PUBLISH c0 m"))
+	require.Equal(t, strconv.Itoa(n), do(asker, "SPUBLISH s0 m"))
+	require.Equal(t, strconv.Itoa(n+1), do(asker, "PUBSUB NUMPAT"))
+	require.Contains(t, do(asker, "INFO clients"), fmt.Sprintf("pubsub_clients:%d\r\n", n))
+	require.Contains(t, do(asker, "INFO stats"), fmt.Sprintf("pubsub_channels:%d\r\npubsub_patterns:%d\r\npubsubshard_channels:%d\r\n", n, n+1, n))
+	close(end)
+	clients.Wait()
+	require.Equal(t, none, counts())
+	require.Contains(t, do(asker, "INFO clients"), "pubsub_clients:0\r\n")
+}
+
+// TestMailboxIsBounded: a session that takes nothing costs no more than the
+// limit, keeps nobody from publishing, and is told to end.
+func TestMailboxIsBounded(t *testing.T) {
+	e, _ := newEngine(t, "--client-output-buffer-limit", "pubsub 1000 0 0")
+	slow, quick, publisher := newSession(t, e), newSession(t, e), newSession(t, e)
+	do(slow, "SUBSCRIBE a")
+	do(quick, "SUBSCRIBE a")
+	for range 100 {
+		require.Equal(t, "2", do(publisher, "PUBLISH a "+strings.Repeat("x", 50)))
+		_, lost := quick.Deliver(nil)
+		require.Zero(t, lost)
+	}
+	mail, lost := slow.Deliver(nil)
+	require.Empty(t, mail)
+	require.GreaterOrEqual(t, lost, 1000)
+	require.Less(t, lost, 1100)
+	require.True(t, slow.Ready(), "its connection must notice")
+}
+
+// TestInfoWherePublished: INFO reads the counts behind the lock that who has
+// published in the same script or EXEC holds already.
+func TestInfoWherePublished(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for _, line := range []string{"MULTI", "PUBLISH a m", "INFO stats", "PUBSUB NUMPAT", "PUBSUB CHANNELS"} {
+		do(s, line)
+	}
+	require.Contains(t, do(s, "EXEC"), "pubsub_channels:0")
+	require.Equal(t, "0", show(s.Do([][]byte{
+		[]byte("EVAL"), []byte("redis.call('publish','a','m') redis.call('info') return redis.call('pubsub','numpat')"), []byte("0"),
+	})))
+	require.Equal(t, "0", do(newSession(t, e), "PUBLISH a m"), "the lock was given back")
+}
+
+func TestDeliverWithoutSubscription(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	require.False(t, s.Ready())
+	b, lost := s.Deliver([]byte("kept"))
+	require.Equal(t, "kept", string(b))
+	require.Zero(t, lost)
+}

@@ -1,0 +1,193 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/server"
+)
+
+// subscriber is a client that listens to a and takes nothing more.
+func subscriber(t *testing.T, srv *server.Server) *wire {
+	t.Helper()
+	c := connect(t, srv)
+	require.NoError(t, c.conn.(*net.TCPConn).SetReadBuffer(64<<10))
+	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1", c.call(t, "SUBSCRIBE", "a"))
+	return c
+}
+
+func messageOf(body string) string {
+	return fmt.Sprintf("*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$%d\r\n%s", len(body), body)
+}
+
+// TestSlowSubscriberIsCut: neither the publisher nor the other subscriber
+// notices that one takes nothing, and what is kept for it has a bound.
+func TestSlowSubscriberIsCut(t *testing.T) {
+	t.Parallel()
+	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 0 0 0 pubsub 2mb 0 0")
+	publisher, slow, quick := connect(t, srv), subscriber(t, srv), subscriber(t, srv)
+	const size = 256 << 10
+	body := strings.Repeat("m", size)
+	n := 0
+	settle(t, func() bool { return srv.Engine().Sessions() == 2 }, func() {
+		publisher.call(t, "PUBLISH", "a", body)
+		require.Equal(t, len(messageOf(body)), len(quick.reply(t)))
+		n++
+	}, "a subscriber that takes nothing is disconnected")
+	require.GreaterOrEqual(t, n, 8, "not before the limit")
+	require.Less(t, slow.cut(t), int64(n*(size+100)))
+	require.Contains(t, logged(), "closed by client-output-buffer-limit")
+	require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", "m"))
+	require.Equal(t, messageOf("m"), quick.reply(t))
+}
+
+// TestSubscriberLimitAtRunTime: the class of a connection changes with its
+// subscriptions.
+func TestSubscriberLimitAtRunTime(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 1kb 0 0 pubsub 0 0 0")
+	publisher, c := connect(t, srv), subscriber(t, srv)
+	body := strings.Repeat("m", 512<<10)
+	for range 16 { // far beyond what sockets hold: the normal limit would have cut it
+		require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", body))
+	}
+	for range 16 {
+		require.Equal(t, len(messageOf(body)), len(c.reply(t)))
+	}
+	require.Equal(t, "+OK", publisher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 0 0"))
+	settle(t, func() bool { return srv.Engine().Sessions() == 1 },
+		func() { publisher.call(t, "PUBLISH", "a", body) }, "the new limit is obeyed")
+}
+
+// TestSubscribersHangUp in every impolite way, with messages on their way to
+// them. Nothing of them stays.
+func TestSubscribersHangUp(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New())
+	publisher := connect(t, srv)
+	body := strings.Repeat("m", 1<<20)
+	for i := range 8 {
+		c := subscriber(t, srv)
+		c.call(t, "PSUBSCRIBE", "a*")
+		c.call(t, "SSUBSCRIBE", "a")
+		publisher.call(t, "PUBLISH", "a", body)
+		if i%2 == 0 {
+			require.NoError(t, c.conn.(*net.TCPConn).SetLinger(0)) // a reset
+		}
+		if i%4 > 1 {
+			require.NoError(t, c.sendRaw([]byte("*2\r\n$9\r\nSUBSCR"))) // in the middle of a command
+		}
+		require.NoError(t, c.conn.Close())
+	}
+	settle(t, func() bool { return publisher.call(t, "PUBLISH", "a", "m") == ":0" }, func() {}, "they are forgotten")
+	require.Equal(t, ":0", publisher.call(t, "SPUBLISH", "a", "m"))
+	require.Equal(t, ":0", publisher.call(t, "PUBSUB", "NUMPAT"))
+	require.Equal(t, "*0", publisher.call(t, "PUBSUB", "CHANNELS"))
+	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { publisher.call(t, "PING") }, "sessions leak")
+}
+
+// TestNoMessageIsLost over sockets: several publishers pipeline, subscribers
+// come and go beside those that are counted.
+func TestNoMessageIsLost(t *testing.T) {
+	t.Parallel()
+	const publishers, each, listeners = 3, 400, 3
+	srv, _, _ := serveWith(t, config.New())
+	var all []*wire
+	for range listeners {
+		all = append(all, subscriber(t, srv))
+	}
+	fickle := connect(t, srv)
+	stop := make(chan struct{})
+	var beside, work sync.WaitGroup
+	beside.Go(func() {
+		defer func() { _ = fickle.conn.Close() }()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if fickle.sendRaw([]byte("SUBSCRIBE a\r\nUNSUBSCRIBE a\r\n")) != nil {
+					return
+				}
+				for range 2 {
+					if _, err := fickle.readReply(); err != nil {
+						return
+					}
+				}
+			}
+		}
+	})
+	for p := range publishers {
+		c := connect(t, srv)
+		work.Go(func() {
+			var pipeline bytes.Buffer
+			for i := range each {
+				fmt.Fprintf(&pipeline, "PUBLISH a %d:%d\r\n", p, i)
+			}
+			if c.sendRaw(pipeline.Bytes()) == nil {
+				_, _ = io.CopyN(io.Discard, c.r, each*int64(len(":4\r\n")))
+			}
+		})
+	}
+	var heard [listeners][]string
+	for l, c := range all {
+		work.Go(func() {
+			for range publishers * each {
+				reply, err := c.readReply()
+				if err != nil {
+					return
+				}
+				lines := strings.Split(string(reply), "\r\n")
+				heard[l] = append(heard[l], lines[len(lines)-2])
+			}
+		})
+	}
+	work.Wait()
+	close(stop)
+	beside.Wait()
+	next := make(map[string]int)
+	for _, body := range heard[0] {
+		p, i, _ := strings.Cut(body, ":")
+		require.Equal(t, fmt.Sprint(next[p]), i, "of publisher %s", p)
+		next[p]++
+	}
+	for p := range publishers {
+		require.Equal(t, each, next[fmt.Sprint(p)])
+	}
+	require.Equal(t, heard[0], heard[1])
+	require.Equal(t, heard[0], heard[2])
+}
+
+// TestSubscribersAreNotIdle: timeout is for who says nothing and waits for
+// nothing.
+func TestSubscribersAreNotIdle(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New(), "--timeout", "1")
+	c, idle := subscriber(t, srv), connect(t, srv)
+	require.Equal(t, "+PONG", idle.call(t, "PING"))
+	idle.cut(t) // came later and is gone, so that the subscriber's second is over too
+	require.Equal(t, ":1", connect(t, srv).call(t, "PUBLISH", "a", "m"))
+	require.Equal(t, messageOf("m"), c.reply(t))
+}
+
+// TestEndSendsWhatWasPublished: the server's end loses no message that its
+// publisher was told about.
+func TestEndSendsWhatWasPublished(t *testing.T) {
+	t.Parallel()
+	srv, served, _ := serveWith(t, config.New())
+	c, publisher := subscriber(t, srv), connect(t, srv)
+	for range 50 {
+		require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", "m"))
+	}
+	require.NoError(t, srv.Close())
+	ended(t, served)
+	require.Equal(t, strings.Repeat(messageOf("m")+"\r\n", 50), c.rest(t))
+}
