@@ -27,7 +27,7 @@ func (db *DB) Find(key []byte, nowMs int64) *Node {
 	return db.find(db.shardAt(hash), hash, key, nowMs)
 }
 
-func (db *DB) find(sh *shard, hash uint64, key []byte, nowMs int64) *Node {
+func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
 	n := sh.keys.Get(hash, key)
 	if n != nil && n.Value.overdue(nowMs) {
 		db.expired(sh, n)
@@ -71,8 +71,8 @@ func (db *DB) Modified(n *Node) {
 	db.touch(n)
 }
 
-// Rename moves a node, value and deadline, to another key, replacing what was
-// there, and marks the watchers of both.
+// Rename moves a node's value and deadline to another key, replacing what was
+// there, and marks the watchers of both. The node is of no use afterwards.
 func (db *DB) Rename(n *Node, key []byte) {
 	db.MoveTo(n, db, key)
 }
@@ -88,7 +88,7 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 	if old := sh.keys.Get(hash, key); old != nil {
 		to.unlink(sh, old)
 	}
-	n.Rename(hash, key)
+	n = n.Renamed(hash, key)
 	sh.keys.Insert(n)
 	if expireAtMs != 0 {
 		to.ExpireAt(n, expireAtMs)

@@ -27,6 +27,7 @@ const Databases = 16
 const (
 	shardBits = 6
 	numShards = 1 << shardBits
+	hashBits  = 32
 )
 
 // A ShardSet is a set of shards, one bit each: what a command has to lock.
@@ -36,7 +37,7 @@ type ShardSet uint64
 const AllShards = ^ShardSet(0)
 
 // ShardOf returns the shard of key, in every database.
-func ShardOf(key []byte) ShardSet { return 1 << (dict.Hash(key) >> (64 - shardBits)) }
+func ShardOf(key []byte) ShardSet { return 1 << (dict.Hash(key) >> (hashBits - shardBits)) }
 
 // Store is the keyspace. Make one with New.
 type Store struct {
@@ -149,4 +150,4 @@ func (s *Store) ResetStats() {
 func (db *DB) ID() int { return db.id }
 
 // shardAt returns the shard to which a hash belongs.
-func (db *DB) shardAt(hash uint64) *shard { return &db.shards[hash>>(64-shardBits)] }
+func (db *DB) shardAt(hash uint32) *shard { return &db.shards[hash>>(hashBits-shardBits)] }

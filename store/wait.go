@@ -78,7 +78,7 @@ func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
 		if slices.ContainsFunc(w.places, func(p place) bool { return p.watchKey == wk }) {
 			continue // a key that is named twice
 		}
-		i := dict.Hash(k) >> (64 - shardBits)
+		i := dict.Hash(k) >> (hashBits - shardBits)
 		if all.lines[i] == nil {
 			all.lines[i] = make(map[watchKey]*line)
 		}
@@ -118,7 +118,7 @@ func (all *waiting) aim(w *Waiter, by int) {
 func (s *Store) Leave(w *Waiter) {
 	all := &s.waiting
 	for _, p := range w.places {
-		lines := all.lines[dict.HashString(p.key)>>(64-shardBits)]
+		lines := all.lines[dict.HashString(p.key)>>(hashBits-shardBits)]
 		l := lines[p.watchKey]
 		l.waiters.Remove(p.element)
 		if l.waiters.Len() == 0 {
@@ -156,11 +156,11 @@ func (s *Store) Reach(shards ShardSet) ShardSet {
 // appeared notes that a key has come into being, if somebody waits for it.
 func (db *DB) appeared(n *Node) {
 	if db.store.waiting.waiters.Load() > 0 {
-		db.store.waiting.note(n.Hash()>>(64-shardBits), watchKey{db.id, n.Key()})
+		db.store.waiting.note(n.Hash()>>(hashBits-shardBits), watchKey{db.id, n.Key()})
 	}
 }
 
-func (all *waiting) note(shard uint64, wk watchKey) {
+func (all *waiting) note(shard uint32, wk watchKey) {
 	l := all.lines[shard][wk]
 	if l == nil || l.ready {
 		return
@@ -175,7 +175,7 @@ func (s *Store) swapped(id int) {
 	for i := range s.waiting.lines {
 		for wk := range s.waiting.lines[i] {
 			if wk.db == id && s.dbs[id].shards[i].keys.GetString(dict.HashString(wk.key), wk.key) != nil {
-				s.waiting.note(uint64(i), wk)
+				s.waiting.note(uint32(i), wk)
 			}
 		}
 	}
@@ -210,7 +210,7 @@ func (s *Store) TakeReady(shards ShardSet) []ReadyKey {
 // first, claimed ones included. The key's shard must be held.
 func (s *Store) Waiters(k ReadyKey) iter.Seq[*Waiter] {
 	return func(yield func(*Waiter) bool) {
-		l := s.waiting.lines[dict.HashString(k.Key)>>(64-shardBits)][watchKey{k.DB, k.Key}]
+		l := s.waiting.lines[dict.HashString(k.Key)>>(hashBits-shardBits)][watchKey{k.DB, k.Key}]
 		if l == nil {
 			return
 		}

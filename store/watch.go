@@ -46,7 +46,7 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	w.keys = append(w.keys, watchedKey{wk, n != nil && n.Value.overdue(nowMs)})
 	w.shards |= ShardOf(key)
 
-	i := hash >> (64 - shardBits)
+	i := hash >> (hashBits - shardBits)
 	if db.store.watched[i] == nil {
 		db.store.watched[i] = make(map[watchKey][]*Watch)
 	}
@@ -57,7 +57,7 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 // held.
 func (s *Store) Unwatch(w *Watch) {
 	for _, wk := range w.keys {
-		watched := s.watched[dict.HashString(wk.key)>>(64-shardBits)]
+		watched := s.watched[dict.HashString(wk.key)>>(hashBits-shardBits)]
 		watches := watched[wk.watchKey]
 		for i := range watches {
 			if watches[i] == w {
@@ -101,7 +101,7 @@ func (db *DB) Touch(n *Node) { db.touch(n) }
 
 // touch marks the watchers of a node's key.
 func (db *DB) touch(n *Node) {
-	watched := db.store.watched[n.Hash()>>(64-shardBits)]
+	watched := db.store.watched[n.Hash()>>(hashBits-shardBits)]
 	if len(watched) == 0 {
 		return
 	}

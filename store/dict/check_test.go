@@ -37,12 +37,12 @@ func (d *Dict[V]) check() error {
 	for i := range room {
 		for n := d.segs[i>>segBits][i&segMask]; n != nil; n = n.next {
 			if i >= d.n || d.bucket(n.hash) != &d.segs[i>>segBits][i&segMask] {
-				return fmt.Errorf("key %q with hash %#x stands in bucket %d of %d", n.key, n.hash, i, d.n)
+				return fmt.Errorf("key %q with hash %#x stands in bucket %d of %d", n.Key(), n.hash, i, d.n)
 			}
-			if keys[n.key] {
-				return fmt.Errorf("key %q stands twice", n.key)
+			if keys[n.Key()] {
+				return fmt.Errorf("key %q stands twice", n.Key())
 			}
-			keys[n.key] = true
+			keys[n.Key()] = true
 			seen++
 		}
 	}

@@ -48,46 +48,24 @@ type Dict[V any] struct {
 	paused int // Scan and All calls under way; the table keeps its shape meanwhile
 }
 
-// Node is one key and its value. Its address is stable from Put until the
-// garbage collector takes it: growing, shrinking and renaming keep it.
-type Node[V any] struct {
-	// Value belongs to the caller; Put leaves it the zero V.
-	Value V
-
-	next *Node[V]
-	hash uint64
-	key  string
-}
-
-// Key returns the key.
-func (n *Node[V]) Key() string { return n.key }
-
-// Hash returns the hash under which the node is filed.
-func (n *Node[V]) Hash() uint64 { return n.hash }
-
-// Rename gives a node another key and the hash of that key. The node must not
-// be in a Dict: Unlink or Delete it, Rename it, Insert it there or elsewhere.
-func (n *Node[V]) Rename(hash uint64, key []byte) {
-	n.hash, n.key = hash, string(key)
-}
-
 // One seed for the whole process, so that a node may move between tables and
 // nobody outside can choose keys that fall into one bucket.
 var seed = maphash.MakeSeed()
 
 // Hash returns the hash of key that every Dict of this process expects. All
-// its bits are equally good; a Dict uses the low ones.
-func Hash(key []byte) uint64 { return maphash.Bytes(seed, key) }
+// its bits are equally good; a Dict uses the low ones. There are 32 of them: a
+// Dict of more keys than that would only have longer chains.
+func Hash(key []byte) uint32 { return uint32(maphash.Bytes(seed, key)) }
 
 // HashString is Hash for a string: equal bytes, equal hash.
-func HashString(key string) uint64 { return maphash.String(seed, key) }
+func HashString(key string) uint32 { return uint32(maphash.String(seed, key)) }
 
 // Len returns the number of keys.
 func (d *Dict[V]) Len() int { return d.count }
 
 // bucket returns where the chain of hash begins. The table must not be empty.
-func (d *Dict[V]) bucket(hash uint64) **Node[V] {
-	i := hash & d.mask
+func (d *Dict[V]) bucket(hash uint32) **Node[V] {
+	i := uint64(hash) & d.mask
 	if i >= d.n {
 		i &= d.mask >> 1
 	}
@@ -95,12 +73,12 @@ func (d *Dict[V]) bucket(hash uint64) **Node[V] {
 }
 
 // Get returns the node of key, nil if there is none. It does not allocate.
-func (d *Dict[V]) Get(hash uint64, key []byte) *Node[V] {
+func (d *Dict[V]) Get(hash uint32, key []byte) *Node[V] {
 	if d.n == 0 {
 		return nil
 	}
 	for n := *d.bucket(hash); n != nil; n = n.next {
-		if n.hash == hash && n.key == string(key) {
+		if n.hash == hash && n.Key() == string(key) {
 			return n
 		}
 	}
@@ -108,12 +86,12 @@ func (d *Dict[V]) Get(hash uint64, key []byte) *Node[V] {
 }
 
 // GetString is Get for a string.
-func (d *Dict[V]) GetString(hash uint64, key string) *Node[V] {
+func (d *Dict[V]) GetString(hash uint32, key string) *Node[V] {
 	if d.n == 0 {
 		return nil
 	}
 	for n := *d.bucket(hash); n != nil; n = n.next {
-		if n.hash == hash && n.key == key {
+		if n.hash == hash && n.Key() == key {
 			return n
 		}
 	}
@@ -122,21 +100,21 @@ func (d *Dict[V]) GetString(hash uint64, key string) *Node[V] {
 
 // Put returns the node of key. If there was none it makes one, with a copy of
 // key and a zero Value, and created is true.
-func (d *Dict[V]) Put(hash uint64, key []byte) (n *Node[V], created bool) {
+func (d *Dict[V]) Put(hash uint32, key []byte) (n *Node[V], created bool) {
 	if n := d.Get(hash, key); n != nil {
 		return n, false
 	}
-	n = &Node[V]{hash: hash, key: string(key)}
+	n = newNode[V](hash, key)
 	d.link(n)
 	return n, true
 }
 
-// PutString is Put for a string, which is kept and not copied.
-func (d *Dict[V]) PutString(hash uint64, key string) (n *Node[V], created bool) {
+// PutString is Put for a string.
+func (d *Dict[V]) PutString(hash uint32, key string) (n *Node[V], created bool) {
 	if n := d.GetString(hash, key); n != nil {
 		return n, false
 	}
-	n = &Node[V]{hash: hash, key: key}
+	n = newNode[V](hash, key)
 	d.link(n)
 	return n, true
 }
@@ -144,7 +122,7 @@ func (d *Dict[V]) PutString(hash uint64, key string) (n *Node[V], created bool) 
 // Insert files a node that is in no Dict under its own key. A node that held
 // that key is unlinked and returned, otherwise nil.
 func (d *Dict[V]) Insert(n *Node[V]) (replaced *Node[V]) {
-	if old := d.GetString(n.hash, n.key); old != nil {
+	if old := d.GetString(n.hash, n.Key()); old != nil {
 		d.Unlink(old)
 		replaced = old
 	}
@@ -164,12 +142,12 @@ func (d *Dict[V]) link(n *Node[V]) {
 }
 
 // Delete unlinks the node of key and returns it, nil if there is none.
-func (d *Dict[V]) Delete(hash uint64, key []byte) *Node[V] {
+func (d *Dict[V]) Delete(hash uint32, key []byte) *Node[V] {
 	if d.n == 0 {
 		return nil
 	}
 	for p := d.bucket(hash); *p != nil; p = &(*p).next {
-		if n := *p; n.hash == hash && n.key == string(key) {
+		if n := *p; n.hash == hash && n.Key() == string(key) {
 			d.cut(p)
 			return n
 		}

@@ -32,7 +32,7 @@ func ExampleDict_Insert() {
 	old.Value = "overwritten"
 
 	d.Delete(dict.Hash(from), from)
-	n.Rename(dict.Hash(to), to)
+	n = n.Renamed(dict.Hash(to), to)
 	replaced := d.Insert(n)
 	fmt.Println(d.Get(dict.Hash(to), to).Value, replaced.Value, d.Len())
 	// Output: moved overwritten 1

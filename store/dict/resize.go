@@ -26,7 +26,7 @@ func (d *Dict[V]) split() {
 	stay := &d.segs[buddy>>segBits][buddy&segMask]
 	move := &d.segs[last>>segBits][last&segMask]
 	for n := *stay; n != nil; n = n.next {
-		if n.hash&d.mask == last {
+		if uint64(n.hash)&d.mask == last {
 			*move = n
 			move = &n.next
 		} else {

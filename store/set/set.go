@@ -110,7 +110,7 @@ func (s *Set) ContainsMember(m Member) bool {
 	return s.table.GetString(dict.HashString(m.text), m.text) != nil
 }
 
-// AddMember is Add for a member of another set; the two share its text.
+// AddMember is Add for a member of another set.
 func (s *Set) AddMember(m Member, maxInts int) bool {
 	switch {
 	case m.isNumber && s.table == nil:
@@ -182,8 +182,7 @@ func (s *Set) Scan(cursor uint64, fn func(Member)) (next uint64) {
 	return s.table.Scan(cursor, func(n *dict.Node[struct{}]) { fn(Member{text: n.Key()}) })
 }
 
-// Clone returns a copy in the same encoding that shares nothing with the set
-// but the texts, which never change.
+// Clone returns a copy in the same encoding that shares nothing with the set.
 func (s *Set) Clone() *Set {
 	if s.table == nil {
 		return &Set{ints: slices.Clone(s.ints)}

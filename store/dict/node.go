@@ -1,0 +1,108 @@
+package dict
+
+import "unsafe"
+
+// Node is one key and its value. Its address is stable from Put until the
+// garbage collector takes it: growing and shrinking keep it.
+//
+// The key lies behind the node, in the same piece of memory: one allocation
+// and one cache line fewer than a string beside it. A key that is longer than
+// the largest of those pieces has a string there instead.
+type Node[V any] struct {
+	// Value belongs to the caller; Put leaves it the zero V.
+	Value V
+
+	next *Node[V]
+	hash uint32
+	size uint32 // of the key; longKey: a string lies behind the node
+}
+
+const longKey = 1<<32 - 1
+
+// The pieces: with a node of 8 modulo 16 bytes, which those of the keyspace and
+// of sorted sets are, each fills one of the allocator's size classes.
+type (
+	node8[V any] struct {
+		Node[V]
+		key [8]byte
+	}
+	node24[V any] struct {
+		Node[V]
+		key [24]byte
+	}
+	node40[V any] struct {
+		Node[V]
+		key [40]byte
+	}
+	node56[V any] struct {
+		Node[V]
+		key [56]byte
+	}
+	node72[V any] struct {
+		Node[V]
+		key [72]byte
+	}
+	nodeLong[V any] struct {
+		Node[V]
+		key string
+	}
+)
+
+// newNode makes a node that is in no Dict. It copies key.
+func newNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
+	var n *Node[V]
+	switch size := len(key); {
+	case size <= 8:
+		n = &new(node8[V]).Node
+	case size <= 24:
+		n = &new(node24[V]).Node
+	case size <= 40:
+		n = &new(node40[V]).Node
+	case size <= 56:
+		n = &new(node56[V]).Node
+	case size <= 72:
+		n = &new(node72[V]).Node
+	default:
+		long := &nodeLong[V]{key: string(key)}
+		long.hash, long.size = hash, longKey
+		return &long.Node
+	}
+	n.hash, n.size = hash, uint32(len(key))
+	copy(unsafe.Slice((*byte)(n.behind()), len(key)), key)
+	return n
+}
+
+// behind is where the memory after the node's own begins. Every node is part
+// of a piece above: newNode is the only place that makes one.
+func (n *Node[V]) behind() unsafe.Pointer { return unsafe.Add(unsafe.Pointer(n), unsafe.Sizeof(*n)) }
+
+// Key returns the key.
+func (n *Node[V]) Key() string {
+	if n.size == longKey {
+		return *(*string)(n.behind())
+	}
+	return unsafe.String((*byte)(n.behind()), n.size)
+}
+
+// Hash returns the hash under which the node is filed.
+func (n *Node[V]) Hash() uint32 { return n.hash }
+
+// Bytes returns the memory that the node takes, in bytes, its key and its place
+// in the table included, as the allocator rounds it up.
+func (n *Node[V]) Bytes() int {
+	const bucket = 8
+	size := int(unsafe.Sizeof(*n)) + bucket
+	if n.size == longKey {
+		return size + int(unsafe.Sizeof("")) + len(n.Key()) + 8
+	}
+	return size + 8 + (int(n.size)+7)/16*16
+}
+
+// Renamed returns a node with another key, the hash of that key, and this
+// node's value. Neither is in a Dict: Unlink or Delete this one, Insert the
+// other there or elsewhere.
+func (n *Node[V]) Renamed(hash uint32, key []byte) *Node[V] {
+	to := newNode[V](hash, key)
+	to.Value = n.Value
+	return to
+}
