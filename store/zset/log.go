@@ -1,6 +1,9 @@
 package zset
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // This file is the log encoding seen from outside of its blocks: it asks the
 // one block that a small set keeps in place (log_block.go) or the directory
@@ -163,11 +166,10 @@ func (s *Set) logRemove(start, stop int64) {
 // clear empties a log. A limiter may do this on every call and add one unit
 // after it, so a small array of tokens is kept.
 func (s *Set) clear() {
-	rest := s.rest
 	if s.kind != kindBlock || len(s.room()) > keepRoom {
-		rest = nil
+		s.takeRoom(nil, 0)
 	}
-	*s = Set{rest: rest, flags: s.flags}
+	*s = Set{rest: s.rest, flags: s.flags}
 }
 
 // settle brings the Set up to date after a change anywhere in its blocks, and
@@ -179,7 +181,8 @@ func (s *Set) settle() {
 	last, tok := lastOf(end.first, end.tokens())
 	s.last, s.tail = last, uint8(tok)
 	if b.head == len(b.list)-1 && end.used <= blockSize/2 && b.len() <= math.MaxUint32 {
-		s.kind, s.n, s.used, s.rest = kindBlock, uint32(b.len()), end.used, end.data
+		s.kind, s.n, s.used = kindBlock, uint32(b.len()), end.used
+		s.takeRoom(unsafe.Pointer(end.data), wholeBlock)
 		s.shrink()
 	}
 }

@@ -1,25 +1,20 @@
 package zset
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // A log of one block lives in the Set itself: first, last, the number of units
 // and an array of tokens that grows by doubling up to the size of a block. A
 // set of one hit has no array.
 
+// rooms are the sizes of the array, by the number in flags.
+var rooms = [...]uint8{0, 16, 32, 64, blockSize}
+
 // room returns the array of tokens, whole.
 func (s *Set) room() []byte {
-	switch p := s.rest.(type) {
-	case *[16]byte:
-		return p[:]
-	case *[32]byte:
-		return p[:]
-	case *[64]byte:
-		return p[:]
-	case *[blockSize]byte:
-		return p[:]
-	default:
-		return nil
-	}
+	return unsafe.Slice((*byte)(s.rest), rooms[s.flags>>roomShift])
 }
 
 // tokens returns the tokens in use.
@@ -30,22 +25,24 @@ func (s *Set) setRoom(size int) {
 	toks := s.tokens()
 	switch {
 	case size <= 16:
-		p := new([16]byte)
-		copy(p[:], toks)
-		s.rest = p
+		s.takeRoom(unsafe.Pointer(new([16]byte)), 1)
 	case size <= 32:
-		p := new([32]byte)
-		copy(p[:], toks)
-		s.rest = p
+		s.takeRoom(unsafe.Pointer(new([32]byte)), 2)
 	case size <= 64:
-		p := new([64]byte)
-		copy(p[:], toks)
-		s.rest = p
+		s.takeRoom(unsafe.Pointer(new([64]byte)), 3)
 	default:
-		p := new([blockSize]byte)
-		copy(p[:], toks)
-		s.rest = p
+		s.takeRoom(unsafe.Pointer(new([blockSize]byte)), wholeBlock)
 	}
+	copy(s.room(), toks)
+}
+
+// wholeBlock is the number of an array as the blocks of a larger log have it.
+const wholeBlock = uint8(len(rooms) - 1)
+
+// takeRoom makes an array, of the size with this number, the Set's own.
+func (s *Set) takeRoom(array unsafe.Pointer, number uint8) {
+	s.rest = array
+	s.flags = s.flags&(1<<roomShift-1) | number<<roomShift
 }
 
 // keepRoom is the array that is kept however little it holds: one like it
@@ -147,7 +144,7 @@ func (s *Set) setSpans(spans []span, n int64) {
 		b := &logBlocks{end: n}
 		b.list = make([]logBlock, 1, 2)
 		b.rewrite(0, spans)
-		s.kind, s.rest, s.n, s.used = kindBlocks, b, 0, 0
+		s.kind, s.rest, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0
 		s.settle()
 		return
 	}
@@ -171,8 +168,8 @@ func (s *Set) spill() {
 			s.setRoom(blockSize)
 		}
 		b.list = make([]logBlock, 1, 2)
-		b.list[0] = logBlock{first: s.first, data: s.rest.(*[blockSize]byte), used: s.used}
+		b.list[0] = logBlock{first: s.first, data: (*[blockSize]byte)(s.rest), used: s.used}
 		b.end = int64(s.n)
 	}
-	s.kind, s.rest, s.n, s.used = kindBlocks, b, 0, 0
+	s.kind, s.rest, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0
 }

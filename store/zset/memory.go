@@ -38,13 +38,13 @@ func (s *Set) Clone() *Set {
 			c.setRoom(len(s.room()))
 		}
 	case kindBlocks:
-		c.rest = s.blocks().clone()
+		c.rest = unsafe.Pointer(s.blocks().clone())
 	case kindPacked:
 		p := *s.packed()
 		p.data = slices.Clone(p.data)
-		c.rest = &p
+		c.rest = unsafe.Pointer(&p)
 	default:
-		c.rest = s.tree().clone()
+		c.rest = unsafe.Pointer(s.tree().clone())
 	}
 	return &c
 }

@@ -1,6 +1,9 @@
 package zset
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // Set is a sorted set. The zero value is empty, in log encoding, and owns no
 // memory beyond itself. It must not be copied once used (Clone does that), and
@@ -11,11 +14,12 @@ type Set struct {
 	// The log's ends. In tree encoding they are unused.
 	first, last int64
 
-	// rest is, by kind: the tokens of a log of one block, as a pointer to an
-	// array of 16, 32, 64 or 128 bytes, or nil as long as none was needed; a
-	// *logBlocks; a *packed; a *tree. An interface and not one field for each, because a
-	// server holds a million of these with a hit or two in them.
-	rest any
+	// rest is, by kind: the tokens of a log of one block, as an array of 16, 32,
+	// 64 or 128 bytes (flags say which), or nil as long as none was needed; a
+	// *logBlocks; a *packed; a *tree. A bare pointer and not one field for each,
+	// nor an interface, because a server holds a million of these with a hit or
+	// two in them.
+	rest unsafe.Pointer
 
 	n     uint32 // kindBlock: units held
 	used  uint8  // kindBlock: bytes of tokens
@@ -34,6 +38,8 @@ const (
 const (
 	flagAdded    = 1 << iota // a member came since NoteEncoding looked last
 	flagSkiplist             // Redis would have left the listpack
+
+	roomShift = iota // what is above says how large a lone block's array is
 )
 
 // Len returns the number of members.
@@ -54,9 +60,10 @@ func (s *Set) Len() int {
 // canonical decimal of its own score. A set that left it does not come back.
 func (s *Set) IsLog() bool { return s.kind <= kindBlocks }
 
-func (s *Set) blocks() *logBlocks { return s.rest.(*logBlocks) }
-func (s *Set) packed() *packed    { return s.rest.(*packed) }
-func (s *Set) tree() *tree        { return s.rest.(*tree) }
+// Only where kind says so:
+func (s *Set) blocks() *logBlocks { return (*logBlocks)(s.rest) }
+func (s *Set) packed() *packed    { return (*packed)(s.rest) }
+func (s *Set) tree() *tree        { return (*tree)(s.rest) }
 
 // Score returns the score of member. It does not allocate.
 func (s *Set) Score(member []byte) (score float64, ok bool) {
@@ -204,7 +211,7 @@ func (s *Set) leaveLog() {
 		p.add(numberEntry(v).AppendMember(b[:0]), float64(v))
 		return true
 	})
-	*s = Set{rest: p, kind: kindPacked, flags: s.flags}
+	*s = Set{rest: unsafe.Pointer(p), kind: kindPacked, flags: s.flags}
 }
 
 // moveToTree leaves the log, or what a small tree is packed in.
@@ -218,5 +225,5 @@ func (s *Set) moveToTree() {
 	if s.kind == kindPacked {
 		t.longest = int(s.packed().longest)
 	}
-	*s = Set{rest: t, kind: kindTree, flags: s.flags}
+	*s = Set{rest: unsafe.Pointer(t), kind: kindTree, flags: s.flags}
 }
