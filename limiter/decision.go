@@ -93,7 +93,7 @@ func (d *Decision) weigh(capacity, used int64, call Call) (leave int64) {
 	switch {
 	case want > capacity:
 		d.RetryAfterMs = never
-	case want > d.Remaining:
+	case want > sub(capacity, used):
 		return used - (capacity - want)
 	case call.AtMost:
 		d.Allowed = min(call.Cost, d.Remaining)

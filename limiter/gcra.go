@@ -71,7 +71,7 @@ type Throttle struct {
 func (s GCRA) Throttle(nowMs, expireAtMs int64, q Quota, burst, quantity int64) (Throttle, GCRA) {
 	d, next := s.decide(nowMs, expireAtMs, q, burst, Call{Cost: quantity, Peek: quantity == 0})
 	t := Throttle{
-		Limited: d.Allowed < quantity, Limit: burst, Remaining: d.Remaining,
+		Limited: d.RetryAfterMs != 0, Limit: burst, Remaining: d.Remaining,
 		RetryAfterS: -1, ResetAfterS: ceil(d.ResetAfterMs, 1000), Units: d.Units, ExpireAtMs: d.ExpireAtMs,
 	}
 	if d.RetryAfterMs > 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,14 +31,42 @@ type rlScenario struct {
 	steps []rlStep
 }
 
-// mayChange tells whether the step can change the keyspace: what RL.ALLOW
+// mayChange tells whether the step can change the keyspace: what an RL command
 // refuses, denies or only peeks at must not.
 func (s rlStep) mayChange() bool {
-	if !strings.HasPrefix(s.line, "RL.ALLOW ") {
-		return true
+	words := strings.Fields(s.line)
+	if strings.HasPrefix(s.want, "ERR ") || strings.HasPrefix(s.want, "WRONGTYPE ") || slices.Contains(words, "PEEK") || strings.HasSuffix(s.line, " COST 0") {
+		return false
 	}
-	refused := strings.HasPrefix(s.want, "ERR ") || strings.HasPrefix(s.want, "WRONGTYPE ")
-	return !refused && !strings.HasPrefix(s.want, "[0 ") && !strings.HasSuffix(s.line, " COST 0")
+	switch words[0] {
+	case "RL.ALLOW":
+		return !strings.HasPrefix(s.want, "[0 ") && !strings.HasPrefix(s.want, "[allowed 0 ")
+	case "RL.MALLOW":
+		return strings.Fields(s.want)[1] != "0"
+	case "CL.THROTTLE":
+		return !strings.HasPrefix(s.want, "[1 ") && !(len(words) == 6 && words[5] == "0")
+	case "RL.REFUND", "RL.RESET":
+		return s.want != "0"
+	case "RL.INFO":
+		return false
+	}
+	return true
+}
+
+// keys are the keys that the step names.
+func (s rlStep) keys() []string {
+	words := strings.Fields(s.line)
+	switch n, err := strconv.Atoi(words[1]); {
+	case words[0] == "RL.RESET":
+		return words[1:]
+	case words[0] == "RL.MALLOW" && err == nil && len(words) >= 2+3*n:
+		var keys []string
+		for i := range n {
+			keys = append(keys, words[2+3*i])
+		}
+		return keys
+	}
+	return words[1:2]
 }
 
 // rlPath is a way to call. Steps come in groups that it sends at once.
@@ -110,7 +140,9 @@ func runScenario(t *testing.T, path rlPath, scenario rlScenario) {
 		if still {
 			before = p.keyspace()
 			for _, s := range group {
-				require.Equal(t, "OK", p.call(p.other, "WATCH "+strings.Fields(s.line)[1]))
+				for _, key := range s.keys() {
+					require.Equal(t, "OK", p.call(p.other, "WATCH "+key))
+				}
 			}
 			require.Equal(t, "OK", p.call(p.other, "MULTI"))
 		}
@@ -156,7 +188,7 @@ func (p *rlRun) keyspace() string {
 	for _, key := range strings.Fields(strings.Trim(keys, "[]")) {
 		for _, ask := range []string{
 			"TYPE %s", "PEXPIRETIME %s", "OBJECT ENCODING %s", "GET %s", "ZCARD %s",
-			"ZRANGE %s 0 5000 WITHSCORES", "ZRANGE %s -1 -1 WITHSCORES",
+			"ZRANGE %s 0 5000 WITHSCORES", "ZRANGE %s -1 -1 WITHSCORES", "HGETALL %s",
 		} {
 			line := fmt.Sprintf(ask, key)
 			fmt.Fprintln(&b, line, p.call(p.other, line))

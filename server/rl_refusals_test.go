@@ -6,11 +6,12 @@ import (
 )
 
 const (
-	errSyntax      = "ERR syntax error"
 	errLimit       = "ERR limit must be at least 1"
 	errLimitNumber = "ERR limit is not an integer or out of range"
-	errLimitUnits  = "ERR limit is above rl-log-max-units (16777216)"
-	errLimitWindow = "ERR limit is above the microseconds of its window"
+	insteadOfLog   = "; ALGO BUCKETS and ALGO GCRA take it"
+	errLimitUnits  = "ERR limit is above rl-log-max-units (16777216)" + insteadOfLog
+	errLimitWindow = "ERR limit is above the microseconds of its window" + insteadOfLog
+	errCostMissing = "ERR syntax error, COST needs a number"
 	errWindow      = "ERR window is not a whole number of milliseconds, or of ms, s, m, h or d"
 	errWindowShort = "ERR window must be at least 1 millisecond"
 	errWindowLong  = "ERR window must be below 100 years"
@@ -79,16 +80,24 @@ func rlRefusals() []rlScenario {
 		{`1 1s COST ""`, errCostNumber},
 		{"1 1s COST 1.5", errCostNumber},
 		{"1 1s COST COST", errCostNumber},
-		{"1 1s COST", errSyntax},
-		{"1 1s COST 1 COST 1", errSyntax},
-		{"1 1s COST 1 COST", errSyntax},
-		{"1 1s COST 1 1", errSyntax},
-		{"1 1s 1", errSyntax},
-		{`1 1s ""`, errSyntax},
-		{"1 1s COSTS 1", errSyntax},
-		{"1 1s NOSUCH", errSyntax},
-		{"1 1s NOSUCH 1", errSyntax},
-		{"2000000 1h COST 1000001", "ERR COST is above 1000000"},
+		{"1 1s COST", errCostMissing},
+		{"1 1s COST 1 COST 1", "ERR syntax error, 'COST' is given twice"},
+		{"1 1s COST 1 COST", "ERR syntax error, 'COST' is given twice"},
+		{"1 1s COST 1 1", "ERR syntax error, '1' is not an option here"},
+		{"1 1s COST 1 10 1m", "ERR syntax error, '10' is not an option here"},
+		{"1 1s 1", "ERR syntax error, the limit '1' has no window"},
+		{"1 1s 10 1m 100", "ERR syntax error, the limit '100' has no window"},
+		{"1 1s 10 COST 1", errWindow},
+		{`1 1s ""`, "ERR syntax error, '' is neither a limit nor an option"},
+		{"1 1s COSTS 1", "ERR syntax error, 'COSTS' is neither a limit nor an option"},
+		{"1 1s NOSUCH", "ERR syntax error, 'NOSUCH' is neither a limit nor an option"},
+		{"1 1s " + strings.Repeat("y", 1000), "ERR syntax error, '" + strings.Repeat("y", 64) + "...' is neither a limit nor an option"},
+		{"1 1s" + strings.Repeat(" 9 1m", 99), "ERR more than 16 limits and windows"},
+		{"1 1s PEEK COST 2 peek", "ERR syntax error, 'peek' is given twice"},
+		{"1 1s ALGO GCRA 0", "ERR burst must be at least 1"},
+		{"1 1s 10 1m ALGO FIXED", "ERR several limits and windows go with ALGO LOG only"},
+		{"2000000 1h COST 1000001", "ERR COST is above 1000000" + insteadOfLog},
+		{"2000000 1h COST 9223372036854775807 ATMOST", "ERR COST is above 1000000" + insteadOfLog},
 
 		// Of several faults, the first argument's is told.
 		{"0 0 COST -1", errWindowShort},
@@ -112,7 +121,7 @@ func rlRefusals() []rlScenario {
 		{"malformed calls to a string", nil, text},
 		{"malformed calls to no key", nil, none},
 		{"rl-log-max-units", []string{"--rl-log-max-units", "100"}, []rlStep{
-			{0, "RL.ALLOW k 101 1m", "ERR limit is above rl-log-max-units (100)"},
+			{0, "RL.ALLOW k 101 1m", "ERR limit is above rl-log-max-units (100)" + insteadOfLog},
 			{0, "RL.ALLOW k 100 1m", "[1 100 99 0 60000]"},
 		}},
 	}

@@ -1,0 +1,67 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLooksInReadOnlyScripts: what says of itself that it only looks may run
+// where nothing may be written, and nothing else may.
+func TestLooksInReadOnlyScripts(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	const script = "return redis.call(unpack(ARGV))"
+	run := func(line string) string {
+		return show(s.Do(append([][]byte{[]byte("EVAL_RO"), []byte(script), []byte("1"), []byte("k")}, args(line)...)))
+	}
+	for line, want := range map[string]string{
+		"RL.ALLOW k 2 1s PEEK":                 "[1 2 2 0 0]",
+		"RL.ALLOW k 2 1s COST 0":               "[1 2 2 0 0]",
+		"RL.ALLOW k 2 1s ALGO FIXED peek":      "[1 2 2 0 0]",
+		"RL.MALLOW 1 k 2 1s PEEK":              "[1 1 2 2 0 0]",
+		"RL.MALLOW 1 k 2 1s cost 0":            "[1 1 2 2 0 0]",
+		"CL.THROTTLE k 1 1 1 0":                "[0 2 2 -1 0]",
+		"RL.INFO k":                            "[]",
+		"RL.ALLOW k 2 1s PEEK PEEK":            "", // an error, but its own
+		"RL.ALLOW k 2 1s":                      "write",
+		"RL.ALLOW PEEK 2 1s":                   "write",
+		"RL.ALLOW k 2 1s COST 1":               "write",
+		"RL.MALLOW 1 PEEK 2 1s":                "write",
+		"RL.MALLOW x k 2 1s PEEK":              "write",
+		"RL.MALLOW 9223372036854775807 k 2 1s": "write",
+		"CL.THROTTLE k 1 1 1":                  "write",
+		"RL.REFUND k 0":                        "write",
+		"RL.RESET k":                           "write",
+	} {
+		switch got := run(line); want {
+		case "write":
+			require.Contains(t, got, "Write commands are not allowed from read-only scripts", line)
+		case "":
+			require.Contains(t, got, "given twice", line)
+		default:
+			require.Equal(t, want, got, line)
+		}
+	}
+	require.Equal(t, "0", do(s, "DBSIZE"))
+}
+
+// TestKeysOfRLCommands: what is locked, and what COMMAND GETKEYS tells.
+func TestKeysOfRLCommands(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for call, want := range map[string]string{
+		"RL.ALLOW k 2 1s 5 1m PEEK":          "[k]",
+		"RL.MALLOW 2 a 1 1s b 2 1m COST 3":   "[a b]",
+		"RL.MALLOW 3 a 1 1s b 2 1m":          "ERR Invalid arguments specified for command",
+		"RL.MALLOW 1 a 1 1s b 2 1m":          "[a]",
+		"RL.MALLOW 0 a 1 1s":                 "ERR Invalid arguments specified for command",
+		"RL.RESET a b c":                     "[a b c]",
+		"RL.REFUND a 3":                      "[a]",
+		"RL.INFO a":                          "[a]",
+		"CL.THROTTLE a 1 1 1":                "[a]",
+		"RL.MALLOW 4294967298 a 1 1s b 2 1m": "[a b]", // the low 32 bits, as for Redis' own
+	} {
+		require.Equal(t, want, do(s, "COMMAND GETKEYS "+call), call)
+	}
+}
