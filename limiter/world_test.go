@@ -60,21 +60,26 @@ func (w *world) call(t *testing.T, nowMs int64, quotas []Quota, cost int64) Deci
 		return d
 	}
 	require.Equal(t, d.Allowed, d.Units)
+	w.carryOut(d.Change)
+	return d
+}
+
+// carryOut makes a change.
+func (w *world) carryOut(c Change) {
 	keep := 0
-	for keep < len(w.units) && w.units[keep] <= d.DropThrough {
+	for keep < len(w.units) && w.units[keep] <= c.DropThrough {
 		keep++
 	}
 	w.units = w.units[keep:]
-	for i := range d.Units {
+	for i := range c.Units {
 		// A faulty decision may name a score that is held: then they merge, as in
 		// a sorted set.
-		at, held := slices.BinarySearch(w.units, d.First+i)
+		at, held := slices.BinarySearch(w.units, c.First+i)
 		if !held {
-			w.units = slices.Insert(w.units, at, d.First+i)
+			w.units = slices.Insert(w.units, at, c.First+i)
 		}
 	}
-	w.expireAtMs = d.ExpireAtMs
-	return d
+	w.expireAtMs = c.ExpireAtMs
 }
 
 // clone is a copy to ask "what if" of.

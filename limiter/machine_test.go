@@ -1,0 +1,273 @@
+package limiter
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A machine is a key under one algorithm, with expiry as the store does it.
+type machine interface {
+	// decide answers a call, and carries out what an admitted one changes.
+	decide(nowMs int64, q Quota, call Call) Decision
+	copyOf() machine
+}
+
+type logMachine struct{ world }
+
+func (m *logMachine) decide(nowMs int64, q Quota, call Call) Decision {
+	m.vanish(nowMs)
+	d, err := DecideCall(m.log(), nowMs, m.expireAtMs, []Quota{q}, call)
+	if err != nil {
+		panic(err)
+	}
+	if d.Units > 0 {
+		m.carryOut(d.Change)
+	}
+	d.NextAfterMs = NextAfter(m.log(), nowMs, m.expireAtMs, q)
+	return d
+}
+
+func (m *logMachine) copyOf() machine { return &logMachine{*m.clone()} }
+
+type fixedMachine struct{ Fixed }
+
+func (m *fixedMachine) decide(nowMs int64, q Quota, call Call) Decision {
+	if nowMs > m.EndMs {
+		m.Fixed = Fixed{}
+	}
+	d := m.Decide(nowMs, q, call)
+	if d.Units > 0 {
+		m.Fixed = Fixed{d.Used, d.ExpireAtMs}
+	}
+	return d
+}
+
+func (m *fixedMachine) copyOf() machine { c := *m; return &c }
+
+// gcraMachine has a burst of the limit.
+type gcraMachine struct {
+	GCRA
+	expireAtMs int64
+}
+
+func (m *gcraMachine) decide(nowMs int64, q Quota, call Call) Decision {
+	if m.expireAtMs > 0 && nowMs > m.expireAtMs {
+		*m = gcraMachine{}
+	}
+	d, next := m.Decide(nowMs, m.expireAtMs, q, q.Limit, call)
+	if d.Units > 0 {
+		m.GCRA, m.expireAtMs = next, d.ExpireAtMs
+	}
+	return d
+}
+
+func (m *gcraMachine) copyOf() machine { c := *m; return &c }
+
+type bucketsMachine struct {
+	Buckets
+	expireAtMs int64
+}
+
+func (m *bucketsMachine) decide(nowMs int64, q Quota, call Call) Decision {
+	if m.expireAtMs > 0 && nowMs > m.expireAtMs {
+		m.Counts, m.expireAtMs = m.Counts[:0], 0
+	}
+	if len(m.Counts) == 0 {
+		m.WidthMs = BucketWidth(q.WindowMs, m.N)
+	}
+	d := m.Decide(nowMs, m.expireAtMs, q, call)
+	if d.Units > 0 {
+		m.Add(nowMs, d.Units)
+		m.expireAtMs = d.ExpireAtMs
+		if !m.Valid() || m.Counts[len(m.Counts)-1] == 0 {
+			panic(fmt.Sprintf("not a state: %+v", m.Buckets))
+		}
+	}
+	return d
+}
+
+func (m *bucketsMachine) copyOf() machine {
+	c := *m
+	c.Counts = append(make([]int64, 0, m.N+1), m.Counts...)
+	return &c
+}
+
+func newBuckets(n int64) machine {
+	return &bucketsMachine{Buckets: Buckets{N: n, Counts: make([]int64, 0, n+1)}}
+}
+
+// machines are the algorithms as docs/worst-window.md lists them.
+var machines = []struct {
+	name  string
+	exact bool // never more than the limit in any window
+	new   func() machine
+}{
+	{"LOG", true, func() machine { return &logMachine{} }},
+	{"BUCKETS 1", true, func() machine { return newBuckets(1) }},
+	{"BUCKETS 10", true, func() machine { return newBuckets(10) }},
+	{"BUCKETS 60", true, func() machine { return newBuckets(60) }},
+	{"FIXED", false, func() machine { return &fixedMachine{} }},
+	{"GCRA, burst = limit", false, func() machine { return &gcraMachine{} }},
+}
+
+// history plays calls with random steps of the clock and keeps what the
+// admissions were, by the clock that all of them together have shown.
+type history struct {
+	m          machine
+	rng        *rand.Rand
+	q          Quota
+	nowMs      int64
+	latestMs   int64
+	admissions []admission
+}
+
+// motion is how the clock of a history goes.
+type motion uint8
+
+const (
+	held motion = iota
+	forwards
+	anyway // back, too
+)
+
+func newHistory(seed uint64, m machine) *history {
+	h := &history{m: m, rng: rand.New(rand.NewPCG(seed, 7)), nowMs: startMs}
+	h.q = Quota{1 + h.rng.Int64N(20), []int64{1, 7, 100, 1000, 60_000}[h.rng.IntN(5)]}
+	h.q.Limit = min(h.q.Limit, h.q.WindowMs*unitsPerMs)
+	return h
+}
+
+func (h *history) move(how motion) {
+	switch h.rng.IntN(6) {
+	case 0:
+		h.nowMs += h.rng.Int64N(h.q.WindowMs + 1)
+	case 1:
+		h.nowMs += h.q.WindowMs - h.nowMs%h.q.WindowMs - h.rng.Int64N(2) // the border of a slice, or just before
+	case 2:
+		if how == anyway {
+			h.nowMs -= h.rng.Int64N(2*h.q.WindowMs + 1)
+		}
+	case 3:
+		h.nowMs += h.rng.Int64N(h.q.WindowMs/10 + 1)
+	}
+}
+
+// admit records an admission and returns the true count of the window that
+// ends with it.
+func (h *history) admit(units int64) (inWindow int64) {
+	if len(h.admissions) == 0 {
+		h.latestMs = h.nowMs
+	}
+	h.latestMs = max(h.latestMs, h.nowMs)
+	h.admissions = append(h.admissions, admission{h.latestMs, units})
+	for i := len(h.admissions) - 1; i >= 0 && h.admissions[i].atMs > h.latestMs-h.q.WindowMs; i-- {
+		inWindow += h.admissions[i].units
+	}
+	return inWindow
+}
+
+func (h *history) call() Call {
+	if h.rng.IntN(4) == 0 {
+		return Call{Cost: h.q.Limit, AtMost: true} // all there is
+	}
+	return Call{Cost: 1 + h.rng.Int64N(1+h.q.Limit/2), AtMost: h.rng.IntN(3) == 0}
+}
+
+// TestEveryAnswerIsExact: of every algorithm. Waiting retry_after admits, a
+// millisecond less does not; at reset_after the window is empty, before it is
+// not; at next_after more remains, before it does not; a peek, and a denied
+// call, change nothing; another limit is obeyed by the very next call.
+func TestEveryAnswerIsExact(t *testing.T) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 5
+	}
+	for _, kind := range machines {
+		t.Run(kind.name, func(t *testing.T) {
+			waits := 0
+			for seed := range seeds {
+				m := kind.new()
+				h := newHistory(seed, m)
+				for i := range 60 {
+					h.move(anyway)
+					call := h.call()
+					at := fmt.Sprintf("seed %d call %d: %+v %+v", seed, i, h.q, call)
+					asked := call
+					asked.Peek = true
+					before := m.copyOf()
+					peek := m.decide(h.nowMs, h.q, asked)
+					d := m.decide(h.nowMs, h.q, call)
+					if peek.Allowed != d.Allowed || peek.RetryAfterMs != d.RetryAfterMs || peek.Used+d.Units != d.Used || d.Remaining != max(0, h.q.Limit-d.Used) {
+						require.Failf(t, "a peek answers otherwise", "%s: %+v %+v", at, peek, d)
+					}
+					if d.Units == 0 && d.Change != (Change{}) || peek.Change != (Change{}) {
+						require.Fail(t, "a call that changes nothing tells a change", at)
+					}
+					later := func(ms int64, call Call) Decision { return m.copyOf().decide(h.nowMs+ms, h.q, call) }
+					switch {
+					case call.Cost > h.q.Limit && !call.AtMost:
+						require.EqualValues(t, -1, d.RetryAfterMs, at)
+					case d.RetryAfterMs > 0:
+						waits++
+						require.Zero(t, d.Allowed, at)
+						require.Positive(t, later(d.RetryAfterMs, call).Allowed, at)
+						require.Zero(t, later(d.RetryAfterMs-1, call).Allowed, at)
+					default:
+						require.Positive(t, d.Allowed, at)
+					}
+					look := Call{Cost: 1, Peek: true}
+					if now := later(0, look); now.Used != d.Used {
+						require.Failf(t, "used is not what is used", "%s: %+v", at, now)
+					}
+					require.Zero(t, later(d.ResetAfterMs, look).Used, at)
+					if d.ResetAfterMs > 0 {
+						require.Positive(t, later(d.ResetAfterMs-1, look).Used, at)
+						require.Greater(t, later(d.NextAfterMs, look).Remaining, d.Remaining, at)
+						require.Equal(t, d.Remaining, later(d.NextAfterMs-1, look).Remaining, at)
+					}
+					// As many as a new limit leaves, and not one more.
+					limit := Quota{1 + h.rng.Int64N(2*h.q.Limit), h.q.WindowMs}
+					fits := max(0, limit.Limit-d.Used)
+					if _, gcra := m.(*gcraMachine); !gcra && limit.Limit <= limit.WindowMs*unitsPerMs {
+						got := m.copyOf().decide(h.nowMs, limit, Call{Cost: limit.Limit, AtMost: true})
+						require.Equal(t, fits, got.Allowed, at)
+					}
+					if d.Units > 0 { // without it, the key would have answered the same again
+						require.Equal(t, d, before.decide(h.nowMs, h.q, call), at)
+					}
+				}
+			}
+			require.Greater(t, waits, int(seeds)*3)
+		})
+	}
+}
+
+// TestStepsOfTheClock: a step back admits nothing more than before it, and one
+// forwards by d what waiting for d admits, since a decision knows nothing of
+// the clock but where it stands.
+func TestStepsOfTheClock(t *testing.T) {
+	for _, kind := range machines {
+		t.Run(kind.name, func(t *testing.T) {
+			for seed := range uint64(60) {
+				m := kind.new()
+				h := newHistory(seed, m)
+				all := Call{Cost: h.q.Limit, AtMost: true}
+				for range 30 {
+					h.move(forwards)
+					m.decide(h.nowMs, h.q, h.call())
+					backMs := h.rng.Int64N(3 * h.q.WindowMs)
+					now := m.copyOf().decide(h.nowMs, h.q, all)
+					back := m.copyOf()
+					got := back.decide(h.nowMs-backMs, h.q, all)
+					require.LessOrEqual(t, got.Allowed, now.Allowed, "seed %d, back by %d", seed, backMs)
+					// And there and back again is as if it had never happened.
+					again := back.decide(h.nowMs, h.q, all)
+					require.LessOrEqual(t, got.Allowed+again.Allowed, now.Allowed, "seed %d, back by %d and here again", seed, backMs)
+				}
+			}
+		})
+	}
+}
