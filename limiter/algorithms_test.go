@@ -1,0 +1,145 @@
+package limiter
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAlgorithmScenarios: one line is a call, at so many ms, and its answer.
+// Limits are 4 in 1,000 ms; the burst of GCRA is 2.
+func TestAlgorithmScenarios(t *testing.T) {
+	type line struct{ t, cost, allowed, remaining, retry, reset, next int64 }
+	q := Quota{4, 1000}
+	for _, s := range []struct {
+		name  string
+		m     machine
+		lines []line
+	}{
+		{"FIXED", &fixedMachine{}, []line{
+			{700, 3, 3, 1, 0, 300, 300},
+			{800, 2, 0, 1, 200, 200, 200},
+			{999, 1, 1, 0, 0, 1, 1},
+			{999, 5, 0, 0, -1, 1, 1},
+			{1000, 4, 4, 0, 0, 1000, 1000},
+			{400, 1, 0, 0, 1600, 1600, 1600}, // back
+			{9000, 1, 1, 3, 0, 1000, 1000},
+		}},
+		{"GCRA", &burstMachine{burst: 2}, []line{ // a unit each 250 ms
+			{0, 2, 2, 0, 0, 500, 250},
+			{0, 1, 0, 0, 250, 500, 250},
+			{249, 1, 0, 0, 1, 251, 1},
+			{250, 1, 1, 0, 0, 500, 250},
+			{250, 3, 0, 0, -1, 500, 250},
+			{100, 1, 0, 0, 400, 650, 400}, // back
+			{600, 2, 0, 1, 150, 150, 150},
+			{750, 2, 2, 0, 0, 500, 250},
+		}},
+		{"BUCKETS", newBuckets(4), []line{ // 250 ms each
+			{0, 1, 1, 3, 0, 1249, 1249},
+			{260, 2, 2, 1, 0, 1239, 989},
+			{260, 2, 0, 1, 989, 1239, 989},
+			{260, 3, 0, 1, 1239, 1239, 989},
+			{100, 1, 1, 0, 0, 1399, 1149}, // back: into the newest
+			{1248, 1, 0, 0, 1, 251, 1},
+			{1249, 1, 1, 0, 0, 1000, 250},
+			{9000, 4, 4, 0, 0, 1249, 1249},
+		}},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			for i, l := range s.lines {
+				d := s.m.decide(startMs+l.t, q, Call{Cost: l.cost})
+				require.Equal(t, l, line{l.t, l.cost, d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs, d.NextAfterMs}, "line %d", i+1)
+			}
+		})
+	}
+}
+
+// burstMachine is GCRA with a burst of its own.
+type burstMachine struct {
+	gcraMachine
+	burst int64
+}
+
+func (m *burstMachine) decide(nowMs int64, q Quota, call Call) Decision {
+	d, next := m.Decide(nowMs, m.expireAtMs, q, m.burst, call)
+	if d.Units > 0 {
+		m.GCRA, m.expireAtMs = next, d.ExpireAtMs
+	}
+	return d
+}
+
+// What a snapshot or a user's hand may hold, at any instant, makes answers that
+// keep their form.
+func TestNoAlgorithmOverflows(t *testing.T) {
+	ends := []int64{math.MinInt64, -1, 0, 1, 1000, startMs, 9_007_199_254_741, math.MaxInt64 / 1000, math.MaxInt64 - 1, math.MaxInt64}
+	check := func(d Decision, capacity int64, what ...any) {
+		if d.Allowed < 0 || d.Allowed > capacity || d.Remaining < 0 || d.RetryAfterMs < -1 || d.ResetAfterMs < 0 || d.NextAfterMs < 0 ||
+			(d.Allowed == 0) == (d.RetryAfterMs == 0) || d.Used < 0 {
+			require.Failf(t, "bad", "%v: %+v", what, d)
+		}
+	}
+	calls := []Call{{}, {Cost: 1}, {Cost: math.MaxInt64}, {Cost: math.MaxInt64, AtMost: true}, {Cost: 2, Peek: true}}
+	for _, nowMs := range ends {
+		for _, state := range ends {
+			for _, expireAtMs := range ends {
+				for _, q := range []Quota{{1, 1}, {math.MaxInt64, 1}, {1, MaxWindowMs - 1}, {math.MaxInt64, MaxWindowMs - 1}, {3, 1000}} {
+					for _, call := range calls {
+						check(Fixed{max(state, 0), expireAtMs}.Decide(nowMs, q, call), q.Limit, "FIXED", nowMs, state, expireAtMs, q, call)
+						for _, burst := range []int64{1, 2, 1_000_000} {
+							if ValidateBurst(q, burst) == nil {
+								d, _ := GCRA{state}.Decide(nowMs, expireAtMs, q, burst, call)
+								check(d, burst, "GCRA", nowMs, state, expireAtMs, q, burst, call)
+							}
+						}
+						for _, n := range []int64{1, 3} {
+							b := Buckets{WidthMs: BucketWidth(q.WindowMs, n), N: n, Counts: make([]int64, 0, n+1)}
+							b.NewestMs = floor(state, b.WidthMs)
+							b.Counts = append(b.Counts, max(state, 0), math.MaxInt64)
+							if !b.Valid() {
+								continue
+							}
+							d := b.Decide(nowMs, expireAtMs, q, call)
+							check(d, q.Limit, "BUCKETS", nowMs, state, expireAtMs, q, n, call)
+							if d.Units > 0 {
+								b.Add(nowMs, d.Units)
+							}
+							_, _ = b.TakeBack(nowMs, expireAtMs, 5)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAlgorithmsAllocateNothing(t *testing.T) {
+	q := Quota{10, 1000}
+	b := newBuckets(60).(*bucketsMachine)
+	for name, m := range map[string]machine{"FIXED": &fixedMachine{}, "GCRA": &gcraMachine{}, "BUCKETS": b} {
+		nowMs := int64(startMs)
+		require.Zero(t, testing.AllocsPerRun(500, func() {
+			nowMs += 37
+			m.decide(nowMs, q, Call{Cost: 1})
+		}), name)
+	}
+}
+
+func TestValidateOthers(t *testing.T) {
+	q := Quota{10, 1000}
+	require.NoError(t, ValidateQuota(Quota{math.MaxInt64, 1}, Call{Cost: math.MaxInt64}))
+	require.ErrorIs(t, ValidateQuota(Quota{0, 1}, Call{}), ErrLimit)
+	require.ErrorIs(t, ValidateQuota(q, Call{Cost: -1}), ErrCostNegative)
+	require.ErrorIs(t, ValidateBurst(q, 0), ErrBurst)
+	require.ErrorIs(t, ValidateBurst(q, math.MinInt64), ErrBurst)
+	require.NoError(t, ValidateBurst(q, 31_557_599_999))
+	require.ErrorIs(t, ValidateBurst(q, 31_557_600_000), ErrBurstLong)
+	for n, want := range map[int64]error{-1: ErrBuckets, 0: ErrBuckets, 1: nil, MaxBuckets: nil, MaxBuckets + 1: ErrBuckets} {
+		require.ErrorIs(t, ValidateBuckets(n), want)
+	}
+	// AtMost: what could be granted counts, not what is asked.
+	large := Quota{2_000_000, 60_000}
+	require.ErrorIs(t, Validate([]Quota{large}, Call{Cost: math.MaxInt64, AtMost: true}, DefaultMaxUnits), ErrCostLarge)
+	require.NoError(t, Validate([]Quota{large, q}, Call{Cost: math.MaxInt64, AtMost: true}, DefaultMaxUnits))
+}
