@@ -25,7 +25,7 @@ func (c *Ctx) findLog(name []byte) (k logKey, refusal resp.Value) {
 		return k, resp.None
 	}
 	set, ok := n.Value.Data.(*zset.Set)
-	if !ok || !set.IsLog() || !limiter.Holds(set) {
+	if !ok || !set.IsLog() || !limiter.HoldsScores(set.Oldest(), set.Newest()) {
 		return k, c.refuseState(n, algoLog)
 	}
 	k.node, k.set = n, set

@@ -39,7 +39,7 @@ func (a algorithm) String() string {
 func (c *Ctx) holds(n *store.Node) algorithm {
 	switch data := n.Value.Data.(type) {
 	case *zset.Set:
-		if data.IsLog() && limiter.Holds(data) {
+		if data.IsLog() && limiter.HoldsScores(data.Oldest(), data.Newest()) {
 			return algoLog
 		}
 	case *store.String:

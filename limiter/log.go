@@ -25,8 +25,11 @@ const (
 // Holds tells whether log can be one that RL.ALLOW wrote: it is empty, or its
 // oldest and newest scores lie in [MinScore, MaxScore).
 func Holds(log Log) bool {
-	return log == nil || log.Len() == 0 || log.Oldest() >= MinScore && log.Newest() < MaxScore
+	return log == nil || log.Len() == 0 || HoldsScores(log.Oldest(), log.Newest())
 }
+
+// HoldsScores is Holds for a log that is not empty, by its ends.
+func HoldsScores(oldest, newest int64) bool { return oldest >= MinScore && newest < MaxScore }
 
 // Decide answers a call for cost units against every quota at once: it is
 // admitted by all of them or denied, and a denied call changes nothing. log is
