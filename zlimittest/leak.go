@@ -13,8 +13,9 @@ import (
 const label = "zlimittest"
 
 // leftoverTries is how often the goroutines that have done everything get to
-// run, so that they can end.
-const leftoverTries = 1000
+// run, so that they can end. Each look at the goroutines stops them all at a safe
+// point, so that even one whose thread the system has put aside comes forwards.
+const leftoverTries = 300
 
 // leftovers is an error that shows the goroutines that a closed server left.
 func (s *Server) leftovers() error {

@@ -45,11 +45,16 @@ func (db *RedisDB) ZRem(k, member string) (bool, error) {
 
 // HSet sets fields to values, in pairs. A key of another type is replaced.
 func (db *RedisDB) HSet(k string, fv ...string) {
-	if db.mayHold(k, "hash") != nil {
-		db.Del(k)
-	}
+	db.replaceOther(k)
 	if pairs := fv[:len(fv)/2*2]; len(pairs) > 0 {
 		db.must(anys("HSET", k)(pairs)...)
+	}
+}
+
+// replaceOther removes a key that is no hash, as the direct calls on hashes do.
+func (db *RedisDB) replaceOther(k string) {
+	if db.mayHold(k, "hash") != nil {
+		db.Del(k)
 	}
 }
 
@@ -68,13 +73,16 @@ func (db *RedisDB) HKeys(k string) ([]string, error) {
 // HDel removes a field.
 func (db *RedisDB) HDel(k, f string) { _, _ = db.try("HDEL", k, f) }
 
-// HIncr adds to a field that is an integer.
+// HIncr adds to a field that is an integer. A key of another type is replaced.
 func (db *RedisDB) HIncr(k, f string, delta int) (int, error) {
+	db.replaceOther(k)
 	return number(db.try("HINCRBY", k, f, delta))
 }
 
-// HIncrfloat adds to a field that is a number.
+// HIncrfloat adds to a field that is a number. A key of another type is
+// replaced.
 func (db *RedisDB) HIncrfloat(k, f string, delta float64) (float64, error) {
+	db.replaceOther(k)
 	return float(db.try("HINCRBYFLOAT", k, f, delta))
 }
 
