@@ -41,8 +41,9 @@ bench: ## speed against redis-server, as ratios (needs redis-server)
 bench-quick: ## the same in under a minute, with half the floors
 	$(GO) run ./bench --quick
 
-compat: ## the documents' flows through real clients, here and on redis-server
+compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in four languages
 	$(GO) run -C compat/run .
+	$(GO) run -C compat/run . --tests
 
 libraries: ## limiter libraries in Python, Node and Go, here and on redis-server
 	$(GO) run -C compat/run . --libraries

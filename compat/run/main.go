@@ -1,6 +1,7 @@
 // Command run shows that clients cannot tell zlimit-server from Redis by their limiters: it starts both, runs every
 // client program of this folder against both with the same instants, and compares what they print line by line. With
-// --libraries the programs are those of compat/libraries, each a limiter library on the real clock.
+// --libraries the programs are those of compat/libraries, each a limiter library on the real clock. With --tests it runs
+// the examples of how one tests a limiter, in Go and in other languages.
 //
 // It is not a test of commands or of error texts, which difftest and the transcripts in the server's own tests are, and
 // it measures nothing. It needs redis-server and the languages' own tools; only loopback is listened on.
@@ -25,6 +26,7 @@ type options struct {
 	only      string
 	write     string
 	libraries bool
+	tests     bool
 }
 
 func main() {
@@ -33,6 +35,7 @@ func main() {
 	flag.StringVar(&o.redis, "redis", "redis-server", "redis-server to compare with")
 	flag.StringVar(&o.only, "only", "", "clients to run, by comma: python, go, node, spring, jedis, java, or libraries by name or language; all when not given")
 	flag.BoolVar(&o.libraries, "libraries", false, "run the limiter libraries instead of the documents' flows")
+	flag.BoolVar(&o.tests, "tests", false, "run the tests of compat/embed and compat/tests instead; --only takes go, python, node, java")
 	flag.StringVar(&o.write, "write", "", "file to write the table to as Markdown; a relative path is under the root")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -51,6 +54,9 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	root, err := findRoot()
 	if err != nil {
 		return false, err
+	}
+	if o.tests {
+		return runTests(ctx, root, o, stdout)
 	}
 	all, table := allClients(), flowLayout
 	if o.libraries {

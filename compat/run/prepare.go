@@ -27,25 +27,12 @@ type preparation struct {
 func preparations(root string) []preparation {
 	at := func(path string) string { return filepath.Join(root, path) }
 	return append(libraryPreparations(root), []preparation{
-		{
-			name: "python", dir: at("compat/python"),
-			inputs:  []string{at("compat/python/requirements.txt")},
-			outputs: []string{at("compat/python/.venv/bin/python")},
-			steps: [][]string{
-				{"python3", "-m", "venv", "--clear", ".venv"},
-				{".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", "requirements.txt"},
-			},
-		},
+		pythonPreparation("python", at("compat/python")),
 		{
 			name: "go", dir: at("compat/go"),
 			steps: [][]string{{"go", "build", "-o", at("compat/.bin/client-go"), "."}},
 		},
-		{
-			name: "node", dir: at("compat/node"),
-			inputs:  []string{at("compat/node/package.json"), at("compat/node/package-lock.json")},
-			outputs: []string{at("compat/node/node_modules/ioredis/package.json")},
-			steps:   [][]string{{"npm", "ci", "--silent"}},
-		},
+		nodePreparation("node", at("compat/node"), "ioredis"),
 		{
 			name: "java", dir: at("compat/java"),
 			inputs:  []string{at("compat/java")},
@@ -53,6 +40,29 @@ func preparations(root string) []preparation {
 			steps:   [][]string{{"mvn", "-q", "-B", "package"}},
 		},
 	}...)
+}
+
+// pythonPreparation installs a folder's requirements.txt beside it.
+func pythonPreparation(name, dir string) preparation {
+	return preparation{
+		name: name, dir: dir,
+		inputs:  []string{filepath.Join(dir, "requirements.txt")},
+		outputs: []string{filepath.Join(dir, ".venv/bin/python")},
+		steps: [][]string{
+			{"python3", "-m", "venv", "--clear", ".venv"},
+			{".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", "requirements.txt"},
+		},
+	}
+}
+
+// nodePreparation installs a folder's lock file beside it; one of its packages tells that it is there.
+func nodePreparation(name, dir, pkg string) preparation {
+	return preparation{
+		name: name, dir: dir,
+		inputs:  []string{filepath.Join(dir, "package.json"), filepath.Join(dir, "package-lock.json")},
+		outputs: []string{filepath.Join(dir, "node_modules", pkg, "package.json")},
+		steps:   [][]string{{"npm", "ci", "--silent"}},
+	}
 }
 
 // serverPreparation builds this repository's own server.

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A suite is a folder of tests in some language's own framework, which start zlimit-server themselves, or have it in
+// their process. What it shows is that one can test a limiter so; nothing is compared with Redis.
+type suite struct {
+	name        string // as --only takes it
+	dir         string
+	preparation preparation // nameless: nothing to prepare
+	command     []string
+}
+
+func testSuites(root string) []suite {
+	at := func(path string) string { return filepath.Join(root, path) }
+	return []suite{
+		{name: "go", dir: at("compat/embed"), command: []string{"go", "test", "./..."}},
+		{
+			name: "python", dir: at("compat/tests/python"),
+			preparation: pythonPreparation("tests-python", at("compat/tests/python")),
+			command:     []string{at("compat/tests/python/.venv/bin/python"), "-m", "pytest", "-q", "."},
+		},
+		{
+			name: "node", dir: at("compat/tests/node"),
+			preparation: nodePreparation("tests-node", at("compat/tests/node"), "ioredis"),
+			command:     []string{"node", "--test", "."},
+		},
+		{name: "java", dir: at("compat/tests/java"), command: []string{"mvn", "-q", "-B", "test"}},
+	}
+}
+
+// runTests runs every suite side by side and prints a line for each; ok says that all passed.
+func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok bool, err error) {
+	suites := testSuites(root)
+	if o.only != "" {
+		names := strings.Split(o.only, ",")
+		suites = slices.DeleteFunc(suites, func(s suite) bool { return !slices.Contains(names, s.name) })
+		if len(suites) != len(names) {
+			return false, fmt.Errorf("--only: not all of %q are suites", o.only)
+		}
+	}
+	stamps := filepath.Join(root, "compat", ".bin")
+	if err := os.MkdirAll(stamps, 0o755); err != nil {
+		return false, err
+	}
+	server := underRoot(root, o.server)
+	if server == "" {
+		server = filepath.Join(stamps, "zlimit-server")
+		if _, err := serverPreparation(root, server).run(ctx, stamps); err != nil {
+			return false, err
+		}
+	}
+	errs := make([]error, len(suites))
+	var (
+		wait sync.WaitGroup
+		mu   sync.Mutex // guards stdout
+	)
+	for i, s := range suites {
+		wait.Go(func() {
+			begin := time.Now()
+			errs[i] = s.run(ctx, stamps, server)
+			verdict := "ok"
+			if errs[i] != nil {
+				verdict = "FAILED: " + errs[i].Error()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(stdout, "tests in %-7s %6.1f s  %s\n", s.name, time.Since(begin).Seconds(), verdict)
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...) == nil, nil
+}
+
+// run prepares and runs a suite; the error is what it printed.
+func (s suite) run(ctx context.Context, stamps, server string) error {
+	if s.preparation.name != "" {
+		if _, err := s.preparation.run(ctx, stamps); err != nil {
+			return err
+		}
+	}
+	cmd := exec.CommandContext(ctx, s.command[0], s.command[1:]...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "ZLIMIT_SERVER="+server)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, tail(output, 60))
+	}
+	return nil
+}
