@@ -1,0 +1,82 @@
+package zlimit_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/limiter/httplimit"
+	"github.com/zlimit/zlimit/zlimittest"
+)
+
+// The README's examples in Go.
+
+func TestReadmeInAProgram(t *testing.T) {
+	limits := zlimit.New(zlimit.Options{})
+	defer limits.Close()
+	d, err := limits.Allow("user:42", zlimit.Quota{Limit: 100, Window: time.Minute}, 1)
+	if err == nil && !d.OK() {
+		fmt.Println("try again in", d.RetryAfter)
+	}
+	require.NoError(t, err)
+	require.Equal(t, int64(99), d.Remaining)
+
+	mux := http.NewServeMux()
+	limit := httplimit.New(httplimit.Options{
+		Backend: httplimit.Commands(limits.Do), // or a Redis client's Do
+		Quota:   httplimit.Quota{Name: "per-address", Limit: 100, Window: time.Minute},
+	})
+	handler := limit(mux)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	require.Equal(t, `"per-address";r=99;t=60`, w.Header().Get("RateLimit"))
+}
+
+func TestReadmeInTests(t *testing.T) {
+	srv := zlimittest.RunT(t)
+	srv.Freeze()
+	for range 3 {
+		srv.Do("RL.ALLOW", "user:42", 3, "1m") // or a Redis client at srv.Addr()
+	}
+	srv.Advance(time.Minute - time.Millisecond)
+	denied := srv.Allow("user:42", zlimit.Quota{Limit: 3, Window: time.Minute}, 1)
+	srv.Advance(time.Millisecond)
+	admitted := srv.Allow("user:42", zlimit.Quota{Limit: 3, Window: time.Minute}, 1)
+	require.Equal(t, []bool{false, true}, []bool{denied.OK(), admitted.OK()})
+}
+
+// quoted are the README's blocks that name the file they stand in.
+var quoted = regexp.MustCompile("(?s)<!-- (\\S+\\.\\S+) -->\n```\\w+\n(.*?)```\n")
+
+// missing returns the blocks of a page that are not in the file that they name.
+func missing(page string, read func(name string) string) (blocks []string, found int) {
+	for _, m := range quoted.FindAllStringSubmatch(page, -1) {
+		if found++; !strings.Contains(read(m[1]), m[2]) {
+			blocks = append(blocks, m[1]+"\n"+m[2])
+		}
+	}
+	return blocks, found
+}
+
+// TestReadmeBlocksStandInTheirFiles: what the README shows is what runs.
+func TestReadmeBlocksStandInTheirFiles(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		return string(text)
+	}
+	page := read("README.md")
+	blocks, found := missing(page, read)
+	require.Empty(t, blocks)
+	require.Equal(t, 7, found)
+	blocks, _ = missing(strings.Replace(page, "limits.Close()", "limits.End()", 1), read)
+	require.Len(t, blocks, 1)
+}
