@@ -47,12 +47,20 @@ func (d Decision) OK() bool { return d.Allowed > 0 }
 // allocates nothing, except where the key is new or its window grows, and for an
 // error.
 func (l *Limiter) Allow(key string, q Quota, cost int64) (Decision, error) {
+	quotas := [...]Quota{q}
+	return l.AllowAll(key, cost, quotas[:]...)
+}
+
+// AllowAll is Allow with several quotas on one key (10 a second and 1,000 an
+// hour): all admit or none is taken from. The Decision is about the one that
+// binds: that admits last, or else has the least left.
+func (l *Limiter) AllowAll(key string, cost int64, quotas ...Quota) (Decision, error) {
 	d := l.sit()
 	defer d.mu.Unlock()
 	if err := d.open(l); err != nil {
 		return Decision{}, err
 	}
-	return d.allow(key, q, cost)
+	return d.allow(key, quotas, cost)
 }
 
 // Peek is what Allow with a cost of 1 would answer, with Remaining and
@@ -65,8 +73,9 @@ type desk struct {
 	mu      sync.Mutex
 	session *engine.Session // protected by mu, as is what follows; nil until it is needed
 	closed  bool
-	args    [6][]byte
+	args    [][]byte
 	text    []byte
+	ends    []int // where the arguments in text end
 
 	_ [64]byte // keeps neighbouring locks out of one cache line
 }
@@ -88,27 +97,37 @@ func (d *desk) open(l *Limiter) error {
 }
 
 // allow writes the command and reads the five integers. It requires mu.
-func (d *desk) allow(key string, q Quota, cost int64) (Decision, error) {
-	if q.Window%time.Millisecond != 0 {
-		return Decision{}, errWindow
+func (d *desk) allow(key string, quotas []Quota, cost int64) (Decision, error) {
+	if len(quotas) == 0 {
+		return Decision{}, errNoQuota
 	}
 	// The arguments lie one behind the other; they are cut out only when the
 	// text has stopped moving.
-	text := append(d.text[:0], key...)
-	ends := [3]int{}
-	for i, n := range [...]int64{q.Limit, int64(q.Window / time.Millisecond), cost} {
-		ends[i] = len(text)
-		text = strconv.AppendInt(text, n, 10)
+	text, ends := append(d.text[:0], key...), append(d.ends[:0], len(key))
+	for _, q := range quotas {
+		if q.Window%time.Millisecond != 0 {
+			return Decision{}, errWindow
+		}
+		text = strconv.AppendInt(text, q.Limit, 10)
+		ends = append(ends, len(text))
+		text = strconv.AppendInt(text, int64(q.Window/time.Millisecond), 10)
+		ends = append(ends, len(text))
 	}
-	d.text = text
-	d.args = [...][]byte{wordAllow, text[:ends[0]], text[ends[0]:ends[1]], text[ends[1]:ends[2]], wordCost, text[ends[2]:]}
-	reply := d.session.Do(d.args[:])
+	text = strconv.AppendInt(text, cost, 10)
+	args, start := append(d.args[:0], wordAllow), 0
+	for _, end := range ends {
+		args = append(args, text[start:end])
+		start = end
+	}
+	args = append(args, wordCost, text[start:])
+	d.text, d.ends, d.args = text, ends, args
+	reply := d.session.Do(args)
 	d.session.Count()
 	if reply.IsError() {
 		return Decision{}, replyError(reply)
 	}
 	if cap(d.text) > keptText {
-		d.text = nil
+		d.text, d.args = nil, nil
 	}
 	return decision(reply.Elems()), nil
 }

@@ -16,8 +16,11 @@ var (
 	errDuration  = errors.New("a duration that is not whole milliseconds")
 )
 
-// errWindow comes before the engine, which counts in milliseconds.
-var errWindow = Error("ERR window is not a whole number of milliseconds")
+// What comes before the engine, which counts in milliseconds.
+var (
+	errWindow  = Error("ERR window is not a whole number of milliseconds")
+	errNoQuota = Error("ERR no quota given")
+)
 
 // An Error is an error reply, as a client of the server would get it: a code
 // word in capitals and a text.

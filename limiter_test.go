@@ -55,6 +55,27 @@ func TestAllowIsRLAllow(t *testing.T) {
 	require.Equal(t, zlimit.Decision{Limit: 2, Remaining: 2, RetryAfter: zlimit.Never}, d)
 }
 
+// TestAllowAll: several quotas on one key, of which one binds.
+func TestAllowAll(t *testing.T) {
+	l := newLimiter(t)
+	quotas := []zlimit.Quota{{Limit: 2, Window: time.Second}, {Limit: 3, Window: time.Minute}}
+	ask := func() zlimit.Decision {
+		d, err := l.AllowAll("k", 1, quotas...)
+		require.NoError(t, err)
+		return d
+	}
+	require.Equal(t, zlimit.Decision{Allowed: 1, Limit: 2, Remaining: 1, ResetAfter: time.Second}, ask())
+	require.True(t, ask().OK())
+	require.Equal(t, zlimit.Decision{Limit: 2, RetryAfter: time.Second, ResetAfter: time.Second}, ask())
+	l.Engine().Clock().Advance(1000)
+	require.Equal(t, zlimit.Decision{Allowed: 1, Limit: 3, ResetAfter: time.Minute}, ask())
+	require.Equal(t, zlimit.Decision{Limit: 3, RetryAfter: 59 * time.Second, ResetAfter: time.Minute}, ask())
+	_, err := l.AllowAll("k", 1)
+	require.EqualError(t, err, "ERR no quota given")
+	_, err = l.AllowAll("k", 1, quotas[0], zlimit.Quota{Limit: 1, Window: 1})
+	require.EqualError(t, err, "ERR window is not a whole number of milliseconds")
+}
+
 func TestAllowRefusals(t *testing.T) {
 	l := newLimiter(t)
 	_, err := l.Do(context.Background(), "SET", "text", "x")
@@ -309,7 +330,7 @@ func TestDueKeysGo(t *testing.T) {
 		n, err := l.Do(context.Background(), "DBSIZE")
 		require.NoError(t, err)
 		require.Equal(t, int64(100), n)
-		time.Sleep(61 * time.Second) // the bubble's time
+		time.Sleep(61 * time.Second) //nolint:forbidigo // the bubble's clock
 		synctest.Wait()
 		n, err = l.Do(context.Background(), "DBSIZE")
 		require.NoError(t, err)

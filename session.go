@@ -83,7 +83,8 @@ func (l *Limiter) Do(ctx context.Context, args ...any) (any, error) {
 //
 // A command that waits for a key (BLPOP) does so until it is served, its own
 // timeout is over, ctx is done, or the Limiter is closed; other commands are not
-// interrupted.
+// interrupted. What is published for a session that subscribes does not reach it:
+// that takes a connection, be it one of server/pipe.
 func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -187,8 +187,11 @@ func full() []row {
 		for _, pipeline := range []int{1, 16, 128} {
 			for _, connections := range []int{1, 50, 1000} {
 				for _, s := range []spread{
-					{"uniform-10k", 10_000, false}, {"uniform-1m", 1_000_000, false},
-					{"zipf-10k", 10_000, true}, {"zipf-1m", 1_000_000, true}, {"hot", 1, false},
+					{"uniform-10k", 10_000, false},
+					{"uniform-1m", 1_000_000, false},
+					{"zipf-10k", 10_000, true},
+					{"zipf-1m", 1_000_000, true},
+					{"hot", 1, false},
 				} {
 					r := row{
 						name:  fmt.Sprintf("%s-p%d-c%d-%s", w.name, pipeline, connections, s.name),

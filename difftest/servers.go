@@ -90,8 +90,10 @@ func (c *child) start() (string, error) {
 		return "", err
 	}
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	args := append([]string{"--port", strconv.Itoa(port), "--save", "", "--enable-debug-command", "yes",
-		"--lua-error-reply-prefix", "always"}, c.args...)
+	args := append([]string{
+		"--port", strconv.Itoa(port), "--save", "", "--enable-debug-command", "yes",
+		"--lua-error-reply-prefix", "always",
+	}, c.args...)
 	c.cmd = exec.Command(c.path, args...)
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {

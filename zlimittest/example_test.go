@@ -42,7 +42,7 @@ func TestExampleBubble(t *testing.T) {
 		if _, err := conn.Read(make([]byte, 5)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(61 * time.Second) // the bubble's clock
+		time.Sleep(61 * time.Second) //nolint:forbidigo // the bubble's clock
 		srv.Key("session").RequireAbsent()
 	})
 }

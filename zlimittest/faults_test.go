@@ -1,7 +1,6 @@
 package zlimittest_test
 
 import (
-	"errors"
 	"net"
 	"os"
 	"testing"
@@ -131,5 +130,5 @@ func TestEndEndsDelays(t *testing.T) {
 	require.NoError(t, srv.Close())
 	_ = conn.Close()
 	_, err = srv.Dial()
-	require.True(t, errors.Is(err, net.ErrClosed))
+	require.ErrorIs(t, err, net.ErrClosed)
 }

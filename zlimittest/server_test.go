@@ -52,12 +52,12 @@ func TestBubble(t *testing.T) {
 		c := dial(t, srv)
 		require.Equal(t, time.Now().UnixMicro(), srv.Now().UnixMicro())
 		require.Equal(t, ":1 :1 :0 :0 :3600000", c.ask("RL.ALLOW user:42 1 1h"))
-		time.Sleep(time.Hour - time.Millisecond) // the bubble's hour
+		time.Sleep(time.Hour - time.Millisecond) //nolint:forbidigo // the bubble's clock
 		require.Equal(t, ":0 :1 :0 :1 :1", c.ask("RL.ALLOW user:42 1 1h"))
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's clock
 		require.Equal(t, ":1 :1 :0 :0 :3600000", c.ask("RL.ALLOW user:42 1 1h"))
 		require.Equal(t, "+OK", c.ask("SET k v EX 10"))
-		time.Sleep(11 * time.Second)
+		time.Sleep(11 * time.Second) //nolint:forbidigo // the bubble's clock
 		require.Equal(t, ":1", c.ask("DBSIZE"))
 		require.Equal(t, "*-1", c.ask("BLPOP queue 3600")) // nobody pushes: the bubble's hour again
 	})

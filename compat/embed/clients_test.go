@@ -177,9 +177,9 @@ func TestBubble(t *testing.T) {
 			return ok
 		}
 		require.True(t, ask())
-		time.Sleep(time.Minute - time.Millisecond) // the bubble's clock
+		time.Sleep(time.Minute - time.Millisecond) //nolint:forbidigo // the bubble's clock
 		require.False(t, ask())
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's clock
 		require.True(t, ask())
 
 		srv.Inject(zlimittest.Fault{Kind: zlimittest.Mute})

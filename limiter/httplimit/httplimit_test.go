@@ -48,31 +48,45 @@ func TestHeaders(t *testing.T) {
 		legacy        string // limit remaining reset
 	}{
 		{
-			"admitted", httplimit.Quota{Limit: 100, Window: time.Minute}, httplimit.Decision{Allowed: true, Remaining: 99, ResetAfter: time.Minute},
+			"admitted",
+			httplimit.Quota{Limit: 100, Window: time.Minute},
+			httplimit.Decision{Allowed: true, Remaining: 99, ResetAfter: time.Minute},
 			`"default";q=100;w=60`, `"default";r=99;t=60`, "", "100 99 60",
 		},
 		{
-			"rounded up", httplimit.Quota{Limit: 5, Window: 1500 * ms}, httplimit.Decision{Allowed: true, Remaining: 4, ResetAfter: 1001 * ms},
+			"rounded up",
+			httplimit.Quota{Limit: 5, Window: 1500 * ms},
+			httplimit.Decision{Allowed: true, Remaining: 4, ResetAfter: 1001 * ms},
 			`"default";q=5;w=2`, `"default";r=4;t=2`, "", "5 4 2",
 		},
 		{
-			"denied", httplimit.Quota{Name: "burst", Limit: 5, Window: time.Minute}, httplimit.Decision{RetryAfter: 8161 * ms, ResetAfter: 9384 * ms},
+			"denied",
+			httplimit.Quota{Name: "burst", Limit: 5, Window: time.Minute},
+			httplimit.Decision{RetryAfter: 8161 * ms, ResetAfter: 9384 * ms},
 			`"burst";q=5;w=60`, `"burst";r=0;t=9`, "9", "5 0 9",
 		},
 		{
-			"denied for one millisecond", httplimit.Quota{Limit: 5, Window: time.Minute}, httplimit.Decision{RetryAfter: ms, ResetAfter: time.Minute},
+			"denied for one millisecond",
+			httplimit.Quota{Limit: 5, Window: time.Minute},
+			httplimit.Decision{RetryAfter: ms, ResetAfter: time.Minute},
 			`"default";q=5;w=60`, `"default";r=0;t=1`, "1", "5 0 1",
 		},
 		{
-			"never", httplimit.Quota{Limit: 5, Window: time.Minute, Cost: 6}, httplimit.Decision{Remaining: 5, RetryAfter: -ms},
+			"never",
+			httplimit.Quota{Limit: 5, Window: time.Minute, Cost: 6},
+			httplimit.Decision{Remaining: 5, RetryAfter: -ms},
 			`"default";q=5;w=60`, `"default";r=5;t=0`, "", "5 5 0",
 		},
 		{
-			"a name to escape", httplimit.Quota{Name: `a "b" \c`, Limit: 5, Window: time.Second}, httplimit.Decision{Allowed: true, Remaining: -3},
+			"a name to escape",
+			httplimit.Quota{Name: `a "b" \c`, Limit: 5, Window: time.Second},
+			httplimit.Decision{Allowed: true, Remaining: -3},
 			`"a \"b\" \\c";q=5;w=1`, `"a \"b\" \\c";r=0;t=0`, "", "5 0 0",
 		},
 		{
-			"numbers at the end of what a field holds", httplimit.Quota{Limit: 999_999_999_999_999, Window: 1<<63 - 1 - (1<<63-1)%ms}, httplimit.Decision{Allowed: true, Remaining: 1 << 60, ResetAfter: 1<<63 - 1},
+			"numbers at the end of what a field holds",
+			httplimit.Quota{Limit: 999_999_999_999_999, Window: 1<<63 - 1 - (1<<63-1)%ms},
+			httplimit.Decision{Allowed: true, Remaining: 1 << 60, ResetAfter: 1<<63 - 1},
 			`"default";q=999999999999999;w=2147483647`, `"default";r=999999999999999;t=2147483647`, "", "999999999999999 999999999999999 2147483647",
 		},
 	} {

@@ -105,7 +105,7 @@ func TestDeadlines(t *testing.T) {
 
 		_ = a.SetReadDeadline(time.Time{})
 		go func() {
-			time.Sleep(time.Minute) // the bubble's clock
+			time.Sleep(time.Minute) //nolint:forbidigo // the bubble's clock
 			_, _ = io.WriteString(b, "x")
 		}()
 		n, err := a.Read(make([]byte, 1))
