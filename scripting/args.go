@@ -119,7 +119,11 @@ func (in *interp) checkTable(L *lua.LState) *lua.LTable {
 // readable is the first argument for functions that look past metatables: it
 // shows what a sealed table stands for.
 func (in *interp) readable(L *lua.LState) *lua.LTable {
-	t := in.checkTable(L)
+	return in.content(in.checkTable(L))
+}
+
+// content is what a table holds, sealed or not.
+func (in *interp) content(t *lua.LTable) *lua.LTable {
 	if content := in.sealed[t]; content != nil {
 		return content
 	}

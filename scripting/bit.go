@@ -43,14 +43,16 @@ func (in *interp) bitLibrary() map[string]lua.LGFunction {
 	}
 }
 
-// checkBits takes an argument modulo 2^32, rounded to even as C's trick of
-// adding 2^52+2^51 does.
+// checkBits takes the low 32 bits of an argument as LuaBitOp does: added to
+// 2^52+2^51, a number of up to 51 bits lies rounded at the end of the sum's
+// mantissa. What is larger loses its last bits to the exponent first, and
+// hashes written in Lua depend on that.
 func (in *interp) checkBits(L *lua.LState, n int) uint32 {
-	f := math.RoundToEven(in.checkNumber(L, n))
-	if math.IsInf(f, 0) || f != f {
+	f := in.checkNumber(L, n)
+	if f != f {
 		return 0
 	}
-	return uint32(int64(math.Mod(f, 1<<32)))
+	return uint32(math.Float64bits(f + (1<<52 + 1<<51)))
 }
 
 func pushBits(L *lua.LState, n uint32) int {

@@ -2,6 +2,8 @@ package scripting
 
 import (
 	"math"
+	"slices"
+	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -11,69 +13,116 @@ import (
 type jsonSettings struct {
 	encodeDepth, decodeDepth int
 	precision                int
-	sparseConvert            bool
 	sparseRatio, sparseSafe  int
-	encodeInvalid            bool
-	decodeInvalid            bool
-	keepBuffer               bool
+
+	// One of jsonOff, jsonOn and, for encodeInvalid, jsonNullNumber.
+	sparseConvert, encodeInvalid, decodeInvalid, keepBuffer int
 }
+
+const (
+	jsonOff = iota
+	jsonOn
+	jsonNullNumber
+)
 
 var defaultJSON = jsonSettings{
 	encodeDepth: 1000, decodeDepth: 1000, precision: 14, sparseRatio: 2, sparseSafe: 10,
-	decodeInvalid: true, keepBuffer: true,
+	decodeInvalid: jsonOn, keepBuffer: jsonOn,
 }
 
-func (in *interp) cjsonLibrary() map[string]lua.LGFunction {
-	s := &in.json
+// A jsonLibrary is one set of cjson's functions: cjson itself, or what
+// cjson.new returned. The functions of a set share its settings.
+type jsonLibrary struct {
+	in *interp
+	*jsonSettings
+}
+
+func (j jsonLibrary) functions() map[string]lua.LGFunction {
+	in, s := j.in, j.jsonSettings
+	number := func(setting *int, least, most int) lua.LGFunction {
+		return func(L *lua.LState) int {
+			in.jsonArgs(L, 1)
+			in.jsonInt(L, setting, 1, least, most)
+			return 1
+		}
+	}
+	choice := func(setting *int, names ...string) lua.LGFunction {
+		return func(L *lua.LState) int {
+			in.jsonArgs(L, 1)
+			in.jsonChoice(L, setting, names)
+			return 1
+		}
+	}
 	return map[string]lua.LGFunction{
-		"encode": in.cjsonEncode, "decode": in.cjsonDecode, "new": in.cjsonNew,
-		"encode_max_depth":        func(L *lua.LState) int { return in.jsonInt(L, &s.encodeDepth, 1, math.MaxInt32) },
-		"decode_max_depth":        func(L *lua.LState) int { return in.jsonInt(L, &s.decodeDepth, 1, math.MaxInt32) },
-		"encode_number_precision": func(L *lua.LState) int { return in.jsonInt(L, &s.precision, 1, 14) },
-		"encode_invalid_numbers":  func(L *lua.LState) int { return in.jsonBool(L, &s.encodeInvalid) },
-		"decode_invalid_numbers":  func(L *lua.LState) int { return in.jsonBool(L, &s.decodeInvalid) },
-		"encode_keep_buffer":      func(L *lua.LState) int { return in.jsonBool(L, &s.keepBuffer) },
+		"encode": j.encode, "decode": j.decode, "new": in.cjsonNew,
+		"encode_max_depth":        number(&s.encodeDepth, 1, math.MaxInt32),
+		"decode_max_depth":        number(&s.decodeDepth, 1, math.MaxInt32),
+		"encode_number_precision": number(&s.precision, 1, 14),
+		"encode_invalid_numbers":  choice(&s.encodeInvalid, "off", "on", "null"),
+		"decode_invalid_numbers":  choice(&s.decodeInvalid, "off", "on"),
+		"encode_keep_buffer":      choice(&s.keepBuffer, "off", "on"),
 		"encode_sparse_array": func(L *lua.LState) int {
-			in.jsonBool(L, &s.sparseConvert)
-			in.jsonIntAt(L, &s.sparseRatio, 2, 0, math.MaxInt32)
-			in.jsonIntAt(L, &s.sparseSafe, 3, 0, math.MaxInt32)
+			in.jsonArgs(L, 3)
+			in.jsonChoice(L, &s.sparseConvert, []string{"off", "on"})
+			in.jsonInt(L, &s.sparseRatio, 2, 0, math.MaxInt32)
+			in.jsonInt(L, &s.sparseSafe, 3, 0, math.MaxInt32)
 			return 3
 		},
 	}
 }
 
-// jsonDepthLimit bounds what a script may set: encoder and decoder recurse.
-const jsonDepthLimit = 100_000
-
-func (in *interp) jsonInt(L *lua.LState, setting *int, least, most int) int {
-	in.jsonIntAt(L, setting, 1, least, most)
-	return 1
+// jsonArgs makes the arguments so many: nil where there are fewer.
+func (in *interp) jsonArgs(L *lua.LState, n int) {
+	if L.GetTop() > n {
+		in.argError(L, n+1, "found too many arguments")
+	}
+	L.SetTop(n)
 }
 
-// jsonIntAt sets a setting to the nth argument, where there is one, and
+// jsonInt sets a setting to the nth argument, where there is one, and
 // pushes it.
-func (in *interp) jsonIntAt(L *lua.LState, setting *int, n, least, most int) {
+func (in *interp) jsonInt(L *lua.LState, setting *int, n, least, most int) {
 	if L.Get(n) != lua.LNil {
-		v := in.checkInt(L, n)
-		if v < least || v > most {
-			in.argError(L, n, "expected integer between "+formatNumber(float64(least))+" and "+formatNumber(float64(most)))
+		v := toInteger(in.checkNumber(L, n))
+		if v < int64(least) || v > int64(most) { // named as the first, whichever it is
+			in.argError(L, 1, "expected integer between "+strconv.Itoa(least)+" and "+strconv.Itoa(most))
 		}
-		*setting = min(v, jsonDepthLimit)
+		*setting = int(v)
 	}
 	L.Push(lua.LNumber(*setting))
 }
 
-func (in *interp) jsonBool(L *lua.LState, setting *bool) int {
-	if v := L.Get(1); v != lua.LNil {
-		*setting = lua.LVAsBool(v)
+// jsonChoice sets a setting to the first argument, where there is one, and
+// pushes it: a name, or false and true for the first two.
+func (in *interp) jsonChoice(L *lua.LState, setting *int, names []string) {
+	switch v := L.Get(1).(type) {
+	case *lua.LNilType:
+	case lua.LBool:
+		*setting = btoi(bool(v))
+	default:
+		name := in.checkString(L, 1)
+		i := slices.Index(names, cString(name))
+		if i < 0 {
+			in.argError(L, 1, "invalid option '"+cString(name)+"'")
+		}
+		*setting = i
 	}
-	L.Push(lua.LBool(*setting))
-	return 1
+	if *setting < 2 {
+		L.Push(lua.LBool(*setting == jsonOn))
+	} else {
+		L.Push(lua.LString(names[*setting]))
+	}
 }
 
-// cjsonNew returns the one cjson there is: its settings do not outlive the
-// script anyway.
+// cjsonNew makes another cjson, with settings of its own.
 func (in *interp) cjsonNew(L *lua.LState) int {
-	L.Push(in.env.RawGetString("cjson"))
+	settings := defaultJSON
+	functions := jsonLibrary{in, &settings}.functions()
+	t := L.CreateTable(0, len(functions)+3)
+	for _, name := range libraries["cjson"] {
+		t.RawSetString(name, L.NewFunction(functions[name]))
+	}
+	in.constants("cjson", t)
+	L.Push(t)
 	return 1
 }

@@ -10,15 +10,15 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-func (in *interp) cjsonDecode(L *lua.LState) int {
+func (j jsonLibrary) decode(L *lua.LState) int {
 	if L.GetTop() != 1 {
-		in.argError(L, 1, "expected 1 argument")
+		j.in.argError(L, 1, "expected 1 argument")
 	}
-	text := in.checkString(L, 1)
+	text := j.in.checkString(L, 1)
 	if len(text) >= 2 && (text[0] == 0 || text[1] == 0) {
-		in.fail(L, "JSON parser does not support UTF-16 or UTF-32")
+		j.in.fail(L, "JSON parser does not support UTF-16 or UTF-32")
 	}
-	d := jsonDecoder{in: in, L: L, text: text}
+	d := jsonDecoder{in: j.in, settings: j.jsonSettings, L: L, text: text}
 	d.next()
 	v := d.value()
 	d.next()
@@ -31,11 +31,12 @@ func (in *interp) cjsonDecode(L *lua.LState) int {
 
 // A jsonDecoder reads JSON as lua-cjson does. Errors are raised in L.
 type jsonDecoder struct {
-	in    *interp
-	L     *lua.LState
-	text  string
-	pos   int
-	depth int
+	in       *interp
+	L        *lua.LState
+	settings *jsonSettings
+	text     string
+	pos      int
+	depth    int
 
 	kind  string // of the token, as errors name it; the text of an error itself
 	at    int    // where the token begins
@@ -68,7 +69,7 @@ func (d *jsonDecoder) next() {
 	case ch == '"':
 		d.string()
 	case ch == '-' || isDigit(ch):
-		if !d.in.json.decodeInvalid && invalidJSONNumber(rest) {
+		if d.settings.decodeInvalid == jsonOff && invalidJSONNumber(rest) {
 			d.kind = "invalid number"
 			return
 		}
@@ -79,7 +80,7 @@ func (d *jsonDecoder) next() {
 	case strings.HasPrefix(rest, "null"):
 		d.kind = "T_NULL"
 		d.pos += 4
-	case d.in.json.decodeInvalid && strings.IndexByte("nNiI+", ch) >= 0 && invalidJSONNumber(rest):
+	case d.settings.decodeInvalid == jsonOn && strings.IndexByte("nNiI+", ch) >= 0 && invalidJSONNumber(rest):
 		d.number(rest)
 	default:
 		d.kind = "invalid token"
@@ -121,7 +122,7 @@ func invalidJSONNumber(s string) bool {
 // number takes the longest prefix that is a number, as strtod does.
 func (d *jsonDecoder) number(rest string) {
 	end := 0
-	for end < len(rest) && (isAlnum(rest[end]) || strings.IndexByte("+-.", rest[end]) >= 0) {
+	for end < len(rest) && (isAlnum(rest[end]) || strings.IndexByte("+-.()_", rest[end]) >= 0) {
 		end++
 	}
 	for ; end > 0; end-- {
@@ -223,7 +224,7 @@ func (d *jsonDecoder) value() lua.LValue {
 }
 
 func (d *jsonDecoder) descend() {
-	if d.depth++; d.depth > d.in.json.decodeDepth {
+	if d.depth++; d.depth > d.settings.decodeDepth {
 		d.in.fail(d.L, fmt.Sprintf("Found too many nested data structures (%d) at character %d", d.depth, d.pos))
 	}
 }

@@ -7,56 +7,63 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-func (in *interp) cjsonEncode(L *lua.LState) int {
+func (j jsonLibrary) encode(L *lua.LState) int {
 	if L.GetTop() != 1 {
-		in.argError(L, 1, "expected 1 argument")
+		j.in.argError(L, 1, "expected 1 argument")
 	}
-	b := in.appendJSON(L, nil, L.Get(1), 0)
-	L.Push(lua.LString(b))
+	b := j.appendJSON(L, nil, L.Get(1), 0)
+	j.in.pushBytes(L, b)
 	return 1
 }
 
-func (in *interp) appendJSON(L *lua.LState, b []byte, v lua.LValue, depth int) []byte {
+func (j jsonLibrary) appendJSON(L *lua.LState, b []byte, v lua.LValue, depth int) []byte {
 	switch v := v.(type) {
 	case lua.LString:
 		return appendJSONString(b, string(v))
 	case lua.LNumber:
-		return in.appendJSONNumber(L, b, float64(v))
+		return j.appendJSONNumber(L, b, float64(v))
 	case lua.LBool:
 		return append(b, v.String()...)
 	case *lua.LTable:
-		return in.appendJSONTable(L, b, v, depth+1)
+		return j.appendJSONTable(L, b, v, depth+1)
 	case *lua.LNilType:
 		return append(b, "null"...)
 	case *lua.LUserData:
-		if v == in.jsonNull {
+		if v == j.in.jsonNull {
 			return append(b, "null"...)
 		}
 	}
-	in.fail(L, "Cannot serialise "+typeName(v)+": type not supported")
+	j.in.fail(L, "Cannot serialise "+typeName(v)+": type not supported")
 	return nil
 }
 
-func (in *interp) appendJSONNumber(L *lua.LState, b []byte, f float64) []byte {
+func (j jsonLibrary) appendJSONNumber(L *lua.LState, b []byte, f float64) []byte {
 	if math.IsInf(f, 0) || f != f {
-		if !in.json.encodeInvalid {
-			in.fail(L, "Cannot serialise number: must not be NaN or Inf")
+		switch j.encodeInvalid {
+		case jsonOff:
+			j.in.fail(L, "Cannot serialise number: must not be NaN or Inf")
+		case jsonNullNumber:
+			return append(b, "null"...)
+		}
+		if f != f {
+			return append(b, "nan"...)
 		}
 	}
-	return appendG(b, f, in.json.precision)
+	return appendG(b, f, j.precision)
 }
 
-func (in *interp) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, depth int) []byte {
-	if depth > in.json.encodeDepth {
-		in.fail(L, fmt.Sprintf("Cannot serialise, excessive nesting (%d)", depth))
+func (j jsonLibrary) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, depth int) []byte {
+	if depth > j.encodeDepth {
+		j.in.fail(L, fmt.Sprintf("Cannot serialise, excessive nesting (%d)", depth))
 	}
 	if len(b) > maxStringLen {
-		in.throw(L, lua.LString("not enough memory"))
+		j.in.throw(L, lua.LString("not enough memory"))
 	}
-	if n := in.arrayLength(L, t); n > 0 {
+	t = j.in.content(t)
+	if n := j.arrayLength(L, t); n > 0 {
 		for i := 1; i <= n; i++ {
 			b = append(b, ",["[btoi(i == 1)])
-			b = in.appendJSON(L, b, at1(t, i), depth)
+			b = j.appendJSON(L, b, at1(t, i), depth)
 		}
 		return append(b, ']')
 	}
@@ -70,15 +77,15 @@ func (in *interp) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, depth 
 		switch k := key.(type) {
 		case lua.LNumber:
 			b = append(b, '"')
-			b = in.appendJSONNumber(L, b, float64(k))
+			b = j.appendJSONNumber(L, b, float64(k))
 			b = append(b, '"')
 		case lua.LString:
 			b = appendJSONString(b, string(k))
 		default:
-			in.fail(L, "Cannot serialise "+typeName(key)+": table key must be a number or string")
+			j.in.fail(L, "Cannot serialise "+typeName(key)+": table key must be a number or string")
 		}
 		b = append(b, ':')
-		b = in.appendJSON(L, b, value, depth)
+		b = j.appendJSON(L, b, value, depth)
 	}
 	return append(b, '}')
 }
@@ -92,7 +99,7 @@ func btoi(b bool) int {
 
 // arrayLength returns the largest index of a table that is an array, or -1
 // where a key is no positive integer.
-func (in *interp) arrayLength(L *lua.LState, t *lua.LTable) int {
+func (j jsonLibrary) arrayLength(L *lua.LState, t *lua.LTable) int {
 	most, items := 0, 0
 	for key, _ := t.Next(lua.LNil); key != lua.LNil; key, _ = t.Next(key) {
 		n, ok := key.(lua.LNumber)
@@ -102,9 +109,9 @@ func (in *interp) arrayLength(L *lua.LState, t *lua.LTable) int {
 		most = max(most, int(n))
 		items++
 	}
-	if in.json.sparseRatio > 0 && most > items*in.json.sparseRatio && most > in.json.sparseSafe {
-		if !in.json.sparseConvert {
-			in.fail(L, "Cannot serialise table: excessively sparse array")
+	if j.sparseRatio > 0 && most > items*j.sparseRatio && most > j.sparseSafe {
+		if j.sparseConvert == jsonOff {
+			j.in.fail(L, "Cannot serialise table: excessively sparse array")
 		}
 		return -1
 	}

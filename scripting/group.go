@@ -4,7 +4,7 @@ import "github.com/zlimit/zlimit/commands"
 
 const (
 	evalComplexity = "O(N)"
-	evalDeviation  = "pairs follows the order of insertion, # of a table with holes may find another border; a negative zero loses its sign; server is another name of redis; struct and cmsgpack are missing."
+	evalDeviation  = "pairs follows the order of insertion, # of a table with holes, or with more than four million elements, may find another border; a negative zero loses its sign; server is another name of redis."
 	noteRW         = "a script may do anything to its keys"
 	noteRO         = "a script may read its keys in any way"
 )

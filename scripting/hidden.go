@@ -60,6 +60,8 @@ var libraries = map[string][]string{
 		"decode", "decode_invalid_numbers", "decode_max_depth", "encode", "encode_invalid_numbers",
 		"encode_keep_buffer", "encode_max_depth", "encode_number_precision", "encode_sparse_array", "new",
 	},
+	"struct":    {"pack", "size", "unpack"},
+	"cmsgpack":  {"pack", "unpack", "unpack_limit", "unpack_one"},
 	"coroutine": {"create", "resume", "running", "status", "wrap", "yield"},
 }
 

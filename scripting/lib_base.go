@@ -242,8 +242,11 @@ func (in *interp) toString(L *lua.LState, v lua.LValue) string {
 		}
 		return s
 	}
-	if n, ok := v.(lua.LNumber); ok {
-		return formatNumber(float64(n))
+	switch v := v.(type) {
+	case lua.LNumber:
+		return formatNumber(float64(v))
+	case *lua.LUserData: // there is one: cjson.null, a null pointer in C
+		return "userdata: (nil)"
 	}
 	return v.String()
 }
@@ -264,7 +267,7 @@ var typeNames = func() (names [lua.LTChannel + 1]lua.LValue) {
 func (in *interp) unpack(L *lua.LState) int {
 	t := in.readable(L)
 	from := in.optInt(L, 2, 1)
-	to := t.Len()
+	to := border(t)
 	if L.Get(3) != lua.LNil {
 		to = in.checkInt(L, 3)
 	}

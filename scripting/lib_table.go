@@ -22,7 +22,7 @@ func (in *interp) tableConcat(L *lua.LState) int {
 	t := in.readable(L)
 	separator := in.optString(L, 2, "")
 	from := in.optInt(L, 3, 1)
-	to := in.optInt(L, 4, t.Len())
+	to := in.optInt(L, 4, border(t))
 	var b strings.Builder
 	for i := from; i <= to; i++ {
 		s, ok := asString(at1(t, i))
@@ -54,7 +54,7 @@ func (in *interp) tableForeach(L *lua.LState) int {
 func (in *interp) tableForeachI(L *lua.LState) int {
 	t := in.readable(L)
 	fn := in.checkFunction(L, 2)
-	n := t.Len()
+	n := border(t)
 	for i := 1; i <= n; i++ {
 		if in.visit(L, fn, lua.LNumber(i), at1(t, i)) {
 			return 1
@@ -78,7 +78,7 @@ func (in *interp) visit(L *lua.LState, fn *lua.LFunction, key, value lua.LValue)
 }
 
 func (in *interp) tableGetN(L *lua.LState) int {
-	L.Push(lua.LNumber(in.readable(L).Len()))
+	L.Push(lua.LNumber(border(in.readable(L))))
 	return 1
 }
 
@@ -104,7 +104,7 @@ func (in *interp) tableMaxN(L *lua.LState) int {
 
 func (in *interp) tableInsert(L *lua.LState) int {
 	t := in.checkTable(L)
-	last := t.Len() + 1
+	last := border(t) + 1
 	pos := last
 	switch L.GetTop() {
 	case 2:
@@ -124,7 +124,7 @@ func (in *interp) tableInsert(L *lua.LState) int {
 
 func (in *interp) tableRemove(L *lua.LState) int {
 	t := in.checkTable(L)
-	last := t.Len()
+	last := border(t)
 	pos := in.optInt(L, 2, last)
 	if pos < 1 || pos > last {
 		return 0
@@ -147,7 +147,7 @@ func (in *interp) tableSort(L *lua.LState) int {
 	}
 	in.writable(L)
 	s := sorter{in: in, L: L, t: t, fn: less}
-	s.sort(1, t.Len())
+	s.sort(1, border(t))
 	return 0
 }
 

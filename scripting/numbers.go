@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	lua "github.com/yuin/gopher-lua"
 )
 
 // appendNumber spells f as Lua 5.1's tostring does: C's %.14g.
@@ -54,6 +56,16 @@ func nanText(f float64) string {
 		return "-nan"
 	}
 	return "nan"
+}
+
+// doubleFrom reads a number that came as bits. A NaN loses its last bit, which
+// would mean something to nanText.
+func doubleFrom(bits uint64) lua.LNumber {
+	f := math.Float64frombits(bits)
+	if f != f {
+		f = math.Float64frombits(bits&^1 | 1<<51)
+	}
+	return lua.LNumber(f)
 }
 
 // toInteger converts as a C cast to long long does on x86-64: towards zero,

@@ -132,7 +132,7 @@ func (in *interp) length(L *lua.LState) int {
 	case lua.LString:
 		L.Push(lua.LNumber(len(v)))
 	case *lua.LTable:
-		L.Push(lua.LNumber(v.Len()))
+		L.Push(lua.LNumber(border(v)))
 	default:
 		in.fail(L, "attempt to get length of "+in.describeArgument(L, 1, v))
 	}

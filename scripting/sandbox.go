@@ -28,7 +28,8 @@ func (in *interp) buildSandbox() {
 	libs := map[string]map[string]lua.LGFunction{
 		"redis": in.redisLibrary(), "string": in.stringLibrary(), "table": in.tableLibrary(),
 		"math": in.mathLibrary(), "coroutine": in.coroutineLibrary(),
-		"bit": in.bitLibrary(), "cjson": in.cjsonLibrary(),
+		"bit": in.bitLibrary(), "cjson": jsonLibrary{in, &in.json}.functions(),
+		"struct": in.structLibrary(), "cmsgpack": in.cmsgpackLibrary(),
 	}
 	refuse := L.NewFunction(func(L *lua.LState) int {
 		in.fail(L, errReadOnlyTable)
@@ -83,10 +84,16 @@ func (in *interp) constants(lib string, content *lua.LTable) {
 		content.RawSetString("pi", lua.LNumber(math.Pi))
 		content.RawSetString("huge", lua.LNumber(math.Inf(1)))
 	case "cjson":
-		in.jsonNull = in.L.NewUserData()
+		if in.jsonNull == nil {
+			in.jsonNull = in.L.NewUserData()
+		}
 		content.RawSetString("null", in.jsonNull)
 		content.RawSetString("_NAME", lua.LString("cjson"))
 		content.RawSetString("_VERSION", lua.LString("2.1.0"))
+	case "cmsgpack":
+		content.RawSetString("_NAME", lua.LString("cmsgpack"))
+		content.RawSetString("_VERSION", lua.LString("lua-cmsgpack 0.4.0"))
+		content.RawSetString("_DESCRIPTION", lua.LString("MessagePack C implementation for Lua"))
 	case "redis":
 		numbers := map[string]int{
 			"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,

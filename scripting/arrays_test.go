@@ -1,0 +1,33 @@
+package scripting
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Tables whose keys lie on both sides of maxArray are one table.
+func TestTablesBeyondTheArray(t *testing.T) {
+	L := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer L.Close()
+	table := L.NewTable()
+	for i := 1; i <= maxArray-2; i++ {
+		put(table, i, lua.LTrue)
+	}
+	for n := maxArray - 2; n < maxArray+70; n++ {
+		require.Equal(t, n, border(table))
+		put(table, n+1, lua.LString("last"))
+		require.Equal(t, lua.LString("last"), at1(table, n+1))
+	}
+	for n := maxArray + 70; n > maxArray-4; n-- {
+		require.Equal(t, n, border(table))
+		put(table, n, lua.LNil)
+	}
+}
+
+func TestFarKeysTakeNoArray(t *testing.T) {
+	e, c := newTestEngine(t)
+	_, spent := decode(t, e, c, "local t = {} t[60000000] = 1 t[4194304] = 2 return {#t, t[60000000], (next(t))}")
+	require.Less(t, spent, uint64(fixed))
+}

@@ -1,0 +1,290 @@
+package scripting
+
+import (
+	"math"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// structLibrary turns numbers and strings into C's representation in memory
+// and back. A format is a row of options: b B h H i I l L T are integers,
+// signed where the letter is small (i and I take a size in bytes), f and d
+// floats, x a byte of padding, s a string up to NUL, cN N bytes (c0: the
+// whole string, or as many bytes as the number before says); < and > set the
+// byte order, !N the alignment from there on, and spaces mean nothing.
+//
+// What C leaves undefined is as gcc's code for amd64 has it.
+func (in *interp) structLibrary() map[string]lua.LGFunction {
+	return map[string]lua.LGFunction{
+		"pack": in.structPack, "unpack": in.structUnpack, "size": in.structSize,
+	}
+}
+
+const (
+	structMaxInteger = 32 // bytes
+	structAlignment  = 8  // of a bare '!'
+)
+
+// A structFormat walks over a format's options.
+type structFormat struct {
+	in   *interp
+	L    *lua.LState
+	rest string
+
+	bigEndian bool
+	align     int
+}
+
+func (in *interp) newStructFormat(L *lua.LState) structFormat {
+	return structFormat{in: in, L: L, rest: cString(in.checkString(L, 1)), align: 1}
+}
+
+// next returns an option and its size in bytes, 0 where the option has none.
+func (f *structFormat) next() (option byte, size int, ok bool) {
+	if f.rest == "" {
+		return 0, 0, false
+	}
+	option, f.rest = f.rest[0], f.rest[1:]
+	switch option {
+	case 'b', 'B', 'x':
+		size = 1
+	case 'h', 'H':
+		size = 2
+	case 'f':
+		size = 4
+	case 'l', 'L', 'T', 'd':
+		size = 8
+	case 'c':
+		size = f.count(1)
+	case 'i', 'I':
+		if size = f.count(4); size > structMaxInteger {
+			f.in.failf(f.L, "integral size %d is larger than limit of %d", size, structMaxInteger)
+		}
+	}
+	return option, size, true
+}
+
+// count reads the number behind an option.
+func (f *structFormat) count(otherwise int) int {
+	if f.rest == "" || !isDigit(f.rest[0]) {
+		return otherwise
+	}
+	n := 0
+	for f.rest != "" && isDigit(f.rest[0]) {
+		n = n*10 + int(f.rest[0]-'0')
+		if n > math.MaxInt32 {
+			f.in.fail(f.L, "integral size overflow")
+		}
+		f.rest = f.rest[1:]
+	}
+	return n
+}
+
+// padding is how many bytes an option needs in front of it at a position.
+func (f *structFormat) padding(pos int, option byte, size int) int {
+	if size == 0 || option == 'c' {
+		return 0
+	}
+	size = min(size, f.align)
+	return (size - pos&(size-1)) & (size - 1)
+}
+
+// control obeys an option that stands for no data.
+func (f *structFormat) control(option byte) {
+	switch option {
+	case ' ':
+	case '<', '>':
+		f.bigEndian = option == '>'
+	case '!':
+		n := f.count(structAlignment)
+		if n <= 0 || n&(n-1) != 0 {
+			f.in.failf(f.L, "alignment %d is not a power of 2", n)
+		}
+		f.align = n
+	default:
+		f.in.argError(f.L, 1, "invalid format option '"+string([]byte{option})+"'")
+	}
+}
+
+func (in *interp) structPack(L *lua.LState) int {
+	f := in.newStructFormat(L)
+	arg := 1
+	L.Push(lua.LNil) // what Redis' buffer puts behind the arguments: errors show it
+	var b []byte
+	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
+		b = append(b, make([]byte, f.padding(len(b), option, size))...)
+		switch option {
+		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T':
+			arg++
+			b = f.appendInteger(b, wrapInteger(in.checkNumber(L, arg)), size)
+		case 'x':
+			b = append(b, 0)
+		case 'f':
+			arg++
+			b = f.appendInteger(b, uint64(math.Float32bits(float32(in.checkNumber(L, arg)))), size)
+		case 'd':
+			arg++
+			b = f.appendInteger(b, math.Float64bits(in.checkNumber(L, arg)), size)
+		case 'c', 's':
+			arg++
+			s := in.checkString(L, arg)
+			if size == 0 {
+				size = len(s)
+			}
+			if len(s) < size {
+				in.argError(L, arg+1, "string too short")
+			}
+			b = append(b, s[:size]...)
+			if option == 's' {
+				b = append(b, 0)
+			}
+		default:
+			f.control(option)
+		}
+	}
+	in.pushBytes(L, b)
+	return 1
+}
+
+func (in *interp) structUnpack(L *lua.LState) int {
+	f := in.newStructFormat(L)
+	data := in.checkString(L, 2)
+	pos := in.structOffset(L)
+	need := func(size int) {
+		if pos < 0 || size > len(data) || pos > len(data)-size {
+			in.argError(L, 2, "data string too short")
+		}
+	}
+	n := 0
+	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
+		pos += f.padding(pos, option, size)
+		need(size)
+		in.checkStack(L, L.GetTop()+2, "too many results")
+		switch option {
+		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T':
+			bits := f.integer(data[pos : pos+size])
+			if option >= 'a' {
+				L.Push(signed(bits, size))
+			} else {
+				L.Push(lua.LNumber(bits))
+			}
+			n++
+		case 'f':
+			L.Push(lua.LNumber(math.Float32frombits(uint32(f.integer(data[pos : pos+size])))))
+			n++
+		case 'd':
+			L.Push(doubleFrom(f.integer(data[pos : pos+size])))
+			n++
+		case 'c':
+			if size == 0 {
+				size = f.countBefore(n)
+				need(size)
+				L.Pop(1)
+				n--
+			}
+			in.pushString(L, data[pos:pos+size])
+			n++
+		case 's':
+			end := strings.IndexByte(data[pos:], 0)
+			if end < 0 {
+				in.fail(L, "unfinished string in data")
+			}
+			in.pushString(L, data[pos:pos+end])
+			size = end + 1
+			n++
+		case 'x':
+		default:
+			f.control(option)
+		}
+		pos += size
+	}
+	L.Push(lua.LNumber(pos + 1))
+	return n + 1
+}
+
+// structOffset is unpack's third argument, counted from 0. Only 0 itself is
+// refused here; a negative one is too far for any data.
+func (in *interp) structOffset(L *lua.LState) int {
+	if L.Get(3) == lua.LNil {
+		return 0
+	}
+	n := toInteger(in.checkNumber(L, 3))
+	if n == 0 {
+		in.argError(L, 3, "offset must be 1 or greater")
+	}
+	return int(n - 1)
+}
+
+// countBefore is the number of bytes that the result before a c0 says, of n
+// results so far.
+func (f *structFormat) countBefore(n int) int {
+	if n > 0 {
+		if size, ok := asNumber(f.L.Get(-1)); ok {
+			return int(min(wrapInteger(size), math.MaxInt32))
+		}
+	}
+	f.in.fail(f.L, "format 'c0' needs a previous size")
+	return 0
+}
+
+func (in *interp) structSize(L *lua.LState) int {
+	f := in.newStructFormat(L)
+	pos := 0
+	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
+		pos += f.padding(pos, option, size)
+		switch {
+		case option == 's':
+			in.argError(L, 1, "option 's' has no fixed size")
+		case option == 'c' && size == 0:
+			in.argError(L, 1, "option 'c0' has no fixed size")
+		case !isAlnum(option):
+			f.control(option)
+		}
+		pos += size
+	}
+	L.Push(lua.LNumber(pos))
+	return 1
+}
+
+// wrapInteger converts a number to 64 bits, signed or not: what fits neither
+// is the smallest signed one if negative or no number, and 0 if positive.
+func wrapInteger(f float64) uint64 {
+	if f >= 1<<63 {
+		return uint64(toInteger(f-1<<63)) ^ 1<<63
+	}
+	return uint64(toInteger(f))
+}
+
+// appendInteger appends the low bytes of n. Behind its 8 come zeros, also
+// where n was negative.
+func (f *structFormat) appendInteger(b []byte, n uint64, size int) []byte {
+	for i := range size {
+		if f.bigEndian {
+			i = size - 1 - i
+		}
+		b = append(b, byte(n>>(8*i)))
+	}
+	return b
+}
+
+// integer reads what appendInteger wrote: of many bytes, the low 8.
+func (f *structFormat) integer(data string) (n uint64) {
+	for i := range len(data) {
+		if !f.bigEndian {
+			i = len(data) - 1 - i
+		}
+		n = n<<8 | uint64(data[i])
+	}
+	return n
+}
+
+// signed extends the sign of an integer of so many bytes. Where that is more
+// than 8, the processor counts the shift modulo 64.
+func signed(n uint64, size int) lua.LNumber {
+	sign := ^uint64(0) << (uint(8*size-1) & 63)
+	if n&sign != 0 {
+		n |= sign
+	}
+	return lua.LNumber(int64(n))
+}
