@@ -13,7 +13,7 @@ func TestTablesBeyondTheArray(t *testing.T) {
 	defer L.Close()
 	table := L.NewTable()
 	for i := 1; i <= maxArray-2; i++ {
-		put(table, i, lua.LTrue)
+		table.RawSetInt(i, lua.LTrue)
 	}
 	for n := maxArray - 2; n < maxArray+70; n++ {
 		require.Equal(t, n, border(table))

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -169,6 +170,7 @@ func (c *redisClient) call(t testing.TB, args [][]byte) string {
 	for _, a := range args {
 		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
 	}
+	require.NoError(t, c.conn.SetDeadline(time.Now().Add(10*time.Second)))
 	_, err := c.conn.Write(b)
 	require.NoError(t, err)
 	var reply strings.Builder
