@@ -1,8 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // allLibraries are the programs of compat/libraries, one per limiter library. They are clients like the others; what
@@ -22,6 +27,9 @@ func allLibraries() []client {
 		group: "go", preparation: "libraries-go",
 		command: fixed("compat/.bin/libraries-go"),
 	}
+	java := client{
+		group: "java", preparation: "libraries-java", command: jar("compat/libraries/java/target"),
+	}
 	return []client{
 		python.library("limits", "fixed-window", "moving-window", "sliding-window-counter"),
 		python.library("flask-limiter", "fixed-window", "moving-window", "sliding-window-counter"),
@@ -33,6 +41,10 @@ func allLibraries() []client {
 		golang.library("redis_rate", "gcra", "gcra-at-most"),
 		golang.library("ulule", "fixed-window"),
 		golang.library("throttled", "gcra"),
+		java.library("redisson", "sliding-window"),
+		java.library("bucket4j-lettuce", "greedy", "interval"),
+		java.library("bucket4j-jedis", "greedy", "interval"),
+		java.library("spring-cloud-gateway", "token-bucket"),
 	}
 }
 
@@ -64,7 +76,74 @@ func libraryPreparations(root string) []preparation {
 			name: "libraries-go", dir: at("compat/libraries/go"),
 			steps: [][]string{{"go", "build", "-o", at("compat/.bin/libraries-go"), "."}},
 		},
+		{
+			name: "libraries-java", dir: at("compat/libraries/java"),
+			inputs:  []string{at("compat/libraries/java")},
+			outputs: []string{at("compat/libraries/java/target/libraries.jar"), at("compat/libraries/java/target/lib")},
+			steps:   [][]string{{"mvn", "-q", "-B", "clean", "package"}},
+		},
 	}
+}
+
+// runLibraries runs the languages side by side, each against two servers of its own: a scenario flushes, closes others'
+// connections and moves the clock.
+func (r *rig) runLibraries(ctx context.Context, root string, clients []client, progress io.Writer) ([]row, error) {
+	rows := make([][]row, len(clients)) // by client
+	byGroup := map[string][]int{}
+	for i, c := range clients {
+		byGroup[c.group] = append(byGroup[c.group], i)
+	}
+	var wait sync.WaitGroup
+	errs := make(chan error, len(byGroup))
+	said := &shared{w: progress}
+	for _, members := range byGroup {
+		wait.Go(func() {
+			errs <- r.withHeld(ctx, func(ours, theirs *held) {
+				for _, i := range members {
+					rows[i] = r.runBoth(clients[i], said,
+						func() outcome { return ours.run(ctx, root, clients[i]) },
+						func() outcome { return theirs.run(ctx, root, clients[i]) })
+				}
+			})
+		})
+	}
+	wait.Wait()
+	close(errs)
+	var err error
+	for each := range errs {
+		err = errors.Join(err, each)
+	}
+	return slices.Concat(rows...), err
+}
+
+// withHeld starts both servers for as long as f runs.
+func (r *rig) withHeld(ctx context.Context, f func(ours, theirs *held)) error {
+	ours, err := startHeld(ctx, r.oursPath, r.folder, isRedis(r.oursPath))
+	if err != nil {
+		return err
+	}
+	theirs, err := startHeld(ctx, r.theirsPath, r.folder, true)
+	if err != nil {
+		return errors.Join(err, ours.stop())
+	}
+	f(ours, theirs)
+	return errors.Join(ours.stop(), theirs.stop())
+}
+
+func (h *held) run(ctx context.Context, root string, c client) outcome {
+	return runClient(ctx, root, c, h.port, h.lost, "all", "--clock", h.clock)
+}
+
+// shared is a writer that several may write whole lines to.
+type shared struct {
+	mu sync.Mutex
+	w  io.Writer // guarded by mu
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
 }
 
 // libraryLayout takes the label `<library> <version> on <client> <version>` apart; a client may again be on another.

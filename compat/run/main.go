@@ -1,7 +1,7 @@
 // Command run shows that clients cannot tell zlimit-server from Redis by their limiters: it starts both, runs every
 // client program of this folder against both with the same instants, and compares what they print line by line. With
-// --libraries the programs are those of compat/libraries, each a limiter library on the real clock. With --tests it runs
-// the examples of how one tests a limiter, in Go and in other languages.
+// --libraries the programs are those of compat/libraries, each a limiter library, and the servers' clocks are held. With
+// --tests it runs the examples of how one tests a limiter, in Go and in other languages.
 //
 // It is not a test of commands or of error texts, which difftest and the transcripts in the server's own tests are, and
 // it measures nothing. It needs redis-server and the languages' own tools; only loopback is listened on.
@@ -70,8 +70,13 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	if err != nil {
 		return false, err
 	}
-	rows := rig.runAll(ctx, root, clients, progress)
-	err = rig.stop()
+	var rows []row
+	if o.libraries {
+		rows, err = rig.runLibraries(ctx, root, clients, progress)
+	} else {
+		rows = rig.runAll(ctx, root, clients, progress)
+	}
+	err = errors.Join(err, rig.stop())
 	if !o.libraries {
 		sortRows(rows)
 	}

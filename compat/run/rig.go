@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,13 +20,14 @@ import (
 const tagFlow = "hash-tag"
 
 // clientTimeout is far beyond what the slowest program needs, a Spring application starting up on a busy machine.
-const clientTimeout = 3 * time.Minute
+const clientTimeout = 10 * time.Minute
 
 // A rig is both servers, running, and what became of each preparation.
 type rig struct {
-	ours, theirs side
-	prepared     map[string]error // by name; absent when it was not needed
-	folder       string           // working folder of the servers, removed at the end
+	ours, theirs         side             // for the documents' flows; the libraries have servers of their own
+	oursPath, theirsPath string           // the servers' programs
+	prepared             map[string]error // by name; absent when it was not needed
+	folder               string           // working folder of the servers, removed at the end
 }
 
 // A side is one of the two servers. tagged is where tagFlow runs; it is plain itself when that answers CLUSTER KEYSLOT.
@@ -33,8 +35,8 @@ type side struct {
 	plain, tagged *server
 }
 
-// prepareAll builds, installs and starts everything side by side. A client that cannot be prepared costs its own rows,
-// not the run; a server that cannot be started ends it.
+// prepareAll builds, installs and starts everything side by side, but for the libraries' servers. A client that cannot
+// be prepared costs its own rows, not the run; a server that cannot be started ends it.
 func prepareAll(ctx context.Context, root string, o options, clients []client, progress io.Writer) (*rig, error) {
 	stamps := filepath.Join(root, "compat", ".bin")
 	if err := os.MkdirAll(stamps, 0o755); err != nil {
@@ -48,7 +50,7 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{prepared: map[string]error{}, folder: folder}
+	r := &rig{prepared: map[string]error{}, folder: folder, theirsPath: redis}
 
 	var (
 		wait sync.WaitGroup
@@ -86,9 +88,14 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 		} else if path, oursErr = exec.LookPath(underRoot(root, path)); oursErr != nil {
 			return
 		}
-		r.ours, oursErr = startSide(ctx, path, folder, isRedis(path))
+		r.oursPath = path
+		if !o.libraries {
+			r.ours, oursErr = startSide(ctx, path, folder, isRedis(path))
+		}
 	})
-	wait.Go(func() { r.theirs, theirsErr = startSide(ctx, redis, folder, true) })
+	if !o.libraries {
+		wait.Go(func() { r.theirs, theirsErr = startSide(ctx, redis, folder, true) })
+	}
 	wait.Wait()
 	if err := errors.Join(oursErr, theirsErr); err != nil {
 		return nil, errors.Join(err, r.stop())
@@ -143,32 +150,38 @@ func (r *rig) stop() error {
 func (r *rig) runAll(ctx context.Context, root string, clients []client, progress io.Writer) []row {
 	var rows []row
 	for _, c := range clients {
-		if err := r.prepared[c.preparation]; err != nil {
-			failed := outcome{err: fmt.Errorf("the client could not be installed: %w", err)}
-			rows = append(rows, clientRows(c, failed, failed)...)
-			continue
-		}
-		begin := time.Now()
-		var ours, theirs outcome
-		var wait sync.WaitGroup
-		wait.Go(func() { ours = r.ours.run(ctx, root, c) })
-		wait.Go(func() { theirs = r.theirs.run(ctx, root, c) })
-		wait.Wait()
-		fmt.Fprintf(progress, "%s ran in %.1f s\n", c.label(ours.transcript.client), time.Since(begin).Seconds())
-		rows = append(rows, clientRows(c, ours, theirs)...)
+		rows = append(rows, r.runBoth(c, progress,
+			func() outcome { return r.ours.run(ctx, root, c) },
+			func() outcome { return r.theirs.run(ctx, root, c) })...)
 	}
 	return rows
 }
 
+// runBoth runs one client on both servers at once, if it could be installed.
+func (r *rig) runBoth(c client, progress io.Writer, onOurs, onTheirs func() outcome) []row {
+	if err := r.prepared[c.preparation]; err != nil {
+		failed := outcome{err: fmt.Errorf("the client could not be installed: %w", err)}
+		return clientRows(c, failed, failed)
+	}
+	begin := time.Now()
+	var ours, theirs outcome
+	var wait sync.WaitGroup
+	wait.Go(func() { ours = onOurs() })
+	wait.Go(func() { theirs = onTheirs() })
+	wait.Wait()
+	fmt.Fprintf(progress, "%s ran in %.1f s\n", c.label(ours.transcript.client), time.Since(begin).Seconds())
+	return clientRows(c, ours, theirs)
+}
+
 // run is every flow of one client against one server.
 func (s side) run(ctx context.Context, root string, c client) outcome {
-	all := runClient(ctx, root, c, s.plain, "all")
+	all := runClient(ctx, root, c, s.plain.port, s.plain.lost, "all")
 	if s.tagged == s.plain {
 		return all
 	}
 	for i, section := range all.transcript.sections {
 		if section.flow == tagFlow {
-			tagged := runClient(ctx, root, c, s.tagged, tagFlow)
+			tagged := runClient(ctx, root, c, s.tagged.port, s.tagged.lost, tagFlow)
 			if len(tagged.transcript.sections) == 1 {
 				all.transcript.sections[i] = tagged.transcript.sections[0]
 			} else {
@@ -180,15 +193,16 @@ func (s side) run(ctx context.Context, root string, c client) outcome {
 	return all
 }
 
-func runClient(ctx context.Context, root string, c client, s *server, flow string) outcome {
+// runClient runs a program to its end. lost tells whether the server ended meanwhile; more is appended to the words.
+func runClient(ctx context.Context, root string, c client, port int, lost func() error, flow string, more ...string) outcome {
 	words, err := c.command(root)
 	if err != nil {
 		return outcome{err: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
-	words = append(words, "--host", "127.0.0.1", "--port", strconv.Itoa(s.port), "--flow", flow, "--key", "compat:"+c.name)
-	words = append(words, c.args...)
+	words = append(words, "--host", "127.0.0.1", "--port", strconv.Itoa(port), "--flow", flow, "--key", "compat:"+c.name)
+	words = slices.Concat(words, c.args, more)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -202,8 +216,5 @@ func runClient(ctx context.Context, root string, c client, s *server, flow strin
 	if runErr != nil {
 		runErr = fmt.Errorf("--flow %s: %w\n%s", flow, runErr, tail(stderr.Bytes(), 30))
 	}
-	if !s.alive() {
-		runErr = errors.Join(runErr, fmt.Errorf("the server is gone: %w\n%s", s.err, s.output.tail()))
-	}
-	return outcome{t, errors.Join(runErr, readErr)}
+	return outcome{t, errors.Join(runErr, lost(), readErr)}
 }

@@ -172,6 +172,14 @@ func (s *server) alive() bool {
 	}
 }
 
+// lost is an error once the process is gone.
+func (s *server) lost() error {
+	if s.alive() {
+		return nil
+	}
+	return fmt.Errorf("the server is gone: %w\n%s", s.err, s.output.tail())
+}
+
 // stop asks the process to end, and ends it when it does not. An exit code other than 0 is an error: a server that
 // crashes on its way out has not been the same as Redis.
 func (s *server) stop() error {

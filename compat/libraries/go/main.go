@@ -45,20 +45,21 @@ var libraries = map[string]library{
 func main() {
 	host := flag.String("host", "127.0.0.1", "server's host")
 	port := flag.Int("port", 0, "server's port")
+	clock := flag.String("clock", "", "address of the server's clock")
 	name := flag.String("library", "", "redis_rate, ulule or throttled")
 	only := flag.String("flow", "all", "an algorithm of the library, or all")
 	key := flag.String("key", "", "what every key has in its name")
 	flag.Parse()
-	if err := run(context.Background(), net.JoinHostPort(*host, strconv.Itoa(*port)), *name, *only, *key); err != nil {
+	if err := run(context.Background(), net.JoinHostPort(*host, strconv.Itoa(*port)), heldClock(*clock), *name, *only, *key); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, address, name, only, key string) error {
+func run(ctx context.Context, address string, clock heldClock, name, only, key string) error {
 	lib, ok := libraries[name]
-	if !ok || key == "" {
-		return fmt.Errorf("need --key, and --library must be redis_rate, ulule or throttled")
+	if !ok || key == "" || clock == "" {
+		return fmt.Errorf("need --key and --clock, and --library must be redis_rate, ulule or throttled")
 	}
 	server := redis.NewClient(&redis.Options{Addr: address})
 	defer server.Close()
@@ -73,16 +74,10 @@ func run(ctx context.Context, address, name, only, key string) error {
 			fmt.Println("flow", f.name)
 		}
 		flowKey := key + "-" + f.name
-		left, err := server.Keys(ctx, "*"+flowKey+"-*").Result()
-		if err != nil {
+		if err := server.FlushAll(ctx).Err(); err != nil {
 			return err
 		}
-		for _, name := range left {
-			if err := server.Del(ctx, name).Err(); err != nil {
-				return err
-			}
-		}
-		s := scenario{server: server, key: flowKey, limiter: f.limiter(address)}
+		s := scenario{server: server, clock: clock, key: flowKey, limiter: f.limiter(address)}
 		if err := s.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}

@@ -24,12 +24,30 @@ func ululeFixed(address string) limiter {
 		}
 		limits := ululelimiter.New(store, ululelimiter.Rate{Limit: int64(limit), Period: time.Duration(window) * time.Second})
 		return func(ctx context.Context, key string) (answer, error) {
+			before := time.Now()
 			result, err := limits.Get(ctx, key)
 			if err != nil {
 				return answer{}, err
 			}
-			reset := max(0, time.Until(time.Unix(result.Reset, 0)))
-			return answer{!result.Reached, fmt.Sprintf("remaining=%d reset=%d", result.Remaining, seconds(reset))}, nil
+			reset, err := ululeReset(ctx, client, key, result.Reset, before, time.Now())
+			if err != nil {
+				return answer{}, err
+			}
+			return answer{!result.Reached, fmt.Sprintf("remaining=%d reset=%d", result.Remaining, reset)}, nil
 		}, nil
 	}
+}
+
+// ululeReset is the key's time to live in seconds where the reset that was reported is as long after the call, by this
+// process' own clock, and an error where it is not. To subtract here what the library added there would make the number
+// depend on how long the call took.
+func ululeReset(ctx context.Context, client *redis.Client, key string, reported int64, before, after time.Time) (int64, error) {
+	ttl, err := client.PTTL(ctx, "limiter:"+key).Result()
+	if err != nil {
+		return 0, err
+	}
+	if reported < before.Add(ttl).Unix() || reported > after.Add(ttl).Unix() {
+		return 0, fmt.Errorf("reset at %d, with %v to live after a call from %v to %v", reported, ttl, before, after)
+	}
+	return seconds(ttl), nil
 }

@@ -5,6 +5,7 @@ const { readFileSync } = require('node:fs')
 const { join } = require('node:path')
 const { parseArgs } = require('node:util')
 const Redis = require('ioredis')
+const { heldClock } = require('./held-clock')
 const { run } = require('./scenario')
 
 const libraries = {
@@ -23,15 +24,17 @@ async function main () {
     options: {
       host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'string' },
+      clock: { type: 'string' },
       library: { type: 'string' },
       flow: { type: 'string', default: 'all' },
       key: { type: 'string' }
     }
   })
-  if (!values.port || !values.key || !Object.hasOwn(libraries, values.library ?? '')) {
-    throw new Error(`need --port, --key and --library, one of ${Object.keys(libraries).join(', ')}`)
+  if (!values.port || !values.clock || !values.key || !Object.hasOwn(libraries, values.library ?? '')) {
+    throw new Error(`need --port, --clock, --key and --library, one of ${Object.keys(libraries).join(', ')}`)
   }
   const address = { host: values.host, port: Number(values.port) }
+  const clock = await heldClock(values.clock)
   const { library, client, flows } = require(libraries[values.library])
   const chosen = values.flow === 'all' ? Object.keys(flows) : [values.flow]
   const server = new Redis(address)
@@ -40,8 +43,8 @@ async function main () {
     if (!Object.hasOwn(flows, flow)) throw new Error(`${library} has no flow ${flow}`)
     if (values.flow === 'all') console.log('flow', flow)
     const key = `${values.key}-${flow}`
-    for (const name of await server.keys(`*${key}-*`)) await server.del(name)
-    await run(server, key, (limit, seconds) => flows[flow](address, limit, seconds))
+    await server.flushall()
+    await run(server, clock, key, (limit, seconds) => flows[flow](address, limit, seconds))
     console.log('end')
   }
   await server.quit()

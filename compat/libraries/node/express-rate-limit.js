@@ -1,6 +1,8 @@
 // express-rate-limit with rate-limit-redis on node-redis: an application whose one route is limited, and its headers.
 'use strict'
 
+const http = require('node:http')
+const { text } = require('node:stream/consumers')
 const express = require('express')
 const { rateLimit } = require('express-rate-limit')
 const { RedisStore } = require('rate-limit-redis')
@@ -22,22 +24,26 @@ async function limiter ({ host, port }, limit, seconds) {
   app.get('/', (request, response) => response.send('served'))
   // Express knows an error handler by its four parameters.
   app.use((error, request, response, next) => response.status(500).send(`${error.name}:${error.message}`))
-  const listening = app.listen(0, '127.0.0.1')
-  await new Promise(resolve => listening.once('listening', resolve))
-  const url = `http://127.0.0.1:${listening.address().port}/`
+  const listening = http.createServer(app)
+  await new Promise(resolve => listening.listen({ port: 0, host: '127.0.0.1', backlog: 2048 }, resolve))
+  const { port: own } = listening.address()
 
+  // A connection for each call: one that is kept may be closed at the moment in which it is used again.
+  const agent = new http.Agent({ keepAlive: false })
+  const get = key => new Promise((resolve, reject) => {
+    http.get({ host: '127.0.0.1', port: own, agent, headers: { 'x-caller': key } }, resolve).on('error', reject)
+  })
   const hit = async key => {
-    const response = await fetch(url, { headers: { 'x-caller': key } })
-    const text = await response.text()
-    if (response.status === 500) throw new Error(text)
-    return [response.status === 200, {
-      status: response.status,
-      remaining: response.headers.get('ratelimit-remaining'),
-      reset: response.headers.get('ratelimit-reset')
+    const response = await get(key)
+    const page = await text(response)
+    if (response.statusCode === 500) throw new Error(page)
+    return [response.statusCode === 200, {
+      status: response.statusCode,
+      remaining: response.headers['ratelimit-remaining'],
+      reset: response.headers['ratelimit-reset']
     }]
   }
   const close = async () => {
-    listening.closeAllConnections()
     await new Promise(resolve => listening.close(resolve))
     await client.close()
   }

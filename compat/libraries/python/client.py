@@ -3,6 +3,8 @@
 import argparse
 import sys
 
+from held_clock import HeldClock  # before the libraries
+
 import redis
 
 import scenario
@@ -23,21 +25,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--clock", required=True, help="address of the server's clock")
     parser.add_argument("--library", required=True, choices=LIBRARIES)
     parser.add_argument("--flow", default="all", help="an algorithm of the library, or all")
     parser.add_argument("--key", required=True)
     args = parser.parse_args()
 
     library = LIBRARIES[args.library]
+    clock = HeldClock(args.clock)
     server = redis.Redis(host=args.host, port=args.port)
     print("client", library.NAME, "on redis-py", redis.__version__)
     for flow in library.FLOWS if args.flow == "all" else (args.flow,):
         if args.flow == "all":
             print("flow", flow)
         key = f"{args.key}-{flow}"
-        for name in server.keys(f"*{key}-*"):
-            server.delete(name)
-        scenario.run(server, key, library.limiter(f"redis://{args.host}:{args.port}", flow), library.ATOMIC)
+        server.flushall()
+        scenario.run(server, clock, key, library.limiter(f"redis://{args.host}:{args.port}", flow), library.ATOMIC)
         print("end", flush=True)
 
 

@@ -1,0 +1,111 @@
+package zlimit.compat.libraries;
+
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import reactor.core.publisher.Mono;
+
+/** Spring Cloud Gateway: each limit is a route of its own, with the RequestRateLimiter filter, to a page that serves. */
+final class GatewayLimiter implements Limiter {
+    private static final String CALLER = "X-Caller";
+
+    private final String host;
+    private final int port;
+    private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final HttpServer page;
+    private final Map<String, ConfigurableApplicationContext> gateways = new LinkedHashMap<>();
+
+    GatewayLimiter(String host, int port) throws Exception {
+        this.host = host;
+        this.port = port;
+        page = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 1024);
+        page.setExecutor(threads);
+        page.createContext("/", exchange -> {
+            // A connection that is kept may be closed at the moment in which it is used again.
+            exchange.getResponseHeaders().set("Connection", "close");
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        page.start();
+    }
+
+    @SpringBootConfiguration
+    @EnableAutoConfiguration
+    static class Application {
+        @Bean
+        KeyResolver callerResolver() {
+            return exchange -> Mono.just(exchange.getRequest().getHeaders().getFirst(CALLER));
+        }
+    }
+
+    @Override
+    public Hit of(int limit, int seconds) {
+        URI uri = URI.create("http://127.0.0.1:" + portOf(start(limit, seconds)) + "/");
+        return key -> {
+            HttpRequest request = HttpRequest.newBuilder(uri).header(CALLER, key).build();
+            HttpResponse<Void> response = http.send(request, HttpResponse.BodyHandlers.discarding());
+            if (response.statusCode() != 200 && response.statusCode() != 429) {
+                throw new IllegalStateException("status " + response.statusCode());
+            }
+            return Answer.of(response.statusCode() == 200, "status", response.statusCode(),
+                    "remaining", response.headers().firstValue("X-RateLimit-Remaining").orElse("none"));
+        };
+    }
+
+    /** The filter is given whole tokens per second, so that a rarer call costs several. */
+    private ConfigurableApplicationContext start(int limit, int seconds) {
+        return gateways.computeIfAbsent(limit + "/" + seconds, name -> {
+            int rate = greatestCommonDivisor(limit, seconds);
+            int cost = seconds / rate;
+            String route = "spring.cloud.gateway.server.webflux.routes[0].";
+            String filter = route + "filters[0].";
+            String arguments = filter + "args.redis-rate-limiter.";
+            return new SpringApplicationBuilder(Application.class)
+                    .properties(Map.of(
+                            "server.port", "0",
+                            "server.address", "127.0.0.1",
+                            "spring.main.banner-mode", "off",
+                            "spring.data.redis.host", host,
+                            "spring.data.redis.port", port,
+                            "spring.data.redis.timeout", Main.PATIENCE_MS + "ms"))
+                    .properties(Map.of(
+                            route + "id", "limited",
+                            route + "uri", "http://127.0.0.1:" + page.getAddress().getPort(),
+                            route + "predicates[0]", "Path=/**",
+                            filter + "name", "RequestRateLimiter",
+                            arguments + "replenishRate", limit / rate,
+                            arguments + "burstCapacity", limit * cost,
+                            arguments + "requestedTokens", cost))
+                    .run();
+        });
+    }
+
+    private static int greatestCommonDivisor(int a, int b) {
+        return b == 0 ? a : greatestCommonDivisor(b, a % b);
+    }
+
+    private static int portOf(ConfigurableApplicationContext gateway) {
+        return gateway.getEnvironment().getRequiredProperty("local.server.port", Integer.class);
+    }
+
+    @Override
+    public void close() {
+        gateways.values().forEach(ConfigurableApplicationContext::close);
+        page.stop(0);
+        threads.shutdownNow();
+    }
+}

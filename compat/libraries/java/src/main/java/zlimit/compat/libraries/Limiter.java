@@ -1,0 +1,28 @@
+package zlimit.compat.libraries;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** A library's own limiter, on one server. */
+interface Limiter extends AutoCloseable {
+
+    /** A limit in a number of seconds. */
+    Hit of(int limit, int seconds) throws Exception;
+
+    /** One call for a key; it may be called concurrently. */
+    interface Hit {
+        Answer call(String key) throws Exception;
+    }
+
+    /** What a call was answered, and what was reported besides, in the order of reporting. */
+    record Answer(boolean allowed, Map<String, Object> fields) {
+
+        static Answer of(boolean allowed, Object... namesAndValues) {
+            Map<String, Object> fields = new LinkedHashMap<>();
+            for (int i = 0; i < namesAndValues.length; i += 2) {
+                fields.put((String) namesAndValues[i], namesAndValues[i + 1]);
+            }
+            return new Answer(allowed, fields);
+        }
+    }
+}

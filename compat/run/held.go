@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/zlimit/zlimit/oracle"
+)
+
+// heldStartMs is where every held clock begins, so that no run depends on when it is made.
+const heldStartMs = 1_800_000_000_000
+
+// A held server is one whose clock stands still until the program that runs against it moves it: limiters of several
+// callers, on a machine of any speed, then meet the same instants on both servers. Programs reach the clock by HTTP,
+// which every language has at hand: GET /now and GET /advance?ms=N answer the time in unix milliseconds.
+type held struct {
+	port  int
+	clock string // address of the clock
+	lost  func() error
+	stop  func() error // ends the clock and the server
+}
+
+// startHeld runs path in folder; a redis-server, of which oracle knows the way, ignores both.
+func startHeld(ctx context.Context, path, folder string, redis bool) (*held, error) {
+	if redis {
+		r, err := oracle.Start(oracle.Options{NowMs: heldStartMs})
+		if err != nil {
+			return nil, err
+		}
+		_, portText, err := net.SplitHostPort(r.Addr())
+		port, portErr := strconv.Atoi(portText)
+		if err := errors.Join(err, portErr); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		return newHeld(port, r.SetClock, func() error { return nil }, r.Close)
+	}
+	s, err := start(ctx, path, folder, "--enable-debug-command", "yes")
+	if err != nil {
+		return nil, err
+	}
+	set := func(nowMs int64) error { return s.debugClock("SET " + strconv.FormatInt(nowMs, 10)) }
+	if err := errors.Join(s.debugClock("FREEZE"), set(heldStartMs)); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return newHeld(s.port, set, s.lost, s.stop)
+}
+
+func (s *server) debugClock(words string) error {
+	reply, err := s.ask("DEBUG CLOCK " + words)
+	if err == nil && reply != "+OK" {
+		err = fmt.Errorf("DEBUG CLOCK %s: %s", words, reply)
+	}
+	return err
+}
+
+func newHeld(port int, set func(nowMs int64) error, lost, stop func() error) (*held, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	clock := &http.Server{Handler: heldClock(set)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = clock.Serve(listener) // until it is closed
+	}()
+	return &held{
+		port: port, clock: "http://" + listener.Addr().String(), lost: lost,
+		stop: func() error {
+			err := clock.Close()
+			<-ended
+			return errors.Join(err, stop())
+		},
+	}, nil
+}
+
+func heldClock(set func(nowMs int64) error) http.Handler {
+	var mu sync.Mutex
+	var nowMs int64 = heldStartMs // guarded by mu
+	mux := http.NewServeMux()
+	mux.HandleFunc("/now", func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprint(w, nowMs)
+	})
+	mux.HandleFunc("/advance", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		ms, err := strconv.ParseInt(r.FormValue("ms"), 10, 64)
+		if err == nil && ms < 0 {
+			err = errors.New("the clock goes forward only")
+		}
+		if err == nil {
+			err = set(nowMs + ms)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		nowMs += ms
+		fmt.Fprint(w, nowMs)
+	})
+	return mux
+}
