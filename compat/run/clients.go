@@ -117,7 +117,7 @@ func jar(folder string) func(string) ([]string, error) {
 		if len(archives) != 1 {
 			return nil, fmt.Errorf("want one jar with a Main-Class in %s, found %d", folder, len(archives))
 		}
-		return []string{"java", "-XX:TieredStopAtLevel=1", "-jar", archives[0]}, nil
+		return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", archives[0]}, nil
 	}
 }
 

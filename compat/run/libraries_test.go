@@ -23,7 +23,7 @@ func TestCompareLibrary(t *testing.T) {
 
 // The lines that are no call's decision must not make a limiter that never denies look like one that does.
 func TestLibraryThatNeverDenies(t *testing.T) {
-	const text = "client lib 1 on client 2\nflow gcra\n1 allowed\n2 allowed\n3 broken error=none\n4 crowd allowed=50 denied=950\nend\n"
+	const text = "client lib 1 on client 2\nflow gcra\n1 allowed\n2 allowed\n3 broken error=none\n4 crowd allowed=50 denied=950\n5 crowd-unpromised limit=50\nend\n"
 	o := outcome{transcript: read(t, text)}
 	rows := clientRows(client{name: "lib", expected: []string{"gcra"}}, o, o)
 	if len(rows) != 1 || rows[0].verdict != notCrossed {

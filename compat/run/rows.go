@@ -103,7 +103,7 @@ func crossed(hits []hit) bool {
 }
 
 // noDecisions are lines of a library's run that stand for something else than one call.
-var noDecisions = []string{"broken", "crowd"}
+var noDecisions = []string{"broken", "crowd", "crowd-unpromised"}
 
 func sectionState(server string, s section, ok bool) []string {
 	switch {

@@ -71,6 +71,8 @@ func condense(hits []hit) string {
 			parts = append(parts, strings.Repeat(r.mark, r.count))
 		case r.mark == "+" || r.mark == "-":
 			parts = append(parts, fmt.Sprintf("%s%d", r.mark, r.count))
+		case r.count == 1:
+			parts = append(parts, r.mark)
 		default:
 			parts = append(parts, fmt.Sprintf("%s x%d", r.mark, r.count))
 		}

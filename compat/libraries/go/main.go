@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -61,7 +62,7 @@ func run(ctx context.Context, address string, clock heldClock, name, only, key s
 	if !ok || key == "" || clock == "" {
 		return fmt.Errorf("need --key and --clock, and --library must be redis_rate, ulule or throttled")
 	}
-	server := redis.NewClient(&redis.Options{Addr: address})
+	server := newClient(address)
 	defer server.Close()
 	fmt.Println("client", versioned(lib.module), "on", versioned(lib.client))
 	ran := false
@@ -87,6 +88,12 @@ func run(ctx context.Context, address string, clock heldClock, name, only, key s
 		return fmt.Errorf("%s has no flow %s", name, only)
 	}
 	return nil
+}
+
+// newClient waits for as long as a busy machine needs: a call that was given up and made again would count twice.
+func newClient(address string) *redis.Client {
+	const patience = time.Minute
+	return redis.NewClient(&redis.Options{Addr: address, DialTimeout: patience, ReadTimeout: patience, PoolTimeout: patience})
 }
 
 // versioned is a module's path without its host, and the version that was built in.

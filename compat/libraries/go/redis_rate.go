@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
-	"github.com/redis/go-redis/v9"
 )
 
 var redisRate = library{
@@ -17,7 +16,6 @@ var redisRate = library{
 	},
 }
 
-const goRedis = "github.com/redis/go-redis/v9"
 
 type redisRateCall func(*redis_rate.Limiter, context.Context, string, redis_rate.Limit) (*redis_rate.Result, error)
 
@@ -26,7 +24,7 @@ func allowAtMostOne(l *redis_rate.Limiter, ctx context.Context, key string, limi
 }
 
 func redisRateBy(address string, call redisRateCall) limiter {
-	limits := redis_rate.NewLimiter(redis.NewClient(&redis.Options{Addr: address}))
+	limits := redis_rate.NewLimiter(newClient(address))
 	return func(limit, window int) (hit, error) {
 		rule := redis_rate.Limit{Rate: limit, Burst: limit, Period: time.Duration(window) * time.Second}
 		return func(ctx context.Context, key string) (answer, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/throttled/throttled/v2"
 	throttledredis "github.com/throttled/throttled/v2/store/goredisstore.v9"
 )
@@ -20,7 +19,7 @@ var throttledGCRA = library{
 const throttledTries = 10 * callers
 
 func throttledOnGoRedis(address string) limiter {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := newClient(address)
 	return func(limit, window int) (hit, error) {
 		store, err := throttledredis.NewCtx(client, "")
 		if err != nil {

@@ -16,7 +16,7 @@ var ulule = library{
 }
 
 func ululeFixed(address string) limiter {
-	client := redis.NewClient(&redis.Options{Addr: address})
+	client := newClient(address)
 	return func(limit, window int) (hit, error) {
 		store, err := ululeredis.NewStore(client)
 		if err != nil {

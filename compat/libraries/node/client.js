@@ -33,7 +33,8 @@ async function main () {
   if (!values.port || !values.clock || !values.key || !Object.hasOwn(libraries, values.library ?? '')) {
     throw new Error(`need --port, --clock, --key and --library, one of ${Object.keys(libraries).join(', ')}`)
   }
-  const address = { host: values.host, port: Number(values.port) }
+  // As long as a busy machine may need; once connected, these clients wait for ever.
+  const address = { host: values.host, port: Number(values.port), connectTimeout: 60000 }
   const clock = await heldClock(values.clock)
   const { library, client, flows } = require(libraries[values.library])
   const chosen = values.flow === 'all' ? Object.keys(flows) : [values.flow]

@@ -8,8 +8,8 @@ const { rateLimit } = require('express-rate-limit')
 const { RedisStore } = require('rate-limit-redis')
 const { createClient } = require('redis')
 
-async function limiter ({ host, port }, limit, seconds) {
-  const client = createClient({ socket: { host, port } })
+async function limiter (address, limit, seconds) {
+  const client = createClient({ socket: address })
   client.on('error', () => {}) // without a listener a lost connection ends the process instead of being made again
   await client.connect()
   const app = express()

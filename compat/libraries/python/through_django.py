@@ -11,7 +11,7 @@ ATOMIC = False  # the history is read, changed and written back
 
 
 def configure(uri):
-    cache = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": f"{uri}/0"}
+    cache = {"BACKEND": "django_redis.cache.RedisCache", "LOCATION": uri}
     settings.configure(
         ALLOWED_HOSTS=["testserver"],
         CACHES={"default": cache},

@@ -1,12 +1,13 @@
 package zlimit.compat.libraries;
 
 import com.sun.net.httpserver.HttpServer;
+import java.math.BigInteger;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -22,16 +23,12 @@ import reactor.core.publisher.Mono;
 final class GatewayLimiter implements Limiter {
     private static final String CALLER = "X-Caller";
 
-    private final String host;
-    private final int port;
     private final HttpClient http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final HttpServer page;
-    private final Map<String, ConfigurableApplicationContext> gateways = new LinkedHashMap<>();
+    private final ConfigurableApplicationContext gateway;
 
     GatewayLimiter(String host, int port) throws Exception {
-        this.host = host;
-        this.port = port;
         page = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 1024);
         page.setExecutor(threads);
         page.createContext("/", exchange -> {
@@ -41,6 +38,17 @@ final class GatewayLimiter implements Limiter {
             exchange.close();
         });
         page.start();
+        Map<String, Object> properties = new HashMap<>(Map.of(
+                "server.port", "0",
+                "server.address", "127.0.0.1",
+                "spring.main.banner-mode", "off",
+                "spring.data.redis.host", host,
+                "spring.data.redis.port", port,
+                "spring.data.redis.timeout", Main.PATIENCE_MS + "ms"));
+        for (int i = 0; i < Scenario.LIMITS.length; i++) {
+            properties.putAll(route(i, Scenario.LIMITS[i][0], Scenario.LIMITS[i][1]));
+        }
+        gateway = new SpringApplicationBuilder(Application.class).properties(properties).run();
     }
 
     @SpringBootConfiguration
@@ -52,9 +60,30 @@ final class GatewayLimiter implements Limiter {
         }
     }
 
+    /** The filter is given whole tokens per second, so that a rarer call costs several. */
+    private Map<String, Object> route(int number, int limit, int seconds) {
+        int common = BigInteger.valueOf(limit).gcd(BigInteger.valueOf(seconds)).intValue();
+        int cost = seconds / common;
+        String route = "spring.cloud.gateway.server.webflux.routes[" + number + "].";
+        String arguments = route + "filters[0].args.redis-rate-limiter.";
+        return Map.of(
+                route + "id", "limited" + number,
+                route + "uri", "http://127.0.0.1:" + page.getAddress().getPort(),
+                route + "predicates[0]", "Path=" + path(limit, seconds),
+                route + "filters[0].name", "RequestRateLimiter",
+                arguments + "replenishRate", limit / common,
+                arguments + "burstCapacity", limit * cost,
+                arguments + "requestedTokens", cost);
+    }
+
+    private static String path(int limit, int seconds) {
+        return "/" + limit + "-in-" + seconds;
+    }
+
     @Override
     public Hit of(int limit, int seconds) {
-        URI uri = URI.create("http://127.0.0.1:" + portOf(start(limit, seconds)) + "/");
+        int port = gateway.getEnvironment().getRequiredProperty("local.server.port", Integer.class);
+        URI uri = URI.create("http://127.0.0.1:" + port + path(limit, seconds));
         return key -> {
             HttpRequest request = HttpRequest.newBuilder(uri).header(CALLER, key).build();
             HttpResponse<Void> response = http.send(request, HttpResponse.BodyHandlers.discarding());
@@ -66,45 +95,9 @@ final class GatewayLimiter implements Limiter {
         };
     }
 
-    /** The filter is given whole tokens per second, so that a rarer call costs several. */
-    private ConfigurableApplicationContext start(int limit, int seconds) {
-        return gateways.computeIfAbsent(limit + "/" + seconds, name -> {
-            int rate = greatestCommonDivisor(limit, seconds);
-            int cost = seconds / rate;
-            String route = "spring.cloud.gateway.server.webflux.routes[0].";
-            String filter = route + "filters[0].";
-            String arguments = filter + "args.redis-rate-limiter.";
-            return new SpringApplicationBuilder(Application.class)
-                    .properties(Map.of(
-                            "server.port", "0",
-                            "server.address", "127.0.0.1",
-                            "spring.main.banner-mode", "off",
-                            "spring.data.redis.host", host,
-                            "spring.data.redis.port", port,
-                            "spring.data.redis.timeout", Main.PATIENCE_MS + "ms"))
-                    .properties(Map.of(
-                            route + "id", "limited",
-                            route + "uri", "http://127.0.0.1:" + page.getAddress().getPort(),
-                            route + "predicates[0]", "Path=/**",
-                            filter + "name", "RequestRateLimiter",
-                            arguments + "replenishRate", limit / rate,
-                            arguments + "burstCapacity", limit * cost,
-                            arguments + "requestedTokens", cost))
-                    .run();
-        });
-    }
-
-    private static int greatestCommonDivisor(int a, int b) {
-        return b == 0 ? a : greatestCommonDivisor(b, a % b);
-    }
-
-    private static int portOf(ConfigurableApplicationContext gateway) {
-        return gateway.getEnvironment().getRequiredProperty("local.server.port", Integer.class);
-    }
-
     @Override
     public void close() {
-        gateways.values().forEach(ConfigurableApplicationContext::close);
+        gateway.close();
         page.stop(0);
         threads.shutdownNow();
     }

@@ -24,6 +24,9 @@ final class Scenario {
     private static final int CALLERS = 1000;
     private static final int CROWD_LIMIT = 50;
 
+    /** Every limit that is asked for, with its seconds. */
+    static final int[][] LIMITS = {{LIMIT, LONG}, {EDGE_LIMIT, EDGE_WINDOW}, {CROWD_LIMIT, LONG}};
+
     /** How far the clock goes on within the short window before each step, in milliseconds, and how often to call. */
     private static final int[][] EDGE_PLAN = {{0, 5}, {1250, 3}, {1500, 5}};
 
