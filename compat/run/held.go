@@ -20,7 +20,8 @@ const heldStartMs = 1_800_000_000_000
 // which every language has at hand: GET /now and GET /advance?ms=N answer the time in unix milliseconds.
 type held struct {
 	port  int
-	clock string // address of the clock
+	clock string       // address of the clock
+	align func() error // moves the clock on to a whole hour, wherever a program left it
 	lost  func() error
 	stop  func() error // ends the clock and the server
 }
@@ -63,47 +64,67 @@ func newHeld(port int, set func(nowMs int64) error, lost, stop func() error) (*h
 	if err != nil {
 		return nil, errors.Join(err, stop())
 	}
-	clock := &http.Server{Handler: heldClock(set)}
+	c := &clock{set: set, nowMs: heldStartMs}
+	web := &http.Server{Handler: c.handler()}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = clock.Serve(listener) // until it is closed
+		_ = web.Serve(listener) // until it is closed
 	}()
 	return &held{
-		port: port, clock: "http://" + listener.Addr().String(), lost: lost,
+		port: port, clock: "http://" + listener.Addr().String(), align: c.align, lost: lost,
 		stop: func() error {
-			err := clock.Close()
+			err := web.Close()
 			<-ended
 			return errors.Join(err, stop())
 		},
 	}, nil
 }
 
-func heldClock(set func(nowMs int64) error) http.Handler {
-	var mu sync.Mutex
-	var nowMs int64 = heldStartMs // guarded by mu
+// A clock moves a server's.
+type clock struct {
+	set   func(nowMs int64) error
+	mu    sync.Mutex
+	nowMs int64 // guarded by mu
+}
+
+// advance asks by how much, given the time, and stays where it is when the server did not follow.
+func (c *clock) advance(by func(nowMs int64) (ms int64, err error)) (nowMs int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ms, err := by(c.nowMs)
+	if err == nil && ms < 0 {
+		err = errors.New("the clock goes forward only")
+	}
+	if err == nil && ms > 0 {
+		err = c.set(c.nowMs + ms)
+	}
+	if err != nil {
+		return 0, err
+	}
+	c.nowMs += ms
+	return c.nowMs, nil
+}
+
+func (c *clock) align() error {
+	const hour = 3_600_000
+	_, err := c.advance(func(nowMs int64) (int64, error) { return (hour - nowMs%hour) % hour, nil })
+	return err
+}
+
+func (c *clock) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/now", func(w http.ResponseWriter, _ *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprint(w, nowMs)
-	})
-	mux.HandleFunc("/advance", func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		ms, err := strconv.ParseInt(r.FormValue("ms"), 10, 64)
-		if err == nil && ms < 0 {
-			err = errors.New("the clock goes forward only")
-		}
-		if err == nil {
-			err = set(nowMs + ms)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		nowMs += ms
-		fmt.Fprint(w, nowMs)
-	})
+	answer := func(path string, by func(*http.Request) (int64, error)) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			nowMs, err := c.advance(func(int64) (int64, error) { return by(r) })
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			fmt.Fprint(w, nowMs)
+		})
+	}
+	answer("/now", func(*http.Request) (int64, error) { return 0, nil })
+	answer("/advance", func(r *http.Request) (int64, error) { return strconv.ParseInt(r.FormValue("ms"), 10, 64) })
 	return mux
 }

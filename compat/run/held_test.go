@@ -10,14 +10,14 @@ import (
 // The clock moves by what it was asked, and stays where it is when the server did not follow.
 func TestHeldClock(t *testing.T) {
 	var moves []int64
-	clock := heldClock(func(nowMs int64) error {
-		if nowMs > heldStartMs+1000 {
+	c := &clock{nowMs: heldStartMs, set: func(nowMs int64) error {
+		if nowMs == heldStartMs+9250 {
 			return errors.New("the server is gone")
 		}
 		moves = append(moves, nowMs-heldStartMs)
 		return nil
-	})
-	for _, c := range []struct {
+	}}
+	for _, tc := range []struct {
 		path, want string
 		code       int
 	}{
@@ -30,12 +30,17 @@ func TestHeldClock(t *testing.T) {
 		{"/now", "1800000000250", 200},
 	} {
 		answer := httptest.NewRecorder()
-		clock.ServeHTTP(answer, httptest.NewRequest("GET", c.path, nil))
-		if answer.Code != c.code || answer.Body.String() != c.want {
-			t.Errorf("%s: %d %q", c.path, answer.Code, answer.Body)
+		c.handler().ServeHTTP(answer, httptest.NewRequest("GET", tc.path, nil))
+		if answer.Code != tc.code || answer.Body.String() != tc.want {
+			t.Errorf("%s: %d %q", tc.path, answer.Code, answer.Body)
 		}
 	}
-	if want := []int64{250, 250}; !slices.Equal(moves, want) {
+	for range 2 {
+		if err := c.align(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []int64{250, 3_600_000}; !slices.Equal(moves, want) {
 		t.Errorf("moved to %v, want %v", moves, want)
 	}
 }

@@ -131,6 +131,9 @@ func (r *rig) withHeld(ctx context.Context, f func(ours, theirs *held)) error {
 }
 
 func (h *held) run(ctx context.Context, root string, c client) outcome {
+	if err := h.align(); err != nil {
+		return outcome{err: err}
+	}
 	return runClient(ctx, root, c, h.port, h.lost, "all", "--clock", h.clock)
 }
 

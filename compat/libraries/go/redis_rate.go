@@ -16,6 +16,7 @@ var redisRate = library{
 	},
 }
 
+const goRedis = "github.com/redis/go-redis/v9"
 
 type redisRateCall func(*redis_rate.Limiter, context.Context, string, redis_rate.Limit) (*redis_rate.Result, error)
 

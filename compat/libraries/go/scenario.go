@@ -19,11 +19,12 @@ const (
 	callers, crowdLimit   = 1000, 50
 )
 
-// edgePlan says how far the clock goes on within the short window before each step, and how often to call.
+// edgePlan says how far the clock goes on within the short window before each step, and how often to call. It
+// is four seconds in all: some limiters know no less than one.
 var edgePlan = []struct {
 	pause time.Duration
 	count int
-}{{0, 5}, {1250 * time.Millisecond, 3}, {1500 * time.Millisecond, 5}}
+}{{0, 5}, {1250 * time.Millisecond, 3}, {1500 * time.Millisecond, 5}, {1250 * time.Millisecond, 0}}
 
 type scenario struct {
 	server  *redis.Client

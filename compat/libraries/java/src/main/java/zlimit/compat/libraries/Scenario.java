@@ -27,8 +27,11 @@ final class Scenario {
     /** Every limit that is asked for, with its seconds. */
     static final int[][] LIMITS = {{LIMIT, LONG}, {EDGE_LIMIT, EDGE_WINDOW}, {CROWD_LIMIT, LONG}};
 
-    /** How far the clock goes on within the short window before each step, in milliseconds, and how often to call. */
-    private static final int[][] EDGE_PLAN = {{0, 5}, {1250, 3}, {1500, 5}};
+    /**
+     * How far the clock goes on within the short window before each step, in milliseconds, and how often to call. It is
+     * four seconds in all: some limiters know no less than one.
+     */
+    private static final int[][] EDGE_PLAN = {{0, 5}, {1250, 3}, {1500, 5}, {1250, 0}};
 
     /** What befalls the server between two calls. */
     private interface Disturbance {
