@@ -45,7 +45,7 @@ compat: ## the documents' flows through real clients, here and on redis-server; 
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tests
 
-libraries: ## limiter libraries in Python, Node and Go, here and on redis-server
+libraries: ## limiter libraries in Python, Node, Go and Java, here and on redis-server
 	$(GO) run -C compat/run . --libraries
 
 difftest: build ## 200,000 random commands, here and on redis-server, byte for byte

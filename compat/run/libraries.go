@@ -153,10 +153,11 @@ func (s *shared) Write(p []byte) (int, error) {
 var libraryLayout = layout{
 	intro: `# Limiter libraries
 
-Each library drives its limiter through its public API, here and on redis-server 7.0.15: to the limit and over it, across
-a window's edge, after SCRIPT FLUSH, after its connections were closed, against a key of a wrong type (broken), and with
-1,000 calls on one key (crowd). + is a run of admitted calls, - of denied ones. Written by
-"go run -C compat/run . --libraries --write docs/compatibility.md".
+Each library drives its limiter through its public API, here and on redis-server 7.0.15, both with their clocks held: to
+the limit and over it, across a window's edge, after SCRIPT FLUSH, after its connections were closed, after FLUSHALL,
+against a key of a wrong type (broken), and with 1,000 calls on one key (crowd: exactly the limit is let through;
+crowd-unpromised: the library promises no number under concurrent calls, and lets through the limit or more). + is a run
+of admitted calls, - of denied ones. Written by "go run -C compat/run . --libraries --write docs/compatibility.md".
 
 `,
 	header: []string{"library", "version", "algorithm", "client", "zlimit", "Redis", "same or not"},
