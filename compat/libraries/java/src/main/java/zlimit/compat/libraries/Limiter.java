@@ -9,6 +9,14 @@ interface Limiter extends AutoCloseable {
     /** A limit in a number of seconds. */
     Hit of(int limit, int seconds) throws Exception;
 
+    /**
+     * Whether every lost connection is made anew at once. Redisson's is, but a command that is written before the loss
+     * was seen is only missed when its answer is late.
+     */
+    default boolean reconnects() {
+        return false;
+    }
+
     /** One call for a key; it may be called concurrently. */
     interface Hit {
         Answer call(String key) throws Exception;

@@ -31,6 +31,11 @@ final class RedissonLimiter implements Limiter {
     }
 
     @Override
+    public boolean reconnects() {
+        return true;
+    }
+
+    @Override
     public void close() {
         redisson.shutdown();
     }

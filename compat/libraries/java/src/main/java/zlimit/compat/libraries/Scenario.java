@@ -98,9 +98,17 @@ final class Scenario {
         return answers;
     }
 
-    /** Closes every connection but this one. */
+    /** Closes every connection but this one, and gives a client that connects again by itself the time to do so. */
     private void sever() {
+        long connected = connections();
         server.clientKill(new ClientKillParams().type(ClientType.NORMAL).skipMe(ClientKillParams.SkipMe.YES));
+        while (limiter.reconnects() && connections() < connected) {
+            Thread.onSpinWait(); // the server's answer is what is waited for; the comparator ends who waits for ever
+        }
+    }
+
+    private long connections() {
+        return server.clientList(ClientType.NORMAL).lines().filter(line -> !line.isBlank()).count();
     }
 
     /** Leaves a hash under every key the limiter has made, as an older limiter might have; in a hash's place a list. */
