@@ -13,16 +13,16 @@ import (
 
 // Scripts that hand ARGV to a decoder and walk over what it made.
 const (
-	walk = `local function walk(v) if type(v) ~= 'table' then return 1 end
+	counting = `local function walk(v) if type(v) ~= 'table' then return 1 end
 local n = 1 for k, x in pairs(v) do n = n + walk(k) + walk(x) end return n end
 local function count(ok, ...) if not ok then return {err = tostring((...))} end
 local n = 0 for i = 1, select('#', ...) do n = n + walk((select(i, ...))) end return n end `
-	fuzzMsgpack = walk + `return count(pcall(cmsgpack.unpack, ARGV[1]))`
-	fuzzLimit   = walk + `return count(pcall(cmsgpack.unpack_limit, ARGV[1], #ARGV[1] % 7, #ARGV[1] % 3))`
-	fuzzJSON    = walk + `return count(pcall(cjson.decode, ARGV[1]))`
-	fuzzStruct  = walk + `return count(pcall(struct.unpack, ARGV[1], ARGV[2]))`
-	fuzzSize    = walk + `return count(pcall(struct.size, ARGV[1]))`
-	fuzzPack    = walk + `return count(pcall(struct.pack, ARGV[1], 1, 'abc', -2.5, ARGV[2], 1e300))`
+	fuzzMsgpack = counting + `return count(pcall(cmsgpack.unpack, ARGV[1]))`
+	fuzzLimit   = counting + `return count(pcall(cmsgpack.unpack_limit, ARGV[1], #ARGV[1] % 7, #ARGV[1] % 3))`
+	fuzzJSON    = counting + `return count(pcall(cjson.decode, ARGV[1]))`
+	fuzzStruct  = counting + `return count(pcall(struct.unpack, ARGV[1], ARGV[2]))`
+	fuzzSize    = counting + `return count(pcall(struct.size, ARGV[1]))`
+	fuzzPack    = counting + `return count(pcall(struct.pack, ARGV[1], 1, 'abc', -2.5, ARGV[2], 1e300))`
 )
 
 const (
