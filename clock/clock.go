@@ -63,6 +63,10 @@ func (c *Clock) NowUs() int64 {
 	return l.nowUs + (c.sources.Monotonic()-l.monotonic)*l.halves/2
 }
 
+// MonotonicUs returns real time, which nobody holds or moves: for what is due to
+// clients however the clock stands.
+func (c *Clock) MonotonicUs() int64 { return c.sources.Monotonic() }
+
 // Sync compares the clock with the wall, and returns by how many microseconds
 // the clock is ahead of it (0 where it follows).
 func (c *Clock) Sync() (aheadUs int64) {

@@ -48,6 +48,10 @@ var serverDirectives = []Directive{
 		About: "Milliseconds a script may run before other clients are answered BUSY; 0 is without end.",
 	},
 	{
+		Name: "lua-memory-limit", Kind: KindMemory, Default: "268435456", Max: math.MaxInt64, Ours: true,
+		About: "Bytes that one script may hold; more is the error \"not enough memory\", 0 is without end.",
+	},
+	{
 		Name: "lua-error-reply-prefix", Kind: KindEnum, Default: "auto", Values: []string{"auto", "always", "never"}, Ours: true,
 		About: "Whether the text of redis.error_reply gets ERR in front: always as in Redis 7, never as in Redis 6, or auto, which is always except where the text is one upper-case word.",
 	},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -119,13 +120,16 @@ func (s *Session) abandon() {
 }
 
 // lock takes the locks of a command's shards, and those that serving waiters
-// at their keys may change besides. It returns what it has locked.
-func (e *Engine) lock(shards store.ShardSet) store.ShardSet {
+// at their keys may change besides. It returns what it has locked; or nothing,
+// and what to answer, where a script past busy-reply-threshold is in the way.
+func (e *Engine) lock(shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
 	for {
-		e.store.Lock(shards)
+		if busy := e.lockUnlessBusy(shards); busy != nil {
+			return 0, busy
+		}
 		reach := e.store.Reach(shards)
 		if reach == shards {
-			return shards
+			return shards, nil
 		}
 		// Locks are taken lowest first, so it has to be done over. The set only
 		// grows, so that this ends.

@@ -89,7 +89,7 @@ func quit(c *commands.Ctx) resp.Value {
 func reset(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	s.tx = transaction{}
-	c.Store.Unwatch(&s.watch)
+	c.Store.Unwatch(s.watch)
 	s.unsubscribe()
 	s.proto = resp.RESP2
 	if s.replies != replySkip { // CLIENT REPLY SKIP holds for RESET as for any command

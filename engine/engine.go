@@ -44,6 +44,8 @@ type Engine struct {
 	runID   string // 40 hexadecimal digits, other ones each time
 
 	settings atomic.Pointer[commands.Settings]
+	limits   scriptLimits
+	forsaken forsaken
 	password atomic.Pointer[string] // requirepass; empty: none is asked for
 
 	clockAheadUs atomic.Int64 // how far the clock was ahead of the wall at the last Tick
@@ -59,12 +61,16 @@ func New(o Options) *Engine {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
-	e := &Engine{
+	var e *Engine
+	e = &Engine{
 		cfg: o.Config, clock: o.Clock, options: o,
 		store: store.New(),
 		scripts: scripting.New(scripting.Options{
 			Log:              scriptLog(o),
 			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
+			NowUs:            o.Clock.MonotonicUs,
+			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
+			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
@@ -117,6 +123,8 @@ func (e *Engine) follow() {
 			ZSetMaxListpackValue: e.cfg.Int("zset-max-listpack-value"),
 			RLLogMaxUnits:        e.cfg.Int("rl-log-max-units"),
 		})
+		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
+		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))
 		password := e.cfg.String("requirepass")
 		e.password.Store(&password)
 		e.mailLimit.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
@@ -124,7 +132,7 @@ func (e *Engine) follow() {
 	refresh()
 	for _, name := range []string{
 		"proto-max-bulk-len", "set-max-intset-entries", "hash-max-listpack-entries", "hash-max-listpack-value", "zset-max-listpack-entries", "zset-max-listpack-value",
-		"rl-log-max-units", "requirepass", "client-output-buffer-limit",
+		"rl-log-max-units", "requirepass", "client-output-buffer-limit", "busy-reply-threshold", "lua-memory-limit",
 	} {
 		e.cfg.OnChange(name, refresh)
 	}
@@ -139,7 +147,9 @@ const reclaimSlice = 64
 func (e *Engine) Reclaim() {
 	for shard := store.ShardSet(1); shard != 0; shard <<= 1 {
 		for more := true; more; {
-			e.store.Lock(shard)
+			if !e.store.LockUnless(shard, e.scripts.BusyChange()) {
+				break // a script past the threshold has it: later
+			}
 			more = e.store.Reclaim(shard, e.clock.NowUs()/1000, reclaimSlice) == reclaimSlice
 			e.store.Unlock(shard)
 		}
@@ -151,6 +161,7 @@ func (e *Engine) Reclaim() {
 func (e *Engine) Tick() {
 	e.clockAheadUs.Store(e.clock.Sync())
 	e.Reclaim()
+	e.unwatchForsaken()
 }
 
 // registry is the sessions that exist, by id.

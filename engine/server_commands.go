@@ -88,5 +88,6 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
 	e.stats.reset()
+	e.scripts.ResetStats()
 	return resp.OK
 }

@@ -22,7 +22,7 @@ type Session struct {
 	authenticated bool
 	proto         int
 	tx            transaction
-	watch         store.Watch
+	watch         *store.Watch
 	replies       replyMode
 	closing       bool
 	locked        bool // the command under way holds a shard
@@ -83,7 +83,7 @@ const (
 
 // NewSession opens a session. Close must be called when it ends.
 func (e *Engine) NewSession(p Peer) *Session {
-	s := &Session{engine: e, peer: p, proto: resp.RESP2}
+	s := &Session{engine: e, peer: p, proto: resp.RESP2, watch: new(store.Watch)}
 	s.ctx.Store = e.store
 	s.ctx.Caller = s
 	s.authenticated = s.isFree()
@@ -202,6 +202,9 @@ func (s *Session) admit(cmd *commands.Command) resp.Value {
 	case s.subscribed && s.proto == resp.RESP2 && !cmd.Is(commands.Subscribed):
 		return errWhileSubscribed(cmd)
 	}
+	if busy := s.engine.scripts.Busy(); busy != nil && !cmd.Is(commands.AllowBusy) {
+		return resp.Error(busy.Reply)
+	}
 	return resp.None
 }
 
@@ -249,7 +252,10 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	if cmd.Is(commands.Transaction) {
 		shards |= s.transactionShards()
 	}
-	shards = s.engine.lock(shards)
+	shards, busy := s.engine.lock(shards)
+	if busy != nil {
+		return s.executeWhileBusy(cmd, args, busy)
+	}
 	defer s.end(shards)
 	s.begin()
 	s.locked = shards != 0

@@ -39,11 +39,14 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 		return commands.ErrSyntax
 	case abort:
 		return errShutdownAbort
+	case !nosave && e.scripts.Busy() != nil:
+		return resp.Error(e.scripts.Busy().Reply)
 	case save && !force:
 		return errShutdownSave // there is nowhere to save to yet
 	case e.options.Shutdown == nil:
 		return errShutdownNone
 	}
+	e.End()
 	caller(c).closing = true
 	e.options.Shutdown()
 	return resp.None

@@ -95,15 +95,19 @@ func watch(c *commands.Ctx) resp.Value {
 	if s.tx.open {
 		return errWatchInMulti
 	}
+	if c.DB == nil { // a busy script has the shards
+		s.watch.Spoil()
+		return resp.OK
+	}
 	for _, key := range c.Args[1:] {
-		c.DB.Watch(&s.watch, key, c.NowMs)
+		c.DB.Watch(s.watch, key, c.NowMs)
 	}
 	return resp.OK
 }
 
 // UNWATCH
 func unwatch(c *commands.Ctx) resp.Value {
-	c.Store.Unwatch(&caller(c).watch)
+	c.Store.Unwatch(caller(c).watch)
 	return resp.OK
 }
 
@@ -114,7 +118,7 @@ func discard(c *commands.Ctx) resp.Value {
 		return errDiscardWithoutMulti
 	}
 	s.tx = transaction{}
-	c.Store.Unwatch(&s.watch)
+	c.Store.Unwatch(s.watch)
 	return resp.OK
 }
 
@@ -127,8 +131,8 @@ func exec(c *commands.Ctx) resp.Value {
 	}
 	tx := s.tx
 	s.tx = transaction{}
-	intact := c.Store.Intact(&s.watch, c.NowMs)
-	c.Store.Unwatch(&s.watch)
+	intact := c.Store.Intact(s.watch, c.NowMs)
+	c.Store.Unwatch(s.watch)
 	switch {
 	case tx.broken:
 		return errExecAborted
@@ -172,7 +176,10 @@ func (s *Session) discard() {
 // unwatch forgets the watched keys from outside of a handler.
 func (s *Session) unwatch() {
 	shards := s.watch.Shards()
-	s.engine.store.Lock(shards)
+	if s.engine.lockUnlessBusy(shards) != nil {
+		s.forsake()
+		return
+	}
 	defer s.engine.store.Unlock(shards)
-	s.engine.store.Unwatch(&s.watch)
+	s.engine.store.Unwatch(s.watch)
 }

@@ -14,6 +14,7 @@ func (in *interp) redisCall(L *lua.LState) int {
 	if reply.IsError() {
 		in.throw(L, in.callError(reply.Str()))
 	}
+	in.admit(L, &reply)
 	L.Push(in.toLua(reply, 0))
 	return 1
 }
@@ -24,6 +25,7 @@ func (in *interp) redisPcall(L *lua.LState) int {
 	if reply.IsError() {
 		L.Push(in.callError(reply.Str()))
 	} else {
+		in.admit(L, &reply)
 		L.Push(in.toLua(reply, 0))
 	}
 	return 1
@@ -47,6 +49,7 @@ func (in *interp) command(L *lua.LState) resp.Value {
 		start := len(in.argText)
 		switch v := L.Get(i).(type) {
 		case lua.LString:
+			in.grow(L, len(v))
 			in.argText = append(in.argText, v...)
 		case lua.LNumber:
 			in.argText = appendArgument(in.argText, float64(v))

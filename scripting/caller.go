@@ -13,6 +13,7 @@ type caller struct {
 	parent   *commands.Ctx
 	child    commands.Ctx
 	readOnly bool
+	meter    *meter // of the run; nil: nobody asks whether it has written
 }
 
 // begin prepares for a script that c runs.
@@ -65,6 +66,9 @@ func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &r.child
 	c.Reset()
 	c.Cmd, c.Args = cmd, args
+	if r.meter != nil && cmd.Writes(args) {
+		r.meter.dirty()
+	}
 	index := c.DBIndex
 	reply := cmd.Handler(c)
 	if c.DBIndex != index { // SELECT: for the rest of the script only

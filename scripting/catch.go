@@ -17,6 +17,7 @@ func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LVal
 	nargs := L.GetTop()
 	in.grow(L, valueSize*nargs)
 	boundaries, inThread, catchers, handlers := in.boundaries, in.inThread, in.catchers, len(in.handlers)
+	working := in.meter.working
 	thread := in.spareThread()
 	in.hosts[thread] = L
 	in.handlers = append(in.handlers, errorHandler{thread, handler})
@@ -29,7 +30,11 @@ func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LVal
 	err := thread.PCall(nargs, lua.MultRet, nil)
 	in.boundaries, in.inThread, in.catchers = boundaries, inThread, catchers
 	in.handlers = in.handlers[:handlers]
+	in.meter.working = working
 	delete(in.hosts, thread)
+	if in.meter.stopped() {
+		in.check(L, in.meter.beat()) // nobody catches that
+	}
 	if err == nil {
 		for i := 1; i <= thread.GetTop(); i++ {
 			L.Push(thread.Get(i))

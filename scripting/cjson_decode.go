@@ -19,9 +19,11 @@ func (j jsonLibrary) decode(L *lua.LState) int {
 		j.in.fail(L, "JSON parser does not support UTF-16 or UTF-32")
 	}
 	d := jsonDecoder{in: j.in, settings: j.jsonSettings, L: L, text: text}
+	working := j.in.meter.working
 	d.next()
 	v := d.value()
 	d.next()
+	j.in.meter.working = working
 	if d.kind != "T_END" {
 		d.expected("the end")
 	}
@@ -50,6 +52,7 @@ func (d *jsonDecoder) expected(what string) {
 }
 
 func (d *jsonDecoder) next() {
+	d.in.steps(d.L, 1)
 	for d.pos < len(d.text) && strings.IndexByte(" \t\n\r", d.text[d.pos]) >= 0 {
 		d.pos++
 	}
@@ -144,6 +147,7 @@ func (d *jsonDecoder) string() {
 		switch ch := d.text[d.pos]; ch {
 		case '"':
 			d.pos++
+			d.in.hold(d.L, 2*len(b)+stringSize)
 			d.kind, d.str = "T_STRING", string(b)
 			return
 		case '\\':
@@ -224,6 +228,7 @@ func (d *jsonDecoder) value() lua.LValue {
 }
 
 func (d *jsonDecoder) descend() {
+	d.in.hold(d.L, tableSize)
 	if d.depth++; d.depth > d.settings.decodeDepth {
 		d.in.fail(d.L, fmt.Sprintf("Found too many nested data structures (%d) at character %d", d.depth, d.pos))
 	}
@@ -238,6 +243,10 @@ func (d *jsonDecoder) array() lua.LValue {
 		return t
 	}
 	for i := 1; ; i++ {
+		if i == 1 {
+			d.in.hold(d.L, arraySize)
+		}
+		d.in.hold(d.L, elementSize)
 		t.RawSetInt(i, d.value())
 		d.next()
 		if d.kind == "T_ARR_END" {
@@ -259,6 +268,7 @@ func (d *jsonDecoder) object() lua.LValue {
 		d.depth--
 		return t
 	}
+	d.in.hold(d.L, fieldsSize)
 	for {
 		if d.kind != "T_STRING" {
 			d.expected("object key string")
@@ -269,6 +279,7 @@ func (d *jsonDecoder) object() lua.LValue {
 			d.expected("colon")
 		}
 		d.next()
+		d.in.hold(d.L, hashSize)
 		t.RawSetString(key, d.value())
 		d.next()
 		if d.kind == "T_OBJ_END" {

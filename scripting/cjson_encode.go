@@ -11,15 +11,19 @@ func (j jsonLibrary) encode(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		j.in.argError(L, 1, "expected 1 argument")
 	}
+	working := j.in.meter.working
 	b := j.appendJSON(L, nil, L.Get(1), 0)
+	j.in.meter.working = working
 	j.in.pushBytes(L, b)
 	return 1
 }
 
 func (j jsonLibrary) appendJSON(L *lua.LState, b []byte, v lua.LValue, depth int) []byte {
+	j.in.steps(L, 1)
+	b = j.in.extend(L, b, 32) // for a number and punctuation
 	switch v := v.(type) {
 	case lua.LString:
-		return appendJSONString(b, string(v))
+		return appendJSONString(j.in.extend(L, b, jsonLength(string(v))), string(v))
 	case lua.LNumber:
 		return j.appendJSONNumber(L, b, float64(v))
 	case lua.LBool:
@@ -56,9 +60,6 @@ func (j jsonLibrary) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, dep
 	if depth > j.encodeDepth {
 		j.in.fail(L, fmt.Sprintf("Cannot serialise, excessive nesting (%d)", depth))
 	}
-	if len(b) > maxStringLen {
-		j.in.throw(L, lua.LString("not enough memory"))
-	}
 	t = j.in.content(t)
 	if n := j.arrayLength(L, t); n > 0 {
 		for i := 1; i <= n; i++ {
@@ -80,7 +81,7 @@ func (j jsonLibrary) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, dep
 			b = j.appendJSONNumber(L, b, float64(k))
 			b = append(b, '"')
 		case lua.LString:
-			b = appendJSONString(b, string(k))
+			b = appendJSONString(j.in.extend(L, b, jsonLength(string(k))), string(k))
 		default:
 			j.in.fail(L, "Cannot serialise "+typeName(key)+": table key must be a number or string")
 		}
@@ -88,6 +89,20 @@ func (j jsonLibrary) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, dep
 		b = j.appendJSON(L, b, value, depth)
 	}
 	return append(b, '}')
+}
+
+// jsonLength is how many bytes a string takes at most, quotes included.
+func jsonLength(s string) int {
+	n := len(s) + 2
+	for i := range len(s) {
+		switch ch := s[i]; {
+		case ch < 32 || ch == 127:
+			n += 5
+		case ch == '"' || ch == '\\' || ch == '/':
+			n++
+		}
+	}
+	return n
 }
 
 func btoi(b bool) int {
@@ -106,6 +121,7 @@ func (j jsonLibrary) arrayLength(L *lua.LState, t *lua.LTable) int {
 		if !ok || float64(n) != math.Floor(float64(n)) || n < 1 || n > math.MaxInt32 {
 			return -1
 		}
+		j.in.steps(L, 1)
 		most = max(most, int(n))
 		items++
 	}

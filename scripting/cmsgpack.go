@@ -42,20 +42,25 @@ func (in *interp) msgpackPack(L *lua.LState) int {
 	if 2*n > maxCStack {
 		in.argError(L, 0, "Too many arguments for MessagePack pack.")
 	}
+	working := in.meter.working
 	var b []byte
 	for i := 1; i <= n; i++ {
 		b = in.appendMsgpack(L, b, L.Get(i), 0)
 	}
+	in.meter.working = working
 	in.pushBytes(L, b)
 	return 1
 }
 
+// maxMsgpackHead is the longest encoding of what is neither text nor table.
+const maxMsgpackHead = 9
+
 func (in *interp) appendMsgpack(L *lua.LState, b []byte, v lua.LValue, level int) []byte {
-	if len(b) > maxStringLen {
-		in.throw(L, lua.LString("not enough memory"))
-	}
+	in.steps(L, 1)
+	b = in.extend(L, b, maxMsgpackHead)
 	switch v := v.(type) {
 	case lua.LString:
+		b = in.extend(L, b, maxMsgpackHead+len(v))
 		return append(appendMsgpackString(b, len(v)), v...)
 	case lua.LNumber:
 		return appendMsgpackNumber(b, float64(v))

@@ -66,11 +66,12 @@ type msgpackDecoder struct {
 
 // results pushes up to limit values and returns how many.
 func (d *msgpackDecoder) results(limit int64) int {
-	n := 0
+	n, working := 0, d.in.meter.working
 	for ; d.rest != "" && int64(n) < limit; n++ {
 		d.L.Push(d.value())
 		d.top++
 	}
+	d.in.meter.working = working
 	return n
 }
 
@@ -139,6 +140,8 @@ const maxGap = maxArray
 
 // table reads n values, or n pairs.
 func (d *msgpackDecoder) table(n int, pairs bool) lua.LValue {
+	d.in.steps(d.L, 1)
+	d.in.hold(d.L, tableSize)
 	t := d.L.CreateTable(0, 0)
 	d.top++
 	if !pairs {

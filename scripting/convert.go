@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -24,6 +25,32 @@ func number(n int64) lua.LValue {
 		return smallNumbers[n]
 	}
 	return lua.LNumber(n)
+}
+
+// admit asks for the memory that a reply takes as a Lua value.
+func (in *interp) admit(L *lua.LState, reply *resp.Value) {
+	if n := in.sizeInLua(reply); n > 0 {
+		in.grow(L, n)
+	}
+}
+
+func (in *interp) sizeInLua(v *resp.Value) (n int) {
+	switch v.Kind() {
+	case resp.KindInteger, resp.KindBulkInt, resp.KindNull, resp.KindNone, resp.KindNullArray, resp.KindBool, resp.KindDouble:
+		return 0
+	case resp.KindArray, resp.KindMap, resp.KindSet, resp.KindPush:
+		perElement := elementSize
+		if in.child.Proto == resp.RESP3 && v.Kind() != resp.KindArray {
+			perElement = hashSize
+		}
+		elems := v.Elems()
+		n = tableSize + len(elems)*(perElement+stringSize)
+		for i := range elems {
+			n += in.sizeInLua(&elems[i])
+		}
+		return n
+	}
+	return len(v.Str())
 }
 
 // toLua converts a reply as the script's protocol (redis.setresp) says.
@@ -154,14 +181,14 @@ func (in *interp) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.V
 	}
 	if m, ok := t.RawGetString("map").(*lua.LTable); ok {
 		var pairs []resp.Value
-		for key, value := m.Next(lua.LNil); key != lua.LNil; key, value = m.Next(key) {
+		for key, value := m.Next(lua.LNil); key != lua.LNil && in.reply(2); key, value = m.Next(key) {
 			pairs = append(pairs, in.toReply(c, key, depth+3), in.toReply(c, value, depth+3))
 		}
 		return resp.Map(pairs...)
 	}
 	if m, ok := t.RawGetString("set").(*lua.LTable); ok {
 		var elems []resp.Value
-		for key, _ := m.Next(lua.LNil); key != lua.LNil; key, _ = m.Next(key) {
+		for key, _ := m.Next(lua.LNil); key != lua.LNil && in.reply(1); key, _ = m.Next(key) {
 			elems = append(elems, in.toReply(c, key, depth+3))
 		}
 		return resp.Set(elems...)
@@ -180,11 +207,21 @@ func (in *interp) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.V
 	for t.RawGet(lua.LNumber(n+1)) != lua.LNil {
 		n++
 	}
+	if !in.reply(n) {
+		return resp.Null
+	}
 	elems := c.Values(n)
-	for i := 1; i <= n; i++ {
+	for i := 1; i <= n && in.meter.why == ""; i++ {
 		elems = append(elems, in.toReply(c, t.RawGet(lua.LNumber(i)), depth+1))
 	}
 	return resp.Array(elems...)
+}
+
+// reply asks for n values of a reply: a small table that contains itself many
+// times makes an endless one.
+func (in *interp) reply(n int) bool {
+	m := &in.meter
+	return m.why == "" && m.hold(n*int(unsafe.Sizeof(resp.Value{}))) && m.steps(n+1)
 }
 
 // doubleReply spells what resp.Double cannot hold.

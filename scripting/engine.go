@@ -52,8 +52,16 @@ func New(o Options) *Engine {
 	if o.IdleStates <= 0 {
 		o.IdleStates = 2 * runtime.GOMAXPROCS(0)
 	}
-	return &Engine{options: o, scripts: newCache(), watch: newWatch(o.NowUs, o.BusyAfterMs)}
+	e := &Engine{options: o, watch: newWatch(o.NowUs, o.BusyAfterMs)}
+	e.scripts = newCache(e.maxTokens)
+	return e
 }
+
+// bytesPerToken is about what a token of a source takes while it is compiled.
+const bytesPerToken = 128
+
+// maxTokens is how many tokens a source may have, 0 for any number.
+func (e *Engine) maxTokens() int { return int(e.memoryLimit() / bytesPerToken) }
 
 func (e *Engine) memoryLimit() int64 {
 	if e.options.MemoryLimit == nil {
@@ -69,8 +77,9 @@ func (e *Engine) Busy() *Busy { return e.watch.busy.Load() }
 // BusyChange returns a channel that is closed as soon as Busy is not nil.
 func (e *Engine) BusyChange() <-chan struct{} { return e.watch.change() }
 
-// End makes every script that runs, or will, fail with the error of a killed
-// one: the process is about to end.
+// End makes every script that is past the threshold, now or later, fail with
+// the error of a killed one, also where it has written: the process is about to
+// end and waits for it.
 func (e *Engine) End() { e.watch.end() }
 
 // SetTable sets the commands that redis.call finds. It is called once, before

@@ -16,7 +16,7 @@ func (e *Engine) evalSource(c *commands.Ctx, readOnly bool) resp.Value {
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
-	s, err := e.scripts.load(c.Args[1])
+	s, err := e.scripts.evaluate(c.Args[1])
 	if err != nil {
 		return resp.Error("ERR " + err.Error())
 	}

@@ -93,6 +93,7 @@ func newInterp(e *Engine) *interp {
 	})
 	in.L.Options.CallStackSize = maxThreadFrames // what coroutines inherit
 	in.meter.measure = in.held
+	in.caller.meter = &in.meter
 	in.give(in.L)
 	in.buildSandbox()
 	return in
@@ -119,7 +120,13 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 	if err := L.PCall(1, 1, nil); err != nil {
 		return in.errorReply(err)
 	}
-	return in.toReply(c, L.Get(-1), 0)
+	in.meter.why = ""
+	reply = in.toReply(c, L.Get(-1), 0)
+	if in.meter.why != "" {
+		in.suspect = true
+		return in.errorReply(errors.New(in.meter.why))
+	}
+	return reply
 }
 
 // finish leaves nothing of the script behind. What cannot be undone marks the

@@ -175,7 +175,7 @@ func FuzzScripts(f *testing.F) {
 	e, c := newTestEngine(f)
 	f.Fuzz(func(t *testing.T, source string) {
 		// Reading and compiling ends for every source; running need not.
-		if _, err := newScript(source); err != nil {
+		if _, err := newScript(source, 0); err != nil {
 			require.NotContains(t, evaluate(e, c, resp.RESP2, evalArgs(source)), interpreterErrors)
 			return
 		}

@@ -30,6 +30,7 @@ func (in *interp) error(L *lua.LState) int {
 	level := in.optInt(L, 2, 1)
 	value := L.Get(1)
 	if s, ok := asString(value); ok && level > 0 {
+		in.grow(L, len(s))
 		value = lua.LString(in.where(L, level) + s)
 	}
 	in.throw(L, value)
@@ -101,6 +102,7 @@ func (in *interp) pairs(L *lua.LState) int {
 
 func (in *interp) nextPair(L *lua.LState) int {
 	t := in.readable(L)
+	in.steps(L, len(viewTable(t).keys)>>12) // it may pass over that many that are gone
 	key, value := t.Next(L.Get(2))
 	L.Push(key)
 	if key == lua.LNil {
@@ -154,8 +156,13 @@ func (in *interp) rawSet(L *lua.LState) int {
 	if key == lua.LNil {
 		in.throw(L, lua.LString("table index is nil"))
 	}
-	if n, ok := key.(lua.LNumber); ok && n != n {
-		in.throw(L, lua.LString("table index is NaN"))
+	if n, ok := key.(lua.LNumber); ok {
+		if n != n {
+			in.throw(L, lua.LString("table index is NaN"))
+		}
+		if i := toInt(float64(n)); lua.LNumber(i) == n {
+			in.reserve(L, t, i)
+		}
 	}
 	t.RawSet(key, value)
 	L.SetTop(1)
@@ -288,6 +295,7 @@ func (in *interp) load(L *lua.LState) int {
 	fn := in.checkFunction(L, 1)
 	name := in.optString(L, 2, "=(load)")
 	var b strings.Builder
+	working := in.meter.working
 	for {
 		L.Push(fn)
 		in.call(L, 0)
@@ -301,8 +309,10 @@ func (in *interp) load(L *lua.LState) int {
 		if piece == "" {
 			break
 		}
+		in.hold(L, 2*len(piece))
 		b.WriteString(piece)
 	}
+	in.meter.working = working
 	return in.loadChunk(L, b.String(), name)
 }
 
@@ -312,7 +322,8 @@ func (in *interp) loadString(L *lua.LState) int {
 }
 
 func (in *interp) loadChunk(L *lua.LState, source, name string) int {
-	proto, err := compile(source, name)
+	in.steps(L, len(source))
+	proto, err := compile(source, name, in.engine.maxTokens())
 	if err != nil {
 		L.Push(lua.LNil)
 		L.Push(lua.LString(fmt.Sprint(err)))

@@ -29,7 +29,7 @@ func (in *interp) openCoroutines() {
 	in.coCreate = lib.RawGetString("create").(*lua.LFunction).GFunction
 	in.coResume = lib.RawGetString("resume").(*lua.LFunction).GFunction
 
-	proto, err := compile(armedSource, "=[C]")
+	proto, err := compile(armedSource, "=[C]", 0)
 	if err != nil {
 		panic(err)
 	}
@@ -77,13 +77,17 @@ func (in *interp) resume(L, thread *lua.LState) int {
 		return 2
 	}
 	boundaries, inThread, handlers := in.boundaries, in.inThread, len(in.handlers)
-	catchers := in.catchers
+	catchers, working := in.catchers, in.meter.working
 	in.grow(L, valueSize*L.GetTop())
 	in.cross(L)
 	in.inThread = 0
 	n := in.coResume(L)
 	in.boundaries, in.inThread, in.catchers = boundaries, inThread, catchers
 	in.handlers = in.handlers[:handlers]
+	in.meter.working = working
+	if in.meter.stopped() {
+		in.check(L, in.meter.beat()) // nobody catches that
+	}
 	if n == 2 && L.Get(-2) == lua.LFalse && thread.Dead {
 		in.verbatim = false
 		if L.Get(-1) == lua.LString("lua callstack overflow") {

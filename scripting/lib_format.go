@@ -19,9 +19,11 @@ type directive struct {
 
 func (in *interp) stringFormat(L *lua.LState) int {
 	format := in.checkString(L, 1)
+	working := in.meter.working
 	var b []byte
 	arg := 1
 	for i := 0; i < len(format); i++ {
+		b = in.extend(L, b, 1)
 		if format[i] != '%' {
 			b = append(b, format[i])
 			continue
@@ -38,7 +40,8 @@ func (in *interp) stringFormat(L *lua.LState) int {
 		}
 		b = in.appendDirective(L, b, d, arg)
 	}
-	L.Push(lua.LString(b))
+	in.meter.working = working
+	L.Push(text(b))
 	return 1
 }
 
@@ -100,9 +103,11 @@ func (in *interp) appendDirective(L *lua.LState, b []byte, d directive, arg int)
 	case 'e', 'E', 'f', 'g', 'G':
 		return d.float(b, in.checkNumber(L, arg))
 	case 'q':
-		return appendQuoted(b, in.checkString(L, arg))
+		s := in.checkString(L, arg)
+		return appendQuoted(in.extend(L, b, 4*len(s)+2), s)
 	case 's':
 		s := in.checkString(L, arg)
+		b = in.extend(L, b, len(s))
 		if d.precision < 0 && len(s) >= 100 {
 			return append(b, s...)
 		}

@@ -11,6 +11,15 @@ import (
 // memory somewhere above it.
 const maxStringLen = 512 << 20
 
+// part returns s[from:to] with bytes of its own where otherwise a little string
+// would keep a large one alive.
+func part(s string, from, to int) lua.LString {
+	if len(s) > 1024 && to-from < len(s)/2 {
+		return lua.LString(strings.Clone(s[from:to]))
+	}
+	return lua.LString(s[from:to])
+}
+
 func (in *interp) stringLibrary() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"byte": in.stringByte, "char": in.stringChar, "dump": in.stringDump, "find": in.stringFind,
@@ -82,12 +91,16 @@ func mapBytes(s string, from, to byte) lua.LString {
 }
 
 func (in *interp) stringLower(L *lua.LState) int {
-	L.Push(mapBytes(in.checkString(L, 1), 'A', 'Z'))
+	s := in.checkString(L, 1)
+	in.grow(L, len(s))
+	L.Push(mapBytes(s, 'A', 'Z'))
 	return 1
 }
 
 func (in *interp) stringUpper(L *lua.LState) int {
-	L.Push(mapBytes(in.checkString(L, 1), 'a', 'z'))
+	s := in.checkString(L, 1)
+	in.grow(L, len(s))
+	L.Push(mapBytes(s, 'a', 'z'))
 	return 1
 }
 
@@ -96,12 +109,14 @@ func (in *interp) stringRep(L *lua.LState) int {
 	if len(s) > 0 && n > maxStringLen/len(s) {
 		in.throw(L, lua.LString("not enough memory"))
 	}
+	in.grow(L, len(s)*n)
 	L.Push(lua.LString(strings.Repeat(s, n)))
 	return 1
 }
 
 func (in *interp) stringReverse(L *lua.LState) int {
 	s := in.checkString(L, 1)
+	in.grow(L, len(s))
 	b := make([]byte, len(s))
 	for i := range b {
 		b[i] = s[len(s)-1-i]
@@ -117,7 +132,8 @@ func (in *interp) stringSub(L *lua.LState) int {
 	if from > to {
 		L.Push(lua.LString(""))
 	} else {
-		L.Push(lua.LString(s[from-1 : to]))
+		in.grow(L, to-from)
+		L.Push(part(s, from-1, to))
 	}
 	return 1
 }
@@ -127,7 +143,13 @@ func (in *interp) withPattern(L *lua.LState, fn func() int) (n int) {
 	defer func() {
 		if r := recover(); r != nil {
 			var e patternError
-			if err, ok := r.(error); !ok || !errors.As(err, &e) {
+			err, ok := r.(error)
+			switch {
+			case !ok:
+				panic(r)
+			case errors.Is(err, errOutOfSteps):
+				in.check(L, false)
+			case !errors.As(err, &e):
 				panic(r)
 			}
 			in.fail(L, string(e))
@@ -147,6 +169,7 @@ func (in *interp) find(L *lua.LState, find bool) int {
 	}
 	init = min(max(init-1, 0), len(s))
 	if find && (lua.LVAsBool(L.Get(4)) || !strings.ContainsAny(pat, "^$*+?.([%-")) {
+		in.steps(L, (len(s)-init)/bytesPerStep)
 		i := strings.Index(s[init:], pat)
 		if i < 0 {
 			L.Push(lua.LNil)
@@ -158,7 +181,7 @@ func (in *interp) find(L *lua.LState, find bool) int {
 	}
 	return in.withPattern(L, func() int {
 		body, anchored := strings.CutPrefix(pat, "^")
-		m := matcher{src: s, pat: body}
+		m := matcher{meter: &in.meter, src: s, pat: body}
 		for ; init <= len(s); init++ {
 			m.level = 0
 			if e := m.match(init, 0); e >= 0 {
@@ -185,7 +208,7 @@ func captured(m *matcher, n, start, end int) lua.LValue {
 		if n != 0 {
 			malformed("invalid capture index")
 		}
-		return lua.LString(m.src[start:end])
+		return part(m.src, start, end)
 	}
 	switch c := m.captures[n]; c.len {
 	case captureOpen:
@@ -194,7 +217,7 @@ func captured(m *matcher, n, start, end int) lua.LValue {
 	case capturePosition:
 		return lua.LNumber(c.start + 1)
 	default:
-		return lua.LString(m.src[c.start : c.start+c.len])
+		return part(m.src, c.start, c.start+c.len)
 	}
 }
 
@@ -212,9 +235,10 @@ func (in *interp) pushCaptures(L *lua.LState, m *matcher, start, end int, whole 
 func (in *interp) stringGmatch(L *lua.LState) int {
 	s, pat := in.checkString(L, 1), in.checkString(L, 2)
 	pos := 0
-	L.Push(L.NewFunction(func(L *lua.LState) int {
+	// The string is an upvalue as well, so that held finds it.
+	L.Push(L.NewClosure(func(L *lua.LState) int {
 		return in.withPattern(L, func() int {
-			m := matcher{src: s, pat: pat}
+			m := matcher{meter: &in.meter, src: s, pat: pat}
 			for ; pos <= len(s); pos++ {
 				m.level = 0
 				if e := m.match(pos, 0); e >= 0 {
@@ -228,7 +252,7 @@ func (in *interp) stringGmatch(L *lua.LState) int {
 			}
 			return 0
 		})
-	}))
+	}, lua.LString(s)))
 	return 1
 }
 
@@ -243,9 +267,10 @@ func (in *interp) stringGsub(L *lua.LState) int {
 	most := in.optInt(L, 4, len(s)+1)
 	return in.withPattern(L, func() int {
 		body, anchored := strings.CutPrefix(pat, "^")
-		m := matcher{src: s, pat: body}
+		m := matcher{meter: &in.meter, src: s, pat: body}
 		var b []byte
 		n, pos := 0, 0
+		working := in.meter.working
 		for n < most {
 			m.level = 0
 			e := m.match(pos, 0)
@@ -257,7 +282,7 @@ func (in *interp) stringGsub(L *lua.LState) int {
 			case e > pos:
 				pos = e
 			case pos < len(s):
-				b = append(b, s[pos])
+				b = append(in.extend(L, b, 1), s[pos])
 				pos++
 			default:
 				pos++
@@ -265,14 +290,12 @@ func (in *interp) stringGsub(L *lua.LState) int {
 			if pos > len(s) || anchored {
 				break
 			}
-			if len(b) > maxStringLen {
-				in.throw(L, lua.LString("not enough memory"))
-			}
 		}
 		if pos < len(s) {
-			b = append(b, s[pos:]...)
+			b = append(in.extend(L, b, len(s)-pos), s[pos:]...)
 		}
-		L.Push(lua.LString(b))
+		in.meter.working = working
+		L.Push(text(b))
 		L.Push(lua.LNumber(n))
 		return 2
 	})
@@ -292,16 +315,16 @@ func (in *interp) replacement(L *lua.LState, b []byte, m *matcher, start, end in
 		L.Pop(1)
 	default:
 		text, _ := asString(repl)
-		return appendTemplate(b, text, m, start, end)
+		return in.appendTemplate(L, b, text, m, start, end)
 	}
 	if lua.LVIsFalse(value) {
-		return append(b, m.src[start:end]...)
+		return append(in.extend(L, b, end-start), m.src[start:end]...)
 	}
 	text, ok := asString(value)
 	if !ok {
 		in.fail(L, "invalid replacement value (a "+typeName(value)+")")
 	}
-	return append(b, text...)
+	return append(in.extend(L, b, len(text)), text...)
 }
 
 func (in *interp) indexValue(L *lua.LState, t *lua.LTable, key lua.LValue) lua.LValue {
@@ -311,8 +334,9 @@ func (in *interp) indexValue(L *lua.LState, t *lua.LTable, key lua.LValue) lua.L
 	return L.GetTable(t, key)
 }
 
-func appendTemplate(b []byte, text string, m *matcher, start, end int) []byte {
+func (in *interp) appendTemplate(L *lua.LState, b []byte, text string, m *matcher, start, end int) []byte {
 	for i := 0; i < len(text); i++ {
+		b = in.extend(L, b, 1)
 		ch := text[i]
 		if ch != '%' {
 			b = append(b, ch)
@@ -325,10 +349,10 @@ func appendTemplate(b []byte, text string, m *matcher, start, end int) []byte {
 		case !isDigit(text[i]):
 			b = append(b, text[i])
 		case text[i] == '0':
-			b = append(b, m.src[start:end]...)
+			b = append(in.extend(L, b, end-start), m.src[start:end]...)
 		default:
 			s, _ := asString(captured(m, int(text[i]-'1'), start, end))
-			b = append(b, s...)
+			b = append(in.extend(L, b, len(s)), s...)
 		}
 	}
 	return b

@@ -23,12 +23,23 @@ func (in *interp) tableConcat(L *lua.LState) int {
 	separator := in.optString(L, 2, "")
 	from := in.optInt(L, 3, 1)
 	to := in.optInt(L, 4, border(t))
-	var b strings.Builder
+	size := 0
 	for i := from; i <= to; i++ {
-		s, ok := asString(at1(t, i))
-		if !ok {
-			in.failf(L, "invalid value (%s) at index %d in table for 'concat'", typeName(at1(t, i)), i)
+		switch v := at1(t, i).(type) {
+		case lua.LString:
+			size += len(v) + len(separator)
+		case lua.LNumber:
+			size += 24 + len(separator)
+		default:
+			in.failf(L, "invalid value (%s) at index %d in table for 'concat'", typeName(v), i)
 		}
+		in.steps(L, 1)
+	}
+	in.grow(L, size)
+	var b strings.Builder
+	b.Grow(size)
+	for i := from; i <= to; i++ {
+		s, _ := asString(at1(t, i))
 		b.WriteString(s)
 		if i < to {
 			b.WriteString(separator)
@@ -43,6 +54,7 @@ func (in *interp) tableForeach(L *lua.LState) int {
 	fn := in.checkFunction(L, 2)
 	key, value := t.Next(lua.LNil)
 	for key != lua.LNil {
+		in.steps(L, 1)
 		if in.visit(L, fn, key, value) {
 			return 1
 		}
@@ -93,6 +105,7 @@ func (in *interp) tableMaxN(L *lua.LState) int {
 	most := lua.LNumber(0)
 	key, _ := t.Next(lua.LNil)
 	for key != lua.LNil {
+		in.steps(L, 1)
 		if n, ok := key.(lua.LNumber); ok && n > most {
 			most = n
 		}
@@ -115,6 +128,8 @@ func (in *interp) tableInsert(L *lua.LState) int {
 	}
 	in.writable(L)
 	value := L.Get(L.GetTop())
+	in.steps(L, max(last-pos, 0))
+	in.reserve(L, t, pos)
 	for i := max(last, pos); i > pos; i-- {
 		put(t, i, at1(t, i-1))
 	}
@@ -131,6 +146,7 @@ func (in *interp) tableRemove(L *lua.LState) int {
 	}
 	in.writable(L)
 	value := at1(t, pos)
+	in.steps(L, last-pos)
 	for i := pos; i < last; i++ {
 		put(t, i, at1(t, i+1))
 	}
@@ -171,6 +187,7 @@ func (s *sorter) less(a, b lua.LValue) bool {
 		s.L.Pop(1)
 		return result
 	}
+	s.in.steps(s.L, 1)
 	switch x := a.(type) {
 	case lua.LNumber:
 		if y, ok := b.(lua.LNumber); ok {

@@ -1,6 +1,9 @@
 package scripting
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Lua 5.1's patterns. A matcher tries one pattern at one place of a subject;
 // backtracking costs what it costs in Lua, but recursion is bounded.
@@ -21,6 +24,7 @@ type patternError string
 func (e patternError) Error() string { return string(e) }
 
 type matcher struct {
+	meter    *meter
 	src, pat string
 	level    int
 	captures [maxCaptures]capture
@@ -28,6 +32,19 @@ type matcher struct {
 }
 
 func malformed(msg string) { panic(patternError(msg)) }
+
+// errOutOfSteps is thrown where the meter ends the script.
+var errOutOfSteps = errors.New("out of steps")
+
+// work counts steps.
+func (m *matcher) work(n int) {
+	if !m.meter.steps(n) {
+		panic(errOutOfSteps)
+	}
+}
+
+// price is how many steps it takes to compare a byte with pat[p:end].
+func price(p, end int) int { return 1 + (end-p)/16 }
 
 // match matches the pattern from p at s and returns the end, or -1.
 func (m *matcher) match(s, p int) int {
@@ -78,6 +95,7 @@ func (m *matcher) match(s, p int) int {
 			}
 		}
 		end := m.classEnd(p)
+		m.work(price(p, end))
 		matches := s < len(m.src) && m.single(m.src[s], p, end)
 		var suffix byte
 		if end < len(m.pat) {
@@ -111,9 +129,10 @@ func (m *matcher) match(s, p int) int {
 // longest matches the item in pat[p:end] at least least times, and as often
 // as the rest allows.
 func (m *matcher) longest(s, p, end, least int) int {
-	n := 0
+	n, cost := 0, price(p, end)
 	for s+n < len(m.src) && m.single(m.src[s+n], p, end) {
 		n++
+		m.work(cost)
 	}
 	for ; n >= least; n-- {
 		if e := m.match(s+n, end+1); e >= 0 {
@@ -174,6 +193,7 @@ func (m *matcher) balance(s, p int) int {
 	open, shut := m.pat[p], m.pat[p+1]
 	depth := 1
 	for s++; s < len(m.src); s++ {
+		m.work(1)
 		switch m.src[s] {
 		case shut:
 			if depth--; depth == 0 {
@@ -209,6 +229,7 @@ func (m *matcher) backReference(s int, digit byte) int {
 		malformed("invalid capture index")
 	}
 	c := m.captures[l]
+	m.work(max(c.len, 0) / bytesPerStep)
 	if c.len >= 0 && strings.HasPrefix(m.src[s:], m.src[c.start:c.start+c.len]) {
 		return s + c.len
 	}

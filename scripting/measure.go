@@ -10,8 +10,11 @@ import (
 // or a slice keeps free, and of what growing holds twice.
 const (
 	tableSize    = 160
-	hashSize     = 160 // an entry outside of the array: two maps and a slice know its key
+	arraySize    = 32 * valueSize // of one element and room for 31
+	fieldsSize   = 2304           // of one entry and room for 31
+	hashSize     = 160            // an entry outside of the array: two maps and a slice know its key
 	functionSize = 128
+	upvalueSize  = 64
 	threadSize   = 1 << 10
 	stringSize   = 24
 	numberSize   = 8
@@ -19,11 +22,11 @@ const (
 
 // A walk counts what a script can reach.
 type walk struct {
-	in    *interp
-	size  int64
-	most  int64 // enough is known above it
-	seen  map[unsafe.Pointer]struct{}
-	to    []lua.LValue // tables, functions and threads not yet looked into
+	in   *interp
+	size int64
+	most int64 // enough is known above it
+	seen map[unsafe.Pointer]struct{}
+	to   []lua.LValue // tables, functions and threads not yet looked into
 }
 
 // held returns about how many bytes the script can reach, or any number above
@@ -113,7 +116,11 @@ func (w *walk) enter(v lua.LValue) {
 		w.table(v)
 	case *lua.LFunction:
 		w.size += functionSize
+		if v.Proto != nil && w.first(unsafe.Pointer(v.Proto)) && v != w.in.lastMain {
+			w.size += protoSize(v.Proto)
+		}
 		for _, up := range v.Upvalues {
+			w.size += upvalueSize
 			w.value(up.Value())
 		}
 	case *lua.LState:
@@ -134,6 +141,12 @@ func (w *walk) table(t *lua.LTable) {
 	}
 	view := viewTable(t)
 	w.size += int64(len(view.array))*elementSize + int64(len(view.keys))*hashSize
+	if view.array != nil {
+		w.size += arraySize
+	}
+	if view.strdict != nil {
+		w.size += fieldsSize
+	}
 	for i, v := range view.array {
 		w.value(v)
 		if i%1024 == 0 && w.size > w.most {

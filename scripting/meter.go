@@ -1,6 +1,9 @@
 package scripting
 
-import "runtime/metrics"
+import (
+	"runtime"
+	"runtime/metrics"
+)
 
 // A meter bounds one run of a script: how long it may go on after somebody
 // asked it to end, and how much memory it may hold. Whoever runs a script
@@ -30,6 +33,7 @@ type meter struct {
 	limit   int64 // lua-memory-limit; 0: none
 	working int64 // bytes that library functions hold where measure does not look
 	alloted int64 // what the process had allocated at the last measurement
+	others  int64 // what was in the heap besides the script, at the last look with clean eyes
 	beats   int
 	run     *running // nil until the first beat
 	wrote   bool     // a write command was called
@@ -50,6 +54,9 @@ func (m *meter) begin(w *watch, kind runKind, limit int64) {
 	measure := m.measure
 	*m = meter{watch: w, kind: kind, measure: measure, left: stepsPerBeat, room: limit, limit: limit}
 }
+
+// stopped reports whether somebody wants the script to end.
+func (m *meter) stopped() bool { return m.run != nil && m.run.stopped.Load() }
 
 // end is the end of the run.
 func (m *meter) end() {
@@ -104,16 +111,18 @@ func (m *meter) beat() bool {
 	}
 	if m.run == nil {
 		m.run = m.watch.enter(m.kind, m.wrote)
-		m.alloted = allocated()
+		m.alloted, m.others = heap()
 	}
-	if m.watch.overdue(m.run); m.run.stopped.Load() {
+	if m.watch.overdue(m.run); m.stopped() {
 		m.left = 0 // and so at the next step
 		m.why = errKilled
 		return false
 	}
 	m.left = stepsPerBeat
-	if m.beats++; m.limit > 0 && m.beats%beatsPerLook == 0 && allocated()-m.alloted >= m.room {
-		return m.collect(0)
+	if m.beats++; m.limit > 0 && m.beats%beatsPerLook == 0 {
+		if now, _ := heap(); now-m.alloted >= m.room {
+			return m.collect(0)
+		}
 	}
 	return true
 }
@@ -132,21 +141,34 @@ func (m *meter) collect(wanted int64) bool {
 	} else if held <= m.limit {
 		held += m.measure(m.limit - held)
 	}
-	m.alloted = allocated()
 	if held > m.limit {
 		m.room = 0 // measure again, once something was dropped
 		m.why = errNoMemory
 		return false
 	}
 	m.room = max((m.limit-held)/2, m.limit/64)
+	now, inHeap := heap()
+	m.alloted = now
+	if m.run == nil {
+		m.others = inHeap // too early to know
+	}
+	if inHeap+m.room-m.others > m.limit+garbage {
+		runtime.GC()
+		m.alloted, inHeap = heap()
+		m.others = inHeap - held
+	}
 	return true
 }
 
-// allocated is how many bytes the process has allocated since it began. It
-// never goes back; others' allocations among it only cause a measurement that
-// was not needed.
-func allocated() int64 {
-	sample := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+// garbage is how much of it a script may leave in the heap while the process
+// is small: Go's collector lets the heap double.
+const garbage = 32 << 20
+
+// heap returns how many bytes the process has allocated since it began, and how
+// many there are now, garbage included. Others' are among them: that causes a
+// measurement or a collection which was not needed, and no error.
+func heap() (allocated, now int64) {
+	sample := [2]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample[:])
-	return int64(sample[0].Value.Uint64())
+	return int64(sample[0].Value.Uint64()), int64(sample[1].Value.Uint64())
 }

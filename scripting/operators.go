@@ -25,6 +25,7 @@ func (in *interp) concat(L *lua.LState) int {
 	var buf [128]byte
 	b := buf[:0]
 	if size > len(buf) {
+		in.grow(L, size)
 		b = make([]byte, 0, size)
 	}
 	for i := 1; i <= n; i++ {
@@ -47,6 +48,7 @@ func (in *interp) concatSlowly(L *lua.LState, n int) int {
 		a, okA := asString(left)
 		b, okB := asString(right)
 		if okA && okB {
+			in.grow(L, len(a)+len(b))
 			right = lua.LString(a + b)
 			continue
 		}

@@ -29,6 +29,7 @@ type parser struct {
 	lastLine position // of the token before tok
 	tokLine  position // of tok, while one is looked ahead
 	count    int      // tokens read
+	most     int      // and how many may be; 0: any number
 	levels   int
 	locals   map[position][]*lua.DbgLocalInfo
 	fn       *function
@@ -79,8 +80,9 @@ type chunk struct {
 }
 
 // parse reads a chunk. name is the short name that begins error texts.
-func parse(src, name string) (c *chunk, err error) {
-	p := &parser{lexer: lexer{src: src, line: 1, chunk: name}}
+// Where it has more tokens than most, which is not 0, there is not enough memory.
+func parse(src, name string, most int) (c *chunk, err error) {
+	p := &parser{lexer: lexer{src: src, line: 1, chunk: name}, most: most}
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(*syntaxError)
@@ -109,6 +111,9 @@ func (p *parser) advance() {
 	}
 	p.tok = p.next()
 	p.count++
+	if p.most > 0 && p.count > p.most {
+		panic(&syntaxError{errNoMemory})
+	}
 }
 
 // here is where the current token ends.
@@ -128,6 +133,9 @@ func (p *parser) lookahead() int {
 }
 
 func (p *parser) syntax(msg string) {
+	if p.tok.kind == 0 { // a NUL byte: for Lua that is no token
+		p.failPlain(msg)
+	}
 	p.fail(msg, p.tok.text)
 }
 

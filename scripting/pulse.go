@@ -2,6 +2,7 @@ package scripting
 
 import (
 	"context"
+	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -48,7 +49,7 @@ func (p *pulse) assignment(f *frameView, inst uint32) {
 	} else {
 		key = p.L.Get(b + 1)
 	}
-	if n, ok := key.(lua.LNumber); ok && n > smallGap && n < lua.LNumber(lua.MaxArrayIndex) {
+	if n, ok := key.(lua.LNumber); ok && n > smallGap && n < lua.LNumber(lua.MaxArrayIndex) && n == lua.LNumber(int(n)) {
 		if t, ok := p.L.Get(opA(inst) + 1).(*lua.LTable); ok {
 			p.in.reserve(p.L, t, int(n))
 		}
@@ -92,7 +93,38 @@ func (in *interp) check(L *lua.LState, ok bool) {
 	}
 }
 
-// step, steps and grow are the meter's, for library functions.
-func (in *interp) step(L *lua.LState)         { in.check(L, in.meter.step()) }
+// steps, grow and hold are the meter's, for library functions. Writing memory
+// is work as well.
 func (in *interp) steps(L *lua.LState, n int) { in.check(L, in.meter.steps(n)) }
-func (in *interp) grow(L *lua.LState, n int)  { in.check(L, in.meter.grow(n)) }
+func (in *interp) grow(L *lua.LState, n int) {
+	in.check(L, in.meter.grow(n) && in.meter.steps(n/bytesPerStep))
+}
+func (in *interp) hold(L *lua.LState, n int) {
+	in.check(L, in.meter.hold(n) && in.meter.steps(n/bytesPerStep))
+}
+
+// extend makes room for n bytes behind a text that a library function writes:
+// the old and the new one must fit into the memory together. What it holds the
+// caller gives back by setting the meter's working.
+func (in *interp) extend(L *lua.LState, b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	size := max(len(b)+n, len(b)+len(b)/2, 64)
+	in.hold(L, size)
+	out := make([]byte, len(b), size)
+	copy(out, b)
+	in.meter.release(cap(b))
+	return out
+}
+
+// text makes a string of bytes that nobody changes any more.
+func text(b []byte) lua.LString {
+	if len(b) < 1024 || len(b) < cap(b)/2 {
+		return lua.LString(b)
+	}
+	return lua.LString(unsafe.String(unsafe.SliceData(b), len(b)))
+}
+
+// bytesPerStep is how many bytes are copied in the time of a step, or fewer.
+const bytesPerStep = 128

@@ -86,6 +86,7 @@ func (in *interp) sha1Hex(L *lua.LState) int {
 		in.refuse(L, "ERR wrong number of arguments")
 	}
 	s, _ := asString(L.Get(1))
+	in.grow(L, len(s))
 	sum := sha1.Sum([]byte(s))
 	L.Push(lua.LString(hex.EncodeToString(sum[:])))
 	return 1
@@ -106,6 +107,7 @@ func (in *interp) redisLog(L *lua.LState) int {
 	var words []string
 	for i := 2; i <= n; i++ {
 		if s, ok := asString(L.Get(i)); ok {
+			in.grow(L, len(s))
 			words = append(words, s)
 		}
 	}

@@ -124,6 +124,7 @@ func (in *interp) sealGlobals(refuse *lua.LFunction) {
 	L := in.L
 	missing := L.NewFunction(func(L *lua.LState) int {
 		name := in.toString(L, L.Get(2))
+		in.grow(L, len(name))
 		in.fail(L, "Script attempted to access nonexistent global variable '"+name+"'")
 		return 0
 	})

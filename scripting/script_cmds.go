@@ -38,7 +38,17 @@ func (e *Engine) scriptFlush(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-func (e *Engine) scriptKill(*commands.Ctx) resp.Value { return resp.Error(errNotBusy) }
+// scriptKill ends what is past busy-reply-threshold; before that clients wait,
+// so that for them nothing runs.
+func (e *Engine) scriptKill(*commands.Ctx) resp.Value { return e.killRuns(runScript) }
+
+// killRuns is SCRIPT KILL or FUNCTION KILL.
+func (e *Engine) killRuns(kind runKind) resp.Value {
+	if refusal := e.watch.kill(kind); refusal != "" {
+		return resp.Error(refusal)
+	}
+	return resp.OK
+}
 
 // scriptDebug accepts the mode that is always on: none.
 func (e *Engine) scriptDebug(c *commands.Ctx) resp.Value {

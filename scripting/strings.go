@@ -4,7 +4,10 @@ import lua "github.com/yuin/gopher-lua"
 
 // pushBytes and pushString are where struct and cmsgpack give a script a
 // string of their making.
-func (in *interp) pushBytes(L *lua.LState, b []byte) { in.pushString(L, string(b)) }
+func (in *interp) pushBytes(L *lua.LState, b []byte) {
+	in.steps(L, len(b)/bytesPerStep)
+	L.Push(text(b))
+}
 
 func (in *interp) pushString(L *lua.LState, s string) { L.Push(lua.LString(s)) }
 

@@ -34,7 +34,7 @@ type watch struct {
 
 	mu     sync.Mutex // protects what follows, and the writing of busy
 	runs   map[*running]struct{}
-	ending bool          // no script may go on
+	ending bool          // who is late has to end
 	calm   chan struct{} // closed when the next script passes the threshold
 }
 
@@ -59,7 +59,6 @@ func (w *watch) enter(kind runKind, wrote bool) *running {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs[r] = struct{}{}
-	r.stopped.Store(w.ending)
 	return r
 }
 
@@ -85,6 +84,9 @@ func (w *watch) overdue(r *running) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.late = true
+	if w.ending {
+		r.stopped.Store(true)
+	}
 	w.settle()
 }
 
@@ -138,13 +140,16 @@ func (w *watch) kill(kind runKind) (refusal string) {
 	return refusal
 }
 
-// end ends every run, now and from now on, whatever it has written.
+// end ends every run that is past the threshold, now or later, whatever it has
+// written.
 func (w *watch) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ending = true
 	for r := range w.runs {
-		r.stopped.Store(true)
+		if r.late {
+			r.stopped.Store(true)
+		}
 	}
 }
 

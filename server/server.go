@@ -325,6 +325,7 @@ func (s *Server) Close() error {
 	if !s.closed {
 		s.closed = true
 		close(s.done)
+		s.engine.End()
 		for _, l := range s.listeners {
 			l.Close()
 		}

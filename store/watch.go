@@ -53,6 +53,9 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	db.store.watched[i][wk] = append(db.store.watched[i][wk], w)
 }
 
+// Spoil makes w fail as if a watched key had been modified. It needs no shard.
+func (w *Watch) Spoil() { w.dirty.Store(true) }
+
 // Unwatch forgets every key of w and makes it intact again. w.Shards() must be
 // held.
 func (s *Store) Unwatch(w *Watch) {

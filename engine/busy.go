@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting"
+	"github.com/zlimit/zlimit/store"
+)
+
+// While a script is past busy-reply-threshold, sessions answer BUSY, as Redis
+// does, whichever shards the script holds; except to commands that are flagged
+// AllowBusy, which wait for no shard. Who waited for one already gives up when
+// the script passes the threshold.
+
+// scriptLimits are directives as CONFIG SET last left them.
+type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
+
+// End makes scripts that are past busy-reply-threshold, or get there, fail. It
+// is for the owner who is about to close the sessions.
+func (e *Engine) End() { e.scripts.End() }
+
+// lockUnlessBusy takes the locks of a set of shards. Where a script past the
+// threshold is in the way it takes none and returns what to answer.
+func (e *Engine) lockUnlessBusy(shards store.ShardSet) *scripting.Busy {
+	if e.store.LockUnless(shards, closed) {
+		return nil
+	}
+	for {
+		change := e.scripts.BusyChange()
+		if e.store.LockUnless(shards, change) {
+			return nil
+		}
+		if busy := e.scripts.Busy(); busy != nil {
+			return busy
+		}
+	}
+}
+
+var closed = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// executeWhileBusy answers a command whose shards cannot be had. What Redis
+// serves all the same needs them for watched keys only: those are dropped
+// later, and one that WATCH names now counts as changed, as it may be.
+func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
+	if !cmd.Is(commands.AllowBusy) {
+		return s.reject(cmd, resp.Error(busy.Reply))
+	}
+	if len(cmd.Keys) == 0 { // all but WATCH
+		s.forsake()
+	}
+	s.begin()
+	s.locked = false
+	defer s.end(0)
+	return s.call(cmd, args)
+}
+
+// forsaken are watches whose sessions have done with them, and whose keys' shards
+// could not be had.
+type forsaken struct {
+	mu      sync.Mutex
+	watches []*store.Watch
+}
+
+// forsake gives the session's watch up without its shards.
+func (s *Session) forsake() {
+	if s.watch.Shards() == 0 {
+		return
+	}
+	f := &s.engine.forsaken
+	f.mu.Lock()
+	f.watches = append(f.watches, s.watch)
+	f.mu.Unlock()
+	s.watch = new(store.Watch)
+}
+
+// unwatchForsaken takes the forsaken watches whose shards are free off their
+// keys.
+func (e *Engine) unwatchForsaken() {
+	f := &e.forsaken
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept := f.watches[:0]
+	for _, w := range f.watches {
+		if !e.store.LockUnless(w.Shards(), closed) {
+			kept = append(kept, w)
+			continue
+		}
+		shards := w.Shards()
+		e.store.Unwatch(w)
+		e.store.Unlock(shards)
+	}
+	clear(f.watches[len(kept):])
+	f.watches = kept
+}

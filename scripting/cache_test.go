@@ -1,0 +1,81 @@
+package scripting
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// Clients that write their arguments into the source send a new script each
+// time. What is loaded, and what is used, stays.
+func TestCacheIsBounded(t *testing.T) {
+	c := newCache(func() int { return 0 })
+	loaded, err := c.load([]byte("return 'loaded'"))
+	require.NoError(t, err)
+	both, err := c.evaluate([]byte("return 'both'"))
+	require.NoError(t, err)
+	_, err = c.load([]byte("return 'both'"))
+	require.NoError(t, err)
+	first, err := c.evaluate([]byte("return 'first'"))
+	require.NoError(t, err)
+	used, err := c.evaluate([]byte("return 'used'"))
+	require.NoError(t, err)
+	const more = 50
+	for i := range maxEvaluated + more {
+		_, err := c.evaluate(fmt.Appendf(nil, "return %d", i))
+		require.NoError(t, err)
+		if i%1000 == 0 {
+			require.NotNil(t, c.find(digest([]byte(used.sha))))
+		}
+	}
+	find := func(s *script) *script { return c.find(digest([]byte(s.sha))) }
+	require.Same(t, loaded, find(loaded))
+	require.Same(t, both, find(both))
+	require.Same(t, used, find(used))
+	require.Nil(t, find(first))
+	require.Equal(t, maxEvaluated, c.evaluated.Len())
+	require.Len(t, c.byDigest, maxEvaluated+2)
+	require.Len(t, c.bySource, maxEvaluated+2)
+	require.EqualValues(t, more+2, c.evicted)
+	sum := int64(0)
+	for _, s := range c.byDigest {
+		sum += s.size
+	}
+	require.Equal(t, sum, c.size)
+	require.Equal(t, sum-loaded.size-both.size, c.droppable)
+
+	c.flush()
+	require.Zero(t, c.size+c.droppable)
+	require.Nil(t, find(loaded))
+}
+
+// Long scripts are bounded by what they take together.
+func TestCacheIsBoundedInBytes(t *testing.T) {
+	c := newCache(func() int { return 0 })
+	c.maxBytes = 1 << 20
+	text := strings.Repeat("x", 64<<10)
+	for i := range 48 {
+		_, err := c.evaluate(fmt.Appendf(nil, "return %d --%s", i, text))
+		require.NoError(t, err)
+		require.LessOrEqual(t, c.droppable, c.maxBytes)
+	}
+	require.Equal(t, 15, c.evaluated.Len())
+	require.EqualValues(t, 33, c.evicted)
+}
+
+func TestLongSources(t *testing.T) {
+	e, c := newTestEngine(t)
+	e.options.MemoryLimit = func() int64 { return 256 << 20 }
+	text := strings.Repeat("x", 1<<20)
+	require.Equal(t, ":1048576\r\n", evaluate(e, c, resp.RESP2, evalArgs("return #'"+text+"'")))
+	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs(strings.Repeat("local x=1\n", 190)+"--"+text+"\nreturn x")))
+	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("local x\n"+strings.Repeat("x = 1\n", 175_000)+"return x")))
+
+	e.options.MemoryLimit = func() int64 { return 1 << 20 }
+	require.Equal(t, "-ERR Error compiling script (new function): not enough memory\r\n",
+		evaluate(e, c, resp.RESP2, evalArgs("local x\n"+strings.Repeat("x = 1\n", 5000)+"return x")))
+}
