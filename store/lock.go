@@ -54,6 +54,7 @@ type shardLock struct {
 	taken       bool       // where contended; protected by mu, as is the queue
 	mu          sync.Mutex // held for a few instructions, never while waiting
 	first, last *queued
+	spare       *queued // one that left the queue, for the next to come; protected by mu
 }
 
 // States of a shardLock.
@@ -66,7 +67,7 @@ const (
 // paddedLock keeps neighbouring locks out of one cache line.
 type paddedLock struct {
 	shardLock
-	_ [32]byte
+	_ [24]byte
 }
 
 // A queued is a goroutine in the queue of a lock. All but ready is protected by
@@ -79,7 +80,24 @@ type queued struct {
 	owner      bool          // the lock was handed to it
 }
 
-var queuedPool = sync.Pool{New: func() any { return &queued{ready: make(chan struct{}, 1)} }}
+// newQueued returns the spare one or a new one. It requires mu. Spares belong to
+// their lock: in a pool of the process a channel made in a bubble of
+// testing/synctest would come into other hands, which ends the process.
+func (l *shardLock) newQueued() *queued {
+	q := l.spare
+	if q == nil {
+		return &queued{ready: make(chan struct{}, 1)}
+	}
+	l.spare = nil
+	return q
+}
+
+// keep makes q, which has left the queue, the spare one.
+func (l *shardLock) keep(q *queued) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spare = q
+}
 
 func (l *shardLock) lock() {
 	if !l.state.CompareAndSwap(lockFree, lockTaken) {
@@ -117,12 +135,12 @@ func (l *shardLock) lockSlowly(giveUp <-chan struct{}) bool {
 		select {
 		case <-q.ready:
 			if l.claim(q) {
-				queuedPool.Put(q)
+				l.keep(q)
 				return true
 			}
 		case <-giveUp:
 			got := l.leave(q)
-			queuedPool.Put(q)
+			l.keep(q)
 			return got
 		}
 	}
@@ -145,7 +163,7 @@ func (l *shardLock) enqueue() *queued {
 		l.taken = true
 		return nil
 	}
-	q := queuedPool.Get().(*queued)
+	q := l.newQueued()
 	*q = queued{ready: q.ready, prev: l.last}
 	if l.last == nil {
 		l.first = q
