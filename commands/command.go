@@ -2,6 +2,7 @@ package commands
 
 import (
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // Flags are a command's properties, named as COMMAND INFO names them.
@@ -110,6 +111,12 @@ type Command struct {
 	// Reads tells of a call of a writing command, whose number of arguments the
 	// arity allows, that it can change nothing; nil: every one can.
 	Reads func(args [][]byte) bool
+
+	// Locks says which shards a call needs, where that depends on more than
+	// its keys: a script's on what it calls. It may leave what it found in
+	// c.Found. With c nil EXEC asks, about a call that it will make later; then
+	// Locks changes nothing.
+	Locks func(c *Ctx, args [][]byte) store.ShardSet
 
 	parent *Command
 	id     int

@@ -27,6 +27,16 @@ type Ctx struct {
 	MayWait bool
 	Waiting *Wait
 
+	// Unheld are the shards that are not locked. Only scripts look: the keys of
+	// every other command are known before it runs.
+	Unheld store.ShardSet
+
+	// MayRetry says that the command may set Retry instead of giving an answer:
+	// it has changed nothing, and is to be run again with every shard locked.
+	MayRetry, Retry bool
+
+	Found any // what Command.Locks found, for the handler
+
 	// Caller is the session (or script) that runs the command, for the
 	// groups that rooms above this one add. Handlers here never look.
 	Caller any

@@ -52,6 +52,30 @@ func (c *Command) AppendKeys(dst, args [][]byte) [][]byte {
 	return dst
 }
 
+// KeyPositions returns where a call with n arguments names keys, or might if
+// more is true: then other arguments may follow, and tail says that keys may be
+// among them. ok is false where the positions depend on what arguments say.
+func (c *Command) KeyPositions(n int, more bool) (at []int, tail, ok bool) {
+	for i := range c.Keys {
+		k := &c.Keys[i]
+		end := k.First + k.Last + 1
+		if k.Last < 0 {
+			if end = n; !more {
+				end = n + k.Last + 1
+			}
+			tail = tail || more
+		}
+		if k.KeyNum || end > n && !more {
+			return nil, false, false
+		}
+		tail = tail || end > n
+		for p := k.First; p < min(end, n); p += k.Step {
+			at = append(at, p)
+		}
+	}
+	return at, tail, true
+}
+
 // Shards returns the shards that must be locked while args, whose number the
 // arity allows, run.
 func (c *Command) Shards(args [][]byte) store.ShardSet {

@@ -248,15 +248,39 @@ func (s *Session) Refuse(text string) resp.Value { return s.reject(nil, resp.Err
 
 // execute locks the command's shards and runs it.
 func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
+	if cmd.Locks != nil {
+		return s.executeScript(cmd, args)
+	}
 	shards := cmd.Shards(args)
 	if cmd.Is(commands.Transaction) {
 		shards |= s.transactionShards()
 	}
+	return s.executeIn(shards, cmd, args)
+}
+
+// executeScript is execute for what finds out itself which shards it needs.
+func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value {
+	c := &s.ctx
+	shards := cmd.Locks(c, args)
+	c.MayRetry = shards != store.AllShards
+	reply := s.executeIn(shards, cmd, args)
+	c.MayRetry = false
+	if c.Retry {
+		c.Retry = false
+		reply = s.executeIn(store.AllShards, cmd, args)
+	}
+	c.Found = nil
+	return reply
+}
+
+// executeIn runs a command with a set of shards locked.
+func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
 	shards, busy := s.engine.lock(shards)
 	if busy != nil {
 		return s.executeWhileBusy(cmd, args, busy)
 	}
 	defer s.end(shards)
+	s.ctx.Unheld = ^shards
 	s.begin()
 	s.locked = shards != 0
 	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil

@@ -74,7 +74,11 @@ var transactionGroup = []commands.Command{
 func (s *Session) transactionShards() store.ShardSet {
 	set := s.watch.Shards()
 	for i := range s.tx.queued {
-		set |= s.tx.queued[i].cmd.Shards(s.tx.queued[i].args)
+		if q := &s.tx.queued[i]; q.cmd.Locks != nil {
+			set |= q.cmd.Locks(nil, q.args)
+		} else {
+			set |= q.cmd.Shards(q.args)
+		}
 	}
 	return set
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -37,18 +38,23 @@ func parseDigest(arg []byte) (d digest, ok bool) {
 
 // A script is compiled once and then only read, by any number of states.
 type script struct {
-	sha    string
-	source string
-	proto  *lua.FunctionProto
-	flags  flags
+	sha     string
+	source  string
+	proto   *lua.FunctionProto
+	flags   flags
+	verdict verdict // whether its keys are all that it uses
 
 	size int64       // about, in bytes
 	used atomic.Bool // since the cache last looked for one to drop
+	gone atomic.Bool // dropped: a set shown before may still have it
 	kept bool        // by SCRIPT LOAD; protected by the cache's mu
 }
 
-// A cache holds the scripts that were loaded or evaluated. The maps hold the
-// same scripts: EVAL finds its by the source and need not hash it.
+// A cache holds the scripts that were loaded or evaluated. Finding one takes no
+// lock: shown is what the cache held a while ago, and only what came since is
+// looked for under the mutex. When that has been done about as often as there
+// are scripts, shown is renewed, so that a new script costs its share of the
+// copy and no more.
 //
 // Clients that write their arguments into the source send another script each
 // time. Of those that only EVAL brought, the cache keeps maxEvaluated, and
@@ -57,14 +63,28 @@ type script struct {
 type cache struct {
 	maxTokens func() int // what a source may have; see parse
 	maxBytes  int64      // what scripts of EVAL's may take together
+	judge     func(*chunk) verdict
 
-	mu        sync.RWMutex
-	byDigest  map[digest]*script
-	bySource  map[string]*script
+	shown atomic.Pointer[scriptSet] // never changed, only replaced
+
+	mu        sync.Mutex // protects what follows
+	all       scriptSet
+	late      int       // scripts that shown did not have when they were looked for
 	evaluated list.List // of *script that may be dropped, the next candidate first
 	droppable int64     // bytes they take
 	size      int64     // bytes all scripts take
 	evicted   int64     // scripts dropped since start or CONFIG RESETSTAT
+}
+
+// A scriptSet is scripts under both their names: EVAL finds its by the source
+// and need not hash it.
+type scriptSet struct {
+	byDigest map[digest]*script
+	bySource map[string]*script
+}
+
+func (s *scriptSet) clone() *scriptSet {
+	return &scriptSet{maps.Clone(s.byDigest), maps.Clone(s.bySource)}
 }
 
 const (
@@ -72,8 +92,8 @@ const (
 	maxEvaluatedBytes = 128 << 20
 )
 
-func newCache(maxTokens func() int) *cache {
-	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes}
+func newCache(maxTokens func() int, judge func(*chunk) verdict) *cache {
+	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes, judge: judge}
 	c.flush()
 	return c
 }
@@ -81,34 +101,63 @@ func newCache(maxTokens func() int) *cache {
 func (c *cache) flush() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.byDigest = make(map[digest]*script)
-	c.bySource = make(map[string]*script)
+	c.all = scriptSet{make(map[digest]*script), make(map[string]*script)}
 	c.evaluated.Init()
 	c.droppable, c.size = 0, 0
+	c.show()
 }
 
-func (c *cache) find(d digest) *script {
-	c.mu.RLock()
-	s := c.byDigest[d]
-	c.mu.RUnlock()
-	s.touch()
+// show renews shown. mu must be held.
+func (c *cache) show() {
+	c.shown.Store(c.all.clone())
+	c.late = 0
+}
+
+// found counts a script that shown does not have, nil where all does not
+// either. mu must be held.
+func (c *cache) found(s *script) *script {
+	if s != nil {
+		if c.late++; c.late >= len(c.all.byDigest) {
+			c.show()
+		}
+		s.touch()
+	}
 	return s
 }
 
-// touch notes that the script was used. It may be nil.
-func (s *script) touch() {
-	if s != nil && !s.used.Load() {
+func (c *cache) find(d digest) *script {
+	if s := c.shown.Load().byDigest[d]; s.touch() {
+		return s
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.found(c.all.byDigest[d])
+}
+
+func (c *cache) findSource(source []byte) *script {
+	if s := c.shown.Load().bySource[string(source)]; s.touch() {
+		return s
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.found(c.all.bySource[string(source)])
+}
+
+// touch notes that the script was used, and reports whether the cache still
+// has it. It may be nil.
+func (s *script) touch() bool {
+	if s == nil || s.gone.Load() {
+		return false
+	}
+	if !s.used.Load() {
 		s.used.Store(true)
 	}
+	return true
 }
 
 // evaluate returns the script of a source, compiling it when it is new.
 func (c *cache) evaluate(source []byte) (*script, error) {
-	c.mu.RLock()
-	s := c.bySource[string(source)]
-	c.mu.RUnlock()
-	if s != nil {
-		s.touch()
+	if s := c.findSource(source); s != nil {
 		return s, nil
 	}
 	return c.add(source, false)
@@ -118,22 +167,21 @@ func (c *cache) evaluate(source []byte) (*script, error) {
 func (c *cache) load(source []byte) (*script, error) { return c.add(source, true) }
 
 func (c *cache) add(source []byte, keep bool) (*script, error) {
-	c.mu.RLock()
-	s := c.bySource[string(source)]
-	c.mu.RUnlock()
+	s := c.findSource(source)
 	if s == nil {
 		var err error
-		if s, err = newScript(string(source), c.maxTokens()); err != nil {
+		if s, err = newScript(string(source), c.maxTokens(), c.judge); err != nil {
 			return nil, err
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if first := c.bySource[s.source]; first != nil {
+	if first := c.all.bySource[s.source]; first != nil {
 		s = first
 	} else {
-		c.byDigest[digest([]byte(s.sha))] = s
-		c.bySource[s.source] = s
+		s.gone.Store(false) // it may have been dropped since it was found
+		c.all.byDigest[digest([]byte(s.sha))] = s
+		c.all.bySource[s.source] = s
 		c.size += s.size
 		if !keep {
 			c.droppable += s.size
@@ -160,8 +208,9 @@ func (c *cache) drop() {
 			c.evaluated.MoveToBack(first)
 			continue
 		default:
-			delete(c.byDigest, digest([]byte(s.sha)))
-			delete(c.bySource, s.source)
+			s.gone.Store(true)
+			delete(c.all.byDigest, digest([]byte(s.sha)))
+			delete(c.all.bySource, s.source)
 			c.size -= s.size
 			c.evicted++
 		}
@@ -174,18 +223,19 @@ func (c *cache) drop() {
 const userScript = "@user_script"
 
 // newScript compiles a source. The error's text is what EVAL answers.
-func newScript(source string, maxTokens int) (*script, error) {
+func newScript(source string, maxTokens int, judge func(*chunk) verdict) (*script, error) {
 	flags, body, err := parseShebang(source)
 	if err != nil {
 		return nil, err
 	}
-	proto, err := compile(body, userScript, maxTokens)
+	var v verdict
+	proto, err := compileJudged(body, userScript, maxTokens, func(c *chunk) { v = judge(c) })
 	if err != nil {
 		return nil, fmt.Errorf("Error compiling script (new function): %w", err)
 	}
 	d := digestOf([]byte(source))
 	size := int64(len(source)) + protoSize(proto)
-	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, size: size}, nil
+	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, verdict: v, size: size}, nil
 }
 
 // protoSize is about how many bytes a function and those in it take.
@@ -199,12 +249,19 @@ func protoSize(p *lua.FunctionProto) int64 {
 
 // compile turns a chunk into bytecode. The chunk name follows Lua's rules:
 // what follows '@' or '=' is shown, anything else is the source itself.
-func compile(source, chunkName string, maxTokens int) (proto *lua.FunctionProto, err error) {
+func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error) {
+	return compileJudged(source, chunkName, maxTokens, func(*chunk) {})
+}
+
+// compileJudged is compile, with a look at the syntax tree before gopher-lua's
+// compiler, which folds constants in it.
+func compileJudged(source, chunkName string, maxTokens int, look func(*chunk)) (proto *lua.FunctionProto, err error) {
 	short := shortSource(chunkName)
 	chunk, err := parse(source, short, maxTokens)
 	if err != nil {
 		return nil, err
 	}
+	look(chunk)
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s:1: function or expression too complex", short)

@@ -13,7 +13,7 @@ import (
 // Clients that write their arguments into the source send a new script each
 // time. What is loaded, and what is used, stays.
 func TestCacheIsBounded(t *testing.T) {
-	c := newCache(func() int { return 0 })
+	c := newCache(func() int { return 0 }, func(*chunk) verdict { return verdict{} })
 	loaded, err := c.load([]byte("return 'loaded'"))
 	require.NoError(t, err)
 	both, err := c.evaluate([]byte("return 'both'"))
@@ -38,11 +38,11 @@ func TestCacheIsBounded(t *testing.T) {
 	require.Same(t, used, find(used))
 	require.Nil(t, find(first))
 	require.Equal(t, maxEvaluated, c.evaluated.Len())
-	require.Len(t, c.byDigest, maxEvaluated+2)
-	require.Len(t, c.bySource, maxEvaluated+2)
+	require.Len(t, c.all.byDigest, maxEvaluated+2)
+	require.Len(t, c.all.bySource, maxEvaluated+2)
 	require.EqualValues(t, more+2, c.evicted)
 	sum := int64(0)
-	for _, s := range c.byDigest {
+	for _, s := range c.all.byDigest {
 		sum += s.size
 	}
 	require.Equal(t, sum, c.size)
@@ -55,7 +55,7 @@ func TestCacheIsBounded(t *testing.T) {
 
 // Long scripts are bounded by what they take together.
 func TestCacheIsBoundedInBytes(t *testing.T) {
-	c := newCache(func() int { return 0 })
+	c := newCache(func() int { return 0 }, func(*chunk) verdict { return verdict{} })
 	c.maxBytes = 1 << 20
 	text := strings.Repeat("x", 64<<10)
 	for i := range 48 {

@@ -22,6 +22,9 @@ func (in *interp) redisCall(L *lua.LState) int {
 // redisPcall is redis.pcall: an error reply is a table.
 func (in *interp) redisPcall(L *lua.LState) int {
 	reply := in.command(L)
+	if in.fence.missed {
+		in.throw(L, in.callError(reply.Str()))
+	}
 	if reply.IsError() {
 		L.Push(in.callError(reply.Str()))
 	} else {

@@ -13,12 +13,14 @@ type caller struct {
 	parent   *commands.Ctx
 	child    commands.Ctx
 	readOnly bool
+	fence    guard
 	meter    *meter // of the run; nil: nobody asks whether it has written
 }
 
 // begin prepares for a script that c runs.
 func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.parent, r.readOnly = c, readOnly
+	r.fence = guard{unheld: c.Unheld}
 	r.child.NowMs, r.child.NowUs = c.NowMs, c.NowUs
 	r.child.Store, r.child.DB, r.child.DBIndex = c.Store, c.DB, c.DBIndex
 	r.child.Settings, r.child.Caller = c.Settings, c.Caller
@@ -62,6 +64,9 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 	if text := r.refusal(cmd, args); text != "" {
 		return resp.Error(text)
+	}
+	if !r.fence.admits(cmd, args) {
+		return resp.Error(errNotLocked)
 	}
 	c := &r.child
 	c.Reset()

@@ -44,6 +44,9 @@ func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LVal
 		return nil, false
 	}
 	in.verbatim = false
+	if in.fence.missed {
+		in.throw(L, lua.LString(errNotLocked)) // nothing catches this
+	}
 	var e *lua.ApiError
 	if !errors.As(err, &e) || e.Type == lua.ApiErrorPanic {
 		in.suspect = true

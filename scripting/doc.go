@@ -1,7 +1,8 @@
 // Package scripting runs Lua scripts for EVAL and its family: the script
 // cache, a pool of sealed interpreter states, the redis.* functions and the
 // conversions between replies and Lua values. It knows no sockets and takes
-// no locks: the session that calls EVAL holds the locks of every shard, and
+// no locks: the session that calls EVAL holds them, of the script's keys where
+// proof.go finds that it uses no others and of every shard where it does not.
 // redis.call reaches the command table directly, without encoding anything.
 //
 // The interpreter is gopher-lua's virtual machine and its compiler. What a

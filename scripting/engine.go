@@ -2,8 +2,8 @@ package scripting
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 )
@@ -29,10 +29,6 @@ type Options struct {
 
 	// MemoryLimit is lua-memory-limit, 0 for none, as nil.
 	MemoryLimit func() int64
-
-	// IdleStates is how many interpreter states are kept for the next
-	// scripts; each takes some 100 kB. 0 means two for each processor.
-	IdleStates int
 }
 
 // An Engine compiles and runs scripts. It may be used concurrently: each
@@ -42,18 +38,16 @@ type Engine struct {
 	scripts *cache
 	watch   *watch
 	table   *commands.Table
+	states  sync.Pool // of *interp, some 100 kB each
 
-	mu   sync.Mutex // protects idle
-	idle []*interp
+	restarts, breaches atomic.Int64 // see guard
 }
 
 // New returns an Engine. SetTable must be called before the first script.
 func New(o Options) *Engine {
-	if o.IdleStates <= 0 {
-		o.IdleStates = 2 * runtime.GOMAXPROCS(0)
-	}
 	e := &Engine{options: o, watch: newWatch(o.NowUs, o.BusyAfterMs)}
-	e.scripts = newCache(e.maxTokens)
+	e.scripts = newCache(e.maxTokens, e.judge)
+	e.states.New = func() any { return newInterp(e) }
 	return e
 }
 
@@ -87,27 +81,12 @@ func (e *Engine) End() { e.watch.end() }
 func (e *Engine) SetTable(t *commands.Table) { e.table = t }
 
 // borrow returns a state that nobody else uses.
-func (e *Engine) borrow() *interp {
-	e.mu.Lock()
-	if n := len(e.idle); n > 0 {
-		in := e.idle[n-1]
-		e.idle = e.idle[:n-1]
-		e.mu.Unlock()
-		return in
-	}
-	e.mu.Unlock()
-	return newInterp(e)
-}
+func (e *Engine) borrow() *interp { return e.states.Get().(*interp) }
 
 // giveBack takes a state back, unless a script left it in doubt.
 func (e *Engine) giveBack(in *interp) {
-	if in.suspect {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.idle) < e.options.IdleStates {
-		e.idle = append(e.idle, in)
+	if !in.suspect {
+		e.states.Put(in)
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	errNoArguments    = "ERR Please specify at least one argument for this redis lib call"
 	errArgumentType   = "ERR Lua redis lib command arguments must be strings or integers"
 	errOneString      = "ERR wrong number or type of arguments"
+	errNotLocked      = "ERR internal error: the script uses a key that was not locked for it"
 	errStackLimit     = "ERR reached lua stack limit"
 
 	errKilled     = "Script killed by user with SCRIPT KILL..."

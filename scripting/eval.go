@@ -16,7 +16,10 @@ func (e *Engine) evalSource(c *commands.Ctx, readOnly bool) resp.Value {
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
-	s, err := e.scripts.evaluate(c.Args[1])
+	s, err := e.located(c)
+	if s == nil && err == nil {
+		s, err = e.scripts.evaluate(c.Args[1])
+	}
 	if err != nil {
 		return resp.Error("ERR " + err.Error())
 	}
@@ -32,7 +35,10 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
-	s := e.scripts.find(d)
+	s, missing := e.located(c)
+	if s == nil && missing == nil {
+		s = e.scripts.find(d)
+	}
 	if s == nil {
 		return resp.Error(errNoScript)
 	}
@@ -45,8 +51,21 @@ func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]b
 	}
 	in := e.borrow()
 	reply := in.run(c, s, readOnly || s.flags.noWrites, keys, args)
+	reply = e.settle(c, s, &in.fence, reply)
 	e.giveBack(in)
 	return reply
+}
+
+// located returns what locksOfSource or locksOfDigest found, neither where they
+// were not asked: in EXEC.
+func (e *Engine) located(c *commands.Ctx) (*script, error) {
+	switch found := c.Found.(type) {
+	case *script:
+		return found, nil
+	case error:
+		return nil, found
+	}
+	return nil, nil
 }
 
 // split divides what follows the script into keys and arguments.

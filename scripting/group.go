@@ -1,6 +1,9 @@
 package scripting
 
-import "github.com/zlimit/zlimit/commands"
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/store"
+)
 
 const (
 	evalComplexity = "O(N)"
@@ -9,29 +12,29 @@ const (
 	noteRO         = "a script may read its keys in any way"
 )
 
-// Group returns the rows of EVAL and SCRIPT. The session locks every shard
-// before it calls one of the EVALs, whatever their keys.
+// Group returns the rows of EVAL and SCRIPT. AllShards is for whoever does not
+// ask Locks.
 func (e *Engine) Group() []commands.Command {
 	const (
 		script   = commands.NoScript | commands.Stale | commands.SkipMonitor | commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
 		readOnly = script | commands.ReadOnly
 	)
 	const rw, ro = "RW access update", "RO access"
-	eval := func(name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler) commands.Command {
+	eval := func(name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler, locks func(*commands.Ctx, [][]byte) store.ShardSet) commands.Command {
 		return commands.Command{
 			Name: name, Arity: -3, Flags: flags, Group: "scripting", Since: since,
 			Categories: []string{"scripting"}, // named, so that ReadOnly adds no "read"
 			Keys:       []commands.KeySpec{countedKeys(access, note)},
 			Complexity: evalComplexity, Summary: summary, Deviation: evalDeviation,
 			Syntax:  argument + " numkeys [key [key ...]] [arg [arg ...]]",
-			Handler: h,
+			Handler: h, Locks: locks,
 		}
 	}
 	return []commands.Command{
-		eval("eval", "2.6.0", "script", "Runs a Lua script.", noteRW, script, rw, e.eval),
-		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", script, rw, e.evalSHA),
-		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.", noteRO, readOnly, ro, e.evalRO),
-		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.", "", readOnly, ro, e.evalSHARO),
+		eval("eval", "2.6.0", "script", "Runs a Lua script.", noteRW, script, rw, e.eval, e.locksOfSource),
+		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", script, rw, e.evalSHA, e.locksOfDigest),
+		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.", noteRO, readOnly, ro, e.evalRO, e.locksOfSource),
+		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.", "", readOnly, ro, e.evalSHARO, e.locksOfDigest),
 		{
 			Name: "script", Arity: -2, Group: "scripting", Since: "2.6.0",
 			Complexity: "Depends on subcommand.", Summary: "Manages the script cache.",

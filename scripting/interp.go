@@ -286,7 +286,7 @@ func (in *interp) hook(L *lua.LState) {
 		value = lua.LString(in.blame(L, string(text)))
 	}
 	in.verbatim = false
-	if n := len(in.handlers); n > 0 && in.handlers[n-1].thread == L && in.handlers[n-1].fn != nil {
+	if n := len(in.handlers); n > 0 && in.handlers[n-1].thread == L && in.handlers[n-1].fn != nil && !in.fence.missed {
 		value = in.handle(L, in.handlers[n-1].fn, value)
 	}
 	if in.catchers == 0 && L == in.L {

@@ -48,30 +48,43 @@ var intruders = []string{
 	"return {1, {2, {3}}}", "goto x", "local x <const> = 1",
 }
 
+// evaluateIn is evaluate in a state of the caller's choice.
+func evaluateIn(t *testing.T, in *interp, c *commands.Ctx, source string) string {
+	c.Proto = resp.RESP2
+	c.Reset()
+	s, err := in.engine.scripts.load([]byte(source))
+	if err != nil {
+		return err.Error()
+	}
+	keys, args, refusal := split(evalArgs(source))
+	require.Empty(t, refusal)
+	reply := in.run(c, s, false, keys, args)
+	return string(resp.Append(nil, &reply, resp.RESP2))
+}
+
 func TestNothingStaysBehind(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.options.IdleStates = 1
-	want := evaluate(e, c, resp.RESP2, evalArgs(probe))
+	in := newInterp(e)
+	want := evaluateIn(t, in, c, probe)
 	require.Contains(t, want, "redis.call function")
 	for _, source := range intruders {
-		evaluate(e, c, resp.RESP2, evalArgs(source))
-		require.Equal(t, want, evaluate(e, c, resp.RESP2, evalArgs(probe)), source)
-		require.LessOrEqual(t, len(e.idle), 1)
-		for _, in := range e.idle {
-			require.Zero(t, in.L.GetTop(), source)
-			require.Empty(t, in.hosts, source)
-			require.Nil(t, in.child.Store, source)
+		evaluateIn(t, in, c, source)
+		if in.suspect {
+			in = newInterp(e) // as Engine does
 		}
+		require.Equal(t, want, evaluateIn(t, in, c, probe), source)
+		require.Zero(t, in.L.GetTop(), source)
+		require.Empty(t, in.hosts, source)
+		require.Nil(t, in.child.Store, source)
 	}
 }
 
 func TestProbeSeesWhatStays(t *testing.T) {
 	e, c := newTestEngine(t)
-	want := evaluate(e, c, resp.RESP2, evalArgs(probe))
-	in := e.borrow()
+	in := newInterp(e)
+	want := evaluateIn(t, in, c, probe)
 	in.public.RawSetString("leak", in.env.RawGetString("redis"))
-	e.giveBack(in)
-	require.NotEqual(t, want, evaluate(e, c, resp.RESP2, evalArgs(probe)))
+	require.NotEqual(t, want, evaluateIn(t, in, c, probe))
 }
 
 func TestConcurrentScripts(t *testing.T) {
@@ -175,7 +188,7 @@ func FuzzScripts(f *testing.F) {
 	e, c := newTestEngine(f)
 	f.Fuzz(func(t *testing.T, source string) {
 		// Reading and compiling ends for every source; running need not.
-		if _, err := newScript(source, 0); err != nil {
+		if _, err := newScript(source, 0, e.judge); err != nil {
 			require.NotContains(t, evaluate(e, c, resp.RESP2, evalArgs(source)), interpreterErrors)
 			return
 		}

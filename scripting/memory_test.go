@@ -83,7 +83,6 @@ func TestMemoryBombs(t *testing.T) {
 	e, c := newTestEngine(t)
 	e.options.MemoryLimit = func() int64 { return limit }
 	e.watch = newWatch(func() int64 { peak = max(peak, heapBytes()); return 0 }, func() int64 { return 1 })
-	e.options.IdleStates = 1
 	for name, source := range memoryBombs {
 		t.Run(name, func(t *testing.T) {
 			runtime.GC()

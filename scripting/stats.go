@@ -10,9 +10,9 @@ type Stats struct {
 // Stats returns how the script cache stands.
 func (e *Engine) Stats() Stats {
 	c := e.scripts
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return Stats{Cached: len(c.byDigest), Bytes: c.size, Evicted: c.evicted}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Stats{Cached: len(c.all.byDigest), Bytes: c.size, Evicted: c.evicted}
 }
 
 // ResetStats sets what counts events to zero.
@@ -20,4 +20,11 @@ func (e *Engine) ResetStats() {
 	e.scripts.mu.Lock()
 	defer e.scripts.mu.Unlock()
 	e.scripts.evicted = 0
+}
+
+// Misses returns how often a script wanted a shard that was not locked for it:
+// those that began again, and those that ended with an error. See guard; both
+// are 0 unless the proof is wrong.
+func (e *Engine) Misses() (restarts, breaches int64) {
+	return e.restarts.Load(), e.breaches.Load()
 }
