@@ -10,6 +10,7 @@ var choiceNames = map[string]string{
 	"BYSCORE BYLEX":           "sortby",
 	"SUM MIN MAX":             "aggregate",
 	"EX PX EXAT PXAT KEEPTTL": "expiration",
+	"FLUSH APPEND REPLACE":    "policy",
 	"EX PX EXAT PXAT PERSIST": "expiration",
 	"GT LT":                   "comparison",
 	"LEFT RIGHT":              "wherefrom",

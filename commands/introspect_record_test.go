@@ -71,7 +71,7 @@ var issueCommands = strings.Fields(`
 	hdel hexists hget hgetall hincrby hincrbyfloat hkeys hlen hmget hmset
 	hrandfield hscan hset hsetnx hstrlen hvals
 	multi exec discard watch unwatch
-	eval evalsha eval_ro evalsha_ro script
+	eval evalsha eval_ro evalsha_ro script fcall fcall_ro function
 	ping echo quit reset select hello auth client command
 	info config time dbsize flushdb flushall swapdb cluster shutdown debug role
 	asking readonly readwrite

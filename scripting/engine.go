@@ -37,6 +37,7 @@ type Engine struct {
 	options Options
 	scripts *cache
 	watch   *watch
+	library registry
 	table   *commands.Table
 	states  sync.Pool // of *interp, some 100 kB each
 

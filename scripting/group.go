@@ -10,10 +10,13 @@ const (
 	evalDeviation  = "pairs follows the order of insertion, # of a table with holes, or with more than four million elements, may find another border; a negative zero loses its sign; server is another name of redis."
 	noteRW         = "a script may do anything to its keys"
 	noteRO         = "a script may read its keys in any way"
+	noteFcallRW    = "a function may do anything to its keys"
+	noteFcallRO    = "a function may read its keys in any way"
 )
 
-// Group returns the rows of EVAL and SCRIPT. AllShards is for whoever does not
-// ask Locks.
+// Group returns the rows of EVAL, FCALL, FUNCTION and SCRIPT. AllShards is for
+// whoever does not ask Locks, and for functions: which keys those use is not
+// looked into.
 func (e *Engine) Group() []commands.Command {
 	const (
 		script   = commands.NoScript | commands.Stale | commands.SkipMonitor | commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
@@ -35,6 +38,13 @@ func (e *Engine) Group() []commands.Command {
 		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", script, rw, e.evalSHA, e.locksOfDigest),
 		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.", noteRO, readOnly, ro, e.evalRO, e.locksOfSource),
 		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.", "", readOnly, ro, e.evalSHARO, e.locksOfDigest),
+		eval("fcall", "7.0.0", "function", "Calls a function of a library.", noteFcallRW, script, rw, e.fcall, nil),
+		eval("fcall_ro", "7.0.0", "function", "Calls a function of a library that may not write.", noteFcallRO, readOnly, ro, e.fcallRO, nil),
+		{
+			Name: "function", Arity: -2, Group: "scripting", Since: "7.0.0",
+			Complexity: "Depends on subcommand.", Summary: "Manages libraries of functions.",
+			Subs: e.functionGroup(),
+		},
 		{
 			Name: "script", Arity: -2, Group: "scripting", Since: "2.6.0",
 			Complexity: "Depends on subcommand.", Summary: "Manages the script cache.",
@@ -43,14 +53,35 @@ func (e *Engine) Group() []commands.Command {
 	}
 }
 
-func (e *Engine) scriptGroup() []commands.Command {
-	row := func(name string, arity int, flags commands.Flags, since, syntax, complexity, summary string, h commands.Handler, tips ...string) commands.Command {
-		return commands.Command{
-			Name: name, Arity: arity, Flags: flags, Group: "scripting", Since: since,
-			Tips: tips, Syntax: syntax,
-			Complexity: complexity, Summary: summary, Handler: h,
-		}
+func row(name string, arity int, flags commands.Flags, since, syntax, complexity, summary string, h commands.Handler, tips ...string) commands.Command {
+	return commands.Command{
+		Name: name, Arity: arity, Flags: flags, Group: "scripting", Since: since,
+		Tips: tips, Syntax: syntax,
+		Complexity: complexity, Summary: summary, Handler: h,
 	}
+}
+
+func (e *Engine) functionGroup() []commands.Command {
+	const (
+		since    = "7.0.0"
+		change   = commands.Write | commands.NoScript
+		everyOne = "request_policy:all_shards"
+		each     = "response_policy:all_succeeded"
+	)
+	return []commands.Command{
+		row("delete", 3, change, since, "library-name", "O(1)", "Removes a library and its functions.", e.functionDelete, everyOne, each),
+		row("dump", 2, commands.NoScript, since, "", "O(N) where N is the number of functions", "Answers all libraries in one string.", e.functionDump),
+		row("flush", -2, change, since, "[ASYNC | SYNC]", "O(N) where N is the number of functions deleted", "Removes all libraries.", e.functionFlush, everyOne, each),
+		row("help", 2, commands.Loading|commands.Stale, since, "", "O(1)", "Describes the subcommands.", e.functionHelp),
+		row("kill", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)", "Ends the function that is running.", e.functionKill, everyOne, "response_policy:one_succeeded"),
+		row("list", -2, commands.NoScript, since, "[LIBRARYNAME library-name-pattern] [WITHCODE]", "O(N) where N is the number of functions", "Lists the libraries.", e.functionList, "nondeterministic_output_order"),
+		row("load", -3, change|commands.DenyOOM, since, "[REPLACE] function-code", "O(1) (considering compilation time is redundant)", "Makes a library of a source.", e.functionLoad, everyOne, each),
+		row("restore", -3, change|commands.DenyOOM, since, "serialized-value [FLUSH | APPEND | REPLACE]", "O(N) where N is the number of functions on the payload", "Loads what FUNCTION DUMP answered.", e.functionRestore, everyOne, each),
+		row("stats", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)", "Tells what runs and what is loaded.", e.functionStats, "nondeterministic_output", everyOne, "response_policy:special"),
+	}
+}
+
+func (e *Engine) scriptGroup() []commands.Command {
 	debug := row("debug", 3, commands.NoScript, "3.2.0", "YES|SYNC|NO", "O(1)",
 		"Sets the debug mode of the scripts that follow.", e.scriptDebug)
 	debug.Deviation = "There is no debugger: YES and SYNC are refused."

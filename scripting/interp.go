@@ -48,6 +48,8 @@ type interp struct {
 	json     jsonSettings
 	jsonNull *lua.LUserData // cjson.null
 
+	loading *library // the library whose chunk runs, and registers functions
+
 	// The functions of the script that ran last: often the next one, too.
 	lastScript *script
 	lastMain   *lua.LFunction
@@ -102,11 +104,7 @@ func newInterp(e *Engine) *interp {
 // run runs a script to its end and returns its reply. The strings in the
 // reply are the script's own, the arrays are c's scratch.
 func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
-	in.script = s
-	in.begin(c, readOnly)
-	in.random = newRandom(uint32(c.NowUs))
-	in.json = defaultJSON
-	in.meter.begin(in.engine.watch, runScript, in.engine.memoryLimit())
+	in.start(c, s, readOnly, runScript)
 	defer in.finish(&reply)
 
 	in.env.RawSetString("KEYS", in.list(keys))
@@ -127,6 +125,15 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 		return in.errorReply(errors.New(in.meter.why))
 	}
 	return reply
+}
+
+// start makes the state ready to run one script or function.
+func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind) {
+	in.script = s
+	in.begin(c, readOnly)
+	in.random = newRandom(uint32(c.NowUs))
+	in.json = defaultJSON
+	in.meter.begin(in.engine.watch, kind, in.engine.memoryLimit())
 }
 
 // finish leaves nothing of the script behind. What cannot be undone marks the
@@ -177,6 +184,11 @@ func (in *interp) list(values [][]byte) *lua.LTable {
 
 // errorReply is what a script that failed answers.
 func (in *interp) errorReply(err error) resp.Value {
+	return in.failure.reply(in.errorText(err), in.script)
+}
+
+// errorText is the text of an error that nobody caught, with its code word.
+func (in *interp) errorText(err error) string {
 	var value lua.LValue = lua.LString(err.Error())
 	if e := (*lua.ApiError)(nil); errors.As(err, &e) {
 		value = e.Object
@@ -195,7 +207,7 @@ func (in *interp) errorReply(err error) resp.Value {
 	} else {
 		text = "ERR " + in.toString(in.L, value)
 	}
-	return in.failure.reply(text, in.script)
+	return text
 }
 
 // reply is what a script that failed answers. text has its code word.

@@ -125,6 +125,11 @@ func (in *interp) sealGlobals(refuse *lua.LFunction) {
 	missing := L.NewFunction(func(L *lua.LState) int {
 		name := in.toString(L, L.Get(2))
 		in.grow(L, len(name))
+		if lib, field, ok := unfold(name); ok { // bound by the parser
+			if name = lib; lib == "redis" {
+				name = field
+			}
+		}
 		in.fail(L, "Script attempted to access nonexistent global variable '"+name+"'")
 		return 0
 	})

@@ -59,12 +59,7 @@ func (e *Engine) scriptDebug(c *commands.Ctx) resp.Value {
 }
 
 func (e *Engine) scriptHelp(c *commands.Ctx) resp.Value {
-	lines := strings.Split(scriptHelpText, "\n")
-	elems := c.Values(len(lines))
-	for _, line := range lines {
-		elems = append(elems, resp.Status(line))
-	}
-	return resp.Array(elems...)
+	return helpReply(c, scriptHelpText)
 }
 
 const scriptHelpText = `SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:

@@ -1,0 +1,177 @@
+// Package dump reads and writes the pieces that Redis serializes values with:
+// its strings, LZF compression, and the footer of version and CRC64. FUNCTION
+// DUMP is made of them. It knows no Lua and no commands.
+package dump
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc64"
+	"strconv"
+)
+
+// Version is the newest RDB version that is understood, and the one written.
+const Version = 10
+
+// Errors of what is read.
+var (
+	ErrFooter = errors.New("payload version or checksum are wrong")
+	ErrShort  = errors.New("data ends early")
+	ErrFormat = errors.New("data is malformed")
+)
+
+// Redis' checksum is CRC-64/Jones without complements.
+var table = crc64.MakeTable(0x95ac9329ac4bc9b5)
+
+// Checksum returns the CRC64 of what has the checksum crc, followed by p.
+func Checksum(crc uint64, p []byte) uint64 { return ^crc64.Update(^crc, table, p) }
+
+// AppendFooter closes a payload.
+func AppendFooter(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint16(b, Version)
+	return binary.LittleEndian.AppendUint64(b, Checksum(0, b))
+}
+
+// Open checks a payload's footer and returns what stands before it.
+func Open(b []byte) ([]byte, error) {
+	const footer = 10
+	if len(b) < footer {
+		return nil, ErrFooter
+	}
+	end := len(b) - footer
+	if binary.LittleEndian.Uint16(b[end:]) > Version {
+		return nil, ErrFooter
+	}
+	if binary.LittleEndian.Uint64(b[end+2:]) != Checksum(0, b[:end+2]) {
+		return nil, ErrFooter
+	}
+	return b[:end], nil
+}
+
+// The two high bits of a length's first byte.
+const (
+	bits6, bits14 = 0, 1
+	wide          = 2
+	encoded       = 3
+)
+
+const length32, length64 = 0x80, 0x81
+
+// Encodings of a string, in the low bits of a byte that is no length.
+const (
+	encodedInt8 = iota
+	encodedInt16
+	encodedInt32
+	encodedLZF
+)
+
+// AppendString appends a string as it is, uncompressed.
+func AppendString(b []byte, s string) []byte {
+	switch n := len(s); {
+	case n < 1<<6:
+		b = append(b, byte(n))
+	case n < 1<<14:
+		b = append(b, bits14<<6|byte(n>>8), byte(n))
+	case n <= 1<<32-1:
+		b = binary.BigEndian.AppendUint32(append(b, length32), uint32(n))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, length64), uint64(n))
+	}
+	return append(b, s...)
+}
+
+// A Reader takes values from the front of a payload. Nothing it returns is
+// larger than what the bytes that follow can hold.
+type Reader struct{ Rest []byte }
+
+func (r *Reader) take(n uint64) ([]byte, error) {
+	if n > uint64(len(r.Rest)) {
+		return nil, ErrShort
+	}
+	b := r.Rest[:n]
+	r.Rest = r.Rest[n:]
+	return b, nil
+}
+
+// Byte takes one byte.
+func (r *Reader) Byte() (byte, error) {
+	b, err := r.take(1)
+	if err != nil {
+		return 0, err
+	}
+	return b[0], nil
+}
+
+// length takes a length, or the encoding of what follows.
+func (r *Reader) length() (n uint64, isEncoding bool, err error) {
+	first, err := r.Byte()
+	if err != nil {
+		return 0, false, err
+	}
+	size := uint64(0)
+	switch first >> 6 {
+	case bits6:
+		return uint64(first), false, nil
+	case encoded:
+		return uint64(first & 0x3f), true, nil
+	case bits14:
+		low, err := r.Byte()
+		return uint64(first&0x3f)<<8 | uint64(low), false, err
+	}
+	switch first {
+	case length32:
+		size = 4
+	case length64:
+		size = 8
+	default:
+		return 0, false, ErrFormat
+	}
+	b, err := r.take(size)
+	for _, ch := range b {
+		n = n<<8 | uint64(ch)
+	}
+	return n, false, err
+}
+
+// String takes a string in any of its encodings.
+func (r *Reader) String() (string, error) {
+	n, isEncoding, err := r.length()
+	if err != nil {
+		return "", err
+	}
+	if !isEncoding {
+		b, err := r.take(n)
+		return string(b), err
+	}
+	switch n {
+	case encodedInt8, encodedInt16, encodedInt32:
+		b, err := r.take(1 << n)
+		if err != nil {
+			return "", err
+		}
+		var wide [4]byte
+		copy(wide[4-len(b):], b)
+		shift := 32 - 8*len(b)
+		return strconv.Itoa(int(int32(binary.LittleEndian.Uint32(wide[:])) >> shift)), nil
+	case encodedLZF:
+		return r.compressed()
+	}
+	return "", ErrFormat
+}
+
+func (r *Reader) compressed() (string, error) {
+	packed, isEncoding, err := r.length()
+	if err != nil || isEncoding {
+		return "", ErrFormat
+	}
+	size, isEncoding, err := r.length()
+	if err != nil || isEncoding {
+		return "", ErrFormat
+	}
+	b, err := r.take(packed)
+	if err != nil {
+		return "", err
+	}
+	out, err := Decompress(b, size)
+	return string(out), err
+}

@@ -1,0 +1,250 @@
+package scripting
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/dump"
+	"github.com/zlimit/zlimit/store"
+)
+
+func (e *Engine) fcall(c *commands.Ctx) resp.Value   { return e.callLibrary(c, false) }
+func (e *Engine) fcallRO(c *commands.Ctx) resp.Value { return e.callLibrary(c, true) }
+
+func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
+	f := e.library.find(string(c.Args[1]))
+	if f == nil {
+		return resp.Error(errNoFunction)
+	}
+	if _, ok := store.ParseInt(c.Args[2]); !ok {
+		return resp.Error(errNumKeys)
+	}
+	keys, args, refusal := split(c.Args)
+	if refusal != "" {
+		return resp.Error(refusal)
+	}
+	if readOnly && !f.noWrites {
+		return resp.Error(errReadOnlyEval)
+	}
+	return f.call(c, readOnly, keys, args)
+}
+
+// functionLoad: FUNCTION LOAD [REPLACE] code
+func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
+	last := len(c.Args) - 1
+	replace := false
+	for _, arg := range c.Args[2:last] {
+		if !isWord(arg, "replace") {
+			return resp.Error(errLoadOption + string(arg))
+		}
+		replace = true
+	}
+	lib, err := newLibrary(string(c.Args[last]), e.maxTokens())
+	if lib != nil && !replace {
+		if all, _ := e.library.snapshot(); libraryAt(all, lib.name) >= 0 {
+			err = fmt.Errorf(errLibraryExists, lib.name)
+		}
+	}
+	if err == nil {
+		err = lib.run(e)
+	}
+	if err == nil {
+		err = e.library.add([]*library{lib}, false, replace)
+	}
+	if err != nil {
+		return resp.Error(err.Error())
+	}
+	return resp.Bulk(lib.name)
+}
+
+func (e *Engine) functionDelete(c *commands.Ctx) resp.Value {
+	if !e.library.remove(string(c.Args[2])) {
+		return resp.Error(errNoLibrary)
+	}
+	return resp.OK
+}
+
+func (e *Engine) functionFlush(c *commands.Ctx) resp.Value {
+	switch {
+	case len(c.Args) > 3:
+		return resp.Error(fmt.Sprintf(errFunctionSubcommand, c.Args[1]))
+	case len(c.Args) == 3 && !isWord(c.Args[2], "sync") && !isWord(c.Args[2], "async"):
+		return resp.Error(errFunctionFlush)
+	}
+	e.library.flush()
+	return resp.OK
+}
+
+// functionList: FUNCTION LIST [LIBRARYNAME pattern] [WITHCODE]
+func (e *Engine) functionList(c *commands.Ctx) resp.Value {
+	var pattern []byte
+	withCode := false
+	for i := 2; i < len(c.Args); i++ {
+		switch arg := c.Args[i]; {
+		case !withCode && isWord(arg, "withcode"):
+			withCode = true
+		case pattern == nil && isWord(arg, "libraryname"):
+			if i++; i == len(c.Args) {
+				return resp.Error(errListName)
+			}
+			pattern = c.Args[i]
+		default:
+			return resp.Error(errListArgument + string(arg))
+		}
+	}
+	all, _ := e.library.snapshot()
+	var elems []resp.Value
+	for _, lib := range all {
+		if pattern == nil || commands.GlobMatch(bytes.ToLower(pattern), strings.ToLower(lib.name)) {
+			elems = append(elems, lib.describe(withCode))
+		}
+	}
+	return resp.Array(elems...)
+}
+
+func (lib *library) describe(withCode bool) resp.Value {
+	functions := make([]resp.Value, len(lib.functions))
+	for i, f := range lib.functions {
+		description := resp.Null
+		if f.description != nil {
+			description = resp.Bulk(f.description.String())
+		}
+		flags := make([]resp.Value, len(f.flags))
+		for j, flag := range f.flags {
+			flags[j] = resp.Status(flag)
+		}
+		functions[i] = resp.Map(resp.Bulk("name"), resp.Bulk(f.name()),
+			resp.Bulk("description"), description, resp.Bulk("flags"), resp.Set(flags...))
+	}
+	pairs := []resp.Value{
+		resp.Bulk("library_name"), resp.Bulk(lib.name), resp.Bulk("engine"), resp.Bulk("LUA"),
+		resp.Bulk("functions"), resp.Array(functions...),
+	}
+	if withCode {
+		pairs = append(pairs, resp.Bulk("library_code"), resp.Bulk(lib.source))
+	}
+	return resp.Map(pairs...)
+}
+
+func (e *Engine) functionStats(*commands.Ctx) resp.Value {
+	all, byName := e.library.snapshot()
+	return resp.Map(resp.Bulk("running_script"), resp.Null,
+		resp.Bulk("engines"), resp.Map(resp.Bulk("LUA"), resp.Map(
+			resp.Bulk("libraries_count"), resp.Int(int64(len(all))),
+			resp.Bulk("functions_count"), resp.Int(int64(len(byName))))))
+}
+
+func (e *Engine) functionKill(*commands.Ctx) resp.Value { return e.killRuns(runFunction) }
+
+// function2 begins a library in a dump.
+const function2 = 245
+
+// functionDump writes libraries uncompressed, which Redis reads as well.
+func (e *Engine) functionDump(*commands.Ctx) resp.Value {
+	all, _ := e.library.snapshot()
+	var b []byte
+	for _, lib := range all {
+		b = dump.AppendString(append(b, function2), lib.source)
+	}
+	return resp.Bulk(string(dump.AppendFooter(b)))
+}
+
+// functionRestore: FUNCTION RESTORE payload [FLUSH | APPEND | REPLACE]
+func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
+	flush, replace := false, false
+	switch {
+	case len(c.Args) > 4:
+		return resp.Error(fmt.Sprintf(errFunctionSubcommand, c.Args[1]))
+	case len(c.Args) == 4:
+		flush, replace = isWord(c.Args[3], "flush"), isWord(c.Args[3], "replace")
+		if !flush && !replace && !isWord(c.Args[3], "append") {
+			return resp.Error(errRestorePolicy)
+		}
+	}
+	body, err := dump.Open(c.Args[2])
+	if err != nil {
+		return resp.Error(errDumpFooter)
+	}
+	var libs []*library
+	footer := len(c.Args[2]) - len(body) // Redis reads on into it where a string is cut
+	for r := (dump.Reader{Rest: c.Args[2]}); len(r.Rest) > footer; {
+		kind, _ := r.Byte()
+		if kind != function2 {
+			return resp.Error(errDumpType)
+		}
+		source, err := r.String()
+		if err != nil {
+			return resp.Error(errDumpLoad)
+		}
+		lib, err := newLibrary(source, e.maxTokens())
+		if lib != nil && libraryAt(libs, lib.name) >= 0 {
+			err = fmt.Errorf(errLibraryExists, lib.name)
+		}
+		if err == nil {
+			err = lib.run(e)
+		}
+		if err != nil {
+			return resp.Error(err.Error())
+		}
+		libs = append(libs, lib)
+	}
+	if err := e.library.add(libs, flush, replace); err != nil {
+		return resp.Error(err.Error())
+	}
+	return resp.OK
+}
+
+func (e *Engine) functionHelp(c *commands.Ctx) resp.Value { return helpReply(c, functionHelpText) }
+
+func helpReply(c *commands.Ctx, text string) resp.Value {
+	lines := strings.Split(text, "\n")
+	elems := c.Values(len(lines))
+	for _, line := range lines {
+		elems = append(elems, resp.Status(line))
+	}
+	return resp.Array(elems...)
+}
+
+const functionHelpText = `FUNCTION <subcommand> [<arg> [value] [opt] ...]. Subcommands are:
+LOAD [REPLACE] <FUNCTION CODE>
+    Create a new library with the given library name and code.
+DELETE <LIBRARY NAME>
+    Delete the given library.
+LIST [LIBRARYNAME PATTERN] [WITHCODE]
+    Return general information on all the libraries:
+    * Library name
+    * The engine used to run the Library
+    * Library description
+    * Functions list
+    * Library code (if WITHCODE is given)
+    It also possible to get only function that matches a pattern using LIBRARYNAME argument.
+STATS
+    Return information about the current function running:
+    * Function name
+    * Command used to run the function
+    * Duration in MS that the function is running
+    If no function is running, return nil
+    In addition, returns a list of available engines.
+KILL
+    Kill the current running function.
+FLUSH [ASYNC|SYNC]
+    Delete all the libraries.
+    When called without the optional mode argument, the behavior is determined by the
+    lazyfree-lazy-user-flush configuration directive. Valid modes are:
+    * ASYNC: Asynchronously flush the libraries.
+    * SYNC: Synchronously flush the libraries.
+DUMP
+    Return a serialized payload representing the current libraries, can be restored using FUNCTION RESTORE command
+RESTORE <PAYLOAD> [FLUSH|APPEND|REPLACE]
+    Restore the libraries represented by the given payload, it is possible to give a restore policy to
+    control how to handle existing libraries (default APPEND):
+    * FLUSH: delete all existing libraries.
+    * APPEND: appends the restored libraries to the existing libraries. On collision, abort.
+    * REPLACE: appends the restored libraries to the existing libraries, On collision, replace the old
+      libraries with the new libraries (notice that even on this option there is a chance of failure
+      in case of functions name collision with another library).
+HELP
+    Prints this help.`

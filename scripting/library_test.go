@@ -1,0 +1,100 @@
+package scripting
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+func ask(e *Engine, c *commands.Ctx, args ...string) string {
+	raw := make([][]byte, len(args))
+	for i, a := range args {
+		raw[i] = []byte(a)
+	}
+	return evaluate(e, c, resp.RESP2, raw)
+}
+
+func mustLoad(t testing.TB, e *Engine, c *commands.Ctx, name, body string) {
+	reply := ask(e, c, "FUNCTION", "LOAD", "#!lua name="+name+"\n"+body)
+	require.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(name), name), reply)
+}
+
+// redis-server 7.0.15 answers OK to this payload, see function.cases in
+// package server.
+func TestDumpIsWhatRedisLoads(t *testing.T) {
+	e, c := newTestEngine(t)
+	mustLoad(t, e, c, "ours", "redis.register_function('mine', function() return 'kept' end)")
+	const payload = "\xf5@M#!lua name=ours\x0aredis.register_function('mine', function() return 'kept' end)\x0a\x00\x8e\xba\x00\x9a):\xe7\xbb"
+	require.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(payload), payload), ask(e, c, "FUNCTION", "DUMP"))
+	require.Equal(t, "+OK\r\n", ask(e, c, "FUNCTION", "RESTORE", payload, "REPLACE"))
+	require.Equal(t, "$4\r\nkept\r\n", ask(e, c, "FCALL", "mine", "0"))
+}
+
+// A library whose state is in doubt begins anew; the others keep theirs.
+func TestLibraryBeginsAnew(t *testing.T) {
+	e, c := newTestEngine(t)
+	const counter = "local n = 0 redis.register_function('%s', function() n = n + 1 return n end)"
+	mustLoad(t, e, c, "a", fmt.Sprintf(counter, "a")+" local function f() return 1 + f() end redis.register_function('deep', f)")
+	mustLoad(t, e, c, "b", fmt.Sprintf(counter, "b"))
+	for _, name := range []string{"a", "b"} {
+		require.Equal(t, ":1\r\n", ask(e, c, "FCALL", name, "0"))
+	}
+	require.Contains(t, ask(e, c, "FCALL", "deep", "0"), "stack overflow")
+	require.Equal(t, ":2\r\n", ask(e, c, "FCALL", "b", "0"))
+	n, err := strconv.Atoi(ask(e, c, "FCALL", "a", "0")[1:2])
+	require.NoError(t, err)
+	require.LessOrEqual(t, n, 2)
+}
+
+// What a script or another library does is not seen by a library, and what a
+// library does not by scripts.
+func TestLibrariesKeepToThemselves(t *testing.T) {
+	e, c := newTestEngine(t)
+	want := evaluate(e, c, resp.RESP2, evalArgs(probe))
+	mustLoad(t, e, c, "a", "redis.register_function('a', function(k, a) local t = loadstring(a[1]) return {pcall(t)} end)")
+	for _, source := range intruders {
+		ask(e, c, "FCALL", "a", "0", source)
+	}
+	require.Equal(t, want, evaluate(e, c, resp.RESP2, evalArgs(probe)))
+	mustLoad(t, e, c, "b", "redis.register_function('b', function() return {type(redis.call), type(string.format), #table.concat({1})} end)")
+	require.Equal(t, "*3\r\n$8\r\nfunction\r\n$8\r\nfunction\r\n:1\r\n", ask(e, c, "FCALL", "b", "0"))
+	require.Contains(t, ask(e, c, "FUNCTION", "LOAD", "#!lua name=c\nredis.call('get', 'x')"), "nonexistent global variable 'call'")
+	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("return redis.register_function == nil")))
+}
+
+// Calls, loading and deleting at the same time: each call runs in one whole
+// library, and no count is lost.
+func TestConcurrentLibraries(t *testing.T) {
+	e, c := newTestEngine(t)
+	const source = "#!lua name=lib\nlocal n = 0 redis.register_function('n', function() n = n + 1 return n end)"
+	mustLoad(t, e, c, "still", "local n = 0 redis.register_function('still', function() n = n + 1 return n end)")
+	const clients, calls = 4, 50
+	var wg sync.WaitGroup
+	for g := range clients {
+		wg.Go(func() {
+			_, own := newTestEngine(t)
+			for i := range calls {
+				ask(e, own, "FCALL", "still", "0")
+				ask(e, own, "FCALL", "n", "0")
+				switch (g + i) % 5 {
+				case 0:
+					ask(e, own, "FUNCTION", "LOAD", "REPLACE", source)
+				case 1:
+					ask(e, own, "FUNCTION", "DELETE", "lib")
+				case 2:
+					ask(e, own, "FUNCTION", "LIST", "WITHCODE")
+				case 3:
+					ask(e, own, "FUNCTION", "RESTORE", "broken")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, fmt.Sprintf(":%d\r\n", clients*calls+1), ask(e, c, "FCALL", "still", "0"))
+}

@@ -1,0 +1,102 @@
+package scripting
+
+import lua "github.com/yuin/gopher-lua"
+
+// registerFunction is redis.register_function: a name and a callback, or a
+// table of named arguments.
+func (in *interp) registerFunction(L *lua.LState) int {
+	lib := in.loading
+	if lib == nil { // kept by the library, and called later
+		in.refuse(L, errRegisterLate)
+	}
+	var f *libraryFunction
+	switch L.GetTop() {
+	case 1:
+		f = in.namedRegistration(L)
+	case 2:
+		name, ok := asString(L.Get(1))
+		if !ok {
+			in.refuse(L, errRegisterName)
+		}
+		callback, ok := L.Get(2).(*lua.LFunction)
+		if !ok {
+			in.refuse(L, errRegisterCallback)
+		}
+		f = &libraryFunction{script: &script{sha: name}, callback: callback}
+	default:
+		in.refuse(L, errRegisterCount)
+	}
+	if !isLibraryName(f.name()) {
+		in.refuse(L, errName)
+	}
+	for _, other := range lib.functions {
+		if other.name() == f.name() {
+			in.refuse(L, errSameFunction)
+		}
+	}
+	f.lib = lib
+	lib.functions = append(lib.functions, f)
+	return 0
+}
+
+func (in *interp) namedRegistration(L *lua.LState) *libraryFunction {
+	t, ok := L.Get(1).(*lua.LTable)
+	if !ok {
+		in.refuse(L, errRegisterSingle)
+	}
+	f := &libraryFunction{}
+	for key, value := t.Next(lua.LNil); key != lua.LNil; key, value = t.Next(key) {
+		name, ok := asString(key)
+		if !ok {
+			in.refuse(L, errRegisterKey)
+		}
+		switch cString(name) {
+		case "function_name":
+			text, ok := asString(value)
+			if !ok {
+				in.refuse(L, errRegisterNameType)
+			}
+			f.script = &script{sha: text}
+		case "description":
+			text, ok := asString(value)
+			if !ok {
+				in.refuse(L, errRegisterText)
+			}
+			f.description = lua.LString(text)
+		case "callback":
+			if f.callback, ok = value.(*lua.LFunction); !ok {
+				in.refuse(L, errRegisterFunction)
+			}
+		case "flags":
+			list, ok := value.(*lua.LTable)
+			if !ok {
+				in.refuse(L, errRegisterFlags)
+			}
+			in.registerFlags(L, f, list)
+		default:
+			in.refuse(L, errRegisterUnknown)
+		}
+	}
+	switch {
+	case f.script == nil:
+		in.refuse(L, errRegisterNoName)
+	case f.callback == nil:
+		in.refuse(L, errRegisterNoHandler)
+	}
+	return f
+}
+
+func (in *interp) registerFlags(L *lua.LState, f *libraryFunction, list *lua.LTable) {
+	for i := 1; ; i++ {
+		value := at1(list, i)
+		if value == lua.LNil {
+			return
+		}
+		name, ok := asString(value)
+		if !ok || !knownFlags[name] {
+			in.refuse(L, errRegisterFlag)
+		}
+		f.flags = append(f.flags, name)
+		f.noWrites = f.noWrites || name == "no-writes"
+	}
+}

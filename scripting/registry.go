@@ -1,0 +1,92 @@
+package scripting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A registry holds the libraries that exist. None is changed when it is
+// replaced or deleted: a call may go on in one that is no more.
+type registry struct {
+	mu     sync.RWMutex                // protects what follows; the slice and the map are replaced, not changed
+	all    []*library                  // in order of loading
+	byName map[string]*libraryFunction // by name in lower case
+}
+
+func (r *registry) snapshot() ([]*library, map[string]*libraryFunction) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.all, r.byName
+}
+
+func (r *registry) find(function string) *libraryFunction {
+	_, byName := r.snapshot()
+	return byName[strings.ToLower(function)]
+}
+
+func libraryAt(all []*library, name string) int {
+	return slices.IndexFunc(all, func(lib *library) bool { return lib.name == name })
+}
+
+// flush removes every library.
+func (r *registry) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all, r.byName = nil, nil
+}
+
+func (r *registry) remove(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := libraryAt(r.all, name)
+	if i < 0 {
+		return false
+	}
+	all := slices.Delete(slices.Clone(r.all), i, i+1)
+	byName, _ := functionsOf(all)
+	r.all, r.byName = all, byName
+	return true
+}
+
+// add adds libraries, all or none: to those that exist, or in their place.
+// replace says that a library may take the place of one of its name.
+func (r *registry) add(libs []*library, flush, replace bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []*library
+	if !flush {
+		all = slices.Clone(r.all)
+	}
+	for _, lib := range libs {
+		switch i := libraryAt(all, lib.name); {
+		case i < 0:
+			all = append(all, lib)
+		case replace:
+			all[i] = lib
+		default:
+			return fmt.Errorf(errLibraryCollides, lib.name)
+		}
+	}
+	byName, err := functionsOf(all)
+	if err != nil {
+		return err
+	}
+	r.all, r.byName = all, byName
+	return nil
+}
+
+func functionsOf(all []*library) (map[string]*libraryFunction, error) {
+	byName := make(map[string]*libraryFunction)
+	for _, lib := range all {
+		for _, f := range lib.functions {
+			key := strings.ToLower(f.name())
+			if byName[key] != nil {
+				return nil, fmt.Errorf(errFunctionCollides, f.name())
+			}
+			byName[key] = f
+		}
+	}
+	return byName, nil
+}
