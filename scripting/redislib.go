@@ -160,10 +160,12 @@ func (in *interp) aclCheckCmd(L *lua.LState) int {
 	if n == 0 {
 		in.refuse(L, errNoArguments)
 	}
-	name, ok := asString(L.Get(1))
-	if !ok {
-		in.refuse(L, errArgumentType)
+	for i := 1; i <= n; i++ {
+		if _, ok := asString(L.Get(i)); !ok {
+			in.refuse(L, errArgumentType)
+		}
 	}
+	name, _ := asString(L.Get(1))
 	if in.engine.table.Lookup([]byte(name)) == nil {
 		in.refuse(L, "ERR Invalid command passed to redis.acl_check_cmd()")
 	}
