@@ -32,18 +32,18 @@ const (
 	withGaps = fixed + forGaps
 )
 
-// decode runs a script and returns its reply and the memory it took.
-func decode(t testing.TB, e *Engine, c *commands.Ctx, script string, args ...string) (reply string, spent uint64) {
+// decode runs a script and returns the memory it took.
+func decode(t testing.TB, e *Engine, c *commands.Ctx, script string, args ...string) (spent uint64) {
 	argv := [][]byte{[]byte("EVAL"), []byte(script), []byte("0")}
 	for _, a := range args {
 		argv = append(argv, []byte(a))
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	reply = evaluate(e, c, resp.RESP2, argv)
+	reply := evaluate(e, c, resp.RESP2, argv)
 	runtime.ReadMemStats(&after)
 	require.NotContains(t, reply, interpreterErrors)
-	return reply, after.TotalAlloc - before.TotalAlloc
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 func FuzzMsgpackDecode(f *testing.F) {
@@ -58,7 +58,7 @@ func FuzzMsgpackDecode(f *testing.F) {
 	e, c := newTestEngine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, script := range []string{fuzzMsgpack, fuzzLimit} {
-			_, spent := decode(t, e, c, script, string(data))
+			spent := decode(t, e, c, script, string(data))
 			require.Less(t, spent, uint64(withGaps+perByte*len(data)))
 		}
 	})
@@ -73,23 +73,32 @@ func FuzzJSONDecode(f *testing.F) {
 	}
 	e, c := newTestEngine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, spent := decode(t, e, c, fuzzJSON, string(data))
+		spent := decode(t, e, c, fuzzJSON, string(data))
 		require.Less(t, spent, uint64(fixed+perByte*len(data)))
 	})
 }
 
 func FuzzStruct(f *testing.F) {
 	for _, s := range [][2]string{
-		{"i4", "abcd"}, {"!8bi8d", "0123456789012345678901234567890"}, {"Bc0s", "\x03abcd\x00"}, {"dc0", "\x00\x00\x00\x00\x00\x00\xf0\x7f"},
-		{"c2147483647", ""}, {"i32I31", strings.Repeat("\xff", 80)}, {"!1073741824i4", "abcd"}, {"> <!", ""}, {"c99999999999", ""},
-		{strings.Repeat("b", 50), strings.Repeat("x", 50)}, {"i33", ""}, {"\x00i", ""}, {"xT", "12345678901"},
+		{"i4", "abcd"},
+		{"!8bi8d", "0123456789012345678901234567890"},
+		{"Bc0s", "\x03abcd\x00"}, {"dc0", "\x00\x00\x00\x00\x00\x00\xf0\x7f"},
+		{"c2147483647", ""},
+		{"i32I31", strings.Repeat("\xff", 80)},
+		{"!1073741824i4", "abcd"},
+		{"> <!", ""},
+		{"c99999999999", ""},
+		{strings.Repeat("b", 50), strings.Repeat("x", 50)},
+		{"i33", ""},
+		{"\x00i", ""},
+		{"xT", "12345678901"},
 	} {
 		f.Add([]byte(s[0]), []byte(s[1]))
 	}
 	e, c := newTestEngine(f)
 	f.Fuzz(func(t *testing.T, format, data []byte) {
 		for _, script := range []string{fuzzStruct, fuzzSize, fuzzPack} {
-			_, spent := decode(t, e, c, script, string(format), string(data))
+			spent := decode(t, e, c, script, string(format), string(data))
 			require.Less(t, spent, uint64(fixed+perByte*(len(format)+len(data))))
 		}
 	})
@@ -98,6 +107,6 @@ func FuzzStruct(f *testing.F) {
 // What decode measures can exceed the bound.
 func TestDecodeMeasuresMemory(t *testing.T) {
 	e, c := newTestEngine(t)
-	_, spent := decode(t, e, c, "local t = {} for i = 1, 5 do t[i] = string.rep('x', 5e6) .. i end return 1")
+	spent := decode(t, e, c, "local t = {} for i = 1, 5 do t[i] = string.rep('x', 5e6) .. i end return 1")
 	require.Greater(t, spent, uint64(fixed))
 }
