@@ -56,6 +56,10 @@ var serverDirectives = []Directive{
 		About: "Whether the text of redis.error_reply gets ERR in front: always as in Redis 7, never as in Redis 6, or auto, which is always except where the text is one upper-case word.",
 	},
 	{
+		Name: "lua-engine", Kind: KindEnum, Default: "auto", Values: []string{"auto", "interpreter"}, Ours: true,
+		About: "Whether plain scripts run without the interpreter (auto), or all in it; they answer the same.",
+	},
+	{
 		Name: "rl-log-max-units", Kind: KindInt, Default: "16777216", Min: 1, Max: math.MaxInt32, Ours: true,
 		About: "The largest limit that RL.ALLOW keeps as a log of single units.",
 	},

@@ -71,6 +71,7 @@ func New(o Options) *Engine {
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
 			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
+			Interpret:        interpreterOnly(o.Config),
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
@@ -92,6 +93,16 @@ func newRunID() string {
 	var b [20]byte
 	rand.Read(b[:]) //nolint:errcheck // it cannot fail
 	return hex.EncodeToString(b[:])
+}
+
+// interpreterOnly follows lua-engine, without a look at the configuration for
+// every script.
+func interpreterOnly(c *config.Config) func() bool {
+	var only atomic.Bool
+	refresh := func() { only.Store(c.String("lua-engine") == "interpreter") }
+	c.OnChange("lua-engine", refresh)
+	refresh()
+	return only.Load
 }
 
 // scriptLog passes on what loglevel lets through; the levels of redis.log count

@@ -110,6 +110,7 @@ func infoMemory(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	scripts := e.scripts.Stats()
 	w.put("used_memory_scripts_eval", scripts.Bytes)
 	w.put("number_of_cached_scripts", scripts.Cached)
+	w.put("number_of_compiled_scripts", e.scripts.Compiled())
 	w.put("maxmemory", 0)
 	w.put("maxmemory_human", "0B")
 	w.put("maxmemory_policy", "noeviction")

@@ -48,6 +48,9 @@ type script struct {
 	used atomic.Bool // since the cache last looked for one to drop
 	gone atomic.Bool // dropped: a set shown before may still have it
 	kept bool        // by SCRIPT LOAD; protected by the cache's mu
+
+	plain *plainProgram // nil: the interpreter runs it
+	why   string        // it is not plain
 }
 
 // A cache holds the scripts that were loaded or evaluated. Finding one takes no
@@ -64,6 +67,7 @@ type cache struct {
 	maxTokens func() int // what a source may have; see parse
 	maxBytes  int64      // what scripts of EVAL's may take together
 	judge     func(*chunk) verdict
+	prepare   func(*script) // looks at a new script before others see it; nil: nobody
 
 	shown atomic.Pointer[scriptSet] // never changed, only replaced
 
@@ -172,6 +176,9 @@ func (c *cache) add(source []byte, keep bool) (*script, error) {
 		var err error
 		if s, err = newScript(string(source), c.maxTokens(), c.judge); err != nil {
 			return nil, err
+		}
+		if c.prepare != nil {
+			c.prepare(s)
 		}
 	}
 	c.mu.Lock()

@@ -34,11 +34,14 @@ func (in *interp) redisPcall(L *lua.LState) int {
 	return 1
 }
 
-// callError makes the table for a failed call. One that reached the command
-// table says so: Redis has counted its error by then.
-func (in *interp) callError(text string) *lua.LTable {
-	return in.errorTable(text, text != errNoArguments && text != errArgumentType)
-}
+// callError makes the table for a failed call.
+func (in *interp) callError(text string) *lua.LTable { return in.errorTable(text, wasCalled(text)) }
+
+// errorStatsField says of an error table that it reached the command table:
+// Redis has counted the error by then.
+const errorStatsField = "ignore_error_stats_update"
+
+func wasCalled(text string) bool { return text != errNoArguments && text != errArgumentType }
 
 // command runs what the Lua arguments spell. The reply is valid until the
 // next command.
@@ -71,7 +74,7 @@ func (in *interp) errorTable(text string, fromCommand bool) *lua.LTable {
 	t := in.L.CreateTable(0, 2)
 	t.RawSetString("err", lua.LString(codedError(text)))
 	if fromCommand {
-		t.RawSetString("ignore_error_stats_update", lua.LTrue)
+		t.RawSetString(errorStatsField, lua.LTrue)
 	}
 	return t
 }

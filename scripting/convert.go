@@ -146,7 +146,7 @@ const replyStack = 7994
 
 // toReply converts what a script returned. Fields that say what a table is
 // are read past metatables, as in Redis.
-func (in *interp) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
+func (r *caller) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
 	switch v := v.(type) {
 	case lua.LString:
 		return resp.Bulk(string(v))
@@ -154,7 +154,7 @@ func (in *interp) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
 		return resp.Int(toInteger(float64(v)))
 	case lua.LBool:
 		switch {
-		case in.child.Proto == resp.RESP3:
+		case r.child.Proto == resp.RESP3:
 			return resp.Bool(bool(v))
 		case bool(v):
 			return resp.Int(1)
@@ -164,12 +164,12 @@ func (in *interp) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
 		if depth > replyStack {
 			return resp.Error(errStackLimit)
 		}
-		return in.tableToReply(c, v, depth)
+		return r.tableToReply(c, v, depth)
 	}
 	return resp.Null
 }
 
-func (in *interp) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Value {
+func (r *caller) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Value {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
 		return resp.Error(strings.TrimRight(cString(string(s)), "\r\n"))
 	}
@@ -181,15 +181,15 @@ func (in *interp) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.V
 	}
 	if m, ok := t.RawGetString("map").(*lua.LTable); ok {
 		var pairs []resp.Value
-		for key, value := m.Next(lua.LNil); key != lua.LNil && in.reply(2); key, value = m.Next(key) {
-			pairs = append(pairs, in.toReply(c, key, depth+3), in.toReply(c, value, depth+3))
+		for key, value := m.Next(lua.LNil); key != lua.LNil && r.asks(2); key, value = m.Next(key) {
+			pairs = append(pairs, r.toReply(c, key, depth+3), r.toReply(c, value, depth+3))
 		}
 		return resp.Map(pairs...)
 	}
 	if m, ok := t.RawGetString("set").(*lua.LTable); ok {
 		var elems []resp.Value
-		for key, _ := m.Next(lua.LNil); key != lua.LNil && in.reply(1); key, _ = m.Next(key) {
-			elems = append(elems, in.toReply(c, key, depth+3))
+		for key, _ := m.Next(lua.LNil); key != lua.LNil && r.asks(1); key, _ = m.Next(key) {
+			elems = append(elems, r.toReply(c, key, depth+3))
 		}
 		return resp.Set(elems...)
 	}
@@ -207,21 +207,21 @@ func (in *interp) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.V
 	for t.RawGet(lua.LNumber(n+1)) != lua.LNil {
 		n++
 	}
-	if !in.reply(n) {
+	if !r.asks(n) {
 		return resp.Null
 	}
 	elems := c.Values(n)
-	for i := 1; i <= n && in.meter.why == ""; i++ {
-		elems = append(elems, in.toReply(c, t.RawGet(lua.LNumber(i)), depth+1))
+	for i := 1; i <= n && r.asks(0); i++ {
+		elems = append(elems, r.toReply(c, t.RawGet(lua.LNumber(i)), depth+1))
 	}
 	return resp.Array(elems...)
 }
 
-// reply asks for n values of a reply: a small table that contains itself many
+// asks asks for n values of a reply: a small table that contains itself many
 // times makes an endless one.
-func (in *interp) reply(n int) bool {
-	m := &in.meter
-	return m.why == "" && m.hold(n*int(unsafe.Sizeof(resp.Value{}))) && m.steps(n+1)
+func (r *caller) asks(n int) bool {
+	m := r.meter
+	return m == nil || m.why == "" && m.hold(n*int(unsafe.Sizeof(resp.Value{}))) && m.steps(n+1)
 }
 
 // doubleReply spells what resp.Double cannot hold.

@@ -16,6 +16,9 @@
 //   - blame.go says which variable a failing instruction was about;
 //   - sandbox.go seals the globals.
 //
+// Scripts that are no more than what limiters need run without that machine:
+// plain*.go, with caller.go as the way to commands that both have.
+//
 // The package is not a general Lua: nothing reaches files, processes, the
 // clock or another script.
 package scripting

@@ -29,6 +29,10 @@ type Options struct {
 
 	// MemoryLimit is lua-memory-limit, 0 for none, as nil.
 	MemoryLimit func() int64
+
+	// Interpret is what lua-engine says: every script is the interpreter's, the
+	// plain ones too. It may be called concurrently; nil is never.
+	Interpret func() bool
 }
 
 // An Engine compiles and runs scripts. It may be used concurrently: each
@@ -40,6 +44,7 @@ type Engine struct {
 	library registry
 	table   *commands.Table
 	states  sync.Pool // of *interp, some 100 kB each
+	frames  sync.Pool // of *plainFrame
 
 	restarts, breaches atomic.Int64 // see guard
 }
@@ -48,6 +53,7 @@ type Engine struct {
 func New(o Options) *Engine {
 	e := &Engine{options: o, watch: newWatch(o.NowUs, o.BusyAfterMs)}
 	e.scripts = newCache(e.maxTokens, e.judge)
+	e.scripts.prepare = e.prepare
 	e.states.New = func() any { return newInterp(e) }
 	return e
 }
@@ -57,6 +63,9 @@ const bytesPerToken = 128
 
 // maxTokens is how many tokens a source may have, 0 for any number.
 func (e *Engine) maxTokens() int { return int(e.memoryLimit() / bytesPerToken) }
+
+// prepare finds out how a new script can run.
+func (e *Engine) prepare(s *script) { s.plain, s.why = plainCode(e, s.proto) }
 
 func (e *Engine) memoryLimit() int64 {
 	if e.options.MemoryLimit == nil {

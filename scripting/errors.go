@@ -66,6 +66,11 @@ const (
 	errRegisterFlag      = "ERR unknown flag given"
 	errRegisterNoName    = "ERR redis.register_function must get a function name argument"
 	errRegisterNoHandler = "ERR redis.register_function must get a callback argument"
+
+	errSHA1Arguments = "ERR wrong number of arguments"
+	errLogArguments  = "ERR redis.log() requires two arguments or more."
+	errLogLevelType  = "ERR First argument must be a number (log level)."
+	errLogLevel      = "ERR Invalid debug level."
 )
 
 // busyReplies are what clients get while a script or a function is past

@@ -49,6 +49,9 @@ func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]b
 	if readOnly && s.flags.declared && !s.flags.noWrites {
 		return resp.Error(errReadOnlyEval)
 	}
+	if s.plain != nil && (e.options.Interpret == nil || !e.options.Interpret()) {
+		return e.runPlain(c, s, readOnly || s.flags.noWrites, keys, args)
+	}
 	in := e.borrow()
 	reply := in.run(c, s, readOnly || s.flags.noWrites, keys, args)
 	reply = e.settle(c, s, &in.fence, reply)

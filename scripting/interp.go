@@ -28,6 +28,7 @@ const (
 // at a time runs in it; the engine pools them.
 type interp struct {
 	caller
+	meter  meter
 	L      *lua.LState
 	env    *lua.LTable // what functions see as globals, hidden names included
 	public *lua.LTable // what _G shows
@@ -57,7 +58,6 @@ type interp struct {
 	args    [][]byte
 	argText []byte
 
-	meter   meter
 	extents map[*lua.LTable]int // how far arrays were filled with nils, see reserve
 
 	verbatim   bool                        // what is being raised is Lua's text already

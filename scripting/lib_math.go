@@ -6,22 +6,46 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
+// unaryMath and binaryMath are the functions of one and two numbers.
+var unaryMath = []struct {
+	name string
+	fn   func(float64) float64
+}{
+	{"abs", math.Abs},
+	{"acos", math.Acos},
+	{"asin", math.Asin},
+	{"atan", math.Atan},
+	{"ceil", math.Ceil},
+	{"cos", math.Cos},
+	{"cosh", math.Cosh},
+	{"exp", math.Exp},
+	{"floor", math.Floor},
+	{"log", math.Log},
+	{"log10", math.Log10},
+	{"sin", math.Sin},
+	{"sinh", math.Sinh},
+	{"sqrt", math.Sqrt},
+	{"tan", math.Tan},
+	{"tanh", math.Tanh},
+	{"deg", func(x float64) float64 { return x / (math.Pi / 180) }},
+	{"rad", func(x float64) float64 { return x * (math.Pi / 180) }},
+}
+
+var binaryMath = map[string]func(x, y float64) float64{
+	"atan2": math.Atan2, "fmod": math.Mod, "mod": math.Mod, "pow": math.Pow,
+}
+
 func (in *interp) mathLibrary() map[string]lua.LGFunction {
 	lib := map[string]lua.LGFunction{
-		"atan2": in.binary(math.Atan2), "fmod": in.binary(math.Mod), "mod": in.binary(math.Mod),
-		"pow": in.binary(math.Pow), "frexp": in.mathFrexp, "ldexp": in.mathLdexp,
+		"frexp": in.mathFrexp, "ldexp": in.mathLdexp,
 		"max": in.mathMax, "min": in.mathMin, "modf": in.mathModf,
 		"random": in.mathRandom, "randomseed": in.mathRandomSeed,
-		"deg": in.unary(func(x float64) float64 { return x / (math.Pi / 180) }),
-		"rad": in.unary(func(x float64) float64 { return x * (math.Pi / 180) }),
 	}
-	for name, fn := range map[string]func(float64) float64{
-		"abs": math.Abs, "acos": math.Acos, "asin": math.Asin, "atan": math.Atan, "ceil": math.Ceil,
-		"cos": math.Cos, "cosh": math.Cosh, "exp": math.Exp, "floor": math.Floor, "log": math.Log,
-		"log10": math.Log10, "sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan,
-		"tanh": math.Tanh,
-	} {
-		lib[name] = in.unary(fn)
+	for _, f := range unaryMath {
+		lib[f.name] = in.unary(f.fn)
+	}
+	for name, fn := range binaryMath {
+		lib[name] = in.binary(fn)
 	}
 	return lib
 }
@@ -35,8 +59,8 @@ func (in *interp) unary(fn func(float64) float64) lua.LGFunction {
 
 func (in *interp) binary(fn func(x, y float64) float64) lua.LGFunction {
 	return func(L *lua.LState) int {
-		x := in.checkNumber(L, 1)
-		L.Push(lua.LNumber(fn(x, in.checkNumber(L, 2))))
+		y := in.checkNumber(L, 2) // first, as the C compiler has it
+		L.Push(lua.LNumber(fn(in.checkNumber(L, 1), y)))
 		return 1
 	}
 }
@@ -49,8 +73,8 @@ func (in *interp) mathFrexp(L *lua.LState) int {
 }
 
 func (in *interp) mathLdexp(L *lua.LState) int {
-	x := in.checkNumber(L, 1)
-	L.Push(lua.LNumber(math.Ldexp(x, in.checkInt(L, 2))))
+	exponent := in.checkInt(L, 2)
+	L.Push(lua.LNumber(math.Ldexp(in.checkNumber(L, 1), exponent)))
 	return 1
 }
 

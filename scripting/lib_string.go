@@ -79,35 +79,34 @@ func (in *interp) stringLen(L *lua.LState) int {
 	return 1
 }
 
-// mapBytes changes letters as C does in the "C" locale.
-func mapBytes(s string, from, to byte) lua.LString {
-	b := []byte(s)
+// mapBytes changes letters in place as C does in the "C" locale.
+func mapBytes(b []byte, from, to byte) []byte {
 	for i, ch := range b {
 		if from <= ch && ch <= to {
 			b[i] = ch ^ 0x20
 		}
 	}
-	return lua.LString(b)
+	return b
 }
 
 func (in *interp) stringLower(L *lua.LState) int {
 	s := in.checkString(L, 1)
 	in.grow(L, len(s))
-	L.Push(mapBytes(s, 'A', 'Z'))
+	L.Push(text(mapBytes([]byte(s), 'A', 'Z')))
 	return 1
 }
 
 func (in *interp) stringUpper(L *lua.LState) int {
 	s := in.checkString(L, 1)
 	in.grow(L, len(s))
-	L.Push(mapBytes(s, 'a', 'z'))
+	L.Push(text(mapBytes([]byte(s), 'a', 'z')))
 	return 1
 }
 
 func (in *interp) stringRep(L *lua.LState) int {
 	s, n := in.checkString(L, 1), max(in.checkInt(L, 2), 0)
 	if len(s) > 0 && n > maxStringLen/len(s) {
-		in.throw(L, lua.LString("not enough memory"))
+		in.throw(L, lua.LString(errNoMemory))
 	}
 	in.grow(L, len(s)*n)
 	L.Push(lua.LString(strings.Repeat(s, n)))
@@ -127,15 +126,20 @@ func (in *interp) stringReverse(L *lua.LState) int {
 
 func (in *interp) stringSub(L *lua.LState) int {
 	s := in.checkString(L, 1)
-	from := max(fromEnd(in.checkInt(L, 2), len(s)), 1)
-	to := min(fromEnd(in.optInt(L, 3, -1), len(s)), len(s))
-	if from > to {
-		L.Push(lua.LString(""))
-	} else {
-		in.grow(L, to-from)
-		L.Push(part(s, from-1, to))
-	}
+	from := in.checkInt(L, 2)
+	from, to := span(s, from, in.optInt(L, 3, -1))
+	in.grow(L, to-from)
+	L.Push(part(s, from, to))
 	return 1
+}
+
+// span is what string.sub takes: s[from:to].
+func span(s string, first, last int) (from, to int) {
+	first, last = max(fromEnd(first, len(s)), 1), min(fromEnd(last, len(s)), len(s))
+	if first > last {
+		return 0, 0
+	}
+	return first - 1, last
 }
 
 // withPattern runs fn and raises what the pattern's author did wrong.

@@ -94,6 +94,7 @@ func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 		}},
 	}
 	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
+		commands.Hashes, commands.Lists, commands.Sets,
 		commands.Databases, e.Group(), sessionCommands))
 	s := store.New()
 	return e, &commands.Ctx{
@@ -127,11 +128,14 @@ func TestRecordedScripts(t *testing.T) {
 				writeRecordings(t, path, all)
 				return
 			}
-			e, c := newTestEngine(t)
-			for i, r := range all {
-				got := evaluate(e, c, r.proto, evalArgs(r.source))
-				if got != r.reply {
-					t.Errorf("case %d\n%s\n got %q\nwant %q", i, r.source, got, r.reply)
+			for _, interpret := range []bool{false, true} {
+				e, c := newTestEngine(t)
+				e.options.Interpret = func() bool { return interpret }
+				for i, r := range all {
+					got := evaluate(e, c, r.proto, evalArgs(r.source))
+					if got != r.reply {
+						t.Errorf("case %d, interpreter only: %v\n%s\n got %q\nwant %q", i, interpret, r.source, got, r.reply)
+					}
 				}
 			}
 		})

@@ -83,7 +83,7 @@ func (in *interp) onlyString(L *lua.LState) (string, bool) {
 
 func (in *interp) sha1Hex(L *lua.LState) int {
 	if L.GetTop() != 1 {
-		in.refuse(L, "ERR wrong number of arguments")
+		in.refuse(L, errSHA1Arguments)
 	}
 	s, _ := asString(L.Get(1))
 	in.grow(L, len(s))
@@ -95,14 +95,14 @@ func (in *interp) sha1Hex(L *lua.LState) int {
 func (in *interp) redisLog(L *lua.LState) int {
 	n := L.GetTop()
 	if n < 2 {
-		in.refuse(L, "ERR redis.log() requires two arguments or more.")
+		in.refuse(L, errLogArguments)
 	}
 	level, ok := L.Get(1).(lua.LNumber)
 	if !ok {
-		in.refuse(L, "ERR First argument must be a number (log level).")
+		in.refuse(L, errLogLevelType)
 	}
 	if level < 0 || level >= 4 {
-		in.refuse(L, "ERR Invalid debug level.")
+		in.refuse(L, errLogLevel)
 	}
 	var words []string
 	for i := 2; i <= n; i++ {

@@ -14,6 +14,13 @@ const (
 	redisVersionNum  = 7<<16 | 0<<8 | 15
 )
 
+// redisNumbers are the constants of the redis table.
+var redisNumbers = map[string]int{
+	"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
+	"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3,
+	"REDIS_VERSION_NUM": redisVersionNum,
+}
+
 // buildSandbox makes everything a script can reach. Functions see env as
 // their globals; nobody holds env itself. The tables that scripts do hold
 // (_G and the libraries) are sealed: empty tables whose metatable shows the
@@ -95,13 +102,8 @@ func (in *interp) constants(lib string, content *lua.LTable) {
 		content.RawSetString("_VERSION", lua.LString("lua-cmsgpack 0.4.0"))
 		content.RawSetString("_DESCRIPTION", lua.LString("MessagePack C implementation for Lua"))
 	case "redis":
-		numbers := map[string]int{
-			"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
-			"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3,
-			"REDIS_VERSION_NUM": redisVersionNum,
-		}
-		for _, name := range slices.Sorted(maps.Keys(numbers)) {
-			content.RawSetString(name, lua.LNumber(numbers[name]))
+		for _, name := range slices.Sorted(maps.Keys(redisNumbers)) {
+			content.RawSetString(name, lua.LNumber(redisNumbers[name]))
 		}
 		content.RawSetString("REDIS_VERSION", lua.LString(redisVersion))
 	}

@@ -28,3 +28,16 @@ func (e *Engine) ResetStats() {
 func (e *Engine) Misses() (restarts, breaches int64) {
 	return e.restarts.Load(), e.breaches.Load()
 }
+
+// Compiled returns how many of them run without the interpreter, unless
+// Options.Interpret says otherwise.
+func (e *Engine) Compiled() (n int) {
+	e.scripts.mu.Lock()
+	defer e.scripts.mu.Unlock()
+	for _, s := range e.scripts.all.byDigest {
+		if s.plain != nil {
+			n++
+		}
+	}
+	return n
+}

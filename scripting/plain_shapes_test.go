@@ -1,0 +1,113 @@
+package scripting
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var rewrite = flag.Bool("rewrite", false, "renew the table of docs/plain-scripts.md")
+
+// A shape is a script with the constructs of some library's.
+type libraryShape struct {
+	library, file string
+	keys, args    []string
+}
+
+var shapes = []libraryShape{
+	{"the documents' sliding window", "../docs/sliding-window.lua", []string{"w"}, []string{"1795184400000", "60000", "3"}},
+	{"rate-limiter-flexible", "", []string{"a"}, []string{"1", "60"}},
+	{"redis_rate", "", []string{"a"}, []string{"100", "10", "60", "1"}},
+	{"throttled", "", []string{"n"}, []string{"10", "10", "60"}},
+	{"ulule-limiter", "", []string{"a"}, []string{"1", "60000"}},
+	{"express-rate-limit-redis", "", []string{"a"}, []string{"0", "60000"}},
+	{"fastify-rate-limit", "", []string{"a"}, []string{"60000", "3", "false", "false"}},
+	{"limits-fixed-window", "", []string{"a"}, []string{"60", "1"}},
+	{"limits-moving-window", "", []string{"b"}, []string{"1795184400", "3", "60", "1"}},
+	{"limits-sliding-window-counter", "", []string{"a", "d"}, []string{"1000000000", "60", "1"}},
+	{"bucket4j", "", []string{"n"}, []string{"10", "10", "60000"}},
+	{"spring-cloud-gateway", "", []string{"a", "d"}, []string{"10", "20", "1795184400", "1"}},
+	{"token-bucket-hash", "", []string{"h"}, []string{"1795184400000", "10", "20"}},
+	{"redisson", "", []string{"h", "z"}, []string{"1", "1795184400000", "id"}},
+	{"bottleneck", "", []string{"h"}, []string{"1795184400000"}},
+}
+
+func (s libraryShape) flow(t testing.TB) plainFlow {
+	if s.file == "" {
+		s.file = filepath.Join("testdata/plain/shapes", s.library+".lua")
+	}
+	source, err := os.ReadFile(s.file)
+	require.NoError(t, err)
+	return plainFlow{string(source), s.keys, s.args}
+}
+
+// allocations of one run, its reply encoded.
+func (s engineSide) allocations(f plainFlow) float64 {
+	for _, c := range before {
+		s.send(words(c))
+	}
+	args := f.command()
+	cmd := s.engine.table.Lookup(args[0])
+	s.ctx.Args = args
+	run := func() {
+		s.ctx.Reset()
+		reply := cmd.Handler(s.ctx)
+		_ = reply
+	}
+	run()
+	return testing.AllocsPerRun(50, run)
+}
+
+// TestShapes: both engines agree on each shape, and the page says which of
+// them compile.
+func TestShapes(t *testing.T) {
+	compiled, interpreted := newSides(t)
+	var b strings.Builder
+	b.WriteString("| Shape of | Compiled | Allocations, compiled | interpreted |\n|---|---|---|---|\n")
+	for _, s := range shapes {
+		f := s.flow(t)
+		require.Equal(t, f.compared(interpreted.send), f.compared(compiled.send), s.library)
+		if s.library != "redisson" { // struct is missing
+			require.NotContains(t, compiled.send(f.command()), "user_script", s.library)
+		}
+		script, err := compiled.engine.scripts.load([]byte(f.source))
+		require.NoError(t, err)
+		verdict, allocations := "yes", ""
+		if script.plain == nil {
+			verdict, allocations = "no: "+script.why, ""
+		} else if !raceEnabled {
+			// What is left is the commands' own.
+			allocations = fmt.Sprint(compiled.allocations(f))
+			require.LessOrEqual(t, compiled.allocations(f), 5.0, s.library)
+		}
+		interpreter := ""
+		if !raceEnabled {
+			interpreter = fmt.Sprint(interpreted.allocations(f))
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.library, verdict, allocations, interpreter)
+	}
+	if raceEnabled {
+		return // which allocates on its own
+	}
+	const path, open, end = "../docs/plain-scripts.md", "<!-- shapes -->\n", "<!-- /shapes -->\n"
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	head, rest, ok := strings.Cut(string(data), open)
+	require.True(t, ok)
+	_, tail, ok := strings.Cut(rest, end)
+	require.True(t, ok)
+	want := head + open + b.String() + end + tail
+	if *rewrite {
+		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
+		return
+	}
+	// The figures may change with Go's version; that they stay low is above.
+	figures := regexp.MustCompile(`\d* \| \d* \|\n`)
+	require.Equal(t, figures.ReplaceAllString(want, ""), figures.ReplaceAllString(string(data), ""), "go test ./scripting -run Shapes -rewrite")
+}
