@@ -46,6 +46,8 @@ func TestPlainScriptsEnd(t *testing.T) {
 		"while true do for i, k in ipairs(KEYS) do local x = k end end",
 	} {
 		e, c := newTestEngine(t)
+		var now int64
+		e.watch = newWatch(func() int64 { now += 1e6; return now }, func() int64 { return 1 })
 		e.End()
 		script, err := e.scripts.load([]byte(source))
 		require.NoError(t, err)
