@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,7 +59,7 @@ func ownKeys(worker int) []string {
 
 // beInside is the process that works: it writes how often a second all its
 // goroutines did so.
-func beInside(args []string, stdout io.Writer) error {
+func beInside(args []string, stdout io.Writer) (err error) {
 	if len(args) != 3 || insideWork[args[0]] == nil {
 		return fmt.Errorf("%s needs a work's name, goroutines and a length", insideWord)
 	}
@@ -72,7 +73,7 @@ func beInside(args []string, stdout io.Writer) error {
 	}
 	runtime.GOMAXPROCS(workers)
 	l := zlimit.New(zlimit.Options{})
-	defer l.Close()
+	defer func() { err = errors.Join(err, l.Close()) }()
 	var (
 		wg     sync.WaitGroup
 		done   atomic.Int64

@@ -37,7 +37,7 @@ func FuzzRLAllowGrammar(f *testing.F) {
 			require.Regexp(t, heldOtherwise, reply.Str(), "%q", words)
 			return
 		}
-		n := rlNumbers(t, reply, call.full, proto)
+		n := rlNumbers(t, reply, call.full)
 		allowed, limit, remaining, retryMs, resetMs := n[0], n[1], n[2], n[3], n[4]
 		require.Contains(t, call.limits, limit)
 		require.True(t, 0 <= remaining && resetMs >= 0 && retryMs >= -1, "%q: %v", words, n)
@@ -60,7 +60,7 @@ var heldOtherwise = regexp.MustCompile(`^(WRONGTYPE .*|ERR key holds .*)$`)
 
 // rlNumbers reads a reply of RL.ALLOW: the five, and with FULL the numbers of
 // next_after_ms and used.
-func rlNumbers(t *testing.T, reply resp.Value, full, proto bool) (n [7]int64) {
+func rlNumbers(t *testing.T, reply resp.Value, full bool) (n [7]int64) {
 	elems, names := reply.Elems(), []string{"allowed", "limit", "remaining", "retry_after_ms", "reset_after_ms", "next_after_ms", "used"}
 	if !full {
 		require.Len(t, elems, 5)

@@ -91,9 +91,9 @@ func (c *Ctx) refundFixed(n *store.Node, count int64) int64 {
 		return 0
 	}
 	count = min(count, state.Count)
-	switch {
-	case count == 0:
-	case count == state.Count:
+	switch count {
+	case 0:
+	case state.Count:
 		c.DB.Delete(n)
 	default:
 		s.SetInt(state.Count - count)
@@ -137,7 +137,7 @@ func rlInfo(c *Ctx) resp.Value {
 	switch algo {
 	case algoLog:
 		k, _ := c.findLog(c.Args[1])
-		keepMs := int64(limiter.MaxWindowMs)
+		keepMs := limiter.MaxWindowMs
 		if expires {
 			keepMs = limiter.Keep(k.set, c.NowMs, expireAtMs, 0)
 		}

@@ -123,8 +123,17 @@ func TestRLForeignKeys(t *testing.T) {
 	for kind, writes := range map[string][][]string{
 		"sorted set": {{"ZADD", "k", "1", "a"}, {"ZADD", "k", "1700000000", "1700000000"}, {"ZADD", "k", "1700000000000", "1700000000000"}},
 		"string": {
-			{"SET", "k", "text"}, {"SET", "k", "5"}, {"SET", "k", "gcra"}, {"SETEX", "k", "10", "-5"}, {"SETEX", "k", "10", "5.5"}, {"SET", "k", ""},
-			{"SET", "k", "gcra 1x"}, {"SET", "k", "gcra 01"}, {"SET", "k", "gcra "}, {"SET", "k", "gcra 9223372036854775808"}, {"SET", "k", "GCRA 1"},
+			{"SET", "k", "text"},
+			{"SET", "k", "5"},
+			{"SET", "k", "gcra"},
+			{"SETEX", "k", "10", "-5"},
+			{"SETEX", "k", "10", "5.5"},
+			{"SET", "k", ""},
+			{"SET", "k", "gcra 1x"},
+			{"SET", "k", "gcra 01"},
+			{"SET", "k", "gcra "},
+			{"SET", "k", "gcra 9223372036854775808"},
+			{"SET", "k", "GCRA 1"},
 		},
 		"hash": {
 			{"HSET", "k", "a", "1"},

@@ -91,7 +91,7 @@ func New(o Options) *Engine {
 
 func newRunID() string {
 	var b [20]byte
-	rand.Read(b[:]) //nolint:errcheck // it cannot fail
+	_, _ = rand.Read(b[:]) // it cannot fail
 	return hex.EncodeToString(b[:])
 }
 

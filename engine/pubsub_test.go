@@ -50,12 +50,6 @@ func (l *listener) hearUntil(t testing.TB, end string) {
 	}
 }
 
-// message is one message in RESP2.
-func message(channel, body string) string {
-	v := resp.Push(resp.Bulk("message"), resp.Bulk(channel), resp.Bulk(body))
-	return string(resp.Append(nil, &v, resp.RESP2))
-}
-
 // bodies are the bodies of the messages heard, in order; every message has
 // five lines behind its count.
 func bodies(t testing.TB, heard string) []string {

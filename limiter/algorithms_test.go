@@ -50,7 +50,8 @@ func TestAlgorithmScenarios(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			for i, l := range s.lines {
 				d := s.m.decide(startMs+l.t, q, Call{Cost: l.cost})
-				require.Equal(t, l, line{l.t, l.cost, d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs, d.NextAfterMs}, "line %d", i+1)
+				got := line{l.t, l.cost, d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs, d.NextAfterMs}
+				require.Equal(t, l, got, "line %d", i+1)
 			}
 		})
 	}

@@ -120,11 +120,11 @@ func (b *Buckets) TakeBack(nowMs, expireAtMs, n int64) (removed, newExpireAtMs i
 	return removed, expireAtMs
 }
 
-// Oldest and Newest are the first and the last millisecond that the buckets
-// cover. There must be a bucket.
+// Oldest is the first millisecond that the buckets cover. There must be a
+// bucket, for Newest too.
 func (b *Buckets) Oldest() int64 { return b.begin(len(b.Counts) - 1) }
 
-// Newest: see Oldest.
+// Newest is the last millisecond that the buckets cover.
 func (b *Buckets) Newest() int64 { return b.endOf(b.NewestMs) }
 
 // Used is how many units are still held for some window.

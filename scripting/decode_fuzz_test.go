@@ -82,7 +82,8 @@ func FuzzStruct(f *testing.F) {
 	for _, s := range [][2]string{
 		{"i4", "abcd"},
 		{"!8bi8d", "0123456789012345678901234567890"},
-		{"Bc0s", "\x03abcd\x00"}, {"dc0", "\x00\x00\x00\x00\x00\x00\xf0\x7f"},
+		{"Bc0s", "\x03abcd\x00"},
+		{"dc0", "\x00\x00\x00\x00\x00\x00\xf0\x7f"},
 		{"c2147483647", ""},
 		{"i32I31", strings.Repeat("\xff", 80)},
 		{"!1073741824i4", "abcd"},

@@ -80,7 +80,7 @@ func (e *Engine) locksOfSource(c *commands.Ctx, args [][]byte) store.ShardSet {
 	return s.locksOf(keys)
 }
 
-var errMissing = errors.New(errNoScript)
+var errMissing = errors.New("no such script") // its text is never shown
 
 // locksOfDigest is commands.Command.Locks of EVALSHA.
 func (e *Engine) locksOfDigest(c *commands.Ctx, args [][]byte) store.ShardSet {

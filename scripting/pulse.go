@@ -96,9 +96,11 @@ func (in *interp) check(L *lua.LState, ok bool) {
 // steps, grow and hold are the meter's, for library functions. Writing memory
 // is work as well.
 func (in *interp) steps(L *lua.LState, n int) { in.check(L, in.meter.steps(n)) }
+
 func (in *interp) grow(L *lua.LState, n int) {
 	in.check(L, in.meter.grow(n) && in.meter.steps(n/bytesPerStep))
 }
+
 func (in *interp) hold(L *lua.LState, n int) {
 	in.check(L, in.meter.hold(n) && in.meter.steps(n/bytesPerStep))
 }

@@ -14,10 +14,10 @@ import (
 
 // A frameView is its callFrame.
 type frameView struct {
-	idx    int
-	fn     *lua.LFunction
-	parent unsafe.Pointer
-	pc     int // of the instruction after the one that was fetched
+	_  int // idx
+	fn *lua.LFunction
+	_  unsafe.Pointer // parent
+	pc int            // of the instruction after the one that was fetched
 }
 
 // A registryView is its registry.

@@ -39,7 +39,7 @@ func TestSlowSubscriberIsCut(t *testing.T) {
 	n := 0
 	settle(t, func() bool { return srv.Engine().Sessions() == 2 }, func() {
 		publisher.call(t, "PUBLISH", "a", body)
-		require.Equal(t, len(messageOf(body)), len(quick.reply(t)))
+		require.Len(t, quick.reply(t), len(messageOf(body)))
 		n++
 	}, "a subscriber that takes nothing is disconnected")
 	require.GreaterOrEqual(t, n, 8, "not before the limit")
@@ -60,7 +60,7 @@ func TestSubscriberLimitAtRunTime(t *testing.T) {
 		require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", body))
 	}
 	for range 16 {
-		require.Equal(t, len(messageOf(body)), len(c.reply(t)))
+		require.Len(t, c.reply(t), len(messageOf(body)))
 	}
 	require.Equal(t, "+OK", publisher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 0 0"))
 	settle(t, func() bool { return srv.Engine().Sessions() == 1 },

@@ -44,7 +44,7 @@ func (s rlStep) mayChange() bool {
 	case "RL.MALLOW":
 		return strings.Fields(s.want)[1] != "0"
 	case "CL.THROTTLE":
-		return !strings.HasPrefix(s.want, "[1 ") && !(len(words) == 6 && words[5] == "0")
+		return !strings.HasPrefix(s.want, "[1 ") && (len(words) != 6 || words[5] != "0")
 	case "RL.REFUND", "RL.RESET":
 		return s.want != "0"
 	case "RL.INFO":

@@ -24,23 +24,23 @@ const longKey = 1<<32 - 1
 type (
 	node8[V any] struct {
 		Node[V]
-		key [8]byte
+		_ [8]byte
 	}
 	node24[V any] struct {
 		Node[V]
-		key [24]byte
+		_ [24]byte
 	}
 	node40[V any] struct {
 		Node[V]
-		key [40]byte
+		_ [40]byte
 	}
 	node56[V any] struct {
 		Node[V]
-		key [56]byte
+		_ [56]byte
 	}
 	node72[V any] struct {
 		Node[V]
-		key [72]byte
+		_ [72]byte
 	}
 	nodeLong[V any] struct {
 		Node[V]
