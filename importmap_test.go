@@ -33,7 +33,7 @@ func inner(imp string) (room string, ours bool) {
 // this table down.
 var rooms = map[string][]string{
 	"cmd/zlimit-server":    {"server", "engine", "config"},
-	"bench":                {root},
+	"bench":                {root, "limiter"},
 	"zlimittest":           {"server", "server/pipe", root, "clock", "commands", "config"},
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},

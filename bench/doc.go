@@ -12,4 +12,6 @@
 // closed loop: a connection sends its next batch when the last one is answered,
 // so latencies are those of a server kept as busy as the connections allow, not
 // those at a chosen rate.
+//
+// With --picture it measures nothing: it draws docs/traffic.svg (picture.go).
 package main

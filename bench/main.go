@@ -29,6 +29,7 @@ type options struct {
 	valkey   string
 	json     string
 	markdown string
+	picture  string
 }
 
 // parseOptions reads the command line. --quick changes the defaults of
@@ -48,6 +49,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.valkey, "valkey", "valkey-server", "the program that joins in, where it is found")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
 	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
+	flags.StringVar(&o.picture, "picture", "", "draw what the algorithms admit of three loads to this file (docs/traffic.svg), and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -100,7 +102,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	rep := new(report)
-	if o.list {
+	if o.picture != "" {
+		err = writeFile(o.picture, writePicture)
+	} else if o.list {
 		err = writeList(stdout, chosen)
 	} else if rep, err = runAll(ctx, o, chosen, progress); err == nil {
 		err = errors.Join(rep.writeText(stdout), writeFile(o.json, rep.writeJSON), writeFile(o.markdown, rep.writeMarkdown))
