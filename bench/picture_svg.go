@@ -52,7 +52,7 @@ text{fill:#e6edf3}.s{fill:#9aa4af}
 // writePicture draws docs/traffic.svg.
 func writePicture(w io.Writer) error {
 	var out, desc strings.Builder
-	fmt.Fprintf(&desc, "The limit is %d in %d s. Admitted in the worst window:", pictureLimit, pictureWindowMs/1000)
+	fmt.Fprintf(&desc, "The limit is %d in %d s. Admitted in the worst window under Poisson, bursty and edge-of-window load:", pictureLimit, pictureWindowMs/1000)
 	offered := make([][]int64, len(traffics))
 	for column, load := range traffics {
 		offered[column] = load.offer()
@@ -65,7 +65,7 @@ func writePicture(w io.Writer) error {
 		writeText(&out, "s r", left-8, y+windowTall+4, "0")
 		writeText(&out, "s r", left-8, y+windowTall-limitTall+5, fmt.Sprint(pictureLimit))
 		writeText(&out, "s r", left-8, y+windowTall-2*limitTall+5, fmt.Sprint(2*pictureLimit))
-		fmt.Fprintf(&desc, " %s", kind.name)
+		fmt.Fprintf(&desc, " %s:", kind.name)
 		for column := range traffics {
 			passed := admitted(offered[column], kind.fresh())
 			worst := slices.Max(inWindow(passed))
