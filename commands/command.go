@@ -54,6 +54,10 @@ type KeySpec struct {
 	Step  int
 	// KeyNum: the argument at First says how many keys follow it.
 	KeyNum bool
+	// Tail: the key stands nowhere. Its name is the argument at First, Infix,
+	// and what Tail reads from the arguments; where that is nil there is none.
+	Tail  func(args [][]byte) []byte
+	Infix string
 }
 
 // NotKey is a KeySpec's Flags where what stands there only looks like a key:

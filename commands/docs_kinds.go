@@ -64,6 +64,7 @@ var kinds = map[string]string{
 	"rank": "integer", "num-matches": "integer", "len": "integer",
 	"db": "integer", "destination-db": "integer", "weight": "integer",
 	"limit": "integer", "cost": "integer", "n": "integer", "burst": "integer",
+	"estimate": "integer", "actual": "integer",
 	"max_burst": "integer", "period": "integer", "quantity": "integer",
 
 	"unix-time-seconds": "unix-time", "unix-time-milliseconds": "unix-time",
@@ -76,7 +77,9 @@ var kinds = map[string]string{
 var kindsByCommand = map[string]string{
 	"hincrbyfloat increment": "double",
 	"incrbyfloat increment":  "double",
-	"zrange start":           "string", "zrange stop": "string", // a rank, a score or bytes
+	"increx integer":         "integer", "increx float": "double",
+	"rl.acquire max": "integer",
+	"zrange start":   "string", "zrange stop": "string", // a rank, a score or bytes
 	"zlexcount min": "string", "zlexcount max": "string",
 	"zrangebylex min": "string", "zrangebylex max": "string",
 	"zremrangebylex min": "string", "zremrangebylex max": "string",

@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
@@ -81,8 +83,38 @@ var (
 	errRLRefundNegative = resp.Error("ERR n must not be negative")
 	errRLRefundGCRA     = resp.Error("ERR key holds GCRA state, which does not say how much a unit is")
 
+	errRLEstimateNumber = resp.Error("ERR estimate is not an integer or out of range")
+	errRLEstimate       = resp.Error("ERR estimate must be at least 1")
+	errRLEstimateLarge  = resp.Error("ERR estimate is above 1000000")
+	errRLActualNumber   = resp.Error("ERR actual is not an integer or out of range")
+	errRLActualNegative = resp.Error("ERR actual must not be negative")
+	errRLActualLarge    = resp.Error("ERR actual is more than 1000000 above the estimate")
+	errRLForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for this ID")
+	errRLIDEmpty        = resp.Error("ERR ID must not be empty")
+	errRLIDLong         = resp.Error("ERR ID is longer than " + strconv.Itoa(maxID) + " bytes")
+	errRLMaxNumber      = resp.Error("ERR max is not an integer or out of range")
+	errRLMax            = resp.Error("ERR max must be at least 1")
+	errRLForeignLeases  = resp.Error("ERR key holds a sorted set that RL.ACQUIRE did not write")
+
 	errThrottlePeriodLong = resp.Error("ERR period must be below 100 years")
 	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
+)
+
+// Error replies of INCREX as Redis 8.8 has them, but for the names of LBOUND and
+// UBOUND.
+var (
+	errIncrExInt      = resp.Error("ERR Increment is not an integer or out of range")
+	errIncrExFloat    = resp.Error("ERR Increment is not a valid float")
+	errIncrExByInf    = resp.Error("ERR BYFLOAT increment cannot be Infinity")
+	errIncrExInf      = resp.Error("ERR value cannot be Infinity")
+	errIncrExBounds   = resp.Error("ERR LBOUND can't be greater than UBOUND")
+	errIncrExENX      = resp.Error("ERR ENX flag requires an expiration")
+	errIncrExOverflow = resp.Error("ERR applied increment would overflow")
+	errIncrExApplied  = resp.Error("ERR applied increment would be Infinity")
+	errLBoundInt      = resp.Error("ERR LBOUND is not an integer or out of range")
+	errUBoundInt      = resp.Error("ERR UBOUND is not an integer or out of range")
+	errLBoundFloat    = resp.Error("ERR LBOUND is not a valid float")
+	errUBoundFloat    = resp.Error("ERR UBOUND is not a valid float")
 )
 
 // throttleArguments are the refusals of CL.THROTTLE's numbers, in their order.
@@ -115,6 +147,17 @@ var rlErrors = []struct {
 	{limiter.ErrBurst, resp.Error("ERR burst must be at least 1")},
 	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
 	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " + strconv.Itoa(limiter.MaxBuckets))},
+}
+
+// durationError is the refusal of a duration, which is written as a window is,
+// under its own name.
+func durationError(name string, err error) resp.Value {
+	for _, row := range rlErrors {
+		if errors.Is(err, row.err) {
+			return resp.Error(strings.Replace(row.reply.Str(), "window", name, 1))
+		}
+	}
+	panic("commands: no reply for " + err.Error())
 }
 
 // invalidExpire is the refusal of a time to live that is not positive or past

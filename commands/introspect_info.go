@@ -92,9 +92,13 @@ func (k *KeySpec) info() resp.Value {
 	if k.KeyNum {
 		find = specMap("keynum", "keynumidx", 0, "firstkey", 1, "keystep", k.Step)
 	}
+	begin := specMap("index", "index", k.First)
+	if k.Tail != nil {
+		begin, find = specMap("unknown"), specMap("unknown")
+	}
 	return resp.Map(append(pairs,
 		resp.Bulk("flags"), statusSet(strings.Fields(k.Flags)),
-		resp.Bulk("begin_search"), specMap("index", "index", k.First),
+		resp.Bulk("begin_search"), begin,
 		resp.Bulk("find_keys"), find,
 	)...)
 }
@@ -113,7 +117,7 @@ func specMap(kind string, numbers ...any) resp.Value {
 // that COMMAND INFO had before there were specifications. They are 0 where
 // there is no key at a known place. movable says that the triple does not tell
 // the whole truth, so that clients must ask COMMAND GETKEYS: a count decides
-// where keys are, or specifications do not join up.
+// where keys are, one stands nowhere, or specifications do not join up.
 func legacyKeys(specs []KeySpec) (first, last, step int, movable bool) {
 	if len(specs) == 1 && !specs[0].KeyNum {
 		k := &specs[0]
@@ -121,7 +125,7 @@ func legacyKeys(specs []KeySpec) (first, last, step int, movable bool) {
 	}
 	for i := range specs {
 		k := &specs[i]
-		if k.KeyNum || k.Step != 1 || first != 0 && last != k.First-1 {
+		if k.KeyNum || k.Tail != nil || k.Step != 1 || first != 0 && last != k.First-1 {
 			movable = true
 			continue
 		}

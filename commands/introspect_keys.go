@@ -88,6 +88,9 @@ func (c *Command) keyUses(call [][]byte) (uses []keyUse, ok bool) {
 		for at := first; at < end; at += step {
 			uses = append(uses, keyUse{call[at], k.useIn(call)})
 		}
+		if name := k.appendDerived(nil, call); name != nil {
+			uses = append(uses, keyUse{name, k.useIn(call)})
+		}
 	}
 	return uses, true
 }

@@ -7,6 +7,9 @@ import "github.com/zlimit/zlimit/store"
 // the range lies within args, and is empty where they make no sense.
 func (k *KeySpec) keyRange(args [][]byte) (first, end, step int) {
 	n := len(args)
+	if k.Tail != nil {
+		return 0, 0, 1
+	}
 	if k.KeyNum {
 		if k.First >= n {
 			return 0, 0, 1
@@ -35,7 +38,21 @@ func (k *KeySpec) countedRange(count int64, n int) (first, end, step int) {
 
 // isOneKey reports whether the spec is a single key at a fixed place. Almost
 // every call on a hot path names its keys so.
-func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum }
+func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum && k.Tail == nil }
+
+// appendDerived appends the name of a key that stands nowhere among the
+// arguments. It returns nil where the spec is of another kind, and where the
+// call names no such key.
+func (k *KeySpec) appendDerived(dst []byte, args [][]byte) []byte {
+	if k.Tail == nil {
+		return nil
+	}
+	tail := k.Tail(args)
+	if tail == nil {
+		return nil
+	}
+	return append(append(append(dst, args[k.First]...), k.Infix...), tail...)
+}
 
 // AppendKeys appends the keys that a call names to dst; they alias args, whose
 // number the arity allows.
@@ -47,6 +64,9 @@ func (c *Command) AppendKeys(dst, args [][]byte) [][]byte {
 		first, end, step := c.Keys[i].keyRange(args)
 		for at := first; at < end; at += step {
 			dst = append(dst, args[at])
+		}
+		if name := c.Keys[i].appendDerived(nil, args); name != nil {
+			dst = append(dst, name)
 		}
 	}
 	return dst
@@ -91,10 +111,14 @@ func (c *Command) manyShards(args [][]byte) store.ShardSet {
 		return store.AllShards
 	}
 	var set store.ShardSet
+	var room [holdRoom]byte
 	for i := range c.Keys {
 		first, end, step := c.Keys[i].keyRange(args)
 		for at := first; at < end; at += step {
 			set |= store.ShardOf(args[at])
+		}
+		if name := c.Keys[i].appendDerived(room[:0], args); name != nil {
+			set |= store.ShardOf(name)
 		}
 	}
 	return set

@@ -11,7 +11,7 @@ import (
 
 // RateLimits are the commands that Redis does not have: a whole limiter's
 // decision in one step, on the server's clock.
-var RateLimits = slices.Concat(rlAllowRows, rlKeyRows, rlThrottleRows)
+var RateLimits = slices.Concat(rlAllowRows, rlKeyRows, rlThrottleRows, rlHoldRows, rlLeaseRows, increxRows)
 
 // five answers a decision as RL.ALLOW does: the units granted (0: denied), the
 // limit, the units remaining, the wait in milliseconds after which the same

@@ -7,6 +7,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
+	"github.com/zlimit/zlimit/store/zset"
 )
 
 var rlKeyRows = []Command{
@@ -156,6 +157,13 @@ func rlInfo(c *Ctx) resp.Value {
 		state, _ := gcraOf(s)
 		size = stringBytes(s)
 		more = append(c.Values(2), resp.Bulk("tat_us"), resp.Int(state.TatUs))
+	case algoHold:
+		s := n.Value.Data.(*store.String)
+		h, _ := holdIn(s)
+		used, size = resp.Int(h.units), stringBytes(s)
+	case algoLeases:
+		set := n.Value.Data.(*zset.Set)
+		used, size = resp.Int(int64(set.Len()-endedIn(set, c.NowMs))), set.Bytes()
 	case algoBuckets:
 		h := n.Value.Data.(*hash.Hash)
 		b, _ := c.bucketsOf(h)

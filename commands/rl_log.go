@@ -60,20 +60,14 @@ func (k *logKey) record(c *Ctx, change *limiter.Change) {
 // retention stays as it was; a key without expiry stays without. Where nothing
 // is removed nothing changes.
 func (k *logKey) takeBack(c *Ctx, n, first, last int64) (removed int64) {
-	if k.set == nil || n <= 0 || first > last {
+	below, through := k.within(c, first, last)
+	removed = min(n, int64(through-below))
+	if removed <= 0 {
 		return 0
 	}
 	var keepMs int64
 	if k.expireAtMs != 0 {
 		keepMs = limiter.Keep(k.set, c.NowMs, k.expireAtMs, 0)
-		first = max(first, limiter.DropThrough(c.NowMs, keepMs)+1)
-	}
-	// Ranks: those in the range are the ones from below up to through.
-	through := k.set.Len() - k.set.CountAfter(last)
-	below := k.set.Len() - k.set.CountAfter(first-1)
-	removed = min(n, int64(through-below))
-	if removed <= 0 {
-		return 0
 	}
 	k.set.RemoveByRank(through-int(removed), through)
 	if k.set.Len() > 0 && k.expireAtMs != 0 {
@@ -85,4 +79,20 @@ func (k *logKey) takeBack(c *Ctx, n, first, last int64) (removed int64) {
 		k.node, k.set, k.expireAtMs = nil, nil, 0
 	}
 	return removed
+}
+
+// within returns the ranks, from below up to through, of the units with scores
+// from first to last that are still held for some window.
+func (k *logKey) within(c *Ctx, first, last int64) (below, through int) {
+	if k.set == nil {
+		return 0, 0
+	}
+	if k.expireAtMs != 0 {
+		keepMs := limiter.Keep(k.set, c.NowMs, k.expireAtMs, 0)
+		first = max(first, limiter.DropThrough(c.NowMs, keepMs)+1)
+	}
+	if first > last {
+		return 0, 0
+	}
+	return k.set.Len() - k.set.CountAfter(first-1), k.set.Len() - k.set.CountAfter(last)
 }

@@ -18,6 +18,8 @@ import (
 //	FIXED    a string, the number of units, expiring at its slice's end
 //	GCRA     a string, "gcra " and the tat in unix microseconds
 //	BUCKETS  a hash of width, n, newest and counts: see rl_buckets.go
+//	HOLD     a string, what RL.RESERVE took: see rl_hold.go
+//	LEASES   a sorted set of ids, scored with their ends: see rl_lease.go
 //
 // A counter with an expiry that something else wrote is FIXED by its form, and
 // counts as that.
@@ -29,10 +31,12 @@ const (
 	algoFixed
 	algoGCRA
 	algoBuckets
+	algoHold
+	algoLeases
 )
 
 func (a algorithm) String() string {
-	return [...]string{"", "LOG", "FIXED", "GCRA", "BUCKETS"}[a]
+	return [...]string{"", "LOG", "FIXED", "GCRA", "BUCKETS", "HOLD", "LEASES"}[a]
 }
 
 // holds tells what a key that is there holds.
@@ -42,12 +46,18 @@ func (c *Ctx) holds(n *store.Node) algorithm {
 		if data.IsLog() && limiter.HoldsScores(data.Oldest(), data.Newest()) {
 			return algoLog
 		}
+		if leasesIn(n, data) {
+			return algoLeases
+		}
 	case *store.String:
 		if _, ok := fixedOf(n, data); ok {
 			return algoFixed
 		}
 		if _, ok := gcraOf(data); ok {
 			return algoGCRA
+		}
+		if _, ok := holdIn(data); ok {
+			return algoHold
 		}
 	case *hash.Hash:
 		if _, ok := c.bucketsOf(data); ok {
@@ -65,8 +75,11 @@ func (c *Ctx) refuseState(n *store.Node, want algorithm) resp.Value {
 	}
 	switch n.Value.Data.(type) {
 	case *zset.Set:
-		if want == algoLog {
+		switch want {
+		case algoLog:
 			return errRLForeignSet
+		case algoLeases:
+			return errRLForeignLeases
 		}
 	case *store.String:
 		if want == algoFixed || want == algoGCRA {

@@ -1,0 +1,254 @@
+package commands
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// INCREX is of Redis 8.8: a counter with bounds and a deadline, which is the
+// fixed window that many limiters are.
+var increxRows = []Command{{
+	Name: "increx", Arity: -2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+	Group: "string", Since: "8.8.0", Complexity: "O(1)", Handler: incrEx,
+	Syntax: "key [BYINT integer | BYFLOAT float] [SATURATE] [LBOUND lowerbound] [UBOUND upperbound] " +
+		"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]",
+	Summary:   "Counts a key up or down within bounds, and sets its deadline.",
+	Deviation: "from Redis 8.8; syntax errors say what is wrong",
+}}
+
+// incrExCall is the arguments of INCREX behind the key.
+type incrExCall struct {
+	byInt, byFloat, lower, upper []byte // nil: not given
+	saturate, enx                bool
+	ttl                          ttlOption
+	atMs                         int64 // the new deadline, where ttl has one
+}
+
+func (a *incrExCall) parse(c *Ctx) (refusal resp.Value) {
+	for o := (options{c.Args[2:]}); o.more(); {
+		word := o.rest[0]
+		switch value, flag := a.optionOf(word); {
+		case value != nil && *value != nil || flag != nil && *flag:
+			return syntaxError(quoted(word) + " is given twice")
+		case flag != nil:
+			o.value()
+			*flag = true
+		case value != nil:
+			o.value()
+			if !o.more() {
+				return syntaxError(quoted(word) + " needs a value")
+			}
+			*value = o.value()
+		case a.ttl.word != nil:
+			return syntaxError(quoted(word) + " is no option, or one deadline too many")
+		case !a.ttl.read(&o, ttlOfGetEx):
+			return syntaxError(quoted(word) + " is no option, or needs a value")
+		}
+	}
+	switch {
+	case a.byInt != nil && a.byFloat != nil:
+		return syntaxError("BYINT and BYFLOAT exclude each other")
+	case a.enx && a.ttl.word == &ttlPersist:
+		return syntaxError("ENX and PERSIST exclude each other")
+	case a.enx && a.ttl.word == nil:
+		return errIncrExENX
+	}
+	if a.ttl.arg != nil {
+		a.atMs, refusal = a.ttl.deadline(c)
+	}
+	return refusal
+}
+
+// optionOf returns what the word of an option stands for, deadlines apart: a
+// value that follows it, or a flag.
+func (a *incrExCall) optionOf(word []byte) (value *[]byte, flag *bool) {
+	switch {
+	case EqualFold(word, "byint"):
+		return &a.byInt, nil
+	case EqualFold(word, "byfloat"):
+		return &a.byFloat, nil
+	case EqualFold(word, "lbound"):
+		return &a.lower, nil
+	case EqualFold(word, "ubound"):
+		return &a.upper, nil
+	case EqualFold(word, "saturate"):
+		return nil, &a.saturate
+	case EqualFold(word, "enx"):
+		return nil, &a.enx
+	}
+	return nil, nil
+}
+
+// INCREX key [BYINT n | BYFLOAT x] [SATURATE] [LBOUND v] [UBOUND v]
+// [EX s | PX ms | EXAT s | PXAT ms | PERSIST] [ENX]
+//
+// Answers the value after, and by how much it was counted. What would leave the
+// bounds, or the type's range, changes nothing and is counted by 0; with
+// SATURATE it stops at the bound.
+func incrEx(c *Ctx) resp.Value {
+	var a incrExCall
+	if refusal := a.parse(c); refusal.IsError() {
+		return refusal
+	}
+	if a.byFloat != nil {
+		return a.countFloat(c)
+	}
+	return a.countInt(c)
+}
+
+func (a *incrExCall) countInt(c *Ctx) resp.Value {
+	by, lower, upper := int64(1), int64(math.MinInt64), int64(math.MaxInt64)
+	for _, arg := range []struct {
+		text    []byte
+		to      *int64
+		refusal resp.Value
+	}{{a.byInt, &by, errIncrExInt}, {a.lower, &lower, errLBoundInt}, {a.upper, &upper, errUBoundInt}} {
+		if arg.text != nil {
+			var ok bool
+			if *arg.to, ok = parseInt(arg.text); !ok {
+				return arg.refusal
+			}
+		}
+	}
+	if lower > upper {
+		return errIncrExBounds
+	}
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := stringOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	old := int64(0)
+	if s != nil {
+		var ok bool
+		if old, ok = s.Int(); !ok {
+			if old, ok = parseInt(s.Bytes(nil)); !ok {
+				return ErrNotInteger
+			}
+		}
+	}
+	sum, above, below := old+by, false, false
+	switch overflows := by > 0 && sum < old || by < 0 && sum > old; {
+	case overflows:
+		above, below = by > 0, by < 0
+	default:
+		above, below = sum > upper, sum < lower
+	}
+	if above || below {
+		if !a.saturate {
+			return resp.Array(append(c.Values(2), resp.Int(old), resp.Int(0))...)
+		}
+		if sum = upper; below {
+			sum = lower
+		}
+		by = sum - old
+		if (sum > old) != (by > 0) && sum != old {
+			return errIncrExOverflow
+		}
+	}
+	if n == nil {
+		n = c.DB.Put(c.Args[1], store.NewInt(sum))
+	} else {
+		s.SetInt(sum)
+	}
+	a.finish(c, n)
+	return resp.Array(append(c.Values(2), resp.Int(sum), resp.Int(by))...)
+}
+
+// finish sets the deadline of a key that was counted, and tells its watchers.
+func (a *incrExCall) finish(c *Ctx, n *store.Node) {
+	_, has := n.Value.ExpireAtMs()
+	switch {
+	case a.ttl.word == &ttlPersist:
+		c.DB.Persist(n)
+	case a.ttl.word == nil || a.enx && has:
+	case a.atMs <= c.NowMs:
+		c.DB.Delete(n) // a deadline in the past
+		return
+	default:
+		c.DB.ExpireAt(n, a.atMs)
+	}
+	c.DB.Modified(n)
+}
+
+// greatestLongDouble is the largest number that a C long double holds.
+func greatestLongDouble() *big.Float {
+	f := newLongDouble().SetUint64(math.MaxUint64)
+	return f.SetMantExp(f, maxLongDouble-longDoubleBits)
+}
+
+func (a *incrExCall) countFloat(c *Ctx) resp.Value {
+	by, upper := newLongDouble(), greatestLongDouble()
+	lower := new(big.Float).Neg(upper)
+	for _, arg := range []struct {
+		text    []byte
+		to      *big.Float
+		refusal resp.Value
+	}{{a.byFloat, by, errIncrExFloat}, {a.lower, lower, errLBoundFloat}, {a.upper, upper, errUBoundFloat}} {
+		if arg.text != nil {
+			if _, ok := parseLongDouble(arg.to, arg.text); !ok {
+				return arg.refusal
+			}
+		}
+	}
+	switch {
+	case by.IsInf():
+		return errIncrExByInf
+	case lower.Cmp(upper) > 0:
+		return errIncrExBounds
+	}
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	s, refusal := stringOf(n)
+	if refusal.IsError() {
+		return refusal
+	}
+	old := newLongDouble()
+	if s != nil {
+		var digits [20]byte
+		if _, ok := parseLongDouble(old, s.Bytes(digits[:])); !ok {
+			return errNotFloat
+		}
+		if old.IsInf() {
+			return errIncrExInf
+		}
+	}
+	sum, most := newLongDouble().Add(old, by), greatestLongDouble()
+	over := sum.Cmp(most) > 0 || sum.Cmp(new(big.Float).Neg(most)) < 0
+	if above, below := sum.Cmp(upper) > 0, sum.Cmp(lower) < 0; above || below || over {
+		if !a.saturate {
+			return resp.Array(append(c.Values(2), floatReply(c, old), floatReply(c, newLongDouble()))...)
+		}
+		if sum = upper; below || over && by.Sign() < 0 {
+			sum = lower
+		}
+		if sum.IsInf() {
+			return errIncrExApplied
+		}
+		by.Sub(sum, old)
+		if new(big.Float).Abs(by).Cmp(most) > 0 {
+			return errIncrExApplied
+		}
+	}
+	text := humanLongDouble(sum)
+	if n == nil {
+		s = &store.String{}
+		s.SetBytes(text)
+		n = c.DB.Put(c.Args[1], s)
+	} else {
+		s.SetBytes(text)
+	}
+	a.finish(c, n)
+	return resp.Array(append(c.Values(2), floatReply(c, sum), floatReply(c, by))...)
+}
+
+// floatReply answers a long double: its text, a double in RESP3.
+func floatReply(c *Ctx, f *big.Float) resp.Value {
+	if c.Proto == resp.RESP3 {
+		double, _ := f.Float64()
+		return resp.Double(double)
+	}
+	return c.Copy(humanLongDouble(f))
+}
