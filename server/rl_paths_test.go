@@ -45,7 +45,11 @@ func (s rlStep) mayChange() bool {
 		return strings.Fields(s.want)[1] != "0"
 	case "CL.THROTTLE":
 		return !strings.HasPrefix(s.want, "[1 ") && (len(words) != 6 || words[5] != "0")
-	case "RL.REFUND", "RL.RESET":
+	case "RL.RESERVE", "RL.ACQUIRE":
+		return !strings.HasPrefix(s.want, "[0 ")
+	case "INCREX":
+		return !strings.HasSuffix(s.want, " 0]")
+	case "RL.REFUND", "RL.RESET", "RL.SETTLE", "RL.CANCEL", "RL.RENEW", "RL.RELEASE":
 		return s.want != "0"
 	case "RL.INFO":
 		return false

@@ -11,7 +11,8 @@ import (
 // goes into the next ones.
 func rlScenarios() []rlScenario {
 	return slices.Concat(rlWindows(), rlCosts(), rlExpiry(), rlByHand(), rlRefusals(), rlForeign(),
-		rlOptions(), rlAlgorithms(), rlStates(), rlSeveralKeys(), rlKeys(), rlThrottle())
+		rlOptions(), rlAlgorithms(), rlStates(), rlSeveralKeys(), rlKeys(), rlThrottle(),
+		rlHolds(), rlLeases(), rlIncrEx())
 }
 
 func rlWindows() []rlScenario {
