@@ -3,6 +3,7 @@ module github.com/zlimit/zlimit
 go 1.25.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/google/btree v1.1.3
 	github.com/stretchr/testify v1.12.1
 	github.com/tidwall/redcon v1.6.2

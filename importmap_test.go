@@ -61,12 +61,13 @@ var rooms = map[string][]string{
 
 // only says which rooms may import a package from elsewhere.
 var only = map[string][]string{
-	"github.com/tidwall/redcon":       {"server"},
-	"github.com/yuin/gopher-lua":      {"scripting"},
-	"github.com/google/btree":         {"store/zset"},
-	"github.com/stretchr/testify":     {},
-	"net":                             {"server", "server/pipe", "limiter/httplimit", "zlimittest", "zlimittest/miniredis", "bench", "oracle", "cmd/zlimit-server"},
-	"github.com/zlimit/zlimit/oracle": {},
+	"github.com/tidwall/redcon":         {"server"},
+	"github.com/yuin/gopher-lua":        {"scripting"},
+	"github.com/google/btree":           {"store/zset"},
+	"github.com/stretchr/testify":       {},
+	"github.com/anishathalye/porcupine": {},
+	"net":                               {"server", "server/pipe", "limiter/httplimit", "zlimittest", "zlimittest/miniredis", "bench", "oracle", "cmd/zlimit-server"},
+	"github.com/zlimit/zlimit/oracle":   {},
 }
 
 // forbidden says what a room must do without.

@@ -1,0 +1,316 @@
+package server_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+)
+
+// What clients see of RL.ALLOW, RL.MALLOW, RL.REFUND and a clock that moves is
+// as if the calls had run one after the other, in an order that keeps to what
+// was over before something else began. Every call here is about a window of
+// linWindowMs, and the clock only moves in steps of linStepMs, so that the
+// state of a key is how many units it has of each step.
+
+const (
+	linWindowMs = 1000
+	linStepMs   = 400
+	linSteps    = 12 // the most of one history
+)
+
+// linCall is one command. Without keys it moves the clock by a step.
+type linCall struct {
+	name   string   // ALLOW, MALLOW, REFUND, ADVANCE
+	keys   []int    // 0 or 1
+	limits [2]int   // of the keys, in their order
+	n      int      // units
+	line   []string // what is sent
+}
+
+func newLinCall(name string, n int, keysAndLimits ...int) linCall {
+	c := linCall{name: name, n: n}
+	for i := 0; i < len(keysAndLimits); i += 2 {
+		c.limits[len(c.keys)] = keysAndLimits[i+1]
+		c.keys = append(c.keys, keysAndLimits[i])
+	}
+	key := func(i int) string { return string('a' + rune(c.keys[i])) }
+	switch name {
+	case "ADVANCE":
+		c.line = strings.Fields(fmt.Sprint("DEBUG CLOCK ADVANCE ", linStepMs))
+	case "REFUND":
+		c.line = strings.Fields(fmt.Sprint("RL.REFUND ", key(0), " ", n))
+	case "ALLOW":
+		c.line = strings.Fields(fmt.Sprint("RL.ALLOW ", key(0), " ", c.limits[0], " ", linWindowMs, " COST ", n))
+	case "MALLOW":
+		line := fmt.Sprint("RL.MALLOW ", len(c.keys))
+		for i := range c.keys {
+			line += fmt.Sprint(" ", key(i), " ", c.limits[i], " ", linWindowMs)
+		}
+		c.line = strings.Fields(fmt.Sprint(line, " COST ", n))
+	}
+	return c
+}
+
+// linState is comparable.
+type linState struct {
+	step  int
+	units [2][linSteps]int // by key and the step in which they were admitted
+}
+
+// linFaults are ways in which a model can be wrong.
+type linFaults struct{ limitOneMore, keepsRefunds, takesWhenDenied, neverLeaves bool }
+
+func (m linFaults) counts(s *linState, step int) bool {
+	return m.neverLeaves || (s.step-step)*linStepMs < linWindowMs
+}
+
+func (m linFaults) used(s *linState, key int) (n int) {
+	for step, units := range s.units[key][:s.step+1] {
+		if m.counts(s, step) {
+			n += units
+		}
+	}
+	return n
+}
+
+// judge is the five numbers before anything is taken.
+func (m linFaults) judge(s *linState, key, limit, cost int) (d [5]int) {
+	used := m.used(s, key)
+	room := limit
+	if m.limitOneMore {
+		room++
+	}
+	d[1], d[2] = limit, max(limit-used, 0)
+	leave := used + cost - room
+	for step, units := range s.units[key][:s.step+1] {
+		if units == 0 || !m.counts(s, step) {
+			continue
+		}
+		over := (step-s.step)*linStepMs + linWindowMs
+		if leave > 0 {
+			d[3] = over
+		}
+		leave -= units
+		d[4] = over
+	}
+	switch {
+	case cost > limit:
+		d[3] = -1
+	case used+cost <= room:
+		d[0], d[3] = cost, 0
+	}
+	return d
+}
+
+// take adds to a key what it admitted.
+func (s *linState) take(key int, d *[5]int) {
+	s.units[key][s.step] += d[0]
+	d[2], d[4] = max(d[2]-d[0], 0), linWindowMs
+}
+
+// step is the reply to a call, and the state after it.
+func (m linFaults) step(s linState, c linCall) (string, linState) {
+	switch c.name {
+	case "ADVANCE":
+		s.step++
+		return "OK", s
+	case "REFUND":
+		back := 0
+		after := s
+		for step := s.step; step >= 0 && m.counts(&s, step); step-- {
+			n := min(c.n-back, s.units[c.keys[0]][step])
+			after.units[c.keys[0]][step] -= n
+			back += n
+		}
+		if m.keepsRefunds {
+			after = s
+		}
+		return fmt.Sprint(back), after
+	}
+	var binding [5]int
+	index := -1
+	denied := false
+	for i, key := range c.keys {
+		d := m.judge(&s, key, c.limits[i], c.n)
+		denied = denied || d[0] == 0
+		if index < 0 || binds(d, binding) {
+			binding, index = d, i
+		}
+	}
+	for i, key := range c.keys {
+		d := m.judge(&s, key, c.limits[i], c.n)
+		if denied && !(m.takesWhenDenied && d[0] > 0) {
+			continue
+		}
+		s.take(key, &d)
+		if i == index && !denied {
+			binding = d
+		}
+	}
+	if c.name == "ALLOW" {
+		return fmt.Sprint(binding), s
+	}
+	return fmt.Sprintf("[%d %s", index+1, fmt.Sprint(binding)[1:]), s
+}
+
+// binds tells whether d is told rather than other, which was named before it.
+func binds(d, other [5]int) bool {
+	switch {
+	case (d[3] < 0) != (other[3] < 0):
+		return d[3] < 0
+	case d[3] != other[3]:
+		return d[3] > other[3]
+	}
+	return d[2] < other[2]
+}
+
+func (m linFaults) model() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return linState{} },
+		Step: func(state, input, output any) (bool, any) {
+			reply, after := m.step(state.(linState), input.(linCall))
+			return reply == output.(string), after
+		},
+		DescribeOperation: func(input, output any) string {
+			return strings.Join(input.(linCall).line, " ") + " -> " + output.(string)
+		},
+	}
+}
+
+// linHistory is what clients saw. The instants are turns of a counter, not of a
+// clock.
+type linHistory struct {
+	turn atomic.Int64
+	mu   sync.Mutex
+	ops  []porcupine.Operation
+}
+
+func (h *linHistory) run(p *rlRun, client int, w *wire, c linCall) error {
+	args := make([][]byte, len(c.line))
+	for i, word := range c.line {
+		args[i] = []byte(word)
+	}
+	call := h.turn.Add(1)
+	if err := w.send(args); err != nil {
+		return err
+	}
+	reply, err := w.readReply()
+	if err != nil {
+		return err
+	}
+	back := h.turn.Add(1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: c, Call: call, Output: showReply(p.t, reply), Return: back})
+	return nil
+}
+
+// linOpening are calls of one client alone that no wrong model explains.
+var linOpening = []linCall{
+	newLinCall("ALLOW", 3, 0, 5),
+	newLinCall("MALLOW", 3, 1, 8, 0, 5), // b has room, a has not
+	newLinCall("ALLOW", 8, 1, 8),
+	newLinCall("ALLOW", 3, 0, 5),
+	newLinCall("REFUND", 2, 0, 0),
+	newLinCall("ALLOW", 4, 0, 5),
+	newLinCall("ALLOW", 1, 0, 5),
+	newLinCall("ADVANCE", 0),
+	newLinCall("ADVANCE", 0),
+	newLinCall("ADVANCE", 0),
+	newLinCall("MALLOW", 5, 0, 5, 1, 8),
+}
+
+func randomLinCall(r *rand.Rand) linCall {
+	a, limits := r.IntN(2), []int{5, 8}
+	limit := func() int { return limits[r.IntN(2)] }
+	switch r.IntN(10) {
+	case 0, 1:
+		return newLinCall("REFUND", r.IntN(6), a, 0)
+	case 2, 3, 4:
+		return newLinCall("MALLOW", 1+r.IntN(4), a, limit(), 1-a, limit())
+	}
+	return newLinCall("ALLOW", 1+r.IntN(6), a, limit())
+}
+
+// record lets clients at a server at once.
+func recordHistory(t *testing.T, seed uint64) []porcupine.Operation {
+	const clients, calls = 5, 24
+	srv := start(t, "--bind", "127.0.0.1", "--enable-debug-command", "yes")
+	srv.Engine().Clock().Freeze()
+	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
+	p.moveTo(0)
+	var h linHistory
+	for _, c := range linOpening {
+		require.NoError(t, h.run(p, 0, p.wire, c))
+	}
+	var all sync.WaitGroup
+	failed := make(chan error, clients)
+	for client := range clients {
+		w, r := dialRL(t, srv), rand.New(rand.NewPCG(seed, uint64(client)))
+		all.Go(func() {
+			for i := range calls {
+				c := randomLinCall(r)
+				if client == 0 && i%4 == 3 {
+					c = newLinCall("ADVANCE", 0)
+				}
+				if err := h.run(p, client, w, c); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(failed)
+	require.NoError(t, <-failed)
+	return h.ops
+}
+
+func TestLinearizable(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			history := recordHistory(t, seed)
+			if !porcupine.CheckOperations(linFaults{}.model(), history) {
+				model := linFaults{}.model()
+				for _, op := range history {
+					t.Log(op.ClientId, op.Call, op.Return, model.DescribeOperation(op.Input, op.Output))
+				}
+				t.Fatal("no order of the calls explains the replies")
+			}
+		})
+	}
+}
+
+// TestLinearizableRejects: the check can fail. A wrong model explains no
+// history, and the right model none that cannot have been.
+func TestLinearizableRejects(t *testing.T) {
+	history := recordHistory(t, 9)
+	right := linFaults{}.model()
+	require.True(t, porcupine.CheckOperations(right, history))
+	for name, wrong := range map[string]linFaults{
+		"one more than the limit":            {limitOneMore: true},
+		"what was refunded stays":            {keepsRefunds: true},
+		"a denied MALLOW takes what it can":  {takesWhenDenied: true},
+		"units never leave":                  {neverLeaves: true},
+		"units never leave, refunds neither": {neverLeaves: true, keepsRefunds: true},
+	} {
+		require.False(t, porcupine.CheckOperations(wrong.model(), history), name)
+	}
+
+	swapped := slices.Clone(history) // two replies of one client in the other order
+	swapped[5].Output, swapped[6].Output = swapped[6].Output, swapped[5].Output
+	require.NotEqual(t, swapped[5].Output, swapped[6].Output)
+	require.False(t, porcupine.CheckOperations(right, swapped), "swapped")
+
+	stale := slices.Clone(history) // a reply from before the client's last call
+	stale[3].Output = fmt.Sprint([5]int{3, 5, 2, 0, linWindowMs})
+	require.Equal(t, stale[0].Output, stale[3].Output)
+	require.False(t, porcupine.CheckOperations(right, stale), "stale")
+}
