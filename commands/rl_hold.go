@@ -118,8 +118,9 @@ func holdIn(s *store.String) (h hold, ok bool) {
 	if !ok {
 		return h, false
 	}
+	more := true
 	field := func() (f []byte) {
-		f, rest, _ = bytes.Cut(rest, space)
+		f, rest, more = bytes.Cut(rest, space)
 		return f
 	}
 	before, behind := h.numbers()
@@ -131,14 +132,14 @@ func holdIn(s *store.String) (h hold, ok bool) {
 	state := field()
 	h.settled = bytes.Equal(state, holdSettled)
 	if !h.settled {
-		return h, bytes.Equal(state, holdHeld) && len(rest) == 0 && h.possible()
+		return h, bytes.Equal(state, holdHeld) && !more && h.possible()
 	}
 	for _, n := range behind {
 		if *n, ok = parseInt(field()); !ok {
 			return h, false
 		}
 	}
-	return h, len(rest) == 0 && h.possible()
+	return h, !more && h.possible()
 }
 
 // possible tells that no number can lead astray whoever computes with it: users
