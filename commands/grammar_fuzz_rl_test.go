@@ -93,10 +93,18 @@ func FuzzRLOthers(f *testing.F) {
 		"RL.INFO k", "RL.INFO l", "CL.THROTTLE k 4 5 60", "CL.THROTTLE k 4 5 60 0", "CL.THROTTLE k 4 5 60 9", "CL.THROTTLE k -1 5 60", "CL.THROTTLE k 4 0 60",
 		"CL.THROTTLE k 4 5 0", "CL.THROTTLE k 9223372036854775807 1 1", "CL.THROTTLE k 4 9223372036854775807 3155759999", "CL.THROTTLE k 4 1 3155760000",
 		"CL.THROTTLE k 4 5 60 -1", "CL.THROTTLE k 4 5 60 1 1", "CL.THROTTLE k x 5 60", "CL.THROTTLE k 4 5 60 9223372036854775807",
+		"RL.RESERVE k 5 1s 2 HOLD 1m ID a", "RL.RESERVE k 5 1s 2 id a hold 5", "RL.RESERVE l 5 1s 9 HOLD 1m ID a", "RL.RESERVE k 5 1s 0 HOLD 1m ID a", "RL.RESERVE k 5 1s 1 HOLD HOLD HOLD 1",
+		"RL.RESERVE l 5 1s 1 HOLD 1x ID a", "RL.RESERVE k 9223372036854775807 1s 9223372036854775807 HOLD 9223372036854775807 ID a", "RL.RESERVE l 5 1s 1 HOLD 1 ID ",
+		"RL.SETTLE h a 1", "RL.SETTLE h a 9", "RL.SETTLE h a 9223372036854775807", "RL.SETTLE h a -1", "RL.SETTLE h b 1", "RL.SETTLE k a 1", "RL.CANCEL h a", "RL.CANCEL h ", "RL.CANCEL k a",
+		"RL.ACQUIRE k 2 LEASE 1m ID a", "RL.ACQUIRE s 1 LEASE 1m ID b", "RL.ACQUIRE s 1 ID a LEASE 1", "RL.ACQUIRE k 9223372036854775807 LEASE 36524d ID 1", "RL.ACQUIRE l 0 LEASE 1 ID a",
+		"RL.RENEW s a LEASE 1", "RL.RENEW s b LEASE 1", "RL.RENEW k a LEASE x", "RL.RELEASE s a", "RL.RELEASE s b", "RL.RELEASE k a", "RL.INFO s", "RL.INFO h:hold:a", "RL.RESET s h h:hold:a",
+		"INCREX k", "INCREX k BYINT 9223372036854775807", "INCREX k BYINT -9223372036854775808 SATURATE", "INCREX k BYFLOAT 0x1p3 LBOUND -inf UBOUND 1e4931 SATURATE", "INCREX k BYFLOAT nan",
+		"INCREX k EX 9223372036854775807", "INCREX k PXAT 1 ENX", "INCREX k PERSIST BYINT 3", "INCREX k UBOUND 1 LBOUND 9", "INCREX k BYFLOAT -1e4932 SATURATE", "INCREX k BYINT 1 BYFLOAT 1", "INCREX k ENX EX",
 	} {
 		seed(f, line)
 	}
-	names := []string{"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "CL.THROTTLE"}
+	names := []string{"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "CL.THROTTLE",
+		"RL.RESERVE", "RL.SETTLE", "RL.CANCEL", "RL.ACQUIRE", "RL.RENEW", "RL.RELEASE", "INCREX"}
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		words := split(line)
 		if !slices.Contains(names, words[0]) {
@@ -120,6 +128,21 @@ func FuzzRLOthers(f *testing.F) {
 			if changed {
 				require.Zero(t, n[0].Int(), "%q", words)
 			}
+		case "RL.RESERVE":
+			require.Len(t, n, 5)
+			require.Equal(t, n[0].Int() > 0, n[3].Int() == 0, "%q", words)
+			require.True(t, n[0].Int() > 0 || !changed, "%q", words)
+		case "RL.ACQUIRE":
+			require.Len(t, n, 4)
+			require.Equal(t, n[3].Int() == 0, n[1].Int() < n[2].Int(), "%q", words)
+			require.True(t, n[0].Int() > 0 || !changed, "%q", words)
+		case "INCREX":
+			require.Len(t, n, 2)
+			require.Equal(t, n[0].Kind(), n[1].Kind(), "%q", words)
+		case "RL.SETTLE":
+			require.Equal(t, reply.Kind() == resp.KindArray, changed, "%q", words) // no state has a hold that is over
+		case "RL.CANCEL", "RL.RENEW": // whose change may leave all that can be seen
+			require.True(t, reply.Int() > 0 || !changed, "%q", words)
 		default:
 			require.Equal(t, reply.Int() > 0, changed, "%q", words)
 		}

@@ -73,6 +73,7 @@ var states = [][][]string{
 	{{"RL.ALLOW", "k", "5", "1s", "ALGO", "GCRA", "3", "COST", "2"}},
 	{{"RL.ALLOW", "k", "5", "1s", "ALGO", "BUCKETS", "10", "COST", "3"}},
 	{{"HSET", "k", "a", "1"}, {"RL.ALLOW", "l", "1", "1s"}},
+	{{"RL.RESERVE", "h", "9", "1m", "3", "HOLD", "1s", "ID", "a"}, {"RL.ACQUIRE", "s", "1", "LEASE", "1s", "ID", "a"}},
 }
 
 // dump is every key as a user can see it.

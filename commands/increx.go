@@ -100,18 +100,16 @@ func incrEx(c *Ctx) resp.Value {
 }
 
 func (a *incrExCall) countInt(c *Ctx) resp.Value {
-	by, lower, upper := int64(1), int64(math.MinInt64), int64(math.MaxInt64)
-	for _, arg := range []struct {
-		text    []byte
-		to      *int64
-		refusal resp.Value
-	}{{a.byInt, &by, errIncrExInt}, {a.lower, &lower, errLBoundInt}, {a.upper, &upper, errUBoundInt}} {
-		if arg.text != nil {
-			var ok bool
-			if *arg.to, ok = parseInt(arg.text); !ok {
-				return arg.refusal
-			}
-		}
+	by, okBy := intOr(a.byInt, 1)
+	lower, okLower := intOr(a.lower, math.MinInt64)
+	upper, okUpper := intOr(a.upper, math.MaxInt64)
+	switch {
+	case !okBy:
+		return errIncrExInt
+	case !okLower:
+		return errLBoundInt
+	case !okUpper:
+		return errUBoundInt
 	}
 	if lower > upper {
 		return errIncrExBounds
@@ -156,6 +154,14 @@ func (a *incrExCall) countInt(c *Ctx) resp.Value {
 	}
 	a.finish(c, n)
 	return resp.Array(append(c.Values(2), resp.Int(sum), resp.Int(by))...)
+}
+
+// intOr reads an integer that may be left out.
+func intOr(arg []byte, otherwise int64) (n int64, ok bool) {
+	if arg == nil {
+		return otherwise, true
+	}
+	return parseInt(arg)
 }
 
 // finish sets the deadline of a key that was counted, and tells its watchers.

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,14 @@ func TestAppendKeys(t *testing.T) {
 		{"a few, not all there", []KeySpec{{First: 1, Last: 5, Step: 1}}, []string{"x", "a", "b"}, []string{"a", "b"}},
 		{"counted", []KeySpec{CountedKeys(2, "")}, []string{"eval", "s", "2", "a", "b", "c"}, []string{"a", "b"}},
 		{"counted in steps", []KeySpec{{First: 1, Step: 2, KeyNum: true}}, []string{"x", "2", "a", "1", "b", "2", "c"}, []string{"a", "b"}},
+		{"one that stands nowhere", holdKeys(tailOfSettle), []string{"rl.settle", "a", "b", "1"}, []string{"a", "a:hold:b"}},
+		{"by a long id", holdKeys(tailOfSettle), []string{"rl.settle", strings.Repeat("a", 2000), strings.Repeat("b", 512), "1"}, []string{strings.Repeat("a", 2000), strings.Repeat("a", 2000) + ":hold:" + strings.Repeat("b", 512)}},
+		{"by an id that is refused", holdKeys(tailOfSettle), []string{"rl.settle", "a", strings.Repeat("b", 513), "1"}, []string{"a"}},
+		{"by no id", holdKeys(tailOfSettle), []string{"rl.settle", "a", "", "1"}, []string{"a"}},
+		{"by an option", holdKeys(tailOfReserve), []string{"rl.reserve", "a", "1", "1", "1", "HOLD", "id", "Id", "b"}, []string{"a", "a:hold:b"}},
+		{"by the first option", holdKeys(tailOfReserve), []string{"rl.reserve", "a", "1", "1", "1", "ID", "b", "HOLD", "1"}, []string{"a", "a:hold:b"}},
+		{"without the option", holdKeys(tailOfReserve), []string{"rl.reserve", "a", "1", "1", "1", "HOLD", "b", "HOLD", "1"}, []string{"a"}},
+		{"alone", holdKeys(tailOfSettle)[1:], []string{"rl.settle", "a", "b", "1"}, []string{"a:hold:b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := Command{Keys: c.specs}
@@ -106,12 +115,13 @@ func FuzzKeyRange(f *testing.F) {
 func TestKeysDoNotAllocate(t *testing.T) {
 	table := testTable()
 	zadd, mset := table.Lookup([]byte("zadd")), table.Lookup([]byte("mset"))
+	hold, settle := &Command{Keys: holdKeys(tailOfSettle)}, words("rl.settle", "k", "request-1", "5")
 	dst := make([][]byte, 0, 8)
 	one, several := words("zadd", "k", "1", "m"), words("mset", "a", "1", "b", "2")
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		dst = zadd.AppendKeys(dst[:0], one)
 		dst = mset.AppendKeys(dst, several)
-		if zadd.Shards(one)|mset.Shards(several) == 0 {
+		if zadd.Shards(one)|mset.Shards(several)|hold.Shards(settle) == 0 {
 			panic("no shards")
 		}
 	}))

@@ -59,7 +59,7 @@ func leasesIn(n *store.Node, set *zset.Set) bool {
 		set.CountByScore(zset.ScoreRange{Min: math.Inf(-1), Max: minLease, MaxOpen: true}) == 0
 }
 
-func lastOf(set *zset.Set) float64 { return set.At(set.Len() - 1).Score }
+func lastOf(set *zset.Set) float64 { return set.ScoreAt(set.Len() - 1) }
 
 // endedIn counts the leases that are over; they are the first.
 func endedIn(set *zset.Set, nowMs int64) int {
@@ -109,7 +109,7 @@ func (k *leaseKey) waitMs(c *Ctx, most int64) int64 {
 	if over < 0 {
 		return 0
 	}
-	return int64(k.set.At(k.ended+int(over)).Score) - c.NowMs
+	return int64(k.set.ScoreAt(k.ended+int(over))) - c.NowMs
 }
 
 // put gives an id a lease.

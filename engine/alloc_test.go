@@ -52,6 +52,12 @@ var hotCommands = []struct{ name, setup, line string }{
 	{"SRANDMEMBER", "SADD k a b", "SRANDMEMBER k"},
 	{"EXPIRE", "SET k 1", "EXPIRE k 60"},
 	{"PTTL", "SET k 1 EX 60", "PTTL k"},
+	{"RL.RESERVE denied", "RL.ALLOW k 1 1h", "RL.RESERVE k 1 1h 1 HOLD 1m ID req-1"},
+	{"RL.RESERVE again", "RL.RESERVE k 9 1h 1 HOLD 1h ID req-1", "RL.RESERVE k 9 1h 1 HOLD 1h ID req-1"},
+	{"RL.SETTLE again", "RL.RESERVE k 9 1h 5 HOLD 1h ID req-1", "RL.SETTLE k req-1 4"},
+	{"RL.ACQUIRE denied", "RL.ACQUIRE k 1 LEASE 1h ID req-1", "RL.ACQUIRE k 1 LEASE 1h ID req-2"},
+	{"INCREX", "INCREX k", "INCREX k EX 60 ENX"},
+	{"INCREX refused", "INCREX k", "INCREX k UBOUND 1 EX 60"},
 	{"PING", "", "PING"},
 }
 

@@ -51,15 +51,26 @@ func TestKeysOfRLCommands(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
 	for call, want := range map[string]string{
-		"RL.ALLOW k 2 1s 5 1m PEEK":          "[k]",
-		"RL.MALLOW 2 a 1 1s b 2 1m COST 3":   "[a b]",
-		"RL.MALLOW 3 a 1 1s b 2 1m":          "ERR Invalid arguments specified for command",
-		"RL.MALLOW 1 a 1 1s b 2 1m":          "[a]",
-		"RL.MALLOW 0 a 1 1s":                 "ERR Invalid arguments specified for command",
-		"RL.RESET a b c":                     "[a b c]",
-		"RL.REFUND a 3":                      "[a]",
-		"RL.INFO a":                          "[a]",
-		"CL.THROTTLE a 1 1 1":                "[a]",
+		"RL.ALLOW k 2 1s 5 1m PEEK":        "[k]",
+		"RL.MALLOW 2 a 1 1s b 2 1m COST 3": "[a b]",
+		"RL.MALLOW 3 a 1 1s b 2 1m":        "ERR Invalid arguments specified for command",
+		"RL.MALLOW 1 a 1 1s b 2 1m":        "[a]",
+		"RL.MALLOW 0 a 1 1s":               "ERR Invalid arguments specified for command",
+		"RL.RESET a b c":                   "[a b c]",
+		"RL.REFUND a 3":                    "[a]",
+		"RL.INFO a":                        "[a]",
+		"CL.THROTTLE a 1 1 1":              "[a]",
+
+		"RL.RESERVE a 1 1s 1 HOLD 1m ID b":   "[a a:hold:b]",
+		"RL.RESERVE a 1 1s 1 id b hold 1m":   "[a a:hold:b]",
+		"RL.RESERVE a 1 1s 1 HOLD 1m HOLD b": "[a]",
+		"RL.SETTLE a b 1":                    "[a a:hold:b]",
+		"RL.CANCEL a b":                      "[a a:hold:b]",
+		"RL.CANCEL a":                        "ERR Invalid number of arguments specified for command",
+		"RL.ACQUIRE a 1 LEASE 1m ID b":       "[a]",
+		"RL.RENEW a b LEASE 1m":              "[a]",
+		"RL.RELEASE a b":                     "[a]",
+		"INCREX a":                           "[a]",
 		"RL.MALLOW 4294967298 a 1 1s b 2 1m": "[a b]", // the low 32 bits, as for Redis' own
 	} {
 		require.Equal(t, want, do(s, "COMMAND GETKEYS "+call), call)

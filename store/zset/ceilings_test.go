@@ -119,6 +119,7 @@ func TestTreeAllocations(t *testing.T) {
 	ceiling("Score", 0, func() { s.Score(members[i]) })
 	ceiling("Rank", 0, func() { s.Rank(members[i]) })
 	ceiling("At", 0, func() { s.At(i) })
+	ceiling("ScoreAt", 0, func() { s.ScoreAt(i) })
 	ceiling("CountByScore", 0, func() { s.CountByScore(ScoreRange{Min: scores[i], Max: math.Inf(1)}) })
 	ceiling("Add again", 0, func() { s.Add(members[i], scores[i]) })
 	ceiling("Add re-scores", 0, func() { s.Add(members[i], scores[(i+1)%len(scores)]) })

@@ -34,6 +34,9 @@ func scanHistory(s *Set, rng *rand.Rand, leave bool, scan func(s *Set, cursor ui
 			}
 			r := rng.IntN(s.Len())
 			if e := s.At(r); !stay[e.Member()] {
+				if s.ScoreAt(r) != e.Score {
+					panic("two scores of one rank")
+				}
 				s.RemoveByRank(r, r+1)
 			}
 		}
@@ -145,6 +148,7 @@ func TestIterationBounds(t *testing.T) {
 		require.Equal(t, 1, count(s.Descend, 0))
 		require.Zero(t, count(s.Descend, -1))
 		require.Panics(t, func() { s.At(10) })
+		require.Panics(t, func() { s.ScoreAt(10) })
 		require.Panics(t, func() { s.At(-1) })
 		require.Zero(t, s.RemoveByRank(5, 5))
 		require.Zero(t, s.RemoveByRank(7, 3))

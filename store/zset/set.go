@@ -175,6 +175,19 @@ func (s *Set) At(rank int) Entry {
 	return numberEntry(s.logAt(int64(rank)))
 }
 
+// ScoreAt is the score of At, without its member: it does not allocate.
+func (s *Set) ScoreAt(rank int) float64 {
+	if s.kind != kindPacked {
+		return s.At(rank).Score
+	}
+	if rank < 0 || rank >= s.Len() {
+		panic("zset: rank out of range")
+	}
+	p := s.packed()
+	score, _, _ := p.read(p.seek(rank))
+	return score
+}
+
 // RemoveByRank removes the entries with ranks from start up to, not including,
 // stop, and returns how many they were. Bounds outside the set are clipped.
 func (s *Set) RemoveByRank(start, stop int) int {
