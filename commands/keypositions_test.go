@@ -30,6 +30,7 @@ func TestKeyPositions(t *testing.T) {
 		{"all but the last", []KeySpec{{First: 1, Last: -2, Step: 1}}, 4, false, []int{1, 2}, false, true},
 		{"all but the last, whichever that is", []KeySpec{{First: 1, Last: -2, Step: 1}}, 4, true, []int{1, 2, 3}, true, true},
 		{"two specs", []KeySpec{key(1, ""), keysFrom(3, "")}, 5, false, []int{1, 3, 4}, false, true},
+		{"one that stands nowhere", holdKeys(tailOfSettle), 4, false, nil, false, false},
 		{"counted", []KeySpec{CountedKeys(1, "")}, 4, false, nil, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -85,7 +85,7 @@ func (c *Command) KeyPositions(n int, more bool) (at []int, tail, ok bool) {
 			}
 			tail = tail || more
 		}
-		if k.KeyNum || end > n && !more {
+		if k.KeyNum || k.Tail != nil || end > n && !more {
 			return nil, false, false
 		}
 		tail = tail || end > n

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,4 +76,22 @@ func TestKeysOfRLCommands(t *testing.T) {
 	} {
 		require.Equal(t, want, do(s, "COMMAND GETKEYS "+call), call)
 	}
+}
+
+// TestHoldsInScripts: a hold's key is none of a script's KEYS, wherever it lies.
+func TestHoldsInScripts(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	eval := func(script, id string) string {
+		return show(s.Do([][]byte{[]byte("EVAL"), []byte(script), []byte("1"), []byte("k"), []byte(id)}))
+	}
+	for i := range 100 { // as many names as it takes to meet every shard
+		id := fmt.Sprint("id-", i)
+		require.Equal(t, fmt.Sprintf("[1 1000 %d 0 60000]", 999-i),
+			eval("return redis.call('RL.RESERVE', KEYS[1], '1000', '1m', '1', 'HOLD', '1m', 'ID', ARGV[1])", id))
+		require.Equal(t, "1", do(s, "EXISTS k:hold:"+id))
+		require.Equal(t, "[1 0]", eval("return redis.call('RL.SETTLE', KEYS[1], ARGV[1], '1')", id))
+		require.Equal(t, "0", eval("return redis.call('RL.CANCEL', KEYS[1], ARGV[1])", id))
+	}
+	require.Equal(t, "100", do(s, "ZCARD k"))
 }
