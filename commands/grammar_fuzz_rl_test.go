@@ -103,8 +103,10 @@ func FuzzRLOthers(f *testing.F) {
 	} {
 		seed(f, line)
 	}
-	names := []string{"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "CL.THROTTLE",
-		"RL.RESERVE", "RL.SETTLE", "RL.CANCEL", "RL.ACQUIRE", "RL.RENEW", "RL.RELEASE", "INCREX"}
+	names := []string{
+		"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "CL.THROTTLE",
+		"RL.RESERVE", "RL.SETTLE", "RL.CANCEL", "RL.ACQUIRE", "RL.RENEW", "RL.RELEASE", "INCREX",
+	}
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		words := split(line)
 		if !slices.Contains(names, words[0]) {

@@ -146,7 +146,7 @@ func (m linFaults) step(s linState, c linCall) (string, linState) {
 	}
 	for i, key := range c.keys {
 		d := m.judge(&s, key, c.limits[i], c.n)
-		if denied && !(m.takesWhenDenied && d[0] > 0) {
+		if denied && (!m.takesWhenDenied || d[0] == 0) {
 			continue
 		}
 		s.take(key, &d)

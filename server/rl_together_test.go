@@ -1,0 +1,80 @@
+package server_test
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// together sends a line from each of many connections at once, and returns the
+// replies in order of their text.
+func together(t *testing.T, p *rlRun, lines []string) []string {
+	wires := make([]*wire, len(lines))
+	for i := range lines {
+		wires[i] = dialRL(t, p.srv)
+	}
+	replies := make([]string, len(lines))
+	var ready, all sync.WaitGroup
+	ready.Add(len(lines))
+	for i := range lines {
+		all.Go(func() {
+			ready.Done()
+			ready.Wait()
+			replies[i] = p.call(wires[i], lines[i])
+		})
+	}
+	all.Wait()
+	slices.Sort(replies)
+	return replies
+}
+
+// TestHoldsTogether: one id is one hold, and a slot is taken once, however many
+// ask at the same time.
+func TestHoldsTogether(t *testing.T) {
+	srv := start(t, "--bind", "127.0.0.1")
+	srv.Engine().Clock().Freeze()
+	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
+	const clients = 12
+	for round := range 8 {
+		repeat := func(line string) []string { return slices.Repeat([]string{line}, clients) }
+		key := fmt.Sprint("k", round)
+		require.Equal(t, repeat("[3 10 7 0 60000]"), together(t, p, repeat("RL.RESERVE "+key+" 10 1m 3 HOLD 1m ID a")))
+		require.Equal(t, "3", p.call(p.wire, "ZCARD "+key))
+		require.Equal(t, repeat("[5 2]"), together(t, p, repeat("RL.SETTLE "+key+" a 5")))
+		require.Equal(t, "5", p.call(p.wire, "ZCARD "+key))
+
+		var acquire, release, want []string
+		for i := range clients {
+			acquire = append(acquire, fmt.Sprint("RL.ACQUIRE s", round, " 2 LEASE 1m ID c", i))
+			release = append(release, fmt.Sprint("RL.RELEASE s", round, " c", i))
+			want = append(want, "[0 2 2 60000]")
+		}
+		want[clients-2], want[clients-1] = "[1 1 2 0]", "[1 2 2 60000]"
+		require.Equal(t, want, together(t, p, acquire))
+		require.Equal(t, append(slices.Repeat([]string{"0"}, clients-2), "1", "1"), together(t, p, release))
+	}
+}
+
+// TestHoldOfOneWhoHungUp: who did not hear the answer asks again by the id.
+func TestHoldOfOneWhoHungUp(t *testing.T) {
+	srv := start(t, "--bind", "127.0.0.1")
+	srv.Engine().Clock().Freeze()
+	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
+	for i := range 20 {
+		line := fmt.Sprint("RL.RESERVE k 1000 1m 3 HOLD 1m ID ", i)
+		conn, err := net.Dial("tcp", srv.Addr().String())
+		require.NoError(t, err)
+		lost := newWire(conn)
+		require.NoError(t, lost.send(words(t, line)))
+		if i%2 == 0 { // else it may not even have been read
+			p.reply(lost)
+		}
+		require.NoError(t, conn.Close())
+		require.Equal(t, fmt.Sprintf("[3 1000 %d 0 60000]", 1000-3*(i+1)), p.call(p.wire, line))
+		require.Equal(t, fmt.Sprint(3*(i+1)), p.call(p.wire, "ZCARD k"))
+	}
+}
