@@ -69,7 +69,7 @@ func (e *Engine) locksOfSource(c *commands.Ctx, args [][]byte) store.ShardSet {
 			return store.AllShards // it may have been loaded by then
 		}
 		var err error
-		if s, err = e.scripts.load(args[1]); err != nil {
+		if s, err = e.scripts.evaluate(args[1]); err != nil {
 			c.Found = err
 			return 0
 		}

@@ -29,7 +29,7 @@ func newProofEngine(t testing.TB) *Engine {
 
 func judged(t testing.TB, e *Engine, source string) verdict {
 	t.Helper()
-	s, err := newScript(source, e.judge)
+	s, err := newScript(source, e.maxTokens(), e.judge)
 	require.NoError(t, err, source)
 	return s.verdict
 }
