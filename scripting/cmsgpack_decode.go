@@ -148,7 +148,12 @@ func (d *msgpackDecoder) table(n int, pairs bool) lua.LValue {
 		d.in.checkStack(d.L, d.top+1, "in function mp_decode_to_lua_array")
 	}
 	last := 0 // the largest index so far
+	entry := elementSize
+	if pairs {
+		entry = hashSize
+	}
 	for i := 1; i <= n; i++ {
+		d.in.steps(d.L, 1)
 		var key lua.LValue = lua.LNumber(i)
 		if pairs {
 			key = d.value()
@@ -168,7 +173,11 @@ func (d *msgpackDecoder) table(n int, pairs bool) lua.LValue {
 				last = int(k)
 			}
 		}
-		if value != lua.LNil || t.RawGet(key) != lua.LNil {
+		there := t.RawGet(key) != lua.LNil
+		if value != lua.LNil && !there {
+			d.in.hold(d.L, entry)
+		}
+		if value != lua.LNil || there {
 			t.RawSet(key, value)
 		}
 	}
@@ -178,6 +187,7 @@ func (d *msgpackDecoder) table(n int, pairs bool) lua.LValue {
 
 func (d *msgpackDecoder) leave(empty int) {
 	if d.gap += empty; d.gap > maxGap {
-		d.in.throw(d.L, lua.LString("not enough memory"))
+		d.in.throw(d.L, lua.LString(errNoMemory))
 	}
+	d.in.hold(d.L, elementSize*empty)
 }

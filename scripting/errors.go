@@ -21,9 +21,10 @@ const (
 	errNotLocked      = "ERR internal error: the script uses a key that was not locked for it"
 	errStackLimit     = "ERR reached lua stack limit"
 
-	errKilled     = "Script killed by user with SCRIPT KILL..."
-	errNoMemory   = "not enough memory"
-	errUnkillable = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
+	errKilled      = "Script killed by user with SCRIPT KILL..."
+	errLoadTimeout = "FUNCTION LOAD timeout"
+	errNoMemory    = "not enough memory"
+	errUnkillable  = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
 
 	errNoLibraryMeta      = "ERR Missing library metadata"
 	errLibraryShebang     = "ERR Invalid library metadata"

@@ -130,8 +130,21 @@ func (lib *library) describe(withCode bool) resp.Value {
 }
 
 func (e *Engine) functionStats(*commands.Ctx) resp.Value {
+	run, refusal := e.watch.function()
+	if refusal != "" {
+		return resp.Error(refusal)
+	}
+	running := resp.Null
+	if run != nil {
+		words := make([]resp.Value, len(run.command))
+		for i, word := range run.command {
+			words[i] = resp.Bulk(string(word))
+		}
+		running = resp.Map(resp.Bulk("name"), resp.Bulk(run.name), resp.Bulk("command"), resp.Array(words...),
+			resp.Bulk("duration_ms"), resp.Int(run.durationMs))
+	}
 	all, byName := e.library.snapshot()
-	return resp.Map(resp.Bulk("running_script"), resp.Null,
+	return resp.Map(resp.Bulk("running_script"), running,
 		resp.Bulk("engines"), resp.Map(resp.Bulk("LUA"), resp.Map(
 			resp.Bulk("libraries_count"), resp.Int(int64(len(all))),
 			resp.Bulk("functions_count"), resp.Int(int64(len(byName))))))

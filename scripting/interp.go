@@ -134,6 +134,9 @@ func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind)
 	in.random = newRandom(uint32(c.NowUs))
 	in.json = defaultJSON
 	in.meter.begin(in.engine.watch, kind, in.engine.memoryLimit())
+	if kind == runFunction {
+		in.meter.name, in.meter.command = s.sha, c.Args
+	}
 }
 
 // finish leaves nothing of the script behind. What cannot be undone marks the

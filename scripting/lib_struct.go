@@ -112,7 +112,10 @@ func (in *interp) structPack(L *lua.LState) int {
 	arg := 1
 	L.Push(lua.LNil) // what Redis' buffer puts behind the arguments: errors show it
 	var b []byte
+	working := in.meter.working
 	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
+		in.steps(L, 1)
+		b = in.extend(L, b, 2*structMaxInteger) // padding and a number
 		b = append(b, make([]byte, f.padding(len(b), option, size))...)
 		switch option {
 		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T':
@@ -135,7 +138,7 @@ func (in *interp) structPack(L *lua.LState) int {
 			if len(s) < size {
 				in.argError(L, arg+1, "string too short")
 			}
-			b = append(b, s[:size]...)
+			b = append(in.extend(L, b, size+1), s[:size]...)
 			if option == 's' {
 				b = append(b, 0)
 			}
@@ -143,6 +146,7 @@ func (in *interp) structPack(L *lua.LState) int {
 			f.control(option)
 		}
 	}
+	in.meter.working = working
 	in.pushBytes(L, b)
 	return 1
 }
@@ -158,6 +162,7 @@ func (in *interp) structUnpack(L *lua.LState) int {
 	}
 	n := 0
 	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
+		in.steps(L, 1)
 		pos += f.padding(pos, option, size)
 		need(size)
 		in.checkStack(L, L.GetTop()+2, "too many results")
@@ -232,6 +237,7 @@ func (in *interp) structSize(L *lua.LState) int {
 	f := in.newStructFormat(L)
 	pos := 0
 	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
+		in.steps(L, 1)
 		pos += f.padding(pos, option, size)
 		switch {
 		case option == 's':

@@ -108,7 +108,7 @@ func (lib *library) run(e *Engine) (err error) {
 	lib.in, lib.functions = in, nil
 	defer in.allowLoading(lib)()
 	var reply resp.Value
-	in.start(&commands.Ctx{}, &script{sha: lib.name}, false, runFunction)
+	in.start(&commands.Ctx{}, &script{sha: lib.name}, false, runLoad)
 	defer func() {
 		in.finish(&reply)
 		if reply.IsError() {

@@ -56,6 +56,15 @@ var memoryBombs = map[string]string{
 	"cjson.encode of text":   "local s=string.rep('\\1',1e5) local t={} for i=1,1e4 do t[i]=s end return #cjson.encode(t)",
 	"cjson.decode":           "return #cjson.decode('['..string.rep('[1],',4e5)..'1]')",
 	"cjson.decode kept":      "local t,s={},'['..string.rep('{\"a\":1},',1e4)..'1]' for i=1,1e9 do t[i]=cjson.decode(s) end",
+	"struct.pack":            "local a,s={},string.rep('x',1e6) for i=1,1000 do a[i]=s end return #struct.pack(string.rep('c0',1000),unpack(a))",
+	"struct.pack kept":       "local t={} for i=1,1e9 do t[i]=struct.pack('c0',string.rep('x',1e5)) end",
+	"cmsgpack.pack":          "local t={} for i=1,10 do t={t,t,t,t,t,t} end return #cmsgpack.pack(t)",
+	"cmsgpack.pack of text":  "local t,s={},string.rep('x',1e6) for i=1,1000 do t[i]=s end return #cmsgpack.pack(t)",
+	"cmsgpack.pack caught":   "local t,s,ok,e={},string.rep('x',1e6) for i=1,1000 do t[i]=s end for i=1,50 do ok,e=pcall(cmsgpack.pack,t) end local u=string.rep('y',1e5)..'z' return e..#u",
+	"cmsgpack.unpack":        "return #cmsgpack.unpack('\\221\\0\\15\\66\\64'..string.rep('\\204\\200',1e6))",
+	"cmsgpack.unpack pairs":  "local p={'\\223\\0\\1\\134\\160'} for i=1,1e5 do p[#p+1]=struct.pack('>BI4B',206,i+1e7,1) end p=table.concat(p) return type(cmsgpack.unpack(p))",
+	"cmsgpack.unpack nested": "return cmsgpack.unpack('\\221\\0\\15\\66\\64'..string.rep('\\145\\145\\144',1e6))",
+	"cmsgpack.unpack far":    "local t={} for i=1,1e9 do t[i]=cmsgpack.unpack('\\129\\206\\0\\1\\0\\0\\1') end",
 	"load":                   "return load(function() return string.rep('x',1e6) end)",
 	"loadstring":             "return loadstring(string.rep('x=1 ',1e6))",
 	"loadstring kept":        "local t={} for i=1,1e9 do t[i]=loadstring('return {'..string.rep('1,',1000)..'}') end",
@@ -103,7 +112,8 @@ func TestMemoryBombs(t *testing.T) {
 
 // endings are the replies to bombs that do not go off.
 var endings = map[string]string{
-	"small parts kept":   "$4\r\nfine\r\n",
-	"loadstring":         "$-1\r\n",
-	"recursion in pcall": "$-1\r\n", // the error is caught
+	"small parts kept":     "$4\r\nfine\r\n",
+	"cmsgpack.pack caught": "$23\r\nnot enough memory100001\r\n",
+	"loadstring":           "$-1\r\n",
+	"recursion in pcall":   "$-1\r\n", // the error is caught
 }

@@ -24,6 +24,9 @@ import (
 type meter struct {
 	watch *watch
 	kind  runKind
+	// name and command are what FUNCTION STATS tells of a function.
+	name    string
+	command [][]byte
 	// measure returns about how many bytes the script can reach, or any number
 	// above most. Where it is nil what was allocated counts as held.
 	measure func(most int64) int64
@@ -64,6 +67,7 @@ func (m *meter) end() {
 		m.watch.leave(m.run)
 		m.run = nil
 	}
+	m.command = nil
 }
 
 // step is to be called for each small piece of work. It reports whether the
@@ -110,12 +114,14 @@ func (m *meter) beat() bool {
 		return true
 	}
 	if m.run == nil {
-		m.run = m.watch.enter(m.kind, m.wrote)
+		m.run = m.watch.enter(m.kind, m.name, m.wrote)
 		m.alloted, m.others = heap()
 	}
-	if m.watch.overdue(m.run); m.stopped() {
+	if m.watch.overdue(m.run, m.command); m.stopped() {
 		m.left = 0 // and so at the next step
-		m.why = errKilled
+		if m.why = errKilled; m.kind == runLoad {
+			m.why = errLoadTimeout
+		}
 		return false
 	}
 	m.left = stepsPerBeat

@@ -1,6 +1,7 @@
 package scripting
 
 import (
+	"bytes"
 	"sync"
 	"sync/atomic"
 )
@@ -11,15 +12,22 @@ type runKind uint8
 const (
 	runScript   runKind = iota // EVAL: SCRIPT KILL
 	runFunction                // FCALL: FUNCTION KILL
+	runLoad                    // a library's source: ends by itself, see loadLimitMs
 )
+
+// loadLimitMs is how long a library's source may run, as in Redis. It makes
+// nobody else wait, so that it is not what clients are told to kill.
+const loadLimitMs = 500
 
 // A running is a run that has lasted for a beat at least.
 type running struct {
 	kind    runKind
+	name    string // of a function
 	sinceUs int64
 	wrote   atomic.Bool
 	stopped atomic.Bool // it has to end
 	late    bool        // past the threshold; protected by watch.mu
+	command [][]byte    // what called a function, once it is late; protected by watch.mu
 }
 
 // A watch knows the scripts that run for longer than a moment, and which of
@@ -50,8 +58,8 @@ func newWatch(nowUs, thresholdMs func() int64) *watch {
 	}
 }
 
-func (w *watch) enter(kind runKind, wrote bool) *running {
-	r := &running{kind: kind}
+func (w *watch) enter(kind runKind, name string, wrote bool) *running {
+	r := &running{kind: kind, name: name}
 	r.wrote.Store(wrote)
 	if w.nowUs != nil {
 		r.sinceUs = w.nowUs()
@@ -72,9 +80,15 @@ func (w *watch) leave(r *running) {
 }
 
 // overdue looks whether a run has passed the threshold. Only the run's own
-// goroutine calls it.
-func (w *watch) overdue(r *running) {
+// goroutine calls it; command is what it runs for.
+func (w *watch) overdue(r *running, command [][]byte) {
 	if w.nowUs == nil || r.late {
+		return
+	}
+	if r.kind == runLoad {
+		if (w.nowUs()-r.sinceUs)/1000 > loadLimitMs {
+			r.stopped.Store(true)
+		}
 		return
 	}
 	threshold := w.thresholdMs()
@@ -84,20 +98,52 @@ func (w *watch) overdue(r *running) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.late = true
+	for _, arg := range command { // its own bytes are the session's
+		r.command = append(r.command, bytes.Clone(arg))
+	}
 	if w.ending {
 		r.stopped.Store(true)
 	}
 	w.settle()
 }
 
-// settle makes busy say what is true. It requires mu.
-func (w *watch) settle() {
+// oldest is the run that is past the threshold for longest, nil where none is.
+// It requires mu.
+func (w *watch) oldest() *running {
 	var oldest *running
 	for r := range w.runs {
 		if r.late && (oldest == nil || r.sinceUs < oldest.sinceUs) {
 			oldest = r
 		}
 	}
+	return oldest
+}
+
+// A functionRun is a function that is past the threshold.
+type functionRun struct {
+	name       string
+	command    [][]byte
+	durationMs int64
+}
+
+// function returns what FUNCTION STATS says of the run that makes the engine
+// busy: of a function, what it is; of a script, the error; or nothing.
+func (w *watch) function() (f *functionRun, refusal string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch r := w.oldest(); {
+	case r == nil:
+		return nil, ""
+	case r.kind != runFunction:
+		return nil, busyReplies[r.kind]
+	default:
+		return &functionRun{r.name, r.command, (w.nowUs() - r.sinceUs) / 1000}, ""
+	}
+}
+
+// settle makes busy say what is true. It requires mu.
+func (w *watch) settle() {
+	oldest := w.oldest()
 	was := w.busy.Load()
 	if oldest == nil {
 		w.busy.Store(nil)
