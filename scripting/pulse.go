@@ -88,9 +88,9 @@ const maxExtents = 1024
 // check raises the meter's error where ok is false.
 func (in *interp) check(L *lua.LState, ok bool) {
 	if !ok {
-		// A kill is an error like others; what took too much memory may be
-		// kept by the state itself.
-		in.suspect = in.suspect || in.meter.why != errKilled
+		// A library outlives the kill of a function, with its locals; but they
+		// may be what took too much memory.
+		in.suspect = in.suspect || in.meter.kind != runFunction || in.meter.why != errKilled
 		in.throw(L, lua.LString(in.meter.why))
 	}
 }
