@@ -46,7 +46,7 @@ func (b *Blocked) Over() bool { return b.done.Load() }
 // is to be sent. It requires that Blocked is Over. The reply is valid until the next Do.
 func (s *Session) Resume() resp.Value {
 	b := s.blocked.Load()
-	s.leave(b)
+	s.leave(b, false)
 	if b.silent {
 		return resp.None
 	}
@@ -97,11 +97,19 @@ func (s *Session) block(w *commands.Wait) {
 }
 
 // leave takes the session out of the lines it stands in. Whoever may be serving
-// it holds one of those shards, and has finished when they are ours.
-func (s *Session) leave(b *Blocked) {
+// it holds one of those shards, and has finished when they are ours; where
+// nobody is, the lines need not be left at once: a script may have them for long.
+func (s *Session) leave(b *Blocked, served bool) {
 	st := s.engine.store
 	shards := b.waiter.Shards()
-	st.Lock(shards)
+	switch {
+	case served:
+		st.Lock(shards)
+	case !st.LockUnless(shards, closed):
+		s.engine.forsaken.addWaiter(&b.waiter)
+		s.blocked.Store(nil)
+		return
+	}
 	st.Leave(&b.waiter)
 	st.Unlock(shards)
 	s.blocked.Store(nil)
@@ -113,10 +121,11 @@ func (s *Session) abandon() {
 	if b == nil {
 		return
 	}
-	if b.waiter.Claim() {
+	ours := b.waiter.Claim()
+	if ours {
 		s.engine.stats.blocked.Add(-1)
 	}
-	s.leave(b)
+	s.leave(b, !ours && !b.Over())
 }
 
 // lock takes the locks of a command's shards, and those that serving waiters

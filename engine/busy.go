@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -61,11 +62,18 @@ func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 	return s.call(cmd, args)
 }
 
-// forsaken are watches whose sessions have done with them, and whose keys' shards
-// could not be had.
+// forsaken are watches and waiters whose sessions have done with them, and whose
+// keys' shards could not be had.
 type forsaken struct {
 	mu      sync.Mutex
 	watches []*store.Watch
+	waiters []*store.Waiter // nobody serves them: they are claimed
+}
+
+func (f *forsaken) addWaiter(w *store.Waiter) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waiters = append(f.waiters, w)
 }
 
 // forsake gives the session's watch up without its shards.
@@ -80,9 +88,8 @@ func (s *Session) forsake() {
 	s.watch = new(store.Watch)
 }
 
-// unwatchForsaken takes the forsaken watches whose shards are free off their
-// keys.
-func (e *Engine) unwatchForsaken() {
+// dropForsaken takes what is forsaken, and whose shards are free, off its keys.
+func (e *Engine) dropForsaken() {
 	f := &e.forsaken
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,4 +105,13 @@ func (e *Engine) unwatchForsaken() {
 	}
 	clear(f.watches[len(kept):])
 	f.watches = kept
+	f.waiters = slices.DeleteFunc(f.waiters, func(w *store.Waiter) bool {
+		shards := w.Shards()
+		free := e.store.LockUnless(shards, closed)
+		if free {
+			e.store.Leave(w)
+			e.store.Unlock(shards)
+		}
+		return free
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
 )
 
 const busyFunction = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
@@ -57,6 +59,39 @@ func TestBusyFunction(t *testing.T) {
 	require.Equal(t, unkillable, do(x.other, "function kill"))
 	require.Equal(t, unkillable, do(x.other, "script kill"))
 	x.end(t)
+}
+
+// A connection that ends, or RESETs, waits for no script: neither for the lock of
+// pub/sub, which one has that published, nor for shards.
+func TestGoneWhileBusy(t *testing.T) {
+	x := newEndless(t)
+	returning, closing := newSession(t, x.engine), x.engine.NewSession(engine.Peer{})
+	do(returning, "subscribe a b")
+	do(closing, "psubscribe a*")
+	waiting, late := x.engine.NewSession(engine.Peer{}), newSession(t, x.engine)
+	do(waiting, "blpop k 0")
+	do(late, "blpop k 1")
+	x.run(t, "eval", "redis.call('publish', 'a', 'm') while true do end", "0")
+
+	require.Contains(t, do(returning, "reset"), "RESET", "behind the message")
+	closing.Close()
+	waiting.Close()
+	late.Blocked().TimeOut()
+	require.Equal(t, "(nil)", show(late.Resume()))
+	x.engine.Tick()
+	x.end(t)
+
+	require.Equal(t, "0", do(x.other, "publish a m"))
+	require.Equal(t, "[]", do(x.other, "pubsub channels"))
+	require.Equal(t, "0", do(x.other, "pubsub numpat"))
+	do(returning, "subscribe a")
+	require.Equal(t, "1", do(x.other, "publish a m"))
+	got, lost := returning.Deliver(nil)
+	require.Zero(t, lost)
+	require.Equal(t, "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nm\r\n", string(got))
+	require.Equal(t, "1", do(x.other, "rpush k v"))
+	x.engine.Tick()
+	require.Equal(t, "1", do(x.other, "llen k"), "nobody took it")
 }
 
 // A source that does not end is given up, and nobody is told to kill it.

@@ -172,7 +172,7 @@ func (e *Engine) Reclaim() {
 func (e *Engine) Tick() {
 	e.clockAheadUs.Store(e.clock.Sync())
 	e.Reclaim()
-	e.unwatchForsaken()
+	e.dropForsaken()
 }
 
 // registry is the sessions that exist, by id.

@@ -11,6 +11,7 @@ import (
 // publish and confirm goes through it as well, so that there is one order.
 type mailbox struct {
 	full atomic.Bool // something is in it: what take asks before it locks
+	deaf atomic.Bool // the session has gone from who listens, see goneSubscribers
 
 	mu    sync.Mutex
 	bytes []byte // protected by mu, as is what follows

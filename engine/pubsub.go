@@ -36,6 +36,35 @@ type pubsub struct {
 	mu     sync.Mutex
 	topics [topicKinds]map[string]audience // protected by mu; none is without an audience
 	order  []string                        // protected by mu: the patterns as they came
+
+	gone goneSubscribers
+}
+
+// goneSubscribers are sessions that have ended their subscriptions while
+// somebody had mu, and that for as long as a script likes: the next who takes
+// mu removes them.
+type goneSubscribers struct {
+	mu   sync.Mutex
+	left []goneSubscriber // protected by mu
+}
+
+type goneSubscriber struct {
+	session *Session
+	topics  [topicKinds]map[string]struct{}
+}
+
+func (g *goneSubscribers) add(s goneSubscriber) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left = append(g.left, s)
+}
+
+func (g *goneSubscribers) take() []goneSubscriber {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	left := g.left
+	g.left = nil
+	return left
 }
 
 // audience is the sessions that listen to one topic.
@@ -79,7 +108,9 @@ func (p *pubsub) publish(from *Session, kind topicKind, channel, message []byte)
 
 func (a audience) send(from *Session, l *letter) int {
 	for s := range a {
-		s.receive(from, l)
+		if !s.mail.deaf.Load() {
+			s.receive(from, l)
+		}
 	}
 	return len(a)
 }
@@ -121,6 +152,11 @@ func (p *pubsub) leave(s *Session, kind topicKind, name string) {
 		return
 	}
 	delete(s.topics[kind], name)
+	p.remove(s, kind, name)
+}
+
+// remove takes a session out of a topic's audience. It requires mu.
+func (p *pubsub) remove(s *Session, kind topicKind, name string) {
 	listeners := p.topics[kind][name]
 	delete(listeners, s)
 	if len(listeners) > 0 {
@@ -130,6 +166,17 @@ func (p *pubsub) leave(s *Session, kind topicKind, name string) {
 	if kind == patterns {
 		i := slices.Index(p.order, name)
 		p.order = slices.Delete(p.order, i, i+1)
+	}
+}
+
+// sweep removes who has gone. It requires mu.
+func (p *pubsub) sweep() {
+	for _, g := range p.gone.take() {
+		for kind, names := range g.topics {
+			for name := range names {
+				p.remove(g.session, topicKind(kind), name)
+			}
+		}
 	}
 }
 
@@ -160,6 +207,7 @@ func (s *Session) hold() *pubsub {
 	if !s.holding {
 		p.mu.Lock()
 		s.holding = true
+		p.sweep()
 	}
 	return p
 }
@@ -220,12 +268,24 @@ func (s *Session) showSubscriptions() {
 	})
 }
 
-// unsubscribe ends every subscription without a word.
+// unsubscribe ends every subscription without a word. It waits for nobody: a
+// script that has published may go on for long.
 func (s *Session) unsubscribe() {
 	if !s.subscribed {
 		return
 	}
-	s.hold().leaveAll(s)
+	p := &s.engine.pubsub
+	if !s.holding && p.mu.TryLock() {
+		s.holding = true
+		p.sweep()
+	}
+	if s.holding {
+		p.leaveAll(s)
+	} else {
+		s.mail.deaf.Store(true)
+		p.gone.add(goneSubscriber{s, s.topics})
+		s.topics = [topicKinds]map[string]struct{}{}
+	}
 	s.showSubscriptions()
 }
 

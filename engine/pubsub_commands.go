@@ -144,6 +144,7 @@ func (s *Session) openMailbox() {
 	if s.mail == nil {
 		s.mail = &mailbox{proto: s.proto}
 	}
+	s.mail.deaf.Store(false) // whoever has gone is removed: hold
 }
 
 // confirm answers one name of a subscribing command.
