@@ -55,8 +55,8 @@ difftest: build ## 200,000 random commands, here and on redis-server, byte for b
 record: ## record the transcripts of redis-server anew (needs redis-server 7.0.15 and libfaketime)
 	$(GO) test ./server -run TestTranscripts -record
 
-pgo: ## record the profile that the server is built with, from RL.ALLOW over loopback
-	$(GO) test ./server -run '^$$' -bench 'Allow$$' -benchtime 4000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
+pgo: ## record the profile that the server is built with, from what limiters send over loopback
+	$(GO) test ./server -run '^$$' -bench Pipelined -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done

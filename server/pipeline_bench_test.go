@@ -1,0 +1,102 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha1"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/server"
+)
+
+// instant stands in a command for the client's time in milliseconds.
+const instant = "0000000000000"
+
+// BenchmarkPipelined is what limiters send over loopback: 50 connections, 16
+// commands a pipeline. Its CPU profile is what cmd/zlimit-server is built with
+// (make pgo).
+func BenchmarkPipelined(b *testing.B) {
+	script, err := os.ReadFile("../docs/sliding-window.lua")
+	require.NoError(b, err)
+	evalsha := fmt.Sprintf("*7\r\n$7\r\nEVALSHA\r\n$40\r\n%x\r\n$1\r\n1\r\n%%s$13\r\n%s\r\n$3\r\n500\r\n$7\r\n1000000\r\n", sha1.Sum(script), instant)
+	for _, flow := range []struct {
+		name, engine string
+		command      string // with the key's place
+		lines        int    // of a reply
+	}{
+		{"allow", "auto", "*4\r\n$8\r\nRL.ALLOW\r\n%s$6\r\n100000\r\n$3\r\n500\r\n", 6},
+		{"evalsha", "auto", evalsha, 2},
+		{"interpreted", "interpreter", evalsha, 2},
+	} {
+		b.Run(flow.name, func(b *testing.B) {
+			cfg := config.New()
+			require.NoError(b, cfg.Set([][]byte{[]byte("lua-engine"), []byte(flow.engine)}))
+			srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+			require.NoError(b, err)
+			go srv.Serve()
+			defer srv.Close()
+			_, err = srv.Do(b.Context(), "SCRIPT", "LOAD", script)
+			require.NoError(b, err)
+			const clients = 50
+			var all sync.WaitGroup
+			for client := range clients {
+				nc, err := net.Dial("tcp", srv.Addr().String())
+				require.NoError(b, err)
+				defer nc.Close()
+				all.Go(func() {
+					if err := pipelined(nc, client, flow.command, flow.lines, b.N/clients); err != nil {
+						b.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
+// pipelined sends n commands, 16 a write, each time a millisecond later.
+func pipelined(nc net.Conn, client int, command string, lines, n int) error {
+	const depth = 16
+	var batch []byte
+	for i := range depth {
+		key := fmt.Sprintf("key:%012d", (client*7919+i*31)%10000)
+		batch = fmt.Appendf(batch, command, fmt.Sprintf("$%d\r\n%s\r\n", len(key), key))
+	}
+	var times [][]byte
+	for rest := batch; ; {
+		i := bytes.Index(rest, []byte(instant))
+		if i < 0 {
+			break
+		}
+		times = append(times, rest[i:i+len(instant)])
+		rest = rest[i+len(instant):]
+	}
+	replies := bufio.NewReaderSize(nc, 1<<16)
+	for nowMs := int64(1_700_000_000_000); n > 0; n -= depth {
+		nowMs++
+		for _, at := range times {
+			strconv.AppendInt(at[:0], nowMs, 10)
+		}
+		if _, err := nc.Write(batch); err != nil {
+			return err
+		}
+		for range depth * lines {
+			line, err := replies.ReadSlice('\n')
+			if err != nil {
+				return err
+			}
+			if line[0] == '-' {
+				return fmt.Errorf("an error: %s", line)
+			}
+		}
+	}
+	return nil
+}
