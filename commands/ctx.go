@@ -37,6 +37,9 @@ type Ctx struct {
 
 	Found any // what Command.Locks found, for the handler
 
+	Tally  Tally      // what was counted and nobody has taken yet
+	Errors ErrorCount // who counts the errors of the reply
+
 	// Caller is the session (or script) that runs the command, for the
 	// groups that rooms above this one add. Handlers here never look.
 	Caller any

@@ -47,10 +47,11 @@ func rlAllow(c *Ctx) resp.Value {
 	default:
 		d, refusal = allowLog(c, &a)
 	}
-	switch {
-	case refusal.IsError():
+	if refusal.IsError() {
 		return refusal
-	case a.full:
+	}
+	c.decided(AllowLog+Decider(a.algo-algoLog), &d, a.Peek || a.Cost == 0)
+	if a.full {
 		return full(c, &d, a.algo)
 	}
 	return five(c, &d)
@@ -77,6 +78,7 @@ func allowPlain(c *Ctx) resp.Value {
 	if d.Units > 0 {
 		k.record(c, &d.Change)
 	}
+	c.decided(AllowLog, &d, false)
 	return five(c, &d)
 }
 

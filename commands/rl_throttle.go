@@ -57,6 +57,7 @@ func clThrottle(c *Ctx) resp.Value {
 	if t.Units > 0 {
 		c.setGCRA(c.Args[1], n, next, t.ExpireAtMs)
 	}
+	c.count(ThrottleGCRA, t.Units, t.Units, quantity == 0)
 	limited := int64(0)
 	if t.Limited {
 		limited = 1

@@ -27,6 +27,10 @@ var serverDirectives = []Directive{
 		About: "File to append the log to; empty is the standard output.",
 	},
 	{
+		Name: "metrics-addr", Kind: KindString, Immutable: true, Ours: true,
+		About: "Address (host:port, or a port of this machine alone) at which Prometheus finds /metrics; empty is none.",
+	},
+	{
 		Name: "loglevel", Kind: KindEnum, Default: "notice", Values: []string{"debug", "verbose", "notice", "warning"},
 		About: "The least important messages of redis.log that are still logged.",
 	},

@@ -54,6 +54,7 @@ type Engine struct {
 	pubsub    pubsub
 	mailLimit atomic.Int64 // bytes that a mailbox may hold; 0: any number
 	stats     stats
+	census    census
 }
 
 // New returns an engine with an empty keyspace.
@@ -67,6 +68,8 @@ func New(o Options) *Engine {
 		store: store.New(),
 		scripts: scripting.New(scripting.Options{
 			Log:              scriptLog(o),
+			Failed:           func(text string) { e.stats.fail(text) },
+			Took:             func(c *commands.Command, us int64) { e.stats.calls[c.ID()].latency.add(us) },
 			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
@@ -173,6 +176,7 @@ func (e *Engine) Tick() {
 	e.clockAheadUs.Store(e.clock.Sync())
 	e.Reclaim()
 	e.dropForsaken()
+	e.count()
 }
 
 // registry is the sessions that exist, by id.

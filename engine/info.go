@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -37,6 +38,9 @@ var infoSections = []infoSection{
 	{name: "replication", write: infoReplication},
 	{name: "cpu", write: infoCPU},
 	{name: "commandstats", extra: true, write: infoCommandStats},
+	{name: "errorstats", write: func(e *Engine, _ *commands.Ctx, w *infoWriter) { infoErrorStats(e, w) }},
+	{name: "latencystats", extra: true, write: infoLatencyStats},
+	{name: "limiter", write: infoLimiter},
 	{name: "cluster", write: func(_ *Engine, _ *commands.Ctx, w *infoWriter) { w.put("cluster_enabled", 0) }},
 	{name: "keyspace", write: infoKeyspace},
 }
@@ -53,7 +57,7 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 			return named["all"] || named["everything"] || named["default"] && !s.extra || named[s.name]
 		}
 	}
-	caller(c).run.flush(&e.stats)
+	caller(c).flush()
 	var w infoWriter
 	for _, s := range infoSections {
 		if !wanted(s) {
@@ -179,16 +183,34 @@ func infoCommandStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
 		s := &e.stats.calls[c.ID()]
 		calls, rejected, failed := s.calls.Load(), s.rejected.Load(), s.failed.Load()
 		if calls+rejected > 0 {
-			w.put("cmdstat_"+c.FullName(), fmt.Sprintf("calls=%d,rejected_calls=%d,failed_calls=%d", calls, rejected, failed))
+			perCall := s.latency.mean()
+			w.put("cmdstat_"+c.FullName(), fmt.Sprintf("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
+				calls, perCall*float64(calls), perCall, rejected, failed))
 		}
 	}
+	e.eachCommand(one)
+}
+
+// eachCommand calls fn with every row and every subcommand's.
+func (e *Engine) eachCommand(fn func(c *commands.Command)) {
 	for _, c := range e.table.All() {
-		one(c)
+		fn(c)
 		for i := range c.Subs {
-			one(&c.Subs[i])
+			fn(&c.Subs[i])
 		}
 	}
 }
+
+func infoLatencyStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
+	e.eachCommand(func(c *commands.Command) {
+		if l := &e.stats.calls[c.ID()].latency; l.timed.Load() > 0 {
+			w.put("latency_percentiles_usec_"+c.FullName(),
+				fmt.Sprintf("p50=%d,p99=%d,p99.9=%d", l.percentile(500), l.percentile(990), l.percentile(999)))
+		}
+	})
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 func infoKeyspace(_ *Engine, c *commands.Ctx, w *infoWriter) {
 	for i := range store.Databases {

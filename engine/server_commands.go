@@ -40,7 +40,8 @@ func (e *Engine) serverGroup() []commands.Command {
 			Name: "info", Arity: -1, Flags: commands.Loading | commands.Stale | commands.AllShards, Categories: []string{"dangerous"},
 			Tips:  []string{"nondeterministic_output", "request_policy:all_shards", "response_policy:special"},
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[section [section ...]]", Handler: e.info,
-			Summary: "Tells about the server, section by section.",
+			Summary:   "Tells about the server, section by section.",
+			Deviation: "usec is reckoned from the calls that were timed, one in sixteen of short commands; sections limiter, and percentiles as powers of two",
 		},
 		commands.Command{
 			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast,
@@ -87,6 +88,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 // CONFIG RESETSTAT
 func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
+	caller(c).flush()
 	e.stats.reset()
 	e.scripts.ResetStats()
 	return resp.OK

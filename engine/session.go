@@ -34,6 +34,7 @@ type Session struct {
 	before        []byte                  // messages that precede the reply of the command under way
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
 	run           run                     // calls of one command in a row, not yet counted
+	chance        uint32                  // which calls are timed
 
 	mu     sync.Mutex
 	public public // protected by mu
@@ -90,13 +91,14 @@ func (e *Engine) NewSession(p Peer) *Session {
 	nowUs := e.clock.NowUs()
 	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	e.sessions.add(s)
+	s.chance = uint32(s.id)
 	e.stats.connections.Add(1)
 	return s
 }
 
 // Close ends the session.
 func (s *Session) Close() {
-	s.run.flush(&s.engine.stats)
+	s.flush()
 	s.abandon()
 	s.unwatch()
 	s.unsubscribe()
@@ -153,8 +155,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			return resp.None
 		}
 		if cmd = s.called(args); cmd == nil {
-			s.engine.stats.errors.Add(1)
-			return s.reject(nil, refusal)
+			return s.refused(s.reject(nil, refusal))
 		}
 	}
 	if s.run.cmd != cmd {
@@ -166,7 +167,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	}
 	if refusal.IsError() {
 		s.run.rejected++
-		return s.reject(cmd, refusal)
+		return s.refused(s.reject(cmd, refusal))
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		s.tx.queue(cmd, args)
@@ -174,7 +175,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	}
 	reply := s.execute(cmd, args)
 	s.run.calls++ // only now, as in Redis: INFO does not count itself
-	if reply.IsError() {
+	if s.failed(&reply) {
 		s.run.failed++
 	}
 	return reply
@@ -318,6 +319,9 @@ func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	} else {
 		c.DB = nil // which database has the number may change at any time
 	}
+	if s.isTimed(cmd) {
+		return s.timed(cmd)
+	}
 	return cmd.Handler(c)
 }
 
@@ -338,12 +342,12 @@ func (s *Session) Publish(b Buffers) {
 	}
 	p.lastUs = s.engine.clock.NowUs()
 	p.buffers = b
-	s.run.flush(&s.engine.stats)
+	s.flush()
 }
 
 // Count adds the commands that have run to what INFO counts, and shows nothing
 // else: less than Publish, for sessions that nobody looks at.
-func (s *Session) Count() { s.run.flush(&s.engine.stats) }
+func (s *Session) Count() { s.flush() }
 
 // view returns what others may know of the session.
 func (s *Session) view() public {

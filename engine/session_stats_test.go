@@ -29,7 +29,8 @@ func callsOf(t *testing.T, s *engine.Session, command string) string {
 		return line
 	}
 	var calls, rejected, failed int64
-	_, err := fmt.Sscanf(line, "calls=%d,rejected_calls=%d,failed_calls=%d", &calls, &rejected, &failed)
+	var us, perCall float64
+	_, err := fmt.Sscanf(line, "calls=%d,usec=%f,usec_per_call=%f,rejected_calls=%d,failed_calls=%d", &calls, &us, &perCall, &rejected, &failed)
 	require.NoError(t, err, line)
 	return fmt.Sprintf("%d/%d/%d", calls, rejected, failed)
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
 )
 
 // stats counts what INFO reports since start or CONFIG RESETSTAT.
@@ -14,11 +15,27 @@ type stats struct {
 	errors      atomic.Int64
 	turnedAway  atomic.Int64
 	calls       []callStats // by commands.Command.ID
+	byCode      errorStats
+	decisions   [decisionShards]decisionStats
 }
 
 // callStats counts one command.
 type callStats struct {
 	calls, rejected, failed atomic.Int64
+	latency                 latency
+}
+
+// add adds calls of one command.
+func (s *stats) add(n *commands.CallCount) {
+	c := &s.calls[n.Cmd.ID()]
+	if n.Calls > 0 {
+		c.calls.Add(n.Calls)
+		s.commands.Add(n.Calls)
+	}
+	if n.Rejected+n.Failed > 0 {
+		c.rejected.Add(n.Rejected)
+		c.failed.Add(n.Failed)
+	}
 }
 
 // run counts calls of one command in a row, so that a pipeline of a thousand
@@ -31,27 +48,47 @@ type run struct {
 // flush adds the run to the shared counters and empties it.
 func (r *run) flush(s *stats) {
 	if r.cmd != nil && r.calls+r.rejected > 0 {
-		c := &s.calls[r.cmd.ID()]
-		c.calls.Add(r.calls)
-		s.commands.Add(r.calls)
-		if r.rejected+r.failed > 0 {
-			c.rejected.Add(r.rejected)
-			c.failed.Add(r.failed)
-			s.errors.Add(r.rejected + r.failed)
-		}
+		s.add(&commands.CallCount{Cmd: r.cmd, Calls: r.calls, Rejected: r.rejected, Failed: r.failed})
 	}
 	r.calls, r.rejected, r.failed = 0, 0, 0
 }
 
-// count adds one call that EXEC made.
-func (s *stats) count(cmd *commands.Command, failed bool) {
-	c := &s.calls[cmd.ID()]
-	c.calls.Add(1)
-	s.commands.Add(1)
-	if failed {
-		c.failed.Add(1)
-		s.errors.Add(1)
+// flush adds what the session has counted to what INFO shows.
+func (s *Session) flush() {
+	all := &s.engine.stats
+	s.run.flush(all)
+	t := &s.ctx.Tally
+	for i := range t.Nested {
+		all.add(&t.Nested[i])
 	}
+	t.Nested = t.Nested[:0]
+	all.decisions[s.id%decisionShards].take(&t.Decisions)
+}
+
+// failed counts the errors of a reply and reports whether the call has failed.
+func (s *Session) failed(reply *resp.Value) bool {
+	by := s.ctx.Errors
+	s.ctx.Errors = commands.ErrorsOpen
+	switch {
+	case by != commands.ErrorsOpen:
+		return by == commands.ErrorsInside
+	case reply.IsError():
+		s.engine.stats.fail(reply.Str())
+		return true
+	}
+	return false
+}
+
+// refused is a refusal, counted.
+func (s *Session) refused(refusal resp.Value) resp.Value {
+	s.engine.stats.fail(refusal.Str())
+	return refusal
+}
+
+// fail counts an error reply.
+func (s *stats) fail(text string) {
+	s.errors.Add(1)
+	s.byCode.count(text)
 }
 
 // reset sets every counter to zero.
@@ -61,8 +98,14 @@ func (s *stats) reset() {
 	s.errors.Store(0)
 	s.turnedAway.Store(0)
 	for i := range s.calls {
-		s.calls[i].calls.Store(0)
-		s.calls[i].rejected.Store(0)
-		s.calls[i].failed.Store(0)
+		c := &s.calls[i]
+		c.calls.Store(0)
+		c.rejected.Store(0)
+		c.failed.Store(0)
+		c.latency.reset()
+	}
+	s.byCode.reset()
+	for i := range s.decisions {
+		s.decisions[i].reset()
 	}
 }

@@ -154,7 +154,7 @@ func exec(c *commands.Ctx) resp.Value {
 		q := &tx.queued[i]
 		proto := s.proto
 		reply := s.call(q.cmd, q.args)
-		s.engine.stats.count(q.cmd, reply.IsError())
+		s.ctx.Tally.CountNested(q.cmd, false, s.failed(&reply))
 		if s.proto != proto {
 			// HELLO: what was answered before it stays in the protocol of then.
 			for j := range replies {

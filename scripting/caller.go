@@ -1,6 +1,8 @@
 package scripting
 
 import (
+	lua "github.com/yuin/gopher-lua"
+
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -14,12 +16,14 @@ type caller struct {
 	child    commands.Ctx
 	readOnly bool
 	fence    guard
+	chance   uint32 // which calls are timed
 	meter    *meter // of the run; nil: nobody asks whether it has written
 }
 
 // begin prepares for a script that c runs.
 func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.parent, r.readOnly = c, readOnly
+	c.Errors = commands.ErrorsNone
 	r.fence = guard{unheld: c.Unheld}
 	r.child.NowMs, r.child.NowUs = c.NowMs, c.NowUs
 	r.child.Store, r.child.DB, r.child.DBIndex = c.Store, c.DB, c.DBIndex
@@ -29,6 +33,7 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 
 // end keeps nothing of the script but scratch space.
 func (r *caller) end() {
+	r.parent.Tally.Take(&r.child.Tally)
 	r.parent = nil
 	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
 	r.child.Args, r.child.Cmd = nil, nil
@@ -63,6 +68,10 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 // call runs a command that was found. The reply is valid until the next one.
 func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 	if text := r.refusal(cmd, args); text != "" {
+		if cmd != nil {
+			r.child.Tally.CountNested(cmd, true, false)
+		}
+		r.engine.failed(text)
 		return resp.Error(text)
 	}
 	if !r.fence.admits(cmd, args) {
@@ -75,9 +84,45 @@ func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 		r.meter.dirty()
 	}
 	index := c.DBIndex
-	reply := cmd.Handler(c)
+	reply := r.handle(cmd)
+	c.Tally.CountNested(cmd, false, reply.IsError())
+	if reply.IsError() {
+		r.engine.failed(reply.Str())
+	}
 	if c.DBIndex != index { // SELECT: for the rest of the script only
 		c.DB = c.Store.DB(c.DBIndex)
 	}
 	return reply
+}
+
+// sampleEvery is how many calls there are for each that is timed.
+const sampleEvery = 16
+
+// handle runs the handler, and times one call in some.
+func (r *caller) handle(cmd *commands.Command) resp.Value {
+	o := &r.engine.options
+	timed := r.chance%(sampleEvery<<16)>>16 == 0 // the high bits are the random ones
+	r.chance = r.chance*1664525 + 1013904223
+	if !timed || o.NowUs == nil || o.Took == nil {
+		return cmd.Handler(&r.child)
+	}
+	startUs := o.NowUs()
+	reply := cmd.Handler(&r.child)
+	o.Took(cmd, o.NowUs()-startUs)
+	return reply
+}
+
+// countError counts an error that a script answers, unless it is counted
+// already: where a command failed.
+func (r *caller) countError(counted bool, text string) {
+	r.parent.Errors = commands.ErrorsInside
+	if !counted {
+		r.engine.failed(text)
+	}
+}
+
+// isCounted reports whether an error is a table that says so.
+func isCounted(value lua.LValue) bool {
+	t, ok := value.(*lua.LTable)
+	return ok && lua.LVAsBool(t.RawGetString(errorStatsField))
 }

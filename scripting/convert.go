@@ -171,7 +171,9 @@ func (r *caller) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
 
 func (r *caller) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Value {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
-		return resp.Error(strings.TrimRight(cString(string(s)), "\r\n"))
+		text := strings.TrimRight(cString(string(s)), "\r\n")
+		r.countError(isCounted(t), text)
+		return resp.Error(text)
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
 		return resp.Status(oneLine(cString(string(s))))

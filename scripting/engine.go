@@ -19,6 +19,15 @@ type Options struct {
 	// "never" or "auto". It may be called concurrently.
 	ErrorReplyPrefix func() string
 
+	// Failed is told every error that a script's calls get, and those that it
+	// answers itself, once each, for whoever counts them; nil: nobody does. It
+	// may be called concurrently.
+	Failed func(text string)
+
+	// Took is told how many microseconds some calls took, chosen by chance; nil:
+	// nobody is.
+	Took func(cmd *commands.Command, us int64)
+
 	// NowUs is a monotonic clock that runs in real time; nil: scripts run as
 	// long as they like. It and the two below may be called concurrently.
 	NowUs func() int64
@@ -97,6 +106,12 @@ func (e *Engine) borrow() *interp { return e.states.Get().(*interp) }
 func (e *Engine) giveBack(in *interp) {
 	if !in.suspect {
 		e.states.Put(in)
+	}
+}
+
+func (e *Engine) failed(text string) {
+	if e.options.Failed != nil {
+		e.options.Failed(text)
 	}
 }
 

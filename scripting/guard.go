@@ -35,10 +35,12 @@ func (e *Engine) settle(c *commands.Ctx, s *script, g *guard, reply resp.Value) 
 	}
 	if c.MayRetry && !g.wrote {
 		e.restarts.Add(1)
+		c.Errors = commands.ErrorsOpen
 		c.Retry = true
 		return resp.None
 	}
 	e.breaches.Add(1)
+	c.Errors = commands.ErrorsOpen
 	e.logf("script %s: a key was used that is not among its KEYS, though they were thought to be all: please report this", s.sha)
 	return resp.Error(errNotLocked)
 }

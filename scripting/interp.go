@@ -146,6 +146,7 @@ func (in *interp) finish(reply *resp.Value) {
 	if r := recover(); r != nil {
 		in.suspect = true
 		*reply = resp.Error("ERR " + interpreterErrors)
+		in.countError(false, reply.Str())
 		in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
 		return
 	}
@@ -187,7 +188,15 @@ func (in *interp) list(values [][]byte) *lua.LTable {
 
 // errorReply is what a script that failed answers.
 func (in *interp) errorReply(err error) resp.Value {
-	return in.failure.reply(in.errorText(err), in.script)
+	reply := in.failure.reply(in.errorText(err), in.script)
+	var value lua.LValue
+	if e := (*lua.ApiError)(nil); errors.As(err, &e) {
+		value = e.Object
+	}
+	if !in.fence.missed {
+		in.countError(isCounted(value), reply.Str())
+	}
+	return reply
 }
 
 // errorText is the text of an error that nobody caught, with its code word.

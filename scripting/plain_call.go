@@ -28,6 +28,7 @@ func (f *plainFrame) command(i *plainInst, call *plainCall) bool {
 		}
 		f.store(i.a, call.results, v)
 	default:
+		f.counted = wasCalled(reply.Str())
 		f.fail(i.pc, codedError(reply.Str()))
 	}
 	return !f.failed

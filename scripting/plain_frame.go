@@ -34,6 +34,7 @@ type plainFrame struct {
 	pc      int32 // of the last instruction that may build something
 	failed  bool
 	problem string // with its code word
+	counted bool   // it is a command's, and counted
 	line    int
 }
 
@@ -60,10 +61,14 @@ func (e *Engine) runPlain(c *commands.Ctx, s *script, readOnly bool, keys, args 
 	result := f.run(s.plain)
 	if f.failed {
 		reply = failure{true, s.plain.proto.SourceName, f.line}.reply(f.problem, s)
+		if !f.fence.missed {
+			f.countError(f.counted, reply.Str())
+		}
 	} else {
 		reply = f.toReply(c, &result, 0)
 		if f.meter.why != "" { // the reply had no room
 			reply = failure{}.reply("ERR "+f.meter.why, s)
+			f.countError(false, reply.Str())
 		}
 	}
 	reply = e.settle(c, s, &f.fence, reply)
@@ -92,7 +97,7 @@ func (f *plainFrame) load(p *plainProgram) {
 func (f *plainFrame) finish() {
 	f.end()
 	f.script, f.keys, f.args = nil, nil, nil
-	f.failed, f.problem = false, ""
+	f.failed, f.problem, f.counted = false, "", false
 	for _, t := range f.tables[:f.inUse] {
 		t.reset()
 	}

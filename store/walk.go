@@ -104,3 +104,28 @@ func (db *DB) Flush() {
 		sh.deadlines = newDeadlines()
 	}
 }
+
+// ScanShard calls fn for the keys of a few buckets of one shard, in whatever
+// database, that are alive at nowMs, about count of them, and returns the next
+// cursor; a scan starts and ends at 0. It requires that shard only.
+func (s *Store) ScanShard(shard int, cursor uint64, count int, nowMs int64, fn func(*Node)) uint64 {
+	i, inner := cursor%Databases, cursor/Databases
+	for steps := 0; steps < count; steps++ {
+		if sh := &s.dbs[i].shards[shard]; sh.keys.Len() == 0 {
+			inner = 0
+		} else {
+			inner = sh.keys.Scan(inner, func(n *Node) {
+				steps++
+				if !n.Value.overdue(nowMs) {
+					fn(n)
+				}
+			})
+		}
+		if inner == 0 {
+			if i++; i == Databases {
+				return 0
+			}
+		}
+	}
+	return inner*Databases + i
+}

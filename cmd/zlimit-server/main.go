@@ -16,6 +16,7 @@ import (
 
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/metrics"
 	"github.com/zlimit/zlimit/server"
 )
 
@@ -62,6 +63,12 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	scrapes, err := listenMetrics(cfg.String("metrics-addr"), srv)
+	if err != nil {
+		_ = srv.Close()
+		return err
+	}
+	defer endMetrics(scrapes)
 	defer func() { removeFile(cfg.String("pidfile")) }()
 	for _, f := range []struct {
 		directive string
@@ -73,6 +80,9 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		}
 	}
 	logger.Print(srv.Greeting())
+	if scrapes != nil {
+		logger.Printf("metrics at http://%s/metrics", scrapes.Addr())
+	}
 	go func() { _ = srv.Serve() }()
 	select {
 	case s := <-signals:
@@ -85,6 +95,25 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	}
 	logger.Print("bye")
 	return nil
+}
+
+// listenMetrics serves Prometheus at an address; nil where that is empty.
+func listenMetrics(address string, srv *server.Server) (*metrics.Server, error) {
+	if address == "" {
+		return nil, nil
+	}
+	return metrics.Listen(address, srv.Engine())
+}
+
+// endMetrics comes after the server's end, so that the end can be watched. A
+// scrape that takes longer is cut.
+func endMetrics(m *metrics.Server) {
+	if m == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = m.Close(ctx)
 }
 
 // finish ends the server: by and by, but at once at another signal.

@@ -1,0 +1,108 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine"
+)
+
+func TestInfoLimiter(t *testing.T) {
+	e, clock := newEngine(t)
+	s := newSession(t, e)
+	require.Equal(t, "-1", field(t, s, "limiter", "held_age_ms"), "before the first census")
+	for _, line := range []string{
+		"RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 5 ATMOST", "RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 0", "RL.ALLOW a 0 1h",
+		"MULTI", "RL.ALLOW f 1 1h ALGO FIXED", "RL.ALLOW f 1 1h ALGO FIXED FULL", "EXEC",
+		"RL.ALLOW g 5 1h ALGO GCRA 2", "CL.THROTTLE g2 0 1 60", "CL.THROTTLE g2 0 1 60", "CL.THROTTLE g2 0 1 60 0",
+		"RL.ALLOW b 9 1h COST 4 ALGO BUCKETS 3", "RL.MALLOW 2 x 5 1m y 5 1m COST 2", "RL.MALLOW 2 x 5 1m y 5 1m COST 4",
+		"EVAL return{redis.call('RL.ALLOW','a','2','1h'),redis.pcall('RL.ALLOW','s','3','1h')} 2 a s",
+		"SET plain v", "RPUSH l 1 2", "SADD set x", "HSET h f v", "ZADD z 1 x", "SELECT 3", "SET other 1",
+	} {
+		do(s, line)
+	}
+	for name, want := range map[string]string{
+		"limiter_allowed": "8", "limiter_denied": "5", "limiter_looked": "2", "limiter_units": "14",
+		"algorithm_log":     "allowed=4,denied=3,looked=1,units=7",
+		"algorithm_fixed":   "allowed=1,denied=1,looked=0,units=1",
+		"algorithm_gcra":    "allowed=2,denied=1,looked=1,units=2",
+		"algorithm_buckets": "allowed=1,denied=0,looked=0,units=4",
+		"command_rl.mallow": "allowed=1,denied=1,looked=0,units=4",
+	} {
+		require.Equal(t, want, field(t, s, "limiter", name), name)
+	}
+	e.Tick()
+	held := e.Held()
+	require.Equal(t, int64(4), held.By[commands.KindLog].Keys)
+	require.Equal(t, int64(7), held.By[commands.KindLog].Hits)
+	require.Equal(t, int64(1), held.By[commands.KindFixed].Hits)
+	require.Equal(t, int64(4), held.By[commands.KindBuckets].Hits)
+	require.Equal(t, int64(2), held.By[commands.KindGCRA].Keys)
+	for _, kind := range []commands.Kind{commands.KindString, commands.KindList, commands.KindSet, commands.KindHash, commands.KindZSet} {
+		want := int64(1)
+		if kind == commands.KindString {
+			want = 2
+		}
+		require.Equal(t, want, held.By[kind].Keys, kind)
+		require.Greater(t, held.By[kind].Bytes, int64(64), kind)
+	}
+	clock.pass(500)
+	require.Equal(t, "500", field(t, s, "limiter", "held_age_ms"))
+	do(s, "FLUSHALL")
+	e.Tick() // too early for another one
+	require.Equal(t, "14", field(t, s, "limiter", "held_keys"))
+	clock.pass(600)
+	e.Tick()
+	require.Equal(t, "0", field(t, s, "limiter", "held_keys"))
+
+	do(s, "RL.ALLOW a 2 1h")
+	do(s, "CONFIG RESETSTAT")
+	require.Equal(t, "0", field(t, s, "limiter", "limiter_allowed"), "nor does what the asker had not handed over come later")
+}
+
+// TestCensusInSteps: a keyspace above one Tick's share is counted by several,
+// each key once.
+func TestCensusInSteps(t *testing.T) {
+	e, clock := newEngine(t)
+	s := newSession(t, e)
+	const n = 12_000 // above censusTick
+	for i := range n {
+		do(s, fmt.Sprintf("SET k%d v", i))
+	}
+	ticks := 0
+	for ; e.Held() == (engine.Held{}) && ticks < 20; ticks++ {
+		e.Tick()
+	}
+	require.Greater(t, ticks, 1)
+	require.Equal(t, int64(n), e.Held().By[commands.KindString].Keys)
+	clock.pass(2000)
+	require.Equal(t, int64(n), e.TakeCensus().By[commands.KindString].Keys)
+}
+
+// TestErrorCodesAreBounded: a script chooses what it answers.
+func TestErrorCodesAreBounded(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for i := range 300 {
+		s.Do([][]byte{[]byte("EVAL"), []byte("return {err=ARGV[1]}"), []byte("0"), fmt.Appendf(nil, "CODE%d x", i)})
+	}
+	s.Do([][]byte{[]byte("EVAL"), []byte("return {err=string.rep('x',1000)..' y'}"), []byte("0")})
+	names, counted := 0, 0
+	for _, line := range lines(do(s, "INFO errorstats")) {
+		var n int
+		if i := len("errorstat_"); len(line) > i && line[:i] == "errorstat_" {
+			names++
+			require.Less(t, len(line), 100)
+			_, err := fmt.Sscanf(line[lastEqual(line):], "=%d", &n)
+			require.NoError(t, err)
+			counted += n
+		}
+	}
+	require.Equal(t, 128, names)
+	require.Equal(t, 301, counted)
+	do(s, "CONFIG RESETSTAT")
+	require.Equal(t, "none", field(t, s, "errorstats", "errorstat_CODE1"))
+}

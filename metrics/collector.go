@@ -1,0 +1,96 @@
+package metrics
+
+import (
+	"math"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine"
+)
+
+// A collector reads an engine at each scrape. It takes no lock of the keyspace.
+type collector struct{ engine *engine.Engine }
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	allowed  = desc("rate_limit_allowed_total", "Calls that were admitted, by algorithm.", "algorithm")
+	rejected = desc("rate_limit_rejected_total", "Calls that were denied, by algorithm.", "algorithm")
+	units    = desc("rate_limit_units_total", "Units that were granted, by algorithm.", "algorithm")
+
+	ops     = desc("zlimit_ops_total", "Commands that have run, those of scripts and transactions included.")
+	errs    = desc("zlimit_errors_total", "Error replies.")
+	clients = desc("zlimit_connected_clients", "Clients that are connected now.")
+	latency = desc("zlimit_command_duration_seconds", "How long commands took, from a sample of their calls.", "command")
+
+	keys      = desc("zlimit_keys", "Keys held at the last census, by what they hold.", "kind")
+	hits      = desc("zlimit_hits", "Units held at the last census, by algorithm.", "kind")
+	bytesHeld = desc("zlimit_held_bytes", "Bytes that keys and values took at the last census, about.", "kind")
+	age       = desc("zlimit_census_age_seconds", "How old the last census is.")
+)
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	put := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, kind, value, labels...)
+	}
+	const total, now = prometheus.CounterValue, prometheus.GaugeValue
+	f := c.engine.Figures()
+	put(ops, total, float64(f.Commands))
+	put(errs, total, float64(f.Errors))
+	put(clients, now, float64(f.Sessions))
+
+	byAlgorithm := make(map[string]commands.Decisions)
+	for d := range f.Decisions {
+		name := commands.Decider(d).Algorithm()
+		sum := byAlgorithm[name]
+		sum.Add(&f.Decisions[d])
+		byAlgorithm[name] = sum
+	}
+	for name, sum := range byAlgorithm {
+		put(allowed, total, float64(sum.Allowed), name)
+		put(rejected, total, float64(sum.Denied), name)
+		put(units, total, float64(sum.Units), name)
+	}
+	if f.Held.Taken {
+		for k, h := range f.Held.By {
+			kind := commands.Kind(k)
+			put(keys, now, float64(h.Keys), kind.String())
+			put(bytesHeld, now, float64(h.Bytes), kind.String())
+			if kind.CountsHits() {
+				put(hits, now, float64(h.Hits), kind.String())
+			}
+		}
+		put(age, now, seconds(c.engine.Clock().MonotonicUs()-f.Held.TakenUs))
+	}
+	for i := range f.Latency {
+		l := &f.Latency[i]
+		ch <- prometheus.MustNewConstHistogram(latency, uint64(l.Timed), seconds(l.SumUs), bucketsOf(l), l.Command)
+	}
+}
+
+// bucketsOf makes the buckets cumulative, by upper bound in seconds. Every
+// second power of two is a bound: each is a series, for each command.
+func bucketsOf(l *engine.CommandLatency) map[float64]uint64 {
+	out := make(map[float64]uint64)
+	sum := int64(0)
+	for i, n := range l.Buckets[:engine.LatencyBuckets-1] {
+		sum += n
+		if i%2 == 0 {
+			out[math.Ldexp(1e-6, i)] = uint64(sum)
+		}
+	}
+	return out
+}
+
+func seconds(us int64) float64 { return float64(us) / 1e6 }

@@ -1,0 +1,154 @@
+package metrics_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/metrics"
+)
+
+func newEngine(t *testing.T) (*engine.Engine, *engine.Session) {
+	t.Helper()
+	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{
+		Monotonic: func() int64 { return 0 },
+		Wall:      func() int64 { return 1_700_000_000_000_000 },
+	})})
+	s := e.NewSession(engine.Peer{Local: true})
+	t.Cleanup(s.Close)
+	return e, s
+}
+
+func do(s *engine.Session, line string) {
+	var args [][]byte
+	for _, word := range strings.Fields(line) {
+		args = append(args, []byte(word))
+	}
+	s.Do(args)
+}
+
+func listen(t *testing.T, e *engine.Engine) string {
+	t.Helper()
+	m, err := metrics.Listen("0", e)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, m.Close(t.Context())) })
+	require.True(t, m.Addr().(*net.TCPAddr).IP.IsLoopback())
+	return m.Addr().String()
+}
+
+func get(t *testing.T, method, url string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	require.NoError(t, err)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := client.Do(request)
+	require.NoError(t, err)
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return r.StatusCode, string(text)
+}
+
+func TestScrape(t *testing.T) {
+	e, s := newEngine(t)
+	for _, line := range []string{
+		"RL.ALLOW secret-user 2 1h", "RL.ALLOW secret-user 2 1h COST 5 ATMOST", "RL.ALLOW secret-user 2 1h", "RL.ALLOW secret-user 2 1h PEEK",
+		"RL.ALLOW f 1 1h ALGO FIXED", "RL.ALLOW f 1 1h ALGO FIXED", "CL.THROTTLE g 0 1 60", "RL.ALLOW b 9 1h COST 4 ALGO BUCKETS 3",
+		"RL.MALLOW 2 x 5 1m y 5 1m COST 2", "SET plain v", "EVAL return{err='SECRET_CODE'} 0", "SECRETCOMMAND x",
+	} {
+		do(s, line)
+	}
+	s.Count()
+	e.TakeCensus()
+	url := "http://" + listen(t, e) + "/metrics"
+	status, text := get(t, http.MethodGet, url)
+	require.Equal(t, http.StatusOK, status)
+	for _, line := range []string{
+		`rate_limit_allowed_total{algorithm="log"} 3`, `rate_limit_rejected_total{algorithm="log"} 1`, `rate_limit_units_total{algorithm="log"} 6`,
+		`rate_limit_allowed_total{algorithm="fixed"} 1`, `rate_limit_rejected_total{algorithm="fixed"} 1`,
+		`rate_limit_allowed_total{algorithm="gcra"} 1`, `rate_limit_rejected_total{algorithm="gcra"} 0`,
+		`rate_limit_units_total{algorithm="buckets"} 4`,
+		`zlimit_ops_total 11`, `zlimit_errors_total 2`, `zlimit_connected_clients 1`,
+		`zlimit_keys{kind="log"} 3`, `zlimit_hits{kind="log"} 6`, `zlimit_hits{kind="buckets"} 4`, `zlimit_keys{kind="string"} 1`, `zlimit_keys{kind="gcra"} 1`,
+		`zlimit_command_duration_seconds_count{command="eval"} 1`, `zlimit_command_duration_seconds_bucket{command="set",le="+Inf"} 1`,
+	} {
+		require.Contains(t, "\n"+text, "\n"+line+"\n")
+	}
+	require.Contains(t, text, "process_resident_memory_bytes ")
+	require.Contains(t, text, "go_memstats_heap_alloc_bytes ")
+	require.NotContains(t, strings.ToLower(text), "secret", "what a client chose is in no series")
+
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{{"POST", "/metrics", 405}, {"GET", "/", 404}, {"GET", "/metrics/../x", 404}} {
+		status, _ := get(t, c.method, "http://"+strings.TrimPrefix(strings.TrimSuffix(url, "/metrics"), "http://")+c.path)
+		require.Equal(t, c.status, status, c)
+	}
+}
+
+// TestSeriesAreBounded: whatever clients send, the number of series stays.
+func TestSeriesAreBounded(t *testing.T) {
+	e, s := newEngine(t)
+	url := "http://" + listen(t, e) + "/metrics"
+	series := func() int {
+		s.Count()
+		e.TakeCensus()
+		_, text := get(t, http.MethodGet, url)
+		n := 0
+		for line := range strings.SplitSeq(text, "\n") {
+			if strings.HasPrefix(line, "zlimit_") || strings.HasPrefix(line, "rate_limit_") {
+				n++
+			}
+		}
+		return n
+	}
+	send := func(i int) {
+		do(s, fmt.Sprintf("RL.ALLOW key:%d 1 1h", i))
+		do(s, fmt.Sprintf("CMD%d x", i))
+		do(s, fmt.Sprintf("EVAL return{err='CODE%d'} 0", i))
+	}
+	send(0)
+	before := series()
+	for i := range 500 {
+		send(i)
+	}
+	require.Equal(t, before, series())
+}
+
+func TestAddressInUse(t *testing.T) {
+	e, _ := newEngine(t)
+	taken := listen(t, e)
+	_, err := metrics.Listen(taken, e)
+	require.ErrorContains(t, err, "metrics-addr "+taken+" is in use")
+	for _, wrong := range []string{"a:b:c", "127.0.0.1:notaport", "127.0.0.1:70000"} {
+		_, err := metrics.Listen(wrong, e)
+		require.ErrorContains(t, err, "metrics-addr", wrong)
+	}
+}
+
+// TestCloseWithAClientThatSendsNothing: the end does not wait for it.
+func TestCloseWithAClientThatSendsNothing(t *testing.T) {
+	e, _ := newEngine(t)
+	m, err := metrics.Listen("127.0.0.1:0", e)
+	require.NoError(t, err)
+	c, err := net.Dial("tcp", m.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Write([]byte("GET /metrics HTTP/1.1\r\nHost: half"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_ = m.Close(ctx)
+	_, err = net.Dial("tcp", m.Addr().String())
+	require.Error(t, err)
+}
