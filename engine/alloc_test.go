@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,5 +107,43 @@ func BenchmarkDo(b *testing.B) {
 				out = resp.Append(out[:0], &reply, s.Proto())
 			}
 		})
+	}
+}
+
+// TestScriptsHardlyAllocate is the documents' script by EVALSHA, from a parsed
+// command to its encoded reply: nothing on the way to the script (the look-up,
+// the locks, the state) and in the compiled script; what the interpreter boxes.
+func TestScriptsHardlyAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector drops pooled states at random")
+	}
+	source, err := os.ReadFile("../docs/sliding-window.lua")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		luaEngine string
+		ceiling   float64
+	}{{"auto", 0}, {"interpreter", 13}} {
+		e, clock := newEngine(t, "--lua-engine", c.luaEngine)
+		s := newSession(t, e)
+		sha := doWords(s, "SCRIPT", "LOAD", string(source))
+		now := int64(startNowMs)
+		line := args("EVALSHA " + sha + " 1 k " + strconv.FormatInt(now, 10) + " 60000 3")
+		out := make([]byte, 0, 4096)
+		call := func() {
+			clock.pass(1)
+			now++
+			strconv.AppendInt(line[4][:0], now, 10)
+			reply := s.Do(line)
+			if reply.IsError() {
+				t.Fatal(reply.Str())
+			}
+			out = resp.Append(out[:0], &reply, s.Proto())
+		}
+		for range 100 {
+			call()
+		}
+		got := testing.AllocsPerRun(500, call)
+		t.Logf("lua-engine %s: %v allocations", c.luaEngine, got)
+		require.LessOrEqual(t, got, c.ceiling, c.luaEngine)
 	}
 }

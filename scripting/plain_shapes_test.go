@@ -69,7 +69,7 @@ func (s engineSide) allocations(f plainFlow) float64 {
 func TestShapes(t *testing.T) {
 	compiled, interpreted := newSides(t)
 	var b strings.Builder
-	b.WriteString("| Shape of | Compiled | Allocations, compiled | interpreted |\n|---|---|---|---|\n")
+	b.WriteString("| Shape of | Locks its own shards only | Compiled | Allocations, compiled | interpreted |\n|---|---|---|---|---|\n")
 	for _, s := range shapes {
 		f := s.flow(t)
 		require.Equal(t, f.compared(interpreted.send), f.compared(compiled.send), s.library)
@@ -90,7 +90,11 @@ func TestShapes(t *testing.T) {
 		if !raceEnabled {
 			interpreter = fmt.Sprint(interpreted.allocations(f))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", s.library, verdict, allocations, interpreter)
+		proven := "yes"
+		if !script.verdict.proven() {
+			proven = "no: " + script.verdict.why
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.library, proven, verdict, allocations, interpreter)
 	}
 	if raceEnabled {
 		return // which allocates on its own
