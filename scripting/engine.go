@@ -2,6 +2,7 @@ package scripting
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -52,8 +53,8 @@ type Engine struct {
 	watch   *watch
 	library registry
 	table   *commands.Table
-	states  sync.Pool // of *interp, some 100 kB each
-	frames  sync.Pool // of *plainFrame
+	states  []atomic.Pointer[interp] // idle ones, some 300 kB and a millisecond's work each
+	frames  sync.Pool                // of *plainFrame
 
 	restarts, breaches atomic.Int64 // see guard
 }
@@ -61,9 +62,9 @@ type Engine struct {
 // New returns an Engine. SetTable must be called before the first script.
 func New(o Options) *Engine {
 	e := &Engine{options: o, watch: newWatch(o.NowUs, o.BusyAfterMs)}
+	e.states = make([]atomic.Pointer[interp], 2*runtime.GOMAXPROCS(0))
 	e.scripts = newCache(e.maxTokens, e.judge)
 	e.scripts.prepare = e.prepare
-	e.states.New = func() any { return newInterp(e) }
 	return e
 }
 
@@ -100,12 +101,24 @@ func (e *Engine) End() { e.watch.end() }
 func (e *Engine) SetTable(t *commands.Table) { e.table = t }
 
 // borrow returns a state that nobody else uses.
-func (e *Engine) borrow() *interp { return e.states.Get().(*interp) }
+func (e *Engine) borrow() *interp {
+	for i := range e.states {
+		if e.states[i].Load() != nil {
+			if in := e.states[i].Swap(nil); in != nil {
+				return in
+			}
+		}
+	}
+	return newInterp(e)
+}
 
-// giveBack takes a state back, unless a script left it in doubt.
+// giveBack takes a state back, unless a script left it in doubt or there are
+// enough of them.
 func (e *Engine) giveBack(in *interp) {
-	if !in.suspect {
-		e.states.Put(in)
+	for i := 0; i < len(e.states) && !in.suspect; i++ {
+		if e.states[i].CompareAndSwap(nil, in) {
+			return
+		}
 	}
 }
 

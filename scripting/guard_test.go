@@ -247,3 +247,26 @@ func TestRandomProgramsFindABadProof(t *testing.T) {
 	require.Positive(t, restarts)
 	require.Positive(t, breaches)
 }
+
+// TestStatesAreKept: as many as there are slots, each in one hand.
+func TestStatesAreKept(t *testing.T) {
+	e, _ := newTestEngine(t)
+	out := make(map[*interp]bool)
+	for range len(e.states) + 2 {
+		out[e.borrow()] = true
+	}
+	require.Len(t, out, len(e.states)+2)
+	for in := range out {
+		e.giveBack(in)
+	}
+	for range e.states {
+		in := e.borrow()
+		require.True(t, out[in])
+		delete(out, in)
+	}
+	require.Len(t, out, 2)
+	in := e.borrow()
+	in.suspect = true
+	e.giveBack(in)
+	require.NotSame(t, in, e.borrow())
+}
