@@ -37,11 +37,6 @@ var limitedDirectives = []Directive{
 		About: `Only "": zlimit sends no keyspace events.`,
 	},
 	{
-		Name: "latency-tracking", Kind: KindBool, Default: "no",
-		Only: []string{"no"}, Refusal: "zlimit does not track the latency of commands: only 'no' is accepted",
-		About: "Only no: zlimit does not track the latency of commands.",
-	},
-	{
 		Name: "oom-score-adj", Kind: KindEnum, Default: "no", Values: []string{"no", "yes", "relative", "absolute"},
 		Only: []string{"no"}, Refusal: "zlimit does not set its OOM score: only 'no' is accepted",
 		About: "Only no: zlimit leaves its OOM score to whoever starts it.",

@@ -35,6 +35,10 @@ var serverDirectives = []Directive{
 		About: "The least important messages of redis.log that are still logged.",
 	},
 	{
+		Name: "latency-tracking", Kind: KindBool, Default: "yes",
+		About: "Whether INFO latencystats shows how long commands take, by samples.",
+	},
+	{
 		Name: "databases", Kind: KindInt, Default: "16", Min: 1, Max: math.MaxInt32, Immutable: true,
 		Only: []string{"16"}, Refusal: "zlimit has 16 databases: only 16 is accepted",
 		About: "Only 16: the number of databases is fixed.",

@@ -82,12 +82,11 @@ func bytesOf(words []string) [][]byte {
 
 // differentDefaults are the defaults that are not Redis', and why.
 var differentDefaults = map[string]string{
-	"bind":             "an open port is asked for, never given: Redis listens on all addresses and relies on protected-mode",
-	"dir":              "Redis shows the directory it was started in, we show what was set",
-	"latency-tracking": "we do not track, and do not say that we do",
-	"port":             "the Redis that was asked had none",
-	"save":             "we do not save, and do not say that we do",
-	"unixsocket":       "the Redis that was asked had one",
+	"bind":       "an open port is asked for, never given: Redis listens on all addresses and relies on protected-mode",
+	"dir":        "Redis shows the directory it was started in, we show what was set",
+	"port":       "the Redis that was asked had none",
+	"save":       "we do not save, and do not say that we do",
+	"unixsocket": "the Redis that was asked had one",
 }
 
 // TestDefaultsAsRedis compares every name that both have with testdata/get.txt,

@@ -202,6 +202,9 @@ func (e *Engine) eachCommand(fn func(c *commands.Command)) {
 }
 
 func infoLatencyStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
+	if !e.cfg.Bool("latency-tracking") {
+		return
+	}
 	e.eachCommand(func(c *commands.Command) {
 		if l := &e.stats.calls[c.ID()].latency; l.timed.Load() > 0 {
 			w.put("latency_percentiles_usec_"+c.FullName(),
