@@ -26,7 +26,7 @@ type CommandLatency struct {
 // Figures returns what has been counted since start or CONFIG RESETSTAT.
 func (e *Engine) Figures() Figures {
 	f := Figures{
-		Sessions: e.Sessions(), Commands: e.stats.commands.Load(), Errors: e.stats.errors.Load(),
+		Sessions: e.Sessions(), Commands: e.stats.commands.sum(), Errors: e.stats.errors.Load(),
 		Decisions: e.stats.decided(), Held: e.Held(),
 	}
 	e.eachCommand(func(c *commands.Command) {

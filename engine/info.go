@@ -144,7 +144,7 @@ func infoPersistence(_ *Engine, _ *commands.Ctx, w *infoWriter) {
 func infoStats(e *Engine, c *commands.Ctx, w *infoWriter) {
 	s := c.Store.Stats()
 	w.put("total_connections_received", e.stats.connections.Load())
-	w.put("total_commands_processed", e.stats.commands.Load())
+	w.put("total_commands_processed", e.stats.commands.sum())
 	w.put("rejected_connections", e.stats.turnedAway.Load())
 	w.put("expired_keys", s.Expired)
 	w.put("evicted_keys", 0)
@@ -181,7 +181,7 @@ func infoCPU(_ *Engine, _ *commands.Ctx, w *infoWriter) {
 func infoCommandStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	one := func(c *commands.Command) {
 		s := &e.stats.calls[c.ID()]
-		calls, rejected, failed := s.calls.Load(), s.rejected.Load(), s.failed.Load()
+		calls, rejected, failed := s.calls.sum(), s.rejected.Load(), s.failed.Load()
 		if calls+rejected > 0 {
 			perCall := s.latency.mean()
 			w.put("cmdstat_"+c.FullName(), fmt.Sprintf("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",

@@ -159,7 +159,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		}
 	}
 	if s.run.cmd != cmd {
-		s.run.flush(&s.engine.stats)
+		s.run.flush(s.id, &s.engine.stats)
 		s.run.cmd = cmd
 	}
 	if !refusal.IsError() {

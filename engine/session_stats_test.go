@@ -115,3 +115,13 @@ func TestWhoIsRefusedIsCounted(t *testing.T) {
 	require.Equal(t, "2/1/1", callsOf(t, admin, "auth"))
 	require.Equal(t, "1/0/1", callsOf(t, admin, "hello"))
 }
+
+// latency-tracking says whether INFO shows what was timed.
+func TestLatencyTracking(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	require.Equal(t, "PONG", do(s, "ping"))
+	require.Contains(t, do(s, "info latencystats"), "latency_percentiles_usec_ping:")
+	require.Equal(t, "OK", do(s, "config set latency-tracking no"))
+	require.NotContains(t, do(s, "info latencystats"), "latency_percentiles_usec")
+}

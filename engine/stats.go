@@ -11,7 +11,7 @@ import (
 type stats struct {
 	connections atomic.Int64
 	blocked     atomic.Int64 // sessions that wait now
-	commands    atomic.Int64
+	commands    spread
 	errors      atomic.Int64
 	turnedAway  atomic.Int64
 	calls       []callStats // by commands.Command.ID
@@ -21,16 +21,40 @@ type stats struct {
 
 // callStats counts one command.
 type callStats struct {
-	calls, rejected, failed atomic.Int64
-	latency                 latency
+	calls            spread
+	rejected, failed atomic.Int64
+	latency          latency
 }
 
-// add adds calls of one command.
-func (s *stats) add(n *commands.CallCount) {
+// A spread is a count that many sessions add to at once: each has its place, so
+// that processors do not wait for each other's cache lines. An in-process Allow
+// adds its one call at once.
+type spread [8]struct {
+	atomic.Int64
+	_ [56]byte
+}
+
+func (s *spread) add(session, n int64) { s[session%int64(len(s))].Add(n) }
+
+func (s *spread) sum() (n int64) {
+	for i := range s {
+		n += s[i].Load()
+	}
+	return n
+}
+
+func (s *spread) reset() {
+	for i := range s {
+		s[i].Store(0)
+	}
+}
+
+// add adds calls that a session made of one command.
+func (s *stats) add(session int64, n *commands.CallCount) {
 	c := &s.calls[n.Cmd.ID()]
 	if n.Calls > 0 {
-		c.calls.Add(n.Calls)
-		s.commands.Add(n.Calls)
+		c.calls.add(session, n.Calls)
+		s.commands.add(session, n.Calls)
 	}
 	if n.Rejected+n.Failed > 0 {
 		c.rejected.Add(n.Rejected)
@@ -46,9 +70,9 @@ type run struct {
 }
 
 // flush adds the run to the shared counters and empties it.
-func (r *run) flush(s *stats) {
+func (r *run) flush(session int64, s *stats) {
 	if r.cmd != nil && r.calls+r.rejected > 0 {
-		s.add(&commands.CallCount{Cmd: r.cmd, Calls: r.calls, Rejected: r.rejected, Failed: r.failed})
+		s.add(session, &commands.CallCount{Cmd: r.cmd, Calls: r.calls, Rejected: r.rejected, Failed: r.failed})
 	}
 	r.calls, r.rejected, r.failed = 0, 0, 0
 }
@@ -56,10 +80,10 @@ func (r *run) flush(s *stats) {
 // flush adds what the session has counted to what INFO shows.
 func (s *Session) flush() {
 	all := &s.engine.stats
-	s.run.flush(all)
+	s.run.flush(s.id, all)
 	t := &s.ctx.Tally
 	for i := range t.Nested {
-		all.add(&t.Nested[i])
+		all.add(s.id, &t.Nested[i])
 	}
 	t.Nested = t.Nested[:0]
 	all.decisions[s.id%decisionShards].take(&t.Decisions)
@@ -94,12 +118,12 @@ func (s *stats) fail(text string) {
 // reset sets every counter to zero.
 func (s *stats) reset() {
 	s.connections.Store(0)
-	s.commands.Store(0)
+	s.commands.reset()
 	s.errors.Store(0)
 	s.turnedAway.Store(0)
 	for i := range s.calls {
 		c := &s.calls[i]
-		c.calls.Store(0)
+		c.calls.reset()
 		c.rejected.Store(0)
 		c.failed.Store(0)
 		c.latency.reset()

@@ -9,10 +9,9 @@ import (
 )
 
 // latency is how long handlers of one command took, from a sample of its calls:
-// reading the clock twice for each would cost a tenth of RL.ALLOW.
+// reading the clock twice for each is a cost that a short command would feel.
 //
-// What walks the keyspace and what runs scripts is always timed, and so is the
-// first call; of the rest one in sixteen, chosen by chance, so that no
+// What walks the keyspace is always timed, and so is the first call; of the rest one in sixteen, chosen by chance, so that no
 // pipeline's rhythm hides a command. The clock counts whole microseconds: one
 // call's figure is off by up to one, their mean is not.
 type latency struct {
@@ -68,8 +67,8 @@ func (l *latency) percentile(of1000 int64) int64 {
 
 // isTimed decides whether the call under way is timed.
 func (s *Session) isTimed(cmd *commands.Command) bool {
-	if cmd.Locks != nil || cmd.Flags&commands.AllShards != 0 {
-		return true
+	if cmd.Locks == nil && cmd.Flags&commands.AllShards != 0 {
+		return true // it walks the keyspace: few of these are asked for
 	}
 	s.chance = s.chance*1664525 + 1013904223
 	return s.chance>>28 == 0 || s.run.calls == 0 && s.engine.stats.calls[cmd.ID()].latency.timed.Load() == 0

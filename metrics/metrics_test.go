@@ -40,7 +40,7 @@ func listen(t *testing.T, e *engine.Engine) string {
 	t.Helper()
 	m, err := metrics.Listen("0", e)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, m.Close(t.Context())) })
+	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) }) // the test's own has ended by then
 	require.True(t, m.Addr().(*net.TCPAddr).IP.IsLoopback())
 	return m.Addr().String()
 }
