@@ -301,20 +301,23 @@ func clientKill(c *commands.Ctx) resp.Value {
 	})))
 }
 
-// kill closes the sessions that match; the own one once its reply is sent.
+// kill closes the sessions that match; the own one once its reply is sent. The
+// others leave the registry at once, however long their connections take to end:
+// nobody sees, or kills, a client that is killed.
 func (s *Session) kill(match func(o *Session) bool) int {
 	killed := 0
 	for _, o := range s.engine.sessions.all() {
-		if !match(o) {
-			continue
-		}
-		killed++
 		switch {
+		case !match(o):
+			continue
 		case o == s:
 			s.closing = true
-		case o.peer.Kill != nil:
+		case o.peer.Kill == nil || !s.engine.sessions.remove(o):
+			continue // it cannot be, or somebody was faster
+		default:
 			o.peer.Kill()
 		}
+		killed++
 	}
 	return killed
 }

@@ -194,10 +194,13 @@ func (r *registry) add(s *Session) {
 	r.byID[s.id] = s
 }
 
-func (r *registry) remove(s *Session) {
+// remove reports whether the session was still there.
+func (r *registry) remove(s *Session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	_, ok := r.byID[s.id]
 	delete(r.byID, s.id)
+	return ok
 }
 
 // find returns the session with an id, nil where there is none.

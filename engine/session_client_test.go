@@ -105,6 +105,24 @@ func TestClientListSelects(t *testing.T) {
 	}
 }
 
+// A client that was killed is gone for the others at once, however long its
+// connection takes to end.
+func TestClientKillsOnce(t *testing.T) {
+	v := newVisitors(t, 3)
+	a := v.sessions[0]
+	require.Equal(t, "1", do(a, "CLIENT KILL ID 2"))
+	require.Equal(t, "0", do(a, "CLIENT KILL ID 2"))
+	require.NotContains(t, do(a, "CLIENT LIST"), "id=2 ")
+	require.Equal(t, "1", do(a, "CLIENT KILL TYPE normal"))
+	require.Equal(t, "0", do(a, "CLIENT KILL TYPE normal"))
+	require.Len(t, v.killed, 2)
+	require.Equal(t, 1, v.e.Sessions())
+
+	v.e.NewSession(engine.Peer{Addr: "192.0.2.9:1000"}) // nothing can end it
+	require.Equal(t, "0", do(a, "CLIENT KILL ADDR 192.0.2.9:1000"))
+	require.Contains(t, do(a, "CLIENT LIST"), "addr=192.0.2.9:1000")
+}
+
 func TestClientKill(t *testing.T) {
 	for _, c := range []struct {
 		line, want string
