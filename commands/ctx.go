@@ -64,6 +64,10 @@ type Settings struct {
 // the command touches keys: which database has a number changes by SWAPDB.
 func (c *Ctx) Use(index int) { c.DBIndex, c.DB = index, c.Store.DB(index) }
 
+// Run runs the handler of c.Cmd. Whoever runs a command, a session, EXEC or a
+// script, does it here: what surrounds every handler stands in one place.
+func (c *Ctx) Run() resp.Value { return c.Cmd.Handler(c) }
+
 // Reset makes the scratch space free again; the replies made from it end.
 // Space that one huge reply needed is given back.
 func (c *Ctx) Reset() {

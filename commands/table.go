@@ -126,7 +126,7 @@ func (t *Table) Call(c *Ctx, args [][]byte) resp.Value {
 		return refusal
 	}
 	c.Cmd, c.Args = cmd, args
-	return cmd.Handler(c)
+	return c.Run()
 }
 
 // EqualFold compares an argument with a lower-case word, ignoring ASCII case.

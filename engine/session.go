@@ -322,7 +322,7 @@ func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	if s.isTimed(cmd) {
 		return s.timed(cmd)
 	}
-	return cmd.Handler(c)
+	return c.Run()
 }
 
 // Publish shows other sessions the present state of this one: the connection

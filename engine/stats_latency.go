@@ -77,7 +77,7 @@ func (s *Session) isTimed(cmd *commands.Command) bool {
 // timed runs a handler and files how long it took.
 func (s *Session) timed(cmd *commands.Command) resp.Value {
 	startUs := s.engine.clock.MonotonicUs()
-	reply := cmd.Handler(&s.ctx)
+	reply := s.ctx.Run()
 	s.engine.stats.calls[cmd.ID()].latency.add(s.engine.clock.MonotonicUs() - startUs)
 	return reply
 }
