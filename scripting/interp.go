@@ -57,6 +57,7 @@ type interp struct {
 
 	args    [][]byte
 	argText []byte
+	listed  bool // KEYS and ARGV are those of a script, which may be over
 
 	extents map[*lua.LTable]int // how far arrays were filled with nils, see reserve
 
@@ -107,6 +108,7 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 	in.start(c, s, readOnly, runScript)
 	defer in.finish(&reply)
 
+	in.listed = true
 	in.env.RawSetString("KEYS", in.list(keys))
 	in.env.RawSetString("ARGV", in.list(args))
 	L := in.L
@@ -130,6 +132,9 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 // start makes the state ready to run one script or function.
 func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind) {
 	in.script = s
+	if kind != runScript {
+		in.unlist() // a function has parameters instead
+	}
 	in.begin(c, readOnly)
 	in.random = newRandom(uint32(c.NowUs))
 	in.json = defaultJSON
@@ -152,8 +157,6 @@ func (in *interp) finish(reply *resp.Value) {
 	}
 	in.L.SetTop(0)
 	in.L.G.CurrentThread = in.L
-	in.env.RawSetString("KEYS", lua.LNil)
-	in.env.RawSetString("ARGV", lua.LNil)
 	in.script = nil
 	in.end()
 	in.verbatim, in.boundaries, in.inThread, in.catchers = false, 0, 0, 0
@@ -165,9 +168,20 @@ func (in *interp) finish(reply *resp.Value) {
 	const keep = 64 << 10
 	if cap(in.argText) > keep {
 		in.argText = nil
+		in.unlist()
 	}
 	if cap(in.args) > keep/16 {
 		in.args = nil
+	}
+}
+
+// unlist takes KEYS and ARGV of the last script away. The next script has its
+// own put in their place, which costs less.
+func (in *interp) unlist() {
+	if in.listed {
+		in.listed = false
+		in.env.RawSetString("KEYS", lua.LNil)
+		in.env.RawSetString("ARGV", lua.LNil)
 	}
 }
 
