@@ -56,7 +56,7 @@ func (l *Limiter) Allow(key string, q Quota, cost int64) (Decision, error) {
 // binds: that admits last, or else has the least left.
 func (l *Limiter) AllowAll(key string, cost int64, quotas ...Quota) (Decision, error) {
 	d := l.sit()
-	defer d.mu.Unlock()
+	defer l.rise(d)
 	if err := d.open(l); err != nil {
 		return Decision{}, err
 	}
@@ -77,7 +77,7 @@ type desk struct {
 	text    []byte
 	ends    []int // where the arguments in text end
 
-	_ [64]byte // keeps neighbouring locks out of one cache line
+	_ [128]byte // keeps neighbours out of one pair of cache lines
 }
 
 var (

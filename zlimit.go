@@ -39,7 +39,8 @@ type Options struct {
 // method may be called concurrently.
 type Limiter struct {
 	engine *engine.Engine
-	desks  []desk // a power of two
+	desks  []desk    // a power of two
+	near   sync.Pool // of *desk: those at which this processor sat last
 
 	mu       sync.Mutex // protects sessions and, with closed, their coming
 	sessions map[*Session]struct{}
@@ -82,8 +83,8 @@ func New(o Options) *Limiter {
 // Over returns a Limiter over an engine that somebody else ticks, such as a
 // server's. Closing it leaves the engine alone.
 func Over(e *engine.Engine) *Limiter {
-	// One call at a time sits at a desk. Calls choose theirs by chance, so that
-	// with a few for each processor they rarely meet.
+	// One call at a time sits at a desk. With a few for each processor calls
+	// rarely meet.
 	places := 1 << bits.Len(uint(4*runtime.GOMAXPROCS(0)-1))
 	l := &Limiter{
 		engine: e, desks: make([]desk, places),
@@ -131,8 +132,13 @@ func (l *Limiter) Close() error {
 	return nil
 }
 
-// sit returns a desk, locked.
+// sit returns a desk, locked: the one at which a call on this processor sat last,
+// whose paper its cache still holds, or else any.
 func (l *Limiter) sit() *desk {
+	d, ok := l.near.Get().(*desk)
+	if ok && d.mu.TryLock() {
+		return d
+	}
 	mask := len(l.desks) - 1
 	i := int(rand.Uint32()) & mask
 	for range 3 {
@@ -141,7 +147,13 @@ func (l *Limiter) sit() *desk {
 		}
 		i = (i + 1) & mask
 	}
-	d := &l.desks[i]
+	d = &l.desks[i]
 	d.mu.Lock()
 	return d
+}
+
+// rise gives a desk back.
+func (l *Limiter) rise(d *desk) {
+	d.mu.Unlock()
+	l.near.Put(d)
 }

@@ -13,7 +13,7 @@ const decisionShards = 16
 // decisionStats counts decisions, by commands.Decider.
 type decisionStats struct {
 	by [commands.NumDeciders]struct{ allowed, denied, looked, units atomic.Int64 }
-	_  [64]byte // no two in one cache line
+	_  [128]byte // no two in one pair of cache lines
 }
 
 // take moves a session's decisions here.
