@@ -113,13 +113,17 @@ func (d *desk) allow(key string, quotas []Quota, cost int64) (Decision, error) {
 		text = strconv.AppendInt(text, int64(q.Window/time.Millisecond), 10)
 		ends = append(ends, len(text))
 	}
-	text = strconv.AppendInt(text, cost, 10)
 	args, start := append(d.args[:0], wordAllow), 0
+	if cost != 1 { // the shortest form is the fastest
+		text = strconv.AppendInt(text, cost, 10)
+	}
 	for _, end := range ends {
 		args = append(args, text[start:end])
 		start = end
 	}
-	args = append(args, wordCost, text[start:])
+	if start < len(text) {
+		args = append(args, wordCost, text[start:])
+	}
 	d.text, d.ends, d.args = text, ends, args
 	reply := d.session.Do(args)
 	d.session.Count()
