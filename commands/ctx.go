@@ -3,6 +3,7 @@ package commands
 import (
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // Ctx is what a handler may know: its arguments, one instant, the keyspace,
@@ -37,6 +38,10 @@ type Ctx struct {
 
 	Found any // what Command.Locks found, for the handler
 
+	// Group takes what commands do to the keyspace; nil: nobody records it. See
+	// effects.go.
+	Group *effects.Group
+
 	Tally  Tally      // what was counted and nobody has taken yet
 	Errors ErrorCount // who counts the errors of the reply
 
@@ -66,7 +71,12 @@ func (c *Ctx) Use(index int) { c.DBIndex, c.DB = index, c.Store.DB(index) }
 
 // Run runs the handler of c.Cmd. Whoever runs a command, a session, EXEC or a
 // script, does it here: what surrounds every handler stands in one place.
-func (c *Ctx) Run() resp.Value { return c.Cmd.Handler(c) }
+func (c *Ctx) Run() resp.Value {
+	if c.Group != nil {
+		return c.runRecorded()
+	}
+	return c.Cmd.Handler(c)
+}
 
 // Reset makes the scratch space free again; the replies made from it end.
 // Space that one huge reply needed is given back.

@@ -22,7 +22,7 @@ type Blocked struct {
 	waiter  store.Waiter
 	silent  bool // CLIENT REPLY: the reply is not sent
 
-	reply resp.Value // written before done
+	reply resp.Value // written before done, by the one who has claimed the waiter
 	done  atomic.Bool
 }
 
@@ -151,15 +151,17 @@ func (e *Engine) lock(shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
 // waits for to those who wait longest, before anybody else can see it. The
 // order is Redis': key by key as they came into being, and those that serving
 // brings into being behind them.
-func (e *Engine) serve(c *commands.Ctx, shards store.ShardSet) {
-	for ready := e.store.TakeReady(shards); len(ready) > 0; ready = e.store.TakeReady(shards) {
+func (s *Session) serve(shards store.ShardSet) {
+	st := s.engine.store
+	for ready := st.TakeReady(shards); len(ready) > 0; ready = st.TakeReady(shards) {
 		for _, k := range ready {
-			e.serveKey(c, k)
+			s.serveKey(k)
 		}
 	}
 }
 
-func (e *Engine) serveKey(c *commands.Ctx, k store.ReadyKey) {
+func (s *Session) serveKey(k store.ReadyKey) {
+	e, c := s.engine, &s.ctx
 	db, key := e.store.DB(k.DB), []byte(k.Key)
 	for w := range e.store.Waiters(k) {
 		n := db.Find(key, c.NowMs)
@@ -173,7 +175,10 @@ func (e *Engine) serveKey(c *commands.Ctx, k store.ReadyKey) {
 		// Its session does nothing meanwhile: Ctx is ours.
 		own := &b.session.ctx
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
-		b.end(b.wait.Take(own, n))
+		own.Group = c.Group
+		b.reply = b.wait.Take(own, n)
+		own.Group = nil
+		s.served = append(s.served, b)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // Options are what an Engine is made of. Clock is required.
@@ -49,6 +50,8 @@ type Engine struct {
 	password atomic.Pointer[string] // requirepass; empty: none is asked for
 
 	clockAheadUs atomic.Int64 // how far the clock was ahead of the wall at the last Tick
+
+	journal atomic.Pointer[journal] // nil: nothing is recorded
 
 	sessions  registry
 	pubsub    pubsub
@@ -159,12 +162,13 @@ const reclaimSlice = 64
 // Reclaim removes keys whose deadline has passed, in small steps that lock one
 // shard each, until nothing is due.
 func (e *Engine) Reclaim() {
+	var g effects.Group
 	for shard := store.ShardSet(1); shard != 0; shard <<= 1 {
 		for more := true; more; {
 			if !e.store.LockUnless(shard, e.scripts.BusyChange()) {
 				break // a script past the threshold has it: later
 			}
-			more = e.store.Reclaim(shard, e.clock.NowUs()/1000, reclaimSlice) == reclaimSlice
+			more = e.reclaim(&g, shard, e.clock.NowUs()/1000) == reclaimSlice
 			e.store.Unlock(shard)
 		}
 	}

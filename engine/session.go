@@ -9,6 +9,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // A Session is one client of an engine. Do and Close belong to one goroutine;
@@ -25,10 +26,12 @@ type Session struct {
 	watch         *store.Watch
 	replies       replyMode
 	closing       bool
-	locked        bool // the command under way holds a shard
-	inExec        bool // it is one of EXEC's
-	holding       bool // it holds the lock of pubsub
-	subscribed    bool // to any of topics
+	locked        bool          // the command under way holds a shard
+	inExec        bool          // it is one of EXEC's
+	holding       bool          // it holds the lock of pubsub
+	served        []*Blocked    // whom the command under way has served, and nobody has told yet
+	group         effects.Group // what the command under way does to the keyspace, where it is recorded
+	subscribed    bool          // to any of topics
 	topics        [topicKinds]map[string]struct{}
 	mail          *mailbox                // nil until the session first subscribes
 	before        []byte                  // messages that precede the reply of the command under way
@@ -282,6 +285,9 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	}
 	defer s.end(shards)
 	s.ctx.Unheld = ^shards
+	if s.engine.journal.Load() != nil {
+		s.record(shards)
+	}
 	s.begin()
 	s.locked = shards != 0
 	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
@@ -289,15 +295,23 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	if w := s.ctx.Waiting; w != nil {
 		s.block(w)
 	}
-	s.engine.serve(&s.ctx, shards)
+	s.serve(shards)
 	if s.mail != nil {
 		s.collect()
 	}
 	return reply
 }
 
-// end unlocks what a command, script or EXEC has locked.
+// end unlocks what a command, script or EXEC has locked. What it has done is in
+// the journal before anybody can see it, or hear of it.
 func (s *Session) end(shards store.ShardSet) {
+	if s.ctx.Group != nil {
+		s.commit(shards)
+	}
+	for _, b := range s.served {
+		b.end(b.reply)
+	}
+	s.served = s.served[:0]
 	s.letGo()
 	s.engine.store.Unlock(shards)
 }

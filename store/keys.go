@@ -142,7 +142,10 @@ func (e *Entry) overdue(nowMs int64) bool {
 
 func (db *DB) expired(sh *shard, n *Node) {
 	sh.stats.Expired++
-	db.touch(n)
+	if g := db.store.recorder(n); g != nil {
+		g.Expired(db.id, n.Key())
+	}
+	db.mark(n)
 	db.unlink(sh, n)
 }
 
@@ -172,6 +175,9 @@ func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int) 
 				}
 				examined++
 				if n.Value.overdue(nowMs) {
+					if g := db.store.recorder(n); g != nil {
+						g.Cut()
+					}
 					db.expired(sh, n)
 				} else {
 					sh.deadlines.Refile(n, dueMs(n.Value.expireAtMs))

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // Lock takes the locks of a set of shards, lowest first: two callers can wait
@@ -67,7 +69,8 @@ const (
 // paddedLock keeps neighbouring locks out of one cache line.
 type paddedLock struct {
 	shardLock
-	_ [24]byte
+	recorder *effects.Group // of who holds the lock; nil: it records nothing
+	_        [16]byte
 }
 
 // A queued is a goroutine in the queue of a lock. All but ready is protected by

@@ -110,6 +110,7 @@ func (s *Store) DB(i int) *DB { return s.dbs[i] }
 
 // Swap exchanges two databases. It requires AllShards.
 func (s *Store) Swap(i, j int) {
+	s.changed()
 	if i == j {
 		return
 	}

@@ -97,6 +97,7 @@ func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 
 // Flush removes every key and marks the watchers of those that existed.
 func (db *DB) Flush() {
+	db.store.changed()
 	db.store.touchAll(db.id, db, nil)
 	for i := range db.shards {
 		sh := &db.shards[i]

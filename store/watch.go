@@ -102,8 +102,16 @@ func (s *Store) Intact(w *Watch, nowMs int64) bool {
 // become empty.
 func (db *DB) Touch(n *Node) { db.touch(n) }
 
-// touch marks the watchers of a node's key.
+// touch marks the watchers of a node's key, and records that it has changed.
 func (db *DB) touch(n *Node) {
+	if g := db.store.recorder(n); g != nil {
+		g.Changed()
+	}
+	db.mark(n)
+}
+
+// mark marks the watchers of a node's key.
+func (db *DB) mark(n *Node) {
 	watched := db.store.watched[n.Hash()>>(hashBits-shardBits)]
 	if len(watched) == 0 {
 		return

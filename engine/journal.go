@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
+)
+
+// A journal takes what commands do to the keyspace. Append is called once for
+// each command, script, EXEC, step of reclaiming, with all that it has done and
+// all that those got who waited for it, while the shards that it is about are
+// held: what Append sees first happened first. It keeps nothing of g and does
+// not wait. See docs/adr/0017-effects.md.
+type journal interface {
+	Append(g *effects.Group, nowMs int64) (end int64)
+}
+
+// setJournal begins to record what is done, or ends it with nil. It requires
+// AllShards: then no command is half recorded.
+func (e *Engine) setJournal(j journal) {
+	if j == nil {
+		e.journal.Store(nil)
+		return
+	}
+	e.journal.Store(&j)
+}
+
+// record begins to record what the session does to shards that it holds.
+func (s *Session) record(shards store.ShardSet) {
+	s.ctx.Group = &s.group
+	s.engine.store.Record(shards, &s.group)
+}
+
+// commit hands over what was recorded.
+func (s *Session) commit(shards store.ShardSet) {
+	s.engine.store.Record(shards, nil)
+	s.ctx.Group = nil
+	s.engine.append(&s.group, s.ctx.NowMs)
+}
+
+// append empties a group into the journal.
+func (e *Engine) append(g *effects.Group, nowMs int64) {
+	if j := e.journal.Load(); j != nil && g.Len() > 0 {
+		(*j).Append(g, nowMs)
+	}
+	g.Reset()
+}
+
+// reclaim is one step of Reclaim, on shards that are held.
+func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (examined int) {
+	if e.journal.Load() == nil {
+		return e.store.Reclaim(shards, nowMs, reclaimSlice)
+	}
+	e.store.Record(shards, g)
+	examined = e.store.Reclaim(shards, nowMs, reclaimSlice)
+	e.store.Record(shards, nil)
+	e.append(g, nowMs)
+	return examined
+}

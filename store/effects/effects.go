@@ -1,0 +1,185 @@
+// Package effects holds what commands have done to the keyspace until a log
+// takes it: commands in Redis' vocabulary, with absolute times, in the form in
+// which redis-server reads them back. See docs/adr/0017-effects.md.
+package effects
+
+import "strconv"
+
+// A Group is what one command, script or EXEC does to the keyspace. It is
+// whole or it is nothing: what is more than one command goes between MULTI and
+// EXEC, unless Cut says that the parts stand for themselves. The zero value is
+// ready; a Group that is reused allocates nothing. It belongs to whoever holds
+// the shards that it is about.
+type Group struct {
+	bytes    []byte // the commands in RESP, one behind the other
+	commands []command
+
+	changed bool // keys were changed since Enter
+	told    bool // and the handler has said itself what was done
+	cut     bool // the next command begins a part
+}
+
+type command struct {
+	end   int // where it ends in bytes
+	db    int
+	first bool // of a part
+}
+
+// Len is the number of commands.
+func (g *Group) Len() int { return len(g.commands) }
+
+// keep is how many bytes a Group keeps for the next: what one huge command
+// needed is given back.
+const keep = 64 << 10
+
+// Reset empties the group.
+func (g *Group) Reset() {
+	*g = Group{bytes: g.bytes[:0], commands: g.commands[:0]}
+	if cap(g.bytes) > keep {
+		g.bytes, g.commands = nil, nil
+	}
+}
+
+// Add adds a command to be run in database db, and copies its arguments.
+func (g *Group) Add(db int, args ...[]byte) {
+	g.told = true
+	g.add(db, args)
+}
+
+func (g *Group) add(db int, args [][]byte) {
+	g.begin(db, len(args))
+	for _, a := range args {
+		g.Bytes(a)
+	}
+}
+
+// Begin is Add for arguments that follow one by one: n of them, by Bytes, Text
+// and Int.
+func (g *Group) Begin(db, n int) {
+	g.told = true
+	g.begin(db, n)
+}
+
+func (g *Group) begin(db, n int) {
+	g.commands = append(g.commands, command{db: db, first: g.cut || len(g.commands) == 0})
+	g.cut = false
+	g.head('*', n)
+	g.mark()
+}
+
+// mark notes how far the last command reaches.
+func (g *Group) mark() { g.commands[len(g.commands)-1].end = len(g.bytes) }
+
+func (g *Group) head(kind byte, n int) {
+	g.bytes = appendHead(g.bytes, kind, n)
+}
+
+func appendHead(b []byte, kind byte, n int) []byte {
+	b = append(b, kind)
+	if n < 10 {
+		b = append(b, '0'+byte(n))
+	} else {
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(b, '\r', '\n')
+}
+
+// Bytes adds an argument to the command that was begun last.
+func (g *Group) Bytes(arg []byte) {
+	g.head('$', len(arg))
+	g.bytes = append(append(g.bytes, arg...), '\r', '\n')
+	g.mark()
+}
+
+// Text is Bytes for a string.
+func (g *Group) Text(arg string) {
+	g.head('$', len(arg))
+	g.bytes = append(append(g.bytes, arg...), '\r', '\n')
+	g.mark()
+}
+
+// Int is Bytes for an integer.
+func (g *Group) Int(arg int64) {
+	var digits [20]byte
+	g.Bytes(strconv.AppendInt(digits[:0], arg, 10))
+}
+
+// Cut says that what follows stands for itself: no MULTI holds it together with
+// what was before. Keys that are reclaimed have nothing to do with each other.
+func (g *Group) Cut() { g.cut = true }
+
+// Changed says that a key has changed, which some command has to account for.
+func (g *Group) Changed() { g.changed = true }
+
+// Told says that what has changed is accounted for, or that replaying it would
+// change nothing.
+func (g *Group) Told() { g.told = true }
+
+// Expired adds what a key leaves that was found past its deadline. It accounts
+// for that only: who found it has still to say what it did.
+func (g *Group) Expired(db int, key string) {
+	g.begin(db, 2)
+	g.Text("DEL")
+	g.Text(key)
+}
+
+// A Mark is where a command began. Commands nest: EXEC and scripts run others.
+type Mark struct{ changed, told bool }
+
+// Enter begins a command.
+func (g *Group) Enter() Mark {
+	m := Mark{g.changed, g.told}
+	g.changed, g.told = false, false
+	return m
+}
+
+// Leave ends the command that began at m. One that has changed keys and has not
+// said how is added as it was sent.
+func (g *Group) Leave(m Mark, db int, args [][]byte) {
+	if g.changed && !g.told {
+		g.add(db, args)
+	}
+	g.changed, g.told = m.changed, m.told
+}
+
+const (
+	multi = "*1\r\n$5\r\nMULTI\r\n"
+	exec  = "*1\r\n$4\r\nEXEC\r\n"
+)
+
+// AppendTo appends the group to a log in which database db is selected, -1 for
+// none yet, and returns which is then.
+func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
+	start := 0
+	for i := 0; i < len(g.commands); {
+		end := i + 1
+		for end < len(g.commands) && !g.commands[end].first {
+			end++
+		}
+		whole := end-i > 1
+		if whole {
+			buf = append(buf, multi...)
+		}
+		for ; i < end; i++ {
+			c := &g.commands[i]
+			if c.db != db {
+				db = c.db
+				buf = appendSelect(buf, db)
+			}
+			buf = append(buf, g.bytes[start:c.end]...)
+			start = c.end
+		}
+		if whole {
+			buf = append(buf, exec...)
+		}
+	}
+	return buf, db
+}
+
+func appendSelect(b []byte, db int) []byte {
+	var digits [20]byte
+	text := strconv.AppendInt(digits[:0], int64(db), 10)
+	b = append(b, "*2\r\n$6\r\nSELECT\r\n"...)
+	b = appendHead(b, '$', len(text))
+	return append(append(b, text...), '\r', '\n')
+}
