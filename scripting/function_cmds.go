@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/persist/dump"
 	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/scripting/dump"
 	"github.com/zlimit/zlimit/store"
 )
 

@@ -1,6 +1,7 @@
 // Package dump reads and writes the pieces that Redis serializes values with:
-// its strings, LZF compression, and the footer of version and CRC64. FUNCTION
-// DUMP is made of them. It knows no Lua and no commands.
+// its lengths and strings, LZF compression, and the footer of version and
+// CRC64. FUNCTION DUMP, DUMP and dump.rdb are made of them. It knows no types
+// of values and no commands.
 package dump
 
 import (
@@ -10,8 +11,12 @@ import (
 	"strconv"
 )
 
-// Version is the newest RDB version that is understood, and the one written.
+// Version is the RDB version that is written: that of Redis 7.0.
 const Version = 10
+
+// Newest is the newest RDB version that is understood: that of Redis 7.2, which
+// differs from 7.0's by the sets that it keeps in listpacks.
+const Newest = 11
 
 // Errors of what is read.
 var (
@@ -39,7 +44,7 @@ func Open(b []byte) ([]byte, error) {
 		return nil, ErrFooter
 	}
 	end := len(b) - footer
-	if binary.LittleEndian.Uint16(b[end:]) > Version {
+	if binary.LittleEndian.Uint16(b[end:]) > Newest {
 		return nil, ErrFooter
 	}
 	if binary.LittleEndian.Uint64(b[end+2:]) != Checksum(0, b[:end+2]) {
@@ -64,21 +69,6 @@ const (
 	encodedInt32
 	encodedLZF
 )
-
-// AppendString appends a string as it is, uncompressed.
-func AppendString(b []byte, s string) []byte {
-	switch n := len(s); {
-	case n < 1<<6:
-		b = append(b, byte(n))
-	case n < 1<<14:
-		b = append(b, bits14<<6|byte(n>>8), byte(n))
-	case n <= 1<<32-1:
-		b = binary.BigEndian.AppendUint32(append(b, length32), uint32(n))
-	default:
-		b = binary.BigEndian.AppendUint64(append(b, length64), uint64(n))
-	}
-	return append(b, s...)
-}
 
 // A Reader takes values from the front of a payload. Nothing it returns is
 // larger than what the bytes that follow can hold.
