@@ -52,6 +52,7 @@ type Ctx struct {
 	values  []resp.Value
 	bytes   []byte
 	buckets []int64
+	keys    [][]byte
 }
 
 // Settings are the directives that handlers obey, as CONFIG SET last left them.
@@ -72,6 +73,9 @@ func (c *Ctx) Use(index int) { c.DBIndex, c.DB = index, c.Store.DB(index) }
 // Run runs the handler of c.Cmd. Whoever runs a command, a session, EXEC or a
 // script, does it here: what surrounds every handler stands in one place.
 func (c *Ctx) Run() resp.Value {
+	if c.Cmd.Flags&Write != 0 && c.DB != nil && c.Store.Snapshot() != nil {
+		c.preserve()
+	}
 	if c.Group != nil {
 		return c.runRecorded()
 	}

@@ -175,6 +175,7 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		// Its session does nothing meanwhile: Ctx is ours.
 		own := &b.session.ctx
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
+		s.engine.preserveFor(b.wait, db, key)
 		own.Group = c.Group
 		b.reply = b.wait.Take(own, n)
 		own.Group = nil

@@ -58,6 +58,8 @@ type Engine struct {
 	mailLimit atomic.Int64 // bytes that a mailbox may hold; 0: any number
 	stats     stats
 	census    census
+
+	snapshots sync.Mutex // held while a snapshot is taken
 }
 
 // New returns an engine with an empty keyspace.

@@ -42,10 +42,13 @@ func (db *DB) Put(key []byte, data any) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
 	n, created := sh.keys.Put(hash, key)
-	n.Value.Data = data
 	if created {
+		n.SetMark(db.store.epoch)
+		n.Value.Data = data
 		db.appeared(n)
 	} else {
+		db.keep(n)
+		n.Value.Data = data
 		db.Persist(n)
 	}
 	db.touch(n)
@@ -68,7 +71,7 @@ func (db *DB) Modified(n *Node) {
 		db.Delete(n)
 		return
 	}
-	db.touch(n)
+	db.Touch(n)
 }
 
 // Rename moves a node's value and deadline to another key, replacing what was
@@ -89,6 +92,7 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 		to.unlink(sh, old)
 	}
 	n = n.Renamed(hash, key)
+	n.SetMark(to.store.epoch)
 	sh.keys.Insert(n)
 	if expireAtMs != 0 {
 		to.ExpireAt(n, expireAtMs)
@@ -103,6 +107,7 @@ func (db *DB) ExpireAt(n *Node, atMs int64) {
 	if atMs == 0 {
 		atMs = -1 // 0 means no deadline; the epoch is as much past as the millisecond before
 	}
+	db.keep(n)
 	n.Value.expireAtMs = atMs
 	if due := dueMs(atMs); !n.Value.filed.Covers(due) {
 		db.shardAt(n.Hash()).deadlines.File(n, due)
@@ -123,6 +128,7 @@ func (db *DB) Persist(n *Node) bool {
 	if n.Value.expireAtMs == 0 {
 		return false
 	}
+	db.keep(n)
 	n.Value.expireAtMs = 0
 	db.shardAt(n.Hash()).deadlines.Remove(n)
 	return true
@@ -151,6 +157,7 @@ func (db *DB) expired(sh *shard, n *Node) {
 
 // unlink takes a node out of its shard without telling anybody.
 func (db *DB) unlink(sh *shard, n *Node) {
+	db.keep(n)
 	if n.Value.expireAtMs != 0 {
 		sh.deadlines.Remove(n)
 		n.Value.expireAtMs = 0

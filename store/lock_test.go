@@ -153,8 +153,8 @@ func TestLockGivenUp(t *testing.T) {
 func TestLocksExclude(t *testing.T) {
 	const callers, rounds = 12, 400
 	s := New()
-	var counters [numShards]int // each protected by its shard
-	var want [callers][numShards]int
+	var counters [NumShards]int // each protected by its shard
+	var want [callers][NumShards]int
 	var wg sync.WaitGroup
 	for g := range callers {
 		wg.Go(func() {
@@ -189,7 +189,7 @@ func TestLocksExclude(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	var sum [numShards]int
+	var sum [NumShards]int
 	for g := range want {
 		for i, n := range want[g] {
 			sum[i] += n

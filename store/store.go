@@ -17,6 +17,8 @@
 package store
 
 import (
+	"sync/atomic"
+
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/expire"
 )
@@ -26,9 +28,11 @@ const Databases = 16
 
 const (
 	shardBits = 6
-	numShards = 1 << shardBits
 	hashBits  = 32
 )
+
+// NumShards is the number of shards of each database.
+const NumShards = 1 << shardBits
 
 // A ShardSet is a set of shards, one bit each: what a command has to lock.
 type ShardSet uint64
@@ -41,14 +45,17 @@ func ShardOf(key []byte) ShardSet { return 1 << (dict.Hash(key) >> (hashBits - s
 
 // Store is the keyspace. Make one with New.
 type Store struct {
-	locks [numShards]paddedLock
+	locks [NumShards]paddedLock
 	dbs   [Databases]*DB
 
 	// watched[i] belongs to shard i and names keys, not values: it stays when
 	// databases are swapped.
-	watched [numShards]map[watchKey][]*Watch
+	watched [NumShards]map[watchKey][]*Watch
 
 	waiting waiting
+
+	snapshot atomic.Pointer[Snapshot] // under way; set under AllShards
+	epoch    bool                     // what nodes are marked with that it need not hand out; protected by any shard, changed under AllShards
 }
 
 // DB is one database. Its methods require the shards that they touch to be
@@ -56,7 +63,8 @@ type Store struct {
 type DB struct {
 	store  *Store
 	id     int
-	shards [numShards]shard
+	begun  int // the number that it had when the last snapshot began
+	shards [NumShards]shard
 }
 
 // shard is one shard of one database.

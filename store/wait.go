@@ -48,11 +48,11 @@ type ReadyKey struct {
 // databases, not to their contents.
 type waiting struct {
 	// lines[i] and ready[i] belong to shard i.
-	lines [numShards]map[watchKey]*line
-	ready [numShards][]ReadyKey
+	lines [NumShards]map[watchKey]*line
+	ready [NumShards][]ReadyKey
 	// targets[i], which belongs to shard i, counts for each shard the waiters
 	// at keys of shard i that change that shard when they are served.
-	targets [numShards]map[ShardSet]int
+	targets [NumShards]map[ShardSet]int
 
 	// What follows is written with a shard held in which the waiter stands, so
 	// that who holds that shard reads it true.

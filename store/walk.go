@@ -44,7 +44,7 @@ func (db *DB) All(nowMs int64) iter.Seq[*Node] {
 //
 // The low bits of a cursor are the shard, the rest is that shard's own cursor.
 func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64 {
-	i, inner := cursor%numShards, cursor/numShards
+	i, inner := cursor%NumShards, cursor/NumShards
 	seen := 0
 	count = min(count, 1<<32)
 	// Empty buckets cost steps too: a sparse table must not make one call walk
@@ -65,12 +65,12 @@ func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64
 			})
 		}
 		if inner == 0 {
-			if i++; i == numShards {
+			if i++; i == NumShards {
 				return 0
 			}
 		}
 	}
-	return inner*numShards + i
+	return inner*NumShards + i
 }
 
 // Random returns one of the keys alive at nowMs, each about as likely as any
@@ -101,6 +101,7 @@ func (db *DB) Flush() {
 	db.store.touchAll(db.id, db, nil)
 	for i := range db.shards {
 		sh := &db.shards[i]
+		db.detach(i)
 		sh.keys = dict.Dict[Entry]{}
 		sh.deadlines = newDeadlines()
 	}

@@ -100,7 +100,10 @@ func (s *Store) Intact(w *Watch, nowMs int64) bool {
 
 // Touch marks the watchers of a node's key: Modified for data that cannot have
 // become empty.
-func (db *DB) Touch(n *Node) { db.touch(n) }
+func (db *DB) Touch(n *Node) {
+	db.kept(n)
+	db.touch(n)
+}
 
 // touch marks the watchers of a node's key, and records that it has changed.
 func (db *DB) touch(n *Node) {

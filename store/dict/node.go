@@ -14,10 +14,11 @@ type Node[V any] struct {
 
 	next *Node[V]
 	hash uint32
-	size uint32 // of the key; longKey: a string lies behind the node
+	size uint16 // of the key; longKey: a string lies behind the node
+	mark bool   // the caller's
 }
 
-const longKey = 1<<32 - 1
+const longKey = 1<<16 - 1
 
 // The pieces: with a node of 8 modulo 16 bytes, which those of the keyspace and
 // of sorted sets are, each fills one of the allocator's size classes.
@@ -67,7 +68,7 @@ func newNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
 		long.hash, long.size = hash, longKey
 		return &long.Node
 	}
-	n.hash, n.size = hash, uint32(len(key))
+	n.hash, n.size = hash, uint16(len(key))
 	copy(unsafe.Slice((*byte)(n.behind()), len(key)), key)
 	return n
 }
@@ -86,6 +87,12 @@ func (n *Node[V]) Key() string {
 
 // Hash returns the hash under which the node is filed.
 func (n *Node[V]) Hash() uint32 { return n.hash }
+
+// Mark is a bit that belongs to the caller, like Value; it is false in a new node.
+func (n *Node[V]) Mark() bool { return n.mark }
+
+// SetMark sets the bit.
+func (n *Node[V]) SetMark(to bool) { n.mark = to }
 
 // Bytes returns the memory that the node takes, in bytes, its key and its place
 // in the table included, as the allocator rounds it up.

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/store"
+)
+
+// A snapshotKey is a key as it was when a snapshot began.
+type snapshotKey struct {
+	DB         int
+	Key        string
+	ExpireAtMs int64 // unix milliseconds; 0: never
+	Value      any   // see commands.Frozen
+}
+
+var (
+	errSnapshotRunning = errors.New("another snapshot is being taken")
+	errSnapshotBusy    = errors.New("a script past busy-reply-threshold is in the way")
+	errSnapshotStopped = errors.New("the snapshot was stopped")
+	errSnapshotLate    = errors.New("a command changed a key that its row does not name")
+)
+
+// snapshotSlice is how many nodes and buckets the walk looks at under one lock:
+// some tens of microseconds.
+const snapshotSlice = 128
+
+// snapshot hands every key to out as it was when begin was called, which is with
+// every shard held. Clients are served meanwhile: the walk holds one shard for a
+// moment at a time, and what is about to change a key that has yet to come leaves
+// a frozen value of it.
+//
+// out is called by this goroutine, with no shard held: it may write files. Its
+// first error ends the snapshot, and so does stop, which may be nil; begin is
+// not called where there is no snapshot at all.
+func (e *Engine) snapshot(stop <-chan struct{}, begin func(), out func(k snapshotKey) error) error {
+	if !e.snapshots.TryLock() {
+		return errSnapshotRunning
+	}
+	defer e.snapshots.Unlock()
+	if old := e.store.Snapshot(); old != nil && !e.walk(old, stop, nil) { // one that was stopped
+		return errSnapshotStopped
+	}
+	if e.lockUnlessBusy(store.AllShards) != nil {
+		return errSnapshotBusy
+	}
+	var handed handedOut
+	sn := e.store.BeginSnapshot(handed.add)
+	begin()
+	e.store.Unlock(store.AllShards)
+
+	var failed error
+	walked := e.walk(sn, stop, func() {
+		for _, k := range handed.take() {
+			if failed != nil {
+				return
+			}
+			if failed = out(k); failed != nil {
+				sn.Abort()
+			}
+		}
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case !walked:
+		return errSnapshotStopped
+	case sn.Late() > 0:
+		return errSnapshotLate
+	}
+	return nil
+}
+
+// walk takes a snapshot to its end, and calls between after each slice. It
+// reports false where it was stopped before: the snapshot is aborted then.
+func (e *Engine) walk(sn *store.Snapshot, stop <-chan struct{}, between func()) bool {
+	for shard := range store.NumShards {
+		for more := true; more; {
+			if isClosed(stop) || !e.store.LockUnless(1<<shard, stop) {
+				sn.Abort()
+				return false
+			}
+			more = sn.Step(shard, snapshotSlice)
+			e.store.Unlock(1 << shard)
+			if between != nil {
+				between()
+			}
+			runtime.Gosched() // those who wait for a processor come first
+		}
+	}
+	return true
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// handedOut are keys on their way from whoever handed them out to the goroutine
+// that takes the snapshot.
+type handedOut struct {
+	mu   sync.Mutex
+	keys []snapshotKey // protected by mu
+}
+
+// add is called with the key's shard held.
+func (h *handedOut) add(db int, n *store.Node) {
+	k := snapshotKey{DB: db, Key: n.Key(), Value: commands.Frozen(n.Value.Data)}
+	k.ExpireAtMs, _ = n.Value.ExpireAtMs()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keys = append(h.keys, k)
+}
+
+func (h *handedOut) take() []snapshotKey {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	keys := h.keys
+	h.keys = nil
+	return keys
+}
+
+// preserveFor hands out what serving a waiter at a key is about to change.
+func (e *Engine) preserveFor(w *commands.Wait, db *store.DB, key []byte) {
+	if e.store.Snapshot() == nil {
+		return
+	}
+	db.Preserve(key)
+	if w.Target != nil {
+		db.Preserve(w.Target)
+	}
+}
