@@ -61,7 +61,7 @@ func AppendText(b, s []byte, lzf *Compressor) []byte {
 	}
 	if lzf != nil && len(s) > worthwhile {
 		if packed := lzf.Compress(s); packed != nil {
-			b = append(b, encoded<<6|encodedLZF)
+			b = append(b, encoded<<6|EncodedLZF)
 			b = AppendLength(b, uint64(len(packed)))
 			b = AppendLength(b, uint64(len(s)))
 			return append(b, packed...)

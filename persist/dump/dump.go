@@ -67,7 +67,9 @@ const (
 	encodedInt8 = iota
 	encodedInt16
 	encodedInt32
-	encodedLZF
+
+	// EncodedLZF is the encoding of a compressed string.
+	EncodedLZF
 )
 
 // A Reader takes values from the front of a payload. Nothing it returns is
@@ -92,8 +94,9 @@ func (r *Reader) Byte() (byte, error) {
 	return b[0], nil
 }
 
-// length takes a length, or the encoding of what follows.
-func (r *Reader) length() (n uint64, isEncoding bool, err error) {
+// Length takes a length, or, where isEncoding, what tells how a string that
+// follows is encoded.
+func (r *Reader) Length() (n uint64, isEncoding bool, err error) {
 	first, err := r.Byte()
 	if err != nil {
 		return 0, false, err
@@ -125,43 +128,52 @@ func (r *Reader) length() (n uint64, isEncoding bool, err error) {
 
 // String takes a string in any of its encodings.
 func (r *Reader) String() (string, error) {
-	n, isEncoding, err := r.length()
+	b, err := r.Bytes()
+	return string(b), err
+}
+
+// Bytes is String. What it returns may be a part of Rest.
+func (r *Reader) Bytes() ([]byte, error) {
+	n, isEncoding, err := r.Length()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if !isEncoding {
-		b, err := r.take(n)
-		return string(b), err
+		return r.take(n)
 	}
 	switch n {
 	case encodedInt8, encodedInt16, encodedInt32:
 		b, err := r.take(1 << n)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		var wide [4]byte
 		copy(wide[4-len(b):], b)
 		shift := 32 - 8*len(b)
-		return strconv.Itoa(int(int32(binary.LittleEndian.Uint32(wide[:])) >> shift)), nil
-	case encodedLZF:
-		return r.compressed()
+		return strconv.AppendInt(nil, int64(int32(binary.LittleEndian.Uint32(wide[:]))>>shift), 10), nil
+	case EncodedLZF:
+		packed, size, err := r.LZF()
+		if err != nil {
+			return nil, err
+		}
+		return Decompress(packed, size)
 	}
-	return "", ErrFormat
+	return nil, ErrFormat
 }
 
-func (r *Reader) compressed() (string, error) {
-	packed, isEncoding, err := r.length()
-	if err != nil || isEncoding {
-		return "", ErrFormat
+// LZF takes what follows where a string's encoding is EncodedLZF: the
+// compressed bytes, and how many they say they are.
+func (r *Reader) LZF() (packed []byte, size uint64, err error) {
+	length, isEncoding, err := r.Length()
+	if err == nil && !isEncoding {
+		size, isEncoding, err = r.Length()
 	}
-	size, isEncoding, err := r.length()
-	if err != nil || isEncoding {
-		return "", ErrFormat
-	}
-	b, err := r.take(packed)
 	if err != nil {
-		return "", err
+		return nil, 0, err
 	}
-	out, err := Decompress(b, size)
-	return string(out), err
+	if isEncoding {
+		return nil, 0, ErrFormat
+	}
+	packed, err = r.take(length)
+	return packed, size, err
 }

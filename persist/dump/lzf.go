@@ -15,40 +15,63 @@ func Decompress(in []byte, size uint64) ([]byte, error) {
 		return nil, ErrFormat
 	}
 	out := make([]byte, 0, size)
+	err := lzfSteps(in, size, func(literals []byte, back, n int) {
+		out = append(out, literals...)
+		from := len(out) - back
+		for i := range n { // may overlap what it writes
+			out = append(out, out[from+i])
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// CheckLZF is Decompress without the result.
+func CheckLZF(in []byte, size uint64) error {
+	return lzfSteps(in, size, func([]byte, int, int) {})
+}
+
+// lzfSteps calls do for each step: with literals, or with how far back a
+// repetition of n bytes begins. What do gets is good: it stays within size and
+// within what was there.
+func lzfSteps(in []byte, size uint64, do func(literals []byte, back, n int)) error {
+	done := uint64(0)
 	for len(in) > 0 {
 		control := int(in[0])
 		in = in[1:]
 		if control < 32 {
 			n := control + 1
-			if n > len(in) || uint64(len(out)+n) > size {
-				return nil, ErrFormat
+			if n > len(in) || done+uint64(n) > size {
+				return ErrFormat
 			}
-			out = append(out, in[:n]...)
+			do(in[:n], 0, 0)
 			in = in[n:]
+			done += uint64(n)
 			continue
 		}
 		n := control >> 5
 		if n == 7 {
 			if len(in) == 0 {
-				return nil, ErrFormat
+				return ErrFormat
 			}
 			n += int(in[0])
 			in = in[1:]
 		}
 		if len(in) == 0 {
-			return nil, ErrFormat
+			return ErrFormat
 		}
-		from := len(out) - (control&31<<8 | int(in[0])) - 1
+		back := (control&31<<8 | int(in[0])) + 1
 		in = in[1:]
-		if n += 2; from < 0 || uint64(len(out)+n) > size {
-			return nil, ErrFormat
+		if n += 2; uint64(back) > done || done+uint64(n) > size {
+			return ErrFormat
 		}
-		for i := range n { // may overlap what it writes
-			out = append(out, out[from+i])
-		}
+		do(nil, back, n)
+		done += uint64(n)
 	}
-	if uint64(len(out)) != size {
-		return nil, ErrFormat
+	if done != size {
+		return ErrFormat
 	}
-	return out, nil
+	return nil
 }

@@ -55,6 +55,15 @@ const (
 	encodedIntsetHeader = 8
 )
 
+// held reports whether values of the type can be held here.
+func held(typ byte) bool {
+	switch kind(typ) {
+	case "string", "list", "set", "sorted set", "hash":
+		return true
+	}
+	return false
+}
+
 // kind is what TYPE calls a type.
 func kind(typ byte) string {
 	switch typ {

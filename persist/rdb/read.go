@@ -1,9 +1,6 @@
 package rdb
 
-import (
-	"errors"
-	"io"
-)
+import "io"
 
 // Limits are the directives that say which encoding a value gets when it is
 // read: hash-max-listpack-entries and its kin.
@@ -35,6 +32,8 @@ type Handler struct {
 	// Sizes says how many keys a database will have, and how many with a
 	// deadline. It is a hint, and may be wrong.
 	Sizes func(db int, keys, expiring uint64)
+	// Skipped is told of keys that were left out, with what they held.
+	Skipped func(db int, key []byte, what string)
 	// Progress is called now and then with how many bytes of how many are done.
 	Progress func(done, total int64)
 }
@@ -43,31 +42,37 @@ type Handler struct {
 type Summary struct {
 	Version  int   // of the format
 	End      int64 // the offset behind the checksum: an append-only log may go on there
-	Keys     int
-	Expiring int // keys with a deadline
-	Skipped  int // keys that were left out
-	Checksum bool
+	Keys     int   // those left out included
+	Expiring int   // keys with a deadline
+	Skipped  int   // keys that were left out
+	Checksum bool  // it has one
 }
 
-// Read reads a snapshot from the first size bytes of f. The file is walked
-// through twice: nothing is handed on before all of it was found sound, but
-// for duplicates within one value.
+// Read reads a snapshot from the start of f, whose first size bytes are looked
+// at: it may end before (see Summary.End). The file is walked through twice:
+// nothing is handed on before all of it was found sound, but for what stands
+// twice in one value.
 //
-// Errors wrap ErrCorrupt, ErrUnsupported or ErrVersion, or are f's or the
-// Handler's own.
+// Errors wrap ErrCorrupt, ErrUnsupported or ErrVersion, in an Error that says
+// where, or are f's or the Handler's own.
 func Read(f io.ReaderAt, size int64, o ReadOptions, h Handler) (Summary, error) {
-	return Summary{}, errors.New("rdb: not yet")
+	tell := h.Progress
+	half := func(from int64) func(done, total int64) {
+		if tell == nil {
+			return nil
+		}
+		return func(done, _ int64) { tell((from+done)/2, size) }
+	}
+	sum, err := newFile(f, size, o, Handler{Progress: half(0)}).read()
+	if err != nil {
+		return sum, err
+	}
+	h.Progress = half(size)
+	return newDecodingFile(f, size, o, h).read()
 }
 
-// Restore reads what DUMP wrote. It checks all of it. Errors wrap
-// dump.ErrFooter, for a payload that is not one or of a newer version,
-// ErrCorrupt or ErrUnsupported.
-func Restore(payload []byte, l Limits) (value any, err error) {
-	return nil, errors.New("rdb: not yet")
-}
-
-// Check walks through a file, decodes all of it, and writes what it finds to w
-// as redis-check-rdb does. It returns nil where the file is sound.
-func Check(w io.Writer, name string, f io.ReaderAt, size int64) error {
-	return errors.New("rdb: not yet")
+// Looks reports whether data, the beginning of a file, begins as a snapshot
+// does.
+func Looks(data []byte) bool {
+	return len(data) >= len(magic) && string(data[:len(magic)]) == magic
 }

@@ -1,6 +1,11 @@
 package rdb
 
-import "github.com/zlimit/zlimit/persist/dump"
+import (
+	"errors"
+
+	"github.com/zlimit/zlimit/persist/dump"
+	"github.com/zlimit/zlimit/store"
+)
 
 // AppendDump appends a value as DUMP answers it: as in a file, without its key,
 // and with a footer. compress is rdbcompression.
@@ -12,4 +17,64 @@ func AppendDump(b []byte, value any, compress bool) []byte {
 	e.byte(typeOf(value))
 	e.value(value)
 	return append(b, dump.AppendFooter(e.buf)...)
+}
+
+// Restore reads what DUMP wrote. It checks all of it. Errors wrap
+// dump.ErrFooter, for a payload that is not one or of a newer version,
+// ErrCorrupt or ErrUnsupported.
+func Restore(payload []byte, l Limits) (value any, err error) {
+	body, err := dump.Open(payload)
+	if err != nil {
+		return nil, err
+	}
+	d := newDecoder(l)
+	d.fence.src.reset(body)
+	typ, err := d.fence.src.byte()
+	if err == nil {
+		value, err = d.value(typ)
+	}
+	switch {
+	case errors.Is(err, errEmpty):
+		return nil, corrupt(errEmpty.Error())
+	case err != nil:
+		return nil, own(err)
+	case d.fence.src.left() > 0:
+		return nil, corrupt(badTrailing)
+	}
+	return value, nil
+}
+
+// A decoder reads values: the fence's pieces go through the library into a
+// builder.
+type decoder struct {
+	fence   fence
+	library library
+	builder builder
+}
+
+func newDecoder(l Limits) *decoder {
+	d := &decoder{builder: builder{limits: l}}
+	d.library.sink = &d.builder
+	d.fence.take = d.library.decode
+	return d
+}
+
+// value reads a value of the type. One that is not held is ErrUnsupported.
+func (d *decoder) value(typ byte) (any, error) {
+	if !held(typ) {
+		return nil, unsupported(typ)
+	}
+	if typ == typeString {
+		// Not by the library: it takes ten times as long, and this is most keys.
+		text, err := d.fence.src.text()
+		if err != nil {
+			return nil, err
+		}
+		return store.NewString(text), nil
+	}
+	d.builder.begin(typ)
+	if err := d.fence.value(typ); err != nil {
+		return nil, err
+	}
+	return d.builder.end()
 }

@@ -1,0 +1,150 @@
+package rdb
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zlimit/zlimit/store/decimal"
+	"github.com/zlimit/zlimit/store/hash"
+	"github.com/zlimit/zlimit/store/list"
+	"github.com/zlimit/zlimit/store/set"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// A builder makes values of the keyspace from what the library decodes. Which
+// encoding each gets is what Redis gives it when it loads it.
+type builder struct {
+	limits Limits
+
+	list *list.List
+	set  *set.Set
+	hash *hash.Hash
+	zset zsetBuilder
+
+	add func(b *builder, elem []byte) error // to the value being made
+}
+
+// begin begins a value of the type.
+func (b *builder) begin(typ byte) {
+	*b = builder{limits: b.limits, zset: zsetBuilder{units: b.zset.units[:0]}}
+	switch typ {
+	case typeList, typeListZiplist, typeListQuicklist, typeListQuicklist2:
+		b.list, b.add = &list.List{}, addToList
+	case typeSet, typeSetIntset, typeSetListpack:
+		b.set, b.add = &set.Set{}, addToSet
+	case typeHash, typeHashZipmap, typeHashZiplist, typeHashListpack:
+		b.hash = &hash.Hash{}
+	}
+}
+
+// end returns the value.
+func (b *builder) end() (any, error) {
+	switch {
+	case b.list != nil:
+		return b.list, nil
+	case b.set != nil:
+		return b.set, nil
+	case b.hash != nil:
+		b.hash.NoteEncoding(b.limits.HashEntries, b.limits.HashValue)
+		return b.hash, nil
+	}
+	z, err := b.zset.end()
+	if err != nil {
+		return nil, err
+	}
+	z.NoteEncoding(int(b.limits.ZSetEntries), int(b.limits.ZSetValue))
+	return z, nil
+}
+
+func (b *builder) elements(values [][]byte) error {
+	if b.hash == nil {
+		for _, v := range values {
+			if err := b.add(b, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := 0; i+1 < len(values); i += 2 {
+		if !b.hash.Set(values[i], values[i+1]) {
+			return corrupt(badDuplicate)
+		}
+	}
+	return nil
+}
+
+func addToList(b *builder, elem []byte) error {
+	b.list.PushBack(elem)
+	return nil
+}
+
+func addToSet(b *builder, elem []byte) error {
+	if !b.set.Add(elem, int(b.limits.SetInts)) {
+		return corrupt(badDuplicate)
+	}
+	return nil
+}
+
+func (b *builder) entry(member string, score float64) error { return b.zset.add(member, score) }
+
+// A zsetBuilder gathers the units of a log, which come in whatever order, and
+// makes the set when it knows them all: a log grows cheaply only at its end.
+// The first member that is not the decimal of its score makes it a set at once.
+type zsetBuilder struct {
+	units []int64
+	set   *zset.Set
+}
+
+// A log holds integers up to this size, on either side of zero.
+const maxUnit = 1 << 53
+
+func (z *zsetBuilder) add(member string, score float64) error {
+	if math.IsNaN(score) {
+		return corrupt(badScore)
+	}
+	if z.set == nil {
+		n, ok := decimal.Parse(bytesOf(member))
+		if ok && n >= -maxUnit && n <= maxUnit && float64(n) == score && (n != 0 || !math.Signbit(score)) {
+			z.units = append(z.units, n)
+			return nil
+		}
+		if err := z.settle(); err != nil {
+			return err
+		}
+	}
+	if _, existed := z.set.Add(bytesOf(member), score); existed {
+		return corrupt(badDuplicate)
+	}
+	return nil
+}
+
+// settle makes the set of the units.
+func (z *zsetBuilder) settle() error {
+	z.set = &zset.Set{}
+	slices.Sort(z.units)
+	for i := 0; i < len(z.units); {
+		n := 1
+		for i+n < len(z.units) && z.units[i+n] == z.units[i]+int64(n) {
+			n++
+		}
+		if i+n < len(z.units) && z.units[i+n] == z.units[i+n-1] {
+			return corrupt(badDuplicate)
+		}
+		z.set.AppendRun(z.units[i], n)
+		i += n
+	}
+	const keep = 1 << 16
+	if z.units = z.units[:0]; cap(z.units) > keep {
+		z.units = nil
+	}
+	return nil
+}
+
+func (z *zsetBuilder) end() (*zset.Set, error) {
+	if z.set == nil {
+		if err := z.settle(); err != nil {
+			return nil, err
+		}
+	}
+	return z.set, nil
+}

@@ -1,0 +1,135 @@
+package rdb
+
+// This file passes over what is not held here, so that the rest of a file can
+// be read: nothing of it is looked at but its length.
+
+// foreign passes over a value of a type that is not held.
+func (f *fence) foreign(typ byte) error {
+	switch typ {
+	case typeStream, typeStream2, typeStream3:
+		return f.stream(typ)
+	case typeModule:
+		if _, err := f.src.count(); err != nil {
+			return err
+		}
+		return f.moduleData()
+	}
+	return unsupported(typ)
+}
+
+// passable reports whether values of a type that is not held can be passed
+// over.
+func passable(typ byte) bool {
+	switch typ {
+	case typeStream, typeStream2, typeStream3, typeModule:
+		return true
+	}
+	return false
+}
+
+// each does steps until one fails.
+func each(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fence) passCount() error {
+	_, err := f.src.count()
+	return err
+}
+
+// times does a step as often as a length says.
+func (f *fence) times(step func() error) error {
+	n, err := f.src.count()
+	for i := uint64(0); i < n && err == nil; i++ {
+		err = step()
+	}
+	return err
+}
+
+func (f *fence) bytes(n int64) func() error { return func() error { return f.src.skip(n) } }
+
+const (
+	streamID   = 16 // bytes of an entry's ID
+	streamTime = 8
+)
+
+// stream passes over a stream: nodes with their keys, counters, and groups with
+// what is pending for each and each of its consumers.
+func (f *fence) stream(typ byte) error {
+	text, count := f.src.passText, f.passCount
+	steps := []func() error{
+		func() error { return f.times(func() error { return each(text, text) }) },
+		count, count, count, // entries, the last ID
+	}
+	group := []func() error{text, count, count} // name, the last ID delivered
+	consumer := []func() error{text, f.bytes(streamTime)}
+	if typ >= typeStream2 {
+		steps = append(steps, count, count, count, count, count) // the first ID, the highest deleted, entries added
+		group = append(group, count)                             // entries read
+	}
+	if typ >= typeStream3 {
+		consumer = append(consumer, f.bytes(streamTime))
+	}
+	consumer = append(consumer, func() error { return f.times(f.bytes(streamID)) })
+	group = append(group,
+		func() error {
+			return f.times(func() error { return each(f.bytes(streamID), f.bytes(streamTime), count) })
+		},
+		func() error { return f.times(func() error { return each(consumer...) }) })
+	return each(append(steps, func() error { return f.times(func() error { return each(group...) }) })...)
+}
+
+// What a module's value is made of.
+const (
+	moduleEOF = iota
+	moduleSigned
+	moduleUnsigned
+	moduleFloat
+	moduleDouble
+	moduleText
+)
+
+// moduleData passes over what a module wrote.
+func (f *fence) moduleData() error {
+	for {
+		what, err := f.src.count()
+		if err != nil {
+			return err
+		}
+		switch what {
+		case moduleEOF:
+			return nil
+		case moduleSigned, moduleUnsigned:
+			err = f.passCount()
+		case moduleFloat:
+			err = f.src.skip(4)
+		case moduleDouble:
+			err = f.src.skip(8)
+		case moduleText:
+			err = f.src.passText()
+		default:
+			err = corrupt(badModule)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// moduleName spells the name of a module's type: nine characters of six bits,
+// above ten bits of a version.
+func moduleName(id uint64) string {
+	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	name := make([]byte, 9)
+	id >>= 10
+	for i := len(name) - 1; i >= 0; i-- {
+		name[i] = characters[id&63]
+		id >>= 6
+	}
+	return string(name)
+}

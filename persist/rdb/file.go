@@ -1,0 +1,344 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/zlimit/zlimit/persist/dump"
+	"github.com/zlimit/zlimit/store"
+)
+
+// A file is a snapshot while it is read.
+type file struct {
+	fence   *fence
+	decoder *decoder // nil: values are walked over only
+	options ReadOptions
+	handler Handler
+	sum     Summary
+
+	db         uint64
+	expireAtMs int64 // of the next key; 0: none
+
+	at       place
+	refused  error // by the handler
+	reported int64 // offset of the last Progress
+	note     func(format string, args ...any)
+}
+
+// A place is what a file is being read for.
+type place struct {
+	doing string // in redis-check-rdb's words
+	typ   byte
+	key   []byte
+	inKey bool
+}
+
+// What is being done, as redis-check-rdb names it.
+const (
+	doingStart    = "start"
+	doingType     = "read-type"
+	doingExpire   = "read-expire"
+	doingLength   = "read-len"
+	doingKey      = "read-key"
+	doingValue    = "read-object-value"
+	doingChecksum = "check-sum"
+	doingAux      = "read-aux"
+	doingModule   = "read-module-aux"
+	doingFunction = "read-functions"
+)
+
+// errEnd ends the reading without a fault.
+var errEnd = errors.New("end of file")
+
+func newFile(f io.ReaderAt, size int64, o ReadOptions, h Handler) *file {
+	return &file{fence: &fence{src: *newSource(f, size)}, options: o, handler: h, note: func(string, ...any) {}}
+}
+
+// newDecodingFile is newFile for a file whose keys are handed on.
+func newDecodingFile(f io.ReaderAt, size int64, o ReadOptions, h Handler) *file {
+	out := newFile(f, size, o, h)
+	out.decoder = newDecoder(o.Limits)
+	out.decoder.fence.src = out.fence.src
+	out.fence = &out.decoder.fence
+	return out
+}
+
+// read reads all of it.
+func (f *file) read() (Summary, error) {
+	f.at.doing = doingStart
+	err := f.header()
+	for err == nil {
+		f.at = place{doing: doingType, key: f.at.key[:0]}
+		err = f.next()
+	}
+	if err == errEnd {
+		err = f.end()
+	}
+	f.sum.End = f.fence.src.offset()
+	switch {
+	case f.refused != nil:
+		return f.sum, f.refused
+	case err == nil:
+		f.progress(0)
+		return f.sum, nil
+	}
+	e := &Error{Offset: f.sum.End, DB: f.db, HasKey: f.at.inKey, Doing: f.at.doing, Type: f.at.typ, Err: own(err)}
+	e.Key = string(f.at.key)
+	return f.sum, e
+}
+
+// progress tells of it, where it is much since the last time.
+func (f *file) progress(atLeast int64) {
+	if done := f.fence.src.offset(); f.handler.Progress != nil && done-f.reported >= atLeast {
+		f.reported = done
+		f.handler.Progress(done, f.fence.src.size)
+	}
+}
+
+func (f *file) header() error {
+	b, err := f.fence.src.take(int64(headerSize))
+	if err != nil {
+		return err
+	}
+	if !Looks(b) {
+		return corrupt(badMagic)
+	}
+	for _, ch := range b[len(magic):] {
+		if ch < '0' || ch > '9' {
+			return corrupt(badMagic)
+		}
+		f.sum.Version = 10*f.sum.Version + int(ch-'0')
+	}
+	if f.sum.Version < 1 || f.sum.Version > dump.Newest {
+		return fmt.Errorf("version %d of the format is %w", f.sum.Version, ErrVersion)
+	}
+	return nil
+}
+
+// next reads one opcode with what belongs to it, or one key.
+func (f *file) next() error {
+	const often = 1 << 20
+	f.progress(often)
+	typ, err := f.fence.src.byte()
+	if err != nil {
+		return err
+	}
+	if op := opcodes[typ]; op != nil {
+		return op(f)
+	}
+	return f.keyOf(typ)
+}
+
+var opcodes = [256]func(*file) error{
+	opEOF:         func(*file) error { return errEnd },
+	opSelectDB:    (*file).selectDB,
+	opResizeDB:    (*file).resizeDB,
+	opExpire:      (*file).expire,
+	opExpireMs:    (*file).expireMs,
+	opIdle:        (*file).idle,
+	opFreq:        (*file).freq,
+	opAux:         (*file).aux,
+	opModuleAux:   (*file).moduleAux,
+	opFunction:    (*file).function,
+	opFunctionOld: (*file).functionOld,
+}
+
+func (f *file) selectDB() (err error) {
+	f.at.doing = doingLength
+	if f.db, err = f.fence.src.count(); err == nil {
+		f.note("Selecting DB ID %d", f.db)
+	}
+	return err
+}
+
+func (f *file) resizeDB() error {
+	f.at.doing = doingLength
+	keys, err := f.fence.src.count()
+	if err != nil {
+		return err
+	}
+	expiring, err := f.fence.src.count()
+	if err == nil && f.decoder != nil && f.handler.Sizes != nil && f.db < store.Databases {
+		f.handler.Sizes(int(f.db), keys, expiring)
+	}
+	return err
+}
+
+func (f *file) expire() error {
+	f.at.doing = doingExpire
+	b, err := f.fence.src.take(4)
+	if err == nil {
+		f.deadline(int64(int32(binary.LittleEndian.Uint32(b))) * 1000)
+	}
+	return err
+}
+
+func (f *file) expireMs() error {
+	f.at.doing = doingExpire
+	b, err := f.fence.src.take(8)
+	if err == nil {
+		f.deadline(int64(binary.LittleEndian.Uint64(b)))
+	}
+	return err
+}
+
+// deadline notes the next key's. Redis' -1 is none; its 0 is long past.
+func (f *file) deadline(atMs int64) {
+	switch f.expireAtMs = atMs; atMs {
+	case -1:
+		f.expireAtMs = 0
+	case 0:
+		f.expireAtMs = -1
+	}
+}
+
+func (f *file) idle() error {
+	_, err := f.fence.src.count()
+	return err
+}
+
+func (f *file) freq() error {
+	_, err := f.fence.src.byte()
+	return err
+}
+
+func (f *file) aux() error {
+	f.at.doing = doingAux
+	b, err := f.fence.src.text()
+	if err != nil {
+		return err
+	}
+	name := string(b)
+	if b, err = f.fence.src.text(); err != nil {
+		return err
+	}
+	f.note("AUX FIELD %s = '%s'", name, b)
+	if f.decoder != nil && f.handler.Aux != nil {
+		return f.handed(f.handler.Aux(name, string(b)))
+	}
+	return nil
+}
+
+// handed keeps apart what the handler refuses from what is wrong with the file.
+func (f *file) handed(err error) error {
+	f.refused = err
+	return err
+}
+
+func (f *file) moduleAux() error {
+	f.at.doing = doingModule
+	id, err := f.fence.src.count()
+	if err != nil {
+		return err
+	}
+	if !f.options.Skip {
+		return fmt.Errorf("%w: data of the module type %q, which is not held here", ErrUnsupported, moduleName(id))
+	}
+	return each(f.fence.passCount, f.fence.passCount, f.fence.moduleData)
+}
+
+func (f *file) function() error {
+	f.at.doing = doingFunction
+	code, err := f.fence.src.text()
+	if err == nil && f.decoder != nil && f.handler.Function != nil {
+		return f.handed(f.handler.Function(string(code)))
+	}
+	return err
+}
+
+func (f *file) functionOld() error {
+	return fmt.Errorf("%w: functions as release candidates of Redis 7.0 wrote them", ErrUnsupported)
+}
+
+// keyOf reads a key with a value of the type.
+func (f *file) keyOf(typ byte) error {
+	f.at.doing, f.at.typ = doingKey, typ
+	key, err := f.fence.src.text()
+	if err != nil {
+		return err
+	}
+	f.at.key = append(f.at.key[:0], key...)
+	f.at.doing, f.at.inKey = doingValue, true
+	expireAtMs := f.expireAtMs
+	f.expireAtMs = 0
+	f.sum.Keys++
+	if expireAtMs != 0 {
+		f.sum.Expiring++
+	}
+	if !held(typ) || f.db >= store.Databases {
+		return f.foreign(typ)
+	}
+	if f.decoder == nil {
+		err = f.fence.value(typ)
+	} else {
+		var value any
+		if value, err = f.decoder.value(typ); err == nil && f.handler.Key != nil {
+			return f.handed(f.handler.Key(int(f.db), f.at.key, expireAtMs, value))
+		}
+	}
+	if err == errEmpty { // Redis leaves such a key out, too
+		f.skipped("nothing: its collection is empty")
+		return nil
+	}
+	return err
+}
+
+// foreign refuses a key that is not held here, or passes over it.
+func (f *file) foreign(typ byte) error {
+	what := kind(typ)
+	switch {
+	case typ == typeModule:
+		// Its name stands at the front of the value.
+		src := &f.fence.src
+		if err := src.need(min(longestLength, src.left())); err != nil {
+			return err
+		}
+		r := dump.Reader{Rest: src.window[src.pos:]}
+		if id, _, err := r.Length(); err == nil {
+			what = fmt.Sprintf("%s %q", what, moduleName(id))
+		}
+	case held(typ):
+		what = fmt.Sprintf("key of "+notADatabase, f.db)
+	}
+	if !f.options.Skip || !held(typ) && !passable(typ) {
+		return fmt.Errorf("%w: "+notHeld, ErrUnsupported, "a "+what)
+	}
+	take := f.fence.take
+	f.fence.take = nil
+	defer func() { f.fence.take = take }()
+	err := f.fence.value(typ)
+	if err == nil || err == errEmpty {
+		f.skipped("a " + what)
+		return nil
+	}
+	return err
+}
+
+func (f *file) skipped(what string) {
+	f.sum.Skipped++
+	if f.decoder != nil && f.handler.Skipped != nil {
+		f.handler.Skipped(int(min(f.db, math.MaxInt32)), f.at.key, what)
+	}
+}
+
+// end reads the checksum.
+func (f *file) end() error {
+	f.at.doing = doingChecksum
+	src := &f.fence.src
+	if f.sum.Version < oldestWithChecksum {
+		return nil
+	}
+	want := src.checksum()
+	b, err := src.take(checksumSize)
+	if err != nil {
+		return err
+	}
+	got := binary.LittleEndian.Uint64(b)
+	if f.sum.Checksum = got != 0; f.sum.Checksum && got != want && !f.options.NoChecksum {
+		return corrupt(badChecksum)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package rdb
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/hdt3213/rdb/parser"
+
+	"github.com/zlimit/zlimit/persist/dump"
+)
+
+// A library decodes pieces that passed the fence. To it each is a file with
+// one value under the empty key.
+type library struct {
+	in   pieceReader
+	buf  *bufio.Reader // the library takes it as its own instead of making one
+	head []byte
+	sink sink
+}
+
+// A sink takes what a piece holds. Slices are good until it returns.
+type sink interface {
+	elements(values [][]byte) error
+	entry(member string, score float64) error
+}
+
+// libraryHeader begins the library's files. To it they are of the version that
+// knows all the types given to it.
+const libraryHeader = "REDIS0011"
+
+// The end of such a file: no checksum, which the library does not look at.
+var libraryEnd = []byte{opEOF, 0, 0, 0, 0, 0, 0, 0, 0}
+
+// decode decodes a piece.
+func (l *library) decode(p piece) error {
+	h := append(l.head[:0], libraryHeader...)
+	h = append(h, p.typ, 0)
+	size := uint64(len(p.head) + len(p.body) + len(p.tail))
+	switch p.typ {
+	case typeList, typeZSet, typeZSet2:
+		h = dump.AppendLength(h, uint64(p.count))
+	case typeListQuicklist2: // of one node
+		h = dump.AppendLength(append(h, 1, containerPacked), size)
+	default:
+		h = dump.AppendLength(h, size)
+	}
+	l.head = append(h, p.head...)
+	l.in = pieceReader{l.head, p.body, p.tail, libraryEnd}
+	if l.buf == nil {
+		l.buf = bufio.NewReader(&l.in)
+	}
+	l.buf.Reset(&l.in)
+
+	var taken error
+	seen := false
+	err := parser.NewDecoder(l.buf).Parse(func(o parser.RedisObject) bool {
+		seen = true
+		taken = l.hand(o)
+		return taken == nil
+	})
+	switch {
+	case taken != nil:
+		return taken
+	case err != nil:
+		return fmt.Errorf("%w: %s: %w", ErrCorrupt, badDecoder, err)
+	case !seen:
+		return corrupt(badDecoder)
+	}
+	return nil
+}
+
+// hand hands on what the library made.
+func (l *library) hand(o parser.RedisObject) error {
+	switch o := o.(type) {
+	case *parser.ListObject:
+		return l.sink.elements(o.Values)
+	case *parser.SetObject:
+		return l.sink.elements(o.Members)
+	case *parser.ZSetObject:
+		for _, e := range o.Entries {
+			if err := l.sink.entry(e.Member, e.Score); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return corrupt(badDecoder)
+}
+
+// pieceReader reads one slice after the other.
+type pieceReader [4][]byte
+
+func (r *pieceReader) Read(b []byte) (int, error) {
+	for i := range r {
+		if len(r[i]) > 0 {
+			n := copy(b, r[i])
+			r[i] = r[i][n:]
+			return n, nil
+		}
+	}
+	return 0, io.EOF
+}
