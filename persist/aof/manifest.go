@@ -1,0 +1,319 @@
+package aof
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/zlimit/zlimit/persist/disk"
+)
+
+// A manifest names the files that make up the log: one base, then incremental
+// files in the order of their numbers; and those that a rewrite has replaced
+// and that are to be removed. One line each:
+//
+//	file appendonly.aof.1.base.rdb seq 1 type b
+//
+// It is replaced as a whole, so that a rewrite takes effect in one step.
+type manifest struct {
+	base    *part
+	history []part
+	incrs   []part
+}
+
+// part is a line of a manifest.
+type part struct {
+	name string
+	seq  int64
+	kind byte // b, h or i
+}
+
+const (
+	kindBase    = 'b'
+	kindHistory = 'h'
+	kindIncr    = 'i'
+
+	manifestSuffix = ".manifest"
+	baseSuffix     = ".base"
+	incrSuffix     = ".incr"
+	rdbFormat      = ".rdb"
+	aofFormat      = ".aof"
+	tempPrefix     = "temp-"
+
+	maxManifestLine = 1024
+	maxManifest     = 16 << 20
+)
+
+// plainName tells whether a name stays in its directory.
+func plainName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\\x00\n\r")
+}
+
+func (m *manifest) lastIncr() int64 {
+	if n := len(m.incrs); n > 0 {
+		return m.incrs[n-1].seq
+	}
+	return 0
+}
+
+func (m *manifest) baseSeq() int64 {
+	if m.base == nil {
+		return 0
+	}
+	return m.base.seq
+}
+
+// files are those that hold the keyspace, in order.
+func (m *manifest) files() []part {
+	var out []part
+	if m.base != nil {
+		out = append(out, *m.base)
+	}
+	return append(out, m.incrs...)
+}
+
+func (m *manifest) String() string {
+	var b strings.Builder
+	line := func(p part) {
+		fmt.Fprintf(&b, "file %s seq %d type %c\n", quoteName(p.name), p.seq, p.kind)
+	}
+	if m.base != nil {
+		line(*m.base)
+	}
+	for _, p := range m.history {
+		line(p)
+	}
+	for _, p := range m.incrs {
+		line(p)
+	}
+	return b.String()
+}
+
+// quoteName is a name as a manifest spells it: in quotes when it would not be
+// read back as one word otherwise.
+func quoteName(name string) string {
+	plain := true
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\'' || c == '\\' {
+			plain = false
+		}
+	}
+	if plain {
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, "\\x%02x", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// parseManifest reads a manifest. It allocates in proportion to data.
+func parseManifest(data []byte) (manifest, error) {
+	var m manifest
+	for n := 1; len(data) > 0; n++ {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		if !ended || len(line) >= maxManifestLine {
+			return m, fmt.Errorf("line %d: too long, or without its end", n)
+		}
+		data = rest
+		if len(line) > 0 && line[0] == '#' {
+			continue
+		}
+		p, err := parsePart(strings.TrimSpace(string(line)))
+		if err == nil {
+			err = m.add(p)
+		}
+		if err != nil {
+			return m, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if m.base == nil && len(m.incrs) == 0 && len(m.history) == 0 {
+		return m, errors.New("empty")
+	}
+	return m, nil
+}
+
+func (m *manifest) add(p part) error {
+	switch p.kind {
+	case kindBase:
+		if m.base != nil {
+			return errors.New("a second base")
+		}
+		m.base = &p
+	case kindHistory:
+		m.history = append(m.history, p)
+	case kindIncr:
+		if len(m.incrs) > 0 && p.seq <= m.lastIncr() {
+			return errors.New("numbers of incremental files that do not rise")
+		}
+		m.incrs = append(m.incrs, p)
+	default:
+		return fmt.Errorf("a file of type %q", string(rune(p.kind)))
+	}
+	return nil
+}
+
+// parsePart reads a line: pairs of a key and a value, of which those that are
+// not known are passed over.
+func parsePart(line string) (part, error) {
+	words, ok := splitWords(line)
+	if !ok || len(words) < 6 || len(words)%2 != 0 {
+		return part{}, errors.New("not of the form: file NAME seq NUMBER type TYPE")
+	}
+	var p part
+	for i := 0; i < len(words); i += 2 {
+		value := words[i+1]
+		switch strings.ToLower(words[i]) {
+		case "file":
+			if !plainName(value) {
+				return part{}, fmt.Errorf("%q is not a name", value)
+			}
+			p.name = value
+		case "seq":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 1 || n > 1<<62 {
+				return part{}, fmt.Errorf("%q is not a number of a file", value)
+			}
+			p.seq = n
+		case "type":
+			if len(value) != 1 {
+				return part{}, fmt.Errorf("a file of type %q", value)
+			}
+			p.kind = value[0]
+		}
+	}
+	if p.name == "" || p.seq == 0 || p.kind == 0 {
+		return part{}, errors.New("a line without file, seq or type")
+	}
+	return p, nil
+}
+
+// splitWords splits a line at blanks; a word in double quotes may have escapes,
+// one in single quotes only that of the quote.
+func splitWords(line string) (words []string, ok bool) {
+	for {
+		line = strings.TrimLeft(line, " \t\r")
+		if line == "" {
+			return words, true
+		}
+		var word string
+		switch line[0] {
+		case '"':
+			word, line, ok = cutDouble(line[1:])
+		case '\'':
+			word, line, ok = cutSingle(line[1:])
+		default:
+			n := strings.IndexAny(line, " \t\r")
+			if n < 0 {
+				n = len(line)
+			}
+			word, line, ok = line[:n], line[n:], !strings.ContainsAny(line[:n], `"'`)
+		}
+		if !ok || (line != "" && !strings.ContainsRune(" \t\r", rune(line[0]))) {
+			return nil, false
+		}
+		words = append(words, word)
+	}
+}
+
+func cutDouble(s string) (word, rest string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return b.String(), s[i+1:], true
+		case c != '\\':
+			b.WriteByte(c)
+		case i+3 < len(s) && s[i+1] == 'x':
+			n, err := strconv.ParseUint(s[i+2:i+4], 16, 8)
+			if err != nil {
+				return "", "", false
+			}
+			b.WriteByte(byte(n))
+			i += 3
+		case i+1 < len(s):
+			i++
+			if at := strings.IndexByte("nrtba", s[i]); at >= 0 {
+				b.WriteByte("\n\r\t\b\a"[at])
+			} else {
+				b.WriteByte(s[i])
+			}
+		}
+	}
+	return "", "", false
+}
+
+func cutSingle(s string) (word, rest string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\'':
+			return b.String(), s[i+1:], true
+		case c == '\\' && i+1 < len(s) && s[i+1] == '\'':
+			i++
+			b.WriteByte('\'')
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", "", false
+}
+
+// readManifest reads a log's manifest; found is false when there is none.
+func readManifest(o Options) (m manifest, found bool, err error) {
+	name := o.in(o.Name + manifestSuffix)
+	f, err := o.FS.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, false, nil
+	}
+	if err != nil {
+		return m, false, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return m, true, err
+	}
+	if size > maxManifest {
+		return m, true, fmt.Errorf("%w: the manifest %s has %d bytes", ErrDamaged, o.FS.Path(name), size)
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(f, data); err != nil {
+		return m, true, fmt.Errorf("reading the manifest %s: %w", o.FS.Path(name), err)
+	}
+	m, err = parseManifest(data)
+	if err != nil {
+		return m, true, fmt.Errorf("%w: the manifest %s: %w", ErrDamaged, o.FS.Path(name), err)
+	}
+	return m, true, nil
+}
+
+// persist puts a manifest in the place of the one there is. After an error
+// either may be the one that a crash leaves: files of neither may be removed.
+func (m *manifest) persist(o Options) error {
+	name := o.Name + manifestSuffix
+	return disk.WriteFile(o.FS, o.in(name), o.in(tempPrefix+name), func(w io.Writer) error {
+		_, err := io.WriteString(w, m.String())
+		return err
+	})
+}
+
+// partName is the name of a base or an incremental file.
+func partName(o Options, seq int64, suffix, format string) string {
+	return o.Name + "." + strconv.FormatInt(seq, 10) + suffix + format
+}

@@ -1,0 +1,276 @@
+package aof
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/zlimit/zlimit/persist/disk"
+)
+
+// Open goes on with the log that Load has read, or begins one when it found
+// none: then write writes the base, of the keyspace as it is (empty, as a rule),
+// in Redis' binary form when rdb. Nothing may have been appended, nor anybody
+// answered, before. The caller holds the directory's lock.
+func Open(o Options, found *Loaded, rdb bool, write func(io.Writer) error) (*Log, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	man := found.man
+	if !found.Found {
+		if man, err = begin(o, rdb, write); err != nil {
+			return nil, fmt.Errorf("beginning the append-only file: %w", err)
+		}
+	}
+	l := newLog(o, man)
+	l.nowMs = found.InstantMs
+	if err := l.resume(); err != nil {
+		return nil, fmt.Errorf("opening the append-only file: %w", err)
+	}
+	l.start()
+	return l, nil
+}
+
+// Begin begins a log at run time (CONFIG SET appendonly yes), over the one that
+// the directory may hold, which stays what a crash finds until the first
+// rewrite is done: Status says NeedsRewrite from the start.
+func Begin(o Options) (*Log, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := makeDir(o); err != nil {
+		return nil, err
+	}
+	man, _, err := readManifest(o)
+	if err != nil {
+		return nil, err
+	}
+	l := newLog(o, man)
+	l.broken = errStarting
+	l.start()
+	return l, nil
+}
+
+func newLog(o Options, man manifest) *Log {
+	l := &Log{
+		o: o, selected: -1, changed: make(chan struct{}),
+		writing: newGate(), syncOne: newGate(),
+		wake: make(chan struct{}, 1), flush: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	l.re.man, l.re.baseSeq, l.re.incrSeq = man, man.baseSeq(), man.lastIncr()
+	for _, p := range man.history {
+		if p.seq > 0 {
+			l.re.baseSeq, l.re.incrSeq = max(l.re.baseSeq, p.seq), max(l.re.incrSeq, p.seq)
+		}
+	}
+	return l
+}
+
+func (l *Log) start() {
+	l.done.Add(2)
+	go l.run()
+	go l.syncer()
+}
+
+// resume opens the last incremental file, and makes one where there is none.
+func (l *Log) resume() error {
+	clean(l.o, &l.re)
+	for _, p := range l.re.man.files() {
+		size, err := fileSize(l.o, p.name)
+		if err != nil {
+			return err
+		}
+		l.re.restSize += size
+	}
+	l.re.baseSize = l.re.restSize // as Redis counts growth after a start
+	if len(l.re.man.incrs) == 0 {
+		if err := l.prepare(true); err != nil {
+			return err
+		}
+		l.cur, l.re.file = l.re.file, nil
+		return nil
+	}
+	p := l.re.man.incrs[len(l.re.man.incrs)-1]
+	f, err := l.o.FS.OpenAppend(l.o.in(p.name))
+	if err != nil {
+		return err
+	}
+	size, err := f.Size()
+	if err == nil {
+		// What the last process wrote and did not sync has been read, and will be
+		// answered: it has to be on disk before.
+		err = f.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	l.cur = &file{f: f, name: p.name, size: size, synced: size}
+	l.re.restSize -= size
+	return nil
+}
+
+// begin makes the directory, and a base in it.
+func begin(o Options, rdb bool, write func(io.Writer) error) (manifest, error) {
+	if err := makeDir(o); err != nil {
+		return manifest{}, err
+	}
+	format := aofFormat
+	if rdb {
+		format = rdbFormat
+	}
+	base := part{partName(o, 1, baseSuffix, format), 1, kindBase}
+	o.Log(false, fmt.Sprintf("Creating AOF base file %s on server start", base.name))
+	err := disk.WriteFile(o.FS, o.in(base.name), o.in(tempPrefix+base.name), write)
+	return manifest{base: &base}, err
+}
+
+func makeDir(o Options) error {
+	if err := o.FS.MkdirAll(o.DirName); err != nil {
+		return err
+	}
+	return o.FS.SyncDir(".")
+}
+
+func fileSize(o Options, name string) (int64, error) {
+	f, err := o.FS.Open(o.in(name))
+	if err != nil {
+		return 0, err
+	}
+	size, err := f.Size()
+	return size, errors.Join(err, f.Close())
+}
+
+// clean removes what a process that ended in a rewrite left: temporary files,
+// files that the manifest calls history, and a base or an empty incremental
+// file that no manifest came to list. A failure is told and no more.
+func clean(o Options, re *rewrite) {
+	warn := func(err error) {
+		if err != nil {
+			o.Log(true, fmt.Sprintf("Removing what an unfinished rewrite left: %v", err))
+		}
+	}
+	names, err := o.FS.ReadDir(o.DirName)
+	warn(err)
+	for _, name := range names {
+		switch seq, kind := partOf(o, name); {
+		case strings.HasPrefix(name, tempPrefix+o.Name+"."):
+			warn(o.FS.Remove(o.in(name)))
+		case kind == kindBase && seq > re.man.baseSeq() && re.man.base != nil, kind == kindIncr && seq > re.man.lastIncr():
+			if kind == kindIncr {
+				if size, err := fileSize(o, name); err != nil || size > 0 {
+					re.incrSeq = max(re.incrSeq, seq)
+					o.Log(true, fmt.Sprintf("The AOF file %s is not in the manifest: it is left alone", name))
+					continue
+				}
+			}
+			if !listed(re.man, name) {
+				warn(o.FS.Remove(o.in(name)))
+			}
+		}
+	}
+	if len(re.man.history) == 0 {
+		return
+	}
+	if err := removeHistory(o, re.man); err != nil {
+		warn(err)
+		return
+	}
+	re.man.history = nil
+}
+
+func listed(m manifest, name string) bool {
+	for _, p := range append(m.files(), m.history...) {
+		if p.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// partOf reads the number and the kind out of a name that partName gave.
+func partOf(o Options, name string) (seq int64, kind byte) {
+	rest, ok := strings.CutPrefix(name, o.Name+".")
+	number, suffix, found := strings.Cut(rest, ".")
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if !ok || !found || err != nil {
+		return 0, 0
+	}
+	switch "." + suffix {
+	case baseSuffix + rdbFormat, baseSuffix + aofFormat:
+		return seq, kindBase
+	case incrSuffix + aofFormat:
+		return seq, kindIncr
+	}
+	return 0, 0
+}
+
+// removeHistory removes the files that a manifest calls history, then the lines.
+func removeHistory(o Options, m manifest) error {
+	for _, p := range m.history {
+		if err := o.FS.Remove(o.in(p.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := o.FS.SyncDir(o.DirName); err != nil {
+		return err // a name that comes back has to be listed
+	}
+	m.history = nil
+	return m.persist(o)
+}
+
+// Close writes and syncs what is left, whatever appendfsync says, and ends. What
+// is appended after it is lost. It answers what kept it from doing that.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return ErrClosed
+	}
+	l.closed, l.retry = true, true
+	l.announce()
+	l.mu.Unlock()
+	close(l.stop)
+	l.done.Wait()
+
+	l.round()
+	err := l.sync(func() {})
+	if err == nil {
+		err = l.Err()
+	}
+	if l.starting() {
+		err = nil
+	}
+	l.writing.enter() // for good
+	if l.cur != nil {
+		if err == nil {
+			err = l.mark()
+		}
+		err = errors.Join(err, l.cur.f.Close())
+	}
+	for _, f := range append(l.nexts, l.re.file) {
+		if f != nil {
+			err = errors.Join(err, f.f.Close())
+		}
+	}
+	l.mu.Lock()
+	l.announce()
+	l.mu.Unlock()
+	return err
+}
+
+// mark says at the end of the file that all before it is on disk, so that
+// damage to it is never taken for a torn tail.
+func (l *Log) mark() error {
+	f := l.cur
+	line := appendLead(nil, l.nowMs, f.size)
+	if _, err := f.f.Write(line); err != nil {
+		return errors.Join(err, f.f.Truncate(f.size))
+	}
+	f.size += int64(len(line))
+	return f.f.Sync()
+}

@@ -1,0 +1,229 @@
+package aof
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// reader finds commands in a file, strictly: a count, lengths, and an end of
+// line after each. It reads every byte once, and holds no more of the file than
+// the command it is at: a length is believed only as far as the file goes.
+type reader struct {
+	f    io.ReaderAt
+	size int64 // where the part to read ends
+
+	buf   []byte
+	base  int64 // where in the file buf begins
+	start int   // where in buf the current item begins
+	pos   int   // how far it is read
+	marks []span
+	args  [][]byte
+}
+
+type span struct{ from, to int }
+
+const (
+	readSize    = 64 << 10
+	maxNumber   = 10      // digits of a count or a length
+	maxLineSize = 4 << 10 // of a line that is passed over
+)
+
+func newReader(f io.ReaderAt, from, size int64) *reader {
+	return &reader{f: f, size: size, base: from}
+}
+
+// item is a command, or a line that begins with '#'.
+type item struct {
+	off  int64 // where it begins
+	end  int64
+	raw  []byte
+	args [][]byte // nil for a line
+}
+
+// line is a line's text, without its end.
+func (i item) line() []byte { return i.raw[:len(i.raw)-2] }
+
+// flaw is where and why a file cannot be read on.
+type flaw struct {
+	item  int64 // where the command begins
+	at    int64 // the byte that is wrong, or is missing
+	short bool  // the file ends too early
+	text  string
+	err   error    // the disk's, when it is not the content's fault
+	args  [][]byte // what there is of the command
+}
+
+func (f *flaw) Error() string {
+	if f.err != nil {
+		return f.err.Error()
+	}
+	return f.text
+}
+
+// next is the next item, io.EOF at the end, or a *flaw. What it hands out is
+// valid until the call after it.
+func (r *reader) next() (item, error) {
+	r.start = r.pos
+	if r.base+int64(r.start) >= r.size {
+		return item{}, io.EOF
+	}
+	r.marks = r.marks[:0]
+	err := r.item()
+	args := r.args[:0]
+	for _, m := range r.marks {
+		args = append(args, r.buf[r.start+m.from:r.start+m.to])
+	}
+	r.args = args
+	if err != nil {
+		f := &flaw{}
+		if !errors.As(err, &f) {
+			f.err = err
+		}
+		f.item, f.args = r.base+int64(r.start), args
+		return item{}, f
+	}
+	it := item{off: r.base + int64(r.start), end: r.base + int64(r.pos), raw: r.buf[r.start:r.pos]}
+	if it.raw[0] == '*' {
+		it.args = args
+	}
+	return it, nil
+}
+
+func (r *reader) item() error {
+	if err := r.need(1); err != nil {
+		return err
+	}
+	if r.buf[r.pos] == '#' {
+		return r.skipLine()
+	}
+	count, err := r.number('*')
+	if err != nil {
+		return err
+	}
+	if count == 0 {
+		return r.wrong(r.start, "Expected a command, got one of 0 arguments")
+	}
+	for range count {
+		length, err := r.number('$')
+		if err != nil {
+			return err
+		}
+		from := r.pos - r.start
+		if left := r.size - r.base - int64(r.pos); length+2 > left {
+			// What there is of it is of use to a warning, and a short one is all there
+			// is to hold.
+			if err := r.need(int(min(left, readSize))); err == nil {
+				r.marks = append(r.marks, span{from, len(r.buf) - r.start})
+			}
+			return &flaw{at: r.size, short: true, text: fmt.Sprintf("Expected to read %d bytes, got %d bytes", length+2, left)}
+		}
+		if err := r.need(int(length) + 2); err != nil {
+			return err
+		}
+		r.marks = append(r.marks, span{from, from + int(length)})
+		r.pos += int(length)
+		if err := r.newline(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// need has n bytes from pos on in the buffer; a short flaw when the file does
+// not have them.
+func (r *reader) need(n int) error {
+	have := len(r.buf) - r.pos
+	if have >= n {
+		return nil
+	}
+	left := r.size - r.base - int64(r.pos)
+	if int64(n) > left {
+		return &flaw{at: r.size, short: true, text: "Unexpected end of file"}
+	}
+	if r.start > 0 { // let go of what is done
+		kept := copy(r.buf, r.buf[r.start:])
+		r.buf = r.buf[:kept]
+		r.base += int64(r.start)
+		r.pos -= r.start
+		r.start = 0
+	}
+	want := r.pos + n
+	if want > cap(r.buf) {
+		grown := make([]byte, len(r.buf), max(want, min(2*cap(r.buf), r.pos+int(min(left, 1<<30))), readSize))
+		copy(grown, r.buf)
+		r.buf = grown
+	}
+	from := len(r.buf)
+	to := int(min(int64(cap(r.buf)), int64(r.pos)+left))
+	got, err := r.f.ReadAt(r.buf[from:to], r.base+int64(from))
+	r.buf = r.buf[:from+got]
+	if len(r.buf)-r.pos >= n {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // it has become shorter while it was read
+	}
+	return err
+}
+
+// number reads a prefix, digits and the end of the line.
+func (r *reader) number(prefix byte) (int64, error) {
+	if err := r.need(1); err != nil {
+		return 0, err
+	}
+	if c := r.buf[r.pos]; c != prefix {
+		return 0, r.wrong(r.pos, fmt.Sprintf("Expected prefix '%c', got: '%c'", prefix, c))
+	}
+	r.pos++
+	var n int64
+	for digits := 0; ; digits++ {
+		if err := r.need(1); err != nil {
+			return 0, err
+		}
+		c := r.buf[r.pos]
+		if c < '0' || c > '9' || digits == maxNumber {
+			if digits == 0 || digits == maxNumber {
+				return 0, r.wrong(r.pos, "Expected a number")
+			}
+			break
+		}
+		n = n*10 + int64(c-'0')
+		r.pos++
+	}
+	return n, r.newline()
+}
+
+func (r *reader) newline() error {
+	for i, want := range []byte("\r\n") {
+		if err := r.need(1); err != nil {
+			return err
+		}
+		if r.buf[r.pos] != want {
+			got := r.buf[r.pos-i : min(len(r.buf), r.pos-i+2)]
+			return r.wrong(r.pos, fmt.Sprintf("Expected \\r\\n, got: %x", got))
+		}
+		r.pos++
+	}
+	return nil
+}
+
+// skipLine passes a line.
+func (r *reader) skipLine() error {
+	for {
+		if err := r.need(1); err != nil {
+			return err
+		}
+		switch c := r.buf[r.pos]; {
+		case c == '\r':
+			return r.newline()
+		case c == 0 || c == '\n' || r.pos-r.start > maxLineSize:
+			return r.wrong(r.pos, "Expected a line that ends with \\r\\n")
+		}
+		r.pos++
+	}
+}
+
+func (r *reader) wrong(at int, text string) error {
+	return &flaw{at: r.base + int64(at), text: text}
+}

@@ -1,0 +1,33 @@
+//go:build unix && !solaris && !aix
+
+package disk
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock takes the directory itself, so that no file stays behind and a directory
+// that cannot be written to can be held, too.
+func lock(dir *os.File) error {
+	for {
+		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return ErrLocked
+		}
+		return err
+	}
+}
+
+// syncDir passes over file systems that have no such thing for directories.
+func syncDir(dir *os.File) error {
+	err := dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		return nil
+	}
+	return err
+}
