@@ -80,38 +80,50 @@ func (l *Log) start() {
 // resume opens the last incremental file, and makes one where there is none.
 func (l *Log) resume() error {
 	clean(l.o, &l.re)
+	// What the last process wrote and did not sync has been read, and will be
+	// answered: it has to be on disk before, in all files. A process that was
+	// killed between Prepare and the first write to the new file left the one
+	// before it unsynced.
+	var last *file
 	for _, p := range l.re.man.files() {
-		size, err := fileSize(l.o, p.name)
+		f, size, err := openSynced(l.o, p.name)
 		if err != nil {
 			return err
 		}
+		if last != nil {
+			_ = last.f.Close() // nothing was written to it
+		}
+		last = &file{f: f, name: p.name, size: size, synced: size}
 		l.re.restSize += size
 	}
 	l.re.baseSize = l.re.restSize // as Redis counts growth after a start
-	if len(l.re.man.incrs) == 0 {
-		if err := l.prepare(true); err != nil {
-			return err
-		}
-		l.cur, l.re.file = l.re.file, nil
+	if len(l.re.man.incrs) > 0 {
+		l.cur = last
+		l.re.restSize -= last.size
 		return nil
 	}
-	p := l.re.man.incrs[len(l.re.man.incrs)-1]
-	f, err := l.o.FS.OpenAppend(l.o.in(p.name))
+	if last != nil {
+		_ = last.f.Close()
+	}
+	err := l.prepare(true)
+	l.cur, l.re.file = l.re.file, nil
+	return err
+}
+
+// openSynced opens a file to write on, with what it holds on disk.
+func openSynced(o Options, name string) (disk.File, int64, error) {
+	f, err := o.FS.OpenAppend(o.in(name))
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	size, err := f.Size()
 	if err == nil {
-		// What the last process wrote and did not sync has been read, and will be
-		// answered: it has to be on disk before.
 		err = f.Sync()
 	}
 	if err != nil {
-		return errors.Join(err, f.Close())
+		return nil, 0, errors.Join(err, f.Close())
 	}
-	l.cur = &file{f: f, name: p.name, size: size, synced: size}
-	l.re.restSize -= size
-	return nil
+	return f, size, nil
 }
 
 // begin makes the directory, and a base in it.

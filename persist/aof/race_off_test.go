@@ -1,0 +1,5 @@
+//go:build !race
+
+package aof_test
+
+const raceEnabled = false

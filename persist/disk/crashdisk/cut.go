@@ -1,0 +1,150 @@
+package crashdisk
+
+import (
+	"math/rand/v2"
+	"path"
+	"slices"
+)
+
+const sector = 512
+
+// edit makes an edit.
+func (n *node) edit(e edit) {
+	n.edits = append(n.edits, e)
+	n.data = e.on(n.data)
+}
+
+// on is bytes after an edit.
+func (e edit) on(b []byte) []byte {
+	b = resize(b, e.size)
+	copy(b[min(e.off, int64(len(b))):], e.data)
+	return b
+}
+
+// resize is b of another length; what is new is zeros.
+func resize(b []byte, size int64) []byte {
+	if size <= int64(len(b)) {
+		return b[:size:size]
+	}
+	return append(b, make([]byte, size-int64(len(b)))...)
+}
+
+func (n *node) makeSafe() {
+	// Not simply data: what a failed Sync has dropped stays dropped.
+	for _, e := range n.edits {
+		n.safe = e.on(n.safe)
+	}
+	n.edits = nil
+}
+
+// left is what of a file a power cut may leave.
+func (n *node) left(rng *rand.Rand) []byte {
+	safe := slices.Clone(n.safe)
+	if len(n.edits) == 0 {
+		return safe
+	}
+	switch rng.IntN(6) {
+	case 0: // nothing came to the disk
+		return safe
+	case 1: // all did
+		return n.after(len(n.edits))
+	case 2: // some of it, in order, and a part of what came next
+		k := rng.IntN(len(n.edits))
+		got := n.after(k)
+		if e := n.edits[k]; len(e.data) > 0 {
+			part := e.data[:rng.IntN(len(e.data)+1)]
+			got = edit{off: e.off, data: part, size: e.off + int64(len(part))}.on(got)
+		}
+		return got
+	case 3: // all but a sector
+		return n.sectors(rng, func(i, count int) int {
+			if i == count-1-rng.IntN(count) {
+				return rng.IntN(len(n.edits) + 1)
+			}
+			return len(n.edits)
+		})
+	case 4: // the length came further than the bytes
+		k := rng.IntN(len(n.edits) + 1)
+		return n.sectors(rng, func(int, int) int { return k })
+	default: // each sector as it happened
+		return n.sectors(rng, func(int, int) int { return rng.IntN(len(n.edits) + 1) })
+	}
+}
+
+// after is the file after k of the edits.
+func (n *node) after(k int) []byte {
+	b := slices.Clone(n.safe)
+	for _, e := range n.edits[:k] {
+		b = e.on(b)
+	}
+	return b
+}
+
+// sectors is the file with each sector as it was after a number of edits that
+// pick chooses, and with the length after any of the edits.
+func (n *node) sectors(rng *rand.Rand, pick func(i, count int) int) []byte {
+	size := int64(len(n.safe))
+	if k := rng.IntN(len(n.edits) + 2); k > 0 {
+		size = n.edits[min(k, len(n.edits))-1].size // the newest twice as often
+	}
+	versions := make(map[int][]byte)
+	out := make([]byte, size)
+	count := (int(size) + sector - 1) / sector
+	for i := range count {
+		k := pick(i, count)
+		if versions[k] == nil {
+			versions[k] = n.after(k)
+		}
+		if v := versions[k]; i*sector < len(v) {
+			copy(out[i*sector:min((i+1)*sector, len(out))], v[i*sector:])
+		}
+	}
+	return out
+}
+
+// PowerCut is a disk that a power cut now may leave, switched on again.
+func (d *Disk) PowerCut(rng *rand.Rand) *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	files, dirs := make(map[string]*node), make(map[string]bool)
+	for name, n := range d.safe {
+		files[name] = n
+	}
+	for name := range d.safeDirs {
+		dirs[name] = true
+	}
+	mode := rng.IntN(4)
+	first := rng.IntN(len(d.changes) + 1)
+	for i, c := range d.changes {
+		// None of the changes, all of them, the first ones, or each by chance.
+		if mode == 1 || (mode == 2 && i < first) || (mode == 3 && rng.IntN(2) == 0) {
+			c.in(files, dirs)
+		}
+	}
+	out := New(rng.Uint64())
+	for name := range dirs {
+		out.liveDirs[name], out.safeDirs[name] = true, true
+	}
+	left := make(map[*node]*node)
+	for _, name := range sortedNames(files) { // in one order, for the sake of the seed
+		n := files[name]
+		if !dirs[path.Dir(name)] {
+			continue // its directory was never there
+		}
+		if left[n] == nil {
+			data := n.left(rng)
+			left[n] = &node{data: data, safe: slices.Clone(data)}
+		}
+		out.live[name], out.safe[name] = left[n], left[n]
+	}
+	return out
+}
+
+func sortedNames(files map[string]*node) []string {
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
