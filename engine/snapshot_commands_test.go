@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/store"
+)
+
+// transcriptCases are the command lines whose replies are recorded for the
+// server's tests: all there is to know here is which commands they send.
+const transcriptCases = "../server/testdata/transcripts/*.cases"
+
+// moreCases change keys by what Redis does not have, and by what the
+// transcripts call in vain.
+const moreCases = `
+RL.ALLOW l 5 1m COST 2
+RL.ALLOW l 5 1m
+RL.REFUND l 1
+RL.RESET l
+RL.ALLOW f 5 1m ALGO FIXED
+RL.ALLOW f 5 1m ALGO FIXED
+RL.ALLOW b 5 1m ALGO BUCKETS 10
+RL.ALLOW b 5 1m ALGO BUCKETS 10
+RL.ALLOW g 5 1m ALGO GCRA 2
+RL.ALLOW g 5 1m ALGO GCRA 2
+RL.MALLOW 2 m1 5 1m m2 5 1m
+RL.MALLOW 2 m1 5 1m m2 5 1m
+CL.THROTTLE t 5 10 60
+CL.THROTTLE t 5 10 60
+RL.RESERVE h 5 1m 2 HOLD 10000 ID a
+RL.RESERVE h 5 1m 2 HOLD 10000 ID b
+RL.SETTLE h a 1
+RL.CANCEL h b
+RL.ACQUIRE s 2 LEASE 10000 ID a
+RL.ACQUIRE s 2 LEASE 10000 ID b
+@advance 10
+RL.RENEW s a LEASE 20000
+RL.RELEASE s a
+ZADD z 0 a 0 b 0 c
+ZREMRANGEBYLEX z [a [b
+INCREX i
+INCREX i
+`
+
+// A commandLine is what one connection sends, or a movement of the clock.
+type commandLine struct {
+	conn  string
+	args  []string
+	setMs int64 // 0: no
+	addMs int64
+	fresh bool // the server begins anew
+}
+
+func commandLines(t *testing.T, text string) (out []commandLine) {
+	conn := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "", "#":
+		case "==":
+			conn = ""
+			out = append(out, commandLine{fresh: true})
+		case "@conn":
+			conn = rest
+		case "@clock", "@advance":
+			ms, err := strconv.ParseInt(rest, 10, 64)
+			require.NoError(t, err)
+			if word == "@clock" {
+				out = append(out, commandLine{setMs: ms})
+			} else {
+				out = append(out, commandLine{addMs: ms})
+			}
+		case "@resp", "@redis", "@blocked", "@reply", "@raw", "@closed":
+		default:
+			if word == "@mask" || word == "@masked" || word == "@unordered" {
+				_, rest, _ = strings.Cut(rest, ") ")
+				line = rest
+			} else if word == "@noreply" {
+				line = rest
+			}
+			if args := words(line); len(args) > 0 {
+				out = append(out, commandLine{conn: conn, args: args})
+			}
+		}
+	}
+	return out
+}
+
+// words splits a line as redis-cli does, roughly.
+func words(line string) (out []string) {
+	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
+		quoted, err := strconv.QuotedPrefix(line)
+		if err != nil || line[0] == '\'' || line[0] == '`' {
+			word, rest, _ := strings.Cut(line, " ")
+			out, line = append(out, word), rest
+			continue
+		}
+		word, _ := strconv.Unquote(quoted)
+		out, line = append(out, word), line[len(quoted):]
+	}
+	return out
+}
+
+// A snapshotPlayer runs command lines, each that may change something while a
+// snapshot is being taken that began before it.
+type snapshotPlayer struct {
+	engine  *Engine
+	us      int64
+	conns   map[string]*Session
+	changed map[string]bool // commands that have changed something
+}
+
+func (p *snapshotPlayer) begin(t *testing.T) {
+	p.end()
+	now := func() int64 { return p.us }
+	p.us = 1_700_000_000_000_000
+	p.engine = New(Options{Clock: clock.New(clock.Sources{Monotonic: now, Wall: now})})
+	p.conns = map[string]*Session{}
+}
+
+func (p *snapshotPlayer) end() {
+	for _, s := range p.conns {
+		s.Close()
+	}
+}
+
+func (p *snapshotPlayer) session(conn string) *Session {
+	s := p.conns[conn]
+	if s == nil {
+		s = p.engine.NewSession(Peer{Owner: true})
+		p.conns[conn] = s
+	}
+	return s
+}
+
+func (p *snapshotPlayer) run(l commandLine) error {
+	s := p.session(l.conn)
+	if b := s.Blocked(); b != nil {
+		if !b.Over() {
+			return nil
+		}
+		s.Resume()
+	}
+	if s.Closing() {
+		return nil
+	}
+	args := make([][]byte, len(l.args))
+	for i := range args {
+		args[i] = []byte(l.args[i])
+	}
+	e := p.engine
+	cmd := e.table.Lookup(args[0])
+	if cmd == nil || !cmd.Is(commands.Write) && cmd.Locks == nil && cmd.Name != "exec" {
+		s.Do(args)
+		return nil
+	}
+	got := contents{}
+	var twice error
+	e.store.Lock(store.AllShards)
+	sn := e.store.BeginSnapshot(func(db int, n *store.Node) {
+		if err := got.add(db, n); err != nil {
+			twice = err
+		}
+	})
+	want := contentsOf(e.store)
+	e.store.Unlock(store.AllShards)
+	s.Do(args)
+	if cmd.Is(commands.Write) && !p.changed[cmd.Name] {
+		p.changed[cmd.Name] = contentsOf(e.store).differs(want) != ""
+	}
+	e.walk(sn, nil, nil)
+	switch diff := got.differs(want); {
+	case twice != nil:
+		return twice
+	case diff != "":
+		return fmt.Errorf("%q: %s", l.args, diff)
+	case sn.Late() > 0:
+		return fmt.Errorf("%q: late", l.args)
+	}
+	return nil
+}
+
+// unfit are commands that are no use here: they wait for ever, or end it.
+func unfit(args []string) bool {
+	return strings.EqualFold(args[0], "shutdown") || strings.EqualFold(args[0], "debug") || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "while ") })
+}
+
+func (p *snapshotPlayer) play(t *testing.T, text string) {
+	p.begin(t)
+	for _, l := range commandLines(t, text) {
+		switch {
+		case l.fresh:
+			p.begin(t)
+		case l.setMs != 0:
+			p.us = max(p.us, l.setMs*1000)
+		case l.addMs != 0:
+			p.us += l.addMs * 1000
+		case !unfit(l.args):
+			require.NoError(t, p.run(l))
+		}
+	}
+}
+
+// TestNoCommandGoesPastASnapshot runs every command line of the transcripts that
+// may change something, scripts, transactions and served waiters among them, each between the begin and
+// the walk of a snapshot: that must have nothing of it. Every command that may
+// change keys does so at least once.
+func TestNoCommandGoesPastASnapshot(t *testing.T) {
+	p := &snapshotPlayer{changed: map[string]bool{}}
+	defer func() { p.end() }()
+	files, err := filepath.Glob(transcriptCases)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		p.play(t, string(text))
+	}
+	p.play(t, moreCases)
+	var never []string
+	for _, cmd := range p.engine.table.All() {
+		if cmd.Is(commands.Write) && len(cmd.Keys) > 0 && !p.changed[cmd.Name] {
+			never = append(never, cmd.Name)
+		}
+	}
+	require.Empty(t, never, "these were never seen to change anything")
+}
+
+// TestAHookThatIsLeftOutIsSeen: the same comparison, with a row that does not
+// say that its command writes.
+func TestAHookThatIsLeftOutIsSeen(t *testing.T) {
+	p := &snapshotPlayer{changed: map[string]bool{}}
+	p.begin(t)
+	defer func() { p.end() }()
+	require.NoError(t, p.run(commandLine{args: []string{"RPUSH", "k", "a"}}))
+	p.engine.table.Lookup([]byte("rpush")).Flags &^= commands.Write
+	require.Error(t, p.run(commandLine{args: []string{"RPUSH", "k", "b"}}))
+}
