@@ -28,15 +28,15 @@ func (c *Ctx) preserve() {
 func Frozen(data any) any {
 	switch v := data.(type) {
 	case *store.String:
-		return v.Clone()
+		return v.Freeze()
 	case *zset.Set:
-		return v.Clone()
+		return v.Freeze()
 	case *set.Set:
 		return v.Clone()
 	case *hash.Hash:
 		return v.Clone()
 	case *list.List:
-		return v.Clone()
+		return v.Freeze()
 	}
 	panic("commands: a value of unknown type in the keyspace")
 }

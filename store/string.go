@@ -15,6 +15,8 @@ type String struct {
 	num   int64
 	bytes []byte
 	enc   stringEncoding
+
+	shared bool // a frozen string has the same bytes: what is there may not change any more
 }
 
 type stringEncoding uint8
@@ -48,14 +50,14 @@ func (s *String) Set(text []byte) {
 // SetBytes is Set that leaves a number as text: what INCRBYFLOAT stores.
 func (s *String) SetBytes(text []byte) {
 	s.enc = encBytes
-	if cap(s.bytes) < len(text) || cap(s.bytes) > 2*len(text)+64 {
-		s.bytes = make([]byte, 0, len(text))
+	if cap(s.bytes) < len(text) || cap(s.bytes) > 2*len(text)+64 || s.shared {
+		s.bytes, s.shared = make([]byte, 0, len(text)), false
 	}
 	s.bytes = append(s.bytes[:0], text...)
 }
 
 // SetInt makes s the number n.
-func (s *String) SetInt(n int64) { s.num, s.bytes, s.enc = n, nil, encInt }
+func (s *String) SetInt(n int64) { s.num, s.bytes, s.enc, s.shared = n, nil, encInt, false }
 
 // Int returns the number where s is one.
 func (s *String) Int() (n int64, ok bool) { return s.num, s.enc == encInt }
@@ -87,10 +89,10 @@ func (s *String) Append(text []byte) int {
 // the new length.
 func (s *String) Overwrite(offset int, text []byte) int {
 	s.edit()
-	if need := offset + len(text); need > len(s.bytes) {
+	if need := max(offset+len(text), len(s.bytes)); need > len(s.bytes) || s.shared {
 		grown := make([]byte, need)
 		copy(grown, s.bytes)
-		s.bytes = grown
+		s.bytes, s.shared = grown, false
 	}
 	copy(s.bytes[offset:], text)
 	return len(s.bytes)
@@ -111,7 +113,15 @@ const maxEmbedded = 44
 // Clone returns a copy in the same encoding that shares nothing with s.
 func (s *String) Clone() *String {
 	c := *s
-	c.bytes = slices.Clone(s.bytes)
+	c.bytes, c.shared = slices.Clone(s.bytes), false
+	return &c
+}
+
+// Freeze returns the string as it is, to be read, not changed, while s changes.
+// The bytes are shared until s writes over them; what it appends lies behind.
+func (s *String) Freeze() *String {
+	s.shared = s.enc != encInt
+	c := *s
 	return &c
 }
 

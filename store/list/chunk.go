@@ -20,6 +20,7 @@ type chunk struct {
 	prev, next *chunk
 	array      []string
 	lo, hi     int
+	shared     bool // a frozen list has the same array, which may not change any more
 }
 
 func (c *chunk) len() int { return c.hi - c.lo }
@@ -28,6 +29,7 @@ func (c *chunk) elems() []string { return c.array[c.lo:c.hi] }
 
 // pushBack adds an element; the chunk is not full.
 func (c *chunk) pushBack(elem string) {
+	c.own()
 	if c.hi == len(c.array) {
 		c.makeRoom(false)
 	}
@@ -37,6 +39,7 @@ func (c *chunk) pushBack(elem string) {
 
 // pushFront is pushBack at the other end.
 func (c *chunk) pushFront(elem string) {
+	c.own()
 	if c.lo == 0 {
 		c.makeRoom(true)
 	}
@@ -45,6 +48,7 @@ func (c *chunk) pushFront(elem string) {
 }
 
 func (c *chunk) popBack() string {
+	c.own()
 	c.hi--
 	elem := c.array[c.hi]
 	c.array[c.hi] = ""
@@ -52,6 +56,7 @@ func (c *chunk) popBack() string {
 }
 
 func (c *chunk) popFront() string {
+	c.own()
 	elem := c.array[c.lo]
 	c.array[c.lo] = ""
 	c.lo++
@@ -71,6 +76,7 @@ func (c *chunk) makeRoom(front bool) {
 
 // move places the window in an array of the given size, at its end or start.
 func (c *chunk) move(size int, atEnd bool) {
+	c.own()
 	lo, n := 0, c.len()
 	if atEnd {
 		lo = size - n
@@ -89,6 +95,7 @@ func (c *chunk) move(size int, atEnd bool) {
 
 // insert puts an element at place at; the chunk is not full.
 func (c *chunk) insert(at int, elem string) {
+	c.own()
 	if c.hi == len(c.array) {
 		c.makeRoom(false)
 	}
@@ -112,22 +119,25 @@ func (c *chunk) take(o *chunk) {
 	n := c.len() + o.len()
 	array := make([]string, roomFor(n))
 	copy(array[copy(array, c.elems()):], o.elems())
-	c.array, c.lo, c.hi = array, 0, n
-	o.array, o.lo, o.hi = nil, 0, 0
+	c.array, c.lo, c.hi, c.shared = array, 0, n, false
+	o.array, o.lo, o.hi, o.shared = nil, 0, 0, false
 }
 
 func (c *chunk) dropFront(n int) {
+	c.own()
 	clear(c.array[c.lo : c.lo+n])
 	c.lo += n
 }
 
 func (c *chunk) dropBack(n int) {
+	c.own()
 	clear(c.array[c.hi-n : c.hi])
 	c.hi -= n
 }
 
 // remove removes up to limit elements that equal elem and returns how many.
 func (c *chunk) remove(elem []byte, limit int, fromBack bool) (removed int) {
+	c.own()
 	elems := c.elems()
 	if fromBack {
 		to := len(elems)

@@ -71,6 +71,7 @@ func (l *List) At(i int) string {
 // Set replaces the element at index i, 0 <= i < Len, by a copy of elem.
 func (l *List) Set(i int, elem []byte) {
 	c, at := l.find(i)
+	c.own()
 	c.elems()[at] = string(elem)
 }
 

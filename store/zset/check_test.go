@@ -190,10 +190,10 @@ func (t *tree) check() error {
 		}
 		if r := &t.ranks; !r.stale && leaves > 1 {
 			want, sum := n, 0
-			for i := l.pos - 1; i >= 0; i = i&(i+1) - 1 {
+			for i := int(l.pos) - 1; i >= 0; i = i&(i+1) - 1 {
 				sum += r.sums[i]
 			}
-			if l.pos != leaves-1 || r.leaves[l.pos] != l || sum != want {
+			if int(l.pos) != leaves-1 || r.leaves[l.pos] != l || sum != want {
 				return fmt.Errorf("leaf %d begins at rank %d, not %d", leaves, want, sum)
 			}
 		}

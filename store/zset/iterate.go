@@ -12,6 +12,8 @@ func (s *Set) Ascend(startRank int, fn func(Entry) bool) {
 		s.packed().ascend(startRank, fn)
 	case kindTree:
 		s.tree().ascend(startRank, fn)
+	case kindFrozen:
+		s.frozen().ascend(startRank, fn)
 	default:
 		s.logAscend(int64(startRank), func(v int64) bool { return fn(numberEntry(v)) })
 	}

@@ -181,6 +181,7 @@ func (s *Set) settle() {
 	last, tok := lastOf(end.first, end.tokens())
 	s.last, s.tail = last, uint8(tok)
 	if b.head == len(b.list)-1 && end.used <= blockSize/2 && b.len() <= math.MaxUint32 {
+		end.own()
 		s.kind, s.n, s.used = kindBlock, uint32(b.len()), end.used
 		s.takeRoom(unsafe.Pointer(end.data), wholeBlock)
 		s.shrink()

@@ -24,6 +24,8 @@ type logBlock struct {
 	start int64 // ordinal of first
 	data  *[blockSize]byte
 	used  uint8
+	// shared: a frozen log has the same data, which may not change any more.
+	shared bool
 }
 
 func (b *logBlock) tokens() []byte { return b.data[:b.used] }
@@ -92,6 +94,7 @@ func (b *logBlocks) append(r span, last int64, tail uint8) uint8 {
 	if at+len(out) > blockSize {
 		return b.push(r)
 	}
+	x.own()
 	x.used = uint8(at + copy(x.data[at:], out))
 	b.end += r.n
 	return uint8(run)
@@ -132,12 +135,15 @@ func (b *logBlocks) compact(size int) {
 func (b *logBlocks) drop(n int64, tail uint8) uint8 {
 	i, local := b.locate(n)
 	if i > b.head {
-		b.free = b.list[i-1].data
+		if free := &b.list[i-1]; !free.shared {
+			b.free = free.data
+		}
 		clear(b.list[b.head:i])
 		b.head = i
 	}
 	x := &b.list[i]
 	if local > 0 {
+		x.own()
 		first, used := dropFirst(x.first, x.tokens(), local)
 		if i == len(b.list)-1 {
 			tail = uint8(max(int(tail)-int(x.used)+used, 0))
@@ -185,6 +191,7 @@ func (b *logBlocks) remove(start, stop int64) {
 	}
 	if j < len(b.list) && to > 0 {
 		x := &b.list[j]
+		x.own()
 		first, used := dropFirst(x.first, x.tokens(), to)
 		x.first, x.used = first, uint8(used)
 		x.start += to
@@ -229,8 +236,8 @@ func (b *logBlocks) rewrite(i int, spans []span) int {
 
 func (b *logBlocks) set(i int, first int64, toks []byte) {
 	x := &b.list[i]
-	if x.data == nil {
-		x.data = new([blockSize]byte)
+	if x.data == nil || x.shared {
+		x.data, x.shared = new([blockSize]byte), false
 	}
 	x.first = first
 	x.used = uint8(copy(x.data[:], toks))

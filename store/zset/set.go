@@ -33,6 +33,7 @@ const (
 	kindBlocks        // log of several
 	kindPacked        // small tree, as one string of bytes
 	kindTree
+	kindFrozen // what Freeze makes of a tree
 )
 
 const (
@@ -51,6 +52,8 @@ func (s *Set) Len() int {
 		return int(s.blocks().len())
 	case kindPacked:
 		return int(s.packed().n)
+	case kindFrozen:
+		return s.frozen().n
 	default:
 		return s.tree().len()
 	}

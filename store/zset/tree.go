@@ -63,7 +63,8 @@ func (it item) entry() Entry { return Entry{Score: it.score, member: it.node.Key
 type leaf struct {
 	items      []item
 	prev, next *leaf
-	pos        int // place in ranks
+	pos        int32 // place in ranks
+	shared     bool  // a frozen tree has the same items, which may not change any more
 }
 
 type leafRef struct {

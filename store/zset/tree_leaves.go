@@ -27,6 +27,7 @@ func (t *tree) insert(it item) {
 	if len(l.items) == leafSize {
 		l, i = t.split(l, i)
 	}
+	l.own()
 	l.items = slices.Insert(l.items, i, it)
 	if i == 0 {
 		t.file(l)
@@ -53,6 +54,7 @@ func (t *tree) cut(l *leaf, i, j int) bool {
 		t.unfile(l)
 	}
 	t.ranks.add(l, i-j)
+	l.own()
 	if l == t.front && l != t.back && i == 0 {
 		// A window that slides takes the front leaf one item at a time and
 		// puts nothing back there.
@@ -102,6 +104,7 @@ func (t *tree) split(l *leaf, i int) (*leaf, int) {
 		r.items = make([]item, 0, leafSize)
 		return r, 0
 	}
+	l.own()
 	const half = leafSize / 2
 	r.items = append(make([]item, 0, leafSize), l.items[half:]...)
 	clear(l.items[half:])
@@ -116,6 +119,7 @@ func (t *tree) split(l *leaf, i int) (*leaf, int) {
 // join moves the items of r to the end of l, the leaf before it.
 func (t *tree) join(l, r *leaf) {
 	t.unfile(r)
+	l.own()
 	l.items = append(l.items, r.items...)
 	r.items = nil
 	t.unlink(r)
@@ -204,7 +208,7 @@ func (r *ranks) add(l *leaf, n int) {
 	if r.stale {
 		return
 	}
-	for i := l.pos; i < len(r.sums); i |= i + 1 {
+	for i := int(l.pos); i < len(r.sums); i |= i + 1 {
 		r.sums[i] += n
 	}
 }
@@ -217,7 +221,7 @@ func (t *tree) refresh() {
 	}
 	r.leaves, r.sums, r.stale = r.leaves[:0], r.sums[:0], false
 	for l := t.front; l != nil; l = l.next {
-		l.pos = len(r.leaves)
+		l.pos = int32(len(r.leaves))
 		r.leaves = append(r.leaves, l)
 		r.sums = append(r.sums, len(l.items))
 	}
@@ -236,7 +240,7 @@ func (t *tree) before(l *leaf) int {
 	}
 	t.refresh()
 	n := 0
-	for i := l.pos - 1; i >= 0; i = i&(i+1) - 1 {
+	for i := int(l.pos) - 1; i >= 0; i = i&(i+1) - 1 {
 		n += t.ranks.sums[i]
 	}
 	return n
