@@ -28,6 +28,9 @@ var holdings = []holding{
 	{name: "memory-10k", about: "a hit, of ten thousand in each of 200 keys", keys: 200, hits: 10_000, perHit: true, allowed: 4, floor: 1},
 	{name: "memory-1m", about: "a hit, of a million in each of three keys", keys: 3, hits: 1_000_000, perHit: true, allowed: 4, floor: 1},
 	{name: "memory-random", about: "a hit with a random member, of ten in each of 200,000 keys", keys: 200_000, hits: 10, random: true, perHit: true, floor: 1 / 0.9},
+	{name: "memory-random-100", about: "a hit with a random member, of a hundred in each of 20,000 keys", keys: 20_000, hits: 100, random: true, perHit: true, floor: 1 / 0.9},
+	{name: "memory-random-1k", about: "a hit with a random member, of a thousand in each of 2,000 keys", keys: 2_000, hits: 1_000, random: true, perHit: true, floor: 1 / 0.9},
+	{name: "memory-random-100k", about: "a hit with a random member, of 100,000 in each of 20 keys", keys: 20, hits: 100_000, random: true, perHit: true, floor: 1 / 0.9},
 }
 
 // memory fills fresh servers and reads what the kernel says they take.

@@ -138,18 +138,25 @@ func (p *packed) check() error {
 	if p.n > packedEntries || len(p.data) > packedBytes || cap(p.data) > 128 && len(p.data)*4 <= cap(p.data) {
 		return fmt.Errorf("%d entries in %d bytes of %d", p.n, len(p.data), cap(p.data))
 	}
-	n, seen := int32(0), map[string]bool{}
+	n, seen, last := 0, map[string]bool{}, 0
 	var before Entry
 	for pos := 0; pos < len(p.data); n++ {
+		c, end := p.read(pos)
 		e, next := p.entry(pos)
 		if n > 0 && (e.Score < before.Score || e.Score == before.Score && e.member <= before.member) || seen[e.member] {
 			return fmt.Errorf("%q %v stands before %q %v", before.member, before.Score, e.member, e.Score)
 		}
+		if want := cellOf([]byte(e.member), e.Score); want.named != c.named || want.size() != next-pos || end != next || p.skip(pos) != next {
+			return fmt.Errorf("%q %v is written in %d bytes, as named %v", e.member, e.Score, next-pos, c.named)
+		}
+		if v, ok := stem([]byte(e.member)); !p.loose && (!ok || float64(v) != e.Score) {
+			return fmt.Errorf("%q %v does not tell its score", e.member, e.Score)
+		}
 		seen[e.member] = true
-		before, pos = e, next
+		before, last, pos = e, pos, next
 	}
-	if n != p.n {
-		return fmt.Errorf("%d entries, not %d", n, p.n)
+	if n != int(p.n) || n > 0 && p.last != nowhere && int(p.last) != last {
+		return fmt.Errorf("%d entries, the last at %d; not %d, at %d", n, last, p.n, p.last)
 	}
 	return nil
 }

@@ -12,8 +12,9 @@
 // member is printed when somebody asks for it. The first member that is not
 // the canonical decimal of its own score moves the set to the tree encoding,
 // for good: a hash table from member to score, and blocks of its nodes in
-// order, found through a google/btree. Up to 32 members a tree is packed: one
-// string of bytes, searched from its start. Every operation answers the same
+// order, found through a google/btree. Up to 128 members a tree is packed: one
+// string of bytes, searched from its start, in which a member that begins with
+// its score's decimal goes without it. Every operation answers the same
 // in any of these; docs/adr/0003-sorted-set-encodings.md has the figures.
 //
 // Leaving the log costs the whole set once: each unit becomes a member with

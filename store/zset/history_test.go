@@ -15,8 +15,10 @@ type history struct {
 	now     int64 // highest score appended so far
 	log     []string
 	kinds   [kindTree + 1]int
+	told    int // steps on a packed set whose members tell their scores
 	growing bool
 	small   bool // stay where the set is packed, mostly
+	telling bool // members tell their score, as long as the set is packed
 }
 
 func (h *history) byte() int {
@@ -71,6 +73,9 @@ func (h *history) score() float64 {
 func (h *history) member() string {
 	switch c := h.byte(); c % 4 {
 	case 0:
+		if c >= 128 { // with a number at its beginning, that may be its score
+			return decimal(h.number()) + []string{"-x", "7", "\x00", ":"}[c/4%4]
+		}
 		return "m" + decimal(int64(h.below(300)))
 	case 1:
 		other := []string{"", "-0", "007", "+7", "7.0", "9007199254740993", "-", "x\x00y", " 1", "1e3", "99999999999999999999"}
@@ -121,6 +126,9 @@ func (h *history) step(treeToo bool) error {
 	switch {
 	case pick < 110:
 		v := h.number()
+		if h.telling && treeToo {
+			return h.add(decimal(v)+[]string{"-a", "-b", "_", ""}[h.byte()%4], float64(v))
+		}
 		note("add %d", v)
 		return h.add(decimal(v), float64(v))
 	case pick < 125:
@@ -191,6 +199,9 @@ func (h *history) step(treeToo bool) error {
 	case pick < 250:
 		return h.lex(LexRange{h.lexBound(), h.lexBound()})
 	default:
+		if h.telling && len(m.pairs) < packedEntries {
+			return nil
+		}
 		member, score := h.member(), h.score()
 		note("add %q %v", member, score)
 		return h.add(member, score)
@@ -230,7 +241,10 @@ func (h *history) run(treeToo bool, every int) error {
 		h.growing = !h.small && i/300%3 < 2 // large enough for every border, then down again
 		err := h.step(treeToo)
 		h.kinds[h.set.kind]++
-		if err == nil {
+		if h.telling && h.set.kind == kindPacked && !h.set.packed().loose {
+			h.told++
+		}
+		if err == nil && (i%3 == 0 || h.set.Len() < 40 || len(h.program) == 0) { // it reads the whole set
 			err = h.set.check()
 		}
 		if err == nil && (i%every == 0 || len(h.program) == 0) {

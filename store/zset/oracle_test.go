@@ -1,6 +1,7 @@
 package zset
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -57,6 +58,16 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"last of several blocks", bigLog, func(s *Set) { s.last++ }},
 		{"first of several blocks", bigLog, func(s *Set) { s.first-- }},
 		{"memory behind the list", bigLog, func(s *Set) { b := s.blocks(); b.list = b.list[:len(b.list)-1] }},
+		{"a score of packed entries", somePacked, func(s *Set) { s.packed().data[14] |= 0x40 }},
+		{"the last of packed entries", somePacked, func(s *Set) { s.packed().last-- }},
+		{"a member that does not tell its score", somePacked, func(s *Set) {
+			p := s.packed()
+			c := cellOf([]byte("x"), -1)
+			p.insert(0, c, c.size())
+			p.n++
+			p.loose = false
+		}},
+		{"count of packed entries", somePacked, func(s *Set) { s.packed().n++ }},
 		{"order of items", bigTree, func(s *Set) { i := s.tree().back.items; i[1], i[2] = i[2], i[1] }},
 		{"score of an item", bigTree, func(s *Set) { s.tree().back.items[1].score += 0.5 }},
 		{"index", bigTree, func(s *Set) { t := s.tree(); t.index.Unlink(t.front.items[0].node) }},
@@ -75,6 +86,14 @@ func TestCheckFindsFaults(t *testing.T) {
 
 func smallLog() *Set { return logOf(30) }
 func bigLog() *Set   { return logOf(1000) }
+
+func somePacked() *Set {
+	s := new(Set)
+	for i := range 9 {
+		s.Add(fmt.Appendf(nil, "%d-x", i), float64(i))
+	}
+	return s
+}
 
 func bigTree() *Set {
 	s := logOf(1000)

@@ -84,7 +84,7 @@ func heapNow() int64 {
 }
 
 func BenchmarkTreeFill(b *testing.B) {
-	for _, n := range []int{10, 32, 1_000, 100_000} {
+	for _, n := range []int{10, 32, 128, 1_000, 100_000} {
 		for _, shuffled := range []bool{false, true} {
 			members, scores := hitMembers(n, shuffled)
 			for _, o := range orderings {
@@ -117,7 +117,7 @@ func BenchmarkTreeFill(b *testing.B) {
 
 // A full window that slides, with members of their own.
 func BenchmarkTreeSlide(b *testing.B) {
-	for _, n := range []int{10, 32, 1_000, 100_000} {
+	for _, n := range []int{10, 32, 128, 1_000, 100_000} {
 		members, scores := hitMembers(n, false)
 		for _, o := range orderings {
 			b.Run(fmt.Sprintf("%d/%s", n, o.name), func(b *testing.B) {
@@ -140,7 +140,7 @@ func BenchmarkTreeSlide(b *testing.B) {
 
 // A member gets another score, anywhere (ZINCRBY, a lease renewed).
 func BenchmarkTreeRescore(b *testing.B) {
-	for _, n := range []int{10, 32, 1_000, 100_000} {
+	for _, n := range []int{10, 32, 128, 1_000, 100_000} {
 		members, scores := hitMembers(n, true)
 		for _, o := range orderings {
 			b.Run(fmt.Sprintf("%d/%s", n, o.name), func(b *testing.B) {
@@ -160,7 +160,7 @@ func BenchmarkTreeRescore(b *testing.B) {
 }
 
 func BenchmarkTreeRank(b *testing.B) {
-	for _, n := range []int{10, 32, 1_000, 100_000} {
+	for _, n := range []int{10, 32, 128, 1_000, 100_000} {
 		members, scores := hitMembers(n, true)
 		var s Set
 		for i, m := range members {

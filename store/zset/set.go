@@ -187,8 +187,8 @@ func (s *Set) ScoreAt(rank int) float64 {
 		panic("zset: rank out of range")
 	}
 	p := s.packed()
-	score, _, _ := p.read(p.seek(rank))
-	return score
+	c, _ := p.read(p.seek(rank))
+	return c.score
 }
 
 // RemoveByRank removes the entries with ranks from start up to, not including,

@@ -22,24 +22,27 @@ func TestModel(t *testing.T) {
 	t.Logf("seed %#x", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var kinds [kindTree + 1]int
+	told := 0
 	for i := range 10 {
 		program := randomProgram(rng, 16000)
-		for _, encoding := range []string{"log", "packed", "tree", "mixed"} {
+		for _, encoding := range []string{"log", "packed", "telling", "tree", "mixed"} {
 			h := &history{program: slices.Clone(program), now: int64(i) * 1_700_000_000_000_000 / 30}
 			switch encoding {
-			case "packed":
-				h.small = true
+			case "packed", "telling":
+				h.small, h.telling = true, encoding == "telling"
 				h.set.leaveLog()
 			case "tree":
 				h.set.moveToTree()
 			}
-			require.NoError(t, h.run(encoding == "mixed", 7), "%s, program %d", encoding, i)
+			require.NoError(t, h.run(encoding == "mixed" || encoding == "telling", 7), "%s, program %d", encoding, i)
 			require.True(t, encoding == "mixed" || h.set.IsLog() == (encoding == "log"))
 			for k, n := range h.kinds {
 				kinds[k] += n
 			}
+			told += h.told
 		}
 	}
+	require.Greater(t, told, 1000)
 	for k, n := range kinds {
 		require.Greater(t, n, 1000, "encoding %d was hardly met: %v", k, kinds)
 	}
