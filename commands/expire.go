@@ -118,10 +118,14 @@ func expire(c *Ctx, baseMs, unitMs int64) resp.Value {
 	}
 	if atMs <= c.NowMs {
 		c.DB.Delete(n)
+		c.didCall("DEL", c.Args[1])
 		return resp.Int(1)
 	}
 	c.DB.ExpireAt(n, atMs)
 	c.DB.Modified(n)
+	if baseMs != 0 || unitMs != 1 { // else the call says it
+		c.didExpire(c.Args[1], atMs, c.Args[3:]...)
+	}
 	return resp.Int(1)
 }
 

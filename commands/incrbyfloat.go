@@ -47,6 +47,7 @@ func incrByFloat(c *Ctx) resp.Value {
 		s.SetBytes(text)
 		c.DB.Modified(n)
 	}
+	c.didCall("SET", c.Args[1], text, keepTTL)
 	return c.Copy(text)
 }
 

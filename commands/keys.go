@@ -172,6 +172,7 @@ func rename(c *Ctx) resp.Value {
 		return errNoSuchKey
 	}
 	if string(c.Args[1]) != string(c.Args[2]) {
+		c.DB.Find(c.Args[2], c.NowMs) // one that is overdue goes for that
 		c.DB.Rename(n, c.Args[2])
 	}
 	return resp.OK

@@ -10,10 +10,18 @@ import (
 func bpop(c *Ctx, end listEnd) resp.Value {
 	return takeOrWait(c, isList, func(c *Ctx, n *store.Node) resp.Value {
 		l := n.Value.Data.(*list.List)
+		c.didPopAt(n, end.popName())
 		out := append(c.Values(2), resp.Bulk(n.Key()), resp.Bulk(popAt(l, end)))
 		c.DB.Modified(n)
 		return resp.Array(out...)
 	})
+}
+
+func (e listEnd) popName() string {
+	if e == left {
+		return "LPOP"
+	}
+	return "RPOP"
 }
 
 func isList(n *store.Node) bool {
@@ -60,7 +68,7 @@ func blmove(c *Ctx) resp.Value {
 		return refusal
 	}
 	if l != nil {
-		return moveTo(c, n, c.Args[2], from, to)
+		return blmoved(c, n, c.Args[2], from, to, c.Args[3], c.Args[4])
 	}
 	keys := ownKeys(c.Args[1:3])
 	target := keys[1]
@@ -68,6 +76,26 @@ func blmove(c *Ctx) resp.Value {
 		Keys: keys[:1], Target: target, TimeoutMs: timeoutMs,
 		TimedOut: resp.NullArray, // and not the null that LMOVE answers
 		Wants:    isList,
-		Take:     func(c *Ctx, n *store.Node) resp.Value { return moveTo(c, n, target, from, to) },
+		Take: func(c *Ctx, n *store.Node) resp.Value {
+			return blmoved(c, n, target, from, to, from.word(), to.word())
+		},
 	}, resp.Null)
+}
+
+// word is what Redis calls an end that it has not been told in words.
+func (e listEnd) word() []byte {
+	if e == left {
+		return []byte("left")
+	}
+	return []byte("right")
+}
+
+// blmoved is moveTo, recorded as LMOVE.
+func blmoved(c *Ctx, n *store.Node, destination []byte, from, to listEnd, fromWord, toWord []byte) resp.Value {
+	source := n.Key()
+	reply := moveTo(c, n, destination, from, to)
+	if c.Group != nil && !reply.IsError() {
+		c.didCall("LMOVE", []byte(source), destination, fromWord, toWord)
+	}
+	return reply
 }

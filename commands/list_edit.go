@@ -41,7 +41,11 @@ func ltrim(c *Ctx) resp.Value {
 	if l == nil {
 		return resp.OK
 	}
-	l.Keep(indexRange(start, stop, l.Len()))
+	before := l.Len()
+	l.Keep(indexRange(start, stop, before))
+	if l.Len() == before {
+		c.didNothing()
+	}
 	c.DB.Modified(n) // also where everything stays, as in Redis
 	return resp.OK
 }

@@ -134,8 +134,12 @@ func setWith(c *Ctx, text []byte, ttl *ttlOption, nx, xx, wantOld bool) resp.Val
 		return resp.Null
 	}
 	n = put(c, n, key, text, ttl.word == &ttlKeep)
-	if atMs != 0 {
+	switch {
+	case atMs != 0:
 		c.DB.ExpireAt(n, atMs)
+		c.didSet(key, text, atMs)
+	case wantOld:
+		c.didCallWithout("get", 3)
 	}
 	return reply
 }
@@ -168,11 +172,14 @@ func getEx(c *Ctx) resp.Value {
 	switch {
 	case ttl.arg != nil && atMs <= c.NowMs:
 		c.DB.Delete(n) // a deadline in the past
+		c.didCall("DEL", c.Args[1])
 	case ttl.arg != nil:
 		c.DB.ExpireAt(n, atMs)
 		c.DB.Modified(n)
+		c.didExpire(c.Args[1], atMs)
 	case ttl.word == &ttlPersist && c.DB.Persist(n):
 		c.DB.Modified(n)
+		c.didCall("PERSIST", c.Args[1])
 	}
 	return reply
 }

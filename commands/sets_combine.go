@@ -47,10 +47,11 @@ func storeCombined(c *Ctx, combine combination) resp.Value {
 // storeResult makes key hold a collection whatever it held before, or nothing
 // where the collection is empty, and answers its size.
 func storeResult(c *Ctx, key []byte, result interface{ Len() int }) resp.Value {
+	old := c.DB.Find(key, c.NowMs) // in any case: one that is overdue goes for that
 	if result.Len() > 0 {
 		c.DB.Put(key, result)
-	} else if n := c.DB.Find(key, c.NowMs); n != nil {
-		c.DB.Delete(n)
+	} else if old != nil {
+		c.DB.Delete(old)
 	}
 	return resp.Int(int64(result.Len()))
 }

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -70,10 +71,13 @@ func spop(c *Ctx) resp.Value {
 		m := s.Random(rand.Uint64N)
 		s.RemoveMember(m)
 		c.DB.Modified(n)
-		return setMember(m)
+		reply := setMember(m)
+		c.didPop([]resp.Value{reply})
+		return reply
 	case count >= int64(s.Len()):
 		out := allMembers(c, s)
 		c.DB.Delete(n)
+		c.didCall("DEL", c.Args[1])
 		return out
 	}
 	return popSome(c, n, s, int(count))
@@ -106,7 +110,25 @@ func popSome(c *Ctx, n *store.Node, s *set.Set, count int) resp.Value {
 		}
 	}
 	c.DB.Modified(n)
+	c.didPop(out)
 	return resp.Set(out...)
+}
+
+// popped is how many members one SREM has at most: nobody is to read a command
+// of any length.
+const popped = 1024
+
+// didPop records which members SPOP has removed.
+func (c *Ctx) didPop(members []resp.Value) {
+	if c.Group == nil {
+		return
+	}
+	for part := range slices.Chunk(members, popped) {
+		g := c.did(2+len(part), "SREM", c.Args[1])
+		for i := range part {
+			didValue(g, &part[i])
+		}
+	}
 }
 
 // SSCAN key cursor [MATCH pattern] [COUNT count]

@@ -171,6 +171,7 @@ func getDel(c *Ctx) resp.Value {
 	reply := textOf(c, s)
 	if n != nil {
 		c.DB.Delete(n)
+		c.didCall("DEL", c.Args[1])
 	}
 	return reply
 }
@@ -184,6 +185,7 @@ func getSet(c *Ctx) resp.Value {
 	}
 	reply := textOf(c, s)
 	put(c, n, c.Args[1], c.Args[2], false)
+	c.didSet(c.Args[1], c.Args[2], 0)
 	return reply
 }
 

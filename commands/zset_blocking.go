@@ -12,10 +12,11 @@ import (
 func bzpop(c *Ctx, highest bool) resp.Value {
 	return takeOrWait(c, isZSet, func(c *Ctx, n *store.Node) resp.Value {
 		s := n.Value.Data.(*zset.Set)
-		e := s.At(0)
+		e, name := s.At(0), "ZPOPMIN"
 		if highest {
-			e = s.At(s.Len() - 1)
+			e, name = s.At(s.Len()-1), "ZPOPMAX"
 		}
+		c.didPopAt(n, name)
 		out := append(c.Values(3), resp.Bulk(n.Key()), memberValue(e), resp.Double(e.Score))
 		if highest {
 			s.RemoveByRank(s.Len()-1, math.MaxInt)

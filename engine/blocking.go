@@ -176,7 +176,9 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		own := &b.session.ctx
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
 		s.engine.preserveFor(b.wait, db, key)
-		own.Group = c.Group
+		if own.Group = c.Group; own.Group != nil {
+			own.Group.Cut() // as in Redis: what is popped follows what was pushed
+		}
 		b.reply = b.wait.Take(own, n)
 		own.Group = nil
 		s.served = append(s.served, b)

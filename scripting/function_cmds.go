@@ -57,6 +57,7 @@ func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 	if err != nil {
 		return resp.Error(err.Error())
 	}
+	c.Changed()
 	return resp.Bulk(lib.name)
 }
 
@@ -64,6 +65,7 @@ func (e *Engine) functionDelete(c *commands.Ctx) resp.Value {
 	if !e.library.remove(string(c.Args[2])) {
 		return resp.Error(errNoLibrary)
 	}
+	c.Changed()
 	return resp.OK
 }
 
@@ -75,6 +77,7 @@ func (e *Engine) functionFlush(c *commands.Ctx) resp.Value {
 		return resp.Error(errFunctionFlush)
 	}
 	e.library.flush()
+	c.Changed()
 	return resp.OK
 }
 
@@ -207,6 +210,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 	if err := e.library.add(libs, flush, replace); err != nil {
 		return resp.Error(err.Error())
 	}
+	c.Changed()
 	return resp.OK
 }
 

@@ -64,7 +64,7 @@ func row(name string, arity int, flags commands.Flags, since, syntax, complexity
 func (e *Engine) functionGroup() []commands.Command {
 	const (
 		since    = "7.0.0"
-		change   = commands.Write | commands.NoScript
+		change   = commands.Write | commands.NoScript | commands.AllShards // a journal has them in one order
 		everyOne = "request_policy:all_shards"
 		each     = "response_policy:all_succeeded"
 	)

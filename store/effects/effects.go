@@ -157,14 +157,14 @@ func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
 			end++
 		}
 		whole := end-i > 1
-		if whole {
-			buf = append(buf, multi...)
-		}
 		for ; i < end; i++ {
 			c := &g.commands[i]
 			if c.db != db {
 				db = c.db
 				buf = appendSelect(buf, db)
+			}
+			if whole && c.first {
+				buf = append(buf, multi...)
 			}
 			buf = append(buf, g.bytes[start:c.end]...)
 			start = c.end

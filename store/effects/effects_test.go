@@ -69,7 +69,7 @@ func TestGroupIsWhole(t *testing.T) {
 	g.Add(3, args("SET b 1")...)
 	g.Add(4, args("SET c 1")...)
 	text, selected = logged(&g, 0)
-	require.Equal(t, "MULTI\nSELECT 3\nSET a 1\nSET b 1\nSELECT 4\nSET c 1\nEXEC", text)
+	require.Equal(t, "SELECT 3\nMULTI\nSET a 1\nSET b 1\nSELECT 4\nSET c 1\nEXEC", text)
 	require.Equal(t, 4, selected)
 	require.Equal(t, 3, g.Len())
 
@@ -79,7 +79,7 @@ func TestGroupIsWhole(t *testing.T) {
 	g.Expired(5, "e")
 	g.Expired(5, "f")
 	text, _ = logged(&g, 3)
-	require.Equal(t, "MULTI\nSET a 1\nSET b 1\nSELECT 4\nSET c 1\nEXEC\nDEL d\nMULTI\nSELECT 5\nDEL e\nDEL f\nEXEC", text)
+	require.Equal(t, "MULTI\nSET a 1\nSET b 1\nSELECT 4\nSET c 1\nEXEC\nDEL d\nSELECT 5\nMULTI\nDEL e\nDEL f\nEXEC", text)
 }
 
 // TestVerbatim: what is added when a command ends, by what happened within.
