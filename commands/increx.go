@@ -166,18 +166,24 @@ func intOr(arg []byte, otherwise int64) (n int64, ok bool) {
 
 // finish sets the deadline of a key that was counted, and tells its watchers.
 func (a *incrExCall) finish(c *Ctx, n *store.Node) {
-	_, has := n.Value.ExpireAtMs()
+	oldMs, has := n.Value.ExpireAtMs()
 	switch {
 	case a.ttl.word == &ttlPersist:
 		c.DB.Persist(n)
 	case a.ttl.word == nil || a.enx && has:
 	case a.atMs <= c.NowMs:
 		c.DB.Delete(n) // a deadline in the past
+		c.didCall("DEL", c.Args[1])
 		return
 	default:
 		c.DB.ExpireAt(n, a.atMs)
 	}
 	c.DB.Modified(n)
+	if c.Group != nil {
+		var digits [20]byte
+		atMs, _ := n.Value.ExpireAtMs()
+		c.didValueAt(c.Args[1], n.Value.Data.(*store.String).Bytes(digits[:0]), atMs, oldMs)
+	}
 }
 
 // greatestLongDouble is the largest number that a C long double holds.

@@ -61,6 +61,7 @@ func (c *Ctx) bucketsOf(h *hash.Hash) (b limiter.Buckets, ok bool) {
 // where there is none.
 func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireAtMs int64) {
 	var h *hash.Hash
+	var before bucketsBefore
 	if n == nil {
 		h = &hash.Hash{}
 		n = c.DB.Put(name, h)
@@ -68,6 +69,9 @@ func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireA
 		c.setField(h, fieldN, b.N)
 	} else {
 		h = n.Value.Data.(*hash.Hash)
+		if c.Group != nil {
+			before = bucketsAt(n, h)
+		}
 	}
 	c.setField(h, fieldNewest, b.NewestMs)
 	c.setField(h, fieldCounts, b.Counts...)
@@ -76,6 +80,9 @@ func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireA
 		c.DB.ExpireAt(n, expireAtMs)
 	}
 	c.DB.Touch(n)
+	if c.Group != nil {
+		c.didBuckets(name, n, h, before)
+	}
 }
 
 // setField spells numbers into scratch space and sets a field to them.

@@ -240,10 +240,11 @@ func rlReserve(c *Ctx) resp.Value {
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,
 	}
 	var text [holdRoom]byte
-	s := &store.String{}
-	s.SetBytes(h.append(text[:0]))
+	s, line := &store.String{}, h.append(text[:0])
+	s.SetBytes(line)
 	n = c.DB.Put(name, s)
 	c.DB.ExpireAt(n, c.NowMs+holdMs)
+	c.didSet(name, line, c.NowMs+holdMs)
 	return c.answerOf(&h)
 }
 
@@ -337,7 +338,8 @@ func rlCancel(c *Ctx) resp.Value {
 // to then is what it is.
 func (c *Ctx) settle(actual int64) (h hold, found bool, refusal resp.Value) {
 	var room [holdRoom]byte
-	n, h, refusal := c.findHold(c.Cmd.Keys[1].appendDerived(room[:0], c.Args), c.Args[2])
+	name := c.Cmd.Keys[1].appendDerived(room[:0], c.Args)
+	n, h, refusal := c.findHold(name, c.Args[2])
 	if refusal.IsError() || n == nil || h.settled {
 		return h, n != nil, refusal
 	}
@@ -360,7 +362,10 @@ func (c *Ctx) settle(actual int64) (h hold, found bool, refusal resp.Value) {
 		}
 		k.record(c, &change)
 	}
-	n.Value.Data.(*store.String).SetBytes(h.append(room[:0]))
+	var text [holdRoom]byte
+	line := h.append(text[:0])
+	n.Value.Data.(*store.String).SetBytes(line)
 	c.DB.Touch(n)
+	c.didCall("SET", name, line, keepTTL)
 	return h, true, resp.None
 }

@@ -52,6 +52,9 @@ func rlReset(c *Ctx) resp.Value {
 			removed++
 		}
 	}
+	if removed > 0 {
+		c.didCall("DEL", names[0], names[1:]...)
+	}
 	return resp.Int(removed)
 }
 
@@ -96,9 +99,11 @@ func (c *Ctx) refundFixed(n *store.Node, count int64) int64 {
 	case 0:
 	case state.Count:
 		c.DB.Delete(n)
+		c.didCall("DEL", c.Args[1])
 	default:
 		s.SetInt(state.Count - count)
 		c.DB.Touch(n)
+		c.didCount(c.Args[1], state.Count-count, state.EndMs, state.EndMs)
 	}
 	return count
 }
@@ -111,6 +116,7 @@ func (c *Ctx) refundBuckets(n *store.Node, count int64) int64 {
 	case removed == 0:
 	case len(b.Counts) == 0:
 		c.DB.Delete(n)
+		c.didCall("DEL", c.Args[1])
 	default:
 		c.setBuckets(c.Args[1], n, &b, expireAtMs)
 	}

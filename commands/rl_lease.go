@@ -119,16 +119,26 @@ func (k *leaseKey) put(c *Ctx, id []byte, leaseMs int64) {
 		k.node = c.DB.Put(c.Args[1], k.set)
 	}
 	k.set.Add(id, float64(c.NowMs+leaseMs)) // first, so that it is never empty
+	if g := c.did(4, "ZADD", c.Args[1]); g != nil {
+		g.Int(c.NowMs + leaseMs)
+		g.Bytes(id)
+	}
 	k.changed(c)
 }
 
 // changed drops what is over, and looks after the expiry.
 func (k *leaseKey) changed(c *Ctx) {
-	k.set.RemoveByScore(zset.ScoreRange{Min: math.Inf(-1), Max: float64(c.NowMs)})
+	if k.set.RemoveByScore(zset.ScoreRange{Min: math.Inf(-1), Max: float64(c.NowMs)}) > 0 {
+		c.didDrop(c.Args[1], 0, c.NowMs)
+	}
 	k.ended = 0
 	if k.set.Len() > 0 {
 		k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
-		c.DB.ExpireAt(k.node, int64(lastOf(k.set)))
+		old, _ := k.node.Value.ExpireAtMs()
+		if at := int64(lastOf(k.set)); at != old {
+			c.DB.ExpireAt(k.node, at)
+			c.didExpire(c.Args[1], at)
+		}
 	}
 	c.DB.Modified(k.node)
 }
@@ -203,6 +213,7 @@ func rlRelease(c *Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	k.set.Remove(c.Args[2])
+	c.didCall("ZREM", c.Args[1], c.Args[2])
 	k.changed(c)
 	return resp.Int(1)
 }

@@ -47,11 +47,21 @@ func (k *logKey) record(c *Ctx, change *limiter.Change) {
 		k.set = &zset.Set{}
 		k.node = c.DB.Put(k.name, k.set)
 	}
-	k.set.DropThrough(change.DropThrough)
+	dropped := k.set.DropThrough(change.DropThrough)
+	emptied := k.set.Len() == 0
 	k.set.AppendRun(change.First, int(change.Units))
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	c.DB.ExpireAt(k.node, change.ExpireAtMs)
 	c.DB.Touch(k.node) // it cannot be empty, which Modified would look after
+	if c.Group != nil {
+		if dropped > 0 {
+			c.didDrop(k.name, 0, change.DropThrough)
+		}
+		c.didUnits(k.name, change.First, change.Units)
+		if emptied || change.ExpireAtMs != k.expireAtMs {
+			c.didExpire(k.name, change.ExpireAtMs)
+		}
+	}
 	k.expireAtMs = change.ExpireAtMs
 }
 
@@ -69,10 +79,17 @@ func (k *logKey) takeBack(c *Ctx, n, first, last int64) (removed int64) {
 	if k.expireAtMs != 0 {
 		keepMs = limiter.Keep(k.set, c.NowMs, k.expireAtMs, 0)
 	}
+	first, last = k.set.UnitAt(through-int(removed)), k.set.UnitAt(through-1)
 	k.set.RemoveByRank(through-int(removed), through)
-	if k.set.Len() > 0 && k.expireAtMs != 0 {
-		k.expireAtMs = limiter.ExpireAt(k.set.Newest(), keepMs)
-		c.DB.ExpireAt(k.node, k.expireAtMs)
+	if k.set.Len() == 0 {
+		c.didCall("DEL", k.name)
+	} else {
+		c.didDrop(k.name, first, last)
+		if at := limiter.ExpireAt(k.set.Newest(), keepMs); k.expireAtMs != 0 && k.expireAtMs != at {
+			k.expireAtMs = at
+			c.DB.ExpireAt(k.node, at)
+			c.didExpire(k.name, at)
+		}
 	}
 	c.DB.Modified(k.node)
 	if k.set.Len() == 0 {

@@ -142,6 +142,7 @@ func (c *Ctx) setGCRA(name []byte, n *store.Node, g limiter.GCRA, expireAtMs int
 	}
 	c.DB.ExpireAt(n, expireAtMs)
 	c.DB.Touch(n)
+	c.didSet(name, text, expireAtMs)
 }
 
 // allowFixed is RL.ALLOW with ALGO FIXED.
@@ -167,6 +168,7 @@ func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 		}
 		c.DB.ExpireAt(n, d.ExpireAtMs)
 		c.DB.Touch(n)
+		c.didCount(c.Args[1], d.Used, d.ExpireAtMs, state.EndMs)
 	}
 	return d, resp.None
 }

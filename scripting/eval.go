@@ -12,6 +12,9 @@ func (e *Engine) evalSHA(c *commands.Ctx) resp.Value   { return e.evalDigest(c, 
 func (e *Engine) evalSHARO(c *commands.Ctx) resp.Value { return e.evalDigest(c, true) }
 
 func (e *Engine) evalSource(c *commands.Ctx, readOnly bool) resp.Value {
+	if !readOnly && c.AddRun() {
+		return resp.Null
+	}
 	keys, args, refusal := split(c.Args)
 	if refusal != "" {
 		return resp.Error(refusal)

@@ -1,0 +1,135 @@
+package commands
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/hash"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// What the commands that Redis does not have leave in the log: ordinary
+// commands of Redis, no more than what has changed, however much they were
+// asked for.
+
+// pairs is up to how many units one ZADD brings. A longer run is a script: the
+// log is not to grow with what a call costs.
+const pairs = 64
+
+// runScript adds a run of units: the first, and how many.
+var runScript = []byte("for i=ARGV[1]+0,ARGV[1]+ARGV[2]-1 do redis.call('ZADD',KEYS[1],i,i) end")
+
+// AddRun does what runScript does, where the call is one of it, without a step
+// for each unit: reading a log is not to take longer than writing it. It
+// reports whether it did.
+func (c *Ctx) AddRun() bool {
+	if len(c.Args) != 6 || len(c.Args[1]) != len(runScript) || !bytes.Equal(c.Args[1], runScript) || string(c.Args[2]) != "1" {
+		return false
+	}
+	first, ok1 := parseInt(c.Args[4])
+	units, ok2 := parseInt(c.Args[5])
+	if !ok1 || !ok2 || first < limiter.MinScore || units < 1 || units > limiter.MaxCost || first >= limiter.MaxScore-units {
+		return false
+	}
+	k, refusal := c.findLog(c.Args[3])
+	if refusal.IsError() || k.set != nil && k.set.Newest() >= first {
+		return false
+	}
+	if k.node == nil {
+		k.set = &zset.Set{}
+		k.node = c.DB.Put(k.name, k.set)
+	}
+	k.set.AppendRun(first, int(units))
+	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
+	c.DB.Touch(k.node)
+	if c.Group != nil {
+		c.didUnits(k.name, first, units)
+	}
+	return true
+}
+
+// didUnits records that a run of units came to a log.
+func (c *Ctx) didUnits(key []byte, first, n int64) {
+	if n > pairs {
+		g := c.Group
+		g.Begin(c.DB.ID(), 6)
+		g.Text("EVAL")
+		g.Bytes(runScript)
+		g.Text("1")
+		g.Bytes(key)
+		g.Int(first)
+		g.Int(n)
+		return
+	}
+	g := c.did(2+2*int(n), "ZADD", key)
+	var digits [20]byte
+	for unit := first; unit < first+n; unit++ {
+		text := strconv.AppendInt(digits[:0], unit, 10)
+		g.Bytes(text)
+		g.Bytes(text)
+	}
+}
+
+// didDrop records that the units with scores from first to last have left.
+func (c *Ctx) didDrop(key []byte, first, last int64) {
+	if first == last {
+		if g := c.did(3, "ZREM", key); g != nil {
+			g.Int(first)
+		}
+		return
+	}
+	if g := c.did(4, "ZREMRANGEBYSCORE", key); g != nil {
+		g.Int(first)
+		g.Int(last)
+	}
+}
+
+// didValueAt records a string and its deadline, 0 for none, which was oldMs.
+func (c *Ctx) didValueAt(key, text []byte, atMs, oldMs int64) {
+	if atMs != 0 && atMs == oldMs {
+		c.didCall("SET", key, text, keepTTL)
+	} else {
+		c.didSet(key, text, atMs)
+	}
+}
+
+// didCount is didValueAt for a number.
+func (c *Ctx) didCount(key []byte, n, atMs, oldMs int64) {
+	var digits [20]byte
+	c.didValueAt(key, strconv.AppendInt(digits[:0], n, 10), atMs, oldMs)
+}
+
+// bucketsBefore is what setBuckets may leave as it was; zero for no key.
+type bucketsBefore struct{ newestMs, atMs int64 }
+
+func bucketsAt(n *store.Node, h *hash.Hash) (b bucketsBefore) {
+	text, _ := h.Get(fieldNewest)
+	b.newestMs, _ = parseInt(text)
+	b.atMs, _ = n.Value.ExpireAtMs()
+	return b
+}
+
+// didBuckets records the state of BUCKETS.
+func (c *Ctx) didBuckets(key []byte, n *store.Node, h *hash.Hash, before bucketsBefore) {
+	after := bucketsAt(n, h)
+	fields := [...][]byte{fieldWidth, fieldN, fieldNewest, fieldCounts}
+	changed := fields[:]
+	switch before.newestMs {
+	case 0:
+	case after.newestMs:
+		changed = changed[3:]
+	default:
+		changed = changed[2:]
+	}
+	g := c.did(2+2*len(changed), "HSET", key)
+	for _, f := range changed {
+		g.Bytes(f)
+		value, _ := h.Get(f)
+		g.Bytes(value)
+	}
+	if after.atMs != 0 && after.atMs != before.atMs {
+		c.didExpire(key, after.atMs)
+	}
+}

@@ -1,0 +1,390 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// effectsGrammar is what the random commands are: words in braces are chosen
+// anew each time, see (*effectsDice).word.
+var effectsGrammar = strings.Split(strings.TrimSpace(`
+SET {s} {v}
+SET {s} {v} EX {sec}
+SET {s} {v} PX {ms}
+SET {s} {v} PX {ms} NX GET
+SET {s} {v} KEEPTTL GET
+SET {s} {v} XX PXAT {at}
+SET {s} {n}
+SETEX {s} {sec} {v}
+PSETEX {s} {ms} {v}
+SETNX {s} {v}
+MSET {s} {v} {s} {n}
+MSETNX {s} {v} {s} {v}
+GETSET {s} {v}
+GETDEL {s}
+GETEX {s}
+GETEX {s} PX {ms}
+GETEX {s} EX {sec}
+GETEX {s} PXAT {at}
+GETEX {s} PERSIST
+APPEND {s} {v}
+SETRANGE {s} {c} {v}
+INCR {s}
+INCRBY {s} {n}
+DECRBY {s} {n}
+INCRBYFLOAT {s} {f}
+INCREX {s} BYINT {n} UBOUND 50 LBOUND -50 SATURATE PX {ms}
+INCREX {s} BYINT {n} UBOUND 9 EX {sec} ENX
+INCREX {s} BYFLOAT {f} PERSIST
+INCREX {s} BYFLOAT {f} PXAT {at}
+INCREX {s}
+GET {s}
+EXPIRE {any} {sec}
+EXPIRE {any} {sec} NX
+PEXPIRE {any} {ms}
+PEXPIRE {any} {ms} GT
+PEXPIRE {any} {ms} LT
+PEXPIREAT {any} {at}
+EXPIREAT {any} {c}
+PERSIST {any}
+DEL {any} {any}
+UNLINK {any}
+RENAME {any} {any}
+RENAMENX {any} {any}
+COPY {any} {any}
+COPY {any} {any} REPLACE
+COPY {any} {any} DB {db} REPLACE
+MOVE {any} {db}
+RANDOMKEY
+EXISTS {any} {any}
+TTL {any}
+LPUSH {l} {v} {v}
+RPUSH {l} {v} {v} {v}
+RPUSHX {l} {v}
+LPUSHX {l} {v}
+LPOP {l}
+RPOP {l} {c}
+LINSERT {l} BEFORE {v} {v}
+LSET {l} {i} {v}
+LREM {l} {i} {v}
+LTRIM {l} {i} {i}
+LMOVE {l} {l} LEFT RIGHT
+RPOPLPUSH {l} {l}
+BLPOP {l} {l} 0
+BRPOP {l} 0
+BLMOVE {l} {l} RIGHT LEFT 0
+BZPOPMIN {z} {z} 0
+BZPOPMAX {z} 0
+SADD {t} {v} {v} {v}
+SADD {t} {n} {n}
+SREM {t} {v} {v}
+SPOP {t}
+SPOP {t} {c}
+SMOVE {t} {t} {v}
+SINTERSTORE {t} {t} {t}
+SUNIONSTORE {t} {t} {t}
+SDIFFSTORE {t} {t} {t}
+HSET {h} {v} {v} {v} {n}
+HSETNX {h} {v} {v}
+HDEL {h} {v} {v}
+HINCRBY {h} {v} {n}
+HINCRBYFLOAT {h} {v} {f}
+ZADD {z} {f} {v} {n} {v}
+ZADD {z} NX {f} {v}
+ZADD {z} XX GT CH {f} {v}
+ZADD {z} INCR {f} {v}
+ZINCRBY {z} {f} {v}
+ZREM {z} {v} {v}
+ZREMRANGEBYSCORE {z} {n} {n}
+ZREMRANGEBYRANK {z} {i} {i}
+ZREMRANGEBYLEX {z} [a (c
+ZPOPMIN {z}
+ZPOPMAX {z} {c}
+ZUNIONSTORE {z} 2 {z} {t}
+ZINTERSTORE {z} 2 {z} {z} WEIGHTS 2 3
+ZDIFFSTORE {z} 2 {z} {z}
+ZRANGESTORE {z} {z} 0 {i}
+SWAPDB {db} {db}
+SCAN 0 COUNT 100
+RL.ALLOW {r} {lim} {w}
+RL.ALLOW {r} {lim} {w}
+RL.ALLOW {r} {lim} {w} {lim} {w} COST {c} ATMOST
+RL.ALLOW {r} 1000 {w} COST {cost}
+RL.ALLOW {r} {lim} {w} PEEK
+RL.ALLOW {fx} {lim} {w} ALGO FIXED COST {c}
+RL.ALLOW {g} {lim} {w} ALGO GCRA {lim}
+RL.ALLOW {b} {lim} 1s ALGO BUCKETS 5 COST {c}
+RL.ALLOW {b} 1000 1s ALGO BUCKETS 5
+CL.THROTTLE {g} {lim} {lim} 1 {c}
+RL.MALLOW 2 {r} {lim} {w} {r} {lim} {w} COST {c}
+RL.REFUND {rl} {c}
+RL.REFUND {rl} 1
+RL.RESET {rl} {rl}
+RL.RESERVE {r} {lim} {w} {c} HOLD {w} ID {id}
+RL.SETTLE {r} {id} {c}
+RL.SETTLE {r} {id} {cost}
+RL.CANCEL {r} {id}
+RL.ACQUIRE {q} {lim} LEASE {w} ID {id}
+RL.RENEW {q} {id} LEASE {w}
+RL.RELEASE {q} {id}
+FLUSHDB
+FCALL f 1 {s}
+FUNCTION LOAD REPLACE {lib}
+FUNCTION DELETE lib
+`), "\n")
+
+// effectsDice chooses commands.
+type effectsDice struct {
+	*rand.Rand
+	nowMs func() int64
+}
+
+func (d *effectsDice) word(w string) string {
+	name, ok := strings.CutPrefix(w, "{")
+	if !ok {
+		return w
+	}
+	switch name = name[:len(name)-1]; name {
+	case "v":
+		return string(rune('a' + d.IntN(6)))
+	case "n":
+		return strconv.Itoa(d.IntN(60) - 30)
+	case "f":
+		return strconv.FormatFloat(float64(d.IntN(400)-200)/8, 'g', -1, 64)
+	case "i":
+		return strconv.Itoa(d.IntN(8) - 4)
+	case "c":
+		return strconv.Itoa(d.IntN(5))
+	case "cost":
+		return strconv.Itoa(1 + d.IntN(400))
+	case "lim":
+		return strconv.Itoa(1 + d.IntN(8))
+	case "sec":
+		return strconv.Itoa(d.IntN(3))
+	case "ms":
+		return strconv.Itoa(1 + d.IntN(400))
+	case "at":
+		return strconv.FormatInt(d.nowMs()+int64(d.IntN(400)-20), 10)
+	case "w":
+		return []string{"40", "300ms", "1s", "2s"}[d.IntN(4)]
+	case "db":
+		return strconv.Itoa(d.IntN(3))
+	case "id":
+		return "id" + strconv.Itoa(d.IntN(3))
+	case "lib":
+		return "#!lua name=lib\nredis.register_function('f', function(k) return redis.call('SET', k[1], " + strconv.Itoa(d.IntN(9)) + ", 'PX', 100) end)"
+	case "rl":
+		name = []string{"r", "fx", "g", "b"}[d.IntN(4)]
+	case "any":
+		name = []string{"s", "l", "t", "h", "z", "r", "fx", "g", "b", "q"}[d.IntN(10)]
+	default:
+		if d.IntN(30) == 0 {
+			return d.word("{any}")
+		}
+	}
+	return name + strconv.Itoa(d.IntN(3))
+}
+
+func (d *effectsDice) command() (out [][]byte) {
+	for _, w := range strings.Fields(effectsGrammar[d.IntN(len(effectsGrammar))]) {
+		out = append(out, []byte(d.word(w)))
+	}
+	if string(out[0]) == "FLUSHDB" && d.IntN(20) > 0 {
+		return d.command()
+	}
+	return out
+}
+
+// script is some commands in one, which may fail halfway.
+func (d *effectsDice) script() [][]byte {
+	var b strings.Builder
+	for range 1 + d.IntN(4) {
+		call := d.command()
+		fmt.Fprintf(&b, "redis.%s(", []string{"call", "pcall", "pcall"}[d.IntN(3)])
+		for i, w := range call {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "%q", w)
+		}
+		b.WriteString(") ")
+	}
+	return [][]byte{[]byte("EVAL"), []byte(b.String()), []byte("0")}
+}
+
+// effectsWorld is an engine that records, and sessions that use it.
+type effectsWorld struct {
+	*engine.Engine
+	dice     effectsDice
+	hands    *hands
+	log      *logBuffer
+	sessions []*engine.Session
+}
+
+func newEffectsWorld(t testing.TB, seed uint64) *effectsWorld {
+	w := &effectsWorld{log: &logBuffer{}}
+	w.Engine, w.hands = newEngine(t)
+	w.dice = effectsDice{rand.New(rand.NewPCG(seed, 7)), func() int64 { return w.Clock().NowUs() / 1000 }}
+	w.Record(w.log)
+	for range 3 {
+		w.sessions = append(w.sessions, newSession(t, w.Engine))
+	}
+	return w
+}
+
+func (w *effectsWorld) step() {
+	if w.dice.IntN(4) == 0 {
+		w.hands.pass(int64(w.dice.IntN(60)))
+	}
+	if w.dice.IntN(40) == 0 {
+		w.Tick()
+	}
+	s := w.sessions[w.dice.IntN(len(w.sessions))]
+	if b := s.Blocked(); b != nil {
+		if !b.Over() && w.dice.IntN(3) > 0 {
+			return
+		}
+		b.TimeOut()
+		s.Resume()
+	}
+	switch w.dice.IntN(12) {
+	case 0:
+		do(s, "MULTI")
+		for range w.dice.IntN(5) {
+			s.Do(w.dice.command())
+		}
+		do(s, []string{"EXEC", "EXEC", "EXEC", "DISCARD"}[w.dice.IntN(4)])
+	case 1:
+		s.Do(w.dice.script())
+	case 2:
+		do(s, "SELECT "+w.dice.word("{db}"))
+	default:
+		s.Do(w.dice.command())
+	}
+}
+
+// logged are the commands of a log: the text of each for a report, and its
+// words.
+func logged(t testing.TB, log []byte) (out [][]string) {
+	for _, line := range logLines(t, log) {
+		var words []string
+		for _, w := range effectWords(t, line) {
+			words = append(words, string(w))
+		}
+		out = append(out, words)
+	}
+	return out
+}
+
+// reload makes an engine of a log's commands.
+func (w *effectsWorld) reload(t testing.TB, log [][]string) *engine.Session {
+	e, h := newEngine(t)
+	h.us = w.hands.us
+	s := newSession(t, e)
+	db := 0
+	for _, words := range log {
+		switch words[0] {
+		case "MULTI", "EXEC":
+			continue
+		case "SELECT":
+			db, _ = strconv.Atoi(words[1])
+			continue
+		}
+		var args [][]byte
+		for _, word := range words {
+			args = append(args, []byte(word))
+		}
+		reply := s.Replay(db, args)
+		require.False(t, reply.IsError(), "%q: %s", words, reply.Str())
+	}
+	return s
+}
+
+// contents shows every key of every database that the tests use, and the
+// functions.
+func contents(s *engine.Session) (out []string) {
+	for db := range 3 {
+		do(s, "SELECT "+strconv.Itoa(db))
+		var keys []string
+		for _, k := range s.Do(args("KEYS *")).Elems() {
+			keys = append(keys, k.Str())
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			kind := do(s, "TYPE "+k)
+			read := map[string]string{
+				"string": "GET %s", "list": "LRANGE %s 0 -1", "set": "SMEMBERS %s", "hash": "HGETALL %s", "zset": "ZRANGE %s 0 -1 WITHSCORES",
+			}[kind]
+			var words []string
+			reply := s.Do(args(fmt.Sprintf(read, k)))
+			if kind == "string" {
+				words = []string{show(reply)}
+			}
+			for _, e := range reply.Elems() {
+				words = append(words, show(e))
+			}
+			switch kind {
+			case "set":
+				slices.Sort(words)
+			case "hash":
+				var pairs []string
+				for i := 0; i < len(words); i += 2 {
+					pairs = append(pairs, words[i]+"="+words[i+1])
+				}
+				slices.Sort(pairs)
+				words = pairs
+			}
+			out = append(out, fmt.Sprintf("%d %s %s %s: %s", db, k, kind, do(s, "PEXPIRETIME "+k), strings.Join(words, " ")))
+		}
+	}
+	return append(out, do(s, "FUNCTION LIST WITHCODE"))
+}
+
+// TestEffectsMakeTheSameKeyspace: what is logged of any commands makes, in an
+// empty keyspace, the one that they made.
+func TestEffectsMakeTheSameKeyspace(t *testing.T) {
+	rounds, steps := 60, 400
+	if testing.Short() || raceEnabled {
+		rounds = 6
+	}
+	for seed := range uint64(rounds) {
+		w := newEffectsWorld(t, seed)
+		for range steps {
+			w.step()
+		}
+		log := w.log.take()
+		require.Equal(t, contents(newSession(t, w.Engine)), contents(w.reload(t, logged(t, log))), "seed %d", seed)
+	}
+}
+
+// TestALostEffectIsNoticed: where a log lacks one command, or has it twice, the
+// keyspace is mostly another. (Many a command's key is gone at the end.)
+func TestALostEffectIsNoticed(t *testing.T) {
+	w := newEffectsWorld(t, 1)
+	for range 300 {
+		w.step()
+	}
+	log := logged(t, w.log.take())
+	want := contents(newSession(t, w.Engine))
+	noticed, planted := 0, 0
+	for i := len(log) - 60; i < len(log); i++ {
+		switch log[i][0] {
+		case "MULTI", "EXEC", "SELECT", "FUNCTION":
+			continue
+		}
+		planted++
+		if !slices.Equal(want, contents(w.reload(t, slices.Delete(slices.Clone(log), i, i+1)))) {
+			noticed++
+		}
+	}
+	require.Greater(t, noticed, planted/3, "of %d", planted)
+	require.Equal(t, want, contents(w.reload(t, log)))
+}
