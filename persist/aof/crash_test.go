@@ -3,12 +3,14 @@ package aof_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,7 +115,7 @@ func (f *life) begin() error {
 	var r replay
 	found, err := aof.Load(f.o, true, aof.Handler{Apply: r.apply})
 	if err != nil {
-		if errors.Is(err, crashdisk.ErrOff) {
+		if errors.Is(err, crashdisk.ErrOff) || errors.Is(err, errDisk) {
 			f.stopped = err
 			return nil
 		}
@@ -127,14 +129,13 @@ func (f *life) begin() error {
 	case r.groups > f.groups:
 		return fmt.Errorf("%d groups were appended, %d are loaded", f.groups, r.groups)
 	}
-	f.groups, f.loaded, f.ends, f.safe = r.groups, r.groups, nil, r.groups
 	f.log, f.stopped = nil, nil
 	log, err := aof.Open(f.o, found, false, f.base(r.groups))
 	if err != nil {
-		f.stopped = err
-		f.safe = 0 // what was loaded need not be safe before Open has said so
+		f.stopped = err // what was loaded is not safe before Open has said so, and what was not may come back
 		return nil
 	}
+	f.groups, f.loaded, f.ends, f.safe = r.groups, r.groups, nil, r.groups
 	f.log = log
 	return nil
 }
@@ -297,14 +298,91 @@ func lives(seed uint64, hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault
 	return nil
 }
 
-const crashSeeds = 150
+const crashSeeds = 50
 
 func TestPowerCuts(t *testing.T) {
-	seeds := crashSeeds
-	if testing.Short() || raceEnabled {
-		seeds /= 5 // each takes ten times as long
-	}
-	for seed := range seeds {
+	for seed := range seeds() {
 		require.NoError(t, lives(uint64(seed), nil), "seed %d", seed)
+	}
+}
+
+// -seeds wants more, for a longer look.
+var manySeeds = flag.Int("seeds", 0, "seeds of the power cut tests")
+
+func seeds() int {
+	if *manySeeds > 0 {
+		return *manySeeds
+	}
+	if testing.Short() || raceEnabled {
+		return crashSeeds / 5 // each takes ten times as long
+	}
+	return crashSeeds
+}
+
+// failing lets some operations fail, and each log file be full now and then.
+func failing(rng *rand.Rand) func(crashdisk.Op) crashdisk.Fault {
+	return func(op crashdisk.Op) crashdisk.Fault {
+		if rng.IntN(12) > 0 {
+			return crashdisk.Fault{}
+		}
+		return crashdisk.Fault{Err: errDisk, Short: rng.IntN(op.Size + 1)}
+	}
+}
+
+var errDisk = errors.New("planted: input/output error")
+
+// TestPowerCutsAmongFaults has writes, syncs and all else fail by chance before
+// the power does.
+func TestPowerCutsAmongFaults(t *testing.T) {
+	for seed := range seeds() {
+		seed += crashSeeds
+		require.NoError(t, lives(uint64(seed), locked(failing)), "seed %d", seed)
+	}
+}
+
+// TestPowerCutsFindPlantedFaults has an operation of one kind, on files of one
+// kind, be forgotten, and wants the test above to notice each.
+func TestPowerCutsFindPlantedFaults(t *testing.T) {
+	for _, planted := range []struct {
+		kind crashdisk.Kind
+		name string
+	}{
+		{crashdisk.Sync, ".incr.aof"},
+		{crashdisk.Sync, ".base.aof"},
+		{crashdisk.Sync, ".manifest"},
+		{crashdisk.SyncDir, aof.DefaultDirName},
+		{crashdisk.SyncDir, "."},
+		{"nothing", ""}, // the control
+	} {
+		forget := func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault {
+			return func(op crashdisk.Op) crashdisk.Fault {
+				return crashdisk.Fault{Lie: op.Kind == planted.kind && strings.HasSuffix(op.Name, planted.name)}
+			}
+		}
+		found := -1
+		for seed := 0; seed < crashSeeds && found < 0; seed++ {
+			if lives(uint64(seed), forget) != nil {
+				found = seed
+			}
+		}
+		if planted.kind == "nothing" {
+			require.Negative(t, found)
+			continue
+		}
+		require.GreaterOrEqual(t, found, 0, "a forgotten %s of %s is not noticed", planted.kind, planted.name)
+		t.Logf("a forgotten %s of %s is noticed by seed %d", planted.kind, planted.name, found)
+	}
+}
+
+// locked makes a hook one that goroutines may call.
+func locked(hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault) func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault {
+	return func(rng *rand.Rand) func(crashdisk.Op) crashdisk.Fault {
+		var mu sync.Mutex
+		f := hook(rng)
+		return func(op crashdisk.Op) crashdisk.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			return f(op)
+		}
 	}
 }

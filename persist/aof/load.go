@@ -36,6 +36,8 @@ type Loaded struct {
 	Bytes     int64 // of all files, a torn tail left out
 	CutBytes  int64 // what was torn off
 	man       manifest
+	unsure    string // the incremental file that was written to last
+	unsureAt  int64  // from where on it may not be on disk although it can be read; -1: unknown
 }
 
 // Load reads the log of a directory, the single file of Redis before 7.0 as
@@ -223,6 +225,9 @@ func (l *loader) file(name string, f disk.File, size int64, last bool) error {
 	}
 	l.InstantMs = max(l.InstantMs, rep.nowMs)
 	l.Bytes += rep.ok
+	if last && size > 0 && strings.HasSuffix(name, incrSuffix+aofFormat) {
+		l.unsure, l.unsureAt = name, rep.synced
+	}
 	l.progress(l.Bytes, true)
 	if rep.flaw == nil {
 		return nil

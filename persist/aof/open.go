@@ -28,6 +28,11 @@ func Open(o Options, found *Loaded, rdb bool, write func(io.Writer) error) (*Log
 	}
 	l := newLog(o, man)
 	l.nowMs = found.InstantMs
+	if found.unsure != "" && found.unsureAt >= 0 {
+		if err := o.FS.Rewrite(found.unsure, found.unsureAt); err != nil {
+			return nil, fmt.Errorf("opening the append-only file: %w", err)
+		}
+	}
 	if err := l.resume(); err != nil {
 		return nil, fmt.Errorf("opening the append-only file: %w", err)
 	}
@@ -83,7 +88,12 @@ func (l *Log) resume() error {
 	// What the last process wrote and did not sync has been read, and will be
 	// answered: it has to be on disk before, in all files. A process that was
 	// killed between Prepare and the first write to the new file left the one
-	// before it unsynced.
+	// before it unsynced; and the names may not be on disk, either.
+	for _, dir := range []string{l.o.DirName, "."} {
+		if err := l.o.FS.SyncDir(dir); err != nil {
+			return err
+		}
+	}
 	var last *file
 	for _, p := range l.re.man.files() {
 		f, size, err := openSynced(l.o, p.name)

@@ -18,6 +18,7 @@ type report struct {
 	ok       int64 // end of the last whole group before the flaw; size when there is none
 	commands int64
 	nowMs    int64 // the latest instant before ok
+	synced   int64 // up to where the file says itself that it is on disk; -1 when it says nothing
 	flaw     *flaw
 	torn     bool // the flaw is at a tail that nobody was promised
 }
@@ -34,7 +35,7 @@ type report struct {
 // whole sector of zeros in a batch without its checksum, which a value seldom
 // has by itself, ends the file.
 func survey(f io.ReaderAt, from, size int64) (report, error) {
-	s := surveyor{r: newReader(f, from, size), report: report{size: size, ok: from}, group: -1, batch: -1, hole: -1}
+	s := surveyor{r: newReader(f, from, size), report: report{size: size, ok: from, synced: -1}, group: -1, batch: -1, hole: -1}
 	for {
 		it, err := s.r.next()
 		if errors.Is(err, io.EOF) {
@@ -98,8 +99,8 @@ func (s *surveyor) take(it item) {
 }
 
 func (s *surveyor) line(it item) {
-	if now, _, ok := parseLead(it.line()); ok {
-		s.nowMs = max(s.nowMs, now)
+	if now, synced, ok := parseLead(it.line()); ok {
+		s.nowMs, s.synced = max(s.nowMs, now), max(s.synced, synced)
 		s.batch, s.batchEnd, s.hole = it.off, it.end, -1
 		s.sum = crc32.Checksum(it.raw, castagnoli)
 		return

@@ -35,6 +35,10 @@ type FS interface {
 	OpenAppend(name string) (File, error)
 	// Open opens a file for reading.
 	Open(name string) (File, error)
+	// Rewrite writes a file's bytes from an offset to its end once more, as they
+	// are. Where a Sync has failed, in a process before this one perhaps, reading
+	// shows bytes that are not on disk and that no Sync writes: after this one does.
+	Rewrite(name string, from int64) error
 	// Rename gives a file another name, in one step; a file that had it is gone.
 	Rename(from, to string) error
 	Remove(name string) error

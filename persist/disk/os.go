@@ -1,6 +1,8 @@
 package disk
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -41,6 +43,29 @@ func (o osFS) OpenAppend(name string) (File, error) {
 }
 
 func (o osFS) Open(name string) (File, error) { return o.open(name, os.O_RDONLY) }
+
+func (o osFS) Rewrite(name string, from int64) error {
+	f, err := o.open(name, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 256<<10)
+	for err == nil {
+		var n int
+		n, err = f.ReadAt(buf, from)
+		if n == 0 {
+			break
+		}
+		if _, failed := f.(osFile).WriteAt(buf[:n], from); failed != nil {
+			err = failed
+		}
+		from += int64(n)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
 
 func (o osFS) Rename(from, to string) error {
 	old, err := o.at("rename", from)

@@ -295,6 +295,20 @@ func (v view) Open(name string) (disk.File, error) {
 	return &file{v: v, name: name, n: n}, nil
 }
 
+func (v view) Rewrite(name string, from int64) error {
+	name = path.Clean(name)
+	return v.do(Write, name, func() error {
+		n := v.d.live[name]
+		if n == nil {
+			return missing(Write, name)
+		}
+		if size := int64(len(n.data)); from < size {
+			n.edit(edit{off: from, data: slices.Clone(n.data[from:]), size: size})
+		}
+		return nil
+	})
+}
+
 func (v view) Rename(from, to string) error {
 	from, to = path.Clean(from), path.Clean(to)
 	return v.do(Rename, from, func() error {
@@ -464,7 +478,14 @@ func (f *file) Write(p []byte) (int, error) {
 func (f *file) Sync() error {
 	return f.do(Op{Kind: Sync}, func(fault Fault) error {
 		if fault.Err != nil {
-			// Its pages are clean now, whether they were written or not.
+			// Its pages are clean now, whether they were written or not. That it
+			// was cut is no matter of pages.
+			for i, e := range slices.Backward(f.n.edits) {
+				if len(e.data) == 0 {
+					f.n.safe, f.n.edits = f.n.after(i+1), f.n.edits[i+1:]
+					break
+				}
+			}
 			f.n.safe, f.n.edits = f.n.left(f.v.d.rng), nil
 			return nil
 		}

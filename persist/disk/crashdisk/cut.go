@@ -53,7 +53,7 @@ func (n *node) left(rng *rand.Rand) []byte {
 		got := n.after(k)
 		if e := n.edits[k]; len(e.data) > 0 {
 			part := e.data[:rng.IntN(len(e.data)+1)]
-			got = edit{off: e.off, data: part, size: e.off + int64(len(part))}.on(got)
+			got = edit{off: e.off, data: part, size: max(e.off+int64(len(part)), int64(len(got)))}.on(got)
 		}
 		return got
 	case 3: // all but a sector
