@@ -14,6 +14,8 @@ type reader struct {
 	size int64 // where the part to read ends
 
 	buf   []byte
+	lines int64 // read so far, as redis-check-aof counts them: without those that begin with '#'
+	piece int64 // where the line or the argument begins that is being read
 	base  int64 // where in the file buf begins
 	start int   // where in buf the current item begins
 	pos   int   // how far it is read
@@ -27,6 +29,8 @@ const (
 	readSize    = 64 << 10
 	maxNumber   = 10      // digits of a count or a length
 	maxLineSize = 4 << 10 // of a line that is passed over
+
+	textEOF = "Unexpected end of file"
 )
 
 func newReader(f io.ReaderAt, from, size int64) *reader {
@@ -47,6 +51,7 @@ func (i item) line() []byte { return i.raw[:len(i.raw)-2] }
 // flaw is where and why a file cannot be read on.
 type flaw struct {
 	item  int64 // where the command begins
+	piece int64 // where the line or the argument of it begins
 	at    int64 // the byte that is wrong, or is missing
 	short bool  // the file ends too early
 	text  string
@@ -65,6 +70,7 @@ func (f *flaw) Error() string {
 // valid until the call after it.
 func (r *reader) next() (item, error) {
 	r.start = r.pos
+	r.piece = r.base + int64(r.pos)
 	if r.base+int64(r.start) >= r.size {
 		return item{}, io.EOF
 	}
@@ -80,7 +86,7 @@ func (r *reader) next() (item, error) {
 		if !errors.As(err, &f) {
 			f.err = err
 		}
-		f.item, f.args = r.base+int64(r.start), args
+		f.item, f.piece, f.args = r.base+int64(r.start), r.piece, args
 		return item{}, f
 	}
 	it := item{off: r.base + int64(r.start), end: r.base + int64(r.pos), raw: r.buf[r.start:r.pos]}
@@ -110,6 +116,7 @@ func (r *reader) item() error {
 			return err
 		}
 		from := r.pos - r.start
+		r.piece = r.base + int64(r.pos)
 		if left := r.size - r.base - int64(r.pos); length+2 > left {
 			// What there is of it is of use to a warning, and a short one is all there
 			// is to hold.
@@ -126,6 +133,7 @@ func (r *reader) item() error {
 		if err := r.newline(); err != nil {
 			return err
 		}
+		r.lines++
 	}
 	return nil
 }
@@ -139,7 +147,7 @@ func (r *reader) need(n int) error {
 	}
 	left := r.size - r.base - int64(r.pos)
 	if int64(n) > left {
-		return &flaw{at: r.size, short: true, text: "Unexpected end of file"}
+		return &flaw{at: r.size, short: true, text: textEOF}
 	}
 	if r.start > 0 { // let go of what is done
 		kept := copy(r.buf, r.buf[r.start:])
@@ -169,6 +177,7 @@ func (r *reader) need(n int) error {
 
 // number reads a prefix, digits and the end of the line.
 func (r *reader) number(prefix byte) (int64, error) {
+	r.piece = r.base + int64(r.pos)
 	if err := r.need(1); err != nil {
 		return 0, err
 	}
@@ -183,15 +192,22 @@ func (r *reader) number(prefix byte) (int64, error) {
 		}
 		c := r.buf[r.pos]
 		if c < '0' || c > '9' || digits == maxNumber {
-			if digits == 0 || digits == maxNumber {
-				return 0, r.wrong(r.pos, "Expected a number")
+			if digits == maxNumber {
+				return 0, r.wrong(r.pos, "Expected a number of at most 10 digits")
+			}
+			if digits == 0 {
+				return 0, r.wrong(r.pos, r.noNewline(r.pos))
 			}
 			break
 		}
 		n = n*10 + int64(c-'0')
 		r.pos++
 	}
-	return n, r.newline()
+	if err := r.newline(); err != nil {
+		return 0, err
+	}
+	r.lines++
+	return n, nil
 }
 
 func (r *reader) newline() error {
@@ -200,12 +216,15 @@ func (r *reader) newline() error {
 			return err
 		}
 		if r.buf[r.pos] != want {
-			got := r.buf[r.pos-i : min(len(r.buf), r.pos-i+2)]
-			return r.wrong(r.pos, fmt.Sprintf("Expected \\r\\n, got: %x", got))
+			return r.wrong(r.pos, r.noNewline(r.pos-i))
 		}
 		r.pos++
 	}
 	return nil
+}
+
+func (r *reader) noNewline(at int) string {
+	return fmt.Sprintf("Expected \\r\\n, got: %x", r.buf[at:min(len(r.buf), at+2)])
 }
 
 // skipLine passes a line.

@@ -17,6 +17,7 @@ type report struct {
 	size     int64
 	ok       int64 // end of the last whole group before the flaw; size when there is none
 	commands int64
+	lines    int64
 	nowMs    int64 // the latest instant before ok
 	synced   int64 // up to where the file says itself that it is on disk; -1 when it says nothing
 	flaw     *flaw
@@ -60,6 +61,7 @@ func survey(f io.ReaderAt, from, size int64) (report, error) {
 			break
 		}
 	}
+	s.lines = s.r.lines
 	if s.flaw != nil && s.batch >= 0 && s.ok == s.batchEnd {
 		s.ok = s.batch // a line that nothing follows goes, too
 	}
@@ -82,6 +84,7 @@ type surveyor struct {
 	group    int64 // where the MULTI began that is open; -1: none
 	batch    int64 // where the batch began that is open; -1: none
 	batchEnd int64 // end of the line that it began with
+	piece    int64 // where the last argument began
 	sum      uint32
 	hole     int64 // where the first group of the batch began that has a sector of zeros; -1: none
 }
@@ -107,7 +110,7 @@ func (s *surveyor) line(it item) {
 	}
 	if length, sum, ok := parseTrail(it.line()); ok {
 		if s.batch < 0 || length != it.off-s.batch || sum != s.sum {
-			s.flaw = &flaw{item: s.batch, at: it.off, text: "Checksum of the batch before does not match"}
+			s.flaw = &flaw{item: s.batch, piece: it.off, at: it.off, text: "Checksum of the batch before does not match"}
 			if s.batch < 0 {
 				s.flaw.item = it.off
 			}
@@ -125,13 +128,14 @@ func (s *surveyor) line(it item) {
 }
 
 func (s *surveyor) command(it item) {
+	s.piece = s.r.piece
 	s.sum = crc32.Update(s.sum, castagnoli, it.raw)
 	switch begins, ends := isWord(it.args, "multi"), isWord(it.args, "exec"); {
 	case begins && s.group >= 0:
-		s.flaw = &flaw{item: it.off, at: it.off, text: "Unexpected MULTI"}
+		s.flaw = &flaw{item: it.off, piece: s.r.piece, at: it.off, text: "Unexpected MULTI"}
 		return
 	case ends && s.group < 0:
-		s.flaw = &flaw{item: it.off, at: it.off, text: "Unexpected EXEC"}
+		s.flaw = &flaw{item: it.off, piece: s.r.piece, at: it.off, text: "Unexpected EXEC"}
 		return
 	case begins:
 		s.group = it.off
@@ -165,9 +169,9 @@ func (s *surveyor) cutAtHole() {
 func (s *surveyor) atEnd() {
 	switch {
 	case s.group >= 0:
-		s.flaw = &flaw{item: s.group, at: s.size, short: true, text: "Reached EOF before reading EXEC for MULTI"}
+		s.flaw = &flaw{item: s.group, piece: s.piece, at: s.size, short: true, text: "Reached EOF before reading EXEC for MULTI"}
 	case s.hole >= 0:
-		s.flaw = &flaw{item: s.hole, at: s.size, short: true, text: "The last batch is not whole"}
+		s.flaw = &flaw{item: s.hole, piece: s.size, at: s.size, short: true, text: "The last batch is not whole"}
 	default:
 		return
 	}
