@@ -10,6 +10,7 @@ import (
 const leadRoom = 64
 
 const (
+	ownPrefix   = "#Z"
 	leadPrefix  = "#ZL:"
 	trailPrefix = "#ZC:"
 )

@@ -3,6 +3,7 @@ package aof
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"strconv"
@@ -290,6 +291,7 @@ func (l *Log) Close() error {
 func (l *Log) mark() error {
 	f := l.cur
 	line := appendLead(nil, l.nowMs, f.size)
+	line = appendTrail(line, len(line), crc32.Checksum(line, castagnoli))
 	if _, err := f.f.Write(line); err != nil {
 		return errors.Join(err, f.f.Truncate(f.size))
 	}

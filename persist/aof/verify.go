@@ -124,6 +124,10 @@ func (s *surveyor) line(it item) {
 		s.batch, s.batchEnd, s.hole = -1, 0, -1
 		return
 	}
+	if bytes.HasPrefix(it.raw, []byte(ownPrefix)) {
+		s.flaw = &flaw{item: it.off, piece: it.off, at: it.off, text: "A line that begins with " + ownPrefix + " and is none of ours"}
+		return
+	}
 	s.sum = crc32.Update(s.sum, castagnoli, it.raw)
 }
 
