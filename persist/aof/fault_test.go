@@ -223,7 +223,7 @@ func TestBeginAtRunTime(t *testing.T) {
 	require.NoError(t, log.Wait(before, nil), "nothing is promised yet")
 	require.True(t, log.Status().Starting)
 	require.Len(t, load(on, false).commands, 4, "a crash finds what there was")
-	require.Error(t, log.Close(), "its process is dead")
+	require.NoError(t, log.Close(), "there was nothing to write")
 
 	log, err = aof.Begin(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return aof.Always }})
 	require.NoError(t, err)

@@ -30,7 +30,8 @@ const (
 	maxNumber   = 10      // digits of a count or a length
 	maxLineSize = 4 << 10 // of a line that is passed over
 
-	textEOF = "Unexpected end of file"
+	textEOF  = "Unexpected end of file"
+	textHole = "The last batch is not whole"
 )
 
 func newReader(f io.ReaderAt, from, size int64) *reader {

@@ -175,7 +175,7 @@ func (s *surveyor) atEnd() {
 	case s.group >= 0:
 		s.flaw = &flaw{item: s.group, piece: s.piece, at: s.size, short: true, text: "Reached EOF before reading EXEC for MULTI"}
 	case s.hole >= 0:
-		s.flaw = &flaw{item: s.hole, piece: s.size, at: s.size, short: true, text: "The last batch is not whole"}
+		s.flaw = &flaw{item: s.hole, piece: s.size, at: s.size, short: true, text: textHole}
 	default:
 		return
 	}
