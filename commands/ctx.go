@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -53,6 +54,7 @@ type Ctx struct {
 	bytes   []byte
 	buckets []int64
 	keys    [][]byte
+	dumper  *rdb.Dumper // made when it is first needed
 }
 
 // Settings are the directives that handlers obey, as CONFIG SET last left them.

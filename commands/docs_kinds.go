@@ -79,7 +79,9 @@ var kindsByCommand = map[string]string{
 	"incrbyfloat increment":  "double",
 	"increx integer":         "integer", "increx float": "double",
 	"rl.acquire max": "integer",
-	"zrange start":   "string", "zrange stop": "string", // a rank, a score or bytes
+	"restore ttl":    "integer", "restore frequency": "integer",
+	"restore-asking ttl": "integer", "restore-asking frequency": "integer",
+	"zrange start": "string", "zrange stop": "string", // a rank, a score or bytes
 	"zlexcount min": "string", "zlexcount max": "string",
 	"zrangebylex min": "string", "zrangebylex max": "string",
 	"zremrangebylex min": "string", "zremrangebylex max": "string",

@@ -58,6 +58,12 @@ var (
 	errHashNotInteger  = resp.Error("ERR hash value is not an integer")
 	errHashNotFloat    = resp.Error("ERR hash value is not a float")
 	errHashByInfinity  = resp.Error("ERR value is NaN or Infinity")
+	errBusyKey         = resp.Error("BUSYKEY Target key name already exists.")
+	errRestoreTTL      = resp.Error("ERR Invalid TTL value, must be >= 0")
+	errRestoreIdle     = resp.Error("ERR Invalid IDLETIME value, must be >= 0")
+	errRestoreFreq     = resp.Error("ERR Invalid FREQ value, must be >= 0 and <= 255")
+	errDumpFooter      = resp.Error("ERR DUMP payload version or checksum are wrong")
+	errDumpFormat      = resp.Error("ERR Bad data format")
 	errNoKeys          = resp.Error("ERR The command has no key arguments")
 )
 

@@ -30,7 +30,7 @@ type bench struct {
 
 func newBench() *bench {
 	b := &bench{table: commands.NewTable(
-		commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets, commands.Hashes, commands.RateLimits)}
+		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.Hashes, commands.RateLimits)}
 	b.ctx = commands.Ctx{
 		Store: store.New(), NowMs: fuzzNowMs, NowUs: fuzzNowMs * 1000, Proto: resp.RESP2,
 		Settings: &commands.Settings{

@@ -65,7 +65,7 @@ var issueCommands = strings.Fields(`
 	zrangestore zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard
 	sadd srem scard sismember smismember smembers srandmember spop smove sscan
 	sinter sunion sdiff sinterstore sunionstore sdiffstore sintercard
-	copy move
+	copy move dump restore restore-asking
 	lpush rpush lpushx rpushx lpop rpop llen lrange lindex lset ltrim lrem linsert
 	lpos lmove rpoplpush blpop brpop blmove bzpopmin bzpopmax
 	hdel hexists hget hgetall hincrby hincrbyfloat hkeys hlen hmget hmset

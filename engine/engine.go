@@ -85,7 +85,7 @@ func New(o Options) *Engine {
 	}
 	e.sessions.byID = make(map[int64]*Session)
 	e.table = commands.NewTable(
-		commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
+		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
 		commands.RateLimits, commands.Databases, commands.Cluster,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Group(),

@@ -37,21 +37,20 @@ func AppendFooter(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, Checksum(0, b))
 }
 
+const footerSize = 2 + 8
+
 // Open checks a payload's footer and returns what stands before it.
 func Open(b []byte) ([]byte, error) {
-	const footer = 10
-	if len(b) < footer {
-		return nil, ErrFooter
-	}
-	end := len(b) - footer
-	if binary.LittleEndian.Uint16(b[end:]) > Newest {
-		return nil, ErrFooter
-	}
-	if binary.LittleEndian.Uint64(b[end+2:]) != Checksum(0, b[:end+2]) {
+	end := len(b) - footerSize
+	if end < 0 || VersionOf(b) > Newest || binary.LittleEndian.Uint64(b[end+2:]) != Checksum(0, b[:end+2]) {
 		return nil, ErrFooter
 	}
 	return b[:end], nil
 }
+
+// VersionOf returns the version that a payload's footer names. There must be
+// one.
+func VersionOf(b []byte) int { return int(binary.LittleEndian.Uint16(b[len(b)-footerSize:])) }
 
 // The two high bits of a length's first byte.
 const (

@@ -185,8 +185,7 @@ func (e *encoder) zset(s *zset.Set) {
 		return
 	}
 	e.length(s.Len())
-	// The highest first: Redis builds its list from behind.
-	s.Descend(s.Len()-1, func(entry zset.Entry) bool {
+	s.Ascend(0, func(entry zset.Entry) bool {
 		if entry.IsNumber() {
 			e.int(entry.Number())
 		} else {

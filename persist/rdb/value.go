@@ -7,20 +7,36 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// AppendDump appends a value as DUMP answers it: as in a file, without its key,
-// and with a footer. compress is rdbcompression.
-func AppendDump(b []byte, value any, compress bool) []byte {
-	e := encoder{}
+// A Dumper makes what DUMP answers. The zero value is ready; it keeps memory
+// from one call to the next.
+type Dumper struct {
+	enc encoder
+	lzf *dump.Compressor
+}
+
+// Dump returns a value as in a file, without a key, and with a footer. compress
+// is rdbcompression. The result is good until the next call.
+func (d *Dumper) Dump(value any, compress bool) []byte {
+	const keep = 64 << 10
+	e := &d.enc
+	if cap(e.buf) > keep {
+		e.buf = nil
+	}
+	e.buf, e.lzf = e.buf[:0], nil
 	if compress {
-		e.lzf = &dump.Compressor{}
+		if d.lzf == nil {
+			d.lzf = &dump.Compressor{}
+		}
+		e.lzf = d.lzf
 	}
 	e.byte(typeOf(value))
 	e.value(value)
-	return append(b, dump.AppendFooter(e.buf)...)
+	e.buf = dump.AppendFooter(e.buf)
+	return e.buf
 }
 
 // Restore reads what DUMP wrote. It checks all of it. Errors wrap
-// dump.ErrFooter, for a payload that is not one or of a newer version,
+// ErrFooter, for a payload that is not one or of a newer version,
 // ErrCorrupt or ErrUnsupported.
 func Restore(payload []byte, l Limits) (value any, err error) {
 	body, err := dump.Open(payload)
@@ -43,6 +59,14 @@ func Restore(payload []byte, l Limits) (value any, err error) {
 	}
 	return value, nil
 }
+
+// Common reports whether Redis 7.0 reads a payload, too, that Restore took: it
+// is not of a newer version.
+func Common(payload []byte) bool { return dump.VersionOf(payload) <= dump.Version }
+
+// ErrFooter is what Restore's error wraps where a payload's version or checksum
+// are wrong.
+var ErrFooter = dump.ErrFooter
 
 // A decoder reads values: the fence's pieces go through the library into a
 // builder.

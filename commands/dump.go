@@ -1,0 +1,177 @@
+package commands
+
+import (
+	"errors"
+	"math"
+
+	"github.com/zlimit/zlimit/persist/rdb"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// restoreSyntax is that of RESTORE and of RESTORE-ASKING, which says to a
+// cluster that the slot may be on its way.
+const restoreSyntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]"
+
+const newerPayloads = "payloads of Redis 7.2 are taken, too"
+
+// Dumps are the commands that carry single values from one server to another.
+var Dumps = []Command{
+	{
+		Name: "dump", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Tips:  []string{"nondeterministic_output"},
+		Group: "generic", Since: "2.6.0", Complexity: "O(N)", Syntax: "key", Handler: dumpKey,
+		Summary: "Answers a value as RESTORE takes it.",
+	},
+	{
+		Name: "restore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
+		Categories: []string{"dangerous"},
+		Group:      "generic", Since: "2.6.0", Complexity: "O(N*log(N))", Syntax: restoreSyntax, Handler: restore,
+		Summary:   "Makes a key of what DUMP answered.",
+		Deviation: newerPayloads,
+	},
+	{
+		Name: "restore-asking", Arity: -4, Flags: Write | DenyOOM | Asking, Keys: []KeySpec{key(1, "OW update")},
+		Categories: []string{"keyspace", "dangerous"},
+		Group:      "server", Since: "3.0.0", Complexity: "O(N*log(N))", Syntax: restoreSyntax, Handler: restore,
+		Summary:   "Is RESTORE, for tools that move keys within a cluster.",
+		Deviation: newerPayloads,
+	},
+}
+
+// compressDumps is rdbcompression as Redis has it by default.
+const compressDumps = true
+
+// dumped returns what DUMP answers of a value; it is good until the next call.
+func (c *Ctx) dumped(value any) []byte {
+	if c.dumper == nil {
+		c.dumper = &rdb.Dumper{}
+	}
+	return c.dumper.Dump(value, compressDumps)
+}
+
+// DUMP key
+func dumpKey(c *Ctx) resp.Value {
+	n := c.DB.Lookup(c.Args[1], c.NowMs)
+	if n == nil {
+		return resp.Null
+	}
+	return c.Copy(c.dumped(n.Value.Data))
+}
+
+// restoreOptions are the words behind RESTORE's payload. How idle or how often
+// used the key is to count as is checked, and forgotten.
+type restoreOptions struct{ replace, absTTL bool }
+
+func parseRestore(args [][]byte) (out restoreOptions, refusal resp.Value) {
+	idle, freq := false, false
+	for o := (options{args}); o.more(); {
+		switch {
+		case o.word("replace"):
+			out.replace = true
+		case o.word("absttl"):
+			out.absTTL = true
+		case !freq && o.wordWith("idletime", 1):
+			idle = true
+			if n, refusal := toInt(o.value()); refusal.IsError() {
+				return out, refusal
+			} else if n < 0 {
+				return out, errRestoreIdle
+			}
+		case !idle && o.wordWith("freq", 1):
+			freq = true
+			if n, refusal := toInt(o.value()); refusal.IsError() {
+				return out, refusal
+			} else if n < 0 || n > math.MaxUint8 {
+				return out, errRestoreFreq
+			}
+		default:
+			return out, ErrSyntax
+		}
+	}
+	return out, resp.None
+}
+
+// RESTORE key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds]
+// [FREQ frequency]
+func restore(c *Ctx) resp.Value {
+	key, payload := c.Args[1], c.Args[3]
+	o, refusal := parseRestore(c.Args[4:])
+	if refusal.IsError() {
+		return refusal
+	}
+	old := c.DB.Find(key, c.NowMs)
+	if old != nil && !o.replace {
+		return errBusyKey
+	}
+	ttl, refusal := toInt(c.Args[2])
+	switch {
+	case refusal.IsError():
+		return refusal
+	case ttl < 0:
+		return errRestoreTTL
+	}
+	value, err := rdb.Restore(payload, c.Settings.encodings())
+	switch {
+	case errors.Is(err, rdb.ErrFooter):
+		return errDumpFooter
+	case err != nil:
+		return errDumpFormat
+	}
+	if old != nil {
+		c.DB.Delete(old)
+	}
+	atMs := ttl
+	if ttl != 0 && !o.absTTL {
+		atMs += c.NowMs // past the largest it is one of the past, as in Redis
+	}
+	if ttl != 0 && atMs <= c.NowMs {
+		if old != nil && c.Group != nil {
+			c.Group.Begin(c.DBIndex, 2)
+			c.Group.Text("DEL")
+			c.Group.Bytes(key)
+		}
+		return resp.OK
+	}
+	made := c.DB.Put(key, value)
+	if ttl != 0 {
+		c.DB.ExpireAt(made, atMs)
+	}
+	c.recordRestore(value, atMs, o.absTTL)
+	return resp.OK
+}
+
+// recordRestore records a RESTORE: the call, with its deadline as an instant,
+// and with a payload that Redis 7.0 reads.
+func (c *Ctx) recordRestore(value any, atMs int64, absTTL bool) {
+	if c.Group == nil {
+		return
+	}
+	n := len(c.Args)
+	add := atMs != 0 && !absTTL
+	if add {
+		n++
+	}
+	c.Group.Begin(c.DBIndex, n)
+	for i, arg := range c.Args {
+		switch {
+		case i == 2:
+			c.Group.Int(atMs)
+		case i == 3 && !rdb.Common(arg):
+			c.Group.Bytes(c.dumped(value))
+		default:
+			c.Group.Bytes(arg)
+		}
+	}
+	if add {
+		c.Group.Text("ABSTTL")
+	}
+}
+
+// encodings are the directives that say how values are kept.
+func (s *Settings) encodings() rdb.Limits {
+	return rdb.Limits{
+		HashEntries: s.HashMaxListpackCount, HashValue: s.HashMaxListpackValue,
+		SetInts:     s.SetMaxIntsetCount,
+		ZSetEntries: s.ZSetMaxListpackCount, ZSetValue: s.ZSetMaxListpackValue,
+	}
+}
