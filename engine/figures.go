@@ -23,10 +23,13 @@ type CommandLatency struct {
 	Buckets [LatencyBuckets]int64 // not cumulative: see LatencyBuckets
 }
 
+// Commands returns how many commands have run since start or CONFIG RESETSTAT.
+func (e *Engine) Commands() int64 { return e.stats.commands.sum() }
+
 // Figures returns what has been counted since start or CONFIG RESETSTAT.
 func (e *Engine) Figures() Figures {
 	f := Figures{
-		Sessions: e.Sessions(), Commands: e.stats.commands.sum(), Errors: e.stats.errors.Load(),
+		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.errors.Load(),
 		Decisions: e.stats.decided(), Held: e.Held(),
 	}
 	e.eachCommand(func(c *commands.Command) {

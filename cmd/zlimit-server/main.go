@@ -39,6 +39,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
+	tuneCollector()
 	if err := serve(cfg, stdout); err != nil {
 		fmt.Fprintln(stderr, "zlimit-server:", err)
 		return 1
@@ -83,6 +84,9 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	if scrapes != nil {
 		logger.Printf("metrics at http://%s/metrics", scrapes.Addr())
 	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go giveBack(srv.Engine(), ended)
 	go func() { _ = srv.Serve() }()
 	select {
 	case s := <-signals:

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// This file is what the process asks of Go's collector: docs/adr/0021.
+
+// gcPercent is GOGC unless the operator sets it: commands on warm keys leave no
+// garbage, so what the heap may grow by between collections is seldom used, and
+// a smaller share of it costs little.
+const gcPercent = 50
+
+// tuneCollector sets what the environment does not: GOGC, and GOMEMLIMIT to
+// nine tenths of what the machine or the container has.
+func tuneCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		if all := machineMemory(os.DirFS("/")); all > 0 {
+			debug.SetMemoryLimit(all / 10 * 9)
+		}
+	}
+}
+
+// giveBack lets a keeper look at the process once a second until done.
+func giveBack(e *engine.Engine, done <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/gc/cycles/total:gc-cycles"},
+	}
+	var k keeper
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		metrics.Read(samples)
+		now := state{
+			objects: samples[0].Value.Uint64(), free: samples[1].Value.Uint64(), live: samples[2].Value.Uint64(),
+			collections: samples[3].Value.Uint64(), commands: e.Commands(),
+		}
+		for _, kind := range e.Held().By {
+			now.held += uint64(max(kind.Bytes, 0))
+		}
+		if k.due(now) {
+			debug.FreeOSMemory()
+		}
+	}
+}
+
+// state is what a keeper looks at; memory is in bytes.
+type state struct {
+	objects     uint64 // in the heap, those that nobody holds any more included
+	live        uint64 // what the last collection left
+	free        uint64 // held from the system for nothing
+	held        uint64 // keys and values, when they were last counted
+	collections uint64 // so far
+	commands    int64  // so far
+}
+
+// A keeper decides when memory goes back to the system: Go collects when the
+// heap has grown by a share of itself, or two minutes have passed, and returns
+// what it freed slowly, so that a server whose keys have expired, and that makes
+// no garbage, would keep all of it. It is asked once a second.
+type keeper struct {
+	last     state
+	most     uint64 // held at most since the last collection
+	sinceAsk int    // seconds since it last said yes
+}
+
+const (
+	worthwhile    = 8 << 20 // bytes; less is nobody's concern
+	quietCommands = 1000    // a second: a collection disturbs few
+	quietPause    = 5       // seconds between two at such times
+	busyPause     = 30      // and at others
+)
+
+// due reports whether to collect now and give back what is free.
+func (k *keeper) due(s state) bool {
+	if s.collections != k.last.collections {
+		k.most = s.held
+	}
+	k.most = max(k.most, s.held)
+	k.sinceAsk++
+	quiet := s.commands-k.last.commands <= quietCommands
+	k.last = s
+	dropped := min(k.most-s.held, s.objects)
+	yes := false
+	if quiet {
+		// Whatever a collection would bring, and what the one before brought.
+		spare := dropped + s.free + (max(s.objects, s.live) - s.live)
+		yes = spare >= max(worthwhile, s.objects/8) && k.sinceAsk > quietPause
+	} else {
+		// Only where most of the heap has been let go: it is soon marked.
+		yes = dropped >= max(worthwhile, s.objects/2) && k.sinceAsk > busyPause
+	}
+	if yes {
+		k.most, k.sinceAsk = s.held, 0
+	}
+	return yes
+}
