@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -285,4 +286,12 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 		db.ExpireAt(n, at)
 		db.Modified(n)
 	}))
+}
+
+// TestAKeyIsSmall: what every key costs besides its value. With a key of 16
+// bytes a node takes 64, a bucket 8, a deadline 16; docs/adr/0021 has the rest.
+func TestAKeyIsSmall(t *testing.T) {
+	require.EqualValues(t, 32, unsafe.Sizeof(store.Entry{}))
+	require.EqualValues(t, 48, unsafe.Sizeof(store.Node{}))
+	require.EqualValues(t, 32, unsafe.Sizeof(zset.Set{}))
 }

@@ -20,24 +20,41 @@ type Node[V any] struct {
 
 const longKey = 1<<16 - 1
 
-// The pieces: with a node of 8 modulo 16 bytes, which those of the keyspace and
-// of sorted sets are, each fills one of the allocator's size classes.
+// The pieces, by what they hold behind the node: with its own size a multiple of
+// eight, which those of the keyspace and of sorted sets are, the allocator's
+// rounding leaves less than sixteen bytes of any unused.
 type (
 	node8[V any] struct {
 		Node[V]
 		_ [8]byte
 	}
+	node16[V any] struct {
+		Node[V]
+		_ [16]byte
+	}
 	node24[V any] struct {
 		Node[V]
 		_ [24]byte
+	}
+	node32[V any] struct {
+		Node[V]
+		_ [32]byte
 	}
 	node40[V any] struct {
 		Node[V]
 		_ [40]byte
 	}
+	node48[V any] struct {
+		Node[V]
+		_ [48]byte
+	}
 	node56[V any] struct {
 		Node[V]
 		_ [56]byte
+	}
+	node64[V any] struct {
+		Node[V]
+		_ [64]byte
 	}
 	node72[V any] struct {
 		Node[V]
@@ -55,12 +72,20 @@ func newNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
 	switch size := len(key); {
 	case size <= 8:
 		n = &new(node8[V]).Node
+	case size <= 16:
+		n = &new(node16[V]).Node
 	case size <= 24:
 		n = &new(node24[V]).Node
+	case size <= 32:
+		n = &new(node32[V]).Node
 	case size <= 40:
 		n = &new(node40[V]).Node
+	case size <= 48:
+		n = &new(node48[V]).Node
 	case size <= 56:
 		n = &new(node56[V]).Node
+	case size <= 64:
+		n = &new(node64[V]).Node
 	case size <= 72:
 		n = &new(node72[V]).Node
 	default:
@@ -102,7 +127,7 @@ func (n *Node[V]) Bytes() int {
 	if n.size == longKey {
 		return size + int(unsafe.Sizeof("")) + len(n.Key()) + 8
 	}
-	return size + 8 + (int(n.size)+7)/16*16
+	return bucket + (size-bucket+max(int(n.size)+7, 8)/8*8+15)/16*16
 }
 
 // Renamed returns a node with another key, the hash of that key, and this

@@ -55,21 +55,33 @@ func TestAKeyOutlivesItsNode(t *testing.T) {
 	}
 }
 
-// TestPiecesAreTight holds the claim that a node of the keyspace's size leaves
-// nothing of its size class unused.
+// TestPiecesAreTight: what Bytes says is what the allocator takes, for the
+// nodes of the keyspace and of sorted sets.
 func TestPiecesAreTight(t *testing.T) {
-	type value [40]byte
-	var n Node[value]
-	require.EqualValues(t, 56, unsafe.Sizeof(n))
-	for want, size := range map[int]uintptr{
-		64: unsafe.Sizeof(node8[value]{}), 80: unsafe.Sizeof(node24[value]{}), 96: unsafe.Sizeof(node40[value]{}),
-		112: unsafe.Sizeof(node56[value]{}), 128: unsafe.Sizeof(node72[value]{}),
-	} {
-		require.EqualValues(t, want, size)
+	var keyspace Node[[32]byte]
+	require.EqualValues(t, 48, unsafe.Sizeof(keyspace))
+	require.EqualValues(t, 24, unsafe.Sizeof(Node[float64]{}))
+	for size, want := range map[int]int{0: 64, 8: 64, 9: 64, 16: 64, 17: 80, 32: 80, 33: 96, 48: 96, 64: 112, 65: 128, 72: 128} {
+		require.Equal(t, 8+want, newNode[[32]byte](0, strings.Repeat("k", size)).Bytes(), "a key of %d bytes", size)
+		key := strings.Repeat("k", size)
+		require.InDelta(t, want, taken(func() any { return newNode[[32]byte](0, key) }), 1, "a key of %d bytes", size)
 	}
-	for _, size := range []int{0, 8, 9, 24, 25, 40, 56, 72} {
-		n := newNode[value](0, strings.Repeat("k", size))
-		require.Equal(t, 8+64+(size+7)/16*16, n.Bytes(), size)
+	for size, want := range map[int]int{1: 32, 8: 32, 16: 48, 22: 48, 24: 48, 25: 64, 40: 64, 72: 96} {
+		require.Equal(t, 8+want, newNode[float64](0, strings.Repeat("k", size)).Bytes(), "a member of %d bytes", size)
 	}
-	require.Equal(t, 8+56+16+100+8, newNode[value](0, strings.Repeat("k", 100)).Bytes())
+	require.Equal(t, 8+48+16+100+8, newNode[[32]byte](0, strings.Repeat("k", 100)).Bytes())
+}
+
+// taken is what a node takes in the heap.
+func taken(make func() any) float64 {
+	const n = 1000
+	var kept [n]any
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range kept {
+		kept[i] = make()
+	}
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(&kept)
+	return float64(after.TotalAlloc-before.TotalAlloc) / n
 }

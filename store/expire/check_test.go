@@ -23,8 +23,8 @@ func (x *Index[T]) check() error {
 	}
 	for i := range x.n {
 		s := x.at(i)
-		if h := x.handle(s.item); h.place != i+1 || h.boundMs != s.dueMs {
-			return fmt.Errorf("slot %d (due %d): handle says place %d, due %d", i, s.dueMs, h.place, h.boundMs)
+		if h := x.handle(s.item); int(h.place) != i+1 || h.bound != boundOf(s.dueMs) {
+			return fmt.Errorf("slot %d (due %d): handle says place %d, due %d", i, s.dueMs, h.place, h.bound)
 		}
 		if i > 0 && s.dueMs < x.at((i-1)/arity).dueMs {
 			return fmt.Errorf("slot %d is due at %d, before its parent", i, s.dueMs)

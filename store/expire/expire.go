@@ -6,7 +6,7 @@
 // # Structure
 //
 // A 4-ary heap of slots {dueMs, item} and, inside each item, a Handle with the
-// item's place in the heap and a copy of its bound. A limiter extends its
+// item's place in the heap and, rounded up, its bound. A limiter extends its
 // key's expiry on every hit; comparing the copy with the new deadline shows
 // that the bound still holds, and the heap is not even read. When the bound
 // comes due the caller looks at the entry, and files it again if the entry says
@@ -16,12 +16,14 @@
 // few enough of them are due; here what is due is known exactly.
 //
 // Invariant: no slot is due before its parent, and a filed item's Handle
-// agrees with its slot. Equal deadlines never move each other, so reclaiming a
+// agrees with its slot, as exactly as it can. Equal deadlines never move each other, so reclaiming a
 // burst of them costs a constant each; the rest is O(log4 n).
 //
 // The heap lies in chunks of 1,024 slots: growing never copies more than one
 // of them (and the list of chunks), and shrinking gives them back one by one.
 package expire
+
+import "math"
 
 const (
 	minSlots  = 4
@@ -35,16 +37,36 @@ const (
 // means "not filed". Only an Index writes to it; it must move with its item,
 // and be zero in an item that enters the index of another shard.
 type Handle struct {
-	boundMs int64
-	place   int // 1 + position in the heap, 0 when not filed
+	bound uint32 // no less than the slot's dueMs, in units of 1,024 ms; distant: that or later
+	place uint32 // 1 + position in the heap, 0 when not filed
+}
+
+const (
+	boundBits = 10
+	distant   = math.MaxUint32 // in the year 2109
+)
+
+// boundOf rounds a deadline up. One before the epoch counts as that.
+func boundOf(dueMs int64) uint32 {
+	const unit = 1 << boundBits
+	switch {
+	case dueMs <= 0:
+		return 0
+	case dueMs > (distant-1)*unit:
+		return distant
+	}
+	return uint32((dueMs + unit - 1) >> boundBits)
 }
 
 // Filed tells whether the item is in an index.
 func (h *Handle) Filed() bool { return h.place != 0 }
 
-// Covers tells whether File with this deadline would have nothing to do. It
-// is inlined and reads the Handle only: callers on a hot path ask it first.
-func (h *Handle) Covers(dueMs int64) bool { return h.boundMs <= dueMs && h.place != 0 }
+// Covers tells that File with this deadline would have nothing to do; it may not
+// know it where the deadline is within a second or so of the bound. It is
+// inlined and reads the Handle only: callers on a hot path ask it first.
+func (h *Handle) Covers(dueMs int64) bool {
+	return int64(h.bound)<<boundBits <= dueMs && h.place != 0 && h.bound != distant
+}
 
 type slot[T any] struct {
 	dueMs int64
@@ -79,7 +101,7 @@ func (x *Index[T]) Len() int { return x.n }
 // filed at dueMs or earlier.
 func (x *Index[T]) File(item T, dueMs int64) {
 	h := x.handle(item)
-	if h.Covers(dueMs) {
+	if h.Covers(dueMs) || h.place != 0 && x.at(int(h.place)-1).dueMs <= dueMs {
 		return
 	}
 	x.put(item, h, dueMs)
@@ -92,7 +114,7 @@ func (x *Index[T]) Refile(item T, dueMs int64) {
 }
 
 func (x *Index[T]) put(item T, h *Handle, dueMs int64) {
-	i := h.place - 1
+	i := int(h.place) - 1
 	if i < 0 {
 		i = x.n
 		x.reserve()
@@ -106,7 +128,7 @@ func (x *Index[T]) put(item T, h *Handle, dueMs int64) {
 // Remove takes item out, if it is filed.
 func (x *Index[T]) Remove(item T) {
 	h := x.handle(item)
-	i := h.place - 1
+	i := int(h.place) - 1
 	if i < 0 {
 		return
 	}

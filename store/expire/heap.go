@@ -5,7 +5,7 @@ func (x *Index[T]) at(i int) *slot[T] { return &x.chunks[i>>chunkBits][i&chunkMa
 // set writes a slot and tells its item where it stands.
 func (x *Index[T]) set(i int, s slot[T]) {
 	*x.at(i) = s
-	*x.handle(s.item) = Handle{boundMs: s.dueMs, place: i + 1}
+	*x.handle(s.item) = Handle{bound: boundOf(s.dueMs), place: uint32(i) + 1}
 }
 
 // settle puts s at the free position i and restores the order.
