@@ -302,8 +302,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 }
 
 // kill closes the sessions that match; the own one once its reply is sent. The
-// others leave the registry at once, however long their connections take to end:
-// nobody sees, or kills, a client that is killed.
+// others are gone at once, however long their connections take to end.
 func (s *Session) kill(match func(o *Session) bool) int {
 	killed := 0
 	for _, o := range s.engine.sessions.all() {
@@ -315,11 +314,25 @@ func (s *Session) kill(match func(o *Session) bool) int {
 		case o.peer.Kill == nil || !s.engine.sessions.remove(o):
 			continue // it cannot be, or somebody was faster
 		default:
-			o.peer.Kill()
+			o.die()
 		}
 		killed++
 	}
 	return killed
+}
+
+// die ends a session that was just taken from the registry, from another's
+// goroutine: nobody sees it any more, no message is for it, no element that is
+// pushed from now on, and none of its commands begins.
+func (s *Session) die() {
+	s.dead.Store(true)
+	s.peer.Kill()
+	if p := s.view(); p.subscribed() {
+		s.engine.pubsub.gone.addKilled(s)
+	}
+	if b := s.blocked.Load(); b != nil {
+		b.giveUp(resp.None)
+	}
 }
 
 // line is the session's line in CLIENT LIST.

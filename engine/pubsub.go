@@ -40,12 +40,13 @@ type pubsub struct {
 	gone goneSubscribers
 }
 
-// goneSubscribers are sessions that have ended their subscriptions while
-// somebody had mu, and that for as long as a script likes: the next who takes
-// mu removes them.
+// goneSubscribers are sessions whose subscriptions have ended while somebody had
+// mu, and that for as long as a script likes, or that were killed: the next who
+// takes mu removes them.
 type goneSubscribers struct {
-	mu   sync.Mutex
-	left []goneSubscriber // protected by mu
+	mu     sync.Mutex
+	left   []goneSubscriber      // protected by mu
+	killed map[*Session]struct{} // protected by mu: what they listen to is theirs to know
 }
 
 type goneSubscriber struct {
@@ -59,12 +60,21 @@ func (g *goneSubscribers) add(s goneSubscriber) {
 	g.left = append(g.left, s)
 }
 
-func (g *goneSubscribers) take() []goneSubscriber {
+func (g *goneSubscribers) addKilled(s *Session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	left := g.left
-	g.left = nil
-	return left
+	if g.killed == nil {
+		g.killed = make(map[*Session]struct{})
+	}
+	g.killed[s] = struct{}{}
+}
+
+func (g *goneSubscribers) take() ([]goneSubscriber, map[*Session]struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	left, killed := g.left, g.killed
+	g.left, g.killed = nil, nil
+	return left, killed
 }
 
 // audience is the sessions that listen to one topic.
@@ -155,9 +165,13 @@ func (p *pubsub) leave(s *Session, kind topicKind, name string) {
 	p.remove(s, kind, name)
 }
 
-// remove takes a session out of a topic's audience. It requires mu.
+// remove takes a session out of a topic's audience, where it may no longer be.
+// It requires mu.
 func (p *pubsub) remove(s *Session, kind topicKind, name string) {
 	listeners := p.topics[kind][name]
+	if _, ok := listeners[s]; !ok {
+		return
+	}
 	delete(listeners, s)
 	if len(listeners) > 0 {
 		return
@@ -171,10 +185,23 @@ func (p *pubsub) remove(s *Session, kind topicKind, name string) {
 
 // sweep removes who has gone. It requires mu.
 func (p *pubsub) sweep() {
-	for _, g := range p.gone.take() {
+	left, killed := p.gone.take()
+	for _, g := range left {
 		for kind, names := range g.topics {
 			for name := range names {
 				p.remove(g.session, topicKind(kind), name)
+			}
+		}
+	}
+	if len(killed) == 0 {
+		return
+	}
+	for kind, topics := range p.topics {
+		for name, listeners := range topics {
+			for s := range listeners {
+				if _, ok := killed[s]; ok {
+					p.remove(s, topicKind(kind), name)
+				}
 			}
 		}
 	}

@@ -26,6 +26,7 @@ type Session struct {
 	watch         *store.Watch
 	replies       replyMode
 	closing       bool
+	dead          atomic.Bool   // killed, see die
 	locked        bool          // the command under way holds a shard
 	inExec        bool          // it is one of EXEC's
 	holding       bool          // it holds the lock of pubsub
@@ -130,6 +131,10 @@ func (s *Session) ID() int64 { return s.id }
 // sent. The reply is valid until the next Do; args are not kept.
 func (s *Session) Do(args [][]byte) resp.Value {
 	s.ctx.Reset()
+	if s.dead.Load() {
+		s.closing = true
+		return resp.None
+	}
 	if s.mail != nil {
 		s.collect()
 	}

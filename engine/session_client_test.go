@@ -123,6 +123,50 @@ func TestClientKillsOnce(t *testing.T) {
 	require.Contains(t, do(a, "CLIENT LIST"), "addr=192.0.2.9:1000")
 }
 
+// Nor does it hear or take anything, or run what it had sent.
+func TestKilledClientIsGone(t *testing.T) {
+	v := newVisitors(t, 5)
+	a, listening, waiting, both, other := v.sessions[0], v.sessions[1], v.sessions[2], v.sessions[3], v.sessions[4]
+	do(both, "HELLO 3") // or it could not wait besides
+	for _, s := range []*engine.Session{listening, both, other} {
+		do(s, "SUBSCRIBE c")
+		do(s, "PSUBSCRIBE c* d*")
+		do(s, "SSUBSCRIBE s")
+	}
+	do(listening, "PSUBSCRIBE first")
+	for _, s := range []*engine.Session{waiting, both} {
+		do(s, "BLPOP k 0")
+	}
+	require.Contains(t, do(a, "INFO clients"), "blocked_clients:2")
+	for _, id := range []string{"2", "3", "4"} {
+		require.Equal(t, "1", do(a, "CLIENT KILL ID "+id))
+	}
+	looks := func(want ...string) {
+		t.Helper()
+		require.Contains(t, do(a, "INFO clients"), "blocked_clients:0")
+		for i, line := range []string{"PUBLISH c m", "SPUBLISH s m", "PUBSUB NUMPAT", "PUBSUB NUMSUB c", "PUBSUB CHANNELS"} {
+			require.Equal(t, want[i], do(a, line), line)
+		}
+	}
+	looks("2", "1", "2", "[c 1]", "[c]")
+	require.Contains(t, do(a, "INFO clients"), "pubsub_clients:1\r\n")
+	require.Equal(t, "1", do(a, "RPUSH k x"))
+	require.Equal(t, "1", do(a, "LLEN k"), "nobody took it")
+	for _, s := range []*engine.Session{waiting, both} {
+		require.True(t, s.Ready(), "its connection goes on to its end")
+		require.Equal(t, "(nothing)", show(s.Resume()))
+	}
+	for _, s := range []*engine.Session{listening, waiting, both} {
+		require.Equal(t, "(nothing)", do(s, "SET k 1"))
+		require.True(t, s.Closing())
+		s.Close()
+	}
+	require.Equal(t, "list", do(a, "TYPE k"))
+	looks("2", "1", "2", "[c 1]", "[c]")
+	require.Equal(t, "1", do(a, "CLIENT KILL ID 5"))
+	looks("0", "0", "0", "[c 0]", "[]")
+}
+
 func TestClientKill(t *testing.T) {
 	for _, c := range []struct {
 		line, want string
