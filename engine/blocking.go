@@ -72,8 +72,8 @@ func (b *Blocked) giveUp(reply resp.Value) bool {
 // end is for the one who has claimed the waiter.
 func (b *Blocked) end(reply resp.Value) {
 	s := b.session
-	s.engine.stats.blocked.Add(-1)
 	s.edit(func(p *public) { p.blocked = false })
+	s.engine.stats.blocked.Add(-1) // behind edit, and so behind block's Add
 	b.reply = reply
 	if s.mail != nil && !b.silent { // so that it takes its place among the messages
 		s.mail.put(&letter{value: reply}, s.engine.mailLimit.Load())
@@ -90,9 +90,12 @@ func (b *Blocked) end(reply resp.Value) {
 func (s *Session) block(w *commands.Wait) {
 	b := &Blocked{session: s, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
 	b.waiter.Owner = b
-	s.engine.stats.blocked.Add(1)
-	s.edit(func(p *public) { p.blocked = true })
-	s.blocked.Store(b)
+	// Whoever finds it counted finds it in CLIENT LIST, and can unblock it.
+	s.edit(func(p *public) {
+		p.blocked = true
+		s.blocked.Store(b)
+		s.engine.stats.blocked.Add(1)
+	})
 	s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 }
 
