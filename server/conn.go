@@ -21,10 +21,10 @@ const (
 	// keptOutput is the output buffer that a connection keeps between batches.
 	keptOutput = 256 << 10
 	// drainTime bounds how long an ending server goes on answering a client
-	// that does not stop sending.
+	// that does not stop sending, where it cannot be known how much had arrived.
 	drainTime = time.Second
-	// lastWords is how long a connection that is to close waits for the client
-	// to take what was answered.
+	// lastWords is how long a connection that is to close waits for a client
+	// that takes nothing of what was answered.
 	lastWords = 2 * time.Second
 	// silence is how long a client must be silent before a connection that is
 	// to close believes that nothing more is on its way.
@@ -78,10 +78,12 @@ func (c *conn) serve() {
 	polite := true
 	c.guarded(func() { polite = c.loop() })
 	c.stopPatience()
+	unread := c.out.overflow()
+	if unread > 0 { // told before others can see that it is gone
+		c.complain("left %d bytes of replies unread: closed by client-output-buffer-limit", unread)
+	}
 	c.session.Close()
-	if n := c.out.overflow(); n > 0 {
-		c.complain("left %d bytes of replies unread: closed by client-output-buffer-limit", n)
-	} else if polite {
+	if unread == 0 && polite {
 		c.guarded(c.leave) // also after a panic: what came before it is answered
 	}
 }
@@ -208,8 +210,7 @@ func (c *conn) publish() {
 // close while input is unread is a reset, at which systems drop replies that
 // are still on their way.
 func (c *conn) leave() {
-	end := time.Now().Add(lastWords)
-	if !c.out.last(end) {
+	if !c.out.last(c.server.lastWords) {
 		return
 	}
 	half, ok := c.nc.(interface{ CloseWrite() error })
@@ -217,7 +218,8 @@ func (c *conn) leave() {
 		return
 	}
 	ignored := make([]byte, minBuffer)
-	for now := time.Now(); now.Before(end); now = time.Now() {
+	now := time.Now()
+	for end := now.Add(lastWords); now.Before(end); now = time.Now() {
 		c.nc.SetReadDeadline(now.Add(silence))
 		if _, err := c.nc.Read(ignored); err != nil {
 			return

@@ -242,6 +242,7 @@ func TestEndWaitsForSlowReaders(t *testing.T) {
 	t.Parallel()
 	const size, replies = 1 << 20, 32
 	srv, served, _ := serveWith(t, config.New())
+	srv.Outwait()
 	c := connect(t, srv)
 	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", size)))
 	require.NoError(t, c.sendRaw(bytes.Repeat([]byte("GET k\r\n"), replies)))

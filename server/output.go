@@ -36,6 +36,7 @@ type output struct {
 	soft    *time.Timer              // looks again when the soft limit's seconds are over
 	broken  int                      // bytes that were waiting when a limit was broken
 	taken   time.Time                // when the client last took something from the pump
+	patient time.Duration            // how long the pump waits for the client to take something; 0: for ever
 }
 
 func (o *output) append(b []byte) { o.buf = append(o.buf, b...) }
@@ -113,6 +114,7 @@ func (o *output) pump() {
 		sending := o.kept
 		o.kept, o.held = nil, len(sending)
 		for len(sending) > 0 && !o.failed {
+			o.limitPatience()
 			o.mu.Unlock()
 			n, err := o.nc.Write(sending[:min(len(sending), pumpBytes)])
 			o.mu.Lock()
@@ -207,13 +209,21 @@ func (o *output) overflow() int {
 	return o.broken
 }
 
-// last sends what was collected and waits, not longer than until end, for the
-// client to take everything. It reports whether it did.
-func (o *output) last(end time.Time) bool {
-	o.nc.SetWriteDeadline(end)
+// limitPatience gives the client time to take the next bytes. It requires mu.
+func (o *output) limitPatience() {
+	if o.patient > 0 {
+		o.nc.SetWriteDeadline(time.Now().Add(o.patient))
+	}
+}
+
+// last sends what was collected and waits for the client to take everything,
+// for as long as it takes something now and then. It reports whether it did.
+func (o *output) last(patient time.Duration) bool {
 	o.flush()
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.patient = patient
+	o.limitPatience() // also for the write under way
 	for o.pumping {
 		o.drained.Wait()
 	}

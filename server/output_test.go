@@ -39,6 +39,7 @@ func TestHalfClosed(t *testing.T) {
 	t.Parallel()
 	const replies = 30
 	srv, _, _ := serveWith(t, config.New())
+	srv.Outwait()
 	watcher := connect(t, srv)
 	require.Equal(t, "+PONG", watcher.call(t, "PING"))
 	c := deaf(t, srv, replies)

@@ -166,18 +166,6 @@ func TestNoMessageIsLost(t *testing.T) {
 	require.Equal(t, heard[0], heard[2])
 }
 
-// TestSubscribersAreNotIdle: timeout is for who says nothing and waits for
-// nothing.
-func TestSubscribersAreNotIdle(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New(), "--timeout", "1")
-	c, idle := subscriber(t, srv), connect(t, srv)
-	require.Equal(t, "+PONG", idle.call(t, "PING"))
-	idle.cut(t) // came later and is gone, so that the subscriber's second is over too
-	require.Equal(t, ":1", connect(t, srv).call(t, "PUBLISH", "a", "m"))
-	require.Equal(t, messageOf("m"), c.reply(t))
-}
-
 // TestEndSendsWhatWasPublished: the server's end loses no message that its
 // publisher was told about.
 func TestEndSendsWhatWasPublished(t *testing.T) {

@@ -55,6 +55,7 @@ type Server struct {
 	engine    *engine.Engine
 	intercept Intercept
 	still     bool
+	lastWords time.Duration // see the constant
 
 	mu        sync.Mutex         // taken last: whoever holds it waits for nothing else
 	listeners []net.Listener     // protected by mu
@@ -94,8 +95,9 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		cfg: o.Config, log: o.Log, intercept: o.Intercept, still: o.Still,
-		conns: make(map[*conn]struct{}),
-		done:  make(chan struct{}),
+		lastWords: lastWords,
+		conns:     make(map[*conn]struct{}),
+		done:      make(chan struct{}),
 	}
 	if s.engine = o.Engine; s.engine == nil {
 		s.engine = engine.New(engine.Options{
@@ -253,12 +255,16 @@ func (s *Server) take(nc net.Conn) {
 // so that a flood of such clients keeps nobody else from being taken.
 func (s *Server) turnAway(nc net.Conn, why string) {
 	s.engine.CountRejected()
-	nc.SetWriteDeadline(time.Now().Add(time.Second)) // an empty socket buffer takes a line at once
-	_, _ = io.WriteString(nc, why)
-	if socket := newSocket(nc); socket != nil {
+	out := output{nc: nc, socket: newSocket(nc)}
+	// An empty socket buffer takes a line at once; what is no socket may have to wait.
+	if n, err := out.writeNow([]byte(why)); n == 0 && err == nil {
+		nc.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = io.WriteString(nc, why)
+	}
+	if out.socket != nil {
 		// Closing with input unread would be a reset, and the client may never
 		// see the line.
-		_, _ = socket.readSome(make([]byte, minBuffer))
+		_, _ = out.socket.readSome(make([]byte, minBuffer))
 	}
 	nc.Close()
 }
@@ -318,7 +324,7 @@ func (s *Server) ended() bool {
 // Close ends the server: no new connection is taken, every command whose bytes
 // have arrived is finished and answered, then the connections close. It may be
 // called more than once and concurrently, and returns when everything has
-// ended: a client that does not take its replies delays it by some seconds, a
+// ended: a client that takes nothing of its replies delays it by some seconds, a
 // command that does not end for ever.
 func (s *Server) Close() error {
 	s.mu.Lock()

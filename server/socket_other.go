@@ -14,3 +14,4 @@ func (s *socket) read([]byte) (int, error)      { panic("server: there is no soc
 func (s *socket) readSome([]byte) (int, error)  { panic("server: there is no socket") }
 func (s *socket) writeSome([]byte) (int, error) { panic("server: there is no socket") }
 func (s *socket) fileDescriptor() int           { return -1 }
+func (s *socket) receiveBuffer() int            { return 0 }

@@ -17,11 +17,12 @@ import (
 
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/server/pipe"
 )
 
 // patience is real time; it only bounds how long a missing answer takes to
-// fail.
-const patience = 10 * time.Second
+// fail: far longer than a busy machine takes for any.
+const patience = 5 * time.Minute
 
 // configured is a configuration of command line words.
 func configured(t *testing.T, args ...string) *config.Config {
@@ -200,16 +201,26 @@ func TestBindRefused(t *testing.T) {
 // free again.
 func TestRefusedLeavesNothingOpen(t *testing.T) {
 	t.Parallel()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := free.Addr().String()
-	port := free.Addr().(*net.TCPAddr).Port
-	require.NoError(t, free.Close())
-	_, err = Listen(Options{Config: configured(t, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--unixsocket", "/no/such/directory/socket")})
-	require.ErrorContains(t, err, "unixsocket")
-	again, err := net.Listen("tcp", address)
-	require.NoError(t, err)
-	require.NoError(t, again.Close())
+	leftOpen := func() bool {
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		address := free.Addr().String()
+		port := free.Addr().(*net.TCPAddr).Port
+		require.NoError(t, free.Close())
+		_, err = Listen(Options{Config: configured(t, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--unixsocket", "/no/such/directory/socket")})
+		if isInUse(err) {
+			return true // somebody was faster
+		}
+		require.ErrorContains(t, err, "unixsocket")
+		again, err := net.Listen("tcp", address)
+		if err == nil {
+			err = again.Close()
+		}
+		return err != nil
+	}
+	for tries := 1; leftOpen(); tries++ {
+		require.Less(t, tries, 10, "nobody is faster all the time")
+	}
 }
 
 func TestPortZeroWithPortFile(t *testing.T) {
@@ -251,11 +262,16 @@ type stranger struct{ net.Conn }
 
 func (stranger) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1234} }
 
+// unwaitingStranger is one that is told at once, as on a socket.
+type unwaitingStranger struct{ *pipe.Conn }
+
+func (unwaitingStranger) RemoteAddr() net.Addr { return stranger{}.RemoteAddr() }
+
 func TestStrangerIsToldWhy(t *testing.T) {
 	t.Parallel()
 	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
-	outside, inside := net.Pipe()
-	go s.take(stranger{inside})
+	outside, inside := pipe.New()
+	s.take(unwaitingStranger{inside})
 	said, err := io.ReadAll(outside)
 	require.NoError(t, err)
 	require.Equal(t, deniedError, string(said))
@@ -271,6 +287,7 @@ func TestStrangerIsToldWhy(t *testing.T) {
 func TestWithoutRawSocket(t *testing.T) {
 	t.Parallel()
 	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1", "--protected-mode", "no"), FreePort: true})
+	s.Outwait()
 	outside, inside := net.Pipe()
 	s.take(stranger{inside})
 	require.NoError(t, outside.SetDeadline(time.Now().Add(patience)))
@@ -302,7 +319,7 @@ func TestSoftLimitForgets(t *testing.T) {
 	require.Equal(t, 150, o.waiting())
 	_, err := io.ReadFull(outside, make([]byte, 150))
 	require.NoError(t, err)
-	require.True(t, o.last(time.Now().Add(patience)))
+	require.True(t, o.last(patience))
 	over, timer = state()
 	require.False(t, over)
 	require.False(t, timer)

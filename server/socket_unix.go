@@ -107,6 +107,18 @@ func (s *socket) writeOnce(fd uintptr) (finished bool) {
 	return true
 }
 
+// receiveBuffer is a bound of what the system may have received and nobody has
+// read; 0 where it is not known.
+func (s *socket) receiveBuffer() int {
+	size := 0
+	if s != nil {
+		s.raw.Control(func(fd uintptr) { //nolint:errcheck // a closed socket has none
+			size, _ = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF)
+		})
+	}
+	return 2 * size // a segment may go beyond it
+}
+
 // fileDescriptor is what CLIENT LIST shows as fd.
 func (s *socket) fileDescriptor() int {
 	fd := -1
