@@ -16,7 +16,7 @@ import (
 // TestTransfersKeepTheSum: MULTI and EVAL over two shards are one step for
 // MGET, for EVAL and for MULTI.
 func TestTransfersKeepTheSum(t *testing.T) {
-	rnd := seeded(t)
+	rnd := seeded()
 	e, _ := newEngine(t)
 	do(newSession(t, e), "MSET a 500 b 500")
 	sumIs1000 := func(reply string) error {
@@ -72,7 +72,7 @@ var chaos = []string{
 }
 
 func TestChaosDoesNotBreak(t *testing.T) {
-	rnd := seeded(t)
+	rnd := seeded()
 	e, _ := newEngine(t, "--enable-debug-command", "yes")
 	together(t, e, 8, func(s *engine.Session, client int) error {
 		r := rnd(client)
@@ -114,7 +114,7 @@ func TestChaosDoesNotBreak(t *testing.T) {
 // every key is somewhere, once.
 func TestSwapsLoseNothing(t *testing.T) {
 	const keys = 40
-	rnd := seeded(t)
+	rnd := seeded()
 	e, _ := newEngine(t)
 	first := newSession(t, e)
 	for i := range keys {

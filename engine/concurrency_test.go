@@ -35,10 +35,9 @@ func together(t *testing.T, e *engine.Engine, n int, client func(s *engine.Sessi
 	require.NoError(t, errors.Join(failed...))
 }
 
-// seeded returns a random source and prints its seed.
-func seeded(t *testing.T) func(i int) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+// seeded returns random sources, each time the same: chance is in who comes first.
+func seeded() func(i int) *rand.Rand {
+	const seed = 1
 	return func(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i))) }
 }
 
@@ -161,7 +160,7 @@ func TestManyClientsGetExactlyTheLimit(t *testing.T) {
 // and a call is denied only where it did not fit.
 func TestManyClientsWithCosts(t *testing.T) {
 	const limit = 1000
-	rnd := seeded(t)
+	rnd := seeded()
 	e, _ := newEngine(t)
 	var sum atomic.Int64
 	together(t, e, 8, func(s *engine.Session, client int) error {

@@ -32,7 +32,7 @@ func overAdmitted(history []admission, windowMs, limit int64) bool {
 
 func TestRLAllowAtRandom(t *testing.T) {
 	windows := []int64{1, 7, 100, 1000}
-	rnd := seeded(t)
+	rnd := seeded()
 	for walk := range 20 {
 		r := rnd(walk)
 		e, _ := newEngine(t)

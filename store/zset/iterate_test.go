@@ -57,8 +57,8 @@ func scanHistory(s *Set, rng *rand.Rand, leave bool, scan func(s *Set, cursor ui
 }
 
 func TestScanGuarantee(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
+	const seed = 1
+	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range 5 {
 		for _, c := range []string{"log", "tree", "leaves the log"} {

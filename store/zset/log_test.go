@@ -176,8 +176,8 @@ func TestDropAtTheEnds(t *testing.T) {
 // Distances of every width side by side: what a block holds varies, and a
 // change in its middle may add many bytes to it.
 func TestWildDistances(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %#x", seed)
+	const seed = 1
+	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range 20 {
 		var s Set
