@@ -6,7 +6,7 @@ import (
 )
 
 // patience is how long a server may leave a batch unanswered.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 var (
 	errNoAnswer = errors.New("no answer in time")

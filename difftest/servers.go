@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	readyTimeout = 20 * time.Second
+	readyTimeout = time.Minute
 	readyPause   = 5 * time.Millisecond
+	replyTimeout = time.Minute // far longer than a busy machine takes: no reply in time is a difference
 	stopTimeout  = 5 * time.Second
 	logTail      = 600 // lines of our server's output kept for the report of a crash
 )
@@ -218,7 +219,7 @@ func (o opponents) open(nowMs int64) (d *duel, looseClock bool, end func(), err 
 			}
 		})
 	}
-	d = &duel{timeout: 10 * time.Second}
+	d = &duel{timeout: replyTimeout}
 	if o.redisAddr != "" {
 		d.ref = server{title: "redis", addr: o.redisAddr}
 		looseClock = true

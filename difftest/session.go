@@ -16,9 +16,7 @@ const (
 	connections = 3        // of a round to each server
 	maxBatch    = 48 << 10 // bytes in one write; replies of a batch fit socket buffers
 	scanRounds  = 10_000   // a cursor that does not come to 0 by then is a difference
-	dialTimeout = 5 * time.Second
-
-	hangUpTimeout = 3 * time.Second // a server that is to hang up has nothing else to do
+	dialTimeout = time.Minute
 )
 
 // server is one side of the comparison. setClock is nil where the clock cannot be held.
@@ -299,7 +297,7 @@ func (d *duel) lastWords(s step) (ref, ours reply) {
 	var got [2]reply
 	for side, srv := range d.sides() {
 		l := d.links[side][s.conn]
-		l.send(b, min(d.timeout, hangUpTimeout))
+		l.send(b, d.timeout)
 		got[side] = l.receiveAll()
 		l.close()
 		next, err := dial(srv.addr)
