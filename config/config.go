@@ -12,14 +12,15 @@ import (
 type Config struct {
 	setting sync.Mutex // held by Set to its end, the OnChange functions included, so that none of them meets a newer change and then caches the older one
 
-	mu     sync.RWMutex     // protects what follows
-	values []value          // by index in table
-	hooks  map[int][]func() // by index in table
+	mu     sync.RWMutex           // protects what follows
+	values []value                // by index in table
+	hooks  map[int][]func()       // by index in table
+	trials map[int][]func() error // by index in table
 }
 
 // New returns the defaults.
 func New() *Config {
-	return &Config{values: slices.Clone(defaults), hooks: make(map[int][]func())}
+	return &Config{values: slices.Clone(defaults), hooks: make(map[int][]func()), trials: make(map[int][]func() error)}
 }
 
 // defaults are read from the table as a file would be, so that a row cannot
@@ -53,6 +54,16 @@ func (c *Config) OnChange(name string, fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hooks[n.index] = append(c.hooks[n.index], fn)
+}
+
+// OnTry is OnChange for what may fail: where fn returns an error, Set takes all
+// its values back, and answers with that error's text; who was tried with
+// success before is called again. It comes before every OnChange.
+func (c *Config) OnTry(name string, fn func() error) {
+	n := mustLookup(name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trials[n.index] = append(c.trials[n.index], fn)
 }
 
 // Bool returns a KindBool directive. A getter panics on a name that no
@@ -92,6 +103,10 @@ func textOf(values []value, name string) string {
 // Strings returns the words of a KindList directive; nil if there are none.
 // The caller must not change them.
 func (c *Config) Strings(name string) []string { return c.get(name, KindList).words }
+
+// SavePoints returns the pairs of seconds and changes that save holds, one word
+// each; nil if there are none. The caller must not change them.
+func (c *Config) SavePoints() []string { return c.get("save", KindSave).words }
 
 // OutputBufferLimit returns what client-output-buffer-limit says of a class.
 func (c *Config) OutputBufferLimit(class Class) OutputBufferLimit {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -84,6 +85,27 @@ func TestOnChange(t *testing.T) {
 		_ = c.Set(bytesOf(strings.Fields(tc.set)))
 		require.Equal(t, tc.want, calls, tc.set)
 	}
+}
+
+// TestOnTry: who refuses takes back what the whole Set has set.
+func TestOnTry(t *testing.T) {
+	c := New()
+	var calls []string
+	c.OnTry("timeout", func() error { calls = append(calls, "timeout "+c.Text("timeout")); return nil })
+	c.OnTry("hz", func() error {
+		if c.Int("hz") == 13 {
+			return errors.New("it is unlucky")
+		}
+		return nil
+	})
+	c.OnChange("maxclients", func() { calls = append(calls, "changed") })
+	err := c.Set(bytesOf(strings.Fields("timeout 5 maxclients 77 hz 13")))
+	require.EqualError(t, err, "CONFIG SET failed (possibly related to argument 'hz') - it is unlucky")
+	require.Equal(t, []string{"timeout 5", "timeout 0"}, calls)
+	require.Equal(t, int64(10), c.Int("hz"))
+	require.Equal(t, int64(10000), c.Int("maxclients"))
+	require.NoError(t, c.Set(bytesOf(strings.Fields("hz 14 maxclients 77"))))
+	require.Equal(t, []string{"timeout 5", "timeout 0", "changed"}, calls)
 }
 
 // TestOnChangeKeepsCachesTrue: whatever order the Sets come in, what a hook has

@@ -6,16 +6,6 @@ import "math"
 // rely on, and of which only one value is true of zlimit today.
 var limitedDirectives = []Directive{
 	{
-		Name: "save", Kind: KindSave,
-		Only: []string{""}, Refusal: `zlimit does not save to disk: only "" is accepted`,
-		About: `Only "": zlimit does not save to disk.`,
-	},
-	{
-		Name: "appendonly", Kind: KindBool, Default: "no",
-		Only: []string{"no"}, Refusal: "zlimit has no append-only file: only 'no' is accepted",
-		About: "Only no: zlimit has no append-only file.",
-	},
-	{
 		Name: "maxmemory", Kind: KindMemory, Default: "0", Max: math.MaxInt64,
 		Only: []string{"0"}, Refusal: "zlimit has no memory limit: only 0 is accepted",
 		About: "Only 0: zlimit has no memory limit.",

@@ -16,7 +16,7 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "dir", Kind: KindPath, Default: "./", Protected: true,
-		About: "Directory from which relative paths in other directives start.",
+		About: "Directory of the snapshot and of the log, from which relative paths in other directives start too.",
 	},
 	{
 		Name: "pidfile", Kind: KindPath, Immutable: true,

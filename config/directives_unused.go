@@ -8,16 +8,6 @@ var unusedDirectives = []Directive{
 	unused("acllog-max-len", KindInt, "128", noACL),
 	unused("activerehashing", KindBool, "yes", ownTables),
 	fixed(unused("always-show-logo", KindBool, "no", "there is no logo.")),
-	unused("aof-load-truncated", KindBool, "yes", noAOF),
-	unused("aof-rewrite-incremental-fsync", KindBool, "yes", noAOF),
-	unused("aof-timestamp-enabled", KindBool, "no", noAOF),
-	unused("aof-use-rdb-preamble", KindBool, "yes", noAOF),
-	fixed(unused("appenddirname", KindFileName, "appendonlydir", noAOF)),
-	fixed(unused("appendfilename", KindFileName, "appendonly.aof", noAOF)),
-	enum(unused("appendfsync", KindEnum, "everysec", noAOF), "everysec", "always", "no"),
-	within(unused("auto-aof-rewrite-min-size", KindMemory, "67108864", noAOF), 0, math.MaxInt64),
-	within(unused("auto-aof-rewrite-percentage", KindInt, "100", noAOF), 0, math.MaxInt32),
-	protected(unused("dbfilename", KindFileName, "dump.rdb", noSnapshot)),
 	fixed(unused("disable-thp", KindBool, "yes", goMemory)),
 	unused("dynamic-hz", KindBool, "yes", "hz stays as it is set."),
 	unused("hll-sparse-max-bytes", KindMemory, "3000", noSuchType),
@@ -31,12 +21,8 @@ var unusedDirectives = []Directive{
 	unused("lazyfree-lazy-user-flush", KindBool, "no", goMemory),
 	within(unused("list-compress-depth", KindInt, "0", noSuchType), 0, math.MaxInt32),
 	within(unused("list-max-listpack-size", KindInt, "-2", noSuchType, "list-max-ziplist-size"), math.MinInt32, math.MaxInt32),
-	unused("no-appendfsync-on-rewrite", KindBool, "no", noAOF),
 	unused("proc-title-template", KindString, "{title} {listen-addr} {server-mode}", noTitle),
 	unused("rdb-del-sync-files", KindBool, "no", noReplication),
-	unused("rdb-save-incremental-fsync", KindBool, "yes", noSnapshot),
-	fixed(unused("rdbchecksum", KindBool, "yes", noSnapshot)),
-	unused("rdbcompression", KindBool, "yes", noSnapshot),
 	unused("repl-disable-tcp-nodelay", KindBool, "no", noReplication),
 	enum(unused("repl-diskless-load", KindEnum, "disabled", noReplication), "disabled", "on-empty-db", "swapdb"),
 	unused("repl-diskless-sync", KindBool, "yes", noReplication),
@@ -49,7 +35,6 @@ var unusedDirectives = []Directive{
 	fixed(unused("set-proc-title", KindBool, "yes", noTitle)),
 	within(unused("slowlog-log-slower-than", KindInt, "10000", noSlowlog), -1, math.MaxInt64),
 	unused("slowlog-max-len", KindInt, "128", noSlowlog),
-	unused("stop-writes-on-bgsave-error", KindBool, "yes", noSnapshot),
 	unused("stream-node-max-bytes", KindMemory, "4096", noSuchType),
 	unused("stream-node-max-entries", KindInt, "100", noSuchType),
 }
@@ -58,10 +43,8 @@ var unusedDirectives = []Directive{
 const (
 	goMemory      = "memory is Go's."
 	noACL         = "there are no ACLs."
-	noAOF         = "there is no append-only file."
 	noReplication = "there is no replication."
 	noSlowlog     = "there is no SLOWLOG command."
-	noSnapshot    = "there are no snapshots."
 	noSuchType    = "there are no keys of that type, or they have one encoding."
 	noTitle       = "the process keeps its title."
 	ownTables     = "tables grow in Go's way."

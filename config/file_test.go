@@ -66,11 +66,11 @@ func TestFirstRefusal(t *testing.T) {
 		lines string
 		line  int // 0: accepted
 	}{
-		{"daemonize yes\nsave 60 1", 1},
-		{"daemonize yes\nsave 60 1\ndaemonize no", 2},
-		{"daemonize yes\nsave 60 1\ndaemonize no\ndaemonize yes", 2},
-		{"daemonize yes\ndaemonize no\nsave 60 1\ndaemonize yes", 3},
-		{"daemonize yes\nsave 60 1\ndaemonize no\nsave \"\"", 0},
+		{"daemonize yes\ncluster-enabled yes", 1},
+		{"daemonize yes\ncluster-enabled yes\ndaemonize no", 2},
+		{"daemonize yes\ncluster-enabled yes\ndaemonize no\ndaemonize yes", 2},
+		{"daemonize yes\ndaemonize no\ncluster-enabled yes\ndaemonize yes", 3},
+		{"daemonize yes\ncluster-enabled yes\ndaemonize no\ncluster-enabled no", 0},
 		{"daemonize yes\nfoo", 2}, // what cannot be read at all is found first
 	} {
 		err := New().ParseFile("f", strings.NewReader(tc.lines))

@@ -42,14 +42,56 @@ func (c *Config) Set(pairs [][]byte) error {
 	if err != nil {
 		return err
 	}
+	c.mu.RLock()
+	before := c.values
+	c.mu.RUnlock()
 	changed, err := c.store(found, pairs)
 	if err != nil {
 		return err
 	}
-	for _, fn := range changed {
-		fn()
+	if err := c.try(changed, before); err != nil {
+		return err
+	}
+	for _, n := range changed {
+		for _, fn := range c.hooksOf(n) {
+			fn()
+		}
 	}
 	return nil
+}
+
+// try calls the OnTry functions of what has changed.
+func (c *Config) try(changed []entry, before []value) error {
+	var tried []func() error
+	for _, n := range changed {
+		for _, fn := range c.trialsOf(n) {
+			err := fn()
+			if err == nil {
+				tried = append(tried, fn)
+				continue
+			}
+			c.mu.Lock()
+			c.values = before
+			c.mu.Unlock()
+			for _, again := range tried {
+				_ = again() // it held this value a moment ago
+			}
+			return &SetError{Name: n.text, Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
+func (c *Config) hooksOf(n entry) []func() {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.hooks[n.index]
+}
+
+func (c *Config) trialsOf(n entry) []func() error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.trials[n.index]
 }
 
 // settable finds the names, and refuses those that cannot be set. The first
@@ -77,8 +119,8 @@ func settable(pairs [][]byte) ([]entry, error) {
 	return found, nil
 }
 
-// store sets all or nothing, and returns what has to be called.
-func (c *Config) store(found []entry, pairs [][]byte) ([]func(), error) {
+// store sets all or nothing, and returns what has changed.
+func (c *Config) store(found []entry, pairs [][]byte) ([]entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	values := append([]value(nil), c.values...)
@@ -101,10 +143,10 @@ func (c *Config) store(found []entry, pairs [][]byte) ([]func(), error) {
 		}
 		values[n.index] = v
 	}
-	var changed []func()
+	var changed []entry
 	for _, n := range found {
 		if values[n.index].text != c.values[n.index].text {
-			changed = append(changed, c.hooks[n.index]...)
+			changed = append(changed, n)
 		}
 	}
 	c.values = values

@@ -85,7 +85,7 @@ var differentDefaults = map[string]string{
 	"bind":       "an open port is asked for, never given: Redis listens on all addresses and relies on protected-mode",
 	"dir":        "Redis shows the directory it was started in, we show what was set",
 	"port":       "the Redis that was asked had none",
-	"save":       "we do not save, and do not say that we do",
+	"save":       "nothing is saved unless it is asked for",
 	"unixsocket": "the Redis that was asked had one",
 }
 

@@ -8,7 +8,7 @@ import (
 // table is every directive, sorted by name. Its indexes are the places of the
 // values in a Config.
 var table = func() []Directive {
-	all := slices.Concat(networkDirectives, serverDirectives, limitedDirectives, unusedDirectives)
+	all := slices.Concat(networkDirectives, serverDirectives, durableDirectives, limitedDirectives, unusedDirectives)
 	slices.SortFunc(all, func(a, b Directive) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }()
