@@ -15,6 +15,7 @@ type caller struct {
 	parent   *commands.Ctx
 	child    commands.Ctx
 	readOnly bool
+	wrote    bool // something: from then on it may go on writing
 	fence    guard
 	chance   uint32 // which calls are timed
 	meter    *meter // of the run; nil: nobody asks whether it has written
@@ -22,7 +23,7 @@ type caller struct {
 
 // begin prepares for a script that c runs.
 func (r *caller) begin(c *commands.Ctx, readOnly bool) {
-	r.parent, r.readOnly = c, readOnly
+	r.parent, r.readOnly, r.wrote = c, readOnly, false
 	c.Errors = commands.ErrorsNone
 	r.fence = guard{unheld: c.Unheld}
 	r.child.NowMs, r.child.NowUs = c.NowMs, c.NowUs
@@ -63,7 +64,19 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 	case r.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)):
 		return errWrite
 	}
-	return ""
+	return r.unwritable(cmd, args)
+}
+
+// unwritable is the error where nothing may be written and the script's first
+// command that writes is this one. Later ones may: half of a script helps nobody.
+func (r *caller) unwritable(cmd *commands.Command, args [][]byte) string {
+	ask := r.engine.options.Unwritable
+	if ask == nil || r.wrote || !cmd.Writes(args) {
+		return ""
+	}
+	text, _ := ask()
+	r.wrote = text == ""
+	return text
 }
 
 // call runs a command that was found. The reply is valid until the next one.

@@ -40,6 +40,11 @@ type Options struct {
 	// MemoryLimit is lua-memory-limit, 0 for none, as nil.
 	MemoryLimit func() int64
 
+	// Unwritable returns what is answered to a script's first command that writes,
+	// and to a script that says of itself that it does, where the keyspace must
+	// not be changed; empty where it may, as nil. It may be called concurrently.
+	Unwritable func() (toCommand, toScript string)
+
 	// Interpret is what lua-engine says: every script is the interpreter's, the
 	// plain ones too. It may be called concurrently; nil is never.
 	Interpret func() bool
@@ -134,4 +139,14 @@ func (e *Engine) logf(format string, args ...any) {
 	if e.options.Log != nil {
 		e.options.Log(levelWarning, fmt.Sprintf(format, args...))
 	}
+}
+
+// refused is the reply to a script that says of itself that it writes, where
+// nothing may be written; empty where it may.
+func (e *Engine) refused(noWrites bool) string {
+	if noWrites || e.options.Unwritable == nil {
+		return ""
+	}
+	_, text := e.options.Unwritable()
+	return text
 }

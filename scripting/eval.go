@@ -49,6 +49,11 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 }
 
 func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) resp.Value {
+	if s.flags.declared {
+		if text := e.refused(s.flags.noWrites); text != "" {
+			return resp.Error(text)
+		}
+	}
 	if readOnly && s.flags.declared && !s.flags.noWrites {
 		return resp.Error(errReadOnlyEval)
 	}

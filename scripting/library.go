@@ -208,3 +208,14 @@ func (in *interp) loadingRedis() *lua.LTable {
 	})
 	return in.seal(content, index, refuse)
 }
+
+// Libraries returns the source of every library, in the order in which they were
+// loaded.
+func (e *Engine) Libraries() []string {
+	all, _ := e.library.snapshot()
+	out := make([]string, len(all))
+	for i, lib := range all {
+		out[i] = lib.source
+	}
+	return out
+}
