@@ -130,3 +130,15 @@ func (c *Clock) Resume() {
 func (c *Clock) restart(nowUs, halves int64) {
 	c.line.Store(&line{c.sources.Monotonic(), nowUs, halves})
 }
+
+// StartAt makes the clock show at least ms unix milliseconds, and returns by how
+// many microseconds it then is ahead of the wall. It is for the start, where it
+// is known until when the clock ran before.
+func (c *Clock) StartAt(ms int64) (aheadUs int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if us := min(ms, maxUs/1000) * 1000; !c.detached && us > c.NowUs() {
+		c.restart(us, halfSpeed)
+	}
+	return max(c.NowUs()-c.sources.Wall(), 0)
+}

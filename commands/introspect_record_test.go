@@ -73,6 +73,7 @@ var issueCommands = strings.Fields(`
 	multi exec discard watch unwatch
 	eval evalsha eval_ro evalsha_ro script fcall fcall_ro function
 	ping echo quit reset select hello auth client command
+	save bgsave lastsave bgrewriteaof
 	info config time dbsize flushdb flushall swapdb cluster shutdown debug role
 	asking readonly readwrite
 	subscribe unsubscribe psubscribe punsubscribe publish pubsub

@@ -62,7 +62,7 @@ func faults(c *Command) (wrong []string) {
 		check(-c.Arity == least && most != least || c.Arity == least && most == least, "arity does not fit the syntax")
 	}
 	dataGroups := []string{"string", "sorted-set", "generic", "rate-limit", "set", "list"}
-	if slices.Contains(dataGroups, c.Group) && c.Handler != nil && c.Name != "help" {
+	if slices.Contains(dataGroups, c.Group) && c.Handler != nil && c.Name != "help" && c.Name != "waitaof" { // it waits for a file
 		check(c.Is(Write) != c.Is(ReadOnly), "neither or both of write and readonly")
 		check(len(c.Keys) > 0 || c.Is(AllShards), "neither keys nor every shard")
 	}

@@ -20,7 +20,8 @@ type Blocked struct {
 	session *Session
 	wait    *commands.Wait
 	waiter  store.Waiter
-	silent  bool // CLIENT REPLY: the reply is not sent
+	errand  *errand // what it waits for, where that is no key
+	silent  bool    // CLIENT REPLY: the reply is not sent
 
 	reply resp.Value // written before done, by the one who has claimed the waiter
 	done  atomic.Bool
@@ -58,7 +59,14 @@ func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
 
 // TimeOut ends the wait as its timeout does, unless it has ended already. Any
 // goroutine may call it.
-func (b *Blocked) TimeOut() { b.giveUp(b.wait.TimedOut) }
+func (b *Blocked) TimeOut() { b.giveUp(b.timedOut()) }
+
+func (b *Blocked) timedOut() resp.Value {
+	if b.errand != nil && b.errand.timedOut != nil {
+		return b.errand.timedOut()
+	}
+	return b.wait.TimedOut
+}
 
 // giveUp ends the wait without serving it. It reports whether it still lasted.
 func (b *Blocked) giveUp(reply resp.Value) bool {
@@ -74,6 +82,7 @@ func (b *Blocked) end(reply resp.Value) {
 	s := b.session
 	s.edit(func(p *public) { p.blocked = false })
 	s.engine.stats.blocked.Add(-1) // behind edit, and so behind block's Add
+	b.errand.end()
 	b.reply = reply
 	if s.mail != nil && !b.silent { // so that it takes its place among the messages
 		s.mail.put(&letter{value: reply}, s.engine.mailLimit.Load())
@@ -89,6 +98,7 @@ func (b *Blocked) end(reply resp.Value) {
 // are still held, so that no push can come between.
 func (s *Session) block(w *commands.Wait) {
 	b := &Blocked{session: s, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
+	b.errand, s.errand = s.errand, nil
 	b.waiter.Owner = b
 	// Whoever finds it counted finds it in CLIENT LIST, and can unblock it.
 	s.edit(func(p *public) {
@@ -96,7 +106,15 @@ func (s *Session) block(w *commands.Wait) {
 		s.blocked.Store(b)
 		s.engine.stats.blocked.Add(1)
 	})
-	s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
+	if b.errand == nil {
+		s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
+		return
+	}
+	go func() {
+		if reply := b.errand.run(b.errand.over); reply.Kind() != resp.KindNone {
+			b.giveUp(reply)
+		}
+	}()
 }
 
 // leave takes the session out of the lines it stands in. Whoever may be serving
@@ -106,6 +124,9 @@ func (s *Session) leave(b *Blocked, served bool) {
 	st := s.engine.store
 	shards := b.waiter.Shards()
 	switch {
+	case b.errand != nil: // it stands in no line
+		s.blocked.Store(nil)
+		return
 	case served:
 		st.Lock(shards)
 	case !st.LockUnless(shards, closed):
@@ -127,6 +148,7 @@ func (s *Session) abandon() {
 	ours := b.waiter.Claim()
 	if ours {
 		s.engine.stats.blocked.Add(-1)
+		b.errand.end()
 	}
 	s.leave(b, !ours && !b.Over())
 }
@@ -211,7 +233,7 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 	if b == nil {
 		return resp.Int(0)
 	}
-	reply := b.wait.TimedOut
+	reply := b.timedOut()
 	if failing {
 		reply = errUnblocked
 	}

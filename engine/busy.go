@@ -19,9 +19,13 @@ import (
 // scriptLimits are directives as CONFIG SET last left them.
 type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
 
-// End makes scripts that are past busy-reply-threshold, or get there, fail. It
+// End makes scripts that are past busy-reply-threshold, or get there, fail, and
+// gives up loading. It
 // is for the owner who is about to close the sessions.
-func (e *Engine) End() { e.scripts.End() }
+func (e *Engine) End() {
+	e.persist.leaving.Store(true)
+	e.scripts.End()
+}
 
 // lockUnlessBusy takes the locks of a set of shards. Where a script past the
 // threshold is in the way it takes none and returns what to answer.

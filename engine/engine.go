@@ -10,6 +10,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -27,6 +28,14 @@ type Options struct {
 	// Log receives what scripts pass to redis.log, and what went wrong inside
 	// the interpreter; nil: nobody does. It may be called concurrently.
 	Log func(text string)
+
+	// Disk is where files are kept (see Directory, Open and Load); nil: nothing
+	// outlives the engine.
+	Disk disk.FS
+
+	// Pause is called by who writes the log before it takes what has come
+	// together, except under appendfsync always: see aof.Options.
+	Pause func()
 
 	// Port is the TCP port that INFO shows; nil: none.
 	Port func() int
@@ -59,6 +68,7 @@ type Engine struct {
 	stats     stats
 	census    census
 
+	persist   persistence
 	snapshots sync.Mutex // held while a snapshot is taken
 }
 
@@ -79,6 +89,7 @@ func New(o Options) *Engine {
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
 			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
+			Unwritable:       func() (toCommand, toScript string) { return e.persist.misconf() },
 			Interpret:        interpreterOnly(o.Config),
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
@@ -89,11 +100,14 @@ func New(o Options) *Engine {
 		commands.RateLimits, commands.Databases, commands.Cluster,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Group(),
-		connectionGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(),
+		connectionGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(), e.persistGroup(),
 	)
 	e.scripts.SetTable(e.table)
 	e.stats.calls = make([]callStats, e.table.Len())
+	e.persist.disk = o.Disk
+	e.persist.jobs.lastSaveS = e.unixSeconds()
 	e.follow()
+	e.followPersistence()
 	return e
 }
 
@@ -164,6 +178,9 @@ const reclaimSlice = 64
 // Reclaim removes keys whose deadline has passed, in small steps that lock one
 // shard each, until nothing is due.
 func (e *Engine) Reclaim() {
+	if e.persist.loading.Load() != nil {
+		return // what the files still hold may save a key
+	}
 	var g effects.Group
 	for shard := store.ShardSet(1); shard != 0; shard <<= 1 {
 		for more := true; more; {
@@ -180,6 +197,7 @@ func (e *Engine) Reclaim() {
 // due keys are reclaimed. The owner of the engine calls it hz times a second.
 func (e *Engine) Tick() {
 	e.clockAheadUs.Store(e.clock.Sync())
+	e.tickFiles()
 	e.Reclaim()
 	e.dropForsaken()
 	e.count()

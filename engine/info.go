@@ -135,12 +135,6 @@ func human(n uint64) string {
 	return fmt.Sprintf("%.2fG", float64(n)/(1<<30))
 }
 
-func infoPersistence(_ *Engine, _ *commands.Ctx, w *infoWriter) {
-	w.put("loading", 0)
-	w.put("rdb_bgsave_in_progress", 0)
-	w.put("aof_enabled", 0)
-}
-
 func infoStats(e *Engine, c *commands.Ctx, w *infoWriter) {
 	s := c.Store.Stats()
 	w.put("total_connections_received", e.stats.connections.Load())

@@ -34,15 +34,17 @@ func (s *Session) record(shards store.ShardSet) {
 func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
 	s.ctx.Group = nil
-	s.engine.append(&s.group, s.ctx.NowMs)
+	s.hasWritten(s.engine.append(&s.group, s.ctx.NowMs))
 }
 
-// append empties a group into the journal.
-func (e *Engine) append(g *effects.Group, nowMs int64) {
+// append empties a group into the journal, and returns the position after it, 0
+// where there was nothing.
+func (e *Engine) append(g *effects.Group, nowMs int64) (end int64) {
 	if j := e.journal.Load(); j != nil && g.Len() > 0 {
-		(*j).Append(g, nowMs)
+		end = (*j).Append(g, nowMs)
 	}
 	g.Reset()
+	return end
 }
 
 // reclaim is one step of Reclaim, on shards that are held.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/persist/aof"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -37,6 +38,9 @@ type Session struct {
 	mail          *mailbox                // nil until the session first subscribes
 	before        []byte                  // messages that precede the reply of the command under way
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
+	errand        *errand                 // what the command under way leaves to wait for
+	wrote         int64                   // position in the log of what its replies depend on, see Kept
+	wroteTo       *aof.Log                // which log that is
 	run           run                     // calls of one command in a row, not yet counted
 	chance        uint32                  // which calls are timed
 
@@ -171,7 +175,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		s.run.cmd = cmd
 	}
 	if !refusal.IsError() {
-		refusal = s.admit(cmd)
+		refusal = s.admit(cmd, args)
 	}
 	if refusal.IsError() {
 		s.run.rejected++
@@ -200,7 +204,7 @@ func (s *Session) called(args [][]byte) *commands.Command {
 }
 
 // admit checks what may forbid a known command, in Redis' order.
-func (s *Session) admit(cmd *commands.Command) resp.Value {
+func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	switch {
 	case cmd.Is(commands.Protected) && !s.mayDebug():
 		return errDebugOff
@@ -208,8 +212,12 @@ func (s *Session) admit(cmd *commands.Command) resp.Value {
 		return errNoAuth
 	case s.tx.open && cmd.Is(commands.NoMulti):
 		return errNotInMulti
+	case s.engine.persist.unwell() && s.needsDisk(cmd, args):
+		return s.misconf()
 	case s.subscribed && s.proto == resp.RESP2 && !cmd.Is(commands.Subscribed):
 		return errWhileSubscribed(cmd)
+	case !cmd.Is(commands.Loading) && s.engine.persist.loading.Load() != nil:
+		return errLoading
 	}
 	if busy := s.engine.scripts.Busy(); busy != nil && !cmd.Is(commands.AllowBusy) {
 		return resp.Error(busy.Reply)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -41,13 +42,82 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 		return errShutdownAbort
 	case !nosave && e.scripts.Busy() != nil:
 		return resp.Error(e.scripts.Busy().Reply)
-	case save && !force:
-		return errShutdownSave // there is nowhere to save to yet
 	case e.options.Shutdown == nil:
 		return errShutdownNone
+	case save && !e.persist.opened && !force:
+		return errShutdownSave
 	}
+	s := caller(c)
+	if save = save || !nosave && e.hasSavePoints(); !save || !e.persist.opened {
+		e.persist.noSave.Store(nosave)
+		s.closing = true
+		e.leave()
+		return resp.None
+	}
+	// What is saved now shows whether it can be; what commands still under way
+	// change is saved at the very end once more.
+	return s.await(0, func(over <-chan struct{}) resp.Value {
+		if e.saveNow(over) != nil && !force {
+			return errShutdownSave
+		}
+		e.persist.mustSave.Store(true)
+		e.leave()
+		return resp.None // the connection closes when the server goes
+	}, nil)
+}
+
+// leave ends the process that runs the engine.
+func (e *Engine) leave() {
 	e.End()
-	caller(c).closing = true
 	e.options.Shutdown()
-	return resp.None
+}
+
+func (e *Engine) hasSavePoints() bool {
+	p := &e.persist
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.points) > 0
+}
+
+// SaveBeforeEnd is what SIGTERM asks for first: where there are save points, and
+// the keys cannot be saved, a server had better not end.
+func (e *Engine) SaveBeforeEnd() error {
+	if !e.persist.opened || e.persist.loading.Load() != nil || !e.hasSavePoints() {
+		return nil
+	}
+	return e.saveNow(nil)
+}
+
+// Close ends what goes on beside the sessions, which have ended: a job under way
+// is given up, what changed since the last save is saved where that is asked
+// for, the log is synced, and the directory is free for others.
+func (e *Engine) Close() error {
+	p := &e.persist
+	if !p.opened {
+		return nil
+	}
+	p.mu.Lock()
+	p.jobs.saveNext, p.jobs.rewriteNext = false, false
+	j := p.jobs.now
+	p.mu.Unlock()
+	if j != nil {
+		j.giveUp()
+		<-j.done
+	}
+	var failed error
+	if loaded := p.loading.Load() == nil; loaded && p.changes.Load() > 0 && !p.noSave.Load() && (p.mustSave.Load() || e.hasSavePoints()) {
+		failed = e.saveNow(nil)
+	}
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	p.work.Wait()
+	e.endLog()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.release != nil {
+		failed = errors.Join(failed, p.release())
+		p.release = nil
+	}
+	return failed
 }

@@ -74,6 +74,7 @@ func (c *conn) serve() {
 		Addr: remote, LocalAddr: local, FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
 		Kill: func() { c.nc.Close() }, Wake: c.wake,
 	})
+	c.out.settle = c.session.Kept
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	polite := true
 	c.guarded(func() { polite = c.loop() })

@@ -22,8 +22,9 @@ const pumpBytes = 64 << 10
 // buf, append and flush belong to the connection's goroutine.
 type output struct {
 	nc     net.Conn
-	socket *socket // nil where nc can only be written to by waiting
-	buf    []byte  // replies of the batch under way
+	socket *socket      // nil where nc can only be written to by waiting
+	buf    []byte       // replies of the batch under way
+	settle func() error // waits until buf may be sent; an error says that it must not be. nil: it may
 
 	mu      sync.Mutex
 	limit   config.OutputBufferLimit // protected by mu, as is what follows
@@ -56,9 +57,16 @@ func (o *output) flush() bool {
 	if len(o.buf) == 0 {
 		return true
 	}
+	var unsettled error
+	if o.settle != nil {
+		unsettled = o.settle()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	rest := o.buf
+	if unsettled != nil {
+		o.fail()
+	}
 	if !o.pumping && !o.failed {
 		n, err := o.writeNow(rest)
 		rest = rest[n:]

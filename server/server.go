@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -16,6 +17,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/persist/disk"
 )
 
 // Options are what a Server is made of.
@@ -29,6 +31,10 @@ type Options struct {
 
 	// Clock is the server's time; nil: the system's.
 	Clock *clock.Clock
+
+	// Disk is the directory of the snapshot and the append-only log; nil: nothing
+	// outlives the server, and directives that ask for it are refused.
+	Disk disk.FS
 
 	// Engine is that of a server which has ended, to go on with its keys and its
 	// clock; Config then has to be that server's too. Nil: a new one.
@@ -56,6 +62,7 @@ type Server struct {
 	intercept Intercept
 	still     bool
 	lastWords time.Duration // see the constant
+	owner     bool          // of engine
 
 	mu        sync.Mutex         // taken last: whoever holds it waits for nothing else
 	listeners []net.Listener     // protected by mu
@@ -64,18 +71,24 @@ type Server struct {
 	closed    bool               // protected by mu: no connection is taken any more
 
 	inside  *zlimit.Limiter // the same engine, without sockets
+	ending  sync.Once       // the engine's end
 	done    chan struct{}   // closed when the end begins
 	working sync.WaitGroup
 	limits  atomic.Pointer[connLimits]
 }
 
 // Listen opens the listeners that the configuration asks for and starts the
-// clock. Nothing is answered before Serve.
+// clock. Nothing is answered before Serve, which loads what Disk holds.
 func Listen(o Options) (*Server, error) {
 	s := New(o)
+	if s.owner {
+		if err := s.engine.Open(); err != nil {
+			return nil, err
+		}
+	}
 	listeners, err := listen(s.cfg, o.FreePort)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.engine.Close())
 	}
 	s.listeners = listeners
 	return s, nil
@@ -106,7 +119,10 @@ func New(o Options) *Server {
 			Shutdown: func() { go func() { _ = s.Close() }() },
 			Log:      func(text string) { s.log.Print(text) },
 			Port:     s.Port,
+			Disk:     o.Disk,
+			Pause:    func() { time.Sleep(time.Millisecond) },
 		})
+		s.owner = true
 	}
 	s.inside = zlimit.Over(s.engine)
 	s.followLimits()
@@ -176,11 +192,20 @@ func (s *Server) Port() int {
 func (s *Server) Ending() <-chan struct{} { return s.done }
 
 // Serve takes connections until Close or SHUTDOWN, and returns when the last
-// one has ended. It may be called once.
+// one has ended. It may be called once. Clients are answered LOADING until what
+// Disk holds is loaded; where that fails, the server ends and Serve returns why.
 func (s *Server) Serve() error {
 	s.mu.Lock()
 	s.serving = true
+	var failed error
 	if !s.closed {
+		if s.owner {
+			s.working.Go(func() {
+				if failed = s.engine.Load(); failed != nil {
+					go func() { _ = s.Close() }()
+				}
+			})
+		}
 		for _, l := range s.listeners {
 			s.working.Go(func() { s.accept(l) })
 		}
@@ -191,7 +216,7 @@ func (s *Server) Serve() error {
 	s.mu.Unlock()
 	<-s.done
 	s.working.Wait()
-	return nil
+	return failed
 }
 
 // accept takes connections from one listener.
@@ -341,7 +366,11 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.working.Wait()
-	return s.inside.Close()
+	err := s.inside.Close()
+	if s.owner {
+		s.ending.Do(func() { err = errors.Join(err, s.engine.Close()) })
+	}
+	return err
 }
 
 // CloseWithin is Close with an end: when ctx is done the connections are cut

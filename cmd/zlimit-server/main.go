@@ -60,7 +60,7 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		return err
 	}
 	logger := log.New(out, "", log.LstdFlags|log.Lmsgprefix)
-	srv, err := server.Listen(server.Options{Config: cfg, Log: logger})
+	srv, err := server.Listen(server.Options{Config: cfg, Log: logger, Disk: engine.Directory(cfg.String("dir"))})
 	if err != nil {
 		return err
 	}
@@ -87,18 +87,35 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	ended := make(chan struct{})
 	defer close(ended)
 	go giveBack(srv.Engine(), ended)
-	go func() { _ = srv.Serve() }()
-	select {
-	case s := <-signals:
-		logger.Printf("%v: finishing the commands under way", s)
-	case <-srv.Ending():
-		logger.Print("SHUTDOWN: finishing the commands under way")
-	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve() }()
+	untilEnd(srv, signals, logger)
 	if err := finish(srv, signals); err != nil {
 		return err
 	}
+	if err := <-served; err != nil {
+		return err // what had to be loaded could not be
+	}
 	logger.Print("bye")
 	return nil
+}
+
+// untilEnd waits until the server has to end: at a signal, if what has to be
+// saved then can be, at the second in any case; or at SHUTDOWN.
+func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) {
+	for tried := false; ; tried = true {
+		select {
+		case s := <-signals:
+			if err := srv.Engine().SaveBeforeEnd(); err != nil && !tried {
+				logger.Printf("%v: the keys cannot be saved, so the server goes on: %v; the next signal ends it all the same", s, err)
+				continue
+			}
+			logger.Printf("%v: finishing the commands under way", s)
+		case <-srv.Ending():
+			logger.Print("SHUTDOWN: finishing the commands under way")
+		}
+		return
+	}
 }
 
 // listenMetrics serves Prometheus at an address; nil where that is empty.
