@@ -8,7 +8,7 @@ SEEDS ?= 1,2,3,4
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build test race fuzz lint bench bench-quick compat libraries difftest record pgo tidy
+.PHONY: help build test race fuzz lint bench bench-quick compat libraries difftest crash record pgo tidy
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ libraries: ## limiter libraries in Python, Node, Go and Java, here and on redis-
 difftest: build ## 200,000 random commands, here and on redis-server, byte for byte
 	$(GO) test -C difftest ./...
 	$(GO) run -C difftest . -server ../zlimit-server -n 200000 -seed $(SEEDS)
+
+crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes back is what was acknowledged
+	$(GO) test ./cmd/zlimit-server -run 'Killed|Ledger' -count 1 -timeout 30m -v -kills 240 -killseed $$(date +%s)
 
 record: ## record the transcripts of redis-server anew (needs redis-server 7.0.15 and libfaketime)
 	$(GO) test ./server -run TestTranscripts -record

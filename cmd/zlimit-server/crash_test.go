@@ -1,0 +1,333 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Servers that write an append-only file are killed by SIGKILL under load, over
+// and over, and what comes back is compared with what clients saw acknowledged.
+// (What a power cut takes besides is a matter of persist/aof's tests: to the
+// page cache a kill does nothing.)
+var (
+	kills    = flag.Int("kills", 6, "how often TestKilled kills a server, all modes together")
+	killSeed = flag.Uint64("killseed", 1, "the seed of TestKilled's choices")
+)
+
+const crashClients = 4
+
+// crashOps are what clients do: each counts one in a place of its own, in
+// another way.
+var crashOps = []string{
+	"INCR %[1]s:incr",
+	"RPUSH %[1]s:list x",
+	"RL.ALLOW %[1]s:log 1000000 1h",
+	"EVAL \"redis.call('incr', KEYS[1]) return redis.call('incr', KEYS[2])\" 2 %[1]s:lua %[1]s:lua2",
+	"MULTI\r\nDECR %[1]s:from\r\nINCR %[1]s:to\r\nEXEC",
+	"HINCRBY %[1]s:hash field 1",
+}
+
+// crashReads read the counts back, in the same order; and below them those that
+// must be equal to another's.
+var crashReads = []string{
+	"GET %[1]s:incr", "LLEN %[1]s:list", "ZCARD %[1]s:log", "GET %[1]s:lua", "GET %[1]s:to", "HGET %[1]s:hash field",
+	"GET %[1]s:lua2", "GET %[1]s:from",
+}
+
+// A ledger is what one client did in one life of the server, in order, and saw
+// acknowledged.
+type ledger struct {
+	name  string
+	ops   []uint8 // indices of crashOps; the last may have been on its way
+	acked int     // how many of ops were answered
+	times []ack   // of some of them
+}
+
+// An ack says that n operations had been answered at an instant.
+type ack struct {
+	n  int
+	at time.Time
+}
+
+// durable is how many operations must have survived a kill.
+func (l *ledger) durable(mode string, killed time.Time) int {
+	if mode == "always" {
+		return l.acked
+	}
+	n := 0
+	for _, a := range l.times {
+		if killed.Sub(a.at) > time.Second {
+			n = a.n
+		}
+	}
+	return n
+}
+
+// check compares counts read back with the ledger: they must be those of some
+// first operations, no fewer than durable and no more than were sent, without a
+// hole; it returns how many.
+func (l *ledger) check(got []int, durable int) (survived int, err error) {
+	kinds := len(crashOps)
+	if got[kinds] != got[3] || got[kinds+1] != -got[4] {
+		return 0, fmt.Errorf("%s: half a group came back: %v", l.name, got)
+	}
+	sum := 0
+	for _, n := range got[:kinds] {
+		sum += n
+	}
+	switch {
+	case sum > len(l.ops):
+		return 0, fmt.Errorf("%s: %d operations came back, %d were sent", l.name, sum, len(l.ops))
+	case sum < durable:
+		return 0, fmt.Errorf("%s: %d operations came back, %d must have", l.name, sum, durable)
+	}
+	want := make([]int, kinds)
+	for _, op := range l.ops[:sum] {
+		want[op]++
+	}
+	for i := range want {
+		if want[i] != got[i] {
+			return 0, fmt.Errorf("%s: the first %d operations count %v, what came back %v", l.name, sum, want, got[:kinds])
+		}
+	}
+	return sum, nil
+}
+
+// settle makes a ledger say what has survived, which is not to change any more.
+func (l *ledger) settle(survived int) {
+	l.ops, l.acked = l.ops[:survived], survived
+	l.times = []ack{{n: survived}}
+}
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	l := &ledger{name: "c", ops: []uint8{0, 1, 2, 3, 4, 5, 0}, acked: 6, times: []ack{{2, start}, {5, start.Add(2 * time.Second)}}}
+	killed := start.Add(2500 * time.Millisecond)
+	require.Equal(t, 6, l.durable("always", killed))
+	require.Equal(t, 2, l.durable("everysec", killed))
+	for _, c := range []struct {
+		got     []int
+		durable int
+		want    string
+	}{
+		{[]int{2, 1, 1, 1, 1, 1, 1, -1}, 6, ""},
+		{[]int{1, 1, 1, 1, 1, 1, 1, -1}, 6, ""},
+		{[]int{1, 1, 0, 0, 0, 0, 0, 0}, 2, ""},
+		{[]int{1, 1, 1, 1, 1, 0, 1, -1}, 6, "c: 5 operations came back, 6 must have"},
+		{[]int{2, 1, 1, 1, 1, 2, 1, -1}, 6, "c: 8 operations came back, 7 were sent"},
+		{[]int{1, 0, 1, 0, 0, 0, 0, 0}, 2, "c: the first 2 operations count [1 1 0 0 0 0], what came back [1 0 1 0 0 0]"},
+		{[]int{1, 1, 1, 1, 0, 0, 0, 0}, 0, "c: half a group came back: [1 1 1 1 0 0 0 0]"},
+		{[]int{1, 1, 1, 1, 1, 0, 1, 0}, 0, "c: half a group came back: [1 1 1 1 1 0 1 0]"},
+	} {
+		_, err := l.check(c.got, c.durable)
+		if c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, c.want)
+		}
+	}
+}
+
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	modes := []string{"always", "everysec", "no"}
+	for i, mode := range modes {
+		times := *kills / len(modes)
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			killOften(t, mode, times, rand.New(rand.NewPCG(*killSeed, uint64(i))))
+		})
+	}
+}
+
+// killOften runs a server over and over on one directory.
+func killOften(t *testing.T, mode string, times int, rng *rand.Rand) {
+	dir := t.TempDir()
+	var (
+		all     []*ledger // of every life so far
+		killed  time.Time
+		lost    int
+		answers int
+	)
+	for life := 0; life <= times; life++ {
+		words, _ := anyPort(t)
+		p := start(t, append(words, "--dir", dir, "--appendonly", "yes", "--appendfsync", mode,
+			"--auto-aof-rewrite-min-size", "128kb", "--auto-aof-rewrite-percentage", "50")...)
+		go func() { _, _ = io.Copy(io.Discard, p.stdout) }()
+		c := p.dial(t)
+		for strings.HasPrefix(c.ask(t, "DBSIZE"), "-LOADING") {
+			continue // until it has loaded
+		}
+		for _, l := range all {
+			survived, err := l.check(c.counts(t, l.name), l.durable(mode, killed))
+			require.NoError(t, err, "mode %s, seed %d, after kill %d", mode, *killSeed, life)
+			lost += len(l.ops) - survived
+			l.settle(survived)
+		}
+		if life == times {
+			p.kill(t)
+			break
+		}
+		ledgers := p.work(t, fmt.Sprintf("%s:%d", mode, life), 200+rng.Int64N(4000), rng)
+		killed = time.Now()
+		for _, l := range ledgers {
+			answers += l.acked
+		}
+		all = append(all, ledgers...)
+	}
+	t.Logf("%d kills, %d operations answered, %d lost (sent, and not answered or not yet due on disk)", times, answers, lost)
+}
+
+// kill is SIGKILL.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Kill())
+	_ = p.cmd.Wait() // it was killed
+}
+
+// work lets clients work until they have seen so many answers together, and
+// kills the server under their hands.
+func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand) []*ledger {
+	var (
+		all     sync.WaitGroup
+		seen    atomic.Int64
+		enough  = make(chan struct{})
+		ledgers = make([]*ledger, crashClients)
+	)
+	for i := range ledgers {
+		l := &ledger{name: fmt.Sprintf("%s:%d", name, i)}
+		ledgers[i] = l
+		c, own := p.dial(t), rand.New(rand.NewPCG(rng.Uint64(), 0))
+		all.Go(func() {
+			for {
+				op := uint8(own.IntN(len(crashOps)))
+				l.ops = append(l.ops, op)
+				if _, err := fmt.Fprintf(c, crashOps[op]+"\r\n", l.name); err != nil {
+					return
+				}
+				for range 1 + strings.Count(crashOps[op], "\r\n") {
+					reply, err := c.value()
+					if err != nil {
+						return
+					}
+					if isError(reply) {
+						t.Error(reply)
+						return
+					}
+				}
+				if l.acked++; l.acked%64 == 0 {
+					l.times = append(l.times, ack{l.acked, time.Now()})
+				}
+				if seen.Add(1) == answers {
+					close(enough)
+				}
+			}
+		})
+	}
+	// Snapshots and rewrites go on all the while; that one is under way already is
+	// no news.
+	c, orders := p.dial(t), []string{"BGREWRITEAOF", "BGSAVE", "PING"}
+	all.Go(func() {
+		for i := 0; ; i++ {
+			if _, err := io.WriteString(c, orders[i%len(orders)]+"\r\n"); err != nil {
+				return
+			}
+			if _, err := c.value(); err != nil {
+				return
+			}
+			for mark := seen.Load(); seen.Load() < mark+50; {
+				if _, err := io.WriteString(c, "PING\r\n"); err != nil {
+					return
+				}
+				if _, err := c.value(); err != nil {
+					return
+				}
+			}
+		}
+	})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		all.Wait()
+	}()
+	select {
+	case <-enough:
+	case <-ended:
+		require.Fail(t, "the server went away", "stderr: %s", &p.stderr)
+	}
+	p.kill(t)
+	<-ended
+	return ledgers
+}
+
+// counts reads what a client's operations have counted.
+func (c *client) counts(t *testing.T, name string) []int {
+	t.Helper()
+	got := make([]int, len(crashReads))
+	for i, read := range crashReads {
+		c.send(t, fmt.Sprintf(read, name)+"\r\n")
+		reply, err := c.value()
+		require.NoError(t, err)
+		if reply != "" {
+			got[i], err = strconv.Atoi(reply)
+			require.NoError(t, err, read)
+		}
+	}
+	return got
+}
+
+// isError tells an error from a negative number.
+func isError(reply string) bool {
+	return len(reply) > 1 && reply[0] == '-' && 'A' <= reply[1] && reply[1] <= 'Z'
+}
+
+// value reads a reply: an array's elements one behind the other, nil as "", an
+// error with its minus.
+func (c *client) value() (string, error) {
+	line, err := c.r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimSuffix(line, "\r\n")
+	switch line[0] {
+	case '-':
+		return line, nil
+	case '+', ':':
+		return line[1:], nil
+	}
+	n, err := strconv.Atoi(line[1:])
+	if err != nil || n < 0 {
+		return "", err
+	}
+	if line[0] == '$' {
+		text := make([]byte, n+2)
+		_, err := io.ReadFull(c.r, text)
+		return string(text[:n]), err
+	}
+	if line[0] != '*' {
+		return "", errors.New("not a reply: " + line)
+	}
+	var elems []string
+	for range n {
+		elem, err := c.value()
+		if err != nil {
+			return "", err
+		}
+		elems = append(elems, elem)
+	}
+	return strings.Join(elems, " "), nil
+}
