@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -138,16 +139,21 @@ func veiled(lines []string) (out []string) {
 
 // A logBuffer is a journal in memory.
 type logBuffer struct {
+	mu       sync.Mutex
 	bytes    []byte
 	selected int
-	groups   int
-	lastMs   int64
+	groups   int    // that were appended
+	seen     func() // called by Append, where it is there
 }
 
 func (l *logBuffer) Append(g *effects.Group, nowMs int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen != nil {
+		l.seen()
+	}
 	l.bytes, l.selected = g.AppendTo(l.bytes, l.selected)
 	l.groups++
-	l.lastMs = nowMs
 	return int64(len(l.bytes))
 }
 
@@ -319,10 +325,7 @@ func (c *effectsClient) do(t *testing.T, line ...string) string {
 }
 
 func (c *effectsClient) send(t *testing.T, words [][]byte) {
-	var g effects.Group
-	g.Add(0, words...)
-	out, _ := g.AppendTo(nil, 0)
-	_, err := c.conn.Write(out)
+	_, err := c.conn.Write(asLogged(words))
 	require.NoError(t, err)
 }
 
@@ -347,4 +350,12 @@ func (c *effectsClient) reply(t *testing.T) string {
 		}
 	}
 	return line
+}
+
+// asLogged is a command in a log in which its database is selected.
+func asLogged(words [][]byte) []byte {
+	var g effects.Group
+	g.Add(0, words...)
+	out, _ := g.AppendTo(nil, 0)
+	return out
 }
