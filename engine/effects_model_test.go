@@ -3,6 +3,8 @@ package engine_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/resp"
 )
 
 // effectsGrammar is what the random commands are: words in braces are chosen
@@ -310,27 +314,32 @@ func (w *effectsWorld) reload(t testing.TB, log [][]string) *engine.Session {
 
 // contents shows every key of every database that the tests use, and the
 // functions.
-func contents(s *engine.Session) (out []string) {
-	for db := range 3 {
-		do(s, "SELECT "+strconv.Itoa(db))
-		var keys []string
-		for _, k := range s.Do(args("KEYS *")).Elems() {
-			keys = append(keys, k.Str())
+func contents(s *engine.Session) []string {
+	return contentsBy(func(line string) []string { return flat(s.Do(args(line))) })
+}
+
+// flat are the words of a reply, whatever its depth.
+func flat(v resp.Value) (out []string) {
+	switch v.Kind() {
+	case resp.KindArray, resp.KindSet, resp.KindMap, resp.KindPush:
+		for _, e := range v.Elems() {
+			out = append(out, flat(e)...)
 		}
+		return out
+	}
+	return []string{show(v)}
+}
+
+func contentsBy(ask func(line string) []string) (out []string) {
+	for db := range 3 {
+		ask("SELECT " + strconv.Itoa(db))
+		keys := ask("KEYS *")
 		slices.Sort(keys)
 		for _, k := range keys {
-			kind := do(s, "TYPE "+k)
-			read := map[string]string{
+			kind := ask("TYPE " + k)[0]
+			words := ask(fmt.Sprintf(map[string]string{
 				"string": "GET %s", "list": "LRANGE %s 0 -1", "set": "SMEMBERS %s", "hash": "HGETALL %s", "zset": "ZRANGE %s 0 -1 WITHSCORES",
-			}[kind]
-			var words []string
-			reply := s.Do(args(fmt.Sprintf(read, k)))
-			if kind == "string" {
-				words = []string{show(reply)}
-			}
-			for _, e := range reply.Elems() {
-				words = append(words, show(e))
-			}
+			}[kind], k))
 			switch kind {
 			case "set":
 				slices.Sort(words)
@@ -342,10 +351,10 @@ func contents(s *engine.Session) (out []string) {
 				slices.Sort(pairs)
 				words = pairs
 			}
-			out = append(out, fmt.Sprintf("%d %s %s %s: %s", db, k, kind, do(s, "PEXPIRETIME "+k), strings.Join(words, " ")))
+			out = append(out, fmt.Sprintf("%d %s %s %s: %s", db, k, kind, ask("PEXPIRETIME " + k)[0], strings.Join(words, " ")))
 		}
 	}
-	return append(out, do(s, "FUNCTION LIST WITHCODE"))
+	return append(out, ask("FUNCTION LIST WITHCODE")...)
 }
 
 // TestEffectsMakeTheSameKeyspace: what is logged of any commands makes, in an
@@ -387,4 +396,32 @@ func TestALostEffectIsNoticed(t *testing.T) {
 	}
 	require.Greater(t, noticed, planted/3, "of %d", planted)
 	require.Equal(t, want, contents(w.reload(t, log)))
+}
+
+// TestRedisReadsOurLog: redis-server makes the same keyspace of it. It runs with
+// -record-effects, which says that there is one.
+func TestRedisReadsOurLog(t *testing.T) {
+	if !*recordEffects {
+		t.Skip("redis-server is asked with -record-effects only")
+	}
+	for seed := range uint64(8) {
+		w := newEffectsWorld(t, seed)
+		for range 400 {
+			w.step()
+		}
+		do(newSession(t, w.Engine), "RL.ALLOW large 1000000 1h COST 100000")
+		w.Engine.Reclaim() // redis-server forgets what is overdue when it likes
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "appendonly.aof"), w.log.take(), 0o600))
+		r, err := oracle.Start(oracle.Options{NowMs: w.dice.nowMs(), Args: []string{"--dir", dir, "--appendonly", "yes"}})
+		require.NoError(t, err)
+		client := dialEffects(t, r.Addr())
+		got := contentsBy(func(line string) []string {
+			client.send(t, args(line))
+			return client.words(t)
+		})
+		require.Equal(t, contents(newSession(t, w.Engine)), got, "seed %d", seed)
+		require.NoError(t, client.conn.Close())
+		require.NoError(t, r.Close())
+	}
 }

@@ -311,7 +311,7 @@ func dialEffects(t *testing.T, addr string) *effectsClient {
 	conn, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	c := &effectsClient{conn: conn, r: bufio.NewReader(conn)}
-	c.id = c.do(t, "CLIENT", "ID")[1:]
+	c.id = c.do(t, "CLIENT", "ID")
 	return c
 }
 
@@ -329,27 +329,34 @@ func (c *effectsClient) send(t *testing.T, words [][]byte) {
 	require.NoError(t, err)
 }
 
-// reply reads a reply and returns the text of its last line.
+// reply reads a reply and returns its first word.
 func (c *effectsClient) reply(t *testing.T) string {
+	if words := c.words(t); len(words) > 0 {
+		return words[0]
+	}
+	return ""
+}
+
+// words reads a reply and returns its words, whatever its depth.
+func (c *effectsClient) words(t *testing.T) (out []string) {
 	line, err := c.r.ReadString('\n')
 	require.NoError(t, err)
 	line = strings.TrimSpace(line)
-	switch line[0] {
-	case '$':
-		size, _ := strconv.Atoi(line[1:])
-		if size >= 0 {
-			bulk := make([]byte, size+2)
-			_, err = io.ReadFull(c.r, bulk)
-			require.NoError(t, err)
-			line = string(bulk)
-		}
-	case '*', '%', '~':
-		n, _ := strconv.Atoi(line[1:])
+	switch n, _ := strconv.Atoi(line[1:]); {
+	case n < 0 && (line[0] == '$' || line[0] == '*'):
+		return []string{"(nil)"}
+	case line[0] == '$':
+		bulk := make([]byte, n+2)
+		_, err = io.ReadFull(c.r, bulk)
+		require.NoError(t, err)
+		return []string{string(bulk[:n])}
+	case line[0] == '*':
 		for range n {
-			c.reply(t)
+			out = append(out, c.words(t)...)
 		}
+		return out
 	}
-	return line
+	return []string{line[1:]}
 }
 
 // asLogged is a command in a log in which its database is selected.
