@@ -360,7 +360,7 @@ func contentsBy(ask func(line string) []string) (out []string) {
 // TestEffectsMakeTheSameKeyspace: what is logged of any commands makes, in an
 // empty keyspace, the one that they made.
 func TestEffectsMakeTheSameKeyspace(t *testing.T) {
-	rounds, steps := 60, 400
+	rounds, steps := 30, 400
 	if testing.Short() || raceEnabled {
 		rounds = 6
 	}
