@@ -410,7 +410,7 @@ func TestRedisReadsOurLog(t *testing.T) {
 			w.step()
 		}
 		do(newSession(t, w.Engine), "RL.ALLOW large 1000000 1h COST 100000")
-		w.Engine.Reclaim() // redis-server forgets what is overdue when it likes
+		w.Reclaim() // redis-server forgets what is overdue when it likes
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "appendonly.aof"), w.log.take(), 0o600))
 		r, err := oracle.Start(oracle.Options{NowMs: w.dice.nowMs(), Args: []string{"--dir", dir, "--appendonly", "yes"}})

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -100,7 +101,7 @@ func logLines(t testing.TB, log []byte) (out []string) {
 	r := bufio.NewReader(bytes.NewReader(log))
 	for {
 		line, err := r.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		require.Equal(t, byte('*'), line[0], "%q", log)

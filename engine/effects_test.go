@@ -292,3 +292,27 @@ func TestBytesOfALimiter(t *testing.T) {
 	require.LessOrEqual(t, sizes["FIXED"], sizes["redis"]/2)
 	require.LessOrEqual(t, sizes["GCRA"], sizes["redis"])
 }
+
+// TestEveryWriterIsRecorded: no writing command is left out, of those that
+// Redis has and of those that it does not have.
+func TestEveryWriterIsRecorded(t *testing.T) {
+	text, err := os.ReadFile(effectsRecording)
+	require.NoError(t, err)
+	met := map[string]bool{}
+	for _, c := range parseEffects(t, string(text)) {
+		for _, step := range c.steps {
+			if step.session > 0 {
+				met[strings.ToLower(string(step.words[0]))] = true
+			}
+		}
+	}
+	for _, line := range effectsGrammar {
+		met[strings.ToLower(strings.Fields(line)[0])] = true
+	}
+	e, _ := newEngine(t)
+	for _, row := range e.Table().All() {
+		if row.Flags&commands.Write != 0 && row.Name != "restore" { // the recording of which is its own
+			require.True(t, met[row.Name], row.Name)
+		}
+	}
+}
