@@ -298,7 +298,7 @@ func lives(seed uint64, hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault
 	return nil
 }
 
-const crashSeeds = 50
+const crashSeeds = 40
 
 func TestPowerCuts(t *testing.T) {
 	for seed := range seeds() {
