@@ -110,21 +110,32 @@ func (l *Log) put(c *chunk) bool {
 			_ = f.tidy() // or before the next try
 		}
 	}
+	text, ok := l.wrote(c, f, err)
+	if text != "" {
+		l.o.Log(true, text)
+	}
+	return ok
+}
+
+// wrote takes down how a write ended; text is what the operator should hear.
+// Requires writing.
+func (l *Log) wrote(c *chunk, f *file, err error) (text string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
+		if l.failed == nil { // not once a second
+			text = fmt.Sprintf("Error writing to the AOF file %s: %v", f.name, err)
+		}
 		if l.inflight == c {
-			l.failed = err
-			l.retry = false
+			l.failed, l.retry = err, false
 			l.setFault()
 		}
-		l.o.Log(true, fmt.Sprintf("Error writing to the AOF file %s: %v", f.name, err))
-		return false
+		return text, false
 	}
 	f.size += int64(len(c.sealed))
 	l.written = c.end
 	if l.inflight != c {
-		return false // given up meanwhile
+		return "", false // given up meanwhile
 	}
 	l.inflight = nil
 	full := l.held.Load() > l.o.Limit
@@ -135,9 +146,9 @@ func (l *Log) put(c *chunk) bool {
 	if l.failed != nil {
 		l.failed = nil
 		l.setFault()
-		l.o.Log(true, "AOF write error looks solved, the server can write again.")
+		text = "AOF write error looks solved, the server can write again."
 	}
-	return true
+	return text, true
 }
 
 // tidy removes what a failed write left behind the last whole batch.
@@ -218,14 +229,17 @@ func (l *Log) sync(after func()) error {
 		err = f.f.Sync()
 	}
 
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.syncing = false
 	if err != nil {
+		l.mu.Lock()
+		l.syncing = false
 		l.breakOff(err, f.epoch)
+		l.mu.Unlock()
 		l.o.Log(true, fmt.Sprintf("Fail to fsync the AOF file %s: %v; what it holds beyond byte %d cannot be relied upon, the file has to be rewritten", f.name, err, f.synced))
 		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.syncing = false
 	f.synced = size
 	l.lastSync = l.ticked
 	if written > l.synced.Load() {

@@ -9,6 +9,7 @@
 package disk
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"io/fs"
@@ -78,8 +79,8 @@ func local(op, name string) (string, error) {
 }
 
 // WriteFile replaces a file's content in one step that a power cut does not
-// halve: the new content is written under a temporary name, synced, renamed,
-// and the directory synced.
+// halve: the new content is written under a temporary name, through a buffer,
+// synced, renamed, and the directory synced.
 func WriteFile(on FS, name, temp string, write func(io.Writer) error) error {
 	if err := writeTemp(on, temp, write); err != nil {
 		_ = on.Remove(temp) // what failed first is what is told
@@ -97,11 +98,36 @@ func writeTemp(on FS, temp string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = write(f)
+	out := bufio.NewWriterSize(&syncing{f: f}, bufferSize)
+	err = write(out)
+	if err == nil {
+		err = out.Flush()
+	}
 	if err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+const (
+	bufferSize = 64 << 10
+	syncBytes  = 4 << 20
+)
+
+// syncing syncs a large file piece by piece: all of it at the end would hold up
+// the syncs of other files meanwhile.
+type syncing struct {
+	f     File
+	since int
+}
+
+func (s *syncing) Write(p []byte) (int, error) {
+	n, err := s.f.Write(p)
+	if s.since += n; err == nil && s.since >= syncBytes {
+		s.since = 0
+		err = s.f.Sync()
+	}
+	return n, err
 }
 
 // Exists tells whether there is such a file or directory.
