@@ -28,15 +28,25 @@ import (
 // numbered is the i-th group: its size and form depend on i only.
 func numbered(i int) *effects.Group {
 	g := new(effects.Group)
+	values := values(i)
+	for part, value := range values {
+		g.Add((i+part)%2, []byte("SET"), fmt.Appendf(nil, "g:%d:%d:%d", i, part, len(values)), value)
+	}
+	return g
+}
+
+// values are those of the i-th group.
+func values(i int) [][]byte {
 	rng := rand.New(rand.NewPCG(uint64(i), 7))
 	parts := 1
 	if rng.IntN(3) == 0 {
 		parts = 2 + rng.IntN(3)
 	}
-	for part := range parts {
-		g.Add(rng.IntN(2), []byte("SET"), fmt.Appendf(nil, "g:%d:%d:%d", i, part, parts), payload(rng))
+	out := make([][]byte, parts)
+	for part := range out {
+		out[part] = payload(rng)
 	}
-	return g
+	return out
 }
 
 func payload(rng *rand.Rand) []byte {
@@ -73,16 +83,8 @@ func (r *replay) apply(args [][]byte) error {
 	if i != r.groups || part != r.part {
 		return fmt.Errorf("group %d part %d follows %d groups and %d parts", i, part, r.groups, r.part)
 	}
-	rng := rand.New(rand.NewPCG(uint64(i), 7))
-	if rng.IntN(3) == 0 {
-		rng.IntN(3)
-	}
-	for range part + 1 {
-		rng.IntN(2)
-		if want := payload(rng); string(want) != string(args[2]) && part == 0 {
-			return fmt.Errorf("group %d has another value", i)
-		}
-		break
+	if want := values(i); len(want) != parts || !bytes.Equal(want[part], args[2]) {
+		return fmt.Errorf("group %d part %d has another value", i, part)
 	}
 	if r.part++; r.part == parts {
 		r.groups, r.part = i+1, 0

@@ -38,7 +38,7 @@ func groupCommit(t *testing.T, writers, each int) int {
 		on.Hook(func(op crashdisk.Op) crashdisk.Fault {
 			if op.Kind == crashdisk.Sync && strings.HasSuffix(op.Name, ".incr.aof") {
 				syncs.Add(1)
-				time.Sleep(5 * time.Millisecond)
+				<-time.After(5 * time.Millisecond) // of the bubble
 			}
 			return crashdisk.Fault{}
 		})

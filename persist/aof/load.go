@@ -217,7 +217,7 @@ func (l *loader) file(name string, f disk.File, size int64, last bool) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
-	if rep.flaw != nil && !(rep.torn && last && l.truncate) {
+	if rep.flaw != nil && (!rep.torn || !last || !l.truncate) {
 		return refuse(path, rep, last)
 	}
 	if err := l.apply(path, f, from, rep.ok); err != nil {

@@ -63,7 +63,7 @@ func (l *Log) round() {
 	l.mu.Unlock()
 	l.writing.leave()
 	if unsynced && l.o.Policy() == Always {
-		l.sync(nil)
+		_ = l.sync(nil) // Err has it
 	}
 }
 
