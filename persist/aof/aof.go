@@ -51,7 +51,7 @@ type Options struct {
 	FS      disk.FS       // the server's directory (dir)
 	DirName string        // appenddirname, "appendonlydir" when empty
 	Name    string        // appendfilename, "appendonly.aof" when empty
-	Policy  func() Policy // appendfsync, asked each time; EverySec when nil
+	Policy  func() Policy // appendfsync, asked each time and under locks: a load, no more; EverySec when nil
 	// Pause, when there is one, is called by the writer before it takes what has
 	// come together, except under Always: a sleep of a millisecond makes a
 	// thousand writes a second of a hundred thousand. Nobody waits for it.
