@@ -21,12 +21,17 @@ type builder struct {
 	hash *hash.Hash
 	zset zsetBuilder
 
-	add func(b *builder, elem []byte) error // to the value being made
+	add    func(b *builder, elem []byte) error // to the value being made
+	packed bool                                // it comes in one pack
 }
 
 // begin begins a value of the type.
 func (b *builder) begin(typ byte) {
 	*b = builder{limits: b.limits, zset: zsetBuilder{units: b.zset.units[:0]}}
+	switch typ {
+	case typeHashZiplist, typeHashListpack, typeZSetZiplist, typeZSetListpack:
+		b.packed = true
+	}
 	switch typ {
 	case typeList, typeListZiplist, typeListQuicklist, typeListQuicklist2:
 		b.list, b.add = &list.List{}, addToList
@@ -37,23 +42,23 @@ func (b *builder) begin(typ byte) {
 	}
 }
 
-// end returns the value.
+// end returns the value. Redis leaves a pack a pack unless it has too many
+// elements; how long they are it asks only of what comes one by one.
 func (b *builder) end() (any, error) {
+	l := b.limits
+	if b.packed {
+		l.HashValue, l.ZSetValue = math.MaxInt64, math.MaxInt64
+	}
 	switch {
 	case b.list != nil:
 		return b.list, nil
 	case b.set != nil:
 		return b.set, nil
 	case b.hash != nil:
-		b.hash.NoteEncoding(b.limits.HashEntries, b.limits.HashValue)
+		b.hash.NoteEncoding(l.HashEntries, l.HashValue)
 		return b.hash, nil
 	}
-	z, err := b.zset.end()
-	if err != nil {
-		return nil, err
-	}
-	z.NoteEncoding(int(b.limits.ZSetEntries), int(b.limits.ZSetValue))
-	return z, nil
+	return b.zset.end(l)
 }
 
 func (b *builder) elements(values [][]byte) error {
@@ -79,7 +84,7 @@ func addToList(b *builder, elem []byte) error {
 }
 
 func addToSet(b *builder, elem []byte) error {
-	if !b.set.Add(elem, int(b.limits.SetInts)) {
+	if !b.set.Add(elem, clip(b.limits.SetInts)) {
 		return corrupt(badDuplicate)
 	}
 	return nil
@@ -91,9 +96,13 @@ func (b *builder) entry(member string, score float64) error { return b.zset.add(
 // makes the set when it knows them all: a log grows cheaply only at its end.
 // The first member that is not the decimal of its score makes it a set at once.
 type zsetBuilder struct {
-	units []int64
-	set   *zset.Set
+	units    []int64
+	set      *zset.Set
+	negative []string // members whose score is -0, as far as they may matter
 }
+
+// maxNegative is above any number of members that a listpack is likely to have.
+const maxNegative = 1 << 12
 
 // A log holds integers up to this size, on either side of zero.
 const maxUnit = 1 << 53
@@ -114,6 +123,9 @@ func (z *zsetBuilder) add(member string, score float64) error {
 	}
 	if _, existed := z.set.Add(bytesOf(member), score); existed {
 		return corrupt(badDuplicate)
+	}
+	if score == 0 && math.Signbit(score) && len(z.negative) < maxNegative {
+		z.negative = append(z.negative, member)
 	}
 	return nil
 }
@@ -140,11 +152,21 @@ func (z *zsetBuilder) settle() error {
 	return nil
 }
 
-func (z *zsetBuilder) end() (*zset.Set, error) {
+// end returns the set. A score of -0 is 0 where Redis has a listpack.
+func (z *zsetBuilder) end(l Limits) (*zset.Set, error) {
 	if z.set == nil {
 		if err := z.settle(); err != nil {
 			return nil, err
 		}
 	}
+	z.set.NoteEncoding(clip(l.ZSetEntries), clip(l.ZSetValue))
+	if z.set.IsListpack() {
+		for _, member := range z.negative {
+			z.set.Remove(bytesOf(member))
+			z.set.Add(bytesOf(member), 0)
+		}
+	}
 	return z.set, nil
 }
+
+func clip(n int64) int { return int(min(n, math.MaxInt32)) }

@@ -27,7 +27,7 @@ import (
 
 const nowMs = 1_700_000_000_000
 
-var limits = rdb.Limits{HashEntries: 128, HashValue: 64, SetInts: 512, ZSetEntries: 128, ZSetValue: 64}
+var limits = rdb.Limits{HashEntries: 512, HashValue: 64, SetInts: 512, ZSetEntries: 128, ZSetValue: 64}
 
 // A server answers calls, all of them in order.
 type server interface {
@@ -334,7 +334,7 @@ func (m maker) size() int {
 	case 0:
 		return 127 + m.IntN(4)
 	case 1:
-		return 300 + m.IntN(400)
+		return 400 + m.IntN(200)
 	}
 	return 1 + m.IntN(20)
 }

@@ -1,0 +1,5 @@
+//go:build race
+
+package rdb_test
+
+const raceDetector = true
