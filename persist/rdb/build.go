@@ -104,8 +104,11 @@ type zsetBuilder struct {
 // maxNegative is above any number of members that a listpack is likely to have.
 const maxNegative = 1 << 12
 
-// A log holds integers up to this size, on either side of zero.
-const maxUnit = 1 << 53
+// addUnits adds units before any other member.
+func (z *zsetBuilder) addUnits(units []int64) error {
+	z.units = append(z.units, units...)
+	return nil
+}
 
 func (z *zsetBuilder) add(member string, score float64) error {
 	if math.IsNaN(score) {

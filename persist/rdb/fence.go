@@ -14,8 +14,11 @@ import (
 // The fence says a list to the library where the order of elements counts and
 // the library would lose it (hashes), and where two types are written alike.
 type fence struct {
-	src  source
-	take func(piece) error // nil: nobody takes; the fence only looks
+	src   source
+	take  func(piece) error   // nil: nobody takes; the fence only looks
+	units func([]int64) error // takes units of a log; nil with take
+
+	log []int64 // scratch
 }
 
 // A piece is a part of a value as the library is given it.
@@ -57,7 +60,7 @@ func (f *fence) value(typ byte) error {
 	case typeZSet:
 		return f.counted(typeZSet, 1, f.passDecimalEntry)
 	case typeZSet2:
-		return f.counted(typeZSet2, 1, f.passEntry)
+		return f.entries()
 	case typeListZiplist, typeHashZiplist, typeZSetZiplist, typeSetIntset, typeHashZipmap,
 		typeHashListpack, typeZSetListpack, typeSetListpack:
 		return f.packed(typ)
@@ -79,6 +82,21 @@ func (f *fence) counted(typ byte, strings int, pass func() error) error {
 		return errEmpty
 	}
 	return f.sequence(typ, n, strings, pass)
+}
+
+// entries walks over a length and as many members with binary scores.
+func (f *fence) entries() error {
+	n, err := f.src.count()
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return errEmpty
+	}
+	if n, err = f.logEntries(n); err != nil {
+		return err
+	}
+	return f.sequence(typeZSet2, n, 1, f.passEntry)
 }
 
 func (f *fence) sequence(typ byte, n uint64, strings int, pass func() error) error {
@@ -156,6 +174,9 @@ func (f *fence) packed(typ byte) error {
 	case typeHashListpack:
 		return f.listpack(pack, typeListQuicklist2, 2)
 	case typeZSetListpack:
+		if taken, err := f.logPack(pack); taken {
+			return err
+		}
 		return f.listpack(pack, typeZSetListpack, 2)
 	case typeHashZipmap:
 		return f.zipmap(pack)

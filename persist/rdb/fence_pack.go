@@ -45,7 +45,7 @@ func (f *fence) elements(pack []byte, header, said, per int, next elementEnd, wr
 
 // listpack walks over a listpack. See type listpack for its structure.
 func (f *fence) listpack(pack []byte, typ byte, per int) error {
-	if len(pack) <= listpackHeader || uint64(binary.LittleEndian.Uint32(pack)) != uint64(len(pack)) || pack[len(pack)-1] != packEnd {
+	if !listpackSound(pack) {
 		return corrupt(badPack)
 	}
 	said := int(binary.LittleEndian.Uint16(pack[4:]))
@@ -55,6 +55,11 @@ func (f *fence) listpack(pack []byte, typ byte, per int) error {
 		binary.LittleEndian.PutUint16(head[4:], uint16(n))
 		return piece{typ: typ, head: head[:], body: part, tail: pack[len(pack)-1:]}
 	})
+}
+
+// listpackSound reports whether what stands around a listpack's elements fits.
+func listpackSound(pack []byte) bool {
+	return len(pack) > listpackHeader && uint64(binary.LittleEndian.Uint32(pack)) == uint64(len(pack)) && pack[len(pack)-1] == packEnd
 }
 
 // listpackElement finds the end of the element at.

@@ -306,9 +306,9 @@ func (f *file) foreign(typ byte) error {
 	if !f.options.Skip || !held(typ) && !passable(typ) {
 		return fmt.Errorf("%w: "+notHeld, ErrUnsupported, "a "+what)
 	}
-	take := f.fence.take
-	f.fence.take = nil
-	defer func() { f.fence.take = take }()
+	take, units := f.fence.take, f.fence.units
+	f.fence.take, f.fence.units = nil, nil
+	defer func() { f.fence.take, f.fence.units = take, units }()
 	err := f.fence.value(typ)
 	if err == nil || err == errEmpty {
 		f.skipped("a " + what)

@@ -80,6 +80,7 @@ func newDecoder(l Limits) *decoder {
 	d := &decoder{builder: builder{limits: l}}
 	d.library.sink = &d.builder
 	d.fence.take = d.library.decode
+	d.fence.units = d.builder.zset.addUnits
 	return d
 }
 
