@@ -30,12 +30,12 @@ type bench struct {
 
 func newBench() *bench {
 	b := &bench{table: commands.NewTable(
-		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.Hashes, commands.RateLimits)}
+		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.Sets, commands.Hashes, commands.RateLimits)}
 	b.ctx = commands.Ctx{
 		Store: store.New(), NowMs: fuzzNowMs, NowUs: fuzzNowMs * 1000, Proto: resp.RESP2,
 		Settings: &commands.Settings{
 			ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128, ZSetMaxListpackValue: 64, RLLogMaxUnits: 5000,
-			HashMaxListpackCount: 128, HashMaxListpackValue: 64,
+			HashMaxListpackCount: 128, HashMaxListpackValue: 64, SetMaxIntsetCount: 512,
 		},
 	}
 	b.ctx.Use(0)

@@ -13,14 +13,17 @@ import (
 	"github.com/zlimit/zlimit/persist/rdb"
 )
 
-// howMany is how many keys go both ways where a redis-server is at hand. Ten
-// times as many take a minute.
-var howMany = flag.Int("keys", 1000, "keys that TestBothWays takes to Redis and back")
+// howMany is how many keys go both ways where a redis-server is at hand: few
+// by default, since ten thousand take a minute.
+var howMany = flag.Int("keys", 500, "keys that TestBothWays takes to Redis and back")
 
 // TestBothWays takes random keys of every type and encoding from Redis to us
 // and back: one by one by DUMP and RESTORE, and all of them in a file.
 func TestBothWays(t *testing.T) {
 	theirs, ours := startRedis(t, t.TempDir()), newKeyspace()
+	if raceDetector {
+		*howMany /= 5 // it is slow, and there is one goroutine
+	}
 	m := newMaker(t, uint64(*howMany))
 	var keys []string
 	var calls [][]string

@@ -37,7 +37,7 @@ func large(n int) map[string]any {
 		log.AppendRun(at, 1)
 		at++
 	}
-	for i := range n / 10 {
+	for i := range n / 50 {
 		b := []byte("element " + strconv.Itoa(i))
 		tree.Add(b, float64(i)+0.5)
 		table.Set(b, b)
@@ -60,6 +60,9 @@ func TestLargeValues(t *testing.T) {
 	for name, value := range large(n) {
 		t.Run(name, func(t *testing.T) {
 			for _, compress := range []bool{false, true} {
+				if name == "log" && compress {
+					continue // its members are too short to compress
+				}
 				var out noting
 				took := memory(func() {
 					w := rdb.NewWriter(&out, rdb.WriterOptions{Compress: compress, Checksum: true})
@@ -70,7 +73,7 @@ func TestLargeValues(t *testing.T) {
 				require.LessOrEqual(t, out.largest, 96<<10)
 				most := uint64(1 << 20) // buffers
 				if name != "log" {
-					most += uint64(n) * 4 // an element is asked for as a string here and there
+					most += uint64(n) // an element is asked for as a string here and there
 				}
 				require.LessOrEqual(t, took, most)
 			}
