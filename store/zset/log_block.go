@@ -6,11 +6,11 @@ import (
 )
 
 // A log of one block lives in the Set itself: first, last, the number of units
-// and an array of tokens that grows by doubling up to the size of a block. A
-// set of one hit has no array.
+// and an array of tokens that grows, through sizes of the allocator, up to that
+// of a block. A set of one hit has no array.
 
 // rooms are the sizes of the array, by the number in flags.
-var rooms = [...]uint8{0, 16, 32, 64, blockSize}
+var rooms = [...]uint8{0, 8, 16, 24, 32, 48, 64, 96, blockSize}
 
 // room returns the array of tokens, whole.
 func (s *Set) room() []byte {
@@ -23,16 +23,11 @@ func (s *Set) tokens() []byte { return s.room()[:s.used] }
 // setRoom moves the tokens to an array of at least size bytes.
 func (s *Set) setRoom(size int) {
 	toks := s.tokens()
-	switch {
-	case size <= 16:
-		s.takeRoom(unsafe.Pointer(new([16]byte)), 1)
-	case size <= 32:
-		s.takeRoom(unsafe.Pointer(new([32]byte)), 2)
-	case size <= 64:
-		s.takeRoom(unsafe.Pointer(new([64]byte)), 3)
-	default:
-		s.takeRoom(unsafe.Pointer(new([blockSize]byte)), wholeBlock)
+	number := uint8(1)
+	for int(rooms[number]) < size {
+		number++
 	}
+	s.takeRoom(unsafe.Pointer(unsafe.SliceData(make([]byte, rooms[number]))), number)
 	copy(s.room(), toks)
 }
 

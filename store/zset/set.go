@@ -14,8 +14,8 @@ type Set struct {
 	// The log's ends. In tree encoding they are unused.
 	first, last int64
 
-	// rest is, by kind: the tokens of a log of one block, as an array of 16, 32,
-	// 64 or 128 bytes (flags say which), or nil as long as none was needed; a
+	// rest is, by kind: the tokens of a log of one block, as an array of 8 to 128
+	// bytes (flags say which), or nil as long as none was needed; a
 	// *logBlocks; a *packed; a *tree. A bare pointer and not one field for each,
 	// nor an interface, because a server holds a million of these with a hit or
 	// two in them.
