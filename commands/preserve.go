@@ -22,9 +22,17 @@ func (c *Ctx) preserve() {
 	clear(c.keys)
 }
 
+// A View is a value that is still being copied, slice by slice: until Step
+// reports that nothing is left, and Value is it. Every shard must be held for
+// Step: the key may have been renamed.
+type View interface {
+	Step(count int) (more bool)
+	Value() any
+}
+
 // Frozen returns a key's value as it is now, for somebody who reads it later, in
 // another goroutine, while the key changes. It is good for reading from one end
-// to the other only: All, Ascend, Len.
+// to the other only: All, Ascend, Len. Where that would take long it is a View.
 func Frozen(data any) any {
 	switch v := data.(type) {
 	case *store.String:
@@ -32,9 +40,17 @@ func Frozen(data any) any {
 	case *zset.Set:
 		return v.Freeze()
 	case *set.Set:
-		return v.Clone()
+		whole, view := v.Freeze()
+		if view != nil {
+			return view
+		}
+		return whole
 	case *hash.Hash:
-		return v.Clone()
+		whole, view := v.Freeze()
+		if view != nil {
+			return view
+		}
+		return whole
 	case *list.List:
 		return v.Freeze()
 	}

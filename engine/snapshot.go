@@ -14,7 +14,7 @@ type snapshotKey struct {
 	DB         int
 	Key        string
 	ExpireAtMs int64 // unix milliseconds; 0: never
-	Value      any   // see commands.Frozen
+	Value      any   // as commands.Frozen says; never a View
 }
 
 var (
@@ -27,6 +27,10 @@ var (
 // snapshotSlice is how many nodes and buckets the walk looks at under one lock:
 // some tens of microseconds.
 const snapshotSlice = 128
+
+// viewSlice is how many fields or members of one value are copied while every
+// shard is held.
+const viewSlice = 256
 
 // snapshot hands every key to out as it was when begin was called, which is with
 // every shard held. Clients are served meanwhile: the walk holds one shard for a
@@ -55,8 +59,14 @@ func (e *Engine) snapshot(stop <-chan struct{}, begin func(), out func(k snapsho
 	var failed error
 	walked := e.walk(sn, stop, func() {
 		for _, k := range handed.take() {
+			if view, ok := k.Value.(commands.View); ok {
+				if !e.complete(view, stop) {
+					return
+				}
+				k.Value = view.Value()
+			}
 			if failed != nil {
-				return
+				continue
 			}
 			if failed = out(k); failed != nil {
 				sn.Abort()
@@ -66,7 +76,7 @@ func (e *Engine) snapshot(stop <-chan struct{}, begin func(), out func(k snapsho
 	switch {
 	case failed != nil:
 		return failed
-	case !walked:
+	case !walked || isClosed(stop):
 		return errSnapshotStopped
 	case sn.Late() > 0:
 		return errSnapshotLate
@@ -90,6 +100,29 @@ func (e *Engine) walk(sn *store.Snapshot, stop <-chan struct{}, between func()) 
 			}
 			runtime.Gosched() // those who wait for a processor come first
 		}
+	}
+	return true
+}
+
+// complete takes a view to its end, unless it is stopped.
+func (e *Engine) complete(view commands.View, stop <-chan struct{}) bool {
+	for more := true; more; {
+		if isClosed(stop) {
+			return false
+		}
+		if e.lockUnlessBusy(store.AllShards) != nil {
+			// Each alone, so that who needs others is served meanwhile.
+			for shard := range store.NumShards {
+				if !e.store.LockUnless(1<<shard, stop) {
+					return false
+				}
+				e.store.Unlock(1 << shard)
+			}
+			continue
+		}
+		more = view.Step(viewSlice)
+		e.store.Unlock(store.AllShards)
+		runtime.Gosched()
 	}
 	return true
 }

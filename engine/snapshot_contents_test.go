@@ -73,6 +73,7 @@ func inWords(data any) string {
 			out = append(out, fmt.Sprintf("%s=%s", field, value))
 			return true
 		})
+		slices.Sort(out) // what is removed while it is copied comes last
 		if len(out) != v.Len() {
 			return "of another length"
 		}

@@ -14,6 +14,8 @@ import (
 type table struct {
 	fields      dict.Dict[entry]
 	first, last *node
+	view        *View // that is being taken; nil: none
+	epoch       bool  // what fields are marked with that it need not copy
 }
 
 type node = dict.Node[entry]
@@ -39,6 +41,9 @@ func (t *table) get(field []byte) (value []byte, ok bool) {
 func (t *table) set(field, value []byte) (added bool) {
 	n, added := t.fields.Put(dict.Hash(field), field)
 	e := &n.Value
+	if t.view != nil && !added {
+		t.view.changes(n)
+	}
 	if cap(e.text) < len(value) || cap(e.text) > 2*len(value)+64 {
 		e.text = make([]byte, 0, len(value))
 	}
@@ -46,6 +51,7 @@ func (t *table) set(field, value []byte) (added bool) {
 	if !added {
 		return false
 	}
+	n.SetMark(t.epoch)
 	e.prev = t.last
 	if t.last == nil {
 		t.first = n
@@ -60,6 +66,9 @@ func (t *table) remove(field []byte) bool {
 	n := t.fields.Delete(dict.Hash(field), field)
 	if n == nil {
 		return false
+	}
+	if t.view != nil {
+		t.view.removes(n)
 	}
 	e := &n.Value
 	if e.prev == nil {

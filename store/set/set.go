@@ -13,8 +13,8 @@ import (
 // for concurrent use; methods that change nothing may run beside each other
 // while none that changes runs, All and Scan excepted.
 type Set struct {
-	ints  []int64              // ascending; nil once table is there
-	table *dict.Dict[struct{}] // nil: an intset
+	ints  []int64 // ascending; nil once table is there
+	table *table  // nil: an intset
 }
 
 // maxDigits is the length of the longest decimal of an int64.
@@ -55,7 +55,8 @@ func (s *Set) Add(text []byte, maxInts int) bool {
 		}
 		s.leaveIntset()
 	}
-	_, created := s.table.Put(dict.Hash(text), text)
+	n, created := s.table.Put(dict.Hash(text), text)
+	s.table.added(n, created)
 	return created
 }
 
@@ -74,7 +75,7 @@ func (s *Set) addNumber(n int64, maxInts int) bool {
 // Remove takes text out and reports whether it was a member.
 func (s *Set) Remove(text []byte) bool {
 	if s.table != nil {
-		return s.table.Delete(dict.Hash(text), text) != nil
+		return s.table.removed(s.table.Delete(dict.Hash(text), text))
 	}
 	n, ok := decimal.Parse(text)
 	if !ok {
@@ -118,7 +119,8 @@ func (s *Set) AddMember(m Member, maxInts int) bool {
 	case m.isNumber || s.table == nil:
 		return s.Add([]byte(m.Text()), maxInts)
 	}
-	_, created := s.table.PutString(dict.HashString(m.text), m.text)
+	n, created := s.table.PutString(dict.HashString(m.text), m.text)
+	s.table.added(n, created)
 	return created
 }
 
@@ -131,12 +133,12 @@ func (s *Set) RemoveMember(m Member) bool {
 		return s.Remove([]byte(m.Text()))
 	}
 	n := s.table.GetString(dict.HashString(m.text), m.text)
-	return n != nil && s.table.Unlink(n)
+	return n != nil && s.table.Unlink(n) && s.table.removed(n)
 }
 
 // leaveIntset moves an intset to a hash table.
 func (s *Set) leaveIntset() {
-	s.table = new(dict.Dict[struct{}])
+	s.table = new(table)
 	var text [maxDigits]byte
 	for _, n := range s.ints {
 		b := Member{num: n, isNumber: true}.AppendText(text[:0])
@@ -179,7 +181,7 @@ func (s *Set) Scan(cursor uint64, fn func(Member)) (next uint64) {
 		}
 		return 0
 	}
-	return s.table.Scan(cursor, func(n *dict.Node[struct{}]) { fn(Member{text: n.Key()}) })
+	return s.table.Scan(cursor, func(n *node) { fn(Member{text: n.Key()}) })
 }
 
 // Clone returns a copy in the same encoding that shares nothing with the set.
@@ -187,7 +189,7 @@ func (s *Set) Clone() *Set {
 	if s.table == nil {
 		return &Set{ints: slices.Clone(s.ints)}
 	}
-	c := &Set{table: new(dict.Dict[struct{}])}
+	c := &Set{table: new(table)}
 	for n := range s.table.All() {
 		c.table.PutString(n.Hash(), n.Key())
 	}

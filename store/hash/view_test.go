@@ -1,0 +1,93 @@
+package hash
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func fieldsOf(h *Hash) (out []string) {
+	h.All(func(field, value []byte) bool {
+		out = append(out, fmt.Sprintf("%s=%s", field, value))
+		return true
+	})
+	return out
+}
+
+func large(n int) *Hash {
+	h := &Hash{}
+	for i := range n {
+		h.Set(fmt.Appendf(nil, "f%d", i), fmt.Appendf(nil, "%d", i))
+	}
+	return h
+}
+
+func changeAtRandom(h *Hash, rng *rand.Rand) {
+	field := fmt.Appendf(nil, "f%d", rng.IntN(2000))
+	if rng.IntN(3) == 0 {
+		h.Delete(field)
+	} else {
+		h.Set(field, fmt.Appendf(nil, "new%d", rng.IntN(1000)))
+	}
+}
+
+// TestAViewIsTheHashAsItWas whatever happens between its steps.
+func TestAViewIsTheHashAsItWas(t *testing.T) {
+	h := large(1000)
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 20))
+		want := fieldsOf(h)
+		whole, view := h.Freeze()
+		require.Nil(t, whole)
+		for view.Step(1 + rng.IntN(60)) {
+			for range rng.IntN(60) {
+				changeAtRandom(h, rng)
+			}
+			if seed%4 == 3 && rng.IntN(10) == 0 {
+				break // given up: the next one is whole all the same
+			}
+		}
+		if seed%4 == 3 {
+			continue
+		}
+		got := fieldsOf(view.Value().(*Hash))
+		slices.Sort(want)
+		slices.Sort(got)
+		require.Equal(t, want, got, "seed %d", seed)
+		require.Nil(t, h.large.view)
+	}
+}
+
+func TestAViewKeepsTheOrder(t *testing.T) {
+	h := large(1000)
+	want := fieldsOf(h)
+	_, view := h.Freeze()
+	for i := 0; view.Step(10); i++ {
+		h.Set(fmt.Appendf(nil, "f%d", 999-i), []byte("changed"))
+		h.Set(fmt.Appendf(nil, "new%d", i), nil)
+	}
+	require.Equal(t, want, fieldsOf(view.Value().(*Hash)))
+}
+
+// TestAViewThatIsNotToldIsWrong: the same comparison, of a hash that has
+// forgotten its view.
+func TestAViewThatIsNotToldIsWrong(t *testing.T) {
+	h := large(1000)
+	want := fieldsOf(h)
+	_, view := h.Freeze()
+	view.Step(10)
+	h.large.view = nil
+	h.Set([]byte("f500"), []byte("changed"))
+	for view.Step(100) {
+	}
+	require.NotEqual(t, want, fieldsOf(view.Value().(*Hash)))
+}
+
+func TestASmallHashIsCopiedAtOnce(t *testing.T) {
+	whole, view := large(viewFrom - 1).Freeze()
+	require.Nil(t, view)
+	require.Equal(t, viewFrom-1, whole.Len())
+}
