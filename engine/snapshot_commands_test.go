@@ -228,6 +228,10 @@ func TestNoCommandGoesPastASnapshot(t *testing.T) {
 		p.play(t, string(text))
 	}
 	p.play(t, moreCases)
+	payload := strings.Clone(send(p.session(""), "DUMP", "i").Str())
+	require.NoError(t, p.run(commandLine{args: []string{"RESTORE", "restored", "0", payload}}))
+	require.NoError(t, p.run(commandLine{args: []string{"RESTORE-ASKING", "restored", "0", payload, "REPLACE"}}))
+	require.NoError(t, p.run(commandLine{args: []string{"RESTORE-ASKING", "again", "0", payload}}))
 	var never []string
 	for _, cmd := range p.engine.table.All() {
 		if cmd.Is(commands.Write) && len(cmd.Keys) > 0 && !p.changed[cmd.Name] {
