@@ -32,7 +32,7 @@ type rig struct {
 
 // A side is one of the two servers. tagged is where tagFlow runs; it is plain itself when that answers CLUSTER KEYSLOT.
 type side struct {
-	plain, tagged *server
+	plain, tagged *held
 }
 
 // prepareAll builds, installs and starts everything side by side, but for the libraries' servers. A client that cannot
@@ -124,12 +124,13 @@ func needed(clients []client, preparation string) bool {
 // isRedis recognises a redis-server standing in for ours, which then needs a cluster for tagFlow as Redis does.
 func isRedis(path string) bool { return strings.HasPrefix(filepath.Base(path), "redis-server") }
 
+// startSide holds the clocks, too: no time to live depends on how busy the machine is.
 func startSide(ctx context.Context, path, folder string, redis bool) (side, error) {
-	plain, err := start(ctx, path, folder)
+	plain, err := startHeld(ctx, path, folder, redis)
 	if err != nil || !redis {
 		return side{plain, plain}, err
 	}
-	tagged, err := startCluster(ctx, path, folder)
+	tagged, err := startCluster(ctx)
 	return side{plain, tagged}, err
 }
 

@@ -9,13 +9,15 @@ import (
 	"io"
 	"net"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
+
+// patience is far beyond what a server needs for anything on a busy machine.
+const patience = 2 * time.Minute
 
 // A server is one process of ours, on a free loopback port, with nothing saved.
 type server struct {
@@ -86,34 +88,9 @@ func startOnce(ctx context.Context, path, folder string, flags ...string) (*serv
 	return s, nil
 }
 
-// startCluster runs redis-server as a cluster of one that owns every slot: only then does Redis answer CLUSTER KEYSLOT
-// and still take commands on keys.
-func startCluster(ctx context.Context, path, folder string) (*server, error) {
-	bus, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	s, err := start(ctx, path, folder, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
-		"--cluster-config-file", filepath.Join(folder, "nodes-"+strconv.Itoa(bus)+".conf"))
-	if err != nil {
-		return nil, err
-	}
-	if reply, err := s.ask("CLUSTER ADDSLOTSRANGE 0 16383"); err != nil || reply != "+OK" {
-		return nil, errors.Join(fmt.Errorf("%s did not take the slots: %q", path, reply), err, s.stop())
-	}
-	err = s.await(ctx, func() bool {
-		reply, err := s.ask("CLUSTER INFO")
-		return err == nil && strings.Contains(reply, "cluster_state:ok")
-	})
-	if err != nil {
-		return nil, errors.Join(err, s.stop())
-	}
-	return s, nil
-}
-
-// await polls until ready says so; the process ending or half a minute passing is an error.
+// await polls until ready says so; the process ending or minutes passing is an error.
 func (s *server) await(ctx context.Context, ready func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
@@ -133,12 +110,12 @@ func (s *server) await(ctx context.Context, ready func() bool) error {
 
 // ask sends one inline command on a connection of its own: a status or error line as it stands, or a bulk's content.
 func (s *server) ask(command string) (string, error) {
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), time.Second)
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), patience)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return "", err
 	}
 	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
@@ -190,7 +167,7 @@ func (s *server) stop() error {
 	}
 	select {
 	case <-s.exited:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		err := s.cmd.Process.Kill()
 		<-s.exited
 		return errors.Join(fmt.Errorf("%s did not end on SIGTERM", s.cmd.Path), err)

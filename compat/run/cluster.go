@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zlimit/zlimit/oracle"
+)
+
+// startCluster runs redis-server as a cluster of one that owns every slot: only then does Redis answer CLUSTER KEYSLOT
+// and still take commands on keys.
+func startCluster(ctx context.Context) (*held, error) {
+	bus, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	r, err := oracle.Start(oracle.Options{
+		NowMs: heldStartMs, Args: []string{"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, portText, err := net.SplitHostPort(r.Addr())
+	port, portErr := strconv.Atoi(portText)
+	if err := errors.Join(err, portErr); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	if err := takeSlots(ctx, port, r.SetClock); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return newHeld(port, r.SetClock, func() error { return nil }, r.Close)
+}
+
+// takeSlots gives the node every slot. It writes two seconds after that by its clock, which therefore has to move.
+func takeSlots(ctx context.Context, port int, setClock func(nowMs int64) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s := &server{port: port}
+	if reply, err := s.ask("CLUSTER ADDSLOTSRANGE 0 16383"); err != nil || reply != "+OK" {
+		return errors.Join(fmt.Errorf("redis-server did not take the slots: %q", reply), err)
+	}
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for nowMs := int64(heldStartMs); ; nowMs += 500 {
+		if err := setClock(nowMs); err != nil {
+			return err
+		}
+		if reply, err := s.ask("CLUSTER INFO"); err == nil && strings.Contains(reply, "cluster_state:ok") {
+			return nil
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return fmt.Errorf("redis-server's cluster is not ready: %w", ctx.Err())
+		}
+	}
+}
