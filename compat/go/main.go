@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -47,6 +48,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	client := redis.NewClient(&redis.Options{
 		Addr:     net.JoinHostPort(*host, strconv.Itoa(*port)),
 		Protocol: *protocol,
+		// As long as a busy machine needs: a call that was given up and made again would count twice.
+		DialTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute, PoolTimeout: time.Minute,
 	})
 	defer client.Close()
 

@@ -36,6 +36,7 @@ async function main() {
     port: Number(args.port),
     protocol: Number(args.protocol),
     scripts,
+    connectTimeout: 60000, // as long as a busy machine needs
     // A server that is not there is a failure, not something to wait for.
     retryStrategy: null,
     maxRetriesPerRequest: 0,

@@ -28,7 +28,14 @@ def run(client, name, key, instants):
 
 def main():
     args = arguments()
-    client = redis.Redis(host=args.host, port=args.port, protocol=args.protocol)
+    client = redis.Redis(
+        host=args.host,
+        port=args.port,
+        protocol=args.protocol,
+        # As long as a busy machine needs: a call that was given up and made again would count twice.
+        socket_timeout=60,
+        socket_connect_timeout=60,
+    )
     given = [int(instant) for instant in args.instants.split(",")] if args.instants else None
     print("client redis-py", redis.__version__)
     if args.flow == "all":

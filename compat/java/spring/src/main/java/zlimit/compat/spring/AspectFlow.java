@@ -29,7 +29,7 @@ import zlimit.compat.spring.web.SettableClock;
  */
 final class AspectFlow {
     private static final String PATH = "/hello/sayHi";
-    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     private static final List<Long> INSTANTS = Instants.afterBase(
             // Two pass, the third does not.
