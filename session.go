@@ -113,6 +113,9 @@ func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 			return nil, err
 		}
 	}
+	if err := s.in.Kept(); err != nil {
+		return nil, err
+	}
 	if reply.IsError() {
 		return nil, replyError(reply)
 	}

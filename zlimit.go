@@ -10,11 +10,13 @@
 // known. Do runs any other command of the server, from the same keys: what Allow
 // holds can be looked at, expired, deleted, or used by a Lua script.
 //
-// Nothing outlives the process. Programs that share limits with other processes
+// Nothing outlives the process, unless the Limiter is made by Open, which keeps
+// files as the server does. Programs that share limits with other processes
 // need zlimit-server, or package server, which gives this engine sockets.
 package zlimit
 
 import (
+	"errors"
 	"log"
 	"math/bits"
 	"math/rand/v2"
@@ -39,6 +41,7 @@ type Options struct {
 // method may be called concurrently.
 type Limiter struct {
 	engine *engine.Engine
+	owner  bool      // of engine
 	desks  []desk    // a power of two
 	near   sync.Pool // of *desk: those at which this processor sat last
 
@@ -54,17 +57,49 @@ type Limiter struct {
 // New returns a Limiter with no keys. It has one goroutine, which ends with
 // Close.
 func New(o Options) *Limiter {
+	return over(o, engine.Options{})
+}
+
+// Open is New for a Limiter whose keys outlive the process: in the directory
+// that the directive dir names, as the directives appendonly, appendfsync and
+// save say (see docs/persistence.md). It reads what is there, and returns when
+// that is done. One process at a time may keep files in a directory. Close has
+// to be called: it syncs, and saves where there are save points.
+//
+// Under appendfsync always a call returns when what it did is on disk, and an
+// error that is no Error where that could not be.
+func Open(o Options) (*Limiter, error) {
+	if o.Config == nil {
+		o.Config = config.New()
+	}
+	l := over(o, engine.Options{
+		Disk:  engine.Directory(o.Config.String("dir")),
+		Pause: func() { time.Sleep(time.Millisecond) },
+	})
+	l.owner = true
+	err := l.engine.Open()
+	if err == nil {
+		err = l.engine.Load()
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// over makes an engine, and a Limiter that ticks it.
+func over(o Options, e engine.Options) *Limiter {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
 	if o.Clock == nil {
 		o.Clock = SystemClock()
 	}
-	var logs func(text string)
+	e.Config, e.Clock = o.Config, o.Clock
 	if o.Log != nil {
-		logs = func(text string) { o.Log.Print(text) }
+		e.Log = func(text string) { o.Log.Print(text) }
 	}
-	l := Over(engine.New(engine.Options{Config: o.Config, Clock: o.Clock, Log: logs}))
+	l := Over(engine.New(e))
 	l.cron.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(max(o.Config.Int("hz"), 1)))
 		defer tick.Stop()
@@ -128,7 +163,10 @@ func (l *Limiter) Close() error {
 		l.desks[i].end()
 	}
 	l.cron.Wait()
-	close(l.ended)
+	defer close(l.ended)
+	if l.owner {
+		return l.engine.Close()
+	}
 	return nil
 }
 

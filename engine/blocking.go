@@ -48,6 +48,9 @@ func (b *Blocked) Over() bool { return b.done.Load() }
 func (s *Session) Resume() resp.Value {
 	b := s.blocked.Load()
 	s.leave(b, false)
+	if log := s.engine.persist.log.Load(); log != nil {
+		s.hasWritten(log.End()) // what it was served is in somebody else's group
+	}
 	if b.silent {
 		return resp.None
 	}

@@ -13,6 +13,24 @@ type Figures struct {
 	Decisions [commands.NumDeciders]commands.Decisions
 	Latency   []CommandLatency // of the commands that were timed at all
 	Held      Held
+	Files     Files
+}
+
+// Files is how what is kept on disk fares.
+type Files struct {
+	Loading      bool
+	Logging      bool // there is an append-only log
+	LogOK        bool // it can be written to, as far as is known
+	LogBytes     int64
+	LogWaiting   int64 // bytes that wait in memory
+	DelayedSyncs int64
+	SaveOK       bool // the last save has succeeded, or there was none
+	RewriteOK    bool
+	Saving       bool
+	Rewriting    bool
+	Changes      int64 // since the last save; counted while there is a log or a save point
+	LastSaveS    int64 // unix seconds
+	ClockAheadUs int64
 }
 
 // CommandLatency is how long the calls of one command took that were timed.
@@ -30,7 +48,7 @@ func (e *Engine) Commands() int64 { return e.stats.commands.sum() }
 func (e *Engine) Figures() Figures {
 	f := Figures{
 		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.errors.Load(),
-		Decisions: e.stats.decided(), Held: e.Held(),
+		Decisions: e.stats.decided(), Held: e.Held(), Files: e.files(),
 	}
 	e.eachCommand(func(c *commands.Command) {
 		l := &e.stats.calls[c.ID()].latency
@@ -44,5 +62,24 @@ func (e *Engine) Figures() Figures {
 		}
 		f.Latency = append(f.Latency, one)
 	})
+	return f
+}
+
+func (e *Engine) files() Files {
+	p := &e.persist
+	log := p.log.Load()
+	p.mu.Lock()
+	jobs := p.jobs
+	p.mu.Unlock()
+	f := Files{
+		Loading: p.loading.Load() != nil, Logging: log != nil, LogOK: true,
+		SaveOK: !jobs.outcomes[saving].failed, RewriteOK: !jobs.outcomes[rewriting].failed,
+		Saving: jobs.now != nil && jobs.now.kind == saving, Rewriting: jobs.now != nil && jobs.now.kind == rewriting,
+		Changes: p.changes.Load(), LastSaveS: jobs.lastSaveS, ClockAheadUs: e.clockAheadUs.Load(),
+	}
+	if log != nil {
+		s := log.Status()
+		f.LogOK, f.LogBytes, f.LogWaiting, f.DelayedSyncs = s.Err == nil, s.Size, s.Held, s.Delayed
+	}
 	return f
 }

@@ -238,11 +238,14 @@ func (e *Engine) endLog() {
 // error says that it cannot be had: what is unsent must not be sent. While the
 // log fails, who has only read is answered all the same, for reading goes on.
 func (s *Session) Kept() error {
-	p := &s.engine.persist
-	if aof.Policy(p.fsync.Load()) != aof.Always {
+	if aof.Policy(s.engine.persist.fsync.Load()) != aof.Always {
 		return nil
 	}
-	log := p.log.Load()
+	return s.kept()
+}
+
+func (s *Session) kept() error {
+	log := s.engine.persist.log.Load()
 	if log == nil {
 		return nil
 	}

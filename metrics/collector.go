@@ -30,11 +30,26 @@ var (
 	hits      = desc("zlimit_hits", "Units held at the last census, by algorithm.", "kind")
 	bytesHeld = desc("zlimit_held_bytes", "Bytes that keys and values took at the last census, about.", "kind")
 	age       = desc("zlimit_census_age_seconds", "How old the last census is.")
+
+	loading    = desc("zlimit_loading", "1 while files are being loaded.")
+	logging    = desc("zlimit_aof_enabled", "1 while there is an append-only log.")
+	logOK      = desc("zlimit_aof_ok", "0 while the append-only log cannot be written to, and writes are refused.")
+	logBytes   = desc("zlimit_aof_bytes", "Bytes of the append-only log.")
+	logWaiting = desc("zlimit_aof_waiting_bytes", "Bytes of the append-only log that wait in memory.")
+	delayed    = desc("zlimit_aof_delayed_fsyncs_total", "Syncs that were due while the one before was still running.")
+	rewriteOK  = desc("zlimit_aof_rewrite_ok", "0 where the last rewrite of the append-only log has failed.")
+	rewriting  = desc("zlimit_aof_rewriting", "1 while the append-only log is being rewritten.")
+	saveOK     = desc("zlimit_rdb_ok", "0 where the last snapshot could not be saved.")
+	saving     = desc("zlimit_rdb_saving", "1 while a snapshot is being saved.")
+	changes    = desc("zlimit_rdb_changes", "Changes since the last snapshot, where they are counted.")
+	lastSave   = desc("zlimit_rdb_last_save_timestamp_seconds", "When the last snapshot was saved, at first the start.")
+	ahead      = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
 )
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age} {
+	for _, d := range []*prometheus.Desc{allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
+		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes, lastSave, ahead} {
 		ch <- d
 	}
 }
@@ -49,6 +64,24 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(ops, total, float64(f.Commands))
 	put(errs, total, float64(f.Errors))
 	put(clients, now, float64(f.Sessions))
+
+	d := &f.Files
+	for _, g := range []struct {
+		desc *prometheus.Desc
+		on   bool
+	}{{loading, d.Loading}, {logging, d.Logging}, {logOK, d.LogOK}, {rewriteOK, d.RewriteOK}, {rewriting, d.Rewriting}, {saveOK, d.SaveOK}, {saving, d.Saving}} {
+		value := 0.0
+		if g.on {
+			value = 1
+		}
+		put(g.desc, now, value)
+	}
+	put(logBytes, now, float64(d.LogBytes))
+	put(logWaiting, now, float64(d.LogWaiting))
+	put(delayed, total, float64(d.DelayedSyncs))
+	put(changes, now, float64(d.Changes))
+	put(lastSave, now, float64(d.LastSaveS))
+	put(ahead, now, seconds(d.ClockAheadUs))
 
 	byAlgorithm := make(map[string]commands.Decisions)
 	for d := range f.Decisions {
