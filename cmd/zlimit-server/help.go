@@ -10,6 +10,7 @@ import (
 )
 
 const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
+       zlimit-server --check-aof FILE [--fix] | --check-rdb FILE
        zlimit-server --help | --version
 
   zlimit-server                          listens on 127.0.0.1:6379
@@ -17,6 +18,9 @@ const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
   zlimit-server zlimit.conf --hz 100     a file as for redis-server, and more
   zlimit-server --port 0 --port-file p   any free port; p tells which
   echo "port 7000" | zlimit-server -     directives from standard input
+  zlimit-server --appendonly yes         keeps its keys in ./appendonlydir
+  zlimit-server --check-aof FILE --fix   cuts a damaged end off a log, or a manifest's
+  zlimit-server --check-rdb FILE         says whether a snapshot is sound
 
 Then:
   redis-cli PING

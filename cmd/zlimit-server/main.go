@@ -27,6 +27,9 @@ const patience = 10 * time.Second
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if code, done := check(args, stdout, stderr); done {
+		return code
+	}
 	cfg := config.New()
 	switch err := cfg.ParseArgs(args, stdin); {
 	case errors.Is(err, config.ErrHelp):

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// check looks at a file where the command line asks for that rather than for a
+// server. done is false where it does not.
+func check(args []string, stdout, stderr io.Writer) (code int, done bool) {
+	if len(args) == 0 || args[0] != "--check-aof" && args[0] != "--check-rdb" {
+		return 0, false
+	}
+	nowMs := time.Now().UnixMilli()
+	sound := false
+	switch {
+	case args[0] == "--check-rdb" && len(args) == 2:
+		sound = engine.CheckRDB(stdout, args[1], nowMs)
+	case args[0] == "--check-aof" && len(args) == 2:
+		sound = engine.CheckAOF(stdout, args[1], false, nowMs)
+	case args[0] == "--check-aof" && len(args) == 3 && args[2] == "--fix":
+		sound = engine.CheckAOF(stdout, args[1], true, nowMs)
+	case args[0] == "--check-aof" && len(args) == 3 && args[1] == "--fix":
+		sound = engine.CheckAOF(stdout, args[2], true, nowMs)
+	default:
+		fmt.Fprintln(stderr, "Usage: zlimit-server --check-aof FILE [--fix]\n       zlimit-server --check-rdb FILE")
+	}
+	if !sound {
+		code = 1
+	}
+	return code, true
+}

@@ -1,0 +1,151 @@
+package engine_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/persist/disk/crashdisk"
+)
+
+const (
+	misconfLog  = "MISCONF Errors writing to the AOF file: No space left on device"
+	misconfSave = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
+)
+
+// full makes every operation of a kind fail as on a disk that is full, on files
+// whose names hold part.
+func full(d *crashdisk.Disk, kind crashdisk.Kind, part string) {
+	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
+		if op.Kind == kind && strings.Contains(op.Name, part) {
+			return crashdisk.Fault{Err: syscall.ENOSPC}
+		}
+		return crashdisk.Fault{}
+	})
+}
+
+// TestWritesAreRefusedWhileTheLogFails: reading and peeking go on, and the log
+// recovers by itself.
+func TestWritesAreRefusedWhileTheLogFails(t *testing.T) {
+	d := crashdisk.New(1)
+	p := start(t, d.FS(), 0, always...)
+	c := p.client(t)
+	require.Equal(t, "OK", c.do("SET k v"))
+	require.NoError(t, c.Kept())
+	require.Equal(t, "OK", c.do("MULTI"))
+	require.Equal(t, "QUEUED", c.do("INCR n"))
+
+	full(d, crashdisk.Write, "incr")
+	w := p.client(t)
+	require.Equal(t, "OK", w.do("SET lost 1"))
+	require.ErrorIs(t, w.Kept(), syscall.ENOSPC, "it must not be answered")
+
+	require.Equal(t, "EXECABORT Transaction discarded because of: "+misconfLog, c.do("EXEC"))
+	for _, line := range []string{"SET k w", "RL.ALLOW u 3 60000", "PING", "DEL k", "EVAL return{redis.call('DEL','k')} 0", "FLUSHALL"} {
+		require.Contains(t, c.do(line), misconfLog, line)
+	}
+	require.Contains(t, doWords(c.Session, "EVAL", "#!lua\nreturn 1", "0"),
+		"MISCONF Redis is configured to persist data to AOF, but it's currently unable to persist to disk. Writable scripts are blocked.")
+	for line, want := range map[string]string{
+		"GET k": "v", "RL.ALLOW u 3 60000 PEEK": "[1 3 3 0 0]", "EVAL return{redis.call('GET','k')} 0": "[v]", "ZADD k": "ERR wrong number of arguments for 'zadd' command",
+	} {
+		require.Equal(t, want, c.do(line), line)
+		require.NoError(t, c.Kept(), "it has written nothing")
+	}
+	require.Contains(t, c.do("INFO persistence"), "aof_last_write_status:err\r\n")
+	require.False(t, p.Figures().Files.LogOK)
+
+	d.Hook(nil)
+	for w.Kept() != nil {
+		p.hands.pass(1000)
+		p.Tick()
+	}
+	require.Equal(t, "OK", c.do("SET k w"))
+	require.NoError(t, c.Kept())
+	require.Equal(t, "PONG", c.do("PING"))
+	require.Contains(t, c.do("INFO persistence"), "aof_last_write_status:ok\r\n")
+	require.NoError(t, p.Close())
+	p = start(t, d.FS(), 0, always...)
+	require.Equal(t, "[w 1]", p.client(t).do("MGET k lost"))
+	require.NoError(t, p.Close())
+}
+
+func TestWritesAreRefusedWhileSavesFail(t *testing.T) {
+	d := crashdisk.New(1)
+	p := start(t, d.FS(), 0, "--save", "10 1")
+	c := p.client(t)
+	require.Equal(t, "OK", c.do("SAVE"))
+	full(d, crashdisk.Rename, "dump.rdb")
+	full(d, crashdisk.Sync, "temp-")
+	require.Equal(t, "ERR", c.do("SAVE"))
+	require.NotContains(t, strings.Join(d.Names(), " "), "temp-", "it is removed")
+	require.Contains(t, c.do("INFO persistence"), "rdb_last_bgsave_status:err\r\n")
+	require.Contains(t, c.do("SET k v"), misconfSave)
+	require.Equal(t, "(nil)", c.do("GET k"))
+	require.Equal(t, "OK", c.do("CONFIG SET stop-writes-on-bgsave-error no"))
+	require.Equal(t, "OK", c.do("SET k v"))
+	require.Equal(t, "OK", c.do("CONFIG SET stop-writes-on-bgsave-error yes"))
+	require.Contains(t, c.do("SET k w"), misconfSave)
+	require.Equal(t, "ERR Errors trying to SHUTDOWN. Check logs.", c.do("SHUTDOWN SAVE"))
+
+	d.Hook(nil)
+	p.hands.pass(20_000) // the save point, and long enough since the last try
+	p.Tick()
+	c.await("INFO persistence", "rdb_last_bgsave_status:ok")
+	require.Equal(t, "OK", c.do("SET k w"))
+	require.NoError(t, p.Close())
+	p = start(t, d.FS(), 0)
+	require.Equal(t, "w", p.client(t).do("GET k"), "saved at the end")
+	require.NoError(t, p.Close())
+}
+
+// TestAlwaysWaitsForTheDisk: nothing may be sent before the sync is done, to who
+// has written nor to who has only seen it.
+func TestAlwaysWaitsForTheDisk(t *testing.T) {
+	d := crashdisk.New(1)
+	p := start(t, d.FS(), 0, always...)
+	writer, reader := p.client(t), p.client(t)
+	syncing, goOn := make(chan struct{}), make(chan struct{})
+	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
+		if op.Kind == crashdisk.Sync && strings.Contains(op.Name, "incr") {
+			syncing <- struct{}{}
+			<-goOn
+		}
+		return crashdisk.Fault{}
+	})
+	require.Equal(t, "1", writer.do("INCR n"))
+	require.Equal(t, "1", reader.do("GET n"))
+	kept := make(chan error, 2)
+	for _, c := range []*client{writer, reader} {
+		go func() { kept <- c.Kept() }()
+	}
+	<-syncing
+	require.Empty(t, kept)
+	d.Hook(nil)
+	close(goOn)
+	require.NoError(t, <-kept)
+	require.NoError(t, <-kept)
+	require.Equal(t, "OK", writer.do("CONFIG SET appendfsync everysec"))
+	full(d, crashdisk.Sync, "incr")
+	writer.do("INCR n")
+	require.NoError(t, writer.Kept(), "everysec promises nothing at once")
+	d.Hook(nil)
+	_ = p.Close()
+}
+
+// TestServedIsKept: who waited and was served by somebody else's push is
+// answered when that is on disk.
+func TestServedIsKept(t *testing.T) {
+	d := crashdisk.New(1)
+	p := start(t, d.FS(), 0, always...)
+	waiting, pushing := p.client(t), p.client(t)
+	require.Equal(t, "(nothing)", show(waiting.Do(args("BLPOP l 0"))))
+	full(d, crashdisk.Write, "incr")
+	require.Equal(t, "1", pushing.do("RPUSH l a"))
+	require.Equal(t, "[l a]", show(waiting.Resume()))
+	require.Error(t, waiting.Kept())
+	d.Hook(nil)
+	_ = p.Close()
+}
