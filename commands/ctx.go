@@ -66,6 +66,7 @@ type Settings struct {
 	ZSetMaxListpackCount int64 // entries up to which OBJECT ENCODING says listpack
 	ZSetMaxListpackValue int64 // bytes a member may have there
 	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW takes
+	RDBCompression       bool  // DUMP compresses
 }
 
 // Use selects the database for the next command. A shard must be held where

@@ -38,15 +38,12 @@ var Dumps = []Command{
 	},
 }
 
-// compressDumps is rdbcompression as Redis has it by default.
-const compressDumps = true
-
 // dumped returns what DUMP answers of a value; it is good until the next call.
 func (c *Ctx) dumped(value any) []byte {
 	if c.dumper == nil {
 		c.dumper = &rdb.Dumper{}
 	}
-	return c.dumper.Dump(value, compressDumps)
+	return c.dumper.Dump(value, c.Settings.RDBCompression)
 }
 
 // DUMP key

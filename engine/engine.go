@@ -155,6 +155,7 @@ func (e *Engine) follow() {
 			ZSetMaxListpackCount: e.cfg.Int("zset-max-listpack-entries"),
 			ZSetMaxListpackValue: e.cfg.Int("zset-max-listpack-value"),
 			RLLogMaxUnits:        e.cfg.Int("rl-log-max-units"),
+			RDBCompression:       e.cfg.Bool("rdbcompression"),
 		})
 		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))

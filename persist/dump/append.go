@@ -31,7 +31,7 @@ func AppendString[T string | []byte](b []byte, s T) []byte {
 func AppendInt(b []byte, n int64) []byte {
 	switch {
 	case n == int64(int8(n)):
-		return append(b, encoded<<6|encodedInt8, byte(n))
+		return append(b, encoded<<6, byte(n)) // encodedInt8 is 0
 	case n == int64(int16(n)):
 		return binary.LittleEndian.AppendUint16(append(b, encoded<<6|encodedInt16), uint16(n))
 	case n == int64(int32(n)):

@@ -58,9 +58,10 @@ func lzf(s string) string {
 // ziplist packs elements; integers in as few bytes as hold them.
 func ziplist(elements ...any) string {
 	b := make([]byte, 10)
-	last, before := 10, 10
+	last := 10
 	for _, e := range elements {
-		before, last = last, len(b)
+		before := last
+		last = len(b)
 		if previous := last - before; previous < 254 {
 			b = append(b, byte(previous))
 		} else {

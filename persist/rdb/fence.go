@@ -2,6 +2,7 @@ package rdb
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"github.com/zlimit/zlimit/persist/dump"
@@ -194,11 +195,10 @@ func (f *fence) nodes(node func() error) error {
 	}
 	empty := true
 	for range n {
-		switch err := node(); err {
-		case nil:
+		err := node()
+		if err == nil {
 			empty = false
-		case errEmpty:
-		default:
+		} else if !errors.Is(err, errEmpty) {
 			return err
 		}
 	}

@@ -74,7 +74,7 @@ func (f *file) read() (Summary, error) {
 		f.at = place{doing: doingType, key: f.at.key[:0]}
 		err = f.next()
 	}
-	if err == errEnd {
+	if errors.Is(err, errEnd) {
 		err = f.end()
 	}
 	f.sum.End = f.fence.src.offset()
@@ -279,7 +279,7 @@ func (f *file) keyOf(typ byte) error {
 			return f.handed(f.handler.Key(int(f.db), f.at.key, expireAtMs, value))
 		}
 	}
-	if err == errEmpty { // Redis leaves such a key out, too
+	if errors.Is(err, errEmpty) { // Redis leaves such a key out, too
 		f.skipped("nothing: its collection is empty")
 		return nil
 	}
@@ -310,7 +310,7 @@ func (f *file) foreign(typ byte) error {
 	f.fence.take, f.fence.units = nil, nil
 	defer func() { f.fence.take, f.fence.units = take, units }()
 	err := f.fence.value(typ)
-	if err == nil || err == errEmpty {
+	if err == nil || errors.Is(err, errEmpty) {
 		f.skipped("a " + what)
 		return nil
 	}

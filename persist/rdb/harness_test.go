@@ -46,7 +46,7 @@ func newKeyspace() *keyspace {
 	k.ctx = commands.Ctx{
 		Store: store.New(), NowMs: nowMs, NowUs: nowMs * 1000, Proto: resp.RESP2,
 		Settings: &commands.Settings{
-			ProtoMaxBulkLen: 512 << 20, SetMaxIntsetCount: limits.SetInts,
+			ProtoMaxBulkLen: 512 << 20, RDBCompression: true, SetMaxIntsetCount: limits.SetInts,
 			ZSetMaxListpackCount: limits.ZSetEntries, ZSetMaxListpackValue: limits.ZSetValue,
 			HashMaxListpackCount: limits.HashEntries, HashMaxListpackValue: limits.HashValue,
 		},
