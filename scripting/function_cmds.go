@@ -184,7 +184,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 		}
 	}
 	body, err := dump.Open(c.Args[2])
-	if err != nil {
+	if err != nil || dump.VersionOf(c.Args[2]) > dump.Version {
 		return resp.Error(errDumpFooter)
 	}
 	var libs []*library
