@@ -132,13 +132,16 @@ func (c *Clock) restart(nowUs, halves int64) {
 }
 
 // StartAt makes the clock show at least ms unix milliseconds, and returns by how
-// many microseconds it then is ahead of the wall. It is for the start, where it
-// is known until when the clock ran before.
+// many microseconds that has put it ahead of the wall, 0 where it was there
+// already. It is for the start, where it is known until when the clock ran
+// before.
 func (c *Clock) StartAt(ms int64) (aheadUs int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if us := min(ms, maxUs/1000) * 1000; !c.detached && us > c.NowUs() {
-		c.restart(us, halfSpeed)
+	us := min(ms, maxUs/1000) * 1000
+	if c.detached || us <= c.NowUs() {
+		return 0
 	}
-	return max(c.NowUs()-c.sources.Wall(), 0)
+	c.restart(us, halfSpeed)
+	return max(us-c.sources.Wall(), 0)
 }

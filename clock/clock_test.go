@@ -75,3 +75,20 @@ func TestFreezeAdvanceSetResume(t *testing.T) {
 	c.Sync()
 	require.EqualValues(t, 200_000_000_001_000, c.NowUs(), "goes on from where it stood")
 }
+
+func TestStartAt(t *testing.T) {
+	h := &hands{wall: 10_000_000}
+	c := newClock(h)
+	require.Zero(t, c.StartAt(9_999), "the wall is further")
+	require.EqualValues(t, 10_000_000, c.NowUs())
+	require.EqualValues(t, 2_000_000, c.StartAt(12_000))
+	require.EqualValues(t, 12_000_000, c.NowUs())
+	for range 4 {
+		h.pass(1_000_000)
+		c.Sync()
+	}
+	require.EqualValues(t, 14_000_000, c.NowUs(), "half speed, until they meet")
+	c.Freeze()
+	require.Zero(t, c.StartAt(20_000), "who holds the clock knows better")
+	require.Positive(t, newClock(h).StartAt(1<<63-1), "no overflow")
+}

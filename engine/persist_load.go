@@ -203,6 +203,9 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 		Skip: l.skip, NoChecksum: !e.cfg.Bool("rdbchecksum"),
 	}, h)
 	l.skipped += int64(sum.Skipped)
+	if errors.Is(err, rdb.ErrUnsupported) {
+		err = fmt.Errorf("%w (load-skip-unsupported yes leaves such keys out)", err)
+	}
 	return sum, err
 }
 

@@ -72,6 +72,7 @@ type Server struct {
 
 	inside  *zlimit.Limiter // the same engine, without sockets
 	ending  sync.Once       // the engine's end
+	unfit   atomic.Bool     // what Disk holds cannot be loaded
 	done    chan struct{}   // closed when the end begins
 	working sync.WaitGroup
 	limits  atomic.Pointer[connLimits]
@@ -187,6 +188,10 @@ func (s *Server) Port() int {
 	return 0
 }
 
+// Unfit reports whether the server ends because it could not load what its
+// directory holds; Serve returns why.
+func (s *Server) Unfit() bool { return s.unfit.Load() }
+
 // Ending returns a channel that is closed when the end begins, be it by Close
 // or by a client's SHUTDOWN.
 func (s *Server) Ending() <-chan struct{} { return s.done }
@@ -202,6 +207,7 @@ func (s *Server) Serve() error {
 		if s.owner {
 			s.working.Go(func() {
 				if failed = s.engine.Load(); failed != nil {
+					s.unfit.Store(true)
 					go func() { _ = s.Close() }()
 				}
 			})

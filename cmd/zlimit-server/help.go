@@ -19,7 +19,7 @@ const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
   zlimit-server --port 0 --port-file p   any free port; p tells which
   echo "port 7000" | zlimit-server -     directives from standard input
   zlimit-server --appendonly yes         keeps its keys in ./appendonlydir
-  zlimit-server --check-aof FILE --fix   cuts a damaged end off a log, or a manifest's
+  zlimit-server --check-aof FILE --fix   cuts a damaged end off a log
   zlimit-server --check-rdb FILE         says whether a snapshot is sound
 
 Then:

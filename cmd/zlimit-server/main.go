@@ -115,7 +115,9 @@ func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) 
 			}
 			logger.Printf("%v: finishing the commands under way", s)
 		case <-srv.Ending():
-			logger.Print("SHUTDOWN: finishing the commands under way")
+			if !srv.Unfit() {
+				logger.Print("SHUTDOWN: finishing the commands under way")
+			}
 		}
 		return
 	}

@@ -434,3 +434,33 @@ func TestUnixSocketOnly(t *testing.T) {
 	require.Zero(t, code)
 	require.NoFileExists(t, filepath.Join(dir, "s"))
 }
+
+// TestCheckFiles: what is sound exits with 0, what is damaged with 1, and --fix
+// mends a log that was cut off.
+func TestCheckFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	aof, rdb := filepath.Join(dir, "a.aof"), filepath.Join(dir, "d.rdb")
+	sound := "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n"
+	require.NoError(t, os.WriteFile(aof, []byte(sound+"*2\r\n$3\r\nDE"), 0o600))
+	require.NoError(t, os.WriteFile(rdb, []byte("REDIS0010 and nonsense"), 0o600))
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"--check-aof", aof}, 1},
+		{[]string{"--check-aof", aof, "--fix"}, 0},
+		{[]string{"--check-aof", aof}, 0},
+		{[]string{"--check-rdb", rdb}, 1},
+		{[]string{"--check-rdb", filepath.Join(dir, "none")}, 1},
+		{[]string{"--check-aof"}, 1},
+		{[]string{"--check-rdb", rdb, "--fix"}, 1},
+	} {
+		var out, errs strings.Builder
+		require.Equal(t, c.code, run(c.args, strings.NewReader(""), &out, &errs), "%v\n%s%s", c.args, &out, &errs)
+		require.NotEmpty(t, out.String()+errs.String())
+	}
+	text, err := os.ReadFile(aof)
+	require.NoError(t, err)
+	require.Equal(t, sound, string(text))
+}

@@ -1,0 +1,41 @@
+package zlimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/persist/disk"
+)
+
+// TestOpen: what a Limiter admitted still counts in the next one.
+func TestOpen(t *testing.T) {
+	options := func() zlimit.Options {
+		cfg := config.New()
+		require.NoError(t, cfg.ParseArgs([]string{"--appendonly", "yes", "--appendfsync", "always", "--dir", t.TempDir()}, nil))
+		return zlimit.Options{Config: cfg}
+	}()
+	quota := zlimit.Quota{Limit: 3, Window: time.Hour}
+	limits, err := zlimit.Open(options)
+	require.NoError(t, err)
+	d, err := limits.Allow("user:42", quota, 2)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), d.Remaining)
+
+	_, err = zlimit.Open(options)
+	require.ErrorIs(t, err, disk.ErrLocked, "one at a time")
+	require.NoError(t, limits.Close())
+
+	limits, err = zlimit.Open(options)
+	require.NoError(t, err)
+	d, err = limits.Peek("user:42", quota)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), d.Remaining)
+	answer, err := limits.Do(t.Context(), "WAITAOF", 1, 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(1), int64(0)}, answer)
+	require.NoError(t, limits.Close())
+}

@@ -1,0 +1,108 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// redisOver runs a redis-server over a directory; end ends it as SHUTDOWN does.
+func redisOver(t *testing.T, dir string, directives ...string) (c *wire, end func()) {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("there is no redis-server on this machine to load the files")
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	cmd := exec.Command(program, append([]string{"--port", "0", "--unixsocket", socket, "--dir", dir, "--save", ""}, directives...)...)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	said := make(chan struct{}) // it has ended, or listens
+	go func() {
+		lines := bufio.NewScanner(out)
+		open := true
+		for lines.Scan() {
+			if _, err := os.Stat(socket); err == nil && open {
+				open = false
+				close(said)
+			}
+		}
+		if open {
+			close(said)
+		}
+	}()
+	<-said
+	nc, err := net.Dial("unix", socket)
+	require.NoError(t, err)
+	t.Cleanup(func() { nc.Close() })
+	c = newWire(nc)
+	settle(t, func() bool { return c.call(t, "PING") == "+PONG" }, func() {})
+	return c, func() {
+		_ = c.sendRaw([]byte("SHUTDOWN NOSAVE\r\n"))
+		_ = cmd.Wait()
+	}
+}
+
+var movedQuestions = [][]string{
+	{"GET", "s"}, {"ZRANGE", "u", "0", "-1", "WITHSCORES"}, {"ZRANGE", "z", "0", "-1", "WITHSCORES"}, {"HGET", "h", "f"},
+	{"LRANGE", "l", "0", "-1"}, {"SMISMEMBER", "set", "1", "x", "y"}, {"PEXPIRETIME", "u"}, {"PEXPIRETIME", "s"}, {"FCALL", "ff", "0"}, {"DBSIZE"},
+}
+
+func answers(t *testing.T, c *wire) (out []string) {
+	for _, q := range movedQuestions {
+		out = append(out, fmt.Sprint(q, " ", c.call(t, q...)))
+	}
+	return out
+}
+
+// TestFilesMoveBothWays: redis-server loads what we wrote, log and snapshot, we
+// load what it writes, and every key answers the same.
+func TestFilesMoveBothWays(t *testing.T) {
+	t.Parallel()
+	for name, directives := range map[string][]string{
+		"log": {"--appendonly", "yes"}, "commands": {"--appendonly", "yes", "--aof-use-rdb-preamble", "no"}, "snapshot": {},
+	} {
+		dir := t.TempDir()
+		srv, end := keeping(t, engine.Directory(dir), directives...)
+		c := loaded(t, srv)
+		fill := [][]string{
+			{"RL.ALLOW", "u", "10", "600000", "COST", "3"}, {"ZADD", "z", "1.5", "x", "-2", "y"}, {"HSET", "h", "f", "v"},
+			{"RPUSH", "l", "a", "b"}, {"SADD", "set", "1", "x"},
+			{"FUNCTION", "LOAD", "#!lua name=f\nredis.register_function('ff', function() return 7 end)"},
+		}
+		for _, line := range fill {
+			require.NotContains(t, c.call(t, line...), "-ERR", line)
+		}
+		if name != "snapshot" {
+			require.Equal(t, "+Background append only file rewriting started", c.call(t, "BGREWRITEAOF"))
+		}
+		for _, line := range [][]string{{"SET", "s", "v", "PX", "1000000"}, {"RL.ALLOW", "u", "10", "600000"}, {"EVAL", "redis.call('rpush', KEYS[1], 'c') return redis.call('incr', 'n')", "1", "l"}} {
+			require.NotContains(t, c.call(t, line...), "-ERR", line)
+		}
+		require.Equal(t, "+OK", c.call(t, "SAVE"))
+		want := answers(t, c)
+		require.NoError(t, end())
+
+		r, stop := redisOver(t, dir, directives...)
+		require.Equal(t, want, answers(t, r), "%s: redis-server reads ours", name)
+		require.Equal(t, ":2", r.call(t, "INCR", "n"))
+		require.Equal(t, "+OK", r.call(t, "SAVE"))
+		stop()
+
+		srv, end = keeping(t, engine.Directory(dir), directives...)
+		c = loaded(t, srv)
+		require.Equal(t, want, answers(t, c), "%s: we read redis-server's", name)
+		require.Equal(t, "$1\r\n2", c.call(t, "GET", "n"))
+		require.NoError(t, end())
+	}
+}

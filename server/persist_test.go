@@ -1,0 +1,139 @@
+package server_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/persist/disk/crashdisk"
+	"github.com/zlimit/zlimit/server"
+)
+
+// keeping runs a server over a directory until end is called.
+func keeping(t *testing.T, fs disk.FS, directives ...string) (srv *server.Server, end func() error) {
+	t.Helper()
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, directives...), nil))
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Disk: fs})
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve() }()
+	return srv, func() error {
+		require.NoError(t, srv.Close())
+		return <-served
+	}
+}
+
+// loaded is a client of a server that has loaded.
+func loaded(t *testing.T, srv *server.Server) *wire {
+	t.Helper()
+	c := connect(t, srv)
+	settle(t, func() bool { return c.call(t, "PING") == "+PONG" }, func() {})
+	return c
+}
+
+var alwaysSynced = []string{"--appendonly", "yes", "--appendfsync", "always"}
+
+// TestRepliesWaitForTheDisk: under always, a reply leaves when the sync that
+// covers it is done, for who has written, who has read it, and who is told of it.
+func TestRepliesWaitForTheDisk(t *testing.T) {
+	t.Parallel()
+	d := crashdisk.New(1)
+	srv, end := keeping(t, d.FS(), alwaysSynced...)
+	writer, reader, listener := loaded(t, srv), loaded(t, srv), loaded(t, srv)
+	listener.call(t, "SUBSCRIBE", "news")
+
+	syncing, goOn := make(chan struct{}, 1), make(chan struct{})
+	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
+		if op.Kind == crashdisk.Sync && strings.Contains(op.Name, "incr") {
+			select {
+			case syncing <- struct{}{}:
+			default:
+			}
+			<-goOn
+		}
+		return crashdisk.Fault{}
+	})
+	require.NoError(t, writer.sendRaw([]byte("INCR n\r\nPUBLISH news 1\r\n")))
+	<-syncing
+	require.NoError(t, reader.sendRaw([]byte("GET n\r\n")))
+	arrived := make(chan string, 3)
+	for _, w := range []*wire{writer, reader, listener} {
+		go func() {
+			reply, err := w.readReply()
+			if err == nil {
+				arrived <- string(reply)
+			} else {
+				arrived <- err.Error()
+			}
+		}()
+	}
+	select {
+	case reply := <-arrived:
+		require.Fail(t, "it came before the sync", reply)
+	default:
+	}
+	close(goOn)
+	var got []string
+	for range 3 {
+		got = append(got, strings.TrimSpace(<-arrived))
+	}
+	require.ElementsMatch(t, []string{":1", "$1\r\n1", "*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$1\r\n1"}, got)
+	require.NoError(t, end())
+}
+
+// TestNoReplyWhereTheDiskFails: a client whose change cannot be kept is cut off
+// without an answer; others read on.
+func TestNoReplyWhereTheDiskFails(t *testing.T) {
+	t.Parallel()
+	d := crashdisk.New(1)
+	srv, end := keeping(t, d.FS(), alwaysSynced...)
+	writer, reader := loaded(t, srv), loaded(t, srv)
+	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
+		if op.Kind == crashdisk.Write && strings.Contains(op.Name, "incr") {
+			return crashdisk.Fault{Err: syscall.EROFS}
+		}
+		return crashdisk.Fault{}
+	})
+	require.NoError(t, writer.sendRaw([]byte("SET k v\r\n")))
+	require.Zero(t, writer.cut(t), "not one byte")
+	require.Equal(t, "$1\r\nv", reader.call(t, "GET", "k"))
+	require.Equal(t, "-MISCONF Errors writing to the AOF file: Read-only file system", reader.call(t, "SET", "k", "w"))
+	d.Hook(nil)
+	settle(t, func() bool { return reader.call(t, "SET", "k", "w") == "+OK" }, func() {})
+	require.NoError(t, end())
+}
+
+// TestFailedLoadEndsTheServer: the file is named, and nobody is answered from
+// half of it.
+func TestFailedLoadEndsTheServer(t *testing.T) {
+	t.Parallel()
+	d := crashdisk.New(1)
+	d.Put("dump.rdb", []byte("REDIS0010 and nonsense"))
+	cfg := config.New()
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Disk: d.FS()})
+	require.NoError(t, err)
+	require.ErrorContains(t, srv.Serve(), "--check-rdb dump.rdb")
+	require.True(t, srv.Unfit())
+}
+
+func TestShutdownSaves(t *testing.T) {
+	t.Parallel()
+	dir := engine.Directory(t.TempDir())
+	srv, end := keeping(t, dir)
+	c := loaded(t, srv)
+	require.Equal(t, "+OK", c.call(t, "SET", "k", "v"))
+	require.NoError(t, c.sendRaw([]byte("SHUTDOWN SAVE\r\n")))
+	require.Zero(t, c.cut(t))
+	require.NoError(t, end())
+
+	srv, end = keeping(t, dir)
+	c = loaded(t, srv)
+	require.Equal(t, "$1\r\nv", c.call(t, "GET", "k"))
+	require.NoError(t, end())
+}
