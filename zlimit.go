@@ -74,7 +74,7 @@ func Open(o Options) (*Limiter, error) {
 	}
 	l := over(o, engine.Options{
 		Disk:  engine.Directory(o.Config.String("dir")),
-		Pause: func() { time.Sleep(time.Millisecond) },
+		Pause: func() { time.Sleep(time.Millisecond) }, //nolint:forbidigo // a pace, nothing is waited for
 	})
 	l.owner = true
 	err := l.engine.Open()

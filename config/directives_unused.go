@@ -73,8 +73,3 @@ func fixed(d Directive) Directive {
 	d.Immutable = true
 	return d
 }
-
-func protected(d Directive) Directive {
-	d.Protected = true
-	return d
-}

@@ -93,7 +93,7 @@ func TestWritesAreRefusedWhileSavesFail(t *testing.T) {
 	d.Hook(nil)
 	p.hands.pass(20_000) // the save point, and long enough since the last try
 	p.Tick()
-	c.await("INFO persistence", "rdb_last_bgsave_status:ok")
+	c.awaitInfo("rdb_last_bgsave_status:ok")
 	require.Equal(t, "OK", c.do("SET k w"))
 	require.NoError(t, p.Close())
 	p = start(t, d.FS(), 0)

@@ -51,14 +51,8 @@ type outcome struct {
 // retryS is after how many seconds a save that failed is tried again by itself.
 const retryS = 5
 
-// begin starts a job. Where one is under way, or none may begin, it returns nil.
-func (e *Engine) begin(kind jobKind) *job {
-	p := &e.persist
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return e.beginLocked(kind)
-}
-
+// beginLocked starts a job. Where one is under way, or none may begin, it
+// returns nil. It requires jobs' mu.
 func (e *Engine) beginLocked(kind jobKind) *job {
 	p := &e.persist
 	if p.jobs.now != nil || p.ended || !p.opened {

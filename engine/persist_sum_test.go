@@ -77,13 +77,13 @@ func TestSumsInEveryFile(t *testing.T) {
 		require.Equal(t, "OK", admin.do("SAVE"))
 		require.Equal(t, accounts*each, sumOf(t, d, "dump.rdb"), "SAVE %d", round)
 		require.Equal(t, "Background saving started", admin.do("BGSAVE"))
-		admin.await("INFO persistence", "rdb_bgsave_in_progress:0")
+		admin.awaitInfo("rdb_bgsave_in_progress:0")
 		require.Equal(t, accounts*each, sumOf(t, d, "dump.rdb"), "BGSAVE %d", round)
 		if round%2 == 1 {
 			admin.do("CONFIG SET aof-use-rdb-preamble no")
 		}
 		require.Equal(t, "Background append only file rewriting started", admin.do("BGREWRITEAOF"))
-		admin.await("INFO persistence", "aof_rewrite_in_progress:0")
+		admin.awaitInfo("aof_rewrite_in_progress:0")
 		require.Contains(t, admin.do("INFO persistence"), "aof_last_bgrewrite_status:ok")
 		require.Equal(t, accounts*each, sumOf(t, d, "appendonlydir", "--appendonly", "yes"), "BGREWRITEAOF %d", round)
 	}

@@ -18,10 +18,9 @@ import (
 // process is an engine with a directory, from its start to its end.
 type process struct {
 	*engine.Engine
-	hands  *hands
-	wallUs int64 // how far the wall is from the hands
-	mu     sync.Mutex
-	lines  []string
+	hands *hands
+	mu    sync.Mutex
+	lines []string
 }
 
 func (p *process) log(text string) {
@@ -91,10 +90,10 @@ func (c *client) do(line string) string {
 	return show(c.Resume())
 }
 
-// await sends a line until the answer holds want. What it waits for is done by
-// other goroutines, which it lets run.
-func (c *client) await(line, want string) {
-	for !strings.Contains(c.do(line), want) {
+// awaitInfo asks INFO persistence until the answer holds want. What it waits for
+// is done by other goroutines, which it lets run.
+func (c *client) awaitInfo(want string) {
+	for !strings.Contains(c.do("INFO persistence"), want) {
 		runtime.Gosched()
 	}
 }
@@ -206,15 +205,15 @@ func TestLogSwitchedOnAndOff(t *testing.T) {
 	c.do("SET before 1")
 	require.Equal(t, "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.", c.do("WAITAOF 1 0 0"))
 	require.Equal(t, "OK", c.do("CONFIG SET appendonly yes appendfsync always"))
-	c.await("INFO persistence", "aof_rewrites:1")
-	c.await("INFO persistence", "aof_rewrite_in_progress:0")
+	c.awaitInfo("aof_rewrites:1")
+	c.awaitInfo("aof_rewrite_in_progress:0")
 	c.do("SET after 2")
 	require.Equal(t, "[1 0]", c.do("WAITAOF 1 0 0"))
 	require.Equal(t, "(nothing)", show(c.Do(args("WAITAOF 1 1 5"))), "there are no replicas")
 	c.Blocked().TimeOut()
 	require.Equal(t, "[1 0]", show(c.Resume()))
 	require.Equal(t, "OK", c.do("CONFIG SET appendonly no"))
-	c.await("INFO persistence", "aof_enabled:0")
+	c.awaitInfo("aof_enabled:0")
 	c.do("SET late 3")
 	require.NoError(t, p.Close())
 

@@ -83,10 +83,10 @@ func commandLines(t *testing.T, text string) (out []commandLine) {
 			}
 		case "@resp", "@redis", "@blocked", "@reply", "@raw", "@closed":
 		default:
-			if word == "@mask" || word == "@masked" || word == "@unordered" {
-				_, rest, _ = strings.Cut(rest, ") ")
-				line = rest
-			} else if word == "@noreply" {
+			switch word {
+			case "@mask", "@masked", "@unordered":
+				_, line, _ = strings.Cut(rest, ") ")
+			case "@noreply":
 				line = rest
 			}
 			if args := words(line); len(args) > 0 {
@@ -121,7 +121,7 @@ type snapshotPlayer struct {
 	changed map[string]bool // commands that have changed something
 }
 
-func (p *snapshotPlayer) begin(t *testing.T) {
+func (p *snapshotPlayer) begin() {
 	p.end()
 	now := func() int64 { return p.us }
 	p.us = 1_700_000_000_000_000
@@ -197,11 +197,11 @@ func unfit(args []string) bool {
 }
 
 func (p *snapshotPlayer) play(t *testing.T, text string) {
-	p.begin(t)
+	p.begin()
 	for _, l := range commandLines(t, text) {
 		switch {
 		case l.fresh:
-			p.begin(t)
+			p.begin()
 		case l.setMs != 0:
 			p.us = max(p.us, l.setMs*1000)
 		case l.addMs != 0:
@@ -245,7 +245,7 @@ func TestNoCommandGoesPastASnapshot(t *testing.T) {
 // of its command that it changes nothing.
 func TestAHookThatIsLeftOutIsSeen(t *testing.T) {
 	p := &snapshotPlayer{changed: map[string]bool{}}
-	p.begin(t)
+	p.begin()
 	defer func() { p.end() }()
 	require.NoError(t, p.run(commandLine{args: []string{"RPUSH", "k", "a"}}))
 	p.engine.table.Lookup([]byte("rpush")).Reads = func([][]byte) bool { return true }

@@ -48,8 +48,10 @@ var (
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
-		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes, lastSave, ahead} {
+	for _, d := range []*prometheus.Desc{
+		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
+		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes, lastSave, ahead,
+	} {
 		ch <- d
 	}
 }

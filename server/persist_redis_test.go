@@ -54,8 +54,16 @@ func redisOver(t *testing.T, dir string, directives ...string) (c *wire, end fun
 }
 
 var movedQuestions = [][]string{
-	{"GET", "s"}, {"ZRANGE", "u", "0", "-1", "WITHSCORES"}, {"ZRANGE", "z", "0", "-1", "WITHSCORES"}, {"HGET", "h", "f"},
-	{"LRANGE", "l", "0", "-1"}, {"SMISMEMBER", "set", "1", "x", "y"}, {"PEXPIRETIME", "u"}, {"PEXPIRETIME", "s"}, {"FCALL", "ff", "0"}, {"DBSIZE"},
+	{"GET", "s"},
+	{"ZRANGE", "u", "0", "-1", "WITHSCORES"},
+	{"ZRANGE", "z", "0", "-1", "WITHSCORES"},
+	{"HGET", "h", "f"},
+	{"LRANGE", "l", "0", "-1"},
+	{"SMISMEMBER", "set", "1", "x", "y"},
+	{"PEXPIRETIME", "u"},
+	{"PEXPIRETIME", "s"},
+	{"FCALL", "ff", "0"},
+	{"DBSIZE"},
 }
 
 func answers(t *testing.T, c *wire) (out []string) {
@@ -76,8 +84,11 @@ func TestFilesMoveBothWays(t *testing.T) {
 		srv, end := keeping(t, engine.Directory(dir), directives...)
 		c := loaded(t, srv)
 		fill := [][]string{
-			{"RL.ALLOW", "u", "10", "600000", "COST", "3"}, {"ZADD", "z", "1.5", "x", "-2", "y"}, {"HSET", "h", "f", "v"},
-			{"RPUSH", "l", "a", "b"}, {"SADD", "set", "1", "x"},
+			{"RL.ALLOW", "u", "10", "600000", "COST", "3"},
+			{"ZADD", "z", "1.5", "x", "-2", "y"},
+			{"HSET", "h", "f", "v"},
+			{"RPUSH", "l", "a", "b"},
+			{"SADD", "set", "1", "x"},
 			{"FUNCTION", "LOAD", "#!lua name=f\nredis.register_function('ff', function() return 7 end)"},
 		}
 		for _, line := range fill {

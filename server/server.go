@@ -121,7 +121,7 @@ func New(o Options) *Server {
 			Log:      func(text string) { s.log.Print(text) },
 			Port:     s.Port,
 			Disk:     o.Disk,
-			Pause:    func() { time.Sleep(time.Millisecond) },
+			Pause:    func() { time.Sleep(time.Millisecond) }, //nolint:forbidigo // a pace, nothing is waited for
 		})
 		s.owner = true
 	}

@@ -73,13 +73,13 @@ func TestPiecesAreTight(t *testing.T) {
 }
 
 // taken is what a node takes in the heap.
-func taken(make func() any) float64 {
+func taken(one func() any) float64 {
 	const n = 20_000 // so that what others allocate meanwhile is lost in it
 	var kept [n]any
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i := range kept {
-		kept[i] = make()
+		kept[i] = one()
 	}
 	runtime.ReadMemStats(&after)
 	runtime.KeepAlive(&kept)
