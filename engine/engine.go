@@ -89,7 +89,7 @@ func New(o Options) *Engine {
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
 			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
-			Unwritable:       func() (toCommand, toScript string) { return e.persist.misconf() },
+			Unwritable:       func() string { return e.persist.misconf() },
 			Interpret:        interpreterOnly(o.Config),
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),

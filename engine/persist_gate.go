@@ -18,11 +18,7 @@ const (
 	misconfSave = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. " +
 		"Commands that may modify the data set are disabled, because this instance is configured to report errors during writes " +
 		"if RDB snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB error."
-	misconfLog        = "MISCONF Errors writing to the AOF file: "
-	misconfSaveScript = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. " +
-		"Writable scripts are blocked. Use 'no-writes' flag for read only scripts."
-	misconfLogScript = "MISCONF Redis is configured to persist data to AOF, but it's currently unable to persist to disk. " +
-		"Writable scripts are blocked. Use 'no-writes' flag for read only scripts. AOF error: "
+	misconfLog = "MISCONF Errors writing to the AOF file: "
 )
 
 var errLoading = resp.Error("LOADING Redis is loading the dataset in memory")
@@ -36,23 +32,21 @@ func (p *persistence) unwell() bool {
 	return l != nil && l.Err() != nil
 }
 
-// misconf is why nothing may be written, to a command and to a script that says
-// that it writes; empty where it may.
-func (p *persistence) misconf() (toCommand, toScript string) {
+// misconf is why nothing may be written; empty where it may.
+func (p *persistence) misconf() string {
 	if p.saveBroken.Load() {
-		return misconfSave, misconfSaveScript
+		return misconfSave
 	}
 	if l := p.log.Load(); l != nil {
 		if err := l.Err(); err != nil {
-			why := systemText(err)
-			return misconfLog + why, misconfLogScript + why
+			return misconfLog + systemText(err)
 		}
 	}
-	return "", ""
+	return ""
 }
 
 func (s *Session) misconf() resp.Value {
-	text, _ := s.engine.persist.misconf()
+	text := s.engine.persist.misconf()
 	if text == "" {
 		text = misconfLog + "it has just recovered" // between two looks
 	}

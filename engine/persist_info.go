@@ -108,3 +108,11 @@ func okOrErr(ok bool) string {
 	}
 	return "err"
 }
+
+// resetStats is CONFIG RESETSTAT.
+func (p *persistence) resetStats() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.jobs.saves, p.jobs.rewrites = 0, 0
+	p.jobs.outcomes[rewriting].failures = 0
+}

@@ -69,13 +69,11 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 
 // unwritable is the error where nothing may be written and the script's first
 // command that writes is this one. Later ones may: half of a script helps nobody.
-func (r *caller) unwritable(cmd *commands.Command, args [][]byte) string {
-	ask := r.engine.options.Unwritable
-	if ask == nil || r.wrote || !cmd.Writes(args) {
-		return ""
+func (r *caller) unwritable(cmd *commands.Command, args [][]byte) (text string) {
+	if !r.wrote && cmd.Writes(args) {
+		text = r.engine.unwritable()
+		r.wrote = text == ""
 	}
-	text, _ := ask()
-	r.wrote = text == ""
 	return text
 }
 

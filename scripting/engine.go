@@ -43,7 +43,7 @@ type Options struct {
 	// Unwritable returns what is answered to a script's first command that writes,
 	// and to a script that says of itself that it does, where the keyspace must
 	// not be changed; empty where it may, as nil. It may be called concurrently.
-	Unwritable func() (toCommand, toScript string)
+	Unwritable func() string
 
 	// Interpret is what lua-engine says: every script is the interpreter's, the
 	// plain ones too. It may be called concurrently; nil is never.
@@ -141,12 +141,10 @@ func (e *Engine) logf(format string, args ...any) {
 	}
 }
 
-// refused is the reply to a script that says of itself that it writes, where
-// nothing may be written; empty where it may.
-func (e *Engine) refused(noWrites bool) string {
-	if noWrites || e.options.Unwritable == nil {
+// unwritable is why nothing may be written now; empty where it may.
+func (e *Engine) unwritable() string {
+	if e.options.Unwritable == nil {
 		return ""
 	}
-	_, text := e.options.Unwritable()
-	return text
+	return e.options.Unwritable()
 }

@@ -49,8 +49,8 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 }
 
 func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) resp.Value {
-	if s.flags.declared {
-		if text := e.refused(s.flags.noWrites); text != "" {
+	if s.flags.declared && !s.flags.noWrites {
+		if text := e.unwritable(); text != "" {
 			return resp.Error(text)
 		}
 	}

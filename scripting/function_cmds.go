@@ -26,8 +26,10 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
-	if text := e.refused(f.noWrites); text != "" {
-		return resp.Error(text)
+	if !f.noWrites {
+		if text := e.unwritable(); text != "" {
+			return resp.Error(text)
+		}
 	}
 	if readOnly && !f.noWrites {
 		return resp.Error(errReadOnlyEval)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,8 +25,7 @@ func keeping(t *testing.T, fs disk.FS, directives ...string) (srv *server.Server
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve() }()
 	return srv, func() error {
-		require.NoError(t, srv.Close())
-		return <-served
+		return errors.Join(srv.Close(), <-served)
 	}
 }
 

@@ -1,0 +1,92 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// misconfQuestions are put to a server with save points whose last save has
+// failed, words apart by a bar.
+var misconfQuestions = strings.Split(strings.TrimSpace(`
+SET|k|w
+GET|k
+PING
+PING|x
+EVAL|return redis.call('set','k','1')|0
+EVAL|return redis.pcall('set','k','1')['err']|0
+EVAL|return redis.call('get','k')|0
+EVAL|#!lua\nreturn 1|0
+EVAL|#!lua flags=no-writes\nreturn 1|0
+EVAL_RO|#!lua\nreturn 1|0
+FCALL|fw|0
+FCALL|fr|0
+FCALL_RO|fw|0
+PUBLISH|a|b
+SPUBLISH|a|b
+FLUSHALL
+SCRIPT|LOAD|return 1
+FUNCTION|FLUSH
+MULTI
+SET|a|b
+EXEC
+MULTI
+GET|a
+EXEC
+SAVE
+DEL|k
+GETEX|k
+SWAPDB|0|1
+SET|k
+XX
+COPY|a|b
+SHUTDOWN|SAVE
+CONFIG|SET|stop-writes-on-bgsave-error|no
+SET|k|w
+`), "\n")
+
+// misconfAnswers takes the directory away and asks.
+func misconfAnswers(t *testing.T, c *wire, dir string) string {
+	t.Helper()
+	c.call(t, "SET", "k", "v")
+	c.call(t, "FUNCTION", "LOAD", "#!lua name=f\nredis.register_function('fw', function() return 1 end)\n"+
+		"redis.register_function{function_name='fr', callback=function() return 2 end, flags={'no-writes'}}")
+	require.NoError(t, os.RemoveAll(dir))
+	require.Equal(t, "-ERR", c.call(t, "SAVE"))
+	c.call(t, "BGSAVE")
+	settle(t, func() bool { return strings.Contains(c.call(t, "INFO", "persistence"), "rdb_last_bgsave_status:err") }, func() {})
+	var b strings.Builder
+	for _, q := range misconfQuestions {
+		reply := c.call(t, strings.Split(strings.ReplaceAll(q, `\n`, "\n"), "|")...)
+		b.WriteString("> " + q + "\n" + strings.ReplaceAll(reply, "\r\n", " ") + "\n")
+	}
+	return b.String()
+}
+
+// TestMisconfAsRedis compares with what redis-server 7.0.15 answers, recorded
+// with -record.
+func TestMisconfAsRedis(t *testing.T) {
+	t.Parallel()
+	const file = "testdata/misconf.txt"
+	if *record {
+		dir := filepath.Join(t.TempDir(), "d")
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		c, end := redisOver(t, dir, "--save", "100000", "1")
+		require.NoError(t, os.WriteFile(file, []byte(misconfAnswers(t, c, dir)), 0o600))
+		c.call(t, "CONFIG", "SET", "save", "")
+		end()
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "d")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	srv, end := keeping(t, engine.Directory(dir), "--save", "100000", "1")
+	require.Equal(t, string(want), misconfAnswers(t, loaded(t, srv), dir))
+	_ = end() // there is nowhere to save to
+}
+
