@@ -89,4 +89,3 @@ func TestMisconfAsRedis(t *testing.T) {
 	require.Equal(t, string(want), misconfAnswers(t, loaded(t, srv), dir))
 	_ = end() // there is nowhere to save to
 }
-
