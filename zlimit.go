@@ -79,7 +79,7 @@ func Open(o Options) (*Limiter, error) {
 	l.owner = true
 	err := l.engine.Open()
 	if err == nil {
-		err = l.engine.Load()
+		err = l.engine.Load(func() {})
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
@@ -30,8 +31,9 @@ type loadFigures struct{ loaded, expired atomic.Int64 }
 const tellBytes = 64 << 20
 
 // Load reads what the directory holds and begins to keep what is done from now
-// on. It is called once, after Open. Sessions may be there already.
-func (e *Engine) Load() error {
+// on. It is called once, after Open. Sessions may be there already. It calls
+// begun, once, as soon as there is something that takes time to read.
+func (e *Engine) Load(begun func()) error {
 	p := &e.persist
 	if !p.opened {
 		return nil
@@ -40,7 +42,7 @@ func (e *Engine) Load() error {
 	p.mu.Lock()
 	p.jobs.lastSaveS = nowS
 	p.mu.Unlock()
-	l := e.newLoader()
+	l := e.newLoader(begun)
 	var log *aof.Log
 	var err error
 	if e.cfg.Bool("appendonly") {
@@ -81,13 +83,15 @@ type loader struct {
 	skip      bool // load-skip-unsupported
 	skipped   int64
 	instantMs int64
+	begun     func()
 }
 
-func (e *Engine) newLoader() *loader {
+func (e *Engine) newLoader(begun func()) *loader {
 	s := &Session{engine: e, peer: Peer{Owner: true}, proto: resp.RESP2, watch: new(store.Watch)}
 	s.ctx.Store, s.ctx.Caller = e.store, s
 	return &loader{
 		engine: e, session: s, progress: e.persist.loading.Load(), skip: e.cfg.Bool("load-skip-unsupported"),
+		begun: sync.OnceFunc(begun),
 	}
 }
 
@@ -284,6 +288,7 @@ func (l *loader) tell(done, total int64) {
 	p := l.progress
 	p.done.Store(done)
 	p.total.Store(total)
+	l.begun()
 	if tenths := done * 10 / max(total, 1); total >= tellBytes && tenths > p.told {
 		p.told = tenths
 		l.engine.logf("loading: %d%% of %d bytes", tenths*10, total)

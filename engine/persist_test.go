@@ -56,7 +56,7 @@ func start(t *testing.T, fs disk.FS, atMs int64, directives ...string) *process 
 	t.Helper()
 	p := prepare(t, fs, atMs, directives...)
 	require.NoError(t, p.Open())
-	require.NoError(t, p.Load())
+	require.NoError(t, p.Load(func() {}))
 	return p
 }
 
@@ -168,7 +168,7 @@ func TestLoading(t *testing.T) {
 	require.Contains(t, c.do("EXEC"), "EXECABORT")
 	require.Contains(t, c.do("CONFIG SET appendonly no"), "Unable to turn on AOF. Check server logs.")
 	p.Tick()
-	require.NoError(t, p.Load())
+	require.NoError(t, p.Load(func() {}))
 	require.Equal(t, "v", c.do("GET k"))
 	require.NotContains(t, c.do("INFO persistence"), "loading_")
 	require.NoError(t, p.Close())
@@ -179,7 +179,7 @@ func TestWhatCannotBeLoaded(t *testing.T) {
 	d.Put("dump.rdb", []byte("REDIS0010\xfa\x09redis-ver\x057.0.15 and nonsense"))
 	p := prepare(t, d.FS(), 0)
 	require.NoError(t, p.Open())
-	err := p.Load()
+	err := p.Load(func() {})
 	require.ErrorContains(t, err, "dump.rdb")
 	require.ErrorContains(t, err, "--check-rdb dump.rdb")
 	require.Equal(t, "LOADING Redis is loading the dataset in memory", p.client(t).do("GET k"), "half of it is worse than none")
@@ -190,7 +190,7 @@ func TestWhatCannotBeLoaded(t *testing.T) {
 	d.Put("appendonly.aof", []byte("*2\r\n$4\r\nXADD\r\n$1\r\nk\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n"))
 	p = prepare(t, d.FS(), 0, always...)
 	require.NoError(t, p.Open())
-	require.ErrorContains(t, p.Load(), `"XADD"`)
+	require.ErrorContains(t, p.Load(func() {}), `"XADD"`)
 	require.NoError(t, p.Close())
 	p = start(t, d.FS(), 0, append(always, "--load-skip-unsupported", "yes")...)
 	require.Equal(t, "v", p.client(t).do("GET k"))

@@ -42,8 +42,11 @@ func redisOver(t *testing.T, dir string, directives ...string) (c *wire, end fun
 		}
 	}()
 	<-said
-	nc, err := net.Dial("unix", socket)
-	require.NoError(t, err)
+	var nc net.Conn
+	settle(t, func() bool { // the file is there before it is listened at
+		nc, err = net.Dial("unix", socket)
+		return err == nil
+	}, func() {})
 	t.Cleanup(func() { nc.Close() })
 	c = newWire(nc)
 	settle(t, func() bool { return c.call(t, "PING") == "+PONG" }, func() {})

@@ -204,16 +204,24 @@ func (s *Server) Serve() error {
 	s.serving = true
 	var failed error
 	if !s.closed {
-		if s.owner {
-			s.working.Go(func() {
-				if failed = s.engine.Load(); failed != nil {
-					s.unfit.Store(true)
-					go func() { _ = s.Close() }()
-				}
-			})
-		}
+		// Nobody hears LOADING where there is nothing to load.
+		open := make(chan struct{})
+		begun := sync.OnceFunc(func() { close(open) })
+		s.working.Go(func() {
+			defer begun()
+			if !s.owner {
+				return
+			}
+			if failed = s.engine.Load(begun); failed != nil {
+				s.unfit.Store(true)
+				go func() { _ = s.Close() }()
+			}
+		})
 		for _, l := range s.listeners {
-			s.working.Go(func() { s.accept(l) })
+			s.working.Go(func() {
+				<-open
+				s.accept(l)
+			})
 		}
 		if !s.still {
 			s.working.Go(s.cron)
