@@ -75,13 +75,13 @@ func (g *Group) head(kind byte, n int) {
 }
 
 func appendHead(b []byte, kind byte, n int) []byte {
-	b = append(b, kind)
-	if n < 10 {
-		b = append(b, '0'+byte(n))
-	} else {
-		b = strconv.AppendInt(b, int64(n), 10)
+	switch {
+	case n < 10:
+		return append(b, kind, '0'+byte(n), '\r', '\n')
+	case n < 100:
+		return append(b, kind, '0'+byte(n/10), '0'+byte(n%10), '\r', '\n')
 	}
-	return append(b, '\r', '\n')
+	return append(strconv.AppendInt(append(b, kind), int64(n), 10), '\r', '\n')
 }
 
 // Bytes adds an argument to the command that was begun last.
