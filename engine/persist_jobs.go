@@ -55,7 +55,7 @@ const retryS = 5
 // returns nil. It requires jobs' mu.
 func (e *Engine) beginLocked(kind jobKind) *job {
 	p := &e.persist
-	if p.jobs.now != nil || p.ended || !p.opened {
+	if p.jobs.now != nil || p.ended || !p.opened || p.loading.Load() != nil {
 		return nil
 	}
 	if err := e.hold(); err != nil {

@@ -232,3 +232,24 @@ func TestLogSwitchedOnAndOff(t *testing.T) {
 	}
 	require.NoError(t, p.Close())
 }
+
+// TestShutdownWhileLoading: what is loaded in part must not replace the file.
+func TestShutdownWhileLoading(t *testing.T) {
+	for _, line := range []string{"SHUTDOWN", "SHUTDOWN SAVE"} {
+		d := crashdisk.New(1)
+		p := start(t, d.FS(), 0, "--save", "3600 1")
+		p.client(t).do("SET k v")
+		require.NoError(t, p.Close())
+		before := d.Bytes("dump.rdb")
+		require.NotEmpty(t, before)
+
+		p = prepare(t, d.FS(), 0, "--save", "3600 1")
+		require.NoError(t, p.Open()) // and Load has not ended
+		c := p.client(t)
+		c.Do(args(line))
+		require.Nil(t, c.Blocked(), line)
+		require.True(t, c.Closing(), line)
+		require.NoError(t, p.Close())
+		require.Equal(t, before, d.Bytes("dump.rdb"), line)
+	}
+}

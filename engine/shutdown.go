@@ -48,6 +48,9 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 		return errShutdownSave
 	}
 	s := caller(c)
+	if e.persist.loading.Load() != nil {
+		save, nosave = false, true // as Redis: half of what a file holds must not replace it
+	}
 	if save = save || !nosave && e.hasSavePoints(); !save || !e.persist.opened {
 		e.persist.noSave.Store(nosave)
 		s.closing = true
