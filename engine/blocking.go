@@ -88,7 +88,7 @@ func (b *Blocked) end(reply resp.Value) {
 	b.errand.end()
 	b.reply = reply
 	if s.mail != nil && !b.silent { // so that it takes its place among the messages
-		s.mail.put(&letter{value: reply}, s.engine.mailLimit.Load())
+		s.mail.put(&letter{value: reply}, s.engine.mailLimit.Load(), false)
 		b.silent = true
 	}
 	b.done.Store(true)

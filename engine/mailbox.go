@@ -13,16 +13,20 @@ type mailbox struct {
 	full atomic.Bool // something is in it: what take asks before it locks
 	deaf atomic.Bool // the session has gone from who listens, see goneSubscribers
 
+	told bool // it is in pubsub's told; protected by that one's mu
+
 	mu    sync.Mutex
 	bytes []byte // protected by mu, as is what follows
+	ready int    // how many of them may be taken: what is behind is of a command that has not ended
 	proto int    // in which letters are to be encoded; only take changes it
 	over  int    // bytes that were waiting when the limit was broken; 0: it was not
 }
 
 // put adds a letter. It reports whether the box was empty before, so that its
 // session has to be woken. Beyond the limit (0: none) everything is thrown away,
-// now and later: the client is to be disconnected.
-func (m *mailbox) put(l *letter, limit int64) (first bool) {
+// now and later: the client is to be disconnected. A letter that is early may
+// not be taken before release.
+func (m *mailbox) put(l *letter, limit int64, early bool) (first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.over > 0 {
@@ -30,11 +34,24 @@ func (m *mailbox) put(l *letter, limit int64) (first bool) {
 	}
 	b := l.in(m.proto)
 	if waiting := len(m.bytes) + len(b); limit > 0 && int64(waiting) >= limit {
-		m.over, m.bytes = waiting, nil
-	} else {
-		m.bytes = append(m.bytes, b...)
+		m.over, m.bytes, m.ready = waiting, nil, 0
+		return !m.full.Swap(true)
 	}
+	early = early || m.ready < len(m.bytes)
+	m.bytes = append(m.bytes, b...)
+	if early {
+		return false
+	}
+	m.ready = len(m.bytes)
 	return !m.full.Swap(true)
+}
+
+// release lets what is in the box be taken. What it reports is as with put.
+func (m *mailbox) release() (first bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ready = len(m.bytes)
+	return m.ready > 0 && !m.full.Swap(true)
 }
 
 // keptMail is the space that a mailbox keeps when it is empty.
@@ -48,9 +65,10 @@ func (m *mailbox) take(dst []byte, proto int) []byte {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	dst = append(dst, m.bytes...)
-	m.bytes = m.bytes[:0]
-	if cap(m.bytes) > keptMail {
+	dst = append(dst, m.bytes[:m.ready]...)
+	m.bytes = append(m.bytes[:0], m.bytes[m.ready:]...)
+	m.ready = 0
+	if len(m.bytes) == 0 && cap(m.bytes) > keptMail {
 		m.bytes = nil
 	}
 	m.proto = proto

@@ -149,3 +149,25 @@ func TestServedIsKept(t *testing.T) {
 	d.Hook(nil)
 	_ = p.Close()
 }
+
+// TestMessagesWaitForTheirCommand: what a script publishes is heard when what it
+// did before is in the log, not while it runs.
+func TestMessagesWaitForTheirCommand(t *testing.T) {
+	d := crashdisk.New(1)
+	p := start(t, d.FS(), 0, always...)
+	listener, writer := p.client(t), p.client(t)
+	listener.do("SUBSCRIBE news")
+	listener.Deliver(nil)
+	heard := make(chan string, 1)
+	go func() {
+		<-listener.woke
+		b, _ := listener.Deliver(nil)
+		_ = listener.Kept()
+		heard <- string(b) + string(d.Bytes("appendonlydir/appendonly.aof.1.incr.aof"))
+	}()
+	writer.Do([][]byte{[]byte("EVAL"), []byte("redis.call('SET','k','v') redis.call('PUBLISH','news','told') for i=1,3e6 do end"), []byte("0")})
+	got := <-heard
+	require.Contains(t, got, "told")
+	require.Contains(t, got, "SET", "the message came before what precedes it was on disk")
+	require.NoError(t, p.Close())
+}

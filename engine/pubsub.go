@@ -36,6 +36,7 @@ type pubsub struct {
 	mu     sync.Mutex
 	topics [topicKinds]map[string]audience // protected by mu; none is without an audience
 	order  []string                        // protected by mu: the patterns as they came
+	told   []*Session                      // protected by mu: who gets something when the command under way ends
 
 	gone goneSubscribers
 }
@@ -126,9 +127,20 @@ func (a audience) send(from *Session, l *letter) int {
 }
 
 // receive puts a letter into the session's mailbox; from is the session whose
-// goroutine this is. It requires mu of the engine's pubsub.
+// goroutine this is. Another session gets it when the command under way has
+// ended, and what it did is in the log. It requires mu of the engine's pubsub.
 func (s *Session) receive(from *Session, l *letter) {
-	if s.mail.put(l, s.engine.mailLimit.Load()) && s != from && s.peer.Wake != nil {
+	if s.mail.put(l, s.engine.mailLimit.Load(), s != from) && s != from {
+		s.wake() // there was too much
+	}
+	if p := &s.engine.pubsub; s != from && !s.mail.told {
+		s.mail.told = true
+		p.told = append(p.told, s)
+	}
+}
+
+func (s *Session) wake() {
+	if s.peer.Wake != nil {
 		s.peer.Wake()
 	}
 }
@@ -241,10 +253,20 @@ func (s *Session) hold() *pubsub {
 
 // letGo ends hold.
 func (s *Session) letGo() {
-	if s.holding {
-		s.holding = false
-		s.engine.pubsub.mu.Unlock()
+	if !s.holding {
+		return
 	}
+	p := &s.engine.pubsub
+	for _, o := range p.told {
+		o.mail.told = false
+		if o.mail.release() {
+			o.wake()
+		}
+	}
+	clear(p.told)
+	p.told = p.told[:0]
+	s.holding = false
+	p.mu.Unlock()
 }
 
 // Subscribed reports whether the session listens to anything.
