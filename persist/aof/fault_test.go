@@ -311,3 +311,27 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	require.Equal(t, keys, got)
 }
+
+// TestCloseKeepsItsPromises: who waits while a log is closed is told what comes
+// of it, not that it is closed.
+func TestCloseKeepsItsPromises(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		on, log := begun(t, aof.Always, 0)
+		goOn := make(chan struct{})
+		on.Hook(func(op crashdisk.Op) crashdisk.Fault {
+			if op.Kind == crashdisk.Sync {
+				<-goOn
+			}
+			return crashdisk.Fault{}
+		})
+		end := log.Append(group(0, "SET a 1"), 1)
+		waited, closed := make(chan error, 1), make(chan error, 1)
+		go func() { waited <- log.Wait(end, nil) }()
+		synctest.Wait()
+		go func() { closed <- log.Close() }()
+		synctest.Wait()
+		close(goOn)
+		require.NoError(t, <-waited)
+		require.NoError(t, <-closed)
+	})
+}

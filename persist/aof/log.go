@@ -43,6 +43,7 @@ type Log struct {
 	retry    bool          // Tick allows another try
 	syncing  bool
 	closed   bool
+	over     bool    // Close is done: nothing is synced any more
 	cur      *file   // what is written to; nil before the first rewrite of a log begun at run time
 	nexts    []*file // those switched to that the writer did not come to yet
 	ticked   int64   // last Tick
@@ -184,14 +185,14 @@ func (l *Log) Wait(pos int64, giveUp <-chan struct{}) error {
 		l.mu.Lock()
 		changed := l.changed
 		err := l.Err()
-		starting, closed := l.starting(), l.closed
+		starting, ended := l.starting(), l.over
 		l.mu.Unlock()
 		switch {
 		case l.synced.Load() >= pos || starting:
 			return nil
 		case err != nil:
 			return err
-		case closed:
+		case ended:
 			return ErrClosed
 		}
 		select {
@@ -201,6 +202,36 @@ func (l *Log) Wait(pos int64, giveUp <-chan struct{}) error {
 		}
 	}
 	return nil
+}
+
+// Outlast is Wait for who can be told late: it waits until the log works again,
+// and for the first rewrite of one begun at run time. It fails where the log was
+// closed before.
+func (l *Log) Outlast(pos int64, giveUp <-chan struct{}) error {
+	for {
+		l.mu.Lock()
+		changed, starting, ended := l.changed, l.starting(), l.over
+		l.mu.Unlock()
+		switch {
+		case !starting && l.synced.Load() >= pos:
+			return nil
+		case ended:
+			return ErrClosed
+		}
+		select {
+		case <-changed:
+		case <-giveUp:
+			return ErrGaveUp
+		}
+	}
+}
+
+// Has reports whether everything before pos is on disk for certain: Outlast
+// without waiting.
+func (l *Log) Has(pos int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.starting() && l.synced.Load() >= pos
 }
 
 // Room holds the caller up while more than Options.Limit bytes wait to be

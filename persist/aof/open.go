@@ -281,6 +281,7 @@ func (l *Log) Close() error {
 		}
 	}
 	l.mu.Lock()
+	l.over = true
 	l.announce()
 	l.mu.Unlock()
 	return err
