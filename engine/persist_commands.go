@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"math"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/persist/aof"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -164,21 +166,29 @@ func (e *Engine) waitAOF(c *commands.Ctx) resp.Value {
 		return errWaitLocal
 	}
 	pos := s.wrote
+	if s.wroteTo != log {
+		pos = 0 // the log was switched on later, and its first rewrite has it
+	}
 	reply := func() resp.Value {
 		synced := int64(0)
-		if log != nil && log.Synced() >= pos {
+		if log != nil && log.Has(pos) {
 			synced = 1
 		}
 		return resp.Array(resp.Int(synced), resp.Int(0))
 	}
-	if s.inExec || !c.MayWait || replicas == 0 && (local == 0 || log.Synced() >= pos) {
+	if s.inExec || !c.MayWait || replicas == 0 && (local == 0 || log.Has(pos)) {
 		return reply()
 	}
 	return s.await(timeoutMs, func(over <-chan struct{}) resp.Value {
-		if replicas == 0 && log.Wait(pos, over) == nil {
-			return reply()
+		if replicas == 0 {
+			switch err := log.Outlast(pos, over); {
+			case err == nil:
+				return reply()
+			case errors.Is(err, aof.ErrClosed): // as in Redis: it will never be
+				return errWaitLocal
+			}
 		}
-		<-over // there are no replicas, or the disk fails: only time ends it
+		<-over // there are no replicas: only time ends it
 		return resp.None
 	}, reply)
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,5 +170,42 @@ func TestMessagesWaitForTheirCommand(t *testing.T) {
 	got := <-heard
 	require.Contains(t, got, "told")
 	require.Contains(t, got, "SET", "the message came before what precedes it was on disk")
+	require.NoError(t, p.Close())
+}
+
+// TestWaitAOFOutlastsTrouble: WAITAOF asks of the log that there is now, and is
+// answered when a disk that failed works again.
+func TestWaitAOFOutlastsTrouble(t *testing.T) {
+	d := crashdisk.New(1)
+	p := start(t, d.FS(), 0, always...)
+	c, o := p.client(t), p.client(t)
+	for range 9 {
+		c.do("SET k v")
+	}
+	o.do("CONFIG SET appendonly no")
+	await := func(want string) {
+		for !strings.Contains(o.do("INFO persistence"), want) {
+			runtime.Gosched()
+		}
+	}
+	await("aof_enabled:0")
+	for o.do("CONFIG SET appendonly yes") != "OK" { // the log of before is being closed
+		runtime.Gosched()
+	}
+	await("aof_rewrite_in_progress:0")
+	require.Equal(t, "[1 0]", c.do("WAITAOF 1 0 0"), "it has written to another log")
+
+	full(d, crashdisk.Write, "incr")
+	c.do("SET k w")
+	require.Error(t, c.Kept())
+	c.Do(args("WAITAOF 1 0 0"))
+	require.NotNil(t, c.Blocked())
+	d.Hook(nil)
+	for !c.Ready() {
+		p.hands.pass(1000)
+		p.Tick()
+		runtime.Gosched()
+	}
+	require.Equal(t, "[1 0]", show(c.Resume()))
 	require.NoError(t, p.Close())
 }
