@@ -180,6 +180,21 @@ func (e *Engine) turnLog() error {
 		return nil
 	case !p.opened || p.loading.Load() != nil || !p.turning.TryLock():
 		return errAppendOnly
+	case !on && e.store.LockUnless(store.AllShards, closed):
+		// At once where nobody is in the way, so that it can be switched on again.
+		logs := e.leaveLog()
+		e.store.Unlock(store.AllShards)
+		if e.rewriting() == nil {
+			p.turning.Unlock()
+			p.work.Go(func() { e.closeLogs(logs) })
+			return nil
+		}
+		p.work.Go(func() {
+			e.endRewrite()
+			p.turning.Unlock()
+			e.closeLogs(logs)
+		})
+		return nil
 	case !on:
 		p.work.Go(func() {
 			defer p.turning.Unlock()
@@ -210,20 +225,46 @@ func (e *Engine) turnLog() error {
 // endLog is CONFIG SET appendonly no: a rewrite is given up, and what was
 // appended until now is synced.
 func (e *Engine) endLog() {
+	e.store.Lock(store.AllShards)
+	logs := e.leaveLog()
+	e.store.Unlock(store.AllShards)
+	e.endRewrite()
+	e.closeLogs(logs)
+}
+
+// leaveLog takes the log away, and one that was to begin: a rewrite that begins
+// from here on is not for them. It requires AllShards.
+func (e *Engine) leaveLog() (logs [2]*aof.Log) {
 	p := &e.persist
 	p.mu.Lock()
-	j, starting := p.jobs.now, p.starting
+	logs = [2]*aof.Log{p.log.Load(), p.starting}
 	p.starting, p.jobs.rewriteNext = nil, false
 	p.mu.Unlock()
-	if j != nil && j.kind == rewriting {
+	e.journalTo(nil)
+	return logs
+}
+
+// rewriting is the rewrite under way, nil where there is none.
+func (e *Engine) rewriting() *job {
+	p := &e.persist
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if j := p.jobs.now; j != nil && j.kind == rewriting {
+		return j
+	}
+	return nil
+}
+
+func (e *Engine) endRewrite() {
+	if j := e.rewriting(); j != nil {
 		j.giveUp()
 		<-j.done
 	}
-	e.store.Lock(store.AllShards)
-	log := p.log.Load()
-	e.journalTo(nil)
-	e.store.Unlock(store.AllShards)
-	for _, l := range []*aof.Log{log, starting} {
+}
+
+// closeLogs is for logs that no rewrite has.
+func (e *Engine) closeLogs(logs [2]*aof.Log) {
+	for _, l := range logs {
 		if l == nil {
 			continue
 		}

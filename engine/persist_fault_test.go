@@ -209,3 +209,34 @@ func TestWaitAOFOutlastsTrouble(t *testing.T) {
 	require.Equal(t, "[1 0]", show(c.Resume()))
 	require.NoError(t, p.Close())
 }
+
+// TestLogOffAndOnAgain: neither the sync of the log that was switched off nor a
+// rewrite asked for just then is in the way of switching it on again.
+func TestLogOffAndOnAgain(t *testing.T) {
+	d := crashdisk.New(1)
+	p := start(t, d.FS(), 0, always...)
+	c := p.client(t)
+	for range 20 {
+		c.do("SET k v")
+		require.Equal(t, "OK", c.do("CONFIG SET appendonly no"))
+		require.Equal(t, "OK", c.do("CONFIG SET appendonly yes"))
+		for !strings.Contains(c.do("INFO persistence"), "aof_rewrite_in_progress:0") {
+			runtime.Gosched()
+		}
+		c.do("CONFIG SET appendonly no")
+		c.do("BGREWRITEAOF")
+		for !strings.Contains(c.do("INFO persistence"), "aof_rewrite_in_progress:0") {
+			runtime.Gosched()
+		}
+		require.Equal(t, "OK", c.do("CONFIG SET appendonly yes"))
+		for !strings.Contains(c.do("INFO persistence"), "aof_rewrite_in_progress:0") {
+			runtime.Gosched()
+		}
+	}
+	c.do("SET k last")
+	require.NoError(t, c.Kept())
+	require.NoError(t, p.Close())
+	p = start(t, d.FS(), 0, always...)
+	require.Equal(t, "last", p.client(t).do("GET k"))
+	require.NoError(t, p.Close())
+}
