@@ -142,18 +142,26 @@ func endMetrics(m *metrics.Server) {
 	_ = m.Close(ctx)
 }
 
-// finish ends the server: by and by, but at once at another signal.
+// finish ends the server: by and by, but at once at another signal. Files that
+// are written at the end take what time they take.
 func finish(srv *server.Server, signals <-chan os.Signal) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), patience,
-		fmt.Errorf("gave up after %v: commands were still running", patience))
-	defer cancel()
-	ctx, insist := context.WithCancelCause(ctx)
+	ctx, insist := context.WithCancelCause(context.Background())
 	defer insist(nil)
 	go func() {
-		select {
-		case s := <-signals:
-			insist(fmt.Errorf("%v once more: ended before all commands were finished", s))
-		case <-ctx.Done():
+		late := time.NewTimer(patience)
+		defer late.Stop()
+		for {
+			select {
+			case s := <-signals:
+				insist(fmt.Errorf("%v once more: ended before all commands were finished", s))
+			case <-late.C:
+				if srv.Connections() == 0 {
+					continue // it saves
+				}
+				insist(fmt.Errorf("gave up after %v: commands were still running", patience))
+			case <-ctx.Done():
+			}
+			return
 		}
 	}()
 	if srv.CloseWithin(ctx) != nil {
