@@ -62,7 +62,7 @@ type FS interface {
 type File interface {
 	io.Reader
 	io.ReaderAt
-	io.Writer
+	io.Writer // to the end, wherever that is
 	io.Closer
 	Sync() error
 	Truncate(size int64) error

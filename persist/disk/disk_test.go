@@ -59,7 +59,11 @@ func TestFiles(t *testing.T) {
 		require.NoError(t, err)
 		put(t, f, "0123456789")
 		require.NoError(t, f.Sync())
-		require.NoError(t, f.Truncate(4))
+		require.NoError(t, f.Truncate(2))
+		put(t, f, "23")
+		size, err := f.Size()
+		require.NoError(t, err)
+		require.EqualValues(t, 4, size, "a write goes to the end that Truncate has made")
 		require.NoError(t, f.Close())
 
 		f, err = on.OpenAppend("d/a")

@@ -35,7 +35,8 @@ func (o osFS) open(name string, flag int) (File, error) {
 }
 
 func (o osFS) Create(name string) (File, error) {
-	return o.open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	// O_APPEND: what follows a Truncate stands at the new end, not behind a hole.
+	return o.open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND)
 }
 
 func (o osFS) OpenAppend(name string) (File, error) {
