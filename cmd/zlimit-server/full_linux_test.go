@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -107,7 +108,7 @@ func exitOf(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, args...)
 	out, err := cmd.CombinedOutput()
-	if _, failed := err.(*exec.ExitError); !failed {
+	if failed := (*exec.ExitError)(nil); !errors.As(err, &failed) {
 		require.NoError(t, err)
 	}
 	return cmd.ProcessState.ExitCode(), string(out)
