@@ -11,16 +11,30 @@ import (
 
 // This file is what the process asks of Go's collector: docs/adr/0021.
 
-// gcPercent is GOGC unless the operator sets it: commands on warm keys leave no
-// garbage, so what the heap may grow by between collections is seldom used, and
-// a smaller share of it costs little.
-const gcPercent = 50
+// GOGC, unless the operator sets it. Commands on warm keys leave no garbage, so
+// what a large heap may grow by between collections is seldom used, and a small
+// share of it costs little: leastPercent. A small heap may grow by headroom, or
+// scripts that do leave garbage would have it collected all the time.
+const (
+	leastPercent = 50
+	mostPercent  = 400
+	headroom     = 32 << 20 // bytes
+)
+
+// percent is GOGC for a heap of which so many bytes are live.
+func percent(live uint64) int {
+	p := mostPercent
+	for p > leastPercent && live*uint64(p)/100 > headroom {
+		p /= 2
+	}
+	return p
+}
 
 // tuneCollector sets what the environment does not: GOGC, and GOMEMLIMIT to
 // nine tenths of what the machine or the container has.
 func tuneCollector() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+	if ownPercent() {
+		debug.SetGCPercent(mostPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if all := machineMemory(os.DirFS("/")); all > 0 {
@@ -29,7 +43,11 @@ func tuneCollector() {
 	}
 }
 
-// giveBack lets a keeper look at the process once a second until done.
+// ownPercent reports whether GOGC is ours to set.
+func ownPercent() bool { return os.Getenv("GOGC") == "" }
+
+// giveBack looks at the process once a second until done: lets a keeper do so,
+// and fits GOGC to the heap.
 func giveBack(e *engine.Engine, done <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -40,6 +58,7 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 		{Name: "/gc/cycles/total:gc-cycles"},
 	}
 	var k keeper
+	set := mostPercent
 	for {
 		select {
 		case <-done:
@@ -53,6 +72,10 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 		}
 		for _, kind := range e.Held().By {
 			now.held += uint64(max(kind.Bytes, 0))
+		}
+		if p := percent(now.live); p != set && ownPercent() {
+			set = p
+			debug.SetGCPercent(p)
 		}
 		if k.due(now) {
 			debug.FreeOSMemory()

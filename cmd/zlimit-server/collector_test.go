@@ -9,6 +9,12 @@ import (
 
 const mb = 1 << 20
 
+func TestPercent(t *testing.T) {
+	for live, want := range map[uint64]int{0: 400, 8 * mb: 400, 9 * mb: 200, 16 * mb: 200, 17 * mb: 100, 33 * mb: 50, 1 << 40: 50} {
+		require.Equal(t, want, percent(live), "%d bytes", live)
+	}
+}
+
 // Each second of a case is a state and whether memory goes back then.
 func TestKeeper(t *testing.T) {
 	type second struct {
