@@ -158,6 +158,8 @@ func isClosed(c <-chan struct{}) bool {
 type handedOut struct {
 	mu   sync.Mutex
 	keys []snapshotKey // protected by mu
+
+	taken []snapshotKey // what take returned last
 }
 
 // add is called with the key's shard held.
@@ -169,12 +171,13 @@ func (h *handedOut) add(db int, n *store.Node) {
 	h.keys = append(h.keys, k)
 }
 
+// take returns what has come since, until it is called again.
 func (h *handedOut) take() []snapshotKey {
+	clear(h.taken)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	keys := h.keys
-	h.keys = nil
-	return keys
+	h.taken, h.keys = h.keys, h.taken[:0]
+	return h.taken
 }
 
 // preserveFor hands out what serving a waiter at a key is about to change.

@@ -20,7 +20,7 @@ type Group struct {
 }
 
 type command struct {
-	end   int // where it ends in bytes
+	start int // where it begins in bytes; it ends where the next one begins
 	db    int
 	first bool // of a part
 }
@@ -61,17 +61,9 @@ func (g *Group) Begin(db, n int) {
 }
 
 func (g *Group) begin(db, n int) {
-	g.commands = append(g.commands, command{db: db, first: g.cut || len(g.commands) == 0})
+	g.commands = append(g.commands, command{start: len(g.bytes), db: db, first: g.cut || len(g.commands) == 0})
 	g.cut = false
-	g.head('*', n)
-	g.mark()
-}
-
-// mark notes how far the last command reaches.
-func (g *Group) mark() { g.commands[len(g.commands)-1].end = len(g.bytes) }
-
-func (g *Group) head(kind byte, n int) {
-	g.bytes = appendHead(g.bytes, kind, n)
+	g.bytes = appendHead(g.bytes, '*', n)
 }
 
 func appendHead(b []byte, kind byte, n int) []byte {
@@ -86,16 +78,12 @@ func appendHead(b []byte, kind byte, n int) []byte {
 
 // Bytes adds an argument to the command that was begun last.
 func (g *Group) Bytes(arg []byte) {
-	g.head('$', len(arg))
-	g.bytes = append(append(g.bytes, arg...), '\r', '\n')
-	g.mark()
+	g.bytes = append(append(appendHead(g.bytes, '$', len(arg)), arg...), '\r', '\n')
 }
 
 // Text is Bytes for a string.
 func (g *Group) Text(arg string) {
-	g.head('$', len(arg))
-	g.bytes = append(append(g.bytes, arg...), '\r', '\n')
-	g.mark()
+	g.bytes = append(append(appendHead(g.bytes, '$', len(arg)), arg...), '\r', '\n')
 }
 
 // Int is Bytes for an integer.
@@ -150,7 +138,6 @@ const (
 // AppendTo appends the group to a log in which database db is selected, -1 for
 // none yet, and returns which is then.
 func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
-	start := 0
 	for i := 0; i < len(g.commands); {
 		end := i + 1
 		for end < len(g.commands) && !g.commands[end].first {
@@ -166,8 +153,11 @@ func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
 			if whole && c.first {
 				buf = append(buf, multi...)
 			}
-			buf = append(buf, g.bytes[start:c.end]...)
-			start = c.end
+			next := len(g.bytes)
+			if i+1 < len(g.commands) {
+				next = g.commands[i+1].start
+			}
+			buf = append(buf, g.bytes[c.start:next]...)
 		}
 		if whole {
 			buf = append(buf, exec...)
