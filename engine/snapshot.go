@@ -30,7 +30,7 @@ const snapshotSlice = 128
 
 // slicesPerRest is how many slices there are between two rests: some hundreds of
 // microseconds, with what is written of them.
-const slicesPerRest = 4
+const slicesPerRest = 3
 
 // viewSlice is how many fields or members of one value are copied while every
 // shard is held.
