@@ -47,7 +47,7 @@ func TestInfoLimiter(t *testing.T) {
 			want = 2
 		}
 		require.Equal(t, want, held.By[kind].Keys, kind)
-		require.Greater(t, held.By[kind].Bytes, int64(64), kind)
+		require.Greater(t, held.By[kind].Bytes, int64(48), kind)
 	}
 	clock.pass(500)
 	require.Equal(t, "500", field(t, s, "limiter", "held_age_ms"))

@@ -88,7 +88,7 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 
 // reclaimAll removes every key that is due. Every shard is held.
 func (e *Engine) reclaimAll(nowMs int64) {
-	for e.store.Reclaim(store.AllShards, nowMs, reclaimSlice) == reclaimSlice {
+	for e.store.Reclaim(store.AllShards, nowMs, reclaimSlice) {
 	}
 }
 

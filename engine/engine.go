@@ -172,7 +172,7 @@ func (e *Engine) follow() {
 	}
 }
 
-// reclaimSlice is how many due keys one step of Reclaim examines under a lock:
+// reclaimSlice is how many keys one step of Reclaim examines under a lock:
 // some tens of microseconds.
 const reclaimSlice = 64
 
@@ -188,7 +188,7 @@ func (e *Engine) Reclaim() {
 			if !e.store.LockUnless(shard, e.scripts.BusyChange()) {
 				break // a script past the threshold has it: later
 			}
-			more = e.reclaim(&g, shard, e.clock.NowUs()/1000) == reclaimSlice
+			more = e.reclaim(&g, shard, e.clock.NowUs()/1000)
 			e.store.Unlock(shard)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zlimit/zlimit/store/dict"
+	"github.com/zlimit/zlimit/store/expire"
 )
 
 // Lookup returns key's node, nil where there is none, and counts a hit or a
@@ -45,6 +46,7 @@ func (db *DB) Put(key []byte, data any) *Node {
 	if created {
 		n.SetMark(db.store.epoch)
 		n.Value.Data = data
+		sh.fit()
 		db.appeared(n)
 	} else {
 		db.keep(n)
@@ -94,6 +96,7 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 	n = n.Renamed(hash, key)
 	n.SetMark(to.store.epoch)
 	sh.keys.Insert(n)
+	sh.fit()
 	if expireAtMs != 0 {
 		to.ExpireAt(n, expireAtMs)
 	}
@@ -108,9 +111,14 @@ func (db *DB) ExpireAt(n *Node, atMs int64) {
 		atMs = -1 // 0 means no deadline; the epoch is as much past as the millisecond before
 	}
 	db.keep(n)
+	sh := db.shardAt(n.Hash())
+	if n.Value.expireAtMs == 0 {
+		sh.expiring++
+	}
 	n.Value.expireAtMs = atMs
-	if due := dueMs(atMs); !n.Value.filed.Covers(due) {
-		db.shardAt(n.Hash()).deadlines.File(n, due)
+	if due := dueMs(atMs); !sh.deadlines.Covers(n.Hash(), due) {
+		sh.deadlines.File(n.Hash(), due)
+		sh.fit()
 	}
 }
 
@@ -129,8 +137,7 @@ func (db *DB) Persist(n *Node) bool {
 		return false
 	}
 	db.keep(n)
-	n.Value.expireAtMs = 0
-	db.shardAt(n.Hash()).deadlines.Remove(n)
+	db.shardAt(n.Hash()).forget(n)
 	return true
 }
 
@@ -159,55 +166,69 @@ func (db *DB) expired(sh *shard, n *Node) {
 func (db *DB) unlink(sh *shard, n *Node) {
 	db.keep(n)
 	if n.Value.expireAtMs != 0 {
-		sh.deadlines.Remove(n)
-		n.Value.expireAtMs = 0
+		sh.forget(n)
 	}
 	sh.keys.Unlink(n)
 }
 
-// Reclaim removes at most limit keys whose deadline has passed from the given
-// shards, which must be held, and returns how many it examined: fewer than
-// limit means that nothing due is left there.
-func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int) {
+// forget takes a node's deadline away; it must have one.
+func (sh *shard) forget(n *Node) {
+	n.Value.expireAtMs = 0
+	sh.expiring--
+}
+
+// fit tells the index of deadlines how many keys there are.
+func (sh *shard) fit() {
+	if sh.expiring == 0 {
+		sh.deadlines.Fit(0)
+	} else {
+		sh.deadlines.Fit(sh.keys.Len())
+	}
+}
+
+// Reclaim removes keys whose deadline has passed from the given shards, which
+// must be held. Where it has examined limit keys (and the rest of the few that
+// it examines together) it stops, and reports that there may be more.
+func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (more bool) {
 	for _, db := range s.dbs {
 		for i := range db.shards {
 			if shards&(1<<i) == 0 {
 				continue
 			}
 			sh := &db.shards[i]
-			for examined < limit {
-				n, ok := sh.deadlines.Due(nowMs)
+			sh.fit()
+			for {
+				group, ok := sh.deadlines.Due(nowMs)
 				if !ok {
 					break
 				}
-				examined++
-				if n.Value.overdue(nowMs) {
-					if g := db.store.recorder(n); g != nil {
-						g.Cut()
-					}
-					db.expired(sh, n)
-				} else {
-					sh.deadlines.Refile(n, dueMs(n.Value.expireAtMs))
+				if limit <= 0 {
+					return true
 				}
+				limit -= db.reclaim(sh, group, nowMs)
 			}
 		}
 	}
-	return examined
+	return false
 }
 
-// NextDeadline returns a lower bound of the first instant at which a key is due in the given
-// shards, which must be held; math.MaxInt64 where there is none.
-func (s *Store) NextDeadline(shards ShardSet) int64 {
-	next := int64(math.MaxInt64)
-	for _, db := range s.dbs {
-		for i := range db.shards {
-			if shards&(1<<i) == 0 {
-				continue
+// reclaim removes the keys of one group of a shard's deadlines that are due, and
+// returns how many keys it examined.
+func (db *DB) reclaim(sh *shard, group int, nowMs int64) (examined int) {
+	next := int64(expire.Never)
+	examined = 1 // the group itself
+	sh.keys.Class(uint64(group), uint64(sh.deadlines.Groups()), func(n *Node) {
+		examined++
+		switch {
+		case n.Value.overdue(nowMs):
+			if g := db.store.recorder(n); g != nil {
+				g.Cut()
 			}
-			if at, ok := db.shards[i].deadlines.Next(); ok {
-				next = min(next, at)
-			}
+			db.expired(sh, n)
+		case n.Value.expireAtMs != 0:
+			next = min(next, dueMs(n.Value.expireAtMs))
 		}
-	}
-	return next
+	})
+	sh.deadlines.Settle(group, next)
+	return examined
 }

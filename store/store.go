@@ -70,7 +70,8 @@ type DB struct {
 // shard is one shard of one database.
 type shard struct {
 	keys      dict.Dict[Entry]
-	deadlines *expire.Index[*Node]
+	expiring  int // keys with a deadline
+	deadlines expire.Index
 	stats     Stats
 }
 
@@ -78,8 +79,7 @@ type shard struct {
 type Entry struct {
 	Data any // *String, or a collection: *zset.Set, *hash.Hash, ...
 
-	expireAtMs int64         // unix milliseconds; 0: never
-	filed      expire.Handle // where the deadline stands in the shard's index
+	expireAtMs int64 // unix milliseconds; 0: never
 }
 
 // Node is a key with its entry. Its address is stable while the key exists.
@@ -95,21 +95,9 @@ type Stats struct {
 func New() *Store {
 	s := &Store{}
 	for i := range s.dbs {
-		s.dbs[i] = newDB(s, i)
+		s.dbs[i] = &DB{store: s, id: i}
 	}
 	return s
-}
-
-func newDB(s *Store, id int) *DB {
-	db := &DB{store: s, id: id}
-	for i := range db.shards {
-		db.shards[i].deadlines = newDeadlines()
-	}
-	return db
-}
-
-func newDeadlines() *expire.Index[*Node] {
-	return expire.New(func(n *Node) *expire.Handle { return &n.Value.filed })
 }
 
 // DB returns database i, 0 <= i < Databases. Which database that is may change

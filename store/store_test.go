@@ -66,31 +66,91 @@ func TestRenameCarriesTheDeadline(t *testing.T) {
 func TestReclaimIsBoundedAndComplete(t *testing.T) {
 	s := store.New()
 	db := s.DB(3)
-	const keys = 1000
+	const keys, limit, group = 1000, 64, 32
 	for i := range keys {
 		db.ExpireAt(put(db, fmt.Sprint("k", i), "v"), nowMs+int64(i%2))
 	}
-	require.Zero(t, s.Reclaim(store.AllShards, nowMs, 64), "nothing is due at the deadline itself")
-	require.Equal(t, 64, s.Reclaim(store.AllShards, nowMs+1, 64))
-	require.Equal(t, keys-64, db.Len())
-	for s.Reclaim(store.AllShards, nowMs+1, 64) == 64 {
+	require.False(t, s.Reclaim(store.AllShards, nowMs, limit), "nothing is due at the deadline itself")
+	for left, more := keys, true; more; {
+		more = s.Reclaim(store.AllShards, nowMs+1, limit)
+		require.LessOrEqual(t, left-db.Len(), limit+group)
+		require.True(t, !more || db.Len() < left, "a step removes something")
+		left = db.Len()
 	}
 	require.Equal(t, keys/2, db.Len())
-	require.EqualValues(t, nowMs+2, s.NextDeadline(store.AllShards))
+	require.Equal(t, keys/2, db.ExpiringLen())
 	require.EqualValues(t, keys/2, s.Stats().Expired)
+	for s.Reclaim(store.AllShards, nowMs+2, limit) {
+	}
+	require.Zero(t, db.Len())
+	require.Zero(t, db.ExpiringLen())
 }
 
-func TestExtendedDeadlinesAreFiledAgain(t *testing.T) {
+func TestExtendedDeadlinesAreKept(t *testing.T) {
 	s := store.New()
 	db := s.DB(0)
 	n := put(db, "k", "v")
 	db.ExpireAt(n, nowMs)
 	db.ExpireAt(n, nowMs+5000)
-	require.Equal(t, 1, s.Reclaim(store.AllShards, nowMs+1, 10), "looked at, and filed under the later deadline")
+	require.False(t, s.Reclaim(store.AllShards, nowMs+1, 10))
 	require.NotNil(t, db.Find([]byte("k"), nowMs+5000))
-	require.Zero(t, s.Reclaim(store.AllShards, nowMs+5000, 10))
-	require.Equal(t, 1, s.Reclaim(store.AllShards, nowMs+5001, 10))
+	require.False(t, s.Reclaim(store.AllShards, nowMs+5000, 10))
+	require.Equal(t, 1, db.Len())
+	require.False(t, s.Reclaim(store.AllShards, nowMs+5001, 10))
 	require.Zero(t, db.Len())
+}
+
+// What Reclaim removes is what is overdue, whatever keys and deadlines came and
+// went before.
+func TestReclaimFindsAllThatIsDue(t *testing.T) {
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		s := store.New()
+		dueMs := map[string]int64{} // 0: no deadline
+		now := int64(nowMs)
+		for range 4000 {
+			key := fmt.Sprint("k", rng.IntN(1<<(2+rng.IntN(9))))
+			db := s.DB(0)
+			switch n := db.Find([]byte(key), now); {
+			case n == nil || rng.IntN(8) == 0:
+				put(db, key, "v")
+				dueMs[key] = 0
+			case rng.IntN(10) == 0:
+				db.Delete(n)
+				delete(dueMs, key)
+			case rng.IntN(10) == 0:
+				db.Persist(n)
+				dueMs[key] = 0
+			case rng.IntN(20) == 0:
+				to := fmt.Sprint("k", rng.IntN(500))
+				db.Rename(n, []byte(to))
+				due := dueMs[key]
+				delete(dueMs, key)
+				dueMs[to] = due
+			default:
+				due := now + rng.Int64N(2000)
+				db.ExpireAt(n, due)
+				dueMs[key] = due
+			}
+			if rng.IntN(20) > 0 {
+				continue
+			}
+			now += rng.Int64N(500)
+			for s.Reclaim(store.AllShards, now, 16) {
+			}
+			expiring := 0
+			for key, due := range dueMs {
+				switch {
+				case due != 0 && due < now:
+					delete(dueMs, key)
+				case due != 0:
+					expiring++
+				}
+			}
+			require.Equal(t, len(dueMs), db.Len())
+			require.Equal(t, expiring, db.ExpiringLen())
+		}
+	}
 }
 
 func TestDeadlinesAtTheEndsOfTime(t *testing.T) {
@@ -288,10 +348,10 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 	}))
 }
 
-// TestAKeyIsSmall: what every key costs besides its value. With a key of 16
-// bytes a node takes 64, a bucket 8, a deadline 16; docs/adr/0021 has the rest.
+// TestAKeyIsSmall: what every key costs besides its value, but for its name, a
+// bucket of 8 and a share of a group's bound; docs/adr/0021 has the rest.
 func TestAKeyIsSmall(t *testing.T) {
-	require.EqualValues(t, 32, unsafe.Sizeof(store.Entry{}))
-	require.EqualValues(t, 48, unsafe.Sizeof(store.Node{}))
+	require.EqualValues(t, 24, unsafe.Sizeof(store.Entry{}))
+	require.EqualValues(t, 40, unsafe.Sizeof(store.Node{}))
 	require.EqualValues(t, 32, unsafe.Sizeof(zset.Set{}))
 }

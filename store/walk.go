@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/zlimit/zlimit/store/dict"
+	"github.com/zlimit/zlimit/store/expire"
 )
 
 // Len returns the number of keys, due but not yet reclaimed ones included, as
@@ -20,7 +21,7 @@ func (db *DB) Len() int {
 func (db *DB) ExpiringLen() int {
 	n := 0
 	for i := range db.shards {
-		n += db.shards[i].deadlines.Len()
+		n += db.shards[i].expiring
 	}
 	return n
 }
@@ -102,8 +103,7 @@ func (db *DB) Flush() {
 	for i := range db.shards {
 		sh := &db.shards[i]
 		db.detach(i)
-		sh.keys = dict.Dict[Entry]{}
-		sh.deadlines = newDeadlines()
+		sh.keys, sh.expiring, sh.deadlines = dict.Dict[Entry]{}, 0, expire.Index{}
 	}
 }
 

@@ -65,11 +65,17 @@ func (d *Dict[V]) Len() int { return d.count }
 
 // bucket returns where the chain of hash begins. The table must not be empty.
 func (d *Dict[V]) bucket(hash uint32) **Node[V] {
-	i := uint64(hash) & d.mask
+	i := d.index(uint64(hash))
+	return &d.segs[i>>segBits][i&segMask]
+}
+
+// index returns the number of the bucket to which a hash belongs.
+func (d *Dict[V]) index(hash uint64) uint64 {
+	i := hash & d.mask
 	if i >= d.n {
 		i &= d.mask >> 1
 	}
-	return &d.segs[i>>segBits][i&segMask]
+	return i
 }
 
 // Get returns the node of key, nil if there is none. It does not allocate.

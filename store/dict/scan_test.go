@@ -156,3 +156,34 @@ func TestScanTakesAnyCursor(t *testing.T) {
 	}
 	require.Zero(t, d.Scan(math.MaxUint64, func(*Node[int]) {}), "all ones is the end of the last interval")
 }
+
+// Every node is in one class of each modulus, whatever the number of buckets;
+// what it unlinks is gone, and the table keeps its invariants.
+func TestClass(t *testing.T) {
+	for _, size := range []int{0, 1, 5, 64, 1000, 1500} {
+		for _, m := range []uint64{1, 2, 64, 512, 4096} {
+			var d Dict[int]
+			for i := range size {
+				key := fmt.Appendf(nil, "k%d", i)
+				d.Put(Hash(key), key)
+			}
+			seen := map[string]bool{}
+			for i := range m {
+				d.Class(i, m, func(n *Node[int]) {
+					require.Equal(t, i, uint64(n.Hash())%m)
+					require.False(t, seen[n.Key()])
+					seen[n.Key()] = true
+					if i%2 == 1 {
+						d.Unlink(n)
+					}
+				})
+				require.NoError(t, d.check())
+			}
+			require.Len(t, seen, size)
+			for key := range seen {
+				odd := uint64(HashString(key))%m%2 == 1
+				require.Equal(t, odd, d.GetString(HashString(key), key) == nil)
+			}
+		}
+	}
+}

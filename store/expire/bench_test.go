@@ -1,85 +1,46 @@
 package expire
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 )
 
-var benchSizes = []int{1_000, 1_000_000}
-
-func benchIndex(size int) (*Index[*entry], []entry, *rand.Rand) {
+func benchIndex(keys int) (*Index, *rand.Rand) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	x := newIndex()
-	entries := make([]entry, size)
-	for i := range entries {
-		x.File(&entries[i], rng.Int64N(60_000))
+	x := new(Index)
+	x.File(0, 60_000)
+	x.Fit(keys)
+	for range keys {
+		x.File(rng.Uint32(), rng.Int64N(60_000))
 	}
-	return x, entries, rng
+	return x, rng
 }
 
-// The hot path: one key is extended again and again.
+// The hot path: keys are extended again and again.
 func BenchmarkExtend(b *testing.B) {
-	x, entries, _ := benchIndex(1000)
-	e := &entries[500]
-	b.Run("Covers", func(b *testing.B) {
-		b.ReportAllocs()
-		due := int64(60_000)
-		for b.Loop() {
-			if due++; !e.h.Covers(due) {
-				x.File(e, due)
-			}
+	x, rng := benchIndex(16_384)
+	hashes := make([]uint32, 1024)
+	for i := range hashes {
+		hashes[i] = rng.Uint32()
+	}
+	due := int64(60_000)
+	for i := 0; b.Loop(); i++ {
+		if due++; !x.Covers(hashes[i%1024], due) {
+			b.Fatal("not covered")
 		}
-	})
-	b.Run("File", func(b *testing.B) {
-		b.ReportAllocs()
-		due := int64(60_000)
-		for b.Loop() {
-			due++
-			x.File(e, due)
-		}
-	})
-}
-
-// What is due is filed again one window later.
-func BenchmarkDueRefile(b *testing.B) {
-	for _, size := range benchSizes {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			x, _, _ := benchIndex(size)
-			b.ReportAllocs()
-			for b.Loop() {
-				due, _ := x.Next()
-				e, _ := x.Due(due)
-				x.Refile(e, due+60_000)
-			}
-		})
 	}
 }
 
-func BenchmarkRemoveFile(b *testing.B) {
-	for _, size := range benchSizes {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			x, entries, rng := benchIndex(size)
-			b.ReportAllocs()
-			for b.Loop() {
-				e := &entries[rng.IntN(size)]
-				x.Remove(e)
-				x.File(e, rng.Int64N(60_000))
-			}
-		})
-	}
-}
-
-// One of many equal deadlines is reclaimed and comes back.
-func BenchmarkEqualDeadlines(b *testing.B) {
-	x := newIndex()
-	for range 1_000_000 {
-		x.File(&entry{}, 1)
-	}
-	b.ReportAllocs()
+// The group that is due next, settled a window later.
+func BenchmarkDueSettle(b *testing.B) {
+	x, _ := benchIndex(16_384)
+	now := int64(0)
 	for b.Loop() {
-		e, _ := x.Due(1)
-		x.Remove(e)
-		x.File(e, 1)
+		group, ok := x.Due(now)
+		if !ok {
+			now += 100
+			continue
+		}
+		x.Settle(group, now+60_000)
 	}
 }

@@ -2,38 +2,25 @@ package expire
 
 import "fmt"
 
-// check walks the heap and reports the first broken invariant.
-func (x *Index[T]) check() error {
-	room := 0
-	for i, c := range x.chunks {
-		if i > 0 && len(c) != chunkLen || len(c) > chunkLen {
-			return fmt.Errorf("chunk %d has %d slots", i, len(c))
-		}
-		room += len(c)
+// check reports the first broken invariant: of the bounds above others, and of
+// the numbers of groups and runs.
+func (x *Index) check() error {
+	n := len(x.groups)
+	if n&(n-1) != 0 || len(x.runs) != (n+runLen-1)/runLen {
+		return fmt.Errorf("%d groups in %d runs", n, len(x.runs))
 	}
-	most := max(minSlots, 4*x.n)
-	switch {
-	case x.n == 0:
-		most = 0
-	case len(x.chunks) > 1:
-		most = x.n + chunkLen + chunkLen/2
-	}
-	if x.n > room || room > most {
-		return fmt.Errorf("room for %d slots, %d used", room, x.n)
-	}
-	for i := range x.n {
-		s := x.at(i)
-		if h := x.handle(s.item); int(h.place) != i+1 || h.bound != boundOf(s.dueMs) {
-			return fmt.Errorf("slot %d (due %d): handle says place %d, due %d", i, s.dueMs, h.place, h.bound)
-		}
-		if i > 0 && s.dueMs < x.at((i-1)/arity).dueMs {
-			return fmt.Errorf("slot %d is due at %d, before its parent", i, s.dueMs)
+	for i, b := range x.groups {
+		if x.runs[i/runLen] > b {
+			return fmt.Errorf("group %d is due at %d, its run at %d", i, b, x.runs[i/runLen])
 		}
 	}
-	for i := x.n; i < room; i++ {
-		if x.at(i).dueMs != 0 {
-			return fmt.Errorf("free slot %d still holds something", i)
+	for i, b := range x.runs {
+		if x.all > b {
+			return fmt.Errorf("run %d is due at %d, all at %d", i, b, x.all)
 		}
+	}
+	if x.at < 0 || n > 0 && x.at > len(x.runs)*runLen {
+		return fmt.Errorf("looks on at group %d of %d", x.at, n)
 	}
 	return nil
 }

@@ -6,40 +6,41 @@ import (
 	"github.com/zlimit/zlimit/store/expire"
 )
 
-// Reclaiming in a bounded step: the entry decides, the index only knows when
-// to look.
+// The keys decide, the index only knows where to look, and when.
 func Example() {
 	type entry struct {
 		key        string
+		hash       uint32
 		expireAtMs int64 // lives while now <= expireAtMs
-		handle     expire.Handle
 	}
-	index := expire.New(func(e *entry) *expire.Handle { return &e.handle })
+	login := &entry{"login", 4, 1000}
+	search := &entry{"search", 6, 1500}
+	var index expire.Index
+	index.File(login.hash, login.expireAtMs+1)
+	index.File(search.hash, search.expireAtMs+1)
 
-	login := &entry{key: "login", expireAtMs: 1000}
-	search := &entry{key: "search", expireAtMs: 1500}
-	index.File(login, login.expireAtMs+1)
-	index.File(search, search.expireAtMs+1)
-
-	login.expireAtMs = 9000 // a hit extends: its bound still holds
-	index.File(login, login.expireAtMs+1)
+	login.expireAtMs = 9000 // a hit extends: the bound still holds
+	fmt.Println("nothing to do:", index.Covers(login.hash, login.expireAtMs+1))
 
 	nowMs := int64(2000)
-	for range 20 { // the budget of one step
-		e, ok := index.Due(nowMs)
+	for {
+		group, ok := index.Due(nowMs)
 		if !ok {
 			break
 		}
-		if e.expireAtMs >= nowMs {
-			index.Refile(e, e.expireAtMs+1)
-			continue
+		next := int64(expire.Never)
+		for _, e := range []*entry{login, search} {
+			switch {
+			case int(e.hash)%index.Groups() != group:
+			case e.expireAtMs < nowMs:
+				fmt.Println("gone:", e.key)
+			default:
+				next = min(next, e.expireAtMs+1)
+			}
 		}
-		index.Remove(e)
-		fmt.Println("gone:", e.key)
+		index.Settle(group, next)
 	}
-	next, _ := index.Next()
-	fmt.Println("look again at", next)
 	// Output:
+	// nothing to do: true
 	// gone: search
-	// look again at 9001
 }

@@ -6,265 +6,296 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
 
-type entry struct {
-	id     int
-	h      Handle
-	diesMs int64 // the entry's own deadline, the truth
+// A table is what an Index stands beside: keys, here their hashes, with
+// deadlines.
+type table struct {
+	x     Index
+	dueMs map[uint32]int64 // of every key; Never: it has none
 }
 
-func newIndex() *Index[*entry] {
-	return New(func(e *entry) *Handle { return &e.h })
+func newTable() *table { return &table{dueMs: map[uint32]int64{}} }
+
+func (m *table) put(hash uint32) {
+	if _, held := m.dueMs[hash]; !held {
+		m.dueMs[hash] = Never
+		m.fit()
+	}
 }
 
-// model drives an Index and a plain map of bounds alike. Five bytes of the
-// program are one operation: what, on which of 4,096 items, with which deadline.
-type model struct {
-	x     *Index[*entry]
-	items [4096]*entry
-	bound map[*entry]int64
+func (m *table) expire(hash uint32, dueMs int64) {
+	m.put(hash)
+	m.dueMs[hash] = dueMs
+	if !m.x.Covers(hash, dueMs) {
+		m.x.File(hash, dueMs)
+		m.fit()
+	}
 }
 
-func newModel() *model {
-	m := &model{x: newIndex(), bound: map[*entry]int64{}}
-	for i := range m.items {
-		m.items[i] = &entry{id: i}
-	}
-	return m
+func (m *table) remove(hash uint32) {
+	delete(m.dueMs, hash)
+	m.fit()
 }
 
-func (m *model) run(t *testing.T, program []byte) {
-	t.Helper()
-	for ; len(program) >= 5; program = program[5:] {
-		e := m.items[binary.LittleEndian.Uint16(program[1:])%uint16(len(m.items))]
-		m.step(t, program[0], e, int64(int16(binary.LittleEndian.Uint16(program[3:]))))
-	}
-	require.NoError(t, m.x.check())
-	for len(m.bound) > 0 {
-		m.pop(t, math.MaxInt64)
-	}
-	require.NoError(t, m.x.check())
-}
-
-func (m *model) step(t *testing.T, op byte, e *entry, dueMs int64) {
-	t.Helper()
-	switch dueMs { // the ends of the range too
-	case 1000:
-		dueMs = math.MaxInt64
-	case 1001:
-		dueMs = math.MinInt64
-	}
-	old, filed := m.bound[e]
-	require.Equal(t, filed, e.h.Filed())
-	if e.h.Covers(dueMs) {
-		require.True(t, filed && old <= dueMs, "%d %d", old, dueMs)
-	} else if filed && old < 1<<40 && dueMs > 0 { // it knows but for the last second
-		require.Greater(t, old, dueMs-1<<boundBits)
-	}
-	switch op % 8 {
-	default:
-		m.x.File(e, dueMs)
-		if !filed || dueMs < old {
-			m.bound[e] = dueMs
+func (m *table) fit() {
+	for _, due := range m.dueMs {
+		if due != Never {
+			m.x.Fit(len(m.dueMs))
+			return
 		}
-	case 4:
-		m.x.Refile(e, dueMs)
-		m.bound[e] = dueMs
-	case 5, 6:
-		m.x.Remove(e)
-		delete(m.bound, e)
-	case 7:
-		m.pop(t, dueMs)
 	}
-	require.Equal(t, len(m.bound), m.x.Len())
+	m.x.Fit(0)
 }
 
-// pop asks what is due, compares with the least bound, and removes it.
-func (m *model) pop(t *testing.T, nowMs int64) {
+// reclaim removes what is due and returns how many keys it looked at.
+func (m *table) reclaim(t *testing.T, nowMs int64) (examined int) {
 	t.Helper()
-	least := int64(math.MaxInt64)
-	for _, due := range m.bound {
-		least = min(least, due)
+	var groups map[int][]uint32
+	for {
+		group, ok := m.x.Due(nowMs)
+		if !ok {
+			break
+		}
+		if groups == nil {
+			groups = map[int][]uint32{}
+			for hash := range m.dueMs {
+				of := int(hash) % m.x.Groups()
+				groups[of] = append(groups[of], hash)
+			}
+		}
+		next := int64(Never)
+		for _, hash := range groups[group] {
+			examined++
+			if due := m.dueMs[hash]; due <= nowMs {
+				delete(m.dueMs, hash)
+			} else {
+				next = min(next, due)
+			}
+		}
+		require.Greater(t, next, nowMs)
+		m.x.Settle(group, next)
 	}
-	next, ok := m.x.Next()
-	require.Equal(t, len(m.bound) > 0, ok)
-	if ok {
-		require.Equal(t, least, next)
+	m.fit()
+	return examined
+}
+
+// sound compares the index with the keys: no bound is later than the deadlines
+// under it, and groups are as large as they should be.
+func (m *table) sound(t *testing.T) {
+	t.Helper()
+	require.NoError(t, m.x.check())
+	with := 0
+	for hash, due := range m.dueMs {
+		if due == Never {
+			continue
+		}
+		with++
+		require.NotZero(t, m.x.Groups())
+		require.LessOrEqual(t, m.x.groups[int(hash)%m.x.Groups()], due)
+		require.True(t, m.x.Covers(hash, due))
 	}
-	e, ok := m.x.Due(nowMs)
-	require.Equal(t, len(m.bound) > 0 && least <= nowMs, ok)
-	if ok {
-		require.Equal(t, least, m.bound[e])
-		m.x.Remove(e)
-		delete(m.bound, e)
+	if with == 0 {
+		require.Zero(t, m.x.Groups())
+		return
 	}
+	n := m.x.Groups()
+	require.LessOrEqual(t, len(m.dueMs), mostKeys*n)
+	require.True(t, n == 1 || len(m.dueMs) >= leastKeys*n, "%d groups of %d keys", n, len(m.dueMs))
+}
+
+// run is a program for a table: six bytes an operation.
+func (m *table) run(t *testing.T, program []byte) {
+	t.Helper()
+	for ; len(program) >= 6; program = program[6:] {
+		hash := uint32(binary.LittleEndian.Uint16(program[1:])) * 0x9e3779b1
+		due := int64(int16(binary.LittleEndian.Uint16(program[3:])))
+		switch due { // the ends of the range too
+		case 1000:
+			due = Never - 1
+		case 1001:
+			due = math.MinInt64
+		}
+		switch program[0] % 8 {
+		default:
+			m.expire(hash, due)
+		case 3:
+			m.put(hash)
+		case 4: // PERSIST: the index is not told
+			if _, held := m.dueMs[hash]; held {
+				m.dueMs[hash] = Never
+			}
+			m.fit()
+		case 5:
+			m.remove(hash)
+		case 6:
+			for range 32 {
+				hash += 0x9e3779b1
+				m.expire(hash, due+int64(hash%64))
+			}
+		case 7:
+			m.reclaim(t, due)
+			for hash, left := range m.dueMs {
+				require.Greater(t, left, due, "%d", hash)
+			}
+		}
+		m.sound(t)
+	}
+	m.reclaim(t, Never-1)
+	m.sound(t)
+	require.Zero(t, m.x.Groups())
 }
 
 func TestModel(t *testing.T) {
-	for _, items := range []uint32{3, 40, 4096} {
+	for _, items := range []uint32{3, 40, 2000} {
 		for seed := range uint64(4) {
 			t.Run(fmt.Sprintf("items %d seed %d", items, seed), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, uint64(items)))
-				program := make([]byte, 0, 5*6000)
-				for range 6000 {
+				var program []byte
+				for range 400 {
 					program = append(program, byte(rng.Uint32()))
 					program = binary.LittleEndian.AppendUint16(program, uint16(rng.Uint32N(items)))
 					program = binary.LittleEndian.AppendUint16(program, uint16(rng.Uint32()>>rng.Uint32N(16)))
+					program = append(program, 0)
 				}
-				newModel().run(t, program)
+				newTable().run(t, program)
 			})
 		}
 	}
 }
 
 func FuzzModel(f *testing.F) {
-	f.Add([]byte{0, 1, 0, 9, 0, 0, 2, 0, 8, 0, 4, 1, 0, 7, 0, 7, 0, 0, 8, 0, 5, 2, 0, 0, 0})
-	f.Add([]byte{0, 1, 0, 232, 3, 0, 2, 0, 233, 3, 7, 0, 0, 233, 3})
+	f.Add([]byte{0, 1, 0, 9, 0, 0, 6, 2, 0, 8, 0, 0, 4, 1, 0, 7, 0, 0, 7, 0, 0, 8, 0, 0, 5, 2, 0, 0, 0, 0})
+	f.Add([]byte{0, 1, 0, 232, 3, 0, 6, 2, 0, 233, 3, 0, 7, 0, 0, 233, 3, 0})
 	f.Fuzz(func(t *testing.T, program []byte) {
-		newModel().run(t, program[:min(len(program), 5*2000)])
+		newTable().run(t, program[:min(len(program), 6*300)])
 	})
 }
 
-// Items come and go at every size, over the borders of chunks.
-func TestGrowAndShrink(t *testing.T) {
-	x := newIndex()
-	require.NoError(t, x.check())
-	const top = 3*chunkLen + 77
-	rng := rand.New(rand.NewPCG(1, 2))
-	items := make([]*entry, top)
-	for i := range items {
-		items[i] = &entry{id: i}
-		x.File(items[i], rng.Int64N(1000)+1)
-		if i < 70 || i%50 == 0 || i&chunkMask < 2 {
-			require.NoError(t, x.check())
-		}
-	}
-	for i, e := range items {
-		x.Remove(e)
-		x.Remove(e) // a second time is nothing
-		require.False(t, e.h.Filed())
-		if left := top - i - 1; left < 70 || left%50 == 0 {
-			require.NoError(t, x.check())
-		}
-	}
-	require.Nil(t, x.chunks)
-}
-
-// The limiter's life: every hit extends, the index is touched once a window.
+// The limiter's life: every hit extends, and the index is asked nothing; its key
+// is looked at once a window.
 func TestExtendingDoesNotTouchTheIndex(t *testing.T) {
-	x := newIndex()
-	e := &entry{}
+	m := newTable()
 	const windowMs = 60_000
-	refiled := 0
+	looked := 0
 	for nowMs := int64(1_000_000); nowMs < 1_000_000+100*windowMs; nowMs += 10 {
-		e.diesMs = nowMs + windowMs
-		x.File(e, e.diesMs)
-		if due, ok := x.Due(nowMs); ok {
-			require.Same(t, e, due)
-			x.Refile(e, e.diesMs)
-			refiled++
-		}
+		m.expire(7, nowMs+windowMs)
+		looked += m.reclaim(t, nowMs)
 	}
-	require.Equal(t, 99, refiled)
+	require.Equal(t, 99, looked)
 }
 
-// A million keys with one deadline: each slice of a thousand costs the same,
-// counted in handles written, and nothing is left.
-func TestBurstOfEqualDeadlines(t *testing.T) {
-	const items = 1_000_000
-	moves := 0
-	x := New(func(e *entry) *Handle { moves++; return &e.h })
-	entries := make([]entry, items)
-	for i := range entries {
-		x.File(&entries[i], 5000)
+// Busy keys, extended at every moment of a window, are looked at a few times in
+// it: by their own deadlines and by those of their group.
+func TestLooksAtBusyKeys(t *testing.T) {
+	const keys, windowMs, tickMs, windows = 2048, 60_000, 100, 4
+	m := newTable()
+	rng := rand.New(rand.NewPCG(1, 2))
+	hashes := make([]uint32, keys)
+	for i := range hashes {
+		hashes[i] = rng.Uint32()
 	}
-	require.LessOrEqual(t, moves, 2*items)
-	_, ok := x.Due(4999)
-	require.False(t, ok)
-	reclaimed := 0
-	for x.Len() > 0 {
-		moves = 0
-		for range 1000 {
-			e, ok := x.Due(5000)
-			require.True(t, ok)
-			x.Remove(e)
-			reclaimed++
+	looked := 0
+	for nowMs := int64(0); nowMs < (windows+1)*windowMs; nowMs += tickMs {
+		for i := nowMs / tickMs % 8; i < keys; i += 8 { // each key once in 800 ms
+			m.expire(hashes[i], nowMs+windowMs)
 		}
-		require.LessOrEqual(t, moves, 2*1000, "after %d", reclaimed)
+		if n := m.reclaim(t, nowMs); nowMs >= windowMs {
+			looked += n
+		}
 	}
-	require.Equal(t, items, reclaimed)
-	require.Nil(t, x.chunks)
-}
+	perWindow := float64(looked) / keys / windows
+	require.Less(t, perWindow, 4.0, "extended together they stay together")
+	require.Len(t, m.dueMs, len(hashes))
 
-// A Handle is part of every key, and rounds its bound so as never to let a
-// deadline pass that is earlier.
-func TestHandle(t *testing.T) {
-	require.EqualValues(t, 8, unsafe.Sizeof(Handle{}))
-	edges := []int64{math.MinInt64, -1 << 40, -1025, -1, 0, 1, 1023, 1024, 1025, 1_700_000_000_123, (distant-1)<<boundBits - 1, (distant - 1) << boundBits, (distant-1)<<boundBits + 1, distant << boundBits, 1 << 60, math.MaxInt64}
-	for _, bound := range edges {
-		x, e := newIndex(), &entry{}
-		require.False(t, e.h.Covers(math.MaxInt64), "not filed")
-		x.File(e, bound)
-		for _, due := range append(edges, bound+1) {
-			if e.h.Covers(due) {
-				require.LessOrEqual(t, bound, due)
+	// The worst: each at a moment of its own, once a window.
+	m = newTable()
+	looked = 0
+	for nowMs := int64(0); nowMs < (windows+1)*windowMs; nowMs += tickMs {
+		for i := range hashes {
+			if int64(i)*windowMs/keys/tickMs == nowMs%windowMs/tickMs {
+				m.expire(hashes[i], nowMs+windowMs+tickMs)
 			}
 		}
-		if bound > 0 && bound < (distant-1)<<boundBits {
-			require.True(t, e.h.Covers(bound+1023), "%d", bound)
-		}
-		x.File(e, bound) // exactly as filed
-		next, _ := x.Next()
-		require.Equal(t, bound, next)
-		if bound > math.MinInt64 {
-			x.File(e, bound-1)
-			next, _ = x.Next()
-			require.Equal(t, bound-1, next, "earlier by a millisecond is filed anew")
+		if n := m.reclaim(t, nowMs); nowMs >= windowMs {
+			looked += n
 		}
 	}
+	require.Less(t, float64(looked)/keys/windows, 2*float64(mostKeys))
 }
 
-func TestReset(t *testing.T) {
-	x := newIndex()
-	for i := range 5000 {
-		x.File(&entry{}, int64(i))
+// What comes due at once is found group by group, each looked at once.
+func TestBurstOfEqualDeadlines(t *testing.T) {
+	const keys = 1 << 20
+	var x Index
+	for hash := range uint32(keys) {
+		if x.Fit(int(hash)); !x.Covers(hash, 5000) {
+			x.File(hash, 5000)
+		}
 	}
-	x.Reset()
-	require.Zero(t, x.Len())
-	_, ok := x.Due(math.MaxInt64)
+	_, ok := x.Due(4999)
 	require.False(t, ok)
-	_, ok = x.Next()
-	require.False(t, ok)
-	e := &entry{}
-	x.Remove(e)
-	x.File(e, 1)
+	groups := 0
+	for {
+		group, ok := x.Due(5000)
+		if !ok {
+			break
+		}
+		require.Equal(t, groups, group, "in their order")
+		x.Settle(group, Never)
+		groups++
+	}
+	require.Equal(t, x.Groups(), groups)
+	require.GreaterOrEqual(t, groups, keys/mostKeys)
+	require.LessOrEqual(t, groups, keys/leastKeys)
+}
+
+// A deadline that is filed behind the place where Due looks is found in the same
+// go.
+func TestFiledBehindTheSearch(t *testing.T) {
+	var x Index
+	x.File(0, 100)
+	x.Fit(mostKeys * 4 * runLen)
+	x.Fit(mostKeys * 4 * runLen)
+	for hash := range uint32(4 * runLen) {
+		x.File(hash, 10)
+	}
+	for range 2 * runLen {
+		group, _ := x.Due(10)
+		x.Settle(group, 1000)
+	}
+	x.File(3, 5)
+	seen := map[int]int{}
+	for {
+		group, ok := x.Due(10)
+		if !ok {
+			break
+		}
+		seen[group]++
+		x.Settle(group, 1000)
+	}
+	require.Len(t, seen, 2*runLen+1)
+	require.Equal(t, 1, seen[3])
 	require.NoError(t, x.check())
 }
 
 // check is the oracle of the tests above: it must see what it claims to see.
 func TestCheckFindsFaults(t *testing.T) {
-	build := func() *Index[*entry] {
-		x := newIndex()
-		for i := range 3000 {
-			x.File(&entry{}, int64(i)+1)
-		}
-		return x
+	build := func() *Index {
+		var x Index
+		x.File(0, 10)
+		x.Fit(100 * runLen)
+		return &x
 	}
 	require.NoError(t, build().check())
-	for name, plant := range map[string]func(*Index[*entry]){
-		"out of order":      func(x *Index[*entry]) { s := x.at(0); s.dueMs = 9999; s.item.h.bound = boundOf(9999) },
-		"handle of another": func(x *Index[*entry]) { x.at(7).item.h.place = 3 },
-		"a stale bound":     func(x *Index[*entry]) { x.at(7).item.h.bound-- },
-		"a lost slot":       func(x *Index[*entry]) { x.n-- },
-		"memory kept": func(x *Index[*entry]) {
-			x.chunks = append(x.chunks, make([]slot[*entry], chunkLen), make([]slot[*entry], chunkLen))
-		},
-		"a chunk cut short": func(x *Index[*entry]) { x.chunks[1] = x.chunks[1][:9] },
-		"too little room":   func(x *Index[*entry]) { x.chunks = x.chunks[:2] },
+	for name, plant := range map[string]func(*Index){
+		"a run too late":     func(x *Index) { x.groups[3] = 5 },
+		"all too late":       func(x *Index) { x.runs[0], x.groups[0] = 5, 5 },
+		"a lost run":         func(x *Index) { x.runs = x.runs[:1] },
+		"a lost group":       func(x *Index) { x.groups = x.groups[:9] },
+		"looking outside it": func(x *Index) { x.at = 1 << 20 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := build()
@@ -275,18 +306,20 @@ func TestCheckFindsFaults(t *testing.T) {
 }
 
 func TestAllocationCeilings(t *testing.T) {
-	x := newIndex()
-	items := make([]*entry, 5000)
-	for i := range items {
-		items[i] = &entry{}
-		x.File(items[i], int64(i))
-	}
-	i, due := 0, int64(5000)
+	var x Index
+	x.File(0, 1<<40)
+	x.Fit(5000)
+	hash, due := uint32(0), int64(1<<30)
 	for name, run := range map[string]func(){
-		"File that holds": func() { i++; x.File(items[i%5000], due) },
-		"Refile":          func() { i++; due++; x.Refile(items[i%5000], due) },
-		"Remove and File": func() { i++; e := items[i%5000]; x.Remove(e); x.File(e, due) },
-		"Due and Next":    func() { x.Due(due); x.Next() },
+		"File later":   func() { hash++; x.File(hash, due+int64(hash)) },
+		"File earlier": func() { hash++; due--; x.File(hash, due) },
+		"Covers":       func() { hash++; x.Covers(hash, due) },
+		"Fit":          func() { x.Fit(5001) },
+		"Due and Settle": func() {
+			if group, ok := x.Due(due); ok {
+				x.Settle(group, 1<<40)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Zero(t, testing.AllocsPerRun(500, run))
