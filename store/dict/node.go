@@ -15,7 +15,8 @@ type Node[V any] struct {
 	next *Node[V]
 	hash uint32
 	size uint16 // of the key; longKey: a string lies behind the node
-	mark bool   // the caller's
+	mark bool   // the caller's, like tag
+	tag  uint8
 }
 
 const longKey = 1<<16 - 1
@@ -119,6 +120,13 @@ func (n *Node[V]) Mark() bool { return n.mark }
 // SetMark sets the bit.
 func (n *Node[V]) SetMark(to bool) { n.mark = to }
 
+// Tag is a byte that belongs to the caller and goes with the value: what that
+// is, where it does not say so itself. It is 0 in a new node.
+func (n *Node[V]) Tag() uint8 { return n.tag }
+
+// SetTag sets the byte.
+func (n *Node[V]) SetTag(to uint8) { n.tag = to }
+
 // Bytes returns the memory that the node takes, in bytes, its key and its place
 // in the table included, as the allocator rounds it up.
 func (n *Node[V]) Bytes() int {
@@ -131,10 +139,10 @@ func (n *Node[V]) Bytes() int {
 }
 
 // Renamed returns a node with another key, the hash of that key, and this
-// node's value. Neither is in a Dict: Unlink or Delete this one, Insert the
+// node's value and tag. Neither is in a Dict: Unlink or Delete this one, Insert the
 // other there or elsewhere.
 func (n *Node[V]) Renamed(hash uint32, key []byte) *Node[V] {
 	to := newNode[V](hash, key)
-	to.Value = n.Value
+	to.Value, to.tag = n.Value, n.tag
 	return to
 }

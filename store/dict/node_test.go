@@ -23,6 +23,7 @@ func TestKeysOfEveryLength(t *testing.T) {
 		require.True(t, created)
 		value := strings.Clone(key)
 		n.Value = &value
+		n.SetTag(uint8(len(key)))
 	}
 	runtime.GC()
 	require.NoError(t, d.check())
@@ -34,6 +35,7 @@ func TestKeysOfEveryLength(t *testing.T) {
 		moved := n.Renamed(HashString("z"+key), []byte("z"+key))
 		require.Equal(t, "z"+key, moved.Key())
 		require.Equal(t, key, *moved.Value)
+		require.Equal(t, uint8(len(key)), moved.Tag())
 		require.Equal(t, key, n.Key(), "the old node is as it was")
 	}
 }
@@ -55,21 +57,24 @@ func TestAKeyOutlivesItsNode(t *testing.T) {
 	}
 }
 
-// TestPiecesAreTight: what Bytes says is what the allocator takes, for the
-// nodes of the keyspace and of sorted sets.
+// TestPiecesAreTight: what Bytes says is what the allocator takes, for nodes of
+// the sizes that those of sorted sets and of the keyspace have.
 func TestPiecesAreTight(t *testing.T) {
-	var keyspace Node[[32]byte]
-	require.EqualValues(t, 48, unsafe.Sizeof(keyspace))
-	require.EqualValues(t, 24, unsafe.Sizeof(Node[float64]{}))
-	for size, want := range map[int]int{0: 64, 8: 64, 9: 64, 16: 64, 17: 80, 32: 80, 33: 96, 48: 96, 64: 112, 65: 128, 72: 128} {
-		require.Equal(t, 8+want, newNode[[32]byte](0, strings.Repeat("k", size)).Bytes(), "a key of %d bytes", size)
+	tight[float64](t, 24, map[int]int{1: 32, 8: 32, 16: 48, 22: 48, 24: 48, 25: 64, 40: 64, 72: 96})
+	tight[[16]byte](t, 32, map[int]int{0: 48, 8: 48, 16: 48, 17: 64, 32: 64, 33: 80, 48: 80, 64: 96, 65: 112, 72: 112})
+	tight[[24]byte](t, 40, map[int]int{0: 48, 8: 48, 9: 64, 24: 64, 25: 80, 40: 80, 41: 96, 56: 96, 57: 112, 72: 112})
+	require.Equal(t, 8+40+16+100+8, newNode[[24]byte](0, strings.Repeat("k", 100)).Bytes())
+}
+
+// tight checks nodes of so many bytes; wants are theirs and their keys', by the
+// keys' lengths.
+func tight[V any](t *testing.T, node uintptr, wants map[int]int) {
+	require.Equal(t, node, unsafe.Sizeof(Node[V]{}))
+	for size, want := range wants {
 		key := strings.Repeat("k", size)
-		require.InDelta(t, want, taken(func() any { return newNode[[32]byte](0, key) }), 1, "a key of %d bytes", size)
+		require.Equal(t, 8+want, newNode[V](0, key).Bytes(), "a node of %d bytes, a key of %d", node, size)
+		require.InDelta(t, want, taken(func() any { return newNode[V](0, key) }), 1, "a node of %d bytes, a key of %d", node, size)
 	}
-	for size, want := range map[int]int{1: 32, 8: 32, 16: 48, 22: 48, 24: 48, 25: 64, 40: 64, 72: 96} {
-		require.Equal(t, 8+want, newNode[float64](0, strings.Repeat("k", size)).Bytes(), "a member of %d bytes", size)
-	}
-	require.Equal(t, 8+48+16+100+8, newNode[[32]byte](0, strings.Repeat("k", 100)).Bytes())
 }
 
 // taken is what a node takes in the heap.
