@@ -46,7 +46,7 @@ var rooms = map[string][]string{
 	"commands":               {"persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "limiter", "resp"},
 	"persist/rdb":            {"persist/dump", "store", "store/decimal", "store/hash", "store/list", "store/set", "store/zset"},
 	"persist/dump":           {"store/decimal"},
-	"store":                  {"store/decimal", "store/dict", "store/effects", "store/expire"},
+	"store":                  {"store/decimal", "store/dict", "store/effects", "store/expire", "store/hash", "store/list", "store/set", "store/zset"},
 	"store/set":              {"store/decimal", "store/dict"},
 	"store/hash":             {"store/dict"},
 	"store/list":             {},

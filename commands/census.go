@@ -54,7 +54,7 @@ func (x *Census) Reset() { x.By = [NumKinds]Held{} }
 func (x *Census) Add(n *store.Node) {
 	kind, hits := KindHash, int64(0)
 	size := int64(0)
-	switch data := n.Value.Data.(type) {
+	switch data := store.DataOf(n).(type) {
 	case *store.String:
 		kind, size = KindString, stringBytes(data)
 	case *list.List:
@@ -88,14 +88,14 @@ func (x *Census) Add(n *store.Node) {
 	}
 	switch x.ctx.holds(n) {
 	case algoLog:
-		kind, hits = KindLog, int64(n.Value.Data.(*zset.Set).Len())
+		kind, hits = KindLog, int64(store.ZSetOf(n).Len())
 	case algoFixed:
-		state, _ := fixedOf(n, n.Value.Data.(*store.String))
+		state, _ := fixedOf(n, store.StringOf(n))
 		kind, hits = KindFixed, state.Count
 	case algoGCRA:
 		kind = KindGCRA
 	case algoBuckets:
-		b, _ := x.ctx.bucketsOf(n.Value.Data.(*hash.Hash))
+		b, _ := x.ctx.bucketsOf(store.HashOf(n))
 		kind = KindBuckets
 		for _, count := range b.Counts {
 			hits += count

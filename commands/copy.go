@@ -76,7 +76,7 @@ func copyKey(c *Ctx) resp.Value {
 	if old := to.Find(c.Args[2], c.NowMs); old != nil {
 		to.Delete(old) // to be made anew, for those who wait for it
 	}
-	made := to.Put(c.Args[2], cloned(n.Value.Data))
+	made := to.Put(c.Args[2], cloned(store.DataOf(n)))
 	if atMs, ok := n.Value.ExpireAtMs(); ok {
 		to.ExpireAt(made, atMs)
 	}

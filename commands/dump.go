@@ -6,6 +6,7 @@ import (
 
 	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // restoreSyntax is that of RESTORE and of RESTORE-ASKING, which says to a
@@ -52,7 +53,7 @@ func dumpKey(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
-	return c.Copy(c.dumped(n.Value.Data))
+	return c.Copy(c.dumped(store.DataOf(n)))
 }
 
 // restoreOptions are the words behind RESTORE's payload. How idle or how often

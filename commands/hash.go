@@ -110,8 +110,8 @@ func hashOf(n *store.Node) (*hash.Hash, resp.Value) {
 	if n == nil {
 		return nil, resp.None
 	}
-	h, ok := n.Value.Data.(*hash.Hash)
-	if !ok {
+	h := store.HashOf(n)
+	if h == nil {
 		return nil, ErrWrongType
 	}
 	return h, resp.None

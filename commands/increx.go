@@ -182,7 +182,7 @@ func (a *incrExCall) finish(c *Ctx, n *store.Node) {
 	if c.Group != nil {
 		var digits [20]byte
 		atMs, _ := n.Value.ExpireAtMs()
-		c.didValueAt(c.Args[1], n.Value.Data.(*store.String).Bytes(digits[:0]), atMs, oldMs)
+		c.didValueAt(c.Args[1], store.StringOf(n).Bytes(digits[:0]), atMs, oldMs)
 	}
 }
 

@@ -141,7 +141,7 @@ func exists(c *Ctx) resp.Value {
 
 // typeName is what TYPE calls a node's value.
 func typeName(n *store.Node) string {
-	switch n.Value.Data.(type) {
+	switch store.DataOf(n).(type) {
 	case *store.String:
 		return "string"
 	case *zset.Set:

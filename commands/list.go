@@ -149,8 +149,8 @@ func listOf(n *store.Node) (*list.List, resp.Value) {
 	if n == nil {
 		return nil, resp.None
 	}
-	l, ok := n.Value.Data.(*list.List)
-	if !ok {
+	l := store.ListOf(n)
+	if l == nil {
 		return nil, ErrWrongType
 	}
 	return l, resp.None
@@ -273,7 +273,7 @@ func moveElement(c *Ctx, from, to listEnd) resp.Value {
 // moveTo moves an element of the list in a node, which has one, to the list
 // under another key, or the same.
 func moveTo(c *Ctx, n *store.Node, destination []byte, from, to listEnd) resp.Value {
-	l := n.Value.Data.(*list.List)
+	l := store.ListOf(n)
 	m := c.DB.Find(destination, c.NowMs)
 	target, refusal := listOf(m)
 	if refusal.IsError() {

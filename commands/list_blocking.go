@@ -3,13 +3,12 @@ package commands
 import (
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/list"
 )
 
 // bpop runs BLPOP key [key ...] timeout, and BRPOP.
 func bpop(c *Ctx, end listEnd) resp.Value {
 	return takeOrWait(c, isList, func(c *Ctx, n *store.Node) resp.Value {
-		l := n.Value.Data.(*list.List)
+		l := store.ListOf(n)
 		c.didPopAt(n, end.popName())
 		out := append(c.Values(2), resp.Bulk(n.Key()), resp.Bulk(popAt(l, end)))
 		c.DB.Modified(n)
@@ -24,10 +23,7 @@ func (e listEnd) popName() string {
 	return "RPOP"
 }
 
-func isList(n *store.Node) bool {
-	_, ok := n.Value.Data.(*list.List)
-	return ok
-}
+func isList(n *store.Node) bool { return store.ListOf(n) != nil }
 
 // takeOrWait runs the commands of the form key [key ...] timeout: it takes from
 // the first key that is there, or waits for one.

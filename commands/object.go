@@ -17,7 +17,7 @@ func objectEncoding(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
-	switch v := n.Value.Data.(type) {
+	switch v := store.DataOf(n).(type) {
 	case *store.String:
 		return resp.Bulk(v.Encoding())
 	case *zset.Set:
@@ -67,7 +67,7 @@ func objectRefCount(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
-	if s, ok := n.Value.Data.(*store.String); ok {
+	if s := store.StringOf(n); s != nil {
 		if number, ok := s.Int(); ok && number >= 0 && number < sharedIntegers {
 			return resp.Int(math.MaxInt32)
 		}

@@ -68,7 +68,7 @@ func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireA
 		c.setField(h, fieldWidth, b.WidthMs)
 		c.setField(h, fieldN, b.N)
 	} else {
-		h = n.Value.Data.(*hash.Hash)
+		h = store.HashOf(n)
 		if c.Group != nil {
 			before = bucketsAt(n, h)
 		}
@@ -109,7 +109,8 @@ func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 	if n == nil {
 		b = limiter.Buckets{WidthMs: widthMs, N: a.param, Counts: c.counts(int(a.param) + 1)}
 	} else {
-		h, ok := n.Value.Data.(*hash.Hash)
+		h := store.HashOf(n)
+		ok := h != nil
 		if ok {
 			b, ok = c.bucketsOf(h)
 		}

@@ -364,7 +364,7 @@ func (c *Ctx) settle(actual int64) (h hold, found bool, refusal resp.Value) {
 	}
 	var text [holdRoom]byte
 	line := h.append(text[:0])
-	n.Value.Data.(*store.String).SetBytes(line)
+	store.StringOf(n).SetBytes(line)
 	c.DB.Touch(n)
 	c.didCall("SET", name, line, keepTTL)
 	return h, true, resp.None

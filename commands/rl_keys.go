@@ -7,7 +7,6 @@ import (
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 var rlKeyRows = []Command{
@@ -89,7 +88,7 @@ func rlRefund(c *Ctx) resp.Value {
 }
 
 func (c *Ctx) refundFixed(n *store.Node, count int64) int64 {
-	s := n.Value.Data.(*store.String)
+	s := store.StringOf(n)
 	state, _ := fixedOf(n, s)
 	if c.NowMs >= state.EndMs {
 		return 0
@@ -109,7 +108,7 @@ func (c *Ctx) refundFixed(n *store.Node, count int64) int64 {
 }
 
 func (c *Ctx) refundBuckets(n *store.Node, count int64) int64 {
-	b, _ := c.bucketsOf(n.Value.Data.(*hash.Hash))
+	b, _ := c.bucketsOf(store.HashOf(n))
 	expireAtMs, _ := n.Value.ExpireAtMs()
 	removed, expireAtMs := b.TakeBack(c.NowMs, expireAtMs, count)
 	switch {
@@ -152,26 +151,26 @@ func rlInfo(c *Ctx) resp.Value {
 		oldest, newest = resp.Int(k.set.Oldest()/1000), resp.Int(k.set.Newest()/1000)
 		size = k.set.Bytes()
 	case algoFixed:
-		s := n.Value.Data.(*store.String)
+		s := store.StringOf(n)
 		state, _ := fixedOf(n, s)
 		if c.NowMs >= state.EndMs {
 			state.Count = 0
 		}
 		used, size = resp.Int(state.Count), stringBytes(s)
 	case algoGCRA:
-		s := n.Value.Data.(*store.String)
+		s := store.StringOf(n)
 		state, _ := gcraOf(s)
 		size = stringBytes(s)
 		more = append(c.Values(2), resp.Bulk("tat_us"), resp.Int(state.TatUs))
 	case algoHold:
-		s := n.Value.Data.(*store.String)
+		s := store.StringOf(n)
 		h, _ := holdIn(s)
 		used, size = resp.Int(h.units), stringBytes(s)
 	case algoLeases:
-		set := n.Value.Data.(*zset.Set)
+		set := store.ZSetOf(n)
 		used, size = resp.Int(int64(set.Len()-endedIn(set, c.NowMs))), set.Bytes()
 	case algoBuckets:
-		h := n.Value.Data.(*hash.Hash)
+		h := store.HashOf(n)
 		b, _ := c.bucketsOf(h)
 		used = resp.Int(b.Used(c.NowMs, expireAtMs))
 		oldest, newest = resp.Int(b.Oldest()), resp.Int(b.Newest())

@@ -79,8 +79,8 @@ func (c *Ctx) findLeases(name []byte) (k leaseKey, refusal resp.Value) {
 	if n == nil {
 		return k, resp.None
 	}
-	set, ok := n.Value.Data.(*zset.Set)
-	if !ok || !leasesIn(n, set) {
+	set := store.ZSetOf(n)
+	if set == nil || !leasesIn(n, set) {
 		return k, c.refuseState(n, algoLeases)
 	}
 	return leaseKey{n, set, endedIn(set, c.NowMs)}, resp.None

@@ -24,8 +24,8 @@ func (c *Ctx) findLog(name []byte) (k logKey, refusal resp.Value) {
 	if n == nil {
 		return k, resp.None
 	}
-	set, ok := n.Value.Data.(*zset.Set)
-	if !ok || !set.IsLog() || !limiter.HoldsScores(set.Oldest(), set.Newest()) {
+	set := store.ZSetOf(n)
+	if set == nil || !set.IsLog() || !limiter.HoldsScores(set.Oldest(), set.Newest()) {
 		return k, c.refuseState(n, algoLog)
 	}
 	k.node, k.set = n, set

@@ -41,7 +41,7 @@ func (a algorithm) String() string {
 
 // holds tells what a key that is there holds.
 func (c *Ctx) holds(n *store.Node) algorithm {
-	switch data := n.Value.Data.(type) {
+	switch data := store.DataOf(n).(type) {
 	case *zset.Set:
 		if data.IsLog() && limiter.HoldsScores(data.Oldest(), data.Newest()) {
 			return algoLog
@@ -73,7 +73,7 @@ func (c *Ctx) refuseState(n *store.Node, want algorithm) resp.Value {
 	if held := c.holds(n); held != algoNone {
 		return resp.Error("ERR key holds " + held.String() + " state, not " + want.String())
 	}
-	switch n.Value.Data.(type) {
+	switch store.DataOf(n).(type) {
 	case *zset.Set:
 		switch want {
 		case algoLog:
@@ -95,7 +95,7 @@ func (c *Ctx) refuseState(n *store.Node, want algorithm) resp.Value {
 
 // refuseForeign is refuseState for commands that take every algorithm.
 func refuseForeign(n *store.Node) resp.Value {
-	switch n.Value.Data.(type) {
+	switch store.DataOf(n).(type) {
 	case *zset.Set:
 		return errRLForeignSet
 	case *store.String:
@@ -138,7 +138,7 @@ func (c *Ctx) setGCRA(name []byte, n *store.Node, g limiter.GCRA, expireAtMs int
 	if n == nil {
 		n = c.DB.Put(name, store.NewString(text))
 	} else {
-		n.Value.Data.(*store.String).SetBytes(text)
+		store.StringOf(n).SetBytes(text)
 	}
 	c.DB.ExpireAt(n, expireAtMs)
 	c.DB.Touch(n)
@@ -150,7 +150,7 @@ func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
 	var state limiter.Fixed
 	if n != nil {
-		s, _ := n.Value.Data.(*store.String)
+		s := store.StringOf(n)
 		ok := s != nil
 		if ok {
 			state, ok = fixedOf(n, s)
@@ -164,7 +164,7 @@ func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 		if n == nil {
 			n = c.DB.Put(c.Args[1], store.NewInt(d.Used))
 		} else {
-			n.Value.Data.(*store.String).SetInt(d.Used)
+			store.StringOf(n).SetInt(d.Used)
 		}
 		c.DB.ExpireAt(n, d.ExpireAtMs)
 		c.DB.Touch(n)
@@ -179,7 +179,7 @@ func (c *Ctx) findGCRA(name []byte) (n *store.Node, state limiter.GCRA, expireAt
 	if n == nil {
 		return n, state, 0, resp.None
 	}
-	s, _ := n.Value.Data.(*store.String)
+	s := store.StringOf(n)
 	ok := s != nil
 	if ok {
 		state, ok = gcraOf(s)

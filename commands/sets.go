@@ -114,8 +114,8 @@ func setOf(n *store.Node) (*set.Set, resp.Value) {
 	if n == nil {
 		return nil, resp.None
 	}
-	s, ok := n.Value.Data.(*set.Set)
-	if !ok {
+	s := store.SetOf(n)
+	if s == nil {
 		return nil, ErrWrongType
 	}
 	return s, resp.None

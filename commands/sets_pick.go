@@ -100,7 +100,7 @@ func popSome(c *Ctx, n *store.Node, s *set.Set, count int) resp.Value {
 				out = append(out, setMember(m))
 			}
 		}
-		n.Value.Data = kept
+		store.Replace(n, kept)
 	} else {
 		popped := make([]set.Member, 0, count)
 		s.Sample(count, rand.Uint64N, func(m set.Member) { popped = append(popped, m) })

@@ -124,8 +124,8 @@ func stringOf(n *store.Node) (*store.String, resp.Value) {
 	if n == nil {
 		return nil, resp.None
 	}
-	s, ok := n.Value.Data.(*store.String)
-	if !ok {
+	s := store.StringOf(n)
+	if s == nil {
 		return nil, ErrWrongType
 	}
 	return s, resp.None
@@ -195,10 +195,10 @@ func put(c *Ctx, n *store.Node, key, text []byte, keepTTL bool) *store.Node {
 	if n == nil {
 		return c.DB.Put(key, store.NewString(text))
 	}
-	if s, ok := n.Value.Data.(*store.String); ok {
+	if s := store.StringOf(n); s != nil {
 		s.Set(text)
 	} else {
-		n.Value.Data = store.NewString(text)
+		store.Replace(n, store.NewString(text))
 	}
 	if !keepTTL {
 		c.DB.Persist(n)

@@ -175,8 +175,8 @@ func zsetOf(n *store.Node) (*zset.Set, resp.Value) {
 	if n == nil {
 		return nil, resp.None
 	}
-	s, ok := n.Value.Data.(*zset.Set)
-	if !ok {
+	s := store.ZSetOf(n)
+	if s == nil {
 		return nil, ErrWrongType
 	}
 	return s, resp.None

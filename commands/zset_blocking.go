@@ -5,13 +5,12 @@ import (
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // bzpop runs BZPOPMIN key [key ...] timeout, and BZPOPMAX where highest.
 func bzpop(c *Ctx, highest bool) resp.Value {
 	return takeOrWait(c, isZSet, func(c *Ctx, n *store.Node) resp.Value {
-		s := n.Value.Data.(*zset.Set)
+		s := store.ZSetOf(n)
 		e, name := s.At(0), "ZPOPMIN"
 		if highest {
 			e, name = s.At(s.Len()-1), "ZPOPMAX"
@@ -28,7 +27,4 @@ func bzpop(c *Ctx, highest bool) resp.Value {
 	})
 }
 
-func isZSet(n *store.Node) bool {
-	_, ok := n.Value.Data.(*zset.Set)
-	return ok
-}
+func isZSet(n *store.Node) bool { return store.ZSetOf(n) != nil }

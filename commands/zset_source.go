@@ -2,6 +2,7 @@ package commands
 
 import (
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/set"
 	"github.com/zlimit/zlimit/store/zset"
 )
@@ -34,7 +35,7 @@ func zsources(c *Ctx, countAt int) (sources []zsource, rest [][]byte, refusal re
 		if n == nil {
 			continue
 		}
-		switch data := n.Value.Data.(type) {
+		switch data := store.DataOf(n).(type) {
 		case *zset.Set:
 			sources[i].sorted = data
 		case *set.Set:

@@ -164,7 +164,7 @@ type handedOut struct {
 
 // add is called with the key's shard held.
 func (h *handedOut) add(db int, n *store.Node) {
-	k := snapshotKey{DB: db, Key: n.Key(), Value: commands.Frozen(n.Value.Data)}
+	k := snapshotKey{DB: db, Key: n.Key(), Value: commands.Frozen(store.DataOf(n))}
 	k.ExpireAtMs, _ = n.Value.ExpireAtMs()
 	h.mu.Lock()
 	defer h.mu.Unlock()

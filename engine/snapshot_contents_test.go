@@ -18,7 +18,7 @@ type contents map[string]string
 
 func (c contents) add(db int, n *store.Node) error {
 	at, _ := n.Value.ExpireAtMs()
-	return c.put(snapshotKey{db, n.Key(), at, n.Value.Data})
+	return c.put(snapshotKey{db, n.Key(), at, store.DataOf(n)})
 }
 
 func (c contents) put(k snapshotKey) error {

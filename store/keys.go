@@ -45,12 +45,12 @@ func (db *DB) Put(key []byte, data any) *Node {
 	n, created := sh.keys.Put(hash, key)
 	if created {
 		n.SetMark(db.store.epoch)
-		n.Value.Data = data
+		Replace(n, data)
 		sh.fit()
 		db.appeared(n)
 	} else {
 		db.keep(n)
-		n.Value.Data = data
+		Replace(n, data)
 		db.Persist(n)
 	}
 	db.touch(n)
@@ -63,13 +63,10 @@ func (db *DB) Delete(n *Node) {
 	db.unlink(db.shardAt(n.Hash()), n)
 }
 
-// A collection is a value whose key goes with its last element.
-type collection interface{ Len() int }
-
 // Modified is called once after a node's data was changed in place: it removes
 // a collection that has become empty and marks the key's watchers.
 func (db *DB) Modified(n *Node) {
-	if c, ok := n.Value.Data.(collection); ok && c.Len() == 0 {
+	if emptied(n) {
 		db.Delete(n)
 		return
 	}

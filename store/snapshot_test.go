@@ -20,7 +20,7 @@ func (c contents) add(db int, n *store.Node) error {
 	if _, twice := c[name]; twice {
 		return fmt.Errorf("%s was handed out twice", name)
 	}
-	c[name] = fmt.Sprintf("%s until %d", n.Value.Data.(*store.String).Bytes(nil), at)
+	c[name] = fmt.Sprintf("%s until %d", store.StringOf(n).Bytes(nil), at)
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (x *snapshotTest) change() {
 		if !x.forget {
 			db.Preserve(key)
 		}
-		n.Value.Data.(*store.String).Append([]byte("+"))
+		store.StringOf(n).Append([]byte("+"))
 		db.Modified(n)
 	}
 }

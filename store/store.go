@@ -3,8 +3,8 @@
 //
 // It is one map and one entry type for every kind of value, so that expiry on
 // read, removal of emptied collections and the marking of watchers each exist
-// once, here. It knows values only as far as it must (String, and whether a
-// collection is empty); it parses no arguments and makes no replies.
+// once, here. It knows which kinds of values there are, and of each whether it
+// is empty; it parses no arguments and makes no replies.
 //
 // # Who locks
 //
@@ -18,6 +18,7 @@ package store
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/expire"
@@ -77,7 +78,7 @@ type shard struct {
 
 // Entry is what the keyspace holds under a key.
 type Entry struct {
-	Data any // *String, or a collection: *zset.Set, *hash.Hash, ...
+	data unsafe.Pointer // to what the node's tag says: see value.go
 
 	expireAtMs int64 // unix milliseconds; 0: never
 }

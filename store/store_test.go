@@ -348,10 +348,12 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 	}))
 }
 
-// TestAKeyIsSmall: what every key costs besides its value, but for its name, a
-// bucket of 8 and a share of a group's bound; docs/adr/0021 has the rest.
+// TestAKeyIsSmall: what every key costs besides its value. With a name of 16
+// bytes that is a node of 48, a bucket of 8 and a share of a group's bound;
+// docs/adr/0021 has the rest.
 func TestAKeyIsSmall(t *testing.T) {
-	require.EqualValues(t, 24, unsafe.Sizeof(store.Entry{}))
-	require.EqualValues(t, 40, unsafe.Sizeof(store.Node{}))
+	require.EqualValues(t, 16, unsafe.Sizeof(store.Entry{}))
+	require.EqualValues(t, 32, unsafe.Sizeof(store.Node{}))
+	require.Equal(t, 48+8, put(store.New().DB(0), "a key 16 b. long", "").Bytes())
 	require.EqualValues(t, 32, unsafe.Sizeof(zset.Set{}))
 }

@@ -71,8 +71,7 @@ func (s *String) Bytes(buf []byte) []byte {
 	return s.bytes
 }
 
-// Size returns the length of the text in bytes. (It is not called Len, because
-// an empty text is no empty collection: its key stays.)
+// Size returns the length of the text in bytes.
 func (s *String) Size() int {
 	var digits [20]byte
 	return len(s.Bytes(digits[:]))

@@ -100,7 +100,7 @@ func (k *keyspace) write(t *testing.T, w io.Writer, o rdb.WriterOptions, functio
 				n := dbs[i][0]
 				dbs[i] = dbs[i][1:]
 				at, _ := n.Value.ExpireAtMs()
-				require.NoError(t, out.Key(i, n.Key(), at, n.Value.Data))
+				require.NoError(t, out.Key(i, n.Key(), at, store.DataOf(n)))
 				left = true
 			}
 		}
