@@ -357,3 +357,19 @@ func TestAKeyIsSmall(t *testing.T) {
 	require.Equal(t, 48+8, put(store.New().DB(0), "a key 16 b. long", "").Bytes())
 	require.EqualValues(t, 32, unsafe.Sizeof(zset.Set{}))
 }
+
+// BenchmarkExtend is EXPIRE as limiters send it, beyond looking the key up: a
+// deadline that moves on.
+func BenchmarkExtend(b *testing.B) {
+	db := store.New().DB(0)
+	nodes := make([]*store.Node, 1000)
+	for i := range nodes {
+		nodes[i] = put(db, fmt.Sprint("key:", i), "v")
+		db.ExpireAt(nodes[i], nowMs)
+	}
+	at := int64(nowMs)
+	for i := 0; b.Loop(); i++ {
+		at++
+		db.ExpireAt(nodes[i%len(nodes)], at)
+	}
+}
