@@ -59,7 +59,7 @@ record: ## record the transcripts of redis-server anew (needs redis-server 7.0.1
 	$(GO) test ./server -run TestTranscripts -record
 
 pgo: ## record the profile that the server is built with, from what limiters send over loopback
-	$(GO) test ./server -run '^$$' -bench Pipelined -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
+	$(GO) test ./server -run '^$$' -bench "Pipelined/(allow|evalsha|interpreted)" -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done

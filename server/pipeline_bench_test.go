@@ -2,11 +2,11 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha1"
 	"fmt"
 	"net"
 	"os"
+	"regexp"
 	"strconv"
 	"sync"
 	"testing"
@@ -17,12 +17,17 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// instant stands in a command for the client's time in milliseconds.
-const instant = "0000000000000"
+// instant stands in a command for the client's time in milliseconds, cut for an
+// instant 500 ms before it.
+const (
+	instant = "0000000000000"
+	cut     = "0000000000500"
+)
 
 // BenchmarkPipelined is what limiters send over loopback: 50 connections, 16
-// commands a pipeline. Its CPU profile is what cmd/zlimit-server is built with
-// (make pgo).
+// commands (of MULTI: whole transactions) a pipeline. docs/performance.md reads
+// its profiles, and the CPU profile of the first three is what
+// cmd/zlimit-server is built with (make pgo).
 func BenchmarkPipelined(b *testing.B) {
 	script, err := os.ReadFile("../docs/sliding-window.lua")
 	require.NoError(b, err)
@@ -35,6 +40,12 @@ func BenchmarkPipelined(b *testing.B) {
 		{"allow", "auto", "*4\r\n$8\r\nRL.ALLOW\r\n%s$6\r\n100000\r\n$3\r\n500\r\n", 6},
 		{"evalsha", "auto", evalsha, 2},
 		{"interpreted", "interpreter", evalsha, 2},
+		{"multi", "auto", "*1\r\n$5\r\nMULTI\r\n" +
+			"*4\r\n$4\r\nZADD\r\n%[1]s$13\r\n" + instant + "\r\n$13\r\n" + instant + "\r\n" +
+			"*4\r\n$16\r\nZREMRANGEBYSCORE\r\n%[1]s$1\r\n0\r\n$13\r\n" + cut + "\r\n" +
+			"*2\r\n$5\r\nZCARD\r\n%[1]s" +
+			"*3\r\n$6\r\nEXPIRE\r\n%[1]s$2\r\n60\r\n" +
+			"*1\r\n$4\r\nEXEC\r\n", 10},
 	} {
 		b.Run(flow.name, func(b *testing.B) {
 			cfg := config.New()
@@ -67,23 +78,26 @@ func pipelined(nc net.Conn, client int, command string, lines, n int) error {
 	const depth = 16
 	var batch []byte
 	for i := range depth {
-		key := fmt.Sprintf("key:%012d", (client*7919+i*31)%10000)
+		key := fmt.Sprintf("key:a%011d", (client*7919+i*31)%10000)
 		batch = fmt.Appendf(batch, command, fmt.Sprintf("$%d\r\n%s\r\n", len(key), key))
 	}
-	var times [][]byte
-	for rest := batch; ; {
-		i := bytes.Index(rest, []byte(instant))
-		if i < 0 {
-			break
+	// Where an instant stands, by how long before the client's time it lies.
+	times := map[int64][][]byte{}
+	for _, at := range regexp.MustCompile("0{10}\\d{3}").FindAllIndex(batch, -1) {
+		text := batch[at[0]:at[1]]
+		before, err := strconv.ParseInt(string(text), 10, 64)
+		if err != nil {
+			return err
 		}
-		times = append(times, rest[i:i+len(instant)])
-		rest = rest[i+len(instant):]
+		times[before] = append(times[before], text)
 	}
 	replies := bufio.NewReaderSize(nc, 1<<16)
 	for nowMs := int64(1_700_000_000_000); n > 0; n -= depth {
 		nowMs++
-		for _, at := range times {
-			strconv.AppendInt(at[:0], nowMs, 10)
+		for before, texts := range times {
+			for _, text := range texts {
+				strconv.AppendInt(text[:0], nowMs-before, 10)
+			}
 		}
 		if _, err := nc.Write(batch); err != nil {
 			return err
