@@ -355,7 +355,7 @@ func TestAKeyIsSmall(t *testing.T) {
 	require.EqualValues(t, 16, unsafe.Sizeof(store.Entry{}))
 	require.EqualValues(t, 32, unsafe.Sizeof(store.Node{}))
 	require.Equal(t, 48+8, put(store.New().DB(0), "a key 16 b. long", "").Bytes())
-	require.EqualValues(t, 32, unsafe.Sizeof(zset.Set{}))
+	require.EqualValues(t, 24, unsafe.Sizeof(zset.Set{}))
 }
 
 // BenchmarkExtend is EXPIRE as limiters send it, beyond looking the key up: a

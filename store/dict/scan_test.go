@@ -177,8 +177,8 @@ func TestClass(t *testing.T) {
 						d.Unlink(n)
 					}
 				})
-				require.NoError(t, d.check())
 			}
+			require.NoError(t, d.check())
 			require.Len(t, seen, size)
 			for key := range seen {
 				odd := uint64(HashString(key))%m%2 == 1

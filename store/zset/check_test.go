@@ -23,7 +23,7 @@ func (s *Set) check() error {
 
 func (s *Set) checkBlock() error {
 	if s.n == 0 {
-		if s.used != 0 || s.tail != 0 || s.first != 0 || s.last != 0 {
+		if s.used != 0 || s.tail != 0 || s.first != 0 {
 			return fmt.Errorf("empty log holds %+v", *s)
 		}
 		return nil
@@ -38,8 +38,8 @@ func (s *Set) checkBlock() error {
 	if err != nil {
 		return err
 	}
-	if n != int64(s.n) || last != s.last || tail != int(s.tail) {
-		return fmt.Errorf("set says n %d, last %d, tail %d; tokens say %d, %d, %d", s.n, s.last, s.tail, n, last, tail)
+	if n != int64(s.n) || last != s.last() || tail != int(s.tail) {
+		return fmt.Errorf("set says n %d, last %d, tail %d; tokens say %d, %d, %d", s.n, s.last(), s.tail, n, last, tail)
 	}
 	return nil
 }
@@ -75,8 +75,8 @@ func (s *Set) checkBlocks() error {
 		if err != nil {
 			return fmt.Errorf("block %d: %w", i, err)
 		}
-		if i == len(b.list)-1 && (last != s.last || tail != int(s.tail)) {
-			return fmt.Errorf("set says last %d, tail %d; tokens say %d, %d", s.last, s.tail, last, tail)
+		if i == len(b.list)-1 && (last != s.last() || tail != int(s.tail)) {
+			return fmt.Errorf("set says last %d, tail %d; tokens say %d, %d", s.last(), s.tail, last, tail)
 		}
 		before, ordinal = last, ordinal+n
 	}

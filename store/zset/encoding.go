@@ -20,7 +20,7 @@ func (s *Set) NoteEncoding(maxEntries, maxValue int) {
 		t := s.tree()
 		longest, t.longest = t.longest, 0
 	case maxValue < maxDigits && s.Len() > 0:
-		longest = max(numberLen(s.first), numberLen(s.last))
+		longest = max(numberLen(s.first), numberLen(s.last()))
 	}
 	if s.Len() > maxEntries || longest > maxValue {
 		s.flags |= flagSkiplist

@@ -26,7 +26,7 @@ func (b *logBlocks) freeze() *logBlocks {
 	for i := range live {
 		live[i].shared = true
 	}
-	return &logBlocks{end: b.end, list: append([]logBlock(nil), live...)}
+	return &logBlocks{end: b.end, last: b.last, list: append([]logBlock(nil), live...)}
 }
 
 // own makes a block's data its own before they change.

@@ -1,9 +1,6 @@
 package zset
 
-import (
-	"math"
-	"unsafe"
-)
+import "math"
 
 // This file is the log encoding seen from outside of its blocks: it asks the
 // one block that a small set keeps in place (log_block.go) or the directory
@@ -13,7 +10,7 @@ import (
 func (s *Set) Oldest() int64 { return s.first }
 
 // Newest returns the highest score. The set must be a log and not empty.
-func (s *Set) Newest() int64 { return s.last }
+func (s *Set) Newest() int64 { return s.last() }
 
 // CountAfter returns how many units have a score above the given one. The set
 // must be a log.
@@ -37,7 +34,7 @@ func (s *Set) AppendRun(first int64, n int) {
 	if n < 1 || first < -maxNumber || first > maxNumber || int64(n)-1 > maxNumber-first {
 		panic("zset: run outside of what a log holds")
 	}
-	if !s.IsLog() || s.Len() > 0 && first <= s.last {
+	if !s.IsLog() || s.Len() > 0 && first <= s.last() {
 		panic("zset: run does not follow the log")
 	}
 	s.logAppend(span{first, int64(n)})
@@ -66,7 +63,7 @@ func (s *Set) countBelow(score int64) int64 {
 	switch n := int64(s.Len()); {
 	case n == 0 || score <= s.first:
 		return 0
-	case score > s.last:
+	case score > s.last():
 		return n
 	}
 	below, _ := s.logSeek(score)
@@ -77,11 +74,11 @@ func (s *Set) countBelow(score int64) int64 {
 func (s *Set) logRank(score int64) (rank int64, ok bool) {
 	n := int64(s.Len())
 	switch {
-	case n == 0 || score < s.first || score > s.last:
+	case n == 0 || score < s.first || score > s.last():
 		return 0, false
 	case score == s.first:
 		return 0, true
-	case score == s.last:
+	case score == s.last():
 		return n - 1, true
 	}
 	return s.logSeek(score)
@@ -109,7 +106,7 @@ func (s *Set) logAt(rank int64) int64 {
 
 // logInsert adds one score that is not held.
 func (s *Set) logInsert(score int64) {
-	if s.Len() == 0 || score > s.last {
+	if s.Len() == 0 || score > s.last() {
 		s.logAppend(span{score, 1})
 		return
 	}
@@ -129,8 +126,7 @@ func (s *Set) logAppend(r span) {
 		s.appendToBlock(r)
 		return
 	}
-	s.tail = s.blocks().append(r, s.last, s.tail)
-	s.last = r.last()
+	s.tail = s.blocks().append(r, s.tail)
 }
 
 // logDrop removes the n lowest units, n at least 1.
@@ -179,12 +175,15 @@ func (s *Set) settle() {
 	s.first = b.list[b.head].first
 	end := &b.list[len(b.list)-1]
 	last, tok := lastOf(end.first, end.tokens())
-	s.last, s.tail = last, uint8(tok)
+	b.last, s.tail = last, uint8(tok)
 	if b.head == len(b.list)-1 && end.used <= blockSize/2 && b.len() <= math.MaxUint32 {
-		end.own()
-		s.kind, s.n, s.used = kindBlock, uint32(b.len()), end.used
-		s.takeRoom(unsafe.Pointer(end.data), wholeBlock)
-		s.shrink()
+		s.kind, s.n = kindBlock, uint32(b.len())
+		s.takeRoom(nil, 0)
+		if end.used > 0 {
+			s.setRoom(int(end.used))
+		}
+		s.used = uint8(copy(s.room(), end.tokens()))
+		s.setLast(last)
 	}
 }
 

@@ -5,44 +5,72 @@ import (
 	"unsafe"
 )
 
-// A log of one block lives in the Set itself: first, last, the number of units
-// and an array of tokens that grows, through sizes of the allocator, up to that
-// of a block. A set of one hit has no array.
+// A log of one block lives in the Set itself: first, the number of units, and an
+// array that grows, through sizes of the allocator, up to that of a block. The
+// array begins with the last score, the tokens stand behind it. A set of one hit
+// has no array: its first score is the last one, too.
 
-// rooms are the sizes of the array, by the number in flags.
-var rooms = [...]uint8{0, 8, 16, 24, 32, 48, 64, 96, blockSize}
+// rooms are the bytes for tokens in the array, by the number in flags.
+var rooms = [...]uint8{0, 8, 16, 24, 40, 56, 88, largestRoom}
 
-// room returns the array of tokens, whole.
+const (
+	scoreSize   = int(unsafe.Sizeof(int64(0)))
+	largestRoom = blockSize - uint8(scoreSize)
+	// keepRoom is the room that is kept however little it holds: one like it
+	// would soon be needed again.
+	keepRoom = 24
+)
+
+// room returns the place for tokens, whole.
 func (s *Set) room() []byte {
-	return unsafe.Slice((*byte)(s.rest), rooms[s.flags>>roomShift])
+	if s.rest == nil {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(s.rest, scoreSize)), rooms[s.flags>>roomShift])
 }
 
 // tokens returns the tokens in use.
 func (s *Set) tokens() []byte { return s.room()[:s.used] }
 
-// setRoom moves the tokens to an array of at least size bytes.
+// last returns the highest score of a log that is not empty.
+func (s *Set) last() int64 {
+	switch {
+	case s.kind == kindBlocks:
+		return s.blocks().last
+	case s.rest != nil:
+		return *(*int64)(s.rest)
+	}
+	return s.first
+}
+
+// setLast sets what last returns; without an array that is first.
+func (s *Set) setLast(score int64) {
+	switch {
+	case s.kind == kindBlocks:
+		s.blocks().last = score
+	case s.rest != nil:
+		*(*int64)(s.rest) = score
+	}
+}
+
+// setRoom moves what the array holds to one with room for at least size bytes.
 func (s *Set) setRoom(size int) {
-	toks := s.tokens()
+	last, toks := s.last(), s.tokens()
 	number := uint8(1)
 	for int(rooms[number]) < size {
 		number++
 	}
-	s.takeRoom(unsafe.Pointer(unsafe.SliceData(make([]byte, rooms[number]))), number)
+	array := make([]int64, 1+int(rooms[number])/scoreSize)
+	s.takeRoom(unsafe.Pointer(unsafe.SliceData(array)), number)
+	s.setLast(last)
 	copy(s.room(), toks)
 }
-
-// wholeBlock is the number of an array as the blocks of a larger log have it.
-const wholeBlock = uint8(len(rooms) - 1)
 
 // takeRoom makes an array, of the size with this number, the Set's own.
 func (s *Set) takeRoom(array unsafe.Pointer, number uint8) {
 	s.rest = array
 	s.flags = s.flags&(1<<roomShift-1) | number<<roomShift
 }
-
-// keepRoom is the array that is kept however little it holds: one like it
-// would soon be needed again.
-const keepRoom = 32
 
 // shrink gives back an array that is three quarters empty.
 func (s *Set) shrink() {
@@ -78,26 +106,24 @@ func (s *Set) appendToBlock(r span) {
 			s.first = r.first
 		}
 		s.spill()
-		s.tail = s.blocks().append(r, s.last, s.tail)
-		s.last = r.last()
+		s.logAppend(r)
 		return
 	}
 	if s.n == 0 {
-		s.first, s.last = r.first, r.first
-		s.n, s.used, s.tail = 1, 0, 0
+		s.first, s.n, s.used, s.tail = r.first, 1, 0, 0
+		s.setLast(r.first)
 		if r.n == 1 {
 			return
 		}
 		r = span{r.first + 1, r.n - 1}
 	}
 	var buf [2*maxToken + 2]byte
-	out, at, run := tailTokens(buf[:0], s.tokens(), int(s.tail), s.last, r)
+	out, at, run := tailTokens(buf[:0], s.tokens(), int(s.tail), s.last(), r)
 	end := at + len(out)
 	if end > len(s.room()) {
-		if end > blockSize {
+		if end > int(largestRoom) {
 			s.spill()
-			s.tail = s.blocks().push(r)
-			s.last = r.last()
+			s.logAppend(r)
 			return
 		}
 		s.setRoom(end)
@@ -105,7 +131,7 @@ func (s *Set) appendToBlock(r span) {
 	copy(s.room()[at:], out)
 	s.used, s.tail = uint8(end), uint8(run)
 	s.n += uint32(r.n)
-	s.last = r.last()
+	s.setLast(r.last())
 }
 
 // dropFromBlock removes the n lowest units of more than n.
@@ -134,7 +160,7 @@ func (s *Set) removeFromBlock(start, stop int64) {
 // setSpans rewrites the whole log of one block, which holds n units now.
 func (s *Set) setSpans(spans []span, n int64) {
 	var scratch [tokenScratch]byte
-	toks, told := writeSpans(scratch[:0], spans, blockSize)
+	toks, told := writeSpans(scratch[:0], spans, int(largestRoom))
 	if told < len(spans) || n > math.MaxUint32 {
 		b := &logBlocks{end: n}
 		b.list = make([]logBlock, 1, 2)
@@ -150,20 +176,20 @@ func (s *Set) setSpans(spans []span, n int64) {
 	s.n, s.used = uint32(n), uint8(len(toks))
 	s.first = spans[0].first
 	last, tok := lastOf(s.first, toks)
-	s.last, s.tail = last, uint8(tok)
+	s.tail = uint8(tok)
+	s.setLast(last)
 	s.shrink()
 }
 
 // spill turns the Set into a log of several blocks, the first of them what it
 // held so far.
 func (s *Set) spill() {
-	b := &logBlocks{}
+	b := &logBlocks{last: s.last()}
 	if s.n > 0 {
-		if len(s.room()) < blockSize {
-			s.setRoom(blockSize)
-		}
+		data := new([blockSize]byte)
+		copy(data[:], s.tokens())
 		b.list = make([]logBlock, 1, 2)
-		b.list[0] = logBlock{first: s.first, data: (*[blockSize]byte)(s.rest), used: s.used}
+		b.list[0] = logBlock{first: s.first, data: data, used: s.used}
 		b.end = int64(s.n)
 	}
 	s.kind, s.rest, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0

@@ -16,6 +16,7 @@ type logBlocks struct {
 	list []logBlock // list[:head] is zero
 	head int
 	end  int64            // ordinal after the last unit
+	last int64            // the highest score
 	free *[blockSize]byte // the block dropped last, for the next one appended
 }
 
@@ -82,9 +83,11 @@ func (b *logBlocks) at(rank int64) int64 {
 	return nth(x.first, x.tokens(), local)
 }
 
-// append adds a run above last, the last score so far, and returns the new
-// position of the last run token, which was tail.
-func (b *logBlocks) append(r span, last int64, tail uint8) uint8 {
+// append adds a run above the last score and returns the new position of the
+// last run token, which was tail.
+func (b *logBlocks) append(r span, tail uint8) uint8 {
+	last := b.last
+	b.last = r.last()
 	if b.head == len(b.list) {
 		return b.push(r)
 	}

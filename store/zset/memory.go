@@ -11,7 +11,10 @@ func (s *Set) Bytes() int64 {
 	size := int64(unsafe.Sizeof(*s))
 	switch s.kind {
 	case kindBlock:
-		return size + int64(len(s.room()))
+		if s.rest != nil {
+			size += int64(scoreSize + len(s.room()))
+		}
+		return size
 	case kindBlocks:
 		return size + s.blocks().bytes()
 	case kindPacked:
@@ -50,7 +53,7 @@ func (s *Set) Clone() *Set {
 }
 
 func (b *logBlocks) clone() *logBlocks {
-	c := &logBlocks{end: b.end, list: append([]logBlock(nil), b.list[b.head:]...)}
+	c := &logBlocks{end: b.end, last: b.last, list: append([]logBlock(nil), b.list[b.head:]...)}
 	for i := range c.list {
 		data := *c.list[i].data
 		c.list[i].data = &data

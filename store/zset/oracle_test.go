@@ -47,15 +47,15 @@ func TestCheckFindsFaults(t *testing.T) {
 		spoil func(s *Set)
 	}{
 		{"count of a block", smallLog, func(s *Set) { s.n++ }},
-		{"last of a block", smallLog, func(s *Set) { s.last++ }},
+		{"last of a block", smallLog, func(s *Set) { s.setLast(s.last() + 1) }},
 		{"tail of a block", smallLog, func(s *Set) { s.tail-- }},
 		{"cut token", smallLog, func(s *Set) { s.used-- }},
-		{"oversized room", smallLog, func(s *Set) { s.RemoveByRank(2, s.Len()); s.setRoom(blockSize) }},
+		{"oversized room", smallLog, func(s *Set) { s.RemoveByRank(2, s.Len()); s.setRoom(int(largestRoom)) }},
 		{"ordinal", bigLog, func(s *Set) { s.blocks().list[2].start++ }},
 		{"end", bigLog, func(s *Set) { s.blocks().end++ }},
 		{"first of a block", bigLog, func(s *Set) { s.blocks().list[2].first += 10 * gap * blockSize }},
 		{"token in a block", bigLog, func(s *Set) { s.blocks().list[2].data[3] ^= 0x7f }},
-		{"last of several blocks", bigLog, func(s *Set) { s.last++ }},
+		{"last of several blocks", bigLog, func(s *Set) { s.setLast(s.last() + 1) }},
 		{"first of several blocks", bigLog, func(s *Set) { s.first-- }},
 		{"memory behind the list", bigLog, func(s *Set) { b := s.blocks(); b.list = b.list[:len(b.list)-1] }},
 		{"a score of packed entries", somePacked, func(s *Set) { s.packed().data[14] |= 0x40 }},

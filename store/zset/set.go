@@ -11,12 +11,11 @@ import (
 // each other while none that changes runs, Rank, At and the ranges excepted:
 // on a tree they may refresh an index.
 type Set struct {
-	// The log's ends. In tree encoding they are unused.
-	first, last int64
+	first int64 // log: the lowest score
 
-	// rest is, by kind: the tokens of a log of one block, as an array of 8 to 128
-	// bytes (flags say which), or nil as long as none was needed; a
-	// *logBlocks; a *packed; a *tree. A bare pointer and not one field for each,
+	// rest is, by kind: the last score and the tokens of a log of one block, as an
+	// array of 16 to 128 bytes (flags say which), or nil as long as none was
+	// needed; a *logBlocks; a *packed; a *tree. A bare pointer and not one field for each,
 	// nor an interface, because a server holds a million of these with a hit or
 	// two in them.
 	rest unsafe.Pointer
