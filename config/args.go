@@ -5,6 +5,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/zlimit/zlimit/words"
 )
 
 // What ParseArgs returns where the command line asks for text rather than for
@@ -81,14 +83,14 @@ func optionLines(args []string) (lines string, fromStdin bool) {
 				b.WriteByte('\n')
 			}
 			b.WriteString(arg[len("--"):] + " ")
-			words, err := splitLine(arg)
-			needsValue = err == nil && len(words) == 1 // otherwise the value is in the same argument
+			parts, err := splitLine(arg)
+			needsValue = err == nil && len(parts) == 1 // otherwise the value is in the same argument
 			if asciiEqual(arg, "--save") && (last || strings.HasPrefix(args[i+1], "--")) {
 				b.WriteString(`""`)
 				needsValue = false
 			}
 		default:
-			b.WriteString(quote(arg) + " ")
+			b.WriteString(words.Quote(arg) + " ")
 			needsValue = false
 		}
 	}

@@ -84,6 +84,23 @@ func TestFirstRefusal(t *testing.T) {
 	}
 }
 
+// TestLineEndsAtNUL: what is behind a NUL is not read, and a quote that is open
+// there is not closed.
+func TestLineEndsAtNUL(t *testing.T) {
+	for line, want := range map[string]string{
+		"timeout 5\x00 6": "5", "timeout \"5\"\x00 6": "5", "\x00timeout 6": "0", "timeout \"5\x00\"": "",
+	} {
+		c := New()
+		err := c.ParseFile("f", strings.NewReader(line))
+		if want == "" {
+			require.ErrorContains(t, err, errUnbalanced.Error(), "%q", line)
+			continue
+		}
+		require.NoError(t, err, "%q", line)
+		require.Equal(t, want, c.Text("timeout"), "%q", line)
+	}
+}
+
 func TestReport(t *testing.T) {
 	err := &FileError{Line: 3, Text: "foo bar", Reason: "Bad directive or wrong number of arguments"}
 	require.Equal(t, `*** FATAL CONFIG FILE ERROR (zlimit 1.2.3) ***

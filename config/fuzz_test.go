@@ -69,13 +69,3 @@ func FuzzSet(f *testing.F) {
 		require.Equal(t, shown, c.values[n.index])
 	})
 }
-
-// FuzzQuote: splitLine reads what quote wrote.
-func FuzzQuote(f *testing.F) {
-	f.Add("a \"b\\ \x00\xff", "'")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		words, err := splitLine(quote(a) + " " + quote(b))
-		require.NoError(t, err)
-		require.Equal(t, []string{a, b}, words)
-	})
-}

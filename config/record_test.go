@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/words"
 )
 
 // What redis-server 7.0.15 answered lies in testdata and is compared with ours
@@ -205,7 +207,7 @@ func (r *redisServer) reply(t *testing.T) []string {
 func shown(pairs []string) []string {
 	var lines []string
 	for pair := range slices.Chunk(pairs, 2) {
-		lines = append(lines, pair[0]+" "+quote(pair[1]))
+		lines = append(lines, pair[0]+" "+words.Quote(pair[1]))
 	}
 	slices.Sort(lines)
 	return lines
@@ -213,9 +215,9 @@ func shown(pairs []string) []string {
 
 func wordsOf(t *testing.T, line string) []string {
 	t.Helper()
-	words, err := splitLine(line)
+	parts, err := splitLine(line)
 	require.NoError(t, err)
-	return words
+	return parts
 }
 
 var (

@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/words"
+)
 
 // File returns the lines of a file that makes a new Config equal to this one:
 // one for each directive that is not at its default, in alphabetical order. It
@@ -15,16 +19,16 @@ func (c *Config) File() string {
 			continue
 		}
 		b.WriteString(table[i].Name)
-		words := []string{v.text}
+		parts := []string{v.text}
 		if table[i].Kind.takesWords() && v.text != "" {
-			words = strings.Split(v.text, " ")
+			parts = strings.Split(v.text, " ")
 		}
-		for _, word := range words {
+		for _, word := range parts {
 			b.WriteByte(' ')
 			if plain(word) {
 				b.WriteString(word)
 			} else {
-				b.WriteString(quote(word))
+				b.WriteString(words.Quote(word))
 			}
 		}
 		b.WriteByte('\n')

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/words"
 )
 
 // slowRead is the reference: it takes the bytes one by one and, with each, reads the command from its start again.
@@ -103,11 +105,11 @@ func slowInline(s string) (args []string, whole bool, err error) {
 		}
 		return nil, false, nil
 	}
-	args, ok := slowWords(strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r"))
+	split, ok := words.Split([]byte(strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")), nil)
 	if !ok {
 		return nil, false, errUnbalancedQuotes
 	}
-	return args, true, nil
+	return texts(split), true, nil
 }
 
 // The reference itself must read the recorded cases as Redis did, or it proves nothing.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/words"
 )
 
 // A manifest names the files that make up the log: one base, then incremental
@@ -105,21 +106,7 @@ func quoteName(name string) string {
 	if plain {
 		return name
 	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < ' ' || c >= 0x7f:
-			fmt.Fprintf(&b, "\\x%02x", c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return words.Quote(name)
 }
 
 // parseManifest reads a manifest. It allocates in proportion to data.
@@ -171,14 +158,14 @@ func (m *manifest) add(p part) error {
 // parsePart reads a line: pairs of a key and a value, of which those that are
 // not known are passed over.
 func parsePart(line string) (part, error) {
-	words, ok := splitWords(line)
-	if !ok || len(words) < 6 || len(words)%2 != 0 {
+	pairs, ok := words.Split([]byte(line), nil)
+	if !ok || len(pairs) < 6 || len(pairs)%2 != 0 {
 		return part{}, errors.New("not of the form: file NAME seq NUMBER type TYPE")
 	}
 	var p part
-	for i := 0; i < len(words); i += 2 {
-		value := words[i+1]
-		switch strings.ToLower(words[i]) {
+	for i := 0; i < len(pairs); i += 2 {
+		value := string(pairs[i+1])
+		switch strings.ToLower(string(pairs[i])) {
 		case "file":
 			if !plainName(value) {
 				return part{}, fmt.Errorf("%q is not a name", value)
@@ -201,77 +188,6 @@ func parsePart(line string) (part, error) {
 		return part{}, errors.New("a line without file, seq or type")
 	}
 	return p, nil
-}
-
-// splitWords splits a line at blanks; a word in double quotes may have escapes,
-// one in single quotes only that of the quote.
-func splitWords(line string) (words []string, ok bool) {
-	for {
-		line = strings.TrimLeft(line, " \t\r")
-		if line == "" {
-			return words, true
-		}
-		var word string
-		switch line[0] {
-		case '"':
-			word, line, ok = cutDouble(line[1:])
-		case '\'':
-			word, line, ok = cutSingle(line[1:])
-		default:
-			n := strings.IndexAny(line, " \t\r")
-			if n < 0 {
-				n = len(line)
-			}
-			word, line, ok = line[:n], line[n:], !strings.ContainsAny(line[:n], `"'`)
-		}
-		if !ok || (line != "" && !strings.ContainsRune(" \t\r", rune(line[0]))) {
-			return nil, false
-		}
-		words = append(words, word)
-	}
-}
-
-func cutDouble(s string) (word, rest string, ok bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
-			return b.String(), s[i+1:], true
-		case c != '\\':
-			b.WriteByte(c)
-		case i+3 < len(s) && s[i+1] == 'x':
-			n, err := strconv.ParseUint(s[i+2:i+4], 16, 8)
-			if err != nil {
-				return "", "", false
-			}
-			b.WriteByte(byte(n))
-			i += 3
-		case i+1 < len(s):
-			i++
-			if at := strings.IndexByte("nrtba", s[i]); at >= 0 {
-				b.WriteByte("\n\r\t\b\a"[at])
-			} else {
-				b.WriteByte(s[i])
-			}
-		}
-	}
-	return "", "", false
-}
-
-func cutSingle(s string) (word, rest string, ok bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\'':
-			return b.String(), s[i+1:], true
-		case c == '\\' && i+1 < len(s) && s[i+1] == '\'':
-			i++
-			b.WriteByte('\'')
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", "", false
 }
 
 // readManifest reads a log's manifest; found is false when there is none.

@@ -1,4 +1,4 @@
-package server
+package words
 
 import (
 	"bytes"
@@ -73,10 +73,18 @@ func slowWords(s string) (words []string, ok bool) {
 	return words, state != double && state != single
 }
 
+func texts(words [][]byte) []string {
+	s := make([]string, len(words))
+	for i, w := range words {
+		s[i] = string(w)
+	}
+	return s
+}
+
 // Words are decoded in place: none may reach past itself, and an append to one must not reach the next.
-func TestSplitInlineStaysInPlace(t *testing.T) {
+func TestSplitStaysInPlace(t *testing.T) {
 	line := []byte(`"\x61\x62" 'c\'' d""`)
-	words, ok := splitInline(line, nil)
+	words, ok := Split(line, nil)
 	require.True(t, ok)
 	require.Equal(t, []string{"ab", "c'", "d"}, texts(words))
 	for _, w := range words {
@@ -85,16 +93,17 @@ func TestSplitInlineStaysInPlace(t *testing.T) {
 	require.Equal(t, []string{"ab", "c'", "d"}, texts(words))
 }
 
-// FuzzSplitInline compares the words of a line with the reference and checks that decoding stays inside the line.
-func FuzzSplitInline(f *testing.F) {
-	for _, s := range []string{`a "b\x41\n" 'c\''`, `"`, `a"b`, "a\vb \fc", `""''`, `"\x4`} {
+// FuzzSplit compares the words of a line with the reference and checks that decoding stays inside the line.
+func FuzzSplit(f *testing.F) {
+	for _, s := range []string{
+		`a "b\x41\n" 'c\''`, `"`, `a"b`, "a\vb \fc", `""''`, `"\x4`, `"\x4"`, `"\xG1\xaF"`, `"\q\"\\"`, `"a\`, `'a\\'b'`, `a"b c" d`, "'a'\vb", "a\x00\"\\\x00\"",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		line = bytes.ReplaceAll(line, []byte{0}, nil)
 		want, ok := slowWords(string(line))
 		guarded := append(bytes.Clone(line), "guard"...)
-		got, gotOK := splitInline(guarded[:len(line)], nil)
+		got, gotOK := Split(guarded[:len(line)], nil)
 		require.Equal(t, ok, gotOK)
 		require.True(t, bytes.HasSuffix(guarded, []byte("guard")))
 		if ok {
@@ -103,5 +112,15 @@ func FuzzSplitInline(f *testing.F) {
 				require.Equal(t, want[i], string(got[i]))
 			}
 		}
+	})
+}
+
+// FuzzQuote: Split reads what Quote wrote.
+func FuzzQuote(f *testing.F) {
+	f.Add("a \"b\\ \x00\xff", "'")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		words, ok := Split([]byte(Quote(a)+" "+Quote(b)), nil)
+		require.True(t, ok)
+		require.Equal(t, []string{a, b}, texts(words))
 	})
 }

@@ -1,0 +1,37 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Quote writes a word in double quotes, so that Split reads it back; Redis' sdscatrepr.
+func Quote(word string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(word) {
+		switch ch := word[i]; ch {
+		case '\\', '"':
+			b.WriteByte('\\')
+			b.WriteByte(ch)
+		case '\n':
+			b.WriteString(`\n`)
+		case '\r':
+			b.WriteString(`\r`)
+		case '\t':
+			b.WriteString(`\t`)
+		case '\a':
+			b.WriteString(`\a`)
+		case '\b':
+			b.WriteString(`\b`)
+		default:
+			if ch < ' ' || ch > '~' {
+				fmt.Fprintf(&b, `\x%02x`, ch)
+			} else {
+				b.WriteByte(ch)
+			}
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
