@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/zlimit/zlimit/oracle"
 )
 
 // startCluster runs redis-server as a cluster of one that owns every slot: only then does Redis answer CLUSTER KEYSLOT
@@ -19,21 +16,14 @@ func startCluster(ctx context.Context) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := oracle.Start(oracle.Options{
-		NowMs: heldStartMs, Args: []string{"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus)},
-	})
+	h, r, err := startOracle("--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus))
 	if err != nil {
 		return nil, err
 	}
-	_, portText, err := net.SplitHostPort(r.Addr())
-	port, portErr := strconv.Atoi(portText)
-	if err := errors.Join(err, portErr); err != nil {
-		return nil, errors.Join(err, r.Close())
+	if err := takeSlots(ctx, h.port, r.SetClock); err != nil {
+		return nil, errors.Join(err, h.stop())
 	}
-	if err := takeSlots(ctx, port, r.SetClock); err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return newHeld(port, r.SetClock, func() error { return nil }, r.Close)
+	return h, nil
 }
 
 // takeSlots gives the node every slot. It writes two seconds after that by its clock, which therefore has to move.

@@ -29,16 +29,8 @@ type held struct {
 // startHeld runs path in folder; a redis-server, of which oracle knows the way, ignores both.
 func startHeld(ctx context.Context, path, folder string, redis bool) (*held, error) {
 	if redis {
-		r, err := oracle.Start(oracle.Options{NowMs: heldStartMs})
-		if err != nil {
-			return nil, err
-		}
-		_, portText, err := net.SplitHostPort(r.Addr())
-		port, portErr := strconv.Atoi(portText)
-		if err := errors.Join(err, portErr); err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		return newHeld(port, r.SetClock, func() error { return nil }, r.Close)
+		h, _, err := startOracle()
+		return h, err
 	}
 	s, err := start(ctx, path, folder, "--enable-debug-command", "yes")
 	if err != nil {
@@ -49,6 +41,21 @@ func startHeld(ctx context.Context, path, folder string, redis bool) (*held, err
 		return nil, errors.Join(err, s.stop())
 	}
 	return newHeld(s.port, set, s.lost, s.stop)
+}
+
+// startOracle runs redis-server with args on top of what oracle gives it.
+func startOracle(args ...string) (*held, *oracle.Redis, error) {
+	r, err := oracle.Start(oracle.Options{NowMs: heldStartMs, Args: args})
+	if err != nil {
+		return nil, nil, err
+	}
+	_, portText, err := net.SplitHostPort(r.Addr())
+	port, portErr := strconv.Atoi(portText)
+	if err := errors.Join(err, portErr); err != nil {
+		return nil, nil, errors.Join(err, r.Close())
+	}
+	h, err := newHeld(port, r.SetClock, func() error { return nil }, r.Close)
+	return h, r, err
 }
 
 func (s *server) debugClock(words string) error {
