@@ -181,49 +181,35 @@ func (l *Log) Err() error {
 // its write was done. While a log begun at run time has not seen its first
 // rewrite, it promises nothing and Wait answers nil.
 func (l *Log) Wait(pos int64, giveUp <-chan struct{}) error {
-	for l.synced.Load() < pos {
-		l.mu.Lock()
-		changed := l.changed
-		err := l.Err()
-		starting, ended := l.starting(), l.over
-		l.mu.Unlock()
-		switch {
-		case l.synced.Load() >= pos || starting:
-			return nil
-		case err != nil:
-			return err
-		case ended:
-			return ErrClosed
-		}
-		select {
-		case <-changed:
-		case <-giveUp:
-			return ErrGaveUp
-		}
+	if l.synced.Load() >= pos {
+		return nil
 	}
-	return nil
+	return l.await(giveUp, func() (over bool, err error) {
+		switch err := l.Err(); {
+		case l.synced.Load() >= pos || l.starting():
+			return true, nil
+		case err != nil:
+			return true, err
+		case l.over:
+			return true, ErrClosed
+		}
+		return false, nil
+	})
 }
 
 // Outlast is Wait for who can be told late: it waits until the log works again,
 // and for the first rewrite of one begun at run time. It fails where the log was
 // closed before.
 func (l *Log) Outlast(pos int64, giveUp <-chan struct{}) error {
-	for {
-		l.mu.Lock()
-		changed, starting, ended := l.changed, l.starting(), l.over
-		l.mu.Unlock()
+	return l.await(giveUp, func() (over bool, err error) {
 		switch {
-		case !starting && l.synced.Load() >= pos:
-			return nil
-		case ended:
-			return ErrClosed
+		case l.has(pos):
+			return true, nil
+		case l.over:
+			return true, ErrClosed
 		}
-		select {
-		case <-changed:
-		case <-giveUp:
-			return ErrGaveUp
-		}
-	}
+		return false, nil
+	})
 }
 
 // Has reports whether everything before pos is on disk for certain: Outlast
@@ -231,23 +217,40 @@ func (l *Log) Outlast(pos int64, giveUp <-chan struct{}) error {
 func (l *Log) Has(pos int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.starting() && l.synced.Load() >= pos
+	return l.has(pos)
 }
+
+// has is Has. Requires mu.
+func (l *Log) has(pos int64) bool { return !l.starting() && l.synced.Load() >= pos }
 
 // Room holds the caller up while more than Options.Limit bytes wait to be
 // written: a disk that is slower than the traffic slows the traffic down. Ask
 // before the locks are taken. It answers Err when the log fails.
 func (l *Log) Room(giveUp <-chan struct{}) error {
-	for l.held.Load() > l.o.Limit {
-		l.mu.Lock()
-		changed, closed := l.changed, l.closed
-		full := l.held.Load() > l.o.Limit
-		l.mu.Unlock()
-		if err := l.Err(); err != nil || !full {
-			return err
+	if l.held.Load() <= l.o.Limit {
+		return l.Err()
+	}
+	return l.await(giveUp, func() (over bool, err error) {
+		switch err := l.Err(); {
+		case err != nil || l.held.Load() <= l.o.Limit:
+			return true, err
+		case l.closed:
+			return true, ErrClosed
 		}
-		if closed {
-			return ErrClosed
+		return false, nil
+	})
+}
+
+// await asks under mu, and again at each change, whether a wait is over and what
+// came of it.
+func (l *Log) await(giveUp <-chan struct{}, ask func() (over bool, err error)) error {
+	for {
+		l.mu.Lock()
+		changed := l.changed
+		over, err := ask()
+		l.mu.Unlock()
+		if over {
+			return err
 		}
 		select {
 		case <-changed:
@@ -255,7 +258,6 @@ func (l *Log) Room(giveUp <-chan struct{}) error {
 			return ErrGaveUp
 		}
 	}
-	return l.Err()
 }
 
 // announce wakes all who wait. Requires mu.
