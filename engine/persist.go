@@ -23,8 +23,12 @@ type persistence struct {
 	easy    atomic.Bool              // no-appendfsync-on-rewrite
 	working atomic.Bool              // a job is under way
 	loading atomic.Pointer[progress] // nil: nothing is being loaded
-	changes atomic.Int64             // since the last save
 	loaded  loadFigures              // of the last snapshot read; written while loading
+
+	// Written by every command that is recorded, beside what every command reads.
+	_       [120]byte    // two cache lines: processors fetch them in pairs
+	changes atomic.Int64 // since the last save
+	_       [120]byte
 
 	saveBroken atomic.Bool // see settle
 	leaving    atomic.Bool // the server ends
