@@ -20,8 +20,7 @@ import (
 type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
 
 // End makes scripts that are past busy-reply-threshold, or get there, fail, and
-// gives up loading. It
-// is for the owner who is about to close the sessions.
+// gives up loading. It is for the owner who is about to close the sessions.
 func (e *Engine) End() {
 	e.persist.leaving.Store(true)
 	e.scripts.End()
