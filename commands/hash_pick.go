@@ -9,24 +9,15 @@ import (
 
 // HRANDFIELD key [count [WITHVALUES]]
 func hrandField(c *Ctx) resp.Value {
-	p, refusal := parsePick(c, "withvalues")
-	if refusal.IsError() {
-		return refusal
-	}
-	h, refusal := readHash(c)
+	p, h, reply := pickFrom(c, "withvalues", readHash)
 	switch {
-	case refusal.IsError():
-		return refusal
-	case p.single && h == nil:
-		return resp.Null
+	case h == nil:
+		return reply
 	case p.single:
 		field, _ := h.Random(rand.Uint64N)
 		return c.Copy(field)
-	case h == nil || p.count == 0:
-		return resp.Empty
 	case p.repeats:
-		// The count is the client's word: memory follows what is picked, not it.
-		out := newFieldList(c, int(min(p.count, 1024)), p.with)
+		out := newFieldList(c, p.room(), p.with)
 		for range p.count {
 			out.add(h.Random(rand.Uint64N))
 		}

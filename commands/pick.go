@@ -17,6 +17,25 @@ type pick struct {
 	with    bool // what belongs to the elements (scores, values) too
 }
 
+// pickFrom reads a pick and the key. Where there is nothing to pick, of is nil
+// and reply the answer.
+func pickFrom[T any](c *Ctx, with string, read func(*Ctx) (*T, resp.Value)) (p pick, of *T, reply resp.Value) {
+	p, refusal := parsePick(c, with)
+	if refusal.IsError() {
+		return p, nil, refusal
+	}
+	of, refusal = read(c)
+	switch {
+	case refusal.IsError():
+		return p, nil, refusal
+	case p.single && of == nil:
+		return p, nil, resp.Null
+	case !p.single && (of == nil || p.count == 0):
+		return p, nil, resp.Empty
+	}
+	return p, of, resp.None
+}
+
 // parsePick reads [count [with]] behind the key; an empty with means that there
 // is no such word.
 func parsePick(c *Ctx, with string) (p pick, refusal resp.Value) {
@@ -42,6 +61,10 @@ func parsePick(c *Ctx, with string) (p pick, refusal resp.Value) {
 	}
 	return p, resp.None
 }
+
+// room is for how many elements, picked with repeats, to make room at first. The
+// count is the client's word: memory follows what is picked, not it.
+func (p pick) room() int { return int(min(p.count, 1024)) }
 
 // A selection takes need of left elements while a walk offers one after the
 // other, each with the chance it still needs (selection sampling, Knuth's

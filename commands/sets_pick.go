@@ -14,23 +14,14 @@ func srandMember(c *Ctx) resp.Value {
 	if len(c.Args) > 3 {
 		return ErrSyntax
 	}
-	p, refusal := parsePick(c, "")
-	if refusal.IsError() {
-		return refusal
-	}
-	s, refusal := readSet(c)
+	p, s, reply := pickFrom(c, "", readSet)
 	switch {
-	case refusal.IsError():
-		return refusal
-	case p.single && s == nil:
-		return resp.Null
+	case s == nil:
+		return reply
 	case p.single:
 		return setMember(s.Random(rand.Uint64N))
-	case s == nil || p.count == 0:
-		return resp.Empty
 	case p.repeats:
-		// The count is the client's word: memory follows what is picked, not it.
-		out := c.Values(int(min(p.count, 1024)))
+		out := c.Values(p.room())
 		for range p.count {
 			out = append(out, setMember(s.Random(rand.Uint64N)))
 		}

@@ -11,40 +11,31 @@ import (
 
 // ZRANDMEMBER key [count [WITHSCORES]]
 func zrandMember(c *Ctx) resp.Value {
-	p, refusal := parsePick(c, "withscores")
-	if refusal.IsError() {
-		return refusal
-	}
-	s, refusal := readZSet(c)
+	p, s, reply := pickFrom(c, "withscores", readZSet)
 	switch {
-	case refusal.IsError():
-		return refusal
-	case p.single && s == nil:
-		return resp.Null
+	case s == nil:
+		return reply
 	case p.single:
 		return memberValue(s.Random(rand.Uint64N))
-	case s == nil || p.count == 0:
-		return resp.Empty
 	case p.repeats:
-		return randomWithRepeats(c, s, p.count, p.with)
+		return randomWithRepeats(c, s, p)
 	}
-	return randomDistinct(c, s, p.count, p.with)
+	return randomDistinct(c, s, p)
 }
 
-// randomWithRepeats picks count times, each time among all members.
-func randomWithRepeats(c *Ctx, s *zset.Set, count int64, withScores bool) resp.Value {
-	// The count is the client's word: memory follows what is picked, not it.
-	out := newEntryList(c, int(min(count, 1024)), withScores, c.Proto == resp.RESP3)
-	for range count {
+// randomWithRepeats picks p.count times, each time among all members.
+func randomWithRepeats(c *Ctx, s *zset.Set, p pick) resp.Value {
+	out := newEntryList(c, p.room(), p.with, c.Proto == resp.RESP3)
+	for range p.count {
 		out.add(s.Random(rand.Uint64N))
 	}
 	return out.reply()
 }
 
-// randomDistinct picks count different members, in order of rank.
-func randomDistinct(c *Ctx, s *zset.Set, count int64, withScores bool) resp.Value {
-	walk := selection{need: int(min(count, int64(s.Len()))), left: s.Len()}
-	out := newEntryList(c, walk.need, withScores, c.Proto == resp.RESP3)
+// randomDistinct picks p.count different members, in order of rank.
+func randomDistinct(c *Ctx, s *zset.Set, p pick) resp.Value {
+	walk := selection{need: int(min(p.count, int64(s.Len()))), left: s.Len()}
+	out := newEntryList(c, walk.need, p.with, c.Proto == resp.RESP3)
 	s.Ascend(0, func(e zset.Entry) bool {
 		if walk.takes() {
 			out.add(e)
