@@ -88,52 +88,16 @@ func (g *generator) bigHash() {
 	g.send(args...)
 }
 
-// hgetall is sent after Redis has said how it keeps the hash: only a listpack has an order to compare.
 func (g *generator) hgetall() {
 	k := g.hash()
-	args := []string{pick(g.r, "HGETALL", "HGETALL", "HKEYS", "HVALS"), k}
-	if g.capture == nil && g.chance(80) {
-		g.send("OBJECT", "ENCODING", k)
-		g.add(step{args: args, glue: true})
-		return
-	}
-	g.command(args...)
+	g.allElements(pick(g.r, "HGETALL", "HGETALL", "HKEYS", "HVALS"), k)
 }
 
-// hrandfield is sent after the whole hash was read, so that its pick can be checked. It is never spoilt: a foreign
-// negative count would ask for that many fields.
 func (g *generator) hrandfield() {
 	k := g.hash()
-	args := []string{"HRANDFIELD", k}
-	if g.chance(70) {
-		args = append(args, pick(g.r, "0", "1", "2", "5", "-1", "-5", "-20", "200", "x", "1.5", "9223372036854775808"))
-		if g.chance(50) {
-			args = append(args, pick(g.r, "WITHVALUES", "WITHVALUES", "withvalues", "WITHSCORES"))
-		}
-	}
-	if g.capture == nil {
-		g.send("HGETALL", k)
-		g.add(step{args: args, glue: true})
-		return
-	}
-	g.send(args...)
+	g.pairedElements([]string{"HGETALL", k}, "HRANDFIELD", k, "WITHVALUES", "WITHVALUES", "withvalues", "WITHSCORES")
 }
 
 func (g *generator) hscan() {
-	k := g.hash()
-	args := []string{"HSCAN", k, "0"}
-	if g.chance(40) {
-		args = append(args, g.spell("MATCH"), pick(g.r, "*", "f*", "f1?", "[ab]*", "1*", "nothing", "\\*", "[^f]*", ""))
-	}
-	if g.chance(40) {
-		args = append(args, g.spell("COUNT"), pick(g.r, "25", "10", "1000", "1000", "0", "-1", "x"))
-	}
-	if g.capture == nil && g.chance(50) {
-		g.add(step{args: args, iterate: true})
-		return
-	}
-	if g.chance(10) {
-		args[2] = pick(g.r, "x", "", "-1", "18446744073709551616", "1.5")
-	}
-	g.send(args...)
+	g.scanElements("HSCAN", g.hash(), "*", "f*", "f1?", "[ab]*", "1*", "nothing", "\\*", "[^f]*", "")
 }

@@ -69,16 +69,7 @@ func (g *generator) bigSet() {
 	g.send(args...)
 }
 
-// smembers is mostly sent after the encoding was asked for, which says whether the order counts.
-func (g *generator) smembers() {
-	k := g.plainSet()
-	if g.capture == nil && g.chance(80) {
-		g.send("OBJECT", "ENCODING", k)
-		g.add(step{args: []string{"SMEMBERS", k}, glue: true})
-		return
-	}
-	g.command("SMEMBERS", k)
-}
+func (g *generator) smembers() { g.allElements("SMEMBERS", g.plainSet()) }
 
 // severalSets appends one to four keys to what is there.
 func (g *generator) severalSets(args ...string) []string {
@@ -100,8 +91,6 @@ func (g *generator) sinterCard() {
 	g.command(args...)
 }
 
-// srandmember is sent after the whole set was read, so that its pick can be checked. It is never spoilt: a foreign
-// negative count would ask for that many members.
 func (g *generator) srandmember() {
 	k := g.plainSet()
 	args := []string{"SRANDMEMBER", k}
@@ -111,12 +100,7 @@ func (g *generator) srandmember() {
 	if g.chance(4) {
 		args = append(args, "x")
 	}
-	if g.capture != nil {
-		g.send(args...)
-		return
-	}
-	g.send("SMEMBERS", k)
-	g.add(step{args: args, glue: true})
+	g.randomElements([]string{"SMEMBERS", k}, args)
 }
 
 // spop takes all, nothing, or, since what it leaves is random, some of a copy that has a name of its own and of which
@@ -139,22 +123,7 @@ func (g *generator) spop() {
 }
 
 func (g *generator) sscan() {
-	k := g.plainSet()
-	args := []string{"SSCAN", k, "0"}
-	if g.chance(40) {
-		args = append(args, g.spell("MATCH"), pick(g.r, "*", "1*", "m*", "[0-5]", "nothing", "\\*", "[^1]*", ""))
-	}
-	if g.chance(40) {
-		args = append(args, g.spell("COUNT"), pick(g.r, "25", "10", "1000", "1000", "0", "-1", "x"))
-	}
-	if g.capture == nil && g.chance(50) {
-		g.add(step{args: args, iterate: true})
-		return
-	}
-	if g.chance(10) {
-		args[2] = pick(g.r, "x", "", "-1", "18446744073709551616", "1.5")
-	}
-	g.send(args...)
+	g.scanElements("SSCAN", g.plainSet(), "*", "1*", "m*", "[0-5]", "nothing", "\\*", "[^1]*", "")
 }
 
 // zcombine generates ZUNION and its kin. Their destinations are never keys kept for ranges by member.

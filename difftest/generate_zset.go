@@ -217,40 +217,11 @@ func (g *generator) zrangeByScore(name string) {
 	g.command(args...)
 }
 
-// zrandmember is sent after the whole set was read, so that its pick can be checked. It is never spoilt: a foreign
-// negative count would ask for that many members.
 func (g *generator) zrandmember() {
 	k := g.set()
-	args := []string{"ZRANDMEMBER", k}
-	if g.chance(70) {
-		args = append(args, pick(g.r, "0", "1", "2", "5", "-1", "-5", "-20", "200", "x", "1.5", "9223372036854775808"))
-		if g.chance(50) {
-			args = append(args, pick(g.r, "WITHSCORES", "WITHSCORES", "withscores", "WITHSCORE"))
-		}
-	}
-	if g.capture == nil {
-		g.send("ZRANGE", k, "0", "-1", "WITHSCORES")
-		g.add(step{args: args, glue: true})
-		return
-	}
-	g.send(args...)
+	g.pairedElements([]string{"ZRANGE", k, "0", "-1", "WITHSCORES"}, "ZRANDMEMBER", k, "WITHSCORES", "WITHSCORES", "withscores", "WITHSCORE")
 }
 
 func (g *generator) zscan() {
-	k := g.set()
-	args := []string{"ZSCAN", k, "0"}
-	if g.chance(40) {
-		args = append(args, g.spell("MATCH"), pick(g.r, "*", "m*", "m1?", "[ab]*", "1*", "nothing", "\\*", "[^m]*", ""))
-	}
-	if g.chance(40) {
-		args = append(args, g.spell("COUNT"), pick(g.r, "25", "10", "1000", "1000", "0", "-1", "x"))
-	}
-	if g.capture == nil && g.chance(50) {
-		g.add(step{args: args, iterate: true})
-		return
-	}
-	if g.chance(10) {
-		args[2] = pick(g.r, "x", "", "-1", "18446744073709551616", "1.5")
-	}
-	g.send(args...)
+	g.scanElements("ZSCAN", g.set(), "*", "m*", "m1?", "[ab]*", "1*", "nothing", "\\*", "[^m]*", "")
 }
