@@ -120,19 +120,19 @@ func unsubscribe(kind topicKind) commands.Handler {
 		p := s.hold()
 		s.openMailbox()
 		word := topicWords[kind].left
+		var names []string
 		for _, name := range c.Args[1:] {
-			p.leave(s, kind, string(name))
-			s.confirm(kind, word, resp.BulkBytes(name))
+			names = append(names, string(name))
 		}
 		if len(c.Args) == 1 {
-			all := slices.Sorted(maps.Keys(s.topics[kind]))
-			for _, name := range all {
-				p.leave(s, kind, name)
-				s.confirm(kind, word, resp.Bulk(name))
-			}
-			if len(all) == 0 {
-				s.confirm(kind, word, resp.Null)
-			}
+			names = slices.Sorted(maps.Keys(s.topics[kind]))
+		}
+		for _, name := range names {
+			p.leave(s, kind, name)
+			s.confirm(kind, word, resp.Bulk(name))
+		}
+		if len(names) == 0 {
+			s.confirm(kind, word, resp.Null)
 		}
 		s.showSubscriptions()
 		return resp.None
