@@ -36,11 +36,11 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	poll, clients, byFd, err := l.connect()
+	w, err := l.connect()
 	if err != nil {
 		return nil, err
 	}
-	defer closeAll(poll, clients)
+	defer w.close()
 
 	t := new(tally)
 	start := time.Now()
@@ -71,57 +71,41 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 		sent += int64(l.pipeline)
 		c.step, c.sentAt, c.waiting = 0, now, true
 		under++
-		return c.send(poll)
+		return c.send(w.poll)
+	}
+	answered := func(c *client) error {
+		now := time.Since(start)
+		t.latency.record(now - c.sentAt)
+		t.all += int64(l.pipeline)
+		under--
+		return next(c, now)
 	}
 
-	for i := range clients {
-		if err := next(&clients[i], time.Since(start)); err != nil {
+	for i := range w.clients {
+		if err := next(&w.clients[i], time.Since(start)); err != nil {
 			return nil, err
 		}
 	}
-	events := make([]syscall.EpollEvent, l.connections)
-	var heard time.Duration // when the server last did anything
+	var last time.Duration // when the server last did anything
 	for under > 0 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		n, err := syscall.EpollWait(poll, events, 100) // ms, so that an interrupt is seen
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
+		heard, err := w.serve(100, answered) // ms, so that an interrupt is seen
 		if err != nil {
-			return nil, fmt.Errorf("epoll: %w", err)
+			return nil, err
 		}
-		if n == 0 {
-			if time.Since(start)-heard > patience {
-				return nil, errNoAnswer
-			}
-			continue
-		}
-		heard = time.Since(start)
-		for _, event := range events[:n] {
-			c := byFd[event.Fd]
-			answered, err := c.serve(poll, event.Events)
-			if err != nil {
-				return nil, err
-			}
-			if !answered {
-				continue
-			}
-			now := time.Since(start)
-			t.latency.record(now - c.sentAt)
-			t.all += int64(l.pipeline)
-			under--
-			if err := next(c, now); err != nil {
-				return nil, err
-			}
+		if now := time.Since(start); heard {
+			last = now
+		} else if now-last > patience {
+			return nil, errNoAnswer
 		}
 	}
 	t.whole = time.Since(start)
 	if t.elapsed == 0 { // the number of flows was the bound
 		t.flows, t.elapsed = t.all, t.whole
 	}
-	t.count(clients)
+	t.count(w.clients)
 	return t, nil
 }
 
@@ -133,39 +117,73 @@ func (t *tally) count(clients []client) {
 	}
 }
 
-// connect opens the load's connections and has epoll watch them.
-func (l *load) connect() (poll int, clients []client, byFd map[int32]*client, err error) {
-	if poll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
-		return 0, nil, nil, fmt.Errorf("epoll: %w", err)
-	}
-	clients = make([]client, l.connections)
-	byFd = make(map[int32]*client, l.connections)
-	for i := range clients {
-		c := &clients[i]
-		if c.fd, err = dial(l.address); err != nil {
-			closeAll(poll, clients[:i])
-			return 0, nil, nil, err
-		}
-		c.batch = assemble(l.flow, l.pipeline, l.quota)
-		c.check.limit = l.quota.limit
-		c.in = make([]byte, 64<<10)
-		byFd[int32(c.fd)] = c
-		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(c.fd)}
-		if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, c.fd, &event); err != nil {
-			closeAll(poll, clients[:i+1])
-			return 0, nil, nil, fmt.Errorf("epoll: %w", err)
-		}
-	}
-	return poll, clients, byFd, nil
+// wires are the connections of a load, and epoll, which tells what happens on
+// them.
+type wires struct {
+	poll    int
+	clients []client
+	byFd    map[int32]*client
+	events  []syscall.EpollEvent
 }
 
-// closeAll closes the connections; that the other side did so first is no
-// matter.
-func closeAll(poll int, clients []client) {
-	for i := range clients {
-		_ = syscall.Close(clients[i].fd)
+// connect opens the load's connections and has epoll watch them.
+func (l *load) connect() (*wires, error) {
+	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("epoll: %w", err)
 	}
-	_ = syscall.Close(poll)
+	w := &wires{
+		poll: poll, clients: make([]client, 0, l.connections), byFd: make(map[int32]*client, l.connections),
+		events: make([]syscall.EpollEvent, l.connections),
+	}
+	for range l.connections {
+		fd, err := dial(l.address)
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+		c := client{fd: fd, batch: assemble(l.flow, l.pipeline, l.quota), in: make([]byte, 64<<10)}
+		c.check.limit = l.quota.limit
+		w.clients = append(w.clients, c)
+		w.byFd[int32(fd)] = &w.clients[len(w.clients)-1]
+		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
+		if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, fd, &event); err != nil {
+			w.close()
+			return nil, fmt.Errorf("epoll: %w", err)
+		}
+	}
+	return w, nil
+}
+
+// close closes the connections; that the other side did so first is no matter.
+func (w *wires) close() {
+	for i := range w.clients {
+		_ = syscall.Close(w.clients[i].fd)
+	}
+	_ = syscall.Close(w.poll)
+}
+
+// serve waits up to ms milliseconds, acts on what happens, and tells answered of
+// each connection whose batch has been. heard is false where nothing happened.
+func (w *wires) serve(ms int, answered func(*client) error) (heard bool, err error) {
+	n, err := syscall.EpollWait(w.poll, w.events, ms)
+	if errors.Is(err, syscall.EINTR) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("epoll: %w", err)
+	}
+	for _, event := range w.events[:n] {
+		c := w.byFd[event.Fd]
+		done, err := c.serve(w.poll, event.Events)
+		if err == nil && done {
+			err = answered(c)
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	return n > 0, nil
 }
 
 // serve acts on what epoll tells of a connection, and says whether its batch

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"runtime"
-	"syscall"
 	"time"
 )
 
@@ -21,11 +18,11 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	poll, clients, byFd, err := l.connect()
+	w, err := l.connect()
 	if err != nil {
 		return nil, err
 	}
-	defer closeAll(poll, clients)
+	defer w.close()
 
 	t := new(tally)
 	start := time.Now()
@@ -34,14 +31,21 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 	var (
 		at    instant
 		due   time.Duration // of the next batch
-		heard time.Duration
+		last  time.Duration // when the server last did anything
 		under int
-		free  = make([]*client, 0, len(clients))
+		free  = make([]*client, 0, len(w.clients))
 	)
-	for i := range clients {
-		free = append(free, &clients[i])
+	for i := range w.clients {
+		free = append(free, &w.clients[i])
 	}
-	events := make([]syscall.EpollEvent, len(clients))
+	answered := func(c *client) error {
+		t.latency.record(time.Since(start) - c.sentAt)
+		t.all += int64(l.pipeline)
+		under--
+		c.waiting = false
+		free = append(free, c)
+		return nil
+	}
 	for now := time.Duration(0); due < l.duration || under > 0; now = time.Since(start) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -58,42 +62,24 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 			at.set(wallMs+now.Milliseconds(), l.quota.windowMs)
 			c.batch.fill(l.keys, &at)
 			c.step, c.sentAt, c.waiting = 0, due, true
-			if err := c.send(poll); err != nil {
+			if err := c.send(w.poll); err != nil {
 				return nil, err
 			}
 			due += gap
 			under++
 		}
-		n, err := syscall.EpollWait(poll, events, 0)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
+		heard, err := w.serve(0, answered)
 		if err != nil {
-			return nil, fmt.Errorf("epoll: %w", err)
+			return nil, err
 		}
-		if n > 0 {
-			heard = now
-		} else if under > 0 && now-heard > patience {
+		if heard {
+			last = now
+		} else if under > 0 && now-last > patience {
 			return nil, errNoAnswer
-		}
-		for _, event := range events[:n] {
-			c := byFd[event.Fd]
-			answered, err := c.serve(poll, event.Events)
-			if err != nil {
-				return nil, err
-			}
-			if !answered {
-				continue
-			}
-			t.latency.record(time.Since(start) - c.sentAt)
-			t.all += int64(l.pipeline)
-			under--
-			c.waiting = false
-			free = append(free, c)
 		}
 	}
 	t.whole = time.Since(start)
 	t.flows, t.elapsed = t.all, t.whole
-	t.count(clients)
+	t.count(w.clients)
 	return t, nil
 }
