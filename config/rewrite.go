@@ -24,25 +24,9 @@ func (c *Config) File() string {
 			parts = strings.Split(v.text, " ")
 		}
 		for _, word := range parts {
-			b.WriteByte(' ')
-			if plain(word) {
-				b.WriteString(word)
-			} else {
-				b.WriteString(words.Quote(word))
-			}
+			b.WriteString(" " + words.Spell(word))
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// plain reports whether a word needs no quotes.
-func plain(word string) bool {
-	for i := range len(word) {
-		ch := word[i]
-		if ch <= ' ' || ch > '~' || strings.IndexByte(`"'\`, ch) >= 0 {
-			return false
-		}
-	}
-	return word != ""
 }

@@ -5,6 +5,25 @@ import (
 	"strings"
 )
 
+// Spell writes a word as it is where Split reads it back so, and in quotes otherwise.
+func Spell(word string) string {
+	if plain(word) {
+		return word
+	}
+	return Quote(word)
+}
+
+// plain reports whether a word needs no quotes.
+func plain(word string) bool {
+	for i := range len(word) {
+		ch := word[i]
+		if ch <= ' ' || ch > '~' || strings.IndexByte(`"'\`, ch) >= 0 {
+			return false
+		}
+	}
+	return word != ""
+}
+
 // Quote writes a word in double quotes, so that Split reads it back; Redis' sdscatrepr.
 func Quote(word string) string {
 	var b strings.Builder

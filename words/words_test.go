@@ -115,11 +115,16 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// FuzzQuote: Split reads what Quote wrote.
+// FuzzQuote: Split reads what Quote and Spell wrote.
 func FuzzQuote(f *testing.F) {
 	f.Add("a \"b\\ \x00\xff", "'")
+	f.Add("", "plain")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		words, ok := Split([]byte(Quote(a)+" "+Quote(b)), nil)
+		require.True(t, ok)
+		require.Equal(t, []string{a, b}, texts(words))
+
+		words, ok = Split([]byte(Spell(a)+" "+Spell(b)), nil)
 		require.True(t, ok)
 		require.Equal(t, []string{a, b}, texts(words))
 	})

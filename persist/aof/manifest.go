@@ -80,7 +80,7 @@ func (m *manifest) files() []part {
 func (m *manifest) String() string {
 	var b strings.Builder
 	line := func(p part) {
-		fmt.Fprintf(&b, "file %s seq %d type %c\n", quoteName(p.name), p.seq, p.kind)
+		fmt.Fprintf(&b, "file %s seq %d type %c\n", words.Spell(p.name), p.seq, p.kind)
 	}
 	if m.base != nil {
 		line(*m.base)
@@ -92,21 +92,6 @@ func (m *manifest) String() string {
 		line(p)
 	}
 	return b.String()
-}
-
-// quoteName is a name as a manifest spells it: in quotes when it would not be
-// read back as one word otherwise.
-func quoteName(name string) string {
-	plain := true
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\'' || c == '\\' {
-			plain = false
-		}
-	}
-	if plain {
-		return name
-	}
-	return words.Quote(name)
 }
 
 // parseManifest reads a manifest. It allocates in proportion to data.
