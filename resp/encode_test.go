@@ -2,6 +2,7 @@ package resp_test
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,6 +46,19 @@ func TestAppend(t *testing.T) {
 			require.Equal(t, c.resp2, string(resp.Append(nil, &c.v, resp.RESP2)))
 			require.Equal(t, c.resp3, string(resp.Append(nil, &c.v, resp.RESP3)))
 		})
+	}
+}
+
+// Integers of every length, on both sides of where it changes, behind what is
+// there and into space that does not or just does suffice.
+func TestAppendInteger(t *testing.T) {
+	for digits, n := 1, int64(1); digits <= 18; digits, n = digits+1, n*10 {
+		for _, n := range []int64{n - 1, n, n + 1, -n} {
+			v, want := resp.Int(n), "..:"+strconv.FormatInt(n, 10)+"\r\n"
+			for room := 2; room <= 32; room++ {
+				require.Equal(t, want, string(resp.Append(append(make([]byte, 0, room), ".."...), &v, resp.RESP2)))
+			}
+		}
 	}
 }
 
