@@ -53,7 +53,8 @@ func Peek(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decisio
 // DecideCall is Decide for a call of any form.
 func DecideCall(log Log, nowMs, expireAtMs int64, quotas []Quota, call Call) (d Decision, err error) {
 	call = call.canonical()
-	k := view(log, nowMs, expireAtMs)
+	var k key
+	k.view(log, nowMs, expireAtMs)
 	k.judge(quotas, call, &d)
 	if d.Allowed == 0 {
 		return d, nil
@@ -61,7 +62,7 @@ func DecideCall(log Log, nowMs, expireAtMs int64, quotas []Quota, call Call) (d 
 	if call.Peek {
 		_, _, err = k.run(d.Allowed)
 	} else {
-		d.Change, err = k.record(longest(quotas), d.Allowed)
+		err = k.record(longest(quotas), d.Allowed, &d.Change)
 		d.take()
 		d.ResetAfterMs = add(sub(msOf(d.First+d.Units-1), nowMs), d.WindowMs)
 	}
@@ -73,14 +74,17 @@ func DecideCall(log Log, nowMs, expireAtMs int64, quotas []Quota, call Call) (d 
 
 // Record is the change that adds units without asking any limit: work that is
 // done already. windowMs is a window to hold them for, as that of a call is.
-func Record(log Log, nowMs, expireAtMs, windowMs, units int64) (Change, error) {
-	k := view(log, nowMs, expireAtMs)
-	return k.record(windowMs, units)
+func Record(log Log, nowMs, expireAtMs, windowMs, units int64) (c Change, err error) {
+	var k key
+	k.view(log, nowMs, expireAtMs)
+	err = k.record(windowMs, units, &c)
+	return c, err
 }
 
 // NextAfter is Decision.NextAfterMs for a log as it stands, about a quota.
 func NextAfter(log Log, nowMs, expireAtMs int64, q Quota) int64 {
-	k := view(log, nowMs, expireAtMs)
+	var k key
+	k.view(log, nowMs, expireAtMs)
 	used := k.used(q.WindowMs)
 	if used == 0 {
 		return 0
@@ -91,7 +95,8 @@ func NextAfter(log Log, nowMs, expireAtMs int64, q Quota) int64 {
 
 // Count returns how many units of a log count in a window.
 func Count(log Log, nowMs, expireAtMs, windowMs int64) int64 {
-	k := view(log, nowMs, expireAtMs)
+	var k key
+	k.view(log, nowMs, expireAtMs)
 	return k.used(windowMs)
 }
 
@@ -100,7 +105,8 @@ func Count(log Log, nowMs, expireAtMs, windowMs int64) int64 {
 // or what the key's expiry grants its newest unit if that is longer. Whoever
 // removes units asks for it before it removes.
 func Keep(log Log, nowMs, expireAtMs, windowMs int64) int64 {
-	k := view(log, nowMs, expireAtMs)
+	var k key
+	k.view(log, nowMs, expireAtMs)
 	return k.keep(windowMs)
 }
 
@@ -121,21 +127,22 @@ type key struct {
 	expired        bool
 }
 
-func view(log Log, nowMs, expireAtMs int64) key {
-	k := key{log: log, nowMs: nowMs, expireAtMs: max(expireAtMs, 0)}
+// view fills k, which is zero. It is not returned: a copy of so many words just
+// written is what a decision would wait for most.
+func (k *key) view(log Log, nowMs, expireAtMs int64) {
+	k.log, k.nowMs, k.expireAtMs = log, nowMs, max(expireAtMs, 0)
 	if log == nil {
-		return k
+		return
 	}
 	held := log.Len()
 	if held == 0 {
-		return k
+		return
 	}
 	if k.expireAtMs > 0 && nowMs > k.expireAtMs {
 		k.expired = true
-		return k
+		return
 	}
 	k.held, k.oldest, k.newest = int64(held), log.Oldest(), log.Newest()
-	return k
 }
 
 // judge sets d, which is zero, to the answer of the binding quota as things
@@ -203,11 +210,12 @@ func (k *key) wait(score, windowMs int64) int64 {
 	return untilGone(add(sub(msOf(score), k.nowMs), windowMs), k.nowMs, k.expireAtMs)
 }
 
-// record is the change that adds units and drops what is no longer needed.
-func (k *key) record(windowMs, units int64) (c Change, err error) {
+// record sets c to the change that adds units and drops what is no longer
+// needed.
+func (k *key) record(windowMs, units int64, c *Change) error {
 	first, last, err := k.run(units)
 	if err != nil {
-		return c, err
+		return err
 	}
 	keepMs := k.keep(windowMs)
 	c.Units, c.First = units, first
@@ -216,7 +224,7 @@ func (k *key) record(windowMs, units int64) (c Change, err error) {
 		c.DropThrough = max(c.DropThrough, k.log.Newest())
 	}
 	c.ExpireAtMs = ExpireAt(last, keepMs)
-	return c, nil
+	return nil
 }
 
 // run returns the scores that new units take.
