@@ -33,7 +33,8 @@ func (c *Ctx) AddRun() bool {
 	if !ok1 || !ok2 || first < limiter.MinScore || units < 1 || units > limiter.MaxCost || first >= limiter.MaxScore-units {
 		return false
 	}
-	k, refusal := c.findLog(c.Args[3])
+	var k logKey
+	refusal := c.findLog(&k, c.Args[3])
 	if refusal.IsError() || k.set != nil && k.set.Newest() >= first {
 		return false
 	}

@@ -64,14 +64,15 @@ func allowPlain(c *Ctx) resp.Value {
 	if quotas[0], refusal = quotaOf(c, c.Args[2], c.Args[3]); refusal.IsError() {
 		return refusal
 	}
-	if err := limiter.Validate(quotas[:], limiter.Call{Cost: 1}, c.Settings.RLLogMaxUnits); err != nil {
+	call := limiter.Call{Cost: 1}
+	if err := limiter.Validate(quotas[:], call, c.Settings.RLLogMaxUnits); err != nil {
 		return rlError(c, err)
 	}
-	k, refusal := c.findLog(c.Args[1])
-	if refusal.IsError() {
+	var k logKey
+	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
 		return refusal
 	}
-	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, quotas[:], 1)
+	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
 	if err != nil {
 		return rlError(c, err)
 	}
@@ -83,8 +84,8 @@ func allowPlain(c *Ctx) resp.Value {
 }
 
 func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
-	k, refusal := c.findLog(c.Args[1])
-	if refusal.IsError() {
+	var k logKey
+	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
 		return limiter.Decision{}, refusal
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, a.quotas[:a.n], a.Call)

@@ -223,8 +223,8 @@ func rlReserve(c *Ctx) resp.Value {
 	case n != nil:
 		return c.answerOf(&h)
 	}
-	k, refusal := c.findLog(c.Args[1])
-	if refusal.IsError() {
+	var k logKey
+	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
 		return refusal
 	}
 	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, quotas[:], estimate)
@@ -343,8 +343,8 @@ func (c *Ctx) settle(actual int64) (h hold, found bool, refusal resp.Value) {
 	if refusal.IsError() || n == nil || h.settled {
 		return h, n != nil, refusal
 	}
-	k, refusal := c.findLog(c.Args[1])
-	if refusal.IsError() {
+	var k logKey
+	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
 		return h, true, refusal
 	}
 	h.settled = true

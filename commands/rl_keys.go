@@ -75,7 +75,8 @@ func rlRefund(c *Ctx) resp.Value {
 	}
 	switch c.holds(node) {
 	case algoLog:
-		k, _ := c.findLog(c.Args[1])
+		var k logKey
+		c.findLog(&k, c.Args[1])
 		return resp.Int(k.takeBack(c, count, limiter.MinScore, limiter.MaxScore-1))
 	case algoFixed:
 		return resp.Int(c.refundFixed(node, count))
@@ -142,7 +143,8 @@ func rlInfo(c *Ctx) resp.Value {
 	more := c.Values(0)
 	switch algo {
 	case algoLog:
-		k, _ := c.findLog(c.Args[1])
+		var k logKey
+		c.findLog(&k, c.Args[1])
 		keepMs := limiter.MaxWindowMs
 		if expires {
 			keepMs = limiter.Keep(k.set, c.NowMs, expireAtMs, 0)

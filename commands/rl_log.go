@@ -17,20 +17,21 @@ type logKey struct {
 	expireAtMs int64       // 0: none
 }
 
-// findLog looks a key up; a refusal where it holds something else.
-func (c *Ctx) findLog(name []byte) (k logKey, refusal resp.Value) {
+// findLog makes k, which is zero, the key called name; a refusal where that holds
+// something else.
+func (c *Ctx) findLog(k *logKey, name []byte) (refusal resp.Value) {
 	k.name = name
 	n := c.DB.Find(name, c.NowMs)
 	if n == nil {
-		return k, resp.None
+		return resp.None
 	}
 	set := store.ZSetOf(n)
 	if set == nil || !set.IsLog() || !limiter.HoldsScores(set.Oldest(), set.Newest()) {
-		return k, c.refuseState(n, algoLog)
+		return c.refuseState(n, algoLog)
 	}
 	k.node, k.set = n, set
 	k.expireAtMs, _ = n.Value.ExpireAtMs()
-	return k, resp.None
+	return resp.None
 }
 
 // log is what package limiter reads: nil, not a nil pointer, for no key.

@@ -51,8 +51,8 @@ func decideTriple(c *Ctx, triple [][]byte, call limiter.Call) (d limiter.Decisio
 	if quotas[0], refusal = quotaOf(c, triple[1], triple[2]); refusal.IsError() {
 		return d, refusal
 	}
-	k, refusal := c.findLog(triple[0])
-	if refusal.IsError() {
+	var k logKey
+	if refusal := c.findLog(&k, triple[0]); refusal.IsError() {
 		return d, refusal
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
