@@ -87,10 +87,11 @@ func (b *bench) hold(ctx context.Context, p program, h holding) (float64, error)
 }
 
 // settled waits until a server's resident memory no longer falls, and returns
-// it: what it gives back by itself within seconds is not what it takes.
+// it: what it gives back by itself within seconds is not what it takes. Ours
+// looks once a second whether there is something to give back.
 func settled(ctx context.Context, s *serverProcess) (int64, error) {
 	least := int64(1) << 62
-	for quiet := 0; quiet < 4; quiet++ {
+	for quiet := 0; quiet < 6; quiet++ {
 		use, err := readProcess(s.pid)
 		if err != nil {
 			return 0, err

@@ -57,7 +57,7 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 		{Name: "/gc/heap/live:bytes"},
 		{Name: "/gc/cycles/total:gc-cycles"},
 	}
-	var k keeper
+	k := keeper{sinceAsk: busyPause} // it may say yes at once
 	set := mostPercent
 	for {
 		select {
