@@ -91,6 +91,59 @@ func TestHotCommandsDoNotAllocate(t *testing.T) {
 	}
 }
 
+// TestTransactionsDoNotAllocate is the documents' flow from MULTI to the encoded
+// reply of EXEC, on a window that slides.
+func TestTransactionsDoNotAllocate(t *testing.T) {
+	e, clock := newEngine(t)
+	s := newSession(t, e)
+	nowMs := int64(1_700_000_000_000)
+	instant, cut := make([]byte, 0, 13), make([]byte, 0, 13)
+	flow := [][][]byte{
+		args("MULTI"), {[]byte("ZADD"), []byte("k"), instant[:13], instant[:13]}, {[]byte("ZREMRANGEBYSCORE"), []byte("k"), []byte("0"), cut[:13]},
+		args("ZCARD k"), args("EXPIRE k 60"), args("EXEC"),
+	}
+	out := make([]byte, 0, 4096)
+	run := func() {
+		clock.pass(1)
+		nowMs++
+		instant, cut = strconv.AppendInt(instant[:0], nowMs, 10), strconv.AppendInt(cut[:0], nowMs-100, 10)
+		for _, line := range flow {
+			reply := s.Do(line)
+			if reply.IsError() {
+				t.Fatal(reply.Str())
+			}
+			out = resp.Append(out[:0], &reply, s.Proto())
+		}
+	}
+	for range 1000 {
+		run()
+	}
+	require.Equal(t, "*4\r\n:1\r\n:1\r\n:100\r\n:1\r\n", string(out))
+	require.Zero(t, testing.AllocsPerRun(2000, run))
+}
+
+// A transaction leaves nothing of itself to the next one, and gives back the room
+// that a large one took.
+func TestTransactionsFollowEachOther(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for i := range 20 {
+		large := strings.Repeat(strconv.Itoa(i), 1+i%3*20_000)
+		require.Equal(t, "OK", do(s, "MULTI"))
+		for _, line := range []string{"SET a " + large, "ECHO " + large, "ECHO x", "APPEND a !", "STRLEN a"} {
+			require.Equal(t, "QUEUED", do(s, line))
+		}
+		if i%4 == 3 {
+			require.Equal(t, "OK", do(s, "DISCARD"))
+			continue
+		}
+		got := do(s, "EXEC")
+		require.Contains(t, got, large)
+		require.Contains(t, got, strconv.Itoa(len(large)+1))
+		require.Equal(t, large+"!", do(s, "GET a"))
+	}
+}
+
 func BenchmarkDo(b *testing.B) {
 	for _, c := range hotCommands {
 		b.Run(strings.ReplaceAll(c.name, " ", "-"), func(b *testing.B) {

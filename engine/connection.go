@@ -88,7 +88,7 @@ func quit(c *commands.Ctx) resp.Value {
 // RESET
 func reset(c *commands.Ctx) resp.Value {
 	s := caller(c)
-	s.tx = transaction{}
+	s.tx.end()
 	c.Store.Unwatch(s.watch)
 	s.unsubscribe()
 	s.proto = resp.RESP2

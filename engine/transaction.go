@@ -6,11 +6,13 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// transaction is what a session queued since MULTI.
+// transaction is what a session queued since MULTI. Its room serves the next one.
 type transaction struct {
 	open   bool
 	broken bool // a command was refused while queueing: EXEC fails
 	queued []queuedCommand
+	args   [][]byte // of all that is queued, one behind the other
+	text   []byte   // of all arguments
 }
 
 type queuedCommand struct {
@@ -20,18 +22,24 @@ type queuedCommand struct {
 
 // queue keeps a copy of a command.
 func (t *transaction) queue(cmd *commands.Command, args [][]byte) {
-	size := 0
+	first := len(t.args)
 	for _, a := range args {
-		size += len(a)
+		at := len(t.text)
+		t.text = append(t.text, a...)
+		t.args = append(t.args, t.text[at:len(t.text):len(t.text)])
 	}
-	bytes := make([]byte, 0, size)
-	kept := make([][]byte, len(args))
-	for i, a := range args {
-		at := len(bytes)
-		bytes = append(bytes, a...)
-		kept[i] = bytes[at:len(bytes):len(bytes)]
+	t.queued = append(t.queued, queuedCommand{cmd, t.args[first:len(t.args):len(t.args)]})
+}
+
+// end closes the transaction. What was queued can be read until something is
+// queued again; room that one large transaction needed is given back.
+func (t *transaction) end() {
+	const keptText, keptArgs = 16 << 10, 512
+	if cap(t.text) > keptText || cap(t.args) > keptArgs {
+		*t = transaction{}
+		return
 	}
-	t.queued = append(t.queued, queuedCommand{cmd, kept})
+	*t = transaction{queued: t.queued[:0], args: t.args[:0], text: t.text[:0]}
 }
 
 var transactionGroup = []commands.Command{
@@ -121,7 +129,7 @@ func discard(c *commands.Ctx) resp.Value {
 	if !s.tx.open {
 		return errDiscardWithoutMulti
 	}
-	s.tx = transaction{}
+	s.tx.end()
 	c.Store.Unwatch(s.watch)
 	return resp.OK
 }
@@ -134,7 +142,7 @@ func exec(c *commands.Ctx) resp.Value {
 		return errExecWithoutMulti
 	}
 	tx := s.tx
-	s.tx = transaction{}
+	s.tx.end()
 	intact := c.Store.Intact(s.watch, c.NowMs)
 	c.Store.Unwatch(s.watch)
 	switch {
@@ -149,7 +157,7 @@ func exec(c *commands.Ctx) resp.Value {
 	}
 	s.inExec = true
 	defer func() { s.inExec = false }()
-	replies := make([]resp.Value, 0, len(tx.queued))
+	replies := c.Values(len(tx.queued))
 	for i := range tx.queued {
 		q := &tx.queued[i]
 		proto := s.proto
@@ -173,7 +181,7 @@ func exec(c *commands.Ctx) resp.Value {
 
 // discard drops a transaction from outside of a handler.
 func (s *Session) discard() {
-	s.tx = transaction{}
+	s.tx.end()
 	s.unwatch()
 }
 
