@@ -24,7 +24,7 @@ type bench struct {
 // say reports progress.
 type say func(format string, args ...any)
 
-// runAll runs the rows.
+// runAll runs the rows. With an error, the report holds those before it.
 func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) (_ *report, err error) {
 	dir, err := os.MkdirTemp("", "zlimit-bench-")
 	if err != nil {
@@ -59,7 +59,7 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 			if ctx.Err() != nil {
 				err = errors.New("interrupted; the servers are stopped")
 			}
-			return nil, fmt.Errorf("%s: %w", r.name, err)
+			return rep, fmt.Errorf("%s: %w", r.name, err)
 		}
 		for _, res := range results {
 			progress.Printf("[%d/%d] %s: %.2f times %s", i+1, len(chosen), res.Name, res.Ratio.OfMedians, res.Reference.Name)

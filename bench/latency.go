@@ -25,6 +25,7 @@ var generous = quota{limit: 1_000_000, windowMs: 60_000}
 func sameRate(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	const perSecond = 30_000
 	var p99 [2][]float64
+	var loads []*tally
 	for range b.rounds {
 		for i, c := range against(rlAllow, evalsha) {
 			s, err := b.start(ctx, c)
@@ -44,6 +45,7 @@ func sameRate(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 				return nil, err
 			}
 			s.stop()
+			loads = append(loads, t)
 			p99[i] = append(p99[i], ms(t.latency.quantile(0.99)))
 		}
 		n := len(p99[0]) - 1
@@ -52,6 +54,7 @@ func sameRate(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	ours, theirs := figure{Name: "ours", Value: median(p99[0])}, figure{Name: "redis", Value: median(p99[1])}
 	res := lower(r.name, "p99 of "+r.about, "ms", r.target(b.quick), ours, theirs)
 	res.Ratio = compare(p99[1], p99[0])
+	res.warnAway(loads)
 	return []result{res}, nil
 }
 
@@ -133,56 +136,61 @@ func stall(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		{"del", "DEL", "DEL big\r\n"},
 	} {
 		var worst []float64
+		var loads []*tally
 		for range b.rounds {
-			most, err := b.stalled(ctx, hits, how.command)
+			t, err := b.stalled(ctx, hits, how.command)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", how.name, err)
 			}
-			worst = append(worst, ms(most))
+			loads = append(loads, t)
+			worst = append(worst, ms(t.latency.quantile(1)))
 		}
 		say("%s: %.3f ms", how.name, median(worst))
-		results = append(results, lower(r.name+"-stall-"+how.name, "the longest wait of others while a million expired hits go by "+how.about, "ms", floor,
-			figure{Name: "ours", Value: median(worst)}, bound(allowedMs)))
+		res := lower(r.name+"-stall-"+how.name, "the longest wait of others while a million expired hits go by "+how.about, "ms", floor,
+			figure{Name: "ours", Value: median(worst)}, bound(allowedMs))
+		res.warnAway(loads)
+		results = append(results, res)
 	}
 	return results, nil
 }
 
-// stalled is the longest wait of others around one command.
-func (b *bench) stalled(ctx context.Context, hits int, command string) (time.Duration, error) {
+// stalled is the load of others around one command.
+func (b *bench) stalled(ctx context.Context, hits int, command string) (*tally, error) {
 	s, err := b.start(ctx, contender{program: ourServer})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer s.stop()
 	if err := s.hold(ctx, "big", hits, time.Now().UnixMilli()*1000-3_600_000_000, 1000); err != nil {
-		return 0, err
+		return nil, err
 	}
 	conn, err := net.Dial("tcp", s.address)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer conn.Close()
 	l := b.pace(s, rlAllow, 10_000, generous)
 	if _, err := l.paced(ctx, 5000, nil); err != nil { // warm
-		return 0, err
+		return nil, err
 	}
 	t, err := l.paced(ctx, 5000, func() error {
 		_, err := conn.Write([]byte(command))
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if held, err := s.ask("ZCARD", "big"); err != nil || len(held) > 1 {
-		return 0, fmt.Errorf("%w: the hits are still there: %s", errVerdicts, held)
+		return nil, fmt.Errorf("%w: the hits are still there: %s", errVerdicts, held)
 	}
-	return t.latency.quantile(1), nil
+	return t, nil
 }
 
 // collector compares p99.9 on a full server with that on an empty one.
 func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	const keys, hits, perSecond = 1_000_000, 10, 20_000
 	var p999 [2][]float64
+	var loads []*tally
 	for i, fill := range []int{0, hits} {
 		s, err := b.start(ctx, contender{program: ourServer})
 		if err != nil {
@@ -208,6 +216,7 @@ func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 				return nil, err
 			}
 			if n > 0 { // the first warms
+				loads = append(loads, t)
 				p999[i] = append(p999[i], ms(t.latency.quantile(0.999)))
 			}
 		}
@@ -217,6 +226,7 @@ func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 	full, empty := figure{Name: "full", Value: median(p999[1])}, figure{Name: "empty", Value: median(p999[0])}
 	res := lower(r.name, "p99.9 of "+r.about, "ms", r.target(b.quick), full, empty)
 	res.Ratio = compare(p999[0], p999[1])
+	res.warnAway(loads)
 	return []result{res}, nil
 }
 
@@ -234,11 +244,13 @@ func storm(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		return nil, err
 	}
 	var quiet, loud []float64
+	var loads []*tally
 	for range min(b.rounds, 3) {
 		t, err := l.paced(ctx, perSecond, nil)
 		if err != nil {
 			return nil, err
 		}
+		loads = append(loads, t)
 		quiet = append(quiet, ms(t.latency.quantile(0.99)))
 
 		// All due in the second second of the load that follows the fill.
@@ -262,6 +274,7 @@ func storm(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		if t, err = l.paced(ctx, perSecond, nil); err != nil {
 			return nil, err
 		}
+		loads = append(loads, t)
 		loud = append(loud, ms(t.latency.quantile(0.99)))
 		if size, err := s.ask("DBSIZE"); err != nil || len(size) > 5 {
 			return nil, fmt.Errorf("%w: %s keys are still there", errVerdicts, size)
@@ -271,5 +284,6 @@ func storm(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	a, c := figure{Name: "storm", Value: median(loud)}, figure{Name: "quiet", Value: median(quiet)}
 	res := lower(r.name, "p99 of "+r.about, "ms", r.target(b.quick), a, c)
 	res.Ratio = compare(quiet, loud)
+	res.warnAway(loads)
 	return []result{res}, nil
 }

@@ -5,8 +5,12 @@ import (
 	"time"
 )
 
-// patience is how long a server may leave a batch unanswered.
-const patience = time.Minute
+const (
+	// patience is how long a server may leave a batch unanswered.
+	patience = time.Minute
+	// awayFrom is more than it takes to serve every connection once.
+	awayFrom = time.Millisecond
+)
 
 var (
 	errNoAnswer = errors.New("no answer in time")
@@ -44,9 +48,21 @@ type tally struct {
 	whole time.Duration
 
 	admitted, denied int64 // verdicts among all
+	// away is the time in which a paced client, which never sleeps, was not let
+	// run, in stretches of awayFrom and more, and longestAway the longest one:
+	// what the machine, or the one that it is a guest of, does to everybody.
+	away, longestAway time.Duration
 	// latency of a whole batch, from its first byte handed to the kernel to its
 	// last reply read. A flow of several steps counts once, with all its trips.
 	latency histogram
+}
+
+// turned counts a turn of a paced client: one look at its connections.
+func (t *tally) turned(took time.Duration) {
+	if took >= awayFrom {
+		t.away += took
+		t.longestAway = max(t.longestAway, took)
+	}
 }
 
 // reached says whether a bound stops new batches.

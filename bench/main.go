@@ -101,19 +101,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		progress.Print("bench: ", err)
 		return 2
 	}
-	rep := new(report)
+	var rep *report
 	if o.picture != "" {
 		err = writeFile(o.picture, writePicture)
 	} else if o.list {
 		err = writeList(stdout, chosen)
-	} else if rep, err = runAll(ctx, o, chosen, progress); err == nil {
-		err = errors.Join(rep.writeText(stdout), writeFile(o.json, rep.writeJSON), writeFile(o.markdown, rep.writeMarkdown))
+	} else if rep, err = runAll(ctx, o, chosen, progress); rep != nil {
+		err = errors.Join(err, rep.writeText(stdout), writeFile(o.json, rep.writeJSON), writeFile(o.markdown, rep.writeMarkdown))
 	}
 	if err != nil {
 		progress.Print("bench: ", err)
-		return 1
 	}
-	if len(rep.misses()) > 0 {
+	if err != nil || rep != nil && len(rep.misses()) > 0 {
 		return 1
 	}
 	return 0

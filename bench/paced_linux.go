@@ -72,6 +72,7 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 		if err != nil {
 			return nil, err
 		}
+		t.turned(time.Since(start) - now)
 		if heard {
 			last = now
 		} else if under > 0 && now-last > patience {

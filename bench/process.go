@@ -149,7 +149,8 @@ func (s *serverProcess) ask(args ...string) (string, error) {
 	return readText(bufio.NewReader(conn))
 }
 
-// readText reads one reply that is a single text.
+// readText reads one reply: a single text, or the texts of an array with blanks
+// between them.
 func readText(r *bufio.Reader) (string, error) {
 	l, err := r.ReadString('\n')
 	if err != nil {
@@ -169,9 +170,21 @@ func readText(r *bufio.Reader) (string, error) {
 		if err != nil || n < 0 || n > 1<<20 {
 			return "", fmt.Errorf("a bulk of length %q", l[1:])
 		}
-		value := make([]byte, n)
+		value := make([]byte, n+len("\r\n"))
 		_, err = io.ReadFull(r, value)
-		return string(value), err
+		return string(value[:n]), err
+	case '*':
+		n, err := strconv.Atoi(l[1:])
+		if err != nil || n < 0 || n > 1<<10 {
+			return "", fmt.Errorf("an array of length %q", l[1:])
+		}
+		texts := make([]string, n)
+		for i := range texts {
+			if texts[i], err = readText(r); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(texts, " "), nil
 	}
 	return "", fmt.Errorf("a reply of an unknown kind: %q", l)
 }

@@ -11,14 +11,20 @@ import (
 )
 
 func TestReadText(t *testing.T) {
-	for reply, want := range map[string]string{"+PONG\r\n": "PONG", ":12\r\n": "12", "$5\r\na\r\nbc\r\n": "a\r\nbc", "$0\r\n\r\n": ""} {
-		got, err := readText(bufio.NewReader(strings.NewReader(reply)))
-		require.NoError(t, err, reply)
+	for in, want := range map[string]string{
+		"+PONG\r\n": "PONG", ":12\r\n": "12", "$5\r\na\r\nbc\r\n": "a\r\nbc", "$0\r\n\r\n": "", "*2\r\n:1\r\n*2\r\n$1\r\nx\r\n+y\r\n": "1 x y", "*0\r\n": "",
+	} {
+		r := bufio.NewReader(strings.NewReader(in + "+next\r\n"))
+		got, err := readText(r)
+		require.NoError(t, err)
 		require.Equal(t, want, got)
+		got, err = readText(r)
+		require.NoError(t, err)
+		require.Equal(t, "next", got, "what follows %q", in)
 	}
-	for _, reply := range []string{"", "+PONG", "\r\n", "-ERR no\r\n", "$-1\r\n", "$9999999999\r\n", "$x\r\n", "$5\r\nabc", "*1\r\n"} {
-		_, err := readText(bufio.NewReader(strings.NewReader(reply)))
-		require.Error(t, err, reply)
+	for _, in := range []string{"", "+PONG", "\r\n", "-ERR no\r\n", "$-1\r\n", "$9999999999\r\n", "$5\r\nabc", "*1\r\n", "*2\r\n:1\r\n", "*-1\r\n", "$x\r\n", "_\r\n", "*1\r\n-ERR no\r\n"} {
+		_, err := readText(bufio.NewReader(strings.NewReader(in)))
+		require.Error(t, err, in)
 	}
 }
 

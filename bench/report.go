@@ -153,6 +153,21 @@ func (res *result) warn(name, bound string, s summary) {
 	}
 }
 
+// warnAway says how still the machine was while paced loads were measured: no
+// wait of that length tells anything about a server.
+func (res *result) warnAway(loads []*tally) {
+	var longest, away, whole time.Duration
+	for _, t := range loads {
+		longest = max(longest, t.longestAway)
+		away += t.away
+		whole += t.whole
+	}
+	if longest > 0 {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("the client, which never sleeps, was kept from its core for up to %.1f ms at once, %.1f%% of the time: the machine's waits are among these",
+			ms(longest), 100*away.Seconds()/whole.Seconds()))
+	}
+}
+
 // misses lists the floors that were missed, with the figures.
 func (rep *report) misses() []string {
 	var out []string

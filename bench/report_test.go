@@ -151,3 +151,18 @@ func TestJudge(t *testing.T) {
 	}
 	require.ErrorIs(t, judge(false, &tally{admitted: 1}, 100), errVerdicts)
 }
+
+// Only a client that was kept away for more than a millisecond is worth a word.
+func TestWarningOfAMachineThatPauses(t *testing.T) {
+	still, paused := &tally{whole: time.Second}, &tally{whole: time.Second}
+	still.turned(awayFrom - 1)
+	for _, took := range []time.Duration{awayFrom, 17 * time.Millisecond, 2 * time.Millisecond} {
+		paused.turned(took)
+	}
+	var quiet, loud result
+	quiet.warnAway([]*tally{still})
+	require.Empty(t, quiet.Warnings)
+	loud.warnAway([]*tally{still, paused})
+	require.Len(t, loud.Warnings, 1)
+	require.Contains(t, loud.Warnings[0], "up to 17.0 ms at once, 1.0% of the time")
+}
