@@ -86,12 +86,6 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// reclaimAll removes every key that is due. Every shard is held.
-func (e *Engine) reclaimAll(nowMs int64) {
-	for e.store.Reclaim(store.AllShards, nowMs, reclaimSlice) {
-	}
-}
-
 // empty reports whether no database holds a key. Every shard is held.
 func (e *Engine) empty() bool {
 	for i := range store.Databases {

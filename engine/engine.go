@@ -13,7 +13,6 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/effects"
 )
 
 // Options are what an Engine is made of. Clock is required.
@@ -59,6 +58,7 @@ type Engine struct {
 	password atomic.Pointer[string] // requirepass; empty: none is asked for
 
 	clockAheadUs atomic.Int64 // how far the clock was ahead of the wall at the last Tick
+	reclaimAt    int          // the shard with which the next Tick goes on; its own
 
 	journal atomic.Pointer[journal] // nil: nothing is recorded
 
@@ -172,34 +172,13 @@ func (e *Engine) follow() {
 	}
 }
 
-// reclaimSlice is how many keys one step of Reclaim examines under a lock:
-// some tens of microseconds.
-const reclaimSlice = 64
-
-// Reclaim removes keys whose deadline has passed, in small steps that lock one
-// shard each, until nothing is due.
-func (e *Engine) Reclaim() {
-	if e.persist.loading.Load() != nil {
-		return // what the files still hold may save a key
-	}
-	var g effects.Group
-	for shard := store.ShardSet(1); shard != 0; shard <<= 1 {
-		for more := true; more; {
-			if !e.store.LockUnless(shard, e.scripts.BusyChange()) {
-				break // a script past the threshold has it: later
-			}
-			more = e.reclaim(&g, shard, e.clock.NowUs()/1000)
-			e.store.Unlock(shard)
-		}
-	}
-}
-
 // Tick does what has to be done now and then: the clock follows the wall, and
-// due keys are reclaimed. The owner of the engine calls it hz times a second.
+// due keys are reclaimed. The owner of the engine calls it hz times a second, one
+// call at a time.
 func (e *Engine) Tick() {
 	e.clockAheadUs.Store(e.clock.Sync())
 	e.tickFiles()
-	e.Reclaim()
+	e.reclaimSome()
 	e.dropForsaken()
 	e.count()
 }

@@ -46,15 +46,3 @@ func (e *Engine) append(g *effects.Group, nowMs int64) (end int64) {
 	g.Reset()
 	return end
 }
-
-// reclaim is one step of Reclaim, on shards that are held.
-func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (more bool) {
-	if e.journal.Load() == nil {
-		return e.store.Reclaim(shards, nowMs, reclaimSlice)
-	}
-	e.store.Record(shards, g)
-	more = e.store.Reclaim(shards, nowMs, reclaimSlice)
-	e.store.Record(shards, nil)
-	e.append(g, nowMs)
-	return more
-}

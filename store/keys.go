@@ -184,9 +184,10 @@ func (sh *shard) fit() {
 }
 
 // Reclaim removes keys whose deadline has passed from the given shards, which
-// must be held. Where it has examined limit keys (and the rest of the few that
-// it examines together) it stops, and reports that there may be more.
-func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (more bool) {
+// must be held, and returns how many it examined. Where these are limit keys (and
+// the rest of the few that it examines together) it stops, and reports that there
+// may be more.
+func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, more bool) {
 	for _, db := range s.dbs {
 		for i := range db.shards {
 			if shards&(1<<i) == 0 {
@@ -199,14 +200,14 @@ func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (more bool) {
 				if !ok {
 					break
 				}
-				if limit <= 0 {
-					return true
+				if examined >= limit {
+					return examined, true
 				}
-				limit -= db.reclaim(sh, group, nowMs)
+				examined += db.reclaim(sh, group, nowMs)
 			}
 		}
 	}
-	return false
+	return examined, false
 }
 
 // reclaim removes the keys of one group of a shard's deadlines that are due, and

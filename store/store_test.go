@@ -63,6 +63,12 @@ func TestRenameCarriesTheDeadline(t *testing.T) {
 	require.EqualValues(t, nowMs, at)
 }
 
+// reclaim is one step of reclaiming, and reports whether there may be more.
+func reclaim(s *store.Store, nowMs int64, limit int) bool {
+	_, more := s.Reclaim(store.AllShards, nowMs, limit)
+	return more
+}
+
 func TestReclaimIsBoundedAndComplete(t *testing.T) {
 	s := store.New()
 	db := s.DB(3)
@@ -70,17 +76,19 @@ func TestReclaimIsBoundedAndComplete(t *testing.T) {
 	for i := range keys {
 		db.ExpireAt(put(db, fmt.Sprint("k", i), "v"), nowMs+int64(i%2))
 	}
-	require.False(t, s.Reclaim(store.AllShards, nowMs, limit), "nothing is due at the deadline itself")
+	require.False(t, reclaim(s, nowMs, limit), "nothing is due at the deadline itself")
 	for left, more := keys, true; more; {
-		more = s.Reclaim(store.AllShards, nowMs+1, limit)
-		require.LessOrEqual(t, left-db.Len(), limit+group)
+		var examined int
+		examined, more = s.Reclaim(store.AllShards, nowMs+1, limit)
+		require.LessOrEqual(t, examined, limit+group)
+		require.LessOrEqual(t, left-db.Len(), examined)
 		require.True(t, !more || db.Len() < left, "a step removes something")
 		left = db.Len()
 	}
 	require.Equal(t, keys/2, db.Len())
 	require.Equal(t, keys/2, db.ExpiringLen())
 	require.EqualValues(t, keys/2, s.Stats().Expired)
-	for s.Reclaim(store.AllShards, nowMs+2, limit) {
+	for reclaim(s, nowMs+2, limit) {
 	}
 	require.Zero(t, db.Len())
 	require.Zero(t, db.ExpiringLen())
@@ -92,11 +100,11 @@ func TestExtendedDeadlinesAreKept(t *testing.T) {
 	n := put(db, "k", "v")
 	db.ExpireAt(n, nowMs)
 	db.ExpireAt(n, nowMs+5000)
-	require.False(t, s.Reclaim(store.AllShards, nowMs+1, 10))
+	require.False(t, reclaim(s, nowMs+1, 10))
 	require.NotNil(t, db.Find([]byte("k"), nowMs+5000))
-	require.False(t, s.Reclaim(store.AllShards, nowMs+5000, 10))
+	require.False(t, reclaim(s, nowMs+5000, 10))
 	require.Equal(t, 1, db.Len())
-	require.False(t, s.Reclaim(store.AllShards, nowMs+5001, 10))
+	require.False(t, reclaim(s, nowMs+5001, 10))
 	require.Zero(t, db.Len())
 }
 
@@ -136,7 +144,7 @@ func TestReclaimFindsAllThatIsDue(t *testing.T) {
 				continue
 			}
 			now += rng.Int64N(500)
-			for s.Reclaim(store.AllShards, now, 16) {
+			for reclaim(s, now, 16) {
 			}
 			expiring := 0
 			for key, due := range dueMs {

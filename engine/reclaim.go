@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
+)
+
+const (
+	// reclaimSlice is how many keys one step examines under a lock: some tens of
+	// microseconds.
+	reclaimSlice = 64
+	// keysPerRest is how many keys a Tick examines between two rests: some
+	// hundreds of microseconds, so that a storm of expiring keys takes about a
+	// quarter of one processor, as it may in Redis.
+	keysPerRest = 512
+	// restsPerTick bounds how long the other duties of a Tick wait.
+	restsPerTick = 64
+)
+
+// Reclaim removes keys whose deadline has passed, in small steps that lock one
+// shard each, until nothing is due.
+func (e *Engine) Reclaim() {
+	if e.persist.loading.Load() != nil {
+		return // what the files still hold may save a key
+	}
+	var g effects.Group
+	for shard := range store.NumShards {
+		for more := true; more; {
+			_, more = e.reclaimStep(&g, shard)
+		}
+	}
+}
+
+// reclaimSome is Reclaim for a Tick: it leaves the processor to others now and
+// then, and where much is due goes on from there at the next Tick.
+func (e *Engine) reclaimSome() {
+	if e.persist.loading.Load() != nil {
+		return
+	}
+	var g effects.Group
+	examined, rests := 0, 0
+	for range store.NumShards {
+		for more := true; more; {
+			var n int
+			n, more = e.reclaimStep(&g, e.reclaimAt)
+			if examined += n; examined < keysPerRest {
+				continue
+			}
+			if rests++; rests > restsPerTick {
+				return
+			}
+			examined = 0
+			e.rest()
+		}
+		e.reclaimAt = (e.reclaimAt + 1) % store.NumShards
+	}
+}
+
+// reclaimStep locks one shard and reclaims a little. A shard that a script past
+// the threshold has is left for later.
+func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bool) {
+	held := store.ShardSet(1) << shard
+	if !e.store.LockUnless(held, e.scripts.BusyChange()) {
+		return 0, false
+	}
+	defer e.store.Unlock(held)
+	return e.reclaim(g, held, e.clock.NowUs()/1000)
+}
+
+// reclaim removes what is due in shards that are held, of reclaimSlice keys or a
+// few more, and records it.
+func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (examined int, more bool) {
+	if e.journal.Load() == nil {
+		return e.store.Reclaim(shards, nowMs, reclaimSlice)
+	}
+	e.store.Record(shards, g)
+	examined, more = e.store.Reclaim(shards, nowMs, reclaimSlice)
+	e.store.Record(shards, nil)
+	e.append(g, nowMs)
+	return examined, more
+}
+
+// reclaimAll removes every key that is due. Every shard is held.
+func (e *Engine) reclaimAll(nowMs int64) {
+	for more := true; more; {
+		_, more = e.store.Reclaim(store.AllShards, nowMs, reclaimSlice)
+	}
+}

@@ -1,0 +1,62 @@
+package engine_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine"
+)
+
+// However many keys are due at once, a Tick reclaims some hundreds between two
+// rests, and leaves off after a while; the next ones go on, and nothing stays.
+func TestTickRestsWhileKeysExpire(t *testing.T) {
+	const (
+		keys = 100_000
+		most = 512 + 2*64 // between two rests: a step of 64 is begun below 512, a group of keys is not cut
+	)
+	h := &hands{}
+	var seen func()
+	e := engine.New(engine.Options{
+		Config: config.New(), Pause: func() { seen() },
+		Clock: clock.New(clock.Sources{
+			Monotonic: func() int64 { return h.us },
+			Wall:      func() int64 { return startNowMs*1000 + h.us },
+		}),
+	})
+	s := newSession(t, e)
+	for i := range keys {
+		do(s, fmt.Sprint("SET k", i, " 1 PX 10"))
+	}
+	do(s, "SET stays 1")
+	h.pass(11)
+	held := func() int {
+		n, err := strconv.Atoi(do(s, "DBSIZE"))
+		require.NoError(t, err)
+		return n
+	}
+	before, rests := keys+1, 0
+	seen = func() {
+		rests++
+		now := held() // a client is served meanwhile
+		require.LessOrEqual(t, before-now, most)
+		before = now
+	}
+	ticks := 0
+	for ; held() > 1; ticks++ {
+		require.Less(t, ticks, 10)
+		rests = 0
+		e.Tick()
+		require.LessOrEqual(t, rests, 64)
+		require.LessOrEqual(t, before-held(), most)
+		before = held()
+	}
+	require.Greater(t, ticks, 2, "one Tick does not do it all")
+	require.Equal(t, "1", do(s, "GET stays"))
+	e.Tick()
+	require.Equal(t, 1, held())
+}
