@@ -99,8 +99,12 @@ func TestTransactionsDoNotAllocate(t *testing.T) {
 	nowMs := int64(1_700_000_000_000)
 	instant, cut := make([]byte, 0, 13), make([]byte, 0, 13)
 	flow := [][][]byte{
-		args("MULTI"), {[]byte("ZADD"), []byte("k"), instant[:13], instant[:13]}, {[]byte("ZREMRANGEBYSCORE"), []byte("k"), []byte("0"), cut[:13]},
-		args("ZCARD k"), args("EXPIRE k 60"), args("EXEC"),
+		args("MULTI"),
+		{[]byte("ZADD"), []byte("k"), instant[:13], instant[:13]},
+		{[]byte("ZREMRANGEBYSCORE"), []byte("k"), []byte("0"), cut[:13]},
+		args("ZCARD k"),
+		args("EXPIRE k 60"),
+		args("EXEC"),
 	}
 	out := make([]byte, 0, 4096)
 	run := func() {

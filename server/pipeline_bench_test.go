@@ -83,7 +83,7 @@ func pipelined(nc net.Conn, client int, command string, lines, n int) error {
 	}
 	// Where an instant stands, by how long before the client's time it lies.
 	times := map[int64][][]byte{}
-	for _, at := range regexp.MustCompile("0{10}\\d{3}").FindAllIndex(batch, -1) {
+	for _, at := range regexp.MustCompile(`0{10}\d{3}`).FindAllIndex(batch, -1) {
 		text := batch[at[0]:at[1]]
 		before, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {
