@@ -402,7 +402,7 @@ func TestALostEffectIsNoticed(t *testing.T) {
 // of it.
 func TestRedisReadsOurLog(t *testing.T) {
 	if err := oracle.Find(); err != nil {
-		t.Skip(err)
+		t.Skip(err) // the tests need Go and nothing else; CI installs redis-server first
 	}
 	for seed := range uint64(8) {
 		w := newEffectsWorld(t, seed)
