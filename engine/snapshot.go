@@ -121,21 +121,14 @@ func (e *Engine) rest() {
 	}
 }
 
-// complete takes a view to its end, unless it is stopped.
+// complete takes a view to its end, unless it is stopped. It waits for a shard
+// with those below held: who wants these meanwhile waits as behind any command
+// of all shards, and behind a script past busy-reply-threshold answers BUSY, as
+// everybody does.
 func (e *Engine) complete(view commands.View, stop <-chan struct{}) bool {
 	for more := true; more; {
-		if isClosed(stop) {
+		if isClosed(stop) || !e.store.LockUnless(store.AllShards, stop) {
 			return false
-		}
-		if e.lockUnlessBusy(store.AllShards) != nil {
-			// Each alone, so that who needs others is served meanwhile.
-			for shard := range store.NumShards {
-				if !e.store.LockUnless(1<<shard, stop) {
-					return false
-				}
-				e.store.Unlock(1 << shard)
-			}
-			continue
 		}
 		more = view.Step(viewSlice)
 		e.store.Unlock(store.AllShards)

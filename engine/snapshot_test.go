@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -263,4 +264,39 @@ func TestASnapshotBehindAHeldShard(t *testing.T) {
 	require.Equal(t, held, heldShards(e))
 	e.store.Unlock(held)
 	requireWhole(t, e)
+}
+
+// TestASnapshotOfALargeKeyBehindAHeldShard: so it is while the value of one that
+// was handed out is taken to its end, for which all shards are wanted.
+func TestASnapshotOfALargeKeyBehindAHeldShard(t *testing.T) {
+	const first, large, held = 0, 1, store.ShardSet(1) << 63
+	e := newLogged(t, nil)
+	s := open(t, e)
+	send(s, "SET", keyIn(first), "small")
+	for i := range 3000 {
+		send(s, "HSET", keyIn(large), strconv.Itoa(i), "value")
+	}
+	stop, locked, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		hold := sync.OnceFunc(func() { e.store.Lock(held); close(locked) })
+		ended <- e.snapshot(stop, func() {}, func(snapshotKey) error { hold(); return nil })
+	}()
+	<-locked
+	for heldShards(e) != store.AllShards {
+		runtime.Gosched()
+	}
+	close(stop)
+	require.ErrorIs(t, <-ended, errSnapshotStopped)
+	require.Equal(t, held, heldShards(e))
+	e.store.Unlock(held)
+	requireWhole(t, e)
+}
+
+// keyIn returns a key of a shard.
+func keyIn(shard int) string {
+	for i := 0; ; i++ {
+		if k := fmt.Sprint("key", i); store.ShardOf([]byte(k)) == 1<<shard {
+			return k
+		}
+	}
 }
