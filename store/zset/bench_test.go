@@ -114,17 +114,22 @@ func BenchmarkUnitAt(b *testing.B) {
 	}
 }
 
-// Removing the lower half of a large tree at once.
-func BenchmarkTreeRemoveHalf(b *testing.B) {
-	members, scores := hitMembers(100_000, false)
-	b.ReportAllocs()
-	for b.Loop() {
-		b.StopTimer()
-		s := new(Set)
-		for i, m := range members {
-			s.Add(m, scores[i])
-		}
-		b.StartTimer()
-		s.RemoveByRank(10, 50_000)
+// Removing the oldest of a million members that are no numbers: all but ten, and
+// half of them.
+func BenchmarkTreeRemove(b *testing.B) {
+	members, scores := hitMembers(1_000_000, false)
+	for _, n := range []int{1_000, 500_000, 999_990} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				s := new(Set)
+				for i, m := range members {
+					s.Add(m, scores[i])
+				}
+				b.StartTimer()
+				s.RemoveByRank(0, n)
+			}
+		})
 	}
 }

@@ -168,12 +168,14 @@ func (t *tree) unfile(l *leaf) {
 func lessRef(a, b leafRef) bool { return compareItems(a.first, b.first) < 0 }
 
 // removeRanks removes the items with ranks from start up to, not including,
-// stop.
+// stop. It costs what the smaller part does: of a window that has passed but for
+// its last hits, those are put together anew, and the rest is left behind.
 func (t *tree) removeRanks(start, stop int) {
-	if stop-start == t.len() {
-		*t = tree{longest: t.longest}
-		t.front = new(leaf)
-		t.back = t.front
+	if n := t.len(); stop-start > n/2 {
+		kept := make([]item, 0, n-(stop-start))
+		kept = t.appendItems(kept, 0, start)
+		kept = t.appendItems(kept, stop, n)
+		t.refill(kept)
 		return
 	}
 	l, i := t.locate(start)
@@ -189,6 +191,32 @@ func (t *tree) removeRanks(start, stop int) {
 			t.mend(l)
 		}
 		l, i = next, 0
+	}
+}
+
+// appendItems appends the items with ranks from start up to, not including, stop
+// to a list.
+func (t *tree) appendItems(to []item, start, stop int) []item {
+	if start == stop {
+		return to
+	}
+	l, i := t.locate(start)
+	for n := stop - start; n > 0; l, i = l.next, 0 {
+		items := l.items[i:min(len(l.items), i+n)]
+		to = append(to, items...)
+		n -= len(items)
+	}
+	return to
+}
+
+// refill leaves nothing in the tree but some of its items, which come in order.
+func (t *tree) refill(items []item) {
+	l := new(leaf)
+	*t = tree{front: l, back: l, longest: t.longest}
+	for _, it := range items {
+		t.index.Insert(it.node)
+		t.memberBytes += int64(len(it.node.Key()))
+		t.insert(it)
 	}
 }
 
