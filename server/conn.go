@@ -36,7 +36,8 @@ const (
 //
 // Other goroutines change its course in one way only: they set a flag and then
 // a read deadline in the past, and read looks at the flags after each deadline
-// that it sets itself, so that no such call is lost.
+// that it sets itself, so that no such call is lost. What is to end at once they
+// cut.
 type conn struct {
 	server    *Server
 	nc        net.Conn
@@ -56,10 +57,15 @@ type conn struct {
 	trim    atomic.Bool   // set by another goroutine: give the buffers back
 
 	muted bool // by an Interception: nothing is answered any more
+
+	turned func(n int) []byte // turn, bound once
+	over   bool               // turn says that the connection does not go on
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{server: s, nc: nc, out: output{nc: nc, socket: newSocket(nc)}}
+	c := &conn{server: s, nc: nc, out: output{nc: nc, socket: newSocket(nc)}}
+	c.turned = c.turn
+	return c
 }
 
 // serve runs the connection to its end.
@@ -72,7 +78,7 @@ func (c *conn) serve() {
 	remote, local := names(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
 		Addr: remote, LocalAddr: local, FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
-		Kill: func() { c.nc.Close() }, Wake: c.wake,
+		Kill: c.out.cut, Wake: c.wake,
 	})
 	c.out.settle = c.session.Kept
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
@@ -106,7 +112,7 @@ func (c *conn) loop() (polite bool) {
 	for {
 		n, err := c.read()
 		c.in.filled(n)
-		if (n > 0 || c.session.Ready()) && !c.batch() {
+		if c.over || (n > 0 || c.session.Ready()) && !c.batch() {
 			return true
 		}
 		switch {

@@ -49,7 +49,24 @@ func (c *conn) readWaiting(b []byte) (int, error) {
 	if c.out.socket == nil {
 		return c.nc.Read(b)
 	}
-	return c.out.socket.read(b)
+	return c.out.socket.read(b, c.turned)
+}
+
+// turn answers what was read, and says where the next goes: see socket.read. It
+// returns nil where the loop has to look at what happened first.
+func (c *conn) turn(n int) []byte {
+	c.in.filled(n)
+	c.out.sent = false
+	if c.over = !c.batch(); c.over || !c.out.sent || c.mustLook() {
+		return nil
+	}
+	return c.in.free()
+}
+
+// mustLook reports whether read has anything to do before it waits.
+func (c *conn) mustLook() bool {
+	return c.deadline || c.limits.idle > 0 || c.server.limits.Load() != c.limits || c.trim.Load() ||
+		c.finishing.Load() || c.session.Ready() || c.session.Blocked() != nil
 }
 
 // idleUntil is when timeout disconnects the client, zero if never: it counts

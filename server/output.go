@@ -24,6 +24,7 @@ type output struct {
 	nc     net.Conn
 	socket *socket      // nil where nc can only be written to by waiting
 	buf    []byte       // replies of the batch under way
+	sent   bool         // the last flush of any sent all that it had
 	settle func() error // waits until buf may be sent; an error says that it must not be. nil: it may
 
 	mu      sync.Mutex
@@ -57,6 +58,7 @@ func (o *output) flush() bool {
 	if len(o.buf) == 0 {
 		return true
 	}
+	o.sent = false
 	var unsettled error
 	if o.settle != nil {
 		unsettled = o.settle()
@@ -71,6 +73,7 @@ func (o *output) flush() bool {
 		n, err := o.writeNow(rest)
 		rest = rest[n:]
 		o.failed = err != nil
+		o.sent = len(rest) == 0 && !o.failed
 	}
 	if len(rest) > 0 && !o.failed {
 		o.keep(rest)
@@ -142,7 +145,17 @@ func (o *output) pump() {
 // fail gives the client up. It requires mu.
 func (o *output) fail() {
 	o.failed = true
-	o.nc.Close() // the reading side must notice
+	o.cut() // the reading side must notice
+}
+
+// cut ends the connection, whoever is in the middle of what: nothing more is read
+// or sent. Its own goroutine closes it.
+func (o *output) cut() {
+	if o.socket != nil {
+		o.socket.cut()
+	} else {
+		o.nc.Close()
+	}
 }
 
 // giveUp ends a client for which so many bytes were waiting elsewhere.
@@ -242,7 +255,8 @@ func (o *output) last(patient time.Duration) bool {
 func (o *output) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.fail()
+	o.failed = true
+	o.nc.Close()
 	o.stopSoft()
 	for o.pumping {
 		o.drained.Wait()

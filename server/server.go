@@ -403,7 +403,7 @@ func (s *Server) CloseWithin(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		c.nc.Close()
+		c.out.cut()
 	}
 	return ctx.Err()
 }

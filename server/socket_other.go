@@ -10,8 +10,9 @@ type socket struct{}
 
 func newSocket(net.Conn) *socket { return nil }
 
-func (s *socket) read([]byte) (int, error)      { panic("server: there is no socket") }
-func (s *socket) readSome([]byte) (int, error)  { panic("server: there is no socket") }
-func (s *socket) writeSome([]byte) (int, error) { panic("server: there is no socket") }
-func (s *socket) fileDescriptor() int           { return -1 }
-func (s *socket) receiveBuffer() int            { return 0 }
+func (s *socket) read([]byte, func(int) []byte) (int, error) { panic("server: there is no socket") }
+func (s *socket) readSome([]byte) (int, error)               { panic("server: there is no socket") }
+func (s *socket) writeSome([]byte) (int, error)              { panic("server: there is no socket") }
+func (s *socket) cut()                                       { panic("server: there is no socket") }
+func (s *socket) fileDescriptor() int                        { return -1 }
+func (s *socket) receiveBuffer() int                         { return 0 }

@@ -1,0 +1,63 @@
+//go:build amd64 || arm64
+
+package server
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestReadsOnceARequest counts the calls to the system of a connection whose
+// client waits for each reply: the next request is waited for, not asked for.
+func TestReadsOnceARequest(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	const requests = 1000
+	client := make(chan error, 1)
+	go func() {
+		nc, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			client <- err
+			return
+		}
+		defer nc.Close()
+		reply := make([]byte, 4)
+		for range requests {
+			if _, err = nc.Write([]byte("ping")); err == nil {
+				_, err = io.ReadFull(nc, reply)
+			}
+			if err != nil {
+				break
+			}
+		}
+		client <- err
+	}()
+	nc, err := l.Accept()
+	require.NoError(t, err)
+	defer nc.Close()
+	require.NoError(t, nc.SetDeadline(time.Now().Add(patience)))
+	s := newSocket(nc)
+	calls, turns := 0, 0
+	s.reading = func(fd uintptr) bool {
+		calls++
+		return s.readOnce(fd)
+	}
+	buf := make([]byte, 64)
+	_, err = s.read(buf, func(n int) []byte {
+		turns++
+		sent, err := s.writeSome(buf[:n])
+		require.NoError(t, err)
+		require.Equal(t, n, sent)
+		return buf
+	})
+	require.ErrorIs(t, err, io.EOF)
+	require.NoError(t, <-client)
+	require.Equal(t, requests, turns)
+	require.Less(t, calls, requests*5/4, "a wake-up now and then finds nothing")
+}
