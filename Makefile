@@ -20,13 +20,13 @@ test: ## the tests: needs Go and nothing else
 	$(GO) test ./...
 
 race: ## the tests under the race detector
-	$(GO) test -race ./...
+	$(GO) test -race -pgo=off ./...
 
 fuzz: ## every fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "== $$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -pgo=off $$pkg; \
 		done; \
 	done
 
