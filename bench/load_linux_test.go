@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -28,18 +29,20 @@ func serve(t *testing.T, reply func(n int64) string) (address string) {
 			}
 			go func() {
 				defer conn.Close()
-				got := make([]byte, len(pingRequest))
-				for {
-					if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, []byte(pingRequest)) {
+				in, out := bufio.NewReader(conn), bufio.NewWriter(conn)
+				defer out.Flush()
+				for got := make([]byte, len(pingRequest)); ; {
+					if in.Buffered() < len(got) && out.Flush() != nil {
+						return
+					}
+					if _, err := io.ReadFull(in, got); err != nil || !bytes.Equal(got, []byte(pingRequest)) {
 						return
 					}
 					answer := reply(n.Add(1))
 					if answer == "" {
 						return
 					}
-					if _, err := io.WriteString(conn, answer); err != nil {
-						return
-					}
+					out.WriteString(answer)
 				}
 			}()
 		}
