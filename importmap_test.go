@@ -64,6 +64,7 @@ var rooms = map[string][]string{
 	"config":                 {"words"},
 	"words":                  {},
 	"oracle":                 {},
+	"race":                   {},
 }
 
 // only says which rooms may import a package from elsewhere.
@@ -77,6 +78,7 @@ var only = map[string][]string{
 	"github.com/prometheus":             {"metrics"},
 	"net":                               {"server", "metrics", "server/pipe", "limiter/httplimit", "zlimittest", "zlimittest/miniredis", "bench", "oracle", "cmd/zlimit-server"},
 	"github.com/zlimit/zlimit/oracle":   {},
+	"github.com/zlimit/zlimit/race":     {},
 }
 
 // forbidden says what a room must do without.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/race"
 )
 
 // minute is the quota of most tests.
@@ -109,7 +110,7 @@ func TestAllowRefusals(t *testing.T) {
 
 // TestAllowDoesNotAllocate is the promise about warm keys, admitted and denied.
 func TestAllowDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	l := newLimiter(t)

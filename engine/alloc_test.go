@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -171,7 +172,7 @@ func BenchmarkDo(b *testing.B) {
 // command to its encoded reply: nothing on the way to the script (the look-up,
 // the locks, the state) and in the compiled script; what the interpreter boxes.
 func TestScriptsHardlyAllocate(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector drops pooled states at random")
 	}
 	source, err := os.ReadFile("../docs/sliding-window.lua")

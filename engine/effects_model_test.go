@@ -14,6 +14,7 @@ import (
 
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -361,7 +362,7 @@ func contentsBy(ask func(line string) []string) (out []string) {
 // empty keyspace, the one that they made.
 func TestEffectsMakeTheSameKeyspace(t *testing.T) {
 	rounds, steps := 30, 400
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		rounds = 6
 	}
 	for seed := range uint64(rounds) {

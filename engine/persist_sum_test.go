@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
+	"github.com/zlimit/zlimit/race"
 )
 
 const (
@@ -44,7 +45,7 @@ func sumOf(t *testing.T, d *crashdisk.Disk, prefix string, directives ...string)
 // it: it holds one instant of all shards.
 func TestSumsInEveryFile(t *testing.T) {
 	rounds := 8
-	if raceEnabled || testing.Short() {
+	if race.Enabled || testing.Short() {
 		rounds = 3
 	}
 	d := crashdisk.New(1)

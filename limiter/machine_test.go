@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // A machine is a key under one algorithm, with expiry as the store does it.
@@ -181,7 +183,7 @@ func (h *history) call() Call {
 // not; at next_after more remains, before it does not; a peek, and a denied
 // call, change nothing; another limit is obeyed by the very next call.
 func TestEveryAnswerIsExact(t *testing.T) {
-	seeds := uint64(40)
+	seeds := uint64(race.Fewer(40))
 	if testing.Short() {
 		seeds = 5
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // plan is the random choices of one history: which quotas appear, how the
@@ -105,7 +107,7 @@ func overAdmits(t *testing.T, decide decideFn, choices rand.Source) (fault strin
 }
 
 func TestNeverMoreThanLimitInAnyWindow(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(race.Fewer(400)) {
 		require.Empty(t, overAdmits(t, Decide, rand.NewPCG(seed, 99)), "seed %d", seed)
 	}
 }
@@ -332,7 +334,7 @@ func checkWaits(t *testing.T, at string, w *world, nowMs int64, quotas []Quota, 
 // the log is the ideal sliding window: not only never too much, but never too
 // little either, by the true instants of the admissions.
 func TestIsTheIdealSlidingWindow(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range uint64(race.Fewer(100)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		q := Quota{1 + rng.Int64N(900), []int64{1, 10, 100, 1000}[rng.IntN(4)]}
 		w := &world{decide: Decide}

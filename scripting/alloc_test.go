@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -61,7 +62,7 @@ func BenchmarkSlidingWindow(b *testing.B) {
 // The ceilings are what was measured when they were written; raise them only
 // with a reason.
 func TestAllocationsPerScript(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector drops pooled frames at random")
 	}
 	for engine, ceiling := range map[string]float64{"compiled": 0, "interpreted": 16} {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -207,10 +208,7 @@ func keyScript(seed uint64) string {
 // TestProvenScriptsAnswerTheSame runs random programs with their own shards and
 // with all of them.
 func TestProvenScriptsAnswerTheSame(t *testing.T) {
-	programs := 1000
-	if raceEnabled {
-		programs = 200 // one goroutine: there is nothing to be found
-	}
+	programs := race.Fewer(1000)
 	t.Logf("seeds 1 to %d", programs)
 	e, narrow := newTestEngine(t)
 	_, wide := newTestEngine(t)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -84,7 +85,7 @@ func heapBytes() uint64 {
 // The bound and 64 MB are what the heap may grow by. It is looked at in every
 // beat.
 func TestMemoryBombs(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector multiplies the memory that is measured")
 	}
 	const limit = 6 << 20

@@ -9,6 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -76,7 +77,7 @@ func (s engineSide) forget() { s.engine.scripts.flush() }
 // TestEnginesAgree runs generated scripts through both engines.
 func TestEnginesAgree(t *testing.T) {
 	programs := 700
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		programs = 100 // each takes some ten times as long there
 	}
 	compiled, interpreted := newSides(t)

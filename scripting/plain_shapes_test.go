@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 var rewrite = flag.Bool("rewrite", false, "renew the table of docs/plain-scripts.md")
@@ -81,13 +83,13 @@ func TestShapes(t *testing.T) {
 		verdict, allocations := "yes", ""
 		if script.plain == nil {
 			verdict, allocations = "no: "+script.why, ""
-		} else if !raceEnabled {
+		} else if !race.Enabled {
 			// What is left is the commands' own.
 			allocations = fmt.Sprint(compiled.allocations(f))
 			require.LessOrEqual(t, compiled.allocations(f), 5.0, s.library)
 		}
 		interpreter := ""
-		if !raceEnabled {
+		if !race.Enabled {
 			interpreter = fmt.Sprint(interpreted.allocations(f))
 		}
 		proven := "yes"
@@ -96,7 +98,7 @@ func TestShapes(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.library, proven, verdict, allocations, interpreter)
 	}
-	if raceEnabled {
+	if race.Enabled {
 		return // which allocates on its own
 	}
 	const path, open, end = "../docs/plain-scripts.md", "<!-- shapes -->\n", "<!-- /shapes -->\n"

@@ -17,6 +17,7 @@ import (
 
 	"github.com/zlimit/zlimit/persist/aof"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/store/effects"
 )
 
@@ -320,7 +321,7 @@ func seeds() int {
 	if *manySeeds > 0 {
 		return *manySeeds
 	}
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		return crashSeeds / 5 // each takes ten times as long
 	}
 	return crashSeeds

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zlimit/zlimit/persist/aof"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
+	"github.com/zlimit/zlimit/race"
 )
 
 // The model check of group commit and of the switch of files. Two clients that
@@ -210,7 +211,7 @@ func TestAllOrders(t *testing.T) {
 	each, bound := 1, 1_000_000
 	if *manySeeds > 0 {
 		each, bound = 2, *manySeeds
-	} else if testing.Short() || raceEnabled {
+	} else if testing.Short() || race.Enabled {
 		bound = 60 // each takes ten times as long
 	}
 	tried, err := orders(t, bound, each, func(crashdisk.Op) crashdisk.Fault { return crashdisk.Fault{} })

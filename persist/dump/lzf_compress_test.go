@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // roundTrip compresses and decompresses; it reports whether anything was saved.
@@ -33,7 +35,7 @@ func TestCompress(t *testing.T) {
 		require.Equal(t, n > 20, roundTrip(t, &c, bytes.Repeat([]byte("a"), n)) && n > 20, n)
 		require.Equal(t, n > 40, roundTrip(t, &c, bytes.Repeat([]byte("abcdefg"), n)[:n]) && n > 40, n)
 	}
-	for range 2000 {
+	for range race.Fewer(2000) {
 		in := make([]byte, rnd.IntN(20_000))
 		letters := 1 + rnd.IntN(200)
 		for i := range in {

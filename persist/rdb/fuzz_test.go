@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/persist/rdb"
+	"github.com/zlimit/zlimit/race"
 )
 
 // A byte of input costs at most so many of memory, all that was ever asked for
@@ -120,7 +121,7 @@ func TestMutations(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, seed))
 	files := seeds(t)
 	rounds := 3000
-	if testing.Short() || raceDetector {
+	if testing.Short() || race.Enabled {
 		rounds = 300 // it is slow, and there is one goroutine
 	}
 	for i := range rounds {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/persist/rdb"
+	"github.com/zlimit/zlimit/race"
 )
 
 // howMany is how many keys go both ways where a redis-server is at hand: few
@@ -21,13 +22,11 @@ var howMany = flag.Int("keys", 500, "keys that TestBothWays takes to Redis and b
 // and back: one by one by DUMP and RESTORE, and all of them in a file.
 func TestBothWays(t *testing.T) {
 	theirs, ours := startRedis(t, t.TempDir()), newKeyspace()
-	if raceDetector {
-		*howMany /= 5 // it is slow, and there is one goroutine
-	}
-	m := newMaker(t, uint64(*howMany))
+	many := race.Fewer(*howMany)
+	m := newMaker(t, uint64(many))
 	var keys []string
 	var calls [][]string
-	for i := range *howMany {
+	for i := range many {
 		k := fmt.Sprintf("key:%d", i)
 		keys = append(keys, k)
 		calls = append(calls, m.key(k)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/persist/rdb"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
 	"github.com/zlimit/zlimit/store/list"
@@ -54,7 +55,7 @@ func large(n int) map[string]any {
 // read.
 func TestLargeValues(t *testing.T) {
 	n := logHits
-	if testing.Short() || raceDetector {
+	if testing.Short() || race.Enabled {
 		n /= 10
 	}
 	for name, value := range large(n) {
@@ -104,7 +105,7 @@ func TestLargeValues(t *testing.T) {
 
 // TestAllocations: a snapshot runs beside traffic.
 func TestAllocations(t *testing.T) {
-	if raceDetector {
+	if race.Enabled {
 		t.Skip("the race detector allocates where the code does not")
 	}
 	log, fields := &zset.Set{}, &hash.Hash{}

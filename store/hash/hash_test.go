@@ -9,12 +9,14 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // TestAgainstModel runs random histories; hashes cross the border between the
 // forms by number and by bytes.
 func TestAgainstModel(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(race.Fewer(60)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 7))
 			fields := 4 << rng.IntN(7) // up to 256: small, and past smallFields
@@ -184,7 +186,7 @@ func TestNothingIsKept(t *testing.T) {
 // TestScan changes a hash under a scan: what stays is seen, whatever else
 // happens to the table.
 func TestScan(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(race.Fewer(40)) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		var h Hash
 		stays := map[string]string{}

@@ -135,8 +135,8 @@ func TestScanWhileChanging(t *testing.T) {
 		note := func(m Member) { seen[m.Text()] = true }
 		for cursor := s.Scan(0, note); cursor != 0; cursor = s.Scan(cursor, note) {
 			for range 10 {
-				s.Add(fmt.Appendf(nil, "new%d", rng.IntN(100_000)), 512)
-				s.Remove(fmt.Appendf(nil, "%d", size/2+rng.IntN(size)))
+				s.Add(strconv.AppendInt([]byte("new"), rng.Int64N(100_000), 10), 512)
+				s.Remove(strconv.AppendInt(nil, int64(size/2+rng.IntN(size)), 10))
 			}
 		}
 		for i := range size / 2 {

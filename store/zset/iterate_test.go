@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // scanHistory scans a set while other members come and go, and returns how
@@ -60,7 +62,7 @@ func TestScanGuarantee(t *testing.T) {
 	const seed = 1
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	for range 5 {
+	for range race.Fewer(5) {
 		for _, c := range []string{"log", "tree", "leaves the log"} {
 			var s Set
 			if c == "tree" {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 func randomProgram(rng *rand.Rand, n int) []byte {
@@ -23,7 +25,7 @@ func TestModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var kinds [kindTree + 1]int
 	told := 0
-	for i := range 10 {
+	for i := range race.Fewer(10) {
 		program := randomProgram(rng, 16000)
 		for _, encoding := range []string{"log", "packed", "telling", "tree", "mixed"} {
 			h := &history{program: slices.Clone(program), now: int64(i) * 1_700_000_000_000_000 / 30}

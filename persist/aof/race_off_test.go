@@ -1,5 +1,0 @@
-//go:build !race
-
-package aof_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package rdb_test
-
-const raceDetector = true

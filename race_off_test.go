@@ -1,5 +1,0 @@
-//go:build !race
-
-package zlimit_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package scripting
-
-const raceEnabled = false
