@@ -81,7 +81,8 @@ func awaitSessions(t *testing.T, s *Server, n int) {
 }
 
 // TestLastWordsWithTheEnd: what came together with the end of the connection is
-// answered, and the end is seen, though nothing follows that would tell of it.
+// answered, and the end, be it a reset, is seen, though nothing follows that
+// would tell of it.
 func TestLastWordsWithTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, first, last, want string }{
@@ -89,34 +90,30 @@ func TestLastWordsWithTheEnd(t *testing.T) {
 		{"not answered", "CLIENT REPLY OFF\r\nGATE", "PING", ""},
 		{"half a command", "GATE", "*1\r\n$4", ""},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			g := gated(t)
-			nc := dialled(t, g.Server)
-			asks(t, nc, "PING", "+PONG\r\n")
-			asks(t, nc, tc.first, "")
-			<-g.reached
-			asks(t, nc, tc.last, "")
-			require.NoError(t, nc.CloseWrite())
-			g.unlock(t)
-			got, err := io.ReadAll(nc)
-			require.NoError(t, err)
-			require.Equal(t, tc.want, string(got))
-			awaitSessions(t, g.Server, 0)
-		})
-		t.Run(tc.name+", reset", func(t *testing.T) {
-			t.Parallel()
-			g := gated(t)
-			nc := dialled(t, g.Server)
-			asks(t, nc, "PING", "+PONG\r\n")
-			asks(t, nc, tc.first, "")
-			<-g.reached
-			asks(t, nc, tc.last, "")
-			require.NoError(t, nc.SetLinger(0))
-			require.NoError(t, nc.Close())
-			g.unlock(t)
-			awaitSessions(t, g.Server, 0)
-		})
+		for _, reset := range []bool{false, true} {
+			t.Run(fmt.Sprint(tc.name, ", reset ", reset), func(t *testing.T) {
+				t.Parallel()
+				g := gated(t)
+				nc := dialled(t, g.Server)
+				asks(t, nc, "PING", "+PONG\r\n")
+				asks(t, nc, tc.first, "")
+				<-g.reached
+				asks(t, nc, tc.last, "")
+				if reset {
+					require.NoError(t, nc.SetLinger(0))
+					require.NoError(t, nc.Close())
+				} else {
+					require.NoError(t, nc.CloseWrite())
+				}
+				g.unlock(t)
+				if !reset {
+					got, err := io.ReadAll(nc)
+					require.NoError(t, err)
+					require.Equal(t, tc.want, string(got))
+				}
+				awaitSessions(t, g.Server, 0)
+			})
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -47,7 +48,7 @@ func newSocket(nc net.Conn) *socket {
 	s := &socket{raw: raw}
 	s.reading, s.writing = s.readOnce, s.writeOnce
 	if _, ok := nc.(*net.TCPConn); ok {
-		s.raw.Control(s.inq.ask) //nolint:errcheck // a closed socket gets no answers
+		_ = s.raw.Control(s.inq.ask) // of a closed one, read tells
 	}
 	return s
 }
@@ -72,7 +73,7 @@ func (s *socket) read(b []byte, turn func(n int) []byte) (n int, err error) {
 // there is nothing or the client has ended its side.
 func (s *socket) readSome(b []byte) (n int, err error) {
 	s.in, s.wait, s.turn = transfer{buf: b}, false, nil
-	if n, err = s.in.done(s.raw.Read(s.reading)); err == io.EOF { //nolint:errorlint // our own, never wrapped
+	if n, err = s.in.done(s.raw.Read(s.reading)); errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return n, err
@@ -141,9 +142,9 @@ func (s *socket) writeOnce(fd uintptr) (finished bool) {
 // cut ends both directions for whoever reads or writes. Close would wait until
 // the read under way is over, and with it what turn is doing.
 func (s *socket) cut() {
-	s.gone.Store(true)               // what has arrived could still be read
-	s.raw.Control(func(fd uintptr) { //nolint:errcheck // a closed socket is as good
-		_ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR)
+	s.gone.Store(true) // what has arrived could still be read
+	_ = s.raw.Control(func(fd uintptr) {
+		_ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) // closed, or cut already, is as good
 	})
 }
 
@@ -152,7 +153,7 @@ func (s *socket) cut() {
 func (s *socket) receiveBuffer() int {
 	size := 0
 	if s != nil {
-		s.raw.Control(func(fd uintptr) { //nolint:errcheck // a closed socket has none
+		_ = s.raw.Control(func(fd uintptr) { // a closed one has none
 			size, _ = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF)
 		})
 	}
@@ -163,7 +164,7 @@ func (s *socket) receiveBuffer() int {
 func (s *socket) fileDescriptor() int {
 	fd := -1
 	if s != nil {
-		s.raw.Control(func(f uintptr) { fd = int(f) }) //nolint:errcheck // a closed socket has none
+		_ = s.raw.Control(func(f uintptr) { fd = int(f) }) // a closed one has none
 	}
 	return fd
 }

@@ -210,6 +210,8 @@ func (t *tree) appendItems(to []item, start, stop int) []item {
 }
 
 // refill leaves nothing in the tree but some of its items, which come in order.
+// Their nodes stay the same: they go from the old index, which nobody uses any
+// more, into a new one.
 func (t *tree) refill(items []item) {
 	l := new(leaf)
 	*t = tree{front: l, back: l, longest: t.longest}
