@@ -8,12 +8,12 @@ import (
 )
 
 // census counts what the keyspace holds. It is taken on the way: each Tick looks
-// at up to censusTick keys, a slice at a time under the lock of one shard, and a
-// round that has come through all shards is what INFO and metrics show until the
-// next one has. A round begins at most once in censusPauseUs, so what is shown is
-// some seconds old: at ten ticks a second a second and the time of one round,
-// another one for each hundred thousand keys. A key that changes during a round
-// may be counted before or after.
+// at its share of censusPerSecond keys, a slice at a time under the lock of one
+// shard, and rests now and then; a round that has come through all shards is what
+// INFO and metrics show until the next one has. A round begins at most once in
+// censusPauseUs, so what is shown is up to two seconds old, and older by how long a
+// round takes: 100 s for a million keys. A key that changes during a round may be
+// counted before or after.
 type census struct {
 	mu      sync.Mutex // held by whoever takes a step
 	counts  commands.Census
@@ -34,31 +34,36 @@ type Held struct {
 }
 
 const (
-	censusTick    = 10_000
-	censusSlice   = 128 // nodes under one lock: some tens of microseconds
-	censusPauseUs = 1_000_000
+	// censusPerSecond is how many keys are looked at in a second. Each is waited for
+	// until it comes from memory, about a microsecond: this takes a hundredth of one
+	// processor, however much there is to count.
+	censusPerSecond = 10_000
+	censusSlice     = 128 // keys and buckets under one lock: some tens of microseconds
+	censusPauseUs   = 1_000_000
 )
 
-// step looks at up to limit keys more and reports whether a round has ended.
-func (e *Engine) step(limit int) (ended bool) {
+// step looks at a slice more, at so many keys, and reports whether a round has
+// ended with it. ok is false where a script past the threshold is in the way.
+func (e *Engine) step() (looked int, ended, ok bool) {
 	x := &e.census
-	for ; limit > 0; limit -= censusSlice {
-		shard := store.ShardSet(1) << x.shard
-		if !e.store.LockUnless(shard, e.scripts.BusyChange()) {
-			return false // a script past the threshold has it: later
-		}
-		x.cursor = e.store.ScanShard(x.shard, x.cursor, censusSlice, e.clock.NowUs()/1000, x.counts.Add)
-		e.store.Unlock(shard)
-		if x.cursor != 0 {
-			continue
-		}
-		if x.shard++; store.ShardSet(1)<<x.shard == 0 {
-			x.shard = 0
-			x.show(e.clock.MonotonicUs())
-			return true
-		}
+	shard := store.ShardSet(1) << x.shard
+	if !e.store.LockUnless(shard, e.scripts.BusyChange()) {
+		return 0, false, false
 	}
-	return false
+	x.cursor = e.store.ScanShard(x.shard, x.cursor, censusSlice, e.clock.NowUs()/1000, func(n *store.Node) {
+		x.counts.Add(n)
+		looked++
+	})
+	e.store.Unlock(shard)
+	if x.cursor != 0 {
+		return max(looked, censusSlice/2), false, true // what is overdue took time, too
+	}
+	if x.shard++; store.ShardSet(1)<<x.shard != 0 {
+		return looked, false, true
+	}
+	x.shard = 0
+	x.show(e.clock.MonotonicUs())
+	return looked, true, true
 }
 
 // show makes the round that has ended what others see.
@@ -82,19 +87,29 @@ func (e *Engine) count() {
 		}
 		x.began, x.beganUs = true, nowUs
 	}
-	e.step(censusTick)
+	share := censusPerSecond / int(max(e.cfg.Int("hz"), 1))
+	p := pace{engine: e, every: keysPerRest}
+	for share > 0 {
+		looked, ended, ok := e.step()
+		if ended || !ok {
+			return
+		}
+		share -= looked
+		p.walked(looked)
+	}
 }
 
-// TakeCensus counts the whole keyspace now, in the same small slices. It gives
-// up where a script past busy-reply-threshold is in the way, as it does by
-// itself.
+// TakeCensus counts the whole keyspace now, in the same small slices and without
+// a rest. It gives up where a script past busy-reply-threshold is in the way, as it
+// does by itself.
 func (e *Engine) TakeCensus() Held {
 	x := &e.census
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.shard, x.cursor = 0, 0
 	x.counts.Reset()
-	for !e.step(censusTick) && e.scripts.Busy() == nil {
+	for ended, ok := false, true; ok && !ended; {
+		_, ended, ok = e.step()
 	}
 	return e.Held()
 }
@@ -104,4 +119,19 @@ func (e *Engine) Held() Held {
 	e.census.shown.Lock()
 	defer e.census.shown.Unlock()
 	return e.census.held
+}
+
+// Keys returns how many keys there are in all databases, those that are due and
+// not yet reclaimed included. ok is false where a script past busy-reply-threshold
+// is in the way.
+func (e *Engine) Keys() (n int, ok bool) {
+	for shard := range store.NumShards {
+		one := store.ShardSet(1) << shard
+		if !e.store.LockUnless(one, e.scripts.BusyChange()) {
+			return 0, false
+		}
+		n += e.store.ShardLen(shard)
+		e.store.Unlock(one)
+	}
+	return n, true
 }

@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 )
 
@@ -64,22 +66,57 @@ func TestInfoLimiter(t *testing.T) {
 }
 
 // TestCensusInSteps: a keyspace above one Tick's share is counted by several,
-// each key once.
+// which rest now and then, each key once. The share is the smaller the more Ticks
+// there are in a second, and keys that are overdue but not yet gone are no way
+// around it.
 func TestCensusInSteps(t *testing.T) {
-	e, clock := newEngine(t)
-	s := newSession(t, e)
-	const n = 12_000 // above censusTick
-	for i := range n {
-		do(s, fmt.Sprintf("SET k%d v", i))
+	const n, perSecond, slice, rest = 12_000, 10_000, 128, 512
+	for name, c := range map[string]struct {
+		hz   int
+		ttl  string
+		held int64
+	}{
+		"ten a second":     {10, "", n},
+		"a hundred":        {100, "", n},
+		"all are overdue":  {10, " PX 10", 0},
+		"one in a second":  {1, "", n},
+		"more than a step": {500, "", n},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rests, ticks := 0, 0
+			h := &hands{}
+			e := engine.New(engine.Options{
+				Config: config.New(), Pause: func() { rests++ },
+				Clock: clock.New(clock.Sources{
+					Monotonic: func() int64 { return h.us },
+					Wall:      func() int64 { return startNowMs*1000 + h.us },
+				}),
+			})
+			s := newSession(t, e)
+			do(s, fmt.Sprint("CONFIG SET hz ", c.hz))
+			for i := range n {
+				do(s, fmt.Sprintf("SET k%d v%s", i, c.ttl))
+			}
+			do(s, "SELECT 3")
+			do(s, "SET other v PX 10")
+			keys, ok := e.Keys()
+			require.True(t, ok)
+			require.Equal(t, n+1, keys, "in all databases")
+			h.pass(11)
+			for ; e.Held() == (engine.Held{}) && ticks < n; ticks++ {
+				e.Count()
+			}
+			share := perSecond / c.hz
+			require.GreaterOrEqual(t, ticks, n/(share+slice))
+			require.LessOrEqual(t, ticks, 3*n/share+1)
+			if share > rest {
+				require.GreaterOrEqual(t, rests, n/(rest+slice)-ticks)
+			}
+			require.Equal(t, c.held, e.Held().By[commands.KindString].Keys)
+			h.pass(2000)
+			require.Equal(t, c.held, e.TakeCensus().By[commands.KindString].Keys)
+		})
 	}
-	ticks := 0
-	for ; e.Held() == (engine.Held{}) && ticks < 20; ticks++ {
-		e.Tick()
-	}
-	require.Greater(t, ticks, 1)
-	require.Equal(t, int64(n), e.Held().By[commands.KindString].Keys)
-	clock.pass(2000)
-	require.Equal(t, int64(n), e.TakeCensus().By[commands.KindString].Keys)
 }
 
 // TestErrorCodesAreBounded: a script chooses what it answers.

@@ -9,9 +9,9 @@ const (
 	// reclaimSlice is how many keys one step examines under a lock: some tens of
 	// microseconds.
 	reclaimSlice = 64
-	// keysPerRest is how many keys a Tick examines between two rests: some
-	// hundreds of microseconds, so that a storm of expiring keys takes about a
-	// quarter of one processor, as it may in Redis.
+	// keysPerRest is how many keys a Tick looks at between two rests, so that a
+	// storm of expiring keys takes about a quarter of one processor, as it may in
+	// Redis.
 	keysPerRest = 512
 	// restsPerTick bounds how long the other duties of a Tick wait.
 	restsPerTick = 64
@@ -38,19 +38,14 @@ func (e *Engine) reclaimSome() {
 		return
 	}
 	var g effects.Group
-	examined, rests := 0, 0
+	p := pace{engine: e, every: keysPerRest}
 	for range store.NumShards {
 		for more := true; more; {
 			var n int
 			n, more = e.reclaimStep(&g, e.reclaimAt)
-			if examined += n; examined < keysPerRest {
-				continue
-			}
-			if rests++; rests > restsPerTick {
+			if p.walked(n); p.rests == restsPerTick {
 				return
 			}
-			examined = 0
-			e.rest()
 		}
 		e.reclaimAt = (e.reclaimAt + 1) % store.NumShards
 	}

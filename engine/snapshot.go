@@ -28,8 +28,8 @@ var (
 // some tens of microseconds.
 const snapshotSlice = 128
 
-// slicesPerRest is how many slices there are between two rests: some hundreds of
-// microseconds, with what is written of them.
+// slicesPerRest is how many slices there are between two rests, with what is
+// written of them.
 const slicesPerRest = 3
 
 // viewSlice is how many fields or members of one value are copied while every
@@ -91,7 +91,7 @@ func (e *Engine) snapshot(stop <-chan struct{}, begin func(), out func(k snapsho
 // walk takes a snapshot to its end, and calls between after each slice. It
 // reports false where it was stopped before: the snapshot is aborted then.
 func (e *Engine) walk(sn *store.Snapshot, stop <-chan struct{}, between func()) bool {
-	slices := 0
+	p := pace{engine: e, every: slicesPerRest * snapshotSlice}
 	for shard := range store.NumShards {
 		for more := true; more; {
 			if isClosed(stop) || !e.store.LockUnless(1<<shard, stop) {
@@ -103,22 +103,10 @@ func (e *Engine) walk(sn *store.Snapshot, stop <-chan struct{}, between func()) 
 			if between != nil {
 				between()
 			}
-			if slices++; slices%slicesPerRest == 0 {
-				e.rest()
-			}
+			p.walked(snapshotSlice)
 		}
 	}
 	return true
-}
-
-// rest gives the processor to others for a moment: a walk that never does gets
-// a long turn each time, and all who wait behind it feel that.
-func (e *Engine) rest() {
-	if e.options.Pause != nil {
-		e.options.Pause()
-	} else {
-		runtime.Gosched()
-	}
 }
 
 // complete takes a view to its end, unless it is stopped. It waits for a shard

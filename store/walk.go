@@ -107,6 +107,16 @@ func (db *DB) Flush() {
 	}
 }
 
+// ShardLen returns the number of keys that one shard holds, in whatever database,
+// due ones included. It requires that shard only.
+func (s *Store) ShardLen(shard int) int {
+	n := 0
+	for _, db := range s.dbs {
+		n += db.shards[shard].keys.Len()
+	}
+	return n
+}
+
 // ScanShard calls fn for the keys of a few buckets of one shard, in whatever
 // database, that are alive at nowMs, about count of them, and returns the next
 // cursor; a scan starts and ends at 0. It requires that shard only.

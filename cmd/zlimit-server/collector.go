@@ -68,7 +68,10 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 		metrics.Read(samples)
 		now := state{
 			objects: samples[0].Value.Uint64(), free: samples[1].Value.Uint64(), live: samples[2].Value.Uint64(),
-			collections: samples[3].Value.Uint64(), commands: e.Commands(),
+			collections: samples[3].Value.Uint64(), commands: e.Commands(), keys: k.last.keys,
+		}
+		if keys, ok := e.Keys(); ok {
+			now.keys = keys
 		}
 		for _, kind := range e.Held().By {
 			now.held += uint64(max(kind.Bytes, 0))
@@ -88,7 +91,8 @@ type state struct {
 	objects     uint64 // in the heap, those that nobody holds any more included
 	live        uint64 // what the last collection left
 	free        uint64 // held from the system for nothing
-	held        uint64 // keys and values, when they were last counted
+	held        uint64 // keys and values, when they were last counted: minutes ago, where they are many
+	keys        int    // how many, now
 	collections uint64 // so far
 	commands    int64  // so far
 }
@@ -100,6 +104,7 @@ type state struct {
 type keeper struct {
 	last     state
 	most     uint64 // held at most since the last collection
+	mostKeys int    // likewise
 	sinceAsk int    // seconds since it last said yes
 }
 
@@ -113,13 +118,16 @@ const (
 // due reports whether to collect now and give back what is free.
 func (k *keeper) due(s state) bool {
 	if s.collections != k.last.collections {
-		k.most = s.held
+		k.most, k.mostKeys = s.held, s.keys
 	}
-	k.most = max(k.most, s.held)
+	k.most, k.mostKeys = max(k.most, s.held), max(k.mostKeys, s.keys)
 	k.sinceAsk++
 	quiet := s.commands-k.last.commands <= quietCommands
 	k.last = s
 	dropped := min(k.most-s.held, s.objects)
+	if gone := k.mostKeys - s.keys; gone > 0 { // keys are much alike: with half of them goes half of the heap
+		dropped = max(dropped, uint64(float64(s.objects)*float64(gone)/float64(k.mostKeys)))
+	}
 	yes := false
 	if quiet {
 		// Whatever a collection would bring, and what the one before brought.
@@ -130,7 +138,7 @@ func (k *keeper) due(s state) bool {
 		yes = dropped >= max(worthwhile, s.objects/2) && k.sinceAsk > busyPause
 	}
 	if yes {
-		k.most, k.sinceAsk = s.held, 0
+		k.most, k.mostKeys, k.sinceAsk = s.held, s.keys, 0
 	}
 	return yes
 }

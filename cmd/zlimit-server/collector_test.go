@@ -31,6 +31,21 @@ func TestKeeper(t *testing.T) {
 			{state{objects: 10 * mb, live: 9 * mb, collections: 10}, false},
 			{state{objects: 10 * mb, live: 9 * mb, collections: 10}, false},
 		},
+		"most keys expired, not yet counted": {
+			{after(full, func(s *state) { s.keys = 1_000_000 }), false},
+			{after(full, func(s *state) { s.keys = 10_000 }), true},
+			{after(full, func(s *state) { s.keys, s.collections = 10_000, 10 }), false},
+			{after(full, func(s *state) { s.keys, s.collections = 0, 10 }), false}, // too soon
+		},
+		"traffic, half of the keys expired": {
+			{after(full, func(s *state) { s.keys, s.commands = 1_000_000, 50_000 }), false},
+			{after(full, func(s *state) { s.keys, s.commands = 600_000, 100_000 }), false},
+			{after(full, func(s *state) { s.keys, s.commands = 400_000, 150_000 }), true},
+		},
+		"few of many": {
+			{after(full, func(s *state) { s.keys = 1_000_000 }), false},
+			{after(full, func(s *state) { s.keys = 950_000 }), false},
+		},
 		"a fill that left garbage": {
 			{after(full, func(s *state) { s.objects, s.commands = 260*mb, 50_000 }), false},
 			{after(full, func(s *state) { s.objects, s.commands = 260*mb, 50_900 }), true},
