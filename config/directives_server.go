@@ -48,6 +48,10 @@ var serverDirectives = []Directive{
 		About: "How many times a second idle clients are looked for and expired keys reclaimed.",
 	},
 	{
+		Name: "huge-pages", Kind: KindBool, Default: "yes", Immutable: true, Ours: true,
+		About: "Whether memory that is full moves to huge pages, where the system has them.",
+	},
+	{
 		Name: "enable-debug-command", Kind: KindEnum, Default: "no", Values: []string{"no", "yes", "local"}, Immutable: true,
 		About: "Who may use DEBUG, with which a test moves the clock: nobody, everybody, or clients on this machine.",
 	},

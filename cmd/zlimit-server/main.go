@@ -90,6 +90,9 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	ended := make(chan struct{})
 	defer close(ended)
 	go giveBack(srv.Engine(), ended)
+	if cfg.Bool("huge-pages") {
+		go keepHuge(ended)
+	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve() }()
 	untilEnd(srv, signals, logger)

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// This file has the kernel put the heap on huge pages: docs/adr/0023. It is asked
+// only for what lies in memory whole already, so that it costs no byte more than
+// before. The kernel's own thread then moves it, at the kernel's own pace.
+
+const (
+	pauseHuge   = 5 * time.Second // between two looks at all of the memory
+	largestHuge = 4 << 20         // where they are larger, a heap hardly has any that are full
+	manyMaps    = 10_000          // advice parts mappings, and the kernel allows 65,530
+)
+
+// keepHuge looks at the process until done.
+func keepHuge(done <-chan struct{}) {
+	h := newHugePages(os.DirFS("/"))
+	if h == nil {
+		return
+	}
+	tick := time.NewTicker(pauseHuge)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		maps, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			return
+		}
+		h.look(string(maps))
+	}
+}
+
+// hugePages are those of this process.
+type hugePages struct {
+	size  uintptr              // of one, in bytes
+	asked map[uintptr]struct{} // where the kernel was asked for one
+	pages []byte               // mincore's answer about the pages of one
+}
+
+// newHugePages returns nil where the system has none, or says never. root is the
+// root of the file system.
+func newHugePages(root fs.FS) *hugePages {
+	read := func(name string) string {
+		text, err := fs.ReadFile(root, "sys/kernel/mm/transparent_hugepage/"+name)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(text))
+	}
+	size, err := strconv.ParseUint(read("hpage_pmd_size"), 10, 64)
+	if err != nil || size == 0 || size > largestHuge || strings.Contains(read("enabled"), "[never]") {
+		return nil
+	}
+	return &hugePages{
+		size:  uintptr(size),
+		asked: map[uintptr]struct{}{},
+		pages: make([]byte, int(size)/os.Getpagesize()),
+	}
+}
+
+// look gives advice about all of the memory. maps is /proc/self/maps.
+func (h *hugePages) look(maps string) {
+	if strings.Count(maps, "\n") > manyMaps {
+		return
+	}
+	for at := range h.places(maps) {
+		h.advise(at)
+	}
+}
+
+// places yields where huge pages could lie: in memory that is ours alone,
+// writable and no file's.
+func (h *hugePages) places(maps string) iter.Seq[uintptr] {
+	return func(yield func(uintptr) bool) {
+		for line := range strings.Lines(maps) {
+			f := strings.Fields(line) // from-to, rights, offset, device, inode, name
+			if len(f) < 5 || f[1] != "rw-p" || f[4] != "0" {
+				continue
+			}
+			from, to, _ := strings.Cut(f[0], "-")
+			start, err := strconv.ParseUint(from, 16, 64)
+			end, wrong := strconv.ParseUint(to, 16, 64)
+			if err != nil || wrong != nil {
+				continue
+			}
+			for at := (uintptr(start) + h.size - 1) &^ (h.size - 1); at+h.size <= uintptr(end); at += h.size {
+				if !yield(at) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// advise asks the kernel for a huge page where memory has filled, and no longer
+// where it has been given back: what comes there next may be little.
+func (h *hugePages) advise(at uintptr) {
+	_, asked := h.asked[at]
+	full := h.full(at)
+	if full == asked {
+		return
+	}
+	advice := syscall.MADV_HUGEPAGE
+	if asked {
+		advice = syscall.MADV_NOHUGEPAGE
+		delete(h.asked, at)
+	} else {
+		h.asked[at] = struct{}{}
+	}
+	// It is advice: if the kernel cannot take it, there is nobody to tell.
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, at, h.size, uintptr(advice))
+}
+
+// full reports whether all of the memory at a place is there.
+func (h *hugePages) full(at uintptr) bool {
+	if _, _, e := syscall.Syscall(syscall.SYS_MINCORE, at, h.size, uintptr(unsafe.Pointer(&h.pages[0]))); e != 0 {
+		return false
+	}
+	return !slices.ContainsFunc(h.pages, func(p byte) bool { return p&1 == 0 })
+}

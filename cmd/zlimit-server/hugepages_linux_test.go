@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhereHugePagesAreUsed(t *testing.T) {
+	system := func(enabled, size string) fstest.MapFS {
+		return fstest.MapFS{
+			"sys/kernel/mm/transparent_hugepage/enabled":        {Data: []byte(enabled + "\n")},
+			"sys/kernel/mm/transparent_hugepage/hpage_pmd_size": {Data: []byte(size + "\n")},
+		}
+	}
+	for name, c := range map[string]struct {
+		root fstest.MapFS
+		size uintptr
+	}{
+		"where asked for":     {system("always [madvise] never", "2097152"), 2 * mb},
+		"everywhere":          {system("[always] madvise never", "2097152"), 2 * mb},
+		"never":               {system("always madvise [never]", "2097152"), 0},
+		"none in this kernel": {fstest.MapFS{}, 0},
+		"too large a move":    {system("always [madvise] never", "536870912"), 0},
+		"not a number":        {system("always [madvise] never", "2M"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHugePages(c.root)
+			if c.size == 0 {
+				require.Nil(t, h)
+				return
+			}
+			require.Equal(t, c.size, h.size)
+			require.Len(t, h.pages, int(c.size)/os.Getpagesize())
+		})
+	}
+}
+
+func TestPlacesOfHugePages(t *testing.T) {
+	h := &hugePages{size: 2 * mb}
+	const maps = `00400000-00c00000 r-xp 00000000 fe:00 42                                 /usr/bin/zlimit-server
+00c00000-01400000 rw-p 00800000 fe:00 42                                 /usr/bin/zlimit-server
+2b7f00100000-2b7f00800000 rw-p 00000000 00:00 0
+2b7f00800000-2b7f04000000 ---p 00000000 00:00 0
+7f0000000000-7f0000400000 rw-s 00000000 00:01 7                          /dev/zero (deleted)
+7f0000600000-7f00007ff000 rw-p 00000000 00:00 0
+7f0000800000-7f0000a00000 rw-p 00000000 00:00 0                          [anon: Go: heap]
+nonsense
+zz-7f0000a00000 rw-p 00000000 00:00 0
+`
+	require.Equal(t, []uintptr{0x2b7f00200000, 0x2b7f00400000, 0x2b7f00600000, 0x7f0000800000}, slices.Collect(h.places(maps)))
+	for at := range h.places(maps) {
+		require.Equal(t, uintptr(0x2b7f00200000), at)
+		break
+	}
+}
+
+// Against the kernel: of four places one is full, one lacks a page, one is empty
+// and one is given back and filled again.
+func TestHugePagesAreAskedForWhereMemoryIsFull(t *testing.T) {
+	h := newHugePages(os.DirFS("/"))
+	if h == nil {
+		t.Skip("this system has no huge pages of a useful size, or says never")
+	}
+	mem, err := syscall.Mmap(-1, 0, 6*int(h.size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, syscall.Munmap(mem)) }()
+	base := uintptr(unsafe.Pointer(&mem[0]))
+	place := func(i int) []byte {
+		from := int(-base&(h.size-1)) + i*int(h.size)
+		return mem[from : from+int(h.size)]
+	}
+	page := os.Getpagesize()
+	fill := func(b []byte) {
+		for i := 0; i < len(b); i += page {
+			b[i] = 1
+		}
+	}
+	giveBack := func(b []byte) { require.NoError(t, syscall.Madvise(b, syscall.MADV_DONTNEED)) }
+	// Other places are not this test's: the rest of the process is at work.
+	look := func() (asked []bool) {
+		maps, err := os.ReadFile("/proc/self/maps")
+		require.NoError(t, err)
+		seen := 0
+		for at := range h.places(string(maps)) {
+			if at >= base && at < base+uintptr(len(mem)) {
+				h.advise(at)
+				seen++
+			}
+		}
+		require.GreaterOrEqual(t, seen, 5, "places of this mapping")
+		for i := range 4 {
+			asked = append(asked, slices.Contains(flags(t, &place(i)[0]), "hg"))
+		}
+		return asked
+	}
+	full, lacking, back := place(0), place(1), place(3)
+	fill(full)
+	fill(lacking)
+	fill(back)
+	giveBack(lacking[page : 2*page])
+	require.Equal(t, []bool{true, false, false, true}, look())
+	giveBack(back[:page])
+	require.Equal(t, []bool{true, false, false, false}, look())
+	fill(back)
+	require.Equal(t, []bool{true, false, false, true}, look())
+	require.Equal(t, []bool{true, false, false, true}, look(), "nothing has changed")
+}
+
+func TestAdviceEndsWithManyMappings(t *testing.T) {
+	h := newHugePages(fstest.MapFS{
+		"sys/kernel/mm/transparent_hugepage/hpage_pmd_size": {Data: []byte("2097152")},
+	})
+	mem := make([]byte, 3*h.size)
+	for i := range mem {
+		mem[i] = 1
+	}
+	at := uintptr(unsafe.Pointer(&mem[0]))
+	line := fmt.Sprintf("%x-%x rw-p 00000000 00:00 0\n", at, at+uintptr(len(mem)))
+	h.look(strings.Repeat("-\n", manyMaps) + line)
+	require.Empty(t, h.asked)
+	h.look(line)
+	require.NotEmpty(t, h.asked)
+	runtime.KeepAlive(mem)
+}
+
+// flags returns what /proc/self/smaps says about the mapping that holds a byte:
+// hg is that huge pages are asked for.
+func flags(t *testing.T, b *byte) []string {
+	t.Helper()
+	address := uintptr(unsafe.Pointer(b))
+	all, err := os.ReadFile("/proc/self/smaps")
+	require.NoError(t, err)
+	holds := false
+	for line := range strings.Lines(string(all)) {
+		var from, to uintptr
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &from, &to); n == 2 {
+			holds = from <= address && address < to
+		} else if rest, ok := strings.CutPrefix(line, "VmFlags:"); ok && holds {
+			return strings.Fields(rest)
+		}
+	}
+	require.Fail(t, "no mapping holds the byte")
+	return nil
+}
