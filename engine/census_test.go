@@ -2,13 +2,12 @@ package engine_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 )
 
@@ -84,16 +83,8 @@ func TestCensusInSteps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rests, ticks := 0, 0
-			h := &hands{}
-			e := engine.New(engine.Options{
-				Config: config.New(), Pause: func() { rests++ },
-				Clock: clock.New(clock.Sources{
-					Monotonic: func() int64 { return h.us },
-					Wall:      func() int64 { return startNowMs*1000 + h.us },
-				}),
-			})
+			e, h := newEngineThatRests(t, func() { rests++ }, "--hz", strconv.Itoa(c.hz))
 			s := newSession(t, e)
-			do(s, fmt.Sprint("CONFIG SET hz ", c.hz))
 			for i := range n {
 				do(s, fmt.Sprintf("SET k%d v%s", i, c.ttl))
 			}

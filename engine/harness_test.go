@@ -22,6 +22,13 @@ func (h *hands) pass(ms int64) { h.us += ms * 1000 }
 // newEngine returns an engine whose clock stands still until the test moves it.
 func newEngine(t testing.TB, directives ...string) (*engine.Engine, *hands) {
 	t.Helper()
+	return newEngineThatRests(t, nil, directives...)
+}
+
+// newEngineThatRests is newEngine with a pause of its own between the turns of a
+// walk.
+func newEngineThatRests(t testing.TB, pause func(), directives ...string) (*engine.Engine, *hands) {
+	t.Helper()
 	cfg := config.New()
 	if err := cfg.ParseArgs(directives, nil); err != nil {
 		t.Fatal(err)
@@ -31,7 +38,7 @@ func newEngine(t testing.TB, directives ...string) (*engine.Engine, *hands) {
 		Monotonic: func() int64 { return h.us },
 		Wall:      func() int64 { return startNowMs*1000 + h.us },
 	})
-	return engine.New(engine.Options{Config: cfg, Clock: c}), h
+	return engine.New(engine.Options{Config: cfg, Clock: c, Pause: pause}), h
 }
 
 // newSession opens a session that ends with the test.

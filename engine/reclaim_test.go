@@ -6,10 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/zlimit/zlimit/clock"
-	"github.com/zlimit/zlimit/config"
-	"github.com/zlimit/zlimit/engine"
 )
 
 // However many keys are due at once, a Tick reclaims some hundreds between two
@@ -20,15 +16,8 @@ func TestTickRestsWhileKeysExpire(t *testing.T) {
 		most = 512 + 2*64 // between two rests: a step of 64 is begun below 512, a group of keys is not cut
 		ours = 64 + 2     // rests in a Tick, with those of the census
 	)
-	h := &hands{}
 	var seen func()
-	e := engine.New(engine.Options{
-		Config: config.New(), Pause: func() { seen() },
-		Clock: clock.New(clock.Sources{
-			Monotonic: func() int64 { return h.us },
-			Wall:      func() int64 { return startNowMs*1000 + h.us },
-		}),
-	})
+	e, h := newEngineThatRests(t, func() { seen() })
 	s := newSession(t, e)
 	for i := range keys {
 		do(s, fmt.Sprint("SET k", i, " 1 PX 10"))
