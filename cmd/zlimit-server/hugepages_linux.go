@@ -2,7 +2,6 @@ package main
 
 import (
 	"io/fs"
-	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -17,9 +16,10 @@ import (
 // before. The kernel's own thread then moves it, at the kernel's own pace.
 
 const (
-	pauseHuge   = 5 * time.Second // between two looks at all of the memory
-	largestHuge = 4 << 20         // where they are larger, a heap hardly has any that are full
-	manyMaps    = 10_000          // advice parts mappings, and the kernel allows 65,530
+	lookHuge    = time.Second // between two looks, each
+	placesHuge  = 128         // at so many places: less than half a millisecond
+	largestHuge = 4 << 20     // where they are larger, a heap hardly has any that are full
+	manyMaps    = 10_000      // advice parts mappings, and the kernel allows 65,530
 )
 
 // keepHuge looks at the process until done.
@@ -28,26 +28,34 @@ func keepHuge(done <-chan struct{}) {
 	if h == nil {
 		return
 	}
-	tick := time.NewTicker(pauseHuge)
+	tick := time.NewTicker(lookHuge)
 	defer tick.Stop()
+	var left []uintptr // of the present round through the memory
 	for {
 		select {
 		case <-done:
 			return
 		case <-tick.C:
 		}
-		maps, err := os.ReadFile("/proc/self/maps")
-		if err != nil {
-			return
+		if len(left) == 0 {
+			maps, err := os.ReadFile("/proc/self/maps")
+			if err != nil {
+				return
+			}
+			left = h.places(string(maps))
 		}
-		h.look(string(maps))
+		n := min(len(left), placesHuge)
+		for _, at := range left[:n] {
+			h.advise(at)
+		}
+		left = left[n:]
 	}
 }
 
 // hugePages are those of this process.
 type hugePages struct {
 	size  uintptr              // of one, in bytes
-	asked map[uintptr]struct{} // where the kernel was asked for one
+	asked map[uintptr]struct{} // where the kernel was asked for one; Go keeps the addresses of its heap
 	pages []byte               // mincore's answer about the pages of one
 }
 
@@ -72,38 +80,29 @@ func newHugePages(root fs.FS) *hugePages {
 	}
 }
 
-// look gives advice about all of the memory. maps is /proc/self/maps.
-func (h *hugePages) look(maps string) {
+// places returns where huge pages could lie: in memory that is ours alone,
+// writable and no file's. maps is /proc/self/maps; where that is long already,
+// nothing more is asked for.
+func (h *hugePages) places(maps string) (at []uintptr) {
 	if strings.Count(maps, "\n") > manyMaps {
-		return
+		return nil
 	}
-	for at := range h.places(maps) {
-		h.advise(at)
-	}
-}
-
-// places yields where huge pages could lie: in memory that is ours alone,
-// writable and no file's.
-func (h *hugePages) places(maps string) iter.Seq[uintptr] {
-	return func(yield func(uintptr) bool) {
-		for line := range strings.Lines(maps) {
-			f := strings.Fields(line) // from-to, rights, offset, device, inode, name
-			if len(f) < 5 || f[1] != "rw-p" || f[4] != "0" {
-				continue
-			}
-			from, to, _ := strings.Cut(f[0], "-")
-			start, err := strconv.ParseUint(from, 16, 64)
-			end, wrong := strconv.ParseUint(to, 16, 64)
-			if err != nil || wrong != nil {
-				continue
-			}
-			for at := (uintptr(start) + h.size - 1) &^ (h.size - 1); at+h.size <= uintptr(end); at += h.size {
-				if !yield(at) {
-					return
-				}
-			}
+	for line := range strings.Lines(maps) {
+		f := strings.Fields(line) // from-to, rights, offset, device, inode, name
+		if len(f) < 5 || f[1] != "rw-p" || f[4] != "0" {
+			continue
+		}
+		from, to, _ := strings.Cut(f[0], "-")
+		start, err := strconv.ParseUint(from, 16, 64)
+		end, wrong := strconv.ParseUint(to, 16, 64)
+		if err != nil || wrong != nil {
+			continue
+		}
+		for p := (uintptr(start) + h.size - 1) &^ (h.size - 1); p+h.size <= uintptr(end); p += h.size {
+			at = append(at, p)
 		}
 	}
+	return at
 }
 
 // advise asks the kernel for a huge page where memory has filled, and no longer
