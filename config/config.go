@@ -15,6 +15,7 @@ type Config struct {
 	mu     sync.RWMutex           // protects what follows
 	values []value                // by index in table
 	hooks  map[int][]func()       // by index in table
+	caches []func()               // see Follow
 	trials map[int][]func() error // by index in table
 }
 
@@ -56,6 +57,16 @@ func (c *Config) OnChange(name string, fn func()) {
 	c.hooks[n.index] = append(c.hooks[n.index], fn)
 }
 
+// Follow calls fn now, and again each time Set has changed anything: for what
+// keeps a copy of directives that is read often. Calls never overlap, nor with
+// those of OnChange, which come later; fn must not call Set.
+func (c *Config) Follow(fn func()) {
+	fn()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.caches = append(c.caches, fn)
+}
+
 // OnTry is OnChange for what may fail: where fn returns an error, Set takes all
 // its values back, and answers with that error's text; who was tried with
 // success before is called again. It comes before every OnChange.
@@ -75,9 +86,9 @@ func (c *Config) Int(name string) int64 {
 	return c.get(name, KindInt, KindMemory, KindOctal).num
 }
 
-// String returns a KindString, KindEnum, KindEvents, KindSave, KindFileName or
-// KindPath directive. Enums are in lower case. A relative path is joined to dir; an
-// empty one stays empty.
+// String returns a KindString, KindEnum, KindEvents, KindSave, KindFileName,
+// KindPath or KindDir directive. Enums are in lower case. A relative path is
+// joined to dir; an empty one stays empty.
 func (c *Config) String(name string) string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -90,19 +101,19 @@ func textOf(values []value, name string) string {
 	text := values[n.index].text
 	switch kind := table[n.index].Kind; kind {
 	case KindPath:
-		if text == "" || filepath.IsAbs(text) || n.text == "dir" {
+		if text == "" || filepath.IsAbs(text) {
 			return text
 		}
 		return filepath.Join(textOf(values, "dir"), text)
-	case KindString, KindEnum, KindEvents, KindSave, KindFileName:
+	case KindString, KindEnum, KindEvents, KindSave, KindFileName, KindDir:
 		return text
 	}
 	panic("config: " + name + " is not a string")
 }
 
-// Strings returns the words of a KindList directive; nil if there are none.
-// The caller must not change them.
-func (c *Config) Strings(name string) []string { return c.get(name, KindList).words }
+// Strings returns the words of a KindList or KindPercentiles directive; nil if
+// there are none. The caller must not change them.
+func (c *Config) Strings(name string) []string { return c.get(name, KindList, KindPercentiles).words }
 
 // SavePoints returns the pairs of seconds and changes that save holds, one word
 // each; nil if there are none. The caller must not change them.
@@ -113,7 +124,8 @@ func (c *Config) OutputBufferLimit(class Class) OutputBufferLimit {
 	return c.get("client-output-buffer-limit", KindOutputBuffer).limits[class]
 }
 
-// Text returns any directive as CONFIG GET shows it.
+// Text returns any directive as it was set, in the form in which CONFIG GET
+// shows it.
 func (c *Config) Text(name string) string {
 	n := mustLookup(name)
 	c.mu.RLock()

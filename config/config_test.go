@@ -4,16 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/words"
 )
 
 func TestTable(t *testing.T) {
 	for _, d := range New().Directives() {
-		require.Regexp(t, `^[a-z][a-z-]+$`, d.Name)
+		require.Regexp(t, `^[a-z][a-z_-]+$`, d.Name)
 		require.Regexp(t, `^[A-Z].*[^.]\.$`, d.About, d.Name)
 		require.NotContains(t, strings.TrimSuffix(d.About, "."), ". ", "%s: one sentence", d.Name)
 		require.Equal(t, d.NoEffect, strings.HasPrefix(d.About, "No effect: "), d.Name)
@@ -56,12 +60,49 @@ func TestPathsStartFromDir(t *testing.T) {
 	require.Empty(t, c.String("logfile"))
 	require.NoError(t, c.ParseFile("f", strings.NewReader("logfile a.log\npidfile /run/b.pid\n")))
 	require.Equal(t, "a.log", c.String("logfile"))
-	require.NoError(t, c.ParseFile("f", strings.NewReader("dir /srv/zlimit")))
-	require.Equal(t, "/srv/zlimit/a.log", c.String("logfile"))
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
+	require.NoError(t, c.ParseFile("f", strings.NewReader("dir "+words.Quote(dir)+"\ndir sub")))
+	dir = filepath.Join(dir, "sub")
+	require.Equal(t, filepath.Join(dir, "a.log"), c.String("logfile"))
 	require.Equal(t, "/run/b.pid", c.String("pidfile"))
-	require.Equal(t, "/srv/zlimit", c.String("dir"))
+	require.Equal(t, dir, c.String("dir"), "as if the process had changed into one after the other")
 	require.Equal(t, "a.log", c.Text("logfile"), "CONFIG GET shows what was set")
 	require.Error(t, c.ParseFile("f", strings.NewReader(`pidfile "a\x00b"`)))
+}
+
+func TestFollowRunsAtOnceAndAfterEveryChange(t *testing.T) {
+	c := New()
+	var seen []string
+	c.Follow(func() { seen = append(seen, c.Text("timeout")+" "+c.Text("hz")) })
+	c.OnChange("hz", func() { seen = append(seen, "hz") })
+	require.Equal(t, []string{"0 10"}, seen)
+	for _, set := range []string{"timeout 5", "timeout 5", "timeout 6 hz abc", "hz 20 timeout 7", "timeout"} {
+		_ = c.Set(bytesOf(strings.Fields(set)))
+	}
+	require.Equal(t, []string{"0 10", "5 10", "7 20", "hz"}, seen, "once a change, before OnChange, never without one")
+}
+
+func TestProtectedDirectives(t *testing.T) {
+	c := New()
+	pairs := bytesOf([]string{"dbfilename", "other.rdb", "timeout", "5"})
+	require.ErrorContains(t, c.Set(pairs), "can't set protected config")
+	require.Equal(t, "dump.rdb 0", c.Text("dbfilename")+" "+c.Text("timeout"))
+	require.NoError(t, c.SetProtected(pairs))
+	require.Equal(t, "other.rdb 5", c.Text("dbfilename")+" "+c.Text("timeout"))
+	require.ErrorContains(t, c.SetProtected(bytesOf([]string{"hz", "1", "databases", "16"})), "immutable")
+}
+
+func TestDirMustBeADirectory(t *testing.T) {
+	c := New()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for dir, why := range map[string]string{
+		file: "Not a directory", file + ".none": "No such file or directory",
+		filepath.Join(file, "sub"): "Not a directory", "a\x00b": "NUL", strings.Repeat("a", 1<<16): "File name too long",
+	} {
+		require.ErrorContains(t, c.SetProtected(bytesOf([]string{"dir", dir})), why)
+	}
 }
 
 func TestOnChange(t *testing.T) {

@@ -15,6 +15,8 @@ const (
 	KindString                   // any bytes (String)
 	KindFileName                 // the name of a file without a directory (String)
 	KindPath                     // the name of a file, or empty (String)
+	KindDir                      // the name of a directory that exists (String); CONFIG GET shows it absolute
+	KindPercentiles              // numbers from 0 to 100 (Strings)
 	KindList                     // words (Strings)
 	KindSave                     // save points: pairs of seconds and changes (String)
 	KindEvents                   // classes of keyspace events, one letter each (String)
@@ -30,6 +32,8 @@ type Directive struct {
 
 	Min, Max int64    // bounds of KindInt, KindMemory and KindOctal, both included
 	Clamp    [2]int64 // where not zero: a value within Min and Max is moved into this range, as Redis does with hz
+	Percent  bool     // KindMemory: may be a percentage too
+	Hidden   bool     // CONFIG GET shows it by its whole name only, as Redis does with what its tests use
 	Values   []string // KindEnum: what Redis takes, in the order of its error text
 
 	// Only, where not nil, are the values (as CONFIG GET shows them) that are
@@ -39,7 +43,7 @@ type Directive struct {
 	Refusal string
 
 	Immutable bool   // CONFIG SET refuses it
-	Protected bool   // CONFIG SET refuses it, as Redis does unless enable-protected-configs is on, which we do not have
+	Protected bool   // CONFIG SET refuses it unless enable-protected-configs lets the client
 	Sensitive bool   // must not be written to a log
 	Ours      bool   // Redis has no such directive
 	NoEffect  bool   // accepted for the sake of existing files and clients; About says so too

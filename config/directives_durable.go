@@ -73,6 +73,14 @@ var durableDirectives = []Directive{
 		Name: "aof-rewrite-incremental-fsync", Kind: KindBool, Default: "yes",
 		About: "Whether a rewrite is synced every 4 MB while it is written, not at its end alone.",
 	},
+	{
+		Name: "key-load-delay", Kind: KindInt, Default: "0", Min: math.MinInt32, Max: math.MaxInt32, Hidden: true,
+		About: "Microseconds that loading waits after each key, or where negative one microsecond after so many keys, so that a test can watch it.",
+	},
+	{
+		Name: "rdb-key-save-delay", Kind: KindInt, Default: "0", Min: math.MinInt32, Max: math.MaxInt32, Hidden: true,
+		About: "Microseconds that a save waits after each key, or where negative one microsecond after so many keys, so that a test can watch it.",
+	},
 	unused("aof-timestamp-enabled", KindBool, "no", "the log always has instants in it, in lines that Redis skips."),
 	enum(unused("sanitize-dump-payload", KindEnum, "no", "every payload and every snapshot is checked in full."), "no", "yes", "clients"),
 }

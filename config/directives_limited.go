@@ -36,4 +36,52 @@ var limitedDirectives = []Directive{
 		Only: []string{"0 200 800"}, Refusal: "zlimit does not set its OOM score: only '0 200 800' is accepted",
 		About: "Only what Redis has by default: zlimit does not set its OOM score.",
 	},
+	only("no", "zlimit is not compiled with Jemalloc",
+		Directive{Name: "activedefrag", Kind: KindBool}),
+	only("", "zlimit has no ACL file",
+		Directive{Name: "aclfile", Kind: KindString, Immutable: true}),
+	only("no", "zlimit removes files of the log that it no longer needs",
+		Directive{Name: "aof-disable-auto-gc", Kind: KindBool}),
+	only("", pinned, Directive{Name: "aof_rewrite_cpulist", Kind: KindString, Immutable: true}),
+	only("", pinned, Directive{Name: "bgsave_cpulist", Kind: KindString, Immutable: true}),
+	only("", pinned, Directive{Name: "bio_cpulist", Kind: KindString, Immutable: true}),
+	only("", pinned, Directive{Name: "server_cpulist", Kind: KindString, Immutable: true}),
+	only("no", "zlimit has no modules", Directive{
+		Name: "enable-module-command", Kind: KindEnum, Values: []string{"no", "yes", "local"}, Immutable: true,
+	}),
+	only("0", "zlimit does not evict clients",
+		Directive{Name: "maxmemory-clients", Kind: KindMemory, Max: math.MaxInt64, Percent: true}),
+	only("0", "zlimit has no replicas", Directive{
+		Name: "min-replicas-to-write", Aliases: []string{"min-slaves-to-write"}, Kind: KindInt, Max: math.MaxInt32,
+	}),
+	only("", "zlimit is nobody's replica",
+		Directive{Name: "replicaof", Aliases: []string{"slaveof"}, Kind: KindString, Immutable: true}),
+	only("default", onSignal, Directive{Name: "shutdown-on-sigint", Kind: KindEnum, Values: onSignalValues}),
+	only("default", onSignal, Directive{Name: "shutdown-on-sigterm", Kind: KindEnum, Values: onSignalValues}),
+	only("0", "zlimit does not mark its sockets",
+		Directive{Name: "socket-mark-id", Kind: KindInt, Max: math.MaxUint32, Immutable: true}),
+	only("no", "zlimit does not log to syslog",
+		Directive{Name: "syslog-enabled", Kind: KindBool, Immutable: true}),
+	only("no", "zlimit has no TLS", Directive{Name: "tls-cluster", Kind: KindBool}),
+	only("0", "zlimit has no TLS", Directive{Name: "tls-port", Kind: KindInt, Max: 65535}),
+	only("no", "zlimit has no TLS", Directive{Name: "tls-replication", Kind: KindBool}),
+}
+
+const (
+	pinned   = "zlimit does not choose its processors: start it with taskset"
+	onSignal = "zlimit saves at a signal if there are save points"
+)
+
+var onSignalValues = []string{"default", "save", "nosave", "now", "force"}
+
+// only is a directive of which one value, its default, is accepted for why.
+func only(value, why string, d Directive) Directive {
+	shown := value
+	if value == "" {
+		shown = `""`
+	}
+	d.Default, d.Only = value, []string{value}
+	d.Refusal = why + ": only " + shown + " is accepted"
+	d.About = "Only " + shown + ": " + why + "."
+	return d
 }

@@ -6,12 +6,12 @@ import "math"
 // them may use.
 var networkDirectives = []Directive{
 	{
-		Name: "bind", Kind: KindList, Default: "127.0.0.1 -::1", Immutable: true,
+		Name: "bind", Kind: KindList, Default: "127.0.0.1 -::1", Max: 16,
 		About: "Addresses to listen on, * and -::* being all of IPv4 and IPv6; one that starts with - may be missing on this machine.",
 	},
 	{
-		Name: "port", Kind: KindInt, Default: "6379", Max: 65535, Immutable: true,
-		About: "TCP port to listen on; with port-file 0 takes a free one, otherwise 0 is no TCP at all.",
+		Name: "port", Kind: KindInt, Default: "6379", Max: 65535,
+		About: "TCP port to listen on; at the start 0 takes a free one where port-file is set, otherwise 0 is no TCP at all.",
 	},
 	{
 		Name: "port-file", Kind: KindPath, Immutable: true, Ours: true,

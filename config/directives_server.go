@@ -15,7 +15,7 @@ var serverDirectives = []Directive{
 		About: "Only no: zlimit does not tell a supervisor when it is ready.",
 	},
 	{
-		Name: "dir", Kind: KindPath, Default: "./", Protected: true,
+		Name: "dir", Kind: KindDir, Default: "./", Protected: true,
 		About: "Directory of the snapshot and of the log, from which relative paths in other directives start too.",
 	},
 	{
@@ -39,6 +39,10 @@ var serverDirectives = []Directive{
 		About: "Whether INFO latencystats shows how long commands take, by samples.",
 	},
 	{
+		Name: "latency-tracking-info-percentiles", Kind: KindPercentiles, Default: "50 99 99.9",
+		About: "Percentiles that INFO latencystats shows.",
+	},
+	{
 		Name: "databases", Kind: KindInt, Default: "16", Min: 1, Max: math.MaxInt32, Immutable: true,
 		Only: []string{"16"}, Refusal: "zlimit has 16 databases: only 16 is accepted",
 		About: "Only 16: the number of databases is fixed.",
@@ -54,6 +58,10 @@ var serverDirectives = []Directive{
 	{
 		Name: "enable-debug-command", Kind: KindEnum, Default: "no", Values: []string{"no", "yes", "local"}, Immutable: true,
 		About: "Who may use DEBUG, with which a test moves the clock: nobody, everybody, or clients on this machine.",
+	},
+	{
+		Name: "enable-protected-configs", Kind: KindEnum, Default: "no", Values: []string{"no", "yes", "local"}, Immutable: true,
+		About: "Who may change dir and dbfilename by CONFIG SET: nobody, everybody, or clients on this machine.",
 	},
 	{
 		Name: "busy-reply-threshold", Aliases: []string{"lua-time-limit"}, Kind: KindInt, Default: "5000", Max: math.MaxInt64,

@@ -1,6 +1,9 @@
 package config
 
-import "bytes"
+import (
+	"bytes"
+	"path/filepath"
+)
 
 // Pair is one name and value of CONFIG GET.
 type Pair struct{ Name, Value string }
@@ -22,17 +25,29 @@ func (c *Config) Get(patterns [][]byte, match func(pattern []byte, name string) 
 		if !bytes.ContainsAny(pattern, "*?[") {
 			if i, ok := nameIndex(string(pattern)); ok && !seen[i] {
 				seen[i] = true
-				out = append(out, Pair{string(pattern), c.values[names[i].index].text})
+				out = append(out, Pair{string(pattern), c.shown(names[i].index)})
 			}
 			continue
 		}
 		pattern = []byte(asciiLower(string(pattern)))
 		for i, n := range names {
-			if !seen[i] && match(pattern, n.text) {
+			if !seen[i] && !table[n.index].Hidden && match(pattern, n.text) {
 				seen[i] = true
-				out = append(out, Pair{n.text, c.values[n.index].text})
+				out = append(out, Pair{n.text, c.shown(n.index)})
 			}
 		}
 	}
 	return out
+}
+
+// shown is a value as CONFIG GET shows it: redis-server changes into dir, and
+// so knows it by its whole path. It requires mu.
+func (c *Config) shown(index int) string {
+	text := c.values[index].text
+	if table[index].Kind == KindDir {
+		if whole, err := filepath.Abs(text); err == nil {
+			return whole
+		}
+	}
+	return text
 }

@@ -30,15 +30,22 @@ func (e *SetError) Reply() string {
 }
 
 // Set is CONFIG SET: names and values in turn. Either all of them are set, or
-// none and the error is a *SetError. Then the OnChange functions of what
-// changed run, in the order of the pairs; Set returns after them.
-func (c *Config) Set(pairs [][]byte) error {
+// none and the error is a *SetError. Then the functions of Follow and the
+// OnChange functions of what changed run, these in the order of the pairs; Set
+// returns after them. It refuses protected directives: see SetProtected.
+func (c *Config) Set(pairs [][]byte) error { return c.set(pairs, false) }
+
+// SetProtected is Set for a caller that enable-protected-configs lets change
+// protected directives.
+func (c *Config) SetProtected(pairs [][]byte) error { return c.set(pairs, true) }
+
+func (c *Config) set(pairs [][]byte, protected bool) error {
 	if len(pairs) == 0 || len(pairs)%2 != 0 {
 		return &SetError{}
 	}
 	c.setting.Lock()
 	defer c.setting.Unlock()
-	found, err := settable(pairs)
+	found, err := settable(pairs, protected)
 	if err != nil {
 		return err
 	}
@@ -52,12 +59,26 @@ func (c *Config) Set(pairs [][]byte) error {
 	if err := c.try(changed, before); err != nil {
 		return err
 	}
+	c.tell(changed)
+	return nil
+}
+
+// tell calls the functions of Follow and OnChange.
+func (c *Config) tell(changed []entry) {
+	if len(changed) == 0 {
+		return
+	}
+	c.mu.RLock()
+	caches := c.caches
+	c.mu.RUnlock()
+	for _, fn := range caches {
+		fn()
+	}
 	for _, n := range changed {
 		for _, fn := range c.hooksOf(n) {
 			fn()
 		}
 	}
-	return nil
 }
 
 // try calls the OnTry functions of what has changed.
@@ -96,7 +117,7 @@ func (c *Config) trialsOf(n entry) []func() error {
 
 // settable finds the names, and refuses those that cannot be set. The first
 // that is wrong in any way is the one that is named.
-func settable(pairs [][]byte) ([]entry, error) {
+func settable(pairs [][]byte, protected bool) ([]entry, error) {
 	found := make([]entry, 0, len(pairs)/2)
 	// An alias is a parameter of its own: Redis takes both names in one call.
 	seen := make(map[string]bool, len(pairs)/2)
@@ -108,7 +129,7 @@ func settable(pairs [][]byte) ([]entry, error) {
 			return nil, &SetError{Name: asked, unknown: true}
 		case table[n.index].Immutable:
 			return nil, &SetError{Name: asked, Reason: "can't set immutable config"}
-		case table[n.index].Protected:
+		case table[n.index].Protected && !protected:
 			return nil, &SetError{Name: asked, Reason: "can't set protected config"}
 		case seen[n.text]:
 			return nil, &SetError{Name: asked, Reason: "duplicate parameter"}

@@ -83,7 +83,7 @@ func bytesOf(words []string) [][]byte {
 // differentDefaults are the defaults that are not Redis', and why.
 var differentDefaults = map[string]string{
 	"bind":       "an open port is asked for, never given: Redis listens on all addresses and relies on protected-mode",
-	"dir":        "Redis shows the directory it was started in, we show what was set",
+	"dir":        "both show the directory they were started in, by its whole path",
 	"port":       "the Redis that was asked had none",
 	"save":       "nothing is saved unless it is asked for",
 	"unixsocket": "the Redis that was asked had one",
@@ -115,7 +115,7 @@ func TestDefaultsAsRedis(t *testing.T) {
 	for _, n := range names {
 		d := &table[n.index]
 		value, ok := redis[n.text]
-		require.Equal(t, d.Ours, !ok, "%s: is it in Redis?", n.text)
+		require.Equal(t, d.Ours || d.Hidden, !ok, "%s: is it in Redis?", n.text)
 		if !ok {
 			continue
 		}

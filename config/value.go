@@ -19,20 +19,23 @@ type value struct {
 
 // Redis' texts for a value that is not one.
 var (
-	errNotBool     = errors.New("argument must be 'yes' or 'no'")
-	errNotInt      = errors.New("argument couldn't be parsed into an integer")
-	errNotMemory   = errors.New("argument must be a memory value")
-	errNotOctal    = errors.New("argument couldn't be parsed as an octal number")
-	errNotEvents   = errors.New("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.") //nolint:revive,staticcheck // Redis' text
-	errNotSave     = errors.New("Invalid save parameters")                               //nolint:revive,staticcheck // Redis' text
-	errHasNUL      = errors.New("argument must not contain a NUL byte")
-	errWordsNumber = errors.New("wrong number of arguments")
+	errNotBool          = errors.New("argument must be 'yes' or 'no'")
+	errNotInt           = errors.New("argument couldn't be parsed into an integer")
+	errNotMemory        = errors.New("argument must be a memory value")
+	errOverPercent      = errors.New("percentage argument must be less or equal to 100")
+	errNotPercent       = errors.New("argument must be a memory or percent value")
+	errNotOctal         = errors.New("argument couldn't be parsed as an octal number")
+	errNotEvents        = errors.New("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.") //nolint:revive,staticcheck // Redis' text
+	errNotSave          = errors.New("Invalid save parameters")                               //nolint:revive,staticcheck // Redis' text
+	errTooManyAddresses = errors.New("Too many bind addresses specified.")                    //nolint:revive,staticcheck // Redis' text
+	errHasNUL           = errors.New("argument must not contain a NUL byte")
+	errWordsNumber      = errors.New("wrong number of arguments")
 )
 
 // takesWords reports whether the directive's value is written as any number of
 // words rather than as exactly one.
 func (k Kind) takesWords() bool {
-	return k == KindList || k == KindSave || k == KindOutputBuffer
+	return k == KindList || k == KindSave || k == KindOutputBuffer || k == KindPercentiles
 }
 
 // parse reads a value. old is what the directive holds: where a file may
@@ -40,11 +43,19 @@ func (k Kind) takesWords() bool {
 func (d *Directive) parse(args []string, old value) (value, error) {
 	switch d.Kind {
 	case KindList:
+		if d.Max > 0 && int64(len(args)) > d.Max {
+			return value{}, errTooManyAddresses
+		}
+		if len(args) == 1 && args[0] == "" {
+			args = nil
+		}
 		return value{text: strings.Join(args, " "), words: slices.Clone(args)}, nil
 	case KindSave:
 		return parseSave(args, old)
 	case KindOutputBuffer:
 		return parseOutputBuffer(args, old)
+	case KindPercentiles:
+		return parsePercentiles(d.Name, args)
 	}
 	if len(args) != 1 {
 		return value{}, errWordsNumber
@@ -69,6 +80,8 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 		if strings.Contains(arg, "\x00") {
 			return value{}, errHasNUL
 		}
+	case KindDir:
+		return parseDir(arg, old)
 	}
 	return value{text: arg}, nil
 }
@@ -93,7 +106,15 @@ func (d *Directive) parseEnum(arg string) (value, error) {
 }
 
 func (d *Directive) parseNumber(arg string) (value, error) {
+	if d.Percent {
+		if v, ok, err := parsePercent(arg); ok {
+			return v, err
+		}
+	}
 	n, inRange, err := d.Kind.number(arg)
+	if err != nil && d.Percent {
+		return value{}, errNotPercent
+	}
 	if err != nil {
 		return value{}, err
 	}
