@@ -32,6 +32,14 @@ type Options struct {
 	// outlives the engine.
 	Disk disk.FS
 
+	// Chdir returns the directory that CONFIG SET dir names, to keep files in from
+	// then on; nil: they stay on Disk.
+	Chdir func(dir string) disk.FS
+
+	// Delay waits for so many microseconds, for key-load-delay and
+	// rdb-key-save-delay; nil: they have no effect.
+	Delay func(us int64)
+
 	// Pause is called by who writes the log before it takes what has come
 	// together, except under appendfsync always: see aof.Options.
 	Pause func()
@@ -121,9 +129,7 @@ func newRunID() string {
 // every script.
 func interpreterOnly(c *config.Config) func() bool {
 	var only atomic.Bool
-	refresh := func() { only.Store(c.String("lua-engine") == "interpreter") }
-	c.OnChange("lua-engine", refresh)
-	refresh()
+	c.Follow(func() { only.Store(c.String("lua-engine") == "interpreter") })
 	return only.Load
 }
 
@@ -146,7 +152,7 @@ func (e *Engine) Clock() *clock.Clock { return e.clock }
 
 // follow keeps the cached directives true.
 func (e *Engine) follow() {
-	refresh := func() {
+	e.cfg.Follow(func() {
 		e.settings.Store(&commands.Settings{
 			ProtoMaxBulkLen:      e.cfg.Int("proto-max-bulk-len"),
 			HashMaxListpackCount: e.cfg.Int("hash-max-listpack-entries"),
@@ -162,14 +168,7 @@ func (e *Engine) follow() {
 		password := e.cfg.String("requirepass")
 		e.password.Store(&password)
 		e.mailLimit.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
-	}
-	refresh()
-	for _, name := range []string{
-		"proto-max-bulk-len", "set-max-intset-entries", "hash-max-listpack-entries", "hash-max-listpack-value", "zset-max-listpack-entries", "zset-max-listpack-value",
-		"rl-log-max-units", "requirepass", "client-output-buffer-limit", "busy-reply-threshold", "lua-memory-limit",
-	} {
-		e.cfg.OnChange(name, refresh)
-	}
+	})
 }
 
 // Tick does what has to be done now and then: the clock follows the wall, and

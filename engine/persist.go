@@ -15,8 +15,7 @@ import (
 // persistence is what an engine keeps on disk: the append-only log, and
 // snapshots. See docs/adr/0016-durability.md.
 type persistence struct {
-	disk   disk.FS // nil: there is nowhere to keep anything
-	opened bool    // by Open
+	opened bool // by Open
 
 	log     atomic.Pointer[aof.Log]  // nil: appendonly no. Changed with every shard held
 	fsync   atomic.Uint32            // appendfsync, an aof.Policy
@@ -39,7 +38,8 @@ type persistence struct {
 
 	// mu comes last: who holds it takes no shard and waits for no disk.
 	mu       sync.Mutex
-	release  func() error // protected by mu, as is what follows: gives the directory back; nil: it is not ours
+	disk     disk.FS      // protected by mu, as is what follows; nil: there is nowhere to keep anything
+	release  func() error // gives the directory back; nil: it is not ours
 	jobs     jobs
 	starting *aof.Log    // switched on, and not yet begun
 	points   []savePoint // what save says
@@ -69,10 +69,10 @@ var (
 func (e *Engine) Open() error {
 	p := &e.persist
 	wanted := e.cfg.Bool("appendonly") || len(e.cfg.SavePoints()) > 0
-	switch {
-	case p.disk == nil && wanted:
+	switch dir := e.dir(); {
+	case dir == nil && wanted:
 		return errNoDisk
-	case p.disk == nil:
+	case dir == nil:
 		return nil
 	case wanted:
 		p.mu.Lock()
@@ -98,13 +98,10 @@ func (e *Engine) hold() (err error) {
 // followPersistence keeps true what is cached of the directives.
 func (e *Engine) followPersistence() {
 	p := &e.persist
-	fsync := func() {
+	e.cfg.Follow(func() {
 		p.fsync.Store(uint32(map[string]aof.Policy{"always": aof.Always, "no": aof.No}[e.cfg.String("appendfsync")]))
 		p.easy.Store(e.cfg.Bool("no-appendfsync-on-rewrite"))
-	}
-	fsync()
-	e.cfg.OnChange("appendfsync", fsync)
-	e.cfg.OnChange("no-appendfsync-on-rewrite", fsync)
+	})
 	e.followSave()
 	e.cfg.OnChange("save", func() {
 		e.followSave()
@@ -115,13 +112,14 @@ func (e *Engine) followPersistence() {
 		defer p.mu.Unlock()
 		e.settle()
 	})
+	e.cfg.OnTry("dir", e.changeDir)
 	e.cfg.OnTry("appendonly", e.turnLog)
 }
 
 // logOptions say where the log is.
 func (e *Engine) logOptions() aof.Options {
 	return aof.Options{
-		FS: e.persist.disk, DirName: e.cfg.String("appenddirname"), Name: e.cfg.String("appendfilename"),
+		FS: e.dir(), DirName: e.cfg.String("appenddirname"), Name: e.cfg.String("appendfilename"),
 		Policy: e.fsyncPolicy, Pause: e.options.Pause,
 		Log: func(_ bool, text string) { e.logf("%s", text) },
 	}
@@ -180,7 +178,7 @@ func (e *Engine) turnLog() error {
 	p := &e.persist
 	on := e.cfg.Bool("appendonly")
 	switch {
-	case p.disk == nil && !on:
+	case e.dir() == nil && !on:
 		return nil
 	case !p.opened || p.loading.Load() != nil || !p.turning.TryLock():
 		return errAppendOnly

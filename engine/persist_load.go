@@ -84,6 +84,7 @@ type loader struct {
 	skipped   int64
 	instantMs int64
 	begun     func()
+	delay     delay
 }
 
 func (e *Engine) newLoader(begun func()) *loader {
@@ -92,6 +93,7 @@ func (e *Engine) newLoader(begun func()) *loader {
 	return &loader{
 		engine: e, session: s, progress: e.persist.loading.Load(), skip: e.cfg.Bool("load-skip-unsupported"),
 		begun: sync.OnceFunc(begun),
+		delay: delay{engine: e, directive: "key-load-delay"},
 	}
 }
 
@@ -99,7 +101,7 @@ func (e *Engine) newLoader(begun func()) *loader {
 func (l *loader) log() (*aof.Log, error) {
 	e, o := l.engine, l.engine.logOptions()
 	found, err := aof.Load(o, e.cfg.Bool("aof-load-truncated"), aof.Handler{
-		Apply: l.apply,
+		Apply: l.command,
 		RDB: func(f io.ReaderAt, size int64) (end int64, err error) {
 			sum, err := l.snapshot(f, size, false)
 			return sum.End, err
@@ -114,9 +116,9 @@ func (l *loader) log() (*aof.Log, error) {
 	if found.Found {
 		e.logf("loaded %d keys from the append-only file (%d bytes)", e.keys(), found.Bytes)
 		l.tellSkipped()
-	} else if ok, _ := disk.Exists(e.persist.disk, e.cfg.String("dbfilename")); ok {
+	} else if ok, _ := disk.Exists(e.dir(), e.cfg.String("dbfilename")); ok {
 		e.logf("WARNING: there is no append-only file, so nothing is loaded, and %s is left alone. To begin with what it holds, "+
-			"start with appendonly no, then send CONFIG SET appendonly yes", e.persist.disk.Path(e.cfg.String("dbfilename")))
+			"start with appendonly no, then send CONFIG SET appendonly yes", e.dir().Path(e.cfg.String("dbfilename")))
 	}
 	write, preamble := e.writeCommands, e.cfg.Bool("aof-use-rdb-preamble")
 	if preamble {
@@ -128,7 +130,8 @@ func (l *loader) log() (*aof.Log, error) {
 // dump reads a snapshot, if there is one.
 func (l *loader) dump(name string) error {
 	e := l.engine
-	f, err := e.persist.disk.Open(name)
+	dir := e.dir()
+	f, err := dir.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -141,9 +144,9 @@ func (l *loader) dump(name string) error {
 		_, err = l.snapshot(f, size, true)
 	}
 	if err != nil {
-		return fmt.Errorf("loading %s: %w; zlimit-server --check-rdb %s tells more", e.persist.disk.Path(name), err, e.persist.disk.Path(name))
+		return fmt.Errorf("loading %s: %w; zlimit-server --check-rdb %s tells more", dir.Path(name), err, dir.Path(name))
 	}
-	e.logf("loaded %d keys from %s (%d bytes)", e.keys(), e.persist.disk.Path(name), size)
+	e.logf("loaded %d keys from %s (%d bytes)", e.keys(), dir.Path(name), size)
 	l.tellSkipped()
 	return nil
 }
@@ -173,14 +176,8 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 				return nil
 			}
 			figures.loaded.Add(1)
-			shard := store.ShardOf(key)
-			e.store.Lock(shard)
-			defer e.store.Unlock(shard)
-			into := e.store.DB(db)
-			n := into.Put(key, value)
-			if expireAtMs != 0 {
-				into.ExpireAt(n, expireAtMs)
-			}
+			l.put(db, key, value, expireAtMs)
+			l.delay.key()
 			return nil
 		},
 		Function: func(code string) error {
@@ -213,7 +210,25 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 	return sum, err
 }
 
-// apply carries out one command of a log.
+// put makes a key that a snapshot holds.
+func (l *loader) put(db int, key []byte, value any, expireAtMs int64) {
+	st, shard := l.engine.store, store.ShardOf(key)
+	st.Lock(shard)
+	defer st.Unlock(shard)
+	into := st.DB(db)
+	n := into.Put(key, value)
+	if expireAtMs != 0 {
+		into.ExpireAt(n, expireAtMs)
+	}
+}
+
+// command carries out one command of a log, and waits where a test wants that.
+func (l *loader) command(args [][]byte) error {
+	defer l.delay.key()
+	return l.apply(args)
+}
+
+// apply carries out one command.
 func (l *loader) apply(args [][]byte) error {
 	e, s := l.engine, l.session
 	if e.persist.leaving.Load() {

@@ -18,17 +18,17 @@ const syncBytes = 4 << 20
 // save writes dump.rdb.
 func (e *Engine) save(stop <-chan struct{}) error {
 	p := &e.persist
-	name := e.cfg.String("dbfilename")
+	dir, name := e.dir(), e.cfg.String("dbfilename")
 	var changes int64
-	err := disk.WriteFile(p.disk, name, "temp-"+strconv.Itoa(os.Getpid())+".rdb", func(w io.Writer) error {
+	err := disk.WriteFile(dir, name, "temp-"+strconv.Itoa(os.Getpid())+".rdb", func(w io.Writer) error {
 		return e.writeSnapshot(e.syncing(w, "rdb-save-incremental-fsync"), false, stop, func() { changes = p.changes.Load() })
 	})
 	if err != nil {
-		e.logf("saving %s failed: %v", p.disk.Path(name), err)
+		e.logf("saving %s failed: %v", dir.Path(name), err)
 		return err
 	}
 	p.changes.Add(-changes)
-	e.logf("%s saved", p.disk.Path(name))
+	e.logf("%s saved", dir.Path(name))
 	return nil
 }
 
@@ -46,6 +46,7 @@ func (e *Engine) instant() instant { return instant{e.clock.NowUs(), e.scripts.L
 func (e *Engine) writeSnapshot(w io.Writer, base bool, stop <-chan struct{}, begin func()) error {
 	var at instant
 	var out *rdb.Writer
+	slow := delay{engine: e, directive: "rdb-key-save-delay"}
 	head := func() {
 		if out == nil {
 			out = e.head(w, base, at)
@@ -56,6 +57,7 @@ func (e *Engine) writeSnapshot(w io.Writer, base bool, stop <-chan struct{}, beg
 		at = e.instant()
 	}, func(k snapshotKey) error {
 		head()
+		slow.key()
 		return out.Key(k.DB, k.Key, k.ExpireAtMs, k.Value)
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ const itemsPerCommand = 64
 func (e *Engine) writeCommands(w io.Writer, stop <-chan struct{}, begin func()) error {
 	out := textWriter{to: bufio.NewWriterSize(w, 64<<10), db: -1}
 	var at instant
+	slow := delay{engine: e, directive: "rdb-key-save-delay"}
 	head := func() {
 		if out.begun {
 			return
@@ -39,6 +40,7 @@ func (e *Engine) writeCommands(w io.Writer, stop <-chan struct{}, begin func()) 
 		at = e.instant()
 	}, func(k snapshotKey) error {
 		head()
+		slow.key()
 		return out.key(k)
 	})
 	if err != nil {

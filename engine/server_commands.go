@@ -75,7 +75,11 @@ func (e *Engine) configGet(c *commands.Ctx) resp.Value {
 
 // CONFIG SET parameter value [parameter value ...]
 func (e *Engine) configSet(c *commands.Ctx) resp.Value {
-	if err := e.cfg.Set(c.Args[2:]); err != nil {
+	set := e.cfg.Set
+	if caller(c).allowed("enable-protected-configs") {
+		set = e.cfg.SetProtected
+	}
+	if err := set(c.Args[2:]); err != nil {
 		var refusal *config.SetError
 		if errors.As(err, &refusal) {
 			return resp.Error(refusal.Reply())

@@ -206,7 +206,7 @@ func (s *Session) called(args [][]byte) *commands.Command {
 // admit checks what may forbid a known command, in Redis' order.
 func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	switch {
-	case cmd.Is(commands.Protected) && !s.mayDebug():
+	case cmd.Is(commands.Protected) && !s.allowed("enable-debug-command"):
 		return errDebugOff
 	case !cmd.Is(commands.NoAuth) && !s.Authenticated():
 		return errNoAuth
@@ -232,12 +232,13 @@ func isHTTP(name []byte) bool {
 	return commands.EqualFold(name, "post") || commands.EqualFold(name, "host:")
 }
 
-// mayDebug obeys enable-debug-command.
-func (s *Session) mayDebug() bool {
+// allowed reports whether a directive such as enable-debug-command lets the
+// session's client in.
+func (s *Session) allowed(directive string) bool {
 	if s.peer.Owner {
 		return true
 	}
-	switch s.engine.cfg.String("enable-debug-command") {
+	switch s.engine.cfg.String(directive) {
 	case "yes":
 		return true
 	case "local":

@@ -28,27 +28,25 @@ type connLimits struct {
 // followLimits keeps the cached directives true, for the connections that wait
 // for input as well.
 func (s *Server) followLimits() {
-	refresh := func() {
-		s.limits.Store(&connLimits{
+	s.cfg.Follow(func() {
+		now := connLimits{
 			maxBulkLen:  s.cfg.Int("proto-max-bulk-len"),
 			maxQueryBuf: s.cfg.Int("client-query-buffer-limit"),
 			idle:        time.Duration(s.cfg.Int("timeout")) * time.Second,
 			keepAlive:   time.Duration(s.cfg.Int("tcp-keepalive")) * time.Second,
 			output:      s.cfg.OutputBufferLimit(config.ClassNormal),
 			subscriber:  s.cfg.OutputBufferLimit(config.ClassPubSub),
-		})
+		}
+		if old := s.limits.Load(); old != nil && *old == now {
+			return
+		}
+		s.limits.Store(&now)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for c := range s.conns {
 			c.wake()
 		}
-	}
-	refresh()
-	for _, name := range []string{
-		"proto-max-bulk-len", "client-query-buffer-limit", "timeout", "tcp-keepalive", "client-output-buffer-limit",
-	} {
-		s.cfg.OnChange(name, refresh)
-	}
+	})
 }
 
 // reader returns what the wire reader checks for a session.

@@ -9,14 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/zlimit/zlimit/config"
 )
 
 // listen opens the listeners that the directives bind, port, port-file,
 // unixsocket and unixsocketperm ask for: all of them, or none and an error of
-// one line.
-func listen(cfg *config.Config, freePort bool) ([]net.Listener, error) {
+// one line. The TCP ones follow CONFIG SET from then on.
+func (s *Server) listen(freePort bool) error {
+	cfg := s.cfg
 	port := cfg.Int("port")
 	if freePort {
 		port = 0
@@ -24,30 +23,51 @@ func listen(cfg *config.Config, freePort bool) ([]net.Listener, error) {
 	tcp := port != 0 || freePort || cfg.String("port-file") != ""
 	path := cfg.String("unixsocket")
 	if path == "" && !tcp {
-		return nil, errors.New("nothing to listen on: port is 0, and neither port-file nor unixsocket is set")
+		return errors.New("nothing to listen on: port is 0, and neither port-file nor unixsocket is set")
 	}
-	var listeners []net.Listener
 	if tcp {
 		var err error
-		if listeners, err = listenTCP(cfg.Strings("bind"), port); err != nil {
-			return nil, err
+		if s.bound, err = listenTCP(cfg.Strings("bind"), port); err != nil {
+			return err
 		}
+	}
+	for _, b := range s.bound {
+		s.listeners = append(s.listeners, b.Listener)
 	}
 	if path != "" {
 		l, err := listenUnix(path, fs.FileMode(cfg.Int("unixsocketperm")))
 		if err != nil {
-			closeAll(listeners)
-			return nil, err
+			closeAll(s.bound)
+			return err
 		}
-		listeners = append(listeners, l)
+		s.listeners = append(s.listeners, l)
 	}
-	if len(listeners) == 0 {
-		return nil, errors.New("nothing to listen on: none of the addresses of bind is there")
+	if len(s.listeners) == 0 {
+		return errors.New("nothing to listen on: none of the addresses of bind is there")
 	}
-	return listeners, nil
+	if p := s.Port(); p != 0 && int64(p) != cfg.Int("port") {
+		if err := cfg.Set([][]byte{[]byte("port"), strconv.AppendInt(nil, int64(p), 10)}); err != nil {
+			return err
+		}
+	}
+	cfg.OnTry("bind", func() error { return s.rebind(errBind) })
+	cfg.OnTry("port", func() error { return s.rebind(errPort) })
+	return nil
 }
 
-func closeAll(listeners []net.Listener) {
+// bound is a listener at one of the addresses of bind.
+type bound struct {
+	net.Listener
+	at address
+}
+
+// address is a word of bind, with the port.
+type address struct {
+	word string
+	port int64
+}
+
+func closeAll(listeners []bound) {
 	for _, l := range listeners {
 		l.Close()
 	}
@@ -58,9 +78,9 @@ func closeAll(listeners []net.Listener) {
 const freePortTries = 10
 
 // listenTCP opens every address at one port; at any free one if port is 0.
-func listenTCP(hosts []string, port int64) ([]net.Listener, error) {
+func listenTCP(words []string, port int64) ([]bound, error) {
 	for try := 1; ; try++ {
-		listeners, err := listenAll(hosts, port)
+		listeners, err := listenAll(words, port)
 		if err == nil {
 			return listeners, nil
 		}
@@ -72,28 +92,41 @@ func listenTCP(hosts []string, port int64) ([]net.Listener, error) {
 }
 
 // listenAll returns what it opened also when it fails.
-func listenAll(hosts []string, port int64) (listeners []net.Listener, err error) {
-	for _, host := range hosts {
-		host, optional := strings.CutPrefix(host, "-") // "-::1": skip where there is no such address
-		network := "tcp"
-		switch host {
-		case "*":
-			network, host = "tcp4", "0.0.0.0"
-		case "::*":
-			network, host = "tcp6", "::"
-		}
-		l, err := net.Listen(network, net.JoinHostPort(host, strconv.FormatInt(port, 10)))
+func listenAll(words []string, port int64) (listeners []bound, err error) {
+	for _, word := range words {
+		l, err := listenAt(address{word, port})
 		if err != nil {
-			if optional && isMissingAddress(err) {
-				continue
-			}
-			return listeners, listenError(err, host, port)
+			return listeners, err
 		}
-		listeners = append(listeners, l)
+		if l == nil {
+			continue
+		}
 		// The system chooses once, and every address gets that port.
 		port = int64(l.Addr().(*net.TCPAddr).Port)
+		listeners = append(listeners, bound{l, address{word, port}})
 	}
 	return listeners, nil
+}
+
+// listenAt opens one address. Both results are nil where it may be missing on
+// this machine, and is.
+func listenAt(a address) (net.Listener, error) {
+	host, optional := strings.CutPrefix(a.word, "-") // "-::1": skip where there is no such address
+	network := "tcp"
+	switch host {
+	case "*":
+		network, host = "tcp4", "0.0.0.0"
+	case "::*":
+		network, host = "tcp6", "::"
+	}
+	l, err := net.Listen(network, net.JoinHostPort(host, strconv.FormatInt(a.port, 10)))
+	if err != nil && optional && isMissingAddress(err) {
+		return nil, nil //nolint:nilnil // said above
+	}
+	if err != nil {
+		return nil, listenError(err, host, a.port)
+	}
+	return l, nil
 }
 
 // listenError is one clear line for what went wrong.

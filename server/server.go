@@ -25,8 +25,8 @@ type Options struct {
 	Config *config.Config // nil: the defaults
 	Log    *log.Logger    // nil: nothing is logged
 
-	// FreePort takes any free TCP port, whatever the directive port says; Addr
-	// tells which. It is for Listen.
+	// FreePort takes any free TCP port, whatever the directive port says, and sets
+	// the directive to it; Addr tells which. It is for Listen.
 	FreePort bool
 
 	// Clock is the server's time; nil: the system's.
@@ -35,6 +35,10 @@ type Options struct {
 	// Disk is the directory of the snapshot and the append-only log; nil: nothing
 	// outlives the server, and directives that ask for it are refused.
 	Disk disk.FS
+
+	// Chdir returns the directory that CONFIG SET dir names; nil refuses to change
+	// it. engine.Directory is such a function.
+	Chdir func(dir string) disk.FS
 
 	// Engine is that of a server which has ended, to go on with its keys and its
 	// clock; Config then has to be that server's too. Nil: a new one.
@@ -65,7 +69,8 @@ type Server struct {
 	owner     bool          // of engine
 
 	mu        sync.Mutex         // taken last: whoever holds it waits for nothing else
-	listeners []net.Listener     // protected by mu
+	listeners []net.Listener     // protected by mu; those of bound among them
+	bound     []bound            // protected by mu: those that bind and port ask for
 	conns     map[*conn]struct{} // protected by mu
 	serving   bool               // protected by mu: Serve was called
 	closed    bool               // protected by mu: no connection is taken any more
@@ -78,8 +83,10 @@ type Server struct {
 	limits  atomic.Pointer[connLimits]
 }
 
-// Listen opens the listeners that the configuration asks for and starts the
-// clock. Nothing is answered before Serve, which loads what Disk holds.
+// Listen opens the listeners that the configuration asks for, follows bind and
+// port when they are set later, and starts the clock. maxclients is lowered to
+// what the limit of open files allows. Nothing is answered before Serve, which
+// loads what Disk holds.
 func Listen(o Options) (*Server, error) {
 	s := New(o)
 	if s.owner {
@@ -87,11 +94,9 @@ func Listen(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	listeners, err := listen(s.cfg, o.FreePort)
-	if err != nil {
+	if err := errors.Join(s.reserveDescriptors(), s.listen(o.FreePort)); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
 	}
-	s.listeners = listeners
 	return s, nil
 }
 
@@ -121,7 +126,9 @@ func New(o Options) *Server {
 			Log:      func(text string) { s.log.Print(text) },
 			Port:     s.Port,
 			Disk:     o.Disk,
-			Pause:    func() { time.Sleep(time.Millisecond) }, //nolint:forbidigo // a pace, nothing is waited for
+			Chdir:    o.Chdir,
+			Delay:    func(us int64) { time.Sleep(time.Duration(us) * time.Microsecond) }, //nolint:forbidigo // that is its purpose
+			Pause:    func() { time.Sleep(time.Millisecond) },                             //nolint:forbidigo // a pace, nothing is waited for
 		})
 		s.owner = true
 	}
@@ -140,11 +147,16 @@ func (s *Server) Add(l net.Listener) error {
 		l.Close()
 		return net.ErrClosed
 	}
+	s.add(l)
+	return nil
+}
+
+// add requires mu to be held.
+func (s *Server) add(l net.Listener) {
 	s.listeners = append(s.listeners, l)
 	if s.serving {
 		s.working.Go(func() { s.accept(l) })
 	}
-	return nil
 }
 
 // Connections returns how many clients are connected now.
@@ -243,7 +255,7 @@ func (s *Server) accept(l net.Listener) {
 			s.take(nc)
 			continue
 		}
-		if s.ended() {
+		if s.ended() || errors.Is(err, net.ErrClosed) {
 			return
 		}
 		// Out of file descriptors, most likely: it passes. Wait, and do not
@@ -311,8 +323,10 @@ func (s *Server) turnAway(nc net.Conn, why string) {
 // cron does what has to be done now and then: the clock follows the wall, due
 // keys are reclaimed, idle connections give memory back.
 func (s *Server) cron() {
-	tick := time.NewTicker(time.Second / time.Duration(max(s.cfg.Int("hz"), 1)))
+	interval := func() time.Duration { return time.Second / time.Duration(max(s.cfg.Int("hz"), 1)) }
+	tick := time.NewTicker(interval())
 	defer tick.Stop()
+	s.cfg.OnChange("hz", func() { tick.Reset(interval()) })
 	trim := time.NewTicker(trimInterval)
 	defer trim.Stop()
 	for {

@@ -63,7 +63,9 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		return err
 	}
 	logger := log.New(out, "", log.LstdFlags|log.Lmsgprefix)
-	srv, err := server.Listen(server.Options{Config: cfg, Log: logger, Disk: engine.Directory(cfg.String("dir"))})
+	srv, err := server.Listen(server.Options{
+		Config: cfg, Log: logger, Disk: engine.Directory(cfg.String("dir")), Chdir: engine.Directory,
+	})
 	if err != nil {
 		return err
 	}
@@ -73,16 +75,22 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		return err
 	}
 	defer endMetrics(scrapes)
-	defer func() { removeFile(cfg.String("pidfile")) }()
+	pidfile, portFile := cfg.String("pidfile"), cfg.String("port-file") // dir may change
+	defer removeFile(pidfile)
 	for _, f := range []struct {
-		directive string
-		number    int
-	}{{"pidfile", os.Getpid()}, {"port-file", srv.Port()}} {
-		if err := writeNumber(cfg.String(f.directive), f.number); err != nil {
+		directive, path string
+		number          int
+	}{{"pidfile", pidfile, os.Getpid()}, {"port-file", portFile, srv.Port()}} {
+		if err := writeNumber(f.path, f.number); err != nil {
 			_ = srv.Close()
 			return fmt.Errorf("cannot write %s: %w", f.directive, err)
 		}
 	}
+	cfg.OnChange("port", func() {
+		if err := writeNumber(portFile, srv.Port()); err != nil {
+			logger.Printf("cannot write port-file: %v", err)
+		}
+	})
 	logger.Print(srv.Greeting())
 	if scrapes != nil {
 		logger.Printf("metrics at http://%s/metrics", scrapes.Addr())

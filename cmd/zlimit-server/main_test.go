@@ -373,7 +373,7 @@ func TestFileAndFlags(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, p.port+"\n", string(port))
 	c := p.dial(t)
-	for directive, want := range map[string]string{"maxclients": "7", "timeout": "0", "port": "0"} {
+	for directive, want := range map[string]string{"maxclients": "7", "timeout": "0", "port": p.port} {
 		require.Equal(t, "*2", c.ask(t, "CONFIG GET "+directive))
 		for range 3 {
 			c.line(t)

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// reservedDescriptors is how many of the files that the process may have open
+// are kept from clients, for listeners and for what durability writes: as many
+// as in Redis.
+const reservedDescriptors = 32
+
+// reserveDescriptors lowers maxclients to what the limit of open files allows,
+// and holds later values against that: clients can then never take the
+// descriptors that files need.
+func (s *Server) reserveDescriptors() error {
+	wanted := s.cfg.Int("maxclients")
+	most := mostClients(wanted)
+	if most <= 0 {
+		return fmt.Errorf("the limit of open files (ulimit -n) is %d, and at least %d are needed",
+			most+reservedDescriptors, reservedDescriptors+1)
+	}
+	if most < wanted {
+		s.log.Printf("WARNING: maxclients is %d instead of %d: the limit of open files (ulimit -n) is %d, and %d are kept for files and listeners",
+			most, wanted, most+reservedDescriptors, reservedDescriptors)
+		if err := s.cfg.Set([][]byte{[]byte("maxclients"), strconv.AppendInt(nil, most, 10)}); err != nil {
+			return err
+		}
+	}
+	s.cfg.OnTry("maxclients", func() error {
+		wanted := s.cfg.Int("maxclients")
+		if most := mostClients(wanted); most < wanted {
+			return fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", most) //nolint:revive,staticcheck // Redis' text
+		}
+		return nil
+	})
+	return nil
+}
+
+// mostClients returns how many clients the limit of open files allows, at most
+// wanted. It raises the limit where it may.
+func mostClients(wanted int64) int64 {
+	return min(wanted, openFiles(wanted+reservedDescriptors)-reservedDescriptors)
+}

@@ -1,0 +1,25 @@
+//go:build unix && !freebsd && !dragonfly
+
+package server
+
+import (
+	"math"
+	"syscall"
+)
+
+// openFiles returns how many files the process may have open. Where that is
+// less than needed it raises the limit, as far as the system lets it.
+func openFiles(needed int64) int64 {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return math.MaxInt64
+	}
+	for _, hard := range []uint64{limit.Max, uint64(needed)} {
+		if raised := (syscall.Rlimit{Cur: min(uint64(needed), hard), Max: max(hard, limit.Max)}); limit.Cur < raised.Cur {
+			if syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised) == nil {
+				limit = raised
+			}
+		}
+	}
+	return int64(min(uint64(limit.Cur), math.MaxInt64))
+}

@@ -1,0 +1,179 @@
+package server_test
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/server"
+)
+
+var hosts atomic.Int64
+
+// ownHost returns an address of this machine that no other test uses, so that
+// nobody takes a port there between two looks.
+func ownHost(t *testing.T) string {
+	t.Helper()
+	host := "127.77.0." + strconv.FormatInt(hosts.Add(1), 10)
+	l, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		t.Skipf("this system has one loopback address only: %v", err)
+	}
+	l.Close()
+	return host
+}
+
+// freePort returns a TCP port that is free at a host.
+func freePort(t *testing.T, host string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", host+":0")
+	require.NoError(t, err)
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// requireAnswers requires a server at an address, which a new client reaches.
+func requireAnswers(t *testing.T, address string) {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer c.Close()
+	require.Equal(t, "+PONG", newWire(c).call(t, "PING"))
+}
+
+func requireNobody(t *testing.T, address string) {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err == nil {
+		c.Close()
+	}
+	require.ErrorContains(t, err, "refused")
+}
+
+func portOf(t *testing.T, w *wire) string {
+	t.Helper()
+	return infoField(t, w, "tcp_port")
+}
+
+// TestConfigSetPort moves the server to another port: who is connected stays.
+func TestConfigSetPort(t *testing.T) {
+	t.Parallel()
+	host := ownHost(t)
+	srv, _, logged := serveWith(t, config.New(), "--bind", host, "--unixsocket", filepath.Join(t.TempDir(), "s"))
+	c := connect(t, srv)
+	first := portOf(t, c)
+	require.Equal(t, "*2\r\n$4\r\nport\r\n$"+strconv.Itoa(len(first))+"\r\n"+first, c.call(t, "CONFIG", "GET", "port"))
+
+	second := freePort(t, host)
+	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "port", second))
+	require.Equal(t, "+PONG", c.call(t, "PING"), "who is connected stays")
+	requireAnswers(t, host+":"+second)
+	requireNobody(t, host+":"+first)
+	require.Equal(t, second, portOf(t, c))
+
+	taken, err := net.Listen("tcp", host+":0")
+	require.NoError(t, err)
+	defer taken.Close()
+	_, other, _ := net.SplitHostPort(taken.Addr().String())
+	const failed = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. Check server logs."
+	require.Equal(t, failed, c.call(t, "CONFIG", "SET", "timeout", "7", "port", other))
+	require.Contains(t, logged(), "port "+other+" is in use")
+	requireAnswers(t, host+":"+second)
+	require.Equal(t, "*2\r\n$7\r\ntimeout\r\n$1\r\n0", c.call(t, "CONFIG", "GET", "timeout"), "all or nothing")
+
+	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "port", "0"))
+	requireNobody(t, host+":"+second)
+	require.Equal(t, "0", portOf(t, c))
+	require.Equal(t, "+PONG", connect(t, srv).call(t, "PING"), "the unix socket stays")
+	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "port", first))
+	requireAnswers(t, host+":"+first)
+}
+
+// TestConfigSetBind changes the addresses at one port.
+func TestConfigSetBind(t *testing.T) {
+	t.Parallel()
+	hosts := [3]string{ownHost(t), ownHost(t), ownHost(t)}
+	srv, _, _ := serveWith(t, config.New(), "--bind", hosts[0])
+	c := connect(t, srv)
+	port := portOf(t, c)
+	set := func(words string) string { return c.call(t, "CONFIG", "SET", "bind", words) }
+	one, two := hosts[0]+":"+port, hosts[1]+":"+port
+
+	require.Equal(t, "+OK", set(hosts[0]+" "+hosts[1]))
+	requireAnswers(t, one)
+	requireAnswers(t, two)
+	require.Equal(t, "+OK", set(hosts[1]))
+	requireNobody(t, one)
+	requireAnswers(t, two)
+	require.Equal(t, "+OK", set(hosts[0]+" -192.0.2.1"), "one that may be missing is")
+	requireAnswers(t, one)
+	requireNobody(t, two)
+
+	const failed = "-ERR CONFIG SET failed (possibly related to argument 'bind') - Failed to bind to specified addresses."
+	require.Equal(t, failed, set("192.0.2.1"))
+	require.Equal(t, failed, set(hosts[1]+" no.such.host.invalid"))
+	taken, err := net.Listen("tcp", hosts[2]+":"+port)
+	require.NoError(t, err)
+	defer taken.Close()
+	require.Equal(t, failed, set(hosts[1]+" "+hosts[2]))
+	require.Equal(t, failed, set("*"), "one of all addresses is somebody else's")
+	requireAnswers(t, one)
+	requireNobody(t, two)
+	require.Contains(t, c.call(t, "CONFIG", "GET", "bind"), "\r\n"+hosts[0]+" -192.0.2.1")
+
+	require.Equal(t, "+OK", set(""), "no address is no TCP, as in Redis")
+	requireNobody(t, one)
+	require.Equal(t, "+OK", set(hosts[0]))
+	requireAnswers(t, one)
+}
+
+// TestConfigSetBindToAllAddresses is about a port at which one of the addresses
+// is the server's own already.
+func TestConfigSetBindToAllAddresses(t *testing.T) {
+	t.Parallel()
+	hosts := [2]string{ownHost(t), ownHost(t)}
+	srv, _, _ := serveWith(t, config.New(), "--bind", hosts[0])
+	c := connect(t, srv)
+	// Another test may have the port at another address: then it is another's turn.
+	for c.call(t, "CONFIG", "SET", "bind", "*") != "+OK" {
+		require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "port", freePort(t, hosts[0])))
+	}
+	port := portOf(t, c)
+	requireAnswers(t, hosts[0]+":"+port)
+	requireAnswers(t, hosts[1]+":"+port)
+	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "bind", hosts[1]))
+	requireNobody(t, hosts[0]+":"+port)
+	requireAnswers(t, hosts[1]+":"+port)
+}
+
+// TestConfigSetPortWhileTheServerEnds leaves no listener behind.
+func TestConfigSetPortWhileTheServerEnds(t *testing.T) {
+	t.Parallel()
+	host := ownHost(t)
+	for range 20 {
+		cfg := config.New()
+		require.NoError(t, cfg.ParseArgs([]string{"--bind", host}, nil))
+		srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+		require.NoError(t, err)
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve() }()
+		ports := [2]string{freePort(t, host), freePort(t, host)}
+		var both sync.WaitGroup
+		both.Go(func() {
+			for i := range 10 {
+				_ = cfg.Set([][]byte{[]byte("port"), []byte(ports[i%2])})
+			}
+		})
+		require.NoError(t, srv.Close())
+		both.Wait()
+		require.NoError(t, <-served)
+		requireNobody(t, host+":"+ports[0])
+		requireNobody(t, host+":"+ports[1])
+	}
+}
