@@ -21,6 +21,13 @@ type process struct {
 	hands *hands
 	mu    sync.Mutex
 	lines []string
+	waits []int64 // microseconds that loading and saving waited
+}
+
+func (p *process) delay(us int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits = append(p.waits, us)
 }
 
 func (p *process) log(text string) {
@@ -43,7 +50,7 @@ func prepare(t *testing.T, fs disk.FS, atMs int64, directives ...string) *proces
 	require.NoError(t, cfg.ParseArgs(directives, nil))
 	p := &process{hands: &hands{}}
 	p.Engine = engine.New(engine.Options{
-		Config: cfg, Disk: fs, Log: p.log, Shutdown: func() {},
+		Config: cfg, Disk: fs, Log: p.log, Shutdown: func() {}, Delay: p.delay,
 		Clock: clock.New(clock.Sources{
 			Monotonic: func() int64 { return p.hands.us },
 			Wall:      func() int64 { return (startNowMs+atMs)*1000 + p.hands.us },

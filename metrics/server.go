@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
 
 	"github.com/zlimit/zlimit/engine"
 )
@@ -24,6 +25,7 @@ const (
 	idleTimeout     = 2 * time.Minute
 	maxHeaderBytes  = 16 << 10
 	scrapesAtOnce   = 4 // more are answered 503
+	connections     = 8 // more wait until one has ended: they must not take the descriptors that files need
 	defaultListenOn = "127.0.0.1"
 )
 
@@ -60,7 +62,7 @@ func Listen(address string, e *engine.Engine) (*Server, error) {
 	}
 	go func() {
 		defer close(s.ended)
-		_ = s.http.Serve(l) // until Close
+		_ = s.http.Serve(netutil.LimitListener(l, connections)) // until Close
 	}()
 	return s, nil
 }

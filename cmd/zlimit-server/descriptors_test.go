@@ -1,0 +1,78 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"bufio"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// startLimited is start for a process that may have so many files open.
+func startLimited(t *testing.T, files string, args ...string) *process {
+	t.Helper()
+	p := prepare(t, args...)
+	p.cmd.Args = append([]string{"sh", "-c", "ulimit -n " + files + `; exec "$0" "$@"`, p.cmd.Path}, args...)
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	p.cmd.Path = sh
+	p.run(t)
+	return p
+}
+
+// TestIdleClientsLeaveDescriptorsForFiles fills a server that may have 256 files
+// open with clients: those beyond 224 are told so, and the log, saves and
+// rewrites go on.
+func TestIdleClientsLeaveDescriptorsForFiles(t *testing.T) {
+	t.Parallel()
+	args, _ := anyPort(t)
+	p := startLimited(t, "256", append(args, "--save", "3600 1", "--appendonly", "yes", "--metrics-addr", "127.0.0.1:0")...)
+	warning, err := p.stdout.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, warning, "maxclients is 224 instead of 10000: the limit of open files (ulimit -n) is 256")
+	p.greet(t, p.stdout)
+	metrics, err := p.stdout.ReadString('\n')
+	require.NoError(t, err)
+	_, address, ok := strings.Cut(strings.TrimSpace(metrics), "http://")
+	require.True(t, ok, metrics)
+	address, _, _ = strings.Cut(address, "/")
+
+	c := p.dial(t)
+	require.Equal(t, "+OK", c.ask(t, "SET k v"))
+	var idle []net.Conn
+	for range 300 {
+		o, err := net.Dial("tcp", p.addr)
+		require.NoError(t, err)
+		defer o.Close()
+		idle = append(idle, o)
+		m, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		defer m.Close()
+	}
+	refused, err := bufio.NewReader(idle[299]).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "-ERR max number of clients reached\r\n", refused)
+	require.Equal(t, "+OK", c.ask(t, "SAVE"))
+	require.Equal(t, "+OK", c.ask(t, "SET k w"))
+	require.Equal(t, "+Background append only file rewriting started", c.ask(t, "BGREWRITEAOF"))
+	require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'maxclients') - "+
+		"The operating system is not able to handle the specified number of clients, try with 224", c.ask(t, "CONFIG SET maxclients 225"))
+	require.Equal(t, "+OK", c.ask(t, "CONFIG SET maxclients 223"))
+	c.send(t, "SHUTDOWN\r\n")
+	code, _ := p.end(t)
+	require.Zero(t, code, "and the last save, too")
+}
+
+// TestTooFewDescriptors is a limit with which nobody could be served.
+func TestTooFewDescriptors(t *testing.T) {
+	t.Parallel()
+	args, _ := anyPort(t)
+	p := startLimited(t, "32", args...)
+	code, _ := p.end(t)
+	require.Equal(t, 1, code)
+	require.Equal(t, "zlimit-server: the limit of open files (ulimit -n) is 32, and at least 33 are needed\n", p.stderr.String())
+}
