@@ -199,11 +199,18 @@ func infoLatencyStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	if !e.cfg.Bool("latency-tracking") {
 		return
 	}
+	percentiles := e.cfg.Strings("latency-tracking-info-percentiles")
 	e.eachCommand(func(c *commands.Command) {
-		if l := &e.stats.calls[c.ID()].latency; l.timed.Load() > 0 {
-			w.put("latency_percentiles_usec_"+c.FullName(),
-				fmt.Sprintf("p50=%d,p99=%d,p99.9=%d", l.percentile(500), l.percentile(990), l.percentile(999)))
+		l := &e.stats.calls[c.ID()].latency
+		if l.timed.Load() == 0 {
+			return
 		}
+		shown := make([]string, len(percentiles))
+		for i, p := range percentiles {
+			percent, _ := strconv.ParseFloat(p, 64) // it was parsed before
+			shown[i] = fmt.Sprintf("p%s=%d.000", p, l.percentile(percent))
+		}
+		w.put("latency_percentiles_usec_"+c.FullName(), strings.Join(shown, ","))
 	})
 }
 

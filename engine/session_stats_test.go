@@ -121,7 +121,15 @@ func TestLatencyTracking(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
 	require.Equal(t, "PONG", do(s, "ping"))
-	require.Contains(t, do(s, "info latencystats"), "latency_percentiles_usec_ping:")
+	require.Regexp(t, `latency_percentiles_usec_ping:p50=\d+\.000,p99=\d+\.000,p99\.9=\d+\.000\r\n`, do(s, "info latencystats"))
+	require.Equal(t, "OK", show(s.Do([][]byte{
+		[]byte("CONFIG"), []byte("SET"), []byte("latency-tracking-info-percentiles"), []byte("0 12.5 100"),
+	})))
+	require.Regexp(t, `latency_percentiles_usec_ping:p0=\d+\.000,p12\.5=\d+\.000,p100=\d+\.000\r\n`, do(s, "info latencystats"))
+	require.Equal(t, "OK", show(s.Do([][]byte{
+		[]byte("CONFIG"), []byte("SET"), []byte("latency-tracking-info-percentiles"), nil,
+	})))
+	require.Contains(t, do(s, "info latencystats"), "latency_percentiles_usec_ping:\r\n", "as in Redis")
 	require.Equal(t, "OK", do(s, "config set latency-tracking no"))
 	require.NotContains(t, do(s, "info latencystats"), "latency_percentiles_usec")
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"math/bits"
 	"sync/atomic"
 
@@ -47,16 +48,16 @@ func (l *latency) mean() float64 {
 	return float64(l.us.Load()) / float64(timed)
 }
 
-// percentile is an upper bound, in microseconds, of what share of 1000 calls
-// took.
-func (l *latency) percentile(of1000 int64) int64 {
+// percentile returns an upper bound, in microseconds, of what so many percent of
+// the calls took.
+func (l *latency) percentile(percent float64) int64 {
 	var counts [LatencyBuckets]int64
 	total := int64(0)
 	for i := range counts {
 		counts[i] = l.buckets[i].Load()
 		total += counts[i]
 	}
-	rest := (total*of1000 + 999) / 1000
+	rest := int64(math.Ceil(float64(total) * percent / 100))
 	for i, n := range counts {
 		if rest -= n; rest <= 0 {
 			return 1 << i
