@@ -10,31 +10,37 @@ import (
 
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the README's command table anew")
+var rewrite = flag.Bool("rewrite", false, "write the generated tables of pages anew")
 
 const (
-	tableBegin = "<!-- commands -->\n"
-	tableEnd   = "<!-- /commands -->\n"
+	tableBegin = "<!-- table -->\n"
+	tableEnd   = "<!-- /table -->\n"
 )
 
-// TestReadmeCommandTable holds the README's table against the command table.
-func TestReadmeCommandTable(t *testing.T) {
+// TestGeneratedTables holds the tables of pages against those of the code.
+func TestGeneratedTables(t *testing.T) {
 	still := func() int64 { return 0 }
 	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
-	text, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(text), tableBegin)
-	require.True(t, ok)
-	_, after, ok := strings.Cut(rest, tableEnd)
-	require.True(t, ok)
-	want := before + tableBegin + commands.Markdown(e.Table()) + tableEnd + after
-	if *rewrite {
-		require.NoError(t, os.WriteFile("README.md", []byte(want), 0o644))
-		return
+	for page, table := range map[string]string{
+		"README.md":          commands.Markdown(e.Table()),
+		"docs/directives.md": config.Markdown(),
+	} {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		before, rest, ok := strings.Cut(string(text), tableBegin)
+		require.True(t, ok, page)
+		_, after, ok := strings.Cut(rest, tableEnd)
+		require.True(t, ok, page)
+		want := before + tableBegin + table + tableEnd + after
+		if *rewrite {
+			require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+			continue
+		}
+		// Not Equal: a diff of the whole page would bury what is wrong.
+		require.True(t, want == string(text), "%s is old: run go test . -run Tables -rewrite", page)
 	}
-	// Not Equal: a diff of the whole page would bury what is wrong.
-	require.True(t, want == string(text), "the table is old: run go test . -run Readme -rewrite")
 }

@@ -25,11 +25,7 @@ func TestTable(t *testing.T) {
 		require.Equal(t, d.Only != nil, d.Refusal != "", d.Name)
 		require.Equal(t, d.Kind == KindEnum, d.Values != nil, d.Name)
 		require.LessOrEqual(t, d.Min, d.Max, d.Name)
-		help := Help()
-		require.Contains(t, help, "  --"+d.Name)
-		if !d.NoEffect {
-			require.Contains(t, help, d.About)
-		}
+		require.Contains(t, Markdown(), "| `"+d.Name+"`")
 	}
 	for _, name := range strings.Fields("save appendonly timeout databases slave-read-only replica-read-only maxmemory-policy notify-keyspace-events cluster-enabled") {
 		_, ok := lookup(name)

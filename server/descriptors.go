@@ -30,7 +30,7 @@ func (s *Server) reserveDescriptors() error {
 	s.cfg.OnTry("maxclients", func() error {
 		wanted := s.cfg.Int("maxclients")
 		if most := mostClients(wanted); most < wanted {
-			return fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", most) //nolint:revive,staticcheck // Redis' text
+			return fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", most) //nolint:staticcheck // Redis' text
 		}
 		return nil
 	})

@@ -21,5 +21,5 @@ func openFiles(needed int64) int64 {
 			}
 		}
 	}
-	return int64(min(uint64(limit.Cur), math.MaxInt64))
+	return int64(min(limit.Cur, math.MaxInt64))
 }
