@@ -68,18 +68,22 @@ func (k *bucketsKey) admit(nowMs int64, q limiter.Quota) int64 {
 	}
 	d := k.Decide(nowMs, k.expireAtMs, q, one)
 	if d.Units > 0 {
-		k.Add(nowMs, d.Units)
+		k.Apply(nowMs, &d)
 		k.expireAtMs = d.ExpireAtMs
 	}
 	return d.Units
 }
 
-type fixedKey struct{ limiter.Fixed }
+type fixedKey struct {
+	limiter.Fixed
+	expireAtMs int64
+}
 
 func (k *fixedKey) admit(nowMs int64, q limiter.Quota) int64 {
-	d := k.Decide(nowMs, q, one)
+	d := k.Decide(nowMs, k.expireAtMs, q, one)
 	if d.Units > 0 {
-		k.Fixed = limiter.Fixed{Count: d.Used, EndMs: d.ExpireAtMs}
+		k.Apply(nowMs, &d)
+		k.expireAtMs = d.ExpireAtMs
 	}
 	return d.Units
 }
@@ -90,9 +94,11 @@ type gcraKey struct {
 }
 
 func (k *gcraKey) admit(nowMs int64, q limiter.Quota) int64 {
-	d, next := k.Decide(nowMs, k.expireAtMs, q, q.Limit, one)
+	k.Burst = q.Limit
+	d := k.Decide(nowMs, k.expireAtMs, q, one)
 	if d.Units > 0 {
-		k.GCRA, k.expireAtMs = next, d.ExpireAtMs
+		k.Apply(nowMs, &d)
+		k.expireAtMs = d.ExpireAtMs
 	}
 	return d.Units
 }

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"strings"
+
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
 	"github.com/zlimit/zlimit/store/list"
@@ -9,29 +11,55 @@ import (
 )
 
 // A Kind is what a key holds: the state of an algorithm, or a type of Redis' in
-// which something else is.
-type Kind uint8
+// which something else is. It is an index into the counts of a Census.
+type Kind int
 
-// The kinds, in the order in which INFO lists them.
-const (
-	KindLog Kind = iota
-	KindFixed
-	KindGCRA
-	KindBuckets
-	KindString
-	KindList
-	KindSet
-	KindZSet
-	KindHash
-	NumKinds
-)
-
-func (k Kind) String() string {
-	return [...]string{"log", "fixed", "gcra", "buckets", "string", "list", "set", "zset", "hash"}[k]
+// heldKinds are named in the order in which INFO lists them: the algorithms, then
+// the types.
+var heldKinds []struct {
+	name  string
+	units bool // keys of the kind hold units that can be counted
 }
 
+var kindString, kindList, kindSet, kindZSet, kindHash Kind
+
+// numberKinds makes the heldKinds from the algorithms.
+func numberKinds() {
+	add := func(name string, units bool) Kind {
+		heldKinds = append(heldKinds, struct {
+			name  string
+			units bool
+		}{name, units})
+		return Kind(len(heldKinds) - 1)
+	}
+	for _, a := range algorithms {
+		a.kind = add(strings.ToLower(a.name), a.units != nil)
+	}
+	for _, of := range []struct {
+		name string
+		kind *Kind
+	}{{"string", &kindString}, {"list", &kindList}, {"set", &kindSet}, {"zset", &kindZSet}, {"hash", &kindHash}} {
+		*of.kind = add(of.name, false)
+	}
+}
+
+// NumKinds is how many heldKinds there are: they are numbered from 0.
+func NumKinds() int { return len(heldKinds) }
+
+// KindNamed returns the kind with a name, as String gives it. There must be one.
+func KindNamed(name string) Kind {
+	for i := range heldKinds {
+		if heldKinds[i].name == name {
+			return Kind(i)
+		}
+	}
+	panic("commands: no kind " + name)
+}
+
+func (k Kind) String() string { return heldKinds[k].name }
+
 // CountsHits reports whether keys of the kind hold units that can be counted.
-func (k Kind) CountsHits() bool { return k == KindLog || k == KindFixed || k == KindBuckets }
+func (k Kind) CountsHits() bool { return heldKinds[k].units }
 
 // Held is what the keys of one kind hold together.
 type Held struct {
@@ -42,28 +70,35 @@ type Held struct {
 
 // A Census counts what a keyspace holds, key by key.
 type Census struct {
-	By  [NumKinds]Held
+	By  []Held // by Kind; nil: nothing was counted
 	ctx Ctx
 }
 
-// Reset makes the counts zero.
-func (x *Census) Reset() { x.By = [NumKinds]Held{} }
+// Take returns the counts, and begins anew.
+func (x *Census) Take() []Held {
+	by := x.By
+	if by == nil {
+		by = make([]Held, NumKinds())
+	}
+	x.By = nil
+	return by
+}
 
 // Add counts a key. Its shard is held; the work is bounded however much the key
 // holds: of large collections the size is guessed from their first elements.
 func (x *Census) Add(n *store.Node) {
-	kind, hits := KindHash, int64(0)
+	kind, hits := kindHash, int64(0)
 	size := int64(0)
 	switch data := store.DataOf(n).(type) {
 	case *store.String:
-		kind, size = KindString, stringBytes(data)
+		kind, size = kindString, stringBytes(data)
 	case *list.List:
-		kind = KindList
+		kind = kindList
 		size = guess(data.Len(), 16, func(yield func(int) bool) {
 			data.Ascend(0, func(elem string) bool { return yield(len(elem)) })
 		})
 	case *set.Set:
-		kind = KindSet
+		kind = kindSet
 		if data.IsIntset() {
 			size = 8 * int64(data.Len())
 			break
@@ -77,7 +112,7 @@ func (x *Census) Add(n *store.Node) {
 			}
 		})
 	case *zset.Set:
-		kind = KindZSet
+		kind = kindZSet
 		if size = 128 * int64(data.Len()); data.IsLog() || data.Len() < guessed {
 			size = data.Bytes()
 		}
@@ -86,20 +121,14 @@ func (x *Census) Add(n *store.Node) {
 			data.All(func(field, value []byte) bool { return yield(len(field) + len(value)) })
 		})
 	}
-	switch x.ctx.holds(n) {
-	case algoLog:
-		kind, hits = KindLog, int64(store.ZSetOf(n).Len())
-	case algoFixed:
-		state, _ := fixedOf(n, store.StringOf(n))
-		kind, hits = KindFixed, state.Count
-	case algoGCRA:
-		kind = KindGCRA
-	case algoBuckets:
-		b, _ := x.ctx.bucketsOf(store.HashOf(n))
-		kind = KindBuckets
-		for _, count := range b.Counts {
-			hits += count
+	if a := x.ctx.holder(n); a != nil {
+		kind = a.kind
+		if a.units != nil {
+			hits = a.units(&x.ctx, n)
 		}
+	}
+	if x.By == nil {
+		x.By = make([]Held, NumKinds())
 	}
 	h := &x.By[kind]
 	h.Keys++

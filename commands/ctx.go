@@ -55,6 +55,7 @@ type Ctx struct {
 	buckets []int64
 	keys    [][]byte
 	dumper  *rdb.Dumper // made when it is first needed
+	call    *allowCall  // likewise: the call under way of RL.ALLOW
 }
 
 // Settings are the directives that handlers obey, as CONFIG SET last left them.

@@ -76,7 +76,7 @@ var (
 	errRLForeignString  = resp.Error("ERR key holds a string that RL.ALLOW did not write")
 	errRLForeignHash    = resp.Error("ERR key holds a hash that RL.ALLOW did not write")
 	errRLCostMissing    = syntaxError("COST needs a number")
-	errRLAlgoMissing    = syntaxError("ALGO needs LOG, FIXED, GCRA burst or BUCKETS n")
+	errRLAlgoMissing    resp.Value // made from the algorithms
 	errRLBurstMissing   = syntaxError("ALGO GCRA needs a burst")
 	errRLBurstNumber    = resp.Error("ERR burst is not an integer or out of range")
 	errRLBucketsMissing = syntaxError("ALGO BUCKETS needs a number")

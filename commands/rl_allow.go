@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"strings"
+
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -9,7 +11,8 @@ var rlAllowRows = []Command{
 	{
 		Name: "rl.allow", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n", Handler: rlAllow, Reads: allowReads,
-		Syntax:    "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] [ALGO <LOG | FIXED | GCRA burst | BUCKETS n>] [FULL]",
+		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] " +
+			"[ALGO <" + strings.Join(algoWords((*algorithm).syntax), " | ") + ">] [FULL]",
 		Summary:   "Admits a request if fewer than limit were admitted in the window before it.",
 		Deviation: "zlimit's own",
 	},
@@ -23,34 +26,27 @@ var rlAllowRows = []Command{
 }
 
 // RL.ALLOW key limit window [limit window ...] [COST n] [ATMOST] [PEEK]
-// [ALGO LOG | FIXED | GCRA burst | BUCKETS n] [FULL]
+// [ALGO algorithm] [FULL]
 //
-// A denied call, and one that looks, changes nothing. What the key is depends
-// on the algorithm: see rl_state.go.
+// A denied call, and a peek, changes nothing. What the key is depends on the
+// algorithm: see rl_algorithm.go.
 func rlAllow(c *Ctx) resp.Value {
 	if len(c.Args) == 4 {
 		return allowPlain(c)
 	}
-	var a allowCall
+	if c.call == nil {
+		c.call = new(allowCall) // on the heap, since a row's function gets it
+	}
+	a := c.call
+	*a = allowCall{}
 	if refusal := a.parse(c); refusal.IsError() {
 		return refusal
 	}
-	var d limiter.Decision
-	var refusal resp.Value
-	switch a.algo {
-	case algoFixed:
-		d, refusal = allowFixed(c, &a)
-	case algoGCRA:
-		d, refusal = allowGCRA(c, &a)
-	case algoBuckets:
-		d, refusal = allowBuckets(c, &a)
-	default:
-		d, refusal = allowLog(c, &a)
-	}
+	d, refusal := a.algo.allow(c, a)
 	if refusal.IsError() {
 		return refusal
 	}
-	c.decided(AllowLog+Decider(a.algo-algoLog), &d, a.Peek || a.Cost == 0)
+	c.decided(a.algo, &d, a.Peek || a.Cost == 0)
 	if a.full {
 		return full(c, &d, a.algo)
 	}
@@ -79,30 +75,12 @@ func allowPlain(c *Ctx) resp.Value {
 	if d.Units > 0 {
 		k.record(c, &d.Change)
 	}
-	c.decided(AllowLog, &d, false)
+	c.decided(&logAlgorithm, &d, false)
 	return five(c, &d)
 }
 
-func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
-	var k logKey
-	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
-		return limiter.Decision{}, refusal
-	}
-	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, a.quotas[:a.n], a.Call)
-	if err != nil {
-		return d, rlError(c, err)
-	}
-	if d.Units > 0 {
-		k.record(c, &d.Change)
-	}
-	if a.full {
-		d.NextAfterMs = limiter.NextAfter(k.log(), c.NowMs, k.expireAtMs, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
-	}
-	return d, resp.None
-}
-
 // full answers a decision with names.
-func full(c *Ctx, d *limiter.Decision, algo algorithm) resp.Value {
+func full(c *Ctx, d *limiter.Decision, algo *algorithm) resp.Value {
 	return resp.Map(append(c.Values(18),
 		resp.Bulk("allowed"), resp.Int(d.Allowed),
 		resp.Bulk("limit"), resp.Int(d.Limit),
@@ -111,6 +89,6 @@ func full(c *Ctx, d *limiter.Decision, algo algorithm) resp.Value {
 		resp.Bulk("reset_after_ms"), resp.Int(d.ResetAfterMs),
 		resp.Bulk("next_after_ms"), resp.Int(d.NextAfterMs),
 		resp.Bulk("used"), resp.Int(d.Used),
-		resp.Bulk("algo"), resp.Bulk(algo.String()),
+		resp.Bulk("algo"), resp.Bulk(algo.name),
 		resp.Bulk("window_ms"), resp.Int(d.WindowMs))...)
 }

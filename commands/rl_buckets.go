@@ -20,6 +20,43 @@ var (
 	fieldCounts = []byte("counts")
 )
 
+var bucketsAlgorithm = algorithm{
+	name: "BUCKETS", typed: isHash, foreign: errRLForeignHash,
+	holds: func(c *Ctx, n *store.Node) bool {
+		_, ok := c.bucketsOf(store.HashOf(n))
+		return ok
+	},
+	allow: allowBuckets,
+	validate: func(_ *Ctx, a *allowCall) error {
+		if err := limiter.ValidateQuota(a.quotas[0], a.Call); err != nil {
+			return err
+		}
+		return limiter.ValidateBuckets(a.param)
+	},
+	param:  &algoParam{"n", errRLBucketsMissing, errRLBucketsNumber},
+	refund: refundBuckets,
+	info: func(c *Ctx, n *store.Node) keyInfo {
+		h := store.HashOf(n)
+		b, _ := c.bucketsOf(h)
+		expireAtMs, _ := n.Value.ExpireAtMs()
+		return keyInfo{
+			used:   resp.Int(b.Used(c.NowMs, expireAtMs)),
+			oldest: resp.Int(b.Oldest()), newest: resp.Int(b.Newest()),
+			bytes: hashBytes(h),
+			more:  append(c.Values(4), resp.Bulk("width_ms"), resp.Int(b.WidthMs), resp.Bulk("buckets"), resp.Int(b.N)),
+		}
+	},
+	units: func(c *Ctx, n *store.Node) (units int64) {
+		b, _ := c.bucketsOf(store.HashOf(n))
+		for _, count := range b.Counts {
+			units += count
+		}
+		return units
+	},
+}
+
+func isHash(n *store.Node) bool { return store.HashOf(n) != nil }
+
 // bucketsOf reads a hash as the state of BUCKETS. Its counts lie in scratch
 // space, good until the next bucketsOf, and have room for one bucket more.
 func (c *Ctx) bucketsOf(h *hash.Hash) (b limiter.Buckets, ok bool) {
@@ -116,7 +153,7 @@ func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 		}
 		switch {
 		case !ok:
-			return d, c.refuseState(n, algoBuckets)
+			return d, c.refuseState(n, "BUCKETS")
 		case b.WidthMs != widthMs || b.N != a.param:
 			return d, resp.Error(fmt.Sprintf("ERR key holds BUCKETS %d of %d ms state, not BUCKETS %d of %d ms", b.N, b.WidthMs, a.param, widthMs))
 		}
@@ -124,8 +161,24 @@ func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 	}
 	d = b.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
-		b.Add(c.NowMs, d.Units)
+		b.Apply(c.NowMs, &d)
 		c.setBuckets(c.Args[1], n, &b, d.ExpireAtMs)
 	}
 	return d, resp.None
+}
+
+// refundBuckets is RL.REFUND.
+func refundBuckets(c *Ctx, n *store.Node, count int64) resp.Value {
+	b, _ := c.bucketsOf(store.HashOf(n))
+	expireAtMs, _ := n.Value.ExpireAtMs()
+	removed, expireAtMs := b.TakeBack(c.NowMs, expireAtMs, count)
+	switch {
+	case removed == 0:
+	case len(b.Counts) == 0:
+		c.DB.Delete(n)
+		c.didCall("DEL", c.Args[1])
+	default:
+		c.setBuckets(c.Args[1], n, &b, expireAtMs)
+	}
+	return resp.Int(removed)
 }

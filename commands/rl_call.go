@@ -11,8 +11,8 @@ type allowCall struct {
 	limiter.Call
 	quotas [limiter.MaxQuotas]limiter.Quota
 	n      int // how many quotas there are
-	algo   algorithm
-	param  int64 // GCRA's burst, the number of BUCKETS
+	algo   *algorithm
+	param  int64 // what the algorithm's param is
 	full   bool
 
 	seen optionSet
@@ -69,10 +69,10 @@ func (a *allowCall) parse(c *Ctx) resp.Value {
 	if refusal := a.options(o, allowOptions); refusal.IsError() {
 		return refusal
 	}
-	if a.algo != algoLog && a.n > 1 {
+	if !a.algo.several && a.n > 1 {
 		return errRLOneQuota
 	}
-	if err := a.validate(c); err != nil {
+	if err := a.algo.validate(c, a); err != nil {
 		return rlError(c, err)
 	}
 	return resp.None
@@ -111,7 +111,7 @@ func quotaOf(c *Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value)
 
 // options reads what follows the limits and windows.
 func (a *allowCall) options(o options, may optionSet) (refusal resp.Value) {
-	a.Cost, a.algo = 1, algoLog
+	a.Cost, a.algo = 1, &logAlgorithm
 	for o.more() && !refusal.IsError() {
 		word := o.value()
 		option := optionOf(word, may)
@@ -143,19 +143,12 @@ func (a *allowCall) algorithm(o *options) (refusal resp.Value) {
 	if !o.more() {
 		return errRLAlgoMissing
 	}
-	switch word := o.value(); {
-	case EqualFold(word, "log"):
-		a.algo = algoLog
-	case EqualFold(word, "fixed"):
-		a.algo = algoFixed
-	case EqualFold(word, "gcra"):
-		a.algo = algoGCRA
-		a.param, refusal = o.number(errRLBurstMissing, errRLBurstNumber)
-	case EqualFold(word, "buckets"):
-		a.algo = algoBuckets
-		a.param, refusal = o.number(errRLBucketsMissing, errRLBucketsNumber)
-	default:
-		return resp.Error("ERR ALGO " + quoted(word) + " is not LOG, FIXED, GCRA or BUCKETS")
+	name := o.value()
+	if a.algo = algoNamed(name); a.algo == nil {
+		return resp.Error("ERR ALGO " + quoted(name) + " is not " + algoChoice((*algorithm).title))
+	}
+	if p := a.algo.param; p != nil {
+		a.param, refusal = o.number(p.missing, p.wrong)
 	}
 	return refusal
 }
@@ -170,23 +163,6 @@ func (o *options) number(missing, wrong resp.Value) (n int64, refusal resp.Value
 		return 0, wrong
 	}
 	return n, resp.None
-}
-
-// validate checks the numbers.
-func (a *allowCall) validate(c *Ctx) error {
-	if a.algo == algoLog {
-		return limiter.Validate(a.quotas[:a.n], a.Call, c.Settings.RLLogMaxUnits)
-	}
-	if err := limiter.ValidateQuota(a.quotas[0], a.Call); err != nil {
-		return err
-	}
-	switch a.algo {
-	case algoGCRA:
-		return limiter.ValidateBurst(a.quotas[0], a.param)
-	case algoBuckets:
-		return limiter.ValidateBuckets(a.param)
-	}
-	return nil
 }
 
 // allowReads tells that a call of RL.ALLOW changes nothing. What it takes for

@@ -46,6 +46,21 @@ var rlHoldRows = []Command{
 	},
 }
 
+var holdAlgorithm = algorithm{
+	name: "HOLD", typed: isString, foreign: errRLForeignString,
+	holds: func(_ *Ctx, n *store.Node) bool {
+		_, ok := holdIn(store.StringOf(n))
+		return ok
+	},
+	info: func(_ *Ctx, n *store.Node) keyInfo {
+		s := store.StringOf(n)
+		h, _ := holdIn(s)
+		i := infoOf(stringBytes(s))
+		i.used = resp.Int(h.units)
+		return i
+	},
+}
+
 const (
 	maxID     = 512
 	holdInfix = ":hold:"

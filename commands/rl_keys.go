@@ -3,7 +3,6 @@ package commands
 import (
 	"unsafe"
 
-	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
@@ -40,7 +39,7 @@ var rlKeyRows = []Command{
 func rlReset(c *Ctx) resp.Value {
 	names := c.Args[1:]
 	for _, name := range names {
-		if n := c.DB.Find(name, c.NowMs); n != nil && c.holds(n) == algoNone {
+		if n := c.DB.Find(name, c.NowMs); n != nil && c.holder(n) == nil {
 			return refuseForeign(n)
 		}
 	}
@@ -73,54 +72,10 @@ func rlRefund(c *Ctx) resp.Value {
 	if node == nil {
 		return resp.Int(0)
 	}
-	switch c.holds(node) {
-	case algoLog:
-		var k logKey
-		c.findLog(&k, c.Args[1])
-		return resp.Int(k.takeBack(c, count, limiter.MinScore, limiter.MaxScore-1))
-	case algoFixed:
-		return resp.Int(c.refundFixed(node, count))
-	case algoBuckets:
-		return resp.Int(c.refundBuckets(node, count))
-	case algoGCRA:
-		return errRLRefundGCRA
+	if held := c.holder(node); held != nil && held.refund != nil {
+		return held.refund(c, node, count)
 	}
 	return refuseForeign(node)
-}
-
-func (c *Ctx) refundFixed(n *store.Node, count int64) int64 {
-	s := store.StringOf(n)
-	state, _ := fixedOf(n, s)
-	if c.NowMs >= state.EndMs {
-		return 0
-	}
-	count = min(count, state.Count)
-	switch count {
-	case 0:
-	case state.Count:
-		c.DB.Delete(n)
-		c.didCall("DEL", c.Args[1])
-	default:
-		s.SetInt(state.Count - count)
-		c.DB.Touch(n)
-		c.didCount(c.Args[1], state.Count-count, state.EndMs, state.EndMs)
-	}
-	return count
-}
-
-func (c *Ctx) refundBuckets(n *store.Node, count int64) int64 {
-	b, _ := c.bucketsOf(store.HashOf(n))
-	expireAtMs, _ := n.Value.ExpireAtMs()
-	removed, expireAtMs := b.TakeBack(c.NowMs, expireAtMs, count)
-	switch {
-	case removed == 0:
-	case len(b.Counts) == 0:
-		c.DB.Delete(n)
-		c.didCall("DEL", c.Args[1])
-	default:
-		c.setBuckets(c.Args[1], n, &b, expireAtMs)
-	}
-	return removed
 }
 
 // RL.INFO key
@@ -134,59 +89,19 @@ func rlInfo(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Map()
 	}
-	algo := c.holds(n)
-	if algo == algoNone {
+	algo := c.holder(n)
+	if algo == nil {
 		return refuseForeign(n)
 	}
-	expireAtMs, expires := n.Value.ExpireAtMs()
-	used, oldest, newest, size := resp.Null, resp.Null, resp.Null, int64(0)
-	more := c.Values(0)
-	switch algo {
-	case algoLog:
-		var k logKey
-		c.findLog(&k, c.Args[1])
-		keepMs := limiter.MaxWindowMs
-		if expires {
-			keepMs = limiter.Keep(k.set, c.NowMs, expireAtMs, 0)
-		}
-		used = resp.Int(limiter.Count(k.set, c.NowMs, expireAtMs, keepMs))
-		oldest, newest = resp.Int(k.set.Oldest()/1000), resp.Int(k.set.Newest()/1000)
-		size = k.set.Bytes()
-	case algoFixed:
-		s := store.StringOf(n)
-		state, _ := fixedOf(n, s)
-		if c.NowMs >= state.EndMs {
-			state.Count = 0
-		}
-		used, size = resp.Int(state.Count), stringBytes(s)
-	case algoGCRA:
-		s := store.StringOf(n)
-		state, _ := gcraOf(s)
-		size = stringBytes(s)
-		more = append(c.Values(2), resp.Bulk("tat_us"), resp.Int(state.TatUs))
-	case algoHold:
-		s := store.StringOf(n)
-		h, _ := holdIn(s)
-		used, size = resp.Int(h.units), stringBytes(s)
-	case algoLeases:
-		set := store.ZSetOf(n)
-		used, size = resp.Int(int64(set.Len()-endedIn(set, c.NowMs))), set.Bytes()
-	case algoBuckets:
-		h := store.HashOf(n)
-		b, _ := c.bucketsOf(h)
-		used = resp.Int(b.Used(c.NowMs, expireAtMs))
-		oldest, newest = resp.Int(b.Oldest()), resp.Int(b.Newest())
-		size = hashBytes(h)
-		more = append(c.Values(4), resp.Bulk("width_ms"), resp.Int(b.WidthMs), resp.Bulk("buckets"), resp.Int(b.N))
-	}
+	i := algo.info(c, n)
 	ttl := resp.Int(-1)
-	if expires {
+	if expireAtMs, expires := n.Value.ExpireAtMs(); expires {
 		ttl = resp.Int(expireAtMs - c.NowMs)
 	}
 	return resp.Map(append(append(c.Values(16),
-		resp.Bulk("algorithm"), resp.Bulk(algo.String()), resp.Bulk("used"), used,
-		resp.Bulk("oldest"), oldest, resp.Bulk("newest"), newest,
-		resp.Bulk("bytes"), resp.Int(size), resp.Bulk("ttl"), ttl), more...)...)
+		resp.Bulk("algorithm"), resp.Bulk(algo.name), resp.Bulk("used"), i.used,
+		resp.Bulk("oldest"), i.oldest, resp.Bulk("newest"), i.newest,
+		resp.Bulk("bytes"), resp.Int(i.bytes), resp.Bulk("ttl"), ttl), i.more...)...)
 }
 
 func stringBytes(s *store.String) int64 { return int64(unsafe.Sizeof(*s)) + int64(s.Size()) }

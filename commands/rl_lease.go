@@ -39,6 +39,17 @@ var rlLeaseRows = []Command{
 	},
 }
 
+var leasesAlgorithm = algorithm{
+	name: "LEASES", typed: isZSet, foreign: errRLForeignLeases,
+	holds: func(_ *Ctx, n *store.Node) bool { return leasesIn(n, store.ZSetOf(n)) },
+	info: func(c *Ctx, n *store.Node) keyInfo {
+		set := store.ZSetOf(n)
+		i := infoOf(set.Bytes())
+		i.used = resp.Int(int64(set.Len() - endedIn(set, c.NowMs)))
+		return i
+	},
+}
+
 // The scores that leases may have: above the times in seconds that others
 // write, below a log's.
 const (
@@ -81,7 +92,7 @@ func (c *Ctx) findLeases(name []byte) (k leaseKey, refusal resp.Value) {
 	}
 	set := store.ZSetOf(n)
 	if set == nil || !leasesIn(n, set) {
-		return k, c.refuseState(n, algoLeases)
+		return k, c.refuseState(n, "LEASES")
 	}
 	return leaseKey{n, set, endedIn(set, c.NowMs)}, resp.None
 }

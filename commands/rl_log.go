@@ -7,6 +7,61 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
+// The state of LOG is a sorted set, each unit a member that is its own score.
+var logAlgorithm = algorithm{
+	name: "LOG", typed: isZSet, foreign: errRLForeignSet,
+	holds: func(_ *Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
+	allow: allowLog,
+	validate: func(c *Ctx, a *allowCall) error {
+		return limiter.Validate(a.quotas[:a.n], a.Call, c.Settings.RLLogMaxUnits)
+	},
+	several: true,
+	also:    []string{"rl.mallow"},
+	refund: func(c *Ctx, _ *store.Node, count int64) resp.Value {
+		var k logKey
+		c.findLog(&k, c.Args[1])
+		return resp.Int(k.takeBack(c, count, limiter.MinScore, limiter.MaxScore-1))
+	},
+	info: func(c *Ctx, n *store.Node) keyInfo {
+		set := store.ZSetOf(n)
+		expireAtMs, expires := n.Value.ExpireAtMs()
+		keepMs := limiter.MaxWindowMs
+		if expires {
+			keepMs = limiter.Keep(set, c.NowMs, expireAtMs, 0)
+		}
+		return keyInfo{
+			used:   resp.Int(limiter.Count(set, c.NowMs, expireAtMs, keepMs)),
+			oldest: resp.Int(set.Oldest() / 1000), newest: resp.Int(set.Newest() / 1000),
+			bytes: set.Bytes(),
+		}
+	},
+	units: func(_ *Ctx, n *store.Node) int64 { return int64(store.ZSetOf(n).Len()) },
+}
+
+// isUnitLog reports whether a set can be a log of units.
+func isUnitLog(set *zset.Set) bool {
+	return set.IsLog() && limiter.HoldsScores(set.Oldest(), set.Newest())
+}
+
+// allowLog is RL.ALLOW with ALGO LOG.
+func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
+	var k logKey
+	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
+		return limiter.Decision{}, refusal
+	}
+	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, a.quotas[:a.n], a.Call)
+	if err != nil {
+		return d, rlError(c, err)
+	}
+	if d.Units > 0 {
+		k.record(c, &d.Change)
+	}
+	if a.full {
+		d.NextAfterMs = limiter.NextAfter(k.log(), c.NowMs, k.expireAtMs, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
+	}
+	return d, resp.None
+}
+
 // A logKey is a key that holds a log of units, or nothing yet. All that changes
 // such a log goes through record and takeBack: they keep the expiry that its
 // retention asks for, and mark watchers.
@@ -26,8 +81,8 @@ func (c *Ctx) findLog(k *logKey, name []byte) (refusal resp.Value) {
 		return resp.None
 	}
 	set := store.ZSetOf(n)
-	if set == nil || !set.IsLog() || !limiter.HoldsScores(set.Oldest(), set.Newest()) {
-		return c.refuseState(n, algoLog)
+	if set == nil || !isUnitLog(set) {
+		return c.refuseState(n, "LOG")
 	}
 	k.node, k.set = n, set
 	k.expireAtMs, _ = n.Value.ExpireAtMs()

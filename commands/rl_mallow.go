@@ -39,7 +39,7 @@ func rlMallow(c *Ctx) resp.Value {
 			}
 		}
 	}
-	c.count(MAllowLog, binding.Allowed, binding.Allowed*int64(len(triples)/3), call.Peek)
+	c.count(mallowDecider, binding.Allowed, binding.Allowed*int64(len(triples)/3), call.Peek)
 	return resp.Array(append(c.Values(6), resp.Int(int64(index/3+1)),
 		resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
 		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)

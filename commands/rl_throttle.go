@@ -53,11 +53,13 @@ func clThrottle(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	t, next := state.Throttle(c.NowMs, expireAtMs, q, burst, quantity)
-	if t.Units > 0 {
-		c.setGCRA(c.Args[1], n, next, t.ExpireAtMs)
+	state.Burst = burst
+	t, d := state.Throttle(c.NowMs, expireAtMs, q, quantity)
+	if d.Units > 0 {
+		state.Apply(c.NowMs, &d)
+		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
 	}
-	c.count(ThrottleGCRA, t.Units, t.Units, quantity == 0)
+	c.count(throttleDecider, d.Units, d.Units, quantity == 0)
 	limited := int64(0)
 	if t.Limited {
 		limited = 1

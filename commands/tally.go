@@ -1,31 +1,42 @@
 package commands
 
-import "github.com/zlimit/zlimit/limiter"
+import (
+	"strings"
 
-// A Decider is a command that decides about rate limits, with the algorithm by
-// which it does.
-type Decider uint8
-
-// The deciders, in the order in which INFO lists them.
-const (
-	AllowLog Decider = iota
-	AllowFixed
-	AllowGCRA
-	AllowBuckets
-	MAllowLog
-	ThrottleGCRA
-	NumDeciders
+	"github.com/zlimit/zlimit/limiter"
 )
 
-// deciders say what each one's command and algorithm are called.
-var deciders = [NumDeciders]struct{ command, algorithm string }{
-	AllowLog:     {"rl.allow", "log"},
-	AllowFixed:   {"rl.allow", "fixed"},
-	AllowGCRA:    {"rl.allow", "gcra"},
-	AllowBuckets: {"rl.allow", "buckets"},
-	MAllowLog:    {"rl.mallow", "log"},
-	ThrottleGCRA: {"cl.throttle", "gcra"},
+// A Decider is a command that decides about rate limits, with the algorithm by
+// which it does: an index into the Decisions of a Tally.
+type Decider int
+
+// deciders says what each one's command and algorithm are called: RL.ALLOW with
+// each algorithm, then the further commands.
+var deciders []struct{ command, algorithm string }
+
+var mallowDecider, throttleDecider Decider
+
+// numberDeciders makes the deciders from the algorithms.
+func numberDeciders() {
+	add := func(command string, a *algorithm) Decider {
+		deciders = append(deciders, struct{ command, algorithm string }{command, strings.ToLower(a.name)})
+		return Decider(len(deciders) - 1)
+	}
+	for _, a := range algorithms {
+		if a.allow != nil {
+			a.decider = add("rl.allow", a)
+		}
+	}
+	further := map[string]*Decider{"rl.mallow": &mallowDecider, "cl.throttle": &throttleDecider}
+	for _, a := range algorithms {
+		for _, command := range a.also {
+			*further[command] = add(command, a)
+		}
+	}
 }
+
+// NumDeciders is how many deciders there are: they are numbered from 0.
+func NumDeciders() int { return len(deciders) }
 
 // Command is the name of the command.
 func (d Decider) Command() string { return deciders[d].command }
@@ -59,8 +70,16 @@ type CallCount struct {
 // them: no two processors meet in it. The session adds it to what INFO shows
 // now and then.
 type Tally struct {
-	Decisions [NumDeciders]Decisions
+	Decisions []Decisions // by Decider; nil: none so far
 	Nested    []CallCount // what scripts called; each command once
+}
+
+// by returns the decisions of one decider.
+func (t *Tally) by(d Decider) *Decisions {
+	if t.Decisions == nil {
+		t.Decisions = make([]Decisions, NumDeciders())
+	}
+	return &t.Decisions[d]
 }
 
 // call returns the count of a command that a script calls.
@@ -92,7 +111,7 @@ func (t *Tally) CountNested(cmd *Command, rejected, failed bool) {
 // Take moves o into t.
 func (t *Tally) Take(o *Tally) {
 	for i := range o.Decisions {
-		t.Decisions[i].Add(&o.Decisions[i])
+		t.by(Decider(i)).Add(&o.Decisions[i])
 	}
 	for i := range o.Nested {
 		from := &o.Nested[i]
@@ -106,18 +125,18 @@ func (t *Tally) Take(o *Tally) {
 
 // Clear makes the counts zero.
 func (t *Tally) Clear() {
-	t.Decisions = [NumDeciders]Decisions{}
+	clear(t.Decisions)
 	t.Nested = t.Nested[:0]
 }
 
 // decided counts a decision of RL.ALLOW.
-func (c *Ctx) decided(by Decider, d *limiter.Decision, peek bool) {
-	c.count(by, d.Allowed, d.Allowed, peek)
+func (c *Ctx) decided(by *algorithm, d *limiter.Decision, peek bool) {
+	c.count(by.decider, d.Allowed, d.Allowed, peek)
 }
 
 // count counts a decision that granted units.
 func (c *Ctx) count(by Decider, granted, units int64, peek bool) {
-	t := &c.Tally.Decisions[by]
+	t := c.Tally.by(by)
 	switch {
 	case peek:
 		t.Looked++

@@ -28,9 +28,9 @@ type census struct {
 
 // Held is what the keyspace held when it was last counted.
 type Held struct {
-	By      [commands.NumKinds]commands.Held
-	Taken   bool  // at all
-	TakenUs int64 // when, on the clock's monotonic source
+	By      []commands.Held // by commands.Kind; nil where nothing was taken
+	Taken   bool            // at all
+	TakenUs int64           // when, on the clock's monotonic source
 }
 
 const (
@@ -68,10 +68,10 @@ func (e *Engine) step() (looked int, ended, ok bool) {
 
 // show makes the round that has ended what others see.
 func (x *census) show(nowUs int64) {
+	held := Held{By: x.counts.Take(), Taken: true, TakenUs: nowUs}
 	x.shown.Lock()
-	x.held = Held{By: x.counts.By, Taken: true, TakenUs: nowUs}
-	x.shown.Unlock()
-	x.counts.Reset()
+	defer x.shown.Unlock()
+	x.held = held
 }
 
 // count goes on with the census, or begins a new one where the last is old.
@@ -107,7 +107,7 @@ func (e *Engine) TakeCensus() Held {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.shard, x.cursor = 0, 0
-	x.counts.Reset()
+	x.counts.Take()
 	for ended, ok := false, true; ok && !ended; {
 		_, ended, ok = e.step()
 	}

@@ -112,6 +112,9 @@ func New(o Options) *Engine {
 	)
 	e.scripts.SetTable(e.table)
 	e.stats.calls = make([]callStats, e.table.Len())
+	for i := range e.stats.decisions {
+		e.stats.decisions[i].init()
+	}
 	e.persist.disk = o.Disk
 	e.persist.jobs.lastSaveS = e.unixSeconds()
 	e.follow()

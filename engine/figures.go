@@ -8,10 +8,10 @@ import (
 // of the keyspace. What sessions have done counts here once their batch ends.
 type Figures struct {
 	Sessions  int
-	Commands  int64 // that have run, those of scripts and EXEC included
-	Errors    int64 // error replies
-	Decisions [commands.NumDeciders]commands.Decisions
-	Latency   []CommandLatency // of the commands that were timed at all
+	Commands  int64                // that have run, those of scripts and EXEC included
+	Errors    int64                // error replies
+	Decisions []commands.Decisions // by commands.Decider
+	Latency   []CommandLatency     // of the commands that were timed at all
 	Held      Held
 	Files     Files
 }

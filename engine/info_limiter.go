@@ -19,9 +19,9 @@ func infoLimiter(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	w.put("limiter_looked", all.Looked)
 	w.put("limiter_units", all.Units)
 	decisions := func(field string, belongs func(d commands.Decider) string) {
-		for d := range commands.NumDeciders {
+		for d := range commands.Decider(commands.NumDeciders()) {
 			sum, first := commands.Decisions{}, true
-			for o := range commands.NumDeciders {
+			for o := range commands.Decider(commands.NumDeciders()) {
 				if belongs(o) == belongs(d) {
 					first = first && o >= d
 					sum.Add(&by[o])

@@ -86,7 +86,7 @@ func (s *Session) flush() {
 		all.add(s.id, &t.Nested[i])
 	}
 	t.Nested = t.Nested[:0]
-	all.decisions[s.id%decisionShards].take(&t.Decisions)
+	all.decisions[s.id%decisionShards].take(t.Decisions)
 }
 
 // failed counts the errors of a reply and reports whether the call has failed.

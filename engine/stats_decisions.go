@@ -12,12 +12,20 @@ const decisionShards = 16
 
 // decisionStats counts decisions, by commands.Decider.
 type decisionStats struct {
-	by [commands.NumDeciders]struct{ allowed, denied, looked, units atomic.Int64 }
-	_  [128]byte // no two in one pair of cache lines
+	by []decisionCounts
+}
+
+type decisionCounts struct{ allowed, denied, looked, units atomic.Int64 }
+
+// init makes room for the counts, and for two cache lines more behind them: what
+// lies there is counted by other processors.
+func (s *decisionStats) init() {
+	n := commands.NumDeciders()
+	s.by = make([]decisionCounts, n, n+4)
 }
 
 // take moves a session's decisions here.
-func (s *decisionStats) take(from *[commands.NumDeciders]commands.Decisions) {
+func (s *decisionStats) take(from []commands.Decisions) {
 	for i := range from {
 		d := &from[i]
 		if *d == (commands.Decisions{}) {
@@ -47,7 +55,8 @@ func (s *decisionStats) reset() {
 }
 
 // decided sums what the sessions have handed over.
-func (s *stats) decided() (sum [commands.NumDeciders]commands.Decisions) {
+func (s *stats) decided() []commands.Decisions {
+	sum := make([]commands.Decisions, commands.NumDeciders())
 	for i := range s.decisions {
 		for by := range sum {
 			d := &s.decisions[i].by[by]

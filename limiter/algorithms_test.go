@@ -17,7 +17,7 @@ func TestAlgorithmScenarios(t *testing.T) {
 		m     machine
 		lines []line
 	}{
-		{"FIXED", &fixedMachine{}, []line{
+		{"FIXED", newFixed(), []line{
 			{700, 3, 3, 1, 0, 300, 300},
 			{800, 2, 0, 1, 200, 200, 200},
 			{999, 1, 1, 0, 0, 1, 1},
@@ -26,7 +26,7 @@ func TestAlgorithmScenarios(t *testing.T) {
 			{400, 1, 0, 0, 1600, 1600, 1600}, // back
 			{9000, 1, 1, 3, 0, 1000, 1000},
 		}},
-		{"GCRA", &burstMachine{burst: 2}, []line{ // a unit each 250 ms
+		{"GCRA", newGCRA(2), []line{ // a unit each 250 ms
 			{0, 2, 2, 0, 0, 500, 250},
 			{0, 1, 0, 0, 250, 500, 250},
 			{249, 1, 0, 0, 1, 251, 1},
@@ -57,20 +57,6 @@ func TestAlgorithmScenarios(t *testing.T) {
 	}
 }
 
-// burstMachine is GCRA with a burst of its own.
-type burstMachine struct {
-	gcraMachine
-	burst int64
-}
-
-func (m *burstMachine) decide(nowMs int64, q Quota, call Call) Decision {
-	d, next := m.Decide(nowMs, m.expireAtMs, q, m.burst, call)
-	if d.Units > 0 {
-		m.GCRA, m.expireAtMs = next, d.ExpireAtMs
-	}
-	return d
-}
-
 // What a snapshot or a user's hand may hold, at any instant, makes answers that
 // keep their form.
 func TestNoAlgorithmOverflows(t *testing.T) {
@@ -87,11 +73,12 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 			for _, expireAtMs := range ends {
 				for _, q := range []Quota{{1, 1}, {math.MaxInt64, 1}, {1, MaxWindowMs - 1}, {math.MaxInt64, MaxWindowMs - 1}, {3, 1000}} {
 					for _, call := range calls {
-						check(Fixed{max(state, 0), expireAtMs}.Decide(nowMs, q, call), q.Limit, "FIXED", nowMs, state, expireAtMs, q, call)
+						fixed := Fixed{max(state, 0)}
+						check(fixed.Decide(nowMs, expireAtMs, q, call), q.Limit, "FIXED", nowMs, state, expireAtMs, q, call)
 						for _, burst := range []int64{1, 2, 1_000_000} {
 							if ValidateBurst(q, burst) == nil {
-								d, _ := GCRA{state}.Decide(nowMs, expireAtMs, q, burst, call)
-								check(d, burst, "GCRA", nowMs, state, expireAtMs, q, burst, call)
+								gcra := GCRA{state, burst}
+								check(gcra.Decide(nowMs, expireAtMs, q, call), burst, "GCRA", nowMs, state, expireAtMs, q, burst, call)
 							}
 						}
 						for _, n := range []int64{1, 3} {
@@ -104,7 +91,7 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 							d := b.Decide(nowMs, expireAtMs, q, call)
 							check(d, q.Limit, "BUCKETS", nowMs, state, expireAtMs, q, n, call)
 							if d.Units > 0 {
-								b.Add(nowMs, d.Units)
+								b.Apply(nowMs, &d)
 							}
 							_, _ = b.TakeBack(nowMs, expireAtMs, 5)
 						}
@@ -117,8 +104,9 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 
 func TestAlgorithmsAllocateNothing(t *testing.T) {
 	q := Quota{10, 1000}
-	b := newBuckets(60).(*bucketsMachine)
-	for name, m := range map[string]machine{"FIXED": &fixedMachine{}, "GCRA": &gcraMachine{}, "BUCKETS": b} {
+	for name, m := range map[string]machine{
+		"FIXED": newFixed(), "GCRA": newGCRA(0), "BUCKETS": newBuckets(60),
+	} {
 		nowMs := int64(startMs)
 		require.Zero(t, testing.AllocsPerRun(500, func() {
 			nowMs += 37

@@ -21,7 +21,7 @@ type Buckets struct {
 // BucketWidth is the length of each of n buckets of a window.
 func BucketWidth(windowMs, n int64) int64 { return ceil(windowMs, n) }
 
-// Valid tells whether b can be a state that Add made.
+// Valid reports whether b can be a state that Apply made.
 func (b *Buckets) Valid() bool {
 	if b.WidthMs < 1 || b.WidthMs > MaxWindowMs || b.N < 1 || b.N > MaxBuckets || len(b.Counts) == 0 || int64(len(b.Counts)) > b.N+1 ||
 		floor(b.NewestMs, b.WidthMs) != b.NewestMs {
@@ -35,9 +35,7 @@ func (b *Buckets) Valid() bool {
 	return true
 }
 
-// Decide answers a call. It changes nothing: after an admitted call the caller
-// adds the decision's Units. The quota's window must have b's width; the caller
-// has checked ValidateQuota.
+// Decide is State's. The quota's window must have b's width.
 func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
 	call = call.canonical()
 	d.Limit, d.WindowMs = q.Limit, q.WindowMs
@@ -74,8 +72,8 @@ func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 	return d
 }
 
-// Add counts units at an instant. Counts must have room for N+1.
-func (b *Buckets) Add(nowMs, units int64) {
+// Apply is State's. Counts must have room for N+1.
+func (b *Buckets) Apply(nowMs int64, d *Decision) {
 	beginMs := floor(nowMs, b.WidthMs)
 	if len(b.Counts) == 0 {
 		b.NewestMs, b.Counts = beginMs, append(b.Counts, 0)
@@ -90,7 +88,7 @@ func (b *Buckets) Add(nowMs, units int64) {
 		clear(b.Counts[:min(by, len(b.Counts))])
 		b.NewestMs = beginMs
 	}
-	b.Counts[0] = add(b.Counts[0], units)
+	b.Counts[0] = add(b.Counts[0], d.Units)
 	b.trim()
 }
 

@@ -61,11 +61,25 @@ type Change struct {
 	DropThrough int64
 	// First, of a log: the score of the first of Units consecutive ones to append.
 	First int64
+	// TatUs, of GCRA: when the bucket will be full again, in unix microseconds.
+	TatUs int64
 	// ExpireAtMs is the key's new expiry: it lives while now <= ExpireAtMs.
 	ExpireAtMs int64
 }
 
-// Binds tells whether d takes the place of the binding decision b, that of an
+// A State is a key of an algorithm that takes one quota, as it stands. The zero
+// value of each, with what a call names filled in, is no key.
+type State interface {
+	// Decide answers a call and changes nothing. expireAtMs is the key's expiry,
+	// 0 or less if it has none; a key whose expiry has passed counts as empty.
+	// The caller has checked ValidateQuota, and the Validate function of the
+	// algorithm's own numbers.
+	Decide(nowMs, expireAtMs int64, q Quota, call Call) Decision
+	// Apply makes s the key as it is after a decision whose Units are not 0.
+	Apply(nowMs int64, d *Decision)
+}
+
+// Binds reports whether d takes the place of the binding decision b, that of an
 // earlier quota.
 func (d *Decision) Binds(b *Decision) bool {
 	if d.RetryAfterMs != b.RetryAfterMs {

@@ -11,22 +11,19 @@ package limiter
 // the later one still counting.
 
 // Fixed is a key of the FIXED algorithm: Count units in a slice that ends at
-// EndMs, which is the key's expiry. The zero value is no key.
+// the key's expiry. The zero value is no key.
 type Fixed struct {
-	Count, EndMs int64
+	Count int64
 }
 
-// Decide answers a call. After an admitted one the key's counter is the
-// decision's Used, and its slice ends at ExpireAtMs. The caller has checked
-// ValidateQuota.
-func (s Fixed) Decide(nowMs int64, q Quota, call Call) (d Decision) {
+// Decide is State's. The slice ends at expireAtMs.
+func (s *Fixed) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
 	call = call.canonical()
 	d.Limit, d.WindowMs = q.Limit, q.WindowMs
-	used, endMs := int64(0), add(floor(nowMs, q.WindowMs), q.WindowMs)
-	if s.Count > 0 && nowMs < s.EndMs {
-		used = s.Count
-		d.ResetAfterMs = sub(s.EndMs, nowMs)
-		endMs = max(endMs, s.EndMs)
+	used, endMs := s.Used(nowMs, expireAtMs), add(floor(nowMs, q.WindowMs), q.WindowMs)
+	if used > 0 {
+		d.ResetAfterMs = sub(expireAtMs, nowMs)
+		endMs = max(endMs, expireAtMs)
 	}
 	if leave := d.weigh(q.Limit, used, call); leave > 0 {
 		d.RetryAfterMs = d.ResetAfterMs
@@ -38,4 +35,15 @@ func (s Fixed) Decide(nowMs int64, q Quota, call Call) (d Decision) {
 	}
 	d.NextAfterMs = d.ResetAfterMs
 	return d
+}
+
+// Apply is State's.
+func (s *Fixed) Apply(_ int64, d *Decision) { s.Count = d.Used }
+
+// Used returns the units that count now.
+func (s *Fixed) Used(nowMs, expireAtMs int64) int64 {
+	if nowMs >= expireAtMs {
+		return 0
+	}
+	return s.Count
 }

@@ -34,71 +34,68 @@ func (m *logMachine) decide(nowMs int64, q Quota, call Call) Decision {
 
 func (m *logMachine) copyOf() machine { return &logMachine{*m.clone()} }
 
-type fixedMachine struct{ Fixed }
-
-func (m *fixedMachine) decide(nowMs int64, q Quota, call Call) Decision {
-	if nowMs > m.EndMs {
-		m.Fixed = Fixed{}
-	}
-	d := m.Decide(nowMs, q, call)
-	if d.Units > 0 {
-		m.Fixed = Fixed{d.Used, d.ExpireAtMs}
-	}
-	return d
-}
-
-func (m *fixedMachine) copyOf() machine { c := *m; return &c }
-
-// gcraMachine has a burst of the limit.
-type gcraMachine struct {
-	GCRA
+// stateMachine is a key of an algorithm that takes one quota.
+type stateMachine[S any, P interface {
+	*S
+	State
+}] struct {
+	state      S
 	expireAtMs int64
+	last       Decision
+	fresh      func(q Quota) S // what no key is to a call
+	cloned     func(S) S       // nil: a copy does
+	valid      func(P) bool    // nil: every state is
 }
 
-func (m *gcraMachine) decide(nowMs int64, q Quota, call Call) Decision {
-	if m.expireAtMs > 0 && nowMs > m.expireAtMs {
-		*m = gcraMachine{}
+func (m *stateMachine[S, P]) decide(nowMs int64, q Quota, call Call) Decision {
+	if m.expireAtMs == 0 || nowMs > m.expireAtMs {
+		m.state, m.expireAtMs = m.fresh(q), 0
 	}
-	d, next := m.Decide(nowMs, m.expireAtMs, q, q.Limit, call)
-	if d.Units > 0 {
-		m.GCRA, m.expireAtMs = next, d.ExpireAtMs
-	}
-	return d
-}
-
-func (m *gcraMachine) copyOf() machine { c := *m; return &c }
-
-type bucketsMachine struct {
-	Buckets
-	expireAtMs int64
-}
-
-func (m *bucketsMachine) decide(nowMs int64, q Quota, call Call) Decision {
-	if m.expireAtMs > 0 && nowMs > m.expireAtMs {
-		m.Counts, m.expireAtMs = m.Counts[:0], 0
-	}
-	if len(m.Counts) == 0 {
-		m.WidthMs = BucketWidth(q.WindowMs, m.N)
-	}
-	d := m.Decide(nowMs, m.expireAtMs, q, call)
-	if d.Units > 0 {
-		m.Add(nowMs, d.Units)
-		m.expireAtMs = d.ExpireAtMs
-		if !m.Valid() || m.Counts[len(m.Counts)-1] == 0 {
-			panic(fmt.Sprintf("not a state: %+v", m.Buckets))
+	m.last = P(&m.state).Decide(nowMs, m.expireAtMs, q, call)
+	if m.last.Units > 0 {
+		P(&m.state).Apply(nowMs, &m.last)
+		m.expireAtMs = m.last.ExpireAtMs
+		if m.valid != nil && !m.valid(&m.state) {
+			panic(fmt.Sprintf("not a state: %+v", m.state))
 		}
 	}
-	return d
+	return m.last
 }
 
-func (m *bucketsMachine) copyOf() machine {
+func (m *stateMachine[S, P]) copyOf() machine {
 	c := *m
-	c.Counts = append(make([]int64, 0, m.N+1), m.Counts...)
+	if m.cloned != nil {
+		c.state = m.cloned(m.state)
+	}
 	return &c
 }
 
+func newFixed() machine {
+	return &stateMachine[Fixed, *Fixed]{fresh: func(Quota) Fixed { return Fixed{} }}
+}
+
+// newGCRA has a burst of its own, or of the limit where that is 0.
+func newGCRA(burst int64) machine {
+	return &stateMachine[GCRA, *GCRA]{fresh: func(q Quota) GCRA {
+		if burst == 0 {
+			return GCRA{Burst: q.Limit}
+		}
+		return GCRA{Burst: burst}
+	}}
+}
+
 func newBuckets(n int64) machine {
-	return &bucketsMachine{Buckets: Buckets{N: n, Counts: make([]int64, 0, n+1)}}
+	room := make([]int64, 0, n+1)
+	return &stateMachine[Buckets, *Buckets]{
+		fresh: func(q Quota) Buckets {
+			return Buckets{WidthMs: BucketWidth(q.WindowMs, n), N: n, Counts: room[:0]}
+		},
+		cloned: func(b Buckets) Buckets {
+			b.Counts = append(make([]int64, 0, n+1), b.Counts...)
+			return b
+		},
+		valid: func(b *Buckets) bool { return b.Valid() && b.Counts[len(b.Counts)-1] > 0 },
+	}
 }
 
 // machines are the algorithms as docs/worst-window.md lists them.
@@ -111,8 +108,8 @@ var machines = []struct {
 	{"BUCKETS 1", true, func() machine { return newBuckets(1) }},
 	{"BUCKETS 10", true, func() machine { return newBuckets(10) }},
 	{"BUCKETS 60", true, func() machine { return newBuckets(60) }},
-	{"FIXED", false, func() machine { return &fixedMachine{} }},
-	{"GCRA, burst = limit", false, func() machine { return &gcraMachine{} }},
+	{"FIXED", false, newFixed},
+	{"GCRA, burst = limit", false, func() machine { return newGCRA(0) }},
 }
 
 // history plays calls with random steps of the clock and keeps what the
@@ -233,7 +230,7 @@ func TestEveryAnswerIsExact(t *testing.T) {
 					// As many as a new limit leaves, and not one more.
 					limit := Quota{1 + h.rng.Int64N(2*h.q.Limit), h.q.WindowMs}
 					fits := max(0, limit.Limit-d.Used)
-					if _, gcra := m.(*gcraMachine); !gcra && limit.Limit <= limit.WindowMs*unitsPerMs {
+					if _, gcra := m.(*stateMachine[GCRA, *GCRA]); !gcra && limit.Limit <= limit.WindowMs*unitsPerMs {
 						got := m.copyOf().decide(h.nowMs, limit, Call{Cost: limit.Limit, AtMost: true})
 						require.Equal(t, fits, got.Allowed, at)
 					}

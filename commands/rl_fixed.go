@@ -1,0 +1,91 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// The state of FIXED is a string, the number of units, that expires at its
+// slice's end.
+var fixedAlgorithm = algorithm{
+	name: "FIXED", typed: isString, foreign: errRLForeignString,
+	holds: func(_ *Ctx, n *store.Node) bool {
+		_, _, ok := fixedOf(n)
+		return ok
+	},
+	allow:    allowFixed,
+	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
+	refund:   refundFixed,
+	info: func(c *Ctx, n *store.Node) keyInfo {
+		state, endMs, _ := fixedOf(n)
+		i := infoOf(stringBytes(store.StringOf(n)))
+		i.used = resp.Int(state.Used(c.NowMs, endMs))
+		return i
+	},
+	units: func(_ *Ctx, n *store.Node) int64 {
+		state, _, _ := fixedOf(n)
+		return state.Count
+	},
+}
+
+func isString(n *store.Node) bool { return store.StringOf(n) != nil }
+
+// fixedOf reads a string as FIXED state, with the end of its slice.
+func fixedOf(n *store.Node) (f limiter.Fixed, endMs int64, ok bool) {
+	s := store.StringOf(n)
+	if f.Count, ok = s.Int(); !ok {
+		f.Count, ok = parseInt(s.Bytes(nil))
+	}
+	endMs, expires := n.Value.ExpireAtMs()
+	return f, endMs, ok && expires && f.Count >= 0
+}
+
+// allowFixed is RL.ALLOW with ALGO FIXED.
+func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	var state limiter.Fixed
+	endMs := int64(0)
+	if n != nil {
+		ok := isString(n)
+		if ok {
+			state, endMs, ok = fixedOf(n)
+		}
+		if !ok {
+			return d, c.refuseState(n, "FIXED")
+		}
+	}
+	d = state.Decide(c.NowMs, endMs, a.quotas[0], a.Call)
+	if d.Units > 0 {
+		state.Apply(c.NowMs, &d)
+		if n == nil {
+			n = c.DB.Put(c.Args[1], store.NewInt(state.Count))
+		} else {
+			store.StringOf(n).SetInt(state.Count)
+		}
+		c.DB.ExpireAt(n, d.ExpireAtMs)
+		c.DB.Touch(n)
+		c.didCount(c.Args[1], state.Count, d.ExpireAtMs, endMs)
+	}
+	return d, resp.None
+}
+
+// refundFixed is RL.REFUND.
+func refundFixed(c *Ctx, n *store.Node, count int64) resp.Value {
+	state, endMs, _ := fixedOf(n)
+	if c.NowMs >= endMs {
+		return resp.Int(0)
+	}
+	count = min(count, state.Count)
+	switch count {
+	case 0:
+	case state.Count:
+		c.DB.Delete(n)
+		c.didCall("DEL", c.Args[1])
+	default:
+		store.StringOf(n).SetInt(state.Count - count)
+		c.DB.Touch(n)
+		c.didCount(c.Args[1], state.Count-count, endMs, endMs)
+	}
+	return resp.Int(count)
+}

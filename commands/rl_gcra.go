@@ -1,0 +1,96 @@
+package commands
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// The state of GCRA is a string, "gcra " and the theoretical arrival time in
+// unix microseconds.
+var gcraAlgorithm = algorithm{
+	name: "GCRA", typed: isString, foreign: errRLForeignString,
+	holds: func(_ *Ctx, n *store.Node) bool {
+		_, ok := gcraOf(n)
+		return ok
+	},
+	allow: allowGCRA,
+	validate: func(_ *Ctx, a *allowCall) error {
+		if err := limiter.ValidateQuota(a.quotas[0], a.Call); err != nil {
+			return err
+		}
+		return limiter.ValidateBurst(a.quotas[0], a.param)
+	},
+	param:  &algoParam{"burst", errRLBurstMissing, errRLBurstNumber},
+	also:   []string{"cl.throttle"},
+	refund: func(*Ctx, *store.Node, int64) resp.Value { return errRLRefundGCRA },
+	info: func(c *Ctx, n *store.Node) keyInfo {
+		state, _ := gcraOf(n)
+		i := infoOf(stringBytes(store.StringOf(n)))
+		i.more = append(c.Values(2), resp.Bulk("tat_us"), resp.Int(state.TatUs))
+		return i
+	},
+}
+
+var gcraPrefix = []byte("gcra ")
+
+// gcraOf reads a string as GCRA state.
+func gcraOf(n *store.Node) (g limiter.GCRA, ok bool) {
+	var digits [20]byte
+	text, ok := bytes.CutPrefix(store.StringOf(n).Bytes(digits[:]), gcraPrefix)
+	if !ok {
+		return g, false
+	}
+	g.TatUs, ok = parseInt(text)
+	return g, ok
+}
+
+// setGCRA writes GCRA state under a key; n is the key's node, nil where there
+// is none.
+func (c *Ctx) setGCRA(name []byte, n *store.Node, g *limiter.GCRA, expireAtMs int64) {
+	var room [32]byte
+	text := strconv.AppendInt(append(room[:0], gcraPrefix...), g.TatUs, 10)
+	if n == nil {
+		n = c.DB.Put(name, store.NewString(text))
+	} else {
+		store.StringOf(n).SetBytes(text)
+	}
+	c.DB.ExpireAt(n, expireAtMs)
+	c.DB.Touch(n)
+	c.didSet(name, text, expireAtMs)
+}
+
+// findGCRA looks a key up; a refusal where it holds something else.
+func (c *Ctx) findGCRA(name []byte) (n *store.Node, state limiter.GCRA, expireAtMs int64, refusal resp.Value) {
+	n = c.DB.Find(name, c.NowMs)
+	if n == nil {
+		return n, state, 0, resp.None
+	}
+	ok := isString(n)
+	if ok {
+		state, ok = gcraOf(n)
+	}
+	if !ok {
+		return n, state, 0, c.refuseState(n, "GCRA")
+	}
+	expireAtMs, _ = n.Value.ExpireAtMs()
+	return n, state, expireAtMs, resp.None
+}
+
+// allowGCRA is RL.ALLOW with ALGO GCRA.
+func allowGCRA(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
+	n, state, expireAtMs, refusal := c.findGCRA(c.Args[1])
+	if refusal.IsError() {
+		return d, refusal
+	}
+	state.Burst = a.param
+	d = state.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
+	if d.Units > 0 {
+		state.Apply(c.NowMs, &d)
+		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
+	}
+	return d, resp.None
+}
