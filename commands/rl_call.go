@@ -14,48 +14,6 @@ type allowCall struct {
 	algo   *algorithm
 	param  int64 // what the algorithm's param is
 	full   bool
-
-	seen optionSet
-}
-
-// optionSet says which options were given: each may be once.
-type optionSet uint8
-
-const (
-	optCost optionSet = 1 << iota
-	optAtMost
-	optPeek
-	optAlgo
-	optFull
-)
-
-// allowOptions and mallowOptions are the options that the commands take, in any
-// order.
-const (
-	allowOptions  = optCost | optAtMost | optPeek | optAlgo | optFull
-	mallowOptions = optCost | optPeek
-)
-
-var optionWords = [...]struct {
-	option optionSet
-	lower  string
-}{
-	{optCost, "cost"},
-	{optAtMost, "atmost"},
-	{optPeek, "peek"},
-	{optAlgo, "algo"},
-	{optFull, "full"},
-}
-
-// optionOf returns the option that a word begins, 0 where it is none of those
-// that may be.
-func optionOf(word []byte, may optionSet) optionSet {
-	for i := range optionWords {
-		if o := &optionWords[i]; may&o.option != 0 && EqualFold(word, o.lower) {
-			return o.option
-		}
-	}
-	return 0
 }
 
 // parse reads c's arguments and checks them.
@@ -110,21 +68,13 @@ func quotaOf(c *Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value)
 }
 
 // options reads what follows the limits and windows.
-func (a *allowCall) options(o options, may optionSet) (refusal resp.Value) {
+func (a *allowCall) options(o options, may optionSet) resp.Value {
 	a.Cost, a.algo = 1, &logAlgorithm
-	for o.more() && !refusal.IsError() {
-		word := o.value()
-		option := optionOf(word, may)
-		switch {
-		case option == 0:
-			return syntaxError(quoted(word) + " is not an option here")
-		case a.seen&option != 0:
-			return syntaxError(quoted(word) + " is given twice")
-		}
-		a.seen |= option
+	for r := (optionReader{options: o, may: may}); r.more(); {
+		option, refusal := r.next()
 		switch option {
 		case optCost:
-			a.Cost, refusal = o.number(errRLCostMissing, errRLCostNumber)
+			a.Cost, refusal = r.number(errRLCostMissing, errRLCostNumber)
 		case optAtMost:
 			a.AtMost = true
 		case optPeek:
@@ -132,10 +82,13 @@ func (a *allowCall) options(o options, may optionSet) (refusal resp.Value) {
 		case optFull:
 			a.full = true
 		case optAlgo:
-			refusal = a.algorithm(&o)
+			refusal = a.algorithm(&r.options)
+		}
+		if refusal.IsError() {
+			return refusal
 		}
 	}
-	return refusal
+	return resp.None
 }
 
 // algorithm reads the values of ALGO.
@@ -153,21 +106,9 @@ func (a *allowCall) algorithm(o *options) (refusal resp.Value) {
 	return refusal
 }
 
-// number steps over an integer, or gives the refusal where there is none.
-func (o *options) number(missing, wrong resp.Value) (n int64, refusal resp.Value) {
-	if !o.more() {
-		return 0, missing
-	}
-	n, ok := parseInt(o.value())
-	if !ok {
-		return 0, wrong
-	}
-	return n, resp.None
-}
-
-// allowReads tells that a call of RL.ALLOW changes nothing. What it takes for
-// an option is one, or the call is refused.
-func allowReads(args [][]byte) bool { return looks(args[4:]) }
+// allowReads reports whether a call of RL.ALLOW changes nothing. What it takes
+// for an option is one, or the call is refused.
+func allowReads(args [][]byte) bool { return peeks(args[4:]) }
 
 // mallowReads is allowReads for RL.MALLOW.
 func mallowReads(args [][]byte) bool {
@@ -175,11 +116,11 @@ func mallowReads(args [][]byte) bool {
 	if !ok || n < 1 || n > int64(len(args)-2)/3 {
 		return false
 	}
-	return looks(args[2+3*n:])
+	return peeks(args[2+3*n:])
 }
 
-// looks tells whether PEEK or COST 0 is among options.
-func looks(options [][]byte) bool {
+// peeks reports whether PEEK or COST 0 is among options.
+func peeks(options [][]byte) bool {
 	for i, word := range options {
 		if EqualFold(word, "peek") || EqualFold(word, "cost") && i+1 < len(options) && string(options[i+1]) == "0" {
 			return true

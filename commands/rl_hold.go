@@ -216,7 +216,7 @@ func rlReserve(c *Ctx) resp.Value {
 	if !ok {
 		return errRLEstimateNumber
 	}
-	holdMs, id, refusal := parseTerm(options{c.Args[5:]}, "HOLD", "hold")
+	holdMs, id, refusal := parseTerm(options{c.Args[5:]}, reserveOptions)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -271,33 +271,24 @@ func (c *Ctx) answerOf(h *hold) resp.Value {
 	})
 }
 
-// parseTerm reads the two options that end RL.RESERVE and RL.ACQUIRE: how long,
-// which is written as a window is, and for whom. Each must be there once, in
-// either order.
-func parseTerm(o options, name, lower string) (ms int64, id []byte, refusal resp.Value) {
-	var seen [2]bool
-	for o.more() {
-		word := o.value()
-		isID := EqualFold(word, "id")
-		at := 0
-		if isID {
-			at = 1
-		}
-		switch {
-		case !isID && !EqualFold(word, lower):
-			return 0, nil, syntaxError(quoted(word) + " is not an option here")
-		case seen[at]:
-			return 0, nil, syntaxError(quoted(word) + " is given twice")
-		case isID:
-			id = o.value()
+// parseTerm reads the options that end RL.RESERVE, RL.ACQUIRE and RL.RENEW: how
+// long, as HOLD or LEASE, which is written as a window is, and for whom. The
+// arity has seen to it that each has its value.
+func parseTerm(o options, may optionSet) (ms int64, id []byte, refusal resp.Value) {
+	for r := (optionReader{options: o, may: may}); r.more(); {
+		option, refusal := r.next()
+		switch option {
+		case optHold:
+			ms, refusal = parseDuration("HOLD", r.value())
+		case optLease:
+			ms, refusal = parseDuration("LEASE", r.value())
+		case optID:
+			id = r.value()
 			refusal = refuseID(id)
-		default:
-			ms, refusal = parseDuration(name, o.value())
 		}
 		if refusal.IsError() {
 			return 0, nil, refusal
 		}
-		seen[at] = true
 	}
 	return ms, id, resp.None
 }

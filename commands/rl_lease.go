@@ -167,7 +167,7 @@ func rlAcquire(c *Ctx) resp.Value {
 	case most < 1:
 		return errRLMax
 	}
-	leaseMs, id, refusal := parseTerm(options{c.Args[3:]}, "LEASE", "lease")
+	leaseMs, id, refusal := parseTerm(options{c.Args[3:]}, acquireOptions)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -191,10 +191,7 @@ func rlRenew(c *Ctx) resp.Value {
 	if refusal := refuseID(c.Args[2]); refusal.IsError() {
 		return refusal
 	}
-	if !EqualFold(c.Args[3], "lease") {
-		return syntaxError(quoted(c.Args[3]) + " is not an option here")
-	}
-	leaseMs, refusal := parseDuration("LEASE", c.Args[4])
+	leaseMs, _, refusal := parseTerm(options{c.Args[3:]}, renewOptions)
 	if refusal.IsError() {
 		return refusal
 	}
