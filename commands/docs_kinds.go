@@ -14,12 +14,14 @@ var choiceNames = map[string]string{
 	"EX PX EXAT PXAT PERSIST": "expiration",
 	"GT LT":                   "comparison",
 	"LEFT RIGHT":              "wherefrom",
-	"LOG FIXED GCRA BUCKETS":  "algorithm",
-	"MODULE ACLCAT PATTERN":   "filterby",
-	"NX XX":                   "condition",
-	"NX XX GT LT":             "condition",
-	"ON OFF":                  "enabled",
-	"YES SYNC NO":             "mode",
+
+	strings.Join(algoWords((*algorithm).title), " "): "algorithm",
+
+	"MODULE ACLCAT PATTERN": "filterby",
+	"NX XX":                 "condition",
+	"NX XX GT LT":           "condition",
+	"ON OFF":                "enabled",
+	"YES SYNC NO":           "mode",
 }
 
 // tokenNames are the names of tokens that are not named as they are spelled.
