@@ -86,7 +86,7 @@ func TestDocsOfOurOwn(t *testing.T) {
 	require.Equal(t, "rl.allow", docs[0].Str())
 	row := testTable().Lookup([]byte("rl.allow"))
 	require.Equal(t, "key:key limit_window:block*(limit:integer window:string) cost:integer=COST? atmost:pure-token=ATMOST? peek:pure-token=PEEK? "+
-		"algorithm:oneof=ALGO?(log:pure-token=LOG fixed:pure-token=FIXED burst:integer=GCRA n:integer=BUCKETS) full:pure-token=FULL?", tree(row.arguments()))
+		"algorithm:oneof=ALGO?(log:pure-token=LOG fixed:pure-token=FIXED burst:integer=GCRA n:integer=BUCKETS counter:pure-token=COUNTER) full:pure-token=FULL?", tree(row.arguments()))
 	require.Equal(t, []string{"summary", row.Summary, "since", row.Since, "group", row.Group, "complexity", row.Complexity, "arguments", ""},
 		textsOf(docs[1].Elems()))
 }

@@ -24,7 +24,7 @@ func FuzzRLAllowGrammar(f *testing.F) {
 		"5 1s ALGO", "5 1s ALGO NONE", "5 1s ALGO FIXED", "5 1s ALGO FIXED COST 9", "5 1s ALGO FIXED COST 9 ATMOST", "5 1s 9 1m ALGO FIXED", "9999 1 ALGO FIXED FULL",
 		"5 1s ALGO GCRA", "5 1s ALGO GCRA 0", "5 1s ALGO GCRA 3", "5 1s ALGO GCRA 3 COST 4", "5 1s ALGO GCRA x", "1 36524d ALGO GCRA 9", "9223372036854775807 1s ALGO GCRA 9223372036854775807",
 		"5 1s ALGO BUCKETS", "5 1s ALGO BUCKETS 0", "5 1s ALGO BUCKETS 10", "5 1s ALGO BUCKETS 10 PEEK FULL", "5 2s ALGO BUCKETS 10", "5 1s ALGO BUCKETS 1001", "5 1s ALGO BUCKETS 1000",
-		"9223372036854775807 1s ALGO BUCKETS 7 COST 9223372036854775807", "9223372036854775807 1s ALGO FIXED COST 9223372036854775807", "0 1s ALGO FIXED", "5 1s COST -1 ALGO BUCKETS 2")
+		"9223372036854775807 1s ALGO BUCKETS 7 COST 9223372036854775807", "9223372036854775807 1s ALGO FIXED COST 9223372036854775807", "0 1s ALGO FIXED", "5 1s ALGO COUNTER", "5 1s ALGO COUNTER 3", "5 1s 9 1m ALGO COUNTER", "9223372036854775807 1d ALGO counter COST 7 FULL", "5 1s COST -1 ALGO BUCKETS 2")
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		words := append([]string{"RL.ALLOW", "k"}, split(line)...)
 		b, reply, changed := fuzzCall(t, state, proto, words)
@@ -165,7 +165,7 @@ type rlCall struct {
 
 // kind is the wire reply of TYPE about the key of such a call.
 func (c rlCall) kind() string {
-	return map[string]string{"log": "+zset\r\n", "fixed": "+string\r\n", "gcra": "+string\r\n", "buckets": "+hash\r\n"}[c.algo]
+	return map[string]string{"log": "+zset\r\n", "fixed": "+string\r\n", "gcra": "+string\r\n", "buckets": "+hash\r\n", "counter": "+string\r\n"}[c.algo]
 }
 
 func rlNumber(s string) *big.Int {
@@ -207,7 +207,7 @@ var rlOptions = map[string]struct{ missing, wrong string }{
 	"cost":    {"syntax error, COST needs a number", "COST is not an integer or out of range"},
 	"gcra":    {"syntax error, ALGO GCRA needs a burst", "burst is not an integer or out of range"},
 	"buckets": {"syntax error, ALGO BUCKETS needs a number", "the number of BUCKETS is not an integer or out of range"},
-	"atmost":  {}, "peek": {}, "full": {}, "log": {}, "fixed": {},
+	"atmost":  {}, "peek": {}, "full": {}, "log": {}, "fixed": {}, "counter": {},
 }
 
 // rlFault says what RL.ALLOW has to find wrong with its arguments, with regular
@@ -253,10 +253,10 @@ func rlFault(words []string) (fault string, call rlCall) {
 		rest = rest[1:]
 		if word == "algo" {
 			if len(rest) == 0 {
-				return "syntax error, ALGO needs LOG, FIXED, GCRA burst or BUCKETS n", call
+				return "syntax error, ALGO needs LOG, FIXED, GCRA burst, BUCKETS n or COUNTER", call
 			}
-			if word = lower(); !slices.Contains([]string{"log", "fixed", "gcra", "buckets"}, word) {
-				return "ALGO " + rlQuoted(rest[0]) + " is not LOG, FIXED, GCRA or BUCKETS", call
+			if word = lower(); !slices.Contains([]string{"log", "fixed", "gcra", "buckets", "counter"}, word) {
+				return "ALGO " + rlQuoted(rest[0]) + " is not LOG, FIXED, GCRA, BUCKETS or COUNTER", call
 			}
 			call.algo, rest = word, rest[1:]
 		}

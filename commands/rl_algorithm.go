@@ -48,7 +48,8 @@ type algoParam struct {
 // algorithms are the rows, in the order in which INFO and messages list them.
 // Where a key could be taken for two of them it is the first.
 var algorithms = [...]*algorithm{
-	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &holdAlgorithm, &leasesAlgorithm,
+	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm,
+	&holdAlgorithm, &leasesAlgorithm,
 }
 
 // known is algorithms for the functions that the rows themselves refer to, which

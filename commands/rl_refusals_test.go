@@ -32,9 +32,9 @@ var rlBad = []struct{ line, want string }{
 	{"RL.ALLOW k 1 1s FULL FULL", "ERR syntax error, 'FULL' is given twice"},
 	{"RL.ALLOW k 1 1s ALGO LOG ALGO LOG", "ERR syntax error, 'ALGO' is given twice"},
 	{"RL.ALLOW k 1 1s PEEK NOSUCH", "ERR syntax error, 'NOSUCH' is not an option here"},
-	{"RL.ALLOW k 1 1s ALGO", "ERR syntax error, ALGO needs LOG, FIXED, GCRA burst or BUCKETS n"},
-	{"RL.ALLOW k 1 1s ALGO TOKEN", "ERR ALGO 'TOKEN' is not LOG, FIXED, GCRA or BUCKETS"},
-	{"RL.ALLOW k 1 1s ALGO PEEK", "ERR ALGO 'PEEK' is not LOG, FIXED, GCRA or BUCKETS"},
+	{"RL.ALLOW k 1 1s ALGO", "ERR syntax error, ALGO needs LOG, FIXED, GCRA burst, BUCKETS n or COUNTER"},
+	{"RL.ALLOW k 1 1s ALGO TOKEN", "ERR ALGO 'TOKEN' is not LOG, FIXED, GCRA, BUCKETS or COUNTER"},
+	{"RL.ALLOW k 1 1s ALGO PEEK", "ERR ALGO 'PEEK' is not LOG, FIXED, GCRA, BUCKETS or COUNTER"},
 	{"RL.ALLOW k 1 1s ALGO FIXED 5", "ERR syntax error, '5' is not an option here"},
 	{"RL.ALLOW k 1 1s ALGO GCRA", "ERR syntax error, ALGO GCRA needs a burst"},
 	{"RL.ALLOW k 1 1s ALGO GCRA PEEK", "ERR burst is not an integer or out of range"},
@@ -117,7 +117,7 @@ func TestRLRefusals(t *testing.T) {
 func TestRLForeignKeys(t *testing.T) {
 	calls := map[string][]string{
 		"sorted set": {"RL.ALLOW k 3 1s", "RL.ALLOW k 3 1s PEEK", "RL.ALLOW k 3 1s COST 9", "RL.MALLOW 2 j 1 1s k 1 1s"},
-		"string":     {"RL.ALLOW k 3 1s ALGO FIXED", "RL.ALLOW k 3 1s ALGO GCRA 3 PEEK", "CL.THROTTLE k 1 1 1"},
+		"string":     {"RL.ALLOW k 3 1s ALGO FIXED", "RL.ALLOW k 3 1s ALGO GCRA 3 PEEK", "RL.ALLOW k 3 1s ALGO COUNTER", "CL.THROTTLE k 1 1 1"},
 		"hash":       {"RL.ALLOW k 3 1s ALGO BUCKETS 3", "RL.ALLOW k 3 1s ALGO BUCKETS 3 PEEK FULL"},
 	}
 	for kind, writes := range map[string][][]string{
@@ -134,6 +134,14 @@ func TestRLForeignKeys(t *testing.T) {
 			{"SET", "k", "gcra "},
 			{"SET", "k", "gcra 9223372036854775808"},
 			{"SET", "k", "GCRA 1"},
+			{"SET", "k", "counter 1000 1700000000000 1"},
+			{"SET", "k", "counter 1000 1700000000000 1 2 3"},
+			{"SET", "k", "counter 1000 1700000000001 1 2"},
+			{"SET", "k", "counter 1000 1700000000000 -1 2"},
+			{"SET", "k", "counter 1000 1700000000000 1  2"},
+			{"SET", "k", "counter 0 0 1 2"},
+			{"SET", "k", "counter 9223372036854775807 0 1 2"},
+			{"SET", "k", "counter "},
 		},
 		"hash": {
 			{"HSET", "k", "a", "1"},
@@ -181,6 +189,7 @@ func TestRLInfo(t *testing.T) {
 		{"RL.ALLOW FIXED 5 1s COST 2 ALGO FIXED", "used 2 oldest - newest - ttl 1000"},
 		{"RL.ALLOW GCRA 5 1s ALGO GCRA 3", "used - oldest - newest - ttl 200 tat_us 1700000000200000"},
 		{"RL.ALLOW BUCKETS 5 1s ALGO BUCKETS 10", "used 1 oldest 1700000000000 newest 1700000000099 ttl 1099 width_ms 100 buckets 10"},
+		{"RL.ALLOW COUNTER 5 1s ALGO COUNTER COST 2", "used 2 oldest 1700000000000 newest 1700000000999 ttl 2000 window_ms 1000"},
 	} {
 		words := split(c.line)
 		b.call(words...)

@@ -155,6 +155,10 @@ func TestRLInTheLog(t *testing.T) {
 		{0, "RL.REFUND f 2", "DEL f"},
 		{0, "RL.ALLOW g 10 1s ALGO GCRA 3", "SET g \"gcra 1700000003100000\" PXAT 1700000003100"},
 		{0, "CL.THROTTLE c 1 10 1", "SET c \"gcra 1700000003100000\" PXAT 1700000003100"},
+		{0, "RL.ALLOW o 9 1s ALGO COUNTER", "SET o \"counter 1000 1700000003000 1 0\" PXAT 1700000005000"},
+		{0, "RL.ALLOW o 9 1s ALGO COUNTER COST 2", "SET o \"counter 1000 1700000003000 3 0\" KEEPTTL"},
+		{0, "RL.REFUND o 1", "SET o \"counter 1000 1700000003000 2 0\" KEEPTTL"},
+		{0, "RL.REFUND o 5", "DEL o"},
 		{0, "RL.ALLOW b 9 1s ALGO BUCKETS 10", "MULTI; HSET b width 100 n 10 newest 1700000003000 counts 1; PEXPIREAT b 1700000004099; EXEC"},
 		{0, "RL.ALLOW b 9 1s ALGO BUCKETS 10", "HSET b counts 2"},
 		{100, "RL.ALLOW b 9 1s ALGO BUCKETS 10", "MULTI; HSET b newest 1700000003100 counts \"1 2\"; PEXPIREAT b 1700000004199; EXEC"},
@@ -267,7 +271,7 @@ func TestBytesOfALimiter(t *testing.T) {
 			sizes["redis"] += len(asLogged(words))
 		}
 	}
-	for name, call := range map[string]string{"EVALSHA": "", "RL.ALLOW": "RL.ALLOW user:7 5 1s", "FIXED": "RL.ALLOW user:7 5 1s ALGO FIXED", "GCRA": "RL.ALLOW user:7 5 1s ALGO GCRA 5", "BUCKETS": "RL.ALLOW user:7 5 1s ALGO BUCKETS 10"} {
+	for name, call := range map[string]string{"EVALSHA": "", "RL.ALLOW": "RL.ALLOW user:7 5 1s", "FIXED": "RL.ALLOW user:7 5 1s ALGO FIXED", "GCRA": "RL.ALLOW user:7 5 1s ALGO GCRA 5", "COUNTER": "RL.ALLOW user:7 5 1s ALGO COUNTER", "BUCKETS": "RL.ALLOW user:7 5 1s ALGO BUCKETS 10"} {
 		e, h, log := newRecording(t)
 		s := newSession(t, e)
 		granted := 0

@@ -36,6 +36,17 @@ func TestAlgorithmScenarios(t *testing.T) {
 			{600, 2, 0, 1, 150, 150, 150},
 			{750, 2, 2, 0, 0, 500, 250},
 		}},
+		{"COUNTER", newCounter(), []line{
+			{100, 4, 4, 0, 0, 1900, 1150}, // 4 at its end: 3 when a quarter of the next slice has passed
+			{900, 1, 0, 0, 350, 1100, 350},
+			{1249, 1, 0, 0, 1, 751, 1},
+			{1250, 1, 1, 0, 0, 1750, 250}, // 3 of the slice before, and 1
+			{1250, 5, 0, 0, -1, 1750, 250},
+			{1100, 1, 0, 0, 400, 1900, 400}, // back: 5 are counted
+			{1750, 3, 0, 2, 250, 1250, 250},
+			{2333, 3, 3, 0, 0, 1667, 667}, // 1 of the slice before, still counted in full
+			{9000, 4, 4, 0, 0, 2000, 1250},
+		}},
 		{"BUCKETS", newBuckets(4), []line{ // 250 ms each
 			{0, 1, 1, 3, 0, 1249, 1249},
 			{260, 2, 2, 1, 0, 1239, 989},
@@ -95,6 +106,18 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 							}
 							_, _ = b.TakeBack(nowMs, expireAtMs, 5)
 						}
+						for _, before := range []int64{0, 7, math.MaxInt64} {
+							s := Counter{q.WindowMs, floor(state, q.WindowMs), max(state, 0), before}
+							if !s.Valid() {
+								continue
+							}
+							d := s.Decide(nowMs, expireAtMs, q, call)
+							check(d, q.Limit, "COUNTER", nowMs, s, expireAtMs, q, call)
+							if d.Units > 0 {
+								s.Apply(nowMs, &d)
+							}
+							_ = s.TakeBack(nowMs, 5)
+						}
 					}
 				}
 			}
@@ -105,7 +128,7 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 func TestAlgorithmsAllocateNothing(t *testing.T) {
 	q := Quota{10, 1000}
 	for name, m := range map[string]machine{
-		"FIXED": newFixed(), "GCRA": newGCRA(0), "BUCKETS": newBuckets(60),
+		"FIXED": newFixed(), "GCRA": newGCRA(0), "BUCKETS": newBuckets(60), "COUNTER": newCounter(),
 	} {
 		nowMs := int64(startMs)
 		require.Zero(t, testing.AllocsPerRun(500, func() {

@@ -3,14 +3,15 @@
 // change come out. It has no clock, no lock, no store and no wire text, and it
 // never changes the state it reads.
 //
-// There are four algorithms, a file each. LOG and BUCKETS never admit more than
-// the limit in any window; FIXED and GCRA have definitions of their own, under
-// which a window can hold about twice as much (docs/worst-window.md).
+// There are five algorithms, a file each. LOG and BUCKETS never admit more than
+// the limit in any window; FIXED, GCRA and COUNTER have definitions of their own,
+// under which a window can hold about twice as much (docs/worst-window.md).
 //
 //	LOG      log.go      the exact sliding window; several quotas; O(log held)
 //	FIXED    fixed.go    a counter for each slice of time; O(1)
 //	GCRA     gcra.go     a burst that fills up steadily; O(1)
 //	BUCKETS  buckets.go  the sliding window in n parts; O(n), whatever the limit
+//	COUNTER  counter.go  two counters, weighted by time; O(1)
 //
 // All of them decide in whole milliseconds, count in int64 that saturates, and
 // allocate nothing.

@@ -98,6 +98,13 @@ func newBuckets(n int64) machine {
 	}
 }
 
+func newCounter() machine {
+	return &stateMachine[Counter, *Counter]{
+		fresh: func(q Quota) Counter { return Counter{WindowMs: q.WindowMs} },
+		valid: func(s *Counter) bool { return s.Valid() && s.Count > 0 },
+	}
+}
+
 // machines are the algorithms as docs/worst-window.md lists them.
 var machines = []struct {
 	name  string
@@ -108,6 +115,7 @@ var machines = []struct {
 	{"BUCKETS 1", true, func() machine { return newBuckets(1) }},
 	{"BUCKETS 10", true, func() machine { return newBuckets(10) }},
 	{"BUCKETS 60", true, func() machine { return newBuckets(60) }},
+	{"COUNTER", false, newCounter},
 	{"FIXED", false, newFixed},
 	{"GCRA, burst = limit", false, func() machine { return newGCRA(0) }},
 }

@@ -67,7 +67,9 @@ admission saw ([adr/0004](adr/0004-the-promise-when-the-clock-steps-back.md)).
 	page.WriteString(`
 LOG and BUCKETS never admit too much. BUCKETS pays with delay: a unit counts for up to a bucket longer than the window, so
 with n buckets up to 1/n of the window. FIXED can admit the whole limit at the end of one slice and again at the beginning
-of the next. GCRA admits its burst at once and the limit's rate meanwhile; a smaller burst makes the worst window smaller.
+of the next. COUNTER takes the units of the slice before to have come evenly: where all of them came at its end, almost the
+whole limit is admitted again while they are still in the window. GCRA admits its burst at once and the limit's rate
+meanwhile; a smaller burst makes the worst window smaller.
 
 Written by ` + "`go test ./limiter -run WorstWindow -rewrite`" + `, compared by ` + "`go test ./limiter`" + `.
 `)

@@ -5,11 +5,13 @@ import "fmt"
 // The scenarios of the options, algorithms and commands beside plain RL.ALLOW,
 // worked out by hand; startNowMs is a whole second.
 
+// full is the reply to FULL.
+func full(allowed, limit, remaining, retry, reset, next, used int, algo string, window int) string {
+	return fmt.Sprintf("[allowed %d limit %d remaining %d retry_after_ms %d reset_after_ms %d next_after_ms %d used %d algo %s window_ms %d]",
+		allowed, limit, remaining, retry, reset, next, used, algo, window)
+}
+
 func rlOptions() []rlScenario {
-	full := func(allowed, limit, remaining, retry, reset, next, used int, algo string, window int) string {
-		return fmt.Sprintf("[allowed %d limit %d remaining %d retry_after_ms %d reset_after_ms %d next_after_ms %d used %d algo %s window_ms %d]",
-			allowed, limit, remaining, retry, reset, next, used, algo, window)
-	}
 	return []rlScenario{
 		{"several windows", nil, []rlStep{
 			{0, "RL.ALLOW k 2 1s 3 1m", "[1 2 1 0 1000]"},
@@ -127,6 +129,29 @@ func rlAlgorithms() []rlScenario {
 			{9999, "HGETALL k", "[width 100 n 10 newest 1700000009900 counts 1]"},
 			{9999, "PTTL k", "1000"},
 		}},
+		{"COUNTER", nil, []rlStep{
+			{100, "RL.ALLOW k 4 1s ALGO COUNTER COST 4", "[4 4 0 0 1900]"},
+			{100, "GET k", "counter 1000 1700000000000 4 0"},
+			{100, "PTTL k", "1900"},
+			{900, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 350 1100]"}, // 3 of the 4 count at 1250
+			{900, "RL.ALLOW k 4 1s ALGO COUNTER COST 5", "[0 4 0 -1 1100]"},
+			{900, "RL.ALLOW k 4 2s ALGO COUNTER", "ERR key holds COUNTER of 1000 ms state, not COUNTER of 2000 ms"},
+			{1249, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 1 751]"},
+			{1250, "RL.ALLOW k 4 1s ALGO counter FULL", full(1, 4, 0, 0, 1750, 250, 4, "COUNTER", 1000)},
+			{1250, "GET k", "counter 1000 1700000001000 1 4"},
+			// Back in time: those of the slice before count in full.
+			{900, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 600 2100]"},
+			{900, "RL.ALLOW k 9 1s ALGO COUNTER COST 9 ATMOST", "[4 9 0 0 2100]"},
+			{900, "GET k", "counter 1000 1700000001000 5 4"},
+			{2500, "RL.ALLOW k 9 1s ALGO COUNTER PEEK", "[1 9 6 0 500]"},
+			{2500, "PERSIST k", "1"},
+			{9000, "RL.ALLOW k 9 1s ALGO COUNTER", "[1 9 8 0 2000]"},
+			{9000, "GET k", "counter 1000 1700000009000 1 0"},
+		}},
+		{"COUNTER with large numbers", nil, []rlStep{
+			{0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 9007199254740990", "[9007199254740990 9007199254740991 1 0 4611347200000]"},
+			{0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 2", "[0 9007199254740991 1 1455673600001 4611347200000]"},
+		}},
 		{"BUCKETS that are more than milliseconds, and a limit no log takes", nil, []rlStep{
 			{0, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 COST 9007199254740990", "[9007199254740990 9007199254740991 1 0 3]"},
 			{0, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 COST 2", "[0 9007199254740991 1 3 3]"},
@@ -138,11 +163,11 @@ func rlAlgorithms() []rlScenario {
 
 // rlStates is a key under every algorithm but its own: refused, and unchanged.
 func rlStates() []rlScenario {
-	calls := map[string]string{"LOG": "3 1s", "FIXED": "3 1s ALGO FIXED", "GCRA": "3 1s ALGO GCRA 3", "BUCKETS": "3 1s ALGO BUCKETS 4"}
+	calls := map[string]string{"LOG": "3 1s", "FIXED": "3 1s ALGO FIXED", "GCRA": "3 1s ALGO GCRA 3", "BUCKETS": "3 1s ALGO BUCKETS 4", "COUNTER": "3 1s ALGO COUNTER"}
 	var out []rlScenario
 	for held, call := range calls {
 		steps := []rlStep{{0, "RL.ALLOW k " + call, ""}}
-		steps[0].want = map[string]string{"LOG": "[1 3 2 0 1000]", "FIXED": "[1 3 2 0 1000]", "GCRA": "[1 3 2 0 334]", "BUCKETS": "[1 3 2 0 1249]"}[held]
+		steps[0].want = map[string]string{"LOG": "[1 3 2 0 1000]", "FIXED": "[1 3 2 0 1000]", "GCRA": "[1 3 2 0 334]", "BUCKETS": "[1 3 2 0 1249]", "COUNTER": "[1 3 2 0 2000]"}[held]
 		for asked, call := range calls {
 			if asked != held {
 				steps = append(steps, rlStep{10, "RL.ALLOW k " + call + " FULL PEEK", "ERR key holds " + held + " state, not " + asked})
@@ -232,7 +257,18 @@ func rlKeys() []rlScenario {
 			{1050, "RL.ALLOW b 5 1s ALGO BUCKETS 10 PEEK", "[1 5 4 0 49]"},
 			{1050, "RL.REFUND b 9", "1"},
 			{1050, "EXISTS b", "0"},
+			{1050, "RL.ALLOW c 5 1s ALGO COUNTER COST 3", "[3 5 2 0 1950]"},
+			{2100, "RL.ALLOW c 5 1s ALGO COUNTER", "[1 5 1 0 1900]"},
+			{2100, "RL.REFUND c 2", "2"},
+			{2100, "GET c", "counter 1000 1700000002000 0 2"},
+			{2100, "PTTL c", "1900"},
 			{2000, "RL.ALLOW f 5 1s ALGO FIXED COST 3", "[3 5 2 0 1000]"},
+			{3000, "RL.REFUND c 9", "0"}, // they count no more
+			{3000, "RL.ALLOW c 5 1s ALGO COUNTER COST 3", "[3 5 2 0 2000]"},
+			{4200, "RL.REFUND c 1", "1"},
+			{4200, "GET c", "counter 1000 1700000003000 2 0"},
+			{4200, "RL.REFUND c 9", "2"},
+			{4200, "EXISTS c", "0"},
 			{3000, "RL.REFUND f 2", "0"}, // at its end the slice is over
 		}},
 		{"RL.RESET", nil, []rlStep{
@@ -241,9 +277,10 @@ func rlKeys() []rlScenario {
 			{0, "RL.ALLOW f 1 1s ALGO FIXED", "[1 1 0 0 1000]"},
 			{0, "RL.ALLOW g 1 1s ALGO GCRA 1", "[1 1 0 0 1000]"},
 			{0, "RL.ALLOW b 1 1s ALGO BUCKETS 1", "[1 1 0 0 1999]"},
+			{0, "RL.ALLOW c 1 1s ALGO COUNTER", "[1 1 0 0 2000]"},
 			{0, "RL.RESET k k none f", "2"},
-			{0, "EXISTS k f g b", "2"},
-			{0, "RL.RESET g b", "2"},
+			{0, "EXISTS k f g b c", "3"},
+			{0, "RL.RESET g b c", "3"},
 			{0, "RL.ALLOW k 1 1s", "[1 1 0 0 1000]"},
 		}},
 		{"RL.INFO of no key", nil, []rlStep{{0, "RL.INFO k", "[]"}}},

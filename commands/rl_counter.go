@@ -1,0 +1,129 @@
+package commands
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// The state of COUNTER is a string, a line of
+//
+//	counter <window ms> <beginning of the newest slice, unix ms> <units in it> <units in the one before>
+//
+// that expires when neither counts any more.
+var counterAlgorithm = algorithm{
+	name: "COUNTER", typed: isString, foreign: errRLForeignString,
+	holds: func(_ *Ctx, n *store.Node) bool {
+		_, ok := counterOf(n)
+		return ok
+	},
+	allow:    allowCounter,
+	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
+	refund:   refundCounter,
+	info: func(c *Ctx, n *store.Node) keyInfo {
+		state, _ := counterOf(n)
+		expireAtMs, _ := n.Value.ExpireAtMs()
+		return keyInfo{
+			used:   resp.Int(state.Used(c.NowMs, expireAtMs)),
+			oldest: resp.Int(state.Oldest()), newest: resp.Int(state.Newest()),
+			bytes: stringBytes(store.StringOf(n)),
+			more:  append(c.Values(2), resp.Bulk("window_ms"), resp.Int(state.WindowMs)),
+		}
+	},
+	units: func(_ *Ctx, n *store.Node) int64 {
+		state, _ := counterOf(n)
+		return state.Held()
+	},
+}
+
+var counterPrefix = []byte("counter ")
+
+// counterOf reads a string as COUNTER state.
+func counterOf(n *store.Node) (s limiter.Counter, ok bool) {
+	var digits [20]byte
+	rest, ok := bytes.CutPrefix(store.StringOf(n).Bytes(digits[:]), counterPrefix)
+	if !ok {
+		return s, false
+	}
+	for i, to := range [...]*int64{&s.WindowMs, &s.BeginMs, &s.Count, &s.Previous} {
+		var text []byte
+		more := true
+		if text, rest, more = bytes.Cut(rest, space); more != (i < 3) {
+			return s, false
+		}
+		if *to, ok = parseInt(text); !ok {
+			return s, false
+		}
+	}
+	return s, s.Valid()
+}
+
+// setCounter writes COUNTER state under a key; n is the key's node, nil where
+// there is none.
+func (c *Ctx) setCounter(name []byte, n *store.Node, s *limiter.Counter, expireAtMs, oldMs int64) {
+	var room [96]byte
+	text := append(room[:0], counterPrefix...)
+	for i, number := range [...]int64{s.WindowMs, s.BeginMs, s.Count, s.Previous} {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = strconv.AppendInt(text, number, 10)
+	}
+	if n == nil {
+		n = c.DB.Put(name, store.NewString(text))
+	} else {
+		store.StringOf(n).SetBytes(text)
+	}
+	if expireAtMs > 0 {
+		c.DB.ExpireAt(n, expireAtMs)
+	}
+	c.DB.Touch(n)
+	c.didValueAt(name, text, expireAtMs, oldMs)
+}
+
+// allowCounter is RL.ALLOW with ALGO COUNTER.
+func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
+	q := a.quotas[0]
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	state := limiter.Counter{WindowMs: q.WindowMs}
+	expireAtMs := int64(0)
+	if n != nil {
+		ok := isString(n)
+		if ok {
+			state, ok = counterOf(n)
+		}
+		switch {
+		case !ok:
+			return d, c.refuseState(n, "COUNTER")
+		case state.WindowMs != q.WindowMs:
+			return d, resp.Error(fmt.Sprintf("ERR key holds COUNTER of %d ms state, not COUNTER of %d ms", state.WindowMs, q.WindowMs))
+		}
+		expireAtMs, _ = n.Value.ExpireAtMs()
+	}
+	d = state.Decide(c.NowMs, expireAtMs, q, a.Call)
+	if d.Units > 0 {
+		state.Apply(c.NowMs, &d)
+		c.setCounter(c.Args[1], n, &state, d.ExpireAtMs, expireAtMs)
+	}
+	return d, resp.None
+}
+
+// refundCounter is RL.REFUND.
+func refundCounter(c *Ctx, n *store.Node, count int64) resp.Value {
+	state, _ := counterOf(n)
+	expireAtMs, _ := n.Value.ExpireAtMs()
+	removed := state.TakeBack(c.NowMs, count)
+	switch {
+	case removed == 0:
+	case state.Held() == 0:
+		c.DB.Delete(n)
+		c.didCall("DEL", c.Args[1])
+	default:
+		c.setCounter(c.Args[1], n, &state, expireAtMs, expireAtMs)
+	}
+	return resp.Int(removed)
+}

@@ -1,0 +1,140 @@
+package limiter
+
+import "math/bits"
+
+// The COUNTER algorithm: two counters, weighted. Time is cut into slices of the
+// window's length, aligned to the epoch, and the units of the present slice and
+// of the one before are counted. Those before are taken to have come evenly, so
+// that of p units p*(window-elapsed)/window still count when elapsed of the
+// present slice has passed, rounded up to a unit. Where they came late in their
+// slice more is admitted than the limit, up to about twice as much; where they
+// came early, less. Every step is O(1).
+//
+// This is the form that most libraries and gateways have: Cloudflare, "How we
+// built rate limiting capable of scaling to millions of domains" (2017).
+//
+// Units are never counted into a slice before the newest: where the clock steps
+// back they go ahead of it, and the slice before it counts in full.
+
+// Counter is a key of the COUNTER algorithm. Where both counts are 0 it is no
+// key.
+type Counter struct {
+	WindowMs int64 // of the quota
+	BeginMs  int64 // when the newest slice begins, a multiple of WindowMs
+	Count    int64 // units in it
+	Previous int64 // units in the slice before
+}
+
+// Valid reports whether s can be a state that Apply made.
+func (s *Counter) Valid() bool {
+	return s.WindowMs >= 1 && s.WindowMs < MaxWindowMs && floor(s.BeginMs, s.WindowMs) == s.BeginMs &&
+		s.Count >= 0 && s.Previous >= 0
+}
+
+// Decide is State's. The quota's window must be s's.
+func (s *Counter) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
+	call = call.canonical()
+	d.Limit, d.WindowMs = q.Limit, q.WindowMs
+	now := s.at(nowMs, expireAtMs)
+	used := now.used(nowMs)
+	leave := d.weigh(q.Limit, used, call)
+	if leave > 0 {
+		d.RetryAfterMs = untilGone(now.leaves(nowMs, used, leave), nowMs, expireAtMs)
+	}
+	if d.Allowed > 0 && !call.Peek {
+		d.take()
+		now.Count = add(now.Count, d.Units)
+		expireAtMs = add(now.BeginMs, 2*s.WindowMs)
+		d.ExpireAtMs = expireAtMs
+	}
+	if d.Used > 0 {
+		d.ResetAfterMs = untilGone(now.leaves(nowMs, d.Used, d.Used), nowMs, expireAtMs)
+		d.NextAfterMs = untilGone(now.leaves(nowMs, d.Used, max(1, d.Used-q.Limit+1)), nowMs, expireAtMs)
+	}
+	return d
+}
+
+// Apply is State's.
+func (s *Counter) Apply(nowMs int64, d *Decision) {
+	*s = s.at(nowMs, 0)
+	s.Count = add(s.Count, d.Units)
+}
+
+// Held returns the units of both slices, whether or not they still count.
+func (s *Counter) Held() int64 { return add(s.Count, s.Previous) }
+
+// Oldest returns the first millisecond that the slices with units cover.
+func (s *Counter) Oldest() int64 {
+	if s.Previous > 0 {
+		return sub(s.BeginMs, s.WindowMs)
+	}
+	return s.BeginMs
+}
+
+// Newest returns the last millisecond of the newest slice.
+func (s *Counter) Newest() int64 { return add(s.BeginMs, s.WindowMs-1) }
+
+// Used returns the units that count now.
+func (s *Counter) Used(nowMs, expireAtMs int64) int64 {
+	now := s.at(nowMs, expireAtMs)
+	return now.used(nowMs)
+}
+
+// TakeBack removes the newest n units of those that count in part at least, and
+// returns how many they were.
+func (s *Counter) TakeBack(nowMs, n int64) (removed int64) {
+	now := s.at(nowMs, 0)
+	if now.BeginMs != s.BeginMs { // the newest slice is the previous one by now
+		removed = min(n, now.Previous)
+		s.Count = now.Previous - removed
+		s.Previous = 0
+		return removed
+	}
+	removed = min(n, s.Count)
+	s.Count -= removed
+	part := min(n-removed, s.Previous)
+	s.Previous -= part
+	return removed + part
+}
+
+// at returns the state with the slice of an instant as its newest.
+func (s *Counter) at(nowMs, expireAtMs int64) Counter {
+	now := Counter{WindowMs: s.WindowMs, BeginMs: floor(nowMs, s.WindowMs)}
+	switch {
+	case s.Count == 0 && s.Previous == 0, expireAtMs > 0 && nowMs > expireAtMs:
+	case now.BeginMs <= s.BeginMs:
+		return *s
+	case sub(now.BeginMs, s.BeginMs) == s.WindowMs:
+		now.Previous = s.Count
+	}
+	return now
+}
+
+// used returns the units that count, where s is as at returns it.
+func (s *Counter) used(nowMs int64) int64 {
+	elapsed := min(max(sub(nowMs, s.BeginMs), 0), s.WindowMs)
+	return add(s.Count, mulDiv(s.Previous, s.WindowMs-elapsed, s.WindowMs, s.WindowMs-1))
+}
+
+// leaves returns how long it takes until n of the units used count no more.
+func (s *Counter) leaves(nowMs, used, n int64) int64 {
+	stay, slice, beginMs := used-n-s.Count, s.Previous, s.BeginMs
+	if stay < 0 { // not in this slice: those of it are the previous ones in the next
+		stay, slice, beginMs = used-n, s.Count, add(s.BeginMs, s.WindowMs)
+	}
+	// Of slice, stay count where (window-elapsed)*slice <= stay*window.
+	elapsed := s.WindowMs
+	if slice > 0 {
+		elapsed -= min(mulDiv(min(stay, slice), s.WindowMs, slice, 0), s.WindowMs)
+	}
+	return sub(add(beginMs, elapsed), nowMs)
+}
+
+// mulDiv returns (a*b+more)/divisor for numbers that are not negative and whose
+// quotient is an int64, without overflow between.
+func mulDiv(a, b, divisor, more int64) int64 {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	low, carry := bits.Add64(low, uint64(more), 0)
+	quotient, _ := bits.Div64(high+carry, low, uint64(divisor))
+	return int64(quotient)
+}
