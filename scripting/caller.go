@@ -95,14 +95,13 @@ func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 	if r.meter != nil && cmd.Writes(args) {
 		r.meter.dirty()
 	}
-	index := c.DBIndex
+	if c.DB != nil { // SELECT for the rest of the script, SWAPDB for everybody
+		c.Use(c.DBIndex)
+	}
 	reply := r.handle(cmd)
 	c.Tally.CountNested(cmd, false, reply.IsError())
 	if reply.IsError() {
 		r.engine.failed(reply.Str())
-	}
-	if c.DBIndex != index { // SELECT: for the rest of the script only
-		c.DB = c.Store.DB(c.DBIndex)
 	}
 	return reply
 }
