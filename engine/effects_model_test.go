@@ -128,7 +128,7 @@ RL.ALLOW {fx} {lim} {w} ALGO FIXED COST {c}
 RL.ALLOW {g} {lim} {w} ALGO GCRA {lim}
 RL.ALLOW {b} {lim} 1s ALGO BUCKETS 5 COST {c}
 RL.ALLOW {b} 1000 1s ALGO BUCKETS 5
-RL.ALLOW {b} {lim} 1s ALGO COUNTER COST {c}
+RL.ALLOW {g} {lim} 1s ALGO COUNTER COST {c}
 RL.ALLOW {g} 1000 {w} ALGO COUNTER
 CL.THROTTLE {g} {lim} {lim} 1 {c}
 RL.MALLOW 2 {r} {lim} {w} {r} {lim} {w} COST {c}
