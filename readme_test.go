@@ -26,7 +26,7 @@ func TestGeneratedTables(t *testing.T) {
 	still := func() int64 { return 0 }
 	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
 	for page, table := range map[string]string{
-		"README.md":          commands.Markdown(e.Table()),
+		"docs/commands.md":   commands.Markdown(e.Table()),
 		"docs/directives.md": config.Markdown(),
 	} {
 		text, err := os.ReadFile(page)

@@ -94,7 +94,7 @@ type Handler func(c *Ctx) resp.Value
 
 // A Command is everything that is known about a command. COMMAND and COMMAND
 // DOCS, arity checks, queueing in MULTI, script rules, shard locking, INFO
-// commandstats and the README's table all read it; no rule about a command
+// commandstats and docs/commands.md all read it; no rule about a command
 // stands elsewhere.
 type Command struct {
 	Name       string // lower case; a subcommand's own name without its parent's

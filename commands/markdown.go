@@ -2,8 +2,8 @@ package commands
 
 import "strings"
 
-// Markdown is the table of commands as the README shows it: a row for each
-// command and subcommand, by name. HELP subcommands are left out.
+// Markdown returns the table of docs/commands.md: a row for each command and
+// subcommand, by name, without HELP subcommands.
 func Markdown(t *Table) string {
 	var b strings.Builder
 	b.WriteString("| Command | Arguments | Since | Different from Redis 7.0 |\n")
