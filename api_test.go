@@ -1,0 +1,114 @@
+package zlimit_test
+
+import (
+	"go/ast"
+	"go/build"
+	"go/doc"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// apiPackages are the packages that programs outside of this module may rely on.
+// What they export is listed in testdata/api; a change there is a change for
+// somebody. Every other package may change at any time.
+var apiPackages = []string{root, "server", "server/pipe", "zlimittest", "limiter", "limiter/httplimit", "config", "clock"}
+
+// TestAPI holds the exported declarations of the API packages against their
+// listings.
+func TestAPI(t *testing.T) {
+	for _, dir := range apiPackages {
+		file := path.Join("testdata/api", strings.ReplaceAll(dir, "/", "-")+".txt")
+		if dir == root {
+			file = "testdata/api/zlimit.txt"
+		}
+		listing := exported(t, dir)
+		if *rewrite {
+			require.NoError(t, os.WriteFile(file, []byte(listing), 0o644))
+			continue
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, string(want), listing, "what %s exports has changed: run go test . -run API -rewrite", dir)
+	}
+}
+
+// exported lists what a package exports, one declaration after the other.
+func exported(t *testing.T, dir string) string {
+	t.Helper()
+	pkg, err := build.ImportDir(dir, 0)
+	require.NoError(t, err)
+	files := token.NewFileSet()
+	var parsed []*ast.File
+	for _, name := range pkg.GoFiles {
+		f, err := parser.ParseFile(files, path.Join(dir, name), nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		parsed = append(parsed, f)
+	}
+	p, err := doc.NewFromFiles(files, parsed, module+dir)
+	require.NoError(t, err)
+	l := lister{files: files}
+	l.values(p.Consts, p.Vars)
+	l.funcs(p.Funcs)
+	for _, typ := range p.Types {
+		l.node(typ.Decl)
+		l.values(typ.Consts, typ.Vars)
+		l.funcs(typ.Funcs)
+		l.funcs(typ.Methods)
+	}
+	return l.text.String()
+}
+
+type lister struct {
+	files *token.FileSet
+	text  strings.Builder
+}
+
+func (l *lister) values(groups ...[]*doc.Value) {
+	for _, group := range groups {
+		var names []string
+		for _, v := range group {
+			for _, name := range v.Names {
+				if ast.IsExported(name) {
+					names = append(names, v.Decl.Tok.String()+" "+name+"\n")
+				}
+			}
+		}
+		slices.Sort(names)
+		l.text.WriteString(strings.Join(names, ""))
+	}
+}
+
+func (l *lister) funcs(funcs []*doc.Func) {
+	for _, f := range funcs {
+		if f.Level == 0 { // a method of an embedded type is listed there
+			l.node(&ast.FuncDecl{Recv: f.Decl.Recv, Name: f.Decl.Name, Type: f.Decl.Type})
+		}
+	}
+}
+
+// node prints a declaration without comments; package doc has left out what it
+// does not export.
+func (l *lister) node(n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GenDecl:
+			n.Doc = nil
+		case *ast.TypeSpec:
+			n.Doc, n.Comment = nil, nil
+		case *ast.Field:
+			n.Doc, n.Comment = nil, nil
+		}
+		return true
+	})
+	var b strings.Builder
+	_ = (&printer.Config{Mode: printer.UseSpaces, Tabwidth: 4}).Fprint(&b, token.NewFileSet(), n)
+	l.text.WriteString(strings.ReplaceAll(b.String(), "{\n\n}// contains filtered or unexported fields\n", "{ ... }") + "\n")
+}
