@@ -2,7 +2,6 @@ package commands
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -23,6 +22,42 @@ type Wait struct {
 	// keys, and returns the reply. It is called with the shards of n and of
 	// Target held, and with the Ctx of the session that waits.
 	Take func(c *Ctx, n *store.Node) resp.Value
+}
+
+// A taker takes something from a key of one type.
+type taker struct {
+	wants func(n *store.Node) bool
+	take  func(c *Ctx, n *store.Node) resp.Value // as in Wait
+}
+
+// takeNow takes from the first of the keys that is there.
+func takeNow(c *Ctx, keys [][]byte, t taker) resp.Value {
+	for _, k := range keys {
+		n := c.DB.Find(k, c.NowMs)
+		switch {
+		case n == nil:
+		case !t.wants(n):
+			return ErrWrongType
+		default:
+			return t.take(c, n)
+		}
+	}
+	return resp.NullArray
+}
+
+// takeOrWait is takeNow for commands that wait where none of the keys is there.
+func takeOrWait(c *Ctx, keys [][]byte, timeout []byte, t taker) resp.Value {
+	timeoutMs, refusal := parseTimeout(timeout)
+	if refusal.IsError() {
+		return refusal
+	}
+	reply := takeNow(c, keys, t)
+	if reply.Kind() != resp.KindNullArray {
+		return reply
+	}
+	return c.wait(&Wait{
+		Keys: ownKeys(keys), TimeoutMs: timeoutMs, TimedOut: resp.NullArray, Wants: t.wants, Take: t.take,
+	}, resp.NullArray)
 }
 
 // wait makes the command wait where that is possible; inside MULTI it is not,
@@ -58,20 +93,4 @@ func parseTimeout(arg []byte) (ms int64, refusal resp.Value) {
 		return 0, errTimeoutNegative
 	}
 	return int64(f), resp.None
-}
-
-// parseSeconds is parseFloat with the range of C's long double, which Redis
-// uses here: what a double cannot hold becomes infinite, or next to nothing.
-func parseSeconds(arg []byte) (float64, bool) {
-	if f, ok := parseC(arg); ok {
-		return f, !math.IsNaN(f)
-	}
-	f, err := strconv.ParseFloat(string(arg), 64)
-	switch {
-	case math.IsInf(f, 0):
-		return f, true
-	case err == nil && f == 0 && hasNonZeroDigit(string(arg)):
-		return math.SmallestNonzeroFloat64, true
-	}
-	return 0, false
 }

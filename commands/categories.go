@@ -25,6 +25,12 @@ var groupCategories = map[string]string{
 	"transactions": "transaction",
 }
 
+// isDataType reports whether a category is that of a type of values. A row that
+// names some, as SORT's does, is in none by its group.
+func isDataType(category string) bool {
+	return slices.Contains([]string{"hash", "list", "set", "sortedset", "string"}, category)
+}
+
 // ACLCategories returns the names, without '@', of the ACL categories that the
 // command belongs to, in the order of COMMAND INFO: those that follow from its
 // flags and its group, and those that its row adds. A container's group says
@@ -32,7 +38,7 @@ var groupCategories = map[string]string{
 // The slice is the caller's.
 func (c *Command) ACLCategories() []string {
 	has := slices.Clone(c.Categories)
-	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) {
+	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) && !slices.ContainsFunc(has, isDataType) {
 		has = append(has, byGroup)
 	}
 	if c.Is(ReadOnly) && !slices.Contains(has, "scripting") {

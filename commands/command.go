@@ -54,6 +54,9 @@ type KeySpec struct {
 	Step  int
 	// KeyNum: the argument at First says how many keys follow it.
 	KeyNum bool
+	// Find: an option decides where the key stands. It returns the position, 0
+	// where there is none; First, Last and Step then mean nothing.
+	Find func(args [][]byte) (at int)
 	// Tail: the key stands nowhere. Its name is the argument at First, Infix,
 	// and what Tail reads from the arguments; where that is nil there is none.
 	Tail  func(args [][]byte) []byte
@@ -115,6 +118,10 @@ type Command struct {
 	// Reads tells of a call of a writing command, whose number of arguments the
 	// arity allows, that it can change nothing; nil: every one can.
 	Reads func(args [][]byte) bool
+
+	// Reaches tells of a call, whose number of arguments the arity allows, that it
+	// may look at keys that it does not name: it needs every lock; nil: none does.
+	Reaches func(args [][]byte) bool
 
 	// Locks says which shards a call needs, where that depends on more than
 	// its keys: a script's on what it calls. It may leave what it found in

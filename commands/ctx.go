@@ -29,6 +29,9 @@ type Ctx struct {
 	MayWait bool
 	Waiting *Wait
 
+	// InScript says that a script or function runs the command.
+	InScript bool
+
 	// Unheld are the shards that are not locked. Only scripts look: the keys of
 	// every other command are known before it runs.
 	Unheld store.ShardSet

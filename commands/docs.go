@@ -56,7 +56,7 @@ func (a *argument) docs() resp.Value {
 		resp.Bulk("name"), resp.Bulk(a.name),
 		resp.Bulk("type"), resp.Bulk(a.kind),
 	}
-	if a.kind == "key" {
+	if a.kind == "key" || a.kind == "pattern" && a.keySpec > 0 {
 		pairs = append(pairs, resp.Bulk("key_spec_index"), resp.Int(int64(a.keySpec)))
 	}
 	if a.token != "" {

@@ -11,7 +11,7 @@ type argument struct {
 	name    string
 	kind    string // as Redis names them: "key", "integer", "oneof", "block", "pure-token", ...
 	token   string // the word that introduces it
-	keySpec int    // where kind is "key": which of the command's key specifications
+	keySpec int    // where kind is "key", or "pattern" of keys: which of the command's key specifications
 	members []argument
 
 	optional, multiple, multipleToken bool

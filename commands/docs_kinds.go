@@ -13,7 +13,9 @@ var choiceNames = map[string]string{
 	"FLUSH APPEND REPLACE":    "policy",
 	"EX PX EXAT PXAT PERSIST": "expiration",
 	"GT LT":                   "comparison",
-	"LEFT RIGHT":              "wherefrom",
+	"ASC DESC":                "order",
+	"LEFT RIGHT":              "where",
+	"MIN MAX":                 "where",
 
 	strings.Join(algoWords((*algorithm).title), " "): "algorithm",
 
@@ -25,7 +27,7 @@ var choiceNames = map[string]string{
 }
 
 // tokenNames are the names of tokens that are not named as they are spelled.
-var tokenNames = map[string]string{"CH": "change", "INCR": "increment"}
+var tokenNames = map[string]string{"ALPHA": "sorting", "CH": "change", "INCR": "increment"}
 
 func nameOfToken(token string) string {
 	if name := tokenNames[token]; name != "" {
@@ -55,7 +57,7 @@ func joinNames(arguments []argument) string {
 
 // kinds are the types of arguments by name, where they are not strings.
 var kinds = map[string]string{
-	"key": "key", "newkey": "key", "source": "key", "destination": "key", "src": "key", "dst": "key",
+	"key": "key", "key1": "key", "key2": "key", "newkey": "key", "source": "key", "destination": "key", "src": "key", "dst": "key",
 	"pattern": "pattern",
 
 	"count": "integer", "cursor": "integer", "decrement": "integer", "end": "integer",
@@ -97,8 +99,8 @@ func (c *Command) typeArguments(arguments []argument, keys *int) {
 	for i := range arguments {
 		a := &arguments[i]
 		c.typeArguments(a.members, keys)
-		if i > 0 && a.name == "wherefrom" && arguments[i-1].name == a.name {
-			a.name = "whereto" // of two equal choices side by side
+		if i > 0 && a.name == "where" && arguments[i-1].name == a.name {
+			arguments[i-1].name, a.name = "wherefrom", "whereto" // two equal choices side by side
 		}
 		if a.kind != "string" {
 			continue
@@ -112,6 +114,9 @@ func (c *Command) typeArguments(arguments []argument, keys *int) {
 		}
 		if kind != "" {
 			a.kind = kind
+		}
+		if kind == "pattern" && c.Reaches != nil { // it stands for keys
+			a.keySpec, *keys = 1, 2
 		}
 		if kind == "key" {
 			a.keySpec = min(*keys, len(c.Keys)-1)

@@ -17,6 +17,10 @@ const maxLongDoubleText = 5 << 10
 // maxLongDouble is the exponent past which a long double is infinite.
 const maxLongDouble = 16384
 
+// minLongDouble is the exponent of half the smallest long double, which is
+// rounded to 0; what is larger is not.
+const minLongDouble = -16445
+
 // INCRBYFLOAT key increment
 func incrByFloat(c *Ctx) resp.Value {
 	n := c.DB.Find(c.Args[1], c.NowMs)
@@ -79,15 +83,14 @@ func parseLongDouble(f *big.Float, text []byte) (*big.Float, bool) {
 		return f.SetInf(negative), true
 	}
 	if _, _, err := f.Parse(string(text), 0); err != nil {
-		return f, false
+		zero, outOfRange, ok := strtod(text) // the exponent may be too large for a big.Float
+		return f, ok && zero == 0 && !outOfRange
 	}
 	if f.IsInf() {
 		return f, true
 	}
-	if exp := f.MantExp(nil); f.Sign() != 0 && (exp > maxLongDouble || exp < -maxLongDouble-longDoubleBits) {
-		return f, false
-	}
-	return f, true
+	exp := f.MantExp(nil)
+	return f, f.Sign() == 0 || exp <= maxLongDouble && (exp > minLongDouble || exp == minLongDouble && f.MinPrec() > 1)
 }
 
 // longDoubleInf reports whether text is infinity as strtold reads it.

@@ -93,7 +93,7 @@ func (k *KeySpec) info() resp.Value {
 		find = specMap("keynum", "keynumidx", 0, "firstkey", 1, "keystep", k.Step)
 	}
 	begin := specMap("index", "index", k.First)
-	if k.Tail != nil {
+	if k.isUnknown() {
 		begin, find = specMap("unknown"), specMap("unknown")
 	}
 	return resp.Map(append(pairs,
@@ -125,7 +125,7 @@ func legacyKeys(specs []KeySpec) (first, last, step int, movable bool) {
 	}
 	for i := range specs {
 		k := &specs[i]
-		if k.KeyNum || k.Tail != nil || k.Step != 1 || first != 0 && last != k.First-1 {
+		if k.KeyNum || k.isUnknown() || k.Step != 1 || first != 0 && last != k.First-1 {
 			movable = true
 			continue
 		}

@@ -65,9 +65,10 @@ var issueCommands = strings.Fields(`
 	zrangestore zunion zinter zdiff zunionstore zinterstore zdiffstore zintercard
 	sadd srem scard sismember smismember smembers srandmember spop smove sscan
 	sinter sunion sdiff sinterstore sunionstore sdiffstore sintercard
-	copy move dump restore restore-asking
+	copy move dump restore restore-asking sort sort_ro lcs substr
 	lpush rpush lpushx rpushx lpop rpop llen lrange lindex lset ltrim lrem linsert
 	lpos lmove rpoplpush blpop brpop blmove bzpopmin bzpopmax
+	lmpop blmpop zmpop bzmpop brpoplpush
 	hdel hexists hget hgetall hincrby hincrbyfloat hkeys hlen hmget hmset
 	hrandfield hscan hset hsetnx hstrlen hvals
 	multi exec discard watch unwatch
@@ -146,6 +147,21 @@ func questions() [][]string {
 		command getkeys zunion 0 a b
 		command getkeys eval x
 		command getkeysandflags eval x 2 a
+		command getkeysandflags lmpop 2 a b left
+		command getkeysandflags blmpop 0 2 a b left count 1
+		command getkeysandflags bzmpop 0 3 a b min
+		command getkeys zmpop 0 a min
+		command getkeysandflags lcs a b idx
+		command getkeys sort k
+		command getkeysandflags sort k by w_* get # get x_*->f
+		command getkeysandflags sort k limit 0 1 store d
+		command getkeys sort k store d store e
+		command getkeys sort k store
+		command getkeys sort k store by x
+		command getkeys sort k store store d
+		command getkeys sort k limit store d e store f
+		command getkeys sort k store limit alpha store d
+		command getkeysandflags sort_ro k by w_* store d
 		command list x
 		command list filterby
 		command list filterby pattern

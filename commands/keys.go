@@ -98,6 +98,29 @@ var Keys = []Command{
 		Summary: "Walks over the keys, a few a call.",
 	},
 	{
+		Name: "sort", Arity: -2, Flags: Write | DenyOOM, Categories: []string{"set", "sortedset", "list", "dangerous"},
+		Keys: []KeySpec{
+			key(1, "RO access"),
+			{Flags: "RO access", Find: nowhere, Notes: "BY and GET: the keys follow from the elements"},
+			{Flags: "OW update", Find: sortDestination, Notes: "STORE: it may stand anywhere"},
+		},
+		Reaches: sortReaches,
+		Group:   "generic", Since: "1.0.0", Complexity: "O(N+M*log(M))", Handler: sortKey, Deviation: sortDeviation,
+		Syntax:  "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA] [STORE destination]",
+		Summary: "Answers or keeps the elements of a list, set or sorted set in order, or what keys hold that follow from them.",
+	},
+	{
+		Name: "sort_ro", Arity: -2, Flags: ReadOnly, Categories: []string{"set", "sortedset", "list", "dangerous"},
+		Keys: []KeySpec{
+			key(1, "RO access"),
+			{Flags: "RO access", Find: nowhere, Notes: "BY and GET: the keys follow from the elements"},
+		},
+		Reaches: sortReadOnlyReaches,
+		Group:   "generic", Since: "7.0.0", Complexity: "O(N+M*log(M))", Handler: sortReadOnly, Deviation: sortDeviation,
+		Syntax:  "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA]",
+		Summary: "Answers the elements of a list, set or sorted set in order, or what keys hold that follow from them.",
+	},
+	{
 		Name: "touch", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
 		Group: "generic", Since: "3.2.1", Complexity: "O(N)", Syntax: "key [key ...]", Handler: exists,

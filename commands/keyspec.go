@@ -10,6 +10,12 @@ func (k *KeySpec) keyRange(args [][]byte) (first, end, step int) {
 	if k.Tail != nil {
 		return 0, 0, 1
 	}
+	if k.Find != nil {
+		if first = k.Find(args); first == 0 {
+			return 0, 0, 1
+		}
+		return first, first + 1, 1
+	}
 	if k.KeyNum {
 		if k.First >= n {
 			return 0, 0, 1
@@ -38,7 +44,10 @@ func (k *KeySpec) countedRange(count int64, n int) (first, end, step int) {
 
 // isOneKey reports whether the spec is a single key at a fixed place. Almost
 // every call on a hot path names its keys so.
-func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum && k.Tail == nil }
+func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum && !k.isUnknown() }
+
+// isUnknown reports whether only the server can tell where the key stands.
+func (k *KeySpec) isUnknown() bool { return k.Find != nil || k.Tail != nil }
 
 // appendDerived appends the name of a key that stands nowhere among the
 // arguments. It returns nil where the spec is of another kind, and where the
@@ -85,7 +94,7 @@ func (c *Command) KeyPositions(n int, more bool) (at []int, tail, ok bool) {
 			}
 			tail = tail || more
 		}
-		if k.KeyNum || k.Tail != nil || end > n && !more {
+		if k.KeyNum || k.isUnknown() || end > n && !more {
 			return nil, false, false
 		}
 		tail = tail || end > n
@@ -107,7 +116,7 @@ func (c *Command) Shards(args [][]byte) store.ShardSet {
 
 // manyShards is Shards for the calls that do not name exactly one key.
 func (c *Command) manyShards(args [][]byte) store.ShardSet {
-	if c.Flags&AllShards != 0 {
+	if c.Flags&AllShards != 0 || c.Reaches != nil && c.Reaches(args) {
 		return store.AllShards
 	}
 	var set store.ShardSet

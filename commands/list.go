@@ -18,6 +18,12 @@ var Lists = []Command{
 		Summary: "Moves an element from one list to another, waiting for one if there is none.",
 	},
 	{
+		Name: "blmpop", Arity: -5, Flags: Write | Blocking, Keys: []KeySpec{CountedKeys(2, "RW access delete")},
+		Group: "list", Since: "7.0.0", Complexity: "O(N+M)", Handler: blmpop,
+		Syntax:  "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+		Summary: "Removes elements from an end of one of several lists, waiting for one if there is none.",
+	},
+	{
 		Name: "blpop", Arity: -3, Flags: Write | NoScript | Blocking,
 		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
 		Group: "list", Since: "2.0.0", Complexity: "O(N)", Syntax: "key [key ...] timeout",
@@ -30,6 +36,12 @@ var Lists = []Command{
 		Group: "list", Since: "2.0.0", Complexity: "O(N)", Syntax: "key [key ...] timeout",
 		Summary: "Removes the last element of one of several lists, waiting for one if there is none.",
 		Handler: func(c *Ctx) resp.Value { return bpop(c, right) },
+	},
+	{
+		Name: "brpoplpush", Arity: 4, Flags: Write | DenyOOM | NoScript | Blocking,
+		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
+		Group: "list", Since: "2.2.0", Complexity: "O(1)", Syntax: "source destination timeout", Handler: brpoplpush,
+		Summary: "Moves the last element of one list to the front of another, waiting for one if there is none.",
 	},
 	{
 		Name: "lindex", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
@@ -52,6 +64,12 @@ var Lists = []Command{
 		Group: "list", Since: "6.2.0", Complexity: "O(1)", Handler: lmove,
 		Syntax:  "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
 		Summary: "Moves an element from one list to another.",
+	},
+	{
+		Name: "lmpop", Arity: -4, Flags: Write, Keys: []KeySpec{CountedKeys(1, "RW access delete")},
+		Group: "list", Since: "7.0.0", Complexity: "O(N+M)", Handler: lmpop,
+		Syntax:  "numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
+		Summary: "Removes elements from an end of the first of several lists that has any.",
 	},
 	{
 		Name: "lpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},

@@ -7,13 +7,11 @@ import (
 
 // bpop runs BLPOP key [key ...] timeout, and BRPOP.
 func bpop(c *Ctx, end listEnd) resp.Value {
-	return takeOrWait(c, isList, func(c *Ctx, n *store.Node) resp.Value {
-		l := store.ListOf(n)
+	last := len(c.Args) - 1
+	return takeOrWait(c, c.Args[1:last], c.Args[last], taker{isList, func(c *Ctx, n *store.Node) resp.Value {
 		c.didPopAt(n, end.popName())
-		out := append(c.Values(2), resp.Bulk(n.Key()), resp.Bulk(popAt(l, end)))
-		c.DB.Modified(n)
-		return resp.Array(out...)
-	})
+		return c.popped(n, resp.Bulk(popAt(store.ListOf(n), end)))
+	}})
 }
 
 func (e listEnd) popName() string {
@@ -25,27 +23,12 @@ func (e listEnd) popName() string {
 
 func isList(n *store.Node) bool { return store.ListOf(n) != nil }
 
-// takeOrWait runs the commands of the form key [key ...] timeout: it takes from
-// the first key that is there, or waits for one.
-func takeOrWait(c *Ctx, wants func(*store.Node) bool, take func(*Ctx, *store.Node) resp.Value) resp.Value {
-	last := len(c.Args) - 1
-	timeoutMs, refusal := parseTimeout(c.Args[last])
-	if refusal.IsError() {
-		return refusal
-	}
-	for _, k := range c.Args[1:last] {
-		n := c.DB.Find(k, c.NowMs)
-		if n == nil {
-			continue
-		}
-		if !wants(n) {
-			return ErrWrongType
-		}
-		return take(c, n)
-	}
-	return c.wait(&Wait{
-		Keys: ownKeys(c.Args[1:last]), TimeoutMs: timeoutMs, TimedOut: resp.NullArray, Wants: wants, Take: take,
-	}, resp.NullArray)
+// A blockingMove is BLMOVE or BRPOPLPUSH.
+type blockingMove struct {
+	from, to listEnd
+	logged   string   // its name where the element is there
+	words    [][]byte // what is logged behind the keys
+	served   [][]byte // the same where it had to wait: Redis has forgotten the words
 }
 
 // BLMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout
@@ -55,7 +38,16 @@ func blmove(c *Ctx) resp.Value {
 	if !ok1 || !ok2 {
 		return ErrSyntax
 	}
-	timeoutMs, refusal := parseTimeout(c.Args[5])
+	return blockingMove{from, to, "LMOVE", c.Args[3:5], [][]byte{from.word(), to.word()}}.run(c, c.Args[5])
+}
+
+// BRPOPLPUSH source destination timeout
+func brpoplpush(c *Ctx) resp.Value {
+	return blockingMove{from: right, to: left, logged: "RPOPLPUSH"}.run(c, c.Args[3])
+}
+
+func (m blockingMove) run(c *Ctx, timeout []byte) resp.Value {
+	timeoutMs, refusal := parseTimeout(timeout)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -64,18 +56,27 @@ func blmove(c *Ctx) resp.Value {
 		return refusal
 	}
 	if l != nil {
-		return blmoved(c, n, c.Args[2], from, to, c.Args[3], c.Args[4])
+		return m.move(c, n, c.Args[2])
 	}
 	keys := ownKeys(c.Args[1:3])
 	target := keys[1]
+	m.words = m.served
 	return c.wait(&Wait{
 		Keys: keys[:1], Target: target, TimeoutMs: timeoutMs,
 		TimedOut: resp.NullArray, // and not the null that LMOVE answers
 		Wants:    isList,
-		Take: func(c *Ctx, n *store.Node) resp.Value {
-			return blmoved(c, n, target, from, to, from.word(), to.word())
-		},
+		Take:     func(c *Ctx, n *store.Node) resp.Value { return m.move(c, n, target) },
 	}, resp.Null)
+}
+
+// move is moveTo, recorded as the command that does not wait.
+func (m blockingMove) move(c *Ctx, n *store.Node, destination []byte) resp.Value {
+	source := n.Key()
+	reply := moveTo(c, n, destination, m.from, m.to)
+	if c.Group != nil && !reply.IsError() {
+		c.didCall(m.logged, []byte(source), append([][]byte{destination}, m.words...)...)
+	}
+	return reply
 }
 
 // word is what Redis calls an end that it has not been told in words.
@@ -84,14 +85,4 @@ func (e listEnd) word() []byte {
 		return []byte("left")
 	}
 	return []byte("right")
-}
-
-// blmoved is moveTo, recorded as LMOVE.
-func blmoved(c *Ctx, n *store.Node, destination []byte, from, to listEnd, fromWord, toWord []byte) resp.Value {
-	source := n.Key()
-	reply := moveTo(c, n, destination, from, to)
-	if c.Group != nil && !reply.IsError() {
-		c.didCall("LMOVE", []byte(source), destination, fromWord, toWord)
-	}
-	return reply
 }

@@ -67,6 +67,12 @@ var Strings = []Command{
 		Summary: "Adds a fraction to the number that a key holds.",
 	},
 	{
+		Name: "lcs", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{{Flags: "RO access", First: 1, Last: 1, Step: 1}},
+		Group: "string", Since: "7.0.0", Complexity: "O(N*M)", Handler: lcs,
+		Syntax:  "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
+		Summary: "Answers the longest common subsequence of two strings, its length, or where it stands in both.",
+	},
+	{
 		Name: "mget", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO access")},
 		Tips:  []string{"request_policy:multi_shard"},
 		Group: "string", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: mget,
@@ -115,6 +121,11 @@ var Strings = []Command{
 		Name: "strlen", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
 		Group: "string", Since: "2.2.0", Complexity: "O(1)", Syntax: "key", Handler: strLen,
 		Summary: "Answers the length of a string in bytes.",
+	},
+	{
+		Name: "substr", Arity: 4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+		Group: "string", Since: "1.0.0", Complexity: "O(N)", Syntax: "key start end", Handler: getRange,
+		Summary: "Answers part of a string: GETRANGE under its first name.",
 	},
 }
 

@@ -1,11 +1,6 @@
 package commands
 
 import (
-	"bytes"
-	"math"
-	"strconv"
-	"unsafe"
-
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/zset"
@@ -16,6 +11,12 @@ import (
 // that remove in zset_remove.go, random picks and ZSCAN in zset_pick.go. What
 // makes one sorted set of several is a group of its own, in zset_combine.go.
 var SortedSets = []Command{
+	{
+		Name: "bzmpop", Arity: -5, Flags: Write | Blocking, Keys: []KeySpec{CountedKeys(2, "RW access delete")},
+		Group: "sorted-set", Since: "7.0.0", Complexity: "O(K+M*log(N))", Handler: bzmpop,
+		Syntax:  "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
+		Summary: "Removes the lowest or highest members of one of several sorted sets, waiting for one if there is none.",
+	},
 	{
 		Name: "bzpopmax", Arity: -3, Flags: Write | NoScript | Blocking | Fast,
 		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
@@ -55,6 +56,12 @@ var SortedSets = []Command{
 		Name: "zlexcount", Arity: 4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N))", Syntax: "key min max", Handler: zlexCount,
 		Summary: "Counts the members that lie in a range of bytes.",
+	},
+	{
+		Name: "zmpop", Arity: -4, Flags: Write, Keys: []KeySpec{CountedKeys(1, "RW access delete")},
+		Group: "sorted-set", Since: "7.0.0", Complexity: "O(K+M*log(N))", Handler: zmpop,
+		Syntax:  "numkeys key [key ...] <MIN | MAX> [COUNT count]",
+		Summary: "Removes the lowest or highest members of the first of several sorted sets that has any.",
 	},
 	{
 		Name: "zmscore", Arity: -3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
@@ -191,31 +198,6 @@ func memberValue(e zset.Entry) resp.Value {
 		return resp.BulkInt(e.Number())
 	}
 	return resp.Bulk(e.Member())
-}
-
-// parseRangeFloat reads one end of a score range as strtod does, which skips
-// spaces, reads nothing as 0, lets the range overflow to infinity and ends at a
-// NUL byte.
-func parseRangeFloat(arg []byte) (float64, bool) {
-	if f, ok := parseFloat(arg); ok {
-		return f, true
-	}
-	arg = cString(arg)
-	if len(arg) == 0 {
-		return 0, true
-	}
-	arg = bytes.TrimLeft(arg, " \t\n\v\f\r")
-	for _, ch := range arg {
-		if ch == '_' {
-			return 0, false
-		}
-	}
-	f, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(arg), len(arg)), 64)
-	if err != nil && !math.IsInf(f, 0) {
-		f, ok := parseC(arg)
-		return f, ok && !math.IsNaN(f)
-	}
-	return f, !math.IsNaN(f)
 }
 
 // parseScoreRange reads "min" and "max", each with "(" before it where the end

@@ -9,13 +9,14 @@ import (
 
 // bzpop runs BZPOPMIN key [key ...] timeout, and BZPOPMAX where highest.
 func bzpop(c *Ctx, highest bool) resp.Value {
-	return takeOrWait(c, isZSet, func(c *Ctx, n *store.Node) resp.Value {
+	last := len(c.Args) - 1
+	return takeOrWait(c, c.Args[1:last], c.Args[last], taker{isZSet, func(c *Ctx, n *store.Node) resp.Value {
 		s := store.ZSetOf(n)
-		e, name := s.At(0), "ZPOPMIN"
+		e := s.At(0)
 		if highest {
-			e, name = s.At(s.Len()-1), "ZPOPMAX"
+			e = s.At(s.Len() - 1)
 		}
-		c.didPopAt(n, name)
+		c.didPopAt(n, zpopName(highest))
 		out := append(c.Values(3), resp.Bulk(n.Key()), memberValue(e), resp.Double(e.Score))
 		if highest {
 			s.RemoveByRank(s.Len()-1, math.MaxInt)
@@ -24,7 +25,14 @@ func bzpop(c *Ctx, highest bool) resp.Value {
 		}
 		c.DB.Modified(n)
 		return resp.Array(out...)
-	})
+	}})
+}
+
+func zpopName(highest bool) string {
+	if highest {
+		return "ZPOPMAX"
+	}
+	return "ZPOPMIN"
 }
 
 func isZSet(n *store.Node) bool { return store.ZSetOf(n) != nil }

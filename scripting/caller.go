@@ -30,7 +30,7 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.child.Store, r.child.DB, r.child.DBIndex = c.Store, c.DB, c.DBIndex
 	r.child.Settings, r.child.Caller = c.Settings, c.Caller
 	r.child.Group = c.Group
-	r.child.Proto = resp.RESP2
+	r.child.Proto, r.child.InScript = resp.RESP2, true
 }
 
 // end keeps nothing of the script but scratch space.

@@ -27,6 +27,9 @@ func (s *Set) NoteEncoding(maxEntries, maxValue int) {
 	}
 }
 
+// NoteSort is for OBJECT ENCODING: SORT moves a set out of the listpack.
+func (s *Set) NoteSort() { s.flags |= flagSkiplist }
+
 // IsListpack reports whether Redis would still keep the set in a listpack,
 // going by the calls of NoteEncoding so far; a new set is one.
 func (s *Set) IsListpack() bool { return s.flags&flagSkiplist == 0 }
