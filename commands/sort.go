@@ -19,6 +19,7 @@ type sortQuery struct {
 	desc, alpha   bool
 	unsorted      bool // BY something that is the same for every element
 	destination   int  // where the key of STORE stands; 0: the result is answered
+	byChance      bool // Redis' order of the result may be another: see sortDeviation
 }
 
 // SORT key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]]
@@ -29,8 +30,8 @@ func sortKey(c *Ctx) resp.Value { return runSort(c, true) }
 func sortReadOnly(c *Ctx) resp.Value { return runSort(c, false) }
 
 // sortDeviation names what Redis leaves to chance.
-const sortDeviation = "of a set or sorted set, what ALPHA with BY finds equal comes in the order of the bytes or of the scores, " +
-	"and BY nosort in that of SMEMBERS, where Redis follows its hash table; " +
+const sortDeviation = "of a set that is no intset, or a sorted set, what ALPHA with BY finds equal comes in the order of " +
+	"the bytes or of the scores, and BY nosort of a set in that of SMEMBERS, where Redis follows its hash table; " +
 	"an element out of a double's range fails its own call only"
 
 // nowhere is KeySpec.Find of keys that no argument names.
@@ -133,6 +134,7 @@ func runSort(c *Ctx, mayStore bool) resp.Value {
 		return errSortScores
 	}
 	v.sort(first, end)
+	q.byChance = v.alpha && v.by && source.isHashed()
 	return q.finish(c, v.elements(first, end))
 }
 
@@ -150,7 +152,7 @@ func (q *sortQuery) limits(n int) (first, end int) {
 // finish answers the elements, or what GET makes of them, or stores it.
 func (q *sortQuery) finish(c *Ctx, elements []string) resp.Value {
 	if q.destination != 0 {
-		return storeResult(c, c.Args[q.destination], q.asList(c, elements))
+		return q.store(c, q.asList(c, elements))
 	}
 	if len(q.gets) == 0 {
 		out := c.Values(len(elements))
@@ -166,6 +168,30 @@ func (q *sortQuery) finish(c *Ctx, elements []string) resp.Value {
 		}
 	}
 	return resp.Array(out...)
+}
+
+// store keeps the result. Where another server may come to another one, the call
+// is recorded by what it did.
+func (q *sortQuery) store(c *Ctx, l *list.List) resp.Value {
+	key := c.Args[q.destination]
+	replaces := c.DB.Find(key, c.NowMs) != nil
+	reply := storeResult(c, key, l)
+	if !q.byChance {
+		return reply
+	}
+	if replaces {
+		c.didCall("DEL", key)
+	}
+	if l.Len() == 0 {
+		return reply
+	}
+	if g := c.did(2+l.Len(), "RPUSH", key); g != nil {
+		l.Ascend(0, func(e string) bool {
+			g.Text(e)
+			return true
+		})
+	}
+	return reply
 }
 
 // asList is what STORE keeps: an empty element where GET finds nothing.
@@ -208,6 +234,11 @@ func (s *sortSource) len() int {
 		return s.list.Len()
 	}
 	return s.zsource.len()
+}
+
+// isHashed reports whether Redis walks the source as a hash table.
+func (s *sortSource) isHashed() bool {
+	return s.sorted != nil || s.plain != nil && !s.plain.IsIntset()
 }
 
 // slice returns the elements from first up to, not including, end of the

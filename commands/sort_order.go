@@ -37,8 +37,8 @@ func (q *sortQuery) vector(c *Ctx, source sortSource) (v *sortVector, ok bool) {
 	for _, e := range source.slice(0, source.len(), false) {
 		v.items = append(v.items, sortItem{element: e})
 	}
-	if source.plain != nil && v.alpha {
-		// Equal texts keep the order of the source, and that of a set is chance.
+	if source.plain != nil && !source.plain.IsIntset() && v.alpha {
+		// Equal texts keep the order of the source, and that of a hash table is chance.
 		slices.SortFunc(v.items, func(a, b sortItem) int { return strings.Compare(a.element, b.element) })
 	}
 	ok = true

@@ -88,6 +88,18 @@ BRPOP {l} 0
 BLMOVE {l} {l} RIGHT LEFT 0
 BZPOPMIN {z} {z} 0
 BZPOPMAX {z} 0
+LMPOP 2 {l} {l} LEFT COUNT {c}
+BLMPOP 0 2 {l} {l} RIGHT COUNT 2
+BRPOPLPUSH {l} {l} 0
+ZMPOP 2 {z} {z} MAX COUNT 2
+BZMPOP 0 1 {z} MIN COUNT 3
+SORT {l} ALPHA STORE {l}
+SORT {t} BY s* ALPHA LIMIT 1 9 GET # GET s* STORE {l}
+SORT {z} BY h*->a ALPHA DESC GET # STORE {l}
+SORT {t} BY nosort STORE {l}
+SORT {any} BY s* GET h*->a STORE {any}
+SORT {l} BY nosort LIMIT 1 2 STORE {l}
+SORT_RO {any} BY s*
 SADD {t} {v} {v} {v}
 SADD {t} {n} {n}
 SREM {t} {v} {v}
