@@ -30,7 +30,7 @@ func sortKey(c *Ctx) resp.Value { return runSort(c, true) }
 func sortReadOnly(c *Ctx) resp.Value { return runSort(c, false) }
 
 // sortDeviation names what Redis leaves to chance.
-const sortDeviation = "of a set that is no intset, or a sorted set, what ALPHA with BY finds equal comes in the order of " +
+const sortDeviation = "of a set that is no intset, or a sorted set, what ALPHA finds equal comes in the order of " +
 	"the bytes or of the scores, and BY nosort of a set in that of SMEMBERS, where Redis follows its hash table; " +
 	"an element out of a double's range fails its own call only"
 
@@ -134,7 +134,7 @@ func runSort(c *Ctx, mayStore bool) resp.Value {
 		return errSortScores
 	}
 	v.sort(first, end)
-	q.byChance = v.alpha && v.by && source.isHashed()
+	q.byChance = v.alpha && v.by && source.isHashed() // stored without BY, nothing but equal elements is equal
 	return q.finish(c, v.elements(first, end))
 }
 

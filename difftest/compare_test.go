@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -40,6 +41,8 @@ func TestEveryExceptionCanFail(t *testing.T) {
 		"HVALS":           {"HVALS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
 		"SCAN":            {"SCAN 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\n7\r\n*1\r\n$1\r\nb\r\n", "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"},
 		"HSCAN":           {"HSCAN h 0", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		"SORT":            {"SORT s BY x", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
+		"SORT_RO":         {"SORT_RO s BY w_* ALPHA", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*1\r\n$1\r\na\r\n"},
 		"SMEMBERS":        {"SMEMBERS s", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
 		"SINTER":          {"SINTER s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n"},
 		"SUNION":          {"SUNION s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n", "~1\r\n$1\r\nb\r\n"},
@@ -98,6 +101,13 @@ func TestJudge(t *testing.T) {
 	interpreter := func(text string) string {
 		return "-ERR user_script:1: " + text + " script: 1234567890123456789012345678901234567890, on @user_script:1.\r\n"
 	}
+	bulk := func(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
+	sorted := func(encoding, command string) []exchange {
+		return []exchange{
+			{step{args: words("OBJECT ENCODING k")}, bulk(encoding), bulk(encoding)},
+			{step{args: words(command), glue: true}, "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n"},
+		}
+	}
 	tests := []struct {
 		name      string
 		exchanges []exchange
@@ -123,6 +133,14 @@ func TestJudge(t *testing.T) {
 			{step{args: words("ZRANGE z 0 -1 WITHSCORES")}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
 			{step{args: words("ZRANDMEMBER z 1 WITHSCORES"), glue: true}, "*2\r\n$1\r\na\r\n$1\r\n1\r\n", "*2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
 		}, false},
+		{"another order of a set by a constant", sorted("hashtable", "SORT s BY x"), true},
+		{"another order of a sorted set by a constant", sorted("skiplist", "SORT z BY x"), false},
+		{"another order of a sorted set by texts", sorted("skiplist", "SORT z BY w_* ALPHA"), true},
+		{"another order of an intset by texts", sorted("intset", "SORT i BY w_* ALPHA"), false},
+		{"another order of a list by texts", sorted("quicklist", "SORT l BY w_* ALPHA"), false},
+		{"another order of a set by numbers", sorted("hashtable", "SORT s BY w_*"), false},
+		{"another order of a set's texts", sorted("hashtable", "SORT s ALPHA"), false},
+		{"another order of a set's texts, of which others are answered", sorted("hashtable", "SORT s ALPHA GET w_*"), true},
 		{"another order of a listpack", []exchange{
 			{step{args: words("OBJECT ENCODING h")}, "$8\r\nlistpack\r\n", "$8\r\nlistpack\r\n"},
 			{step{args: words("HGETALL h"), glue: true}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n"},

@@ -51,6 +51,8 @@ var exceptions = map[string]exception{
 	"HGETALL":  {fieldOrder, replies, "the order of the hash table; ours is that of insertion, as in a listpack"},
 	"HKEYS":    {fieldOrder, replies, "the order of the hash table; ours is that of insertion, as in a listpack"},
 	"HVALS":    {fieldOrder, replies, "the order of the hash table; ours is that of insertion, as in a listpack"},
+	"SORT":     {sortedByChance, replies, "the order of the hash table, where what is compared is equal"},
+	"SORT_RO":  {sortedByChance, replies, "the order of the hash table, where what is compared is equal"},
 	"SMEMBERS": {memberOrder, replies, "the order of the hash table; an intset is in order"},
 	"SINTER":   {sameElements, replies, "the order of the hash table"},
 	"SUNION":   {sameElements, replies, "the order of the hash table"},

@@ -18,6 +18,7 @@ var listMakers = []maker{
 		g.command(args...)
 	}},
 	{2, func(g *generator) { g.command("LLEN", g.list()) }},
+	{3, func(g *generator) { g.command(g.multiPop("LMPOP", g.list, "LEFT", "RIGHT")...) }},
 	{8, func(g *generator) { g.command("LRANGE", g.list(), g.index(), g.index()) }},
 	{6, func(g *generator) { g.command("LINDEX", g.list(), g.index()) }},
 	{4, func(g *generator) { g.command("LSET", g.list(), g.index(), g.element()) }},
@@ -87,7 +88,15 @@ func (g *generator) blocking() {
 	}
 	k := g.list()
 	push, pop := []string{"RPUSH", k, g.element()}, []string{pick(g.r, "BLPOP", "BRPOP"), k, "0"}
-	switch g.r.IntN(4) {
+	switch g.r.IntN(7) {
+	case 3:
+		pop = []string{"BRPOPLPUSH", k, g.list(), "0"}
+	case 4:
+		// Not by way of multiPop: nothing that may be refused, and the first key is there.
+		pop = []string{"BLMPOP", "0", "2", k, g.list(), pick(g.r, "LEFT", "RIGHT"), "COUNT", itoa(g.between(1, 5))}
+	case 5:
+		k = pick(g.r, g.sets...)
+		push, pop = []string{"ZADD", k, "1.5", g.member()}, []string{"BZMPOP", "0", "2", k, g.list(), pick(g.r, "MIN", "MAX"), "COUNT", itoa(g.between(1, 5))}
 	case 0:
 		pop = []string{"BLMOVE", k, g.list(), pick(g.r, "LEFT", "RIGHT"), pick(g.r, "LEFT", "RIGHT"), "0"}
 	case 1:
@@ -101,6 +110,20 @@ func (g *generator) blocking() {
 	}
 	g.add(step{args: push})
 	g.add(step{args: pop, glue: true})
+}
+
+// multiPop is LMPOP or ZMPOP with its arguments, some of them wrong.
+func (g *generator) multiPop(name string, key func() string, ends ...string) []string {
+	keys := g.between(1, 3)
+	args := []string{name, pick(g.r, itoa(keys), itoa(keys), itoa(keys), itoa(keys), itoa(keys), itoa(keys), g.integer())}
+	for range keys {
+		args = append(args, key())
+	}
+	args = append(args, g.spell(pick(g.r, ends...)))
+	if g.chance(50) {
+		args = append(args, g.spell("COUNT"), pick(g.r, "1", "2", "3", g.count()))
+	}
+	return args
 }
 
 // blockingInMulti is a transaction in which nothing waits, and arguments that are refused anyway.
@@ -117,6 +140,9 @@ func (g *generator) blockingInMulti() {
 			{"BRPOP", g.list(), g.list(), timeout},
 			{"BLMOVE", g.list(), g.list(), g.listEnd(), g.listEnd(), timeout},
 			{pick(g.r, "BZPOPMIN", "BZPOPMAX"), pick(g.r, g.sets[0], g.list()), timeout},
+			{"BRPOPLPUSH", g.list(), g.list(), timeout},
+			append([]string{"BLMPOP", timeout}, g.multiPop("", g.list, "LEFT", "RIGHT")[1:]...),
+			append([]string{"BZMPOP", timeout}, g.multiPop("", g.set, "MIN", "MAX")[1:]...),
 			{"BLPOP", timeout},
 			{"RPUSH", g.list(), g.element()},
 		}

@@ -44,6 +44,8 @@ var stringMakers = []maker{
 	{4, func(g *generator) { g.command("APPEND", g.stringKey(), g.text()) }},
 	{3, func(g *generator) { g.command("STRLEN", g.stringKey()) }},
 	{4, func(g *generator) { g.command("GETRANGE", g.stringKey(), g.index(), g.index()) }},
+	{2, func(g *generator) { g.command("SUBSTR", g.stringKey(), g.index(), g.index()) }},
+	{4, (*generator).lcs},
 	{3, func(g *generator) {
 		// Never spoilt, and no offset in between: both servers would fill hundreds of megabytes.
 		at := itoa(g.between(0, 40))
@@ -60,6 +62,23 @@ func (g *generator) text() string {
 		return g.integer()
 	}
 	return pick(g.r, words...)
+}
+
+func (g *generator) lcs() {
+	args := []string{"LCS", g.stringKey(), g.stringKey()}
+	for range pick(g.r, 0, 1, 1, 2, 3) {
+		switch g.r.IntN(6) {
+		case 0:
+			args = append(args, g.spell("LEN"))
+		case 1, 2:
+			args = append(args, g.spell("IDX"))
+		case 3, 4:
+			args = append(args, g.spell("MINMATCHLEN"), pick(g.r, "0", "1", "2", "4", g.integer()))
+		default:
+			args = append(args, g.spell("WITHMATCHLEN"))
+		}
+	}
+	g.command(args...)
 }
 
 // stringKey is a key that should hold a string; seldom it holds a sorted set.

@@ -15,7 +15,7 @@ func (g *generator) one() []string {
 	for {
 		var args []string
 		g.capture = &args
-		switch g.r.IntN(7) {
+		switch g.r.IntN(8) {
 		case 0, 1:
 			g.choose(zsetMakers)
 		case 4:
@@ -26,6 +26,8 @@ func (g *generator) one() []string {
 			g.choose(listMakers)
 		case 2:
 			g.choose(stringMakers)
+		case 7:
+			g.sort()
 		default:
 			g.choose(keyMakers)
 		}

@@ -49,6 +49,10 @@ var zsetMakers = []maker{
 		g.command("ZREMRANGEBYRANK", g.set(), itoa(g.between(-4, 3)), itoa(g.between(-6, 3)))
 	}},
 	{3, func(g *generator) {
+		if g.chance(30) {
+			g.command(g.multiPop("ZMPOP", g.set, "MIN", "MAX")...)
+			return
+		}
 		args := []string{pick(g.r, "ZPOPMIN", "ZPOPMAX"), g.set()}
 		if g.chance(60) {
 			args = append(args, g.count())

@@ -31,11 +31,13 @@ var floats = []string{
 	"1.7976931348623157e308", "-1.7976931348623157e308", "2.2250738585072014e-308", "5e-324", "9007199254740991",
 	"9007199254740992", "9007199254740993", "-9007199254740993", "9223372036854775807", "9223372036854775808",
 	"inf", "+inf", "-inf", "Inf", "INFINITY", "-infinity", "0x10", "0x1p4", "1700000000.123", "1700000000.5", "17.25",
+	"1." + strings.Repeat("0", 254), "1." + strings.Repeat("0", 255), strings.Repeat("0", 300) + "7.5", "0x" + strings.Repeat("0", 300) + "2",
+	"3." + strings.Repeat("0", 5117), "3." + strings.Repeat("0", 5118),
 }
 
 // notFloats are refused as scores.
 var notFloats = []string{
-	"", " ", "nan", "NaN", "-nan", "abc", " 1", "1 ", "1..2", "1e", "1e400", "-1e400", "(1", "[1", "in", "1\x00", "1,5", "--1", "0x",
+	"", " ", "nan", "NaN", "-nan", "abc", " 1", "1 ", "1..2", "1e", "1e400", "-1e400", "(1", "[1", "in", "1\x00", "1,5", "--1", "0x", "0x1p-1080", "1e-400",
 }
 
 // words are members and values: short ones that collide, decimals in several spellings, empty, binary, long.
