@@ -87,6 +87,9 @@ func TestBlockingTimeout(t *testing.T) {
 		"BLMOVE k m LEFT RIGHT 0.01": "*-1 ", // not the null that it answers inside MULTI
 		"BZPOPMIN k 0.01":            "*-1 ",
 		"BZPOPMAX k 1e-9":            "*-1 ",
+		"BLMPOP 0.01 2 j k LEFT":     "*-1 ",
+		"BZMPOP 0.01 1 k MIN":        "*-1 ",
+		"BRPOPLPUSH k m 0.01":        "*-1 ", // as BLMOVE
 		"BLPOP k 1e-400":             "*-1 ",
 		"BLPOP k 0x1p-10":            "*-1 ",
 		"BLPOP k -1e-9 x":            "-ERR timeout is not a float or out of range ",
