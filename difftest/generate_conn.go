@@ -190,6 +190,7 @@ var knownCommands = []string{
 	"zinterstore", "zdiffstore", "zintercard", "copy", "move",
 	"discard", "watch", "unwatch", "eval", "evalsha", "eval_ro", "evalsha_ro", "ping", "echo", "quit", "reset", "select", "hello", "auth",
 	"lpush", "rpush", "lpushx", "rpushx", "lpop", "rpop", "llen", "lrange", "lindex", "lset", "ltrim", "lrem", "linsert", "lpos", "lmove",
+	"lmpop", "zmpop", "blmpop", "bzmpop", "brpoplpush", "sort", "sort_ro", "lcs", "substr",
 	"rpoplpush", "blpop", "brpop", "blmove", "bzpopmin", "bzpopmax", "info", "time", "dbsize", "flushdb", "flushall", "swapdb", "shutdown",
 }
 
