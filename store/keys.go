@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zlimit/zlimit/store/dict"
+	"github.com/zlimit/zlimit/store/effects"
 	"github.com/zlimit/zlimit/store/expire"
 )
 
@@ -154,6 +155,7 @@ func (db *DB) expired(sh *shard, n *Node) {
 	sh.stats.Expired++
 	if g := db.store.recorder(n); g != nil {
 		g.Expired(db.id, n.Key())
+		g.Named(db.id, n.Key(), effects.Expired)
 	}
 	db.mark(n)
 	db.unlink(sh, n)

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/store/dict"
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // A Watch is the set of keys that one session watches for its next EXEC. The
@@ -109,6 +110,7 @@ func (db *DB) Touch(n *Node) {
 func (db *DB) touch(n *Node) {
 	if g := db.store.recorder(n); g != nil {
 		g.Changed()
+		g.Named(db.id, n.Key(), effects.Modified)
 	}
 	db.mark(n)
 }

@@ -17,6 +17,8 @@ type Group struct {
 	changed bool // keys were changed since Enter
 	told    bool // and the handler has said itself what was done
 	cut     bool // the next command begins a part
+
+	names names
 }
 
 type command struct {
@@ -34,7 +36,8 @@ const keep = 64 << 10
 
 // Reset empties the group.
 func (g *Group) Reset() {
-	*g = Group{bytes: g.bytes[:0], commands: g.commands[:0]}
+	g.names.reset()
+	*g = Group{bytes: g.bytes[:0], commands: g.commands[:0], names: g.names}
 	if cap(g.bytes) > keep {
 		g.bytes, g.commands = nil, nil
 	}
