@@ -29,6 +29,8 @@ import (
 //	@conn B                go on at connection B, opened at its first use
 //	@noreply CMD           a command that Redis answers with nothing, or not yet
 //	@blocked N             go on when N connections wait in a blocking command
+//	@ids N                 the next connection that is opened has N as its CLIENT ID,
+//	                       those after it N+1 and so on
 //	@reply                 the reply to a command that was not answered yet
 //	@raw N "BYTES"         bytes sent as they are, then N replies
 //	@closed                what still comes until Redis closes the connection
@@ -69,7 +71,7 @@ type step struct {
 	args    [][]byte // the command
 	raw     []byte   // actRaw: what to send
 	replies int      // how many replies follow
-	value   int64    // actClock, actAdvance, actBlocked
+	value   int64    // actClock, actAdvance, actBlocked, actIDs
 	conn    string   // actConn
 	mask    *regexp.Regexp
 	compare comparison
@@ -87,6 +89,7 @@ const (
 	actProtocol
 	actFlags
 	actBlocked
+	actIDs
 	actReply
 )
 
@@ -165,8 +168,10 @@ func parseStep(line string) (s step, err error) {
 	}
 	name, rest, _ := strings.Cut(line, " ")
 	switch name {
-	case "@resp", "@clock", "@advance", "@blocked":
-		s.action = map[string]action{"@resp": actProtocol, "@clock": actClock, "@advance": actAdvance, "@blocked": actBlocked}[name]
+	case "@resp", "@clock", "@advance", "@blocked", "@ids":
+		s.action = map[string]action{
+			"@resp": actProtocol, "@clock": actClock, "@advance": actAdvance, "@blocked": actBlocked, "@ids": actIDs,
+		}[name]
 		s.value, err = strconv.ParseInt(rest, 10, 64)
 	case "@conn":
 		s.action, s.conn = actConn, rest

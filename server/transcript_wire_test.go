@@ -137,6 +137,8 @@ func (p *performer) run(s *step) (reply []byte, err error) {
 		return nil, nil
 	case actBlocked:
 		return nil, p.awaitBlocked(s.value)
+	case actIDs:
+		return nil, p.countIDs(s.value)
 	}
 	w, err := p.wire()
 	if err != nil {
@@ -202,6 +204,30 @@ func (p *performer) awaitBlocked(clients int64) error {
 		}
 	}
 	return fmt.Errorf("there are never %d blocked clients", clients)
+}
+
+// countIDs opens connections until the next one's id is next: the two servers
+// do not begin at the same number.
+func (p *performer) countIDs(next int64) error {
+	for {
+		c := p.dial()
+		w := newWire(c)
+		err := w.send([][]byte{[]byte("CLIENT"), []byte("ID")})
+		var reply []byte
+		if err == nil {
+			reply, err = w.readReply()
+		}
+		_ = c.Close()
+		if err != nil {
+			return err
+		}
+		switch id, err := strconv.ParseInt(string(bytes.Trim(reply, ":\r\n")), 10, 64); {
+		case err != nil || id >= next:
+			return fmt.Errorf("CLIENT ID answers %q, %d is to be the next", reply, next)
+		case id == next-1:
+			return nil
+		}
+	}
 }
 
 // readToEnd reads what still comes and wants the connection closed. A reset
