@@ -46,6 +46,10 @@ type Ctx struct {
 	// effects.go.
 	Group *effects.Group
 
+	// AfterRead is called with each command that is flagged ReadOnly, once it has
+	// run; nil: nobody wants to know.
+	AfterRead func(cmd *Command, args [][]byte)
+
 	Tally  Tally      // what was counted and nobody has taken yet
 	Errors ErrorCount // who counts the errors of the reply
 
@@ -83,10 +87,25 @@ func (c *Ctx) Run() resp.Value {
 	if c.Cmd.Flags&Write != 0 && c.DB != nil && c.Store.Snapshot() != nil {
 		c.preserve()
 	}
+	if c.AfterRead != nil && c.Cmd.Flags&ReadOnly != 0 {
+		return c.runRead()
+	}
 	if c.Group != nil {
 		return c.runRecorded()
 	}
 	return c.Cmd.Handler(c)
+}
+
+// runRead is Run for a command that AfterRead is to be called with.
+func (c *Ctx) runRead() (reply resp.Value) {
+	cmd, args := c.Cmd, c.Args // a script is one, and runs others
+	if c.Group != nil {
+		reply = c.runRecorded()
+	} else {
+		reply = cmd.Handler(c)
+	}
+	c.AfterRead(cmd, args)
+	return reply
 }
 
 // Reset makes the scratch space free again; the replies made from it end.

@@ -30,7 +30,7 @@ type argument struct {
 // The notation says nothing about types and little about names, so both follow
 // from conventions: see kinds, choiceNames and tokenNames.
 func (c *Command) arguments() []argument {
-	p := syntaxParser{words: syntaxWords(c.Syntax)}
+	p := syntaxParser{words: syntaxWords(c.Syntax), command: c.FullName()}
 	out := p.alternatives()
 	p.expect("")
 	c.typeArguments(out, new(int))
@@ -48,7 +48,8 @@ func syntaxWords(syntax string) []string {
 // A syntaxParser reads a syntax by recursive descent. Its depth is that of the
 // brackets in our own rows.
 type syntaxParser struct {
-	words []string // not yet read
+	words   []string // not yet read
+	command string   // whose syntax it is
 }
 
 func (p *syntaxParser) peek() string {
@@ -93,7 +94,7 @@ func (p *syntaxParser) alternatives() []argument {
 		p.next()
 		choice.members = append(choice.members, asOne(p.sequence()))
 	}
-	choice.name = nameOfChoice(choice.members)
+	choice.name = nameOfChoice(p.command, choice.members)
 	return []argument{choice}
 }
 

@@ -2,8 +2,9 @@ package commands
 
 import "strings"
 
-// choiceNames are the names that Redis gives to choices, by their tokens. Nobody
-// types them: what a client shows are tokens and the names of values.
+// choiceNames are the names that Redis gives to choices, by their tokens, behind the
+// name of a command where that one differs. Nobody types them: what a client shows
+// are tokens and the names of values.
 var choiceNames = map[string]string{
 	"ASYNC SYNC":              "async",
 	"BEFORE AFTER":            "where",
@@ -23,7 +24,10 @@ var choiceNames = map[string]string{
 	"NX XX":                 "condition",
 	"NX XX GT LT":           "condition",
 	"ON OFF":                "enabled",
+	"YES NO":                "mode",
 	"YES SYNC NO":           "mode",
+
+	"client|tracking: ON OFF": "status",
 }
 
 // tokenNames are the names of tokens that are not named as they are spelled.
@@ -36,12 +40,16 @@ func nameOfToken(token string) string {
 	return strings.ToLower(token)
 }
 
-func nameOfChoice(members []argument) string {
+func nameOfChoice(command string, members []argument) string {
 	tokens := make([]string, len(members))
 	for i, m := range members {
 		tokens[i] = m.token
 	}
-	if name := choiceNames[strings.Join(tokens, " ")]; name != "" {
+	choice := strings.Join(tokens, " ")
+	if name := choiceNames[command+": "+choice]; name != "" {
+		return name
+	}
+	if name := choiceNames[choice]; name != "" {
 		return name
 	}
 	return joinNames(members)

@@ -43,6 +43,10 @@ var serverDirectives = []Directive{
 		About: "Percentiles that INFO latencystats shows.",
 	},
 	{
+		Name: "tracking-table-max-keys", Kind: KindInt, Default: "1000000", Max: math.MaxInt64,
+		About: "How many keys that clients with CLIENT TRACKING have read are remembered; beyond it some are told of early, 0 is any number.",
+	},
+	{
 		Name: "databases", Kind: KindInt, Default: "16", Min: 1, Max: math.MaxInt32, Immutable: true,
 		Only: []string{"16"}, Refusal: "zlimit has 16 databases: only 16 is accepted",
 		About: "Only 16: the number of databases is fixed.",

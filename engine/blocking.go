@@ -37,7 +37,7 @@ func (s *Session) Blocked() *Blocked { return s.blocked.Load() }
 // wait is over, or messages have come.
 func (s *Session) Ready() bool {
 	b := s.blocked.Load()
-	return b != nil && b.Over() || s.mail != nil && s.mail.full.Load()
+	return b != nil && b.Over() || s.mail.full.Load()
 }
 
 // Over reports whether the wait has ended, so that Resume returns the reply.
@@ -87,8 +87,8 @@ func (b *Blocked) end(reply resp.Value) {
 	s.engine.stats.blocked.Add(-1) // behind edit, and so behind block's Add
 	b.errand.end()
 	b.reply = reply
-	if s.mail != nil && !b.silent { // so that it takes its place among the messages
-		s.mail.put(&letter{value: reply}, s.engine.mailLimit.Load(), false)
+	if s.mail.open.Load() && !b.silent { // so that it takes its place among the messages
+		s.mail.put(letterOf(reply), s.mailLimit(), false)
 		b.silent = true
 	}
 	b.done.Store(true)
@@ -207,7 +207,9 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		if own.Group = c.Group; own.Group != nil {
 			own.Group.Cut() // as in Redis: what is popped follows what was pushed
 		}
+		s.invalidate()
 		b.reply = b.wait.Take(own, n)
+		s.invalidateServed(b.session, k)
 		own.Group = nil
 		s.served = append(s.served, b)
 	}

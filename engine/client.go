@@ -21,9 +21,20 @@ var clientGroup = []commands.Command{{
 	Summary: "Asks about and changes connections.",
 	Subs: []commands.Command{
 		{
+			Name: "caching", Arity: 3, Flags: clientFlags, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
+			Syntax:  "<YES | NO>",
+			Summary: "Says whether the next command's keys are tracked.",
+			Handler: clientCaching,
+		},
+		{
 			Name: "getname", Arity: 2, Flags: clientFlags, Group: "connection", Since: "2.6.9", Complexity: "O(1)",
 			Summary: "Answers the connection's name.",
 			Handler: clientGetName,
+		},
+		{
+			Name: "getredir", Arity: 2, Flags: clientFlags, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
+			Summary: "Answers which client is told of the keys that this one tracks.",
+			Handler: clientGetRedir,
 		},
 		commands.Help("connection", "5.0.0"),
 		{
@@ -83,6 +94,17 @@ var clientGroup = []commands.Command{{
 			Syntax:  "connection-name",
 			Summary: "Names the connection.",
 			Handler: clientSetName,
+		},
+		{
+			Name: "tracking", Arity: -3, Flags: clientFlags, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
+			Syntax:  "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
+			Summary: "Says whether the connection is told when keys change that it has read.",
+			Handler: clientTracking,
+		},
+		{
+			Name: "trackinginfo", Arity: 2, Flags: clientFlags, Group: "connection", Since: "6.2.0", Complexity: "O(1)",
+			Summary: "Answers how the connection tracks keys.",
+			Handler: clientTrackingInfo,
 		},
 		{
 			Name: "unblock", Arity: -3, Flags: clientAdmin, Group: "connection", Since: "5.0.0", Complexity: "O(1)",
@@ -346,6 +368,9 @@ func (s *Session) line(nowUs int64) string {
 		{p.subscribed(), "P"},
 		{p.queued >= 0, "x"},
 		{p.blocked, "b"},
+		{p.tracking != nil, "t"},
+		{p.tracking != nil && p.tracking.broken.Load(), "R"},
+		{p.tracking != nil && p.tracking.bcast, "B"},
 		{strings.HasPrefix(s.peer.LocalAddr, "/"), "U"},
 		{p.noEvict, "e"},
 		{p.noTouch, "T"},
@@ -363,10 +388,10 @@ func (s *Session) line(nowUs int64) string {
 	}
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s "+
-		"redir=-1 resp=%d%s",
+		"redir=%d resp=%d%s",
 		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name, seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
 		p.topics[channels], p.topics[patterns], p.topics[shardChannels], p.queued, p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
-		p.proto, p.library())
+		p.tracking.redirection(), p.proto, p.library())
 }
 
 // library is what SETINFO told, as Redis 7.2 shows it; nothing where the client

@@ -91,6 +91,7 @@ func reset(c *commands.Ctx) resp.Value {
 	s.tx.end()
 	c.Store.Unwatch(s.watch)
 	s.unsubscribe()
+	s.track(nil)
 	s.proto = resp.RESP2
 	if s.replies != replySkip { // CLIENT REPLY SKIP holds for RESET as for any command
 		s.replies = replyOn

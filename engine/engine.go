@@ -67,14 +67,17 @@ type Engine struct {
 
 	clockAheadUs atomic.Int64 // how far the clock was ahead of the wall at the last Tick
 	reclaimAt    int          // the shard with which the next Tick goes on; its own
+	evictAt      int          // the same for evicting from the table of tracking
 
 	journal atomic.Pointer[journal] // nil: nothing is recorded
+	tracked tracked
 
-	sessions  registry
-	pubsub    pubsub
-	mailLimit atomic.Int64 // bytes that a mailbox may hold; 0: any number
-	stats     stats
-	census    census
+	sessions   registry
+	pubsub     pubsub
+	mailLimits struct{ normal, subscriber atomic.Int64 } // bytes that a mailbox may hold; 0: any number
+
+	stats  stats
+	census census
 
 	persist   persistence
 	snapshots sync.Mutex // held while a snapshot is taken
@@ -170,7 +173,9 @@ func (e *Engine) follow() {
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))
 		password := e.cfg.String("requirepass")
 		e.password.Store(&password)
-		e.mailLimit.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
+		e.mailLimits.normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
+		e.mailLimits.subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
+		e.tracked.maxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
 	})
 }
 
@@ -182,6 +187,7 @@ func (e *Engine) Tick() {
 	e.tickFiles()
 	e.reclaimSome()
 	e.dropForsaken()
+	e.tickTracked()
 	e.count()
 }
 

@@ -25,11 +25,33 @@ var (
 
 	errShardInExec = resp.Error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
 
+	errRedirectTwice    = resp.Error("ERR A client can only redirect to a single other client")
+	errRedirectNobody   = resp.Error("ERR The client ID you want redirect to does not exist")
+	errPrefixAlone      = resp.Error("ERR PREFIX option requires BCAST mode to be enabled")
+	errSwitchBroadcast  = resp.Error("ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a different mode.")
+	errBroadcastOpt     = resp.Error("ERR OPTIN and OPTOUT are not compatible with BCAST")
+	errOptBoth          = resp.Error("ERR You can't specify both OPTIN mode and OPTOUT mode")
+	errSwitchOpt        = resp.Error("ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it with a different mode.")
+	errCachingUntracked = resp.Error("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
+	errCachingYes       = resp.Error("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
+	errCachingNo        = resp.Error("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
+
 	errIndexRange = resp.Error("ERR value is out of range, value must between -2147483648 and 2147483647")
 	errClientName = resp.Error("ERR Client names cannot contain spaces, newlines or special characters.")
 
 	errDebugOff = resp.Error(`ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.`)
 )
+
+// errOverlap refuses a prefix for which a key would be told of twice. As C does,
+// the text ends a prefix at its first NUL.
+func errOverlap(prefix []byte, kind string, other []byte) resp.Value {
+	text := func(b []byte) string {
+		before, _, _ := strings.Cut(string(b), "\x00")
+		return before
+	}
+	return resp.Error("ERR Prefix '" + text(prefix) + "' overlaps with " + kind + " prefix '" + text(other) +
+		"'. Prefixes for a single client must not overlap.")
+}
 
 // errWhileSubscribed refuses what a subscribed connection cannot be answered
 // under RESP2, where nothing tells replies from messages.

@@ -100,7 +100,7 @@ func infoClients(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	w.put("cluster_connections", 0)
 	w.put("maxclients", e.cfg.Int("maxclients"))
 	w.put("blocked_clients", e.stats.blocked.Load())
-	w.put("tracking_clients", 0)
+	w.put("tracking_clients", e.tracked.clients.Load())
 	w.put("pubsub_clients", e.subscribers())
 }
 
@@ -149,6 +149,9 @@ func infoStats(e *Engine, c *commands.Ctx, w *infoWriter) {
 	w.put("pubsub_channels", len(p.topics[channels]))
 	w.put("pubsub_patterns", len(p.topics[patterns]))
 	w.put("pubsubshard_channels", len(p.topics[shardChannels]))
+	w.put("tracking_total_keys", e.tracked.table.keys.Load())
+	w.put("tracking_total_items", e.tracked.table.items.Load())
+	w.put("tracking_total_prefixes", e.tracked.prefixes.len())
 	w.put("total_error_replies", e.stats.errors.Load())
 	w.put("clock_ahead_usec", e.clockAheadUs.Load())
 }

@@ -24,16 +24,23 @@ func (e *Engine) setJournal(j journal) {
 	e.journal.Store(&j)
 }
 
-// record begins to record what the session does to shards that it holds.
-func (s *Session) record(shards store.ShardSet) {
-	s.ctx.Group = &s.group
+// record begins to record what the session does to shards that it holds: for the
+// journal, or by the names of the keys that change, or both.
+func (s *Session) record(shards store.ShardSet, journal, named bool) {
+	s.recording = true
+	if journal {
+		s.ctx.Group = &s.group
+	}
+	if named {
+		s.group.Name()
+	}
 	s.engine.store.Record(shards, &s.group)
 }
 
 // commit hands over what was recorded.
 func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
-	s.ctx.Group = nil
+	s.ctx.Group, s.recording, s.tracking.out.looked = nil, false, 0
 	s.hasWritten(s.engine.append(&s.group, s.ctx.NowMs))
 }
 

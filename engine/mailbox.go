@@ -1,17 +1,20 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// A mailbox holds what was published for a session until its connection sends
-// it. Any goroutine puts letters in, encoded and without waiting for anybody;
+// A mailbox holds what was published for a session, and what it is told of keys
+// that have changed, until its connection sends it. Any goroutine puts letters in, encoded and without waiting for anybody;
 // the session's own takes all of them at once. What a session's own commands
 // publish and confirm goes through it as well, so that there is one order.
 type mailbox struct {
-	full atomic.Bool // something is in it: what take asks before it locks
-	deaf atomic.Bool // the session has gone from who listens, see goneSubscribers
+	full    atomic.Bool // something is in it: what take asks before it locks
+	open    atomic.Bool // something may come: the session subscribes or tracks, or others redirect to it
+	listens atomic.Bool // the session has subscribed to something
+	deaf    atomic.Bool // the session has gone from who listens, see goneSubscribers
 
 	told bool // it is in pubsub's told; protected by that one's mu
 
@@ -29,12 +32,11 @@ type mailbox struct {
 func (m *mailbox) put(l *letter, limit int64, early bool) (first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.over > 0 {
+	b := l.in(m.proto)
+	if m.over > 0 || len(b) == 0 {
 		return false
 	}
-	b := l.in(m.proto)
-	if waiting := len(m.bytes) + len(b); limit > 0 && int64(waiting) >= limit {
-		m.over, m.bytes, m.ready = waiting, nil, 0
+	if m.exceeds(len(b), limit) {
 		return !m.full.Swap(true)
 	}
 	early = early || m.ready < len(m.bytes)
@@ -44,6 +46,33 @@ func (m *mailbox) put(l *letter, limit int64, early bool) (first bool) {
 	}
 	m.ready = len(m.bytes)
 	return !m.full.Swap(true)
+}
+
+// insert is put for a letter of a command that has ended, and has no order with
+// those that may not be taken yet: it goes before them.
+func (m *mailbox) insert(l *letter, limit int64) (first bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := l.in(m.proto)
+	if m.over > 0 || len(b) == 0 {
+		return false
+	}
+	if !m.exceeds(len(b), limit) {
+		m.bytes = slices.Insert(m.bytes, m.ready, b...)
+		m.ready += len(b)
+	}
+	return !m.full.Swap(true)
+}
+
+// exceeds reports whether n more bytes break the limit, and has then thrown
+// everything away. It requires mu.
+func (m *mailbox) exceeds(n int, limit int64) bool {
+	waiting := len(m.bytes) + n
+	if limit <= 0 || int64(waiting) < limit {
+		return false
+	}
+	m.over, m.bytes, m.ready = waiting, nil, 0
+	return true
 }
 
 // release lets what is in the box be taken. What it reports is as with put.

@@ -84,15 +84,20 @@ type audience map[*Session]struct{}
 // A letter is a message to any number of sessions, encoded once for each
 // protocol that one of them speaks.
 type letter struct {
-	value   resp.Value
+	values  [resp.RESP3 + 1]resp.Value // by protocol; resp.None: it is not sent
 	encoded [resp.RESP3 + 1][]byte
 }
 
-func push(elems ...resp.Value) *letter { return &letter{value: resp.Push(elems...)} }
+// letterOf is a letter that is the same in both protocols.
+func letterOf(v resp.Value) *letter {
+	return &letter{values: [...]resp.Value{resp.RESP2: v, resp.RESP3: v}}
+}
+
+func push(elems ...resp.Value) *letter { return letterOf(resp.Push(elems...)) }
 
 func (l *letter) in(proto int) []byte {
 	if l.encoded[proto] == nil {
-		l.encoded[proto] = resp.Append(nil, &l.value, proto)
+		l.encoded[proto] = resp.Append(nil, &l.values[proto], proto)
 	}
 	return l.encoded[proto]
 }
@@ -130,13 +135,25 @@ func (a audience) send(from *Session, l *letter) int {
 // goroutine this is. Another session gets it when the command under way has
 // ended, and what it did is in the log. It requires mu of the engine's pubsub.
 func (s *Session) receive(from *Session, l *letter) {
-	if s.mail.put(l, s.engine.mailLimit.Load(), s != from) && s != from {
+	if s == from && s.inExec {
+		s.inside = append(s.inside, l.in(s.proto)...)
+		return
+	}
+	if s.mail.put(l, s.mailLimit(), s != from) && s != from {
 		s.wake() // there was too much
 	}
 	if p := &s.engine.pubsub; s != from && !s.mail.told {
 		s.mail.told = true
 		p.told = append(p.told, s)
 	}
+}
+
+// mailLimit is how many bytes may wait for the session.
+func (s *Session) mailLimit() int64 {
+	if s.mail.listens.Load() {
+		return s.engine.mailLimits.subscriber.Load()
+	}
+	return s.engine.mailLimits.normal.Load()
 }
 
 func (s *Session) wake() {
@@ -276,9 +293,6 @@ func (s *Session) Subscribed() bool { return s.subscribed }
 // last command. Where lost is not 0, so many bytes were waiting when they broke
 // client-output-buffer-limit, and the connection is to be closed.
 func (s *Session) Deliver(b []byte) (out []byte, lost int) {
-	if s.mail == nil {
-		return b, 0
-	}
 	return s.mail.take(b, s.proto), s.mail.overflow()
 }
 
@@ -286,7 +300,11 @@ func (s *Session) Deliver(b []byte) (out []byte, lost int) {
 // under way. Called with the command's shards locked, it puts messages before
 // the reply exactly where they were published before the command ran, as far
 // as its keys can tell.
-func (s *Session) collect() { s.before = s.mail.take(s.before, s.proto) }
+func (s *Session) collect() {
+	if s.mail.full.Load() || s.mail.proto != s.proto {
+		s.before = s.mail.take(s.before, s.proto)
+	}
+}
 
 // withMail is a reply behind what was collected.
 func (s *Session) withMail(reply resp.Value) resp.Value {
@@ -310,6 +328,7 @@ func (s *Session) subscriptions(kind topicKind) int64 {
 // showSubscriptions tells others what the session has subscribed to.
 func (s *Session) showSubscriptions() {
 	s.subscribed = s.subscriptions(channels)+s.subscriptions(shardChannels) > 0
+	s.mail.listens.Store(s.subscribed)
 	s.edit(func(p *public) {
 		for kind, names := range s.topics {
 			p.topics[kind] = len(names)

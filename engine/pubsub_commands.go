@@ -141,9 +141,7 @@ func unsubscribe(kind topicKind) commands.Handler {
 
 // openMailbox makes the session one that can be sent messages.
 func (s *Session) openMailbox() {
-	if s.mail == nil {
-		s.mail = &mailbox{proto: s.proto}
-	}
+	s.mail.open.Store(true)
 	s.mail.deaf.Store(false) // whoever has gone is removed: hold
 }
 
@@ -156,7 +154,10 @@ func (s *Session) confirm(kind topicKind, word string, name resp.Value) {
 func publish(kind topicKind) commands.Handler {
 	return func(c *commands.Ctx) resp.Value {
 		s := caller(c)
-		return resp.Int(int64(s.hold().publish(s, kind, c.Args[1], c.Args[2])))
+		p := s.hold()
+		s.invalidate()
+		s.tracking.out.tellFirst() // they changed before
+		return resp.Int(int64(p.publish(s, kind, c.Args[1], c.Args[2])))
 	}
 }
 

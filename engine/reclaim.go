@@ -65,13 +65,21 @@ func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bo
 // reclaim removes what is due in shards that are held, of reclaimSlice keys or a
 // few more, and records it.
 func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (examined int, more bool) {
-	if e.journal.Load() == nil {
+	named := e.tracked.on.Load()
+	if e.journal.Load() == nil && !named {
 		return e.store.Reclaim(shards, nowMs, reclaimSlice)
+	}
+	if named {
+		g.Name()
 	}
 	e.store.Record(shards, g)
 	examined, more = e.store.Reclaim(shards, nowMs, reclaimSlice)
 	e.store.Record(shards, nil)
+	out := invalidations{engine: e}
+	out.look(g, changer{})
 	e.append(g, nowMs)
+	out.tellFirst()
+	out.tellBehind()
 	return examined, more
 }
 

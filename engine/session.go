@@ -35,8 +35,11 @@ type Session struct {
 	group         effects.Group // what the command under way does to the keyspace, where it is recorded
 	subscribed    bool          // to any of topics
 	topics        [topicKinds]map[string]struct{}
-	mail          *mailbox                // nil until the session first subscribes
+	mail          mailbox
 	before        []byte                  // messages that precede the reply of the command under way
+	inside        []byte                  // within EXEC: messages that precede the reply of one of its commands
+	recording     bool                    // what the command under way changes is recorded in group
+	tracking      tracking                // CLIENT TRACKING
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
 	errand        *errand                 // what the command under way leaves to wait for
 	wrote         int64                   // position in the log of what its replies depend on, see Kept
@@ -71,6 +74,7 @@ type public struct {
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64
 	noEvict, noTouch, blocked bool
+	tracking                  *trackingMode // nil: CLIENT TRACKING OFF
 	buffers                   Buffers
 }
 
@@ -93,6 +97,8 @@ const (
 // NewSession opens a session. Close must be called when it ends.
 func (e *Engine) NewSession(p Peer) *Session {
 	s := &Session{engine: e, peer: p, proto: resp.RESP2, watch: new(store.Watch)}
+	s.mail.proto = resp.RESP2
+	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
 	s.ctx.Caller = s
 	s.authenticated = s.isFree()
@@ -110,6 +116,7 @@ func (s *Session) Close() {
 	s.abandon()
 	s.unwatch()
 	s.unsubscribe()
+	s.untrack()
 	s.letGo()
 	s.engine.sessions.remove(s)
 }
@@ -139,10 +146,11 @@ func (s *Session) Do(args [][]byte) resp.Value {
 		s.closing = true
 		return resp.None
 	}
-	if s.mail != nil {
-		s.collect()
-	}
+	s.collect()
 	reply := s.dispatch(args)
+	if s.tracking.caching {
+		s.endCaching(args)
+	}
 	switch s.replies {
 	case replyOn:
 	case replyOff:
@@ -302,8 +310,8 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	}
 	defer s.end(shards)
 	s.ctx.Unheld = ^shards
-	if s.engine.journal.Load() != nil {
-		s.record(shards)
+	if journal, named := s.engine.journal.Load() != nil, s.engine.tracked.on.Load(); journal || named {
+		s.record(shards, journal, named)
 	}
 	s.begin()
 	s.locked = shards != 0
@@ -313,22 +321,28 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.block(w)
 	}
 	s.serve(shards)
-	if s.mail != nil {
-		s.collect()
-	}
+	s.invalidate()
+	s.collect()
 	return reply
 }
 
 // end unlocks what a command, script or EXEC has locked. What it has done is in
 // the journal before anybody can see it, or hear of it.
 func (s *Session) end(shards store.ShardSet) {
-	if s.ctx.Group != nil {
+	recorded := s.recording
+	if recorded {
+		s.invalidate()
 		s.commit(shards)
+		s.tracking.out.evict(shards)
+		s.tracking.out.tellFirst()
 	}
 	for _, b := range s.served {
 		b.end(b.reply)
 	}
 	s.served = s.served[:0]
+	if recorded {
+		s.tracking.out.tellBehind()
+	}
 	s.letGo()
 	s.engine.store.Unlock(shards)
 }

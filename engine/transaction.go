@@ -151,10 +151,10 @@ func exec(c *commands.Ctx) resp.Value {
 	case !intact:
 		return resp.NullArray
 	}
-	if s.mail != nil {
-		s.hold() // or messages of others would come between ours, inside the reply
-		s.collect()
+	if s.subscribed {
+		s.hold() // or messages of others would have to come between ours, inside the reply
 	}
+	s.collect()
 	s.inExec = true
 	defer func() { s.inExec = false }()
 	replies := c.Values(len(tx.queued))
@@ -169,10 +169,12 @@ func exec(c *commands.Ctx) resp.Value {
 				replies[j] = resp.Encode(replies[j], proto)
 			}
 		}
-		if s.mail != nil && s.mail.full.Load() {
-			// As in Redis 7.0: what the command has published stands before
-			// its reply, within the array.
-			reply = resp.Encoded(resp.Append(s.mail.take(nil, s.proto), &reply, s.proto))
+		s.invalidate()
+		if len(s.inside) > 0 {
+			// As in Redis 7.0: what the command has sent to its own session
+			// stands before its reply, within the array.
+			reply = resp.Encoded(resp.Append(s.inside, &reply, s.proto))
+			s.inside = nil
 		}
 		replies = append(replies, reply)
 	}

@@ -29,7 +29,7 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.child.NowMs, r.child.NowUs = c.NowMs, c.NowUs
 	r.child.Store, r.child.DB, r.child.DBIndex = c.Store, c.DB, c.DBIndex
 	r.child.Settings, r.child.Caller = c.Settings, c.Caller
-	r.child.Group = c.Group
+	r.child.Group, r.child.AfterRead = c.Group, c.AfterRead
 	r.child.Proto, r.child.InScript = resp.RESP2, true
 }
 
@@ -38,7 +38,7 @@ func (r *caller) end() {
 	r.parent.Tally.Take(&r.child.Tally)
 	r.parent = nil
 	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
-	r.child.Args, r.child.Cmd, r.child.Group = nil, nil, nil
+	r.child.Args, r.child.Cmd, r.child.Group, r.child.AfterRead = nil, nil, nil, nil
 	r.child.Reset()
 }
 

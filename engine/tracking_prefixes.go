@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// trackedPrefixes are what clients in BCAST mode have asked for. Who changes keys
+// reads them without a lock; who enters or leaves copies what it changes.
+type trackedPrefixes struct {
+	mu  sync.Mutex // held by who changes them
+	now atomic.Pointer[prefixSet]
+}
+
+// A prefixSet does not change.
+type prefixSet struct {
+	clients map[string][]*trackingMode // by prefix; none is without
+	lengths []int                      // of the prefixes, each once
+}
+
+// load returns the present prefixes, nil where there are none.
+func (p *trackedPrefixes) load() *prefixSet { return p.now.Load() }
+
+// len is the number of prefixes.
+func (p *trackedPrefixes) len() int {
+	if set := p.load(); set != nil {
+		return len(set.clients)
+	}
+	return 0
+}
+
+// replace puts a client's next mode in the place of its last, each nil or with
+// its prefixes.
+func (p *trackedPrefixes) replace(last, next *trackingMode) {
+	if (last == nil || len(last.prefixes) == 0) && (next == nil || len(next.prefixes) == 0) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clients := make(map[string][]*trackingMode)
+	if set := p.load(); set != nil {
+		maps.Copy(clients, set.clients)
+	}
+	if last != nil {
+		for _, prefix := range last.prefixes {
+			rest := slices.DeleteFunc(slices.Clone(clients[prefix]), func(m *trackingMode) bool { return m == last })
+			if clients[prefix] = rest; len(rest) == 0 {
+				delete(clients, prefix)
+			}
+		}
+	}
+	if next != nil {
+		for _, prefix := range next.prefixes {
+			clients[prefix] = append(slices.Clip(clients[prefix]), next)
+		}
+	}
+	if len(clients) == 0 {
+		p.now.Store(nil)
+		return
+	}
+	set := &prefixSet{clients: clients}
+	for prefix := range clients {
+		if !slices.Contains(set.lengths, len(prefix)) {
+			set.lengths = append(set.lengths, len(prefix))
+		}
+	}
+	p.now.Store(set)
+}
+
+// A broadcastChange is a key that changed, and the session that changed it; nil
+// where none did, as for scripts and for keys that expire.
+type broadcastChange struct {
+	key string
+	by  *Session
+}
+
+// matches reports whether a key has one of the prefixes.
+func (set *prefixSet) matches(key []byte) bool {
+	for _, n := range set.lengths {
+		if n <= len(key) && set.clients[string(key[:n])] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// match calls tell with every prefix that one of the changes has, in order, and
+// with those that have it: in the order of their keys, each key once, as it was
+// changed last.
+func (set *prefixSet) match(changes []broadcastChange, tell func(clients []*trackingMode, changes []broadcastChange)) {
+	slices.SortStableFunc(changes, func(a, b broadcastChange) int { return strings.Compare(a.key, b.key) })
+	found := make(map[string][]broadcastChange)
+	for i, c := range changes {
+		if i+1 < len(changes) && changes[i+1].key == c.key {
+			continue
+		}
+		for _, n := range set.lengths {
+			if n > len(c.key) {
+				continue
+			}
+			if prefix := c.key[:n]; set.clients[prefix] != nil {
+				found[prefix] = append(found[prefix], c)
+			}
+		}
+	}
+	for _, prefix := range slices.Sorted(maps.Keys(found)) {
+		tell(set.clients[prefix], found[prefix])
+	}
+}

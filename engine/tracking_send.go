@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
+)
+
+// invalidations are what clients are to be told of when the command, script,
+// EXEC or step of reclaiming under way has ended, and what it has done is in the
+// journal.
+type invalidations struct {
+	engine  *Engine
+	session *Session // whose command it is; nil: nobody's
+
+	looked   int            // how many of the group's changes are in here
+	first    []invalidation // sent before the replies of the command and of those whom it has served
+	behind   []invalidation // sent behind them: to clients that have changed the key themselves
+	modified []broadcastChange
+}
+
+// An invalidation is what one client is to be told.
+type invalidation struct {
+	to     *trackingMode
+	notice *notice
+}
+
+// A notice says that keys are no longer what clients have read.
+type notice struct{ direct, redirected letter }
+
+// newNotice is a notice of keys, an array or null for all there are. Under RESP2
+// only who subscribes to something can be told, and that on another's behalf.
+func newNotice(keys resp.Value) *notice {
+	push := resp.Push(resp.Bulk("invalidate"), keys)
+	message := resp.Array(resp.Bulk("message"), resp.Bulk("__redis__:invalidate"), keys)
+	return &notice{
+		direct:     letter{values: [...]resp.Value{resp.RESP2: resp.None, resp.RESP3: push}},
+		redirected: letter{values: [...]resp.Value{resp.RESP2: message, resp.RESP3: push}},
+	}
+}
+
+// A changer is whose command it is that changes keys.
+type changer struct {
+	session *Session // nil: nobody's
+	script  bool     // by a script: in BCAST mode that is nobody's change
+	walk    bool     // by a command that comes upon keys which it does not name
+	filled  string   // a key that giver has filled, before session was served from it
+	giver   *Session
+}
+
+// look takes over what the group names since it was last looked at. The keys are
+// held.
+func (out *invalidations) look(g *effects.Group, by changer) {
+	t := &out.engine.tracked
+	prefixes := t.prefixes.load()
+	for ; out.looked < g.Names(); out.looked++ {
+		c := g.Change(out.looked)
+		if c.Kind == effects.Flushed {
+			out.flushed(g, by.session)
+			continue
+		}
+		if readers := t.table.remove(c.Key); len(readers) > 0 {
+			out.stale(string(c.Key), readers, by, c.Kind)
+		}
+		if prefixes != nil && prefixes.matches(c.Key) {
+			out.modified = append(out.modified, broadcastChange{string(c.Key), by.of(c)})
+		}
+	}
+}
+
+// stale is about a key that readers have read before it changed. With NOLOOP a
+// client is not told of what its own commands do, and, as in Redis, find expired:
+// unless that is a walk, whose keys it cannot know.
+func (out *invalidations) stale(key string, readers []*tracker, by changer, kind effects.Kind) {
+	n := newNotice(resp.Array(resp.Bulk(key)))
+	for _, reader := range readers {
+		mode := reader.mode.Load()
+		if mode == nil || mode.bcast {
+			continue
+		}
+		if knows := mode.noLoop && mode.session == by.session; !knows || by.walk && kind == effects.Expired {
+			out.add(mode, n, by.session)
+		}
+	}
+}
+
+// add is for one client that is to be told of what session by has done.
+func (out *invalidations) add(to *trackingMode, n *notice, by *Session) {
+	switch own := out.session; {
+	case to.session == by:
+		out.behind = append(out.behind, invalidation{to, n})
+	case own != nil && to.redirect == own.id:
+		// As in Redis it goes at once to whom the others have redirected theirs,
+		// before the reply of its command: within EXEC inside of the array.
+		own.receive(own, &n.redirected)
+	default:
+		out.first = append(out.first, invalidation{to, n})
+	}
+}
+
+// of is who, in BCAST mode, has made a change.
+func (by changer) of(c effects.Change) *Session {
+	switch {
+	case by.script || c.Kind == effects.Expired:
+		return nil
+	case by.giver != nil && by.filled == string(c.Key):
+		return by.giver
+	}
+	return by.session
+}
+
+// flushed is about a database that was flushed: all that every client has read
+// is forgotten. It requires AllShards. FLUSHALL flushes one after the other, and
+// is told of once.
+func (out *invalidations) flushed(g *effects.Group, by *Session) {
+	if i := out.looked; i > 0 {
+		last, this := g.Change(i-1), g.Change(i)
+		if last.Kind == effects.Flushed && last.DB == this.DB-1 {
+			return
+		}
+	}
+	out.engine.tracked.table.clear(store.AllShards)
+	n := newNotice(resp.Null)
+	for _, mode := range out.engine.trackingModes() {
+		out.add(mode, n, by)
+	}
+}
+
+// evicted is about a key that the table forgets. Who has read it hears of it with
+// NOLOOP too: nobody has changed it, and nobody will say when somebody does.
+func (out *invalidations) evicted(key string, readers []*tracker) {
+	n := newNotice(resp.Array(resp.Bulk(key)))
+	for _, reader := range readers {
+		if mode := reader.mode.Load(); mode != nil && !mode.bcast {
+			out.behind = append(out.behind, invalidation{mode, n})
+		}
+	}
+}
+
+// tellFirst sends what is not to wait for replies.
+func (out *invalidations) tellFirst() { out.first = out.tell(out.first) }
+
+// tellBehind sends the rest. Each client in BCAST mode hears of all that has
+// changed under one of its prefixes at once.
+func (out *invalidations) tellBehind() {
+	out.behind = out.tell(out.behind)
+	if len(out.modified) == 0 {
+		return
+	}
+	if prefixes := out.engine.tracked.prefixes.load(); prefixes != nil {
+		prefixes.match(out.modified, out.broadcast)
+	}
+	clear(out.modified)
+	out.modified = out.modified[:0]
+}
+
+// broadcast tells the clients of one prefix of what has changed under it.
+func (out *invalidations) broadcast(clients []*trackingMode, changes []broadcastChange) {
+	var all *notice
+	for _, mode := range clients {
+		if mode.noLoop {
+			if others := keysOf(changes, mode.session); len(others) > 0 {
+				out.send(mode, newNotice(resp.Array(others...)))
+			}
+			continue
+		}
+		if all == nil {
+			all = newNotice(resp.Array(keysOf(changes, nil)...))
+		}
+		out.send(mode, all)
+	}
+}
+
+// keysOf are the keys that changed, but for those that session but has changed.
+func keysOf(changes []broadcastChange, but *Session) []resp.Value {
+	out := make([]resp.Value, 0, len(changes))
+	for _, c := range changes {
+		if but == nil || c.by != but {
+			out = append(out, resp.Bulk(c.key))
+		}
+	}
+	return out
+}
+
+// tell sends a list and returns it empty.
+func (out *invalidations) tell(list []invalidation) []invalidation {
+	for _, inv := range list {
+		out.send(inv.to, inv.notice)
+	}
+	clear(list)
+	return list[:0]
+}
+
+// send sends a notice to a client, or to the one to which it redirects; where
+// that has gone the client is told so instead.
+func (out *invalidations) send(mode *trackingMode, n *notice) {
+	if mode.redirect == 0 {
+		out.deliver(mode.session, &n.direct)
+		return
+	}
+	switch to := out.engine.sessions.find(mode.redirect); {
+	case to == nil:
+		mode.broken.Store(true)
+		push := resp.Push(resp.Bulk("tracking-redir-broken"), resp.Int(mode.redirect))
+		out.deliver(mode.session, &letter{values: [...]resp.Value{resp.RESP2: resp.None, resp.RESP3: push}})
+	case to.mail.listens.Load():
+		out.deliver(to, &n.redirected)
+	default:
+		out.deliver(to, &n.direct)
+	}
+}
+
+// deliver puts a letter into a mailbox: behind what the command under way has
+// published, where it has. Otherwise it waits for no publisher, however long a
+// script publishes.
+func (out *invalidations) deliver(to *Session, l *letter) {
+	from := out.session
+	switch {
+	case from != nil && from.holding:
+		to.receive(from, l)
+	case to.mail.insert(l, to.mailLimit()) && to != from:
+		to.wake()
+	}
+}
+
+// invalidate takes over what the command under way, which is the session's, has
+// changed so far.
+func (s *Session) invalidate() {
+	if s.recording && s.group.Names() > s.tracking.out.looked {
+		s.tracking.out.look(&s.group, changer{
+			session: s, script: isScript(s.ctx.Cmd), walk: s.ctx.Cmd.Is(commands.AllShards),
+		})
+	}
+}
+
+// invalidateServed is invalidate for what was done for session to, which has
+// waited for a key. As in Redis it is the one who has filled the key who is said
+// to have changed it, in BCAST mode.
+func (s *Session) invalidateServed(to *Session, k store.ReadyKey) {
+	if s.recording && s.group.Names() > s.tracking.out.looked {
+		s.tracking.out.look(&s.group, changer{session: to, filled: k.Key, giver: s})
+	}
+}
