@@ -29,3 +29,8 @@ func (s *Session) Replay(db int, args [][]byte) resp.Value {
 
 // Count is what a Tick adds to the census.
 func (e *Engine) Count() { e.count() }
+
+// Hold and LetGo are hold and letGo: what a script does from its first PUBLISH to
+// its end.
+func (s *Session) Hold()  { s.hold() }
+func (s *Session) LetGo() { s.letGo() }
