@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // judge compares the replies of one run, step by step. It keeps what a later reply depends on: the commands queued in
@@ -11,6 +13,7 @@ type judge struct {
 	looseClock bool // the servers' clocks run, and are only roughly equal
 	queued     [connections][]step
 	before     [connections]*value
+	scripts    []string // that were sent, with all their arguments
 }
 
 // otherBytes is the plain difference, which the replies themselves show best.
@@ -27,6 +30,13 @@ func (j *judge) see(s step, ref, ours reply) string {
 		}
 		return "no reply"
 	}
+	name := commandName(s.args)
+	if s.hears {
+		return j.told(ref.raw, ours.raw)
+	}
+	if strings.HasPrefix(name, "EVAL") {
+		j.scripts = append(j.scripts, strings.Join(s.args, " "))
+	}
 	before := j.before[s.conn]
 	j.before[s.conn] = nil
 	queued := j.queued[s.conn]
@@ -39,7 +49,6 @@ func (j *judge) see(s step, ref, ours reply) string {
 		}
 		return ""
 	}
-	name := commandName(s.args)
 	switch {
 	case string(ref.raw) == "+QUEUED\r\n":
 		j.queued[s.conn] = append(queued, s)
@@ -78,6 +87,38 @@ func (j *judge) see(s step, ref, ours reply) string {
 		before = nil
 	}
 	return j.values(s.compared(), a, b, before)
+}
+
+// told compares what clients were told of keys, and the reply behind it. In a script Redis tracks the keys that it
+// declares, ours also those that it only reads: ours may tell of a key more where a script has named it.
+func (j *judge) told(ref, ours []byte) string {
+	for len(ours) > 0 {
+		v, rest, err := parseNext(ours)
+		if err != nil {
+			return "our messages: " + err.Error()
+		}
+		one := ours[:len(ours)-len(rest)]
+		switch {
+		case bytes.HasPrefix(ref, one):
+			ref = ref[len(one):]
+		case !j.named(v):
+			return "other messages"
+		}
+		ours = rest
+	}
+	if len(ref) > 0 {
+		return "messages are missing"
+	}
+	return ""
+}
+
+// named reports whether a message is about a key that a script has named.
+func (j *judge) named(v value) bool {
+	if v.kind != '>' || len(v.elems) != 2 || len(v.elems[1].elems) != 1 {
+		return false
+	}
+	key := v.elems[1].elems[0].text
+	return slices.ContainsFunc(j.scripts, func(s string) bool { return strings.Contains(s, key) })
 }
 
 // values compares one reply, asking the list of exceptions where the bytes differ.

@@ -90,6 +90,9 @@ func TestEveryExceptionCanFail(t *testing.T) {
 func TestJudge(t *testing.T) {
 	const random = "*1\r\n$1\r\nb\r\n"
 	words := func(line string) []string { return strings.Fields(line) }
+	told := func(key string) string {
+		return ">2\r\n$10\r\ninvalidate\r\n*1\r\n$" + itoa(len(key)) + "\r\n" + key + "\r\n"
+	}
 	type exchange struct {
 		s         step
 		ref, ours string
@@ -113,6 +116,13 @@ func TestJudge(t *testing.T) {
 		exchanges []exchange
 		same      bool
 	}{
+		{"a message too few", []exchange{{step{args: words("PING"), hears: true}, told("a") + told("b") + "+PONG\r\n", told("b") + "+PONG\r\n"}}, false},
+		{"a message too many", []exchange{{step{args: words("PING"), hears: true}, "+PONG\r\n", told("b") + "+PONG\r\n"}}, false},
+		{"messages in another order", []exchange{{step{args: words("PING"), hears: true}, told("a") + told("b") + "+PONG\r\n", told("b") + told("a") + "+PONG\r\n"}}, false},
+		{"a message about what a script has named", []exchange{
+			{step{args: words("EVAL x 0 key")}, ":1\r\n", ":1\r\n"},
+			{step{args: words("PING"), hears: true}, told("a") + "+PONG\r\n", told("a") + told("key") + "+PONG\r\n"},
+		}, true},
 		{"other bytes", []exchange{{step{args: words("GET a")}, "$1\r\na\r\n", "$1\r\nb\r\n"}}, false},
 		{"null string for null array", []exchange{{step{args: words("GET a")}, "$-1\r\n", "*-1\r\n"}}, false},
 		{"another error text, in a command of the list", []exchange{{step{args: words("KEYS")}, "-ERR a\r\n", "-ERR b\r\n"}}, false},

@@ -89,6 +89,10 @@ func TestFaultsAreFound(t *testing.T) {
 			}},
 		},
 		{
+			name: "a client that is not told of every key", families: []string{"string"}, command: "PING", atMost: 7,
+			fault: fault{drop: func(message string) bool { return strings.Contains(message, "s1") }},
+		},
+		{
 			name: "PERSIST that only says so", families: []string{"keys", "string"}, atMost: 5,
 			fault: fault{answer: func(args []string) (string, bool) { return ":1\r\n", args[0] == "PERSIST" && len(args) == 2 }},
 		},

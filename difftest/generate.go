@@ -39,6 +39,8 @@ type generator struct {
 	lastMs    int64   // the clock may not pass this in the round
 	deadlines []int64 // instants at which a key of the round is likely to expire
 
+	tracks bool // connections are told of changes, and the clock stands
+
 	conn  int // the connection that commands go to
 	depth int // of a pipeline
 
@@ -98,9 +100,12 @@ func generate(seed uint64, number, n int, p plan) []step {
 	if g.chance(30) {
 		g.on(1, func() { g.send("HELLO", "3") })
 	}
+	if !p.looseClock && g.chance(15) {
+		g.track()
+	}
 	g.fill()
 	moves := 0
-	if !p.looseClock {
+	if !p.looseClock && !g.tracks {
 		moves = g.between(1, 4)
 	}
 	nextMove := n / (moves + 1)
@@ -110,6 +115,10 @@ func generate(seed uint64, number, n int, p plan) []step {
 			g.moveClock()
 			moves--
 			nextMove = len(g.out) + (n-len(g.out))/(moves+1)
+		}
+		if g.tracks && g.chance(15) {
+			g.tracked()
+			continue
 		}
 		if g.chance(secondShare) {
 			g.on(1, func() { g.choose(g.families) })
@@ -349,6 +358,9 @@ func (g *generator) deadline(unitMs int64, absolute bool) string {
 
 // moveClock steps both clocks forward: mostly to a deadline, a millisecond before or after one.
 func (g *generator) moveClock() {
+	if g.tracks {
+		return
+	}
 	to := g.nowMs + pick[int64](g.r, 1, 999, 1000, 1001, 60_000, 3_600_000)
 	for range 8 {
 		if len(g.deadlines) == 0 || g.chance(15) {

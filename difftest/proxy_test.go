@@ -15,6 +15,8 @@ type fault struct {
 	answer func(args []string) (reply string, ok bool)
 	// change, where not nil, may change the server's reply.
 	change func(args []string, reply string) (changed string, hangUp bool)
+	// drop, where not nil, says which messages the client does not get.
+	drop func(message string) bool
 }
 
 // faultyProxy stands between the tester and a sound server and makes it unsound. It understands multibulk commands
@@ -80,7 +82,11 @@ func serveFaults(client net.Conn, behind string, f fault) {
 			if _, err := server.Write(raw); err != nil {
 				return
 			}
-			if reply, err = appendReply(nil, fromServer, 0); err != nil {
+			var told []byte
+			if told, reply, err = messagesAndReply(fromServer, f.drop); err != nil {
+				return
+			}
+			if _, err := client.Write(told); err != nil {
 				return
 			}
 			if f.change != nil {
@@ -93,6 +99,18 @@ func serveFaults(client net.Conn, behind string, f fault) {
 		}
 		if _, err := client.Write(reply); err != nil {
 			return
+		}
+	}
+}
+
+// messagesAndReply reads up to a reply, and the messages before it.
+func messagesAndReply(r *bufio.Reader, drop func(message string) bool) (told, reply []byte, err error) {
+	for {
+		if reply, err = appendReply(nil, r, 0); err != nil || reply[0] != '>' {
+			return told, reply, err
+		}
+		if drop == nil || !drop(string(reply)) {
+			told = append(told, reply...)
 		}
 	}
 }

@@ -63,6 +63,7 @@ type link struct {
 	net.Conn
 	r    *bufio.Reader
 	fail string
+	told []byte // messages that came between replies: what a tracking client is told of
 }
 
 func dial(addr string) (*link, error) {
@@ -109,12 +110,26 @@ func (l *link) receive() reply {
 	if l.fail != "" {
 		return reply{fail: l.fail}
 	}
-	raw, err := appendReply(nil, l.r, 0)
-	if err != nil {
-		l.failed(err)
-		return reply{fail: l.fail}
+	for {
+		raw, err := appendReply(nil, l.r, 0)
+		if err != nil {
+			l.failed(err)
+			return reply{fail: l.fail}
+		}
+		if raw[0] != '>' {
+			return reply{raw: raw}
+		}
+		l.told = append(l.told, raw...)
 	}
-	return reply{raw: raw}
+}
+
+// withTold puts what the connection was told of before a reply.
+func (l *link) withTold(r reply) reply {
+	if r.fail == "" {
+		r.raw = append(l.told, r.raw...)
+	}
+	l.told = nil
+	return r
 }
 
 // receiveAll reads until the server hangs up.
@@ -269,6 +284,9 @@ func (d *duel) batch(steps []step, i int, visit visitor) (next int, more bool) {
 		if !steps[j].silent {
 			ref = d.links[0][conn].receive()
 			ours = d.links[1][conn].receive()
+			if steps[j].hears {
+				ref, ours = d.links[0][conn].withTold(ref), d.links[1][conn].withTold(ours)
+			}
 		}
 		if !visit(j, steps[j], ref, ours) {
 			return j + 1, false

@@ -20,6 +20,7 @@ type step struct {
 	glue    bool     // only means something right after the step before it
 	audit   bool     // reads the state at a round's end; left out of the statistics
 	clockMs int64    // above 0: both clocks are set to this Unix time in milliseconds
+	hears   bool     // the reply has before it all messages since the last such step
 	split   bool     // written in two parts, so that the server sees half a command first
 }
 
