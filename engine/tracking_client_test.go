@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -70,7 +71,7 @@ func (c *cacher) read(reply func(value any)) {
 	r := bufio.NewReader(&c.sent)
 	for {
 		value, err := readValue(r)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		require.NoError(c.t, err)

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -280,7 +279,7 @@ func trackingFigures(t *testing.T, s *engine.Session) []string {
 	for _, name := range []string{"tracking_clients", "tracking_total_keys", "tracking_total_items"} {
 		info := s.Do(args("INFO everything")).Str()
 		_, rest, ok := strings.Cut(info, "\r\n"+name+":")
-		require.True(t, ok, fmt.Sprintf("no %s", name))
+		require.True(t, ok, name)
 		value, _, _ := strings.Cut(rest, "\r\n")
 		out = append(out, value)
 	}

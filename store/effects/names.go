@@ -3,6 +3,7 @@ package effects
 // A Kind says how a key has changed.
 type Kind uint8
 
+// How keys change.
 const (
 	Modified Kind = iota // by a command: written, deleted, given another deadline
 	Expired              // found past its deadline, and removed

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/store"
+)
+
+// TestTrackingTable holds the table against a map of sets.
+func TestTrackingTable(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var table trackingTable
+	model := map[string]map[*tracker]bool{}
+	trackers := make([]*tracker, 20)
+	for i := range trackers {
+		trackers[i] = &tracker{id: int64(i) * 1000}
+	}
+	same := func(key string, readers []*tracker) {
+		require.Len(t, readers, len(model[key]), key)
+		require.True(t, slices.IsSortedFunc(readers, compareTrackers))
+		for _, r := range readers {
+			require.True(t, model[key][r])
+		}
+		delete(model, key)
+	}
+	for range 20_000 {
+		key := fmt.Sprint("k", rnd.IntN(300))
+		switch n := rnd.IntN(100); {
+		case n < 80:
+			r := trackers[rnd.IntN(len(trackers))]
+			table.add([]byte(key), r)
+			if model[key] == nil {
+				model[key] = map[*tracker]bool{}
+			}
+			model[key][r] = true
+		case n < 98:
+			same(key, table.remove([]byte(key)))
+		case n < 99:
+			shards := store.ShardSet(rnd.Uint64())
+			evicted, readers, ok := table.evict(shards, rnd.IntN(store.NumShards))
+			if !ok {
+				for key := range model {
+					require.Zero(t, shards&store.ShardOf([]byte(key)))
+				}
+				continue
+			}
+			require.NotZero(t, shards&store.ShardOf([]byte(evicted)))
+			same(evicted, readers)
+		case rnd.IntN(20) == 0:
+			shards := store.ShardSet(rnd.Uint64())
+			table.clear(shards)
+			for key := range model {
+				if shards&store.ShardOf([]byte(key)) != 0 {
+					delete(model, key)
+				}
+			}
+		}
+		items := 0
+		for _, readers := range model {
+			items += len(readers)
+		}
+		require.EqualValues(t, len(model), table.keys.Load())
+		require.EqualValues(t, items, table.items.Load())
+	}
+}
+
+// TestTrackedPrefixes holds what clients hear against a comparison of every
+// change with every prefix.
+func TestTrackedPrefixes(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	word := func() string { return strings.Repeat("a", rnd.IntN(3)) + strings.Repeat("b", rnd.IntN(3)) }
+	var prefixes trackedPrefixes
+	modes := make([]*trackingMode, 6)
+	for range 3000 {
+		i := rnd.IntN(len(modes))
+		var next *trackingMode
+		if rnd.IntN(4) > 0 {
+			next = &trackingMode{}
+			for range rnd.IntN(4) {
+				next.prefixes = append(next.prefixes, word())
+			}
+			slices.Sort(next.prefixes)
+			next.prefixes = slices.Compact(next.prefixes)
+		}
+		prefixes.replace(modes[i], next)
+		modes[i] = next
+
+		var changes []broadcastChange
+		for range rnd.IntN(5) {
+			changes = append(changes, broadcastChange{key: word()})
+		}
+		var want, got []string
+		all := map[string]bool{}
+		for at, m := range modes {
+			if m == nil {
+				continue
+			}
+			for _, p := range m.prefixes {
+				all[p] = true
+				var keys []string
+				for _, c := range changes {
+					if strings.HasPrefix(c.key, p) {
+						keys = append(keys, c.key)
+					}
+				}
+				slices.Sort(keys)
+				if keys = slices.Compact(keys); len(keys) > 0 {
+					want = append(want, fmt.Sprint(at, keys))
+				}
+			}
+		}
+		require.Equal(t, len(all), prefixes.len())
+		set := prefixes.load()
+		if set == nil {
+			require.Empty(t, all)
+			continue
+		}
+		for _, c := range changes {
+			require.Equal(t, slices.ContainsFunc(modes, func(m *trackingMode) bool {
+				return m != nil && slices.ContainsFunc(m.prefixes, func(p string) bool { return strings.HasPrefix(c.key, p) })
+			}), set.matches([]byte(c.key)))
+		}
+		set.match(changes, func(clients []*trackingMode, changes []broadcastChange) {
+			var keys []string
+			for _, c := range changes {
+				keys = append(keys, c.key)
+			}
+			for _, m := range clients {
+				got = append(got, fmt.Sprint(slices.Index(modes, m), keys))
+			}
+		})
+		require.ElementsMatch(t, want, got)
+	}
+}
