@@ -99,6 +99,8 @@ var clientGroup = []commands.Command{{
 			Name: "tracking", Arity: -3, Flags: clientFlags, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Syntax:  "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
 			Summary: "Says whether the connection is told when keys change that it has read.",
+			Deviation: "keys that a script reads without declaring them are tracked too; with NOLOOP a client is told of keys " +
+				"that leave the table and of those that its own walks find expired",
 			Handler: clientTracking,
 		},
 		{

@@ -42,7 +42,8 @@ type tracker struct {
 
 func compareTrackers(a, b *tracker) int { return int(a.id - b.id) }
 
-// A trackingMode is what one CLIENT TRACKING ON has asked for. It does not change.
+// A trackingMode is what one CLIENT TRACKING ON has asked for. Nothing but broken
+// changes in it.
 type trackingMode struct {
 	session       *Session
 	bcast, noLoop bool
