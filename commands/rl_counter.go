@@ -51,7 +51,7 @@ func counterOf(n *store.Node) (s limiter.Counter, ok bool) {
 	}
 	for i, to := range [...]*int64{&s.WindowMs, &s.BeginMs, &s.Count, &s.Previous} {
 		var text []byte
-		more := true
+		var more bool
 		if text, rest, more = bytes.Cut(rest, space); more != (i < 3) {
 			return s, false
 		}

@@ -72,7 +72,7 @@ func parsePercentiles(name string, args []string) (value, error) {
 		f, err := strconv.ParseFloat(arg, 64)
 		switch {
 		case err != nil:
-			return value{}, errors.New("Invalid " + name + " parameters") //nolint:staticcheck // Redis' text
+			return value{}, errors.New("Invalid " + name + " parameters") // Redis' text
 		case !(0 <= f && f <= 100):
 			return value{}, fmt.Errorf("%s parameters should sit between [0.0,100.0]", name)
 		}
