@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/hash"
 	"github.com/zlimit/zlimit/store/list"
 	"github.com/zlimit/zlimit/store/set"
 	"github.com/zlimit/zlimit/store/zset"
@@ -65,7 +64,7 @@ func (k Kind) CountsHits() bool { return heldKinds[k].units }
 type Held struct {
 	Keys  int64
 	Hits  int64 // units held, whether or not they still count; GCRA keeps none
-	Bytes int64 // keys and values, about
+	Bytes int64 // keys and values
 }
 
 // A Census counts what a keyspace holds, key by key.
@@ -85,41 +84,18 @@ func (x *Census) Take() []Held {
 }
 
 // Add counts a key. Its shard is held; the work is bounded however much the key
-// holds: of large collections the size is guessed from their first elements.
+// holds.
 func (x *Census) Add(n *store.Node) {
 	kind, hits := kindHash, int64(0)
-	size := int64(0)
-	switch data := store.DataOf(n).(type) {
+	switch store.DataOf(n).(type) {
 	case *store.String:
-		kind, size = kindString, stringBytes(data)
+		kind = kindString
 	case *list.List:
 		kind = kindList
-		size = guess(data.Len(), 16, func(yield func(int) bool) {
-			data.Ascend(0, func(elem string) bool { return yield(len(elem)) })
-		})
 	case *set.Set:
 		kind = kindSet
-		if data.IsIntset() {
-			size = 8 * int64(data.Len())
-			break
-		}
-		size = guess(data.Len(), 40, func(yield func(int) bool) {
-			var text [20]byte
-			for m := range data.All() {
-				if !yield(len(m.AppendText(text[:0]))) {
-					return
-				}
-			}
-		})
 	case *zset.Set:
 		kind = kindZSet
-		if size = 128 * int64(data.Len()); data.IsLog() || data.Len() < guessed {
-			size = data.Bytes()
-		}
-	case *hash.Hash:
-		size = guess(data.Len(), 2, func(yield func(int) bool) {
-			data.All(func(field, value []byte) bool { return yield(len(field) + len(value)) })
-		})
 	}
 	if a := x.ctx.holder(n); a != nil {
 		kind = a.kind
@@ -133,23 +109,5 @@ func (x *Census) Add(n *store.Node) {
 	h := &x.By[kind]
 	h.Keys++
 	h.Hits += hits
-	h.Bytes += size + int64(n.Bytes())
-}
-
-// guessed is from how many elements on a collection's size is guessed.
-const guessed = 256
-
-// guess sums the sizes of n elements, each with so much around it, from those of
-// the first ones.
-func guess(n, around int, sizes func(yield func(size int) bool)) int64 {
-	sum, seen := 0, 0
-	sizes(func(size int) bool {
-		sum += size + around
-		seen++
-		return seen < guessed
-	})
-	if seen == 0 {
-		return 0
-	}
-	return int64(sum) * int64(n) / int64(seen)
+	h.Bytes += store.Bytes(n)
 }

@@ -56,12 +56,16 @@ func dumpKey(c *Ctx) resp.Value {
 	return c.Copy(c.dumped(store.DataOf(n)))
 }
 
-// restoreOptions are the words behind RESTORE's payload. How idle or how often
-// used the key is to count as is checked, and forgotten.
-type restoreOptions struct{ replace, absTTL bool }
+// restoreOptions are the words behind RESTORE's payload. How often the key is to
+// count as used is checked, and forgotten: no policy counts that.
+type restoreOptions struct {
+	replace, absTTL bool
+	idleS           int64 // -1: used now
+}
 
 func parseRestore(args [][]byte) (out restoreOptions, refusal resp.Value) {
 	idle, freq := false, false
+	out.idleS = -1
 	for o := (options{args}); o.more(); {
 		switch {
 		case o.word("replace"):
@@ -74,6 +78,8 @@ func parseRestore(args [][]byte) (out restoreOptions, refusal resp.Value) {
 				return out, refusal
 			} else if n < 0 {
 				return out, errRestoreIdle
+			} else {
+				out.idleS = n
 			}
 		case !idle && o.wordWith("freq", 1):
 			freq = true
@@ -133,6 +139,9 @@ func restore(c *Ctx) resp.Value {
 	made := c.DB.Put(key, value)
 	if ttl != 0 {
 		c.DB.ExpireAt(made, atMs)
+	}
+	if o.idleS >= 0 {
+		store.SetIdle(made, o.idleS, c.NowMs)
 	}
 	c.recordRestore(value, atMs, o.absTTL)
 	return resp.OK

@@ -132,7 +132,7 @@ func expire(c *Ctx, baseMs, unitMs int64) resp.Value {
 // ttl runs the four commands that ask for a deadline: counted from baseMs, in
 // units of unitMs milliseconds, rounded to the nearest.
 func ttl(c *Ctx, baseMs, unitMs int64) resp.Value {
-	n := c.DB.Lookup(c.Args[1], c.NowMs)
+	n := c.DB.Peek(c.Args[1], c.NowMs)
 	if n == nil {
 		return resp.Int(-2)
 	}

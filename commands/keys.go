@@ -123,7 +123,7 @@ var Keys = []Command{
 	{
 		Name: "touch", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
-		Group: "generic", Since: "3.2.1", Complexity: "O(N)", Syntax: "key [key ...]", Handler: exists,
+		Group: "generic", Since: "3.2.1", Complexity: "O(N)", Syntax: "key [key ...]", Handler: touch,
 		Summary: "Counts how many of the given keys exist, as used just now.",
 	},
 	{
@@ -151,11 +151,16 @@ func del(c *Ctx) resp.Value {
 	return resp.Int(removed)
 }
 
-// EXISTS key [key ...] and TOUCH
-func exists(c *Ctx) resp.Value {
+// EXISTS key [key ...]
+func exists(c *Ctx) resp.Value { return countKeys(c, (*store.DB).Peek) }
+
+// TOUCH key [key ...]
+func touch(c *Ctx) resp.Value { return countKeys(c, (*store.DB).Touched) }
+
+func countKeys(c *Ctx, look func(db *store.DB, key []byte, nowMs int64) *store.Node) resp.Value {
 	found := int64(0)
 	for _, k := range c.Args[1:] {
-		if c.DB.Lookup(k, c.NowMs) != nil {
+		if look(c.DB, k, c.NowMs) != nil {
 			found++
 		}
 	}
@@ -181,7 +186,7 @@ func typeName(n *store.Node) string {
 
 // TYPE key
 func typeOf(c *Ctx) resp.Value {
-	n := c.DB.Lookup(c.Args[1], c.NowMs)
+	n := c.DB.Peek(c.Args[1], c.NowMs)
 	if n == nil {
 		return resp.Status("none")
 	}

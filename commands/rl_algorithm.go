@@ -137,11 +137,10 @@ func algoWords(spell func(a *algorithm) string) (words []string) {
 // keyInfo is what RL.INFO tells of a key besides its algorithm and its TTL.
 type keyInfo struct {
 	used, oldest, newest resp.Value   // null where the state does not say
-	bytes                int64        // of the value, about
 	more                 []resp.Value // names and values of the algorithm's own
 }
 
-// infoOf returns a keyInfo that says nothing but its size.
-func infoOf(bytes int64) keyInfo {
-	return keyInfo{used: resp.Null, oldest: resp.Null, newest: resp.Null, bytes: bytes}
+// nullInfo returns a keyInfo that says nothing.
+func nullInfo() keyInfo {
+	return keyInfo{used: resp.Null, oldest: resp.Null, newest: resp.Null}
 }

@@ -42,8 +42,7 @@ var bucketsAlgorithm = algorithm{
 		return keyInfo{
 			used:   resp.Int(b.Used(c.NowMs, expireAtMs)),
 			oldest: resp.Int(b.Oldest()), newest: resp.Int(b.Newest()),
-			bytes: hashBytes(h),
-			more:  append(c.Values(4), resp.Bulk("width_ms"), resp.Int(b.WidthMs), resp.Bulk("buckets"), resp.Int(b.N)),
+			more: append(c.Values(4), resp.Bulk("width_ms"), resp.Int(b.WidthMs), resp.Bulk("buckets"), resp.Int(b.N)),
 		}
 	},
 	units: func(c *Ctx, n *store.Node) (units int64) {

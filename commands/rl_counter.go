@@ -30,8 +30,7 @@ var counterAlgorithm = algorithm{
 		return keyInfo{
 			used:   resp.Int(state.Used(c.NowMs, expireAtMs)),
 			oldest: resp.Int(state.Oldest()), newest: resp.Int(state.Newest()),
-			bytes: stringBytes(store.StringOf(n)),
-			more:  append(c.Values(2), resp.Bulk("window_ms"), resp.Int(state.WindowMs)),
+			more: append(c.Values(2), resp.Bulk("window_ms"), resp.Int(state.WindowMs)),
 		}
 	},
 	units: func(_ *Ctx, n *store.Node) int64 {

@@ -19,7 +19,7 @@ var fixedAlgorithm = algorithm{
 	refund:   refundFixed,
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		state, endMs, _ := fixedOf(n)
-		i := infoOf(stringBytes(store.StringOf(n)))
+		i := nullInfo()
 		i.used = resp.Int(state.Used(c.NowMs, endMs))
 		return i
 	},

@@ -29,7 +29,7 @@ var gcraAlgorithm = algorithm{
 	refund: func(*Ctx, *store.Node, int64) resp.Value { return errRLRefundGCRA },
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		state, _ := gcraOf(n)
-		i := infoOf(stringBytes(store.StringOf(n)))
+		i := nullInfo()
 		i.more = append(c.Values(2), resp.Bulk("tat_us"), resp.Int(state.TatUs))
 		return i
 	},

@@ -55,7 +55,7 @@ var holdAlgorithm = algorithm{
 	info: func(_ *Ctx, n *store.Node) keyInfo {
 		s := store.StringOf(n)
 		h, _ := holdIn(s)
-		i := infoOf(stringBytes(s))
+		i := nullInfo()
 		i.used = resp.Int(h.units)
 		return i
 	},

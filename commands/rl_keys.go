@@ -1,11 +1,8 @@
 package commands
 
 import (
-	"unsafe"
-
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/hash"
 )
 
 var rlKeyRows = []Command{
@@ -85,7 +82,7 @@ func rlRefund(c *Ctx) resp.Value {
 // ttl (milliseconds, -1 for none); null where the state does not say. An empty
 // map for no key.
 func rlInfo(c *Ctx) resp.Value {
-	n := c.DB.Lookup(c.Args[1], c.NowMs)
+	n := c.DB.Peek(c.Args[1], c.NowMs)
 	if n == nil {
 		return resp.Map()
 	}
@@ -101,16 +98,5 @@ func rlInfo(c *Ctx) resp.Value {
 	return resp.Map(append(append(c.Values(16),
 		resp.Bulk("algorithm"), resp.Bulk(algo.name), resp.Bulk("used"), i.used,
 		resp.Bulk("oldest"), i.oldest, resp.Bulk("newest"), i.newest,
-		resp.Bulk("bytes"), resp.Int(i.bytes), resp.Bulk("ttl"), ttl), i.more...)...)
-}
-
-func stringBytes(s *store.String) int64 { return int64(unsafe.Sizeof(*s)) + int64(s.Size()) }
-
-func hashBytes(h *hash.Hash) int64 {
-	size := int64(unsafe.Sizeof(*h))
-	h.All(func(field, value []byte) bool {
-		size += int64(len(field) + len(value) + 2)
-		return true
-	})
-	return size
+		resp.Bulk("bytes"), resp.Int(store.ValueBytes(n)), resp.Bulk("ttl"), ttl), i.more...)...)
 }

@@ -44,7 +44,7 @@ var leasesAlgorithm = algorithm{
 	holds: func(_ *Ctx, n *store.Node) bool { return leasesIn(n, store.ZSetOf(n)) },
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
-		i := infoOf(set.Bytes())
+		i := nullInfo()
 		i.used = resp.Int(int64(set.Len() - endedIn(set, c.NowMs)))
 		return i
 	},

@@ -32,7 +32,6 @@ var logAlgorithm = algorithm{
 		return keyInfo{
 			used:   resp.Int(limiter.Count(set, c.NowMs, expireAtMs, keepMs)),
 			oldest: resp.Int(set.Oldest() / 1000), newest: resp.Int(set.Newest() / 1000),
-			bytes: set.Bytes(),
 		}
 	},
 	units: func(_ *Ctx, n *store.Node) int64 { return int64(store.ZSetOf(n).Len()) },

@@ -73,7 +73,7 @@ var clientGroup = []commands.Command{{
 			Name: "no-touch", Arity: 3, Flags: clientFlags, Group: "connection", Since: "7.2.0", Complexity: "O(1)",
 			Syntax:    "<ON | OFF>",
 			Summary:   "Marks the connection as one whose reads do not count as use.",
-			Deviation: "from Redis 7.2; remembered without effect: use is not tracked",
+			Deviation: "from Redis 7.2",
 			Handler:   clientNoTouch,
 		},
 		{
@@ -178,7 +178,10 @@ func clientNoEvict(c *commands.Ctx) resp.Value {
 
 // CLIENT NO-TOUCH <ON | OFF>
 func clientNoTouch(c *commands.Ctx) resp.Value {
-	return onOff(c, func(p *public) *bool { return &p.noTouch })
+	reply := onOff(c, func(p *public) *bool { return &p.noTouch })
+	s := caller(c)
+	s.noTouch = s.view().noTouch
+	return reply
 }
 
 // CLIENT REPLY <ON | OFF | SKIP>

@@ -98,6 +98,7 @@ func reset(c *commands.Ctx) resp.Value {
 	}
 	s.authenticated = s.isFree()
 	c.DBIndex = 0
+	s.noTouch = false
 	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
 	return resp.Status("RESET")
 }

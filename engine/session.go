@@ -27,13 +27,15 @@ type Session struct {
 	watch         *store.Watch
 	replies       replyMode
 	closing       bool
-	dead          atomic.Bool   // killed, see die
-	locked        bool          // the command under way holds a shard
-	inExec        bool          // it is one of EXEC's
-	holding       bool          // it holds the lock of pubsub
-	served        []*Blocked    // whom the command under way has served, and nobody has told yet
-	group         effects.Group // what the command under way does to the keyspace, where it is recorded
-	subscribed    bool          // to any of topics
+	dead          atomic.Bool    // killed, see die
+	locked        bool           // the command under way holds a shard
+	inExec        bool           // it is one of EXEC's
+	holding       bool           // it holds the lock of pubsub
+	noTouch       bool           // CLIENT NO-TOUCH: what it reads does not count as used
+	untouched     store.ShardSet // those that the command under way holds in that way
+	served        []*Blocked     // whom the command under way has served, and nobody has told yet
+	group         effects.Group  // what the command under way does to the keyspace, where it is recorded
+	subscribed    bool           // to any of topics
 	topics        [topicKinds]map[string]struct{}
 	mail          mailbox
 	before        []byte                  // messages that precede the reply of the command under way
@@ -313,6 +315,10 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	if journal, named := s.engine.journal.Load() != nil, s.engine.tracked.on.Load(); journal || named {
 		s.record(shards, journal, named)
 	}
+	if s.noTouch {
+		s.untouched = shards
+		s.engine.store.NoTouch(shards, true)
+	}
 	s.begin()
 	s.locked = shards != 0
 	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
@@ -344,6 +350,10 @@ func (s *Session) end(shards store.ShardSet) {
 		s.tracking.out.tellBehind()
 	}
 	s.letGo()
+	if s.untouched != 0 {
+		s.engine.store.NoTouch(s.untouched, false)
+		s.untouched = 0
+	}
 	s.engine.store.Unlock(shards)
 }
 

@@ -1,16 +1,24 @@
 package store
 
 import (
-	"math"
-
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/effects"
 	"github.com/zlimit/zlimit/store/expire"
 )
 
-// Lookup returns key's node, nil where there is none, and counts a hit or a
-// miss. A key whose deadline lies before nowMs is removed and not found.
+// Lookup returns key's node, nil where there is none, counts a hit or a miss, and
+// notes that the key was used. A key whose deadline lies before nowMs is removed
+// and not found.
 func (db *DB) Lookup(key []byte, nowMs int64) *Node {
+	n := db.Peek(key, nowMs)
+	if n != nil {
+		db.used(n, useClock(nowMs))
+	}
+	return n
+}
+
+// Peek is Lookup for commands that only ask about a key, which is no use of it.
+func (db *DB) Peek(key []byte, nowMs int64) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
 	n := db.find(sh, hash, key, nowMs)
@@ -22,14 +30,19 @@ func (db *DB) Lookup(key []byte, nowMs int64) *Node {
 	return n
 }
 
-// Find is Lookup without counting: for commands that look at a key to write
-// it, or only ask about it, which Redis does not count either.
+// Find is Lookup without counting: for commands that look at a key to write it,
+// which Redis does not count either.
 func (db *DB) Find(key []byte, nowMs int64) *Node {
 	hash := dict.Hash(key)
-	return db.find(db.shardAt(hash), hash, key, nowMs)
+	n := db.find(db.shardAt(hash), hash, key, nowMs)
+	if n != nil {
+		db.used(n, useClock(nowMs))
+	}
+	return n
 }
 
 func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
+	sh.clock = useClock(nowMs)
 	n := sh.keys.Get(hash, key)
 	if n != nil && n.Value.overdue(nowMs) {
 		db.expired(sh, n)
@@ -48,12 +61,15 @@ func (db *DB) Put(key []byte, data any) *Node {
 		n.SetMark(db.store.epoch)
 		Replace(n, data)
 		sh.fit()
+		db.added(sh, n)
 		db.appeared(n)
 	} else {
 		db.keep(n)
 		Replace(n, data)
 		db.Persist(n)
+		db.recount(n)
 	}
+	db.used(n, sh.clock)
 	db.touch(n)
 	return n
 }
@@ -82,7 +98,7 @@ func (db *DB) Rename(n *Node, key []byte) {
 
 // MoveTo is Rename into another database (or the same).
 func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
-	expireAtMs := n.Value.expireAtMs
+	expireAtMs, expires := n.Value.ExpireAtMs()
 	db.touch(n)
 	db.unlink(db.shardAt(n.Hash()), n)
 
@@ -95,7 +111,8 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 	n.SetMark(to.store.epoch)
 	sh.keys.Insert(n)
 	sh.fit()
-	if expireAtMs != 0 {
+	to.added(sh, n)
+	if expires {
 		to.ExpireAt(n, expireAtMs)
 	}
 	to.touch(n)
@@ -110,45 +127,26 @@ func (db *DB) ExpireAt(n *Node, atMs int64) {
 	}
 	db.keep(n)
 	sh := db.shardAt(n.Hash())
-	if n.Value.expireAtMs == 0 {
+	if !n.Value.expires() {
 		sh.expiring++
 	}
-	n.Value.expireAtMs = atMs
+	n.Value.setExpireAtMs(atMs)
 	if due := dueMs(atMs); !sh.deadlines.Covers(n.Hash(), due) {
 		sh.deadlines.File(n.Hash(), due)
 		sh.fit()
+		db.account(n.Hash() >> (hashBits - shardBits))
 	}
-}
-
-// dueMs is the first instant at which a key with this deadline is gone.
-func dueMs(atMs int64) int64 {
-	if atMs == math.MaxInt64 {
-		return atMs
-	}
-	return atMs + 1
 }
 
 // Persist takes a node's deadline away and reports whether it had one. The
 // caller marks watchers by Modified.
 func (db *DB) Persist(n *Node) bool {
-	if n.Value.expireAtMs == 0 {
+	if !n.Value.expires() {
 		return false
 	}
 	db.keep(n)
 	db.shardAt(n.Hash()).forget(n)
 	return true
-}
-
-// ExpireAtMs returns the deadline in unix milliseconds; ok is false where
-// there is none.
-func (e *Entry) ExpireAtMs() (atMs int64, ok bool) {
-	return e.expireAtMs, e.expireAtMs != 0
-}
-
-// overdue reports whether the entry is gone at nowMs. At its very deadline a
-// key still lives, with a TTL of 0, as in Redis.
-func (e *Entry) overdue(nowMs int64) bool {
-	return e.expireAtMs != 0 && nowMs > e.expireAtMs
 }
 
 func (db *DB) expired(sh *shard, n *Node) {
@@ -164,15 +162,25 @@ func (db *DB) expired(sh *shard, n *Node) {
 // unlink takes a node out of its shard without telling anybody.
 func (db *DB) unlink(sh *shard, n *Node) {
 	db.keep(n)
-	if n.Value.expireAtMs != 0 {
+	if n.Value.expires() {
 		sh.forget(n)
 	}
 	sh.keys.Unlink(n)
+	sh.values -= n.Value.charge().bytes()
+	db.account(n.Hash() >> (hashBits - shardBits))
+}
+
+// added counts a node that has come into its shard.
+func (db *DB) added(sh *shard, n *Node) {
+	c := chargeFor(ValueBytes(n))
+	n.Value.setCharge(c)
+	sh.values += c.bytes()
+	db.account(n.Hash() >> (hashBits - shardBits))
 }
 
 // forget takes a node's deadline away; it must have one.
 func (sh *shard) forget(n *Node) {
-	n.Value.expireAtMs = 0
+	n.Value.setExpireAtMs(0)
 	sh.expiring--
 }
 
@@ -197,6 +205,7 @@ func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, 
 			}
 			sh := &db.shards[i]
 			sh.fit()
+			db.account(uint32(i))
 			for {
 				group, ok := sh.deadlines.Due(nowMs)
 				if !ok {
@@ -225,8 +234,9 @@ func (db *DB) reclaim(sh *shard, group int, nowMs int64) (examined int) {
 				g.Cut()
 			}
 			db.expired(sh, n)
-		case n.Value.expireAtMs != 0:
-			next = min(next, dueMs(n.Value.expireAtMs))
+		case n.Value.expires():
+			atMs, _ := n.Value.ExpireAtMs()
+			next = min(next, dueMs(atMs))
 		}
 	})
 	sh.deadlines.Settle(group, next)

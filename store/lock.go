@@ -54,6 +54,7 @@ func (s *Store) Unlock(set ShardSet) {
 type shardLock struct {
 	state       atomic.Uint32
 	taken       bool       // where contended; protected by mu, as is the queue
+	noTouch     bool       // who holds the lock leaves no marks of use: see Store.NoTouch
 	mu          sync.Mutex // held for a few instructions, never while waiting
 	first, last *queued
 	spare       *queued // one that left the queue, for the next to come; protected by mu
@@ -70,7 +71,8 @@ const (
 type paddedLock struct {
 	shardLock
 	recorder *effects.Group // of who holds the lock; nil: it records nothing
-	_        [16]byte
+	used     atomic.Int64   // what the shard's keys take, in all databases; changed under the lock
+	overhead atomic.Int64   // likewise: see Memory
 }
 
 // A queued is a goroutine in the queue of a lock. All but ready is protected by

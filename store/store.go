@@ -18,7 +18,6 @@ package store
 
 import (
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/expire"
@@ -74,13 +73,9 @@ type shard struct {
 	expiring  int // keys with a deadline
 	deadlines expire.Index
 	stats     Stats
-}
-
-// Entry is what the keyspace holds under a key.
-type Entry struct {
-	data unsafe.Pointer // to what the node's tag says: see value.go
-
-	expireAtMs int64 // unix milliseconds; 0: never
+	values    int64  // the charges of all keys: see memory.go
+	counted   Memory // what of it is in the sum of all databases
+	clock     uint32 // of the last look: see use.go
 }
 
 // Node is a key with its entry. Its address is stable while the key exists.

@@ -3,7 +3,9 @@ package store
 import (
 	"slices"
 	"strconv"
+	"unsafe"
 
+	"github.com/zlimit/zlimit/store/alloc"
 	"github.com/zlimit/zlimit/store/decimal"
 )
 
@@ -76,6 +78,11 @@ func (s *String) Size() int {
 	var digits [20]byte
 	return len(s.Bytes(digits[:]))
 }
+
+// Memory returns the memory that the string takes, itself included, in bytes.
+func (s *String) Memory() int64 { return stringBytes + alloc.Bytes(cap(s.bytes)) }
+
+var stringBytes = alloc.Pointers(int(unsafe.Sizeof(String{})))
 
 // Append adds text at the end and returns the new length.
 func (s *String) Append(text []byte) int {

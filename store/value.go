@@ -10,12 +10,12 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// What a key holds is a bare pointer in its entry, and its node's tag says to
+// What a key holds is a bare pointer in its entry, and the entry's word says to
 // what. An interface would be eight bytes more for each key, of which a server
 // has millions, and the kinds are few and known. Only this file reads or writes
 // either of the two.
 const (
-	kindString uint8 = iota + 1 // 0: a node that Put has yet to fill
+	kindString uint64 = iota + 1 // 0: a node that Put has yet to fill
 	kindList
 	kindSet
 	kindHash
@@ -25,7 +25,7 @@ const (
 // Replace makes a node hold other data, which is kept: one of the types that
 // DataOf returns. The deadline stays. The caller marks watchers by Modified.
 func Replace(n *Node, data any) {
-	var kind uint8
+	var kind uint64
 	var p unsafe.Pointer
 	switch v := data.(type) {
 	case *String:
@@ -41,14 +41,13 @@ func Replace(n *Node, data any) {
 	default:
 		panic(fmt.Sprintf("store: %T is not a value of the keyspace", data))
 	}
-	n.SetTag(kind)
-	n.Value.data = p
+	n.Value.replace(p, kind)
 }
 
 // DataOf returns what a node holds: a *String, *list.List, *set.Set, *hash.Hash
 // or *zset.Set. Who wants one of them only asks for that, below.
 func DataOf(n *Node) any {
-	switch p := n.Value.data; n.Tag() {
+	switch p, kind := n.Value.value(); kind {
 	case kindString:
 		return (*String)(p)
 	case kindList:
@@ -64,49 +63,24 @@ func DataOf(n *Node) any {
 }
 
 // StringOf returns a node's string, nil where it holds something else.
-func StringOf(n *Node) *String {
-	if n.Tag() != kindString {
-		return nil
-	}
-	return (*String)(n.Value.data)
-}
+func StringOf(n *Node) *String { return (*String)(n.Value.holds(kindString)) }
 
 // ListOf returns a node's list, nil where it holds something else.
-func ListOf(n *Node) *list.List {
-	if n.Tag() != kindList {
-		return nil
-	}
-	return (*list.List)(n.Value.data)
-}
+func ListOf(n *Node) *list.List { return (*list.List)(n.Value.holds(kindList)) }
 
 // SetOf returns a node's set, nil where it holds something else.
-func SetOf(n *Node) *set.Set {
-	if n.Tag() != kindSet {
-		return nil
-	}
-	return (*set.Set)(n.Value.data)
-}
+func SetOf(n *Node) *set.Set { return (*set.Set)(n.Value.holds(kindSet)) }
 
 // HashOf returns a node's hash, nil where it holds something else.
-func HashOf(n *Node) *hash.Hash {
-	if n.Tag() != kindHash {
-		return nil
-	}
-	return (*hash.Hash)(n.Value.data)
-}
+func HashOf(n *Node) *hash.Hash { return (*hash.Hash)(n.Value.holds(kindHash)) }
 
 // ZSetOf returns a node's sorted set, nil where it holds something else.
-func ZSetOf(n *Node) *zset.Set {
-	if n.Tag() != kindZSet {
-		return nil
-	}
-	return (*zset.Set)(n.Value.data)
-}
+func ZSetOf(n *Node) *zset.Set { return (*zset.Set)(n.Value.holds(kindZSet)) }
 
 // emptied reports whether a node holds a collection that has no elements: its
 // key goes with the last one. A string stays, however short.
 func emptied(n *Node) bool {
-	switch p := n.Value.data; n.Tag() {
+	switch p, kind := n.Value.value(); kind {
 	case kindList:
 		return (*list.List)(p).Len() == 0
 	case kindSet:

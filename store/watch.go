@@ -103,6 +103,7 @@ func (s *Store) Intact(w *Watch, nowMs int64) bool {
 // become empty.
 func (db *DB) Touch(n *Node) {
 	db.kept(n)
+	db.recount(n)
 	db.touch(n)
 }
 

@@ -5,8 +5,8 @@ import "fmt"
 // check walks the whole table and reports the first broken invariant.
 func (d *Dict[V]) check() error {
 	if d.n == 0 {
-		if d.segs != nil || d.count != 0 || d.mask != 0 {
-			return fmt.Errorf("empty table holds segs %d, count %d, mask %d", len(d.segs), d.count, d.mask)
+		if d.segs != nil || d.count != 0 || d.mask != 0 || d.nodes != 0 {
+			return fmt.Errorf("empty table holds segs %d, count %d, mask %d, %d bytes", len(d.segs), d.count, d.mask, d.nodes)
 		}
 		return nil
 	}
@@ -33,7 +33,7 @@ func (d *Dict[V]) check() error {
 	if room < d.n || len(d.segs) == 1 && room > max(minBuckets, 2*d.n) {
 		return fmt.Errorf("room for %d buckets, %d used", room, d.n)
 	}
-	seen, keys := uint64(0), map[string]bool{}
+	seen, keys, bytes := uint64(0), map[string]bool{}, int64(0)
 	for i := range room {
 		for n := d.segs[i>>segBits][i&segMask]; n != nil; n = n.next {
 			if i >= d.n || d.bucket(n.hash) != &d.segs[i>>segBits][i&segMask] {
@@ -44,10 +44,14 @@ func (d *Dict[V]) check() error {
 			}
 			keys[n.Key()] = true
 			seen++
+			bytes += n.bytes()
 		}
 	}
 	if seen != count {
 		return fmt.Errorf("Len says %d, the chains hold %d", count, seen)
+	}
+	if bytes != d.nodes {
+		return fmt.Errorf("the nodes take %d bytes, counted are %d", bytes, d.nodes)
 	}
 	return nil
 }

@@ -27,7 +27,12 @@
 // clear, or the list of segments (24 bytes for every 1,024 keys) to copy.
 package dict
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"unsafe"
+
+	"github.com/zlimit/zlimit/store/alloc"
+)
 
 const (
 	minBuckets = 4
@@ -45,7 +50,8 @@ type Dict[V any] struct {
 	n      uint64       // buckets in use
 	mask   uint64       // smallest 2^k-1 >= n-1
 	count  int
-	paused int // Scan and All calls under way; the table keeps its shape meanwhile
+	nodes  int64 // bytes of all nodes
+	paused int   // Scan and All calls under way; the table keeps its shape meanwhile
 }
 
 // One seed for the whole process, so that a node may move between tables and
@@ -59,6 +65,26 @@ func Hash(key []byte) uint32 { return uint32(maphash.Bytes(seed, key)) }
 
 // HashString is Hash for a string: equal bytes, equal hash.
 func HashString(key string) uint32 { return uint32(maphash.String(seed, key)) }
+
+// Bytes returns the memory that the table and its nodes take, in bytes; what
+// values point to is not in it.
+func (d *Dict[V]) Bytes() int64 { return d.nodes + d.TableBytes() }
+
+// NodeBytes is the nodes' part of Bytes.
+func (d *Dict[V]) NodeBytes() int64 { return d.nodes }
+
+// TableBytes is the rest of Bytes.
+func (d *Dict[V]) TableBytes() int64 {
+	if len(d.segs) == 0 {
+		return 0
+	}
+	const segment = int(unsafe.Sizeof([]*Node[V](nil)))
+	list := alloc.Pointers(cap(d.segs) * segment)
+	if len(d.segs) == 1 {
+		return list + alloc.Pointers(cap(d.segs[0])*BucketBytes)
+	}
+	return list + int64(len(d.segs))*alloc.Pointers(segLen*BucketBytes)
+}
 
 // Len returns the number of keys.
 func (d *Dict[V]) Len() int { return d.count }
@@ -144,6 +170,7 @@ func (d *Dict[V]) link(n *Node[V]) {
 	b := d.bucket(n.hash)
 	n.next, *b = *b, n
 	d.count++
+	d.nodes += n.bytes()
 	d.settle()
 }
 
@@ -179,11 +206,12 @@ func (d *Dict[V]) cut(p **Node[V]) {
 	n := *p
 	*p, n.next = n.next, nil
 	d.count--
+	d.nodes -= n.bytes()
 	d.settle()
 }
 
 // Clear forgets every key and the table's memory. Nodes held elsewhere keep
 // their key and value, but must not be unlinked or inserted any more.
 func (d *Dict[V]) Clear() {
-	d.segs, d.n, d.mask, d.count = nil, 0, 0, 0
+	d.segs, d.n, d.mask, d.count, d.nodes = nil, 0, 0, 0, 0
 }

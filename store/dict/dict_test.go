@@ -221,6 +221,7 @@ func TestCheckFindsFaults(t *testing.T) {
 	require.NoError(t, build().check())
 	faults := map[string]func(*Dict[int]){
 		"a wrong count":      func(d *Dict[int]) { d.count-- },
+		"wrong bytes":        func(d *Dict[int]) { d.nodes += 8 },
 		"a lost node":        func(d *Dict[int]) { n := d.Random(rand.Uint64N); *d.bucket(n.hash) = nil },
 		"a misplaced node":   func(d *Dict[int]) { d.Random(rand.Uint64N).hash ^= 1 },
 		"a wrong mask":       func(d *Dict[int]) { d.mask = d.mask<<1 | 1 },

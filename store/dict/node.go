@@ -1,6 +1,10 @@
 package dict
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/zlimit/zlimit/store/alloc"
+)
 
 // Node is one key and its value. Its address is stable from Put until the
 // garbage collector takes it: growing and shrinking keep it.
@@ -14,12 +18,22 @@ type Node[V any] struct {
 
 	next *Node[V]
 	hash uint32
-	size uint16 // of the key; longKey: a string lies behind the node
-	mark bool   // the caller's, like tag
-	tag  uint8
+	// bits are, from the lowest on: the size of the key, of which longKey says that
+	// a string lies behind the node; the caller's mark; the caller's stamp.
+	bits uint32
 }
 
-const longKey = 1<<16 - 1
+const (
+	sizeBits  = 7
+	longKey   = 1<<sizeBits - 1
+	markBit   = 1 << sizeBits
+	stampAt   = sizeBits + 1
+	stampBits = 32 - stampAt
+	maxShort  = 72 // the longest key that lies behind its node
+)
+
+// MaxStamp is the largest stamp that a node keeps.
+const MaxStamp = 1<<stampBits - 1
 
 // The pieces, by what they hold behind the node: with its own size a multiple of
 // eight, which those of the keyspace and of sorted sets are, the allocator's
@@ -87,14 +101,14 @@ func newNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
 		n = &new(node56[V]).Node
 	case size <= 64:
 		n = &new(node64[V]).Node
-	case size <= 72:
+	case size <= maxShort:
 		n = &new(node72[V]).Node
 	default:
 		long := &nodeLong[V]{key: string(key)}
-		long.hash, long.size = hash, longKey
+		long.hash, long.bits = hash, longKey
 		return &long.Node
 	}
-	n.hash, n.size = hash, uint16(len(key))
+	n.hash, n.bits = hash, uint32(len(key))
 	copy(unsafe.Slice((*byte)(n.behind()), len(key)), key)
 	return n
 }
@@ -105,44 +119,54 @@ func (n *Node[V]) behind() unsafe.Pointer { return unsafe.Add(unsafe.Pointer(n),
 
 // Key returns the key.
 func (n *Node[V]) Key() string {
-	if n.size == longKey {
-		return *(*string)(n.behind())
+	if size := n.bits & longKey; size != longKey {
+		return unsafe.String((*byte)(n.behind()), size)
 	}
-	return unsafe.String((*byte)(n.behind()), n.size)
+	return *(*string)(n.behind())
 }
 
 // Hash returns the hash under which the node is filed.
 func (n *Node[V]) Hash() uint32 { return n.hash }
 
 // Mark is a bit that belongs to the caller, like Value; it is false in a new node.
-func (n *Node[V]) Mark() bool { return n.mark }
+func (n *Node[V]) Mark() bool { return n.bits&markBit != 0 }
 
 // SetMark sets the bit.
-func (n *Node[V]) SetMark(to bool) { n.mark = to }
-
-// Tag is a byte that belongs to the caller and goes with the value: what that
-// is, where it does not say so itself. It is 0 in a new node.
-func (n *Node[V]) Tag() uint8 { return n.tag }
-
-// SetTag sets the byte.
-func (n *Node[V]) SetTag(to uint8) { n.tag = to }
-
-// Bytes returns the memory that the node takes, in bytes, its key and its place
-// in the table included, as the allocator rounds it up.
-func (n *Node[V]) Bytes() int {
-	const bucket = 8
-	size := int(unsafe.Sizeof(*n)) + bucket
-	if n.size == longKey {
-		return size + int(unsafe.Sizeof("")) + len(n.Key()) + 8
+func (n *Node[V]) SetMark(to bool) {
+	n.bits &^= markBit
+	if to {
+		n.bits |= markBit
 	}
-	return bucket + (size-bucket+max(int(n.size)+7, 8)/8*8+15)/16*16
+}
+
+// Stamp is a number up to MaxStamp that belongs to the caller; it is 0 in a new
+// node.
+func (n *Node[V]) Stamp() uint32 { return n.bits >> stampAt }
+
+// SetStamp sets the number.
+func (n *Node[V]) SetStamp(to uint32) { n.bits = to<<stampAt | n.bits&(1<<stampAt-1) }
+
+// Bytes returns the memory that the node takes, in bytes: itself and its key, as
+// the allocator rounds them up, and its place in the table.
+func (n *Node[V]) Bytes() int { return BucketBytes + int(n.bytes()) }
+
+// BucketBytes is the place of a node in the table.
+const BucketBytes = int(unsafe.Sizeof(uintptr(0)))
+
+func (n *Node[V]) bytes() int64 {
+	size := int(unsafe.Sizeof(*n))
+	if key := int(n.bits & longKey); key != longKey {
+		return alloc.Pointers(size + max(key+7, 8)/8*8)
+	}
+	return alloc.Pointers(size+int(unsafe.Sizeof(""))) + alloc.Bytes(len(n.Key()))
 }
 
 // Renamed returns a node with another key, the hash of that key, and this
-// node's value and tag. Neither is in a Dict: Unlink or Delete this one, Insert the
-// other there or elsewhere.
+// node's value and stamp. Neither is in a Dict: Unlink or Delete this one, Insert
+// the other there or elsewhere.
 func (n *Node[V]) Renamed(hash uint32, key []byte) *Node[V] {
 	to := newNode[V](hash, key)
-	to.Value, to.tag = n.Value, n.tag
+	to.Value = n.Value
+	to.SetStamp(n.Stamp())
 	return to
 }

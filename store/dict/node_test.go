@@ -2,6 +2,7 @@ package dict
 
 import (
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -23,7 +24,8 @@ func TestKeysOfEveryLength(t *testing.T) {
 		require.True(t, created)
 		value := strings.Clone(key)
 		n.Value = &value
-		n.SetTag(uint8(len(key)))
+		n.SetStamp(uint32(len(key)))
+		n.SetMark(len(key)%2 == 0)
 	}
 	runtime.GC()
 	require.NoError(t, d.check())
@@ -35,7 +37,10 @@ func TestKeysOfEveryLength(t *testing.T) {
 		moved := n.Renamed(HashString("z"+key), []byte("z"+key))
 		require.Equal(t, "z"+key, moved.Key())
 		require.Equal(t, key, *moved.Value)
-		require.Equal(t, uint8(len(key)), moved.Tag())
+		require.Equal(t, uint32(len(key)), moved.Stamp())
+		require.False(t, moved.Mark())
+		require.Equal(t, uint32(len(key)), n.Stamp())
+		require.Equal(t, len(key)%2 == 0, n.Mark())
 		require.Equal(t, key, n.Key(), "the old node is as it was")
 	}
 }
@@ -62,7 +67,47 @@ func TestAKeyOutlivesItsNode(t *testing.T) {
 func TestPiecesAreTight(t *testing.T) {
 	tight[float64](t, 24, map[int]int{1: 32, 8: 32, 16: 48, 22: 48, 24: 48, 25: 64, 40: 64, 72: 96})
 	tight[[16]byte](t, 32, map[int]int{0: 48, 8: 48, 16: 48, 17: 64, 32: 64, 33: 80, 48: 80, 64: 96, 65: 112, 72: 112})
-	require.Equal(t, 8+32+16+100+8, newNode[[16]byte](0, strings.Repeat("k", 100)).Bytes())
+	require.Equal(t, 8+32+16+112, newNode[[16]byte](0, strings.Repeat("k", 100)).Bytes())
+}
+
+// TestTheStampIsAlone: the size of the key, the mark and the stamp share a word.
+func TestTheStampIsAlone(t *testing.T) {
+	for _, key := range []string{"", "k", strings.Repeat("k", maxShort), strings.Repeat("k", maxShort+1)} {
+		n := newNode[int](7, key)
+		for _, stamp := range []uint32{0, 1, 0xabcdef, MaxStamp} {
+			for _, mark := range []bool{true, false} {
+				n.SetStamp(stamp)
+				n.SetMark(mark)
+				require.Equal(t, stamp, n.Stamp())
+				require.Equal(t, mark, n.Mark())
+				require.Equal(t, key, n.Key())
+			}
+		}
+	}
+}
+
+// TestBytesOfATable: what a table says of itself is what the heap grows by.
+func TestBytesOfATable(t *testing.T) {
+	var before, after runtime.MemStats
+	for _, keys := range []int{100, 1_000, 30_000} {
+		tables := make([]Dict[[16]byte], 100_000/keys)
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range tables {
+			for k := range keys {
+				key := strconv.Itoa(k * 1_000_003)
+				tables[i].PutString(HashString(key), key)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		said := int64(0)
+		for i := range tables {
+			said += tables[i].Bytes()
+		}
+		require.InEpsilon(t, said, int64(after.HeapAlloc-before.HeapAlloc), 0.03, "%d keys", keys)
+		runtime.KeepAlive(tables)
+	}
 }
 
 // tight checks nodes of so many bytes; wants are theirs and their keys', by the

@@ -21,7 +21,11 @@
 // few enough of them are due; here all that is due is found.
 package expire
 
-import "math"
+import (
+	"math"
+
+	"github.com/zlimit/zlimit/store/alloc"
+)
 
 const (
 	leastKeys = 2 // of a group, in the mean
@@ -92,6 +96,11 @@ func (x *Index) Settle(group int, dueMs int64) {
 	// The bounds above it stay: Due raises them when it has looked at all.
 	x.runs[group>>runBits] = min(x.runs[group>>runBits], dueMs)
 	x.all = min(x.all, dueMs)
+}
+
+// Bytes returns the memory that the index takes beside itself, in bytes.
+func (x *Index) Bytes() int64 {
+	return alloc.Bytes(8*cap(x.groups)) + alloc.Bytes(8*cap(x.runs))
 }
 
 // Groups returns the number of groups: a key's is its hash modulo that.

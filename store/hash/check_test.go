@@ -3,6 +3,8 @@ package hash
 import (
 	"fmt"
 	"slices"
+
+	"github.com/zlimit/zlimit/store/alloc"
 )
 
 // check walks the whole hash and reports the first broken invariant.
@@ -48,7 +50,7 @@ func (p *packed) check() error {
 
 func (t *table) check() error {
 	var prev *node
-	n := 0
+	n, texts := 0, int64(0)
 	for at := t.first; at != nil; at = at.Value.next {
 		if at.Value.prev != prev {
 			return fmt.Errorf("field %q does not lead back to the one before", at.Key())
@@ -60,6 +62,10 @@ func (t *table) check() error {
 			return fmt.Errorf("the chain is longer than the %d fields of the index", t.fields.Len())
 		}
 		prev = at
+		texts += alloc.Bytes(cap(at.Value.text))
+	}
+	if texts != t.texts {
+		return fmt.Errorf("values of %d bytes, counted are %d", texts, t.texts)
 	}
 	if t.last != prev || n != t.fields.Len() {
 		return fmt.Errorf("the chain has %d fields of %d", n, t.fields.Len())

@@ -3,6 +3,7 @@ package hash
 import (
 	"unsafe"
 
+	"github.com/zlimit/zlimit/store/alloc"
 	"github.com/zlimit/zlimit/store/dict"
 )
 
@@ -13,6 +14,7 @@ import (
 // then has to move more than one node, however many there are.
 type table struct {
 	fields      dict.Dict[entry]
+	texts       int64 // bytes of the values
 	first, last *node
 	view        *View // that is being taken; nil: none
 	epoch       bool  // what fields are marked with that it need not copy
@@ -41,12 +43,14 @@ func (t *table) get(field []byte) (value []byte, ok bool) {
 func (t *table) set(field, value []byte) (added bool) {
 	n, added := t.fields.Put(dict.Hash(field), field)
 	e := &n.Value
+	was := cap(e.text)
 	if t.view != nil && !added {
 		t.view.changes(n)
 	}
 	if cap(e.text) < len(value) || cap(e.text) > 2*len(value)+64 {
 		e.text = make([]byte, 0, len(value))
 	}
+	t.texts += alloc.Bytes(cap(e.text)) - alloc.Bytes(was)
 	e.text = append(e.text[:0], value...)
 	if !added {
 		return false
@@ -71,6 +75,7 @@ func (t *table) remove(field []byte) bool {
 		t.view.removes(n)
 	}
 	e := &n.Value
+	t.texts -= alloc.Bytes(cap(e.text))
 	if e.prev == nil {
 		t.first = e.next
 	} else {

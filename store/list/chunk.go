@@ -19,18 +19,19 @@ const (
 type chunk struct {
 	prev, next *chunk
 	array      []string
-	lo, hi     int
-	shared     bool // a frozen list has the same array, which may not change any more
+	lo, hi     uint16
+	counted    uint16 // the length of the array that is in the list's bytes
+	shared     bool   // a frozen list has the same array, which may not change any more
 }
 
-func (c *chunk) len() int { return c.hi - c.lo }
+func (c *chunk) len() int { return int(c.hi - c.lo) }
 
 func (c *chunk) elems() []string { return c.array[c.lo:c.hi] }
 
 // pushBack adds an element; the chunk is not full.
 func (c *chunk) pushBack(elem string) {
 	c.own()
-	if c.hi == len(c.array) {
+	if int(c.hi) == len(c.array) {
 		c.makeRoom(false)
 	}
 	c.array[c.hi] = elem
@@ -90,13 +91,13 @@ func (c *chunk) move(size int, atEnd bool) {
 		clear(array[:lo])
 		clear(array[lo+n:])
 	}
-	c.array, c.lo, c.hi = array, lo, lo+n
+	c.array, c.lo, c.hi = array, uint16(lo), uint16(lo+n)
 }
 
 // insert puts an element at place at; the chunk is not full.
 func (c *chunk) insert(at int, elem string) {
 	c.own()
-	if c.hi == len(c.array) {
+	if int(c.hi) == len(c.array) {
 		c.makeRoom(false)
 	}
 	c.hi++
@@ -109,7 +110,7 @@ func (c *chunk) insert(at int, elem string) {
 func (c *chunk) split() *chunk {
 	half := c.len() / 2
 	rest := &chunk{array: slices.Clone(c.elems()[half:])}
-	rest.hi = len(rest.array)
+	rest.hi = uint16(len(rest.array))
 	c.dropBack(len(rest.array))
 	return rest
 }
@@ -119,20 +120,20 @@ func (c *chunk) take(o *chunk) {
 	n := c.len() + o.len()
 	array := make([]string, roomFor(n))
 	copy(array[copy(array, c.elems()):], o.elems())
-	c.array, c.lo, c.hi, c.shared = array, 0, n, false
+	c.array, c.lo, c.hi, c.shared = array, 0, uint16(n), false
 	o.array, o.lo, o.hi, o.shared = nil, 0, 0, false
 }
 
 func (c *chunk) dropFront(n int) {
 	c.own()
-	clear(c.array[c.lo : c.lo+n])
-	c.lo += n
+	clear(c.elems()[:n])
+	c.lo += uint16(n)
 }
 
 func (c *chunk) dropBack(n int) {
 	c.own()
-	clear(c.array[c.hi-n : c.hi])
-	c.hi -= n
+	clear(c.elems()[c.len()-n:])
+	c.hi -= uint16(n)
 }
 
 // remove removes up to limit elements that equal elem and returns how many.

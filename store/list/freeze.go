@@ -15,11 +15,11 @@ func (l *List) Freeze() *List {
 	chunks := make([]chunk, n)
 	for c := l.head; c != nil; c = c.next {
 		c.shared = true
-		chunks[0] = chunk{array: c.array, lo: c.lo, hi: c.hi, shared: true}
+		chunks[0] = chunk{array: c.array, lo: c.lo, hi: c.hi, counted: c.counted, shared: true}
 		out.link(&chunks[0], nil)
 		chunks = chunks[1:]
 	}
-	out.length = l.length
+	out.length, out.bytes = l.length, l.bytes
 	return out
 }
 

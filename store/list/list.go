@@ -1,9 +1,12 @@
 package list
 
+import "github.com/zlimit/zlimit/store/alloc"
+
 // A List is a sequence of elements. The zero value is an empty list.
 type List struct {
 	head, tail *chunk
 	length     int
+	bytes      int64 // of chunks, arrays and elements: see memory.go
 }
 
 // Len returns the number of elements.
@@ -23,7 +26,7 @@ func (l *List) pushFront(elem string) {
 		l.link(&chunk{array: make([]string, maxChunk), lo: maxChunk, hi: maxChunk}, l.head)
 	}
 	l.head.pushFront(elem)
-	l.length++
+	l.came(l.head, elem)
 }
 
 func (l *List) pushBack(elem string) {
@@ -33,7 +36,7 @@ func (l *List) pushBack(elem string) {
 		l.link(&chunk{array: make([]string, maxChunk)}, nil)
 	}
 	l.tail.pushBack(elem)
-	l.length++
+	l.came(l.tail, elem)
 }
 
 // PopFront removes the first element; ok is false where there is none.
@@ -42,7 +45,7 @@ func (l *List) PopFront() (elem string, ok bool) {
 		return "", false
 	}
 	elem = l.head.popFront()
-	l.length--
+	l.left(elem)
 	if l.head.len() == 0 {
 		l.unlink(l.head)
 	}
@@ -55,7 +58,7 @@ func (l *List) PopBack() (elem string, ok bool) {
 		return "", false
 	}
 	elem = l.tail.popBack()
-	l.length--
+	l.left(elem)
 	if l.tail.len() == 0 {
 		l.unlink(l.tail)
 	}
@@ -72,7 +75,9 @@ func (l *List) At(i int) string {
 func (l *List) Set(i int, elem []byte) {
 	c, at := l.find(i)
 	c.own()
-	c.elems()[at] = string(elem)
+	place := &c.elems()[at]
+	l.bytes += alloc.Bytes(len(elem)) - alloc.Bytes(len(*place))
+	*place = string(elem)
 }
 
 // Insert adds a copy of elem so that it gets index i, 0 <= i <= Len.
@@ -89,12 +94,13 @@ func (l *List) Insert(i int, elem []byte) {
 	if c.len() == maxChunk {
 		rest := c.split()
 		l.link(rest, c.next)
+		l.count(rest)
 		if at > c.len() {
 			c, at = rest, at-c.len()
 		}
 	}
 	c.insert(at, string(elem))
-	l.length++
+	l.came(c, c.elems()[at])
 }
 
 // Keep removes everything but the elements from index from up to, not
@@ -108,17 +114,18 @@ func (l *List) Keep(from, to int) {
 	behind := l.length - to
 	for from >= l.head.len() {
 		from -= l.head.len()
-		l.length -= l.head.len()
+		l.left(l.head.elems()...)
 		l.unlink(l.head)
 	}
 	for behind >= l.tail.len() {
 		behind -= l.tail.len()
-		l.length -= l.tail.len()
+		l.left(l.tail.elems()...)
 		l.unlink(l.tail)
 	}
+	l.left(l.head.elems()[:from]...)
 	l.head.dropFront(from)
+	l.left(l.tail.elems()[l.tail.len()-behind:]...)
 	l.tail.dropBack(behind)
-	l.length -= from + behind
 	l.join(l.head, l.head)
 	l.join(l.tail, l.tail)
 }
@@ -139,6 +146,7 @@ func (l *List) Remove(elem []byte, limit int, fromBack bool) (removed int) {
 		end = c
 	}
 	l.length -= removed
+	l.bytes -= int64(removed) * alloc.Bytes(len(elem))
 	if removed > 0 {
 		if fromBack {
 			start, end = end, start
@@ -210,6 +218,7 @@ func (l *List) link(c, next *chunk) {
 	} else {
 		c.prev.next = c
 	}
+	l.bytes += chunkBytes
 }
 
 func (l *List) unlink(c *chunk) {
@@ -224,6 +233,8 @@ func (l *List) unlink(c *chunk) {
 		c.next.prev = c.prev
 	}
 	c.prev, c.next = nil, nil
+	l.bytes -= chunkBytes + arrayBytes(int(c.counted))
+	c.counted = 0
 }
 
 // join restores the invariant for the chunks from first to last, which may have
@@ -237,6 +248,7 @@ func (l *List) join(first, last *chunk) {
 		switch n := c.next; {
 		case n != nil && c.len()+n.len() <= joined:
 			c.take(n)
+			l.count(c)
 			if n == last {
 				last = c
 			}
@@ -247,6 +259,7 @@ func (l *List) join(first, last *chunk) {
 				l.unlink(c)
 			} else {
 				c.shrink()
+				l.count(c)
 			}
 			return
 		case c.len() == 0:
@@ -255,6 +268,7 @@ func (l *List) join(first, last *chunk) {
 			c = n
 		default:
 			c.shrink()
+			l.count(c)
 			c = n
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/store/alloc"
 )
 
 // check fails where l is not the list of want, or breaks the invariants that
@@ -22,7 +24,7 @@ func check(t testing.TB, want []string, l *List) {
 
 // faults lists what is wrong with the structure of a list.
 func faults(l *List) (wrong []string) {
-	sum := 0
+	sum, bytes := 0, int64(0)
 	var before *chunk
 	for c := l.head; c != nil; c = c.next {
 		if c.prev != before {
@@ -36,15 +38,20 @@ func faults(l *List) (wrong []string) {
 			wrong = append(wrong, "two neighbours could be one")
 		}
 		for i, e := range c.array {
-			if (i < c.lo || i >= c.hi) && e != "" {
+			if (i < int(c.lo) || i >= int(c.hi)) && e != "" {
 				wrong = append(wrong, "an element outside the window is kept alive")
 			}
+			bytes += alloc.Bytes(len(e))
 		}
+		bytes += chunkBytes + arrayBytes(len(c.array))
 		sum += c.len()
 		before = c
 	}
 	if l.tail != before || sum != l.length {
 		wrong = append(wrong, "tail or length do not fit the chain")
+	}
+	if l.bytes != bytes {
+		wrong = append(wrong, "the bytes do not fit what is there")
 	}
 	return wrong
 }
@@ -52,6 +59,7 @@ func faults(l *List) (wrong []string) {
 func TestFaultsAreFound(t *testing.T) {
 	for what, spoil := range map[string]func(l *List){
 		"length": func(l *List) { l.length++ },
+		"bytes":  func(l *List) { l.bytes += 8 },
 		"empty":  func(l *List) { l.head.next.dropBack(l.head.next.len()) },
 		"back":   func(l *List) { l.tail.prev = nil },
 		"tail":   func(l *List) { l.tail = l.head },

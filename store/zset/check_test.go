@@ -163,7 +163,7 @@ func (p *packed) check() error {
 
 func (t *tree) check() error {
 	n, leaves := 0, 0
-	var bytes int64
+	var arrays int64
 	var before *item
 	for l, prev := t.front, (*leaf)(nil); l != nil; prev, l = l, l.next {
 		leaves++
@@ -183,8 +183,11 @@ func (t *tree) check() error {
 				return fmt.Errorf("%q %v is not what the index holds", key, it.score)
 			}
 			before = &it
-			bytes += int64(len(key))
 		}
+		if cap(l.items) > int(l.room) {
+			return fmt.Errorf("leaf %d has room for %d items, not %d", leaves, cap(l.items), l.room)
+		}
+		arrays += itemsBytes(int(l.room))
 		for _, it := range l.items[len(l.items):cap(l.items)] {
 			if it.node != nil {
 				return fmt.Errorf("leaf %d keeps %q alive", leaves, it.node.Key())
@@ -209,8 +212,11 @@ func (t *tree) check() error {
 	if t.dir == nil && leaves != 1 || t.dir != nil && (leaves < 2 || t.dir.Len() != leaves-1) {
 		return fmt.Errorf("%d leaves, directory %v", leaves, t.dir)
 	}
-	if n != t.index.Len() || bytes != t.memberBytes {
-		return fmt.Errorf("leaves hold %d members of %d bytes, index %d of %d", n, bytes, t.index.Len(), t.memberBytes)
+	if n != t.index.Len() {
+		return fmt.Errorf("leaves hold %d members, index %d", n, t.index.Len())
+	}
+	if leaves != t.leaves || arrays != t.arrays {
+		return fmt.Errorf("%d leaves with %d bytes; counted are %d with %d", leaves, arrays, t.leaves, t.arrays)
 	}
 	if r := t.ranks.leaves; slices.Contains(r[len(r):cap(r)], t.front) {
 		return fmt.Errorf("ranks keep a leaf alive")

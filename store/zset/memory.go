@@ -3,24 +3,35 @@ package zset
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/zlimit/zlimit/store/alloc"
 )
 
-// Bytes returns the memory the set owns, itself included, in bytes: an
-// estimate from the sizes of its parts, which the allocator rounds up.
+var (
+	setBytes    = alloc.Pointers(int(unsafe.Sizeof(Set{})))
+	packedSize  = alloc.Pointers(int(unsafe.Sizeof(packed{})))
+	blocksBytes = alloc.Pointers(int(unsafe.Sizeof(logBlocks{})))
+	treeBytes   = alloc.Pointers(int(unsafe.Sizeof(tree{})))
+	// leafBytes is a leaf without its items: itself, its place in the directory,
+	// whose nodes are half to all full, and in the ranks.
+	leafBytes = alloc.Pointers(int(unsafe.Sizeof(leaf{}))) + 2*int64(unsafe.Sizeof(leafRef{})) + 2*8
+)
+
+// Bytes returns the memory that the set takes, itself included, in bytes. It takes
+// the same time however large the set is.
 func (s *Set) Bytes() int64 {
-	size := int64(unsafe.Sizeof(*s))
 	switch s.kind {
 	case kindBlock:
 		if s.rest != nil {
-			size += int64(scoreSize + len(s.room()))
+			return setBytes + int64(scoreSize) + int64(len(s.room())) // sizes of the allocator, all of them
 		}
-		return size
+		return setBytes
 	case kindBlocks:
-		return size + s.blocks().bytes()
+		return setBytes + s.blocks().bytes()
 	case kindPacked:
-		return size + int64(unsafe.Sizeof(packed{})) + int64(cap(s.packed().data))
+		return setBytes + packedSize + alloc.Bytes(cap(s.packed().data))
 	default:
-		return size + s.tree().bytes()
+		return setBytes + s.tree().bytes()
 	}
 }
 
@@ -29,8 +40,15 @@ func (b *logBlocks) bytes() int64 {
 	if b.free != nil {
 		n++
 	}
-	return int64(unsafe.Sizeof(*b)) + int64(cap(b.list))*int64(unsafe.Sizeof(logBlock{})) + n*blockSize
+	return blocksBytes + alloc.Pointers(cap(b.list)*int(unsafe.Sizeof(logBlock{}))) + n*blockSize
 }
+
+func (t *tree) bytes() int64 {
+	return treeBytes + t.index.Bytes() + t.arrays + int64(t.leaves)*leafBytes
+}
+
+// itemsBytes is what the items of a leaf take.
+func itemsBytes(n int) int64 { return alloc.Pointers(n * int(unsafe.Sizeof(item{}))) }
 
 // Clone returns a copy that shares nothing with the set.
 func (s *Set) Clone() *Set {
@@ -70,17 +88,4 @@ func (t *tree) clone() *tree {
 	}
 	c.longest = t.longest
 	return c
-}
-
-// bytes counts what a node, its key and its bucket take; the directory's share
-// is below a byte a member.
-func (t *tree) bytes() int64 {
-	const perNode = int64(unsafe.Sizeof(node{})) + 8 + 8 // the node, its bucket, the allocator's rounding of both
-	size := int64(unsafe.Sizeof(*t)) + int64(t.len())*perNode + t.memberBytes
-	leaves := int64(0)
-	for l := t.front; l != nil; l = l.next {
-		leaves++
-		size += int64(unsafe.Sizeof(*l)) + int64(cap(l.items))*int64(unsafe.Sizeof(item{}))
-	}
-	return size + int64(cap(t.ranks.sums))*16 + leaves*int64(unsafe.Sizeof(leafRef{}))*2
 }

@@ -74,7 +74,8 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"directory", bigTree, func(s *Set) { s.tree().dir.DeleteMin() }},
 		{"links", bigTree, func(s *Set) { t := s.tree(); t.back.prev = t.back }},
 		{"ranks", bigTree, func(s *Set) { s.At(s.Len() / 2); s.tree().ranks.sums[1]++ }},
-		{"bytes of members", bigTree, func(s *Set) { s.tree().memberBytes++ }},
+		{"bytes of leaves", bigTree, func(s *Set) { s.tree().arrays++ }},
+		{"number of leaves", bigTree, func(s *Set) { s.tree().leaves++ }},
 	}
 	for _, f := range faults {
 		s := f.fresh()

@@ -27,7 +27,8 @@ type tree struct {
 	front, back *leaf
 	ranks       ranks
 	longest     int   // longest member since NoteEncoding looked
-	memberBytes int64 // of all members
+	leaves      int   // how many there are
+	arrays      int64 // bytes of their items
 }
 
 const (
@@ -63,8 +64,9 @@ func (it item) entry() Entry { return Entry{Score: it.score, member: it.node.Key
 type leaf struct {
 	items      []item
 	prev, next *leaf
-	pos        int32 // place in ranks
-	shared     bool  // a frozen tree has the same items, which may not change any more
+	pos        int32  // place in ranks
+	room       uint16 // items for which there is memory; beside cap(items), what was cut off in front
+	shared     bool   // a frozen tree has the same items, which may not change any more
 }
 
 type leafRef struct {
@@ -74,7 +76,7 @@ type leafRef struct {
 
 func newTree() *tree {
 	l := new(leaf)
-	return &tree{front: l, back: l}
+	return &tree{front: l, back: l, leaves: 1}
 }
 
 func (t *tree) len() int { return t.index.Len() }
@@ -97,7 +99,6 @@ func (t *tree) append(member []byte, score float64) {
 // count notes a member that is new.
 func (t *tree) count(member []byte) {
 	t.longest = max(t.longest, len(member))
-	t.memberBytes += int64(len(member))
 }
 
 func (t *tree) add(member []byte, score float64) (old float64, existed bool) {
@@ -121,7 +122,6 @@ func (t *tree) remove(member []byte) (float64, bool) {
 	if n == nil {
 		return 0, false
 	}
-	t.memberBytes -= int64(len(member))
 	t.take(item{n.Value, n})
 	return n.Value, true
 }

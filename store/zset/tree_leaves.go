@@ -28,7 +28,10 @@ func (t *tree) insert(it item) {
 		l, i = t.split(l, i)
 	}
 	l.own()
-	l.items = slices.Insert(l.items, i, it)
+	room := cap(l.items)
+	if l.items = slices.Insert(l.items, i, it); cap(l.items) != room {
+		t.resized(l)
+	}
 	if i == 0 {
 		t.file(l)
 	}
@@ -82,6 +85,7 @@ func (t *tree) mend(l *leaf) {
 		t.join(p, l)
 	} else if cap(l.items) > 8 && len(l.items) <= cap(l.items)/4 {
 		l.items = append(make([]item, 0, cap(l.items)/2), l.items...)
+		t.resized(l)
 	}
 }
 
@@ -96,17 +100,20 @@ func (t *tree) split(l *leaf, i int) (*leaf, int) {
 		t.back = r
 	}
 	l.next = r
+	t.leaves++
 	t.ranks.stale = true
 	if t.dir == nil {
 		t.dir = btree.NewWithFreeListG(dirDegree, lessRef, btree.NewFreeListG[leafRef](0))
 	}
 	if i == leafSize && r.next == nil {
 		r.items = make([]item, 0, leafSize)
+		t.resized(r)
 		return r, 0
 	}
 	l.own()
 	const half = leafSize / 2
 	r.items = append(make([]item, 0, leafSize), l.items[half:]...)
+	t.resized(r)
 	clear(l.items[half:])
 	l.items = l.items[:half]
 	t.file(r)
@@ -120,7 +127,10 @@ func (t *tree) split(l *leaf, i int) (*leaf, int) {
 func (t *tree) join(l, r *leaf) {
 	t.unfile(r)
 	l.own()
-	l.items = append(l.items, r.items...)
+	room := cap(l.items)
+	if l.items = append(l.items, r.items...); cap(l.items) != room {
+		t.resized(l)
+	}
 	r.items = nil
 	t.unlink(r)
 }
@@ -128,10 +138,12 @@ func (t *tree) join(l, r *leaf) {
 // unlink takes an empty leaf that dir does not hold out of the list. The last
 // leaf stays.
 func (t *tree) unlink(l *leaf) {
+	l.items = nil
+	t.resized(l)
 	if l.prev == nil && l.next == nil {
-		l.items = nil
 		return
 	}
+	t.leaves--
 	if l.prev != nil {
 		l.prev.next = l.next
 	} else {
@@ -148,6 +160,12 @@ func (t *tree) unlink(l *leaf) {
 		t.dir = nil
 		t.ranks = ranks{}
 	}
+}
+
+// resized counts the memory of a leaf's items, which is another than before.
+func (t *tree) resized(l *leaf) {
+	t.arrays += itemsBytes(cap(l.items)) - itemsBytes(int(l.room))
+	l.room = uint16(cap(l.items))
 }
 
 // file puts a leaf in the directory under its first item, the front leaf
@@ -185,7 +203,6 @@ func (t *tree) removeRanks(start, stop int) {
 		n -= j - i
 		for _, it := range l.items[i:j] {
 			t.index.Unlink(it.node)
-			t.memberBytes -= int64(len(it.node.Key()))
 		}
 		if t.cut(l, i, j) && n == 0 {
 			t.mend(l)
@@ -214,10 +231,9 @@ func (t *tree) appendItems(to []item, start, stop int) []item {
 // more, into a new one.
 func (t *tree) refill(items []item) {
 	l := new(leaf)
-	*t = tree{front: l, back: l, longest: t.longest}
+	*t = tree{front: l, back: l, longest: t.longest, leaves: 1}
 	for _, it := range items {
 		t.index.Insert(it.node)
-		t.memberBytes += int64(len(it.node.Key()))
 		t.insert(it)
 	}
 }

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Entry is what the keyspace holds under a key. Beside the pointer to the value
+// there is one word, from the lowest bits on:
+//
+//	charge    12  what the value counts for in the shard's memory: see memory.go
+//	kind       3  what the pointer leads to: see value.go
+//	far        1  the pointer leads to a farEntry, which has the value and the deadline
+//	deadline  48  unix milliseconds, signed; 0: none
+//
+// 48 bits reach 4,459 years to either side of 1970. Redis takes deadlines up to
+// the end of an int64, so those that are further off have a place of their own.
+// When a key was used last stands in the node's stamp: see use.go.
+type Entry struct {
+	data unsafe.Pointer
+	word uint64
+}
+
+const (
+	chargeBits = 12
+	kindAt     = chargeBits
+	kindBits   = 3
+	farBit     = 1 << (kindAt + kindBits)
+	deadlineAt = kindAt + kindBits + 1
+	kindMask   = (1<<kindBits-1)<<kindAt | farBit
+
+	farthest = 1<<(64-deadlineAt-1) - 1 // of the deadlines that an entry holds itself
+)
+
+// farEntry is the entry of a key whose deadline has no place in the word.
+type farEntry struct {
+	data       unsafe.Pointer
+	expireAtMs int64
+}
+
+// holds returns the value where it is of this kind, nil where it is another.
+func (e *Entry) holds(kind uint64) unsafe.Pointer {
+	if e.word&kindMask == kind<<kindAt {
+		return e.data
+	}
+	return e.holdsFar(kind)
+}
+
+func (e *Entry) holdsFar(kind uint64) unsafe.Pointer {
+	if e.word&kindMask == kind<<kindAt|farBit {
+		return (*farEntry)(e.data).data
+	}
+	return nil
+}
+
+// value returns the value and its kind.
+func (e *Entry) value() (unsafe.Pointer, uint64) {
+	kind := e.word >> kindAt & (1<<kindBits - 1)
+	if e.word&farBit != 0 {
+		return (*farEntry)(e.data).data, kind
+	}
+	return e.data, kind
+}
+
+// replace makes p, of this kind, the value.
+func (e *Entry) replace(p unsafe.Pointer, kind uint64) {
+	e.word = e.word&^((1<<kindBits-1)<<kindAt) | kind<<kindAt
+	if e.word&farBit != 0 {
+		(*farEntry)(e.data).data = p
+		return
+	}
+	e.data = p
+}
+
+// expires reports whether there is a deadline.
+func (e *Entry) expires() bool { return e.word>>deadlineAt != 0 }
+
+// ExpireAtMs returns the deadline in unix milliseconds; ok is false where
+// there is none.
+func (e *Entry) ExpireAtMs() (atMs int64, ok bool) {
+	if e.word&farBit != 0 {
+		return (*farEntry)(e.data).expireAtMs, true
+	}
+	atMs = int64(e.word) >> deadlineAt
+	return atMs, atMs != 0
+}
+
+// setExpireAtMs sets the deadline; 0 takes it away.
+func (e *Entry) setExpireAtMs(atMs int64) {
+	if e.word&farBit != 0 {
+		e.data = (*farEntry)(e.data).data
+		e.word &^= farBit
+	}
+	near := min(max(atMs, -farthest), farthest)
+	e.word = uint64(near)<<deadlineAt | e.word&(1<<deadlineAt-1)
+	if near != atMs {
+		e.data = unsafe.Pointer(&farEntry{data: e.data, expireAtMs: atMs})
+		e.word |= farBit
+	}
+}
+
+// overdue reports whether the entry is gone at nowMs. At its very deadline a
+// key still lives, with a TTL of 0, as in Redis.
+func (e *Entry) overdue(nowMs int64) bool {
+	atMs := int64(e.word) >> deadlineAt
+	return atMs != 0 && nowMs > atMs && (e.word&farBit == 0 || nowMs > (*farEntry)(e.data).expireAtMs)
+}
+
+// dueMs is the first instant at which a key with this deadline is gone.
+func dueMs(atMs int64) int64 {
+	if atMs == math.MaxInt64 {
+		return atMs
+	}
+	return atMs + 1
+}

@@ -1,0 +1,21 @@
+package set
+
+import (
+	"unsafe"
+
+	"github.com/zlimit/zlimit/store/alloc"
+)
+
+var (
+	setBytes   = alloc.Pointers(int(unsafe.Sizeof(Set{})))
+	tableBytes = alloc.Pointers(int(unsafe.Sizeof(table{})))
+)
+
+// Bytes returns the memory that the set takes, itself included, in bytes. It
+// takes the same time however large the set is.
+func (s *Set) Bytes() int64 {
+	if s.table != nil {
+		return setBytes + tableBytes + s.table.Dict.Bytes()
+	}
+	return setBytes + alloc.Bytes(cap(s.ints)*int(unsafe.Sizeof(s.ints[0])))
+}
