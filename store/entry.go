@@ -102,8 +102,11 @@ func (e *Entry) setExpireAtMs(atMs int64) {
 // overdue reports whether the entry is gone at nowMs. At its very deadline a
 // key still lives, with a TTL of 0, as in Redis.
 func (e *Entry) overdue(nowMs int64) bool {
+	if e.word&farBit != 0 {
+		return nowMs > (*farEntry)(e.data).expireAtMs
+	}
 	atMs := int64(e.word) >> deadlineAt
-	return atMs != 0 && nowMs > atMs && (e.word&farBit == 0 || nowMs > (*farEntry)(e.data).expireAtMs)
+	return atMs != 0 && nowMs > atMs
 }
 
 // dueMs is the first instant at which a key with this deadline is gone.
