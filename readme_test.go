@@ -28,6 +28,7 @@ func TestGeneratedTables(t *testing.T) {
 	for page, table := range map[string]string{
 		"docs/commands.md":   commands.Markdown(e.Table()),
 		"docs/directives.md": config.Markdown(),
+		"docs/info.md":       engine.InfoMarkdown(),
 	} {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)

@@ -31,7 +31,7 @@ var (
 // as Redis does: through the file, stdin, and one for each option, which
 // begin after an empty line.
 func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
-	var text string
+	var text, path string
 	if len(args) > 0 {
 		switch args[0] {
 		case "-h", "--help":
@@ -47,6 +47,7 @@ func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
 			if text, err = readFile(file); err != nil {
 				return err
 			}
+			path = file
 		}
 	}
 	options, fromStdin := optionLines(args)
@@ -64,7 +65,13 @@ func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
 	if options != "" {
 		text += "\n" + options
 	}
-	return c.parseText(text)
+	if err := c.parseText(text); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.path = path
+	return nil
 }
 
 // optionLines writes the options as lines of a file, and finds out whether

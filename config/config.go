@@ -14,6 +14,7 @@ type Config struct {
 
 	mu     sync.RWMutex           // protects what follows
 	values []value                // by index in table
+	path   string                 // of the file that ParseArgs has read; "": none
 	hooks  map[int][]func()       // by index in table
 	caches []func()               // see Follow
 	trials map[int][]func() error // by index in table

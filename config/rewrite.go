@@ -6,6 +6,14 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
+// Path returns the path of the file that ParseArgs has read, "" where there was
+// none.
+func (c *Config) Path() string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.path
+}
+
 // File returns the lines of a file that makes a new Config equal to this one:
 // one for each directive that is not at its default, in alphabetical order. It
 // may hold the password.

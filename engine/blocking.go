@@ -60,6 +60,9 @@ func (s *Session) Resume() resp.Value {
 // TimeoutMs is after how many milliseconds TimeOut is to be called; 0: never.
 func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
 
+// timed is 1 where the wait has a timeout, else 0.
+func (b *Blocked) timed() int64 { return min(b.wait.TimeoutMs, 1) }
+
 // TimeOut ends the wait as its timeout does, unless it has ended already. Any
 // goroutine may call it.
 func (b *Blocked) TimeOut() { b.giveUp(b.timedOut()) }
@@ -85,6 +88,7 @@ func (b *Blocked) end(reply resp.Value) {
 	s := b.session
 	s.edit(func(p *public) { p.blocked = false })
 	s.engine.stats.blocked.Add(-1) // behind edit, and so behind block's Add
+	s.engine.stats.timedWaits.Add(-b.timed())
 	b.errand.end()
 	b.reply = reply
 	if s.mail.open.Load() && !b.silent { // so that it takes its place among the messages
@@ -108,6 +112,7 @@ func (s *Session) block(w *commands.Wait) {
 		p.blocked = true
 		s.blocked.Store(b)
 		s.engine.stats.blocked.Add(1)
+		s.engine.stats.timedWaits.Add(b.timed())
 	})
 	if b.errand == nil {
 		s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)

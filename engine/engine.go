@@ -77,6 +77,7 @@ type Engine struct {
 	mailLimits struct{ normal, subscriber atomic.Int64 } // bytes that a mailbox may hold; 0: any number
 
 	stats  stats
+	memory memory
 	census census
 
 	persist   persistence
@@ -189,6 +190,8 @@ func (e *Engine) Tick() {
 	e.dropForsaken()
 	e.tickTracked()
 	e.count()
+	e.sampleRates()
+	e.notePeak(e.MemoryUse().Used())
 }
 
 // registry is the sessions that exist, by id.

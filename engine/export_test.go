@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -34,3 +37,34 @@ func (e *Engine) Count() { e.count() }
 // its end.
 func (s *Session) Hold()  { s.hold() }
 func (s *Session) LetGo() { s.letGo() }
+
+// InfoReasons returns the fields of INFO that are known to differ: "Server
+// gcc_version".
+func InfoReasons() map[string]bool { return namesOf(infoMissing, infoExtra) }
+
+// InfoConstants returns the fields of INFO that are known to be constant.
+func InfoConstants() map[string]bool { return namesOf(infoConstant) }
+
+func namesOf(tables ...[]infoNote) map[string]bool {
+	out := make(map[string]bool)
+	for _, n := range slices.Concat(tables...) {
+		for _, field := range strings.Fields(n.fields) {
+			out[n.section+" "+field] = true
+		}
+	}
+	return out
+}
+
+// CountedMemory returns what the keyspace counts, and what a recount finds.
+func (e *Engine) CountedMemory() (counted, found store.Memory) {
+	e.store.Lock(store.AllShards)
+	defer e.store.Unlock(store.AllShards)
+	return e.store.Memory(), e.store.Recount()
+}
+
+// EditUnseen changes the value of a key without telling the keyspace.
+func (e *Engine) EditUnseen(key string, edit func(n *store.Node)) {
+	e.store.Lock(store.AllShards)
+	defer e.store.Unlock(store.AllShards)
+	edit(e.store.DB(0).Peek([]byte(key), 0))
+}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -19,7 +21,8 @@ const Version = "0.1.0"
 type infoSection struct {
 	name  string // lower case; the title is its first letter in upper case
 	extra bool   // shown only by name, or with all and everything
-	write func(e *Engine, c *commands.Ctx, w *infoWriter)
+	keys  bool   // it shows what the shards of the keyspace count
+	write func(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter)
 }
 
 // infoWriter collects "field:value" lines.
@@ -29,134 +32,127 @@ func (w *infoWriter) put(field string, value any) {
 	fmt.Fprintf(&w.b, "%s:%v\r\n", field, value)
 }
 
+// infoSections stand in Redis' order, ours behind them.
 var infoSections = []infoSection{
 	{name: "server", write: infoServer},
 	{name: "clients", write: infoClients},
 	{name: "memory", write: infoMemory},
 	{name: "persistence", write: infoPersistence},
-	{name: "stats", write: infoStats},
+	{name: "stats", keys: true, write: infoStats},
 	{name: "replication", write: infoReplication},
 	{name: "cpu", write: infoCPU},
+	{name: "modules", write: func(*Engine, *infoFacts, *commands.Ctx, *infoWriter) {}},
 	{name: "commandstats", extra: true, write: infoCommandStats},
-	{name: "errorstats", write: func(e *Engine, _ *commands.Ctx, w *infoWriter) { infoErrorStats(e, w) }},
+	{name: "errorstats", write: func(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) { infoErrorStats(e, w) }},
 	{name: "latencystats", extra: true, write: infoLatencyStats},
+	{name: "cluster", write: func(_ *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) { w.put("cluster_enabled", 0) }},
+	{name: "keyspace", keys: true, write: infoKeyspace},
 	{name: "limiter", write: infoLimiter},
-	{name: "cluster", write: func(_ *Engine, _ *commands.Ctx, w *infoWriter) { w.put("cluster_enabled", 0) }},
-	{name: "keyspace", write: infoKeyspace},
+}
+
+// title is what stands above the section.
+func (s *infoSection) title() string {
+	if s.name == "cpu" {
+		return "CPU"
+	}
+	return strings.ToUpper(s.name[:1]) + s.name[1:]
 }
 
 // INFO [section [section ...]]
 func (e *Engine) info(c *commands.Ctx) resp.Value {
-	wanted := func(s infoSection) bool { return !s.extra }
-	if len(c.Args) > 1 {
-		named := make(map[string]bool)
-		for _, a := range c.Args[1:] {
-			named[strings.ToLower(string(a))] = true
-		}
-		wanted = func(s infoSection) bool {
-			return named["all"] || named["everything"] || named["default"] && !s.extra || named[s.name]
+	wanted := infoWanted(c.Args[1:])
+	caller(c).flush()
+	var f infoFacts
+	if slices.ContainsFunc(wanted, func(s *infoSection) bool { return s.keys }) {
+		// Before anything is written: the lock of pubsub comes after the shards'.
+		var busy *scripting.Busy
+		if f.keyspace, busy = e.keyspaceFigures(c); busy != nil {
+			return resp.Error(busy.Reply)
 		}
 	}
-	caller(c).flush()
 	var w infoWriter
-	for _, s := range infoSections {
-		if !wanted(s) {
-			continue
-		}
+	for _, s := range wanted {
 		if w.b.Len() > 0 {
 			w.b.WriteString("\r\n")
 		}
-		title := strings.ToUpper(s.name[:1]) + s.name[1:]
-		if s.name == "cpu" {
-			title = "CPU"
-		}
-		fmt.Fprintf(&w.b, "# %s\r\n", title)
-		s.write(e, c, &w)
+		fmt.Fprintf(&w.b, "# %s\r\n", s.title())
+		s.write(e, &f, c, &w)
 	}
 	return resp.Verbatim(w.b.String())
 }
 
-func infoServer(e *Engine, c *commands.Ctx, w *infoWriter) {
+// infoWanted returns the sections that the arguments name.
+func infoWanted(args [][]byte) (out []*infoSection) {
+	named := map[string]bool{"default": len(args) == 0}
+	for _, a := range args {
+		named[strings.ToLower(string(a))] = true
+	}
+	all := named["all"] || named["everything"]
+	for i := range infoSections {
+		if s := &infoSections[i]; all || named["default"] && !s.extra || named[s.name] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func infoServer(e *Engine, _ *infoFacts, c *commands.Ctx, w *infoWriter) {
 	uptime := max(c.NowUs-e.startUs, 0) / 1_000_000
+	commit, dirty := revision()
 	w.put("redis_version", RedisVersion)
+	w.put("redis_git_sha1", commit)
+	w.put("redis_git_dirty", dirty)
 	w.put("zlimit_version", Version)
 	w.put("redis_mode", "standalone")
-	w.put("os", runtime.GOOS+" "+runtime.GOARCH)
+	w.put("os", osName())
 	w.put("arch_bits", 32<<(^uint(0)>>63))
+	w.put("monotonic_clock", "go")
+	w.put("multiplexing_api", poller())
+	w.put("atomicvar_api", "go")
 	w.put("go_version", runtime.Version())
 	w.put("process_id", os.Getpid())
+	w.put("process_supervised", "no")
 	w.put("run_id", e.runID)
+	port := 0
 	if e.options.Port != nil {
-		w.put("tcp_port", e.options.Port())
+		port = e.options.Port()
 	}
+	w.put("tcp_port", port)
 	w.put("server_time_usec", c.NowUs)
 	w.put("uptime_in_seconds", uptime)
 	w.put("uptime_in_days", uptime/86400)
 	w.put("hz", e.cfg.Int("hz"))
+	w.put("configured_hz", e.cfg.Int("hz"))
+	w.put("lru_clock", store.UseClock(c.NowMs))
+	executable, _ := os.Executable()
+	w.put("executable", executable)
+	w.put("config_file", e.cfg.Path())
+	w.put("io_threads_active", 0)
 }
 
-func infoClients(e *Engine, _ *commands.Ctx, w *infoWriter) {
+func infoClients(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
+	input, output := e.largestBuffers()
 	w.put("connected_clients", e.Sessions())
 	w.put("cluster_connections", 0)
 	w.put("maxclients", e.cfg.Int("maxclients"))
+	w.put("client_recent_max_input_buffer", input)
+	w.put("client_recent_max_output_buffer", output)
 	w.put("blocked_clients", e.stats.blocked.Load())
 	w.put("tracking_clients", e.tracked.clients.Load())
 	w.put("pubsub_clients", e.subscribers())
+	w.put("clients_in_timeout_table", e.stats.timedWaits.Load())
 }
 
-func infoMemory(e *Engine, _ *commands.Ctx, w *infoWriter) {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	w.put("used_memory", m.HeapAlloc)
-	w.put("used_memory_human", human(m.HeapAlloc))
-	w.put("used_memory_rss", m.Sys-m.HeapReleased)
-	w.put("used_memory_rss_human", human(m.Sys-m.HeapReleased))
-	scripts := e.scripts.Stats()
-	w.put("used_memory_scripts_eval", scripts.Bytes)
-	w.put("number_of_cached_scripts", scripts.Cached)
-	w.put("number_of_compiled_scripts", e.scripts.Compiled())
-	w.put("maxmemory", 0)
-	w.put("maxmemory_human", "0B")
-	w.put("maxmemory_policy", "noeviction")
-	w.put("mem_allocator", "go")
-	w.put("gc_cycles", m.NumGC)
-}
-
-// human spells a number of bytes as INFO does.
-func human(n uint64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%dB", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.2fK", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.2fM", float64(n)/(1<<20))
+// largestBuffers returns the largest buffers of any session there is.
+func (e *Engine) largestBuffers() (input, output int) {
+	for _, s := range e.sessions.all() {
+		b := s.view().buffers
+		input, output = max(input, b.Query+b.QueryFree), max(output, b.Output)
 	}
-	return fmt.Sprintf("%.2fG", float64(n)/(1<<30))
+	return input, output
 }
 
-func infoStats(e *Engine, c *commands.Ctx, w *infoWriter) {
-	s := c.Store.Stats()
-	w.put("total_connections_received", e.stats.connections.Load())
-	w.put("total_commands_processed", e.stats.commands.sum())
-	w.put("rejected_connections", e.stats.turnedAway.Load())
-	w.put("expired_keys", s.Expired)
-	w.put("evicted_keys", 0)
-	w.put("evicted_scripts", e.scripts.Stats().Evicted)
-	w.put("keyspace_hits", s.Hits)
-	w.put("keyspace_misses", s.Misses)
-	p := caller(c).hold()
-	w.put("pubsub_channels", len(p.topics[channels]))
-	w.put("pubsub_patterns", len(p.topics[patterns]))
-	w.put("pubsubshard_channels", len(p.topics[shardChannels]))
-	w.put("tracking_total_keys", e.tracked.table.keys.Load())
-	w.put("tracking_total_items", e.tracked.table.items.Load())
-	w.put("tracking_total_prefixes", e.tracked.prefixes.len())
-	w.put("total_error_replies", e.stats.errors.Load())
-	w.put("clock_ahead_usec", e.clockAheadUs.Load())
-}
-
-func infoReplication(e *Engine, _ *commands.Ctx, w *infoWriter) {
+func infoReplication(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("role", "master")
 	w.put("connected_slaves", 0)
 	w.put("master_failover_state", "no-failover")
@@ -170,12 +166,23 @@ func infoReplication(e *Engine, _ *commands.Ctx, w *infoWriter) {
 	w.put("repl_backlog_histlen", 0)
 }
 
-func infoCPU(_ *Engine, _ *commands.Ctx, w *infoWriter) {
+func infoCPU(_ *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
+	own, children := processTimes()
+	w.seconds("used_cpu_sys", own.systemUs)
+	w.seconds("used_cpu_user", own.userUs)
+	w.seconds("used_cpu_sys_children", children.systemUs)
+	w.seconds("used_cpu_user_children", children.userUs)
+	w.seconds("used_cpu_sys_main_thread", own.systemUs) // commands run on every thread
+	w.seconds("used_cpu_user_main_thread", own.userUs)
 	w.put("go_maxprocs", runtime.GOMAXPROCS(0))
 	w.put("goroutines", runtime.NumGoroutine())
 }
 
-func infoCommandStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
+func (w *infoWriter) seconds(field string, us int64) {
+	w.put(field, fmt.Sprintf("%d.%06d", us/1_000_000, us%1_000_000))
+}
+
+func infoCommandStats(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	one := func(c *commands.Command) {
 		s := &e.stats.calls[c.ID()]
 		calls, rejected, failed := s.calls.sum(), s.rejected.Load(), s.failed.Load()
@@ -198,7 +205,7 @@ func (e *Engine) eachCommand(fn func(c *commands.Command)) {
 	}
 }
 
-func infoLatencyStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
+func infoLatencyStats(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	if !e.cfg.Bool("latency-tracking") {
 		return
 	}
@@ -218,12 +225,3 @@ func infoLatencyStats(e *Engine, _ *commands.Ctx, w *infoWriter) {
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
-func infoKeyspace(_ *Engine, c *commands.Ctx, w *infoWriter) {
-	for i := range store.Databases {
-		db := c.Store.DB(i)
-		if n := db.Len(); n > 0 {
-			w.put(fmt.Sprintf("db%d", i), fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, db.ExpiringLen()))
-		}
-	}
-}

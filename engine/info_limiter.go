@@ -8,7 +8,7 @@ import (
 
 // infoLimiter shows what was decided since start or RESETSTAT, by algorithm and
 // by command, and what was held at the last census.
-func infoLimiter(e *Engine, _ *commands.Ctx, w *infoWriter) {
+func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	by := e.stats.decided()
 	var all commands.Decisions
 	for i := range by {

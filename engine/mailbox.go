@@ -23,6 +23,26 @@ type mailbox struct {
 	ready int    // how many of them may be taken: what is behind is of a command that has not ended
 	proto int    // in which letters are to be encoded; only take changes it
 	over  int    // bytes that were waiting when the limit was broken; 0: it was not
+
+	all     *atomic.Int64 // what the mailboxes of all sessions take
+	counted int           // what of it is this one's; protected by mu
+}
+
+// count follows the space of the messages. It requires mu.
+func (m *mailbox) count() {
+	if size := cap(m.bytes); size != m.counted {
+		m.all.Add(int64(size - m.counted))
+		m.counted = size
+	}
+}
+
+// discard gives the space back: nobody takes anything any more.
+func (m *mailbox) discard() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bytes, m.ready = nil, 0
+	m.over = max(m.over, 1) // nothing is put in either
+	m.count()
 }
 
 // put adds a letter. It reports whether the box was empty before, so that its
@@ -41,6 +61,7 @@ func (m *mailbox) put(l *letter, limit int64, early bool) (first bool) {
 	}
 	early = early || m.ready < len(m.bytes)
 	m.bytes = append(m.bytes, b...)
+	m.count()
 	if early {
 		return false
 	}
@@ -60,6 +81,7 @@ func (m *mailbox) insert(l *letter, limit int64) (first bool) {
 	if !m.exceeds(len(b), limit) {
 		m.bytes = slices.Insert(m.bytes, m.ready, b...)
 		m.ready += len(b)
+		m.count()
 	}
 	return !m.full.Swap(true)
 }
@@ -72,6 +94,7 @@ func (m *mailbox) exceeds(n int, limit int64) bool {
 		return false
 	}
 	m.over, m.bytes, m.ready = waiting, nil, 0
+	m.count()
 	return true
 }
 
@@ -100,6 +123,7 @@ func (m *mailbox) take(dst []byte, proto int) []byte {
 	if len(m.bytes) == 0 && cap(m.bytes) > keptMail {
 		m.bytes = nil
 	}
+	m.count()
 	m.proto = proto
 	m.full.Store(m.over > 0)
 	return dst

@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-func infoPersistence(e *Engine, _ *commands.Ctx, w *infoWriter) {
+func infoPersistence(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	p := &e.persist
 	log := p.log.Load()
 	p.mu.Lock()

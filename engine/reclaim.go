@@ -37,6 +37,8 @@ func (e *Engine) reclaimSome() {
 	if e.persist.loading.Load() != nil {
 		return
 	}
+	beganUs := e.clock.MonotonicUs()
+	defer func() { e.stats.reclaimUs.Add(max(e.clock.MonotonicUs()-beganUs, 0)) }()
 	var g effects.Group
 	p := pace{engine: e, every: keysPerRest}
 	for range store.NumShards {
@@ -44,6 +46,7 @@ func (e *Engine) reclaimSome() {
 			var n int
 			n, more = e.reclaimStep(&g, e.reclaimAt)
 			if p.walked(n); p.rests == restsPerTick {
+				e.stats.reclaimCut.Add(1)
 				return
 			}
 		}

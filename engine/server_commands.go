@@ -37,7 +37,7 @@ func (e *Engine) serverGroup() []commands.Command {
 			},
 		},
 		commands.Command{
-			Name: "info", Arity: -1, Flags: commands.Loading | commands.Stale | commands.AllShards, Categories: []string{"dangerous"},
+			Name: "info", Arity: -1, Flags: commands.Loading | commands.Stale | commands.AllShards | commands.Stepwise, Categories: []string{"dangerous"},
 			Tips:  []string{"nondeterministic_output", "request_policy:all_shards", "response_policy:special"},
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[section [section ...]]", Handler: e.info,
 			Summary:   "Tells about the server, section by section.",

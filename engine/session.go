@@ -48,6 +48,8 @@ type Session struct {
 	wroteTo       *aof.Log                // which log that is
 	run           run                     // calls of one command in a row, not yet counted
 	chance        uint32                  // which calls are timed
+	reads         int64                   // not yet counted: see traffic.go
+	readBytes     int64                   // likewise
 
 	mu     sync.Mutex
 	public public // protected by mu
@@ -99,7 +101,7 @@ const (
 // NewSession opens a session. Close must be called when it ends.
 func (e *Engine) NewSession(p Peer) *Session {
 	s := &Session{engine: e, peer: p, proto: resp.RESP2, watch: new(store.Watch)}
-	s.mail.proto = resp.RESP2
+	s.mail.proto, s.mail.all = resp.RESP2, &e.memory.mail
 	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
 	s.ctx.Caller = s
@@ -121,6 +123,8 @@ func (s *Session) Close() {
 	s.untrack()
 	s.letGo()
 	s.engine.sessions.remove(s)
+	s.Holds(0)
+	s.mail.discard()
 }
 
 // Proto is the protocol in which replies are to be encoded.
@@ -280,6 +284,9 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 		return s.executeScript(cmd, args)
 	}
 	shards := cmd.Shards(args)
+	if cmd.Is(commands.Stepwise) {
+		shards = 0
+	}
 	if cmd.Is(commands.Transaction) {
 		shards |= s.transactionShards()
 	}
@@ -396,6 +403,7 @@ func (s *Session) Publish(b Buffers) {
 		p.lastCommand = s.run.cmd
 	}
 	p.lastUs = s.engine.clock.NowUs()
+	s.countBuffers(p, b.Memory)
 	p.buffers = b
 	s.flush()
 }

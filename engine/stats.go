@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
@@ -11,12 +12,18 @@ import (
 type stats struct {
 	connections atomic.Int64
 	blocked     atomic.Int64 // sessions that wait now
+	timedWaits  atomic.Int64 // those of them that have a timeout
 	commands    spread
 	errors      atomic.Int64
 	turnedAway  atomic.Int64
 	calls       []callStats // by commands.Command.ID
 	byCode      errorStats
 	decisions   [decisionShards]decisionStats
+	traffic     traffic
+	reclaimUs   atomic.Int64 // that Ticks have spent on keys that were due
+	reclaimCut  atomic.Int64 // how often a Tick left more of them to the next one
+	ratesMu     sync.Mutex
+	rates       rates // protected by ratesMu
 }
 
 // callStats counts one command.
@@ -80,6 +87,7 @@ func (r *run) flush(session int64, s *stats) {
 // flush adds what the session has counted to what INFO shows.
 func (s *Session) flush() {
 	all := &s.engine.stats
+	s.flushTraffic()
 	s.run.flush(s.id, all)
 	t := &s.ctx.Tally
 	for i := range t.Nested {
@@ -129,6 +137,12 @@ func (s *stats) reset() {
 		c.latency.reset()
 	}
 	s.byCode.reset()
+	s.traffic.reset()
+	s.reclaimUs.Store(0)
+	s.reclaimCut.Store(0)
+	s.ratesMu.Lock()
+	s.rates = rates{}
+	s.ratesMu.Unlock()
 	for i := range s.decisions {
 		s.decisions[i].reset()
 	}

@@ -41,3 +41,19 @@ func (e *Engine) Compiled() (n int) {
 	}
 	return n
 }
+
+// LibraryStats is how many libraries of functions there are.
+type LibraryStats struct {
+	Libraries, Functions int
+	Bytes                int64 // of their code
+}
+
+// LibraryStats returns what FUNCTION LIST would name.
+func (e *Engine) LibraryStats() (s LibraryStats) {
+	all, byName := e.library.snapshot()
+	s.Libraries, s.Functions = len(all), len(byName)
+	for _, lib := range all {
+		s.Bytes += int64(len(lib.source))
+	}
+	return s
+}

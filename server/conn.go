@@ -81,6 +81,7 @@ func (c *conn) serve() {
 		Kill: c.out.cut, Wake: c.wake,
 	})
 	c.out.settle = c.session.Kept
+	c.out.count = c.session.CountWritten
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	polite := true
 	c.guarded(func() { polite = c.loop() })
@@ -111,7 +112,7 @@ func (c *conn) guarded(fn func()) {
 func (c *conn) loop() (polite bool) {
 	for {
 		n, err := c.read()
-		c.in.filled(n)
+		c.filled(n)
 		if c.over || (n > 0 || c.session.Ready()) && !c.batch() {
 			return true
 		}
@@ -127,6 +128,14 @@ func (c *conn) loop() (polite bool) {
 		default:
 			return false
 		}
+	}
+}
+
+// filled notes that so many bytes were read.
+func (c *conn) filled(n int) {
+	c.in.filled(n)
+	if n > 0 {
+		c.session.CountRead(n)
 	}
 }
 

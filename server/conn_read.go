@@ -16,6 +16,7 @@ func (c *conn) read() (int, error) {
 			c.in.release()
 			c.out.buf = nil
 			c.hold()
+			c.session.Holds(int(c.held.Load()) + c.out.waiting())
 		}
 		if until := c.idleUntil(); c.deadline || !until.IsZero() {
 			c.nc.SetReadDeadline(until)
@@ -55,7 +56,7 @@ func (c *conn) readWaiting(b []byte) (int, error) {
 // turn answers what was read, and says where the next goes: see socket.read. It
 // returns nil where the loop has to look at what happened first.
 func (c *conn) turn(n int) []byte {
-	c.in.filled(n)
+	c.filled(n)
 	c.out.sent = false
 	if c.over = !c.batch(); c.over || !c.out.sent || c.mustLook() {
 		return nil
@@ -99,7 +100,7 @@ func (c *conn) drain() {
 	end := time.Now().Add(drainTime)
 	for left := c.out.socket.receiveBuffer(); left > 0 || time.Now().Before(end); {
 		n := c.readArrived()
-		c.in.filled(n)
+		c.filled(n)
 		if n == 0 || !c.batch() {
 			return
 		}

@@ -25,6 +25,7 @@ type output struct {
 	socket *socket      // nil where nc can only be written to by waiting
 	buf    []byte       // replies of the batch under way
 	sent   bool         // the last flush of any sent all that it had
+	count  func(n int)  // is told what was written at once, by any goroutine; nil: nobody is
 	settle func() error // waits until buf may be sent; an error says that it must not be. nil: it may
 
 	mu      sync.Mutex
@@ -71,6 +72,7 @@ func (o *output) flush() bool {
 	}
 	if !o.pumping && !o.failed {
 		n, err := o.writeNow(rest)
+		o.wrote(n)
 		rest = rest[n:]
 		o.failed = err != nil
 		o.sent = len(rest) == 0 && !o.failed
@@ -84,6 +86,13 @@ func (o *output) flush() bool {
 		o.buf = nil
 	}
 	return !o.failed
+}
+
+// wrote counts what was written.
+func (o *output) wrote(n int) {
+	if n > 0 && o.count != nil {
+		o.count(n)
+	}
 }
 
 // writeNow writes what the socket takes without waiting.
@@ -128,6 +137,7 @@ func (o *output) pump() {
 			o.limitPatience()
 			o.mu.Unlock()
 			n, err := o.nc.Write(sending[:min(len(sending), pumpBytes)])
+			o.wrote(n)
 			o.mu.Lock()
 			sending = sending[n:]
 			o.held = len(sending)

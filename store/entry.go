@@ -85,9 +85,11 @@ func (e *Entry) ExpireAtMs() (atMs int64, ok bool) {
 	return atMs, atMs != 0
 }
 
-// setExpireAtMs sets the deadline; 0 takes it away.
-func (e *Entry) setExpireAtMs(atMs int64) {
-	if e.word&farBit != 0 {
+// setExpireAtMs sets the deadline; 0 takes it away. It reports whether the entry
+// takes another amount of memory than before.
+func (e *Entry) setExpireAtMs(atMs int64) (resized bool) {
+	was := e.word & farBit
+	if was != 0 {
 		e.data = (*farEntry)(e.data).data
 		e.word &^= farBit
 	}
@@ -97,6 +99,7 @@ func (e *Entry) setExpireAtMs(atMs int64) {
 		e.data = unsafe.Pointer(&farEntry{data: e.data, expireAtMs: atMs})
 		e.word |= farBit
 	}
+	return e.word&farBit != was
 }
 
 // overdue reports whether the entry is gone at nowMs. At its very deadline a

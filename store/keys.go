@@ -12,7 +12,7 @@ import (
 func (db *DB) Lookup(key []byte, nowMs int64) *Node {
 	n := db.Peek(key, nowMs)
 	if n != nil {
-		db.used(n, useClock(nowMs))
+		db.used(n, UseClock(nowMs))
 	}
 	return n
 }
@@ -36,13 +36,13 @@ func (db *DB) Find(key []byte, nowMs int64) *Node {
 	hash := dict.Hash(key)
 	n := db.find(db.shardAt(hash), hash, key, nowMs)
 	if n != nil {
-		db.used(n, useClock(nowMs))
+		db.used(n, UseClock(nowMs))
 	}
 	return n
 }
 
 func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
-	sh.clock = useClock(nowMs)
+	sh.clock = UseClock(nowMs)
 	n := sh.keys.Get(hash, key)
 	if n != nil && n.Value.overdue(nowMs) {
 		db.expired(sh, n)
@@ -127,10 +127,14 @@ func (db *DB) ExpireAt(n *Node, atMs int64) {
 	}
 	db.keep(n)
 	sh := db.shardAt(n.Hash())
-	if !n.Value.expires() {
+	old, expires := n.Value.ExpireAtMs()
+	if !expires {
 		sh.expiring++
 	}
-	n.Value.setExpireAtMs(atMs)
+	sh.endsMs += endMs(atMs) - endMs(old)
+	if n.Value.setExpireAtMs(atMs) {
+		db.recount(n)
+	}
 	if due := dueMs(atMs); !sh.deadlines.Covers(n.Hash(), due) {
 		sh.deadlines.File(n.Hash(), due)
 		sh.fit()
@@ -180,6 +184,8 @@ func (db *DB) added(sh *shard, n *Node) {
 
 // forget takes a node's deadline away; it must have one.
 func (sh *shard) forget(n *Node) {
+	atMs, _ := n.Value.ExpireAtMs()
+	sh.endsMs -= endMs(atMs)
 	n.Value.setExpireAtMs(0)
 	sh.expiring--
 }

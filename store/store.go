@@ -70,7 +70,8 @@ type DB struct {
 // shard is one shard of one database.
 type shard struct {
 	keys      dict.Dict[Entry]
-	expiring  int // keys with a deadline
+	expiring  int   // keys with a deadline
+	endsMs    int64 // the sum of their deadlines: see figures.go
 	deadlines expire.Index
 	stats     Stats
 	values    int64  // the charges of all keys: see memory.go
@@ -114,20 +115,6 @@ func (s *Store) Swap(i, j int) {
 	a.id, b.id = j, i
 	s.swapped(i)
 	s.swapped(j)
-}
-
-// Stats sums the counters of every shard and database. It requires AllShards.
-func (s *Store) Stats() Stats {
-	var sum Stats
-	for _, db := range s.dbs {
-		for i := range db.shards {
-			t := &db.shards[i].stats
-			sum.Hits += t.Hits
-			sum.Misses += t.Misses
-			sum.Expired += t.Expired
-		}
-	}
-	return sum
 }
 
 // ResetStats sets every counter to zero. It requires AllShards.

@@ -80,7 +80,7 @@ func (s *String) Size() int {
 }
 
 // Memory returns the memory that the string takes, itself included, in bytes.
-func (s *String) Memory() int64 { return stringBytes + alloc.Bytes(cap(s.bytes)) }
+func (s *String) Memory() int64 { return stringBytes + alloc.Alone(cap(s.bytes)) }
 
 var stringBytes = alloc.Pointers(int(unsafe.Sizeof(String{})))
 

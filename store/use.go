@@ -15,8 +15,8 @@ import (
 // is made gets the time of the last look at its shard: commands look before they
 // make a key, and those who do not say the time by SetIdle.
 
-// useClock is the stamp of an instant.
-func useClock(nowMs int64) uint32 { return uint32(nowMs/1000) & dict.MaxStamp }
+// UseClock returns the stamp of an instant, which INFO shows as lru_clock.
+func UseClock(nowMs int64) uint32 { return uint32(nowMs/1000) & dict.MaxStamp }
 
 // used marks a node as used at nowMs, unless whoever holds the shard leaves no
 // marks.
@@ -30,7 +30,7 @@ func (db *DB) used(n *Node, clock uint32) {
 func (db *DB) Touched(key []byte, nowMs int64) *Node {
 	n := db.Peek(key, nowMs)
 	if n != nil {
-		n.SetStamp(useClock(nowMs))
+		n.SetStamp(UseClock(nowMs))
 	}
 	return n
 }
@@ -38,7 +38,7 @@ func (db *DB) Touched(key []byte, nowMs int64) *Node {
 // IdleSeconds returns for how long a key has not been used. What would lie ahead
 // of the clock, after it was set back, was used 194 days before that.
 func IdleSeconds(n *Node, nowMs int64) int64 {
-	clock, stamp := useClock(nowMs), n.Stamp()
+	clock, stamp := UseClock(nowMs), n.Stamp()
 	if clock >= stamp {
 		return int64(clock - stamp)
 	}
@@ -48,7 +48,7 @@ func IdleSeconds(n *Node, nowMs int64) int64 {
 // SetIdle makes a key one that has not been used for so many seconds. More than
 // the clock has counted since it was last 0 become half of what it can count.
 func SetIdle(n *Node, seconds, nowMs int64) {
-	clock := int64(useClock(nowMs))
+	clock := int64(UseClock(nowMs))
 	if clock < seconds {
 		n.SetStamp(uint32((clock + dict.MaxStamp/2) % dict.MaxStamp))
 		return

@@ -107,7 +107,8 @@ func (db *DB) Flush() {
 	for i := range db.shards {
 		sh := &db.shards[i]
 		db.detach(i)
-		sh.keys, sh.expiring, sh.deadlines, sh.values = dict.Dict[Entry]{}, 0, expire.Index{}, 0
+		sh.keys, sh.deadlines = dict.Dict[Entry]{}, expire.Index{}
+		sh.expiring, sh.endsMs, sh.values = 0, 0, 0
 		db.account(uint32(i))
 	}
 }

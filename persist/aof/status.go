@@ -38,3 +38,6 @@ func (l *Log) Status() Status {
 	}
 	return s
 }
+
+// Held returns how many bytes wait in memory. It takes no lock.
+func (l *Log) Held() int64 { return l.held.Load() }

@@ -52,6 +52,16 @@ func Bytes(n int) int64 {
 	return round(n)
 }
 
+// Alone is Bytes for objects that come and go one by one: what shares a tiny one's
+// block may have gone before it, or be garbage, and still the block stays whole.
+// Half a block is at most half a block wrong.
+func Alone(n int) int64 {
+	if n > 0 && n < tiny/2 {
+		return tiny / 2
+	}
+	return Bytes(n)
+}
+
 // Pointers returns what an object of n bytes takes in which there are pointers.
 func Pointers(n int) int64 {
 	if n > headerFrom {

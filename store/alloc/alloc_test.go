@@ -46,7 +46,12 @@ func TestTinyObjectsShareBlocks(t *testing.T) {
 	for n := 2; n < tiny; n++ { // a byte alone is one of the runtime's own
 		require.InDelta(t, taken(n), float64(Bytes(n)), 2, n)
 	}
+	for n := range 100 {
+		require.LessOrEqual(t, Bytes(n), Alone(n))
+		require.LessOrEqual(t, Alone(n)-Bytes(n), int64(tiny/2))
+	}
 	for _, n := range []int{0, -1, -1 << 62} {
+		require.Zero(t, Alone(n))
 		require.Zero(t, Bytes(n))
 		require.Zero(t, Pointers(n))
 	}

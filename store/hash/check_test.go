@@ -62,7 +62,7 @@ func (t *table) check() error {
 			return fmt.Errorf("the chain is longer than the %d fields of the index", t.fields.Len())
 		}
 		prev = at
-		texts += alloc.Bytes(cap(at.Value.text))
+		texts += alloc.Alone(cap(at.Value.text))
 	}
 	if texts != t.texts {
 		return fmt.Errorf("values of %d bytes, counted are %d", texts, t.texts)

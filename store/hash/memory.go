@@ -17,5 +17,5 @@ func (h *Hash) Bytes() int64 {
 	if h.large != nil {
 		return hashBytes + tableBytes + h.large.fields.Bytes() + h.large.texts
 	}
-	return hashBytes + alloc.Bytes(cap(h.small.data))
+	return hashBytes + alloc.Alone(cap(h.small.data))
 }

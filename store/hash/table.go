@@ -50,7 +50,7 @@ func (t *table) set(field, value []byte) (added bool) {
 	if cap(e.text) < len(value) || cap(e.text) > 2*len(value)+64 {
 		e.text = make([]byte, 0, len(value))
 	}
-	t.texts += alloc.Bytes(cap(e.text)) - alloc.Bytes(was)
+	t.texts += alloc.Alone(cap(e.text)) - alloc.Alone(was)
 	e.text = append(e.text[:0], value...)
 	if !added {
 		return false
@@ -75,7 +75,7 @@ func (t *table) remove(field []byte) bool {
 		t.view.removes(n)
 	}
 	e := &n.Value
-	t.texts -= alloc.Bytes(cap(e.text))
+	t.texts -= alloc.Alone(cap(e.text))
 	if e.prev == nil {
 		t.first = e.next
 	} else {

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/zlimit/zlimit/commands"
+)
+
+func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
+	m, h := e.MemoryUse(), readHeap()
+	used, overhead := m.Used(), m.Overhead()
+	dataset := used - overhead
+	peak := e.notePeak(used)
+	resident := residentBytes()
+	if resident == 0 {
+		resident = h.mapped
+	}
+	w.bytes("used_memory", used)
+	w.bytes("used_memory_rss", resident)
+	w.bytes("used_memory_peak", peak)
+	w.percent("used_memory_peak_perc", used, peak)
+	w.put("used_memory_overhead", overhead)
+	w.put("used_memory_startup", m.Startup)
+	w.put("used_memory_dataset", dataset)
+	w.percent("used_memory_dataset_perc", dataset, used-m.Startup)
+	w.put("allocator_allocated", h.allocated)
+	w.put("allocator_active", h.active)
+	w.put("allocator_resident", h.mapped)
+	w.bytes("total_system_memory", machineBytes())
+
+	scripts, libraries := e.scripts.Stats(), e.scripts.LibraryStats()
+	w.bytesAs("used_memory_lua", 0, func() { w.put("used_memory_vm_eval", 0) })
+	w.put("used_memory_scripts_eval", scripts.Bytes)
+	w.put("number_of_cached_scripts", scripts.Cached)
+	w.put("number_of_compiled_scripts", e.scripts.Compiled())
+	w.put("number_of_functions", libraries.Functions)
+	w.put("number_of_libraries", libraries.Libraries)
+	w.put("used_memory_vm_functions", 0)
+	w.bytes("used_memory_vm_total", 0)
+	w.put("used_memory_functions", libraries.Bytes)
+	w.bytes("used_memory_scripts", scripts.Bytes+libraries.Bytes)
+	w.bytes("maxmemory", e.cfg.Int("maxmemory"))
+	w.put("maxmemory_policy", e.cfg.String("maxmemory-policy"))
+
+	w.ratio("allocator_frag_ratio", h.active, h.allocated)
+	w.put("allocator_frag_bytes", h.active-h.allocated)
+	w.ratio("allocator_rss_ratio", h.mapped, h.active)
+	w.put("allocator_rss_bytes", h.mapped-h.active)
+	w.ratio("rss_overhead_ratio", resident, h.mapped)
+	w.put("rss_overhead_bytes", resident-h.mapped)
+	w.ratio("mem_fragmentation_ratio", resident, used)
+	w.put("mem_fragmentation_bytes", resident-used)
+	w.put("mem_not_counted_for_evict", m.Log)
+	w.put("mem_replication_backlog", 0)
+	w.put("mem_total_replication_buffers", 0)
+	w.put("mem_clients_slaves", 0)
+	w.put("mem_clients_normal", m.Clients)
+	w.put("mem_cluster_links", 0)
+	w.put("mem_aof_buffer", m.Log)
+	w.put("mem_allocator", "go")
+	w.put("active_defrag_running", 0)
+	w.put("lazyfree_pending_objects", 0)
+	w.put("lazyfreed_objects", 0)
+	w.put("gc_cycles", h.collections)
+}
+
+// bytes writes a number of bytes twice: as it is, and for people.
+func (w *infoWriter) bytes(field string, n int64) { w.bytesAs(field, n, func() {}) }
+
+// bytesAs is bytes with other fields in between.
+func (w *infoWriter) bytesAs(field string, n int64, between func()) {
+	w.put(field, n)
+	between()
+	w.put(field+"_human", human(uint64(max(n, 0))))
+}
+
+func (w *infoWriter) percent(field string, part, whole int64) {
+	w.put(field, fmt.Sprintf("%.2f%%", share(part, whole)*100))
+}
+
+func (w *infoWriter) ratio(field string, a, b int64) { w.put(field, fmt.Sprintf("%.2f", share(a, b))) }
+
+func share(a, b int64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// human spells a number of bytes as INFO does.
+func human(n uint64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%dB", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.2fK", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.2fM", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2fG", float64(n)/(1<<30))
+}

@@ -1,0 +1,177 @@
+package engine_test
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/oracle"
+)
+
+var recordInfo = flag.Bool("record-info", false, "record testdata/info.txt from redis-server")
+
+const infoRecording = "testdata/info.txt"
+
+// infoDynamic are the parts of field names that say what has happened.
+var infoDynamic = regexp.MustCompile(`^(cmdstat_|errorstat_|latency_percentiles_usec_|db|algorithm_|command_|held_|limiter_)[^:]*`)
+
+// infoFields are the sections of an answer of INFO with their fields, in order:
+// "# Server", "redis_version", ...
+func infoFields(info string) (out []string) {
+	for line := range strings.Lines(info) {
+		line = strings.TrimSpace(line)
+		field, _, isField := strings.Cut(line, ":")
+		if prefix := infoDynamic.FindStringSubmatch(field); isField && prefix != nil {
+			field = prefix[1] + "*"
+		}
+		if line != "" && (len(out) == 0 || out[len(out)-1] != field) {
+			out = append(out, field)
+		}
+	}
+	return out
+}
+
+// infoDifference is how two lists of sections and fields differ.
+type infoDifference struct {
+	missing, extra []string // "Server gcc_version"
+	disorder       string   // the first field that both have and that stands elsewhere
+}
+
+func infoDiffer(want, got []string) (d infoDifference) {
+	inBoth := func(named, other []string) (shared, alone []string) {
+		for _, name := range named {
+			if slices.Contains(other, name) {
+				shared = append(shared, name)
+			} else {
+				alone = append(alone, name)
+			}
+		}
+		return shared, alone
+	}
+	want, got = infoNamed(want), infoNamed(got)
+	a, missing := inBoth(want, got)
+	b, extra := inBoth(got, want)
+	d.missing, d.extra = missing, extra
+	for i := range a {
+		if a[i] != b[i] {
+			d.disorder = fmt.Sprintf("%s stands where Redis has %s", b[i], a[i])
+			break
+		}
+	}
+	return d
+}
+
+// infoNamed puts the section before the names of its fields.
+func infoNamed(fields []string) (out []string) {
+	section := ""
+	for _, f := range fields {
+		if title, ok := strings.CutPrefix(f, "# "); ok {
+			section = title
+			out = append(out, f)
+			continue
+		}
+		out = append(out, section+" "+f)
+	}
+	return out
+}
+
+// infoSetup makes every dynamic field appear.
+var infoSetup = []string{"SET k v", "SET t v EX 100", "INCR k"}
+
+// TestInfoHasRedisFields holds the fields of each section, and their order, against
+// redis-server's. Where they differ, engine.InfoDifferences says why.
+func TestInfoHasRedisFields(t *testing.T) {
+	if *recordInfo {
+		recordInfoFrom(t)
+	}
+	text, err := os.ReadFile(infoRecording)
+	require.NoError(t, err)
+	recorded := strings.Split(strings.TrimSpace(string(text)), "\n\n")
+	require.Len(t, recorded, len(infoCalls), "run go test ./engine -run InfoHas -record-info")
+	reasons := engine.InfoReasons()
+	used := map[string]bool{"# Limiter": true}
+	for i, call := range infoCalls {
+		e, _ := newEngine(t)
+		s := newSession(t, e)
+		for _, line := range infoSetup {
+			do(s, line)
+		}
+		title, fields, _ := strings.Cut(recorded[i], "\n")
+		require.Equal(t, ">>> "+call, title)
+		d := infoDiffer(infoFields(fields), infoFields(do(s, call)))
+		require.Empty(t, d.disorder, call)
+		for _, d := range slices.Concat(d.missing, d.extra) {
+			require.True(t, reasons[d] || d == "# Limiter", "%s: %s differs and has no reason", call, d)
+			used[d] = true
+		}
+	}
+	for d := range reasons {
+		require.True(t, used[d], "%s does not differ", d)
+	}
+}
+
+// TestInfoNotesAreOfFields: each field that is explained is there.
+func TestInfoNotesAreOfFields(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	do(s, "SET k v")
+	fields := infoNamed(infoFields(do(s, "INFO everything")))
+	for field := range engine.InfoConstants() {
+		require.Contains(t, fields, field)
+	}
+}
+
+var infoCalls = []string{"INFO", "INFO all", "INFO everything", "INFO default", "INFO default commandstats", "INFO Server MEMORY nosuch", "INFO modules", "INFO nosuch"}
+
+func recordInfoFrom(t *testing.T) {
+	redis, err := oracle.Start(oracle.Options{NowMs: startNowMs})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, redis.Close()) }()
+	nc, err := net.Dial("tcp", redis.Addr())
+	require.NoError(t, err)
+	r := bufio.NewReader(nc)
+	ask := func(line string) string {
+		_, err := fmt.Fprintf(nc, "%s\r\n", line)
+		require.NoError(t, err)
+		return readReply(t, r)
+	}
+	for _, line := range infoSetup {
+		ask(line)
+	}
+	var out []string
+	for _, call := range infoCalls {
+		out = append(out, ">>> "+call+"\n"+strings.Join(infoFields(ask(call)), "\n"))
+	}
+	require.NoError(t, nc.Close())
+	require.NoError(t, os.WriteFile(infoRecording, []byte(strings.Join(out, "\n\n")+"\n"), 0o644))
+}
+
+// TestInfoComparisonFails: what is missing, what is too much, and what stands in
+// another place are each seen.
+func TestInfoComparisonFails(t *testing.T) {
+	redis := []string{"# A", "x", "y", "z", "# B", "x"}
+	for _, c := range []struct {
+		got  []string
+		want infoDifference
+	}{
+		{[]string{"# A", "x", "y", "z", "# B", "x"}, infoDifference{}},
+		{[]string{"# A", "x", "z", "# B", "x"}, infoDifference{missing: []string{"A y"}}},
+		{[]string{"# A", "x", "y", "z", "# B"}, infoDifference{missing: []string{"B x"}}},
+		{[]string{"# A", "x", "y", "w", "z", "# B", "x"}, infoDifference{extra: []string{"A w"}}},
+		{[]string{"# A", "x", "z", "y", "# B", "x"}, infoDifference{disorder: "A z stands where Redis has A y"}},
+		{[]string{"# B", "x", "# A", "x", "y", "z"}, infoDifference{disorder: "# B stands where Redis has # A"}},
+	} {
+		require.Equal(t, c.want, infoDiffer(redis, c.got), c.got)
+	}
+	require.Equal(t, []string{"# A", "db*", "x", "cmdstat_*"},
+		infoFields("# A\r\ndb0:keys=1\r\ndb3:keys=1\r\nx:1\r\n\r\ncmdstat_config|get:calls=1\r\n"))
+}

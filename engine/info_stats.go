@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/zlimit/zlimit/commands"
+)
+
+func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
+	s := &e.stats
+	ops, in, out := s.instantaneous()
+	w.put("total_connections_received", s.connections.Load())
+	w.put("total_commands_processed", s.commands.sum())
+	w.put("instantaneous_ops_per_sec", ops)
+	w.put("total_net_input_bytes", s.traffic.inBytes.sum())
+	w.put("total_net_output_bytes", s.traffic.outBytes.sum())
+	w.put("total_net_repl_input_bytes", 0)
+	w.put("total_net_repl_output_bytes", 0)
+	w.kilobytes("instantaneous_input_kbps", in)
+	w.kilobytes("instantaneous_output_kbps", out)
+	w.kilobytes("instantaneous_input_repl_kbps", 0)
+	w.kilobytes("instantaneous_output_repl_kbps", 0)
+	w.put("rejected_connections", s.turnedAway.Load())
+	w.put("sync_full", 0)
+	w.put("sync_partial_ok", 0)
+	w.put("sync_partial_err", 0)
+	w.put("expired_keys", f.keyspace.Expired)
+	w.put("expired_stale_perc", "0.00")
+	w.put("expired_time_cap_reached_count", s.reclaimCut.Load())
+	w.put("expire_cycle_cpu_milliseconds", s.reclaimUs.Load()/1000)
+	w.put("evicted_keys", 0)
+	w.put("evicted_clients", 0)
+	w.put("evicted_scripts", e.scripts.Stats().Evicted)
+	w.put("total_eviction_exceeded_time", 0)
+	w.put("current_eviction_exceeded_time", 0)
+	w.put("keyspace_hits", f.keyspace.Hits)
+	w.put("keyspace_misses", f.keyspace.Misses)
+	p := caller(c).hold()
+	w.put("pubsub_channels", len(p.topics[channels]))
+	w.put("pubsub_patterns", len(p.topics[patterns]))
+	w.put("pubsubshard_channels", len(p.topics[shardChannels]))
+	w.put("latest_fork_usec", 0)
+	w.put("total_forks", 0)
+	w.put("migrate_cached_sockets", 0)
+	w.put("slave_expires_tracked_keys", 0)
+	w.put("active_defrag_hits", 0)
+	w.put("active_defrag_misses", 0)
+	w.put("active_defrag_key_hits", 0)
+	w.put("active_defrag_key_misses", 0)
+	w.put("total_active_defrag_time", 0)
+	w.put("current_active_defrag_time", 0)
+	w.put("tracking_total_keys", e.tracked.table.keys.Load())
+	w.put("tracking_total_items", e.tracked.table.items.Load())
+	w.put("tracking_total_prefixes", e.tracked.prefixes.len())
+	w.put("unexpected_error_replies", 0)
+	w.put("total_error_replies", s.errors.Load())
+	w.put("dump_payload_sanitizations", 0)
+	w.put("total_reads_processed", s.traffic.reads.sum())
+	w.put("total_writes_processed", s.traffic.writes.sum())
+	w.put("io_threaded_reads_processed", 0)
+	w.put("io_threaded_writes_processed", 0)
+	w.put("reply_buffer_shrinks", 0)
+	w.put("reply_buffer_expands", 0)
+	w.put("clock_ahead_usec", e.clockAheadUs.Load())
+}
+
+func (w *infoWriter) kilobytes(field string, n int64) {
+	w.put(field, fmt.Sprintf("%.2f", float64(n)/1024))
+}

@@ -1,0 +1,197 @@
+package engine_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/store"
+)
+
+var memoryKeys = flag.Int("memory-keys", 20_000, "keys of each kind that TestUsedMemoryIsTheHeaps makes")
+
+// memoryKinds make the i-th key of each kind, by calls whose words are cut at
+// spaces.
+var memoryKinds = map[string]func(i int) []string{
+	"number":           func(i int) []string { return []string{"SET {k} 12345"} },
+	"short string":     func(i int) []string { return []string{"SET {k} abc"} },
+	"string of 100":    func(i int) []string { return []string{"SET {k} " + strings.Repeat("x", 100)} },
+	"string of 5000":   func(i int) []string { return []string{"SET {k} " + strings.Repeat("x", 5000)} },
+	"appended string":  func(i int) []string { return []string{"SET {k} a", "APPEND {k} " + strings.Repeat("x", 1+i%300)} },
+	"string that ends": func(i int) []string { return []string{"SET {k} abc EX 1000"} },
+	"long name":        func(i int) []string { return []string{"SET {k}" + strings.Repeat("n", 120) + " 1"} },
+	"short list":       func(i int) []string { return []string{"RPUSH {k} one two three"} },
+	"list of 200": func(i int) []string {
+		return []string{"RPUSH {k}" + numbered(200, "an element "), "LTRIM {k} 20 -1"}
+	},
+	"intset":        func(i int) []string { return []string{"SADD {k} 1 2 3 4 5"} },
+	"small set":     func(i int) []string { return []string{"SADD {k} one two three"} },
+	"set of 300":    func(i int) []string { return []string{"SADD {k}" + numbered(300, "member:")} },
+	"small hash":    func(i int) []string { return []string{"HSET {k} tokens 10 stamp 1700000000000"} },
+	"hash of 200":   func(i int) []string { return []string{"HSET {k}" + pairs(200, "field:%d", "value:%d")} },
+	"log of one":    func(i int) []string { return []string{"RL.ALLOW {k} 10 60s"} },
+	"log of many":   func(i int) []string { return []string{"ZADD {k}" + pairs(300, "1700%03d000", "1700%03d000")} },
+	"packed zset":   func(i int) []string { return []string{"ZADD {k}" + pairs(20, "%d", "member:%d")} },
+	"zset of 300":   func(i int) []string { return []string{"ZADD {k}" + pairs(300, "%d", "member:%d")} },
+	"fixed window":  func(i int) []string { return []string{"RL.ALLOW {k} 10 60s ALGO FIXED"} },
+	"gcra":          func(i int) []string { return []string{"RL.ALLOW {k} 10 60s ALGO GCRA 5"} },
+	"buckets":       func(i int) []string { return []string{"RL.ALLOW {k} 10 60s ALGO BUCKETS 10"} },
+	"one large set": func(i int) []string { return []string{"SADD one " + strconv.Itoa(i*7919) + "x"} },
+	"one large list": func(i int) []string {
+		return []string{"RPUSH one " + strings.Repeat("e", 1+i%40)}
+	},
+	"one large hash": func(i int) []string { return []string{"HSET one f" + strconv.Itoa(i*7919) + " v"} },
+	"one large zset": func(i int) []string {
+		return []string{"ZADD one " + strconv.Itoa(i*7919%10007) + " m" + strconv.Itoa(i)}
+	},
+	"one large log": func(i int) []string { return []string{"ZADD one " + strconv.Itoa(i*17) + " " + strconv.Itoa(i*17)} },
+}
+
+func numbered(n int, word string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprint(&b, " ", strings.ReplaceAll(word, " ", "-"), i)
+	}
+	return b.String()
+}
+
+func pairs(n int, a, b string) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, " "+a+" "+b, i, i)
+	}
+	return out.String()
+}
+
+func usedMemory(t *testing.T, s *engine.Session) int64 {
+	n, err := strconv.ParseInt(field(t, s, "memory", "used_memory"), 10, 64)
+	require.NoError(t, err)
+	return n
+}
+
+func heapNow() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what finalizers held
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestUsedMemoryIsTheHeaps: what used_memory grows by is what the heap grows by,
+// within a tenth, for keys of every kind; and a flush brings it back at once.
+func TestUsedMemoryIsTheHeaps(t *testing.T) {
+	for name, calls := range memoryKinds {
+		t.Run(name, func(t *testing.T) {
+			e, _ := newEngine(t)
+			s := newSession(t, e)
+			keys := *memoryKeys
+			if n := len(calls(0)[0]); n > 1000 {
+				keys = max(keys/20, 500)
+			}
+			var key []byte
+			fill := func(n int) {
+				for i := range n {
+					key = strconv.AppendInt(append(key[:0], "key:"...), int64(i)+10_000_000, 10)
+					for _, line := range calls(i) {
+						// In one buffer, as the server has them: garbage of a few bytes
+						// would share the blocks of small values, and keep them whole.
+						reply := s.Do(bytes.Fields(bytes.ReplaceAll([]byte(line), []byte("{k}"), key)))
+						if reply.IsError() {
+							t.Fatal(line, reply.Str())
+						}
+					}
+				}
+			}
+			fill(10) // what a session allocates once
+			do(s, "FLUSHALL")
+			do(s, "INFO memory")
+			heap, used := heapNow(), usedMemory(t, s)
+			fill(keys)
+			grown, said := heapNow()-heap, usedMemory(t, s)-used
+			t.Logf("%d bytes a key, used_memory says %d (%+.1f%%)", grown/int64(keys), said/int64(keys), 100*float64(said-grown)/float64(grown))
+			require.InEpsilon(t, grown, said, 0.1)
+			do(s, "FLUSHALL")
+			require.Equal(t, used, usedMemory(t, s), "the floor")
+			runtime.KeepAlive(e)
+		})
+	}
+}
+
+// TestMemoryIsRightAfterAnything: the count that is carried along is what a
+// recount finds, whatever commands have run.
+func TestMemoryIsRightAfterAnything(t *testing.T) {
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 28))
+		e, h := newEngine(t, "--set-max-intset-entries", "10")
+		s := newSession(t, e)
+		for step := range 4000 {
+			line := randomCall(r)
+			do(s, line)
+			h.pass(int64(r.IntN(30)))
+			if step%100 == 0 {
+				e.Reclaim()
+			}
+			counted, found := memoryOf(e)
+			require.Equal(t, found, counted, "seed %d, step %d: %s", seed, step, line)
+		}
+		do(s, "FLUSHALL")
+		counted, _ := memoryOf(e)
+		require.Equal(t, store.Memory{}, counted)
+	}
+}
+
+func memoryOf(e *engine.Engine) (counted, found store.Memory) { return e.CountedMemory() }
+
+// randomCall is a call that changes one of a few keys, in one of two databases.
+func randomCall(r *rand.Rand) string {
+	key := func() string { return "k" + strconv.Itoa(r.IntN(6)) }
+	small := func() string { return strconv.Itoa(r.IntN(200)) }
+	text := func() string { return strings.Repeat("t", 1+r.IntN(120)) }
+	list := func(make func() string) string {
+		out := ""
+		for range 1 + r.IntN(60) {
+			out += " " + make()
+		}
+		return out
+	}
+	lines := []string{
+		"SET " + key() + " " + text(), "SET " + key() + " " + small(), "APPEND " + key() + " " + text(), "INCR " + key(),
+		"SETRANGE " + key() + " " + small() + " " + text(), "GETDEL " + key(), "MSET " + key() + " a " + key() + " " + text(),
+		"RPUSH " + key() + list(text), "LPUSH " + key() + list(small), "LPOP " + key() + " " + small(), "RPOP " + key(),
+		"LTRIM " + key() + " " + small() + " -" + small(), "LINSERT " + key() + " BEFORE " + small() + " " + text(),
+		"LREM " + key() + " 0 " + small(), "LSET " + key() + " 0 " + text(), "LMOVE " + key() + " " + key() + " LEFT RIGHT",
+		"SADD " + key() + list(small), "SADD " + key() + list(text), "SREM " + key() + list(small), "SPOP " + key() + " " + small(),
+		"SMOVE " + key() + " " + key() + " " + small(), "SUNIONSTORE " + key() + " " + key() + " " + key(),
+		"HSET " + key() + " " + small() + " " + text(), "HSET " + key() + " " + text() + " " + small(), "HDEL " + key() + list(small),
+		"HINCRBY " + key() + " " + small() + " 7",
+		"ZADD " + key() + " " + small() + " " + text(), "ZADD " + key() + " 5 5 7 7 9 9", "ZREM " + key() + list(text),
+		"ZREMRANGEBYRANK " + key() + " 0 " + small(), "ZUNIONSTORE " + key() + " 2 " + key() + " " + key(), "ZPOPMIN " + key() + " " + small(),
+		"RL.ALLOW " + key() + " 1000 60s COST " + small(), "RL.ALLOW " + key() + " 1000 60s ALGO GCRA 5", "RL.ALLOW " + key() + " 1000 60s ALGO FIXED",
+		"RL.ALLOW " + key() + " 1000 60s ALGO BUCKETS 10", "RL.RESET " + key(),
+		"DEL " + key(), "RENAME " + key() + " " + key(), "COPY " + key() + " " + key() + " REPLACE", "MOVE " + key() + " 1", "SELECT 0", "SELECT 1",
+		"PEXPIRE " + key() + " " + small(), "PEXPIREAT " + key() + " 9223372036854775807", "PERSIST " + key(), "SWAPDB 0 1",
+		"FLUSHDB", "EVAL redis.call('RPUSH',KEYS[1],ARGV[1]) 1 " + key() + " " + text(), "GET " + key(), "TTL " + key(),
+	}
+	return lines[r.IntN(len(lines))]
+}
+
+// TestMemoryComparisonFails: a value that changes unseen is found.
+func TestMemoryComparisonFails(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	do(s, "APPEND k abc")
+	e.EditUnseen("k", func(n *store.Node) { store.StringOf(n).Append(make([]byte, 1000)) })
+	counted, found := memoryOf(e)
+	require.NotEqual(t, found, counted)
+	do(s, "APPEND k x")
+	counted, found = memoryOf(e)
+	require.Equal(t, found, counted, "the next change makes up for it")
+}
