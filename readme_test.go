@@ -25,7 +25,10 @@ const (
 func TestGeneratedTables(t *testing.T) {
 	still := func() int64 { return 0 }
 	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
+	absent, unused := commands.AbsentMarkdown(e.Table(), redisCommands(t))
+	require.Empty(t, unused, "rows of commands/absent.go that no command needs any more")
 	for page, table := range map[string]string{
+		"docs/absent.md":     absent,
 		"docs/commands.md":   commands.Markdown(e.Table()),
 		"docs/directives.md": config.Markdown(),
 		"docs/info.md":       engine.InfoMarkdown(),
@@ -44,4 +47,29 @@ func TestGeneratedTables(t *testing.T) {
 		// Not Equal: a diff of the whole page would bury what is wrong.
 		require.True(t, want == string(text), "%s is old: run go test . -run Tables -rewrite", page)
 	}
+}
+
+// redisCommands reads the recording of what Redis has.
+func redisCommands(t *testing.T) (out []commands.RedisCommand) {
+	text, err := os.ReadFile("commands/testdata/commands.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if name, group, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name != "#" {
+			out = append(out, commands.RedisCommand{Name: name, Group: group})
+		}
+	}
+	require.Greater(t, len(out), 300)
+	return out
+}
+
+// TestAbsentCommandsAreFound: a command that is taken out of the table comes into
+// the list.
+func TestAbsentCommandsAreFound(t *testing.T) {
+	redis := redisCommands(t)
+	full, _ := commands.AbsentMarkdown(commands.NewTable(commands.Strings), redis)
+	require.Contains(t, full, "`LPUSH`")
+	require.NotContains(t, full, "`APPEND`")
+	none, unused := commands.AbsentMarkdown(commands.NewTable(commands.Strings), redis[:0])
+	require.NotContains(t, none, "`")
+	require.NotEmpty(t, unused)
 }

@@ -1,0 +1,80 @@
+package commands
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// An absence says why commands of Redis are not in the table. The first row that
+// fits a command counts.
+type absence struct {
+	names string // of commands, with * for any part, or "@" and a group of Redis'
+	title string
+	why   string
+}
+
+// absences are what docs/absent.md explains. A row that nothing needs any more
+// fails a test.
+var absences = []absence{
+	{"@stream", "Streams", "Not planned: zlimit keeps what limiters need; a log of events is another kind of store."},
+	{"@geo", "Geo", "Not planned."},
+	{"@hyperloglog", "HyperLogLog", "Not planned: a limiter counts exactly. PFDEBUG and PFSELFTEST go with it."},
+	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
+	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
+	{"acl* sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* config|rewrite",
+		"Not yet", "Planned: users and their rights, replication, the slow log, latency events, memory by key, a configuration file that is written."},
+	{"*", "This release", "Under way."},
+}
+
+// A RedisCommand is a command that Redis has: "client|list", of group connection.
+type RedisCommand struct{ Name, Group string }
+
+func (a *absence) covers(c RedisCommand) bool {
+	if group, ok := strings.CutPrefix(a.names, "@"); ok {
+		return group == c.Group
+	}
+	return slices.ContainsFunc(strings.Fields(a.names), func(pattern string) bool {
+		ok, _ := path.Match(pattern, c.Name)
+		return ok
+	})
+}
+
+// AbsentMarkdown returns the page of the commands that Redis has and the table has
+// not. unused are the titles of rows that fit none of them.
+func AbsentMarkdown(t *Table, redis []RedisCommand) (page string, unused []string) {
+	names := make([][]string, len(absences))
+	for _, c := range redis {
+		if t.lookup([]byte(c.Name)) != nil {
+			continue
+		}
+		i := slices.IndexFunc(absences, func(a absence) bool { return a.covers(c) })
+		names[i] = append(names[i], c.Name)
+	}
+	var b strings.Builder
+	b.WriteString("| | Commands | |\n|---|---|---|\n")
+	for i, a := range absences {
+		if len(names[i]) == 0 {
+			unused = append(unused, a.title)
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", a.title, shortly(names[i]), a.why)
+	}
+	return b.String(), unused
+}
+
+// shortly lists commands as manuals write them. Subcommands follow their command
+// only where that is there itself.
+func shortly(names []string) string {
+	slices.Sort(names)
+	var out []string
+	for _, name := range names {
+		parent, _, isSub := strings.Cut(name, "|")
+		if isSub && slices.Contains(names, parent) {
+			continue
+		}
+		out = append(out, "`"+strings.ToUpper(strings.ReplaceAll(name, "|", " "))+"`")
+	}
+	return strings.Join(out, ", ")
+}

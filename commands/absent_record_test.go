@@ -1,0 +1,52 @@
+package commands
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// commandsFile has all commands and subcommands of Redis with their groups, one a
+// line: what docs/absent.md is made from.
+const commandsFile = "testdata/commands.txt"
+
+// TestRecordedCommandsAreRedis: the recording is what a redis-server of that
+// version says; -record-introspection writes it anew.
+func TestRecordedCommandsAreRedis(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("no redis-server is installed")
+	}
+	docs := startRedis(t, resp.RESP3)([]string{"COMMAND", "DOCS"})
+	lines := groupsOf(docs)
+	slices.Sort(lines)
+	want := fmt.Sprintf("# Commands and groups of redis-server %s, by COMMAND DOCS.\n%s\n", recordedVersion, strings.Join(lines, "\n"))
+	if *recordIntrospection {
+		require.NoError(t, os.WriteFile(commandsFile, []byte(want), 0o644))
+	}
+	text, err := os.ReadFile(commandsFile)
+	require.NoError(t, err)
+	require.Equal(t, want, string(text))
+}
+
+// groupsOf reads a map of commands to their documentation, subcommands included.
+func groupsOf(docs resp.Value) (out []string) {
+	for i := 0; i < len(docs.Elems()); i += 2 {
+		fields := docs.Elems()[i+1].Elems()
+		for f := 0; f < len(fields); f += 2 {
+			switch fields[f].Str() {
+			case "group":
+				out = append(out, docs.Elems()[i].Str()+" "+fields[f+1].Str())
+			case "subcommands":
+				out = append(out, groupsOf(fields[f+1])...)
+			}
+		}
+	}
+	return out
+}
