@@ -69,12 +69,10 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 		now := state{
 			objects: samples[0].Value.Uint64(), free: samples[1].Value.Uint64(), live: samples[2].Value.Uint64(),
 			collections: samples[3].Value.Uint64(), commands: e.Commands(), keys: k.last.keys,
+			held: uint64(e.MemoryUse().Keyspace.Used),
 		}
 		if keys, ok := e.Keys(); ok {
 			now.keys = keys
-		}
-		for _, kind := range e.Held().By {
-			now.held += uint64(max(kind.Bytes, 0))
 		}
 		if p := percent(now.live); p != set && ownPercent() {
 			set = p
@@ -91,7 +89,7 @@ type state struct {
 	objects     uint64 // in the heap, those that nobody holds any more included
 	live        uint64 // what the last collection left
 	free        uint64 // held from the system for nothing
-	held        uint64 // keys and values, when they were last counted: minutes ago, where they are many
+	held        uint64 // keys and values
 	keys        int    // how many, now
 	collections uint64 // so far
 	commands    int64  // so far
