@@ -23,8 +23,10 @@ var absences = []absence{
 	{"@hyperloglog", "HyperLogLog", "Not planned: a limiter counts exactly. PFDEBUG and PFSELFTEST go with it."},
 	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
 	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
-	{"acl* sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* config|rewrite",
-		"Not yet", "Planned: users and their rights, replication, the slow log, latency events, memory by key, a configuration file that is written."},
+	{
+		"acl* sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* config|rewrite",
+		"Not yet", "Planned: users and their rights, replication, the slow log, latency events, memory by key, a configuration file that is written.",
+	},
 	{"*", "This release", "Under way."},
 }
 

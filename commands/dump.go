@@ -74,12 +74,12 @@ func parseRestore(args [][]byte) (out restoreOptions, refusal resp.Value) {
 			out.absTTL = true
 		case !freq && o.wordWith("idletime", 1):
 			idle = true
-			if n, refusal := toInt(o.value()); refusal.IsError() {
+			var refusal resp.Value
+			if out.idleS, refusal = toInt(o.value()); refusal.IsError() {
 				return out, refusal
-			} else if n < 0 {
+			}
+			if out.idleS < 0 {
 				return out, errRestoreIdle
-			} else {
-				out.idleS = n
 			}
 		case !idle && o.wordWith("freq", 1):
 			freq = true

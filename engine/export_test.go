@@ -68,3 +68,10 @@ func (e *Engine) EditUnseen(key string, edit func(n *store.Node)) {
 	defer e.store.Unlock(store.AllShards)
 	edit(e.store.DB(0).Peek([]byte(key), 0))
 }
+
+// WithShards calls fn while every shard is held by somebody.
+func (e *Engine) WithShards(fn func()) {
+	e.store.Lock(store.AllShards)
+	defer e.store.Unlock(store.AllShards)
+	fn()
+}

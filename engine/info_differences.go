@@ -37,17 +37,23 @@ var infoConstant = []infoNote{
 	{"Server", "monotonic_clock atomicvar_api", "Go's own."},
 	{"Server", "io_threads_active", "0: connections are served by as many threads as there are processors."},
 	{"Memory", "used_memory_rss", "Resident memory of the process; where the system does not tell it, what Go has from the system."},
-	{"Memory", "used_memory_lua used_memory_vm_eval used_memory_vm_functions used_memory_vm_total",
-		"0: interpreters are objects of Go's heap, and not counted apart from others."},
-	{"Memory", "allocator_allocated allocator_active allocator_resident",
-		"Go's heap: objects, those that await collection included; their spans; all that Go has from the system."},
+	{
+		"Memory", "used_memory_lua used_memory_vm_eval used_memory_vm_functions used_memory_vm_total",
+		"0: interpreters are objects of Go's heap, and not counted apart from others.",
+	},
+	{
+		"Memory", "allocator_allocated allocator_active allocator_resident",
+		"Go's heap: objects, those that await collection included; their spans; all that Go has from the system.",
+	},
 	{"Memory", "maxmemory maxmemory_policy", "0 and noeviction: no key is evicted yet."},
 	{"Memory", "active_defrag_running", "0: Go does not move objects."},
 	{"Memory", "lazyfree_pending_objects lazyfreed_objects", "0: whatever was removed is the collector's at once."},
 	{"Memory", "mem_replication_backlog mem_total_replication_buffers mem_clients_slaves mem_cluster_links", "0: there is no replication and no cluster."},
-	{"Persistence", "async_loading current_cow_peak current_cow_size current_cow_size_age current_fork_perc current_save_keys_processed " +
-		"current_save_keys_total rdb_last_cow_size aof_last_cow_size module_fork_in_progress module_fork_last_cow_size",
-		"0: nothing is forked."},
+	{
+		"Persistence", "async_loading current_cow_peak current_cow_size current_cow_size_age current_fork_perc current_save_keys_processed " +
+			"current_save_keys_total rdb_last_cow_size aof_last_cow_size module_fork_in_progress module_fork_last_cow_size",
+		"0: nothing is forked.",
+	},
 	{"Stats", "total_net_repl_input_bytes total_net_repl_output_bytes instantaneous_input_repl_kbps instantaneous_output_repl_kbps " +
 		"sync_full sync_partial_ok sync_partial_err slave_expires_tracked_keys", "0: there is no replication."},
 	{"Stats", "expired_stale_perc", "0: the index of deadlines knows what is due, nothing is estimated from samples."},

@@ -155,10 +155,10 @@ func randomCall(r *rand.Rand) string {
 	key := func() string { return "k" + strconv.Itoa(r.IntN(6)) }
 	small := func() string { return strconv.Itoa(r.IntN(200)) }
 	text := func() string { return strings.Repeat("t", 1+r.IntN(120)) }
-	list := func(make func() string) string {
+	list := func(element func() string) string {
 		out := ""
 		for range 1 + r.IntN(60) {
-			out += " " + make()
+			out += " " + element()
 		}
 		return out
 	}

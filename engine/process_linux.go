@@ -28,7 +28,7 @@ func machineBytes() int64 {
 	if syscall.Sysinfo(&s) != nil {
 		return 0
 	}
-	return int64(uint64(s.Totalram) * uint64(s.Unit))
+	return int64(uint64(s.Totalram) * uint64(s.Unit)) //nolint:unconvert // of other processors the widths differ
 }
 
 // osName is the system as uname tells it.

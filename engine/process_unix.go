@@ -15,6 +15,8 @@ func timesOf(who int) cpuTimes {
 	if syscall.Getrusage(who, &r) != nil {
 		return cpuTimes{}
 	}
-	us := func(t syscall.Timeval) int64 { return int64(t.Sec)*1_000_000 + int64(t.Usec) }
+	us := func(t syscall.Timeval) int64 {
+		return int64(t.Sec)*1_000_000 + int64(t.Usec) //nolint:unconvert // on other systems the widths differ
+	}
 	return cpuTimes{userUs: us(r.Utime), systemUs: us(r.Stime)}
 }

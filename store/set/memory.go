@@ -15,7 +15,7 @@ var (
 // takes the same time however large the set is.
 func (s *Set) Bytes() int64 {
 	if s.table != nil {
-		return setBytes + tableBytes + s.table.Dict.Bytes()
+		return setBytes + tableBytes + s.table.Bytes()
 	}
 	return setBytes + alloc.Bytes(cap(s.ints)*int(unsafe.Sizeof(s.ints[0])))
 }

@@ -1,0 +1,163 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// TestInfoNeedsNoShard: while somebody has every shard, the sections that show
+// nothing of them answer.
+func TestInfoNeedsNoShard(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	do(s, "SET k v")
+	e.WithShards(func() {
+		for _, section := range []string{
+			"server", "clients", "memory", "persistence", "replication", "cpu", "modules", "commandstats", "errorstats", "latencystats", "cluster", "limiter",
+		} {
+			require.Contains(t, strings.ToLower(do(s, "INFO "+section)), "# "+section)
+		}
+	})
+}
+
+// TestInfoAmongOthers: in EXEC and in a script, where the shards are held already,
+// INFO tells the same.
+func TestInfoAmongOthers(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	do(s, "SET a v EX 100")
+	do(s, "SET b v")
+	do(s, "SELECT 3")
+	do(s, "SET c v")
+	const want = "# Keyspace\r\ndb0:keys=2,expires=1,avg_ttl=100000\r\ndb3:keys=1,expires=0,avg_ttl=0\r\n"
+	require.Equal(t, want, do(s, "INFO keyspace"))
+	require.Equal(t, want, do(s, "EVAL return(redis.call('INFO','keyspace')) 0"))
+	require.Equal(t, want, do(s, "EVAL redis.call('PUBLISH','c','m')return(redis.call('INFO','keyspace')) 1 x"))
+	do(s, "MULTI")
+	do(s, "PUBLISH c m")
+	do(s, "INFO stats keyspace")
+	require.Contains(t, do(s, "EXEC"), want)
+}
+
+func TestAverageTTL(t *testing.T) {
+	e, h := newEngine(t)
+	s := newSession(t, e)
+	average := func(want string) {
+		t.Helper()
+		require.Contains(t, do(s, "INFO keyspace"), want)
+	}
+	do(s, "SET a v PX 1000")
+	do(s, "SET b v PX 3000")
+	average("db0:keys=2,expires=2,avg_ttl=2000")
+	h.pass(500)
+	average("db0:keys=2,expires=2,avg_ttl=1500")
+	do(s, "PEXPIRE a 5500")
+	average("avg_ttl=4000")
+	do(s, "PERSIST a")
+	average("db0:keys=2,expires=1,avg_ttl=2500")
+	do(s, "RENAME b c")
+	average("db0:keys=2,expires=1,avg_ttl=2500")
+	do(s, "MOVE c 7")
+	average("db0:keys=1,expires=0,avg_ttl=0\r\ndb7:keys=1,expires=1,avg_ttl=2500")
+	h.pass(10_000) // due, and not reclaimed
+	average("db7:keys=1,expires=1,avg_ttl=0")
+	e.Reclaim()
+	do(s, "SET far v PXAT 9223372036854775807")
+	do(s, "SET past v")
+	do(s, "DEL far")
+	average("db0:keys=2,expires=0,avg_ttl=0")
+	do(s, "SET far v PXAT 9223372036854775807")
+	do(s, "FLUSHALL")
+	do(s, "SET a v PX 1000")
+	average("db0:keys=1,expires=1,avg_ttl=1000")
+}
+
+// TestRatesAreMeans: sixteen samples, a tenth of a second apart.
+func TestRatesAreMeans(t *testing.T) {
+	e, h := newEngine(t)
+	s := newSession(t, e)
+	second := func(commands int) {
+		for range 10 {
+			h.pass(100)
+			for range commands / 10 {
+				do(s, "PING")
+			}
+			s.Count()
+			e.Tick()
+		}
+	}
+	ops := func() string { return field(t, s, "stats", "instantaneous_ops_per_sec") }
+	require.Equal(t, "0", ops())
+	e.Tick()
+	second(1000)
+	second(1000)
+	require.Equal(t, "1000", ops())
+	for range 3 {
+		second(0)
+	}
+	require.Equal(t, "0", ops())
+	second(1000)
+	do(s, "CONFIG RESETSTAT")
+	require.Equal(t, "0", ops())
+}
+
+// TestCountsOfWaits: those that have a timeout are counted apart.
+func TestCountsOfWaits(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for i, line := range []string{"BLPOP none 0", "BLPOP none 10", "BLPOP none 0.001"} {
+		waiting := newSession(t, e)
+		do(waiting, line)
+		require.Equal(t, fmt.Sprint(i+1), field(t, s, "clients", "blocked_clients"))
+		require.Equal(t, fmt.Sprint(i), field(t, s, "clients", "clients_in_timeout_table"))
+	}
+	do(s, "RPUSH none 1 2 3")
+	require.Equal(t, "0", field(t, s, "clients", "clients_in_timeout_table"))
+}
+
+// TestMessagesAreMemory: what waits for a subscriber counts until it is gone.
+func TestMessagesAreMemory(t *testing.T) {
+	e, _ := newEngine(t)
+	s, listener := newSession(t, e), e.NewSession(engine.Peer{})
+	do(listener, "SUBSCRIBE c")
+	_, _ = listener.Deliver(nil)
+	before := usedMemory(t, s)
+	for range 100 {
+		doWords(s, "PUBLISH", "c", strings.Repeat("m", 10_000))
+	}
+	require.InDelta(t, before+1_000_000, usedMemory(t, s), 500_000)
+	_, _ = listener.Deliver(nil)
+	require.InDelta(t, before, usedMemory(t, s), 70_000)
+	for range 100 {
+		doWords(s, "PUBLISH", "c", strings.Repeat("m", 10_000))
+	}
+	listener.Close()
+	require.Less(t, usedMemory(t, s), before)
+}
+
+// TestInfoBesideEverything: nobody waits for each other in a circle.
+func TestInfoBesideEverything(t *testing.T) {
+	e, _ := newEngine(t)
+	var all sync.WaitGroup
+	for i, line := range []string{
+		"INFO everything", "INFO", "INFO keyspace stats", "EVAL redis.call('PUBLISH','c','m')return(redis.call('SET',KEYS[1],'v')) 1 k", "SWAPDB 0 1", "FLUSHALL",
+		"RPUSH l x", "SUBSCRIBE c", "PUBLISH c m",
+	} {
+		s := newSession(t, e)
+		if i == 0 {
+			do(s, "HELLO 3")
+		}
+		all.Go(func() {
+			for range 300 {
+				do(s, line)
+			}
+		})
+	}
+	all.Wait()
+}
