@@ -1,0 +1,69 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+)
+
+// traffic is what INFO says of bytes and turns of reading and writing.
+type traffic struct{ in, out, reads, writes int }
+
+func trafficIn(t *testing.T, info string) (f traffic) {
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		for field, to := range map[string]*int{
+			"total_net_input_bytes": &f.in, "total_net_output_bytes": &f.out,
+			"total_reads_processed": &f.reads, "total_writes_processed": &f.writes,
+		} {
+			if name == field {
+				_, err := fmt.Sscan(value, to)
+				require.NoError(t, err)
+			}
+		}
+	}
+	return f
+}
+
+// TestTrafficIsCounted: bytes and turns of reading and writing, exactly, as another
+// connection sees them.
+func TestTrafficIsCounted(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New())
+	watcher, w := connect(t, srv), connect(t, srv)
+	const ask = "*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n"
+	var want, seen traffic // seen: at the last look; want: at the next one, if only the watcher did anything
+	look := func() {
+		info := watcher.call(t, "INFO", "stats")
+		seen = trafficIn(t, info)
+		want = traffic{seen.in + len(ask), seen.out + len(info) + len("\r\n"), seen.reads + 1, seen.writes + 1}
+	}
+	look()
+	only := want
+	look()
+	require.Equal(t, only, seen)
+
+	const rounds = 10
+	value := strings.Repeat("v", 1000)
+	for range rounds {
+		w.call(t, "SET", "k", value)
+		w.call(t, "GET", "k")
+	}
+	set := len("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1000\r\n\r\n") + len(value)
+	get := len("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n")
+	answers := len("+OK\r\n$1000\r\n\r\n") + len(value)
+	from := want // to which each further look adds its own
+	look()
+	settle(t, func() bool {
+		return seen == traffic{from.in + rounds*(set+get), from.out + rounds*answers, from.reads + 2*rounds, from.writes + 2*rounds}
+	}, func() { // what w did last is counted when its batch has ended
+		was := seen
+		next := want
+		look()
+		from = traffic{from.in + next.in - was.in, from.out + next.out - was.out, from.reads + 1, from.writes + 1}
+	})
+}
