@@ -10,10 +10,15 @@ import (
 // notes that the key was used. A key whose deadline lies before nowMs is removed
 // and not found.
 func (db *DB) Lookup(key []byte, nowMs int64) *Node {
-	n := db.Peek(key, nowMs)
-	if n != nil {
-		db.used(n, UseClock(nowMs))
+	hash := dict.Hash(key)
+	sh := db.shardAt(hash)
+	n := db.find(sh, hash, key, nowMs)
+	if n == nil {
+		sh.stats.Misses++
+		return nil
 	}
+	sh.stats.Hits++
+	db.used(n, sh.clock)
 	return n
 }
 
@@ -34,9 +39,10 @@ func (db *DB) Peek(key []byte, nowMs int64) *Node {
 // which Redis does not count either.
 func (db *DB) Find(key []byte, nowMs int64) *Node {
 	hash := dict.Hash(key)
-	n := db.find(db.shardAt(hash), hash, key, nowMs)
+	sh := db.shardAt(hash)
+	n := db.find(sh, hash, key, nowMs)
 	if n != nil {
-		db.used(n, UseClock(nowMs))
+		db.used(n, sh.clock)
 	}
 	return n
 }

@@ -84,14 +84,15 @@ func Bytes(n *Node) int64 { return int64(n.Bytes()) + ValueBytes(n) }
 
 // recount charges a node with what its value takes now.
 func (db *DB) recount(n *Node) {
-	e := &n.Value
-	was, is := e.charge(), chargeFor(ValueBytes(n))
-	if was == is {
-		return
+	if is := chargeFor(ValueBytes(n)); is != n.Value.charge() {
+		db.recharge(n, is)
 	}
-	e.setCharge(is)
+}
+
+func (db *DB) recharge(n *Node, to charge) {
 	i := n.Hash() >> (hashBits - shardBits)
-	db.shards[i].values += is.bytes() - was.bytes()
+	db.shards[i].values += to.bytes() - n.Value.charge().bytes()
+	n.Value.setCharge(to)
 	db.account(i)
 }
 

@@ -80,7 +80,12 @@ func (s *String) Size() int {
 }
 
 // Memory returns the memory that the string takes, itself included, in bytes.
-func (s *String) Memory() int64 { return stringBytes + alloc.Alone(cap(s.bytes)) }
+func (s *String) Memory() int64 {
+	if s.bytes == nil {
+		return stringBytes // a number, as most are that change often
+	}
+	return stringBytes + alloc.Alone(cap(s.bytes))
+}
 
 var stringBytes = alloc.Pointers(int(unsafe.Sizeof(String{})))
 

@@ -44,13 +44,18 @@ var rounded = func() (table [near/grain + 1]uint16) {
 // numbers. Of those that share a block each has its share.
 func Bytes(n int) int64 {
 	if n < tiny {
-		if n <= 0 {
-			return 0
-		}
-		return int64(tiny / (tiny / n))
+		return int64(shares[max(n, 0)])
 	}
 	return round(n)
 }
+
+// shares are what tiny objects take, as many of a size in a block as fit.
+var shares = func() (table [tiny]uint8) {
+	for n := 1; n < tiny; n++ {
+		table[n] = uint8(tiny / (tiny / n))
+	}
+	return table
+}()
 
 // Alone is Bytes for objects that come and go one by one: what shares a tiny one's
 // block may have gone before it, or be garbage, and still the block stays whole.
