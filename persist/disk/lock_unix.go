@@ -23,6 +23,10 @@ func lock(dir *os.File) error {
 	}
 }
 
+// unlock gives the directory back at once. Closing it alone would leave it locked
+// while a child process that is just being started has a copy of the descriptor.
+func unlock(dir *os.File) error { return syscall.Flock(int(dir.Fd()), syscall.LOCK_UN) }
+
 // syncDir passes over file systems that have no such thing for directories.
 func syncDir(dir *os.File) error {
 	err := dir.Sync()

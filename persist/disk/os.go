@@ -131,7 +131,7 @@ func (o osFS) Lock() (func() error, error) {
 		_ = f.Close()
 		return nil, &os.PathError{Op: "lock", Path: o.dir, Err: err}
 	}
-	return f.Close, nil
+	return func() error { return errors.Join(unlock(f), f.Close()) }, nil
 }
 
 type osFile struct{ *os.File }
