@@ -14,17 +14,13 @@ import (
 // TestReleaseWhileAChildStarts gives a directory back while a copy of its
 // descriptor is open, as it is in a child process between fork and exec.
 func TestReleaseWhileAChildStarts(t *testing.T) {
-	fs := OS(t.TempDir())
-	before := descriptors(t)
+	dir := t.TempDir()
+	fs := OS(dir)
 	release, err := fs.Lock()
 	require.NoError(t, err)
-	for fd := range descriptors(t) {
-		if !before[fd] {
-			if child, err := syscall.Dup(fd); err == nil {
-				defer syscall.Close(child)
-			}
-		}
-	}
+	child, err := syscall.Dup(descriptorOf(t, dir))
+	require.NoError(t, err)
+	defer syscall.Close(child)
 	_, err = fs.Lock()
 	require.ErrorIs(t, err, ErrLocked)
 	require.NoError(t, release())
@@ -33,16 +29,18 @@ func TestReleaseWhileAChildStarts(t *testing.T) {
 	require.NoError(t, release())
 }
 
-// descriptors are the open ones of this process.
-func descriptors(t *testing.T) map[int]bool {
+// descriptorOf returns the descriptor under which this process has a path open.
+func descriptorOf(t *testing.T, path string) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
-	out := make(map[int]bool)
 	for _, e := range entries {
-		fd, err := strconv.Atoi(e.Name())
-		require.NoError(t, err)
-		out[fd] = true
+		if target, _ := os.Readlink("/proc/self/fd/" + e.Name()); target == path {
+			fd, err := strconv.Atoi(e.Name())
+			require.NoError(t, err)
+			return fd
+		}
 	}
-	return out
+	require.Fail(t, "not open", path)
+	return -1
 }
