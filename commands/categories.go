@@ -14,6 +14,7 @@ var categoryOrder = []string{
 // category. Groups that are missing here ("server", "cluster") have none: their
 // rows name what they need.
 var groupCategories = map[string]string{
+	"bitmap":       "bitmap",
 	"connection":   "connection",
 	"generic":      "keyspace",
 	"hash":         "hash",
@@ -25,10 +26,10 @@ var groupCategories = map[string]string{
 	"transactions": "transaction",
 }
 
-// isDataType reports whether a category is that of a type of values. A row that
-// names some, as SORT's does, is in none by its group.
-func isDataType(category string) bool {
-	return slices.Contains([]string{"hash", "list", "set", "sortedset", "string"}, category)
+// replacesGroup reports whether a row that names a category, as SORT's does types
+// of values and WAIT's the connection, is in none by its group.
+func replacesGroup(category string) bool {
+	return slices.Contains([]string{"connection", "hash", "list", "set", "sortedset", "string"}, category)
 }
 
 // ACLCategories returns the names, without '@', of the ACL categories that the
@@ -38,7 +39,7 @@ func isDataType(category string) bool {
 // The slice is the caller's.
 func (c *Command) ACLCategories() []string {
 	has := slices.Clone(c.Categories)
-	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) && !slices.ContainsFunc(has, isDataType) {
+	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) && !slices.ContainsFunc(has, replacesGroup) {
 		has = append(has, byGroup)
 	}
 	if c.Is(ReadOnly) && !slices.Contains(has, "scripting") {

@@ -28,7 +28,9 @@ func (c *Command) docs() resp.Value {
 		resp.Bulk("summary"), resp.Bulk(c.Summary),
 		resp.Bulk("since"), resp.Bulk(c.Since),
 		resp.Bulk("group"), resp.Bulk(c.Group),
-		resp.Bulk("complexity"), resp.Bulk(c.Complexity),
+	}
+	if c.Complexity != "" {
+		pairs = append(pairs, resp.Bulk("complexity"), resp.Bulk(c.Complexity))
 	}
 	if arguments := c.arguments(); len(arguments) > 0 {
 		pairs = append(pairs, resp.Bulk("arguments"), argumentDocs(arguments))

@@ -28,7 +28,7 @@ type argument struct {
 //	x [x ...]    x once or more; where x is long, x [...]
 //
 // The notation says nothing about types and little about names, so both follow
-// from conventions: see kinds, choiceNames and tokenNames.
+// from conventions: see kinds, choiceNames, blockNames and tokenNames.
 func (c *Command) arguments() []argument {
 	p := syntaxParser{words: syntaxWords(c.Syntax), command: c.FullName()}
 	out := p.alternatives()
@@ -211,7 +211,7 @@ func asOne(arguments []argument) argument {
 	if len(arguments) == 1 {
 		return arguments[0]
 	}
-	return argument{kind: "block", name: joinNames(arguments), members: append([]argument(nil), arguments...)}
+	return argument{kind: "block", name: nameOfBlock(arguments), members: append([]argument(nil), arguments...)}
 }
 
 // isToken reports whether a word of a syntax is to be written as it stands.

@@ -9,10 +9,12 @@ var choiceNames = map[string]string{
 	"ASYNC SYNC":              "async",
 	"BEFORE AFTER":            "where",
 	"BYSCORE BYLEX":           "sortby",
+	"BYTE BIT":                "index_unit",
 	"SUM MIN MAX":             "aggregate",
 	"EX PX EXAT PXAT KEEPTTL": "expiration",
 	"FLUSH APPEND REPLACE":    "policy",
 	"EX PX EXAT PXAT PERSIST": "expiration",
+	"GET ":                    "operation", // a read or a block that writes
 	"GT LT":                   "comparison",
 	"ASC DESC":                "order",
 	"LEFT RIGHT":              "where",
@@ -24,10 +26,28 @@ var choiceNames = map[string]string{
 	"NX XX":                 "condition",
 	"NX XX GT LT":           "condition",
 	"ON OFF":                "enabled",
+	"SET INCRBY":            "write_operation",
 	"YES NO":                "mode",
 	"YES SYNC NO":           "mode",
 
 	"client|tracking: ON OFF": "status",
+}
+
+// blockNames are the names that Redis gives to blocks which are not named after
+// all that they hold.
+var blockNames = map[string]string{
+	"start_end_index_unit":          "index",
+	"start_end_index":               "index",
+	"end_index_unit":                "end_index",
+	"wrap_sat_fail_write_operation": "write",
+}
+
+func nameOfBlock(members []argument) string {
+	name := joinNames(members)
+	if other := blockNames[name]; other != "" {
+		return other
+	}
+	return name
 }
 
 // tokenNames are the names of tokens that are not named as they are spelled.
@@ -65,7 +85,7 @@ func joinNames(arguments []argument) string {
 
 // kinds are the types of arguments by name, where they are not strings.
 var kinds = map[string]string{
-	"key": "key", "key1": "key", "key2": "key", "newkey": "key", "source": "key", "destination": "key", "src": "key", "dst": "key",
+	"key": "key", "key1": "key", "key2": "key", "newkey": "key", "source": "key", "destination": "key", "src": "key", "dst": "key", "destkey": "key",
 	"pattern": "pattern",
 
 	"count": "integer", "cursor": "integer", "decrement": "integer", "end": "integer",
@@ -77,6 +97,7 @@ var kinds = map[string]string{
 	"db": "integer", "destination-db": "integer", "weight": "integer",
 	"limit": "integer", "cost": "integer", "n": "integer", "burst": "integer",
 	"estimate": "integer", "actual": "integer",
+	"bit": "integer", "numreplicas": "integer",
 	"max_burst": "integer", "period": "integer", "quantity": "integer",
 
 	"unix-time-seconds": "unix-time", "unix-time-milliseconds": "unix-time",
@@ -87,12 +108,15 @@ var kinds = map[string]string{
 // kindsByCommand are the types that differ by command, by its full name and
 // the argument's.
 var kindsByCommand = map[string]string{
+	"bitfield value": "integer", "setbit value": "integer",
 	"hincrbyfloat increment": "double",
 	"incrbyfloat increment":  "double",
 	"increx integer":         "integer", "increx float": "double",
+	"lolwut version": "integer",
 	"rl.acquire max": "integer",
 	"restore ttl":    "integer", "restore frequency": "integer",
 	"restore-asking ttl": "integer", "restore-asking frequency": "integer",
+	"wait timeout": "integer",
 	"zrange start": "string", "zrange stop": "string", // a rank, a score or bytes
 	"zlexcount min": "string", "zlexcount max": "string",
 	"zrangebylex min": "string", "zrangebylex max": "string",

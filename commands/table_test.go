@@ -44,7 +44,8 @@ func faults(c *Command) (wrong []string) {
 	check(c.Name != "" && c.Name == strings.ToLower(c.Name), "name is not in lower case")
 	check(!strings.ContainsAny(c.Name, "| \r\n"), "name holds a separator")
 	check(c.Summary != "" && strings.HasSuffix(c.Summary, ".") && !strings.ContainsAny(c.Summary, "\r\n"), "no summary that is a sentence")
-	check(c.Since != "" && c.Group != "" && c.Complexity != "", "since, group or complexity is missing")
+	check(c.Since != "" && c.Group != "", "since or group is missing")
+	check(c.Complexity != "" || c.Name == "lolwut", "complexity is missing") // Redis names none for it
 	check(c.Arity != 0 && c.Arity != -1 || c.Arity == -1 && c.parent == nil, "arity allows a call without the name")
 	check(c.Handler != nil || len(c.Subs) > 0, "neither a handler nor subcommands")
 	check(c.parent == nil || c.Subs == nil, "a subcommand has subcommands")
@@ -61,8 +62,9 @@ func faults(c *Command) (wrong []string) {
 		least, most := syntaxArity(c)
 		check(-c.Arity == least && most != least || c.Arity == least && most == least, "arity does not fit the syntax")
 	}
-	dataGroups := []string{"string", "sorted-set", "generic", "rate-limit", "set", "list"}
-	if slices.Contains(dataGroups, c.Group) && c.Handler != nil && c.Name != "help" && c.Name != "waitaof" { // it waits for a file
+	dataGroups := []string{"bitmap", "string", "sorted-set", "generic", "rate-limit", "set", "list"}
+	waits := c.Name == "wait" || c.Name == "waitaof" // for no key
+	if slices.Contains(dataGroups, c.Group) && c.Handler != nil && c.Name != "help" && !waits {
 		check(c.Is(Write) != c.Is(ReadOnly), "neither or both of write and readonly")
 		check(len(c.Keys) > 0 || c.Is(AllShards), "neither keys nor every shard")
 	}

@@ -109,10 +109,10 @@ func New(o Options) *Engine {
 	e.sessions.byID = make(map[int64]*Session)
 	e.table = commands.NewTable(
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
-		commands.RateLimits, commands.Databases, commands.Cluster,
+		commands.RateLimits, commands.Databases, commands.Cluster, commands.Bitmaps,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Group(),
-		connectionGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(), e.persistGroup(),
+		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(), e.persistGroup(),
 	)
 	e.scripts.SetTable(e.table)
 	e.stats.calls = make([]callStats, e.table.Len())

@@ -1,0 +1,59 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/bitmap"
+)
+
+// bitOperations are what BITOP knows besides NOT.
+var bitOperations = map[string]func(dst, src []byte){"and": bitmap.And, "or": bitmap.Or, "xor": bitmap.Xor}
+
+// BITOP <AND | OR | XOR | NOT> destkey key [key ...]
+func bitOp(c *Ctx) resp.Value {
+	not := EqualFold(c.Args[1], "not")
+	combine := bitOperationOf(c.Args[1])
+	switch {
+	case combine == nil && !not:
+		return ErrSyntax
+	case not && len(c.Args) != 4:
+		return errBitNot
+	}
+	// Strings are not copied before the result is made: the destination may be one.
+	texts, size := make([][]byte, 0, len(c.Args)-3), 0
+	for _, k := range c.Args[3:] {
+		text, _, refusal := readBits(c, k, nil)
+		if refusal.IsError() {
+			return refusal
+		}
+		texts, size = append(texts, text), max(size, len(text))
+	}
+	n := c.DB.Find(c.Args[2], c.NowMs)
+	switch {
+	case size > 0:
+	case n != nil:
+		c.DB.Delete(n)
+		return resp.Int(0)
+	default:
+		return resp.Int(0)
+	}
+	out := make([]byte, size)
+	copy(out, texts[0])
+	if not {
+		bitmap.Not(out)
+	}
+	for _, text := range texts[1:] {
+		combine(out, text)
+	}
+	c.DB.Put(c.Args[2], store.NewRaw(out))
+	return resp.Int(int64(size))
+}
+
+func bitOperationOf(name []byte) func(dst, src []byte) {
+	for word, combine := range bitOperations {
+		if EqualFold(name, word) {
+			return combine
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+var lolwutGroup = []commands.Command{{
+	Name: "lolwut", Arity: -1, Flags: commands.ReadOnly | commands.Fast,
+	Group: "server", Since: "5.0.0", Syntax: "[VERSION version]", Handler: lolwut,
+	Summary:   "Shows the version, and with VERSION 5 or 6 a picture.",
+	Deviation: "the picture is one of a token bucket",
+}}
+
+const lolwutEnd = "Redis ver. " + RedisVersion + "\n"
+
+// LOLWUT [VERSION version [columns [rows ...]]]
+//
+// The versions that have a picture in Redis have one here, of what a limiter
+// does. The last line is Redis', which clients read.
+func lolwut(c *commands.Ctx) resp.Value {
+	if len(c.Args) < 3 || !commands.EqualFold(c.Args[1], "version") {
+		return resp.Verbatim(lolwutEnd)
+	}
+	version, ok := store.ParseInt(c.Args[2])
+	if !ok {
+		return commands.ErrNotInteger
+	}
+	rest := c.Args[3:]
+	switch uint32(version) { // as Redis reads it
+	case 5:
+		return picture(c, rest, []size{{66, 1000}, {8, 200}, {12, 200}})
+	case 6:
+		return picture(c, rest, []size{{80, 1000}, {20, 1000}})
+	}
+	return resp.Verbatim(lolwutEnd)
+}
+
+// A size is a measure of a picture where none is named, and the largest.
+type size struct{ usual, most int64 }
+
+// picture draws a bucket whose tokens come steadily and go in bursts: a column
+// for each instant, and at the foot a mark where a request found too few.
+func picture(c *commands.Ctx, args [][]byte, sizes []size) resp.Value {
+	var measures [3]int
+	for i, s := range sizes {
+		n := s.usual
+		if i < len(args) {
+			var ok bool
+			if n, ok = store.ParseInt(args[i]); !ok {
+				return commands.ErrNotInteger
+			}
+		}
+		measures[i] = int(min(max(n, 1), s.most))
+	}
+	columns, rows := measures[0], measures[len(sizes)-1]
+	levels, refused := bucket(rand.New(rand.NewPCG(uint64(c.NowUs), 1)), columns, rows)
+	var out strings.Builder
+	for row := rows; row > 0; row-- {
+		for _, level := range levels {
+			out.WriteByte(" #"[min(max(level-row+1, 0), 1)])
+		}
+		out.WriteByte('\n')
+	}
+	for _, r := range refused {
+		out.WriteByte(".x"[r])
+	}
+	out.WriteString("\n\nA token bucket; x is a request that was refused. " + lolwutEnd)
+	return resp.Verbatim(out.String())
+}
+
+// bucket returns, for each instant, how full the bucket is and whether a request
+// was refused then, 1 for yes.
+func bucket(r *rand.Rand, instants, burst int) (levels, refused []int) {
+	tokens := burst
+	for range instants {
+		missed := 0
+		if r.IntN(3) == 0 {
+			if cost := 1 + r.IntN(max(burst/2, 1)); cost <= tokens {
+				tokens -= cost
+			} else {
+				missed = 1
+			}
+		}
+		levels, refused = append(levels, tokens), append(refused, missed)
+		tokens = min(tokens+max(burst/12, 1), burst)
+	}
+	return levels, refused
+}

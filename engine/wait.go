@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+var waitGroup = []commands.Command{{
+	Name: "wait", Arity: 3, Flags: commands.NoScript, Categories: []string{"connection"},
+	Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
+	Group: "generic", Since: "3.0.0", Complexity: "O(1)", Syntax: "numreplicas timeout", Handler: wait,
+	Summary: "Waits until replicas have what this connection has written; there are none.",
+}}
+
+// WAIT numreplicas timeout
+//
+// Whoever asks for no replica has the answer at once, as has a transaction.
+// Everybody else waits for as long as the timeout says, as on a Redis without
+// replicas.
+func wait(c *commands.Ctx) resp.Value {
+	replicas, ok := store.ParseInt(c.Args[1])
+	if !ok {
+		return commands.ErrNotInteger
+	}
+	timeoutMs, ok := store.ParseInt(c.Args[2])
+	switch {
+	case !ok:
+		return errWaitInteger
+	case timeoutMs < 0:
+		return errWaitNegative
+	}
+	s := caller(c)
+	if replicas <= 0 || s.inExec {
+		return resp.Int(0)
+	}
+	return s.await(timeoutMs, func(over <-chan struct{}) resp.Value {
+		<-over
+		return resp.None
+	}, func() resp.Value { return resp.Int(0) })
+}
