@@ -11,8 +11,8 @@ var bitOperations = map[string]func(dst, src []byte){"and": bitmap.And, "or": bi
 
 // BITOP <AND | OR | XOR | NOT> destkey key [key ...]
 func bitOp(c *Ctx) resp.Value {
-	not := EqualFold(c.Args[1], "not")
-	combine := bitOperationOf(c.Args[1])
+	name := cString(c.Args[1]) // as in Redis
+	not, combine := EqualFold(name, "not"), bitOperationOf(name)
 	switch {
 	case combine == nil && !not:
 		return ErrSyntax

@@ -64,6 +64,14 @@ var hotCommands = []struct{ name, setup, line string }{
 	{"INCREX", "INCREX k", "INCREX k EX 60 ENX"},
 	{"INCREX refused", "INCREX k", "INCREX k UBOUND 1 EX 60"},
 	{"PING", "", "PING"},
+	{"GETBIT", "SETBIT k 1000 1", "GETBIT k 1000"},
+	{"GETBIT number", "SET k 12345", "GETBIT k 3"},
+	{"SETBIT", "SETBIT k 1000 0", "SETBIT k 1000 1"},
+	{"BITCOUNT", "SETBIT k 1000 1", "BITCOUNT k 0 -1"},
+	{"BITPOS", "SETBIT k 1000 1", "BITPOS k 1 0 -1 BIT"},
+	{"BITFIELD GET", "SETBIT k 1000 1", "BITFIELD k GET u8 0 GET i16 #3"},
+	{"BITFIELD", "SETBIT k 1000 1", "BITFIELD k GET u8 0 OVERFLOW WRAP INCRBY u5 7 1 OVERFLOW SAT INCRBY i9 #4 100 SET u63 1 5"},
+	{"BITFIELD FAIL", "BITFIELD k SET u2 0 3", "BITFIELD k OVERFLOW FAIL INCRBY u2 0 1"},
 }
 
 // TestHotCommandsDoNotAllocate is the ceiling from a parsed command to its

@@ -21,4 +21,12 @@ var effectsExceptions = map[string]struct{ ours, why string }{
 	`scripts: > EVAL "redis.set_repl(redis.REPL_NONE) redis.call('SET', KEYS[1], 2) return 1" 1 k`: {
 		"SET k 2", "a script cannot keep what it does out of the log: it would be lost",
 	},
+
+	"bits of strings: > BITFIELD k OVERFLOW FAIL INCRBY u2 32 9": {
+		"BITFIELD k OVERFLOW FAIL INCRBY u2 32 9", "the string has become longer though nothing was set; Redis forgets to log it, and has it shorter after a restart",
+	},
+	"bits of strings: > BITFIELD nothing OVERFLOW FAIL SET u2 0 9": {
+		"BITFIELD nothing OVERFLOW FAIL SET u2 0 9", "as above, of a key that has come into being",
+	},
+	"bits of strings: > BITOP OR t nosuch": {"DEL t", "the destination was overdue, as above"},
 }

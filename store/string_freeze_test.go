@@ -16,6 +16,8 @@ func TestAFrozenStringStaysAsItWas(t *testing.T) {
 			"SetInt":    func(s *store.String) { s.SetInt(7) },
 			"Append":    func(s *store.String) { s.Append([]byte("!")) },
 			"Overwrite": func(s *store.String) { s.Overwrite(1, []byte("E")) },
+			"Edit":      func(s *store.String) { s.Edit(1)[0] ^= 1 },
+			"Edit more": func(s *store.String) { s.Edit(20)[10] = 1 },
 			"twice": func(s *store.String) {
 				s.Append([]byte("!?"))
 				s.Overwrite(0, []byte("T"))

@@ -57,11 +57,13 @@ const (
 	Fail                 // nothing is written
 )
 
-// Fit returns what is to be written for v, and false where nothing is. An
-// unsigned field takes a negative number for a very large one, as in Redis.
+// Fit returns what is to be written for v, and false where nothing is. Two kinds
+// of number count as too large, as in Redis: negative ones in an unsigned field;
+// and in a signed one of less than 64 bits those so far below that their distance
+// from the greatest value is above an int64.
 func (f Field) Fit(v int64, o Overflow) (fitted int64, ok bool) {
 	low, high := f.bounds()
-	above := v > high || !f.Signed && v < 0
+	above := v > high || !f.Signed && v < 0 || f.Signed && f.Width < 64 && high-v < 0
 	return f.limit(v, above, !above && v < low, o)
 }
 
