@@ -85,7 +85,7 @@ func generate(seed uint64, number, n int, p plan) []step {
 	g.lastMs = g.nowMs + roundSpanMs/2
 	g.nameKeys()
 	g.tables = map[string][]maker{
-		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers, "keys": keyMakers, "sort": sortMakers, "tx": txMakers, "lua": luaMakers, "conn": connMakers,
+		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers, "bits": bitMakers, "keys": keyMakers, "sort": sortMakers, "tx": txMakers, "lua": luaMakers, "conn": connMakers,
 	}
 	for _, f := range familyWeights {
 		if len(p.families) == 0 || contains(p.families, f.name) {
@@ -135,7 +135,7 @@ type familyWeight struct {
 	weight int
 }
 
-var familyWeights = []familyWeight{{"zset", 42}, {"hash", 16}, {"set", 16}, {"list", 16}, {"string", 20}, {"keys", 16}, {"sort", 6}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
+var familyWeights = []familyWeight{{"zset", 42}, {"hash", 16}, {"set", 16}, {"list", 16}, {"string", 20}, {"bits", 10}, {"keys", 16}, {"sort", 6}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
 
 func contains(list []string, s string) bool {
 	for _, l := range list {

@@ -15,7 +15,7 @@ func (g *generator) one() []string {
 	for {
 		var args []string
 		g.capture = &args
-		switch g.r.IntN(8) {
+		switch g.r.IntN(9) {
 		case 0, 1:
 			g.choose(zsetMakers)
 		case 4:
@@ -28,6 +28,8 @@ func (g *generator) one() []string {
 			g.choose(stringMakers)
 		case 7:
 			g.sort()
+		case 8:
+			g.choose(bitMakers)
 		default:
 			g.choose(keyMakers)
 		}

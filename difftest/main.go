@@ -53,7 +53,7 @@ func run(argv []string, out, errOut io.Writer) int {
 	fs.IntVar(&s.commands, "n", 200_000, "commands in all")
 	fs.IntVar(&s.perRound, "round", 500, "commands from one fresh start to the next")
 	fs.IntVar(&s.only, "only", -1, "run only the round of this number")
-	fs.StringVar(&s.families, "family", "", "comma-separated: zset, hash, set, list, string, keys, sort, tx, lua, conn (default all)")
+	fs.StringVar(&s.families, "family", "", "comma-separated: zset, hash, set, list, string, bits, keys, sort, tx, lua, conn (default all)")
 	fs.StringVar(&s.without, "without", "", "comma-separated commands to generate a tenth as often, such as ZADD or OBJECT ENCODING")
 	fs.IntVar(&s.keepGoing, "keep-going", 1, "collect up to this many distinct differences before giving up")
 	fs.BoolVar(&s.quiet, "quiet", false, "no statistics")
@@ -93,7 +93,7 @@ func (s *settings) plan() (plan, error) {
 		p.families = strings.Split(s.families, ",")
 		for _, f := range p.families {
 			if !slices.ContainsFunc(familyWeights, func(w familyWeight) bool { return w.name == f }) {
-				return p, fmt.Errorf("-family %q is none of zset, hash, set, list, string, keys, sort, tx, lua, conn", f)
+				return p, fmt.Errorf("-family %q is none of zset, hash, set, list, string, bits, keys, sort, tx, lua, conn", f)
 			}
 		}
 	}
