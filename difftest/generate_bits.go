@@ -11,7 +11,9 @@ var bitMakers = []maker{
 		g.bitCommand("SET", g.bitKey(), pick(g.r, "\xff", "\xff\xff\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf7", "\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10"))
 	}},
 	{20, (*generator).bitfield},
-	{1, func(g *generator) { g.bitCommand("WAIT", pick(g.r, "0", "-1", "x"), pick(g.r, "0", "1", "-1", "x", "")) }},
+	{1, func(g *generator) {
+		g.bitCommand("WAIT", pick(g.r, "0", "-1", "x"), pick(g.r, "0", "1", "-1", "x", ""))
+	}},
 	{1, func(g *generator) { g.bitCommand("LOLWUT", "VERSION", pick(g.r, "7", "0", "x")) }},
 }
 
