@@ -32,6 +32,10 @@ type Ctx struct {
 	// InScript says that a script or function runs the command.
 	InScript bool
 
+	// MayStream says that the reply may be a resp.Streamed: that it goes to a
+	// client as it is.
+	MayStream bool
+
 	// Unheld are the shards that are not locked. Only scripts look: the keys of
 	// every other command are known before it runs.
 	Unheld store.ShardSet
@@ -118,6 +122,7 @@ func (c *Ctx) Reset() {
 	}
 	if cap(c.bytes) > keep {
 		c.bytes = nil
+		clear(c.values[:cap(c.values)]) // they point to it, and to others before it
 	}
 }
 
@@ -143,6 +148,12 @@ func (c *Ctx) Copy(b []byte) resp.Value {
 	}
 	c.bytes = append(c.bytes, b...)
 	return resp.BulkBytes(c.bytes[used : used+len(b) : used+len(b)])
+}
+
+// own is Copy for bytes that nobody else has: they become the scratch space.
+func (c *Ctx) own(b []byte) resp.Value {
+	c.bytes = b
+	return resp.BulkBytes(b)
 }
 
 // counts returns an empty slice with room for n numbers. There is one at a

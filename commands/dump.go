@@ -2,11 +2,15 @@ package commands
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"math"
 
 	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/list"
+	"github.com/zlimit/zlimit/store/zset"
 )
 
 // restoreSyntax is that of RESTORE and of RESTORE-ASKING, which says to a
@@ -39,7 +43,8 @@ var Dumps = []Command{
 	},
 }
 
-// dumped returns what DUMP answers of a value; it is good until the next call.
+// dumped returns what DUMP answers of a value; it is good until the next call,
+// where it is large for as long as anybody has it.
 func (c *Ctx) dumped(value any) []byte {
 	if c.dumper == nil {
 		c.dumper = &rdb.Dumper{}
@@ -53,7 +58,51 @@ func dumpKey(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
-	return c.Copy(c.dumped(store.DataOf(n)))
+	value := store.DataOf(n)
+	if !rdb.Large(value) {
+		return c.Copy(c.dumped(value))
+	}
+	if c.MayStream {
+		if frozen := frozenWhole(value); frozen != nil {
+			return resp.Streamed(&dumpStream{frozen, c.Settings.RDBCompression})
+		}
+	}
+	return c.own(c.dumped(value))
+}
+
+// frozenWhole is Frozen for values of which that is cheap; nil for the others:
+// those that would be copied.
+func frozenWhole(value any) any {
+	switch v := value.(type) {
+	case *store.String:
+		return v.Freeze()
+	case *list.List:
+		return v.Freeze()
+	case *zset.Set:
+		return v.Freeze()
+	}
+	return nil
+}
+
+// A dumpStream is DUMP's reply of a frozen value. It is made by whoever sends it:
+// the key's shard is long free by then, and never is the whole of it in memory.
+type dumpStream struct {
+	value    any
+	compress bool
+}
+
+func (d *dumpStream) WriteTo(w io.Writer) (int64, error) {
+	payload := rdb.NewPayload(d.compress)
+	size := payload.Size(d.value)
+	head, err := fmt.Fprintf(w, "$%d\r\n", size)
+	if err != nil {
+		return int64(head), err
+	}
+	if err := payload.Write(w, d.value); err != nil {
+		return int64(head), err
+	}
+	_, err = io.WriteString(w, "\r\n")
+	return int64(head + size + 2), err
 }
 
 // restoreOptions are the words behind RESTORE's payload. How often the key is to

@@ -62,6 +62,7 @@ type Peer struct {
 	FD              int
 	Local           bool // on this machine: "enable-debug-command local" lets it in
 	Owner           bool // the program that runs the engine: it needs no password and may debug
+	Streams         bool // it sends replies of resp.KindStream piece by piece
 	// Kill ends the connection from another goroutine; nil: it cannot be.
 	Kill func()
 	// Wake makes the connection look at Ready, from any goroutine; nil: it
@@ -329,6 +330,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	s.begin()
 	s.locked = shards != 0
 	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
+	s.ctx.MayStream = s.peer.Streams && !cmd.Is(commands.Transaction)
 	reply := s.call(cmd, args)
 	if w := s.ctx.Waiting; w != nil {
 		s.block(w)
@@ -406,6 +408,9 @@ func (s *Session) Publish(b Buffers) {
 	s.countBuffers(p, b.Memory)
 	p.buffers = b
 	s.flush()
+	if s.blocked.Load() == nil { // or whoever serves it answers there
+		s.ctx.Reset() // a client that falls silent keeps no large reply
+	}
 }
 
 // Count adds the commands that have run to what INFO counts, and shows nothing

@@ -21,6 +21,8 @@ func Append(b []byte, v *Value, proto int) []byte {
 		return b
 	case KindEncoded:
 		return append(b, v.Str()...)
+	case KindStream:
+		return appendStream(b, v.Stream())
 	case KindStatus:
 		return appendLine(b, '+', v.Str())
 	case KindError:

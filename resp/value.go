@@ -35,6 +35,7 @@ const (
 	KindVerbatim // text; RESP2: bulk string
 	KindPush     // RESP2: array
 	KindEncoded  // bytes of replies encoded before: sent as they are
+	KindStream   // a reply that is made while it is sent; see Streamed
 )
 
 // A Value is one reply: three words, copied freely. Strings and elements may be

@@ -78,9 +78,9 @@ func (c *conn) serve() {
 	remote, local := names(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
 		Addr: remote, LocalAddr: local, FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
-		Kill: c.out.cut, Wake: c.wake,
+		Kill: c.out.cut, Wake: c.wake, Streams: true,
 	})
-	c.out.settle = c.session.Kept
+	c.out.settle, c.out.complain = c.session.Kept, c.complain
 	c.out.count = c.session.CountWritten
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	polite := true
@@ -162,7 +162,11 @@ func (c *conn) batch() bool {
 		} else if reply, on = c.intercepted(args); !on {
 			break
 		}
-		c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
+		if reply.Kind() == resp.KindStream {
+			on = c.out.stream(reply.Stream()) && on
+		} else {
+			c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
+		}
 		if now := c.session.Authenticated(); now != authenticated {
 			authenticated = now
 			c.in.setLimits(c.limits.reader(now))

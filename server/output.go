@@ -19,7 +19,10 @@ const pumpBytes = 64 << 10
 // first reply, as it may with Redis; how much is kept for it is bounded by
 // client-output-buffer-limit.
 //
-// buf, append and flush belong to the connection's goroutine.
+// A reply that is made while it is sent is the pump's from the start, so that
+// its making does not keep the connection from reading either.
+//
+// buf, append, flush and stream belong to the connection's goroutine.
 type output struct {
 	nc     net.Conn
 	socket *socket      // nil where nc can only be written to by waiting
@@ -28,18 +31,21 @@ type output struct {
 	count  func(n int)  // is told what was written at once, by any goroutine; nil: nobody is
 	settle func() error // waits until buf may be sent; an error says that it must not be. nil: it may
 
-	mu      sync.Mutex
-	limit   config.OutputBufferLimit // protected by mu, as is what follows
-	kept    []byte                   // what comes after what the pump holds, in order
-	held    int                      // bytes that the pump holds
-	pumping bool                     // the pump runs
-	drained *sync.Cond               // signalled when pumping ends
-	failed  bool                     // the client is gone
-	over    time.Time                // since when the soft limit is reached; zero: it is not
-	soft    *time.Timer              // looks again when the soft limit's seconds are over
-	broken  int                      // bytes that were waiting when a limit was broken
-	taken   time.Time                // when the client last took something from the pump
-	patient time.Duration            // how long the pump waits for the client to take something; 0: for ever
+	complain func(format string, args ...any) // logs
+
+	mu        sync.Mutex
+	limit     config.OutputBufferLimit // protected by mu, as is what follows
+	kept      []part                   // what comes after what the pump holds, in order
+	keptBytes int                      // in kept
+	held      int                      // bytes that the pump holds
+	pumping   bool                     // the pump runs
+	drained   *sync.Cond               // signalled when pumping ends
+	failed    bool                     // the client is gone
+	over      time.Time                // since when the soft limit is reached; zero: it is not
+	soft      *time.Timer              // looks again when the soft limit's seconds are over
+	broken    int                      // bytes that were waiting when a limit was broken
+	taken     time.Time                // when the client last took something from the pump
+	patient   time.Duration            // how long the pump waits for the client to take something; 0: for ever
 }
 
 func (o *output) append(b []byte) { o.buf = append(o.buf, b...) }
@@ -115,7 +121,17 @@ type unwaiting interface {
 
 // keep leaves b to the pump. It requires mu.
 func (o *output) keep(b []byte) {
-	o.kept = append(o.kept, b...)
+	if n := len(o.kept); n == 0 || o.kept[n-1].stream != nil {
+		o.kept = append(o.kept, part{})
+	}
+	last := &o.kept[len(o.kept)-1]
+	last.bytes = append(last.bytes, b...)
+	o.keptBytes += len(b)
+	o.startPump()
+}
+
+// startPump requires mu.
+func (o *output) startPump() {
 	if o.pumping {
 		return
 	}
@@ -131,25 +147,37 @@ func (o *output) pump() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.kept) > 0 && !o.failed {
-		sending := o.kept
-		o.kept, o.held = nil, len(sending)
-		for len(sending) > 0 && !o.failed {
-			o.limitPatience()
-			o.mu.Unlock()
-			n, err := o.nc.Write(sending[:min(len(sending), pumpBytes)])
-			o.wrote(n)
-			o.mu.Lock()
-			sending = sending[n:]
-			o.held = len(sending)
-			o.taken = time.Now()
-			if err != nil {
-				o.fail()
-			}
-			o.check()
+		next := o.kept[0]
+		o.kept = o.kept[1:]
+		if next.stream != nil {
+			o.sendStream(next.stream)
+			continue
 		}
+		o.keptBytes -= len(next.bytes)
+		o.send(next.bytes)
 	}
-	o.kept, o.held, o.pumping = nil, 0, false
+	o.kept, o.keptBytes, o.held, o.pumping = nil, 0, 0, false
 	o.drained.Broadcast()
+}
+
+// send gives b to the client in small portions. It is the pump's, and requires
+// mu, which it leaves while it waits.
+func (o *output) send(b []byte) {
+	o.held = len(b)
+	for len(b) > 0 && !o.failed {
+		o.limitPatience()
+		o.mu.Unlock()
+		n, err := o.nc.Write(b[:min(len(b), pumpBytes)])
+		o.wrote(n)
+		o.mu.Lock()
+		b = b[n:]
+		o.held = len(b)
+		o.taken = time.Now()
+		if err != nil {
+			o.fail()
+		}
+		o.check()
+	}
 }
 
 // fail gives the client up. It requires mu.
@@ -181,7 +209,7 @@ func (o *output) giveUp(waiting int) {
 // check gives the client up if what is waiting breaks the limit. It requires
 // mu.
 func (o *output) check() {
-	waiting := int64(len(o.kept) + o.held)
+	waiting := int64(o.keptBytes + o.held)
 	reached := func(limit int64) bool { return limit > 0 && waiting >= limit }
 	if o.failed || !reached(o.limit.SoftBytes) {
 		o.over = time.Time{}
@@ -222,7 +250,7 @@ func (o *output) stopSoft() {
 func (o *output) waiting() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.kept) + o.held
+	return o.keptBytes + o.held
 }
 
 // lastTaken returns when the client last took something that had to wait.

@@ -37,11 +37,12 @@ func AppendFooter(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, Checksum(0, b))
 }
 
-const footerSize = 2 + 8
+// FooterSize is the number of bytes that AppendFooter appends.
+const FooterSize = 2 + 8
 
 // Open checks a payload's footer and returns what stands before it.
 func Open(b []byte) ([]byte, error) {
-	end := len(b) - footerSize
+	end := len(b) - FooterSize
 	if end < 0 || VersionOf(b) > Newest || binary.LittleEndian.Uint64(b[end+2:]) != Checksum(0, b[:end+2]) {
 		return nil, ErrFooter
 	}
@@ -50,7 +51,7 @@ func Open(b []byte) ([]byte, error) {
 
 // VersionOf returns the version that a payload's footer names. There must be
 // one.
-func VersionOf(b []byte) int { return int(binary.LittleEndian.Uint16(b[len(b)-footerSize:])) }
+func VersionOf(b []byte) int { return int(binary.LittleEndian.Uint16(b[len(b)-FooterSize:])) }
 
 // The two high bits of a length's first byte.
 const (

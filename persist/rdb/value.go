@@ -17,23 +17,28 @@ type Dumper struct {
 // Dump returns a value as in a file, without a key, and with a footer. compress
 // is rdbcompression. The result is good until the next call.
 func (d *Dumper) Dump(value any, compress bool) []byte {
-	const keep = 64 << 10
 	e := &d.enc
-	if cap(e.buf) > keep {
-		e.buf = nil
-	}
-	e.buf, e.lzf = e.buf[:0], nil
-	if compress {
+	if e.lzf = nil; compress {
 		if d.lzf == nil {
 			d.lzf = &dump.Compressor{}
 		}
 		e.lzf = d.lzf
 	}
+	e.buf = e.buf[:0]
+	if Large(value) {
+		e.buf = make([]byte, 0, e.size(value)) // and not twice as much on the way there
+	}
 	e.byte(typeOf(value))
 	e.value(value)
-	e.buf = dump.AppendFooter(e.buf)
-	return e.buf
+	out := dump.AppendFooter(e.buf)
+	if e.buf = out; cap(out) > keptDump {
+		e.buf = nil // it is the caller's
+	}
+	return out
 }
+
+// keptDump is the memory that a Dumper keeps.
+const keptDump = 64 << 10
 
 // Restore reads what DUMP wrote. It checks all of it. Errors wrap
 // ErrFooter, for a payload that is not one or of a newer version,

@@ -1,0 +1,91 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"io"
+	"runtime"
+
+	"github.com/zlimit/zlimit/persist/dump"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/hash"
+	"github.com/zlimit/zlimit/store/list"
+	"github.com/zlimit/zlimit/store/set"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// Large reports whether what DUMP answers of a value is worth being written in
+// pieces. It is true only where the type does not depend on what a frozen value
+// does not know: whether it is a listpack.
+func Large(value any) bool {
+	const bytes = 64 << 10
+	switch v := value.(type) {
+	case *store.String:
+		return v.Size() > bytes
+	case *list.List:
+		return v.Len() > packLimit
+	case *set.Set:
+		return v.Len() > packLimit
+	case *hash.Hash:
+		return v.Len() > packLimit
+	case *zset.Set:
+		return v.Len() > packLimit
+	}
+	return false
+}
+
+// A Payload writes what DUMP answers of a value, which must not change meanwhile.
+// That is made twice: to know its size, which stands before it in a reply, and to
+// be written. Neither time is more than a piece of it in memory, or a copy of its
+// largest string where that is larger.
+type Payload struct{ enc encoder }
+
+// NewPayload returns a Payload. compress is rdbcompression.
+func NewPayload(compress bool) *Payload {
+	p := &Payload{}
+	if compress {
+		p.enc.lzf = &dump.Compressor{}
+	}
+	return p
+}
+
+// Size returns the number of bytes that Write will write.
+func (p *Payload) Size(value any) int { return p.enc.size(value) }
+
+// Write writes the payload to w in pieces of about 64 KiB.
+func (p *Payload) Write(w io.Writer, value any) error {
+	e := &p.enc
+	e.begin(w, true)
+	e.byte(typeOf(value))
+	e.value(value)
+	e.buf = binary.LittleEndian.AppendUint16(e.buf, dump.Version)
+	e.flush()
+	e.checksum = false
+	e.buf = binary.LittleEndian.AppendUint64(e.buf, e.crc)
+	e.flush()
+	return e.err
+}
+
+// size returns the size of a payload. What the encoder keeps in memory is gone.
+func (e *encoder) size(value any) int {
+	e.begin(nowhere{}, false)
+	e.byte(typeOf(value))
+	e.value(value)
+	e.flush()
+	size := e.written
+	e.begin(nil, false)
+	return int(size) + dump.FooterSize
+}
+
+// begin makes the encoder write to w from here on.
+func (e *encoder) begin(w io.Writer, checksum bool) {
+	e.buf, e.w, e.err, e.written, e.crc, e.checksum = e.buf[:0], w, nil, 0, 0, checksum
+}
+
+// nowhere forgets what is written to it, and lets others have the processor now
+// and then: nothing else would on the way.
+type nowhere struct{}
+
+func (nowhere) Write(p []byte) (int, error) {
+	runtime.Gosched()
+	return len(p), nil
+}
