@@ -83,8 +83,8 @@ func edges(first, last int64) (head, tail byte) { return 0xff >> (first & 7), 0x
 // not 0.
 func within(i int64, c byte) int64 { return i<<3 + int64(bits.LeadingZeros8(c)) }
 
-// And, Or and Xor combine dst with src, which is taken to go on with zeros and
-// must not be longer. dst may not overlap src.
+// And combines dst with src, which is taken to go on with zeros and must not be
+// longer. They may not overlap.
 func And(dst, src []byte) {
 	n := len(src)
 	for i := range n / 8 {
