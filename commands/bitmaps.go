@@ -92,7 +92,9 @@ func writeBits(c *Ctx, last int64) (n *store.Node, text []byte, grown bool, refu
 		return c.DB.Put(c.Args[1], store.NewRaw(text)), text, true, resp.None
 	}
 	grown = s.Size() < size
-	return n, s.Edit(size), grown, resp.None
+	text = s.Edit(size)
+	c.DB.Resized(n) // also where every bit is found as it is to be
+	return n, text, grown, resp.None
 }
 
 // SETBIT key offset value

@@ -89,6 +89,10 @@ func (db *DB) recount(n *Node) {
 	}
 }
 
+// Resized is called after a node's value was given other memory and says the same
+// as before: nobody's watch is marked, nothing is recorded.
+func (db *DB) Resized(n *Node) { db.recount(n) }
+
 func (db *DB) recharge(n *Node, to charge) {
 	i := n.Hash() >> (hashBits - shardBits)
 	db.shards[i].values += to.bytes() - n.Value.charge().bytes()
