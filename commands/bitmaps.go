@@ -79,7 +79,7 @@ func readBits(c *Ctx, key, digits []byte) (text []byte, ok bool, refusal resp.Va
 
 // writeBits makes the first key's string long enough to have a bit, and returns
 // its node and its text, to be changed in place. grown reports that it was
-// shorter, or not there.
+// shorter, or not there; nobody has been told of that yet.
 func writeBits(c *Ctx, last int64) (n *store.Node, text []byte, grown bool, refusal resp.Value) {
 	n = c.DB.Find(c.Args[1], c.NowMs)
 	s, refusal := stringOf(n)
@@ -89,7 +89,7 @@ func writeBits(c *Ctx, last int64) (n *store.Node, text []byte, grown bool, refu
 	size := bitmap.Size(last)
 	if n == nil {
 		text = make([]byte, size)
-		return c.DB.Put(c.Args[1], store.NewRaw(text)), text, true, resp.None
+		return c.DB.Add(c.Args[1], store.NewRaw(text)), text, true, resp.None
 	}
 	grown = s.Size() < size
 	text = s.Edit(size)

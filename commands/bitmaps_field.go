@@ -149,10 +149,11 @@ func readFields(c *Ctx, count int) resp.Value {
 
 // writeFields runs operations of which the last bit that any writes is given.
 func writeFields(c *Ctx, count int, last int64) resp.Value {
-	n, text, changed, refusal := writeBits(c, last)
+	n, text, grown, refusal := writeBits(c, last)
 	if refusal.IsError() {
 		return refusal
 	}
+	changed := false
 	out := c.Values(count)
 	ops := fieldOps{rest: options{c.Args[2:]}}
 	for range count {
@@ -175,12 +176,17 @@ func writeFields(c *Ctx, count int, last int64) resp.Value {
 		}
 		if now != old {
 			op.field.Put(text, op.at, now)
-			changed = true
 		}
+		changed = changed || now != old || grown && op.kind != fieldGet
 		out = append(out, resp.Int(answer))
 	}
-	if changed {
+	switch {
+	case changed:
 		c.DB.Modified(n)
+	case grown:
+		// Every operation failed. As in Redis no watch notices that the string is
+		// longer; the log has to, or it would be shorter after a restart.
+		c.Changed()
 	}
 	return resp.Array(out...)
 }

@@ -64,11 +64,7 @@ func (db *DB) Put(key []byte, data any) *Node {
 	sh := db.shardAt(hash)
 	n, created := sh.keys.Put(hash, key)
 	if created {
-		n.SetMark(db.store.epoch)
-		Replace(n, data)
-		sh.fit()
-		db.added(sh, n)
-		db.appeared(n)
+		db.filled(sh, n, data)
 	} else {
 		db.keep(n)
 		Replace(n, data)
@@ -78,6 +74,26 @@ func (db *DB) Put(key []byte, data any) *Node {
 	db.used(n, sh.clock)
 	db.touch(n)
 	return n
+}
+
+// Add is Put for a key that is not there, and marks nobody: Modified follows where
+// anybody is to know.
+func (db *DB) Add(key []byte, data any) *Node {
+	hash := dict.Hash(key)
+	sh := db.shardAt(hash)
+	n, _ := sh.keys.Put(hash, key)
+	db.filled(sh, n, data)
+	db.used(n, sh.clock)
+	return n
+}
+
+// filled gives a node that was just made its value.
+func (db *DB) filled(sh *shard, n *Node, data any) {
+	n.SetMark(db.store.epoch)
+	Replace(n, data)
+	sh.fit()
+	db.added(sh, n)
+	db.appeared(n)
 }
 
 // Delete removes a node that is in the database and marks its watchers.
