@@ -8,13 +8,17 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// Limits of Lua 5.1, and one of ours: chains that Lua reads in a loop (a+b+c,
+// Limits of Lua 5.1, and three of ours: chains that Lua reads in a loop (a+b+c,
 // f()()(), elseif) become nested nodes here, and whoever walks them recurses.
 const (
 	maxLevels   = 200
 	maxLocals   = 200
 	maxUpvalues = 60
-	maxChain    = 4000
+	maxChain    = 20000
+	maxBranches = 10000 // of one `if`: the compiler's work is their number squared
+	// gopher-lua looks for constants below every node of a sum, so that a long
+	// one is divided, see subexpr.
+	maxSum = 64
 )
 
 // A parser reads a source as Lua 5.1's does, in one pass and with its error
@@ -186,9 +190,9 @@ func (p *parser) enter() {
 func (p *parser) leave() { p.levels-- }
 
 // chain counts the links of a construct that nests without Lua noticing.
-func (p *parser) chain(n *int) {
+func (p *parser) chain(n *int, most int) {
 	*n++
-	if *n > maxChain {
+	if *n > most {
 		p.failPlain("chunk has too many syntax levels")
 	}
 }

@@ -58,8 +58,11 @@ func (p *parser) subexpr(limit int) ast.Expr {
 		if bindLeft <= limit {
 			break
 		}
-		p.chain(&links)
+		p.chain(&links, maxChain)
 		p.advance()
+		if links%maxSum == 0 {
+			left = divided(left, p.lastLine)
+		}
 		left = binary(op, text, left, p.subexpr(bindRight), p.lastLine)
 	}
 	p.leave()
@@ -104,6 +107,15 @@ func binary(op int, text string, left, right ast.Expr, line int) ast.Expr {
 		return hiddenCall(hiddenMod, line, single(left), single(right))
 	}
 	return at(&ast.ArithmeticOpExpr{Operator: text, Lhs: left, Rhs: right}, line)
+}
+
+// divided hides a sum in an expression that has its value, (true and sum): the
+// compiler's search for constants ends there.
+func divided(e ast.Expr, line position) ast.Expr {
+	if _, ok := e.(*ast.ArithmeticOpExpr); !ok {
+		return e
+	}
+	return at(&ast.LogicalOpExpr{Operator: "and", Lhs: at(&ast.TrueExpr{}, line), Rhs: e}, line)
 }
 
 // concat makes a..b a call of a hidden function that spells numbers as Lua
@@ -176,7 +188,7 @@ func (p *parser) primary() ast.Expr {
 	e := p.prefix()
 	links := 0
 	for {
-		p.chain(&links)
+		p.chain(&links, maxChain)
 		switch p.tok.kind {
 		case '.':
 			p.advance()

@@ -72,7 +72,7 @@ func (p *parser) ifStatement(line position) ast.Stmt {
 	for cur := first; ; {
 		switch p.tok.kind {
 		case tokElseif:
-			p.chain(&links)
+			p.chain(&links, maxBranches)
 			next := p.condition(p.here())
 			cur.Else = []ast.Stmt{next}
 			cur = next
@@ -186,7 +186,7 @@ func (p *parser) functionStatement(line position) ast.Stmt {
 	result := &ast.FuncName{}
 	links := 0
 	for p.accept('.') {
-		p.chain(&links)
+		p.chain(&links, maxChain)
 		fn = attr(fn, p.here(), p.expectName())
 	}
 	if p.accept(':') {
@@ -237,9 +237,7 @@ func (p *parser) exprStatement(line position) ast.Stmt {
 	targets := []ast.Expr{p.target(e)}
 	for p.accept(',') {
 		targets = append(targets, p.target(p.primary()))
-		if len(targets) > maxLevels {
-			p.limit(len(targets), maxLevels, "variables in assignment")
-		}
+		p.limit(len(targets)-1, maxLevels-p.levels, "variables in assignment")
 	}
 	p.expect('=')
 	values := p.exprList()
