@@ -255,7 +255,8 @@ func protoSize(p *lua.FunctionProto) int64 {
 }
 
 // compile turns a chunk into bytecode. The chunk name follows Lua's rules:
-// what follows '@' or '=' is shown, anything else is the source itself.
+// what follows '@' or '=' is shown, anything else is the source itself. It ends
+// at a NUL, as in C.
 func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error) {
 	return compileJudged(source, chunkName, maxTokens, func(*chunk) {})
 }
@@ -263,6 +264,7 @@ func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error
 // compileJudged is compile, with a look at the syntax tree before gopher-lua's
 // compiler, which folds constants in it.
 func compileJudged(source, chunkName string, maxTokens int, look func(*chunk)) (proto *lua.FunctionProto, err error) {
+	chunkName = cString(chunkName)
 	short := shortSource(chunkName)
 	chunk, err := parse(source, short, maxTokens)
 	if err != nil {

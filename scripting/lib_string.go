@@ -68,12 +68,6 @@ func (in *interp) stringChar(L *lua.LState) int {
 	return 1
 }
 
-func (in *interp) stringDump(L *lua.LState) int {
-	in.checkFunction(L, 1)
-	in.fail(L, "unable to dump given function")
-	return 0
-}
-
 func (in *interp) stringLen(L *lua.LState) int {
 	L.Push(lua.LNumber(len(in.checkString(L, 1))))
 	return 1

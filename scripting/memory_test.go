@@ -67,6 +67,7 @@ var memoryBombs = map[string]string{
 	"cmsgpack.unpack nested": "return cmsgpack.unpack('\\221\\0\\15\\66\\64'..string.rep('\\145\\145\\144',1e6))",
 	"cmsgpack.unpack far":    "local t={} for i=1,1e9 do t[i]=cmsgpack.unpack('\\129\\206\\0\\1\\0\\0\\1') end",
 	"load":                   "return load(function() return string.rep('x',1e6) end)",
+	"dump kept":              "local t,f={},loadstring('return {'..string.rep('\\'xxx\\',',1000)..'1}') for i=1,1e9 do t[i]=string.dump(f) end",
 	"loadstring":             "return loadstring(string.rep('x=1 ',1e6))",
 	"loadstring kept":        "local t={} for i=1,1e9 do t[i]=loadstring('return {'..string.rep('1,',1000)..'}') end",
 	"reply":                  "local t={} for i=1,10 do t[i]=t end return t",
