@@ -77,7 +77,7 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "lua-error-reply-prefix", Kind: KindEnum, Default: "auto", Values: []string{"auto", "always", "never"}, Ours: true,
-		About: "Whether the text of redis.error_reply gets ERR in front: always as in Redis 7, never as in Redis 6, or auto, which is always except where the text is one upper-case word.",
+		About: "Whether the text of redis.error_reply gets ERR in front: always as in Redis 7, never as in Redis 6, or auto, which is always except where the text has no space and begins with an upper-case word (UNKNOWN_CLIENT, OVERWEIGHT:3:2): a letter, then letters, digits and underscores, up to the end or a punctuation mark.",
 	},
 	{
 		Name: "lua-engine", Kind: KindEnum, Default: "auto", Values: []string{"auto", "interpreter"}, Ours: true,

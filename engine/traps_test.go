@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,18 +28,58 @@ func TestScriptsOfValkey(t *testing.T) {
 	require.Equal(t, "FINE", eval(s, "return server.status_reply('FINE')"))
 }
 
-// TestErrorReplyPrefix: a scheduler compares the text of an error reply that
+// TestErrorReplyPrefix: a scheduler compares the texts of error replies that
 // Redis 6 sent bare.
 func TestErrorReplyPrefix(t *testing.T) {
-	for _, c := range []struct{ mode, word, words string }{
-		{"auto", "UNKNOWN_CLIENT", "ERR two words"},
-		{"always", "ERR UNKNOWN_CLIENT", "ERR two words"},
-		{"never", "UNKNOWN_CLIENT", "ERR two words"},
-	} {
-		e, _ := newEngine(t, "--lua-error-reply-prefix", c.mode)
+	texts := []struct {
+		text string
+		bare bool // by auto
+	}{
+		{"UNKNOWN_CLIENT", true},
+		{"OVERWEIGHT:3:2", true},
+		{"OVERWEIGHT:3.5:-2", true},
+		{"OVERWEIGHT::", true},
+		{"OVERWEIGHT:nil", true},
+		{"CODE-with-more", true},
+		{"CODE.", true},
+		{"E", true},
+		{"E2_:x", true},
+		{"CODE:\u00fc", true},
+		{"OVERWEIGHT :3:2", false},
+		{"OVERWEIGHT: 3:2", false},
+		{"OVERWEIGHT:3\t2", false},
+		{"OVERWEIGHT:3\r2", false},
+		{"OVERWEIGHT:3\x7f2", false},
+		{"Overweight:3:2", false},
+		{"OVERWEIGHTs:3:2", false},
+		{"OVERWEIGHT\u00fc", false},
+		{"overweight:3:2", false},
+		{":OVERWEIGHT:3:2", false},
+		{"2FAST", false},
+		{"_CODE", false},
+		{"", false},
+	}
+	for _, mode := range []string{"auto", "always", "never"} {
+		e, _ := newEngine(t, "--lua-error-reply-prefix", mode)
 		s := newSession(t, e)
-		require.Equal(t, c.word, eval(s, "return redis.error_reply('UNKNOWN_CLIENT')"), c.mode)
-		require.Equal(t, c.words, eval(s, "return redis.error_reply('ERR two words')"), c.mode)
+		for _, c := range texts {
+			want := c.text
+			if mode == "always" || mode == "auto" && !c.bare {
+				want = "ERR " + want
+				if strings.Contains(c.text, " ") {
+					want = c.text
+				}
+			}
+			for form, script := range map[string]string{
+				"plain":       "return redis.error_reply(ARGV[1])",
+				"interpreted": "local f = function(t) return redis.error_reply(t) end return f(ARGV[1])",
+				"as a field":  "return {err = redis.error_reply(ARGV[1]).err}",
+			} {
+				got := show(s.Do([][]byte{[]byte("EVAL"), []byte(script), []byte("0"), []byte(c.text)}))
+				require.Equal(t, want, got, "%s, %s: %q", mode, form, c.text)
+			}
+		}
+		require.Equal(t, "ERR two words", eval(s, "return redis.error_reply('ERR two words')"), mode)
 	}
 	e, _ := newEngine(t)
 	s := newSession(t, e)

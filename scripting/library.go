@@ -166,12 +166,12 @@ func (in *interp) callFunction(c *commands.Ctx, f *libraryFunction, readOnly boo
 }
 
 // allowLoading leaves of the globals what a library's source may use while it
-// is loaded: redis.log, redis.register_function and the constants. It returns
-// what brings the others back.
+// is loaded: redis.log, redis.register_function, the constants, and the same under
+// the name server. It returns what brings the others back.
 func (in *interp) allowLoading(lib *library) (restore func()) {
 	hidden := make(map[string]lua.LValue)
 	for key, value := in.env.Next(lua.LNil); key != lua.LNil; key, value = in.env.Next(key) {
-		if name, ok := key.(lua.LString); ok && name[0] != '(' && name != "redis.log" {
+		if name, ok := key.(lua.LString); ok && name[0] != '(' && name != "redis.log" && name != "server.log" {
 			hidden[string(name)] = value
 		}
 	}
@@ -179,7 +179,9 @@ func (in *interp) allowLoading(lib *library) (restore func()) {
 		in.env.RawSetString(name, lua.LNil)
 	}
 	in.loading = lib
-	in.env.RawSetString("redis", in.loadingRedis())
+	t := in.loadingRedis()
+	in.env.RawSetString("redis", t)
+	in.env.RawSetString("server", t)
 	return func() {
 		in.loading = nil
 		for name, value := range hidden {
@@ -194,10 +196,15 @@ func (in *interp) loadingRedis() *lua.LTable {
 	content.RawSetString("log", in.env.RawGetString("redis.log"))
 	content.RawSetString("register_function", in.L.NewFunction(in.registerFunction))
 	in.constants("redis", content)
+	for name := range redisNumbers {
+		if strings.HasPrefix(name, "REPL_") {
+			content.RawSetString(name, lua.LNil)
+		}
+	}
 	index := in.L.NewFunction(func(L *lua.LState) int {
 		v := content.RawGet(L.Get(2))
 		if v == lua.LNil {
-			in.fail(L, "Script attempted to access nonexistent global variable '"+in.toString(L, L.Get(2))+"'")
+			in.nonexistent(L, L.Get(2))
 		}
 		L.Push(v)
 		return 1

@@ -3,6 +3,7 @@ package scripting
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -66,6 +67,57 @@ func TestLibrariesKeepToThemselves(t *testing.T) {
 	require.Equal(t, "*3\r\n$8\r\nfunction\r\n$8\r\nfunction\r\n:1\r\n", ask(e, c, "FCALL", "b", "0"))
 	require.Contains(t, ask(e, c, "FUNCTION", "LOAD", "#!lua name=c\nredis.call('get', 'x')"), "nonexistent global variable 'call'")
 	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("return redis.register_function == nil")))
+}
+
+// What a library's source does with redis it can do with server, too, and is
+// answered the same.
+func TestServerInLibraries(t *testing.T) {
+	for _, body := range []string{
+		"redis.register_function('f', function(k, a) return {#k, #a, redis.call('set', k[1], a[1]), redis.call('get', k[1])} end)",
+		"redis.register_function{function_name='f', callback=function() return redis.REDIS_VERSION end, flags={'no-writes'}, description='d'}",
+		"local r = redis r.register_function('f', function() return {type(r.register_function), type(r.log)} end)",
+		"local r = redis r.register_function('f', function() return r.call('get', 'x') end)",
+		"local r = redis r.register_function('f', function() return r.register_function('g', function() end) end)",
+		"redis.register_function('f', function() return {type(redis.register_function), type(redis.call), redis.LOG_WARNING, redis.REPL_ALL} end)",
+		"redis.register_function('f', function() return redis.pcall('nosuch') end)",
+		"redis.register_function('f', function() return redis.error_reply('MY error') end)",
+		"redis.register_function('f', function() return redis.nosuch end)",
+		"redis.log(redis.LOG_WARNING, 'loading') redis.register_function('f', function() redis.log(redis.LOG_DEBUG, 'called') return 1 end)",
+		"redis.log(9, 'x')",
+		"redis.log('x')",
+		"redis.register_function('f', 1)",
+		"redis.register_function('f f', function() end)",
+		"redis.register_function('f', function() end) redis.register_function('f', function() end)",
+		"redis.register_function()",
+		"redis.call('get', 'x')",
+		"redis.pcall('get', 'x')",
+		"redis.nosuch()",
+		"redis.sha1hex('x')",
+		"redis.x = 1",
+		"redis = 1",
+		"return redis.REPL_ALL",
+		"return redis[1]",
+		"return redis[{}]",
+		"for k in pairs(redis) do end",
+	} {
+		var replies []string
+		for _, name := range []string{"redis", "server"} {
+			e, c := newTestEngine(t)
+			source := "#!lua name=lib\n" + strings.NewReplacer("redis.", name+".", "= redis ", "= "+name+" ", "redis ", name+" ",
+				"redis[", name+"[", "(redis)", "("+name+")").Replace(body)
+			var reply strings.Builder
+			reply.WriteString(ask(e, c, "FUNCTION", "LOAD", source))
+			for _, args := range [][]string{{"FCALL", "f", "1", "k", "v"}, {"FCALL_RO", "f", "0"}} {
+				reply.WriteString(ask(e, c, args...))
+			}
+			replies = append(replies, strings.ReplaceAll(reply.String(), name, "redis"))
+		}
+		require.Equal(t, replies[0], replies[1], body)
+	}
+	e, c := newTestEngine(t)
+	mustLoad(t, e, c, "lib", "server.register_function('f', function() return server.call('set', 'k', 'v') end)")
+	require.Equal(t, "+OK\r\n", ask(e, c, "FCALL", "f", "0"))
+	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("return server.register_function == nil and server == redis")))
 }
 
 // Calls, loading and deleting at the same time: each call runs in one whole

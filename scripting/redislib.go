@@ -38,8 +38,8 @@ func (in *interp) errorReplyFunction(L *lua.LState) int {
 }
 
 // goesBare reports whether an error_reply gets no ERR in front. Redis 6 sent
-// texts as they are, and a popular scheduler compares one that is a single
-// word, such as UNKNOWN_CLIENT; Redis 7 puts ERR before it.
+// texts as they are, and a popular scheduler compares some without a space, such
+// as UNKNOWN_CLIENT and OVERWEIGHT:3:2; Redis 7 puts ERR before them.
 func (e *Engine) goesBare(text string) bool {
 	if e.options.ErrorReplyPrefix == nil {
 		return false
@@ -48,20 +48,33 @@ func (e *Engine) goesBare(text string) bool {
 	case "never":
 		return !strings.HasPrefix(text, "-")
 	case "auto":
-		return isCodeWord(text)
+		return beginsWithCode(text)
 	}
 	return false
 }
 
-// isCodeWord reports whether text is one upper-case word.
-func isCodeWord(text string) bool {
-	for i := range len(text) {
-		ch := text[i]
-		if (ch < 'A' || ch > 'Z') && (i == 0 || ch != '_' && (ch < '0' || ch > '9')) {
+// beginsWithCode reports whether text, which has neither spaces nor control
+// characters, begins with an upper-case word: a letter from A to Z, and more of
+// them, digits and underscores, up to the end or an ASCII punctuation mark.
+func beginsWithCode(text string) bool {
+	word := 0
+	for word < len(text) && isCodeByte(text[word], word) {
+		word++
+	}
+	if word == 0 || word < len(text) && (isAlnum(text[word]) || text[word] >= 0x80) {
+		return false
+	}
+	for _, ch := range []byte(text[word:]) {
+		if ch <= ' ' || ch == 0x7f {
 			return false
 		}
 	}
-	return text != ""
+	return true
+}
+
+// isCodeByte reports whether ch may be the ith byte of an upper-case word.
+func isCodeByte(ch byte, i int) bool {
+	return 'A' <= ch && ch <= 'Z' || i > 0 && (ch == '_' || '0' <= ch && ch <= '9')
 }
 
 func (in *interp) statusReply(L *lua.LState) int {

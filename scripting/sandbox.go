@@ -128,11 +128,11 @@ func (in *interp) sealGlobals(refuse *lua.LFunction) {
 		name := in.toString(L, L.Get(2))
 		in.grow(L, len(name))
 		if lib, field, ok := unfold(name); ok { // bound by the parser
-			if name = lib; lib == "redis" {
+			if name = lib; lib == "redis" || lib == "server" {
 				name = field
 			}
 		}
-		in.fail(L, "Script attempted to access nonexistent global variable '"+name+"'")
+		in.fail(L, "Script attempted to access nonexistent global variable '"+cString(name)+"'")
 		return 0
 	})
 	mt := L.CreateTable(0, 1)
@@ -145,7 +145,7 @@ func (in *interp) sealGlobals(refuse *lua.LFunction) {
 			v = in.env.RawGetString(string(name))
 		}
 		if v == lua.LNil {
-			in.fail(L, "Script attempted to access nonexistent global variable '"+in.toString(L, L.Get(2))+"'")
+			in.nonexistent(L, L.Get(2))
 		}
 		L.Push(v)
 		return 1
@@ -153,6 +153,16 @@ func (in *interp) sealGlobals(refuse *lua.LFunction) {
 	g := in.seal(in.public, index, refuse)
 	in.define("_G", g)
 	in.env.RawSetString(hiddenGlobals, g)
+}
+
+// nonexistent raises what a script gets that reads a field which a table of
+// Redis' does not have.
+func (in *interp) nonexistent(L *lua.LState, key lua.LValue) {
+	name, ok := asString(key)
+	if !ok {
+		in.fail(L, "Second argument to luaProtectedTableError must be a string or number")
+	}
+	in.fail(L, "Script attempted to access nonexistent global variable '"+cString(name)+"'")
 }
 
 // stringMetatable gives strings their methods and, where gopher-lua asks it,
