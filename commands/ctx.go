@@ -44,6 +44,13 @@ type Ctx struct {
 	// it has changed nothing, and is to be run again with every shard locked.
 	MayRetry, Retry bool
 
+	// Follows says that the command is one of EXEC's and not the first.
+	Follows bool
+
+	// Cut is what a script leaves that the end of the process has ended: nothing of
+	// the command around it, be it EXEC, may be kept.
+	Cut Cut
+
 	Found any // what Command.Locks found, for the handler
 
 	// Group takes what commands do to the keyspace; nil: nobody records it. See
@@ -68,6 +75,15 @@ type Ctx struct {
 	dumper  *rdb.Dumper // made when it is first needed
 	call    *allowCall  // likewise: the call under way of RL.ALLOW
 }
+
+// Cut says whether a script was ended before its end, because the process ends.
+type Cut uint8
+
+const (
+	CutNone  Cut = iota
+	CutClean     // it had changed nothing
+	CutHalf      // it had called commands that write
+)
 
 // Settings are the directives that handlers obey, as CONFIG SET last left them.
 type Settings struct {

@@ -48,12 +48,12 @@ func newEndless(t *testing.T, directives ...string) *endless {
 // run starts a command that does not end, and returns when it is past the
 // threshold: who reads a key waits until then.
 func (x *endless) run(t *testing.T, command ...string) {
-	s := newSession(t, x.engine)
-	words := make([][]byte, len(command))
-	for i, word := range command {
-		words[i] = []byte(word)
-	}
-	go func() { x.reply <- show(s.Do(words)) }()
+	x.runIn(newSession(t, x.engine), command...)
+}
+
+// runIn is run in a session that exists.
+func (x *endless) runIn(s *engine.Session, command ...string) {
+	go func() { x.reply <- show(s.Do(words(command...))) }()
 	for !strings.HasPrefix(do(x.other, "get k"), "BUSY") {
 		runtime.Gosched() // it has not begun
 	}

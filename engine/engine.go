@@ -63,6 +63,7 @@ type Engine struct {
 	settings atomic.Pointer[commands.Settings]
 	limits   scriptLimits
 	forsaken forsaken
+	torn     torn
 	password atomic.Pointer[string] // requirepass; empty: none is asked for
 
 	clockAheadUs atomic.Int64 // how far the clock was ahead of the wall at the last Tick

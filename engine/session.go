@@ -319,6 +319,10 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		return s.executeWhileBusy(cmd, args, busy)
 	}
 	defer s.end(shards)
+	if s.engine.torn.has(shards) {
+		s.closing = true
+		return resp.None
+	}
 	s.ctx.Unheld = ^shards
 	if journal, named := s.engine.journal.Load() != nil, s.engine.tracked.on.Load(); journal || named {
 		s.record(shards, journal, named)
@@ -332,6 +336,9 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
 	s.ctx.MayStream = s.peer.Streams && !cmd.Is(commands.Transaction)
 	reply := s.call(cmd, args)
+	if s.ctx.Cut != commands.CutNone {
+		return s.drop(shards, reply)
+	}
 	if w := s.ctx.Waiting; w != nil {
 		s.block(w)
 	}

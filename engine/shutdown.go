@@ -6,6 +6,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 var (
@@ -83,12 +84,31 @@ func (e *Engine) hasSavePoints() bool {
 }
 
 // SaveBeforeEnd is what SIGTERM asks for first: where there are save points, and
-// the keys cannot be saved, a server had better not end.
-func (e *Engine) SaveBeforeEnd() error {
+// the keys cannot be saved, a server had better not end. A script that is past
+// busy-reply-threshold is waited for, as in Redis, if it has written; others are
+// ended. It returns soon after insist is closed. Where there is a log, what it
+// holds suffices.
+func (e *Engine) SaveBeforeEnd(insist <-chan struct{}) error {
 	if !e.persist.opened || e.persist.loading.Load() != nil || !e.hasSavePoints() {
 		return nil
 	}
-	return e.saveNow(nil)
+	e.scripts.EndReaders(true)
+	for {
+		err := e.saveNow(insist)
+		switch {
+		case err == nil, errors.Is(err, errTorn): // it ends already
+			return nil
+		case !errors.Is(err, errSnapshotBusy):
+			e.scripts.EndReaders(false)
+			return err
+		case e.persist.log.Load() != nil:
+			return nil
+		}
+		if !e.store.LockUnless(store.AllShards, insist) {
+			return errEnding
+		}
+		e.store.Unlock(store.AllShards)
+	}
 }
 
 // Close ends what goes on beside the sessions, which have ended: a job under way
@@ -110,6 +130,9 @@ func (e *Engine) Close() error {
 	var failed error
 	if loaded := p.loading.Load() == nil; loaded && p.changes.Load() > 0 && !p.noSave.Load() && (p.mustSave.Load() || e.hasSavePoints()) {
 		failed = e.saveNow(nil)
+		if errors.Is(failed, errTorn) && p.log.Load() != nil {
+			failed = nil // the log has all that was whole
+		}
 	}
 	p.mu.Lock()
 	p.ended = true

@@ -55,6 +55,10 @@ func (e *Engine) snapshot(stop <-chan struct{}, begin func(), out func(k snapsho
 	if e.lockUnlessBusy(store.AllShards) != nil {
 		return errSnapshotBusy
 	}
+	if e.torn.any() {
+		e.store.Unlock(store.AllShards)
+		return errTorn
+	}
 	var handed handedOut
 	sn := e.store.BeginSnapshot(handed.add)
 	begin()

@@ -156,12 +156,16 @@ func exec(c *commands.Ctx) resp.Value {
 	}
 	s.collect()
 	s.inExec = true
-	defer func() { s.inExec = false }()
+	defer func() { s.inExec, c.Follows = false, false }()
 	replies := c.Values(len(tx.queued))
 	for i := range tx.queued {
 		q := &tx.queued[i]
 		proto := s.proto
 		reply := s.call(q.cmd, q.args)
+		if c.Cut != commands.CutNone {
+			return s.cutExec(reply)
+		}
+		c.Follows = true
 		s.ctx.Tally.CountNested(q.cmd, false, s.failed(&reply))
 		if s.proto != proto {
 			// HELLO: what was answered before it stays in the protocol of then.
@@ -179,6 +183,15 @@ func exec(c *commands.Ctx) resp.Value {
 		replies = append(replies, reply)
 	}
 	return resp.Array(replies...)
+}
+
+// cutExec is what EXEC answers where a script was ended, because the process ends:
+// what follows it does not run, and what went before is not kept.
+func (s *Session) cutExec(reply resp.Value) resp.Value {
+	if s.ctx.Follows {
+		s.ctx.Cut = commands.CutHalf
+	}
+	return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(reply.Str()))
 }
 
 // discard drops a transaction from outside of a handler.

@@ -65,7 +65,9 @@ func (in *interp) command(L *lua.LState) resp.Value {
 		end := len(in.argText)
 		in.args = append(in.args, in.argText[start:end:end])
 	}
-	return in.caller.call(in.engine.find(in.args), in.args)
+	reply := in.caller.call(in.engine.find(in.args), in.args)
+	in.check(L, !in.meter.halted())
+	return reply
 }
 
 // errorTable makes the table that stands for an error reply. A text without a

@@ -18,7 +18,7 @@ type caller struct {
 	wrote    bool // something: from then on it may go on writing
 	fence    guard
 	chance   uint32 // which calls are timed
-	meter    *meter // of the run; nil: nobody asks whether it has written
+	meter    *meter // of the run
 }
 
 // begin prepares for a script that c runs.
@@ -36,6 +36,7 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 // end keeps nothing of the script but scratch space.
 func (r *caller) end() {
 	r.parent.Tally.Take(&r.child.Tally)
+	r.parent.Cut = r.meter.cut()
 	r.parent = nil
 	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
 	r.child.Args, r.child.Cmd, r.child.Group, r.child.AfterRead = nil, nil, nil, nil
@@ -89,12 +90,12 @@ func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 	if !r.fence.admits(cmd, args) {
 		return resp.Error(errNotLocked)
 	}
+	if cmd.Writes(args) && !r.meter.dirty() {
+		return resp.Error("ERR " + r.meter.why)
+	}
 	c := &r.child
 	c.Reset()
 	c.Cmd, c.Args = cmd, args
-	if r.meter != nil && cmd.Writes(args) {
-		r.meter.dirty()
-	}
 	if c.DB != nil { // SELECT for the rest of the script, SWAPDB for everybody
 		c.Use(c.DBIndex)
 	}

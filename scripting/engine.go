@@ -98,8 +98,18 @@ func (e *Engine) BusyChange() <-chan struct{} { return e.watch.change() }
 
 // End makes every script that is past the threshold, now or later, fail with
 // the error of a killed one, also where it has written: the process is about to
-// end and waits for it.
-func (e *Engine) End() { e.watch.end() }
+// end and waits for it. See commands.Ctx.Cut.
+func (e *Engine) End() { e.watch.end(endAll) }
+
+// EndReaders is End for scripts that have written nothing, which may not do so
+// any more. Undone with false, scripts that get there later go on.
+func (e *Engine) EndReaders(on bool) {
+	if on {
+		e.watch.end(endClean)
+	} else {
+		e.watch.end(endNone)
+	}
+}
 
 // SetTable sets the commands that redis.call finds. It is called once, before
 // anything runs: the table contains the engine's own group.

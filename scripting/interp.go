@@ -139,6 +139,7 @@ func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind)
 	in.random = newRandom(uint32(c.NowUs))
 	in.json = defaultJSON
 	in.meter.begin(in.engine.watch, kind, in.engine.memoryLimit())
+	in.meter.follows = c.Follows
 	if kind == runFunction {
 		in.meter.name, in.meter.command = s.sha, c.Args
 	}

@@ -3,6 +3,8 @@ package scripting
 import (
 	"runtime"
 	"runtime/metrics"
+
+	"github.com/zlimit/zlimit/commands"
 )
 
 // A meter bounds one run of a script: how long it may go on after somebody
@@ -27,6 +29,7 @@ type meter struct {
 	// name and command are what FUNCTION STATS tells of a function.
 	name    string
 	command [][]byte
+	follows bool // see commands.Ctx
 	// measure returns about how many bytes the script can reach, or any number
 	// above most. Where it is nil what was allocated counts as held.
 	measure func(most int64) int64
@@ -41,6 +44,7 @@ type meter struct {
 	run     *running // nil until the first beat
 	wrote   bool     // a write command was called
 	why     string   // why step or grow answered false
+	ended   runState // what has ended the run, stateClean: nobody
 }
 
 const (
@@ -59,7 +63,7 @@ func (m *meter) begin(w *watch, kind runKind, limit int64) {
 }
 
 // stopped reports whether somebody wants the script to end.
-func (m *meter) stopped() bool { return m.run != nil && m.run.stopped.Load() }
+func (m *meter) stopped() bool { return m.run != nil && m.run.stopped() }
 
 // end is the end of the run.
 func (m *meter) end() {
@@ -99,12 +103,37 @@ func (m *meter) hold(n int) bool {
 
 func (m *meter) release(n int) { m.working -= int64(n) }
 
-// dirty notes a write: the script cannot be killed any more.
-func (m *meter) dirty() {
-	m.wrote = true
-	if m.run != nil {
-		m.run.wrote.Store(true)
+// dirty is to be called before a command that writes: from then on the script
+// cannot be killed any more. It reports whether the script may go on.
+func (m *meter) dirty() bool {
+	if m.run != nil && !m.run.write() {
+		m.halt()
+		return false
 	}
+	m.wrote = true
+	return true
+}
+
+// halt makes this and every later step answer false.
+func (m *meter) halt() {
+	m.left, m.ended = 0, m.run.now()
+	if m.why = errKilled; m.kind == runLoad {
+		m.why = errLoadTimeout
+	}
+}
+
+// halted reports whether somebody has ended the script.
+func (m *meter) halted() bool { return m.ended != stateClean }
+
+// cut says what Ctx.Cut says of the run.
+func (m *meter) cut() commands.Cut {
+	switch m.ended {
+	case stateEnded:
+		return commands.CutClean
+	case stateCut:
+		return commands.CutHalf
+	}
+	return commands.CutNone
 }
 
 // beat is the end of a row of steps.
@@ -114,14 +143,11 @@ func (m *meter) beat() bool {
 		return true
 	}
 	if m.run == nil {
-		m.run = m.watch.enter(m.kind, m.name, m.wrote)
+		m.run = m.watch.enter(m)
 		m.alloted, m.others = heap()
 	}
 	if m.watch.overdue(m.run, m.command); m.stopped() {
-		m.left = 0 // and so at the next step
-		if m.why = errKilled; m.kind == runLoad {
-			m.why = errLoadTimeout
-		}
+		m.halt()
 		return false
 	}
 	m.left = stepsPerBeat

@@ -16,6 +16,8 @@ func (f *plainFrame) command(i *plainInst, call *plainCall) bool {
 	switch {
 	case f.fence.missed: // what the script does from here on counts for nothing
 		f.fail(i.pc, errNotLocked)
+	case f.meter.halted():
+		f.fail(i.pc, "ERR "+f.meter.why)
 	case !reply.IsError():
 		if call.results == 0 {
 			return true

@@ -57,6 +57,7 @@ func (e *Engine) runPlain(c *commands.Ctx, s *script, readOnly bool, keys, args 
 	f.begin(c, readOnly)
 	f.script, f.keys, f.args = s, keys, args
 	f.meter.begin(e.watch, runScript, e.memoryLimit())
+	f.meter.follows = c.Follows
 	f.load(s.plain)
 	result := f.run(s.plain)
 	if f.failed {

@@ -19,15 +19,42 @@ const (
 // nobody else wait, so that it is not what clients are told to kill.
 const loadLimitMs = 500
 
+// runState is what a run has done and whether it has to end. One word holds
+// both, so that nobody ends a run as one that has written nothing while it writes.
+type runState uint32
+
+const (
+	stateClean  runState = iota // it has written nothing
+	stateWrote                  // it has called a command that writes
+	stateKilled                 // it has to end, and may not write any more
+	stateEnded                  // the same, for the process ends
+	stateCut                    // it has to end though it has written, for the process ends
+)
+
 // A running is a run that has lasted for a beat at least.
 type running struct {
 	kind    runKind
 	name    string // of a function
+	follows bool   // what went before in the same EXEC may have written
 	sinceUs int64
-	wrote   atomic.Bool
-	stopped atomic.Bool // it has to end
-	late    bool        // past the threshold; protected by watch.mu
-	command [][]byte    // what called a function, once it is late; protected by watch.mu
+	state   atomic.Uint32 // a runState; only the run itself leaves stateClean for stateWrote
+	late    bool          // past the threshold; protected by watch.mu
+	command [][]byte      // what called a function, once it is late; protected by watch.mu
+}
+
+func (r *running) now() runState { return runState(r.state.Load()) }
+
+// stopped reports whether the run has to end.
+func (r *running) stopped() bool { return r.now() >= stateKilled }
+
+// write notes that the run is about to write. It reports whether it may.
+func (r *running) write() bool {
+	return r.now() == stateWrote || r.turn(stateClean, stateWrote)
+}
+
+// turn changes the state if it is still from.
+func (r *running) turn(from, to runState) bool {
+	return r.state.CompareAndSwap(uint32(from), uint32(to))
 }
 
 // A watch knows the scripts that run for longer than a moment, and which of
@@ -42,9 +69,19 @@ type watch struct {
 
 	mu     sync.Mutex // protects what follows, and the writing of busy
 	runs   map[*running]struct{}
-	ending bool          // who is late has to end
+	ending ending        // who of those that are late has to end
 	calm   chan struct{} // closed when the next script passes the threshold
 }
+
+// ending says which of the runs that are past the threshold have to end, now or
+// later.
+type ending uint8
+
+const (
+	endNone  ending = iota
+	endClean        // those that have written nothing, and EXEC before them neither
+	endAll
+)
 
 // Busy is what clients are told while scripts are past the threshold.
 type Busy struct {
@@ -58,9 +95,11 @@ func newWatch(nowUs, thresholdMs func() int64) *watch {
 	}
 }
 
-func (w *watch) enter(kind runKind, name string, wrote bool) *running {
-	r := &running{kind: kind, name: name}
-	r.wrote.Store(wrote)
+func (w *watch) enter(m *meter) *running {
+	r := &running{kind: m.kind, name: m.name, follows: m.follows}
+	if m.wrote {
+		r.turn(stateClean, stateWrote)
+	}
 	if w.nowUs != nil {
 		r.sinceUs = w.nowUs()
 	}
@@ -87,7 +126,7 @@ func (w *watch) overdue(r *running, command [][]byte) {
 	}
 	if r.kind == runLoad {
 		if (w.nowUs()-r.sinceUs)/1000 > loadLimitMs {
-			r.stopped.Store(true)
+			r.turn(stateClean, stateKilled)
 		}
 		return
 	}
@@ -101,9 +140,7 @@ func (w *watch) overdue(r *running, command [][]byte) {
 	for _, arg := range command { // its own bytes are the session's
 		r.command = append(r.command, bytes.Clone(arg))
 	}
-	if w.ending {
-		r.stopped.Store(true)
-	}
+	w.endLate(r)
 	w.settle()
 }
 
@@ -169,15 +206,16 @@ func (w *watch) kill(kind runKind) (refusal string) {
 	for r := range w.runs {
 		switch {
 		case !r.late:
-		case r.wrote.Load():
+		case r.now() == stateWrote || r.now() == stateCut:
 			refusal = errUnkillable
 		case r.kind != kind:
 			if refusal == errNotBusy {
 				refusal = busyReplies[r.kind]
 			}
-		default:
-			r.stopped.Store(true)
+		case r.turn(stateClean, stateKilled) || r.stopped():
 			killed = true
+		default: // it has just written
+			refusal = errUnkillable
 		}
 	}
 	if killed {
@@ -186,17 +224,31 @@ func (w *watch) kill(kind runKind) (refusal string) {
 	return refusal
 }
 
-// end ends every run that is past the threshold, now or later, whatever it has
-// written.
-func (w *watch) end() {
+// end says which runs that are past the threshold, now or later, have to end.
+func (w *watch) end(which ending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ending = true
+	if w.ending == endAll {
+		return
+	}
+	w.ending = which
 	for r := range w.runs {
 		if r.late {
-			r.stopped.Store(true)
+			w.endLate(r)
 		}
 	}
+}
+
+// endLate ends a run that is late, if it has to. It requires mu.
+func (w *watch) endLate(r *running) {
+	if w.ending == endNone || w.ending == endClean && r.follows {
+		return
+	}
+	if r.turn(stateClean, stateEnded) || w.ending == endClean {
+		return
+	}
+	r.turn(stateKilled, stateEnded) // what called it has to end as well
+	r.turn(stateWrote, stateCut)
 }
 
 // change returns a channel that is closed as soon as the engine is busy.

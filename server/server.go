@@ -384,7 +384,9 @@ func (s *Server) Close() error {
 	if !s.closed {
 		s.closed = true
 		close(s.done)
-		s.engine.End()
+		if s.owner {
+			s.engine.End()
+		}
 		for _, l := range s.listeners {
 			l.Close()
 		}

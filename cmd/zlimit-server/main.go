@@ -114,13 +114,13 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	return nil
 }
 
-// untilEnd waits until the server has to end: at a signal, if what has to be
-// saved then can be, at the second in any case; or at SHUTDOWN.
+// untilEnd waits until the server has to end: at a signal, once what has to be
+// saved then is, at the second in any case; or at SHUTDOWN.
 func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) {
 	for tried := false; ; tried = true {
 		select {
 		case s := <-signals:
-			if err := srv.Engine().SaveBeforeEnd(); err != nil && !tried {
+			if err := saveBeforeEnd(srv, signals, logger); err != nil && !tried {
 				logger.Printf("%v: the keys cannot be saved, so the server goes on: %v; the next signal ends it all the same", s, err)
 				continue
 			}
@@ -132,6 +132,23 @@ func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) 
 		}
 		return
 	}
+}
+
+// saveBeforeEnd saves what a signal must not lose. Another signal or SHUTDOWN
+// ends the waiting, and then it returns nil: the server ends all the same.
+func saveBeforeEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) error {
+	insist, saved := make(chan struct{}), make(chan error, 1)
+	go func() { saved <- srv.Engine().SaveBeforeEnd(insist) }()
+	select {
+	case err := <-saved:
+		return err
+	case s := <-signals:
+		logger.Printf("%v once more: the server ends as it is", s)
+	case <-srv.Ending():
+	}
+	close(insist)
+	<-saved
+	return nil
 }
 
 // listenMetrics serves Prometheus at an address; nil where that is empty.

@@ -1,0 +1,153 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Scripts that write, go on for ever and would write again. The log tells when
+// they have begun.
+const (
+	halfScript = `EVAL "redis.call('set','x',1) redis.log(redis.LOG_WARNING,'begun') while true do end redis.call('set','y',1)" 0`
+	halfExec   = "MULTI\r\nSET a 1\r\n" + halfScript + "\r\nSET b 1\r\nEXEC"
+	readerExec = "MULTI\r\nSET a 1\r\n" + `EVAL "redis.log(redis.LOG_WARNING,'begun') while true do end" 0` + "\r\nSET b 1\r\nEXEC"
+)
+
+// awaitLine reads the log until a line holds want.
+func (p *process) awaitLine(t *testing.T, want string) {
+	t.Helper()
+	for {
+		line, err := p.stdout.ReadString('\n')
+		require.NoError(t, err, "no line with %q", want)
+		if strings.Contains(line, want) {
+			return
+		}
+	}
+}
+
+// awaitBusy waits until a script is past the threshold.
+func (c *client) awaitBusy(t *testing.T) {
+	t.Helper()
+	for !strings.HasPrefix(c.ask(t, "GET n"), "-BUSY") {
+		continue
+	}
+}
+
+// awaitLoaded waits until the files are read.
+func (c *client) awaitLoaded(t *testing.T) {
+	t.Helper()
+	for strings.HasPrefix(c.ask(t, "DBSIZE"), "-LOADING") {
+		continue
+	}
+}
+
+// TestHalfAScript: a script past busy-reply-threshold that the end of the process
+// ends leaves nothing in the log, and neither does the EXEC around it.
+func TestHalfAScript(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fsync, script, said string
+		end                 func(t *testing.T, p *process, c *client)
+	}{
+		"SIGTERM, always":         {"always", halfScript, "-ERR Script killed by user", sigterm},
+		"SIGTERM, everysec":       {"everysec", halfScript, "-ERR Script killed by user", sigterm},
+		"SIGTERM, no":             {"no", halfScript, "-ERR Script killed by user", sigterm},
+		"SHUTDOWN NOSAVE, always": {"always", halfScript, "-ERR Script killed by user", shutdownNoSave},
+		"SIGTERM in EXEC":         {"always", halfExec, "-EXECABORT Transaction discarded because of: Script killed", sigterm},
+		"SHUTDOWN in EXEC":        {"always", halfExec, "-EXECABORT Transaction discarded because of: Script killed", shutdownNoSave},
+		"a reader in EXEC":        {"always", readerExec, "-EXECABORT Transaction discarded because of: Script killed", sigterm},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			words, _ := anyPort(t)
+			words = append(words, "--dir", t.TempDir(), "--appendonly", "yes", "--appendfsync", c.fsync,
+				"--busy-reply-threshold", "20", "--save", "3600 1")
+			p := start(t, words...)
+			other, caller := p.dial(t), p.dial(t)
+			other.awaitLoaded(t)
+			require.Equal(t, "+OK", other.ask(t, "SET n 1"))
+			caller.send(t, c.script+"\r\n")
+			p.awaitLine(t, "begun")
+			other.awaitBusy(t)
+			c.end(t, p, other)
+			rest, err := io.ReadAll(caller.r)
+			require.NoError(t, err)
+			require.Contains(t, "\r\n"+string(rest), "\r\n"+c.said)
+			code, said := p.end(t)
+			require.Zero(t, code, "%s%s", said, &p.stderr)
+
+			p = start(t, words...)
+			other = p.dial(t)
+			other.awaitLoaded(t)
+			require.Equal(t, ":1", other.ask(t, "DBSIZE"))
+			require.Equal(t, "$1", other.ask(t, "GET n"))
+			require.Equal(t, "1", other.line(t))
+			p.kill(t)
+		})
+	}
+}
+
+func sigterm(t *testing.T, p *process, _ *client) { p.signal(t, syscall.SIGTERM) }
+
+func shutdownNoSave(t *testing.T, _ *process, c *client) {
+	require.Contains(t, c.ask(t, "SHUTDOWN"), "-BUSY")
+	c.send(t, "SHUTDOWN NOSAVE\r\n")
+}
+
+// TestHalfAScriptWithinTheThreshold: nobody ends such a script; the second signal
+// ends the process without it.
+func TestHalfAScriptWithinTheThreshold(t *testing.T) {
+	t.Parallel()
+	words, _ := anyPort(t)
+	words = append(words, "--dir", t.TempDir(), "--appendonly", "yes", "--appendfsync", "always", "--busy-reply-threshold", "0")
+	p := start(t, words...)
+	c := p.dial(t)
+	c.awaitLoaded(t)
+	require.Equal(t, "+OK", c.ask(t, "SET n 1"))
+	c.send(t, halfScript+"\r\n")
+	p.awaitLine(t, "begun")
+	p.signal(t, syscall.SIGTERM)
+	p.awaitLine(t, "finishing the commands under way")
+	p.signal(t, syscall.SIGTERM)
+	code, _ := p.end(t)
+	require.Equal(t, 1, code)
+	p = start(t, words...)
+	c = p.dial(t)
+	c.awaitLoaded(t)
+	require.Equal(t, ":1", c.ask(t, "DBSIZE"))
+	p.kill(t)
+}
+
+// TestHalfAScriptIsNotSaved: without a log SIGTERM waits for a script that has
+// written, as in Redis; the second ends it, and the file of the last save stays.
+func TestHalfAScriptIsNotSaved(t *testing.T) {
+	t.Parallel()
+	words, _ := anyPort(t)
+	words = append(words, "--dir", t.TempDir(), "--save", "3600 1", "--busy-reply-threshold", "20")
+	p := start(t, words...)
+	c, other := p.dial(t), p.dial(t)
+	c.awaitLoaded(t)
+	require.Equal(t, "+OK", c.ask(t, "SET n 1"))
+	require.Equal(t, "+OK", c.ask(t, "SAVE"))
+	c.send(t, halfScript+"\r\n")
+	p.awaitLine(t, "begun")
+	other.awaitBusy(t)
+	p.signal(t, syscall.SIGTERM)
+	p.awaitLine(t, "saving")
+	require.Contains(t, other.ask(t, "GET n"), "-BUSY", "it waits")
+	p.signal(t, syscall.SIGTERM)
+	p.awaitLine(t, "once more")
+	_, said := p.end(t)
+	require.Contains(t, said, "a script that had written was ended: nothing of it is kept")
+	p = start(t, words...)
+	c = p.dial(t)
+	c.awaitLoaded(t)
+	require.Equal(t, ":1", c.ask(t, "DBSIZE"))
+	p.kill(t)
+}

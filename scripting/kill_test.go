@@ -1,0 +1,95 @@
+package scripting
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// newKillingEngine has a command, time, that does something while a script waits
+// for its reply: what another client does meanwhile. Scripts are past the
+// threshold after some thousand steps.
+func newKillingEngine(t *testing.T, meanwhile func(e *Engine)) (*Engine, *commands.Ctx) {
+	e, c := newTestEngine(t)
+	nowUs := int64(0)
+	e.watch = newWatch(func() int64 { nowUs += 10_000; return nowUs }, func() int64 { return 1 })
+	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, e.Group(), []commands.Command{
+		{Name: "time", Arity: 1, Handler: func(*commands.Ctx) resp.Value {
+			meanwhile(e)
+			return resp.OK
+		}},
+	}))
+	return e, c
+}
+
+// Between being killed and noticing it a script must not write: SCRIPT KILL has
+// said that it has not.
+func TestKilledScriptWritesNoMore(t *testing.T) {
+	const (
+		wait = "for i = 1, 1e4 do end redis.call('time') "
+		all  = "-ERR Script killed by user with SCRIPT KILL... script: "
+	)
+	for name, c := range map[string]struct {
+		source, kill string // what SCRIPT KILL answers
+		cut          commands.Cut
+		end          func(e *Engine)
+		written      bool
+	}{
+		"plain":               {source: wait + "redis.call('set','x',1) return 1"},
+		"interpreted":         {source: "local f = function() " + wait + "end f() redis.call('set','x',1) return 1"},
+		"by pcall":            {source: wait + "redis.pcall('set','x',1) return 1"},
+		"caught":              {source: wait + "pcall(redis.call,'set','x',1) redis.call('set','x',1) return 1"},
+		"in a coroutine":      {source: wait + "coroutine.wrap(function() redis.pcall('set','x',1) end)() return 1"},
+		"as the last":         {source: wait + "return redis.call('set','x',1)"},
+		"as the last, caught": {source: wait + "return pcall(redis.call,'set','x',1)"},
+		"ended":               {source: wait + "redis.call('set','x',1) return 1", end: (*Engine).End, cut: commands.CutClean},
+		"ended as a reader":   {source: wait + "redis.call('set','x',1) return 1", end: func(e *Engine) { e.EndReaders(true) }, cut: commands.CutClean},
+		"ended, had written":  {source: "redis.call('set','x',1) " + wait + "redis.call('set','x',2) return 1", end: (*Engine).End, cut: commands.CutHalf, written: true},
+		"killed, then ended": {source: wait + "redis.call('set','x',1) return 1", end: func(e *Engine) {
+			_ = e.watch.kill(runScript)
+			e.End()
+		}, cut: commands.CutClean},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, interpret := range []bool{false, true} {
+				e, ctx := newKillingEngine(t, func(e *Engine) {
+					if c.end != nil {
+						c.end(e)
+						return
+					}
+					require.Equal(t, c.kill, e.watch.kill(runScript))
+				})
+				e.options.Interpret = func() bool { return interpret }
+				reply := evaluate(e, ctx, resp.RESP2, evalArgs(c.source))
+				require.Contains(t, reply, all)
+				require.Equal(t, c.cut, ctx.Cut)
+				want := "$-1\r\n"
+				if c.written {
+					want = "$1\r\n1\r\n"
+				}
+				require.Equal(t, want, evaluate(e, ctx, resp.RESP2, words("GET x")))
+			}
+		})
+	}
+}
+
+// A script that has written can neither be killed nor ended as a reader: it goes
+// on to its end, and is whole.
+func TestWriterIsNotKilled(t *testing.T) {
+	for _, interpret := range []bool{false, true} {
+		e, c := newKillingEngine(t, func(e *Engine) {
+			require.Equal(t, errUnkillable, e.watch.kill(runScript))
+			e.EndReaders(true)
+			e.EndReaders(false)
+		})
+		e.options.Interpret = func() bool { return interpret }
+		const source = "redis.call('set','x',1) for i = 1, 1e4 do end redis.call('time') for i = 1, 1e4 do end redis.call('set','x',2) return 1"
+		require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs(source)))
+		require.Equal(t, commands.CutNone, c.Cut)
+		require.Equal(t, "$1\r\n2\r\n", evaluate(e, c, resp.RESP2, words("GET x")))
+		require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("for i = 1, 1e4 do end return 1")), "EndReaders was undone")
+	}
+}
