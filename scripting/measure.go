@@ -18,21 +18,23 @@ const (
 	threadSize   = 1 << 10
 	stringSize   = 24
 	numberSize   = 8
+	countedEach  = 64 // bytes; shorter strings are counted wherever they are met
 )
 
 // A walk counts what a script can reach.
 type walk struct {
-	in   *interp
-	size int64
-	most int64 // enough is known above it
-	seen map[unsafe.Pointer]struct{}
-	to   []lua.LValue // tables, functions and threads not yet looked into
+	in    *interp
+	size  int64
+	most  int64        // enough is known above it
+	seen  addresses    // tables, functions and threads
+	texts addresses    // strings
+	to    []lua.LValue // tables, functions and threads not yet looked into
 }
 
 // held returns about how many bytes the script can reach, or any number above
 // most. It costs what a collection of them would.
 func (in *interp) held(most int64) int64 {
-	w := walk{in: in, most: most, seen: make(map[unsafe.Pointer]struct{})}
+	w := walk{in: in, most: most}
 	clear(in.extents)
 	w.visit(in.L)
 	for thread := range in.hosts {
@@ -67,24 +69,14 @@ func (w *walk) value(v lua.LValue) {
 		w.size += numberSize
 	case lua.LString:
 		w.size += stringSize
-		// Strings that share their bytes are counted once; parts of one string
+		// Long strings that share their bytes are counted once; parts of one string
 		// in full, as in Lua each would have its own.
-		if len(v) > 64 && w.first(unsafe.Pointer(unsafe.StringData(string(v)))) {
-			w.size += int64(len(v))
-		} else if len(v) <= 64 {
+		if len(v) <= countedEach || w.seen.add(unsafe.Pointer(unsafe.StringData(string(v)))) {
 			w.size += int64(len(v))
 		}
 	case *lua.LTable, *lua.LFunction, *lua.LState:
 		w.visit(v)
 	}
-}
-
-func (w *walk) first(p unsafe.Pointer) bool {
-	if _, ok := w.seen[p]; ok {
-		return false
-	}
-	w.seen[p] = struct{}{}
-	return true
 }
 
 // visit notes what has values of its own, once.
@@ -104,7 +96,7 @@ func (w *walk) visit(v lua.LValue) {
 		}
 		p = unsafe.Pointer(v)
 	}
-	if w.first(p) {
+	if w.seen.add(p) {
 		w.to = append(w.to, v)
 	}
 }
@@ -116,7 +108,7 @@ func (w *walk) enter(v lua.LValue) {
 		w.table(v)
 	case *lua.LFunction:
 		w.size += functionSize
-		if v.Proto != nil && w.first(unsafe.Pointer(v.Proto)) && v != w.in.lastMain {
+		if v.Proto != nil && w.seen.add(unsafe.Pointer(v.Proto)) && v != w.in.lastMain {
 			w.size += protoSize(v.Proto)
 		}
 		for _, up := range v.Upvalues {

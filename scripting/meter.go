@@ -2,6 +2,7 @@ package scripting
 
 import (
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 
 	"github.com/zlimit/zlimit/commands"
@@ -34,17 +35,19 @@ type meter struct {
 	// above most. Where it is nil what was allocated counts as held.
 	measure func(most int64) int64
 
-	left    int   // steps to the next beat
-	room    int64 // bytes that may be asked for before the next measurement
-	limit   int64 // lua-memory-limit; 0: none
-	working int64 // bytes that library functions hold where measure does not look
-	alloted int64 // what the process had allocated at the last measurement
-	others  int64 // what was in the heap besides the script, at the last look with clean eyes
-	beats   int
-	run     *running // nil until the first beat
-	wrote   bool     // a write command was called
-	why     string   // why step or grow answered false
-	ended   runState // what has ended the run, stateClean: nobody
+	left     int   // steps to the next beat
+	room     int64 // bytes that may be asked for before the next measurement
+	granted  int64 // what room was after the last
+	limit    int64 // lua-memory-limit; 0: none
+	working  int64 // bytes that library functions hold where measure does not look
+	alloted  int64 // what the process had allocated at the last measurement
+	others   int64 // what was in the heap besides the script after the last collection; -1: there was none
+	beats    int
+	run      *running // nil until the first beat
+	wrote    bool     // a write command was called
+	why      string   // why step or grow answered false
+	measured bool     // the run took more than garbage
+	ended    runState // what has ended the run, stateClean: nobody
 }
 
 const (
@@ -59,14 +62,18 @@ const (
 // begin makes the meter ready for a run. end must be called after it.
 func (m *meter) begin(w *watch, kind runKind, limit int64) {
 	measure := m.measure
-	*m = meter{watch: w, kind: kind, measure: measure, left: stepsPerBeat, room: limit, limit: limit}
+	*m = meter{watch: w, kind: kind, measure: measure, left: stepsPerBeat, room: limit, granted: limit, limit: limit, others: -1}
 }
 
 // stopped reports whether somebody wants the script to end.
 func (m *meter) stopped() bool { return m.run != nil && m.run.stopped() }
 
-// end is the end of the run.
+// end is the end of the run. What a large one leaves is garbage, and Go would
+// keep it for as long as nobody else makes any.
 func (m *meter) end() {
+	if m.measured {
+		go runtime.GC()
+	}
 	if m.run != nil {
 		m.watch.leave(m.run)
 		m.run = nil
@@ -144,7 +151,7 @@ func (m *meter) beat() bool {
 	}
 	if m.run == nil {
 		m.run = m.watch.enter(m)
-		m.alloted, m.others = heap()
+		m.alloted, _ = heap()
 	}
 	if m.watch.overdue(m.run, m.command); m.stopped() {
 		m.halt()
@@ -152,7 +159,7 @@ func (m *meter) beat() bool {
 	}
 	m.left = stepsPerBeat
 	if m.beats++; m.limit > 0 && m.beats%beatsPerLook == 0 {
-		if now, _ := heap(); now-m.alloted >= m.room {
+		if now, _ := heap(); now-m.alloted >= m.granted {
 			return m.collect(0)
 		}
 	}
@@ -161,7 +168,9 @@ func (m *meter) beat() bool {
 
 // collect measures, and gives the script the room that is left: half of it
 // until the next measurement, as what is measured is what lives, and garbage
-// comes on top.
+// comes on top. Near the end that is a little more than there is, or a script
+// that makes garbage there would be measured all the time. Where the heap could
+// grow beyond the limit and twice garbage, the garbage goes first.
 func (m *meter) collect(wanted int64) bool {
 	if m.limit <= 0 {
 		m.room = 1 << 62
@@ -174,20 +183,19 @@ func (m *meter) collect(wanted int64) bool {
 		held += m.measure(m.limit - held)
 	}
 	if held > m.limit {
-		m.room = 0 // measure again, once something was dropped
+		m.room, m.granted = 0, 0 // measure again, once something was dropped
 		m.why = errNoMemory
 		return false
 	}
-	m.room = max((m.limit-held)/2, m.limit/64)
+	m.room = max((m.limit-held)/2, min(m.limit/8, garbage))
+	m.granted = m.room
 	now, inHeap := heap()
 	m.alloted = now
-	if m.run == nil {
-		m.others = inHeap // too early to know
-	}
-	if inHeap+m.room-m.others > m.limit+garbage {
-		runtime.GC()
+	m.measured = m.measured || inHeap > garbage
+	if inHeap+wanted+m.room-max(m.others, 0) > m.limit+garbage {
+		debug.FreeOSMemory() // or a longer array would stand beside the holes of shorter ones
 		m.alloted, inHeap = heap()
-		m.others = inHeap - held
+		m.others = max(inHeap-held, 0)
 	}
 	return true
 }
@@ -197,10 +205,19 @@ func (m *meter) collect(wanted int64) bool {
 const garbage = 32 << 20
 
 // heap returns how many bytes the process has allocated since it began, and how
-// many there are now, garbage included. Others' are among them: that causes a
-// measurement or a collection which was not needed, and no error.
+// many it holds from the system, garbage and free ones included. Others' are among
+// them: that causes a measurement or a collection which was not needed, and no
+// error.
 func heap() (allocated, now int64) {
-	sample := [2]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	sample := [...]metrics.Sample{
+		{Name: "/gc/heap/allocs:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+	}
 	metrics.Read(sample[:])
-	return int64(sample[0].Value.Uint64()), int64(sample[1].Value.Uint64())
+	for i := range sample[1:] {
+		now += int64(sample[1+i].Value.Uint64())
+	}
+	return int64(sample[0].Value.Uint64()), now
 }

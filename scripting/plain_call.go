@@ -110,9 +110,11 @@ func (f *plainFrame) fromReply(v *resp.Value) plainValue {
 	case resp.KindBulk, resp.KindBigNumber, resp.KindVerbatim:
 		return f.copied(v.Str())
 	case resp.KindBulkInt:
-		return plainBytes(strconv.AppendInt(f.room(longestNumber), v.Int(), 10))
+		var space [longestNumber]byte
+		return f.fitted(strconv.AppendInt(space[:0], v.Int(), 10))
 	case resp.KindDouble:
-		return plainBytes(resp.AppendFloat(f.room(longestNumber), v.Float()))
+		var space [longestNumber]byte
+		return f.fitted(resp.AppendFloat(space[:0], v.Float()))
 	case resp.KindStatus:
 		return f.single("ok", f.copied(v.Str()))
 	case resp.KindError:
@@ -122,7 +124,7 @@ func (f *plainFrame) fromReply(v *resp.Value) plainValue {
 	}
 	elems := v.Elems()
 	t := f.newTable()
-	if f.built(len(elems) * plainValueSize); f.failed {
+	if f.extend(t, len(elems)); f.failed {
 		return plainNil
 	}
 	for n := range elems {

@@ -3,7 +3,6 @@ package scripting
 import (
 	"runtime/debug"
 	"strconv"
-	"unsafe"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -28,10 +27,12 @@ type plainFrame struct {
 	scratch []plainValue // the arguments of a function
 	results []plainValue
 	text    []byte
+	joined  []byte        // where concat builds
 	tables  []*plainTable // that this run may have, and has had
 	inUse   int
 
-	pc      int32 // of the last instruction that may build something
+	walk    uint32 // how often was measured
+	pc      int32  // of the last instruction that may build something
 	failed  bool
 	problem string // with its code word
 	counted bool   // it is a command's, and counted
@@ -151,17 +152,20 @@ const (
 // held returns about how many bytes the run can reach, or any number above
 // most.
 func (f *plainFrame) held(most int64) (size int64) {
-	seen := make(map[unsafe.Pointer]bool)
+	f.walk++
+	var texts addresses
 	var to []*plainTable
 	visit := func(v *plainValue) {
-		if v.kind != lua.LTString && v.kind != lua.LTTable || seen[v.ref] {
-			return
-		}
-		seen[v.ref] = true
-		if v.kind == lua.LTString {
-			size += int64(v.bits)
-		} else {
-			to = append(to, v.table())
+		switch v.kind {
+		case lua.LTString:
+			if v.bits <= countedEach || texts.add(v.ref) {
+				size += int64(v.bits+15) &^ 15
+			}
+		case lua.LTTable:
+			if t := v.table(); t.walk != f.walk {
+				t.walk = f.walk
+				to = append(to, t)
+			}
 		}
 	}
 	for _, list := range [][]plainValue{f.values, f.scratch, f.results} {
@@ -183,6 +187,39 @@ func (f *plainFrame) held(most int64) (size int64) {
 		}
 	}
 	return size
+}
+
+// extend is to be called before the nth element is put into a table's array: the
+// old array and a longer one must fit into the memory together.
+func (f *plainFrame) extend(t *plainTable, n int) {
+	switch {
+	case n <= len(t.array):
+		return
+	case n <= keptTableAt:
+		f.built((n - len(t.array)) * plainValueSize)
+		return
+	case n <= cap(t.array):
+		return // asked for when it grew
+	}
+	size := plainCapacity(cap(t.array), n)
+	if f.built(size * plainValueSize); !f.failed {
+		t.growArray(size)
+	}
+}
+
+// extendPairs is extend for a key that may be new, outside of the array.
+func (f *plainFrame) extendPairs(t *plainTable) {
+	switch n := len(t.pairs); {
+	case n < keptTableAt:
+		f.built(plainPairSize)
+		return
+	case n < cap(t.pairs):
+		return
+	}
+	size := plainCapacity(cap(t.pairs), len(t.pairs)+1)
+	if f.built(size * plainPairSize); !f.failed {
+		t.growPairs(size)
+	}
 }
 
 // step is called once in each round of a loop. It reports false where the

@@ -424,7 +424,7 @@ func plainInsert(f *plainFrame, pc int, args []plainValue) {
 		f.raise(int32(pc), "wrong number of arguments to 'insert'")
 		return
 	}
-	f.built(max(max(last, place)-len(t.array), 0) * plainValueSize)
+	f.extend(t, max(last, place))
 	if !f.failed && !f.meter.steps(max(last-place, 0)) {
 		f.fail(int32(pc), "ERR "+f.meter.why)
 	}

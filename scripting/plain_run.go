@@ -400,9 +400,9 @@ func (f *plainFrame) setIndex(i *plainInst, object, key, value *plainValue) bool
 	default:
 		t := object.table()
 		if n := arrayIndex(key) + 1; n > len(t.array) {
-			f.built((n - len(t.array)) * plainValueSize)
+			f.extend(t, n)
 		} else if n == 0 {
-			f.built(plainPairSize)
+			f.extendPairs(t)
 		}
 		if !f.failed {
 			t.set(*key, *value)

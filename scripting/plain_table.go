@@ -14,6 +14,7 @@ type plainTable struct {
 	array []plainValue
 	pairs []plainPair // a value of nil is a key that was removed
 	index map[plainHash]int
+	walk  uint32 // the last measurement that has met it, see plainFrame.held
 }
 
 type plainPair struct{ key, value plainValue }
@@ -131,6 +132,26 @@ func (t *plainTable) put(n int, value plainValue) {
 	t.array = append(t.array, value)
 }
 
+// plainCapacity is how many elements are made room for where n are needed and
+// there is room for fewer: a quarter more than before, and not a few.
+func plainCapacity(before, n int) int {
+	return max(n, before+before/4, 2*min(before, 4*keptTableAt))
+}
+
+// growArray makes room for n elements in the array.
+func (t *plainTable) growArray(n int) {
+	grown := make([]plainValue, len(t.array), n)
+	copy(grown, t.array)
+	t.array = grown
+}
+
+// growPairs makes room for n pairs.
+func (t *plainTable) growPairs(n int) {
+	grown := make([]plainPair, len(t.pairs), n)
+	copy(grown, t.pairs)
+	t.pairs = grown
+}
+
 // length is a border of the array: the last, as gopher-lua finds it.
 func (t *plainTable) length() int {
 	for n := len(t.array); n > 0; n-- {
@@ -163,8 +184,12 @@ func (t *plainTable) next(key *plainValue) (k, v plainValue) {
 	return plainNil, plainNil
 }
 
-// reset empties a table for the next run.
+// reset empties a table for the next run, which gets no large one.
 func (t *plainTable) reset() {
+	if cap(t.array) > keptTableAt || cap(t.pairs) > keptTableAt {
+		*t = plainTable{walk: t.walk}
+		return
+	}
 	clear(t.array)
 	clear(t.pairs)
 	t.array, t.pairs, t.index = t.array[:0], t.pairs[:0], nil

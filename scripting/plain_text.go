@@ -33,6 +33,12 @@ func (f *plainFrame) copied(s string) plainValue {
 	return plainBytes(append(f.room(len(s)), s...))
 }
 
+// fitted returns a copy of what was built on the side, which is no longer than
+// need be: a script may keep millions of them.
+func (f *plainFrame) fitted(b []byte) plainValue {
+	return plainBytes(append(f.room(len(b)), b...))
+}
+
 const longestNumber = 32
 
 // spelled returns a number as tostring does.
@@ -40,7 +46,8 @@ func (f *plainFrame) spelled(n float64) plainValue {
 	if i := int(n); 0 <= i && i < len(smallDecimals) && float64(i) == n && (i != 0 || !math.Signbit(n)) {
 		return plainString(string(smallDecimals[i].(lua.LString)))
 	}
-	return plainBytes(appendNumber(f.room(longestNumber), n))
+	var space [longestNumber]byte
+	return f.fitted(appendNumber(space[:0], n))
 }
 
 // asText converts as Lua's string functions do: strings and numbers.
@@ -58,20 +65,24 @@ func (f *plainFrame) asText(v *plainValue) (string, bool) {
 // concat is the operator `..`, from the right. It reports the place of the
 // operand that is at fault, -1 where none is.
 func (f *plainFrame) concat(operands []int32) (v plainValue, fault int) {
-	size := 0
+	size, numbers := 0, 0
 	for i, o := range operands {
 		switch w := &f.values[o]; w.kind {
 		case lua.LTString:
 			size += int(w.bits)
 		case lua.LTNumber:
-			size += longestNumber
+			numbers++
 		default:
 			return plainNil, f.concatFault(operands, i)
 		}
 	}
-	b := f.room(size)
-	if f.failed {
-		return plainNil, -1
+	// A number's length shows when it is spelled: small texts are built on the side.
+	side := numbers > 0 && size <= longestText
+	b := f.joined[:0]
+	if !side {
+		if b = f.room(size + numbers*longestNumber); f.failed {
+			return plainNil, -1
+		}
 	}
 	for _, o := range operands {
 		switch w := &f.values[o]; w.kind {
@@ -80,6 +91,10 @@ func (f *plainFrame) concat(operands []int32) (v plainValue, fault int) {
 		case lua.LTNumber:
 			b = appendNumber(b, w.number())
 		}
+	}
+	if side {
+		f.joined = b
+		return f.fitted(b), -1
 	}
 	return plainBytes(b), -1
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// largeScripts hold more than they may, each of another kind of value, in the
+// interpreter and without it.
+var largeScripts = []string{
+	"local t={} for i=1,1e7 do t[i]='x'..i end return #t",
+	"local t={} for i=1,1e7 do t[#t+1]='value:'..i end return #t",
+	"local t={} for i=1,1e7 do t[i]=i end return #t",
+	"local t={} for i=1,1e7 do t[i]={i} end return #t",
+	"local t={} for i=1,1e7 do t['k'..i]=i end return 1",
+	"local t={} for i=1,1e7 do t[i]=string.rep('x',100)..i end return 1",
+	"local t={} for i=1,1e7 do t[i]=tostring(i) end return 1",
+	"local f=function() end local t={} for i=1,1e7 do t[i]='x'..i end return #t",
+	"local f=function() end local t={} for i=1,1e7 do t[i]={} end return #t",
+	"local f=function() end local t={} for i=1,1e7 do t['k'..i]=i end return 1",
+}
+
+// TestScriptsResident: what a script makes the process hold ends 64 MB beyond
+// lua-memory-limit, and nothing is left of it for the next.
+func TestScriptsResident(t *testing.T) {
+	words, _ := anyPort(t)
+	const limit = 128
+	p := start(t, append(words, "--lua-memory-limit", fmt.Sprint(limit<<20), "--busy-reply-threshold", "0")...)
+	c := p.dial(t)
+	require.Equal(t, "+PONG", c.ask(t, "PING"))
+	before := p.residentMB(t, "VmRSS")
+	for _, source := range largeScripts {
+		require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0))
+		require.Contains(t, c.ask(t, fmt.Sprintf("EVAL \"%s\" 0", source)), "-ERR not enough memory", source)
+		most := p.residentMB(t, "VmHWM")
+		t.Logf("%d MB at most, %d before all: %s", most, before, source)
+		require.LessOrEqual(t, most-before, limit+64, source)
+	}
+}
+
+// residentMB reads a figure of /proc.
+func (p *process) residentMB(t *testing.T, field string) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			kB, err := strconv.Atoi(strings.Fields(rest)[0])
+			require.NoError(t, err)
+			return kB >> 10
+		}
+	}
+	t.Fatalf("no %s", field)
+	return 0
+}
