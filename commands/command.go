@@ -3,6 +3,7 @@ package commands
 import (
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // Flags are a command's properties, named as COMMAND INFO names them.
@@ -116,6 +117,10 @@ type Command struct {
 	Handler    Handler
 	Subs       []Command
 
+	// Event is what keyspace notifications call what a writing command changes; ""
+	// where it has no one word for that. See events.go.
+	Event string
+
 	// Reads tells of a call of a writing command, whose number of arguments the
 	// arity allows, that it can change nothing; nil: every one can.
 	Reads func(args [][]byte) bool
@@ -132,6 +137,7 @@ type Command struct {
 
 	parent *Command
 	id     int
+	event  effects.Event
 }
 
 // FullName is the name by which errors, COMMAND LIST and statistics call the

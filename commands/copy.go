@@ -71,10 +71,7 @@ func copyKey(c *Ctx) resp.Value {
 		if !replace {
 			return resp.Int(0)
 		}
-		to.Delete(old) // and not overwritten: whoever waits for the key is to see it come
-	}
-	if old := to.Find(c.Args[2], c.NowMs); old != nil {
-		to.Delete(old) // to be made anew, for those who wait for it
+		to.MakeRoom(old) // and not overwritten: whoever waits for the key is to see it come
 	}
 	made := to.Put(c.Args[2], cloned(store.DataOf(n)))
 	if atMs, ok := n.Value.ExpireAtMs(); ok {
@@ -97,5 +94,9 @@ func move(c *Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	c.DB.MoveTo(n, to, c.Args[1])
+	if g := c.Group; g != nil {
+		g.Note(c.DB.ID(), eventMoveFrom, c.Args[1])
+		g.Note(to.ID(), eventMoveTo, c.Args[1])
+	}
 	return resp.Int(1)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
 	"github.com/zlimit/zlimit/store/list"
 	"github.com/zlimit/zlimit/store/zset"
 )
@@ -28,14 +29,14 @@ var Dumps = []Command{
 		Summary: "Answers a value as RESTORE takes it.",
 	},
 	{
-		Name: "restore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
+		Name: "restore", Event: "restore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
 		Categories: []string{"dangerous"},
 		Group:      "generic", Since: "2.6.0", Complexity: "O(N*log(N))", Syntax: restoreSyntax, Handler: restore,
 		Summary:   "Makes a key of what DUMP answered.",
 		Deviation: newerPayloads,
 	},
 	{
-		Name: "restore-asking", Arity: -4, Flags: Write | DenyOOM | Asking, Keys: []KeySpec{key(1, "OW update")},
+		Name: "restore-asking", Event: "restore", Arity: -4, Flags: Write | DenyOOM | Asking, Keys: []KeySpec{key(1, "OW update")},
 		Categories: []string{"keyspace", "dangerous"},
 		Group:      "server", Since: "3.0.0", Complexity: "O(N*log(N))", Syntax: restoreSyntax, Handler: restore,
 		Summary:   "Is RESTORE, for tools that move keys within a cluster.",
@@ -171,7 +172,7 @@ func restore(c *Ctx) resp.Value {
 		return errDumpFormat
 	}
 	if old != nil {
-		c.DB.Delete(old)
+		c.DB.MakeRoom(old)
 	}
 	atMs := ttl
 	if ttl != 0 && !o.absTTL {
@@ -179,6 +180,7 @@ func restore(c *Ctx) resp.Value {
 	}
 	if ttl != 0 && atMs <= c.NowMs {
 		if old != nil && c.Group != nil {
+			c.note(effects.Del, key)
 			c.Group.Begin(c.DBIndex, 2)
 			c.Group.Text("DEL")
 			c.Group.Bytes(key)

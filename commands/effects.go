@@ -16,7 +16,7 @@ import (
 // done something, too.
 func (c *Ctx) runRecorded() resp.Value {
 	g, db, args := c.Group, c.DBIndex, c.Args
-	mark := g.Enter()
+	mark := g.Enter(c.Cmd.event)
 	defer func() { g.Leave(mark, db, args) }()
 	return c.Cmd.Handler(c)
 }
@@ -34,6 +34,9 @@ func (c *Ctx) Changed() {
 func (c *Ctx) did(n int, name string, key []byte) *effects.Group {
 	g := c.Group
 	if g != nil {
+		if g.Unnamed() {
+			g.Note(c.DB.ID(), loggedEvents[name], key)
+		}
 		g.Begin(c.DB.ID(), n)
 		g.Text(name)
 		g.Bytes(key)
@@ -70,6 +73,7 @@ func (c *Ctx) didSet(key, text []byte, atMs int64) {
 		g.Bytes(text)
 		g.Text("PXAT")
 		g.Int(atMs)
+		g.Note(c.DB.ID(), eventExpire, key)
 	}
 }
 

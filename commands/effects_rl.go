@@ -55,6 +55,9 @@ func (c *Ctx) AddRun() bool {
 func (c *Ctx) didUnits(key []byte, first, n int64) {
 	if n > pairs {
 		g := c.Group
+		if g.Unnamed() {
+			g.Note(c.DB.ID(), loggedEvents["ZADD"], key)
+		}
 		g.Begin(c.DB.ID(), 6)
 		g.Text("EVAL")
 		g.Bytes(runScript)

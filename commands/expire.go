@@ -9,13 +9,13 @@ import (
 // Expiry are the commands on deadlines.
 var Expiry = []Command{
 	{
-		Name: "expire", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Name: "expire", Event: "expire", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "generic", Since: "1.0.0", Complexity: "O(1)", Syntax: "key seconds [NX | XX | GT | LT]",
 		Summary: "Gives a key a time to live in seconds.",
 		Handler: func(c *Ctx) resp.Value { return expire(c, c.NowMs, 1000) },
 	},
 	{
-		Name: "expireat", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Name: "expireat", Event: "expire", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "generic", Since: "1.2.0", Complexity: "O(1)", Syntax: "key unix-time-seconds [NX | XX | GT | LT]",
 		Summary: "Gives a key a deadline in unix seconds.",
 		Handler: func(c *Ctx) resp.Value { return expire(c, 0, 1000) },
@@ -27,18 +27,18 @@ var Expiry = []Command{
 		Handler: func(c *Ctx) resp.Value { return ttl(c, 0, 1000) },
 	},
 	{
-		Name: "persist", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Name: "persist", Event: "persist", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "generic", Since: "2.2.0", Complexity: "O(1)", Syntax: "key", Handler: persist,
 		Summary: "Takes a key's deadline away.",
 	},
 	{
-		Name: "pexpire", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Name: "pexpire", Event: "expire", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "generic", Since: "2.6.0", Complexity: "O(1)", Syntax: "key milliseconds [NX | XX | GT | LT]",
 		Summary: "Gives a key a time to live in milliseconds.",
 		Handler: func(c *Ctx) resp.Value { return expire(c, c.NowMs, 1) },
 	},
 	{
-		Name: "pexpireat", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Name: "pexpireat", Event: "expire", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "generic", Since: "2.6.0", Complexity: "O(1)", Syntax: "key unix-time-milliseconds [NX | XX | GT | LT]",
 		Summary: "Gives a key a deadline in unix milliseconds.",
 		Handler: func(c *Ctx) resp.Value { return expire(c, 0, 1) },

@@ -15,7 +15,7 @@ const insertionOrder = "always in the order in which the fields came"
 // hash_pick.go.
 var Hashes = []Command{
 	{
-		Name: "hdel", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
+		Name: "hdel", Event: "hdel", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
 		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key field [field ...]", Handler: hdel,
 		Summary: "Removes fields.",
 	},
@@ -37,12 +37,12 @@ var Hashes = []Command{
 		Handler: func(c *Ctx) resp.Value { return hgetAll(c, true, true) },
 	},
 	{
-		Name: "hincrby", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "hincrby", Event: "hincrby", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "hash", Since: "2.0.0", Complexity: "O(1)", Syntax: "key field increment", Handler: hincrBy,
 		Summary: "Counts a field up by a number.",
 	},
 	{
-		Name: "hincrbyfloat", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "hincrbyfloat", Event: "hincrbyfloat", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "hash", Since: "2.6.0", Complexity: "O(1)", Syntax: "key field increment", Handler: hincrByFloat,
 		Summary: "Adds a fraction to the number that a field holds.",
 	},
@@ -64,7 +64,7 @@ var Hashes = []Command{
 		Summary: "Answers the values of several fields.",
 	},
 	{
-		Name: "hmset", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Name: "hmset", Event: "hset", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key field value [field value ...]", Handler: hmset,
 		Summary: "Sets fields; HSET does the same and counts them.",
 	},
@@ -81,12 +81,12 @@ var Hashes = []Command{
 		Summary: "Walks over the fields and values, a few a call.",
 	},
 	{
-		Name: "hset", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Name: "hset", Event: "hset", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "hash", Since: "2.0.0", Complexity: "O(N)", Syntax: "key field value [field value ...]", Handler: hset,
 		Summary: "Sets fields and counts those that are new.",
 	},
 	{
-		Name: "hsetnx", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "hsetnx", Event: "hset", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "hash", Since: "2.0.0", Complexity: "O(1)", Syntax: "key field value", Handler: hsetNX,
 		Summary: "Sets a field if there is no such field.",
 	},

@@ -14,13 +14,13 @@ import (
 // Keys are the commands on keys of any type.
 var Keys = []Command{
 	{
-		Name: "copy", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RO access"), key(2, "OW update")},
+		Name: "copy", Event: "copy_to", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RO access"), key(2, "OW update")},
 		Group: "generic", Since: "6.2.0", Complexity: "O(N)", Handler: copyKey,
 		Syntax:  "source destination [DB destination-db] [REPLACE]",
 		Summary: "Gives another key, or the key of another database, a copy of a value, with its deadline.",
 	},
 	{
-		Name: "del", Arity: -2, Flags: Write, Keys: []KeySpec{keys(1, "RM delete")},
+		Name: "del", Event: "del", Arity: -2, Flags: Write, Keys: []KeySpec{keys(1, "RM delete")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
 		Group: "generic", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: del,
 		Summary: "Removes keys.",
@@ -132,7 +132,7 @@ var Keys = []Command{
 		Summary: "Answers the type of a key's value.",
 	},
 	{
-		Name: "unlink", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{keys(1, "RM delete")},
+		Name: "unlink", Event: "del", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{keys(1, "RM delete")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_sum"},
 		Group: "generic", Since: "4.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: del,
 		Summary: "Removes keys; the collector frees their memory later.",
@@ -202,6 +202,7 @@ func rename(c *Ctx) resp.Value {
 	if string(c.Args[1]) != string(c.Args[2]) {
 		c.DB.Find(c.Args[2], c.NowMs) // one that is overdue goes for that
 		c.DB.Rename(n, c.Args[2])
+		c.noteRename()
 	}
 	return resp.OK
 }
@@ -216,7 +217,14 @@ func renameNX(c *Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	c.DB.Rename(n, c.Args[2])
+	c.noteRename()
 	return resp.Int(1)
+}
+
+// noteRename adds the events of RENAME.
+func (c *Ctx) noteRename() {
+	c.note(eventRenameFrom, c.Args[1])
+	c.note(eventRenameTo, c.Args[2])
 }
 
 // KEYS pattern

@@ -24,14 +24,14 @@ var Lists = []Command{
 		Summary: "Removes elements from an end of one of several lists, waiting for one if there is none.",
 	},
 	{
-		Name: "blpop", Arity: -3, Flags: Write | NoScript | Blocking,
+		Name: "blpop", Event: "lpop", Arity: -3, Flags: Write | NoScript | Blocking,
 		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
 		Group: "list", Since: "2.0.0", Complexity: "O(N)", Syntax: "key [key ...] timeout",
 		Summary: "Removes the first element of one of several lists, waiting for one if there is none.",
 		Handler: func(c *Ctx) resp.Value { return bpop(c, left) },
 	},
 	{
-		Name: "brpop", Arity: -3, Flags: Write | NoScript | Blocking,
+		Name: "brpop", Event: "rpop", Arity: -3, Flags: Write | NoScript | Blocking,
 		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
 		Group: "list", Since: "2.0.0", Complexity: "O(N)", Syntax: "key [key ...] timeout",
 		Summary: "Removes the last element of one of several lists, waiting for one if there is none.",
@@ -49,7 +49,7 @@ var Lists = []Command{
 		Summary: "Answers the element at an index.",
 	},
 	{
-		Name: "linsert", Arity: 5, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "linsert", Event: "linsert", Arity: 5, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key <BEFORE | AFTER> pivot element", Handler: linsert,
 		Summary: "Adds an element next to another one.",
 	},
@@ -72,7 +72,7 @@ var Lists = []Command{
 		Summary: "Removes elements from an end of the first of several lists that has any.",
 	},
 	{
-		Name: "lpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "lpop", Event: "lpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]",
 		Summary: "Removes the first elements and answers them.",
 		Handler: func(c *Ctx) resp.Value { return pop(c, left) },
@@ -84,13 +84,13 @@ var Lists = []Command{
 		Summary: "Answers the indexes at which an element stands.",
 	},
 	{
-		Name: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "lpush", Event: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key element [element ...]",
 		Summary: "Adds elements before all others, one after the other.",
 		Handler: func(c *Ctx) resp.Value { return push(c, left, false) },
 	},
 	{
-		Name: "lpushx", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "lpushx", Event: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key element [element ...]",
 		Summary: "Adds elements before all others if there are any.",
 		Handler: func(c *Ctx) resp.Value { return push(c, left, true) },
@@ -101,22 +101,22 @@ var Lists = []Command{
 		Summary: "Answers the elements of a range of indexes.",
 	},
 	{
-		Name: "lrem", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Name: "lrem", Event: "lrem", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N+M)", Syntax: "key count element", Handler: lrem,
 		Summary: "Removes the elements that equal a given one.",
 	},
 	{
-		Name: "lset", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update")},
+		Name: "lset", Event: "lset", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key index element", Handler: lset,
 		Summary: "Replaces the element at an index.",
 	},
 	{
-		Name: "ltrim", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Name: "ltrim", Event: "ltrim", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key start stop", Handler: ltrim,
 		Summary: "Removes everything outside a range of indexes.",
 	},
 	{
-		Name: "rpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "rpop", Event: "rpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]",
 		Summary: "Removes the last elements and answers them.",
 		Handler: func(c *Ctx) resp.Value { return pop(c, right) },
@@ -129,13 +129,13 @@ var Lists = []Command{
 		Handler: func(c *Ctx) resp.Value { return moveElement(c, right, left) },
 	},
 	{
-		Name: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "rpush", Event: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key element [element ...]",
 		Summary: "Adds elements behind all others.",
 		Handler: func(c *Ctx) resp.Value { return push(c, right, false) },
 	},
 	{
-		Name: "rpushx", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "rpushx", Event: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key element [element ...]",
 		Summary: "Adds elements behind all others if there are any.",
 		Handler: func(c *Ctx) resp.Value { return push(c, right, true) },
@@ -298,13 +298,17 @@ func moveTo(c *Ctx, n *store.Node, destination []byte, from, to listEnd) resp.Va
 		return refusal
 	}
 	elem := popAt(l, from)
+	c.changesAre(to.pushEvent())
 	if target == nil {
 		target = &list.List{}
 		m = c.DB.Put(destination, target)
 	}
 	pushAt(target, to, []byte(elem))
 	c.DB.Modified(m)
-	if m != n {
+	if m == n {
+		c.note(from.popEvent(), destination)
+	} else {
+		c.changesAre(from.popEvent())
 		c.DB.Modified(n)
 	}
 	return resp.Bulk(elem)

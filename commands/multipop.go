@@ -47,6 +47,7 @@ func (m multiPop) lists() taker {
 	return taker{isList, func(c *Ctx, n *store.Node) resp.Value {
 		l := store.ListOf(n)
 		size := int(min(count, int64(l.Len())))
+		c.changesAre(end.popEvent())
 		c.didPopMany(n, end.popName(), size)
 		elements := c.Values(size)
 		for range size {
@@ -62,6 +63,7 @@ func (m multiPop) sortedSets() taker {
 	return taker{isZSet, func(c *Ctx, n *store.Node) resp.Value {
 		s := store.ZSetOf(n)
 		size := int(min(count, int64(s.Len())))
+		c.changesAre(zpopEvent(highest))
 		c.didPopMany(n, zpopName(highest), size)
 		members := newEntryList(c, size, true, true)
 		for range size {

@@ -13,7 +13,7 @@ import (
 
 // OBJECT ENCODING key
 func objectEncoding(c *Ctx) resp.Value {
-	n := c.DB.Peek(c.Args[2], c.NowMs)
+	n := c.DB.Inspect(c.Args[2], c.NowMs)
 	if n == nil {
 		return resp.Null
 	}
@@ -43,7 +43,7 @@ func objectEncoding(c *Ctx) resp.Value {
 
 // OBJECT FREQ key
 func objectFreq(c *Ctx) resp.Value {
-	if c.DB.Peek(c.Args[2], c.NowMs) == nil {
+	if c.DB.Inspect(c.Args[2], c.NowMs) == nil {
 		return resp.Null
 	}
 	return errNoLFU
@@ -51,7 +51,7 @@ func objectFreq(c *Ctx) resp.Value {
 
 // OBJECT IDLETIME key
 func objectIdleTime(c *Ctx) resp.Value {
-	n := c.DB.Peek(c.Args[2], c.NowMs)
+	n := c.DB.Inspect(c.Args[2], c.NowMs)
 	if n == nil {
 		return resp.Null
 	}
@@ -64,7 +64,7 @@ const sharedIntegers = 10_000
 
 // OBJECT REFCOUNT key
 func objectRefCount(c *Ctx) resp.Value {
-	n := c.DB.Peek(c.Args[2], c.NowMs)
+	n := c.DB.Inspect(c.Args[2], c.NowMs)
 	if n == nil {
 		return resp.Null
 	}

@@ -178,6 +178,7 @@ func getEx(c *Ctx) resp.Value {
 		c.DB.Modified(n)
 		c.didExpire(c.Args[1], atMs)
 	case ttl.word == &ttlPersist && c.DB.Persist(n):
+		c.changesAre(eventPersist)
 		c.DB.Modified(n)
 		c.didCall("PERSIST", c.Args[1])
 	}

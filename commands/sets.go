@@ -10,7 +10,7 @@ import (
 // differences are in sets_combine.go, random picks and SSCAN in sets_pick.go.
 var Sets = []Command{
 	{
-		Name: "sadd", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "sadd", Event: "sadd", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: sadd,
 		Summary: "Adds members.",
 	},
@@ -27,7 +27,7 @@ var Sets = []Command{
 		Handler: func(c *Ctx) resp.Value { return answerCombined(c, subtract) },
 	},
 	{
-		Name: "sdiffstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
+		Name: "sdiffstore", Event: "sdiffstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "destination key [key ...]",
 		Summary: "Keeps the members of the first set that no other set has under a key.",
 		Handler: func(c *Ctx) resp.Value { return storeCombined(c, subtract) },
@@ -44,7 +44,7 @@ var Sets = []Command{
 		Summary: "Counts the members that all of several sets have.",
 	},
 	{
-		Name: "sinterstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update"), keysFrom(2, "RO access")},
+		Name: "sinterstore", Event: "sinterstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update"), keysFrom(2, "RO access")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N*M)", Syntax: "destination key [key ...]",
 		Summary: "Keeps the members that all of several sets have under a key.",
 		Handler: func(c *Ctx) resp.Value { return storeCombined(c, intersect) },
@@ -71,7 +71,7 @@ var Sets = []Command{
 		Summary: "Moves a member from one set to another.",
 	},
 	{
-		Name: "spop", Arity: -2, Flags: Write | Fast | Random, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "spop", Event: "spop", Arity: -2, Flags: Write | Fast | Random, Keys: []KeySpec{key(1, "RW access delete")},
 		Tips:  []string{"nondeterministic_output"},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]", Handler: spop,
 		Summary: "Removes members picked at random and answers them.",
@@ -83,7 +83,7 @@ var Sets = []Command{
 		Summary: "Answers members picked at random.",
 	},
 	{
-		Name: "srem", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
+		Name: "srem", Event: "srem", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: srem,
 		Summary: "Removes members.",
 	},
@@ -101,7 +101,7 @@ var Sets = []Command{
 		Handler: func(c *Ctx) resp.Value { return answerCombined(c, unite) },
 	},
 	{
-		Name: "sunionstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
+		Name: "sunionstore", Event: "sunionstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "destination key [key ...]",
 		Summary: "Keeps the members that any of several sets has under a key.",
 		Handler: func(c *Ctx) resp.Value { return storeCombined(c, unite) },
@@ -207,7 +207,9 @@ func smove(c *Ctx) resp.Value {
 	if !source.Remove(member) {
 		return resp.Int(0)
 	}
+	c.changesAre(eventSRem)
 	c.DB.Modified(from)
+	c.changesAre(eventSAdd)
 	switch {
 	case to == nil:
 		destination = &set.Set{}

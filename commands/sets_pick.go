@@ -67,6 +67,7 @@ func spop(c *Ctx) resp.Value {
 		return reply
 	case count >= int64(s.Len()):
 		out := allMembers(c, s)
+		c.note(eventSPop, c.Args[1])
 		c.DB.Delete(n)
 		c.didCall("DEL", c.Args[1])
 		return out

@@ -175,6 +175,7 @@ func (q *sortQuery) finish(c *Ctx, elements []string) resp.Value {
 func (q *sortQuery) store(c *Ctx, l *list.List) resp.Value {
 	key := c.Args[q.destination]
 	replaces := c.DB.Find(key, c.NowMs) != nil
+	c.changesAre(eventSortStore)
 	reply := storeResult(c, key, l)
 	if !q.byChance {
 		return reply

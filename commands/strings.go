@@ -10,17 +10,17 @@ import (
 // Strings are the commands on string values, and counters among them.
 var Strings = []Command{
 	{
-		Name: "append", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "append", Event: "append", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "string", Since: "2.0.0", Complexity: "O(1)", Syntax: "key value", Handler: appendValue,
 		Summary: "Adds text at the end of a string.",
 	},
 	{
-		Name: "decr", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "decr", Event: "incrby", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: decr,
 		Summary: "Counts a key down by one.",
 	},
 	{
-		Name: "decrby", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "decrby", Event: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key decrement", Handler: decrBy,
 		Summary: "Counts a key down by a number.",
 	},
@@ -30,12 +30,12 @@ var Strings = []Command{
 		Summary: "Answers the value of a string key.",
 	},
 	{
-		Name: "getdel", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "getdel", Event: "del", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
 		Group: "string", Since: "6.2.0", Complexity: "O(1)", Syntax: "key", Handler: getDel,
 		Summary: "Answers the value of a string key and removes the key.",
 	},
 	{
-		Name: "getex", Arity: -2, Flags: Write | Fast,
+		Name: "getex", Event: "expire", Arity: -2, Flags: Write | Fast,
 		Keys:  []KeySpec{{Flags: "RW access update", First: 1, Step: 1, Notes: "the deadline may change"}},
 		Group: "string", Since: "6.2.0", Complexity: "O(1)", Handler: getEx,
 		Syntax:  "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]",
@@ -47,22 +47,22 @@ var Strings = []Command{
 		Summary: "Answers part of a string.",
 	},
 	{
-		Name: "getset", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "getset", Event: "set", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key value", Handler: getSet,
 		Summary: "Sets a string key and answers what it held before.",
 	},
 	{
-		Name: "incr", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "incr", Event: "incrby", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: incr,
 		Summary: "Counts a key up by one.",
 	},
 	{
-		Name: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "incrby", Event: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key increment", Handler: incrBy,
 		Summary: "Counts a key up by a number.",
 	},
 	{
-		Name: "incrbyfloat", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "incrbyfloat", Event: "incrbyfloat", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "2.6.0", Complexity: "O(1)", Syntax: "key increment", Handler: incrByFloat,
 		Summary: "Adds a fraction to the number that a key holds.",
 	},
@@ -79,41 +79,41 @@ var Strings = []Command{
 		Summary: "Answers the values of several string keys.",
 	},
 	{
-		Name: "mset", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW update")},
+		Name: "mset", Event: "set", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW update")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:all_succeeded"},
 		Group: "string", Since: "1.0.1", Complexity: "O(N)", Syntax: "key value [key value ...]", Handler: mset,
 		Summary: "Sets several string keys.",
 	},
 	{
-		Name: "msetnx", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW insert")},
+		Name: "msetnx", Event: "set", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW insert")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_min"},
 		Group: "string", Since: "1.0.1", Complexity: "O(N)", Syntax: "key value [key value ...]", Handler: msetNX,
 		Summary: "Sets several string keys if none of them exists.",
 	},
 	{
-		Name: "psetex", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
+		Name: "psetex", Event: "set", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
 		Group: "string", Since: "2.6.0", Complexity: "O(1)", Syntax: "key milliseconds value", Handler: psetEx,
 		Summary: "Sets a string key with a time to live in milliseconds.",
 	},
 	{
-		Name: "set", Arity: -3, Flags: Write | DenyOOM,
+		Name: "set", Event: "set", Arity: -3, Flags: Write | DenyOOM,
 		Keys:  []KeySpec{{Flags: "RW access update variable_flags", First: 1, Step: 1, Notes: "GET reads what was there before"}},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Handler: setString,
 		Syntax:  "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
 		Summary: "Sets a string key, whatever it held before.",
 	},
 	{
-		Name: "setex", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
+		Name: "setex", Event: "set", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
 		Group: "string", Since: "2.0.0", Complexity: "O(1)", Syntax: "key seconds value", Handler: setEx,
 		Summary: "Sets a string key with a time to live in seconds.",
 	},
 	{
-		Name: "setnx", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "OW insert")},
+		Name: "setnx", Event: "set", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "OW insert")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key value", Handler: setNX,
 		Summary: "Sets a string key if there is no such key.",
 	},
 	{
-		Name: "setrange", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update")},
+		Name: "setrange", Event: "setrange", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update")},
 		Group: "string", Since: "2.2.0", Complexity: "O(1)", Syntax: "key offset value", Handler: setRange,
 		Summary: "Overwrites part of a string.",
 	},
@@ -310,7 +310,9 @@ func setRange(c *Ctx) resp.Value {
 	if n == nil {
 		s = &store.String{}
 		s.SetBytes(nil)
-		n = c.DB.Put(c.Args[1], s)
+		length := s.Overwrite(int(offset), text)
+		c.DB.Put(c.Args[1], s)
+		return resp.Int(int64(length))
 	}
 	length := s.Overwrite(int(offset), text)
 	c.DB.Modified(n)

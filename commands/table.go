@@ -44,6 +44,7 @@ func NewTable(groups ...[]Command) *Table {
 func (t *Table) number(c *Command) {
 	c.id = t.count
 	t.count++
+	c.setEvent()
 }
 
 // Len is the number of commands and subcommands: IDs lie below it.

@@ -89,6 +89,9 @@ func zaddPairs(c *Ctx, rule zaddRule, pairs [][]byte) resp.Value {
 		score, _ := parseFloat(pairs[i])
 		refusal = zaddOne(c, s, rule, score, pairs[i+1], &out)
 	}
+	if rule.incr {
+		c.changesAre(eventZIncr)
+	}
 	if out.added+out.updated > 0 {
 		s.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 		if n == nil {

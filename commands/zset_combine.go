@@ -20,7 +20,7 @@ var SortedSetCombinations = []Command{
 		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zdifference, plain: true}) },
 	},
 	{
-		Name: "zdiffstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
+		Name: "zdiffstore", Event: "zdiffstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
 		Group: "sorted-set", Since: "6.2.0", Complexity: "O(L+(N-K)*log(N))", Syntax: "destination numkeys key [key ...]",
 		Summary: "Keeps the members of the first sorted set that no other has under a key.",
 		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zdifference, plain: true, store: true}) },
@@ -38,7 +38,7 @@ var SortedSetCombinations = []Command{
 		Summary: "Counts the members that all of several sorted sets have.",
 	},
 	{
-		Name: "zinterstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
+		Name: "zinterstore", Event: "zinterstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
 		Group: "sorted-set", Since: "2.0.0", Complexity: "O(N*K)+O(M*log(M))",
 		Syntax:  "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
 		Summary: "Keeps the members that all of several sorted sets have under a key, with their scores put together.",
@@ -52,7 +52,7 @@ var SortedSetCombinations = []Command{
 		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zunited}) },
 	},
 	{
-		Name: "zunionstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
+		Name: "zunionstore", Event: "zunionstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
 		Group: "sorted-set", Since: "2.0.0", Complexity: "O(N)+O(M*log(M))",
 		Syntax:  "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
 		Summary: "Keeps the members that any of several sorted sets has under a key, with their scores put together.",

@@ -87,7 +87,7 @@ func (c *Config) Int(name string) int64 {
 	return c.get(name, KindInt, KindMemory, KindOctal).num
 }
 
-// String returns a KindString, KindEnum, KindEvents, KindSave, KindFileName,
+// String returns a KindString, KindEnum, KindSave, KindFileName,
 // KindPath or KindDir directive. Enums are in lower case. A relative path is
 // joined to dir; an empty one stays empty.
 func (c *Config) String(name string) string {
@@ -106,7 +106,7 @@ func textOf(values []value, name string) string {
 			return text
 		}
 		return filepath.Join(textOf(values, "dir"), text)
-	case KindString, KindEnum, KindEvents, KindSave, KindFileName, KindDir:
+	case KindString, KindEnum, KindSave, KindFileName, KindDir:
 		return text
 	}
 	panic("config: " + name + " is not a string")

@@ -19,7 +19,7 @@ const (
 	KindPercentiles              // numbers from 0 to 100 (Strings)
 	KindList                     // words (Strings)
 	KindSave                     // save points: pairs of seconds and changes (String)
-	KindEvents                   // classes of keyspace events, one letter each (String)
+	KindEvents                   // classes of keyspace events, one letter each (Events)
 	KindOutputBuffer             // class hard soft seconds, for several classes (OutputBufferLimit)
 )
 

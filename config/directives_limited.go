@@ -22,11 +22,6 @@ var limitedDirectives = []Directive{
 		About: "Only no: zlimit is not a cluster node.",
 	},
 	{
-		Name: "notify-keyspace-events", Kind: KindEvents,
-		Only: []string{""}, Refusal: `zlimit sends no keyspace events: only "" is accepted`,
-		About: `Only "": zlimit sends no keyspace events.`,
-	},
-	{
 		Name: "oom-score-adj", Kind: KindEnum, Default: "no", Values: []string{"no", "yes", "relative", "absolute"},
 		Only: []string{"no"}, Refusal: "zlimit does not set its OOM score: only 'no' is accepted",
 		About: "Only no: zlimit leaves its OOM score to whoever starts it.",

@@ -68,6 +68,10 @@ var serverDirectives = []Directive{
 		About: "Who may change dir and dbfilename by CONFIG SET: nobody, everybody, or clients on this machine.",
 	},
 	{
+		Name: "notify-keyspace-events", Kind: KindEvents,
+		About: "Classes of changes that keyspace notifications tell of, a letter each; K and E say to which channels.",
+	},
+	{
 		Name: "busy-reply-threshold", Aliases: []string{"lua-time-limit"}, Kind: KindInt, Default: "5000", Max: math.MaxInt64,
 		About: "Milliseconds a script may run before other clients are answered BUSY; 0 is without end.",
 	},

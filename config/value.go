@@ -11,9 +11,9 @@ import (
 
 // value is what one directive holds. Values are never changed in place.
 type value struct {
-	text   string // as CONFIG GET shows it
-	num    int64  // KindBool (0 or 1), KindInt, KindMemory, KindOctal
-	words  []string
+	text   string   // as CONFIG GET shows it
+	num    int64    // KindBool (0 or 1), KindInt, KindMemory, KindOctal
+	words  []string // KindEvents: one, of all letters
 	limits [outputBufferClasses]OutputBufferLimit
 }
 
@@ -69,9 +69,7 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 	case KindEnum:
 		return d.parseEnum(arg)
 	case KindEvents:
-		if strings.Trim(arg, "Ag$lshzxeKEtmdn") != "" {
-			return value{}, errNotEvents
-		}
+		return parseEvents(arg)
 	case KindFileName:
 		if strings.ContainsAny(arg, `/\`) {
 			return value{}, errors.New(d.Name + " can't be a path, just a filename")

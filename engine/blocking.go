@@ -211,6 +211,7 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		s.engine.preserveFor(b.wait, db, key)
 		if own.Group = c.Group; own.Group != nil {
 			own.Group.Cut() // as in Redis: what is popped follows what was pushed
+			own.Group.As(own.Cmd.ChangeEvent())
 		}
 		s.invalidate()
 		b.reply = b.wait.Take(own, n)

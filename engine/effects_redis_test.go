@@ -339,7 +339,7 @@ func (c *effectsClient) reply(t *testing.T) string {
 }
 
 // words reads a reply and returns its words, whatever its depth.
-func (c *effectsClient) words(t *testing.T) (out []string) {
+func (c *effectsClient) words(t testing.TB) (out []string) {
 	line, err := c.r.ReadString('\n')
 	require.NoError(t, err)
 	line = strings.TrimSpace(line)

@@ -70,8 +70,8 @@ type Engine struct {
 	reclaimAt    int          // the shard with which the next Tick goes on; its own
 	evictAt      int          // the same for evicting from the table of tracking
 
-	journal atomic.Pointer[journal] // nil: nothing is recorded
-	tracked tracked
+	recording recording
+	tracked   tracked
 
 	sessions   registry
 	pubsub     pubsub
@@ -178,6 +178,7 @@ func (e *Engine) follow() {
 		e.mailLimits.normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.mailLimits.subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 		e.tracked.maxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
+		e.recording.notify(wantedEvents(e.cfg.Events("notify-keyspace-events")))
 	})
 }
 

@@ -17,6 +17,16 @@ type Journal interface {
 // Record makes e tell j what is done from now on.
 func (e *Engine) Record(j Journal) { e.setJournal(j) }
 
+// Wanted is what e records.
+func (e *Engine) Wanted() effects.Flags { return e.recording.wanted() }
+
+// HoldPubSub acquires the lock of who publishes, as a script does that goes on for
+// long after it has published, and returns what that does at its end.
+func (e *Engine) HoldPubSub() (release func()) {
+	e.pubsub.mu.Lock()
+	return e.pubsub.release
+}
+
 // Replay runs a command of a log, in a database, at an instant before every
 // deadline: while a log is read nothing expires.
 func (s *Session) Replay(db int, args [][]byte) resp.Value {

@@ -38,7 +38,10 @@ type pubsub struct {
 	order  []string                        // protected by mu: the patterns as they came
 	told   []*Session                      // protected by mu: who gets something when the command under way ends
 
+	text []byte // protected by mu: room for what an event is published as
+
 	gone goneSubscribers
+	late lateEvents
 }
 
 // goneSubscribers are sessions whose subscriptions have ended while somebody had
@@ -179,6 +182,7 @@ func (p *pubsub) join(s *Session, kind topicKind, name string) {
 		}
 	}
 	listeners[s] = struct{}{}
+	s.engine.recording.hear(p.isHeard())
 	if s.topics[kind] == nil {
 		s.topics[kind] = make(map[string]struct{})
 	}
@@ -210,7 +214,12 @@ func (p *pubsub) remove(s *Session, kind topicKind, name string) {
 		i := slices.Index(p.order, name)
 		p.order = slices.Delete(p.order, i, i+1)
 	}
+	s.engine.recording.hear(p.isHeard())
 }
+
+// isHeard reports whether somebody listens to a channel or a pattern. It requires
+// mu.
+func (p *pubsub) isHeard() bool { return len(p.topics[channels])+len(p.topics[patterns]) > 0 }
 
 // sweep removes who has gone. It requires mu.
 func (p *pubsub) sweep() {
@@ -257,13 +266,18 @@ func (p *pubsub) names(kind topicKind, pattern []byte) []string {
 	return out
 }
 
-// hold takes the lock of pubsub until the command under way ends.
+// hold takes the lock of pubsub until the command under way ends, and publishes
+// the events of what that has changed so far.
 func (s *Session) hold() *pubsub {
 	p := &s.engine.pubsub
 	if !s.holding {
 		p.mu.Lock()
 		s.holding = true
 		p.sweep()
+		p.tellLate()
+	}
+	if s.recording {
+		s.notified = p.notify(s, &s.group, s.notified)
 	}
 	return p
 }
@@ -273,17 +287,8 @@ func (s *Session) letGo() {
 	if !s.holding {
 		return
 	}
-	p := &s.engine.pubsub
-	for _, o := range p.told {
-		o.mail.told = false
-		if o.mail.release() {
-			o.wake()
-		}
-	}
-	clear(p.told)
-	p.told = p.told[:0]
 	s.holding = false
-	p.mu.Unlock()
+	s.engine.pubsub.release()
 }
 
 // Subscribed reports whether the session listens to anything.

@@ -71,16 +71,15 @@ func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bo
 // reclaim removes what is due in shards that are held, of reclaimSlice keys or a
 // few more, and records it.
 func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (examined int, more bool) {
-	named := e.tracked.on.Load()
-	if e.journal.Load() == nil && !named {
+	wanted := e.recording.wanted()
+	if wanted == 0 {
 		return e.store.Reclaim(shards, nowMs, reclaimSlice)
 	}
-	if named {
-		g.Name()
-	}
+	g.Want(wanted)
 	e.store.Record(shards, g)
 	examined, more = e.store.Reclaim(shards, nowMs, reclaimSlice)
 	e.store.Record(shards, nil)
+	e.notifyReclaimed(g)
 	out := invalidations{engine: e}
 	out.look(g, changer{})
 	e.append(g, nowMs)

@@ -35,6 +35,7 @@ type Session struct {
 	untouched     store.ShardSet // those that the command under way holds in that way
 	served        []*Blocked     // whom the command under way has served, and nobody has told yet
 	group         effects.Group  // what the command under way does to the keyspace, where it is recorded
+	notified      int            // how many of its changes were told of
 	subscribed    bool           // to any of topics
 	topics        [topicKinds]map[string]struct{}
 	mail          mailbox
@@ -324,8 +325,8 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		return resp.None
 	}
 	s.ctx.Unheld = ^shards
-	if journal, named := s.engine.journal.Load() != nil, s.engine.tracked.on.Load(); journal || named {
-		s.record(shards, journal, named)
+	if wanted := s.engine.recording.wanted(); wanted != 0 {
+		s.record(shards, wanted)
 	}
 	if s.noTouch {
 		s.untouched = shards
@@ -343,6 +344,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.block(w)
 	}
 	s.serve(shards)
+	s.notify()
 	s.invalidate()
 	s.collect()
 	return reply
@@ -353,6 +355,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 func (s *Session) end(shards store.ShardSet) {
 	recorded := s.recording
 	if recorded {
+		s.notify()
 		s.invalidate()
 		s.commit(shards)
 		s.tracking.out.evict(shards)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // tracked is the client-side caching of an engine's clients: CLIENT TRACKING.
 // See docs/adr/0026.
 type tracked struct {
-	on       atomic.Bool  // somebody tracks, or what somebody has read is remembered: what every command looks at
 	maxKeys  atomic.Int64 // tracking-table-max-keys; 0: any number
 	prefixes trackedPrefixes
 	table    trackingTable
@@ -108,7 +108,7 @@ func (s *Session) track(next *trackingMode) {
 		t.trackers.Add(1)
 	}
 	if next != nil {
-		t.on.Store(true)
+		s.engine.recording.want(effects.Tracked, true)
 		s.mail.open.Store(true)
 	}
 	switch {
@@ -178,7 +178,7 @@ const evictSlice = 100
 func (out *invalidations) evict(shards store.ShardSet) {
 	t := &out.engine.tracked
 	limit := t.maxKeys.Load()
-	if !t.on.Load() || limit == 0 || t.table.keys.Load() <= limit {
+	if !out.engine.tracks() || limit == 0 || t.table.keys.Load() <= limit {
 		return
 	}
 	effort := evictSlice * t.overLimit.Add(1)
@@ -199,7 +199,7 @@ func (out *invalidations) evict(shards store.ShardSet) {
 // tracked forgets everything, so that a table without readers costs nothing.
 func (e *Engine) tickTracked() {
 	t := &e.tracked
-	if !t.on.Load() {
+	if !e.tracks() {
 		return
 	}
 	for i := range store.NumShards {
@@ -225,9 +225,12 @@ func (e *Engine) tickTracked() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.trackers.Load() == 0 && t.table.keys.Load() == 0 {
-		t.on.Store(false)
+		e.recording.want(effects.Tracked, false)
 	}
 }
+
+// tracks reports whether somebody tracks, or what somebody has read is remembered.
+func (e *Engine) tracks() bool { return e.recording.wanted()&effects.Tracked != 0 }
 
 // trackingModes are those of all who track, in the order of their ids.
 func (e *Engine) trackingModes() []*trackingMode {

@@ -54,17 +54,22 @@ type changer struct {
 func (out *invalidations) look(g *effects.Group, by changer) {
 	t := &out.engine.tracked
 	prefixes := t.prefixes.load()
-	for ; out.looked < g.Names(); out.looked++ {
-		c := g.Change(out.looked)
-		if c.Kind == effects.Flushed {
-			out.flushed(g, by.session)
+	changes := g.Changes()
+	for ; out.looked < len(changes); out.looked++ {
+		c := &changes[out.looked]
+		switch {
+		case c.Kind == effects.Flushed:
+			out.flushed(changes, by.session)
+			continue
+		case !c.Kind.OfKey():
 			continue
 		}
-		if readers := t.table.remove(c.Key); len(readers) > 0 {
-			out.stale(string(c.Key), readers, by, c.Kind)
+		key := g.Key(c)
+		if readers := t.table.remove(key); len(readers) > 0 {
+			out.stale(string(key), readers, by, c.Kind)
 		}
-		if prefixes != nil && prefixes.matches(c.Key) {
-			out.modified = append(out.modified, broadcastChange{string(c.Key), by.of(c)})
+		if prefixes != nil && prefixes.matches(key) {
+			out.modified = append(out.modified, broadcastChange{string(key), by.of(key, c.Kind)})
 		}
 	}
 }
@@ -100,11 +105,11 @@ func (out *invalidations) add(to *trackingMode, n *notice, by *Session) {
 }
 
 // of is who, in BCAST mode, has made a change.
-func (by changer) of(c effects.Change) *Session {
+func (by changer) of(key []byte, kind effects.Kind) *Session {
 	switch {
-	case by.script || c.Kind == effects.Expired:
+	case by.script || kind == effects.Expired:
 		return nil
-	case by.giver != nil && by.filled == string(c.Key):
+	case by.giver != nil && by.filled == string(key):
 		return by.giver
 	}
 	return by.session
@@ -113,9 +118,9 @@ func (by changer) of(c effects.Change) *Session {
 // flushed is about a database that was flushed: all that every client has read
 // is forgotten. It requires AllShards. FLUSHALL flushes one after the other, and
 // is told of once.
-func (out *invalidations) flushed(g *effects.Group, by *Session) {
+func (out *invalidations) flushed(changes []effects.Change, by *Session) {
 	if i := out.looked; i > 0 {
-		last, this := g.Change(i-1), g.Change(i)
+		last, this := &changes[i-1], &changes[i]
 		if last.Kind == effects.Flushed && last.DB == this.DB-1 {
 			return
 		}
@@ -227,7 +232,7 @@ func (out *invalidations) deliver(to *Session, l *letter) {
 // invalidate takes over what the command under way, which is the session's, has
 // changed so far.
 func (s *Session) invalidate() {
-	if s.recording && s.group.Names() > s.tracking.out.looked {
+	if s.recording && len(s.group.Changes()) > s.tracking.out.looked {
 		s.tracking.out.look(&s.group, changer{
 			session: s, script: isScript(s.ctx.Cmd), walk: s.ctx.Cmd.Is(commands.AllShards),
 		})
@@ -238,7 +243,7 @@ func (s *Session) invalidate() {
 // waited for a key. As in Redis it is the one who has filled the key who is said
 // to have changed it, in BCAST mode.
 func (s *Session) invalidateServed(to *Session, k store.ReadyKey) {
-	if s.recording && s.group.Names() > s.tracking.out.looked {
+	if s.recording && len(s.group.Changes()) > s.tracking.out.looked {
 		s.tracking.out.look(&s.group, changer{session: to, filled: k.Key, giver: s})
 	}
 }

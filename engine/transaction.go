@@ -161,6 +161,7 @@ func exec(c *commands.Ctx) resp.Value {
 	for i := range tx.queued {
 		q := &tx.queued[i]
 		proto := s.proto
+		s.rerecord()
 		reply := s.call(q.cmd, q.args)
 		if c.Cut != commands.CutNone {
 			return s.cutExec(reply)
@@ -173,6 +174,7 @@ func exec(c *commands.Ctx) resp.Value {
 				replies[j] = resp.Encode(replies[j], proto)
 			}
 		}
+		s.notify()
 		s.invalidate()
 		if len(s.inside) > 0 {
 			// As in Redis 7.0: what the command has sent to its own session

@@ -15,6 +15,7 @@ func (db *DB) Lookup(key []byte, nowMs int64) *Node {
 	n := db.find(sh, hash, key, nowMs)
 	if n == nil {
 		sh.stats.Misses++
+		db.missed(hash, key)
 		return nil
 	}
 	sh.stats.Hits++
@@ -24,6 +25,16 @@ func (db *DB) Lookup(key []byte, nowMs int64) *Node {
 
 // Peek is Lookup for commands that only ask about a key, which is no use of it.
 func (db *DB) Peek(key []byte, nowMs int64) *Node {
+	n := db.Inspect(key, nowMs)
+	if n == nil {
+		db.missed(dict.Hash(key), key)
+	}
+	return n
+}
+
+// Inspect is Peek for commands that look at how a value is stored: nobody is told
+// of a key that is not there.
+func (db *DB) Inspect(key []byte, nowMs int64) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
 	n := db.find(sh, hash, key, nowMs)
@@ -58,7 +69,8 @@ func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
 }
 
 // Put makes key hold data, with no deadline, whatever it held before, and
-// marks its watchers. The key is copied where it is new; data is kept.
+// marks its watchers. The key is copied where it is new; data is kept. Where that
+// is a collection without elements, the caller fills it and calls Modified.
 func (db *DB) Put(key []byte, data any) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
@@ -72,7 +84,11 @@ func (db *DB) Put(key []byte, data any) *Node {
 		db.recount(n)
 	}
 	db.used(n, sh.clock)
-	db.touch(n)
+	if emptied(n) {
+		db.mark(n)
+		return n
+	}
+	db.touch(effects.Changed, n)
 	return n
 }
 
@@ -94,11 +110,19 @@ func (db *DB) filled(sh *shard, n *Node, data any) {
 	sh.fit()
 	db.added(sh, n)
 	db.appeared(n)
+	db.created(n)
 }
 
 // Delete removes a node that is in the database and marks its watchers.
 func (db *DB) Delete(n *Node) {
-	db.touch(n)
+	db.touch(effects.Deleted, n)
+	db.unlink(db.shardAt(n.Hash()), n)
+}
+
+// MakeRoom is Delete for a key that is put anew by the same command, so that those
+// who wait for it see it come.
+func (db *DB) MakeRoom(n *Node) {
+	db.touch(effects.Replaced, n)
 	db.unlink(db.shardAt(n.Hash()), n)
 }
 
@@ -106,6 +130,9 @@ func (db *DB) Delete(n *Node) {
 // a collection that has become empty and marks the key's watchers.
 func (db *DB) Modified(n *Node) {
 	if emptied(n) {
+		if g := db.store.recorder(n); g != nil {
+			g.Emptied(db.id, n.Key())
+		}
 		db.Delete(n)
 		return
 	}
@@ -121,7 +148,7 @@ func (db *DB) Rename(n *Node, key []byte) {
 // MoveTo is Rename into another database (or the same).
 func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 	expireAtMs, expires := n.Value.ExpireAtMs()
-	db.touch(n)
+	db.touch(effects.Moved, n)
 	db.unlink(db.shardAt(n.Hash()), n)
 
 	hash := dict.Hash(key)
@@ -134,10 +161,11 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 	sh.keys.Insert(n)
 	sh.fit()
 	to.added(sh, n)
+	to.created(n)
 	if expires {
 		to.ExpireAt(n, expireAtMs)
 	}
-	to.touch(n)
+	to.touch(effects.Changed, n)
 	to.appeared(n)
 }
 
@@ -179,7 +207,6 @@ func (db *DB) expired(sh *shard, n *Node) {
 	sh.stats.Expired++
 	if g := db.store.recorder(n); g != nil {
 		g.Expired(db.id, n.Key())
-		g.Named(db.id, n.Key(), effects.Expired)
 	}
 	db.mark(n)
 	db.unlink(sh, n)

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/store/dict"
+	"github.com/zlimit/zlimit/store/effects"
 	"github.com/zlimit/zlimit/store/expire"
 )
 
@@ -103,7 +104,7 @@ func (s *Store) DB(i int) *DB { return s.dbs[i] }
 
 // Swap exchanges two databases. It requires AllShards.
 func (s *Store) Swap(i, j int) {
-	s.changed()
+	s.recordDB(effects.Swapped, i, j)
 	if i == j {
 		return
 	}

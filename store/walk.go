@@ -99,10 +99,7 @@ func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 
 // Flush removes every key and marks the watchers of those that existed.
 func (db *DB) Flush() {
-	db.store.changed()
-	if g := db.store.locks[0].recorder; g != nil {
-		g.Named(db.id, "", effects.Flushed)
-	}
+	db.store.recordDB(effects.Flushed, db.id, db.id)
 	db.store.touchAll(db.id, db, nil)
 	for i := range db.shards {
 		sh := &db.shards[i]

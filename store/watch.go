@@ -104,15 +104,12 @@ func (s *Store) Intact(w *Watch, nowMs int64) bool {
 func (db *DB) Touch(n *Node) {
 	db.kept(n)
 	db.recount(n)
-	db.touch(n)
+	db.touch(effects.Changed, n)
 }
 
-// touch marks the watchers of a node's key, and records that it has changed.
-func (db *DB) touch(n *Node) {
-	if g := db.store.recorder(n); g != nil {
-		g.Changed()
-		g.Named(db.id, n.Key(), effects.Modified)
-	}
+// touch marks the watchers of a node's key, and records what became of it.
+func (db *DB) touch(kind effects.Kind, n *Node) {
+	db.record(kind, n)
 	db.mark(n)
 }
 

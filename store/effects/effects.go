@@ -1,6 +1,7 @@
-// Package effects holds what commands have done to the keyspace until a log
-// takes it: commands in Redis' vocabulary, with absolute times, in the form in
-// which redis-server reads them back. See docs/adr/0017-effects.md.
+// Package effects holds what commands have done to the keyspace until others
+// hear of it: commands in Redis' vocabulary, with absolute times, in the form in
+// which redis-server reads them back, for a log (docs/adr/0017-effects.md); and
+// the keys that have changed, by name (docs/adr/0025-what-changed.md).
 package effects
 
 import "strconv"
@@ -13,12 +14,16 @@ import "strconv"
 type Group struct {
 	bytes    []byte // the commands in RESP, one behind the other
 	commands []command
+	changes  []Change
+	keys     []byte // of the changes, one behind the other
+
+	wanted   Flags
+	unlogged bool  // commands are not wanted
+	event    Event // what the command under way calls a change
 
 	changed bool // keys were changed since Enter
 	told    bool // and the handler has said itself what was done
 	cut     bool // the next command begins a part
-
-	names names
 }
 
 type command struct {
@@ -36,10 +41,15 @@ const keep = 64 << 10
 
 // Reset empties the group.
 func (g *Group) Reset() {
-	g.names.reset()
-	*g = Group{bytes: g.bytes[:0], commands: g.commands[:0], names: g.names}
+	*g = Group{
+		bytes: g.bytes[:0], commands: g.commands[:0], changes: g.changes[:0], keys: g.keys[:0],
+		wanted: g.wanted, unlogged: g.unlogged,
+	}
 	if cap(g.bytes) > keep {
 		g.bytes, g.commands = nil, nil
+	}
+	if cap(g.keys) > keep || cap(g.changes) > keep/64 {
+		g.keys, g.changes = nil, nil
 	}
 }
 
@@ -64,6 +74,9 @@ func (g *Group) Begin(db, n int) {
 }
 
 func (g *Group) begin(db, n int) {
+	if g.unlogged {
+		return
+	}
 	g.commands = append(g.commands, command{start: len(g.bytes), db: db, first: g.cut || len(g.commands) == 0})
 	g.cut = false
 	g.bytes = appendHead(g.bytes, '*', n)
@@ -81,11 +94,17 @@ func appendHead(b []byte, kind byte, n int) []byte {
 
 // Bytes adds an argument to the command that was begun last.
 func (g *Group) Bytes(arg []byte) {
+	if g.unlogged {
+		return
+	}
 	g.bytes = append(append(appendHead(g.bytes, '$', len(arg)), arg...), '\r', '\n')
 }
 
 // Text is Bytes for a string.
 func (g *Group) Text(arg string) {
+	if g.unlogged {
+		return
+	}
 	g.bytes = append(append(appendHead(g.bytes, '$', len(arg)), arg...), '\r', '\n')
 }
 
@@ -99,28 +118,24 @@ func (g *Group) Int(arg int64) {
 // what was before. Keys that are reclaimed have nothing to do with each other.
 func (g *Group) Cut() { g.cut = true }
 
-// Changed says that a key has changed, which some command has to account for.
+// Changed says that something has changed that is no key, which some command has
+// to account for.
 func (g *Group) Changed() { g.changed = true }
 
 // Told says that what has changed is accounted for, or that replaying it would
 // change nothing.
 func (g *Group) Told() { g.told = true }
 
-// Expired adds what a key leaves that was found past its deadline. It accounts
-// for that only: who found it has still to say what it did.
-func (g *Group) Expired(db int, key string) {
-	g.begin(db, 2)
-	g.Text("DEL")
-	g.Text(key)
+// A Mark is where a command began. Commands nest: EXEC and scripts run others.
+type Mark struct {
+	changed, told bool
+	event         Event
 }
 
-// A Mark is where a command began. Commands nest: EXEC and scripts run others.
-type Mark struct{ changed, told bool }
-
-// Enter begins a command.
-func (g *Group) Enter() Mark {
-	m := Mark{g.changed, g.told}
-	g.changed, g.told = false, false
+// Enter begins a command, whose changes are called e.
+func (g *Group) Enter(e Event) Mark {
+	m := Mark{g.changed, g.told, g.event}
+	g.changed, g.told, g.event = false, false, e
 	return m
 }
 
@@ -130,7 +145,7 @@ func (g *Group) Leave(m Mark, db int, args [][]byte) {
 	if g.changed && !g.told {
 		g.add(db, args)
 	}
-	g.changed, g.told = m.changed, m.told
+	g.changed, g.told, g.event = m.changed, m.told, m.event
 }
 
 const (

@@ -95,19 +95,19 @@ func TestVerbatim(t *testing.T) {
 		"told":          {func(g *Group) { g.Changed(); g.Told() }, ""},
 		"its own":       {func(g *Group) { g.Add(0, args("SET k 1")...); g.Changed() }, "SET k 1"},
 		"nested": {func(g *Group) {
-			m := g.Enter()
+			m := g.Enter(Event{})
 			g.Changed()
 			g.Leave(m, 0, args("inner"))
 		}, "inner"},
 		"nested, told": {func(g *Group) {
 			g.Changed()
-			m := g.Enter()
+			m := g.Enter(Event{})
 			g.Add(0, args("inner")...)
 			g.Leave(m, 0, nil)
 		}, "MULTI\ninner\ncmd x\nEXEC"},
 	} {
 		var g Group
-		m := g.Enter()
+		m := g.Enter(Event{})
 		c.run(&g)
 		g.Leave(m, 0, args("cmd x"))
 		text, _ := logged(&g, 0)
@@ -120,7 +120,7 @@ func TestGroupAllocatesNothingWarm(t *testing.T) {
 	var buf []byte
 	key, value := []byte("key"), []byte("value")
 	run := func() {
-		m := g.Enter()
+		m := g.Enter(Event{})
 		g.Expired(2, "key")
 		g.Changed()
 		g.Add(1, key, value)

@@ -1,0 +1,237 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store/effects"
+)
+
+// heardBy are the notifications that a session has been sent.
+func heardBy(t testing.TB, s *engine.Session) []string {
+	t.Helper()
+	sent, lost := s.Deliver(nil)
+	require.Zero(t, lost)
+	return notifications(messagesIn(t, sent))
+}
+
+// TestNothingIsRecordedForNobody: events cost one look at a word unless they are
+// configured and somebody listens.
+func TestNothingIsRecordedForNobody(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	require.Zero(t, e.Wanted(), "by default")
+	l := e.NewSession(engine.Peer{})
+	do(l, "SUBSCRIBE anything")
+	require.Zero(t, e.Wanted(), "a subscriber alone")
+	do(s, "CONFIG SET notify-keyspace-events KEA")
+	require.NotZero(t, e.Wanted())
+	do(l, "UNSUBSCRIBE")
+	require.Zero(t, e.Wanted(), "nobody listens")
+	do(l, "SSUBSCRIBE shard")
+	require.Zero(t, e.Wanted(), "a shard channel is not where events go")
+	do(l, "PSUBSCRIBE nothing*")
+	require.NotZero(t, e.Wanted())
+	for _, off := range []string{"KE", "A", "g$mn", "Ktd", ""} {
+		require.Equal(t, "OK", doWords(s, "CONFIG", "SET", "notify-keyspace-events", off))
+		require.Zero(t, e.Wanted(), off)
+	}
+	do(s, "CONFIG SET notify-keyspace-events Kx")
+	require.Equal(t, effects.KeyspaceChannels|effects.Expiries, e.Wanted())
+	l.Close()
+	require.Zero(t, e.Wanted(), "the last one has gone")
+
+	e.Record(&logBuffer{})
+	require.Equal(t, effects.Logged, e.Wanted())
+	do(s, "PSUBSCRIBE *")
+	require.Equal(t, effects.Logged|effects.KeyspaceChannels|effects.Expiries, e.Wanted())
+	e.Record(nil)
+	require.Equal(t, effects.KeyspaceChannels|effects.Expiries, e.Wanted())
+}
+
+// TestClassesOfEvents: of a change only those classes are told that are wanted, at
+// those channels.
+func TestClassesOfEvents(t *testing.T) {
+	const program = "SET k v EX 10|LPUSH l a|SADD s a|HSET h f v|ZADD z 1 a|DEL k|GET k|RPOP l"
+	for letters, want := range map[string]string{
+		"Kg":  "__keyspace@0__:k expire|__keyspace@0__:k del|__keyspace@0__:l del",
+		"Eg":  "__keyevent@0__:expire k|__keyevent@0__:del k|__keyevent@0__:del l",
+		"K$":  "__keyspace@0__:k set",
+		"El":  "__keyevent@0__:lpush l|__keyevent@0__:rpop l",
+		"Ks":  "__keyspace@0__:s sadd",
+		"Kh":  "__keyspace@0__:h hset",
+		"Kz":  "__keyspace@0__:z zadd",
+		"Km":  "__keyspace@0__:k keymiss",
+		"Kn":  "__keyspace@0__:k new|__keyspace@0__:l new|__keyspace@0__:s new|__keyspace@0__:h new|__keyspace@0__:z new",
+		"Ket": "",
+		"KEs": "__keyspace@0__:s sadd|__keyevent@0__:sadd s",
+	} {
+		e, _ := newEngine(t, "--notify-keyspace-events", letters)
+		s, l := newSession(t, e), newSession(t, e)
+		do(l, "PSUBSCRIBE *")
+		l.Deliver(nil)
+		for line := range strings.SplitSeq(program, "|") {
+			do(s, line)
+		}
+		sent, _ := l.Deliver(nil)
+		var got []string
+		for _, m := range messagesIn(t, sent) {
+			got = append(got, m[2]+" "+m[3])
+		}
+		require.Equal(t, want, strings.Join(got, "|"), letters)
+	}
+}
+
+// TestBytesOfKeys: any key is told of as it is.
+func TestBytesOfKeys(t *testing.T) {
+	e, _ := newEngine(t, "--notify-keyspace-events", "KE$")
+	s, l := newSession(t, e), newSession(t, e)
+	do(l, "PSUBSCRIBE __key*")
+	for _, key := range []string{"", "\x00\r\n\xff", "a b", strings.Repeat("k", 100_000)} {
+		l.Deliver(nil)
+		doWords(s, "SET", key, "v")
+		sent, _ := l.Deliver(nil)
+		require.Equal(t, fmt.Sprintf("*4\r\n$8\r\npmessage\r\n$6\r\n__key*\r\n$%d\r\n__keyspace@0__:%s\r\n$3\r\nset\r\n"+
+			"*4\r\n$8\r\npmessage\r\n$6\r\n__key*\r\n$18\r\n__keyevent@0__:set\r\n$%d\r\n%s\r\n", 15+len(key), key, len(key), key), string(sent))
+	}
+}
+
+// TestReclaimingTells: of what a Tick removes, while it holds the shard, and without
+// waiting for a script that has published and goes on.
+func TestReclaimingTells(t *testing.T) {
+	e, h := newEngine(t, "--notify-keyspace-events", "KEA")
+	s, l := newSession(t, e), newSession(t, e)
+	do(s, "SET k v PX 10")
+	do(s, "SELECT 5")
+	do(s, "SET k v PX 10")
+	do(l, "PSUBSCRIBE __key*")
+	l.Deliver(nil)
+	h.pass(11)
+	e.Reclaim()
+	require.Equal(t, []string{"expired 0 k", "expired 5 k"}, heardBy(t, l))
+
+	do(s, "SET k v PX 10")
+	heardBy(t, l)
+	h.pass(11)
+	release := e.HoldPubSub()
+	e.Reclaim()
+	require.Equal(t, "0", do(newSession(t, e), "DBSIZE"))
+	require.Empty(t, heardBy(t, l), "who has the lock has not ended")
+	release()
+	require.Equal(t, []string{"expired 5 k"}, heardBy(t, l))
+	do(s, "SET k v")
+	require.Equal(t, []string{"set 5 k"}, heardBy(t, l))
+}
+
+// TestScriptsTellInOrder: an event stands among the messages of its script where the
+// change stands.
+func TestScriptsTellInOrder(t *testing.T) {
+	for _, luaEngine := range []string{"auto", "interpreter"} {
+		e, _ := newEngine(t, "--notify-keyspace-events", "K$", "--lua-engine", luaEngine)
+		s, l := newSession(t, e), newSession(t, e)
+		do(l, "PSUBSCRIBE *")
+		l.Deliver(nil)
+		doWords(s, "EVAL", "redis.call('SET',KEYS[1],1) redis.call('PUBLISH','c','m') redis.call('INCR',KEYS[1]) return redis.call('PUBLISH','c','n')", "1", "k")
+		sent, _ := l.Deliver(nil)
+		var got []string
+		for _, m := range messagesIn(t, sent) {
+			got = append(got, m[2]+" "+m[3])
+		}
+		require.Equal(t, []string{"__keyspace@0__:k set", "c m", "__keyspace@0__:k incrby", "c n"}, got, luaEngine)
+	}
+}
+
+// TestEventsKeepOneOrderForAll: whoever listens hears the changes of a key in the
+// order in which they were made, and those of a transaction one behind the other.
+func TestEventsKeepOneOrderForAll(t *testing.T) {
+	const writers, each = 4, 200
+	e, _ := newEngine(t, "--notify-keyspace-events", "K$l")
+	var listeners []*engine.Session
+	for _, how := range []string{"PSUBSCRIBE __key*", "SUBSCRIBE __keyspace@0__:a __keyspace@0__:b __keyspace@0__:end", "PSUBSCRIBE *"} {
+		l := newSession(t, e)
+		do(l, how)
+		l.Deliver(nil)
+		listeners = append(listeners, l)
+	}
+	events := []string{"set", "append", "setrange"}
+	var group sync.WaitGroup
+	for w := range writers {
+		group.Go(func() {
+			s := e.NewSession(engine.Peer{})
+			defer s.Close()
+			lines := []string{"SET % 1", "APPEND % 1", "GETSET % 1", "SETRANGE % 0 1"}
+			for i := range each {
+				one, other := "ab"[i%2:i%2+1], "ba"[i%2:i%2+1]
+				line := lines[w]
+				if i%3 == 0 {
+					do(s, "MULTI")
+					do(s, strings.Replace(line, "%", one, 1))
+					do(s, strings.Replace(line, "%", other, 1))
+					do(s, "EXEC")
+				} else {
+					do(s, strings.Replace(line, "%", one, 1))
+				}
+				// Others come and go, and what is told of changes.
+				if i%10 == 0 {
+					do(s, "SUBSCRIBE x")
+					do(s, "UNSUBSCRIBE x")
+				}
+				if w == 0 && i%50 == 0 {
+					do(s, "CONFIG SET notify-keyspace-events K$l")
+				}
+			}
+		})
+	}
+	group.Wait()
+	var first []string
+	for i, l := range listeners {
+		sent, lost := l.Deliver(nil)
+		require.Zero(t, lost)
+		var heard []string
+		for _, m := range messagesIn(t, sent) {
+			heard = append(heard, strings.Join(m[len(m)-2:], " "))
+		}
+		if i == 0 {
+			first = heard
+			require.Len(t, heard, writers*(each+(each+2)/3))
+			for _, event := range events {
+				require.True(t, slices.ContainsFunc(heard, func(h string) bool { return strings.HasSuffix(h, event) }), event)
+			}
+			continue
+		}
+		require.Equal(t, first, heard)
+	}
+}
+
+// TestHotCommandsDoNotAllocateWhileOthersListen: notifications are on, and nobody
+// listens to the channels of these keys.
+func TestHotCommandsDoNotAllocateWhileOthersListen(t *testing.T) {
+	for _, c := range hotCommands {
+		t.Run(c.name, func(t *testing.T) {
+			e, clock := newEngine(t, "--notify-keyspace-events", everyEvent)
+			s, l := newSession(t, e), newSession(t, e)
+			do(l, "SUBSCRIBE __keyspace@9__:k")
+			if c.setup != "" {
+				do(s, c.setup)
+			}
+			line := args(c.line)
+			out := make([]byte, 0, 4096)
+			call := func() {
+				clock.pass(1)
+				reply := s.Do(line)
+				out = resp.Append(out[:0], &reply, s.Proto())
+			}
+			for range 100 {
+				call()
+			}
+			require.Zero(t, testing.AllocsPerRun(2000, call))
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package effects
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// changesOf is what a group remembers of keys, a line for each change.
+func changesOf(g *Group) string {
+	words := map[Kind]string{
+		Changed: "changed", Deleted: "deleted", Moved: "moved", Replaced: "replaced", Expired: "expired", Flushed: "flushed", Swapped: "swapped",
+		Noted: "noted",
+	}
+	var lines []string
+	changes := g.Changes()
+	for i := range changes {
+		c := &changes[i]
+		switch c.Kind {
+		case Flushed:
+			lines = append(lines, fmt.Sprint(words[c.Kind], " ", c.DB))
+		case Swapped:
+			lines = append(lines, fmt.Sprint(words[c.Kind], " ", c.DB, " ", c.Other))
+		default:
+			lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s %d %s: %s", words[c.Kind], c.DB, g.Key(c), c.Event.Name), ": "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestChanges: keys are named in order, where that is wanted, and the log is the
+// same with and without.
+func TestChanges(t *testing.T) {
+	const (
+		changes = "changed 0 a\nexpired 3 b: expired\ndeleted 0 a: del\nmoved 0 \nchanged 1 c\nflushed 2\nswapped 3 4"
+		log     = "MULTI\nSELECT 3\nDEL b\nSELECT 0\ncmd x\nEXEC"
+	)
+	for name, c := range map[string]struct {
+		wanted       Flags
+		changes, log string
+	}{
+		"the log":   {Logged, "", log},
+		"the names": {Tracked, changes, ""},
+		"both":      {Logged | Tracked, changes, log},
+		"nothing":   {0, "", ""},
+	} {
+		var g Group
+		g.Want(c.wanted)
+		for range 2 {
+			m := g.Enter(Event{})
+			g.ChangedKey(Changed, 0, "a")
+			g.Expired(3, "b")
+			g.ChangedKey(Deleted, 0, "a")
+			g.ChangedKey(Moved, 0, "")
+			g.ChangedKey(Changed, 1, "c")
+			g.ChangedDB(Flushed, 2, 2)
+			g.ChangedDB(Swapped, 3, 4)
+			g.Leave(m, 0, args("cmd x"))
+			require.Equal(t, c.changes, changesOf(&g), name)
+			text, _ := logged(&g, 0)
+			require.Equal(t, strings.Replace(c.log, "MULTI\nSELECT 3", "SELECT 3\nMULTI", 1), text, name)
+			g.Reset()
+			require.Empty(t, g.Changes(), name)
+		}
+	}
+}
+
+// TestEvents: only what is wanted is remembered, under the name that the command
+// gave last.
+func TestEvents(t *testing.T) {
+	for wanted, want := range map[Flags]string{
+		0:                   "",
+		Logged:              "",
+		Strings:             "changed 0 a: set",
+		Lists:               "changed 0 b: lpush",
+		Generic:             "deleted 0 a: del\nnoted 1 e: expire",
+		Expiries:            "expired 0 c: expired",
+		Misses:              "noted 0 m: keymiss",
+		News:                "noted 0 n: new",
+		Sets | Hashes:       "",
+		Strings | Evictions: "changed 0 a: set",
+		Tracked: "changed 0 a: set\nchanged 0 b: lpush\ndeleted 0 a: del\nreplaced 0 r\nexpired 0 c: expired\n" +
+			"changed 0 d",
+	} {
+		var g Group
+		g.Want(wanted)
+		outer := g.Enter(Event{})
+		inner := g.Enter(Event{"set", Strings})
+		g.ChangedKey(Changed, 0, "a")
+		g.As(Event{"lpush", Lists})
+		g.ChangedKey(Changed, 0, "b")
+		g.ChangedKey(Deleted, 0, "a")
+		g.ChangedKey(Replaced, 0, "r")
+		g.Expired(0, "c")
+		g.Missed(0, []byte("m"))
+		g.Created(0, "n")
+		g.Note(1, Event{"expire", Generic}, []byte("e"))
+		require.False(t, g.Unnamed())
+		g.Leave(inner, 0, nil)
+		require.Equal(t, wanted&Events != 0, g.Unnamed())
+		g.ChangedKey(Changed, 0, "d")
+		g.Leave(outer, 0, nil)
+		require.Equal(t, want, changesOf(&g), "%b", wanted)
+	}
+}
+
+func TestChangesAllocateNothingWarm(t *testing.T) {
+	var g Group
+	run := func() {
+		g.Want(Logged | Tracked | Events)
+		m := g.Enter(Event{"set", Strings})
+		g.Created(0, "key")
+		g.ChangedKey(Changed, 0, "key")
+		g.Note(0, Del, []byte("key"))
+		g.Expired(2, "another")
+		g.ChangedDB(Flushed, 1, 1)
+		g.Leave(m, 0, nil)
+		g.Reset()
+	}
+	run()
+	require.Zero(t, testing.AllocsPerRun(100, run))
+}
+
+// TestResetGivesBackChanges: what one huge command named does not stay in memory.
+func TestResetGivesBackChanges(t *testing.T) {
+	var g Group
+	g.Want(Tracked)
+	for range keep {
+		g.ChangedKey(Changed, 0, "key")
+	}
+	g.Reset()
+	require.LessOrEqual(t, cap(g.keys), keep)
+	require.LessOrEqual(t, cap(g.changes), keep/64)
+	g.ChangedKey(Changed, 0, "k")
+	require.Equal(t, "changed 0 k", changesOf(&g), "what is wanted stays")
+}
