@@ -15,7 +15,7 @@ var Bitmaps = []Command{
 		Summary: "Counts the bits that are set in a string, or in part of it.",
 	},
 	{
-		Name: "bitfield", Arity: -2, Flags: Write | DenyOOM,
+		Name: "bitfield", Event: "setbit", Arity: -2, Flags: Write | DenyOOM,
 		Keys:  []KeySpec{{Flags: "RW access update variable_flags", First: 1, Step: 1, Notes: "GET alone only reads"}},
 		Group: "bitmap", Since: "3.2.0", Complexity: "O(1) for each operation", Handler: bitField,
 		Syntax:  "key [<GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset value | INCRBY encoding offset increment>> [...]]",
@@ -28,7 +28,7 @@ var Bitmaps = []Command{
 		Summary: "Reads integers of any width within a string.",
 	},
 	{
-		Name: "bitop", Arity: -4, Flags: Write | DenyOOM,
+		Name: "bitop", Event: "set", Arity: -4, Flags: Write | DenyOOM,
 		Keys:  []KeySpec{key(2, "OW update"), keysFrom(3, "RO access")},
 		Group: "bitmap", Since: "2.6.0", Complexity: "O(N)", Handler: bitOp,
 		Syntax:  "operation destkey key [key ...]",
@@ -46,7 +46,7 @@ var Bitmaps = []Command{
 		Summary: "Answers a bit of a string.",
 	},
 	{
-		Name: "setbit", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "setbit", Event: "setbit", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "bitmap", Since: "2.2.0", Complexity: "O(1)", Syntax: "key offset value", Handler: setBit,
 		Summary: "Sets or clears a bit of a string and answers what it was.",
 	},
