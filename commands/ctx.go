@@ -79,6 +79,7 @@ type Ctx struct {
 // Cut says whether a script was ended before its end, because the process ends.
 type Cut uint8
 
+// How a script may have been ended.
 const (
 	CutNone  Cut = iota
 	CutClean     // it had changed nothing

@@ -23,12 +23,11 @@ const (
 
 // A walk counts what a script can reach.
 type walk struct {
-	in    *interp
-	size  int64
-	most  int64        // enough is known above it
-	seen  addresses    // tables, functions and threads
-	texts addresses    // strings
-	to    []lua.LValue // tables, functions and threads not yet looked into
+	in   *interp
+	size int64
+	most int64        // enough is known above it
+	seen addresses    // tables, functions, threads and long strings
+	to   []lua.LValue // tables, functions and threads not yet looked into
 }
 
 // held returns about how many bytes the script can reach, or any number above

@@ -147,7 +147,9 @@ func saveBeforeEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Log
 	case <-srv.Ending():
 	}
 	close(insist)
-	<-saved
+	if err := <-saved; err != nil {
+		logger.Printf("not saved: %v", err)
+	}
 	return nil
 }
 
