@@ -1,7 +1,9 @@
 package clock_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,7 +28,8 @@ func TestFollowsTheWallForwards(t *testing.T) {
 	h.pass(50)
 	require.EqualValues(t, 1_000_050, c.NowUs())
 	h.wall += 3_600_000_000 // set forwards by an hour
-	require.Zero(t, c.Sync())
+	c.Sync()
+	require.Zero(t, c.AheadUs())
 	require.Equal(t, h.wall, c.NowUs())
 }
 
@@ -34,7 +37,8 @@ func TestNeverGoesBackAndRunsAtHalfSpeedUntilTheWallMeetsIt(t *testing.T) {
 	h := &hands{wall: 10_000_000}
 	c := newClock(h)
 	h.wall -= 2_000_000
-	require.EqualValues(t, 2_000_000, c.Sync())
+	c.Sync()
+	require.EqualValues(t, 2_000_000, c.AheadUs())
 	require.EqualValues(t, 10_000_000, c.NowUs())
 
 	last := c.NowUs()
@@ -48,7 +52,8 @@ func TestNeverGoesBackAndRunsAtHalfSpeedUntilTheWallMeetsIt(t *testing.T) {
 	require.EqualValues(t, 12_000_000, c.NowUs())
 	require.EqualValues(t, 12_000_000, h.wall)
 	h.pass(1_000)
-	require.Zero(t, c.Sync())
+	c.Sync()
+	require.Zero(t, c.AheadUs())
 	require.Equal(t, h.wall, c.NowUs())
 }
 
@@ -59,17 +64,14 @@ func TestFreezeAdvanceSetResume(t *testing.T) {
 	require.True(t, c.Frozen())
 	require.EqualValues(t, 1_700_000_000_123_000, c.NowUs(), "a whole millisecond")
 	h.pass(5_000_000)
-	require.Zero(t, c.Sync())
+	c.Sync()
+	require.Zero(t, c.AheadUs())
 	require.EqualValues(t, 1_700_000_000_123_000, c.NowUs())
 
-	c.Advance(1_500)
+	require.NoError(t, c.Advance(1_500))
 	require.EqualValues(t, 1_700_000_001_623_000, c.NowUs())
-	c.Set(200_000_000_000)
+	require.NoError(t, c.Set(200_000_000_000))
 	require.EqualValues(t, 200_000_000_000_000, c.NowUs())
-	c.Advance(1<<63 - 1)
-	require.Positive(t, c.NowUs(), "the end of time, not an overflow")
-
-	c.Set(200_000_000_000)
 	c.Resume()
 	h.pass(1_000)
 	c.Sync()
@@ -91,4 +93,80 @@ func TestStartAt(t *testing.T) {
 	c.Freeze()
 	require.Zero(t, c.StartAt(20_000), "who holds the clock knows better")
 	require.Positive(t, newClock(h).StartAt(1<<63-1), "no overflow")
+}
+
+// TestRange: a clock is not moved out of the range, nor moved at all then.
+func TestRange(t *testing.T) {
+	h := &hands{wall: 1_700_000_000_123_456}
+	c := newClock(h)
+	for _, ms := range []int64{-1, -1 << 63, clock.MaxMs + 1, 1<<63 - 1} {
+		require.ErrorIs(t, c.Set(ms), clock.ErrRange, "%d", ms)
+	}
+	left := int64(clock.MaxMs - 1_700_000_000_123)
+	for _, ms := range []int64{-1, -1 << 63, left + 1, 1<<63 - 1} {
+		require.ErrorIs(t, c.Advance(ms), clock.ErrRange, "%d", ms)
+	}
+	require.EqualError(t, clock.ErrRange, fmt.Sprintf("clock: an instant must be from 0 to %d unix milliseconds, and Advance goes forwards", int64(clock.MaxMs)))
+	h.wall += 5
+	c.Sync()
+	require.Equal(t, h.wall, c.NowUs(), "it still follows the wall")
+
+	require.NoError(t, c.Advance(left))
+	require.EqualValues(t, clock.MaxMs, c.NowUs()/1000)
+	require.NoError(t, c.Advance(0))
+	require.ErrorIs(t, c.Advance(1), clock.ErrRange)
+	for _, ms := range []int64{0, clock.MaxMs} {
+		require.NoError(t, c.Set(ms))
+		require.Equal(t, ms*1000, c.NowUs())
+	}
+}
+
+// TestMovedWhileCatchingUp: a clock that nobody compares with the wall any more
+// has nothing to wait for.
+func TestMovedWhileCatchingUp(t *testing.T) {
+	for name, move := range map[string]func(c *clock.Clock) error{
+		"advance": func(c *clock.Clock) error { return c.Advance(100) },
+		"set":     func(c *clock.Clock) error { return c.Set(200_000_000_000) },
+		"hold":    func(c *clock.Clock) error { c.Freeze(); c.Resume(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &hands{wall: 1_700_000_000_000_000}
+			c := newClock(h)
+			h.wall -= 60_000_000
+			c.Sync()
+			h.pass(10)
+			require.NoError(t, move(c))
+			require.Zero(t, c.AheadUs())
+			begin := c.NowUs()
+			h.pass(1_000_000)
+			c.Sync()
+			require.Equal(t, begin+1_000_000, c.NowUs())
+		})
+	}
+}
+
+// TestAllocations: neither a reading nor a comparison that finds nothing to
+// change allocates.
+func TestAllocations(t *testing.T) {
+	h := &hands{wall: 1_700_000_000_000_000}
+	c := newClock(h)
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		h.pass(100_000)
+		c.Sync()
+		if c.NowUs() != h.wall || c.AheadUs() != 0 {
+			t.Fatal(c.NowUs(), h.wall)
+		}
+	}))
+}
+
+func BenchmarkNowUs(b *testing.B) {
+	begin := time.Now()
+	c := clock.New(clock.Sources{
+		Monotonic: func() int64 { return time.Since(begin).Microseconds() },
+		Wall:      func() int64 { return time.Now().UnixMicro() },
+	})
+	b.ReportAllocs()
+	for b.Loop() {
+		c.NowUs()
+	}
 }

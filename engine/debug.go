@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+
+	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -33,8 +36,9 @@ const minClockMs = 100_000_000_000
 
 var (
 	errClockOff    = resp.Error("ERR DEBUG CLOCK is not allowed while appendonly or save points are on")
-	errClockStep   = resp.Error("ERR milliseconds is not an integer or out of range")
-	errClockEarly  = resp.Error("ERR DEBUG CLOCK SET takes unix milliseconds from 100000000000 on")
+	errClockInt    = resp.Error("ERR milliseconds is not an integer or out of range")
+	errClockStep   = resp.Error(fmt.Sprintf("ERR milliseconds must be from 0 to what is left until %d unix milliseconds", int64(clock.MaxMs)))
+	errClockSet    = resp.Error(fmt.Sprintf("ERR unix-time-milliseconds must be from %d to %d", int64(minClockMs), int64(clock.MaxMs)))
 	errClockBack   = resp.Error("ERR DEBUG CLOCK SET moves the clock back only on an empty keyspace")
 	errClockSyntax = resp.Error("ERR DEBUG CLOCK takes FREEZE, ADVANCE milliseconds, SET unix-time-milliseconds or RESUME")
 )
@@ -55,8 +59,8 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 			return errClockSyntax
 		}
 		var ok bool
-		if ms, ok = store.ParseInt(args[0]); !ok || ms < 0 {
-			return errClockStep
+		if ms, ok = store.ParseInt(args[0]); !ok {
+			return errClockInt
 		}
 	} else if len(args) != 0 {
 		return errClockSyntax
@@ -67,10 +71,12 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 	case commands.EqualFold(word, "resume"):
 		e.clock.Resume()
 	case commands.EqualFold(word, "advance"):
-		e.clock.Advance(ms)
+		if e.clock.Advance(ms) != nil {
+			return errClockStep
+		}
 	case commands.EqualFold(word, "set"):
-		if ms < minClockMs {
-			return errClockEarly
+		if ms < minClockMs || ms > clock.MaxMs {
+			return errClockSet
 		}
 		if ms < c.NowMs {
 			e.reclaimAll(c.NowMs) // what is due is not there
@@ -78,7 +84,9 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 				return errClockBack
 			}
 		}
-		e.clock.Set(ms)
+		if e.clock.Set(ms) != nil {
+			return errClockSet
+		}
 	default:
 		return errClockSyntax
 	}

@@ -66,9 +66,8 @@ type Engine struct {
 	torn     torn
 	password atomic.Pointer[string] // requirepass; empty: none is asked for
 
-	clockAheadUs atomic.Int64 // how far the clock was ahead of the wall at the last Tick
-	reclaimAt    int          // the shard with which the next Tick goes on; its own
-	evictAt      int          // the same for evicting from the table of tracking
+	reclaimAt int // the shard with which the next Tick goes on; its own
+	evictAt   int // the same for evicting from the table of tracking
 
 	recording recording
 	tracked   tracked
@@ -186,7 +185,7 @@ func (e *Engine) follow() {
 // due keys are reclaimed. The owner of the engine calls it hz times a second, one
 // call at a time.
 func (e *Engine) Tick() {
-	e.clockAheadUs.Store(e.clock.Sync())
+	e.clock.Sync()
 	e.tickFiles()
 	e.reclaimSome()
 	e.dropForsaken()

@@ -75,7 +75,7 @@ func (e *Engine) files() Files {
 		Loading: p.loading.Load() != nil, Logging: log != nil, LogOK: true,
 		SaveOK: !jobs.outcomes[saving].failed, RewriteOK: !jobs.outcomes[rewriting].failed,
 		Saving: jobs.now != nil && jobs.now.kind == saving, Rewriting: jobs.now != nil && jobs.now.kind == rewriting,
-		Changes: p.changes.Load(), LastSaveS: jobs.lastSaveS, ClockAheadUs: e.clockAheadUs.Load(),
+		Changes: p.changes.Load(), LastSaveS: jobs.lastSaveS, ClockAheadUs: e.clock.AheadUs(),
 	}
 	if log != nil {
 		s := log.Status()

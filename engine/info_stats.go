@@ -61,7 +61,7 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("io_threaded_writes_processed", 0)
 	w.put("reply_buffer_shrinks", 0)
 	w.put("reply_buffer_expands", 0)
-	w.put("clock_ahead_usec", e.clockAheadUs.Load())
+	w.put("clock_ahead_usec", e.clock.AheadUs())
 }
 
 func (w *infoWriter) kilobytes(field string, n int64) {

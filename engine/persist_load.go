@@ -68,7 +68,6 @@ func (e *Engine) Load(begun func()) error {
 // a clock that was set back in between must not open a window twice.
 func (e *Engine) startClock(instantMs int64) {
 	if aheadUs := e.clock.StartAt(instantMs); aheadUs >= 1000 {
-		e.clockAheadUs.Store(aheadUs)
 		e.logf("the clock is %d ms ahead of the system's, where the files end, and runs at half speed until they meet", aheadUs/1000)
 	}
 }

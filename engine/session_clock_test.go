@@ -5,13 +5,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/engine"
 )
 
 func TestDebugClockRules(t *testing.T) {
 	const (
 		syntax = "ERR DEBUG CLOCK takes FREEZE, ADVANCE milliseconds, SET unix-time-milliseconds or RESUME"
 		number = "ERR milliseconds is not an integer or out of range"
-		early  = "ERR DEBUG CLOCK SET takes unix milliseconds from 100000000000 on"
+		step   = "ERR milliseconds must be from 0 to what is left until 9223372036854 unix milliseconds"
+		set    = "ERR unix-time-milliseconds must be from 100000000000 to 9223372036854"
 		back   = "ERR DEBUG CLOCK SET moves the clock back only on an empty keyspace"
 	)
 	e, _ := newEngine(t, "--enable-debug-command", "yes")
@@ -25,13 +29,20 @@ func TestDebugClockRules(t *testing.T) {
 		{"DEBUG CLOCK ADVANCE", syntax},
 		{"DEBUG CLOCK ADVANCE 1 2", syntax},
 		{"DEBUG CLOCK SET", syntax},
-		{"DEBUG CLOCK ADVANCE -1", number},
+		{"DEBUG CLOCK ADVANCE -1", step},
+		{"DEBUG CLOCK ADVANCE -9223372036854775808", step},
+		{"DEBUG CLOCK ADVANCE 7523372036855", step},
+		{"DEBUG CLOCK ADVANCE 9223372036854775807", step},
 		{"DEBUG CLOCK ADVANCE 1.5", number},
 		{"DEBUG CLOCK ADVANCE 1s", number},
 		{"DEBUG CLOCK ADVANCE 9223372036854775808", number},
-		{"DEBUG CLOCK SET -5", number},
-		{"DEBUG CLOCK SET 99999999999", early},
-		{"DEBUG CLOCK SET 0", early},
+		{"DEBUG CLOCK SET -5", set},
+		{"DEBUG CLOCK SET 99999999999", set},
+		{"DEBUG CLOCK SET 0", set},
+		{"DEBUG CLOCK SET 9223372036855", set},
+		{"DEBUG CLOCK SET 9223372036854775807", set},
+		{"DEBUG CLOCK SET 9223372036854775808", number},
+		{"DEBUG CLOCK SET soon", number},
 		{"TIME", at(startNowMs)}, // nothing of this moved it
 
 		{"debug clock freeze", "OK"},
@@ -53,7 +64,9 @@ func TestDebugClockRules(t *testing.T) {
 		{"DEBUG CLOCK SET 100000000000", "OK"},
 		{"TIME", at(100_000_000_000)},
 		{"RL.ALLOW k 1 1s", "[1 1 0 0 1000]"},
-		{"DEBUG CLOCK ADVANCE 9223372036854775807", "OK"}, // to the end of time
+		{"DEBUG CLOCK ADVANCE 9123372036855", step},
+		{"DEBUG CLOCK ADVANCE 9123372036854", "OK"}, // to the end of time
+		{"DEBUG CLOCK ADVANCE 1", step},
 		{"TIME", at(9_223_372_036_854)},
 		{"SET k v EX 1000000", "OK"},
 		{"RL.ALLOW l 1 1s", "ERR the server's clock is outside of what a sorted set can hold"},
@@ -149,4 +162,28 @@ func TestDebugClockBackOverDueKeys(t *testing.T) {
 	require.Equal(t, "1", do(s, "DBSIZE"))
 	require.Equal(t, "OK", do(s, "DEBUG CLOCK SET 1700000000000"))
 	require.Equal(t, "0", do(s, "EXISTS k"))
+}
+
+// TestClockAhead: clock_ahead_usec is what is left to catch up now, not what the
+// last Tick found.
+func TestClockAhead(t *testing.T) {
+	wallUs, monotonicUs := int64(startNowMs*1000), int64(0)
+	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{
+		Monotonic: func() int64 { return monotonicUs },
+		Wall:      func() int64 { return wallUs },
+	})})
+	s := newSession(t, e)
+	ahead := func(passUs int64) string {
+		monotonicUs += passUs
+		wallUs += passUs
+		return field(t, s, "stats", "clock_ahead_usec")
+	}
+	require.Equal(t, "0", ahead(1_000_000))
+	wallUs -= 20_000 // somebody sets it back
+	e.Tick()
+	require.Equal(t, "20000", ahead(0))
+	require.Equal(t, "15000", ahead(10_000))
+	require.Equal(t, "0", ahead(30_000))
+	require.Equal(t, "[1700000001 20000]", do(s, "TIME"))
+	require.Equal(t, "0", ahead(1_000_000))
 }

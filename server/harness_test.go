@@ -36,11 +36,11 @@ func startForTest(t *testing.T) (dial func() net.Conn, setClock func(nowMs int64
 	srv := start(t, "--bind", "127.0.0.1")
 	clock := srv.Engine().Clock()
 	clock.Freeze()
-	clock.Set(startNowMs)
+	require.NoError(t, clock.Set(startNowMs))
 	dial = func() net.Conn {
 		c, err := net.Dial("tcp", srv.Addr().String())
 		require.NoError(t, err)
 		return c
 	}
-	return dial, clock.Set
+	return dial, func(nowMs int64) { require.NoError(t, clock.Set(nowMs)) }
 }

@@ -112,7 +112,10 @@ func Start(o Options) (*Server, error) {
 		if err := s.cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, o.Directives...), nil); err != nil {
 			return nil, err
 		}
-		inner.Clock = o.clock()
+		var err error
+		if inner.Clock, err = o.clock(); err != nil {
+			return nil, err
+		}
 	}
 	inner.Config = s.cfg
 	s.inner = server.New(inner)
@@ -127,15 +130,17 @@ func Start(o Options) (*Server, error) {
 }
 
 // clock is what the options ask for.
-func (o *Options) clock() *clock.Clock {
+func (o *Options) clock() (*clock.Clock, error) {
 	c := zlimit.SystemClock()
 	if !o.Now.IsZero() {
-		c.Set(o.Now.UnixMilli())
+		if err := c.Set(o.Now.UnixMilli()); err != nil {
+			return nil, fmt.Errorf("Now is %v: %w", o.Now, err)
+		}
 	}
 	if o.Frozen {
 		c.Freeze()
 	}
-	return c
+	return c, nil
 }
 
 // Close ends the server, as RunT's cleanup does. The error is about goroutines

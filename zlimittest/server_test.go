@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/zlimittest"
 )
 
@@ -42,6 +43,25 @@ func TestOneClock(t *testing.T) {
 	srv.Resume()
 	srv.Freeze()
 	require.False(t, srv.Now().Before(begin.Add(time.Hour)))
+}
+
+// TestClockRange: what the clock cannot show is refused, and says so.
+func TestClockRange(t *testing.T) {
+	t.Parallel()
+	late := time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, now := range []time.Time{late, time.Unix(-1, 0)} {
+		_, err := zlimittest.Start(zlimittest.Options{Now: now})
+		require.ErrorIs(t, err, clock.ErrRange)
+		require.ErrorContains(t, err, now.String())
+	}
+	fake := &fakeTest{TB: t}
+	srv := zlimittest.RunWith(fake, zlimittest.Options{Now: time.UnixMilli(1_700_000_000_000), Frozen: true})
+	defer func() { fake.cleanups[0]() }()
+	require.Contains(t, fake.ending(func() { srv.Advance(1<<63 - 1 - (1<<63-1)%time.Millisecond) }), "milliseconds must be from 0 to what is left until 9223372036854")
+	for _, now := range []time.Time{late, time.Unix(0, 0), {}} {
+		require.Contains(t, fake.ending(func() { srv.Set(now) }), "unix-time-milliseconds must be from 100000000000 to 9223372036854")
+	}
+	require.Equal(t, int64(1_700_000_000_000), srv.Now().UnixMilli())
 }
 
 // TestBubble: in testing/synctest the server's clock is the bubble's, and a test

@@ -219,17 +219,23 @@ func (m *Miniredis) SetError(text string) {
 	}
 }
 
-// FastForward moves the clock. A TTL that has come to 0 is over, though Redis
+// FastForward moves the clock, forwards only. A TTL that has come to 0 is over, though Redis
 // would keep its key for that one millisecond still.
 func (m *Miniredis) FastForward(d time.Duration) {
-	m.running().Inner().Engine().Clock().Advance(d.Milliseconds())
-	m.expire()
+	m.moved(m.running().Inner().Engine().Clock().Advance(d.Milliseconds()))
 }
 
 // SetTime moves the clock to an instant, in whole milliseconds, back too. Keys
 // whose deadline has passed are over.
 func (m *Miniredis) SetTime(t time.Time) {
-	m.running().Inner().Engine().Clock().Set(t.UnixMilli())
+	m.moved(m.running().Inner().Engine().Clock().Set(t.UnixMilli()))
+}
+
+// moved ends a move of the clock, which panics where the clock cannot show that.
+func (m *Miniredis) moved(err error) {
+	if err != nil {
+		panic("miniredis: " + err.Error())
+	}
 	m.expire()
 }
 

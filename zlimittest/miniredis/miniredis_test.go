@@ -53,6 +53,16 @@ func TestOneClock(t *testing.T) {
 	require.Equal(t, ":1", talk(c, `EVAL "return redis.call('TIME')[1] == '1600000000'" 0`))
 }
 
+// TestClockRange: what the clock cannot show ends the test's program, and says so.
+func TestClockRange(t *testing.T) {
+	m := miniredis.RunT(t)
+	const text = "miniredis: clock: an instant must be from 0 to 9223372036854 unix milliseconds, and Advance goes forwards"
+	require.PanicsWithValue(t, text, func() { m.FastForward(-time.Second) })
+	require.PanicsWithValue(t, text, func() { m.FastForward(1<<63 - 1) })
+	require.PanicsWithValue(t, text, func() { m.SetTime(time.Unix(-1, 0)) })
+	m.SetTime(time.Unix(10, 0))
+}
+
 // TestOutage: a server that goes and comes back with its keys, at its address.
 func TestOutage(t *testing.T) {
 	m := miniredis.RunT(t)

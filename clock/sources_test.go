@@ -1,0 +1,291 @@
+package clock_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+)
+
+// A kernel is sources as a kernel has them: both readings are cut to
+// microseconds, each at places of its own; a reading takes time; the wall runs a
+// little faster or slower, and somebody sets it.
+type kernel struct {
+	rng       *rand.Rand
+	nowNs     int64 // true time, which nobody can read
+	readNs    int64 // true time of the last monotonic reading
+	phaseNs   int64 // where the monotonic source is cut
+	baseNs    int64 // of the wall
+	driftPPM  int64 // of the wall
+	jitterNs  int64 // a reading takes less than this
+	preempted int   // one reading in this many waits for up to 30 ms; 0: none
+}
+
+func newKernel(rng *rand.Rand) *kernel {
+	return &kernel{
+		rng: rng, phaseNs: rng.Int64N(1_000_000), baseNs: 1_700_000_000_000_000_000 + rng.Int64N(1_000_000),
+		driftPPM: rng.Int64N(201) - 100, jitterNs: 1 + rng.Int64N(5000),
+	}
+}
+
+func (k *kernel) sources() clock.Sources {
+	return clock.Sources{
+		Monotonic: func() int64 {
+			k.read()
+			k.readNs = k.nowNs
+			return (k.nowNs + k.phaseNs) / 1000
+		},
+		Wall: func() int64 {
+			k.read()
+			return k.wallNs(k.nowNs) / 1000
+		},
+	}
+}
+
+func (k *kernel) read() {
+	k.nowNs += k.rng.Int64N(k.jitterNs)
+	if k.preempted > 0 && k.rng.IntN(k.preempted) == 0 {
+		k.nowNs += k.rng.Int64N(30_000_000)
+	}
+}
+
+// wallNs is what the wall shows at a true time.
+func (k *kernel) wallNs(ns int64) int64 { return k.baseNs + ns + ns*k.driftPPM/1_000_000 }
+
+// A watch reads a clock again and again, and judges what it shows.
+type watch struct {
+	*kernel
+	clock  *clock.Clock
+	hz     int64
+	tickNs int64 // when the next Sync is due
+
+	lastUs, lastNs int64 // the reading before
+	leadUs         int64 // how far the wall's steps may have left the clock ahead
+	metNs          int64 // when they have to have met
+	behind         bool  // the wall was set forwards, and nobody has looked yet
+
+	worstUs int64   // distance while no step is open
+	slowest float64 // rate
+}
+
+func newWatch(k *kernel, hz int64) *watch {
+	w := &watch{kernel: k, clock: clock.New(k.sources()), hz: hz, slowest: 1}
+	w.tickNs = k.nowNs + 1_000_000_000/hz
+	w.lastUs, w.lastNs = w.clock.NowUs(), k.readNs
+	return w
+}
+
+// step sets the wall by hand.
+func (w *watch) step(us int64) {
+	w.baseNs += us * 1000
+	w.behind = us > 0
+	w.leadUs = max(w.aheadUs(w.lastUs, w.lastNs), 0) + 1000
+	w.metNs = w.tickNs + 40_000_000*int64(min(w.preempted, 1)) + 2*w.leadUs*1000
+}
+
+func (w *watch) aheadUs(us, ns int64) int64 { return us - w.wallNs(ns)/1000 }
+
+// run passes time, with a Sync where one is due and a reading at the end.
+func (w *watch) run(t *testing.T, ns int64) {
+	for end := w.nowNs + ns; w.nowNs < end; {
+		w.nowNs = max(w.nowNs, min(end, w.tickNs))
+		if w.nowNs >= w.tickNs {
+			w.clock.Sync()
+			w.tickNs = w.nowNs + 1_000_000_000/w.hz
+			w.behind = false
+		}
+		w.look(t)
+	}
+}
+
+// look reads the clock. Tests look millions of times, so it compares by hand.
+func (w *watch) look(t *testing.T) {
+	us := w.clock.NowUs()
+	ns := w.readNs
+	moved, passed := us-w.lastUs, (ns-w.lastNs)/1000
+	if passed > 1000 {
+		w.slowest = min(w.slowest, float64(moved)/float64(passed))
+	}
+	ahead := w.aheadUs(us, ns)
+	met := ns >= w.metNs
+	if met && !w.behind {
+		w.worstUs = max(w.worstUs, ahead, -ahead)
+	}
+	fault := ""
+	switch {
+	case moved < 0:
+		fault = "it went back"
+	case 2*moved+4 < passed:
+		fault = "slower than half speed"
+	case !w.behind && ahead <= -1000:
+		fault = "behind the wall"
+	case !w.behind && met && ahead >= 1000:
+		fault = "ahead of the wall"
+	case !met && ahead > w.leadUs:
+		fault = "further ahead than the step left it"
+	}
+	if fault != "" {
+		t.Fatalf("%s: moved %d us in %d us, is ahead by %d us, at %d Hz, drift %d ppm", fault, moved, passed, ahead, w.hz, w.driftPPM)
+	}
+	w.lastUs, w.lastNs = us, ns
+}
+
+// schedules runs a function with many sources at random, whose seed is printed.
+func schedules(t *testing.T, run func(t *testing.T, rng *rand.Rand)) {
+	first := rand.Uint64()
+	for i := range uint64(300) {
+		seed := first + i
+		if !t.Run("", func(t *testing.T) {
+			t.Logf("seed %d", seed)
+			run(t, rand.New(rand.NewPCG(seed, 0)))
+		}) {
+			return
+		}
+	}
+}
+
+// anyHz returns 1 to 500, small ones as often as large ones.
+func anyHz(rng *rand.Rand) int64 { return int64(math.Pow(501, rng.Float64())) }
+
+// TestKeepsToAWallThatDoesNotStep: at any hz the clock is within a millisecond
+// of the wall, and at most a few microseconds where the wall drifts little
+// between two looks.
+func TestKeepsToAWallThatDoesNotStep(t *testing.T) {
+	var worst int64
+	slowest := 1.0
+	schedules(t, func(t *testing.T, rng *rand.Rand) {
+		k := newKernel(rng)
+		w := newWatch(k, anyHz(rng))
+		for range 2000 {
+			w.run(t, rng.Int64N(4_000_000_000/w.hz))
+		}
+		// Two looks, the cuts and the readings, and what the wall drifts in between.
+		require.LessOrEqual(t, w.worstUs, 4+2*k.jitterNs/1000+100/w.hz+1)
+		worst, slowest = max(worst, w.worstUs), min(slowest, w.slowest)
+	})
+	t.Logf("at most %d us from the wall; slowest rate over a millisecond and more: %.3f", worst, slowest)
+}
+
+// TestReadingsThatWait: a goroutine that is preempted between two readings has
+// not seen a step of the wall.
+func TestReadingsThatWait(t *testing.T) {
+	var worst int64
+	schedules(t, func(t *testing.T, rng *rand.Rand) {
+		k := newKernel(rng)
+		k.preempted = 20
+		w := newWatch(k, anyHz(rng))
+		for range 500 {
+			w.run(t, rng.Int64N(4_000_000_000/w.hz))
+		}
+		worst = max(worst, w.worstUs)
+	})
+	t.Logf("at most %d us from the wall", worst)
+}
+
+// TestSteps: after a step forwards the clock is there with the next Sync, after
+// one back it runs at half speed until they meet, and no longer.
+func TestSteps(t *testing.T) {
+	var worst int64
+	slowest := 1.0
+	schedules(t, func(t *testing.T, rng *rand.Rand) {
+		w := newWatch(newKernel(rng), anyHz(rng))
+		for range 20 {
+			size := int64(1) << rng.IntN(23) // up to 8 s
+			w.step(rng.Int64N(2*size+1) - size)
+			for range 50 {
+				w.run(t, rng.Int64N(2_000_000_000/w.hz+size*100))
+			}
+		}
+		worst, slowest = max(worst, w.worstUs), min(slowest, w.slowest)
+	})
+	t.Logf("met: at most %d us from the wall; slowest rate over a millisecond and more: %.3f", worst, slowest)
+	require.GreaterOrEqual(t, slowest, 0.49)
+}
+
+// TestCatchingUpEndsOnTime: at one look a second, to the microsecond.
+func TestCatchingUpEndsOnTime(t *testing.T) {
+	h := &hands{wall: 10_000_000}
+	c := newClock(h)
+	h.wall -= 10_000
+	c.Sync()
+	require.EqualValues(t, 10_000, c.AheadUs())
+	for _, step := range []struct{ pass, ahead int64 }{{5_000, 7_500}, {14_998, 1}, {2, 0}, {980_000, 0}} {
+		h.pass(step.pass)
+		require.Equal(t, h.wall+step.ahead, c.NowUs())
+		require.Equal(t, step.ahead, c.AheadUs())
+	}
+	c.Sync()
+	require.Zero(t, c.AheadUs())
+	require.Equal(t, h.wall, c.NowUs())
+}
+
+// TestReadWhileTheWallIsSetBack: a reading that began before a Sync and ended
+// after it, some time later, is no further than what comes after it.
+func TestReadWhileTheWallIsSetBack(t *testing.T) {
+	h := &hands{wall: 10_000_000}
+	var meanwhile func()
+	c := clock.New(clock.Sources{
+		Monotonic: func() int64 {
+			if run := meanwhile; run != nil {
+				meanwhile = nil
+				run()
+			}
+			return h.monotonic
+		},
+		Wall: func() int64 { return h.wall },
+	})
+	meanwhile = func() {
+		h.wall -= 5_000_000
+		c.Sync()
+		h.pass(1_000_000)
+	}
+	first := c.NowUs()
+	require.GreaterOrEqual(t, c.NowUs(), first)
+}
+
+// TestReadersAgree: no goroutine reads less than another one has read before it
+// began, while the wall is set to and fro.
+func TestReadersAgree(t *testing.T) {
+	var monotonic, wall atomic.Int64 // each monotonic reading takes a microsecond
+	c := clock.New(clock.Sources{
+		Monotonic: func() int64 { return monotonic.Add(1) },
+		Wall:      func() int64 { return monotonic.Load() + wall.Load() },
+	})
+	var furthest atomic.Int64
+	var wait sync.WaitGroup
+	done := make(chan struct{})
+	for range 4 {
+		wait.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				before := furthest.Load()
+				us := c.NowUs()
+				if us < before {
+					t.Errorf("%d us back", before-us)
+					return
+				}
+				for us > before && !furthest.CompareAndSwap(before, us) {
+					before = furthest.Load()
+				}
+			}
+		})
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 20_000 {
+		wall.Add(rng.Int64N(2001) - 1000)
+		c.Sync()
+	}
+	close(done)
+	wait.Wait()
+}
