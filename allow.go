@@ -1,6 +1,7 @@
 package zlimit
 
 import (
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -29,8 +30,10 @@ type Decision struct {
 	ResetAfter time.Duration
 }
 
-// Never is the RetryAfter of a call that no waiting helps.
-const Never time.Duration = -1
+// Never is the RetryAfter of a call that no waiting helps. It is the longest
+// Duration, so that a caller that sleeps for it without a look does not call
+// again at once, and again.
+const Never time.Duration = math.MaxInt64
 
 // OK reports whether the call was admitted. (Of a Peek: whether it would be.)
 func (d Decision) OK() bool { return d.Allowed > 0 }

@@ -19,7 +19,7 @@ import (
 // apiPackages are the packages that programs outside of this module may rely on.
 // What they export is listed in testdata/api; a change there is a change for
 // somebody. Every other package may change at any time.
-var apiPackages = []string{root, "server", "server/pipe", "zlimittest", "limiter", "limiter/httplimit", "config", "clock"}
+var apiPackages = []string{root, "server", "server/pipe", "zlimittest", "limiter", "limiter/httplimit", "limiter/httplimit/inprocess", "config", "clock"}
 
 // TestAPI holds the exported declarations of the API packages against their
 // listings.

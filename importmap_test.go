@@ -32,6 +32,8 @@ func inner(imp string) (room string, ours bool) {
 // room that is not listed may not exist. Arrows go one way: from the top of
 // this table down.
 var rooms = map[string][]string{
+	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
+
 	"cmd/zlimit-server":      {"server", "metrics", "engine", "config"},
 	"metrics":                {"engine", "commands"},
 	"bench":                  {root, "limiter"},

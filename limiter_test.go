@@ -56,6 +56,26 @@ func TestAllowIsRLAllow(t *testing.T) {
 	require.Equal(t, zlimit.Decision{Limit: 2, Remaining: 2, RetryAfter: zlimit.Never}, d)
 }
 
+// TestNever: who sleeps for it without a look is not back at once, nor in a
+// hundred years; the deadline that it gives has not passed.
+func TestNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := zlimit.New(zlimit.Options{})
+		d, err := l.Allow("user:42", minute, 3)
+		require.NoError(t, err)
+		require.NoError(t, l.Close()) // or it would tick for a hundred years
+		require.Equal(t, zlimit.Never, d.RetryAfter)
+		require.True(t, time.Now().Before(time.Now().Add(d.RetryAfter)))
+		timer := time.NewTimer(d.RetryAfter)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			t.Fatal("it is over")
+		case <-time.After(100 * 365 * 24 * time.Hour):
+		}
+	})
+}
+
 // TestAllowAll: several quotas on one key, of which one binds.
 func TestAllowAll(t *testing.T) {
 	l := newLimiter(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zlimit/zlimit"
 	"github.com/zlimit/zlimit/limiter/httplimit"
+	"github.com/zlimit/zlimit/limiter/httplimit/inprocess"
 	"github.com/zlimit/zlimit/zlimittest"
 )
 
@@ -31,8 +32,9 @@ func TestReadmeInAProgram(t *testing.T) {
 
 	mux := http.NewServeMux()
 	limit := httplimit.New(httplimit.Options{
-		Backend: httplimit.Commands(limits.Do), // or a Redis client's Do
+		Backend: inprocess.Backend(limits), // or httplimit.Commands of a Redis client
 		Quota:   httplimit.Quota{Name: "per-address", Limit: 100, Window: time.Minute},
+		OnError: httplimit.FailOpen,
 	})
 	handler := limit(mux)
 	w := httptest.NewRecorder()

@@ -22,6 +22,7 @@ func byUser(backend httplimit.Backend) httplimit.Options {
 		Backend: backend,
 		Key:     func(r *http.Request) string { return r.Header.Get("User") },
 		Quota:   httplimit.Quota{Name: "per-user", Limit: 2, Window: 10 * time.Second},
+		OnError: httplimit.FailClosed,
 	}
 }
 

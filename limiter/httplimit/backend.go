@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -26,19 +27,27 @@ func (f BackendFunc) Allow(ctx context.Context, key string, q Quota) (Decision, 
 type Decision struct {
 	Allowed   bool
 	Remaining int64 // units that still fit
-	// RetryAfter is the wait after which the same request is admitted; negative:
-	// it never is, because it costs more than the limit.
+	// RetryAfter is the wait after which the same request is admitted; Never or
+	// negative: it never is, because it costs more than the limit.
 	RetryAfter time.Duration
 	// ResetAfter is the wait after which the whole limit is free again.
 	ResetAfter time.Duration
 }
+
+// Never is the RetryAfter of a request that no waiting helps: the longest
+// Duration, as in zlimit.
+const Never time.Duration = math.MaxInt64
+
+// never reports whether no waiting helps.
+func (d *Decision) never() bool { return d.RetryAfter < 0 || d.RetryAfter == Never }
 
 // Commands is the Backend that sends RL.ALLOW through do, which every client of
 // Redis has in some form: for go-redis
 //
 //	func(ctx context.Context, args ...any) (any, error) { return client.Do(ctx, args...).Result() }
 //
-// and zlimit.Limiter.Do as it stands.
+// and zlimit.Limiter.Do as it stands, though inprocess.Backend does without a
+// session for each request.
 type Commands func(ctx context.Context, args ...any) (any, error)
 
 // errReply is what a server answers that is not zlimit.
@@ -62,9 +71,14 @@ func (do Commands) Allow(ctx context.Context, key string, q Quota) (Decision, er
 		}
 		five[i] = n
 	}
-	d := Decision{
-		Allowed: five[0] > 0, Remaining: five[2],
-		RetryAfter: time.Duration(five[3]) * time.Millisecond, ResetAfter: time.Duration(five[4]) * time.Millisecond,
+	d := Decision{Allowed: five[0] > 0, Remaining: five[2], RetryAfter: Never, ResetAfter: milliseconds(five[4])}
+	if five[3] >= 0 {
+		d.RetryAfter = milliseconds(five[3])
 	}
 	return d, nil
+}
+
+// milliseconds is a wait that a server names, below Never whatever it says.
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }

@@ -1,13 +1,18 @@
 package httplimit_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"time"
 
 	"github.com/zlimit/zlimit"
 	"github.com/zlimit/zlimit/limiter/httplimit"
+	"github.com/zlimit/zlimit/limiter/httplimit/inprocess"
 )
 
 // One request a minute for each address, decided in this process.
@@ -17,8 +22,9 @@ func ExampleNew() {
 	limits.Engine().Clock().Freeze() // for the example's sake: time stands still
 
 	limit := httplimit.New(httplimit.Options{
-		Backend: httplimit.Commands(limits.Do),
+		Backend: inprocess.Backend(limits),
 		Quota:   httplimit.Quota{Name: "per-address", Limit: 1, Window: time.Minute},
+		OnError: httplimit.FailClosed,
 	})
 	handler := limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }))
 
@@ -39,4 +45,35 @@ func ExampleNew() {
 	//   RateLimit-Policy: "per-address";q=1;w=60.
 	//   RateLimit: "per-address";r=0;t=60.
 	//   Retry-After: 60.
+}
+
+// Clients are told apart by a header that the proxy in front of this server
+// writes; every request that the backend does not decide about is counted, logged
+// and refused.
+func ExampleAddressKey() {
+	var failures atomic.Int64
+	limit := httplimit.New(httplimit.Options{
+		Backend: httplimit.BackendFunc(func(_ context.Context, key string, _ httplimit.Quota) (httplimit.Decision, error) {
+			fmt.Println(key)
+			return httplimit.Decision{}, errors.New("no server")
+		}),
+		Key:      func(r *http.Request) string { return httplimit.AddressKey(r.Header.Get("X-Real-IP"), 56) },
+		Quota:    httplimit.Quota{Limit: 100, Window: time.Minute},
+		OnError:  httplimit.FailClosed,
+		Failures: &failures,
+		Log:      slog.New(slog.DiscardHandler),
+	})
+	handler := limit(http.NotFoundHandler())
+
+	for _, from := range []string{"192.0.2.1", "2001:db8:0:12ff::1", ""} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.Header.Set("X-Real-IP", from)
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	fmt.Println("failures:", failures.Load())
+	// Output:
+	// 192.0.2.1
+	// 2001:db8:0:1200::/56
+	// no-address
+	// failures: 3
 }

@@ -15,6 +15,14 @@ var (
 	errWindow = errors.New("httplimit: Quota.Window is not a whole number of milliseconds, at least one")
 )
 
+// name is what headers and logs call the policy.
+func (q Quota) name() string {
+	if q.Name == "" {
+		return "default"
+	}
+	return q.Name
+}
+
 // maxInteger is the largest integer of a structured field.
 const maxInteger = 999_999_999_999_999
 
@@ -38,15 +46,15 @@ func (q Quota) check() error {
 // admitted one it is when the whole quota is there again. Both fields are lists:
 // several middlewares in front of one handler each add their item.
 func writeHeaders(h http.Header, q Quota, d Decision, legacy bool) {
-	name := appendString(nil, q.Name)
+	name := appendString(nil, q.name())
 	wait := d.ResetAfter
-	if !d.Allowed && d.RetryAfter >= 0 {
+	if !d.Allowed && !d.never() {
 		wait = d.RetryAfter
 	}
 	remaining := min(max(d.Remaining, 0), maxInteger)
 	h.Add("RateLimit-Policy", string(name)+";q="+decimal(q.Limit)+";w="+decimal(seconds(q.Window)))
 	h.Add("RateLimit", string(name)+";r="+decimal(remaining)+";t="+decimal(seconds(wait)))
-	if !d.Allowed && d.RetryAfter >= 0 {
+	if !d.Allowed && !d.never() {
 		h.Set("Retry-After", decimal(max(seconds(d.RetryAfter), 1)))
 	}
 	if legacy {
@@ -70,9 +78,6 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 // appendString appends a structured field's string, which has been checked to be
 // printable ASCII.
 func appendString(b []byte, s string) []byte {
-	if s == "" {
-		s = "default"
-	}
 	b = append(b, '"')
 	for _, c := range []byte(s) {
 		if c == '"' || c == '\\' {

@@ -1,26 +1,11 @@
-// Package httplimit puts a rate limit in front of an http.Handler and tells
-// clients about it.
-//
-//	limits := zlimit.New(zlimit.Options{}) // or a Redis client of zlimit-server
-//	limit := httplimit.New(httplimit.Options{
-//		Backend: httplimit.Commands(limits.Do),
-//		Quota:   httplimit.Quota{Name: "per-user", Limit: 100, Window: time.Minute},
-//	})
-//	http.ListenAndServe(":8080", limit(mux))
-//
-// Answers carry RateLimit-Policy and RateLimit as
-// draft-ietf-httpapi-ratelimit-headers-10 has them (structured fields, RFC
-// 9651), and a denied request is answered 429 with Retry-After. Backends count
-// in milliseconds; seconds are made of them here only, and always rounded up, so
-// that who waits as long as a header says is not too early.
-//
-// The package needs net/http and nothing else. What decides is behind the
-// interface Backend.
 package httplimit
 
 import (
-	"net"
+	"context"
+	"errors"
+	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -36,15 +21,13 @@ type Quota struct {
 	Cost int64
 }
 
-// Options are what a middleware is made of.
+// Options are the parameters of New.
 type Options struct {
 	// Backend decides. It is required.
 	Backend Backend
 
 	// Key says whose quota a request takes from; the empty key takes from
-	// nobody's, and the request passes. Nil: RemoteAddr's address without its
-	// port. Behind a proxy that is the proxy's: then Key must read the header
-	// which that proxy, and nobody else, writes.
+	// nobody's, and the request passes. Nil: ByAddress(64).
 	Key func(*http.Request) string
 
 	// Quota is every request's, unless QuotaFor is set.
@@ -54,9 +37,15 @@ type Options struct {
 	// so put the quota's name into the key where they shall not.
 	QuotaFor func(*http.Request) (Quota, bool)
 
-	// OnError is what becomes of a request when the backend does not decide.
-	// Nil: FailOpen.
+	// OnError is what becomes of a request about which the backend does not
+	// decide: FailOpen, FailClosed, or a function of the program's. It is required,
+	// and it is not called for a request that its client has given up.
 	OnError func(w http.ResponseWriter, r *http.Request, err error, next http.Handler)
+	// Failures, if it is not nil, counts the requests that OnError gets.
+	Failures *atomic.Int64
+	// Log gets a line about them, with their number and the last error, at most
+	// one a second. Nil: slog's default.
+	Log *slog.Logger
 
 	// Denied answers a request that was denied, with the headers already in
 	// place. Nil: status 429 and a line of text.
@@ -67,12 +56,15 @@ type Options struct {
 	Legacy bool
 }
 
-// New returns the middleware. It panics where there is no backend, or where
+// New returns the middleware. It panics where Backend or OnError is nil, or where
 // Quota cannot be one and QuotaFor is nil: that is a mistake in the program. The
 // middleware may be used by any number of handlers at once.
 func New(o Options) func(http.Handler) http.Handler {
 	if o.Backend == nil {
 		panic("httplimit: no Backend")
+	}
+	if o.OnError == nil {
+		panic("httplimit: no OnError; FailOpen and FailClosed are two")
 	}
 	if o.QuotaFor == nil {
 		if err := o.Quota.check(); err != nil {
@@ -82,24 +74,28 @@ func New(o Options) func(http.Handler) http.Handler {
 		o.QuotaFor = func(*http.Request) (Quota, bool) { return always, true }
 	}
 	if o.Key == nil {
-		o.Key = RemoteHost
-	}
-	if o.OnError == nil {
-		o.OnError = FailOpen
+		o.Key = ByAddress(64)
 	}
 	if o.Denied == nil {
 		o.Denied = http.HandlerFunc(tooMany)
 	}
+	m := &middleware{Options: o, failures: failures{total: o.Failures, log: o.Log}}
 	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { o.serve(w, r, next) })
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
 	}
 }
 
-func (o *Options) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	quota, measured := o.QuotaFor(r)
+// A middleware is Options that are whole, and what failed so far.
+type middleware struct {
+	Options
+	failures failures
+}
+
+func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	quota, measured := m.QuotaFor(r)
 	key := ""
 	if measured {
-		key = o.Key(r)
+		key = m.Key(r)
 	}
 	if key == "" {
 		next.ServeHTTP(w, r)
@@ -109,39 +105,28 @@ func (o *Options) serve(w http.ResponseWriter, r *http.Request, next http.Handle
 	err := quota.check()
 	var d Decision
 	if err == nil {
-		d, err = o.Backend.Allow(r.Context(), key, quota)
+		d, err = m.Backend.Allow(r.Context(), key, quota)
 	}
 	if err != nil {
-		o.OnError(w, r, err, next)
+		m.failed(w, r, quota, err, next)
 		return
 	}
-	writeHeaders(w.Header(), quota, d, o.Legacy)
+	writeHeaders(w.Header(), quota, d, m.Legacy)
 	if d.Allowed {
 		next.ServeHTTP(w, r)
 		return
 	}
-	o.Denied.ServeHTTP(w, r)
+	m.Denied.ServeHTTP(w, r)
 }
 
-// FailOpen lets a request pass that the backend did not decide about: better
-// unlimited than down.
-func FailOpen(w http.ResponseWriter, r *http.Request, _ error, next http.Handler) {
-	next.ServeHTTP(w, r)
-}
-
-// FailClosed answers 503 to a request that the backend did not decide about:
-// better down than unlimited. The error is not told to the client.
-func FailClosed(w http.ResponseWriter, _ *http.Request, _ error, _ http.Handler) {
-	http.Error(w, "the rate limit cannot be checked", http.StatusServiceUnavailable)
-}
-
-// RemoteHost is the address of who opened the connection, without the port.
-func RemoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
+// failed is for a request about which the backend did not decide.
+func (m *middleware) failed(w http.ResponseWriter, r *http.Request, q Quota, err error, next http.Handler) {
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		FailClosed(w, r, err, next) // nobody reads it
+		return
 	}
-	return host
+	m.failures.add(r.Context(), q.name(), err)
+	m.OnError(w, r, err, next)
 }
 
 func tooMany(w http.ResponseWriter, _ *http.Request) {

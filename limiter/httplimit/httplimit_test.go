@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit"
 	"github.com/zlimit/zlimit/limiter/httplimit"
+	"github.com/zlimit/zlimit/limiter/httplimit/inprocess"
 	"github.com/zlimit/zlimit/zlimittest"
 )
 
@@ -74,6 +75,12 @@ func TestHeaders(t *testing.T) {
 		{
 			"never",
 			httplimit.Quota{Limit: 5, Window: time.Minute, Cost: 6},
+			httplimit.Decision{Remaining: 5, RetryAfter: httplimit.Never},
+			`"default";q=5;w=60`, `"default";r=5;t=0`, "", "5 5 0",
+		},
+		{
+			"never, in a backend's own words",
+			httplimit.Quota{Limit: 5, Window: time.Minute, Cost: 6},
 			httplimit.Decision{Remaining: 5, RetryAfter: -ms},
 			`"default";q=5;w=60`, `"default";r=5;t=0`, "", "5 5 0",
 		},
@@ -92,7 +99,7 @@ func TestHeaders(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, legacy := range []bool{false, true} {
-				h := httplimit.New(httplimit.Options{Backend: fixed(c.d), Quota: c.quota, Legacy: legacy})(hello)
+				h := httplimit.New(httplimit.Options{Backend: fixed(c.d), Quota: c.quota, OnError: httplimit.FailClosed, Legacy: legacy})(hello)
 				w := get(h, nil)
 				require.Equal(t, c.policy, w.Header().Get("RateLimit-Policy"))
 				require.Equal(t, c.limit, w.Header().Get("RateLimit"))
@@ -116,18 +123,14 @@ func TestHeaders(t *testing.T) {
 // connection, give the same answers; waiting for Retry-After admits.
 func TestBackends(t *testing.T) {
 	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
-	inside := srv.Inner().Limiter()
 	for name, backend := range map[string]httplimit.Backend{
 		"commands": httplimit.Commands(srv.Inner().Do),
-		"typed": httplimit.BackendFunc(func(_ context.Context, key string, q httplimit.Quota) (httplimit.Decision, error) {
-			d, err := inside.Allow(key, zlimit.Quota{Limit: q.Limit, Window: q.Window}, q.Cost)
-			return httplimit.Decision{Allowed: d.OK(), Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}, err
-		}),
+		"typed":    inprocess.Backend(srv.Inner().Limiter()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv.Do("FLUSHALL")
 			h := httplimit.New(httplimit.Options{
-				Backend: backend, Quota: httplimit.Quota{Limit: 2, Window: 10 * time.Second},
+				Backend: backend, Quota: httplimit.Quota{Limit: 2, Window: 10 * time.Second}, OnError: httplimit.FailClosed,
 				Key: func(r *http.Request) string { return r.Header.Get("User") },
 			})(hello)
 			as := func(user string) func(*http.Request) {
@@ -144,6 +147,10 @@ func TestBackends(t *testing.T) {
 			srv.Advance(9 * time.Second)
 			require.Equal(t, 200, get(h, as("ann")).Code)
 			srv.Key("ann").RequireUnits(2)
+
+			d, err := backend.Allow(t.Context(), "ann", httplimit.Quota{Limit: 2, Window: time.Second, Cost: 3})
+			require.NoError(t, err)
+			require.Equal(t, httplimit.Never, d.RetryAfter)
 		})
 	}
 }
@@ -160,12 +167,12 @@ func TestWhoAndHowMuch(t *testing.T) {
 		return httplimit.Decision{Allowed: true}, nil
 	})
 	quota := httplimit.Quota{Limit: 2, Window: time.Second}
-	plain := httplimit.New(httplimit.Options{Backend: backend, Quota: quota})(hello)
-	for _, from := range []string{"192.0.2.1:1234", "[2001:db8::1]:80", "@"} {
+	plain := httplimit.New(httplimit.Options{Backend: backend, Quota: quota, OnError: httplimit.FailClosed})(hello)
+	for _, from := range []string{"192.0.2.1:1234", "[2001:db8::1]:80", "@", ""} {
 		get(plain, func(r *http.Request) { r.RemoteAddr = from })
 	}
 	quota.Cost = 1
-	require.Equal(t, []call{{"192.0.2.1", quota}, {"2001:db8::1", quota}, {"@", quota}}, calls)
+	require.Equal(t, []call{{"192.0.2.1", quota}, {"2001:db8::/64", quota}, {httplimit.NoAddress, quota}, {httplimit.NoAddress, quota}}, calls)
 
 	calls = nil
 	paid := httplimit.Quota{Name: "paid", Limit: 1000, Window: time.Hour, Cost: 10}
@@ -175,6 +182,7 @@ func TestWhoAndHowMuch(t *testing.T) {
 		QuotaFor: func(r *http.Request) (httplimit.Quota, bool) {
 			return paid, r.Header.Get("Health-Check") == ""
 		},
+		OnError: httplimit.FailClosed,
 	})(hello)
 	get(chosen, nil)
 	w := get(chosen, func(r *http.Request) { r.Header.Set("Health-Check", "1") })
@@ -191,12 +199,12 @@ func TestFailures(t *testing.T) {
 	})
 	quota := httplimit.Quota{Limit: 1, Window: time.Second}
 	answer := func(o httplimit.Options) string {
-		o.Quota = quota
+		o.Quota, o.Log = quota, slog.New(slog.DiscardHandler)
 		w := get(httplimit.New(o)(hello), nil)
 		require.Empty(t, w.Header().Get("RateLimit"))
 		return fmt.Sprint(w.Code, " ", strings.TrimSpace(w.Body.String()))
 	}
-	require.Equal(t, "200 hello", answer(httplimit.Options{Backend: failing}))
+	require.Equal(t, "200 hello", answer(httplimit.Options{Backend: failing, OnError: httplimit.FailOpen}))
 	require.Equal(t, "503 the rate limit cannot be checked", answer(httplimit.Options{Backend: failing, OnError: httplimit.FailClosed}))
 	var seen error
 	require.Equal(t, "418 ", answer(httplimit.Options{Backend: failing, OnError: func(w http.ResponseWriter, _ *http.Request, err error, _ http.Handler) {
@@ -211,7 +219,7 @@ func TestFailures(t *testing.T) {
 		require.Equal(t, "503 the rate limit cannot be checked", answer(httplimit.Options{Backend: odd, OnError: httplimit.FailClosed}), "%v", reply)
 	}
 
-	denied := httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{RetryAfter: time.Second}), Quota: quota, Denied: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	denied := httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{RetryAfter: time.Second}), Quota: quota, OnError: httplimit.FailOpen, Denied: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
 	})})(hello)
 	w := get(denied, nil)
@@ -223,6 +231,9 @@ func TestFailures(t *testing.T) {
 // OnError.
 func TestMistakes(t *testing.T) {
 	ok := httplimit.Quota{Limit: 1, Window: time.Second}
+	require.PanicsWithValue(t, "httplimit: no OnError; FailOpen and FailClosed are two", func() {
+		httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{}), Quota: ok})
+	})
 	for name, o := range map[string]httplimit.Options{
 		"no backend":      {Quota: ok},
 		"no limit":        {Backend: fixed(httplimit.Decision{}), Quota: httplimit.Quota{Window: time.Second}},
@@ -232,13 +243,13 @@ func TestMistakes(t *testing.T) {
 		"name":            {Backend: fixed(httplimit.Decision{}), Quota: httplimit.Quota{Name: "pro\r\nX: y", Limit: 1, Window: time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			o.OnError, o.Log = httplimit.FailClosed, slog.New(slog.DiscardHandler)
 			require.Panics(t, func() { httplimit.New(o) })
 			if o.Backend == nil {
 				return
 			}
 			bad := o.Quota
 			o.QuotaFor = func(*http.Request) (httplimit.Quota, bool) { return bad, true }
-			o.OnError = httplimit.FailClosed
 			require.Equal(t, 503, get(httplimit.New(o)(hello), nil).Code)
 		})
 	}
@@ -247,7 +258,7 @@ func TestMistakes(t *testing.T) {
 // TestTwoLimits: items of both stand in the lists.
 func TestTwoLimits(t *testing.T) {
 	limit := func(name string) func(http.Handler) http.Handler {
-		return httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{Allowed: true, Remaining: 1}), Quota: httplimit.Quota{Name: name, Limit: 2, Window: time.Second}})
+		return httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{Allowed: true, Remaining: 1}), Quota: httplimit.Quota{Name: name, Limit: 2, Window: time.Second}, OnError: httplimit.FailOpen})
 	}
 	w := get(limit("a")(limit("b")(hello)), nil)
 	require.Equal(t, []string{`"a";q=2;w=1`, `"b";q=2;w=1`}, w.Header().Values("RateLimit-Policy"))
@@ -257,7 +268,7 @@ func TestTwoLimits(t *testing.T) {
 // TestConcurrentRequests: exactly the limit passes.
 func TestConcurrentRequests(t *testing.T) {
 	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
-	h := httplimit.New(httplimit.Options{Backend: httplimit.Commands(srv.Inner().Do), Quota: httplimit.Quota{Limit: 50, Window: time.Minute}})(hello)
+	h := httplimit.New(httplimit.Options{Backend: httplimit.Commands(srv.Inner().Do), Quota: httplimit.Quota{Limit: 50, Window: time.Minute}, OnError: httplimit.FailClosed})(hello)
 	codes := make(chan int, 200)
 	var wait sync.WaitGroup
 	for range cap(codes) {

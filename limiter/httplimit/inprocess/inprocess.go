@@ -1,0 +1,21 @@
+// Package inprocess is httplimit's Backend for a Limiter in the same process.
+package inprocess
+
+import (
+	"context"
+
+	"github.com/zlimit/zlimit"
+	"github.com/zlimit/zlimit/limiter/httplimit"
+)
+
+// Backend returns a Backend that calls Allow. It opens no session for a request,
+// and allocates nothing for a key that is known.
+func Backend(limits *zlimit.Limiter) httplimit.Backend { return backend{limits} }
+
+type backend struct{ limits *zlimit.Limiter }
+
+// Allow does not wait for anything but the disk under appendfsync always.
+func (b backend) Allow(_ context.Context, key string, q httplimit.Quota) (httplimit.Decision, error) {
+	d, err := b.limits.Allow(key, zlimit.Quota{Limit: q.Limit, Window: q.Window}, q.Cost)
+	return httplimit.Decision{Allowed: d.OK(), Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}, err
+}
