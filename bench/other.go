@@ -23,6 +23,7 @@ func otherRows() []row {
 		{name: "memory", about: "resident memory of limiters' keys", measure: memory, floor: 1},
 		{name: "collector", about: "RL.ALLOW 20,000 times a second on a million keys with ten million hits, against an empty server", measure: collector, floor: 1 / 1.2},
 		{name: "storm", about: "RL.ALLOW 20,000 times a second while a million other keys expire in one second, against quiet", measure: storm, floor: 0.5},
+		{name: "waits", about: "what limiters wait for: timeouts of blocked calls, expiry, messages from scripts", measure: waiting},
 		{name: "start", about: "from the start of the process to its first answer, and the program's size", measure: start, floor: 1},
 		{name: "benchmark", about: "redis-benchmark, for those who do not trust this client", measure: redisBenchmark},
 	}
