@@ -79,7 +79,7 @@ func (e *Engine) files() Files {
 	}
 	if log != nil {
 		s := log.Status()
-		f.LogOK, f.LogBytes, f.LogWaiting, f.DelayedSyncs = s.Err == nil, s.Size, s.Held, s.Delayed
+		f.LogOK, f.LogBytes, f.LogWaiting, f.DelayedSyncs = s.Err == nil, s.Size, s.Buffered, s.Delayed
 	}
 	return f
 }

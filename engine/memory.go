@@ -45,7 +45,7 @@ func (e *Engine) MemoryUse() MemoryUse {
 		Functions: e.scripts.LibraryStats().Bytes,
 	}
 	if log := e.persist.log.Load(); log != nil {
-		m.Log = log.Held()
+		m.Log = log.Buffered()
 	}
 	return m
 }

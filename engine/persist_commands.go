@@ -171,17 +171,17 @@ func (e *Engine) waitAOF(c *commands.Ctx) resp.Value {
 	}
 	reply := func() resp.Value {
 		synced := int64(0)
-		if log != nil && log.Has(pos) {
+		if log != nil && log.Durable(pos) {
 			synced = 1
 		}
 		return resp.Array(resp.Int(synced), resp.Int(0))
 	}
-	if s.inExec || !c.MayWait || replicas == 0 && (local == 0 || log.Has(pos)) {
+	if s.inExec || !c.MayWait || replicas == 0 && (local == 0 || log.Durable(pos)) {
 		return reply()
 	}
 	return s.await(timeoutMs, func(over <-chan struct{}) resp.Value {
 		if replicas == 0 {
-			switch err := log.Outlast(pos, over); {
+			switch err := log.WaitDurable(pos, over); {
 			case err == nil:
 				return reply()
 			case errors.Is(err, aof.ErrClosed): // as in Redis: it will never be

@@ -63,7 +63,7 @@ func infoPersistence(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 		w.put("aof_current_size", s.Size)
 		w.put("aof_base_size", s.BaseSize)
 		w.put("aof_pending_rewrite", flag(jobs.rewriteNext))
-		w.put("aof_buffer_length", s.Held)
+		w.put("aof_buffer_length", s.Buffered)
 		w.put("aof_pending_bio_fsync", flag(s.Syncing))
 		w.put("aof_delayed_fsync", s.Delayed)
 	}

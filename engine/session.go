@@ -313,7 +313,7 @@ func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 // executeIn runs a command with a set of shards locked.
 func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
 	if log := s.engine.persist.log.Load(); log != nil && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
-		_ = log.Room(nil) // what fails was refused before, or will be
+		_ = log.WaitForSpace(nil) // what fails was refused before, or will be
 	}
 	shards, busy := s.engine.lock(shards)
 	if busy != nil {

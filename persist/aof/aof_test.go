@@ -13,7 +13,7 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// group is effects in words.
+// group builds a group of effects from command lines.
 func group(db int, commands ...string) *effects.Group {
 	g := new(effects.Group)
 	for _, c := range commands {
@@ -26,7 +26,7 @@ func group(db int, commands ...string) *effects.Group {
 	return g
 }
 
-// read loads a log and answers its commands.
+// read loads a log and returns its commands.
 func read(t *testing.T, o aof.Options) ([]string, *aof.Loaded) {
 	t.Helper()
 	var got []string

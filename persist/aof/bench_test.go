@@ -9,7 +9,7 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// TestAppendAllocatesNothing: chunks are used again.
+// TestAppendAllocatesNothing checks that chunks are reused.
 func TestAppendAllocatesNothing(t *testing.T) {
 	log, err := aof.Open(aof.Options{FS: disk.OS(t.TempDir())}, &aof.Loaded{}, true, nothing)
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		log.Append(g, 1)
-		_ = log.Room(nil)
+		_ = log.WaitForSpace(nil)
 	}
 	require.NoError(b, log.Close())
 }

@@ -10,22 +10,19 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// Check is zlimit-server --check-aof: it reads a file, or all that a manifest
-// lists, carries nothing out, and says what it finds in the words of
-// redis-check-aof.
+// Check implements zlimit-server --check-aof. It reads a file, or all files of a
+// manifest, executes nothing, and reports in the words of redis-check-aof.
 type Check struct {
-	FS  disk.FS   // the directory that the file is in
-	Out io.Writer // what is found
-	// Fix, when there is one, is asked whether to cut a file off; nil: nothing is changed.
+	FS  disk.FS   // the directory that holds the file
+	Out io.Writer // receives the report
+	// Fix, if not nil, is asked whether to truncate a file. nil changes nothing.
 	Fix func() bool
-	// RDB reads a beginning in Redis' binary form and says where it ends; what it
-	// finds it writes itself.
+	// RDB reads an RDB preamble, reports on it, and returns the offset of its end.
 	RDB  func(name string, f io.ReaderAt, size int64) (end int64, err error)
 	Keys func(args [][]byte) [][]byte // as in Handler
 }
 
-// File checks a file by its name in the directory. It reports whether the file
-// is valid now.
+// File checks the file called name and reports whether it is valid now.
 func (c Check) File(name string) bool {
 	f, size, ok := c.open(name)
 	if !ok {
@@ -107,7 +104,7 @@ func (c Check) manifest(name string, f disk.File, size int64) bool {
 	return true
 }
 
-// file checks one file; only the last one may be cut off.
+// file checks one file. Only the last one may be truncated.
 func (c Check) file(name, kind string, last bool) bool {
 	f, size, ok := c.open(name)
 	if !ok {
@@ -122,12 +119,12 @@ func (c Check) file(name, kind string, last bool) bool {
 	if !ok {
 		return false
 	}
-	rep, err := survey(f, from, size)
+	rep, err := verify(f, from, size)
 	if err != nil {
 		c.say("Cannot read file %s: %v", name, err)
 		return false
 	}
-	if rep.flaw != nil && rep.flaw.text != textEOF { // of that redis-check-aof says nothing
+	if rep.flaw != nil && rep.flaw.text != textEOF { // redis-check-aof prints nothing for it
 		where := ""
 		if strings.HasPrefix(rep.flaw.text, "Unexpected ") {
 			where = " in AOF " + name
@@ -139,7 +136,7 @@ func (c Check) file(name, kind string, last bool) bool {
 		c.say("%s %s is valid", kind, name)
 		return true
 	}
-	return c.cut(name, f, rep, last)
+	return c.offerFix(name, f, rep, last)
 }
 
 func (c Check) preamble(name string, f io.ReaderAt, size int64) (int64, bool) {
@@ -164,13 +161,13 @@ func (c Check) preamble(name string, f io.ReaderAt, size int64) (int64, bool) {
 	return from, true
 }
 
-// cut cuts a file off where it is still good, if that is wanted.
-func (c Check) cut(name string, f io.ReaderAt, rep report, last bool) bool {
+// offerFix truncates a file behind its last whole group if Fix agrees.
+func (c Check) offerFix(name string, f io.ReaderAt, rep report, last bool) bool {
 	keys := c.Keys
 	if keys == nil {
 		keys = firstArgument
 	}
-	if n, names, err := tail(f, rep.ok, rep.size, keys); err == nil && n > 0 {
+	if n, names, err := describeTail(f, rep.ok, rep.size, keys); err == nil && n > 0 {
 		more := ""
 		if n > len(names) {
 			more = ", ..."

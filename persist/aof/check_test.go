@@ -19,7 +19,7 @@ import (
 
 var record = flag.Bool("record", false, "ask redis-check-aof and redis-server again")
 
-// checked are files and what redis-check-aof says of each (testdata/check).
+// checked maps files to what redis-check-aof says of each (testdata/check).
 var checked = map[string]string{
 	"valid":         wire("SELECT 0", "SET a b") + wire("MULTI", "SET x y", "EXEC"),
 	"annotated":     "#TS:1628217470\r\n" + wire("PING"),
@@ -34,7 +34,7 @@ var checked = map[string]string{
 	"empty":         "",
 }
 
-// wire is commands as a file has them.
+// wire encodes commands as a file holds them.
 func wire(commands ...string) string {
 	var b strings.Builder
 	for _, c := range commands {
@@ -47,8 +47,8 @@ func wire(commands ...string) string {
 	return b.String()
 }
 
-// TestCheckSpeaksAsRedis holds what --check-aof says against what
-// redis-check-aof 7.0.15 said, line by line; a line of ours about keys is more.
+// TestCheckSpeaksAsRedis compares --check-aof with redis-check-aof 7.0.15, line by
+// line. A line of ours about keys is extra.
 func TestCheckSpeaksAsRedis(t *testing.T) {
 	for name, content := range checked {
 		t.Run(name, func(t *testing.T) {

@@ -21,12 +21,12 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// A numbered group says which it is in each of its commands, and how many it
-// has, so that what is loaded can be held against what was appended: it must be
-// the groups 0, 1, 2, ... up to some number, each of them whole. A base stands
-// for all groups before a number.
+// A numbered group carries its number and its length in each of its commands, so that
+// what is loaded can be compared with what was appended: it must be the groups 0, 1, 2,
+// ... up to some number, each of them whole. A base stands for all groups before a
+// number.
 
-// numbered is the i-th group: its size and form depend on i only.
+// numbered returns the i-th group. Its size and form depend on i only.
 func numbered(i int) *effects.Group {
 	g := new(effects.Group)
 	values := values(i)
@@ -36,7 +36,7 @@ func numbered(i int) *effects.Group {
 	return g
 }
 
-// values are those of the i-th group.
+// values returns the values of the i-th group.
 func values(i int) [][]byte {
 	rng := rand.New(rand.NewPCG(uint64(i), 7))
 	parts := 1
@@ -61,8 +61,8 @@ func payload(rng *rand.Rand) []byte {
 	}
 }
 
-// replay collects what a log holds: the number of groups that its base stands
-// for and that follow it without a gap.
+// replay collects from a log the number of groups in its base and of those that follow
+// without a gap.
 type replay struct {
 	groups int
 	part   int
@@ -93,7 +93,7 @@ func (r *replay) apply(args [][]byte) error {
 	return nil
 }
 
-// life is a server's: it loads, goes on with the log, and has things happen to it.
+// life is one run of a server: it loads, continues the log, and suffers faults.
 type life struct {
 	disk   *crashdisk.Disk
 	rng    *rand.Rand
@@ -104,16 +104,16 @@ type life struct {
 	groups  int     // appended, or loaded
 	ends    []int64 // positions after those appended in this life
 	times   []int64 // instants of all groups
-	loaded  int     // groups before them
-	safe    int     // groups that were said to be on disk
+	loaded  int     // number of groups before them
+	safe    int     // number of groups reported to be on disk
 	nowMs   int64
 	stopped error
 }
 
 var errBase = errors.New("planted: the base cannot be written")
 
-// begin loads what is there. Fewer groups than were safe are a fault, and so is
-// anything that the loader refuses.
+// begin loads what is there. It fails if fewer groups than safe are found or the loader
+// refuses.
 func (f *life) begin() error {
 	f.o = aof.Options{FS: f.disk.FS(), Policy: func() aof.Policy { return f.policy }}
 	var r replay
@@ -139,7 +139,7 @@ func (f *life) begin() error {
 	f.log, f.stopped = nil, nil
 	log, err := aof.Open(f.o, found, false, f.base(r.groups))
 	if err != nil {
-		f.stopped = err // what was loaded is not safe before Open has said so, and what was not may come back
+		f.stopped = err // what was loaded is not safe before Open returns, and what was unsafe may come back
 		return nil
 	}
 	f.groups, f.loaded, f.ends, f.safe = r.groups, r.groups, nil, r.groups
@@ -164,7 +164,7 @@ func (f *life) append() {
 	f.groups++
 }
 
-// note takes down what the log says is on disk.
+// note records what the log says is on disk.
 func (f *life) note() {
 	synced := f.log.Synced()
 	for i, end := range f.ends {
@@ -174,7 +174,7 @@ func (f *life) note() {
 	}
 }
 
-// wait waits for all that was appended.
+// wait waits for everything appended.
 func (f *life) wait() {
 	if f.policy == aof.No {
 		return
@@ -193,7 +193,7 @@ func (f *life) wait() {
 	f.note()
 }
 
-// rewrite rewrites, with things happening between the steps.
+// rewrite performs a rewrite with events between the steps.
 func (f *life) rewrite() {
 	if f.log.Prepare() != nil {
 		return
@@ -214,7 +214,7 @@ func (f *life) rewrite() {
 	if f.rng.IntN(8) == 0 {
 		write = func(io.Writer) error { return errBase }
 	}
-	_ = f.log.Finish(false, write) // an error leaves the log as it was: that is what is tested
+	_ = f.log.Finish(false, write) // an error must leave the log as it was: that is tested
 	f.note()
 }
 
@@ -227,7 +227,7 @@ func (f *life) some() {
 	}
 }
 
-// live has steps happen until the power goes, or they are done.
+// live performs steps until the power goes or they are done.
 func (f *life) live(steps int) {
 	for range steps {
 		if f.stopped != nil || (f.log.Err() != nil && errors.Is(f.log.Err(), crashdisk.ErrOff)) {
@@ -258,16 +258,16 @@ func (f *life) live(steps int) {
 	}
 }
 
-// end ends the process, without another word to the disk.
+// end ends the process without another operation on the disk.
 func (f *life) end() {
 	f.disk.FS()
 	if f.log != nil {
-		_ = f.log.Close() // its process is dead
+		_ = f.log.Close() // the process is dead
 	}
 }
 
-// lives runs a few lives on one disk: the power goes somewhere in each, several
-// disks that this may leave are loaded, and the next life goes on with the last.
+// lives runs several lives on one disk. The power goes at some point in each, several
+// of the possible resulting disks are loaded, and the next life continues on the last.
 func lives(seed uint64, hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault) error {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	f := &life{disk: crashdisk.New(seed), rng: rng, policy: aof.Policy(rng.IntN(3)), nowMs: 1_700_000_000_000}
@@ -285,7 +285,7 @@ func lives(seed uint64, hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault
 		killed := rng.IntN(4) == 0
 		f.end()
 		groups, safe := f.groups, f.safe
-		if killed { // only the process: all that it wrote is there
+		if killed { // only the process ended: all that it wrote is there
 			f.disk.StopAt(0)
 			f.disk.Hook(nil)
 			continue
@@ -314,7 +314,7 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// -seeds wants more, for a longer look.
+// manySeeds raises the number of seeds for a longer run.
 var manySeeds = flag.Int("seeds", 0, "seeds of the power cut tests")
 
 func seeds() int {
@@ -327,7 +327,7 @@ func seeds() int {
 	return crashSeeds
 }
 
-// failing lets some operations fail, and each log file be full now and then.
+// failing makes some operations fail, and each log file full now and then.
 func failing(rng *rand.Rand) func(crashdisk.Op) crashdisk.Fault {
 	return func(op crashdisk.Op) crashdisk.Fault {
 		if rng.IntN(12) > 0 {
@@ -339,8 +339,8 @@ func failing(rng *rand.Rand) func(crashdisk.Op) crashdisk.Fault {
 
 var errDisk = errors.New("planted: input/output error")
 
-// TestPowerCutsAmongFaults has writes, syncs and all else fail by chance before
-// the power does.
+// TestPowerCutsAmongFaults makes writes, syncs and other operations fail at random
+// before the power does.
 func TestPowerCutsAmongFaults(t *testing.T) {
 	for seed := range seeds() {
 		seed += crashSeeds
@@ -348,8 +348,8 @@ func TestPowerCutsAmongFaults(t *testing.T) {
 	}
 }
 
-// TestPowerCutsFindPlantedFaults has an operation of one kind, on files of one
-// kind, be forgotten, and wants the test above to notice each.
+// TestPowerCutsFindPlantedFaults skips operations of one kind on files of one kind and
+// requires TestPowerCuts to notice each.
 func TestPowerCutsFindPlantedFaults(t *testing.T) {
 	for _, planted := range []struct {
 		kind crashdisk.Kind
@@ -385,7 +385,7 @@ func TestPowerCutsFindPlantedFaults(t *testing.T) {
 	}
 }
 
-// locked makes a hook one that goroutines may call.
+// locked makes a hook safe for concurrent use.
 func locked(hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault) func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault {
 	return func(rng *rand.Rand) func(crashdisk.Op) crashdisk.Fault {
 		var mu sync.Mutex

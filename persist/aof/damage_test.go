@@ -13,8 +13,8 @@ import (
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
 
-// written is a directory with a log of n SETs that was written under Always,
-// each by itself, and closed or not.
+// written returns a disk with a log of n SETs written one by one under Always, and
+// closed or not.
 func written(t *testing.T, n int, closed bool) *crashdisk.Disk {
 	t.Helper()
 	on := crashdisk.New(1)
@@ -94,14 +94,14 @@ func TestUnfinishedGroupIsTorn(t *testing.T) {
 	require.Equal(t, wire("SELECT 0", "SET a 1"), string(on.Bytes("appendonlydir/appendonly.aof")), "and it is moved, as Redis 7.0 does")
 }
 
-// TestDamageIsRefused changes each byte of a log in turn: what had been synced is
-// never dropped as if it were torn, and nothing is changed.
+// TestDamageIsRefused changes each byte of a log in turn. Synced data is never dropped
+// as torn, and no file is changed.
 func TestDamageIsRefused(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		on := written(t, 6, closed)
 		whole := on.Bytes(incr)
 		end := len(whole)
-		if !closed { // nobody says of the last batch that it was synced
+		if !closed { // nothing proves that the last batch was synced
 			end = bytes.LastIndex(whole, []byte("#ZL"))
 		}
 		for i := range end {
@@ -117,10 +117,10 @@ func TestDamageIsRefused(t *testing.T) {
 				on.Put(incr, damaged)
 				l := load(on, true)
 				if l.err == nil && closed && i >= bytes.LastIndex(whole, []byte("#ZL")) {
-					continue // the line at the end, which holds nothing
+					continue // the last line, which holds nothing
 				}
 				if l.err == nil && l.CutBytes == 0 && len(l.commands) == 7 && strings.Contains("#ZLC", string(whole[i])) {
-					continue // a line of ours became one of nobody's
+					continue // a line of ours became an unknown comment
 				}
 				require.ErrorIs(t, l.err, aof.ErrDamaged, "byte %d is %q", i, to)
 				require.ErrorContains(t, l.err, incr+" at offset ")
@@ -131,8 +131,8 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 }
 
-// TestDamageOfRedisFilesIsRefused has no lines to go by: a file that breaks off
-// is torn, and all else is damage, as Redis sees it.
+// TestDamageOfRedisFilesIsRefused reads files without checksums: a file that breaks off
+// is torn, and any other flaw is damage, as in Redis.
 func TestDamageOfRedisFilesIsRefused(t *testing.T) {
 	for _, c := range []struct{ content, text string }{
 		{wire("SET a 1") + "x" + wire("SET b 2"), "at offset 27 (0x1b)"},

@@ -2,15 +2,15 @@ package aof
 
 import "errors"
 
-// What callers tell apart.
+// Errors that callers distinguish.
 var (
-	// ErrRewriting is answered to a rewrite while another one is under way.
+	// ErrRewriting is returned by Prepare while another rewrite is under way.
 	ErrRewriting = errors.New("a rewrite of the append-only file is in progress")
-	// ErrClosed is answered by a log that was closed.
+	// ErrClosed is returned by methods of a closed log.
 	ErrClosed = errors.New("the append-only file is closed")
-	// ErrGaveUp is answered to a wait that its caller ended.
-	ErrGaveUp = errors.New("gave up waiting for the append-only file")
-	// ErrDamaged is in every error about a file's content that --check-aof can tell more about.
+	// ErrWaitCanceled is returned when the caller ended a wait.
+	ErrWaitCanceled = errors.New("gave up waiting for the append-only file")
+	// ErrDamaged is wrapped by every content error that --check-aof can explain.
 	ErrDamaged = errors.New("the append-only file is damaged")
 
 	errStarting = errors.New("the append-only file waits for its first rewrite")

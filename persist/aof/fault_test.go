@@ -14,7 +14,7 @@ import (
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
 
-// begun is a new log on a new disk.
+// begun returns a new log on a new disk.
 func begun(t *testing.T, policy aof.Policy, limit int64) (*crashdisk.Disk, *aof.Log) {
 	t.Helper()
 	on := crashdisk.New(1)
@@ -23,7 +23,7 @@ func begun(t *testing.T, policy aof.Policy, limit int64) (*crashdisk.Disk, *aof.
 	return on, log
 }
 
-// fail has operations of a kind on incremental files fail while on.
+// fail makes operations of one kind on incremental files fail.
 func fail(kind crashdisk.Kind, err error, short int) func(crashdisk.Op) crashdisk.Fault {
 	return func(op crashdisk.Op) crashdisk.Fault {
 		if op.Kind == kind && strings.HasSuffix(op.Name, ".incr.aof") {
@@ -45,7 +45,7 @@ func TestFullDiskRecoversByItself(t *testing.T) {
 			end := log.Append(group(0, "SET b 22222222222222"), 2)
 			synctest.Wait()
 			require.ErrorIs(t, log.Err(), crashdisk.ErrSpace)
-			require.ErrorIs(t, log.Room(nil), crashdisk.ErrSpace)
+			require.ErrorIs(t, log.WaitForSpace(nil), crashdisk.ErrSpace)
 			require.ErrorIs(t, log.Status().Err, crashdisk.ErrSpace)
 			require.Equal(t, before, on.Bytes(incr), "what was written of it is taken back")
 			if policy == aof.Always {
@@ -78,7 +78,7 @@ func TestFailedSyncNeedsARewrite(t *testing.T) {
 		lost := log.Append(group(0, "SET b 1"), 2)
 		require.ErrorIs(t, log.Wait(lost, nil), errDisk)
 		on.Hook(nil)
-		for now := int64(1000); now < 5000; now += 1000 { // a later sync would say that all is well
+		for now := int64(1000); now < 5000; now += 1000 { // a later sync would report success
 			log.Tick(now)
 			synctest.Wait()
 		}
@@ -87,7 +87,7 @@ func TestFailedSyncNeedsARewrite(t *testing.T) {
 		require.NoError(t, log.Wait(safe, nil), "what was on disk is")
 		require.ErrorIs(t, log.Wait(lost, nil), errDisk)
 
-		// A rewrite that fails leaves it so, and is not tried again at once.
+		// A rewrite that fails changes nothing, and is not retried at once.
 		require.NoError(t, log.Prepare())
 		require.ErrorIs(t, log.Prepare(), aof.ErrRewriting)
 		log.Switch()
@@ -114,7 +114,7 @@ func TestFailedSyncNeedsARewrite(t *testing.T) {
 	})
 }
 
-// used are the files that hold anything.
+// used returns the files that are not empty.
 func used(on *crashdisk.Disk) []string {
 	var names []string
 	for _, name := range on.Names() {
@@ -125,8 +125,8 @@ func used(on *crashdisk.Disk) []string {
 	return names
 }
 
-// TestSlowDiskHoldsUpThoseWhoAsk has a write that hangs: memory is bounded by
-// callers that wait for room, and by giving the file up when they do not.
+// TestSlowDiskHoldsUpThoseWhoAsk hangs a write. Memory is bounded by callers that wait
+// for space, and otherwise by abandoning the file.
 func TestSlowDiskHoldsUpThoseWhoAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 1 << 10
@@ -139,15 +139,15 @@ func TestSlowDiskHoldsUpThoseWhoAsk(t *testing.T) {
 			return crashdisk.Fault{}
 		})
 		value := strings.Repeat("v", 600)
-		require.NoError(t, log.Room(nil))
+		require.NoError(t, log.WaitForSpace(nil))
 		log.Append(group(0, "SET a "+value), 1)
 		log.Append(group(0, "SET a "+value), 1)
-		require.Greater(t, log.Status().Held, int64(limit))
+		require.Greater(t, log.Status().Buffered, int64(limit))
 		entered := make(chan error)
-		go func() { entered <- log.Room(nil) }()
+		go func() { entered <- log.WaitForSpace(nil) }()
 		giveUp := make(chan struct{})
 		close(giveUp)
-		require.ErrorIs(t, log.Room(giveUp), aof.ErrGaveUp)
+		require.ErrorIs(t, log.WaitForSpace(giveUp), aof.ErrWaitCanceled)
 		synctest.Wait()
 		select {
 		case <-entered:
@@ -157,13 +157,13 @@ func TestSlowDiskHoldsUpThoseWhoAsk(t *testing.T) {
 		close(gate)
 		require.NoError(t, <-entered)
 		synctest.Wait()
-		require.Zero(t, log.Status().Held)
+		require.Zero(t, log.Status().Buffered)
 
 		gate = make(chan struct{})
 		for range 8 {
 			log.Append(group(0, "SET a "+value), 1)
 		}
-		require.LessOrEqual(t, log.Status().Held, int64(4*limit))
+		require.LessOrEqual(t, log.Status().Buffered, int64(4*limit))
 		require.True(t, log.Status().NeedsRewrite)
 		require.ErrorContains(t, log.Err(), "too far behind")
 		close(gate)
@@ -176,7 +176,7 @@ func TestSlowDiskHoldsUpThoseWhoAsk(t *testing.T) {
 	})
 }
 
-// TestEverySecSyncsOnceASecond counts.
+// TestEverySecSyncsOnceASecond counts syncs.
 func TestEverySecSyncsOnceASecond(t *testing.T) {
 	for policy, want := range map[aof.Policy]int{aof.EverySec: 5, aof.No: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestEverySecSyncsOnceASecond(t *testing.T) {
 	}
 }
 
-// TestBeginAtRunTime is CONFIG SET appendonly yes over a log of long ago.
+// TestBeginAtRunTime tests CONFIG SET appendonly yes over an older log.
 func TestBeginAtRunTime(t *testing.T) {
 	on := written(t, 3, true)
 	log, err := aof.Begin(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return aof.Always }})
@@ -242,13 +242,13 @@ func TestBeginAtRunTime(t *testing.T) {
 	require.Equal(t, []string{"SELECT 0", "SET x 1", "SELECT 0", "SET y 1"}, load(on, false).commands)
 }
 
-// TestManyAtOnce appends, waits, rewrites and looks from many goroutines, for the
-// race detector; the order of each is what is loaded.
+// TestManyAtOnce appends, waits, rewrites and reads from many goroutines, for the race
+// detector. Each goroutine's order must be the loaded order.
 func TestManyAtOnce(t *testing.T) {
 	on, log := begun(t, aof.Always, 0)
 	const writers, each = 8, 60
 	var all sync.WaitGroup
-	var shards sync.RWMutex // writers hold a shard, Switch all
+	var shards sync.RWMutex // writers lock it shared, Switch exclusively
 	var state sync.Mutex
 	keys := make(map[string]int)
 	for w := range writers {
@@ -312,8 +312,8 @@ func TestManyAtOnce(t *testing.T) {
 	require.Equal(t, keys, got)
 }
 
-// TestCloseKeepsItsPromises: who waits while a log is closed is told what comes
-// of it, not that it is closed.
+// TestCloseKeepsItsPromises checks that waiters during Close learn the outcome, not
+// that the log is closed.
 func TestCloseKeepsItsPromises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		on, log := begun(t, aof.Always, 0)

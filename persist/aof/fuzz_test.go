@@ -11,22 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzReader has survey, the reading of commands, and the search for keys read
-// any bytes: they do not panic, agree on where the file is good, and hold no more
-// than the file justifies.
+// FuzzReader feeds any bytes to verify, the command reader and the key search. They
+// must not panic, must agree on how far the file is good, and hold no more memory than
+// the file justifies.
 func FuzzReader(f *testing.F) {
 	batch := []byte("#ZL:1000:0\r\n*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n")
 	for _, seed := range []string{
 		"", "*1\r\n$4\r\nPING\r\n", "*2147483647\r\n$1\r\n", "*1\r\n$9999999999\r\nab", "#TS:1\r\n*1\r\n$4\r\nEXEC\r\n",
 		"*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nEXEC\r\n",
-		string(appendTrail(batch, len(batch), 1)), string(batch) + strings.Repeat("\x00", 1000),
+		string(appendTrailer(batch, len(batch), 1)), string(batch) + strings.Repeat("\x00", 1000),
 		"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1200\r\n" + strings.Repeat("\x00", 1200) + "\r\n",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, size := bytes.NewReader(data), int64(len(data))
-		rep, err := survey(file, 0, size)
+		rep, err := verify(file, 0, size)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, rep.ok, int64(0))
 		require.LessOrEqual(t, rep.ok, size)
@@ -53,21 +53,21 @@ func FuzzReader(f *testing.F) {
 		}
 		require.LessOrEqual(t, cap(r.buf), 2*len(data)+2*readSize)
 
-		// Once cut off there, it is good.
-		again, err := survey(file, 0, rep.ok)
+		// A file truncated there is good.
+		again, err := verify(file, 0, rep.ok)
 		require.NoError(t, err)
 		require.True(t, again.flaw == nil || again.hole(), "%+v", again.flaw)
 
-		_, _, err = tail(file, rep.ok, size, firstArgument)
+		_, _, err = describeTail(file, rep.ok, size, firstArgument)
 		require.NoError(t, err)
 	})
 }
 
-// hole tells whether a report ends a file at a sector of zeros: where a checksum
-// was cut off that had vouched for it, that is so.
+// hole reports whether a report ends a file at a sector of zeros. That happens where
+// the checksum that vouched for it was cut off.
 func (r report) hole() bool { return r.flaw.text == textHole }
 
-// FuzzManifest: what is read can be written and read again.
+// FuzzManifest checks that a parsed manifest can be written and read again.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte("file appendonly.aof.1.base.rdb seq 1 type b\nfile appendonly.aof.1.incr.aof seq 1 type i\n"))
 	f.Add([]byte("# comment\nseq 3 file \"a \\\"b\\x00\" type h more 1\n"))
@@ -89,13 +89,13 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestReadingIsBoundedAndLinear: lengths and counts that the file does not bear
-// out cost nothing, and neither do many small reads.
+// TestReadingIsBoundedAndLinear checks that lengths and counts beyond the file cost
+// nothing, and that many small reads stay linear.
 func TestReadingIsBoundedAndLinear(t *testing.T) {
 	for _, lie := range []string{"*2147483647\r\n", "*1\r\n$9999999999\r\n", "*9999999999\r\n$1\r\na\r\n"} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		rep, err := survey(strings.NewReader(lie), 0, int64(len(lie)))
+		rep, err := verify(strings.NewReader(lie), 0, int64(len(lie)))
 		runtime.ReadMemStats(&after)
 		require.NoError(t, err)
 		require.NotNil(t, rep.flaw)
@@ -107,7 +107,7 @@ func TestReadingIsBoundedAndLinear(t *testing.T) {
 			b.WriteString("*1\r\n$5000\r\n" + strings.Repeat("v", 5000) + "\r\n")
 		}
 		counted := &countingReader{r: strings.NewReader(b.String())}
-		_, err := survey(counted, 0, int64(b.Len()))
+		_, err := verify(counted, 0, int64(b.Len()))
 		require.NoError(t, err)
 		require.LessOrEqual(t, counted.n, b.Len()+b.Len()/10)
 	}

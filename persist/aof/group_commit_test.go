@@ -14,16 +14,16 @@ import (
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
 
-// TestGroupCommit has 50 writers wait for each of their writes, on a disk whose
-// sync takes 5 ms by a clock that the bubble holds: at most one sync for every
-// 20 writes that were acknowledged.
+// TestGroupCommit lets 50 writers wait for each of their writes on a disk whose sync
+// takes 5 ms of the bubble's clock. It allows at most one sync for every 20
+// acknowledged writes.
 func TestGroupCommit(t *testing.T) {
 	syncs := groupCommit(t, 50, 40)
 	require.LessOrEqual(t, syncs*20, 50*40)
 	require.Positive(t, syncs)
 }
 
-// TestGroupCommitIsCounted has one writer, who shares with nobody.
+// TestGroupCommitIsCounted has a single writer, which shares no sync.
 func TestGroupCommitIsCounted(t *testing.T) {
 	require.GreaterOrEqual(t, groupCommit(t, 1, 10), 10)
 }

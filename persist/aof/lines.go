@@ -6,33 +6,32 @@ import (
 	"strconv"
 )
 
-// leadRoom is what the line before a batch takes at most.
-const leadRoom = 64
+// headerRoom is the maximum length of a batch header.
+const headerRoom = 64
 
 const (
-	ownPrefix   = "#Z"
-	leadPrefix  = "#ZL:"
-	trailPrefix = "#ZC:"
+	ownPrefix     = "#Z"
+	headerPrefix  = "#ZL:"
+	trailerPrefix = "#ZC:"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// AppendInstant appends the line that tells a loader that the clock of who
-// wrote what follows stood at nowMs. A base in the form of commands begins with
-// it; a base in Redis' binary form has the instant in a field of its own.
-func AppendInstant(buf []byte, nowMs int64) []byte { return appendLead(buf, nowMs, 0) }
+// AppendInstant appends a line that tells a loader that the writer's clock read nowMs.
+// A base made of commands begins with it. A base in RDB form has a field for it.
+func AppendInstant(buf []byte, nowMs int64) []byte { return appendHeader(buf, nowMs, 0) }
 
-func appendLead(buf []byte, nowMs, synced int64) []byte {
-	buf = append(buf, leadPrefix...)
+func appendHeader(buf []byte, nowMs, synced int64) []byte {
+	buf = append(buf, headerPrefix...)
 	buf = strconv.AppendInt(buf, nowMs, 10)
 	buf = append(buf, ':')
 	buf = strconv.AppendInt(buf, synced, 10)
 	return append(buf, "\r\n"...)
 }
 
-func appendTrail(buf []byte, length int, sum uint32) []byte {
+func appendTrailer(buf []byte, length int, sum uint32) []byte {
 	const hex = "0123456789abcdef"
-	buf = append(buf, trailPrefix...)
+	buf = append(buf, trailerPrefix...)
 	buf = strconv.AppendInt(buf, int64(length), 10)
 	buf = append(buf, ':')
 	for shift := 28; shift >= 0; shift -= 4 {
@@ -41,9 +40,9 @@ func appendTrail(buf []byte, length int, sum uint32) []byte {
 	return append(buf, "\r\n"...)
 }
 
-// parseLead reads a line of a file, without its end.
-func parseLead(line []byte) (nowMs, synced int64, ok bool) {
-	line, ok = bytes.CutPrefix(line, []byte(leadPrefix))
+// parseHeader parses a line without its CRLF.
+func parseHeader(line []byte) (nowMs, synced int64, ok bool) {
+	line, ok = bytes.CutPrefix(line, []byte(headerPrefix))
 	now, at, found := bytes.Cut(line, []byte(":"))
 	if !ok || !found {
 		return 0, 0, false
@@ -53,8 +52,8 @@ func parseLead(line []byte) (nowMs, synced int64, ok bool) {
 	return nowMs, synced, err == nil && err2 == nil && synced >= 0
 }
 
-func parseTrail(line []byte) (length int64, sum uint32, ok bool) {
-	line, ok = bytes.CutPrefix(line, []byte(trailPrefix))
+func parseTrailer(line []byte) (length int64, sum uint32, ok bool) {
+	line, ok = bytes.CutPrefix(line, []byte(trailerPrefix))
 	n, hex, found := bytes.Cut(line, []byte(":"))
 	if !ok || !found || len(hex) != 8 {
 		return 0, 0, false

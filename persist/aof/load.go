@@ -11,40 +11,38 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// Handler takes what Load reads.
+// Handler receives what Load reads.
 type Handler struct {
-	// Apply carries out a command, SELECT included; those of a group come one by
-	// one, without MULTI and EXEC, which have no meaning while nobody else is
-	// there. args are valid during the call.
+	// Apply executes a command, SELECT included. The commands of a group arrive one by
+	// one without MULTI and EXEC, which mean nothing without other clients. args are
+	// valid during the call.
 	Apply func(args [][]byte) error
-	// RDB reads a base in Redis' binary form, or such a beginning of a file, and
-	// says where in the file it ends.
+	// RDB reads a base or a preamble in RDB form and returns the offset of its end.
 	RDB func(f io.ReaderAt, size int64) (end int64, err error)
-	// Progress, when there is one, hears now and then how many bytes of all are read.
+	// Progress, if not nil, is called now and then with the bytes read so far.
 	Progress func(done, total int64)
-	// Keys, when there is one, says which keys a command is about, for the warning
-	// about a torn tail; the first argument when there is none. It must take
-	// commands that lack arguments.
+	// Keys, if not nil, returns the keys of a command for the warning about a torn
+	// tail; nil means the first argument. It must accept commands that lack arguments.
 	Keys func(args [][]byte) [][]byte
 }
 
-// Loaded is what Load found, for Open.
+// Loaded is the result of Load, to be passed to Open.
 type Loaded struct {
-	Found     bool  // there was a log
-	InstantMs int64 // the latest instant that it tells of: the clock starts at it, or later
-	Commands  int64
-	Bytes     int64 // of all files, a torn tail left out
-	CutBytes  int64 // what was torn off
-	man       manifest
-	unsure    string // the incremental file that was written to last
-	unsureAt  int64  // from where on it may not be on disk although it can be read; -1: unknown
+	Found        bool  // there was a log
+	InstantMs    int64 // the latest instant in the log: the clock must not start before it
+	Commands     int64
+	Bytes        int64 // of all files, without a torn tail
+	CutBytes     int64 // length of the torn tail
+	man          manifest
+	unsynced     string // the incremental file written to last
+	unsyncedFrom int64  // offset after which it may not be on disk although it can be read; -1: unknown
 }
 
-// Load reads the log of a directory, the single file of Redis before 7.0 as
-// well, which it then moves into the log's directory as a base, as Redis 7.0
-// does. truncate is aof-load-truncated: a torn tail of the last file is cut off,
-// with a warning. Anything else that is wrong is an error that names the file
-// and the place, and all files are as they were.
+// Load reads the log of a directory. It also reads the single file of Redis before 7.0,
+// which it then moves into the log's directory as a base, as Redis 7.0 does. truncate
+// is aof-load-truncated: a torn tail of the last file is truncated with a warning. Any
+// other flaw is an error that names the file and the offset, and leaves all files
+// unchanged.
 //
 // When Load fails, some commands may have been applied.
 func Load(o Options, truncate bool, h Handler) (*Loaded, error) {
@@ -66,11 +64,11 @@ func Load(o Options, truncate bool, h Handler) (*Loaded, error) {
 	}
 	switch {
 	case old:
-		man, err = l.single()
+		man, err = l.loadSingle()
 	case found:
-		err = l.files(man)
+		err = l.loadManifest(man)
 	default:
-		err = noStrays(o)
+		err = rejectStrays(o)
 	}
 	if err != nil {
 		return nil, err
@@ -85,11 +83,11 @@ type loader struct {
 	h        Handler
 	truncate bool
 	total    int64
-	told     int64
+	reported int64
 }
 
-// oldFile tells whether a file of Redis before 7.0 is what to read: when there
-// is no manifest, or when the move of that file was cut off.
+// oldFile reports whether to read a file of Redis before 7.0: there is no manifest, or
+// the move of that file was interrupted.
 func oldFile(o Options, man manifest) (bool, error) {
 	here, err := disk.Exists(o.FS, o.Name)
 	if err != nil || !here {
@@ -105,10 +103,10 @@ func oldFile(o Options, man manifest) (bool, error) {
 	return !moved, err
 }
 
-// single reads the one file of old and moves it to its place.
-func (l *loader) single() (manifest, error) {
+// loadSingle reads the single file and moves it into the directory.
+func (l *loader) loadSingle() (manifest, error) {
 	man := manifest{base: &part{l.o.Name, 1, kindBase}}
-	if err := l.load([]string{l.o.Name}); err != nil {
+	if err := l.loadFiles([]string{l.o.Name}); err != nil {
 		return man, err
 	}
 	l.o.Log(false, fmt.Sprintf("Successfully read an old-style AOF %s, moving it into the AOF directory %s.", l.o.FS.Path(l.o.Name), l.o.FS.Path(l.o.DirName)))
@@ -131,18 +129,18 @@ func (l *loader) single() (manifest, error) {
 	return man, nil
 }
 
-// files reads the files of a manifest.
-func (l *loader) files(man manifest) error {
+// loadManifest reads the files of a manifest.
+func (l *loader) loadManifest(man manifest) error {
 	var names []string
 	for _, p := range man.files() {
 		names = append(names, l.o.in(p.name))
 	}
-	return l.load(names)
+	return l.loadFiles(names)
 }
 
-// noStrays refuses a directory that has something written in it and no manifest:
-// taking it for an empty one would begin anew over somebody's data.
-func noStrays(o Options) error {
+// rejectStrays fails if a directory holds data but no manifest. Starting anew there
+// would bury the data.
+func rejectStrays(o Options) error {
 	names, err := o.FS.ReadDir(o.DirName)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -160,10 +158,10 @@ func noStrays(o Options) error {
 	return nil
 }
 
-// load reads files one after the other. Only the last that has anything in it
-// may have a torn tail: a rewrite that was cut off may have listed an empty one
-// behind it, and nothing is written to a file before the one before it is on disk.
-func (l *loader) load(names []string) error {
+// loadFiles reads files in order. Only the last non-empty one may have a torn tail: an
+// interrupted rewrite may have listed an empty file after it, and nothing is written to
+// a file before the one before it is on disk.
+func (l *loader) loadFiles(names []string) error {
 	files := make([]disk.File, 0, len(names))
 	defer func() {
 		for _, f := range files {
@@ -188,17 +186,17 @@ func (l *loader) load(names []string) error {
 		}
 	}
 	for i, f := range files {
-		if err := l.file(names[i], f, sizes[i], i >= last); err != nil {
+		if err := l.loadFile(names[i], f, sizes[i], i >= last); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// signature is how Redis' binary form begins.
+// signature is the beginning of an RDB file.
 const signature = "REDIS"
 
-func (l *loader) file(name string, f disk.File, size int64, last bool) error {
+func (l *loader) loadFile(name string, f disk.File, size int64, last bool) error {
 	path := l.o.FS.Path(name)
 	from := int64(0)
 	rdb, err := beginsWith(f, size, signature)
@@ -213,12 +211,12 @@ func (l *loader) file(name string, f disk.File, size int64, last bool) error {
 			return fmt.Errorf("reading %s: %w", path, err)
 		}
 	}
-	rep, err := survey(f, from, size)
+	rep, err := verify(f, from, size)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
 	if rep.flaw != nil && (!rep.torn || !last || !l.truncate) {
-		return refuse(path, rep, last)
+		return damageError(path, rep, last)
 	}
 	if err := l.apply(path, f, from, rep.ok); err != nil {
 		return err
@@ -226,13 +224,13 @@ func (l *loader) file(name string, f disk.File, size int64, last bool) error {
 	l.InstantMs = max(l.InstantMs, rep.nowMs)
 	l.Bytes += rep.ok
 	if last && size > 0 && strings.HasSuffix(name, incrSuffix+aofFormat) {
-		l.unsure, l.unsureAt = name, rep.synced
+		l.unsynced, l.unsyncedFrom = name, rep.synced
 	}
 	l.progress(l.Bytes, true)
 	if rep.flaw == nil {
 		return nil
 	}
-	return l.cutOff(name, f, rep)
+	return l.truncateTorn(name, f, rep)
 }
 
 func beginsWith(f io.ReaderAt, size int64, prefix string) (bool, error) {
@@ -247,8 +245,8 @@ func beginsWith(f io.ReaderAt, size int64, prefix string) (bool, error) {
 	return bytes.Equal(head, []byte(prefix)), nil
 }
 
-// refuse is the error about a flaw that is not to be cut off without asking.
-func refuse(path string, rep report, last bool) error {
+// damageError returns the error for a flaw that must not be truncated silently.
+func damageError(path string, rep report, last bool) error {
 	what := "bad file format"
 	switch {
 	case rep.torn && last:
@@ -260,7 +258,7 @@ func refuse(path string, rep report, last bool) error {
 		ErrDamaged, path, rep.flaw.item, rep.flaw.item, what, rep.flaw.text, path, path)
 }
 
-// apply carries out what a file holds up to an offset.
+// apply executes the commands of a file up to an offset.
 func (l *loader) apply(path string, f io.ReaderAt, from, to int64) error {
 	r := newReader(f, from, to)
 	for {
@@ -285,15 +283,15 @@ func (l *loader) apply(path string, f io.ReaderAt, from, to int64) error {
 const progressBytes = 1 << 20
 
 func (l *loader) progress(done int64, always bool) {
-	if l.h.Progress != nil && (always || done-l.told >= progressBytes) {
-		l.told = done
+	if l.h.Progress != nil && (always || done-l.reported >= progressBytes) {
+		l.reported = done
 		l.h.Progress(done, l.total)
 	}
 }
 
-// cutOff takes a torn tail off a file, and says what it was about.
-func (l *loader) cutOff(name string, f io.ReaderAt, rep report) error {
-	keys, names, err := tail(f, rep.ok, rep.size, l.h.Keys)
+// truncateTorn truncates a torn tail and warns about the keys in it.
+func (l *loader) truncateTorn(name string, f io.ReaderAt, rep report) error {
+	keys, names, err := describeTail(f, rep.ok, rep.size, l.h.Keys)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", l.o.FS.Path(name), err)
 	}

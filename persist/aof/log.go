@@ -8,93 +8,93 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// chunkSize is how much is written at once, and how much a growing buffer ever
-// has to be copied under a lock: beyond it a new chunk begins.
+// chunkSize is the size at which a chunk is closed. It bounds a write, and the bytes
+// copied under a lock when a buffer grows.
 const chunkSize = 64 << 10
 
-// Log is an append-only log that is being written. All methods may be called
-// concurrently; Switch wants all shards held.
+// A Log is an append-only log open for writing. All methods may be called concurrently.
+// Switch requires all shards locked.
 //
-// A position counts the bytes that were appended since the Log was opened, over
-// all its files; the lines that the writer adds are not counted. Positions are
-// in the order of Append: waiting for one waits for everything before it.
+// A position counts the bytes appended since the Log was opened, over all files and
+// without the lines that the writer adds. Positions follow the order of Append: waiting
+// for one waits for everything before it.
 type Log struct {
 	o Options
 
-	end    atomic.Int64          // position after the last append; changes under mu
-	synced atomic.Int64          // what is on disk for certain; changes under mu
-	held   atomic.Int64          // bytes in memory; changes under mu
-	fault  atomic.Pointer[error] // why writes should be refused; changes under mu
+	end      atomic.Int64          // position after the last append; changes under mu
+	synced   atomic.Int64          // position up to which everything is on disk; changes under mu
+	buffered atomic.Int64          // bytes in memory; changes under mu
+	fault    atomic.Pointer[error] // why writes should be refused; changes under mu
 
-	mu       sync.Mutex    // of what follows; held for memory only
-	open     chunk         // what Append fills
-	queue    []chunk       // full ones, oldest first
-	inflight *chunk        // the one that the writer writes, or failed to
-	spare    [][]byte      // buffers to use again
-	selected int           // the database that the reader of the file is in
-	nowMs    int64         // the latest instant appended
-	epoch    int           // of the file that Append's bytes go to
-	written  int64         // position up to which the files have it
-	changed  chan struct{} // closed and made anew when synced or a fault changes, or room comes
-	idle     bool          // the writer sleeps: wake it
-	failed   error         // a write failed: tried again by Tick
-	broken   error         // a sync failed: nothing is written until a rewrite is done
-	brokenAt int           // the epoch of the file whose sync failed
-	retry    bool          // Tick allows another try
-	syncing  bool
-	closed   bool
-	over     bool    // Close is done: nothing is synced any more
-	cur      *file   // what is written to; nil before the first rewrite of a log begun at run time
-	nexts    []*file // those switched to that the writer did not come to yet
-	ticked   int64   // last Tick
-	tried    int64   // Tick of the last retry
-	lastSync int64   // Tick of the last sync
-	delayed  int64   // syncs that were due while one was still running
-	re       rewrite
+	mu         sync.Mutex    // protects the fields below; held for memory only
+	open       chunk         // filled by Append
+	queue      []chunk       // full chunks, oldest first
+	inflight   *chunk        // the chunk being written, or that failed to be
+	spare      [][]byte      // buffers for reuse
+	selected   int           // the selected database of a reader of the file
+	nowMs      int64         // the latest instant appended
+	epoch      int           // of the file that Append's bytes go to
+	written    int64         // position up to which everything is in the files
+	changed    chan struct{} // closed and replaced when synced or a fault changes, or space frees up
+	idle       bool          // the writer sleeps and must be woken
+	failed     error         // a write failed; Tick retries it
+	broken     error         // a sync failed: nothing is written until a rewrite is done
+	brokenAt   int           // the epoch of the file whose sync failed
+	retry      bool          // Tick allows another attempt
+	syncing    bool
+	closed     bool
+	terminated bool    // Close is done: nothing is synced any more
+	cur        *file   // the file written to; nil before the first rewrite of a log begun at run time
+	nexts      []*file // files switched to that the writer has not reached
+	ticked     int64   // time of the last Tick
+	tried      int64   // Tick of the last retry
+	lastSync   int64   // Tick of the last sync
+	delayed    int64   // syncs due while another was running
+	re         rewrite
 
-	writing gate // who writes to cur; before syncGate, before mu
-	syncOne gate // who syncs; before mu
+	writeGate gate // serializes writes to cur; before syncGate and mu
+	syncGate  gate // serializes syncs; before mu
 
-	wake  chan struct{} // the writer's; sent to by whoever takes idle back
-	flush chan struct{} // a sync is wanted
+	wake  chan struct{} // wakes the writer; sent to by whoever clears idle
+	flush chan struct{} // requests a sync
 	stop  chan struct{}
 	done  sync.WaitGroup
 }
 
-// chunk is groups that are written at once. The first leadRoom bytes are kept
-// for the line before them.
+// chunk holds groups that are written at once. Its first headerRoom bytes are reserved
+// for the header.
 type chunk struct {
 	buf    []byte
-	end    int64 // position after it
+	end    int64 // position after the chunk
 	nowMs  int64
 	epoch  int
-	sealed []byte // with its lines, as it is written
+	sealed []byte // with header and trailer, as written
 }
 
-func (c *chunk) len() int { return max(0, len(c.buf)-leadRoom) }
+func (c *chunk) len() int { return max(0, len(c.buf)-headerRoom) }
 
-// file is one incremental file. size is what it holds in whole batches; only
-// who holds writing changes it, under mu.
+// file is an incremental file. size is the length of its whole batches; it changes
+// under writeGate and mu.
 type file struct {
-	f      disk.File
-	name   string
-	epoch  int
-	size   int64
-	synced int64 // bytes of it that are on disk
-	ragged bool  // a failed write may have left bytes beyond size
+	f        disk.File
+	name     string
+	epoch    int
+	size     int64
+	synced   int64 // length known to be on disk
+	tornTail bool  // a failed write may have left bytes after size
 }
 
-// gate is a lock that a goroutine can wait for in a synctest bubble, where one
-// that waits for a Mutex stops the clock.
+// gate is a lock on which a goroutine may wait in a synctest bubble. Waiting on a Mutex
+// would stop the bubble's clock.
 type gate chan struct{}
 
 func newGate() gate   { return make(gate, 1) }
 func (g gate) enter() { g <- struct{}{} }
 func (g gate) leave() { <-g }
 
-// Append takes a group into the log and answers the position after it. nowMs is
-// the instant that the group belongs to. It copies to memory and does no more:
-// call it under the locks of the keys that the group is about.
+// Append adds a group to the log and returns the position after it. nowMs is the
+// instant of the group. Append only copies to memory: call it under the locks of the
+// group's keys.
 func (l *Log) Append(g Group, nowMs int64) (end int64) {
 	l.mu.Lock()
 	c := &l.open
@@ -109,66 +109,66 @@ func (l *Log) Append(g Group, nowMs int64) (end int64) {
 	end = l.end.Add(n)
 	c.end, c.epoch = end, l.epoch
 	switch {
-	case l.closed, l.discards():
+	case l.closed, l.abandoned():
 		c.buf = c.buf[:before]
-	case l.held.Add(n) > 4*l.o.Limit:
-		l.breakOff(errBehind, l.epoch)
+	case l.buffered.Add(n) > 4*l.o.Limit:
+		l.abandon(errBehind, l.epoch)
 	default:
 		if len(c.buf) >= chunkSize {
-			l.cut()
+			l.closeChunk()
 		}
-		l.rouse()
+		l.wakeWriter()
 	}
 	l.mu.Unlock()
 	return end
 }
 
-// rouse wakes the writer. Requires mu.
-func (l *Log) rouse() {
+// wakeWriter wakes the writer if it sleeps. Requires mu.
+func (l *Log) wakeWriter() {
 	if l.idle {
 		l.idle = false
-		l.wake <- struct{}{} // has room: it is sent to once for each time that idle was set
+		l.wake <- struct{}{} // never blocks: one send for each time idle was set
 	}
 }
 
-// discards tells whether what is appended would go to a file that is given up:
-// the rewrite that replaces the file will have it. Requires mu.
-func (l *Log) discards() bool { return l.broken != nil && l.epoch <= l.brokenAt }
+// abandoned reports whether appends would go to an abandoned file; the rewrite that
+// replaces the file will include them. Requires mu.
+func (l *Log) abandoned() bool { return l.broken != nil && l.epoch <= l.brokenAt }
 
-// cut ends the open chunk. Requires mu.
-func (l *Log) cut() {
+// closeChunk queues the open chunk. Requires mu.
+func (l *Log) closeChunk() {
 	if l.open.len() > 0 {
 		l.queue = append(l.queue, l.open)
 		l.open = chunk{}
 	}
 }
 
-// buffer is a buffer with room for the line before a chunk. Requires mu.
+// buffer returns a buffer with space for a header. Requires mu.
 func (l *Log) buffer() []byte {
 	if n := len(l.spare); n > 0 {
 		b := l.spare[n-1]
 		l.spare = l.spare[:n-1]
-		return b[:leadRoom]
+		return b[:headerRoom]
 	}
-	return make([]byte, leadRoom, chunkSize+chunkSize/4)
+	return make([]byte, headerRoom, chunkSize+chunkSize/4)
 }
 
-// recycle keeps a buffer, unless a large group has made it large. Requires mu.
+// recycle keeps a buffer for reuse unless a large group has grown it. Requires mu.
 func (l *Log) recycle(b []byte) {
 	if len(l.spare) < 8 && cap(b) <= 2*chunkSize {
 		l.spare = append(l.spare, b)
 	}
 }
 
-// End is the position after the last append. Whoever reads it under the locks
-// of some keys has a position that covers all that is in those keys.
+// End returns the position after the last append. Read under the locks of some keys, it
+// covers everything in those keys.
 func (l *Log) End() int64 { return l.end.Load() }
 
-// Synced is the position up to which everything is on disk.
+// Synced returns the position up to which everything is on disk.
 func (l *Log) Synced() int64 { return l.synced.Load() }
 
-// Err is why no more should be written to the keyspace (MISCONF): a write or a
-// sync that failed and was not made good yet. nil when all is well; one load.
+// Err returns why writes should be refused (MISCONF): a failed write or sync that has
+// not been repaired. It returns nil if all is well, and costs one load.
 func (l *Log) Err() error {
 	if e := l.fault.Load(); e != nil {
 		return *e
@@ -176,63 +176,62 @@ func (l *Log) Err() error {
 	return nil
 }
 
-// Wait returns nil when everything before pos is on disk. It fails at once when
-// that cannot be said any more: then the caller must not tell its client that
-// its write was done. While a log begun at run time has not seen its first
-// rewrite, it promises nothing and Wait answers nil.
-func (l *Log) Wait(pos int64, giveUp <-chan struct{}) error {
+// Wait blocks until everything before pos is on disk. It fails at once when that can no
+// longer be guaranteed; the caller must then not confirm the write to its client. A log
+// begun at run time guarantees nothing before its first rewrite, so Wait returns nil
+// until then.
+func (l *Log) Wait(pos int64, cancel <-chan struct{}) error {
 	if l.synced.Load() >= pos {
 		return nil
 	}
-	return l.await(giveUp, func() (over bool, err error) {
+	return l.await(cancel, func() (done bool, err error) {
 		switch err := l.Err(); {
 		case l.synced.Load() >= pos || l.starting():
 			return true, nil
 		case err != nil:
 			return true, err
-		case l.over:
+		case l.terminated:
 			return true, ErrClosed
 		}
 		return false, nil
 	})
 }
 
-// Outlast is Wait for who can be told late: it waits until the log works again,
-// and for the first rewrite of one begun at run time. It fails where the log was
-// closed before.
-func (l *Log) Outlast(pos int64, giveUp <-chan struct{}) error {
-	return l.await(giveUp, func() (over bool, err error) {
+// WaitDurable is like Wait but blocks through faults until the log works again, and
+// until the first rewrite of a log begun at run time. It fails if the log is closed
+// first.
+func (l *Log) WaitDurable(pos int64, cancel <-chan struct{}) error {
+	return l.await(cancel, func() (done bool, err error) {
 		switch {
-		case l.has(pos):
+		case l.durable(pos):
 			return true, nil
-		case l.over:
+		case l.terminated:
 			return true, ErrClosed
 		}
 		return false, nil
 	})
 }
 
-// Has reports whether everything before pos is on disk for certain: Outlast
-// without waiting.
-func (l *Log) Has(pos int64) bool {
+// Durable reports whether everything before pos is on disk.
+func (l *Log) Durable(pos int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.has(pos)
+	return l.durable(pos)
 }
 
-// has is Has. Requires mu.
-func (l *Log) has(pos int64) bool { return !l.starting() && l.synced.Load() >= pos }
+// durable is Durable. Requires mu.
+func (l *Log) durable(pos int64) bool { return !l.starting() && l.synced.Load() >= pos }
 
-// Room holds the caller up while more than Options.Limit bytes wait to be
-// written: a disk that is slower than the traffic slows the traffic down. Ask
-// before the locks are taken. It answers Err when the log fails.
-func (l *Log) Room(giveUp <-chan struct{}) error {
-	if l.held.Load() <= l.o.Limit {
+// WaitForSpace blocks while more than Options.Limit bytes wait to be written, so that a
+// slow disk slows the traffic down. Call it before taking locks. It returns Err if the
+// log fails.
+func (l *Log) WaitForSpace(cancel <-chan struct{}) error {
+	if l.buffered.Load() <= l.o.Limit {
 		return l.Err()
 	}
-	return l.await(giveUp, func() (over bool, err error) {
+	return l.await(cancel, func() (done bool, err error) {
 		switch err := l.Err(); {
-		case err != nil || l.held.Load() <= l.o.Limit:
+		case err != nil || l.buffered.Load() <= l.o.Limit:
 			return true, err
 		case l.closed:
 			return true, ErrClosed
@@ -241,32 +240,32 @@ func (l *Log) Room(giveUp <-chan struct{}) error {
 	})
 }
 
-// await asks under mu, and again at each change, whether a wait is over and what
-// came of it.
-func (l *Log) await(giveUp <-chan struct{}, ask func() (over bool, err error)) error {
+// await calls check under mu, now and after each change, until it reports true, and
+// returns its error.
+func (l *Log) await(cancel <-chan struct{}, check func() (done bool, err error)) error {
 	for {
 		l.mu.Lock()
 		changed := l.changed
-		over, err := ask()
+		done, err := check()
 		l.mu.Unlock()
-		if over {
+		if done {
 			return err
 		}
 		select {
 		case <-changed:
-		case <-giveUp:
-			return ErrGaveUp
+		case <-cancel:
+			return ErrWaitCanceled
 		}
 	}
 }
 
-// announce wakes all who wait. Requires mu.
-func (l *Log) announce() {
+// broadcast wakes all waiters. Requires mu.
+func (l *Log) broadcast() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// setFault makes Err say what failed and broken say. Requires mu.
+// setFault derives fault from failed and broken. Requires mu.
 func (l *Log) setFault() {
 	err := l.failed
 	if l.broken != nil {
@@ -277,17 +276,16 @@ func (l *Log) setFault() {
 	} else {
 		l.fault.Store(&err)
 	}
-	l.announce()
+	l.broadcast()
 }
 
-// starting tells whether this is a log begun at run time, before its first
+// starting reports whether the log was begun at run time and has not had its first
 // rewrite. Requires mu.
 func (l *Log) starting() bool { return errors.Is(l.broken, errStarting) }
 
-// breakOff gives the file of an epoch up: what was to go to it is dropped, and
-// nothing is written until a rewrite has put a base and another file in its
-// place. Requires mu.
-func (l *Log) breakOff(why error, epoch int) {
+// abandon gives up the file of an epoch: pending data for it is dropped, and nothing is
+// written until a rewrite has replaced it with a base and a new file. Requires mu.
+func (l *Log) abandon(why error, epoch int) {
 	if l.broken == nil {
 		l.broken = why
 	}
@@ -296,8 +294,7 @@ func (l *Log) breakOff(why error, epoch int) {
 	l.setFault()
 }
 
-// drop forgets what waits to be written to the files of an epoch and earlier
-// ones. Requires mu.
+// drop discards pending data for the files up to an epoch. Requires mu.
 func (l *Log) drop(epoch int) {
 	kept := l.queue[:0]
 	var held int64
@@ -319,5 +316,5 @@ func (l *Log) drop(epoch int) {
 	} else {
 		held += int64(l.open.len())
 	}
-	l.held.Store(held)
+	l.buffered.Store(held)
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// A manifest names the files that make up the log: one base, then incremental
-// files in the order of their numbers; and those that a rewrite has replaced
-// and that are to be removed. One line each:
+// A manifest lists the files of the log: one base, the incremental files in the order
+// of their numbers, and the files that a rewrite replaced and that are to be removed.
+// Each takes one line:
 //
 //	file appendonly.aof.1.base.rdb seq 1 type b
 //
-// It is replaced as a whole, so that a rewrite takes effect in one step.
+// The manifest is replaced as a whole, so a rewrite takes effect in one step.
 type manifest struct {
 	base    *part
 	history []part
@@ -49,7 +49,7 @@ const (
 	maxManifest     = 16 << 20
 )
 
-// plainName tells whether a name stays in its directory.
+// plainName reports whether a name stays in its directory.
 func plainName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\\x00\n\r")
 }
@@ -68,7 +68,7 @@ func (m *manifest) baseSeq() int64 {
 	return m.base.seq
 }
 
-// files are those that hold the keyspace, in order.
+// files returns the files that hold the keyspace, in order.
 func (m *manifest) files() []part {
 	var out []part
 	if m.base != nil {
@@ -94,7 +94,7 @@ func (m *manifest) String() string {
 	return b.String()
 }
 
-// parseManifest reads a manifest. It allocates in proportion to data.
+// parseManifest parses a manifest. It allocates in proportion to data.
 func parseManifest(data []byte) (manifest, error) {
 	var m manifest
 	for n := 1; len(data) > 0; n++ {
@@ -140,8 +140,7 @@ func (m *manifest) add(p part) error {
 	return nil
 }
 
-// parsePart reads a line: pairs of a key and a value, of which those that are
-// not known are passed over.
+// parsePart parses a line of key-value pairs. Unknown keys are ignored.
 func parsePart(line string) (part, error) {
 	pairs, ok := words.Split([]byte(line), nil)
 	if !ok || len(pairs) < 6 || len(pairs)%2 != 0 {
@@ -175,7 +174,7 @@ func parsePart(line string) (part, error) {
 	return p, nil
 }
 
-// readManifest reads a log's manifest; found is false when there is none.
+// readManifest reads a log's manifest. found is false if there is none.
 func readManifest(o Options) (m manifest, found bool, err error) {
 	name := o.in(o.Name + manifestSuffix)
 	f, err := o.FS.Open(name)
@@ -204,8 +203,8 @@ func readManifest(o Options) (m manifest, found bool, err error) {
 	return m, true, nil
 }
 
-// persist puts a manifest in the place of the one there is. After an error
-// either may be the one that a crash leaves: files of neither may be removed.
+// persist replaces the manifest on disk. After an error a crash may leave either
+// manifest, so the files of both must stay.
 func (m *manifest) persist(o Options) error {
 	name := o.Name + manifestSuffix
 	return disk.WriteFile(o.FS, o.in(name), o.in(tempPrefix+name), func(w io.Writer) error {
@@ -214,7 +213,7 @@ func (m *manifest) persist(o Options) error {
 	})
 }
 
-// partName is the name of a base or an incremental file.
+// partName returns the name of a base or an incremental file.
 func partName(o Options, seq int64, suffix, format string) string {
 	return o.Name + "." + strconv.FormatInt(seq, 10) + suffix + format
 }

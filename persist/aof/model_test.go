@@ -16,13 +16,12 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// The model check of group commit and of the switch of files. Two clients that
-// append and wait, a rewrite, and the log's own goroutines run in a bubble; each
-// stops before what others could tell apart: an append, a switch, a write, a
-// sync or the rename of a manifest. When all have stopped, one goes on. All
-// orders in which that can be are tried, and after each step the power is cut:
-// what is loaded must be the groups in order, all that were waited for among
-// them.
+// This file model-checks group commit and the switch of files. Two clients that append
+// and wait, a rewrite, and the log's own goroutines run in a bubble. Each stops before
+// an observable step: an append, a switch, a write, a sync or the rename of a manifest.
+// When all have stopped, one continues. All orders are tried, and after each step the
+// power is cut. The loaded log must be the groups in order, with all that were waited
+// for.
 
 // model runs one order.
 type model struct {
@@ -40,7 +39,7 @@ type stop struct {
 	pass chan struct{}
 }
 
-// at stops its caller until it is chosen.
+// at blocks its caller until it is chosen.
 func (m *model) at(name string) {
 	s := stop{name, make(chan struct{})}
 	m.mu.Lock()
@@ -49,8 +48,8 @@ func (m *model) at(name string) {
 	<-s.pass
 }
 
-// choose lets the i-th of those that stopped go on, by name, or the last where
-// there is none; count is how many there were.
+// choose resumes the i-th blocked goroutine by name, or the last if there are fewer.
+// count is how many there were.
 func (m *model) choose(i int) (count int, ok bool) {
 	m.mu.Lock()
 	slices.SortFunc(m.parked, func(a, b stop) int { return strings.Compare(a.name, b.name) })
@@ -71,7 +70,7 @@ func (m *model) choose(i int) (count int, ok bool) {
 func (m *model) client(log *aof.Log, name string, n int) {
 	for range n {
 		m.at(name)
-		m.mu.Lock() // the lock of the shard: the number and the place in the log are one step
+		m.mu.Lock() // the shard's lock: number and log position are assigned in one step
 		i := m.groups
 		m.groups++
 		end := log.Append(numbered(i), 1000)
@@ -98,8 +97,7 @@ func (m *model) rewriter(log *aof.Log, f *life) {
 	_ = log.Finish(false, f.base(at))
 }
 
-// stopsAt tells whether an operation is one that others can tell apart from
-// what comes before it.
+// stopsAt reports whether an operation is observable by the others.
 func (m *model) stopsAt(op crashdisk.Op) bool {
 	if strings.HasSuffix(op.Name, ".incr.aof") {
 		return op.Kind == crashdisk.Write || op.Kind == crashdisk.Sync
@@ -113,10 +111,10 @@ func (m *model) stopsAt(op crashdisk.Op) bool {
 	return false
 }
 
-// run plays an order: picks, then always the first. It answers how many could
-// have gone on at each step, and whether the order could be played: who of two
-// gets a lock that a third gives back is the runtime's choice, and once in
-// thousands of times another than when the order was found.
+// run plays an order: picks, then always the first. It returns how many goroutines were
+// ready at each step, and whether the order could be played: which of two goroutines
+// gets a released lock is the runtime's choice, and once in thousands of runs it
+// differs from when the order was found.
 func (m *model) run(t *testing.T, picks []int, each int, planted func(crashdisk.Op) crashdisk.Fault) (counts []int, strayed bool) {
 	synctest.Test(t, func(t *testing.T) {
 		on := crashdisk.New(1)
@@ -135,7 +133,7 @@ func (m *model) run(t *testing.T, picks []int, each int, planted func(crashdisk.
 		all.Go(func() { m.rewriter(log, f) })
 		for step := 0; ; step++ {
 			synctest.Wait()
-			if step >= len(picks)-1 { // before that, it was looked at in another order
+			if step >= len(picks)-1 { // before that, another order covered it
 				m.cut(on, uint64(len(picks)+step))
 			}
 			pick := 0
@@ -151,7 +149,7 @@ func (m *model) run(t *testing.T, picks []int, each int, planted func(crashdisk.
 		}
 		all.Wait()
 		on.Hook(nil)
-		_ = log.Close() // what is planted may have broken it
+		_ = log.Close() // a planted fault may have broken it
 	})
 	return counts, strayed || len(counts) < len(picks)
 }
@@ -179,8 +177,8 @@ func (m *model) cut(on *crashdisk.Disk, seed uint64) {
 	}
 }
 
-// orders tries all orders, most of them when there are more than bound, and
-// answers how many, and the first fault.
+// orders tries all orders, or most if there are more than bound. It returns the number
+// tried and the first fault.
 func orders(t *testing.T, bound, each int, planted func(crashdisk.Op) crashdisk.Fault) (tried int, err error) {
 	var picks []int
 	for tried < bound {
@@ -193,7 +191,7 @@ func orders(t *testing.T, bound, each int, planted func(crashdisk.Op) crashdisk.
 		if strayed {
 			continue // play it again
 		}
-		// The next order: the last step that can be another is another.
+		// The next order changes the last step that has an alternative.
 		picks = append(picks, make([]int, len(counts)-len(picks))...)
 		for len(picks) > 0 && picks[len(picks)-1]+1 >= counts[len(picks)-1] {
 			picks = picks[:len(picks)-1]
@@ -206,7 +204,8 @@ func orders(t *testing.T, bound, each int, planted func(crashdisk.Op) crashdisk.
 	return tried, nil
 }
 
-// TestAllOrders tries all orders in small, and with -seeds so many of a larger one.
+// TestAllOrders tries all orders of a small model, and with -seeds many of a larger
+// one.
 func TestAllOrders(t *testing.T) {
 	each, bound := 1, 1_000_000
 	if *manySeeds > 0 {
@@ -219,8 +218,8 @@ func TestAllOrders(t *testing.T) {
 	t.Logf("%d orders", tried)
 }
 
-// TestAllOrdersFindPlantedFaults has a sync be forgotten: of any log file, and
-// of the one that is switched from.
+// TestAllOrdersFindPlantedFaults skips a sync: of any log file, and of the one that is
+// switched from.
 func TestAllOrdersFindPlantedFaults(t *testing.T) {
 	for _, name := range []string{".incr.aof", ".1.incr.aof"} {
 		_, err := orders(t, 200, 1, func(op crashdisk.Op) crashdisk.Fault {

@@ -12,10 +12,10 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// Open goes on with the log that Load has read, or begins one when it found
-// none: then write writes the base, of the keyspace as it is (empty, as a rule),
-// in Redis' binary form when rdb. Nothing may have been appended, nor anybody
-// answered, before. The caller holds the directory's lock.
+// Open continues the log that Load has read. If Load found none, Open creates one, and
+// write writes its base: the current, usually empty, keyspace, in RDB form if rdb is
+// set. The caller holds the directory's lock, and has neither appended anything nor
+// answered any client.
 func Open(o Options, found *Loaded, rdb bool, write func(io.Writer) error) (*Log, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -29,8 +29,8 @@ func Open(o Options, found *Loaded, rdb bool, write func(io.Writer) error) (*Log
 	}
 	l := newLog(o, man)
 	l.nowMs = found.InstantMs
-	if found.unsure != "" && found.unsureAt >= 0 {
-		if err := o.FS.Rewrite(found.unsure, found.unsureAt); err != nil {
+	if found.unsynced != "" && found.unsyncedFrom >= 0 {
+		if err := o.FS.Rewrite(found.unsynced, found.unsyncedFrom); err != nil {
 			return nil, fmt.Errorf("opening the append-only file: %w", err)
 		}
 	}
@@ -41,9 +41,9 @@ func Open(o Options, found *Loaded, rdb bool, write func(io.Writer) error) (*Log
 	return l, nil
 }
 
-// Begin begins a log at run time (CONFIG SET appendonly yes), over the one that
-// the directory may hold, which stays what a crash finds until the first
-// rewrite is done: Status says NeedsRewrite from the start.
+// Begin creates a log at run time (CONFIG SET appendonly yes). A log that the directory
+// already holds remains what a crash finds until the first rewrite is done. Status
+// reports NeedsRewrite from the start.
 func Begin(o Options) (*Log, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -65,7 +65,7 @@ func Begin(o Options) (*Log, error) {
 func newLog(o Options, man manifest) *Log {
 	l := &Log{
 		o: o, selected: -1, changed: make(chan struct{}),
-		writing: newGate(), syncOne: newGate(),
+		writeGate: newGate(), syncGate: newGate(),
 		wake: make(chan struct{}, 1), flush: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	l.re.man, l.re.baseSeq, l.re.incrSeq = man, man.baseSeq(), man.lastIncr()
@@ -83,13 +83,13 @@ func (l *Log) start() {
 	go l.syncer()
 }
 
-// resume opens the last incremental file, and makes one where there is none.
+// resume opens the last incremental file, or creates one.
 func (l *Log) resume() error {
 	clean(l.o, &l.re)
-	// What the last process wrote and did not sync has been read, and will be
-	// answered: it has to be on disk before, in all files. A process that was
-	// killed between Prepare and the first write to the new file left the one
-	// before it unsynced; and the names may not be on disk, either.
+	// Clients will be answered from what the last process wrote, synced or not, so all
+	// of it must be on disk first, in all files: a process killed between Prepare and
+	// the first write to the new file left the one before it unsynced. The names may
+	// not be on disk, either.
 	for _, dir := range []string{l.o.DirName, "."} {
 		if err := l.o.FS.SyncDir(dir); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (l *Log) resume() error {
 		last = &file{f: f, name: p.name, size: size, synced: size}
 		l.re.restSize += size
 	}
-	l.re.baseSize = l.re.restSize // as Redis counts growth after a start
+	l.re.baseSize = l.re.restSize // Redis counts growth from the start
 	if len(l.re.man.incrs) > 0 {
 		l.cur = last
 		l.re.restSize -= last.size
@@ -121,7 +121,7 @@ func (l *Log) resume() error {
 	return err
 }
 
-// openSynced opens a file to write on, with what it holds on disk.
+// openSynced opens a file for appending and syncs its content.
 func openSynced(o Options, name string) (disk.File, int64, error) {
 	f, err := o.FS.OpenAppend(o.in(name))
 	if err != nil {
@@ -137,7 +137,7 @@ func openSynced(o Options, name string) (disk.File, int64, error) {
 	return f, size, nil
 }
 
-// begin makes the directory, and a base in it.
+// begin creates the directory and a base.
 func begin(o Options, rdb bool, write func(io.Writer) error) (manifest, error) {
 	if err := makeDir(o); err != nil {
 		return manifest{}, err
@@ -168,9 +168,9 @@ func fileSize(o Options, name string) (int64, error) {
 	return size, errors.Join(err, f.Close())
 }
 
-// clean removes what a process that ended in a rewrite left: temporary files,
-// files that the manifest calls history, and a base or an empty incremental
-// file that no manifest came to list. A failure is told and no more.
+// clean removes what an interrupted rewrite left: temporary files, files that the
+// manifest calls history, and a base or an empty incremental file that no manifest
+// lists. Failures are only logged.
 func clean(o Options, re *rewrite) {
 	warn := func(err error) {
 		if err != nil {
@@ -215,7 +215,7 @@ func listed(m manifest, name string) bool {
 	return false
 }
 
-// partOf reads the number and the kind out of a name that partName gave.
+// partOf parses a name made by partName.
 func partOf(o Options, name string) (seq int64, kind byte) {
 	rest, ok := strings.CutPrefix(name, o.Name+".")
 	number, suffix, found := strings.Cut(rest, ".")
@@ -232,7 +232,7 @@ func partOf(o Options, name string) (seq int64, kind byte) {
 	return 0, 0
 }
 
-// removeHistory removes the files that a manifest calls history, then the lines.
+// removeHistory removes the files that a manifest calls history, then their lines.
 func removeHistory(o Options, m manifest) error {
 	for _, p := range m.history {
 		if err := o.FS.Remove(o.in(p.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -240,14 +240,14 @@ func removeHistory(o Options, m manifest) error {
 		}
 	}
 	if err := o.FS.SyncDir(o.DirName); err != nil {
-		return err // a name that comes back has to be listed
+		return err // a name that comes back must be listed
 	}
 	m.history = nil
 	return m.persist(o)
 }
 
-// Close writes and syncs what is left, whatever appendfsync says, and ends. What
-// is appended after it is lost. It answers what kept it from doing that.
+// Close writes and syncs what is left, whatever appendfsync says, and stops the log.
+// Later appends are lost. It returns the error that prevented this.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -255,7 +255,7 @@ func (l *Log) Close() error {
 		return ErrClosed
 	}
 	l.closed, l.retry = true, true
-	l.announce()
+	l.broadcast()
 	l.mu.Unlock()
 	close(l.stop)
 	l.done.Wait()
@@ -268,10 +268,10 @@ func (l *Log) Close() error {
 	if l.starting() {
 		err = nil
 	}
-	l.writing.enter() // for good
+	l.writeGate.enter() // never released
 	if l.cur != nil {
 		if err == nil {
-			err = l.mark()
+			err = l.markSynced()
 		}
 		err = errors.Join(err, l.cur.f.Close())
 	}
@@ -281,18 +281,18 @@ func (l *Log) Close() error {
 		}
 	}
 	l.mu.Lock()
-	l.over = true
-	l.announce()
+	l.terminated = true
+	l.broadcast()
 	l.mu.Unlock()
 	return err
 }
 
-// mark says at the end of the file that all before it is on disk, so that
-// damage to it is never taken for a torn tail.
-func (l *Log) mark() error {
+// markSynced appends a batch that says that all before it is on disk, so that damage to
+// it is never mistaken for a torn tail.
+func (l *Log) markSynced() error {
 	f := l.cur
-	line := appendLead(nil, l.nowMs, f.size)
-	line = appendTrail(line, len(line), crc32.Checksum(line, castagnoli))
+	line := appendHeader(nil, l.nowMs, f.size)
+	line = appendTrailer(line, len(line), crc32.Checksum(line, castagnoli))
 	if _, err := f.f.Write(line); err != nil {
 		return errors.Join(err, f.f.Truncate(f.size))
 	}

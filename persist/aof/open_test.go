@@ -10,8 +10,8 @@ import (
 	"github.com/zlimit/zlimit/persist/aof"
 )
 
-// TestAnotherMayAppend: Redis goes on with a file of ours that lacks its last
-// line, and then we do.
+// TestAnotherMayAppend checks that Redis can append to a file of ours without its last
+// line, and that the log can continue after it.
 func TestAnotherMayAppend(t *testing.T) {
 	on := written(t, 3, false)
 	whole := on.Bytes(incr)
@@ -28,7 +28,7 @@ func TestAnotherMayAppend(t *testing.T) {
 	require.Equal(t, "SET theirs 1,SELECT 0,SET ours 1", strings.Join(l.commands[4:], ","))
 }
 
-// TestLeftoversAreRemoved at the start, and nothing that may be somebody's.
+// TestLeftoversAreRemoved checks that a start removes leftovers, and nothing else.
 func TestLeftoversAreRemoved(t *testing.T) {
 	on := written(t, 1, true)
 	kept := on.Names()

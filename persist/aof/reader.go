@@ -6,19 +6,19 @@ import (
 	"io"
 )
 
-// reader finds commands in a file, strictly: a count, lengths, and an end of
-// line after each. It reads every byte once, and holds no more of the file than
-// the command it is at: a length is believed only as far as the file goes.
+// reader parses commands strictly: a count, lengths, and a line end after each. It
+// reads every byte once and buffers only the current command. It trusts a length only
+// as far as the file goes.
 type reader struct {
 	f    io.ReaderAt
-	size int64 // where the part to read ends
+	size int64 // end of the part to read
 
 	buf   []byte
-	lines int64 // read so far, as redis-check-aof counts them: without those that begin with '#'
-	piece int64 // where the line or the argument begins that is being read
-	base  int64 // where in the file buf begins
-	start int   // where in buf the current item begins
-	pos   int   // how far it is read
+	lines int64 // lines read, as redis-check-aof counts: without those that begin with '#'
+	piece int64 // offset of the current line or argument
+	base  int64 // offset of buf in the file
+	start int   // start of the current item in buf
+	pos   int   // read position in buf
 	marks []span
 	args  [][]byte
 }
@@ -28,7 +28,7 @@ type span struct{ from, to int }
 const (
 	readSize    = 64 << 10
 	maxNumber   = 10      // digits of a count or a length
-	maxLineSize = 4 << 10 // of a line that is passed over
+	maxLineSize = 4 << 10 // of a skipped line
 
 	textEOF  = "Unexpected end of file"
 	textHole = "The last batch is not whole"
@@ -46,18 +46,18 @@ type item struct {
 	args [][]byte // nil for a line
 }
 
-// line is a line's text, without its end.
+// line returns a line's text without its CRLF.
 func (i item) line() []byte { return i.raw[:len(i.raw)-2] }
 
-// flaw is where and why a file cannot be read on.
+// flaw says where and why a file cannot be read further.
 type flaw struct {
-	item  int64 // where the command begins
-	piece int64 // where the line or the argument of it begins
-	at    int64 // the byte that is wrong, or is missing
+	item  int64 // offset of the command
+	piece int64 // offset of its line or argument
+	at    int64 // offset of the wrong or missing byte
 	short bool  // the file ends too early
 	text  string
-	err   error    // the disk's, when it is not the content's fault
-	args  [][]byte // what there is of the command
+	err   error    // a read error, if the content is not at fault
+	args  [][]byte // the arguments read so far
 }
 
 func (f *flaw) Error() string {
@@ -67,8 +67,8 @@ func (f *flaw) Error() string {
 	return f.text
 }
 
-// next is the next item, io.EOF at the end, or a *flaw. What it hands out is
-// valid until the call after it.
+// next returns the next item, io.EOF at the end, or a *flaw. The item is valid until
+// the following call.
 func (r *reader) next() (item, error) {
 	r.start = r.pos
 	r.piece = r.base + int64(r.pos)
@@ -98,7 +98,7 @@ func (r *reader) next() (item, error) {
 }
 
 func (r *reader) item() error {
-	if err := r.need(1); err != nil {
+	if err := r.fill(1); err != nil {
 		return err
 	}
 	if r.buf[r.pos] == '#' {
@@ -119,14 +119,14 @@ func (r *reader) item() error {
 		from := r.pos - r.start
 		r.piece = r.base + int64(r.pos)
 		if left := r.size - r.base - int64(r.pos); length+2 > left {
-			// What there is of it is of use to a warning, and a short one is all there
-			// is to hold.
-			if err := r.need(int(min(left, readSize))); err == nil {
+			// The part that is there is useful for a warning; a short one is all to
+			// keep.
+			if err := r.fill(int(min(left, readSize))); err == nil {
 				r.marks = append(r.marks, span{from, len(r.buf) - r.start})
 			}
 			return &flaw{at: r.size, short: true, text: fmt.Sprintf("Expected to read %d bytes, got %d bytes", length+2, left)}
 		}
-		if err := r.need(int(length) + 2); err != nil {
+		if err := r.fill(int(length) + 2); err != nil {
 			return err
 		}
 		r.marks = append(r.marks, span{from, from + int(length)})
@@ -139,9 +139,9 @@ func (r *reader) item() error {
 	return nil
 }
 
-// need has n bytes from pos on in the buffer; a short flaw when the file does
-// not have them.
-func (r *reader) need(n int) error {
+// fill buffers at least n bytes from pos on. It fails with a short flaw if the file
+// ends before.
+func (r *reader) fill(n int) error {
 	have := len(r.buf) - r.pos
 	if have >= n {
 		return nil
@@ -150,7 +150,7 @@ func (r *reader) need(n int) error {
 	if int64(n) > left {
 		return &flaw{at: r.size, short: true, text: textEOF}
 	}
-	if r.start > 0 { // let go of what is done
+	if r.start > 0 { // discard what is done
 		kept := copy(r.buf, r.buf[r.start:])
 		r.buf = r.buf[:kept]
 		r.base += int64(r.start)
@@ -171,15 +171,15 @@ func (r *reader) need(n int) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // it has become shorter while it was read
+		err = io.ErrUnexpectedEOF // the file was truncated while being read
 	}
 	return err
 }
 
-// number reads a prefix, digits and the end of the line.
+// number reads a prefix, digits and the line end.
 func (r *reader) number(prefix byte) (int64, error) {
 	r.piece = r.base + int64(r.pos)
-	if err := r.need(1); err != nil {
+	if err := r.fill(1); err != nil {
 		return 0, err
 	}
 	if c := r.buf[r.pos]; c != prefix {
@@ -188,7 +188,7 @@ func (r *reader) number(prefix byte) (int64, error) {
 	r.pos++
 	var n int64
 	for digits := 0; ; digits++ {
-		if err := r.need(1); err != nil {
+		if err := r.fill(1); err != nil {
 			return 0, err
 		}
 		c := r.buf[r.pos]
@@ -213,7 +213,7 @@ func (r *reader) number(prefix byte) (int64, error) {
 
 func (r *reader) newline() error {
 	for i, want := range []byte("\r\n") {
-		if err := r.need(1); err != nil {
+		if err := r.fill(1); err != nil {
 			return err
 		}
 		if r.buf[r.pos] != want {
@@ -228,10 +228,10 @@ func (r *reader) noNewline(at int) string {
 	return fmt.Sprintf("Expected \\r\\n, got: %x", r.buf[at:min(len(r.buf), at+2)])
 }
 
-// skipLine passes a line.
+// skipLine skips a line.
 func (r *reader) skipLine() error {
 	for {
-		if err := r.need(1); err != nil {
+		if err := r.fill(1); err != nil {
 			return err
 		}
 		switch c := r.buf[r.pos]; {

@@ -17,7 +17,7 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// redis is a redis-server over a directory, asked over a socket.
+// redis is a redis-server over a directory, reached by a socket.
 type redis struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -25,7 +25,7 @@ type redis struct {
 	in   *bufio.Reader
 }
 
-// startRedis starts one, and skips the test where there is none.
+// startRedis starts a redis-server, or skips the test if none is installed.
 func startRedis(t *testing.T, dir string, args ...string) *redis {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -55,7 +55,7 @@ func startRedis(t *testing.T, dir string, args ...string) *redis {
 	return r
 }
 
-// ask sends a command and answers the reply's first line, or its bulk.
+// ask sends a command and returns the first line, or the bulk, of the reply.
 func (r *redis) ask(command string) string {
 	r.t.Helper()
 	_, err := io.WriteString(r.conn, command+"\r\n")
@@ -80,8 +80,8 @@ func (r *redis) shutdown() {
 	_ = r.cmd.Wait()
 }
 
-// TestRedisLoadsOurs writes a log with groups, a rewrite and lines of ours; Redis
-// loads it, checks it, goes on with it and rewrites it; then we load Redis'.
+// TestRedisLoadsOurs writes a log with groups, a rewrite and lines of ours. Redis
+// loads, checks, extends and rewrites it, and the result is loaded here.
 func TestRedisLoadsOurs(t *testing.T) {
 	dir := t.TempDir()
 	o := aof.Options{FS: disk.OS(dir), Policy: func() aof.Policy { return aof.Always }}
@@ -122,7 +122,7 @@ func TestRedisLoadsOurs(t *testing.T) {
 	log.Append(group(3, "DEL b"), 1_700_000_000_004)
 	require.NoError(t, log.Close())
 
-	// The same as the single file of old, which Redis moves as we do.
+	// The same as a single file, which Redis moves as this package does.
 	single := t.TempDir()
 	data, err := os.ReadFile(filepath.Join(dir, "appendonlydir", "appendonly.aof.2.incr.aof"))
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestWeLoadRedis(t *testing.T) {
 		r.ask("SET before 1")
 		r.ask("BGREWRITEAOF")
 		for info := ""; !strings.Contains(info, "aof_rewrites:1") || !strings.Contains(info, "aof_rewrite_in_progress:0"); info = r.ask("INFO persistence") {
-			continue // until it says so
+			continue // until it is set
 		}
 		r.ask("SELECT 2")
 		r.ask(`EVAL "redis.call('SET','x','1') redis.call('SET','y','2')" 0`)

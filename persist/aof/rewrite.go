@@ -8,65 +8,65 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// A rewrite puts a base that holds the keyspace at one instant in the place of
-// the files there are, while traffic goes on:
+// A rewrite replaces the files with a base of the keyspace at one instant, while
+// traffic goes on:
 //
-//	Prepare   makes the incremental file that comes next, and lists it. I/O.
-//	Switch    the instant, all shards held: what is appended from here on goes to
-//	          that file. Memory only.
+//	Prepare   creates and lists the next incremental file. I/O.
+//	Switch    fixes the instant, with all shards locked: later appends go to that
+//	          file. Memory only.
 //	Finish    writes the base, and a manifest with it and what follows it. I/O.
 //
-// A crash anywhere in between finds either the old files, all of them, or the
-// new. When Finish fails, the log goes on with one file more.
+// A crash in between finds either all the old files or the new ones. If Finish fails,
+// the log continues with one file more.
 //
-// After a failed sync (NeedsRewrite) the same three steps are the way out. Until
-// Finish is done nothing is written then, and the new file is not listed: a
-// list that had it behind the one whose end is not known would have a hole.
+// The same three steps repair a failed sync (NeedsRewrite). Then nothing is written
+// until Finish is done, and the new file is not listed: a list with it behind a file of
+// unknown end would have a hole.
 type rewrite struct {
-	on       bool
+	active   bool
 	switched bool
 	at       int64 // position of the switch
-	file     *file // the prepared one, until it is switched to
+	file     *file // the prepared file, until Switch
 	part     part
 	epoch    int
 	listed   bool
 	man      manifest
-	baseSeq  int64 // the highest numbers given out: none is used twice, since after
-	incrSeq  int64 // an error nobody knows which manifest a crash would leave
+	baseSeq  int64 // highest numbers used; none is reused, because after an error
+	incrSeq  int64 // it is unknown which manifest a crash would leave
 	failures int64
 	waitMs   int64 // Tick before which no rewrite should be tried
 	baseSize int64
-	restSize int64 // of the files that are complete: base and earlier incrs
+	restSize int64 // of the complete files: base and earlier incrs
 }
 
-// Prepare is the first step. ErrRewriting: one is under way.
+// Prepare is the first step of a rewrite. It returns ErrRewriting if one is under way.
 func (l *Log) Prepare() error {
 	l.mu.Lock()
 	switch {
 	case l.closed:
 		l.mu.Unlock()
 		return ErrClosed
-	case l.re.on:
+	case l.re.active:
 		l.mu.Unlock()
 		return ErrRewriting
 	}
-	l.re.on, l.re.switched = true, false
+	l.re.active, l.re.switched = true, false
 	list := l.broken == nil
 	l.mu.Unlock()
 
 	err := l.prepare(list)
 	if err != nil {
-		l.ended(err)
+		l.endRewrite(err)
 		return fmt.Errorf("preparing an append-only file: %w", err)
 	}
 	return nil
 }
 
-// prepare requires on.
+// prepare creates the next file and lists it if list is set. Requires active.
 func (l *Log) prepare(list bool) error {
 	re := &l.re
 	if re.file != nil && (re.listed || !list) {
-		return nil // of a rewrite that was given up before its switch
+		return nil // left by a rewrite given up before its switch
 	}
 	re.incrSeq++
 	p := part{partName(l.o, re.incrSeq, incrSuffix, aofFormat), re.incrSeq, kindIncr}
@@ -84,7 +84,7 @@ func (l *Log) prepare(list bool) error {
 		if f != nil {
 			_ = f.Close()
 		}
-		return err // the file stays: a manifest that has it may be on disk
+		return err // the file stays: a manifest that lists it may be on disk
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,22 +92,22 @@ func (l *Log) prepare(list bool) error {
 	return nil
 }
 
-// with is the manifest and one more incremental file.
+// with returns the manifest with one more incremental file.
 func (m manifest) with(p part) manifest {
 	m.incrs = append(m.incrs[:len(m.incrs):len(m.incrs)], p)
 	return m
 }
 
-// Switch is the second step: it requires all shards held, and does no I/O. What
-// the base is to hold is what the shards hold now, and the instant of the
-// latest group, which it must carry (AppendInstant, or a field of Redis' form).
+// Switch is the second step. It requires all shards locked and does no I/O. The base
+// must hold what the shards hold now, and the instant of the latest group
+// (AppendInstant, or a field of the RDB form).
 func (l *Log) Switch() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.re.on || l.re.switched {
+	if !l.re.active || l.re.switched {
 		panic("aof: Switch without Prepare")
 	}
-	l.cut()
+	l.closeChunk()
 	l.epoch++
 	l.selected = -1
 	f := l.re.file
@@ -116,31 +116,31 @@ func (l *Log) Switch() {
 	l.re.file, l.re.switched, l.re.at, l.re.epoch = nil, true, l.end.Load(), l.epoch
 }
 
-// Finish is the third step. write writes the base: in Redis' binary form when
-// rdb, as commands otherwise. It fails when write fails, or the disk does.
+// Finish is the third step. write writes the base, in RDB form if rdb is set and as
+// commands otherwise. Finish fails if write or the disk fails.
 func (l *Log) Finish(rdb bool, write func(io.Writer) error) error {
 	l.mu.Lock()
-	ok := l.re.on && l.re.switched
+	ok := l.re.active && l.re.switched
 	l.mu.Unlock()
 	if !ok {
 		panic("aof: Finish without Switch")
 	}
 	err := l.finish(rdb, write)
-	l.ended(err)
+	l.endRewrite(err)
 	if err != nil {
 		return fmt.Errorf("rewriting the append-only file: %w", err)
 	}
 	return nil
 }
 
-// Abort gives a rewrite up, in the place of Switch or of Finish.
-func (l *Log) Abort() { l.ended(errors.New("given up")) }
+// Abort gives up a rewrite instead of Switch or Finish.
+func (l *Log) Abort() { l.endRewrite(errors.New("given up")) }
 
-// ended ends a rewrite that is on.
-func (l *Log) ended(err error) {
+// endRewrite ends the active rewrite.
+func (l *Log) endRewrite(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.re.on = false
+	l.re.active = false
 	if err == nil {
 		l.re.failures, l.re.waitMs = 0, 0
 		return
@@ -148,11 +148,11 @@ func (l *Log) ended(err error) {
 	l.re.failures++
 	l.re.waitMs = l.ticked + l.pauseMs()
 	if l.broken != nil {
-		l.breakOff(l.broken, l.epoch) // what came since the switch has no file
+		l.abandon(l.broken, l.epoch) // appends since the switch have no file
 	}
 }
 
-// finish requires on, and that the switch is done.
+// finish requires active and a completed switch.
 func (l *Log) finish(rdb bool, write func(io.Writer) error) error {
 	re, format := &l.re, aofFormat
 	if rdb {
@@ -178,7 +178,7 @@ func (l *Log) finish(rdb bool, write func(io.Writer) error) error {
 	l.commit(size)
 	if err := removeHistory(l.o, man); err != nil {
 		l.o.Log(true, fmt.Sprintf("Removing AOF files that a rewrite has replaced: %v", err))
-		return nil // done when the log is opened the next time
+		return nil // retried when the log is next opened
 	}
 	man.history = nil
 	l.setManifest(man)
@@ -191,8 +191,8 @@ func (l *Log) setManifest(m manifest) {
 	l.re.man = m
 }
 
-// rewritten is the manifest after a rewrite: the base, the file that was
-// switched to and those after it; the others are history.
+// rewritten returns the manifest after a rewrite: the new base, the file switched to
+// and those after it. The others become history.
 func (m manifest) rewritten(base, from part) manifest {
 	out := manifest{base: &base, history: m.history}
 	for _, p := range m.files() {
@@ -204,21 +204,21 @@ func (m manifest) rewritten(base, from part) manifest {
 		out.history = append(out.history, p)
 	}
 	if len(out.incrs) == 0 {
-		out.incrs = []part{from} // it was not listed yet
+		out.incrs = []part{from} // it was not listed
 	}
 	return out
 }
 
-// commit lets go of what the new base has: what was still to be written before
-// the switch is on disk by it.
+// commit discards what the new base covers: data appended before the switch is on disk
+// through it.
 func (l *Log) commit(baseSize int64) {
-	l.writing.enter()
-	l.syncOne.enter()
+	l.writeGate.enter()
+	l.syncGate.enter()
 	l.mu.Lock()
 	defer func() {
 		l.mu.Unlock()
-		l.syncOne.leave()
-		l.writing.leave()
+		l.syncGate.leave()
+		l.writeGate.leave()
 	}()
 	re := &l.re
 	if l.cur == nil || l.cur.epoch < re.epoch {
@@ -236,14 +236,14 @@ func (l *Log) commit(baseSize int64) {
 	if l.broken != nil && l.brokenAt < re.epoch {
 		l.broken = nil
 	}
-	l.failed = nil // if the disk is still full, the next write tells
+	l.failed = nil // if the disk is still full, the next write fails again
 	l.setFault()
-	l.rouse()
+	l.wakeWriter()
 }
 
-// pauseMs is how long to wait after a rewrite that failed. Redis lets three be
-// tried, each leaves a file more, and then waits one minute, two, four, up to an
-// hour; a log that cannot be written to until one succeeds asks sooner. Requires mu.
+// pauseMs returns how long to wait after a failed rewrite. Redis allows three attempts,
+// each of which leaves one file more, then waits one minute, two, four, up to an hour.
+// A log that cannot be written to until a rewrite succeeds retries sooner. Requires mu.
 func (l *Log) pauseMs() int64 {
 	const second, minute = 1000, 60_000
 	if l.broken != nil {
@@ -255,12 +255,12 @@ func (l *Log) pauseMs() int64 {
 	return 0
 }
 
-// MayRewrite tells whether enough time has passed since the last rewrite that
-// failed to begin one that nobody asked for.
+// MayRewrite reports whether an automatic rewrite may begin: enough time has passed
+// since the last one that failed.
 func (l *Log) MayRewrite(nowMs int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.re.on && !l.closed && nowMs >= l.re.waitMs
+	return !l.re.active && !l.closed && nowMs >= l.re.waitMs
 }
 
 type counter struct {

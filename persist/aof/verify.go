@@ -9,34 +9,32 @@ import (
 	"strings"
 )
 
-// sector is the least that a disk writes as a whole.
+// sector is the smallest unit that a disk writes atomically.
 const sector = 512
 
-// report is what survey finds in a file.
+// report is the result of verify.
 type report struct {
 	size     int64
 	ok       int64 // end of the last whole group before the flaw; size when there is none
 	commands int64
 	lines    int64
 	nowMs    int64 // the latest instant before ok
-	synced   int64 // up to where the file says itself that it is on disk; -1 when it says nothing
+	synced   int64 // length that the file itself says is on disk; -1 if it says nothing
 	flaw     *flaw
-	torn     bool // the flaw is at a tail that nobody was promised
+	torn     bool // the flaw is in a tail that nobody was promised
 }
 
-// survey reads a file of commands from an offset to its end and carries out
-// nothing. It is linear.
+// verify reads a file of commands from an offset to its end without executing anything.
+// It takes linear time.
 //
-// A tail is torn, and not damaged, if the file ends in the middle of a group, or
-// if what breaks it is a stretch of zeros up to the end of a sector: that is
-// what a file system leaves of writes that were under way when the power went,
-// in any order, when its own idea of the file's length came further than they
-// did. Where a later line says that the place had been on disk for certain, it
-// is damage all the same. Inside a value such a stretch breaks nothing: there a
-// whole sector of zeros in a batch without its checksum, which a value seldom
-// has by itself, ends the file.
-func survey(f io.ReaderAt, from, size int64) (report, error) {
-	s := surveyor{r: newReader(f, from, size), report: report{size: size, ok: from, synced: -1}, group: -1, batch: -1, hole: -1}
+// A tail is torn, and not damaged, if the file ends within a group, or if zeros up to
+// the end of a sector break it. File systems leave such zeros for writes that were
+// under way at a power cut, in any order, when the recorded length ran ahead of the
+// data. If a later line proves that the place had been on disk, it is damage. Zeros
+// inside a value break no syntax. There a whole sector of zeros in a batch without its
+// checksum ends the file; values seldom hold one.
+func verify(f io.ReaderAt, from, size int64) (report, error) {
+	s := verifier{r: newReader(f, from, size), report: report{size: size, ok: from, synced: -1}, group: -1, batch: -1, hole: -1}
 	for {
 		it, err := s.r.next()
 		if errors.Is(err, io.EOF) {
@@ -57,13 +55,13 @@ func survey(f io.ReaderAt, from, size int64) (report, error) {
 			s.cutAtHole()
 			break
 		}
-		if s.take(it); s.flaw != nil {
+		if s.add(it); s.flaw != nil {
 			break
 		}
 	}
 	s.lines = s.r.lines
 	if s.flaw != nil && s.batch >= 0 && s.ok == s.batchEnd {
-		s.ok = s.batch // a line that nothing follows goes, too
+		s.ok = s.batch // a header that nothing follows goes, too
 	}
 	if s.torn {
 		proved, err := provedSynced(f, s.ok, max(s.ok, min(s.flaw.at, size)), size)
@@ -78,19 +76,19 @@ func survey(f io.ReaderAt, from, size int64) (report, error) {
 	return s.report, nil
 }
 
-type surveyor struct {
+type verifier struct {
 	report
 	r        *reader
-	group    int64 // where the MULTI began that is open; -1: none
-	batch    int64 // where the batch began that is open; -1: none
-	batchEnd int64 // end of the line that it began with
-	piece    int64 // where the last argument began
+	group    int64 // offset of the open MULTI; -1: none
+	batch    int64 // offset of the open batch; -1: none
+	batchEnd int64 // end of its header
+	piece    int64 // offset of the last argument
 	sum      uint32
-	hole     int64 // where the first group of the batch began that has a sector of zeros; -1: none
+	hole     int64 // offset of the batch's first group with a sector of zeros; -1: none
 }
 
-// take goes on by one item.
-func (s *surveyor) take(it item) {
+// add processes one item.
+func (s *verifier) add(it item) {
 	if it.args == nil {
 		s.line(it)
 	} else {
@@ -101,14 +99,14 @@ func (s *surveyor) take(it item) {
 	}
 }
 
-func (s *surveyor) line(it item) {
-	if now, synced, ok := parseLead(it.line()); ok {
+func (s *verifier) line(it item) {
+	if now, synced, ok := parseHeader(it.line()); ok {
 		s.nowMs, s.synced = max(s.nowMs, now), max(s.synced, synced)
 		s.batch, s.batchEnd, s.hole = it.off, it.end, -1
 		s.sum = crc32.Checksum(it.raw, castagnoli)
 		return
 	}
-	if length, sum, ok := parseTrail(it.line()); ok {
+	if length, sum, ok := parseTrailer(it.line()); ok {
 		if s.batch < 0 || length != it.off-s.batch || sum != s.sum {
 			s.flaw = &flaw{item: s.batch, piece: it.off, at: it.off, text: "Checksum of the batch before does not match"}
 			if s.batch < 0 {
@@ -131,7 +129,7 @@ func (s *surveyor) line(it item) {
 	s.sum = crc32.Update(s.sum, castagnoli, it.raw)
 }
 
-func (s *surveyor) command(it item) {
+func (s *verifier) command(it item) {
 	s.piece = s.r.piece
 	s.sum = crc32.Update(s.sum, castagnoli, it.raw)
 	switch begins, ends := isWord(it.args, "multi"), isWord(it.args, "exec"); {
@@ -153,8 +151,8 @@ func (s *surveyor) command(it item) {
 	s.checkHole(it)
 }
 
-// checkHole remembers the first group of a batch with a sector of zeros.
-func (s *surveyor) checkHole(it item) {
+// checkHole records the first group of a batch that has a sector of zeros.
+func (s *verifier) checkHole(it item) {
 	if s.batch < 0 || s.hole >= 0 || !hasZeroSector(it.raw, it.off) {
 		return
 	}
@@ -164,13 +162,13 @@ func (s *surveyor) checkHole(it item) {
 	}
 }
 
-func (s *surveyor) cutAtHole() {
+func (s *verifier) cutAtHole() {
 	if s.hole >= 0 {
 		s.ok = min(s.ok, s.hole)
 	}
 }
 
-func (s *surveyor) atEnd() {
+func (s *verifier) atEnd() {
 	switch {
 	case s.group >= 0:
 		s.flaw = &flaw{item: s.group, piece: s.piece, at: s.size, short: true, text: "Reached EOF before reading EXEC for MULTI"}
@@ -183,12 +181,12 @@ func (s *surveyor) atEnd() {
 	s.cutAtHole()
 }
 
-// isWord tells whether a command has this name, in any case.
+// isWord reports whether args is the named command, in any case.
 func isWord(args [][]byte, name string) bool {
 	return len(args[0]) == len(name) && strings.EqualFold(string(args[0]), name)
 }
 
-// hasZeroSector tells whether bytes of a file at an offset cover a sector that is all zeros.
+// hasZeroSector reports whether raw, at offset off of a file, covers a sector of zeros.
 func hasZeroSector(raw []byte, off int64) bool {
 	for at := (sector - off%sector) % sector; at+sector <= int64(len(raw)); at += sector {
 		if allZero(raw[at : at+sector]) {
@@ -207,7 +205,7 @@ func allZero(b []byte) bool {
 	return true
 }
 
-// zerosAt tells whether a file is zeros from an offset to the end of the sector.
+// zerosAt reports whether a file is zero from an offset to the end of the sector.
 func zerosAt(f io.ReaderAt, at, size int64) (bool, error) {
 	var b [sector]byte
 	n := min(sector-at%sector, size-at)
@@ -220,22 +218,22 @@ func zerosAt(f io.ReaderAt, at, size int64) (bool, error) {
 	return allZero(b[:n]), nil
 }
 
-// provedSynced tells whether a line after from says that the file was on disk
+// provedSynced reports whether a header after from says that the file was on disk
 // beyond ok.
 func provedSynced(f io.ReaderAt, ok, from, size int64) (bool, error) {
 	found := false
-	err := leadsAfter(f, from, size, func(_ int64, synced int64) bool {
+	err := headersAfter(f, from, size, func(_ int64, synced int64) bool {
 		found = synced > ok
 		return !found
 	})
 	return found, err
 }
 
-// leadsAfter looks for lines that begin a batch, whatever is between them, until
-// visit says no.
-func leadsAfter(f io.ReaderAt, from, size int64, visit func(off, synced int64) bool) error {
+// headersAfter finds batch headers, whatever is between them, until visit returns
+// false.
+func headersAfter(f io.ReaderAt, from, size int64, visit func(off, synced int64) bool) error {
 	buf := make([]byte, min(readSize, max(0, size-from)))
-	const overlap = leadRoom + 2
+	const overlap = headerRoom + 2
 	for from < size {
 		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-from)], from)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -243,14 +241,14 @@ func leadsAfter(f io.ReaderAt, from, size int64, visit func(off, synced int64) b
 		}
 		part := buf[:n]
 		for at := 0; ; {
-			i := bytes.Index(part[at:], []byte("\n"+leadPrefix))
+			i := bytes.Index(part[at:], []byte("\n"+headerPrefix))
 			if i < 0 {
 				break
 			}
 			at += i + 1
-			line := part[at:min(len(part), at+leadRoom)]
+			line := part[at:min(len(part), at+headerRoom)]
 			text, _, ended := bytes.Cut(line, []byte("\r\n"))
-			if _, synced, ok := parseLead(text); ended && ok && synced <= from+int64(at) {
+			if _, synced, ok := parseHeader(text); ended && ok && synced <= from+int64(at) {
 				if !visit(from+int64(at), synced) {
 					return nil
 				}
@@ -264,9 +262,8 @@ func leadsAfter(f io.ReaderAt, from, size int64, visit func(off, synced int64) b
 	return nil
 }
 
-// tail describes what would be cut off: how many keys it is about, the first of
-// them by name.
-func tail(f io.ReaderAt, from, size int64, keysOf func([][]byte) [][]byte) (int, []string, error) {
+// describeTail returns how many keys a tail concerns and the names of the first ones.
+func describeTail(f io.ReaderAt, from, size int64, keysOf func([][]byte) [][]byte) (int, []string, error) {
 	const named = 8
 	seen := make(map[string]bool)
 	var names []string
@@ -302,14 +299,14 @@ func tail(f io.ReaderAt, from, size int64, keysOf func([][]byte) [][]byte) (int,
 			break
 		}
 		from = size
-		if err := leadsAfter(f, bad.at, size, func(off, _ int64) bool { from = off; return false }); err != nil {
+		if err := headersAfter(f, bad.at, size, func(off, _ int64) bool { from = off; return false }); err != nil {
 			return 0, nil, err
 		}
 	}
 	return len(seen), names, nil
 }
 
-// firstArgument is the key of most commands.
+// firstArgument returns the key of most commands.
 func firstArgument(args [][]byte) [][]byte {
 	if len(args) < 2 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// run is the writer: it writes what has come together, and sleeps when nothing has.
+// run is the writer's loop: it writes what has accumulated and sleeps when idle.
 func (l *Log) run() {
 	defer l.done.Done()
 	for {
@@ -15,7 +15,7 @@ func (l *Log) run() {
 		}
 		l.round()
 		l.mu.Lock()
-		l.idle = !l.work()
+		l.idle = !l.pending()
 		idle := l.idle
 		l.mu.Unlock()
 		if !idle {
@@ -34,8 +34,8 @@ func (l *Log) run() {
 	}
 }
 
-// work tells whether a round would do something. Requires mu.
-func (l *Log) work() bool {
+// pending reports whether a round has anything to do. Requires mu.
+func (l *Log) pending() bool {
 	if l.broken != nil {
 		return false
 	}
@@ -46,14 +46,14 @@ func (l *Log) work() bool {
 	return l.o.Policy() == Always && l.written > l.synced.Load()
 }
 
-// round writes what was there when it began, so that a sync comes of it however
-// fast more arrives, and under Always syncs that: whoever came while the last
-// sync ran is in this one.
+// round writes what was appended before it began, so a sync follows however fast more
+// arrives. Under Always it then syncs, which covers everything appended during the
+// previous sync.
 func (l *Log) round() {
-	l.writing.enter()
+	l.writeGate.enter()
 	target := l.end.Load()
-	for c := l.take(target); c != nil; c = l.take(target) {
-		if !l.put(c) {
+	for c := l.nextChunk(target); c != nil; c = l.nextChunk(target) {
+		if !l.writeChunk(c) {
 			break
 		}
 	}
@@ -61,15 +61,15 @@ func (l *Log) round() {
 	l.retry = false
 	unsynced := l.written > l.synced.Load()
 	l.mu.Unlock()
-	l.writing.leave()
+	l.writeGate.leave()
 	if unsynced && l.o.Policy() == Always {
-		_ = l.sync(nil) // Err has it
+		_ = l.sync(nil) // Err reports it
 	}
 }
 
-// take is the next chunk to write, nil when there is none, or none may be
-// written. Requires writing.
-func (l *Log) take(target int64) *chunk {
+// nextChunk returns the next chunk to write, or nil if there is none or writing is not
+// possible. Requires writeGate.
+func (l *Log) nextChunk(target int64) *chunk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -88,17 +88,17 @@ func (l *Log) take(target int64) *chunk {
 	return l.inflight
 }
 
-// put writes a chunk, with its lines, to the file it belongs to. Of a chunk
-// that could not be written nothing stays in the file, and the next try writes
-// the same bytes: two halves of a batch that a power cut mixes then still fit.
-// It reports whether to go on. Requires writing.
-func (l *Log) put(c *chunk) bool {
-	if c.epoch != l.cur.epoch && !l.turn(c.epoch) {
+// writeChunk writes a chunk with its header and trailer to its file and reports whether
+// to continue. A failed write leaves nothing of the chunk in the file, and the retry
+// writes the same bytes: two halves of a batch that a power cut mixes still fit.
+// Requires writeGate.
+func (l *Log) writeChunk(c *chunk) bool {
+	if c.epoch != l.cur.epoch && !l.switchFile(c.epoch) {
 		return false
 	}
 	l.seal(c)
 	f := l.cur
-	err := f.tidy()
+	err := f.truncateTail()
 	if err == nil {
 		var n int
 		n, err = f.f.Write(c.sealed)
@@ -106,24 +106,24 @@ func (l *Log) put(c *chunk) bool {
 			err = io.ErrShortWrite
 		}
 		if err != nil {
-			f.ragged = true
-			_ = f.tidy() // or before the next try
+			f.tornTail = true
+			_ = f.truncateTail() // retried before the next write
 		}
 	}
-	text, ok := l.wrote(c, f, err)
+	text, ok := l.finishWrite(c, f, err)
 	if text != "" {
 		l.o.Log(true, text)
 	}
 	return ok
 }
 
-// wrote takes down how a write ended; text is what the operator should hear.
-// Requires writing.
-func (l *Log) wrote(c *chunk, f *file, err error) (text string, ok bool) {
+// finishWrite records the outcome of a write. text is for the operator. Requires
+// writeGate.
+func (l *Log) finishWrite(c *chunk, f *file, err error) (text string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		if l.failed == nil { // not once a second
+		if l.failed == nil { // log it once, not every second
 			text = fmt.Sprintf("Error writing to the AOF file %s: %v", f.name, err)
 		}
 		if l.inflight == c {
@@ -135,12 +135,12 @@ func (l *Log) wrote(c *chunk, f *file, err error) (text string, ok bool) {
 	f.size += int64(len(c.sealed))
 	l.written = c.end
 	if l.inflight != c {
-		return "", false // given up meanwhile
+		return "", false // dropped meanwhile
 	}
 	l.inflight = nil
-	full := l.held.Load() > l.o.Limit
-	if left := l.held.Add(-int64(c.len())); full && left <= l.o.Limit {
-		l.announce()
+	full := l.buffered.Load() > l.o.Limit
+	if left := l.buffered.Add(-int64(c.len())); full && left <= l.o.Limit {
+		l.broadcast()
 	}
 	l.recycle(c.buf)
 	if l.failed != nil {
@@ -151,19 +151,19 @@ func (l *Log) wrote(c *chunk, f *file, err error) (text string, ok bool) {
 	return text, true
 }
 
-// tidy removes what a failed write left behind the last whole batch.
-func (f *file) tidy() error {
-	if !f.ragged {
+// truncateTail removes what a failed write left after the last whole batch.
+func (f *file) truncateTail() error {
+	if !f.tornTail {
 		return nil
 	}
 	if err := f.f.Truncate(f.size); err != nil {
 		return err
 	}
-	f.ragged = false
+	f.tornTail = false
 	return nil
 }
 
-// seal puts the lines around a chunk, once. Requires writing.
+// seal adds the header and the trailer to a chunk, once. Requires writeGate.
 func (l *Log) seal(c *chunk) {
 	if c.sealed != nil {
 		return
@@ -171,19 +171,19 @@ func (l *Log) seal(c *chunk) {
 	l.mu.Lock()
 	synced := l.cur.synced
 	l.mu.Unlock()
-	var room [leadRoom]byte
-	lead := appendLead(room[:0], c.nowMs, synced)
-	start := leadRoom - len(lead)
+	var room [headerRoom]byte
+	lead := appendHeader(room[:0], c.nowMs, synced)
+	start := headerRoom - len(lead)
 	copy(c.buf[start:], lead)
 	batch, n := c.buf[start:], len(c.buf)
-	c.buf = appendTrail(c.buf, len(batch), crc32.Checksum(batch, castagnoli))
+	c.buf = appendTrailer(c.buf, len(batch), crc32.Checksum(batch, castagnoli))
 	c.sealed = c.buf[start:]
 	c.buf = c.buf[:n]
 }
 
-// turn goes on to the file of an epoch: the one before it is on disk before this
-// one gets a byte, so that what is on disk has no hole. Requires writing.
-func (l *Log) turn(epoch int) bool {
+// switchFile switches to the file of an epoch. It syncs the file before first, so that
+// there is never a hole on disk. Requires writeGate.
+func (l *Log) switchFile(epoch int) bool {
 	old := l.cur
 	err := l.sync(func() { l.advance(epoch) })
 	if err != nil {
@@ -195,25 +195,23 @@ func (l *Log) turn(epoch int) bool {
 	return true
 }
 
-// advance makes the file of an epoch the current one. Requires writing, syncOne
-// and mu.
+// advance makes the file of an epoch current. Requires writeGate, syncGate and mu.
 func (l *Log) advance(epoch int) {
 	if l.cur != nil {
 		l.re.restSize += l.cur.size
 	}
 	for len(l.nexts) > 0 && l.nexts[0].epoch <= epoch {
 		if l.cur = l.nexts[0]; l.cur.epoch < epoch {
-			_ = l.cur.f.Close() // switched from before anything came for it
+			_ = l.cur.f.Close() // switched from before anything was written to it
 		}
 		l.nexts = l.nexts[1:]
 	}
 }
 
-// sync brings what is written to disk; then, when that went well, runs after
-// under mu.
+// sync brings what is written to disk and, on success, calls after under mu.
 func (l *Log) sync(after func()) error {
-	l.syncOne.enter()
-	defer l.syncOne.leave()
+	l.syncGate.enter()
+	defer l.syncGate.leave()
 	l.mu.Lock()
 	if err := l.broken; err != nil {
 		l.mu.Unlock()
@@ -232,7 +230,7 @@ func (l *Log) sync(after func()) error {
 	if err != nil {
 		l.mu.Lock()
 		l.syncing = false
-		l.breakOff(err, f.epoch)
+		l.abandon(err, f.epoch)
 		l.mu.Unlock()
 		l.o.Log(true, fmt.Sprintf("Fail to fsync the AOF file %s: %v; what it holds beyond byte %d cannot be relied upon, the file has to be rewritten", f.name, err, f.synced))
 		return err
@@ -244,7 +242,7 @@ func (l *Log) sync(after func()) error {
 	l.lastSync = l.ticked
 	if written > l.synced.Load() {
 		l.synced.Store(written)
-		l.announce()
+		l.broadcast()
 	}
 	if after != nil {
 		after()
@@ -258,20 +256,19 @@ func (l *Log) syncer() {
 	for {
 		select {
 		case <-l.flush:
-			_ = l.sync(nil) // Err has it
+			_ = l.sync(nil) // Err reports it
 		case <-l.stop:
 			return
 		}
 	}
 }
 
-// everyMs is how often everysec syncs, and how often a failed write is tried again.
+// everyMs is the interval of everysec and of retries of a failed write.
 const everyMs = 1000
 
-// Tick is the passing of time: call it ten times a second with the machine's
-// time, which no test holds and no clock adjustment stops. Once a second it has
-// what was written synced, unless appendfsync is no, and has a write that
-// failed tried again. It does no I/O itself.
+// Tick advances the log's time. Call it ten times a second with the machine's time,
+// which tests cannot stop. Once a second it starts a sync, unless appendfsync is no,
+// and lets the writer retry a failed write. It does no I/O.
 func (l *Log) Tick(nowMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -284,7 +281,7 @@ func (l *Log) Tick(nowMs int64) {
 	}
 	if l.failed != nil && nowMs-l.tried >= everyMs {
 		l.tried, l.retry = nowMs, true
-		l.rouse()
+		l.wakeWriter()
 	}
 	if l.o.Policy() == No || l.written <= l.synced.Load() || nowMs-l.lastSync < everyMs {
 		return
