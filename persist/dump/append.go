@@ -21,13 +21,12 @@ func AppendLength(b []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, length64), n)
 }
 
-// AppendString appends a string as it is, uncompressed.
+// AppendString appends a string uncompressed.
 func AppendString[T string | []byte](b []byte, s T) []byte {
 	return append(AppendLength(b, uint64(len(s))), s...)
 }
 
-// AppendInt appends the text of an integer: as a number where four bytes hold
-// it.
+// AppendInt appends the text of an integer, as a number if it fits in four bytes.
 func AppendInt(b []byte, n int64) []byte {
 	switch {
 	case n == int64(int8(n)):
@@ -42,17 +41,16 @@ func AppendInt(b []byte, n int64) []byte {
 }
 
 const (
-	// longestNumber is the length of the longest text that AppendText makes a
-	// number of.
+	// longestNumber is the length of the longest text that AppendText turns into a
+	// number.
 	longestNumber = len("-2147483648")
-	// worthwhile is the length of the longest text that compressing cannot make
-	// shorter.
+	// worthwhile is the length up to which compressing cannot make a text shorter.
 	worthwhile = 20
 )
 
-// AppendText appends a string in the shortest form: as a number where it is
-// the canonical decimal of one that fits in four bytes; compressed by lzf where
-// that is not nil and makes it shorter; or as it is.
+// AppendText appends a string in its shortest form: as a number if it is the canonical
+// decimal of one that fits in four bytes; compressed if lzf is not nil and that is
+// shorter; or as it is.
 func AppendText(b, s []byte, lzf *Compressor) []byte {
 	if len(s) <= longestNumber {
 		if n, ok := decimal.Parse(s); ok && n == int64(int32(n)) {

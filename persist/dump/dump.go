@@ -1,7 +1,6 @@
-// Package dump reads and writes the pieces that Redis serializes values with:
-// its lengths and strings, LZF compression, and the footer of version and
-// CRC64. FUNCTION DUMP, DUMP and dump.rdb are made of them. It knows no types
-// of values and no commands.
+// Package dump reads and writes the parts of Redis' serialization: lengths and strings,
+// LZF compression, and the footer of version and CRC64. FUNCTION DUMP, DUMP and
+// dump.rdb are made of them. It knows no types of values and no commands.
 package dump
 
 import (
@@ -11,27 +10,27 @@ import (
 	"strconv"
 )
 
-// Version is the RDB version that is written: that of Redis 7.0.
+// Version is the RDB version written: that of Redis 7.0.
 const Version = 10
 
-// Newest is the newest RDB version that is understood: that of Redis 7.2, which
-// differs from 7.0's by the sets that it keeps in listpacks.
+// Newest is the newest RDB version understood: that of Redis 7.2, which adds sets in
+// listpacks to 7.0's.
 const Newest = 11
 
-// Errors of what is read.
+// Errors of malformed payloads.
 var (
 	ErrFooter = errors.New("payload version or checksum are wrong")
 	ErrShort  = errors.New("data ends early")
 	ErrFormat = errors.New("data is malformed")
 )
 
-// Redis' checksum is CRC-64/Jones without complements.
+// table is of Redis' checksum, CRC-64/Jones without complements.
 var table = crc64.MakeTable(0x95ac9329ac4bc9b5)
 
-// Checksum returns the CRC64 of what has the checksum crc, followed by p.
+// Checksum extends the CRC64 crc by p.
 func Checksum(crc uint64, p []byte) uint64 { return ^crc64.Update(^crc, table, p) }
 
-// AppendFooter closes a payload.
+// AppendFooter appends the footer to a payload.
 func AppendFooter(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint16(b, Version)
 	return binary.LittleEndian.AppendUint64(b, Checksum(0, b))
@@ -40,7 +39,7 @@ func AppendFooter(b []byte) []byte {
 // FooterSize is the number of bytes that AppendFooter appends.
 const FooterSize = 2 + 8
 
-// Open checks a payload's footer and returns what stands before it.
+// Open checks a payload's footer and returns the payload without it.
 func Open(b []byte) ([]byte, error) {
 	end := len(b) - FooterSize
 	if end < 0 || VersionOf(b) > Newest || binary.LittleEndian.Uint64(b[end+2:]) != Checksum(0, b[:end+2]) {
@@ -49,8 +48,7 @@ func Open(b []byte) ([]byte, error) {
 	return b[:end], nil
 }
 
-// VersionOf returns the version that a payload's footer names. There must be
-// one.
+// VersionOf returns the version in a payload's footer. b must have a footer.
 func VersionOf(b []byte) int { return int(binary.LittleEndian.Uint16(b[len(b)-FooterSize:])) }
 
 // The two high bits of a length's first byte.
@@ -62,7 +60,7 @@ const (
 
 const length32, length64 = 0x80, 0x81
 
-// Encodings of a string, in the low bits of a byte that is no length.
+// Encodings of a string, in the low bits of the first byte.
 const (
 	encodedInt8 = iota
 	encodedInt16
@@ -72,8 +70,8 @@ const (
 	EncodedLZF
 )
 
-// A Reader takes values from the front of a payload. Nothing it returns is
-// larger than what the bytes that follow can hold.
+// A Reader decodes values from the front of a payload. It returns nothing larger than
+// the remaining bytes can hold.
 type Reader struct{ Rest []byte }
 
 func (r *Reader) take(n uint64) ([]byte, error) {
@@ -85,7 +83,7 @@ func (r *Reader) take(n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// Byte takes one byte.
+// Byte reads one byte.
 func (r *Reader) Byte() (byte, error) {
 	b, err := r.take(1)
 	if err != nil {
@@ -94,8 +92,7 @@ func (r *Reader) Byte() (byte, error) {
 	return b[0], nil
 }
 
-// Length takes a length, or, where isEncoding, what tells how a string that
-// follows is encoded.
+// Length reads a length or, if isEncoding, the encoding of the string that follows.
 func (r *Reader) Length() (n uint64, isEncoding bool, err error) {
 	first, err := r.Byte()
 	if err != nil {
@@ -126,13 +123,13 @@ func (r *Reader) Length() (n uint64, isEncoding bool, err error) {
 	return n, false, err
 }
 
-// String takes a string in any of its encodings.
+// String reads a string in any encoding.
 func (r *Reader) String() (string, error) {
 	b, err := r.Bytes()
 	return string(b), err
 }
 
-// Bytes is String. What it returns may be a part of Rest.
+// Bytes is String. Its result may be a part of Rest.
 func (r *Reader) Bytes() ([]byte, error) {
 	n, isEncoding, err := r.Length()
 	if err != nil {
@@ -161,8 +158,7 @@ func (r *Reader) Bytes() ([]byte, error) {
 	return nil, ErrFormat
 }
 
-// LZF takes what follows where a string's encoding is EncodedLZF: the
-// compressed bytes, and how many they say they are.
+// LZF reads what follows EncodedLZF: the compressed bytes and their original size.
 func (r *Reader) LZF() (packed []byte, size uint64, err error) {
 	length, isEncoding, err := r.Length()
 	if err == nil && !isEncoding {

@@ -1,15 +1,15 @@
 package dump
 
-// Three bytes of LZF repeat at most this many; so many times its size can an
-// input grow.
+// longestRepeat is the most that three bytes of LZF can repeat, and thus bounds how
+// much an input can grow.
 const longestRepeat = 264
 
 // Decompress undoes LZF. The result must have exactly the size given.
 //
-// A control byte below 32 says how many literal bytes follow, less one. Any
-// other is a repetition: its three high bits are the length less two, with 7
-// meaning that a byte with the rest of the length follows; its five low bits
-// and the next byte are how far back it begins, less one.
+// A control byte below 32 is the number of literal bytes that follow, less one. Any
+// other is a repetition. Its three high bits are the length less two; 7 means that a
+// byte with the rest of the length follows. Its five low bits and the next byte are the
+// distance back to its start, less one.
 func Decompress(in []byte, size uint64) ([]byte, error) {
 	if size > uint64(len(in))*longestRepeat {
 		return nil, ErrFormat
@@ -18,7 +18,7 @@ func Decompress(in []byte, size uint64) ([]byte, error) {
 	err := lzfSteps(in, size, func(literals []byte, back, n int) {
 		out = append(out, literals...)
 		from := len(out) - back
-		for i := range n { // may overlap what it writes
+		for i := range n { // source and target may overlap
 			out = append(out, out[from+i])
 		}
 	})
@@ -33,9 +33,8 @@ func CheckLZF(in []byte, size uint64) error {
 	return lzfSteps(in, size, func([]byte, int, int) {})
 }
 
-// lzfSteps calls do for each step: with literals, or with how far back a
-// repetition of n bytes begins. What do gets is good: it stays within size and
-// within what was there.
+// lzfSteps calls do for each step with literals, or with the distance back and length
+// of a repetition. The arguments are valid: within size and within the output so far.
 func lzfSteps(in []byte, size uint64, do func(literals []byte, back, n int)) error {
 	done := uint64(0)
 	for len(in) > 0 {

@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// A Compressor compresses with LZF. The zero value is ready; it keeps its
-// memory from one call to the next, and is not safe for concurrent use.
+// A Compressor compresses with LZF. The zero value is ready to use. It reuses memory
+// between calls and is not safe for concurrent use.
 //
-// Where three bytes stood last is remembered in a table by their hash, without
-// regard to collisions: what is found there is compared. The table is never
-// cleared between calls, since places count on from one call to the next.
+// A hash table records where three bytes last occurred. It ignores collisions, so a
+// match is compared. It is never cleared between calls, since positions continue from
+// one call to the next.
 type Compressor struct {
-	places []uint32 // base + place of three bytes with this hash
-	base   uint32   // above every place of earlier calls
+	places []uint32 // base + last position of three bytes with this hash
+	base   uint32   // above every position of earlier calls
 	out    []byte
 }
 
 const (
 	lzfHashBits   = 14
-	lzfWindow     = 1 << 13 // how far back a repetition reaches at most
-	lzfLiterals   = 1 << 5  // literal bytes after one control byte at most
+	lzfWindow     = 1 << 13 // maximum distance of a repetition
+	lzfLiterals   = 1 << 5  // maximum literal bytes after a control byte
 	lzfRepeat     = longestRepeat
-	lzfShortest   = 3 // bytes that a repetition stands for at least
+	lzfShortest   = 3 // minimum length of a repetition
 	lzfWithinByte = 7 + 2
 )
 
-// Compress returns in compressed, or nil where that takes more than its length
-// less four bytes. The result is good until the next call.
+// Compress returns in compressed, or nil if that would exceed its length less four
+// bytes. The result is valid until the next call.
 func (c *Compressor) Compress(in []byte) []byte {
 	if len(in) < lzfShortest+1 || len(in) >= math.MaxInt32 {
 		return nil
@@ -41,13 +41,13 @@ func (c *Compressor) Compress(in []byte) []byte {
 		c.base += uint32(len(in))
 	}()
 
-	from := 0 // literals not written yet begin here
+	from := 0 // start of the pending literals
 	pos := 0
 	for pos+lzfShortest < len(in) {
 		back, ok := c.seen(in, pos)
 		if !ok {
 			pos++
-			// A run that does not repeat for long is looked at less closely.
+			// Search less densely in a long run without matches.
 			pos += (pos - from) >> 8
 			continue
 		}
@@ -75,7 +75,7 @@ func (c *Compressor) Compress(in []byte) []byte {
 	return out
 }
 
-// begin makes the places of earlier calls unknown.
+// begin invalidates the positions of earlier calls.
 func (c *Compressor) begin(size int) {
 	if c.places == nil {
 		c.places = make([]uint32, 1<<lzfHashBits)
@@ -87,7 +87,7 @@ func (c *Compressor) begin(size int) {
 	}
 }
 
-// keep keeps the room for the next call, unless it is huge.
+// keep keeps the buffer for the next call unless it is huge.
 func (c *Compressor) keep(out []byte) {
 	const most = 1 << 20
 	if c.out = out; cap(out) > most {
@@ -95,8 +95,8 @@ func (c *Compressor) keep(out []byte) {
 	}
 }
 
-// seen notes that the three bytes at pos stand there and returns how far back
-// the same stood before.
+// seen records the three bytes at pos and returns the distance to their last
+// occurrence.
 func (c *Compressor) seen(in []byte, pos int) (back int, ok bool) {
 	b := in[pos : pos+4 : pos+4]
 	three := binary.LittleEndian.Uint32(b) & 0xffffff
@@ -123,7 +123,7 @@ func appendLiterals(out, literals []byte) []byte {
 	return out
 }
 
-// appendRepeat appends that n bytes are those that begin back bytes before.
+// appendRepeat appends a repetition of n bytes from back bytes before.
 func appendRepeat(out []byte, back, n int) []byte {
 	back--
 	if n < lzfWithinByte {

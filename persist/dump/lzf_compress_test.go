@@ -12,7 +12,7 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// roundTrip compresses and decompresses; it reports whether anything was saved.
+// roundTrip compresses and decompresses. It reports whether that saved anything.
 func roundTrip(t *testing.T, c *Compressor, in []byte) bool {
 	t.Helper()
 	packed := c.Compress(in)
@@ -47,14 +47,14 @@ func TestCompress(t *testing.T) {
 	for range 9000 {
 		far = append(far, byte(rnd.Uint32()))
 	}
-	roundTrip(t, &c, append(far, "needle in a haystack"...)) // further back than can be said
+	roundTrip(t, &c, append(far, "needle in a haystack"...)) // beyond the maximum distance
 	random := make([]byte, 1000)
 	for i := range random {
 		random[i] = byte(rnd.Uint32())
 	}
 	require.False(t, roundTrip(t, &c, random))
 
-	c.base = math.MaxUint32 - 10 // places begin anew
+	c.base = math.MaxUint32 - 10 // positions start anew
 	require.True(t, roundTrip(t, &c, bytes.Repeat([]byte("again "), 20)))
 	require.Less(t, c.base, uint32(1000))
 }

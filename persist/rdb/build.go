@@ -11,8 +11,8 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// A builder makes values of the keyspace from what the library decodes. Which
-// encoding each gets is what Redis gives it when it loads it.
+// A builder builds values of the keyspace from decoded pieces. A value gets the
+// encoding that Redis gives it on loading.
 type builder struct {
 	limits Limits
 
@@ -21,8 +21,8 @@ type builder struct {
 	hash *hash.Hash
 	zset zsetBuilder
 
-	add    func(b *builder, elem []byte) error // to the value being made
-	packed bool                                // it comes in one pack
+	add    func(b *builder, elem []byte) error // adds an element to the current value
+	packed bool                                // the value comes in one pack
 }
 
 // begin begins a value of the type.
@@ -42,8 +42,8 @@ func (b *builder) begin(typ byte) {
 	}
 }
 
-// end returns the value. Redis leaves a pack a pack unless it has too many
-// elements; how long they are it asks only of what comes one by one.
+// end returns the value. Redis keeps a pack unless it has too many elements; it checks
+// element lengths only for elements that come one by one.
 func (b *builder) end() (any, error) {
 	l := b.limits
 	if b.packed {
@@ -92,19 +92,19 @@ func addToSet(b *builder, elem []byte) error {
 
 func (b *builder) entry(member string, score float64) error { return b.zset.add(member, score) }
 
-// A zsetBuilder gathers the units of a log, which come in whatever order, and
-// makes the set when it knows them all: a log grows cheaply only at its end.
-// The first member that is not the decimal of its score makes it a set at once.
+// A zsetBuilder collects the units of a log, which may come in any order, and builds
+// the set once it has all: a log grows cheaply only at its end. It builds the set at
+// the first member that is not the decimal of its score.
 type zsetBuilder struct {
 	units    []int64
 	set      *zset.Set
-	negative []string // members whose score is -0, as far as they may matter
+	negative []string // members with score -0, as far as they may matter
 }
 
-// maxNegative is above any number of members that a listpack is likely to have.
+// maxNegative exceeds the number of members that a listpack is likely to have.
 const maxNegative = 1 << 12
 
-// addUnits adds units before any other member.
+// addUnits adds units. They come before any other member.
 func (z *zsetBuilder) addUnits(units []int64) error {
 	z.units = append(z.units, units...)
 	return nil
@@ -120,7 +120,7 @@ func (z *zsetBuilder) add(member string, score float64) error {
 			z.units = append(z.units, n)
 			return nil
 		}
-		if err := z.settle(); err != nil {
+		if err := z.flushUnits(); err != nil {
 			return err
 		}
 	}
@@ -133,8 +133,8 @@ func (z *zsetBuilder) add(member string, score float64) error {
 	return nil
 }
 
-// settle makes the set of the units.
-func (z *zsetBuilder) settle() error {
+// flushUnits builds the set from the units.
+func (z *zsetBuilder) flushUnits() error {
 	z.set = &zset.Set{}
 	slices.Sort(z.units)
 	for i := 0; i < len(z.units); {
@@ -155,10 +155,10 @@ func (z *zsetBuilder) settle() error {
 	return nil
 }
 
-// end returns the set. A score of -0 is 0 where Redis has a listpack.
+// end returns the set. Redis turns a score of -0 into 0 in a listpack.
 func (z *zsetBuilder) end(l Limits) (*zset.Set, error) {
 	if z.set == nil {
-		if err := z.settle(); err != nil {
+		if err := z.flushUnits(); err != nil {
 			return nil, err
 		}
 	}

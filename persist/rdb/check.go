@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// Check walks through a file, decodes all of it, and writes what it finds to w
-// as redis-check-rdb does. nowMs is the instant by which keys count as expired.
-// What is not held here is no fault of the file, but is told. It returns nil
-// where the file is sound, else what Read would.
+// Check decodes a whole file and reports to w as redis-check-rdb does. nowMs is the
+// instant at which expiry is judged. Unsupported values are reported but are not
+// errors. Check returns nil if the file is sound, and otherwise the error that Read
+// would return.
 func Check(w io.Writer, name string, f io.ReaderAt, size, nowMs int64) error {
 	expired := 0
 	limits := Limits{math.MaxInt32, math.MaxInt32, math.MaxInt32, math.MaxInt32, math.MaxInt32}
@@ -29,7 +29,7 @@ func Check(w io.Writer, name string, f io.ReaderAt, size, nowMs int64) error {
 		},
 	})
 	r.note = func(format string, args ...any) {
-		fmt.Fprintf(w, "[offset %d] %s\n", r.fence.src.offset(), fmt.Sprintf(format, args...))
+		fmt.Fprintf(w, "[offset %d] %s\n", r.validator.src.offset(), fmt.Sprintf(format, args...))
 	}
 	fmt.Fprintf(w, "[offset 0] Checking RDB file %s\n", name)
 	sum, err := r.read()
@@ -53,10 +53,10 @@ func Check(w io.Writer, name string, f io.ReaderAt, size, nowMs int64) error {
 	return err
 }
 
-// maxForeign is how many keys that cannot be loaded are named.
+// maxForeign is how many unsupported keys are named.
 const maxForeign = 10
 
-// explain writes where a file is wrong, and what was being done.
+// explain reports where a file is wrong and what was being read.
 func explain(w io.Writer, err error) {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -14,18 +14,18 @@ import (
 	"github.com/zlimit/zlimit/persist/rdb"
 )
 
-// What Redis 7.0 reads but does not write, and what 7.2 writes, is made by hand
-// here, from how the format is described; the recording says what redis-server
-// made of it.
+// The samples here are built by hand from the description of the format: what Redis 7.0
+// reads but does not write, and what 7.2 writes. The recording says what redis-server
+// made of them.
 
-// payload closes a value of a type as DUMP does.
+// payload returns a value of a type with a footer, as DUMP does.
 func payload(version int, parts ...any) string {
 	b := bytesOf(parts...)
 	b = binary.LittleEndian.AppendUint16(b, uint16(version))
 	return string(binary.LittleEndian.AppendUint64(b, dump.Checksum(0, b)))
 }
 
-// bytesOf joins ints, as bytes, with strings, as they are.
+// bytesOf concatenates ints, as bytes, and strings.
 func bytesOf(parts ...any) (b []byte) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -44,7 +44,7 @@ func bytesOf(parts ...any) (b []byte) {
 
 func text(s string) string { return string(dump.AppendString(nil, s)) }
 
-// lzf is a compressed string, which must compress.
+// lzf returns a compressed string. s must be compressible.
 func lzf(s string) string {
 	var c dump.Compressor
 	packed := c.Compress([]byte(s))
@@ -55,7 +55,7 @@ func lzf(s string) string {
 	return string(append(dump.AppendLength(b, uint64(len(s))), packed...))
 }
 
-// ziplist packs elements; integers in as few bytes as hold them.
+// ziplist packs elements, with integers in as few bytes as possible.
 func ziplist(elements ...any) string {
 	b := make([]byte, 10)
 	last := 10
@@ -111,7 +111,7 @@ func zipmap(pairs ...string) string {
 			b = binary.LittleEndian.AppendUint32(append(b, 254), uint32(len(s)))
 		}
 		if i%2 == 1 {
-			b = append(b, 2) // bytes that are free
+			b = append(b, 2) // free bytes
 		}
 		b = append(b, s...)
 		if i%2 == 1 {
@@ -147,7 +147,7 @@ func manyOf(n int, element func(i int) []any) (out []any) {
 	return out
 }
 
-// a sample is a payload with what is to become of it, or with the error.
+// A sample is a payload and its expected result or error.
 type sample struct{ name, payload string }
 
 func samples() []sample {
@@ -239,7 +239,7 @@ func samples() []sample {
 	}
 }
 
-// Version 11, of Redis 7.2, which no redis-server is at hand to read.
+// Version 11 is of Redis 7.2; no such redis-server is available here.
 func TestVersion11(t *testing.T) {
 	ours := newKeyspace()
 	for _, c := range []struct{ payload, want string }{

@@ -1,19 +1,17 @@
-// Package rdb reads and writes Redis' snapshots, dump.rdb, and single values
-// as DUMP and RESTORE carry them. It knows no commands and opens no files.
+// Package rdb reads and writes Redis' snapshots (dump.rdb) and the single values of
+// DUMP and RESTORE. It knows no commands and opens no files.
 //
-// # Who does what
+// # Division of work
 //
-// Everything that is read passes a fence first (fence*.go): our own walk over
-// opcodes, types, lengths and the insides of packed values, which checks each
-// against what the input still holds. Only what passed it reaches
-// github.com/hdt3213/rdb, which decodes values, piece by piece (library.go).
-// Writing is ours: docs/adr/0019 has what was found and decided.
+// All input passes a validator first (validate*.go). It walks over opcodes, types,
+// lengths and the insides of packed values, and checks each against the remaining
+// input. Only validated pieces reach github.com/hdt3213/rdb, which decodes values
+// (library.go). Writing is done here. docs/adr/0019 has the findings and the decision.
 //
 // # Memory
 //
-// A length is never believed before the bytes that it promises are there, so
-// reading takes memory in proportion to the input: its largest string, three
-// times, and the values themselves. LZF is what can make much of little, up to
-// 88 bytes of each. Values are handed on in pieces, so that a sorted set of a
-// million entries is not held twice.
+// A length is not trusted before the bytes that it promises are there. Reading takes
+// memory in proportion to the input: three times its largest string, and the values
+// themselves. LZF is the largest multiplier, up to 88 bytes for each byte. Values are
+// decoded in pieces, so that a sorted set of a million entries is not held twice.
 package rdb

@@ -13,16 +13,16 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// packLimit is the number of elements above which a value is not written as
-// one listpack, whatever OBJECT ENCODING says of it: then it streams. A reader
-// with the same directives makes the same of it.
+// packLimit is the number of elements above which a value is written element by element
+// instead of as one listpack, whatever its OBJECT ENCODING. A reader with the same
+// directives builds the same value.
 const packLimit = 4096
 
-// nodeSize is how many bytes the listpack of a list's node has at most, unless
-// it is a single element: Redis' list-max-listpack-size -2.
+// nodeSize is the maximum size of a list node's listpack, unless it holds a single
+// element: Redis' list-max-listpack-size -2.
 const nodeSize = 8 << 10
 
-// typeOf is the type by which a value is written: that of Redis' encoding.
+// typeOf returns the type that a value is written as, which follows its encoding.
 func typeOf(value any) byte {
 	switch v := value.(type) {
 	case *store.String:
@@ -48,7 +48,7 @@ func typeOf(value any) byte {
 	panic(fmt.Sprintf("rdb: %T is not a value of the keyspace", value))
 }
 
-// value appends a value, without its type.
+// value appends a value without its type.
 func (e *encoder) value(value any) {
 	switch v := value.(type) {
 	case *store.String:
@@ -82,15 +82,15 @@ func (e *encoder) list(l *list.List) {
 	e.node()
 }
 
-// node ends a listpack as a node of a list, and begins another.
+// node appends the listpack as a node of a list and begins another.
 func (e *encoder) node() {
 	e.length(containerPacked)
 	e.packed()
 	e.pack.reset()
 }
 
-// nodes counts the nodes that list makes. It looks at every element, which is
-// cheaper than to keep them all until their number is known.
+// nodes counts the nodes that list writes. Looking at every element is cheaper than
+// keeping them until their number is known.
 func nodes(l *list.List) int {
 	n, size := 1, listpackHeader
 	l.Ascend(0, func(elem string) bool {
@@ -107,7 +107,7 @@ func nodes(l *list.List) int {
 // packed appends the listpack.
 func (e *encoder) packed() {
 	e.text(e.pack.finish())
-	e.room()
+	e.flushIfLarge()
 	const keep = 16 * nodeSize
 	if cap(e.pack.data) > keep {
 		e.pack.data = nil
@@ -122,11 +122,11 @@ func (e *encoder) set(s *set.Set) {
 	e.length(s.Len())
 	for m := range s.All() {
 		e.string(m.Text())
-		e.room()
+		e.flushIfLarge()
 	}
 }
 
-// intset appends the numbers in as many bytes each as all of them need.
+// intset appends the numbers, all in the width of the widest.
 func (e *encoder) intset(s *set.Set) {
 	width := 2
 	for m := range s.All() {
@@ -160,7 +160,7 @@ func (e *encoder) hash(h *hash.Hash) {
 		h.All(func(field, value []byte) bool {
 			e.text(field)
 			e.text(value)
-			e.room()
+			e.flushIfLarge()
 			return true
 		})
 		return
@@ -192,12 +192,12 @@ func (e *encoder) zset(s *zset.Set) {
 			e.string(entry.Member())
 		}
 		e.buf = binary.LittleEndian.AppendUint64(e.buf, math.Float64bits(entry.Score))
-		e.room()
+		e.flushIfLarge()
 		return true
 	})
 }
 
-// packEntry adds a member and its score: an integer where it is one.
+// packEntry adds a member and its score, as an integer if it is one.
 func (e *encoder) packEntry(entry zset.Entry) {
 	if entry.IsNumber() {
 		e.pack.addInt(entry.Number())
@@ -209,7 +209,7 @@ func (e *encoder) packEntry(entry zset.Entry) {
 	e.pack.add(appendScore(text[:0], entry.Score))
 }
 
-// appendScore spells a score as Redis reads it.
+// appendScore formats a score as Redis parses it.
 func appendScore(b []byte, score float64) []byte {
 	switch {
 	case math.IsInf(score, 1):

@@ -7,24 +7,24 @@ import (
 	"github.com/zlimit/zlimit/persist/dump"
 )
 
-// flushSize is how much an encoder keeps before it writes.
+// flushSize is the buffer size at which an encoder writes.
 const flushSize = 64 << 10
 
-// An encoder appends what a file is made of. With a writer it keeps no more
-// than flushSize and one element; without, everything stays in buf.
+// An encoder appends the parts of a file. With a writer it buffers at most flushSize
+// and one element. Without one, everything stays in buf.
 type encoder struct {
 	buf      []byte
 	w        io.Writer
-	err      error // of the writer; nothing is written after it
+	err      error // the first write error; nothing is written after it
 	written  int64
 	crc      uint64
 	checksum bool
-	lzf      *dump.Compressor // nil: nothing is compressed
+	lzf      *dump.Compressor // nil: no compression
 	pack     listpack         // scratch
 }
 
-// room writes what has gathered. It is called between elements.
-func (e *encoder) room() {
+// flushIfLarge writes the buffer if it is large. It is called between elements.
+func (e *encoder) flushIfLarge() {
 	if e.w != nil && len(e.buf) >= flushSize {
 		e.flush()
 	}
@@ -40,7 +40,7 @@ func (e *encoder) flush() {
 		e.written += int64(n)
 	}
 	if e.buf = e.buf[:0]; cap(e.buf) > 16*flushSize {
-		e.buf = nil // one huge string
+		e.buf = nil // drop the buffer of one huge string
 	}
 }
 
@@ -50,5 +50,5 @@ func (e *encoder) text(s []byte)   { e.buf = dump.AppendText(e.buf, s, e.lzf) }
 func (e *encoder) string(s string) { e.text(bytesOf(s)) }
 func (e *encoder) int(n int64)     { e.buf = dump.AppendInt(e.buf, n) }
 
-// bytesOf is a string's bytes, which nobody may change.
+// bytesOf returns a string's bytes, which must not be modified.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -8,16 +8,16 @@ import (
 	"github.com/zlimit/zlimit/persist/dump"
 )
 
-// Errors of what is read. Those that Read returns say where: see Error.
+// Errors of malformed or unsupported input. Read wraps them in an Error with the place.
 var (
 	ErrCorrupt     = errors.New("corrupt")
 	ErrUnsupported = errors.New("not supported")
 	ErrVersion     = errors.New("not a version that can be read")
 
-	errEmpty = errors.New("a collection without elements") // Redis leaves such keys out
+	errEmpty = errors.New("a collection without elements") // Redis skips such keys
 )
 
-// What can be wrong with what is read.
+// Texts for faults in the input.
 const (
 	badPack      = "a packed value's header does not fit it"
 	badElement   = "an element of a packed value is malformed"
@@ -45,15 +45,15 @@ func unsupported(typ byte) error {
 
 func corrupt(what string) error { return fmt.Errorf("%w: %s", ErrCorrupt, what) }
 
-// An Error is what is wrong with a file, and where. It unwraps to ErrCorrupt,
+// An Error says what is wrong with a file, and where. It unwraps to ErrCorrupt,
 // ErrUnsupported, ErrVersion or an error of the file.
 type Error struct {
-	Offset int64  // how far it was read
-	DB     uint64 // of the key whose value was read, where HasKey
+	Offset int64  // bytes read so far
+	DB     uint64 // of the current key, if HasKey
 	Key    string
 	HasKey bool
-	Doing  string // in redis-check-rdb's words
-	Type   byte   // of the value, where a key or its value was read
+	Doing  string // the step, in redis-check-rdb's words
+	Type   byte   // of the value, if a key or value was being read
 	Err    error
 }
 
@@ -66,7 +66,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// quoted spells a key for people; of a long one the beginning.
+// quoted quotes a key for messages and shortens a long one.
 func quoted(key string) string {
 	const most = 100
 	if len(key) > most {
@@ -75,8 +75,8 @@ func quoted(key string) string {
 	return fmt.Sprintf("%q", key)
 }
 
-// own makes errors of the pieces ours.
-func own(err error) error {
+// convert turns errors of package dump into errors of this package.
+func convert(err error) error {
 	switch {
 	case errors.Is(err, dump.ErrShort), errors.Is(err, io.ErrUnexpectedEOF):
 		return corrupt(badEnd)

@@ -11,24 +11,24 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A file is a snapshot while it is read.
+// A file is a snapshot being read.
 type file struct {
-	fence   *fence
-	decoder *decoder // nil: values are walked over only
-	options ReadOptions
-	handler Handler
-	sum     Summary
+	validator *validator
+	decoder   *decoder // nil: validate only
+	options   ReadOptions
+	handler   Handler
+	sum       Summary
 
 	db         uint64
 	expireAtMs int64 // of the next key; 0: none
 
 	at       place
-	refused  error // by the handler
+	refused  error // the handler's error
 	reported int64 // offset of the last Progress
 	note     func(format string, args ...any)
 }
 
-// A place is what a file is being read for.
+// A place says what a file is being read for.
 type place struct {
 	doing string // in redis-check-rdb's words
 	typ   byte
@@ -36,7 +36,7 @@ type place struct {
 	inKey bool
 }
 
-// What is being done, as redis-check-rdb names it.
+// Steps of reading, as redis-check-rdb names them.
 const (
 	doingStart    = "start"
 	doingType     = "read-type"
@@ -50,23 +50,23 @@ const (
 	doingFunction = "read-functions"
 )
 
-// errEnd ends the reading without a fault.
+// errEnd ends reading without an error.
 var errEnd = errors.New("end of file")
 
 func newFile(f io.ReaderAt, size int64, o ReadOptions, h Handler) *file {
-	return &file{fence: &fence{src: *newSource(f, size)}, options: o, handler: h, note: func(string, ...any) {}}
+	return &file{validator: &validator{src: *newSource(f, size)}, options: o, handler: h, note: func(string, ...any) {}}
 }
 
-// newDecodingFile is newFile for a file whose keys are handed on.
+// newDecodingFile is newFile for a file whose keys go to the handler.
 func newDecodingFile(f io.ReaderAt, size int64, o ReadOptions, h Handler) *file {
 	out := newFile(f, size, o, h)
 	out.decoder = newDecoder(o.Limits)
-	out.decoder.fence.src = out.fence.src
-	out.fence = &out.decoder.fence
+	out.decoder.validator.src = out.validator.src
+	out.validator = &out.decoder.validator
 	return out
 }
 
-// read reads all of it.
+// read reads the whole file.
 func (f *file) read() (Summary, error) {
 	f.at.doing = doingStart
 	err := f.header()
@@ -77,7 +77,7 @@ func (f *file) read() (Summary, error) {
 	if errors.Is(err, errEnd) {
 		err = f.end()
 	}
-	f.sum.End = f.fence.src.offset()
+	f.sum.End = f.validator.src.offset()
 	switch {
 	case f.refused != nil:
 		return f.sum, f.refused
@@ -85,25 +85,25 @@ func (f *file) read() (Summary, error) {
 		f.progress(0)
 		return f.sum, nil
 	}
-	e := &Error{Offset: f.sum.End, DB: f.db, HasKey: f.at.inKey, Doing: f.at.doing, Type: f.at.typ, Err: own(err)}
+	e := &Error{Offset: f.sum.End, DB: f.db, HasKey: f.at.inKey, Doing: f.at.doing, Type: f.at.typ, Err: convert(err)}
 	e.Key = string(f.at.key)
 	return f.sum, e
 }
 
-// progress tells of it, where it is much since the last time.
+// progress reports progress of at least so many bytes.
 func (f *file) progress(atLeast int64) {
-	if done := f.fence.src.offset(); f.handler.Progress != nil && done-f.reported >= atLeast {
+	if done := f.validator.src.offset(); f.handler.Progress != nil && done-f.reported >= atLeast {
 		f.reported = done
-		f.handler.Progress(done, f.fence.src.size)
+		f.handler.Progress(done, f.validator.src.size)
 	}
 }
 
 func (f *file) header() error {
-	b, err := f.fence.src.take(int64(headerSize))
+	b, err := f.validator.src.read(int64(headerSize))
 	if err != nil {
 		return err
 	}
-	if !Looks(b) {
+	if !HasSignature(b) {
 		return corrupt(badMagic)
 	}
 	for _, ch := range b[len(magic):] {
@@ -118,11 +118,11 @@ func (f *file) header() error {
 	return nil
 }
 
-// next reads one opcode with what belongs to it, or one key.
+// next reads an opcode with its arguments, or a key.
 func (f *file) next() error {
 	const often = 1 << 20
 	f.progress(often)
-	typ, err := f.fence.src.byte()
+	typ, err := f.validator.src.byte()
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ var opcodes = [256]func(*file) error{
 
 func (f *file) selectDB() (err error) {
 	f.at.doing = doingLength
-	if f.db, err = f.fence.src.count(); err == nil {
+	if f.db, err = f.validator.src.count(); err == nil {
 		f.note("Selecting DB ID %d", f.db)
 	}
 	return err
@@ -156,11 +156,11 @@ func (f *file) selectDB() (err error) {
 
 func (f *file) resizeDB() error {
 	f.at.doing = doingLength
-	keys, err := f.fence.src.count()
+	keys, err := f.validator.src.count()
 	if err != nil {
 		return err
 	}
-	expiring, err := f.fence.src.count()
+	expiring, err := f.validator.src.count()
 	if err == nil && f.decoder != nil && f.handler.Sizes != nil && f.db < store.Databases {
 		f.handler.Sizes(int(f.db), keys, expiring)
 	}
@@ -169,7 +169,7 @@ func (f *file) resizeDB() error {
 
 func (f *file) expire() error {
 	f.at.doing = doingExpire
-	b, err := f.fence.src.take(4)
+	b, err := f.validator.src.read(4)
 	if err == nil {
 		f.deadline(int64(int32(binary.LittleEndian.Uint32(b))) * 1000)
 	}
@@ -178,14 +178,14 @@ func (f *file) expire() error {
 
 func (f *file) expireMs() error {
 	f.at.doing = doingExpire
-	b, err := f.fence.src.take(8)
+	b, err := f.validator.src.read(8)
 	if err == nil {
 		f.deadline(int64(binary.LittleEndian.Uint64(b)))
 	}
 	return err
 }
 
-// deadline notes the next key's. Redis' -1 is none; its 0 is long past.
+// deadline sets the deadline of the next key. In Redis -1 is none, and 0 is long past.
 func (f *file) deadline(atMs int64) {
 	switch f.expireAtMs = atMs; atMs {
 	case -1:
@@ -196,55 +196,55 @@ func (f *file) deadline(atMs int64) {
 }
 
 func (f *file) idle() error {
-	_, err := f.fence.src.count()
+	_, err := f.validator.src.count()
 	return err
 }
 
 func (f *file) freq() error {
-	_, err := f.fence.src.byte()
+	_, err := f.validator.src.byte()
 	return err
 }
 
 func (f *file) aux() error {
 	f.at.doing = doingAux
-	b, err := f.fence.src.text()
+	b, err := f.validator.src.text()
 	if err != nil {
 		return err
 	}
 	name := string(b)
-	if b, err = f.fence.src.text(); err != nil {
+	if b, err = f.validator.src.text(); err != nil {
 		return err
 	}
 	f.note("AUX FIELD %s = '%s'", name, b)
 	if f.decoder != nil && f.handler.Aux != nil {
-		return f.handed(f.handler.Aux(name, string(b)))
+		return f.handlerError(f.handler.Aux(name, string(b)))
 	}
 	return nil
 }
 
-// handed keeps apart what the handler refuses from what is wrong with the file.
-func (f *file) handed(err error) error {
+// handlerError records an error of the handler, to tell it from faults of the file.
+func (f *file) handlerError(err error) error {
 	f.refused = err
 	return err
 }
 
 func (f *file) moduleAux() error {
 	f.at.doing = doingModule
-	id, err := f.fence.src.count()
+	id, err := f.validator.src.count()
 	if err != nil {
 		return err
 	}
 	if !f.options.Skip {
 		return fmt.Errorf("%w: data of the module type %q, which is not held here", ErrUnsupported, moduleName(id))
 	}
-	return each(f.fence.passCount, f.fence.passCount, f.fence.moduleData)
+	return each(f.validator.passCount, f.validator.passCount, f.validator.moduleData)
 }
 
 func (f *file) function() error {
 	f.at.doing = doingFunction
-	code, err := f.fence.src.text()
+	code, err := f.validator.src.text()
 	if err == nil && f.decoder != nil && f.handler.Function != nil {
-		return f.handed(f.handler.Function(string(code)))
+		return f.handlerError(f.handler.Function(string(code)))
 	}
 	return err
 }
@@ -256,7 +256,7 @@ func (f *file) functionOld() error {
 // keyOf reads a key with a value of the type.
 func (f *file) keyOf(typ byte) error {
 	f.at.doing, f.at.typ = doingKey, typ
-	key, err := f.fence.src.text()
+	key, err := f.validator.src.text()
 	if err != nil {
 		return err
 	}
@@ -268,48 +268,48 @@ func (f *file) keyOf(typ byte) error {
 	if expireAtMs != 0 {
 		f.sum.Expiring++
 	}
-	if !held(typ) || f.db >= store.Databases {
+	if !supported(typ) || f.db >= store.Databases {
 		return f.foreign(typ)
 	}
 	if f.decoder == nil {
-		err = f.fence.value(typ)
+		err = f.validator.value(typ)
 	} else {
 		var value any
 		if value, err = f.decoder.value(typ); err == nil && f.handler.Key != nil {
-			return f.handed(f.handler.Key(int(f.db), f.at.key, expireAtMs, value))
+			return f.handlerError(f.handler.Key(int(f.db), f.at.key, expireAtMs, value))
 		}
 	}
-	if errors.Is(err, errEmpty) { // Redis leaves such a key out, too
+	if errors.Is(err, errEmpty) { // Redis skips such a key, too
 		f.skipped("nothing: its collection is empty")
 		return nil
 	}
 	return err
 }
 
-// foreign refuses a key that is not held here, or passes over it.
+// foreign refuses or skips an unsupported key.
 func (f *file) foreign(typ byte) error {
 	what := kind(typ)
 	switch {
 	case typ == typeModule:
-		// Its name stands at the front of the value.
-		src := &f.fence.src
-		if err := src.need(min(longestLength, src.left())); err != nil {
+		// The module's name is at the front of the value.
+		src := &f.validator.src
+		if err := src.ensure(min(longestLength, src.left())); err != nil {
 			return err
 		}
 		r := dump.Reader{Rest: src.window[src.pos:]}
 		if id, _, err := r.Length(); err == nil {
 			what = fmt.Sprintf("%s %q", what, moduleName(id))
 		}
-	case held(typ):
+	case supported(typ):
 		what = fmt.Sprintf("key of "+notADatabase, f.db)
 	}
-	if !f.options.Skip || !held(typ) && !passable(typ) {
+	if !f.options.Skip || !supported(typ) && !passable(typ) {
 		return fmt.Errorf("%w: "+notHeld, ErrUnsupported, "a "+what)
 	}
-	take, units := f.fence.take, f.fence.units
-	f.fence.take, f.fence.units = nil, nil
-	defer func() { f.fence.take, f.fence.units = take, units }()
-	err := f.fence.value(typ)
+	take, units := f.validator.emit, f.validator.units
+	f.validator.emit, f.validator.units = nil, nil
+	defer func() { f.validator.emit, f.validator.units = take, units }()
+	err := f.validator.value(typ)
 	if err == nil || errors.Is(err, errEmpty) {
 		f.skipped("a " + what)
 		return nil
@@ -324,15 +324,15 @@ func (f *file) skipped(what string) {
 	}
 }
 
-// end reads the checksum.
+// end reads and checks the checksum.
 func (f *file) end() error {
 	f.at.doing = doingChecksum
-	src := &f.fence.src
+	src := &f.validator.src
 	if f.sum.Version < oldestWithChecksum {
 		return nil
 	}
 	want := src.checksum()
-	b, err := src.take(checksumSize)
+	b, err := src.read(checksumSize)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/zlimit/zlimit/persist/rdb"
 )
 
-// What docs/adr/0019 says of the library, in its numbering: a version of it in
-// which one of these no longer holds is a reason to read that page again.
+// TestFindings checks what docs/adr/0019 says of the library, in its numbering. If a
+// new version of the library fails it, revisit that decision.
 func TestFindings(t *testing.T) {
 	parse := func(file []byte) (seen []parser.RedisObject, err error) {
 		err = parser.NewDecoder(bytes.NewReader(file)).Parse(func(o parser.RedisObject) bool {

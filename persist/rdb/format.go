@@ -2,7 +2,7 @@ package rdb
 
 import "strconv"
 
-// Opcodes: what stands in the place of a type.
+// Opcodes, which stand where a type would.
 const (
 	opFunctionOld = 246 // of release candidates of Redis 7.0
 	opFunction    = 245
@@ -17,7 +17,7 @@ const (
 	opEOF         = 255
 )
 
-// Types of values, by how they are written.
+// Types of values by their encoding in the file.
 const (
 	typeString          = 0
 	typeList            = 1 // strings
@@ -36,17 +36,17 @@ const (
 	typeStream          = 15
 	typeHashListpack    = 16
 	typeZSetListpack    = 17
-	typeListQuicklist2  = 18 // listpacks, and elements alone
+	typeListQuicklist2  = 18 // listpacks, and single elements
 	typeStream2         = 19
 	typeSetListpack     = 20 // from version 11 on
 	typeStream3         = 21 // from version 11 on
 	typeNone            = 255
-	containerPlain      = 1 // a node of a quicklist that is one element
+	containerPlain      = 1 // a quicklist node of one element
 	containerPacked     = 2
 	listpackHeader      = 6
 	ziplistHeader       = 10
 	packEnd             = 0xff
-	countUnknown        = 0xffff // what a pack says of its size when it is too large to say
+	countUnknown        = 0xffff // the count in a pack's header when it does not fit
 	magic               = "REDIS"
 	headerSize          = len(magic) + 4
 	checksumSize        = 8
@@ -55,8 +55,8 @@ const (
 	encodedIntsetHeader = 8
 )
 
-// held reports whether values of the type can be held here.
-func held(typ byte) bool {
+// supported reports whether values of the type are supported.
+func supported(typ byte) bool {
 	switch kind(typ) {
 	case "string", "list", "set", "sorted set", "hash":
 		return true
@@ -64,7 +64,7 @@ func held(typ byte) bool {
 	return false
 }
 
-// kind is what TYPE calls a type.
+// kind returns TYPE's name of a type.
 func kind(typ byte) string {
 	switch typ {
 	case typeString:

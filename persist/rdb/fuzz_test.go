@@ -16,14 +16,13 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// A byte of input costs at most so many of memory, all that was ever asked for
-// counted, and not what is held at once: an element of a list takes two bytes
-// in a pack; to the library it is two slices and a text, to us one. A
-// compressed byte is at most 88.
+// These bound the memory that a byte of input may cost, counting all allocations and
+// not what is held at once. A list element takes two bytes in a pack; to the library it
+// is two slices and a text, to this package one. A compressed byte yields at most 88.
 const (
 	perByte      = 100
 	perLZF       = 88 * perByte
-	anyway       = 512 << 10 // a window of the file in each walk, and such
+	anyway       = 512 << 10 // a window of the file in each pass, and the like
 	lzfMark      = 0xc3      // without this byte nothing is compressed
 	manyElements = 30_000
 )
@@ -35,7 +34,7 @@ func allowed(in []byte) uint64 {
 	return anyway + perByte*uint64(len(in))
 }
 
-// memory returns how many bytes fn asks for in all.
+// memory returns how many bytes fn allocates in all.
 func memory(fn func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -44,9 +43,9 @@ func memory(fn func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// requireSound reads a file of any bytes: nothing panics, memory keeps to what
-// the input justifies, errors say which kind they are, and what was read can be
-// written and read again.
+// requireSound reads a file of arbitrary bytes. Nothing may panic, memory must stay in
+// proportion to the input, errors must be of a known kind, and what was read must
+// survive writing and reading again.
 func requireSound(t *testing.T, in []byte) {
 	t.Helper()
 	ours := newKeyspace()
@@ -71,7 +70,7 @@ func requireSound(t *testing.T, in []byte) {
 	require.Equal(t, first.Len(), second.Len())
 }
 
-// seeds are a file of every type and every sample as one.
+// seeds returns a file of every type and every sample.
 func seeds(t testing.TB) (out [][]byte) {
 	recorded, err := os.ReadFile(recordedFile)
 	require.NoError(t, err)
@@ -114,7 +113,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// TestMutations is FuzzRead for whoever does not fuzz.
+// TestMutations is FuzzRead with generated mutations, for ordinary test runs.
 func TestMutations(t *testing.T) {
 	const seed = 3
 	t.Logf("seed %d", seed)
@@ -122,7 +121,7 @@ func TestMutations(t *testing.T) {
 	files := seeds(t)
 	rounds := 3000
 	if testing.Short() || race.Enabled {
-		rounds = 300 // it is slow, and there is one goroutine
+		rounds = 300 // slow, with one goroutine
 	}
 	for i := range rounds {
 		in := slices.Clone(files[i%len(files)])
@@ -145,7 +144,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// What one byte can cost at most: many elements of a byte or two.
+// TestMemoryOfManyElements reads what one byte can cost at most: many elements of a
+// byte or two.
 func TestMemoryOfManyElements(t *testing.T) {
 	elements := make([]any, manyElements)
 	for i := range elements {
@@ -167,7 +167,7 @@ func TestMemoryOfManyElements(t *testing.T) {
 	}
 }
 
-// TestMemoryIsMeasured: a reader that believes a length is found out.
+// TestMemoryIsMeasured checks that a reader that trusts a length is caught.
 func TestMemoryIsMeasured(t *testing.T) {
 	var sink []byte
 	took := memory(func() { sink = make([]byte, 64<<20) })

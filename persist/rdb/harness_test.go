@@ -29,12 +29,12 @@ const nowMs = 1_700_000_000_000
 
 var limits = rdb.Limits{HashEntries: 512, HashValue: 64, SetInts: 512, ZSetEntries: 128, ZSetValue: 64}
 
-// A server answers calls, all of them in order.
+// A server answers calls in order.
 type server interface {
 	ask(t *testing.T, calls ...[]string) []any
 }
 
-// keyspace is ours: a keyspace with the commands on it.
+// keyspace is a keyspace of this server with its commands.
 type keyspace struct {
 	table *commands.Table
 	ctx   commands.Ctx
@@ -78,7 +78,7 @@ func (k *keyspace) ask(t *testing.T, calls ...[]string) []any {
 	return out
 }
 
-// write writes all of the keyspace.
+// write writes the whole keyspace.
 func (k *keyspace) write(t *testing.T, w io.Writer, o rdb.WriterOptions, functions ...string) {
 	out := rdb.NewWriter(w, o)
 	for _, code := range functions {
@@ -93,7 +93,7 @@ func (k *keyspace) write(t *testing.T, w io.Writer, o rdb.WriterOptions, functio
 			require.NoError(t, out.Sizes(i, len(dbs[i]), k.ctx.Store.DB(i).ExpiringLen()))
 		}
 	}
-	for left := true; left; { // the databases take turns
+	for left := true; left; { // alternate between databases
 		left = false
 		for i := range dbs {
 			if len(dbs[i]) > 0 {
@@ -129,14 +129,14 @@ type redis struct {
 	dir  string
 }
 
-// startRedis runs a redis-server for one test; it loads dump.rdb in dir.
+// startRedis runs a redis-server for one test. It loads dump.rdb in dir.
 func startRedis(t *testing.T, dir string) *redis {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Skip("there is no redis-server to compare with: what it answered once is in testdata")
 	}
-	// The path of a socket is short, so not t.TempDir.
+	// The path of a socket must be short, so t.TempDir will not do.
 	at, err := os.MkdirTemp("", "rdb")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(at) })
@@ -218,14 +218,14 @@ func readReply(in *bufio.Reader) (any, error) {
 	return out, nil
 }
 
-// reading is how each type is read as a whole.
+// reading maps a type to the command that reads the whole value.
 var reading = map[string][]string{
 	"string": {"GET", ""}, "list": {"LRANGE", "", "0", "-1"}, "set": {"SMEMBERS", ""},
 	"hash": {"HGETALL", ""}, "zset": {"ZRANGE", "", "0", "-1", "WITHSCORES"},
 }
 
-// contents is all that can be seen of keys: type, encoding, deadline, value.
-// What has no order is sorted.
+// contents returns everything visible of keys: type, encoding, deadline and value.
+// Unordered values are sorted.
 func contents(t *testing.T, s server, keys []string) []string {
 	var looks [][]string
 	for _, k := range keys {
@@ -258,7 +258,7 @@ func contents(t *testing.T, s server, keys []string) []string {
 	return out
 }
 
-// requireSame compares contents, and says only where they first differ.
+// requireSame compares contents and reports only the first difference.
 func requireSame(t *testing.T, keys, want, got []string) {
 	t.Helper()
 	require.Len(t, got, len(want))
@@ -269,7 +269,7 @@ func requireSame(t *testing.T, keys, want, got []string) {
 	}
 }
 
-// A maker makes calls that make a key.
+// A maker generates calls that create a key.
 type maker struct{ *rand.Rand }
 
 func newMaker(t *testing.T, seed uint64) maker {
@@ -277,7 +277,7 @@ func newMaker(t *testing.T, seed uint64) maker {
 	return maker{rand.New(rand.NewPCG(seed, seed))}
 }
 
-// number is an integer of any width, and often one where a width ends.
+// number returns an integer of any width, often at the limit of one.
 func (m maker) number() int64 {
 	if m.IntN(3) == 0 {
 		edges := []int64{0, 12, 13, 127, 128, 4095, 4096, 32767, 32768, 1<<23 - 1, 1 << 23, math.MaxInt32, 1 << 31, 1 << 53, math.MaxInt64}
@@ -290,7 +290,7 @@ func (m maker) number() int64 {
 	return int64(m.Uint64()) >> m.IntN(64)
 }
 
-// text is a string of any kind; of few different ones where few is set.
+// text returns a string of any kind, from a small range if few is set.
 func (m maker) text() string {
 	switch m.IntN(10) {
 	case 0, 1, 2:
@@ -307,7 +307,7 @@ func (m maker) text() string {
 	return string(b)
 }
 
-// long is a text that does not fit in small places.
+// long returns a text too long for compact encodings.
 func (m maker) long() string {
 	b := make([]byte, []int{66, 4095, 4096, 9000, 20_000}[m.IntN(5)])
 	letters := 1 + m.IntN(256)
@@ -327,8 +327,7 @@ func (m maker) score() string {
 	return strconv.FormatFloat((m.Float64()-0.5)*math.Pow(10, float64(m.IntN(40)-20)), 'g', -1, 64)
 }
 
-// size is how many elements a collection gets: few, often about where an
-// encoding ends.
+// size returns a collection size: small, often near the limit of an encoding.
 func (m maker) size() int {
 	switch m.IntN(12) {
 	case 0:
@@ -339,7 +338,7 @@ func (m maker) size() int {
 	return 1 + m.IntN(20)
 }
 
-// key makes calls that make a key of any type.
+// key returns calls that create a key of any type.
 func (m maker) key(k string) (calls [][]string) {
 	many := func(name string, n int, element func() []string) {
 		call := []string{name, k}

@@ -10,26 +10,26 @@ import (
 	"github.com/zlimit/zlimit/persist/dump"
 )
 
-// A library decodes pieces that passed the fence. To it each is a file with
-// one value under the empty key.
+// A library decodes validated pieces. Each is presented to it as a file with one value
+// under the empty key.
 type library struct {
 	in   pieceReader
-	buf  *bufio.Reader // the library takes it as its own instead of making one
+	buf  *bufio.Reader // the library uses it instead of allocating its own
 	head []byte
 	sink sink
 }
 
-// A sink takes what a piece holds. Slices are good until it returns.
+// A sink receives the content of a piece. Slices are valid until it returns.
 type sink interface {
 	elements(values [][]byte) error
 	entry(member string, score float64) error
 }
 
-// libraryHeader begins the library's files. To it they are of the version that
-// knows all the types given to it.
+// libraryHeader begins the library's files. The version is one that has all types
+// passed to it.
 const libraryHeader = "REDIS0011"
 
-// The end of such a file: no checksum, which the library does not look at.
+// libraryEnd ends such a file. The library does not check the checksum.
 var libraryEnd = []byte{opEOF, 0, 0, 0, 0, 0, 0, 0, 0}
 
 // decode decodes a piece.
@@ -56,7 +56,7 @@ func (l *library) decode(p piece) error {
 	seen := false
 	err := parser.NewDecoder(l.buf).Parse(func(o parser.RedisObject) bool {
 		seen = true
-		taken = l.hand(o)
+		taken = l.deliver(o)
 		return taken == nil
 	})
 	switch {
@@ -70,8 +70,8 @@ func (l *library) decode(p piece) error {
 	return nil
 }
 
-// hand hands on what the library made.
-func (l *library) hand(o parser.RedisObject) error {
+// deliver passes decoded objects to the sink.
+func (l *library) deliver(o parser.RedisObject) error {
 	switch o := o.(type) {
 	case *parser.ListObject:
 		return l.sink.elements(o.Values)
@@ -88,7 +88,7 @@ func (l *library) hand(o parser.RedisObject) error {
 	return corrupt(badDecoder)
 }
 
-// pieceReader reads one slice after the other.
+// pieceReader reads several slices in turn.
 type pieceReader [4][]byte
 
 func (r *pieceReader) Read(b []byte) (int, error) {

@@ -7,17 +7,16 @@ import (
 	"github.com/zlimit/zlimit/store/decimal"
 )
 
-// listpack is Redis' listpack while it is made: a header (bytes in all, four of
-// them; elements, two), the elements, an end byte. Each element is its
-// encoding, its content, and how long those are together, so that it can be
-// read from behind.
+// listpack builds a Redis listpack: a header (total bytes, four of them; element count,
+// two), the elements, an end byte. Each element is its encoding, its content, and the
+// length of both, so that it can be read backwards.
 type listpack struct {
 	data []byte
 	n    int
 }
 
-// Encodings of elements: the bits at the front of the first byte. Numbers of
-// seven and thirteen bits and short strings share that byte.
+// Encodings of elements, in the high bits of the first byte. Numbers of seven and
+// thirteen bits and short strings share that byte.
 const (
 	lpInt7    = 0x00 // 0xxxxxxx
 	lpText6   = 0x80 // 10xxxxxx: the length
@@ -42,8 +41,7 @@ func (p *listpack) reset() {
 	p.n = 0
 }
 
-// add appends an element: a number where the text is the canonical decimal of
-// an int64.
+// add appends an element, as a number if the text is the canonical decimal of an int64.
 func (p *listpack) add(text []byte) {
 	if n, ok := decimal.Parse(text); ok {
 		p.addInt(n)
@@ -87,7 +85,7 @@ func (p *listpack) close(start int) {
 	p.n++
 }
 
-// finish ends the listpack.
+// finish returns the complete listpack.
 func (p *listpack) finish() []byte {
 	p.data = append(p.data, packEnd)
 	binary.LittleEndian.PutUint32(p.data, uint32(len(p.data)))
@@ -95,8 +93,8 @@ func (p *listpack) finish() []byte {
 	return p.data
 }
 
-// backlenSize is how many bytes the length of an element takes: seven bits
-// each, where three limits are one lower than they need be.
+// backlenSize returns how many bytes an element's length takes: seven bits each, with
+// three limits one lower than necessary.
 func backlenSize(n uint64) int {
 	switch {
 	case n <= max7:
@@ -111,8 +109,8 @@ func backlenSize(n uint64) int {
 	return 5
 }
 
-// appendBacklen appends the length of an element, its high bits first; all
-// bytes but the first carry a mark, for whoever comes from behind.
+// appendBacklen appends an element's length, high bits first. All bytes but the first
+// have a mark for reading backwards.
 func appendBacklen(b []byte, n uint64) []byte {
 	for i := backlenSize(n) - 1; i >= 0; i-- {
 		part := byte(n>>(7*i)) & 0x7f
@@ -124,7 +122,7 @@ func appendBacklen(b []byte, n uint64) []byte {
 	return b
 }
 
-// elementSize is how many bytes an element takes in a listpack.
+// elementSize returns the size of an element in a listpack.
 func elementSize(text []byte) int {
 	size := len(text)
 	if n, ok := decimal.Parse(text); ok {

@@ -2,59 +2,57 @@ package rdb
 
 import "io"
 
-// Limits are the directives that say which encoding a value gets when it is
-// read: hash-max-listpack-entries and its kin.
+// Limits holds the directives that decide the encoding of a value being read:
+// hash-max-listpack-entries and similar.
 type Limits struct {
 	HashEntries, HashValue int64
 	SetInts                int64
 	ZSetEntries, ZSetValue int64
 }
 
-// ReadOptions say how a file is read.
+// ReadOptions configures Read.
 type ReadOptions struct {
 	Limits Limits
-	// Skip leaves out what is not held here, streams, values of modules and
-	// databases that do not exist, and counts it, instead of refusing the file.
+	// Skip skips and counts unsupported values (streams, values of modules, databases
+	// that do not exist) instead of refusing the file.
 	Skip bool
-	// NoChecksum leaves the checksum alone.
+	// NoChecksum ignores the checksum.
 	NoChecksum bool
 }
 
-// A Handler is told what a file holds, in the order of the file. Functions that
-// are nil are not called. An error that one returns ends the reading, and is
-// what Read returns.
+// A Handler receives the content of a file, in its order. Nil functions are not called.
+// An error from one ends the reading and is returned by Read.
 type Handler struct {
-	// Key is given a value to keep. The key is good until Key returns;
-	// expireAtMs is 0 where there is no deadline, and may be long past.
+	// Key receives a key and its value. key is valid until Key returns, and value may
+	// be kept. expireAtMs is 0 without a deadline, and may be long past.
 	Key      func(db int, key []byte, expireAtMs int64, value any) error
 	Function func(code string) error
 	Aux      func(name, value string) error
-	// Sizes says how many keys a database will have, and how many with a
-	// deadline. It is a hint, and may be wrong.
+	// Sizes receives the number of keys of a database, and of those with a deadline. It
+	// is a hint that may be wrong.
 	Sizes func(db int, keys, expiring uint64)
-	// Skipped is told of keys that were left out, with what they held.
+	// Skipped is called for each skipped key with a description of its value.
 	Skipped func(db int, key []byte, what string)
-	// Progress is called now and then with how many bytes of how many are done.
+	// Progress is called now and then with the bytes read and the total.
 	Progress func(done, total int64)
 }
 
-// A Summary is what a file was found to hold.
+// A Summary describes the content of a file.
 type Summary struct {
 	Version  int   // of the format
-	End      int64 // the offset behind the checksum: an append-only log may go on there
-	Keys     int   // those left out included
+	End      int64 // the offset after the checksum, where an append-only log may continue
+	Keys     int   // including skipped ones
 	Expiring int   // keys with a deadline
-	Skipped  int   // keys that were left out
-	Checksum bool  // it has one
+	Skipped  int   // unsupported keys
+	Checksum bool  // the file has a checksum
 }
 
-// Read reads a snapshot from the start of f, whose first size bytes are looked
-// at: it may end before (see Summary.End). The file is walked through twice:
-// nothing is handed on before all of it was found sound, but for what stands
-// twice in one value.
+// Read reads a snapshot from the first size bytes of f. It may end before (see
+// Summary.End). Read makes two passes: nothing goes to the handler before the whole
+// file is validated, except that duplicate elements of a value are found in the second.
 //
-// Errors wrap ErrCorrupt, ErrUnsupported or ErrVersion, in an Error that says
-// where, or are f's or the Handler's own.
+// Errors wrap ErrCorrupt, ErrUnsupported or ErrVersion in an Error with the place, or
+// are f's or the Handler's own.
 func Read(f io.ReaderAt, size int64, o ReadOptions, h Handler) (Summary, error) {
 	tell := h.Progress
 	half := func(from int64) func(done, total int64) {
@@ -71,8 +69,7 @@ func Read(f io.ReaderAt, size int64, o ReadOptions, h Handler) (Summary, error) 
 	return newDecodingFile(f, size, o, h).read()
 }
 
-// Looks reports whether data, the beginning of a file, begins as a snapshot
-// does.
-func Looks(data []byte) bool {
+// HasSignature reports whether data, the beginning of a file, begins like a snapshot.
+func HasSignature(data []byte) bool {
 	return len(data) >= len(magic) && string(data[:len(magic)]) == magic
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// closed ends a file.
+// closed appends the end of a file.
 func closed(parts ...any) []byte {
 	file := append(bytesOf(parts...), 0xff)
 	return binary.LittleEndian.AppendUint64(file, dump.Checksum(0, file))
@@ -158,7 +158,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// failing is a file that cannot be read from some offset on.
+// failing is a file that cannot be read beyond an offset.
 type failing struct {
 	*bytes.Reader
 	from int64
@@ -231,7 +231,7 @@ func TestCheck(t *testing.T) {
 	require.Contains(t, out, "an element stands twice\n[additional info] While doing: read-object-value\n[additional info] Reading key \"twice\"\n[additional info] Reading type 2 (set)\n")
 }
 
-// filling is written to until it is full.
+// filling is a writer that fails when full.
 type filling struct{ room int }
 
 func (f *filling) Write(b []byte) (int, error) {

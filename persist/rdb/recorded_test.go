@@ -12,9 +12,9 @@ import (
 	"github.com/zlimit/zlimit/persist/rdb"
 )
 
-// A dump.rdb of redis-server 7.0.15 with every type, encoding and deadline, and
-// what it answered of each key; and one that we wrote of the same keys, as it
-// was when redis-server last loaded it and answered the same.
+// The recording has a dump.rdb of redis-server 7.0.15 with every type, encoding and
+// deadline, and what it answered for each key. A second file was written here from the
+// same keys; redis-server loaded it and gave the same answers.
 const (
 	recordedFile     = "testdata/redis-7.0.15.rdb"
 	recordedContents = "testdata/contents.txt"

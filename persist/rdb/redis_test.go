@@ -14,11 +14,11 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// howMany is how many keys go both ways where a redis-server is at hand: few
-// by default, since ten thousand take a minute.
+// howMany is how many keys go both ways if redis-server is installed: few by default,
+// since ten thousand take a minute.
 var howMany = flag.Int("keys", 500, "keys that TestBothWays takes to Redis and back")
 
-// TestBothWays takes random keys of every type and encoding from Redis to us
+// TestBothWays moves random keys of every type and encoding from Redis to this server
 // and back: one by one by DUMP and RESTORE, and all of them in a file.
 func TestBothWays(t *testing.T) {
 	theirs, ours := startRedis(t, t.TempDir()), newKeyspace()
@@ -63,7 +63,7 @@ func TestBothWays(t *testing.T) {
 			return got
 		}
 		fromTheirs, fromOurs := dumps(theirs), dumps(ours)
-		// What Redis makes of its own is the measure: encodings may change on the way.
+		// The reference is Redis' own round trip: encodings may change on the way.
 		want := restored(theirs, fromTheirs)
 		requireSame(t, keys, want, restored(ours, fromTheirs))
 		requireSame(t, keys, want, restored(theirs, fromOurs))

@@ -15,7 +15,7 @@ var record = flag.Bool("record", false, "ask redis-server 7.0.15 anew what testd
 
 const samplesFile = "testdata/samples.txt"
 
-// answers is what a server makes of every sample.
+// answers returns a server's answers to every sample.
 func answers(t *testing.T, s server) (out []string) {
 	for _, c := range samples() {
 		reply := fmt.Sprint(s.ask(t, []string{"RESTORE", "k", "0", c.payload, "REPLACE"})[0])
@@ -31,7 +31,7 @@ func answers(t *testing.T, s server) (out []string) {
 	return out
 }
 
-// differs says where ours answers otherwise, and why.
+// differs explains where answers differ from Redis'.
 var differs = map[string]string{
 	"version 11":                        "taken, as payloads of Redis 7.2 are",
 	"sorted set, listpack out of order": "put in order, where Redis leaves it out of order",
@@ -41,8 +41,8 @@ var differs = map[string]string{
 	"stream":                            "streams are not held here",
 }
 
-// TestSamples holds what becomes of payloads that no Redis of today writes
-// against what redis-server made of them.
+// TestSamples compares the results of payloads that no current Redis writes with what
+// redis-server made of them.
 func TestSamples(t *testing.T) {
 	if *record {
 		text := strings.Join(answers(t, startRedis(t, t.TempDir())), "\n") + "\n"

@@ -7,22 +7,22 @@ import (
 	"github.com/zlimit/zlimit/persist/dump"
 )
 
-// windowSize is how much of a file is held where nothing larger is needed.
+// windowSize is the size of the window unless a larger item is needed.
 const windowSize = 64 << 10
 
-// A source is an input of known size that is read from its start. It holds a
-// window of it, which grows only to hold what is asked for and is there.
+// A source is an input of known size, read in order through a window. The window grows
+// only for data that is requested and present.
 type source struct {
-	from io.ReaderAt // nil: the window is all there is
+	from io.ReaderAt // nil: the window is the whole input
 	size int64
 
 	window []byte
-	base   int64 // the offset of the window's first byte
-	pos    int   // in the window: what is read next
-	mark   int   // in the window: what must stay begins here; -1: nothing
+	base   int64 // offset of the window's first byte
+	pos    int   // read position in the window
+	mark   int   // start of the data to keep, in the window; -1: none
 
 	sum    uint64 // checksum of what left the window
-	summed int    // in the window: where the checksum goes on
+	summed int    // position in the window up to which sum applies
 }
 
 func newSource(f io.ReaderAt, size int64) *source {
@@ -36,8 +36,8 @@ func (s *source) reset(payload []byte) {
 func (s *source) offset() int64 { return s.base + int64(s.pos) }
 func (s *source) left() int64   { return s.size - s.offset() }
 
-// need makes n bytes from pos on stand in the window.
-func (s *source) need(n int64) error {
+// ensure makes n bytes from pos on available in the window.
+func (s *source) ensure(n int64) error {
 	if n <= int64(len(s.window)-s.pos) {
 		return nil
 	}
@@ -72,14 +72,14 @@ func (s *source) fill(n int) error {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // it is shorter than was said
+		err = io.ErrUnexpectedEOF // the file is shorter than its size
 	}
 	return err
 }
 
-// take returns the next n bytes, good until the next call of anything.
-func (s *source) take(n int64) ([]byte, error) {
-	if err := s.need(n); err != nil {
+// read returns the next n bytes, valid until the next call of any method.
+func (s *source) read(n int64) ([]byte, error) {
+	if err := s.ensure(n); err != nil {
 		return nil, err
 	}
 	b := s.window[s.pos : s.pos+int(n)]
@@ -87,19 +87,18 @@ func (s *source) take(n int64) ([]byte, error) {
 	return b, nil
 }
 
-// skip passes over n bytes. It holds no more of them than the window does,
-// unless there is a mark.
+// skip skips n bytes. Without a mark it buffers no more than the window.
 func (s *source) skip(n int64) error {
 	if n > s.left() {
 		return dump.ErrShort
 	}
 	if s.mark >= 0 {
-		_, err := s.take(n)
+		_, err := s.read(n)
 		return err
 	}
 	for n > 0 {
 		step := min(n, windowSize/2)
-		if _, err := s.take(step); err != nil {
+		if _, err := s.read(step); err != nil {
 			return err
 		}
 		n -= step
@@ -108,7 +107,7 @@ func (s *source) skip(n int64) error {
 }
 
 func (s *source) byte() (byte, error) {
-	b, err := s.take(1)
+	b, err := s.read(1)
 	if err != nil {
 		return 0, err
 	}
@@ -122,19 +121,19 @@ func (s *source) marked() []byte {
 	return b
 }
 
-// checksum brings the checksum up to what was read, and returns it.
+// checksum returns the checksum of what was read.
 func (s *source) checksum() uint64 {
 	s.sum = dump.Checksum(s.sum, s.window[s.summed:s.pos])
 	s.summed = s.pos
 	return s.sum
 }
 
-// longestLength is how many bytes a length takes at most.
+// longestLength is the maximum encoded size of a length.
 const longestLength = 9
 
-// length takes a length, or the encoding of a string.
+// length reads a length, or the encoding of a string.
 func (s *source) length() (n uint64, isEncoding bool, err error) {
-	if err := s.need(min(longestLength, s.left())); err != nil {
+	if err := s.ensure(min(longestLength, s.left())); err != nil {
 		return 0, false, err
 	}
 	r := dump.Reader{Rest: s.window[s.pos:]}
@@ -143,7 +142,7 @@ func (s *source) length() (n uint64, isEncoding bool, err error) {
 	return n, isEncoding, err
 }
 
-// count takes a length that stands for no encoding.
+// count reads a length that is not an encoding.
 func (s *source) count() (uint64, error) {
 	n, isEncoding, err := s.length()
 	if err == nil && isEncoding {
@@ -152,8 +151,7 @@ func (s *source) count() (uint64, error) {
 	return n, err
 }
 
-// passText passes over a string, compressed ones after a look at whether they
-// are what they say.
+// passText skips a string. It validates compressed ones.
 func (s *source) passText() error {
 	n, isEncoding, err := s.length()
 	switch {
@@ -176,7 +174,7 @@ func (s *source) passText() error {
 	return dump.CheckLZF(packed, size)
 }
 
-// compressed takes what a compressed string is after its encoding.
+// compressed reads the rest of a compressed string, after its encoding.
 func (s *source) compressed() (packed []byte, size uint64, err error) {
 	length, err := s.count()
 	if err != nil {
@@ -188,12 +186,12 @@ func (s *source) compressed() (packed []byte, size uint64, err error) {
 	if length > uint64(s.left()) {
 		return nil, 0, dump.ErrShort
 	}
-	packed, err = s.take(int64(length))
+	packed, err = s.read(int64(length))
 	return packed, size, err
 }
 
-// text takes a string and undoes its encoding. The result is good until the
-// next call of anything. It moves the mark.
+// text reads and decodes a string. The result is valid until the next call of any
+// method. It moves the mark.
 func (s *source) text() ([]byte, error) {
 	s.mark = s.pos
 	err := s.passText()

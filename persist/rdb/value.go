@@ -7,15 +7,15 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A Dumper makes what DUMP answers. The zero value is ready; it keeps memory
-// from one call to the next.
+// A Dumper produces the payload of DUMP. The zero value is ready to use. It reuses
+// memory between calls.
 type Dumper struct {
 	enc encoder
 	lzf *dump.Compressor
 }
 
-// Dump returns a value as in a file, without a key, and with a footer. compress
-// is rdbcompression. The result is good until the next call.
+// Dump returns a value as in a file, without a key and with a footer. compress is
+// rdbcompression. The result is valid until the next call.
 func (d *Dumper) Dump(value any, compress bool) []byte {
 	e := &d.enc
 	if e.lzf = nil; compress {
@@ -37,20 +37,19 @@ func (d *Dumper) Dump(value any, compress bool) []byte {
 	return out
 }
 
-// keptDump is the memory that a Dumper keeps.
+// keptDump is the largest buffer that a Dumper reuses.
 const keptDump = 64 << 10
 
-// Restore reads what DUMP wrote. It checks all of it. Errors wrap
-// ErrFooter, for a payload that is not one or of a newer version,
-// ErrCorrupt or ErrUnsupported.
+// Restore decodes a payload of DUMP and validates all of it. Errors wrap ErrFooter, for
+// a bad footer or a newer version, ErrCorrupt or ErrUnsupported.
 func Restore(payload []byte, l Limits) (value any, err error) {
 	body, err := dump.Open(payload)
 	if err != nil {
 		return nil, err
 	}
 	d := newDecoder(l)
-	d.fence.src.reset(body)
-	typ, err := d.fence.src.byte()
+	d.validator.src.reset(body)
+	typ, err := d.validator.src.byte()
 	if err == nil {
 		value, err = d.value(typ)
 	}
@@ -58,52 +57,51 @@ func Restore(payload []byte, l Limits) (value any, err error) {
 	case errors.Is(err, errEmpty):
 		return nil, corrupt(errEmpty.Error())
 	case err != nil:
-		return nil, own(err)
-	case d.fence.src.left() > 0:
+		return nil, convert(err)
+	case d.validator.src.left() > 0:
 		return nil, corrupt(badTrailing)
 	}
 	return value, nil
 }
 
-// Common reports whether Redis 7.0 reads a payload, too, that Restore took: it
-// is not of a newer version.
+// Common reports whether Redis 7.0 reads the payload, too. The payload must have passed
+// Restore.
 func Common(payload []byte) bool { return dump.VersionOf(payload) <= dump.Version }
 
-// ErrFooter is what Restore's error wraps where a payload's version or checksum
-// are wrong.
+// ErrFooter is wrapped by errors about a payload's version or checksum.
 var ErrFooter = dump.ErrFooter
 
-// A decoder reads values: the fence's pieces go through the library into a
-// builder.
+// A decoder reads values: the validator's pieces go through the library to a builder.
 type decoder struct {
-	fence   fence
-	library library
-	builder builder
+	validator validator
+	library   library
+	builder   builder
 }
 
 func newDecoder(l Limits) *decoder {
 	d := &decoder{builder: builder{limits: l}}
 	d.library.sink = &d.builder
-	d.fence.take = d.library.decode
-	d.fence.units = d.builder.zset.addUnits
+	d.validator.emit = d.library.decode
+	d.validator.units = d.builder.zset.addUnits
 	return d
 }
 
-// value reads a value of the type. One that is not held is ErrUnsupported.
+// value reads a value of the type, or returns ErrUnsupported.
 func (d *decoder) value(typ byte) (any, error) {
-	if !held(typ) {
+	if !supported(typ) {
 		return nil, unsupported(typ)
 	}
 	if typ == typeString {
-		// Not by the library: it takes ten times as long, and this is most keys.
-		text, err := d.fence.src.text()
+		// Strings bypass the library, which takes ten times as long; most keys are
+		// strings.
+		text, err := d.validator.src.text()
 		if err != nil {
 			return nil, err
 		}
 		return store.NewString(text), nil
 	}
 	d.builder.begin(typ)
-	if err := d.fence.value(typ); err != nil {
+	if err := d.validator.value(typ); err != nil {
 		return nil, err
 	}
 	return d.builder.end()

@@ -8,11 +8,10 @@ import (
 	"github.com/zlimit/zlimit/persist/dump"
 )
 
-// A Field is one of the notes at a file's head.
+// A Field is an auxiliary field at the head of a file.
 type Field struct{ Name, Value string }
 
-// The names of the notes that Redis 7.0 writes, and of ours. Readers leave
-// alone what they do not know.
+// Names of the fields that Redis 7.0 writes, and of ours. Readers ignore unknown ones.
 const (
 	FieldVersion = "redis-ver"
 	FieldBits    = "redis-bits"
@@ -22,25 +21,24 @@ const (
 	FieldNowMs   = "zlimit-now-ms"
 )
 
-// WriterOptions are what a file is written with.
+// WriterOptions configures a Writer.
 type WriterOptions struct {
-	Compress bool    // rdbcompression: strings of more than 20 bytes by LZF
-	Checksum bool    // rdbchecksum; without it zeros stand where it would
+	Compress bool    // rdbcompression: compress strings of more than 20 bytes by LZF
+	Checksum bool    // rdbchecksum; zeros take its place without it
 	Fields   []Field // in this order
 }
 
-// A Writer writes one snapshot. Functions come before keys; keys come in any
-// order, and those of different databases may take turns. Calls must not
-// overlap, but may come from any goroutine.
+// A Writer writes one snapshot. Functions come before keys. Keys may come in any order,
+// and databases may alternate. Calls must not overlap, but may come from any goroutine.
 //
-// A Writer buffers by itself, and writes to w in pieces of about 64 KiB.
-// Errors of w stay: every later call returns them.
+// A Writer buffers, and writes to w in pieces of about 64 KiB. After an error of w
+// every call returns that error.
 type Writer struct {
 	enc encoder
 	db  int
 }
 
-// NewWriter begins a file. Nothing is written yet.
+// NewWriter returns a Writer. It writes nothing yet.
 func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	out := &Writer{enc: encoder{w: w, checksum: o.Checksum}, db: -1}
 	if o.Compress {
@@ -63,8 +61,8 @@ func (w *Writer) Function(code string) error {
 	return w.done()
 }
 
-// Sizes says how many keys a database has, and how many of them have a
-// deadline: readers make room. It may be left out, and is not held to it.
+// Sizes writes how many keys a database has, and how many have a deadline, as a hint
+// for readers. It is optional and not checked.
 func (w *Writer) Sizes(db, keys, expiring int) error {
 	w.selectDB(db)
 	w.enc.byte(opResizeDB)
@@ -73,9 +71,9 @@ func (w *Writer) Sizes(db, keys, expiring int) error {
 	return w.done()
 }
 
-// Key writes a key with its value: a *store.String, *list.List, *set.Set,
-// *hash.Hash or *zset.Set, which must not change meanwhile. expireAtMs is its
-// deadline in unix milliseconds, 0 where it has none.
+// Key writes a key with its value: a *store.String, *list.List, *set.Set, *hash.Hash or
+// *zset.Set, which must not change during the call. expireAtMs is its deadline in unix
+// milliseconds, or 0.
 func (w *Writer) Key(db int, key string, expireAtMs int64, value any) error {
 	e := &w.enc
 	if db != w.db {
@@ -91,8 +89,7 @@ func (w *Writer) Key(db int, key string, expireAtMs int64, value any) error {
 	return w.done()
 }
 
-// Close ends the file and writes what is left. It does not close what is
-// written to.
+// Close ends the file and flushes. It does not close w.
 func (w *Writer) Close() error {
 	e := &w.enc
 	e.byte(opEOF)
@@ -102,7 +99,7 @@ func (w *Writer) Close() error {
 	return e.err
 }
 
-// Written returns how many bytes went to the writer so far.
+// Written returns how many bytes were written to w so far.
 func (w *Writer) Written() int64 { return w.enc.written }
 
 func (w *Writer) selectDB(db int) {
@@ -112,6 +109,6 @@ func (w *Writer) selectDB(db int) {
 }
 
 func (w *Writer) done() error {
-	w.enc.room()
+	w.enc.flushIfLarge()
 	return w.enc.err
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// noting remembers the largest piece that it was given.
+// noting records the largest write.
 type noting struct{ largest, total int }
 
 func (n *noting) Write(b []byte) (int, error) {
@@ -29,7 +29,7 @@ func (n *noting) Write(b []byte) (int, error) {
 
 const logHits = 1_000_000
 
-// large are values that are written element by element.
+// large returns values that are written element by element.
 func large(n int) map[string]any {
 	log, tree, table, members, elements := &zset.Set{}, &zset.Set{}, &hash.Hash{}, &set.Set{}, &list.List{}
 	at := int64(nowMs) * 1000
@@ -51,8 +51,8 @@ func large(n int) map[string]any {
 	return map[string]any{"log": log, "tree": tree, "hash": table, "set": members, "list": elements}
 }
 
-// A value is not gathered before it is written, and not held twice when it is
-// read.
+// TestLargeValues checks that a value is neither buffered whole before it is written
+// nor held twice when it is read.
 func TestLargeValues(t *testing.T) {
 	n := logHits
 	if testing.Short() || race.Enabled {
@@ -103,7 +103,7 @@ func TestLargeValues(t *testing.T) {
 	}
 }
 
-// TestAllocations: a snapshot runs beside traffic.
+// TestAllocations bounds allocations, because a snapshot runs beside traffic.
 func TestAllocations(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates where the code does not")

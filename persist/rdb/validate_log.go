@@ -8,16 +8,15 @@ import (
 	"github.com/zlimit/zlimit/store/decimal"
 )
 
-// This file takes the units of a log, members that are the decimals of their
-// own scores, from where Redis keeps them. Sorted sets that limiters write are
-// nothing else, and the library takes ten times as long and 67 allocations for
-// ten of them.
+// This file reads the units of a log, which are members equal to the decimals of their
+// scores, directly from the encoded form. The sorted sets of limiters consist of
+// nothing else; the library takes ten times as long and 67 allocations for ten of them.
 
-// A log holds integers up to this size, on either side of zero.
+// maxUnit is the largest integer in a log, on either side of zero.
 const maxUnit = 1 << 53
 
-// logPack takes the units of a listpack, if it is sound and holds nothing else.
-func (f *fence) logPack(pack []byte) (taken bool, err error) {
+// logPack reads the units of a sound listpack that holds nothing else.
+func (f *validator) logPack(pack []byte) (taken bool, err error) {
 	if f.units == nil || !listpackSound(pack) {
 		return false, nil
 	}
@@ -45,7 +44,7 @@ func (f *fence) logPack(pack []byte) (taken bool, err error) {
 	return true, f.units(f.log)
 }
 
-// listpackInt reads an element of a listpack that is an integer.
+// listpackInt decodes an integer element of a listpack.
 func listpackInt(b []byte) (n int64, ok bool) {
 	switch first := b[0]; {
 	case first < lpText6:
@@ -64,23 +63,23 @@ func listpackInt(b []byte) (n int64, ok bool) {
 	return 0, false
 }
 
-// logEntries takes units, of n members with binary scores, as long as it finds
-// nothing else, and returns how many are left.
-func (f *fence) logEntries(n uint64) (left uint64, err error) {
+// logEntries reads units from n members with binary scores until it finds something
+// else. It returns how many members are left.
+func (f *validator) logEntries(n uint64) (left uint64, err error) {
 	if f.units == nil {
 		return n, nil
 	}
-	const longest = 2 + len("-9007199254740992") + 8 // of an entry that is a unit
+	const longest = 2 + len("-9007199254740992") + 8 // longest entry that is a unit
 	src := &f.src
 	f.log = f.log[:0]
 	for ; n > 0; n-- {
-		if err := src.need(min(int64(longest), src.left())); err != nil {
+		if err := src.ensure(min(int64(longest), src.left())); err != nil {
 			return n, err
 		}
 		r := dump.Reader{Rest: src.window[src.pos:]}
 		member, err := r.Bytes()
 		if err != nil || len(r.Rest) < 8 {
-			break // whoever looks closer will find it
+			break // the general path reports the fault
 		}
 		unit, ok := decimal.Parse(member)
 		score := binary.LittleEndian.Uint64(r.Rest)

@@ -1,10 +1,10 @@
 package rdb
 
-// This file passes over what is not held here, so that the rest of a file can
-// be read: nothing of it is looked at but its length.
+// This file skips unsupported values so that the rest of a file can be read. It checks
+// only their lengths.
 
-// foreign passes over a value of a type that is not held.
-func (f *fence) foreign(typ byte) error {
+// foreign skips a value of an unsupported type.
+func (f *validator) foreign(typ byte) error {
 	switch typ {
 	case typeStream, typeStream2, typeStream3:
 		return f.stream(typ)
@@ -17,8 +17,7 @@ func (f *fence) foreign(typ byte) error {
 	return unsupported(typ)
 }
 
-// passable reports whether values of a type that is not held can be passed
-// over.
+// passable reports whether foreign can skip values of the type.
 func passable(typ byte) bool {
 	switch typ {
 	case typeStream, typeStream2, typeStream3, typeModule:
@@ -27,7 +26,7 @@ func passable(typ byte) bool {
 	return false
 }
 
-// each does steps until one fails.
+// each runs steps until one fails.
 func each(steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -37,13 +36,13 @@ func each(steps ...func() error) error {
 	return nil
 }
 
-func (f *fence) passCount() error {
+func (f *validator) passCount() error {
 	_, err := f.src.count()
 	return err
 }
 
-// times does a step as often as a length says.
-func (f *fence) times(step func() error) error {
+// times reads a length and runs step that many times.
+func (f *validator) times(step func() error) error {
 	n, err := f.src.count()
 	for i := uint64(0); i < n && err == nil; i++ {
 		err = step()
@@ -51,16 +50,16 @@ func (f *fence) times(step func() error) error {
 	return err
 }
 
-func (f *fence) bytes(n int64) func() error { return func() error { return f.src.skip(n) } }
+func (f *validator) bytes(n int64) func() error { return func() error { return f.src.skip(n) } }
 
 const (
 	streamID   = 16 // bytes of an entry's ID
 	streamTime = 8
 )
 
-// stream passes over a stream: nodes with their keys, counters, and groups with
-// what is pending for each and each of its consumers.
-func (f *fence) stream(typ byte) error {
+// stream skips a stream: nodes with their keys, counters, and groups with their pending
+// entries and consumers.
+func (f *validator) stream(typ byte) error {
 	text, count := f.src.passText, f.passCount
 	steps := []func() error{
 		func() error { return f.times(func() error { return each(text, text) }) },
@@ -84,7 +83,7 @@ func (f *fence) stream(typ byte) error {
 	return each(append(steps, func() error { return f.times(func() error { return each(group...) }) })...)
 }
 
-// What a module's value is made of.
+// Opcodes within a module's value.
 const (
 	moduleEOF = iota
 	moduleSigned
@@ -94,8 +93,8 @@ const (
 	moduleText
 )
 
-// moduleData passes over what a module wrote.
-func (f *fence) moduleData() error {
+// moduleData skips what a module wrote.
+func (f *validator) moduleData() error {
 	for {
 		what, err := f.src.count()
 		if err != nil {
@@ -121,8 +120,8 @@ func (f *fence) moduleData() error {
 	}
 }
 
-// moduleName spells the name of a module's type: nine characters of six bits,
-// above ten bits of a version.
+// moduleName decodes the name of a module's type: nine characters of six bits, above
+// ten bits of a version.
 func moduleName(id uint64) string {
 	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	name := make([]byte, 9)

@@ -8,44 +8,44 @@ import (
 	"github.com/zlimit/zlimit/persist/dump"
 )
 
-// A fence walks over values and checks their structure. What passes it goes,
-// where there is somebody to take it, to the library in pieces of few elements:
-// plain sequences as they are, packed values as smaller ones of their kind.
+// A validator walks over values and checks their structure. If emit is set, it passes
+// what it validated to the library in small pieces: plain sequences as they are, packed
+// values as smaller packs of their kind.
 //
-// The fence says a list to the library where the order of elements counts and
-// the library would lose it (hashes), and where two types are written alike.
-type fence struct {
+// It presents a hash as a list, because the library would lose the order of the fields,
+// and does so for types that are written alike.
+type validator struct {
 	src   source
-	take  func(piece) error   // nil: nobody takes; the fence only looks
-	units func([]int64) error // takes units of a log; nil with take
+	emit  func(piece) error   // receives pieces; nil: validate only
+	units func([]int64) error // receives units of a log; nil with emit
 
 	log []int64 // scratch
 }
 
-// A piece is a part of a value as the library is given it.
+// A piece is a part of a value as passed to the library.
 type piece struct {
 	typ   byte
-	count int    // of elements, where the type is written with their number
-	head  []byte // what comes before body: the header of a pack
+	count int    // number of elements, if the type is written with it
+	head  []byte // precedes body: the header of a pack
 	body  []byte
 	tail  []byte
 }
 
 const (
-	pieceElements = 512      // elements of a piece at most
-	pieceBytes    = 32 << 10 // above this size no element is added
+	pieceElements = 512      // maximum elements of a piece
+	pieceBytes    = 32 << 10 // size above which no element is added
 )
 
-// give hands on a piece.
-func (f *fence) give(p piece) error {
-	if f.take == nil {
+// send emits a piece.
+func (f *validator) send(p piece) error {
+	if f.emit == nil {
 		return nil
 	}
-	return f.take(p)
+	return f.emit(p)
 }
 
-// value walks over a value of the type.
-func (f *fence) value(typ byte) error {
+// value validates a value of the type.
+func (f *validator) value(typ byte) error {
 	switch typ {
 	case typeString:
 		return f.src.passText()
@@ -73,8 +73,8 @@ func (f *fence) value(typ byte) error {
 	return f.foreign(typ)
 }
 
-// counted walks over a length and as many elements, of so many strings each.
-func (f *fence) counted(typ byte, strings int, pass func() error) error {
+// counted validates a length and that many elements, each of so many strings.
+func (f *validator) counted(typ byte, strings int, pass func() error) error {
 	n, err := f.src.count()
 	if err != nil {
 		return err
@@ -85,8 +85,8 @@ func (f *fence) counted(typ byte, strings int, pass func() error) error {
 	return f.sequence(typ, n, strings, pass)
 }
 
-// entries walks over a length and as many members with binary scores.
-func (f *fence) entries() error {
+// entries validates a length and that many members with binary scores.
+func (f *validator) entries() error {
 	n, err := f.src.count()
 	if err != nil {
 		return err
@@ -100,8 +100,8 @@ func (f *fence) entries() error {
 	return f.sequence(typeZSet2, n, 1, f.passEntry)
 }
 
-func (f *fence) sequence(typ byte, n uint64, strings int, pass func() error) error {
-	if f.take != nil {
+func (f *validator) sequence(typ byte, n uint64, strings int, pass func() error) error {
+	if f.emit != nil {
 		f.src.mark = f.src.pos
 		defer func() { f.src.mark = -1 }()
 	}
@@ -110,12 +110,12 @@ func (f *fence) sequence(typ byte, n uint64, strings int, pass func() error) err
 		if err := pass(); err != nil {
 			return err
 		}
-		if f.take == nil {
+		if f.emit == nil {
 			continue
 		}
 		in++
 		if in == pieceElements || f.src.pos-f.src.mark >= pieceBytes || i == n-1 {
-			if err := f.give(piece{typ: typ, count: in * strings, body: f.src.marked()}); err != nil {
+			if err := f.send(piece{typ: typ, count: in * strings, body: f.src.marked()}); err != nil {
 				return err
 			}
 			in = 0
@@ -124,21 +124,21 @@ func (f *fence) sequence(typ byte, n uint64, strings int, pass func() error) err
 	return nil
 }
 
-// passEntry passes over a member and its score in binary.
-func (f *fence) passEntry() error {
+// passEntry skips a member and its binary score.
+func (f *validator) passEntry() error {
 	if err := f.src.passText(); err != nil {
 		return err
 	}
-	b, err := f.src.take(8)
+	b, err := f.src.read(8)
 	if err == nil && math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(b))) {
 		return corrupt(badScore)
 	}
 	return err
 }
 
-// passDecimalEntry passes over a member and its score in decimal: a length of
-// one byte and as many digits, or one of three that stand for a value.
-func (f *fence) passDecimalEntry() error {
+// passDecimalEntry skips a member and its decimal score: a length byte and that many
+// digits, or one of three bytes that stand for a value.
+func (f *validator) passDecimalEntry() error {
 	const (
 		minusInf = 255
 		plusInf  = 254
@@ -159,8 +159,8 @@ func (f *fence) passDecimalEntry() error {
 	return f.src.skip(int64(size))
 }
 
-// packed walks over a string that is a pack.
-func (f *fence) packed(typ byte) error {
+// packed validates a string that is a pack.
+func (f *validator) packed(typ byte) error {
 	pack, err := f.src.text()
 	if err != nil {
 		return err
@@ -187,8 +187,8 @@ func (f *fence) packed(typ byte) error {
 	return f.listpack(pack, typeListQuicklist2, 1)
 }
 
-// nodes walks over the nodes of a list. A list is empty where each of them is.
-func (f *fence) nodes(node func() error) error {
+// nodes validates the nodes of a list. A list is empty if all nodes are.
+func (f *validator) nodes(node func() error) error {
 	n, err := f.src.count()
 	if err != nil {
 		return err
@@ -208,8 +208,8 @@ func (f *fence) nodes(node func() error) error {
 	return nil
 }
 
-// node walks over a node of a list of version 10 and later.
-func (f *fence) node() error {
+// node validates a node of a list of version 10 or later.
+func (f *validator) node() error {
 	kind, err := f.src.count()
 	if err != nil {
 		return err
@@ -223,13 +223,13 @@ func (f *fence) node() error {
 	return corrupt(badNode)
 }
 
-// zipmap walks over the packed hashes of Redis before 2.6, which the library
-// reads wrongly where a length takes more than a byte: it gets a list.
+// zipmap validates a packed hash of Redis before 2.6. The library misreads lengths of
+// more than a byte, so it gets a list.
 //
-// A zipmap is its number of pairs in a byte (or 254: too many), the pairs, and
-// 255. A pair is the field with its length, and the value with its length, how
-// many bytes behind it are free, and those.
-func (f *fence) zipmap(pack []byte) error {
+// A zipmap is its number of pairs in a byte (254: too many to say), the pairs, and 255.
+// A pair is the field with its length, then the length of the value, the number of free
+// bytes after it, the value and those bytes.
+func (f *validator) zipmap(pack []byte) error {
 	if len(pack) < 2 {
 		return corrupt(badPack)
 	}
@@ -242,7 +242,7 @@ func (f *fence) zipmap(pack []byte) error {
 		}
 		done := rest[0] == zipmapEnd
 		if in > 0 && (done || in == pieceElements || len(body) >= pieceBytes) {
-			if err := f.give(piece{typ: typeList, count: 2 * in, body: body}); err != nil {
+			if err := f.send(piece{typ: typeList, count: 2 * in, body: body}); err != nil {
 				return err
 			}
 			in, body = 0, body[:0]
@@ -259,7 +259,7 @@ func (f *fence) zipmap(pack []byte) error {
 			return corrupt(badElement)
 		}
 		rest = after
-		if f.take != nil {
+		if f.emit != nil {
 			body = dump.AppendString(dump.AppendString(body, field), value)
 		}
 		pairs, in = pairs+1, in+1
@@ -280,7 +280,7 @@ const (
 	zipmapEnd  = 255
 )
 
-// zipmapText takes a field, or a value and what is free behind it.
+// zipmapText reads a field, or a value with its free bytes.
 func zipmapText(b []byte, isValue bool) (text, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] == zipmapEnd {
 		return nil, nil, false

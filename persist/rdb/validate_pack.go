@@ -2,17 +2,16 @@ package rdb
 
 import "encoding/binary"
 
-// This file walks over Redis' packed values: the elements of a collection in
-// one string, each telling its own size.
+// This file validates Redis' packed values: the elements of a collection in one string,
+// each with its own size.
 
-// An element is where the next element of a pack ends, or that it is malformed:
-// an end of 0.
+// An elementEnd returns the end of the element at, or 0 if it is malformed.
 type elementEnd func(pack []byte, at, before int) (end int)
 
-// elements walks over a pack's elements, from the end of its header to the byte
-// that ends it, and hands on pieces. said is how many it says it has, per how
-// many of them belong together, wrap makes a pack of a part.
-func (f *fence) elements(pack []byte, header, said, per int, next elementEnd, wrap func(part []byte, n int) piece) error {
+// elements validates the elements of a pack, from the end of its header to the end
+// byte, and emits pieces. said is the element count in the header, per the number of
+// elements that belong together. wrap makes a pack of a part.
+func (f *validator) elements(pack []byte, header, said, per int, next elementEnd, wrap func(part []byte, n int) piece) error {
 	last := len(pack) - 1
 	n, in := 0, 0
 	from, at, before := header, header, header
@@ -24,8 +23,8 @@ func (f *fence) elements(pack []byte, header, said, per int, next elementEnd, wr
 		before, at = at, end
 		n, in = n+1, in+1
 		if in%per == 0 && (in >= pieceElements || at-from >= pieceBytes || at == last) {
-			if f.take != nil {
-				if err := f.take(wrap(pack[from:at], in)); err != nil {
+			if f.emit != nil {
+				if err := f.emit(wrap(pack[from:at], in)); err != nil {
 					return err
 				}
 			}
@@ -43,8 +42,8 @@ func (f *fence) elements(pack []byte, header, said, per int, next elementEnd, wr
 	return nil
 }
 
-// listpack walks over a listpack. See type listpack for its structure.
-func (f *fence) listpack(pack []byte, typ byte, per int) error {
+// listpack validates a listpack. See type listpack for its structure.
+func (f *validator) listpack(pack []byte, typ byte, per int) error {
 	if !listpackSound(pack) {
 		return corrupt(badPack)
 	}
@@ -57,12 +56,12 @@ func (f *fence) listpack(pack []byte, typ byte, per int) error {
 	})
 }
 
-// listpackSound reports whether what stands around a listpack's elements fits.
+// listpackSound reports whether the header and the end byte of a listpack are valid.
 func listpackSound(pack []byte) bool {
 	return len(pack) > listpackHeader && uint64(binary.LittleEndian.Uint32(pack)) == uint64(len(pack)) && pack[len(pack)-1] == packEnd
 }
 
-// listpackElement finds the end of the element at.
+// listpackElement returns the end of the element at.
 func listpackElement(b []byte, at, _ int) (end int) {
 	left := uint64(len(b) - at)
 	var size uint64 // of encoding and content
@@ -106,11 +105,11 @@ func listpackElement(b []byte, at, _ int) (end int) {
 	return end
 }
 
-// Encodings of a ziplist's elements. Short texts have their length in the low
-// bits of the first byte.
+// Encodings of a ziplist's elements. Short texts have their length in the low bits of
+// the first byte.
 const (
 	zlText14   = 0x40 // and one more byte
-	zlText32   = 0x80 // four bytes behind it
+	zlText32   = 0x80 // and four bytes
 	zlInt16    = 0xc0
 	zlInt32    = 0xd0
 	zlInt64    = 0xe0
@@ -118,13 +117,13 @@ const (
 	zlInt4     = 0xf1 // to 0xfd: the number itself, plus one
 	zlInt4Last = 0xfd
 	zlInt8     = 0xfe
-	zlLong     = 0xfe // before an element: four bytes say how long the one before it is
+	zlLong     = 0xfe // before an element: four bytes with the length of the previous one follow
 )
 
-// ziplist walks over a ziplist: a header (bytes in all, where the last element
-// begins, elements), the elements, an end byte. Each element is how long the
-// one before it is, its encoding, and its content.
-func (f *fence) ziplist(pack []byte, typ byte, per int) error {
+// ziplist validates a ziplist: a header (total bytes, offset of the last element,
+// element count), the elements, an end byte. Each element is the length of the previous
+// one, its encoding and its content.
+func (f *validator) ziplist(pack []byte, typ byte, per int) error {
 	if len(pack) <= ziplistHeader || uint64(binary.LittleEndian.Uint32(pack)) != uint64(len(pack)) || pack[len(pack)-1] != packEnd {
 		return corrupt(badPack)
 	}
@@ -145,8 +144,8 @@ func (f *fence) ziplist(pack []byte, typ byte, per int) error {
 	return err
 }
 
-// ziplistElement finds the end of the element at, behind the one that begins
-// at before (or at the same place: then there is none).
+// ziplistElement returns the end of the element at, which follows the one at before.
+// before equals at for the first.
 func ziplistElement(b []byte, at, before int) (end int) {
 	pos, previous := at+1, uint64(b[at])
 	if previous == zlLong {
@@ -168,7 +167,7 @@ func ziplistElement(b []byte, at, before int) (end int) {
 			return 0
 		}
 		size = 2 + (uint64(first&0x3f)<<8 | uint64(b[pos+1]))
-	case first < zlInt16: // the low bits mean nothing
+	case first < zlInt16: // the low bits are ignored
 		if left < 5 {
 			return 0
 		}
@@ -194,9 +193,9 @@ func ziplistElement(b []byte, at, before int) (end int) {
 	return pos + int(size)
 }
 
-// intset walks over an intset: the width of a number, how many there are, and
-// they, ascending.
-func (f *fence) intset(pack []byte) error {
+// intset validates an intset: the width of a number, the count, and the numbers in
+// ascending order.
+func (f *validator) intset(pack []byte) error {
 	const header = encodedIntsetHeader
 	if len(pack) < header {
 		return corrupt(badPack)
@@ -214,13 +213,13 @@ func (f *fence) intset(pack []byte) error {
 			return corrupt(badOrder)
 		}
 	}
-	for len(body) > 0 && f.take != nil {
+	for len(body) > 0 && f.emit != nil {
 		part := body[:min(uint64(len(body)), pieceElements*width)]
 		body = body[len(part):]
 		var head [header]byte
 		binary.LittleEndian.PutUint32(head[:], uint32(width))
 		binary.LittleEndian.PutUint32(head[4:], uint32(uint64(len(part))/width))
-		if err := f.take(piece{typ: typeSetIntset, head: head[:], body: part}); err != nil {
+		if err := f.emit(piece{typ: typeSetIntset, head: head[:], body: part}); err != nil {
 			return err
 		}
 	}
