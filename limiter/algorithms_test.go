@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAlgorithmScenarios: one line is a call, at so many ms, and its answer.
-// Limits are 4 in 1,000 ms; the burst of GCRA is 2.
+// TestAlgorithmScenarios checks scenarios. Each line is a call at a time in ms, and its
+// answer. Limits are 4 in 1,000 ms; the burst of GCRA is 2.
 func TestAlgorithmScenarios(t *testing.T) {
 	type line struct{ t, cost, allowed, remaining, retry, reset, next int64 }
 	q := Quota{4, 1000}
@@ -23,28 +23,28 @@ func TestAlgorithmScenarios(t *testing.T) {
 			{999, 1, 1, 0, 0, 1, 1},
 			{999, 5, 0, 0, -1, 1, 1},
 			{1000, 4, 4, 0, 0, 1000, 1000},
-			{400, 1, 0, 0, 1600, 1600, 1600}, // back
+			{400, 1, 0, 0, 1600, 1600, 1600}, // the clock steps back
 			{9000, 1, 1, 3, 0, 1000, 1000},
 		}},
-		{"GCRA", newGCRA(2), []line{ // a unit each 250 ms
+		{"GCRA", newGCRA(2), []line{ // a unit every 250 ms
 			{0, 2, 2, 0, 0, 500, 250},
 			{0, 1, 0, 0, 250, 500, 250},
 			{249, 1, 0, 0, 1, 251, 1},
 			{250, 1, 1, 0, 0, 500, 250},
 			{250, 3, 0, 0, -1, 500, 250},
-			{100, 1, 0, 0, 400, 650, 400}, // back
+			{100, 1, 0, 0, 400, 650, 400}, // the clock steps back
 			{600, 2, 0, 1, 150, 150, 150},
 			{750, 2, 2, 0, 0, 500, 250},
 		}},
 		{"COUNTER", newCounter(), []line{
-			{100, 4, 4, 0, 0, 1900, 1150}, // 4 at its end: 3 when a quarter of the next slice has passed
+			{100, 4, 4, 0, 0, 1900, 1150}, // 4 at the slice's end: 3 after a quarter of the next slice
 			{900, 1, 0, 0, 350, 1100, 350},
 			{1249, 1, 0, 0, 1, 751, 1},
-			{1250, 1, 1, 0, 0, 1750, 250}, // 3 of the slice before, and 1
+			{1250, 1, 1, 0, 0, 1750, 250}, // 3 of the previous slice, and 1
 			{1250, 5, 0, 0, -1, 1750, 250},
-			{1100, 1, 0, 0, 400, 1900, 400}, // back: 5 are counted
+			{1100, 1, 0, 0, 400, 1900, 400}, // back: 5 count
 			{1750, 3, 0, 2, 250, 1250, 250},
-			{2333, 3, 3, 0, 0, 1667, 667}, // 1 of the slice before, still counted in full
+			{2333, 3, 3, 0, 0, 1667, 667}, // 1 of the previous slice, still counted in full
 			{9000, 4, 4, 0, 0, 2000, 1250},
 		}},
 		{"BUCKETS", newBuckets(4), []line{ // 250 ms each
@@ -52,7 +52,7 @@ func TestAlgorithmScenarios(t *testing.T) {
 			{260, 2, 2, 1, 0, 1239, 989},
 			{260, 2, 0, 1, 989, 1239, 989},
 			{260, 3, 0, 1, 1239, 1239, 989},
-			{100, 1, 1, 0, 0, 1399, 1149}, // back: into the newest
+			{100, 1, 1, 0, 0, 1399, 1149}, // back: into the newest bucket
 			{1248, 1, 0, 0, 1, 251, 1},
 			{1249, 1, 1, 0, 0, 1000, 250},
 			{9000, 4, 4, 0, 0, 1249, 1249},
@@ -68,8 +68,8 @@ func TestAlgorithmScenarios(t *testing.T) {
 	}
 }
 
-// What a snapshot or a user's hand may hold, at any instant, makes answers that
-// keep their form.
+// TestNoAlgorithmOverflows checks that answers keep their form whatever state a
+// snapshot or a user supplies, at any instant.
 func TestNoAlgorithmOverflows(t *testing.T) {
 	ends := []int64{math.MinInt64, -1, 0, 1, 1000, startMs, 9_007_199_254_741, math.MaxInt64 / 1000, math.MaxInt64 - 1, math.MaxInt64}
 	check := func(d Decision, capacity int64, what ...any) {
@@ -150,7 +150,7 @@ func TestValidateOthers(t *testing.T) {
 	for n, want := range map[int64]error{-1: ErrBuckets, 0: ErrBuckets, 1: nil, MaxBuckets: nil, MaxBuckets + 1: ErrBuckets} {
 		require.ErrorIs(t, ValidateBuckets(n), want)
 	}
-	// AtMost: what could be granted counts, not what is asked.
+	// With AtMost the possible grant counts, not the request.
 	large := Quota{2_000_000, 60_000}
 	require.ErrorIs(t, Validate([]Quota{large}, Call{Cost: math.MaxInt64, AtMost: true}, DefaultMaxUnits), ErrCostLarge)
 	require.NoError(t, Validate([]Quota{large, q}, Call{Cost: math.MaxInt64, AtMost: true}, DefaultMaxUnits))

@@ -2,7 +2,7 @@ package limiter
 
 import "math"
 
-// Scores and instants: unitsPerMs scores share a millisecond.
+// unitsPerMs is the number of scores in a millisecond.
 const unitsPerMs = 1000
 
 // msOf returns the millisecond of a score, rounded down.
@@ -14,8 +14,7 @@ func msOf(score int64) int64 {
 	return ms
 }
 
-// firstScore returns the lowest score of the millisecond after ms: scores from
-// there on have a millisecond above ms.
+// firstScore returns the lowest score of the millisecond after ms.
 func firstScore(ms int64) int64 { return mul(add(ms, 1), unitsPerMs) }
 
 // add, sub and mul saturate at the ends of int64.
@@ -53,9 +52,9 @@ func mul(a, factor int64) int64 {
 	return a * factor
 }
 
-// ceil and floor divide and round: ceil gives the quotient of two numbers, 0
-// for what is not positive, and floor the highest multiple of unit that is not
-// above a. The divisor is positive.
+// ceil and floor divide and round. ceil returns the rounded-up quotient of two numbers,
+// 0 if the dividend is not positive. floor returns the largest multiple of unit that is
+// not above a. The divisor is positive.
 
 func ceil(a, divisor int64) int64 {
 	if a <= 0 {

@@ -1,27 +1,27 @@
 package limiter
 
-// The BUCKETS algorithm: the sliding window in parts. Time is cut into buckets
-// of ceil(window/n) milliseconds, aligned to the epoch, and each counts its
-// units. A bucket counts as if all of it had come at its last millisecond, so
-// a unit counts for at least the window and at most a bucket more: like the
-// log this never admits more than the limit in a window, and only delays. At
-// most n+1 buckets count at once. A decision reads them all: O(n).
+// The BUCKETS algorithm is the sliding window in parts. Time is cut into buckets of
+// ceil(window/n) milliseconds, aligned to the epoch, and each bucket counts its units.
+// A bucket counts as if all its units had come at its last millisecond, so a unit
+// counts for at least the window and at most a bucket more. Like the log this never
+// admits more than the limit in a window, and only delays. At most n+1 buckets count at
+// once. A decision reads them all: O(n).
 //
-// Units are never counted into a bucket before the newest: where the clock
-// steps back, they go ahead of it, as in a log.
+// Units are never counted into a bucket before the newest. If the clock steps back,
+// they go into the newest bucket, ahead of the clock, as in a log.
 
 // Buckets is a key of the BUCKETS algorithm.
 type Buckets struct {
 	WidthMs  int64
 	N        int64
-	NewestMs int64   // when the newest bucket begins
+	NewestMs int64   // start of the newest bucket
 	Counts   []int64 // newest first, at most N+1; empty for no key
 }
 
-// BucketWidth is the length of each of n buckets of a window.
+// BucketWidth returns the length of each of n buckets of a window.
 func BucketWidth(windowMs, n int64) int64 { return ceil(windowMs, n) }
 
-// Valid reports whether b can be a state that Apply made.
+// Valid reports whether b is a state that Apply can produce.
 func (b *Buckets) Valid() bool {
 	if b.WidthMs < 1 || b.WidthMs > MaxWindowMs || b.N < 1 || b.N > MaxBuckets || len(b.Counts) == 0 || int64(len(b.Counts)) > b.N+1 ||
 		floor(b.NewestMs, b.WidthMs) != b.NewestMs {
@@ -35,7 +35,7 @@ func (b *Buckets) Valid() bool {
 	return true
 }
 
-// Decide is State's. The quota's window must have b's width.
+// Decide implements State. The quota's window must have b's width.
 func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
 	call = call.canonical()
 	d.Limit, d.WindowMs = q.Limit, q.WindowMs
@@ -44,7 +44,7 @@ func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 	if !expired {
 		used = b.used(nowMs, q.WindowMs)
 	}
-	leave := d.weigh(q.Limit, used, call)
+	leave := d.measure(q.Limit, used, call)
 	if used > 0 {
 		d.ResetAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, used), nowMs, expireAtMs)
 		d.NextAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, max(1, used-q.Limit+1)), nowMs, expireAtMs)
@@ -53,7 +53,7 @@ func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 		d.RetryAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, leave), nowMs, expireAtMs)
 	}
 	if d.Allowed > 0 && !call.Peek {
-		d.take()
+		d.consume()
 		newestMs, keepMs := floor(nowMs, b.WidthMs), q.WindowMs
 		if len(b.Counts) > 0 && !expired {
 			newestMs = max(newestMs, b.NewestMs)
@@ -66,13 +66,13 @@ func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 		if used == 0 {
 			d.NextAfterMs = d.ResetAfterMs
 		} else if next := b.leaves(nowMs, q.WindowMs, used, 1); next > 0 {
-			d.NextAfterMs = next // the expiry that cut it short is gone
+			d.NextAfterMs = next // the key no longer expires earlier
 		}
 	}
 	return d
 }
 
-// Apply is State's. Counts must have room for N+1.
+// Apply implements State. Counts must have capacity N+1.
 func (b *Buckets) Apply(nowMs int64, d *Decision) {
 	beginMs := floor(nowMs, b.WidthMs)
 	if len(b.Counts) == 0 {
@@ -92,10 +92,9 @@ func (b *Buckets) Apply(nowMs int64, d *Decision) {
 	b.trim()
 }
 
-// TakeBack removes the newest n units of those still held for some window, and
-// returns how many they were and the key's new expiry, which leaves the
-// retention as it was. The newest bucket is then one that holds some; none is
-// left where no unit is.
+// TakeBack removes the newest n units of those still held for some window. It returns
+// how many were removed and the key's new expiry, which preserves the retention.
+// Afterwards the newest bucket has units, or there is no bucket.
 func (b *Buckets) TakeBack(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int64) {
 	keepMs := b.retention(expireAtMs)
 	for i := range b.Counts {
@@ -118,20 +117,20 @@ func (b *Buckets) TakeBack(nowMs, expireAtMs, n int64) (removed, newExpireAtMs i
 	return removed, expireAtMs
 }
 
-// Oldest is the first millisecond that the buckets cover. There must be a
-// bucket, for Newest too.
+// Oldest returns the first millisecond that the buckets cover. Oldest and Newest
+// require a bucket.
 func (b *Buckets) Oldest() int64 { return b.begin(len(b.Counts) - 1) }
 
-// Newest is the last millisecond that the buckets cover.
+// Newest returns the last millisecond that the buckets cover.
 func (b *Buckets) Newest() int64 { return b.endOf(b.NewestMs) }
 
-// Used is how many units are still held for some window.
+// Used returns how many units are still held for some window.
 func (b *Buckets) Used(nowMs, expireAtMs int64) int64 {
 	return b.used(nowMs, b.retention(expireAtMs))
 }
 
-// retention is what the key's expiry grants its newest bucket; without expiry
-// it is the longest window of these buckets.
+// retention returns how long the key's expiry keeps its newest bucket; without expiry,
+// the longest window of these buckets.
 func (b *Buckets) retention(expireAtMs int64) int64 {
 	if expireAtMs > 0 {
 		return sub(expireAtMs, b.endOf(b.NewestMs))
@@ -150,8 +149,7 @@ func (b *Buckets) begin(i int) int64 { return sub(b.NewestMs, mul(int64(i), b.Wi
 
 func (b *Buckets) endOf(beginMs int64) int64 { return add(beginMs, b.WidthMs-1) }
 
-// wait is how long the bucket goes on counting in a window: 0 or less if it
-// does not.
+// wait returns how long bucket i still counts in a window, 0 or less if it does not.
 func (b *Buckets) wait(i int, nowMs, windowMs int64) int64 {
 	return sub(add(b.endOf(b.begin(i)), windowMs), nowMs)
 }
@@ -166,8 +164,8 @@ func (b *Buckets) used(nowMs, windowMs int64) (used int64) {
 	return used
 }
 
-// leaves returns how long it takes until n of the units used have left the
-// window, the oldest first.
+// leaves returns how long it takes until n of the units used have left the window, the
+// oldest first.
 func (b *Buckets) leaves(nowMs, windowMs, used, n int64) int64 {
 	stay := used - n
 	for i, count := range b.Counts {

@@ -2,47 +2,45 @@ package limiter
 
 import "math/bits"
 
-// The COUNTER algorithm: two counters, weighted. Time is cut into slices of the
-// window's length, aligned to the epoch, and the units of the present slice and
-// of the one before are counted. Those before are taken to have come evenly, so
-// that of p units p*(window-elapsed)/window still count when elapsed of the
-// present slice has passed, rounded up to a unit. Where they came late in their
-// slice more is admitted than the limit, up to about twice as much; where they
-// came early, less. Every step is O(1).
+// The COUNTER algorithm has two weighted counters. Time is cut into slices of the
+// window's length, aligned to the epoch, and the units of the current and the previous
+// slice are counted. The previous units are assumed to have come evenly: when elapsed
+// of the current slice has passed, p*(window-elapsed)/window of p units still count,
+// rounded up. If they came late in their slice, more than the limit is admitted, up to
+// about twice as much; if early, less. Every step is O(1).
 //
-// This is the form that most libraries and gateways have: Cloudflare, "How we
-// built rate limiting capable of scaling to millions of domains" (2017).
+// Most libraries and gateways use this form. See Cloudflare, "How we built rate
+// limiting capable of scaling to millions of domains" (2017).
 //
-// Units are never counted into a slice before the newest: where the clock steps
-// back they go ahead of it, and the slice before it counts in full.
+// Units are never counted into a slice before the newest. If the clock steps back, they
+// go into the newest slice, and the previous slice counts in full.
 
-// Counter is a key of the COUNTER algorithm. Where both counts are 0 it is no
-// key.
+// Counter is a key of the COUNTER algorithm. If both counts are 0 there is no key.
 type Counter struct {
 	WindowMs int64 // of the quota
-	BeginMs  int64 // when the newest slice begins, a multiple of WindowMs
+	BeginMs  int64 // start of the newest slice, a multiple of WindowMs
 	Count    int64 // units in it
-	Previous int64 // units in the slice before
+	Previous int64 // units in the previous slice
 }
 
-// Valid reports whether s can be a state that Apply made.
+// Valid reports whether s is a state that Apply can produce.
 func (s *Counter) Valid() bool {
 	return s.WindowMs >= 1 && s.WindowMs < MaxWindowMs && floor(s.BeginMs, s.WindowMs) == s.BeginMs &&
 		s.Count >= 0 && s.Previous >= 0
 }
 
-// Decide is State's. The quota's window must be s's.
+// Decide implements State. The quota's window must be s's.
 func (s *Counter) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
 	call = call.canonical()
 	d.Limit, d.WindowMs = q.Limit, q.WindowMs
 	now := s.at(nowMs, expireAtMs)
 	used := now.used(nowMs)
-	leave := d.weigh(q.Limit, used, call)
+	leave := d.measure(q.Limit, used, call)
 	if leave > 0 {
 		d.RetryAfterMs = untilGone(now.leaves(nowMs, used, leave), nowMs, expireAtMs)
 	}
 	if d.Allowed > 0 && !call.Peek {
-		d.take()
+		d.consume()
 		now.Count = add(now.Count, d.Units)
 		expireAtMs = add(now.BeginMs, 2*s.WindowMs)
 		d.ExpireAtMs = expireAtMs
@@ -54,7 +52,7 @@ func (s *Counter) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 	return d
 }
 
-// Apply is State's.
+// Apply implements State.
 func (s *Counter) Apply(nowMs int64, d *Decision) {
 	*s = s.at(nowMs, 0)
 	s.Count = add(s.Count, d.Units)
@@ -80,11 +78,11 @@ func (s *Counter) Used(nowMs, expireAtMs int64) int64 {
 	return now.used(nowMs)
 }
 
-// TakeBack removes the newest n units of those that count in part at least, and
-// returns how many they were.
+// TakeBack removes the newest n units of those that still count at least in part. It
+// returns how many were removed.
 func (s *Counter) TakeBack(nowMs, n int64) (removed int64) {
 	now := s.at(nowMs, 0)
-	if now.BeginMs != s.BeginMs { // the newest slice is the previous one by now
+	if now.BeginMs != s.BeginMs { // the newest slice has become the previous one
 		removed = min(n, now.Previous)
 		s.Count = now.Previous - removed
 		s.Previous = 0
@@ -110,19 +108,19 @@ func (s *Counter) at(nowMs, expireAtMs int64) Counter {
 	return now
 }
 
-// used returns the units that count, where s is as at returns it.
+// used returns the units that count. s must be a result of at.
 func (s *Counter) used(nowMs int64) int64 {
 	elapsed := min(max(sub(nowMs, s.BeginMs), 0), s.WindowMs)
 	return add(s.Count, mulDiv(s.Previous, s.WindowMs-elapsed, s.WindowMs, s.WindowMs-1))
 }
 
-// leaves returns how long it takes until n of the units used count no more.
+// leaves returns how long it takes until n of the units used no longer count.
 func (s *Counter) leaves(nowMs, used, n int64) int64 {
 	stay, slice, beginMs := used-n-s.Count, s.Previous, s.BeginMs
-	if stay < 0 { // not in this slice: those of it are the previous ones in the next
+	if stay < 0 { // not in this slice: its units become the previous ones
 		stay, slice, beginMs = used-n, s.Count, add(s.BeginMs, s.WindowMs)
 	}
-	// Of slice, stay count where (window-elapsed)*slice <= stay*window.
+	// Of slice, stay units count when (window-elapsed)*slice <= stay*window.
 	elapsed := s.WindowMs
 	if slice > 0 {
 		elapsed -= min(mulDiv(min(stay, slice), s.WindowMs, slice, 0), s.WindowMs)
@@ -130,8 +128,8 @@ func (s *Counter) leaves(nowMs, used, n int64) int64 {
 	return sub(add(beginMs, elapsed), nowMs)
 }
 
-// mulDiv returns (a*b+more)/divisor for numbers that are not negative and whose
-// quotient is an int64, without overflow between.
+// mulDiv returns (a*b+more)/divisor for non-negative numbers without intermediate
+// overflow. The quotient must be an int64.
 func mulDiv(a, b, divisor, more int64) int64 {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	low, carry := bits.Add64(low, uint64(more), 0)

@@ -12,8 +12,8 @@ import (
 
 const startMs = 1_700_000_000_000
 
-// A key that shorter windows wrote expires before a long window's units leave
-// it: then the expiry ends the wait.
+// TestExpiryEndsTheWait checks a key written with shorter windows: it expires before a
+// long window's units leave it, and the expiry ends the wait.
 func TestExpiryEndsTheWait(t *testing.T) {
 	w := &world{decide: Decide}
 	w.call(t, startMs, []Quota{{1, 1000}}, 1)
@@ -25,7 +25,8 @@ func TestExpiryEndsTheWait(t *testing.T) {
 	require.EqualValues(t, 1, w.clone().call(t, startMs+1001, []Quota{{1, 60_000}}, 1).Allowed)
 }
 
-// Retention: no call shortens it, and a call with a longer window lengthens it.
+// TestRetentionBelongsToTheKey checks that no call shortens the retention and that a
+// longer window lengthens it.
 func TestRetentionBelongsToTheKey(t *testing.T) {
 	w := &world{decide: Decide}
 	short, long := []Quota{{5, 100}}, []Quota{{5, 10_000}}
@@ -41,23 +42,23 @@ func TestRetentionBelongsToTheKey(t *testing.T) {
 	require.EqualValues(t, (startMs+1)*unitsPerMs-1, d.DropThrough)
 	require.Len(t, w.units, 2)
 
-	w.expireAtMs = 0 // PERSIST: only the window of the call counts
+	w.expireAtMs = 0 // PERSIST: only the call's window counts
 	w.call(t, startMs+10_050, short, 1)
 	require.EqualValues(t, startMs+10_150, w.expireAtMs)
 	require.Len(t, w.units, 2)
 
-	w.expireAtMs = math.MaxInt64 // an expiry without end keeps everything
+	w.expireAtMs = math.MaxInt64 // an infinite expiry keeps everything
 	d = w.call(t, startMs+20_000, short, 1)
 	require.Equal(t, int64(math.MaxInt64), d.ExpireAtMs)
 	require.Len(t, w.units, 3)
 
-	w.expireAtMs = startMs + 20_001 // a user's shorter expiry counts as what it grants the newest
+	w.expireAtMs = startMs + 20_001 // a shorter expiry set by a user counts as what it leaves the newest unit
 	d = w.call(t, startMs+20_000, short, 1)
 	require.EqualValues(t, startMs+20_100, d.ExpireAtMs)
 }
 
-// A store that has not yet removed an expired key gets the answer for no key,
-// and everything held leaves.
+// TestExpiredKeyCountsAsEmpty checks a store that has not yet removed an expired key:
+// the answer is that of no key, and all units are dropped.
 func TestExpiredKeyCountsAsEmpty(t *testing.T) {
 	held := scores{startMs * unitsPerMs, (startMs + 90_000) * unitsPerMs}
 	q := []Quota{{1, 60_000}}
@@ -77,10 +78,11 @@ func TestExpiredKeyCountsAsEmpty(t *testing.T) {
 	}
 }
 
-// The scores that a run takes end below 2^53 and begin at 10^14.
+// TestInstantsThatALogCannotHold checks the range of scores: they end below 2^53 and
+// begin at 10^14.
 func TestInstantsThatALogCannotHold(t *testing.T) {
 	q := []Quota{{2000, 1000}}
-	const lastMs = MaxScore / unitsPerMs // 2^53 falls into this millisecond
+	const lastMs = MaxScore / unitsPerMs // 2^53 is in this millisecond
 	room := MaxScore - lastMs*unitsPerMs
 	for _, c := range []struct {
 		name  string
@@ -119,15 +121,14 @@ func TestInstantsThatALogCannotHold(t *testing.T) {
 			require.Less(t, d.First+d.Units-1, MaxScore)
 		})
 	}
-	// A denial needs no scores, so it is an answer anywhere.
+	// A denial needs no scores, so it is valid anywhere.
 	d, err := Decide(scores{MaxScore - 1}, lastMs, 0, []Quota{{1, 1000}}, 1)
 	require.NoError(t, err)
 	require.EqualValues(t, 1000, d.RetryAfterMs)
 }
 
-// Numbers that Validate refuses make no sense, but they do not panic, they do
-// not overflow into an admission of more than the limit, and they name no
-// scores outside of what a log holds.
+// TestNothingOverflows passes numbers that Validate refuses. They must not panic,
+// overflow into an admission above the limit, or name scores that a log cannot hold.
 func TestNothingOverflows(t *testing.T) {
 	ends := []int64{math.MinInt64, math.MinInt64 + 1, -1_000_000, -1, 0, 1, 2, 1000, startMs, MinScore, MaxScore, math.MaxInt64 - 1, math.MaxInt64}
 	logs := []Log{nil, scores{}, scores{MinScore, MinScore + 1}, scores{startMs * unitsPerMs}, scores{MaxScore - 1}, scores{math.MinInt64, 0, math.MaxInt64}}
@@ -175,7 +176,7 @@ func TestArithmeticSaturates(t *testing.T) {
 	for _, a := range values {
 		x := big.NewInt(a)
 		require.Equal(t, clamp(new(big.Int).Mul(x, big.NewInt(1000))), mul(a, 1000), a)
-		require.Equal(t, new(big.Int).Div(x, big.NewInt(1000)).Int64(), msOf(a), a) // Euclid: rounds down
+		require.Equal(t, new(big.Int).Div(x, big.NewInt(1000)).Int64(), msOf(a), a) // Euclidean: rounds down
 		for _, b := range values {
 			y := big.NewInt(b)
 			require.Equal(t, clamp(new(big.Int).Add(x, y)), add(a, b))
@@ -210,7 +211,7 @@ func TestNoQuotaIsAProgrammingMistake(t *testing.T) {
 	require.Panics(t, func() { _, _ = Decide(nil, startMs, 0, nil, 1) })
 }
 
-// Decide reads and never writes: the log it was given is the log afterwards.
+// TestDecideDoesNotMutate checks that Decide leaves the log unchanged.
 func TestDecideDoesNotMutate(t *testing.T) {
 	held := scores{startMs * unitsPerMs, startMs*unitsPerMs + 1, startMs*unitsPerMs + 2}
 	before := slices.Clone(held)

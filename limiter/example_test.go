@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// units is a log as small as it gets; the server's is a sorted set.
+// units is a minimal Log; the server's is a sorted set.
 type units []int64
 
 func (u units) Len() int              { return len(u) }
@@ -22,7 +22,7 @@ func (u units) CountAfter(score int64) (n int) {
 	return n
 }
 
-// Two calls a second: decide, then record what the decision says.
+// Allow two calls a second: decide, then record the decision.
 func ExampleDecide() {
 	var log units
 	var expireAtMs int64

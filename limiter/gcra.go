@@ -1,14 +1,13 @@
 package limiter
 
-// The GCRA algorithm (generic cell rate algorithm): a bucket of burst units
-// that fills by one unit each emission interval, kept as one number, the
-// instant at which it will be full again (the theoretical arrival time, tat).
-// The interval is window/limit, rounded up to a microsecond. A window admits at
-// most burst units at once and window/interval that fill in meanwhile: with
-// burst = limit up to twice the limit. Every step is O(1).
+// The GCRA algorithm (generic cell rate algorithm) is a bucket of burst units that
+// gains one unit each emission interval. It is stored as one number, the instant at
+// which it will be full again (the theoretical arrival time, tat). The interval is
+// window/limit, rounded up to a microsecond. A window admits at most burst units at
+// once plus the window/interval units gained meanwhile: with burst = limit up to twice
+// the limit. Every step is O(1).
 
-// GCRA is a key of the GCRA algorithm, and the burst that a call names. The zero
-// TatUs is no key.
+// GCRA is a key of the GCRA algorithm and the burst of a call. A zero TatUs is no key.
 type GCRA struct {
 	TatUs int64 // unix microseconds
 	Burst int64 // units; see ValidateBurst
@@ -22,13 +21,13 @@ func (q Quota) Interval() int64 {
 
 const usPerMs = 1000
 
-// Decide is State's. The limit that the decision names is the quota's; Used and
-// Remaining count units of the burst, and what can never fit is a cost above it.
+// Decide implements State. Limit in the decision is the quota's. Used and Remaining
+// count units of the burst, and a cost above the burst never fits.
 func (s *GCRA) Decide(nowMs, expireAtMs int64, q Quota, call Call) Decision {
 	return s.decide(nowMs, expireAtMs, q, call.canonical())
 }
 
-// Apply is State's.
+// Apply implements State.
 func (s *GCRA) Apply(_ int64, d *Decision) { s.TatUs = d.TatUs }
 
 func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
@@ -38,12 +37,12 @@ func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) 
 	if expireAtMs <= 0 || nowMs <= expireAtMs {
 		aheadUs = max(0, sub(s.TatUs, nowUs))
 	}
-	if leave := d.weigh(s.Burst, ceil(aheadUs, intervalUs), call); leave > 0 {
+	if leave := d.measure(s.Burst, ceil(aheadUs, intervalUs), call); leave > 0 {
 		want := s.Burst - (d.Used - leave)
 		d.RetryAfterMs = untilGone(ceil(aheadUs-(s.Burst-want)*intervalUs, usPerMs), nowMs, expireAtMs)
 	}
 	if d.Allowed > 0 && !call.Peek {
-		d.take()
+		d.consume()
 		aheadUs += d.Units * intervalUs
 		d.TatUs = add(nowUs, aheadUs)
 		expireAtMs = add(nowMs, ceil(aheadUs, usPerMs))
@@ -51,24 +50,24 @@ func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) 
 	}
 	if d.Used > 0 {
 		d.ResetAfterMs = untilGone(ceil(aheadUs, usPerMs), nowMs, expireAtMs)
-		full := min(d.Used, s.Burst) - 1 // so many used is one more remaining
+		full := min(d.Used, s.Burst) - 1 // after so many one more remains
 		d.NextAfterMs = untilGone(ceil(aheadUs-full*intervalUs, usPerMs), nowMs, expireAtMs)
 	}
 	return d
 }
 
-// Throttle answers in the terms of redis-cell's CL.THROTTLE: five integers,
-// times in whole seconds, rounded up.
+// Throttle is an answer in the terms of redis-cell's CL.THROTTLE: five integers, times
+// in whole seconds, rounded up.
 type Throttle struct {
 	Limited     bool
 	Limit       int64 // the burst
 	Remaining   int64
-	RetryAfterS int64 // -1 unless the wait makes the call pass
+	RetryAfterS int64 // -1 unless waiting admits the call
 	ResetAfterS int64
 }
 
-// Throttle is Decide for CL.THROTTLE, with the decision in both terms. Quantity
-// 0 takes nothing and passes.
+// Throttle is Decide for CL.THROTTLE and returns the answer in both forms. Quantity 0
+// takes nothing and is admitted.
 func (s *GCRA) Throttle(nowMs, expireAtMs int64, q Quota, quantity int64) (Throttle, Decision) {
 	d := s.decide(nowMs, expireAtMs, q, Call{Cost: quantity, Peek: quantity == 0})
 	t := Throttle{

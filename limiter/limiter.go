@@ -1,49 +1,46 @@
-// Package limiter holds the rate-limiting decisions as pure functions: the
-// state of a key and the present instant go in, a decision and what it would
-// change come out. It has no clock, no lock, no store and no wire text, and it
-// never changes the state it reads.
+// Package limiter implements rate-limiting decisions as pure functions from the state
+// of a key and the current instant to a decision and the change it makes. It has no
+// clock, lock, store or wire text, and never changes the state it reads.
 //
-// There are five algorithms, a file each. LOG and BUCKETS never admit more than
-// the limit in any window; FIXED, GCRA and COUNTER have definitions of their own,
-// under which a window can hold about twice as much (docs/worst-window.md).
+// There are five algorithms, a file each. LOG and BUCKETS never admit more than the
+// limit in any window. FIXED, GCRA and COUNTER have definitions of their own, under
+// which a window can hold about twice as much (docs/worst-window.md).
 //
 //	LOG      log.go      the exact sliding window; several quotas; O(log held)
 //	FIXED    fixed.go    a counter for each slice of time; O(1)
-//	GCRA     gcra.go     a burst that fills up steadily; O(1)
+//	GCRA     gcra.go     a burst that refills steadily; O(1)
 //	BUCKETS  buckets.go  the sliding window in n parts; O(n), whatever the limit
 //	COUNTER  counter.go  two counters, weighted by time; O(1)
 //
-// All of them decide in whole milliseconds, count in int64 that saturates, and
-// allocate nothing.
+// All of them decide in whole milliseconds, count in saturating int64, and do not
+// allocate.
 //
 // # The LOG algorithm
 //
-// A key is a log of units, one for each unit of cost that was admitted. The
-// score of a unit is ms*1000 + sequence; each new unit takes the larger of
-// nowMs*1000 and the newest score + 1, and the units of one call are one run
-// of consecutive scores. So scores never repeat, and the millisecond of a score
-// is never before the instant of its admission.
+// A key is a log with one unit for each unit of cost admitted. The score of a unit is
+// ms*1000 + sequence. Each new unit takes the larger of nowMs*1000 and the newest score
+// + 1, and the units of a call have consecutive scores. So scores never repeat, and the
+// millisecond of a score is never before the instant of its admission.
 //
-// A unit counts in a window of w ms while its millisecond is above nowMs - w.
-// Units ahead of now count too: they are there because the clock stepped back,
-// or because more than 1,000 units fell on one millisecond and spilled into
-// the next ones. Both only delay.
+// A unit counts in a window of w ms while its millisecond is above nowMs - w. Units
+// ahead of now count, too. They exist because the clock stepped back, or because more
+// than 1,000 units fell on one millisecond and spilled into the following ones. Both
+// only delay.
 //
-// Invariant: let E be the latest instant of any admitted call on the key so
-// far (nowMs itself unless the clock stepped back). For a window of w ms that a
-// living key has been asked about (w or longer, in an admitted call), at most
-// limit units are admitted in (E-w, E]. The proof is short: a unit admitted
-// when the latest instant was e has a millisecond of at least e, so it counts
-// while e > E-w; and it was not dropped, because a call drops only units at or
-// before its own instant (at most E) minus keep, and keep is at least w. In
-// words: a step of the clock forwards by d frees what d ms of waiting free,
-// and a step back frees nothing, though what had already left stays away.
+// Invariant: let E be the latest instant of any admitted call on the key (nowMs itself
+// unless the clock stepped back). For a window of w ms that a living key has been asked
+// about (w or longer, in an admitted call), at most limit units are admitted in (E-w,
+// E]. Proof: a unit admitted when the latest instant was e has a millisecond of at
+// least e, so it counts while e > E-w. It was not dropped, because a call drops only
+// units at or before its own instant (at most E) minus keep, and keep is at least w. In
+// words: a forward step of the clock by d frees what waiting d ms frees. A backward
+// step frees nothing, and units that had already left do not return.
 //
-// Retention belongs to the key: keep is the longest window of this call, or
-// what the key's expiry grants its newest unit, whichever is longer. So a call
-// with a short window does not drop what a longer window still needs.
+// Retention belongs to the key: keep is the longer of the longest window of this call
+// and what the key's expiry leaves its newest unit. So a call with a short window does
+// not drop what a longer window still needs.
 //
-// This departs from the usual ZREMRANGEBYSCORE, ZCARD, ZADD, EXPIRE flow in
-// three ways: hits of one instant do not merge, a denied call changes nothing
-// (not even by trimming), and mixed windows on one key do not harm each other.
+// This differs from the usual ZREMRANGEBYSCORE, ZCARD, ZADD, EXPIRE flow in three ways:
+// hits of one instant do not merge, a denied call changes nothing (not even by
+// trimming), and mixed windows on one key do not harm each other.
 package limiter

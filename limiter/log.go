@@ -1,56 +1,53 @@
 package limiter
 
-// The LOG algorithm: see the package comment. Everything here costs O(log held)
-// for each quota and allocates nothing.
+// The LOG algorithm is described in the package comment. Everything here costs O(log
+// held) for each quota and allocates nothing.
 
-// Log is what a decision reads of a key: scores in ascending order, each once.
-// Of an empty Log only Len is called.
+// Log is what a decision reads of a key: distinct scores in ascending order. On an
+// empty Log only Len is called.
 type Log interface {
 	Len() int
-	CountAfter(score int64) int // how many scores are above score
+	CountAfter(score int64) int // number of scores above score
 	UnitAt(rank int) int64      // the score with rank 0 <= rank < Len
 	Oldest() int64
 	Newest() int64
 }
 
-// The scores that a log may hold, MinScore <= score < MaxScore. Below MinScore
-// (3 March 1973) a number is rather a time in seconds or milliseconds that
-// another limiter wrote; from MaxScore on (5 June 2255) a sorted set's float64
-// no longer holds every integer.
+// Scores of a log are in MinScore <= score < MaxScore. A number below MinScore (3 March
+// 1973) is more likely a time in seconds or milliseconds that another limiter wrote.
+// From MaxScore (5 June 2255) on a sorted set's float64 cannot represent every integer.
 const (
 	MinScore int64 = 100_000_000_000_000
 	MaxScore int64 = 1 << 53
 )
 
-// Holds tells whether log can be one that RL.ALLOW wrote: it is empty, or its
-// oldest and newest scores lie in [MinScore, MaxScore).
+// Holds reports whether RL.ALLOW can have written log: it is empty, or its oldest and
+// newest scores are in [MinScore, MaxScore).
 func Holds(log Log) bool {
 	return log == nil || log.Len() == 0 || HoldsScores(log.Oldest(), log.Newest())
 }
 
-// HoldsScores is Holds for a log that is not empty, by its ends.
+// HoldsScores is Holds for the oldest and newest score of a log that is not empty.
 func HoldsScores(oldest, newest int64) bool { return oldest >= MinScore && newest < MaxScore }
 
-// Decide answers a call for cost units against every quota at once: it is
-// admitted by all of them or denied, and a denied call changes nothing. log is
-// the key as it stands, nil if there is none; expireAtMs is its expiry, 0 or
-// less if it has none. A key whose expiry has passed (nowMs > expireAtMs)
-// counts as empty. Cost 0 (or less) is Peek with cost 1.
+// Decide answers a call for cost units against all quotas at once: all admit it, or it
+// is denied and changes nothing. log is the key, nil if there is none. expireAtMs is
+// its expiry, 0 or less if it has none. A key whose expiry has passed (nowMs >
+// expireAtMs) counts as empty. Cost 0 (or less) is Peek with cost 1.
 //
-// The caller has checked Validate and Holds. Otherwise the answer may make no
-// sense, but nothing panics, except that there must be a quota. The only error
-// is ErrInstant.
+// The caller has checked Validate and Holds. Otherwise the answer may be meaningless,
+// but nothing panics, provided that there is a quota. The only error is ErrInstant.
 func Decide(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
 	return DecideCall(log, nowMs, expireAtMs, quotas, Call{Cost: cost})
 }
 
-// Peek answers what Decide would answer, with Remaining, Used and ResetAfterMs
-// as they stand, and nothing to change. A cost below 1 counts as 1.
+// Peek returns what Decide would answer, with the current Remaining, Used and
+// ResetAfterMs, and no change. A cost below 1 counts as 1.
 func Peek(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
 	return DecideCall(log, nowMs, expireAtMs, quotas, Call{Cost: cost, Peek: true})
 }
 
-// DecideCall is Decide for a call of any form.
+// DecideCall is Decide for a Call.
 func DecideCall(log Log, nowMs, expireAtMs int64, quotas []Quota, call Call) (d Decision, err error) {
 	call = call.canonical()
 	var k key
@@ -63,7 +60,7 @@ func DecideCall(log Log, nowMs, expireAtMs int64, quotas []Quota, call Call) (d 
 		_, _, err = k.run(d.Allowed)
 	} else {
 		err = k.record(longest(quotas), d.Allowed, &d.Change)
-		d.take()
+		d.consume()
 		d.ResetAfterMs = add(sub(msOf(d.First+d.Units-1), nowMs), d.WindowMs)
 	}
 	if err != nil {
@@ -72,8 +69,8 @@ func DecideCall(log Log, nowMs, expireAtMs int64, quotas []Quota, call Call) (d 
 	return d, nil
 }
 
-// Record is the change that adds units without asking any limit: work that is
-// done already. windowMs is a window to hold them for, as that of a call is.
+// Record returns the change that adds units without checking any limit, for work
+// already done. windowMs is the window to hold them for, as in a call.
 func Record(log Log, nowMs, expireAtMs, windowMs, units int64) (c Change, err error) {
 	var k key
 	k.view(log, nowMs, expireAtMs)
@@ -81,7 +78,7 @@ func Record(log Log, nowMs, expireAtMs, windowMs, units int64) (c Change, err er
 	return c, err
 }
 
-// NextAfter is Decision.NextAfterMs for a log as it stands, about a quota.
+// NextAfter returns Decision.NextAfterMs for a log and a quota.
 func NextAfter(log Log, nowMs, expireAtMs int64, q Quota) int64 {
 	var k key
 	k.view(log, nowMs, expireAtMs)
@@ -89,7 +86,7 @@ func NextAfter(log Log, nowMs, expireAtMs int64, q Quota) int64 {
 	if used == 0 {
 		return 0
 	}
-	// Above a lowered limit nothing shows until one more than the excess left.
+	// Above a lowered limit, Remaining grows once one more than the excess has left.
 	return k.leaves(used, max(1, used-q.Limit+1), q.WindowMs)
 }
 
@@ -100,35 +97,33 @@ func Count(log Log, nowMs, expireAtMs, windowMs int64) int64 {
 	return k.used(windowMs)
 }
 
-// Keep is the retention of a log: for how long after its own millisecond a unit
-// is held. It is the longest window of the call at hand, 0 if that names none,
-// or what the key's expiry grants its newest unit if that is longer. Whoever
-// removes units asks for it before it removes.
+// Keep returns the retention of a log: how long a unit is held after its own
+// millisecond. That is the longer of the longest window of the call, 0 if it has none,
+// and what the key's expiry leaves its newest unit. Call Keep before removing units.
 func Keep(log Log, nowMs, expireAtMs, windowMs int64) int64 {
 	var k key
 	k.view(log, nowMs, expireAtMs)
 	return k.keep(windowMs)
 }
 
-// DropThrough is the highest score that a log with this retention no longer
-// needs.
+// DropThrough returns the highest score that a log with this retention no longer needs.
 func DropThrough(nowMs, keepMs int64) int64 { return sub(firstScore(sub(nowMs, keepMs)), 1) }
 
-// ExpireAt is the expiry of a log with this newest score and retention.
+// ExpireAt returns the expiry of a log with this newest score and retention.
 func ExpireAt(newest, keepMs int64) int64 { return add(msOf(newest), keepMs) }
 
 // key is a log at an instant.
 type key struct {
 	log            Log
-	held           int64 // 0 for no key, and for one whose expiry has passed
-	oldest, newest int64 // scores, when held > 0
+	held           int64 // 0 for no key, or an expired one
+	oldest, newest int64 // scores, if held > 0
 	nowMs          int64
 	expireAtMs     int64 // 0 without expiry
 	expired        bool
 }
 
-// view fills k, which is zero. It is not returned: a copy of so many words just
-// written is what a decision would wait for most.
+// view fills k, which must be zero. Returning it instead would make a decision wait for
+// the copy of many words just written.
 func (k *key) view(log Log, nowMs, expireAtMs int64) {
 	k.log, k.nowMs, k.expireAtMs = log, nowMs, max(expireAtMs, 0)
 	if log == nil {
@@ -145,9 +140,9 @@ func (k *key) view(log Log, nowMs, expireAtMs int64) {
 	k.held, k.oldest, k.newest = int64(held), log.Oldest(), log.Newest()
 }
 
-// judge sets d, which is zero, to the answer of the binding quota as things
-// stand. What AtMost grants is what the binding quota has left: of those that
-// all admit a unit, it is the one with the least.
+// judge sets d, which must be zero, to the current answer of the binding quota. AtMost
+// grants what the binding quota has left: among quotas that all admit a unit, it has
+// the least.
 func (k *key) judge(quotas []Quota, call Call, d *Decision) {
 	if len(quotas) == 0 {
 		panic("limiter: a decision needs a quota")
@@ -165,12 +160,12 @@ func (k *key) judge(quotas []Quota, call Call, d *Decision) {
 func (k *key) judgeOne(q Quota, call Call, d *Decision) {
 	d.Limit, d.WindowMs = q.Limit, q.WindowMs
 	used := k.used(q.WindowMs)
-	leave := d.weigh(q.Limit, used, call)
+	leave := d.measure(q.Limit, used, call)
 	if used > 0 {
 		d.ResetAfterMs = k.wait(k.newest, q.WindowMs)
 	}
 	if leave > 0 {
-		// The cost is at most the limit, so these are at most all of them.
+		// The cost is at most the limit, so leave is at most used.
 		d.RetryAfterMs = k.leaves(used, leave, q.WindowMs)
 	}
 }
@@ -203,15 +198,13 @@ func (k *key) unit(rank int64) int64 {
 	return k.log.UnitAt(int(rank))
 }
 
-// wait returns how long a unit that counts in the window goes on counting: till
-// it leaves the window, or till the key expires if that is earlier. (Below 1
-// lie only scores that Holds refuses.)
+// wait returns how long a unit that counts in the window still does: until it leaves
+// the window or the key expires. (Only scores that Holds refuses yield less than 1.)
 func (k *key) wait(score, windowMs int64) int64 {
 	return untilGone(add(sub(msOf(score), k.nowMs), windowMs), k.nowMs, k.expireAtMs)
 }
 
-// record sets c to the change that adds units and drops what is no longer
-// needed.
+// record sets c to the change that adds units and drops those no longer needed.
 func (k *key) record(windowMs, units int64, c *Change) error {
 	first, last, err := k.run(units)
 	if err != nil {
@@ -227,7 +220,7 @@ func (k *key) record(windowMs, units int64, c *Change) error {
 	return nil
 }
 
-// run returns the scores that new units take.
+// run returns the scores of new units.
 func (k *key) run(units int64) (first, last int64, err error) {
 	first = mul(k.nowMs, unitsPerMs)
 	if k.held > 0 {

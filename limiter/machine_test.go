@@ -10,9 +10,9 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// A machine is a key under one algorithm, with expiry as the store does it.
+// A machine is a key under one algorithm, with expiry as in the store.
 type machine interface {
-	// decide answers a call, and carries out what an admitted one changes.
+	// decide answers a call and applies the change.
 	decide(nowMs int64, q Quota, call Call) Decision
 	copyOf() machine
 }
@@ -42,9 +42,9 @@ type stateMachine[S any, P interface {
 	state      S
 	expireAtMs int64
 	last       Decision
-	fresh      func(q Quota) S // what no key is to a call
-	cloned     func(S) S       // nil: a copy does
-	valid      func(P) bool    // nil: every state is
+	fresh      func(q Quota) S // the state of an absent key for a call
+	cloned     func(S) S       // nil: copy by assignment
+	valid      func(P) bool    // nil: every state is valid
 }
 
 func (m *stateMachine[S, P]) decide(nowMs int64, q Quota, call Call) Decision {
@@ -74,7 +74,7 @@ func newFixed() machine {
 	return &stateMachine[Fixed, *Fixed]{fresh: func(Quota) Fixed { return Fixed{} }}
 }
 
-// newGCRA has a burst of its own, or of the limit where that is 0.
+// newGCRA uses the given burst, or the limit if it is 0.
 func newGCRA(burst int64) machine {
 	return &stateMachine[GCRA, *GCRA]{fresh: func(q Quota) GCRA {
 		if burst == 0 {
@@ -105,7 +105,7 @@ func newCounter() machine {
 	}
 }
 
-// machines are the algorithms as docs/worst-window.md lists them.
+// machines lists the algorithms in the order of docs/worst-window.md.
 var machines = []struct {
 	name  string
 	exact bool // never more than the limit in any window
@@ -120,8 +120,8 @@ var machines = []struct {
 	{"GCRA, burst = limit", false, func() machine { return newGCRA(0) }},
 }
 
-// history plays calls with random steps of the clock and keeps what the
-// admissions were, by the clock that all of them together have shown.
+// history plays calls with random clock steps. It records admissions by the latest
+// instant that the clock has shown.
 type history struct {
 	m          machine
 	rng        *rand.Rand
@@ -131,13 +131,13 @@ type history struct {
 	admissions []admission
 }
 
-// motion is how the clock of a history goes.
+// motion is how the clock of a history moves.
 type motion uint8
 
 const (
 	held motion = iota
 	forwards
-	anyway // back, too
+	anyway // also backwards
 )
 
 func newHistory(seed uint64, m machine) *history {
@@ -152,7 +152,7 @@ func (h *history) move(how motion) {
 	case 0:
 		h.nowMs += h.rng.Int64N(h.q.WindowMs + 1)
 	case 1:
-		h.nowMs += h.q.WindowMs - h.nowMs%h.q.WindowMs - h.rng.Int64N(2) // the border of a slice, or just before
+		h.nowMs += h.q.WindowMs - h.nowMs%h.q.WindowMs - h.rng.Int64N(2) // the border of a slice, or just before it
 	case 2:
 		if how == anyway {
 			h.nowMs -= h.rng.Int64N(2*h.q.WindowMs + 1)
@@ -162,8 +162,7 @@ func (h *history) move(how motion) {
 	}
 }
 
-// admit records an admission and returns the true count of the window that
-// ends with it.
+// admit records an admission and returns the true count of the window ending with it.
 func (h *history) admit(units int64) (inWindow int64) {
 	if len(h.admissions) == 0 {
 		h.latestMs = h.nowMs
@@ -178,15 +177,15 @@ func (h *history) admit(units int64) (inWindow int64) {
 
 func (h *history) call() Call {
 	if h.rng.IntN(4) == 0 {
-		return Call{Cost: h.q.Limit, AtMost: true} // all there is
+		return Call{Cost: h.q.Limit, AtMost: true} // everything left
 	}
 	return Call{Cost: 1 + h.rng.Int64N(1+h.q.Limit/2), AtMost: h.rng.IntN(3) == 0}
 }
 
-// TestEveryAnswerIsExact: of every algorithm. Waiting retry_after admits, a
-// millisecond less does not; at reset_after the window is empty, before it is
-// not; at next_after more remains, before it does not; a peek, and a denied
-// call, change nothing; another limit is obeyed by the very next call.
+// TestEveryAnswerIsExact checks every algorithm. Waiting retry_after admits, and a
+// millisecond less does not. At reset_after the window is empty, and before it is not.
+// At next_after more remains, and before it does not. A peek or a denied call changes
+// nothing. The next call obeys a changed limit.
 func TestEveryAnswerIsExact(t *testing.T) {
 	seeds := uint64(race.Fewer(40))
 	if testing.Short() {
@@ -235,14 +234,14 @@ func TestEveryAnswerIsExact(t *testing.T) {
 						require.Greater(t, later(d.NextAfterMs, look).Remaining, d.Remaining, at)
 						require.Equal(t, d.Remaining, later(d.NextAfterMs-1, look).Remaining, at)
 					}
-					// As many as a new limit leaves, and not one more.
+					// The new limit admits as many as it leaves, and not one more.
 					limit := Quota{1 + h.rng.Int64N(2*h.q.Limit), h.q.WindowMs}
 					fits := max(0, limit.Limit-d.Used)
 					if _, gcra := m.(*stateMachine[GCRA, *GCRA]); !gcra && limit.Limit <= limit.WindowMs*unitsPerMs {
 						got := m.copyOf().decide(h.nowMs, limit, Call{Cost: limit.Limit, AtMost: true})
 						require.Equal(t, fits, got.Allowed, at)
 					}
-					if d.Units > 0 { // without it, the key would have answered the same again
+					if d.Units > 0 { // otherwise the key would answer the same again
 						require.Equal(t, d, before.decide(h.nowMs, h.q, call), at)
 					}
 				}
@@ -252,9 +251,8 @@ func TestEveryAnswerIsExact(t *testing.T) {
 	}
 }
 
-// TestStepsOfTheClock: a step back admits nothing more than before it, and one
-// forwards by d what waiting for d admits, since a decision knows nothing of
-// the clock but where it stands.
+// TestStepsOfTheClock checks that a step back admits no more than before it, and a step
+// forwards by d the same as waiting for d: a decision knows only the current instant.
 func TestStepsOfTheClock(t *testing.T) {
 	for _, kind := range machines {
 		t.Run(kind.name, func(t *testing.T) {
@@ -270,7 +268,7 @@ func TestStepsOfTheClock(t *testing.T) {
 					back := m.copyOf()
 					got := back.decide(h.nowMs-backMs, h.q, all)
 					require.LessOrEqual(t, got.Allowed, now.Allowed, "seed %d, back by %d", seed, backMs)
-					// And there and back again is as if it had never happened.
+					// A step there and back has no effect.
 					again := back.decide(h.nowMs, h.q, all)
 					require.LessOrEqual(t, got.Allowed+again.Allowed, now.Allowed, "seed %d, back by %d and here again", seed, backMs)
 				}

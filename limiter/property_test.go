@@ -13,8 +13,7 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// plan is the random choices of one history: which quotas appear, how the
-// clock moves, how large the costs are.
+// plan holds the random choices of a history: the quotas, the clock's moves, the costs.
 type plan struct {
 	rng      *rand.Rand
 	pool     []Quota
@@ -84,7 +83,7 @@ func (p *plan) cost() int64 {
 
 const calls = 250
 
-// overAdmits plays one history and describes the first broken promise.
+// overAdmits plays a history and describes the first broken promise.
 func overAdmits(t *testing.T, decide decideFn, choices rand.Source) (fault string) {
 	t.Helper()
 	p := newPlan(choices)
@@ -112,8 +111,8 @@ func TestNeverMoreThanLimitInAnyWindow(t *testing.T) {
 	}
 }
 
-// tape makes the fuzzer's bytes the choices of a history; when they end, a
-// generator goes on.
+// tape turns the fuzzer's bytes into the choices of a history. When they end, a
+// generator takes over.
 type tape struct {
 	data []byte
 	rest *rand.PCG
@@ -123,7 +122,7 @@ func (c *tape) Uint64() uint64 {
 	if len(c.data) == 0 {
 		return c.rest.Uint64()
 	}
-	// rand takes its choices from the upper bits.
+	// rand uses the upper bits.
 	b := c.data[0]
 	c.data = c.data[1:]
 	return uint64(b) * 0x0101010101010101
@@ -151,7 +150,8 @@ func withoutAhead(log Log, nowMs int64) Log {
 	return kept
 }
 
-// The property must see each of the mistakes that limiters are known for.
+// TestPropertyCatchesPlantedFaults checks that the property notices each of the known
+// mistakes of limiters.
 func TestPropertyCatchesPlantedFaults(t *testing.T) {
 	faults := map[string]decideFn{
 		"one above the limit": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
@@ -220,7 +220,8 @@ func TestPropertyCatchesPlantedFaults(t *testing.T) {
 	}
 }
 
-// Every answer is checked against what the same key answers at other instants.
+// TestAnswersAreExact checks every answer against the same key's answers at other
+// instants.
 func TestAnswersAreExact(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range uint64(30) {
@@ -262,9 +263,8 @@ func TestAnswersAreExact(t *testing.T) {
 	}
 }
 
-// worst asks each quota alone and picks the binding answer as RL.ALLOW defines
-// it: one that never fits, then the longest wait, then the least remaining,
-// then the first named.
+// worst asks each quota alone and picks the binding answer as RL.ALLOW defines it: one
+// that never fits, then the longest wait, then the least remaining, then the first.
 func worst(t *testing.T, w *world, nowMs int64, quotas []Quota, cost int64) Decision {
 	t.Helper()
 	answers := make([]Decision, len(quotas))
@@ -307,8 +307,8 @@ func checkWaits(t *testing.T, at string, w *world, nowMs int64, quotas []Quota, 
 		require.Zero(t, ask(d.RetryAfterMs-1).Allowed, at)
 	}
 
-	// The binding quota of the answer, alone: empty at reset, not before. Two
-	// quotas of one limit need not have the same window: any of them may be it.
+	// The answer's binding quota alone is empty at reset and not before. Quotas of one
+	// limit may differ in their windows, so any of them may be it.
 	found := false
 	for _, q := range quotas {
 		if q.Limit != d.Limit {
@@ -330,9 +330,9 @@ func checkWaits(t *testing.T, at string, w *world, nowMs int64, quotas []Quota, 
 	return kind
 }
 
-// With a clock that never steps back and at most 1,000 units a millisecond,
-// the log is the ideal sliding window: not only never too much, but never too
-// little either, by the true instants of the admissions.
+// TestIsTheIdealSlidingWindow checks that with a clock that never steps back and at
+// most 1,000 units a millisecond, the log is the ideal sliding window by the true
+// instants of admission: it admits neither too much nor too little.
 func TestIsTheIdealSlidingWindow(t *testing.T) {
 	for seed := range uint64(race.Fewer(100)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -361,8 +361,8 @@ func TestIsTheIdealSlidingWindow(t *testing.T) {
 	}
 }
 
-// The log holds no more than its windows need: what is older than keep goes
-// with the next admitted call.
+// TestHeldIsBounded checks that the log holds only what its windows need: units older
+// than keep leave with the next admitted call.
 func TestHeldIsBounded(t *testing.T) {
 	w := &world{decide: Decide}
 	q := []Quota{{10, 1000}}

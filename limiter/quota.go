@@ -2,8 +2,8 @@ package limiter
 
 import "errors"
 
-// Quota is one limit of a call: at most Limit units in any WindowMs
-// milliseconds. Both are at least 1; see Validate for the other bounds.
+// Quota is one limit of a call: at most Limit units in any WindowMs milliseconds. Both
+// are at least 1. See Validate for the other bounds.
 type Quota struct {
 	Limit    int64
 	WindowMs int64
@@ -18,29 +18,29 @@ func longest(quotas []Quota) int64 {
 	return windowMs
 }
 
-// What a call may ask for.
+// Bounds of a call.
 const (
 	// DefaultMaxUnits is the default of the directive rl-log-max-units.
 	DefaultMaxUnits int64 = 16_777_216
-	// MaxCost is the largest cost of a call that can be admitted.
+	// MaxCost is the largest cost that can be admitted.
 	MaxCost int64 = 1_000_000
-	// MaxWindowMs is a hundred years of 365.25 days; windows lie below it.
+	// MaxWindowMs is a hundred years of 365.25 days. Windows are below it.
 	MaxWindowMs int64 = 36_525 * 86_400_000
-	// MaxQuotas is the most quotas of one call that RL.ALLOW takes.
+	// MaxQuotas is the maximum number of quotas in a call of RL.ALLOW.
 	MaxQuotas = 16
-	// MaxBuckets is the most buckets of BUCKETS.
+	// MaxBuckets is the maximum number of buckets of BUCKETS.
 	MaxBuckets = 1000
 )
 
-// Errors of ParseWindow: the argument is no window.
+// Errors of ParseWindow.
 var (
 	ErrWindowSyntax = errors.New("limiter: window is not whole milliseconds or a whole number of ms, s, m, h or d")
 	ErrWindowShort  = errors.New("limiter: window is below one millisecond")
 	ErrWindowLong   = errors.New("limiter: window is not below a hundred years")
 )
 
-// Errors of Validate and its kin: the numbers do not make a call. It can also return
-// ErrWindowShort and ErrWindowLong.
+// Errors of the Validate functions, which can also return ErrWindowShort and
+// ErrWindowLong.
 var (
 	ErrNoQuota      = errors.New("limiter: no limit given")
 	ErrLimit        = errors.New("limiter: limit is below one")
@@ -53,20 +53,19 @@ var (
 	ErrBuckets      = errors.New("limiter: buckets are not from 1 to 1,000")
 )
 
-// ErrInstant is the error of Decide, Peek and Record: the units to record would have
-// scores outside of [MinScore, MaxScore), because the clock stands outside of
-// 1973 to 2255, or so near the end that the run would cross it. Nothing
-// changes.
+// ErrInstant is returned by Decide, Peek and Record if the units to record would have
+// scores outside of [MinScore, MaxScore): the clock is outside of 1973 to 2255, or so
+// near the end that the units would cross it. Nothing changes.
 var ErrInstant = errors.New("limiter: the clock is outside of what a log can hold")
 
-// Validate checks a call of the LOG algorithm. Of several faults it reports the
-// first in the order of the arguments: each quota's limit, window, then their
-// relation; then the cost. maxUnits is rl-log-max-units.
+// Validate checks a call of the LOG algorithm. It reports the first fault in the order
+// of the arguments: each quota's limit, window, then their relation; then the cost.
+// maxUnits is rl-log-max-units.
 //
-// A limit above its window's microseconds is refused because a millisecond
-// has 1,000 scores: such a log would run ahead of the clock for good. A cost
-// above MaxCost is no error if it is above a limit: it is never admitted, and
-// the decision says so. With AtMost no more than the least limit is granted.
+// A limit above its window's microseconds is refused because a millisecond has 1,000
+// scores: such a log would run ahead of the clock forever. A cost above MaxCost is no
+// error if it is above a limit: it is never admitted, and the decision says so. With
+// AtMost no more than the lowest limit is granted.
 func Validate(quotas []Quota, call Call, maxUnits int64) error {
 	if len(quotas) == 0 {
 		return ErrNoQuota
@@ -104,8 +103,8 @@ func ValidateQuota(q Quota, call Call) error {
 	return nil
 }
 
-// ValidateBurst checks what GCRA takes besides a quota, which is valid. Below a
-// hundred years no step of the algorithm overflows.
+// ValidateBurst checks the burst of GCRA for a valid quota. Below a hundred years no
+// step of the algorithm overflows.
 func ValidateBurst(q Quota, burst int64) error {
 	switch {
 	case burst < 1:
@@ -116,7 +115,7 @@ func ValidateBurst(q Quota, burst int64) error {
 	return nil
 }
 
-// ValidateBuckets checks what BUCKETS takes besides a quota.
+// ValidateBuckets checks the number of buckets of BUCKETS.
 func ValidateBuckets(n int64) error {
 	if n < 1 || n > MaxBuckets {
 		return ErrBuckets

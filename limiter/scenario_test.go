@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One line of a scenario: at t ms after the start (the clock may step back), a
-// call of that cost, and the five numbers of its answer.
+// A line of a scenario is a call of a cost, t ms after the start (the clock may step
+// back), and the five numbers of its answer.
 type line struct {
 	t, cost                              int64
 	allowed, remaining, retryMs, resetMs int64
@@ -123,7 +123,7 @@ func TestBindingQuota(t *testing.T) {
 	five := func(d Decision) string {
 		return fmt.Sprint(d.Allowed, d.Limit, d.Remaining, d.RetryAfterMs, d.ResetAfterMs)
 	}
-	// The least remaining; of equal ones the first named.
+	// The least remaining; among equals the first named.
 	require.Equal(t, "1 2 1 0 1000", five(w.call(t, now, both, 1)))
 	require.Equal(t, "1 2 0 0 1000", five(w.call(t, now+100, both, 1)))
 	// The longest wait: only the second is full, then both, then only the minute.
@@ -136,7 +136,7 @@ func TestBindingQuota(t *testing.T) {
 	// Two that never fit: the least remaining, then the first named.
 	require.Equal(t, "0 3 0 -1 59900", five(w.call(t, now+1100, both, 9)))
 	require.Equal(t, "0 2 2 -1 0", five(w.call(t, now+2000, []Quota{second, {2, 500}}, 9)))
-	// A tie is the first named's.
+	// The first named wins a tie.
 	fresh := &world{decide: Decide}
 	require.Equal(t, "1 2 1 0 1000", five(fresh.clone().call(t, now, []Quota{second, {2, 500}}, 1)))
 	require.Equal(t, "1 2 1 0 500", five(fresh.clone().call(t, now, []Quota{{2, 500}, second}, 1)))

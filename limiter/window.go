@@ -1,11 +1,10 @@
 package limiter
 
-// ParseWindow reads a window: a whole number of milliseconds, or a whole number
-// and a unit in lower case, ms, s, m, h or d. Numbers have Redis' form of an
-// integer: digits, no sign but a minus, no leading zero, no space. The result
-// is at least 1 and below MaxWindowMs. What is no window is ErrWindowSyntax, a
-// window of zero or less is ErrWindowShort, and a longer one, whatever its
-// number of digits, is ErrWindowLong.
+// ParseWindow parses a window: a whole number of milliseconds, or a whole number and a
+// lower-case unit, ms, s, m, h or d. Numbers have Redis' form of an integer: digits, no
+// sign but a minus, no leading zero, no space. The result is at least 1 and below
+// MaxWindowMs. Malformed windows yield ErrWindowSyntax, windows of zero or less
+// ErrWindowShort, and longer ones, whatever their number of digits, ErrWindowLong.
 func ParseWindow(s []byte) (ms int64, err error) {
 	negative := len(s) > 0 && s[0] == '-'
 	if negative {
@@ -13,7 +12,7 @@ func ParseWindow(s []byte) (ms int64, err error) {
 	}
 	digits := 0
 	for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
-		if ms < MaxWindowMs { // one more digit cannot overflow; what is over stays over
+		if ms < MaxWindowMs { // one more digit cannot overflow; what exceeds the maximum still exceeds it
 			ms = ms*10 + int64(s[digits]-'0')
 		}
 		digits++
@@ -31,7 +30,7 @@ func ParseWindow(s []byte) (ms int64, err error) {
 	return ms * unitMs, nil
 }
 
-// windowUnit returns the milliseconds of a unit, 0 for what is none.
+// windowUnit returns the milliseconds of a unit, 0 if it is unknown.
 func windowUnit(unit []byte) int64 {
 	switch string(unit) {
 	case "", "ms":

@@ -83,7 +83,8 @@ func TestParseWindow(t *testing.T) {
 
 var windowForm = regexp.MustCompile(`^(-?[1-9][0-9]*|0)(ms|s|m|h|d|)$`)
 
-// parseWindowSlowly is the grammar as a pattern, and numbers without an end.
+// parseWindowSlowly implements the grammar as a pattern with arbitrary-precision
+// numbers.
 func parseWindowSlowly(s string) (int64, error) {
 	parts := windowForm.FindStringSubmatch(s)
 	if parts == nil {

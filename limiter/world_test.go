@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scores is the plainest Log.
+// scores is the simplest Log.
 type scores []int64
 
 func (s scores) Len() int              { return len(s) }
@@ -22,10 +22,10 @@ func (s scores) CountAfter(score int64) int {
 	return len(s) - above
 }
 
-// decideFn is the shape of Decide, so that planted faults can stand in for it.
+// decideFn is the signature of Decide, so that planted faults can replace it.
 type decideFn func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error)
 
-// world is one key under a decision function, with expiry as the store does it.
+// world is one key under a decision function, with expiry as in the store.
 type world struct {
 	decide     decideFn
 	units      scores
@@ -47,7 +47,7 @@ func (w *world) log() Log {
 	return w.units
 }
 
-// call decides, and records what the decision says is to be recorded.
+// call decides and applies the change.
 func (w *world) call(t *testing.T, nowMs int64, quotas []Quota, cost int64) Decision {
 	t.Helper()
 	w.vanish(nowMs)
@@ -64,7 +64,7 @@ func (w *world) call(t *testing.T, nowMs int64, quotas []Quota, cost int64) Deci
 	return d
 }
 
-// carryOut makes a change.
+// carryOut applies a change.
 func (w *world) carryOut(c Change) {
 	keep := 0
 	for keep < len(w.units) && w.units[keep] <= c.DropThrough {
@@ -72,8 +72,8 @@ func (w *world) carryOut(c Change) {
 	}
 	w.units = w.units[keep:]
 	for i := range c.Units {
-		// A faulty decision may name a score that is held: then they merge, as in
-		// a sorted set.
+		// A faulty decision may name a score that is held: then they merge, as in a
+		// sorted set.
 		at, held := slices.BinarySearch(w.units, c.First+i)
 		if !held {
 			w.units = slices.Insert(w.units, at, c.First+i)
@@ -82,7 +82,7 @@ func (w *world) carryOut(c Change) {
 	w.expireAtMs = c.ExpireAtMs
 }
 
-// clone is a copy to ask "what if" of.
+// clone returns a copy for "what if" questions.
 func (w *world) clone() *world {
 	c := *w
 	c.units = slices.Clone(w.units)
@@ -95,15 +95,14 @@ type naming struct {
 	admission int
 }
 
-// admission is what the oracle remembers of one admitted call: when, by the
-// clock that all admitted calls together have shown (it holds where the real
-// one steps back), and how much.
+// admission is the oracle's record of an admitted call: its instant, by the latest
+// instant that the clock has shown, and its units.
 type admission struct {
 	atMs, units int64
 }
 
-// oracle watches admissions from outside and knows nothing of scores, logs or
-// trimming. It keeps every admission as long as the key lives.
+// oracle observes admissions only, without scores, logs or trimming. It keeps every
+// admission as long as the key lives.
 type oracle struct {
 	latestMs   int64
 	admissions []admission
@@ -140,8 +139,8 @@ func (o *oracle) admit(nowMs int64, quotas []Quota, units int64) (broken *Quota,
 	return nil, 0
 }
 
-// firstCovering returns the first admission that named this window or a longer
-// one: from there on the promise holds.
+// firstCovering returns the first admission that named this window or a longer one. The
+// promise holds from then on.
 func (o *oracle) firstCovering(windowMs int64) int {
 	for _, n := range o.named {
 		if n.windowMs >= windowMs {

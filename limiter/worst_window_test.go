@@ -14,8 +14,8 @@ var rewrite = flag.Bool("rewrite", false, "write docs/worst-window.md anew")
 
 const worstWindowPage = "../docs/worst-window.md"
 
-// worstOf plays a history and returns the worst true count of its window in
-// hundredths of the limit, rounded up.
+// worstOf plays a history and returns the worst true count of its window in hundredths
+// of the limit, rounded up.
 func worstOf(seed uint64, m machine, how motion) (hundredths int64) {
 	h := newHistory(seed, m)
 	worst := int64(0)
@@ -30,9 +30,9 @@ func worstOf(seed uint64, m machine, how motion) (hundredths int64) {
 	return ceil(100*worst, h.q.Limit)
 }
 
-// TestWorstWindow plays random histories under every algorithm and compares
-// the page with what comes out. LOG and BUCKETS must keep the promise; that
-// the same histories find FIXED and GCRA well above it shows that they could.
+// TestWorstWindow plays random histories under every algorithm and compares the results
+// with the page. LOG and BUCKETS must keep the promise. The same histories find FIXED
+// and GCRA well above it, which shows that they are able to.
 func TestWorstWindow(t *testing.T) {
 	const seeds = 150
 	var page strings.Builder
