@@ -2,5 +2,6 @@
 
 package race
 
-// Enabled says whether the race detector watches. It allocates where the code does not.
+// Enabled reports whether the race detector is on. The detector allocates where the
+// code does not.
 const Enabled = true

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// The protocol versions a client can ask for with HELLO.
+// Protocol versions that a client can request with HELLO.
 const (
 	RESP2 = 2
 	RESP3 = 3
 )
 
-// Append encodes v in protocol proto (RESP2 or RESP3) at the end of b.
+// Append appends v to b in protocol proto (RESP2 or RESP3).
 func Append(b []byte, v *Value, proto int) []byte {
 	switch v.kind {
 	case KindNone:
@@ -90,7 +90,7 @@ func appendAggregate(b []byte, v *Value, proto int) []byte {
 	}
 	b = appendHeader(b, prefix, int64(n))
 	for i := range elems {
-		if e := &elems[i]; e.kind == KindInteger { // what RL.ALLOW answers, without a call each
+		if e := &elems[i]; e.kind == KindInteger { // the elements of RL.ALLOW's reply, without a call each
 			b = appendHeader(b, ':', e.num)
 		} else {
 			b = Append(b, e, proto)
@@ -99,9 +99,9 @@ func appendAggregate(b []byte, v *Value, proto int) []byte {
 	return b
 }
 
-// appendHeader writes a type byte, a number and a line end. With up to five
-// digits, as most counts and most of what RL.ALLOW answers have, these are at
-// most eight bytes: they are put together in one word, the last first.
+// appendHeader appends a type byte, a number and a line end. With up to five digits,
+// which covers most counts and replies of RL.ALLOW, these are at most eight bytes. They
+// are built in one word, last byte first.
 func appendHeader(b []byte, prefix byte, n int64) []byte {
 	if uint64(n) < 100_000 {
 		line := uint64('\n')<<8 | '\r'
@@ -127,9 +127,8 @@ func appendBulk(b []byte, s string) []byte {
 	return append(b, '\r', '\n')
 }
 
-// appendLine writes a one-line reply. A line break inside the text would end
-// the reply early, so it becomes a space (at the end of an error: nothing), as
-// Redis does.
+// appendLine appends a one-line reply. A line break in the text would end the reply
+// early, so it becomes a space, or nothing at the end of an error, as in Redis.
 func appendLine(b []byte, prefix byte, s string) []byte {
 	b = append(b, prefix)
 	start := len(b)
@@ -154,8 +153,8 @@ func appendDouble(b []byte, f float64, proto int) []byte {
 	return append(b, '\r', '\n')
 }
 
-// AppendFloat spells f as Redis 7.0 spells doubles in replies: C's %.17g, with
-// inf and -inf, integral values without a fraction.
+// AppendFloat formats f as Redis 7.0 does in replies: C's %.17g, with inf and -inf, and
+// integral values without a fraction.
 func AppendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsInf(f, 1):

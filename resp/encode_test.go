@@ -49,8 +49,8 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// Integers of every length, on both sides of where it changes, behind what is
-// there and into space that does not or just does suffice.
+// TestAppendInteger covers integers of every length, on both sides of each change of
+// length, after existing bytes and into capacity that just does or does not suffice.
 func TestAppendInteger(t *testing.T) {
 	for digits, n := 1, int64(1); digits <= 18; digits, n = digits+1, n*10 {
 		for _, n := range []int64{n - 1, n, n + 1, -n} {

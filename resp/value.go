@@ -1,11 +1,10 @@
-// Package resp holds the reply values that command handlers return and their
-// encoding in RESP2 and RESP3. It knows no commands, no sockets and no store.
+// Package resp holds the reply values that command handlers return and their encoding
+// in RESP2 and RESP3. It knows no commands, sockets or store.
 //
-// A handler returns one Value; who asked decides what becomes of it: the
-// connection encodes it in the protocol its client negotiated, EXEC puts it
-// into an array, a script turns it into a Lua value. RESP3 types that RESP2
-// lacks fall back as in Redis 7.0: maps and sets to arrays, doubles to bulk
-// strings, booleans to 1 and 0.
+// A handler returns one Value. Its caller decides how to use it: the connection encodes
+// it in the client's protocol, EXEC puts it into an array, a script converts it to a
+// Lua value. RESP3 types that RESP2 lacks fall back as in Redis 7.0: maps and sets to
+// arrays, doubles to bulk strings, booleans to 1 and 0.
 package resp
 
 import (
@@ -13,17 +12,17 @@ import (
 	"unsafe"
 )
 
-// Kind says what a Value is.
+// Kind is the type of a Value.
 type Kind uint8
 
-// The kinds of reply. KindNone is the zero Value: nothing is sent for it.
+// Kinds of replies. KindNone is the zero Value, for which nothing is sent.
 const (
 	KindNone Kind = iota
 	KindStatus
 	KindError
 	KindInteger
 	KindBulk
-	KindBulkInt   // a bulk string that is the decimal of an integer
+	KindBulkInt   // a bulk string that is a decimal integer
 	KindDouble    // RESP2: bulk string
 	KindNull      // RESP2: null bulk string
 	KindNullArray // RESP2: null array; RESP3 has one null for both
@@ -34,16 +33,16 @@ const (
 	KindBigNumber
 	KindVerbatim // text; RESP2: bulk string
 	KindPush     // RESP2: array
-	KindEncoded  // bytes of replies encoded before: sent as they are
-	KindStream   // a reply that is made while it is sent; see Streamed
+	KindEncoded  // replies already encoded, sent as they are
+	KindStream   // a reply generated while it is sent; see Streamed
 )
 
-// A Value is one reply: three words, copied freely. Strings and elements may be
-// borrowed from the handler's scratch space, so a Value is valid until the
-// session that produced it runs its next command.
+// A Value is one reply: three words, copied freely. Strings and elements may alias the
+// handler's scratch space, so a Value is valid until the session that produced it runs
+// its next command.
 type Value struct {
 	kind Kind
-	num  int64          // the number, or how many bytes or elements ptr has
+	num  int64          // the number, or the length of ptr in bytes or elements
 	ptr  unsafe.Pointer // the first byte of a text, the first element of an aggregate
 }
 
@@ -55,7 +54,7 @@ func aggregate(kind Kind, elems []Value) Value {
 	return Value{kind, int64(len(elems)), unsafe.Pointer(unsafe.SliceData(elems))}
 }
 
-// Replies without content, named as Redis' shared objects are.
+// Replies without content, named after Redis' shared objects.
 var (
 	None      = Value{}
 	OK        = Status("OK")
@@ -110,25 +109,24 @@ func Array(elems ...Value) Value { return aggregate(KindArray, elems) }
 // Set returns an unordered collection; the slice is kept, not copied.
 func Set(elems ...Value) Value { return aggregate(KindSet, elems) }
 
-// Map returns a map of alternating keys and values; the slice is kept.
+// Map returns a map of alternating keys and values; the slice is kept, not copied.
 func Map(pairs ...Value) Value { return aggregate(KindMap, pairs) }
 
 // Push returns an out-of-band message.
 func Push(elems ...Value) Value { return aggregate(KindPush, elems) }
 
-// Encode returns v encoded in a protocol for good, whatever protocol the rest
-// of the reply has.
+// Encode returns v encoded in proto, whatever protocol the rest of the reply uses.
 func Encode(v Value, proto int) Value {
 	return text(KindEncoded, string(Append(nil, &v, proto)))
 }
 
-// Encoded returns a reply, or several one after the other, that are encoded
-// already; b must not change until the Value has been sent.
+// Encoded returns one or several replies that are already encoded. b must not change
+// until the Value has been sent.
 func Encoded(b []byte) Value {
 	return Value{KindEncoded, int64(len(b)), unsafe.Pointer(unsafe.SliceData(b))}
 }
 
-// Kind returns what v is.
+// Kind returns the type of v.
 func (v Value) Kind() Kind { return v.kind }
 
 // Int returns the number of an integer, bool or BulkInt value.
@@ -145,7 +143,7 @@ func (v Value) Str() string {
 	return unsafe.String((*byte)(v.ptr), v.textLen())
 }
 
-// textLen is the length of the text; numbers have none.
+// textLen returns the length of the text, 0 for numbers.
 func (v Value) textLen() int64 {
 	if v.ptr == nil {
 		return 0
@@ -154,7 +152,7 @@ func (v Value) textLen() int64 {
 }
 
 // Elems returns the elements of an array, set, push or map (keys and values
-// alternating). The slice is not to be changed.
+// alternating). The slice must not be modified.
 func (v Value) Elems() []Value {
 	if !v.kind.isAggregate() {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Spell writes a word as it is where Split reads it back so, and in quotes otherwise.
+// Spell returns word unchanged if Split reads it back so, and quoted otherwise.
 func Spell(word string) string {
 	if plain(word) {
 		return word
@@ -24,7 +24,8 @@ func plain(word string) bool {
 	return word != ""
 }
 
-// Quote writes a word in double quotes, so that Split reads it back; Redis' sdscatrepr.
+// Quote returns word in double quotes, so that Split reads it back. It follows Redis'
+// sdscatrepr.
 func Quote(word string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -1,15 +1,17 @@
-// Package words cuts a line into words, which may be quoted, and quotes them, as Redis does in inline commands, its
-// configuration file and the append-only log's manifest.
+// Package words splits lines into words, which may be quoted, and quotes words. It
+// follows Redis' inline commands and configuration file and the append-only log's
+// manifest.
 package words
 
 import "bytes"
 
-// Split appends the words of line to args, following Redis' sdssplitargs: blanks separate words, except inside
-// quotes; double quotes know \xHH, \n, \r, \t, \b, \a and take any other escaped byte for itself; single quotes know
-// only \'. A quote may open in the middle of a word but must end it. ok is false when the quotes do not match.
+// Split appends the words of line to args, as Redis' sdssplitargs. Blanks separate
+// words, except inside quotes. Double quotes allow \xHH, \n, \r, \t, \b, \a; any other
+// escaped byte stands for itself. Single quotes allow only \'. A quote may open in the
+// middle of a word but must end it. ok is false if the quotes do not match.
 //
-// Words are decoded in place, since none is longer than it was written, so line is overwritten and the words alias it.
-// A NUL, at which C's strings end, is a byte like any other.
+// Words are decoded in place, which never lengthens them: line is overwritten, and the
+// words alias it. A NUL, which ends C's strings, is an ordinary byte.
 func Split(line []byte, args [][]byte) (words [][]byte, ok bool) {
 	for p := 0; ; {
 		for p < len(line) && blank(line[p]) {
@@ -34,8 +36,9 @@ func Split(line []byte, args [][]byte) (words [][]byte, ok bool) {
 	}
 }
 
-// unquote decodes the quoted text whose opening quote is at line[p] to line[to:]. It returns the ends of both, or -1
-// for next when the quote is not closed or is followed by anything but a blank.
+// unquote decodes the quoted text whose opening quote is at line[p] to line[to:]. It
+// returns both ends, or -1 for next if the quote is not closed or a non-blank follows
+// it.
 func unquote(line []byte, to, p int) (end, next int) {
 	quote := line[p]
 	for p++; p < len(line); p++ {
@@ -73,8 +76,8 @@ func unescape(c byte) byte {
 // blank reports whether c may stand between words: C's isspace.
 func blank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// endsWord reports whether c ends an unquoted word. Vertical tab and form feed do not, although they are skipped
-// between words.
+// endsWord reports whether c ends an unquoted word. Vertical tab and form feed do not,
+// although they are skipped between words.
 func endsWord(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // hexDigit returns the value of a hexadecimal digit, or -1.

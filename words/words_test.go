@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slowWords is sdssplitargs as a table of states.
+// slowWords is sdssplitargs as a state table.
 func slowWords(s string) (words []string, ok bool) {
 	const between, plain, double, single, closed = 0, 1, 2, 3, 4
 	state, word := between, ""
@@ -81,7 +81,8 @@ func texts(words [][]byte) []string {
 	return s
 }
 
-// Words are decoded in place: none may reach past itself, and an append to one must not reach the next.
+// TestSplitStaysInPlace checks that no word reaches past itself in place, and that an
+// append to one does not reach the next.
 func TestSplitStaysInPlace(t *testing.T) {
 	line := []byte(`"\x61\x62" 'c\'' d""`)
 	words, ok := Split(line, nil)
@@ -115,7 +116,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// FuzzQuote: Split reads what Quote and Spell wrote.
+// FuzzQuote checks that Split reads what Quote and Spell wrote.
 func FuzzQuote(f *testing.F) {
 	f.Add("a \"b\\ \x00\xff", "'")
 	f.Add("", "plain")
