@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// minNowMs keeps a caller who passes seconds from holding the clock in 1970.
+// minNowMs catches callers that pass seconds, which would set the clock to 1970.
 const minNowMs = 100_000_000_000
 
-// setClockTries bounds how often SetClock asks for the time. One is enough
-// unless libfaketime fails to read its file.
+// setClockTries bounds how often SetClock asks for the time. One is enough unless
+// libfaketime fails to read its file.
 const setClockTries = 100
 
-// SetClock moves the server's wall clock to nowMs, forwards or backwards, and
-// holds it there. It returns when TIME answers that instant.
+// SetClock moves the server's wall clock to nowMs, forwards or backwards, and stops it
+// there. It returns once TIME answers that instant.
 //
-// Redis behind a password answers no TIME; then its refusal, which it can
-// only have written after the clock was moved, has to do.
+// Redis behind a password does not answer TIME. Then its refusal suffices, because
+// Redis writes it after the clock has moved.
 func (r *Redis) SetClock(nowMs int64) error {
 	if nowMs < minNowMs {
 		return fmt.Errorf("oracle: clock %d is below %d", nowMs, int64(minNowMs))
@@ -43,15 +43,15 @@ func (r *Redis) SetClock(nowMs int64) error {
 	return fmt.Errorf("oracle: clock set to %s, but TIME answers %s", want, got)
 }
 
-// Reclaim removes every key that is due, in all databases, as the background
-// removal would have done in time. DBSIZE then counts living keys only.
+// Reclaim removes every expired key in all databases, as background removal would.
+// Afterwards DBSIZE counts only living keys.
 func (r *Redis) Reclaim() error {
 	c, err := r.dial()
 	if err != nil {
 		return err
 	}
-	// SCAN removes the due keys that it meets. With a COUNT above the number
-	// of keys one call meets them all.
+	// SCAN removes the expired keys that it visits. With a COUNT above the number of
+	// keys one call visits them all.
 	const all = 1 << 30
 	for db := range 16 {
 		if _, err := c.ask(fmt.Sprintf("SELECT %d", db)); err != nil {
@@ -64,11 +64,10 @@ func (r *Redis) Reclaim() error {
 	return c.quit()
 }
 
-// clockFile is the file from which libfaketime takes the time.
+// clockFile is the file that libfaketime reads the time from.
 type clockFile struct{ path string }
 
-// write replaces the file in one step: libfaketime must never read half a
-// date.
+// write replaces the file in one step: libfaketime must never read half a date.
 func (f clockFile) write(nowMs int64) error {
 	next := f.path + ".next"
 	if err := os.WriteFile(next, []byte(faketimeInstant(nowMs)), 0o600); err != nil {
@@ -77,16 +76,15 @@ func (f clockFile) write(nowMs int64) error {
 	return os.Rename(next, f.path)
 }
 
-// faketimeInstant writes nowMs in libfaketime's absolute form, which holds
-// the clock. libfaketime parses the fraction as a double and cuts off, so
-// .123 may come out as 122999 us; a tenth of a microsecond on top keeps every
-// millisecond exact.
+// faketimeInstant formats nowMs as an absolute time of libfaketime, which stops the
+// clock. libfaketime parses the fraction as a double and truncates it, so .123 may
+// become 122999 us. An extra tenth of a microsecond keeps every millisecond exact.
 func faketimeInstant(nowMs int64) string {
 	return time.UnixMilli(nowMs).UTC().Format("2006-01-02 15:04:05.000") + "0001\n"
 }
 
-// env is what a process needs beside its own environment to live by the file.
-// TZ is there because libfaketime takes the date as local time.
+// env returns the environment variables that make a process use the file. TZ is set
+// because libfaketime takes the date as local time.
 func (f clockFile) env(library string) []string {
 	return []string{
 		"LD_PRELOAD=" + library + " libc.so.6",

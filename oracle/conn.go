@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// askTimeout is real time; it only keeps a broken Redis from hanging a test.
+// askTimeout is real time. It only keeps a broken Redis from hanging a test.
 const askTimeout = 20 * time.Second
 
-// conn speaks just enough RESP2 for the package's own few commands. It is
-// opened for each of them and closed with QUIT, so that tests of CLIENT LIST
-// and CLIENT KILL never meet it.
+// conn implements the part of RESP2 that the package's own commands need. Each command
+// opens one and closes it with QUIT, so that tests of CLIENT LIST and CLIENT KILL never
+// see it.
 type conn struct {
 	net.Conn
 	r *bufio.Reader
@@ -39,8 +39,8 @@ func (r *Redis) ask(line string) (any, error) {
 	return reply, errors.Join(err, c.quit())
 }
 
-// ask sends one inline command and returns its reply: string, int64, nil or
-// []any; an error reply is a replyError.
+// ask sends an inline command and returns its reply: a string, int64, nil or []any. An
+// error reply is returned as a replyError.
 func (c *conn) ask(line string) (any, error) {
 	watchdog := time.AfterFunc(askTimeout, func() { _ = c.Close() })
 	defer watchdog.Stop()
@@ -50,7 +50,7 @@ func (c *conn) ask(line string) (any, error) {
 	return readReply(c.r)
 }
 
-// quit returns once Redis has forgotten the connection.
+// quit closes the connection and returns once Redis has dropped it.
 func (c *conn) quit() error {
 	_, err := c.ask("QUIT")
 	if err == nil {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// wantVersion is the release line whose answers are the reference. Another
-// one differs in texts and replies, so it is refused instead of trusted.
+// wantVersion is the release line of the reference. Others differ in texts and replies,
+// so they are refused.
 const wantVersion = "v=7.0."
 
 type toolPaths struct{ redisServer, libfaketime string }
 
-// Find returns nil when Start has all it needs on this machine, else an error
-// that names everything missing and the Debian package that brings it.
+// Find reports whether Start can run here. The error names everything missing and the
+// Debian package that has it.
 func Find() error {
 	_, err := find()
 	return err
@@ -39,8 +39,8 @@ func find() (toolPaths, error) {
 	return t, errors.Join(missing...)
 }
 
-// libraryPatterns are the places where distributions put the library; the MT
-// build is the one for programs with threads, which redis-server is.
+// libraryPatterns are where distributions install the library. The MT build is for
+// programs with threads such as redis-server.
 var libraryPatterns = []string{
 	"/usr/lib/*/faketime/libfaketimeMT.so.1",
 	"/usr/lib/faketime/libfaketimeMT.so.1",
@@ -50,7 +50,7 @@ var libraryPatterns = []string{
 
 func findLibrary(patterns []string) string {
 	for _, pattern := range patterns {
-		// Glob's only error is a malformed pattern, and these are constants.
+		// Glob fails only on malformed patterns, and these are constants.
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
 			return found[0]
 		}

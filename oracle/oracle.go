@@ -1,33 +1,32 @@
-// Package oracle runs a real redis-server whose wall clock the caller holds
-// and moves, so that tests can ask Redis what it answers at one exact
-// millisecond.
+// Package oracle runs a real redis-server with a wall clock that the caller controls,
+// so that tests can ask Redis for its answer at one exact millisecond.
 //
-// It is for tests and for the comparison tools only. It is not a client
-// library, it is never linked into the server, and it judges nothing: it
-// starts Redis, sets its clock and ends it.
+// It is for tests and comparison tools only, and is never linked into the server. It is
+// not a client library and compares nothing: it starts Redis, sets its clock and stops
+// it.
 //
-// # How the clock is held
+// # How the clock is controlled
 //
-// Redis is started under libfaketime, which replaces clock_gettime and its
-// kin and takes the instant from a file. The file is replaced by rename and
-// read again at every call, so an instruction sent after SetClock returned
-// sees the new time. Only the wall clock is held; the monotonic one runs on,
-// because Redis' event loop and timers live by it.
+// Redis runs under libfaketime, which replaces clock_gettime and similar functions and
+// reads the instant from a file. The file is replaced by rename and read again at every
+// call, so a command sent after SetClock has returned sees the new time. Only the wall
+// clock is stopped. The monotonic clock runs on, because Redis' event loop and timers
+// depend on it.
 //
-// Debian's redis-server uses jemalloc, which asks for the time while it sets
-// itself up; libfaketime answers that call by allocating memory, and the
-// process waits for itself for ever. Therefore libc is preloaded right behind
-// libfaketime: its malloc then comes before jemalloc's in symbol order.
+// Debian's redis-server uses jemalloc, which asks for the time during its
+// initialization. libfaketime answers that call by allocating memory, which deadlocks.
+// Therefore libc is preloaded right behind libfaketime: its malloc then precedes
+// jemalloc's in symbol order.
 //
-// # Expiry under a held clock
+// # Expiry under a stopped clock
 //
-// A key is gone for Redis when the clock is past its deadline: at the very
-// millisecond of the deadline it still exists, with a PTTL of 0. Reading
-// commands apply that rule exactly. What counts entries without reading them
-// (DBSIZE, INFO keyspace) sees a due key until something removes it, and the
-// background removal runs on real time. Start therefore turns it off (DEBUG
-// SET-ACTIVE-EXPIRE 0), which makes such counts repeatable: a due key counts
-// until it is touched, or until Reclaim removes all of them.
+// Redis considers a key expired once the clock is past its deadline: at the millisecond
+// of the deadline it still exists, with a PTTL of 0. Reading commands apply that rule
+// exactly. Commands that count entries without reading them (DBSIZE, INFO keyspace)
+// count an expired key until something removes it, and background removal runs on real
+// time. Start turns background removal off (DEBUG SET-ACTIVE-EXPIRE 0) to make such
+// counts repeatable: an expired key counts until it is touched, or until Reclaim
+// removes all of them.
 package oracle
 
 import (
@@ -46,39 +45,38 @@ import (
 )
 
 const (
-	startAttempts = 5                // a free port may be taken before Redis binds it
+	startAttempts = 5                // another process may take a free port before Redis binds it
 	startTimeout  = 20 * time.Second // real time, for a loaded machine
 	logTail       = 20               // lines of Redis' log kept for error messages
 )
 
-// Options says how to start a redis-server. The zero value is of no use:
-// NowMs must be set.
+// Options configures a redis-server. NowMs is required.
 type Options struct {
-	// NowMs is the Unix time in milliseconds at which the server's wall clock
-	// stands until SetClock moves it. At least 10^11 (the year 1973).
+	// NowMs is the Unix time in milliseconds of the server's wall clock until SetClock
+	// moves it. It must be at least 10^11 (the year 1973).
 	NowMs int64
 
-	// Args are appended to redis-server's command line, as in
-	// {"--requirepass", "secret"}. They may override everything but the port.
+	// Args are appended to redis-server's command line, as in {"--requirepass",
+	// "secret"}. They may override everything but the port.
 	Args []string
 }
 
-// Redis is one running redis-server. Its methods may be called concurrently.
+// Redis is a running redis-server. Its methods may be called concurrently.
 type Redis struct {
 	cmd    *exec.Cmd
 	addr   string
 	dir    string
 	clock  clockFile
-	exited chan struct{} // closed once the process was waited for
+	exited chan struct{} // closed once the process has been waited for
 
 	mu     sync.Mutex // protects tail
 	tail   []string
 	closed sync.Once
 }
 
-// Start runs a redis-server on a free loopback port with its clock held at
-// o.NowMs, persistence off, DEBUG allowed and background expiry off, and
-// returns when it answers. The caller must Close it.
+// Start runs a redis-server on a free loopback port with its clock stopped at o.NowMs,
+// persistence off, DEBUG allowed and background expiry off. It returns once the server
+// answers. The caller must Close it.
 func Start(o Options) (*Redis, error) {
 	if o.NowMs < minNowMs {
 		return nil, fmt.Errorf("oracle: NowMs %d is below %d", o.NowMs, int64(minNowMs))
@@ -150,8 +148,8 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 		err = fmt.Errorf("oracle: redis-server was not ready after %v:\n%s", startTimeout, r.logTail())
 	}
 	if err == nil {
-		// A password in Args keeps this out of reach; then the caller has the
-		// background removal on, and DBSIZE is his to judge.
+		// A password in Args prevents this. Background removal then stays on, and the
+		// caller must allow for it in DBSIZE.
 		_, err = r.ask("DEBUG SET-ACTIVE-EXPIRE 0")
 		if isNoAuth(err) {
 			err = nil
@@ -166,8 +164,8 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 	return r, nil
 }
 
-// follow reads Redis' log until it ends, closes ready at the line that says
-// connections are accepted, and reaps the process.
+// follow reads Redis' log until it ends, closes ready at the line that says connections
+// are accepted, and reaps the process.
 func (r *Redis) follow(out io.Reader, ready chan<- struct{}) {
 	lines := bufio.NewScanner(out)
 	for announced := false; lines.Scan(); {
@@ -182,10 +180,9 @@ func (r *Redis) follow(out io.Reader, ready chan<- struct{}) {
 			close(ready)
 		}
 	}
-	// A line beyond the scanner's size must not leave Redis blocked on a full
-	// pipe.
+	// A line beyond the scanner's size must not block Redis on a full pipe.
 	_, _ = io.Copy(io.Discard, out)
-	_ = r.cmd.Wait() // the exit status says nothing that the log does not
+	_ = r.cmd.Wait() // the exit status adds nothing to the log
 	close(r.exited)
 }
 
@@ -195,21 +192,19 @@ func (r *Redis) logTail() string {
 	return strings.Join(r.tail, "\n")
 }
 
-// Addr is the server's TCP address, host:port.
+// Addr returns the server's TCP address, host:port.
 func (r *Redis) Addr() string { return r.addr }
 
-// Close ends this redis-server, and no other, and removes its files. It may
-// be called again.
+// Close stops this redis-server and removes its files. It may be called again.
 func (r *Redis) Close() error {
 	var err error
 	r.closed.Do(func() {
-		// Not SIGTERM: Redis' handler asks for the time, and when the signal
-		// comes while libfaketime holds its lock, both wait for ever. There
-		// is nothing to save.
-		_ = r.cmd.Process.Kill() // it may have ended already
+		// Not SIGTERM: Redis' handler asks for the time, which deadlocks if the signal
+		// arrives while libfaketime holds its lock. There is nothing to save.
+		_ = r.cmd.Process.Kill() // it may have exited already
 		<-r.exited
-		// A killed process leaves libfaketime's shared memory behind, and a
-		// later one with the same id could not start.
+		// A killed process leaves libfaketime's shared memory, which would keep a later
+		// process with the same id from starting.
 		for _, name := range []string{"faketime_shm_%d", "sem.faketime_sem_%d"} {
 			_ = os.Remove(filepath.Join("/dev/shm", fmt.Sprintf(name, r.cmd.Process.Pid)))
 		}

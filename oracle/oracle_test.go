@@ -11,8 +11,8 @@ import (
 
 const testNowMs = 1_700_000_000_123
 
-// startForTest skips where Redis is not installed: the suite must pass on a
-// machine that has only Go.
+// startForTest starts Redis, or skips the test if it is not installed: the suite must
+// pass on a machine that has only Go.
 func startForTest(t *testing.T, args ...string) *Redis {
 	t.Helper()
 	if err := Find(); err != nil {
