@@ -1,11 +1,10 @@
-// Package disk is the few file operations that keeping data takes, as an
-// interface: what is written to it can be cut off at any of them in a test
-// (package crashdisk), and no other room of persist touches the operating
-// system.
+// Package disk has the few file operations that persistence needs, as an interface.
+// Tests can cut the power at any of them (package crashdisk), and no other package of
+// persist uses the operating system.
 //
-// What a power cut leaves is only what was synced: a file's bytes by Sync, a
-// name (created, renamed, removed) by SyncDir of the directory that it is in. A
-// file that was synced and whose name was not may be gone.
+// A power cut preserves only what was synced: a file's bytes by Sync, and a name
+// (created, renamed, removed) by SyncDir of its directory. A file that was synced but
+// whose name was not may be lost.
 package disk
 
 import (
@@ -17,59 +16,57 @@ import (
 	"strings"
 )
 
-// Errors that callers tell apart; those of a missing or an existing file are
-// io/fs's.
+// Errors that callers distinguish. Those for missing or existing files are io/fs's.
 var (
-	// ErrLocked is answered by Lock while another process holds the directory.
+	// ErrLocked is returned by Lock while another process has the directory locked.
 	ErrLocked = errors.New("another server uses this directory: stop that one, or give this one a directory of its own (dir)")
-	// ErrOutside is answered to a name that would leave the directory.
+	// ErrOutside is returned for a name that would leave the directory.
 	ErrOutside = errors.New("the name leaves the directory")
 )
 
-// FS is one directory and what is below it. Names are relative to it, with
-// slashes, without "..": "." is the directory itself. All methods may be called
-// concurrently.
+// FS is a directory tree. Names are relative to it, with slashes and without ".."; "."
+// is the directory itself. All methods may be called concurrently.
 type FS interface {
-	// Create makes an empty file, or empties the one there is, for writing.
+	// Create creates or empties a file for writing.
 	Create(name string) (File, error)
-	// OpenAppend opens a file, or makes it, whose writes all go to its end.
+	// OpenAppend opens or creates a file. All writes go to its end.
 	OpenAppend(name string) (File, error)
 	// Open opens a file for reading.
 	Open(name string) (File, error)
-	// Rewrite writes a file's bytes from an offset to its end once more, as they
-	// are. Where a Sync has failed, in a process before this one perhaps, reading
-	// shows bytes that are not on disk and that no Sync writes: after this one does.
+	// Rewrite writes a file's bytes from an offset to its end again, unchanged. After a
+	// failed Sync, even one of an earlier process, reads may show bytes that are not on
+	// disk and that no Sync would write. Rewrite makes the next Sync write them.
 	Rewrite(name string, from int64) error
-	// Rename gives a file another name, in one step; a file that had it is gone.
+	// Rename renames a file in one step, replacing any file at the new name.
 	Rename(from, to string) error
 	Remove(name string) error
 	// ReadDir lists the names in a directory, sorted.
 	ReadDir(dir string) ([]string, error)
 	MkdirAll(dir string) error
-	// SyncDir makes what happened to the names in a directory outlast a power cut.
+	// SyncDir makes changes to the names in a directory survive a power cut.
 	SyncDir(dir string) error
-	// Lock holds the directory against other processes until release is called
-	// or the process is gone, however it goes. ErrLocked: another one has it.
+	// Lock locks the directory against other processes until release is called or the
+	// process ends in any way. It returns ErrLocked if another process has the lock.
 	Lock() (release func() error, err error)
-	// Path is what an operator calls the file: for messages.
+	// Path returns an operator's name of the file, for messages.
 	Path(name string) string
 }
 
-// File is an open file. Sync makes its bytes, and its size, outlast a power
-// cut. After a Sync that failed, nothing that was written since the last one
-// that did not may be relied upon, whatever a later Sync says: the system tells
-// of a write that failed once, and then takes its pages for clean.
+// File is an open file. Sync makes its bytes and size survive a power cut. After a
+// failed Sync, nothing written since the last successful one may be relied upon,
+// whatever a later Sync returns: the system reports a failed write once and then treats
+// its pages as clean.
 type File interface {
 	io.Reader
 	io.ReaderAt
-	io.Writer // to the end, wherever that is
+	io.Writer // at the current end
 	io.Closer
 	Sync() error
 	Truncate(size int64) error
 	Size() (int64, error)
 }
 
-// local is the name cleaned, or ErrOutside.
+// local returns the cleaned name, or ErrOutside.
 func local(op, name string) (string, error) {
 	clean := path.Clean(name)
 	if name == "" || path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || strings.ContainsRune(name, 0) {
@@ -78,12 +75,12 @@ func local(op, name string) (string, error) {
 	return clean, nil
 }
 
-// WriteFile replaces a file's content in one step that a power cut does not
-// halve: the new content is written under a temporary name, through a buffer,
-// synced, renamed, and the directory synced.
+// WriteFile replaces a file's content atomically, even across a power cut. It writes
+// the new content to a temporary name through a buffer, syncs, renames, and syncs the
+// directory.
 func WriteFile(on FS, name, temp string, write func(io.Writer) error) error {
 	if err := writeTemp(on, temp, write); err != nil {
-		_ = on.Remove(temp) // what failed first is what is told
+		_ = on.Remove(temp) // the first error is the one to report
 		return err
 	}
 	if err := on.Rename(temp, name); err != nil {
@@ -114,8 +111,8 @@ const (
 	syncBytes  = 4 << 20
 )
 
-// syncing syncs a large file piece by piece: all of it at the end would hold up
-// the syncs of other files meanwhile.
+// syncing syncs a large file piece by piece. A single sync at the end would delay the
+// syncs of other files.
 type syncing struct {
 	f     File
 	since int
@@ -130,7 +127,7 @@ func (s *syncing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Exists tells whether there is such a file or directory.
+// Exists reports whether a file or directory exists.
 func Exists(on FS, name string) (bool, error) {
 	f, err := on.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

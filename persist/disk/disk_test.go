@@ -14,8 +14,8 @@ import (
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
 
-// both runs a test on a directory of the system and on the disk of tests, which
-// must not differ while the power is on.
+// both runs a test on a directory of the system and on crashdisk, which must behave
+// alike while the power is on.
 func both(t *testing.T, test func(t *testing.T, on disk.FS)) {
 	t.Run("os", func(t *testing.T) { test(t, disk.OS(t.TempDir())) })
 	t.Run("crashdisk", func(t *testing.T) { test(t, crashdisk.New(1).FS()) })

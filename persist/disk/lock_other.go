@@ -4,8 +4,8 @@ package disk
 
 import "os"
 
-// There is no lock here that ends with its process, and directories are not
-// synced by opening them: who runs two servers on one directory is not told.
+// lock does nothing: no lock here ends with its process, and directories are not synced
+// by opening them. Two servers on one directory go unnoticed.
 func lock(*os.File) error { return nil }
 
 func unlock(*os.File) error { return nil }

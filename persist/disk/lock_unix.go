@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock takes the directory itself, so that no file stays behind and a directory
-// that cannot be written to can be held, too.
+// lock locks the directory itself, so that no file stays behind and read-only
+// directories can be locked, too.
 func lock(dir *os.File) error {
 	for {
 		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -23,11 +23,11 @@ func lock(dir *os.File) error {
 	}
 }
 
-// unlock gives the directory back at once. Closing it alone would leave it locked
-// while a child process that is just being started has a copy of the descriptor.
+// unlock unlocks the directory at once. Closing it alone would leave it locked while a
+// child process that is being started has a copy of the descriptor.
 func unlock(dir *os.File) error { return syscall.Flock(int(dir.Fd()), syscall.LOCK_UN) }
 
-// syncDir passes over file systems that have no such thing for directories.
+// syncDir ignores file systems that cannot sync directories.
 func syncDir(dir *os.File) error {
 	err := dir.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReleaseWhileAChildStarts gives a directory back while a copy of its
-// descriptor is open, as it is in a child process between fork and exec.
+// TestReleaseWhileAChildStarts releases a directory while a copy of its descriptor is
+// open, as in a child process between fork and exec.
 func TestReleaseWhileAChildStarts(t *testing.T) {
 	dir := t.TempDir()
 	fs := OS(dir)
@@ -29,7 +29,7 @@ func TestReleaseWhileAChildStarts(t *testing.T) {
 	require.NoError(t, release())
 }
 
-// descriptorOf returns the descriptor under which this process has a path open.
+// descriptorOf returns this process's open descriptor of a path.
 func descriptorOf(t *testing.T, path string) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// OS is a directory of the operating system, which need not be there yet:
-// MkdirAll(".") makes it.
+// OS returns a directory of the operating system. It need not exist: MkdirAll(".")
+// creates it.
 func OS(dir string) FS { return osFS{dir} }
 
 type osFS struct{ dir string }
 
 func (o osFS) Path(name string) string { return filepath.Join(o.dir, filepath.FromSlash(name)) }
 
-// at is where a name is, if it does not leave the directory. Names are checked
-// as text: a link that an operator made, to put the log elsewhere, is followed.
+// at returns the path of a name that does not leave the directory. Names are checked as
+// text: a link that an operator made to move the log elsewhere is followed.
 func (o osFS) at(op, name string) (string, error) {
 	name, err := local(op, name)
 	return o.Path(name), err
@@ -35,7 +35,7 @@ func (o osFS) open(name string, flag int) (File, error) {
 }
 
 func (o osFS) Create(name string) (File, error) {
-	// O_APPEND: what follows a Truncate stands at the new end, not behind a hole.
+	// O_APPEND: writes after a Truncate go to the new end instead of leaving a hole.
 	return o.open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND)
 }
 

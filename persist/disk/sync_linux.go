@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// syncData leaves out the times of a file, which nobody reads: where a log is
-// overwritten in place or grows inside its last block, that is half the work.
+// syncData does not sync a file's times, which nothing reads. For a log that is
+// overwritten in place or grows within its last block that halves the work.
 func syncData(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

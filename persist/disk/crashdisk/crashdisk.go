@@ -1,11 +1,10 @@
-// Package crashdisk is a disk.FS in memory that power can be cut to. For tests.
+// Package crashdisk implements disk.FS in memory with simulated power cuts, for tests.
 //
-// It knows of each file what was synced and what was written since, and of the
-// names which changes were made to outlast a power cut by a SyncDir. PowerCut
-// builds a disk as a power cut may leave it: of what was not synced each sector
-// may be there in any of the versions that were written, in no order, the
-// length may be ahead of the bytes, and changes to names may be undone, one by
-// one. Hook puts faults in, or waits.
+// It records what was synced of each file and what was written since, and which changes
+// to names SyncDir made durable. PowerCut returns a disk as a power cut may leave it:
+// each unsynced sector may be in any of the versions written, in any order, the length
+// may be ahead of the bytes, and changes to names may be undone one by one. Hook
+// injects faults or delays.
 package crashdisk
 
 import (
@@ -25,10 +24,10 @@ var (
 	ErrSpace = errors.New("crashdisk: no space left on device")
 )
 
-// Kind is what an operation does.
+// Kind is a kind of operation.
 type Kind string
 
-// The operations that Hook sees and that are counted.
+// The operations that Hook sees and Ops counts.
 const (
 	Create   Kind = "create"
 	Write    Kind = "write"
@@ -40,7 +39,7 @@ const (
 	SyncDir  Kind = "syncdir"
 )
 
-// Op is an operation that is about to happen.
+// Op is an operation about to happen.
 type Op struct {
 	N    int // counts from 1
 	Kind Kind
@@ -48,51 +47,51 @@ type Op struct {
 	Size int // bytes of a write
 }
 
-// Fault is what becomes of an operation. The zero value lets it happen.
+// Fault is the outcome of an operation. The zero value lets it succeed.
 type Fault struct {
-	Err   error // it fails; what was unsynced when a Sync failed is never made safe by a later one
-	Short int   // of a write that fails, so many bytes are written
-	Lie   bool  // it does nothing and says that all went well
+	Err   error // the operation fails; data unsynced at a failed Sync is never made safe by a later one
+	Short int   // bytes written by a failing write
+	Lie   bool  // the operation does nothing and reports success
 }
 
-// Disk is a disk. All methods may be called concurrently.
+// Disk is a disk in memory. All methods may be called concurrently.
 type Disk struct {
 	mu      sync.Mutex
 	hook    func(Op) Fault
 	rng     *rand.Rand
 	n       int
-	stopAt  int // the first operation that does not happen any more; 0: none
+	stopAt  int // the first operation after the power cut; 0: none
 	process int
 	locked  bool
-	room    int64 // bytes that all files may have; 0: no bound
+	room    int64 // bytes that all files together may have; 0: unlimited
 
 	live, safe         map[string]*node
 	liveDirs, safeDirs map[string]bool
 	changes            []change
 }
 
-// node is a file, whatever its names.
+// node is a file, independent of its names.
 type node struct {
-	data  []byte // as a reader sees it
-	safe  []byte // as it was synced
-	edits []edit // since then
+	data  []byte // as read
+	safe  []byte // as last synced
+	edits []edit // since the last sync
 }
 
-// edit is a write, or with no data a cut or an extension.
+// edit is a write or, without data, a truncation or extension.
 type edit struct {
 	off  int64
 	data []byte
-	size int64 // after it
+	size int64 // after the edit
 }
 
-// change is one to the names. It is on disk when one of its directories is synced.
+// change is a change of names. It is durable once one of its directories is synced.
 type change struct {
 	kind     Kind
 	from, to string
 	node     *node
 }
 
-// New is an empty disk. The seed decides what of a failed Sync is there.
+// New returns an empty disk. The seed decides what of a failed Sync survives.
 func New(seed uint64) *Disk {
 	return &Disk{
 		rng:  rand.New(rand.NewPCG(seed, 1)),
@@ -101,35 +100,35 @@ func New(seed uint64) *Disk {
 	}
 }
 
-// Hook has each operation go through f, which may wait: no lock is held.
+// Hook passes each operation to f, which may block: no lock is held.
 func (d *Disk) Hook(f func(Op) Fault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hook = f
 }
 
-// StopAt cuts the power before the n-th operation: it and all after it fail.
+// StopAt cuts the power before the n-th operation, which fails like all after it.
 func (d *Disk) StopAt(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stopAt = n
 }
 
-// Room bounds the bytes of all files; 0 lifts the bound.
+// Room limits the bytes of all files; 0 removes the limit.
 func (d *Disk) Room(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.room = bytes
 }
 
-// Ops is how many operations there were.
+// Ops returns the number of operations so far.
 func (d *Disk) Ops() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.n
 }
 
-// Used is the bytes of all files.
+// Used returns the bytes of all files.
 func (d *Disk) Used() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,8 +143,8 @@ func (d *Disk) used() int64 {
 	return sum
 }
 
-// FS is the disk as a process that begins now sees it. Processes before it are
-// dead: their operations fail. What they wrote is there, synced or not.
+// FS returns the disk as seen by a process that starts now. Earlier processes are dead:
+// their operations fail. What they wrote is there, synced or not.
 func (d *Disk) FS() disk.FS {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -154,7 +153,7 @@ func (d *Disk) FS() disk.FS {
 	return view{d, d.process}
 }
 
-// Bytes is a file's content, nil when there is none.
+// Bytes returns a file's content, nil if it does not exist.
 func (d *Disk) Bytes(name string) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -164,7 +163,7 @@ func (d *Disk) Bytes(name string) []byte {
 	return nil
 }
 
-// Put makes a file that is safe, names and all.
+// Put creates a file whose content and name are durable.
 func (d *Disk) Put(name string, data []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,7 +174,7 @@ func (d *Disk) Put(name string, data []byte) {
 	d.live[name], d.safe[name] = n, n
 }
 
-// Names are those of all files, sorted.
+// Names returns the names of all files, sorted.
 func (d *Disk) Names() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,7 +186,7 @@ func (d *Disk) Names() []string {
 	return names
 }
 
-// String is the disk in words, for a test that failed.
+// String describes the disk for a failed test.
 func (d *Disk) String() string {
 	var b strings.Builder
 	for _, name := range d.Names() {

@@ -13,7 +13,7 @@ import (
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
 
-// outcomes are the contents that many power cuts leave of a file.
+// outcomes counts the contents that many power cuts leave of a file.
 func outcomes(on *crashdisk.Disk, name string) map[string]int {
 	rng := rand.New(rand.NewPCG(1, 2))
 	seen := make(map[string]int)
@@ -86,7 +86,7 @@ func TestNamesMayBeUndone(t *testing.T) {
 	require.Equal(t, map[string]int{"none": 300}, outcomes(on, "d/old"))
 }
 
-// TestFailedSyncIsNeverMadeGood is what a kernel does: its pages are clean.
+// TestFailedSyncIsNeverMadeGood models a kernel that treats the pages as clean.
 func TestFailedSyncIsNeverMadeGood(t *testing.T) {
 	planted := errors.New("planted")
 	seen := make(map[string]bool)

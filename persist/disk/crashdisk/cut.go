@@ -8,20 +8,20 @@ import (
 
 const sector = 512
 
-// edit makes an edit.
+// edit applies an edit.
 func (n *node) edit(e edit) {
 	n.edits = append(n.edits, e)
 	n.data = e.on(n.data)
 }
 
-// on is bytes after an edit.
+// on returns bytes after an edit.
 func (e edit) on(b []byte) []byte {
 	b = resize(b, e.size)
 	copy(b[min(e.off, int64(len(b))):], e.data)
 	return b
 }
 
-// resize is b of another length; what is new is zeros.
+// resize returns b with another length, extended by zeros.
 func resize(b []byte, size int64) []byte {
 	if size <= int64(len(b)) {
 		return b[:size:size]
@@ -37,18 +37,18 @@ func (n *node) makeSafe() {
 	n.edits = nil
 }
 
-// left is what of a file a power cut may leave.
+// left returns what a power cut may leave of a file.
 func (n *node) left(rng *rand.Rand) []byte {
 	safe := slices.Clone(n.safe)
 	if len(n.edits) == 0 {
 		return safe
 	}
 	switch rng.IntN(6) {
-	case 0: // nothing came to the disk
+	case 0: // nothing reached the disk
 		return safe
-	case 1: // all did
+	case 1: // everything did
 		return n.after(len(n.edits))
-	case 2: // some of it, in order, and a part of what came next
+	case 2: // some edits, in order, and a part of the next
 		k := rng.IntN(len(n.edits))
 		got := n.after(k)
 		if e := n.edits[k]; len(e.data) > 0 {
@@ -56,22 +56,22 @@ func (n *node) left(rng *rand.Rand) []byte {
 			got = edit{off: e.off, data: part, size: max(e.off+int64(len(part)), int64(len(got)))}.on(got)
 		}
 		return got
-	case 3: // all but a sector
+	case 3: // everything but a sector
 		return n.sectors(rng, func(i, count int) int {
 			if i == count-1-rng.IntN(count) {
 				return rng.IntN(len(n.edits) + 1)
 			}
 			return len(n.edits)
 		})
-	case 4: // the length came further than the bytes
+	case 4: // the length is ahead of the bytes
 		k := rng.IntN(len(n.edits) + 1)
 		return n.sectors(rng, func(int, int) int { return k })
-	default: // each sector as it happened
+	default: // each sector by itself
 		return n.sectors(rng, func(int, int) int { return rng.IntN(len(n.edits) + 1) })
 	}
 }
 
-// after is the file after k of the edits.
+// after returns the file after k edits.
 func (n *node) after(k int) []byte {
 	b := slices.Clone(n.safe)
 	for _, e := range n.edits[:k] {
@@ -80,12 +80,12 @@ func (n *node) after(k int) []byte {
 	return b
 }
 
-// sectors is the file with each sector as it was after a number of edits that
+// sectors returns the file with each sector as it was after the number of edits that
 // pick chooses, and with the length after any of the edits.
 func (n *node) sectors(rng *rand.Rand, pick func(i, count int) int) []byte {
 	size := int64(len(n.safe))
 	if k := rng.IntN(len(n.edits) + 2); k > 0 {
-		size = n.edits[min(k, len(n.edits))-1].size // the newest twice as often
+		size = n.edits[min(k, len(n.edits))-1].size // the newest has twice the chance
 	}
 	versions := make(map[int][]byte)
 	out := make([]byte, size)
@@ -102,7 +102,7 @@ func (n *node) sectors(rng *rand.Rand, pick func(i, count int) int) []byte {
 	return out
 }
 
-// PowerCut is a disk that a power cut now may leave, switched on again.
+// PowerCut returns a disk, switched on again, that a power cut now may leave.
 func (d *Disk) PowerCut(rng *rand.Rand) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +116,7 @@ func (d *Disk) PowerCut(rng *rand.Rand) *Disk {
 	mode := rng.IntN(4)
 	first := rng.IntN(len(d.changes) + 1)
 	for i, c := range d.changes {
-		// None of the changes, all of them, the first ones, or each by chance.
+		// None of the changes, all, the first ones, or each at random.
 		if mode == 1 || (mode == 2 && i < first) || (mode == 3 && rng.IntN(2) == 0) {
 			c.in(files, dirs)
 		}
@@ -126,10 +126,10 @@ func (d *Disk) PowerCut(rng *rand.Rand) *Disk {
 		out.liveDirs[name], out.safeDirs[name] = true, true
 	}
 	left := make(map[*node]*node)
-	for _, name := range sortedNames(files) { // in one order, for the sake of the seed
+	for _, name := range sortedNames(files) { // a fixed order, so that seeds reproduce
 		n := files[name]
 		if !dirs[path.Dir(name)] {
-			continue // its directory was never there
+			continue // its directory was lost
 		}
 		if left[n] == nil {
 			data := n.left(rng)

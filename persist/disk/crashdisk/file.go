@@ -59,8 +59,8 @@ func (f *file) Write(p []byte) (int, error) {
 func (f *file) Sync() error {
 	return f.do(Op{Kind: Sync}, func(fault Fault) error {
 		if fault.Err != nil {
-			// Its pages are clean now, whether they were written or not. That it
-			// was cut is no matter of pages.
+			// Its pages are clean now, written or not. A truncation does not depend on
+			// pages.
 			for i, e := range slices.Backward(f.n.edits) {
 				if len(e.data) == 0 {
 					f.n.safe, f.n.edits = f.n.after(i+1), f.n.edits[i+1:]

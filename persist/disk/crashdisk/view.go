@@ -8,14 +8,14 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// view is a process's.
+// view is a process's view of a disk.
 type view struct {
 	d       *Disk
 	process int
 }
 
-// begin lets an operation begin: it counts it, asks the hook, and holds the lock
-// when it answers without an error or a lie.
+// begin counts an operation and calls the hook. It returns with the lock held unless it
+// returns an error or a lie.
 func (v view) begin(op Op) (Fault, error) {
 	d := v.d
 	d.mu.Lock()
@@ -38,7 +38,7 @@ func (v view) begin(op Op) (Fault, error) {
 	return fault, nil
 }
 
-// off tells whether the power is off, or the process dead. Requires mu.
+// off returns an error if the power is off or the process dead. Requires mu.
 func (v view) off() error {
 	if v.process != v.d.process || (v.d.stopAt > 0 && v.d.n >= v.d.stopAt) {
 		return ErrOff
@@ -230,7 +230,7 @@ func (d *Disk) apply(c change) {
 	c.in(d.live, d.liveDirs)
 }
 
-// in makes the change to a set of names.
+// in makes the change in a set of names.
 func (c change) in(files map[string]*node, dirs map[string]bool) {
 	if c.kind == Mkdir {
 		dirs[c.to] = true
