@@ -2,23 +2,23 @@ package zlimittest
 
 import "time"
 
-// Now is the server's time, to the microsecond.
+// Now returns the server's time, to the microsecond.
 func (s *Server) Now() time.Time { return time.UnixMicro(s.inner.Engine().Clock().NowUs()) }
 
-// Freeze makes the clock stand still, at a whole millisecond.
+// Freeze stops the clock at a whole millisecond.
 func (s *Server) Freeze() {
 	s.helper()()
 	s.clock("FREEZE")
 }
 
-// Resume lets the clock go on from where it stands.
+// Resume lets the clock run on from its current time.
 func (s *Server) Resume() {
 	s.helper()()
 	s.clock("RESUME")
 }
 
-// Advance moves the clock forwards by whole milliseconds, whether or not it
-// stands still. When it returns, everything that is due by then has expired.
+// Advance moves the clock forwards by whole milliseconds, whether or not it is frozen.
+// When it returns, everything due by then has expired.
 func (s *Server) Advance(d time.Duration) {
 	s.helper()()
 	if d < 0 || d%time.Millisecond != 0 {
@@ -27,8 +27,8 @@ func (s *Server) Advance(d time.Duration) {
 	s.clock("ADVANCE", d)
 }
 
-// Set moves the clock to an instant, cut to whole milliseconds. Where keys are
-// held it cannot go back, and the test ends.
+// Set moves the clock to an instant, truncated to whole milliseconds. While there are
+// keys it cannot move back, and the test fails.
 func (s *Server) Set(now time.Time) {
 	s.helper()()
 	s.clock("SET", now.UnixMilli())

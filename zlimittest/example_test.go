@@ -10,9 +10,9 @@ import (
 	"github.com/zlimit/zlimit/zlimittest"
 )
 
-// A limiter's window edge, without sleeping.
+// TestExampleWindowEdge tests the edge of a limiter's window without sleeping.
 func TestExampleWindowEdge(t *testing.T) {
-	srv := zlimittest.RunT(t) // a server of this test's own
+	srv := zlimittest.RunT(t) // a server for this test alone
 	srv.Freeze()
 	for range 3 {
 		srv.Do("RL.ALLOW", "user:42", 3, "1m") // or through a client at srv.Addr()
@@ -29,7 +29,8 @@ func TestExampleWindowEdge(t *testing.T) {
 	}
 }
 
-// The same in a bubble of testing/synctest: sleeping takes no time.
+// TestExampleBubble does the same in a bubble of testing/synctest, where sleeping takes
+// no time.
 func TestExampleBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zlimittest.RunT(t)
@@ -63,7 +64,7 @@ func Example() {
 	// true 3
 }
 
-// A client that has to live with a server that is loading, once.
+// A client must cope with a server that is loading, once.
 func ExampleServer_Inject() {
 	srv, err := zlimittest.Start(zlimittest.Options{})
 	if err != nil {

@@ -9,67 +9,66 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// Kind is what a Fault does to a command.
+// Kind is the effect of a Fault on a command.
 type Kind int
 
-// The kinds of fault. Those that are error replies meet only commands that
-// Redis would answer so, unless Fault.On says which.
+// Kinds of faults. Those that reply with an error apply only to commands that Redis
+// would answer so, unless Fault.On names a command.
 const (
-	// None lets the command run as ever: for a Fault that only delays.
+	// None runs the command as usual, for a Fault that only delays.
 	None Kind = iota
-	// Close closes the connection in the place of running the command.
+	// Close closes the connection instead of running the command.
 	Close
-	// DropReply runs the command and then closes the connection without
-	// answering: the client cannot know what became of it.
+	// DropReply runs the command and closes the connection without a reply, so the
+	// client cannot know the outcome.
 	DropReply
-	// Mute runs the command and answers neither it nor anything after it; the
-	// connection stays open, and the client has to lose patience.
+	// Mute runs the command but sends no reply to it or to anything after it. The
+	// connection stays open, so the client must time out.
 	Mute
-	// NoScript answers EVALSHA as if the script were not known.
+	// NoScript answers EVALSHA as if the script were unknown.
 	NoScript
-	// Loading answers as a server that is reading its data.
+	// Loading answers like a server that is loading its data.
 	Loading
-	// OutOfMemory answers commands that need memory as a full server does.
+	// OutOfMemory answers commands that need memory like a full server.
 	OutOfMemory
-	// ReadOnly answers commands that write as a replica does.
+	// ReadOnly answers commands that write like a replica.
 	ReadOnly
-	// Refuse answers Fault.Text.
+	// Refuse answers with Fault.Text.
 	Refuse
 )
 
-// Always is a Fault.Times without an end.
+// Always is the Fault.Times of a permanent fault.
 const Always = -1
 
-// A Fault is something that goes wrong with the next commands of clients.
+// A Fault is a failure of the next commands of clients.
 type Fault struct {
 	Kind Kind
-	// Times is how many commands it meets; 0 is 1. See Always.
+	// Times is the number of commands affected; 0 means 1. See Always.
 	Times int
-	// On is the one command that it meets ("EVALSHA"). Empty: every one but
-	// those with which clients open a connection (HELLO, AUTH, CLIENT, SELECT,
-	// COMMAND) or leave, and of these the ones that Kind is about. "*": every one.
+	// On is the one command affected ("EVALSHA"). Empty means all but the commands with
+	// which clients open a connection (HELLO, AUTH, CLIENT, SELECT, COMMAND) or leave,
+	// and of these only the ones that Kind concerns. "*" means all.
 	On string
 	// Text is the error reply of Refuse, code word first: "ERR it broke".
 	Text string
 
-	// After and Until delay whatever happens: for a time, of the system or of
-	// the synctest bubble, not of the server's clock; and until a channel is
-	// closed. The end of the server ends every delay.
+	// After and Until delay the effect: for a duration of the system's clock or the
+	// synctest bubble's, not the server's, and until a channel is closed. Closing the
+	// server ends all delays.
 	After time.Duration
 	Until <-chan struct{}
 }
 
-// An Injected is a Fault that lies in wait.
+// An Injected is a Fault that is active on a server.
 type Injected struct {
 	fault  Fault
 	faults *faults
-	left   int           // protected by faults.mu, as is what follows; Always: no end
-	hits   int           // commands that it met
-	met    chan struct{} // closed at the first
+	left   int           // protected by faults.mu, like the fields below; Always: no end
+	hits   int           // commands affected so far
+	met    chan struct{} // closed at the first one
 }
 
-// Inject lets a fault lie in wait. Of several the one that was injected first
-// meets a command.
+// Inject activates a fault. Among several the one injected first applies.
 func (s *Server) Inject(f Fault) *Injected {
 	i := &Injected{fault: f, faults: &s.faults, left: f.Times, met: make(chan struct{})}
 	if i.left == 0 {
@@ -82,31 +81,31 @@ func (s *Server) Inject(f Fault) *Injected {
 	return i
 }
 
-// Met is closed when the fault has met a command, before any delay.
+// Met returns a channel that is closed when the fault first affects a command, before
+// any delay.
 func (i *Injected) Met() <-chan struct{} { return i.met }
 
-// Hits is how many commands it has met.
+// Hits returns how many commands the fault has affected.
 func (i *Injected) Hits() int {
 	i.faults.mu.Lock()
 	defer i.faults.mu.Unlock()
 	return i.hits
 }
 
-// Remove ends the fault; delays under way go on.
+// Remove deactivates the fault. Delays under way continue.
 func (i *Injected) Remove() {
 	i.faults.mu.Lock()
 	defer i.faults.mu.Unlock()
 	i.left = 0
 }
 
-// faults are those that lie in wait, oldest first.
+// faults holds the active faults, oldest first.
 type faults struct {
 	mu      sync.Mutex
 	waiting []*Injected // protected by mu
 }
 
-// kinds says, for each Kind, what the server does and which commands it is
-// about; nil: all.
+// kinds maps each Kind to the server's action and the commands it concerns; nil: all.
 var kinds = map[Kind]struct {
 	do    server.Interception
 	about func(c *commands.Command) bool
@@ -137,20 +136,20 @@ func not(flag commands.Flags) func(*commands.Command) bool {
 	return func(c *commands.Command) bool { return !c.Is(flag) }
 }
 
-// orScript are the commands with a flag, and the scripts that may run one.
+// orScript matches commands with a flag, and scripts that may run one.
 func orScript(flag commands.Flags) func(*commands.Command) bool {
 	script := named("eval", "evalsha")
 	return func(c *commands.Command) bool { return c.Is(flag) || script(c) }
 }
 
-// opening are the commands that clients send of their own accord.
+// opening matches the commands that client libraries send by themselves.
 var opening = named("hello", "auth", "client", "select", "command", "quit", "reset")
 
-// intercept is what the server asks before each command of a client.
+// intercept is called by the server before each command of a client.
 func (s *Server) intercept(args [][]byte, closing <-chan struct{}) server.Interception {
 	s.commands.Add(1)
-	s.inner.Engine().Reclaim() // what is due is gone, for DBSIZE too
-	i := s.faults.take(s.inner.Engine().Table().Lookup(args[0]))
+	s.inner.Engine().Reclaim() // remove expired keys, for DBSIZE too
+	i := s.faults.next(s.inner.Engine().Table().Lookup(args[0]))
 	if i == nil {
 		return server.Interception{}
 	}
@@ -176,9 +175,9 @@ func (s *Server) intercept(args [][]byte, closing <-chan struct{}) server.Interc
 	return do
 }
 
-// take finds the fault that meets a command, nil where none does. Commands that
-// there are not are met by faults that are about everything.
-func (f *faults) take(c *commands.Command) *Injected {
+// next returns the fault that applies to a command, or nil. To an unknown command only
+// faults about all commands apply.
+func (f *faults) next(c *commands.Command) *Injected {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, i := range f.waiting {

@@ -22,18 +22,17 @@ const (
 	script   = "EVAL return(1) 0"
 )
 
-// step is a command and the reply that the client gets.
+// step is a command and the client's reply.
 type step struct{ ask, reply string }
 
-// TestFaults goes through every kind: what the client sees, and what the server
-// has done.
+// TestFaults covers every kind: what the client sees and what the server has done.
 func TestFaults(t *testing.T) {
 	hit := step{"RL.ALLOW user:42 3 1m", allowed}
 	for _, c := range []struct {
 		name  string
 		fault zlimittest.Fault
 		steps []step
-		units int64 // that user:42 holds afterwards
+		units int64 // units of user:42 afterwards
 		hits  int
 	}{
 		{"none", zlimittest.Fault{}, []step{hit}, 1, 1},
@@ -70,8 +69,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestMute: the command has run, and the client waits until it loses patience;
-// here in a bubble, where patience costs nothing.
+// TestMute checks that the command has run and that the client waits until its timeout;
+// in a bubble, so that the timeout takes no time.
 func TestMute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zlimittest.RunT(t)
@@ -89,7 +88,7 @@ func TestMute(t *testing.T) {
 	})
 }
 
-// TestDelays: until the test says so, and by the bubble's clock.
+// TestDelays delays until the test allows it, and by the bubble's clock.
 func TestDelays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zlimittest.RunT(t)
@@ -116,7 +115,7 @@ func TestDelays(t *testing.T) {
 	})
 }
 
-// TestEndEndsDelays: a server that closes does not wait for faults.
+// TestEndEndsDelays checks that a closing server does not wait for faults.
 func TestEndEndsDelays(t *testing.T) {
 	t.Parallel()
 	srv, err := zlimittest.Start(zlimittest.Options{})

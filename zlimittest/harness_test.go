@@ -14,7 +14,7 @@ import (
 
 func newReader(c net.Conn) *bufio.Reader { return bufio.NewReader(c) }
 
-// client sends inline commands and shows replies in one line.
+// client sends inline commands and formats replies in one line.
 type client struct {
 	t    *testing.T
 	conn net.Conn
@@ -29,8 +29,7 @@ func dial(t *testing.T, srv *zlimittest.Server) *client {
 	return &client{t, conn, bufio.NewReader(conn)}
 }
 
-// ask sends a command and returns its reply; "gone" when the connection ends in
-// the place of it.
+// ask sends a command and returns its reply, or "gone" if the connection ends first.
 func (c *client) ask(line string) string {
 	c.t.Helper()
 	_, err := fmt.Fprint(c.conn, line+"\r\n")
@@ -64,7 +63,7 @@ func (c *client) reply() string {
 	return line
 }
 
-// fakeTest records how a test would have ended.
+// fakeTest records the outcome of a test.
 type fakeTest struct {
 	testing.TB
 	text     string
@@ -79,7 +78,7 @@ func (f *fakeTest) Fatalf(format string, args ...any) {
 }
 func (f *fakeTest) Errorf(format string, args ...any) { f.text = fmt.Sprintf(format, args...) }
 
-// ending returns what a test says that ends in fn, "" if it does not end.
+// ending returns the message with which fn ends the test, "" if it does not.
 func (f *fakeTest) ending(fn func()) string {
 	f.text = ""
 	func() {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// A Key is one key of database 0, to be looked at. Looking is no command of a
-// client: faults do not meet it.
+// A Key is a key of database 0, for inspection. Inspecting is not a client's command,
+// so faults do not affect it.
 type Key struct {
 	server *Server
 	name   string
 }
 
-// Key returns a key, whether or not it is there.
+// Key returns the key with this name, which need not exist.
 func (s *Server) Key(name string) Key { return Key{s, name} }
 
-// Keys returns the names of every key of database 0, sorted.
+// Keys returns the names of all keys of database 0, sorted.
 func (s *Server) Keys() []string {
 	s.helper()()
 	elems, _ := s.Do("KEYS", "*").([]any)
@@ -27,50 +27,48 @@ func (s *Server) Keys() []string {
 	return names
 }
 
-// What TTL returns in the place of a time.
+// Special results of TTL.
 const (
-	NoExpiry time.Duration = -1 // the key stays
-	Absent   time.Duration = -2 // there is no key
+	NoExpiry time.Duration = -1 // the key has no expiry
+	Absent   time.Duration = -2 // the key does not exist
 )
 
-// TTL is the time that the key has left, in whole milliseconds, or NoExpiry, or
-// Absent.
+// TTL returns the key's remaining time in whole milliseconds, NoExpiry or Absent.
 func (k Key) TTL() time.Duration {
 	k.server.helper()()
 	ms, _ := k.server.Do("PTTL", k.name).(int64)
 	if ms < 0 {
-		return time.Duration(ms) // the two constants
+		return time.Duration(ms) // NoExpiry or Absent
 	}
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Exists reports whether the key is there.
+// Exists reports whether the key exists.
 func (k Key) Exists() bool { return k.TTL() != Absent }
 
-// Type is "string", "zset", ... or "none".
+// Type returns the type: "string", "zset", ... or "none".
 func (k Key) Type() string {
 	k.server.helper()()
 	name, _ := k.server.Do("TYPE", k.name).(string)
 	return name
 }
 
-// Units is how many units RL.ALLOW (or members another limiter) holds in the
-// key's sorted set: those of every window that was asked for, whether or not
-// they still count.
+// Units returns how many units RL.ALLOW (or members another limiter) has in the key's
+// sorted set, for all windows, whether or not they still count.
 func (k Key) Units() int64 {
 	k.server.helper()()
 	n, _ := k.server.Do("ZCARD", k.name).(int64)
 	return n
 }
 
-// Value is the key's string, empty where there is no key.
+// Value returns the key's string, empty if the key does not exist.
 func (k Key) Value() string {
 	k.server.helper()()
 	text, _ := k.server.Do("GET", k.name).(string)
 	return text
 }
 
-// RequireUnits ends the test unless the key holds n units.
+// RequireUnits fails the test unless the key has n units.
 func (k Key) RequireUnits(n int64) {
 	k.server.helper()()
 	if got := k.Units(); got != n {
@@ -78,7 +76,7 @@ func (k Key) RequireUnits(n int64) {
 	}
 }
 
-// RequireTTL ends the test unless the key has exactly d left; see TTL.
+// RequireTTL fails the test unless the key has exactly d left; see TTL.
 func (k Key) RequireTTL(d time.Duration) {
 	k.server.helper()()
 	if got := k.TTL(); got != d {
@@ -86,7 +84,7 @@ func (k Key) RequireTTL(d time.Duration) {
 	}
 }
 
-// RequireValue ends the test unless the key is a string and this one.
+// RequireValue fails the test unless the key is this string.
 func (k Key) RequireValue(text string) {
 	k.server.helper()()
 	if got := k.Value(); got != text {
@@ -94,7 +92,7 @@ func (k Key) RequireValue(text string) {
 	}
 }
 
-// RequireAbsent ends the test if the key is there.
+// RequireAbsent fails the test if the key exists.
 func (k Key) RequireAbsent() {
 	k.server.helper()()
 	if k.Exists() {

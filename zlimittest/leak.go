@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// label marks the goroutines of a server, and their children, with its number,
-// so that servers of parallel tests are told apart.
+// label marks a server's goroutines and their children with its number, to tell the
+// servers of parallel tests apart.
 const label = "zlimittest"
 
-// leftoverTries is how often the goroutines that have done everything get to
-// run, so that they can end. Each look at the goroutines stops them all at a safe
-// point, so that even one whose thread the system has put aside comes forwards.
+// leftoverTries is how often finished goroutines get a chance to exit. Each attempt
+// reads the goroutines, which stops them all at a safe point, so that even one whose
+// thread was descheduled gets to run.
 const leftoverTries = 300
 
-// leftovers is an error that shows the goroutines that a closed server left.
+// leftovers returns an error that shows the goroutines left by a closed server.
 func (s *Server) leftovers() error {
 	var stacks string
 	for range leftoverTries {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLeftoversAreFound plants a goroutine that stays.
+// TestLeftoversAreFound plants a goroutine that does not exit.
 func TestLeftoversAreFound(t *testing.T) {
 	s, err := Start(Options{})
 	require.NoError(t, err)

@@ -1,22 +1,22 @@
-// Package zlimittest gives a test a rate-limit server of its own: in memory,
-// with a clock that the test moves and faults that it plants.
+// Package zlimittest gives a test its own rate-limit server, in memory, with a clock
+// and faults that the test controls.
 //
 //	func TestLimit(t *testing.T) {
 //		srv := zlimittest.RunT(t)
 //		client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
 //		...
-//		srv.Advance(time.Minute) // a window passes; nobody sleeps
+//		srv.Advance(time.Minute) // a window passes without sleeping
 //	}
 //
 // # Time
 //
-// There is one clock, and TTL, TIME, scripts and RL.* follow it. It shows the
-// system's time until Freeze, Advance or Set take it over. A key is gone, for
-// every command, as soon as the clock is past its deadline.
+// There is one clock for TTL, TIME, scripts and RL.*. It shows the system's time until
+// Freeze, Advance or Set is called. A key is gone for every command as soon as the
+// clock is past its deadline.
 //
-// Inside a bubble of testing/synctest the clock follows the bubble's: a
-// time.Sleep there passes on the server too. Clients then have to come through
-// DialContext, since Go's bubbles do not wait for sockets; see the example.
+// Inside a bubble of testing/synctest the clock follows the bubble's: time.Sleep there
+// advances the server, too. Clients must then connect through DialContext, since
+// bubbles do not wait for sockets; see the example.
 package zlimittest
 
 import (
@@ -38,25 +38,23 @@ import (
 	"github.com/zlimit/zlimit/server/pipe"
 )
 
-// Options are what a Server is made of. The zero value is what RunT takes.
+// Options configures a Server. The zero value is the configuration of RunT.
 type Options struct {
-	// Directives stand as on zlimit-server's command line: "--requirepass",
-	// "secret". Those that open ports are without effect.
+	// Directives are as on zlimit-server's command line: "--requirepass", "secret".
+	// Those that open ports have no effect.
 	Directives []string
-	// Now is what the clock shows at first; it goes on from there. Zero: the
-	// system's time.
+	// Now is the clock's initial time. Zero means the system's time.
 	Now time.Time
-	// Frozen makes the clock stand still from the start.
+	// Frozen starts the clock frozen.
 	Frozen bool
-	// After is a server that was closed: this one goes on with its keys, its
-	// clock and its directives, and the fields above are without effect.
+	// After is a closed server whose keys, clock and directives the new server takes
+	// over. The fields above then have no effect.
 	After *Server
 }
 
-// A Server is a zlimit-server inside of a test. Its methods may be called
-// concurrently.
+// A Server is a zlimit-server inside a test. Its methods may be called concurrently.
 type Server struct {
-	t      testing.TB // nil after Start: what would end the test panics
+	t      testing.TB // nil after Start: failures panic
 	id     string
 	cfg    *config.Config
 	inner  *server.Server
@@ -67,11 +65,11 @@ type Server struct {
 	served   chan struct{} // closed when Serve has returned
 
 	mu  sync.Mutex
-	tcp net.Listener // protected by mu; nil until it is asked for
+	tcp net.Listener // protected by mu; nil until requested
 }
 
-// RunT starts a server for one test. When the test ends, so does the server, and
-// the test fails if the server left a goroutine behind.
+// RunT starts a server for a test and closes it when the test ends. The test fails if
+// the server leaves a goroutine behind.
 func RunT(t testing.TB) *Server {
 	t.Helper()
 	return RunWith(t, Options{})
@@ -93,11 +91,11 @@ func RunWith(t testing.TB, o Options) *Server {
 	return s
 }
 
-// lastID numbers the servers of this process.
+// lastID is the number of the newest server in this process.
 var lastID atomic.Int64
 
-// Start starts a server that its caller closes, where there is no test to do it.
-// The error is about the options.
+// Start starts a server without a test. The caller must Close it. Errors concern the
+// options.
 func Start(o Options) (*Server, error) {
 	s := &Server{
 		id:     strconv.FormatInt(lastID.Add(1), 10),
@@ -129,7 +127,7 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// clock is what the options ask for.
+// clock returns a clock according to the options.
 func (o *Options) clock() (*clock.Clock, error) {
 	c := zlimit.SystemClock()
 	if !o.Now.IsZero() {
@@ -143,16 +141,16 @@ func (o *Options) clock() (*clock.Clock, error) {
 	return c, nil
 }
 
-// Close ends the server, as RunT's cleanup does. The error is about goroutines
-// that it left.
+// Close closes the server, as RunT's cleanup does. The error reports goroutines left
+// behind.
 func (s *Server) Close() error {
 	err := s.inner.Close()
 	<-s.served
 	return errors.Join(err, s.leftovers())
 }
 
-// labelled runs fn in a goroutine that is known as this server's, with those
-// that it starts.
+// labelled runs fn in a goroutine labelled as this server's. Goroutines that it starts
+// inherit the label.
 func (s *Server) labelled(fn func()) {
 	go func() {
 		pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels(label, s.id)))
@@ -160,8 +158,8 @@ func (s *Server) labelled(fn func()) {
 	}()
 }
 
-// Addr returns a TCP address at which the server answers: a free port of
-// 127.0.0.1, which the first call opens.
+// Addr returns the server's TCP address, a free port of 127.0.0.1 that the first call
+// opens.
 func (s *Server) Addr() string {
 	s.helper()()
 	addr, err := s.Listen("127.0.0.1:0")
@@ -171,9 +169,8 @@ func (s *Server) Addr() string {
 	return addr
 }
 
-// Listen makes the server answer at a TCP address too, and returns it with the
-// port that the system chose for port 0. A server has one such address: a second
-// call returns the first one's.
+// Listen makes the server listen on a TCP address, too, and returns it with the actual
+// port. A server has one such address: a second call returns the first one's.
 func (s *Server) Listen(addr string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,22 +192,21 @@ func (s *Server) Listen(addr string) (string, error) {
 // Dial opens a connection in memory.
 func (s *Server) Dial() (net.Conn, error) { return s.memory.Dial(context.Background()) }
 
-// DialContext is Dial in the form that clients take: it goes in the place of
-// go-redis' Dialer, or into redigo's DialContextFunc. Network and address are
-// not looked at.
+// DialContext is Dial with the signature that clients need: go-redis' Dialer, or
+// redigo's DialContextFunc. It ignores network and address.
 func (s *Server) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	return s.memory.Dial(ctx)
 }
 
-// Commands is how many commands clients have sent, those that a fault met
-// included.
+// Commands returns how many commands clients have sent, including those that faults
+// affected.
 func (s *Server) Commands() int64 { return s.commands.Load() }
 
-// Inner is the server itself, for what this package has no word for.
+// Inner returns the underlying server.
 func (s *Server) Inner() *server.Server { return s.inner }
 
-// Do runs a command past all connections and faults, and ends the test if the
-// reply is an error. See zlimit.Session.Do for arguments and reply.
+// Do runs a command without connections or faults, and fails the test if the reply is
+// an error. See zlimit.Session.Do for arguments and reply.
 func (s *Server) Do(args ...any) any {
 	s.helper()()
 	reply, err := s.TryDo(args...)
@@ -220,13 +216,13 @@ func (s *Server) Do(args ...any) any {
 	return reply
 }
 
-// TryDo is Do that returns the error.
+// TryDo is like Do but returns the error.
 func (s *Server) TryDo(args ...any) (any, error) {
 	s.inner.Engine().Reclaim()
 	return s.inner.Do(context.Background(), args...)
 }
 
-// Allow is RL.ALLOW past all connections and faults.
+// Allow runs RL.ALLOW without connections or faults.
 func (s *Server) Allow(key string, q zlimit.Quota, cost int64) zlimit.Decision {
 	s.helper()()
 	d, err := s.inner.Limiter().Allow(key, q, cost)
@@ -236,8 +232,8 @@ func (s *Server) Allow(key string, q zlimit.Quota, cost int64) zlimit.Decision {
 	return d
 }
 
-// helper returns the test's Helper, so that its caller, not this file, is what
-// a failure points at.
+// helper returns the test's Helper, so that failures point at the caller, not this
+// file.
 func (s *Server) helper() func() {
 	if s.t == nil {
 		return func() {}
@@ -245,7 +241,7 @@ func (s *Server) helper() func() {
 	return s.t.Helper
 }
 
-// fatal ends the test, or panics where there is none.
+// fatal fails the test, or panics without one.
 func (s *Server) fatal(format string, args ...any) {
 	text := "zlimittest: " + fmt.Sprintf(format, args...)
 	if s.t == nil {

@@ -15,7 +15,7 @@ import (
 
 var three = zlimit.Quota{Limit: 3, Window: time.Minute}
 
-// TestOneClock: what expires, what TIME says and what limits see move together.
+// TestOneClock checks that expiry, TIME and limits follow the same clock.
 func TestOneClock(t *testing.T) {
 	t.Parallel()
 	begin := time.UnixMilli(1_700_000_000_123)
@@ -64,8 +64,8 @@ func TestClockRange(t *testing.T) {
 	require.Equal(t, int64(1_700_000_000_000), srv.Now().UnixMilli())
 }
 
-// TestBubble: in testing/synctest the server's clock is the bubble's, and a test
-// ends with no goroutine left, or the bubble would say so.
+// TestBubble checks that in testing/synctest the server uses the bubble's clock and
+// leaves no goroutine, which the bubble would report.
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zlimittest.RunT(t)
@@ -79,11 +79,11 @@ func TestBubble(t *testing.T) {
 		require.Equal(t, "+OK", c.ask("SET k v EX 10"))
 		time.Sleep(11 * time.Second) //nolint:forbidigo // the bubble's clock
 		require.Equal(t, ":1", c.ask("DBSIZE"))
-		require.Equal(t, "*-1", c.ask("BLPOP queue 3600")) // nobody pushes: the bubble's hour again
+		require.Equal(t, "*-1", c.ask("BLPOP queue 3600")) // nothing is pushed: an hour of the bubble's clock
 	})
 }
 
-// TestAddr: TCP is there when it is asked for, and gone with the server.
+// TestAddr checks that TCP is available once requested and closed with the server.
 func TestAddr(t *testing.T) {
 	t.Parallel()
 	srv, err := zlimittest.Start(zlimittest.Options{})
@@ -112,7 +112,7 @@ func closed(t *testing.T) *zlimittest.Server {
 	return srv
 }
 
-// TestManyAtOnce: servers of parallel tests share nothing, keys or clock.
+// TestManyAtOnce checks that servers of parallel tests share neither keys nor clock.
 func TestManyAtOnce(t *testing.T) {
 	for range 20 {
 		t.Run("", func(t *testing.T) {
@@ -127,8 +127,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeyHelpers: what they say of a key, and how a test ends that expects
-// something else.
+// TestKeyHelpers checks what they report and how failed expectations end a test.
 func TestKeyHelpers(t *testing.T) {
 	t.Parallel()
 	fake := &fakeTest{TB: t}
@@ -175,8 +174,7 @@ func TestKeyHelpers(t *testing.T) {
 	}
 }
 
-// TestStartIsCheap: a server per test has to cost nearly nothing. What it costs
-// is counted, not timed.
+// TestStartIsCheap bounds the cost of a server. It counts instead of timing.
 func TestStartIsCheap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("counts allocations, which other tests at the same time would disturb")

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// T is what the checks need of a test.
+// T is the part of testing.TB that checks need.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// CheckGet fails the test unless a key is this string.
+// CheckGet fails the test unless the key is this string.
 func (m *Miniredis) CheckGet(t T, key, expected string) {
 	t.Helper()
 	if got, err := m.Get(key); err != nil || got != expected {
@@ -20,7 +20,7 @@ func (m *Miniredis) CheckGet(t T, key, expected string) {
 	}
 }
 
-// CheckList fails the test unless a key is a list of these elements.
+// CheckList fails the test unless the key is a list of these elements.
 func (m *Miniredis) CheckList(t T, key string, expected ...string) {
 	t.Helper()
 	if got, err := m.List(key); err != nil || !slices.Equal(got, expected) {
@@ -28,7 +28,7 @@ func (m *Miniredis) CheckList(t T, key string, expected ...string) {
 	}
 }
 
-// CheckSet fails the test unless a key is a set of these elements.
+// CheckSet fails the test unless the key is a set of these elements.
 func (m *Miniredis) CheckSet(t T, key string, expected ...string) {
 	t.Helper()
 	want := sorted(slices.Clone(expected))
@@ -37,7 +37,7 @@ func (m *Miniredis) CheckSet(t T, key string, expected ...string) {
 	}
 }
 
-// Dump shows the selected database, for a person.
+// Dump formats the selected database for reading.
 func (m *Miniredis) Dump() string {
 	var b strings.Builder
 	put := func(format string, args ...any) { fmt.Fprintf(&b, "   "+format+"\n", args...) }

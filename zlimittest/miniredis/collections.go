@@ -2,17 +2,17 @@ package miniredis
 
 // Sorted sets.
 
-// ZAdd adds a member or gives it another score, and reports whether it is new.
+// ZAdd adds a member or updates its score, and reports whether it is new.
 func (db *RedisDB) ZAdd(k string, score float64, member string) (bool, error) {
 	return yes(db.try("ZADD", k, score, member))
 }
 
-// ZMembers are the members by score.
+// ZMembers returns the members ordered by score.
 func (db *RedisDB) ZMembers(k string) ([]string, error) {
 	return db.list(k, "zset", "ZRANGE", k, 0, -1)
 }
 
-// SortedSet are the members with their scores.
+// SortedSet returns the members with their scores.
 func (db *RedisDB) SortedSet(k string) (map[string]float64, error) {
 	pairs, err := db.list(k, "zset", "ZRANGE", k, 0, -1, "WITHSCORES")
 	if err != nil {
@@ -25,17 +25,17 @@ func (db *RedisDB) SortedSet(k string) (map[string]float64, error) {
 	return set, nil
 }
 
-// ZScore is a member's score, 0 where it is not there.
+// ZScore returns a member's score, 0 if it does not exist.
 func (db *RedisDB) ZScore(k, member string) (float64, error) {
-	if err := db.holds(k, "zset"); err != nil {
+	if err := db.requireType(k, "zset"); err != nil {
 		return 0, err
 	}
 	return float(db.try("ZSCORE", k, member))
 }
 
-// ZRem removes a member, and reports whether it was there.
+// ZRem removes a member, and reports whether it existed.
 func (db *RedisDB) ZRem(k, member string) (bool, error) {
-	if err := db.holds(k, "zset"); err != nil {
+	if err := db.requireType(k, "zset"); err != nil {
 		return false, err
 	}
 	return yes(db.try("ZREM", k, member))
@@ -51,20 +51,20 @@ func (db *RedisDB) HSet(k string, fv ...string) {
 	}
 }
 
-// replaceOther removes a key that is no hash, as the direct calls on hashes do.
+// replaceOther deletes a key that is not a hash, as the direct calls on hashes do.
 func (db *RedisDB) replaceOther(k string) {
-	if db.mayHold(k, "hash") != nil {
+	if db.allowType(k, "hash") != nil {
 		db.Del(k)
 	}
 }
 
-// HGet is a field's value, empty where there is none.
+// HGet returns a field's value, empty if it does not exist.
 func (db *RedisDB) HGet(k, f string) string {
 	s, _ := text(db.try("HGET", k, f))
 	return s
 }
 
-// HKeys are the fields, sorted.
+// HKeys returns the fields, sorted.
 func (db *RedisDB) HKeys(k string) ([]string, error) {
 	fields, err := db.list(k, "hash", "HKEYS", k)
 	return sorted(fields), err
@@ -73,14 +73,13 @@ func (db *RedisDB) HKeys(k string) ([]string, error) {
 // HDel removes a field.
 func (db *RedisDB) HDel(k, f string) { _, _ = db.try("HDEL", k, f) }
 
-// HIncr adds to a field that is an integer. A key of another type is replaced.
+// HIncr increments an integer field. A key of another type is replaced.
 func (db *RedisDB) HIncr(k, f string, delta int) (int, error) {
 	db.replaceOther(k)
 	return number(db.try("HINCRBY", k, f, delta))
 }
 
-// HIncrfloat adds to a field that is a number. A key of another type is
-// replaced.
+// HIncrfloat increments a numeric field. A key of another type is replaced.
 func (db *RedisDB) HIncrfloat(k, f string, delta float64) (float64, error) {
 	db.replaceOther(k)
 	return float(db.try("HINCRBYFLOAT", k, f, delta))
@@ -96,25 +95,25 @@ func (m *Miniredis) HIncrByFloat(k, f string, delta float64) (float64, error) {
 
 // Lists.
 
-// List are the elements.
+// List returns the elements.
 func (db *RedisDB) List(k string) ([]string, error) { return db.list(k, "list", "LRANGE", k, 0, -1) }
 
-// Push appends, and returns the new length.
+// Push appends elements and returns the new length.
 func (db *RedisDB) Push(k string, v ...string) (int, error) {
 	return number(db.try(anys("RPUSH", k)(v)...))
 }
 
-// Lpush prepends, and returns the new length.
+// Lpush prepends an element and returns the new length.
 func (db *RedisDB) Lpush(k, v string) (int, error) { return number(db.try("LPUSH", k, v)) }
 
-// Pop removes the last element.
+// Pop removes and returns the last element.
 func (db *RedisDB) Pop(k string) (string, error) { return db.popped(k, "RPOP") }
 
-// Lpop removes the first element.
+// Lpop removes and returns the first element.
 func (db *RedisDB) Lpop(k string) (string, error) { return db.popped(k, "LPOP") }
 
 func (db *RedisDB) popped(k, command string) (string, error) {
-	if err := db.holds(k, "list"); err != nil {
+	if err := db.requireType(k, "list"); err != nil {
 		return "", err
 	}
 	return text(db.try(command, k))
@@ -128,34 +127,34 @@ func (m *Miniredis) RPop(k string) (string, error) { return m.Pop(k) }
 
 // Sets.
 
-// SetAdd adds elements, and returns how many are new.
+// SetAdd adds elements and returns how many are new.
 func (db *RedisDB) SetAdd(k string, elems ...string) (int, error) {
 	return number(db.try(anys("SADD", k)(elems)...))
 }
 
-// Members are the elements, sorted.
+// Members returns the elements, sorted.
 func (db *RedisDB) Members(k string) ([]string, error) {
 	members, err := db.list(k, "set", "SMEMBERS", k)
 	return sorted(members), err
 }
 
-// IsMember reports whether an element is there.
+// IsMember reports whether an element exists.
 func (db *RedisDB) IsMember(k, v string) (bool, error) {
-	if err := db.holds(k, "set"); err != nil {
+	if err := db.requireType(k, "set"); err != nil {
 		return false, err
 	}
 	return yes(db.try("SISMEMBER", k, v))
 }
 
-// SRem removes elements, and returns how many were there.
+// SRem removes elements and returns how many existed.
 func (db *RedisDB) SRem(k string, elems ...string) (int, error) {
-	if err := db.holds(k, "set"); err != nil {
+	if err := db.requireType(k, "set"); err != nil {
 		return 0, err
 	}
 	return number(db.try(anys("SREM", k)(elems)...))
 }
 
-// SCard is how many elements there are.
+// SCard returns the number of elements.
 func (db *RedisDB) SCard(k string) (int, error) { return number(db.try("SCARD", k)) }
 
 // SAdd is SetAdd.
@@ -167,9 +166,9 @@ func (m *Miniredis) SMembers(k string) ([]string, error) { return m.Members(k) }
 // SIsMember is IsMember.
 func (m *Miniredis) SIsMember(k, v string) (bool, error) { return m.IsMember(k, v) }
 
-// list reads a collection that has to be there.
+// list reads a collection that must exist.
 func (db *RedisDB) list(k, kind string, args ...any) ([]string, error) {
-	if err := db.holds(k, kind); err != nil {
+	if err := db.requireType(k, kind); err != nil {
 		return nil, err
 	}
 	reply, err := db.try(args...)

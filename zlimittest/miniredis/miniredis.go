@@ -1,13 +1,12 @@
-// Package miniredis is zlimittest under the names of alicebob/miniredis, as far
-// as tests of rate limiters use them: where a test file compiles with this
-// import in the place of that one, the move is done. docs/testing.md maps what
-// is not here.
+// Package miniredis offers zlimittest under the names of alicebob/miniredis, as far as
+// tests of rate limiters use them. If a test file compiles with this import instead of
+// that one, the migration is done. docs/testing.md lists replacements for what is
+// missing.
 //
-// It differs on purpose in one thing: there is one clock. FastForward moves what
-// TIME says as well as every TTL, and SetTime moves every TTL as well as what
-// TIME says. The clock stands still in between, so that a TTL reads as it was
-// set. Everything else that clients are answered is the server's, which is
-// compared with Redis.
+// It differs on purpose in one thing: there is one clock. FastForward moves TIME as
+// well as every TTL, and SetTime moves every TTL as well as TIME. Otherwise the clock
+// is frozen, so that a TTL reads as it was set. All other answers to clients are the
+// server's, which is compared with Redis.
 package miniredis
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/zlimit/zlimit/zlimittest"
 )
 
-// What direct calls return, besides errors of the server that have no name here.
+// Errors of direct calls, besides errors of the server that have no name here.
 var (
 	ErrKeyNotFound     = errors.New("ERR no such key")
 	ErrWrongType       = errors.New("WRONGTYPE Operation against a key holding the wrong kind of value")
@@ -30,51 +29,49 @@ var (
 	ErrFloatValueError = errors.New("ERR value is not a valid float")
 )
 
-// Tester is what RunT needs of a test.
+// Tester is the part of testing.TB that RunT needs.
 type Tester interface {
 	Fatalf(format string, args ...any)
 	Cleanup(fn func())
 	Logf(format string, args ...any)
 }
 
-// Miniredis is a server for one test. Its methods may be called concurrently.
-// The direct calls (Set, Get, ...) go past the sockets, to the database that
-// Select chose.
+// Miniredis is a server for one test. Its methods may be called concurrently. Direct
+// calls (Set, Get, ...) bypass the sockets and use the database that Select chose.
 type Miniredis struct {
 	*selected
 
 	mu       sync.Mutex
-	server   *zlimittest.Server // protected by mu, as is what follows; nil before the first start
-	addr     string             // where it listens, also after Close; empty: nowhere yet
+	server   *zlimittest.Server // protected by mu, like the fields below; nil before the first start
+	addr     string             // listening address, kept after Close; empty: none yet
 	open     bool
 	sessions map[int]*zlimit.Session // of direct calls, by database
-	refusal  *zlimittest.Injected    // SetError's
+	refusal  *zlimittest.Injected    // the fault of SetError
 }
 
-// selected are the methods that Miniredis shares with RedisDB.
+// selected has the methods that Miniredis shares with RedisDB.
 type selected = RedisDB
 
-// A RedisDB is one database, for direct calls.
+// A RedisDB is a database, for direct calls.
 type RedisDB struct {
 	m  *Miniredis
 	id atomic.Int64
 }
 
-// NewMiniRedis returns a server that was not started. Direct calls work on it,
-// and Dial.
+// NewMiniRedis returns a server that is not started. Direct calls and Dial work on it.
 func NewMiniRedis() *Miniredis {
 	m := &Miniredis{sessions: make(map[int]*zlimit.Session)}
 	m.selected = &RedisDB{m: m}
 	return m
 }
 
-// Run starts a server on a free port of 127.0.0.1. Close it when done.
+// Run starts a server on a free port of 127.0.0.1. The caller must Close it.
 func Run() (*Miniredis, error) {
 	m := NewMiniRedis()
 	return m, m.Start()
 }
 
-// RunT starts a server that ends with the test.
+// RunT starts a server and closes it when the test ends.
 func RunT(t Tester) *Miniredis {
 	m, err := Run()
 	if err != nil {
@@ -84,7 +81,7 @@ func RunT(t Tester) *Miniredis {
 	return m
 }
 
-// Start starts a server on a free port, or after Close on the one it had.
+// Start starts a server on a free port or, after Close, on its previous port.
 func (m *Miniredis) Start() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,15 +95,15 @@ func (m *Miniredis) StartAddr(addr string) error {
 	return m.start(addr)
 }
 
-// Restart starts a closed server at the port it had, with its keys.
+// Restart restarts a closed server on its previous port, with its keys.
 func (m *Miniredis) Restart() error { return m.Start() }
 
-// start requires mu.
+// start starts a server. Requires mu.
 func (m *Miniredis) start(addr string) error {
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
-	if err := m.wake(); err != nil {
+	if err := m.ensureServer(); err != nil {
 		return err
 	}
 	addr, err := m.server.Listen(addr)
@@ -117,8 +114,8 @@ func (m *Miniredis) start(addr string) error {
 	return nil
 }
 
-// wake makes sure that a server runs, be it without a port. It requires mu.
-func (m *Miniredis) wake() error {
+// ensureServer makes sure that a server runs, if only without a port. Requires mu.
+func (m *Miniredis) ensureServer() error {
 	if m.open {
 		return nil
 	}
@@ -131,8 +128,8 @@ func (m *Miniredis) wake() error {
 	return nil
 }
 
-// Close ends the server; connections end. Direct calls still work, and Restart
-// goes on with the keys.
+// Close closes the server and its connections. Direct calls still work, and Restart
+// keeps the keys.
 func (m *Miniredis) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,66 +143,66 @@ func (m *Miniredis) Close() {
 	clear(m.sessions)
 }
 
-// running returns the server, started without a port where it was not.
+// running returns the server, starting it without a port if necessary.
 func (m *Miniredis) running() *zlimittest.Server {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.server == nil {
-		if err := m.wake(); err != nil {
+		if err := m.ensureServer(); err != nil {
 			panic("miniredis: " + err.Error())
 		}
 	}
 	return m.server
 }
 
-// Dial opens a connection in memory, for a client's dialer, also of a server
-// that was not started. It works in a bubble of testing/synctest.
+// Dial opens an in-memory connection for a client's dialer, even before Start. It works
+// in a bubble of testing/synctest.
 func (m *Miniredis) Dial() (net.Conn, error) { return m.running().Dial() }
 
-// Addr is the TCP address, such as 127.0.0.1:12345.
+// Addr returns the TCP address, such as 127.0.0.1:12345.
 func (m *Miniredis) Addr() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.addr
 }
 
-// Host is the host of Addr.
+// Host returns the host of Addr.
 func (m *Miniredis) Host() string {
 	host, _, _ := net.SplitHostPort(m.Addr())
 	return host
 }
 
-// Port is the port of Addr.
+// Port returns the port of Addr.
 func (m *Miniredis) Port() string {
 	_, port, _ := net.SplitHostPort(m.Addr())
 	return port
 }
 
-// DB is a database by its number.
+// DB returns a database by number.
 func (m *Miniredis) DB(i int) *RedisDB {
 	db := &RedisDB{m: m}
 	db.id.Store(int64(i))
 	return db
 }
 
-// Select chooses the database of the direct calls.
+// Select chooses the database of direct calls.
 func (m *Miniredis) Select(i int) { m.id.Store(int64(i)) }
 
 // FlushAll empties every database.
 func (m *Miniredis) FlushAll() { m.must("FLUSHALL") }
 
-// SwapDB exchanges two databases, and reports whether it did.
+// SwapDB swaps two databases, and reports whether it did.
 func (m *Miniredis) SwapDB(i, j int) bool {
 	_, err := m.try("SWAPDB", i, j)
 	return err == nil
 }
 
-// RequireAuth makes connections send AUTH first; empty: no more.
+// RequireAuth requires AUTH of new connections; empty: no longer.
 func (m *Miniredis) RequireAuth(password string) {
 	m.must("CONFIG", "SET", "requirepass", password)
 }
 
-// SetError makes every command of clients answer this error; empty: no more.
+// SetError makes every command of clients fail with this error; empty: no longer.
 func (m *Miniredis) SetError(text string) {
 	s := m.running()
 	m.mu.Lock()
@@ -219,14 +216,14 @@ func (m *Miniredis) SetError(text string) {
 	}
 }
 
-// FastForward moves the clock, forwards only. A TTL that has come to 0 is over, though Redis
-// would keep its key for that one millisecond still.
+// FastForward moves the clock. A key whose TTL reaches 0 expires, although Redis would
+// keep it for that millisecond.
 func (m *Miniredis) FastForward(d time.Duration) {
 	m.moved(m.running().Inner().Engine().Clock().Advance(d.Milliseconds()))
 }
 
-// SetTime moves the clock to an instant, in whole milliseconds, back too. Keys
-// whose deadline has passed are over.
+// SetTime moves the clock to an instant in whole milliseconds, also backwards. Keys
+// whose deadline has passed expire.
 func (m *Miniredis) SetTime(t time.Time) {
 	m.moved(m.running().Inner().Engine().Clock().Set(t.UnixMilli()))
 }
@@ -239,7 +236,7 @@ func (m *Miniredis) moved(err error) {
 	m.expire()
 }
 
-// expire removes the keys that are in their last millisecond.
+// expire removes the keys in their last millisecond.
 func (m *Miniredis) expire() {
 	m.running().Inner().Engine().Reclaim()
 	for i := range 16 {
@@ -252,13 +249,13 @@ func (m *Miniredis) expire() {
 	}
 }
 
-// CommandCount is how many commands clients have sent.
+// CommandCount returns how many commands clients have sent.
 func (m *Miniredis) CommandCount() int { return int(m.running().Commands()) }
 
-// CurrentConnectionCount is how many clients are connected.
+// CurrentConnectionCount returns how many clients are connected.
 func (m *Miniredis) CurrentConnectionCount() int { return m.running().Inner().Connections() }
 
-// session is where direct calls to a database run.
+// session returns the session of direct calls to a database.
 func (m *Miniredis) session(id int) *zlimit.Session {
 	server := m.running()
 	m.mu.Lock()
@@ -266,7 +263,7 @@ func (m *Miniredis) session(id int) *zlimit.Session {
 	if m.sessions[id] == nil {
 		limiter := server.Inner().Limiter()
 		if !m.open {
-			limiter = zlimit.Over(server.Inner().Engine()) // a closed server's keys
+			limiter = zlimit.Over(server.Inner().Engine()) // for the keys of a closed server
 		}
 		s := limiter.Session()
 		if _, err := s.Do(context.Background(), "SELECT", id); err != nil {
@@ -283,8 +280,8 @@ func (db *RedisDB) try(args ...any) (any, error) {
 	return reply, named(err)
 }
 
-// must is for commands that fail only where the value has another type, which
-// the caller has looked at, or where this package is wrong.
+// must runs a command that can fail only if the value has another type, which the
+// caller has checked, or because of a bug in this package.
 func (db *RedisDB) must(args ...any) any {
 	reply, err := db.try(args...)
 	if err != nil {
@@ -293,7 +290,7 @@ func (db *RedisDB) must(args ...any) any {
 	return reply
 }
 
-// named is an error under the name that it has here.
+// named maps an error to this package's variable for it.
 func named(err error) error {
 	for _, known := range []error{ErrWrongType, ErrIntValueError, ErrFloatValueError} {
 		if err != nil && err.Error() == known.Error() {

@@ -15,11 +15,10 @@ import (
 	"github.com/zlimit/zlimit/zlimittest/miniredis"
 )
 
-// That each call answers what alicebob/miniredis answers is held by
-// compat/embed, which has both. Here are the things of our own.
+// compat/embed compares each call with alicebob/miniredis, since it has both. These
+// tests cover the rest.
 
-// talk sends one inline command and returns the first line of the reply, "gone"
-// where there is none.
+// talk sends an inline command and returns the first line of the reply, or "gone".
 func talk(c net.Conn, line string) string {
 	fmt.Fprint(c, line+"\r\n")
 	reply, err := bufio.NewReader(c).ReadString('\n')
@@ -29,7 +28,7 @@ func talk(c net.Conn, line string) string {
 	return strings.TrimSuffix(reply, "\r\n")
 }
 
-// TestOneClock: FastForward and SetTime move what TIME says and what lives.
+// TestOneClock checks that FastForward and SetTime move both TIME and expiry.
 func TestOneClock(t *testing.T) {
 	m := miniredis.RunT(t)
 	m.SetTime(time.Unix(1_700_000_000, 0))
@@ -63,7 +62,7 @@ func TestClockRange(t *testing.T) {
 	m.SetTime(time.Unix(10, 0))
 }
 
-// TestOutage: a server that goes and comes back with its keys, at its address.
+// TestOutage checks that a server can stop and return with its keys, at its address.
 func TestOutage(t *testing.T) {
 	m := miniredis.RunT(t)
 	addr := m.Addr()
@@ -90,7 +89,7 @@ func TestOutage(t *testing.T) {
 	require.Equal(t, 1, m.CommandCount())
 }
 
-// TestErrorsAndPasswords as clients see them.
+// TestErrorsAndPasswords checks SetError and RequireAuth from a client.
 func TestErrorsAndPasswords(t *testing.T) {
 	m := miniredis.RunT(t)
 	c, err := m.Dial()
@@ -112,7 +111,7 @@ func TestErrorsAndPasswords(t *testing.T) {
 	m.CheckGet(t, "k", "v")
 }
 
-// TestWithoutAPort in a bubble.
+// TestWithoutAPort runs in a bubble.
 func TestWithoutAPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := miniredis.NewMiniRedis()
@@ -132,7 +131,7 @@ func TestWithoutAPort(t *testing.T) {
 	})
 }
 
-// complaints collects what a check says.
+// complaints collects the failures of a check.
 type complaints []string
 
 func (c *complaints) Helper() {}
@@ -140,7 +139,7 @@ func (c *complaints) Errorf(format string, args ...any) {
 	*c = append(*c, fmt.Sprintf(format, args...))
 }
 
-// TestChecksComplain: each check has a case in which it fails.
+// TestChecksComplain has a failing case for each check.
 func TestChecksComplain(t *testing.T) {
 	m := miniredis.RunT(t)
 	_, err := m.Push("list", "a", "b")

@@ -2,7 +2,7 @@ package miniredis
 
 import "strconv"
 
-// What follows reads replies; an error goes through.
+// The functions below convert replies and pass errors through.
 
 func text(reply any, err error) (string, error) {
 	s, _ := reply.(string)
@@ -21,7 +21,7 @@ func float(reply any, err error) (float64, error) {
 		return 0, err
 	}
 	s, _ := reply.(string)
-	f, _ := strconv.ParseFloat(s, 64) // nil, for a member that is not there, is 0
+	f, _ := strconv.ParseFloat(s, 64) // nil, for a missing member, is 0
 	return f, nil
 }
 
@@ -34,7 +34,7 @@ func words(reply any) []string {
 	return list
 }
 
-// anys are arguments of a command.
+// anys converts arguments of a command.
 func anys(first ...any) func(rest []string) []any {
 	return func(rest []string) []any {
 		for _, r := range rest {
