@@ -8,8 +8,8 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// check looks at a file where the command line asks for that rather than for a
-// server. done is false where it does not.
+// check handles --check-aof and --check-rdb. done is false if the command line has
+// neither.
 func check(args []string, stdout, stderr io.Writer) (code int, done bool) {
 	if len(args) == 0 || args[0] != "--check-aof" && args[0] != "--check-rdb" {
 		return 0, false

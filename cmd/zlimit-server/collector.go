@@ -9,19 +9,19 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// This file is what the process asks of Go's collector: docs/adr/0021.
+// This file tunes Go's garbage collector: see docs/adr/0021.
 
-// GOGC, unless the operator sets it. Commands on warm keys leave no garbage, so
-// what a large heap may grow by between collections is seldom used, and a small
-// share of it costs little: leastPercent. A small heap may grow by headroom, or
-// scripts that do leave garbage would have it collected all the time.
+// Bounds of GOGC, unless the operator sets it. Commands on warm keys leave no garbage,
+// so a large heap seldom uses its growth between collections, and a small share of it
+// suffices: leastPercent. A small heap may grow by headroom, because scripts that leave
+// garbage would otherwise trigger constant collections.
 const (
 	leastPercent = 50
 	mostPercent  = 400
 	headroom     = 32 << 20 // bytes
 )
 
-// percent is GOGC for a heap of which so many bytes are live.
+// percent returns GOGC for a heap with so many live bytes.
 func percent(live uint64) int {
 	p := mostPercent
 	for p > leastPercent && live*uint64(p)/100 > headroom {
@@ -30,8 +30,8 @@ func percent(live uint64) int {
 	return p
 }
 
-// tuneCollector sets what the environment does not: GOGC, and GOMEMLIMIT to
-// nine tenths of what the machine or the container has.
+// tuneCollector sets GOGC, and GOMEMLIMIT to nine tenths of the memory of the machine
+// or container, unless the environment sets them.
 func tuneCollector() {
 	if ownPercent() {
 		debug.SetGCPercent(mostPercent)
@@ -43,11 +43,11 @@ func tuneCollector() {
 	}
 }
 
-// ownPercent reports whether GOGC is ours to set.
+// ownPercent reports whether GOGC is unset in the environment.
 func ownPercent() bool { return os.Getenv("GOGC") == "" }
 
-// giveBack looks at the process once a second until done: lets a keeper do so,
-// and fits GOGC to the heap.
+// giveBack runs once a second until done: it lets a keeper return memory and adapts
+// GOGC to the heap.
 func giveBack(e *engine.Engine, done <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -57,7 +57,7 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 		{Name: "/gc/heap/live:bytes"},
 		{Name: "/gc/cycles/total:gc-cycles"},
 	}
-	k := keeper{sinceAsk: busyPause} // it may say yes at once
+	k := keeper{sinceAsk: busyPause} // it may return memory at once
 	set := mostPercent
 	for {
 		select {
@@ -84,36 +84,36 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 	}
 }
 
-// state is what a keeper looks at; memory is in bytes.
+// state is a keeper's input; memory is in bytes.
 type state struct {
-	objects     uint64 // in the heap, those that nobody holds any more included
-	live        uint64 // what the last collection left
-	free        uint64 // held from the system for nothing
+	objects     uint64 // in the heap, including unreachable ones
+	live        uint64 // after the last collection
+	free        uint64 // obtained from the system and unused
 	held        uint64 // keys and values
-	keys        int    // how many, now
+	keys        int    // current number
 	collections uint64 // so far
 	commands    int64  // so far
 }
 
-// A keeper decides when memory goes back to the system: Go collects when the
-// heap has grown by a share of itself, or two minutes have passed, and returns
-// what it freed slowly, so that a server whose keys have expired, and that makes
-// no garbage, would keep all of it. It is asked once a second.
+// A keeper decides when to return memory to the system. Go collects only when the heap
+// has grown by a share of itself or two minutes have passed, and returns freed memory
+// slowly. A server whose keys have expired and that makes no garbage would keep all of
+// it. due is called once a second.
 type keeper struct {
 	last     state
-	most     uint64 // held at most since the last collection
-	mostKeys int    // likewise
-	sinceAsk int    // seconds since it last said yes
+	most     uint64 // maximum of held since the last collection
+	mostKeys int    // maximum of keys, likewise
+	sinceAsk int    // seconds since due last returned true
 }
 
 const (
-	worthwhile    = 8 << 20 // bytes; less is nobody's concern
-	quietCommands = 1000    // a second: a collection disturbs few
-	quietPause    = 5       // seconds between two at such times
-	busyPause     = 30      // and at others
+	worthwhile    = 8 << 20 // bytes; smaller amounts are ignored
+	quietCommands = 1000    // a second: a collection disturbs few clients
+	quietPause    = 5       // seconds between collections at such times
+	busyPause     = 30      // and otherwise
 )
 
-// due reports whether to collect now and give back what is free.
+// due reports whether to collect now and return free memory.
 func (k *keeper) due(s state) bool {
 	if s.collections != k.last.collections {
 		k.most, k.mostKeys = s.held, s.keys
@@ -123,16 +123,16 @@ func (k *keeper) due(s state) bool {
 	quiet := s.commands-k.last.commands <= quietCommands
 	k.last = s
 	dropped := min(k.most-s.held, s.objects)
-	if gone := k.mostKeys - s.keys; gone > 0 { // keys are much alike: with half of them goes half of the heap
+	if gone := k.mostKeys - s.keys; gone > 0 { // keys are alike: half of them have half of the heap
 		dropped = max(dropped, uint64(float64(s.objects)*float64(gone)/float64(k.mostKeys)))
 	}
 	yes := false
 	if quiet {
-		// Whatever a collection would bring, and what the one before brought.
+		// What a collection would free, and what the previous one freed.
 		spare := dropped + s.free + (max(s.objects, s.live) - s.live)
 		yes = spare >= max(worthwhile, s.objects/8) && k.sinceAsk > quietPause
 	} else {
-		// Only where most of the heap has been let go: it is soon marked.
+		// Only if most of the heap is garbage: marking is then fast.
 		yes = dropped >= max(worthwhile, s.objects/2) && k.sinceAsk > busyPause
 	}
 	if yes {

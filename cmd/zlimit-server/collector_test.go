@@ -15,7 +15,7 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// Each second of a case is a state and whether memory goes back then.
+// TestKeeper has cases of seconds, each with a state and whether memory is returned.
 func TestKeeper(t *testing.T) {
 	type second struct {
 		state
@@ -76,7 +76,8 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
-// One that has just said yes does not say it again at once, whatever it sees.
+// TestKeeperPauses checks that a keeper does not return memory twice in quick
+// succession, whatever the state.
 func TestKeeperPauses(t *testing.T) {
 	k := keeper{sinceAsk: quietPause}
 	wasteful := state{objects: 100 * mb, live: 10 * mb}

@@ -18,10 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Servers that write an append-only file are killed by SIGKILL under load, over
-// and over, and what comes back is compared with what clients saw acknowledged.
-// (What a power cut takes besides is a matter of persist/aof's tests: to the
-// page cache a kill does nothing.)
+// Servers with an append-only file are killed by SIGKILL under load, repeatedly, and
+// what they reload is compared with what clients saw acknowledged. (persist/aof's tests
+// cover power cuts; a kill does not affect the page cache.)
 var (
 	kills    = flag.Int("kills", 6, "how often TestKilled kills a server, all modes together")
 	killSeed = flag.Uint64("killseed", 1, "the seed of TestKilled's choices")
@@ -29,8 +28,7 @@ var (
 
 const crashClients = 4
 
-// crashOps are what clients do: each counts one in a place of its own, in
-// another way.
+// crashOps are the clients' commands. Each increments its own counter in its own way.
 var crashOps = []string{
 	"INCR %[1]s:incr",
 	"RPUSH %[1]s:list x",
@@ -40,19 +38,19 @@ var crashOps = []string{
 	"HINCRBY %[1]s:hash field 1",
 }
 
-// crashReads read the counts back, in the same order; and below them those that
-// must be equal to another's.
+// crashReads read the counters in the same order. Below are those that must equal
+// another.
 var crashReads = []string{
 	"GET %[1]s:incr", "LLEN %[1]s:list", "ZCARD %[1]s:log", "GET %[1]s:lua", "GET %[1]s:to", "HGET %[1]s:hash field",
 	"GET %[1]s:lua2", "GET %[1]s:from",
 }
 
-// A ledger is what one client did in one life of the server, in order, and saw
-// acknowledged.
-type ledger struct {
+// A journal records the operations of one client in one run of the server, in order,
+// and how many were acknowledged.
+type journal struct {
 	name  string
-	ops   []uint8 // indices of crashOps; the last may have been on its way
-	acked int     // how many of ops were answered
+	ops   []uint8 // indices of crashOps; the last may be unanswered
+	acked int     // number of ops answered
 	times []ack   // of some of them
 }
 
@@ -62,8 +60,8 @@ type ack struct {
 	at time.Time
 }
 
-// durable is how many operations must have survived a kill.
-func (l *ledger) durable(mode string, killed time.Time) int {
+// durable returns how many operations must have survived a kill.
+func (l *journal) durable(mode string, killed time.Time) int {
 	if mode == "always" {
 		return l.acked
 	}
@@ -76,10 +74,10 @@ func (l *ledger) durable(mode string, killed time.Time) int {
 	return n
 }
 
-// check compares counts read back with the ledger: they must be those of some
-// first operations, no fewer than durable and no more than were sent, without a
-// hole; it returns how many.
-func (l *ledger) check(got []int, durable int) (survived int, err error) {
+// check compares counters with the journal. They must be those of a prefix of the
+// operations, at least durable and at most those sent. It returns the length of the
+// prefix.
+func (l *journal) check(got []int, durable int) (survived int, err error) {
 	kinds := len(crashOps)
 	if got[kinds] != got[3] || got[kinds+1] != -got[4] {
 		return 0, fmt.Errorf("%s: half a group came back: %v", l.name, got)
@@ -106,8 +104,8 @@ func (l *ledger) check(got []int, durable int) (survived int, err error) {
 	return sum, nil
 }
 
-// settle makes a ledger say what has survived, which is not to change any more.
-func (l *ledger) settle(survived int) {
+// truncate reduces the journal to what survived, which must not change any more.
+func (l *journal) truncate(survived int) {
 	l.ops, l.acked = l.ops[:survived], survived
 	l.times = []ack{{n: survived}}
 }
@@ -115,7 +113,7 @@ func (l *ledger) settle(survived int) {
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
-	l := &ledger{name: "c", ops: []uint8{0, 1, 2, 3, 4, 5, 0}, acked: 6, times: []ack{{2, start}, {5, start.Add(2 * time.Second)}}}
+	l := &journal{name: "c", ops: []uint8{0, 1, 2, 3, 4, 5, 0}, acked: 6, times: []ack{{2, start}, {5, start.Add(2 * time.Second)}}}
 	killed := start.Add(2500 * time.Millisecond)
 	require.Equal(t, 6, l.durable("always", killed))
 	require.Equal(t, 2, l.durable("everysec", killed))
@@ -154,11 +152,11 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killOften runs a server over and over on one directory.
+// killOften runs and kills a server repeatedly on one directory.
 func killOften(t *testing.T, mode string, times int, rng *rand.Rand) {
 	dir := t.TempDir()
 	var (
-		all     []*ledger // of every life so far
+		all     []*journal // of every run so far
 		killed  time.Time
 		lost    int
 		answers int
@@ -176,7 +174,7 @@ func killOften(t *testing.T, mode string, times int, rng *rand.Rand) {
 			survived, err := l.check(c.counts(t, l.name), l.durable(mode, killed))
 			require.NoError(t, err, "mode %s, seed %d, after kill %d", mode, *killSeed, life)
 			lost += len(l.ops) - survived
-			l.settle(survived)
+			l.truncate(survived)
 		}
 		if life == times {
 			p.kill(t)
@@ -192,24 +190,24 @@ func killOften(t *testing.T, mode string, times int, rng *rand.Rand) {
 	t.Logf("%d kills, %d operations answered, %d lost (sent, and not answered or not yet due on disk)", times, answers, lost)
 }
 
-// kill is SIGKILL.
+// kill sends SIGKILL.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Kill())
 	_ = p.cmd.Wait() // it was killed
 }
 
-// work lets clients work until they have seen so many answers together, and
-// kills the server under their hands.
-func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand) []*ledger {
+// work runs clients until they have seen the number of answers in total, then kills the
+// server under load.
+func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand) []*journal {
 	var (
 		all     sync.WaitGroup
 		seen    atomic.Int64
 		enough  = make(chan struct{})
-		ledgers = make([]*ledger, crashClients)
+		ledgers = make([]*journal, crashClients)
 	)
 	for i := range ledgers {
-		l := &ledger{name: fmt.Sprintf("%s:%d", name, i)}
+		l := &journal{name: fmt.Sprintf("%s:%d", name, i)}
 		ledgers[i] = l
 		c, own := p.dial(t), rand.New(rand.NewPCG(rng.Uint64(), 0))
 		all.Go(func() {
@@ -238,8 +236,8 @@ func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand)
 			}
 		})
 	}
-	// Snapshots and rewrites go on all the while; that one is under way already is
-	// no news.
+	// Snapshots and rewrites go on meanwhile. That one is already under way is
+	// expected.
 	c, orders := p.dial(t), []string{"BGREWRITEAOF", "BGSAVE", "PING"}
 	all.Go(func() {
 		for i := 0; ; i++ {
@@ -274,7 +272,7 @@ func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand)
 	return ledgers
 }
 
-// counts reads what a client's operations have counted.
+// counts reads the counters of a client's operations.
 func (c *client) counts(t *testing.T, name string) []int {
 	t.Helper()
 	got := make([]int, len(crashReads))
@@ -290,13 +288,13 @@ func (c *client) counts(t *testing.T, name string) []int {
 	return got
 }
 
-// isError tells an error from a negative number.
+// isError reports whether a reply is an error and not a negative number.
 func isError(reply string) bool {
 	return len(reply) > 1 && reply[0] == '-' && 'A' <= reply[1] && reply[1] <= 'Z'
 }
 
-// value reads a reply: an array's elements one behind the other, nil as "", an
-// error with its minus.
+// value reads a reply: an array as its elements in sequence, nil as "", an error with
+// its minus.
 func (c *client) value() (string, error) {
 	line, err := c.r.ReadString('\n')
 	if err != nil {

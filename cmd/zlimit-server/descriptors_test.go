@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startLimited is start for a process that may have so many files open.
+// startLimited is start with a limit of open files.
 func startLimited(t *testing.T, files string, args ...string) *process {
 	t.Helper()
 	p := prepare(t, args...)
@@ -24,9 +24,8 @@ func startLimited(t *testing.T, files string, args ...string) *process {
 	return p
 }
 
-// TestIdleClientsLeaveDescriptorsForFiles fills a server that may have 256 files
-// open with clients: those beyond 224 are told so, and the log, saves and
-// rewrites go on.
+// TestIdleClientsLeaveDescriptorsForFiles fills a server that may open 256 files with
+// clients. Those beyond 224 are refused, and the log, saves and rewrites continue.
 func TestIdleClientsLeaveDescriptorsForFiles(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)
@@ -67,7 +66,7 @@ func TestIdleClientsLeaveDescriptorsForFiles(t *testing.T) {
 	require.Zero(t, code, "and the last save, too")
 }
 
-// TestTooFewDescriptors is a limit with which nobody could be served.
+// TestTooFewDescriptors sets a limit too low to serve any client.
 func TestTooFewDescriptors(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)

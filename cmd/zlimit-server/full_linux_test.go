@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limitFiles bounds the files that a process may write, as a full disk does: a
-// write that reaches the limit is cut short, the next one fails.
+// limitFiles limits the size of files that a process may write, as a full disk does: a
+// write that reaches the limit is cut short, and the next one fails.
 func limitFiles(t *testing.T, pid int, bytes uint64) {
 	t.Helper()
 	const fileSize = 1 // RLIMIT_FSIZE
@@ -23,8 +23,8 @@ func limitFiles(t *testing.T, pid int, bytes uint64) {
 	require.Zero(t, errno)
 }
 
-// A disk that takes no more makes writes fail, not reads; when it takes more,
-// writes are admitted again by themselves, and the file is whole.
+// TestDiskFull checks that a full disk fails writes but not reads, that writes resume
+// by themselves once there is space, and that the file is whole.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"always", "everysec"} {
@@ -40,7 +40,7 @@ func TestDiskFull(t *testing.T) {
 
 			acked := 0
 			refused := ""
-			for refused == "" { // more connections, where one is closed without an answer
+			for refused == "" { // connects again if a connection closes without an answer
 				c := p.dial(t)
 				for i := 0; refused == ""; i++ {
 					if _, err := fmt.Fprintf(c, "RPUSH list %d\r\n", acked); err != nil {
@@ -77,7 +77,7 @@ func TestDiskFull(t *testing.T) {
 			c := p.dial(t)
 			require.Equal(t, held, c.counted(t, "LLEN list"))
 			require.Equal(t, "1", c.counted(t, "GET recovered"))
-			there := make(map[string]bool) // one that was not acknowledged may be there twice
+			there := make(map[string]bool) // an unacknowledged write may appear twice
 			for elem := range strings.FieldsSeq(c.counted(t, "LRANGE list 0 -1")) {
 				there[elem] = true
 			}
@@ -90,7 +90,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// counted sends one command and returns its reply; after LOADING again.
+// counted sends a command and returns its reply, retrying after LOADING.
 func (c *client) counted(t *testing.T, command string) string {
 	t.Helper()
 	for {

@@ -15,12 +15,12 @@ const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
 
   zlimit-server                          listens on 127.0.0.1:6379
   zlimit-server --port 7000              the same on another port
-  zlimit-server zlimit.conf --hz 100     a file as for redis-server, and more
+  zlimit-server zlimit.conf --hz 100     a configuration file with an override
   zlimit-server --port 0 --port-file p   any free port; p tells which
   echo "port 7000" | zlimit-server -     directives from standard input
   zlimit-server --appendonly yes         keeps its keys in ./appendonlydir
-  zlimit-server --check-aof FILE --fix   cuts a damaged end off a log
-  zlimit-server --check-rdb FILE         says whether a snapshot is sound
+  zlimit-server --check-aof FILE --fix   truncates a damaged end of a log
+  zlimit-server --check-rdb FILE         reports whether a snapshot is valid
 
 Then:
   redis-cli PING
@@ -28,11 +28,10 @@ Then:
 
 `
 
-// columns is how wide help is.
+// columns is the width of the help text.
 const columns = 80
 
-// writeHelp tells how to call the server, and every directive with its
-// default.
+// writeHelp writes the usage and every directive with its default.
 func writeHelp(w io.Writer) {
 	fmt.Fprint(w, usage)
 	cfg := config.New()
@@ -53,13 +52,13 @@ func writeHelp(w io.Writer) {
 			writeWrapped(w, "      ", strings.Fields(d.About))
 		}
 	}
-	fmt.Fprintln(w, "\nTaken with one value only:")
+	fmt.Fprintln(w, "\nAccepted with one value only:")
 	writeWrapped(w, "  ", withCommas(limited))
-	fmt.Fprintln(w, "\nTaken without effect, so that a redis.conf can be used as it is:")
+	fmt.Fprintln(w, "\nAccepted without effect, so that an existing redis.conf can be used unchanged:")
 	writeWrapped(w, "  ", withCommas(unused))
 }
 
-// withCommas ends all words but the last with a comma.
+// withCommas appends a comma to all words but the last.
 func withCommas(words []string) []string {
 	words = slices.Clone(words)
 	for i := range len(words) - 1 {
@@ -68,8 +67,8 @@ func withCommas(words []string) []string {
 	return words
 }
 
-// writeWrapped writes words in indented lines of at most columns bytes, if no
-// word is longer.
+// writeWrapped writes words in indented lines of at most columns bytes; a longer word
+// gets a line of its own.
 func writeWrapped(w io.Writer, indent string, words []string) {
 	line := indent
 	for _, word := range words {

@@ -11,18 +11,18 @@ import (
 	"unsafe"
 )
 
-// This file has the kernel put the heap on huge pages: docs/adr/0023. It is asked
-// only for what lies in memory whole already, so that it costs no byte more than
-// before. The kernel's own thread then moves it, at the kernel's own pace.
+// This file asks the kernel to put the heap on huge pages: see docs/adr/0023. It asks
+// only for ranges that are fully in memory, so that memory use does not grow. The
+// kernel's own thread moves them later.
 
 const (
-	lookHuge    = time.Second // between two looks, each
-	placesHuge  = 128         // at so many places: less than half a millisecond
-	largestHuge = 4 << 20     // where they are larger, a heap hardly has any that are full
-	manyMaps    = 10_000      // advice parts mappings, and the kernel allows 65,530
+	lookHuge    = time.Second // interval of the passes
+	placesHuge  = 128         // places checked in a pass, in less than half a millisecond
+	largestHuge = 4 << 20     // with larger ones, hardly any in a heap are full
+	manyMaps    = 10_000      // advice splits mappings, and the kernel allows 65,530
 )
 
-// keepHuge looks at the process until done.
+// keepHuge checks the process until done.
 func keepHuge(done <-chan struct{}) {
 	h := newHugePages(os.DirFS("/"))
 	if h == nil {
@@ -30,7 +30,7 @@ func keepHuge(done <-chan struct{}) {
 	}
 	tick := time.NewTicker(lookHuge)
 	defer tick.Stop()
-	var left []uintptr // of the present round through the memory
+	var left []uintptr // places left of the current round
 	for {
 		select {
 		case <-done:
@@ -52,14 +52,14 @@ func keepHuge(done <-chan struct{}) {
 	}
 }
 
-// hugePages are those of this process.
+// hugePages describes this process's huge pages.
 type hugePages struct {
-	size  uintptr              // of one, in bytes
-	asked map[uintptr]struct{} // where the kernel was asked for one; Go keeps the addresses of its heap
-	pages []byte               // mincore's answer about the pages of one
+	size  uintptr              // of a huge page, in bytes
+	asked map[uintptr]struct{} // where one was requested; Go keeps the addresses of its heap
+	pages []byte               // mincore's result for the pages of one
 }
 
-// newHugePages returns nil where the system has none, or says never. root is the
+// newHugePages returns nil if the system has no huge pages or forbids them. root is the
 // root of the file system.
 func newHugePages(root fs.FS) *hugePages {
 	read := func(name string) string {
@@ -80,9 +80,8 @@ func newHugePages(root fs.FS) *hugePages {
 	}
 }
 
-// places returns where huge pages could lie: in memory that is ours alone,
-// writable and no file's. maps is /proc/self/maps; where that is long already,
-// nothing more is asked for.
+// places returns where huge pages could be: in private, writable, anonymous memory.
+// maps is /proc/self/maps; if that is already long, no more are requested.
 func (h *hugePages) places(maps string) (at []uintptr) {
 	if strings.Count(maps, "\n") > manyMaps {
 		return nil
@@ -105,8 +104,8 @@ func (h *hugePages) places(maps string) (at []uintptr) {
 	return at
 }
 
-// advise asks the kernel for a huge page where memory has filled, and no longer
-// where it has been given back: what comes there next may be little.
+// advise asks the kernel for a huge page where memory has filled up, and cancels that
+// where memory was returned: it may fill only in part again.
 func (h *hugePages) advise(at uintptr) {
 	_, asked := h.asked[at]
 	full := h.full(at)
@@ -120,11 +119,11 @@ func (h *hugePages) advise(at uintptr) {
 	} else {
 		h.asked[at] = struct{}{}
 	}
-	// It is advice: if the kernel cannot take it, there is nobody to tell.
+	// It is only advice, so a failure needs no report.
 	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, at, h.size, uintptr(advice))
 }
 
-// full reports whether all of the memory at a place is there.
+// full reports whether all memory of a place is resident.
 func (h *hugePages) full(at uintptr) bool {
 	if _, _, e := syscall.Syscall(syscall.SYS_MINCORE, at, h.size, uintptr(unsafe.Pointer(&h.pages[0]))); e != 0 {
 		return false

@@ -59,9 +59,9 @@ zz-7f0000a00000 rw-p 00000000 00:00 0
 	require.Empty(t, h.places(strings.Repeat("-\n", manyMaps)+maps), "the kernel allows only so many mappings")
 }
 
-// Against the kernel: of four places one is full, one lacks a page, one is empty
-// and one is given back and filled again. Which memory is there every kernel
-// tells; what it was asked for, only one that has huge pages.
+// This checks against the kernel. Of four places one is full, one lacks a page, one is
+// empty and one was returned and filled again. Every kernel reports residency; only one
+// with huge pages reports the advice.
 func TestHugePagesAreAskedForWhereMemoryIsFull(t *testing.T) {
 	h := newHugePages(fstest.MapFS{
 		"sys/kernel/mm/transparent_hugepage/hpage_pmd_size": {Data: []byte("2097152")},
@@ -83,7 +83,7 @@ func TestHugePagesAreAskedForWhereMemoryIsFull(t *testing.T) {
 		}
 	}
 	giveBack := func(b []byte) { require.NoError(t, syscall.Madvise(b, syscall.MADV_DONTNEED)) }
-	// Other places are not this test's: the rest of the process is at work.
+	// Ignore other places: the rest of the process is running.
 	look := func() (asked []bool) {
 		maps, err := os.ReadFile("/proc/self/maps")
 		require.NoError(t, err)
@@ -118,8 +118,8 @@ func TestHugePagesAreAskedForWhereMemoryIsFull(t *testing.T) {
 	require.Equal(t, []bool{true, false, false, true}, look(), "nothing has changed")
 }
 
-// flags returns what /proc/self/smaps says about the mapping that holds a byte:
-// hg is that huge pages are asked for.
+// flags returns the VmFlags in /proc/self/smaps of the mapping that holds a byte. hg
+// means that huge pages are requested.
 func flags(t *testing.T, b *byte) []string {
 	t.Helper()
 	address := uintptr(unsafe.Pointer(b))

@@ -2,5 +2,5 @@
 
 package main
 
-// keepHuge is Linux' only: see hugepages_linux.go.
+// keepHuge does nothing except on Linux: see hugepages_linux.go.
 func keepHuge(<-chan struct{}) {}

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// machineMemory returns the bytes of memory that the process may use: those of
-// the machine, or what its control groups (of either version) allow it; 0 where
-// the system does not tell. root is the root of the file system.
+// machineMemory returns the bytes of memory that the process may use: the machine's, or
+// the limit of its control groups (version 1 or 2). It returns 0 if the system does not
+// tell. root is the root of the file system.
 func machineMemory(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	read := func(name string) {
@@ -31,8 +31,8 @@ func machineMemory(root fs.FS) int64 {
 			}
 		}
 	}
-	// Within a container its own group is the root of what is mounted; elsewhere
-	// the group's path leads there.
+	// Within a container its own group is the root of the mounted tree; elsewhere the
+	// group's path leads there.
 	group, group1 := "/", "/"
 	for _, f := range fields(root, "proc/self/cgroup") {
 		part := strings.SplitN(f[0], ":", 3)
@@ -43,7 +43,7 @@ func machineMemory(root fs.FS) int64 {
 			group1 = part[2]
 		}
 	}
-	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) { // a group is bound by those above it
+	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) { // the limits of parent groups apply, too
 		read(path.Join("sys/fs/cgroup", dir, "memory.max"))
 		if dir == "/" {
 			break
@@ -58,7 +58,7 @@ func machineMemory(root fs.FS) int64 {
 	return least
 }
 
-// fields returns the words of a file's lines that have any.
+// fields returns the fields of a file's non-empty lines.
 func fields(root fs.FS, name string) (lines [][]string) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command zlimit-server is the rate-limit server: it takes redis-server's
-// command line and configuration file and answers Redis' clients.
+// Command zlimit-server is the rate-limit server. It accepts redis-server's command
+// line and configuration file and serves Redis clients.
 package main
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// patience is how long commands and clients have at the end: the ones to
-// finish, the others to take their last replies.
+// patience is how long shutdown waits for commands to finish and for clients to read
+// their last replies.
 const patience = 10 * time.Second
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -50,10 +50,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// serve runs a server from its greeting to its end.
+// serve runs a server from its greeting to its shutdown.
 func serve(cfg *config.Config, stdout io.Writer) error {
-	// Before anybody can know of us: a signal is never the system's to handle.
-	// As redis-server, we outlive the terminal and the reader of our log.
+	// Before anyone can know of the process: the system's default must never handle a
+	// signal. Like redis-server, the process survives the loss of its terminal and of
+	// its log's reader.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
@@ -75,7 +76,7 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		return err
 	}
 	defer endMetrics(scrapes)
-	pidfile, portFile := cfg.String("pidfile"), cfg.String("port-file") // dir may change
+	pidfile, portFile := cfg.String("pidfile"), cfg.String("port-file") // CONFIG SET may change dir
 	defer removeFile(pidfile)
 	for _, f := range []struct {
 		directive, path string
@@ -108,14 +109,14 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		return err
 	}
 	if err := <-served; err != nil {
-		return err // what had to be loaded could not be
+		return err // loading failed
 	}
 	logger.Print("bye")
 	return nil
 }
 
-// untilEnd waits until the server has to end: at a signal, once what has to be
-// saved then is, at the second in any case; or at SHUTDOWN.
+// untilEnd waits until the server has to shut down: at a signal, if the final save
+// succeeds; at a second signal in any case; or at SHUTDOWN.
 func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) {
 	for tried := false; ; tried = true {
 		select {
@@ -134,8 +135,8 @@ func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) 
 	}
 }
 
-// saveBeforeEnd saves what a signal must not lose. Another signal or SHUTDOWN
-// ends the waiting, and then it returns nil: the server ends all the same.
+// saveBeforeEnd saves what a signal must not lose. Another signal or SHUTDOWN ends
+// the wait; saveBeforeEnd then returns nil, and the server shuts down all the same.
 func saveBeforeEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) error {
 	insist, saved := make(chan struct{}), make(chan error, 1)
 	go func() { saved <- srv.Engine().SaveBeforeEnd(insist) }()
@@ -153,7 +154,8 @@ func saveBeforeEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Log
 	return nil
 }
 
-// listenMetrics serves Prometheus at an address; nil where that is empty.
+// listenMetrics serves Prometheus metrics at an address, or returns nil if the address
+// is empty.
 func listenMetrics(address string, srv *server.Server) (*metrics.Server, error) {
 	if address == "" {
 		return nil, nil
@@ -161,8 +163,8 @@ func listenMetrics(address string, srv *server.Server) (*metrics.Server, error) 
 	return metrics.Listen(address, srv.Engine())
 }
 
-// endMetrics comes after the server's end, so that the end can be watched. A
-// scrape that takes longer is cut.
+// endMetrics is called after the server's shutdown, so that it can be observed. It
+// interrupts slow scrapes.
 func endMetrics(m *metrics.Server) {
 	if m == nil {
 		return
@@ -172,8 +174,8 @@ func endMetrics(m *metrics.Server) {
 	_ = m.Close(ctx)
 }
 
-// finish ends the server: by and by, but at once at another signal. Files that
-// are written at the end take what time they take.
+// finish shuts the server down gracefully, or at once at another signal. Final saves
+// take the time they need.
 func finish(srv *server.Server, signals <-chan os.Signal) error {
 	ctx, insist := context.WithCancelCause(context.Background())
 	defer insist(nil)
@@ -186,7 +188,7 @@ func finish(srv *server.Server, signals <-chan os.Signal) error {
 				insist(fmt.Errorf("%v once more: ended before all commands were finished", s))
 			case <-late.C:
 				if srv.Connections() == 0 {
-					continue // it saves
+					continue // still saving
 				}
 				insist(fmt.Errorf("gave up after %v: commands were still running", patience))
 			case <-ctx.Done():
@@ -200,8 +202,8 @@ func finish(srv *server.Server, signals <-chan os.Signal) error {
 	return nil
 }
 
-// writeNumber writes a file of one line in one step: who waits for the file
-// finds it whole. An empty path is no file.
+// writeNumber atomically writes a file of one line, so that a waiting reader finds it
+// complete. An empty path means no file.
 func writeNumber(path string, n int) error {
 	if path == "" {
 		return nil
@@ -223,7 +225,7 @@ func removeFile(path string) {
 	}
 }
 
-// openLog opens what logfile names; an empty name is standard output.
+// openLog opens the file named by logfile, or standard output if the name is empty.
 func openLog(path string, stdout io.Writer) (io.Writer, error) {
 	if path == "" {
 		return stdout, nil

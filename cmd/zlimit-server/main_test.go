@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patient is real time; it only bounds how long what does not come takes to
-// fail: far longer than a busy machine takes for any.
+// patient is real time. It only bounds how long a failure takes, and exceeds what any
+// step takes on a busy machine.
 const patient = 5 * time.Minute
 
 // binary is the command under test, built once.
@@ -48,12 +48,12 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// A process is a server that has said where it listens.
+// A process is a server that has reported its address.
 type process struct {
 	cmd    *exec.Cmd
 	stdout *bufio.Reader
 	stderr bytes.Buffer
-	first  string // what it said
+	first  string // the first line of its log
 	addr   string // of its first listener
 	port   string
 }
@@ -68,7 +68,7 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// begin runs the command.
+// begin runs the command without waiting.
 func begin(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := prepare(t, args...)
@@ -86,7 +86,7 @@ func prepare(t *testing.T, args ...string) *process {
 	return p
 }
 
-// run starts the process, and ends it when the test has not.
+// run starts the process and ends it with the test.
 func (p *process) run(t *testing.T) {
 	t.Helper()
 	if p.cmd.Stdout == nil {
@@ -117,18 +117,18 @@ func (p *process) greet(t *testing.T, log *bufio.Reader) {
 	}
 }
 
-// anyPort are the words for a free port; path is the file that tells it.
+// anyPort returns arguments for a free port. path is the file that will contain it.
 func anyPort(t *testing.T) (args []string, path string) {
 	path = filepath.Join(t.TempDir(), "port")
 	return []string{"--bind", "127.0.0.1", "--port", "0", "--port-file", path}, path
 }
 
-// end waits for the process and returns what it still said.
+// end waits for the process and returns the rest of its log.
 func (p *process) end(t *testing.T) (code int, said string) {
 	t.Helper()
 	rest, err := io.ReadAll(p.stdout)
 	require.NoError(t, err)
-	_ = p.cmd.Wait() // the code says it all
+	_ = p.cmd.Wait() // the exit code suffices
 	return p.cmd.ProcessState.ExitCode(), string(rest)
 }
 
@@ -151,7 +151,7 @@ func (p *process) dial(t *testing.T) *client {
 	return &client{c, bufio.NewReader(c)}
 }
 
-// A client talks in lines: no test here needs more.
+// A client exchanges lines, which is all that these tests need.
 type client struct {
 	net.Conn
 	r *bufio.Reader
@@ -170,15 +170,14 @@ func (c *client) line(t *testing.T) string {
 	return strings.TrimSuffix(line, "\r\n")
 }
 
-// ask sends one command whose reply is one line.
+// ask sends a command whose reply is one line.
 func (c *client) ask(t *testing.T, command string) string {
 	t.Helper()
 	c.send(t, command+"\r\n")
 	return c.line(t)
 }
 
-// fails runs the command to its end, which must be code 1 and nothing but
-// words on stderr.
+// fails runs the command, which must exit with code 1 and print only to stderr.
 func fails(t *testing.T, args ...string) (stderr string) {
 	t.Helper()
 	p := begin(t, args...)
@@ -214,7 +213,7 @@ func TestSignalsFinishTheCommandsInFlight(t *testing.T) {
 		half.send(t, "PING\r\nGET")
 		require.Equal(t, "+PONG", half.line(t))
 		for _, c := range conns {
-			c.line(t) // a pipeline of one segment is there when its first reply is
+			c.line(t) // a pipeline sent in one segment has arrived when its first reply does
 		}
 		p.signal(t, s)
 		highest := 0
@@ -256,8 +255,8 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestSecondSignal: a script that never ends does not keep the process from
-// ending when it is told twice.
+// TestSecondSignal checks that an endless script does not prevent exit at a second
+// signal.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)
@@ -275,7 +274,8 @@ func TestSecondSignal(t *testing.T) {
 	require.Equal(t, "zlimit-server: terminated once more: ended before all commands were finished\n", p.stderr.String())
 }
 
-// TestOutlivesTerminalAndLog: as redis-server does.
+// TestOutlivesTerminalAndLog checks that losing the terminal or the log's reader does
+// not end the process, as with redis-server.
 func TestOutlivesTerminalAndLog(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)
@@ -283,7 +283,7 @@ func TestOutlivesTerminalAndLog(t *testing.T) {
 	c := p.dial(t)
 	p.signal(t, syscall.SIGHUP)
 	require.Equal(t, "+PONG", c.ask(t, "PING"))
-	// Now nobody reads what it says about its end.
+	// From here on nothing reads its log.
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	q := prepare(t, append(args, "--maxclients", "7")...)
@@ -361,7 +361,7 @@ func TestFileAndFlags(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "z.conf")
 	require.NoError(t, os.WriteFile(file, []byte("bind 127.0.0.1\nport 6379\nmaxclients 7\ntimeout 9\npidfile pid\nlogfile log\nport-file port\ndir "+dir+"\n"), 0o600))
-	// A pipe as the log: what is written is an event.
+	// The log is a pipe, so that writes to it are events.
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "log"), 0o600))
 	p := begin(t, file, "--port", "0", "--timeout", "0")
 	pipe, err := os.Open(filepath.Join(dir, "log"))
@@ -423,7 +423,7 @@ func TestRequirePass(t *testing.T) {
 
 func TestUnixSocketOnly(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "zlimit") // short, as a socket's path must be
+	dir, err := os.MkdirTemp("", "zlimit") // short, because a socket's path must be
 	require.NoError(t, err)
 	defer os.RemoveAll(dir)
 	p := start(t, "--port", "0", "--unixsocket", filepath.Join(dir, "s"), "--unixsocketperm", "700")
@@ -435,8 +435,8 @@ func TestUnixSocketOnly(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "s"))
 }
 
-// TestCheckFiles: what is sound exits with 0, what is damaged with 1, and --fix
-// mends a log that was cut off.
+// TestCheckFiles checks that sound files exit with 0 and damaged ones with 1, and that
+// --fix repairs a truncated log.
 func TestCheckFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
