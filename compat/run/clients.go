@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// A client is one program in one setting. The same program may stand here twice, once per protocol.
+// A client is a program in one setting. A program may appear twice, once per protocol.
 type client struct {
-	name        string   // as --only takes it
-	group       string   // also taken by --only; empty for none
-	setting     string   // shown behind the version; empty for none
-	preparation string   // name of what must be prepared first
-	expected    []string // flows that must be in its output
+	name        string   // as in --only
+	group       string   // also selectable by --only; empty for none
+	setting     string   // shown after the version; empty for none
+	preparation string   // name of the required preparation
+	expected    []string // flows required in its output
 	command     func(root string) ([]string, error)
 	args        []string
 }
 
-// label prefers what the program said of itself; a program that never spoke is known by its name here.
+// label returns what the program reported of itself, or else its name here.
 func (c client) label(said ...string) string {
 	label := c.name
 	if i := slices.IndexFunc(said, func(s string) bool { return s != "" }); i >= 0 {
@@ -32,7 +32,7 @@ func (c client) label(said ...string) string {
 	return label
 }
 
-// plainFlows need nothing but a client library; the remaining flows of the issue belong to Spring.
+// plainFlows need only a client library. The other flows of the issue need Spring.
 var plainFlows = []string{
 	"commands-seconds", "script-millis", "pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds",
 	"rolling", "hash-tag",
@@ -74,7 +74,7 @@ func bothProtocols(c client) []client {
 	return []client{two, three}
 }
 
-// selectClients keeps those that --only names; an empty list keeps all.
+// selectClients returns the clients that --only names; an empty list selects all.
 func selectClients(all []client, only string) ([]client, error) {
 	if only == "" {
 		return all, nil
@@ -95,7 +95,7 @@ func selectClients(all []client, only string) ([]client, error) {
 	return chosen, nil
 }
 
-// fixed is a command whose words are all paths under the root.
+// fixed returns a command whose words are all paths under the root.
 func fixed(paths ...string) func(string) ([]string, error) {
 	return func(root string) ([]string, error) {
 		words := make([]string, len(paths))
@@ -106,7 +106,7 @@ func fixed(paths ...string) func(string) ([]string, error) {
 	}
 }
 
-// jar finds the one archive of a Maven target folder that can be started, whatever it is called.
+// jar returns the command of the one executable archive in a Maven target folder.
 func jar(folder string) func(string) ([]string, error) {
 	return func(root string) ([]string, error) {
 		archives, err := filepath.Glob(filepath.Join(root, folder, "*.jar"))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// startCluster runs redis-server as a cluster of one that owns every slot: only then does Redis answer CLUSTER KEYSLOT
-// and still take commands on keys.
+// startCluster runs redis-server as a cluster of one node that owns every slot. Only
+// then does Redis answer CLUSTER KEYSLOT and also accept commands on keys.
 func startCluster(ctx context.Context) (*held, error) {
 	bus, err := freePort()
 	if err != nil {
@@ -26,7 +26,8 @@ func startCluster(ctx context.Context) (*held, error) {
 	return h, nil
 }
 
-// takeSlots gives the node every slot. It writes two seconds after that by its clock, which therefore has to move.
+// takeSlots assigns every slot to the node. The node accepts writes two seconds later
+// by its clock, which therefore has to move.
 func takeSlots(ctx context.Context, port int, setClock func(nowMs int64) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

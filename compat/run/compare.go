@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// A difference is one hit on which the servers disagree. A side that has no such hit is empty.
+// A difference is a hit on which the servers disagree. A side without the hit is empty.
 type difference struct {
 	number       int // of the hit in its flow, from 1
 	ours, theirs string
 }
 
-// compare sets two runs of one flow side by side, hit by hit. Everything must be equal but fields that are a time to
-// come, which may differ by one second when both sides have one: the runs happen at different moments of the servers'
-// clocks.
+// compare compares two runs of a flow hit by hit. Everything must be equal, except that
+// a remaining time may differ by one second if both sides have one: the servers' clocks
+// differ during the runs.
 func compare(ours, theirs []hit) []difference {
 	var differences []difference
 	for i := range max(len(ours), len(theirs)) {
@@ -42,10 +42,12 @@ func alikeField(a, b field) bool {
 	return a.name == b.name && slices.Contains(secondsToCome, a.name) && alikeSeconds(a.value, b.value)
 }
 
-// secondsToCome are until a key's end, until a window's end and until the next call that may be allowed.
+// secondsToCome are the times until a key's expiry, a window's end and the next call
+// that may be allowed.
 var secondsToCome = []string{"ttl", "reset", "retry"}
 
-// alikeSeconds leaves no room around -1 (none) and -2 (no key): those are states, not seconds.
+// alikeSeconds allows no difference from -1 (none) and -2 (no key): those are states,
+// not seconds.
 func alikeSeconds(a, b string) bool {
 	x, errX := strconv.ParseInt(a, 10, 64)
 	y, errY := strconv.ParseInt(b, 10, 64)

@@ -23,7 +23,8 @@ func read(t *testing.T, text string) transcript {
 	return got
 }
 
-// The cases change one thing in the reference. Those with differing hits are the comparator failing as it must.
+// TestCompare changes one thing of the reference in each case. Cases with differing
+// hits must fail.
 func TestCompare(t *testing.T) {
 	cases := []struct {
 		name     string

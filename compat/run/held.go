@@ -12,21 +12,24 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-// heldStartMs is where every held clock begins, so that no run depends on when it is made.
+// heldStartMs is the start of every held clock, so that runs do not depend on when they
+// are made.
 const heldStartMs = 1_800_000_000_000
 
-// A held server is one whose clock stands still until the program that runs against it moves it: limiters of several
-// callers, on a machine of any speed, then meet the same instants on both servers. Programs reach the clock by HTTP,
-// which every language has at hand: GET /now and GET /advance?ms=N answer the time in unix milliseconds.
+// A held server has a clock that stands still until the program under test moves it.
+// Limiters of several callers, on a machine of any speed, then see the same instants on
+// both servers. Programs use the clock by HTTP, which every language has: GET /now and
+// GET /advance?ms=N return the time in unix milliseconds.
 type held struct {
 	port  int
 	clock string       // address of the clock
-	align func() error // moves the clock on to a whole hour, wherever a program left it
+	align func() error // advances the clock to a whole hour, wherever a program left it
 	lost  func() error
-	stop  func() error // ends the clock and the server
+	stop  func() error // stops the clock and the server
 }
 
-// startHeld runs path in folder; a redis-server, of which oracle knows the way, ignores both.
+// startHeld runs path in folder. A redis-server, started through package oracle,
+// ignores both.
 func startHeld(ctx context.Context, path, folder string, redis bool) (*held, error) {
 	if redis {
 		h, _, err := startOracle()
@@ -43,7 +46,7 @@ func startHeld(ctx context.Context, path, folder string, redis bool) (*held, err
 	return newHeld(s.port, set, s.lost, s.stop)
 }
 
-// startOracle runs redis-server with args on top of what oracle gives it.
+// startOracle runs redis-server with args in addition to oracle's.
 func startOracle(args ...string) (*held, *oracle.Redis, error) {
 	r, err := oracle.Start(oracle.Options{NowMs: heldStartMs, Args: args})
 	if err != nil {
@@ -88,14 +91,15 @@ func newHeld(port int, set func(nowMs int64) error, lost, stop func() error) (*h
 	}, nil
 }
 
-// A clock moves a server's.
+// A clock controls a server's time.
 type clock struct {
 	set   func(nowMs int64) error
 	mu    sync.Mutex
-	nowMs int64 // guarded by mu
+	nowMs int64 // protected by mu
 }
 
-// advance asks by how much, given the time, and stays where it is when the server did not follow.
+// advance moves the clock by what by returns for the current time. If the server does
+// not follow, the clock keeps its time.
 func (c *clock) advance(by func(nowMs int64) (ms int64, err error)) (nowMs int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

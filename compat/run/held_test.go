@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The clock moves by what it was asked, and stays where it is when the server did not follow.
+// TestHeldClock checks that the clock moves as requested, and keeps its time if the
+// server does not follow.
 func TestHeldClock(t *testing.T) {
 	var moves []int64
 	c := &clock{nowMs: heldStartMs, set: func(nowMs int64) error {

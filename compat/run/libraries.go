@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// allLibraries are the programs of compat/libraries, one per limiter library. They are clients like the others; what
-// differs is that a library keeps the time itself, so hits are numbered instead of dated.
+// allLibraries returns the programs of compat/libraries, one for each limiter library.
+// Unlike other clients, a library keeps the time itself, so its hits are numbered
+// instead of dated.
 func allLibraries() []client {
 	python := client{
 		group: "python", preparation: "libraries-python",
@@ -48,7 +49,7 @@ func allLibraries() []client {
 	}
 }
 
-// library is one library of a program that knows several.
+// library returns one library of a program that has several.
 func (c client) library(name string, algorithms ...string) client {
 	c.name, c.args, c.expected = name, []string{"--library", name}, algorithms
 	return c
@@ -85,8 +86,8 @@ func libraryPreparations(root string) []preparation {
 	}
 }
 
-// runLibraries runs the languages side by side, each against two servers of its own: a scenario flushes, closes others'
-// connections and moves the clock.
+// runLibraries runs the languages concurrently, each against two servers of its own: a
+// scenario flushes, closes other connections and moves the clock.
 func (r *rig) runLibraries(ctx context.Context, root string, clients []client, progress io.Writer) ([]row, error) {
 	rows := make([][]row, len(clients)) // by client
 	byGroup := map[string][]int{}
@@ -116,7 +117,7 @@ func (r *rig) runLibraries(ctx context.Context, root string, clients []client, p
 	return slices.Concat(rows...), err
 }
 
-// withHeld starts both servers for as long as f runs.
+// withHeld runs both servers while f runs.
 func (r *rig) withHeld(ctx context.Context, f func(ours, theirs *held)) error {
 	ours, err := startHeld(ctx, r.oursPath, r.folder, isRedis(r.oursPath))
 	if err != nil {
@@ -137,10 +138,10 @@ func (h *held) run(ctx context.Context, root string, c client) outcome {
 	return runClient(ctx, root, c, h.port, h.lost, "all", "--clock", h.clock)
 }
 
-// shared is a writer that several may write whole lines to.
+// shared is a writer of whole lines for concurrent use.
 type shared struct {
 	mu sync.Mutex
-	w  io.Writer // guarded by mu
+	w  io.Writer // protected by mu
 }
 
 func (s *shared) Write(p []byte) (int, error) {
@@ -149,7 +150,8 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// libraryLayout takes the label `<library> <version> on <client> <version>` apart; a client may again be on another.
+// libraryLayout splits the label `<library> <version> on <client> <version>`; a client
+// may be on another in turn.
 var libraryLayout = layout{
 	intro: `# Limiter libraries
 

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A library's times to come may be a second apart, and nothing else may.
+// TestCompareLibrary checks that only a library's remaining times may differ, by one
+// second.
 func TestCompareLibrary(t *testing.T) {
 	const reference = "client lib 1 on client 2\nflow gcra\n1 allowed remaining=4 retry=-1 reset=720\n2 denied remaining=0 retry=720 reset=3600\n3 crowd allowed=50 denied=950\nend\n"
 	for _, c := range []struct {
@@ -21,7 +22,8 @@ func TestCompareLibrary(t *testing.T) {
 	}
 }
 
-// The lines that are no call's decision must not make a limiter that never denies look like one that does.
+// TestLibraryThatNeverDenies checks that lines that are not decisions of a call do not
+// hide that a limiter never denies.
 func TestLibraryThatNeverDenies(t *testing.T) {
 	const text = "client lib 1 on client 2\nflow gcra\n1 allowed\n2 allowed\n3 broken error=none\n4 crowd allowed=50 denied=950\n5 crowd-unpromised limit=50\nend\n"
 	o := outcome{transcript: read(t, text)}
@@ -51,7 +53,8 @@ func TestLibraryLayout(t *testing.T) {
 	}
 }
 
-// Every library is installed by something and asked for its algorithms, or its absence would go unseen.
+// TestLibrariesArePrepared checks that every library is installed by a preparation and
+// asked for its algorithms. Otherwise its absence would go unnoticed.
 func TestLibrariesArePrepared(t *testing.T) {
 	for _, c := range allLibraries() {
 		if !slices.ContainsFunc(libraryPreparations("."), func(p preparation) bool { return p.name == c.preparation }) {

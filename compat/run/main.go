@@ -1,10 +1,13 @@
-// Command run shows that clients cannot tell zlimit-server from Redis by their limiters: it starts both, runs every
-// client program of this folder against both with the same instants, and compares what they print line by line. With
-// --libraries the programs are those of compat/libraries, each a limiter library, and the servers' clocks are held. With
-// --tests it runs the examples of how one tests a limiter, in Go and in other languages.
+// Command run shows that clients cannot tell zlimit-server from Redis by their
+// limiters. It starts both, runs every client program of this folder against both at
+// the same instants, and compares the output line by line. With --libraries the
+// programs are those of compat/libraries, each a limiter library, and the servers'
+// clocks are held. With --tests it runs the examples of testing a limiter, in Go and
+// other languages.
 //
-// It is not a test of commands or of error texts, which difftest and the transcripts in the server's own tests are, and
-// it measures nothing. It needs redis-server and the languages' own tools; only loopback is listened on.
+// It does not test commands or error texts, as difftest and the server's transcripts
+// do, and it does not measure. It needs redis-server and the languages' own tools, and
+// listens only on loopback.
 package main
 
 import (
@@ -49,7 +52,8 @@ func main() {
 	}
 }
 
-// run prints the table on stdout and its progress on progress; ok says that every row is the same.
+// run prints the table on stdout and its progress on progress. ok reports that every
+// row is the same.
 func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, err error) {
 	root, err := findRoot()
 	if err != nil {
@@ -93,7 +97,8 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	return failures(rows) == 0, err
 }
 
-// findRoot walks up to the repository's own go.mod, so that the folder it is started in does not matter.
+// findRoot walks up to the repository's go.mod, so that the starting folder does not
+// matter.
 func findRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// A preparation makes a client's program runnable. It is skipped when its inputs are what they were at its last success
-// and its outputs are there; without inputs it always runs, for tools that keep a cache themselves.
+// A preparation makes a client's program runnable. It is skipped if its inputs have not
+// changed since its last success and its outputs exist. Without inputs it always runs,
+// for tools with a cache of their own.
 type preparation struct {
 	name    string
 	dir     string // where steps run
@@ -42,7 +43,7 @@ func preparations(root string) []preparation {
 	}...)
 }
 
-// pythonPreparation installs a folder's requirements.txt beside it.
+// pythonPreparation installs a folder's requirements.txt in the folder.
 func pythonPreparation(name, dir string) preparation {
 	return preparation{
 		name: name, dir: dir,
@@ -55,7 +56,8 @@ func pythonPreparation(name, dir string) preparation {
 	}
 }
 
-// nodePreparation installs a folder's lock file beside it; one of its packages tells that it is there.
+// nodePreparation installs a folder's lock file in the folder. The presence of pkg
+// shows that it is installed.
 func nodePreparation(name, dir, pkg string) preparation {
 	return preparation{
 		name: name, dir: dir,
@@ -65,7 +67,7 @@ func nodePreparation(name, dir, pkg string) preparation {
 	}
 }
 
-// serverPreparation builds this repository's own server.
+// serverPreparation builds this repository's server.
 func serverPreparation(root, binary string) preparation {
 	return preparation{
 		name: "zlimit-server", dir: root,
@@ -73,7 +75,8 @@ func serverPreparation(root, binary string) preparation {
 	}
 }
 
-// run reports whether anything had to be done. stamps is the folder that remembers earlier successes.
+// run reports whether anything had to be done. stamps is the folder that records
+// earlier successes.
 func (p preparation) run(ctx context.Context, stamps string) (done bool, err error) {
 	stamp := filepath.Join(stamps, p.name+".prepared")
 	digest := ""
@@ -86,7 +89,7 @@ func (p preparation) run(ctx context.Context, stamps string) (done bool, err err
 			return false, nil
 		}
 	}
-	// A preparation that breaks off must not pass for the one before it.
+	// An interrupted preparation must not pass for the previous one.
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
@@ -94,7 +97,8 @@ func (p preparation) run(ctx context.Context, stamps string) (done bool, err err
 		cmd := exec.CommandContext(ctx, step[0], step[1:]...)
 		cmd.Dir = p.dir
 		if strings.Contains(step[0], "/") {
-			// exec resolves a relative program against this process' folder, not against Dir.
+			// exec resolves a relative program against this process' folder, not
+			// against Dir.
 			cmd.Path = filepath.Join(p.dir, step[0])
 		}
 		if output, err := cmd.CombinedOutput(); err != nil {
@@ -107,7 +111,8 @@ func (p preparation) run(ctx context.Context, stamps string) (done bool, err err
 	return true, os.WriteFile(stamp, []byte(digest), 0o644)
 }
 
-// digestOf covers names and contents of files and of folders' sources; what a build leaves behind is not a source.
+// digestOf covers names and contents of files and of the sources in folders, without
+// build products.
 func digestOf(paths []string) (string, error) {
 	sum := sha256.New()
 	for _, path := range paths {
@@ -143,7 +148,7 @@ func allExist(paths []string) bool {
 	})
 }
 
-// tail is the last lines of a program's output, where the reason of a failure stands.
+// tail returns the last lines of a program's output, where the reason of a failure is.
 func tail(output []byte, count int) string {
 	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 	return strings.Join(lines[max(0, len(lines)-count):], "\n")

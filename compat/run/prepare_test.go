@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A preparation is skipped only while its inputs and outputs are those of its last success.
+// TestPreparation checks that a preparation is skipped only while its inputs and
+// outputs are those of its last success.
 func TestPreparation(t *testing.T) {
 	dir := t.TempDir()
 	input, output, count := filepath.Join(dir, "lock"), filepath.Join(dir, "installed"), filepath.Join(dir, "count")
@@ -45,7 +46,8 @@ func TestPreparation(t *testing.T) {
 	prepare(true, false, 3)
 	write(input, "broken")
 	prepare(true, true, 4)
-	// Back at the inputs of an earlier success, but the failure in between has undone it.
+	// These are the inputs of an earlier success, but the failure in between has
+	// invalidated it.
 	write(input, "fine, and changed")
 	prepare(true, false, 5)
 

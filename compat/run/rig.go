@@ -16,27 +16,31 @@ import (
 	"time"
 )
 
-// tagFlow asks CLUSTER KEYSLOT, which a Redis outside a cluster refuses; there it runs against a cluster of one.
+// tagFlow uses CLUSTER KEYSLOT, which Redis outside a cluster refuses. Redis runs it in
+// a cluster of one node.
 const tagFlow = "hash-tag"
 
-// clientTimeout is far beyond what the slowest program needs, a Spring application starting up on a busy machine.
+// clientTimeout is far more than the slowest program needs, a Spring application on a
+// busy machine.
 const clientTimeout = 10 * time.Minute
 
-// A rig is both servers, running, and what became of each preparation.
+// A rig has both running servers and the result of each preparation.
 type rig struct {
-	ours, theirs         side             // for the documents' flows; the libraries have servers of their own
+	ours, theirs         side             // for the documents' flows; libraries have their own servers
 	oursPath, theirsPath string           // the servers' programs
-	prepared             map[string]error // by name; absent when it was not needed
+	prepared             map[string]error // by name; absent if not needed
 	folder               string           // working folder of the servers, removed at the end
 }
 
-// A side is one of the two servers. tagged is where tagFlow runs; it is plain itself when that answers CLUSTER KEYSLOT.
+// A side is one of the two servers. tagged is where tagFlow runs; it equals plain if
+// that answers CLUSTER KEYSLOT.
 type side struct {
 	plain, tagged *held
 }
 
-// prepareAll builds, installs and starts everything side by side, but for the libraries' servers. A client that cannot
-// be prepared costs its own rows, not the run; a server that cannot be started ends it.
+// prepareAll builds, installs and starts everything concurrently, except the libraries'
+// servers. A client that cannot be prepared loses its rows. A server that cannot be
+// started ends the run.
 func prepareAll(ctx context.Context, root string, o options, clients []client, progress io.Writer) (*rig, error) {
 	stamps := filepath.Join(root, "compat", ".bin")
 	if err := os.MkdirAll(stamps, 0o755); err != nil {
@@ -54,7 +58,7 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 
 	var (
 		wait sync.WaitGroup
-		mu   sync.Mutex // guards progress and r.prepared
+		mu   sync.Mutex // protects progress and r.prepared
 	)
 	prepare := func(p preparation) error {
 		begin := time.Now()
@@ -103,8 +107,8 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 	return r, nil
 }
 
-// underRoot reads a relative path as the root's: `go -C` has left the folder the user was in. A bare program name stays
-// one, to be found on PATH.
+// underRoot resolves a relative path against the root, because `go -C` has left the
+// user's folder. A bare program name is left for PATH.
 func underRoot(root, path string) string {
 	if filepath.IsAbs(path) || !strings.ContainsRune(path, filepath.Separator) {
 		return path
@@ -121,10 +125,12 @@ func needed(clients []client, preparation string) bool {
 	return false
 }
 
-// isRedis recognises a redis-server standing in for ours, which then needs a cluster for tagFlow as Redis does.
+// isRedis reports whether path is a redis-server in the place of our server. It then
+// needs a cluster for tagFlow, too.
 func isRedis(path string) bool { return strings.HasPrefix(filepath.Base(path), "redis-server") }
 
-// startSide holds the clocks, too: no time to live depends on how busy the machine is.
+// startSide starts a server with a held clock, so that no time to live depends on the
+// machine's load.
 func startSide(ctx context.Context, path, folder string, redis bool) (side, error) {
 	plain, err := startHeld(ctx, path, folder, redis)
 	if err != nil || !redis {
@@ -147,7 +153,8 @@ func (r *rig) stop() error {
 	return errors.Join(append(errs, os.RemoveAll(r.folder))...)
 }
 
-// runAll goes client by client, since one flow flushes the server's scripts; the two servers work side by side.
+// runAll runs one client at a time, because one flow flushes the server's scripts. The
+// two servers run concurrently.
 func (r *rig) runAll(ctx context.Context, root string, clients []client, progress io.Writer) []row {
 	var rows []row
 	for _, c := range clients {
@@ -158,7 +165,7 @@ func (r *rig) runAll(ctx context.Context, root string, clients []client, progres
 	return rows
 }
 
-// runBoth runs one client on both servers at once, if it could be installed.
+// runBoth runs a client on both servers concurrently, if it could be installed.
 func (r *rig) runBoth(c client, progress io.Writer, onOurs, onTheirs func() outcome) []row {
 	if err := r.prepared[c.preparation]; err != nil {
 		failed := outcome{err: fmt.Errorf("the client could not be installed: %w", err)}
@@ -174,7 +181,7 @@ func (r *rig) runBoth(c client, progress io.Writer, onOurs, onTheirs func() outc
 	return clientRows(c, ours, theirs)
 }
 
-// run is every flow of one client against one server.
+// run runs every flow of a client against one server.
 func (s side) run(ctx context.Context, root string, c client) outcome {
 	all := runClient(ctx, root, c, s.plain.port, s.plain.lost, "all")
 	if s.tagged == s.plain {
@@ -194,7 +201,8 @@ func (s side) run(ctx context.Context, root string, c client) outcome {
 	return all
 }
 
-// runClient runs a program to its end. lost tells whether the server ended meanwhile; more is appended to the words.
+// runClient runs a program to its end. lost reports whether the server exited
+// meanwhile. more is appended to the command line.
 func runClient(ctx context.Context, root string, c client, port int, lost func() error, flow string, more ...string) outcome {
 	words, err := c.command(root)
 	if err != nil {

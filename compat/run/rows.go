@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// issueFlows are the flows this project promises, in the order and under the numbers of its first issue. Every one of
-// them must be in a run of all clients.
+// issueFlows are the flows that this project promises, in the order and with the
+// numbers of its first issue. A run of all clients must contain each of them.
 var issueFlows = []struct {
 	name   string
 	number int
-	// noLimit: as its document writes it, the flow need not ever deny. Everywhere else a run in which nothing changes
-	// proves nothing, and is a failure.
+	// noLimit marks a flow that, as its document writes it, need not deny. Any other
+	// run without a change of decision proves nothing and is a failure.
 	noLimit bool
 }{
 	{"commands-seconds", 1, false},
@@ -46,14 +46,15 @@ func flowLabel(flow string) string {
 	return "- " + flow
 }
 
-// An outcome is what one client's programs left behind against one server.
+// An outcome is the result of one client's programs against one server.
 type outcome struct {
 	transcript transcript
-	err        error // why the run is not to be trusted, nil when the program exited 0 and was understood
+	err        error // why the run cannot be trusted; nil if the program exited with 0 and its output was understood
 }
 
-// clientRows turns a client's two outcomes into rows: one for each flow that either side ran or that was expected. A
-// program that failed as a whole, but in no flow, gets a row of its own, so that no failure is lost.
+// clientRows turns a client's two outcomes into rows, one for each flow that either
+// side ran or that was expected. A program that failed outside of its flows gets a row
+// of its own, so that no failure is lost.
 func clientRows(c client, ours, theirs outcome) []row {
 	label := c.label(ours.transcript.client, theirs.transcript.client)
 	flows := slices.Clone(c.expected)
@@ -102,7 +103,7 @@ func crossed(hits []hit) bool {
 	})
 }
 
-// noDecisions are lines of a library's run that stand for something else than one call.
+// noDecisions are lines of a library's run that do not stand for one call.
 var noDecisions = []string{"broken", "crowd", "crowd-unpromised"}
 
 func sectionState(server string, s section, ok bool) []string {
@@ -137,7 +138,7 @@ func orNothing(line string) string {
 	return line
 }
 
-// sortRows orders by flow, clients in the order they were run in.
+// sortRows sorts by flow and keeps the order of clients.
 func sortRows(rows []row) {
 	order := func(r row) int {
 		_, name, _ := strings.Cut(r.flow, " ")

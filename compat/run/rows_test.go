@@ -94,7 +94,8 @@ func TestClientThatNeverSpoke(t *testing.T) {
 	}
 }
 
-// Every flow of the issue is expected of some client; what nobody is asked for would never be missed.
+// TestEveryFlowIsExpected checks that some client is expected to run each flow of the
+// issue.
 func TestEveryFlowIsExpected(t *testing.T) {
 	for _, f := range issueFlows {
 		if !slices.ContainsFunc(allClients(), func(c client) bool { return slices.Contains(c.expected, f.name) }) {

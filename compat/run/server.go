@@ -16,22 +16,22 @@ import (
 	"time"
 )
 
-// patience is far beyond what a server needs for anything on a busy machine.
+// patience is far more than a server needs for anything on a busy machine.
 const patience = 2 * time.Minute
 
-// A server is one process of ours, on a free loopback port, with nothing saved.
+// A server is a process of ours on a free loopback port, without persistence.
 type server struct {
 	port   int
 	cmd    *exec.Cmd
 	output *output
-	exited chan struct{} // closed once the process is gone
-	err    error         // how it ended, set before exited is closed and not read earlier
+	exited chan struct{} // closed once the process has exited
+	err    error         // its exit error; set before exited is closed and read only afterwards
 }
 
-// output collects what a process prints, while others may read it.
+// output collects a process's output for concurrent readers.
 type output struct {
 	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
+	text bytes.Buffer // protected by mu
 }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -46,8 +46,9 @@ func (o *output) tail() string {
 	return tail(o.text.Bytes(), 20)
 }
 
-// start runs path as a server in folder and returns once it answers PING. A port found free may be gone a moment later,
-// so a process that ends at once is tried again elsewhere.
+// start runs path as a server in folder and returns once it answers PING. A free port
+// may be taken before the server binds it, so a process that exits at once is retried
+// on another.
 func start(ctx context.Context, path, folder string, flags ...string) (*server, error) {
 	var last error
 	for range 3 {
@@ -88,7 +89,8 @@ func startOnce(ctx context.Context, path, folder string, flags ...string) (*serv
 	return s, nil
 }
 
-// await polls until ready says so; the process ending or minutes passing is an error.
+// await polls until ready returns true. It fails if the process exits or after
+// patience.
 func (s *server) await(ctx context.Context, ready func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -108,7 +110,8 @@ func (s *server) await(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// ask sends one inline command on a connection of its own: a status or error line as it stands, or a bulk's content.
+// ask sends an inline command on a connection of its own. It returns a status or error
+// line unchanged, or a bulk's content.
 func (s *server) ask(command string) (string, error) {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), patience)
 	if err != nil {
@@ -149,7 +152,7 @@ func (s *server) alive() bool {
 	}
 }
 
-// lost is an error once the process is gone.
+// lost returns an error once the process has exited.
 func (s *server) lost() error {
 	if s.alive() {
 		return nil
@@ -157,8 +160,8 @@ func (s *server) lost() error {
 	return fmt.Errorf("the server is gone: %w\n%s", s.err, s.output.tail())
 }
 
-// stop asks the process to end, and ends it when it does not. An exit code other than 0 is an error: a server that
-// crashes on its way out has not been the same as Redis.
+// stop terminates the process, by force if necessary. An exit code other than 0 is an
+// error: a server that crashes during shutdown has not behaved like Redis.
 func (s *server) stop() error {
 	if s.alive() {
 		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && s.alive() {

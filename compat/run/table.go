@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// A row is one flow run by one client against both servers.
+// A row is a flow run by one client against both servers.
 type row struct {
 	flow, client string
 	ours, theirs string // decisions, condensed
 	verdict      verdict
-	detail       []string // lines that stand below the table when the verdict is not same
+	detail       []string // lines below the table if the verdict is not same
 }
 
 type verdict string
@@ -24,10 +24,10 @@ const (
 	notCrossed verdict = "LIMIT NOT CROSSED"
 )
 
-// A layout is the table's columns: as many cells for each row as the header has. The last three are what zlimit and
-// Redis decided, and the verdict.
+// A layout describes the table's columns. Each row has as many cells as the header. The
+// last three are the decisions of zlimit and Redis, and the verdict.
 type layout struct {
-	intro  string // what the page says before the table
+	intro  string // the page's text before the table
 	header []string
 	cells  func(row) []string
 }
@@ -39,7 +39,8 @@ var flowLayout = layout{
 	},
 }
 
-// condense shortens decisions to what the eye can compare: + and - one by one, or counted when there are many.
+// condense shortens decisions for reading: + and - one by one, or counted if there are
+// many.
 func condense(hits []hit) string {
 	const plain = 32
 	type run struct {
@@ -83,7 +84,8 @@ func condense(hits []hit) string {
 	return strings.Join(parts, " ")
 }
 
-// writeText prints the table with aligned columns, the rows that need attention in full, and one closing line.
+// writeText prints the table with aligned columns, the rows that need attention in
+// full, and a summary line.
 func (l layout) writeText(w io.Writer, rows []row) {
 	widths := make([]int, len(l.header))
 	lines := [][]string{l.header}
@@ -115,7 +117,7 @@ func (l layout) writeText(w io.Writer, rows []row) {
 	fmt.Fprintf(w, "\n%s\n", summary(rows))
 }
 
-// writeMarkdown is the same for a page.
+// writeMarkdown writes the same as a page.
 func (l layout) writeMarkdown(w io.Writer, rows []row) {
 	writeLine := func(cells []string) {
 		escaped := make([]string, len(cells))

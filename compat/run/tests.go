@@ -14,12 +14,13 @@ import (
 	"time"
 )
 
-// A suite is a folder of tests in some language's own framework, which start zlimit-server themselves, or have it in
-// their process. What it shows is that one can test a limiter so; nothing is compared with Redis.
+// A suite is a folder of tests in some language's own framework. They start
+// zlimit-server or run it in their process, and show that limiters can be tested so.
+// Nothing is compared with Redis.
 type suite struct {
-	name        string // as --only takes it
+	name        string // as in --only
 	dir         string
-	preparation preparation // nameless: nothing to prepare
+	preparation preparation // without a name if nothing is to be prepared
 	command     []string
 }
 
@@ -41,7 +42,8 @@ func testSuites(root string) []suite {
 	}
 }
 
-// runTests runs every suite side by side and prints a line for each; ok says that all passed.
+// runTests runs all suites concurrently and prints a line for each. ok reports that all
+// passed.
 func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok bool, err error) {
 	suites := testSuites(root)
 	if o.only != "" {
@@ -65,7 +67,7 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 	errs := make([]error, len(suites))
 	var (
 		wait sync.WaitGroup
-		mu   sync.Mutex // guards stdout
+		mu   sync.Mutex // protects stdout
 	)
 	for i, s := range suites {
 		wait.Go(func() {
@@ -84,7 +86,7 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 	return errors.Join(errs...) == nil, nil
 }
 
-// run prepares and runs a suite; the error is what it printed.
+// run prepares and runs a suite. The error is the suite's output.
 func (s suite) run(ctx context.Context, stamps, server string) error {
 	if s.preparation.name != "" {
 		if _, err := s.preparation.run(ctx, stamps); err != nil {

@@ -8,20 +8,22 @@ import (
 	"strings"
 )
 
-// A transcript is what a client program printed: who it is, then its flows in the order it ran them.
+// A transcript is a client program's output: its identity, then its flows in the order
+// it ran them.
 type transcript struct {
-	client   string // name and version, read from the library by the program
+	client   string // name and version, as the program reads them from the library
 	sections []section
 }
 
-// A section is one flow. Without its `end` the flow broke off, whatever stands before.
+// A section is a flow. Without its `end` the flow broke off, whatever precedes.
 type section struct {
 	flow     string
 	hits     []hit
 	complete bool
 }
 
-// A hit is one line: an instant in unix milliseconds, the decision, and what the program read afterwards.
+// A hit is a line: an instant in unix milliseconds, the decision, and what the program
+// read afterwards.
 type hit struct {
 	instant  int64
 	decision string
@@ -48,9 +50,10 @@ func (t transcript) section(flow string) (section, bool) {
 	return section{}, false
 }
 
-// readTranscript is strict: a line it does not understand is an error, since a stray log line could as well hide a
-// decision. What was read before the error is returned with it. single names the flow of a program that was asked for
-// one flow only and prints no `flow` line; it is empty for --flow all.
+// readTranscript is strict: an unknown line is an error, because a stray log line could
+// hide a decision. It returns what it read before the error. single names the flow of a
+// program that was asked for one flow only and prints no `flow` line; it is empty for
+// --flow all.
 func readTranscript(r io.Reader, single string) (transcript, error) {
 	var t transcript
 	lines := bufio.NewScanner(r)
