@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// A bench is what every measurement of a run works with.
+// A bench has what all measurements of a run share.
 type bench struct {
-	programs map[program]string // absolute paths of those that there are
+	programs map[program]string // absolute paths of the installed ones
 	dir      string             // scratch, removed at the end
 	where    placement
 	rounds   int
@@ -24,7 +24,7 @@ type bench struct {
 // say reports progress.
 type say func(format string, args ...any)
 
-// runAll runs the rows. With an error, the report holds those before it.
+// runAll runs the rows. On an error the report holds the rows before it.
 func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) (_ *report, err error) {
 	dir, err := os.MkdirTemp("", "zlimit-bench-")
 	if err != nil {
@@ -69,8 +69,8 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	return rep, nil
 }
 
-// quickAttempts is how often --quick measures a row that misses its floor: short
-// rounds on a shared machine miss one by chance, a slower server each time.
+// quickAttempts is how often --quick measures a row that misses its floor. Short rounds
+// on a shared machine may miss one by chance; a slower server misses it each time.
 const quickAttempts = 3
 
 // measure runs one row.
@@ -88,14 +88,14 @@ func (b *bench) measure(ctx context.Context, r row, say say) (results []result, 
 	}
 }
 
-// findPrograms builds our server, unless another is named, and finds the ones
-// to compare with. Valkey may be missing.
+// findPrograms builds our server, unless another is named, and finds the others. Valkey
+// is optional.
 func findPrograms(ctx context.Context, o options, dir string, progress *log.Logger) (map[program]string, error) {
 	found := make(map[program]string)
 	find := func(p program, name string) error {
 		path, err := exec.LookPath(name)
 		if err == nil {
-			found[p], err = filepath.Abs(path) // the servers run elsewhere
+			found[p], err = filepath.Abs(path) // the servers run in another directory
 		}
 		return err
 	}
@@ -125,7 +125,7 @@ func (b *bench) start(ctx context.Context, c contender) (*serverProcess, error) 
 	return startServer(ctx, b.where, name, b.programs[c.program], b.dir, c.flags...)
 }
 
-// versions asks each program for its own.
+// versions asks each program for its version.
 func (b *bench) versions(ctx context.Context) (map[program]string, error) {
 	versions := make(map[program]string)
 	for p := range b.programs {

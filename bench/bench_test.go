@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Only --quick asks again, only where a floor was missed, and the last answer
-// counts.
+// TestQuickMeasuresAMissAgain checks that only --quick repeats a measurement, only if a
+// floor was missed, and that the last one counts.
 func TestQuickMeasuresAMissAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		quick  bool
-		ratios []float64 // of one attempt after another, with a floor of 1
+		ratios []float64 // of successive attempts, with a floor of 1
 		asked  int
 		missed bool
 	}{

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// bulk sends n commands in batches and demands that none is answered with an
-// error. args appends the arguments of the i-th to its slice.
+// bulk sends n commands in batches and fails if a reply is an error. args appends the
+// arguments of the i-th command to its slice.
 func (s *serverProcess) bulk(ctx context.Context, n int, args func(i int, to []string) []string) error {
 	conn, err := net.DialTimeout("tcp", s.address, patience)
 	if err != nil {

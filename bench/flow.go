@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Placeholders in a flow's commands. The first three are written anew into
-// every request; they have a fixed width, so that a batch is assembled once and
-// only these bytes change.
+// Placeholders in a flow's commands. The first three are rewritten in every request.
+// They have a fixed width, so that a batch is assembled once and only these bytes
+// change.
 const (
 	keySlot = "{key}" // the key of this request
 	nowSlot = "{now}" // the client's instant in milliseconds
-	cutSlot = "{cut}" // that instant minus the window
+	cutSlot = "{cut}" // that instant less the window
 
 	limitSlot  = "{limit}"
 	windowSlot = "{window}"  // in milliseconds
@@ -21,8 +21,8 @@ const (
 	scriptSlot = "{sha}"     // SHA1 of the documents' script
 )
 
-// A key is "rl:", five digits of the generation, ":" and seven of the number:
-// 16 bytes, like a limiter's key that names a user.
+// A key is "rl:", five digits of the generation, ":" and seven of the number: 16 bytes,
+// like a limiter's key that names a user.
 const (
 	keyPrefix    = "rl:"
 	generationAt = len(keyPrefix)
@@ -31,18 +31,18 @@ const (
 	msWidth      = 13
 )
 
-// A step is what a client sends before it waits: commands separated by spaces
-// (no argument of the rows has one), and the reply lines to all of them.
+// A step is what a client sends before it waits: commands with their arguments
+// separated by spaces (no argument of the rows has one), and the lines of all replies.
 type step struct {
 	commands []string
 	replies  []line
 }
 
-// A flow is one limiter decision, or one plain command: steps in order, on one
-// key, at one instant.
+// A flow is one limiter decision or one plain command: steps in order, on one key, at
+// one instant.
 type flow []step
 
-// A slot is a place in a step's request that changes from request to request.
+// A slot is a place in a step's request that changes between requests.
 type slot struct {
 	at   int
 	what what
@@ -58,15 +58,15 @@ const (
 	cut
 )
 
-// A request is a step of n flows side by side, assembled; see batch.
+// A request is a step of n flows together, assembled; see batch.
 type request struct {
 	buf     []byte
-	stride  int // bytes of one flow
+	stride  int // length of one flow in bytes
 	slots   []slot
 	replies []line
 }
 
-// A batch is what one connection keeps sending: for every step of the flow the
+// A batch is what a connection sends repeatedly: for every step of the flow the
 // requests of pipeline flows. It belongs to one connection.
 type batch struct {
 	steps    []request
@@ -137,14 +137,14 @@ func (b *batch) fill(keys *picker, t *instant) {
 	}
 }
 
-// An instant is a time as the requests carry it, in text. Rewriting it only
-// when the millisecond changes keeps the client cheap.
+// An instant is a time in text, as in requests. Rewriting it only when the millisecond
+// changes keeps the client cheap.
 type instant struct {
 	nowMs    int64
 	now, cut [msWidth]byte
 }
 
-// set moves the instant to nowMs.
+// set sets the instant to nowMs.
 func (t *instant) set(nowMs, windowMs int64) {
 	if t.nowMs == nowMs {
 		return
@@ -154,8 +154,7 @@ func (t *instant) set(nowMs, windowMs int64) {
 	digits(t.cut[:], uint64(nowMs-windowMs))
 }
 
-// digits writes value right-aligned with leading zeros. What does not fit is
-// cut off on the left.
+// digits writes value right-aligned with leading zeros and truncates it on the left.
 func digits(to []byte, value uint64) {
 	for i := len(to) - 1; i >= 0; i-- {
 		to[i] = '0' + byte(value%10)
@@ -163,19 +162,19 @@ func digits(to []byte, value uint64) {
 	}
 }
 
-// A picker chooses the key of each request. It is deterministic: both servers
-// get the same keys in the same order in every round.
+// A picker chooses the key of each request. It is deterministic: both servers get the
+// same keys in the same order in every round.
 type picker struct {
 	keys  uint64
 	state uint64
-	// inOrder takes the keys one after the other, for filling.
+	// inOrder picks the keys in sequence, for filling.
 	inOrder bool
-	// only, when not 0, takes one key, which no other picker takes.
+	// only, if not 0, picks a single key that no other picker uses.
 	only uint64
-	// sample, when not nil, is taken in a circle instead: see zipf.
+	// sample, if not nil, is repeated instead: see zipf.
 	sample []uint32
-	// perGeneration requests long the keys carry the same generation; 0 is for
-	// ever. See row.renew.
+	// perGeneration is for how many requests the keys have the same generation; 0 means
+	// forever. See row.renew.
 	perGeneration int64
 	count         int64
 }
@@ -198,15 +197,15 @@ func (p *picker) next() (generation, number uint64) {
 	case p.sample != nil:
 		return generation, uint64(p.sample[n%uint64(len(p.sample))])
 	}
-	// xorshift64*, its high half scaled down to the number of keys.
+	// xorshift64*, with its high half scaled to the number of keys.
 	p.state ^= p.state >> 12
 	p.state ^= p.state << 25
 	p.state ^= p.state >> 27
 	return generation, ((p.state * 0x2545f4914f6cdd1d >> 32) * p.keys) >> 32
 }
 
-// zipf asks for keys as users come: key k with a chance as k^-1.1. The sample is
-// drawn once, for drawing costs more than sending.
+// zipf picks keys with a skew as of users: key k with a probability as k^-1.1. The
+// sample is drawn once, because drawing costs more than sending.
 func zipf(keys uint64) *picker {
 	draw := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, keys-1)
 	p := &picker{keys: keys, sample: make([]uint32, 1<<20)}

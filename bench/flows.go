@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// script is the limiter of the documents as one atomic step: drop what has left
-// the window, count, add if there is room. It answers "1" or "0" as a string.
+// script is the limiter of the documents as one atomic step: drop what has left the
+// window, count, add if there is room. It answers "1" or "0" as a string.
 const script = `
 local key = KEYS[1]
 local now = tonumber(ARGV[1])
@@ -41,7 +41,7 @@ var (
 		[]line{{"$1", nothing}, {"", verdict}},
 	}}
 
-	// The documents' transaction adds first and asks for the count after it.
+	// The documents' transaction adds first and counts afterwards.
 	multi = flow{{
 		[]string{
 			"MULTI", "ZADD {key} {now} {now}", "ZREMRANGEBYSCORE {key} 0 {cut}", "ZCARD {key}",
@@ -61,8 +61,8 @@ var (
 		},
 	}}
 
-	// Four round trips, as a client without pipeline or script makes them. It
-	// adds even when the count says no, which in a row that admits never happens.
+	// Four round trips, as a client without pipeline or script makes them. It adds even
+	// if the count forbids it, which never happens in a row that admits.
 	fourCommands = flow{
 		{[]string{"ZREMRANGEBYSCORE {key} 0 {cut}"}, []line{{":", integer}}},
 		{[]string{"ZCARD {key}"}, []line{{":", below}}},
@@ -70,7 +70,7 @@ var (
 		{[]string{"EXPIRE {key} {seconds}"}, []line{{":1", nothing}}},
 	}
 
-	// The documents' flow in one write, on a window that always holds the same.
+	// The documents' flow in one write, on a window of constant size.
 	sliding = flow{{
 		[]string{"ZREMRANGEBYSCORE {key} 0 {cut}", "ZADD {key} {now} {now}", "ZCARD {key}"},
 		[]line{{":", integer}, {":", integer}, {":", within}},
@@ -78,7 +78,7 @@ var (
 
 	zadd = flow{{[]string{"ZADD {key} {now} {now}"}, []line{{":", integer}}}}
 
-	// A fixed window's counter: two commands in one write.
+	// The counter of a fixed window: two commands in one write.
 	incr = flow{{[]string{"INCR {key}", "EXPIRE {key} {seconds}"}, []line{{":", integer}, {":1", nothing}}}}
 
 	setGet = flow{{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// subBuckets divides each power of two: a recorded duration is known to 1/32.
+// subBuckets divides each power of two: the precision is 1/32.
 const subBuckets = 32
 
 // A histogram counts durations in logarithmic buckets, from 1 ns to centuries,
@@ -21,8 +21,8 @@ func (h *histogram) record(d time.Duration) {
 	h.total++
 }
 
-// quantile returns the upper edge of the bucket in which the q-th (0 to 1) of
-// the recorded durations lies, and 0 when there are none.
+// quantile returns the upper edge of the bucket of the q-th (0 to 1) of the recorded
+// durations, and 0 if there are none.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := int64(q * float64(h.total))
 	for i, n := range h.counts {
@@ -33,7 +33,7 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return 0
 }
 
-// bucket is linear up to subBuckets ns, then subBuckets to each power of two.
+// bucket is linear up to subBuckets ns, then has subBuckets for each power of two.
 func bucket(d time.Duration) int {
 	v := uint64(max(d, 0))
 	if v < subBuckets {
@@ -43,7 +43,7 @@ func bucket(d time.Duration) int {
 	return (power+1)*subBuckets + int(v>>power)&(subBuckets-1)
 }
 
-// upper is the largest duration of a bucket.
+// upper returns the largest duration of a bucket.
 func upper(i int) time.Duration {
 	if i < subBuckets {
 		return time.Duration(i)

@@ -19,12 +19,11 @@ import (
 	"github.com/zlimit/zlimit"
 )
 
-// What a Go program that embeds zlimit gets, measured in a process of its own:
-// this program again, started with these words in front of the work's name, the
-// number of goroutines, and the length.
+// insideWord starts the command line of a process that embeds zlimit: this program
+// again, with the work's name, the number of goroutines, and the length.
 const insideWord = "inside"
 
-// insideWork is what one goroutine does, over and over, on keys of its own.
+// insideWork is what a goroutine does repeatedly, on its own keys.
 var insideWork = map[string]func(l *zlimit.Limiter, worker int) (func(i int) error, error){
 	"allow": func(l *zlimit.Limiter, worker int) (func(i int) error, error) {
 		keys := ownKeys(worker)
@@ -48,7 +47,7 @@ var insideWork = map[string]func(l *zlimit.Limiter, worker int) (func(i int) err
 	},
 }
 
-// ownKeys are a thousand keys that no other worker has.
+// ownKeys returns a thousand keys that no other worker uses.
 func ownKeys(worker int) []string {
 	keys := make([]string, 1000)
 	for i := range keys {
@@ -57,8 +56,8 @@ func ownKeys(worker int) []string {
 	return keys
 }
 
-// beInside is the process that works: it writes how often a second all its
-// goroutines did so.
+// beInside runs the embedding process. It writes how often a second all its goroutines
+// did the work.
 func beInside(args []string, stdout io.Writer) (err error) {
 	if len(args) != 3 || insideWork[args[0]] == nil {
 		return fmt.Errorf("%s needs a work's name, goroutines and a length", insideWord)
@@ -86,7 +85,7 @@ func beInside(args []string, stdout io.Writer) (err error) {
 			return err
 		}
 		wg.Go(func() {
-			const between = 1000 // calls between two looks at the time
+			const between = 1000 // calls between two readings of the clock
 			n := int64(0)
 			for time.Since(start) < length {
 				for range between {
@@ -108,7 +107,7 @@ func beInside(args []string, stdout io.Writer) (err error) {
 	return err
 }
 
-// inside measures the embedded engine: one core, and two against one.
+// inside measures the embedded engine on one core, and on two against one.
 func inside(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	const allowedNs = 300
 	var results []result
@@ -146,8 +145,7 @@ func inside(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	return results, nil
 }
 
-// insideOnce starts the process on as many cores as goroutines, and reads what
-// it says.
+// insideOnce starts the process with as many cores as goroutines, and reads its result.
 func (b *bench) insideOnce(ctx context.Context, work string, cores int) (perSecond float64, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// pace is a load at a rate of its own on a server that this row has prepared.
+// pace returns a load at a fixed rate on a server that this row has prepared.
 func (b *bench) pace(s *serverProcess, f flow, keys uint64, q quota) *load {
 	return &load{
 		address: s.address, flow: f, pipeline: 1, connections: 50,
@@ -19,7 +19,7 @@ func (b *bench) pace(s *serverProcess, f flow, keys uint64, q quota) *load {
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// generous is a quota that nobody reaches.
+// generous is a quota that is never reached.
 var generous = quota{limit: 1_000_000, windowMs: 60_000}
 
 // sameRate offers both servers the same load and compares the slow replies.
@@ -38,7 +38,7 @@ func sameRate(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 				return nil, err
 			}
 			l := b.pace(s, c.flow, 10_000, generous)
-			if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm
+			if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm up
 				return nil, err
 			}
 			t, err := l.paced(ctx, perSecond, nil)
@@ -59,9 +59,9 @@ func sameRate(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	return []result{res}, nil
 }
 
-// largeWindow compares what a call costs on a key with a million hits and on
-// one with ten: RL.ALLOW that denies, and the documents' flow on a window that
-// slides by a hit a call.
+// largeWindow compares a call's cost on a key with a million hits and one with ten:
+// RL.ALLOW that denies, and the documents' flow on a window that slides by a hit a
+// call.
 func largeWindow(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	const few, many = 10, 1_000_000
 	var perSecond [2][2][]float64 // flow, size
@@ -74,10 +74,10 @@ func largeWindow(ctx context.Context, b *bench, r row, say say) ([]result, error
 			defer s.stop()
 			units, nowMs := strconv.Itoa(hits), time.Now().UnixMilli()
 			// The limiter's own scores are microseconds; the documents' milliseconds.
-			if err := s.hold(ctx, keyPrefix+"00000:0000001", hits, nowMs*1000, 1000, ""); err != nil {
+			if err := s.addHits(ctx, keyPrefix+"00000:0000001", hits, nowMs*1000, 1000, ""); err != nil {
 				return nil, err
 			}
-			if err := s.hold(ctx, keyPrefix+"00000:0000002", hits, nowMs, 1, ""); err != nil {
+			if err := s.addHits(ctx, keyPrefix+"00000:0000002", hits, nowMs, 1, ""); err != nil {
 				return nil, err
 			}
 			if _, err := s.ask("CONFIG", "SET", "rl-log-max-units", units); err != nil {
@@ -112,9 +112,9 @@ func largeWindow(ctx context.Context, b *bench, r row, say say) ([]result, error
 	return append(results, stalls...), err
 }
 
-// hold fills a key with hits, gap apart, the last of them at newest. A member is
-// its score with suffix behind it.
-func (s *serverProcess) hold(ctx context.Context, key string, hits int, newest, gap int64, suffix string) error {
+// addHits fills a key with hits, gap apart, the last of them at newest. A member is its
+// score and the suffix.
+func (s *serverProcess) addHits(ctx context.Context, key string, hits int, newest, gap int64, suffix string) error {
 	const most = 500
 	first := newest - int64(hits-1)*gap
 	return s.bulk(ctx, (hits+most-1)/most, func(i int, to []string) []string {
@@ -127,7 +127,7 @@ func (s *serverProcess) hold(ctx context.Context, key string, hits int, newest, 
 	})
 }
 
-// A removal is a way in which a million hits go at once.
+// A removal is a way to remove a million hits at once.
 type removal struct {
 	name, about, command string
 	suffix               string // of the members
@@ -140,8 +140,8 @@ var removals = []removal{
 	{"members", "ZREMRANGEBYRANK of any members, all but the last", "ZREMRANGEBYRANK big 0 -2\r\n", ":member"},
 }
 
-// stall removes a million expired hits at once while others are served, and sees
-// how long these wait at most; and how long in the same load just before.
+// stall removes a million expired hits at once while other clients are served. It
+// compares their longest wait with that in the same load just before.
 func stall(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	const allowedMs, floor = 5, 1
 	allowed := slices.Repeat([]float64{allowedMs}, b.rounds)
@@ -169,8 +169,8 @@ func stall(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	return results, nil
 }
 
-// stalled is the load of others without, then around, one removal. The loads are
-// short: a machine that takes cores away does so in any longer one.
+// stalled runs the load of other clients without, then around, one removal. The loads
+// are short, because a machine that takes cores away does so in any longer one.
 func (b *bench) stalled(ctx context.Context, how removal) (quiet, loud *tally, err error) {
 	const hits, perSecond = 1_000_000, 5000
 	s, err := b.start(ctx, contender{program: ourServer})
@@ -178,7 +178,7 @@ func (b *bench) stalled(ctx context.Context, how removal) (quiet, loud *tally, e
 		return nil, nil, err
 	}
 	defer s.stop()
-	if err := s.hold(ctx, "big", hits, time.Now().UnixMilli()*1000-3_600_000_000, 1000, how.suffix); err != nil {
+	if err := s.addHits(ctx, "big", hits, time.Now().UnixMilli()*1000-3_600_000_000, 1000, how.suffix); err != nil {
 		return nil, nil, err
 	}
 	conn, err := net.Dial("tcp", s.address)
@@ -187,7 +187,7 @@ func (b *bench) stalled(ctx context.Context, how removal) (quiet, loud *tally, e
 	}
 	defer conn.Close()
 	l := b.pace(s, rlAllow, 10_000, generous)
-	if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm
+	if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm up
 		return nil, nil, err
 	}
 	l.duration /= 2
@@ -207,8 +207,8 @@ func (b *bench) stalled(ctx context.Context, how removal) (quiet, loud *tally, e
 	return quiet, loud, nil
 }
 
-// collector compares p99.9 on a full server with that on an empty one, in rounds
-// that are short for the same reason.
+// collector compares p99.9 on a full server with that on an empty one, in rounds that
+// are short for the same reason.
 func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	const keys, hits, perSecond, shorter = 1_000_000, 10, 20_000, 4
 	var loads [2]*load
@@ -219,7 +219,7 @@ func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 		}
 		defer s.stop()
 		for n := range fill {
-			// A run of consecutive units would be one entry: let each come alone.
+			// Consecutive units would be stored as one entry, so each comes alone.
 			err := s.bulk(ctx, keys, func(k int, to []string) []string {
 				return append(to, "RL.ALLOW", fmt.Sprintf("%s00000:%07d", keyPrefix, k), "1000000", "60m")
 			})
@@ -231,7 +231,7 @@ func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 		if fill == 0 {
 			loads[i].keys = uniform(100, 0)
 		}
-		if _, err := loads[i].paced(ctx, perSecond, nil); err != nil { // warm
+		if _, err := loads[i].paced(ctx, perSecond, nil); err != nil { // warm up
 			return nil, err
 		}
 		loads[i].duration /= shorter
@@ -282,7 +282,7 @@ func storm(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	defer s.stop()
 	l := b.pace(s, rlAllow, 10_000, generous)
 	l.duration = 6 * time.Second
-	if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm
+	if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm up
 		return nil, err
 	}
 	var quiet, loud []float64
@@ -295,7 +295,7 @@ func storm(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		loads = append(loads, t)
 		quiet = append(quiet, ms(t.latency.quantile(0.99)))
 
-		// All due in the second second of the load that follows the fill.
+		// All expire in the second second of the load that follows the fill.
 		const patient = 25 * time.Second
 		dueMs := time.Now().Add(patient).UnixMilli()
 		err = s.bulk(ctx, keys, func(i int, to []string) []string {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A client is one connection: it sends a batch's steps one after the other, and
-// each when the last one is answered.
+// A client is a connection. It sends a batch's steps in order, each after the previous
+// one is answered.
 type client struct {
 	fd      int
 	batch   batch
@@ -19,19 +19,19 @@ type client struct {
 	check   checker
 	sentAt  time.Duration
 	in      []byte
-	held    int    // bytes of in that hold a started line
-	unsent  []byte // what the kernel did not take yet
+	held    int    // bytes of an incomplete line in in
+	unsent  []byte // not yet accepted by the kernel
 	blocked bool   // unsent waits for the kernel
 	waiting bool   // a batch is under way
 }
 
-// run puts the load on the server and returns what came of it. The first reply
-// that is not the expected one ends it with an error.
+// run puts the load on the server and returns its result. The first unexpected reply
+// ends it with an error.
 //
-// One thread serves all connections with epoll. A goroutine per connection
-// over package net pays one more system call a round trip (the read that finds
-// nothing) and the scheduler's switches: about a fifth more processor time on
-// the core that has to outrun the server. README.md has the figures.
+// One thread serves all connections with epoll. A goroutine per connection over package
+// net needs one more system call a round trip (a read that finds nothing) and scheduler
+// switches: about a fifth more processor time on the core that has to outrun the
+// server. README.md has the figures.
 func (l *load) run(ctx context.Context) (*tally, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -50,7 +50,7 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 	under := 0 // batches sent and not answered
 	stopped := false
 
-	// next begins a batch on c, or leaves it idle when a bound is reached.
+	// next begins a batch on c, or leaves it idle if a bound is reached.
 	next := func(c *client, now time.Duration) error {
 		if !stopped && l.reached(now, sent) {
 			stopped = true
@@ -86,12 +86,12 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 			return nil, err
 		}
 	}
-	var last time.Duration // when the server last did anything
+	var last time.Duration // time of the server's last activity
 	for under > 0 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		heard, err := w.serve(100, answered) // ms, so that an interrupt is seen
+		heard, err := w.serve(100, answered) // ms, so that an interrupt is noticed
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 	return t, nil
 }
 
-// count sums what the clients' checkers saw.
+// count sums the results of the clients' checkers.
 func (t *tally) count(clients []client) {
 	for i := range clients {
 		t.admitted += clients[i].check.admitted
@@ -117,8 +117,7 @@ func (t *tally) count(clients []client) {
 	}
 }
 
-// wires are the connections of a load, and epoll, which tells what happens on
-// them.
+// wires holds the connections of a load and the epoll instance that watches them.
 type wires struct {
 	poll    int
 	clients []client
@@ -126,7 +125,7 @@ type wires struct {
 	events  []syscall.EpollEvent
 }
 
-// connect opens the load's connections and has epoll watch them.
+// connect opens the load's connections and adds them to epoll.
 func (l *load) connect() (*wires, error) {
 	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
@@ -155,7 +154,7 @@ func (l *load) connect() (*wires, error) {
 	return w, nil
 }
 
-// close closes the connections; that the other side did so first is no matter.
+// close closes the connections. It ignores that the other side may have done so.
 func (w *wires) close() {
 	for i := range w.clients {
 		_ = syscall.Close(w.clients[i].fd)
@@ -163,8 +162,8 @@ func (w *wires) close() {
 	_ = syscall.Close(w.poll)
 }
 
-// serve waits up to ms milliseconds, acts on what happens, and tells answered of
-// each connection whose batch has been. heard is false where nothing happened.
+// serve waits up to ms milliseconds, handles events, and calls answered for each
+// connection whose batch is complete. heard is false if there was no event.
 func (w *wires) serve(ms int, answered func(*client) error) (heard bool, err error) {
 	n, err := syscall.EpollWait(w.poll, w.events, ms)
 	if errors.Is(err, syscall.EINTR) {
@@ -186,8 +185,7 @@ func (w *wires) serve(ms int, answered func(*client) error) (heard bool, err err
 	return n > 0, nil
 }
 
-// serve acts on what epoll tells of a connection, and says whether its batch
-// has been answered.
+// serve handles events of a connection and reports whether its batch has been answered.
 func (c *client) serve(poll int, events uint32) (answered bool, err error) {
 	if len(c.unsent) > 0 && events&syscall.EPOLLOUT != 0 {
 		if err := c.flush(poll); err != nil {
@@ -197,8 +195,8 @@ func (c *client) serve(poll int, events uint32) (answered bool, err error) {
 	return c.receive(poll)
 }
 
-// dial opens a connection of its own kind: package net would put the socket
-// under the runtime's poller.
+// dial opens a raw connection: package net would put the socket under the runtime's
+// poller.
 func dial(address string) (int, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -221,7 +219,7 @@ func dial(address string) (int, error) {
 	return fd, nil
 }
 
-// send begins the present step.
+// send begins the current step.
 func (c *client) send(poll int) error {
 	s := &c.batch.steps[c.step]
 	c.check.reset(s.replies, c.batch.pipeline)
@@ -229,7 +227,7 @@ func (c *client) send(poll int) error {
 	return c.flush(poll)
 }
 
-// flush hands the kernel what it takes, and asks to be told when it takes more.
+// flush writes what the kernel accepts, and watches for more space.
 func (c *client) flush(poll int) error {
 	for len(c.unsent) > 0 {
 		n, err := syscall.Write(c.fd, c.unsent)
@@ -259,8 +257,8 @@ func (c *client) watch(poll int, events uint32) error {
 	return nil
 }
 
-// receive reads once, checks the lines that are there, and sends the next step
-// when one has been answered. It says whether the whole batch has been.
+// receive reads once, checks the complete lines, and sends the next step if one has
+// been answered. It reports whether the whole batch has been.
 func (c *client) receive(poll int) (answered bool, err error) {
 	n, err := syscall.Read(c.fd, c.in[c.held:])
 	switch {

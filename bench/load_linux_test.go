@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serve answers every PING on the loopback with what reply
-// says of its number, counted from 1 over all connections, until the test ends.
-// An empty reply hangs up.
+// serve answers every PING on the loopback with reply's result for its number, counted
+// from 1 over all connections, until the test ends. An empty reply closes the
+// connection.
 func serve(t *testing.T, reply func(n int64) string) (address string) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestLoadStopsAtItsTime(t *testing.T) {
 	require.GreaterOrEqual(t, tally.all, tally.flows)
 }
 
-// TestLoadFailsOnAnError has a server that answers well for a while.
+// TestLoadFailsOnAnError uses a server that answers correctly for a while.
 func TestLoadFailsOnAnError(t *testing.T) {
 	for name, wrong := range map[string]string{
 		"error reply": "-ERR max number of clients reached\r\n",
@@ -115,8 +115,8 @@ func TestLoadStopsWhenInterrupted(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestLoadTakesStepsInTurn drives a flow of two steps: the second is sent only
-// when the first is answered, and both together are one flow.
+// TestLoadTakesStepsInTurn runs a flow of two steps. The second is sent only when the
+// first is answered, and both are one flow.
 func TestLoadTakesStepsInTurn(t *testing.T) {
 	address := serve(t, func(n int64) string {
 		if n%2 == 1 {
@@ -136,7 +136,7 @@ func TestLoadTakesStepsInTurn(t *testing.T) {
 	require.Zero(t, tally.admitted)
 }
 
-// TestLoadSendsLargeBatches has a batch that no socket buffer takes at once.
+// TestLoadSendsLargeBatches sends a batch larger than any socket buffer.
 func TestLoadSendsLargeBatches(t *testing.T) {
 	const pipeline = 500_000
 	address := serve(t, func(int64) string { return "+PONG\r\n" })
@@ -154,8 +154,8 @@ func TestLoadWithoutAServer(t *testing.T) {
 	require.ErrorContains(t, err, "connect to "+address)
 }
 
-// TestPacedCountsFromWhenABatchWasDue has a server that answers nothing for a
-// while: what was due meanwhile has waited, and a closed loop would not know.
+// TestPacedCountsFromWhenABatchWasDue uses a server that pauses. Batches due meanwhile
+// have waited, which a closed loop would not notice.
 func TestPacedCountsFromWhenABatchWasDue(t *testing.T) {
 	held := make(chan struct{})
 	address := serve(t, func(n int64) string {

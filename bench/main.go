@@ -16,7 +16,7 @@ import (
 
 const ourPackage = "github.com/zlimit/zlimit/cmd/zlimit-server"
 
-// options are the command line.
+// options holds the command line.
 type options struct {
 	names    string
 	quick    bool
@@ -32,8 +32,8 @@ type options struct {
 	picture  string
 }
 
-// parseOptions reads the command line. --quick changes the defaults of
-// --rounds and --seconds, not what was asked for.
+// parseOptions parses the command line. --quick changes the defaults of --rounds and
+// --seconds, not explicit values.
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -85,8 +85,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code: 0, 1 when a floor was missed or something failed,
-// 2 for a command line that makes no sense.
+// run returns the exit code: 0, 1 if a floor was missed or something failed, or 2 for
+// an invalid command line.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parseOptions(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -118,7 +118,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// writeList writes the names of rows and what they are.
+// writeList writes the names and descriptions of rows.
 func writeList(w io.Writer, chosen []row) error {
 	var out strings.Builder
 	for _, r := range chosen {
@@ -128,7 +128,7 @@ func writeList(w io.Writer, chosen []row) error {
 	return err
 }
 
-// machine describes where the figures come from.
+// machine describes the machine that the figures come from.
 func machine() string {
 	model := "unknown processor"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -142,7 +142,7 @@ func machine() string {
 	return fmt.Sprintf("%s, %s/%s, %s", model, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
-// writeFile writes to a file, unless there is no name.
+// writeFile writes to a file, or does nothing if the name is empty.
 func writeFile(name string, write func(io.Writer) error) error {
 	if name == "" {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A holding is what a server is filled with to see what it takes: keys of 16
-// bytes with a TTL and some hits each.
+// A holding is a keyspace whose memory is measured: keys of 16 bytes with a TTL and
+// some hits each.
 type holding struct {
 	name, about string
 	keys, hits  int
 	random      bool    // members <ms>-<8 hex digits>, scores ms
-	perHit      bool    // the figure is bytes a hit, not a key
-	allowed     float64 // bytes; 0: what is compared is Redis' figure
+	perHit      bool    // the figure is bytes for each hit, not key
+	allowed     float64 // bytes; 0: compare with Redis' figure
 	floor       float64
 }
 
@@ -33,13 +33,13 @@ var holdings = []holding{
 	{name: "memory-random-100k", about: "a hit with a random member, of 100,000 in each of 20 keys", keys: 20, hits: 100_000, random: true, perHit: true, floor: 1 / 0.9},
 }
 
-// memory fills fresh servers and reads what the kernel says they take.
+// memory fills fresh servers and reads their memory use from the kernel.
 func memory(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
 	var results []result
 	for _, h := range holdings {
 		var taken [2]figure
 		for i, p := range []program{ourServer, redisServer} {
-			bytes, err := b.hold(ctx, p, h)
+			bytes, err := b.measureHolding(ctx, p, h)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", h.name, p, err)
 			}
@@ -61,8 +61,8 @@ func memory(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
 	return append(results, back), err
 }
 
-// hold returns the bytes that a fresh server takes for a key, or a hit, of h.
-func (b *bench) hold(ctx context.Context, p program, h holding) (float64, error) {
+// measureHolding returns the bytes that a fresh server needs for a key, or a hit, of h.
+func (b *bench) measureHolding(ctx context.Context, p program, h holding) (float64, error) {
 	s, err := b.start(ctx, contender{program: p})
 	if err != nil {
 		return 0, err
@@ -86,9 +86,9 @@ func (b *bench) hold(ctx context.Context, p program, h holding) (float64, error)
 	return float64(after-before.rss) / float64(things), nil
 }
 
-// settled waits until a server's resident memory no longer falls, and returns
-// it: what it gives back by itself within seconds is not what it takes. Ours
-// looks once a second whether there is something to give back.
+// settled waits until a server's resident memory stops falling, and returns it. Memory
+// that a server returns by itself within seconds does not count; ours checks once a
+// second.
 func settled(ctx context.Context, s *serverProcess) (int64, error) {
 	least := int64(1) << 62
 	for quiet := 0; quiet < 6; quiet++ {
@@ -140,8 +140,8 @@ func (s *serverProcess) fill(ctx context.Context, h holding, ttlMs int64) error 
 	})
 }
 
-// giveBack fills a server, lets everything expire, and sees what of the memory
-// is back with the operating system within a minute.
+// giveBack fills a server, lets everything expire, and measures how much memory is back
+// with the operating system within a minute.
 func (b *bench) giveBack(ctx context.Context, say say) (result, error) {
 	s, err := b.start(ctx, contender{program: ourServer})
 	if err != nil {
@@ -160,7 +160,7 @@ func (b *bench) giveBack(ctx context.Context, say say) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	for left := "?"; left != "0"; { // the last keys of the fill expire last
+	for left := "?"; left != "0"; { // the last keys filled expire last
 		if left, err = s.ask("DBSIZE"); err != nil {
 			return result{}, err
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// otherRows are the rows that are no closed loop.
+// otherRows returns the rows that are not closed loops.
 func otherRows() []row {
 	return []row{
 		{name: "inside", about: "what a Go program that embeds zlimit gets", measure: inside, floor: 1},
@@ -29,11 +29,11 @@ func otherRows() []row {
 	}
 }
 
-// bound is what an absolute target is compared as.
+// bound returns the figure that an absolute target is compared with.
 func bound(value float64) figure { return figure{Name: "bound", Value: value} }
 
-// start is the time from a process' start to its first answer, and the size of
-// the program that go build -ldflags='-s -w' makes.
+// start measures the time from a process' start to its first answer, and the size of
+// the program built by go build -ldflags='-s -w'.
 func start(ctx context.Context, b *bench, r row, _ say) ([]result, error) {
 	const allowedMs, allowedMB = 50, 20
 	var results []result
@@ -101,8 +101,8 @@ func redisBenchmark(ctx context.Context, b *bench, _ row, say say) ([]result, er
 	return results, nil
 }
 
-// tool is what redis-benchmark says of a command, round by round, of us and of
-// Redis.
+// tool returns redis-benchmark's result for a command, round by round, for our server
+// and Redis.
 func (b *bench) tool(ctx context.Context, tool string, commands ...[]string) (perSecond [2][]float64, err error) {
 	var servers [2]*serverProcess
 	for i, p := range []program{ourServer, redisServer} {
@@ -114,7 +114,7 @@ func (b *bench) tool(ctx context.Context, tool string, commands ...[]string) (pe
 			return perSecond, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.rounds)*time.Minute) // it asks a dead server for ever
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.rounds)*time.Minute) // it retries a dead server forever
 	defer cancel()
 	for range b.rounds {
 		for i, s := range servers {
@@ -139,8 +139,8 @@ func (b *bench) tool(ctx context.Context, tool string, commands ...[]string) (pe
 
 var errBenchmarkOutput = errors.New("not what redis-benchmark --csv writes")
 
-// parseBenchmark reads the requests a second from redis-benchmark's CSV: a line
-// of titles and a line of one test.
+// parseBenchmark parses the requests a second from redis-benchmark's CSV: a line of
+// titles and a line of one test.
 func parseBenchmark(out string) (perSecond float64, err error) {
 	records, err := csv.NewReader(strings.NewReader(out)).ReadAll()
 	if err != nil {

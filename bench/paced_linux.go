@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// paced puts a load on the server at a rate of its own, perSecond batches,
-// whatever the server does: a batch that finds no free connection waits, and
-// its latency counts from the instant at which it was due. A closed loop would
-// forgive a server its pauses by asking less meanwhile. halfway, if any, is called
-// once, with the load under way, when half of the duration has passed.
+// paced puts a load on the server at a fixed rate of perSecond batches, whatever the
+// server does. A batch that finds no free connection waits, and its latency counts from
+// when it was due. A closed loop would hide a server's pauses by sending less
+// meanwhile. halfway, if not nil, is called once, with the load under way, after half
+// of the duration.
 //
-// The client spins between batches: it has a core of its own, and a sleep's
-// wake-up would be part of every latency.
+// The client spins between batches: it has a core of its own, and waking from a sleep
+// would be part of every latency.
 func (l *load) paced(ctx context.Context, perSecond float64, halfway func() error) (*tally, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -30,8 +30,8 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 	gap := time.Duration(float64(time.Second) / perSecond)
 	var (
 		at    instant
-		due   time.Duration // of the next batch
-		last  time.Duration // when the server last did anything
+		due   time.Duration // when the next batch is due
+		last  time.Duration // time of the server's last activity
 		under int
 		free  = make([]*client, 0, len(w.clients))
 	)

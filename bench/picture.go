@@ -7,25 +7,23 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// The picture of docs/traffic.svg: what each algorithm admits of three loads.
-// It measures nothing: the decisions are package limiter's, the time is a
-// number that counts up, the chance is seeded, and all arithmetic is in
-// integers, so that every machine draws the same bytes. picture_keys.go has
-// the keys that decide, picture_svg.go the drawing.
+// This file draws docs/traffic.svg: what each algorithm admits of three loads. It
+// measures nothing. Package limiter decides, time is a counter, randomness is seeded,
+// and all arithmetic is in integers, so that every machine draws the same bytes.
+// picture_keys.go has the keys, picture_svg.go the drawing.
 
 const (
 	pictureLimit    int64 = 100
 	pictureWindowMs int64 = 10_000
 	pictureMs             = 40_000
 	pictureSeed           = 5
-	// pictureStartMs is on the border of a slice of FIXED, as the edge load
-	// wants it.
+	// pictureStartMs is on the border of a slice of FIXED, as the edge load needs.
 	pictureStartMs int64 = 1_700_000_000_000
 )
 
-// A traffic is a load: how many requests a second are to be expected at a
-// millisecond of the picture. They come independently of each other, so over
-// any stretch with one rate they are a Poisson process.
+// A traffic is a load: the expected number of requests a second at a millisecond of the
+// picture. Requests are independent, so they form a Poisson process over any stretch of
+// constant rate.
 type traffic struct {
 	name, about string
 	perSecond   func(ms int) uint64
@@ -47,7 +45,7 @@ var traffics = []traffic{
 	}},
 }
 
-// offer returns the requests of each millisecond: ten tosses each, so that two
+// offer returns the requests of each millisecond. It makes ten draws each, so that two
 // may come at once.
 func (t traffic) offer() []int64 {
 	const tosses = 10
@@ -64,8 +62,7 @@ func (t traffic) offer() []int64 {
 	return offered
 }
 
-// admitted plays a load to a key and returns what that admits of each
-// millisecond.
+// admitted plays a load to a key and returns the units admitted in each millisecond.
 func admitted(offered []int64, k pictureKey) []int64 {
 	out := make([]int64, len(offered))
 	for ms, n := range offered {
@@ -76,8 +73,8 @@ func admitted(offered []int64, k pictureKey) []int64 {
 	return out
 }
 
-// inWindow returns, for each millisecond, how many came in the window that ends
-// with it. It counts what came and asks no algorithm.
+// inWindow returns, for each millisecond, the sum of the window that ends with it. It
+// uses no algorithm.
 func inWindow(perMs []int64) []int64 {
 	out := make([]int64, len(perMs))
 	count := int64(0)
@@ -91,7 +88,7 @@ func inWindow(perMs []int64) []int64 {
 	return out
 }
 
-// sums adds up parts of so many values, and highs takes the highest of each.
+// sums returns the sums of parts of so many values, and highs their maxima.
 
 func sums(values []int64, width int) (out []int64) {
 	for part := range slices.Chunk(values, width) {

@@ -6,14 +6,14 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// A pictureKey is one key under one algorithm: it decides on a request, carries
-// out what that changes, and returns the units admitted.
+// A pictureKey is a key under one algorithm. It decides on a request, applies the
+// change, and returns the units admitted.
 type pictureKey interface {
 	admit(nowMs int64, q limiter.Quota) int64
 }
 
-// The algorithms in the picture's order. GCRA's burst is the limit, so that at
-// rest all of them admit as much at once.
+// The algorithms in the picture's order. GCRA's burst is the limit, so that at rest all
+// admit as much at once.
 var pictureKeys = []struct {
 	name, about string
 	fresh       func() pictureKey
@@ -62,7 +62,7 @@ type bucketsKey struct {
 }
 
 func (k *bucketsKey) admit(nowMs int64, q limiter.Quota) int64 {
-	if nowMs > k.expireAtMs { // or there is no key yet
+	if nowMs > k.expireAtMs { // or the key does not exist yet
 		k.Counts = make([]int64, 0, k.N+1)
 		k.WidthMs = limiter.BucketWidth(q.WindowMs, k.N)
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A panel has two strips over the same seconds: above, what was admitted in the
-// window up to each instant, with the limit; below, bars of what was offered
-// and admitted. Paths are drawn in units, y upwards, and scaled where they
-// stand, so that the numbers in the file are the numbers of the simulation.
+// A panel has two strips over the same seconds: above, what was admitted in the window
+// up to each instant, with the limit; below, bars of what was offered and admitted.
+// Paths are drawn in units, y upwards, and scaled in place, so that the numbers in the
+// file are those of the simulation.
 
-// Pixels, where nothing else is said.
+// Sizes in pixels, except as noted.
 const (
 	left, top   = 208, 140 // of the first panel's upper strip
 	perSecond   = 8
@@ -91,7 +91,7 @@ func writePicture(w io.Writer) error {
 	return err
 }
 
-// writeLegend says what the colours are.
+// writeLegend explains the colours.
 func writeLegend(w io.Writer) {
 	writeText(w, "b", 24, 32, fmt.Sprintf("What a limit of %d in %d s admits", pictureLimit, pictureWindowMs/1000))
 	x := 24
@@ -147,7 +147,7 @@ func writePanel(w io.Writer, row, column int, passed []int64, worst, offered int
 	fmt.Fprintf(w, `<path class="limit" d="M0 %dh%d"/>`+"\n</g>\n", windowTall-limitTall, panelWide)
 }
 
-// steps is the outline of values side by side, each one wide, from 0 up.
+// steps returns the outline of adjacent values, each one wide, from 0 up.
 func steps(values []int64) string {
 	var out strings.Builder
 	out.WriteString("M0 0")

@@ -16,8 +16,7 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// TestPicture draws docs/traffic.svg anew, as the command line does, and
-// compares.
+// TestPicture compares docs/traffic.svg with a new drawing.
 func TestPicture(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	file := filepath.Join(t.TempDir(), "traffic.svg")
@@ -26,7 +25,7 @@ func TestPicture(t *testing.T) {
 	require.NoError(t, err)
 	have, err := os.ReadFile("../docs/traffic.svg")
 	require.NoError(t, err)
-	// Not Equal: a diff of paths tells nothing.
+	// Not Equal: a diff of paths is unreadable.
 	require.True(t, bytes.Equal(want, have), "the picture is old: run go run ./bench --picture docs/traffic.svg")
 	require.Less(t, len(have), 60_000)
 
@@ -39,8 +38,8 @@ func TestPicture(t *testing.T) {
 	require.Equal(t, 1, run(context.Background(), []string{"--picture", filepath.Join(t.TempDir(), "no", "folder")}, &stdout, &stderr))
 }
 
-// TestPictureShowsThePromise: what docs/worst-window.md says of the algorithms
-// is there to see, and nothing is drawn beyond its strip.
+// TestPictureShowsThePromise checks that the picture agrees with docs/worst-window.md
+// and that nothing exceeds its strip.
 func TestPictureShowsThePromise(t *testing.T) {
 	for _, load := range traffics {
 		offered := load.offer()
@@ -69,8 +68,8 @@ type open struct{}
 
 func (open) admit(int64, limiter.Quota) int64 { return 1 }
 
-// TestWorstWindowIsCounted: the count sees a limiter that lets everything
-// through, and where a window ends.
+// TestWorstWindowIsCounted checks that the count notices a limiter that admits
+// everything, and where a window ends.
 func TestWorstWindowIsCounted(t *testing.T) {
 	offered := traffics[1].offer()
 	passed := admitted(offered, open{})

@@ -9,12 +9,12 @@ import (
 	"strconv"
 )
 
-// A placement says where the servers and the client run.
+// A placement assigns cores to the servers and the client.
 type placement struct {
-	taskset string // path of the program; empty when nothing is pinned
-	server  int    // core of the server that is being measured
+	taskset string // path of the program; empty if nothing is pinned
+	server  int    // core of the measured server
 	client  int    // core of this process
-	note    string // why nothing is pinned, for the reader of the figures
+	note    string // why nothing is pinned, for the report
 }
 
 // place chooses two of the cores that this process may use.
@@ -28,10 +28,10 @@ func place(cores []int, taskset string) placement {
 	return placement{taskset: taskset, server: cores[0], client: cores[1]}
 }
 
-// pinned says whether servers and client have a core each.
+// pinned reports whether servers and client have a core each.
 func (p placement) pinned() bool { return p.taskset != "" }
 
-// String is the sentence of the report.
+// String returns the report's sentence.
 func (p placement) String() string {
 	if !p.pinned() {
 		return p.note
@@ -39,7 +39,7 @@ func (p placement) String() string {
 	return fmt.Sprintf("servers pinned to core %d in turn, client to core %d", p.server, p.client)
 }
 
-// locate finds out which cores there are.
+// locate finds the available cores.
 func locate() (placement, error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -56,8 +56,8 @@ func locate() (placement, error) {
 	return place(cores, taskset), nil
 }
 
-// command is a program pinned to the servers' core. taskset replaces itself
-// with the program, so the process id is the program's.
+// command returns a program pinned to the servers' core. taskset replaces itself with
+// the program, so the process id is the program's.
 func (p placement) command(program string, args ...string) *exec.Cmd {
 	if !p.pinned() {
 		return exec.Command(program, args...)
@@ -65,9 +65,9 @@ func (p placement) command(program string, args ...string) *exec.Cmd {
 	return exec.Command(p.taskset, append([]string{"-c", strconv.Itoa(p.server), program}, args...)...)
 }
 
-// pinSelf moves every thread of this process to the client's core. A thread
-// starts where its parent is, so a second pass catches the one that was born
-// during the first; then the kernel is asked whether it holds.
+// pinSelf moves every thread of this process to the client's core. A thread starts on
+// its parent's, so a second pass catches threads born during the first. Then it checks
+// with the kernel.
 func (p placement) pinSelf() error {
 	if !p.pinned() {
 		return nil
@@ -87,7 +87,7 @@ func (p placement) pinSelf() error {
 	for _, thread := range threads {
 		text, err := os.ReadFile(thread)
 		if err != nil {
-			continue // it has ended
+			continue // the thread has ended
 		}
 		if on := statusField(text, "Cpus_allowed_list"); on != core {
 			return fmt.Errorf("a thread of the client runs on cores %s, not on %s", on, core)

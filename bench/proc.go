@@ -16,15 +16,15 @@ const tick = time.Second / 100
 
 var errProcStat = errors.New("not the format of proc(5)")
 
-// processUse is what one process had used at one instant.
+// processUse is what a process had used at an instant.
 type processUse struct {
 	cpu time.Duration // user and system time of all threads
 	rss int64         // bytes
 }
 
-// parseProcessStat reads the text of /proc/PID/stat. The second field is the
-// program's name in parentheses and may itself hold parentheses and spaces, so
-// counting starts at the last closing one.
+// parseProcessStat parses /proc/PID/stat. The second field is the program's name in
+// parentheses, which may contain parentheses and spaces, so counting starts at the last
+// closing one.
 func parseProcessStat(text []byte, pageSize int64) (processUse, error) {
 	end := bytes.LastIndexByte(text, ')')
 	if end < 0 {
@@ -55,8 +55,8 @@ func readProcess(pid int) (processUse, error) {
 	return parseProcessStat(text, int64(os.Getpagesize()))
 }
 
-// parseCoreStat finds one core in the text of /proc/stat and returns the time
-// that processes spent on it (user, nice and system).
+// parseCoreStat finds a core in /proc/stat and returns the time that processes spent on
+// it (user, nice and system).
 func parseCoreStat(text []byte, core int) (time.Duration, error) {
 	name := fmt.Sprintf("cpu%d", core)
 	for l := range strings.Lines(string(text)) {
@@ -85,7 +85,7 @@ func readCore(core int) (time.Duration, error) {
 	return parseCoreStat(text, core)
 }
 
-// parseCores reads a list of cores as the kernel writes it: "0-2,5".
+// parseCores parses a list of cores in the kernel's form: "0-2,5".
 func parseCores(list string) ([]int, error) {
 	var cores []int
 	for part := range strings.SplitSeq(strings.TrimSpace(list), ",") {

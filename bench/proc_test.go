@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// statLine builds a line of /proc/PID/stat with the fields that count.
+// statLine returns a line of /proc/PID/stat with the fields that matter.
 func statLine(name, utime, stime, rss string) string {
 	fields := strings.Fields("S 1 1 1 0 -1 4194304 99 0 0 0 U S 0 0 20 0 4 0 290608 3133440 R 18446744073709551615 0 0")
 	for i, field := range fields {

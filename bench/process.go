@@ -16,23 +16,22 @@ import (
 	"time"
 )
 
-// A serverProcess is a server that this process started, and the only thing
-// that it ever ends.
+// A serverProcess is a server that this process started. It ends no other process.
 type serverProcess struct {
-	name     string // as the report calls it
+	name     string // in the report
 	address  string
-	version  string // what INFO says
+	version  string // from INFO
 	pid      int
-	answered time.Time // when it first did
+	answered time.Time // time of its first answer
 
 	gone chan struct{} // closed when the process has ended
 	kill func(os.Signal) error
 	log  *tail
 }
 
-// startServer starts a program that takes redis-server's flags, on a free port
-// of the loopback, and returns when it answers. Another process may take the
-// port between its choice and its use, hence the second and third attempt.
+// startServer starts a program that accepts redis-server's flags, on a free loopback
+// port, and returns when it answers. It makes up to three attempts, because another
+// process may take the port before the server binds it.
 func startServer(ctx context.Context, where placement, name, program, dir string, flags ...string) (*serverProcess, error) {
 	var err error
 	for range 3 {
@@ -72,7 +71,7 @@ func tryServer(ctx context.Context, where placement, name, program, dir string, 
 		gone: make(chan struct{}), kill: cmd.Process.Signal, log: log,
 	}
 	go func() {
-		_ = cmd.Wait() // how it ended does not matter: before its time is an error in any case
+		_ = cmd.Wait() // any exit before stop is an error, whatever its status
 		close(s.gone)
 	}()
 	if err := s.awake(ctx); err != nil {
@@ -112,8 +111,8 @@ func (s *serverProcess) awake(ctx context.Context) error {
 	return nil
 }
 
-// version finds the program's version in the text of INFO: a line of its own
-// beside redis_version, which is then only the version imitated, comes first.
+// version finds the program's version in INFO. A line of its own takes precedence over
+// redis_version, which is then only the version imitated.
 func version(info string) string {
 	var imitated string
 	for l := range strings.Lines(info) {
@@ -128,8 +127,8 @@ func version(info string) string {
 	return imitated
 }
 
-// ask sends one command on a connection of its own and returns the reply's
-// text. An error reply is an error.
+// ask sends a command on a connection of its own and returns the reply's text. An error
+// reply is an error.
 func (s *serverProcess) ask(args ...string) (string, error) {
 	conn, err := net.DialTimeout("tcp", s.address, patience)
 	if err != nil {
@@ -149,8 +148,7 @@ func (s *serverProcess) ask(args ...string) (string, error) {
 	return readText(bufio.NewReader(conn))
 }
 
-// readText reads one reply: a single text, or the texts of an array with blanks
-// between them.
+// readText reads a reply: a single text, or the texts of an array separated by blanks.
 func readText(r *bufio.Reader) (string, error) {
 	l, err := r.ReadString('\n')
 	if err != nil {
@@ -189,9 +187,9 @@ func readText(r *bufio.Reader) (string, error) {
 	return "", fmt.Errorf("a reply of an unknown kind: %q", l)
 }
 
-// stop ends the process and returns when it is gone: politely, then not.
+// stop terminates the process, by force if necessary, and returns when it is gone.
 func (s *serverProcess) stop() {
-	_ = s.kill(syscall.SIGTERM) // an error says that it has ended already
+	_ = s.kill(syscall.SIGTERM) // an error means that it has ended already
 	select {
 	case <-s.gone:
 		return

@@ -47,8 +47,8 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	require.True(t, strings.HasSuffix(log.String(), "the last words"))
 }
 
-// TestStartServerOfSomethingElse starts this test program, which does not know
-// --port: what it says on its way out has to reach the user.
+// TestStartServerOfSomethingElse starts this test program, which does not know --port.
+// Its last output has to reach the user.
 func TestStartServerOfSomethingElse(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

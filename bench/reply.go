@@ -5,48 +5,46 @@ import (
 	"fmt"
 )
 
-// A rest says what may follow the fixed text of a reply line.
+// A rest is what may follow the fixed text of a reply line.
 type rest uint8
 
 const (
 	nothing rest = iota // the line is the text and no more
-	anyText             // any bytes, for values whose length the line before gave
+	anyText             // any bytes, for values whose length the previous line gave
 	integer             // a decimal integer
-	verdict             // an integer: the units admitted, 0 when denied
-	below               // an integer: admitted when it is below the limit (counted before adding)
-	within              // an integer: admitted when it is at most the limit (counted after adding)
+	verdict             // an integer: the units admitted, 0 if denied
+	below               // an integer: admitted if below the limit (counted before adding)
+	within              // an integer: admitted if at most the limit (counted after adding)
 )
 
-// A line is one line of an expected reply. Only replies whose values hold no
-// line feed can be described, which is all that the rows need: the number of
-// lines of a reply is then known, and a reply of another kind (an error above
-// all) differs in its first bytes.
+// A line is a line of an expected reply. Values must not contain line feeds, which
+// holds for all rows: the number of lines is then known, and a reply of another kind
+// (above all an error) differs in its first bytes.
 type line struct {
 	text string
 	rest rest
 }
 
-// A checker reads the replies to one batch, which are the same lines again and
-// again, and takes nothing on trust: every line is compared. The zero value is
-// not usable; reset gives it a batch to wait for.
+// A checker checks the replies to a batch, which are the same lines repeatedly. It
+// compares every line. reset must be called before use.
 type checker struct {
 	lines []line // one flow's reply
-	at    int    // index of the line that comes next
-	left  int    // flows of the batch still to be answered
-	limit int64  // what below and within compare with
+	at    int    // index of the next line
+	left  int    // flows not yet answered
+	limit int64  // for below and within
 
-	admitted, denied int64 // verdicts seen since the checker was made
+	admitted, denied int64 // decisions since the checker was made
 }
 
-// reset makes the checker expect lines, flows times over.
+// reset makes the checker expect lines, repeated for so many flows.
 func (c *checker) reset(lines []line, flows int) {
 	c.lines, c.at, c.left = lines, 0, flows
 }
 
-// feed reads the complete lines of buf and returns how many bytes they were; a
-// started line is left for the next call. It is done when the batch has been
-// answered in full. Bytes after the last expected line are an error: nothing
-// was asked for that they could answer.
+// feed reads the complete lines of buf and returns their length in bytes. An incomplete
+// line is left for the next call. It is done when the batch has been answered in full.
+// Bytes after the last expected line are an error, because nothing can have caused
+// them.
 func (c *checker) feed(buf []byte) (used int, done bool, err error) {
 	for used < len(buf) {
 		if c.left == 0 {
@@ -72,10 +70,10 @@ func (c *checker) feed(buf []byte) (used int, done bool, err error) {
 	return used, c.left == 0, nil
 }
 
-// quick compares a line in one pass and returns its length when it is whole,
-// as expected and of a common kind; 0 leaves it to check, which knows every
-// kind and the reason of a failure. The client's core has to stay ahead of the
-// server's, and a reply of RL.ALLOW has six lines.
+// quick compares a line in one pass and returns its length if it is complete, as
+// expected and of a common kind. On 0 the caller uses check, which knows every kind and
+// explains failures. The client's core has to stay ahead of the server's, and a reply
+// of RL.ALLOW has six lines.
 func (c *checker) quick(buf []byte) int {
 	want := &c.lines[c.at]
 	n := len(want.text)
@@ -103,7 +101,7 @@ func (c *checker) quick(buf []byte) int {
 	return n + 2
 }
 
-// check compares one line, given without its line feed, with the expected one.
+// check compares a line, given without its line feed, with the expected one.
 func (c *checker) check(got []byte) error {
 	want := &c.lines[c.at]
 	n := len(want.text)
@@ -128,7 +126,7 @@ func (c *checker) check(got []byte) error {
 	return nil
 }
 
-// judge counts the verdict that an integer is, if it is one.
+// judge counts an integer if it is a decision.
 func (c *checker) judge(r rest, value int64) {
 	var admitted bool
 	switch r {
@@ -156,8 +154,7 @@ func (c *checker) unexpected(got []byte) error {
 		}[want.rest])
 }
 
-// decimal reads an integer of at most 18 digits; the rows' replies have no
-// longer ones.
+// decimal parses an integer of at most 18 digits, which suffices for the rows' replies.
 func decimal(b []byte) (value int64, ok bool) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {
@@ -178,5 +175,5 @@ func decimal(b []byte) (value int64, ok bool) {
 	return value, true
 }
 
-// head is the beginning of b, as much as an error message should hold.
+// head returns the beginning of b for an error message.
 func head(b []byte) []byte { return b[:min(len(b), 120)] }

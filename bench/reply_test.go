@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// read feeds a checker one chunk after the other, as the client does, and
-// returns whether the batch was answered.
+// read feeds chunks to a checker, as the client does, and reports whether the batch was
+// answered.
 func read(c *checker, chunks ...string) (done bool, err error) {
 	var held []byte
 	for _, chunk := range chunks {
@@ -70,7 +70,7 @@ func TestCheckerTakesRepliesInAnyPieces(t *testing.T) {
 	}
 }
 
-// TestCheckerFails is the test in which the checker must not be satisfied.
+// TestCheckerFails has replies that the checker must reject.
 func TestCheckerFails(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -133,8 +133,8 @@ func TestCheckerDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// The client shares the machine with the server: what one flow costs it here,
-// plus two system calls a batch, is what the server's cost has to exceed.
+// BenchmarkChecker measures the client, which shares the machine with the server: the
+// server's cost must exceed this plus two system calls a batch.
 func BenchmarkChecker(b *testing.B) {
 	for name, test := range map[string]struct {
 		flow  flow

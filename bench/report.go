@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// From these shares of a core's time on, a figure comes with a warning.
+// Shares of a core's time from which a figure gets a warning.
 const (
-	saturated = 0.95 // a core with no room left
-	foreign   = 0.10 // of a core taken by others
-	disturbed = 0.02 // of the servers' core taken by the one whose turn it is not
+	saturated = 0.95 // no room left on a core
+	foreign   = 0.10 // of a core, by other processes
+	disturbed = 0.02 // of the servers' core, by the idle server
 )
 
-// A report is everything that one run found, as --json writes it. Durations
-// are nanoseconds, memory is bytes, throughput is flows (one decision or one
-// plain command) a second.
+// A report is the result of a run, as --json writes it. Durations are nanoseconds,
+// memory is bytes, throughput is flows (one decision or one plain command) a second.
 type report struct {
 	Started   time.Time          `json:"started"`
 	Machine   string             `json:"machine"`
@@ -28,35 +27,34 @@ type report struct {
 	Rows      []result           `json:"rows"`
 }
 
-// A result is a line of the report: a figure of ours beside another.
+// A result is a line of the report: a figure of ours and a reference.
 type result struct {
 	Name  string `json:"name"`
 	About string `json:"about"`
-	// Unit is that of the two figures: "/s", "bytes a key", "ms".
+	// Unit is the unit of the two figures: "/s", "bytes a key", "ms".
 	Unit string `json:"unit"`
-	// Ratio is above 1 where ours is the better one, whether the unit is of
-	// those that should be high or low.
+	// Ratio is above 1 if ours is better, whether higher or lower figures are.
 	Ratio     ratio   `json:"ratio"`
 	Floor     float64 `json:"floor,omitempty"`
 	Missed    bool    `json:"missed,omitempty"`
 	Ours      figure  `json:"ours"`
 	Reference figure  `json:"reference"`
-	// CPURatio is what the reference spends per flow by what ours spends: the
-	// same comparison without the waiting, so other processes disturb it less. 0
-	// when it was not measured, or in rounds too short for the kernel's clock.
+	// CPURatio is the reference's processor time per flow divided by ours. It excludes
+	// waiting, so other processes disturb it less. It is 0 if not measured, or in
+	// rounds too short for the kernel's clock.
 	CPURatio float64  `json:"cpu_ratio,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A figure is what one side came to.
+// A figure is the result of one side.
 type figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"` // the median, in the result's unit
-	// Load is there where the figure is the throughput of a closed loop.
+	// Load is set if the figure is the throughput of a closed loop.
 	Load *summary `json:"load,omitempty"`
 }
 
-// A summary is one server's medians, and the rounds that they are of.
+// A summary has a server's medians and its rounds.
 type summary struct {
 	PerSecond  float64       `json:"flows_per_second"`
 	P50        time.Duration `json:"p50_ns"`
@@ -94,7 +92,7 @@ func summarize(rounds []round) summary {
 	}
 }
 
-// conclude makes the result of a closed loop's rounds on two sides.
+// conclude returns the result of a closed loop's rounds on two sides.
 func conclude(r row, floor float64, ours, other *side) result {
 	perSecond := func(rounds []round) (values []float64) {
 		for _, r := range rounds {
@@ -118,12 +116,12 @@ func conclude(r row, floor float64, ours, other *side) result {
 	return res
 }
 
-// lower is the result of two figures of which the lower is the better one.
+// lower returns the result of two figures of which the lower is better.
 func lower(name, about, unit string, floor float64, ours, reference figure) result {
 	return judged(name, about, unit, floor, ours, reference, reference.Value/ours.Value)
 }
 
-// higher is the same where the higher is the better one.
+// higher returns the result of two figures of which the higher is better.
 func higher(name, about, unit string, floor float64, ours, reference figure) result {
 	return judged(name, about, unit, floor, ours, reference, ours.Value/reference.Value)
 }
@@ -135,8 +133,8 @@ func judged(name, about, unit string, floor float64, ours, reference figure, quo
 	}
 }
 
-// warn says what makes a figure less than it seems. bound is what the ratio
-// becomes when the client, not this server, was the bottleneck.
+// warn adds what qualifies a figure. bound is what the ratio becomes if the client, not
+// this server, was the bottleneck.
 func (res *result) warn(name, bound string, s summary) {
 	add := func(format string, args ...any) {
 		res.Warnings = append(res.Warnings, name+": "+fmt.Sprintf(format, args...))
@@ -153,8 +151,8 @@ func (res *result) warn(name, bound string, s summary) {
 	}
 }
 
-// warnAway says how still the machine was while paced loads were measured: no
-// wait of that length tells anything about a server.
+// warnAway adds how undisturbed the machine was during paced loads. A wait of that
+// length says nothing about a server.
 func (res *result) warnAway(loads []*tally) {
 	var longest, away, whole time.Duration
 	for _, t := range loads {
@@ -183,7 +181,7 @@ var columns = []string{
 	"row", "ratio", "min-max", "floor", "ours", "other", "p50", "p99", "p99.9", "CPU s per million", "CPU ratio", "RSS MB",
 }
 
-// cells is a result as columns names them; a pair is ours / the other.
+// cells returns a result in the order of columns; a pair is ours / the other.
 func (res *result) cells() []string {
 	floor := "-"
 	if res.Floor > 0 {
@@ -216,7 +214,7 @@ func (res *result) cells() []string {
 	)
 }
 
-// quantity writes a figure with its unit.
+// quantity formats a figure with its unit.
 func quantity(value float64, unit string) string {
 	switch {
 	case unit == "/s":
@@ -227,10 +225,10 @@ func quantity(value float64, unit string) string {
 	return fmt.Sprintf("%.3g %s", value, unit)
 }
 
-// thousands writes a throughput: 76.1k.
+// thousands formats a throughput: 76.1k.
 func thousands(perSecond float64) string { return fmt.Sprintf("%.1fk", perSecond/1e3) }
 
-// about is the text above and below the table.
+// about returns the text above and below the table.
 func (rep *report) about() (above, below []string) {
 	above = []string{
 		fmt.Sprintf("%s; %s.", rep.Machine, rep.Placement),
@@ -248,7 +246,7 @@ func (rep *report) about() (above, below []string) {
 	return above, below
 }
 
-// versions names the programs.
+// versions returns the programs and their versions.
 func (rep *report) versions() string {
 	var out []string
 	for _, p := range []program{ourServer, redisServer, valkeyServer} {

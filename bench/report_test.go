@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sideOf is a side with these rounds.
+// sideOf returns a side with these rounds.
 func sideOf(name string, rounds []round) *side {
 	return &side{serverProcess: &serverProcess{name: name}, rounds: rounds}
 }
 
-// concluded is conclude with ours and redis.
+// concluded calls conclude with ours and redis.
 func concluded(r row, ours, redis []round, floor float64) result {
 	return conclude(r, floor, sideOf("ours", ours), sideOf("redis", redis))
 }
@@ -132,7 +132,7 @@ func TestLowerAndHigher(t *testing.T) {
 	require.True(t, higher("", "", "/s", 1, ours, other).Missed)
 }
 
-// TestMixes gives each mix a round that it must refuse.
+// TestMixes gives each mix a round that it must reject.
 func TestMixes(t *testing.T) {
 	require.NoError(t, undecided.check(&tally{all: 10}))
 	require.NoError(t, admitting.check(&tally{all: 1000, admitted: 991, denied: 9}))
@@ -152,7 +152,8 @@ func TestJudge(t *testing.T) {
 	require.ErrorIs(t, judge(false, &tally{admitted: 1}, 100), errVerdicts)
 }
 
-// Only a client that was kept away for more than a millisecond is worth a word.
+// TestWarningOfAMachineThatPauses checks that the report mentions only pauses of more
+// than a millisecond.
 func TestWarningOfAMachineThatPauses(t *testing.T) {
 	still, paused := &tally{whole: time.Second}, &tally{whole: time.Second}
 	still.turned(awayFrom - 1)

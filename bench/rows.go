@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A quota is the limit that a limiter row works with.
+// A quota is the limit of a limiter row.
 type quota struct {
 	limit    int64
 	windowMs int64
@@ -16,17 +16,17 @@ type quota struct {
 
 var (
 	perMinute = quota{limit: 100, windowMs: 60_000}
-	once      = quota{limit: 1, windowMs: 600_000} // what a filled key denies
+	once      = quota{limit: 1, windowMs: 600_000} // denied once filled
 )
 
-// A contender is a server with the flow that it runs: the first of a row is
-// measured, the second is what it is compared with.
+// A contender is a server with its flow. The first of a row is measured, the second is
+// the reference.
 type contender struct {
 	program program
-	name    string   // as the report calls it; empty: the program's
-	flags   []string // beyond those of every server
+	name    string   // in the report; empty: the program's
+	flags   []string // besides those of every server
 	flow    flow
-	plain   bool // the flow decides nothing, though the row's others do
+	plain   bool // the flow makes no decision, unlike the row's others
 }
 
 // A program is a server that can be started.
@@ -38,50 +38,48 @@ const (
 	valkeyServer program = "valkey"
 )
 
-// A mix is what a limiter row's requests meet.
+// A mix is the kind of decisions in a limiter row.
 type mix uint8
 
 const (
-	undecided mix = iota // the row decides nothing
+	undecided mix = iota // the row makes no decisions
 	admitting            // keys are renewed, so that nearly all are admitted
 	denying              // keys are filled to their limit first
-	either               // hot keys are denied, the others admitted
+	either               // hot keys are denied, others admitted
 )
 
-// A row is one workload, run on every contender in turn, or a measurement of
-// another kind.
+// A row is a workload, run on every contender in turn, or another measurement.
 type row struct {
 	name  string
 	about string
 
-	// measure replaces the alternating rounds of a closed loop, for rows that
-	// measure something else. Its results carry the row's name.
+	// measure, if not nil, replaces the alternating rounds of a closed loop. Its
+	// results have the row's name.
 	measure func(ctx context.Context, b *bench, r row, say say) ([]result, error)
 
 	sides       []contender
 	pipeline    int
 	connections int
 	keys        uint64
-	zipf        bool // some keys are asked for far more often than others
+	zipf        bool // skewed choice of keys
 	mix         mix
 	quota       quota
-	// fill, if any, runs fillTimes for every key before each round, each time
-	// a millisecond later.
+	// fill, if any, runs fillTimes for every key before each round, each time a
+	// millisecond later.
 	fill      []flow // one for each contender, or one for all
 	fillTimes int
-	// renew gives the row new keys each time the present ones hold half a limit
-	// of hits on average. The n-th request then finds the same state on both
-	// servers, whichever is faster: without it the faster server would soon do
-	// nothing but deny.
+	// renew gives the row new keys whenever the current ones hold half a limit of hits
+	// on average. The n-th request then finds the same state on both servers. Without
+	// it the faster server would soon only deny.
 	renew bool
 
-	// floor is the least ratio that passes, 0 is none: the target of the row.
-	// quickFloor is that of --quick, half of it unless it is given.
+	// floor is the target of the row: the lowest ratio that passes, 0 for none.
+	// quickFloor is that of --quick, by default half of floor.
 	floor, quickFloor float64
-	quick             bool // on --quick's list
+	quick             bool // included in --quick
 }
 
-// fillOf is what fills the keys of a contender, nil where nothing does.
+// fillOf returns the flow that fills a contender's keys, or nil.
 func (r *row) fillOf(side int) flow {
 	if len(r.fill) == 0 {
 		return nil
@@ -89,7 +87,7 @@ func (r *row) fillOf(side int) flow {
 	return r.fill[min(side, len(r.fill)-1)]
 }
 
-// target is the floor that a run holds the row to.
+// target returns the floor that applies to a run.
 func (r *row) target(quick bool) float64 {
 	switch {
 	case !quick:
@@ -100,7 +98,7 @@ func (r *row) target(quick bool) float64 {
 	return r.floor / 2
 }
 
-// both puts a flow on either server.
+// both runs a flow on either server.
 func both(f flow) []contender { return against(f, f) }
 
 // against compares our flow with another of Redis.
@@ -108,7 +106,7 @@ func against(ours, theirs flow) []contender {
 	return []contender{{program: ourServer, flow: ours}, {program: redisServer, flow: theirs}}
 }
 
-// rows is the list that bench runs by itself: each target once.
+// rows returns the default list: each target once.
 func rows() []row {
 	const keys, connections = 10_000, 50
 	plain := func(name, about string, pipeline int, f flow) row {
@@ -153,16 +151,16 @@ func rows() []row {
 		case "ping-16", "allow-1":
 			r.quick = true
 		case "allow-16":
-			// Half of the target is what this row reaches, and less where memory
-			// is slow: such a floor would fail by chance.
+			// Half of the target is what this row reaches, and less with slow memory:
+			// such a floor would fail by chance.
 			r.quick, r.quickFloor = true, 3
 		}
 	}
 	return append(list, otherRows()...)
 }
 
-// full is the whole matrix: every workload at every depth, number of
-// connections, choice of keys and mix. Named like allow-p16-c50-zipf-1m-denied.
+// full returns the whole matrix: every workload at every depth, number of connections,
+// choice of keys and mix. Names are like allow-p16-c50-zipf-1m-denied.
 func full() []row {
 	type workload struct {
 		name, about string
@@ -205,10 +203,10 @@ func full() []row {
 					if r.mix, r.renew = admitting, true; s.zipf {
 						r.mix = either
 					}
-					if s.keys > 1 { // one key denies, whatever one does
+					if s.keys > 1 { // one key denies in any mix
 						out = append(out, r)
 					}
-					if w.name != "multi" && w.name != "commands" { // these add even where they deny
+					if w.name != "multi" && w.name != "commands" { // these add even if they deny
 						out = append(out, r.denied())
 					}
 				}
@@ -218,7 +216,7 @@ func full() []row {
 	return out
 }
 
-// denied is the row with every key at its limit.
+// denied returns the row with every key at its limit.
 func (r row) denied() row {
 	r.name += "-denied"
 	r.mix, r.renew, r.quota, r.fillTimes = denying, false, once, 1
@@ -229,9 +227,9 @@ func (r row) denied() row {
 	return r
 }
 
-// choose picks the rows to run: those that the names, or patterns like
-// allow-*, take from the list and the matrix; or the quick list; or the list,
-// or all of the matrix.
+// choose returns the rows to run: those of the list and the matrix that match the
+// names, or patterns like allow-*; or the quick list; or the list, or all of the
+// matrix.
 func choose(names string, quick, matrix bool) ([]row, error) {
 	list := rows()
 	switch {
@@ -265,7 +263,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	return chosen, nil
 }
 
-// mixOf is what a contender's requests meet.
+// mixOf returns the mix of a contender.
 func (r *row) mixOf(c contender) mix {
 	if c.plain {
 		return undecided

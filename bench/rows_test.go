@@ -60,8 +60,7 @@ func sane(t *testing.T, r *row) {
 	}
 }
 
-// TestFloors keeps anyone from lowering a floor by accident: these are the
-// targets.
+// TestFloors guards the targets against accidental changes.
 func TestFloors(t *testing.T) {
 	loops := slices.DeleteFunc(rows(), func(r row) bool { return r.measure != nil })
 	require.Equal(t, map[string]float64{

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// median returns the middle value, the mean of the two middle ones for an even
-// number, and NaN for none. values is not changed.
+// median returns the middle value, the mean of the two middle ones for an even number,
+// and NaN for none. It does not change values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -21,15 +21,15 @@ func median(values []float64) float64 {
 
 // A ratio compares two series of the same length, measured in turns.
 type ratio struct {
-	// OfMedians is the figure to quote: median of ours by median of theirs.
+	// OfMedians is the figure to quote: the median of ours divided by that of theirs.
 	OfMedians float64 `json:"of_medians"`
-	// Min and Max are over the pairs of rounds: how far to trust it.
+	// Min and Max are over the pairs of rounds. They show how far to trust OfMedians.
 	Min float64 `json:"min"`
 	Max float64 `json:"max"`
 }
 
-// compare returns ours / theirs. It panics when the series differ in length:
-// the pairs would be of different rounds.
+// compare returns ours / theirs. It panics if the lengths differ, because the pairs
+// would be of different rounds.
 func compare(ours, theirs []float64) ratio {
 	if len(ours) != len(theirs) {
 		panic("bench: compare: rounds without a partner")
@@ -42,8 +42,8 @@ func compare(ours, theirs []float64) ratio {
 	return r
 }
 
-// missed says whether a ratio is below the floor. 0 is no floor; a ratio that
-// is not a number misses every floor.
+// missed reports whether a ratio is below the floor. 0 is no floor; NaN misses every
+// floor.
 func missed(figure, floor float64) bool {
 	return floor > 0 && !(figure >= floor)
 }

@@ -43,8 +43,8 @@ func TestHistogram(t *testing.T) {
 	require.Equal(t, time.Duration(math.MaxInt64), h.quantile(1))
 }
 
-// TestHistogramBuckets holds the buckets against their definition: in order,
-// without gaps, none wider than 1/32 of what it holds.
+// TestHistogramBuckets checks the buckets: in order, without gaps, none wider than 1/32
+// of its values.
 func TestHistogramBuckets(t *testing.T) {
 	next := time.Duration(0)
 	for i := range bucket(math.MaxInt64) {

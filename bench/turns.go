@@ -15,7 +15,7 @@ const (
 	laterWarm = 100 * time.Millisecond
 )
 
-// A round is what one server did in one turn.
+// A round is the result of one server in one turn.
 type round struct {
 	PerSecond  float64       `json:"flows_per_second"`
 	P50        time.Duration `json:"p50_ns"`
@@ -23,36 +23,36 @@ type round struct {
 	P999       time.Duration `json:"p999_ns"`
 	CPUPerMega float64       `json:"server_cpu_seconds_per_million"`
 	RSS        int64         `json:"rss_bytes"`
-	// Shares of a core's time, over the round.
+	// Shares of a core's time during the round.
 	ServerBusy float64 `json:"server_busy"`
 	ClientBusy float64 `json:"client_busy"`
 	IdleBusy   float64 `json:"idle_server_busy"`
-	// Foreign is what other processes took on the busier of the two cores; 0
-	// when nothing is pinned, for then it cannot be told apart.
+	// Foreign is what other processes used on the busier of the two cores; 0 if nothing
+	// is pinned, because it is then unknown.
 	Foreign  float64 `json:"foreign_busy"`
 	Admitted int64   `json:"admitted"`
 	Denied   int64   `json:"denied"`
 }
 
-// A side is one server in one row.
+// A side is a server in one row.
 type side struct {
 	*serverProcess
 	flow   flow
 	mix    mix
-	fill   flow // nil: the keyspace is empty when a round begins
+	fill   flow // nil: a round begins with an empty keyspace
 	rounds []round
 }
 
-// A measurement is one row's closed loop.
+// A measurement is the closed loop of a row.
 type measurement struct {
 	row    row
 	where  placement
 	length time.Duration // of a round
 }
 
-// takeTurns runs a closed loop on each contender in turn, round by round, and
-// compares the first with each of the others. Valkey, where there is one,
-// plays what Redis plays, without a floor.
+// takeTurns runs a closed loop on each contender in turn, round by round, and compares
+// the first with each of the others. Valkey, if installed, runs what Redis runs,
+// without a floor.
 func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	contenders := r.sides
 	if _, ok := b.programs[valkeyServer]; ok && r.sides[1].program == redisServer {
@@ -97,7 +97,7 @@ func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 	return results, nil
 }
 
-// load is this row's traffic on a side.
+// load returns this row's traffic on a side.
 func (m *measurement) load(s *side, keys *picker) *load {
 	return &load{
 		address: s.address, flow: s.flow, pipeline: m.row.pipeline,
@@ -105,7 +105,7 @@ func (m *measurement) load(s *side, keys *picker) *load {
 	}
 }
 
-// keys picks the keys of one round.
+// keys returns the picker of a round.
 func (m *measurement) keys() *picker {
 	p := uniform(m.row.keys, 0)
 	if m.row.zipf {
@@ -120,13 +120,12 @@ func (m *measurement) keys() *picker {
 // probeKey is a key number that no row's picker reaches.
 const probeKey = 9_999_999
 
-// beyond is how many flows a probe sends past the limit.
+// beyond is how many flows a probe sends above the limit.
 const beyond = 20
 
-// prepare loads the script and makes sure that the answers are right before
-// any is counted: a benchmark of error replies is fast and worthless. A row
-// that decides is asked limit+beyond times for one key, a millisecond apart, and
-// has to admit exactly the limit.
+// prepare loads the script and checks the answers before any is counted: a benchmark of
+// error replies would be fast and worthless. A row that decides gets limit+beyond
+// requests for one key, a millisecond apart, and must admit exactly the limit.
 func (m *measurement) prepare(ctx context.Context, s *side) error {
 	if sha, err := s.ask("SCRIPT", "LOAD", script); err != nil {
 		return fmt.Errorf("SCRIPT LOAD: %w", err)
@@ -151,7 +150,7 @@ func (m *measurement) prepare(ctx context.Context, s *side) error {
 
 var errVerdicts = errors.New("wrong verdicts")
 
-// judge compares the verdicts of a probe with those that the limit demands.
+// judge compares the decisions of a probe with the limit.
 func judge(decides bool, t *tally, limit int64) error {
 	var admitted, denied int64
 	if decides {
@@ -163,7 +162,7 @@ func judge(decides bool, t *tally, limit int64) error {
 	return nil
 }
 
-// empty brings the keyspace to the state in which each round begins.
+// empty restores the keyspace to its state at the start of a round.
 func (m *measurement) empty(ctx context.Context, s *side) error {
 	if reply, err := s.ask("FLUSHALL"); err != nil {
 		return fmt.Errorf("FLUSHALL: %w", err)
@@ -173,8 +172,8 @@ func (m *measurement) empty(ctx context.Context, s *side) error {
 	if s.fill == nil {
 		return nil
 	}
-	// All keys once, then all again: with each batch a millisecond passes, so
-	// that no key gets two hits in one.
+	// Fill all keys once, then all again. A millisecond passes with each batch, so that
+	// no key gets two hits in one.
 	times := int64(m.row.fillTimes)
 	fill := m.load(s, &picker{keys: m.row.keys, inOrder: true})
 	fill.flow, fill.pipeline, fill.connections = s.fill, int(min(m.row.keys, 100)), 1
@@ -186,7 +185,7 @@ func (m *measurement) empty(ctx context.Context, s *side) error {
 	return nil
 }
 
-// turn is one round on one side, while the other servers idle.
+// turn runs a round on one side while the other servers idle.
 func (m *measurement) turn(ctx context.Context, s *side, all []*side) error {
 	if err := m.empty(ctx, s); err != nil {
 		return err
@@ -224,7 +223,7 @@ func (m *measurement) turn(ctx context.Context, s *side, all []*side) error {
 	return nil
 }
 
-// check compares what a round decided with what its mix lets expect.
+// check compares a round's decisions with its mix.
 func (x mix) check(t *tally) error {
 	if x == undecided {
 		return nil
@@ -241,10 +240,10 @@ func (x mix) check(t *tally) error {
 	return nil
 }
 
-// maxFlows ends a round whatever the clock says.
+// maxFlows ends a round in any case.
 const maxFlows = 200_000_000
 
-// A look is what the kernel has counted at one instant.
+// A look is a reading of the kernel's counters.
 type look struct {
 	at                     time.Time
 	server, client, idle   processUse
@@ -271,7 +270,7 @@ func (m *measurement) look(s *side, all []*side) (look, error) {
 	return l, errors.Join(errs[:]...)
 }
 
-// since turns two looks and what the client saw between them into a round.
+// since computes a round from two readings and the client's tally.
 func (l look) since(before look, t *tally) round {
 	wall := l.at.Sub(before.at)
 	server := l.server.cpu - before.server.cpu
