@@ -5,20 +5,20 @@ import (
 	"unsafe"
 )
 
-// A stream is what a Value of KindStream points to.
+// A stream is the target of ptr in a Value of KindStream.
 type stream struct{ io.WriterTo }
 
-// Streamed returns a reply that is made while it is sent: w writes it encoded,
-// alike in both protocols, in pieces. It may do so after the session has run
-// further commands, in another goroutine, once.
+// Streamed returns a reply generated while it is sent. w writes it encoded, identically
+// in both protocols, in pieces. w is called once, possibly in another goroutine and
+// after the session has run further commands.
 func Streamed(w io.WriterTo) Value {
 	return Value{kind: KindStream, ptr: unsafe.Pointer(&stream{w})}
 }
 
-// Stream returns what Streamed was given; v must be of KindStream.
+// Stream returns the writer passed to Streamed. v must be of KindStream.
 func (v Value) Stream() io.WriterTo { return (*stream)(v.ptr).WriterTo }
 
-// appended is a writer into memory.
+// appended is a writer that appends to memory.
 type appended struct{ b []byte }
 
 func (a *appended) Write(p []byte) (int, error) {
@@ -28,6 +28,6 @@ func (a *appended) Write(p []byte) (int, error) {
 
 func appendStream(b []byte, w io.WriterTo) []byte {
 	a := appended{b}
-	_, _ = w.WriteTo(&a) // memory takes everything
+	_, _ = w.WriteTo(&a) // writes to memory do not fail
 	return a.b
 }

@@ -21,7 +21,7 @@ func (p pieces) WriteTo(w io.Writer) (n int64, err error) {
 	return n, nil
 }
 
-// TestStreamAmongOthers: where a stream is not sent as one it is encoded like
+// TestStreamAmongOthers checks that a stream that cannot be sent as one is encoded like
 // every reply.
 func TestStreamAmongOthers(t *testing.T) {
 	v := resp.Streamed(pieces{"$5\r\n", "he", "llo\r\n"})
