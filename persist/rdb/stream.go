@@ -13,9 +13,9 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// Large reports whether what DUMP answers of a value is worth being written in
-// pieces. It is true only where the type does not depend on what a frozen value
-// does not know: whether it is a listpack.
+// Large reports whether DUMP should write a value in pieces. It is false for values
+// whose type depends on whether they are a listpack, which a frozen value does not
+// know.
 func Large(value any) bool {
 	const bytes = 64 << 10
 	switch v := value.(type) {
@@ -33,10 +33,10 @@ func Large(value any) bool {
 	return false
 }
 
-// A Payload writes what DUMP answers of a value, which must not change meanwhile.
-// That is made twice: to know its size, which stands before it in a reply, and to
-// be written. Neither time is more than a piece of it in memory, or a copy of its
-// largest string where that is larger.
+// A Payload writes the DUMP payload of a value, which must not change meanwhile. The
+// payload is generated twice, once for its size, which precedes it in a reply, and once
+// to write it. Each time only a piece of it is in memory, or a copy of its largest
+// string if that is larger.
 type Payload struct{ enc encoder }
 
 // NewPayload returns a Payload. compress is rdbcompression.
@@ -65,9 +65,9 @@ func (p *Payload) Write(w io.Writer, value any) error {
 	return e.err
 }
 
-// size returns the size of a payload. What the encoder keeps in memory is gone.
+// size returns the size of a payload. It discards the encoder's buffer.
 func (e *encoder) size(value any) int {
-	e.begin(nowhere{}, false)
+	e.begin(discard{}, false)
 	e.byte(typeOf(value))
 	e.value(value)
 	e.flush()
@@ -76,16 +76,16 @@ func (e *encoder) size(value any) int {
 	return int(size) + dump.FooterSize
 }
 
-// begin makes the encoder write to w from here on.
+// begin makes the encoder write to w.
 func (e *encoder) begin(w io.Writer, checksum bool) {
 	e.buf, e.w, e.err, e.written, e.crc, e.checksum = e.buf[:0], w, nil, 0, 0, checksum
 }
 
-// nowhere forgets what is written to it, and lets others have the processor now
-// and then: nothing else would on the way.
-type nowhere struct{}
+// discard discards what is written to it, and yields the processor now and then, which
+// nothing else does during the computation.
+type discard struct{}
 
-func (nowhere) Write(p []byte) (int, error) {
+func (discard) Write(p []byte) (int, error) {
 	runtime.Gosched()
 	return len(p), nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// portions counts what is written to it, and how large the largest write was.
+// portions counts the bytes written to it and records the largest write.
 type portions struct {
 	bytes.Buffer
 	largest int
@@ -27,7 +27,7 @@ func (p *portions) Write(b []byte) (int, error) {
 	return p.Buffer.Write(b)
 }
 
-// largeValues are values of which DUMP is written in pieces.
+// largeValues returns values that DUMP writes in pieces.
 func largeValues() map[string]any {
 	hits, scores, texts := &zset.Set{}, &zset.Set{}, &list.List{}
 	for i := range 20_000 {
@@ -42,7 +42,7 @@ func largeValues() map[string]any {
 	}
 }
 
-// noise is text that cannot be compressed.
+// noise returns text that cannot be compressed.
 func noise(n int) []byte {
 	b, x := make([]byte, n), uint64(1)
 	for i := range b {
@@ -95,8 +95,8 @@ type refusing struct{ err error }
 
 func (r refusing) Write([]byte) (int, error) { return 0, r.err }
 
-// TestDumperGivesLargePayloadsAway: what it returned stays as it is, and the
-// Dumper keeps nothing of it.
+// TestDumperGivesLargePayloadsAway checks that a large result stays unchanged and that
+// the Dumper does not keep its memory.
 func TestDumperGivesLargePayloadsAway(t *testing.T) {
 	d := &rdb.Dumper{}
 	first := d.Dump(store.NewString(noise(100_000)), true)

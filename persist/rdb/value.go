@@ -26,13 +26,13 @@ func (d *Dumper) Dump(value any, compress bool) []byte {
 	}
 	e.buf = e.buf[:0]
 	if Large(value) {
-		e.buf = make([]byte, 0, e.size(value)) // and not twice as much on the way there
+		e.buf = make([]byte, 0, e.size(value)) // avoids doubling it while growing
 	}
 	e.byte(typeOf(value))
 	e.value(value)
 	out := dump.AppendFooter(e.buf)
 	if e.buf = out; cap(out) > keptDump {
-		e.buf = nil // it is the caller's
+		e.buf = nil // the caller owns it now
 	}
 	return out
 }
