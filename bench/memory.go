@@ -75,7 +75,7 @@ func (b *bench) measureHolding(ctx context.Context, p program, h holding) (float
 	if err := s.fill(ctx, h, 3600_000); err != nil {
 		return 0, err
 	}
-	after, err := settled(ctx, s)
+	after, err := stableMemory(ctx, s)
 	if err != nil {
 		return 0, err
 	}
@@ -86,10 +86,10 @@ func (b *bench) measureHolding(ctx context.Context, p program, h holding) (float
 	return float64(after-before.rss) / float64(things), nil
 }
 
-// settled waits until a server's resident memory stops falling, and returns it. Memory
+// stableMemory waits until a server's resident memory stops falling, and returns it. Memory
 // that a server returns by itself within seconds does not count; ours checks once a
 // second.
-func settled(ctx context.Context, s *serverProcess) (int64, error) {
+func stableMemory(ctx context.Context, s *serverProcess) (int64, error) {
 	least := int64(1) << 62
 	for quiet := 0; quiet < 6; quiet++ {
 		use, err := readProcess(s.pid)
