@@ -43,7 +43,7 @@ var rooms = map[string][]string{
 	"server":                 {root, "engine", "clock", "config", "persist/disk", "resp", "words"},
 	"server/pipe":            {},
 	root:                     {"engine", "clock", "config", "resp"},
-	"engine":                 {"scripting", "commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config"},
+	"engine":                 {"scripting", "commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config", "words"},
 	"scripting":              {"commands", "persist/dump", "store", "resp"},
 	"commands":               {"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "limiter", "resp"},
 	"persist/rdb":            {"persist/dump", "store", "store/decimal", "store/hash", "store/list", "store/set", "store/zset"},

@@ -89,7 +89,7 @@ func commandLines(t *testing.T, text string) (out []commandLine) {
 			case "@noreply":
 				line = rest
 			}
-			if args := words(line); len(args) > 0 {
+			if args := wordsOf(line); len(args) > 0 {
 				out = append(out, commandLine{conn: conn, args: args})
 			}
 		}
@@ -98,7 +98,7 @@ func commandLines(t *testing.T, text string) (out []commandLine) {
 }
 
 // words splits a line as redis-cli does, roughly.
-func words(line string) (out []string) {
+func wordsOf(line string) (out []string) {
 	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
 		quoted, err := strconv.QuotedPrefix(line)
 		if err != nil || line[0] == '\'' || line[0] == '`' {

@@ -26,32 +26,20 @@ func plain(word string) bool {
 
 // Quote returns word in double quotes, so that Split reads it back. It follows Redis'
 // sdscatrepr.
-func Quote(word string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(word) {
-		switch ch := word[i]; ch {
-		case '\\', '"':
-			b.WriteByte('\\')
-			b.WriteByte(ch)
-		case '\n':
-			b.WriteString(`\n`)
-		case '\r':
-			b.WriteString(`\r`)
-		case '\t':
-			b.WriteString(`\t`)
-		case '\a':
-			b.WriteString(`\a`)
-		case '\b':
-			b.WriteString(`\b`)
+func Quote(word string) string { return string(AppendQuoted(nil, []byte(word))) }
+
+// AppendQuoted appends what Quote returns.
+func AppendQuoted(b, word []byte) []byte {
+	b = append(b, '"')
+	for _, ch := range word {
+		switch at := strings.IndexByte("\\\"\n\r\t\a\b", ch); {
+		case at >= 0:
+			b = append(b, '\\', `\"nrtab`[at])
+		case ch < ' ' || ch > '~':
+			b = fmt.Appendf(b, `\x%02x`, ch)
 		default:
-			if ch < ' ' || ch > '~' {
-				fmt.Fprintf(&b, `\x%02x`, ch)
-			} else {
-				b.WriteByte(ch)
-			}
+			b = append(b, ch)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return append(b, '"')
 }
