@@ -203,7 +203,20 @@ func (db *DB) Persist(n *Node) bool {
 	return true
 }
 
+// KeepExpired says whether keys whose deadline has passed stay where they are
+// instead of being removed when they are met. Nobody finds them either way. Any
+// goroutine may call it.
+func (s *Store) KeepExpired(keep bool) { s.kept.Store(keep) }
+
+// expired removes a node that was met after its deadline, unless it is to stay.
 func (db *DB) expired(sh *shard, n *Node) {
+	if !db.store.kept.Load() {
+		db.reap(sh, n)
+	}
+}
+
+// reap removes a node whose deadline has passed.
+func (db *DB) reap(sh *shard, n *Node) {
 	sh.stats.Expired++
 	if g := db.store.recorder(n); g != nil {
 		g.Expired(db.id, n.Key())
@@ -253,6 +266,9 @@ func (sh *shard) fit() {
 // the rest of the few that it examines together) it stops, and reports that there
 // may be more.
 func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, more bool) {
+	if s.kept.Load() {
+		return 0, false
+	}
 	for _, db := range s.dbs {
 		for i := range db.shards {
 			if shards&(1<<i) == 0 {
@@ -284,11 +300,11 @@ func (db *DB) reclaim(sh *shard, group int, nowMs int64) (examined int) {
 	sh.keys.Class(uint64(group), uint64(sh.deadlines.Groups()), func(n *Node) {
 		examined++
 		switch {
-		case n.Value.overdue(nowMs):
+		case n.Value.overdue(nowMs) && !db.store.kept.Load():
 			if g := db.store.recorder(n); g != nil {
 				g.Cut()
 			}
-			db.expired(sh, n)
+			db.reap(sh, n)
 		case n.Value.expires():
 			atMs, _ := n.Value.ExpireAtMs()
 			next = min(next, dueMs(atMs))

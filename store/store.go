@@ -54,6 +54,7 @@ type Store struct {
 	watched [NumShards]map[watchKey][]*Watch
 
 	waiting waiting
+	kept    atomic.Bool // keys that are due stay; see KeepExpired
 
 	snapshot atomic.Pointer[Snapshot] // under way; set under AllShards
 	epoch    bool                     // what nodes are marked with that it need not hand out; protected by any shard, changed under AllShards

@@ -79,6 +79,9 @@ func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64
 // other, nil where there is none. rnd returns a uniform number below n.
 func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 	for total := db.Len(); total > 0; total = db.Len() {
+		if db.store.kept.Load() {
+			return db.randomKept(nowMs, rnd)
+		}
 		at := int(rnd(uint64(total)))
 		for i := range db.shards {
 			sh := &db.shards[i]
@@ -95,6 +98,18 @@ func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 		}
 	}
 	return nil
+}
+
+// randomKept is Random where keys that are due stay: it may not draw until it
+// meets another, which Redis 7.0 does for ever where there is none.
+func (db *DB) randomKept(nowMs int64, rnd func(n uint64) uint64) (picked *Node) {
+	seen := uint64(0)
+	for n := range db.All(nowMs) {
+		if seen++; rnd(seen) == 0 {
+			picked = n
+		}
+	}
+	return picked
 }
 
 // Flush removes every key and marks the watchers of those that existed.
