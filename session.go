@@ -107,7 +107,7 @@ func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 	}
 	reply := s.in.Do(s.args)
 	s.in.Publish(engine.Buffers{})
-	if s.in.Blocked() != nil {
+	for s.in.Blocked() != nil {
 		var err error
 		if reply, err = s.wait(ctx); err != nil {
 			return nil, err

@@ -135,6 +135,10 @@ type Command struct {
 	// Locks changes nothing.
 	Locks func(c *Ctx, args [][]byte) store.ShardSet
 
+	// Declares tells of a call whether a script that it names says of itself that
+	// it writes, or that it does not; ok is false where nothing is said. Nil: never.
+	Declares func(args [][]byte) (writes, ok bool)
+
 	parent *Command
 	id     int
 	event  effects.Event
@@ -158,6 +162,17 @@ func (c *Command) Is(f Flags) bool { return c.Flags&f == f }
 // Writes reports whether a call may change the keyspace.
 func (c *Command) Writes(args [][]byte) bool {
 	return c.Flags&Write != 0 && (c.Reads == nil || !c.Reads(args))
+}
+
+// Replicates reports whether Redis takes a call for one that may write or be
+// sent to replicas: what CLIENT PAUSE WRITE holds, and no MONITOR may do.
+func (c *Command) Replicates(args [][]byte) bool {
+	if c.Declares != nil {
+		if writes, ok := c.Declares(args); ok {
+			return writes
+		}
+	}
+	return c.Flags&(Write|MayReplicate) != 0
 }
 
 // ArityOK reports whether n arguments, the name included, are acceptable.

@@ -61,6 +61,9 @@ type Ctx struct {
 	// run; nil: nobody wants to know.
 	AfterRead func(cmd *Command, args [][]byte)
 
+	// Monitor is told what runs; nil: nobody watches. See monitor.go.
+	Monitor Monitor
+
 	Tally  Tally      // what was counted and nobody has taken yet
 	Errors ErrorCount // who counts the errors of the reply
 
@@ -105,6 +108,13 @@ func (c *Ctx) Use(index int) { c.DBIndex, c.DB = index, c.Store.DB(index) }
 // Run runs the handler of c.Cmd. Whoever runs a command, a session, EXEC or a
 // script, does it here: what surrounds every handler stands in one place.
 func (c *Ctx) Run() resp.Value {
+	if c.Monitor != nil {
+		return c.runMonitored()
+	}
+	return c.run()
+}
+
+func (c *Ctx) run() resp.Value {
 	if c.Cmd.Flags&Write != 0 && c.DB != nil && c.Store.Snapshot() != nil {
 		c.preserve()
 	}

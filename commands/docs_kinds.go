@@ -27,6 +27,7 @@ var choiceNames = map[string]string{
 	"NX XX GT LT":           "condition",
 	"ON OFF":                "enabled",
 	"SET INCRBY":            "write_operation",
+	"WRITE ALL":             "mode",
 	"YES NO":                "mode",
 	"YES SYNC NO":           "mode",
 
@@ -109,6 +110,7 @@ var kinds = map[string]string{
 // the argument's.
 var kindsByCommand = map[string]string{
 	"bitfield value": "integer", "setbit value": "integer",
+	"client|pause timeout":   "integer",
 	"hincrbyfloat increment": "double",
 	"incrbyfloat increment":  "double",
 	"increx integer":         "integer", "increx float": "double",

@@ -22,6 +22,7 @@ type Blocked struct {
 	waiter  store.Waiter
 	errand  *errand // what it waits for, where that is no key
 	silent  bool    // CLIENT REPLY: the reply is not sent
+	held    *held   // the command that CLIENT PAUSE holds; nil: it waits for something else
 
 	reply resp.Value // written before done, by the one who has claimed the waiter
 	done  atomic.Bool
@@ -48,6 +49,9 @@ func (b *Blocked) Over() bool { return b.done.Load() }
 func (s *Session) Resume() resp.Value {
 	b := s.blocked.Load()
 	s.leave(b, false)
+	if b.held != nil {
+		return s.proceed(b)
+	}
 	if log := s.engine.persist.log.Load(); log != nil {
 		s.hasWritten(log.End()) // what it was served is in somebody else's group
 	}
@@ -107,13 +111,7 @@ func (s *Session) block(w *commands.Wait) {
 	b := &Blocked{session: s, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
 	b.errand, s.errand = s.errand, nil
 	b.waiter.Owner = b
-	// Whoever finds it counted finds it in CLIENT LIST, and can unblock it.
-	s.edit(func(p *public) {
-		p.blocked = true
-		s.blocked.Store(b)
-		s.engine.stats.blocked.Add(1)
-		s.engine.stats.timedWaits.Add(b.timed())
-	})
+	s.showBlocked(b)
 	if b.errand == nil {
 		s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 		return
@@ -125,6 +123,17 @@ func (s *Session) block(w *commands.Wait) {
 	}()
 }
 
+// showBlocked makes b what the session waits for. Whoever finds it counted finds
+// it in CLIENT LIST, and can unblock it.
+func (s *Session) showBlocked(b *Blocked) {
+	s.edit(func(p *public) {
+		p.blocked = true
+		s.blocked.Store(b)
+		s.engine.stats.blocked.Add(1)
+		s.engine.stats.timedWaits.Add(b.timed())
+	})
+}
+
 // leave takes the session out of the lines it stands in. Whoever may be serving
 // it holds one of those shards, and has finished when they are ours; where
 // nobody is, the lines need not be left at once: a script may have them for long.
@@ -132,7 +141,7 @@ func (s *Session) leave(b *Blocked, served bool) {
 	st := s.engine.store
 	shards := b.waiter.Shards()
 	switch {
-	case b.errand != nil: // it stands in no line
+	case b.errand != nil || b.held != nil: // it stands in no line
 		s.blocked.Store(nil)
 		return
 	case served:
@@ -159,6 +168,9 @@ func (s *Session) abandon() {
 		b.errand.end()
 	}
 	s.leave(b, !ours && !b.Over())
+	if b.held != nil {
+		s.engine.pause.gone(b)
+	}
 }
 
 // lock takes the locks of a command's shards, and those that serving waiters
@@ -241,7 +253,7 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	b := o.blocked.Load()
-	if b == nil {
+	if b == nil || b.held != nil {
 		return resp.Int(0)
 	}
 	reply := b.timedOut()

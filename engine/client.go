@@ -77,6 +77,13 @@ var clientGroup = []commands.Command{{
 			Handler:   clientNoTouch,
 		},
 		{
+			Name: "pause", Arity: -3, Flags: clientAdmin, Group: "connection", Since: "2.9.50", Complexity: "O(1)",
+			Syntax:    "timeout [WRITE | ALL]",
+			Summary:   "Holds the commands of clients for some time.",
+			Deviation: "CLIENT UNBLOCK of a client that is held answers 0 (Redis 7.0 crashes); calls of the program that runs the engine are not held",
+			Handler:   clientPause,
+		},
+		{
 			Name: "reply", Arity: 3, Flags: clientFlags, Group: "connection", Since: "3.2.0", Complexity: "O(1)",
 			Syntax:  "<ON | OFF | SKIP>",
 			Summary: "Says whether commands are answered.",
@@ -113,6 +120,11 @@ var clientGroup = []commands.Command{{
 			Syntax:  "client-id [TIMEOUT | ERROR]",
 			Summary: "Ends the waiting of another connection's command.",
 			Handler: clientUnblock,
+		},
+		{
+			Name: "unpause", Arity: 2, Flags: clientAdmin, Group: "connection", Since: "6.2.0", Complexity: "O(N)",
+			Summary: "Lets the commands that are held go on.",
+			Handler: clientUnpause,
 		},
 	},
 }}
@@ -189,10 +201,14 @@ func clientReply(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	switch {
 	case commands.EqualFold(c.Args[2], "on"):
-		s.replies = replyOn
+		if s.replies != replySkipNext { // in EXEC: that is for the command behind it
+			s.replies = replyOn
+		}
+		s.silent.Store(false)
 		return resp.OK
 	case commands.EqualFold(c.Args[2], "off"):
 		s.replies = replyOff
+		s.silent.Store(true)
 	case commands.EqualFold(c.Args[2], "skip"):
 		if s.replies != replyOff {
 			s.replies = replySkipNext
@@ -214,6 +230,9 @@ func clientInfo(c *commands.Ctx) resp.Value {
 func (s *Session) publishNow(c *commands.Ctx) {
 	s.edit(func(p *public) {
 		p.db, p.proto, p.lastCommand, p.lastUs = c.DBIndex, s.proto, c.Cmd, c.NowUs
+		if s.peer.Buffers != nil {
+			p.buffers = s.peer.Buffers()
+		}
 	})
 }
 
@@ -354,6 +373,7 @@ func (s *Session) kill(match func(o *Session) bool) int {
 func (s *Session) die() {
 	s.dead.Store(true)
 	s.peer.Kill()
+	s.engine.monitors.remove(s)
 	if p := s.view(); p.subscribed() {
 		s.engine.pubsub.gone.addKilled(s)
 	}
@@ -370,6 +390,7 @@ func (s *Session) line(nowUs int64) string {
 		on     bool
 		letter string
 	}{
+		{p.monitoring, "O"},
 		{p.subscribed(), "P"},
 		{p.queued >= 0, "x"},
 		{p.blocked, "b"},
@@ -387,6 +408,11 @@ func (s *Session) line(nowUs int64) string {
 	if flags == "" {
 		flags = "N"
 	}
+	for _, rule := range queryGivenBack {
+		if p.buffers.QueryFree > rule.above && nowUs-p.lastUs >= rule.idleUs {
+			p.buffers.QueryFree = 0
+		}
+	}
 	last := "NULL"
 	if p.lastCommand != nil {
 		last = p.lastCommand.FullName()
@@ -397,6 +423,16 @@ func (s *Session) line(nowUs int64) string {
 		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name, seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
 		p.topics[channels], p.topics[patterns], p.topics[shardChannels], p.queued, p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
 		p.tracking.redirection(), p.proto, p.library())
+}
+
+// queryGivenBack says after how long Redis gives back what the query buffer of an
+// idle client does not need, where that is above so many bytes.
+var queryGivenBack = []struct {
+	above  int
+	idleUs int64
+}{
+	{32 << 10, 200_000}, // two turns of its cron
+	{4 << 10, 3_000_000},
 }
 
 // library is what SETINFO told, as Redis 7.2 shows it; nothing where the client

@@ -92,10 +92,12 @@ func reset(c *commands.Ctx) resp.Value {
 	c.Store.Unwatch(s.watch)
 	s.unsubscribe()
 	s.track(nil)
+	s.unmonitor()
 	s.proto = resp.RESP2
 	if s.replies != replySkip { // CLIENT REPLY SKIP holds for RESET as for any command
 		s.replies = replyOn
 	}
+	s.silent.Store(false)
 	s.authenticated = s.isFree()
 	c.DBIndex = 0
 	s.noTouch = false
@@ -127,10 +129,13 @@ func auth(c *commands.Ctx) resp.Value {
 	user, password := []byte(defaultUser), c.Args[1]
 	switch len(c.Args) {
 	case 2:
+		c.Redact(1)
 		if *s.engine.password.Load() == "" {
 			return errNoPass
 		}
 	case 3:
+		c.Redact(1)
+		c.Redact(2)
 		user, password = c.Args[1], c.Args[2]
 	default:
 		return commands.ErrSyntax
@@ -174,6 +179,9 @@ func hello(c *commands.Ctx) resp.Value {
 	for len(rest) > 0 {
 		switch {
 		case commands.EqualFold(rest[0], "auth") && len(rest) > 2:
+			at := len(c.Args) - len(rest)
+			c.Redact(at + 1)
+			c.Redact(at + 2)
 			if !s.login(rest[1], rest[2]) {
 				return errWrongPass
 			}

@@ -44,6 +44,10 @@ type Options struct {
 	// together, except under appendfsync always: see aof.Options.
 	Pause func()
 
+	// After calls fn once, so many milliseconds of real time later, unless stop is
+	// called before; nil: what is due waits for the next Tick.
+	After func(ms int64, fn func()) (stop func())
+
 	// Port is the TCP port that INFO shows; nil: none.
 	Port func() int
 }
@@ -74,6 +78,8 @@ type Engine struct {
 
 	sessions   registry
 	pubsub     pubsub
+	monitors   monitors
+	pause      pause
 	mailLimits struct{ normal, subscriber atomic.Int64 } // bytes that a mailbox may hold; 0: any number
 
 	stats  stats
@@ -115,6 +121,7 @@ func New(o Options) *Engine {
 		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(), e.persistGroup(),
 	)
 	e.scripts.SetTable(e.table)
+	e.pause.engine = e
 	e.stats.calls = make([]callStats, e.table.Len())
 	for i := range e.stats.decisions {
 		e.stats.decisions[i].init()
@@ -186,6 +193,7 @@ func (e *Engine) follow() {
 // call at a time.
 func (e *Engine) Tick() {
 	e.clock.Sync()
+	e.pause.pass()
 	e.tickFiles()
 	e.reclaimSome()
 	e.dropForsaken()

@@ -9,6 +9,13 @@ import (
 
 // Error replies of sessions, byte for byte Redis 7.0's.
 var (
+	errReplicaKeyspace = resp.Error("ERR Replica can't interact with the keyspace")
+	errMonitorInExec   = resp.Error("ERR MONITOR isn't allowed for DENY BLOCKING client")
+
+	errPauseMode       = resp.Error("ERR CLIENT PAUSE mode must be WRITE or ALL")
+	errTimeoutInteger  = resp.Error("ERR timeout is not an integer or out of range")
+	errTimeoutNegative = resp.Error("ERR timeout is negative")
+
 	errNoAuth    = resp.Error("NOAUTH Authentication required.")
 	errWrongPass = resp.Error("WRONGPASS invalid username-password pair or user is disabled.")
 	errNoPass    = resp.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")

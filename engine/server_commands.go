@@ -44,6 +44,12 @@ func (e *Engine) serverGroup() []commands.Command {
 			Deviation: "usec is reckoned from the calls that were timed, one in sixteen of short commands; sections limiter, and percentiles as powers of two",
 		},
 		commands.Command{
+			Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale,
+			Group: "server", Since: "1.0.0", Complexity: "O(1)", Handler: monitor,
+			Summary:   "Shows the connection every command that runs.",
+			Deviation: "the commands of one script or EXEC have one timestamp, and those of the connection's own scripts and EXEC stand behind the reply",
+		},
+		commands.Command{
 			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast,
 			Categories: []string{"admin", "dangerous"},
 			Group:      "server", Since: "2.8.12", Complexity: "O(1)", Handler: role,

@@ -39,10 +39,17 @@ type Session struct {
 	subscribed    bool           // to any of topics
 	topics        [topicKinds]map[string]struct{}
 	mail          mailbox
-	before        []byte                  // messages that precede the reply of the command under way
-	inside        []byte                  // within EXEC: messages that precede the reply of one of its commands
-	recording     bool                    // what the command under way changes is recorded in group
-	tracking      tracking                // CLIENT TRACKING
+	before        []byte   // messages that precede the reply of the command under way
+	inside        []byte   // within EXEC: messages that precede the reply of one of its commands
+	recording     bool     // what the command under way changes is recorded in group
+	tracking      tracking // CLIENT TRACKING
+	monitoring    bool
+	silent        atomic.Bool             // by CLIENT REPLY OFF: what MONITOR shows is not for it
+	trace         *trace                  // nil until somebody watches
+	postponed     bool                    // the command under way is held by CLIENT PAUSE
+	released      bool                    // and may run now
+	answered      bool                    // EXEC has obeyed CLIENT REPLY itself
+	aborted       bool                    // see Aborted
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
 	errand        *errand                 // what the command under way leaves to wait for
 	wrote         int64                   // position in the log of what its replies depend on, see Kept
@@ -69,6 +76,9 @@ type Peer struct {
 	// Wake makes the connection look at Ready, from any goroutine; nil: it
 	// looks of its own accord.
 	Wake func()
+	// Buffers are the connection's while it runs a command, from the goroutine
+	// that does; nil: those that Publish was told.
+	Buffers func() Buffers
 }
 
 // public is what other sessions may know of this one.
@@ -81,6 +91,7 @@ type public struct {
 	createdUs, lastUs         int64
 	noEvict, noTouch, blocked bool
 	tracking                  *trackingMode // nil: CLIENT TRACKING OFF
+	monitoring                bool
 	buffers                   Buffers
 }
 
@@ -123,6 +134,7 @@ func (s *Session) Close() {
 	s.unwatch()
 	s.unsubscribe()
 	s.untrack()
+	s.unmonitor()
 	s.letGo()
 	s.engine.sessions.remove(s)
 	s.Holds(0)
@@ -155,18 +167,15 @@ func (s *Session) Do(args [][]byte) resp.Value {
 		return resp.None
 	}
 	s.collect()
+	s.answered = false
 	reply := s.dispatch(args)
-	if s.tracking.caching {
-		s.endCaching(args)
-	}
-	switch s.replies {
-	case replyOn:
-	case replyOff:
-		reply = resp.None
-	case replySkipNext:
-		s.replies, reply = replySkip, resp.None
-	case replySkip:
-		s.replies, reply = replyOn, resp.None
+	if s.postponed {
+		s.postponed = false // no command has ended: what CLIENT REPLY and CACHING say of the next still holds
+	} else {
+		if s.tracking.caching {
+			s.endCaching(args)
+		}
+		reply = s.obeyReplyMode(reply)
 	}
 	if len(s.before) > 0 {
 		return s.withMail(reply)
@@ -174,12 +183,31 @@ func (s *Session) Do(args [][]byte) resp.Value {
 	return reply
 }
 
+// obeyReplyMode leaves out the reply of a command that has ended where CLIENT
+// REPLY says so.
+func (s *Session) obeyReplyMode(reply resp.Value) resp.Value {
+	mode := s.replies
+	switch mode {
+	case replySkipNext:
+		s.replies = replySkip
+	case replySkip:
+		s.replies = replyOn
+	}
+	if mode == replyOn || s.answered {
+		return reply
+	}
+	return resp.None
+}
+
+// quiet reports whether a reply that is due now is left out.
+func (s *Session) quiet() bool { return s.replies == replyOff || s.replies == replySkip }
+
 // dispatch decides whether args run now, are queued, or are refused.
 func (s *Session) dispatch(args [][]byte) resp.Value {
 	cmd, refusal := s.engine.table.Resolve(args)
 	if cmd == nil {
 		if isHTTP(args[0]) {
-			s.closing = true
+			s.closing, s.aborted = true, true
 			return resp.None
 		}
 		if cmd = s.called(args); cmd == nil {
@@ -196,6 +224,9 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	if refusal.IsError() {
 		s.run.rejected++
 		return s.refused(s.reject(cmd, refusal))
+	}
+	if s.engine.pause.holds(s, cmd, args) {
+		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		s.tx.queue(cmd, args)
@@ -238,8 +269,15 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	if busy := s.engine.scripts.Busy(); busy != nil && !cmd.Is(commands.AllowBusy) {
 		return resp.Error(busy.Reply)
 	}
+	if s.monitoring && (cmd.Is(commands.ReadOnly) || cmd.Replicates(args)) {
+		return errReplicaKeyspace
+	}
 	return resp.None
 }
+
+// Aborted reports whether the connection is to be closed without what was
+// answered and has not been sent: it is no client that talks.
+func (s *Session) Aborted() bool { return s.aborted }
 
 // isHTTP reports whether a command is the start of an HTTP request: a web page
 // that makes a browser talk to a port of its user's machine. Redis hangs up, and
@@ -361,6 +399,9 @@ func (s *Session) end(shards store.ShardSet) {
 		s.tracking.out.evict(shards)
 		s.tracking.out.tellFirst()
 	}
+	if s.ctx.Monitor != nil {
+		s.showTrace()
+	}
 	for _, b := range s.served {
 		b.end(b.reply)
 	}
@@ -382,6 +423,9 @@ func (s *Session) begin() {
 	c.NowUs = s.engine.clock.NowUs()
 	c.NowMs = c.NowUs / 1000
 	c.Settings = s.engine.settings.Load()
+	if watched := s.engine.monitors.watched.Load(); watched || c.Monitor != nil {
+		s.beginTrace(watched)
+	}
 }
 
 // call runs a handler. The shards that it touches are held.

@@ -157,6 +157,7 @@ func exec(c *commands.Ctx) resp.Value {
 	s.collect()
 	s.inExec = true
 	defer func() { s.inExec, c.Follows = false, false }()
+	headless := s.quiet()
 	replies := c.Values(len(tx.queued))
 	for i := range tx.queued {
 		q := &tx.queued[i]
@@ -168,6 +169,9 @@ func exec(c *commands.Ctx) resp.Value {
 		}
 		c.Follows = true
 		s.ctx.Tally.CountNested(q.cmd, false, s.failed(&reply))
+		if s.quiet() {
+			reply = resp.None
+		}
 		if s.proto != proto {
 			// HELLO: what was answered before it stays in the protocol of then.
 			for j := range replies {
@@ -184,7 +188,17 @@ func exec(c *commands.Ctx) resp.Value {
 		}
 		replies = append(replies, reply)
 	}
-	return resp.Array(replies...)
+	s.answered = true
+	if !headless {
+		return resp.Array(replies...)
+	}
+	// As in Redis, where each reply is sent or not as it comes: CLIENT REPLY OFF
+	// has left out the array's head, and what came before a CLIENT REPLY ON.
+	var b []byte
+	for i := range replies {
+		b = resp.Append(b, &replies[i], s.proto)
+	}
+	return resp.Encoded(b)
 }
 
 // cutExec is what EXEC answers where a script was ended, because the process ends:

@@ -31,6 +31,7 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.child.Settings, r.child.Caller = c.Settings, c.Caller
 	r.child.Group, r.child.AfterRead = c.Group, c.AfterRead
 	r.child.Proto, r.child.InScript = resp.RESP2, true
+	r.child.Monitor = c.Monitor
 }
 
 // end keeps nothing of the script but scratch space.
@@ -40,6 +41,7 @@ func (r *caller) end() {
 	r.parent = nil
 	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
 	r.child.Args, r.child.Cmd, r.child.Group, r.child.AfterRead = nil, nil, nil, nil
+	r.child.Monitor = nil
 	r.child.Reset()
 }
 

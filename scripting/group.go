@@ -21,25 +21,28 @@ func (e *Engine) Group() []commands.Command {
 	const (
 		script   = commands.NoScript | commands.Stale | commands.SkipMonitor | commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
 		readOnly = script | commands.ReadOnly
+		free     = script | commands.MayReplicate
 	)
 	const rw, ro = "RW access update", "RO access"
-	eval := func(name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler, locks func(*commands.Ctx, [][]byte) store.ShardSet) commands.Command {
+	eval := func(name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler,
+		locks func(*commands.Ctx, [][]byte) store.ShardSet, declares func([][]byte) (writes, ok bool),
+	) commands.Command {
 		return commands.Command{
 			Name: name, Arity: -3, Flags: flags, Group: "scripting", Since: since,
 			Categories: []string{"scripting"}, // named, so that ReadOnly adds no "read"
 			Keys:       []commands.KeySpec{countedKeys(access, note)},
 			Complexity: evalComplexity, Summary: summary, Deviation: evalDeviation,
 			Syntax:  argument + " numkeys [key [key ...]] [arg [arg ...]]",
-			Handler: h, Locks: locks,
+			Handler: h, Locks: locks, Declares: declares,
 		}
 	}
 	return []commands.Command{
-		eval("eval", "2.6.0", "script", "Runs a Lua script.", noteRW, script, rw, e.eval, e.locksOfSource),
-		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", script, rw, e.evalSHA, e.locksOfDigest),
-		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.", noteRO, readOnly, ro, e.evalRO, e.locksOfSource),
-		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.", "", readOnly, ro, e.evalSHARO, e.locksOfDigest),
-		eval("fcall", "7.0.0", "function", "Calls a function of a library.", noteFcallRW, script, rw, e.fcall, nil),
-		eval("fcall_ro", "7.0.0", "function", "Calls a function of a library that may not write.", noteFcallRO, readOnly, ro, e.fcallRO, nil),
+		eval("eval", "2.6.0", "script", "Runs a Lua script.", noteRW, free, rw, e.eval, e.locksOfSource, e.sourceDeclares),
+		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", free, rw, e.evalSHA, e.locksOfDigest, e.digestDeclares),
+		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.", noteRO, readOnly, ro, e.evalRO, e.locksOfSource, e.sourceDeclares),
+		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.", "", readOnly, ro, e.evalSHARO, e.locksOfDigest, e.digestDeclares),
+		eval("fcall", "7.0.0", "function", "Calls a function of a library.", noteFcallRW, free, rw, e.fcall, nil, e.functionDeclares),
+		eval("fcall_ro", "7.0.0", "function", "Calls a function of a library that may not write.", noteFcallRO, readOnly, ro, e.fcallRO, nil, e.functionDeclares),
 		{
 			Name: "function", Arity: -2, Group: "scripting", Since: "7.0.0",
 			Complexity: "Depends on subcommand.", Summary: "Manages libraries of functions.",

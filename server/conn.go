@@ -78,11 +78,12 @@ func (c *conn) serve() {
 	remote, local := names(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
 		Addr: remote, LocalAddr: local, FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
-		Kill: c.out.cut, Wake: c.wake, Streams: true,
+		Kill: c.out.cut, Wake: c.wake, Streams: true, Buffers: func() engine.Buffers { return c.buffers(true) },
 	})
 	c.out.settle, c.out.complain = c.session.Kept, c.complain
 	c.out.count = c.session.CountWritten
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
+	c.session.Publish(c.buffers(false))
 	polite := true
 	c.guarded(func() { polite = c.loop() })
 	c.stopPatience()
@@ -143,10 +144,16 @@ func (c *conn) filled(n int) {
 // reports whether the connection goes on.
 func (c *conn) batch() bool {
 	c.follow()
-	if c.session.Blocked() != nil && !c.resume() {
-		return c.deliver() && c.out.flush() && c.mayPile()
+	on := true
+	if b := c.session.Blocked(); b != nil {
+		if !b.Over() {
+			c.publish()
+			return c.deliver() && c.out.flush() && c.mayPile()
+		}
+		c.stopPatience()
+		c.active = time.Now()
+		on = c.answer(c.session.Resume())
 	}
-	on, authenticated := true, c.session.Authenticated()
 	for on && c.session.Blocked() == nil {
 		args, ok, err := c.in.next()
 		if err != nil {
@@ -162,25 +169,37 @@ func (c *conn) batch() bool {
 		} else if reply, on = c.intercepted(args); !on {
 			break
 		}
-		if reply.Kind() == resp.KindStream {
-			on = c.out.stream(reply.Stream()) && on
-		} else {
-			c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
-		}
-		if now := c.session.Authenticated(); now != authenticated {
-			authenticated = now
-			c.in.setLimits(c.limits.reader(now))
-		}
-		on = on && !c.session.Closing()
-		c.bePatient()
-		if len(c.out.buf) >= flushBytes {
-			on = c.out.flush() && on
-		}
+		on = c.answer(reply)
+	}
+	if c.session.Aborted() {
+		c.out.buf = c.out.buf[:0]
 	}
 	on = on && c.deliver()
 	on = c.out.flush() && on
 	c.publish()
 	return on
+}
+
+// answer adds a command's reply to the output. It reports whether the connection
+// goes on.
+func (c *conn) answer(reply resp.Value) bool {
+	if c.muted {
+		reply = resp.None
+	}
+	on := true
+	if reply.Kind() == resp.KindStream {
+		on = c.out.stream(reply.Stream())
+	} else {
+		c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
+	}
+	if now := c.session.Authenticated(); now != c.in.limits.authenticated {
+		c.in.setLimits(c.limits.reader(now))
+	}
+	c.bePatient()
+	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
+		on = c.out.flush() && on
+	}
+	return on && !c.session.Closing()
 }
 
 // refuse answers input that ends the connection.
@@ -218,12 +237,18 @@ func (c *conn) hold() { c.held.Store(int64(c.in.memory() + cap(c.out.buf))) }
 func (c *conn) publish() {
 	c.batches.Add(1)
 	c.hold()
-	used, unused := c.in.queryBuffer()
+	c.session.Publish(c.buffers(false))
+}
+
+// buffers are the sizes that CLIENT LIST reports, while a command runs or between
+// two batches.
+func (c *conn) buffers(running bool) engine.Buffers {
+	used, unused := c.in.queryBuffer(running)
 	waiting := c.out.waiting()
-	c.session.Publish(engine.Buffers{
+	return engine.Buffers{
 		Query: used, QueryFree: unused, Output: waiting,
 		Memory: c.in.memory() + cap(c.out.buf) + waiting,
-	})
+	}
 }
 
 // leave sends what was answered and ends the connection so that it arrives: to

@@ -1,10 +1,6 @@
 package server
 
-import (
-	"time"
-
-	"github.com/zlimit/zlimit/resp"
-)
+import "time"
 
 // bePatient starts the timeout of a command that has begun to wait. Commands
 // behind it stay in the reader, as they do in Redis; what arrives meanwhile is
@@ -22,21 +18,6 @@ func (c *conn) stopPatience() {
 		c.patience.Stop()
 		c.patience = nil
 	}
-}
-
-// resume answers a command that has waited, if its waiting is over.
-func (c *conn) resume() bool {
-	if !c.session.Blocked().Over() {
-		return false
-	}
-	c.stopPatience()
-	c.active = time.Now()
-	reply := c.session.Resume()
-	if c.muted {
-		return true
-	}
-	c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
-	return true
 }
 
 // mayPile reports whether what a client has sent behind a command that waits is

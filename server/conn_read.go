@@ -74,7 +74,7 @@ func (c *conn) mustLook() bool {
 // from the last bytes that came or were taken. Who waits for a key or for
 // messages is not idle.
 func (c *conn) idleUntil() time.Time {
-	if c.limits.idle <= 0 || c.session.Blocked() != nil || c.session.Subscribed() {
+	if c.limits.idle <= 0 || c.session.Blocked() != nil || c.session.Subscribed() || c.session.Monitoring() {
 		return time.Time{}
 	}
 	last := c.active

@@ -42,8 +42,5 @@ func (c *conn) intercepted(args [][]byte) (reply resp.Value, on bool) {
 	if do.Mute {
 		c.muted = true
 	}
-	if c.muted {
-		reply = resp.None
-	}
 	return reply, !do.Hangup
 }

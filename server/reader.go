@@ -77,7 +77,7 @@ func defaultLimits() limits {
 type reader struct {
 	buf        []byte
 	start, end int
-	base       int // where start was at the last free(): what Redis calls the query buffer begins here
+	base       int // where pos was at the last free(): what Redis calls the query buffer begins here
 	pos        int
 	seen       int
 	left       int
@@ -89,12 +89,13 @@ type reader struct {
 	full       bool  // the last read left no room
 	examined   int64 // bytes the scan looked at, so that a test can tell linear work from quadratic
 	moved      int64 // bytes copied inside or between buffers, for the same test
+	query      queryBuffer
 	err        error
 }
 
 // newReader returns a reader without a buffer; the first free() makes one.
 func newReader(l limits) *reader {
-	r := &reader{bulk: noBulk}
+	r := &reader{bulk: noBulk, query: emptyQuery()}
 	r.setLimits(l)
 	return r
 }

@@ -22,7 +22,8 @@ func (r *reader) free() []byte {
 	if room := len(r.buf) - r.end; room < minRoom && (room == 0 || room < r.missing()) {
 		r.resize(r.grown())
 	}
-	r.base = r.start
+	r.base = r.pos
+	r.query.reserve(r.end-r.pos, r.bulk)
 	return r.buf[r.end:]
 }
 
@@ -35,11 +36,15 @@ func (r *reader) filled(n int) {
 // buffered returns the bytes received and not yet consumed by next.
 func (r *reader) buffered() int { return r.end - r.start }
 
-// queryBuffer returns CLIENT LIST's qbuf and qbuf-free, in bytes. As in Redis, commands that came with the last read
-// count as used until the next one, the running command among them.
-func (r *reader) queryBuffer() (used, unused int) {
-	used = r.end - r.base
-	return used, len(r.buf) - used
+// queryBuffer returns CLIENT LIST's qbuf and qbuf-free, in bytes, as redis-server would have them. While a command of
+// the last read runs, all of that read counts as used; between two reads what no argument has been made of.
+func (r *reader) queryBuffer(running bool) (used, unused int) {
+	used = r.end - r.pos
+	if running {
+		used = min(r.end-r.base, r.query.size)
+	}
+	r.query.hold(used)
+	return used, r.query.size - used
 }
 
 // memory returns the bytes the reader holds: its buffer and its slice of arguments.
@@ -58,7 +63,7 @@ func (r *reader) release() {
 	if size := max(unread+minRoom, minBuffer); size < len(r.buf)/2 {
 		r.resize(size)
 	}
-	r.base = r.start
+	r.base = r.pos
 }
 
 // missing returns how many bytes the scan knows it still needs, at least 1.

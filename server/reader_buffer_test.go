@@ -2,6 +2,7 @@ package server
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,24 +76,62 @@ func TestReaderReleaseKeepsUnfinishedCommand(t *testing.T) {
 	}
 }
 
-// As redis-server showed it: the running command and what follows it count until the next read.
+// As redis-server shows it: while a command runs, all that came with the last read; then what no argument was made of.
 func TestReaderQueryBuffer(t *testing.T) {
 	list := encode("CLIENT", "LIST")
 	r := newReader(defaultLimits())
-	used, unused := r.queryBuffer()
-	require.Zero(t, used)
-	require.Zero(t, unused)
+	query := func(running bool) [2]int {
+		used, unused := r.queryBuffer(running)
+		return [2]int{used, unused}
+	}
+	require.Equal(t, [2]int{0, 4}, query(false))
 	_, err := feed(r, list+"*3\r\n$4\r\nECHO", whole)
 	require.NoError(t, err)
-	used, unused = r.queryBuffer()
-	require.Equal(t, 38, used)
-	require.Equal(t, r.memory()-argOverhead*cap(r.args), used+unused)
-	require.Equal(t, 12, r.buffered())
+	require.Equal(t, [2]int{38, 20436}, query(true))
+	require.Equal(t, [2]int{4, 20470}, query(false))
 	_, err = feed(r, "\r\n$1\r\na\r\n$1\r\nb\r\n"+list, whole)
 	require.NoError(t, err)
-	used, _ = r.queryBuffer()
-	require.Equal(t, 12+16+len(list), used)
-	require.Zero(t, r.buffered())
+	require.Equal(t, [2]int{4 + 16 + len(list), 20474 - 20 - len(list)}, query(true))
+	require.Equal(t, [2]int{0, 20474}, query(false))
+}
+
+// TestReaderQueryBufferOfLargeArguments: what redis-server 7.0.15 showed of a client that has sent a part of an
+// argument, and the rest.
+func TestReaderQueryBufferOfLargeArguments(t *testing.T) {
+	for _, c := range []struct {
+		length, sent int
+		pending      [2]int
+		freeAfter    int
+	}{
+		{100, 50, [2]int{50, 20424}, 20474},
+		{5010, 3000, [2]int{3000, 17474}, 20474},
+		{20010, 20000, [2]int{20000, 474}, 20474},
+		{40000, 40000, [2]int{40000, 954}, 40954},
+		{50010, 50000, [2]int{50000, 7338}, 57338},
+		{100000, 100000, [2]int{100000, 14678}, 114678},
+		{200010, 200000, [2]int{200000, 29366}, 229366},
+		{5000000, 4999999, [2]int{4999999, 242871}, 5242870},
+	} {
+		r := newReader(defaultLimits())
+		head := "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$" + strconv.Itoa(c.length) + "\r\n"
+		_, err := feed(r, head+strings.Repeat("x", c.sent), whole)
+		require.NoError(t, err)
+		used, unused := r.queryBuffer(false)
+		require.Equal(t, c.pending[0], used, c.length)
+		require.Equal(t, c.pending[1], unused, c.length)
+		require.LessOrEqual(t, len(r.buf), 2*(c.sent+pipelineBytes), "no buffer grows for it")
+		got, err := feed(r, strings.Repeat("x", c.length-c.sent)+"\r\n", whole)
+		require.NoError(t, err)
+		require.Len(t, got, 1)
+		used, unused = r.queryBuffer(false)
+		require.Zero(t, used, c.length)
+		require.Equal(t, c.freeAfter, unused, c.length)
+		_, err = feed(r, encode("CLIENT", "INFO"), whole)
+		require.NoError(t, err)
+		used, unused = r.queryBuffer(true)
+		require.Equal(t, 26, used, c.length)
+		require.Equal(t, 20448, unused, c.length)
+	}
 }
 
 // A length that an int can just hold must not overflow the sums of the scan or the buffer.

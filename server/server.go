@@ -126,6 +126,7 @@ func New(o Options) *Server {
 			Log:      func(text string) { s.log.Print(text) },
 			Port:     s.Port,
 			Disk:     o.Disk,
+			After:    after,
 			Chdir:    o.Chdir,
 			Delay:    func(us int64) { time.Sleep(time.Duration(us) * time.Microsecond) }, //nolint:forbidigo // that is its purpose
 			Pause:    func() { time.Sleep(time.Millisecond) },                             //nolint:forbidigo // a pace, nothing is waited for
@@ -135,6 +136,12 @@ func New(o Options) *Server {
 	s.inside = zlimit.Over(s.engine)
 	s.followLimits()
 	return s
+}
+
+// after is engine.Options.After.
+func after(ms int64, fn func()) (stop func()) {
+	t := time.AfterFunc(time.Duration(min(ms, int64(maxPatience/time.Millisecond)))*time.Millisecond, fn)
+	return func() { t.Stop() }
 }
 
 // Add takes connections from one more listener, which may be of any kind: see
