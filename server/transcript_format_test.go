@@ -42,6 +42,8 @@ import (
 //	@masked (why) CMD      only the types and the sizes of arrays are compared
 //	@unordered (why) CMD   arrays, sets and maps are compared as multisets
 //
+// In the place of CMD there may be @reply.
+//
 // A recording repeats titles, directives and commands, each followed by the
 // reply: one line for each CRLF-ended line of the wire, behind a "|", with
 // bytes outside printable ASCII as \xHH. A backslash at the end of a line
@@ -206,6 +208,10 @@ func parseStep(line string) (s step, err error) {
 			if s.mask, err = regexp.Compile(m[1]); err != nil {
 				return s, err
 			}
+		}
+		if m[3] == "@reply" {
+			s.action = actReply
+			return s, nil
 		}
 		s.args, err = splitArgs(m[3])
 	default:
