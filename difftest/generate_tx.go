@@ -88,7 +88,14 @@ func (g *generator) multi() {
 		g.send("MULTI", "x")
 	}
 	g.send("MULTI")
-	g.body()
+	if paused := g.chance(3); paused {
+		// What follows in the transaction is not held.
+		g.send("CLIENT", "PAUSE", pick(g.r, "1000000", "9999999999"), pick(g.r, "WRITE", "ALL", "all"))
+		g.body()
+		g.send("CLIENT", "UNPAUSE")
+	} else {
+		g.body()
+	}
 	switch n := g.r.IntN(100); {
 	case n < 86:
 		g.send("EXEC")
