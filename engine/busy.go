@@ -88,7 +88,7 @@ func (s *Session) forsake() {
 	f.mu.Lock()
 	f.watches = append(f.watches, s.watch)
 	f.mu.Unlock()
-	s.watch = new(store.Watch)
+	s.watch = &store.Watch{Owner: s}
 }
 
 // dropForsaken takes what is forsaken, and whose shards are free, off its keys.

@@ -350,11 +350,13 @@ func clientKill(c *commands.Ctx) resp.Value {
 // kill closes the sessions that match; the own one once its reply is sent. The
 // others are gone at once, however long their connections take to end.
 func (s *Session) kill(match func(o *Session) bool) int {
-	killed := 0
+	killed, patient := 0, !s.inExec // in EXEC shards are locked
 	for _, o := range s.engine.sessions.all() {
-		switch {
-		case !match(o):
+		if !match(o) {
 			continue
+		}
+		patient = patient && s.letRun(o)
+		switch {
 		case o == s:
 			s.closing = true
 		case o.peer.Kill == nil || !s.engine.sessions.remove(o):

@@ -50,6 +50,7 @@ type Session struct {
 	released      bool                    // and may run now
 	answered      bool                    // EXEC has obeyed CLIENT REPLY itself
 	aborted       bool                    // see Aborted
+	concerned     []*Session              // scratch of letEarlierRun
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
 	errand        *errand                 // what the command under way leaves to wait for
 	wrote         int64                   // position in the log of what its replies depend on, see Kept
@@ -76,6 +77,14 @@ type Peer struct {
 	// Wake makes the connection look at Ready, from any goroutine; nil: it
 	// looks of its own accord.
 	Wake func()
+	// Arrived returns when the input that the connection runs has reached the
+	// system, in units and from a beginning that its connections share, 0 where it
+	// is not known; nil: it never is. It is called on the session's goroutine.
+	Arrived func() int64
+	// Await waits until the connection has run what had arrived before an instant
+	// of Arrived. It reports whether it has: it does not wait for long. Another
+	// goroutine calls it that holds no lock.
+	Await func(before int64) bool
 	// Buffers are the connection's while it runs a command, from the goroutine
 	// that does; nil: those that Publish was told.
 	Buffers func() Buffers
@@ -113,7 +122,8 @@ const (
 
 // NewSession opens a session. Close must be called when it ends.
 func (e *Engine) NewSession(p Peer) *Session {
-	s := &Session{engine: e, peer: p, proto: resp.RESP2, watch: new(store.Watch)}
+	s := &Session{engine: e, peer: p, proto: resp.RESP2}
+	s.watch = &store.Watch{Owner: s}
 	s.mail.proto, s.mail.all = resp.RESP2, &e.memory.mail
 	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
@@ -353,6 +363,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	if log := s.engine.persist.log.Load(); log != nil && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
 		_ = log.WaitForSpace(nil) // what fails was refused before, or will be
 	}
+	s.letEarlierRun(shards, cmd, args)
 	shards, busy := s.engine.lock(shards)
 	if busy != nil {
 		return s.executeWhileBusy(cmd, args, busy)

@@ -26,6 +26,9 @@ const (
 	// lastWords is how long a connection that is to close waits for a client
 	// that takes nothing of what was answered.
 	lastWords = 2 * time.Second
+	// earlierPatience bounds how long a command waits for earlier ones of the
+	// clients that it concerns.
+	earlierPatience = 10 * time.Millisecond
 	// silence is how long a client must be silent before a connection that is
 	// to close believes that nothing more is on its way.
 	silence = 20 * time.Millisecond
@@ -78,7 +81,10 @@ func (c *conn) serve() {
 	remote, local := names(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
 		Addr: remote, LocalAddr: local, FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
-		Kill: c.out.cut, Wake: c.wake, Streams: true, Buffers: func() engine.Buffers { return c.buffers(true) },
+		Kill: c.out.cut, Wake: c.wake, Streams: true,
+		Arrived: c.out.socket.arrived,
+		Await:   func(before int64) bool { return c.out.socket.await(before, c.server.earlier) },
+		Buffers: func() engine.Buffers { return c.buffers(true) },
 	})
 	c.out.settle, c.out.complain = c.session.Kept, c.complain
 	c.out.count = c.session.CountWritten

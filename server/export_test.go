@@ -7,3 +7,7 @@ func (s *Server) Outwait() {
 	defer s.mu.Unlock()
 	s.lastWords = patience
 }
+
+// WaitForEarlier makes commands wait for earlier ones of other clients as long as
+// a test does. Call it before there are connections.
+func (s *Server) WaitForEarlier() { s.earlier = patience }

@@ -126,6 +126,9 @@ func listenAt(a address) (net.Listener, error) {
 	if err != nil {
 		return nil, listenError(err, host, a.port)
 	}
+	if raw, err := l.(*net.TCPListener).SyscallConn(); err == nil {
+		_ = raw.Control(stampPackets)
+	}
 	return l, nil
 }
 

@@ -66,6 +66,7 @@ type Server struct {
 	intercept Intercept
 	still     bool
 	lastWords time.Duration // see the constant
+	earlier   time.Duration // see earlierPatience
 	owner     bool          // of engine
 
 	mu        sync.Mutex         // taken last: whoever holds it waits for nothing else
@@ -114,9 +115,9 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		cfg: o.Config, log: o.Log, intercept: o.Intercept, still: o.Still,
-		lastWords: lastWords,
-		conns:     make(map[*conn]struct{}),
-		done:      make(chan struct{}),
+		lastWords: lastWords, earlier: earlierPatience,
+		conns: make(map[*conn]struct{}),
+		done:  make(chan struct{}),
 	}
 	if s.engine = o.Engine; s.engine == nil {
 		s.engine = engine.New(engine.Options{

@@ -18,6 +18,7 @@ type socket struct {
 	raw              syscall.RawConn
 	reading, writing func(fd uintptr) bool // readOnce and writeOnce, bound once
 	inq              inq
+	order            order
 	gone             atomic.Bool // cut was called
 
 	in   transfer
@@ -101,7 +102,13 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 			s.in.err = net.ErrClosed
 			return true
 		}
+		s.order.set(askingOrder)
 		n, all, e := s.inq.read(fd, s.in.buf)
+		if e != 0 || n == 0 {
+			s.order.set(idleOrder)
+		} else {
+			s.order.set(s.inq.stamp)
+		}
 		switch {
 		case e == syscall.EINTR:
 			continue
@@ -113,6 +120,7 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 			s.in.err = io.EOF
 		case all && s.turn != nil:
 			s.in.buf = s.turn(n)
+			s.order.set(idleOrder)
 			return s.in.buf == nil
 		default:
 			s.in.n = n

@@ -53,6 +53,8 @@ type Store struct {
 	// databases are swapped.
 	watched [NumShards]map[watchKey][]*Watch
 
+	watches atomic.Int64 // how many keys are watched, each as often as it is
+
 	waiting waiting
 	kept    atomic.Bool // keys that are due stay; see KeepExpired
 

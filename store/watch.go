@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/store/dict"
@@ -12,6 +13,8 @@ import (
 // and every modification marks the watch: a key set and deleted again aborts
 // EXEC, as in Redis.
 type Watch struct {
+	Owner any // whose it is; the store does not look
+
 	keys   []watchedKey
 	shards ShardSet
 	dirty  atomic.Bool // set under any one of the shards' locks
@@ -46,6 +49,7 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	n := db.shardAt(hash).keys.Get(hash, key)
 	w.keys = append(w.keys, watchedKey{wk, n != nil && n.Value.overdue(nowMs)})
 	w.shards |= ShardOf(key)
+	db.store.watches.Add(1)
 
 	i := hash >> (hashBits - shardBits)
 	if db.store.watched[i] == nil {
@@ -76,8 +80,32 @@ func (s *Store) Unwatch(w *Watch) {
 			watched[wk.watchKey] = watches
 		}
 	}
+	s.watches.Add(-int64(len(w.keys)))
 	w.keys, w.shards = nil, 0
 	w.dirty.Store(false)
+}
+
+// Watched reports whether any key is watched. It needs no shard.
+func (s *Store) Watched() bool { return s.watches.Load() > 0 }
+
+// Watchers calls fn for the watches of keys in shards, which must be held; for
+// one that watches several, more than once.
+func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
+	for rest := shards; rest != 0; rest &= rest - 1 {
+		for _, watches := range s.watched[bits.TrailingZeros64(uint64(rest))] {
+			for _, w := range watches {
+				fn(w)
+			}
+		}
+	}
+}
+
+// WatchersOf calls fn for the watches of one key of database i, whose shard must
+// be held.
+func (s *Store) WatchersOf(i int, key []byte, fn func(w *Watch)) {
+	for _, w := range s.watched[dict.Hash(key)>>(hashBits-shardBits)][watchKey{i, string(key)}] {
+		fn(w)
+	}
 }
 
 // Intact reports whether no watched key was modified since it was watched or
