@@ -27,7 +27,6 @@ var absences = []absence{
 		"acl* sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* config|rewrite",
 		"Not yet", "Planned: users and their rights, replication, the slow log, latency events, memory by key, a configuration file that is written.",
 	},
-	{"*", "This release", "Under way."},
 }
 
 // A RedisCommand is a command that Redis has: "client|list", of group connection.
