@@ -45,7 +45,8 @@ func TestOneClock(t *testing.T) {
 	require.False(t, srv.Now().Before(begin.Add(time.Hour)))
 }
 
-// TestClockRange: what the clock cannot show is refused, and says so.
+// TestClockRange checks that instants outside of the clock's range are refused with a
+// message.
 func TestClockRange(t *testing.T) {
 	t.Parallel()
 	late := time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)

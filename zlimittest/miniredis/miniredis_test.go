@@ -52,7 +52,7 @@ func TestOneClock(t *testing.T) {
 	require.Equal(t, ":1", talk(c, `EVAL "return redis.call('TIME')[1] == '1600000000'" 0`))
 }
 
-// TestClockRange: what the clock cannot show ends the test's program, and says so.
+// TestClockRange checks that instants outside of the clock's range panic with a message.
 func TestClockRange(t *testing.T) {
 	m := miniredis.RunT(t)
 	const text = "miniredis: clock: an instant must be from 0 to 9223372036854 unix milliseconds, and Advance goes forwards"
