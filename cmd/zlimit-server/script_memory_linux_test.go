@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// largeScripts hold more than they may, each of another kind of value, in the
-// interpreter and without it.
+// largeScripts exceed the limit with different kinds of values, in the interpreter and
+// without it.
 var largeScripts = []string{
 	"local t={} for i=1,1e7 do t[i]='x'..i end return #t",
 	"local t={} for i=1,1e7 do t[#t+1]='value:'..i end return #t",
@@ -26,8 +26,8 @@ var largeScripts = []string{
 	"local f=function() end local t={} for i=1,1e7 do t['k'..i]=i end return 1",
 }
 
-// TestScriptsResident: what a script makes the process hold ends 64 MB beyond
-// lua-memory-limit, and nothing is left of it for the next.
+// TestScriptsResident checks that a script makes the process hold at most 64 MB beyond
+// lua-memory-limit, and leaves nothing of it for the next.
 func TestScriptsResident(t *testing.T) {
 	words, _ := anyPort(t)
 	const limit = 128
@@ -52,7 +52,7 @@ func TestScriptsResident(t *testing.T) {
 	}
 }
 
-// residentMB reads a figure of /proc.
+// residentMB reads a figure from /proc.
 func (p *process) residentMB(t *testing.T, field string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Scripts that write, go on for ever and would write again. The log tells when
-// they have begun.
+// Scripts that write, loop forever and would write again. The log shows when they have
+// begun.
 const (
 	halfScript = `EVAL "redis.call('set','x',1) redis.log(redis.LOG_WARNING,'begun') while true do end redis.call('set','y',1)" 0`
 	halfExec   = "MULTI\r\nSET a 1\r\n" + halfScript + "\r\nSET b 1\r\nEXEC"
@@ -31,7 +31,7 @@ func (p *process) awaitLine(t *testing.T, want string) {
 	}
 }
 
-// awaitBusy waits until a script is past the threshold.
+// awaitBusy waits until a script has exceeded the threshold.
 func (c *client) awaitBusy(t *testing.T) {
 	t.Helper()
 	for !strings.HasPrefix(c.ask(t, "GET n"), "-BUSY") {
@@ -39,7 +39,7 @@ func (c *client) awaitBusy(t *testing.T) {
 	}
 }
 
-// awaitLoaded waits until the files are read.
+// awaitLoaded waits until the files are loaded.
 func (c *client) awaitLoaded(t *testing.T) {
 	t.Helper()
 	for strings.HasPrefix(c.ask(t, "DBSIZE"), "-LOADING") {
@@ -47,8 +47,9 @@ func (c *client) awaitLoaded(t *testing.T) {
 	}
 }
 
-// TestHalfAScript: a script past busy-reply-threshold that the end of the process
-// ends leaves nothing in the log, and neither does the EXEC around it.
+// TestHalfAScript checks that a script past busy-reply-threshold that is interrupted by
+// the end of the process leaves nothing in the log, and neither does the EXEC around
+// it.
 func TestHalfAScript(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -100,8 +101,8 @@ func shutdownNoSave(t *testing.T, _ *process, c *client) {
 	c.send(t, "SHUTDOWN NOSAVE\r\n")
 }
 
-// TestHalfAScriptWithinTheThreshold: nobody ends such a script; the second signal
-// ends the process without it.
+// TestHalfAScriptWithinTheThreshold checks a script that nothing interrupts: the second
+// signal ends the process without it.
 func TestHalfAScriptWithinTheThreshold(t *testing.T) {
 	t.Parallel()
 	words, _ := anyPort(t)
@@ -124,8 +125,8 @@ func TestHalfAScriptWithinTheThreshold(t *testing.T) {
 	p.kill(t)
 }
 
-// TestHalfAScriptIsNotSaved: without a log SIGTERM waits for a script that has
-// written, as in Redis; the second ends it, and the file of the last save stays.
+// TestHalfAScriptIsNotSaved checks that without a log SIGTERM waits for a script that
+// has written, as in Redis. The second signal ends it, and the last snapshot stays.
 func TestHalfAScriptIsNotSaved(t *testing.T) {
 	t.Parallel()
 	words, _ := anyPort(t)
