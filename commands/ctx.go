@@ -47,8 +47,8 @@ type Ctx struct {
 	// Follows says that the command is one of EXEC's and not the first.
 	Follows bool
 
-	// Cut is what a script leaves that the end of the process has ended: nothing of
-	// the command around it, be it EXEC, may be kept.
+	// Cut is set by a script that the end of the process has interrupted: nothing of
+	// the command that ran it, which may be EXEC, is kept.
 	Cut Cut
 
 	Found any // what Command.Locks found, for the handler

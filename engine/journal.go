@@ -8,8 +8,8 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// recording is what commands are to remember of what they do. Who wants nothing
-// remembered costs a command one look at flags. See docs/adr/0025-what-changed.md.
+// recording says what commands record of what they do. Where nothing is recorded, a
+// command pays one load of flags. See docs/adr/0025-what-changed.md.
 type recording struct {
 	flags   atomic.Uint32 // effects.Flags: all that somebody wants; 0: nothing is recorded
 	journal atomic.Pointer[journal]

@@ -132,8 +132,8 @@ func (out *invalidations) flushed(changes []effects.Change, by *Session) {
 	}
 }
 
-// evicted is about a key that the table forgets. Who has read it hears of it with
-// NOLOOP too: nobody has changed it, and nobody will say when somebody does.
+// evicted tells the readers of a key that the table drops it. Readers with NOLOOP are
+// told as well: later changes of the key would not reach them.
 func (out *invalidations) evicted(key string, readers []*tracker) {
 	n := newNotice(resp.Array(resp.Bulk(key)))
 	for _, reader := range readers {

@@ -39,7 +39,7 @@ func (f *failures) add(ctx context.Context, policy string, err error) {
 	if f.total != nil {
 		f.total.Add(1)
 	}
-	n := f.due(time.Now())
+	n := f.due(time.Now()) // the rate of log lines; no decision depends on it
 	if n == 0 {
 		return
 	}
