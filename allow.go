@@ -130,7 +130,7 @@ func (d *desk) allow(key string, quotas []Quota, cost int64) (Decision, error) {
 	d.text, d.ends, d.args = text, ends, args
 	reply := d.session.Do(args)
 	d.session.Count()
-	if err := d.session.Kept(); err != nil {
+	if err := d.session.WaitDurable(); err != nil {
 		return Decision{}, err
 	}
 	if reply.IsError() {

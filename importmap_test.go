@@ -34,7 +34,7 @@ func inner(imp string) (room string, ours bool) {
 var rooms = map[string][]string{
 	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
 
-	"cmd/zlimit-server":      {"server", "metrics", "engine", "config"},
+	"cmd/zlimit-server":      {"server", "metrics", "engine", "engine/durable", "config"},
 	"metrics":                {"engine", "commands"},
 	"bench":                  {root, "limiter"},
 	"zlimittest":             {"server", "server/pipe", root, "clock", "commands", "config"},
@@ -43,7 +43,8 @@ var rooms = map[string][]string{
 	"server":                 {root, "engine", "clock", "config", "persist/disk", "resp", "words"},
 	"server/pipe":            {},
 	root:                     {"engine", "clock", "config", "resp"},
-	"engine":                 {"scripting", "commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config", "words"},
+	"engine":                 {"engine/durable", "scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "words"},
+	"engine/durable":         {"commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config"},
 	"scripting":              {"commands", "persist/dump", "store", "resp"},
 	"commands":               {"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "limiter", "resp"},
 	"persist/rdb":            {"persist/dump", "store", "store/decimal", "store/hash", "store/list", "store/set", "store/zset"},
@@ -87,22 +88,23 @@ var only = map[string][]string{
 
 // forbidden says what a room must do without.
 var forbidden = map[string][]string{
-	"commands":      {"net", "sync", "time"},
-	"limiter":       {"sync", "time", "math/big"},
-	"persist/dump":  {"net", "os", "sync", "time"},
-	"persist/rdb":   {"net", "os", "sync", "time"},
-	"store":         {"net", "time"},
-	"store/hash":    {"sync", "time"},
-	"store/list":    {"sync", "time"},
-	"store/zset":    {"sync", "time"},
-	"store/expire":  {"sync", "time"},
-	"store/set":     {"sync", "time"},
-	"store/bitmap":  {"sync", "time"},
-	"store/effects": {"sync", "time"},
-	"resp":          {"sync", "time"},
-	"clock":         {"time"},
-	"scripting":     {"time", "os"},
-	"engine":        {"time"},
+	"commands":       {"net", "sync", "time"},
+	"limiter":        {"sync", "time", "math/big"},
+	"persist/dump":   {"net", "os", "sync", "time"},
+	"persist/rdb":    {"net", "os", "sync", "time"},
+	"store":          {"net", "time"},
+	"store/hash":     {"sync", "time"},
+	"store/list":     {"sync", "time"},
+	"store/zset":     {"sync", "time"},
+	"store/expire":   {"sync", "time"},
+	"store/set":      {"sync", "time"},
+	"store/bitmap":   {"sync", "time"},
+	"store/effects":  {"sync", "time"},
+	"resp":           {"sync", "time"},
+	"clock":          {"time"},
+	"scripting":      {"time", "os"},
+	"engine":         {"time"},
+	"engine/durable": {"time"},
 }
 
 // faults checks one file's imports.

@@ -113,7 +113,7 @@ func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 			return nil, err
 		}
 	}
-	if err := s.in.Kept(); err != nil {
+	if err := s.in.WaitDurable(); err != nil {
 		return nil, err
 	}
 	if reply.IsError() {

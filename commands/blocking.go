@@ -90,7 +90,7 @@ func parseTimeout(arg []byte) (ms int64, refusal resp.Value) {
 	if f < 0 || f >= math.MaxInt64 {
 		// What is too large for an int64 wraps around in Redis, and is refused
 		// with the same words.
-		return 0, errTimeoutNegative
+		return 0, ErrTimeoutNegative
 	}
 	return int64(f), resp.None
 }

@@ -42,6 +42,8 @@ const (
 	Protected   // only where enable-debug-command lets it
 	Immediate   // runs at once where MULTI would queue it
 	Subscribed  // runs on a subscribed connection under RESP2 too
+	RunsQueue   // runs what MULTI has queued: what holds for one of those commands holds for it
+	NeedsDisk   // refused while commands that write are, because the disk fails, although it writes nothing
 )
 
 // A KeySpec says where in the arguments keys stand and what is done to them.

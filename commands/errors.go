@@ -18,6 +18,9 @@ var (
 	ErrWrongType  = resp.Error("WRONGTYPE Operation against a key holding the wrong kind of value")
 	ErrDBIndex    = resp.Error("ERR DB index is out of range")
 
+	ErrTimeoutInteger  = resp.Error("ERR timeout is not an integer or out of range")
+	ErrTimeoutNegative = resp.Error("ERR timeout is negative")
+
 	errNotFloat        = resp.Error("ERR value is not a valid float")
 	errNoSuchKey       = resp.Error("ERR no such key")
 	errOverflow        = resp.Error("ERR increment or decrement would overflow")
@@ -43,7 +46,6 @@ var (
 	errExpireGTLT      = resp.Error("ERR GT and LT options at the same time are not compatible")
 	errIndexOutOfRange = resp.Error("ERR index out of range")
 	errTimeoutFloat    = resp.Error("ERR timeout is not a float or out of range")
-	errTimeoutNegative = resp.Error("ERR timeout is negative")
 	errLposRank        = resp.Error("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list")
 	errLposCount       = resp.Error("ERR COUNT can't be negative")
 	errLposMaxLen      = resp.Error("ERR MAXLEN can't be negative")

@@ -57,17 +57,12 @@ func (s *Session) findWatchers(shards store.ShardSet, cmd *commands.Command, arg
 	found := func(w *store.Watch) { s.concerned = append(s.concerned, w.Owner.(*Session)) }
 	e.store.Watchers(locked&^shards, found)
 	var keys [4][]byte
-	for _, key := range cmd.AppendKeys(keys[:0], args) {
-		e.store.WatchersOf(s.ctx.DBIndex, key, found)
-	}
-	if cmd.Name == "exec" {
-		for i := range s.tx.queued {
-			q := &s.tx.queued[i]
-			for _, key := range q.cmd.AppendKeys(keys[:0], q.args) {
-				e.store.WatchersOf(s.ctx.DBIndex, key, found)
-			}
+	s.anyRuns(cmd, args, func(cmd *commands.Command, args [][]byte) bool {
+		for _, key := range cmd.AppendKeys(keys[:0], args) {
+			e.store.WatchersOf(s.ctx.DBIndex, key, found)
 		}
-	}
+		return false
+	})
 }
 
 // receivers appends the sessions that listen to a channel by its name.

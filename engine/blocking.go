@@ -52,8 +52,8 @@ func (s *Session) Resume() resp.Value {
 	if b.held != nil {
 		return s.proceed(b)
 	}
-	if log := s.engine.persist.log.Load(); log != nil {
-		s.hasWritten(log.End()) // what it was served is in somebody else's group
+	if pos, ok := s.engine.storage.End(); ok {
+		s.written = pos // what it was served is in another session's group
 	}
 	if b.silent {
 		return resp.None
@@ -146,7 +146,7 @@ func (s *Session) leave(b *Blocked, served bool) {
 		return
 	case served:
 		st.Lock(shards)
-	case !st.LockUnless(shards, closed):
+	case !st.TryLock(shards):
 		s.engine.forsaken.addWaiter(&b.waiter)
 		s.blocked.Store(nil)
 		return

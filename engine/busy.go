@@ -22,14 +22,14 @@ type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
 // End makes scripts that are past busy-reply-threshold, or get there, fail, and
 // gives up loading. It is for the owner who is about to close the sessions.
 func (e *Engine) End() {
-	e.persist.leaving.Store(true)
+	e.storage.CancelLoad()
 	e.scripts.End()
 }
 
 // lockUnlessBusy takes the locks of a set of shards. Where a script past the
 // threshold is in the way it takes none and returns what to answer.
 func (e *Engine) lockUnlessBusy(shards store.ShardSet) *scripting.Busy {
-	if e.store.LockUnless(shards, closed) {
+	if e.store.TryLock(shards) {
 		return nil
 	}
 	for {
@@ -42,12 +42,6 @@ func (e *Engine) lockUnlessBusy(shards store.ShardSet) *scripting.Busy {
 		}
 	}
 }
-
-var closed = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // executeWhileBusy answers a command whose shards cannot be had. What Redis
 // serves all the same needs them for watched keys only: those are dropped
@@ -98,7 +92,7 @@ func (e *Engine) dropForsaken() {
 	defer f.mu.Unlock()
 	kept := f.watches[:0]
 	for _, w := range f.watches {
-		if !e.store.LockUnless(w.Shards(), closed) {
+		if !e.store.TryLock(w.Shards()) {
 			kept = append(kept, w)
 			continue
 		}
@@ -110,7 +104,7 @@ func (e *Engine) dropForsaken() {
 	f.watches = kept
 	f.waiters = slices.DeleteFunc(f.waiters, func(w *store.Waiter) bool {
 		shards := w.Shards()
-		free := e.store.LockUnless(shards, closed)
+		free := e.store.TryLock(shards)
 		if free {
 			e.store.Leave(w)
 			e.store.Unlock(shards)

@@ -35,7 +35,7 @@ var connectionGroup = []commands.Command{
 	},
 	{
 		Name: "ping", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "[message]",
-		Flags:   commands.Fast | commands.Subscribed,
+		Flags:   commands.Fast | commands.Subscribed | commands.NeedsDisk, // whoever watches the server sees that it fails
 		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		Summary: "Answers PONG, or its argument.",
 		Handler: ping,

@@ -10,6 +10,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
@@ -86,8 +87,7 @@ type Engine struct {
 	memory memory
 	census census
 
-	persist   persistence
-	snapshots sync.Mutex // held while a snapshot is taken
+	storage *durable.Storage
 }
 
 // New returns an engine with an empty keyspace.
@@ -107,18 +107,19 @@ func New(o Options) *Engine {
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
 			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
-			Unwritable:       func() string { return e.persist.misconf() },
+			Unwritable:       func() string { return e.storage.Misconf() },
 			Interpret:        interpreterOnly(o.Config),
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
+	e.storage = e.newStorage()
 	e.sessions.byID = make(map[int64]*Session)
 	e.table = commands.NewTable(
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
 		commands.RateLimits, commands.Databases, commands.Cluster, commands.Bitmaps,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Group(),
-		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(), e.persistGroup(),
+		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(), e.storage.Commands(),
 	)
 	e.scripts.SetTable(e.table)
 	e.pause.engine = e
@@ -126,10 +127,7 @@ func New(o Options) *Engine {
 	for i := range e.stats.decisions {
 		e.stats.decisions[i].init()
 	}
-	e.persist.disk = o.Disk
-	e.persist.jobs.lastSaveS = e.unixSeconds()
 	e.follow()
-	e.followPersistence()
 	return e
 }
 
@@ -194,7 +192,7 @@ func (e *Engine) follow() {
 func (e *Engine) Tick() {
 	e.clock.Sync()
 	e.pause.pass()
-	e.tickFiles()
+	e.storage.Tick()
 	e.reclaimSome()
 	e.dropForsaken()
 	e.tickTracked()

@@ -18,9 +18,9 @@ type errand struct {
 	over chan struct{} // closed when nobody waits any more
 }
 
-// await makes the command under way wait for run, for timeoutMs at most, 0 for
+// Await makes the command under way wait for run, for timeoutMs at most, 0 for
 // as long as it takes. A command of EXEC must not.
-func (s *Session) await(timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value) resp.Value {
+func (s *Session) Await(timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value) resp.Value {
 	s.errand = &errand{run: run, timedOut: timedOut, over: make(chan struct{})}
 	s.ctx.Waiting = &commands.Wait{TimeoutMs: timeoutMs}
 	return resp.None

@@ -16,6 +16,7 @@ var (
 	errTimeoutInteger  = resp.Error("ERR timeout is not an integer or out of range")
 	errTimeoutNegative = resp.Error("ERR timeout is negative")
 
+	errLoading   = resp.Error("LOADING Redis is loading the dataset in memory")
 	errNoAuth    = resp.Error("NOAUTH Authentication required.")
 	errWrongPass = resp.Error("WRONGPASS invalid username-password pair or user is disabled.")
 	errNoPass    = resp.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")

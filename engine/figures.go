@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/durable"
 )
 
 // Figures are what monitoring shows of an engine: copies, taken without any lock
@@ -13,24 +14,9 @@ type Figures struct {
 	Decisions []commands.Decisions // by commands.Decider
 	Latency   []CommandLatency     // of the commands that were timed at all
 	Held      Held
-	Files     Files
-}
+	Storage   durable.Status
 
-// Files is how what is kept on disk fares.
-type Files struct {
-	Loading      bool
-	Logging      bool // there is an append-only log
-	LogOK        bool // it can be written to, as far as is known
-	LogBytes     int64
-	LogWaiting   int64 // bytes that wait in memory
-	DelayedSyncs int64
-	SaveOK       bool // the last save has succeeded, or there was none
-	RewriteOK    bool
-	Saving       bool
-	Rewriting    bool
-	Changes      int64 // since the last save; counted while there is a log or a save point
-	LastSaveS    int64 // unix seconds
-	ClockAheadUs int64
+	ClockAheadUs int64 // how far the clock is ahead of the system's
 }
 
 // CommandLatency is how long the calls of one command took that were timed.
@@ -48,7 +34,8 @@ func (e *Engine) Commands() int64 { return e.stats.commands.sum() }
 func (e *Engine) Figures() Figures {
 	f := Figures{
 		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.errors.Load(),
-		Decisions: e.stats.decided(), Held: e.Held(), Files: e.files(),
+		Decisions: e.stats.decided(), Held: e.Held(), Storage: e.storage.Status(),
+		ClockAheadUs: e.clock.AheadUs(),
 	}
 	e.eachCommand(func(c *commands.Command) {
 		l := &e.stats.calls[c.ID()].latency
@@ -62,24 +49,5 @@ func (e *Engine) Figures() Figures {
 		}
 		f.Latency = append(f.Latency, one)
 	})
-	return f
-}
-
-func (e *Engine) files() Files {
-	p := &e.persist
-	log := p.log.Load()
-	p.mu.Lock()
-	jobs := p.jobs
-	p.mu.Unlock()
-	f := Files{
-		Loading: p.loading.Load() != nil, Logging: log != nil, LogOK: true,
-		SaveOK: !jobs.outcomes[saving].failed, RewriteOK: !jobs.outcomes[rewriting].failed,
-		Saving: jobs.now != nil && jobs.now.kind == saving, Rewriting: jobs.now != nil && jobs.now.kind == rewriting,
-		Changes: p.changes.Load(), LastSaveS: jobs.lastSaveS, ClockAheadUs: e.clock.AheadUs(),
-	}
-	if log != nil {
-		s := log.Status()
-		f.LogOK, f.LogBytes, f.LogWaiting, f.DelayedSyncs = s.Err == nil, s.Size, s.Buffered, s.Delayed
-	}
 	return f
 }

@@ -108,7 +108,9 @@ func (s *Session) rerecord() {
 func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
 	s.ctx.Group, s.recording, s.tracking.out.looked = nil, false, 0
-	s.hasWritten(s.engine.append(&s.group, s.ctx.NowMs))
+	if end := s.engine.append(&s.group, s.ctx.NowMs); end > 0 {
+		s.written = s.engine.storage.Position(end)
+	}
 }
 
 // append empties a group into the journal, and returns the position after it, 0

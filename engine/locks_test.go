@@ -41,7 +41,7 @@ func send(s *Session, words ...string) resp.Value {
 // heldShards are the shards that somebody holds now.
 func heldShards(e *Engine) (held store.ShardSet) {
 	for shard := store.ShardSet(1); shard != 0; shard <<= 1 {
-		if e.store.LockUnless(shard, closed) {
+		if e.store.TryLock(shard) {
 			e.store.Unlock(shard)
 		} else {
 			held |= shard

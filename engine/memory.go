@@ -43,9 +43,7 @@ func (e *Engine) MemoryUse() MemoryUse {
 		Clients:   int64(e.Sessions())*sessionBytes + e.memory.buffers.Load() + e.memory.mail.Load(),
 		Scripts:   e.scripts.Stats().Bytes,
 		Functions: e.scripts.LibraryStats().Bytes,
-	}
-	if log := e.persist.log.Load(); log != nil {
-		m.Log = log.Buffered()
+		Log:       e.storage.Buffered(),
 	}
 	return m
 }

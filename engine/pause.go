@@ -194,14 +194,7 @@ func (p *pause) holds(s *Session, cmd *commands.Command, args [][]byte) bool {
 
 // replicates is Command.Replicates for EXEC too, with what it will run.
 func (s *Session) replicates(cmd *commands.Command, args [][]byte) bool {
-	if cmd.Name == "exec" {
-		for i := range s.tx.queued {
-			if q := &s.tx.queued[i]; q.cmd.Replicates(q.args) {
-				return true
-			}
-		}
-	}
-	return cmd.Replicates(args)
+	return s.anyRuns(cmd, args, (*commands.Command).Replicates)
 }
 
 // holdBack makes the session wait for its own command to be released.

@@ -34,14 +34,14 @@ func TestWritesAreRefusedWhileTheLogFails(t *testing.T) {
 	p := start(t, d.FS(), 0, always...)
 	c := p.client(t)
 	require.Equal(t, "OK", c.do("SET k v"))
-	require.NoError(t, c.Kept())
+	require.NoError(t, c.WaitDurable())
 	require.Equal(t, "OK", c.do("MULTI"))
 	require.Equal(t, "QUEUED", c.do("INCR n"))
 
 	full(d, crashdisk.Write, "incr")
 	w := p.client(t)
 	require.Equal(t, "OK", w.do("SET lost 1"))
-	require.ErrorIs(t, w.Kept(), syscall.ENOSPC, "it must not be answered")
+	require.ErrorIs(t, w.WaitDurable(), syscall.ENOSPC, "it must not be answered")
 
 	require.Equal(t, "EXECABORT Transaction discarded because of: "+misconfLog, c.do("EXEC"))
 	for _, line := range []string{"SET k w", "RL.ALLOW u 3 60000", "PING", "DEL k", "EVAL return{redis.call('DEL','k')} 0", "FLUSHALL"} {
@@ -53,18 +53,18 @@ func TestWritesAreRefusedWhileTheLogFails(t *testing.T) {
 		"GET k": "v", "RL.ALLOW u 3 60000 PEEK": "[1 3 3 0 0]", "EVAL return{redis.call('GET','k')} 0": "[v]", "ZADD k": "ERR wrong number of arguments for 'zadd' command",
 	} {
 		require.Equal(t, want, c.do(line), line)
-		require.NoError(t, c.Kept(), "it has written nothing")
+		require.NoError(t, c.WaitDurable(), "it has written nothing")
 	}
 	require.Contains(t, c.do("INFO persistence"), "aof_last_write_status:err\r\n")
-	require.False(t, p.Figures().Files.LogOK)
+	require.Error(t, p.Figures().Storage.LogErr)
 
 	d.Hook(nil)
-	for w.Kept() != nil {
+	for w.WaitDurable() != nil {
 		p.hands.pass(1000)
 		p.Tick()
 	}
 	require.Equal(t, "OK", c.do("SET k w"))
-	require.NoError(t, c.Kept())
+	require.NoError(t, c.WaitDurable())
 	require.Equal(t, "PONG", c.do("PING"))
 	require.Contains(t, c.do("INFO persistence"), "aof_last_write_status:ok\r\n")
 	require.NoError(t, p.Close())
@@ -120,7 +120,7 @@ func TestAlwaysWaitsForTheDisk(t *testing.T) {
 	require.Equal(t, "1", reader.do("GET n"))
 	kept := make(chan error, 2)
 	for _, c := range []*client{writer, reader} {
-		go func() { kept <- c.Kept() }()
+		go func() { kept <- c.WaitDurable() }()
 	}
 	<-syncing
 	require.Empty(t, kept)
@@ -131,7 +131,7 @@ func TestAlwaysWaitsForTheDisk(t *testing.T) {
 	require.Equal(t, "OK", writer.do("CONFIG SET appendfsync everysec"))
 	full(d, crashdisk.Sync, "incr")
 	writer.do("INCR n")
-	require.NoError(t, writer.Kept(), "everysec promises nothing at once")
+	require.NoError(t, writer.WaitDurable(), "everysec promises nothing at once")
 	d.Hook(nil)
 	_ = p.Close()
 }
@@ -146,7 +146,7 @@ func TestServedIsKept(t *testing.T) {
 	full(d, crashdisk.Write, "incr")
 	require.Equal(t, "1", pushing.do("RPUSH l a"))
 	require.Equal(t, "[l a]", show(waiting.Resume()))
-	require.Error(t, waiting.Kept())
+	require.Error(t, waiting.WaitDurable())
 	d.Hook(nil)
 	_ = p.Close()
 }
@@ -163,7 +163,7 @@ func TestMessagesWaitForTheirCommand(t *testing.T) {
 	go func() {
 		<-listener.woke
 		b, _ := listener.Deliver(nil)
-		_ = listener.Kept()
+		_ = listener.WaitDurable()
 		heard <- string(b) + string(d.Bytes("appendonlydir/appendonly.aof.1.incr.aof"))
 	}()
 	writer.Do([][]byte{[]byte("EVAL"), []byte("redis.call('SET','k','v') redis.call('PUBLISH','news','told') for i=1,3e6 do end"), []byte("0")})
@@ -197,7 +197,7 @@ func TestWaitAOFOutlastsTrouble(t *testing.T) {
 
 	full(d, crashdisk.Write, "incr")
 	c.do("SET k w")
-	require.Error(t, c.Kept())
+	require.Error(t, c.WaitDurable())
 	c.Do(args("WAITAOF 1 0 0"))
 	require.NotNil(t, c.Blocked())
 	d.Hook(nil)
@@ -234,7 +234,7 @@ func TestLogOffAndOnAgain(t *testing.T) {
 		}
 	}
 	c.do("SET k last")
-	require.NoError(t, c.Kept())
+	require.NoError(t, c.WaitDurable())
 	require.NoError(t, p.Close())
 	p = start(t, d.FS(), 0, always...)
 	require.Equal(t, "last", p.client(t).do("GET k"))

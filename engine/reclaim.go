@@ -20,7 +20,7 @@ const (
 // Reclaim removes keys whose deadline has passed, in small steps that lock one
 // shard each, until nothing is due.
 func (e *Engine) Reclaim() {
-	if e.persist.loading.Load() != nil {
+	if e.storage.Loading() {
 		return // what the files still hold may save a key
 	}
 	var g effects.Group
@@ -34,7 +34,7 @@ func (e *Engine) Reclaim() {
 // reclaimSome is Reclaim for a Tick: it leaves the processor to others now and
 // then, and where much is due goes on from there at the next Tick.
 func (e *Engine) reclaimSome() {
-	if e.persist.loading.Load() != nil {
+	if e.storage.Loading() {
 		return
 	}
 	beganUs := e.clock.MonotonicUs()

@@ -100,7 +100,7 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
 	caller(c).flush()
 	e.stats.reset()
-	e.persist.resetStats()
+	e.storage.ResetStats()
 	e.scripts.ResetStats()
 	return resp.OK
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/persist/aof"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -53,8 +53,7 @@ type Session struct {
 	concerned     []*Session              // scratch of letEarlierRun
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
 	errand        *errand                 // what the command under way leaves to wait for
-	wrote         int64                   // position in the log of what its replies depend on, see Kept
-	wroteTo       *aof.Log                // which log that is
+	written       durable.Position        // where its own writes end in the log
 	run           run                     // calls of one command in a row, not yet counted
 	chance        uint32                  // which calls are timed
 	reads         int64                   // not yet counted: see traffic.go
@@ -269,11 +268,11 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 		return errNoAuth
 	case s.tx.open && cmd.Is(commands.NoMulti):
 		return errNotInMulti
-	case s.engine.persist.unwell() && s.needsDisk(cmd, args):
+	case s.engine.storage.Failing() && s.needsDisk(cmd, args):
 		return s.misconf()
 	case s.subscribed && s.proto == resp.RESP2 && !cmd.Is(commands.Subscribed):
 		return errWhileSubscribed(cmd)
-	case !cmd.Is(commands.Loading) && s.engine.persist.loading.Load() != nil:
+	case !cmd.Is(commands.Loading) && s.engine.storage.Loading():
 		return errLoading
 	}
 	if busy := s.engine.scripts.Busy(); busy != nil && !cmd.Is(commands.AllowBusy) {
@@ -314,7 +313,7 @@ func (s *Session) allowed(directive string) bool {
 // reject answers an error and, in a transaction, makes EXEC fail. The command
 // is nil where it is unknown.
 func (s *Session) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
-	if cmd != nil && cmd.Name == "exec" {
+	if cmd != nil && cmd.Is(commands.RunsQueue) {
 		s.discard()
 		return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(refusal.Str()))
 	}
@@ -360,8 +359,8 @@ func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 
 // executeIn runs a command with a set of shards locked.
 func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
-	if log := s.engine.persist.log.Load(); log != nil && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
-		_ = log.WaitForSpace(nil) // what fails was refused before, or will be
+	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
+		s.engine.storage.WaitForSpace()
 	}
 	s.letEarlierRun(shards, cmd, args)
 	shards, busy := s.engine.lock(shards)

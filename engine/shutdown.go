@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -17,7 +18,7 @@ var (
 
 // SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] [ABORT]
 //
-// Answers nothing where it works: the connection closes when the server goes.
+// Answers only if it fails: otherwise the connection closes with the server.
 func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 	var save, nosave, now, force, abort bool
 	for _, arg := range c.Args[1:] {
@@ -36,6 +37,7 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 			return commands.ErrSyntax
 		}
 	}
+	opened := e.storage.Opened()
 	switch {
 	case abort && (save || nosave || now || force), save && nosave:
 		return commands.ErrSyntax
@@ -45,105 +47,68 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 		return resp.Error(e.scripts.Busy().Reply)
 	case e.options.Shutdown == nil:
 		return errShutdownNone
-	case save && !e.persist.opened && !force:
+	case save && !opened && !force:
 		return errShutdownSave
 	}
 	s := caller(c)
-	if e.persist.loading.Load() != nil {
-		save, nosave = false, true // as Redis: half of what a file holds must not replace it
+	if e.storage.Loading() {
+		save, nosave = false, true // as in Redis: a half-loaded keyspace must not replace the file
 	}
-	if save = save || !nosave && e.hasSavePoints(); !save || !e.persist.opened {
-		e.persist.noSave.Store(nosave)
+	if save = save || !nosave && e.storage.HasSavePoints(); !save || !opened {
+		mode := durable.SaveIfConfigured
+		if nosave {
+			mode = durable.SaveNever
+		}
+		e.storage.SetCloseMode(mode)
 		s.closing = true
-		e.leave()
+		e.exit()
 		return resp.None
 	}
-	// What is saved now shows whether it can be; what commands still under way
-	// change is saved at the very end once more.
-	return s.await(0, func(over <-chan struct{}) resp.Value {
-		if e.saveNow(over) != nil && !force {
+	// This save shows whether the keyspace can be saved. Close saves again what
+	// commands that still run change.
+	return s.Await(0, func(over <-chan struct{}) resp.Value {
+		if e.storage.Save(over) != nil && !force {
 			return errShutdownSave
 		}
-		e.persist.mustSave.Store(true)
-		e.leave()
-		return resp.None // the connection closes when the server goes
+		e.storage.SetCloseMode(durable.SaveAlways)
+		e.exit()
+		return resp.None // the connection closes with the server
 	}, nil)
 }
 
-// leave ends the process that runs the engine.
-func (e *Engine) leave() {
+// exit ends the process that runs the engine.
+func (e *Engine) exit() {
 	e.End()
 	e.options.Shutdown()
 }
 
-func (e *Engine) hasSavePoints() bool {
-	p := &e.persist
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.points) > 0
-}
-
-// SaveBeforeEnd is what SIGTERM asks for first: where there are save points, and
-// the keys cannot be saved, a server had better not end. A script that is past
-// busy-reply-threshold is waited for, as in Redis, if it has written; others are
-// ended. It returns soon after insist is closed. Where there is a log, what it
-// holds suffices.
+// SaveBeforeEnd saves a snapshot, if there are save points and no log: SIGTERM
+// asks for that first, since a server whose keys cannot be saved had better not
+// end. As in Redis, a script past busy-reply-threshold that has written is waited
+// for; others are ended. SaveBeforeEnd returns soon after insist is closed.
 func (e *Engine) SaveBeforeEnd(insist <-chan struct{}) error {
-	if !e.persist.opened || e.persist.loading.Load() != nil || !e.hasSavePoints() {
+	if !e.storage.Opened() || e.storage.Loading() || !e.storage.HasSavePoints() {
 		return nil
 	}
 	e.scripts.EndReaders(true)
 	for {
-		err := e.saveNow(insist)
+		err := e.storage.Save(insist)
 		switch {
-		case err == nil, errors.Is(err, errTorn): // it ends already
+		case err == nil, errors.Is(err, durable.ErrTorn): // the server is ending already
 			return nil
-		case !errors.Is(err, errSnapshotBusy):
+		case !errors.Is(err, durable.ErrBusy):
 			e.scripts.EndReaders(false)
 			return err
-		case e.persist.log.Load() != nil:
+		case e.storage.Logging():
 			return nil
 		}
 		if !e.store.LockUnless(store.AllShards, insist) {
-			return errEnding
+			return durable.ErrClosing
 		}
 		e.store.Unlock(store.AllShards)
 	}
 }
 
-// Close ends what goes on beside the sessions, which have ended: a job under way
-// is given up, what changed since the last save is saved where that is asked
-// for, the log is synced, and the directory is free for others.
-func (e *Engine) Close() error {
-	p := &e.persist
-	if !p.opened {
-		return nil
-	}
-	p.mu.Lock()
-	p.jobs.saveNext, p.jobs.rewriteNext = false, false
-	j := p.jobs.now
-	p.mu.Unlock()
-	if j != nil {
-		j.giveUp()
-		<-j.done
-	}
-	var failed error
-	if loaded := p.loading.Load() == nil; loaded && p.changes.Load() > 0 && !p.noSave.Load() && (p.mustSave.Load() || e.hasSavePoints()) {
-		failed = e.saveNow(nil)
-		if errors.Is(failed, errTorn) && p.log.Load() != nil {
-			failed = nil // the log has all that was whole
-		}
-	}
-	p.mu.Lock()
-	p.ended = true
-	p.mu.Unlock()
-	p.work.Wait()
-	e.endLog()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.release != nil {
-		failed = errors.Join(failed, p.release())
-		p.release = nil
-	}
-	return failed
-}
+// Close ends what runs beside the sessions, which must have ended. It saves a
+// snapshot if the directives or SHUTDOWN ask for one, and closes the log.
+func (e *Engine) Close() error { return e.storage.Close() }

@@ -179,7 +179,13 @@ func (p *snapshotPlayer) run(l commandLine) error {
 	if cmd.Is(commands.Write) && !p.changed[cmd.Name] {
 		p.changed[cmd.Name] = contentsOf(e.store).differs(want) != ""
 	}
-	e.walk(sn, nil, nil)
+	for shard := range store.NumShards {
+		for more := true; more; {
+			e.store.Lock(1 << shard)
+			more = sn.Step(shard, 128)
+			e.store.Unlock(1 << shard)
+		}
+	}
 	switch diff := got.differs(want); {
 	case twice != nil:
 		return twice

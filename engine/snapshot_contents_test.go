@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
 	"github.com/zlimit/zlimit/store/list"
@@ -18,11 +19,11 @@ type contents map[string]string
 
 func (c contents) add(db int, n *store.Node) error {
 	at, _ := n.Value.ExpireAtMs()
-	return c.put(snapshotKey{db, n.Key(), at, store.DataOf(n)})
+	return c.put(durable.Key{DB: db, Name: n.Key(), ExpireAtMs: at, Value: store.DataOf(n)})
 }
 
-func (c contents) put(k snapshotKey) error {
-	name := fmt.Sprintf("%d/%s", k.DB, k.Key)
+func (c contents) put(k durable.Key) error {
+	name := fmt.Sprintf("%d/%s", k.DB, k.Name)
 	if _, twice := c[name]; twice {
 		return fmt.Errorf("%s came twice", name)
 	}

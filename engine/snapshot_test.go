@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -52,7 +53,7 @@ func TestASnapshotWhileCommandsRun(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, uint64(round)))
 		var want contents
 		got := contents{}
-		err := e.snapshot(nil, func() { want = contentsOf(e.store) }, func(k snapshotKey) error {
+		err := e.storage.Snapshot(nil, func() { want = contentsOf(e.store) }, func(k durable.Key) error {
 			for range rng.IntN(5) {
 				changeAtRandom(s, rng, keys)
 			}
@@ -186,9 +187,9 @@ func TestTheSumInEverySnapshotIsTheSame(t *testing.T) {
 	}
 	for range 60 {
 		units, elements := 0, 0
-		err := e.snapshot(nil, func() {}, func(k snapshotKey) error {
+		err := e.storage.Snapshot(nil, func() {}, func(k durable.Key) error {
 			if k.DB != 0 {
-				return fmt.Errorf("%s in database %d", k.Key, k.DB)
+				return fmt.Errorf("%s in database %d", k.Name, k.DB)
 			}
 			if v, ok := k.Value.(*store.String); ok {
 				n, _ := v.Int()
@@ -213,7 +214,7 @@ func TestASnapshotWhoseOutFails(t *testing.T) {
 	e, _ := newFilled(t, 100)
 	broken := errors.New("broken")
 	calls := 0
-	err := e.snapshot(nil, func() {}, func(snapshotKey) error { calls++; return broken })
+	err := e.storage.Snapshot(nil, func() {}, func(durable.Key) error { calls++; return broken })
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, 1, calls, "the first error is the last call")
 	require.Nil(t, e.store.Snapshot())
@@ -224,14 +225,14 @@ func requireWhole(t *testing.T, e *Engine) {
 	t.Helper()
 	var want contents
 	got := contents{}
-	require.NoError(t, e.snapshot(nil, func() { want = contentsOf(e.store) }, got.put))
+	require.NoError(t, e.storage.Snapshot(nil, func() { want = contentsOf(e.store) }, got.put))
 	require.Empty(t, got.differs(want))
 }
 
 func TestASnapshotThatIsStopped(t *testing.T) {
 	e, s := newFilled(t, 100)
 	stop := make(chan struct{})
-	err := e.snapshot(stop, func() {}, func(k snapshotKey) error {
+	err := e.storage.Snapshot(stop, func() {}, func(k durable.Key) error {
 		select {
 		case <-stop:
 		default:
@@ -239,7 +240,7 @@ func TestASnapshotThatIsStopped(t *testing.T) {
 		}
 		return nil
 	})
-	require.ErrorIs(t, err, errSnapshotStopped)
+	require.ErrorIs(t, err, durable.ErrStopped)
 	require.NotNil(t, e.store.Snapshot(), "its walk is not over")
 	for i := range 100 {
 		send(s, "APPEND", fmt.Sprint("s", i), "more")
@@ -254,16 +255,16 @@ func TestASnapshotBehindAHeldShard(t *testing.T) {
 	held := store.ShardSet(1) << 40
 	stop, began, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
-		ended <- e.snapshot(stop, func() { close(began) }, func(snapshotKey) error {
+		ended <- e.storage.Snapshot(stop, func() { close(began) }, func(durable.Key) error {
 			<-stop // so that the shard is held before the walk gets there
 			return nil
 		})
 	}()
 	<-began
 	e.store.Lock(held)
-	require.ErrorIs(t, e.snapshot(nil, nil, nil), errSnapshotRunning)
+	require.ErrorIs(t, e.storage.Snapshot(nil, nil, nil), durable.ErrRunning)
 	close(stop)
-	require.ErrorIs(t, <-ended, errSnapshotStopped)
+	require.ErrorIs(t, <-ended, durable.ErrStopped)
 	require.Equal(t, held, heldShards(e))
 	e.store.Unlock(held)
 	requireWhole(t, e)
@@ -282,14 +283,14 @@ func TestASnapshotOfALargeKeyBehindAHeldShard(t *testing.T) {
 	stop, locked, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
 		hold := sync.OnceFunc(func() { e.store.Lock(held); close(locked) })
-		ended <- e.snapshot(stop, func() {}, func(snapshotKey) error { hold(); return nil })
+		ended <- e.storage.Snapshot(stop, func() {}, func(durable.Key) error { hold(); return nil })
 	}()
 	<-locked
 	for heldShards(e) != store.AllShards {
 		runtime.Gosched()
 	}
 	close(stop)
-	require.ErrorIs(t, <-ended, errSnapshotStopped)
+	require.ErrorIs(t, <-ended, durable.ErrStopped)
 	require.Equal(t, held, heldShards(e))
 	e.store.Unlock(held)
 	requireWhole(t, e)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
@@ -26,8 +25,6 @@ func (t *torn) has(shards store.ShardSet) bool { return store.ShardSet(t.shards.
 
 // any reports whether a shard is torn.
 func (t *torn) any() bool { return t.shards.Load() != 0 }
-
-var errTorn = errors.New("a script was ended that had written: the keys hold half of what it was to do")
 
 // drop ends a command whose script was ended. Nothing that it has done is kept,
 // and nobody is served of it.

@@ -168,7 +168,7 @@ func TestOtherShardsGoOn(t *testing.T) {
 		elsewhere += "r" // which shard a key has differs from process to process
 	}
 	require.Equal(t, "OK", do(x.other, "set "+elsewhere+" 1"))
-	require.NoError(t, x.other.Kept())
+	require.NoError(t, x.other.WaitDurable())
 	require.Equal(t, "(nothing)", do(x.other, "set x 1"))
 	require.NoError(t, x.engine.Close())
 	require.Equal(t, []string{"1", "1"}, restarted(t, d.FS(), always, "get "+elsewhere, "dbsize"))

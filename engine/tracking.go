@@ -209,7 +209,7 @@ func (e *Engine) tickTracked() {
 			break
 		}
 		shard := store.ShardSet(1) << ((i + e.evictAt) % store.NumShards)
-		if !e.store.LockUnless(shard, closed) {
+		if !e.store.TryLock(shard) {
 			continue
 		}
 		out := invalidations{engine: e}

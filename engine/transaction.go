@@ -42,6 +42,19 @@ func (t *transaction) end() {
 	*t = transaction{queued: t.queued[:0], args: t.args[:0], text: t.text[:0]}
 }
 
+// anyRuns reports whether fn is true of a command or, if it is EXEC, of one of
+// those that it runs.
+func (s *Session) anyRuns(cmd *commands.Command, args [][]byte, fn func(*commands.Command, [][]byte) bool) bool {
+	if cmd.Is(commands.RunsQueue) {
+		for i := range s.tx.queued {
+			if q := &s.tx.queued[i]; fn(q.cmd, q.args) {
+				return true
+			}
+		}
+	}
+	return fn(cmd, args)
+}
+
 var transactionGroup = []commands.Command{
 	{
 		Name: "discard", Arity: 1, Group: "transactions", Since: "2.0.0", Complexity: "O(N)",
@@ -51,7 +64,8 @@ var transactionGroup = []commands.Command{
 	},
 	{
 		Name: "exec", Arity: 1, Group: "transactions", Since: "1.2.0", Complexity: "O(N)",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.SkipSlowlog | commands.Transaction | commands.Immediate,
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.SkipSlowlog | commands.Transaction |
+			commands.Immediate | commands.RunsQueue,
 		Summary: "Runs the queued commands as one, unless a watched key has changed.",
 		Handler: exec,
 	},

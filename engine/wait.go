@@ -26,15 +26,15 @@ func wait(c *commands.Ctx) resp.Value {
 	timeoutMs, ok := store.ParseInt(c.Args[2])
 	switch {
 	case !ok:
-		return errWaitInteger
+		return commands.ErrTimeoutInteger
 	case timeoutMs < 0:
-		return errWaitNegative
+		return commands.ErrTimeoutNegative
 	}
 	s := caller(c)
 	if replicas <= 0 || s.inExec {
 		return resp.Int(0)
 	}
-	return s.await(timeoutMs, func(over <-chan struct{}) resp.Value {
+	return s.Await(timeoutMs, func(over <-chan struct{}) resp.Value {
 		<-over
 		return resp.None
 	}, func() resp.Value { return resp.Int(0) })

@@ -67,23 +67,31 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(errs, total, float64(f.Errors))
 	put(clients, now, float64(f.Sessions))
 
-	d := &f.Files
+	d := &f.Storage
 	for _, g := range []struct {
 		desc *prometheus.Desc
 		on   bool
-	}{{loading, d.Loading}, {logging, d.Logging}, {logOK, d.LogOK}, {rewriteOK, d.RewriteOK}, {rewriting, d.Rewriting}, {saveOK, d.SaveOK}, {saving, d.Saving}} {
+	}{
+		{loading, d.Loading != nil},
+		{logging, d.Logging},
+		{logOK, d.LogErr == nil},
+		{rewriteOK, !d.Rewrite.Failed},
+		{rewriting, d.Rewrite.Running},
+		{saveOK, !d.Save.Failed},
+		{saving, d.Save.Running},
+	} {
 		value := 0.0
 		if g.on {
 			value = 1
 		}
 		put(g.desc, now, value)
 	}
-	put(logBytes, now, float64(d.LogBytes))
-	put(logWaiting, now, float64(d.LogWaiting))
-	put(delayed, total, float64(d.DelayedSyncs))
+	put(logBytes, now, float64(d.Log.Size))
+	put(logWaiting, now, float64(d.Log.Buffered))
+	put(delayed, total, float64(d.Log.Delayed))
 	put(changes, now, float64(d.Changes))
 	put(lastSave, now, float64(d.LastSaveS))
-	put(ahead, now, seconds(d.ClockAheadUs))
+	put(ahead, now, seconds(f.ClockAheadUs))
 
 	byAlgorithm := make(map[string]commands.Decisions)
 	for d := range f.Decisions {

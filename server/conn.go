@@ -86,7 +86,7 @@ func (c *conn) serve() {
 		Await:   func(before int64) bool { return c.out.socket.await(before, c.server.earlier) },
 		Buffers: func() engine.Buffers { return c.buffers(true) },
 	})
-	c.out.settle, c.out.complain = c.session.Kept, c.complain
+	c.out.settle, c.out.complain = c.session.WaitDurable, c.complain
 	c.out.count = c.session.CountWritten
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	c.session.Publish(c.buffers(false))

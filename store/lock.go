@@ -32,6 +32,16 @@ func (s *Store) LockUnless(set ShardSet, giveUp <-chan struct{}) bool {
 	return true
 }
 
+// TryLock is Lock if every lock is free, and otherwise locks nothing and reports
+// false.
+func (s *Store) TryLock(set ShardSet) bool { return s.LockUnless(set, alwaysClosed) }
+
+var alwaysClosed = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 // Unlock gives the locks of a set of shards back. Any goroutine may do so.
 func (s *Store) Unlock(set ShardSet) {
 	for rest := uint64(set); rest != 0; rest &= rest - 1 {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/durable"
 )
 
 // check handles --check-aof and --check-rdb. done is false if the command line has
@@ -18,13 +18,13 @@ func check(args []string, stdout, stderr io.Writer) (code int, done bool) {
 	sound := false
 	switch {
 	case args[0] == "--check-rdb" && len(args) == 2:
-		sound = engine.CheckRDB(stdout, args[1], nowMs)
+		sound = durable.CheckRDB(stdout, args[1], nowMs)
 	case args[0] == "--check-aof" && len(args) == 2:
-		sound = engine.CheckAOF(stdout, args[1], false, nowMs)
+		sound = durable.CheckAOF(stdout, args[1], false, nowMs)
 	case args[0] == "--check-aof" && len(args) == 3 && args[2] == "--fix":
-		sound = engine.CheckAOF(stdout, args[1], true, nowMs)
+		sound = durable.CheckAOF(stdout, args[1], true, nowMs)
 	case args[0] == "--check-aof" && len(args) == 3 && args[1] == "--fix":
-		sound = engine.CheckAOF(stdout, args[2], true, nowMs)
+		sound = durable.CheckAOF(stdout, args[2], true, nowMs)
 	default:
 		fmt.Fprintln(stderr, "Usage: zlimit-server --check-aof FILE [--fix]\n       zlimit-server --check-rdb FILE")
 	}

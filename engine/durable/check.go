@@ -1,4 +1,4 @@
-package engine
+package durable
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"github.com/zlimit/zlimit/persist/rdb"
 )
 
-// CheckAOF reads a file of an append-only log, or all that a manifest lists,
-// carries nothing out, and writes what it finds to out. With fix a torn or
-// damaged end is cut off. It reports whether the file is sound now. nowMs is the
-// system's time.
+// CheckAOF reads a file of an append-only log, or every file that a manifest
+// lists, without running what is in it, and writes what it finds to out. If fix
+// is set it cuts off a torn or damaged end. It reports whether the file is sound
+// now. nowMs is the system's time.
 func CheckAOF(out io.Writer, path string, fix bool, nowMs int64) bool {
 	dir, name := filepath.Split(path)
 	check := aof.Check{

@@ -1,0 +1,316 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/persist/aof"
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/persist/rdb"
+	"github.com/zlimit/zlimit/store"
+)
+
+// progress is how far loading has come.
+type progress struct {
+	beganS       int64        // unix seconds
+	done, total  atomic.Int64 // bytes
+	loggedTenths int64        // of the total, in the server's log
+}
+
+// loadCounts are the keys of the last snapshot that was read.
+type loadCounts struct{ keys, expired atomic.Int64 }
+
+// logProgressBytes is the size from which on progress is written to the server's
+// log.
+const logProgressBytes = 64 << 20
+
+// Load reads the directory's files and begins to record changes. Call it once,
+// after Open; sessions may exist already. It calls begun, once, when it finds
+// something that takes time to read.
+func (s *Storage) Load(begun func()) error {
+	if !s.opened {
+		return nil
+	}
+	nowS := s.unixSeconds()
+	s.mu.Lock()
+	s.jobs.lastSaveS = nowS
+	s.mu.Unlock()
+	l := s.newLoader(begun)
+	var log *aof.Log
+	var err error
+	if s.cfg.Bool("appendonly") {
+		log, err = l.log()
+	} else {
+		err = l.dump(s.cfg.String("dbfilename"))
+	}
+	if errors.Is(err, ErrClosing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.startClock(l.instantMs)
+	s.store.Lock(store.AllShards)
+	s.setLog(log)
+	s.store.Unlock(store.AllShards)
+	s.loading.Store(nil)
+	return nil
+}
+
+// startClock continues time where the files end, if the system's clock is behind
+// them: a clock that was set back meanwhile must not open a window twice.
+func (s *Storage) startClock(instantMs int64) {
+	if aheadUs := s.clock.StartAt(instantMs); aheadUs >= 1000 {
+		s.options.Logf("the clock is %d ms ahead of the system's, where the files end, "+
+			"and runs at half speed until they meet", aheadUs/1000)
+	}
+}
+
+// A loader puts what files hold into the keyspace. Unlike a client's command,
+// what it runs is neither refused, recorded, delayed nor counted, and nothing
+// expires: files record expired keys as deletions.
+type loader struct {
+	storage   *Storage
+	ctx       *commands.Ctx // that commands run in; SELECT changes its database
+	progress  *progress
+	skip      bool // load-skip-unsupported
+	skipped   int64
+	instantMs int64 // the latest instant that the files name
+	begun     func()
+	delay     delay
+}
+
+func (s *Storage) newLoader(begun func()) *loader {
+	return &loader{
+		storage: s, ctx: s.options.Replay(), progress: s.loading.Load(), skip: s.cfg.Bool("load-skip-unsupported"),
+		begun: sync.OnceFunc(begun),
+		delay: delay{storage: s, directive: "key-load-delay"},
+	}
+}
+
+// log loads the append-only log and opens it, or a new one, to append to.
+func (l *loader) log() (*aof.Log, error) {
+	s, o := l.storage, l.storage.logOptions()
+	found, err := aof.Load(o, s.cfg.Bool("aof-load-truncated"), aof.Handler{
+		Apply: func(args [][]byte) error {
+			defer l.delay.key()
+			return l.apply(args)
+		},
+		RDB: func(f io.ReaderAt, size int64) (end int64, err error) {
+			sum, err := l.snapshot(f, size, false)
+			return sum.End, err
+		},
+		Progress: l.report,
+		Keys:     l.keys,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.instantMs = max(l.instantMs, found.InstantMs)
+	if found.Found {
+		s.options.Logf("loaded %d keys from the append-only file (%d bytes)", s.countKeys(), found.Bytes)
+		l.logSkipped()
+	} else if ok, _ := disk.Exists(s.dir(), s.cfg.String("dbfilename")); ok {
+		s.options.Logf("WARNING: there is no append-only file, so nothing is loaded, and %s is left alone. "+
+			"To begin with what it holds, start with appendonly no, then send CONFIG SET appendonly yes",
+			s.dir().Path(s.cfg.String("dbfilename")))
+	}
+	binary, write := s.baseWriter()
+	return aof.Open(o, found, binary, func(w io.Writer) error { return write(w, nil, func() {}) })
+}
+
+// dump loads a snapshot, if there is one.
+func (l *loader) dump(name string) error {
+	s := l.storage
+	dir := s.dir()
+	f, err := dir.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err == nil {
+		_, err = l.snapshot(f, size, true)
+	}
+	if err != nil {
+		path := dir.Path(name)
+		return fmt.Errorf("loading %s: %w; zlimit-server --check-rdb %s tells more", path, err, path)
+	}
+	s.options.Logf("loaded %d keys from %s (%d bytes)", s.countKeys(), dir.Path(name), size)
+	l.logSkipped()
+	return nil
+}
+
+func (l *loader) logSkipped() {
+	if l.skipped > 0 {
+		l.storage.options.Logf("WARNING: %d keys or commands were left out, as load-skip-unsupported says", l.skipped)
+	}
+}
+
+// snapshot reads Redis' binary form. If the snapshot is all there is, it leaves
+// out expired keys; commands that follow a snapshot may refer to them.
+func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, error) {
+	s := l.storage
+	settings := s.options.Settings()
+	s.loaded.keys.Store(0)
+	s.loaded.expired.Store(0)
+	nowMs := s.clock.NowUs() / 1000
+	h := rdb.Handler{
+		Key: func(db int, key []byte, expireAtMs int64, value any) error {
+			if s.cancelLoad.Load() {
+				return ErrClosing
+			}
+			if alone && expireAtMs != 0 && expireAtMs < nowMs {
+				s.loaded.expired.Add(1)
+				return nil
+			}
+			s.loaded.keys.Add(1)
+			l.put(db, key, value, expireAtMs)
+			l.delay.key()
+			return nil
+		},
+		Function: func(code string) error {
+			return l.apply([][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte(code)})
+		},
+		Aux: func(name, value string) error {
+			if name == rdb.FieldNowMs {
+				if ms, err := strconv.ParseInt(value, 10, 64); err == nil {
+					l.instantMs = max(l.instantMs, ms)
+				}
+			}
+			return nil
+		},
+	}
+	if alone {
+		h.Progress = l.report
+	}
+	sum, err := rdb.Read(f, size, rdb.ReadOptions{
+		Limits: rdb.Limits{
+			HashEntries: settings.HashMaxListpackCount, HashValue: settings.HashMaxListpackValue,
+			SetInts:     settings.SetMaxIntsetCount,
+			ZSetEntries: settings.ZSetMaxListpackCount, ZSetValue: settings.ZSetMaxListpackValue,
+		},
+		Skip: l.skip, NoChecksum: !s.cfg.Bool("rdbchecksum"),
+	}, h)
+	l.skipped += int64(sum.Skipped)
+	if errors.Is(err, rdb.ErrUnsupported) {
+		err = fmt.Errorf("%w (load-skip-unsupported yes leaves such keys out)", err)
+	}
+	return sum, err
+}
+
+// put stores a key of a snapshot.
+func (l *loader) put(db int, key []byte, value any, expireAtMs int64) {
+	st, shard := l.storage.store, store.ShardOf(key)
+	st.Lock(shard)
+	defer st.Unlock(shard)
+	into := st.DB(db)
+	n := into.Put(key, value)
+	store.SetIdle(n, 0, l.storage.clock.NowUs()/1000)
+	if expireAtMs != 0 {
+		into.ExpireAt(n, expireAtMs)
+	}
+}
+
+// apply runs one command of a log.
+func (l *loader) apply(args [][]byte) error {
+	s := l.storage
+	if s.cancelLoad.Load() {
+		return ErrClosing
+	}
+	cmd, refusal := s.options.Table().Resolve(args)
+	if cmd == nil || refusal.IsError() {
+		return l.refused(args, refusal.Str())
+	}
+	if cmd.FullName() == "function|load" && !commands.EqualFold(args[2], "replace") {
+		// The snapshot before it may have it already.
+		args = append([][]byte{args[0], args[1], []byte("REPLACE")}, args[2:]...)
+	}
+	shards := cmd.Shards(args)
+	if cmd.Locks != nil {
+		shards = store.AllShards
+	}
+	s.store.Lock(shards)
+	defer s.store.Unlock(shards)
+	c := l.ctx
+	c.Reset()
+	c.Unheld, c.Cmd, c.Args, c.Settings = ^shards, cmd, args, s.options.Settings()
+	c.NowUs, c.NowMs = 0, 0
+	if isRelativeExpiry(cmd.Name, args) {
+		c.NowUs = s.clock.NowUs()
+		c.NowMs = c.NowUs / 1000
+	}
+	c.Use(c.DBIndex)
+	reply := c.Run()
+	// The snapshot before it may lack a library already that it deletes. Of a
+	// failed script, which old servers log, the writes before the failure count.
+	if reply.IsError() && (cmd.Group != "scripting" || cmd.Name == "load") {
+		return l.refused(args, reply.Str())
+	}
+	return nil
+}
+
+func (l *loader) refused(args [][]byte, why string) error {
+	if l.skip {
+		l.skipped++
+		return nil
+	}
+	return fmt.Errorf("the command %q cannot be carried out: %s (load-skip-unsupported yes leaves such commands out)",
+		string(args[0]), why)
+}
+
+// isRelativeExpiry reports whether a command of another server's log says for how
+// long from now a key lives. Redis 7 logs no such command.
+func isRelativeExpiry(name string, args [][]byte) bool {
+	switch name {
+	case "expire", "pexpire", "setex", "psetex":
+		return true
+	case "set", "getex":
+		for _, a := range args[min(2, len(args)):] {
+			if commands.EqualFold(a, "ex") || commands.EqualFold(a, "px") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keys returns the keys of a command whose end is missing.
+func (l *loader) keys(args [][]byte) [][]byte {
+	if cmd, refusal := l.storage.options.Table().Resolve(args); cmd != nil && !refusal.IsError() {
+		return cmd.AppendKeys(nil, args)
+	}
+	return nil
+}
+
+// report records the progress.
+func (l *loader) report(done, total int64) {
+	p := l.progress
+	p.done.Store(done)
+	p.total.Store(total)
+	l.begun()
+	if tenths := done * 10 / max(total, 1); total >= logProgressBytes && tenths > p.loggedTenths {
+		p.loggedTenths = tenths
+		l.storage.options.Logf("loading: %d%% of %d bytes", tenths*10, total)
+	}
+}
+
+// countKeys returns how many keys there are in all databases.
+func (s *Storage) countKeys() int {
+	s.store.Lock(store.AllShards)
+	defer s.store.Unlock(store.AllShards)
+	n := 0
+	for i := range store.Databases {
+		n += s.store.DB(i).Len()
+	}
+	return n
+}

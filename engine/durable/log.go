@@ -1,0 +1,235 @@
+package durable
+
+import (
+	"errors"
+
+	"github.com/zlimit/zlimit/persist/aof"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
+)
+
+// A Journal counts changes for the save points and appends them to the log, if
+// there is one.
+type Journal struct {
+	storage *Storage
+	log     *aof.Log // nil: changes are only counted
+}
+
+// Append records what one command, script or EXEC has changed. The shards that
+// g is about must be locked. Append neither keeps g nor waits for the disk. It
+// returns the log's length behind g, 0 without a log.
+func (j *Journal) Append(g *effects.Group, nowMs int64) (end int64) {
+	j.storage.changes.Add(int64(g.Len()))
+	if j.log == nil {
+		return 0
+	}
+	return j.log.Append(g, nowMs)
+}
+
+// A Position is a place in the log. The zero Position is in no log.
+type Position struct {
+	log *aof.Log
+	end int64
+}
+
+// Position returns the position in the present log at which a group ends, as
+// Journal.Append returned it.
+func (s *Storage) Position(end int64) Position { return Position{s.log.Load(), end} }
+
+// End returns the position behind everything in the log. It reports false if
+// there is no log.
+func (s *Storage) End() (pos Position, ok bool) {
+	log := s.log.Load()
+	if log == nil {
+		return Position{}, false
+	}
+	return Position{log, log.End()}, true
+}
+
+// WaitDurable blocks, under appendfsync always, until everything in the log is
+// on disk: a reply may tell of any of it. If the log fails it returns the error,
+// unless the caller has written nothing that is not on disk: reading goes on.
+// written is where the caller's own writes end.
+func (s *Storage) WaitDurable(written Position) error {
+	if aof.Policy(s.fsync.Load()) != aof.Always {
+		return nil
+	}
+	return s.waitDurable(written)
+}
+
+func (s *Storage) waitDurable(written Position) error {
+	log := s.log.Load()
+	if log == nil {
+		return nil
+	}
+	end := log.End()
+	if log.Synced() >= end {
+		return nil
+	}
+	err := log.Wait(end, nil)
+	if err != nil && (written.log != log || log.Synced() >= written.end) {
+		return nil
+	}
+	return err
+}
+
+// WaitForSpace blocks while too much of the log waits to be written. It returns
+// at once if the log fails: commands that write are refused then.
+func (s *Storage) WaitForSpace() {
+	if log := s.log.Load(); log != nil {
+		_ = log.WaitForSpace(nil)
+	}
+}
+
+// Buffered returns how many bytes of the log wait in memory.
+func (s *Storage) Buffered() int64 {
+	if log := s.log.Load(); log != nil {
+		return log.Buffered()
+	}
+	return 0
+}
+
+// Logging reports whether there is an append-only log.
+func (s *Storage) Logging() bool { return s.log.Load() != nil }
+
+// logOptions returns the options of the log as the directives have it.
+func (s *Storage) logOptions() aof.Options {
+	return aof.Options{
+		FS: s.dir(), DirName: s.cfg.String("appenddirname"), Name: s.cfg.String("appendfilename"),
+		Policy: s.fsyncPolicy, Pause: s.options.Pause,
+		Log: func(_ bool, text string) { s.options.Logf("%s", text) },
+	}
+}
+
+// fsyncPolicy returns the present policy. The log calls it with its own lock
+// held, so it takes none.
+func (s *Storage) fsyncPolicy() aof.Policy {
+	policy := aof.Policy(s.fsync.Load())
+	if policy == aof.EverySec && s.easyFsync.Load() && s.jobRunning.Load() {
+		return aof.No
+	}
+	return policy
+}
+
+// resetJournal starts or stops recording, as the directives ask.
+func (s *Storage) resetJournal() {
+	s.store.Lock(store.AllShards)
+	defer s.store.Unlock(store.AllShards)
+	s.setLog(s.log.Load())
+}
+
+// setLog makes log the one that changes are appended to, nil for none. Every
+// shard must be locked.
+func (s *Storage) setLog(log *aof.Log) {
+	s.log.Store(log)
+	if log == nil && !s.HasSavePoints() {
+		s.options.Record(nil)
+		return
+	}
+	s.options.Record(&Journal{s, log})
+}
+
+// switchLog is CONFIG SET appendonly. The caller may hold shards, so what needs
+// all of them runs in a task.
+func (s *Storage) switchLog() error {
+	on := s.cfg.Bool("appendonly")
+	switch {
+	case s.dir() == nil && !on:
+		return nil
+	case !s.opened || s.Loading() || !s.switching.TryLock():
+		return errAppendOnly
+	case on:
+		defer s.switching.Unlock()
+		return s.startLog()
+	case s.store.TryLock(store.AllShards):
+		// Detached at once, so that it can be switched on again at once.
+		logs := s.detachLog()
+		s.store.Unlock(store.AllShards)
+		if s.runningRewrite() == nil {
+			s.switching.Unlock()
+			s.tasks.Go(func() { s.closeLogs(logs) })
+			return nil
+		}
+		s.tasks.Go(func() {
+			s.cancelRewrite()
+			s.switching.Unlock()
+			s.closeLogs(logs)
+		})
+		return nil
+	}
+	s.tasks.Go(func() {
+		defer s.switching.Unlock()
+		s.stopLog()
+	})
+	return nil
+}
+
+// startLog creates a log and schedules its first rewrite, which fills it.
+func (s *Storage) startLog() error {
+	s.mu.Lock()
+	err := s.lockDir()
+	s.mu.Unlock()
+	var log *aof.Log
+	if err == nil {
+		log, err = aof.Begin(s.logOptions())
+	}
+	if err != nil {
+		s.options.Logf("appendonly yes: %v", err)
+		return errAppendOnly
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting = log
+	s.jobs.rewriteNext = true
+	s.startNext()
+	return nil
+}
+
+// stopLog cancels a rewrite, and syncs and closes the log.
+func (s *Storage) stopLog() {
+	s.store.Lock(store.AllShards)
+	logs := s.detachLog()
+	s.store.Unlock(store.AllShards)
+	s.cancelRewrite()
+	s.closeLogs(logs)
+}
+
+// detachLog stops appending. It returns the log and one that was about to start:
+// no rewrite that begins from here on is for them. Every shard must be locked.
+func (s *Storage) detachLog() (logs [2]*aof.Log) {
+	s.mu.Lock()
+	logs = [2]*aof.Log{s.log.Load(), s.starting}
+	s.starting, s.jobs.rewriteNext = nil, false
+	s.mu.Unlock()
+	s.setLog(nil)
+	return logs
+}
+
+// runningRewrite returns the rewrite that is running, or nil.
+func (s *Storage) runningRewrite() *job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs.runs(rewriteJob) {
+		return s.jobs.current
+	}
+	return nil
+}
+
+func (s *Storage) cancelRewrite() {
+	if j := s.runningRewrite(); j != nil {
+		j.cancel()
+		<-j.done
+	}
+}
+
+// closeLogs closes logs that no rewrite uses.
+func (s *Storage) closeLogs(logs [2]*aof.Log) {
+	for _, l := range logs {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, aof.ErrClosed) {
+			s.options.Logf("closing the append-only file: %v", err)
+		}
+	}
+}

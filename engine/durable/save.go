@@ -1,0 +1,119 @@
+package durable
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/persist/rdb"
+)
+
+// writeDump writes dump.rdb. It is the save job.
+func (s *Storage) writeDump(stop <-chan struct{}) error {
+	dir, name := s.dir(), s.cfg.String("dbfilename")
+	var changes int64
+	err := disk.WriteFile(dir, name, "temp-"+strconv.Itoa(os.Getpid())+".rdb", func(w io.Writer) error {
+		w = s.syncing(w, "rdb-save-incremental-fsync")
+		return s.writeSnapshot(w, false, stop, func() { changes = s.changes.Load() })
+	})
+	if err != nil {
+		s.options.Logf("saving %s failed: %v", dir.Path(name), err)
+		return err
+	}
+	s.changes.Add(-changes)
+	s.options.Logf("%s saved", dir.Path(name))
+	return nil
+}
+
+// A preamble is what a file holds before the keys. It is taken at the snapshot's
+// instant, with every shard locked, and written later.
+type preamble struct {
+	nowUs     int64
+	libraries []string
+}
+
+func (s *Storage) preamble() preamble { return preamble{s.clock.NowUs(), s.options.Libraries()} }
+
+// A snapshotWriter writes the keyspace of one instant to w, while commands run.
+// It calls begin at the instant, with every shard locked. stop, if not nil, ends
+// it early.
+type snapshotWriter func(w io.Writer, stop <-chan struct{}, begin func()) error
+
+// writeSnapshot is a snapshotWriter of Redis' binary form; base says that the
+// file is the base of a log.
+func (s *Storage) writeSnapshot(w io.Writer, base bool, stop <-chan struct{}, begin func()) error {
+	var pre preamble
+	var out *rdb.Writer
+	slow := delay{storage: s, directive: "rdb-key-save-delay"}
+	writePreamble := func() {
+		if out == nil {
+			out = s.newRDBWriter(w, base, pre)
+		}
+	}
+	err := s.Snapshot(stop, func() {
+		begin()
+		pre = s.preamble()
+	}, func(k Key) error {
+		writePreamble()
+		slow.key()
+		return out.Key(k.DB, k.Name, k.ExpireAtMs, k.Value)
+	})
+	if err != nil {
+		return err
+	}
+	writePreamble()
+	return out.Close()
+}
+
+// newRDBWriter starts a file in Redis' binary form.
+func (s *Storage) newRDBWriter(w io.Writer, base bool, pre preamble) *rdb.Writer {
+	fields := []rdb.Field{
+		{Name: rdb.FieldVersion, Value: s.options.RedisVersion},
+		{Name: rdb.FieldBits, Value: "64"},
+		{Name: rdb.FieldCreated, Value: strconv.FormatInt(pre.nowUs/1_000_000, 10)},
+		{Name: rdb.FieldNowMs, Value: strconv.FormatInt(pre.nowUs/1000, 10)},
+	}
+	if base {
+		fields = append(fields, rdb.Field{Name: rdb.FieldAOFBase, Value: "1"})
+	}
+	out := rdb.NewWriter(w, rdb.WriterOptions{
+		Compress: s.cfg.Bool("rdbcompression"), Checksum: s.cfg.Bool("rdbchecksum"), Fields: fields,
+	})
+	for _, code := range pre.libraries {
+		_ = out.Function(code) // Writer keeps its errors
+	}
+	return out
+}
+
+// syncing returns a writer that syncs w as it goes, if w is a file and the
+// directive asks for it. Otherwise it returns w.
+func (s *Storage) syncing(w io.Writer, directive string) io.Writer {
+	f, ok := w.(syncer)
+	if !ok || !s.cfg.Bool(directive) {
+		return w
+	}
+	return &syncingWriter{syncer: f}
+}
+
+// syncBytes is after how many bytes a syncingWriter syncs. The sync at the end of
+// the file then does not delay those of the log.
+const syncBytes = 4 << 20
+
+type syncer interface {
+	io.Writer
+	Sync() error
+}
+
+type syncingWriter struct {
+	syncer
+	unsynced int
+}
+
+func (w *syncingWriter) Write(b []byte) (int, error) {
+	n, err := w.syncer.Write(b)
+	if w.unsynced += n; err == nil && w.unsynced >= syncBytes {
+		w.unsynced, err = 0, w.Sync()
+	}
+	return n, err
+}

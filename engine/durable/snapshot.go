@@ -1,0 +1,169 @@
+package durable
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/store"
+)
+
+// A Key is a key as it was when a snapshot began.
+type Key struct {
+	DB         int
+	Name       string
+	ExpireAtMs int64 // unix milliseconds; 0: never
+	Value      any   // as commands.Frozen returns it, never a View
+}
+
+var (
+	// ErrTorn is returned by a snapshot after a script that had written was ended:
+	// the keys hold half of what it was to do.
+	ErrTorn = errors.New("a script was ended that had written: the keys hold half of what it was to do")
+
+	// ErrBusy is returned by a snapshot if a script past busy-reply-threshold is in
+	// the way.
+	ErrBusy = errors.New("a script past busy-reply-threshold is in the way")
+
+	// ErrRunning is returned while another snapshot is being taken.
+	ErrRunning = errors.New("another snapshot is being taken")
+
+	// ErrStopped is returned by a snapshot whose stop was closed.
+	ErrStopped = errors.New("the snapshot was stopped")
+
+	errSnapshotLate = errors.New("a command changed a key that its row does not name")
+)
+
+const (
+	// snapshotSlice is how many nodes and buckets are visited under one lock: some
+	// tens of microseconds.
+	snapshotSlice = 128
+	// slicesPerYield is how many slices, and the writing of them, lie between two
+	// yields.
+	slicesPerYield = 3
+	// viewSlice is how many fields or members of one value are copied while every
+	// shard is locked.
+	viewSlice = 256
+)
+
+// Snapshot passes every key to out as it was when begin was called, which is with
+// every shard locked. Commands run meanwhile: one shard at a time is locked for a
+// moment, and a command that is about to change a key which has not been passed
+// yet leaves a frozen value of it.
+//
+// Snapshot calls out on this goroutine with no shard locked, so out may write
+// files. The first error of out ends the snapshot, and so does closing stop,
+// which may be nil. If there is no snapshot at all, begin is not called.
+func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) error) error {
+	if !s.snapshots.TryLock() {
+		return ErrRunning
+	}
+	defer s.snapshots.Unlock()
+	if old := s.store.Snapshot(); old != nil && !s.walk(old, stop, nil) { // one that was stopped
+		return ErrStopped
+	}
+	if !s.options.LockAll() {
+		return ErrBusy
+	}
+	if s.options.Torn() {
+		s.store.Unlock(store.AllShards)
+		return ErrTorn
+	}
+	var preserved preservedKeys
+	sn := s.store.BeginSnapshot(preserved.add)
+	begin()
+	s.store.Unlock(store.AllShards)
+
+	var failed error
+	complete := s.walk(sn, stop, func() {
+		for _, k := range preserved.drain() {
+			if view, ok := k.Value.(commands.View); ok {
+				if !s.completeView(view, stop) {
+					return
+				}
+				k.Value = view.Value()
+			}
+			if failed != nil {
+				continue
+			}
+			if failed = out(k); failed != nil {
+				sn.Abort()
+			}
+		}
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case !complete || isClosed(stop):
+		return ErrStopped
+	case sn.Late() > 0:
+		return errSnapshotLate
+	}
+	return nil
+}
+
+// walk visits what sn has not visited yet, and calls between after each slice. If
+// stop is closed it aborts the snapshot and reports false.
+func (s *Storage) walk(sn *store.Snapshot, stop <-chan struct{}, between func()) bool {
+	y := store.Yielder{Yield: s.options.Pause, Every: slicesPerYield * snapshotSlice}
+	for shard := range store.NumShards {
+		for more := true; more; {
+			if isClosed(stop) || !s.store.LockUnless(1<<shard, stop) {
+				sn.Abort()
+				return false
+			}
+			more = sn.Step(shard, snapshotSlice)
+			s.store.Unlock(1 << shard)
+			if between != nil {
+				between()
+			}
+			y.Add(snapshotSlice)
+		}
+	}
+	return true
+}
+
+// completeView copies the rest of a value. It reports false if stop is closed
+// before. While it waits for a shard it holds those below, so others wait for
+// those as behind any command of all shards; behind a script past
+// busy-reply-threshold they answer BUSY.
+func (s *Storage) completeView(view commands.View, stop <-chan struct{}) bool {
+	for more := true; more; {
+		if isClosed(stop) || !s.store.LockUnless(store.AllShards, stop) {
+			return false
+		}
+		more = view.Step(viewSlice)
+		s.store.Unlock(store.AllShards)
+		runtime.Gosched()
+	}
+	return true
+}
+
+// preservedKeys are on their way to the goroutine that takes the snapshot, from
+// it or from a command that is about to change them.
+type preservedKeys struct {
+	mu   sync.Mutex
+	keys []Key // protected by mu
+
+	drained []Key // what drain returned last
+}
+
+// add is called with the key's shard locked.
+func (p *preservedKeys) add(db int, n *store.Node) {
+	k := Key{DB: db, Name: n.Key(), Value: commands.Frozen(store.DataOf(n))}
+	k.ExpireAtMs, _ = n.Value.ExpireAtMs()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keys = append(p.keys, k)
+}
+
+// drain returns the keys that were added since the last call. They are valid
+// until the next.
+func (p *preservedKeys) drain() []Key {
+	clear(p.drained)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drained, p.keys = p.keys, p.drained[:0]
+	return p.drained
+}

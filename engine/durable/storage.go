@@ -1,0 +1,243 @@
+package durable
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/persist/aof"
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/store"
+)
+
+// Options configures a Storage. Fields are required unless they say otherwise.
+type Options struct {
+	Config *config.Config
+	Clock  *clock.Clock
+	Store  *store.Store
+
+	// Disk is the directory of the files. If it is nil, nothing is kept.
+	Disk disk.FS
+
+	// Chdir returns the directory that CONFIG SET dir names. If it is nil, dir
+	// cannot be changed.
+	Chdir func(dir string) disk.FS
+
+	// Delay waits us microseconds, for key-load-delay and rdb-key-save-delay. If
+	// it is nil, they have no effect.
+	Delay func(us int64)
+
+	// Pause yields the processor for a moment; see aof.Options. It may be nil.
+	Pause func()
+
+	// Logf writes to the server's log.
+	Logf func(format string, args ...any)
+
+	// Record makes the engine record changes in j, or stop if j is nil. It is
+	// called with every shard locked.
+	Record func(j *Journal)
+
+	// LockAll locks every shard. It reports false, and locks none, if a script
+	// past busy-reply-threshold is in the way.
+	LockAll func() bool
+
+	// Torn reports whether a shard holds half of what a script was to do. It is
+	// called with every shard locked.
+	Torn func() bool
+
+	// Libraries returns the source of each function library. It is called with
+	// every shard locked.
+	Libraries func() []string
+
+	// Table, Settings and Replay are for loading: the command table, the settings
+	// that commands run with, and the context of a session without a client.
+	Table    func() *commands.Table
+	Settings func() *commands.Settings
+	Replay   func() *commands.Ctx
+
+	// RedisVersion is written into snapshots.
+	RedisVersion string
+}
+
+// A Storage keeps a keyspace on disk. It is safe for concurrent use, except as
+// its methods say.
+type Storage struct {
+	options Options
+	cfg     *config.Config
+	clock   *clock.Clock
+	store   *store.Store
+
+	opened bool // set by Open, before there are sessions
+
+	log        atomic.Pointer[aof.Log]  // nil: appendonly no. Changed with every shard locked
+	fsync      atomic.Uint32            // appendfsync, an aof.Policy
+	easyFsync  atomic.Bool              // no-appendfsync-on-rewrite
+	jobRunning atomic.Bool              // a save or a rewrite is running
+	loading    atomic.Pointer[progress] // nil: nothing is being loaded
+	loaded     loadCounts
+
+	// Every recorded command writes changes; every command reads what is above.
+	_       [120]byte    // two cache lines: processors fetch them in pairs
+	changes atomic.Int64 // since the last save
+	_       [120]byte
+
+	saveFailing atomic.Bool // see updateMisconf
+	cancelLoad  atomic.Bool
+	atClose     atomic.Int32 // a CloseMode
+
+	switching sync.Mutex // held while the log is switched on or off; only tried, never waited for
+	snapshots sync.Mutex // held while a snapshot is taken; only tried
+
+	// mu is the innermost lock: its holder locks no shard and waits for no disk.
+	mu       sync.Mutex
+	disk     disk.FS      // protected by mu, as are the fields below
+	release  func() error // unlocks the directory; nil: it is not locked
+	jobs     jobs
+	starting *aof.Log // switched on, but its first rewrite has not begun
+	points   []savePoint
+	closed   bool // no job may begin
+	tasks    sync.WaitGroup
+}
+
+// A savePoint asks for a snapshot once there were changes and seconds have
+// passed since the last one.
+type savePoint struct{ seconds, changes int64 }
+
+// A CloseMode says whether Close saves a snapshot.
+type CloseMode int32
+
+const (
+	SaveIfConfigured CloseMode = iota // if there are save points
+	SaveNever                         // SHUTDOWN NOSAVE
+	SaveAlways                        // SHUTDOWN SAVE
+)
+
+var (
+	// ErrClosing is returned when the end of the server cuts a wait short.
+	ErrClosing = errors.New("the server ends")
+
+	errNoDisk     = errors.New("appendonly and save need a server that has a directory")
+	errAppendOnly = errors.New("Unable to turn on AOF. Check server logs.") //nolint:revive,staticcheck // Redis' text
+	errNotBegun   = errors.New("nothing can be written now")
+)
+
+// New returns a Storage that keeps nothing before Open and Load.
+func New(o Options) *Storage {
+	s := &Storage{options: o, cfg: o.Config, clock: o.Clock, store: o.Store, disk: o.Disk}
+	s.jobs.lastSaveS = s.unixSeconds()
+	s.cfg.Follow(func() {
+		policies := map[string]aof.Policy{"always": aof.Always, "no": aof.No}
+		s.fsync.Store(uint32(policies[s.cfg.String("appendfsync")]))
+		s.easyFsync.Store(s.cfg.Bool("no-appendfsync-on-rewrite"))
+	})
+	s.readSavePoints()
+	s.cfg.OnChange("save", func() {
+		s.readSavePoints()
+		s.tasks.Go(s.resetJournal) // the caller may hold shards
+	})
+	s.cfg.OnChange("stop-writes-on-bgsave-error", func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.updateMisconf()
+	})
+	s.cfg.OnTry("dir", s.changeDir)
+	s.cfg.OnTry("appendonly", s.switchLog)
+	return s
+}
+
+// Open prepares for Load; until Load returns, Loading reports true. If the
+// directives ask for files it locks the directory, which only one process at a
+// time may write to. It fails if there is no directory but the directives ask
+// for one. A Storage without a directory need not be opened.
+func (s *Storage) Open() error {
+	wanted := s.cfg.Bool("appendonly") || len(s.cfg.SavePoints()) > 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.disk == nil && wanted:
+		return errNoDisk
+	case s.disk == nil:
+		return nil
+	case wanted:
+		if err := s.lockDir(); err != nil {
+			return err
+		}
+	}
+	s.opened = true
+	s.loading.Store(&progress{beganS: s.unixSeconds()})
+	return nil
+}
+
+// Opened reports whether Open found a directory.
+func (s *Storage) Opened() bool { return s.opened }
+
+// Loading reports whether the files are still being loaded.
+func (s *Storage) Loading() bool { return s.loading.Load() != nil }
+
+// CancelLoad makes Load stop at the next key or command. It returns at once.
+func (s *Storage) CancelLoad() { s.cancelLoad.Store(true) }
+
+// SetCloseMode says whether Close saves a snapshot.
+func (s *Storage) SetCloseMode(m CloseMode) { s.atClose.Store(int32(m)) }
+
+// Close cancels a job that is running, saves a snapshot if the keyspace has
+// changed and the CloseMode asks for one, syncs and closes the log, and unlocks
+// the directory. All sessions must have ended.
+func (s *Storage) Close() error {
+	if !s.opened {
+		return nil
+	}
+	s.mu.Lock()
+	s.jobs.saveNext, s.jobs.rewriteNext = false, false
+	j := s.jobs.current
+	s.mu.Unlock()
+	if j != nil {
+		j.cancel()
+		<-j.done
+	}
+	var failed error
+	if !s.Loading() && s.changes.Load() > 0 && s.savesAtClose() {
+		failed = s.Save(nil)
+		if errors.Is(failed, ErrTorn) && s.log.Load() != nil {
+			failed = nil // the log has everything that was whole
+		}
+	}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.tasks.Wait()
+	s.stopLog()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.release != nil {
+		failed = errors.Join(failed, s.release())
+		s.release = nil
+	}
+	return failed
+}
+
+func (s *Storage) savesAtClose() bool {
+	switch CloseMode(s.atClose.Load()) {
+	case SaveNever:
+		return false
+	case SaveAlways:
+		return true
+	}
+	return s.HasSavePoints()
+}
+
+// unixSeconds returns the server's time in unix seconds.
+func (s *Storage) unixSeconds() int64 { return s.clock.NowUs() / 1_000_000 }
+
+// isClosed reports whether c is closed; a nil channel never is.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// Directory returns the files of a directory of the system, for Options.Disk.
+func Directory(path string) disk.FS { return disk.OS(path) }
+
+// newStorage returns the storage of a new engine, whose table need not exist yet.
+func (e *Engine) newStorage() *durable.Storage {
+	return durable.New(durable.Options{
+		Config: e.cfg, Clock: e.clock, Store: e.store,
+		Disk: e.options.Disk, Chdir: e.options.Chdir,
+		Delay: e.options.Delay, Pause: e.options.Pause, Logf: e.logf,
+		Record: func(j *durable.Journal) {
+			if j == nil {
+				e.setJournal(nil)
+			} else {
+				e.setJournal(j)
+			}
+		},
+		LockAll:   func() bool { return e.lockUnlessBusy(store.AllShards) == nil },
+		Torn:      e.torn.any,
+		Libraries: e.scripts.Libraries,
+		Table:     e.Table,
+		Settings:  e.settings.Load,
+		Replay: func() *commands.Ctx {
+			s := &Session{engine: e, peer: Peer{Owner: true}, proto: resp.RESP2, watch: new(store.Watch)}
+			s.ctx.Store, s.ctx.Caller, s.ctx.Proto = e.store, s, s.proto
+			return &s.ctx
+		},
+		RedisVersion: RedisVersion,
+	})
+}
+
+// Open prepares for Load; until that has returned, sessions answer LOADING. If
+// the directives ask for files, Open locks the directory: one engine at a time
+// may write to it. Open fails if there is no directory but the directives ask for
+// one. An engine without a directory need not be opened.
+func (e *Engine) Open() error { return e.storage.Open() }
+
+// Load reads the directory's files and begins to record changes. Call it once,
+// after Open; sessions may exist already. It calls begun, once, when it finds
+// something that takes time to read.
+func (e *Engine) Load(begun func()) error { return e.storage.Load(begun) }
+
+// WaitDurable blocks, under appendfsync always, until every write that the
+// session's replies depend on is on disk. If it returns an error, replies that
+// have not been sent must not be. It returns nil to a session that has written
+// nothing which is not on disk, even while the log fails: reading goes on.
+func (s *Session) WaitDurable() error { return s.engine.storage.WaitDurable(s.written) }
+
+// InExec and Written are for package durable.
+func (s *Session) InExec() bool              { return s.inExec }
+func (s *Session) Written() durable.Position { return s.written }
+
+// misconf returns the error reply for a command that writes while changes cannot
+// be kept.
+func (s *Session) misconf() resp.Value {
+	text := s.engine.storage.Misconf()
+	if text == "" { // since Failing was asked
+		text = durable.MisconfRecovered
+	}
+	return resp.Error(text)
+}
+
+// needsDisk reports whether a command is refused while changes cannot be kept.
+func (s *Session) needsDisk(cmd *commands.Command, args [][]byte) bool {
+	return cmd.Is(commands.NeedsDisk) || s.anyRuns(cmd, args, (*commands.Command).Writes)
+}
+
+// preserveFor leaves a snapshot the keys that serving a waiter is about to change.
+func (e *Engine) preserveFor(w *commands.Wait, db *store.DB, key []byte) {
+	if e.store.Snapshot() == nil {
+		return
+	}
+	db.Preserve(key)
+	if w.Target != nil {
+		db.Preserve(w.Target)
+	}
+}
+
+// logf writes to the server's log.
+func (e *Engine) logf(format string, args ...any) {
+	if e.options.Log != nil {
+		e.options.Log(fmt.Sprintf(format, args...))
+	}
+}
