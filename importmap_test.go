@@ -43,7 +43,8 @@ var rooms = map[string][]string{
 	"server":                 {root, "engine", "clock", "config", "persist/disk", "resp", "words"},
 	"server/pipe":            {},
 	root:                     {"engine", "clock", "config", "resp"},
-	"engine":                 {"engine/durable", "scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "words"},
+	"engine":                 {"engine/durable", "engine/pubsub", "scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "words"},
+	"engine/pubsub":          {"commands", "store/effects", "resp"},
 	"engine/durable":         {"commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config"},
 	"scripting":              {"commands", "persist/dump", "store", "resp"},
 	"commands":               {"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "limiter", "resp"},
@@ -105,6 +106,7 @@ var forbidden = map[string][]string{
 	"scripting":      {"time", "os"},
 	"engine":         {"time"},
 	"engine/durable": {"time"},
+	"engine/pubsub":  {"time"},
 }
 
 // faults checks one file's imports.

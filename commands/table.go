@@ -163,6 +163,14 @@ func unknownSubcommand(c *Command, name []byte) resp.Value {
 	return resp.Error(fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(name), strings.ToUpper(c.Name)))
 }
 
+// WrongSubcommandArity returns the error reply for a number of arguments that
+// only the subcommand's handler can refuse.
+func WrongSubcommandArity(c *Ctx) resp.Value {
+	container, _, _ := strings.Cut(c.Cmd.FullName(), "|")
+	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" + string(c.Args[1]) + "'. Try " +
+		strings.ToUpper(container) + " HELP.")
+}
+
 // WrongArity is the refusal of a call whose number of arguments only its
 // handler can judge.
 func WrongArity(c *Command) resp.Value { return wrongArity(c.FullName()) }

@@ -25,7 +25,7 @@ func (s *Session) letEarlierRun(shards store.ShardSet, cmd *commands.Command, ar
 	if watched {
 		s.findWatchers(shards, cmd, args)
 	} else {
-		s.concerned = s.engine.pubsub.receivers(s.concerned, args[1])
+		s.engine.broker.Receivers(args[1], func(o any) { s.concerned = append(s.concerned, o.(*Session)) })
 	}
 	for _, o := range s.concerned {
 		if !s.letRun(o) {
@@ -63,23 +63,4 @@ func (s *Session) findWatchers(shards store.ShardSet, cmd *commands.Command, arg
 		}
 		return false
 	})
-}
-
-// receivers appends the sessions that listen to a channel by its name.
-func (p *pubsub) receivers(to []*Session, channel []byte) []*Session {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, kind := range []topicKind{channels, shardChannels} {
-		for s := range p.topics[kind][string(channel)] {
-			to = append(to, s)
-		}
-	}
-	for _, pattern := range p.order {
-		if commands.GlobMatch([]byte(pattern), string(channel)) {
-			for s := range p.topics[patterns][pattern] {
-				to = append(to, s)
-			}
-		}
-	}
-	return to
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
@@ -38,7 +39,7 @@ func (s *Session) Blocked() *Blocked { return s.blocked.Load() }
 // wait is over, or messages have come.
 func (s *Session) Ready() bool {
 	b := s.blocked.Load()
-	return b != nil && b.Over() || s.mail.full.Load()
+	return b != nil && b.Over() || s.subscriber.Mail.Ready()
 }
 
 // Over reports whether the wait has ended, so that Resume returns the reply.
@@ -95,14 +96,12 @@ func (b *Blocked) end(reply resp.Value) {
 	s.engine.stats.timedWaits.Add(-b.timed())
 	b.errand.end()
 	b.reply = reply
-	if s.mail.open.Load() && !b.silent { // so that it takes its place among the messages
-		s.mail.put(letterOf(reply), s.mailLimit(), false)
+	if s.subscriber.Mail.IsOpen() && !b.silent { // so that it takes its place among the messages
+		s.subscriber.Mail.Put(pubsub.NewMessage(reply), s.engine.broker.Limit(&s.subscriber))
 		b.silent = true
 	}
 	b.done.Store(true)
-	if s.peer.Wake != nil {
-		s.peer.Wake()
-	}
+	s.subscriber.WakeUp()
 }
 
 // block makes the session wait. The shards of the command that found nothing
@@ -238,7 +237,7 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 	failing := false
 	switch {
 	case len(c.Args) > 4:
-		return wrongSubcommandArity(c)
+		return commands.WrongSubcommandArity(c)
 	case len(c.Args) == 4 && commands.EqualFold(c.Args[3], "error"):
 		failing = true
 	case len(c.Args) == 4 && !commands.EqualFold(c.Args[3], "timeout"):

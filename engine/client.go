@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -284,7 +285,7 @@ var clientTypes = map[string]func(o *Session) bool{
 func noSession(*Session) bool { return false }
 
 // subscribed reports whether the session listens to anything.
-func (p *public) subscribed() bool { return p.topics != [topicKinds]int{} }
+func (p *public) subscribed() bool { return p.topics != [pubsub.Kinds]int{} }
 
 // CLIENT KILL ip:port, or filters
 func clientKill(c *commands.Ctx) resp.Value {
@@ -350,7 +351,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 // kill closes the sessions that match; the own one once its reply is sent. The
 // others are gone at once, however long their connections take to end.
 func (s *Session) kill(match func(o *Session) bool) int {
-	killed, patient := 0, !s.inExec // in EXEC shards are locked
+	killed, patient := 0, !s.subscriber.InExec // in EXEC shards are locked
 	for _, o := range s.engine.sessions.all() {
 		if !match(o) {
 			continue
@@ -377,7 +378,7 @@ func (s *Session) die() {
 	s.peer.Kill()
 	s.engine.monitors.remove(s)
 	if p := s.view(); p.subscribed() {
-		s.engine.pubsub.gone.addKilled(s)
+		s.engine.broker.Killed(&s.subscriber)
 	}
 	if b := s.blocked.Load(); b != nil {
 		b.giveUp(resp.None)
@@ -423,7 +424,7 @@ func (s *Session) line(nowUs int64) string {
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s "+
 		"redir=%d resp=%d%s",
 		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name, seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
-		p.topics[channels], p.topics[patterns], p.topics[shardChannels], p.queued, p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
+		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued, p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
 		p.tracking.redirection(), p.proto, p.library())
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
@@ -77,11 +78,10 @@ type Engine struct {
 	recording recording
 	tracked   tracked
 
-	sessions   registry
-	pubsub     pubsub
-	monitors   monitors
-	pause      pause
-	mailLimits struct{ normal, subscriber atomic.Int64 } // bytes that a mailbox may hold; 0: any number
+	sessions registry
+	broker   pubsub.Broker
+	monitors monitors
+	pause    pause
 
 	stats  stats
 	memory memory
@@ -113,13 +113,14 @@ func New(o Options) *Engine {
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
 	e.storage = e.newStorage()
+	e.broker.Heard = e.recording.hear
 	e.sessions.byID = make(map[int64]*Session)
 	e.table = commands.NewTable(
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
 		commands.RateLimits, commands.Databases, commands.Cluster, commands.Bitmaps,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Group(),
-		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsubGroup, e.serverGroup(), e.storage.Commands(),
+		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands, e.serverGroup(), e.storage.Commands(),
 	)
 	e.scripts.SetTable(e.table)
 	e.pause.engine = e
@@ -179,10 +180,10 @@ func (e *Engine) follow() {
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))
 		password := e.cfg.String("requirepass")
 		e.password.Store(&password)
-		e.mailLimits.normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
-		e.mailLimits.subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
+		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
+		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 		e.tracked.maxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
-		e.recording.notify(wantedEvents(e.cfg.Events("notify-keyspace-events")))
+		e.recording.notify(pubsub.WantedEvents(e.cfg.Events("notify-keyspace-events")))
 	})
 }
 

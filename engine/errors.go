@@ -31,8 +31,6 @@ var (
 	errDiscardWithoutMulti = resp.Error("ERR DISCARD without MULTI")
 	errExecAborted         = resp.Error("EXECABORT Transaction discarded because of previous errors.")
 
-	errShardInExec = resp.Error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
-
 	errRedirectTwice    = resp.Error("ERR A client can only redirect to a single other client")
 	errRedirectNobody   = resp.Error("ERR The client ID you want redirect to does not exist")
 	errPrefixAlone      = resp.Error("ERR PREFIX option requires BCAST mode to be enabled")
@@ -66,14 +64,6 @@ func errOverlap(prefix []byte, kind string, other []byte) resp.Value {
 func errWhileSubscribed(cmd *commands.Command) resp.Value {
 	return resp.Error("ERR Can't execute '" + cmd.FullName() +
 		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
-}
-
-// wrongSubcommandArity refuses a call whose number of arguments only its
-// subcommand's handler can judge.
-func wrongSubcommandArity(c *commands.Ctx) resp.Value {
-	container, _, _ := strings.Cut(c.Cmd.FullName(), "|")
-	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" + string(c.Args[1]) + "'. Try " +
-		strings.ToUpper(container) + " HELP.")
 }
 
 // withoutCode is an error's text without its code word where that is ERR.

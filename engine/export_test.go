@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -23,8 +24,9 @@ func (e *Engine) Wanted() effects.Flags { return e.recording.wanted() }
 // HoldPubSub acquires the lock of who publishes, as a script does that goes on for
 // long after it has published, and returns what that does at its end.
 func (e *Engine) HoldPubSub() (release func()) {
-	e.pubsub.mu.Lock()
-	return e.pubsub.release
+	var holder pubsub.Subscriber
+	e.broker.Acquire(&holder)
+	return func() { e.broker.Release(&holder) }
 }
 
 // Replay runs a command of a log, in a database, at an instant before every
@@ -43,10 +45,10 @@ func (s *Session) Replay(db int, args [][]byte) resp.Value {
 // Count is what a Tick adds to the census.
 func (e *Engine) Count() { e.count() }
 
-// Hold and LetGo are hold and letGo: what a script does from its first PUBLISH to
+// Hold and LetGo acquire and release the broker, as a script does from its first PUBLISH to
 // its end.
-func (s *Session) Hold()  { s.hold() }
-func (s *Session) LetGo() { s.letGo() }
+func (s *Session) Hold()  { s.AcquireBroker() }
+func (s *Session) LetGo() { s.engine.broker.Release(&s.subscriber) }
 
 // InfoReasons returns the fields of INFO that are known to differ: "Server
 // gcc_version".

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pubsub"
 )
 
 func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
@@ -35,10 +36,10 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("current_eviction_exceeded_time", 0)
 	w.put("keyspace_hits", f.keyspace.Hits)
 	w.put("keyspace_misses", f.keyspace.Misses)
-	p := caller(c).hold()
-	w.put("pubsub_channels", len(p.topics[channels]))
-	w.put("pubsub_patterns", len(p.topics[patterns]))
-	w.put("pubsubshard_channels", len(p.topics[shardChannels]))
+	topics := caller(c).AcquireBroker().Topics()
+	w.put("pubsub_channels", topics[pubsub.Channels])
+	w.put("pubsub_patterns", topics[pubsub.Patterns])
+	w.put("pubsubshard_channels", topics[pubsub.ShardChannels])
 	w.put("latest_fork_usec", 0)
 	w.put("total_forks", 0)
 	w.put("migrate_cached_sockets", 0)

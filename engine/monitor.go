@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/words"
 )
@@ -122,20 +123,20 @@ func (t *trace) appendTo(b []byte, nowUs int64) []byte {
 // showTrace gives the monitors what the command under way has called. It is
 // called before the shards are unlocked.
 func (s *Session) showTrace() {
-	t, m := s.trace, &s.engine.monitors
+	t, all := s.trace, &s.engine.monitors
 	if len(t.ends) == 0 || s.ctx.Retry { // the script begins anew
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	// The time is read in here, so that it does not go back from line to line.
 	text := t.appendTo(nil, s.engine.clock.NowUs())
-	l := &letter{encoded: [resp.RESP3 + 1][]byte{resp.RESP2: text, resp.RESP3: text}}
-	for _, o := range m.sessions {
+	m := pubsub.NewRaw(text)
+	for _, o := range all.sessions {
 		switch {
 		case o.silent.Load(), o == s && s.replies == replySkip:
-		case o.mail.put(l, o.mailLimit(), false) && o != s:
-			o.wake()
+		case o.subscriber.Mail.Put(m, s.engine.broker.Limit(&o.subscriber)) && o != s:
+			o.subscriber.WakeUp()
 		}
 	}
 }
@@ -144,14 +145,14 @@ func (s *Session) showTrace() {
 func monitor(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	switch {
-	case s.inExec:
+	case s.subscriber.InExec:
 		return errMonitorInExec
 	case s.monitoring: // Redis answers nothing
 		return resp.None
 	}
-	s.mail.open.Store(true)
+	s.subscriber.Mail.Open()
 	if !s.quiet() { // before the first line
-		s.mail.put(letterOf(resp.OK), 0, false)
+		s.subscriber.Mail.Put(pubsub.NewMessage(resp.OK), 0)
 	}
 	s.monitoring = true
 	s.edit(func(p *public) { p.monitoring = true })

@@ -50,7 +50,7 @@ func clientPause(c *commands.Ctx) resp.Value {
 	kind := pauseAll
 	switch {
 	case len(c.Args) > 4:
-		return wrongSubcommandArity(c)
+		return commands.WrongSubcommandArity(c)
 	case len(c.Args) == 3 || commands.EqualFold(c.Args[3], "all"):
 	case commands.EqualFold(c.Args[3], "write"):
 		kind = pauseWrites

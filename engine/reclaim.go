@@ -79,7 +79,7 @@ func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (
 	e.store.Record(shards, g)
 	examined, more = e.store.Reclaim(shards, nowMs, reclaimSlice)
 	e.store.Record(shards, nil)
-	e.notifyReclaimed(g)
+	e.broker.DeferEvents(g)
 	out := invalidations{engine: e}
 	out.look(g, changer{})
 	e.append(g, nowMs)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -29,18 +30,14 @@ type Session struct {
 	closing       bool
 	dead          atomic.Bool    // killed, see die
 	locked        bool           // the command under way holds a shard
-	inExec        bool           // it is one of EXEC's
-	holding       bool           // it holds the lock of pubsub
 	noTouch       bool           // CLIENT NO-TOUCH: what it reads does not count as used
 	untouched     store.ShardSet // those that the command under way holds in that way
 	served        []*Blocked     // whom the command under way has served, and nobody has told yet
 	group         effects.Group  // what the command under way does to the keyspace, where it is recorded
 	notified      int            // how many of its changes were told of
 	subscribed    bool           // to any of topics
-	topics        [topicKinds]map[string]struct{}
-	mail          mailbox
+	subscriber    pubsub.Subscriber
 	before        []byte   // messages that precede the reply of the command under way
-	inside        []byte   // within EXEC: messages that precede the reply of one of its commands
 	recording     bool     // what the command under way changes is recorded in group
 	tracking      tracking // CLIENT TRACKING
 	monitoring    bool
@@ -93,8 +90,8 @@ type Peer struct {
 type public struct {
 	name, libName, libVersion string
 	db, proto                 int
-	queued, watched           int             // commands in MULTI (-1: none open), keys watched
-	topics                    [topicKinds]int // how many it has subscribed to
+	queued, watched           int               // commands in MULTI (-1: none open), keys watched
+	topics                    [pubsub.Kinds]int // how many it has subscribed to
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64
 	noEvict, noTouch, blocked bool
@@ -123,7 +120,8 @@ const (
 func (e *Engine) NewSession(p Peer) *Session {
 	s := &Session{engine: e, peer: p, proto: resp.RESP2}
 	s.watch = &store.Watch{Owner: s}
-	s.mail.proto, s.mail.all = resp.RESP2, &e.memory.mail
+	s.subscriber.Owner, s.subscriber.Wake = s, p.Wake
+	s.subscriber.Mail.Init(&e.memory.mail)
 	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
 	s.ctx.Caller = s
@@ -144,10 +142,10 @@ func (s *Session) Close() {
 	s.unsubscribe()
 	s.untrack()
 	s.unmonitor()
-	s.letGo()
+	s.engine.broker.Release(&s.subscriber)
 	s.engine.sessions.remove(s)
 	s.Holds(0)
-	s.mail.discard()
+	s.subscriber.Mail.Close()
 }
 
 // Proto is the protocol in which replies are to be encoded.
@@ -419,7 +417,7 @@ func (s *Session) end(shards store.ShardSet) {
 	if recorded {
 		s.tracking.out.tellBehind()
 	}
-	s.letGo()
+	s.engine.broker.Release(&s.subscriber)
 	if s.untouched != 0 {
 		s.engine.store.NoTouch(s.untouched, false)
 		s.untouched = 0

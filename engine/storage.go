@@ -57,8 +57,12 @@ func (e *Engine) Load(begun func()) error { return e.storage.Load(begun) }
 // nothing which is not on disk, even while the log fails: reading goes on.
 func (s *Session) WaitDurable() error { return s.engine.storage.WaitDurable(s.written) }
 
-// InExec and Written are for package durable.
-func (s *Session) InExec() bool              { return s.inExec }
+// InExec reports whether the command under way is one of EXEC's. It is for package
+// durable.
+func (s *Session) InExec() bool { return s.subscriber.InExec }
+
+// Written returns where the session's own writes end in the log. It is for package
+// durable.
 func (s *Session) Written() durable.Position { return s.written }
 
 // misconf returns the error reply for a command that writes while changes cannot

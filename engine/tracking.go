@@ -109,7 +109,7 @@ func (s *Session) track(next *trackingMode) {
 	}
 	if next != nil {
 		s.engine.recording.want(effects.Tracked, true)
-		s.mail.open.Store(true)
+		s.subscriber.Mail.Open()
 	}
 	switch {
 	case last == nil:

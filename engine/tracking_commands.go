@@ -35,7 +35,7 @@ func clientTracking(c *commands.Ctx) resp.Value {
 	if next.redirect != 0 {
 		// From now on something may come for it, whatever it does.
 		if to := s.engine.sessions.find(next.redirect); to != nil {
-			to.mail.open.Store(true)
+			to.subscriber.Mail.Open()
 		}
 	}
 	s.track(next)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -27,7 +28,7 @@ type invalidation struct {
 }
 
 // A notice says that keys are no longer what clients have read.
-type notice struct{ direct, redirected letter }
+type notice struct{ direct, redirected *pubsub.Message }
 
 // newNotice is a notice of keys, an array or null for all there are. Under RESP2
 // only who subscribes to something can be told, and that on another's behalf.
@@ -35,8 +36,8 @@ func newNotice(keys resp.Value) *notice {
 	push := resp.Push(resp.Bulk("invalidate"), keys)
 	message := resp.Array(resp.Bulk("message"), resp.Bulk("__redis__:invalidate"), keys)
 	return &notice{
-		direct:     letter{values: [...]resp.Value{resp.RESP2: resp.None, resp.RESP3: push}},
-		redirected: letter{values: [...]resp.Value{resp.RESP2: message, resp.RESP3: push}},
+		direct:     pubsub.NewMessages(resp.None, push),
+		redirected: pubsub.NewMessages(message, push),
 	}
 }
 
@@ -98,7 +99,7 @@ func (out *invalidations) add(to *trackingMode, n *notice, by *Session) {
 	case own != nil && to.redirect == own.id:
 		// As in Redis it goes at once to whom the others have redirected theirs,
 		// before the reply of its command: within EXEC inside of the array.
-		own.receive(own, &n.redirected)
+		out.engine.broker.Send(&own.subscriber, &own.subscriber, n.redirected)
 	default:
 		out.first = append(out.first, invalidation{to, n})
 	}
@@ -201,31 +202,31 @@ func (out *invalidations) tell(list []invalidation) []invalidation {
 // that has gone the client is told so instead.
 func (out *invalidations) send(mode *trackingMode, n *notice) {
 	if mode.redirect == 0 {
-		out.deliver(mode.session, &n.direct)
+		out.deliver(mode.session, n.direct)
 		return
 	}
 	switch to := out.engine.sessions.find(mode.redirect); {
 	case to == nil:
 		mode.broken.Store(true)
 		push := resp.Push(resp.Bulk("tracking-redir-broken"), resp.Int(mode.redirect))
-		out.deliver(mode.session, &letter{values: [...]resp.Value{resp.RESP2: resp.None, resp.RESP3: push}})
-	case to.mail.listens.Load():
-		out.deliver(to, &n.redirected)
+		out.deliver(mode.session, pubsub.NewMessages(resp.None, push))
+	case to.subscriber.Mail.Subscribed():
+		out.deliver(to, n.redirected)
 	default:
-		out.deliver(to, &n.direct)
+		out.deliver(to, n.direct)
 	}
 }
 
-// deliver puts a letter into a mailbox: behind what the command under way has
-// published, where it has. Otherwise it waits for no publisher, however long a
-// script publishes.
-func (out *invalidations) deliver(to *Session, l *letter) {
-	from := out.session
+// deliver puts a message into a mailbox: behind what the command under way has
+// published, if it has. Otherwise it does not wait for the broker's lock, which a
+// script may hold for long.
+func (out *invalidations) deliver(to *Session, m *pubsub.Message) {
+	from, b := out.session, &out.engine.broker
 	switch {
-	case from != nil && from.holding:
-		to.receive(from, l)
-	case to.mail.insert(l, to.mailLimit()) && to != from:
-		to.wake()
+	case from != nil && from.subscriber.Holding():
+		b.Send(&from.subscriber, &to.subscriber, m)
+	case to.subscriber.Mail.Insert(m, b.Limit(&to.subscriber)) && to != from:
+		to.subscriber.WakeUp()
 	}
 }
 

@@ -166,11 +166,11 @@ func exec(c *commands.Ctx) resp.Value {
 		return resp.NullArray
 	}
 	if s.subscribed {
-		s.hold() // or messages of others would have to come between ours, inside the reply
+		s.AcquireBroker() // or messages of others would have to come between ours, inside the reply
 	}
 	s.collect()
-	s.inExec = true
-	defer func() { s.inExec, c.Follows = false, false }()
+	s.subscriber.InExec = true
+	defer func() { s.subscriber.InExec, c.Follows = false, false }()
 	headless := s.quiet()
 	replies := c.Values(len(tx.queued))
 	for i := range tx.queued {
@@ -194,11 +194,10 @@ func exec(c *commands.Ctx) resp.Value {
 		}
 		s.notify()
 		s.invalidate()
-		if len(s.inside) > 0 {
+		if s.subscriber.HasInline() {
 			// As in Redis 7.0: what the command has sent to its own session
 			// stands before its reply, within the array.
-			reply = resp.Encoded(resp.Append(s.inside, &reply, s.proto))
-			s.inside = nil
+			reply = resp.Encoded(resp.Append(s.subscriber.AppendInline(nil, s.proto), &reply, s.proto))
 		}
 		replies = append(replies, reply)
 	}

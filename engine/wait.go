@@ -31,7 +31,7 @@ func wait(c *commands.Ctx) resp.Value {
 		return commands.ErrTimeoutNegative
 	}
 	s := caller(c)
-	if replicas <= 0 || s.inExec {
+	if replicas <= 0 || s.subscriber.InExec {
 		return resp.Int(0)
 	}
 	return s.Await(timeoutMs, func(over <-chan struct{}) resp.Value {

@@ -109,6 +109,7 @@ type savePoint struct{ seconds, changes int64 }
 // A CloseMode says whether Close saves a snapshot.
 type CloseMode int32
 
+// The modes of Close.
 const (
 	SaveIfConfigured CloseMode = iota // if there are save points
 	SaveNever                         // SHUTDOWN NOSAVE

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// Subscriber is for package pubsub.
+func (s *Session) Subscriber() *pubsub.Subscriber { return &s.subscriber }
+
+// AcquireBroker is for package pubsub. It acquires the broker's lock until the
+// command under way ends, and publishes the events of what that has changed so
+// far.
+func (s *Session) AcquireBroker() *pubsub.Broker {
+	b := &s.engine.broker
+	b.Acquire(&s.subscriber)
+	if s.recording {
+		s.notified = b.PublishEvents(&s.subscriber, &s.group, s.notified)
+	}
+	return b
+}
+
+// BeforePublish is for package pubsub. Keys that have changed before a message is
+// published are invalidated before it.
+func (s *Session) BeforePublish() {
+	s.invalidate()
+	s.tracking.out.tellFirst()
+}
+
+// SubscriptionsChanged is for package pubsub. It shows other sessions what the
+// session has subscribed to.
+func (s *Session) SubscriptionsChanged() {
+	s.subscribed = s.subscriber.Mail.Subscribed()
+	s.edit(func(p *public) { p.topics = s.subscriber.Counts() })
+}
+
+// unsubscribe ends every subscription, and sends nothing.
+func (s *Session) unsubscribe() {
+	if s.subscribed {
+		s.engine.broker.Unsubscribe(&s.subscriber)
+		s.SubscriptionsChanged()
+	}
+}
+
+// notify publishes the events of what the command under way has changed so far.
+func (s *Session) notify() {
+	if s.recording && pubsub.HasEvents(&s.group, s.notified) {
+		s.AcquireBroker()
+	}
+}
+
+// Subscribed reports whether the session has subscriptions.
+func (s *Session) Subscribed() bool { return s.subscribed }
+
+// Deliver appends the encoded messages that have come for the session since its
+// last command to b. If lost is not 0, that many bytes were waiting when they
+// exceeded client-output-buffer-limit, and the connection is to be closed.
+func (s *Session) Deliver(b []byte) (out []byte, lost int) {
+	return s.subscriber.Mail.Drain(b, s.proto), s.subscriber.Mail.Overflow()
+}
+
+// collect drains the mailbox, so that its messages are sent before the reply of
+// the command under way. With the command's shards locked, that is exactly
+// where they were published before the command ran, as far as its keys can
+// tell.
+func (s *Session) collect() {
+	if mail := &s.subscriber.Mail; mail.Stale(s.proto) {
+		s.before = mail.Drain(s.before, s.proto)
+	}
+}
+
+// withMail returns a reply behind the messages that collect has drained.
+func (s *Session) withMail(reply resp.Value) resp.Value {
+	b := resp.Append(s.before, &reply, s.proto)
+	s.before = b[:0]
+	if cap(b) > pubsub.MaxIdleBytes {
+		s.before = nil
+	}
+	return resp.Encoded(b)
+}
+
+// subscribers returns how many sessions have subscriptions.
+func (e *Engine) subscribers() int {
+	n := 0
+	for _, s := range e.sessions.all() {
+		if p := s.view(); p.subscribed() {
+			n++
+		}
+	}
+	return n
+}
