@@ -1,12 +1,15 @@
 package zlimit
 
 import (
+	"context"
+	"errors"
 	"math"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -30,9 +33,8 @@ type Decision struct {
 	ResetAfter time.Duration
 }
 
-// Never is the RetryAfter of a call that no waiting helps. It is the longest
-// Duration, so that a caller that sleeps for it without a look does not call
-// again at once, and again.
+// Never is the RetryAfter of a call whose cost is above the limit. It is the longest
+// Duration, so that a caller that sleeps for it unseen does not call again at once.
 const Never time.Duration = math.MaxInt64
 
 // OK reports whether the call was admitted. (Of a Peek: whether it would be.)
@@ -45,68 +47,114 @@ func (d Decision) OK() bool { return d.Allowed > 0 }
 // Calls on one key with different quotas share what was admitted: a limit that
 // is raised or lowered holds from the next call on.
 //
-// The error is an Error where the arguments make no call or the key holds
-// something else, ErrClosed after Close. Allow keeps no reference to key. It
-// allocates nothing, except where the key is new or its window grows, and for an
-// error.
-func (l *Limiter) Allow(key string, q Quota, cost int64) (Decision, error) {
+// Allow waits for nothing but the disk: under appendfsync always until the
+// decision is on disk, and while too much of the log waits to be written. If ctx
+// is done first it returns ctx.Err(); the units may then have been taken.
+//
+// Other errors are an Error if the arguments make no call or the key holds
+// something else, and ErrClosed after Close. Allow keeps no reference to key. It
+// allocates only if the key is new or its window grows, and for an error.
+func (l *Limiter) Allow(ctx context.Context, key string, q Quota, cost int64) (Decision, error) {
 	quotas := [...]Quota{q}
-	return l.AllowAll(key, cost, quotas[:]...)
+	return l.AllowAll(ctx, key, cost, quotas[:]...)
 }
 
 // AllowAll is Allow with several quotas on one key (10 a second and 1,000 an
 // hour): all admit or none is taken from. The Decision is about the one that
 // binds: that admits last, or else has the least left.
-func (l *Limiter) AllowAll(key string, cost int64, quotas ...Quota) (Decision, error) {
-	d := l.sit()
-	defer l.rise(d)
-	if err := d.open(l); err != nil {
+func (l *Limiter) AllowAll(ctx context.Context, key string, cost int64, quotas ...Quota) (Decision, error) {
+	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	return d.allow(key, quotas, cost)
+	for {
+		d, written, err := l.allow(key, cost, quotas)
+		if errors.Is(err, errDiskBusy) {
+			if !l.engine.WaitForSpace(ctx) {
+				return Decision{}, ctx.Err()
+			}
+			continue
+		}
+		// An error reply, too, may tell of what is not on disk.
+		switch failed := l.engine.WaitDurable(written, ctx); {
+		case errors.Is(failed, durable.ErrCanceled):
+			return Decision{}, ctx.Err()
+		case failed != nil:
+			return Decision{}, failed
+		}
+		return d, err
+	}
+}
+
+// allow makes the call in a session of the pool. It does not wait for the disk:
+// other calls need the session.
+func (l *Limiter) allow(key string, cost int64, quotas []Quota) (Decision, durable.Position, error) {
+	s := l.acquire()
+	defer l.release(s)
+	if err := s.open(l); err != nil {
+		return Decision{}, durable.Position{}, err
+	}
+	d, err := s.allow(key, quotas, cost)
+	return d, s.session.Written(), err
 }
 
 // Peek is what Allow with a cost of 1 would answer, with Remaining and
 // ResetAfter as they stand. It takes nothing.
-func (l *Limiter) Peek(key string, q Quota) (Decision, error) { return l.Allow(key, q, 0) }
+func (l *Limiter) Peek(ctx context.Context, key string, q Quota) (Decision, error) {
+	return l.Allow(ctx, key, q, 0)
+}
 
-// A desk is a session with the paper on which a call is written: one call at a
-// time uses it, and the next finds everything warm.
-type desk struct {
+// A pooledSession runs the calls of Allow, one at a time. Its buffers are reused.
+type pooledSession struct {
 	mu      sync.Mutex
-	session *engine.Session // protected by mu, as is what follows; nil until it is needed
+	session *engine.Session // protected by mu, as are the fields below; nil until it is needed
 	closed  bool
 	args    [][]byte
 	text    []byte
-	ends    []int // where the arguments in text end
+	ends    []int // of the arguments in text
 
 	_ [128]byte // keeps neighbours out of one pair of cache lines
 }
+
+// errDiskBusy is returned if the log has no room for the call, which did not run.
+var errDiskBusy = errors.New("zlimit: the log waits for the disk")
+
+// never is the Canceler of pooled sessions: they do not wait for the disk.
+type never struct{}
+
+func (never) Done() <-chan struct{} { return alwaysDone }
+
+var alwaysDone = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 var (
 	wordAllow = []byte("RL.ALLOW")
 	wordCost  = []byte("COST")
 )
 
-// open makes sure that there is a session. It requires mu.
-func (d *desk) open(l *Limiter) error {
+// open opens the session, if it is not open. It requires mu.
+func (s *pooledSession) open(l *Limiter) error {
 	switch {
-	case d.closed:
+	case s.closed:
 		return ErrClosed
-	case d.session == nil:
-		d.session = l.engine.NewSession(engine.Peer{Addr: inProcess, LocalAddr: inProcess, FD: -1, Local: true, Owner: true})
+	case s.session == nil:
+		s.session = l.engine.NewSession(engine.Peer{
+			Addr: inProcess, LocalAddr: inProcess, FD: -1, Local: true, Owner: true,
+		})
 	}
 	return nil
 }
 
-// allow writes the command and reads the five integers. It requires mu.
-func (d *desk) allow(key string, quotas []Quota, cost int64) (Decision, error) {
+// allow runs RL.ALLOW. It requires mu.
+func (s *pooledSession) allow(key string, quotas []Quota, cost int64) (Decision, error) {
 	if len(quotas) == 0 {
 		return Decision{}, errNoQuota
 	}
-	// The arguments lie one behind the other; they are cut out only when the
-	// text has stopped moving.
-	text, ends := append(d.text[:0], key...), append(d.ends[:0], len(key))
+	// The arguments are appended to one text, and sliced out of it at the end,
+	// because text may move as it grows.
+	text, ends := append(s.text[:0], key...), append(s.ends[:0], len(key))
 	for _, q := range quotas {
 		if q.Window%time.Millisecond != 0 {
 			return Decision{}, errWindow
@@ -116,7 +164,7 @@ func (d *desk) allow(key string, quotas []Quota, cost int64) (Decision, error) {
 		text = strconv.AppendInt(text, int64(q.Window/time.Millisecond), 10)
 		ends = append(ends, len(text))
 	}
-	args, start := append(d.args[:0], wordAllow), 0
+	args, start := append(s.args[:0], wordAllow), 0
 	if cost != 1 { // the shortest form is the fastest
 		text = strconv.AppendInt(text, cost, 10)
 	}
@@ -127,42 +175,45 @@ func (d *desk) allow(key string, quotas []Quota, cost int64) (Decision, error) {
 	if start < len(text) {
 		args = append(args, wordCost, text[start:])
 	}
-	d.text, d.ends, d.args = text, ends, args
-	reply := d.session.Do(args)
-	d.session.Count()
-	if err := d.session.WaitDurable(); err != nil {
-		return Decision{}, err
+	s.text, s.ends, s.args = text, ends, args
+	s.session.Cancel(never{})
+	reply := s.session.Do(args)
+	s.session.Count()
+	if s.session.Canceled() {
+		return Decision{}, errDiskBusy
 	}
 	if reply.IsError() {
 		return Decision{}, replyError(reply)
 	}
-	if cap(d.text) > keptText {
-		d.text, d.args = nil, nil
+	if cap(s.text) > maxIdleText {
+		s.text, s.args = nil, nil
 	}
 	return decision(reply.Elems()), nil
 }
 
-// keptText is how much room for arguments a desk keeps: keys are rarely longer.
-const keptText = 4 << 10
+// maxIdleText is how many bytes for arguments a pooled session keeps between
+// calls. Keys are rarely longer.
+const maxIdleText = 4 << 10
 
-// decision reads the reply of RL.ALLOW.
-func decision(five []resp.Value) Decision {
+// decision reads the reply of RL.ALLOW: allowed, limit, remaining, retry-after and
+// reset-after.
+func decision(reply []resp.Value) Decision {
 	retry := Never
-	if ms := five[3].Int(); ms >= 0 {
+	if ms := reply[3].Int(); ms >= 0 {
 		retry = time.Duration(ms) * time.Millisecond
 	}
 	return Decision{
-		Allowed: five[0].Int(), Limit: five[1].Int(), Remaining: five[2].Int(),
-		RetryAfter: retry, ResetAfter: time.Duration(five[4].Int()) * time.Millisecond,
+		Allowed: reply[0].Int(), Limit: reply[1].Int(), Remaining: reply[2].Int(),
+		RetryAfter: retry, ResetAfter: time.Duration(reply[4].Int()) * time.Millisecond,
 	}
 }
 
-func (d *desk) end() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.closed = true
-	if d.session != nil {
-		d.session.Close()
-		d.session = nil
+func (s *pooledSession) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.session != nil {
+		s.session.Close()
+		s.session = nil
 	}
 }

@@ -15,7 +15,7 @@ func ExampleLimiter_Allow() {
 	limits.Engine().Clock().Freeze() // for the example's sake: time stands still
 
 	for range 4 {
-		d, err := limits.Allow("user:42", zlimit.Quota{Limit: 3, Window: 10 * time.Second}, 1)
+		d, err := limits.Allow(context.Background(), "user:42", zlimit.Quota{Limit: 3, Window: 10 * time.Second}, 1)
 		if err != nil {
 			panic(err)
 		}
@@ -34,7 +34,7 @@ func ExampleLimiter_Do() {
 	defer limits.Close()
 	ctx := context.Background()
 
-	_, _ = limits.Allow("user:42", zlimit.Quota{Limit: 3, Window: 10 * time.Second}, 2)
+	_, _ = limits.Allow(context.Background(), "user:42", zlimit.Quota{Limit: 3, Window: 10 * time.Second}, 2)
 	held, err := limits.Do(ctx, "ZCARD", "user:42")
 	fmt.Println(held, err)
 	_, err = limits.Do(ctx, "LPUSH", "user:42", "x")

@@ -42,7 +42,7 @@ var rooms = map[string][]string{
 	"limiter/httplimit":      {},
 	"server":                 {root, "engine", "clock", "config", "persist/disk", "resp", "words"},
 	"server/pipe":            {},
-	root:                     {"engine", "clock", "config", "resp"},
+	root:                     {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine":                 {"engine/durable", "engine/pubsub", "scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "words"},
 	"engine/pubsub":          {"commands", "store/effects", "resp"},
 	"engine/durable":         {"commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config"},

@@ -37,7 +37,7 @@ func TestAllowIsRLAllow(t *testing.T) {
 		{Allowed: 1, Limit: 2, Remaining: 0, ResetAfter: time.Minute},
 		{Allowed: 0, Limit: 2, Remaining: 0, RetryAfter: time.Minute, ResetAfter: time.Minute},
 	} {
-		got, err := l.Allow("user:42", minute, 1)
+		got, err := l.Allow(t.Context(), "user:42", minute, 1)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "call %d", i)
 		require.Equal(t, want.Allowed > 0, got.OK())
@@ -47,11 +47,11 @@ func TestAllowIsRLAllow(t *testing.T) {
 	require.Equal(t, int64(2), held, "the keys are the same")
 
 	l.Engine().Clock().Advance(59_999)
-	d, err := l.Peek("user:42", minute)
+	d, err := l.Peek(t.Context(), "user:42", minute)
 	require.NoError(t, err)
 	require.Equal(t, zlimit.Decision{Limit: 2, RetryAfter: time.Millisecond, ResetAfter: time.Millisecond}, d)
 	l.Engine().Clock().Advance(1)
-	d, err = l.Allow("user:42", minute, 3)
+	d, err = l.Allow(t.Context(), "user:42", minute, 3)
 	require.NoError(t, err)
 	require.Equal(t, zlimit.Decision{Limit: 2, Remaining: 2, RetryAfter: zlimit.Never}, d)
 }
@@ -61,7 +61,7 @@ func TestAllowIsRLAllow(t *testing.T) {
 func TestNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := zlimit.New(zlimit.Options{})
-		d, err := l.Allow("user:42", minute, 3)
+		d, err := l.Allow(t.Context(), "user:42", minute, 3)
 		require.NoError(t, err)
 		require.NoError(t, l.Close()) // or it would tick for a hundred years
 		require.Equal(t, zlimit.Never, d.RetryAfter)
@@ -81,7 +81,7 @@ func TestAllowAll(t *testing.T) {
 	l := newLimiter(t)
 	quotas := []zlimit.Quota{{Limit: 2, Window: time.Second}, {Limit: 3, Window: time.Minute}}
 	ask := func() zlimit.Decision {
-		d, err := l.AllowAll("k", 1, quotas...)
+		d, err := l.AllowAll(t.Context(), "k", 1, quotas...)
 		require.NoError(t, err)
 		return d
 	}
@@ -91,9 +91,9 @@ func TestAllowAll(t *testing.T) {
 	l.Engine().Clock().Advance(1000)
 	require.Equal(t, zlimit.Decision{Allowed: 1, Limit: 3, ResetAfter: time.Minute}, ask())
 	require.Equal(t, zlimit.Decision{Limit: 3, RetryAfter: 59 * time.Second, ResetAfter: time.Minute}, ask())
-	_, err := l.AllowAll("k", 1)
+	_, err := l.AllowAll(t.Context(), "k", 1)
 	require.EqualError(t, err, "ERR no quota given")
-	_, err = l.AllowAll("k", 1, quotas[0], zlimit.Quota{Limit: 1, Window: 1})
+	_, err = l.AllowAll(t.Context(), "k", 1, quotas[0], zlimit.Quota{Limit: 1, Window: 1})
 	require.EqualError(t, err, "ERR window is not a whole number of milliseconds")
 }
 
@@ -116,7 +116,7 @@ func TestAllowRefusals(t *testing.T) {
 		{"type", "text", minute, 1, "WRONGTYPE Operation against a key holding the wrong kind of value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := l.Allow(c.key, c.quota, c.cost)
+			_, err := l.Allow(t.Context(), c.key, c.quota, c.cost)
 			var reply zlimit.Error
 			require.ErrorAs(t, err, &reply)
 			require.Equal(t, c.want, reply.Error())
@@ -140,16 +140,16 @@ func TestAllowDoesNotAllocate(t *testing.T) {
 	steady := zlimit.Quota{Limit: 100, Window: 100 * time.Millisecond}
 	admitted := func() {
 		clock.Advance(1)
-		if d, err := l.Allow(key, steady, 1); err != nil || !d.OK() {
+		if d, err := l.Allow(t.Context(), key, steady, 1); err != nil || !d.OK() {
 			t.Fatal(d, err)
 		}
 	}
 	denied := func() {
-		if d, err := l.Allow("full", minute, 1); err != nil || d.OK() {
+		if d, err := l.Allow(t.Context(), "full", minute, 1); err != nil || d.OK() {
 			t.Fatal(d, err)
 		}
 	}
-	_, err := l.Allow("full", minute, 2)
+	_, err := l.Allow(t.Context(), "full", minute, 2)
 	require.NoError(t, err)
 	for range 20_000 { // every desk is warm
 		admitted()
@@ -160,7 +160,7 @@ func TestAllowDoesNotAllocate(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(2000, admitted), 1.0)
 	l.Engine().Clock().Resume()
 	wide := zlimit.Quota{Limit: 1000, Window: 10 * time.Millisecond}
-	require.Zero(t, testing.AllocsPerRun(2000, func() { _, _ = l.Allow(key, wide, 1) }))
+	require.Zero(t, testing.AllocsPerRun(2000, func() { _, _ = l.Allow(t.Context(), key, wide, 1) }))
 }
 
 // TestAllowConcurrently: of many callers exactly the limit is admitted.
@@ -172,7 +172,7 @@ func TestAllowConcurrently(t *testing.T) {
 	for i := range callers {
 		wait.Go(func() {
 			for range calls {
-				d, err := l.Allow("shared", zlimit.Quota{Limit: limit, Window: time.Minute}, 1)
+				d, err := l.Allow(t.Context(), "shared", zlimit.Quota{Limit: limit, Window: time.Minute}, 1)
 				if err != nil {
 					t.Error(err)
 				}
@@ -263,7 +263,7 @@ func TestOwnSessionsNeedNoPassword(t *testing.T) {
 		_, err = s.Do(ctx, "GET", "k")
 		require.NoError(t, err)
 	}
-	_, err = l.Allow("k", minute, 1)
+	_, err = l.Allow(t.Context(), "k", minute, 1)
 	require.NoError(t, err)
 }
 
@@ -315,7 +315,7 @@ func TestClose(t *testing.T) {
 		for range 8 {
 			go func() {
 				for {
-					if _, err := l.Allow("k", minute, 1); err != nil {
+					if _, err := l.Allow(context.Background(), "k", minute, 1); err != nil {
 						if !errors.Is(err, zlimit.ErrClosed) {
 							t.Error(err)
 						}
@@ -327,7 +327,7 @@ func TestClose(t *testing.T) {
 			go func() { _ = l.Close() }()
 		}
 		require.NoError(t, l.Close())
-		_, err := l.Allow("k", minute, 1)
+		_, err := l.Allow(t.Context(), "k", minute, 1)
 		require.ErrorIs(t, err, zlimit.ErrClosed)
 		_, err = l.Do(context.Background(), "PING")
 		require.ErrorIs(t, err, zlimit.ErrClosed)
@@ -345,7 +345,7 @@ func TestDueKeysGo(t *testing.T) {
 		l := zlimit.New(zlimit.Options{})
 		defer l.Close()
 		for i := range 100 {
-			_, err := l.Allow(fmt.Sprint("user:", i), minute, 1)
+			_, err := l.Allow(t.Context(), fmt.Sprint("user:", i), minute, 1)
 			require.NoError(t, err)
 		}
 		n, err := l.Do(context.Background(), "DBSIZE")
@@ -370,7 +370,7 @@ func BenchmarkAllow(b *testing.B) {
 	i := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _ = l.Allow(keys[i%len(keys)], q, 1)
+		_, _ = l.Allow(context.Background(), keys[i%len(keys)], q, 1)
 		i++
 	}
 }

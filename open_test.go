@@ -21,7 +21,7 @@ func TestOpen(t *testing.T) {
 	quota := zlimit.Quota{Limit: 3, Window: time.Hour}
 	limits, err := zlimit.Open(options)
 	require.NoError(t, err)
-	d, err := limits.Allow("user:42", quota, 2)
+	d, err := limits.Allow(t.Context(), "user:42", quota, 2)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), d.Remaining)
 
@@ -31,7 +31,7 @@ func TestOpen(t *testing.T) {
 
 	limits, err = zlimit.Open(options)
 	require.NoError(t, err)
-	d, err = limits.Peek("user:42", quota)
+	d, err = limits.Peek(t.Context(), "user:42", quota)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), d.Remaining)
 	answer, err := limits.Do(t.Context(), "WAITAOF", 1, 0, 0)

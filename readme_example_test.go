@@ -1,6 +1,7 @@
 package zlimit_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -21,9 +22,10 @@ import (
 // The README's examples in Go.
 
 func TestReadmeInAProgram(t *testing.T) {
+	ctx := context.Background()
 	limits := zlimit.New(zlimit.Options{})
 	defer limits.Close()
-	d, err := limits.Allow("user:42", zlimit.Quota{Limit: 100, Window: time.Minute}, 1)
+	d, err := limits.Allow(ctx, "user:42", zlimit.Quota{Limit: 100, Window: time.Minute}, 1)
 	if err == nil && !d.OK() {
 		fmt.Println("try again in", d.RetryAfter)
 	}

@@ -2,6 +2,7 @@ package zlimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -82,8 +84,8 @@ func (l *Limiter) Do(ctx context.Context, args ...any) (any, error) {
 // those inside of an array, such as EXEC's, are elements of it.
 //
 // A command that waits for a key (BLPOP) does so until it is served, its own
-// timeout is over, ctx is done, or the Limiter is closed; other commands are not
-// interrupted. What is published for a session that subscribes does not reach it:
+// timeout is over, ctx is done, or the Limiter is closed. ctx also ends a wait for
+// the disk: the command may then have run. Other commands are not interrupted. What is published for a session that subscribes does not reach it:
 // that takes a connection, be it one of server/pipe.
 func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 	s.mu.Lock()
@@ -105,8 +107,13 @@ func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 		}
 		s.args = append(s.args, text)
 	}
+	s.in.Cancel(ctx)
+	defer s.in.Cancel(nil)
 	reply := s.in.Do(s.args)
 	s.in.Publish(engine.Buffers{})
+	if s.in.Canceled() {
+		return nil, ctx.Err()
+	}
 	for s.in.Blocked() != nil {
 		var err error
 		if reply, err = s.wait(ctx); err != nil {
@@ -114,6 +121,9 @@ func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 		}
 	}
 	if err := s.in.WaitDurable(); err != nil {
+		if errors.Is(err, durable.ErrCanceled) {
+			err = ctx.Err()
+		}
 		return nil, err
 	}
 	if reply.IsError() {

@@ -3,7 +3,7 @@
 //
 //	limits := zlimit.New(zlimit.Options{})
 //	defer limits.Close()
-//	d, err := limits.Allow("user:42", zlimit.Quota{Limit: 100, Window: time.Minute}, 1)
+//	d, err := limits.Allow(ctx, "user:42", zlimit.Quota{Limit: 100, Window: time.Minute}, 1)
 //
 // Allow is RL.ALLOW: the exact sliding window, never more than Limit units in
 // any Window, decided in one atomic step. It allocates nothing on a key that is
@@ -30,7 +30,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// Options are what a Limiter is made of. The zero value is good.
+// Options configures a Limiter. The zero value is ready to use.
 type Options struct {
 	Config *config.Config // directives; nil: the defaults
 	Clock  *clock.Clock   // time; nil: SystemClock
@@ -41,9 +41,9 @@ type Options struct {
 // method may be called concurrently.
 type Limiter struct {
 	engine *engine.Engine
-	owner  bool      // of engine
-	desks  []desk    // a power of two
-	near   sync.Pool // of *desk: those at which this processor sat last
+	owner  bool            // of engine
+	pool   []pooledSession // a power of two
+	recent sync.Pool       // of *pooledSession: those that this processor used last
 
 	mu       sync.Mutex // protects sessions and, with closed, their coming
 	sessions map[*Session]struct{}
@@ -118,11 +118,10 @@ func over(o Options, e engine.Options) *Limiter {
 // Over returns a Limiter over an engine that somebody else ticks, such as a
 // server's. Closing it leaves the engine alone.
 func Over(e *engine.Engine) *Limiter {
-	// One call at a time sits at a desk. With a few for each processor calls
-	// rarely meet.
-	places := 1 << bits.Len(uint(4*runtime.GOMAXPROCS(0)-1))
+	// With a few sessions for each processor, calls rarely want the same one.
+	sessions := 1 << bits.Len(uint(4*runtime.GOMAXPROCS(0)-1))
 	l := &Limiter{
-		engine: e, desks: make([]desk, places),
+		engine: e, pool: make([]pooledSession, sessions),
 		sessions: make(map[*Session]struct{}),
 		ending:   make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -159,8 +158,8 @@ func (l *Limiter) Close() error {
 	for s := range sessions {
 		s.end()
 	}
-	for i := range l.desks {
-		l.desks[i].end()
+	for i := range l.pool {
+		l.pool[i].close()
 	}
 	l.cron.Wait()
 	defer close(l.ended)
@@ -170,28 +169,28 @@ func (l *Limiter) Close() error {
 	return nil
 }
 
-// sit returns a desk, locked: the one at which a call on this processor sat last,
-// whose paper its cache still holds, or else any.
-func (l *Limiter) sit() *desk {
-	d, ok := l.near.Get().(*desk)
-	if ok && d.mu.TryLock() {
-		return d
+// acquire returns a session of the pool, locked: the one that this processor used
+// last, whose buffers its cache still holds, or else any.
+func (l *Limiter) acquire() *pooledSession {
+	s, ok := l.recent.Get().(*pooledSession)
+	if ok && s.mu.TryLock() {
+		return s
 	}
-	mask := len(l.desks) - 1
+	mask := len(l.pool) - 1
 	i := int(rand.Uint32()) & mask
 	for range 3 {
-		if d := &l.desks[i]; d.mu.TryLock() {
-			return d
+		if s := &l.pool[i]; s.mu.TryLock() {
+			return s
 		}
 		i = (i + 1) & mask
 	}
-	d = &l.desks[i]
-	d.mu.Lock()
-	return d
+	s = &l.pool[i]
+	s.mu.Lock()
+	return s
 }
 
-// rise gives a desk back.
-func (l *Limiter) rise(d *desk) {
-	d.mu.Unlock()
-	l.near.Put(d)
+// release ends acquire.
+func (l *Limiter) release(s *pooledSession) {
+	s.mu.Unlock()
+	l.recent.Put(s)
 }

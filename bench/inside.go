@@ -29,7 +29,7 @@ var insideWork = map[string]func(l *zlimit.Limiter, worker int) (func(i int) err
 		keys := ownKeys(worker)
 		quota := zlimit.Quota{Limit: 100, Window: time.Second}
 		return func(i int) error {
-			_, err := l.Allow(keys[i%len(keys)], quota, 1)
+			_, err := l.Allow(context.Background(), keys[i%len(keys)], quota, 1)
 			return err
 		}, nil
 	},

@@ -17,6 +17,7 @@ var (
 	errTimeoutNegative = resp.Error("ERR timeout is negative")
 
 	errLoading   = resp.Error("LOADING Redis is loading the dataset in memory")
+	errCanceled  = resp.Error("ERR canceled while the log waits for the disk")
 	errNoAuth    = resp.Error("NOAUTH Authentication required.")
 	errWrongPass = resp.Error("WRONGPASS invalid username-password pair or user is disabled.")
 	errNoPass    = resp.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")

@@ -51,6 +51,8 @@ type Session struct {
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
 	errand        *errand                 // what the command under way leaves to wait for
 	written       durable.Position        // where its own writes end in the log
+	canceler      durable.Canceler        // see Cancel
+	canceled      bool                    // see Canceled
 	run           run                     // calls of one command in a row, not yet counted
 	chance        uint32                  // which calls are timed
 	reads         int64                   // not yet counted: see traffic.go
@@ -358,7 +360,10 @@ func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 // executeIn runs a command with a set of shards locked.
 func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
 	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
-		s.engine.storage.WaitForSpace()
+		if !s.engine.storage.WaitForSpace(s.canceler) {
+			s.canceled = true
+			return errCanceled
+		}
 	}
 	s.letEarlierRun(shards, cmd, args)
 	shards, busy := s.engine.lock(shards)

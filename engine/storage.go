@@ -55,7 +55,25 @@ func (e *Engine) Load(begun func()) error { return e.storage.Load(begun) }
 // session's replies depend on is on disk. If it returns an error, replies that
 // have not been sent must not be. It returns nil to a session that has written
 // nothing which is not on disk, even while the log fails: reading goes on.
-func (s *Session) WaitDurable() error { return s.engine.storage.WaitDurable(s.written) }
+func (s *Session) WaitDurable() error { return s.engine.storage.WaitDurable(s.written, s.canceler) }
+
+// WaitDurable is like Session.WaitDurable, for a session whose Written was written
+// and which may be in use again.
+func (e *Engine) WaitDurable(written durable.Position, c durable.Canceler) error {
+	return e.storage.WaitDurable(written, c)
+}
+
+// WaitForSpace blocks while too much of the log waits for the disk, as commands that
+// write do. It reports false if c has ended the wait.
+func (e *Engine) WaitForSpace(c durable.Canceler) bool { return e.storage.WaitForSpace(c) }
+
+// Cancel makes c end the session's waits for the disk. A command that does not run
+// for that reason makes Canceled report true.
+func (s *Session) Cancel(c durable.Canceler) { s.canceler, s.canceled = c, false }
+
+// Canceled reports whether a command did not run since Cancel was called, because
+// its Canceler ended the wait for the disk.
+func (s *Session) Canceled() bool { return s.canceled }
 
 // InExec reports whether the command under way is one of EXEC's. It is for package
 // durable.

@@ -37,7 +37,7 @@ func ExampleNew() {
 	fmt.Fprint(conn, "RL.ALLOW user:42 1 10s\r\n")
 	line, _, _ := bufio.NewReader(conn).ReadLine()
 	fmt.Printf("%s\n", line)
-	d, err := srv.Limiter().Allow("user:42", zlimit.Quota{Limit: 1, Window: 10 * time.Second}, 1)
+	d, err := srv.Limiter().Allow(context.Background(), "user:42", zlimit.Quota{Limit: 1, Window: 10 * time.Second}, 1)
 	fmt.Println(d.OK(), err)
 	// Output:
 	// *5

@@ -225,7 +225,7 @@ func (s *Server) TryDo(args ...any) (any, error) {
 // Allow runs RL.ALLOW without connections or faults.
 func (s *Server) Allow(key string, q zlimit.Quota, cost int64) zlimit.Decision {
 	s.helper()()
-	d, err := s.inner.Limiter().Allow(key, q, cost)
+	d, err := s.inner.Limiter().Allow(context.Background(), key, q, cost)
 	if err != nil {
 		s.fatal("RL.ALLOW %s: %v", key, err)
 	}

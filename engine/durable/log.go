@@ -46,18 +46,32 @@ func (s *Storage) End() (pos Position, ok bool) {
 	return Position{log, log.End()}, true
 }
 
+// A Canceler ends a wait when its channel is closed; a nil Canceler never does. A
+// context.Context is one.
+type Canceler interface{ Done() <-chan struct{} }
+
+func done(c Canceler) <-chan struct{} {
+	if c == nil {
+		return nil
+	}
+	return c.Done()
+}
+
+// ErrCanceled is returned by a wait that its Canceler has ended.
+var ErrCanceled = aof.ErrWaitCanceled
+
 // WaitDurable blocks, under appendfsync always, until everything in the log is
 // on disk: a reply may tell of any of it. If the log fails it returns the error,
 // unless the caller has written nothing that is not on disk: reading goes on.
 // written is where the caller's own writes end.
-func (s *Storage) WaitDurable(written Position) error {
+func (s *Storage) WaitDurable(written Position, c Canceler) error {
 	if aof.Policy(s.fsync.Load()) != aof.Always {
 		return nil
 	}
-	return s.waitDurable(written)
+	return s.waitDurable(written, c)
 }
 
-func (s *Storage) waitDurable(written Position) error {
+func (s *Storage) waitDurable(written Position, c Canceler) error {
 	log := s.log.Load()
 	if log == nil {
 		return nil
@@ -66,19 +80,22 @@ func (s *Storage) waitDurable(written Position) error {
 	if log.Synced() >= end {
 		return nil
 	}
-	err := log.Wait(end, nil)
+	err := log.Wait(end, done(c))
+	if errors.Is(err, ErrCanceled) {
+		return err
+	}
 	if err != nil && (written.log != log || log.Synced() >= written.end) {
 		return nil
 	}
 	return err
 }
 
-// WaitForSpace blocks while too much of the log waits to be written. It returns
-// at once if the log fails: commands that write are refused then.
-func (s *Storage) WaitForSpace() {
-	if log := s.log.Load(); log != nil {
-		_ = log.WaitForSpace(nil)
-	}
+// WaitForSpace blocks while too much of the log waits to be written. It reports
+// false if c has ended the wait. If the log fails it returns at once: commands
+// that write are refused then.
+func (s *Storage) WaitForSpace(c Canceler) bool {
+	log := s.log.Load()
+	return log == nil || log.HasSpace() || !errors.Is(log.WaitForSpace(done(c)), ErrCanceled)
 }
 
 // Buffered returns how many bytes of the log wait in memory.

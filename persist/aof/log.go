@@ -226,7 +226,7 @@ func (l *Log) durable(pos int64) bool { return !l.starting() && l.synced.Load() 
 // slow disk slows the traffic down. Call it before taking locks. It returns Err if the
 // log fails.
 func (l *Log) WaitForSpace(cancel <-chan struct{}) error {
-	if l.buffered.Load() <= l.o.Limit {
+	if l.HasSpace() {
 		return l.Err()
 	}
 	return l.await(cancel, func() (done bool, err error) {
@@ -239,6 +239,9 @@ func (l *Log) WaitForSpace(cancel <-chan struct{}) error {
 		return false, nil
 	})
 }
+
+// HasSpace reports whether WaitForSpace would return at once.
+func (l *Log) HasSpace() bool { return l.buffered.Load() <= l.o.Limit }
 
 // await calls check under mu, now and after each change, until it reports true, and
 // returns its error.

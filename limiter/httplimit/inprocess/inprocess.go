@@ -14,8 +14,9 @@ func Backend(limits *zlimit.Limiter) httplimit.Backend { return backend{limits} 
 
 type backend struct{ limits *zlimit.Limiter }
 
-// Allow does not wait for anything but the disk under appendfsync always.
-func (b backend) Allow(_ context.Context, key string, q httplimit.Quota) (httplimit.Decision, error) {
-	d, err := b.limits.Allow(key, zlimit.Quota{Limit: q.Limit, Window: q.Window}, q.Cost)
+// Allow waits for nothing but the disk, under appendfsync always, and only while ctx
+// is not done.
+func (b backend) Allow(ctx context.Context, key string, q httplimit.Quota) (httplimit.Decision, error) {
+	d, err := b.limits.Allow(ctx, key, zlimit.Quota{Limit: q.Limit, Window: q.Window}, q.Cost)
 	return httplimit.Decision{Allowed: d.OK(), Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}, err
 }
