@@ -10,33 +10,33 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A Blocked is a session's waiting for a key, from the command that found
-// nothing to the reply. See docs/adr/0006-blocking.md.
+// A Blocked is the wait of a session whose command found no key, until its reply.
+// See docs/adr/0006-blocking.md.
 //
-// Four may end it: whoever makes a key, the timeout, CLIENT UNBLOCK, and the
-// session's own end. The one who claims the waiter does, the others leave it
-// alone. Ending it is a flag and a call of Peer.Wake; the session's own
-// goroutine then takes the reply with Resume.
+// It is ended by a command that creates a key, the timeout, CLIENT UNBLOCK or the
+// end of the session: by the one that claims the waiter; the others leave it
+// alone. To end it is to set a flag and call Peer.Wake. The session's own goroutine
+// then gets the reply from Resume.
 type Blocked struct {
-	session *Session
-	wait    *commands.Wait
-	waiter  store.Waiter
-	errand  *errand // what it waits for, where that is no key
-	silent  bool    // CLIENT REPLY: the reply is not sent
-	held    *held   // the command that CLIENT PAUSE holds; nil: it waits for something else
+	session   *Session
+	wait      *commands.Wait
+	waiter    store.Waiter
+	awaited   *future           // what it waits for instead of a key
+	postponed *postponedCommand // the command that CLIENT PAUSE postpones; nil: it waits for something else
+	silent    bool              // CLIENT REPLY: the reply is not sent
 
-	reply resp.Value // written before done, by the one who has claimed the waiter
+	reply resp.Value // written before done, by the one that has claimed the waiter
 	done  atomic.Bool
 }
 
 var errUnblocked = resp.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 
-// Blocked returns what the session waits for, nil where it does not. While it
-// is not nil, Do must not be called. It belongs to the session's goroutine.
+// Blocked returns the session's wait, or nil. While it is not nil, Do must not be
+// called.
 func (s *Session) Blocked() *Blocked { return s.blocked.Load() }
 
-// Ready reports whether there is something to send that no command asks for: a
-// wait is over, or messages have come.
+// Ready reports whether there is something to send without a command: the reply of
+// a wait that has ended, or messages. Any goroutine may call it.
 func (s *Session) Ready() bool {
 	b := s.blocked.Load()
 	return b != nil && b.Over() || s.subscriber.Mail.Ready()
@@ -45,13 +45,13 @@ func (s *Session) Ready() bool {
 // Over reports whether the wait has ended, so that Resume returns the reply.
 func (b *Blocked) Over() bool { return b.done.Load() }
 
-// Resume ends a wait that is over and returns the reply, resp.None where none
-// is to be sent. It requires that Blocked is Over. The reply is valid until the next Do.
+// Resume returns the reply of a wait that is Over, or resp.None if none is to be
+// sent. The reply is valid until the next Do.
 func (s *Session) Resume() resp.Value {
 	b := s.blocked.Load()
-	s.leave(b, false)
-	if b.held != nil {
-		return s.proceed(b)
+	s.leaveQueues(b, false)
+	if b.postponed != nil {
+		return s.runPostponed(b)
 	}
 	if pos, ok := s.engine.storage.End(); ok {
 		s.written = pos // what it was served is in another session's group
@@ -62,25 +62,25 @@ func (s *Session) Resume() resp.Value {
 	return b.reply
 }
 
-// TimeoutMs is after how many milliseconds TimeOut is to be called; 0: never.
+// TimeoutMs returns after how many milliseconds to call TimeOut; 0: never.
 func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
 
-// timed is 1 where the wait has a timeout, else 0.
+// timed returns 1 if the wait has a timeout, else 0.
 func (b *Blocked) timed() int64 { return min(b.wait.TimeoutMs, 1) }
 
-// TimeOut ends the wait as its timeout does, unless it has ended already. Any
+// TimeOut ends the wait with the reply of a timeout, unless it has ended. Any
 // goroutine may call it.
-func (b *Blocked) TimeOut() { b.giveUp(b.timedOut()) }
+func (b *Blocked) TimeOut() { b.unblock(b.timedOut()) }
 
 func (b *Blocked) timedOut() resp.Value {
-	if b.errand != nil && b.errand.timedOut != nil {
-		return b.errand.timedOut()
+	if b.awaited != nil && b.awaited.timedOut != nil {
+		return b.awaited.timedOut()
 	}
 	return b.wait.TimedOut
 }
 
-// giveUp ends the wait without serving it. It reports whether it still lasted.
-func (b *Blocked) giveUp(reply resp.Value) bool {
+// unblock ends the wait with a reply. It reports whether it had not ended before.
+func (b *Blocked) unblock(reply resp.Value) bool {
 	if !b.waiter.Claim() {
 		return false
 	}
@@ -88,13 +88,13 @@ func (b *Blocked) giveUp(reply resp.Value) bool {
 	return true
 }
 
-// end is for the one who has claimed the waiter.
+// end ends the wait. The caller must have claimed the waiter.
 func (b *Blocked) end(reply resp.Value) {
 	s := b.session
 	s.edit(func(p *public) { p.blocked = false })
-	s.engine.stats.blocked.Add(-1) // behind edit, and so behind block's Add
+	s.engine.stats.blocked.Add(-1) // after edit, and so after the Add of showBlocked
 	s.engine.stats.timedWaits.Add(-b.timed())
-	b.errand.end()
+	b.awaited.cancel()
 	b.reply = reply
 	if s.subscriber.Mail.IsOpen() && !b.silent { // so that it takes its place among the messages
 		s.subscriber.Mail.Put(pubsub.NewMessage(reply), s.engine.broker.Limit(&s.subscriber))
@@ -104,26 +104,26 @@ func (b *Blocked) end(reply resp.Value) {
 	s.subscriber.WakeUp()
 }
 
-// block makes the session wait. The shards of the command that found nothing
-// are still held, so that no push can come between.
+// block makes the session wait. The shards of the command that found no key are
+// still locked, so no push can come between.
 func (s *Session) block(w *commands.Wait) {
 	b := &Blocked{session: s, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
-	b.errand, s.errand = s.errand, nil
+	b.awaited, s.awaited = s.awaited, nil
 	b.waiter.Owner = b
 	s.showBlocked(b)
-	if b.errand == nil {
+	if b.awaited == nil {
 		s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 		return
 	}
 	go func() {
-		if reply := b.errand.run(b.errand.over); reply.Kind() != resp.KindNone {
-			b.giveUp(reply)
+		if reply := b.awaited.run(b.awaited.over); reply.Kind() != resp.KindNone {
+			b.unblock(reply)
 		}
 	}()
 }
 
-// showBlocked makes b what the session waits for. Whoever finds it counted finds
-// it in CLIENT LIST, and can unblock it.
+// showBlocked sets the session's wait. A client that finds it in INFO's count finds
+// it in CLIENT LIST and can unblock it.
 func (s *Session) showBlocked(b *Blocked) {
 	s.edit(func(p *public) {
 		p.blocked = true
@@ -133,20 +133,21 @@ func (s *Session) showBlocked(b *Blocked) {
 	})
 }
 
-// leave takes the session out of the lines it stands in. Whoever may be serving
-// it holds one of those shards, and has finished when they are ours; where
-// nobody is, the lines need not be left at once: a script may have them for long.
-func (s *Session) leave(b *Blocked, served bool) {
+// leaveQueues removes the session from the queues of the keys that it waited for.
+// If another session has served it, that session holds one of the shards until it
+// has finished. Otherwise the removal can be left to Tick: a script may hold the
+// shards for long.
+func (s *Session) leaveQueues(b *Blocked, served bool) {
 	st := s.engine.store
 	shards := b.waiter.Shards()
 	switch {
-	case b.errand != nil || b.held != nil: // it stands in no line
+	case b.awaited != nil || b.postponed != nil: // it is in no queue
 		s.blocked.Store(nil)
 		return
 	case served:
 		st.Lock(shards)
 	case !st.TryLock(shards):
-		s.engine.forsaken.addWaiter(&b.waiter)
+		s.engine.orphans.addWaiter(&b.waiter)
 		s.blocked.Store(nil)
 		return
 	}
@@ -155,8 +156,8 @@ func (s *Session) leave(b *Blocked, served bool) {
 	s.blocked.Store(nil)
 }
 
-// abandon ends the wait of a session that ends.
-func (s *Session) abandon() {
+// stopWaiting ends the wait of a session that ends.
+func (s *Session) stopWaiting() {
 	b := s.blocked.Load()
 	if b == nil {
 		return
@@ -164,17 +165,17 @@ func (s *Session) abandon() {
 	ours := b.waiter.Claim()
 	if ours {
 		s.engine.stats.blocked.Add(-1)
-		b.errand.end()
+		b.awaited.cancel()
 	}
-	s.leave(b, !ours && !b.Over())
-	if b.held != nil {
-		s.engine.pause.gone(b)
+	s.leaveQueues(b, !ours && !b.Over())
+	if b.postponed != nil {
+		s.engine.pause.finished(b)
 	}
 }
 
-// lock takes the locks of a command's shards, and those that serving waiters
-// at their keys may change besides. It returns what it has locked; or nothing,
-// and what to answer, where a script past busy-reply-threshold is in the way.
+// lock locks a command's shards and those that serving blocked sessions at their
+// keys may change. It returns what it has locked. If a script past
+// busy-reply-threshold is in the way it locks nothing and returns the script.
 func (e *Engine) lock(shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
 	for {
 		if busy := e.lockUnlessBusy(shards); busy != nil {
@@ -184,17 +185,16 @@ func (e *Engine) lock(shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
 		if reach == shards {
 			return shards, nil
 		}
-		// Locks are taken lowest first, so it has to be done over. The set only
-		// grows, so that this ends.
+		// Shards are locked lowest first, so start again. The set only grows, so
+		// this ends.
 		e.store.Unlock(shards)
 		shards = reach
 	}
 }
 
-// serve gives what a command, script or EXEC has left under keys that somebody
-// waits for to those who wait longest, before anybody else can see it. The
-// order is Redis': key by key as they came into being, and those that serving
-// brings into being behind them.
+// serve gives the elements under keys that sessions wait for to those that wait
+// longest, before any other session can see them. The order is Redis': key by key
+// as commands created them, then those that serving created.
 func (s *Session) serve(shards store.ShardSet) {
 	st := s.engine.store
 	for ready := st.TakeReady(shards); len(ready) > 0; ready = st.TakeReady(shards) {
@@ -216,12 +216,12 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		if !b.wait.Wants(n) || !w.Claim() {
 			continue
 		}
-		// Its session does nothing meanwhile: Ctx is ours.
+		// Its session does nothing meanwhile, so its Ctx can be used.
 		own := &b.session.ctx
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
 		s.engine.preserveFor(b.wait, db, key)
 		if own.Group = c.Group; own.Group != nil {
-			own.Group.Cut() // as in Redis: what is popped follows what was pushed
+			own.Group.Cut() // as in Redis: the pop follows the push
 			own.Group.As(own.Cmd.ChangeEvent())
 		}
 		s.invalidate()
@@ -252,14 +252,14 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	b := o.blocked.Load()
-	if b == nil || b.held != nil {
+	if b == nil || b.postponed != nil {
 		return resp.Int(0)
 	}
 	reply := b.timedOut()
 	if failing {
 		reply = errUnblocked
 	}
-	if !b.giveUp(reply) {
+	if !b.unblock(reply) {
 		return resp.Int(0)
 	}
 	return resp.Int(1)

@@ -11,23 +11,23 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// While a script is past busy-reply-threshold, sessions answer BUSY, as Redis
-// does, whichever shards the script holds; except to commands that are flagged
-// AllowBusy, which wait for no shard. Who waited for one already gives up when
-// the script passes the threshold.
+// While a script is past busy-reply-threshold, sessions answer BUSY as in Redis,
+// whichever shards the script holds, except to commands with the flag AllowBusy,
+// which wait for no shard. A session that waits for a shard when the script passes
+// the threshold gives up.
 
-// scriptLimits are directives as CONFIG SET last left them.
+// scriptLimits are the present values of directives.
 type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
 
-// End makes scripts that are past busy-reply-threshold, or get there, fail, and
-// gives up loading. It is for the owner who is about to close the sessions.
+// End cancels loading, and makes scripts fail that are past busy-reply-threshold or
+// reach it. Call it before closing the sessions.
 func (e *Engine) End() {
 	e.storage.CancelLoad()
 	e.scripts.End()
 }
 
-// lockUnlessBusy takes the locks of a set of shards. Where a script past the
-// threshold is in the way it takes none and returns what to answer.
+// lockUnlessBusy locks a set of shards. If a script past the threshold is in the way
+// it locks none and returns the script.
 func (e *Engine) lockUnlessBusy(shards store.ShardSet) *scripting.Busy {
 	if e.store.TryLock(shards) {
 		return nil
@@ -43,15 +43,15 @@ func (e *Engine) lockUnlessBusy(shards store.ShardSet) *scripting.Busy {
 	}
 }
 
-// executeWhileBusy answers a command whose shards cannot be had. What Redis
-// serves all the same needs them for watched keys only: those are dropped
-// later, and one that WATCH names now counts as changed, as it may be.
+// executeWhileBusy runs a command whose shards a script holds. The commands that
+// Redis runs all the same need shards only for watched keys: these are unwatched
+// later, and a key that WATCH names now counts as changed.
 func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
 	if !cmd.Is(commands.AllowBusy) {
 		return s.reject(cmd, resp.Error(busy.Reply))
 	}
 	if len(cmd.Keys) == 0 { // all but WATCH
-		s.forsake()
+		s.orphanWatch()
 	}
 	s.begin()
 	s.locked = false
@@ -59,56 +59,53 @@ func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 	return s.call(cmd, args)
 }
 
-// forsaken are watches and waiters whose sessions have done with them, and whose
-// keys' shards could not be had.
-type forsaken struct {
+// orphans are watches and waiters that their sessions no longer need, but could not
+// remove from their keys because the shards were locked.
+type orphans struct {
 	mu      sync.Mutex
 	watches []*store.Watch
-	waiters []*store.Waiter // nobody serves them: they are claimed
+	waiters []*store.Waiter // claimed, so no session is served for them
 }
 
-func (f *forsaken) addWaiter(w *store.Waiter) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.waiters = append(f.waiters, w)
+func (o *orphans) addWaiter(w *store.Waiter) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waiters = append(o.waiters, w)
 }
 
-// forsake gives the session's watch up without its shards.
-func (s *Session) forsake() {
+// orphanWatch replaces the session's watch without locking its shards.
+func (s *Session) orphanWatch() {
 	if s.watch.Shards() == 0 {
 		return
 	}
-	f := &s.engine.forsaken
-	f.mu.Lock()
-	f.watches = append(f.watches, s.watch)
-	f.mu.Unlock()
+	o := &s.engine.orphans
+	o.mu.Lock()
+	o.watches = append(o.watches, s.watch)
+	o.mu.Unlock()
 	s.watch = &store.Watch{Owner: s}
 }
 
-// dropForsaken takes what is forsaken, and whose shards are free, off its keys.
-func (e *Engine) dropForsaken() {
-	f := &e.forsaken
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	kept := f.watches[:0]
-	for _, w := range f.watches {
-		if !e.store.TryLock(w.Shards()) {
-			kept = append(kept, w)
-			continue
-		}
+// removeOrphans removes those orphans from their keys whose shards are free.
+func (e *Engine) removeOrphans() {
+	o := &e.orphans
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.watches = slices.DeleteFunc(o.watches, func(w *store.Watch) bool {
 		shards := w.Shards()
+		if !e.store.TryLock(shards) {
+			return false
+		}
 		e.store.Unwatch(w)
 		e.store.Unlock(shards)
-	}
-	clear(f.watches[len(kept):])
-	f.watches = kept
-	f.waiters = slices.DeleteFunc(f.waiters, func(w *store.Waiter) bool {
+		return true
+	})
+	o.waiters = slices.DeleteFunc(o.waiters, func(w *store.Waiter) bool {
 		shards := w.Shards()
-		free := e.store.TryLock(shards)
-		if free {
-			e.store.Leave(w)
-			e.store.Unlock(shards)
+		if !e.store.TryLock(shards) {
+			return false
 		}
-		return free
+		e.store.Leave(w)
+		e.store.Unlock(shards)
+		return true
 	})
 }

@@ -88,14 +88,14 @@ func (e *Engine) count() {
 		x.began, x.beganUs = true, nowUs
 	}
 	share := censusPerSecond / int(max(e.cfg.Int("hz"), 1))
-	p := pace{engine: e, every: keysPerRest}
+	y := store.Yielder{Every: keysPerYield, Yield: e.options.Pause}
 	for share > 0 {
 		looked, ended, ok := e.step()
 		if ended || !ok {
 			return
 		}
 		share -= looked
-		p.walked(looked)
+		y.Add(looked)
 	}
 }
 

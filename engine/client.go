@@ -67,7 +67,7 @@ var clientGroup = []commands.Command{{
 			Name: "no-evict", Arity: 3, Flags: clientAdmin, Group: "connection", Since: "7.0.0", Complexity: "O(1)",
 			Syntax:    "<ON | OFF>",
 			Summary:   "Marks the connection as one not to be evicted.",
-			Deviation: "remembered without effect: no connection is ever evicted",
+			Deviation: "accepted without effect: no connection is ever evicted",
 			Handler:   clientNoEvict,
 		},
 		{
@@ -81,7 +81,7 @@ var clientGroup = []commands.Command{{
 			Name: "pause", Arity: -3, Flags: clientAdmin, Group: "connection", Since: "2.9.50", Complexity: "O(1)",
 			Syntax:    "timeout [WRITE | ALL]",
 			Summary:   "Holds the commands of clients for some time.",
-			Deviation: "CLIENT UNBLOCK of a client that is held answers 0 (Redis 7.0 crashes); calls of the program that runs the engine are not held",
+			Deviation: "CLIENT UNBLOCK of a client whose command is postponed answers 0 (Redis 7.0 crashes); calls of the program that runs the engine are not postponed",
 			Handler:   clientPause,
 		},
 		{
@@ -107,8 +107,8 @@ var clientGroup = []commands.Command{{
 			Name: "tracking", Arity: -3, Flags: clientFlags, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Syntax:  "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
 			Summary: "Says whether the connection is told when keys change that it has read.",
-			Deviation: "keys that a script reads without declaring them are tracked too; with NOLOOP a client is told of keys " +
-				"that leave the table and of those that its own walks find expired",
+			Deviation: "keys that a script reads without declaring them are tracked too; with NOLOOP a client receives " +
+				"invalidations of keys that the table evicts and of those that its own scans find expired",
 			Handler: clientTracking,
 		},
 		{
@@ -174,13 +174,13 @@ func clientSetInfo(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// onOff reads ON or OFF and sets a mark of the session.
-func onOff(c *commands.Ctx, mark func(p *public) *bool) resp.Value {
+// onOff reads ON or OFF and sets a flag of the session.
+func onOff(c *commands.Ctx, field func(p *public) *bool) resp.Value {
 	on := commands.EqualFold(c.Args[2], "on")
 	if !on && !commands.EqualFold(c.Args[2], "off") {
 		return commands.ErrSyntax
 	}
-	caller(c).edit(func(p *public) { *mark(p) = on })
+	caller(c).edit(func(p *public) { *field(p) = on })
 	return resp.OK
 }
 
@@ -202,7 +202,7 @@ func clientReply(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	switch {
 	case commands.EqualFold(c.Args[2], "on"):
-		if s.replies != replySkipNext { // in EXEC: that is for the command behind it
+		if s.replies != replySkipNext { // in EXEC, where it applies to the command after EXEC
 			s.replies = replyOn
 		}
 		s.silent.Store(false)
@@ -251,7 +251,7 @@ func clientList(c *commands.Ctx) resp.Value {
 		}
 		listed = slices.DeleteFunc(listed, func(o *Session) bool { return !of(o) })
 	case len(args) > 1 && commands.EqualFold(args[0], "id"):
-		// In the order in which they are asked for, as often as they are.
+		// In the order of the arguments, with repetitions.
 		listed = nil
 		for _, a := range args[1:] {
 			id, ok := store.ParseInt(a)
@@ -284,7 +284,7 @@ var clientTypes = map[string]func(o *Session) bool{
 
 func noSession(*Session) bool { return false }
 
-// subscribed reports whether the session listens to anything.
+// subscribed reports whether the session has subscriptions.
 func (p *public) subscribed() bool { return p.topics != [pubsub.Kinds]int{} }
 
 // CLIENT KILL ip:port, or filters
@@ -297,7 +297,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 		}
 		return resp.OK
 	}
-	// A filter given twice counts as given last.
+	// The last one of a kind counts.
 	filters := make(map[string]func(o *Session) bool)
 	skipMe := true
 	args := c.Args[2:]
@@ -348,8 +348,8 @@ func clientKill(c *commands.Ctx) resp.Value {
 	})))
 }
 
-// kill closes the sessions that match; the own one once its reply is sent. The
-// others are gone at once, however long their connections take to end.
+// kill closes the sessions that match: its own after the reply is sent, the others
+// at once, however long their connections take to end.
 func (s *Session) kill(match func(o *Session) bool) int {
 	killed, patient := 0, !s.subscriber.InExec // in EXEC shards are locked
 	for _, o := range s.engine.sessions.all() {
@@ -361,7 +361,7 @@ func (s *Session) kill(match func(o *Session) bool) int {
 		case o == s:
 			s.closing = true
 		case o.peer.Kill == nil || !s.engine.sessions.remove(o):
-			continue // it cannot be, or somebody was faster
+			continue // it cannot be killed, or has been
 		default:
 			o.die()
 		}
@@ -370,9 +370,9 @@ func (s *Session) kill(match func(o *Session) bool) int {
 	return killed
 }
 
-// die ends a session that was just taken from the registry, from another's
-// goroutine: nobody sees it any more, no message is for it, no element that is
-// pushed from now on, and none of its commands begins.
+// die ends a session that was just removed from the registry, from another
+// session's goroutine. It receives no more messages and no elements that are pushed
+// from now on, and runs no more commands.
 func (s *Session) die() {
 	s.dead.Store(true)
 	s.peer.Kill()
@@ -381,11 +381,11 @@ func (s *Session) die() {
 		s.engine.broker.Killed(&s.subscriber)
 	}
 	if b := s.blocked.Load(); b != nil {
-		b.giveUp(resp.None)
+		b.unblock(resp.None)
 	}
 }
 
-// line is the session's line in CLIENT LIST.
+// line returns the session's line in CLIENT LIST.
 func (s *Session) line(nowUs int64) string {
 	p := s.view()
 	flags := ""
@@ -411,7 +411,7 @@ func (s *Session) line(nowUs int64) string {
 	if flags == "" {
 		flags = "N"
 	}
-	for _, rule := range queryGivenBack {
+	for _, rule := range queryShrinks {
 		if p.buffers.QueryFree > rule.above && nowUs-p.lastUs >= rule.idleUs {
 			p.buffers.QueryFree = 0
 		}
@@ -423,23 +423,25 @@ func (s *Session) line(nowUs int64) string {
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s "+
 		"redir=%d resp=%d%s",
-		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name, seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
-		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued, p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
+		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name,
+		seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
+		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
+		p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
 		p.tracking.redirection(), p.proto, p.library())
 }
 
-// queryGivenBack says after how long Redis gives back what the query buffer of an
-// idle client does not need, where that is above so many bytes.
-var queryGivenBack = []struct {
+// queryShrinks says after how long idle Redis shrinks a query buffer of which more
+// than above bytes are free.
+var queryShrinks = []struct {
 	above  int
 	idleUs int64
 }{
-	{32 << 10, 200_000}, // two turns of its cron
+	{32 << 10, 200_000}, // two runs of its cron
 	{4 << 10, 3_000_000},
 }
 
-// library is what SETINFO told, as Redis 7.2 shows it; nothing where the client
-// did not use it, which is how Redis 7.0 shows every client.
+// library returns what SETINFO has set, as Redis 7.2 shows it. For a client that
+// did not use it that is nothing, as Redis 7.0 shows every client.
 func (p *public) library() string {
 	if p.libName == "" && p.libVersion == "" {
 		return ""
@@ -447,5 +449,6 @@ func (p *public) library() string {
 	return " lib-name=" + p.libName + " lib-ver=" + p.libVersion
 }
 
-// seconds spells a duration, never below zero: DEBUG CLOCK may set time back.
+// seconds formats a duration in whole seconds, 0 if it is negative: DEBUG CLOCK may
+// set time back.
 func seconds(us int64) string { return strconv.FormatInt(max(us, 0)/1_000_000, 10) }

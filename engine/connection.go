@@ -9,7 +9,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// RedisVersion is the version whose behaviour we have: clients choose their
+// RedisVersion is the version of Redis whose behaviour this is. Clients choose their
 // commands by it.
 const RedisVersion = "7.0.15"
 
@@ -35,14 +35,15 @@ var connectionGroup = []commands.Command{
 	},
 	{
 		Name: "ping", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "[message]",
-		Flags:   commands.Fast | commands.Subscribed | commands.NeedsDisk, // whoever watches the server sees that it fails
+		Flags:   commands.Fast | commands.Subscribed | commands.NeedsDisk, // so that health checks notice
 		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		Summary: "Answers PONG, or its argument.",
 		Handler: ping,
 	},
 	{
 		Name: "quit", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy | commands.Immediate | commands.Subscribed,
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy |
+			commands.Immediate | commands.Subscribed,
 		Summary: "Closes the connection.",
 		Handler: quit,
 	},
@@ -94,11 +95,11 @@ func reset(c *commands.Ctx) resp.Value {
 	s.track(nil)
 	s.unmonitor()
 	s.proto = resp.RESP2
-	if s.replies != replySkip { // CLIENT REPLY SKIP holds for RESET as for any command
+	if s.replies != replySkip { // CLIENT REPLY SKIP skips RESET's reply, too
 		s.replies = replyOn
 	}
 	s.silent.Store(false)
-	s.authenticated = s.isFree()
+	s.authenticated = !s.needsPassword()
 	c.DBIndex = 0
 	s.noTouch = false
 	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
@@ -146,8 +147,8 @@ func auth(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// login authenticates the session if user and password are right. Where no
-// password is asked for, any is right.
+// login authenticates the session if user and password are right. If no password is
+// required, any is right.
 func (s *Session) login(user, password []byte) bool {
 	want := *s.engine.password.Load()
 	if string(user) != defaultUser {
@@ -212,7 +213,7 @@ func hello(c *commands.Ctx) resp.Value {
 }
 
 // validName reports whether every byte of a client's name is a visible ASCII
-// character: the name stands in CLIENT LIST's lines.
+// character, as the lines of CLIENT LIST need.
 func validName(name []byte) bool {
 	for _, ch := range name {
 		if ch < '!' || ch > '~' {

@@ -11,9 +11,9 @@ import (
 
 const debugFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.Protected
 
-// debugGroup is DEBUG: the clock, for tests in any language.
+// debugGroup is DEBUG CLOCK, which moves the clock for tests in any language.
 func (e *Engine) debugGroup() []commands.Command {
-	clockCommand := func(name string, arity int, syntax, summary string, run func(c *commands.Ctx) resp.Value) commands.Command {
+	clockCommand := func(name string, arity int, syntax, summary string, run commands.Handler) commands.Command {
 		return commands.Command{
 			Name: name, Arity: arity, Flags: debugFlags | commands.NoMulti | commands.AllShards, Group: "server", Since: "0.1.0", Complexity: "O(N)",
 			Deviation: "zlimit's own", Syntax: syntax, Summary: summary, Handler: run,
@@ -31,7 +31,7 @@ func (e *Engine) debugGroup() []commands.Command {
 	}}
 }
 
-// minClockMs is the earliest instant that DEBUG CLOCK SET takes.
+// minClockMs is the earliest instant that DEBUG CLOCK SET accepts.
 const minClockMs = 100_000_000_000
 
 var (
@@ -45,8 +45,8 @@ var (
 
 // DEBUG CLOCK FREEZE | ADVANCE ms | SET ms | RESUME
 //
-// The clock moves while every shard is held, so no command sees two instants,
-// and when the reply is sent, everything that is due by then has expired.
+// The clock moves while every shard is locked, so no command sees two instants.
+// When the reply is sent, everything that is due by the new instant has expired.
 func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 	if e.cfg.Bool("appendonly") || e.cfg.String("save") != "" {
 		return errClockOff
@@ -79,7 +79,7 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 			return errClockSet
 		}
 		if ms < c.NowMs {
-			e.reclaimAll(c.NowMs) // what is due is not there
+			e.reclaimAll(c.NowMs) // expired keys do not count
 			if !e.empty() {
 				return errClockBack
 			}
@@ -94,7 +94,7 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// empty reports whether no database holds a key. Every shard is held.
+// empty reports whether no database holds a key. Every shard must be locked.
 func (e *Engine) empty() bool {
 	for i := range store.Databases {
 		if e.store.DB(i).Len() > 0 {

@@ -17,45 +17,45 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// Options are what an Engine is made of. Clock is required.
+// Options configures an Engine. Clock is required.
 type Options struct {
 	Config *config.Config // nil: the defaults
 	Clock  *clock.Clock
 
-	// Shutdown is called by SHUTDOWN, from the session that asked; nil
-	// refuses the command.
+	// Shutdown is called by SHUTDOWN, on the goroutine of the session. If it is nil,
+	// SHUTDOWN is refused.
 	Shutdown func()
 
-	// Log receives what scripts pass to redis.log, and what went wrong inside
-	// the interpreter; nil: nobody does. It may be called concurrently.
+	// Log receives the server's log and what scripts pass to redis.log. It may be
+	// called concurrently. If it is nil, both are dropped.
 	Log func(text string)
 
-	// Disk is where files are kept (see Directory, Open and Load); nil: nothing
-	// outlives the engine.
+	// Disk is the directory of the files; see Directory, Open and Load. If it is
+	// nil, nothing outlives the engine.
 	Disk disk.FS
 
-	// Chdir returns the directory that CONFIG SET dir names, to keep files in from
-	// then on; nil: they stay on Disk.
+	// Chdir returns the directory that CONFIG SET dir names. If it is nil, dir
+	// cannot be changed.
 	Chdir func(dir string) disk.FS
 
-	// Delay waits for so many microseconds, for key-load-delay and
-	// rdb-key-save-delay; nil: they have no effect.
+	// Delay waits us microseconds, for key-load-delay and rdb-key-save-delay. If it
+	// is nil, they have no effect.
 	Delay func(us int64)
 
-	// Pause is called by who writes the log before it takes what has come
-	// together, except under appendfsync always: see aof.Options.
+	// Pause yields the processor for a moment: in long walks through the keyspace,
+	// and before the log is written (see aof.Options). It may be nil.
 	Pause func()
 
-	// After calls fn once, so many milliseconds of real time later, unless stop is
-	// called before; nil: what is due waits for the next Tick.
+	// After calls fn once, ms milliseconds of real time later, unless stop is called
+	// before. If it is nil, what is due waits for the next Tick.
 	After func(ms int64, fn func()) (stop func())
 
-	// Port is the TCP port that INFO shows; nil: none.
+	// Port returns the TCP port that INFO shows. It may be nil.
 	Port func() int
 }
 
-// An Engine is a keyspace, a command table and the sessions that use them. It
-// is safe for concurrent use.
+// An Engine is a keyspace, a command table and the sessions that use them. Its
+// methods may be called concurrently unless they say otherwise.
 type Engine struct {
 	cfg     *config.Config
 	clock   *clock.Clock
@@ -64,16 +64,16 @@ type Engine struct {
 	table   *commands.Table
 	options Options
 	startUs int64
-	runID   string // 40 hexadecimal digits, other ones each time
+	runID   string // 40 hexadecimal digits, different for each engine
 
 	settings atomic.Pointer[commands.Settings]
 	limits   scriptLimits
-	forsaken forsaken
+	orphans  orphans
 	torn     torn
-	password atomic.Pointer[string] // requirepass; empty: none is asked for
+	password atomic.Pointer[string] // requirepass; "": no password is required
 
-	reclaimAt int // the shard with which the next Tick goes on; its own
-	evictAt   int // the same for evicting from the table of tracking
+	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
+	evictAt   int // the same for the tracking table
 
 	recording recording
 	tracked   tracked
@@ -116,11 +116,13 @@ func New(o Options) *Engine {
 	e.broker.Heard = e.recording.hear
 	e.sessions.byID = make(map[int64]*Session)
 	e.table = commands.NewTable(
-		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
+		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry,
+		commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
 		commands.RateLimits, commands.Databases, commands.Cluster, commands.Bitmaps,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Group(),
-		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands, e.serverGroup(), e.storage.Commands(),
+		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
+		e.serverGroup(), e.storage.Commands(),
 	)
 	e.scripts.SetTable(e.table)
 	e.pause.engine = e
@@ -138,16 +140,16 @@ func newRunID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// interpreterOnly follows lua-engine, without a look at the configuration for
-// every script.
+// interpreterOnly returns a function that reports whether lua-engine is
+// interpreter, without reading the configuration for every script.
 func interpreterOnly(c *config.Config) func() bool {
 	var only atomic.Bool
 	c.Follow(func() { only.Store(c.String("lua-engine") == "interpreter") })
 	return only.Load
 }
 
-// scriptLog passes on what loglevel lets through; the levels of redis.log count
-// from 0, debug, in its order.
+// scriptLog returns a function that logs what loglevel admits. The levels of
+// redis.log are those of loglevel, in order; debug is 0.
 func scriptLog(o Options) func(level int, text string) {
 	levels := []string{"debug", "verbose", "notice", "warning"}
 	return func(level int, text string) {
@@ -163,7 +165,7 @@ func (e *Engine) Table() *commands.Table { return e.table }
 // Clock returns the engine's clock.
 func (e *Engine) Clock() *clock.Clock { return e.clock }
 
-// follow keeps the cached directives true.
+// follow caches directives, now and whenever one changes.
 func (e *Engine) follow() {
 	e.cfg.Follow(func() {
 		e.settings.Store(&commands.Settings{
@@ -187,22 +189,22 @@ func (e *Engine) follow() {
 	})
 }
 
-// Tick does what has to be done now and then: the clock follows the wall, and
-// due keys are reclaimed. The owner of the engine calls it hz times a second, one
-// call at a time.
+// Tick does the background work: the clock follows the system's, expired keys are
+// reclaimed, files are synced and saved. Call it hz times a second, one call at a
+// time.
 func (e *Engine) Tick() {
 	e.clock.Sync()
-	e.pause.pass()
+	e.pause.expire()
 	e.storage.Tick()
 	e.reclaimSome()
-	e.dropForsaken()
+	e.removeOrphans()
 	e.tickTracked()
 	e.count()
 	e.sampleRates()
 	e.notePeak(e.MemoryUse().Used())
 }
 
-// registry is the sessions that exist, by id.
+// A registry has the sessions that exist, by id.
 type registry struct {
 	mu     sync.Mutex
 	byID   map[int64]*Session
@@ -217,7 +219,7 @@ func (r *registry) add(s *Session) {
 	r.byID[s.id] = s
 }
 
-// remove reports whether the session was still there.
+// remove removes a session and reports whether it was there.
 func (r *registry) remove(s *Session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,14 +228,14 @@ func (r *registry) remove(s *Session) bool {
 	return ok
 }
 
-// find returns the session with an id, nil where there is none.
+// find returns the session with an id, or nil.
 func (r *registry) find(id int64) *Session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.byID[id]
 }
 
-// all returns the sessions in the order in which they came.
+// all returns the sessions in the order of their ids.
 func (r *registry) all() []*Session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -245,8 +247,8 @@ func (r *registry) all() []*Session {
 	return out
 }
 
-// CountRejected counts a connection that was turned away before it became a
-// session, for INFO.
+// CountRejected counts a connection that was refused before it became a session,
+// for INFO.
 func (e *Engine) CountRejected() { e.stats.turnedAway.Add(1) }
 
 // Sessions returns how many sessions there are.

@@ -12,9 +12,7 @@ var (
 	errReplicaKeyspace = resp.Error("ERR Replica can't interact with the keyspace")
 	errMonitorInExec   = resp.Error("ERR MONITOR isn't allowed for DENY BLOCKING client")
 
-	errPauseMode       = resp.Error("ERR CLIENT PAUSE mode must be WRITE or ALL")
-	errTimeoutInteger  = resp.Error("ERR timeout is not an integer or out of range")
-	errTimeoutNegative = resp.Error("ERR timeout is negative")
+	errPauseMode = resp.Error("ERR CLIENT PAUSE mode must be WRITE or ALL")
 
 	errLoading   = resp.Error("LOADING Redis is loading the dataset in memory")
 	errCanceled  = resp.Error("ERR canceled while the log waits for the disk")
@@ -49,8 +47,8 @@ var (
 	errDebugOff = resp.Error(`ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.`)
 )
 
-// errOverlap refuses a prefix for which a key would be told of twice. As C does,
-// the text ends a prefix at its first NUL.
+// errOverlap refuses a prefix by which a client would receive two invalidations for
+// one key. As in C, a prefix ends at its first NUL in the text.
 func errOverlap(prefix []byte, kind string, other []byte) resp.Value {
 	text := func(b []byte) string {
 		before, _, _ := strings.Cut(string(b), "\x00")
@@ -60,14 +58,14 @@ func errOverlap(prefix []byte, kind string, other []byte) resp.Value {
 		"'. Prefixes for a single client must not overlap.")
 }
 
-// errWhileSubscribed refuses what a subscribed connection cannot be answered
-// under RESP2, where nothing tells replies from messages.
+// errWhileSubscribed refuses a command on a subscribed connection under RESP2, where
+// replies cannot be told from messages.
 func errWhileSubscribed(cmd *commands.Command) resp.Value {
 	return resp.Error("ERR Can't execute '" + cmd.FullName() +
 		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 }
 
-// withoutCode is an error's text without its code word where that is ERR.
+// withoutCode returns an error's text without the code ERR.
 func withoutCode(text string) string {
 	return strings.TrimPrefix(text, "ERR ")
 }

@@ -20,8 +20,8 @@ const lolwutEnd = "Redis ver. " + RedisVersion + "\n"
 
 // LOLWUT [VERSION version [columns [rows ...]]]
 //
-// The versions that have a picture in Redis have one here, of what a limiter
-// does. The last line is Redis', which clients read.
+// The versions that draw a picture in Redis draw one of a limiter. The last line is
+// Redis'.
 func lolwut(c *commands.Ctx) resp.Value {
 	if len(c.Args) < 3 || !commands.EqualFold(c.Args[1], "version") {
 		return resp.Verbatim(lolwutEnd)
@@ -40,11 +40,12 @@ func lolwut(c *commands.Ctx) resp.Value {
 	return resp.Verbatim(lolwutEnd)
 }
 
-// A size is a measure of a picture where none is named, and the largest.
+// A size is the default and the maximum of a picture's measure.
 type size struct{ usual, most int64 }
 
-// picture draws a bucket whose tokens come steadily and go in bursts: a column
-// for each instant, and at the foot a mark where a request found too few.
+// picture draws a bucket to which tokens are added steadily and from which they are
+// taken in bursts: a column for each instant, with a mark below it if a request found
+// too few.
 func picture(c *commands.Ctx, args [][]byte, sizes []size) resp.Value {
 	var measures [3]int
 	for i, s := range sizes {
@@ -73,8 +74,8 @@ func picture(c *commands.Ctx, args [][]byte, sizes []size) resp.Value {
 	return resp.Verbatim(out.String())
 }
 
-// bucket returns, for each instant, how full the bucket is and whether a request
-// was refused then, 1 for yes.
+// bucket returns for each instant the tokens in the bucket, and 1 if a request was
+// refused.
 func bucket(r *rand.Rand, instants, burst int) (levels, refused []int) {
 	tokens := burst
 	for range instants {

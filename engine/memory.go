@@ -7,35 +7,34 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// memory is what is counted of used_memory beside the keyspace, which counts
-// itself: docs/adr/0028.
+// memory counts used_memory beside the keyspace, which counts itself; see
+// docs/adr/0028. All are bytes.
 type memory struct {
-	buffers atomic.Int64 // of connections, as they last showed them
+	buffers atomic.Int64 // of connections, as last published
 	mail    atomic.Int64 // of mailboxes
-	peak    atomic.Int64 // the most that used was when it was looked at
+	peak    atomic.Int64 // the largest used_memory that was seen
 }
 
-// A MemoryUse is what the data and the buffers of an engine take, in bytes. What
-// the allocator and the collector need beside it is not in there.
+// A MemoryUse is how many bytes the data and the buffers of an engine take. It does
+// not include what the allocator and the garbage collector need besides.
 type MemoryUse struct {
 	Keyspace  store.Memory
-	Startup   int64 // before there was anything
+	Startup   int64 // of an empty engine
 	Clients   int64 // sessions, their buffers, and messages that wait for them
 	Scripts   int64 // cached scripts
 	Functions int64 // libraries
-	Log       int64 // of the append-only log, that waits to be written
+	Log       int64 // of the append-only log, waiting to be written
 }
 
-// Used is the sum: used_memory.
+// Used returns the sum, used_memory.
 func (m MemoryUse) Used() int64 {
 	return m.Startup + m.Keyspace.Used + m.Clients + m.Scripts + m.Functions + m.Log
 }
 
-// Overhead is what is neither a key's name nor a value: used_memory_overhead.
+// Overhead returns what is neither a key's name nor a value, used_memory_overhead.
 func (m MemoryUse) Overhead() int64 { return m.Used() - m.Keyspace.Used + m.Keyspace.Overhead }
 
-// MemoryUse returns what is used at this instant. It needs no lock of the
-// keyspace, and takes the same time however much there is.
+// MemoryUse returns the present use. It locks no shard and takes constant time.
 func (e *Engine) MemoryUse() MemoryUse {
 	m := MemoryUse{
 		Keyspace:  e.store.Memory(),
@@ -53,7 +52,7 @@ var (
 	sessionBytes = int64(unsafe.Sizeof(Session{}))
 )
 
-// notePeak remembers the most that was used.
+// notePeak records a use and returns the largest so far.
 func (e *Engine) notePeak(used int64) (peak int64) {
 	for {
 		peak = e.memory.peak.Load()
@@ -63,14 +62,13 @@ func (e *Engine) notePeak(used int64) (peak int64) {
 	}
 }
 
-// Holds tells the engine what buffers the session's connection keeps, where that
-// is less than it last published.
+// Holds records how many bytes of buffers the session's connection has, if that has
+// become less than it last published.
 func (s *Session) Holds(bytes int) {
 	s.edit(func(p *public) { s.countBuffers(p, bytes) })
 }
 
-// countBuffers makes the session's part of the buffers so many bytes. It requires
-// mu.
+// countBuffers sets the session's part of the buffers. It requires mu.
 func (s *Session) countBuffers(p *public, bytes int) {
 	if bytes != p.buffers.Memory {
 		s.engine.memory.buffers.Add(int64(bytes - p.buffers.Memory))

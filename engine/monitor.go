@@ -13,15 +13,15 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// monitors are the sessions that MONITOR shows every command to. The lines of a
-// command, a script or an EXEC are added to their mailboxes together, before its
-// shards are unlocked: all of them see all lines in one order, in which no reply
-// precedes the line of a command that it depends on, and nothing comes between
-// the lines of one transaction. Nobody waits for a client that does not read:
-// see docs/adr/0007-pubsub.md.
+// monitors are the sessions that have called MONITOR. The lines of a command, script
+// or EXEC are put into their mailboxes together, before its shards are unlocked. So
+// all monitors see all lines in one order, in which no reply precedes the line of a
+// command that it depends on, and nothing comes between the lines of one
+// transaction. No command waits for a client that does not read; see
+// docs/adr/0007-pubsub.md.
 type monitors struct {
 	watched  atomic.Bool // there is one
-	mu       sync.Mutex  // held while lines are added; comes after pubsub's
+	mu       sync.Mutex  // held while lines are put; acquired after the broker's
 	sessions []*Session  // protected by mu
 }
 
@@ -32,7 +32,7 @@ func (m *monitors) add(s *Session) {
 	m.watched.Store(true)
 }
 
-// remove takes a session out that may be no monitor.
+// remove removes a session, if it is a monitor.
 func (m *monitors) remove(s *Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,16 +40,16 @@ func (m *monitors) remove(s *Session) {
 	m.watched.Store(len(m.sessions) > 0)
 }
 
-// A trace is what a command, script or EXEC has called, as MONITOR shows it.
+// A trace is the commands that a command, script or EXEC has run, as MONITOR shows
+// them.
 type trace struct {
 	from     string // the client, between the brackets
-	lines    []byte // one behind the other, each without its timestamp
-	ends     []int  // where they end
-	redacted uint64 // arguments of the command under way that are hidden, a bit each
+	lines    []byte // without timestamps
+	ends     []int  // of the lines
+	redacted uint64 // a bit for each argument of the command under way that is hidden
 }
 
-// beginTrace makes the command, script or EXEC that begins tell what it calls,
-// where somebody watches.
+// beginTrace traces the command, script or EXEC that begins, if there is a monitor.
 func (s *Session) beginTrace(watched bool) {
 	s.ctx.Monitor = nil
 	if !watched {
@@ -62,7 +62,7 @@ func (s *Session) beginTrace(watched bool) {
 	s.ctx.Monitor = s.trace
 }
 
-// shown is a client's address in MONITOR's lines.
+// shown returns the client's address in MONITOR's lines.
 func (p *Peer) shown() string {
 	if path, unix := strings.CutSuffix(p.LocalAddr, ":0"); unix && strings.HasPrefix(path, "/") {
 		return "unix:" + path
@@ -70,21 +70,21 @@ func (p *Peer) shown() string {
 	return p.Addr
 }
 
-// keptTrace is the space that a trace keeps when it is empty.
-const keptTrace = 16 << 10
+// maxIdleTrace is how many bytes an empty trace keeps.
+const maxIdleTrace = 16 << 10
 
 func (t *trace) reset() {
-	if cap(t.lines) > keptTrace {
+	if cap(t.lines) > maxIdleTrace {
 		t.lines, t.ends = nil, nil
 	}
 	t.lines, t.ends, t.redacted = t.lines[:0], t.ends[:0], 0
 }
 
-// Redact is commands.Monitor's. The commands that hide anything do so among
-// their first arguments, or are refused.
+// Redact implements commands.Monitor. The commands that hide arguments hide some of
+// the first, or are refused.
 func (t *trace) Redact(arg int) { t.redacted |= 1 << min(arg, 63) }
 
-// Called is commands.Monitor's.
+// Called implements commands.Monitor.
 func (t *trace) Called(c *commands.Ctx, args [][]byte) {
 	from := t.from
 	if c.InScript {
@@ -106,7 +106,7 @@ func (t *trace) Called(c *commands.Ctx, args [][]byte) {
 	t.ends = append(t.ends, len(t.lines))
 }
 
-// appendTo appends the lines, all with one timestamp.
+// appendTo appends the lines to b, all with one timestamp.
 func (t *trace) appendTo(b []byte, nowUs int64) []byte {
 	start := 0
 	for _, end := range t.ends {
@@ -120,16 +120,16 @@ func (t *trace) appendTo(b []byte, nowUs int64) []byte {
 	return b
 }
 
-// showTrace gives the monitors what the command under way has called. It is
-// called before the shards are unlocked.
+// showTrace sends the trace of the command under way to the monitors. It is called
+// before the shards are unlocked.
 func (s *Session) showTrace() {
 	t, all := s.trace, &s.engine.monitors
-	if len(t.ends) == 0 || s.ctx.Retry { // the script begins anew
+	if len(t.ends) == 0 || s.ctx.Retry { // a script that starts again
 		return
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	// The time is read in here, so that it does not go back from line to line.
+	// The time is read under the lock, so that it does not go back from line to line.
 	text := t.appendTo(nil, s.engine.clock.NowUs())
 	m := pubsub.NewRaw(text)
 	for _, o := range all.sessions {
@@ -160,7 +160,7 @@ func monitor(c *commands.Ctx) resp.Value {
 	return resp.None
 }
 
-// unmonitor ends MONITOR.
+// unmonitor ends the effect of MONITOR.
 func (s *Session) unmonitor() {
 	if !s.monitoring {
 		return
@@ -170,5 +170,5 @@ func (s *Session) unmonitor() {
 	s.edit(func(p *public) { p.monitoring = false })
 }
 
-// Monitoring reports whether the session is shown every command.
+// Monitoring reports whether the session has called MONITOR.
 func (s *Session) Monitoring() bool { return s.monitoring }

@@ -11,37 +11,37 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A pauseKind says which commands CLIENT PAUSE holds. Each kind holds what those
-// below it hold.
+// A pauseKind says which commands CLIENT PAUSE postpones. Each kind includes those
+// before it.
 type pauseKind uint32
 
 const (
 	pauseNothing pauseKind = iota
-	pauseWrites            // what may write, or go to replicas
+	pauseWrites            // commands that may write or be replicated
 	pauseAll
 )
 
-// pause is CLIENT PAUSE. Commands that are held wait as blocked clients do. When
-// the pause is over they run in the order in which they came, one after the
-// other: each is released when the one before it has run. Until the last one has
-// run, others of their kind are held too, and so cannot overtake them.
+// pause is CLIENT PAUSE. The sessions of postponed commands are blocked. When the
+// pause ends, the commands run one after the other in the order of arrival. Until
+// the last one has run, later commands of their kind are postponed too, so that
+// they cannot overtake them.
 //
-// Its time is real time, whoever holds the server's clock.
+// A pause is measured in real time, even if the server's clock is held.
 type pause struct {
 	engine *Engine
-	kind   atomic.Uint32 // a pauseKind, changed under mu: what is held now
+	kind   atomic.Uint32 // a pauseKind: what is postponed now; changed under mu
 
 	mu      sync.Mutex
-	untilUs int64      // protected by mu, as is what follows: when it ends, as Clock.MonotonicUs counts
-	line    []*Blocked // who is held, in the order of arrival
-	running *Blocked   // whose turn it is; nil: nobody's
-	stop    func()     // the timer
+	untilUs int64      // protected by mu, as are the fields below; on Clock.MonotonicUs
+	queue   []*Blocked // the postponed commands, in the order of arrival
+	running *Blocked   // the one that runs; nil: none
+	stop    func()     // stops the timer
 }
 
-// held is a command that CLIENT PAUSE holds.
-type held struct {
+// A postponedCommand is one that waits for the end of a pause.
+type postponedCommand struct {
 	args     [][]byte
-	by       pauseKind // the least kind that holds it
+	kind     pauseKind // the least kind of pause that postpones it
 	released bool      // it may run; written before the wait is over
 }
 
@@ -60,9 +60,9 @@ func clientPause(c *commands.Ctx) resp.Value {
 	ms, ok := store.ParseInt(c.Args[2])
 	switch {
 	case !ok:
-		return errTimeoutInteger
+		return commands.ErrTimeoutInteger
 	case ms < 0:
-		return errTimeoutNegative
+		return commands.ErrTimeoutNegative
 	}
 	caller(c).engine.pause.begin(kind, ms)
 	return resp.OK
@@ -74,14 +74,14 @@ func clientUnpause(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// begin starts a pause or extends the one under way: neither what is held nor
-// the time becomes less by it.
+// begin starts a pause, or extends the present one: it postpones no less, and ends
+// no earlier.
 func (p *pause) begin(kind pauseKind, ms int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	nowUs := p.nowUs()
 	untilUs := nowUs
-	// Beyond, Redis' sum overflows and lies in the past.
+	// Otherwise Redis' sum overflows, and is in the past.
 	if wallMs := p.engine.clock.NowUs() / 1000; ms <= math.MaxInt64-wallMs {
 		untilUs += min(ms, (math.MaxInt64-nowUs)/1000) * 1000
 	}
@@ -97,7 +97,7 @@ func (p *pause) begin(kind pauseKind, ms int64) {
 		p.stop = nil
 	}
 	if after := p.engine.options.After; after != nil && untilUs > nowUs {
-		p.stop = after((untilUs-nowUs+999)/1000, p.pass)
+		p.stop = after((untilUs-nowUs+999)/1000, p.expire)
 	}
 	p.advance(nowUs)
 }
@@ -110,8 +110,8 @@ func (p *pause) end() {
 	p.advance(p.nowUs())
 }
 
-// pass ends the pause if its time is over. Any goroutine may call it.
-func (p *pause) pass() {
+// expire ends the pause if its time is over. Any goroutine may call it.
+func (p *pause) expire() {
 	if p.kind.Load() == uint32(pauseNothing) {
 		return
 	}
@@ -122,8 +122,8 @@ func (p *pause) pass() {
 
 func (p *pause) nowUs() int64 { return p.engine.clock.MonotonicUs() }
 
-// active is what the pause holds by its time: nothing when that is over, while
-// those that were held may still be on their way. It requires mu.
+// active returns what the pause postpones by its time alone: nothing when that is
+// over, though postponed commands may remain to be run. It requires mu.
 func (p *pause) active(nowUs int64) pauseKind {
 	if nowUs >= p.untilUs {
 		return pauseNothing
@@ -131,23 +131,23 @@ func (p *pause) active(nowUs int64) pauseKind {
 	return pauseKind(p.kind.Load())
 }
 
-// advance releases the next command that the pause does not hold any more, or
-// ends the pause where there is none. It requires mu.
+// advance lets the next command run that the pause no longer postpones. If none
+// remains and the time is over, it ends the pause. It requires mu.
 func (p *pause) advance(nowUs int64) {
 	active := p.active(nowUs)
 	if active == pauseNothing {
 		p.engine.store.KeepExpired(false)
 	}
-	for i := 0; p.running == nil && i < len(p.line); {
-		b := p.line[i]
-		if b.held.by <= active {
+	for i := 0; p.running == nil && i < len(p.queue); {
+		b := p.queue[i]
+		if b.postponed.kind <= active {
 			i++
 			continue
 		}
-		p.line = slices.Delete(p.line, i, i+1)
+		p.queue = slices.Delete(p.queue, i, i+1)
 		if b.waiter.Claim() {
 			p.running = b
-			b.held.released = true
+			b.postponed.released = true
 			b.end(resp.None)
 		}
 	}
@@ -156,12 +156,13 @@ func (p *pause) advance(nowUs int64) {
 	}
 }
 
-// gone is for a held command that has run, or never will: the next may.
-func (p *pause) gone(b *Blocked) {
+// finished says that a postponed command has run or never will. The next one may
+// run.
+func (p *pause) finished(b *Blocked) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := slices.Index(p.line, b); i >= 0 {
-		p.line = slices.Delete(p.line, i, i+1)
+	if i := slices.Index(p.queue, b); i >= 0 {
+		p.queue = slices.Delete(p.queue, i, i+1)
 	}
 	if p.running == b {
 		p.running = nil
@@ -169,52 +170,48 @@ func (p *pause) gone(b *Blocked) {
 	}
 }
 
-// holds reports whether the pause holds a command; the session then waits.
-func (p *pause) holds(s *Session, cmd *commands.Command, args [][]byte) bool {
+// postpones reports whether the pause postpones a command. If it does, the session
+// is blocked.
+func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool {
 	kind := pauseKind(p.kind.Load())
-	if kind == pauseNothing || s.released || s.monitoring || s.peer.Owner {
+	if kind == pauseNothing || s.resuming || s.monitoring || s.peer.Owner {
 		return false
 	}
-	by := pauseAll
-	if s.replicates(cmd, args) {
-		by = pauseWrites
+	least := pauseAll
+	if s.anyRuns(cmd, args, (*commands.Command).Replicates) {
+		least = pauseWrites
 	}
-	if by > kind {
+	if least > kind {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.advance(p.nowUs())
-	if by > pauseKind(p.kind.Load()) {
+	if least > pauseKind(p.kind.Load()) {
 		return false
 	}
-	p.line = append(p.line, s.holdBack(&held{args: cloneArgs(args), by: by}))
+	p.queue = append(p.queue, s.postpone(&postponedCommand{args: cloneArgs(args), kind: least}))
 	return true
 }
 
-// replicates is Command.Replicates for EXEC too, with what it will run.
-func (s *Session) replicates(cmd *commands.Command, args [][]byte) bool {
-	return s.anyRuns(cmd, args, (*commands.Command).Replicates)
-}
-
-// holdBack makes the session wait for its own command to be released.
-func (s *Session) holdBack(h *held) *Blocked {
-	b := &Blocked{session: s, wait: &commands.Wait{TimedOut: resp.NullArray}, silent: true, held: h}
+// postpone blocks the session until its command is released.
+func (s *Session) postpone(c *postponedCommand) *Blocked {
+	b := &Blocked{session: s, wait: &commands.Wait{TimedOut: resp.NullArray}, silent: true, postponed: c}
 	b.waiter.Owner = b
 	s.postponed = true
 	s.showBlocked(b)
 	return b
 }
 
-// proceed runs a command that was held, unless its wait was given up.
-func (s *Session) proceed(b *Blocked) resp.Value {
-	defer s.engine.pause.gone(b)
-	if !b.held.released {
+// runPostponed runs a postponed command, unless its wait was ended.
+func (s *Session) runPostponed(b *Blocked) resp.Value {
+	defer s.engine.pause.finished(b)
+	if !b.postponed.released {
 		return b.reply
 	}
-	s.released = true
-	defer func() { s.released = false }()
-	return s.Do(b.held.args)
+	s.resuming = true
+	defer func() { s.resuming = false }()
+	return s.Do(b.postponed.args)
 }
 
 func cloneArgs(args [][]byte) [][]byte {

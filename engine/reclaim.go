@@ -6,22 +6,21 @@ import (
 )
 
 const (
-	// reclaimSlice is how many keys one step examines under a lock: some tens of
+	// reclaimSlice is how many keys one step visits under a lock: some tens of
 	// microseconds.
 	reclaimSlice = 64
-	// keysPerRest is how many keys a Tick looks at between two rests, so that a
-	// storm of expiring keys takes about a quarter of one processor, as it may in
-	// Redis.
-	keysPerRest = 512
-	// restsPerTick bounds how long the other duties of a Tick wait.
-	restsPerTick = 64
+	// keysPerYield is how many keys a Tick visits between two yields, so that a storm
+	// of expiring keys takes about a quarter of one processor, as it may in Redis.
+	keysPerYield = 512
+	// yieldsPerTick bounds how long the other work of a Tick waits.
+	yieldsPerTick = 64
 )
 
-// Reclaim removes keys whose deadline has passed, in small steps that lock one
-// shard each, until nothing is due.
+// Reclaim removes all keys whose deadline has passed, in small steps that lock one
+// shard each.
 func (e *Engine) Reclaim() {
 	if e.storage.Loading() {
-		return // what the files still hold may save a key
+		return // the rest of the files may extend a deadline
 	}
 	var g effects.Group
 	for shard := range store.NumShards {
@@ -31,8 +30,8 @@ func (e *Engine) Reclaim() {
 	}
 }
 
-// reclaimSome is Reclaim for a Tick: it leaves the processor to others now and
-// then, and where much is due goes on from there at the next Tick.
+// reclaimSome is Reclaim for a Tick: it yields now and then, and leaves what is too
+// much to the next Tick.
 func (e *Engine) reclaimSome() {
 	if e.storage.Loading() {
 		return
@@ -40,12 +39,12 @@ func (e *Engine) reclaimSome() {
 	beganUs := e.clock.MonotonicUs()
 	defer func() { e.stats.reclaimUs.Add(max(e.clock.MonotonicUs()-beganUs, 0)) }()
 	var g effects.Group
-	p := pace{engine: e, every: keysPerRest}
+	y := store.Yielder{Every: keysPerYield, Yield: e.options.Pause}
 	for range store.NumShards {
 		for more := true; more; {
 			var n int
 			n, more = e.reclaimStep(&g, e.reclaimAt)
-			if p.walked(n); p.rests == restsPerTick {
+			if y.Add(n); y.Yields == yieldsPerTick {
 				e.stats.reclaimCut.Add(1)
 				return
 			}
@@ -54,8 +53,8 @@ func (e *Engine) reclaimSome() {
 	}
 }
 
-// reclaimStep locks one shard and reclaims a little. A shard that a script past
-// the threshold has is left for later.
+// reclaimStep locks one shard and reclaims a few keys. A shard that a script past
+// busy-reply-threshold holds is left for later.
 func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bool) {
 	held := store.ShardSet(1) << shard
 	if !e.store.LockUnless(held, e.scripts.BusyChange()) {
@@ -68,8 +67,8 @@ func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bo
 	return e.reclaim(g, held, e.clock.NowUs()/1000)
 }
 
-// reclaim removes what is due in shards that are held, of reclaimSlice keys or a
-// few more, and records it.
+// reclaim removes and records what is due among about reclaimSlice keys of shards
+// that are locked.
 func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (examined int, more bool) {
 	wanted := e.recording.wanted()
 	if wanted == 0 {
@@ -81,14 +80,14 @@ func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (
 	e.store.Record(shards, nil)
 	e.broker.DeferEvents(g)
 	out := invalidations{engine: e}
-	out.look(g, changer{})
+	out.add(g, changer{})
 	e.append(g, nowMs)
-	out.tellFirst()
-	out.tellBehind()
+	out.sendBeforeReply()
+	out.sendAfterReplies()
 	return examined, more
 }
 
-// reclaimAll removes every key that is due. Every shard is held.
+// reclaimAll removes every key that is due. Every shard must be locked.
 func (e *Engine) reclaimAll(nowMs int64) {
 	for more := true; more; {
 		_, more = e.store.Reclaim(store.AllShards, nowMs, reclaimSlice)

@@ -10,7 +10,7 @@ import (
 
 const configFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
 
-// serverGroup is CONFIG, DEBUG, INFO and SHUTDOWN: what needs the engine.
+// serverGroup returns the rows of CONFIG, DEBUG, INFO, MONITOR, ROLE and SHUTDOWN.
 func (e *Engine) serverGroup() []commands.Command {
 	return append(e.debugGroup(),
 		commands.Command{
@@ -41,13 +41,13 @@ func (e *Engine) serverGroup() []commands.Command {
 			Tips:  []string{"nondeterministic_output", "request_policy:all_shards", "response_policy:special"},
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[section [section ...]]", Handler: e.info,
 			Summary:   "Tells about the server, section by section.",
-			Deviation: "usec is reckoned from the calls that were timed, one in sixteen of short commands; sections limiter, and percentiles as powers of two",
+			Deviation: "usec is estimated from the calls that were timed, one in sixteen of short commands; section limiter; percentiles are powers of two",
 		},
 		commands.Command{
 			Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Handler: monitor,
 			Summary:   "Shows the connection every command that runs.",
-			Deviation: "the commands of one script or EXEC have one timestamp, and those of the connection's own scripts and EXEC stand behind the reply",
+			Deviation: "the commands of one script or EXEC have one timestamp, and those of the connection's own scripts and EXEC follow the reply",
 		},
 		commands.Command{
 			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast,

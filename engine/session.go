@@ -14,8 +14,8 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// A Session is one client of an engine. Do and Close belong to one goroutine;
-// other sessions see only what Publish last showed of it.
+// A Session is one client of an engine. Its methods belong to one goroutine unless
+// they say otherwise; other sessions see only what Publish last showed.
 type Session struct {
 	engine *Engine
 	peer   Peer
@@ -30,32 +30,32 @@ type Session struct {
 	closing       bool
 	dead          atomic.Bool    // killed, see die
 	locked        bool           // the command under way holds a shard
-	noTouch       bool           // CLIENT NO-TOUCH: what it reads does not count as used
-	untouched     store.ShardSet // those that the command under way holds in that way
-	served        []*Blocked     // whom the command under way has served, and nobody has told yet
-	group         effects.Group  // what the command under way does to the keyspace, where it is recorded
-	notified      int            // how many of its changes were told of
-	subscribed    bool           // to any of topics
+	noTouch       bool           // CLIENT NO-TOUCH: reading does not count as use
+	untouched     store.ShardSet // the shards of the command under way, under noTouch
+	served        []*Blocked     // sessions that the command under way has served and not yet woken
+	group         effects.Group  // what the command under way changes, if recording
+	notified      int            // how many of its changes were published as events
+	subscribed    bool           // to any channel or pattern
 	subscriber    pubsub.Subscriber
-	before        []byte   // messages that precede the reply of the command under way
-	recording     bool     // what the command under way changes is recorded in group
+	before        []byte   // messages to send before the reply of the command under way
+	recording     bool     // the command under way is recorded in group
 	tracking      tracking // CLIENT TRACKING
 	monitoring    bool
-	silent        atomic.Bool             // by CLIENT REPLY OFF: what MONITOR shows is not for it
-	trace         *trace                  // nil until somebody watches
-	postponed     bool                    // the command under way is held by CLIENT PAUSE
-	released      bool                    // and may run now
-	answered      bool                    // EXEC has obeyed CLIENT REPLY itself
+	silent        atomic.Bool             // CLIENT REPLY OFF: MONITOR sends it nothing
+	trace         *trace                  // nil until there is a monitor
+	postponed     bool                    // CLIENT PAUSE postpones the command under way
+	resuming      bool                    // a postponed command runs now
+	answered      bool                    // EXEC has applied CLIENT REPLY itself
 	aborted       bool                    // see Aborted
-	concerned     []*Session              // scratch of letEarlierRun
-	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it does not wait
-	errand        *errand                 // what the command under way leaves to wait for
+	affected      []*Session              // scratch of runEarlierFirst
+	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
+	awaited       *future                 // of the command under way, see Await
 	written       durable.Position        // where its own writes end in the log
 	canceler      durable.Canceler        // see Cancel
 	canceled      bool                    // see Canceled
-	run           run                     // calls of one command in a row, not yet counted
-	chance        uint32                  // which calls are timed
-	reads         int64                   // not yet counted: see traffic.go
+	run           run                     // calls of one command in a row, not yet in the statistics
+	random        uint32                  // state of the generator that picks which calls are timed
+	reads         int64                   // not yet in the statistics
 	readBytes     int64                   // likewise
 
 	mu     sync.Mutex
@@ -67,33 +67,34 @@ type Session struct {
 type Peer struct {
 	Addr, LocalAddr string
 	FD              int
-	Local           bool // on this machine: "enable-debug-command local" lets it in
+	Local           bool // on this machine: "enable-debug-command local" admits it
 	Owner           bool // the program that runs the engine: it needs no password and may debug
 	Streams         bool // it sends replies of resp.KindStream piece by piece
-	// Kill ends the connection from another goroutine; nil: it cannot be.
+	// Kill closes the connection. Any goroutine may call it. If it is nil, the
+	// session cannot be killed.
 	Kill func()
-	// Wake makes the connection look at Ready, from any goroutine; nil: it
-	// looks of its own accord.
+	// Wake makes the connection ask Ready. Any goroutine may call it. If it is nil,
+	// the connection asks often enough.
 	Wake func()
-	// Arrived returns when the input that the connection runs has reached the
-	// system, in units and from a beginning that its connections share, 0 where it
-	// is not known; nil: it never is. It is called on the session's goroutine.
+	// Arrived returns when the input that runs now reached the system, on a clock
+	// that all connections share; 0 if that is unknown. It is called on the session's
+	// goroutine and may be nil.
 	Arrived func() int64
-	// Await waits until the connection has run what had arrived before an instant
-	// of Arrived. It reports whether it has: it does not wait for long. Another
-	// goroutine calls it that holds no lock.
+	// Await blocks until the connection has run what arrived before an instant of
+	// Arrived, though not for long, and reports whether it has. It is called on
+	// another goroutine, which holds no lock.
 	Await func(before int64) bool
-	// Buffers are the connection's while it runs a command, from the goroutine
-	// that does; nil: those that Publish was told.
+	// Buffers returns the connection's buffers while it runs a command, on its
+	// goroutine. If it is nil, those of Publish are shown.
 	Buffers func() Buffers
 }
 
-// public is what other sessions may know of this one.
+// public is what other sessions can see of this one.
 type public struct {
 	name, libName, libVersion string
 	db, proto                 int
 	queued, watched           int               // commands in MULTI (-1: none open), keys watched
-	topics                    [pubsub.Kinds]int // how many it has subscribed to
+	topics                    [pubsub.Kinds]int // subscriptions
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64
 	noEvict, noTouch, blocked bool
@@ -127,11 +128,11 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
 	s.ctx.Caller = s
-	s.authenticated = s.isFree()
+	s.authenticated = !s.needsPassword()
 	nowUs := e.clock.NowUs()
 	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	e.sessions.add(s)
-	s.chance = uint32(s.id)
+	s.random = uint32(s.id)
 	e.stats.connections.Add(1)
 	return s
 }
@@ -139,7 +140,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 // Close ends the session.
 func (s *Session) Close() {
 	s.flush()
-	s.abandon()
+	s.stopWaiting()
 	s.unwatch()
 	s.unsubscribe()
 	s.untrack()
@@ -150,24 +151,24 @@ func (s *Session) Close() {
 	s.subscriber.Mail.Close()
 }
 
-// Proto is the protocol in which replies are to be encoded.
+// Proto returns the protocol to encode replies in.
 func (s *Session) Proto() int { return s.proto }
 
-// Authenticated reports whether the session may do more than say who it is.
-// Where no password is asked for any more, it may.
-func (s *Session) Authenticated() bool { return s.authenticated || s.isFree() }
+// Authenticated reports whether the session may run commands without the flag
+// NoAuth: it has given the password, or none is required any more.
+func (s *Session) Authenticated() bool { return s.authenticated || !s.needsPassword() }
 
-// isFree reports whether nobody asks the session for a password.
-func (s *Session) isFree() bool { return s.peer.Owner || *s.engine.password.Load() == "" }
+// needsPassword reports whether a password is required of the session.
+func (s *Session) needsPassword() bool { return !s.peer.Owner && *s.engine.password.Load() != "" }
 
-// Closing reports whether the connection is to be closed once what was
-// answered has been sent.
+// Closing reports whether the connection is to be closed after the replies so far
+// have been sent.
 func (s *Session) Closing() bool { return s.closing }
 
-// ID is the session's number, from 1 on, as CLIENT ID answers it.
+// ID returns the session's number, as CLIENT ID does. The first is 1.
 func (s *Session) ID() int64 { return s.id }
 
-// Do runs one command and returns its reply, resp.None where nothing is to be
+// Do runs one command and returns its reply, or resp.None if nothing is to be
 // sent. The reply is valid until the next Do; args are not kept.
 func (s *Session) Do(args [][]byte) resp.Value {
 	s.ctx.Reset()
@@ -179,12 +180,12 @@ func (s *Session) Do(args [][]byte) resp.Value {
 	s.answered = false
 	reply := s.dispatch(args)
 	if s.postponed {
-		s.postponed = false // no command has ended: what CLIENT REPLY and CACHING say of the next still holds
+		s.postponed = false // the next command of CLIENT REPLY SKIP and CLIENT CACHING is still to come
 	} else {
 		if s.tracking.caching {
 			s.endCaching(args)
 		}
-		reply = s.obeyReplyMode(reply)
+		reply = s.applyReplyMode(reply)
 	}
 	if len(s.before) > 0 {
 		return s.withMail(reply)
@@ -192,9 +193,9 @@ func (s *Session) Do(args [][]byte) resp.Value {
 	return reply
 }
 
-// obeyReplyMode leaves out the reply of a command that has ended where CLIENT
-// REPLY says so.
-func (s *Session) obeyReplyMode(reply resp.Value) resp.Value {
+// applyReplyMode drops the reply of a command that has ended if CLIENT REPLY says
+// so.
+func (s *Session) applyReplyMode(reply resp.Value) resp.Value {
 	mode := s.replies
 	switch mode {
 	case replySkipNext:
@@ -208,7 +209,7 @@ func (s *Session) obeyReplyMode(reply resp.Value) resp.Value {
 	return resp.None
 }
 
-// quiet reports whether a reply that is due now is left out.
+// quiet reports whether CLIENT REPLY drops a reply that is due now.
 func (s *Session) quiet() bool { return s.replies == replyOff || s.replies == replySkip }
 
 // dispatch decides whether args run now, are queued, or are refused.
@@ -234,7 +235,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		s.run.rejected++
 		return s.refused(s.reject(cmd, refusal))
 	}
-	if s.engine.pause.holds(s, cmd, args) {
+	if s.engine.pause.postpones(s, cmd, args) {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
@@ -249,8 +250,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	return reply
 }
 
-// called is the row that args name, whatever their number; nil where there is
-// none.
+// called returns the row that args name, whatever their number, or nil.
 func (s *Session) called(args [][]byte) *commands.Command {
 	cmd := s.engine.table.Lookup(args[0])
 	if cmd != nil && cmd.Subs != nil && len(args) > 1 {
@@ -259,7 +259,8 @@ func (s *Session) called(args [][]byte) *commands.Command {
 	return cmd
 }
 
-// admit checks what may forbid a known command, in Redis' order.
+// admit returns the error reply for a known command that may not run now, or
+// resp.None. It checks in Redis' order.
 func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	switch {
 	case cmd.Is(commands.Protected) && !s.allowed("enable-debug-command"):
@@ -284,19 +285,18 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	return resp.None
 }
 
-// Aborted reports whether the connection is to be closed without what was
-// answered and has not been sent: it is no client that talks.
+// Aborted reports whether the connection is to be closed without sending the
+// replies so far: its peer speaks HTTP.
 func (s *Session) Aborted() bool { return s.aborted }
 
-// isHTTP reports whether a command is the start of an HTTP request: a web page
-// that makes a browser talk to a port of its user's machine. Redis hangs up, and
-// so do we.
+// isHTTP reports whether a command is the start of an HTTP request, by which a web
+// page makes a browser talk to a port of its user's machine. Redis hangs up, too.
 func isHTTP(name []byte) bool {
 	return commands.EqualFold(name, "post") || commands.EqualFold(name, "host:")
 }
 
-// allowed reports whether a directive such as enable-debug-command lets the
-// session's client in.
+// allowed reports whether a directive such as enable-debug-command admits the
+// session's client.
 func (s *Session) allowed(directive string) bool {
 	if s.peer.Owner {
 		return true
@@ -310,8 +310,8 @@ func (s *Session) allowed(directive string) bool {
 	return false
 }
 
-// reject answers an error and, in a transaction, makes EXEC fail. The command
-// is nil where it is unknown.
+// reject returns an error reply and, in a transaction, makes EXEC fail. An unknown
+// command is nil.
 func (s *Session) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
 	if cmd != nil && cmd.Is(commands.RunsQueue) {
 		s.discard()
@@ -323,8 +323,8 @@ func (s *Session) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
 	return refusal
 }
 
-// Refuse answers an error in the place of a command that does not run, for who
-// stands before the session; EXEC then fails as after every refusal.
+// Refuse returns an error reply for a command that the caller does not pass to Do.
+// EXEC then fails as after every error.
 func (s *Session) Refuse(text string) resp.Value { return s.reject(nil, resp.Error(text)) }
 
 // execute locks the command's shards and runs it.
@@ -342,7 +342,7 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	return s.executeIn(shards, cmd, args)
 }
 
-// executeScript is execute for what finds out itself which shards it needs.
+// executeScript is execute for commands whose row has Locks.
 func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
 	shards := cmd.Locks(c, args)
@@ -365,7 +365,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 			return errCanceled
 		}
 	}
-	s.letEarlierRun(shards, cmd, args)
+	s.runEarlierFirst(shards, cmd, args)
 	shards, busy := s.engine.lock(shards)
 	if busy != nil {
 		return s.executeWhileBusy(cmd, args, busy)
@@ -401,8 +401,8 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	return reply
 }
 
-// end unlocks what a command, script or EXEC has locked. What it has done is in
-// the journal before anybody can see it, or hear of it.
+// end unlocks the shards of a command, script or EXEC. Its changes are in the
+// journal before anybody can see them or receive a message about them.
 func (s *Session) end(shards store.ShardSet) {
 	recorded := s.recording
 	if recorded {
@@ -410,7 +410,7 @@ func (s *Session) end(shards store.ShardSet) {
 		s.invalidate()
 		s.commit(shards)
 		s.tracking.out.evict(shards)
-		s.tracking.out.tellFirst()
+		s.tracking.out.sendBeforeReply()
 	}
 	if s.ctx.Monitor != nil {
 		s.showTrace()
@@ -420,7 +420,7 @@ func (s *Session) end(shards store.ShardSet) {
 	}
 	s.served = s.served[:0]
 	if recorded {
-		s.tracking.out.tellBehind()
+		s.tracking.out.sendAfterReplies()
 	}
 	s.engine.broker.Release(&s.subscriber)
 	if s.untouched != 0 {
@@ -430,7 +430,7 @@ func (s *Session) end(shards store.ShardSet) {
 	s.engine.store.Unlock(shards)
 }
 
-// begin fixes the instant and the settings of a command, script or EXEC.
+// begin sets the instant and the settings of a command, script or EXEC.
 func (s *Session) begin() {
 	c := &s.ctx
 	c.NowUs = s.engine.clock.NowUs()
@@ -441,14 +441,14 @@ func (s *Session) begin() {
 	}
 }
 
-// call runs a handler. The shards that it touches are held.
+// call runs a handler. Its shards must be locked.
 func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
 	c.Cmd, c.Args, c.Proto = cmd, args, s.proto
 	if s.locked {
 		c.Use(c.DBIndex)
 	} else {
-		c.DB = nil // which database has the number may change at any time
+		c.DB = nil // SWAPDB may swap it at any time
 	}
 	if s.isTimed(cmd) {
 		return s.timed(cmd)
@@ -456,8 +456,8 @@ func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	return c.Run()
 }
 
-// Publish shows other sessions the present state of this one: the connection
-// calls it after each batch of commands.
+// Publish shows other sessions the present state of this one. The connection calls
+// it after each batch of commands.
 func (s *Session) Publish(b Buffers) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -475,30 +475,30 @@ func (s *Session) Publish(b Buffers) {
 	s.countBuffers(p, b.Memory)
 	p.buffers = b
 	s.flush()
-	if s.blocked.Load() == nil { // or whoever serves it answers there
-		s.ctx.Reset() // a client that falls silent keeps no large reply
+	if s.blocked.Load() == nil { // otherwise the session that serves it uses ctx
+		s.ctx.Reset() // an idle client keeps no large reply
 	}
 }
 
-// Count adds the commands that have run to what INFO counts, and shows nothing
-// else: less than Publish, for sessions that nobody looks at.
+// Count adds the commands that have run to the statistics. It is the part of
+// Publish that sessions need which no other session sees.
 func (s *Session) Count() { s.flush() }
 
-// view returns what others may know of the session.
+// view returns what other sessions can see of this one.
 func (s *Session) view() public {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.public
 }
 
-// edit changes what others may know of the session.
+// edit changes what other sessions can see of this one.
 func (s *Session) edit(change func(p *public)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.public)
 }
 
-// caller is the session that runs a command of this package's groups.
+// caller returns the session that runs a command of this package's groups.
 func caller(c *commands.Ctx) *Session { return c.Caller.(*Session) }
 
 func sortByID(sessions []*Session) {

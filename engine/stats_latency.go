@@ -71,8 +71,8 @@ func (s *Session) isTimed(cmd *commands.Command) bool {
 	if cmd.Locks == nil && cmd.Flags&commands.AllShards != 0 {
 		return true // it walks the keyspace: few of these are asked for
 	}
-	s.chance = s.chance*1664525 + 1013904223
-	return s.chance>>28 == 0 || s.run.calls == 0 && s.engine.stats.calls[cmd.ID()].latency.timed.Load() == 0
+	s.random = s.random*1664525 + 1013904223
+	return s.random>>28 == 0 || s.run.calls == 0 && s.engine.stats.calls[cmd.ID()].latency.timed.Load() == 0
 }
 
 // timed runs a handler and files how long it took.

@@ -20,21 +20,21 @@ type tracked struct {
 
 	overLimit atomic.Int64 // commands in a row that found the table beyond its limit
 
-	mu       sync.Mutex // held by who changes what follows, which takes no other lock but that of prefixes
-	clients  atomic.Int64
-	trackers atomic.Int64 // sessions that track or have done so
+	mu       sync.Mutex   // held while the counts change; only the lock of prefixes comes after it
+	clients  atomic.Int64 // sessions that track
+	trackers atomic.Int64 // sessions that track or have tracked
 }
 
-// tracking is a session's own part. All of it belongs to the session's goroutine.
+// tracking is a session's own part. It belongs to the session's goroutine.
 type tracking struct {
 	tracker *tracker // nil until the session first tracks
 	caching bool     // CLIENT CACHING was the last command, or precedes the transaction
-	keys    [][]byte // room for those of one command
+	keys    [][]byte // scratch space for those of one command
 	out     invalidations
 }
 
-// A tracker is what the table knows a session by. It outlives the session and
-// keeps nothing of it alive.
+// A tracker stands for a session in the table. It outlives the session without
+// keeping the session in memory.
 type tracker struct {
 	id   int64
 	mode atomic.Pointer[trackingMode] // nil: CLIENT TRACKING OFF, or the session has ended
@@ -42,18 +42,17 @@ type tracker struct {
 
 func compareTrackers(a, b *tracker) int { return int(a.id - b.id) }
 
-// A trackingMode is what one CLIENT TRACKING ON has asked for. Nothing but broken
-// changes in it.
+// A trackingMode is the options of one CLIENT TRACKING ON. Only broken changes.
 type trackingMode struct {
 	session       *Session
 	bcast, noLoop bool
 	optIn, optOut bool
-	redirect      int64       // the id of who is told instead; 0: nobody
+	redirect      int64       // the id of the session that receives the invalidations; 0: this one
 	prefixes      []string    // in order; with bcast there is at least one
 	broken        atomic.Bool // an invalidation could not be redirected
 }
 
-// flags are the mode's flags in CLIENT TRACKINGINFO.
+// flags returns the mode's flags in CLIENT TRACKINGINFO.
 func (m *trackingMode) flags(caching bool) []string {
 	if m == nil {
 		return []string{"off"}
@@ -78,7 +77,7 @@ func (m *trackingMode) flags(caching bool) []string {
 	return out
 }
 
-// redirection is what CLIENT GETREDIR answers.
+// redirection returns the reply of CLIENT GETREDIR.
 func (m *trackingMode) redirection() int64 {
 	if m == nil {
 		return -1
@@ -86,7 +85,7 @@ func (m *trackingMode) redirection() int64 {
 	return m.redirect
 }
 
-// mode returns how the session tracks, nil where it does not.
+// mode returns the session's mode, nil if it does not track.
 func (t *tracking) mode() *trackingMode {
 	if t.tracker == nil {
 		return nil
@@ -94,7 +93,7 @@ func (t *tracking) mode() *trackingMode {
 	return t.tracker.mode.Load()
 }
 
-// track puts next in the place of the session's mode; nil is CLIENT TRACKING OFF.
+// track replaces the session's mode; nil is CLIENT TRACKING OFF.
 func (s *Session) track(next *trackingMode) {
 	last := s.tracking.mode()
 	if last == nil && next == nil {
@@ -125,12 +124,12 @@ func (s *Session) track(next *trackingMode) {
 	if next == nil {
 		s.tracking.caching = false
 	} else if !next.bcast {
-		s.ctx.AfterRead = s.remember
+		s.ctx.AfterRead = s.recordRead
 	}
 }
 
-// untrack is for a session that ends. What it has read stays in the table until
-// it changes, is evicted, or nobody is left who tracks.
+// untrack is for a session that ends. The keys that it has read stay in the table
+// until they change or are evicted, or no session is left that has tracked.
 func (s *Session) untrack() {
 	if s.tracking.tracker != nil {
 		s.track(nil)
@@ -138,8 +137,8 @@ func (s *Session) untrack() {
 	}
 }
 
-// endCaching ends what CLIENT CACHING has asked for, after the command that args
-// are: unless that is one of CLIENT's, or a transaction is open.
+// endCaching ends the effect of CLIENT CACHING after the command args, unless that
+// is a subcommand of CLIENT or a transaction is open.
 func (s *Session) endCaching(args [][]byte) {
 	cmd := s.called(args)
 	if !s.tx.open && (cmd == nil || !strings.HasPrefix(cmd.FullName(), "client")) {
@@ -147,15 +146,15 @@ func (s *Session) endCaching(args [][]byte) {
 	}
 }
 
-// remember enters the keys of a command that has read them. As in Redis a script
-// has read all of its keys with any command that it calls and that reads; what such
-// a command names besides has been read too. All of them are held.
-func (s *Session) remember(cmd *commands.Command, args [][]byte) {
+// recordRead adds the keys of a command that has read them to the table. Their
+// shards must be locked. As in Redis, a script that calls any command which reads
+// has read all of its own keys, too.
+func (s *Session) recordRead(cmd *commands.Command, args [][]byte) {
 	t, mode := &s.tracking, s.tracking.mode()
 	if mode.optIn && !t.caching || mode.optOut && t.caching || isScript(cmd) {
 		return
 	}
-	s.invalidate() // what was changed before this read
+	s.invalidate() // the changes before this read
 	t.keys = cmd.AppendKeys(t.keys[:0], args)
 	if c := &s.ctx; isScript(c.Cmd) {
 		t.keys = c.Cmd.AppendKeys(t.keys, c.Args)
@@ -169,12 +168,12 @@ func (s *Session) remember(cmd *commands.Command, args [][]byte) {
 // isScript reports whether a command runs others.
 func isScript(cmd *commands.Command) bool { return cmd.Is(commands.SkipMonitor) }
 
-// evictSlice is how many keys a command evicts at most where the table is beyond
-// its limit, for each in a row that found it so.
+// evictSlice is how many keys a command evicts at most from a table that exceeds its
+// limit, multiplied by the number of commands in a row that found it so.
 const evictSlice = 100
 
-// evict brings the table back to tracking-table-max-keys, as far as the shards
-// that are held go, and tells those who had read what it forgets.
+// evict evicts keys beyond tracking-table-max-keys from the given shards, which must
+// be locked, and invalidates them.
 func (out *invalidations) evict(shards store.ShardSet) {
 	t := &out.engine.tracked
 	limit := t.maxKeys.Load()
@@ -190,13 +189,13 @@ func (out *invalidations) evict(shards store.ShardSet) {
 		if !ok {
 			break
 		}
-		out.evicted(key, readers)
+		out.addEvicted(key, readers)
 	}
 	t.overLimit.Store(0)
 }
 
-// tickTracked evicts what no command has, and where nobody is left who has
-// tracked forgets everything, so that a table without readers costs nothing.
+// tickTracked evicts what no command has evicted. If no session is left that has
+// tracked, it clears the table, so that an unused table costs nothing.
 func (e *Engine) tickTracked() {
 	t := &e.tracked
 	if !e.tracks() {
@@ -217,7 +216,7 @@ func (e *Engine) tickTracked() {
 			t.table.clear(shard)
 		} else {
 			out.evict(shard)
-			out.tellBehind()
+			out.sendAfterReplies()
 		}
 		e.store.Unlock(shard)
 	}
@@ -229,10 +228,11 @@ func (e *Engine) tickTracked() {
 	}
 }
 
-// tracks reports whether somebody tracks, or what somebody has read is remembered.
+// tracks reports whether a session tracks or the table has keys.
 func (e *Engine) tracks() bool { return e.recording.wanted()&effects.Tracked != 0 }
 
-// trackingModes are those of all who track, in the order of their ids.
+// trackingModes returns the modes of all sessions that track, in the order of their
+// ids.
 func (e *Engine) trackingModes() []*trackingMode {
 	var out []*trackingMode
 	for _, o := range e.sessions.all() {

@@ -33,7 +33,7 @@ func clientTracking(c *commands.Ctx) resp.Value {
 		next.prefixes = joinPrefixes(last, prefixes)
 	}
 	if next.redirect != 0 {
-		// From now on something may come for it, whatever it does.
+		// From now on it may receive messages without a subscription.
 		if to := s.engine.sessions.find(next.redirect); to != nil {
 			to.subscriber.Mail.Open()
 		}
@@ -77,8 +77,8 @@ func (s *Session) parseTracking(mode *trackingMode, prefixes *[][]byte, args [][
 	return resp.None
 }
 
-// refusal is what options contradict, each other or the session's last mode (nil:
-// it does not track), in Redis' order.
+// refusal returns the error reply for options that contradict each other or the
+// session's last mode, which is nil if it does not track. The order is Redis'.
 func (m *trackingMode) refusal(last *trackingMode, prefixes [][]byte) resp.Value {
 	switch {
 	case !m.bcast && len(prefixes) > 0:
@@ -97,8 +97,8 @@ func (m *trackingMode) refusal(last *trackingMode, prefixes [][]byte) resp.Value
 	return resp.None
 }
 
-// overlap refuses prefixes of which one begins with another, or with one that the
-// session has already.
+// overlap returns the error reply for prefixes of which one begins with another or
+// with one that the session has.
 func overlap(last *trackingMode, prefixes [][]byte) resp.Value {
 	begins := func(a, b []byte) bool { return bytes.HasPrefix(a, b) || bytes.HasPrefix(b, a) }
 	for i, prefix := range prefixes {
@@ -118,8 +118,8 @@ func overlap(last *trackingMode, prefixes [][]byte) resp.Value {
 	return resp.None
 }
 
-// joinPrefixes adds prefixes to those of the last mode, in order; every key has
-// the empty one, which stands for none.
+// joinPrefixes returns prefixes and those of the last mode, sorted. No prefix at all
+// is the empty one, which every key has.
 func joinPrefixes(last *trackingMode, prefixes [][]byte) []string {
 	var out []string
 	if last != nil {

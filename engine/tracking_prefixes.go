@@ -8,23 +8,24 @@ import (
 	"sync/atomic"
 )
 
-// trackedPrefixes are what clients in BCAST mode have asked for. Who changes keys
-// reads them without a lock; who enters or leaves copies what it changes.
+// trackedPrefixes are the prefixes of the clients in BCAST mode. A command that
+// changes keys reads them without a lock; a client that enters or leaves replaces
+// the set by a copy.
 type trackedPrefixes struct {
-	mu  sync.Mutex // held by who changes them
+	mu  sync.Mutex // held while the set is replaced
 	now atomic.Pointer[prefixSet]
 }
 
-// A prefixSet does not change.
+// A prefixSet is immutable.
 type prefixSet struct {
-	clients map[string][]*trackingMode // by prefix; none is without
-	lengths []int                      // of the prefixes, each once
+	clients map[string][]*trackingMode // by prefix; no slice is empty
+	lengths []int                      // the distinct lengths of the prefixes
 }
 
-// load returns the present prefixes, nil where there are none.
+// load returns the present prefixes, nil if there are none.
 func (p *trackedPrefixes) load() *prefixSet { return p.now.Load() }
 
-// len is the number of prefixes.
+// len returns the number of prefixes.
 func (p *trackedPrefixes) len() int {
 	if set := p.load(); set != nil {
 		return len(set.clients)
@@ -32,8 +33,8 @@ func (p *trackedPrefixes) len() int {
 	return 0
 }
 
-// replace puts a client's next mode in the place of its last, each nil or with
-// its prefixes.
+// replace replaces a client's last mode, which may be nil, by its next, which may be
+// nil.
 func (p *trackedPrefixes) replace(last, next *trackingMode) {
 	if (last == nil || len(last.prefixes) == 0) && (next == nil || len(next.prefixes) == 0) {
 		return
@@ -70,8 +71,8 @@ func (p *trackedPrefixes) replace(last, next *trackingMode) {
 	p.now.Store(set)
 }
 
-// A broadcastChange is a key that changed, and the session that changed it; nil
-// where none did, as for scripts and for keys that expire.
+// A broadcastChange is a key that changed and the session that changed it, nil for
+// scripts and for keys that expired.
 type broadcastChange struct {
 	key string
 	by  *Session
@@ -87,10 +88,13 @@ func (set *prefixSet) matches(key []byte) bool {
 	return false
 }
 
-// match calls tell with every prefix that one of the changes has, in order, and
-// with those that have it: in the order of their keys, each key once, as it was
-// changed last.
-func (set *prefixSet) match(changes []broadcastChange, tell func(clients []*trackingMode, changes []broadcastChange)) {
+// match calls send for each prefix that one of the changes has, sorted, with the
+// prefix' clients and those changes, sorted by key. Of the changes of one key the
+// last counts.
+func (set *prefixSet) match(
+	changes []broadcastChange,
+	send func(clients []*trackingMode, changes []broadcastChange),
+) {
 	slices.SortStableFunc(changes, func(a, b broadcastChange) int { return strings.Compare(a.key, b.key) })
 	found := make(map[string][]broadcastChange)
 	for i, c := range changes {
@@ -107,6 +111,6 @@ func (set *prefixSet) match(changes []broadcastChange, tell func(clients []*trac
 		}
 	}
 	for _, prefix := range slices.Sorted(maps.Keys(found)) {
-		tell(set.clients[prefix], found[prefix])
+		send(set.clients[prefix], found[prefix])
 	}
 }

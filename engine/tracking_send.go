@@ -8,30 +8,29 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// invalidations are what clients are to be told of when the command, script,
-// EXEC or step of reclaiming under way has ended, and what it has done is in the
-// journal.
+// invalidations are the messages to send when the command, script, EXEC or step of
+// reclaiming under way has ended and its changes are in the journal.
 type invalidations struct {
 	engine  *Engine
-	session *Session // whose command it is; nil: nobody's
+	session *Session // that runs the command; nil: none
 
-	looked   int            // how many of the group's changes are in here
-	first    []invalidation // sent before the replies of the command and of those whom it has served
-	behind   []invalidation // sent behind them: to clients that have changed the key themselves
-	modified []broadcastChange
+	seen         int            // how many of the group's changes are in here
+	beforeReply  []invalidation // sent before the replies of the command and of the sessions it has served
+	afterReplies []invalidation // sent after them: to clients that have changed the key themselves
+	modified     []broadcastChange
 }
 
-// An invalidation is what one client is to be told.
+// An invalidation is a notice to one client.
 type invalidation struct {
 	to     *trackingMode
 	notice *notice
 }
 
-// A notice says that keys are no longer what clients have read.
+// A notice says that keys have changed since a client read them.
 type notice struct{ direct, redirected *pubsub.Message }
 
-// newNotice is a notice of keys, an array or null for all there are. Under RESP2
-// only who subscribes to something can be told, and that on another's behalf.
+// newNotice returns a notice of keys, an array or null for all keys. Under RESP2 only
+// a client with subscriptions can receive it, redirected from another client.
 func newNotice(keys resp.Value) *notice {
 	push := resp.Push(resp.Bulk("invalidate"), keys)
 	message := resp.Array(resp.Bulk("message"), resp.Bulk("__redis__:invalidate"), keys)
@@ -41,72 +40,71 @@ func newNotice(keys resp.Value) *notice {
 	}
 }
 
-// A changer is whose command it is that changes keys.
+// A changer is the author of changes.
 type changer struct {
-	session *Session // nil: nobody's
-	script  bool     // by a script: in BCAST mode that is nobody's change
-	walk    bool     // by a command that comes upon keys which it does not name
-	filled  string   // a key that giver has filled, before session was served from it
+	session *Session // nil: none
+	script  bool     // it was a script: in BCAST mode the change has no author
+	scan    bool     // it was a command that visits keys which it does not name
+	filled  string   // a key that giver has pushed to before session was served from it
 	giver   *Session
 }
 
-// look takes over what the group names since it was last looked at. The keys are
-// held.
-func (out *invalidations) look(g *effects.Group, by changer) {
+// add adds the group's changes since the last call. Their keys must be locked.
+func (out *invalidations) add(g *effects.Group, by changer) {
 	t := &out.engine.tracked
 	prefixes := t.prefixes.load()
 	changes := g.Changes()
-	for ; out.looked < len(changes); out.looked++ {
-		c := &changes[out.looked]
+	for ; out.seen < len(changes); out.seen++ {
+		c := &changes[out.seen]
 		switch {
 		case c.Kind == effects.Flushed:
-			out.flushed(changes, by.session)
+			out.addFlush(changes, by.session)
 			continue
 		case !c.Kind.OfKey():
 			continue
 		}
 		key := g.Key(c)
 		if readers := t.table.remove(key); len(readers) > 0 {
-			out.stale(string(key), readers, by, c.Kind)
+			out.addKey(string(key), readers, by, c.Kind)
 		}
 		if prefixes != nil && prefixes.matches(key) {
-			out.modified = append(out.modified, broadcastChange{string(key), by.of(key, c.Kind)})
+			out.modified = append(out.modified, broadcastChange{string(key), by.author(key, c.Kind)})
 		}
 	}
 }
 
-// stale is about a key that readers have read before it changed. With NOLOOP a
-// client is not told of what its own commands do, and, as in Redis, find expired:
-// unless that is a walk, whose keys it cannot know.
-func (out *invalidations) stale(key string, readers []*tracker, by changer, kind effects.Kind) {
+// addKey adds invalidations of a key to its readers. Under NOLOOP a client receives
+// none for its own changes, nor, as in Redis, for keys that its own commands find
+// expired, unless those scan: it cannot know their keys.
+func (out *invalidations) addKey(key string, readers []*tracker, by changer, kind effects.Kind) {
 	n := newNotice(resp.Array(resp.Bulk(key)))
 	for _, reader := range readers {
 		mode := reader.mode.Load()
 		if mode == nil || mode.bcast {
 			continue
 		}
-		if knows := mode.noLoop && mode.session == by.session; !knows || by.walk && kind == effects.Expired {
-			out.add(mode, n, by.session)
+		if knows := mode.noLoop && mode.session == by.session; !knows || by.scan && kind == effects.Expired {
+			out.addFor(mode, n, by.session)
 		}
 	}
 }
 
-// add is for one client that is to be told of what session by has done.
-func (out *invalidations) add(to *trackingMode, n *notice, by *Session) {
+// addFor adds an invalidation to one client for a change of session by.
+func (out *invalidations) addFor(to *trackingMode, n *notice, by *Session) {
 	switch own := out.session; {
 	case to.session == by:
-		out.behind = append(out.behind, invalidation{to, n})
+		out.afterReplies = append(out.afterReplies, invalidation{to, n})
 	case own != nil && to.redirect == own.id:
-		// As in Redis it goes at once to whom the others have redirected theirs,
-		// before the reply of its command: within EXEC inside of the array.
+		// As in Redis, a client to which others redirect receives it before the reply
+		// of its command, within EXEC inside the array.
 		out.engine.broker.Send(&own.subscriber, &own.subscriber, n.redirected)
 	default:
-		out.first = append(out.first, invalidation{to, n})
+		out.beforeReply = append(out.beforeReply, invalidation{to, n})
 	}
 }
 
-// of is who, in BCAST mode, has made a change.
-func (by changer) of(key []byte, kind effects.Kind) *Session {
+// author returns the session that has made a change, as BCAST mode sees it.
+func (by changer) author(key []byte, kind effects.Kind) *Session {
 	switch {
 	case by.script || kind == effects.Expired:
 		return nil
@@ -116,11 +114,11 @@ func (by changer) of(key []byte, kind effects.Kind) *Session {
 	return by.session
 }
 
-// flushed is about a database that was flushed: all that every client has read
-// is forgotten. It requires AllShards. FLUSHALL flushes one after the other, and
-// is told of once.
-func (out *invalidations) flushed(changes []effects.Change, by *Session) {
-	if i := out.looked; i > 0 {
+// addFlush adds one invalidation of all keys to every client, for a database that
+// was flushed. Every shard must be locked. FLUSHALL, which flushes one database
+// after the other, makes one.
+func (out *invalidations) addFlush(changes []effects.Change, by *Session) {
+	if i := out.seen; i > 0 {
 		last, this := &changes[i-1], &changes[i]
 		if last.Kind == effects.Flushed && last.DB == this.DB-1 {
 			return
@@ -129,28 +127,29 @@ func (out *invalidations) flushed(changes []effects.Change, by *Session) {
 	out.engine.tracked.table.clear(store.AllShards)
 	n := newNotice(resp.Null)
 	for _, mode := range out.engine.trackingModes() {
-		out.add(mode, n, by)
+		out.addFor(mode, n, by)
 	}
 }
 
-// evicted tells the readers of a key that the table drops it. Readers with NOLOOP are
-// told as well: later changes of the key would not reach them.
-func (out *invalidations) evicted(key string, readers []*tracker) {
+// addEvicted adds invalidations of a key that the table has evicted to its readers.
+// Readers with NOLOOP receive them, too: later changes of the key would not reach
+// them.
+func (out *invalidations) addEvicted(key string, readers []*tracker) {
 	n := newNotice(resp.Array(resp.Bulk(key)))
 	for _, reader := range readers {
 		if mode := reader.mode.Load(); mode != nil && !mode.bcast {
-			out.behind = append(out.behind, invalidation{mode, n})
+			out.afterReplies = append(out.afterReplies, invalidation{mode, n})
 		}
 	}
 }
 
-// tellFirst sends what is not to wait for replies.
-func (out *invalidations) tellFirst() { out.first = out.tell(out.first) }
+// sendBeforeReply sends the invalidations that precede replies.
+func (out *invalidations) sendBeforeReply() { out.beforeReply = out.sendAll(out.beforeReply) }
 
-// tellBehind sends the rest. Each client in BCAST mode hears of all that has
-// changed under one of its prefixes at once.
-func (out *invalidations) tellBehind() {
-	out.behind = out.tell(out.behind)
+// sendAfterReplies sends the rest. A client in BCAST mode receives one message for
+// all changes under one of its prefixes.
+func (out *invalidations) sendAfterReplies() {
+	out.afterReplies = out.sendAll(out.afterReplies)
 	if len(out.modified) == 0 {
 		return
 	}
@@ -161,7 +160,7 @@ func (out *invalidations) tellBehind() {
 	out.modified = out.modified[:0]
 }
 
-// broadcast tells the clients of one prefix of what has changed under it.
+// broadcast sends the clients of one prefix what has changed under it.
 func (out *invalidations) broadcast(clients []*trackingMode, changes []broadcastChange) {
 	var all *notice
 	for _, mode := range clients {
@@ -178,7 +177,7 @@ func (out *invalidations) broadcast(clients []*trackingMode, changes []broadcast
 	}
 }
 
-// keysOf are the keys that changed, but for those that session but has changed.
+// keysOf returns the keys that changed, without those that session but has changed.
 func keysOf(changes []broadcastChange, but *Session) []resp.Value {
 	out := make([]resp.Value, 0, len(changes))
 	for _, c := range changes {
@@ -189,8 +188,8 @@ func keysOf(changes []broadcastChange, but *Session) []resp.Value {
 	return out
 }
 
-// tell sends a list and returns it empty.
-func (out *invalidations) tell(list []invalidation) []invalidation {
+// sendAll sends a list and returns it empty.
+func (out *invalidations) sendAll(list []invalidation) []invalidation {
 	for _, inv := range list {
 		out.send(inv.to, inv.notice)
 	}
@@ -198,8 +197,8 @@ func (out *invalidations) tell(list []invalidation) []invalidation {
 	return list[:0]
 }
 
-// send sends a notice to a client, or to the one to which it redirects; where
-// that has gone the client is told so instead.
+// send sends a notice to a client, or to the one to which it redirects. If that has
+// gone, the client receives a message which says so.
 func (out *invalidations) send(mode *trackingMode, n *notice) {
 	if mode.redirect == 0 {
 		out.deliver(mode.session, n.direct)
@@ -230,21 +229,21 @@ func (out *invalidations) deliver(to *Session, m *pubsub.Message) {
 	}
 }
 
-// invalidate takes over what the command under way, which is the session's, has
-// changed so far.
+// invalidate adds what the session's command has changed so far to its
+// invalidations.
 func (s *Session) invalidate() {
-	if s.recording && len(s.group.Changes()) > s.tracking.out.looked {
-		s.tracking.out.look(&s.group, changer{
-			session: s, script: isScript(s.ctx.Cmd), walk: s.ctx.Cmd.Is(commands.AllShards),
+	if s.recording && len(s.group.Changes()) > s.tracking.out.seen {
+		s.tracking.out.add(&s.group, changer{
+			session: s, script: isScript(s.ctx.Cmd), scan: s.ctx.Cmd.Is(commands.AllShards),
 		})
 	}
 }
 
-// invalidateServed is invalidate for what was done for session to, which has
-// waited for a key. As in Redis it is the one who has filled the key who is said
-// to have changed it, in BCAST mode.
+// invalidateServed is invalidate for changes on behalf of session to, which was
+// blocked on a key. As in Redis, the author in BCAST mode is the session that has
+// pushed to the key.
 func (s *Session) invalidateServed(to *Session, k store.ReadyKey) {
-	if s.recording && len(s.group.Changes()) > s.tracking.out.looked {
-		s.tracking.out.look(&s.group, changer{session: to, filled: k.Key, giver: s})
+	if s.recording && len(s.group.Changes()) > s.tracking.out.seen {
+		s.tracking.out.add(&s.group, changer{session: to, filled: k.Key, giver: s})
 	}
 }

@@ -8,29 +8,27 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A trackingTable says which sessions are to be told when a key changes: those
-// that have read it since it last did. As in Redis a key is a name, in whatever
-// database it is.
+// A trackingTable maps a key to the sessions that have read it since it last
+// changed. As in Redis a key is a name, in whatever database it is.
 //
-// The part for the keys of a shard is protected by that shard's lock of the
-// keyspace, in which a key has the same place in every database: who reads or
-// changes a key holds it. So there is no lock to wait for but those that the
-// command has anyway, and a read that was remembered comes either before a
-// change, which then tells of it, or behind it.
+// The part for the keys of a shard is protected by that shard's lock in the store,
+// which a command that reads or changes the key holds; a name is in the same shard
+// in every database. So the table needs no lock of its own, and a recorded read
+// comes either before a change, which then invalidates it, or after it.
 type trackingTable struct {
-	shards [store.NumShards]map[string][]*tracker // none is without trackers
+	shards [store.NumShards]map[string][]*tracker // no slice is empty
 
-	_     [120]byte    // two cache lines: the rest is written by reads, the above is not
+	_     [120]byte    // two cache lines: reads write what follows, not what precedes
 	keys  atomic.Int64 // in all shards
 	items atomic.Int64 // pairs of a key and a tracker
 	_     [112]byte
 }
 
-// shardIndex is the shard of a key.
+// shardIndex returns the number of a key's shard.
 func shardIndex(key []byte) int { return bits.TrailingZeros64(uint64(store.ShardOf(key))) }
 
-// add remembers that a tracker's session has read a key. The key's shard must be
-// held, as for remove.
+// add records that a session has read a key. The key's shard must be locked, as for
+// remove.
 func (t *trackingTable) add(key []byte, reader *tracker) {
 	i := shardIndex(key)
 	readers := t.shards[i][string(key)]
@@ -48,7 +46,7 @@ func (t *trackingTable) add(key []byte, reader *tracker) {
 	t.shards[i][string(key)] = slices.Insert(readers, at, reader)
 }
 
-// remove forgets a key and returns who had read it, in the order of their ids.
+// remove removes a key and returns its readers, in the order of their ids.
 func (t *trackingTable) remove(key []byte) []*tracker {
 	i := shardIndex(key)
 	if len(t.shards[i]) == 0 {
@@ -67,9 +65,9 @@ func (t *trackingTable) drop(i int, key string, readers []*tracker) {
 	t.items.Add(-int64(len(readers)))
 }
 
-// evict removes any key of the given shards, which must be held, and returns
-// it with those who had read it: from the shard at start or the next one that has
-// any. It is not ok where none has.
+// evict removes a key of the given shards, which must be locked, and returns it with
+// its readers: any key of the shard at start or of the next one that has keys. It
+// reports false if none has.
 func (t *trackingTable) evict(shards store.ShardSet, start int) (key string, readers []*tracker, ok bool) {
 	for rest := bits.RotateLeft64(uint64(shards), -start); rest != 0; rest &= rest - 1 {
 		i := (bits.TrailingZeros64(rest) + start) % store.NumShards
@@ -81,7 +79,7 @@ func (t *trackingTable) evict(shards store.ShardSet, start int) (key string, rea
 	return "", nil, false
 }
 
-// clear forgets every key of the given shards, which must be held.
+// clear removes every key of the given shards, which must be locked.
 func (t *trackingTable) clear(shards store.ShardSet) {
 	for rest := uint64(shards); rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(rest)

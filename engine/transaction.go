@@ -6,12 +6,13 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// transaction is what a session queued since MULTI. Its room serves the next one.
+// A transaction is the commands that a session has queued since MULTI. Its buffers
+// are reused.
 type transaction struct {
 	open   bool
 	broken bool // a command was refused while queueing: EXEC fails
 	queued []queuedCommand
-	args   [][]byte // of all that is queued, one behind the other
+	args   [][]byte // of all queued commands
 	text   []byte   // of all arguments
 }
 
@@ -20,7 +21,7 @@ type queuedCommand struct {
 	args [][]byte
 }
 
-// queue keeps a copy of a command.
+// queue appends a copy of a command.
 func (t *transaction) queue(cmd *commands.Command, args [][]byte) {
 	first := len(t.args)
 	for _, a := range args {
@@ -31,11 +32,11 @@ func (t *transaction) queue(cmd *commands.Command, args [][]byte) {
 	t.queued = append(t.queued, queuedCommand{cmd, t.args[first:len(t.args):len(t.args)]})
 }
 
-// end closes the transaction. What was queued can be read until something is
-// queued again; room that one large transaction needed is given back.
+// end closes the transaction. The queued commands can be read until another is
+// queued. The buffers of a large transaction are freed.
 func (t *transaction) end() {
-	const keptText, keptArgs = 16 << 10, 512
-	if cap(t.text) > keptText || cap(t.args) > keptArgs {
+	const maxIdleText, maxIdleArgs = 16 << 10, 512
+	if cap(t.text) > maxIdleText || cap(t.args) > maxIdleArgs {
 		*t = transaction{}
 		return
 	}
@@ -83,7 +84,7 @@ var transactionGroup = []commands.Command{
 	},
 	{
 		Name: "watch", Arity: -2, Group: "transactions", Since: "2.2.0", Complexity: "O(N)", Syntax: "key [key ...]",
-		// Whoever changes a key that is watched already reads the list that grows.
+		// A command that changes a watched key reads the list of watchers that grows.
 		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Immediate | commands.Transaction,
 		Keys:    []commands.KeySpec{{Flags: "RO", First: 1, Last: -1, Step: 1}},
 		Summary: "Makes the next EXEC fail if one of these keys changes before it.",
@@ -91,8 +92,9 @@ var transactionGroup = []commands.Command{
 	},
 }
 
-// transactionShards are the shards that EXEC, DISCARD, WATCH and UNWATCH touch beyond
-// their own arguments: of the watched keys and of everything queued.
+// transactionShards returns the shards that EXEC, DISCARD, WATCH and UNWATCH need
+// beside those of their arguments: those of the watched keys and of the queued
+// commands.
 func (s *Session) transactionShards() store.ShardSet {
 	set := s.watch.Shards()
 	for i := range s.tx.queued {
@@ -148,8 +150,10 @@ func discard(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// EXEC. The shards of all that was queued and watched are held, so nothing
-// comes between the check and the last command.
+// EXEC
+//
+// The shards of all queued commands and watched keys are locked, so nothing comes
+// between the check and the last command.
 func exec(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	if !s.tx.open {
@@ -166,12 +170,12 @@ func exec(c *commands.Ctx) resp.Value {
 		return resp.NullArray
 	}
 	if s.subscribed {
-		s.AcquireBroker() // or messages of others would have to come between ours, inside the reply
+		s.AcquireBroker() // otherwise messages of other sessions might come between our own, inside the reply
 	}
 	s.collect()
 	s.subscriber.InExec = true
 	defer func() { s.subscriber.InExec, c.Follows = false, false }()
-	headless := s.quiet()
+	withoutHead := s.quiet()
 	replies := c.Values(len(tx.queued))
 	for i := range tx.queued {
 		q := &tx.queued[i]
@@ -187,7 +191,7 @@ func exec(c *commands.Ctx) resp.Value {
 			reply = resp.None
 		}
 		if s.proto != proto {
-			// HELLO: what was answered before it stays in the protocol of then.
+			// HELLO: earlier replies stay in the earlier protocol.
 			for j := range replies {
 				replies[j] = resp.Encode(replies[j], proto)
 			}
@@ -195,18 +199,18 @@ func exec(c *commands.Ctx) resp.Value {
 		s.notify()
 		s.invalidate()
 		if s.subscriber.HasInline() {
-			// As in Redis 7.0: what the command has sent to its own session
-			// stands before its reply, within the array.
+			// As in Redis 7.0, what the command has sent to its own session precedes
+			// its reply, within the array.
 			reply = resp.Encoded(resp.Append(s.subscriber.AppendInline(nil, s.proto), &reply, s.proto))
 		}
 		replies = append(replies, reply)
 	}
 	s.answered = true
-	if !headless {
+	if !withoutHead {
 		return resp.Array(replies...)
 	}
-	// As in Redis, where each reply is sent or not as it comes: CLIENT REPLY OFF
-	// has left out the array's head, and what came before a CLIENT REPLY ON.
+	// Redis decides for each reply when it comes: CLIENT REPLY OFF has dropped the
+	// array's head and the replies before a CLIENT REPLY ON.
 	var b []byte
 	for i := range replies {
 		b = resp.Append(b, &replies[i], s.proto)
@@ -214,8 +218,8 @@ func exec(c *commands.Ctx) resp.Value {
 	return resp.Encoded(b)
 }
 
-// cutExec is what EXEC answers where a script was ended, because the process ends:
-// what follows it does not run, and what went before is not kept.
+// cutExec returns EXEC's reply if a script was killed because the process ends. The
+// commands after the script do not run, and those before it are not kept.
 func (s *Session) cutExec(reply resp.Value) resp.Value {
 	if s.ctx.Follows {
 		s.ctx.Cut = commands.CutHalf
@@ -223,17 +227,17 @@ func (s *Session) cutExec(reply resp.Value) resp.Value {
 	return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(reply.Str()))
 }
 
-// discard drops a transaction from outside of a handler.
+// discard is DISCARD outside of a handler.
 func (s *Session) discard() {
 	s.tx.end()
 	s.unwatch()
 }
 
-// unwatch forgets the watched keys from outside of a handler.
+// unwatch is UNWATCH outside of a handler.
 func (s *Session) unwatch() {
 	shards := s.watch.Shards()
 	if s.engine.lockUnlessBusy(shards) != nil {
-		s.forsake()
+		s.orphanWatch()
 		return
 	}
 	defer s.engine.store.Unlock(shards)

@@ -15,9 +15,8 @@ var waitGroup = []commands.Command{{
 
 // WAIT numreplicas timeout
 //
-// Whoever asks for no replica has the answer at once, as has a transaction.
-// Everybody else waits for as long as the timeout says, as on a Redis without
-// replicas.
+// If numreplicas is 0, and in a transaction, it answers at once. Otherwise it waits
+// for the timeout, as on a Redis without replicas.
 func wait(c *commands.Ctx) resp.Value {
 	replicas, ok := store.ParseInt(c.Args[1])
 	if !ok {

@@ -8,22 +8,22 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// recording says what commands record of what they do. Where nothing is recorded, a
-// command pays one load of flags. See docs/adr/0025-what-changed.md.
+// recording says which effects of commands are recorded. If none are, a command pays
+// one load of flags. See docs/adr/0025-what-changed.md.
 type recording struct {
-	flags   atomic.Uint32 // effects.Flags: all that somebody wants; 0: nothing is recorded
+	flags   atomic.Uint32 // effects.Flags; 0: nothing is recorded
 	journal atomic.Pointer[journal]
 
 	mu     sync.Mutex
-	events effects.Flags // protected by mu: what notifications are configured to tell of
-	heard  bool          // protected by mu: somebody listens to a channel or a pattern
+	events effects.Flags // protected by mu: of notify-keyspace-events
+	heard  bool          // protected by mu: there are subscriptions to channels or patterns
 }
 
 // wanted returns what is to be recorded.
 func (r *recording) wanted() effects.Flags { return effects.Flags(r.flags.Load()) }
 
-// want begins or ends to record what flags say. Commands under way go on as they
-// began, unless AllShards is held: then no command is half recorded.
+// want starts or stops recording what flags say. Commands that run are not affected.
+// If every shard is locked none runs.
 func (r *recording) want(flags effects.Flags, on bool) {
 	if on {
 		r.flags.Or(uint32(flags))
@@ -32,7 +32,7 @@ func (r *recording) want(flags effects.Flags, on bool) {
 	}
 }
 
-// notify sets what notifications tell of.
+// notify sets the events that are to be published.
 func (r *recording) notify(events effects.Flags) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -40,8 +40,8 @@ func (r *recording) notify(events effects.Flags) {
 	r.refreshEvents()
 }
 
-// hear sets whether somebody listens to any channel. Where nobody does, no event
-// is recorded.
+// hear sets whether there are subscriptions to channels or patterns. Without any, no
+// event is recorded.
 func (r *recording) hear(heard bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *recording) hear(heard bool) {
 	r.refreshEvents()
 }
 
-// refreshEvents makes flags say what events are wanted. It requires mu.
+// refreshEvents sets the event bits of flags. It requires mu.
 func (r *recording) refreshEvents() {
 	events := r.events
 	if !r.heard {
@@ -63,17 +63,16 @@ func (r *recording) refreshEvents() {
 	}
 }
 
-// A journal takes what commands do to the keyspace. Append is called once for
-// each command, script, EXEC, step of reclaiming, with all that it has done and
-// all that those got who waited for it, while the shards that it is about are
-// held: what Append sees first happened first. It keeps nothing of g and does
-// not wait. See docs/adr/0017-effects.md.
+// A journal receives the effects of commands on the keyspace. Append is called once
+// for each command, script, EXEC and step of reclaiming, with its own effects and
+// those of serving blocked sessions, while their shards are locked: so the order of
+// calls is that of the effects. Append neither keeps g nor blocks. It returns the
+// position behind g, 0 for none. See docs/adr/0017-effects.md.
 type journal interface {
 	Append(g *effects.Group, nowMs int64) (end int64)
 }
 
-// setJournal begins to log what is done, or ends it with nil. It requires
-// AllShards.
+// setJournal starts appending effects to j; nil stops it. Every shard must be locked.
 func (e *Engine) setJournal(j journal) {
 	if j == nil {
 		e.recording.want(effects.Logged, false)
@@ -84,7 +83,7 @@ func (e *Engine) setJournal(j journal) {
 	e.recording.want(effects.Logged, true)
 }
 
-// record begins to record what the session does to shards that it holds.
+// record starts recording what the session does to shards that it holds.
 func (s *Session) record(shards store.ShardSet, wanted effects.Flags) {
 	s.recording, s.notified = true, 0
 	s.group.Want(wanted)
@@ -92,7 +91,7 @@ func (s *Session) record(shards store.ShardSet, wanted effects.Flags) {
 	s.engine.store.Record(shards, &s.group)
 }
 
-// rerecord obeys what has come to be wanted since the last command of an EXEC.
+// rerecord adapts to what has become wanted since the last command of an EXEC.
 func (s *Session) rerecord() {
 	switch wanted := s.engine.recording.wanted(); {
 	case !s.recording && wanted != 0:
@@ -104,17 +103,17 @@ func (s *Session) rerecord() {
 	}
 }
 
-// commit hands over what was recorded.
+// commit appends what was recorded to the journal.
 func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
-	s.ctx.Group, s.recording, s.tracking.out.looked = nil, false, 0
+	s.ctx.Group, s.recording, s.tracking.out.seen = nil, false, 0
 	if end := s.engine.append(&s.group, s.ctx.NowMs); end > 0 {
 		s.written = s.engine.storage.Position(end)
 	}
 }
 
-// append empties a group into the journal, and returns the position after it, 0
-// where there was nothing.
+// append appends a group to the journal and empties it. It returns the position
+// behind it, 0 if there was nothing to append.
 func (e *Engine) append(g *effects.Group, nowMs int64) (end int64) {
 	if g.Len() > 0 {
 		if j := e.recording.journal.Load(); j != nil {
