@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
 
 	"cmd/zlimit-server":      {"server", "metrics", "engine", "engine/durable", "config"},
-	"metrics":                {"engine", "commands"},
+	"metrics":                {"engine", "engine/stats", "commands"},
 	"bench":                  {root, "limiter"},
 	"zlimittest":             {"server", "server/pipe", root, "clock", "commands", "config"},
 	"zlimittest/miniredis":   {"zlimittest", root},
@@ -43,7 +43,9 @@ var rooms = map[string][]string{
 	"server":                 {root, "engine", "clock", "config", "persist/disk", "resp", "words"},
 	"server/pipe":            {},
 	root:                     {"engine", "engine/durable", "clock", "config", "resp"},
-	"engine":                 {"engine/durable", "engine/pubsub", "scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "words"},
+	"engine":                 {"engine/durable", "engine/pubsub", "engine/stats", "engine/process", "scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "words"},
+	"engine/stats":           {"commands", "store", "clock"},
+	"engine/process":         {},
 	"engine/pubsub":          {"commands", "store/effects", "resp"},
 	"engine/durable":         {"commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config"},
 	"scripting":              {"commands", "persist/dump", "store", "resp"},
@@ -107,6 +109,8 @@ var forbidden = map[string][]string{
 	"engine":         {"time"},
 	"engine/durable": {"time"},
 	"engine/pubsub":  {"time"},
+	"engine/stats":   {"time"},
+	"engine/process": {"time"},
 }
 
 // faults checks one file's imports.

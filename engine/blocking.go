@@ -92,8 +92,8 @@ func (b *Blocked) unblock(reply resp.Value) bool {
 func (b *Blocked) end(reply resp.Value) {
 	s := b.session
 	s.edit(func(p *public) { p.blocked = false })
-	s.engine.stats.blocked.Add(-1) // after edit, and so after the Add of showBlocked
-	s.engine.stats.timedWaits.Add(-b.timed())
+	s.engine.stats.Blocked.Add(-1) // after edit, and so after the Add of showBlocked
+	s.engine.stats.TimedWaits.Add(-b.timed())
 	b.awaited.cancel()
 	b.reply = reply
 	if s.subscriber.Mail.IsOpen() && !b.silent { // so that it takes its place among the messages
@@ -128,8 +128,8 @@ func (s *Session) showBlocked(b *Blocked) {
 	s.edit(func(p *public) {
 		p.blocked = true
 		s.blocked.Store(b)
-		s.engine.stats.blocked.Add(1)
-		s.engine.stats.timedWaits.Add(b.timed())
+		s.engine.stats.Blocked.Add(1)
+		s.engine.stats.TimedWaits.Add(b.timed())
 	})
 }
 
@@ -164,7 +164,7 @@ func (s *Session) stopWaiting() {
 	}
 	ours := b.waiter.Claim()
 	if ours {
-		s.engine.stats.blocked.Add(-1)
+		s.engine.stats.Blocked.Add(-1)
 		b.awaited.cancel()
 	}
 	s.leaveQueues(b, !ours && !b.Over())

@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
@@ -83,9 +84,9 @@ type Engine struct {
 	monitors monitors
 	pause    pause
 
-	stats  stats
-	memory memory
-	census census
+	stats   stats.Stats
+	sampler stats.Sampler
+	memory  memory
 
 	storage *durable.Storage
 }
@@ -101,8 +102,8 @@ func New(o Options) *Engine {
 		store: store.New(),
 		scripts: scripting.New(scripting.Options{
 			Log:              scriptLog(o),
-			Failed:           func(text string) { e.stats.fail(text) },
-			Took:             func(c *commands.Command, us int64) { e.stats.calls[c.ID()].latency.add(us) },
+			Failed:           func(text string) { e.stats.Errors.Count(text) },
+			Took:             func(c *commands.Command, us int64) { e.stats.Latency(c).Add(us) },
 			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
@@ -126,10 +127,9 @@ func New(o Options) *Engine {
 	)
 	e.scripts.SetTable(e.table)
 	e.pause.engine = e
-	e.stats.calls = make([]callStats, e.table.Len())
-	for i := range e.stats.decisions {
-		e.stats.decisions[i].init()
-	}
+	e.stats.Init(e.table.Len())
+	e.sampler.Store, e.sampler.Clock = e.store, e.clock
+	e.sampler.Busy, e.sampler.Yield = e.scripts.BusyChange, o.Pause
 	e.follow()
 	return e
 }
@@ -199,8 +199,8 @@ func (e *Engine) Tick() {
 	e.reclaimSome()
 	e.removeOrphans()
 	e.tickTracked()
-	e.count()
-	e.sampleRates()
+	e.sampler.Tick(int(e.cfg.Int("hz")))
+	e.stats.SampleRates(e.clock.MonotonicUs())
 	e.notePeak(e.MemoryUse().Used())
 }
 
@@ -249,7 +249,7 @@ func (r *registry) all() []*Session {
 
 // CountRejected counts a connection that was refused before it became a session,
 // for INFO.
-func (e *Engine) CountRejected() { e.stats.turnedAway.Add(1) }
+func (e *Engine) CountRejected() { e.stats.Rejected.Add(1) }
 
 // Sessions returns how many sessions there are.
 func (e *Engine) Sessions() int {

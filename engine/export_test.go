@@ -42,8 +42,8 @@ func (s *Session) Replay(db int, args [][]byte) resp.Value {
 	return s.engine.table.Call(&s.ctx, args)
 }
 
-// Count is what a Tick adds to the census.
-func (e *Engine) Count() { e.count() }
+// Count is what a Tick adds to the sample of the keyspace.
+func (e *Engine) Count() { e.sampler.Tick(int(e.cfg.Int("hz"))) }
 
 // Hold and LetGo acquire and release the broker, as a script does from its first PUBLISH to
 // its end.

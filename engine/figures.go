@@ -3,51 +3,71 @@ package engine
 import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/store"
 )
 
-// Figures are what monitoring shows of an engine: copies, taken without any lock
-// of the keyspace. What sessions have done counts here once their batch ends.
+// Figures are what monitoring shows of an engine since the start or CONFIG
+// RESETSTAT. They are copies, for which no shard is locked. What a session does is
+// in them when its batch ends.
 type Figures struct {
 	Sessions  int
-	Commands  int64                // that have run, those of scripts and EXEC included
+	Commands  int64                // that have run, including those of scripts and EXEC
 	Errors    int64                // error replies
 	Decisions []commands.Decisions // by commands.Decider
-	Latency   []CommandLatency     // of the commands that were timed at all
-	Held      Held
+	Latency   []CommandLatency     // of the commands of which calls were timed
+	Keyspace  stats.Sample
 	Storage   durable.Status
 
 	ClockAheadUs int64 // how far the clock is ahead of the system's
 }
 
-// CommandLatency is how long the calls of one command took that were timed.
+// A CommandLatency is how long the timed calls of one command took.
 type CommandLatency struct {
 	Command string // the full name: "config|get"
 	Timed   int64
 	SumUs   int64
-	Buckets [LatencyBuckets]int64 // not cumulative: see LatencyBuckets
+	Buckets [stats.LatencyBuckets]int64 // not cumulative: see stats.LatencyBuckets
 }
 
-// Commands returns how many commands have run since start or CONFIG RESETSTAT.
-func (e *Engine) Commands() int64 { return e.stats.commands.sum() }
+// Commands returns how many commands have run since the start or CONFIG RESETSTAT.
+func (e *Engine) Commands() int64 { return e.stats.Commands() }
 
-// Figures returns what has been counted since start or CONFIG RESETSTAT.
+// Figures returns the present figures.
 func (e *Engine) Figures() Figures {
 	f := Figures{
-		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.errors.Load(),
-		Decisions: e.stats.decided(), Held: e.Held(), Storage: e.storage.Status(),
+		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.Errors.Total(),
+		Decisions: e.stats.Decisions(), Keyspace: e.sampler.Last(), Storage: e.storage.Status(),
 		ClockAheadUs: e.clock.AheadUs(),
 	}
 	e.eachCommand(func(c *commands.Command) {
-		l := &e.stats.calls[c.ID()].latency
-		if l.timed.Load() == 0 {
+		l := e.stats.Latency(c)
+		if !l.Timed() {
 			return
 		}
-		one := CommandLatency{Command: c.FullName(), SumUs: l.us.Load()}
-		for i := range one.Buckets {
-			one.Buckets[i] = l.buckets[i].Load()
-			one.Timed += one.Buckets[i] // not l.timed: a call may come in between
+		one := CommandLatency{Command: c.FullName(), SumUs: l.SumUs(), Buckets: l.Buckets()}
+		for _, n := range one.Buckets {
+			one.Timed += n // the sum of the copies: a call may be added meanwhile
 		}
 		f.Latency = append(f.Latency, one)
 	})
 	return f
+}
+
+// Sample counts the whole keyspace now; see stats.Sampler.Take.
+func (e *Engine) Sample() stats.Sample { return e.sampler.Take() }
+
+// Keys returns how many keys there are in all databases, including those that have
+// expired and are not yet reclaimed. It reports false if a script past
+// busy-reply-threshold is in the way.
+func (e *Engine) Keys() (n int, ok bool) {
+	for shard := range store.NumShards {
+		one := store.ShardSet(1) << shard
+		if !e.store.LockUnless(one, e.scripts.BusyChange()) {
+			return 0, false
+		}
+		n += e.store.ShardLen(shard)
+		e.store.Unlock(one)
+	}
+	return n, true
 }

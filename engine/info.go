@@ -5,10 +5,10 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
@@ -19,9 +19,9 @@ const Version = "0.1.0"
 
 // An infoSection is one section of INFO.
 type infoSection struct {
-	name  string // lower case; the title is its first letter in upper case
+	name  string // lower case
 	extra bool   // shown only by name, or with all and everything
-	keys  bool   // it shows what the shards of the keyspace count
+	keys  bool   // it needs infoFacts.keyspace
 	write func(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter)
 }
 
@@ -32,7 +32,7 @@ func (w *infoWriter) put(field string, value any) {
 	fmt.Fprintf(&w.b, "%s:%v\r\n", field, value)
 }
 
-// infoSections stand in Redis' order, ours behind them.
+// infoSections are Redis' sections in Redis' order, then ours.
 var infoSections = []infoSection{
 	{name: "server", write: infoServer},
 	{name: "clients", write: infoClients},
@@ -43,14 +43,14 @@ var infoSections = []infoSection{
 	{name: "cpu", write: infoCPU},
 	{name: "modules", write: func(*Engine, *infoFacts, *commands.Ctx, *infoWriter) {}},
 	{name: "commandstats", extra: true, write: infoCommandStats},
-	{name: "errorstats", write: func(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) { infoErrorStats(e, w) }},
+	{name: "errorstats", write: infoErrorStats},
 	{name: "latencystats", extra: true, write: infoLatencyStats},
 	{name: "cluster", write: func(_ *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) { w.put("cluster_enabled", 0) }},
 	{name: "keyspace", keys: true, write: infoKeyspace},
 	{name: "limiter", write: infoLimiter},
 }
 
-// title is what stands above the section.
+// title returns the section's heading.
 func (s *infoSection) title() string {
 	if s.name == "cpu" {
 		return "CPU"
@@ -64,7 +64,8 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 	caller(c).flush()
 	var f infoFacts
 	if slices.ContainsFunc(wanted, func(s *infoSection) bool { return s.keys }) {
-		// Before anything is written: the lock of pubsub comes after the shards'.
+		// Before any section is written, because one of them acquires the broker's
+		// lock, which comes after the shards'.
 		var busy *scripting.Busy
 		if f.keyspace, busy = e.keyspaceFigures(c); busy != nil {
 			return resp.Error(busy.Reply)
@@ -98,16 +99,16 @@ func infoWanted(args [][]byte) (out []*infoSection) {
 
 func infoServer(e *Engine, _ *infoFacts, c *commands.Ctx, w *infoWriter) {
 	uptime := max(c.NowUs-e.startUs, 0) / 1_000_000
-	commit, dirty := revision()
+	commit, dirty := process.Revision()
 	w.put("redis_version", RedisVersion)
 	w.put("redis_git_sha1", commit)
 	w.put("redis_git_dirty", dirty)
 	w.put("zlimit_version", Version)
 	w.put("redis_mode", "standalone")
-	w.put("os", osName())
+	w.put("os", process.OSName())
 	w.put("arch_bits", 32<<(^uint(0)>>63))
 	w.put("monotonic_clock", "go")
-	w.put("multiplexing_api", poller())
+	w.put("multiplexing_api", process.Poller())
 	w.put("atomicvar_api", "go")
 	w.put("go_version", runtime.Version())
 	w.put("process_id", os.Getpid())
@@ -137,13 +138,13 @@ func infoClients(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("maxclients", e.cfg.Int("maxclients"))
 	w.put("client_recent_max_input_buffer", input)
 	w.put("client_recent_max_output_buffer", output)
-	w.put("blocked_clients", e.stats.blocked.Load())
+	w.put("blocked_clients", e.stats.Blocked.Load())
 	w.put("tracking_clients", e.tracked.clients.Load())
 	w.put("pubsub_clients", e.subscribers())
-	w.put("clients_in_timeout_table", e.stats.timedWaits.Load())
+	w.put("clients_in_timeout_table", e.stats.TimedWaits.Load())
 }
 
-// largestBuffers returns the largest buffers of any session there is.
+// largestBuffers returns the largest input and output buffer of the sessions.
 func (e *Engine) largestBuffers() (input, output int) {
 	for _, s := range e.sessions.all() {
 		b := s.view().buffers
@@ -167,13 +168,13 @@ func infoReplication(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 }
 
 func infoCPU(_ *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	own, children := processTimes()
-	w.seconds("used_cpu_sys", own.systemUs)
-	w.seconds("used_cpu_user", own.userUs)
-	w.seconds("used_cpu_sys_children", children.systemUs)
-	w.seconds("used_cpu_user_children", children.userUs)
-	w.seconds("used_cpu_sys_main_thread", own.systemUs) // commands run on every thread
-	w.seconds("used_cpu_user_main_thread", own.userUs)
+	own, children := process.Times()
+	w.seconds("used_cpu_sys", own.SystemUs)
+	w.seconds("used_cpu_user", own.UserUs)
+	w.seconds("used_cpu_sys_children", children.SystemUs)
+	w.seconds("used_cpu_user_children", children.UserUs)
+	w.seconds("used_cpu_sys_main_thread", own.SystemUs) // commands run on every thread
+	w.seconds("used_cpu_user_main_thread", own.UserUs)
 	w.put("go_maxprocs", runtime.GOMAXPROCS(0))
 	w.put("goroutines", runtime.NumGoroutine())
 }
@@ -181,47 +182,3 @@ func infoCPU(_ *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 func (w *infoWriter) seconds(field string, us int64) {
 	w.put(field, fmt.Sprintf("%d.%06d", us/1_000_000, us%1_000_000))
 }
-
-func infoCommandStats(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	one := func(c *commands.Command) {
-		s := &e.stats.calls[c.ID()]
-		calls, rejected, failed := s.calls.sum(), s.rejected.Load(), s.failed.Load()
-		if calls+rejected > 0 {
-			perCall := s.latency.mean()
-			w.put("cmdstat_"+c.FullName(), fmt.Sprintf("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
-				calls, perCall*float64(calls), perCall, rejected, failed))
-		}
-	}
-	e.eachCommand(one)
-}
-
-// eachCommand calls fn with every row and every subcommand's.
-func (e *Engine) eachCommand(fn func(c *commands.Command)) {
-	for _, c := range e.table.All() {
-		fn(c)
-		for i := range c.Subs {
-			fn(&c.Subs[i])
-		}
-	}
-}
-
-func infoLatencyStats(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	if !e.cfg.Bool("latency-tracking") {
-		return
-	}
-	percentiles := e.cfg.Strings("latency-tracking-info-percentiles")
-	e.eachCommand(func(c *commands.Command) {
-		l := &e.stats.calls[c.ID()].latency
-		if l.timed.Load() == 0 {
-			return
-		}
-		shown := make([]string, len(percentiles))
-		for i, p := range percentiles {
-			percent, _ := strconv.ParseFloat(p, 64) // it was parsed before
-			shown[i] = fmt.Sprintf("p%s=%d.000", p, l.percentile(percent))
-		}
-		w.put("latency_percentiles_usec_"+c.FullName(), strings.Join(shown, ","))
-	})
-}
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }

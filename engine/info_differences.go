@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// An infoNote says of a field of INFO why it is not as in Redis 7.0.
+// An infoNote says why fields of INFO are not as in Redis 7.0.
 type infoNote struct{ section, fields, why string }
 
-// infoMissing are the fields that Redis has and we have not.
+// infoMissing are the fields of Redis that are missing here.
 var infoMissing = []infoNote{
 	{"Server", "redis_build_id", "There is no such number of a Go program; redis_git_sha1 is the commit it was built from."},
 	{"Server", "gcc_version", "go_version is in its place."},
 }
 
-// infoExtra are the fields that we have and Redis has not.
+// infoExtra are the fields that Redis has not.
 var infoExtra = []infoNote{
 	{"Server", "zlimit_version", "redis_version is the version whose answers are given."},
 	{"Server", "go_version", "What the program was compiled with."},
@@ -31,8 +31,8 @@ var infoExtra = []infoNote{
 	{"Limiter", "limiter_*", "What limiters decided."},
 }
 
-// infoConstant are the fields whose value never changes, and those that mean
-// something else than in Redis.
+// infoConstant are the fields whose value never changes or has another meaning than
+// in Redis.
 var infoConstant = []infoNote{
 	{"Server", "monotonic_clock atomicvar_api", "Go's own."},
 	{"Server", "io_threads_active", "0: connections are served by as many threads as there are processors."},
@@ -73,7 +73,7 @@ var infoConstant = []infoNote{
 	{"Keyspace", "db*", "avg_ttl is the mean of all deadlines; Redis estimates it from samples."},
 }
 
-// InfoMarkdown returns what docs/info.md shows of the fields of INFO.
+// InfoMarkdown returns the tables of docs/info.md.
 func InfoMarkdown() string {
 	var b strings.Builder
 	for _, part := range []struct {

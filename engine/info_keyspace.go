@@ -8,12 +8,12 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// infoFacts are what a call of INFO has found before it writes: what needs shards.
+// infoFacts are what a call of INFO needs shards for, and reads before it writes.
 type infoFacts struct{ keyspace store.Figures }
 
-// keyspaceFigures adds up what the shards count. Alone INFO visits one after the
-// other, so that nobody waits for it; in EXEC or in a script it has all of them
-// already. busy is the script that has one of them and does not end.
+// keyspaceFigures returns the sums of what the shards count. INFO locks one shard
+// after the other, so that no command waits for it; in EXEC or in a script it holds
+// all of them already. busy is a script past busy-reply-threshold that holds one.
 func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *scripting.Busy) {
 	for i := range store.NumShards {
 		one := store.ShardSet(1) << i

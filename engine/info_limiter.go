@@ -6,10 +6,10 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// infoLimiter shows what was decided since start or RESETSTAT, by algorithm and
-// by command, and what was held at the last census.
+// infoLimiter shows the decisions since the start or CONFIG RESETSTAT, by algorithm
+// and by command, and what the keyspace held at the last sample.
 func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	by := e.stats.decided()
+	by := e.stats.Decisions()
 	var all commands.Decisions
 	for i := range by {
 		all.Add(&by[i])
@@ -35,7 +35,7 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	decisions("algorithm_", commands.Decider.Algorithm)
 	decisions("command_", commands.Decider.Command)
 
-	held := e.Held()
+	held := e.sampler.Last()
 	var sum commands.Held
 	for k, h := range held.By {
 		if h.Keys > 0 {

@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/process"
 )
 
 func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	m, h := e.MemoryUse(), readHeap()
+	m, h := e.MemoryUse(), process.ReadHeap()
 	used, overhead := m.Used(), m.Overhead()
 	dataset := used - overhead
 	peak := e.notePeak(used)
-	resident := residentBytes()
+	resident := process.ResidentBytes()
 	if resident == 0 {
-		resident = h.mapped
+		resident = h.Mapped
 	}
 	w.bytes("used_memory", used)
 	w.bytes("used_memory_rss", resident)
@@ -23,10 +24,10 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("used_memory_startup", m.Startup)
 	w.put("used_memory_dataset", dataset)
 	w.percent("used_memory_dataset_perc", dataset, used-m.Startup)
-	w.put("allocator_allocated", h.allocated)
-	w.put("allocator_active", h.active)
-	w.put("allocator_resident", h.mapped)
-	w.bytes("total_system_memory", machineBytes())
+	w.put("allocator_allocated", h.Allocated)
+	w.put("allocator_active", h.Active)
+	w.put("allocator_resident", h.Mapped)
+	w.bytes("total_system_memory", process.MachineBytes())
 
 	scripts, libraries := e.scripts.Stats(), e.scripts.LibraryStats()
 	w.bytesAs("used_memory_lua", 0, func() { w.put("used_memory_vm_eval", 0) })
@@ -42,12 +43,12 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.bytes("maxmemory", e.cfg.Int("maxmemory"))
 	w.put("maxmemory_policy", e.cfg.String("maxmemory-policy"))
 
-	w.ratio("allocator_frag_ratio", h.active, h.allocated)
-	w.put("allocator_frag_bytes", h.active-h.allocated)
-	w.ratio("allocator_rss_ratio", h.mapped, h.active)
-	w.put("allocator_rss_bytes", h.mapped-h.active)
-	w.ratio("rss_overhead_ratio", resident, h.mapped)
-	w.put("rss_overhead_bytes", resident-h.mapped)
+	w.ratio("allocator_frag_ratio", h.Active, h.Allocated)
+	w.put("allocator_frag_bytes", h.Active-h.Allocated)
+	w.ratio("allocator_rss_ratio", h.Mapped, h.Active)
+	w.put("allocator_rss_bytes", h.Mapped-h.Active)
+	w.ratio("rss_overhead_ratio", resident, h.Mapped)
+	w.put("rss_overhead_bytes", resident-h.Mapped)
 	w.ratio("mem_fragmentation_ratio", resident, used)
 	w.put("mem_fragmentation_bytes", resident-used)
 	w.put("mem_not_counted_for_evict", m.Log)
@@ -61,7 +62,7 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("active_defrag_running", 0)
 	w.put("lazyfree_pending_objects", 0)
 	w.put("lazyfreed_objects", 0)
-	w.put("gc_cycles", h.collections)
+	w.put("gc_cycles", h.Collections)
 }
 
 // bytes writes a number of bytes twice: as it is, and for people.

@@ -37,7 +37,7 @@ func (e *Engine) reclaimSome() {
 		return
 	}
 	beganUs := e.clock.MonotonicUs()
-	defer func() { e.stats.reclaimUs.Add(max(e.clock.MonotonicUs()-beganUs, 0)) }()
+	defer func() { e.stats.ReclaimUs.Add(max(e.clock.MonotonicUs()-beganUs, 0)) }()
 	var g effects.Group
 	y := store.Yielder{Every: keysPerYield, Yield: e.options.Pause}
 	for range store.NumShards {
@@ -45,7 +45,7 @@ func (e *Engine) reclaimSome() {
 			var n int
 			n, more = e.reclaimStep(&g, e.reclaimAt)
 			if y.Add(n); y.Yields == yieldsPerTick {
-				e.stats.reclaimCut.Add(1)
+				e.stats.ReclaimCuts.Add(1)
 				return
 			}
 		}

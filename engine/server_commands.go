@@ -99,7 +99,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
 	caller(c).flush()
-	e.stats.reset()
+	e.stats.Reset()
 	e.storage.ResetStats()
 	e.scripts.ResetStats()
 	return resp.OK

@@ -9,6 +9,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -53,7 +54,7 @@ type Session struct {
 	written       durable.Position        // where its own writes end in the log
 	canceler      durable.Canceler        // see Cancel
 	canceled      bool                    // see Canceled
-	run           run                     // calls of one command in a row, not yet in the statistics
+	run           stats.Run               // calls of one command in a row, not yet in the statistics
 	random        uint32                  // state of the generator that picks which calls are timed
 	reads         int64                   // not yet in the statistics
 	readBytes     int64                   // likewise
@@ -133,7 +134,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	e.sessions.add(s)
 	s.random = uint32(s.id)
-	e.stats.connections.Add(1)
+	e.stats.Connections.Add(1)
 	return s
 }
 
@@ -224,15 +225,15 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			return s.refused(s.reject(nil, refusal))
 		}
 	}
-	if s.run.cmd != cmd {
-		s.run.flush(s.id, &s.engine.stats)
-		s.run.cmd = cmd
+	if s.run.Cmd != cmd {
+		s.run.Flush(s.id, &s.engine.stats)
+		s.run.Cmd = cmd
 	}
 	if !refusal.IsError() {
 		refusal = s.admit(cmd, args)
 	}
 	if refusal.IsError() {
-		s.run.rejected++
+		s.run.Rejected++
 		return s.refused(s.reject(cmd, refusal))
 	}
 	if s.engine.pause.postpones(s, cmd, args) {
@@ -243,9 +244,9 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		return resp.Queued
 	}
 	reply := s.execute(cmd, args)
-	s.run.calls++ // only now, as in Redis: INFO does not count itself
+	s.run.Calls++ // only now, as in Redis: INFO does not count itself
 	if s.failed(&reply) {
-		s.run.failed++
+		s.run.Failed++
 	}
 	return reply
 }
@@ -468,8 +469,8 @@ func (s *Session) Publish(b Buffers) {
 		p.queued = len(s.tx.queued)
 	}
 	p.watched = s.watch.Len()
-	if s.run.cmd != nil {
-		p.lastCommand = s.run.cmd
+	if s.run.Cmd != nil {
+		p.lastCommand = s.run.Cmd
 	}
 	p.lastUs = s.engine.clock.NowUs()
 	s.countBuffers(p, b.Memory)

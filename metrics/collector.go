@@ -7,6 +7,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/stats"
 )
 
 // A collector reads an engine at each scrape. It takes no lock of the keyspace.
@@ -105,8 +106,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		put(rejected, total, float64(sum.Denied), name)
 		put(units, total, float64(sum.Units), name)
 	}
-	if f.Held.Taken {
-		for k, h := range f.Held.By {
+	if f.Keyspace.Taken {
+		for k, h := range f.Keyspace.By {
 			kind := commands.Kind(k)
 			put(keys, now, float64(h.Keys), kind.String())
 			put(bytesHeld, now, float64(h.Bytes), kind.String())
@@ -114,7 +115,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 				put(hits, now, float64(h.Hits), kind.String())
 			}
 		}
-		put(age, now, seconds(c.engine.Clock().MonotonicUs()-f.Held.TakenUs))
+		put(age, now, seconds(c.engine.Clock().MonotonicUs()-f.Keyspace.TakenUs))
 	}
 	for i := range f.Latency {
 		l := &f.Latency[i]
@@ -127,7 +128,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 func bucketsOf(l *engine.CommandLatency) map[float64]uint64 {
 	out := make(map[float64]uint64)
 	sum := int64(0)
-	for i, n := range l.Buckets[:engine.LatencyBuckets-1] {
+	for i, n := range l.Buckets[:stats.LatencyBuckets-1] {
 		sum += n
 		if i%2 == 0 {
 			out[math.Ldexp(1e-6, i)] = uint64(sum)

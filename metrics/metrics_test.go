@@ -68,7 +68,7 @@ func TestScrape(t *testing.T) {
 		do(s, line)
 	}
 	s.Count()
-	e.TakeCensus()
+	e.Sample()
 	url := "http://" + listen(t, e) + "/metrics"
 	status, text := get(t, http.MethodGet, url)
 	require.Equal(t, http.StatusOK, status)
@@ -102,7 +102,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	url := "http://" + listen(t, e) + "/metrics"
 	series := func() int {
 		s.Count()
-		e.TakeCensus()
+		e.Sample()
 		_, text := get(t, http.MethodGet, url)
 		n := 0
 		for line := range strings.SplitSeq(text, "\n") {

@@ -35,7 +35,7 @@ func TestInfoLimiter(t *testing.T) {
 		require.Equal(t, want, field(t, s, "limiter", name), name)
 	}
 	e.Tick()
-	held := e.Held()
+	held := e.Figures().Keyspace
 	require.Equal(t, int64(4), held.By[commands.KindNamed("log")].Keys)
 	require.Equal(t, int64(7), held.By[commands.KindNamed("log")].Hits)
 	require.Equal(t, int64(1), held.By[commands.KindNamed("fixed")].Hits)
@@ -90,7 +90,7 @@ func TestCensusInSteps(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, n+1, keys, "in all databases")
 			h.pass(11)
-			for ; !e.Held().Taken && ticks < n; ticks++ {
+			for ; !e.Figures().Keyspace.Taken && ticks < n; ticks++ {
 				e.Count()
 			}
 			share := perSecond / c.hz
@@ -99,9 +99,9 @@ func TestCensusInSteps(t *testing.T) {
 			if share > rest {
 				require.GreaterOrEqual(t, rests, n/(rest+slice)-ticks)
 			}
-			require.Equal(t, c.held, e.Held().By[commands.KindNamed("string")].Keys)
+			require.Equal(t, c.held, e.Figures().Keyspace.By[commands.KindNamed("string")].Keys)
 			h.pass(2000)
-			require.Equal(t, c.held, e.TakeCensus().By[commands.KindNamed("string")].Keys)
+			require.Equal(t, c.held, e.Sample().By[commands.KindNamed("string")].Keys)
 		})
 	}
 }

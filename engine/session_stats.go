@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// flush adds what the session has counted to the statistics.
+func (s *Session) flush() {
+	all := &s.engine.stats
+	if s.reads > 0 {
+		all.Traffic.AddReads(s.id, s.reads, s.readBytes)
+		s.readBytes, s.reads = 0, 0
+	}
+	s.run.Flush(s.id, all)
+	t := &s.ctx.Tally
+	for i := range t.Nested {
+		all.Add(s.id, &t.Nested[i])
+	}
+	t.Nested = t.Nested[:0]
+	all.AddDecisions(s.id, t.Decisions)
+}
+
+// failed counts the errors of a reply and reports whether the call has failed.
+func (s *Session) failed(reply *resp.Value) bool {
+	by := s.ctx.Errors
+	s.ctx.Errors = commands.ErrorsOpen
+	switch {
+	case by != commands.ErrorsOpen:
+		return by == commands.ErrorsInside
+	case reply.IsError():
+		s.engine.stats.Errors.Count(reply.Str())
+		return true
+	}
+	return false
+}
+
+// refused counts an error reply and returns it.
+func (s *Session) refused(refusal resp.Value) resp.Value {
+	s.engine.stats.Errors.Count(refusal.Str())
+	return refusal
+}
+
+// isTimed reports whether to time the call under way: always if the command scans
+// the keyspace, and its first call; otherwise one in sixteen at random, so that no
+// pipeline's rhythm hides a command.
+func (s *Session) isTimed(cmd *commands.Command) bool {
+	if cmd.Locks == nil && cmd.Flags&commands.AllShards != 0 {
+		return true
+	}
+	s.random = s.random*1664525 + 1013904223
+	return s.random>>28 == 0 || s.run.Calls == 0 && !s.engine.stats.Latency(cmd).Timed()
+}
+
+// timed runs a handler and adds how long it took to the statistics.
+func (s *Session) timed(cmd *commands.Command) resp.Value {
+	startUs := s.engine.clock.MonotonicUs()
+	reply := s.ctx.Run()
+	s.engine.stats.Latency(cmd).Add(s.engine.clock.MonotonicUs() - startUs)
+	return reply
+}
+
+// CountRead counts a read of n bytes from the client. The statistics have it at the
+// end of the batch.
+func (s *Session) CountRead(n int) {
+	s.readBytes += int64(n)
+	s.reads++
+}
+
+// CountWritten counts a write of n bytes to the client. Any goroutine may call it.
+func (s *Session) CountWritten(n int) { s.engine.stats.Traffic.AddWrite(s.id, int64(n)) }

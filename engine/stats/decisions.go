@@ -1,0 +1,67 @@
+package stats
+
+import (
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+)
+
+// decisionShards is over how many places the counts of decisions are spread: an
+// in-process Allow adds its one decision at once, on every processor.
+const decisionShards = 16
+
+// decisionCounts counts decisions by commands.Decider.
+type decisionCounts struct{ by []deciderCounts }
+
+type deciderCounts struct{ allowed, denied, peeked, units atomic.Int64 }
+
+// init allocates the counts, with two cache lines behind them that keep the counts
+// of other processors away.
+func (c *decisionCounts) init() {
+	n := commands.NumDeciders()
+	c.by = make([]deciderCounts, n, n+4)
+}
+
+// AddDecisions adds a session's decisions, by commands.Decider, and zeroes them.
+func (s *Stats) AddDecisions(session int64, from []commands.Decisions) {
+	c := &s.decisions[session%decisionShards]
+	for i := range from {
+		d := &from[i]
+		if *d == (commands.Decisions{}) {
+			continue
+		}
+		to := &c.by[i]
+		for _, n := range [...]struct {
+			to *atomic.Int64
+			n  int64
+		}{{&to.allowed, d.Allowed}, {&to.denied, d.Denied}, {&to.peeked, d.Looked}, {&to.units, d.Units}} {
+			if n.n != 0 {
+				n.to.Add(n.n)
+			}
+		}
+		*d = commands.Decisions{}
+	}
+}
+
+func (c *decisionCounts) reset() {
+	for i := range c.by {
+		by := &c.by[i]
+		for _, n := range []*atomic.Int64{&by.allowed, &by.denied, &by.peeked, &by.units} {
+			n.Store(0)
+		}
+	}
+}
+
+// Decisions returns the sums of all sessions, by commands.Decider.
+func (s *Stats) Decisions() []commands.Decisions {
+	sum := make([]commands.Decisions, commands.NumDeciders())
+	for i := range s.decisions {
+		for by := range sum {
+			d := &s.decisions[i].by[by]
+			sum[by].Add(&commands.Decisions{
+				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Looked: d.peeked.Load(), Units: d.units.Load(),
+			})
+		}
+	}
+	return sum
+}
