@@ -2,14 +2,13 @@ package scripting
 
 import "unsafe"
 
-// addresses is a set of places in the heap, for a walk that must count what it
-// meets once. It keeps bits, not pointers: what a walk holds comes on top of
-// what it counts, and for objects that lie close together that is two bytes for
-// each. Go's heap does not move.
+// An addresses is a set of heap addresses, used by walks that count each object
+// once. It keeps bits instead of pointers, about two bytes for each of objects
+// that lie close together. Go's heap does not move.
 //
-// Places within 16 bytes are one: objects of a script's take as much, and so do
-// strings, unless they are parts of one, which then cost nothing.
-type addresses struct {
+// Addresses within 16 bytes are equal: a script's objects take at least as
+// much, and so do strings, unless they share one backing array.
+type addressSet struct {
 	blocks map[uintptr]*addressBlock
 	last   uintptr // key of the block used last
 	block  *addressBlock
@@ -22,8 +21,8 @@ const (
 
 type addressBlock [1 << addressBits / 64]uint64
 
-// add adds a place. It reports whether it is new.
-func (a *addresses) add(p unsafe.Pointer) bool {
+// add adds an address and reports whether it was absent.
+func (a *addressSet) add(p unsafe.Pointer) bool {
 	at := uintptr(p) / addressGrain
 	key, bit := at>>addressBits, at&(1<<addressBits-1)
 	if a.block == nil || key != a.last {

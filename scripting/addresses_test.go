@@ -11,7 +11,7 @@ import (
 // Compared with a map, over places near and far.
 func TestAddresses(t *testing.T) {
 	buf := make([]byte, 1<<20)
-	var a addresses
+	var a addressSet
 	known := make(map[uintptr]bool)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 100_000 {

@@ -6,8 +6,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// asNumber converts as Lua's arithmetic does: numbers and strings that spell
-// one.
+// asNumber converts a number, or a string that spells one, as Lua's arithmetic
+// does.
 func asNumber(v lua.LValue) (float64, bool) {
 	switch v := v.(type) {
 	case lua.LNumber:
@@ -18,7 +18,7 @@ func asNumber(v lua.LValue) (float64, bool) {
 	return 0, false
 }
 
-// asString converts as Lua's string functions do: strings and numbers.
+// asString converts a string or a number as Lua's string functions do.
 func asString(v lua.LValue) (string, bool) {
 	switch v := v.(type) {
 	case lua.LString:
@@ -29,8 +29,8 @@ func asString(v lua.LValue) (string, bool) {
 	return "", false
 }
 
-// argError raises Lua's complaint about the nth argument of the running
-// library function, under the name by which it was called.
+// argError raises Lua's error about the nth argument of the running library
+// function, with the name by which the function was called.
 func (in *interp) argError(L *lua.LState, n int, msg string) {
 	text := "bad argument #" + strconv.Itoa(n) + " to '?' (" + msg + ")"
 	if f, ok := in.stackAt(L, 1); ok && f.fn != nil && !f.fn.IsG && f.pc >= 0 {
@@ -39,18 +39,18 @@ func (in *interp) argError(L *lua.LState, n int, msg string) {
 	in.fail(L, text)
 }
 
-// badArgument is the complaint about the nth argument of the function that an
-// instruction calls.
+// badArgument returns the error text about the nth argument of the function
+// called by the instruction at pc.
 func badArgument(p *lua.FunctionProto, pc, n int, msg string) string {
 	name := "?"
 	inst := p.Code[pc]
 	switch opCode(inst) {
 	case lua.OP_CALL, lua.OP_TAILCALL:
-		sort, called := variable(p, pc, opA(inst))
-		if sort != "" {
+		nameKind, called := variable(p, pc, opA(inst))
+		if nameKind != "" {
 			name = called
 		}
-		if sort == "method" {
+		if nameKind == "method" {
 			if n--; n == 0 {
 				return "calling '" + name + "' on bad self (" + msg + ")"
 			}
@@ -59,7 +59,6 @@ func badArgument(p *lua.FunctionProto, pc, n int, msg string) string {
 	return "bad argument #" + strconv.Itoa(n) + " to '" + name + "' (" + msg + ")"
 }
 
-// wrongType raises that the nth argument is not what was expected.
 func (in *interp) wrongType(L *lua.LState, n int, expected string) {
 	got := "no value"
 	if n <= L.GetTop() {
@@ -107,7 +106,7 @@ func (in *interp) optString(L *lua.LState, n int, otherwise string) string {
 	return in.checkString(L, n)
 }
 
-// checkTable is the first argument, the only place where functions take tables.
+// checkTable returns the first argument, the only one that is ever a table.
 func (in *interp) checkTable(L *lua.LState) *lua.LTable {
 	t, ok := L.Get(1).(*lua.LTable)
 	if !ok {
@@ -116,13 +115,12 @@ func (in *interp) checkTable(L *lua.LState) *lua.LTable {
 	return t
 }
 
-// readable is the first argument for functions that look past metatables: it
-// shows what a sealed table stands for.
+// readable returns the first argument for functions that bypass metatables: the
+// content, if the table is sealed.
 func (in *interp) readable(L *lua.LState) *lua.LTable {
 	return in.content(in.checkTable(L))
 }
 
-// content is what a table holds, sealed or not.
 func (in *interp) content(t *lua.LTable) *lua.LTable {
 	if content := in.sealed[t]; content != nil {
 		return content
@@ -130,7 +128,7 @@ func (in *interp) content(t *lua.LTable) *lua.LTable {
 	return t
 }
 
-// writable is the first argument for functions that change the table.
+// writable returns the first argument, and raises an error if it is sealed.
 func (in *interp) writable(L *lua.LState) *lua.LTable {
 	t := in.checkTable(L)
 	if in.sealed[t] != nil {
@@ -147,7 +145,7 @@ func (in *interp) checkFunction(L *lua.LState, n int) *lua.LFunction {
 	return fn
 }
 
-// index reads a field as lua_getfield does, metamethods included.
+// index reads a field as lua_getfield does, with metamethods.
 func (in *interp) index(L *lua.LState, t *lua.LTable, key string) lua.LValue {
 	if v := t.RawGetString(key); v != lua.LNil || t.Metatable == lua.LNil {
 		return v

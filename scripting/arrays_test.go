@@ -17,12 +17,12 @@ func TestTablesBeyondTheArray(t *testing.T) {
 	}
 	for n := maxArray - 2; n < maxArray+70; n++ {
 		require.Equal(t, n, border(table))
-		put(table, n+1, lua.LString("last"))
-		require.Equal(t, lua.LString("last"), at1(table, n+1))
+		rawSetInt(table, n+1, lua.LString("last"))
+		require.Equal(t, lua.LString("last"), rawGetInt(table, n+1))
 	}
 	for n := maxArray + 70; n > maxArray-4; n-- {
 		require.Equal(t, n, border(table))
-		put(table, n, lua.LNil)
+		rawSetInt(table, n, lua.LNil)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// bitLibrary is LuaBitOp: operations on the low 32 bits, results signed.
+// bitLibrary returns LuaBitOp: operations on the low 32 bits with signed
+// results.
 func (in *interp) bitLibrary() map[string]lua.LGFunction {
 	fold := func(op func(a, b uint32) uint32) lua.LGFunction {
 		return func(L *lua.LState) int {
@@ -43,10 +44,10 @@ func (in *interp) bitLibrary() map[string]lua.LGFunction {
 	}
 }
 
-// checkBits takes the low 32 bits of an argument as LuaBitOp does: added to
-// 2^52+2^51, a number of up to 51 bits lies rounded at the end of the sum's
-// mantissa. What is larger loses its last bits to the exponent first, and
-// hashes written in Lua depend on that.
+// checkBits returns the low 32 bits of an argument as LuaBitOp does: in the sum
+// with 2^52+2^51, a number of up to 51 bits ends up rounded in the low mantissa
+// bits. Larger numbers lose their last bits, and hashes written in Lua depend
+// on that.
 func (in *interp) checkBits(L *lua.LState, n int) uint32 {
 	f := in.checkNumber(L, n)
 	if f != f {

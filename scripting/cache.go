@@ -13,7 +13,6 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A digest is a script's SHA-1 in lower-case hexadecimal.
 type digest [2 * sha1.Size]byte
 
 func digestOf(source []byte) (d digest) {
@@ -22,7 +21,6 @@ func digestOf(source []byte) (d digest) {
 	return d
 }
 
-// parseDigest reads a digest in either case.
 func parseDigest(arg []byte) (d digest, ok bool) {
 	if len(arg) != len(d) {
 		return d, false
@@ -36,51 +34,51 @@ func parseDigest(arg []byte) (d digest, ok bool) {
 	return d, true
 }
 
-// A script is compiled once and then only read, by any number of states.
+// A script is a compiled source. It is read-only, and any number of states
+// share it.
 type script struct {
-	sha     string
-	source  string
-	proto   *lua.FunctionProto
-	flags   flags
-	verdict verdict // whether its keys are all that it uses
+	sha    string
+	source string
+	proto  *lua.FunctionProto
+	flags  flags
+	proof  keyProof // whether the script uses no keys besides KEYS
 
-	size int64       // about, in bytes
-	used atomic.Bool // since the cache last looked for one to drop
-	gone atomic.Bool // dropped: a set shown before may still have it
-	kept bool        // by SCRIPT LOAD; protected by the cache's mu
+	size         int64       // estimate in bytes
+	recentlyUsed atomic.Bool // since the cache last looked for a script to evict
+	evicted      atomic.Bool // a snapshot may still hold it
+	pinned       bool        // loaded by SCRIPT LOAD; protected by the cache's mu
 
-	plain *plainProgram // nil: the interpreter runs it
-	why   string        // it is not plain
+	plain    *plainProgram // nil if the interpreter runs the script
+	notPlain string        // the reason why plain is nil
 }
 
-// A cache holds the scripts that were loaded or evaluated. Finding one takes no
-// lock: shown is what the cache held a while ago, and only what came since is
-// looked for under the mutex. When that has been done about as often as there
-// are scripts, shown is renewed, so that a new script costs its share of the
-// copy and no more.
+// A cache holds the scripts that were loaded or evaluated. A lookup takes no
+// lock if the script is in the snapshot; newer scripts are looked up under the
+// mutex. The snapshot is renewed after about as many misses as there are
+// scripts, so that the cost of the copy is amortized.
 //
-// Clients that write their arguments into the source send another script each
-// time. Of those that only EVAL brought, the cache keeps maxEvaluated, and
-// drops one that was not used of late (the second-chance rule) for the next;
-// what SCRIPT LOAD brought stays until SCRIPT FLUSH.
+// Clients that write their arguments into the source send a new script each
+// time. Of the scripts known from EVAL alone, the cache keeps maxEvaluated and
+// evicts by the second-chance rule. Scripts of SCRIPT LOAD stay until SCRIPT
+// FLUSH.
 type cache struct {
-	maxTokens func() int // what a source may have; see parse
-	maxBytes  int64      // what scripts of EVAL's may take together
-	judge     func(*chunk) verdict
-	prepare   func(*script) // looks at a new script before others see it; nil: nobody
+	maxTokens func() int // limit of a source; see parse
+	maxBytes  int64      // limit of all evaluated scripts
+	prove     func(*chunk) keyProof
+	prepare   func(*script) // called for each new script before it is published; may be nil
 
-	shown atomic.Pointer[scriptSet] // never changed, only replaced
+	snapshot atomic.Pointer[scriptSet] // read-only; replaced as a whole
 
-	mu        sync.Mutex // protects what follows
-	all       scriptSet
-	late      int       // scripts that shown did not have when they were looked for
-	evaluated list.List // of *script that may be dropped, the next candidate first
-	droppable int64     // bytes they take
-	size      int64     // bytes all scripts take
-	evicted   int64     // scripts dropped since start or CONFIG RESETSTAT
+	mu             sync.Mutex // protects the fields below
+	all            scriptSet
+	misses         int       // lookups that the snapshot missed
+	evaluated      list.List // of *script that may be evicted, the next candidate first
+	evaluatedBytes int64     // bytes of the scripts in evaluated
+	size           int64     // bytes of all scripts
+	evicted        int64     // scripts evicted since start or CONFIG RESETSTAT
 }
 
-// A scriptSet is scripts under both their names: EVAL finds its by the source
+// A scriptSet indexes scripts by digest and by source. EVAL looks up the source
 // and need not hash it.
 type scriptSet struct {
 	byDigest map[digest]*script
@@ -96,8 +94,8 @@ const (
 	maxEvaluatedBytes = 128 << 20
 )
 
-func newCache(maxTokens func() int, judge func(*chunk) verdict) *cache {
-	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes, judge: judge}
+func newCache(maxTokens func() int, prove func(*chunk) keyProof) *cache {
+	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes, prove: prove}
 	c.flush()
 	return c
 }
@@ -107,74 +105,74 @@ func (c *cache) flush() {
 	defer c.mu.Unlock()
 	c.all = scriptSet{make(map[digest]*script), make(map[string]*script)}
 	c.evaluated.Init()
-	c.droppable, c.size = 0, 0
-	c.show()
+	c.evaluatedBytes, c.size = 0, 0
+	c.publish()
 }
 
-// show renews shown. mu must be held.
-func (c *cache) show() {
-	c.shown.Store(c.all.clone())
-	c.late = 0
+// publish renews the snapshot. It requires mu.
+func (c *cache) publish() {
+	c.snapshot.Store(c.all.clone())
+	c.misses = 0
 }
 
-// found counts a script that shown does not have, nil where all does not
-// either. mu must be held.
-func (c *cache) found(s *script) *script {
+// recordMiss counts a script, which may be nil, that the snapshot did not have.
+// It requires mu.
+func (c *cache) recordMiss(s *script) *script {
 	if s != nil {
-		if c.late++; c.late >= len(c.all.byDigest) {
-			c.show()
+		if c.misses++; c.misses >= len(c.all.byDigest) {
+			c.publish()
 		}
 		s.touch()
 	}
 	return s
 }
 
-func (c *cache) find(d digest) *script {
-	if s := c.shown.Load().byDigest[d]; s.touch() {
+func (c *cache) lookup(d digest) *script {
+	if s := c.snapshot.Load().byDigest[d]; s.touch() {
 		return s
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.found(c.all.byDigest[d])
+	return c.recordMiss(c.all.byDigest[d])
 }
 
-func (c *cache) findSource(source []byte) *script {
-	if s := c.shown.Load().bySource[string(source)]; s.touch() {
+func (c *cache) lookupSource(source []byte) *script {
+	if s := c.snapshot.Load().bySource[string(source)]; s.touch() {
 		return s
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.found(c.all.bySource[string(source)])
+	return c.recordMiss(c.all.bySource[string(source)])
 }
 
-// touch notes that the script was used, and reports whether the cache still
-// has it. It may be nil.
+// touch marks the script as used and reports whether the cache still holds it.
+// s may be nil.
 func (s *script) touch() bool {
-	if s == nil || s.gone.Load() {
+	if s == nil || s.evicted.Load() {
 		return false
 	}
-	if !s.used.Load() {
-		s.used.Store(true)
+	if !s.recentlyUsed.Load() {
+		s.recentlyUsed.Store(true)
 	}
 	return true
 }
 
-// evaluate returns the script of a source, compiling it when it is new.
+// evaluate returns the script of a source, and compiles it if it is new.
 func (c *cache) evaluate(source []byte) (*script, error) {
-	if s := c.findSource(source); s != nil {
+	if s := c.lookupSource(source); s != nil {
 		return s, nil
 	}
 	return c.add(source, false)
 }
 
-// load is evaluate for SCRIPT LOAD: the script stays.
+// load is evaluate for SCRIPT LOAD: the script is never evicted.
 func (c *cache) load(source []byte) (*script, error) { return c.add(source, true) }
 
-func (c *cache) add(source []byte, keep bool) (*script, error) {
-	s := c.findSource(source)
+func (c *cache) add(source []byte, pin bool) (*script, error) {
+	s := c.lookupSource(source)
 	if s == nil {
 		var err error
-		if s, err = newScript(string(source), c.maxTokens(), c.judge); err != nil {
+		if s, err = newScript(string(source), c.maxTokens(), c.prove); err != nil {
 			return nil, err
 		}
 		if c.prepare != nil {
@@ -186,66 +184,68 @@ func (c *cache) add(source []byte, keep bool) (*script, error) {
 	if first := c.all.bySource[s.source]; first != nil {
 		s = first
 	} else {
-		s.gone.Store(false) // it may have been dropped since it was found
+		s.evicted.Store(false) // it may have been evicted since it was looked up
 		c.all.byDigest[digest([]byte(s.sha))] = s
 		c.all.bySource[s.source] = s
 		c.size += s.size
-		if !keep {
-			c.droppable += s.size
+		if !pin {
+			c.evaluatedBytes += s.size
 			c.evaluated.PushBack(s)
 		}
 	}
 	switch {
-	case !keep:
-		c.drop()
-	case !s.kept:
-		s.kept = true
+	case !pin:
+		c.evict()
+	case !s.pinned:
+		s.pinned = true
 	}
 	return s, nil
 }
 
-// drop makes room where there are too many scripts of EVAL's. It requires mu.
-func (c *cache) drop() {
-	for c.evaluated.Len() > maxEvaluated || c.droppable > c.maxBytes && c.evaluated.Len() > 1 {
+// evict drops evaluated scripts until they are within the limits. It requires
+// mu.
+func (c *cache) evict() {
+	for c.evaluated.Len() > maxEvaluated || c.evaluatedBytes > c.maxBytes && c.evaluated.Len() > 1 {
 		first := c.evaluated.Front()
 		s := first.Value.(*script)
 		switch {
-		case s.kept: // SCRIPT LOAD came after EVAL
-		case s.used.Swap(false):
+		case s.pinned: // loaded after EVAL
+		case s.recentlyUsed.Swap(false):
 			c.evaluated.MoveToBack(first)
 			continue
 		default:
-			s.gone.Store(true)
+			s.evicted.Store(true)
 			delete(c.all.byDigest, digest([]byte(s.sha)))
 			delete(c.all.bySource, s.source)
 			c.size -= s.size
 			c.evicted++
 		}
 		c.evaluated.Remove(first)
-		c.droppable -= s.size
+		c.evaluatedBytes -= s.size
 	}
 }
 
-// userScript is the chunk name of every script; error texts show it.
+// userScript is the chunk name of every script. Error texts show it.
 const userScript = "@user_script"
 
-// newScript compiles a source. The error's text is what EVAL answers.
-func newScript(source string, maxTokens int, judge func(*chunk) verdict) (*script, error) {
+// newScript compiles a source. EVAL answers the error's text.
+func newScript(source string, maxTokens int, prove func(*chunk) keyProof) (*script, error) {
 	flags, body, err := parseShebang(source)
 	if err != nil {
 		return nil, err
 	}
-	var v verdict
-	proto, err := compileJudged(body, userScript, maxTokens, func(c *chunk) { v = judge(c) })
+	var v keyProof
+	proto, err := compileInspected(body, userScript, maxTokens, func(c *chunk) { v = prove(c) })
 	if err != nil {
 		return nil, fmt.Errorf("Error compiling script (new function): %w", err)
 	}
 	d := digestOf([]byte(source))
 	size := int64(len(source)) + protoSize(proto)
-	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, verdict: v, size: size}, nil
+	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, proof: v, size: size}, nil
 }
 
-// protoSize is about how many bytes a function and those in it take.
+// protoSize estimates the bytes that a function takes, with its inner
+// functions.
 func protoSize(p *lua.FunctionProto) int64 {
 	size := int64(256 + 4*len(p.Code) + 32*len(p.Constants) + 8*len(p.DbgSourcePositions) + 64*len(p.DbgLocals))
 	for _, inner := range p.FunctionPrototypes {
@@ -254,23 +254,23 @@ func protoSize(p *lua.FunctionProto) int64 {
 	return size
 }
 
-// compile turns a chunk into bytecode. The chunk name follows Lua's rules:
-// what follows '@' or '=' is shown, anything else is the source itself. It ends
-// at a NUL, as in C.
+// compile turns a chunk into bytecode. A chunk name that starts with '@' or '='
+// is shown without that character; any other is the source itself. The name
+// ends at a NUL, as in C.
 func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error) {
-	return compileJudged(source, chunkName, maxTokens, func(*chunk) {})
+	return compileInspected(source, chunkName, maxTokens, func(*chunk) {})
 }
 
-// compileJudged is compile, with a look at the syntax tree before gopher-lua's
-// compiler, which folds constants in it.
-func compileJudged(source, chunkName string, maxTokens int, look func(*chunk)) (proto *lua.FunctionProto, err error) {
+// compileInspected is compile, with a call of inspect before gopher-lua's
+// compiler folds constants in the syntax tree.
+func compileInspected(source, chunkName string, maxTokens int, inspect func(*chunk)) (proto *lua.FunctionProto, err error) {
 	chunkName = cString(chunkName)
 	short := shortSource(chunkName)
 	chunk, err := parse(source, short, maxTokens)
 	if err != nil {
 		return nil, err
 	}
-	look(chunk)
+	inspect(chunk)
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s:1: function or expression too complex", short)
@@ -284,14 +284,14 @@ func compileJudged(source, chunkName string, maxTokens int, look func(*chunk)) (
 		}
 		return nil, fmt.Errorf("%s:%d: %s", short, max(lineOf(e.Line), 1), "function or expression too complex")
 	}
-	// Nobody passes a chunk arguments, so it need not gather them.
+	// A chunk has no arguments, so it need not gather them.
 	proto.IsVarArg = 0
 	nameLocals(proto, chunk.locals[0], chunk.locals)
 	return proto, nil
 }
 
-// nameLocals replaces what gopher-lua noted of a function's locals with what
-// the parser knows; see position.
+// nameLocals replaces gopher-lua's record of a function's locals with the
+// parser's; see position.
 func nameLocals(p *lua.FunctionProto, own []*lua.DbgLocalInfo, all map[position][]*lua.DbgLocalInfo) {
 	p.DbgLocals = own
 	for _, inner := range p.FunctionPrototypes {

@@ -13,7 +13,7 @@ import (
 // Clients that write their arguments into the source send a new script each
 // time. What is loaded, and what is used, stays.
 func TestCacheIsBounded(t *testing.T) {
-	c := newCache(func() int { return 0 }, func(*chunk) verdict { return verdict{} })
+	c := newCache(func() int { return 0 }, func(*chunk) keyProof { return keyProof{} })
 	loaded, err := c.load([]byte("return 'loaded'"))
 	require.NoError(t, err)
 	both, err := c.evaluate([]byte("return 'both'"))
@@ -29,10 +29,10 @@ func TestCacheIsBounded(t *testing.T) {
 		_, err := c.evaluate(fmt.Appendf(nil, "return %d", i))
 		require.NoError(t, err)
 		if i%1000 == 0 {
-			require.NotNil(t, c.find(digest([]byte(used.sha))))
+			require.NotNil(t, c.lookup(digest([]byte(used.sha))))
 		}
 	}
-	find := func(s *script) *script { return c.find(digest([]byte(s.sha))) }
+	find := func(s *script) *script { return c.lookup(digest([]byte(s.sha))) }
 	require.Same(t, loaded, find(loaded))
 	require.Same(t, both, find(both))
 	require.Same(t, used, find(used))
@@ -46,22 +46,22 @@ func TestCacheIsBounded(t *testing.T) {
 		sum += s.size
 	}
 	require.Equal(t, sum, c.size)
-	require.Equal(t, sum-loaded.size-both.size, c.droppable)
+	require.Equal(t, sum-loaded.size-both.size, c.evaluatedBytes)
 
 	c.flush()
-	require.Zero(t, c.size+c.droppable)
+	require.Zero(t, c.size+c.evaluatedBytes)
 	require.Nil(t, find(loaded))
 }
 
 // Long scripts are bounded by what they take together.
 func TestCacheIsBoundedInBytes(t *testing.T) {
-	c := newCache(func() int { return 0 }, func(*chunk) verdict { return verdict{} })
+	c := newCache(func() int { return 0 }, func(*chunk) keyProof { return keyProof{} })
 	c.maxBytes = 1 << 20
 	text := strings.Repeat("x", 64<<10)
 	for i := range 48 {
 		_, err := c.evaluate(fmt.Appendf(nil, "return %d --%s", i, text))
 		require.NoError(t, err)
-		require.LessOrEqual(t, c.droppable, c.maxBytes)
+		require.LessOrEqual(t, c.evaluatedBytes, c.maxBytes)
 	}
 	require.Equal(t, 15, c.evaluated.Len())
 	require.EqualValues(t, 33, c.evicted)

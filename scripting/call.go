@@ -8,42 +8,41 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// redisCall is redis.call: an error reply is raised.
+// redisCall is redis.call: it raises an error reply.
 func (in *interp) redisCall(L *lua.LState) int {
 	reply := in.command(L)
 	if reply.IsError() {
 		in.throw(L, in.callError(reply.Str()))
 	}
-	in.admit(L, &reply)
+	in.growForReply(L, &reply)
 	L.Push(in.toLua(reply, 0))
 	return 1
 }
 
-// redisPcall is redis.pcall: an error reply is a table.
+// redisPcall is redis.pcall: it returns an error reply as a table.
 func (in *interp) redisPcall(L *lua.LState) int {
 	reply := in.command(L)
-	if in.fence.missed {
+	if in.locks.violated {
 		in.throw(L, in.callError(reply.Str()))
 	}
 	if reply.IsError() {
 		L.Push(in.callError(reply.Str()))
 	} else {
-		in.admit(L, &reply)
+		in.growForReply(L, &reply)
 		L.Push(in.toLua(reply, 0))
 	}
 	return 1
 }
 
-// callError makes the table for a failed call.
 func (in *interp) callError(text string) *lua.LTable { return in.errorTable(text, wasCalled(text)) }
 
-// errorStatsField says of an error table that it reached the command table:
-// Redis has counted the error by then.
+// errorStatsField marks an error table whose error Redis has counted already,
+// because it came from the command table.
 const errorStatsField = "ignore_error_stats_update"
 
 func wasCalled(text string) bool { return text != errNoArguments && text != errArgumentType }
 
-// command runs what the Lua arguments spell. The reply is valid until the
+// command runs the command in the Lua arguments. The reply is valid until the
 // next command.
 func (in *interp) command(L *lua.LState) resp.Value {
 	n := L.GetTop()
@@ -65,13 +64,13 @@ func (in *interp) command(L *lua.LState) resp.Value {
 		end := len(in.argText)
 		in.args = append(in.args, in.argText[start:end:end])
 	}
-	reply := in.caller.call(in.engine.find(in.args), in.args)
-	in.check(L, !in.meter.halted())
+	reply := in.caller.call(in.engine.lookupCommand(in.args), in.args)
+	in.check(L, !in.meter.stopped())
 	return reply
 }
 
-// errorTable makes the table that stands for an error reply. A text without a
-// code word gets one.
+// errorTable returns the table that represents an error reply. It adds a code
+// word to a text that has none.
 func (in *interp) errorTable(text string, fromCommand bool) *lua.LTable {
 	t := in.L.CreateTable(0, 2)
 	t.RawSetString("err", lua.LString(codedError(text)))
@@ -81,8 +80,8 @@ func (in *interp) errorTable(text string, fromCommand bool) *lua.LTable {
 	return t
 }
 
-// codedError gives an error text the form that replies have: a code word
-// first, one line.
+// codedError gives an error text the form of a reply: a code word first, and no
+// line breaks at the end.
 func codedError(text string) string {
 	text = strings.TrimPrefix(text, "-")
 	text = strings.TrimRight(text, "\r\n")

@@ -8,24 +8,23 @@ import (
 )
 
 // A caller runs commands for one script. It is the only way from Lua to the
-// command table, for the interpreter and for compiled scripts: the rules about
-// what a script may call stand here.
+// command table, for interpreted and compiled scripts, and enforces which
+// commands a script may call.
 type caller struct {
 	engine   *Engine
 	parent   *commands.Ctx
 	child    commands.Ctx
 	readOnly bool
-	wrote    bool // something: from then on it may go on writing
-	fence    guard
-	chance   uint32 // which calls are timed
+	wrote    bool // it has written; later writes are not refused
+	locks    lockChecker
+	chance   uint32 // state of the generator that chooses the calls to time
 	meter    *meter // of the run
 }
 
-// begin prepares for a script that c runs.
 func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.parent, r.readOnly, r.wrote = c, readOnly, false
 	c.Errors = commands.ErrorsNone
-	r.fence = guard{unheld: c.Unheld}
+	r.locks = lockChecker{unlocked: c.Unheld}
 	r.child.NowMs, r.child.NowUs = c.NowMs, c.NowUs
 	r.child.Store, r.child.DB, r.child.DBIndex = c.Store, c.DB, c.DBIndex
 	r.child.Settings, r.child.Caller = c.Settings, c.Caller
@@ -34,7 +33,6 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.child.Monitor = c.Monitor
 }
 
-// end keeps nothing of the script but scratch space.
 func (r *caller) end() {
 	r.parent.Tally.Take(&r.child.Tally)
 	r.parent.Cut = r.meter.cut()
@@ -45,8 +43,8 @@ func (r *caller) end() {
 	r.child.Reset()
 }
 
-// find returns the row that args name, nil where there is none.
-func (e *Engine) find(args [][]byte) *commands.Command {
+// lookupCommand returns the command named by args, or nil.
+func (e *Engine) lookupCommand(args [][]byte) *commands.Command {
 	cmd := e.table.Lookup(args[0])
 	if cmd != nil && cmd.Subs != nil && len(args) > 1 {
 		return cmd.Sub(args[1])
@@ -54,8 +52,8 @@ func (e *Engine) find(args [][]byte) *commands.Command {
 	return cmd
 }
 
-// refusal is the error where a script may not call cmd with these arguments,
-// the name first; nil is a command that does not exist.
+// refusal returns the error if a script may not call cmd with these arguments,
+// which include the name. cmd is nil if the command does not exist.
 func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 	switch {
 	case cmd == nil:
@@ -67,55 +65,56 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 	case r.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)):
 		return errWrite
 	}
-	return r.unwritable(cmd, args)
+	return r.writeRefusal(cmd, args)
 }
 
-// unwritable is the error where nothing may be written and the script's first
-// command that writes is this one. Later ones may: half of a script helps nobody.
-func (r *caller) unwritable(cmd *commands.Command, args [][]byte) (text string) {
+// writeRefusal returns the error if cmd is the script's first write and writes
+// are refused now. Later writes are let through, so that no script stops
+// halfway.
+func (r *caller) writeRefusal(cmd *commands.Command, args [][]byte) (text string) {
 	if !r.wrote && cmd.Writes(args) {
-		text = r.engine.unwritable()
+		text = r.engine.writeRefusal()
 		r.wrote = text == ""
 	}
 	return text
 }
 
-// call runs a command that was found. The reply is valid until the next one.
+// call runs a command, which may be nil. The reply is valid until the next
+// call.
 func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 	if text := r.refusal(cmd, args); text != "" {
 		if cmd != nil {
 			r.child.Tally.CountNested(cmd, true, false)
 		}
-		r.engine.failed(text)
+		r.engine.reportError(text)
 		return resp.Error(text)
 	}
-	if !r.fence.admits(cmd, args) {
+	if !r.locks.allows(cmd, args) {
 		return resp.Error(errNotLocked)
 	}
-	if cmd.Writes(args) && !r.meter.dirty() {
-		return resp.Error("ERR " + r.meter.why)
+	if cmd.Writes(args) && !r.meter.markWrite() {
+		return resp.Error("ERR " + r.meter.errText)
 	}
 	c := &r.child
 	c.Reset()
 	c.Cmd, c.Args = cmd, args
-	if c.DB != nil { // SELECT for the rest of the script, SWAPDB for everybody
+	if c.DB != nil { // SELECT lasts for the script, SWAPDB affects everybody
 		c.Use(c.DBIndex)
 	}
-	reply := r.handle(cmd)
+	reply := r.runHandler(cmd)
 	c.Tally.CountNested(cmd, false, reply.IsError())
 	if reply.IsError() {
-		r.engine.failed(reply.Str())
+		r.engine.reportError(reply.Str())
 	}
 	return reply
 }
 
-// sampleEvery is how many calls there are for each that is timed.
 const sampleEvery = 16
 
-// handle runs the handler, and times one call in some.
-func (r *caller) handle(cmd *commands.Command) resp.Value {
+// runHandler runs the handler and times a sample of the calls.
+func (r *caller) runHandler(cmd *commands.Command) resp.Value {
 	o := &r.engine.options
-	timed := r.chance%(sampleEvery<<16)>>16 == 0 // the high bits are the random ones
+	timed := r.chance%(sampleEvery<<16)>>16 == 0 // the high bits are random
 	r.chance = r.chance*1664525 + 1013904223
 	if !timed || o.NowUs == nil || o.Took == nil {
 		return r.child.Run()
@@ -126,16 +125,16 @@ func (r *caller) handle(cmd *commands.Command) resp.Value {
 	return reply
 }
 
-// countError counts an error that a script answers, unless it is counted
-// already: where a command failed.
+// countError counts an error that a script answers, unless a failed command has
+// counted it.
 func (r *caller) countError(counted bool, text string) {
 	r.parent.Errors = commands.ErrorsInside
 	if !counted {
-		r.engine.failed(text)
+		r.engine.reportError(text)
 	}
 }
 
-// isCounted reports whether an error is a table that says so.
+// isCounted reports whether value is an error table that is marked as counted.
 func isCounted(value lua.LValue) bool {
 	t, ok := value.(*lua.LTable)
 	return ok && lua.LVAsBool(t.RawGetString(errorStatsField))

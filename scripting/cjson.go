@@ -8,14 +8,14 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// jsonSettings are what cjson's functions without data set. In Redis they
-// outlive the script; here each script begins with the defaults.
+// jsonSettings are the settings of cjson. In Redis they outlive the script;
+// here each script starts with the defaults.
 type jsonSettings struct {
 	encodeDepth, decodeDepth int
 	precision                int
 	sparseRatio, sparseSafe  int
 
-	// One of jsonOff, jsonOn and, for encodeInvalid, jsonNullNumber.
+	// Each is jsonOff, jsonOn or, for encodeInvalid only, jsonNullNumber.
 	sparseConvert, encodeInvalid, decodeInvalid, keepBuffer int
 }
 
@@ -30,8 +30,8 @@ var defaultJSON = jsonSettings{
 	decodeInvalid: jsonOn, keepBuffer: jsonOn,
 }
 
-// A jsonLibrary is one set of cjson's functions: cjson itself, or what
-// cjson.new returned. The functions of a set share its settings.
+// A jsonLibrary is one set of cjson's functions with shared settings: cjson
+// itself, or the result of cjson.new.
 type jsonLibrary struct {
 	in *interp
 	*jsonSettings
@@ -71,7 +71,7 @@ func (j jsonLibrary) functions() map[string]lua.LGFunction {
 	}
 }
 
-// jsonArgs makes the arguments so many: nil where there are fewer.
+// jsonArgs pads the arguments with nil to n, and refuses more.
 func (in *interp) jsonArgs(L *lua.LState, n int) {
 	if L.GetTop() > n {
 		in.argError(L, n+1, "found too many arguments")
@@ -79,12 +79,12 @@ func (in *interp) jsonArgs(L *lua.LState, n int) {
 	L.SetTop(n)
 }
 
-// jsonInt sets a setting to the nth argument, where there is one, and
-// pushes it.
+// jsonInt sets a setting to the nth argument, unless that is nil, and pushes
+// the setting.
 func (in *interp) jsonInt(L *lua.LState, setting *int, n, least, most int) {
 	if L.Get(n) != lua.LNil {
 		v := toInteger(in.checkNumber(L, n))
-		if v < int64(least) || v > int64(most) { // named as the first, whichever it is
+		if v < int64(least) || v > int64(most) { // lua-cjson names the first argument in any case
 			in.argError(L, 1, "expected integer between "+strconv.Itoa(least)+" and "+strconv.Itoa(most))
 		}
 		*setting = int(v)
@@ -92,8 +92,9 @@ func (in *interp) jsonInt(L *lua.LState, setting *int, n, least, most int) {
 	L.Push(lua.LNumber(*setting))
 }
 
-// jsonChoice sets a setting to the first argument, where there is one, and
-// pushes it: a name, or false and true for the first two.
+// jsonChoice sets a setting to the first argument, unless that is nil, and
+// pushes the setting. The argument is a name, or a boolean for the first two
+// names.
 func (in *interp) jsonChoice(L *lua.LState, setting *int, names []string) {
 	switch v := L.Get(1).(type) {
 	case *lua.LNilType:
@@ -114,7 +115,7 @@ func (in *interp) jsonChoice(L *lua.LState, setting *int, names []string) {
 	}
 }
 
-// cjsonNew makes another cjson, with settings of its own.
+// cjsonNew returns another cjson with its own settings.
 func (in *interp) cjsonNew(L *lua.LState) int {
 	settings := defaultJSON
 	functions := jsonLibrary{in, &settings}.functions()

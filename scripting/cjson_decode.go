@@ -19,11 +19,11 @@ func (j jsonLibrary) decode(L *lua.LState) int {
 		j.in.fail(L, "JSON parser does not support UTF-16 or UTF-32")
 	}
 	d := jsonDecoder{in: j.in, settings: j.jsonSettings, L: L, text: text}
-	working := j.in.meter.working
+	scratch := j.in.meter.scratchBytes
 	d.next()
 	v := d.value()
 	d.next()
-	j.in.meter.working = working
+	j.in.meter.scratchBytes = scratch
 	if d.kind != "T_END" {
 		d.expected("the end")
 	}
@@ -31,7 +31,6 @@ func (j jsonLibrary) decode(L *lua.LState) int {
 	return 1
 }
 
-// A jsonDecoder reads JSON as lua-cjson does. Errors are raised in L.
 type jsonDecoder struct {
 	in       *interp
 	L        *lua.LState
@@ -40,8 +39,8 @@ type jsonDecoder struct {
 	pos      int
 	depth    int
 
-	kind  string // of the token, as errors name it; the text of an error itself
-	at    int    // where the token begins
+	kind  string // of the token, as errors name it; for an error, its text
+	at    int    // start of the token
 	str   string
 	num   float64
 	truth bool
@@ -57,7 +56,7 @@ func (d *jsonDecoder) next() {
 		d.pos++
 	}
 	d.at = d.pos
-	if d.pos == len(d.text) || d.text[d.pos] == 0 { // C's end
+	if d.pos == len(d.text) || d.text[d.pos] == 0 { // end of a C string
 		d.kind = "T_END"
 		return
 	}
@@ -108,8 +107,8 @@ func punctuation(ch byte) string {
 	return ""
 }
 
-// invalidJSONNumber finds what strtod takes and JSON does not: a plus sign,
-// leading zeros, hexadecimal, infinities, NaN.
+// invalidJSONNumber reports whether s starts with a number that strtod accepts
+// and JSON does not: a plus sign, leading zeros, hexadecimal, infinity, NaN.
 func invalidJSONNumber(s string) bool {
 	if s[0] == '+' {
 		return true
@@ -122,7 +121,7 @@ func invalidJSONNumber(s string) bool {
 	return strings.HasPrefix(s, "inf") || strings.HasPrefix(s, "nan")
 }
 
-// number takes the longest prefix that is a number, as strtod does.
+// number reads the longest prefix that is a number, as strtod does.
 func (d *jsonDecoder) number(rest string) {
 	end := 0
 	for end < len(rest) && (isAlnum(rest[end]) || strings.IndexByte("+-.()_", rest[end]) >= 0) {
@@ -134,7 +133,7 @@ func (d *jsonDecoder) number(rest string) {
 			d.pos += end
 			return
 		}
-		if end > 400 { // no number's tail is worth that many attempts
+		if end > 400 { // no number is longer
 			end = 400
 		}
 	}
@@ -147,7 +146,7 @@ func (d *jsonDecoder) string() {
 		switch ch := d.text[d.pos]; ch {
 		case '"':
 			d.pos++
-			d.in.hold(d.L, 2*len(b)+stringSize)
+			d.in.growScratch(d.L, 2*len(b)+stringSize)
 			d.kind, d.str = "T_STRING", string(b)
 			return
 		case '\\':
@@ -207,7 +206,6 @@ func (d *jsonDecoder) unit(pos int) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// value reads what the current token begins.
 func (d *jsonDecoder) value() lua.LValue {
 	switch d.kind {
 	case "T_STRING":
@@ -228,7 +226,7 @@ func (d *jsonDecoder) value() lua.LValue {
 }
 
 func (d *jsonDecoder) descend() {
-	d.in.hold(d.L, tableSize)
+	d.in.growScratch(d.L, tableSize)
 	if d.depth++; d.depth > d.settings.decodeDepth {
 		d.in.fail(d.L, fmt.Sprintf("Found too many nested data structures (%d) at character %d", d.depth, d.pos))
 	}
@@ -244,9 +242,9 @@ func (d *jsonDecoder) array() lua.LValue {
 	}
 	for i := 1; ; i++ {
 		if i == 1 {
-			d.in.hold(d.L, arraySize)
+			d.in.growScratch(d.L, arraySize)
 		}
-		d.in.hold(d.L, elementSize)
+		d.in.growScratch(d.L, elementSize)
 		t.RawSetInt(i, d.value())
 		d.next()
 		if d.kind == "T_ARR_END" {
@@ -268,7 +266,7 @@ func (d *jsonDecoder) object() lua.LValue {
 		d.depth--
 		return t
 	}
-	d.in.hold(d.L, fieldsSize)
+	d.in.growScratch(d.L, fieldsSize)
 	for {
 		if d.kind != "T_STRING" {
 			d.expected("object key string")
@@ -279,7 +277,7 @@ func (d *jsonDecoder) object() lua.LValue {
 			d.expected("colon")
 		}
 		d.next()
-		d.in.hold(d.L, hashSize)
+		d.in.growScratch(d.L, hashSize)
 		t.RawSetString(key, d.value())
 		d.next()
 		if d.kind == "T_OBJ_END" {

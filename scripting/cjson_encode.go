@@ -11,19 +11,19 @@ func (j jsonLibrary) encode(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		j.in.argError(L, 1, "expected 1 argument")
 	}
-	working := j.in.meter.working
+	scratch := j.in.meter.scratchBytes
 	b := j.appendJSON(L, nil, L.Get(1), 0)
-	j.in.meter.working = working
+	j.in.meter.scratchBytes = scratch
 	j.in.pushBytes(L, b)
 	return 1
 }
 
 func (j jsonLibrary) appendJSON(L *lua.LState, b []byte, v lua.LValue, depth int) []byte {
 	j.in.steps(L, 1)
-	b = j.in.extend(L, b, 32) // for a number and punctuation
+	b = j.in.growBuffer(L, b, 32) // a number and punctuation
 	switch v := v.(type) {
 	case lua.LString:
-		return appendJSONString(j.in.extend(L, b, jsonLength(string(v))), string(v))
+		return appendJSONString(j.in.growBuffer(L, b, jsonLength(string(v))), string(v))
 	case lua.LNumber:
 		return j.appendJSONNumber(L, b, float64(v))
 	case lua.LBool:
@@ -64,7 +64,7 @@ func (j jsonLibrary) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, dep
 	if n := j.arrayLength(L, t); n > 0 {
 		for i := 1; i <= n; i++ {
 			b = append(b, ",["[btoi(i == 1)])
-			b = j.appendJSON(L, b, at1(t, i), depth)
+			b = j.appendJSON(L, b, rawGetInt(t, i), depth)
 		}
 		return append(b, ']')
 	}
@@ -81,7 +81,7 @@ func (j jsonLibrary) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, dep
 			b = j.appendJSONNumber(L, b, float64(k))
 			b = append(b, '"')
 		case lua.LString:
-			b = appendJSONString(j.in.extend(L, b, jsonLength(string(k))), string(k))
+			b = appendJSONString(j.in.growBuffer(L, b, jsonLength(string(k))), string(k))
 		default:
 			j.in.fail(L, "Cannot serialise "+typeName(key)+": table key must be a number or string")
 		}
@@ -91,7 +91,7 @@ func (j jsonLibrary) appendJSONTable(L *lua.LState, b []byte, t *lua.LTable, dep
 	return append(b, '}')
 }
 
-// jsonLength is how many bytes a string takes at most, quotes included.
+// jsonLength returns an upper bound of the length of a quoted string.
 func jsonLength(s string) int {
 	n := len(s) + 2
 	for i := range len(s) {
@@ -112,8 +112,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// arrayLength returns the largest index of a table that is an array, or -1
-// where a key is no positive integer.
+// arrayLength returns the largest index of an array, or -1 if a key is not a
+// positive integer.
 func (j jsonLibrary) arrayLength(L *lua.LState, t *lua.LTable) int {
 	most, items := 0, 0
 	for key, _ := t.Next(lua.LNil); key != lua.LNil; key, _ = t.Next(key) {
@@ -134,7 +134,8 @@ func (j jsonLibrary) arrayLength(L *lua.LState, t *lua.LTable) int {
 	return most
 }
 
-// appendJSONString escapes what lua-cjson does: the slash and DEL, too.
+// appendJSONString escapes the same bytes as lua-cjson, which include '/' and
+// DEL.
 func appendJSONString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')

@@ -6,9 +6,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// cmsgpackLibrary reads and writes MessagePack as lua-cmsgpack 0.4.0 does: no
-// bin, ext or timestamp types, nesting beyond 16 becomes nil, integral
-// numbers are written as the smallest integer.
+// cmsgpackLibrary returns lua-cmsgpack 0.4.0: no bin, ext or timestamp types,
+// values nested deeper than 16 become nil, integral numbers are written as the
+// smallest integer type.
 func (in *interp) cmsgpackLibrary() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"pack": in.msgpackPack, "unpack": in.msgpackUnpack,
@@ -16,7 +16,7 @@ func (in *interp) cmsgpackLibrary() map[string]lua.LGFunction {
 	}
 }
 
-// First bytes of MessagePack's values. The fix types hold a small value or
+// The first bytes of MessagePack values. The fix types hold a small value or
 // length in the byte itself.
 const (
 	mpFixMap, mpFixArray, mpFixString = 0x80, 0x90, 0xa0
@@ -42,25 +42,25 @@ func (in *interp) msgpackPack(L *lua.LState) int {
 	if 2*n > maxCStack {
 		in.argError(L, 0, "Too many arguments for MessagePack pack.")
 	}
-	working := in.meter.working
+	scratch := in.meter.scratchBytes
 	var b []byte
 	for i := 1; i <= n; i++ {
 		b = in.appendMsgpack(L, b, L.Get(i), 0)
 	}
-	in.meter.working = working
+	in.meter.scratchBytes = scratch
 	in.pushBytes(L, b)
 	return 1
 }
 
-// maxMsgpackHead is the longest encoding of what is neither text nor table.
+// maxMsgpackHead is the longest encoding of a value besides strings and tables.
 const maxMsgpackHead = 9
 
 func (in *interp) appendMsgpack(L *lua.LState, b []byte, v lua.LValue, level int) []byte {
 	in.steps(L, 1)
-	b = in.extend(L, b, maxMsgpackHead)
+	b = in.growBuffer(L, b, maxMsgpackHead)
 	switch v := v.(type) {
 	case lua.LString:
-		b = in.extend(L, b, maxMsgpackHead+len(v))
+		b = in.growBuffer(L, b, maxMsgpackHead+len(v))
 		return append(appendMsgpackString(b, len(v)), v...)
 	case lua.LNumber:
 		return appendMsgpackNumber(b, float64(v))
@@ -74,7 +74,7 @@ func (in *interp) appendMsgpack(L *lua.LState, b []byte, v lua.LValue, level int
 		if n, ok := listLength(v); ok {
 			b = appendMsgpackLength(b, n, mpFixArray, mpArray16)
 			for i := 1; i <= n; i++ {
-				b = in.appendMsgpack(L, b, at1(v, i), level+1)
+				b = in.appendMsgpack(L, b, rawGetInt(v, i), level+1)
 			}
 			return b
 		}
@@ -92,7 +92,7 @@ func (in *interp) appendMsgpack(L *lua.LState, b []byte, v lua.LValue, level int
 	return append(b, mpNil)
 }
 
-// listLength returns the length of a table whose keys are 1 to n.
+// listLength returns n if the keys of t are 1 to n.
 func listLength(t *lua.LTable) (n int, ok bool) {
 	most := 0
 	for key, _ := t.Next(lua.LNil); key != lua.LNil; key, _ = t.Next(key) {
@@ -106,7 +106,6 @@ func listLength(t *lua.LTable) (n int, ok bool) {
 	return n, most == n
 }
 
-// appendMsgpackLength begins a map or an array.
 func appendMsgpackLength(b []byte, n int, fix, wide byte) []byte {
 	switch {
 	case n <= 15:
@@ -161,7 +160,6 @@ func appendMsgpackInteger(b []byte, n int64) []byte {
 	return appendBigEndian(append(b, mpInt64), uint64(n), 8)
 }
 
-// appendBigEndian appends the low bytes of n.
 func appendBigEndian(b []byte, n uint64, size int) []byte {
 	for size--; size >= 0; size-- {
 		b = append(b, byte(n>>(8*size)))

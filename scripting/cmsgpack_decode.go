@@ -21,7 +21,6 @@ func (in *interp) msgpackUnpackLimit(L *lua.LState) int {
 	return in.unpackFrom(L, limit, in.optInteger(L, 3))
 }
 
-// optInteger is an argument of 64 bits, 0 where there is none.
 func (in *interp) optInteger(L *lua.LState, n int) int64 {
 	if L.Get(n) == lua.LNil {
 		return 0
@@ -29,13 +28,12 @@ func (in *interp) optInteger(L *lua.LState, n int) int64 {
 	return toInteger(in.checkNumber(L, n))
 }
 
-// unpackFrom answers where to go on, -1 at the end, and up to limit values
-// from an offset. Neither a limit nor an offset means everything, and no
-// place to go on from.
+// unpackFrom returns the offset to continue at, or -1 at the end, and up to
+// limit values from offset. If both are 0, it returns all values and no offset.
 func (in *interp) unpackFrom(L *lua.LState, limit, offset int64) int {
 	text := in.checkString(L, 1)
 	switch {
-	case limit < 0 || offset < 0: // the numbers are cut, and the second is no limit
+	case limit < 0 || offset < 0: // truncated to 32 bits, and with the length as limit, as in C
 		in.failf(L, "Invalid request to unpack with offset of %d and limit of %d.", int32(offset), int32(len(text)))
 	case offset > int64(len(text)):
 		in.failf(L, "Start offset %d greater than input length %d.", int32(offset), int32(len(text)))
@@ -55,27 +53,25 @@ func (in *interp) unpackFrom(L *lua.LState, limit, offset int64) int {
 	return n + 1
 }
 
-// A msgpackDecoder reads values from the front of rest. Errors are raised in L.
 type msgpackDecoder struct {
 	in   *interp
 	L    *lua.LState
 	rest string
-	top  int // where Lua's stack would end in C: it bounds the nesting
-	gap  int // elements left empty so far
+	top  int // height of Lua's stack in C, which bounds the nesting
+	gap  int // array elements left empty so far
 }
 
-// results pushes up to limit values and returns how many.
 func (d *msgpackDecoder) results(limit int64) int {
-	n, working := 0, d.in.meter.working
+	n, scratch := 0, d.in.meter.scratchBytes
 	for ; d.rest != "" && int64(n) < limit; n++ {
 		d.L.Push(d.value())
 		d.top++
 	}
-	d.in.meter.working = working
+	d.in.meter.scratchBytes = scratch
 	return n
 }
 
-func (d *msgpackDecoder) take(n int) string {
+func (d *msgpackDecoder) read(n int) string {
 	if n > len(d.rest) {
 		d.in.fail(d.L, "Missing bytes in input.")
 	}
@@ -84,18 +80,18 @@ func (d *msgpackDecoder) take(n int) string {
 	return s
 }
 
-// big reads a big-endian number.
 func (d *msgpackDecoder) big(size int) (n uint64) {
-	for _, ch := range []byte(d.take(size)) {
+	for _, ch := range []byte(d.read(size)) {
 		n = n<<8 | uint64(ch)
 	}
 	return n
 }
 
-// value reads one value. A length is believed only as far as bytes follow.
+// value reads one value. It allocates for the bytes that follow, not for the
+// length that the head claims.
 func (d *msgpackDecoder) value() lua.LValue {
 	d.in.checkStack(d.L, d.top+1, "too many return values at once; use unpack_one or unpack_limit instead.")
-	switch first := d.take(1)[0]; {
+	switch first := d.read(1)[0]; {
 	case first < mpFixMap:
 		return number(int64(first))
 	case first >= mpNegativeFix:
@@ -114,7 +110,7 @@ func (d *msgpackDecoder) value() lua.LValue {
 		return lua.LNumber(math.Float32frombits(uint32(d.big(4))))
 	case first == mpFloat64:
 		return doubleFrom(d.big(8))
-	case first >= mpUint8 && first <= mpUint64: // the widest wraps around
+	case first >= mpUint8 && first <= mpUint64: // uint64 wraps around
 		return lua.LNumber(int64(d.big(1 << (first - mpUint8))))
 	case first >= mpInt8 && first <= mpInt64:
 		size := 1 << (first - mpInt8)
@@ -131,31 +127,31 @@ func (d *msgpackDecoder) value() lua.LValue {
 	return nil
 }
 
-func (d *msgpackDecoder) string(n int) lua.LValue { return lua.LString(d.take(n)) }
+func (d *msgpackDecoder) string(n int) lua.LValue { return lua.LString(d.read(n)) }
 
-// maxGap bounds what one decoding may leave empty, in elements: the
-// interpreter keeps keys up to maxArray in an array, and a few bytes can name
-// one that lies far out.
+// maxGap bounds the array elements that one call may leave empty: the
+// interpreter keeps keys up to maxArray in an array, and a few bytes can name a
+// distant one.
 const maxGap = maxArray
 
-// table reads n values, or n pairs.
-func (d *msgpackDecoder) table(n int, pairs bool) lua.LValue {
+// table reads n values, or n keys and values if isMap.
+func (d *msgpackDecoder) table(n int, isMap bool) lua.LValue {
 	d.in.steps(d.L, 1)
-	d.in.hold(d.L, tableSize)
+	d.in.growScratch(d.L, tableSize)
 	t := d.L.CreateTable(0, 0)
 	d.top++
-	if !pairs {
+	if !isMap {
 		d.in.checkStack(d.L, d.top+1, "in function mp_decode_to_lua_array")
 	}
 	last := 0 // the largest index so far
 	entry := elementSize
-	if pairs {
+	if isMap {
 		entry = hashSize
 	}
 	for i := 1; i <= n; i++ {
 		d.in.steps(d.L, 1)
 		var key lua.LValue = lua.LNumber(i)
-		if pairs {
+		if isMap {
 			key = d.value()
 		}
 		d.top++
@@ -168,14 +164,14 @@ func (d *msgpackDecoder) table(n int, pairs bool) lua.LValue {
 			if k != k {
 				d.in.throw(d.L, lua.LString("table index is NaN"))
 			}
-			if pairs && value != lua.LNil && int(k) > last && k < maxArray {
-				d.leave(int(k) - last - 1)
+			if isMap && value != lua.LNil && int(k) > last && k < maxArray {
+				d.addGap(int(k) - last - 1)
 				last = int(k)
 			}
 		}
 		there := t.RawGet(key) != lua.LNil
 		if value != lua.LNil && !there {
-			d.in.hold(d.L, entry)
+			d.in.growScratch(d.L, entry)
 		}
 		if value != lua.LNil || there {
 			t.RawSet(key, value)
@@ -185,9 +181,9 @@ func (d *msgpackDecoder) table(n int, pairs bool) lua.LValue {
 	return t
 }
 
-func (d *msgpackDecoder) leave(empty int) {
+func (d *msgpackDecoder) addGap(empty int) {
 	if d.gap += empty; d.gap > maxGap {
 		d.in.throw(d.L, lua.LString(errNoMemory))
 	}
-	d.in.hold(d.L, elementSize*empty)
+	d.in.growScratch(d.L, elementSize*empty)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// smallNumbers are boxed once: most integer replies are small.
+// smallNumbers are boxed once, because most integer replies are small.
 var smallNumbers = func() (numbers [1024]lua.LValue) {
 	for i := range numbers {
 		numbers[i] = lua.LNumber(i)
@@ -27,8 +27,8 @@ func number(n int64) lua.LValue {
 	return lua.LNumber(n)
 }
 
-// admit asks for the memory that a reply takes as a Lua value.
-func (in *interp) admit(L *lua.LState, reply *resp.Value) {
+// growForReply charges the memory that a reply takes as a Lua value.
+func (in *interp) growForReply(L *lua.LState, reply *resp.Value) {
 	if n := in.sizeInLua(reply); n > 0 {
 		in.grow(L, n)
 	}
@@ -53,7 +53,7 @@ func (in *interp) sizeInLua(v *resp.Value) (n int) {
 	return len(v.Str())
 }
 
-// toLua converts a reply as the script's protocol (redis.setresp) says.
+// toLua converts a reply by the script's protocol (redis.setresp).
 func (in *interp) toLua(v resp.Value, depth int) lua.LValue {
 	resp3 := in.child.Proto == resp.RESP3
 	switch v.Kind() {
@@ -64,7 +64,7 @@ func (in *interp) toLua(v resp.Value, depth int) lua.LValue {
 	case resp.KindBulkInt:
 		return lua.LString(strconv.FormatInt(v.Int(), 10))
 	case resp.KindStatus:
-		return in.single("ok", lua.LString(strings.Clone(v.Str())))
+		return in.singleField("ok", lua.LString(strings.Clone(v.Str())))
 	case resp.KindError:
 		return in.errorTable(v.Str(), false)
 	case resp.KindNull, resp.KindNullArray, resp.KindNone:
@@ -79,20 +79,20 @@ func (in *interp) toLua(v resp.Value, depth int) lua.LValue {
 		return number(v.Int())
 	case resp.KindDouble:
 		if resp3 {
-			return in.single("double", lua.LNumber(v.Float()))
+			return in.singleField("double", lua.LNumber(v.Float()))
 		}
 		return lua.LString(resp.AppendFloat(nil, v.Float()))
 	case resp.KindBigNumber:
 		if resp3 {
-			return in.single("big_number", lua.LString(strings.Clone(v.Str())))
+			return in.singleField("big_number", lua.LString(strings.Clone(v.Str())))
 		}
 		return lua.LString(strings.Clone(v.Str()))
 	case resp.KindVerbatim:
 		text := lua.LString(strings.Clone(v.Str()))
 		if resp3 {
-			t := in.single("string", text)
+			t := in.singleField("string", text)
 			t.RawSetString("format", lua.LString("txt"))
-			return in.single("verbatim_string", t)
+			return in.singleField("verbatim_string", t)
 		}
 		return text
 	}
@@ -109,7 +109,7 @@ func (in *interp) aggregateToLua(v resp.Value, resp3 bool, depth int) lua.LValue
 				t.RawSet(key, in.toLua(elems[i+1], depth+1))
 			}
 		}
-		return in.single("map", t)
+		return in.singleField("map", t)
 	case resp3 && kind == resp.KindSet:
 		t := in.L.CreateTable(0, len(elems))
 		for i := range elems {
@@ -117,7 +117,7 @@ func (in *interp) aggregateToLua(v resp.Value, resp3 bool, depth int) lua.LValue
 				t.RawSet(key, lua.LTrue)
 			}
 		}
-		return in.single("set", t)
+		return in.singleField("set", t)
 	}
 	t := in.L.CreateTable(len(elems), 0)
 	for i := range elems {
@@ -126,26 +126,25 @@ func (in *interp) aggregateToLua(v resp.Value, resp3 bool, depth int) lua.LValue
 	return t
 }
 
-// cString cuts s at its first NUL byte: status and error texts pass through C
-// strings in Redis.
+// cString returns s up to its first NUL byte. Redis keeps status and error
+// texts in C strings.
 func cString(s string) string {
 	text, _, _ := strings.Cut(s, "\x00")
 	return text
 }
 
-// single makes a table of one field.
-func (in *interp) single(key string, v lua.LValue) *lua.LTable {
+func (in *interp) singleField(key string, v lua.LValue) *lua.LTable {
 	t := in.L.CreateTable(0, 1)
 	t.RawSetString(key, v)
 	return t
 }
 
-// replyStack is how much of Lua's stack Redis has for nesting a reply, in
-// slots; arrays take one a level, maps and sets three.
+// replyStack is the height of Lua's stack, in slots, that Redis has for nested
+// replies. An array takes one slot per level, a map or set three.
 const replyStack = 7994
 
-// toReply converts what a script returned. Fields that say what a table is
-// are read past metatables, as in Redis.
+// toReply converts a script's result. It reads the fields that select a type
+// without metatables, as Redis does.
 func (r *caller) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
 	switch v := v.(type) {
 	case lua.LString:
@@ -182,15 +181,15 @@ func (r *caller) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Va
 		return doubleReply(float64(f))
 	}
 	if m, ok := t.RawGetString("map").(*lua.LTable); ok {
-		var pairs []resp.Value
-		for key, value := m.Next(lua.LNil); key != lua.LNil && r.asks(2); key, value = m.Next(key) {
-			pairs = append(pairs, r.toReply(c, key, depth+3), r.toReply(c, value, depth+3))
+		var entries []resp.Value
+		for key, value := m.Next(lua.LNil); key != lua.LNil && r.growReply(2); key, value = m.Next(key) {
+			entries = append(entries, r.toReply(c, key, depth+3), r.toReply(c, value, depth+3))
 		}
-		return resp.Map(pairs...)
+		return resp.Map(entries...)
 	}
 	if m, ok := t.RawGetString("set").(*lua.LTable); ok {
 		var elems []resp.Value
-		for key, _ := m.Next(lua.LNil); key != lua.LNil && r.asks(1); key, _ = m.Next(key) {
+		for key, _ := m.Next(lua.LNil); key != lua.LNil && r.growReply(1); key, _ = m.Next(key) {
 			elems = append(elems, r.toReply(c, key, depth+3))
 		}
 		return resp.Set(elems...)
@@ -209,24 +208,24 @@ func (r *caller) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Va
 	for t.RawGet(lua.LNumber(n+1)) != lua.LNil {
 		n++
 	}
-	if !r.asks(n) {
+	if !r.growReply(n) {
 		return resp.Null
 	}
 	elems := c.Values(n)
-	for i := 1; i <= n && r.asks(0); i++ {
+	for i := 1; i <= n && r.growReply(0); i++ {
 		elems = append(elems, r.toReply(c, t.RawGet(lua.LNumber(i)), depth+1))
 	}
 	return resp.Array(elems...)
 }
 
-// asks asks for n values of a reply: a small table that contains itself many
-// times makes an endless one.
-func (r *caller) asks(n int) bool {
+// growReply charges n values of a reply and reports whether the script may go
+// on: a small table that contains itself many times makes an endless reply.
+func (r *caller) growReply(n int) bool {
 	m := r.meter
-	return m == nil || m.why == "" && m.hold(n*int(unsafe.Sizeof(resp.Value{}))) && m.steps(n+1)
+	return m == nil || m.errText == "" && m.growScratch(n*int(unsafe.Sizeof(resp.Value{}))) && m.steps(n+1)
 }
 
-// doubleReply spells what resp.Double cannot hold.
+// doubleReply returns f as a double, or as text if resp.Double cannot hold it.
 func doubleReply(f float64) resp.Value {
 	if math.IsNaN(f) {
 		return resp.Bulk(nanText(f))
@@ -236,7 +235,7 @@ func doubleReply(f float64) resp.Value {
 
 var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
 
-// oneLine makes line breaks spaces, as Redis does where a reply is one line.
+// oneLine replaces line breaks by spaces, as Redis does in one-line replies.
 func oneLine(s string) string {
 	if strings.ContainsAny(s, "\r\n") {
 		return lineBreaks.Replace(s)

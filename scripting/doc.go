@@ -1,24 +1,25 @@
-// Package scripting runs Lua scripts for EVAL and its family: the script
-// cache, a pool of sealed interpreter states, the redis.* functions and the
-// conversions between replies and Lua values. It knows no sockets and takes
-// no locks: the session that calls EVAL holds them, of the script's keys where
-// proof.go finds that it uses no others and of every shard where it does not.
+// Package scripting runs Lua scripts for EVAL and its family: the script cache,
+// a pool of sealed interpreter states, the redis.* functions, and the
+// conversions between replies and Lua values. It has no sockets and takes no
+// locks. The session that calls EVAL locks the shards of the script's keys if
+// proof.go shows that the script uses no others, and every shard if not.
 // redis.call reaches the command table directly, without encoding anything.
 //
-// The interpreter is gopher-lua's virtual machine and its compiler. What a
-// script can see of Lua is ours, because Redis' scripts were written for C
-// Lua 5.1 and gopher-lua departs from it where limiters look:
+// The interpreter is the compiler and virtual machine of gopher-lua. The parser
+// and the libraries are ours: Redis' scripts are written for C Lua 5.1, and
+// gopher-lua differs from it where limiters notice.
 //
 //   - lex.go and parse*.go read the source as Lua 5.1 does, with its error
-//     texts, and build gopher-lua's syntax tree; concatenation, `for` and
-//     writes to globals become calls of hidden functions (hidden.go);
-//   - lib_*.go are the library functions, numbers.go how numbers are spelled;
-//   - blame.go says which variable a failing instruction was about;
+//     texts, and build gopher-lua's syntax tree. Concatenation, `for` and
+//     writes to globals become calls of hidden functions (hidden.go).
+//   - lib_*.go are the library functions; numbers.go formats and parses
+//     numbers.
+//   - error_context.go names the variable involved in a failed instruction.
 //   - sandbox.go seals the globals.
 //
-// Scripts that are no more than what limiters need run without that machine:
-// plain*.go, with caller.go as the way to commands that both have.
+// Scripts within a small subset run without that machine: plain*.go. Both reach
+// the commands through caller.go.
 //
-// The package is not a general Lua: nothing reaches files, processes, the
-// clock or another script.
+// The package is not a general Lua: scripts have no access to files, processes,
+// the clock or other scripts.
 package scripting

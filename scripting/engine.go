@@ -9,78 +9,77 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// Options of an Engine. The zero value is usable.
+// Options configures an Engine. The zero value is usable. The functions may be
+// called concurrently.
 type Options struct {
-	// Log receives what scripts pass to redis.log, with one of the levels
-	// 0 (debug) to 3 (warning), and warnings of the engine's own. It may be
-	// called concurrently. Nil discards.
+	// Log receives the messages of redis.log and the engine's own warnings,
+	// with a level from 0 (debug) to 3 (warning). If nil, they are discarded.
 	Log func(level int, text string)
 
-	// ErrorReplyPrefix is what lua-error-reply-prefix says: "always" (as nil),
-	// "never" or "auto". It may be called concurrently.
+	// ErrorReplyPrefix returns lua-error-reply-prefix: "always", "never" or
+	// "auto". Nil means "always".
 	ErrorReplyPrefix func() string
 
-	// Failed is told every error that a script's calls get, and those that it
-	// answers itself, once each, for whoever counts them; nil: nobody does. It
-	// may be called concurrently.
+	// Failed is called once for each error that a script's calls return or that
+	// the script answers. It may be nil.
 	Failed func(text string)
 
-	// Took is told how many microseconds some calls took, chosen by chance; nil:
-	// nobody is.
+	// Took is called with the duration in microseconds of a random sample of
+	// calls. It may be nil.
 	Took func(cmd *commands.Command, us int64)
 
-	// NowUs is a monotonic clock that runs in real time; nil: scripts run as
-	// long as they like. It and the two below may be called concurrently.
+	// NowUs is a monotonic clock in real time. If nil, the run time of scripts
+	// is not limited.
 	NowUs func() int64
 
-	// BusyAfterMs is busy-reply-threshold, 0 for never. Nil only where NowUs
-	// is.
+	// BusyAfterMs returns busy-reply-threshold, 0 for never. It may be nil only
+	// if NowUs is.
 	BusyAfterMs func() int64
 
-	// MemoryLimit is lua-memory-limit, 0 for none, as nil.
+	// MemoryLimit returns lua-memory-limit in bytes, 0 for none. Nil means
+	// none.
 	MemoryLimit func() int64
 
-	// Unwritable returns what is answered to a script's first command that writes,
-	// and to a script that says of itself that it does, where the keyspace must
-	// not be changed; empty where it may, as nil. It may be called concurrently.
+	// Unwritable returns the error for a script's first write, and for a script
+	// whose flags declare that it writes, while the keyspace must not change.
+	// Otherwise it returns "". It may be nil.
 	Unwritable func() string
 
-	// Interpret is what lua-engine says: every script is the interpreter's, the
-	// plain ones too. It may be called concurrently; nil is never.
+	// Interpret returns whether lua-engine makes the interpreter run every
+	// script, plain ones included. Nil means false.
 	Interpret func() bool
 }
 
-// An Engine compiles and runs scripts. It may be used concurrently: each
-// script that runs has an interpreter state of its own.
+// An Engine compiles and runs scripts. It is safe for concurrent use: each
+// running script has an interpreter state of its own.
 type Engine struct {
 	options Options
 	scripts *cache
-	watch   *watch
+	runs    *runTracker
 	library registry
 	table   *commands.Table
-	states  []atomic.Pointer[interp] // idle ones, some 300 kB and a millisecond's work each
+	interps []atomic.Pointer[interp] // idle; each takes about 300 kB and a millisecond to make
 	frames  sync.Pool                // of *plainFrame
 
-	restarts, breaches atomic.Int64 // see guard
+	restarts, violations atomic.Int64 // see guard
 }
 
 // New returns an Engine. SetTable must be called before the first script.
 func New(o Options) *Engine {
-	e := &Engine{options: o, watch: newWatch(o.NowUs, o.BusyAfterMs)}
-	e.states = make([]atomic.Pointer[interp], 2*runtime.GOMAXPROCS(0))
-	e.scripts = newCache(e.maxTokens, e.judge)
-	e.scripts.prepare = e.prepare
+	e := &Engine{options: o, runs: newRunTracker(o.NowUs, o.BusyAfterMs)}
+	e.interps = make([]atomic.Pointer[interp], 2*runtime.GOMAXPROCS(0))
+	e.scripts = newCache(e.maxTokens, e.proveKeys)
+	e.scripts.prepare = e.compilePlain
 	return e
 }
 
-// bytesPerToken is about what a token of a source takes while it is compiled.
+// bytesPerToken estimates the memory for compiling one token.
 const bytesPerToken = 128
 
-// maxTokens is how many tokens a source may have, 0 for any number.
+// maxTokens returns the limit of tokens in a source, 0 for none.
 func (e *Engine) maxTokens() int { return int(e.memoryLimit() / bytesPerToken) }
 
-// prepare finds out how a new script can run.
-func (e *Engine) prepare(s *script) { s.plain, s.why = plainCode(e, s.proto) }
+func (e *Engine) compilePlain(s *script) { s.plain, s.notPlain = plainCode(e, s.proto) }
 
 func (e *Engine) memoryLimit() int64 {
 	if e.options.MemoryLimit == nil {
@@ -89,37 +88,36 @@ func (e *Engine) memoryLimit() int64 {
 	return e.options.MemoryLimit()
 }
 
-// Busy returns what to answer while a script is past the threshold, nil where
-// none is.
-func (e *Engine) Busy() *Busy { return e.watch.busy.Load() }
+// Busy returns the reply for clients while a script is past
+// busy-reply-threshold, and nil if none is.
+func (e *Engine) Busy() *Busy { return e.runs.busy.Load() }
 
-// BusyChange returns a channel that is closed as soon as Busy is not nil.
-func (e *Engine) BusyChange() <-chan struct{} { return e.watch.change() }
+// BusyChange returns a channel that is closed as soon as Busy returns non-nil.
+func (e *Engine) BusyChange() <-chan struct{} { return e.runs.change() }
 
-// End makes every script that is past the threshold, now or later, fail with
-// the error of a killed one, also where it has written: the process is about to
-// end and waits for it. See commands.Ctx.Cut.
-func (e *Engine) End() { e.watch.end(endAll) }
+// End makes every script that is or gets past the threshold fail with the error
+// of a killed script, even if it has written. It is called before the process
+// exits. See commands.Ctx.Cut.
+func (e *Engine) End() { e.runs.stopRuns(stopAll) }
 
-// EndReaders is End for scripts that have written nothing, which may not do so
-// any more. Undone with false, scripts that get there later go on.
+// EndReaders(true) is End for scripts that have not written, which then cannot
+// write any more. EndReaders(false) lets later scripts run on.
 func (e *Engine) EndReaders(on bool) {
 	if on {
-		e.watch.end(endClean)
+		e.runs.stopRuns(stopClean)
 	} else {
-		e.watch.end(endNone)
+		e.runs.stopRuns(stopNone)
 	}
 }
 
-// SetTable sets the commands that redis.call finds. It is called once, before
-// anything runs: the table contains the engine's own group.
+// SetTable sets the commands for redis.call. It must be called once, before the
+// first script: the table contains the engine's own group.
 func (e *Engine) SetTable(t *commands.Table) { e.table = t }
 
-// borrow returns a state that nobody else uses.
-func (e *Engine) borrow() *interp {
-	for i := range e.states {
-		if e.states[i].Load() != nil {
-			if in := e.states[i].Swap(nil); in != nil {
+func (e *Engine) acquireInterp() *interp {
+	for i := range e.interps {
+		if e.interps[i].Load() != nil {
+			if in := e.interps[i].Swap(nil); in != nil {
 				return in
 			}
 		}
@@ -127,17 +125,17 @@ func (e *Engine) borrow() *interp {
 	return newInterp(e)
 }
 
-// giveBack takes a state back, unless a script left it in doubt or there are
-// enough of them.
-func (e *Engine) giveBack(in *interp) {
-	for i := 0; i < len(e.states) && !in.suspect; i++ {
-		if e.states[i].CompareAndSwap(nil, in) {
+// releaseInterp returns a state to the pool, unless a script made it unusable
+// or the pool is full.
+func (e *Engine) releaseInterp(in *interp) {
+	for i := 0; i < len(e.interps) && !in.unusable; i++ {
+		if e.interps[i].CompareAndSwap(nil, in) {
 			return
 		}
 	}
 }
 
-func (e *Engine) failed(text string) {
+func (e *Engine) reportError(text string) {
 	if e.options.Failed != nil {
 		e.options.Failed(text)
 	}
@@ -151,8 +149,8 @@ func (e *Engine) logf(format string, args ...any) {
 	}
 }
 
-// unwritable is why nothing may be written now; empty where it may.
-func (e *Engine) unwritable() string {
+// writeRefusal returns the error if nothing may be written now, or "".
+func (e *Engine) writeRefusal() string {
 	if e.options.Unwritable == nil {
 		return ""
 	}

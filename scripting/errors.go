@@ -74,7 +74,7 @@ const (
 	errLogLevel      = "ERR Invalid debug level."
 )
 
-// busyReplies are what clients get while a script or a function is past
+// busyReplies are the replies to clients while a script or a function is past
 // busy-reply-threshold.
 var busyReplies = [...]string{
 	runScript:   "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",

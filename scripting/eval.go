@@ -15,11 +15,11 @@ func (e *Engine) evalSource(c *commands.Ctx, readOnly bool) resp.Value {
 	if !readOnly && c.AddRun() {
 		return resp.Null
 	}
-	keys, args, refusal := split(c.Args)
+	keys, args, refusal := splitKeys(c.Args)
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
-	s, err := e.located(c)
+	s, err := e.foundScript(c)
 	if s == nil && err == nil {
 		s, err = e.scripts.evaluate(c.Args[1])
 	}
@@ -34,13 +34,13 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 	if !ok {
 		return resp.Error(errNoScript)
 	}
-	keys, args, refusal := split(c.Args)
+	keys, args, refusal := splitKeys(c.Args)
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
-	s, missing := e.located(c)
+	s, missing := e.foundScript(c)
 	if s == nil && missing == nil {
-		s = e.scripts.find(d)
+		s = e.scripts.lookup(d)
 	}
 	if s == nil {
 		return resp.Error(errNoScript)
@@ -50,7 +50,7 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 
 func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) resp.Value {
 	if s.flags.declared && !s.flags.noWrites {
-		if text := e.unwritable(); text != "" {
+		if text := e.writeRefusal(); text != "" {
 			return resp.Error(text)
 		}
 	}
@@ -60,16 +60,16 @@ func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]b
 	if s.plain != nil && (e.options.Interpret == nil || !e.options.Interpret()) {
 		return e.runPlain(c, s, readOnly || s.flags.noWrites, keys, args)
 	}
-	in := e.borrow()
+	in := e.acquireInterp()
 	reply := in.run(c, s, readOnly || s.flags.noWrites, keys, args)
-	reply = e.settle(c, s, &in.fence, reply)
-	e.giveBack(in)
+	reply = e.handleViolation(c, s, &in.locks, reply)
+	e.releaseInterp(in)
 	return reply
 }
 
-// located returns what locksOfSource or locksOfDigest found, neither where they
-// were not asked: in EXEC.
-func (e *Engine) located(c *commands.Ctx) (*script, error) {
+// foundScript returns the result of locksOfSource or locksOfDigest, and nils if
+// they were not called, as in EXEC.
+func (e *Engine) foundScript(c *commands.Ctx) (*script, error) {
 	switch found := c.Found.(type) {
 	case *script:
 		return found, nil
@@ -79,8 +79,7 @@ func (e *Engine) located(c *commands.Ctx) (*script, error) {
 	return nil, nil
 }
 
-// split divides what follows the script into keys and arguments.
-func split(args [][]byte) (keys, rest [][]byte, refusal string) {
+func splitKeys(args [][]byte) (keys, rest [][]byte, refusal string) {
 	n, ok := store.ParseInt(args[2])
 	switch {
 	case !ok:

@@ -8,15 +8,14 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A frame is one active function, or the gap that a tail call left.
+// A frame is one active function, or the gap left by a tail call.
 type frame struct {
-	fn   *lua.LFunction // nil for the gap of a tail call
+	fn   *lua.LFunction // nil for the gap left by a tail call
 	dbg  *lua.Debug
-	pc   int // of the instruction being run; Lua functions only
-	tail int // how many tail calls led here
+	pc   int // of the current instruction; Lua functions only
+	tail int // number of tail calls that led here
 }
 
-// line returns the source line being run, -1 where there is none.
 func (f *frame) line() int {
 	if f.fn == nil || f.fn.IsG || f.pc < 0 || f.pc >= len(f.fn.Proto.DbgSourcePositions) {
 		return -1
@@ -24,7 +23,6 @@ func (f *frame) line() int {
 	return lineOf(f.fn.Proto.DbgSourcePositions[f.pc])
 }
 
-// source names the function's chunk as Lua's debug.getinfo does.
 func (f *frame) source() string {
 	switch {
 	case f.fn == nil:
@@ -35,7 +33,8 @@ func (f *frame) source() string {
 	return f.fn.Proto.SourceName
 }
 
-// where is the position that begins an error text, empty where Lua has none.
+// where returns the position at the start of an error text, or "" where Lua has
+// none.
 func (f *frame) where() string {
 	line := f.line()
 	if line < 0 {
@@ -44,15 +43,14 @@ func (f *frame) where() string {
 	return shortSource(f.fn.Proto.SourceName) + ":" + strconv.Itoa(line) + ": "
 }
 
-// stackAt returns the active function at a level, 0 being the innermost, as
-// Lua counts: tail calls leave a level each, our own trampolines none.
-// It is for errors only: gopher-lua hides a frame's program counter, which
-// reflection may read.
+// stackAt returns the active function at a level, as Lua counts: 0 is the
+// innermost, a tail call takes a level, and our trampolines take none. It is
+// for errors only: it reads gopher-lua's private program counter by reflection.
 func (in *interp) stackAt(L *lua.LState, level int) (frame, bool) {
-	for theirs := 0; ; {
-		dbg, ok := L.GetStack(theirs)
-		if !ok && in.hosts[L] != nil {
-			L, theirs = in.hosts[L], 0 // level goes on where pcall was called
+	for vmLevel := 0; ; {
+		dbg, ok := L.GetStack(vmLevel)
+		if !ok && in.pcallCallers[L] != nil {
+			L, vmLevel = in.pcallCallers[L], 0 // level goes on where pcall was called
 			continue
 		}
 		if !ok {
@@ -65,11 +63,11 @@ func (in *interp) stackAt(L *lua.LState, level int) (frame, bool) {
 		}
 		f.fn, _ = v.(*lua.LFunction)
 		hidden := reflect.ValueOf(dbg).Elem().FieldByName("frame").Elem()
-		theirs++
+		vmLevel++
 		if f.fn != nil && !f.fn.IsG {
 			f.pc = int(hidden.FieldByName("Pc").Int()) - 1
 			f.tail = int(hidden.FieldByName("TailCall").Int())
-			theirs += f.tail
+			vmLevel += f.tail
 		}
 		if f.fn == in.trampoline {
 			continue
@@ -85,7 +83,6 @@ func (in *interp) stackAt(L *lua.LState, level int) (frame, bool) {
 	}
 }
 
-// where is the position of the function at a level.
 func (in *interp) where(L *lua.LState, level int) string {
 	f, ok := in.stackAt(L, level)
 	if !ok {
@@ -94,7 +91,7 @@ func (in *interp) where(L *lua.LState, level int) string {
 	return f.where()
 }
 
-// shortSource shortens a chunk name for display: 60 bytes with the NUL in C.
+// shortSource shortens a chunk name for display to 60 bytes, with the NUL in C.
 func shortSource(name string) string {
 	const size = 60
 	switch {

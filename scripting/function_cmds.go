@@ -22,12 +22,12 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 	if _, ok := store.ParseInt(c.Args[2]); !ok {
 		return resp.Error(errNumKeys)
 	}
-	keys, args, refusal := split(c.Args)
+	keys, args, refusal := splitKeys(c.Args)
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
 	if !f.noWrites {
-		if text := e.unwritable(); text != "" {
+		if text := e.writeRefusal(); text != "" {
 			return resp.Error(text)
 		}
 	}
@@ -37,7 +37,7 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 	return f.call(c, readOnly, keys, args)
 }
 
-// functionLoad: FUNCTION LOAD [REPLACE] code
+// functionLoad implements FUNCTION LOAD [REPLACE] code.
 func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 	last := len(c.Args) - 1
 	replace := false
@@ -86,7 +86,7 @@ func (e *Engine) functionFlush(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// functionList: FUNCTION LIST [LIBRARYNAME pattern] [WITHCODE]
+// functionList implements FUNCTION LIST [LIBRARYNAME pattern] [WITHCODE].
 func (e *Engine) functionList(c *commands.Ctx) resp.Value {
 	var pattern []byte
 	withCode := false
@@ -127,18 +127,18 @@ func (lib *library) describe(withCode bool) resp.Value {
 		functions[i] = resp.Map(resp.Bulk("name"), resp.Bulk(f.name()),
 			resp.Bulk("description"), description, resp.Bulk("flags"), resp.Set(flags...))
 	}
-	pairs := []resp.Value{
+	fields := []resp.Value{
 		resp.Bulk("library_name"), resp.Bulk(lib.name), resp.Bulk("engine"), resp.Bulk("LUA"),
 		resp.Bulk("functions"), resp.Array(functions...),
 	}
 	if withCode {
-		pairs = append(pairs, resp.Bulk("library_code"), resp.Bulk(lib.source))
+		fields = append(fields, resp.Bulk("library_code"), resp.Bulk(lib.source))
 	}
-	return resp.Map(pairs...)
+	return resp.Map(fields...)
 }
 
 func (e *Engine) functionStats(*commands.Ctx) resp.Value {
-	run, refusal := e.watch.function()
+	run, refusal := e.runs.function()
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
@@ -160,10 +160,9 @@ func (e *Engine) functionStats(*commands.Ctx) resp.Value {
 
 func (e *Engine) functionKill(*commands.Ctx) resp.Value { return e.killRuns(runFunction) }
 
-// function2 begins a library in a dump.
 const function2 = 245
 
-// functionDump writes libraries uncompressed, which Redis reads as well.
+// functionDump writes libraries uncompressed, which Redis accepts.
 func (e *Engine) functionDump(*commands.Ctx) resp.Value {
 	all, _ := e.library.snapshot()
 	var b []byte
@@ -173,7 +172,8 @@ func (e *Engine) functionDump(*commands.Ctx) resp.Value {
 	return resp.Bulk(string(dump.AppendFooter(b)))
 }
 
-// functionRestore: FUNCTION RESTORE payload [FLUSH | APPEND | REPLACE]
+// functionRestore implements FUNCTION RESTORE payload [FLUSH | APPEND |
+// REPLACE].
 func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 	flush, replace := false, false
 	switch {
@@ -190,7 +190,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 		return resp.Error(errDumpFooter)
 	}
 	var libs []*library
-	footer := len(c.Args[2]) - len(body) // Redis reads on into it where a string is cut
+	footer := len(c.Args[2]) - len(body) // Redis reads on into it if a string is truncated
 	for r := (dump.Reader{Rest: c.Args[2]}); len(r.Rest) > footer; {
 		kind, _ := r.Byte()
 		if kind != function2 {

@@ -14,9 +14,9 @@ const (
 	noteFcallRO    = "a function may read its keys in any way"
 )
 
-// Group returns the rows of EVAL, FCALL, FUNCTION and SCRIPT. AllShards is for
-// whoever does not ask Locks, and for functions: which keys those use is not
-// looked into.
+// Group returns the rows of EVAL, FCALL, FUNCTION and SCRIPT. The flag
+// AllShards is for callers that do not call Locks, and for functions, whose
+// keys are not analyzed.
 func (e *Engine) Group() []commands.Command {
 	const (
 		script   = commands.NoScript | commands.Stale | commands.SkipMonitor | commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
@@ -29,7 +29,7 @@ func (e *Engine) Group() []commands.Command {
 	) commands.Command {
 		return commands.Command{
 			Name: name, Arity: -3, Flags: flags, Group: "scripting", Since: since,
-			Categories: []string{"scripting"}, // named, so that ReadOnly adds no "read"
+			Categories: []string{"scripting"}, // explicit, so that ReadOnly does not add "read"
 			Keys:       []commands.KeySpec{countedKeys(access, note)},
 			Complexity: evalComplexity, Summary: summary, Deviation: evalDeviation,
 			Syntax:  argument + " numkeys [key [key ...]] [arg [arg ...]]",
@@ -67,7 +67,7 @@ func row(name string, arity int, flags commands.Flags, since, syntax, complexity
 func (e *Engine) functionGroup() []commands.Command {
 	const (
 		since    = "7.0.0"
-		change   = commands.Write | commands.NoScript | commands.AllShards // a journal has them in one order
+		change   = commands.Write | commands.NoScript | commands.AllShards // a journal needs one order of them
 		everyOne = "request_policy:all_shards"
 		each     = "response_policy:all_succeeded"
 	)

@@ -6,21 +6,20 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// Hidden functions stand in the scripts' environment under names that no
-// source can spell, beside the library functions bound by their full names
+// Hidden functions are bound in the scripts' environment to names that no
+// source can spell, next to the library functions under their full names
 // ("redis.call"). The parser emits them; _G does not show them.
 const (
 	hiddenConcat   = "(concat)"
-	hiddenNone     = "(none)" // returns nothing: a main chunk's ...
+	hiddenNone     = "(none)" // returns nothing: `...` of a main chunk
 	hiddenMod      = "(mod)"
 	hiddenLen      = "(len)"
 	hiddenForInit  = "(to initial)"
 	hiddenForLimit = "(to limit)"
 	hiddenForStep  = "(to step)"
-	hiddenGlobals  = "(globals)" // the sealed _G, as a target of assignments
+	hiddenGlobals  = "(globals)" // the sealed _G, as the target of assignments
 )
 
-// hiddenCall builds a call that yields one value.
 func hiddenCall(name string, line int, args ...ast.Expr) *ast.FuncCallExpr {
 	if args == nil {
 		args = []ast.Expr{}
@@ -34,7 +33,7 @@ func isConcat(call *ast.FuncCallExpr) bool {
 	return ok && id.Value == hiddenConcat
 }
 
-// libraries lists what the sealed tables hold: functions only.
+// libraries lists the functions in the sealed tables.
 var libraries = map[string][]string{
 	"redis": {
 		"call", "pcall", "log", "setresp", "error_reply", "status_reply", "sha1hex",
@@ -81,7 +80,7 @@ var libraryFunctions = func() map[[2]string]bool {
 // isLibraryFunction reports whether lib.name is a function of a sealed table.
 func isLibraryFunction(lib, name string) bool { return libraryFunctions[[2]string{lib, name}] }
 
-// unfold splits a name that the parser bound ("redis.call") again.
-func unfold(name string) (lib, field string, ok bool) {
+// splitBoundName splits a name that the parser has bound, such as "redis.call".
+func splitBoundName(name string) (lib, field string, ok bool) {
 	return strings.Cut(name, ".")
 }

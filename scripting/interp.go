@@ -11,81 +11,78 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// Sizes of Lua's stacks. Frames and registers grow on demand; a script that
-// reaches the end gets "stack overflow", as Lua's LUAI_MAXCALLS gives it.
+// Sizes of Lua's stacks. Frames and registers grow on demand. A script that
+// reaches the limit gets "stack overflow", as with LUAI_MAXCALLS in C.
 const (
 	maxFrames         = 20000
-	maxThreadFrames   = 1000 // in coroutines and inner pcalls: they nest, and each nests Go's stack
+	maxThreadFrames   = 1000 // of coroutines and inner pcalls, each of which also nests Go's stack
 	firstRegisters    = 1024
 	maxRegisters      = 1 << 19
 	registerStep      = 8192
-	maxBoundaries     = 195 // nested pcalls and resumes: LUAI_MAXCCALLS
+	maxGoCalls        = 195 // nested calls from Go into Lua, as LUAI_MAXCCALLS
 	maxCStack         = 8000
 	interpreterErrors = "internal error in the script interpreter"
 )
 
-// An interp is one interpreter state with its sealed environment. One script
-// at a time runs in it; the engine pools them.
+// An interp is an interpreter state with a sealed environment. It runs one
+// script at a time; the engine pools states.
 type interp struct {
 	caller
 	meter  meter
 	L      *lua.LState
-	env    *lua.LTable // what functions see as globals, hidden names included
-	public *lua.LTable // what _G shows
+	env    *lua.LTable // the globals of functions, with the hidden names
+	public *lua.LTable // the content of _G
 	sealed map[*lua.LTable]*lua.LTable
 
-	trampoline  *lua.LFunction // runs what pcall calls, see guard
-	next        *lua.LFunction
-	ipairsStep  *lua.LFunction
-	armed       *lua.LFunction // wraps the body of a coroutine, see arm
-	notCallable *lua.LFunction
-	coCreate    lua.LGFunction
-	coResume    lua.LGFunction
-	stringMeta  *lua.LTable // what getmetatable("") shows
+	trampoline    *lua.LFunction // runs the function called by pcall; see callWithHook
+	next          *lua.LFunction
+	ipairsStep    *lua.LFunction
+	coroutineBody *lua.LFunction // wraps the body of a coroutine; see coroutineBodySource
+	notCallable   *lua.LFunction
+	coCreate      lua.LGFunction
+	coResume      lua.LGFunction
+	stringMeta    *lua.LTable // the result of getmetatable("")
 
-	// The script that runs.
 	script   *script
 	random   random
 	json     jsonSettings
 	jsonNull *lua.LUserData // cjson.null
 
-	loading *library // the library whose chunk runs, and registers functions
+	loading *library // the library whose chunk is running and registers functions
 
-	// The functions of the script that ran last: often the next one, too.
 	lastScript *script
 	lastMain   *lua.LFunction
 
 	args    [][]byte
 	argText []byte
-	listed  bool // KEYS and ARGV are those of a script, which may be over
+	keysSet bool // KEYS and ARGV are set, possibly by the last script
 
-	extents map[*lua.LTable]int // how far arrays were filled with nils, see reserve
+	extents map[*lua.LTable]int // how far arrays were filled with nils; see reserveArray
 
-	verbatim   bool                        // what is being raised is Lua's text already
-	suspect    bool                        // do not pool this state again
-	boundaries int                         // Go calls that nest Lua now, in all threads
-	inThread   int                         // the same in the running thread: it cannot yield
-	catchers   int                         // pcalls around what runs now
-	handlers   []errorHandler              // of the xpcalls around
-	hosts      map[*lua.LState]*lua.LState // who called the pcall that runs in a thread
-	spare      []*lua.LState
-	failure    failure // where the last uncaught error was raised
+	verbatim      bool                        // the value being raised needs no position
+	unusable      bool                        // do not pool this state again
+	goCalls       int                         // nested calls from Go into Lua, in all threads
+	threadGoCalls int                         // the same in the running thread, which cannot yield if it is not 0
+	pcallDepth    int                         // pcalls around the running function
+	handlers      []errorHandler              // of the enclosing xpcalls
+	pcallCallers  map[*lua.LState]*lua.LState // by the thread of a pcall, the thread that called it
+	spareThreads  []*lua.LState
+	errorPos      errorPosition // of the last uncaught error
 }
 
 type errorHandler struct {
 	thread *lua.LState
-	fn     *lua.LFunction // nil: a pcall, which has none
+	fn     *lua.LFunction // nil for pcall
 }
 
-// failure is a place in a source.
-type failure struct {
+type errorPosition struct {
 	known  bool
 	source string
 	line   int
 }
 
 func newInterp(e *Engine) *interp {
-	in := &interp{caller: caller{engine: e}, sealed: make(map[*lua.LTable]*lua.LTable), hosts: make(map[*lua.LState]*lua.LState)}
+	in := &interp{caller: caller{engine: e}, sealed: make(map[*lua.LTable]*lua.LTable), pcallCallers: make(map[*lua.LState]*lua.LState)}
 	in.L = lua.NewState(lua.Options{
 		CallStackSize:       maxFrames,
 		RegistrySize:        firstRegisters,
@@ -94,23 +91,23 @@ func newInterp(e *Engine) *interp {
 		SkipOpenLibs:        true,
 		MinimizeStackMemory: true,
 	})
-	in.L.Options.CallStackSize = maxThreadFrames // what coroutines inherit
-	in.meter.measure = in.held
+	in.L.Options.CallStackSize = maxThreadFrames // inherited by coroutines
+	in.meter.measure = in.reachableBytes
 	in.caller.meter = &in.meter
-	in.give(in.L)
+	in.installCountHook(in.L)
 	in.buildSandbox()
 	return in
 }
 
-// run runs a script to its end and returns its reply. The strings in the
-// reply are the script's own, the arrays are c's scratch.
+// run runs a script and returns its reply. The strings of the reply belong to
+// the script, the arrays to c's scratch space.
 func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
 	in.start(c, s, readOnly, runScript)
 	defer in.finish(&reply)
 
-	in.listed = true
-	in.env.RawSetString("KEYS", in.list(keys))
-	in.env.RawSetString("ARGV", in.list(args))
+	in.keysSet = true
+	in.env.RawSetString("KEYS", in.stringTable(keys))
+	in.env.RawSetString("ARGV", in.stringTable(args))
 	L := in.L
 	if in.lastScript != s {
 		in.lastScript, in.lastMain = s, L.NewFunctionFromProto(s.proto)
@@ -120,37 +117,36 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 	if err := L.PCall(1, 1, nil); err != nil {
 		return in.errorReply(err)
 	}
-	in.meter.why = ""
+	in.meter.errText = ""
 	reply = in.toReply(c, L.Get(-1), 0)
-	if in.meter.why != "" {
-		in.suspect = true
-		return in.errorReply(errors.New(in.meter.why))
+	if in.meter.errText != "" {
+		in.unusable = true
+		return in.errorReply(errors.New(in.meter.errText))
 	}
 	return reply
 }
 
-// start makes the state ready to run one script or function.
 func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind) {
 	in.script = s
 	if kind != runScript {
-		in.unlist() // a function has parameters instead
+		in.clearKeysAndArgv() // a function has parameters instead
 	}
 	in.begin(c, readOnly)
 	in.random = newRandom(uint32(c.NowUs))
 	in.json = defaultJSON
-	in.meter.begin(in.engine.watch, kind, in.engine.memoryLimit())
+	in.meter.begin(in.engine.runs, kind, in.engine.memoryLimit())
 	in.meter.follows = c.Follows
 	if kind == runFunction {
 		in.meter.name, in.meter.command = s.sha, c.Args
 	}
 }
 
-// finish leaves nothing of the script behind. What cannot be undone marks the
-// state, which is then thrown away.
+// finish removes every trace of the script. If it cannot, it marks the state as
+// unusable.
 func (in *interp) finish(reply *resp.Value) {
 	in.meter.end()
 	if r := recover(); r != nil {
-		in.suspect = true
+		in.unusable = true
 		*reply = resp.Error("ERR " + interpreterErrors)
 		in.countError(false, reply.Str())
 		in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
@@ -160,34 +156,34 @@ func (in *interp) finish(reply *resp.Value) {
 	in.L.G.CurrentThread = in.L
 	in.script = nil
 	in.end()
-	in.verbatim, in.boundaries, in.inThread, in.catchers = false, 0, 0, 0
+	in.verbatim, in.goCalls, in.threadGoCalls, in.pcallDepth = false, 0, 0, 0
 	in.handlers = in.handlers[:0]
-	in.failure = failure{}
-	clear(in.hosts)
+	in.errorPos = errorPosition{}
+	clear(in.pcallCallers)
 	in.extents = nil
-	in.keepSpare()
+	in.trimSpareThreads()
 	const keep = 64 << 10
 	if cap(in.argText) > keep {
 		in.argText = nil
-		in.unlist()
+		in.clearKeysAndArgv()
 	}
 	if cap(in.args) > keep/16 {
 		in.args = nil
 	}
 }
 
-// unlist takes KEYS and ARGV of the last script away. The next script has its
-// own put in their place, which costs less.
-func (in *interp) unlist() {
-	if in.listed {
-		in.listed = false
+// clearKeysAndArgv removes KEYS and ARGV of the last script. A script that
+// follows replaces them, which is cheaper.
+func (in *interp) clearKeysAndArgv() {
+	if in.keysSet {
+		in.keysSet = false
 		in.env.RawSetString("KEYS", lua.LNil)
 		in.env.RawSetString("ARGV", lua.LNil)
 	}
 }
 
-// list makes KEYS or ARGV. The values share one string.
-func (in *interp) list(values [][]byte) *lua.LTable {
+// stringTable returns KEYS or ARGV. The values share one string.
+func (in *interp) stringTable(values [][]byte) *lua.LTable {
 	t := in.L.CreateTable(len(values), 0)
 	in.argText = in.argText[:0]
 	for _, v := range values {
@@ -201,33 +197,32 @@ func (in *interp) list(values [][]byte) *lua.LTable {
 	return t
 }
 
-// errorReply is what a script that failed answers.
+// errorReply returns the reply of a script that failed.
 func (in *interp) errorReply(err error) resp.Value {
-	reply := in.failure.reply(in.errorText(err), in.script)
+	reply := in.errorPos.reply(in.errorText(err), in.script)
 	var value lua.LValue
 	if e := (*lua.ApiError)(nil); errors.As(err, &e) {
 		value = e.Object
 	}
-	if !in.fence.missed {
+	if !in.locks.violated {
 		in.countError(isCounted(value), reply.Str())
 	}
 	return reply
 }
 
-// errorText is the text of an error that nobody caught, with its code word.
 func (in *interp) errorText(err error) string {
 	var value lua.LValue = lua.LString(err.Error())
 	if e := (*lua.ApiError)(nil); errors.As(err, &e) {
 		value = e.Object
 		if e.Type == lua.ApiErrorPanic {
-			in.suspect = true
+			in.unusable = true
 			in.engine.logf("script %s: %s", in.script.sha, e.Object.String())
 			value = lua.LString(interpreterErrors)
 		}
 	}
 	text := "ERR unknown error"
 	if t, ok := value.(*lua.LTable); ok {
-		// Redis 7.0.15 dies of a table without a text.
+		// Redis 7.0.15 crashes on a table without a text.
 		if s, ok := asString(t.RawGetString("err")); ok {
 			text = s
 		}
@@ -237,19 +232,19 @@ func (in *interp) errorText(err error) string {
 	return text
 }
 
-// reply is what a script that failed answers. text has its code word.
-func (f failure) reply(text string, s *script) resp.Value {
+// reply returns the reply of a script that failed at p. text has a code word.
+func (p errorPosition) reply(text string, s *script) resp.Value {
 	text = cString(text) + " script: " + s.sha
-	if f.known {
-		text += fmt.Sprintf(", on %s:%d", f.source, f.line)
+	if p.known {
+		text += fmt.Sprintf(", on %s:%d", p.source, p.line)
 	}
 	return resp.Error(text + ".")
 }
 
-// guard is the function that pcall and run put between themselves and what
-// they call: it makes errors go through hook while the failing frames are
-// still there, and turns an overflow of gopher-lua's frames into an error.
-func (in *interp) guard(L *lua.LState) int {
+// callWithHook is the function through which pcall and run call others. It
+// makes errors go through hook while the failing frames still exist, and turns
+// an overflow of gopher-lua's frames into an error.
+func (in *interp) callWithHook(L *lua.LState) int {
 	L.Panic = in.hook
 	defer func() {
 		r := recover()
@@ -259,7 +254,7 @@ func (in *interp) guard(L *lua.LState) int {
 		if _, ok := r.(*lua.ApiError); ok {
 			panic(r)
 		}
-		in.suspect = true
+		in.unusable = true
 		in.dropHandlers()
 		if text := fmt.Sprint(r); text != "lua callstack overflow" {
 			in.engine.logf("script %s: panic: %s\n%s", in.script.sha, text, debug.Stack())
@@ -270,13 +265,13 @@ func (in *interp) guard(L *lua.LState) int {
 	if _, ok := L.Get(1).(*lua.LFunction); !ok && !callable(L, L.Get(1)) {
 		in.throw(L, lua.LString("attempt to call a "+typeName(L.Get(1))+" value"))
 	}
-	in.cross(L)
+	in.enterGoCall(L)
 	L.Call(L.GetTop()-1, lua.MultRet)
-	in.uncross()
+	in.leaveGoCall()
 	return L.GetTop()
 }
 
-// dropHandlers drops the handlers of xpcalls: there are no frames left to run
+// dropHandlers drops the handlers of xpcalls. There are no frames left to run
 // them in.
 func (in *interp) dropHandlers() {
 	for i := range in.handlers {
@@ -293,68 +288,69 @@ func callable(L *lua.LState, v lua.LValue) bool {
 	return ok
 }
 
-// cross counts a call from Go into Lua. Each nests Go's stack, so there is a
-// bound; and what lies below it cannot yield.
-func (in *interp) cross(L *lua.LState) {
-	in.boundaries++
-	in.inThread++
-	if in.boundaries > maxBoundaries {
+// enterGoCall counts a call from Go into Lua. The number is limited, since each
+// nests Go's stack, and the functions below it cannot yield.
+func (in *interp) enterGoCall(L *lua.LState) {
+	in.goCalls++
+	in.threadGoCalls++
+	if in.goCalls > maxGoCalls {
 		in.throw(L, lua.LString("C stack overflow"))
 	}
 }
 
-func (in *interp) uncross() {
-	in.boundaries--
-	in.inThread--
+func (in *interp) leaveGoCall() {
+	in.goCalls--
+	in.threadGoCalls--
 }
 
 // call calls the function below its nargs arguments on the stack, for one
 // result.
 func (in *interp) call(L *lua.LState, nargs int) {
-	in.cross(L)
+	in.enterGoCall(L)
 	L.Call(nargs, 1)
-	in.uncross()
+	in.leaveGoCall()
 }
 
-// hook runs where an error is raised, before anything is unwound. L's top is
-// the error.
+// hook runs when an error is raised, before the stack is unwound. The error is
+// on top of L's stack.
 func (in *interp) hook(L *lua.LState) {
 	value := L.Get(-1)
 	if !in.verbatim {
 		text, _ := value.(lua.LString)
-		value = lua.LString(in.blame(L, string(text)))
+		value = lua.LString(in.describeError(L, string(text)))
 	}
 	in.verbatim = false
-	if n := len(in.handlers); n > 0 && in.handlers[n-1].thread == L && in.handlers[n-1].fn != nil && !in.fence.missed {
-		value = in.handle(L, in.handlers[n-1].fn, value)
+	if n := len(in.handlers); n > 0 && in.handlers[n-1].thread == L && in.handlers[n-1].fn != nil && !in.locks.violated {
+		value = in.runErrorHandler(L, in.handlers[n-1].fn, value)
 	}
-	if in.catchers == 0 && L == in.L {
-		in.failure = in.locate(L)
+	if in.pcallDepth == 0 && L == in.L {
+		in.errorPos = in.currentPosition(L)
 	}
-	// A trace would cost more than the script; the text "-" prevents it.
+	// A stack trace would cost more than the script; the text "-" prevents it.
 	panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: value, StackTrace: "-"})
 }
 
-// locate finds what the end of an error reply names: the innermost function,
-// or its caller when that is not Lua.
-func (in *interp) locate(L *lua.LState) failure {
+// currentPosition returns the position shown at the end of an error reply: that
+// of the innermost function, or of its caller if it is not a Lua function.
+func (in *interp) currentPosition(L *lua.LState) errorPosition {
 	f, ok := in.stackAt(L, 0)
 	if ok && f.fn != nil && f.fn.IsG {
 		f, ok = in.stackAt(L, 1)
 	}
 	if !ok {
-		return failure{}
+		return errorPosition{}
 	}
-	return failure{true, f.source(), f.line()}
+	return errorPosition{true, f.source(), f.line()}
 }
 
-// throw raises a value as it is. It does not return.
+// throw raises a value unchanged. It does not return.
 func (in *interp) throw(L *lua.LState, value lua.LValue) {
 	in.verbatim = true
 	L.Error(value, 0)
 }
 
-// fail raises a text with the position of the Lua code that called us.
+// fail raises a text with the position of the Lua code that called the
+// function.
 func (in *interp) fail(L *lua.LState, text string) {
 	in.throw(L, lua.LString(in.where(L, 1)+text))
 }

@@ -56,7 +56,7 @@ func evaluateIn(t *testing.T, in *interp, c *commands.Ctx, source string) string
 	if err != nil {
 		return err.Error()
 	}
-	keys, args, refusal := split(evalArgs(source))
+	keys, args, refusal := splitKeys(evalArgs(source))
 	require.Empty(t, refusal)
 	reply := in.run(c, s, false, keys, args)
 	return string(resp.Append(nil, &reply, resp.RESP2))
@@ -69,12 +69,12 @@ func TestNothingStaysBehind(t *testing.T) {
 	require.Contains(t, want, "redis.call function")
 	for _, source := range intruders {
 		evaluateIn(t, in, c, source)
-		if in.suspect {
+		if in.unusable {
 			in = newInterp(e) // as Engine does
 		}
 		require.Equal(t, want, evaluateIn(t, in, c, probe), source)
 		require.Zero(t, in.L.GetTop(), source)
-		require.Empty(t, in.hosts, source)
+		require.Empty(t, in.pcallCallers, source)
 		require.Nil(t, in.child.Store, source)
 	}
 }
@@ -188,7 +188,7 @@ func FuzzScripts(f *testing.F) {
 	e, c := newTestEngine(f)
 	f.Fuzz(func(t *testing.T, source string) {
 		// Reading and compiling ends for every source; running need not.
-		if _, err := newScript(source, 0, e.judge); err != nil {
+		if _, err := newScript(source, 0, e.proveKeys); err != nil {
 			require.NotContains(t, evaluate(e, c, resp.RESP2, evalArgs(source)), interpreterErrors)
 			return
 		}

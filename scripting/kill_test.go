@@ -15,7 +15,7 @@ import (
 func newKillingEngine(t *testing.T, meanwhile func(e *Engine)) (*Engine, *commands.Ctx) {
 	e, c := newTestEngine(t)
 	nowUs := int64(0)
-	e.watch = newWatch(func() int64 { nowUs += 10_000; return nowUs }, func() int64 { return 1 })
+	e.runs = newRunTracker(func() int64 { nowUs += 10_000; return nowUs }, func() int64 { return 1 })
 	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, e.Group(), []commands.Command{
 		{Name: "time", Arity: 1, Handler: func(*commands.Ctx) resp.Value {
 			meanwhile(e)
@@ -49,7 +49,7 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 		"ended as a reader":   {source: wait + "redis.call('set','x',1) return 1", end: func(e *Engine) { e.EndReaders(true) }, cut: commands.CutClean},
 		"ended, had written":  {source: "redis.call('set','x',1) " + wait + "redis.call('set','x',2) return 1", end: (*Engine).End, cut: commands.CutHalf, written: true},
 		"killed, then ended": {source: wait + "redis.call('set','x',1) return 1", end: func(e *Engine) {
-			_ = e.watch.kill(runScript)
+			_ = e.runs.kill(runScript)
 			e.End()
 		}, cut: commands.CutClean},
 	} {
@@ -60,7 +60,7 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 						c.end(e)
 						return
 					}
-					require.Equal(t, c.kill, e.watch.kill(runScript))
+					require.Equal(t, c.kill, e.runs.kill(runScript))
 				})
 				e.options.Interpret = func() bool { return interpret }
 				reply := evaluate(e, ctx, resp.RESP2, evalArgs(c.source))
@@ -81,7 +81,7 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 func TestWriterIsNotKilled(t *testing.T) {
 	for _, interpret := range []bool{false, true} {
 		e, c := newKillingEngine(t, func(e *Engine) {
-			require.Equal(t, errUnkillable, e.watch.kill(runScript))
+			require.Equal(t, errUnkillable, e.runs.kill(runScript))
 			e.EndReaders(true)
 			e.EndReaders(false)
 		})

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Tokens above the bytes: reserved words in Lua's order, then the rest.
+// Token kinds above the byte values: reserved words in Lua's order, then the
+// others.
 const (
 	tokAnd = iota + 257
 	tokBreak
@@ -67,23 +68,23 @@ func tokenName(kind int) string {
 
 type token struct {
 	kind int
-	text string // as written: what an error shows
+	text string // as written, for errors
 	str  string // the value of a name or string
 	num  float64
 }
 
-// A syntaxError is a text with its position, as Lua 5.1 prints it.
+// A syntaxError is a text with its position, in the form of Lua 5.1.
 type syntaxError struct{ text string }
 
 func (e *syntaxError) Error() string { return e.text }
 
-// A lexer splits a source as Lua 5.1's does. Errors panic with *syntaxError
-// and are caught in parse.
+// A lexer splits a source as Lua 5.1 does. Errors panic with *syntaxError,
+// which parse recovers.
 type lexer struct {
 	src   string
 	pos   int
 	line  int
-	chunk string // the short source name that begins an error text
+	chunk string // the short source name at the start of error texts
 }
 
 func (lx *lexer) fail(msg, near string) {
@@ -97,7 +98,6 @@ func (lx *lexer) failPlain(msg string) {
 	panic(&syntaxError{fmt.Sprintf("%s:%d: %s", lx.chunk, lx.line, msg)})
 }
 
-// peek returns the byte at the position plus ahead, or -1 past the end.
 func (lx *lexer) peek(ahead int) int {
 	if lx.pos+ahead < len(lx.src) {
 		return int(lx.src[lx.pos+ahead])
@@ -105,7 +105,7 @@ func (lx *lexer) peek(ahead int) int {
 	return -1
 }
 
-// newline steps over a line break of one or two bytes.
+// newline skips a line break of one or two bytes.
 func (lx *lexer) newline() {
 	first := lx.src[lx.pos]
 	lx.pos++
@@ -131,15 +131,15 @@ func (lx *lexer) next() token {
 			if level := lx.longOpening(); level >= 0 {
 				return lx.longString(level, false)
 			}
-			return lx.single(ch)
+			return lx.singleByte(ch)
 		case ch == '=':
-			return lx.pair(ch, tokEq)
+			return lx.withEquals(ch, tokEq)
 		case ch == '<':
-			return lx.pair(ch, tokLe)
+			return lx.withEquals(ch, tokLe)
 		case ch == '>':
-			return lx.pair(ch, tokGe)
+			return lx.withEquals(ch, tokGe)
 		case ch == '~':
-			return lx.pair(ch, tokNe)
+			return lx.withEquals(ch, tokNe)
 		case ch == '"' || ch == '\'':
 			return lx.quoted(ch)
 		case ch == '.':
@@ -149,21 +149,22 @@ func (lx *lexer) next() token {
 		case isAlpha(ch) || ch == '_':
 			return lx.name()
 		default:
-			return lx.single(ch)
+			return lx.singleByte(ch)
 		}
 	}
 	return token{kind: tokEOF, text: "<eof>"}
 }
 
-func (lx *lexer) single(ch byte) token {
+func (lx *lexer) singleByte(ch byte) token {
 	lx.pos++
 	return token{kind: int(ch), text: tokenName(int(ch))}
 }
 
-// pair reads ch and an equals sign behind it as one token, or ch alone.
-func (lx *lexer) pair(ch byte, kind int) token {
+// withEquals reads ch and a following '=' as one token of that kind, or ch
+// alone.
+func (lx *lexer) withEquals(ch byte, kind int) token {
 	if lx.peek(1) != '=' {
-		return lx.single(ch)
+		return lx.singleByte(ch)
 	}
 	lx.pos += 2
 	return token{kind: kind, text: tokenName(kind)}
@@ -180,7 +181,7 @@ func (lx *lexer) dots() token {
 	case lx.peek(1) >= 0 && isDigit(byte(lx.peek(1))):
 		return lx.number()
 	}
-	return lx.single('.')
+	return lx.singleByte('.')
 }
 
 func (lx *lexer) name() token {
@@ -195,8 +196,8 @@ func (lx *lexer) name() token {
 	return token{kind: tokName, text: s, str: s}
 }
 
-// number takes everything that may belong to a number and then looks whether
-// it is one, as Lua 5.1 does.
+// number reads every character that can be part of a number and then validates
+// the whole, as Lua 5.1 does.
 func (lx *lexer) number() token {
 	start := lx.pos
 	for lx.pos < len(lx.src) && (isDigit(lx.src[lx.pos]) || lx.src[lx.pos] == '.') {
@@ -232,9 +233,9 @@ func (lx *lexer) comment() {
 	}
 }
 
-// longOpening returns the level of the long bracket at the position, or -1.
-// A bracket followed by equals signs and no second bracket is an error only
-// outside comments; inside one the text is an ordinary comment.
+// longOpening returns the level of the long bracket at the position, or -1. A
+// bracket with equals signs but no second bracket is an error, except in a
+// comment.
 func (lx *lexer) longOpening() int {
 	level := 0
 	for lx.peek(1+level) == '=' {
@@ -249,7 +250,6 @@ func (lx *lexer) longOpening() int {
 	return -1
 }
 
-// longString reads a long string or comment whose opening is at the position.
 func (lx *lexer) longString(level int, comment bool) token {
 	start := lx.pos
 	lx.pos += level + 2
@@ -306,7 +306,7 @@ func (lx *lexer) escape(b []byte, shown func() string) []byte {
 	ch := lx.peek(0)
 	switch {
 	case ch < 0:
-		return b // the caller reports the end
+		return b // the caller reports it
 	case ch == '\n' || ch == '\r':
 		lx.newline()
 		return append(b, '\n')

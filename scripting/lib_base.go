@@ -37,7 +37,7 @@ func (in *interp) error(L *lua.LState) int {
 	return 0
 }
 
-// collectGarbage collects nothing: the memory is Go's.
+// collectGarbage does nothing: Go manages the memory.
 func (in *interp) collectGarbage(L *lua.LState) int {
 	switch option := in.optString(L, 1, "collect"); option {
 	case "step":
@@ -67,7 +67,7 @@ func (in *interp) getMetatable(L *lua.LState) int {
 				L.Push(lua.LNil)
 				return 1
 			}
-			L.Push(in.stringMeta) // as little to be gained from it
+			L.Push(in.stringMeta) // it also shows __index only
 			return 1
 		}
 	}
@@ -102,7 +102,7 @@ func (in *interp) pairs(L *lua.LState) int {
 
 func (in *interp) nextPair(L *lua.LState) int {
 	t := in.readable(L)
-	in.steps(L, len(viewTable(t).keys)>>12) // it may pass over that many that are gone
+	in.steps(L, len(viewTable(t).keys)>>12) // Next may skip that many removed keys
 	key, value := t.Next(L.Get(2))
 	L.Push(key)
 	if key == lua.LNil {
@@ -161,7 +161,7 @@ func (in *interp) rawSet(L *lua.LState) int {
 			in.throw(L, lua.LString("table index is NaN"))
 		}
 		if i := toInt(float64(n)); lua.LNumber(i) == n {
-			in.reserve(L, t, i)
+			in.reserveArray(L, t, i)
 		}
 	}
 	t.RawSet(key, value)
@@ -228,7 +228,7 @@ func (in *interp) toStringFunction(L *lua.LState) int {
 	return 1
 }
 
-// smallDecimals are boxed once: limiters answer tostring(0) and tostring(1).
+// smallDecimals are boxed once, because limiters often convert 0 and 1.
 var smallDecimals = func() (texts [256]lua.LValue) {
 	for i := range texts {
 		texts[i] = lua.LString(strconv.Itoa(i))
@@ -236,7 +236,7 @@ var smallDecimals = func() (texts [256]lua.LValue) {
 	return texts
 }()
 
-// toString spells any value, asking __tostring.
+// toString converts any value, using __tostring.
 func (in *interp) toString(L *lua.LState, v lua.LValue) string {
 	if meta := L.GetMetaField(v, "__tostring"); meta != lua.LNil {
 		L.Push(meta)
@@ -252,7 +252,7 @@ func (in *interp) toString(L *lua.LState, v lua.LValue) string {
 	switch v := v.(type) {
 	case lua.LNumber:
 		return formatNumber(float64(v))
-	case *lua.LUserData: // there is one: cjson.null, a null pointer in C
+	case *lua.LUserData: // cjson.null only, a null pointer in C
 		return "userdata: (nil)"
 	}
 	return v.String()
@@ -263,7 +263,7 @@ func (in *interp) typeFunction(L *lua.LState) int {
 	return 1
 }
 
-// typeNames are boxed once; limiters ask for types often.
+// typeNames are boxed once, because limiters call type often.
 var typeNames = func() (names [lua.LTChannel + 1]lua.LValue) {
 	for i := range names {
 		names[i] = lua.LString(lua.LValueType(i).String())
@@ -295,7 +295,7 @@ func (in *interp) load(L *lua.LState) int {
 	fn := in.checkFunction(L, 1)
 	name := in.optString(L, 2, "=(load)")
 	var b strings.Builder
-	working := in.meter.working
+	scratch := in.meter.scratchBytes
 	for {
 		L.Push(fn)
 		in.call(L, 0)
@@ -309,10 +309,10 @@ func (in *interp) load(L *lua.LState) int {
 		if piece == "" {
 			break
 		}
-		in.hold(L, 2*len(piece))
+		in.growScratch(L, 2*len(piece))
 		b.WriteString(piece)
 	}
-	in.meter.working = working
+	in.meter.scratchBytes = scratch
 	return in.loadChunk(L, b.String(), name)
 }
 

@@ -13,12 +13,11 @@ func (in *interp) coroutineLibrary() map[string]lua.LGFunction {
 	}
 }
 
-// armedSource makes a coroutine's body set up error reporting in its own
-// thread before it becomes what the script gave. It has to be Lua: a Go
-// function on the stack could not be yielded across.
-const armedSource = `return function(arm) return function(body) return function(...) arm() return body(...) end end end`
+// coroutineBodySource wraps a coroutine's function so that the new thread
+// installs the error hook first. It is in Lua, because a yield cannot cross a
+// Go function.
+const coroutineBodySource = `return function(arm) return function(body) return function(...) arm() return body(...) end end end`
 
-// openCoroutines borrows the switch between threads from gopher-lua.
 func (in *interp) openCoroutines() {
 	L := in.L
 	scratch := lua.NewState(lua.Options{SkipOpenLibs: true})
@@ -29,7 +28,7 @@ func (in *interp) openCoroutines() {
 	in.coCreate = lib.RawGetString("create").(*lua.LFunction).GFunction
 	in.coResume = lib.RawGetString("resume").(*lua.LFunction).GFunction
 
-	proto, err := compile(armedSource, "=[C]", 0)
+	proto, err := compile(coroutineBodySource, "=[C]", 0)
 	if err != nil {
 		panic(err)
 	}
@@ -37,7 +36,7 @@ func (in *interp) openCoroutines() {
 	L.Call(0, 1)
 	L.Push(L.NewFunction(func(L *lua.LState) int { L.Panic = in.hook; return 0 }))
 	L.Call(1, 1)
-	in.armed = L.Get(-1).(*lua.LFunction)
+	in.coroutineBody = L.Get(-1).(*lua.LFunction)
 	L.SetTop(0)
 }
 
@@ -46,17 +45,17 @@ func (in *interp) coroutineCreate(L *lua.LState) int {
 	if !ok || fn.IsG {
 		in.argError(L, 1, "Lua function expected")
 	}
-	L.Push(in.armed)
+	L.Push(in.coroutineBody)
 	L.Push(fn)
 	in.call(L, 1)
 	body := L.Get(-1)
 	L.SetTop(0)
 	L.Push(body)
 	in.grow(L, threadSize+valueSize*firstRegisters)
-	ctx := L.RemoveContext() // or the thread would get a context of its own
+	ctx := L.RemoveContext() // the thread would derive a context of its own
 	n := in.coCreate(L)
 	L.SetContext(ctx)
-	in.give(L.Get(-1).(*lua.LState))
+	in.installCountHook(L.Get(-1).(*lua.LState))
 	return n
 }
 
@@ -68,25 +67,25 @@ func (in *interp) coroutineResume(L *lua.LState) int {
 	return in.resume(L, thread)
 }
 
-// resume runs the thread at stack index 1 with the arguments above it and
-// pushes true and its values or false and its error.
+// resume runs the thread at stack index 1 with the arguments above it. It
+// pushes true and the thread's values, or false and its error.
 func (in *interp) resume(L, thread *lua.LState) int {
 	if status := in.threadStatus(L, thread); status != "suspended" {
 		L.Push(lua.LFalse)
 		L.Push(lua.LString("cannot resume " + status + " coroutine"))
 		return 2
 	}
-	boundaries, inThread, handlers := in.boundaries, in.inThread, len(in.handlers)
-	catchers, working := in.catchers, in.meter.working
+	boundaries, inThread, handlers := in.goCalls, in.threadGoCalls, len(in.handlers)
+	catchers, scratch := in.pcallDepth, in.meter.scratchBytes
 	in.grow(L, valueSize*L.GetTop())
-	in.cross(L)
-	in.inThread = 0
+	in.enterGoCall(L)
+	in.threadGoCalls = 0
 	n := in.coResume(L)
-	in.boundaries, in.inThread, in.catchers = boundaries, inThread, catchers
+	in.goCalls, in.threadGoCalls, in.pcallDepth = boundaries, inThread, catchers
 	in.handlers = in.handlers[:handlers]
-	in.meter.working = working
-	if in.meter.stopped() {
-		in.check(L, in.meter.beat()) // nobody catches that
+	in.meter.scratchBytes = scratch
+	if in.meter.stopRequested() {
+		in.check(L, in.meter.poll()) // this error cannot be caught
 	}
 	if n == 2 && L.Get(-2) == lua.LFalse && thread.Dead {
 		in.verbatim = false
@@ -117,7 +116,7 @@ func (in *interp) threadStatus(L, thread *lua.LState) string {
 func (in *interp) coroutineWrap(L *lua.LState) int {
 	in.coroutineCreate(L)
 	thread := L.Get(-1).(*lua.LState)
-	// The thread is an upvalue as well, so that held finds it.
+	// The thread is also an upvalue, so that reachableBytes finds it.
 	L.Push(L.NewClosure(func(L *lua.LState) int {
 		L.Insert(thread, 1)
 		n := in.resume(L, thread)
@@ -135,7 +134,7 @@ func (in *interp) coroutineWrap(L *lua.LState) int {
 }
 
 func (in *interp) coroutineYield(L *lua.LState) int {
-	if L == in.L || in.inThread > 0 || !onlyCalls(L) {
+	if L == in.L || in.threadGoCalls > 0 || !onlyCalls(L) {
 		in.throw(L, lua.LString("attempt to yield across metamethod/C-call boundary"))
 	}
 	return -1
@@ -159,9 +158,9 @@ func (in *interp) coroutineStatus(L *lua.LState) int {
 	return 1
 }
 
-// onlyCalls reports whether every function on a thread's stack got there by a
-// plain call. A metamethod or an iterator runs in a loop of its own on Go's
-// stack, which a yield would leave behind; Lua 5.1 forbids it as well.
+// onlyCalls reports whether every function on a thread's stack was entered by a
+// plain call. A metamethod or an iterator runs in a nested loop on Go's stack,
+// which a yield would abandon; Lua 5.1 forbids it as well.
 func onlyCalls(L *lua.LState) bool {
 	dbg, ok := L.GetStack(0)
 	if !ok {

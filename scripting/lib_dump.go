@@ -7,28 +7,28 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// stringDump is string.dump. The string has the form of a precompiled chunk of
-// Lua 5.1, and says all that there is to say of the function; its instructions
-// are those of this interpreter. As in Redis nothing reads it: loadstring takes
-// sources only.
+// stringDump is string.dump. The result has the form of a precompiled chunk of
+// Lua 5.1 and describes the function completely, with the instructions of this
+// interpreter. As in Redis, nothing can load it: loadstring accepts sources
+// only.
 func (in *interp) stringDump(L *lua.LState) int {
 	fn := in.checkFunction(L, 1)
 	if fn.IsG {
 		in.fail(L, "unable to dump given function")
 	}
 	d := chunkWriter{in: in, L: L, b: []byte(chunkHeader)}
-	working := in.meter.working
+	scratch := in.meter.scratchBytes
 	d.function(fn.Proto)
 	L.Push(text(d.b))
-	in.meter.working = working
+	in.meter.scratchBytes = scratch
 	return 1
 }
 
-// chunkHeader says: Lua 5.1, the official format, little endian, an int of 4
-// bytes, a size of 8, an instruction of 4, a number of 8, which is no integer.
+// chunkHeader stands for Lua 5.1, the official format, little endian, 4-byte
+// int, 8-byte size, 4-byte instruction, and an 8-byte number that is not an
+// integer.
 const chunkHeader = "\x1bLuaQ\x00\x01\x04\x08\x04\x08\x00"
 
-// Types of constants.
 const (
 	chunkNil    = 0
 	chunkBool   = 1
@@ -36,7 +36,7 @@ const (
 	chunkString = 4
 )
 
-// A chunkWriter writes what Lua 5.1 reads back as a function.
+// A chunkWriter writes functions as Lua 5.1's string.dump does.
 type chunkWriter struct {
 	in *interp
 	L  *lua.LState
@@ -44,16 +44,16 @@ type chunkWriter struct {
 }
 
 func (d *chunkWriter) bytes(values ...byte) {
-	d.b = append(d.in.extend(d.L, d.b, len(values)), values...)
+	d.b = append(d.in.growBuffer(d.L, d.b, len(values)), values...)
 }
 
 func (d *chunkWriter) integer(n int) {
-	d.b = bin.LittleEndian.AppendUint32(d.in.extend(d.L, d.b, 4), uint32(n))
+	d.b = bin.LittleEndian.AppendUint32(d.in.growBuffer(d.L, d.b, 4), uint32(n))
 }
 
-// string writes a text with its size, which counts the NUL at its end.
+// string writes a string with its size, which includes the NUL at the end.
 func (d *chunkWriter) string(s string) {
-	d.b = d.in.extend(d.L, d.b, 8+len(s)+1)
+	d.b = d.in.growBuffer(d.L, d.b, 8+len(s)+1)
 	d.b = bin.LittleEndian.AppendUint64(d.b, uint64(len(s)+1))
 	d.b = append(append(d.b, s...), 0)
 }
@@ -100,7 +100,7 @@ func (d *chunkWriter) constant(v lua.LValue) {
 		}
 	case lua.LNumber:
 		d.bytes(chunkNumber)
-		d.b = bin.LittleEndian.AppendUint64(d.in.extend(d.L, d.b, 8), math.Float64bits(float64(v)))
+		d.b = bin.LittleEndian.AppendUint64(d.in.growBuffer(d.L, d.b, 8), math.Float64bits(float64(v)))
 	case lua.LString:
 		d.bytes(chunkString)
 		d.string(string(v))

@@ -9,21 +9,21 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A directive is one %-conversion of string.format, as C's printf reads it.
+// A directive is a conversion specification of string.format, as in C's printf.
 type directive struct {
 	minus, plus, space, alt, zero bool
 	width                         int
-	precision                     int // -1 where there is none
+	precision                     int // -1 if absent
 	conversion                    byte
 }
 
 func (in *interp) stringFormat(L *lua.LState) int {
 	format := in.checkString(L, 1)
-	working := in.meter.working
+	scratch := in.meter.scratchBytes
 	var b []byte
 	arg := 1
 	for i := 0; i < len(format); i++ {
-		b = in.extend(L, b, 1)
+		b = in.growBuffer(L, b, 1)
 		if format[i] != '%' {
 			b = append(b, format[i])
 			continue
@@ -40,12 +40,11 @@ func (in *interp) stringFormat(L *lua.LState) int {
 		}
 		b = in.appendDirective(L, b, d, arg)
 	}
-	in.meter.working = working
+	in.meter.scratchBytes = scratch
 	L.Push(text(b))
 	return 1
 }
 
-// directive reads what follows a percent sign and returns its last position.
 func (in *interp) directive(L *lua.LState, format string, i int) (directive, int) {
 	d := directive{precision: -1}
 	start := i
@@ -92,7 +91,7 @@ func (in *interp) appendDirective(L *lua.LState, b []byte, d directive, arg int)
 	switch d.conversion {
 	case 'c':
 		padded := d.pad(nil, string([]byte{byte(toInteger(in.checkNumber(L, arg)))}))
-		text, _, _ := strings.Cut(string(padded), "\x00") // where C's string ends
+		text, _, _ := strings.Cut(string(padded), "\x00") // end of a C string
 		return append(b, text...)
 	case 'd', 'i':
 		n := toInteger(in.checkNumber(L, arg))
@@ -104,10 +103,10 @@ func (in *interp) appendDirective(L *lua.LState, b []byte, d directive, arg int)
 		return d.float(b, in.checkNumber(L, arg))
 	case 'q':
 		s := in.checkString(L, arg)
-		return appendQuoted(in.extend(L, b, 4*len(s)+2), s)
+		return appendQuoted(in.growBuffer(L, b, 4*len(s)+2), s)
 	case 's':
 		s := in.checkString(L, arg)
-		b = in.extend(L, b, len(s))
+		b = in.growBuffer(L, b, len(s))
 		if d.precision < 0 && len(s) >= 100 {
 			return append(b, s...)
 		}
@@ -150,7 +149,7 @@ func (d *directive) sign(negative bool) string {
 	return ""
 }
 
-// atLeast gives an integer as many digits as the precision asks for.
+// atLeast pads the digits of an integer to the precision.
 func (d *directive) atLeast(digits string, isZero bool) string {
 	if d.precision == 0 && isZero {
 		return ""
@@ -234,7 +233,6 @@ func (d *directive) float(b []byte, f float64) []byte {
 	return d.number(b, d.sign(negative), "", digits, finite)
 }
 
-// appendQuoted writes s so that Lua reads it back.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, ch := range []byte(s) {

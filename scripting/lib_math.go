@@ -59,7 +59,7 @@ func (in *interp) unary(fn func(float64) float64) lua.LGFunction {
 
 func (in *interp) binary(fn func(x, y float64) float64) lua.LGFunction {
 	return func(L *lua.LState) int {
-		y := in.checkNumber(L, 2) // first, as the C compiler has it
+		y := in.checkNumber(L, 2) // checked first, as in Redis' build
 		L.Push(lua.LNumber(fn(in.checkNumber(L, 1), y)))
 		return 1
 	}
@@ -111,13 +111,12 @@ func (in *interp) mathModf(L *lua.LState) int {
 	return 2
 }
 
-// random is drand48's generator, with which Redis replaced C's: a seed gives
-// the same numbers on every machine.
+// random is the generator of drand48, which Redis uses instead of C's rand: a
+// seed gives the same numbers on every machine.
 type random struct{ state uint64 }
 
 func newRandom(seed uint32) random { return random{uint64(seed)<<16 | 0x330E} }
 
-// next returns 31 bits.
 func (r *random) next() int32 {
 	r.state = (r.state*0x5DEECE66D + 0xB) & (1<<48 - 1)
 	return int32(r.state >> 17)

@@ -7,13 +7,13 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// maxStringLen bounds what one library call builds; Lua would run out of
-// memory somewhere above it.
+// maxStringLen limits the result of one library call. Above it, Lua would run
+// out of memory at some point.
 const maxStringLen = 512 << 20
 
-// part returns s[from:to] with bytes of its own where otherwise a little string
-// would keep a large one alive.
-func part(s string, from, to int) lua.LString {
+// substring returns s[from:to]. It copies a small part of a large string, so as
+// not to keep the whole alive.
+func substring(s string, from, to int) lua.LString {
 	if len(s) > 1024 && to-from < len(s)/2 {
 		return lua.LString(strings.Clone(s[from:to]))
 	}
@@ -29,7 +29,6 @@ func (in *interp) stringLibrary() map[string]lua.LGFunction {
 	}
 }
 
-// fromEnd resolves a position that may count from the end.
 func fromEnd(pos, length int) int {
 	if pos < 0 {
 		pos += length + 1
@@ -73,7 +72,7 @@ func (in *interp) stringLen(L *lua.LState) int {
 	return 1
 }
 
-// mapBytes changes letters in place as C does in the "C" locale.
+// mapBytes changes the case of letters in place, as in C's "C" locale.
 func mapBytes(b []byte, from, to byte) []byte {
 	for i, ch := range b {
 		if from <= ch && ch <= to {
@@ -121,14 +120,14 @@ func (in *interp) stringReverse(L *lua.LState) int {
 func (in *interp) stringSub(L *lua.LState) int {
 	s := in.checkString(L, 1)
 	from := in.checkInt(L, 2)
-	from, to := span(s, from, in.optInt(L, 3, -1))
+	from, to := substringRange(s, from, in.optInt(L, 3, -1))
 	in.grow(L, to-from)
-	L.Push(part(s, from, to))
+	L.Push(substring(s, from, to))
 	return 1
 }
 
-// span is what string.sub takes: s[from:to].
-func span(s string, first, last int) (from, to int) {
+// substringRange returns from and to for string.sub: the result is s[from:to].
+func substringRange(s string, first, last int) (from, to int) {
 	first, last = max(fromEnd(first, len(s)), 1), min(fromEnd(last, len(s)), len(s))
 	if first > last {
 		return 0, 0
@@ -136,7 +135,7 @@ func span(s string, first, last int) (from, to int) {
 	return first - 1, last
 }
 
-// withPattern runs fn and raises what the pattern's author did wrong.
+// withPattern runs fn and raises the errors of a malformed pattern.
 func (in *interp) withPattern(L *lua.LState, fn func() int) (n int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -156,10 +155,10 @@ func (in *interp) withPattern(L *lua.LState, fn func() int) (n int) {
 	return fn()
 }
 
-func (in *interp) stringFind(L *lua.LState) int  { return in.find(L, true) }
-func (in *interp) stringMatch(L *lua.LState) int { return in.find(L, false) }
+func (in *interp) stringFind(L *lua.LState) int  { return in.findPattern(L, true) }
+func (in *interp) stringMatch(L *lua.LState) int { return in.findPattern(L, false) }
 
-func (in *interp) find(L *lua.LState, find bool) int {
+func (in *interp) findPattern(L *lua.LState, find bool) int {
 	s, pat := in.checkString(L, 1), in.checkString(L, 2)
 	init := in.optInt(L, 3, 1)
 	if init < 0 {
@@ -199,14 +198,14 @@ func (in *interp) find(L *lua.LState, find bool) int {
 	})
 }
 
-// captured returns the nth capture of a match; the whole match stands for the
-// first where there are none.
+// captured returns the nth capture of a match. The whole match is the first if
+// the pattern has none.
 func captured(m *matcher, n, start, end int) lua.LValue {
 	if n >= m.level {
 		if n != 0 {
 			malformed("invalid capture index")
 		}
-		return part(m.src, start, end)
+		return substring(m.src, start, end)
 	}
 	switch c := m.captures[n]; c.len {
 	case captureOpen:
@@ -215,7 +214,7 @@ func captured(m *matcher, n, start, end int) lua.LValue {
 	case capturePosition:
 		return lua.LNumber(c.start + 1)
 	default:
-		return part(m.src, c.start, c.start+c.len)
+		return substring(m.src, c.start, c.start+c.len)
 	}
 }
 
@@ -233,7 +232,7 @@ func (in *interp) pushCaptures(L *lua.LState, m *matcher, start, end int, whole 
 func (in *interp) stringGmatch(L *lua.LState) int {
 	s, pat := in.checkString(L, 1), in.checkString(L, 2)
 	pos := 0
-	// The string is an upvalue as well, so that held finds it.
+	// The string is also an upvalue, so that reachableBytes finds it.
 	L.Push(L.NewClosure(func(L *lua.LState) int {
 		return in.withPattern(L, func() int {
 			m := matcher{meter: &in.meter, src: s, pat: pat}
@@ -268,19 +267,19 @@ func (in *interp) stringGsub(L *lua.LState) int {
 		m := matcher{meter: &in.meter, src: s, pat: body}
 		var b []byte
 		n, pos := 0, 0
-		working := in.meter.working
+		scratch := in.meter.scratchBytes
 		for n < most {
 			m.level = 0
 			e := m.match(pos, 0)
 			if e >= 0 {
 				n++
-				b = in.replacement(L, b, &m, pos, e, repl)
+				b = in.appendReplacement(L, b, &m, pos, e, repl)
 			}
 			switch {
 			case e > pos:
 				pos = e
 			case pos < len(s):
-				b = append(in.extend(L, b, 1), s[pos])
+				b = append(in.growBuffer(L, b, 1), s[pos])
 				pos++
 			default:
 				pos++
@@ -290,17 +289,16 @@ func (in *interp) stringGsub(L *lua.LState) int {
 			}
 		}
 		if pos < len(s) {
-			b = append(in.extend(L, b, len(s)-pos), s[pos:]...)
+			b = append(in.growBuffer(L, b, len(s)-pos), s[pos:]...)
 		}
-		in.meter.working = working
+		in.meter.scratchBytes = scratch
 		L.Push(text(b))
 		L.Push(lua.LNumber(n))
 		return 2
 	})
 }
 
-// replacement appends what takes the place of one match.
-func (in *interp) replacement(L *lua.LState, b []byte, m *matcher, start, end int, repl lua.LValue) []byte {
+func (in *interp) appendReplacement(L *lua.LState, b []byte, m *matcher, start, end int, repl lua.LValue) []byte {
 	var value lua.LValue
 	switch r := repl.(type) {
 	case *lua.LTable:
@@ -316,13 +314,13 @@ func (in *interp) replacement(L *lua.LState, b []byte, m *matcher, start, end in
 		return in.appendTemplate(L, b, text, m, start, end)
 	}
 	if lua.LVIsFalse(value) {
-		return append(in.extend(L, b, end-start), m.src[start:end]...)
+		return append(in.growBuffer(L, b, end-start), m.src[start:end]...)
 	}
 	text, ok := asString(value)
 	if !ok {
 		in.fail(L, "invalid replacement value (a "+typeName(value)+")")
 	}
-	return append(in.extend(L, b, len(text)), text...)
+	return append(in.growBuffer(L, b, len(text)), text...)
 }
 
 func (in *interp) indexValue(L *lua.LState, t *lua.LTable, key lua.LValue) lua.LValue {
@@ -334,7 +332,7 @@ func (in *interp) indexValue(L *lua.LState, t *lua.LTable, key lua.LValue) lua.L
 
 func (in *interp) appendTemplate(L *lua.LState, b []byte, text string, m *matcher, start, end int) []byte {
 	for i := 0; i < len(text); i++ {
-		b = in.extend(L, b, 1)
+		b = in.growBuffer(L, b, 1)
 		ch := text[i]
 		if ch != '%' {
 			b = append(b, ch)
@@ -343,14 +341,14 @@ func (in *interp) appendTemplate(L *lua.LState, b []byte, text string, m *matche
 		i++
 		switch {
 		case i == len(text):
-			b = append(b, 0) // C Lua reads the string's terminator
+			b = append(b, 0) // C Lua reads the terminator
 		case !isDigit(text[i]):
 			b = append(b, text[i])
 		case text[i] == '0':
-			b = append(in.extend(L, b, end-start), m.src[start:end]...)
+			b = append(in.growBuffer(L, b, end-start), m.src[start:end]...)
 		default:
 			s, _ := asString(captured(m, int(text[i]-'1'), start, end))
-			b = append(in.extend(L, b, len(s)), s...)
+			b = append(in.growBuffer(L, b, len(s)), s...)
 		}
 	}
 	return b

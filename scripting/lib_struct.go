@@ -7,14 +7,17 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// structLibrary turns numbers and strings into C's representation in memory
-// and back. A format is a row of options: b B h H i I l L T are integers,
-// signed where the letter is small (i and I take a size in bytes), f and d
-// floats, x a byte of padding, s a string up to NUL, cN N bytes (c0: the
-// whole string, or as many bytes as the number before says); < and > set the
-// byte order, !N the alignment from there on, and spaces mean nothing.
+// structLibrary converts numbers and strings to and from C's representation in
+// memory. A format is a sequence of options:
 //
-// What C leaves undefined is as gcc's code for amd64 has it.
+//   - b B h H i I l L T are integers, signed if lower-case; a size in bytes may
+//     follow i and I.
+//   - f and d are floats, x is a byte of padding, s is a string up to a NUL.
+//   - cN is N bytes. c0 is the whole string, or as many bytes as the preceding
+//     number.
+//   - < and > set the byte order, !N sets the alignment; spaces are ignored.
+//
+// Where C leaves the result undefined, it is that of gcc on amd64.
 func (in *interp) structLibrary() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"pack": in.structPack, "unpack": in.structUnpack, "size": in.structSize,
@@ -23,10 +26,9 @@ func (in *interp) structLibrary() map[string]lua.LGFunction {
 
 const (
 	structMaxInteger = 32 // bytes
-	structAlignment  = 8  // of a bare '!'
+	structAlignment  = 8  // of a '!' without a number
 )
 
-// A structFormat walks over a format's options.
 type structFormat struct {
 	in   *interp
 	L    *lua.LState
@@ -40,7 +42,7 @@ func (in *interp) newStructFormat(L *lua.LState) structFormat {
 	return structFormat{in: in, L: L, rest: cString(in.checkString(L, 1)), align: 1}
 }
 
-// next returns an option and its size in bytes, 0 where the option has none.
+// next returns an option and its size in bytes, 0 if it has none.
 func (f *structFormat) next() (option byte, size int, ok bool) {
 	if f.rest == "" {
 		return 0, 0, false
@@ -65,7 +67,6 @@ func (f *structFormat) next() (option byte, size int, ok bool) {
 	return option, size, true
 }
 
-// count reads the number behind an option.
 func (f *structFormat) count(otherwise int) int {
 	if f.rest == "" || !isDigit(f.rest[0]) {
 		return otherwise
@@ -81,7 +82,7 @@ func (f *structFormat) count(otherwise int) int {
 	return n
 }
 
-// padding is how many bytes an option needs in front of it at a position.
+// padding returns the bytes of padding before an option at a position.
 func (f *structFormat) padding(pos int, option byte, size int) int {
 	if size == 0 || option == 'c' {
 		return 0
@@ -90,7 +91,6 @@ func (f *structFormat) padding(pos int, option byte, size int) int {
 	return (size - pos&(size-1)) & (size - 1)
 }
 
-// control obeys an option that stands for no data.
 func (f *structFormat) control(option byte) {
 	switch option {
 	case ' ':
@@ -110,12 +110,12 @@ func (f *structFormat) control(option byte) {
 func (in *interp) structPack(L *lua.LState) int {
 	f := in.newStructFormat(L)
 	arg := 1
-	L.Push(lua.LNil) // what Redis' buffer puts behind the arguments: errors show it
+	L.Push(lua.LNil) // next in Redis' buffer after the arguments; errors show it
 	var b []byte
-	working := in.meter.working
+	scratch := in.meter.scratchBytes
 	for option, size, ok := f.next(); ok; option, size, ok = f.next() {
 		in.steps(L, 1)
-		b = in.extend(L, b, 2*structMaxInteger) // padding and a number
+		b = in.growBuffer(L, b, 2*structMaxInteger) // padding and a number
 		b = append(b, make([]byte, f.padding(len(b), option, size))...)
 		switch option {
 		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T':
@@ -138,7 +138,7 @@ func (in *interp) structPack(L *lua.LState) int {
 			if len(s) < size {
 				in.argError(L, arg+1, "string too short")
 			}
-			b = append(in.extend(L, b, size+1), s[:size]...)
+			b = append(in.growBuffer(L, b, size+1), s[:size]...)
 			if option == 's' {
 				b = append(b, 0)
 			}
@@ -146,7 +146,7 @@ func (in *interp) structPack(L *lua.LState) int {
 			f.control(option)
 		}
 	}
-	in.meter.working = working
+	in.meter.scratchBytes = scratch
 	in.pushBytes(L, b)
 	return 1
 }
@@ -208,8 +208,8 @@ func (in *interp) structUnpack(L *lua.LState) int {
 	return n + 1
 }
 
-// structOffset is unpack's third argument, counted from 0. Only 0 itself is
-// refused here; a negative one is too far for any data.
+// structOffset returns unpack's third argument, counted from 0. Only 0 is
+// refused here; a negative offset fails against any data.
 func (in *interp) structOffset(L *lua.LState) int {
 	if L.Get(3) == lua.LNil {
 		return 0
@@ -221,8 +221,8 @@ func (in *interp) structOffset(L *lua.LState) int {
 	return int(n - 1)
 }
 
-// countBefore is the number of bytes that the result before a c0 says, of n
-// results so far.
+// countBefore returns the preceding result of the n so far, as the size of a
+// c0.
 func (f *structFormat) countBefore(n int) int {
 	if n > 0 {
 		if size, ok := asNumber(f.L.Get(-1)); ok {
@@ -253,8 +253,9 @@ func (in *interp) structSize(L *lua.LState) int {
 	return 1
 }
 
-// wrapInteger converts a number to 64 bits, signed or not: what fits neither
-// is the smallest signed one if negative or no number, and 0 if positive.
+// wrapInteger converts f to 64 bits, signed or unsigned. A value out of both
+// ranges becomes the smallest signed integer if negative or NaN, and 0 if
+// positive.
 func wrapInteger(f float64) uint64 {
 	if f >= 1<<63 {
 		return uint64(toInteger(f-1<<63)) ^ 1<<63
@@ -262,8 +263,8 @@ func wrapInteger(f float64) uint64 {
 	return uint64(toInteger(f))
 }
 
-// appendInteger appends the low bytes of n. Behind its 8 come zeros, also
-// where n was negative.
+// appendInteger appends the low bytes of n. Bytes beyond the eighth are zero,
+// even if n was negative.
 func (f *structFormat) appendInteger(b []byte, n uint64, size int) []byte {
 	for i := range size {
 		if f.bigEndian {
@@ -274,7 +275,7 @@ func (f *structFormat) appendInteger(b []byte, n uint64, size int) []byte {
 	return b
 }
 
-// integer reads what appendInteger wrote: of many bytes, the low 8.
+// integer reads what appendInteger wrote; beyond 8 bytes, only the low ones.
 func (f *structFormat) integer(data string) (n uint64) {
 	for i := range len(data) {
 		if !f.bigEndian {
@@ -285,8 +286,8 @@ func (f *structFormat) integer(data string) (n uint64) {
 	return n
 }
 
-// signed extends the sign of an integer of so many bytes. Where that is more
-// than 8, the processor counts the shift modulo 64.
+// signed extends the sign of an integer of size bytes. Beyond 8 bytes, the
+// shift count wraps modulo 64 as on the processor.
 func signed(n uint64, size int) lua.LNumber {
 	sign := ^uint64(0) << (uint(8*size-1) & 63)
 	if n&sign != 0 {

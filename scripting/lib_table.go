@@ -14,9 +14,9 @@ func (in *interp) tableLibrary() map[string]lua.LGFunction {
 	}
 }
 
-func at1(t *lua.LTable, i int) lua.LValue { return t.RawGet(lua.LNumber(i)) }
+func rawGetInt(t *lua.LTable, i int) lua.LValue { return t.RawGet(lua.LNumber(i)) }
 
-func put(t *lua.LTable, i int, v lua.LValue) { t.RawSet(lua.LNumber(i), v) }
+func rawSetInt(t *lua.LTable, i int, v lua.LValue) { t.RawSet(lua.LNumber(i), v) }
 
 func (in *interp) tableConcat(L *lua.LState) int {
 	t := in.readable(L)
@@ -25,7 +25,7 @@ func (in *interp) tableConcat(L *lua.LState) int {
 	to := in.optInt(L, 4, border(t))
 	size := 0
 	for i := from; i <= to; i++ {
-		switch v := at1(t, i).(type) {
+		switch v := rawGetInt(t, i).(type) {
 		case lua.LString:
 			size += len(v) + len(separator)
 		case lua.LNumber:
@@ -39,7 +39,7 @@ func (in *interp) tableConcat(L *lua.LState) int {
 	var b strings.Builder
 	b.Grow(size)
 	for i := from; i <= to; i++ {
-		s, _ := asString(at1(t, i))
+		s, _ := asString(rawGetInt(t, i))
 		b.WriteString(s)
 		if i < to {
 			b.WriteString(separator)
@@ -68,15 +68,15 @@ func (in *interp) tableForeachI(L *lua.LState) int {
 	fn := in.checkFunction(L, 2)
 	n := border(t)
 	for i := 1; i <= n; i++ {
-		if in.visit(L, fn, lua.LNumber(i), at1(t, i)) {
+		if in.visit(L, fn, lua.LNumber(i), rawGetInt(t, i)) {
 			return 1
 		}
 	}
 	return 0
 }
 
-// visit calls fn and reports whether it returned something, which it leaves
-// on the stack.
+// visit calls fn and reports whether it returned a value, which stays on the
+// stack.
 func (in *interp) visit(L *lua.LState, fn *lua.LFunction, key, value lua.LValue) bool {
 	L.Push(fn)
 	L.Push(key)
@@ -129,11 +129,11 @@ func (in *interp) tableInsert(L *lua.LState) int {
 	in.writable(L)
 	value := L.Get(L.GetTop())
 	in.steps(L, max(last-pos, 0))
-	in.reserve(L, t, pos)
+	in.reserveArray(L, t, pos)
 	for i := max(last, pos); i > pos; i-- {
-		put(t, i, at1(t, i-1))
+		rawSetInt(t, i, rawGetInt(t, i-1))
 	}
-	put(t, pos, value)
+	rawSetInt(t, pos, value)
 	return 0
 }
 
@@ -145,12 +145,12 @@ func (in *interp) tableRemove(L *lua.LState) int {
 		return 0
 	}
 	in.writable(L)
-	value := at1(t, pos)
+	value := rawGetInt(t, pos)
 	in.steps(L, last-pos)
 	for i := pos; i < last; i++ {
-		put(t, i, at1(t, i+1))
+		rawSetInt(t, i, rawGetInt(t, i+1))
 	}
-	put(t, last, lua.LNil)
+	rawSetInt(t, last, lua.LNil)
 	L.Push(value)
 	return 1
 }
@@ -167,9 +167,9 @@ func (in *interp) tableSort(L *lua.LState) int {
 	return 0
 }
 
-// A sorter is Lua 5.1's quicksort: with the median of three as its pivot and
-// the smaller part first, it makes the same comparisons and leaves equal
-// elements in the same order.
+// A sorter is Lua 5.1's quicksort. With the median of three as pivot and the
+// smaller part first, it makes the same comparisons and leaves equal elements
+// in the same order.
 type sorter struct {
 	in *interp
 	L  *lua.LState
@@ -206,9 +206,9 @@ func (s *sorter) less(a, b lua.LValue) bool {
 }
 
 func (s *sorter) swapIfLess(i, j int) {
-	if a, b := at1(s.t, i), at1(s.t, j); s.less(b, a) {
-		put(s.t, i, b)
-		put(s.t, j, a)
+	if a, b := rawGetInt(s.t, i), rawGetInt(s.t, j); s.less(b, a) {
+		rawSetInt(s.t, i, b)
+		rawSetInt(s.t, j, a)
 	}
 }
 
@@ -219,12 +219,12 @@ func (s *sorter) sort(lo, hi int) {
 			return
 		}
 		middle := (lo + hi) / 2
-		if a, b := at1(s.t, middle), at1(s.t, lo); s.less(a, b) {
-			put(s.t, middle, b)
-			put(s.t, lo, a)
-		} else if b := at1(s.t, hi); s.less(b, a) {
-			put(s.t, middle, b)
-			put(s.t, hi, a)
+		if a, b := rawGetInt(s.t, middle), rawGetInt(s.t, lo); s.less(a, b) {
+			rawSetInt(s.t, middle, b)
+			rawSetInt(s.t, lo, a)
+		} else if b := rawGetInt(s.t, hi); s.less(b, a) {
+			rawSetInt(s.t, middle, b)
+			rawSetInt(s.t, hi, a)
 		}
 		if hi-lo == 2 {
 			return
@@ -240,20 +240,20 @@ func (s *sorter) sort(lo, hi int) {
 	}
 }
 
-// partition parks the pivot before the last element and returns where it
-// ends up. lo and hi are already on their sides of it.
+// partition moves the pivot before the last element and returns its final
+// place. lo and hi are already on the right sides.
 func (s *sorter) partition(lo, hi, middle int) int {
-	pivot := at1(s.t, middle)
-	put(s.t, middle, at1(s.t, hi-1))
-	put(s.t, hi-1, pivot)
+	pivot := rawGetInt(s.t, middle)
+	rawSetInt(s.t, middle, rawGetInt(s.t, hi-1))
+	rawSetInt(s.t, hi-1, pivot)
 	i, j := lo, hi-1
 	for {
-		for i++; s.less(at1(s.t, i), pivot); i++ {
+		for i++; s.less(rawGetInt(s.t, i), pivot); i++ {
 			if i > hi {
 				s.in.fail(s.L, "invalid order function for sorting")
 			}
 		}
-		for j--; s.less(pivot, at1(s.t, j)); j-- {
+		for j--; s.less(pivot, rawGetInt(s.t, j)); j-- {
 			if j < lo {
 				s.in.fail(s.L, "invalid order function for sorting")
 			}
@@ -261,12 +261,12 @@ func (s *sorter) partition(lo, hi, middle int) int {
 		if j < i {
 			break
 		}
-		a, b := at1(s.t, i), at1(s.t, j)
-		put(s.t, i, b)
-		put(s.t, j, a)
+		a, b := rawGetInt(s.t, i), rawGetInt(s.t, j)
+		rawSetInt(s.t, i, b)
+		rawSetInt(s.t, j, a)
 	}
-	a, b := at1(s.t, hi-1), at1(s.t, i)
-	put(s.t, hi-1, b)
-	put(s.t, i, a)
+	a, b := rawGetInt(s.t, hi-1), rawGetInt(s.t, i)
+	rawSetInt(s.t, hi-1, b)
+	rawSetInt(s.t, i, a)
 	return i
 }

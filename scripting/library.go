@@ -15,21 +15,21 @@ import (
 // userFunction is the chunk name of every library.
 const userFunction = "@user_function"
 
-// A library is what FUNCTION LOAD made of one source. Its functions share the
-// interpreter state that ran the source, for as long as the library lives:
-// locals of the source are the library's memory (docs/adr/0013).
+// A library is a loaded source of FUNCTION LOAD. Its functions share the
+// interpreter state that ran the source, and so the locals of the source, for
+// the life of the library (docs/adr/0013).
 type library struct {
 	name      string
 	source    string
 	proto     *lua.FunctionProto
 	functions []*libraryFunction // in order of registration; fixed once loaded
 
-	mu sync.Mutex // protects in and the callbacks: one call at a time
+	mu sync.Mutex // protects in and the callbacks; one call runs at a time
 	in *interp
 }
 
-// A libraryFunction is what redis.register_function was given.
-type libraryFunction struct {
+// A libraryFunction holds the arguments of redis.register_function.
+type libraryFunction struct { // holds the name, for error texts
 	script      *script // its name, for error texts
 	description lua.LValue
 	flags       []string
@@ -40,8 +40,8 @@ type libraryFunction struct {
 
 func (f *libraryFunction) name() string { return f.script.sha }
 
-// newLibrary compiles a source without running it. The error's text is what
-// FUNCTION LOAD answers.
+// newLibrary compiles a source without running it. FUNCTION LOAD answers the
+// error's text.
 func newLibrary(source string, maxTokens int) (*library, error) {
 	name, body, err := parseLibraryHead(source)
 	if err != nil {
@@ -54,8 +54,8 @@ func newLibrary(source string, maxTokens int) (*library, error) {
 	return lib, nil
 }
 
-// parseLibraryHead reads a `#!lua name=...` line. The body begins with the
-// line's end, so that line numbers stay.
+// parseLibraryHead parses a `#!lua name=...` line. The body starts at the end
+// of that line, so that line numbers are right.
 func parseLibraryHead(source string) (name, body string, err error) {
 	end := strings.IndexByte(source, '\n')
 	if !strings.HasPrefix(source, "#!") {
@@ -91,7 +91,6 @@ func parseLibraryHead(source string) (name, body string, err error) {
 	return name, source[end:], nil
 }
 
-// isLibraryName reports whether a library or function may be called so.
 func isLibraryName(s string) bool {
 	for _, ch := range []byte(s) {
 		if !isAlnum(ch) && ch != '_' {
@@ -101,8 +100,6 @@ func isLibraryName(s string) bool {
 	return s != ""
 }
 
-// run runs the library's source in a state of its own, which registers the
-// functions.
 func (lib *library) run(e *Engine) (err error) {
 	in := newInterp(e)
 	lib.in, lib.functions = in, nil
@@ -126,25 +123,24 @@ func (lib *library) run(e *Engine) (err error) {
 	return nil
 }
 
-// call runs one of the library's functions.
 func (f *libraryFunction) call(c *commands.Ctx, readOnly bool, keys, args [][]byte) resp.Value {
 	lib := f.lib
 	lib.mu.Lock()
 	defer lib.mu.Unlock()
 	reply := lib.in.callFunction(c, f, readOnly || f.noWrites, keys, args)
-	if e := lib.in.engine; lib.in.suspect {
+	if e := lib.in.engine; lib.in.unusable {
 		lib.rebuild(e)
 	}
 	return reply
 }
 
-// rebuild gives the library a new state where a call left the old one in
-// doubt. What its locals held is lost.
+// rebuild gives the library a new state after a call has made the old one
+// unusable. The values of its locals are lost.
 func (lib *library) rebuild(e *Engine) {
 	e.logf("library %s: begins anew", lib.name)
 	fresh := &library{name: lib.name, source: lib.source, proto: lib.proto}
 	if err := fresh.run(e); err != nil || len(fresh.functions) != len(lib.functions) {
-		return // it loaded once; the state in doubt is better than none
+		return // it loaded before; a damaged state is better than none
 	}
 	for i, f := range lib.functions {
 		f.callback = fresh.functions[i].callback
@@ -157,17 +153,17 @@ func (in *interp) callFunction(c *commands.Ctx, f *libraryFunction, readOnly boo
 	defer in.finish(&reply)
 	in.L.Push(in.trampoline)
 	in.L.Push(f.callback)
-	in.L.Push(in.list(keys))
-	in.L.Push(in.list(args))
+	in.L.Push(in.stringTable(keys))
+	in.L.Push(in.stringTable(args))
 	if err := in.L.PCall(3, 1, nil); err != nil {
 		return in.errorReply(err)
 	}
 	return in.toReply(c, in.L.Get(-1), 0)
 }
 
-// allowLoading leaves of the globals what a library's source may use while it
-// is loaded: redis.log, redis.register_function, the constants, and the same under
-// the name server. It returns what brings the others back.
+// allowLoading hides all globals except those that a library's source may use
+// while it is loaded: redis.log, redis.register_function and the constants,
+// also under the name server. It returns a function that restores the others.
 func (in *interp) allowLoading(lib *library) (restore func()) {
 	hidden := make(map[string]lua.LValue)
 	for key, value := in.env.Next(lua.LNil); key != lua.LNil; key, value = in.env.Next(key) {
@@ -190,7 +186,7 @@ func (in *interp) allowLoading(lib *library) (restore func()) {
 	}
 }
 
-// loadingRedis is the table redis as loading sees it.
+// loadingRedis returns the table redis for use during loading.
 func (in *interp) loadingRedis() *lua.LTable {
 	content := in.L.CreateTable(0, 16)
 	content.RawSetString("log", in.env.RawGetString("redis.log"))
@@ -216,8 +212,7 @@ func (in *interp) loadingRedis() *lua.LTable {
 	return in.seal(content, index, refuse)
 }
 
-// Libraries returns the source of every library, in the order in which they were
-// loaded.
+// Libraries returns the source of every library, in the order of loading.
 func (e *Engine) Libraries() []string {
 	all, _ := e.library.snapshot()
 	out := make([]string, len(all))

@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// Lua 5.1's patterns. A matcher tries one pattern at one place of a subject;
-// backtracking costs what it costs in Lua, but recursion is bounded.
+// A matcher tries a pattern of Lua 5.1 at one place of a subject. Backtracking
+// is as expensive as in Lua, but recursion is bounded.
 
 const (
 	maxCaptures = 32
 	maxDepth    = 8000
 
-	captureOpen     = -1 // its end is not yet known
+	captureOpen     = -1 // its end is not known yet
 	capturePosition = -2
 )
 
 type capture struct{ start, len int }
 
-// A patternError is a text without position.
 type patternError string
 
 func (e patternError) Error() string { return string(e) }
@@ -33,20 +32,19 @@ type matcher struct {
 
 func malformed(msg string) { panic(patternError(msg)) }
 
-// errOutOfSteps is thrown where the meter ends the script.
 var errOutOfSteps = errors.New("out of steps")
 
-// work counts steps.
-func (m *matcher) work(n int) {
+func (m *matcher) chargeSteps(n int) {
 	if !m.meter.steps(n) {
 		panic(errOutOfSteps)
 	}
 }
 
-// price is how many steps it takes to compare a byte with pat[p:end].
-func price(p, end int) int { return 1 + (end-p)/16 }
+// stepsPerItem returns the steps for comparing a byte with pat[p:end].
+func stepsPerItem(p, end int) int { return 1 + (end-p)/16 }
 
-// match matches the pattern from p at s and returns the end, or -1.
+// match matches the pattern from p at s and returns the end of the match, or
+// -1.
 func (m *matcher) match(s, p int) int {
 	m.depth++
 	if m.depth > maxDepth {
@@ -95,7 +93,7 @@ func (m *matcher) match(s, p int) int {
 			}
 		}
 		end := m.classEnd(p)
-		m.work(price(p, end))
+		m.chargeSteps(stepsPerItem(p, end))
 		matches := s < len(m.src) && m.single(m.src[s], p, end)
 		var suffix byte
 		if end < len(m.pat) {
@@ -126,13 +124,13 @@ func (m *matcher) match(s, p int) int {
 	return s
 }
 
-// longest matches the item in pat[p:end] at least least times, and as often
-// as the rest allows.
+// longest matches the item pat[p:end] at least least times and as often as the
+// rest of the pattern allows.
 func (m *matcher) longest(s, p, end, least int) int {
-	n, cost := 0, price(p, end)
+	n, cost := 0, stepsPerItem(p, end)
 	for s+n < len(m.src) && m.single(m.src[s+n], p, end) {
 		n++
-		m.work(cost)
+		m.chargeSteps(cost)
 	}
 	for ; n >= least; n-- {
 		if e := m.match(s+n, end+1); e >= 0 {
@@ -193,7 +191,7 @@ func (m *matcher) balance(s, p int) int {
 	open, shut := m.pat[p], m.pat[p+1]
 	depth := 1
 	for s++; s < len(m.src); s++ {
-		m.work(1)
+		m.chargeSteps(1)
 		switch m.src[s] {
 		case shut:
 			if depth--; depth == 0 {
@@ -206,8 +204,8 @@ func (m *matcher) balance(s, p int) int {
 	return -1
 }
 
-// frontier looks for a border into the set at p and returns where the
-// pattern goes on.
+// frontier tests for a transition into the set at p and returns the end of the
+// set.
 func (m *matcher) frontier(s, p int) (int, bool) {
 	if p >= len(m.pat) || m.pat[p] != '[' {
 		malformed("missing '[' after '%f' in pattern")
@@ -229,14 +227,13 @@ func (m *matcher) backReference(s int, digit byte) int {
 		malformed("invalid capture index")
 	}
 	c := m.captures[l]
-	m.work(max(c.len, 0) / bytesPerStep)
+	m.chargeSteps(max(c.len, 0) / bytesPerStep)
 	if c.len >= 0 && strings.HasPrefix(m.src[s:], m.src[c.start:c.start+c.len]) {
 		return s + c.len
 	}
 	return -1
 }
 
-// classEnd returns the end of the single-byte item at p.
 func (m *matcher) classEnd(p int) int {
 	ch := m.pat[p]
 	p++
@@ -303,7 +300,7 @@ func (m *matcher) inSet(ch byte, p, last int) bool {
 	return !in
 }
 
-// inClass is C's ctype in the "C" locale; an upper-case letter negates.
+// inClass is C's ctype in the "C" locale. An upper-case class is negated.
 func inClass(ch, class byte) bool {
 	var in bool
 	switch class | 0x20 {

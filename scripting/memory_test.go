@@ -93,7 +93,7 @@ func TestMemoryBombs(t *testing.T) {
 	base, peak := uint64(0), uint64(0)
 	e, c := newTestEngine(t)
 	e.options.MemoryLimit = func() int64 { return limit }
-	e.watch = newWatch(func() int64 { peak = max(peak, heapBytes()); return 0 }, func() int64 { return 1 })
+	e.runs = newRunTracker(func() int64 { peak = max(peak, heapBytes()); return 0 }, func() int64 { return 1 })
 	for name, source := range memoryBombs {
 		t.Run(name, func(t *testing.T) {
 			runtime.GC()

@@ -8,206 +8,200 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// A meter bounds one run of a script: how long it may go on after somebody
-// asked it to end, and how much memory it may hold. Whoever runs a script
-// (the interpreter, the compiled engine, a library function that loops) calls
-// step for each small piece of work and grow before it allocates more than a
-// little; a false answer means that the script has to end with the error that
-// why names, without doing what it was about to do.
+// A meter limits one run of a script: its time, once somebody has asked it to
+// stop, and its memory. The code that runs a script (the interpreter, the
+// compiled engine, a library function with a loop) calls step for each small
+// unit of work and grow before each larger allocation. If they return false,
+// the script must not do what it was about to do and must fail with errText.
 //
-// Both cost a subtraction and a comparison. Every stepsPerBeat steps there is
-// a beat, which looks whether somebody wants the script to end, tells watch
-// that it runs, and compares what the process has allocated since the last
-// measurement with the room that is left. Where that says that the script may
-// have used its room up, and only there, measure counts what it holds. So a
-// script of fewer than stepsPerBeat steps reads no clock, takes no lock and is
-// known to nobody.
+// Both cost a subtraction and a comparison. Every stepsPerPoll steps the meter
+// polls: it checks for a request to stop, reports the run to the tracker, and
+// compares the bytes that the process has allocated since the last measurement
+// with the room left. Only if the script may have used up its room, measure
+// counts what the script holds. So a script of fewer than stepsPerPoll steps
+// reads no clock, takes no lock and is not known to the tracker.
 //
-// The zero meter bounds nothing and need not be begun.
+// The zero meter has no limits and needs no begin.
 type meter struct {
-	watch *watch
-	kind  runKind
-	// name and command are what FUNCTION STATS tells of a function.
+	tracker *runTracker
+	kind    runKind
+	// name and command are shown by FUNCTION STATS.
 	name    string
 	command [][]byte
-	follows bool // see commands.Ctx
-	// measure returns about how many bytes the script can reach, or any number
-	// above most. Where it is nil what was allocated counts as held.
+	follows bool // as in commands.Ctx
+	// measure estimates the bytes that the script can reach; a result above
+	// most may be a lower bound. If nil, all bytes allocated count.
 	measure func(most int64) int64
 
-	left     int   // steps to the next beat
-	room     int64 // bytes that may be asked for before the next measurement
-	granted  int64 // what room was after the last
-	limit    int64 // lua-memory-limit; 0: none
-	working  int64 // bytes that library functions hold where measure does not look
-	alloted  int64 // what the process had allocated at the last measurement
-	others   int64 // what was in the heap besides the script after the last collection; -1: there was none
-	beats    int
-	run      *running // nil until the first beat
-	wrote    bool     // a write command was called
-	why      string   // why step or grow answered false
-	measured bool     // the run took more than garbage
-	ended    runState // what has ended the run, stateClean: nobody
+	stepsLeft    int   // steps until the next poll
+	room         int64 // bytes that may be allocated before the next measurement
+	granted      int64 // room after the last measurement
+	limit        int64 // lua-memory-limit; 0 for none
+	scratchBytes int64 // bytes in library functions, which measure does not see
+	allocated    int64 // bytes allocated by the process as of the last measurement
+	otherBytes   int64 // bytes in the heap besides the script after the last collection; -1 before it
+	polls        int
+	run          *activeRun // nil until the first poll
+	wrote        bool       // a write command was called
+	errText      string     // why step or grow returned false
+	measured     bool       // the heap has grown beyond garbage
+	stopState    runState   // the state that stopped the run; stateClean if none did
 }
 
 const (
-	// stepsPerBeat is some tens of microseconds of the interpreter's time.
-	stepsPerBeat = 1024
-	// beatsPerLook is how many beats there are between two looks at what the
-	// process has allocated, which cost about a microsecond each. What a step
-	// may allocate without grow is some hundred bytes.
-	beatsPerLook = 8
+	// stepsPerPoll takes the interpreter some tens of microseconds.
+	stepsPerPoll = 1024
+	// pollsPerHeapRead is the number of polls for each read of the process'
+	// allocation counter, which takes about a microsecond. A step may allocate
+	// some hundred bytes without grow.
+	pollsPerHeapRead = 8
 )
 
-// begin makes the meter ready for a run. end must be called after it.
-func (m *meter) begin(w *watch, kind runKind, limit int64) {
+func (m *meter) begin(w *runTracker, kind runKind, limit int64) {
 	measure := m.measure
-	*m = meter{watch: w, kind: kind, measure: measure, left: stepsPerBeat, room: limit, granted: limit, limit: limit, others: -1}
+	*m = meter{tracker: w, kind: kind, measure: measure, stepsLeft: stepsPerPoll, room: limit, granted: limit, limit: limit, otherBytes: -1}
 }
 
-// stopped reports whether somebody wants the script to end.
-func (m *meter) stopped() bool { return m.run != nil && m.run.stopped() }
+// stopRequested reports whether the script has been asked to stop.
+func (m *meter) stopRequested() bool { return m.run != nil && m.run.mustStop() }
 
-// end is the end of the run. What a large one leaves is garbage, and Go would
-// keep it for as long as nobody else makes any.
+// end ends the run. It collects the garbage of a large run, which Go would keep
+// until others allocate as much.
 func (m *meter) end() {
 	if m.measured {
 		go runtime.GC()
 	}
 	if m.run != nil {
-		m.watch.leave(m.run)
+		m.tracker.remove(m.run)
 		m.run = nil
 	}
 	m.command = nil
 }
 
-// step is to be called for each small piece of work. It reports whether the
-// script may go on.
+// step charges one unit of work. It reports whether the script may go on.
 func (m *meter) step() bool {
-	m.left--
-	return m.left > 0 || m.beat()
+	m.stepsLeft--
+	return m.stepsLeft > 0 || m.poll()
 }
 
-// steps is n times step, for work that is done in one go.
+// steps charges n units of work that are done at once.
 func (m *meter) steps(n int) bool {
-	m.left -= n
-	return m.left > 0 || m.beat()
+	m.stepsLeft -= n
+	return m.stepsLeft > 0 || m.poll()
 }
 
-// grow is to be called before n bytes are allocated, where that may be many.
-// It reports whether the script may have them.
+// grow charges an allocation of n bytes before it is made. It reports whether
+// the script may go on.
 func (m *meter) grow(n int) bool {
 	m.room -= int64(n)
 	return m.room >= 0 || m.collect(int64(n))
 }
 
-// hold is grow for what stays in the hands of a library function while it
-// calls Lua, where measure does not see it. release gives it back.
-func (m *meter) hold(n int) bool {
-	m.working += int64(n)
+// growScratch is grow for memory that a library function holds while it calls
+// Lua, where measure does not see it. releaseScratch gives it back.
+func (m *meter) growScratch(n int) bool {
+	m.scratchBytes += int64(n)
 	return m.grow(n)
 }
 
-func (m *meter) release(n int) { m.working -= int64(n) }
+func (m *meter) releaseScratch(n int) { m.scratchBytes -= int64(n) }
 
-// dirty is to be called before a command that writes: from then on the script
-// cannot be killed any more. It reports whether the script may go on.
-func (m *meter) dirty() bool {
-	if m.run != nil && !m.run.write() {
-		m.halt()
+// markWrite is called before a command that writes. From then on the script
+// cannot be killed. It reports whether the script may go on.
+func (m *meter) markWrite() bool {
+	if m.run != nil && !m.run.markWrite() {
+		m.stop()
 		return false
 	}
 	m.wrote = true
 	return true
 }
 
-// halt makes this and every later step answer false.
-func (m *meter) halt() {
-	m.left, m.ended = 0, m.run.now()
-	if m.why = errKilled; m.kind == runLoad {
-		m.why = errLoadTimeout
+func (m *meter) stop() {
+	m.stepsLeft, m.stopState = 0, m.run.load()
+	if m.errText = errKilled; m.kind == runLoad {
+		m.errText = errLoadTimeout
 	}
 }
 
-// halted reports whether somebody has ended the script.
-func (m *meter) halted() bool { return m.ended != stateClean }
+func (m *meter) stopped() bool { return m.stopState != stateClean }
 
-// cut says what Ctx.Cut says of the run.
+// cut returns the value of Ctx.Cut for the run.
 func (m *meter) cut() commands.Cut {
-	switch m.ended {
-	case stateEnded:
+	switch m.stopState {
+	case stateExiting:
 		return commands.CutClean
-	case stateCut:
+	case stateExitingDirty:
 		return commands.CutHalf
 	}
 	return commands.CutNone
 }
 
-// beat is the end of a row of steps.
-func (m *meter) beat() bool {
-	if m.watch == nil {
-		m.left = stepsPerBeat
+// poll runs when the steps to the next poll are used up.
+func (m *meter) poll() bool {
+	if m.tracker == nil {
+		m.stepsLeft = stepsPerPoll
 		return true
 	}
 	if m.run == nil {
-		m.run = m.watch.enter(m)
-		m.alloted, _ = heap()
+		m.run = m.tracker.add(m)
+		m.allocated, _ = heap()
 	}
-	if m.watch.overdue(m.run, m.command); m.stopped() {
-		m.halt()
+	if m.tracker.checkThreshold(m.run, m.command); m.stopRequested() {
+		m.stop()
 		return false
 	}
-	m.left = stepsPerBeat
-	if m.beats++; m.limit > 0 && m.beats%beatsPerLook == 0 {
-		if now, _ := heap(); now-m.alloted >= m.granted {
+	m.stepsLeft = stepsPerPoll
+	if m.polls++; m.limit > 0 && m.polls%pollsPerHeapRead == 0 {
+		if now, _ := heap(); now-m.allocated >= m.granted {
 			return m.collect(0)
 		}
 	}
 	return true
 }
 
-// collect measures, and gives the script the room that is left: half of it
-// until the next measurement, as what is measured is what lives, and garbage
-// comes on top. Near the end that is a little more than there is, or a script
-// that makes garbage there would be measured all the time. Where the heap could
-// grow beyond the limit and twice garbage, the garbage goes first.
+// collect measures the script and gives it half of the room that is left until
+// the next measurement: only live objects are measured, and garbage adds to
+// them. Close to the limit the script gets a little more than there is, or one
+// that makes garbage would be measured all the time. If the heap could grow
+// beyond the limit and twice garbage, the garbage is collected first.
 func (m *meter) collect(wanted int64) bool {
 	if m.limit <= 0 {
 		m.room = 1 << 62
 		return true
 	}
-	held := wanted + m.working
+	total := wanted + m.scratchBytes
 	if m.measure == nil {
-		held += m.limit - m.room
-	} else if held <= m.limit {
-		held += m.measure(m.limit - held)
+		total += m.limit - m.room
+	} else if total <= m.limit {
+		total += m.measure(m.limit - total)
 	}
-	if held > m.limit {
-		m.room, m.granted = 0, 0 // measure again, once something was dropped
-		m.why = errNoMemory
+	if total > m.limit {
+		m.room, m.granted = 0, 0 // measure again after something was dropped
+		m.errText = errNoMemory
 		return false
 	}
-	m.room = max((m.limit-held)/2, min(m.limit/8, garbage))
+	m.room = max((m.limit-total)/2, min(m.limit/8, garbage))
 	m.granted = m.room
 	now, inHeap := heap()
-	m.alloted = now
+	m.allocated = now
 	m.measured = m.measured || inHeap > garbage
-	if inHeap+wanted+m.room-max(m.others, 0) > m.limit+garbage {
-		debug.FreeOSMemory() // or a longer array would stand beside the holes of shorter ones
-		m.alloted, inHeap = heap()
-		m.others = max(inHeap-held, 0)
+	if inHeap+wanted+m.room-max(m.otherBytes, 0) > m.limit+garbage {
+		debug.FreeOSMemory() // else a longer array would be placed beside the holes of shorter ones
+		m.allocated, inHeap = heap()
+		m.otherBytes = max(inHeap-total, 0)
 	}
 	return true
 }
 
-// garbage is how much of it a script may leave in the heap while the process
-// is small: Go's collector lets the heap double.
+// garbage is the bytes of garbage that a script may leave while the process is
+// small: Go's collector lets the heap double.
 const garbage = 32 << 20
 
-// heap returns how many bytes the process has allocated since it began, and how
-// many it holds from the system, garbage and free ones included. Others' are among
-// them: that causes a measurement or a collection which was not needed, and no
-// error.
+// heap returns the bytes that the process has allocated since it started and
+// those that it holds from the system, including garbage and free memory. Both
+// include the memory of others, which may cause a needless measurement or
+// collection, but no error.
 func heap() (allocated, now int64) {
 	sample := [...]metrics.Sample{
 		{Name: "/gc/heap/allocs:bytes"},

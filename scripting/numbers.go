@@ -8,7 +8,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// appendNumber spells f as Lua 5.1's tostring does: C's %.14g.
+// appendNumber appends f as Lua 5.1's tostring does, with C's %.14g.
 func appendNumber(b []byte, f float64) []byte {
 	if n := int64(f); float64(n) == f && n > -1e14 && n < 1e14 && (n != 0 || !math.Signbit(f)) {
 		return strconv.AppendInt(b, n, 10)
@@ -16,13 +16,12 @@ func appendNumber(b []byte, f float64) []byte {
 	return appendG(b, f, 14)
 }
 
-// formatNumber is appendNumber as a string.
 func formatNumber(f float64) string {
 	var buf [32]byte
 	return string(appendNumber(buf[:0], f))
 }
 
-// appendArgument spells f as redis.call does: C's %.17g.
+// appendArgument appends f as redis.call does, with C's %.17g.
 func appendArgument(b []byte, f float64) []byte {
 	if n := int64(f); float64(n) == f && n > -1e17 && n < 1e17 && (n != 0 || !math.Signbit(f)) {
 		return strconv.AppendInt(b, n, 10)
@@ -30,7 +29,7 @@ func appendArgument(b []byte, f float64) []byte {
 	return appendG(b, f, 17)
 }
 
-// appendG is C's %.<precision>g without flags.
+// appendG appends f as C's %.<precision>g without flags.
 func appendG(b []byte, f float64, precision int) []byte {
 	switch {
 	case f != f:
@@ -43,9 +42,10 @@ func appendG(b []byte, f float64, precision int) []byte {
 	return strconv.AppendFloat(b, f, 'g', precision, 64)
 }
 
-// nanText spells a NaN as C does on the machines Redis runs on: invalid
-// operations yield one with the sign bit set there. Go's math functions
-// return a positive one with payload 1 instead, which counts as the same.
+// nanText returns the text of a NaN in C on the machines that Redis runs on,
+// where invalid operations yield a NaN with the sign bit set. Go's math
+// functions return a positive NaN with payload 1 instead, which is treated like
+// it.
 func nanText(f float64) string {
 	bits := math.Float64bits(f)
 	negative := bits>>63 == 1
@@ -58,8 +58,8 @@ func nanText(f float64) string {
 	return "nan"
 }
 
-// doubleFrom reads a number that came as bits. A NaN loses its last bit, which
-// would mean something to nanText.
+// doubleFrom returns the number with these bits. It clears the last bit of a
+// NaN, which nanText would interpret.
 func doubleFrom(bits uint64) lua.LNumber {
 	f := math.Float64frombits(bits)
 	if f != f {
@@ -68,8 +68,8 @@ func doubleFrom(bits uint64) lua.LNumber {
 	return lua.LNumber(f)
 }
 
-// toInteger converts as a C cast to long long does on x86-64: towards zero,
-// and what does not fit becomes the smallest integer.
+// toInteger converts as a C cast to long long does on x86-64: it truncates, and
+// values out of range become the smallest integer.
 func toInteger(f float64) int64 {
 	if f >= -(1<<63) && f < 1<<63 {
 		return int64(f)
@@ -77,8 +77,8 @@ func toInteger(f float64) int64 {
 	return math.MinInt64
 }
 
-// toInt converts a library argument to an int, as luaL_checkint does where
-// values are sane; what does not fit saturates, so that nobody can wrap.
+// toInt converts a library argument as luaL_checkint does. Values out of range
+// saturate instead of wrapping around.
 func toInt(f float64) int {
 	switch {
 	case f != f:
@@ -97,9 +97,9 @@ func isAlpha(ch byte) bool { return 'a' <= ch|0x20 && ch|0x20 <= 'z' }
 func isAlnum(ch byte) bool { return isAlpha(ch) || isDigit(ch) }
 func isHex(ch byte) bool   { return isDigit(ch) || 'a' <= ch|0x20 && ch|0x20 <= 'f' }
 
-// parseNumber reads s as Lua 5.1 converts strings to numbers: what C's strtod
-// accepts (hexadecimal, inf and nan included), with white space around it. A
-// NUL byte ends the text, as it does in C.
+// parseNumber parses s as Lua 5.1 converts strings to numbers: what C's strtod
+// accepts, including hexadecimal, inf and nan, with white space around it. As
+// in C, a NUL byte ends the text.
 func parseNumber(s string) (float64, bool) {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		s = s[:i]
@@ -129,7 +129,6 @@ func parseNumber(s string) (float64, bool) {
 	return f, true
 }
 
-// parseMagnitude reads a number without sign or surrounding space.
 func parseMagnitude(s string) (float64, bool) {
 	if !isDigit(s[0]) && s[0] != '.' {
 		return parseWord(strings.ToLower(s))
@@ -137,7 +136,7 @@ func parseMagnitude(s string) (float64, bool) {
 	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' {
 		return parseHex(s[2:])
 	}
-	if len(s) <= 15 { // fits an integer exactly: the common case
+	if len(s) <= 15 { // fits an integer, the common case
 		n, i := 0, 0
 		for ; i < len(s) && isDigit(s[i]); i++ {
 			n = n*10 + int(s[i]-'0')
@@ -177,7 +176,6 @@ func parseWord(s string) (float64, bool) {
 	return 0, false
 }
 
-// parseHex reads what follows 0x: digits, a point, a binary exponent.
 func parseHex(s string) (float64, bool) {
 	digits, exponent := s, "p0"
 	if i := strings.IndexAny(s, "pP"); i >= 0 {
@@ -205,8 +203,8 @@ func parseHex(s string) (float64, bool) {
 	return f, true
 }
 
-// parseBase reads s as C's strtoul does in a base of 2 to 36: an overflow
-// gives the largest value, a minus sign wraps around.
+// parseBase parses s as C's strtoul does in a base from 2 to 36: an overflow
+// yields the largest value, and a minus sign wraps around.
 func parseBase(s string, base int) (float64, bool) {
 	i := 0
 	for i < len(s) && isSpace(s[i]) {

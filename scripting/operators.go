@@ -6,9 +6,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// What the virtual machine does otherwise than Lua 5.1, as functions.
+// The operators in which the virtual machine differs from Lua 5.1.
 
-// concat joins its arguments as `..` does, from the right.
 func (in *interp) concat(L *lua.LState) int {
 	n := L.GetTop()
 	size := 0
@@ -40,7 +39,8 @@ func (in *interp) concat(L *lua.LState) int {
 	return 1
 }
 
-// concatSlowly joins pairs, so that metamethods see what Lua shows them.
+// concatSlowly joins two operands at a time, so that metamethods get the
+// operands that Lua passes them.
 func (in *interp) concatSlowly(L *lua.LState, n int) int {
 	right := L.Get(n)
 	for i := n - 1; i > 0; i-- {
@@ -75,12 +75,12 @@ func (in *interp) concatSlowly(L *lua.LState, n int) int {
 	return 1
 }
 
-// concatError blames the nth operand, which is the caller's nth argument.
+// concatError raises the error about the nth operand, which is the caller's nth
+// argument.
 func (in *interp) concatError(L *lua.LState, n int, v lua.LValue) {
 	in.fail(L, "attempt to concatenate "+in.describeArgument(L, n, v))
 }
 
-// describeArgument says what the nth argument of a hidden function was.
 func (in *interp) describeArgument(L *lua.LState, n int, v lua.LValue) string {
 	if f, ok := in.stackAt(L, 1); ok && f.fn != nil && !f.fn.IsG && f.pc >= 0 {
 		return describeArgument(f.fn.Proto, f.pc, n, typeName(v))
@@ -88,14 +88,14 @@ func (in *interp) describeArgument(L *lua.LState, n int, v lua.LValue) string {
 	return "a " + typeName(v) + " value"
 }
 
-// describeArgument names the nth argument of the hidden function that an
-// instruction calls.
+// describeArgument names the nth argument of the hidden function called by the
+// instruction at pc.
 func describeArgument(p *lua.FunctionProto, pc, n int, kind string) string {
 	return describe(p, pc, opA(p.Code[pc])+n, kind)
 }
 
-// mod is the operator %: Lua 5.1 computes it by a division, whose rounding
-// shows where the operands are not integers; gopher-lua takes C's fmod.
+// mod is the operator %. Lua 5.1 computes it with a division, whose rounding is
+// visible for operands that are not integers; gopher-lua uses C's fmod.
 func (in *interp) mod(L *lua.LState) int {
 	x, y := L.Get(1), L.Get(2)
 	a, okA := asNumber(x)
@@ -120,7 +120,7 @@ func (in *interp) mod(L *lua.LState) int {
 	return 1
 }
 
-// metamethod is GetMetaField without what the strings' metatable hides.
+// metamethod is GetMetaField, except that strings have no metamethods.
 func (in *interp) metamethod(L *lua.LState, v lua.LValue, event string) lua.LValue {
 	if v.Type() == lua.LTString {
 		return lua.LNil
@@ -128,7 +128,7 @@ func (in *interp) metamethod(L *lua.LState, v lua.LValue, event string) lua.LVal
 	return L.GetMetaField(v, event)
 }
 
-// length is the operator # without __len.
+// length is the operator #, which ignores __len.
 func (in *interp) length(L *lua.LState) int {
 	switch v := L.Get(1).(type) {
 	case lua.LString:
@@ -160,14 +160,14 @@ var stringArithmetic = map[string]func(a, b float64) float64{
 	"__unm": func(a, _ float64) float64 { return -a },
 }
 
-// modulo rounds after each step: the conversion keeps the compiler from
-// fusing the last two.
+// modulo rounds after each step. The conversion keeps the compiler from fusing
+// the last two.
 func modulo(a, b float64) float64 {
 	return a - float64(math.Floor(a/b)*b)
 }
 
-// arithmetic is called where an operand is a string. The other may have a
-// metamethod of its own, which gopher-lua did not get to ask.
+// arithmetic is called if an operand is a string. The other operand may have a
+// metamethod, which gopher-lua has not tried.
 func (in *interp) arithmetic(L *lua.LState, event string) int {
 	op := stringArithmetic[event]
 	unary := event == "__unm"

@@ -8,45 +8,46 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// Limits of Lua 5.1, and three of ours: chains that Lua reads in a loop (a+b+c,
-// f()()(), elseif) become nested nodes here, and whoever walks them recurses.
+// The limits of Lua 5.1, and three of ours: constructs that Lua reads in a loop
+// (a+b+c, f()()(), elseif) become nested nodes, which are processed by
+// recursion.
 const (
 	maxLevels   = 200
 	maxLocals   = 200
 	maxUpvalues = 60
 	maxChain    = 20000
-	maxBranches = 10000 // of one `if`: the compiler's work is their number squared
-	// gopher-lua looks for constants below every node of a sum, so that a long
-	// one is divided, see subexpr.
+	maxBranches = 10000 // of an `if`; the compiler takes time quadratic in their number
+	// gopher-lua searches for constants below every node of a sum, so that long
+	// sums are split; see subexpr.
 	maxSum = 64
 )
 
-// A parser reads a source as Lua 5.1's does, in one pass and with its error
-// texts, and builds gopher-lua's syntax tree. It resolves names as it goes,
-// so that it knows which of them are globals: those it can bind to library
-// functions or seal. Errors panic with *syntaxError.
+// A parser reads a source as Lua 5.1 does, in one pass and with its error
+// texts, and builds gopher-lua's syntax tree. It resolves names on the way, so
+// that it can bind globals to library functions or seal them. Errors panic with
+// *syntaxError.
 type parser struct {
 	lexer
-	tok      token
-	ahead    token // the token after tok, where one was looked at
-	peeked   bool
-	lastLine position // of the token before tok
-	tokLine  position // of tok, while one is looked ahead
-	count    int      // tokens read
-	most     int      // and how many may be; 0: any number
-	levels   int
-	locals   map[position][]*lua.DbgLocalInfo
-	fn       *function
-	// ownLength: a metatable may have __len, which Lua 5.1 ignores on tables
-	// and gopher-lua does not.
-	ownLength bool
-	closed    ast.Expr // what parentheses enclose: no target, no statement
+	tok       token
+	ahead     token // the token after tok, if peeked
+	peeked    bool
+	lastLine  position // of the token before tok
+	tokLine   position // of tok, if peeked
+	count     int      // of tokens read
+	maxTokens int      // limit of count; 0 for none
+	levels    int
+	locals    map[position][]*lua.DbgLocalInfo
+	fn        *funcState
+	// mayHaveLen is set if a metatable may have __len, which Lua 5.1 ignores on
+	// tables and gopher-lua does not.
+	mayHaveLen    bool
+	parenthesized ast.Expr // content of parentheses: neither a target nor a statement
 }
 
 // A position is a line and the number of a token, in one int so that it fits
-// where the syntax tree and the bytecode keep lines. The token says which
-// locals are in scope at an instruction: gopher-lua's own record of that is
-// wrong where a register is used twice.
+// where the syntax tree and the bytecode keep lines. The token determines the
+// locals in scope at an instruction; gopher-lua's own record is wrong if a
+// register is used twice.
 type position = int
 
 const tokenBits = 20
@@ -58,35 +59,36 @@ func newPosition(line, token int) position {
 func lineOf(p position) int  { return p >> tokenBits }
 func tokenOf(p position) int { return p & (1<<tokenBits - 1) }
 
-// A function is the one being read, with the scopes open in it.
-type function struct {
-	parent   *function
+// A funcState is the state of a function being parsed, with its open scopes.
+type funcState struct {
+	parent   *funcState
 	line     position
 	vararg   bool
-	params   int // how many of the first locals are named parameters
+	params   int // number of locals that are named parameters
 	locals   []string
 	active   []*lua.DbgLocalInfo // of locals
-	debug    []*lua.DbgLocalInfo // every local, in tokens instead of instructions
+	debug    []*lua.DbgLocalInfo // every local, with tokens instead of instructions
 	scopes   []scope
 	upvalues []string
 }
 
 type scope struct {
-	locals int // how many were visible outside
+	locals int // number visible outside
 	loop   bool
 }
 
-// A chunk is a source as read: its tree, and for each function, by its
-// position, the locals with the tokens from and to which they live.
+// A chunk is a parsed source: its tree and, by the position of each function,
+// the locals with the range of tokens in which they are in scope.
 type chunk struct {
 	stmts  []ast.Stmt
 	locals map[position][]*lua.DbgLocalInfo
 }
 
-// parse reads a chunk. name is the short name that begins error texts.
-// Where it has more tokens than most, which is not 0, there is not enough memory.
-func parse(src, name string, most int) (c *chunk, err error) {
-	p := &parser{lexer: lexer{src: src, line: 1, chunk: name}, most: most}
+// parse parses a chunk. name is the short name at the start of error texts. A
+// source of more than maxTokens tokens, if that is not 0, fails with
+// errNoMemory.
+func parse(src, name string, maxTokens int) (c *chunk, err error) {
+	p := &parser{lexer: lexer{src: src, line: 1, chunk: name}, maxTokens: maxTokens}
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(*syntaxError)
@@ -96,9 +98,9 @@ func parse(src, name string, most int) (c *chunk, err error) {
 			err = e
 		}
 	}()
-	p.ownLength = strings.Contains(src, "__len")
+	p.mayHaveLen = strings.Contains(src, "__len")
 	p.locals = make(map[position][]*lua.DbgLocalInfo)
-	p.fn = &function{vararg: true}
+	p.fn = &funcState{vararg: true}
 	p.lastLine = newPosition(1, 0)
 	p.advance()
 	stmts := p.block()
@@ -115,12 +117,12 @@ func (p *parser) advance() {
 	}
 	p.tok = p.next()
 	p.count++
-	if p.most > 0 && p.count > p.most {
+	if p.maxTokens > 0 && p.count > p.maxTokens {
 		panic(&syntaxError{errNoMemory})
 	}
 }
 
-// here is where the current token ends.
+// here returns the position of the end of the current token.
 func (p *parser) here() position {
 	if p.peeked {
 		return p.tokLine
@@ -137,7 +139,7 @@ func (p *parser) lookahead() int {
 }
 
 func (p *parser) syntax(msg string) {
-	if p.tok.kind == 0 { // a NUL byte: for Lua that is no token
+	if p.tok.kind == 0 { // a NUL byte, which Lua does not count as a token
 		p.failPlain(msg)
 	}
 	p.fail(msg, p.tok.text)
@@ -162,7 +164,8 @@ func (p *parser) expect(kind int) {
 	p.advance()
 }
 
-// expectMatch is expect for a token that closes what stands in an earlier line.
+// expectMatch is expect for a token that closes a construct, possibly on
+// another line.
 func (p *parser) expectMatch(kind, opening int, line position) {
 	if p.accept(kind) {
 		return
@@ -189,15 +192,15 @@ func (p *parser) enter() {
 
 func (p *parser) leave() { p.levels-- }
 
-// chain counts the links of a construct that nests without Lua noticing.
-func (p *parser) chain(n *int, most int) {
+// chain counts the links of a construct that nests here but not in Lua.
+func (p *parser) countLink(n *int, most int) {
 	*n++
 	if *n > most {
 		p.failPlain("chunk has too many syntax levels")
 	}
 }
 
-func (p *parser) limit(n, most int, what string) {
+func (p *parser) checkLimit(n, most int, what string) {
 	if n <= most {
 		return
 	}
@@ -213,7 +216,7 @@ func (p *parser) declare(names ...string) {
 		p.fn.debug = append(p.fn.debug, local)
 		p.fn.active = append(p.fn.active, local)
 		p.fn.locals = append(p.fn.locals, name)
-		p.limit(len(p.fn.locals), maxLocals, "local variables")
+		p.checkLimit(len(p.fn.locals), maxLocals, "local variables")
 	}
 }
 
@@ -231,13 +234,13 @@ func (p *parser) close() {
 	p.fn.scopes = p.fn.scopes[:last]
 }
 
-// isGlobal resolves a name, recording upvalues on the way out.
+// isGlobal reports whether a name is a global. If not, it records the upvalues.
 func (p *parser) isGlobal(name string) bool {
 	for fn := p.fn; fn != nil; fn = fn.parent {
 		for i := len(fn.locals) - 1; i >= 0; i-- {
 			if fn.locals[i] == name {
 				for inner := p.fn; inner != fn; inner = inner.parent {
-					p.upvalue(inner, name)
+					p.addUpvalue(inner, name)
 				}
 				return false
 			}
@@ -246,7 +249,7 @@ func (p *parser) isGlobal(name string) bool {
 	return true
 }
 
-func (p *parser) upvalue(fn *function, name string) {
+func (p *parser) addUpvalue(fn *funcState, name string) {
 	for _, known := range fn.upvalues {
 		if known == name {
 			return
@@ -258,7 +261,6 @@ func (p *parser) upvalue(fn *function, name string) {
 	}
 }
 
-// blockEnds reports whether the current token closes a block.
 func (p *parser) blockEnds() bool {
 	switch p.tok.kind {
 	case tokElse, tokElseif, tokEnd, tokEOF, tokUntil:
@@ -267,7 +269,6 @@ func (p *parser) blockEnds() bool {
 	return false
 }
 
-// block reads statements in the scope that is open.
 func (p *parser) block() []ast.Stmt {
 	p.enter()
 	stmts := []ast.Stmt{}
@@ -288,7 +289,7 @@ func (p *parser) scopedBlock(loop bool) []ast.Stmt {
 	return stmts
 }
 
-// at sets a node's lines.
+// at sets a node's lines and returns it.
 func at[T ast.PositionHolder](node T, line position) T {
 	node.SetLine(line)
 	node.SetLastLine(line)

@@ -17,7 +17,6 @@ func (p *parser) exprList() []ast.Expr {
 
 func (p *parser) expr() ast.Expr { return p.subexpr(0) }
 
-// priority gives a binary operator's binding to the left and to the right.
 func priority(kind int) (left, right int) {
 	switch kind {
 	case '+', '-':
@@ -40,7 +39,8 @@ func priority(kind int) (left, right int) {
 
 const unaryPriority = 8
 
-// subexpr reads an expression whose binary operators bind more than limit.
+// subexpr reads an expression whose binary operators bind more strongly than
+// limit.
 func (p *parser) subexpr(limit int) ast.Expr {
 	p.enter()
 	var left ast.Expr
@@ -58,10 +58,10 @@ func (p *parser) subexpr(limit int) ast.Expr {
 		if bindLeft <= limit {
 			break
 		}
-		p.chain(&links, maxChain)
+		p.countLink(&links, maxChain)
 		p.advance()
 		if links%maxSum == 0 {
-			left = divided(left, p.lastLine)
+			left = splitSum(left, p.lastLine)
 		}
 		left = binary(op, text, left, p.subexpr(bindRight), p.lastLine)
 	}
@@ -74,8 +74,8 @@ func (p *parser) unary(op int, operand ast.Expr) ast.Expr {
 	case tokNot:
 		return at(&ast.UnaryNotOpExpr{Expr: operand}, p.lastLine)
 	case '#':
-		if p.ownLength {
-			return hiddenCall(hiddenLen, p.lastLine, single(operand))
+		if p.mayHaveLen {
+			return hiddenCall(hiddenLen, p.lastLine, adjustToOne(operand))
 		}
 		return at(&ast.UnaryLenOpExpr{Expr: operand}, p.lastLine)
 	}
@@ -86,7 +86,6 @@ func (p *parser) unary(op int, operand ast.Expr) ast.Expr {
 	return at(&ast.UnaryMinusOpExpr{Expr: operand}, p.lastLine)
 }
 
-// numberExpr spells a constant so that gopher-lua's compiler reads it back.
 func numberExpr(f float64) *ast.NumberExpr {
 	if f == 0 && math.Signbit(f) {
 		return &ast.NumberExpr{Value: "-0.0"}
@@ -94,7 +93,6 @@ func numberExpr(f float64) *ast.NumberExpr {
 	return &ast.NumberExpr{Value: strconv.FormatFloat(f, 'g', -1, 64)}
 }
 
-// binary joins two operands. gopher-lua's compiler folds what is constant.
 func binary(op int, text string, left, right ast.Expr, line int) ast.Expr {
 	switch op {
 	case tokAnd, tokOr:
@@ -104,34 +102,35 @@ func binary(op int, text string, left, right ast.Expr, line int) ast.Expr {
 	case tokConcat:
 		return concat(left, right, line)
 	case '%':
-		return hiddenCall(hiddenMod, line, single(left), single(right))
+		return hiddenCall(hiddenMod, line, adjustToOne(left), adjustToOne(right))
 	}
 	return at(&ast.ArithmeticOpExpr{Operator: text, Lhs: left, Rhs: right}, line)
 }
 
-// divided hides a sum in an expression that has its value, (true and sum): the
-// compiler's search for constants ends there.
-func divided(e ast.Expr, line position) ast.Expr {
+// splitSum wraps a sum in an expression of the same value, (true and sum), at
+// which the compiler's search for constants ends.
+func splitSum(e ast.Expr, line position) ast.Expr {
 	if _, ok := e.(*ast.ArithmeticOpExpr); !ok {
 		return e
 	}
 	return at(&ast.LogicalOpExpr{Operator: "and", Lhs: at(&ast.TrueExpr{}, line), Rhs: e}, line)
 }
 
-// concat makes a..b a call of a hidden function that spells numbers as Lua
-// does; a..b..c is one call.
+// concat returns a..b as a call of a hidden function that formats numbers as
+// Lua does. a..b..c becomes one call.
 func concat(left, right ast.Expr, line int) ast.Expr {
-	args := []ast.Expr{single(left)}
+	args := []ast.Expr{adjustToOne(left)}
 	if call, ok := right.(*ast.FuncCallExpr); ok && isConcat(call) {
 		args = append(args, call.Args...)
 	} else {
-		args = append(args, single(right))
+		args = append(args, adjustToOne(right))
 	}
 	return hiddenCall(hiddenConcat, line, args...)
 }
 
-// single cuts an expression that may yield several values to its first.
-func single(e ast.Expr) ast.Expr {
+// adjustToOne truncates an expression that may yield several values to the
+// first.
+func adjustToOne(e ast.Expr) ast.Expr {
 	switch e := e.(type) {
 	case *ast.FuncCallExpr:
 		e.AdjustRet = true
@@ -167,7 +166,7 @@ func (p *parser) simple() ast.Expr {
 		}
 		p.advance()
 		if p.fn.parent == nil {
-			// A script gets no arguments this way.
+			// A script has no arguments of this kind.
 			call := hiddenCall(hiddenNone, line)
 			call.AdjustRet = false
 			return call
@@ -182,13 +181,13 @@ func (p *parser) simple() ast.Expr {
 	return p.primary()
 }
 
-// primary reads a name or parentheses and what is appended to it: fields,
-// indexes and calls.
+// primary reads a name or parentheses with the fields, indexes and calls that
+// follow.
 func (p *parser) primary() ast.Expr {
 	e := p.prefix()
 	links := 0
 	for {
-		p.chain(&links, maxChain)
+		p.countLink(&links, maxChain)
 		switch p.tok.kind {
 		case '.':
 			p.advance()
@@ -215,8 +214,8 @@ func (p *parser) primary() ast.Expr {
 	}
 }
 
-// field reads e.name. A function of a sealed library is bound at once: nobody
-// can have replaced it.
+// field reads e.name. A function of a sealed library is bound here, because it
+// cannot be replaced.
 func (p *parser) field(e ast.Expr, name string, line int) ast.Expr {
 	if id, ok := e.(*ast.IdentExpr); ok && isLibraryFunction(id.Value, name) && p.isGlobal(id.Value) {
 		return at(&ast.IdentExpr{Value: id.Value + "." + name}, line)
@@ -231,8 +230,8 @@ func (p *parser) prefix() ast.Expr {
 		p.advance()
 		e := p.expr()
 		p.expectMatch(')', '(', line)
-		p.closed = single(e)
-		return p.closed
+		p.parenthesized = adjustToOne(e)
+		return p.parenthesized
 	case tokName:
 		name := p.tok.str
 		p.advance()
@@ -299,9 +298,8 @@ func (p *parser) tableField() *ast.Field {
 	return &ast.Field{Value: p.expr()}
 }
 
-// body reads a function from its parameters to its end.
 func (p *parser) body(method bool, line position) *ast.FunctionExpr {
-	fn := &function{parent: p.fn, line: line}
+	fn := &funcState{parent: p.fn, line: line}
 	p.fn = fn
 	p.expect('(')
 	params := &ast.ParList{Names: []string{}}

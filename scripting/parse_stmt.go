@@ -6,7 +6,8 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// statement reads one; the second result says that it must be a block's last.
+// statement reads a statement and reports whether it must be the last of its
+// block.
 func (p *parser) statement() (ast.Stmt, bool) {
 	line := p.here()
 	switch p.tok.kind {
@@ -18,12 +19,12 @@ func (p *parser) statement() (ast.Stmt, bool) {
 		p.expect(tokDo)
 		body := p.scopedBlock(true)
 		p.expectMatch(tokEnd, tokWhile, line)
-		return p.ended(&ast.WhileStmt{Condition: cond, Stmts: body}, line), false
+		return p.setLines(&ast.WhileStmt{Condition: cond, Stmts: body}, line), false
 	case tokDo:
 		p.advance()
 		body := p.scopedBlock(false)
 		p.expectMatch(tokEnd, tokDo, line)
-		return p.ended(&ast.DoBlockStmt{Stmts: body}, line), false
+		return p.setLines(&ast.DoBlockStmt{Stmts: body}, line), false
 	case tokFor:
 		return p.forStatement(line), false
 	case tokRepeat:
@@ -51,7 +52,7 @@ func (p *parser) statement() (ast.Stmt, bool) {
 	return p.exprStatement(line), false
 }
 
-func (p *parser) ended(stmt ast.Stmt, line position) ast.Stmt {
+func (p *parser) setLines(stmt ast.Stmt, line position) ast.Stmt {
 	stmt.SetLine(line)
 	stmt.SetLastLine(p.lastLine)
 	return stmt
@@ -72,7 +73,7 @@ func (p *parser) ifStatement(line position) ast.Stmt {
 	for cur := first; ; {
 		switch p.tok.kind {
 		case tokElseif:
-			p.chain(&links, maxBranches)
+			p.countLink(&links, maxBranches)
 			next := p.condition(p.here())
 			cur.Else = []ast.Stmt{next}
 			cur = next
@@ -82,11 +83,10 @@ func (p *parser) ifStatement(line position) ast.Stmt {
 			cur.Else = p.scopedBlock(false)
 		}
 		p.expectMatch(tokEnd, tokIf, line)
-		return p.ended(first, line)
+		return p.setLines(first, line)
 	}
 }
 
-// condition reads from `if` or `elseif` to the end of what follows `then`.
 func (p *parser) condition(line position) *ast.IfStmt {
 	p.advance()
 	cond := p.expr()
@@ -100,10 +100,10 @@ func (p *parser) repeatStatement(line position) ast.Stmt {
 	p.open(false)
 	body := p.block()
 	p.expectMatch(tokUntil, tokRepeat, line)
-	cond := p.expr() // sees the body's locals
+	cond := p.expr() // the body's locals are in scope
 	p.close()
 	p.close()
-	return p.ended(&ast.RepeatStmt{Condition: cond, Stmts: body}, line)
+	return p.setLines(&ast.RepeatStmt{Condition: cond, Stmts: body}, line)
 }
 
 func (p *parser) forStatement(line position) ast.Stmt {
@@ -121,7 +121,7 @@ func (p *parser) forStatement(line position) ast.Stmt {
 	}
 	p.expectMatch(tokEnd, tokFor, line)
 	p.close()
-	return p.ended(stmt, line)
+	return p.setLines(stmt, line)
 }
 
 func (p *parser) numericFor(name string) ast.Stmt {
@@ -148,8 +148,9 @@ func (p *parser) numericFor(name string) ast.Stmt {
 	return stmt
 }
 
-// forOperand sends what may not be a number through a hidden function that
-// converts strings, as Lua's FORPREP does and gopher-lua's does not.
+// forOperand passes an operand that may not be a number through a hidden
+// function, which converts strings as Lua's FORPREP does and gopher-lua's does
+// not.
 func forOperand(e ast.Expr, converter string, line position) ast.Expr {
 	switch e.(type) {
 	case *ast.NumberExpr, *ast.UnaryLenOpExpr:
@@ -186,7 +187,7 @@ func (p *parser) functionStatement(line position) ast.Stmt {
 	result := &ast.FuncName{}
 	links := 0
 	for p.accept('.') {
-		p.chain(&links, maxChain)
+		p.countLink(&links, maxChain)
 		fn = attr(fn, p.here(), p.expectName())
 	}
 	if p.accept(':') {
@@ -195,14 +196,14 @@ func (p *parser) functionStatement(line position) ast.Stmt {
 		result.Func = fn
 	}
 	body := p.body(result.Method != "", line)
-	return p.ended(&ast.FuncDefStmt{Name: result, Func: body}, line)
+	return p.setLines(&ast.FuncDefStmt{Name: result, Func: body}, line)
 }
 
 func (p *parser) localFunction(line position) ast.Stmt {
 	name := p.expectName()
 	p.declare(name)
 	body := p.body(false, p.here())
-	return p.ended(&ast.LocalAssignStmt{Names: []string{name}, Exprs: []ast.Expr{body}}, line)
+	return p.setLines(&ast.LocalAssignStmt{Names: []string{name}, Exprs: []ast.Expr{body}}, line)
 }
 
 func (p *parser) localStatement(line position) ast.Stmt {
@@ -218,8 +219,8 @@ func (p *parser) localStatement(line position) ast.Stmt {
 	return at(stmt, line)
 }
 
-// hideOwnName keeps gopher-lua from reading `local f = function ... end` as
-// `local function f`: inside, f is what it was before.
+// hideOwnName keeps gopher-lua from treating `local f = function ... end` as
+// `local function f`: the function must not see the new f.
 func (p *parser) hideOwnName(stmt *ast.LocalAssignStmt, line position) {
 	if len(stmt.Names) != 1 || len(stmt.Exprs) != 1 {
 		return
@@ -231,13 +232,13 @@ func (p *parser) hideOwnName(stmt *ast.LocalAssignStmt, line position) {
 
 func (p *parser) exprStatement(line position) ast.Stmt {
 	e := p.primary()
-	if call, ok := e.(*ast.FuncCallExpr); ok && e != p.closed {
+	if call, ok := e.(*ast.FuncCallExpr); ok && e != p.parenthesized {
 		return at(&ast.FuncCallStmt{Expr: call}, line)
 	}
 	targets := []ast.Expr{p.target(e)}
 	for p.accept(',') {
 		targets = append(targets, p.target(p.primary()))
-		p.limit(len(targets)-1, maxLevels-p.levels, "variables in assignment")
+		p.checkLimit(len(targets)-1, maxLevels-p.levels, "variables in assignment")
 	}
 	p.expect('=')
 	values := p.exprList()
@@ -247,10 +248,10 @@ func (p *parser) exprStatement(line position) ast.Stmt {
 	return at(&ast.AssignStmt{Lhs: targets, Rhs: values}, p.lastLine)
 }
 
-// needsTemporary tells the assignments to a local that gopher-lua compiles
-// wrongly when they write it directly: to the last parameter, which would
-// hold f before the arguments in `x = f(x) or 0` are evaluated, and of `and`
-// and `or`, which leave it as it was in `x = t[x] and f(x)`.
+// needsTemporary reports whether gopher-lua miscompiles an assignment to a
+// local that is written directly. It does for the last parameter, which holds f
+// before the arguments are evaluated in `x = f(x) or 0`, and for `and` and
+// `or`, which leave the local unchanged in `x = t[x] and f(x)`.
 func (p *parser) needsTemporary(target, value ast.Expr) bool {
 	id, ok := target.(*ast.IdentExpr)
 	if !ok {
@@ -267,9 +268,9 @@ func (p *parser) needsTemporary(target, value ast.Expr) bool {
 	return false
 }
 
-// multiple makes an assignment to several targets one of temporaries and then
-// single assignments from the right, which is what Lua does: gopher-lua
-// assigns locals while it still evaluates the other values.
+// multiple turns an assignment to several targets into assignments to
+// temporaries, and then to each target from the right. This is Lua's order;
+// gopher-lua assigns locals while it still evaluates the other values.
 func (p *parser) multiple(targets, values []ast.Expr, line position) ast.Stmt {
 	block := &ast.DoBlockStmt{}
 	local := func(name string, exprs ...ast.Expr) {
@@ -301,15 +302,15 @@ func (p *parser) multiple(targets, values []ast.Expr, line position) ast.Stmt {
 	return at(block, line)
 }
 
-// target checks that e can be assigned to. A global becomes a field of the
-// sealed _G, so that writing it fails after the right side was evaluated.
+// target checks that e can be assigned to. It turns a global into a field of
+// the sealed _G, so that the write fails after the right side was evaluated.
 func (p *parser) target(e ast.Expr) ast.Expr {
-	if e == p.closed {
+	if e == p.parenthesized {
 		p.syntax("syntax error")
 	}
 	switch e := e.(type) {
 	case *ast.IdentExpr:
-		if lib, field, ok := unfold(e.Value); ok {
+		if lib, field, ok := splitBoundName(e.Value); ok {
 			return attr(at(&ast.IdentExpr{Value: lib}, e.Line()), e.Line(), field)
 		}
 		if p.isGlobal(e.Value) {

@@ -9,34 +9,35 @@ import (
 // Plain scripts run without the interpreter.
 //
 // A limiter's script is small: locals, arithmetic, comparisons, a few
-// redis.call, an answer. Boxed values, tables for KEYS and ARGV and calls by
+// redis.call, a result. Boxed values, tables for KEYS and ARGV and calls by
 // name cost it more than the commands do. Such a script is translated when it
-// is loaded: plain_flow.go follows what each register can hold, plain_translate*.go
-// resolve functions and commands with that knowledge, plain_emit.go drops what
-// nobody reads, and plain_run.go runs the rest over values that are not boxed.
+// is loaded: plain_flow.go computes what each register can hold,
+// plain_translate*.go resolve functions and commands from that, plain_emit.go
+// removes dead instructions, and plain_run.go runs the result on values that
+// are not boxed.
 //
-// What is translated is gopher-lua's bytecode, not the syntax tree. The order
-// of evaluation, the line of an error and the variable that it names are then
-// the interpreter's without being written again: they follow from instruction
-// and register. docs/adr/0009 says more.
+// The input is gopher-lua's bytecode, not the syntax tree. The order of
+// evaluation, the lines of errors and the variables that they name are
+// therefore the same as in the interpreter: they follow from instruction and
+// register. See docs/adr/0009.
 //
-// A script with anything that has no translation is the interpreter's as a
-// whole, which is decided when it is loaded.
+// If any part of a script has no translation, the interpreter runs the whole
+// script. This is decided at load time.
 
-// plainCode translates a script's main function; nil where it is not plain,
-// and then why says what stands in the way.
+// plainCode translates a script's main function. If the script is not plain, it
+// returns nil and the reason.
 func plainCode(e *Engine, proto *lua.FunctionProto) (program *plainProgram, why string) {
 	p := &plainCompiler{engine: e, proto: proto}
 	p.plainProgram.proto = proto
-	// The slack is what loops write beyond the registers that are counted.
+	// Loops write some registers beyond those that are counted.
 	p.registers = int(proto.NumUsedRegisters) + 6
-	const mostCode = 4000
-	if p.registers > mostRegisters || len(proto.Code) > mostCode {
+	const maxCode = 4000
+	if p.registers > maxPlainRegisters || len(proto.Code) > maxCode {
 		return nil, "it is too long"
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			reason, ok := r.(leaves)
+			reason, ok := r.(notPlain)
 			if !ok {
 				panic(r)
 			}

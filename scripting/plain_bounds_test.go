@@ -32,7 +32,7 @@ func TestPlainScriptsAreBounded(t *testing.T) {
 		reply := evaluate(e, c, resp.RESP2, evalArgs(s.source))
 		script, err := e.scripts.load([]byte(s.source))
 		require.NoError(t, err)
-		require.NotNil(t, script.plain, "%s: %s", s.source, script.why)
+		require.NotNil(t, script.plain, "%s: %s", s.source, script.notPlain)
 		require.Equal(t, s.ends, !strings.HasPrefix(reply, "-ERR "+errNoMemory+" script: "), "%s\n%s", s.source, reply)
 		// The next one finds nothing of it.
 		require.Equal(t, ":2\r\n", evaluate(e, c, resp.RESP2, evalArgs("return #ARGV")))
@@ -47,11 +47,11 @@ func TestPlainScriptsEnd(t *testing.T) {
 	} {
 		e, c := newTestEngine(t)
 		var now int64
-		e.watch = newWatch(func() int64 { now += 1e6; return now }, func() int64 { return 1 })
+		e.runs = newRunTracker(func() int64 { now += 1e6; return now }, func() int64 { return 1 })
 		e.End()
 		script, err := e.scripts.load([]byte(source))
 		require.NoError(t, err)
-		require.NotNil(t, script.plain, script.why)
+		require.NotNil(t, script.plain, script.notPlain)
 		require.Contains(t, evaluate(e, c, resp.RESP2, evalArgs(source)), errKilled, source)
 	}
 }

@@ -9,15 +9,13 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// command is redis.call and redis.pcall. It reports false where the script
-// ends.
 func (f *plainFrame) command(i *plainInst, call *plainCall) bool {
 	reply := f.reply(call)
 	switch {
-	case f.fence.missed: // what the script does from here on counts for nothing
+	case f.locks.violated: // the rest of the script has no effect
 		f.fail(i.pc, errNotLocked)
-	case f.meter.halted():
-		f.fail(i.pc, "ERR "+f.meter.why)
+	case f.meter.stopped():
+		f.fail(i.pc, "ERR "+f.meter.errText)
 	case !reply.IsError():
 		if call.results == 0 {
 			return true
@@ -30,13 +28,12 @@ func (f *plainFrame) command(i *plainInst, call *plainCall) bool {
 		}
 		f.store(i.a, call.results, v)
 	default:
-		f.counted = wasCalled(reply.Str())
+		f.errCounted = wasCalled(reply.Str())
 		f.fail(i.pc, codedError(reply.Str()))
 	}
 	return !f.failed
 }
 
-// store puts the one result of a call where it is wanted.
 func (f *plainFrame) store(a int32, wanted int, v plainValue) {
 	switch {
 	case wanted == 1:
@@ -49,10 +46,9 @@ func (f *plainFrame) store(a int32, wanted int, v plainValue) {
 	}
 }
 
-// reply runs the command that a call spells.
 func (f *plainFrame) reply(call *plainCall) resp.Value {
-	args := f.call[:0]
-	f.spelt = f.spelt[:0]
+	args := f.commandArgs[:0]
+	f.argText = f.argText[:0]
 	ok := true
 	for n, fixed := range call.fixed {
 		if fixed != nil {
@@ -73,7 +69,7 @@ func (f *plainFrame) reply(call *plainCall) resp.Value {
 			}
 		}
 	}
-	f.call = args
+	f.commandArgs = args
 	switch {
 	case !ok:
 		return resp.Error(errArgumentType)
@@ -82,41 +78,41 @@ func (f *plainFrame) reply(call *plainCall) resp.Value {
 	}
 	var cmd *commands.Command
 	if cmd = call.cmd; !call.resolved {
-		cmd = f.engine.find(args)
+		cmd = f.engine.lookupCommand(args)
 	}
 	return f.caller.call(cmd, args)
 }
 
-// argument spells a value as redis.call does. A string is not copied: what a
-// command stores it copies.
+// argument formats a value as redis.call does. It does not copy strings:
+// commands copy what they store.
 func (f *plainFrame) argument(v *plainValue) ([]byte, bool) {
 	switch v.kind {
 	case lua.LTString:
 		return v.bytes(), true
 	case lua.LTNumber:
-		start := len(f.spelt)
-		f.spelt = appendArgument(f.spelt, v.number())
-		return f.spelt[start:len(f.spelt):len(f.spelt)], true
+		start := len(f.argText)
+		f.argText = appendArgument(f.argText, v.number())
+		return f.argText[start:len(f.argText):len(f.argText)], true
 	}
 	return nil, false
 }
 
-// fromReply converts a reply as RESP2 has it, which is the only protocol that
-// plain scripts know.
+// fromReply converts a reply by the rules of RESP2, the only protocol of plain
+// scripts.
 func (f *plainFrame) fromReply(v *resp.Value) plainValue {
 	switch v.Kind() {
 	case resp.KindInteger, resp.KindBool:
 		return plainNumber(float64(v.Int()))
 	case resp.KindBulk, resp.KindBigNumber, resp.KindVerbatim:
-		return f.copied(v.Str())
+		return f.copyString(v.Str())
 	case resp.KindBulkInt:
-		var space [longestNumber]byte
-		return f.fitted(strconv.AppendInt(space[:0], v.Int(), 10))
+		var space [maxNumberText]byte
+		return f.copyBytes(strconv.AppendInt(space[:0], v.Int(), 10))
 	case resp.KindDouble:
-		var space [longestNumber]byte
-		return f.fitted(resp.AppendFloat(space[:0], v.Float()))
+		var space [maxNumberText]byte
+		return f.copyBytes(resp.AppendFloat(space[:0], v.Float()))
 	case resp.KindStatus:
-		return f.single("ok", f.copied(v.Str()))
+		return f.singleField("ok", f.copyString(v.Str()))
 	case resp.KindError:
 		return f.errorObject(v.Str())
 	case resp.KindNull, resp.KindNullArray, resp.KindNone:
@@ -124,7 +120,7 @@ func (f *plainFrame) fromReply(v *resp.Value) plainValue {
 	}
 	elems := v.Elems()
 	t := f.newTable()
-	if f.extend(t, len(elems)); f.failed {
+	if f.reserveArray(t, len(elems)); f.failed {
 		return plainNil
 	}
 	for n := range elems {
@@ -133,16 +129,15 @@ func (f *plainFrame) fromReply(v *resp.Value) plainValue {
 	return plainTableValue(t)
 }
 
-// function calls a library function. It reports false where the script ends.
-func (f *plainFrame) function(i *plainInst, call *plainCall) bool {
-	args := f.scratch[:0]
+func (f *plainFrame) callFunction(i *plainInst, call *plainCall) bool {
+	args := f.funcArgs[:0]
 	for _, o := range call.operands {
 		args = append(args, f.values[o])
 	}
 	if call.open >= 0 {
 		args = append(args, f.values[call.open:max(f.top, call.open)]...)
 	}
-	f.scratch, f.results = args, f.results[:0]
+	f.funcArgs, f.results = args, f.results[:0]
 	call.fn.call(f, int(i.pc), args)
 	if f.failed {
 		return false
@@ -160,7 +155,6 @@ func (f *plainFrame) function(i *plainInst, call *plainCall) bool {
 	return true
 }
 
-// toReply converts what a script returned, into c's scratch space.
 func (f *plainFrame) toReply(c *commands.Ctx, v *plainValue, depth int) resp.Value {
 	switch v.kind {
 	case lua.LTNumber:
@@ -175,7 +169,7 @@ func (f *plainFrame) toReply(c *commands.Ctx, v *plainValue, depth int) resp.Val
 		if depth > replyStack {
 			return resp.Error(errStackLimit)
 		}
-		if t := v.table(); len(t.pairs) == 0 {
+		if t := v.table(); len(t.entries) == 0 {
 			return f.arrayReply(c, t, depth)
 		}
 		exported := f.export(v, make(map[*plainTable]*lua.LTable)).(*lua.LTable)
@@ -189,12 +183,12 @@ func (f *plainFrame) arrayReply(c *commands.Ctx, t *plainTable, depth int) resp.
 	for n < len(t.array) && t.array[n].kind != lua.LTNil {
 		n++
 	}
-	if !f.asks(n) {
+	if !f.growReply(n) {
 		return resp.Null
 	}
 	elems := c.Values(n)
 	for k := range n {
-		if f.meter.why != "" {
+		if f.meter.errText != "" {
 			break
 		}
 		elems = append(elems, f.toReply(c, &t.array[k], depth+1))
@@ -202,8 +196,8 @@ func (f *plainFrame) arrayReply(c *commands.Ctx, t *plainTable, depth int) resp.
 	return resp.Array(elems...)
 }
 
-// export makes a table what the interpreter has, for the few replies whose
-// fields say what they are.
+// export converts a value to the interpreter's form, for the few replies whose
+// fields select their type.
 func (f *plainFrame) export(v *plainValue, seen map[*plainTable]*lua.LTable) lua.LValue {
 	switch v.kind {
 	case lua.LTBool:
@@ -222,8 +216,8 @@ func (f *plainFrame) export(v *plainValue, seen map[*plainTable]*lua.LTable) lua
 		for n := range t.array {
 			out.RawSetInt(n+1, f.export(&t.array[n], seen))
 		}
-		for n := range t.pairs {
-			out.RawSet(f.export(&t.pairs[n].key, seen), f.export(&t.pairs[n].value, seen))
+		for n := range t.entries {
+			out.RawSet(f.export(&t.entries[n].key, seen), f.export(&t.entries[n].value, seen))
 		}
 		return out
 	}

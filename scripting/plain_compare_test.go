@@ -91,7 +91,7 @@ func TestEnginesAgree(t *testing.T) {
 		if script, err := compiled.engine.scripts.load([]byte(f.source)); err == nil && script.plain != nil {
 			plain++
 		} else if err == nil {
-			reasons[strings.TrimLeft(script.why, "line 0123456789")]++
+			reasons[strings.TrimLeft(script.notPlain, "line 0123456789")]++
 		}
 		if strings.HasPrefix(want, "-") {
 			failed++

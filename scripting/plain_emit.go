@@ -1,9 +1,8 @@
 package scripting
 
-// A registerSet has a bit for each register.
 type registerSet [5]uint64
 
-const mostRegisters = len(registerSet{}) * 64
+const maxPlainRegisters = len(registerSet{}) * 64
 
 func (s *registerSet) add(r int32)      { s[r/64] |= 1 << (r % 64) }
 func (s *registerSet) remove(r int32)   { s[r/64] &^= 1 << (r % 64) }
@@ -15,7 +14,6 @@ func (s *registerSet) addAll(t *registerSet) {
 	}
 }
 
-// emit makes the program from what flow found.
 func (p *plainCompiler) emit() {
 	p.emitting = true
 	code := make([]plainInst, len(p.proto.Code))
@@ -27,19 +25,19 @@ func (p *plainCompiler) emit() {
 	}
 	for pc := range code {
 		if i := &code[pc]; i.branches() {
-			i.to = through(code, i.to)
+			i.to = followJumps(code, i.to)
 			if i.alt != 0 {
-				i.alt = through(code, i.alt)
+				i.alt = followJumps(code, i.alt)
 			}
 		}
 	}
-	p.reach(code, used)
-	p.drop(code, used)
+	p.markReachable(code, used)
+	p.removeDead(code, used)
 	p.compact(code, used)
 }
 
-// through follows jumps to where they end.
-func through(code []plainInst, pc int32) int32 {
+// followJumps returns the final target of a chain of jumps.
+func followJumps(code []plainInst, pc int32) int32 {
 	for range 16 {
 		if code[pc].op != plainJump {
 			break
@@ -49,7 +47,7 @@ func through(code []plainInst, pc int32) int32 {
 	return pc
 }
 
-// branches reports whether an instruction names those that follow it.
+// branches reports whether an instruction has explicit successors.
 func (i *plainInst) branches() bool {
 	switch i.op {
 	case plainJump, plainForPrep, plainForLoop, plainEach, plainEachKey, plainEachArg,
@@ -59,7 +57,6 @@ func (i *plainInst) branches() bool {
 	return i.to != 0 // a LOADBOOL that skips
 }
 
-// successors calls fn with what may follow the instruction at pc.
 func (i *plainInst) successors(pc int32, fn func(int32)) {
 	switch {
 	case i.op == plainReturn || i.op == plainReturnFirst:
@@ -73,7 +70,7 @@ func (i *plainInst) successors(pc int32, fn func(int32)) {
 	}
 }
 
-func (p *plainCompiler) reach(code []plainInst, used []bool) {
+func (p *plainCompiler) markReachable(code []plainInst, used []bool) {
 	for work := []int32{0}; len(work) > 0; {
 		pc := work[len(work)-1]
 		work = work[:len(work)-1]
@@ -85,9 +82,9 @@ func (p *plainCompiler) reach(code []plainInst, used []bool) {
 	}
 }
 
-// drop removes instructions whose results nobody reads, going backwards until
-// nothing changes.
-func (p *plainCompiler) drop(code []plainInst, used []bool) {
+// removeDead removes instructions whose results are not read. It iterates
+// backwards over the code until nothing changes.
+func (p *plainCompiler) removeDead(code []plainInst, used []bool) {
 	live := make([]registerSet, len(code)) // before each instruction
 	after := func(pc int32) (s registerSet) {
 		code[pc].successors(pc, func(next int32) { s.addAll(&live[next]) })
@@ -100,7 +97,7 @@ func (p *plainCompiler) drop(code []plainInst, used []bool) {
 				continue
 			}
 			s := after(pc)
-			if code[pc].idle(&s) {
+			if code[pc].isDead(&s) {
 				code[pc].defines(p.calls, s.remove)
 			} else {
 				code[pc].defines(p.calls, s.remove)
@@ -116,20 +113,20 @@ func (p *plainCompiler) drop(code []plainInst, used []bool) {
 			continue
 		}
 		s := after(int32(pc))
-		if code[pc].idle(&s) {
+		if code[pc].isDead(&s) {
 			code[pc].op = plainNop
 		}
 		if code[pc].op == plainCommand {
 			if call := &p.calls[code[pc].x]; call.results == 1 && !s.has(code[pc].a) {
-				call.results = 0 // its reply need not be converted
+				call.results = 0 // the reply need not be converted
 			}
 		}
 	}
 }
 
-// idle reports whether an instruction does nothing but write registers that
-// are not in live.
-func (i *plainInst) idle(live *registerSet) bool {
+// isDead reports whether an instruction only writes registers that are not in
+// live.
+func (i *plainInst) isDead(live *registerSet) bool {
 	switch i.op {
 	case plainNop:
 		return true
@@ -146,7 +143,6 @@ func (i *plainInst) idle(live *registerSet) bool {
 	return false
 }
 
-// defines calls fn with the registers that an instruction surely writes.
 func (i *plainInst) defines(calls []plainCall, fn func(int32)) {
 	switch i.op {
 	case plainNop, plainSetIndex, plainSetList, plainEach, plainEachKey, plainEachArg, plainJump, plainBack,
@@ -167,7 +163,6 @@ func (i *plainInst) defines(calls []plainCall, fn func(int32)) {
 	}
 }
 
-// uses calls fn with the registers that an instruction reads.
 func (i *plainInst) uses(p *plainCompiler, fn func(int32)) {
 	read := func(operands ...int32) {
 		for _, o := range operands {
@@ -202,7 +197,8 @@ func (i *plainInst) uses(p *plainCompiler, fn func(int32)) {
 	}
 }
 
-// compact leaves out what was dropped and turns operands into slots.
+// compact copies the code without removed instructions and converts operands to
+// slots.
 func (p *plainCompiler) compact(code []plainInst, used []bool) {
 	place := make([]int32, len(code)+1)
 	for pc := range code {
@@ -228,7 +224,7 @@ func (p *plainCompiler) compact(code []plainInst, used []bool) {
 		if isBranch(i.op) {
 			i.to, i.alt = place[i.to], place[i.alt]
 		}
-		p.slots(i)
+		p.convertOperands(i)
 	}
 	p.backJumps()
 	for n := range p.calls {
@@ -244,7 +240,7 @@ func (p *plainCompiler) compact(code []plainInst, used []bool) {
 
 func isBranch(op plainOp) bool { return (&plainInst{op: op}).branches() }
 
-// backJumps makes what goes back a jump of its own kind, which counts.
+// backJumps turns each backward jump into a plainBack, which counts steps.
 func (p *plainCompiler) backJumps() {
 	for n := range p.code {
 		switch op := p.code[n].op; {
@@ -259,7 +255,7 @@ func (p *plainCompiler) backJumps() {
 	}
 }
 
-// goBack puts a jump between a branch and a target before it.
+// goBack inserts a jump between a branch and a target before it.
 func (p *plainCompiler) goBack(n int, target int32) int32 {
 	if target > int32(n) {
 		return target
@@ -268,7 +264,7 @@ func (p *plainCompiler) goBack(n int, target int32) int32 {
 	return int32(len(p.code) - 1)
 }
 
-// slot is an operand's place in a frame: constants come first.
+// slot returns the index of an operand in a frame, where constants come first.
 func (p *plainCompiler) slot(operand int32) int32 {
 	if operand < 0 {
 		return ^operand
@@ -276,7 +272,7 @@ func (p *plainCompiler) slot(operand int32) int32 {
 	return operand + int32(len(p.constants))
 }
 
-func (p *plainCompiler) slots(i *plainInst) {
+func (p *plainCompiler) convertOperands(i *plainInst) {
 	operandC := false
 	switch i.op {
 	case plainIndex, plainSetIndex, plainAdd, plainSub, plainMul, plainDiv, plainPow, plainMod,

@@ -7,67 +7,66 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A known is what can be said of a register before the script runs.
-type known struct {
-	shape shape
-	n     int32
+// A fact is what is known of a register before the script runs.
+type fact struct {
+	kind factKind
+	n    int32
 }
 
-type shape uint8
+type factKind uint8
 
 const (
-	unreached   shape = iota
-	anything          // a value; n is noString where that is known
-	isConstant        // n is which
-	isCopy            // the value of register n
-	isFunction        // n is which of plainFunctions
-	isKeys            // KEYS
-	isArgv            // ARGV
-	isLibrary         // the table of a library, as the start of redis.LOG_DEBUG; n is the constant with its name
-	isIterator        // what ipairs (0) and pairs (1) return first
-	unspeakable       // sometimes a function or KEYS, sometimes not: nobody may look at it
+	unreached  factKind = iota
+	anything            // a value; n is notString if that is known
+	isConstant          // n is its index
+	isCopy              // the value of register n
+	isFunction          // n is the index in plainFunctions
+	isKeys              // KEYS
+	isArgv              // ARGV
+	isLibrary           // a library table, as in redis.LOG_DEBUG; n is the constant with its name
+	isIterator          // the first result of ipairs (0) and pairs (1)
+	mixed               // sometimes a function or KEYS, sometimes not: it must not be read
 )
 
-// noString says of a value that it is no string.
-const noString = 1
+// notString marks a value that is not a string.
+const notString = 1
 
-// special reports whether a register holds what is no plainValue.
-func (k known) special() bool { return k.shape > isCopy }
+func (k fact) special() bool { return k.kind > isCopy }
 
-// join is what can be said where two ways meet.
-func (p *plainCompiler) join(a, b known) known {
+// join returns what is known where two paths meet.
+func (p *plainCompiler) join(a, b fact) fact {
 	switch {
-	case a == b || b.shape == unreached:
+	case a == b || b.kind == unreached:
 		return a
-	case a.shape == unreached:
+	case a.kind == unreached:
 		return b
 	case a.special() || b.special():
-		return known{shape: unspeakable}
-	case p.isNoString(a) && p.isNoString(b):
-		return known{anything, noString}
+		return fact{kind: mixed}
+	case p.isNotString(a) && p.isNotString(b):
+		return fact{anything, notString}
 	}
-	return known{shape: anything}
+	return fact{kind: anything}
 }
 
-func (p *plainCompiler) isNoString(k known) bool {
-	return k == known{anything, noString} || k.shape == isConstant && p.constants[k.n].kind != lua.LTString
+func (p *plainCompiler) isNotString(k fact) bool {
+	return k == fact{anything, notString} || k.kind == isConstant && p.constants[k.n].kind != lua.LTString
 }
 
-// A leaves is the reason why a script is left to the interpreter.
-type leaves string
+// A notPlain is the reason why a script is left to the interpreter.
+type notPlain string
 
-func leave(format string, args ...any) { panic(leaves(fmt.Sprintf(format, args...))) }
+func failNotPlain(format string, args ...any) { panic(notPlain(fmt.Sprintf(format, args...))) }
 
-// A plainCompiler reads gopher-lua's bytecode. It follows what is known of the
-// registers through every way the script can take (a forward analysis to a
-// fixed point), and then translates each instruction with that knowledge:
-// functions are resolved, constants and copies are used where they come from.
+// A plainCompiler translates gopher-lua's bytecode. A forward analysis computes
+// the facts about the registers on every path, up to a fixed point. With them
+// each instruction is translated: functions are resolved, and constants and
+// copies are used directly.
 type plainCompiler struct {
 	engine *Engine
 	proto  *lua.FunctionProto
 	plainProgram
-	states [][]known // before each instruction; nil: not reached
-	regs   []known   // while an instruction is looked at
+	states [][]fact // before each instruction; nil if not reached
+	regs   []fact   // of the current instruction
 	pc     int
 	succ   []successor
 
@@ -76,13 +75,12 @@ type plainCompiler struct {
 
 type successor struct {
 	pc   int
-	regs []known
+	regs []fact
 }
 
-// slot makes a constant an operand; finish turns it into a place.
-func slot(isConstant int32) int32 { return ^isConstant }
+// slot encodes a constant as an operand; compact turns it into a slot.
+func constantOperand(index int32) int32 { return ^index }
 
-// constantIndex finds or adds a constant.
 func (p *plainCompiler) constantIndex(v plainValue) int32 {
 	for i := range p.constants {
 		if w := &p.constants[i]; w.kind == v.kind && (w.bits == v.bits || v.kind == lua.LTString) && w.equals(&v) {
@@ -93,20 +91,19 @@ func (p *plainCompiler) constantIndex(v plainValue) int32 {
 	return int32(len(p.constants) - 1)
 }
 
-func (p *plainCompiler) protoConstant(i int) known {
+func (p *plainCompiler) protoConstant(i int) fact {
 	v, ok := fromConstant(p.proto.Constants[i])
 	if !ok {
-		leave("a constant of another kind")
+		failNotPlain("a constant of another kind")
 	}
-	return known{isConstant, p.constantIndex(v)}
+	return fact{isConstant, p.constantIndex(v)}
 }
 
-// flow finds what is known before each instruction.
 func (p *plainCompiler) flow() {
-	p.states = make([][]known, len(p.proto.Code)+1)
-	entry := make([]known, p.registers)
+	p.states = make([][]fact, len(p.proto.Code)+1)
+	entry := make([]fact, p.registers)
 	for i := range entry {
-		entry[i] = known{shape: anything}
+		entry[i] = fact{kind: anything}
 	}
 	p.states[0] = entry
 	for work := []int{0}; len(work) > 0; {
@@ -114,44 +111,43 @@ func (p *plainCompiler) flow() {
 		work = work[:len(work)-1]
 		p.translate(pc)
 		for _, s := range p.succ {
-			if p.meet(s) {
+			if p.merge(s) {
 				work = append(work, s.pc)
 			}
 		}
 	}
 }
 
-// meet adds what one way brings to an instruction, and reports whether that
-// was news.
-func (p *plainCompiler) meet(s successor) bool {
+// merge adds the facts of one path to an instruction and reports whether they
+// changed anything.
+func (p *plainCompiler) merge(s successor) bool {
 	if s.pc < 0 || s.pc >= len(p.proto.Code) {
-		leave("a jump out of the code")
+		failNotPlain("a jump out of the code")
 	}
 	old := p.states[s.pc]
 	if old == nil {
 		p.states[s.pc] = slices.Clone(s.regs)
 		return true
 	}
-	news := false
+	changed := false
 	for i := range old {
 		if k := p.join(old[i], s.regs[i]); k != old[i] {
-			old[i], news = k, true
+			old[i], changed = k, true
 		}
 	}
-	return news
+	return changed
 }
 
-// next says that the instruction at pc may follow, with the registers as they
-// are now.
+// next adds pc as a successor, with the current facts.
 func (p *plainCompiler) next(pc int) {
 	p.succ = append(p.succ, successor{pc, slices.Clone(p.regs)})
 }
 
-// write says that a register has a new value.
-func (p *plainCompiler) write(reg int, k known) {
+// write records the fact about a new value of a register.
+func (p *plainCompiler) write(reg int, k fact) {
 	for i := range p.regs {
-		if p.regs[i] == (known{isCopy, int32(reg)}) {
-			p.regs[i] = known{shape: anything}
+		if p.regs[i] == (fact{isCopy, int32(reg)}) {
+			p.regs[i] = fact{kind: anything}
 		}
 	}
 	p.regs[reg] = k
@@ -160,22 +156,21 @@ func (p *plainCompiler) write(reg int, k known) {
 // read returns where the value of a register or constant operand is.
 func (p *plainCompiler) read(rk int) int32 {
 	if rk&constantBit != 0 {
-		return slot(p.protoConstant(rk &^ constantBit).n)
+		return constantOperand(p.protoConstant(rk &^ constantBit).n)
 	}
-	switch k := p.regs[rk]; k.shape {
+	switch k := p.regs[rk]; k.kind {
 	case isConstant:
-		return slot(k.n)
+		return constantOperand(k.n)
 	case isCopy:
 		return k.n
 	case anything:
 		return int32(rk)
 	default:
-		leave("line %d uses a function or a library as a value", p.line())
+		failNotPlain("line %d uses a function or a library as a value", p.line())
 		return 0
 	}
 }
 
-// constantOf returns the value of an operand that is one.
 func (p *plainCompiler) constantOf(slot int32) (plainValue, bool) {
 	if slot >= 0 {
 		return plainNil, false

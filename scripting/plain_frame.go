@@ -10,46 +10,46 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A plainFrame is what one run of a plain script needs. Frames are pooled and
-// carry nothing over but space, and the constants of the program that ran last.
+// A plainFrame is the state of one run of a plain script. Frames are pooled;
+// between runs they keep capacity, and the constants of the last program.
 type plainFrame struct {
 	caller
 	meter   meter
 	program *plainProgram
 	script  *script
 	values  []plainValue // constants, then registers
-	top     int32        // where the values of an open list end
+	top     int32        // end of the values of an open list
 	keys    [][]byte
 	args    [][]byte
 
-	call    [][]byte     // the arguments of a command
-	spelt   []byte       // those that are numbers
-	scratch []plainValue // the arguments of a function
-	results []plainValue
-	text    []byte
-	joined  []byte        // where concat builds
-	tables  []*plainTable // that this run may have, and has had
-	inUse   int
+	commandArgs [][]byte     // arguments of a command
+	argText     []byte       // text of its numeric arguments
+	funcArgs    []plainValue // arguments of a function
+	results     []plainValue
+	arena       []byte
+	concatBuf   []byte        // where concat builds
+	tables      []*plainTable // pooled tables; the first inUse are used by this run
+	tablesInUse int
 
-	walk    uint32 // how often was measured
-	pc      int32  // of the last instruction that may build something
-	failed  bool
-	problem string // with its code word
-	counted bool   // it is a command's, and counted
-	line    int
+	measurements uint32 // number of measurements so far
+	pc           int32  // of the last instruction that may allocate
+	failed       bool
+	errText      string // with its code word
+	errCounted   bool   // a command failed and has counted the error
+	line         int
 }
 
-// runPlain runs a plain script to its end and returns its reply, which lives
-// in c's scratch space.
+// runPlain runs a plain script and returns its reply, which is in c's scratch
+// space.
 func (e *Engine) runPlain(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
 	f, _ := e.frames.Get().(*plainFrame)
 	if f == nil {
-		f = &plainFrame{caller: caller{engine: e}, text: make([]byte, 0, textSpace)}
-		f.meter.measure = f.held
+		f = &plainFrame{caller: caller{engine: e}, arena: make([]byte, 0, arenaSize)}
+		f.meter.measure = f.reachableBytes
 		f.caller.meter = &f.meter
 	}
 	defer func() {
-		if r := recover(); r != nil { // and the frame is not used again
+		if r := recover(); r != nil { // the frame is not used again
 			f.meter.end()
 			reply = resp.Error("ERR " + interpreterErrors)
 			e.logf("script %s: panic: %v\n%s", s.sha, r, debug.Stack())
@@ -57,30 +57,29 @@ func (e *Engine) runPlain(c *commands.Ctx, s *script, readOnly bool, keys, args 
 	}()
 	f.begin(c, readOnly)
 	f.script, f.keys, f.args = s, keys, args
-	f.meter.begin(e.watch, runScript, e.memoryLimit())
+	f.meter.begin(e.runs, runScript, e.memoryLimit())
 	f.meter.follows = c.Follows
 	f.load(s.plain)
 	result := f.run(s.plain)
 	if f.failed {
-		reply = failure{true, s.plain.proto.SourceName, f.line}.reply(f.problem, s)
-		if !f.fence.missed {
-			f.countError(f.counted, reply.Str())
+		reply = errorPosition{true, s.plain.proto.SourceName, f.line}.reply(f.errText, s)
+		if !f.locks.violated {
+			f.countError(f.errCounted, reply.Str())
 		}
 	} else {
 		reply = f.toReply(c, &result, 0)
-		if f.meter.why != "" { // the reply had no room
-			reply = failure{}.reply("ERR "+f.meter.why, s)
+		if f.meter.errText != "" { // no memory for the reply
+			reply = errorPosition{}.reply("ERR "+f.meter.errText, s)
 			f.countError(false, reply.Str())
 		}
 	}
-	reply = e.settle(c, s, &f.fence, reply)
+	reply = e.handleViolation(c, s, &f.locks, reply)
 	f.meter.end()
 	f.finish()
 	e.frames.Put(f)
 	return reply
 }
 
-// load makes room for a program and puts its constants in place.
 func (f *plainFrame) load(p *plainProgram) {
 	if f.program == p {
 		return
@@ -95,175 +94,170 @@ func (f *plainFrame) load(p *plainProgram) {
 	f.program = p
 }
 
-// finish leaves nothing of the script behind.
+// finish removes every trace of the script.
 func (f *plainFrame) finish() {
 	f.end()
 	f.script, f.keys, f.args = nil, nil, nil
-	f.failed, f.problem, f.counted = false, "", false
-	for _, t := range f.tables[:f.inUse] {
+	f.failed, f.errText, f.errCounted = false, "", false
+	for _, t := range f.tables[:f.tablesInUse] {
 		t.reset()
 	}
-	f.inUse = 0
-	f.text = f.text[:0]
-	// Values beyond the program's are an unpacked list's.
+	f.tablesInUse = 0
+	f.arena = f.arena[:0]
+	// Values beyond the program's are those of an unpacked list.
 	f.values = f.values[:len(f.program.constants)+f.program.registers]
 	clear(f.values[len(f.program.constants):])
-	clear(f.call)
-	clear(f.scratch)
+	clear(f.commandArgs)
+	clear(f.funcArgs)
 	clear(f.results)
-	f.call, f.scratch, f.results = f.call[:0], f.scratch[:0], f.results[:0]
+	f.commandArgs, f.funcArgs, f.results = f.commandArgs[:0], f.funcArgs[:0], f.results[:0]
 	const keep = 4 << 10
-	if cap(f.values) > keep || cap(f.call) > keep || cap(f.scratch) > keep || cap(f.results) > keep {
-		f.program, f.values, f.call, f.scratch, f.results = nil, nil, nil, nil, nil
+	if cap(f.values) > keep || cap(f.commandArgs) > keep || cap(f.funcArgs) > keep || cap(f.results) > keep {
+		f.program, f.values, f.commandArgs, f.funcArgs, f.results = nil, nil, nil, nil, nil
 	}
-	if cap(f.spelt) > keep {
-		f.spelt = nil
+	if cap(f.argText) > keep {
+		f.argText = nil
 	}
 }
 
-// Tables that a frame keeps for its next runs.
+// Limits of the tables that a frame keeps for its next runs.
 const (
-	keptTables  = 16
-	keptTableAt = 64 // values
+	maxPooledTables   = 16
+	maxPooledTableLen = 64 // array elements and entries
 )
 
 func (f *plainFrame) newTable() *plainTable {
-	f.built(plainTableSize)
-	if f.inUse < len(f.tables) {
-		f.inUse++
-		return f.tables[f.inUse-1]
+	f.grow(plainTableSize)
+	if f.tablesInUse < len(f.tables) {
+		f.tablesInUse++
+		return f.tables[f.tablesInUse-1]
 	}
 	t := &plainTable{}
-	if len(f.tables) < keptTables {
+	if len(f.tables) < maxPooledTables {
 		f.tables = append(f.tables, t)
-		f.inUse++
+		f.tablesInUse++
 	}
 	return t
 }
 
-// Sizes that count as built.
+// Sizes charged to the meter.
 const (
 	plainTableSize    = 96
 	plainValueSize    = 24
-	plainBytesPerStep = 128                   // are copied in the time of a step
-	plainPairSize     = 2*plainValueSize + 64 // with its share of the index
+	plainBytesPerStep = 128                   // copied in the time of a step
+	plainEntrySize    = 2*plainValueSize + 64 // with its share of the index
 )
 
-// held returns about how many bytes the run can reach, or any number above
-// most.
-func (f *plainFrame) held(most int64) (size int64) {
-	f.walk++
-	var texts addresses
-	var to []*plainTable
+// reachableBytes estimates the bytes that the run can reach. A result above
+// most is only a lower bound.
+func (f *plainFrame) reachableBytes(most int64) (size int64) {
+	f.measurements++
+	var seen addressSet
+	var pending []*plainTable
 	visit := func(v *plainValue) {
 		switch v.kind {
 		case lua.LTString:
-			if v.bits <= countedEach || texts.add(v.ref) {
+			if v.bits <= maxUnsharedString || seen.add(v.ref) {
 				size += int64(v.bits+15) &^ 15
 			}
 		case lua.LTTable:
-			if t := v.table(); t.walk != f.walk {
-				t.walk = f.walk
-				to = append(to, t)
+			if t := v.table(); t.measurement != f.measurements {
+				t.measurement = f.measurements
+				pending = append(pending, t)
 			}
 		}
 	}
-	for _, list := range [][]plainValue{f.values, f.scratch, f.results} {
+	for _, list := range [][]plainValue{f.values, f.funcArgs, f.results} {
 		size += int64(cap(list)) * plainValueSize
 		for i := range list {
 			visit(&list[i])
 		}
 	}
-	for len(to) > 0 && size <= most {
-		t := to[len(to)-1]
-		to = to[:len(to)-1]
-		size += plainTableSize + int64(cap(t.array))*plainValueSize + int64(cap(t.pairs))*plainPairSize
+	for len(pending) > 0 && size <= most {
+		t := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		size += plainTableSize + int64(cap(t.array))*plainValueSize + int64(cap(t.entries))*plainEntrySize
 		for i := range t.array {
 			visit(&t.array[i])
 		}
-		for i := range t.pairs {
-			visit(&t.pairs[i].key)
-			visit(&t.pairs[i].value)
+		for i := range t.entries {
+			visit(&t.entries[i].key)
+			visit(&t.entries[i].value)
 		}
 	}
 	return size
 }
 
-// extend is to be called before the nth element is put into a table's array: the
-// old array and a longer one must fit into the memory together.
-func (f *plainFrame) extend(t *plainTable, n int) {
+// reserveArray must be called before the nth element is stored in a table's
+// array. The old array and a longer one must fit into the memory together.
+func (f *plainFrame) reserveArray(t *plainTable, n int) {
 	switch {
 	case n <= len(t.array):
 		return
-	case n <= keptTableAt:
-		f.built((n - len(t.array)) * plainValueSize)
+	case n <= maxPooledTableLen:
+		f.grow((n - len(t.array)) * plainValueSize)
 		return
 	case n <= cap(t.array):
-		return // asked for when it grew
+		return // charged when the array grew
 	}
 	size := plainCapacity(cap(t.array), n)
-	if f.built(size * plainValueSize); !f.failed {
+	if f.grow(size * plainValueSize); !f.failed {
 		t.growArray(size)
 	}
 }
 
-// extendPairs is extend for a key that may be new, outside of the array.
-func (f *plainFrame) extendPairs(t *plainTable) {
-	switch n := len(t.pairs); {
-	case n < keptTableAt:
-		f.built(plainPairSize)
+// reserveEntry is reserveArray for a key outside of the array that may be new.
+func (f *plainFrame) reserveEntry(t *plainTable) {
+	switch n := len(t.entries); {
+	case n < maxPooledTableLen:
+		f.grow(plainEntrySize)
 		return
-	case n < cap(t.pairs):
+	case n < cap(t.entries):
 		return
 	}
-	size := plainCapacity(cap(t.pairs), len(t.pairs)+1)
-	if f.built(size * plainPairSize); !f.failed {
-		t.growPairs(size)
+	size := plainCapacity(cap(t.entries), len(t.entries)+1)
+	if f.grow(size * plainEntrySize); !f.failed {
+		t.growEntries(size)
 	}
 }
 
-// step is called once in each round of a loop. It reports false where the
-// script must end.
+// step is called once per iteration of a loop. It returns false if the script
+// must end.
 func (f *plainFrame) step(pc int32) bool {
 	if f.meter.step() {
 		return true
 	}
-	f.fail(pc, "ERR "+f.meter.why)
+	f.fail(pc, "ERR "+f.meter.errText)
 	return false
 }
 
-// built is called before a run takes n bytes for strings and tables. Where it
-// may not have them the run has failed, at the instruction f.pc.
-func (f *plainFrame) built(n int) {
+// grow charges n bytes before they are allocated for strings and tables. If
+// they are refused, the run has failed at the instruction f.pc.
+func (f *plainFrame) grow(n int) {
 	if !f.meter.grow(n) || n > plainBytesPerStep && !f.meter.steps(n/plainBytesPerStep) {
-		f.fail(f.pc, "ERR "+f.meter.why)
+		f.fail(f.pc, "ERR "+f.meter.errText)
 	}
 }
 
-// raise ends the run with an error of the instruction at pc.
 func (f *plainFrame) raise(pc int32, text string) {
 	f.fail(pc, "ERR "+f.where(pc)+text)
 }
 
-// where is the position that begins an error's text.
 func (f *plainFrame) where(pc int32) string {
 	return shortSource(f.program.proto.SourceName) + ":" + strconv.Itoa(f.lineAt(pc)) + ": "
 }
 
 func (f *plainFrame) lineAt(pc int32) int { return lineOf(f.program.proto.DbgSourcePositions[pc]) }
 
-// fail ends the run with an error that is complete: its code word comes first.
+// fail ends the run with a complete error, including its code word.
 func (f *plainFrame) fail(pc int32, text string) {
-	f.failed, f.problem, f.line = true, text, f.lineAt(pc)
+	f.failed, f.errText, f.line = true, text, f.lineAt(pc)
 }
 
-// typeError says that something cannot be done to a value which an instruction
-// found in one of its operands.
 func (f *plainFrame) typeError(pc int32, reg int, v *plainValue, what string) {
 	f.raise(pc, "attempt to "+what+" "+describe(f.program.proto, int(pc), reg, v.typeName()))
 }
 
-// arithmeticError blames the first operand that is no number.
 func (f *plainFrame) arithmeticError(i *plainInst, v, w *plainValue) {
 	inst := f.program.proto.Code[i.pc]
 	if _, ok := v.asNumber(); !ok {
@@ -273,15 +267,14 @@ func (f *plainFrame) arithmeticError(i *plainInst, v, w *plainValue) {
 	f.typeError(i.pc, opC(inst), w, "perform arithmetic on")
 }
 
-// argumentError blames the nth argument of a function that an instruction
-// calls.
+// argumentError raises the error about the nth argument of the function called
+// at pc.
 func (f *plainFrame) argumentError(pc, n int, problem string) {
 	f.raise(int32(pc), badArgument(f.program.proto, pc, n, problem))
 }
 
-// errorObject is the table that stands for an error reply.
 func (f *plainFrame) errorObject(text string) plainValue {
 	t := f.newTable()
-	t.set(plainString("err"), f.copied(codedError(text)))
+	t.set(plainString("err"), f.copyString(codedError(text)))
 	return plainTableValue(t)
 }

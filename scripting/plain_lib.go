@@ -12,25 +12,26 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// plainFunctions are the library functions of plain scripts, by the names that
-// the parser bound them to, sorted. What they compute stands in lib_*.go.
+// plainFunctions are the library functions of plain scripts, sorted by the
+// names to which the parser binds them. They share their computations with
+// lib_*.go.
 var plainFunctions = func() []plainFunction {
 	all := []plainFunction{
 		{name: hiddenConcat, op: plainConcat},
 		{name: hiddenMod, op: plainMod, arity: 2},
 		{name: hiddenLen, op: plainNop, call: plainLength},
-		{name: hiddenNone, open: true, call: func(*plainFrame, int, []plainValue) {}},
+		{name: hiddenNone, variableResults: true, call: func(*plainFrame, int, []plainValue) {}},
 		{name: hiddenForInit, op: plainForOperand, arity: 1, number: 0},
 		{name: hiddenForLimit, op: plainForOperand, arity: 1, number: 1},
 		{name: hiddenForStep, op: plainForOperand, arity: 1, number: 2},
 		{name: "ipairs", op: plainIterate, number: 0},
 		{name: "pairs", op: plainIterate, number: 1},
-		{name: "error", open: true, call: plainError},
+		{name: "error", variableResults: true, call: plainError},
 		{name: "tonumber", op: plainToNumber, arity: 1, call: plainToNumberIn},
 		{name: "tostring", op: plainToString, arity: 1, call: plainToStringOf},
 		{name: "type", call: plainType},
-		{name: "unpack", open: true, call: plainUnpack, ofKeys: &[2]*plainFunction{
-			{name: "unpack", open: true, call: plainUnpackKeys}, {name: "unpack", open: true, call: plainUnpackArgs},
+		{name: "unpack", variableResults: true, call: plainUnpack, ofKeys: &[2]*plainFunction{
+			{name: "unpack", variableResults: true, call: plainUnpackKeys}, {name: "unpack", variableResults: true, call: plainUnpackArgs},
 		}},
 		{name: "math.max", call: plainMax},
 		{name: "math.min", call: plainMin},
@@ -40,7 +41,7 @@ var plainFunctions = func() []plainFunction {
 		{name: "string.sub", call: plainSubstring},
 		{name: "string.upper", call: plainUpper},
 		{name: "table.getn", call: plainGetN},
-		{name: "table.insert", open: true, call: plainInsert},
+		{name: "table.insert", variableResults: true, call: plainInsert},
 	}
 	for _, lib := range []string{"redis", "server"} {
 		all = append(
@@ -51,7 +52,7 @@ var plainFunctions = func() []plainFunction {
 			plainFunction{name: lib + ".status_reply", call: plainStatusReply},
 			plainFunction{name: lib + ".sha1hex", call: plainSHA1},
 			plainFunction{name: lib + ".replicate_commands", call: plainReplicateCommands},
-			plainFunction{name: lib + ".log", open: true, call: plainLog},
+			plainFunction{name: lib + ".log", variableResults: true, call: plainLog},
 		)
 	}
 	for i, m := range unaryMath {
@@ -64,7 +65,6 @@ var plainFunctions = func() []plainFunction {
 	return all
 }()
 
-// plainFunctionIndex returns the place of a function, -1 where there is none.
 func plainFunctionIndex(name string) int32 {
 	i, ok := slices.BinarySearchFunc(plainFunctions, name, func(f plainFunction, name string) int {
 		return strings.Compare(f.name, name)
@@ -75,7 +75,7 @@ func plainFunctionIndex(name string) int32 {
 	return int32(i)
 }
 
-// plainLibraries are the constants in the tables of libraries.
+// plainLibraries are the constants in the library tables.
 var plainLibraries = map[string]map[string]plainValue{
 	"math":   {"pi": plainNumber(math.Pi), "huge": plainNumber(math.Inf(1))},
 	"redis":  plainRedisConstants(),
@@ -90,7 +90,7 @@ func plainRedisConstants() map[string]plainValue {
 	return constants
 }
 
-// globalNames are all that exist, plain or not.
+// globalNames are all globals, available to plain scripts or not.
 var globalNames = func() map[string]bool {
 	names := map[string]bool{
 		"_G": true, "_VERSION": true, "server": true, hiddenGlobals: true,
@@ -111,10 +111,11 @@ var globalNames = func() map[string]bool {
 
 func isGlobalName(name string) bool { return globalNames[name] }
 
-// give adds results to those of the function that runs.
-func (f *plainFrame) give(v ...plainValue) { f.results = append(f.results, v...) }
+// pushResults appends results of the running function.
+func (f *plainFrame) pushResults(v ...plainValue) { f.results = append(f.results, v...) }
 
-// The arguments of a function; each complains as the interpreter does.
+// The accessors for a function's arguments raise the same errors as the
+// interpreter's.
 
 func (f *plainFrame) wrongType(pc int, args []plainValue, n int, expected string) {
 	got := "no value"
@@ -141,7 +142,7 @@ func (f *plainFrame) numberArgument(pc int, args []plainValue, n int) (float64, 
 	return 0, false
 }
 
-// intArgument is otherwise where there is no such argument, or a nil.
+// intArgument returns otherwise if the argument is missing or nil.
 func (f *plainFrame) intArgument(pc int, args []plainValue, n, otherwise int) (int, bool) {
 	if n > len(args) || args[n-1].kind == lua.LTNil {
 		return otherwise, true
@@ -150,8 +151,7 @@ func (f *plainFrame) intArgument(pc int, args []plainValue, n, otherwise int) (i
 	return toInt(x), ok
 }
 
-// textArgument is the first argument, the only place where functions here
-// take strings.
+// textArgument returns the first argument, the only one that is ever a string.
 func (f *plainFrame) textArgument(pc int, args []plainValue) (string, bool) {
 	if len(args) > 0 {
 		if s, ok := f.asText(&args[0]); ok {
@@ -170,7 +170,6 @@ func (f *plainFrame) tableArgument(pc int, args []plainValue) *plainTable {
 	return nil
 }
 
-// toString spells any value.
 func (f *plainFrame) toString(v *plainValue) plainValue {
 	switch v.kind {
 	case lua.LTNil:
@@ -178,22 +177,22 @@ func (f *plainFrame) toString(v *plainValue) plainValue {
 	case lua.LTBool:
 		return plainString(lua.LBool(v.bits != 0).String())
 	case lua.LTNumber:
-		return f.spelled(v.number())
+		return f.numberText(v.number())
 	case lua.LTString:
 		return *v
 	}
-	return f.copied(fmt.Sprintf("table: %p", v.table()))
+	return f.copyString(fmt.Sprintf("table: %p", v.table()))
 }
 
 func plainToStringOf(f *plainFrame, pc int, args []plainValue) {
 	if f.anyArgument(pc, args, 1) {
-		f.give(f.toString(&args[0]))
+		f.pushResults(f.toString(&args[0]))
 	}
 }
 
 func plainToNumberIn(f *plainFrame, pc int, args []plainValue) {
 	if len(args) == 1 && args[0].kind == lua.LTNumber {
-		f.give(args[0])
+		f.pushResults(args[0])
 		return
 	}
 	base, ok := f.intArgument(pc, args, 2, 10)
@@ -218,30 +217,30 @@ func plainToNumberIn(f *plainFrame, pc int, args []plainValue) {
 		n, ok = parseBase(s, base)
 	}
 	if ok {
-		f.give(plainNumber(n))
+		f.pushResults(plainNumber(n))
 	} else {
-		f.give(plainNil)
+		f.pushResults(plainNil)
 	}
 }
 
 func plainType(f *plainFrame, pc int, args []plainValue) {
 	if f.anyArgument(pc, args, 1) {
-		f.give(plainString(args[0].typeName()))
+		f.pushResults(plainString(args[0].typeName()))
 	}
 }
 
 func plainLength(f *plainFrame, pc int, args []plainValue) {
 	switch v := &args[0]; v.kind {
 	case lua.LTString:
-		f.give(plainNumber(float64(len(v.text()))))
+		f.pushResults(plainNumber(float64(len(v.text()))))
 	case lua.LTTable:
-		f.give(plainNumber(float64(v.table().length())))
+		f.pushResults(plainNumber(float64(v.table().length())))
 	default:
 		f.raise(int32(pc), "attempt to get length of "+describeArgument(f.program.proto, pc, 1, v.typeName()))
 	}
 }
 
-// plainError raises its argument; a text gets its position in front.
+// plainError raises its argument, with the position in front of a text.
 func plainError(f *plainFrame, pc int, args []plainValue) {
 	level, ok := f.intArgument(pc, args, 2, 1)
 	if !ok {
@@ -262,7 +261,7 @@ func plainError(f *plainFrame, pc int, args []plainValue) {
 		f.fail(int32(pc), problem)
 	case isText && level == 1:
 		f.raise(int32(pc), text)
-	default: // above the main function, no position is known
+	default: // the level is above the main function, whose position is unknown
 		s := f.toString(&value)
 		f.fail(int32(pc), "ERR "+s.text())
 	}
@@ -271,7 +270,7 @@ func plainError(f *plainFrame, pc int, args []plainValue) {
 func plainUnary(fn func(float64) float64) func(f *plainFrame, pc int, args []plainValue) {
 	return func(f *plainFrame, pc int, args []plainValue) {
 		if x, ok := f.numberArgument(pc, args, 1); ok {
-			f.give(plainNumber(fn(x)))
+			f.pushResults(plainNumber(fn(x)))
 		}
 	}
 }
@@ -283,7 +282,7 @@ func plainBinary(fn func(x, y float64) float64) func(f *plainFrame, pc int, args
 			return
 		}
 		if x, ok := f.numberArgument(pc, args, 1); ok {
-			f.give(plainNumber(fn(x, y)))
+			f.pushResults(plainNumber(fn(x, y)))
 		}
 	}
 }
@@ -305,22 +304,22 @@ func (f *plainFrame) extreme(pc int, args []plainValue, better func(x, best floa
 		}
 	}
 	if ok {
-		f.give(plainNumber(best))
+		f.pushResults(plainNumber(best))
 	}
 }
 
 func plainStringLen(f *plainFrame, pc int, args []plainValue) {
 	if s, ok := f.textArgument(pc, args); ok {
-		f.give(plainNumber(float64(len(s))))
+		f.pushResults(plainNumber(float64(len(s))))
 	}
 }
 
-func plainLower(f *plainFrame, pc int, args []plainValue) { f.mapped(pc, args, 'A', 'Z') }
-func plainUpper(f *plainFrame, pc int, args []plainValue) { f.mapped(pc, args, 'a', 'z') }
+func plainLower(f *plainFrame, pc int, args []plainValue) { f.changeCase(pc, args, 'A', 'Z') }
+func plainUpper(f *plainFrame, pc int, args []plainValue) { f.changeCase(pc, args, 'a', 'z') }
 
-func (f *plainFrame) mapped(pc int, args []plainValue, from, to byte) {
+func (f *plainFrame) changeCase(pc int, args []plainValue, from, to byte) {
 	if s, ok := f.textArgument(pc, args); ok {
-		f.give(plainBytes(mapBytes(append(f.room(len(s)), s...), from, to)))
+		f.pushResults(plainBytes(mapBytes(append(f.alloc(len(s)), s...), from, to)))
 	}
 }
 
@@ -341,14 +340,14 @@ func plainRep(f *plainFrame, pc int, args []plainValue) {
 	if len(s) == 0 {
 		n = 0
 	}
-	b := f.room(n * len(s))
+	b := f.alloc(n * len(s))
 	for range n {
 		if f.failed {
 			return
 		}
 		b = append(b, s...)
 	}
-	f.give(plainBytes(b))
+	f.pushResults(plainBytes(b))
 }
 
 func plainSubstring(f *plainFrame, pc int, args []plainValue) {
@@ -361,8 +360,8 @@ func plainSubstring(f *plainFrame, pc int, args []plainValue) {
 		return
 	}
 	if to, ok := f.intArgument(pc, args, 3, -1); ok {
-		start, end := span(s, toInt(from), to)
-		f.give(plainString(s[start:end]))
+		start, end := substringRange(s, toInt(from), to)
+		f.pushResults(plainString(s[start:end]))
 	}
 }
 
@@ -393,15 +392,15 @@ func (f *plainFrame) unpack(pc int, args []plainValue, length int, at func(n int
 		f.raise(int32(pc), "too many results to unpack")
 		return
 	}
-	f.built((to - from + 1) * plainValueSize)
+	f.grow((to - from + 1) * plainValueSize)
 	for n := from; n <= to && !f.failed; n++ {
-		f.give(at(n))
+		f.pushResults(at(n))
 	}
 }
 
 func plainGetN(f *plainFrame, pc int, args []plainValue) {
 	if t := f.tableArgument(pc, args); t != nil {
-		f.give(plainNumber(float64(t.length())))
+		f.pushResults(plainNumber(float64(t.length())))
 	}
 }
 
@@ -424,9 +423,9 @@ func plainInsert(f *plainFrame, pc int, args []plainValue) {
 		f.raise(int32(pc), "wrong number of arguments to 'insert'")
 		return
 	}
-	f.extend(t, max(last, place))
+	f.reserveArray(t, max(last, place))
 	if !f.failed && !f.meter.steps(max(last-place, 0)) {
-		f.fail(int32(pc), "ERR "+f.meter.why)
+		f.fail(int32(pc), "ERR "+f.meter.errText)
 	}
 	for n := max(last, place); n > place && !f.failed; n-- {
 		below := plainNumber(float64(n - 1))
@@ -437,10 +436,10 @@ func plainInsert(f *plainFrame, pc int, args []plainValue) {
 	}
 }
 
-// onlyText takes one string argument, or gives an error object.
+// onlyText returns the single string argument, or pushes an error object.
 func (f *plainFrame) onlyText(args []plainValue) (string, bool) {
 	if len(args) != 1 || args[0].kind != lua.LTString {
-		f.give(f.errorObject(errOneString))
+		f.pushResults(f.errorObject(errOneString))
 		return "", false
 	}
 	return args[0].text(), true
@@ -450,21 +449,20 @@ func plainErrorReply(f *plainFrame, _ int, args []plainValue) {
 	s, ok := f.onlyText(args)
 	switch {
 	case !ok:
-	case f.engine.goesBare(s):
-		f.give(f.single("err", args[0]))
+	case f.engine.keepsErrorText(s):
+		f.pushResults(f.singleField("err", args[0]))
 	default:
-		f.give(f.errorObject(s))
+		f.pushResults(f.errorObject(s))
 	}
 }
 
 func plainStatusReply(f *plainFrame, _ int, args []plainValue) {
 	if _, ok := f.onlyText(args); ok {
-		f.give(f.single("ok", args[0]))
+		f.pushResults(f.singleField("ok", args[0]))
 	}
 }
 
-// single makes a table of one field.
-func (f *plainFrame) single(key string, v plainValue) plainValue {
+func (f *plainFrame) singleField(key string, v plainValue) plainValue {
 	t := f.newTable()
 	t.set(plainString(key), v)
 	return plainTableValue(t)
@@ -477,10 +475,10 @@ func plainSHA1(f *plainFrame, pc int, args []plainValue) {
 	}
 	s, _ := f.asText(&args[0])
 	sum := sha1.Sum([]byte(s))
-	f.give(plainBytes(hex.AppendEncode(f.room(2*sha1.Size), sum[:])))
+	f.pushResults(plainBytes(hex.AppendEncode(f.alloc(2*sha1.Size), sum[:])))
 }
 
-func plainReplicateCommands(f *plainFrame, _ int, _ []plainValue) { f.give(plainBool(true)) }
+func plainReplicateCommands(f *plainFrame, _ int, _ []plainValue) { f.pushResults(plainBool(true)) }
 
 func plainLog(f *plainFrame, pc int, args []plainValue) {
 	if len(args) < 2 {

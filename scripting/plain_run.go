@@ -6,7 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// run runs a program. Where it fails, the result means nothing.
+// run runs a program. The result is undefined if the run fails.
 func (f *plainFrame) run(p *plainProgram) plainValue {
 	code, v := p.code, f.values
 	for n := int32(0); ; {
@@ -196,7 +196,7 @@ func (f *plainFrame) run(p *plainProgram) plainValue {
 			v = f.values
 		case plainFunctionCall:
 			f.pc = i.pc
-			if !f.function(i, &p.calls[i.x]) {
+			if !f.callFunction(i, &p.calls[i.x]) {
 				return plainNil
 			}
 			v = f.values
@@ -236,7 +236,6 @@ func (f *plainFrame) run(p *plainProgram) plainValue {
 
 var forOperands = [...]string{"initial value", "limit", "step"}
 
-// element is KEYS[n] or ARGV[n].
 func element(list [][]byte, n int) plainValue {
 	if n <= len(list) {
 		return plainBytes(list[n-1])
@@ -251,7 +250,8 @@ func elementAt(list [][]byte, key *plainValue) plainValue {
 	return plainNil
 }
 
-// each is a step of ipairs or pairs. It reports whether there was a value.
+// each performs a step of ipairs or pairs and reports whether there was a
+// value.
 func (f *plainFrame) each(i *plainInst, v []plainValue) bool {
 	control := &v[i.a+2]
 	var key, value plainValue
@@ -289,13 +289,12 @@ func (f *plainFrame) each(i *plainInst, v []plainValue) bool {
 	return true
 }
 
-// setList stores what a table's constructor lists.
 func (f *plainFrame) setList(t *plainTable, call *plainCall, n int) bool {
 	many := len(call.operands)
 	if call.open >= 0 {
 		many += int(max(f.top-call.open, 0))
 	}
-	if f.built(many * plainValueSize); f.failed {
+	if f.grow(many * plainValueSize); f.failed {
 		return false
 	}
 	for _, o := range call.operands {
@@ -336,7 +335,8 @@ func (f *plainFrame) arithmetic(i *plainInst) bool {
 	return true
 }
 
-// modulo is the operator %, to the interpreter a call of a hidden function.
+// modulo is the operator %, which in the bytecode is a call of a hidden
+// function.
 func (f *plainFrame) modulo(i *plainInst) bool {
 	x, y := &f.values[i.b], &f.values[i.c]
 	a, okA := x.asNumber()
@@ -366,7 +366,6 @@ func (f *plainFrame) length(i *plainInst) bool {
 	return true
 }
 
-// less compares what are not both numbers.
 func (f *plainFrame) less(i *plainInst, x, y *plainValue, orEqual bool) bool {
 	if x.kind == lua.LTString && y.kind == lua.LTString {
 		if orEqual {
@@ -378,8 +377,8 @@ func (f *plainFrame) less(i *plainInst, x, y *plainValue, orEqual bool) bool {
 	return false
 }
 
-// indexOther reads a field of what is no table. Strings have their library's
-// functions as fields, which no plain script asks for.
+// indexOther reads a field of a value that is not a table. A string has the
+// library functions as fields, but plain scripts do not read those.
 func (f *plainFrame) indexOther(i *plainInst, result, object *plainValue) bool {
 	if object.kind == lua.LTString {
 		*result = plainNil
@@ -400,9 +399,9 @@ func (f *plainFrame) setIndex(i *plainInst, object, key, value *plainValue) bool
 	default:
 		t := object.table()
 		if n := arrayIndex(key) + 1; n > len(t.array) {
-			f.extend(t, n)
+			f.reserveArray(t, n)
 		} else if n == 0 {
-			f.extendPairs(t)
+			f.reserveEntry(t)
 		}
 		if !f.failed {
 			t.set(*key, *value)

@@ -82,7 +82,7 @@ func TestShapes(t *testing.T) {
 		require.NoError(t, err)
 		verdict, allocations := "yes", ""
 		if script.plain == nil {
-			verdict, allocations = "no: "+script.why, ""
+			verdict, allocations = "no: "+script.notPlain, ""
 		} else if !race.Enabled {
 			// What is left is the commands' own.
 			allocations = fmt.Sprint(compiled.allocations(f))
@@ -93,8 +93,8 @@ func TestShapes(t *testing.T) {
 			interpreter = fmt.Sprint(interpreted.allocations(f))
 		}
 		proven := "yes"
-		if !script.verdict.proven() {
-			proven = "no: " + script.verdict.why
+		if !script.proof.proven() {
+			proven = "no: " + script.proof.reason
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.library, proven, verdict, allocations, interpreter)
 	}

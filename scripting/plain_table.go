@@ -6,30 +6,30 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A plainTable is a table without metatable. It keeps positive integer keys in
-// an array, as far as they go, and the others in the order in which they came:
-// what #, next and the conversion to a reply see is what gopher-lua's tables
-// show, holes included.
+// A plainTable is a table without metatable. Positive integer keys are in an
+// array, up to a limit, and other keys in order of insertion. So #, next and
+// the conversion to a reply see the same as with gopher-lua's tables, including
+// holes.
 type plainTable struct {
-	array []plainValue
-	pairs []plainPair // a value of nil is a key that was removed
-	index map[plainHash]int
-	walk  uint32 // the last measurement that has met it, see plainFrame.held
+	array       []plainValue
+	entries     []plainEntry // the value of a removed key is nil
+	index       map[plainHash]int
+	measurement uint32 // the last measurement that has counted it; see plainFrame.reachableBytes
 }
 
-type plainPair struct{ key, value plainValue }
+type plainEntry struct{ key, value plainValue }
 
-// A plainHash is a key that Go can hash.
+// A plainHash is a hashable key.
 type plainHash struct {
 	kind lua.LValueType
 	bits uint64
 	text string
 }
 
-// scannedPairs is how many pairs are searched one by one.
-const scannedPairs = 12
+// maxScannedEntries is the number of entries up to which lookups scan.
+const maxScannedEntries = 12
 
-// arrayIndex is the place of a key in the array, -1 where it has none.
+// arrayIndex returns the index of a key in the array, or -1.
 func arrayIndex(key *plainValue) int {
 	if key.kind != lua.LTNumber {
 		return -1
@@ -53,16 +53,15 @@ func hashKey(key *plainValue) plainHash {
 	return plainHash{kind: key.kind, bits: key.bits}
 }
 
-// find returns the place of a key among the pairs, -1 where it never was.
-func (t *plainTable) find(key *plainValue) int {
+func (t *plainTable) entryIndex(key *plainValue) int {
 	if t.index != nil {
 		if i, ok := t.index[hashKey(key)]; ok {
 			return i
 		}
 		return -1
 	}
-	for i := range t.pairs {
-		if t.pairs[i].key.equals(key) {
+	for i := range t.entries {
+		if t.entries[i].key.equals(key) {
 			return i
 		}
 	}
@@ -76,19 +75,17 @@ func (t *plainTable) get(key *plainValue) plainValue {
 		}
 		return plainNil
 	}
-	if i := t.find(key); i >= 0 {
-		return t.pairs[i].value
+	if i := t.entryIndex(key); i >= 0 {
+		return t.entries[i].value
 	}
 	return plainNil
 }
 
-// field is get with a name.
 func (t *plainTable) field(name string) plainValue {
 	key := plainString(name)
 	return t.get(&key)
 }
 
-// at returns the nth element of the array.
 func (t *plainTable) at(n int) plainValue {
 	if 1 <= n && n <= len(t.array) {
 		return t.array[n-1]
@@ -96,31 +93,31 @@ func (t *plainTable) at(n int) plainValue {
 	return plainNil
 }
 
-// set stores a value. The key is neither nil nor NaN.
+// set stores a value. The key must not be nil or NaN.
 func (t *plainTable) set(key, value plainValue) {
 	if i := arrayIndex(&key); i >= 0 {
 		t.put(i+1, value)
 		return
 	}
-	i := t.find(&key)
+	i := t.entryIndex(&key)
 	switch {
 	case i >= 0:
-		t.pairs[i].value = value
+		t.entries[i].value = value
 	case value.kind != lua.LTNil:
-		t.pairs = append(t.pairs, plainPair{key, value})
-		switch n := len(t.pairs); {
+		t.entries = append(t.entries, plainEntry{key, value})
+		switch n := len(t.entries); {
 		case t.index != nil:
 			t.index[hashKey(&key)] = n - 1
-		case n > scannedPairs:
+		case n > maxScannedEntries:
 			t.index = make(map[plainHash]int, 2*n)
-			for j := range t.pairs {
-				t.index[hashKey(&t.pairs[j].key)] = j
+			for j := range t.entries {
+				t.index[hashKey(&t.entries[j].key)] = j
 			}
 		}
 	}
 }
 
-// put stores the nth element of the array; a gap before it is filled with nil.
+// put stores the nth element of the array, and fills a gap before it with nil.
 func (t *plainTable) put(n int, value plainValue) {
 	if n <= len(t.array) {
 		t.array[n-1] = value
@@ -132,27 +129,25 @@ func (t *plainTable) put(n int, value plainValue) {
 	t.array = append(t.array, value)
 }
 
-// plainCapacity is how many elements are made room for where n are needed and
-// there is room for fewer: a quarter more than before, and not a few.
+// plainCapacity returns the new capacity if n elements are needed: a quarter
+// more than before, and not too few.
 func plainCapacity(before, n int) int {
-	return max(n, before+before/4, 2*min(before, 4*keptTableAt))
+	return max(n, before+before/4, 2*min(before, 4*maxPooledTableLen))
 }
 
-// growArray makes room for n elements in the array.
 func (t *plainTable) growArray(n int) {
 	grown := make([]plainValue, len(t.array), n)
 	copy(grown, t.array)
 	t.array = grown
 }
 
-// growPairs makes room for n pairs.
-func (t *plainTable) growPairs(n int) {
-	grown := make([]plainPair, len(t.pairs), n)
-	copy(grown, t.pairs)
-	t.pairs = grown
+func (t *plainTable) growEntries(n int) {
+	grown := make([]plainEntry, len(t.entries), n)
+	copy(grown, t.entries)
+	t.entries = grown
 }
 
-// length is a border of the array: the last, as gopher-lua finds it.
+// length returns a border of the array: the last one, like gopher-lua.
 func (t *plainTable) length() int {
 	for n := len(t.array); n > 0; n-- {
 		if t.array[n-1].kind != lua.LTNil {
@@ -162,8 +157,8 @@ func (t *plainTable) length() int {
 	return 0
 }
 
-// next is the pair after a key, in the order of Lua's next: the array, then
-// the other keys as they came. The key it returns is nil at the end.
+// next returns the entry after a key in the order of Lua's next: first the
+// array, then the other keys in order of insertion. The key is nil at the end.
 func (t *plainTable) next(key *plainValue) (k, v plainValue) {
 	i := arrayIndex(key)
 	if i >= 0 || key.kind == lua.LTNil {
@@ -174,23 +169,23 @@ func (t *plainTable) next(key *plainValue) (k, v plainValue) {
 		}
 		i = 0
 	} else {
-		i = t.find(key) + 1
+		i = t.entryIndex(key) + 1
 	}
-	for ; i < len(t.pairs); i++ {
-		if t.pairs[i].value.kind != lua.LTNil {
-			return t.pairs[i].key, t.pairs[i].value
+	for ; i < len(t.entries); i++ {
+		if t.entries[i].value.kind != lua.LTNil {
+			return t.entries[i].key, t.entries[i].value
 		}
 	}
 	return plainNil, plainNil
 }
 
-// reset empties a table for the next run, which gets no large one.
+// reset empties a table for the next run, or drops its memory if that is large.
 func (t *plainTable) reset() {
-	if cap(t.array) > keptTableAt || cap(t.pairs) > keptTableAt {
-		*t = plainTable{walk: t.walk}
+	if cap(t.array) > maxPooledTableLen || cap(t.entries) > maxPooledTableLen {
+		*t = plainTable{measurement: t.measurement}
 		return
 	}
 	clear(t.array)
-	clear(t.pairs)
-	t.array, t.pairs, t.index = t.array[:0], t.pairs[:0], nil
+	clear(t.entries)
+	t.array, t.entries, t.index = t.array[:0], t.entries[:0], nil
 }

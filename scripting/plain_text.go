@@ -6,64 +6,62 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// The text of a run is what it makes of strings: one piece of memory that the
-// frame keeps, given out from the front and free again when the run ends.
-// What does not fit is the garbage collector's, so that a loop that builds
-// strings does not hold on to all of them.
+// The strings of a run are allocated in an arena that the frame keeps and
+// empties when the run ends. Strings that do not fit are left to the garbage
+// collector, so that a loop that builds strings does not keep them all alive.
 const (
-	textSpace   = 16 << 10
-	longestText = 2 << 10
+	arenaSize    = 16 << 10
+	maxArenaText = 2 << 10
 )
 
-// room returns an empty slice with room for n bytes.
-func (f *plainFrame) room(n int) []byte {
-	if f.built(n); f.failed {
-		return nil // whatever is put into it, the run is over
+// alloc returns an empty slice with capacity n.
+func (f *plainFrame) alloc(n int) []byte {
+	if f.grow(n); f.failed {
+		return nil // the run is over, so the content does not matter
 	}
-	used := len(f.text)
-	if n > longestText || cap(f.text)-used < n {
+	used := len(f.arena)
+	if n > maxArenaText || cap(f.arena)-used < n {
 		return make([]byte, 0, n)
 	}
-	f.text = f.text[:used+n]
-	return f.text[used : used : used+n]
+	f.arena = f.arena[:used+n]
+	return f.arena[used : used : used+n]
 }
 
-// copied returns a string of the run's own.
-func (f *plainFrame) copied(s string) plainValue {
-	return plainBytes(append(f.room(len(s)), s...))
+func (f *plainFrame) copyString(s string) plainValue {
+	return plainBytes(append(f.alloc(len(s)), s...))
 }
 
-// fitted returns a copy of what was built on the side, which is no longer than
-// need be: a script may keep millions of them.
-func (f *plainFrame) fitted(b []byte) plainValue {
-	return plainBytes(append(f.room(len(b)), b...))
+// copyBytes returns a copy of b without spare capacity: a script may keep
+// millions of them.
+func (f *plainFrame) copyBytes(b []byte) plainValue {
+	return plainBytes(append(f.alloc(len(b)), b...))
 }
 
-const longestNumber = 32
+const maxNumberText = 32
 
-// spelled returns a number as tostring does.
-func (f *plainFrame) spelled(n float64) plainValue {
+// numberText returns a number's text as tostring does.
+func (f *plainFrame) numberText(n float64) plainValue {
 	if i := int(n); 0 <= i && i < len(smallDecimals) && float64(i) == n && (i != 0 || !math.Signbit(n)) {
 		return plainString(string(smallDecimals[i].(lua.LString)))
 	}
-	var space [longestNumber]byte
-	return f.fitted(appendNumber(space[:0], n))
+	var space [maxNumberText]byte
+	return f.copyBytes(appendNumber(space[:0], n))
 }
 
-// asText converts as Lua's string functions do: strings and numbers.
+// asText converts a string or a number as Lua's string functions do.
 func (f *plainFrame) asText(v *plainValue) (string, bool) {
 	switch v.kind {
 	case lua.LTString:
 		return v.text(), true
 	case lua.LTNumber:
-		n := f.spelled(v.number())
+		n := f.numberText(v.number())
 		return n.text(), true
 	}
 	return "", false
 }
 
-// concat is the operator `..`, from the right. It reports the place of the
-// operand that is at fault, -1 where none is.
+// concat is the operator `..`. It joins from the right and returns the index of
+// the operand that cannot be joined, or -1.
 func (f *plainFrame) concat(operands []int32) (v plainValue, fault int) {
 	size, numbers := 0, 0
 	for i, o := range operands {
@@ -76,11 +74,12 @@ func (f *plainFrame) concat(operands []int32) (v plainValue, fault int) {
 			return plainNil, f.concatFault(operands, i)
 		}
 	}
-	// A number's length shows when it is spelled: small texts are built on the side.
-	side := numbers > 0 && size <= longestText
-	b := f.joined[:0]
+	// The length of a number's text is not known in advance, so small results
+	// are built in concatBuf.
+	side := numbers > 0 && size <= maxArenaText
+	b := f.concatBuf[:0]
 	if !side {
-		if b = f.room(size + numbers*longestNumber); f.failed {
+		if b = f.alloc(size + numbers*maxNumberText); f.failed {
 			return plainNil, -1
 		}
 	}
@@ -93,14 +92,14 @@ func (f *plainFrame) concat(operands []int32) (v plainValue, fault int) {
 		}
 	}
 	if side {
-		f.joined = b
-		return f.fitted(b), -1
+		f.concatBuf = b
+		return f.copyBytes(b), -1
 	}
 	return plainBytes(b), -1
 }
 
-// concatFault finds whom Lua blames: it joins pairs from the right, and looks
-// at the left one first.
+// concatFault returns the operand that Lua names in its error: Lua joins two
+// operands at a time from the right, and checks the left one first.
 func (f *plainFrame) concatFault(operands []int32, first int) int {
 	joins := func(i int) bool {
 		kind := f.values[operands[i]].kind

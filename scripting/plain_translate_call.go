@@ -4,16 +4,16 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// operands are the values from register a+1 on: b-1 of them, or up to the top
-// where b is 0.
+// operands returns a call of the values from register a+1 on: b-1 of them, or
+// all up to the top if b is 0.
 func (p *plainCompiler) operands(a, b int) plainCall {
 	call := plainCall{open: -1}
 	end := a + b
 	if b == 0 {
-		// The call whose results come last stands right before.
+		// The preceding instruction is the call whose results come last.
 		before := p.proto.Code[p.pc-1]
 		if opCode(before) != lua.OP_CALL {
-			leave("line %d has an open list of another kind", p.line())
+			failNotPlain("line %d has an open list of another kind", p.line())
 		}
 		end = opA(before)
 		if n := p.results(p.pc - 1); n < 0 {
@@ -28,23 +28,24 @@ func (p *plainCompiler) operands(a, b int) plainCall {
 	return call
 }
 
-// results is how many values the call at pc leaves, -1 where that depends.
+// results returns the number of values that the call at pc leaves, or -1 if it
+// varies.
 func (p *plainCompiler) results(pc int) int {
 	inst := p.proto.Code[pc]
 	if c := opC(inst); c > 0 {
 		return c - 1
 	}
-	if k := p.states[pc][opA(inst)]; k.shape == isFunction && !plainFunctions[k.n].open {
+	if k := p.states[pc][opA(inst)]; k.kind == isFunction && !plainFunctions[k.n].variableResults {
 		return 1
 	}
 	return -1
 }
 
-// call calls a function that is known. c-1 results are wanted, or all where c
-// is 0.
+// call translates a call of a known function. c-1 results are wanted, or all if
+// c is 0.
 func (p *plainCompiler) call(out *plainInst, a, b, c int) {
-	if p.regs[a].shape != isFunction {
-		leave("line %d calls what need not be a library function", p.line())
+	if p.regs[a].kind != isFunction {
+		failNotPlain("line %d calls what need not be a library function", p.line())
 	}
 	fn := &plainFunctions[p.regs[a].n]
 	if fn.op == plainIterate {
@@ -52,15 +53,15 @@ func (p *plainCompiler) call(out *plainInst, a, b, c int) {
 		return
 	}
 	if b > 1 && fn.ofKeys != nil {
-		switch k := p.regs[a+1]; k.shape {
+		switch k := p.regs[a+1]; k.kind {
 		case isKeys, isArgv:
-			fn = fn.ofKeys[btoi(k.shape == isArgv)]
-			p.write(a+1, known{isConstant, p.constantIndex(plainNil)})
+			fn = fn.ofKeys[btoi(k.kind == isArgv)]
+			p.write(a+1, fact{isConstant, p.constantIndex(plainNil)})
 		}
 	}
 	call := p.operands(a, b)
 	call.results, call.fn = c-1, fn
-	if c == 0 && !fn.open {
+	if c == 0 && !fn.variableResults {
 		call.results = 1
 	}
 	direct := len(call.operands) == int(fn.arity) && call.open < 0 && call.results == 1
@@ -78,42 +79,41 @@ func (p *plainCompiler) call(out *plainInst, a, b, c int) {
 	case fn.call != nil:
 		out.op, out.x = plainFunctionCall, p.addCall(call)
 	default:
-		leave("line %d calls %s in an unusual way", p.line(), fn.name)
+		failNotPlain("line %d calls %s in an unusual way", p.line(), fn.name)
 	}
 	for r := a; r < len(p.regs); r++ {
-		p.write(r, known{shape: anything}) // the callee had them
+		p.write(r, fact{kind: anything}) // overwritten by the callee
 	}
 	p.next(p.pc + 1)
 }
 
-// iterate is a call of ipairs or pairs where a generic for begins.
 func (p *plainCompiler) iterate(out *plainInst, a, b, c int) {
 	if b != 2 || c != 4 {
-		leave("line %d uses ipairs or pairs outside a for", p.line())
+		failNotPlain("line %d uses ipairs or pairs outside a for", p.line())
 	}
 	out.op, out.x = plainIterate, plainFunctions[p.regs[a].n].number
 	table := p.regs[a+1]
-	if table.shape == isKeys || table.shape == isArgv {
-		out.b = slot(p.constantIndex(plainNil))
-		out.c = 1 // a table for sure
+	if table.kind == isKeys || table.kind == isArgv {
+		out.b = constantOperand(p.constantIndex(plainNil))
+		out.c = 1 // always a table
 	} else {
 		out.b = p.read(a + 1)
-		table = known{shape: anything}
+		table = fact{kind: anything}
 	}
 	for r := a; r < len(p.regs); r++ {
-		p.write(r, known{shape: anything})
+		p.write(r, fact{kind: anything})
 	}
-	p.write(a, known{isIterator, out.x})
+	p.write(a, fact{isIterator, out.x})
 	p.write(a+1, table)
 	p.next(p.pc + 1)
 }
 
-// resolve finds the command of a redis.call whose name is a constant, and
-// spells the arguments that are.
+// resolve looks up the command of a redis.call whose name is a constant, and
+// formats the constant arguments.
 func (p *plainCompiler) resolve(call *plainCall) {
 	call.protected = call.fn.number == 1
 	call.fixed = make([][]byte, len(call.operands))
-	names := 0 // how many arguments from the first on are known
+	names := 0 // number of leading constant arguments
 	for i, operand := range call.operands {
 		v, ok := p.constantOf(operand)
 		if !ok {
@@ -140,5 +140,5 @@ func (p *plainCompiler) resolve(call *plainCall) {
 		return
 	}
 	call.resolved = names > 1 || len(call.operands) == 1 && call.open < 0
-	call.cmd = p.engine.find(call.fixed[:min(names, 2)])
+	call.cmd = p.engine.lookupCommand(call.fixed[:min(names, 2)])
 }

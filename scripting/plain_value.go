@@ -7,13 +7,12 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A plainValue is a Lua value that needs no allocation: a number stands in
-// bits, a string's length in bits and its first byte behind ref, a table
-// behind ref. Functions are no values here; see plain_flow.go.
+// A plainValue is a Lua value without allocation of its own: a number is in
+// bits, a string has its length in bits and its bytes at ref, and a table is at
+// ref. Functions are not values here; see plain_flow.go.
 //
-// Strings alias what they were made from: the arguments of the command, the
-// script's constants, or the text of the run (plain_text.go). All of it stays
-// as it is until the run ends.
+// A string aliases its source: the command's arguments, the script's constants,
+// or the run's arena (plain_text.go). None of them changes before the run ends.
 type plainValue struct {
 	ref  unsafe.Pointer
 	bits uint64
@@ -45,22 +44,21 @@ func plainTableValue(t *plainTable) plainValue {
 	return plainValue{ref: unsafe.Pointer(t), kind: lua.LTTable}
 }
 
-// The accessors are for values whose kind is known.
+// The accessors require a value of that kind.
 func (v *plainValue) number() float64    { return math.Float64frombits(v.bits) }
 func (v *plainValue) text() string       { return unsafe.String((*byte)(v.ref), int(v.bits)) }
 func (v *plainValue) bytes() []byte      { return unsafe.Slice((*byte)(v.ref), int(v.bits)) }
 func (v *plainValue) table() *plainTable { return (*plainTable)(v.ref) }
 
-// truthy reports whether a condition holds: nil and false do not.
+// truthy reports whether a value counts as true: all but nil and false do.
 func (v *plainValue) truthy() bool {
 	return v.kind > lua.LTBool || v.kind == lua.LTBool && v.bits != 0
 }
 
 func (v *plainValue) setNumber(f float64) {
-	v.bits, v.kind = math.Float64bits(f), lua.LTNumber // ref may stay: nobody looks
+	v.bits, v.kind = math.Float64bits(f), lua.LTNumber // ref is ignored
 }
 
-// asNumber converts as Lua's arithmetic does.
 func (v *plainValue) asNumber() (float64, bool) {
 	switch v.kind {
 	case lua.LTNumber:
@@ -73,7 +71,7 @@ func (v *plainValue) asNumber() (float64, bool) {
 
 func (v *plainValue) typeName() string { return v.kind.String() }
 
-// equals is Lua's ==; tables are equal to themselves only.
+// equals is Lua's ==. A table equals only itself.
 func (v *plainValue) equals(w *plainValue) bool {
 	if v.kind != w.kind {
 		return false
@@ -91,7 +89,6 @@ func (v *plainValue) equals(w *plainValue) bool {
 	return v.bits == w.bits
 }
 
-// fromConstant converts a constant of gopher-lua's bytecode.
 func fromConstant(v lua.LValue) (plainValue, bool) {
 	switch v := v.(type) {
 	case lua.LNumber:

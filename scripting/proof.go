@@ -10,90 +10,87 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// A verdict says whether a script uses no keys but those in KEYS, so that it may
-// run with their shards locked alone.
+// A keyProof is the result of analyzing whether a script uses no keys besides
+// those in KEYS. If so, it may run with only their shards locked.
 //
-// The proof reads the syntax tree once, when the script is loaded, and knows no
-// flow and no scopes: it looks at what may happen anywhere, whenever. Three
-// things are to be shown.
+// The analysis reads the syntax tree once, when the script is loaded. It
+// considers neither control flow nor scopes, but everything that may happen
+// anywhere. It must show three things:
 //
-//   - KEYS stays as it was. It may be indexed, measured with #, unpacked and
-//     walked with ipairs or pairs in a for; nothing else may be done with it, so
-//     no other name and no function ever holds the table.
+//   - KEYS does not change. It may be indexed, measured with #, unpacked, and
+//     iterated with ipairs or pairs in a for. Any other use fails, so that no
+//     other name and no function ever holds the table.
 //   - redis.call and redis.pcall are called under these names only, with a
-//     constant command whose keys stand where the number of arguments says.
-//   - What stands there is a key: an element of KEYS, or a local every value of
-//     which is one. Locals are told apart by their names alone: all that share
-//     a name anywhere in the script are one, whatever hides what.
+//     constant command whose key positions follow from the number of arguments.
+//   - Each argument at such a position is a key: an element of KEYS, or a local
+//     whose values all are. Locals are distinguished by name only: all locals
+//     of one name in the script count as one.
 //
 // An element of KEYS is a declared key or nil, whatever the index, and a call
 // with nil is refused before it reaches a command. So are tables and functions,
-// but not numbers and strings, of which there must be none among a local's
-// values.
+// but not numbers and strings, so that a local for keys must have none among
+// its values.
 //
-// Whatever is not understood is not proven: unknown globals, those through which
-// KEYS or redis could be had by another way (_G, load, rawget, metatables), and
-// coroutines, of which limiters have none.
-type verdict struct {
-	why  string // what is in the way; "" where the keys are proven
-	line int
+// Anything else is not proven: unknown globals; globals that give access to
+// KEYS or redis in another way (_G, load, rawget, metatables); and coroutines,
+// which limiters do not use.
+type keyProof struct {
+	reason string // why it is not proven; "" if it is
+	line   int
 }
 
-func (v verdict) proven() bool { return v.why == "" }
+func (v keyProof) proven() bool { return v.reason == "" }
 
-// A proof is one in the making.
-type proof struct {
+// A keyProver analyzes one script.
+type keyProver struct {
 	table *commands.Table
-	verdict
+	keyProof
 
-	values map[string][]ast.Expr // what the locals of a name are given: expressions, or nil for anything
-	used   map[string]int        // names that were read, with a line
-	global map[string]int        // names that stand for functions of ours unless a local is called so
-	keys   []ast.Expr            // arguments that name keys
+	values  map[string][]ast.Expr // expressions assigned to the locals of a name; nil for any value
+	reads   map[string]int        // names that were read, with a line
+	globals map[string]int        // names that must be our functions, so that no local may have them
+	keyArgs []ast.Expr            // arguments in key positions
 }
 
-// judge is a script's verdict.
-func (e *Engine) judge(c *chunk) verdict {
-	p := &proof{table: e.table, values: make(map[string][]ast.Expr), used: make(map[string]int), global: make(map[string]int)}
+func (e *Engine) proveKeys(c *chunk) keyProof {
+	p := &keyProver{table: e.table, values: make(map[string][]ast.Expr), reads: make(map[string]int), globals: make(map[string]int)}
 	p.stmts(c.stmts)
 	p.conclude()
-	return p.verdict
+	return p.keyProof
 }
 
-// fail notes the first thing that is in the way.
-func (p *proof) fail(line position, format string, args ...any) {
+func (p *keyProver) fail(line position, format string, args ...any) {
 	if p.proven() {
-		p.why, p.line = fmt.Sprintf(format, args...), lineOf(line)
+		p.reason, p.line = fmt.Sprintf(format, args...), lineOf(line)
 	}
 }
 
-// conclude looks at the names, now that all of them are known.
-func (p *proof) conclude() {
+// conclude checks the names, once all of them are known.
+func (p *keyProver) conclude() {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
-		if _, ok := p.global[name]; ok || untouchable[name] {
+		if _, ok := p.globals[name]; ok || unsafeGlobals[name] {
 			p.fail(0, "a local is called %s", name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.used)) {
-		if _, ok := p.values[name]; !ok && !harmless[name] {
-			p.fail(p.used[name], "%s is not known", name)
+	for _, name := range slices.Sorted(maps.Keys(p.reads)) {
+		if _, ok := p.values[name]; !ok && !safeGlobals[name] {
+			p.fail(p.reads[name], "%s is not known", name)
 		}
 	}
 	locals := p.keyLocals()
-	for _, e := range p.keys {
+	for _, e := range p.keyArgs {
 		if !isKey(e, locals) {
 			p.fail(e.Line(), "a key is not from KEYS")
 		}
 	}
 }
 
-// keyLocals returns the names whose locals hold keys and nothing else: those
-// that are left when every name given anything else was struck out, and then
-// those given what was struck out.
-func (p *proof) keyLocals() map[string]bool {
+// keyLocals returns the names whose locals hold only keys. It starts with all
+// names and removes those with another value, until nothing changes.
+func (p *keyProver) keyLocals() map[string]bool {
 	locals := make(map[string]bool, len(p.values))
 	for name := range p.values {
-		locals[name] = !harmless[name] && !implicit[name]
+		locals[name] = !safeGlobals[name] && !implicitLocals[name]
 	}
 	for again := true; again; {
 		again = false
@@ -108,8 +105,8 @@ func (p *proof) keyLocals() map[string]bool {
 	return locals
 }
 
-// isKey reports whether an expression yields an element of KEYS, or something
-// that redis.call refuses as an argument.
+// isKey reports whether an expression yields an element of KEYS or a value that
+// redis.call refuses as an argument.
 func isKey(e ast.Expr, locals map[string]bool) bool {
 	switch e := e.(type) {
 	case *ast.AttrGetExpr:
@@ -117,7 +114,7 @@ func isKey(e ast.Expr, locals map[string]bool) bool {
 	case *ast.IdentExpr:
 		return locals[e.Value]
 	case *ast.LogicalOpExpr:
-		// What `and` passes on of its left side is nil or false.
+		// If `and` yields its left side, that is nil or false.
 		return isKey(e.Rhs, locals) && (e.Operator == "and" || isKey(e.Lhs, locals))
 	case *ast.FuncCallExpr:
 		return unpacksKeys(e)
@@ -150,8 +147,7 @@ func yieldsMany(e ast.Expr) bool {
 	return false
 }
 
-// names makes a set.
-func names(all ...string) map[string]bool {
+func nameSet(all ...string) map[string]bool {
 	m := make(map[string]bool, len(all))
 	for _, name := range all {
 		m[name] = true
@@ -160,22 +156,22 @@ func names(all ...string) map[string]bool {
 }
 
 var (
-	// harmless are the globals by which neither KEYS nor redis can be reached.
-	// A key is never held under such a name: outside of the local's scope it is
-	// the global, and _VERSION is a string.
-	harmless = names("ARGV", "_VERSION", "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring",
+	// safeGlobals give no access to KEYS or redis. A local of such a name never
+	// counts as a key: outside of its scope the name is the global, and
+	// _VERSION is a string.
+	safeGlobals = nameSet("ARGV", "_VERSION", "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring",
 		"type", "unpack", "xpcall", "string", "table", "math", "bit", "cjson", "struct", "cmsgpack", "os")
 
-	// implicit are the locals that Lua declares without being told to.
-	implicit = names("self", "arg")
+	// implicitLocals are declared by Lua itself.
+	implicitLocals = nameSet("self", "arg")
 
-	// untouchable are the globals by which they can be. No local may be called
-	// so either: outside of its scope the name is the global.
-	untouchable = names("KEYS", "redis", "server", "_G", "collectgarbage", "coroutine", "debug", "dofile", "gcinfo", "getfenv",
+	// unsafeGlobals give access to KEYS or redis. No local may have such a
+	// name: outside of its scope the name is the global.
+	unsafeGlobals = nameSet("KEYS", "redis", "server", "_G", "collectgarbage", "coroutine", "debug", "dofile", "gcinfo", "getfenv",
 		"getmetatable", "load", "loadfile", "loadstring", "module", "newproxy", "print", "rawequal", "rawget", "rawset", "require",
 		"setfenv", "setmetatable")
 
-	// keyless are the commands without keys that a proven script may call: those
-	// that look at nothing that a lock protects.
-	keyless = names("echo", "ping", "publish", "time")
+	// keylessCommands are the commands without keys that a proven script may
+	// call. They use nothing that is protected by a shard lock.
+	keylessCommands = nameSet("echo", "ping", "publish", "time")
 )

@@ -27,11 +27,11 @@ func newProofEngine(t testing.TB) *Engine {
 	return e
 }
 
-func judged(t testing.TB, e *Engine, source string) verdict {
+func judged(t testing.TB, e *Engine, source string) keyProof {
 	t.Helper()
-	s, err := newScript(source, e.maxTokens(), e.judge)
+	s, err := newScript(source, e.maxTokens(), e.proveKeys)
 	require.NoError(t, err, source)
-	return s.verdict
+	return s.proof
 }
 
 // TestProofIsNotFooled: scripts that touch, or look as if they might touch, keys
@@ -40,7 +40,7 @@ func TestProofIsNotFooled(t *testing.T) {
 	e := newProofEngine(t)
 	require.GreaterOrEqual(t, len(fooling), 150)
 	for _, tc := range fooling {
-		require.Equal(t, tc.why, judged(t, e, tc.source).why, tc.source)
+		require.Equal(t, tc.why, judged(t, e, tc.source).reason, tc.source)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestProofIsNotFooled(t *testing.T) {
 func TestProofKnowsEveryGlobal(t *testing.T) {
 	in := newInterp(newProofEngine(t))
 	in.public.ForEach(func(k, _ lua.LValue) {
-		require.True(t, harmless[k.String()] || untouchable[k.String()], k.String())
+		require.True(t, safeGlobals[k.String()] || unsafeGlobals[k.String()], k.String())
 	})
 }
 
@@ -60,7 +60,7 @@ func TestProofFindsTheLine(t *testing.T) {
 func TestProven(t *testing.T) {
 	e := newProofEngine(t)
 	for _, source := range provable {
-		require.Equal(t, verdict{}, judged(t, e, source), source)
+		require.Equal(t, keyProof{}, judged(t, e, source), source)
 	}
 }
 

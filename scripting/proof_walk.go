@@ -8,17 +8,17 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-func (p *proof) stmts(list []ast.Stmt) {
+func (p *keyProver) stmts(list []ast.Stmt) {
 	for _, s := range list {
 		p.stmt(s)
 	}
 }
 
-func (p *proof) stmt(s ast.Stmt) {
+func (p *keyProver) stmt(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.LocalAssignStmt:
 		for i, name := range s.Names {
-			p.give(name, valueAt(s.Exprs, i))
+			p.assign(name, valueAt(s.Exprs, i))
 		}
 		p.exprs(s.Exprs)
 	case *ast.AssignStmt:
@@ -41,7 +41,7 @@ func (p *proof) stmt(s ast.Stmt) {
 		p.stmts(s.Then)
 		p.stmts(s.Else)
 	case *ast.NumberForStmt:
-		p.give(s.Name, nil)
+		p.assign(s.Name, nil)
 		p.exprs([]ast.Expr{s.Init, s.Limit})
 		if s.Step != nil {
 			p.expr(s.Step)
@@ -51,7 +51,7 @@ func (p *proof) stmt(s ast.Stmt) {
 		p.genericFor(s)
 	case *ast.FuncDefStmt:
 		if s.Name.Method != "" {
-			p.give("self", nil)
+			p.assign("self", nil)
 			p.expr(s.Name.Receiver)
 		} else {
 			p.target(s.Name.Func, nil)
@@ -65,11 +65,11 @@ func (p *proof) stmt(s ast.Stmt) {
 	}
 }
 
-// anyKey stands for an element of KEYS.
+// anyKey represents an element of KEYS.
 var anyKey = &ast.AttrGetExpr{Object: &ast.IdentExpr{Value: "KEYS"}}
 
-// valueAt is what the i-th variable of an assignment is given: an expression,
-// or nil for anything.
+// valueAt returns the expression assigned to the i-th variable, or nil for any
+// value.
 func valueAt(exprs []ast.Expr, i int) ast.Expr {
 	last := len(exprs) - 1
 	switch {
@@ -87,58 +87,56 @@ func valueAt(exprs []ast.Expr, i int) ast.Expr {
 	return &ast.NilExpr{}
 }
 
-// give notes what a local of that name is given.
-func (p *proof) give(name string, value ast.Expr) {
+func (p *keyProver) assign(name string, value ast.Expr) {
 	p.values[name] = append(p.values[name], value)
 }
 
-// target is the left side of an assignment.
-func (p *proof) target(e, value ast.Expr) {
+func (p *keyProver) target(e, value ast.Expr) {
 	switch e := e.(type) {
 	case *ast.IdentExpr:
-		p.give(e.Value, value)
+		p.assign(e.Value, value)
 	case *ast.AttrGetExpr:
-		p.expr(e.Object) // not KEYS then: by itself it may not stand anywhere
+		p.expr(e.Object) // fails for KEYS
 		p.expr(e.Key)
 	default:
 		p.fail(e.Line(), "an assignment of an unknown kind")
 	}
 }
 
-// genericFor lets ipairs and pairs walk KEYS. What they return holds KEYS, but
-// here nobody gets to see it.
-func (p *proof) genericFor(s *ast.GenericForStmt) {
-	walks := false
+// genericFor permits ipairs and pairs over KEYS. Their results include KEYS,
+// but the script cannot access them here.
+func (p *keyProver) genericFor(s *ast.GenericForStmt) {
+	iteratesKeys := false
 	if len(s.Exprs) == 1 {
 		call, ok := s.Exprs[0].(*ast.FuncCallExpr)
-		walks = ok && call.Receiver == nil && (isName(call.Func, "ipairs") || isName(call.Func, "pairs")) &&
+		iteratesKeys = ok && call.Receiver == nil && (isName(call.Func, "ipairs") || isName(call.Func, "pairs")) &&
 			len(call.Args) == 1 && isName(call.Args[0], "KEYS")
-		if walks {
-			p.mustBeGlobal(call.Func)
+		if iteratesKeys {
+			p.requireGlobal(call.Func)
 		}
 	}
 	for i, name := range s.Names {
-		if walks && i == 1 {
-			p.give(name, anyKey)
+		if iteratesKeys && i == 1 {
+			p.assign(name, anyKey)
 		} else {
-			p.give(name, nil)
+			p.assign(name, nil)
 		}
 	}
-	if !walks {
+	if !iteratesKeys {
 		p.exprs(s.Exprs)
 	}
 	p.stmts(s.Stmts)
 }
 
-func (p *proof) mustBeGlobal(e ast.Expr) { p.global[e.(*ast.IdentExpr).Value] = e.Line() }
+func (p *keyProver) requireGlobal(e ast.Expr) { p.globals[e.(*ast.IdentExpr).Value] = e.Line() }
 
-func (p *proof) exprs(list []ast.Expr) {
+func (p *keyProver) exprs(list []ast.Expr) {
 	for _, e := range list {
 		p.expr(e)
 	}
 }
 
-func (p *proof) expr(e ast.Expr) {
+func (p *keyProver) expr(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.NilExpr, *ast.TrueExpr, *ast.FalseExpr, *ast.NumberExpr, *ast.StringExpr, *ast.Comma3Expr:
 	case *ast.IdentExpr:
@@ -170,7 +168,7 @@ func (p *proof) expr(e ast.Expr) {
 		}
 	case *ast.FunctionExpr:
 		for _, name := range e.ParList.Names {
-			p.give(name, nil)
+			p.assign(name, nil)
 		}
 		p.stmts(e.Stmts)
 	default:
@@ -178,36 +176,35 @@ func (p *proof) expr(e ast.Expr) {
 	}
 }
 
-// name is a name that stands by itself.
-func (p *proof) name(id *ast.IdentExpr) {
-	lib, field, bound := unfold(id.Value)
+func (p *keyProver) name(id *ast.IdentExpr) {
+	lib, field, bound := splitBoundName(id.Value)
 	switch {
 	case id.Value == hiddenGlobals:
 		p.fail(id.Line(), "a global is written")
-	case untouchable[id.Value]:
+	case unsafeGlobals[id.Value]:
 		p.fail(id.Line(), "%s is handed on", id.Value)
 	case commandFunctions[id.Value]:
 		p.fail(id.Line(), "%s is handed on", id.Value)
-	case bound && (lib == "redis" || lib == "server" || harmless[lib]):
+	case bound && (lib == "redis" || lib == "server" || safeGlobals[lib]):
 	case bound:
 		p.fail(id.Line(), "%s.%s is not known", lib, field)
 	case !strings.HasPrefix(id.Value, "("): // else hidden
-		p.used[id.Value] = id.Line()
+		p.reads[id.Value] = id.Line()
 	}
 }
 
-// commandFunctions are the names under which the parser binds what runs
-// commands.
-var commandFunctions = names("redis.call", "redis.pcall", "server.call", "server.pcall")
+// commandFunctions are the names to which the parser binds the functions that
+// run commands.
+var commandFunctions = nameSet("redis.call", "redis.pcall", "server.call", "server.pcall")
 
-// field is an index that is read.
-func (p *proof) field(e *ast.AttrGetExpr) {
+// field analyzes an index expression.
+func (p *keyProver) field(e *ast.AttrGetExpr) {
 	switch {
 	case isName(e.Object, "KEYS"):
 		p.expr(e.Key)
 	case isName(e.Object, "redis"), isName(e.Object, "server"):
-		// Functions are bound by the parser, where nothing hides redis; what is
-		// left are constants such as redis.LOG_NOTICE.
+		// The parser binds functions unless a local hides redis. What remains
+		// are constants such as redis.LOG_NOTICE.
 		if key, ok := e.Key.(*ast.StringExpr); !ok || commandFunctions["redis."+key.Value] {
 			p.fail(e.Line(), "redis is indexed")
 		}
@@ -217,14 +214,14 @@ func (p *proof) field(e *ast.AttrGetExpr) {
 	}
 }
 
-func (p *proof) call(e *ast.FuncCallExpr) {
+func (p *keyProver) call(e *ast.FuncCallExpr) {
 	switch id, ok := e.Func.(*ast.IdentExpr); {
 	case e.Receiver != nil:
 		p.expr(e.Receiver)
 	case ok && commandFunctions[id.Value]:
 		p.command(e)
 	case unpacksKeys(e):
-		p.mustBeGlobal(e.Func)
+		p.requireGlobal(e.Func)
 		p.exprs(e.Args[1:])
 		return
 	default:
@@ -233,14 +230,13 @@ func (p *proof) call(e *ast.FuncCallExpr) {
 	p.exprs(e.Args)
 }
 
-// command is a call of redis.call or redis.pcall.
-func (p *proof) command(e *ast.FuncCallExpr) {
+func (p *keyProver) command(e *ast.FuncCallExpr) {
 	line, fixed, more := e.Line(), len(e.Args), false
 	if fixed > 0 && yieldsMany(e.Args[fixed-1]) {
 		fixed, more = fixed-1, true
 	}
 	args := e.Args[:fixed]
-	cmd := p.row(line, args)
+	cmd := p.lookupCommand(line, args)
 	if cmd == nil {
 		return
 	}
@@ -250,7 +246,7 @@ func (p *proof) command(e *ast.FuncCallExpr) {
 		p.fail(line, "%s does not take %d arguments", name, fixed)
 	case cmd.Handler == nil || cmd.Flags&(commands.NoScript|commands.Blocking|commands.Transaction|commands.Protected) != 0:
 		p.fail(line, "%s is not for scripts", name)
-	case cmd.Flags&(commands.AllShards|commands.MovableKeys) != 0 || len(cmd.Keys) == 0 && !keyless[name]:
+	case cmd.Flags&(commands.AllShards|commands.MovableKeys) != 0 || len(cmd.Keys) == 0 && !keylessCommands[name]:
 		p.fail(line, "%s uses more than its keys", name)
 	}
 	at, tail, ok := cmd.KeyPositions(fixed, more)
@@ -259,19 +255,19 @@ func (p *proof) command(e *ast.FuncCallExpr) {
 		return
 	}
 	for _, i := range at {
-		p.keys = append(p.keys, args[i])
+		p.keyArgs = append(p.keyArgs, args[i])
 	}
 }
 
-// row is the command that the first arguments name, nil where they name none.
-func (p *proof) row(line position, args []ast.Expr) *commands.Command {
+// lookupCommand returns the command named by the first arguments, or nil.
+func (p *keyProver) lookupCommand(line position, args []ast.Expr) *commands.Command {
 	var cmd *commands.Command
-	if name, ok := constant(args, 0); !ok {
+	if name, ok := stringConstant(args, 0); !ok {
 		p.fail(line, "a command's name is not a constant")
 	} else if cmd = p.table.Lookup([]byte(name)); cmd == nil {
 		p.fail(line, "there is no command %s", name)
 	} else if cmd.Subs != nil {
-		sub, ok := constant(args, 1)
+		sub, ok := stringConstant(args, 1)
 		if cmd = cmd.Sub([]byte(sub)); !ok || cmd == nil {
 			p.fail(line, "there is no command %s %s", name, sub)
 		}
@@ -279,9 +275,8 @@ func (p *proof) row(line position, args []ast.Expr) *commands.Command {
 	return cmd
 }
 
-// constant returns the i-th argument where it is a string that the source
-// spells out.
-func constant(args []ast.Expr, i int) (string, bool) {
+// stringConstant returns the i-th argument if it is a string literal.
+func stringConstant(args []ast.Expr, i int) (string, bool) {
 	if i >= len(args) {
 		return "", false
 	}

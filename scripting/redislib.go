@@ -10,7 +10,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// redisLibrary is the table `redis`, and `server`, its name in Valkey.
+// redisLibrary returns the table `redis`, which Valkey also names `server`.
 func (in *interp) redisLibrary() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"call": in.redisCall, "pcall": in.redisPcall, "log": in.redisLog, "setresp": in.setResp,
@@ -21,15 +21,16 @@ func (in *interp) redisLibrary() map[string]lua.LGFunction {
 	}
 }
 
-// refuse raises an error table, as the redis functions do: without position.
-func (in *interp) refuse(L *lua.LState, text string) {
+// throwErrorTable raises an error table without position, as the redis
+// functions do.
+func (in *interp) throwErrorTable(L *lua.LState, text string) {
 	in.throw(L, in.errorTable(text, false))
 }
 
 func (in *interp) errorReplyFunction(L *lua.LState) int {
 	if s, ok := in.onlyString(L); ok {
-		if in.engine.goesBare(s) {
-			L.Push(in.single("err", lua.LString(s)))
+		if in.engine.keepsErrorText(s) {
+			L.Push(in.singleField("err", lua.LString(s)))
 		} else {
 			L.Push(in.errorTable(s, false))
 		}
@@ -37,10 +38,10 @@ func (in *interp) errorReplyFunction(L *lua.LState) int {
 	return 1
 }
 
-// goesBare reports whether an error_reply gets no ERR in front. Redis 6 sent
-// texts as they are, and a popular scheduler compares some without a space, such
-// as UNKNOWN_CLIENT and OVERWEIGHT:3:2; Redis 7 puts ERR before them.
-func (e *Engine) goesBare(text string) bool {
+// keepsErrorText reports whether error_reply adds no ERR to a text. Redis 6
+// sent texts unchanged, and a popular scheduler compares some without a space,
+// such as UNKNOWN_CLIENT and OVERWEIGHT:3:2. Redis 7 adds ERR.
+func (e *Engine) keepsErrorText(text string) bool {
 	if e.options.ErrorReplyPrefix == nil {
 		return false
 	}
@@ -53,8 +54,8 @@ func (e *Engine) goesBare(text string) bool {
 	return false
 }
 
-// beginsWithCode reports whether text, which has neither spaces nor control
-// characters, begins with an upper-case word: a letter from A to Z, and more of
+// beginsWithCode reports whether text has neither spaces nor control characters
+// and starts with an upper-case word: a letter from A to Z, followed by more of
 // them, digits and underscores, up to the end or an ASCII punctuation mark.
 func beginsWithCode(text string) bool {
 	word := 0
@@ -79,12 +80,12 @@ func isCodeByte(ch byte, i int) bool {
 
 func (in *interp) statusReply(L *lua.LState) int {
 	if s, ok := in.onlyString(L); ok {
-		L.Push(in.single("ok", lua.LString(s)))
+		L.Push(in.singleField("ok", lua.LString(s)))
 	}
 	return 1
 }
 
-// onlyString takes one string argument, or pushes an error table.
+// onlyString returns the single string argument, or pushes an error table.
 func (in *interp) onlyString(L *lua.LState) (string, bool) {
 	s, ok := L.Get(1).(lua.LString)
 	if !ok || L.GetTop() != 1 {
@@ -96,7 +97,7 @@ func (in *interp) onlyString(L *lua.LState) (string, bool) {
 
 func (in *interp) sha1Hex(L *lua.LState) int {
 	if L.GetTop() != 1 {
-		in.refuse(L, errSHA1Arguments)
+		in.throwErrorTable(L, errSHA1Arguments)
 	}
 	s, _ := asString(L.Get(1))
 	in.grow(L, len(s))
@@ -108,14 +109,14 @@ func (in *interp) sha1Hex(L *lua.LState) int {
 func (in *interp) redisLog(L *lua.LState) int {
 	n := L.GetTop()
 	if n < 2 {
-		in.refuse(L, errLogArguments)
+		in.throwErrorTable(L, errLogArguments)
 	}
 	level, ok := L.Get(1).(lua.LNumber)
 	if !ok {
-		in.refuse(L, errLogLevelType)
+		in.throwErrorTable(L, errLogLevelType)
 	}
 	if level < 0 || level >= 4 {
-		in.refuse(L, errLogLevel)
+		in.throwErrorTable(L, errLogLevel)
 	}
 	var words []string
 	for i := 2; i <= n; i++ {
@@ -132,14 +133,14 @@ func (in *interp) redisLog(L *lua.LState) int {
 
 func (in *interp) setResp(L *lua.LState) int {
 	if L.GetTop() != 1 {
-		in.refuse(L, "ERR redis.setresp() requires one argument.")
+		in.throwErrorTable(L, "ERR redis.setresp() requires one argument.")
 	}
 	f, _ := asNumber(L.Get(1))
 	if n := toInteger(f); n == resp.RESP2 || n == resp.RESP3 {
 		in.child.Proto = int(n)
 		return 0
 	}
-	in.refuse(L, "ERR RESP version must be 2 or 3.")
+	in.throwErrorTable(L, "ERR RESP version must be 2 or 3.")
 	return 0
 }
 
@@ -148,15 +149,15 @@ func (in *interp) replicateCommands(L *lua.LState) int {
 	return 1
 }
 
-// setRepl accepts what Redis does and changes nothing: there are no replicas
-// to spare.
+// setRepl validates its argument as Redis does. It has no effect: there are no
+// replicas.
 func (in *interp) setRepl(L *lua.LState) int {
 	if L.GetTop() != 1 {
-		in.refuse(L, "ERR redis.set_repl() requires two arguments.")
+		in.throwErrorTable(L, "ERR redis.set_repl() requires two arguments.")
 	}
 	f, _ := asNumber(L.Get(1))
 	if n := toInteger(f); n < 0 || n > 3 {
-		in.refuse(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+		in.throwErrorTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
 	return 0
 }
@@ -166,21 +167,21 @@ func (in *interp) breakpoint(L *lua.LState) int {
 	return 1
 }
 
-// aclCheckCmd says yes to every command that exists: who may run the script
-// may run what it calls.
+// aclCheckCmd returns true for every existing command: a client that may run
+// the script may run the commands in it.
 func (in *interp) aclCheckCmd(L *lua.LState) int {
 	n := L.GetTop()
 	if n == 0 {
-		in.refuse(L, errNoArguments)
+		in.throwErrorTable(L, errNoArguments)
 	}
 	for i := 1; i <= n; i++ {
 		if _, ok := asString(L.Get(i)); !ok {
-			in.refuse(L, errArgumentType)
+			in.throwErrorTable(L, errArgumentType)
 		}
 	}
 	name, _ := asString(L.Get(1))
 	if in.engine.table.Lookup([]byte(name)) == nil {
-		in.refuse(L, "ERR Invalid command passed to redis.acl_check_cmd()")
+		in.throwErrorTable(L, "ERR Invalid command passed to redis.acl_check_cmd()")
 	}
 	L.Push(lua.LTrue)
 	return 1

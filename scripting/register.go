@@ -2,12 +2,12 @@ package scripting
 
 import lua "github.com/yuin/gopher-lua"
 
-// registerFunction is redis.register_function: a name and a callback, or a
-// table of named arguments.
+// registerFunction is redis.register_function. It takes a name and a callback,
+// or a table of named arguments.
 func (in *interp) registerFunction(L *lua.LState) int {
 	lib := in.loading
-	if lib == nil { // kept by the library, and called later
-		in.refuse(L, errRegisterLate)
+	if lib == nil { // the library kept the function and called it later
+		in.throwErrorTable(L, errRegisterLate)
 	}
 	var f *libraryFunction
 	switch L.GetTop() {
@@ -16,22 +16,22 @@ func (in *interp) registerFunction(L *lua.LState) int {
 	case 2:
 		name, ok := asString(L.Get(1))
 		if !ok {
-			in.refuse(L, errRegisterName)
+			in.throwErrorTable(L, errRegisterName)
 		}
 		callback, ok := L.Get(2).(*lua.LFunction)
 		if !ok {
-			in.refuse(L, errRegisterCallback)
+			in.throwErrorTable(L, errRegisterCallback)
 		}
 		f = &libraryFunction{script: &script{sha: name}, callback: callback}
 	default:
-		in.refuse(L, errRegisterCount)
+		in.throwErrorTable(L, errRegisterCount)
 	}
 	if !isLibraryName(f.name()) {
-		in.refuse(L, errName)
+		in.throwErrorTable(L, errName)
 	}
 	for _, other := range lib.functions {
 		if other.name() == f.name() {
-			in.refuse(L, errSameFunction)
+			in.throwErrorTable(L, errSameFunction)
 		}
 	}
 	f.lib = lib
@@ -42,59 +42,59 @@ func (in *interp) registerFunction(L *lua.LState) int {
 func (in *interp) namedRegistration(L *lua.LState) *libraryFunction {
 	t, ok := L.Get(1).(*lua.LTable)
 	if !ok {
-		in.refuse(L, errRegisterSingle)
+		in.throwErrorTable(L, errRegisterSingle)
 	}
 	f := &libraryFunction{}
 	for key, value := t.Next(lua.LNil); key != lua.LNil; key, value = t.Next(key) {
 		name, ok := asString(key)
 		if !ok {
-			in.refuse(L, errRegisterKey)
+			in.throwErrorTable(L, errRegisterKey)
 		}
 		switch cString(name) {
 		case "function_name":
 			text, ok := asString(value)
 			if !ok {
-				in.refuse(L, errRegisterNameType)
+				in.throwErrorTable(L, errRegisterNameType)
 			}
 			f.script = &script{sha: text}
 		case "description":
 			text, ok := asString(value)
 			if !ok {
-				in.refuse(L, errRegisterText)
+				in.throwErrorTable(L, errRegisterText)
 			}
 			f.description = lua.LString(text)
 		case "callback":
 			if f.callback, ok = value.(*lua.LFunction); !ok {
-				in.refuse(L, errRegisterFunction)
+				in.throwErrorTable(L, errRegisterFunction)
 			}
 		case "flags":
 			list, ok := value.(*lua.LTable)
 			if !ok {
-				in.refuse(L, errRegisterFlags)
+				in.throwErrorTable(L, errRegisterFlags)
 			}
 			in.registerFlags(L, f, list)
 		default:
-			in.refuse(L, errRegisterUnknown)
+			in.throwErrorTable(L, errRegisterUnknown)
 		}
 	}
 	switch {
 	case f.script == nil:
-		in.refuse(L, errRegisterNoName)
+		in.throwErrorTable(L, errRegisterNoName)
 	case f.callback == nil:
-		in.refuse(L, errRegisterNoHandler)
+		in.throwErrorTable(L, errRegisterNoHandler)
 	}
 	return f
 }
 
 func (in *interp) registerFlags(L *lua.LState, f *libraryFunction, list *lua.LTable) {
 	for i := 1; ; i++ {
-		value := at1(list, i)
+		value := rawGetInt(list, i)
 		if value == lua.LNil {
 			return
 		}
 		name, ok := asString(value)
 		if !ok || !knownFlags[name] {
-			in.refuse(L, errRegisterFlag)
+			in.throwErrorTable(L, errRegisterFlag)
 		}
 		f.flags = append(f.flags, name)
 		f.noWrites = f.noWrites || name == "no-writes"

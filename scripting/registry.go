@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// A registry holds the libraries that exist. None is changed when it is
-// replaced or deleted: a call may go on in one that is no more.
+// A registry holds the loaded libraries. A library is not changed when it is
+// replaced or deleted, so that a call in it can go on.
 type registry struct {
-	mu     sync.RWMutex                // protects what follows; the slice and the map are replaced, not changed
+	mu     sync.RWMutex                // protects the fields below; the slice and the map are replaced, not changed
 	all    []*library                  // in order of loading
 	byName map[string]*libraryFunction // by name in lower case
 }
@@ -30,7 +30,6 @@ func libraryAt(all []*library, name string) int {
 	return slices.IndexFunc(all, func(lib *library) bool { return lib.name == name })
 }
 
-// flush removes every library.
 func (r *registry) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,8 +49,8 @@ func (r *registry) remove(name string) bool {
 	return true
 }
 
-// add adds libraries, all or none: to those that exist, or in their place.
-// replace says that a library may take the place of one of its name.
+// add adds all of libs or none. With flush they replace all libraries; with
+// replace each may replace the library of its name.
 func (r *registry) add(libs []*library, flush, replace bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,23 +14,23 @@ const (
 	redisVersionNum  = 7<<16 | 0<<8 | 15
 )
 
-// redisNumbers are the constants of the redis table.
 var redisNumbers = map[string]int{
 	"LOG_DEBUG": 0, "LOG_VERBOSE": 1, "LOG_NOTICE": 2, "LOG_WARNING": 3,
 	"REPL_NONE": 0, "REPL_AOF": 1, "REPL_SLAVE": 2, "REPL_REPLICA": 2, "REPL_ALL": 3,
 	"REDIS_VERSION_NUM": redisVersionNum,
 }
 
-// buildSandbox makes everything a script can reach. Functions see env as
-// their globals; nobody holds env itself. The tables that scripts do hold
-// (_G and the libraries) are sealed: empty tables whose metatable shows the
-// content and refuses writes. Functions that ignore metatables ask in.sealed.
+// buildSandbox creates everything that a script can reach. Functions have env
+// as their globals, but cannot get hold of it. The tables that scripts can get
+// hold of (_G and the libraries) are sealed: empty, with a metatable that shows
+// the content and rejects writes. Functions that bypass metatables look into
+// in.sealed.
 func (in *interp) buildSandbox() {
 	L := in.L
 	in.env = L.CreateTable(0, 256)
 	in.public = L.CreateTable(0, 64)
 	L.Env, L.G.Global = in.env, in.env
-	in.trampoline = L.NewFunction(in.guard)
+	in.trampoline = L.NewFunction(in.callWithHook)
 
 	libs := map[string]map[string]lua.LGFunction{
 		"redis": in.redisLibrary(), "string": in.stringLibrary(), "table": in.tableLibrary(),
@@ -42,7 +42,7 @@ func (in *interp) buildSandbox() {
 		in.fail(L, errReadOnlyTable)
 		return 0
 	})
-	// In order: pairs shows the same in every state.
+	// The order makes pairs show the same in every state.
 	for _, lib := range slices.Sorted(maps.Keys(libs)) {
 		functions := libs[lib]
 		content := L.CreateTable(0, len(functions))
@@ -109,8 +109,8 @@ func (in *interp) constants(lib string, content *lua.LTable) {
 	}
 }
 
-// seal returns a table that shows content and cannot be changed. index is
-// what its metatable finds fields with.
+// seal returns a read-only table that shows content. index becomes the __index
+// of its metatable.
 func (in *interp) seal(content *lua.LTable, index lua.LValue, refuse *lua.LFunction) *lua.LTable {
 	t := in.L.CreateTable(0, 0)
 	mt := in.L.CreateTable(0, 2)
@@ -121,13 +121,12 @@ func (in *interp) seal(content *lua.LTable, index lua.LValue, refuse *lua.LFunct
 	return t
 }
 
-// sealGlobals makes _G and what happens when a global does not exist.
 func (in *interp) sealGlobals(refuse *lua.LFunction) {
 	L := in.L
 	missing := L.NewFunction(func(L *lua.LState) int {
 		name := in.toString(L, L.Get(2))
 		in.grow(L, len(name))
-		if lib, field, ok := unfold(name); ok { // bound by the parser
+		if lib, field, ok := splitBoundName(name); ok { // bound by the parser
 			if name = lib; lib == "redis" || lib == "server" {
 				name = field
 			}
@@ -155,8 +154,7 @@ func (in *interp) sealGlobals(refuse *lua.LFunction) {
 	in.env.RawSetString(hiddenGlobals, g)
 }
 
-// nonexistent raises what a script gets that reads a field which a table of
-// Redis' does not have.
+// nonexistent raises the error for a missing field of one of Redis' tables.
 func (in *interp) nonexistent(L *lua.LState, key lua.LValue) {
 	name, ok := asString(key)
 	if !ok {
@@ -165,8 +163,8 @@ func (in *interp) nonexistent(L *lua.LState, key lua.LValue) {
 	in.fail(L, "Script attempted to access nonexistent global variable '"+cString(name)+"'")
 }
 
-// stringMetatable gives strings their methods and, where gopher-lua asks it,
-// Lua's arithmetic on strings. Scripts see a facade with __index alone.
+// stringMetatable gives strings their methods and, for gopher-lua, Lua's
+// arithmetic on strings. Scripts see a facade that has only __index.
 func (in *interp) stringMetatable(content *lua.LTable, refuse *lua.LFunction) {
 	L := in.L
 	mt := L.CreateTable(0, 8)
@@ -180,7 +178,6 @@ func (in *interp) stringMetatable(content *lua.LTable, refuse *lua.LFunction) {
 	in.stringMeta = in.seal(facade, facade, refuse)
 }
 
-// defineHidden fills in what only the parser can name.
 func (in *interp) defineHidden() {
 	for name, fn := range map[string]lua.LGFunction{
 		hiddenConcat:   in.concat,

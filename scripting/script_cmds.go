@@ -19,7 +19,7 @@ func (e *Engine) scriptExists(c *commands.Ctx) resp.Value {
 	elems := c.Values(len(c.Args) - 2)
 	for _, arg := range c.Args[2:] {
 		n := int64(0)
-		if d, ok := parseDigest(arg); ok && e.scripts.find(d) != nil {
+		if d, ok := parseDigest(arg); ok && e.scripts.lookup(d) != nil {
 			n = 1
 		}
 		elems = append(elems, resp.Int(n))
@@ -38,19 +38,18 @@ func (e *Engine) scriptFlush(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// scriptKill ends what is past busy-reply-threshold; before that clients wait,
-// so that for them nothing runs.
+// scriptKill ends scripts past busy-reply-threshold. Before that clients wait,
+// and no script counts as running.
 func (e *Engine) scriptKill(*commands.Ctx) resp.Value { return e.killRuns(runScript) }
 
-// killRuns is SCRIPT KILL or FUNCTION KILL.
 func (e *Engine) killRuns(kind runKind) resp.Value {
-	if refusal := e.watch.kill(kind); refusal != "" {
+	if refusal := e.runs.kill(kind); refusal != "" {
 		return resp.Error(refusal)
 	}
 	return resp.OK
 }
 
-// scriptDebug accepts the mode that is always on: none.
+// scriptDebug accepts NO, the only mode.
 func (e *Engine) scriptDebug(c *commands.Ctx) resp.Value {
 	if isWord(c.Args[2], "no") {
 		return resp.OK

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// flags are what a script's first line says about it.
+// flags are the declarations in a script's shebang line.
 type flags struct {
 	declared bool // there was a #!lua line
 	noWrites bool
@@ -16,8 +16,8 @@ var knownFlags = map[string]bool{
 	"no-cluster": true, "allow-cross-slot-keys": true,
 }
 
-// parseShebang reads a `#!lua flags=...` line. The body it returns starts with
-// the line's end, so that line numbers stay.
+// parseShebang parses a `#!lua flags=...` line. The body starts at the end of
+// that line, so that line numbers are right.
 func parseShebang(source string) (f flags, body string, err error) {
 	if !strings.HasPrefix(source, "#!") {
 		return f, source, nil
@@ -52,8 +52,8 @@ func parseShebang(source string) (f flags, body string, err error) {
 	return f, source[end:], nil
 }
 
-// splitWords splits a line at white space; a word may be quoted as in
-// redis-cli. It reports false where a quote stays open.
+// splitWords splits a line at white space. A word may be quoted as in
+// redis-cli. It returns false if a quote is not closed.
 func splitWords(line string) (words []string, ok bool) {
 	for {
 		line = strings.TrimLeft(line, " \t\r\n\v\f")

@@ -1,13 +1,13 @@
 package scripting
 
-// Stats are what INFO says about scripts.
+// Stats are the figures of INFO about scripts.
 type Stats struct {
-	Cached  int   // scripts
-	Bytes   int64 // about what they take
-	Evicted int64 // scripts of EVAL's that made room for others
+	Cached  int   // number of scripts
+	Bytes   int64 // estimate of their memory
+	Evicted int64 // evaluated scripts that were evicted
 }
 
-// Stats returns how the script cache stands.
+// Stats returns the figures of the script cache.
 func (e *Engine) Stats() Stats {
 	c := e.scripts
 	c.mu.Lock()
@@ -15,22 +15,21 @@ func (e *Engine) Stats() Stats {
 	return Stats{Cached: len(c.all.byDigest), Bytes: c.size, Evicted: c.evicted}
 }
 
-// ResetStats sets what counts events to zero.
 func (e *Engine) ResetStats() {
 	e.scripts.mu.Lock()
 	defer e.scripts.mu.Unlock()
 	e.scripts.evicted = 0
 }
 
-// Misses returns how often a script wanted a shard that was not locked for it:
-// those that began again, and those that ended with an error. See guard; both
-// are 0 unless the proof is wrong.
+// Misses returns how often a script used a shard that was not locked for it:
+// the scripts that were restarted, and those that failed. Both are 0 unless the
+// proof is wrong; see lockChecker.
 func (e *Engine) Misses() (restarts, breaches int64) {
-	return e.restarts.Load(), e.breaches.Load()
+	return e.restarts.Load(), e.violations.Load()
 }
 
-// Compiled returns how many of them run without the interpreter, unless
-// Options.Interpret says otherwise.
+// Compiled returns the number of cached scripts that can run without the
+// interpreter.
 func (e *Engine) Compiled() (n int) {
 	e.scripts.mu.Lock()
 	defer e.scripts.mu.Unlock()
@@ -42,13 +41,13 @@ func (e *Engine) Compiled() (n int) {
 	return n
 }
 
-// LibraryStats is how many libraries of functions there are.
+// LibraryStats are the figures of INFO about libraries of functions.
 type LibraryStats struct {
 	Libraries, Functions int
-	Bytes                int64 // of their code
+	Bytes                int64 // of their sources
 }
 
-// LibraryStats returns what FUNCTION LIST would name.
+// LibraryStats returns the figures of the libraries.
 func (e *Engine) LibraryStats() (s LibraryStats) {
 	all, byName := e.library.snapshot()
 	s.Libraries, s.Functions = len(all), len(byName)

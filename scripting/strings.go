@@ -2,8 +2,7 @@ package scripting
 
 import lua "github.com/yuin/gopher-lua"
 
-// pushBytes and pushString are where struct and cmsgpack give a script a
-// string of their making.
+// pushBytes and pushString push a string built by struct or cmsgpack.
 func (in *interp) pushBytes(L *lua.LState, b []byte) {
 	in.steps(L, len(b)/bytesPerStep)
 	L.Push(text(b))
@@ -11,8 +10,8 @@ func (in *interp) pushBytes(L *lua.LState, b []byte) {
 
 func (in *interp) pushString(L *lua.LState, s string) { L.Push(lua.LString(s)) }
 
-// checkStack raises an error where a library function of C Lua would have
-// filled its stack.
+// checkStack raises an error if the library function would have filled its
+// stack in C Lua.
 func (in *interp) checkStack(L *lua.LState, size int, what string) {
 	if size > maxCStack {
 		in.fail(L, "stack overflow ("+what+")")

@@ -7,12 +7,11 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// What gopher-lua hides and bounding its memory needs: which instruction is to
-// run, and what registers and tables hold. The views below are the beginnings
-// of its own structs; TestViews compares them, so that another version of
-// gopher-lua cannot come in unseen.
+// Limiting memory needs fields that gopher-lua hides: the next instruction, and
+// the content of registers and tables. The views below are prefixes of its
+// structs. TestViews compares them, so that it fails with an incompatible
+// gopher-lua.
 
-// A frameView is its callFrame.
 type frameView struct {
 	_  int // idx
 	fn *lua.LFunction
@@ -20,18 +19,16 @@ type frameView struct {
 	pc int            // of the instruction after the one that was fetched
 }
 
-// A registryView is its registry.
 type registryView struct {
 	array []lua.LValue
 }
 
-// A tableView is its LTable.
 type tableView struct {
 	metatable lua.LValue
 	array     []lua.LValue
 	dict      map[lua.LValue]lua.LValue
 	strdict   map[string]lua.LValue
-	keys      []lua.LValue // of dict and strdict, in the order in which they came
+	keys      []lua.LValue // of dict and strdict, in order of insertion
 }
 
 var (
@@ -51,8 +48,8 @@ func viewFrame(L *lua.LState) *frameView {
 	return *(**frameView)(unsafe.Add(unsafe.Pointer(L), frameOffset))
 }
 
-// registers are the values that a thread's functions work on, with what
-// functions that returned left behind.
+// registers returns the registers of a thread's functions, with values left by
+// functions that have returned.
 func registers(L *lua.LState) []lua.LValue {
 	return (*(**registryView)(unsafe.Add(unsafe.Pointer(L), registryOffset))).array
 }

@@ -8,97 +8,97 @@ import (
 )
 
 // protect calls the function at stack index 1 with the arguments above it and
-// catches what it raises. The results are left on the stack, or nothing.
+// catches errors. It leaves the results on the stack, or nothing.
 //
-// What is called runs in a thread of its own, because gopher-lua detaches
-// every local of the whole thread from the closures that share it when an
-// error is raised, also those of functions that go on.
+// The function runs in a thread of its own: on an error gopher-lua detaches
+// every local of the whole thread from the closures that share it, including
+// those of functions that continue.
 func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LValue, failed bool) {
 	nargs := L.GetTop()
 	in.grow(L, valueSize*nargs)
-	boundaries, inThread, catchers, handlers := in.boundaries, in.inThread, in.catchers, len(in.handlers)
-	working := in.meter.working
-	thread := in.spareThread()
-	in.hosts[thread] = L
+	boundaries, inThread, catchers, handlers := in.goCalls, in.threadGoCalls, in.pcallDepth, len(in.handlers)
+	scratch := in.meter.scratchBytes
+	thread := in.acquireThread()
+	in.pcallCallers[thread] = L
 	in.handlers = append(in.handlers, errorHandler{thread, handler})
-	in.catchers++
+	in.pcallDepth++
 	thread.Push(in.trampoline)
 	for i := 1; i <= nargs; i++ {
 		thread.Push(L.Get(i))
 	}
 	L.SetTop(0)
 	err := thread.PCall(nargs, lua.MultRet, nil)
-	in.boundaries, in.inThread, in.catchers = boundaries, inThread, catchers
+	in.goCalls, in.threadGoCalls, in.pcallDepth = boundaries, inThread, catchers
 	in.handlers = in.handlers[:handlers]
-	in.meter.working = working
-	delete(in.hosts, thread)
-	if in.meter.stopped() {
-		in.check(L, in.meter.beat()) // nobody catches that
+	in.meter.scratchBytes = scratch
+	delete(in.pcallCallers, thread)
+	if in.meter.stopRequested() {
+		in.check(L, in.meter.poll()) // this error cannot be caught
 	}
 	if err == nil {
 		for i := 1; i <= thread.GetTop(); i++ {
 			L.Push(thread.Get(i))
 		}
 		thread.SetTop(0)
-		in.spare = append(in.spare, thread)
+		in.spareThreads = append(in.spareThreads, thread)
 		return nil, false
 	}
 	in.verbatim = false
-	if in.fence.missed {
-		in.throw(L, lua.LString(errNotLocked)) // nothing catches this
+	if in.locks.violated {
+		in.throw(L, lua.LString(errNotLocked)) // this error cannot be caught
 	}
 	var e *lua.ApiError
 	if !errors.As(err, &e) || e.Type == lua.ApiErrorPanic {
-		in.suspect = true
+		in.unusable = true
 		return lua.LString(interpreterErrors), true
 	}
-	if !in.suspect {
+	if !in.unusable {
 		thread.SetTop(0)
-		in.spare = append(in.spare, thread)
+		in.spareThreads = append(in.spareThreads, thread)
 	}
 	return e.Object, true
 }
 
-// spareThread returns a thread for protect. The outermost gets more frames:
-// all of them together must not exhaust Go's stack.
-func (in *interp) spareThread() *lua.LState {
+// newOrSpareThread returns a thread for protect. The outermost has more frames:
+// all threads together must not exhaust Go's stack.
+func (in *interp) acquireThread() *lua.LState {
 	frames := maxThreadFrames
-	if in.catchers == 0 {
+	if in.pcallDepth == 0 {
 		frames = maxFrames
 	}
-	for i := len(in.spare) - 1; i >= 0; i-- {
-		if thread := in.spare[i]; thread.Options.CallStackSize == frames {
-			in.spare = slices.Delete(in.spare, i, i+1)
+	for i := len(in.spareThreads) - 1; i >= 0; i-- {
+		if thread := in.spareThreads[i]; thread.Options.CallStackSize == frames {
+			in.spareThreads = slices.Delete(in.spareThreads, i, i+1)
 			return thread
 		}
 	}
 	in.L.Options.CallStackSize = frames
-	ctx := in.L.RemoveContext() // or the thread would get a context of its own
+	ctx := in.L.RemoveContext() // the thread would derive a context of its own
 	thread, _ := in.L.NewThread()
 	in.L.SetContext(ctx)
 	in.L.Options.CallStackSize = maxThreadFrames
-	in.give(thread)
+	in.installCountHook(thread)
 	return thread
 }
 
-// keepSpare drops what only deeply nested pcalls need.
-func (in *interp) keepSpare() {
+// trimSpareThreads drops the threads that only deeply nested pcalls need.
+func (in *interp) trimSpareThreads() {
 	const most = 4
-	if len(in.spare) > most {
-		in.spare = slices.Delete(in.spare, 0, len(in.spare)-most) // the outermost came back last
+	if len(in.spareThreads) > most {
+		in.spareThreads = slices.Delete(in.spareThreads, 0, len(in.spareThreads)-most) // the outermost was returned last
 	}
 }
 
-// scriptThread is the thread that a script knows: the coroutine, or the main
-// thread, inside which pcall started this one.
+// scriptThread returns the thread that the script knows, the coroutine or the
+// main thread, in which pcall started L.
 func (in *interp) scriptThread(L *lua.LState) *lua.LState {
-	for in.hosts[L] != nil {
-		L = in.hosts[L]
+	for in.pcallCallers[L] != nil {
+		L = in.pcallCallers[L]
 	}
 	return L
 }
 
-// pcall answers an error table's text in place of the table, as Redis' does.
+// pcall returns the text of an error table instead of the table, as Redis does.
 func (in *interp) pcall(L *lua.LState) int {
 	if L.GetTop() == 0 {
 		L.Push(lua.LFalse)
@@ -147,19 +147,19 @@ func (in *interp) xpcall(L *lua.LState) int {
 	return 2
 }
 
-// handle lets an xpcall's handler replace an error. An error in the handler
-// replaces both.
-func (in *interp) handle(L *lua.LState, handler *lua.LFunction, value lua.LValue) (result lua.LValue) {
+// runErrorHandler replaces an error by the result of xpcall's handler. An error
+// in the handler replaces both.
+func (in *interp) runErrorHandler(L *lua.LState, handler *lua.LFunction, value lua.LValue) (result lua.LValue) {
 	in.handlers = append(in.handlers, errorHandler{L, nil})
 	n := len(in.handlers)
-	in.catchers++
+	in.pcallDepth++
 	defer func() {
 		in.handlers = in.handlers[:n-1]
-		in.catchers--
+		in.pcallDepth--
 		if r := recover(); r != nil {
 			in.verbatim = false
 			if _, ok := r.(*lua.ApiError); !ok {
-				in.suspect = true
+				in.unusable = true
 			}
 			result = lua.LString("error in error handling")
 		}

@@ -64,7 +64,7 @@ func TestGuard(t *testing.T) {
 		for _, interpret := range []bool{false, true} {
 			e, c := newTestEngine(t)
 			e.options.Interpret = func() bool { return interpret }
-			e.scripts.judge = func(*chunk) verdict { return verdict{} } // the fault
+			e.scripts.prove = func(*chunk) keyProof { return keyProof{} } // the fault
 			key := keyApart("a1")
 			evaluate(e, c, resp.RESP2, evalKeys("redis.call('mset', KEYS[1], 1, ARGV[1], 'other')", key))
 			reply, retried := asSession(e, c, evalKeys(tc.source, key))
@@ -93,7 +93,7 @@ func keyApart(k string) string {
 // TestMissInTransaction: where others have written before, nothing begins again.
 func TestMissInTransaction(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.scripts.judge = func(*chunk) verdict { return verdict{} }
+	e.scripts.prove = func(*chunk) keyProof { return keyProof{} }
 	c.Args = evalKeys("return redis.call('get', ARGV[1])", keyApart("a1"))
 	c.Unheld = ^store.ShardOf([]byte(keyApart("a1")))
 	reply := e.eval(c)
@@ -223,7 +223,7 @@ func TestProvenScriptsAnswerTheSame(t *testing.T) {
 		wide.Reset()
 		v := e.eval(wide)
 		require.Equal(t, string(resp.Append(nil, &v, resp.RESP2)), got, "seed %d\n%s", seed+1, source)
-		if s := e.scripts.findSource([]byte(source)); s != nil && s.verdict.proven() {
+		if s := e.scripts.lookupSource([]byte(source)); s != nil && s.proof.proven() {
 			proven++
 		}
 	}
@@ -240,7 +240,7 @@ func TestProvenScriptsAnswerTheSame(t *testing.T) {
 // are seen.
 func TestRandomProgramsFindABadProof(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.scripts.judge = func(*chunk) verdict { return verdict{} }
+	e.scripts.prove = func(*chunk) keyProof { return keyProof{} }
 	for seed := uint64(1); ; seed++ {
 		asSession(e, c, evalKeys(keyScript(seed), fmt.Sprint("alpha", seed), fmt.Sprint("beta", seed), fmt.Sprint("gamma", seed)))
 		if restarts, breaches := e.Misses(); restarts > 0 && breaches > 0 {
@@ -254,21 +254,21 @@ func TestRandomProgramsFindABadProof(t *testing.T) {
 func TestStatesAreKept(t *testing.T) {
 	e, _ := newTestEngine(t)
 	out := make(map[*interp]bool)
-	for range len(e.states) + 2 {
-		out[e.borrow()] = true
+	for range len(e.interps) + 2 {
+		out[e.acquireInterp()] = true
 	}
-	require.Len(t, out, len(e.states)+2)
+	require.Len(t, out, len(e.interps)+2)
 	for in := range out {
-		e.giveBack(in)
+		e.releaseInterp(in)
 	}
-	for range e.states {
-		in := e.borrow()
+	for range e.interps {
+		in := e.acquireInterp()
 		require.True(t, out[in])
 		delete(out, in)
 	}
 	require.Len(t, out, 2)
-	in := e.borrow()
-	in.suspect = true
-	e.giveBack(in)
-	require.NotSame(t, in, e.borrow())
+	in := e.acquireInterp()
+	in.unusable = true
+	e.releaseInterp(in)
+	require.NotSame(t, in, e.acquireInterp())
 }

@@ -17,45 +17,45 @@ func opSbx(inst uint32) int  { return int(inst&0x3ffff) - 0x1ffff }
 // A constant operand carries this bit.
 const constantBit = 0x100
 
-// blame turns the text of an error that the virtual machine raised into
-// Lua 5.1's, which names the variable that was at fault: it looks at the
-// instruction that failed and where its operands came from.
-func (in *interp) blame(L *lua.LState, theirs string) string {
+// describeError turns an error text of the virtual machine into Lua 5.1's,
+// which names the variable involved. The name follows from the failed
+// instruction and the source of its operands.
+func (in *interp) describeError(L *lua.LState, vmText string) string {
 	f, ok := in.stackAt(L, 0)
 	switch {
-	case strings.HasSuffix(theirs, "stack overflow"), strings.HasSuffix(theirs, "registry overflow"):
-		in.suspect = true // its stacks have grown
+	case strings.HasSuffix(vmText, "stack overflow"), strings.HasSuffix(vmText, "registry overflow"):
+		in.unusable = true // the stacks have grown
 		if ok && f.fn.IsG {
 			f, _ = in.stackAt(L, 1)
 		}
 		return f.where() + "stack overflow"
 	case !ok || f.fn == nil || f.fn.IsG:
-		if i := strings.Index(theirs, "attempt to"); i >= 0 {
-			theirs = theirs[i:]
+		if i := strings.Index(vmText, "attempt to"); i >= 0 {
+			vmText = vmText[i:]
 		}
-		return in.where(L, 1) + theirs
+		return in.where(L, 1) + vmText
 	}
-	return f.where() + in.explain(L, &f, theirs)
+	return f.where() + in.instructionError(L, &f, vmText)
 }
 
-func (in *interp) explain(L *lua.LState, f *frame, theirs string) string {
+func (in *interp) instructionError(L *lua.LState, f *frame, vmText string) string {
 	inst := f.fn.Proto.Code[f.pc]
 	switch op := opCode(inst); op {
 	case lua.OP_GETTABLE, lua.OP_GETTABLEKS, lua.OP_SELF:
-		if strings.Contains(theirs, "too many recursions") {
+		if strings.Contains(vmText, "too many recursions") {
 			return "loop in gettable"
 		}
-		return in.indexError(L, f, opB(inst), theirs)
+		return in.indexError(L, f, opB(inst), vmText)
 	case lua.OP_SETTABLE, lua.OP_SETTABLEKS:
 		switch {
-		case strings.HasSuffix(theirs, "table index is nil"):
+		case strings.HasSuffix(vmText, "table index is nil"):
 			return "table index is nil"
-		case strings.HasSuffix(theirs, "table index is NaN"):
+		case strings.HasSuffix(vmText, "table index is NaN"):
 			return "table index is NaN"
-		case strings.Contains(theirs, "too many recursions"):
+		case strings.Contains(vmText, "too many recursions"):
 			return "loop in settable"
 		}
-		return in.indexError(L, f, opA(inst), theirs)
+		return in.indexError(L, f, opA(inst), vmText)
 	case lua.OP_CALL, lua.OP_TAILCALL:
 		return in.typeError(L, f, opA(inst), "call")
 	case lua.OP_TFORLOOP:
@@ -69,10 +69,9 @@ func (in *interp) explain(L *lua.LState, f *frame, theirs string) string {
 	case lua.OP_LT, lua.OP_LE:
 		return compareError(operand(L, f, opB(inst)), operand(L, f, opC(inst)))
 	}
-	return theirs
+	return vmText
 }
 
-// arithError blames the first operand that is not a number.
 func (in *interp) arithError(L *lua.LState, f *frame, b, c int) string {
 	if _, ok := asNumber(operand(L, f, b)); ok {
 		b = c
@@ -80,26 +79,25 @@ func (in *interp) arithError(L *lua.LState, f *frame, b, c int) string {
 	return in.typeError(L, f, b, "perform arithmetic on")
 }
 
-// typeError says that something cannot be done to an operand.
 func (in *interp) typeError(L *lua.LState, f *frame, reg int, what string) string {
 	return "attempt to " + what + " " + describe(f.fn.Proto, f.pc, reg, typeName(operand(L, f, reg)))
 }
 
-// describe names a value that an instruction finds in a register or constant,
-// as far as Lua would know the name.
+// describe names the value in a register or constant of an instruction, as far
+// as Lua would know the name.
 func describe(p *lua.FunctionProto, pc, reg int, kind string) string {
 	if reg&constantBit == 0 {
-		if sort, name := variable(p, pc, reg); sort != "" {
-			return sort + " '" + name + "' (a " + kind + " value)"
+		if nameKind, name := variable(p, pc, reg); nameKind != "" {
+			return nameKind + " '" + name + "' (a " + kind + " value)"
 		}
 	}
 	return "a " + kind + " value"
 }
 
-// indexError blames what was indexed, or the __index it led to.
-func (in *interp) indexError(L *lua.LState, f *frame, reg int, theirs string) string {
+// indexError describes the indexed value, or the __index that it led to.
+func (in *interp) indexError(L *lua.LState, f *frame, reg int, vmText string) string {
 	if operand(L, f, reg).Type() == lua.LTTable {
-		_, kind, _ := strings.Cut(theirs, "non-table object(")
+		_, kind, _ := strings.Cut(vmText, "non-table object(")
 		kind, _, _ = strings.Cut(kind, ")")
 		return "attempt to index a " + kind + " value"
 	}
@@ -108,7 +106,8 @@ func (in *interp) indexError(L *lua.LState, f *frame, reg int, theirs string) st
 
 func compareError(a, b lua.LValue) string { return compareTypes(typeName(a), typeName(b)) }
 
-// compareTypes compares type names by their third letter, as Lua does.
+// compareTypes returns Lua's error for two types that have no order. Lua
+// decides by their third letters whether they are the same.
 func compareTypes(x, y string) string {
 	if x[2] == y[2] {
 		return "attempt to compare two " + x + " values"
@@ -116,7 +115,6 @@ func compareTypes(x, y string) string {
 	return "attempt to compare " + x + " with " + y
 }
 
-// operand returns what a register or constant of an active function holds.
 func operand(L *lua.LState, f *frame, reg int) lua.LValue {
 	if reg&constantBit != 0 {
 		if i := reg &^ constantBit; i < len(f.fn.Proto.Constants) {
@@ -137,10 +135,10 @@ func typeName(v lua.LValue) string {
 	return v.Type().String()
 }
 
-// variable says what a register holds at an instruction: a local, global,
-// field, upvalue or method, and its name. Both are empty where Lua would not
-// know either.
-func variable(p *lua.FunctionProto, pc, reg int) (sort, name string) {
+// variable returns what a register holds at an instruction: a local, global,
+// field, upvalue or method, and its name. Both are empty where Lua knows
+// neither.
+func variable(p *lua.FunctionProto, pc, reg int) (nameKind, name string) {
 	if name, ok := localName(p, reg, pc); ok && !strings.HasPrefix(name, "(") {
 		return "local", name
 	}
@@ -155,7 +153,7 @@ func variable(p *lua.FunctionProto, pc, reg int) (sort, name string) {
 		if strings.HasPrefix(name, "(") {
 			return "", ""
 		}
-		if _, field, ok := unfold(name); ok {
+		if _, field, ok := splitBoundName(name); ok {
 			return "field", field
 		}
 		return "global", name
@@ -175,8 +173,8 @@ func variable(p *lua.FunctionProto, pc, reg int) (sort, name string) {
 	return "", ""
 }
 
-// localName is the name of the local that lives in a register at pc. Locals
-// stand in the order of their registers.
+// localName returns the name of the local in a register at pc. Locals are
+// listed in register order.
 func localName(p *lua.FunctionProto, reg, pc int) (string, bool) {
 	if pc >= len(p.DbgSourcePositions) {
 		return "", false
@@ -209,9 +207,8 @@ func operandString(p *lua.FunctionProto, rk int) string {
 	return constantString(p, rk&^constantBit)
 }
 
-// lastSetter finds the instruction before pc that gave a register its value,
-// following forward jumps as Lua's symbolic execution does; -1 if there is
-// none.
+// lastSetter returns the last instruction before pc that wrote a register, or
+// -1. It follows forward jumps, as Lua's symbolic execution does.
 func lastSetter(p *lua.FunctionProto, pc, reg int) int {
 	last := -1
 	for i := 0; i < pc && i < len(p.Code); i++ {

@@ -1,0 +1,257 @@
+package scripting
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+)
+
+// A runKind is the kind of a run, which determines the command that kills it.
+type runKind uint8
+
+const (
+	runScript   runKind = iota // EVAL: SCRIPT KILL
+	runFunction                // FCALL: FUNCTION KILL
+	runLoad                    // a library's source: ends by itself, see loadLimitMs
+)
+
+// loadLimitMs is the time limit of a library's source, as in Redis. Loading
+// does not block others, so that clients are not asked to kill it.
+const loadLimitMs = 500
+
+// A runState says whether a run has written and whether it must stop. It is one
+// word, so that a run cannot write while it is being stopped as one that has
+// not written.
+type runState uint32
+
+const (
+	stateClean        runState = iota // it has not written
+	stateWrote                        // it has called a command that writes
+	stateKilled                       // it must stop and cannot write
+	stateExiting                      // the same, because the process exits
+	stateExitingDirty                 // it must stop although it has written, because the process exits
+)
+
+// An activeRun is a run that has polled at least once.
+type activeRun struct {
+	kind    runKind
+	name    string // of a function
+	follows bool   // earlier commands of the same EXEC may have written
+	sinceUs int64
+	state   atomic.Uint32 // a runState; only the run itself changes stateClean to stateWrote
+	overdue bool          // past the threshold; protected by runTracker.mu
+	command [][]byte      // the command that called a function, set with overdue; protected by runTracker.mu
+}
+
+func (r *activeRun) load() runState { return runState(r.state.Load()) }
+
+func (r *activeRun) mustStop() bool { return r.load() >= stateKilled }
+
+// markWrite records that the run is about to write. It reports whether the run
+// may.
+func (r *activeRun) markWrite() bool {
+	return r.load() == stateWrote || r.transition(stateClean, stateWrote)
+}
+
+// transition changes the state from one to another and reports whether it did.
+func (r *activeRun) transition(from, to runState) bool {
+	return r.state.CompareAndSwap(uint32(from), uint32(to))
+}
+
+// A runTracker tracks the scripts that run for longer than a moment. While one
+// of them is past busy-reply-threshold, the engine is busy. Scripts report to
+// it at every poll, so that it needs no timer.
+type runTracker struct {
+	nowUs       func() int64 // monotonic; if nil, no run is ever overdue
+	thresholdMs func() int64 // 0 for none
+
+	busy atomic.Pointer[Busy] // nil if no script is overdue
+
+	mu          sync.Mutex // protects the fields below, and writes of busy
+	runs        map[*activeRun]struct{}
+	stopMode    stopMode      // which of the overdue runs must stop
+	becomesBusy chan struct{} // closed when the engine becomes busy
+}
+
+// A stopMode selects the overdue runs that must stop, now and later.
+type stopMode uint8
+
+const (
+	stopNone  stopMode = iota
+	stopClean          // those that have not written, nor earlier commands of their EXEC
+	stopAll
+)
+
+type Busy struct {
+	Reply string // an error
+}
+
+func newRunTracker(nowUs, thresholdMs func() int64) *runTracker {
+	return &runTracker{
+		nowUs: nowUs, thresholdMs: thresholdMs,
+		runs: make(map[*activeRun]struct{}), becomesBusy: make(chan struct{}),
+	}
+}
+
+func (w *runTracker) add(m *meter) *activeRun {
+	r := &activeRun{kind: m.kind, name: m.name, follows: m.follows}
+	if m.wrote {
+		r.transition(stateClean, stateWrote)
+	}
+	if w.nowUs != nil {
+		r.sinceUs = w.nowUs()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs[r] = struct{}{}
+	return r
+}
+
+func (w *runTracker) remove(r *activeRun) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.runs, r)
+	if r.overdue {
+		w.updateBusy()
+	}
+}
+
+// checkThreshold marks a run as overdue if it has passed the threshold. It is
+// called by the run's own goroutine. command is the command that the run
+// executes.
+func (w *runTracker) checkThreshold(r *activeRun, command [][]byte) {
+	if w.nowUs == nil || r.overdue {
+		return
+	}
+	if r.kind == runLoad {
+		if (w.nowUs()-r.sinceUs)/1000 > loadLimitMs {
+			r.transition(stateClean, stateKilled)
+		}
+		return
+	}
+	threshold := w.thresholdMs()
+	if threshold <= 0 || (w.nowUs()-r.sinceUs)/1000 < threshold {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r.overdue = true
+	for _, arg := range command { // its bytes belong to the session
+		r.command = append(r.command, bytes.Clone(arg))
+	}
+	w.stopRun(r)
+	w.updateBusy()
+}
+
+// oldest returns the run that has been overdue for longest, or nil. It requires
+// mu.
+func (w *runTracker) oldest() *activeRun {
+	var oldest *activeRun
+	for r := range w.runs {
+		if r.overdue && (oldest == nil || r.sinceUs < oldest.sinceUs) {
+			oldest = r
+		}
+	}
+	return oldest
+}
+
+// A functionRun describes a function that is overdue.
+type functionRun struct {
+	name       string
+	command    [][]byte
+	durationMs int64
+}
+
+// function returns the overdue run for FUNCTION STATS if it is a function, or
+// the error if it is a script. Both are empty if there is none.
+func (w *runTracker) function() (f *functionRun, refusal string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch r := w.oldest(); {
+	case r == nil:
+		return nil, ""
+	case r.kind != runFunction:
+		return nil, busyReplies[r.kind]
+	default:
+		return &functionRun{r.name, r.command, (w.nowUs() - r.sinceUs) / 1000}, ""
+	}
+}
+
+// updateBusy brings busy up to date with the runs. It requires mu.
+func (w *runTracker) updateBusy() {
+	oldest := w.oldest()
+	was := w.busy.Load()
+	if oldest == nil {
+		w.busy.Store(nil)
+		if was != nil {
+			w.becomesBusy = make(chan struct{})
+		}
+		return
+	}
+	w.busy.Store(&Busy{Reply: busyReplies[oldest.kind]})
+	if was == nil {
+		close(w.becomesBusy)
+	}
+}
+
+// kill stops the overdue runs of a kind that have not written. It returns the
+// error to answer, or "" if it has stopped any.
+func (w *runTracker) kill(kind runKind) (refusal string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	refusal = errNotBusy
+	killed := false
+	for r := range w.runs {
+		switch {
+		case !r.overdue:
+		case r.load() == stateWrote || r.load() == stateExitingDirty:
+			refusal = errUnkillable
+		case r.kind != kind:
+			if refusal == errNotBusy {
+				refusal = busyReplies[r.kind]
+			}
+		case r.transition(stateClean, stateKilled) || r.mustStop():
+			killed = true
+		default: // it has just written
+			refusal = errUnkillable
+		}
+	}
+	if killed {
+		return ""
+	}
+	return refusal
+}
+
+// stopRuns selects which overdue runs must stop, now and later.
+func (w *runTracker) stopRuns(mode stopMode) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopMode == stopAll {
+		return
+	}
+	w.stopMode = mode
+	for r := range w.runs {
+		if r.overdue {
+			w.stopRun(r)
+		}
+	}
+}
+
+// stopRun stops an overdue run if the mode says so. It requires mu.
+func (w *runTracker) stopRun(r *activeRun) {
+	if w.stopMode == stopNone || w.stopMode == stopClean && r.follows {
+		return
+	}
+	if r.transition(stateClean, stateExiting) || w.stopMode == stopClean {
+		return
+	}
+	r.transition(stateKilled, stateExiting) // the caller of the script must stop as well
+	r.transition(stateWrote, stateExitingDirty)
+}
+
+// change returns a channel that is closed as soon as the engine is busy.
+func (w *runTracker) change() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.becomesBusy
+}
