@@ -2,7 +2,7 @@ package scripting
 
 import "unsafe"
 
-// An addresses is a set of heap addresses, used by walks that count each object
+// An addressSet is a set of heap addresses, used by walks that count each object
 // once. It keeps bits instead of pointers, about two bytes for each of objects
 // that lie close together. Go's heap does not move.
 //

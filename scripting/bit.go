@@ -31,8 +31,10 @@ func (in *interp) bitLibrary() map[string]lua.LGFunction {
 		return func(L *lua.LState) int { return pushBits(L, op(in.checkBits(L, 1))) }
 	}
 	return map[string]lua.LGFunction{
-		"tobit": unary(func(a uint32) uint32 { return a }), "bnot": unary(func(a uint32) uint32 { return ^a }),
-		"bswap": unary(bits.ReverseBytes32), "tohex": in.bitToHex,
+		"tobit":   unary(func(a uint32) uint32 { return a }),
+		"bnot":    unary(func(a uint32) uint32 { return ^a }),
+		"bswap":   unary(bits.ReverseBytes32),
+		"tohex":   in.bitToHex,
 		"band":    fold(func(a, b uint32) uint32 { return a & b }),
 		"bor":     fold(func(a, b uint32) uint32 { return a | b }),
 		"bxor":    fold(func(a, b uint32) uint32 { return a ^ b }),

@@ -247,7 +247,8 @@ func newScript(source string, maxTokens int, prove func(*chunk) keyProof) (*scri
 // protoSize estimates the bytes that a function takes, with its inner
 // functions.
 func protoSize(p *lua.FunctionProto) int64 {
-	size := int64(256 + 4*len(p.Code) + 32*len(p.Constants) + 8*len(p.DbgSourcePositions) + 64*len(p.DbgLocals))
+	size := int64(256 + 4*len(p.Code) + 32*len(p.Constants) +
+		8*len(p.DbgSourcePositions) + 64*len(p.DbgLocals))
 	for _, inner := range p.FunctionPrototypes {
 		size += protoSize(inner)
 	}
@@ -263,7 +264,9 @@ func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error
 
 // compileInspected is compile, with a call of inspect before gopher-lua's
 // compiler folds constants in the syntax tree.
-func compileInspected(source, chunkName string, maxTokens int, inspect func(*chunk)) (proto *lua.FunctionProto, err error) {
+func compileInspected(
+	source, chunkName string, maxTokens int, inspect func(*chunk),
+) (proto *lua.FunctionProto, err error) {
 	chunkName = cString(chunkName)
 	short := shortSource(chunkName)
 	chunk, err := parse(source, short, maxTokens)
@@ -282,7 +285,7 @@ func compileInspected(source, chunkName string, maxTokens int, inspect func(*chu
 		if !errors.As(err, &e) {
 			return nil, fmt.Errorf("%s:1: function or expression too complex", short)
 		}
-		return nil, fmt.Errorf("%s:%d: %s", short, max(lineOf(e.Line), 1), "function or expression too complex")
+		return nil, fmt.Errorf("%s:%d: function or expression too complex", short, max(lineOf(e.Line), 1))
 	}
 	// A chunk has no arguments, so it need not gather them.
 	proto.IsVarArg = 0

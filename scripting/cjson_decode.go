@@ -228,7 +228,7 @@ func (d *jsonDecoder) value() lua.LValue {
 func (d *jsonDecoder) descend() {
 	d.in.growScratch(d.L, tableSize)
 	if d.depth++; d.depth > d.settings.decodeDepth {
-		d.in.fail(d.L, fmt.Sprintf("Found too many nested data structures (%d) at character %d", d.depth, d.pos))
+		d.in.failf(d.L, "Found too many nested data structures (%d) at character %d", d.depth, d.pos)
 	}
 }
 

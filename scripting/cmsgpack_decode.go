@@ -34,7 +34,8 @@ func (in *interp) unpackFrom(L *lua.LState, limit, offset int64) int {
 	text := in.checkString(L, 1)
 	switch {
 	case limit < 0 || offset < 0: // truncated to 32 bits, and with the length as limit, as in C
-		in.failf(L, "Invalid request to unpack with offset of %d and limit of %d.", int32(offset), int32(len(text)))
+		in.failf(L, "Invalid request to unpack with offset of %d and limit of %d.",
+			int32(offset), int32(len(text)))
 	case offset > int64(len(text)):
 		in.failf(L, "Start offset %d greater than input length %d.", int32(offset), int32(len(text)))
 	}

@@ -36,7 +36,8 @@ func (in *interp) growForReply(L *lua.LState, reply *resp.Value) {
 
 func (in *interp) sizeInLua(v *resp.Value) (n int) {
 	switch v.Kind() {
-	case resp.KindInteger, resp.KindBulkInt, resp.KindNull, resp.KindNone, resp.KindNullArray, resp.KindBool, resp.KindDouble:
+	case resp.KindInteger, resp.KindBulkInt, resp.KindBool, resp.KindDouble,
+		resp.KindNull, resp.KindNullArray, resp.KindNone:
 		return 0
 	case resp.KindArray, resp.KindMap, resp.KindSet, resp.KindPush:
 		perElement := elementSize

@@ -50,7 +50,8 @@ func (h *countHook) checkAssignment(f *frameView, inst uint32) {
 	} else {
 		key = h.L.Get(b + 1)
 	}
-	if n, ok := key.(lua.LNumber); ok && n > smallGap && n < lua.LNumber(lua.MaxArrayIndex) && n == lua.LNumber(int(n)) {
+	n, ok := key.(lua.LNumber)
+	if ok && n > smallGap && n < lua.LNumber(lua.MaxArrayIndex) && n == lua.LNumber(int(n)) {
 		if t, ok := h.L.Get(opA(inst) + 1).(*lua.LTable); ok {
 			h.in.reserveArray(h.L, t, int(n))
 		}

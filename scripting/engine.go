@@ -61,7 +61,7 @@ type Engine struct {
 	interps []atomic.Pointer[interp] // idle; each takes about 300 kB and a millisecond to make
 	frames  sync.Pool                // of *plainFrame
 
-	restarts, violations atomic.Int64 // see guard
+	restarts, violations atomic.Int64 // see lockChecker
 }
 
 // New returns an Engine. SetTable must be called before the first script.

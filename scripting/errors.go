@@ -24,14 +24,14 @@ const (
 	errKilled      = "Script killed by user with SCRIPT KILL..."
 	errLoadTimeout = "FUNCTION LOAD timeout"
 	errNoMemory    = "not enough memory"
-	errUnkillable  = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
+	errUnkillable  = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command." //nolint:lll // Redis' text
 
 	errNoLibraryMeta      = "ERR Missing library metadata"
 	errLibraryShebang     = "ERR Invalid library metadata"
 	errNoLibraryName      = "ERR Library name was not given"
 	errLibraryNameTwice   = "ERR Invalid metadata value, name argument was given multiple times"
 	errLibraryMetaValue   = "ERR Invalid metadata value given: "
-	errName               = "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one character long"
+	errName               = "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one character long" //nolint:lll // Redis' text
 	errLibraryExists      = "ERR Library '%s' already exists"
 	errLibraryCollides    = "ERR Library %s already exists"
 	errFunctionCollides   = "ERR Function %s already exists"
@@ -55,7 +55,7 @@ const (
 	errSameFunction       = "ERR Function already exists in the library"
 
 	errRegisterCount     = "ERR wrong number of arguments to redis.register_function"
-	errRegisterSingle    = "ERR calling redis.register_function with a single argument is only applicable to Lua table (representing named arguments)."
+	errRegisterSingle    = "ERR calling redis.register_function with a single argument is only applicable to Lua table (representing named arguments)." //nolint:lll // Redis' text
 	errRegisterName      = "ERR first argument to redis.register_function must be a string"
 	errRegisterCallback  = "ERR second argument to redis.register_function must be a function"
 	errRegisterKey       = "ERR named argument key given to redis.register_function is not a string"
@@ -63,7 +63,7 @@ const (
 	errRegisterNameType  = "ERR function_name argument given to redis.register_function must be a string"
 	errRegisterText      = "ERR description argument given to redis.register_function must be a string"
 	errRegisterFunction  = "ERR callback argument given to redis.register_function must be a function"
-	errRegisterFlags     = "ERR flags argument to redis.register_function must be a table representing function flags"
+	errRegisterFlags     = "ERR flags argument to redis.register_function must be a table representing function flags" //nolint:lll // Redis' text
 	errRegisterFlag      = "ERR unknown flag given"
 	errRegisterNoName    = "ERR redis.register_function must get a function name argument"
 	errRegisterNoHandler = "ERR redis.register_function must get a callback argument"

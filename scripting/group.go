@@ -7,11 +7,13 @@ import (
 
 const (
 	evalComplexity = "O(N)"
-	evalDeviation  = "pairs follows the order of insertion, # of a table with holes, or with more than four million elements, may find another border; a negative zero loses its sign; server is another name of redis."
-	noteRW         = "a script may do anything to its keys"
-	noteRO         = "a script may read its keys in any way"
-	noteFcallRW    = "a function may do anything to its keys"
-	noteFcallRO    = "a function may read its keys in any way"
+	evalDeviation  = "pairs follows the order of insertion, # of a table with holes, or with more than " +
+		"four million elements, may find another border; a negative zero loses its sign; server is another " +
+		"name of redis."
+	noteRW      = "a script may do anything to its keys"
+	noteRO      = "a script may read its keys in any way"
+	noteFcallRW = "a function may do anything to its keys"
+	noteFcallRO = "a function may read its keys in any way"
 )
 
 // Group returns the rows of EVAL, FCALL, FUNCTION and SCRIPT. The flag
@@ -19,12 +21,14 @@ const (
 // keys are not analyzed.
 func (e *Engine) Group() []commands.Command {
 	const (
-		script   = commands.NoScript | commands.Stale | commands.SkipMonitor | commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
+		script = commands.NoScript | commands.Stale | commands.SkipMonitor |
+			commands.NoMandatoryKeys | commands.MovableKeys | commands.AllShards
 		readOnly = script | commands.ReadOnly
 		free     = script | commands.MayReplicate
 	)
 	const rw, ro = "RW access update", "RO access"
-	eval := func(name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler,
+	eval := func(
+		name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler,
 		locks func(*commands.Ctx, [][]byte) store.ShardSet, declares func([][]byte) (writes, ok bool),
 	) commands.Command {
 		return commands.Command{
@@ -37,12 +41,18 @@ func (e *Engine) Group() []commands.Command {
 		}
 	}
 	return []commands.Command{
-		eval("eval", "2.6.0", "script", "Runs a Lua script.", noteRW, free, rw, e.eval, e.locksOfSource, e.sourceDeclares),
-		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.", "", free, rw, e.evalSHA, e.locksOfDigest, e.digestDeclares),
-		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.", noteRO, readOnly, ro, e.evalRO, e.locksOfSource, e.sourceDeclares),
-		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.", "", readOnly, ro, e.evalSHARO, e.locksOfDigest, e.digestDeclares),
-		eval("fcall", "7.0.0", "function", "Calls a function of a library.", noteFcallRW, free, rw, e.fcall, nil, e.functionDeclares),
-		eval("fcall_ro", "7.0.0", "function", "Calls a function of a library that may not write.", noteFcallRO, readOnly, ro, e.fcallRO, nil, e.functionDeclares),
+		eval("eval", "2.6.0", "script", "Runs a Lua script.",
+			noteRW, free, rw, e.eval, e.locksOfSource, e.sourceDeclares),
+		eval("evalsha", "2.6.0", "sha1", "Runs a cached Lua script.",
+			"", free, rw, e.evalSHA, e.locksOfDigest, e.digestDeclares),
+		eval("eval_ro", "7.0.0", "script", "Runs a Lua script that may not write.",
+			noteRO, readOnly, ro, e.evalRO, e.locksOfSource, e.sourceDeclares),
+		eval("evalsha_ro", "7.0.0", "sha1", "Runs a cached Lua script that may not write.",
+			"", readOnly, ro, e.evalSHARO, e.locksOfDigest, e.digestDeclares),
+		eval("fcall", "7.0.0", "function", "Calls a function of a library.",
+			noteFcallRW, free, rw, e.fcall, nil, e.functionDeclares),
+		eval("fcall_ro", "7.0.0", "function", "Calls a function of a library that may not write.",
+			noteFcallRO, readOnly, ro, e.fcallRO, nil, e.functionDeclares),
 		{
 			Name: "function", Arity: -2, Group: "scripting", Since: "7.0.0",
 			Complexity: "Depends on subcommand.", Summary: "Manages libraries of functions.",
@@ -56,7 +66,10 @@ func (e *Engine) Group() []commands.Command {
 	}
 }
 
-func row(name string, arity int, flags commands.Flags, since, syntax, complexity, summary string, h commands.Handler, tips ...string) commands.Command {
+func row(
+	name string, arity int, flags commands.Flags, since, syntax, complexity, summary string,
+	h commands.Handler, tips ...string,
+) commands.Command {
 	return commands.Command{
 		Name: name, Arity: arity, Flags: flags, Group: "scripting", Since: since,
 		Tips: tips, Syntax: syntax,
@@ -66,21 +79,34 @@ func row(name string, arity int, flags commands.Flags, since, syntax, complexity
 
 func (e *Engine) functionGroup() []commands.Command {
 	const (
-		since    = "7.0.0"
-		change   = commands.Write | commands.NoScript | commands.AllShards // a journal needs one order of them
-		everyOne = "request_policy:all_shards"
-		each     = "response_policy:all_succeeded"
+		since      = "7.0.0"
+		change     = commands.Write | commands.NoScript | commands.AllShards // journaled in one order
+		allShards  = "request_policy:all_shards"
+		allSucceed = "response_policy:all_succeeded"
 	)
 	return []commands.Command{
-		row("delete", 3, change, since, "library-name", "O(1)", "Removes a library and its functions.", e.functionDelete, everyOne, each),
-		row("dump", 2, commands.NoScript, since, "", "O(N) where N is the number of functions", "Answers all libraries in one string.", e.functionDump),
-		row("flush", -2, change, since, "[ASYNC | SYNC]", "O(N) where N is the number of functions deleted", "Removes all libraries.", e.functionFlush, everyOne, each),
-		row("help", 2, commands.Loading|commands.Stale, since, "", "O(1)", "Describes the subcommands.", e.functionHelp),
-		row("kill", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)", "Ends the function that is running.", e.functionKill, everyOne, "response_policy:one_succeeded"),
-		row("list", -2, commands.NoScript, since, "[LIBRARYNAME library-name-pattern] [WITHCODE]", "O(N) where N is the number of functions", "Lists the libraries.", e.functionList, "nondeterministic_output_order"),
-		row("load", -3, change|commands.DenyOOM, since, "[REPLACE] function-code", "O(1) (considering compilation time is redundant)", "Makes a library of a source.", e.functionLoad, everyOne, each),
-		row("restore", -3, change|commands.DenyOOM, since, "serialized-value [FLUSH | APPEND | REPLACE]", "O(N) where N is the number of functions on the payload", "Loads what FUNCTION DUMP answered.", e.functionRestore, everyOne, each),
-		row("stats", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)", "Tells what runs and what is loaded.", e.functionStats, "nondeterministic_output", everyOne, "response_policy:special"),
+		row("delete", 3, change, since, "library-name", "O(1)",
+			"Removes a library and its functions.", e.functionDelete, allShards, allSucceed),
+		row("dump", 2, commands.NoScript, since, "", "O(N) where N is the number of functions",
+			"Answers all libraries in one string.", e.functionDump),
+		row("flush", -2, change, since, "[ASYNC | SYNC]", "O(N) where N is the number of functions deleted",
+			"Removes all libraries.", e.functionFlush, allShards, allSucceed),
+		row("help", 2, commands.Loading|commands.Stale, since, "", "O(1)",
+			"Describes the subcommands.", e.functionHelp),
+		row("kill", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)",
+			"Ends the function that is running.", e.functionKill, allShards, "response_policy:one_succeeded"),
+		row("list", -2, commands.NoScript, since, "[LIBRARYNAME library-name-pattern] [WITHCODE]",
+			"O(N) where N is the number of functions",
+			"Lists the libraries.", e.functionList, "nondeterministic_output_order"),
+		row("load", -3, change|commands.DenyOOM, since, "[REPLACE] function-code",
+			"O(1) (considering compilation time is redundant)",
+			"Makes a library of a source.", e.functionLoad, allShards, allSucceed),
+		row("restore", -3, change|commands.DenyOOM, since, "serialized-value [FLUSH | APPEND | REPLACE]",
+			"O(N) where N is the number of functions on the payload",
+			"Loads what FUNCTION DUMP answered.", e.functionRestore, allShards, allSucceed),
+		row("stats", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)",
+			"Tells what runs and what is loaded.", e.functionStats,
+			"nondeterministic_output", allShards, "response_policy:special"),
 	}
 }
 
@@ -89,7 +115,8 @@ func (e *Engine) scriptGroup() []commands.Command {
 		"Sets the debug mode of the scripts that follow.", e.scriptDebug)
 	debug.Deviation = "There is no debugger: YES and SYNC are refused."
 	kill := row("kill", 2, commands.NoScript|commands.AllowBusy, "2.6.0", "", "O(1)",
-		"Ends the script that is running.", e.scriptKill, "request_policy:all_shards", "response_policy:one_succeeded")
+		"Ends the script that is running.", e.scriptKill,
+		"request_policy:all_shards", "response_policy:one_succeeded")
 	return []commands.Command{
 		debug,
 		row("exists", -3, commands.NoScript, "2.6.0", "sha1 [sha1 ...]",
@@ -98,7 +125,8 @@ func (e *Engine) scriptGroup() []commands.Command {
 		row("flush", -2, commands.NoScript, "2.6.0", "[ASYNC|SYNC]",
 			"O(N) with N being the number of cached scripts.", "Empties the script cache.", e.scriptFlush,
 			"request_policy:all_nodes", "response_policy:all_succeeded"),
-		row("help", 2, commands.Loading|commands.Stale, "5.0.0", "", "O(1)", "Describes the subcommands.", e.scriptHelp),
+		row("help", 2, commands.Loading|commands.Stale, "5.0.0", "", "O(1)",
+			"Describes the subcommands.", e.scriptHelp),
 		kill,
 		row("load", 3, commands.NoScript|commands.Stale, "2.6.0", "script",
 			"O(N) with N being the length of the script.", "Compiles a script into the cache.", e.scriptLoad,

@@ -43,6 +43,7 @@ type interp struct {
 	coResume      lua.LGFunction
 	stringMeta    *lua.LTable // the result of getmetatable("")
 
+	// The running script.
 	script   *script
 	random   random
 	json     jsonSettings
@@ -50,6 +51,7 @@ type interp struct {
 
 	loading *library // the library whose chunk is running and registers functions
 
+	// The last script, which is often the next one, and its main function.
 	lastScript *script
 	lastMain   *lua.LFunction
 
@@ -62,7 +64,7 @@ type interp struct {
 	verbatim      bool                        // the value being raised needs no position
 	unusable      bool                        // do not pool this state again
 	goCalls       int                         // nested calls from Go into Lua, in all threads
-	threadGoCalls int                         // the same in the running thread, which cannot yield if it is not 0
+	threadGoCalls int                         // those of the running thread; it can yield if 0
 	pcallDepth    int                         // pcalls around the running function
 	handlers      []errorHandler              // of the enclosing xpcalls
 	pcallCallers  map[*lua.LState]*lua.LState // by the thread of a pcall, the thread that called it
@@ -82,7 +84,10 @@ type errorPosition struct {
 }
 
 func newInterp(e *Engine) *interp {
-	in := &interp{caller: caller{engine: e}, sealed: make(map[*lua.LTable]*lua.LTable), pcallCallers: make(map[*lua.LState]*lua.LState)}
+	in := &interp{
+		caller: caller{engine: e}, sealed: make(map[*lua.LTable]*lua.LTable),
+		pcallCallers: make(map[*lua.LState]*lua.LState),
+	}
 	in.L = lua.NewState(lua.Options{
 		CallStackSize:       maxFrames,
 		RegistrySize:        firstRegisters,
@@ -320,8 +325,10 @@ func (in *interp) hook(L *lua.LState) {
 		value = lua.LString(in.describeError(L, string(text)))
 	}
 	in.verbatim = false
-	if n := len(in.handlers); n > 0 && in.handlers[n-1].thread == L && in.handlers[n-1].fn != nil && !in.locks.violated {
-		value = in.runErrorHandler(L, in.handlers[n-1].fn, value)
+	if n := len(in.handlers); n > 0 && !in.locks.violated {
+		if h := in.handlers[n-1]; h.thread == L && h.fn != nil {
+			value = in.runErrorHandler(L, h.fn, value)
+		}
 	}
 	if in.pcallDepth == 0 && L == in.L {
 		in.errorPos = in.currentPosition(L)

@@ -13,9 +13,10 @@ func (in *interp) baseLibrary() map[string]lua.LGFunction {
 	return map[string]lua.LGFunction{
 		"assert": in.assert, "collectgarbage": in.collectGarbage, "error": in.error, "gcinfo": in.gcInfo,
 		"getmetatable": in.getMetatable, "ipairs": in.ipairs, "load": in.load, "loadstring": in.loadString,
-		"next": in.nextPair, "pairs": in.pairs, "pcall": in.pcall, "rawequal": in.rawEqual, "rawget": in.rawGet,
-		"rawset": in.rawSet, "select": in.selectArgs, "setmetatable": in.setMetatable, "tonumber": in.toNumber,
-		"tostring": in.toStringFunction, "type": in.typeFunction, "unpack": in.unpack, "xpcall": in.xpcall,
+		"next": in.nextPair, "pairs": in.pairs, "pcall": in.pcall, "rawequal": in.rawEqual,
+		"rawget": in.rawGet, "rawset": in.rawSet, "select": in.selectArgs, "setmetatable": in.setMetatable,
+		"tonumber": in.toNumber, "tostring": in.toStringFunction, "type": in.typeFunction,
+		"unpack": in.unpack, "xpcall": in.xpcall,
 	}
 }
 

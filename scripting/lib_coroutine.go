@@ -16,7 +16,8 @@ func (in *interp) coroutineLibrary() map[string]lua.LGFunction {
 // coroutineBodySource wraps a coroutine's function so that the new thread
 // installs the error hook first. It is in Lua, because a yield cannot cross a
 // Go function.
-const coroutineBodySource = `return function(arm) return function(body) return function(...) arm() return body(...) end end end`
+const coroutineBodySource = `return function(install) return function(body) ` +
+	`return function(...) install() return body(...) end end end`
 
 func (in *interp) openCoroutines() {
 	L := in.L
@@ -75,13 +76,13 @@ func (in *interp) resume(L, thread *lua.LState) int {
 		L.Push(lua.LString("cannot resume " + status + " coroutine"))
 		return 2
 	}
-	boundaries, inThread, handlers := in.goCalls, in.threadGoCalls, len(in.handlers)
-	catchers, scratch := in.pcallDepth, in.meter.scratchBytes
+	goCalls, threadGoCalls, handlers := in.goCalls, in.threadGoCalls, len(in.handlers)
+	pcallDepth, scratch := in.pcallDepth, in.meter.scratchBytes
 	in.grow(L, valueSize*L.GetTop())
 	in.enterGoCall(L)
 	in.threadGoCalls = 0
 	n := in.coResume(L)
-	in.goCalls, in.threadGoCalls, in.pcallDepth = boundaries, inThread, catchers
+	in.goCalls, in.threadGoCalls, in.pcallDepth = goCalls, threadGoCalls, pcallDepth
 	in.handlers = in.handlers[:handlers]
 	in.meter.scratchBytes = scratch
 	if in.meter.stopRequested() {

@@ -298,7 +298,9 @@ func (in *interp) stringGsub(L *lua.LState) int {
 	})
 }
 
-func (in *interp) appendReplacement(L *lua.LState, b []byte, m *matcher, start, end int, repl lua.LValue) []byte {
+func (in *interp) appendReplacement(
+	L *lua.LState, b []byte, m *matcher, start, end int, repl lua.LValue,
+) []byte {
 	var value lua.LValue
 	switch r := repl.(type) {
 	case *lua.LTable:

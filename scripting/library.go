@@ -148,7 +148,9 @@ func (lib *library) rebuild(e *Engine) {
 	lib.in = fresh.in
 }
 
-func (in *interp) callFunction(c *commands.Ctx, f *libraryFunction, readOnly bool, keys, args [][]byte) (reply resp.Value) {
+func (in *interp) callFunction(
+	c *commands.Ctx, f *libraryFunction, readOnly bool, keys, args [][]byte,
+) (reply resp.Value) {
 	in.start(c, f.script, readOnly, runFunction)
 	defer in.finish(&reply)
 	in.L.Push(in.trampoline)
@@ -167,7 +169,8 @@ func (in *interp) callFunction(c *commands.Ctx, f *libraryFunction, readOnly boo
 func (in *interp) allowLoading(lib *library) (restore func()) {
 	hidden := make(map[string]lua.LValue)
 	for key, value := in.env.Next(lua.LNil); key != lua.LNil; key, value = in.env.Next(key) {
-		if name, ok := key.(lua.LString); ok && name[0] != '(' && name != "redis.log" && name != "server.log" {
+		name, ok := key.(lua.LString)
+		if ok && name[0] != '(' && name != "redis.log" && name != "server.log" {
 			hidden[string(name)] = value
 		}
 	}

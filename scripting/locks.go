@@ -29,7 +29,7 @@ func (lc *lockChecker) allows(cmd *commands.Command, args [][]byte) bool {
 	return !lc.violated
 }
 
-// handleViolation returns the reply of a script that has run under l: reply,
+// handleViolation returns the reply of a script that has run under lc: reply,
 // unless the script used a shard that is not locked.
 func (e *Engine) handleViolation(c *commands.Ctx, s *script, lc *lockChecker, reply resp.Value) resp.Value {
 	if !lc.violated {
@@ -43,7 +43,8 @@ func (e *Engine) handleViolation(c *commands.Ctx, s *script, lc *lockChecker, re
 	}
 	e.violations.Add(1)
 	c.Errors = commands.ErrorsOpen
-	e.logf("script %s: a key was used that is not among its KEYS, though they were thought to be all: please report this", s.sha)
+	e.logf("script %s: a key was used that is not among its KEYS, though they were thought to be all: "+
+		"please report this", s.sha)
 	return resp.Error(errNotLocked)
 }
 

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// A matcher tries a pattern of Lua 5.1 at one place of a subject. Backtracking
-// is as expensive as in Lua, but recursion is bounded.
-
 const (
 	maxCaptures = 32
 	maxDepth    = 8000
@@ -22,6 +19,8 @@ type patternError string
 
 func (e patternError) Error() string { return string(e) }
 
+// A matcher tries a pattern of Lua 5.1 at one place of a subject. Backtracking
+// is as expensive as in Lua, but recursion is bounded.
 type matcher struct {
 	meter    *meter
 	src, pat string

@@ -57,9 +57,13 @@ const (
 	pollsPerHeapRead = 8
 )
 
-func (m *meter) begin(w *runTracker, kind runKind, limit int64) {
+// begin prepares the meter for a run, which end must follow.
+func (m *meter) begin(t *runTracker, kind runKind, limit int64) {
 	measure := m.measure
-	*m = meter{tracker: w, kind: kind, measure: measure, stepsLeft: stepsPerPoll, room: limit, granted: limit, limit: limit, otherBytes: -1}
+	*m = meter{
+		tracker: t, kind: kind, measure: measure, stepsLeft: stepsPerPoll,
+		room: limit, granted: limit, limit: limit, otherBytes: -1,
+	}
 }
 
 // stopRequested reports whether the script has been asked to stop.

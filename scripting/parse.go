@@ -173,7 +173,8 @@ func (p *parser) expectMatch(kind, opening int, line position) {
 	if lineOf(line) == lineOf(p.here()) {
 		p.check(kind)
 	}
-	p.syntax(fmt.Sprintf("'%s' expected (to close '%s' at line %d)", tokenName(kind), tokenName(opening), lineOf(line)))
+	p.syntax(fmt.Sprintf("'%s' expected (to close '%s' at line %d)",
+		tokenName(kind), tokenName(opening), lineOf(line)))
 }
 
 func (p *parser) expectName() string {
@@ -192,7 +193,7 @@ func (p *parser) enter() {
 
 func (p *parser) leave() { p.levels-- }
 
-// chain counts the links of a construct that nests here but not in Lua.
+// countLink counts the links of a construct that nests here but not in Lua.
 func (p *parser) countLink(n *int, most int) {
 	*n++
 	if *n > most {
@@ -257,7 +258,8 @@ func (p *parser) addUpvalue(fn *funcState, name string) {
 	}
 	fn.upvalues = append(fn.upvalues, name)
 	if len(fn.upvalues) > maxUpvalues {
-		p.failPlain(fmt.Sprintf("function at line %d has more than %d upvalues", lineOf(fn.line), maxUpvalues))
+		p.failPlain(fmt.Sprintf("function at line %d has more than %d upvalues",
+			lineOf(fn.line), maxUpvalues))
 	}
 }
 

@@ -297,7 +297,8 @@ func (p *parser) multiple(targets, values []ast.Expr, line position) ast.Stmt {
 	block.Stmts = append(block.Stmts, at(&ast.LocalAssignStmt{Names: names, Exprs: values}, line))
 	for i := len(targets) - 1; i >= 0; i-- {
 		value := at(&ast.IdentExpr{Value: names[i]}, line)
-		block.Stmts = append(block.Stmts, at(&ast.AssignStmt{Lhs: targets[i : i+1], Rhs: []ast.Expr{value}}, line))
+		assign := &ast.AssignStmt{Lhs: targets[i : i+1], Rhs: []ast.Expr{value}}
+		block.Stmts = append(block.Stmts, at(assign, line))
 	}
 	return at(block, line)
 }

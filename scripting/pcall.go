@@ -16,8 +16,8 @@ import (
 func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LValue, failed bool) {
 	nargs := L.GetTop()
 	in.grow(L, valueSize*nargs)
-	boundaries, inThread, catchers, handlers := in.goCalls, in.threadGoCalls, in.pcallDepth, len(in.handlers)
-	scratch := in.meter.scratchBytes
+	goCalls, threadGoCalls, pcallDepth := in.goCalls, in.threadGoCalls, in.pcallDepth
+	handlers, scratch := len(in.handlers), in.meter.scratchBytes
 	thread := in.acquireThread()
 	in.pcallCallers[thread] = L
 	in.handlers = append(in.handlers, errorHandler{thread, handler})
@@ -28,7 +28,7 @@ func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LVal
 	}
 	L.SetTop(0)
 	err := thread.PCall(nargs, lua.MultRet, nil)
-	in.goCalls, in.threadGoCalls, in.pcallDepth = boundaries, inThread, catchers
+	in.goCalls, in.threadGoCalls, in.pcallDepth = goCalls, threadGoCalls, pcallDepth
 	in.handlers = in.handlers[:handlers]
 	in.meter.scratchBytes = scratch
 	delete(in.pcallCallers, thread)
@@ -59,7 +59,7 @@ func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LVal
 	return e.Object, true
 }
 
-// newOrSpareThread returns a thread for protect. The outermost has more frames:
+// acquireThread returns a thread for protect. The outermost has more frames:
 // all threads together must not exhaust Go's stack.
 func (in *interp) acquireThread() *lua.LState {
 	frames := maxThreadFrames
@@ -85,7 +85,8 @@ func (in *interp) acquireThread() *lua.LState {
 func (in *interp) trimSpareThreads() {
 	const most = 4
 	if len(in.spareThreads) > most {
-		in.spareThreads = slices.Delete(in.spareThreads, 0, len(in.spareThreads)-most) // the outermost was returned last
+		// The outermost was returned last.
+		in.spareThreads = slices.Delete(in.spareThreads, 0, len(in.spareThreads)-most)
 	}
 }
 
@@ -149,7 +150,9 @@ func (in *interp) xpcall(L *lua.LState) int {
 
 // runErrorHandler replaces an error by the result of xpcall's handler. An error
 // in the handler replaces both.
-func (in *interp) runErrorHandler(L *lua.LState, handler *lua.LFunction, value lua.LValue) (result lua.LValue) {
+func (in *interp) runErrorHandler(
+	L *lua.LState, handler *lua.LFunction, value lua.LValue,
+) (result lua.LValue) {
 	in.handlers = append(in.handlers, errorHandler{L, nil})
 	n := len(in.handlers)
 	in.pcallDepth++

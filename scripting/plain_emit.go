@@ -146,7 +146,8 @@ func (i *plainInst) isDead(live *registerSet) bool {
 func (i *plainInst) defines(calls []plainCall, fn func(int32)) {
 	switch i.op {
 	case plainNop, plainSetIndex, plainSetList, plainEach, plainEachKey, plainEachArg, plainJump, plainBack,
-		plainEqual, plainLess, plainLessEqual, plainTest, plainTestSet, plainNoGlobal, plainReturn, plainReturnFirst:
+		plainEqual, plainLess, plainLessEqual, plainTest, plainTestSet, plainNoGlobal,
+		plainReturn, plainReturnFirst:
 	case plainSetNil:
 		for r := i.a; r <= i.a+i.x; r++ {
 			fn(r)
@@ -189,7 +190,8 @@ func (i *plainInst) uses(p *plainCompiler, fn func(int32)) {
 				fn(r)
 			}
 		}
-	case plainIndex, plainAdd, plainSub, plainMul, plainDiv, plainPow, plainMod, plainEqual, plainLess, plainLessEqual:
+	case plainIndex, plainAdd, plainSub, plainMul, plainDiv, plainPow, plainMod,
+		plainEqual, plainLess, plainLessEqual:
 		read(i.b, i.c)
 	case plainMove, plainKeyAt, plainArgAt, plainMinus, plainNot, plainLen, plainForOperand, plainIterate,
 		plainTest, plainTestSet, plainToNumber, plainToString, plainMath, plainReturn, plainReturnFirst:

@@ -78,12 +78,13 @@ type successor struct {
 	regs []fact
 }
 
-// slot encodes a constant as an operand; compact turns it into a slot.
+// constantOperand encodes a constant as an operand; compact turns it into a slot.
 func constantOperand(index int32) int32 { return ^index }
 
 func (p *plainCompiler) constantIndex(v plainValue) int32 {
 	for i := range p.constants {
-		if w := &p.constants[i]; w.kind == v.kind && (w.bits == v.bits || v.kind == lua.LTString) && w.equals(&v) {
+		w := &p.constants[i]
+		if w.kind == v.kind && (w.bits == v.bits || v.kind == lua.LTString) && w.equals(&v) {
 			return int32(i)
 		}
 	}

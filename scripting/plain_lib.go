@@ -31,7 +31,8 @@ var plainFunctions = func() []plainFunction {
 		{name: "tostring", op: plainToString, arity: 1, call: plainToStringOf},
 		{name: "type", call: plainType},
 		{name: "unpack", variableResults: true, call: plainUnpack, ofKeys: &[2]*plainFunction{
-			{name: "unpack", variableResults: true, call: plainUnpackKeys}, {name: "unpack", variableResults: true, call: plainUnpackArgs},
+			{name: "unpack", variableResults: true, call: plainUnpackKeys},
+			{name: "unpack", variableResults: true, call: plainUnpackArgs},
 		}},
 		{name: "math.max", call: plainMax},
 		{name: "math.min", call: plainMin},
@@ -56,7 +57,9 @@ var plainFunctions = func() []plainFunction {
 		)
 	}
 	for i, m := range unaryMath {
-		all = append(all, plainFunction{name: "math." + m.name, op: plainMath, arity: 1, number: int32(i), call: plainUnary(m.fn)})
+		all = append(all, plainFunction{
+			name: "math." + m.name, op: plainMath, arity: 1, number: int32(i), call: plainUnary(m.fn),
+		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(binaryMath)) {
 		all = append(all, plainFunction{name: "math." + name, call: plainBinary(binaryMath[name])})

@@ -99,7 +99,8 @@ func (f *plainFrame) run(p *plainProgram) plainValue {
 			result, fault := f.concat(p.calls[i.x].operands)
 			if fault >= 0 {
 				bad := &v[p.calls[i.x].operands[fault]]
-				f.raise(i.pc, "attempt to concatenate "+describeArgument(p.proto, int(i.pc), fault+1, bad.typeName()))
+				f.raise(i.pc, "attempt to concatenate "+
+					describeArgument(p.proto, int(i.pc), fault+1, bad.typeName()))
 				return plainNil
 			}
 			if f.failed {
@@ -349,7 +350,8 @@ func (f *plainFrame) modulo(i *plainInst) bool {
 	if okA {
 		n, bad = 2, y
 	}
-	f.raise(i.pc, "attempt to perform arithmetic on "+describeArgument(f.program.proto, int(i.pc), n, bad.typeName()))
+	f.raise(i.pc, "attempt to perform arithmetic on "+
+		describeArgument(f.program.proto, int(i.pc), n, bad.typeName()))
 	return false
 }
 

@@ -5,7 +5,8 @@ import (
 )
 
 var plainArithmetic = map[int]plainOp{
-	lua.OP_ADD: plainAdd, lua.OP_SUB: plainSub, lua.OP_MUL: plainMul, lua.OP_DIV: plainDiv, lua.OP_POW: plainPow,
+	lua.OP_ADD: plainAdd, lua.OP_SUB: plainSub, lua.OP_MUL: plainMul,
+	lua.OP_DIV: plainDiv, lua.OP_POW: plainPow,
 }
 
 var plainCompare = map[int]plainOp{lua.OP_EQ: plainEqual, lua.OP_LT: plainLess, lua.OP_LE: plainLessEqual}
@@ -115,7 +116,8 @@ func (p *plainCompiler) translate(pc int) plainInst {
 		switch b {
 		case 0:
 			out.op, out.b = plainReturn, p.read(a)
-			if before := p.proto.Code[pc-1]; opCode(before) == lua.OP_CALL && p.results(pc-1) < 0 && opA(before) == a {
+			before := p.proto.Code[pc-1]
+			if opCode(before) == lua.OP_CALL && p.results(pc-1) < 0 && opA(before) == a {
 				out.op = plainReturnFirst // there may be none
 			}
 		case 1:

@@ -53,7 +53,10 @@ type keyProver struct {
 }
 
 func (e *Engine) proveKeys(c *chunk) keyProof {
-	p := &keyProver{table: e.table, values: make(map[string][]ast.Expr), reads: make(map[string]int), globals: make(map[string]int)}
+	p := &keyProver{
+		table: e.table, values: make(map[string][]ast.Expr),
+		reads: make(map[string]int), globals: make(map[string]int),
+	}
 	p.stmts(c.stmts)
 	p.conclude()
 	return p.keyProof
@@ -127,7 +130,8 @@ func isKey(e ast.Expr, locals map[string]bool) bool {
 // unpacksKeys reports whether e is unpack(KEYS).
 func unpacksKeys(e ast.Expr) bool {
 	call, ok := e.(*ast.FuncCallExpr)
-	return ok && call.Receiver == nil && isName(call.Func, "unpack") && len(call.Args) > 0 && isName(call.Args[0], "KEYS")
+	return ok && call.Receiver == nil && isName(call.Func, "unpack") &&
+		len(call.Args) > 0 && isName(call.Args[0], "KEYS")
 }
 
 func isName(e ast.Expr, name string) bool {
@@ -159,17 +163,18 @@ var (
 	// safeGlobals give no access to KEYS or redis. A local of such a name never
 	// counts as a key: outside of its scope the name is the global, and
 	// _VERSION is a string.
-	safeGlobals = nameSet("ARGV", "_VERSION", "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring",
-		"type", "unpack", "xpcall", "string", "table", "math", "bit", "cjson", "struct", "cmsgpack", "os")
+	safeGlobals = nameSet("ARGV", "_VERSION", "assert", "error", "ipairs", "next", "pairs", "pcall",
+		"select", "tonumber", "tostring", "type", "unpack", "xpcall",
+		"string", "table", "math", "bit", "cjson", "struct", "cmsgpack", "os")
 
 	// implicitLocals are declared by Lua itself.
 	implicitLocals = nameSet("self", "arg")
 
 	// unsafeGlobals give access to KEYS or redis. No local may have such a
 	// name: outside of its scope the name is the global.
-	unsafeGlobals = nameSet("KEYS", "redis", "server", "_G", "collectgarbage", "coroutine", "debug", "dofile", "gcinfo", "getfenv",
-		"getmetatable", "load", "loadfile", "loadstring", "module", "newproxy", "print", "rawequal", "rawget", "rawset", "require",
-		"setfenv", "setmetatable")
+	unsafeGlobals = nameSet("KEYS", "redis", "server", "_G", "collectgarbage", "coroutine", "debug",
+		"dofile", "gcinfo", "getfenv", "getmetatable", "load", "loadfile", "loadstring", "module",
+		"newproxy", "print", "rawequal", "rawget", "rawset", "require", "setfenv", "setmetatable")
 
 	// keylessCommands are the commands without keys that a proven script may
 	// call. They use nothing that is protected by a shard lock.

@@ -109,7 +109,8 @@ func (p *keyProver) genericFor(s *ast.GenericForStmt) {
 	iteratesKeys := false
 	if len(s.Exprs) == 1 {
 		call, ok := s.Exprs[0].(*ast.FuncCallExpr)
-		iteratesKeys = ok && call.Receiver == nil && (isName(call.Func, "ipairs") || isName(call.Func, "pairs")) &&
+		iteratesKeys = ok && call.Receiver == nil &&
+			(isName(call.Func, "ipairs") || isName(call.Func, "pairs")) &&
 			len(call.Args) == 1 && isName(call.Args[0], "KEYS")
 		if iteratesKeys {
 			p.requireGlobal(call.Func)
@@ -240,13 +241,15 @@ func (p *keyProver) command(e *ast.FuncCallExpr) {
 	if cmd == nil {
 		return
 	}
+	const notForScripts = commands.NoScript | commands.Blocking | commands.Transaction | commands.Protected
 	name := cmd.FullName()
 	switch {
 	case !more && !cmd.ArityOK(fixed):
 		p.fail(line, "%s does not take %d arguments", name, fixed)
-	case cmd.Handler == nil || cmd.Flags&(commands.NoScript|commands.Blocking|commands.Transaction|commands.Protected) != 0:
+	case cmd.Handler == nil || cmd.Flags&notForScripts != 0:
 		p.fail(line, "%s is not for scripts", name)
-	case cmd.Flags&(commands.AllShards|commands.MovableKeys) != 0 || len(cmd.Keys) == 0 && !keylessCommands[name]:
+	case cmd.Flags&(commands.AllShards|commands.MovableKeys) != 0,
+		len(cmd.Keys) == 0 && !keylessCommands[name]:
 		p.fail(line, "%s uses more than its keys", name)
 	}
 	at, tail, ok := cmd.KeyPositions(fixed, more)

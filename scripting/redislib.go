@@ -157,7 +157,8 @@ func (in *interp) setRepl(L *lua.LState) int {
 	}
 	f, _ := asNumber(L.Get(1))
 	if n := toInteger(f); n < 0 || n > 3 {
-		in.throwErrorTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+		in.throwErrorTable(L,
+			"ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
 	return 0
 }

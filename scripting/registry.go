@@ -10,7 +10,7 @@ import (
 // A registry holds the loaded libraries. A library is not changed when it is
 // replaced or deleted, so that a call in it can go on.
 type registry struct {
-	mu     sync.RWMutex                // protects the fields below; the slice and the map are replaced, not changed
+	mu     sync.RWMutex                // protects the fields below, which are replaced, not changed
 	all    []*library                  // in order of loading
 	byName map[string]*libraryFunction // by name in lower case
 }

@@ -93,61 +93,61 @@ func newRunTracker(nowUs, thresholdMs func() int64) *runTracker {
 	}
 }
 
-func (w *runTracker) add(m *meter) *activeRun {
+func (t *runTracker) add(m *meter) *activeRun {
 	r := &activeRun{kind: m.kind, name: m.name, follows: m.follows}
 	if m.wrote {
 		r.transition(stateClean, stateWrote)
 	}
-	if w.nowUs != nil {
-		r.sinceUs = w.nowUs()
+	if t.nowUs != nil {
+		r.sinceUs = t.nowUs()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.runs[r] = struct{}{}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.runs[r] = struct{}{}
 	return r
 }
 
-func (w *runTracker) remove(r *activeRun) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.runs, r)
+func (t *runTracker) remove(r *activeRun) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.runs, r)
 	if r.overdue {
-		w.updateBusy()
+		t.updateBusy()
 	}
 }
 
 // checkThreshold marks a run as overdue if it has passed the threshold. It is
 // called by the run's own goroutine. command is the command that the run
 // executes.
-func (w *runTracker) checkThreshold(r *activeRun, command [][]byte) {
-	if w.nowUs == nil || r.overdue {
+func (t *runTracker) checkThreshold(r *activeRun, command [][]byte) {
+	if t.nowUs == nil || r.overdue {
 		return
 	}
 	if r.kind == runLoad {
-		if (w.nowUs()-r.sinceUs)/1000 > loadLimitMs {
+		if (t.nowUs()-r.sinceUs)/1000 > loadLimitMs {
 			r.transition(stateClean, stateKilled)
 		}
 		return
 	}
-	threshold := w.thresholdMs()
-	if threshold <= 0 || (w.nowUs()-r.sinceUs)/1000 < threshold {
+	threshold := t.thresholdMs()
+	if threshold <= 0 || (t.nowUs()-r.sinceUs)/1000 < threshold {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	r.overdue = true
 	for _, arg := range command { // its bytes belong to the session
 		r.command = append(r.command, bytes.Clone(arg))
 	}
-	w.stopRun(r)
-	w.updateBusy()
+	t.stopRun(r)
+	t.updateBusy()
 }
 
 // oldest returns the run that has been overdue for longest, or nil. It requires
 // mu.
-func (w *runTracker) oldest() *activeRun {
+func (t *runTracker) oldest() *activeRun {
 	var oldest *activeRun
-	for r := range w.runs {
+	for r := range t.runs {
 		if r.overdue && (oldest == nil || r.sinceUs < oldest.sinceUs) {
 			oldest = r
 		}
@@ -164,44 +164,44 @@ type functionRun struct {
 
 // function returns the overdue run for FUNCTION STATS if it is a function, or
 // the error if it is a script. Both are empty if there is none.
-func (w *runTracker) function() (f *functionRun, refusal string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch r := w.oldest(); {
+func (t *runTracker) function() (f *functionRun, refusal string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch r := t.oldest(); {
 	case r == nil:
 		return nil, ""
 	case r.kind != runFunction:
 		return nil, busyReplies[r.kind]
 	default:
-		return &functionRun{r.name, r.command, (w.nowUs() - r.sinceUs) / 1000}, ""
+		return &functionRun{r.name, r.command, (t.nowUs() - r.sinceUs) / 1000}, ""
 	}
 }
 
 // updateBusy brings busy up to date with the runs. It requires mu.
-func (w *runTracker) updateBusy() {
-	oldest := w.oldest()
-	was := w.busy.Load()
+func (t *runTracker) updateBusy() {
+	oldest := t.oldest()
+	was := t.busy.Load()
 	if oldest == nil {
-		w.busy.Store(nil)
+		t.busy.Store(nil)
 		if was != nil {
-			w.becomesBusy = make(chan struct{})
+			t.becomesBusy = make(chan struct{})
 		}
 		return
 	}
-	w.busy.Store(&Busy{Reply: busyReplies[oldest.kind]})
+	t.busy.Store(&Busy{Reply: busyReplies[oldest.kind]})
 	if was == nil {
-		close(w.becomesBusy)
+		close(t.becomesBusy)
 	}
 }
 
 // kill stops the overdue runs of a kind that have not written. It returns the
 // error to answer, or "" if it has stopped any.
-func (w *runTracker) kill(kind runKind) (refusal string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (t *runTracker) kill(kind runKind) (refusal string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	refusal = errNotBusy
 	killed := false
-	for r := range w.runs {
+	for r := range t.runs {
 		switch {
 		case !r.overdue:
 		case r.load() == stateWrote || r.load() == stateExitingDirty:
@@ -223,26 +223,26 @@ func (w *runTracker) kill(kind runKind) (refusal string) {
 }
 
 // stopRuns selects which overdue runs must stop, now and later.
-func (w *runTracker) stopRuns(mode stopMode) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopMode == stopAll {
+func (t *runTracker) stopRuns(mode stopMode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopMode == stopAll {
 		return
 	}
-	w.stopMode = mode
-	for r := range w.runs {
+	t.stopMode = mode
+	for r := range t.runs {
 		if r.overdue {
-			w.stopRun(r)
+			t.stopRun(r)
 		}
 	}
 }
 
 // stopRun stops an overdue run if the mode says so. It requires mu.
-func (w *runTracker) stopRun(r *activeRun) {
-	if w.stopMode == stopNone || w.stopMode == stopClean && r.follows {
+func (t *runTracker) stopRun(r *activeRun) {
+	if t.stopMode == stopNone || t.stopMode == stopClean && r.follows {
 		return
 	}
-	if r.transition(stateClean, stateExiting) || w.stopMode == stopClean {
+	if r.transition(stateClean, stateExiting) || t.stopMode == stopClean {
 		return
 	}
 	r.transition(stateKilled, stateExiting) // the caller of the script must stop as well
@@ -250,8 +250,8 @@ func (w *runTracker) stopRun(r *activeRun) {
 }
 
 // change returns a channel that is closed as soon as the engine is busy.
-func (w *runTracker) change() <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.becomesBusy
+func (t *runTracker) change() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.becomesBusy
 }
