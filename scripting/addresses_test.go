@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Compared with a map, over places near and far.
-func TestAddresses(t *testing.T) {
+// TestAddressSet compares with a map, for close and distant addresses.
+func TestAddressSet(t *testing.T) {
 	buf := make([]byte, 1<<20)
 	var a addressSet
 	known := make(map[uintptr]bool)

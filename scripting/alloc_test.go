@@ -11,8 +11,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// slidingWindow is the flow of the first of the documents this product is
-// for, in words of our own.
+// slidingWindow is a sliding-window limiter like docs/sliding-window.lua.
 const slidingWindow = `
 local key, now = KEYS[1], tonumber(ARGV[1])
 local window, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -25,7 +24,7 @@ redis.call('ZADD', key, tostring(now), now)
 return tostring(1)
 `
 
-// newStubEngine has the three commands of slidingWindow, which do nothing.
+// newStubEngine returns an engine with stubs for the commands of slidingWindow.
 func newStubEngine(t testing.TB) (*Engine, *commands.Ctx, [][]byte) {
 	e := New(Options{})
 	stub := func(*commands.Ctx) resp.Value { return resp.Int(2) }
@@ -38,7 +37,7 @@ func newStubEngine(t testing.TB) (*Engine, *commands.Ctx, [][]byte) {
 	s, err := e.scripts.load([]byte(slidingWindow))
 	require.NoError(t, err)
 	now := strconv.Itoa(1_795_184_400_123)
-	return e, c, [][]byte{[]byte("EVALSHA"), []byte(s.sha), []byte("1"), []byte("limit:user"), []byte(now), []byte("60000"), []byte("3")}
+	return e, c, splitFields("EVALSHA " + s.sha + " 1 limit:user " + now + " 60000 3")
 }
 
 func BenchmarkSlidingWindow(b *testing.B) {
@@ -59,8 +58,8 @@ func BenchmarkSlidingWindow(b *testing.B) {
 	}
 }
 
-// The ceilings are what was measured when they were written; raise them only
-// with a reason.
+// TestAllocationsPerScript checks recorded ceilings. Raise them only with a
+// reason.
 func TestAllocationsPerScript(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector drops pooled frames at random")

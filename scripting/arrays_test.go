@@ -7,7 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Tables whose keys lie on both sides of maxArray are one table.
+// TestTablesBeyondTheArray covers keys on both sides of maxArray.
 func TestTablesBeyondTheArray(t *testing.T) {
 	L := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer L.Close()
@@ -26,8 +26,9 @@ func TestTablesBeyondTheArray(t *testing.T) {
 	}
 }
 
-func TestFarKeysTakeNoArray(t *testing.T) {
+func TestDistantKeysTakeNoArray(t *testing.T) {
 	e, c := newTestEngine(t)
-	spent := decode(t, e, c, "local t = {} t[60000000] = 1 t[4194304] = 2 return {#t, t[60000000], (next(t))}")
-	require.Less(t, spent, uint64(fixed))
+	spent := decode(t, e, c,
+		"local t = {} t[60000000] = 1 t[4194304] = 2 return {#t, t[60000000], (next(t))}")
+	require.Less(t, spent, uint64(fixedBytes))
 }

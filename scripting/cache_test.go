@@ -10,8 +10,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// Clients that write their arguments into the source send a new script each
-// time. What is loaded, and what is used, stays.
+// TestCacheIsBounded evaluates a new source each time. Scripts that were loaded
+// or are in use stay.
 func TestCacheIsBounded(t *testing.T) {
 	c := newCache(func() int { return 0 }, func(*chunk) keyProof { return keyProof{} })
 	loaded, err := c.load([]byte("return 'loaded'"))
@@ -32,11 +32,11 @@ func TestCacheIsBounded(t *testing.T) {
 			require.NotNil(t, c.lookup(digest([]byte(used.sha))))
 		}
 	}
-	find := func(s *script) *script { return c.lookup(digest([]byte(s.sha))) }
-	require.Same(t, loaded, find(loaded))
-	require.Same(t, both, find(both))
-	require.Same(t, used, find(used))
-	require.Nil(t, find(first))
+	lookup := func(s *script) *script { return c.lookup(digest([]byte(s.sha))) }
+	require.Same(t, loaded, lookup(loaded))
+	require.Same(t, both, lookup(both))
+	require.Same(t, used, lookup(used))
+	require.Nil(t, lookup(first))
 	require.Equal(t, maxEvaluated, c.evaluated.Len())
 	require.Len(t, c.all.byDigest, maxEvaluated+2)
 	require.Len(t, c.all.bySource, maxEvaluated+2)
@@ -50,10 +50,10 @@ func TestCacheIsBounded(t *testing.T) {
 
 	c.flush()
 	require.Zero(t, c.size+c.evaluatedBytes)
-	require.Nil(t, find(loaded))
+	require.Nil(t, lookup(loaded))
 }
 
-// Long scripts are bounded by what they take together.
+// TestCacheIsBoundedInBytes checks the limit of all evaluated scripts.
 func TestCacheIsBoundedInBytes(t *testing.T) {
 	c := newCache(func() int { return 0 }, func(*chunk) keyProof { return keyProof{} })
 	c.maxBytes = 1 << 20
@@ -72,8 +72,10 @@ func TestLongSources(t *testing.T) {
 	e.options.MemoryLimit = func() int64 { return 256 << 20 }
 	text := strings.Repeat("x", 1<<20)
 	require.Equal(t, ":1048576\r\n", evaluate(e, c, resp.RESP2, evalArgs("return #'"+text+"'")))
-	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs(strings.Repeat("local x=1\n", 190)+"--"+text+"\nreturn x")))
-	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("local x\n"+strings.Repeat("x = 1\n", 175_000)+"return x")))
+	require.Equal(t, ":1\r\n",
+		evaluate(e, c, resp.RESP2, evalArgs(strings.Repeat("local x=1\n", 190)+"--"+text+"\nreturn x")))
+	require.Equal(t, ":1\r\n",
+		evaluate(e, c, resp.RESP2, evalArgs("local x\n"+strings.Repeat("x = 1\n", 175_000)+"return x")))
 
 	e.options.MemoryLimit = func() int64 { return 1 << 20 }
 	require.Equal(t, "-ERR Error compiling script (new function): not enough memory\r\n",

@@ -13,16 +13,16 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A chain is a construct that a source may repeat: n times link, between head
-// and tail. Where closing is set, it is repeated as well.
+// A chain is a construct that repeats link n times between head and tail, and
+// closing, if any, as often.
 type chain struct{ name, head, link, middle, closing, tail string }
 
 func (c chain) source(n int) string {
 	return c.head + strings.Repeat(c.link, n) + c.middle + strings.Repeat(c.closing, n) + c.tail
 }
 
-// chains are those that C Lua reads in a loop, of any length, and those that
-// nest, of which it reads 200 levels.
+// chains are the constructs that C Lua reads in a loop, at any length, and
+// those that nest, up to 200 levels.
 var chains = []chain{
 	{"add", "local x=1 return x", "+x", "", "", ""},
 	{"add of constants", "return 1", "+1", "", "", ""},
@@ -33,7 +33,9 @@ var chains = []chain{
 	{"add of a string", "local x='1' return x", "+x", "", "", ""},
 	{"add of nil", "local x local y=1 return y", "+y", "", "", "+x"},
 	{"add to nil", "local x return x", "+1", "", "", ""},
-	{"add of metamethods", "local t,n n=0 t=setmetatable({},{__add=function(a,b) n=n+1 return a end}) local u=t", "+1", "", "", " return n"},
+	{"add of metamethods",
+		"local t,n n=0 t=setmetatable({},{__add=function(a,b) n=n+1 return a end}) local u=t", "+1", "", "",
+		" return n"},
 	{"subtract", "local x=1 return x", "-x", "", "", ""},
 	{"multiply", "local x=1 return x", "*x", "", "", ""},
 	{"divide", "local x=1 return x", "/x", "", "", ""},
@@ -60,13 +62,16 @@ var chains = []chain{
 	{"fields", "local a={} a.b=a return type(a", ".b", "", "", ")"},
 	{"fields of nil", "local a={} return a", ".b", "", "", ""},
 	{"fields assigned", "local a={} a.b=a a", ".b", "", "", ".c=7 return a.c"},
-	{"fields of a function's name", "local a={} a.b=a function a", ".b", "", "", ".c() return 7 end return a.c()"},
+	{"fields of a function's name", "local a={} a.b=a function a", ".b", "", "",
+		".c() return 7 end return a.c()"},
 	{"indexes", "local a={} a[1]=a return type(a", "[1]", "", "", ")"},
 	{"methods", "local a={} a.b=function(s) return s end return type(a", ":b()", "", "", ")"},
 	{"methods of a string", "local s='x' return s", ":upper()", "", "", ""},
-	{"fields, indexes, methods", "local a={} a.b=a a.f=function() return a end a[1]=a return type(a", ".b[1]:f()", "", "", ")"},
+	{"fields, indexes, methods", "local a={} a.b=a a.f=function() return a end a[1]=a return type(a",
+		".b[1]:f()", "", "", ")"},
 	{"elseif", "local x=1 if x==2 then return 2 ", "elseif x==2 then return 3 ", "", "", "else return 4 end"},
-	{"elseif without else", "local x=1 if x==2 then return 2 ", "elseif x==2 then return 3 ", "", "", "end return 5"},
+	{"elseif without else", "local x=1 if x==2 then return 2 ", "elseif x==2 then return 3 ", "", "",
+		"end return 5"},
 	{"parentheses", "local x=1 return ", "(", "x", ")", ""},
 	{"nested concatenation", "local x='a' return #(", "(x..", "x", ")", ")"},
 	{"nested indexes", "local a={} a[1]=1 return ", "a[", "1", "]", ""},
@@ -90,20 +95,22 @@ var chains = []chain{
 	{"locals", "", "local a=1 ", "", "", "return 1"},
 }
 
-// lengths are around what bounds there are, and beyond them.
-var lengths = []int{0, 1, 2, 49, 50, 63, 64, 65, 98, 99, 128, 195, 196, 197, 198, 199, 200, 201, 246, 247, 248, 250, 255, 256, 1000, 5000}
+// lengths are close to the limits, and beyond them.
+var lengths = []int{0, 1, 2, 49, 50, 63, 64, 65, 98, 99, 128, 195, 196, 197, 198, 199, 200, 201, 246, 247,
+	248, 250, 255, 256, 1000, 5000}
 
-// shorter are the constructs of which this engine takes less than C Lua does,
-// for want of registers: how many, where the lengths are between that and what C
-// Lua takes.
-var shorter = map[string]int{"modulo": 196, "arguments": 196, "results": 198, "targets": 198, "targets in a function": 196, "locals": 199}
+// shorterLimits are the lengths from which this engine may run out of registers
+// before C Lua does.
+var shorterLimits = map[string]int{"modulo": 196, "arguments": 196, "results": 198, "targets": 198,
+	"targets in a function": 196, "locals": 199}
 
 const chainsPath = "testdata/chains/redis.txt"
 
-var recordChains = flag.String("recordchains", "", "record what a redis-server at this address answers to chains")
+var recordChains = flag.String("recordchains", "",
+	"record what a redis-server at this address answers to chains")
 
-// TestChains compares with what redis-server answers, kept one line for each
-// construct and length: its name, the length, the reply.
+// TestChains compares with recorded replies of redis-server. The file has a
+// line for each construct and length: name, length, reply.
 func TestChains(t *testing.T) {
 	if *recordChains != "" {
 		recordAllChains(t)
@@ -127,7 +134,7 @@ func TestChains(t *testing.T) {
 				want, known := recorded[name]
 				require.True(t, known, name)
 				got := evaluate(e, c, resp.RESP2, evalArgs(ch.source(n)))
-				if most, ok := shorter[ch.name]; ok && n > most && got != want {
+				if limit, ok := shorterLimits[ch.name]; ok && n > limit && got != want {
 					require.Contains(t, got, "function or expression too complex", name)
 					continue
 				}
@@ -148,7 +155,8 @@ func recordAllChains(t *testing.T) {
 	require.NoError(t, os.WriteFile(chainsPath, []byte(b.String()), 0o644))
 }
 
-// A chain has an end: what is read in a loop here is compiled by recursion.
+// TestLongestChains covers the limit of chains, which are compiled by
+// recursion.
 func TestLongestChains(t *testing.T) {
 	e, c := newTestEngine(t)
 	for _, ch := range chains {
@@ -158,7 +166,10 @@ func TestLongestChains(t *testing.T) {
 			require.NotContains(t, reply, interpreterErrors, ch.name)
 		}
 	}
-	require.Contains(t, evaluate(e, c, resp.RESP2, evalArgs("local x=1 return x"+strings.Repeat("+x", maxChain))), ":20001\r\n")
-	require.Contains(t, evaluate(e, c, resp.RESP2, evalArgs("local x=1 return x"+strings.Repeat("+x", maxChain+1))),
+	require.Contains(t,
+		evaluate(e, c, resp.RESP2, evalArgs("local x=1 return x"+strings.Repeat("+x", maxChain))),
+		":20001\r\n")
+	require.Contains(t,
+		evaluate(e, c, resp.RESP2, evalArgs("local x=1 return x"+strings.Repeat("+x", maxChain+1))),
 		"chunk has too many syntax levels")
 }

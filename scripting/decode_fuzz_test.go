@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// Scripts that hand ARGV to a decoder and walk over what it made.
+// The scripts pass ARGV to a decoder and traverse the result.
 const (
 	counting = `local function walk(v) if type(v) ~= 'table' then return 1 end
 local n = 1 for k, x in pairs(v) do n = n + walk(k) + walk(x) end return n end
@@ -26,13 +26,13 @@ local n = 0 for i = 1, select('#', ...) do n = n + walk((select(i, ...))) end re
 )
 
 const (
-	perByte  = 4 << 10         // a table of its own for each byte
-	fixed    = 16 << 20        // whatever the input
-	forGaps  = 16 * maxGap * 6 // of sparse keys, while an array grows
-	withGaps = fixed + forGaps
+	bytesPerInputByte = 4 << 10         // a table for each byte
+	fixedBytes        = 16 << 20        // for any input
+	gapBytes          = 16 * maxGap * 6 // for sparse keys while an array grows
+	fixedAndGapBytes  = fixedBytes + gapBytes
 )
 
-// decode runs a script and returns the memory it took.
+// decode runs a script and returns the memory that it allocated.
 func decode(t testing.TB, e *Engine, c *commands.Ctx, script string, args ...string) (spent uint64) {
 	argv := [][]byte{[]byte("EVAL"), []byte(script), []byte("0")}
 	for _, a := range args {
@@ -48,9 +48,12 @@ func decode(t testing.TB, e *Engine, c *commands.Ctx, script string, args ...str
 
 func FuzzMsgpackDecode(f *testing.F) {
 	for _, s := range []string{
-		"", "\x93\x01\xa1a\xc0", "\x81\xa1k\x92\xc2\xc3", "\xdd\xff\xff\xff\xff\x01", "\xdf\xff\xff\xff\xff\x01\x02",
-		"\xdb\xff\xff\xff\xffx", "\x81\xce\x00\x01\xff\xff\x01", "\x81\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00\x01",
-		"\xca\x7f\xc0\x00\x01", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "\xc1", "\xc4\x01a", strings.Repeat("\x91", 50),
+		"", "\x93\x01\xa1a\xc0", "\x81\xa1k\x92\xc2\xc3", "\xdd\xff\xff\xff\xff\x01",
+		"\xdf\xff\xff\xff\xff\x01\x02",
+		"\xdb\xff\xff\xff\xffx", "\x81\xce\x00\x01\xff\xff\x01",
+		"\x81\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00\x01",
+		"\xca\x7f\xc0\x00\x01", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "\xc1", "\xc4\x01a",
+		strings.Repeat("\x91", 50),
 		strings.Repeat("\x81\x01", 50), strings.Repeat("\x81\xce\x00\x01\xff\xff", 20) + "\x01",
 	} {
 		f.Add([]byte(s))
@@ -59,7 +62,7 @@ func FuzzMsgpackDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, script := range []string{fuzzMsgpack, fuzzLimit} {
 			spent := decode(t, e, c, script, string(data))
-			require.Less(t, spent, uint64(withGaps+perByte*len(data)))
+			require.Less(t, spent, uint64(fixedAndGapBytes+bytesPerInputByte*len(data)))
 		}
 	})
 }
@@ -74,7 +77,7 @@ func FuzzJSONDecode(f *testing.F) {
 	e, c := newTestEngine(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		spent := decode(t, e, c, fuzzJSON, string(data))
-		require.Less(t, spent, uint64(fixed+perByte*len(data)))
+		require.Less(t, spent, uint64(fixedBytes+bytesPerInputByte*len(data)))
 	})
 }
 
@@ -100,14 +103,14 @@ func FuzzStruct(f *testing.F) {
 	f.Fuzz(func(t *testing.T, format, data []byte) {
 		for _, script := range []string{fuzzStruct, fuzzSize, fuzzPack} {
 			spent := decode(t, e, c, script, string(format), string(data))
-			require.Less(t, spent, uint64(fixed+perByte*(len(format)+len(data))))
+			require.Less(t, spent, uint64(fixedBytes+bytesPerInputByte*(len(format)+len(data))))
 		}
 	})
 }
 
-// What decode measures can exceed the bound.
+// TestDecodeMeasuresMemory exceeds the bound.
 func TestDecodeMeasuresMemory(t *testing.T) {
 	e, c := newTestEngine(t)
 	spent := decode(t, e, c, "local t = {} for i = 1, 5 do t[i] = string.rep('x', 5e6) .. i end return 1")
-	require.Greater(t, spent, uint64(fixed))
+	require.Greater(t, spent, uint64(fixedBytes))
 }

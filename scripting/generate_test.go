@@ -52,20 +52,20 @@ var (
 	details = regexp.MustCompile(`\$\d+\r\n|script: [0-9a-f]{40}`)
 )
 
-// anonymous removes variables' names from errors: whether Lua knows one
-// depends on how its compiler laid out `and` and `or`.
+// anonymous removes variable names from errors. Whether Lua knows a name
+// depends on how its compiler lays out `and` and `or`.
 func anonymous(reply string) string {
 	return details.ReplaceAllString(named.ReplaceAllString(reply, "$2"), "")
 }
 
-func TestAnonymousStillTellsErrorsApart(t *testing.T) {
+func TestAnonymousDistinguishesErrors(t *testing.T) {
 	a := "attempt to index upvalue 's' (a nil value)"
 	require.Equal(t, anonymous(a), anonymous("attempt to index a nil value"))
 	require.NotEqual(t, anonymous(a), anonymous("attempt to index a number value"))
 	require.NotEqual(t, anonymous(a), anonymous("attempt to call upvalue 's' (a nil value)"))
 }
 
-// TestWriteGenerated renews testdata/generated.txt when recording.
+// TestWriteGenerated rewrites testdata/generated.txt when recording.
 func TestWriteGenerated(t *testing.T) {
 	const path = "testdata/generated.txt"
 	if *record == "" {
@@ -80,8 +80,8 @@ func TestWriteGenerated(t *testing.T) {
 	writeRecordings(t, path, all)
 }
 
-// A generator writes programs that end, touch no keys, and often fail: what
-// they answer is what they showed until then, or their error.
+// A generator writes programs that terminate, use no keys, and often fail.
+// Their reply is what they have shown so far, or their error.
 type generator struct {
 	rand   *rand.Rand
 	b      strings.Builder
@@ -156,7 +156,8 @@ func (g *generator) statement() {
 		g.line("local %s = %s", name, g.expr())
 		g.locals = append(g.locals, name)
 	case 6:
-		g.line("%s = %s", g.pick("n", "s", g.name()), g.pick(g.expr(), g.expr()+" and "+g.expr(), g.expr()+" or "+g.expr()))
+		g.line("%s = %s", g.pick("n", "s", g.name()),
+			g.pick(g.expr(), g.expr()+" and "+g.expr(), g.expr()+" or "+g.expr()))
 	case 7:
 		g.line("%s, %s = %s, %s", g.name(), g.name(), g.expr(), g.expr())
 	case 8:
@@ -174,7 +175,8 @@ func (g *generator) statement() {
 	case 9:
 		g.loops++
 		name := fmt.Sprintf("i%d", g.loops)
-		g.line("for %s = %s, %s%s do", name, g.pick("1", "3", "'2'", "-1", "0.5"), g.pick("3", "'4'", "0", "n % 4", "#t", g.expr()+" and 2"), g.pick("", "", ", 1", ", -1", ", 2"))
+		g.line("for %s = %s, %s%s do", name, g.pick("1", "3", "'2'", "-1", "0.5"),
+			g.pick("3", "'4'", "0", "n % 4", "#t", g.expr()+" and 2"), g.pick("", "", ", 1", ", -1", ", 2"))
 		g.locals = append(g.locals, name)
 		g.block()
 		if g.rand.IntN(3) == 0 {
@@ -183,7 +185,9 @@ func (g *generator) statement() {
 		g.locals = g.locals[:len(g.locals)-1]
 		g.line("end")
 	case 10:
-		g.line("for k, v in %s do show(k, v) end", g.pick("ipairs(t)", "ipairs({"+g.list()+"})", "pairs({"+g.list()+"})", "string.gmatch(s, '%a%d')", g.name()))
+		g.line("for k, v in %s do show(k, v) end",
+			g.pick("ipairs(t)", "ipairs({"+g.list()+"})", "pairs({"+g.list()+"})", "string.gmatch(s, '%a%d')",
+				g.name()))
 	case 11:
 		g.loops++
 		name := fmt.Sprintf("c%d", g.loops)
@@ -205,12 +209,16 @@ func (g *generator) statement() {
 		g.locals = append(append([]string{}, saved...), "a", "b")
 		g.block()
 		g.line("%s = %s", g.pick("a", "b"), g.expr())
-		g.line("b = %s", g.pick("tonumber(b) or 0", "a .. b", "b % 2", "(string.rep(b, 2))", "not b", "{b}", "b and a or b", g.expr()))
+		g.line("b = %s",
+			g.pick("tonumber(b) or 0", "a .. b", "b % 2", "(string.rep(b, 2))", "not b", "{b}",
+				"b and a or b", g.expr()))
 		g.line("return %s, b end", g.expr())
 		g.locals = append(saved, name)
 		g.line("show(%s(%s))", name, g.list())
 	case 13:
-		g.line("show(pcall(function() %s end))", g.pick("return "+g.expr(), "error("+g.expr()+")", "local q = "+g.expr()+" return q.z", "return "+g.name()+"."+g.pick("x", "y.z", "f(1, 2)")))
+		g.line("show(pcall(function() %s end))",
+			g.pick("return "+g.expr(), "error("+g.expr()+")", "local q = "+g.expr()+" return q.z",
+				"return "+g.name()+"."+g.pick("x", "y.z", "f(1, 2)")))
 	case 14:
 		g.line("t[%s] = %s", g.pick("1", "'x'", "#t + 1", "n", "2", g.expr()), g.expr())
 	case 15:
@@ -257,13 +265,20 @@ func (g *generator) expr() string {
 	case 6:
 		return fmt.Sprintf("%s%s", g.pick("not ", "-", "#"), g.atom())
 	case 7:
-		return fmt.Sprintf("%s(%s)", g.pick("tostring", "tonumber", "type", "math.floor", "string.len", "string.upper", "math.abs", "#", "string.reverse"), g.expr())
+		return fmt.Sprintf("%s(%s)",
+			g.pick("tostring", "tonumber", "type", "math.floor", "string.len", "string.upper", "math.abs",
+				"#", "string.reverse"), g.expr())
 	case 8:
-		return fmt.Sprintf("string.%s(%s, %s)", g.pick("rep", "sub", "find", "match", "byte", "format"), g.pick("s", "'x-y'", g.expr()), g.pick("1", "2", "'%a'", "'(%d)'", "-2", "'[a-c]+'", "'.-'"))
+		return fmt.Sprintf("string.%s(%s, %s)", g.pick("rep", "sub", "find", "match", "byte", "format"),
+			g.pick("s", "'x-y'", g.expr()), g.pick("1", "2", "'%a'", "'(%d)'", "-2", "'[a-c]+'", "'.-'"))
 	case 9:
-		return fmt.Sprintf("(string.gsub(%s, %s, %s))", g.pick("s", "'hello'"), g.pick("'l'", "'%w'", "'(%a)(%d)'", "'^a'", "''"), g.pick("'%0%0'", "'-'", "'%1'", "{a = 'A', l = 1}", "function(x) return x .. '!' end", "string.upper"))
+		return fmt.Sprintf("(string.gsub(%s, %s, %s))", g.pick("s", "'hello'"),
+			g.pick("'l'", "'%w'", "'(%a)(%d)'", "'^a'", "''"),
+			g.pick("'%0%0'", "'-'", "'%1'", "{a = 'A', l = 1}", "function(x) return x .. '!' end",
+				"string.upper"))
 	case 10:
-		return fmt.Sprintf("string.format(%s, %s)", g.pick("'%d'", "'%5.2f'", "'%s'", "'%g'", "'%x'", "'%q'", "'%-5s|'", "'%05d'"), g.expr())
+		return fmt.Sprintf("string.format(%s, %s)",
+			g.pick("'%d'", "'%5.2f'", "'%s'", "'%g'", "'%x'", "'%q'", "'%-5s|'", "'%05d'"), g.expr())
 	}
 	return fmt.Sprintf("%s%s", g.name(), g.pick(".x", "[1]", "[n]", ".f", ":upper()", "[#t]", ".x.y"))
 }
@@ -273,9 +288,12 @@ func (g *generator) atom() string {
 	case 0, 1:
 		return g.name()
 	case 2:
-		return g.pick("1", "2", "0.5", "-3", "10", "1e15", "123456789012", "0x10", "1e-5", "7.25", "100", "2^53", "1/3")
+		return g.pick("1", "2", "0.5", "-3", "10", "1e15", "123456789012", "0x10", "1e-5", "7.25", "100",
+			"2^53", "1/3")
 	case 3:
-		return g.pick("'a'", "'10'", "'0x1F'", "' 5 '", "'1e2'", "''", "'abc'", "'010'", "\"q\\\"z\"", "[[long]]")
+		return g.pick("'a'", "'10'", "'0x1F'", "' 5 '", "'1e2'", "''", "'abc'", "'010'", "\"q\\\"z\"",
+			"[[long]]")
 	}
-	return g.pick("nil", "true", "false", "{}", "{1, 2, 3}", "KEYS[1]", "ARGV[2]", "#ARGV", "(...)", "t.x", "function(a) return a end", "redis.pcall('nosuch').err", "undefined")
+	return g.pick("nil", "true", "false", "{}", "{1, 2, 3}", "KEYS[1]", "ARGV[2]", "#ARGV", "(...)", "t.x",
+		"function(a) return a end", "redis.pcall('nosuch').err", "undefined")
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// newKillingEngine has a command, time, that does something while a script waits
-// for its reply: what another client does meanwhile. Scripts are past the
-// threshold after some thousand steps.
+// newKillingEngine returns an engine whose command time calls meanwhile, in
+// place of another client. Scripts are past the threshold after some thousand
+// steps.
 func newKillingEngine(t *testing.T, meanwhile func(e *Engine)) (*Engine, *commands.Ctx) {
 	e, c := newTestEngine(t)
 	nowUs := int64(0)
@@ -25,33 +25,42 @@ func newKillingEngine(t *testing.T, meanwhile func(e *Engine)) (*Engine, *comman
 	return e, c
 }
 
-// Between being killed and noticing it a script must not write: SCRIPT KILL has
-// said that it has not.
+// TestKilledScriptWritesNoMore checks that a script does not write between
+// being killed and noticing it: SCRIPT KILL has reported that it has not
+// written.
 func TestKilledScriptWritesNoMore(t *testing.T) {
 	const (
 		wait = "for i = 1, 1e4 do end redis.call('time') "
+		set  = "redis.call('set','x',2) return 1"
 		all  = "-ERR Script killed by user with SCRIPT KILL... script: "
 	)
+	endReaders := func(e *Engine) { e.EndReaders(true) }
+	killAndEnd := func(e *Engine) {
+		_ = e.runs.kill(runScript)
+		e.End()
+	}
 	for name, c := range map[string]struct {
 		source, kill string // what SCRIPT KILL answers
 		cut          commands.Cut
 		end          func(e *Engine)
 		written      bool
 	}{
-		"plain":               {source: wait + "redis.call('set','x',1) return 1"},
-		"interpreted":         {source: "local f = function() " + wait + "end f() redis.call('set','x',1) return 1"},
-		"by pcall":            {source: wait + "redis.pcall('set','x',1) return 1"},
-		"caught":              {source: wait + "pcall(redis.call,'set','x',1) redis.call('set','x',1) return 1"},
-		"in a coroutine":      {source: wait + "coroutine.wrap(function() redis.pcall('set','x',1) end)() return 1"},
-		"as the last":         {source: wait + "return redis.call('set','x',1)"},
-		"as the last, caught": {source: wait + "return pcall(redis.call,'set','x',1)"},
-		"ended":               {source: wait + "redis.call('set','x',1) return 1", end: (*Engine).End, cut: commands.CutClean},
-		"ended as a reader":   {source: wait + "redis.call('set','x',1) return 1", end: func(e *Engine) { e.EndReaders(true) }, cut: commands.CutClean},
-		"ended, had written":  {source: "redis.call('set','x',1) " + wait + "redis.call('set','x',2) return 1", end: (*Engine).End, cut: commands.CutHalf, written: true},
-		"killed, then ended": {source: wait + "redis.call('set','x',1) return 1", end: func(e *Engine) {
-			_ = e.runs.kill(runScript)
-			e.End()
-		}, cut: commands.CutClean},
+		"plain":       {source: wait + set},
+		"interpreted": {source: "local f = function() " + wait + "end f() " + set},
+		"by pcall":    {source: wait + "redis.pcall('set','x',1) return 1"},
+		"caught":      {source: wait + "pcall(redis.call,'set','x',1) " + set},
+		"in a coroutine": {
+			source: wait + "coroutine.wrap(function() redis.pcall('set','x',1) end)() return 1",
+		},
+		"last statement": {source: wait + "return redis.call('set','x',1)"},
+		"last, caught":   {source: wait + "return pcall(redis.call,'set','x',1)"},
+		"End":            {source: wait + set, end: (*Engine).End, cut: commands.CutClean},
+		"EndReaders":     {source: wait + set, end: endReaders, cut: commands.CutClean},
+		"End, has written": {
+			source: "redis.call('set','x',1) " + wait + set,
+			end:    (*Engine).End, cut: commands.CutHalf, written: true,
+		},
+		"killed, then End": {source: wait + set, end: killAndEnd, cut: commands.CutClean},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, interpret := range []bool{false, true} {
@@ -70,14 +79,14 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 				if c.written {
 					want = "$1\r\n1\r\n"
 				}
-				require.Equal(t, want, evaluate(e, ctx, resp.RESP2, words("GET x")))
+				require.Equal(t, want, evaluate(e, ctx, resp.RESP2, splitFields("GET x")))
 			}
 		})
 	}
 }
 
-// A script that has written can neither be killed nor ended as a reader: it goes
-// on to its end, and is whole.
+// TestWriterIsNotKilled checks that a script that has written can neither be
+// killed nor stopped by EndReaders, and runs to its end.
 func TestWriterIsNotKilled(t *testing.T) {
 	for _, interpret := range []bool{false, true} {
 		e, c := newKillingEngine(t, func(e *Engine) {
@@ -86,10 +95,12 @@ func TestWriterIsNotKilled(t *testing.T) {
 			e.EndReaders(false)
 		})
 		e.options.Interpret = func() bool { return interpret }
-		const source = "redis.call('set','x',1) for i = 1, 1e4 do end redis.call('time') for i = 1, 1e4 do end redis.call('set','x',2) return 1"
+		const source = "redis.call('set','x',1) for i = 1, 1e4 do end redis.call('time') for i = 1, 1e4 do " +
+			"end redis.call('set','x',2) return 1"
 		require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs(source)))
 		require.Equal(t, commands.CutNone, c.Cut)
-		require.Equal(t, "$1\r\n2\r\n", evaluate(e, c, resp.RESP2, words("GET x")))
-		require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("for i = 1, 1e4 do end return 1")), "EndReaders was undone")
+		require.Equal(t, "$1\r\n2\r\n", evaluate(e, c, resp.RESP2, splitFields("GET x")))
+		require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("for i = 1, 1e4 do end return 1")),
+			"EndReaders was undone")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-func ask(e *Engine, c *commands.Ctx, args ...string) string {
+func doCommand(e *Engine, c *commands.Ctx, args ...string) string {
 	raw := make([][]byte, len(args))
 	for i, a := range args {
 		raw[i] = []byte(a)
@@ -22,67 +22,79 @@ func ask(e *Engine, c *commands.Ctx, args ...string) string {
 }
 
 func mustLoad(t testing.TB, e *Engine, c *commands.Ctx, name, body string) {
-	reply := ask(e, c, "FUNCTION", "LOAD", "#!lua name="+name+"\n"+body)
+	reply := doCommand(e, c, "FUNCTION", "LOAD", "#!lua name="+name+"\n"+body)
 	require.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(name), name), reply)
 }
 
-// redis-server 7.0.15 answers OK to this payload, see function.cases in
-// package server.
+// TestDumpIsWhatRedisLoads uses a payload to which redis-server 7.0.15 answers
+// OK; see function.cases in package server.
 func TestDumpIsWhatRedisLoads(t *testing.T) {
 	e, c := newTestEngine(t)
 	mustLoad(t, e, c, "ours", "redis.register_function('mine', function() return 'kept' end)")
-	const payload = "\xf5@M#!lua name=ours\x0aredis.register_function('mine', function() return 'kept' end)\x0a\x00\x8e\xba\x00\x9a):\xe7\xbb"
-	require.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(payload), payload), ask(e, c, "FUNCTION", "DUMP"))
-	require.Equal(t, "+OK\r\n", ask(e, c, "FUNCTION", "RESTORE", payload, "REPLACE"))
-	require.Equal(t, "$4\r\nkept\r\n", ask(e, c, "FCALL", "mine", "0"))
+	const payload = "\xf5@M#!lua name=ours\x0aredis.register_function('mine', function() return 'kept' " +
+		"end)\x0a\x00\x8e\xba\x00\x9a):\xe7\xbb"
+	require.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(payload), payload), doCommand(e, c, "FUNCTION", "DUMP"))
+	require.Equal(t, "+OK\r\n", doCommand(e, c, "FUNCTION", "RESTORE", payload, "REPLACE"))
+	require.Equal(t, "$4\r\nkept\r\n", doCommand(e, c, "FCALL", "mine", "0"))
 }
 
-// A library whose state is in doubt begins anew; the others keep theirs.
-func TestLibraryBeginsAnew(t *testing.T) {
+// TestLibraryIsRebuilt checks that a library with an unusable state gets a new
+// one, and the others keep theirs.
+func TestLibraryIsRebuilt(t *testing.T) {
 	e, c := newTestEngine(t)
 	const counter = "local n = 0 redis.register_function('%s', function() n = n + 1 return n end)"
-	mustLoad(t, e, c, "a", fmt.Sprintf(counter, "a")+" local function f() return 1 + f() end redis.register_function('deep', f)")
+	mustLoad(t, e, c, "a",
+		fmt.Sprintf(counter, "a")+" local function f() return 1 + f() end redis.register_function('deep', f)")
 	mustLoad(t, e, c, "b", fmt.Sprintf(counter, "b"))
 	for _, name := range []string{"a", "b"} {
-		require.Equal(t, ":1\r\n", ask(e, c, "FCALL", name, "0"))
+		require.Equal(t, ":1\r\n", doCommand(e, c, "FCALL", name, "0"))
 	}
-	require.Contains(t, ask(e, c, "FCALL", "deep", "0"), "stack overflow")
-	require.Equal(t, ":2\r\n", ask(e, c, "FCALL", "b", "0"))
-	n, err := strconv.Atoi(ask(e, c, "FCALL", "a", "0")[1:2])
+	require.Contains(t, doCommand(e, c, "FCALL", "deep", "0"), "stack overflow")
+	require.Equal(t, ":2\r\n", doCommand(e, c, "FCALL", "b", "0"))
+	n, err := strconv.Atoi(doCommand(e, c, "FCALL", "a", "0")[1:2])
 	require.NoError(t, err)
 	require.LessOrEqual(t, n, 2)
 }
 
-// What a script or another library does is not seen by a library, and what a
-// library does not by scripts.
-func TestLibrariesKeepToThemselves(t *testing.T) {
+// TestLibrariesAreIsolated checks that libraries and scripts do not see each
+// other's changes.
+func TestLibrariesAreIsolated(t *testing.T) {
 	e, c := newTestEngine(t)
 	want := evaluate(e, c, resp.RESP2, evalArgs(probe))
-	mustLoad(t, e, c, "a", "redis.register_function('a', function(k, a) local t = loadstring(a[1]) return {pcall(t)} end)")
+	mustLoad(t, e, c, "a",
+		"redis.register_function('a', function(k, a) local t = loadstring(a[1]) return {pcall(t)} end)")
 	for _, source := range intruders {
-		ask(e, c, "FCALL", "a", "0", source)
+		doCommand(e, c, "FCALL", "a", "0", source)
 	}
 	require.Equal(t, want, evaluate(e, c, resp.RESP2, evalArgs(probe)))
-	mustLoad(t, e, c, "b", "redis.register_function('b', function() return {type(redis.call), type(string.format), #table.concat({1})} end)")
-	require.Equal(t, "*3\r\n$8\r\nfunction\r\n$8\r\nfunction\r\n:1\r\n", ask(e, c, "FCALL", "b", "0"))
-	require.Contains(t, ask(e, c, "FUNCTION", "LOAD", "#!lua name=c\nredis.call('get', 'x')"), "nonexistent global variable 'call'")
+	mustLoad(t, e, c, "b",
+		"redis.register_function('b', function() return {type(redis.call), type(string.format), "+
+			"#table.concat({1})} end)")
+	require.Equal(t, "*3\r\n$8\r\nfunction\r\n$8\r\nfunction\r\n:1\r\n", doCommand(e, c, "FCALL", "b", "0"))
+	require.Contains(t, doCommand(e, c, "FUNCTION", "LOAD", "#!lua name=c\nredis.call('get', 'x')"),
+		"nonexistent global variable 'call'")
 	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("return redis.register_function == nil")))
 }
 
-// What a library's source does with redis it can do with server, too, and is
-// answered the same.
+// TestServerInLibraries checks that server is equivalent to redis in libraries.
 func TestServerInLibraries(t *testing.T) {
 	for _, body := range []string{
-		"redis.register_function('f', function(k, a) return {#k, #a, redis.call('set', k[1], a[1]), redis.call('get', k[1])} end)",
-		"redis.register_function{function_name='f', callback=function() return redis.REDIS_VERSION end, flags={'no-writes'}, description='d'}",
-		"local r = redis r.register_function('f', function() return {type(r.register_function), type(r.log)} end)",
+		"redis.register_function('f', function(k, a) return {#k, #a, redis.call('set', k[1], a[1]), " +
+			"redis.call('get', k[1])} end)",
+		"redis.register_function{function_name='f', callback=function() return redis.REDIS_VERSION end, " +
+			"flags={'no-writes'}, description='d'}",
+		"local r = redis r.register_function('f', function() return {type(r.register_function), " +
+			"type(r.log)} end)",
 		"local r = redis r.register_function('f', function() return r.call('get', 'x') end)",
-		"local r = redis r.register_function('f', function() return r.register_function('g', function() end) end)",
-		"redis.register_function('f', function() return {type(redis.register_function), type(redis.call), redis.LOG_WARNING, redis.REPL_ALL} end)",
+		"local r = redis r.register_function('f', function() return r.register_function('g', function() " +
+			"end) end)",
+		"redis.register_function('f', function() return {type(redis.register_function), type(redis.call), " +
+			"redis.LOG_WARNING, redis.REPL_ALL} end)",
 		"redis.register_function('f', function() return redis.pcall('nosuch') end)",
 		"redis.register_function('f', function() return redis.error_reply('MY error') end)",
 		"redis.register_function('f', function() return redis.nosuch end)",
-		"redis.log(redis.LOG_WARNING, 'loading') redis.register_function('f', function() redis.log(redis.LOG_DEBUG, 'called') return 1 end)",
+		"redis.log(redis.LOG_WARNING, 'loading') redis.register_function('f', function() " +
+			"redis.log(redis.LOG_DEBUG, 'called') return 1 end)",
 		"redis.log(9, 'x')",
 		"redis.log('x')",
 		"redis.register_function('f', 1)",
@@ -103,50 +115,55 @@ func TestServerInLibraries(t *testing.T) {
 		var replies []string
 		for _, name := range []string{"redis", "server"} {
 			e, c := newTestEngine(t)
-			source := "#!lua name=lib\n" + strings.NewReplacer("redis.", name+".", "= redis ", "= "+name+" ", "redis ", name+" ",
+			source := "#!lua name=lib\n" + strings.NewReplacer("redis.", name+".", "= redis ", "= "+name+" ",
+				"redis ", name+" ",
 				"redis[", name+"[", "(redis)", "("+name+")").Replace(body)
 			var reply strings.Builder
-			reply.WriteString(ask(e, c, "FUNCTION", "LOAD", source))
+			reply.WriteString(doCommand(e, c, "FUNCTION", "LOAD", source))
 			for _, args := range [][]string{{"FCALL", "f", "1", "k", "v"}, {"FCALL_RO", "f", "0"}} {
-				reply.WriteString(ask(e, c, args...))
+				reply.WriteString(doCommand(e, c, args...))
 			}
 			replies = append(replies, strings.ReplaceAll(reply.String(), name, "redis"))
 		}
 		require.Equal(t, replies[0], replies[1], body)
 	}
 	e, c := newTestEngine(t)
-	mustLoad(t, e, c, "lib", "server.register_function('f', function() return server.call('set', 'k', 'v') end)")
-	require.Equal(t, "+OK\r\n", ask(e, c, "FCALL", "f", "0"))
-	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("return server.register_function == nil and server == redis")))
+	mustLoad(t, e, c, "lib",
+		"server.register_function('f', function() return server.call('set', 'k', 'v') end)")
+	require.Equal(t, "+OK\r\n", doCommand(e, c, "FCALL", "f", "0"))
+	require.Equal(t, ":1\r\n",
+		evaluate(e, c, resp.RESP2, evalArgs("return server.register_function == nil and server == redis")))
 }
 
-// Calls, loading and deleting at the same time: each call runs in one whole
-// library, and no count is lost.
+// TestConcurrentLibraries calls, loads and deletes at the same time. Each call
+// runs in one whole library, and no count is lost.
 func TestConcurrentLibraries(t *testing.T) {
 	e, c := newTestEngine(t)
-	const source = "#!lua name=lib\nlocal n = 0 redis.register_function('n', function() n = n + 1 return n end)"
-	mustLoad(t, e, c, "still", "local n = 0 redis.register_function('still', function() n = n + 1 return n end)")
+	const source = "#!lua name=lib\nlocal n = 0 redis.register_function('n', function() n = n + 1 return n " +
+		"end)"
+	mustLoad(t, e, c, "still",
+		"local n = 0 redis.register_function('still', function() n = n + 1 return n end)")
 	const clients, calls = 4, 50
 	var wg sync.WaitGroup
 	for g := range clients {
 		wg.Go(func() {
 			_, own := newTestEngine(t)
 			for i := range calls {
-				ask(e, own, "FCALL", "still", "0")
-				ask(e, own, "FCALL", "n", "0")
+				doCommand(e, own, "FCALL", "still", "0")
+				doCommand(e, own, "FCALL", "n", "0")
 				switch (g + i) % 5 {
 				case 0:
-					ask(e, own, "FUNCTION", "LOAD", "REPLACE", source)
+					doCommand(e, own, "FUNCTION", "LOAD", "REPLACE", source)
 				case 1:
-					ask(e, own, "FUNCTION", "DELETE", "lib")
+					doCommand(e, own, "FUNCTION", "DELETE", "lib")
 				case 2:
-					ask(e, own, "FUNCTION", "LIST", "WITHCODE")
+					doCommand(e, own, "FUNCTION", "LIST", "WITHCODE")
 				case 3:
-					ask(e, own, "FUNCTION", "RESTORE", "broken")
+					doCommand(e, own, "FUNCTION", "RESTORE", "broken")
 				}
 			}
 		})
 	}
 	wg.Wait()
-	require.Equal(t, fmt.Sprintf(":%d\r\n", clients*calls+1), ask(e, c, "FCALL", "still", "0"))
+	require.Equal(t, fmt.Sprintf(":%d\r\n", clients*calls+1), doCommand(e, c, "FCALL", "still", "0"))
 }

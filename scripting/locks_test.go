@@ -15,7 +15,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// evalKeys are the arguments of EVAL with these keys and two arguments.
+// evalKeys returns the arguments of EVAL with these keys and two arguments.
 func evalKeys(source string, keys ...string) [][]byte {
 	args := [][]byte{[]byte("EVAL"), []byte(source), []byte(strconv.Itoa(len(keys)))}
 	for _, k := range append(keys, "a1", "2") {
@@ -24,8 +24,8 @@ func evalKeys(source string, keys ...string) [][]byte {
 	return args
 }
 
-// asSession does what a session does with a script, locks apart: it asks which
-// shards are wanted, and runs with the others marked as not held.
+// asSession runs a script as a session does, but without locks: it asks for the
+// shards to lock and runs the script with the others marked as not locked.
 func asSession(e *Engine, c *commands.Ctx, args [][]byte) (reply string, retried bool) {
 	c.Proto, c.Args = resp.RESP2, args
 	c.Reset()
@@ -40,12 +40,12 @@ func asSession(e *Engine, c *commands.Ctx, args [][]byte) (reply string, retried
 	return string(resp.Append(nil, &v, resp.RESP2)), retried
 }
 
-// TestGuard runs scripts that were called proven and are not.
-func TestGuard(t *testing.T) {
+// TestLockChecker runs scripts that are wrongly called proven.
+func TestLockChecker(t *testing.T) {
 	refused := "-" + errNotLocked + "\r\n"
 	for _, tc := range []struct {
-		source, reply    string
-		restarts, breach int64
+		source, reply        string
+		restarts, violations int64
 	}{
 		{"return redis.call('get', KEYS[1])", "$1\r\n1\r\n", 0, 0},
 		{"return redis.call('get', ARGV[1])", "$5\r\nother\r\n", 1, 0},
@@ -57,31 +57,32 @@ func TestGuard(t *testing.T) {
 		{"redis.call('incr', KEYS[1]) return redis.call('get', ARGV[1])", refused, 0, 1},
 		{"redis.call('incr', KEYS[1]) redis.pcall('set', ARGV[1], 1) return 5", refused, 0, 1},
 		{"redis.call('incr', KEYS[1]) pcall(redis.call, 'set', ARGV[1], 1) return 5", refused, 0, 1},
-		{"redis.call('incr', KEYS[1]) xpcall(function() redis.call('set', ARGV[1], 1) end, function() while true do end end) return 5", refused, 0, 1},
+		{"redis.call('incr', KEYS[1]) xpcall(function() redis.call('set', ARGV[1], 1) end, function() " +
+			"while true do end end) return 5", refused, 0, 1},
 		{"redis.call('incr', KEYS[1]) repeat until pcall(redis.call, 'set', ARGV[1], 1)", refused, 0, 1},
 		{"redis.call('nosuch') return 1", "", 0, 0},
 	} {
 		for _, interpret := range []bool{false, true} {
 			e, c := newTestEngine(t)
 			e.options.Interpret = func() bool { return interpret }
-			e.scripts.prove = func(*chunk) keyProof { return keyProof{} } // the fault
+			e.scripts.prove = func(*chunk) keyProof { return keyProof{} } // the bug
 			key := keyApart("a1")
 			evaluate(e, c, resp.RESP2, evalKeys("redis.call('mset', KEYS[1], 1, ARGV[1], 'other')", key))
 			reply, retried := asSession(e, c, evalKeys(tc.source, key))
 			if tc.reply != "" {
 				require.Equal(t, tc.reply, reply, tc.source)
 			}
-			restarts, breaches := e.Misses()
-			require.Equal(t, []int64{tc.restarts, tc.breach}, []int64{restarts, breaches}, tc.source)
+			restarts, violations := e.Misses()
+			require.Equal(t, []int64{tc.restarts, tc.violations}, []int64{restarts, violations}, tc.source)
 			require.Equal(t, tc.restarts == 1, retried, tc.source)
-			// The next script is none the wiser.
+			// The next script is not affected.
 			reply, _ = asSession(e, c, evalKeys("return 7", key))
 			require.Equal(t, ":7\r\n", reply)
 		}
 	}
 }
 
-// keyApart returns a key in another shard than k's.
+// keyApart returns a key in a shard other than k's.
 func keyApart(k string) string {
 	for i := 0; ; i++ {
 		if key := fmt.Sprint("key", i); store.ShardOf([]byte(key)) != store.ShardOf([]byte(k)) {
@@ -90,8 +91,9 @@ func keyApart(k string) string {
 	}
 }
 
-// TestMissInTransaction: where others have written before, nothing begins again.
-func TestMissInTransaction(t *testing.T) {
+// TestViolationInTransaction checks that nothing is restarted after other
+// commands.
+func TestViolationInTransaction(t *testing.T) {
 	e, c := newTestEngine(t)
 	e.scripts.prove = func(*chunk) keyProof { return keyProof{} }
 	c.Args = evalKeys("return redis.call('get', ARGV[1])", keyApart("a1"))
@@ -99,20 +101,20 @@ func TestMissInTransaction(t *testing.T) {
 	reply := e.eval(c)
 	require.Equal(t, errNotLocked, reply.Str())
 	require.False(t, c.Retry)
-	_, breaches := e.Misses()
-	require.EqualValues(t, 1, breaches)
+	_, violations := e.Misses()
+	require.EqualValues(t, 1, violations)
 }
 
-// TestEvaluatedScriptsMayBeDropped: what EVAL brings on the way to its locks is
-// EVAL's, not SCRIPT LOAD's.
-func TestEvaluatedScriptsMayBeDropped(t *testing.T) {
+// TestEvaluatedScriptsMayBeEvicted checks that a script compiled for its locks
+// counts as evaluated, not as loaded.
+func TestEvaluatedScriptsMayBeEvicted(t *testing.T) {
 	e, c := newTestEngine(t)
 	asSession(e, c, evalKeys("return 1"))
 	require.Equal(t, 1, e.scripts.evaluated.Len())
 }
 
-// A keyProgram writes scripts that call commands on keys, their own most of the
-// time, from one of the ways in which scripts hold keys.
+// A keyProgram writes scripts that call commands, mostly on keys of KEYS, in
+// the various ways of scripts to keep a key.
 type keyProgram struct {
 	rand  *rand.Rand
 	b     strings.Builder
@@ -123,9 +125,11 @@ func (g *keyProgram) pick(options ...string) string { return options[g.rand.IntN
 
 func (g *keyProgram) key() string {
 	if g.rand.IntN(40) == 0 {
-		return g.pick("'x'", "ARGV[1]", "KEYS[1] .. 'x'", "KEYS[1] or 'x'", "tostring(KEYS[2])", "#KEYS", "KEYS")
+		return g.pick("'x'", "ARGV[1]", "KEYS[1] .. 'x'", "KEYS[1] or 'x'", "tostring(KEYS[2])", "#KEYS",
+			"KEYS")
 	}
-	return g.pick("KEYS[1]", "KEYS[2]", "KEYS[n % 3 + 1]", "KEYS[#KEYS]", "KEYS[9]", "(unpack(KEYS))", "n > 2 and KEYS[1] or KEYS[2]",
+	return g.pick("KEYS[1]", "KEYS[2]", "KEYS[n % 3 + 1]", "KEYS[#KEYS]", "KEYS[9]", "(unpack(KEYS))",
+		"n > 2 and KEYS[1] or KEYS[2]",
 		g.pick(g.names...), g.pick(g.names...), g.pick(g.names...))
 }
 
@@ -137,7 +141,7 @@ func (g *keyProgram) statement(depth int) {
 			g.statement(depth + 1)
 		}
 		if g.rand.IntN(3) > 0 {
-			g.names = g.names[:known] // else it is read where it is not in scope
+			g.names = g.names[:known] // else it is read out of scope
 		}
 	}
 	kind := g.rand.IntN(16)
@@ -146,9 +150,12 @@ func (g *keyProgram) statement(depth int) {
 	}
 	switch kind {
 	case 0, 1, 2, 3:
-		line(g.pick("show(redis.pcall('get', %[1]s))", "show(redis.pcall('incrby', %[1]s, n))", "show(redis.pcall('set', %[1]s, n))",
-			"show(redis.call('exists', %[1]s, %[2]s))", "show(redis.pcall('rename', %[1]s, %[2]s))", "show(redis.pcall('del', %[1]s))",
-			"show(redis.pcall('mset', %[1]s, n, %[2]s, n))", "show(redis.pcall('zadd', %[1]s, n, n))", "n = n + redis.call('exists', %[1]s)%.0[2]s"),
+		line(g.pick("show(redis.pcall('get', %[1]s))", "show(redis.pcall('incrby', %[1]s, n))",
+			"show(redis.pcall('set', %[1]s, n))",
+			"show(redis.call('exists', %[1]s, %[2]s))", "show(redis.pcall('rename', %[1]s, %[2]s))",
+			"show(redis.pcall('del', %[1]s))",
+			"show(redis.pcall('mset', %[1]s, n, %[2]s, n))", "show(redis.pcall('zadd', %[1]s, n, n))",
+			"n = n + redis.call('exists', %[1]s)%.0[2]s"),
 			g.key(), g.key())
 	case 4:
 		g.names = append(g.names, fmt.Sprint("k", g.rand.IntN(4)))
@@ -183,7 +190,8 @@ func (g *keyProgram) statement(depth int) {
 		line("end))")
 	case 12:
 		g.names = append(g.names, "k7", "k8")
-		line("local k7, k8 = %s", g.pick("unpack(KEYS)", "KEYS[1]", "KEYS[3], KEYS[1]", "unpack(KEYS, 2)", "nil, KEYS[2]"))
+		line("local k7, k8 = %s",
+			g.pick("unpack(KEYS)", "KEYS[1]", "KEYS[3], KEYS[1]", "unpack(KEYS, 2)", "nil, KEYS[2]"))
 	case 13:
 		line("show(redis.pcall(%s, unpack(KEYS)))", g.pick("'del'", "'exists'", "'mget'"))
 	case 14:
@@ -197,7 +205,8 @@ func (g *keyProgram) statement(depth int) {
 
 func keyScript(seed uint64) string {
 	g := &keyProgram{rand: rand.New(rand.NewPCG(seed, 11)), names: []string{"k1", "k2"}}
-	g.b.WriteString("local n, out = 1, {}\nlocal function show(v) out[#out + 1] = type(v) == 'table' and (v.err or v.ok or #v) or tostring(v) end\nlocal k1, k2 = KEYS[1], KEYS[2]\n")
+	g.b.WriteString("local n, out = 1, {}\nlocal function show(v) out[#out + 1] = type(v) == 'table' and " +
+		"(v.err or v.ok or #v) or tostring(v) end\nlocal k1, k2 = KEYS[1], KEYS[2]\n")
 	for range 3 + g.rand.IntN(6) {
 		g.statement(0)
 	}
@@ -205,8 +214,8 @@ func keyScript(seed uint64) string {
 	return g.b.String()
 }
 
-// TestProvenScriptsAnswerTheSame runs random programs with their own shards and
-// with all of them.
+// TestProvenScriptsAnswerTheSame runs random programs with only their own
+// shards locked, and with all.
 func TestProvenScriptsAnswerTheSame(t *testing.T) {
 	programs := race.Fewer(1000)
 	t.Logf("seeds 1 to %d", programs)
@@ -227,31 +236,33 @@ func TestProvenScriptsAnswerTheSame(t *testing.T) {
 			proven++
 		}
 	}
-	restarts, breaches := e.Misses()
-	require.Zero(t, restarts+breaches)
+	restarts, violations := e.Misses()
+	require.Zero(t, restarts+violations)
 	t.Logf("%d of %d programs are proven", proven, programs)
 	require.Greater(t, proven, programs/4)
 	require.Less(t, proven, programs*9/10)
 }
 
-// TestRandomProgramsFindABadProof: called proven all of them, some are caught.
-// How many depends on which keys share shards, which is another matter each time:
-// so the keys have other names in each program, and it goes on until both kinds
-// are seen.
+// TestRandomProgramsFindABadProof calls all programs proven, and expects the
+// lock checker to catch some. The keys of each program have other names, and so
+// other shards.
 func TestRandomProgramsFindABadProof(t *testing.T) {
 	e, c := newTestEngine(t)
 	e.scripts.prove = func(*chunk) keyProof { return keyProof{} }
 	for seed := uint64(1); ; seed++ {
-		asSession(e, c, evalKeys(keyScript(seed), fmt.Sprint("alpha", seed), fmt.Sprint("beta", seed), fmt.Sprint("gamma", seed)))
-		if restarts, breaches := e.Misses(); restarts > 0 && breaches > 0 {
+		asSession(e, c,
+			evalKeys(keyScript(seed), fmt.Sprint("alpha", seed), fmt.Sprint("beta", seed),
+				fmt.Sprint("gamma", seed)))
+		if restarts, violations := e.Misses(); restarts > 0 && violations > 0 {
 			return
 		}
 		require.Less(t, seed, uint64(20_000))
 	}
 }
 
-// TestStatesAreKept: as many as there are slots, each in one hand.
-func TestStatesAreKept(t *testing.T) {
+// TestInterpPool checks that the pool keeps as many states as it has slots and
+// gives each to one user.
+func TestInterpPool(t *testing.T) {
 	e, _ := newTestEngine(t)
 	out := make(map[*interp]bool)
 	for range len(e.interps) + 2 {

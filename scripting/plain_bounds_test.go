@@ -9,8 +9,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// TestPlainScriptsAreBounded: what the interpreter refuses to hold, a compiled
-// script may not either; what it lets through goes through.
+// TestPlainScriptsAreBounded checks that compiled scripts have the memory limit
+// of the interpreter.
 func TestPlainScriptsAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	scripts := []struct {
@@ -33,16 +33,18 @@ func TestPlainScriptsAreBounded(t *testing.T) {
 		script, err := e.scripts.load([]byte(s.source))
 		require.NoError(t, err)
 		require.NotNil(t, script.plain, "%s: %s", s.source, script.notPlain)
-		require.Equal(t, s.ends, !strings.HasPrefix(reply, "-ERR "+errNoMemory+" script: "), "%s\n%s", s.source, reply)
-		// The next one finds nothing of it.
+		require.Equal(t, s.ends, !strings.HasPrefix(reply, "-ERR "+errNoMemory+" script: "), "%s\n%s",
+			s.source, reply)
+		// The next script is not affected.
 		require.Equal(t, ":2\r\n", evaluate(e, c, resp.RESP2, evalArgs("return #ARGV")))
 	}
 }
 
-// TestPlainScriptsEnd: a loop asks at each round whether it has to end.
+// TestPlainScriptsEnd checks that every loop can be stopped.
 func TestPlainScriptsEnd(t *testing.T) {
 	for _, source := range []string{
-		"while true do end", "for i = 1, 1e15 do end", "repeat until false", "local i = 0 while i < 1e15 do i = i + 1 end",
+		"while true do end", "for i = 1, 1e15 do end", "repeat until false",
+		"local i = 0 while i < 1e15 do i = i + 1 end",
 		"while true do for i, k in ipairs(KEYS) do local x = k end end",
 	} {
 		e, c := newTestEngine(t)

@@ -13,18 +13,19 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// before and after are what surrounds a flow that is compared: keys of every
-// type, and what became of them.
+// before creates keys of every type for the compared flows, and after reads
+// them.
 var before = []string{
 	"FLUSHALL", "SET s abc", "SET n 10", "ZADD z 1 a 2 b 1795184400123 c", "HSET h f 1 c 5", "RPUSH l x y z",
 }
 
 var after = []string{
-	"DBSIZE", "GET s", "GET n", "GET c", "GET k", "TYPE k", "ZRANGE z 0 -1 WITHSCORES", "HGETALL h", "LRANGE l 0 -1", "TYPE m",
+	"DBSIZE", "GET s", "GET n", "GET c", "GET k", "TYPE k", "ZRANGE z 0 -1 WITHSCORES", "HGETALL h",
+	"LRANGE l 0 -1", "TYPE m",
 	"TYPE s", "TYPE n", "TYPE z", "TYPE h", "TYPE l", "TTL s", "TTL n", "TTL z", "TTL k", "TTL h",
 }
 
-func words(command string) (args [][]byte) {
+func splitFields(command string) (args [][]byte) {
 	for _, w := range strings.Fields(command) {
 		args = append(args, []byte(w))
 	}
@@ -42,27 +43,28 @@ func (f plainFlow) command() [][]byte {
 	return args
 }
 
-// compared is all that can be seen of a flow: its reply and the keyspace.
+// compared returns the reply of a flow and the keyspace after it.
 func (f plainFlow) compared(send func(args [][]byte) string) string {
 	for _, c := range before {
-		send(words(c))
+		send(splitFields(c))
 	}
 	var b strings.Builder
 	b.WriteString(send(f.command()))
 	b.WriteString("keyspace\n")
 	for _, c := range after {
-		b.WriteString(send(words(c)))
+		b.WriteString(send(splitFields(c)))
 	}
 	return b.String()
 }
 
-// An engineSide is one of the two engines, with a keyspace of its own.
+// An engineSide is one of the two engines with its own keyspace.
 type engineSide struct {
 	engine *Engine
 	ctx    *commands.Ctx
 }
 
-// newSides returns an engine that compiles what it can, and one that does not.
+// newSides returns an engine that compiles plain scripts, and one that does
+// not.
 func newSides(t testing.TB) (compiled, interpreted engineSide) {
 	compiled.engine, compiled.ctx = newTestEngine(t)
 	interpreted.engine, interpreted.ctx = newTestEngine(t)
@@ -72,13 +74,13 @@ func newSides(t testing.TB) (compiled, interpreted engineSide) {
 
 func (s engineSide) send(args [][]byte) string { return evaluate(s.engine, s.ctx, resp.RESP2, args) }
 
-func (s engineSide) forget() { s.engine.scripts.flush() }
+func (s engineSide) flushScripts() { s.engine.scripts.flush() }
 
 // TestEnginesAgree runs generated scripts through both engines.
 func TestEnginesAgree(t *testing.T) {
 	programs := 700
 	if testing.Short() || race.Enabled {
-		programs = 100 // each takes some ten times as long there
+		programs = 100 // each takes about ten times as long
 	}
 	compiled, interpreted := newSides(t)
 	plain, failed, bad := 0, 0, 0
@@ -97,22 +99,23 @@ func TestEnginesAgree(t *testing.T) {
 			failed++
 		}
 		if got != want {
-			t.Errorf("seed %d\n%s\nkeys %q args %q\n compiled    %q\n interpreted %q", s, f.source, f.keys, f.args, got, want)
+			t.Errorf("seed %d\n%s\nkeys %q args %q\n compiled    %q\n interpreted %q", s, f.source, f.keys,
+				f.args, got, want)
 			if bad++; bad == 5 {
 				t.FailNow()
 			}
 		}
-		compiled.forget()
-		interpreted.forget()
+		compiled.flushScripts()
+		interpreted.flushScripts()
 	}
-	t.Logf("seed %d: %d scripts, %d plain, %d ended with an error; %v", *seed, programs, plain, failed, reasons)
+	t.Logf("seed %d: %d scripts, %d plain, %d ended with an error; %v", *seed, programs, plain, failed,
+		reasons)
 	require.Greater(t, plain, programs/2)
 	require.Greater(t, failed, programs/10)
 	require.Greater(t, programs-failed, programs/10)
 }
 
-// TestEnginesAgreeSeesADifference plants one: a program whose first constant
-// was exchanged.
+// TestEnginesAgreeSeesADifference changes constants of a program.
 func TestEnginesAgreeSeesADifference(t *testing.T) {
 	compiled, interpreted := newSides(t)
 	f := plainFlow{source: "redis.call('SET', KEYS[1], 5) return 7", keys: []string{"k"}}
@@ -130,7 +133,7 @@ func TestEnginesAgreeSeesADifference(t *testing.T) {
 		}
 	}
 	compiled.engine.frames.New = nil
-	for compiled.engine.frames.Get() != nil { // frames have the constants as they were
+	for compiled.engine.frames.Get() != nil { // frames have copies of the constants
 	}
 	require.NotEqual(t, f.compared(interpreted.send), f.compared(compiled.send), "the reply differs")
 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A plainGenerator writes scripts such as limiters are, and some that are a
-// little more: within the plain subset and at its border, with operands of the
-// wrong type, arguments that are missing, and keys of another type. They end,
-// and answer what they showed until then or their error.
+// A plainGenerator writes scripts similar to those of limiters, within the
+// plain subset and just beyond it, with operands and keys of the wrong type and
+// missing arguments. They terminate, and their reply is what they have shown so
+// far, or their error.
 type plainGenerator struct {
 	rand    *rand.Rand
 	b       strings.Builder
 	locals  []string
 	tables  []string // locals that hold a table, as far as the generator knows
-	fixed   int      // locals before this are not assigned to
+	fixed   int      // number of leading locals that are not assigned to
 	depth   int
 	names   int
 	border  bool     // constructs that are not plain may occur
@@ -25,8 +25,8 @@ type plainGenerator struct {
 
 func newPlainGenerator(seed uint64) *plainGenerator {
 	g := &plainGenerator{rand: rand.New(rand.NewPCG(seed, 11))}
-	g.border = g.one(6)
-	g.tame = !g.one(3)
+	g.border = g.oneIn(6)
+	g.tame = !g.oneIn(3)
 	return g
 }
 
@@ -38,7 +38,8 @@ type plainFlow struct {
 
 var (
 	plainKeys = []string{"s", "n", "z", "h", "l", "k", "m"}
-	plainArgs = []string{"1", "5", "100", "2.5", "-3", "abc", "", "0x10", " 7 ", "1e3", "1795184400123", "60000", "z"}
+	plainArgs = []string{"1", "5", "100", "2.5", "-3", "abc", "", "0x10", " 7 ", "1e3", "1795184400123",
+		"60000", "z"}
 )
 
 func (g *plainGenerator) flow() plainFlow {
@@ -53,7 +54,7 @@ func (g *plainGenerator) flow() plainFlow {
 	return f
 }
 
-func (g *plainGenerator) one(n int) bool { return g.rand.IntN(n) == 0 }
+func (g *plainGenerator) oneIn(n int) bool { return g.rand.IntN(n) == 0 }
 
 func (g *plainGenerator) pick(options ...string) string { return options[g.rand.IntN(len(options))] }
 
@@ -79,7 +80,7 @@ func (g *plainGenerator) program() string {
 	return g.b.String()
 }
 
-func (g *plainGenerator) fresh() string {
+func (g *plainGenerator) newName() string {
 	g.names++
 	return fmt.Sprintf("v%d", g.names)
 }
@@ -94,11 +95,13 @@ func (g *plainGenerator) block() {
 	g.locals, g.tables, g.numbers = g.locals[:n], g.tables[:m], g.numbers[:k]
 }
 
-// show keeps what an expression gave: tables have no text of their own.
+// show appends the value of an expression to the output; for a table, its
+// length.
 func (g *plainGenerator) show(e string) {
-	name := g.fresh()
+	name := g.newName()
 	g.line("local %s = %s", name, e)
-	g.line("if type(%s) == 'table' then out[#out + 1] = #%s else out[#out + 1] = tostring(%s) end", name, name, name)
+	g.line("if type(%s) == 'table' then out[#out + 1] = #%s else out[#out + 1] = tostring(%s) end", name,
+		name, name)
 }
 
 func (g *plainGenerator) statement() {
@@ -108,23 +111,23 @@ func (g *plainGenerator) statement() {
 		g.show(g.expr())
 		return
 	}
-	if g.tame && g.one(3) {
-		name := g.fresh()
+	if g.tame && g.oneIn(3) {
+		name := g.newName()
 		g.line("local %s = %s", name, g.number())
 		g.numbers = append(g.numbers, name)
 		return
 	}
 	switch g.rand.IntN(16) {
 	case 0, 1, 2:
-		name := g.fresh()
+		name := g.newName()
 		g.line("local %s = %s", name, g.expr())
 		g.locals = append(g.locals, name)
 	case 3:
-		a, b := g.fresh(), g.fresh()
+		a, b := g.newName(), g.newName()
 		g.line("local %s, %s = %s", a, b, g.list(3))
 		g.locals = append(g.locals, a, b)
 	case 4, 5:
-		name := g.fresh()
+		name := g.newName()
 		g.line("local %s = %s", name, g.call())
 		g.locals = append(g.locals, name)
 		g.show(name)
@@ -136,14 +139,14 @@ func (g *plainGenerator) statement() {
 		if len(g.locals) > g.fixed {
 			target := g.locals[g.fixed+g.rand.IntN(len(g.locals)-g.fixed)]
 			g.line("%s = %s", target, g.expr())
-			if g.one(4) {
+			if g.oneIn(4) {
 				g.line("%s, %s = %s", target, target, g.list(3))
 			}
 		}
 	case 10, 11:
 		g.line("if %s then", g.condition())
 		g.block()
-		if g.one(3) {
+		if g.oneIn(3) {
 			g.line("elseif %s then", g.condition())
 			g.block()
 		}
@@ -152,7 +155,7 @@ func (g *plainGenerator) statement() {
 			g.line("else")
 			g.block()
 		case 1:
-			if g.one(2) {
+			if g.oneIn(2) {
 				g.line("else return %s", g.expr())
 			}
 		}
@@ -160,38 +163,41 @@ func (g *plainGenerator) statement() {
 	case 12:
 		g.loop()
 	case 13:
-		name := g.fresh()
+		name := g.newName()
 		g.line("local %s = {%s}", name, g.fields())
 		g.locals, g.tables = append(g.locals, name), append(g.tables, name)
 	case 14:
 		t := g.tables[g.rand.IntN(len(g.tables))]
 		if t != "out" {
-			g.line("%s[%s] = %s", t, g.pick("#"+t+" + 1", "1", "'a'", "'err'", "2.5", "0", g.expr()), g.expr())
+			g.line("%s[%s] = %s", t, g.pick("#"+t+" + 1", "1", "'a'", "'err'", "2.5", "0", g.expr()),
+				g.expr())
 		}
-		if g.one(2) {
+		if g.oneIn(2) {
 			g.line("table.insert(%s, %s)", t, g.pick("1", "'x'", "1, 'y'", g.expr()))
 		}
 	case 15:
-		g.border1()
+		g.notPlain()
 	}
 }
 
 func (g *plainGenerator) loop() {
-	name := g.fresh()
+	name := g.newName()
 	n, m, k := len(g.locals), len(g.tables), len(g.numbers)
 	defer func() { g.locals, g.tables, g.numbers = g.locals[:n], g.tables[:m], g.numbers[:k] }()
 	switch g.rand.IntN(6) {
 	case 0, 1:
-		g.line("for %s = %s, %s%s do", name, g.pick("1", "3", "0.5", "#ARGV", "'2'", "-1"), g.pick("3", "#KEYS", "#ARGV", "'4'", "0", "tonumber(ARGV[1])", g.local()),
+		g.line("for %s = %s, %s%s do", name, g.pick("1", "3", "0.5", "#ARGV", "'2'", "-1"),
+			g.pick("3", "#KEYS", "#ARGV", "'4'", "0", "tonumber(ARGV[1])", g.local()),
 			g.pick("", "", ", 1", ", -1", ", 2", ", 'x'"))
 		g.line("if math.abs(%s) > 5 then break end", name)
 		g.locals = append(g.locals, name)
 		g.block()
-		if g.one(3) {
+		if g.oneIn(3) {
 			g.line("if %s then break end", g.condition())
 		}
 	case 2:
-		g.line("for i, %s in ipairs(%s) do", name, g.pick("KEYS", "ARGV", g.tables[g.rand.IntN(len(g.tables))], g.local()))
+		g.line("for i, %s in ipairs(%s) do", name,
+			g.pick("KEYS", "ARGV", g.tables[g.rand.IntN(len(g.tables))], g.local()))
 		g.line("if i > 5 then break end")
 		g.locals = append(g.locals, name, "i")
 		g.block()
@@ -215,8 +221,8 @@ func (g *plainGenerator) loop() {
 	g.line("end")
 }
 
-// border1 is a statement that no plain script has.
-func (g *plainGenerator) border1() {
+// notPlain writes a statement that is not plain.
+func (g *plainGenerator) notPlain() {
 	if !g.border {
 		return
 	}
@@ -225,8 +231,10 @@ func (g *plainGenerator) border1() {
 		"local r = redis", "local ok, e = pcall(redis.call, 'get', 'h') out[#out + 1] = tostring(ok)",
 		"out[#out + 1] = string.format('%d', 3)", "out[#out + 1] = cjson.encode({1})", "redis.breakpoint()",
 		"local k = KEYS out[#out + 1] = k[1]", "local c = redis.call out[#out + 1] = tostring(c('get', 'n'))",
-		"local m = math out[#out + 1] = m.floor(2.5)", "out[#out + 1] = ('x'):rep(3)", "error('stop')", "error({err = 'MY stop'})",
-		"error()", "redis.log(redis.LOG_DEBUG, 'x', 1)", "redis.log('x')", "out[#out + 1] = redis.sha1hex(ARGV[1])", "redis.replicate_commands()",
+		"local m = math out[#out + 1] = m.floor(2.5)", "out[#out + 1] = ('x'):rep(3)", "error('stop')",
+		"error({err = 'MY stop'})",
+		"error()", "redis.log(redis.LOG_DEBUG, 'x', 1)", "redis.log('x')",
+		"out[#out + 1] = redis.sha1hex(ARGV[1])", "redis.replicate_commands()",
 		"local t = out or KEYS", "local f = ARGV[1] and tostring or tonumber out[#out + 1] = f(1)",
 	))
 }
@@ -244,14 +252,14 @@ func (g *plainGenerator) fields() string {
 	for range g.rand.IntN(5) {
 		items = append(items, g.pick("", "", "", "a = ", "b = ", "[2] = ", "['x y'] = ")+g.expr())
 	}
-	if g.one(6) {
+	if g.oneIn(6) {
 		items = append(items, g.pick("unpack(ARGV)", "unpack(KEYS)", "unpack(out)"))
 	}
 	return strings.Join(items, ", ")
 }
 
 func (g *plainGenerator) condition() string {
-	if g.tame && !g.one(6) {
+	if g.tame && !g.oneIn(6) {
 		return fmt.Sprintf("%s %s %s", g.number(), g.pick("==", "~=", "<", "<=", ">", ">="), g.number())
 	}
 	switch g.rand.IntN(5) {
@@ -263,35 +271,46 @@ func (g *plainGenerator) condition() string {
 	return fmt.Sprintf("%s %s %s", g.expr(), g.pick("and", "or"), g.expr())
 }
 
-// call is a redis.call: mostly right, sometimes not.
+// call returns a redis.call, usually a valid one.
 func (g *plainGenerator) call() string {
 	fn := g.pick("redis.call", "redis.call", "redis.call", "redis.pcall", "server.call")
 	key := g.pick("KEYS[1]", "KEYS[2]", "'n'", "'z'", "'h'", "'s'", "'k'", "'l'", g.atom())
-	if g.tame && !g.one(20) {
-		return fn + "(" + g.pick("'GET', 's'", "'INCR', 'n'", "'SET', 'k', "+g.number(), "'INCRBY', 'n', 3", "'ZADD', 'z', "+g.number()+", 'm'", "'ZCARD', 'z'",
-			"'ZREMRANGEBYSCORE', 'z', 0, "+g.number(), "'HINCRBY', 'h', 'c', 2", "'HGETALL', 'h'", "'HMGET', 'h', 'f', 'no'", "'LLEN', 'l'", "'LRANGE', 'l', 0, -1",
-			"'EXPIRE', 'z', 100", "'TTL', 'n'", "'SET', 'k', 'v', 'NX'", "'ZRANGE', 'z', 0, 0, 'WITHSCORES'", "'DEL', 'k', 'no'", "'EXISTS', 's'", "'PEXPIRE', 'n', "+g.number()+" + 100000") + ")"
+	if g.tame && !g.oneIn(20) {
+		return fn + "(" + g.pick("'GET', 's'", "'INCR', 'n'", "'SET', 'k', "+g.number(), "'INCRBY', 'n', 3",
+			"'ZADD', 'z', "+g.number()+", 'm'", "'ZCARD', 'z'",
+			"'ZREMRANGEBYSCORE', 'z', 0, "+g.number(), "'HINCRBY', 'h', 'c', 2", "'HGETALL', 'h'",
+			"'HMGET', 'h', 'f', 'no'", "'LLEN', 'l'", "'LRANGE', 'l', 0, -1",
+			"'EXPIRE', 'z', 100", "'TTL', 'n'", "'SET', 'k', 'v', 'NX'", "'ZRANGE', 'z', 0, 0, 'WITHSCORES'",
+			"'DEL', 'k', 'no'", "'EXISTS', 's'", "'PEXPIRE', 'n', "+g.number()+" + 100000") + ")"
 	}
-	if g.one(12) {
-		return fmt.Sprintf("%s(%s)", fn, g.pick("", "'nosuch'", "'get'", "'get', 'a', 'b'", "nil", "'GET', {}", "'set', 'k', true", "5", "'object', 'encoding', 'n'",
-			"'config', 'get', 'x'", "'multi'", "'del', unpack(KEYS)", "'mget', unpack(ARGV)", "unpack(ARGV)", "'object'", "'object', 'nosuch'", g.list(3)))
+	if g.oneIn(12) {
+		return fmt.Sprintf("%s(%s)", fn,
+			g.pick("", "'nosuch'", "'get'", "'get', 'a', 'b'", "nil", "'GET', {}", "'set', 'k', true", "5",
+				"'object', 'encoding', 'n'",
+				"'config', 'get', 'x'", "'multi'", "'del', unpack(KEYS)", "'mget', unpack(ARGV)",
+				"unpack(ARGV)", "'object'", "'object', 'nosuch'", g.list(3)))
 	}
 	return fmt.Sprintf("%s(%s)", fn, strings.ReplaceAll(g.pick(
-		"'GET', @", "'SET', @, "+g.expr(), "'set', @, "+g.expr()+", 'EX', 100", "'INCR', @", "'INCRBY', @, "+g.expr(), "'DEL', @", "'EXISTS', @",
-		"'EXPIRE', @, "+g.pick("100", g.expr()), "'TTL', @", "'TYPE', @", "'ZCARD', @", "'ZADD', @, "+g.expr()+", "+g.expr(),
-		"'ZREMRANGEBYSCORE', @, 0, "+g.expr(), "'ZRANGE', @, 0, -1", "'ZRANGE', @, 0, -1, 'WITHSCORES'", "'ZSCORE', @, 'a'", "'ZINCRBY', @, 1, 'a'",
-		"'HGET', @, 'f'", "'HSET', @, 'f', "+g.expr(), "'HINCRBY', @, 'c', "+g.expr(), "'HMGET', @, 'f', 'c', 'no'", "'HGETALL', @",
-		"'LPUSH', @, "+g.expr(), "'LLEN', @", "'LRANGE', @, 0, 2", "'MGET', @, 'n', 'no'", "'STRLEN', @", "'SETNX', @, 1", "'GETSET', @, "+g.expr(),
+		"'GET', @", "'SET', @, "+g.expr(), "'set', @, "+g.expr()+", 'EX', 100", "'INCR', @",
+		"'INCRBY', @, "+g.expr(), "'DEL', @", "'EXISTS', @",
+		"'EXPIRE', @, "+g.pick("100", g.expr()), "'TTL', @", "'TYPE', @", "'ZCARD', @",
+		"'ZADD', @, "+g.expr()+", "+g.expr(),
+		"'ZREMRANGEBYSCORE', @, 0, "+g.expr(), "'ZRANGE', @, 0, -1", "'ZRANGE', @, 0, -1, 'WITHSCORES'",
+		"'ZSCORE', @, 'a'", "'ZINCRBY', @, 1, 'a'",
+		"'HGET', @, 'f'", "'HSET', @, 'f', "+g.expr(), "'HINCRBY', @, 'c', "+g.expr(),
+		"'HMGET', @, 'f', 'c', 'no'", "'HGETALL', @",
+		"'LPUSH', @, "+g.expr(), "'LLEN', @", "'LRANGE', @, 0, 2", "'MGET', @, 'n', 'no'", "'STRLEN', @",
+		"'SETNX', @, 1", "'GETSET', @, "+g.expr(),
 	), "@", key))
 }
 
 func (g *plainGenerator) expr() string {
 	g.depth++
 	defer func() { g.depth-- }()
-	if g.tame && !g.one(25) {
+	if g.tame && !g.oneIn(25) {
 		return g.tameExpr()
 	}
-	if g.depth > 6 || g.one(3) {
+	if g.depth > 6 || g.oneIn(3) {
 		return g.atom()
 	}
 	switch g.rand.IntN(13) {
@@ -306,10 +325,15 @@ func (g *plainGenerator) expr() string {
 	case 6:
 		return fmt.Sprintf("%s%s", g.pick("not ", "-", "#"), g.atom())
 	case 7:
-		return fmt.Sprintf("%s(%s)", g.pick("tonumber", "tonumber", "type", "math.floor", "math.ceil", "math.abs", "math.sqrt", "string.len",
-			"string.upper", "string.lower", "redis.status_reply", "redis.error_reply", "table.getn", "math.floor", "tonumber"), g.pick(g.expr(), g.expr(), g.expr(), g.list(3), ""))
+		return fmt.Sprintf("%s(%s)",
+			g.pick("tonumber", "tonumber", "type", "math.floor", "math.ceil", "math.abs", "math.sqrt",
+				"string.len",
+				"string.upper", "string.lower", "redis.status_reply", "redis.error_reply", "table.getn",
+				"math.floor", "tonumber"), g.pick(g.expr(), g.expr(), g.expr(), g.list(3), ""))
 	case 8:
-		return fmt.Sprintf("%s(%s, %s)", g.pick("math.max", "math.min", "math.fmod", "math.pow", "string.sub", "tonumber"), g.expr(), g.pick("1", "2", "-1", "10", "16", g.expr()))
+		return fmt.Sprintf("%s(%s, %s)",
+			g.pick("math.max", "math.min", "math.fmod", "math.pow", "string.sub", "tonumber"), g.expr(),
+			g.pick("1", "2", "-1", "10", "16", g.expr()))
 	case 9:
 		return fmt.Sprintf("%s[%s]", g.atom(), g.pick("1", "2", "'ok'", "'err'", "'a'", "0", "#out"))
 	case 10:
@@ -320,7 +344,7 @@ func (g *plainGenerator) expr() string {
 	return fmt.Sprintf("tonumber(%s or %s)", g.call(), g.atom())
 }
 
-// tameExpr is an expression that seldom fails.
+// tameExpr returns an expression that seldom fails.
 func (g *plainGenerator) tameExpr() string {
 	switch g.rand.IntN(9) {
 	case 0, 1:
@@ -338,33 +362,38 @@ func (g *plainGenerator) tameExpr() string {
 	case 7:
 		return g.call()
 	}
-	return g.pick("{1, 'a', {2}}", "redis.status_reply('fine')", "redis.error_reply('MY error')", "{"+g.number()+", "+g.number()+"}", "#out", "tonumber('z')")
+	return g.pick("{1, 'a', {2}}", "redis.status_reply('fine')", "redis.error_reply('MY error')",
+		"{"+g.number()+", "+g.number()+"}", "#out", "tonumber('z')")
 }
 
-// number is an expression that is a number, most of the time.
+// number returns an expression that is usually a number.
 func (g *plainGenerator) number() string {
 	g.depth++
 	defer func() { g.depth-- }()
-	if g.tame && !g.one(40) {
-		atom := g.pick("1", "2", "10", "0.5", "1000", "7", "3", "(tonumber(ARGV[1]) or 4)", "#KEYS", "#ARGV", "#out", "redis.call('INCR', 'c')", "redis.call('ZCARD', 'z')", "(tonumber(redis.call('GET', 'n')) or 0)")
-		if len(g.numbers) > 0 && g.one(2) {
+	if g.tame && !g.oneIn(40) {
+		atom := g.pick("1", "2", "10", "0.5", "1000", "7", "3", "(tonumber(ARGV[1]) or 4)", "#KEYS", "#ARGV",
+			"#out", "redis.call('INCR', 'c')", "redis.call('ZCARD', 'z')",
+			"(tonumber(redis.call('GET', 'n')) or 0)")
+		if len(g.numbers) > 0 && g.oneIn(2) {
 			atom = g.numbers[g.rand.IntN(len(g.numbers))]
 		}
-		if g.depth > 6 || g.one(2) {
+		if g.depth > 6 || g.oneIn(2) {
 			return atom
 		}
 		switch g.rand.IntN(4) {
 		case 0:
-			return fmt.Sprintf("%s(%s)", g.pick("math.floor", "math.ceil", "math.abs", "math.sqrt"), g.number())
+			return fmt.Sprintf("%s(%s)", g.pick("math.floor", "math.ceil", "math.abs", "math.sqrt"),
+				g.number())
 		case 1:
 			return fmt.Sprintf("%s(%s, %s)", g.pick("math.max", "math.min"), g.number(), g.number())
 		}
 		return fmt.Sprintf("(%s %s %s)", atom, g.pick("+", "-", "*", "/", "%"), g.number())
 	}
-	if g.one(5) {
+	if g.oneIn(5) {
 		return g.expr()
 	}
-	return g.pick("1", "2", "10", "0.5", "1000", "-7", "1e15", "3", "tonumber(ARGV[1])", "tonumber(ARGV[2])", "#KEYS", "#out", "tonumber('12')", "redis.call('INCR', 'c')", g.local())
+	return g.pick("1", "2", "10", "0.5", "1000", "-7", "1e15", "3", "tonumber(ARGV[1])", "tonumber(ARGV[2])",
+		"#KEYS", "#out", "tonumber('12')", "redis.call('INCR', 'c')", g.local())
 }
 
 func (g *plainGenerator) atom() string {
@@ -372,7 +401,8 @@ func (g *plainGenerator) atom() string {
 	case 0, 1, 2:
 		return g.local()
 	case 3:
-		return g.pick("1", "2", "0", "0.5", "-3", "10", "1e15", "123456789012", "0x10", "1e-5", "100", "1/3", "2^53")
+		return g.pick("1", "2", "0", "0.5", "-3", "10", "1e15", "123456789012", "0x10", "1e-5", "100", "1/3",
+			"2^53")
 	case 4:
 		return g.pick("'a'", "'10'", "' 5 '", "'1e2'", "''", "'abc'", "'limit:'")
 	case 5:
@@ -380,8 +410,9 @@ func (g *plainGenerator) atom() string {
 	case 6:
 		return g.pick("ARGV[1]", "ARGV[2]", "ARGV[3]", "ARGV[9]", "#ARGV", "tonumber(ARGV[1])")
 	}
-	if g.one(15) {
-		return g.pick("undefined", "ARGV.x", "KEYS['1']", "KEYS[0]", "(KEYS[1])", "math.huge", "math.pi", "redis.LOG_WARNING")
+	if g.oneIn(15) {
+		return g.pick("undefined", "ARGV.x", "KEYS['1']", "KEYS[0]", "(KEYS[1])", "math.huge", "math.pi",
+			"redis.LOG_WARNING")
 	}
 	return g.pick("nil", "true", "false", "{}", "{1, 2}", "{err = 'MY error'}", "{ok = 'fine'}")
 }

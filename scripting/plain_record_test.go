@@ -12,35 +12,37 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// live compares the generated flows with a redis-server as they come, instead
-// of with what was recorded.
+// live is the number of generated flows to compare with a redis-server, instead
+// of with the recorded replies.
 var live = flag.Int("live", 0, "how many generated flows to compare with the -record server")
 
 const plainRecordings = "testdata/plain/generated.txt"
 
-// recordedFlows is how many flows testdata holds, from seed 1 on.
+// recordedFlows is the number of flows in testdata, from seed 1.
 const recordedFlows = 400
 
-// otherPairs is what pairs shows in another order than Redis.
+// otherPairs matches calls of pairs whose order differs from that of Redis.
 var otherPairs = regexp.MustCompile(`in pairs\(([{v].*|i)\)`)
 
-// redisFlow is a generated flow without the other name of redis, which Redis 7
-// does not know, and without the order of keys.
+// redisFlow returns a generated flow without the name server, which Redis 7
+// does not have, and independent of the order of keys.
 func redisFlow(seed uint64) plainFlow {
 	f := newPlainGenerator(seed).flow()
 	f.source = strings.ReplaceAll(f.source, "server.", "redis.")
-	f.source = strings.ReplaceAll(f.source, "error()", "error(1)") // of which Redis 7.0.15 dies
+	f.source = strings.ReplaceAll(f.source, "error()", "error(1)") // crashes Redis 7.0.15
 	f.source = otherPairs.ReplaceAllString(f.source, "in pairs(ARGV)")
 	return f
 }
 
-// negativeZero: its sign is a known deviation (docs/adr/0005).
+// negativeZero reports whether a reply has a negative zero, whose sign is a
+// known deviation (docs/adr/0005).
 func negativeZero(reply string) bool {
-	return strings.Contains(reply, "\r\n-0\r\n") || strings.Contains(reply, "-0.") || strings.Contains(reply, "x-0")
+	return strings.Contains(reply, "\r\n-0\r\n") || strings.Contains(reply, "-0.") || strings.Contains(reply,
+		"x-0")
 }
 
-// TestPlainFlowsAsRedis replays what a redis-server 7.0 answered to generated
-// flows, and what became of its keys.
+// TestPlainFlowsAsRedis compares generated flows with recorded replies of
+// redis-server 7.0, and the keys after them.
 func TestPlainFlowsAsRedis(t *testing.T) {
 	compiled, interpreted := newSides(t)
 	if *record != "" && *live > 0 {
@@ -56,7 +58,8 @@ func TestPlainFlowsAsRedis(t *testing.T) {
 				misnamed++
 			default:
 				bad++
-				t.Errorf("seed %d\n%s\nkeys %q args %q\n got %q\nwant %q", *seed+uint64(i), f.source, f.keys, f.args, got, want)
+				t.Errorf("seed %d\n%s\nkeys %q args %q\n got %q\nwant %q", *seed+uint64(i), f.source, f.keys,
+					f.args, got, want)
 			}
 			if bad == 10 {
 				t.FailNow()
@@ -70,7 +73,8 @@ func TestPlainFlowsAsRedis(t *testing.T) {
 		var lines []string
 		for i := range recordedFlows {
 			f := redisFlow(uint64(i) + 1)
-			lines = append(lines, strconv.Quote(f.compared(func(args [][]byte) string { return client.call(t, args) })))
+			lines = append(lines,
+				strconv.Quote(f.compared(func(args [][]byte) string { return client.call(t, args) })))
 		}
 		require.NoError(t, os.WriteFile(plainRecordings, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
 		return
@@ -91,7 +95,8 @@ func TestPlainFlowsAsRedis(t *testing.T) {
 			case anonymous(got) == anonymous(want):
 				misnamed++
 			default:
-				t.Errorf("seed %d\n%s\nkeys %q args %q\n got %q\nwant %q", i+1, f.source, f.keys, f.args, got, want)
+				t.Errorf("seed %d\n%s\nkeys %q args %q\n got %q\nwant %q", i+1, f.source, f.keys, f.args, got,
+					want)
 			}
 		}
 	}
@@ -111,8 +116,8 @@ func TestPlainFlowsAsRedisSeesADifference(t *testing.T) {
 	require.NotEqual(t, anonymous(want), anonymous(f.compared(compiled.send)))
 }
 
-// FuzzPlain gives any source to the compiler: it must not panic, and the
-// engines must agree where they both end.
+// FuzzPlain compiles any source, which must not panic. The engines must agree
+// on sources that terminate.
 func FuzzPlain(f *testing.F) {
 	for i := range 40 {
 		flow := newPlainGenerator(uint64(i) + 1).flow()
@@ -121,7 +126,10 @@ func FuzzPlain(f *testing.F) {
 	f.Add(slidingWindow, "z", "1795184400123")
 	compiled, interpreted := newSides(f)
 	f.Fuzz(func(t *testing.T, source, key, arg string) {
-		for _, word := range []string{"while", "for", "repeat", "rep", "function", "load", "coroutine", "random", "time", "TIME", "table:", "{"} {
+		for _, word := range []string{
+			"while", "for", "repeat", "rep", "function", "load", "coroutine", "random", "time", "TIME",
+			"table:", "{",
+		} {
 			if strings.Contains(source, word) {
 				t.Skip("may not end, or not the same twice")
 			}
@@ -130,12 +138,12 @@ func FuzzPlain(f *testing.F) {
 		want, got := flow.compared(interpreted.send), flow.compared(compiled.send)
 		require.Equal(t, want, got)
 		require.NotContains(t, got, interpreterErrors)
-		compiled.forget()
-		interpreted.forget()
+		compiled.flushScripts()
+		interpreted.flushScripts()
 	})
 }
 
-// TestGlobalNames: a name that the compiler takes for no global must be none.
+// TestGlobalNames checks that globalNames are the globals of the interpreter.
 func TestGlobalNames(t *testing.T) {
 	e, _ := newTestEngine(t)
 	in := newInterp(e)

@@ -16,14 +16,15 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "renew the table of docs/plain-scripts.md")
 
-// A shape is a script with the constructs of some library's.
+// A libraryShape is a script with the constructs of some library's scripts.
 type libraryShape struct {
 	library, file string
 	keys, args    []string
 }
 
 var shapes = []libraryShape{
-	{"the documents' sliding window", "../docs/sliding-window.lua", []string{"w"}, []string{"1795184400000", "60000", "3"}},
+	{"the documents' sliding window", "../docs/sliding-window.lua", []string{"w"},
+		[]string{"1795184400000", "60000", "3"}},
 	{"rate-limiter-flexible", "", []string{"a"}, []string{"1", "60"}},
 	{"redis_rate", "", []string{"a"}, []string{"100", "10", "60", "1"}},
 	{"throttled", "", []string{"n"}, []string{"10", "10", "60"}},
@@ -49,10 +50,10 @@ func (s libraryShape) flow(t testing.TB) plainFlow {
 	return plainFlow{string(source), s.keys, s.args}
 }
 
-// allocations of one run, its reply encoded.
+// allocations returns the allocations of one run.
 func (s engineSide) allocations(f plainFlow) float64 {
 	for _, c := range before {
-		s.send(words(c))
+		s.send(splitFields(c))
 	}
 	args := f.command()
 	cmd := s.engine.table.Lookup(args[0])
@@ -66,16 +67,17 @@ func (s engineSide) allocations(f plainFlow) float64 {
 	return testing.AllocsPerRun(50, run)
 }
 
-// TestShapes: both engines agree on each shape, and the page says which of
-// them compile.
+// TestShapes checks that the engines agree on each shape, and writes or
+// compares the table of docs/plain-scripts.md.
 func TestShapes(t *testing.T) {
 	compiled, interpreted := newSides(t)
 	var b strings.Builder
-	b.WriteString("| Shape of | Locks its own shards only | Compiled | Allocations, compiled | interpreted |\n|---|---|---|---|---|\n")
+	b.WriteString("| Shape of | Locks its own shards only | Compiled | Allocations, compiled | interpreted " +
+		"|\n|---|---|---|---|---|\n")
 	for _, s := range shapes {
 		f := s.flow(t)
 		require.Equal(t, f.compared(interpreted.send), f.compared(compiled.send), s.library)
-		if s.library != "redisson" { // struct is missing
+		if s.library != "redisson" { // needs struct
 			require.NotContains(t, compiled.send(f.command()), "user_script", s.library)
 		}
 		script, err := compiled.engine.scripts.load([]byte(f.source))
@@ -84,7 +86,7 @@ func TestShapes(t *testing.T) {
 		if script.plain == nil {
 			verdict, allocations = "no: "+script.notPlain, ""
 		} else if !race.Enabled {
-			// What is left is the commands' own.
+			// The rest are the commands' allocations.
 			allocations = fmt.Sprint(compiled.allocations(f))
 			require.LessOrEqual(t, compiled.allocations(f), 5.0, s.library)
 		}
@@ -99,7 +101,7 @@ func TestShapes(t *testing.T) {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.library, proven, verdict, allocations, interpreter)
 	}
 	if race.Enabled {
-		return // which allocates on its own
+		return // the race detector allocates
 	}
 	const path, open, end = "../docs/plain-scripts.md", "<!-- shapes -->\n", "<!-- /shapes -->\n"
 	data, err := os.ReadFile(path)
@@ -113,7 +115,8 @@ func TestShapes(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 		return
 	}
-	// The figures may change with Go's version; that they stay low is above.
+	// The figures may change with Go's version; the bound is checked above.
 	figures := regexp.MustCompile(`\d* \| \d* \|\n`)
-	require.Equal(t, figures.ReplaceAllString(want, ""), figures.ReplaceAllString(string(data), ""), "go test ./scripting -run Shapes -rewrite")
+	require.Equal(t, figures.ReplaceAllString(want, ""), figures.ReplaceAllString(string(data), ""),
+		"go test ./scripting -run Shapes -rewrite")
 }

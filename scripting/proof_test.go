@@ -10,14 +10,16 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// newProofEngine has every group of commands that needs no session, and those
-// of the session that a script might call.
+// newProofEngine returns an engine with every group of commands that needs no
+// session, and stubs of those that do and that scripts may call.
 func newProofEngine(t testing.TB) *Engine {
 	t.Helper()
 	e := New(Options{})
 	answer := func(*commands.Ctx) resp.Value { return resp.OK }
-	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets, commands.SortedSetCombinations,
-		commands.Sets, commands.Hashes, commands.Lists, commands.RateLimits, commands.Databases, e.Group(), []commands.Command{
+	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
+		commands.SortedSetCombinations,
+		commands.Sets, commands.Hashes, commands.Lists, commands.RateLimits, commands.Databases, e.Group(),
+		[]commands.Command{
 			{Name: "ping", Arity: -1, Handler: answer},
 			{Name: "echo", Arity: 2, Handler: answer},
 			{Name: "publish", Arity: 3, Flags: commands.MayReplicate, Handler: answer},
@@ -27,25 +29,25 @@ func newProofEngine(t testing.TB) *Engine {
 	return e
 }
 
-func judged(t testing.TB, e *Engine, source string) keyProof {
+func proofOf(t testing.TB, e *Engine, source string) keyProof {
 	t.Helper()
 	s, err := newScript(source, e.maxTokens(), e.proveKeys)
 	require.NoError(t, err, source)
 	return s.proof
 }
 
-// TestProofIsNotFooled: scripts that touch, or look as if they might touch, keys
-// that they did not declare, and what is in the way of their proof.
-func TestProofIsNotFooled(t *testing.T) {
+// TestProofRejects checks the reasons against scripts that use, or seem to use,
+// keys not declared in KEYS.
+func TestProofRejects(t *testing.T) {
 	e := newProofEngine(t)
-	require.GreaterOrEqual(t, len(fooling), 150)
-	for _, tc := range fooling {
-		require.Equal(t, tc.why, judged(t, e, tc.source).reason, tc.source)
+	require.GreaterOrEqual(t, len(rejectedScripts), 150)
+	for _, tc := range rejectedScripts {
+		require.Equal(t, tc.reason, proofOf(t, e, tc.source).reason, tc.source)
 	}
 }
 
-// TestProofKnowsEveryGlobal: a global that is added to the sandbox has to be
-// called harmless or untouchable.
+// TestProofKnowsEveryGlobal checks that every global of the sandbox is in
+// safeGlobals or unsafeGlobals.
 func TestProofKnowsEveryGlobal(t *testing.T) {
 	in := newInterp(newProofEngine(t))
 	in.public.ForEach(func(k, _ lua.LValue) {
@@ -53,14 +55,14 @@ func TestProofKnowsEveryGlobal(t *testing.T) {
 	})
 }
 
-func TestProofFindsTheLine(t *testing.T) {
-	require.Equal(t, 3, judged(t, newProofEngine(t), "local key = KEYS[1]\n\nredis.call('get', 'x')").line)
+func TestProofReportsTheLine(t *testing.T) {
+	require.Equal(t, 3, proofOf(t, newProofEngine(t), "local key = KEYS[1]\n\nredis.call('get', 'x')").line)
 }
 
 func TestProven(t *testing.T) {
 	e := newProofEngine(t)
 	for _, source := range provable {
-		require.Equal(t, keyProof{}, judged(t, e, source), source)
+		require.Equal(t, keyProof{}, proofOf(t, e, source), source)
 	}
 }
 

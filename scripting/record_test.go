@@ -20,13 +20,13 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// record rewrites testdata/*.txt with what a redis-server 7.0 at that address
-// answers. It empties that server.
+// record is the address of a redis-server 7.0, which is emptied. Its replies
+// replace those in testdata/*.txt.
 var record = flag.String("record", "", "address of a redis-server to record replies from")
 
-// A recording is one script and the reply to it, as bytes on the wire. In the
-// files, cases are separated by lines of "===", the reply stands quoted
-// behind a line of "---", and a first line "@3" asks for RESP3.
+// A recording is a script and the reply to it on the wire. In the files, "==="
+// lines separate the cases, the quoted reply follows a "---" line, and a first
+// line "@3" selects RESP3.
 type recording struct {
 	proto  int
 	source string
@@ -63,13 +63,13 @@ func writeRecordings(t testing.TB, path string, all []recording) {
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(texts, caseSeparator)+"\n"), 0o644))
 }
 
-// evalArgs are the arguments of every recorded script.
+// evalArgs returns the arguments for a recorded script.
 func evalArgs(source string) [][]byte {
 	return [][]byte{[]byte("EVAL"), []byte(source), []byte("1"), []byte("k"), []byte("a1"), []byte("a2")}
 }
 
-// newTestEngine has the commands that need no session, and stand-ins for
-// those that scripts may not call.
+// newTestEngine returns an engine with the commands that need no session, and
+// stubs of those that do.
 func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 	e := New(Options{Log: func(level int, text string) {
 		if level == levelWarning && strings.Contains(text, "panic") {
@@ -83,7 +83,8 @@ func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 		{Name: "debug", Arity: -2, Flags: commands.NoScript, Handler: refuse},
 		{Name: "ping", Arity: -1, Handler: func(*commands.Ctx) resp.Value { return resp.Pong }},
 		{Name: "publish", Arity: 3, Flags: commands.MayReplicate, Handler: refuse},
-		{Name: "config", Arity: -2, Subs: []commands.Command{{Name: "get", Arity: -3, Flags: commands.NoScript, Handler: refuse}}},
+		{Name: "config", Arity: -2,
+			Subs: []commands.Command{{Name: "get", Arity: -3, Flags: commands.NoScript, Handler: refuse}}},
 		{Name: "select", Arity: 2, Handler: func(c *commands.Ctx) resp.Value {
 			n, ok := store.ParseInt(c.Args[1])
 			if !ok || n < 0 || n >= store.Databases {
@@ -99,7 +100,8 @@ func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 	s := store.New()
 	return e, &commands.Ctx{
 		Store: s, DB: s.DB(0), Proto: resp.RESP2, NowMs: 1_795_184_400_123, NowUs: 1_795_184_400_123_456,
-		Settings: &commands.Settings{ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128, ZSetMaxListpackValue: 64, RLLogMaxUnits: 1 << 20},
+		Settings: &commands.Settings{ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128,
+			ZSetMaxListpackValue: 64, RLLogMaxUnits: 1 << 20},
 	}
 }
 
@@ -134,7 +136,8 @@ func TestRecordedScripts(t *testing.T) {
 				for i, r := range all {
 					got := evaluate(e, c, r.proto, evalArgs(r.source))
 					if got != r.reply {
-						t.Errorf("case %d, interpreter only: %v\n%s\n got %q\nwant %q", i, interpret, r.source, got, r.reply)
+						t.Errorf("case %d, interpreter only: %v\n%s\n got %q\nwant %q", i, interpret,
+							r.source, got, r.reply)
 					}
 				}
 			}
@@ -156,7 +159,7 @@ func recordAll(t *testing.T, all []recording) {
 	}
 }
 
-// A redisClient sends commands and reads replies without decoding them.
+// A redisClient sends commands and returns replies as bytes.
 type redisClient struct {
 	conn net.Conn
 	r    *bufio.Reader

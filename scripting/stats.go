@@ -24,7 +24,7 @@ func (e *Engine) ResetStats() {
 // Misses returns how often a script used a shard that was not locked for it:
 // the scripts that were restarted, and those that failed. Both are 0 unless the
 // proof is wrong; see lockChecker.
-func (e *Engine) Misses() (restarts, breaches int64) {
+func (e *Engine) Misses() (restarts, violations int64) {
 	return e.restarts.Load(), e.violations.Load()
 }
 

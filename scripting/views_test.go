@@ -10,15 +10,17 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// differences compares the fields of a view with the first ones of what it is
-// a view of: name (but of those that nobody reads), place and size.
+// differences compares the fields of a view with the first fields of the
+// original: name, unless it is blank, offset and size.
 func differences(view, original reflect.Type) (out []string) {
 	for i := range view.NumField() {
 		if i >= original.NumField() {
 			return append(out, fmt.Sprintf("field %d is not there", i))
 		}
 		v, o := view.Field(i), original.Field(i)
-		if v.Name != "_" && !strings.EqualFold(v.Name, o.Name) || v.Offset != o.Offset || v.Type.Size() != o.Type.Size() || v.Type.Kind() != o.Type.Kind() && o.Type.Kind() != reflect.Pointer {
+		if v.Name != "_" && !strings.EqualFold(v.Name, o.Name) ||
+			v.Offset != o.Offset || v.Type.Size() != o.Type.Size() ||
+			v.Type.Kind() != o.Type.Kind() && o.Type.Kind() != reflect.Pointer {
 			out = append(out, fmt.Sprintf("field %d is %s %s, not %s %s", i, o.Name, o.Type, v.Name, v.Type))
 		}
 	}
