@@ -30,7 +30,7 @@ func asString(v lua.LValue) (string, bool) {
 }
 
 // argError raises Lua's error about the nth argument of the running library
-// function, with the name by which the function was called.
+// function, with the name by which it was called.
 func (in *interp) argError(L *lua.LState, n int, msg string) {
 	text := "bad argument #" + strconv.Itoa(n) + " to '?' (" + msg + ")"
 	if f, ok := in.stackAt(L, 1); ok && f.fn != nil && !f.fn.IsG && f.pc >= 0 {

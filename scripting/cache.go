@@ -34,8 +34,7 @@ func parseDigest(arg []byte) (d digest, ok bool) {
 	return d, true
 }
 
-// A script is a compiled source. It is read-only, and any number of states
-// share it.
+// A script is a compiled source, shared by any number of states.
 type script struct {
 	sha    string
 	source string
@@ -52,15 +51,13 @@ type script struct {
 	notPlain string        // the reason why plain is nil
 }
 
-// A cache holds the scripts that were loaded or evaluated. A lookup takes no
-// lock if the script is in the snapshot; newer scripts are looked up under the
-// mutex. The snapshot is renewed after about as many misses as there are
-// scripts, so that the cost of the copy is amortized.
+// A cache holds the loaded and evaluated scripts. Lookups take no lock for
+// scripts in the snapshot. It is renewed after about as many misses as there
+// are scripts, which amortizes the cost of the copy.
 //
 // Clients that write their arguments into the source send a new script each
-// time. Of the scripts known from EVAL alone, the cache keeps maxEvaluated and
-// evicts by the second-chance rule. Scripts of SCRIPT LOAD stay until SCRIPT
-// FLUSH.
+// time. The cache keeps maxEvaluated scripts known from EVAL alone and evicts
+// by the second-chance rule. Scripts of SCRIPT LOAD stay until SCRIPT FLUSH.
 type cache struct {
 	maxTokens func() int // limit of a source; see parse
 	maxBytes  int64      // limit of all evaluated scripts
@@ -115,8 +112,8 @@ func (c *cache) publish() {
 	c.misses = 0
 }
 
-// recordMiss counts a script, which may be nil, that the snapshot did not have.
-// It requires mu.
+// recordMiss counts a script that the snapshot did not have; s may be nil. It
+// requires mu.
 func (c *cache) recordMiss(s *script) *script {
 	if s != nil {
 		if c.misses++; c.misses >= len(c.all.byDigest) {
@@ -157,7 +154,7 @@ func (s *script) touch() bool {
 	return true
 }
 
-// evaluate returns the script of a source, and compiles it if it is new.
+// evaluate returns the script of a source.
 func (c *cache) evaluate(source []byte) (*script, error) {
 	if s := c.lookupSource(source); s != nil {
 		return s, nil
@@ -165,7 +162,7 @@ func (c *cache) evaluate(source []byte) (*script, error) {
 	return c.add(source, false)
 }
 
-// load is evaluate for SCRIPT LOAD: the script is never evicted.
+// load is evaluate for SCRIPT LOAD.
 func (c *cache) load(source []byte) (*script, error) { return c.add(source, true) }
 
 func (c *cache) add(source []byte, pin bool) (*script, error) {
@@ -225,7 +222,7 @@ func (c *cache) evict() {
 	}
 }
 
-// userScript is the chunk name of every script. Error texts show it.
+// userScript is the chunk name of every script, for error texts.
 const userScript = "@user_script"
 
 // newScript compiles a source. EVAL answers the error's text.
@@ -255,15 +252,15 @@ func protoSize(p *lua.FunctionProto) int64 {
 	return size
 }
 
-// compile turns a chunk into bytecode. A chunk name that starts with '@' or '='
-// is shown without that character; any other is the source itself. The name
-// ends at a NUL, as in C.
+// compile turns a chunk into bytecode. Error texts show a chunk name after its
+// first character if that is '@' or '='; any other name is the source itself.
+// As in C, it ends at a NUL.
 func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error) {
 	return compileInspected(source, chunkName, maxTokens, func(*chunk) {})
 }
 
-// compileInspected is compile, with a call of inspect before gopher-lua's
-// compiler folds constants in the syntax tree.
+// compileInspected is compile with a look at the syntax tree, before
+// gopher-lua's compiler folds constants in it.
 func compileInspected(
 	source, chunkName string, maxTokens int, inspect func(*chunk),
 ) (proto *lua.FunctionProto, err error) {

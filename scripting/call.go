@@ -34,13 +34,15 @@ func (in *interp) redisPcall(L *lua.LState) int {
 	return 1
 }
 
-func (in *interp) callError(text string) *lua.LTable { return in.errorTable(text, wasCalled(text)) }
+func (in *interp) callError(text string) *lua.LTable {
+	return in.errorTable(text, reachedCommand(text))
+}
 
 // errorStatsField marks an error table whose error Redis has counted already,
 // because it came from the command table.
 const errorStatsField = "ignore_error_stats_update"
 
-func wasCalled(text string) bool { return text != errNoArguments && text != errArgumentType }
+func reachedCommand(text string) bool { return text != errNoArguments && text != errArgumentType }
 
 // command runs the command in the Lua arguments. The reply is valid until the
 // next command.

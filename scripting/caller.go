@@ -8,8 +8,7 @@ import (
 )
 
 // A caller runs commands for one script. It is the only way from Lua to the
-// command table, for interpreted and compiled scripts, and enforces which
-// commands a script may call.
+// command table and enforces which commands a script may call.
 type caller struct {
 	engine   *Engine
 	parent   *commands.Ctx
@@ -52,8 +51,8 @@ func (e *Engine) lookupCommand(args [][]byte) *commands.Command {
 	return cmd
 }
 
-// refusal returns the error if a script may not call cmd with these arguments,
-// which include the name. cmd is nil if the command does not exist.
+// refusal returns the error if a script may not call cmd, which is nil for an
+// unknown command.
 func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 	switch {
 	case cmd == nil:
@@ -68,9 +67,8 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 	return r.writeRefusal(cmd, args)
 }
 
-// writeRefusal returns the error if cmd is the script's first write and writes
-// are refused now. Later writes are let through, so that no script stops
-// halfway.
+// writeRefusal returns the error if writes are refused now and cmd would be the
+// script's first. Later ones are permitted, so that no script stops halfway.
 func (r *caller) writeRefusal(cmd *commands.Command, args [][]byte) (text string) {
 	if !r.wrote && cmd.Writes(args) {
 		text = r.engine.writeRefusal()

@@ -33,9 +33,11 @@ var chains = []chain{
 	{"add of a string", "local x='1' return x", "+x", "", "", ""},
 	{"add of nil", "local x local y=1 return y", "+y", "", "", "+x"},
 	{"add to nil", "local x return x", "+1", "", "", ""},
-	{"add of metamethods",
+	{
+		"add of metamethods",
 		"local t,n n=0 t=setmetatable({},{__add=function(a,b) n=n+1 return a end}) local u=t", "+1", "", "",
-		" return n"},
+		" return n",
+	},
 	{"subtract", "local x=1 return x", "-x", "", "", ""},
 	{"multiply", "local x=1 return x", "*x", "", "", ""},
 	{"divide", "local x=1 return x", "/x", "", "", ""},
@@ -62,16 +64,22 @@ var chains = []chain{
 	{"fields", "local a={} a.b=a return type(a", ".b", "", "", ")"},
 	{"fields of nil", "local a={} return a", ".b", "", "", ""},
 	{"fields assigned", "local a={} a.b=a a", ".b", "", "", ".c=7 return a.c"},
-	{"fields of a function's name", "local a={} a.b=a function a", ".b", "", "",
-		".c() return 7 end return a.c()"},
+	{
+		"fields of a function's name", "local a={} a.b=a function a", ".b", "", "",
+		".c() return 7 end return a.c()",
+	},
 	{"indexes", "local a={} a[1]=a return type(a", "[1]", "", "", ")"},
 	{"methods", "local a={} a.b=function(s) return s end return type(a", ":b()", "", "", ")"},
 	{"methods of a string", "local s='x' return s", ":upper()", "", "", ""},
-	{"fields, indexes, methods", "local a={} a.b=a a.f=function() return a end a[1]=a return type(a",
-		".b[1]:f()", "", "", ")"},
+	{
+		"fields, indexes, methods", "local a={} a.b=a a.f=function() return a end a[1]=a return type(a",
+		".b[1]:f()", "", "", ")",
+	},
 	{"elseif", "local x=1 if x==2 then return 2 ", "elseif x==2 then return 3 ", "", "", "else return 4 end"},
-	{"elseif without else", "local x=1 if x==2 then return 2 ", "elseif x==2 then return 3 ", "", "",
-		"end return 5"},
+	{
+		"elseif without else", "local x=1 if x==2 then return 2 ", "elseif x==2 then return 3 ", "", "",
+		"end return 5",
+	},
 	{"parentheses", "local x=1 return ", "(", "x", ")", ""},
 	{"nested concatenation", "local x='a' return #(", "(x..", "x", ")", ")"},
 	{"nested indexes", "local a={} a[1]=1 return ", "a[", "1", "]", ""},
@@ -96,13 +104,17 @@ var chains = []chain{
 }
 
 // lengths are close to the limits, and beyond them.
-var lengths = []int{0, 1, 2, 49, 50, 63, 64, 65, 98, 99, 128, 195, 196, 197, 198, 199, 200, 201, 246, 247,
-	248, 250, 255, 256, 1000, 5000}
+var lengths = []int{
+	0, 1, 2, 49, 50, 63, 64, 65, 98, 99, 128, 195, 196, 197, 198, 199, 200, 201, 246, 247,
+	248, 250, 255, 256, 1000, 5000,
+}
 
 // shorterLimits are the lengths from which this engine may run out of registers
 // before C Lua does.
-var shorterLimits = map[string]int{"modulo": 196, "arguments": 196, "results": 198, "targets": 198,
-	"targets in a function": 196, "locals": 199}
+var shorterLimits = map[string]int{
+	"modulo": 196, "arguments": 196, "results": 198, "targets": 198,
+	"targets in a function": 196, "locals": 199,
+}
 
 const chainsPath = "testdata/chains/redis.txt"
 

@@ -79,8 +79,7 @@ func (in *interp) jsonArgs(L *lua.LState, n int) {
 	L.SetTop(n)
 }
 
-// jsonInt sets a setting to the nth argument, unless that is nil, and pushes
-// the setting.
+// jsonInt sets a setting to the nth argument, if any, and pushes it.
 func (in *interp) jsonInt(L *lua.LState, setting *int, n, least, most int) {
 	if L.Get(n) != lua.LNil {
 		v := toInteger(in.checkNumber(L, n))
@@ -92,9 +91,8 @@ func (in *interp) jsonInt(L *lua.LState, setting *int, n, least, most int) {
 	L.Push(lua.LNumber(*setting))
 }
 
-// jsonChoice sets a setting to the first argument, unless that is nil, and
-// pushes the setting. The argument is a name, or a boolean for the first two
-// names.
+// jsonChoice sets a setting to the first argument, if any, and pushes it: a
+// name, or a boolean for the first two names.
 func (in *interp) jsonChoice(L *lua.LState, setting *int, names []string) {
 	switch v := L.Get(1).(type) {
 	case *lua.LNilType:
@@ -115,7 +113,6 @@ func (in *interp) jsonChoice(L *lua.LState, setting *int, names []string) {
 	}
 }
 
-// cjsonNew returns another cjson with its own settings.
 func (in *interp) cjsonNew(L *lua.LState) int {
 	settings := defaultJSON
 	functions := jsonLibrary{in, &settings}.functions()

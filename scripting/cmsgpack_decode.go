@@ -81,7 +81,7 @@ func (d *msgpackDecoder) read(n int) string {
 	return s
 }
 
-func (d *msgpackDecoder) big(size int) (n uint64) {
+func (d *msgpackDecoder) bigEndian(size int) (n uint64) {
 	for _, ch := range []byte(d.read(size)) {
 		n = n<<8 | uint64(ch)
 	}
@@ -108,21 +108,21 @@ func (d *msgpackDecoder) value() lua.LValue {
 	case first == mpFalse, first == mpTrue:
 		return lua.LBool(first == mpTrue)
 	case first == mpFloat32:
-		return lua.LNumber(math.Float32frombits(uint32(d.big(4))))
+		return lua.LNumber(math.Float32frombits(uint32(d.bigEndian(4))))
 	case first == mpFloat64:
-		return doubleFrom(d.big(8))
+		return doubleFromBits(d.bigEndian(8))
 	case first >= mpUint8 && first <= mpUint64: // uint64 wraps around
-		return lua.LNumber(int64(d.big(1 << (first - mpUint8))))
+		return lua.LNumber(int64(d.bigEndian(1 << (first - mpUint8))))
 	case first >= mpInt8 && first <= mpInt64:
 		size := 1 << (first - mpInt8)
 		unused := 64 - 8*size
-		return lua.LNumber(int64(d.big(size)) << unused >> unused)
+		return lua.LNumber(int64(d.bigEndian(size)) << unused >> unused)
 	case first >= mpString8 && first <= mpString32:
-		return d.string(int(d.big(1 << (first - mpString8))))
+		return d.string(int(d.bigEndian(1 << (first - mpString8))))
 	case first == mpArray16, first == mpArray32:
-		return d.table(int(d.big(2<<(first-mpArray16))), false)
+		return d.table(int(d.bigEndian(2<<(first-mpArray16))), false)
 	case first == mpMap16, first == mpMap32:
-		return d.table(int(d.big(2<<(first-mpMap16))), true)
+		return d.table(int(d.bigEndian(2<<(first-mpMap16))), true)
 	}
 	d.in.fail(d.L, "Bad data format in input.")
 	return nil

@@ -7,10 +7,10 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// A countHook is the context of a thread. gopher-lua has no count hook, but
-// before each instruction it calls Done on its context. Done counts, returns a
-// channel that is never ready, and raises the error itself when the script must
-// end. Each thread has its own, which refers to the thread.
+// A countHook is the context of a thread, in place of the count hook that
+// gopher-lua does not have: the machine calls Done before each instruction.
+// Done returns a channel that is never ready, and raises the error itself when
+// the script must end.
 type countHook struct {
 	context.Context // for the methods that are not called
 	in              *interp

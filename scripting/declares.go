@@ -25,7 +25,7 @@ func (e *Engine) digestDeclares(args [][]byte) (writes, ok bool) {
 
 // functionDeclares is the Declares function of FCALL. Every function has flags.
 func (e *Engine) functionDeclares(args [][]byte) (writes, ok bool) {
-	f := e.library.find(string(args[1]))
+	f := e.library.lookup(string(args[1]))
 	if f == nil {
 		return false, false
 	}

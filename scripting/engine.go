@@ -20,16 +20,16 @@ type Options struct {
 	// "auto". Nil means "always".
 	ErrorReplyPrefix func() string
 
-	// Failed is called once for each error that a script's calls return or that
-	// the script answers. It may be nil.
+	// Failed is called once for each error that a script answers or gets from a
+	// call. It may be nil.
 	Failed func(text string)
 
 	// Took is called with the duration in microseconds of a random sample of
 	// calls. It may be nil.
 	Took func(cmd *commands.Command, us int64)
 
-	// NowUs is a monotonic clock in real time. If nil, the run time of scripts
-	// is not limited.
+	// NowUs is a monotonic clock in real time. If nil, scripts run without time
+	// limit.
 	NowUs func() int64
 
 	// BusyAfterMs returns busy-reply-threshold, 0 for never. It may be nil only
@@ -93,15 +93,15 @@ func (e *Engine) memoryLimit() int64 {
 func (e *Engine) Busy() *Busy { return e.runs.busy.Load() }
 
 // BusyChange returns a channel that is closed as soon as Busy returns non-nil.
-func (e *Engine) BusyChange() <-chan struct{} { return e.runs.change() }
+func (e *Engine) BusyChange() <-chan struct{} { return e.runs.busyChange() }
 
-// End makes every script that is or gets past the threshold fail with the error
-// of a killed script, even if it has written. It is called before the process
-// exits. See commands.Ctx.Cut.
+// End makes every script that is past the threshold, now or later, fail as if
+// killed, even if it has written. It is for the end of the process. See
+// commands.Ctx.Cut.
 func (e *Engine) End() { e.runs.stopRuns(stopAll) }
 
-// EndReaders(true) is End for scripts that have not written, which then cannot
-// write any more. EndReaders(false) lets later scripts run on.
+// EndReaders with true is End for scripts that have not written, which then cannot
+// write any more. With false, later scripts run on.
 func (e *Engine) EndReaders(on bool) {
 	if on {
 		e.runs.stopRuns(stopClean)
@@ -110,8 +110,8 @@ func (e *Engine) EndReaders(on bool) {
 	}
 }
 
-// SetTable sets the commands for redis.call. It must be called once, before the
-// first script: the table contains the engine's own group.
+// SetTable sets the commands for redis.call, which include the engine's own. It
+// must be called once, before the first script.
 func (e *Engine) SetTable(t *commands.Table) { e.table = t }
 
 func (e *Engine) acquireInterp() *interp {

@@ -18,7 +18,7 @@ func opSbx(inst uint32) int  { return int(inst&0x3ffff) - 0x1ffff }
 const constantBit = 0x100
 
 // describeError turns an error text of the virtual machine into Lua 5.1's,
-// which names the variable involved. The name follows from the failed
+// which names the variable involved. It derives the name from the failed
 // instruction and the source of its operands.
 func (in *interp) describeError(L *lua.LState, vmText string) string {
 	f, ok := in.stackAt(L, 0)

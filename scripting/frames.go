@@ -44,8 +44,8 @@ func (f *frame) where() string {
 }
 
 // stackAt returns the active function at a level, as Lua counts: 0 is the
-// innermost, a tail call takes a level, and our trampolines take none. It is
-// for errors only: it reads gopher-lua's private program counter by reflection.
+// innermost, a tail call takes a level, a trampoline none. It is for errors
+// only: it reads gopher-lua's private program counter by reflection.
 func (in *interp) stackAt(L *lua.LState, level int) (frame, bool) {
 	for vmLevel := 0; ; {
 		dbg, ok := L.GetStack(vmLevel)

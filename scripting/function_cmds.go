@@ -15,7 +15,7 @@ func (e *Engine) fcall(c *commands.Ctx) resp.Value   { return e.callLibrary(c, f
 func (e *Engine) fcallRO(c *commands.Ctx) resp.Value { return e.callLibrary(c, true) }
 
 func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
-	f := e.library.find(string(c.Args[1]))
+	f := e.library.lookup(string(c.Args[1]))
 	if f == nil {
 		return resp.Error(errNoFunction)
 	}
@@ -49,7 +49,7 @@ func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 	}
 	lib, err := newLibrary(string(c.Args[last]), e.maxTokens())
 	if lib != nil && !replace {
-		if all, _ := e.library.snapshot(); libraryAt(all, lib.name) >= 0 {
+		if all, _ := e.library.snapshot(); libraryIndex(all, lib.name) >= 0 {
 			err = fmt.Errorf(errLibraryExists, lib.name)
 		}
 	}
@@ -160,6 +160,7 @@ func (e *Engine) functionStats(*commands.Ctx) resp.Value {
 
 func (e *Engine) functionKill(*commands.Ctx) resp.Value { return e.killRuns(runFunction) }
 
+// function2 is the type byte of a library in a dump.
 const function2 = 245
 
 // functionDump writes libraries uncompressed, which Redis accepts.
@@ -201,7 +202,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 			return resp.Error(errDumpLoad)
 		}
 		lib, err := newLibrary(source, e.maxTokens())
-		if lib != nil && libraryAt(libs, lib.name) >= 0 {
+		if lib != nil && libraryIndex(libs, lib.name) >= 0 {
 			err = fmt.Errorf(errLibraryExists, lib.name)
 		}
 		if err == nil {

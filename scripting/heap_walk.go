@@ -25,16 +25,15 @@ const (
 type heapWalk struct {
 	in      *interp
 	size    int64
-	most    int64        // the walk may stop above it
+	limit   int64        // the walk may stop above it
 	seen    addressSet   // tables, functions, threads and long strings counted so far
 	pending []lua.LValue // tables, functions and threads to scan
 }
 
-// reachableBytes estimates the bytes that the script can reach. A result above
-// most is only a lower bound. It costs as much as a collection of these
-// objects.
-func (in *interp) reachableBytes(most int64) int64 {
-	w := heapWalk{in: in, most: most}
+// reachableBytes estimates the bytes that the script can reach, or stops above
+// limit. It costs as much as their collection.
+func (in *interp) reachableBytes(limit int64) int64 {
+	w := heapWalk{in: in, limit: limit}
 	clear(in.extents)
 	w.visit(in.L)
 	for thread := range in.pcallCallers {
@@ -51,9 +50,9 @@ func (in *interp) reachableBytes(most int64) int64 {
 	for thread := in.L.G.CurrentThread; thread != nil; thread = thread.Parent {
 		w.visit(thread)
 	}
-	w.value(in.env.RawGetString("KEYS"))
-	w.value(in.env.RawGetString("ARGV"))
-	for len(w.pending) > 0 && w.size <= w.most {
+	w.countValue(in.env.RawGetString("KEYS"))
+	w.countValue(in.env.RawGetString("ARGV"))
+	for len(w.pending) > 0 && w.size <= w.limit {
 		last := len(w.pending) - 1
 		v := w.pending[last]
 		w.pending = w.pending[:last]
@@ -62,7 +61,7 @@ func (in *interp) reachableBytes(most int64) int64 {
 	return w.size
 }
 
-func (w *heapWalk) value(v lua.LValue) {
+func (w *heapWalk) countValue(v lua.LValue) {
 	switch v := v.(type) {
 	case lua.LNumber:
 		w.size += numberSize
@@ -111,14 +110,14 @@ func (w *heapWalk) scan(v lua.LValue) {
 		}
 		for _, up := range v.Upvalues {
 			w.size += upvalueSize
-			w.value(up.Value())
+			w.countValue(up.Value())
 		}
 	case *lua.LState:
 		values := registers(v)
 		w.size += threadSize + int64(len(values))*valueSize
 		for _, value := range values {
 			if value != nil {
-				w.value(value)
+				w.countValue(value)
 			}
 		}
 	}
@@ -138,16 +137,16 @@ func (w *heapWalk) table(t *lua.LTable) {
 		w.size += fieldsSize
 	}
 	for i, v := range view.array {
-		w.value(v)
-		if i%1024 == 0 && w.size > w.most {
+		w.countValue(v)
+		if i%1024 == 0 && w.size > w.limit {
 			return
 		}
 	}
 	// A key stays after its value is removed.
 	for i, key := range view.keys {
-		w.value(key)
-		w.value(t.RawGetH(key))
-		if i%1024 == 0 && w.size > w.most {
+		w.countValue(key)
+		w.countValue(t.RawGetH(key))
+		if i%1024 == 0 && w.size > w.limit {
 			return
 		}
 	}

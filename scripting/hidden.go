@@ -6,9 +6,9 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// Hidden functions are bound in the scripts' environment to names that no
-// source can spell, next to the library functions under their full names
-// ("redis.call"). The parser emits them; _G does not show them.
+// Hidden functions are globals with names that no source can spell, like the
+// library functions under their full names ("redis.call"). The parser emits
+// them; _G does not show them.
 const (
 	hiddenConcat   = "(concat)"
 	hiddenNone     = "(none)" // returns nothing: `...` of a main chunk
@@ -77,7 +77,6 @@ var libraryFunctions = func() map[[2]string]bool {
 	return m
 }()
 
-// isLibraryFunction reports whether lib.name is a function of a sealed table.
 func isLibraryFunction(lib, name string) bool { return libraryFunctions[[2]string{lib, name}] }
 
 // splitBoundName splits a name that the parser has bound, such as "redis.call".

@@ -104,8 +104,8 @@ func newInterp(e *Engine) *interp {
 	return in
 }
 
-// run runs a script and returns its reply. The strings of the reply belong to
-// the script, the arrays to c's scratch space.
+// run runs a script. The strings of the reply belong to the script, the arrays
+// to c's scratch space.
 func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
 	in.start(c, s, readOnly, runScript)
 	defer in.finish(&reply)
@@ -177,8 +177,8 @@ func (in *interp) finish(reply *resp.Value) {
 	}
 }
 
-// clearKeysAndArgv removes KEYS and ARGV of the last script. A script that
-// follows replaces them, which is cheaper.
+// clearKeysAndArgv removes KEYS and ARGV of the last script. A following script
+// replaces them, which is cheaper.
 func (in *interp) clearKeysAndArgv() {
 	if in.keysSet {
 		in.keysSet = false
@@ -202,7 +202,6 @@ func (in *interp) stringTable(values [][]byte) *lua.LTable {
 	return t
 }
 
-// errorReply returns the reply of a script that failed.
 func (in *interp) errorReply(err error) resp.Value {
 	reply := in.errorPos.reply(in.errorText(err), in.script)
 	var value lua.LValue
@@ -247,8 +246,8 @@ func (p errorPosition) reply(text string, s *script) resp.Value {
 }
 
 // callWithHook is the function through which pcall and run call others. It
-// makes errors go through hook while the failing frames still exist, and turns
-// an overflow of gopher-lua's frames into an error.
+// makes hook run while the failing frames still exist, and turns an overflow of
+// gopher-lua's frames into an error.
 func (in *interp) callWithHook(L *lua.LState) int {
 	L.Panic = in.hook
 	defer func() {
@@ -284,7 +283,6 @@ func (in *interp) dropHandlers() {
 	}
 }
 
-// callable reports whether a value can be called.
 func callable(L *lua.LState, v lua.LValue) bool {
 	if _, ok := v.(*lua.LFunction); ok {
 		return true
@@ -337,8 +335,8 @@ func (in *interp) hook(L *lua.LState) {
 	panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: value, StackTrace: "-"})
 }
 
-// currentPosition returns the position shown at the end of an error reply: that
-// of the innermost function, or of its caller if it is not a Lua function.
+// currentPosition returns the position at the end of an error reply: that of
+// the innermost function, or of its caller if it is a Go function.
 func (in *interp) currentPosition(L *lua.LState) errorPosition {
 	f, ok := in.stackAt(L, 0)
 	if ok && f.fn != nil && f.fn.IsG {

@@ -69,7 +69,7 @@ func (in *interp) coroutineResume(L *lua.LState) int {
 }
 
 // resume runs the thread at stack index 1 with the arguments above it. It
-// pushes true and the thread's values, or false and its error.
+// pushes true and values, or false and an error.
 func (in *interp) resume(L, thread *lua.LState) int {
 	if status := in.threadStatus(L, thread); status != "suspended" {
 		L.Push(lua.LFalse)
@@ -161,7 +161,7 @@ func (in *interp) coroutineStatus(L *lua.LState) int {
 
 // onlyCalls reports whether every function on a thread's stack was entered by a
 // plain call. A metamethod or an iterator runs in a nested loop on Go's stack,
-// which a yield would abandon; Lua 5.1 forbids it as well.
+// which a yield would abandon; Lua 5.1 forbids that as well.
 func onlyCalls(L *lua.LState) bool {
 	dbg, ok := L.GetStack(0)
 	if !ok {

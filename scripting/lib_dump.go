@@ -8,9 +8,8 @@ import (
 )
 
 // stringDump is string.dump. The result has the form of a precompiled chunk of
-// Lua 5.1 and describes the function completely, with the instructions of this
-// interpreter. As in Redis, nothing can load it: loadstring accepts sources
-// only.
+// Lua 5.1, with the instructions of this interpreter. As in Redis, nothing can
+// load it: loadstring accepts sources only.
 func (in *interp) stringDump(L *lua.LState) int {
 	fn := in.checkFunction(L, 1)
 	if fn.IsG {

@@ -96,7 +96,7 @@ func (in *interp) appendDirective(L *lua.LState, b []byte, d directive, arg int)
 	case 'd', 'i':
 		n := toInteger(in.checkNumber(L, arg))
 		digits := strconv.FormatUint(magnitude(n), 10)
-		return d.number(b, d.sign(n < 0), "", d.atLeast(digits, n == 0), d.precision < 0)
+		return d.number(b, d.sign(n < 0), "", d.withPrecision(digits, n == 0), d.precision < 0)
 	case 'o', 'u', 'x', 'X':
 		return d.unsigned(b, uint64(toInteger(in.checkNumber(L, arg))))
 	case 'e', 'E', 'f', 'g', 'G':
@@ -149,8 +149,8 @@ func (d *directive) sign(negative bool) string {
 	return ""
 }
 
-// atLeast pads the digits of an integer to the precision.
-func (d *directive) atLeast(digits string, isZero bool) string {
+// withPrecision pads the digits of an integer to the precision.
+func (d *directive) withPrecision(digits string, isZero bool) string {
 	if d.precision == 0 && isZero {
 		return ""
 	}
@@ -160,7 +160,6 @@ func (d *directive) atLeast(digits string, isZero bool) string {
 	return digits
 }
 
-// number appends sign, prefix and digits, padded to the width.
 func (d *directive) number(b []byte, sign, prefix, digits string, mayZero bool) []byte {
 	fill := max(d.width-len(sign)-len(prefix)-len(digits), 0)
 	switch {
@@ -187,7 +186,7 @@ func (d *directive) unsigned(b []byte, n uint64) []byte {
 			prefix = "0" + string([]byte{d.conversion})
 		}
 	}
-	digits := d.atLeast(strconv.FormatUint(n, base), n == 0)
+	digits := d.withPrecision(strconv.FormatUint(n, base), n == 0)
 	if base == 8 && d.alt && !strings.HasPrefix(digits, "0") {
 		digits = "0" + digits
 	}

@@ -11,8 +11,8 @@ import (
 // out of memory at some point.
 const maxStringLen = 512 << 20
 
-// substring returns s[from:to]. It copies a small part of a large string, so as
-// not to keep the whole alive.
+// substring returns s[from:to]. It copies a small part, which would keep a
+// large string alive.
 func substring(s string, from, to int) lua.LString {
 	if len(s) > 1024 && to-from < len(s)/2 {
 		return lua.LString(strings.Clone(s[from:to]))

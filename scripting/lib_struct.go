@@ -179,7 +179,7 @@ func (in *interp) structUnpack(L *lua.LState) int {
 			L.Push(lua.LNumber(math.Float32frombits(uint32(f.integer(data[pos : pos+size])))))
 			n++
 		case 'd':
-			L.Push(doubleFrom(f.integer(data[pos : pos+size])))
+			L.Push(doubleFromBits(f.integer(data[pos : pos+size])))
 			n++
 		case 'c':
 			if size == 0 {
@@ -253,9 +253,8 @@ func (in *interp) structSize(L *lua.LState) int {
 	return 1
 }
 
-// wrapInteger converts f to 64 bits, signed or unsigned. A value out of both
-// ranges becomes the smallest signed integer if negative or NaN, and 0 if
-// positive.
+// wrapInteger converts f to 64 bits, signed or unsigned. Out of range, NaN and
+// negative values become the smallest signed integer, positive ones 0.
 func wrapInteger(f float64) uint64 {
 	if f >= 1<<63 {
 		return uint64(toInteger(f-1<<63)) ^ 1<<63

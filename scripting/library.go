@@ -16,8 +16,8 @@ import (
 const userFunction = "@user_function"
 
 // A library is a loaded source of FUNCTION LOAD. Its functions share the
-// interpreter state that ran the source, and so the locals of the source, for
-// the life of the library (docs/adr/0013).
+// interpreter state that ran the source, and with it the source's locals
+// (docs/adr/0013).
 type library struct {
 	name      string
 	source    string
@@ -29,8 +29,8 @@ type library struct {
 }
 
 // A libraryFunction holds the arguments of redis.register_function.
-type libraryFunction struct { // holds the name, for error texts
-	script      *script // its name, for error texts
+type libraryFunction struct {
+	script      *script // holds the name, for error texts
 	description lua.LValue
 	flags       []string
 	noWrites    bool
@@ -163,9 +163,9 @@ func (in *interp) callFunction(
 	return in.toReply(c, in.L.Get(-1), 0)
 }
 
-// allowLoading hides all globals except those that a library's source may use
-// while it is loaded: redis.log, redis.register_function and the constants,
-// also under the name server. It returns a function that restores the others.
+// allowLoading hides the globals that a library's source must not use while it
+// is loaded: all but redis.log, redis.register_function and the constants, and
+// the same under server. It returns a function that restores them.
 func (in *interp) allowLoading(lib *library) (restore func()) {
 	hidden := make(map[string]lua.LValue)
 	for key, value := in.env.Next(lua.LNil); key != lua.LNil; key, value = in.env.Next(key) {

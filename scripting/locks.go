@@ -8,11 +8,11 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A lockChecker keeps a script from the shards that are not locked for it. It
-// is a second line of defense: scripts proven by proof.go never reach such a
-// shard. If the proof is wrong, a script that has not written is restarted with
-// every shard locked. One that has written fails with an error, which is
-// counted as a violation and must not happen.
+// A lockChecker keeps a script from the shards that are not locked for it.
+// Scripts proven by proof.go never reach one. If the proof is wrong, a script
+// that has not written is restarted with every shard locked. One that has
+// written fails with an error; this is counted as a violation and must not
+// happen.
 type lockChecker struct {
 	unlocked store.ShardSet
 	wrote    bool // the script called a command that may write
@@ -29,8 +29,8 @@ func (lc *lockChecker) allows(cmd *commands.Command, args [][]byte) bool {
 	return !lc.violated
 }
 
-// handleViolation returns the reply of a script that has run under lc: reply,
-// unless the script used a shard that is not locked.
+// handleViolation returns reply, unless the script used a shard that is not
+// locked.
 func (e *Engine) handleViolation(c *commands.Ctx, s *script, lc *lockChecker, reply resp.Value) resp.Value {
 	if !lc.violated {
 		return reply
@@ -48,8 +48,8 @@ func (e *Engine) handleViolation(c *commands.Ctx, s *script, lc *lockChecker, re
 	return resp.Error(errNotLocked)
 }
 
-// locksOf returns the shards to lock for a script: those of its keys if it is
-// proven to use no others, or else all.
+// locksOf returns the shards of the script's keys if it is proven to use no
+// others, or else all.
 func (s *script) locksOf(keys [][]byte) store.ShardSet {
 	if !s.proof.proven() {
 		return store.AllShards

@@ -66,7 +66,7 @@ func TestLockChecker(t *testing.T) {
 			e, c := newTestEngine(t)
 			e.options.Interpret = func() bool { return interpret }
 			e.scripts.prove = func(*chunk) keyProof { return keyProof{} } // the bug
-			key := keyApart("a1")
+			key := keyInOtherShard("a1")
 			evaluate(e, c, resp.RESP2, evalKeys("redis.call('mset', KEYS[1], 1, ARGV[1], 'other')", key))
 			reply, retried := asSession(e, c, evalKeys(tc.source, key))
 			if tc.reply != "" {
@@ -82,8 +82,8 @@ func TestLockChecker(t *testing.T) {
 	}
 }
 
-// keyApart returns a key in a shard other than k's.
-func keyApart(k string) string {
+// keyInOtherShard returns a key in a shard other than k's.
+func keyInOtherShard(k string) string {
 	for i := 0; ; i++ {
 		if key := fmt.Sprint("key", i); store.ShardOf([]byte(key)) != store.ShardOf([]byte(k)) {
 			return key
@@ -96,8 +96,8 @@ func keyApart(k string) string {
 func TestViolationInTransaction(t *testing.T) {
 	e, c := newTestEngine(t)
 	e.scripts.prove = func(*chunk) keyProof { return keyProof{} }
-	c.Args = evalKeys("return redis.call('get', ARGV[1])", keyApart("a1"))
-	c.Unheld = ^store.ShardOf([]byte(keyApart("a1")))
+	c.Args = evalKeys("return redis.call('get', ARGV[1])", keyInOtherShard("a1"))
+	c.Unheld = ^store.ShardOf([]byte(keyInOtherShard("a1")))
 	reply := e.eval(c)
 	require.Equal(t, errNotLocked, reply.Str())
 	require.False(t, c.Retry)

@@ -54,11 +54,11 @@ func (m *matcher) match(s, p int) int {
 		switch m.pat[p] {
 		case '(':
 			if p+1 < len(m.pat) && m.pat[p+1] == ')' {
-				return m.open(s, p+2, capturePosition)
+				return m.startCapture(s, p+2, capturePosition)
 			}
-			return m.open(s, p+1, captureOpen)
+			return m.startCapture(s, p+1, captureOpen)
 		case ')':
-			return m.close(s, p+1)
+			return m.endCapture(s, p+1)
 		case '$':
 			if p+1 == len(m.pat) {
 				if s == len(m.src) {
@@ -93,7 +93,7 @@ func (m *matcher) match(s, p int) int {
 		}
 		end := m.classEnd(p)
 		m.chargeSteps(stepsPerItem(p, end))
-		matches := s < len(m.src) && m.single(m.src[s], p, end)
+		matches := s < len(m.src) && m.matchSingle(m.src[s], p, end)
 		var suffix byte
 		if end < len(m.pat) {
 			suffix = m.pat[end]
@@ -127,7 +127,7 @@ func (m *matcher) match(s, p int) int {
 // rest of the pattern allows.
 func (m *matcher) longest(s, p, end, least int) int {
 	n, cost := 0, stepsPerItem(p, end)
-	for s+n < len(m.src) && m.single(m.src[s+n], p, end) {
+	for s+n < len(m.src) && m.matchSingle(m.src[s+n], p, end) {
 		n++
 		m.chargeSteps(cost)
 	}
@@ -144,14 +144,14 @@ func (m *matcher) shortest(s, p, end int) int {
 		if e := m.match(s, end+1); e >= 0 {
 			return e
 		}
-		if s >= len(m.src) || !m.single(m.src[s], p, end) {
+		if s >= len(m.src) || !m.matchSingle(m.src[s], p, end) {
 			return -1
 		}
 		s++
 	}
 }
 
-func (m *matcher) open(s, p, kind int) int {
+func (m *matcher) startCapture(s, p, kind int) int {
 	if m.level >= maxCaptures {
 		malformed("too many captures")
 	}
@@ -164,7 +164,7 @@ func (m *matcher) open(s, p, kind int) int {
 	return e
 }
 
-func (m *matcher) close(s, p int) int {
+func (m *matcher) endCapture(s, p int) int {
 	l := m.level - 1
 	for l >= 0 && m.captures[l].len != captureOpen {
 		l--
@@ -260,7 +260,7 @@ func (m *matcher) classEnd(p int) int {
 	return p
 }
 
-func (m *matcher) single(ch byte, p, end int) bool {
+func (m *matcher) matchSingle(ch byte, p, end int) bool {
 	switch m.pat[p] {
 	case '.':
 		return true

@@ -104,8 +104,10 @@ var memoryBombs = map[string]string{
 }
 
 func heapBytes() uint64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/memory/classes/heap/unused:bytes"}}
+	sample := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+	}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64() + sample[1].Value.Uint64()
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// A meter limits one run of a script: its time, once somebody has asked it to
-// stop, and its memory. The code that runs a script (the interpreter, the
+// A meter limits the memory of one run of a script, and its time once somebody
+// has asked it to stop. The code that runs a script (the interpreter, the
 // compiled engine, a library function with a loop) calls step for each small
 // unit of work and grow before each larger allocation. If they return false,
-// the script must not do what it was about to do and must fail with errText.
+// the script must fail with errText instead.
 //
 // Both cost a subtraction and a comparison. Every stepsPerPoll steps the meter
 // polls: it checks for a request to stop, reports the run to the tracker, and
 // compares the bytes that the process has allocated since the last measurement
-// with the room left. Only if the script may have used up its room, measure
-// counts what the script holds. So a script of fewer than stepsPerPoll steps
-// reads no clock, takes no lock and is not known to the tracker.
+// with the room left. Only if the script may have used up its room does measure
+// count what the script holds. A script of fewer than stepsPerPoll steps reads
+// no clock and takes no lock.
 //
 // The zero meter has no limits and needs no begin.
 type meter struct {
@@ -29,9 +29,9 @@ type meter struct {
 	name    string
 	command [][]byte
 	follows bool // as in commands.Ctx
-	// measure estimates the bytes that the script can reach; a result above
-	// most may be a lower bound. If nil, all bytes allocated count.
-	measure func(most int64) int64
+	// measure estimates the bytes that the script can reach, up to limit. If
+	// nil, all bytes allocated count.
+	measure func(limit int64) int64
 
 	stepsLeft    int   // steps until the next poll
 	room         int64 // bytes that may be allocated before the next measurement
@@ -164,11 +164,11 @@ func (m *meter) poll() bool {
 	return true
 }
 
-// collect measures the script and gives it half of the room that is left until
-// the next measurement: only live objects are measured, and garbage adds to
-// them. Close to the limit the script gets a little more than there is, or one
-// that makes garbage would be measured all the time. If the heap could grow
-// beyond the limit and twice garbage, the garbage is collected first.
+// collect measures the script and gives it half of the remaining room until the
+// next measurement, because garbage adds to what is measured. Close to the
+// limit it gives a little more than there is, or a script that makes garbage
+// would be measured all the time. It collects the garbage if the heap could
+// grow beyond the limit and twice garbage.
 func (m *meter) collect(wanted int64) bool {
 	if m.limit <= 0 {
 		m.room = 1 << 62
@@ -198,14 +198,13 @@ func (m *meter) collect(wanted int64) bool {
 	return true
 }
 
-// garbage is the bytes of garbage that a script may leave while the process is
+// garbage is how many bytes of it a script may leave while the process is
 // small: Go's collector lets the heap double.
 const garbage = 32 << 20
 
 // heap returns the bytes that the process has allocated since it started and
-// those that it holds from the system, including garbage and free memory. Both
-// include the memory of others, which may cause a needless measurement or
-// collection, but no error.
+// those that it holds from the system. Both include the memory of others, which
+// may cause a needless measurement or collection, but no error.
 func heap() (allocated, now int64) {
 	sample := [...]metrics.Sample{
 		{Name: "/gc/heap/allocs:bytes"},

@@ -42,10 +42,9 @@ func appendG(b []byte, f float64, precision int) []byte {
 	return strconv.AppendFloat(b, f, 'g', precision, 64)
 }
 
-// nanText returns the text of a NaN in C on the machines that Redis runs on,
-// where invalid operations yield a NaN with the sign bit set. Go's math
-// functions return a positive NaN with payload 1 instead, which is treated like
-// it.
+// nanText returns the text of a NaN as C does on the machines that Redis runs
+// on, where invalid operations yield a NaN with the sign bit set. Go's math
+// functions yield a positive one with payload 1, which is treated like it.
 func nanText(f float64) string {
 	bits := math.Float64bits(f)
 	negative := bits>>63 == 1
@@ -58,9 +57,9 @@ func nanText(f float64) string {
 	return "nan"
 }
 
-// doubleFrom returns the number with these bits. It clears the last bit of a
+// doubleFromBits returns the number with these bits. It clears the last bit of a
 // NaN, which nanText would interpret.
-func doubleFrom(bits uint64) lua.LNumber {
+func doubleFromBits(bits uint64) lua.LNumber {
 	f := math.Float64frombits(bits)
 	if f != f {
 		f = math.Float64frombits(bits&^1 | 1<<51)

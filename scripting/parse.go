@@ -9,8 +9,7 @@ import (
 )
 
 // The limits of Lua 5.1, and three of ours: constructs that Lua reads in a loop
-// (a+b+c, f()()(), elseif) become nested nodes, which are processed by
-// recursion.
+// (a+b+c, f()()(), elseif) are nested nodes here.
 const (
 	maxLevels   = 200
 	maxLocals   = 200
@@ -23,9 +22,8 @@ const (
 )
 
 // A parser reads a source as Lua 5.1 does, in one pass and with its error
-// texts, and builds gopher-lua's syntax tree. It resolves names on the way, so
-// that it can bind globals to library functions or seal them. Errors panic with
-// *syntaxError.
+// texts, and builds gopher-lua's syntax tree. It resolves names, to bind
+// globals to library functions or seal them. Errors panic with *syntaxError.
 type parser struct {
 	lexer
 	tok       token
@@ -46,8 +44,8 @@ type parser struct {
 
 // A position is a line and the number of a token, in one int so that it fits
 // where the syntax tree and the bytecode keep lines. The token determines the
-// locals in scope at an instruction; gopher-lua's own record is wrong if a
-// register is used twice.
+// locals in scope; gopher-lua's own record is wrong if a register is used
+// twice.
 type position = int
 
 const tokenBits = 20
@@ -184,31 +182,31 @@ func (p *parser) expectName() string {
 	return s
 }
 
-func (p *parser) enter() {
+func (p *parser) enterLevel() {
 	p.levels++
 	if p.levels > maxLevels {
 		p.failPlain("chunk has too many syntax levels")
 	}
 }
 
-func (p *parser) leave() { p.levels-- }
+func (p *parser) leaveLevel() { p.levels-- }
 
 // countLink counts the links of a construct that nests here but not in Lua.
-func (p *parser) countLink(n *int, most int) {
+func (p *parser) countLink(n *int, limit int) {
 	*n++
-	if *n > most {
+	if *n > limit {
 		p.failPlain("chunk has too many syntax levels")
 	}
 }
 
-func (p *parser) checkLimit(n, most int, what string) {
-	if n <= most {
+func (p *parser) checkLimit(n, limit int, what string) {
+	if n <= limit {
 		return
 	}
 	if p.fn.line == 0 {
-		p.failPlain(fmt.Sprintf("main function has more than %d %s", most, what))
+		p.failPlain(fmt.Sprintf("main function has more than %d %s", limit, what))
 	}
-	p.failPlain(fmt.Sprintf("function at line %d has more than %d %s", lineOf(p.fn.line), most, what))
+	p.failPlain(fmt.Sprintf("function at line %d has more than %d %s", lineOf(p.fn.line), limit, what))
 }
 
 func (p *parser) declare(names ...string) {
@@ -221,11 +219,11 @@ func (p *parser) declare(names ...string) {
 	}
 }
 
-func (p *parser) open(loop bool) {
+func (p *parser) openScope(loop bool) {
 	p.fn.scopes = append(p.fn.scopes, scope{len(p.fn.locals), loop})
 }
 
-func (p *parser) close() {
+func (p *parser) closeScope() {
 	last := len(p.fn.scopes) - 1
 	n := p.fn.scopes[last].locals
 	for _, local := range p.fn.active[n:] {
@@ -272,7 +270,7 @@ func (p *parser) blockEnds() bool {
 }
 
 func (p *parser) block() []ast.Stmt {
-	p.enter()
+	p.enterLevel()
 	stmts := []ast.Stmt{}
 	for last := false; !last && !p.blockEnds(); {
 		var stmt ast.Stmt
@@ -280,14 +278,14 @@ func (p *parser) block() []ast.Stmt {
 		stmts = append(stmts, stmt)
 		p.accept(';')
 	}
-	p.leave()
+	p.leaveLevel()
 	return stmts
 }
 
 func (p *parser) scopedBlock(loop bool) []ast.Stmt {
-	p.open(loop)
+	p.openScope(loop)
 	stmts := p.block()
-	p.close()
+	p.closeScope()
 	return stmts
 }
 

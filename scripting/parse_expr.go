@@ -42,7 +42,7 @@ const unaryPriority = 8
 // subexpr reads an expression whose binary operators bind more strongly than
 // limit.
 func (p *parser) subexpr(limit int) ast.Expr {
-	p.enter()
+	p.enterLevel()
 	var left ast.Expr
 	switch op := p.tok.kind; op {
 	case tokNot, '-', '#':
@@ -65,7 +65,7 @@ func (p *parser) subexpr(limit int) ast.Expr {
 		}
 		left = binary(op, text, left, p.subexpr(bindRight), p.lastLine)
 	}
-	p.leave()
+	p.leaveLevel()
 	return left
 }
 

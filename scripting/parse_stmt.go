@@ -96,19 +96,19 @@ func (p *parser) condition(line position) *ast.IfStmt {
 
 func (p *parser) repeatStatement(line position) ast.Stmt {
 	p.advance()
-	p.open(true)
-	p.open(false)
+	p.openScope(true)
+	p.openScope(false)
 	body := p.block()
 	p.expectMatch(tokUntil, tokRepeat, line)
 	cond := p.expr() // the body's locals are in scope
-	p.close()
-	p.close()
+	p.closeScope()
+	p.closeScope()
 	return p.setLines(&ast.RepeatStmt{Condition: cond, Stmts: body}, line)
 }
 
 func (p *parser) forStatement(line position) ast.Stmt {
 	p.advance()
-	p.open(true)
+	p.openScope(true)
 	name := p.expectName()
 	var stmt ast.Stmt
 	switch p.tok.kind {
@@ -120,7 +120,7 @@ func (p *parser) forStatement(line position) ast.Stmt {
 		p.syntax("'=' or 'in' expected")
 	}
 	p.expectMatch(tokEnd, tokFor, line)
-	p.close()
+	p.closeScope()
 	return p.setLines(stmt, line)
 }
 
@@ -141,10 +141,10 @@ func (p *parser) numericFor(name string) ast.Stmt {
 		stmt.Step = forOperand(stmt.Step, hiddenForStep, line)
 	}
 	p.declare("(for index)", "(for limit)", "(for step)")
-	p.open(false)
+	p.openScope(false)
 	p.declare(name)
 	stmt.Stmts = p.block()
-	p.close()
+	p.closeScope()
 	return stmt
 }
 
@@ -168,10 +168,10 @@ func (p *parser) genericFor(first string) ast.Stmt {
 	exprs := p.exprList()
 	p.expect(tokDo)
 	p.declare("(for generator)", "(for state)", "(for control)")
-	p.open(false)
+	p.openScope(false)
 	p.declare(names...)
 	stmt := &ast.GenericForStmt{Names: names, Exprs: exprs, Stmts: p.block()}
-	p.close()
+	p.closeScope()
 	return stmt
 }
 
@@ -248,10 +248,10 @@ func (p *parser) exprStatement(line position) ast.Stmt {
 	return at(&ast.AssignStmt{Lhs: targets, Rhs: values}, p.lastLine)
 }
 
-// needsTemporary reports whether gopher-lua miscompiles an assignment to a
-// local that is written directly. It does for the last parameter, which holds f
-// before the arguments are evaluated in `x = f(x) or 0`, and for `and` and
-// `or`, which leave the local unchanged in `x = t[x] and f(x)`.
+// needsTemporary reports whether gopher-lua miscompiles a direct assignment to
+// a local: to the last parameter, which holds f before the arguments are
+// evaluated in `x = f(x) or 0`, and with `and` and `or`, which leave the local
+// unchanged in `x = t[x] and f(x)`.
 func (p *parser) needsTemporary(target, value ast.Expr) bool {
 	id, ok := target.(*ast.IdentExpr)
 	if !ok {
@@ -268,9 +268,9 @@ func (p *parser) needsTemporary(target, value ast.Expr) bool {
 	return false
 }
 
-// multiple turns an assignment to several targets into assignments to
-// temporaries, and then to each target from the right. This is Lua's order;
-// gopher-lua assigns locals while it still evaluates the other values.
+// multiple assigns the values to temporaries, and these to the targets from the
+// right. This is Lua's order; gopher-lua assigns locals while it still
+// evaluates other values.
 func (p *parser) multiple(targets, values []ast.Expr, line position) ast.Stmt {
 	block := &ast.DoBlockStmt{}
 	local := func(name string, exprs ...ast.Expr) {

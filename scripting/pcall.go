@@ -8,11 +8,11 @@ import (
 )
 
 // protect calls the function at stack index 1 with the arguments above it and
-// catches errors. It leaves the results on the stack, or nothing.
+// catches errors. It leaves the results on the stack.
 //
-// The function runs in a thread of its own: on an error gopher-lua detaches
-// every local of the whole thread from the closures that share it, including
-// those of functions that continue.
+// The function runs in a thread of its own: on an error gopher-lua detaches all
+// locals of a thread from the closures that share them, including those of
+// functions that continue.
 func (in *interp) protect(L *lua.LState, handler *lua.LFunction) (value lua.LValue, failed bool) {
 	nargs := L.GetTop()
 	in.grow(L, valueSize*nargs)
@@ -90,8 +90,7 @@ func (in *interp) trimSpareThreads() {
 	}
 }
 
-// scriptThread returns the thread that the script knows, the coroutine or the
-// main thread, in which pcall started L.
+// scriptThread returns the coroutine or main thread in which pcall started L.
 func (in *interp) scriptThread(L *lua.LState) *lua.LState {
 	for in.pcallCallers[L] != nil {
 		L = in.pcallCallers[L]

@@ -23,12 +23,12 @@ func (f *plainFrame) command(i *plainInst, call *plainCall) bool {
 		f.store(i.a, call.results, f.fromReply(&reply))
 	case call.protected:
 		v := f.errorObject(reply.Str())
-		if wasCalled(reply.Str()) {
+		if reachedCommand(reply.Str()) {
 			v.table().set(plainString(errorStatsField), plainBool(true))
 		}
 		f.store(i.a, call.results, v)
 	default:
-		f.errCounted = wasCalled(reply.Str())
+		f.errCounted = reachedCommand(reply.Str())
 		f.fail(i.pc, codedError(reply.Str()))
 	}
 	return !f.failed
@@ -80,7 +80,7 @@ func (f *plainFrame) reply(call *plainCall) resp.Value {
 	if cmd = call.cmd; !call.resolved {
 		cmd = f.engine.lookupCommand(args)
 	}
-	return f.caller.call(cmd, args)
+	return f.call(cmd, args)
 }
 
 // argument formats a value as redis.call does. It does not copy strings:

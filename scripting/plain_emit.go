@@ -228,7 +228,7 @@ func (p *plainCompiler) compact(code []plainInst, used []bool) {
 		}
 		p.convertOperands(i)
 	}
-	p.backJumps()
+	p.markBackJumps()
 	for n := range p.calls {
 		call := &p.calls[n]
 		for k := range call.operands {
@@ -242,8 +242,8 @@ func (p *plainCompiler) compact(code []plainInst, used []bool) {
 
 func isBranch(op plainOp) bool { return (&plainInst{op: op}).branches() }
 
-// backJumps turns each backward jump into a plainBack, which counts steps.
-func (p *plainCompiler) backJumps() {
+// markBackJumps turns each backward jump into a plainBack, which counts steps.
+func (p *plainCompiler) markBackJumps() {
 	for n := range p.code {
 		switch op := p.code[n].op; {
 		case op == plainJump:
@@ -251,14 +251,14 @@ func (p *plainCompiler) backJumps() {
 				p.code[n].op = plainBack
 			}
 		case isBranch(op) && op != plainForLoop && op != plainForPrep:
-			p.code[n].to = p.goBack(n, p.code[n].to)
-			p.code[n].alt = p.goBack(n, p.code[n].alt)
+			p.code[n].to = p.insertBackJump(n, p.code[n].to)
+			p.code[n].alt = p.insertBackJump(n, p.code[n].alt)
 		}
 	}
 }
 
-// goBack inserts a jump between a branch and a target before it.
-func (p *plainCompiler) goBack(n int, target int32) int32 {
+// insertBackJump inserts a jump between a branch and a target before it.
+func (p *plainCompiler) insertBackJump(n int, target int32) int32 {
 	if target > int32(n) {
 		return target
 	}

@@ -58,9 +58,9 @@ type notPlain string
 func failNotPlain(format string, args ...any) { panic(notPlain(fmt.Sprintf(format, args...))) }
 
 // A plainCompiler translates gopher-lua's bytecode. A forward analysis computes
-// the facts about the registers on every path, up to a fixed point. With them
-// each instruction is translated: functions are resolved, and constants and
-// copies are used directly.
+// the facts about the registers up to a fixed point. With them each instruction
+// is translated: functions are resolved, and constants and copies used
+// directly.
 type plainCompiler struct {
 	engine *Engine
 	proto  *lua.FunctionProto
@@ -100,7 +100,7 @@ func (p *plainCompiler) protoConstant(i int) fact {
 	return fact{isConstant, p.constantIndex(v)}
 }
 
-func (p *plainCompiler) flow() {
+func (p *plainCompiler) computeFacts() {
 	p.states = make([][]fact, len(p.proto.Code)+1)
 	entry := make([]fact, p.registers)
 	for i := range entry {

@@ -28,7 +28,7 @@ type plainFrame struct {
 	results     []plainValue
 	arena       []byte
 	concatBuf   []byte        // where concat builds
-	tables      []*plainTable // pooled tables; the first inUse are used by this run
+	tables      []*plainTable // pooled; this run uses the first tablesInUse
 	tablesInUse int
 
 	measurements uint32 // number of measurements so far
@@ -148,9 +148,9 @@ const (
 	plainEntrySize    = 2*plainValueSize + 64 // with its share of the index
 )
 
-// reachableBytes estimates the bytes that the run can reach. A result above
-// most is only a lower bound.
-func (f *plainFrame) reachableBytes(most int64) (size int64) {
+// reachableBytes estimates the bytes that the run can reach, or stops above
+// limit.
+func (f *plainFrame) reachableBytes(limit int64) (size int64) {
 	f.measurements++
 	var seen addressSet
 	var pending []*plainTable
@@ -173,7 +173,7 @@ func (f *plainFrame) reachableBytes(most int64) (size int64) {
 			visit(&list[i])
 		}
 	}
-	for len(pending) > 0 && size <= most {
+	for len(pending) > 0 && size <= limit {
 		t := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
 		size += plainTableSize + int64(cap(t.array))*plainValueSize + int64(cap(t.entries))*plainEntrySize
@@ -189,7 +189,7 @@ func (f *plainFrame) reachableBytes(most int64) (size int64) {
 }
 
 // reserveArray must be called before the nth element is stored in a table's
-// array. The old array and a longer one must fit into the memory together.
+// array. The old and the new array must fit into the memory together.
 func (f *plainFrame) reserveArray(t *plainTable, n int) {
 	switch {
 	case n <= len(t.array):
@@ -231,8 +231,8 @@ func (f *plainFrame) step(pc int32) bool {
 	return false
 }
 
-// grow charges n bytes before they are allocated for strings and tables. If
-// they are refused, the run has failed at the instruction f.pc.
+// grow charges n bytes before their allocation. If they are refused, the run
+// has failed at the instruction f.pc.
 func (f *plainFrame) grow(n int) {
 	if !f.meter.grow(n) || n > plainBytesPerStep && !f.meter.steps(n/plainBytesPerStep) {
 		f.fail(f.pc, "ERR "+f.meter.errText)

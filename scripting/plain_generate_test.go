@@ -38,8 +38,10 @@ type plainFlow struct {
 
 var (
 	plainKeys = []string{"s", "n", "z", "h", "l", "k", "m"}
-	plainArgs = []string{"1", "5", "100", "2.5", "-3", "abc", "", "0x10", " 7 ", "1e3", "1795184400123",
-		"60000", "z"}
+	plainArgs = []string{
+		"1", "5", "100", "2.5", "-3", "abc", "", "0x10", " 7 ", "1e3", "1795184400123",
+		"60000", "z",
+	}
 )
 
 func (g *plainGenerator) flow() plainFlow {

@@ -27,8 +27,8 @@ var plainFunctions = func() []plainFunction {
 		{name: "ipairs", op: plainIterate, number: 0},
 		{name: "pairs", op: plainIterate, number: 1},
 		{name: "error", variableResults: true, call: plainError},
-		{name: "tonumber", op: plainToNumber, arity: 1, call: plainToNumberIn},
-		{name: "tostring", op: plainToString, arity: 1, call: plainToStringOf},
+		{name: "tonumber", op: plainToNumber, arity: 1, call: callToNumber},
+		{name: "tostring", op: plainToString, arity: 1, call: callToString},
 		{name: "type", call: plainType},
 		{name: "unpack", variableResults: true, call: plainUnpack, ofKeys: &[2]*plainFunction{
 			{name: "unpack", variableResults: true, call: plainUnpackKeys},
@@ -187,13 +187,13 @@ func (f *plainFrame) toString(v *plainValue) plainValue {
 	return f.copyString(fmt.Sprintf("table: %p", v.table()))
 }
 
-func plainToStringOf(f *plainFrame, pc int, args []plainValue) {
+func callToString(f *plainFrame, pc int, args []plainValue) {
 	if f.anyArgument(pc, args, 1) {
 		f.pushResults(f.toString(&args[0]))
 	}
 }
 
-func plainToNumberIn(f *plainFrame, pc int, args []plainValue) {
+func callToNumber(f *plainFrame, pc int, args []plainValue) {
 	if len(args) == 1 && args[0].kind == lua.LTNumber {
 		f.pushResults(args[0])
 		return

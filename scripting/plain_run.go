@@ -251,7 +251,7 @@ func elementAt(list [][]byte, key *plainValue) plainValue {
 	return plainNil
 }
 
-// each performs a step of ipairs or pairs and reports whether there was a
+// each performs a step of ipairs or pairs. It reports whether there was a
 // value.
 func (f *plainFrame) each(i *plainInst, v []plainValue) bool {
 	control := &v[i.a+2]

@@ -23,8 +23,11 @@ type libraryShape struct {
 }
 
 var shapes = []libraryShape{
-	{"the documents' sliding window", "../docs/sliding-window.lua", []string{"w"},
-		[]string{"1795184400000", "60000", "3"}},
+	{
+		"the documents' sliding window", "../docs/sliding-window.lua",
+		[]string{"w"},
+		[]string{"1795184400000", "60000", "3"},
+	},
 	{"rate-limiter-flexible", "", []string{"a"}, []string{"1", "60"}},
 	{"redis_rate", "", []string{"a"}, []string{"100", "10", "60", "1"}},
 	{"throttled", "", []string{"n"}, []string{"10", "10", "60"}},

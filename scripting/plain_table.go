@@ -7,9 +7,8 @@ import (
 )
 
 // A plainTable is a table without metatable. Positive integer keys are in an
-// array, up to a limit, and other keys in order of insertion. So #, next and
-// the conversion to a reply see the same as with gopher-lua's tables, including
-// holes.
+// array, up to a limit, and other keys in order of insertion, so that #, next
+// and replies are as with gopher-lua's tables, holes included.
 type plainTable struct {
 	array       []plainValue
 	entries     []plainEntry // the value of a removed key is nil

@@ -6,9 +6,9 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// The strings of a run are allocated in an arena that the frame keeps and
-// empties when the run ends. Strings that do not fit are left to the garbage
-// collector, so that a loop that builds strings does not keep them all alive.
+// The strings of a run are in an arena that the frame keeps and empties after
+// the run. Strings that do not fit are left to the garbage collector, so that a
+// loop that builds strings does not keep them all alive.
 const (
 	arenaSize    = 16 << 10
 	maxArenaText = 2 << 10

@@ -30,7 +30,7 @@ func (p *plainCompiler) translate(pc int) plainInst {
 		if k.kind == anything {
 			k = fact{isCopy, int32(b)}
 		}
-		if k == (fact{isCopy, int32(a)}) { // it has the value already
+		if k == (fact{isCopy, int32(a)}) {
 			p.next(pc + 1) // it has the value already
 			break
 		}
@@ -138,7 +138,7 @@ func (p *plainCompiler) translate(pc int) plainInst {
 		p.write(a+3, fact{anything, notString})
 		p.next(int(out.to))
 	case lua.OP_TFORLOOP:
-		p.each(&out, a, c)
+		p.iterationStep(&out, a, c)
 	case lua.OP_CLOSE, lua.OP_NOP:
 		p.next(pc + 1)
 	default:
@@ -252,9 +252,9 @@ func (p *plainCompiler) setList(out *plainInst, a, b, c int) {
 	p.next(p.pc + 1)
 }
 
-// each translates a step of a generic for with a known iterator. The jump back
+// iterationStep translates a step of a generic for with a known iterator. The jump back
 // follows it.
-func (p *plainCompiler) each(out *plainInst, a, c int) {
+func (p *plainCompiler) iterationStep(out *plainInst, a, c int) {
 	if p.regs[a].kind != isIterator {
 		failNotPlain("line %d iterates in another way than with ipairs or pairs", p.line())
 	}

@@ -10,7 +10,6 @@ func (p *plainCompiler) operands(a, b int) plainCall {
 	call := plainCall{open: -1}
 	end := a + b
 	if b == 0 {
-		// The preceding instruction is the call whose results come last.
 		before := p.proto.Code[p.pc-1]
 		if opCode(before) != lua.OP_CALL {
 			failNotPlain("line %d has an open list of another kind", p.line())

@@ -10,36 +10,32 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// A keyProof is the result of analyzing whether a script uses no keys besides
-// those in KEYS. If so, it may run with only their shards locked.
+// A keyProof says whether a script is proven to use no keys besides those in
+// KEYS, so that it may run with only their shards locked.
 //
 // The analysis reads the syntax tree once, when the script is loaded. It
-// considers neither control flow nor scopes, but everything that may happen
-// anywhere. It must show three things:
+// ignores control flow and scopes, and must show three things:
 //
-//   - KEYS does not change. It may be indexed, measured with #, unpacked, and
-//     iterated with ipairs or pairs in a for. Any other use fails, so that no
-//     other name and no function ever holds the table.
-//   - redis.call and redis.pcall are called under these names only, with a
+//   - KEYS does not change: it is only indexed, measured with #, unpacked, and
+//     iterated with ipairs or pairs in a for. So no other name and no function
+//     ever holds the table.
+//   - redis.call and redis.pcall are only called under these names, with a
 //     constant command whose key positions follow from the number of arguments.
-//   - Each argument at such a position is a key: an element of KEYS, or a local
-//     whose values all are. Locals are distinguished by name only: all locals
-//     of one name in the script count as one.
+//   - Each argument in such a position is an element of KEYS, or a local with no
+//     other values. All locals of one name count as one.
 //
-// An element of KEYS is a declared key or nil, whatever the index, and a call
-// with nil is refused before it reaches a command. So are tables and functions,
-// but not numbers and strings, so that a local for keys must have none among
-// its values.
+// An element of KEYS is a declared key or nil, and redis.call refuses nil,
+// tables and functions. It accepts numbers and strings, which a local for keys
+// must therefore not hold.
 //
-// Anything else is not proven: unknown globals; globals that give access to
-// KEYS or redis in another way (_G, load, rawget, metatables); and coroutines,
-// which limiters do not use.
+// Everything else is not proven: unknown globals, globals that give access to
+// KEYS or redis (_G, load, rawget, metatables), and coroutines.
 type keyProof struct {
 	reason string // why it is not proven; "" if it is
 	line   int
 }
 
-func (v keyProof) proven() bool { return v.reason == "" }
+func (k keyProof) proven() bool { return k.reason == "" }
 
 // A keyProver analyzes one script.
 type keyProver struct {
@@ -58,7 +54,7 @@ func (e *Engine) proveKeys(c *chunk) keyProof {
 		reads: make(map[string]int), globals: make(map[string]int),
 	}
 	p.stmts(c.stmts)
-	p.conclude()
+	p.checkNames()
 	return p.keyProof
 }
 
@@ -68,8 +64,8 @@ func (p *keyProver) fail(line position, format string, args ...any) {
 	}
 }
 
-// conclude checks the names, once all of them are known.
-func (p *keyProver) conclude() {
+// checkNames runs once all names are known.
+func (p *keyProver) checkNames() {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		if _, ok := p.globals[name]; ok || unsafeGlobals[name] {
 			p.fail(0, "a local is called %s", name)
@@ -88,8 +84,8 @@ func (p *keyProver) conclude() {
 	}
 }
 
-// keyLocals returns the names whose locals hold only keys. It starts with all
-// names and removes those with another value, until nothing changes.
+// keyLocals returns the names whose locals hold only keys. It removes names
+// with another value until nothing changes.
 func (p *keyProver) keyLocals() map[string]bool {
 	locals := make(map[string]bool, len(p.values))
 	for name := range p.values {
@@ -160,9 +156,9 @@ func nameSet(all ...string) map[string]bool {
 }
 
 var (
-	// safeGlobals give no access to KEYS or redis. A local of such a name never
-	// counts as a key: outside of its scope the name is the global, and
-	// _VERSION is a string.
+	// safeGlobals give no access to KEYS or redis. A local of such a name is
+	// never a key: out of its scope the name is the global, and _VERSION is a
+	// string.
 	safeGlobals = nameSet("ARGV", "_VERSION", "assert", "error", "ipairs", "next", "pairs", "pcall",
 		"select", "tonumber", "tostring", "type", "unpack", "xpcall",
 		"string", "table", "math", "bit", "cjson", "struct", "cmsgpack", "os")
@@ -171,12 +167,12 @@ var (
 	implicitLocals = nameSet("self", "arg")
 
 	// unsafeGlobals give access to KEYS or redis. No local may have such a
-	// name: outside of its scope the name is the global.
+	// name: out of its scope the name is the global.
 	unsafeGlobals = nameSet("KEYS", "redis", "server", "_G", "collectgarbage", "coroutine", "debug",
 		"dofile", "gcinfo", "getfenv", "getmetatable", "load", "loadfile", "loadstring", "module",
 		"newproxy", "print", "rawequal", "rawget", "rawset", "require", "setfenv", "setmetatable")
 
-	// keylessCommands are the commands without keys that a proven script may
-	// call. They use nothing that is protected by a shard lock.
+	// keylessCommands are the commands without keys that use nothing protected
+	// by a shard lock.
 	keylessCommands = nameSet("echo", "ping", "publish", "time")
 )

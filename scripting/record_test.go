@@ -83,8 +83,10 @@ func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 		{Name: "debug", Arity: -2, Flags: commands.NoScript, Handler: refuse},
 		{Name: "ping", Arity: -1, Handler: func(*commands.Ctx) resp.Value { return resp.Pong }},
 		{Name: "publish", Arity: 3, Flags: commands.MayReplicate, Handler: refuse},
-		{Name: "config", Arity: -2,
-			Subs: []commands.Command{{Name: "get", Arity: -3, Flags: commands.NoScript, Handler: refuse}}},
+		{
+			Name: "config", Arity: -2,
+			Subs: []commands.Command{{Name: "get", Arity: -3, Flags: commands.NoScript, Handler: refuse}},
+		},
 		{Name: "select", Arity: 2, Handler: func(c *commands.Ctx) resp.Value {
 			n, ok := store.ParseInt(c.Args[1])
 			if !ok || n < 0 || n >= store.Databases {
@@ -100,8 +102,10 @@ func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 	s := store.New()
 	return e, &commands.Ctx{
 		Store: s, DB: s.DB(0), Proto: resp.RESP2, NowMs: 1_795_184_400_123, NowUs: 1_795_184_400_123_456,
-		Settings: &commands.Settings{ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128,
-			ZSetMaxListpackValue: 64, RLLogMaxUnits: 1 << 20},
+		Settings: &commands.Settings{
+			ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128,
+			ZSetMaxListpackValue: 64, RLLogMaxUnits: 1 << 20,
+		},
 	}
 }
 

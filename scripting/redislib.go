@@ -54,9 +54,10 @@ func (e *Engine) keepsErrorText(text string) bool {
 	return false
 }
 
-// beginsWithCode reports whether text has neither spaces nor control characters
-// and starts with an upper-case word: a letter from A to Z, followed by more of
-// them, digits and underscores, up to the end or an ASCII punctuation mark.
+// beginsWithCode reports whether text starts with an upper-case word (a letter
+// from A to Z, then letters, digits and underscores) that ends at the end of
+// the text or at an ASCII punctuation mark, and has neither spaces nor control
+// characters.
 func beginsWithCode(text string) bool {
 	word := 0
 	for word < len(text) && isCodeByte(text[word], word) {
@@ -73,7 +74,7 @@ func beginsWithCode(text string) bool {
 	return true
 }
 
-// isCodeByte reports whether ch may be the ith byte of an upper-case word.
+// isCodeByte reports whether ch may be byte i of an upper-case word.
 func isCodeByte(ch byte, i int) bool {
 	return 'A' <= ch && ch <= 'Z' || i > 0 && (ch == '_' || '0' <= ch && ch <= '9')
 }
@@ -168,8 +169,8 @@ func (in *interp) breakpoint(L *lua.LState) int {
 	return 1
 }
 
-// aclCheckCmd returns true for every existing command: a client that may run
-// the script may run the commands in it.
+// aclCheckCmd returns true for every command: clients that may run a script may
+// run the commands in it.
 func (in *interp) aclCheckCmd(L *lua.LState) int {
 	n := L.GetTop()
 	if n == 0 {

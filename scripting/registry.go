@@ -7,45 +7,45 @@ import (
 	"sync"
 )
 
-// A registry holds the loaded libraries. A library is not changed when it is
-// replaced or deleted, so that a call in it can go on.
+// A registry holds the loaded libraries. A replaced or deleted library is not
+// changed, so that a call in it can go on.
 type registry struct {
-	mu     sync.RWMutex                // protects the fields below, which are replaced, not changed
-	all    []*library                  // in order of loading
-	byName map[string]*libraryFunction // by name in lower case
+	mu        sync.RWMutex                // protects the fields below, which are replaced, not changed
+	libraries []*library                  // in order of loading
+	byName    map[string]*libraryFunction // by name in lower case
 }
 
 func (r *registry) snapshot() ([]*library, map[string]*libraryFunction) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.all, r.byName
+	return r.libraries, r.byName
 }
 
-func (r *registry) find(function string) *libraryFunction {
+func (r *registry) lookup(function string) *libraryFunction {
 	_, byName := r.snapshot()
 	return byName[strings.ToLower(function)]
 }
 
-func libraryAt(all []*library, name string) int {
+func libraryIndex(all []*library, name string) int {
 	return slices.IndexFunc(all, func(lib *library) bool { return lib.name == name })
 }
 
 func (r *registry) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all, r.byName = nil, nil
+	r.libraries, r.byName = nil, nil
 }
 
 func (r *registry) remove(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := libraryAt(r.all, name)
+	i := libraryIndex(r.libraries, name)
 	if i < 0 {
 		return false
 	}
-	all := slices.Delete(slices.Clone(r.all), i, i+1)
+	all := slices.Delete(slices.Clone(r.libraries), i, i+1)
 	byName, _ := functionsOf(all)
-	r.all, r.byName = all, byName
+	r.libraries, r.byName = all, byName
 	return true
 }
 
@@ -56,10 +56,10 @@ func (r *registry) add(libs []*library, flush, replace bool) error {
 	defer r.mu.Unlock()
 	var all []*library
 	if !flush {
-		all = slices.Clone(r.all)
+		all = slices.Clone(r.libraries)
 	}
 	for _, lib := range libs {
-		switch i := libraryAt(all, lib.name); {
+		switch i := libraryIndex(all, lib.name); {
 		case i < 0:
 			all = append(all, lib)
 		case replace:
@@ -72,7 +72,7 @@ func (r *registry) add(libs []*library, flush, replace bool) error {
 	if err != nil {
 		return err
 	}
-	r.all, r.byName = all, byName
+	r.libraries, r.byName = all, byName
 	return nil
 }
 

@@ -16,12 +16,11 @@ const (
 )
 
 // loadLimitMs is the time limit of a library's source, as in Redis. Loading
-// does not block others, so that clients are not asked to kill it.
+// blocks nobody, so that clients are not asked to kill it.
 const loadLimitMs = 500
 
-// A runState says whether a run has written and whether it must stop. It is one
-// word, so that a run cannot write while it is being stopped as one that has
-// not written.
+// A runState says whether a run has written and whether it must stop, in one
+// word, so that a run stopped as one that has not written cannot write.
 type runState uint32
 
 const (
@@ -58,9 +57,9 @@ func (r *activeRun) transition(from, to runState) bool {
 	return r.state.CompareAndSwap(uint32(from), uint32(to))
 }
 
-// A runTracker tracks the scripts that run for longer than a moment. While one
-// of them is past busy-reply-threshold, the engine is busy. Scripts report to
-// it at every poll, so that it needs no timer.
+// A runTracker knows the scripts that run for longer than a moment. The engine
+// is busy while one of them is past busy-reply-threshold. Scripts report to it
+// at every poll, so that it needs no timer.
 type runTracker struct {
 	nowUs       func() int64 // monotonic; if nil, no run is ever overdue
 	thresholdMs func() int64 // 0 for none
@@ -82,6 +81,7 @@ const (
 	stopAll
 )
 
+// Busy is the reply to clients while a script is past busy-reply-threshold.
 type Busy struct {
 	Reply string // an error
 }
@@ -116,9 +116,8 @@ func (t *runTracker) remove(r *activeRun) {
 	}
 }
 
-// checkThreshold marks a run as overdue if it has passed the threshold. It is
-// called by the run's own goroutine. command is the command that the run
-// executes.
+// checkThreshold marks a run as overdue if it is past the threshold. The run's
+// own goroutine calls it. command is the command that it executes.
 func (t *runTracker) checkThreshold(r *activeRun, command [][]byte) {
 	if t.nowUs == nil || r.overdue {
 		return
@@ -155,15 +154,14 @@ func (t *runTracker) oldest() *activeRun {
 	return oldest
 }
 
-// A functionRun describes a function that is overdue.
 type functionRun struct {
 	name       string
 	command    [][]byte
 	durationMs int64
 }
 
-// function returns the overdue run for FUNCTION STATS if it is a function, or
-// the error if it is a script. Both are empty if there is none.
+// function returns, for FUNCTION STATS, the longest overdue run if it is a
+// function, or the error if it is a script.
 func (t *runTracker) function() (f *functionRun, refusal string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,7 +248,7 @@ func (t *runTracker) stopRun(r *activeRun) {
 }
 
 // change returns a channel that is closed as soon as the engine is busy.
-func (t *runTracker) change() <-chan struct{} {
+func (t *runTracker) busyChange() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.becomesBusy

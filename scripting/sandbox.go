@@ -20,8 +20,8 @@ var redisNumbers = map[string]int{
 	"REDIS_VERSION_NUM": redisVersionNum,
 }
 
-// buildSandbox creates everything that a script can reach. Functions have env
-// as their globals, but cannot get hold of it. The tables that scripts can get
+// buildSandbox creates everything that a script can reach. env is the globals
+// of functions, and scripts cannot get hold of it. The tables that they can get
 // hold of (_G and the libraries) are sealed: empty, with a metatable that shows
 // the content and rejects writes. Functions that bypass metatables look into
 // in.sealed.

@@ -52,8 +52,8 @@ func parseShebang(source string) (f flags, body string, err error) {
 	return f, source[end:], nil
 }
 
-// splitWords splits a line at white space. A word may be quoted as in
-// redis-cli. It returns false if a quote is not closed.
+// splitWords splits a line at white space. Words may be quoted as in redis-cli.
+// It returns false if a quote is not closed.
 func splitWords(line string) (words []string, ok bool) {
 	for {
 		line = strings.TrimLeft(line, " \t\r\n\v\f")

@@ -15,15 +15,16 @@ func (e *Engine) Stats() Stats {
 	return Stats{Cached: len(c.all.byDigest), Bytes: c.size, Evicted: c.evicted}
 }
 
+// ResetStats resets the event counters.
 func (e *Engine) ResetStats() {
 	e.scripts.mu.Lock()
 	defer e.scripts.mu.Unlock()
 	e.scripts.evicted = 0
 }
 
-// Misses returns how often a script used a shard that was not locked for it:
-// the scripts that were restarted, and those that failed. Both are 0 unless the
-// proof is wrong; see lockChecker.
+// Misses returns the number of scripts that were restarted, and that failed,
+// because they used a shard that was not locked. Both are 0 unless the proof is
+// wrong; see lockChecker.
 func (e *Engine) Misses() (restarts, violations int64) {
 	return e.restarts.Load(), e.violations.Load()
 }

@@ -8,9 +8,8 @@ import (
 )
 
 // Limiting memory needs fields that gopher-lua hides: the next instruction, and
-// the content of registers and tables. The views below are prefixes of its
-// structs. TestViews compares them, so that it fails with an incompatible
-// gopher-lua.
+// the content of registers and tables. The views are prefixes of its structs,
+// which TestViews compares.
 
 type frameView struct {
 	_  int // idx
