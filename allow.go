@@ -67,34 +67,36 @@ func (l *Limiter) AllowAll(ctx context.Context, key string, cost int64, quotas .
 		return Decision{}, err
 	}
 	for {
-		d, written, err := l.allow(key, cost, quotas)
-		if errors.Is(err, errDiskBusy) {
+		var d Decision
+		written, err := l.allow(&d, key, cost, quotas)
+		if err != nil && errors.Is(err, errDiskBusy) {
 			if !l.engine.WaitForSpace(ctx) {
 				return Decision{}, ctx.Err()
 			}
 			continue
 		}
 		// An error reply, too, may tell of what is not on disk.
-		switch failed := l.engine.WaitDurable(written, ctx); {
-		case errors.Is(failed, durable.ErrCanceled):
-			return Decision{}, ctx.Err()
-		case failed != nil:
+		if failed := l.engine.WaitDurable(written, ctx); failed != nil {
+			if errors.Is(failed, durable.ErrCanceled) {
+				failed = ctx.Err()
+			}
 			return Decision{}, failed
 		}
 		return d, err
 	}
 }
 
-// allow makes the call in a session of the pool. It does not wait for the disk:
-// other calls need the session.
-func (l *Limiter) allow(key string, cost int64, quotas []Quota) (Decision, durable.Position, error) {
+// allow makes the call in a session of the pool, sets d, and returns the position
+// behind the session's writes. It does not wait for the disk: other calls need the
+// session.
+func (l *Limiter) allow(d *Decision, key string, cost int64, quotas []Quota) (written durable.Position, err error) {
 	s := l.acquire()
 	defer l.release(s)
 	if err := s.open(l); err != nil {
-		return Decision{}, durable.Position{}, err
+		return written, err
 	}
-	d, err := s.allow(key, quotas, cost)
-	return d, s.session.Written(), err
+	err = s.allow(d, key, quotas, cost)
+	return s.session.Written(), err
 }
 
 // Peek is what Allow with a cost of 1 would answer, with Remaining and
@@ -143,21 +145,22 @@ func (s *pooledSession) open(l *Limiter) error {
 		s.session = l.engine.NewSession(engine.Peer{
 			Addr: inProcess, LocalAddr: inProcess, FD: -1, Local: true, Owner: true,
 		})
+		s.session.Cancel(never{})
 	}
 	return nil
 }
 
-// allow runs RL.ALLOW. It requires mu.
-func (s *pooledSession) allow(key string, quotas []Quota, cost int64) (Decision, error) {
+// allow runs RL.ALLOW and sets d. It requires mu.
+func (s *pooledSession) allow(d *Decision, key string, quotas []Quota, cost int64) error {
 	if len(quotas) == 0 {
-		return Decision{}, errNoQuota
+		return errNoQuota
 	}
 	// The arguments are appended to one text, and sliced out of it at the end,
 	// because text may move as it grows.
 	text, ends := append(s.text[:0], key...), append(s.ends[:0], len(key))
 	for _, q := range quotas {
 		if q.Window%time.Millisecond != 0 {
-			return Decision{}, errWindow
+			return errWindow
 		}
 		text = strconv.AppendInt(text, q.Limit, 10)
 		ends = append(ends, len(text))
@@ -176,36 +179,35 @@ func (s *pooledSession) allow(key string, quotas []Quota, cost int64) (Decision,
 		args = append(args, wordCost, text[start:])
 	}
 	s.text, s.ends, s.args = text, ends, args
-	s.session.Cancel(never{})
 	reply := s.session.Do(args)
 	s.session.Count()
-	if s.session.Canceled() {
-		return Decision{}, errDiskBusy
-	}
 	if reply.IsError() {
-		return Decision{}, replyError(reply)
+		if s.session.Canceled() {
+			s.session.Cancel(never{})
+			return errDiskBusy
+		}
+		return replyError(reply)
 	}
 	if cap(s.text) > maxIdleText {
 		s.text, s.args = nil, nil
 	}
-	return decision(reply.Elems()), nil
+	d.read(reply.Elems())
+	return nil
 }
 
 // maxIdleText is how many bytes for arguments a pooled session keeps between
 // calls. Keys are rarely longer.
 const maxIdleText = 4 << 10
 
-// decision reads the reply of RL.ALLOW: allowed, limit, remaining, retry-after and
+// read sets d to the reply of RL.ALLOW: allowed, limit, remaining, retry-after and
 // reset-after.
-func decision(reply []resp.Value) Decision {
-	retry := Never
+func (d *Decision) read(reply []resp.Value) {
+	d.Allowed, d.Limit, d.Remaining = reply[0].Int(), reply[1].Int(), reply[2].Int()
+	d.RetryAfter = Never
 	if ms := reply[3].Int(); ms >= 0 {
-		retry = time.Duration(ms) * time.Millisecond
+		d.RetryAfter = time.Duration(ms) * time.Millisecond
 	}
-	return Decision{
-		Allowed: reply[0].Int(), Limit: reply[1].Int(), Remaining: reply[2].Int(),
-		RetryAfter: retry, ResetAfter: time.Duration(reply[4].Int()) * time.Millisecond,
-	}
+	d.ResetAfter = time.Duration(reply[4].Int()) * time.Millisecond
 }
 
 func (s *pooledSession) close() {
