@@ -5,17 +5,16 @@ import (
 	"unsafe"
 )
 
-// Entry is what the keyspace holds under a key. Beside the pointer to the value
-// there is one word, from the lowest bits on:
+// An Entry is what the keyspace stores under a key. Beside the pointer to the value there is one word, from
+// the lowest bits on:
 //
-//	charge    12  what the value counts for in the shard's memory: see memory.go
-//	kind       3  what the pointer leads to: see value.go
-//	far        1  the pointer leads to a farEntry, which has the value and the deadline
+//	charge    12  bytes that the value counts for in the shard's memory: see memory.go
+//	kind       3  type of the value: see value.go
+//	far        1  the pointer is to a farEntry, which has the value and the deadline
 //	deadline  48  unix milliseconds, signed; 0: none
 //
-// 48 bits reach 4,459 years to either side of 1970. Redis takes deadlines up to
-// the end of an int64, so those that are further off have a place of their own.
-// When a key was used last stands in the node's stamp: see use.go.
+// 48 bits reach 4,459 years to either side of 1970. Redis accepts deadlines up to MaxInt64, so those that are
+// further away are stored separately. The time of a key's last use is in the node's stamp: see use.go.
 type Entry struct {
 	data unsafe.Pointer
 	word uint64
@@ -32,21 +31,21 @@ const (
 	farthest = 1<<(64-deadlineAt-1) - 1 // of the deadlines that an entry holds itself
 )
 
-// farEntry is the entry of a key whose deadline has no place in the word.
+// farEntry is the entry of a key whose deadline does not fit the word.
 type farEntry struct {
 	data       unsafe.Pointer
 	expireAtMs int64
 }
 
-// holds returns the value where it is of this kind, nil where it is another.
-func (e *Entry) holds(kind uint64) unsafe.Pointer {
+// as returns the value if it is of this kind, and nil otherwise.
+func (e *Entry) as(kind uint64) unsafe.Pointer {
 	if e.word&kindMask == kind<<kindAt {
 		return e.data
 	}
-	return e.holdsFar(kind)
+	return e.asFar(kind)
 }
 
-func (e *Entry) holdsFar(kind uint64) unsafe.Pointer {
+func (e *Entry) asFar(kind uint64) unsafe.Pointer {
 	if e.word&kindMask == kind<<kindAt|farBit {
 		return (*farEntry)(e.data).data
 	}
@@ -62,7 +61,7 @@ func (e *Entry) value() (unsafe.Pointer, uint64) {
 	return e.data, kind
 }
 
-// replace makes p, of this kind, the value.
+// replace sets the value to p, of this kind.
 func (e *Entry) replace(p unsafe.Pointer, kind uint64) {
 	e.word = e.word&^((1<<kindBits-1)<<kindAt) | kind<<kindAt
 	if e.word&farBit != 0 {
@@ -75,8 +74,7 @@ func (e *Entry) replace(p unsafe.Pointer, kind uint64) {
 // expires reports whether there is a deadline.
 func (e *Entry) expires() bool { return e.word>>deadlineAt != 0 }
 
-// ExpireAtMs returns the deadline in unix milliseconds; ok is false where
-// there is none.
+// ExpireAtMs returns the deadline in unix milliseconds; ok is false if there is none.
 func (e *Entry) ExpireAtMs() (atMs int64, ok bool) {
 	if e.word&farBit != 0 {
 		return (*farEntry)(e.data).expireAtMs, true
@@ -85,8 +83,7 @@ func (e *Entry) ExpireAtMs() (atMs int64, ok bool) {
 	return atMs, atMs != 0
 }
 
-// setExpireAtMs sets the deadline; 0 takes it away. It reports whether the entry
-// takes another amount of memory than before.
+// setExpireAtMs sets the deadline; 0 removes it. It reports whether the memory of the entry changed.
 func (e *Entry) setExpireAtMs(atMs int64) (resized bool) {
 	was := e.word & farBit
 	if was != 0 {
@@ -102,8 +99,8 @@ func (e *Entry) setExpireAtMs(atMs int64) (resized bool) {
 	return e.word&farBit != was
 }
 
-// overdue reports whether the entry is gone at nowMs. At its very deadline a
-// key still lives, with a TTL of 0, as in Redis.
+// overdue reports whether the key has expired at nowMs. At the deadline itself a key still exists, with a TTL
+// of 0, as in Redis.
 func (e *Entry) overdue(nowMs int64) bool {
 	if e.word&farBit != 0 {
 		return nowMs > (*farEntry)(e.data).expireAtMs
@@ -112,7 +109,7 @@ func (e *Entry) overdue(nowMs int64) bool {
 	return atMs != 0 && nowMs > atMs
 }
 
-// dueMs is the first instant at which a key with this deadline is gone.
+// dueMs returns the first instant at which a key with this deadline has expired.
 func dueMs(atMs int64) int64 {
 	if atMs == math.MaxInt64 {
 		return atMs

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A server has millions of these.
-func TestSizesOfAKey(t *testing.T) {
+// A server has millions of keys.
+func TestKeySizes(t *testing.T) {
 	require.Equal(t, uintptr(16), unsafe.Sizeof(Entry{}))
 	require.Equal(t, uintptr(32), unsafe.Sizeof(Node{}))
 	require.Equal(t, uintptr(64), unsafe.Sizeof(paddedLock{}))
@@ -21,9 +21,8 @@ var deadlines = []int64{
 	math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1,
 }
 
-// TestThePartsOfAnEntry: kind, charge, value and deadline share two words, and
-// none touches another, in any order.
-func TestThePartsOfAnEntry(t *testing.T) {
+// Kind, charge, value and deadline share two words and must not affect each other.
+func TestEntryFields(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 28))
 	var e Entry
 	values := []*String{NewInt(1), NewInt(2), NewInt(3)}
@@ -51,9 +50,9 @@ func TestThePartsOfAnEntry(t *testing.T) {
 		require.True(t, value == (*String)(p))
 		for other := kindString; other <= kindZSet; other++ {
 			if other == kind {
-				require.True(t, value == (*String)(e.holds(other)))
+				require.True(t, value == (*String)(e.as(other)))
 			} else {
-				require.Nil(t, e.holds(other))
+				require.Nil(t, e.as(other))
 			}
 		}
 		for _, nowMs := range deadlines {
@@ -62,8 +61,8 @@ func TestThePartsOfAnEntry(t *testing.T) {
 	}
 }
 
-// TestChargesAreNear: exact for small values, and never more than 0.4% off.
-func TestChargesAreNear(t *testing.T) {
+// Charges are exact for small values, and at most 0.4% off.
+func TestChargePrecision(t *testing.T) {
 	last := charge(0)
 	for size := int64(0); size < 1<<40; size += max(8, size/1000/8*8) {
 		c := chargeFor(size)
@@ -77,5 +76,5 @@ func TestChargesAreNear(t *testing.T) {
 		require.InEpsilon(t, size, c.bytes(), 0.004)
 	}
 	require.Equal(t, charge(0), chargeFor(0))
-	require.Equal(t, charge(1<<chargeBits-1), chargeFor(math.MaxInt64/2), "what is too large for it counts as the largest")
+	require.Equal(t, charge(1<<chargeBits-1), chargeFor(math.MaxInt64/2), "too large: the largest charge")
 }

@@ -6,9 +6,8 @@ import (
 	"github.com/zlimit/zlimit/store/expire"
 )
 
-// Lookup returns key's node, nil where there is none, counts a hit or a miss, and
-// notes that the key was used. A key whose deadline lies before nowMs is removed
-// and not found.
+// Lookup returns key's node, or nil if there is none, counts a hit or a miss, and marks the key as used. It
+// removes a key whose deadline is before nowMs, and returns nil.
 func (db *DB) Lookup(key []byte, nowMs int64) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
@@ -19,11 +18,11 @@ func (db *DB) Lookup(key []byte, nowMs int64) *Node {
 		return nil
 	}
 	sh.stats.Hits++
-	db.used(n, sh.clock)
+	db.markUsed(n, sh.useClock)
 	return n
 }
 
-// Peek is Lookup for commands that only ask about a key, which is no use of it.
+// Peek is Lookup for commands that only ask about a key: it does not mark the key as used.
 func (db *DB) Peek(key []byte, nowMs int64) *Node {
 	n := db.Inspect(key, nowMs)
 	if n == nil {
@@ -32,8 +31,7 @@ func (db *DB) Peek(key []byte, nowMs int64) *Node {
 	return n
 }
 
-// Inspect is Peek for commands that look at how a value is stored: nobody is told
-// of a key that is not there.
+// Inspect is Peek for commands that examine how a value is stored: it records no miss.
 func (db *DB) Inspect(key []byte, nowMs int64) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
@@ -46,45 +44,44 @@ func (db *DB) Inspect(key []byte, nowMs int64) *Node {
 	return n
 }
 
-// Find is Lookup without counting: for commands that look at a key to write it,
-// which Redis does not count either.
+// Find is Lookup without counting, for commands that look a key up to write it; Redis does not count those
+// either.
 func (db *DB) Find(key []byte, nowMs int64) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
 	n := db.find(sh, hash, key, nowMs)
 	if n != nil {
-		db.used(n, sh.clock)
+		db.markUsed(n, sh.useClock)
 	}
 	return n
 }
 
 func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
-	sh.clock = UseClock(nowMs)
+	sh.useClock = UseClock(nowMs)
 	n := sh.keys.Get(hash, key)
 	if n != nil && n.Value.overdue(nowMs) {
-		db.expired(sh, n)
+		db.tryExpire(sh, n)
 		return nil
 	}
 	return n
 }
 
-// Put makes key hold data, with no deadline, whatever it held before, and
-// marks its watchers. The key is copied where it is new; data is kept. Where that
-// is a collection without elements, the caller fills it and calls Modified.
+// Put sets key to data, without a deadline, and marks its watches. It copies a new key and keeps data. If
+// data is a collection without elements, the caller fills it and calls Modified.
 func (db *DB) Put(key []byte, data any) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
 	n, created := sh.keys.Put(hash, key)
 	if created {
-		db.filled(sh, n, data)
+		db.initNode(sh, n, data)
 	} else {
-		db.keep(n)
+		db.preserve(n)
 		Replace(n, data)
 		db.Persist(n)
 		db.recount(n)
 	}
-	db.used(n, sh.clock)
-	if emptied(n) {
+	db.markUsed(n, sh.useClock)
+	if isEmpty(n) {
 		db.mark(n)
 		return n
 	}
@@ -92,44 +89,42 @@ func (db *DB) Put(key []byte, data any) *Node {
 	return n
 }
 
-// Add is Put for a key that is not there, and marks nobody: Modified follows where
-// anybody is to know.
+// Add is Put for a key that does not exist. It marks no watches; call Modified for that.
 func (db *DB) Add(key []byte, data any) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
 	n, _ := sh.keys.Put(hash, key)
-	db.filled(sh, n, data)
-	db.used(n, sh.clock)
+	db.initNode(sh, n, data)
+	db.markUsed(n, sh.useClock)
 	return n
 }
 
-// filled gives a node that was just made its value.
-func (db *DB) filled(sh *shard, n *Node, data any) {
+// initNode sets the value of a new node.
+func (db *DB) initNode(sh *shard, n *Node, data any) {
 	n.SetMark(db.store.epoch)
 	Replace(n, data)
-	sh.fit()
-	db.added(sh, n)
-	db.appeared(n)
+	sh.resizeIndex()
+	db.chargeNew(sh, n)
+	db.signalReady(n)
 	db.created(n)
 }
 
-// Delete removes a node that is in the database and marks its watchers.
+// Delete removes a node from the database and marks its watches.
 func (db *DB) Delete(n *Node) {
 	db.touch(effects.Deleted, n)
 	db.unlink(db.shardAt(n.Hash()), n)
 }
 
-// MakeRoom is Delete for a key that is put anew by the same command, so that those
-// who wait for it see it come.
+// MakeRoom is Delete for a key that the same command creates again, so that blocked clients see the new key.
 func (db *DB) MakeRoom(n *Node) {
 	db.touch(effects.Replaced, n)
 	db.unlink(db.shardAt(n.Hash()), n)
 }
 
-// Modified is called once after a node's data was changed in place: it removes
-// a collection that has become empty and marks the key's watchers.
+// Modified must be called once after a node's data was changed in place. It removes a collection that has
+// become empty, and marks the key's watches.
 func (db *DB) Modified(n *Node) {
-	if emptied(n) {
+	if isEmpty(n) {
 		if g := db.store.recorder(n); g != nil {
 			g.Emptied(db.id, n.Key())
 		}
@@ -139,8 +134,8 @@ func (db *DB) Modified(n *Node) {
 	db.Touch(n)
 }
 
-// Rename moves a node's value and deadline to another key, replacing what was
-// there, and marks the watchers of both. The node is of no use afterwards.
+// Rename moves a node's value and deadline to another key, replacing that key's, and marks the watches of
+// both. The node is invalid afterwards.
 func (db *DB) Rename(n *Node, key []byte) {
 	db.MoveTo(n, db, key)
 }
@@ -159,64 +154,62 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 	n = n.Renamed(hash, key)
 	n.SetMark(to.store.epoch)
 	sh.keys.Insert(n)
-	sh.fit()
-	to.added(sh, n)
+	sh.resizeIndex()
+	to.chargeNew(sh, n)
 	to.created(n)
 	if expires {
 		to.ExpireAt(n, expireAtMs)
 	}
 	to.touch(effects.Changed, n)
-	to.appeared(n)
+	to.signalReady(n)
 }
 
-// ExpireAt sets a node's deadline in unix milliseconds: the key is gone for
-// every instant after it. The caller marks watchers by Modified.
+// ExpireAt sets a node's deadline in unix milliseconds. The key exists up to and including that instant. The
+// caller marks watches by Modified.
 func (db *DB) ExpireAt(n *Node, atMs int64) {
 	if atMs == 0 {
-		atMs = -1 // 0 means no deadline; the epoch is as much past as the millisecond before
+		atMs = -1 // 0 means no deadline; a millisecond earlier is as much in the past
 	}
-	db.keep(n)
+	db.preserve(n)
 	sh := db.shardAt(n.Hash())
 	old, expires := n.Value.ExpireAtMs()
 	if !expires {
 		sh.expiring++
 	}
-	sh.endsMs += endMs(atMs) - endMs(old)
+	sh.deadlineSumMs += cappedDeadline(atMs) - cappedDeadline(old)
 	if n.Value.setExpireAtMs(atMs) {
 		db.recount(n)
 	}
 	if due := dueMs(atMs); !sh.deadlines.Covers(n.Hash(), due) {
 		sh.deadlines.File(n.Hash(), due)
-		sh.fit()
+		sh.resizeIndex()
 		db.account(n.Hash() >> (hashBits - shardBits))
 	}
 }
 
-// Persist takes a node's deadline away and reports whether it had one. The
-// caller marks watchers by Modified.
+// Persist removes a node's deadline and reports whether it had one. The caller marks watches by Modified.
 func (db *DB) Persist(n *Node) bool {
 	if !n.Value.expires() {
 		return false
 	}
-	db.keep(n)
-	db.shardAt(n.Hash()).forget(n)
+	db.preserve(n)
+	db.shardAt(n.Hash()).clearDeadline(n)
 	return true
 }
 
-// KeepExpired says whether keys whose deadline has passed stay where they are
-// instead of being removed when they are met. Nobody finds them either way. Any
-// goroutine may call it.
-func (s *Store) KeepExpired(keep bool) { s.kept.Store(keep) }
+// KeepExpired sets whether keys past their deadline are kept in memory instead of being removed when they are
+// met. Lookups do not find them either way. Any goroutine may call it.
+func (s *Store) KeepExpired(keep bool) { s.keepExpired.Store(keep) }
 
-// expired removes a node that was met after its deadline, unless it is to stay.
-func (db *DB) expired(sh *shard, n *Node) {
-	if !db.store.kept.Load() {
-		db.reap(sh, n)
+// tryExpire removes a node that is past its deadline, unless KeepExpired is set.
+func (db *DB) tryExpire(sh *shard, n *Node) {
+	if !db.store.keepExpired.Load() {
+		db.expire(sh, n)
 	}
 }
 
-// reap removes a node whose deadline has passed.
-func (db *DB) reap(sh *shard, n *Node) {
+// expire removes a node that is past its deadline.
+func (db *DB) expire(sh *shard, n *Node) {
 	sh.stats.Expired++
 	if g := db.store.recorder(n); g != nil {
 		g.Expired(db.id, n.Key())
@@ -225,35 +218,35 @@ func (db *DB) reap(sh *shard, n *Node) {
 	db.unlink(sh, n)
 }
 
-// unlink takes a node out of its shard without telling anybody.
+// unlink removes a node from its shard without marking or recording anything.
 func (db *DB) unlink(sh *shard, n *Node) {
-	db.keep(n)
+	db.preserve(n)
 	if n.Value.expires() {
-		sh.forget(n)
+		sh.clearDeadline(n)
 	}
 	sh.keys.Unlink(n)
 	sh.values -= n.Value.charge().bytes()
 	db.account(n.Hash() >> (hashBits - shardBits))
 }
 
-// added counts a node that has come into its shard.
-func (db *DB) added(sh *shard, n *Node) {
+// chargeNew adds the charge of a new node to its shard.
+func (db *DB) chargeNew(sh *shard, n *Node) {
 	c := chargeFor(ValueBytes(n))
 	n.Value.setCharge(c)
 	sh.values += c.bytes()
 	db.account(n.Hash() >> (hashBits - shardBits))
 }
 
-// forget takes a node's deadline away; it must have one.
-func (sh *shard) forget(n *Node) {
+// clearDeadline removes a node's deadline; it must have one.
+func (sh *shard) clearDeadline(n *Node) {
 	atMs, _ := n.Value.ExpireAtMs()
-	sh.endsMs -= endMs(atMs)
+	sh.deadlineSumMs -= cappedDeadline(atMs)
 	n.Value.setExpireAtMs(0)
 	sh.expiring--
 }
 
-// fit tells the index of deadlines how many keys there are.
-func (sh *shard) fit() {
+// resizeIndex resizes the index of deadlines to the number of keys.
+func (sh *shard) resizeIndex() {
 	if sh.expiring == 0 {
 		sh.deadlines.Fit(0)
 	} else {
@@ -261,12 +254,10 @@ func (sh *shard) fit() {
 	}
 }
 
-// Reclaim removes keys whose deadline has passed from the given shards, which
-// must be held, and returns how many it examined. Where these are limit keys (and
-// the rest of the few that it examines together) it stops, and reports that there
-// may be more.
+// Reclaim removes expired keys from the given shards, which must be held, and returns how many keys it
+// examined. It stops after the group in which it reaches limit, and then reports that there may be more.
 func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, more bool) {
-	if s.kept.Load() {
+	if s.keepExpired.Load() {
 		return 0, false
 	}
 	for _, db := range s.dbs {
@@ -275,7 +266,7 @@ func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, 
 				continue
 			}
 			sh := &db.shards[i]
-			sh.fit()
+			sh.resizeIndex()
 			db.account(uint32(i))
 			for {
 				group, ok := sh.deadlines.Due(nowMs)
@@ -285,26 +276,26 @@ func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, 
 				if examined >= limit {
 					return examined, true
 				}
-				examined += db.reclaim(sh, group, nowMs)
+				examined += db.reclaimGroup(sh, group, nowMs)
 			}
 		}
 	}
 	return examined, false
 }
 
-// reclaim removes the keys of one group of a shard's deadlines that are due, and
-// returns how many keys it examined.
-func (db *DB) reclaim(sh *shard, group int, nowMs int64) (examined int) {
+// reclaimGroup removes the expired keys of one group of a shard's deadlines, and returns how many keys it
+// examined.
+func (db *DB) reclaimGroup(sh *shard, group int, nowMs int64) (examined int) {
 	next := int64(expire.Never)
 	examined = 1 // the group itself
 	sh.keys.Class(uint64(group), uint64(sh.deadlines.Groups()), func(n *Node) {
 		examined++
 		switch {
-		case n.Value.overdue(nowMs) && !db.store.kept.Load():
+		case n.Value.overdue(nowMs) && !db.store.keepExpired.Load():
 			if g := db.store.recorder(n); g != nil {
 				g.Cut()
 			}
-			db.reap(sh, n)
+			db.expire(sh, n)
 		case n.Value.expires():
 			atMs, _ := n.Value.ExpireAtMs()
 			next = min(next, dueMs(atMs))

@@ -9,22 +9,20 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// Lock takes the locks of a set of shards, lowest first: two callers can wait
-// for each other only in that order, so never in a circle.
+// Lock locks a set of shards, lowest first, so that callers cannot deadlock.
 func (s *Store) Lock(set ShardSet) {
 	for rest := uint64(set); rest != 0; rest &= rest - 1 {
 		s.locks[bits.TrailingZeros64(rest)].lock()
 	}
 }
 
-// LockUnless is Lock until giveUp is closed or sends: then, if it still waits,
-// it returns what it has taken and reports false. A set that is free is taken
-// whatever giveUp says, so that a closed channel makes it an attempt without
-// waiting. nil is never closed.
-func (s *Store) LockUnless(set ShardSet, giveUp <-chan struct{}) bool {
+// LockUnless is like Lock until cancel is closed or sends. If it is still waiting then, it unlocks what it
+// has locked and returns false. It locks a set that is free whatever cancel says, so that a closed channel
+// makes it a TryLock. A nil cancel never cancels.
+func (s *Store) LockUnless(set ShardSet, cancel <-chan struct{}) bool {
 	for rest := uint64(set); rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(rest)
-		if !s.locks[i].lockUnless(giveUp) {
+		if !s.locks[i].lockUnless(cancel) {
 			s.Unlock(set & (1<<i - 1))
 			return false
 		}
@@ -32,8 +30,7 @@ func (s *Store) LockUnless(set ShardSet, giveUp <-chan struct{}) bool {
 	return true
 }
 
-// TryLock is Lock if every lock is free, and otherwise locks nothing and reports
-// false.
+// TryLock locks a set of shards if all of them are free, and otherwise locks nothing and returns false.
 func (s *Store) TryLock(set ShardSet) bool { return s.LockUnless(set, alwaysClosed) }
 
 var alwaysClosed = func() <-chan struct{} {
@@ -42,231 +39,225 @@ var alwaysClosed = func() <-chan struct{} {
 	return c
 }()
 
-// Unlock gives the locks of a set of shards back. Any goroutine may do so.
+// Unlock unlocks a set of shards. Any goroutine may call it.
 func (s *Store) Unlock(set ShardSet) {
 	for rest := uint64(set); rest != 0; rest &= rest - 1 {
 		s.locks[bits.TrailingZeros64(rest)].unlock()
 	}
 }
 
-// A shardLock is a mutex whose waiting can be given up.
+// A shardLock is a mutex with cancelable waiting.
 //
-// Taking and returning it costs one atomic operation each while nobody waits.
-// Those who must wait stand in a queue, first come first served, except that a
-// lock which falls free may be taken by whoever runs just then: kept for a
-// goroutine that has yet to be woken, it would lie idle meanwhile. The first in
-// the queue loses it so only once: when it comes and finds the lock taken, the
-// next unlock hands it over. Who wants all 64 gets each after a bounded number
-// of others, whatever these do.
+// Locking and unlocking cost one atomic operation each while nobody waits. Waiters queue in order of arrival,
+// but a running goroutine may acquire a free lock before the first waiter has woken up, so that the lock does
+// not lie idle meanwhile. That happens to a waiter only once: when it wakes up and finds the lock held, the
+// next unlock hands the lock over to it. So a caller that wants all 64 shards gets each after a bounded
+// number of others.
 //
-// Invariant: state is contended while and only while the queue is not empty.
-// Then the fast paths stay out, and whether the lock is taken stands in taken.
+// Invariant: state is lockContended if and only if the queue is not empty. The fast paths fail then, and held
+// says whether the lock is held.
 type shardLock struct {
 	state       atomic.Uint32
-	taken       bool       // where contended; protected by mu, as is the queue
-	noTouch     bool       // who holds the lock leaves no marks of use: see Store.NoTouch
+	held        bool       // valid if contended; protected by mu, like the queue
+	noTouch     bool       // lookups leave the stamps alone; protected by the lock itself; see Store.NoTouch
 	mu          sync.Mutex // held for a few instructions, never while waiting
-	first, last *queued
-	spare       *queued // one that left the queue, for the next to come; protected by mu
+	first, last *lockWaiter
+	spare       *lockWaiter // has left the queue and can be reused; protected by mu
 }
 
 // States of a shardLock.
 const (
 	lockFree = iota
-	lockTaken
+	lockHeld
 	lockContended
 )
 
-// paddedLock keeps neighbouring locks out of one cache line.
+// paddedLock keeps neighbouring locks out of each other's cache line.
 type paddedLock struct {
 	shardLock
-	recorder *effects.Group // of who holds the lock; nil: it records nothing
-	used     atomic.Int64   // what the shard's keys take, in all databases; changed under the lock
-	overhead atomic.Int64   // likewise: see Memory
+	recorder *effects.Group // set by the holder of the lock; nil: nothing is recorded
+	used     atomic.Int64   // bytes of the shard's keys, in all databases; changed under the lock
+	overhead atomic.Int64   // likewise; see Memory
 }
 
-// A queued is a goroutine in the queue of a lock. All but ready is protected by
-// the lock's mu.
-type queued struct {
-	next, prev *queued
-	ready      chan struct{} // one signal at a time: look again
-	called     bool          // a signal is on its way
-	passedOver bool          // came once, and found the lock taken
+// A lockWaiter is a goroutine in the queue of a lock. The lock's mu protects every field except ready.
+type lockWaiter struct {
+	next, prev *lockWaiter
+	ready      chan struct{} // buffered; a signal means: try again
+	woken      bool          // a signal has been sent and not yet received
+	passedOver bool          // woke up once and found the lock held
 	owner      bool          // the lock was handed to it
 }
 
-// newQueued returns the spare one or a new one. It requires mu. Spares belong to
-// their lock: in a pool of the process a channel made in a bubble of
-// testing/synctest would come into other hands, which ends the process.
-func (l *shardLock) newQueued() *queued {
-	q := l.spare
-	if q == nil {
-		return &queued{ready: make(chan struct{}, 1)}
+// newWaiter returns the spare waiter or a new one. It requires mu. Spares belong to their lock: in a pool of
+// the process, a channel made in a testing/synctest bubble could be used outside of it, which is a fatal
+// error.
+func (l *shardLock) newWaiter() *lockWaiter {
+	w := l.spare
+	if w == nil {
+		return &lockWaiter{ready: make(chan struct{}, 1)}
 	}
 	l.spare = nil
-	return q
+	return w
 }
 
-// keep makes q, which has left the queue, the spare one.
-func (l *shardLock) keep(q *queued) {
+// recycle makes w, which has left the queue, the spare waiter.
+func (l *shardLock) recycle(w *lockWaiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.spare = q
+	l.spare = w
 }
 
 func (l *shardLock) lock() {
-	if !l.state.CompareAndSwap(lockFree, lockTaken) {
-		l.lockSlowly(nil)
+	if !l.state.CompareAndSwap(lockFree, lockHeld) {
+		l.lockSlow(nil)
 	}
 }
 
-func (l *shardLock) lockUnless(giveUp <-chan struct{}) bool {
-	return l.state.CompareAndSwap(lockFree, lockTaken) || l.lockSlowly(giveUp)
+func (l *shardLock) lockUnless(cancel <-chan struct{}) bool {
+	return l.state.CompareAndSwap(lockFree, lockHeld) || l.lockSlow(cancel)
 }
 
 func (l *shardLock) unlock() {
-	if !l.state.CompareAndSwap(lockTaken, lockFree) {
-		l.unlockSlowly()
+	if !l.state.CompareAndSwap(lockHeld, lockFree) {
+		l.unlockSlow()
 	}
 }
 
-// spins is how often a taken lock is looked at before its caller lies down:
-// about as long as most commands take.
+// spins is how often lockSlow tries before it waits: about as long as most commands take.
 const spins = 128
 
-func (l *shardLock) lockSlowly(giveUp <-chan struct{}) bool {
+func (l *shardLock) lockSlow(cancel <-chan struct{}) bool {
 	if runtime.NumCPU() > 1 {
 		for range spins {
-			if l.state.Load() == lockFree && l.state.CompareAndSwap(lockFree, lockTaken) {
+			if l.state.Load() == lockFree && l.state.CompareAndSwap(lockFree, lockHeld) {
 				return true
 			}
 		}
 	}
-	q := l.enqueue()
-	if q == nil {
+	w := l.enqueue()
+	if w == nil {
 		return true
 	}
 	for {
 		select {
-		case <-q.ready:
-			if l.claim(q) {
-				l.keep(q)
+		case <-w.ready:
+			if l.claim(w) {
+				l.recycle(w)
 				return true
 			}
-		case <-giveUp:
-			got := l.leave(q)
-			l.keep(q)
+		case <-cancel:
+			got := l.cancel(w)
+			l.recycle(w)
 			return got
 		}
 	}
 }
 
-// enqueue puts the caller into the queue, or returns nil where the lock has
-// fallen free and is the caller's now.
-func (l *shardLock) enqueue() *queued {
+// enqueue appends the caller to the queue. It returns nil if the caller acquired the lock instead.
+func (l *shardLock) enqueue() *lockWaiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.state.Load() != lockContended {
-		if l.state.CompareAndSwap(lockFree, lockTaken) {
+		if l.state.CompareAndSwap(lockFree, lockHeld) {
 			return nil
 		}
-		if l.state.CompareAndSwap(lockTaken, lockContended) {
-			l.taken = true
+		if l.state.CompareAndSwap(lockHeld, lockContended) {
+			l.held = true
 		}
 	}
-	if !l.taken {
-		l.taken = true
+	if !l.held {
+		l.held = true
 		return nil
 	}
-	q := l.newQueued()
-	*q = queued{ready: q.ready, prev: l.last}
+	w := l.newWaiter()
+	*w = lockWaiter{ready: w.ready, prev: l.last}
 	if l.last == nil {
-		l.first = q
+		l.first = w
 	} else {
-		l.last.next = q
+		l.last.next = w
 	}
-	l.last = q
-	return q
+	l.last = w
+	return w
 }
 
-// claim makes the lock q's, who was called, if it can be had.
-func (l *shardLock) claim(q *queued) bool {
+// claim acquires the lock for w, which was woken, if possible.
+func (l *shardLock) claim(w *lockWaiter) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	q.called = false
+	w.woken = false
 	switch {
-	case q.owner:
+	case w.owner:
 		return true
-	case l.taken:
-		q.passedOver = true
+	case l.held:
+		w.passedOver = true
 		return false
 	}
-	l.taken = true
-	l.remove(q)
+	l.held = true
+	l.remove(w)
 	return true
 }
 
-// leave takes q out of the queue, unless the lock has been handed to it.
-func (l *shardLock) leave(q *queued) (owner bool) {
+// cancel removes w from the queue. It reports whether the lock had already been handed to w.
+func (l *shardLock) cancel(w *lockWaiter) (owner bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if q.called {
-		<-q.ready
+	if w.woken {
+		<-w.ready
 	}
-	if q.owner {
+	if w.owner {
 		return true
 	}
-	l.remove(q)
-	if q.called && !l.taken && l.first != nil {
-		l.first.call() // what q was called for
+	l.remove(w)
+	if w.woken && !l.held && l.first != nil {
+		l.first.wake() // pass the signal on
 	}
 	return false
 }
 
-func (l *shardLock) unlockSlowly() {
+func (l *shardLock) unlockSlow() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state.CompareAndSwap(lockTaken, lockFree) {
-		return // those who waited have given up meanwhile
+	if l.state.CompareAndSwap(lockHeld, lockFree) {
+		return // the waiters have canceled meanwhile
 	}
-	if l.state.Load() == lockFree || !l.taken {
+	if l.state.Load() == lockFree || !l.held {
 		panic("store: unlock of a shard that nobody holds")
 	}
-	q := l.first
-	if q.passedOver {
-		q.owner = true
-		l.remove(q)
+	w := l.first
+	if w.passedOver {
+		w.owner = true
+		l.remove(w)
 	} else {
-		l.taken = false
+		l.held = false
 	}
-	q.call()
+	w.wake()
 }
 
-// call wakes q, once until it has come.
-func (q *queued) call() {
-	if !q.called {
-		q.called = true
-		q.ready <- struct{}{}
+// wake signals w, at most once until w has received it.
+func (w *lockWaiter) wake() {
+	if !w.woken {
+		w.woken = true
+		w.ready <- struct{}{}
 	}
 }
 
-// remove takes q out of the queue. With the last the lock leaves the contended
-// state for what taken says.
-func (l *shardLock) remove(q *queued) {
-	if q.prev == nil {
-		l.first = q.next
+// remove removes w from the queue. If that empties the queue, state becomes what held says.
+func (l *shardLock) remove(w *lockWaiter) {
+	if w.prev == nil {
+		l.first = w.next
 	} else {
-		q.prev.next = q.next
+		w.prev.next = w.next
 	}
-	if q.next == nil {
-		l.last = q.prev
+	if w.next == nil {
+		l.last = w.prev
 	} else {
-		q.next.prev = q.prev
+		w.next.prev = w.prev
 	}
 	switch {
 	case l.first != nil:
-	case l.taken:
-		l.state.Store(lockTaken)
+	case l.held:
+		l.state.Store(lockHeld)
 	default:
 		l.state.Store(lockFree)
 	}

@@ -16,8 +16,8 @@ var closed = func() chan struct{} {
 	return ch
 }()
 
-// rest requires that nobody holds a lock or waits for one.
-func rest(t *testing.T, s *Store) {
+// requireIdle requires that no lock is held or waited for.
+func requireIdle(t *testing.T, s *Store) {
 	t.Helper()
 	for i := range s.locks {
 		l := &s.locks[i].shardLock
@@ -33,108 +33,108 @@ func TestLockIsOneCacheLine(t *testing.T) {
 
 func TestLockUnless(t *testing.T) {
 	s := New()
-	require.True(t, s.LockUnless(0b1010, closed), "what is free is taken, whatever giveUp says")
+	require.True(t, s.LockUnless(0b1010, closed), "a free set is locked, whatever cancel says")
 	require.False(t, s.LockUnless(0b1111, closed))
-	require.True(t, s.LockUnless(0b0101, closed), "and nothing is kept by who gave up")
+	require.True(t, s.LockUnless(0b0101, closed), "the canceled call released everything")
 	s.Unlock(0b0101)
 
-	giveUp, done := make(chan struct{}), make(chan bool)
-	go func() { done <- s.LockUnless(AllShards, giveUp) }()
-	giveUp <- struct{}{} // unbuffered: it has been waiting
+	cancel, done := make(chan struct{}), make(chan bool)
+	go func() { done <- s.LockUnless(AllShards, cancel) }()
+	cancel <- struct{}{} // unbuffered: it has been waiting
 	require.False(t, <-done)
 	s.Unlock(0b1010)
-	rest(t, s)
+	requireIdle(t, s)
 
 	s.Lock(1)
-	go func() { done <- s.LockUnless(1, giveUp) }()
+	go func() { done <- s.LockUnless(1, cancel) }()
 	go func() { s.Unlock(1) }()
 	require.True(t, <-done)
 	s.Unlock(1)
-	rest(t, s)
+	requireIdle(t, s)
 }
 
-func TestUnlockOfWhatNobodyHolds(t *testing.T) {
+func TestUnlockOfUnlocked(t *testing.T) {
 	require.Panics(t, func() { New().Unlock(1) })
 }
 
-// TestLockIsHandedOver plays the worst that can happen to one who waits: each
-// time the lock falls free, somebody else is there first. That works once.
+// The worst case for a waiter is that each time the lock is unlocked, another goroutine acquires it first.
+// That must happen only once.
 func TestLockIsHandedOver(t *testing.T) {
 	var l shardLock
 	l.lock()
-	q := l.enqueue()
-	behind := l.enqueue()
+	w := l.enqueue()
+	second := l.enqueue()
 	l.unlock()
-	l.lock() // before q has come
+	l.lock() // before w wakes up
 	l.unlock()
 	l.lock()
-	<-q.ready
-	require.False(t, l.claim(q), "somebody holds it")
+	<-w.ready
+	require.False(t, l.claim(w), "held by another")
 	l.unlock()
-	require.False(t, l.lockUnless(closed), "it is q's now")
-	<-q.ready
-	require.True(t, l.claim(q))
+	require.False(t, l.lockUnless(closed), "handed to w")
+	<-w.ready
+	require.True(t, l.claim(w))
 	l.unlock()
-	require.True(t, l.lockUnless(closed), "behind has not come yet")
+	require.True(t, l.lockUnless(closed), "second has not woken up yet")
 	l.unlock()
-	<-behind.ready
-	require.True(t, l.claim(behind))
+	<-second.ready
+	require.True(t, l.claim(second))
 	l.unlock()
 	require.EqualValues(t, lockFree, l.state.Load())
 }
 
-// TestLockGivenUp plays who leaves a queue when.
-func TestLockGivenUp(t *testing.T) {
+// The lock stays usable whenever a waiter cancels.
+func TestLockCanceled(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		play func(l *shardLock, first, second *queued)
+		play func(l *shardLock, first, second *lockWaiter)
 	}{
-		{"the first, while the lock is held", func(l *shardLock, first, second *queued) {
-			require.False(t, l.leave(first))
+		{"the first, while the lock is held", func(l *shardLock, first, second *lockWaiter) {
+			require.False(t, l.cancel(first))
 			l.unlock()
 			<-second.ready
 			require.True(t, l.claim(second))
 			l.unlock()
 		}},
-		{"the first, called already", func(l *shardLock, first, second *queued) {
+		{"the first, woken already", func(l *shardLock, first, second *lockWaiter) {
 			l.unlock()
-			require.False(t, l.leave(first))
-			<-second.ready // called in its stead
+			require.False(t, l.cancel(first))
+			<-second.ready // woken instead
 			require.True(t, l.claim(second))
 			l.unlock()
 		}},
-		{"the first, called, with the lock taken again", func(l *shardLock, first, second *queued) {
+		{"the first, woken, with the lock held again", func(l *shardLock, first, second *lockWaiter) {
 			l.unlock()
 			l.lock()
-			require.False(t, l.leave(first))
+			require.False(t, l.cancel(first))
 			require.Empty(t, second.ready)
 			l.unlock()
 			<-second.ready
 			require.True(t, l.claim(second))
 			l.unlock()
 		}},
-		{"the first, with the lock handed to it", func(l *shardLock, first, second *queued) {
+		{"the first, with the lock handed to it", func(l *shardLock, first, second *lockWaiter) {
 			l.unlock()
 			l.lock()
 			<-first.ready
 			require.False(t, l.claim(first))
 			l.unlock()
-			require.True(t, l.leave(first), "too late")
+			require.True(t, l.cancel(first), "too late")
 			l.unlock()
 			<-second.ready
 			require.True(t, l.claim(second))
 			l.unlock()
 		}},
-		{"both, while the lock is held", func(l *shardLock, first, second *queued) {
-			require.False(t, l.leave(second))
-			require.False(t, l.leave(first))
-			require.EqualValues(t, lockTaken, l.state.Load())
+		{"both, while the lock is held", func(l *shardLock, first, second *lockWaiter) {
+			require.False(t, l.cancel(second))
+			require.False(t, l.cancel(first))
+			require.EqualValues(t, lockHeld, l.state.Load())
 			l.unlock()
 		}},
-		{"both, with the first called", func(l *shardLock, first, second *queued) {
+		{"both, with the first woken", func(l *shardLock, first, second *lockWaiter) {
 			l.unlock()
-			require.False(t, l.leave(first))
-			require.False(t, l.leave(second))
+			require.False(t, l.cancel(first))
+			require.False(t, l.cancel(second))
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -148,8 +148,7 @@ func TestLockGivenUp(t *testing.T) {
 	}
 }
 
-// TestLocksExclude has many callers of many sets, some of whom give up, and
-// counts with plain variables what they do.
+// Many goroutines lock random sets, some of them cancel, and each increments plain counters.
 func TestLocksExclude(t *testing.T) {
 	const callers, rounds = 12, 400
 	s := New()
@@ -159,7 +158,7 @@ func TestLocksExclude(t *testing.T) {
 	for g := range callers {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(1, uint64(g)))
-			giveUp := make(chan struct{}, 1)
+			cancel := make(chan struct{}, 1)
 			for range rounds {
 				set := ShardSet(0)
 				switch r.IntN(8) {
@@ -168,15 +167,15 @@ func TestLocksExclude(t *testing.T) {
 				case 1, 2:
 					set = ShardSet(r.Uint64() & r.Uint64() & r.Uint64())
 				default:
-					set = 1 << r.IntN(3) // few, so that they meet
+					set = 1 << r.IntN(3) // few, for contention
 				}
 				select {
-				case giveUp <- struct{}{}:
+				case cancel <- struct{}{}:
 				default:
 				}
 				if r.IntN(2) == 0 {
 					s.Lock(set)
-				} else if !s.LockUnless(set, giveUp) {
+				} else if !s.LockUnless(set, cancel) {
 					continue
 				}
 				for rest := uint64(set); rest != 0; rest &= rest - 1 {
@@ -196,11 +195,10 @@ func TestLocksExclude(t *testing.T) {
 		}
 	}
 	require.Equal(t, sum, counters)
-	rest(t, s)
+	requireIdle(t, s)
 }
 
-// TestAllShardsAreNotStarved: callers of single shards who never rest do not
-// keep one who wants all of them out.
+// Callers that keep locking single shards must not starve one that wants all of them.
 func TestAllShardsAreNotStarved(t *testing.T) {
 	s := New()
 	stop := make(chan struct{})
@@ -225,17 +223,17 @@ func TestAllShardsAreNotStarved(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	rest(t, s)
+	requireIdle(t, s)
 }
 
-// TestLockWithoutWaiting: the way of almost every command allocates nothing.
+// The uncontended path must not allocate.
 func TestLockWithoutWaiting(t *testing.T) {
 	s := New()
-	giveUp := make(chan struct{})
+	cancel := make(chan struct{})
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		s.Lock(0b101)
 		s.Unlock(0b101)
-		s.LockUnless(0b101, giveUp)
+		s.LockUnless(0b101, cancel)
 		s.Unlock(0b101)
 	}))
 }
@@ -262,7 +260,7 @@ func BenchmarkLock(b *testing.B) {
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				mu.Lock()
-				mu.Unlock() //nolint:staticcheck // that is the comparison
+				mu.Unlock() //nolint:staticcheck // for comparison
 			}
 		})
 	})

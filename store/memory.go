@@ -12,15 +12,13 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// This file counts what the keyspace takes: docs/adr/0028. Each value knows its
-// size, and what it was counted for when it last changed stands with the key, as
-// a charge; the difference goes to the shard. So the sum is right at every
-// instant, and nothing is lost by a change that was not announced: the next one
-// makes up for it, and what a key is charged with leaves with the key.
+// This file counts the memory of the keyspace: docs/adr/0028. Each key stores a charge: the size of its value
+// when it last changed. When the size changes, the difference goes to the shard's sum. So the sum is right at
+// every instant, and a change that was not announced is made up for by the next one: removing a key subtracts
+// its charge.
 
-// A charge is a number of bytes in 12 bits, a floating-point number: eight bytes
-// times what the lower bits say. It is exact to eight bytes below 2 KB, and to
-// 0.4% above.
+// A charge is a number of bytes as a floating-point number of 12 bits, in units of eight bytes. It is exact
+// to eight bytes below 2 KB, and to 0.4% above.
 type charge uint64
 
 const (
@@ -29,7 +27,7 @@ const (
 	mostExponent = 1<<(chargeBits-mantissaBits) - 2
 )
 
-// chargeFor returns the charge for so many bytes.
+// chargeFor returns the charge for size bytes.
 func chargeFor(size int64) charge {
 	units := uint64(size+unit/2) / unit
 	exponent := bits.Len64(units) - mantissaBits - 1
@@ -42,7 +40,7 @@ func chargeFor(size int64) charge {
 	return charge(uint64(exponent)<<mantissaBits + units>>exponent)
 }
 
-// bytes returns the middle of the sizes that have this charge.
+// bytes returns the middle of the sizes with this charge.
 func (c charge) bytes() int64 {
 	exponent := int(c>>mantissaBits) - 1
 	if exponent <= 0 {
@@ -56,8 +54,7 @@ func (e *Entry) charge() charge { return charge(e.word & (1<<chargeBits - 1)) }
 
 func (e *Entry) setCharge(c charge) { e.word = e.word&^(1<<chargeBits-1) | uint64(c) }
 
-// ValueBytes returns the memory that a node's value takes, in bytes. It takes the
-// same time however large the value is.
+// ValueBytes returns the memory of a node's value in bytes, in constant time.
 func ValueBytes(n *Node) int64 {
 	size := int64(0)
 	switch p, kind := n.Value.value(); kind {
@@ -78,19 +75,18 @@ func ValueBytes(n *Node) int64 {
 	return size
 }
 
-// Bytes returns the memory that a key takes, in bytes: its name, its value, and
-// its place in the table.
+// Bytes returns the memory of a key in bytes: its name, its value, and its part of the table.
 func Bytes(n *Node) int64 { return int64(n.Bytes()) + ValueBytes(n) }
 
-// recount charges a node with what its value takes now.
+// recount updates a node's charge to the current size of its value.
 func (db *DB) recount(n *Node) {
 	if is := chargeFor(ValueBytes(n)); is != n.Value.charge() {
 		db.recharge(n, is)
 	}
 }
 
-// Resized is called after a node's value was given other memory and says the same
-// as before: nobody's watch is marked, nothing is recorded.
+// Resized must be called after the memory of a node's value changed but not its content. It marks no watches
+// and records nothing.
 func (db *DB) Resized(n *Node) { db.recount(n) }
 
 func (db *DB) recharge(n *Node, to charge) {
@@ -100,30 +96,29 @@ func (db *DB) recharge(n *Node, to charge) {
 	db.account(i)
 }
 
-// account adds what a shard takes more than when it was last looked at to what all
-// databases take there.
+// account adds the change of a shard's memory since the last call to the sum over all databases.
 func (db *DB) account(i uint32) {
 	sh, l := &db.shards[i], &db.store.locks[i]
 	index := sh.keys.TableBytes() + sh.deadlines.Bytes()
-	if overhead := index + int64(sh.keys.Len())*nodeBytes; overhead != sh.counted.Overhead {
-		l.overhead.Add(overhead - sh.counted.Overhead)
-		sh.counted.Overhead = overhead
+	if overhead := index + int64(sh.keys.Len())*nodeBytes; overhead != sh.accounted.Overhead {
+		l.overhead.Add(overhead - sh.accounted.Overhead)
+		sh.accounted.Overhead = overhead
 	}
-	if used := index + sh.keys.NodeBytes() + sh.values; used != sh.counted.Used {
-		l.used.Add(used - sh.counted.Used)
-		sh.counted.Used = used
+	if used := index + sh.keys.NodeBytes() + sh.values; used != sh.accounted.Used {
+		l.used.Add(used - sh.accounted.Used)
+		sh.accounted.Used = used
 	}
 }
 
 const nodeBytes = int64(unsafe.Sizeof(Node{}))
 
-// Memory is what the keyspace takes, in bytes.
+// Memory is the memory of the keyspace, in bytes.
 type Memory struct {
 	Used     int64 // all of it
-	Overhead int64 // of that: tables, nodes and the index of deadlines; not the names and values of keys
+	Overhead int64 // of Used: tables, nodes and the index of deadlines; not key names and values
 }
 
-// Memory returns what all keys take at this instant. It needs no shard.
+// Memory returns the memory of all keys at this instant. It requires no shard.
 func (s *Store) Memory() (m Memory) {
 	for i := range s.locks {
 		m.Used += s.locks[i].used.Load()
@@ -132,8 +127,8 @@ func (s *Store) Memory() (m Memory) {
 	return m
 }
 
-// Recount returns what Memory would, reckoned anew from every table and value. It
-// requires AllShards, and is for tests: the two are always equal.
+// Recount computes Memory anew from every table and value; the two are always equal. It requires AllShards,
+// and is for tests.
 func (s *Store) Recount() (m Memory) {
 	for _, db := range s.dbs {
 		for i := range db.shards {
@@ -150,7 +145,7 @@ func (s *Store) Recount() (m Memory) {
 	return m
 }
 
-// StartupBytes is what a keyspace takes before there is any key.
+// StartupBytes returns the memory of an empty keyspace.
 func StartupBytes() int64 {
 	return alloc.Pointers(int(unsafe.Sizeof(Store{}))) + Databases*alloc.Pointers(int(unsafe.Sizeof(DB{})))
 }

@@ -11,18 +11,26 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// TestChangesAreNamed: each way in which a key changes is recorded, once, in the
-// order in which it happened.
-func TestChangesAreNamed(t *testing.T) {
+// Each way in which a key changes is recorded once, in order.
+func TestChangesAreRecorded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		do   func(s *store.Store)
 		want []string
 	}{
 		"put":       {func(s *store.Store) { put(s.DB(1), "k", "v") }, []string{"changed 1 k"}},
 		"put again": {func(s *store.Store) { put(s.DB(0), "old", "v") }, []string{"changed 0 old"}},
-		"delete":    {func(s *store.Store) { s.DB(0).Delete(s.DB(0).Find([]byte("old"), 0)) }, []string{"deleted 0 old: del"}},
-		"touch":     {func(s *store.Store) { s.DB(0).Touch(s.DB(0).Find([]byte("old"), 0)) }, []string{"changed 0 old"}},
-		"modified":  {func(s *store.Store) { s.DB(0).Modified(s.DB(0).Find([]byte("old"), 0)) }, []string{"changed 0 old"}},
+		"delete": {
+			func(s *store.Store) { s.DB(0).Delete(s.DB(0).Find([]byte("old"), 0)) },
+			[]string{"deleted 0 old: del"},
+		},
+		"touch": {
+			func(s *store.Store) { s.DB(0).Touch(s.DB(0).Find([]byte("old"), 0)) },
+			[]string{"changed 0 old"},
+		},
+		"modified": {
+			func(s *store.Store) { s.DB(0).Modified(s.DB(0).Find([]byte("old"), 0)) },
+			[]string{"changed 0 old"},
+		},
 		"emptied": {func(s *store.Store) {
 			n := s.DB(0).Put([]byte("z"), &zset.Set{})
 			s.DB(0).Modified(n)
@@ -31,17 +39,35 @@ func TestChangesAreNamed(t *testing.T) {
 			s.DB(0).MakeRoom(s.DB(0).Find([]byte("old"), 0))
 			put(s.DB(0), "old", "w")
 		}, []string{"replaced 0 old", "changed 0 old"}},
-		"rename":      {func(s *store.Store) { s.DB(0).Rename(s.DB(0).Find([]byte("old"), 0), []byte("due")) }, []string{"moved 0 old", "changed 0 due"}},
-		"move":        {func(s *store.Store) { s.DB(0).MoveTo(s.DB(0).Find([]byte("old"), 0), s.DB(2), []byte("k")) }, []string{"moved 0 old", "changed 2 k"}},
-		"read":        {func(s *store.Store) { s.DB(0).Lookup([]byte("old"), nowMs) }, nil},
-		"expire":      {func(s *store.Store) { s.DB(0).Lookup([]byte("due"), nowMs) }, []string{"expired 0 due: expired"}},
-		"reclaim":     {func(s *store.Store) { s.Reclaim(store.AllShards, nowMs, 100) }, []string{"expired 0 due: expired"}},
-		"scan":        {func(s *store.Store) { s.DB(0).Scan(0, 100, nowMs, func(*store.Node) {}) }, []string{"expired 0 due: expired"}},
+		"rename": {
+			func(s *store.Store) { s.DB(0).Rename(s.DB(0).Find([]byte("old"), 0), []byte("due")) },
+			[]string{"moved 0 old", "changed 0 due"},
+		},
+		"move": {
+			func(s *store.Store) { s.DB(0).MoveTo(s.DB(0).Find([]byte("old"), 0), s.DB(2), []byte("k")) },
+			[]string{"moved 0 old", "changed 2 k"},
+		},
+		"read": {func(s *store.Store) { s.DB(0).Lookup([]byte("old"), nowMs) }, nil},
+		"expire": {
+			func(s *store.Store) { s.DB(0).Lookup([]byte("due"), nowMs) },
+			[]string{"expired 0 due: expired"},
+		},
+		"reclaim": {
+			func(s *store.Store) { s.Reclaim(store.AllShards, nowMs, 100) },
+			[]string{"expired 0 due: expired"},
+		},
+		"scan": {
+			func(s *store.Store) { s.DB(0).Scan(0, 100, nowMs, func(*store.Node) {}) },
+			[]string{"expired 0 due: expired"},
+		},
 		"flush":       {func(s *store.Store) { s.DB(0).Flush() }, []string{"flushed 0"}},
 		"flush empty": {func(s *store.Store) { s.DB(3).Flush() }, []string{"flushed 3"}},
 		"swap":        {func(s *store.Store) { s.Swap(0, 7) }, []string{"swapped 0 7"}},
-		"after swap":  {func(s *store.Store) { s.Swap(0, 7); put(s.DB(7), "old", "v") }, []string{"swapped 0 7", "changed 7 old"}},
-		"record no more": {func(s *store.Store) {
+		"after swap": {
+			func(s *store.Store) { s.Swap(0, 7); put(s.DB(7), "old", "v") },
+			[]string{"swapped 0 7", "changed 7 old"},
+		},
+		"recording ended": {func(s *store.Store) {
 			s.Record(store.AllShards, nil)
 			put(s.DB(0), "k", "v")
 		}, nil},
@@ -59,9 +85,8 @@ func TestChangesAreNamed(t *testing.T) {
 	}
 }
 
-// TestEventsOfTheStore: what any command may cause has its event here, whatever the
-// command calls its own changes.
-func TestEventsOfTheStore(t *testing.T) {
+// The store records its own events whatever event the command gives its changes.
+func TestStoreEvents(t *testing.T) {
 	s := store.New()
 	s.DB(0).ExpireAt(put(s.DB(0), "due", "v"), nowMs-1)
 	var g effects.Group
@@ -87,7 +112,7 @@ func TestEventsOfTheStore(t *testing.T) {
 	}, changesIn(&g))
 }
 
-// changesIn is what a group remembers, a line for each change.
+// changesIn returns the changes of a group, one line each.
 func changesIn(g *effects.Group) (lines []string) {
 	words := [...]string{"changed", "deleted", "moved", "replaced", "expired", "flushed", "swapped", "noted"}
 	changes := g.Changes()

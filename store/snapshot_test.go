@@ -11,14 +11,14 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// contents is what the keyspace holds, by database and key.
+// contents is the content of the keyspace, by database and key.
 type contents map[string]string
 
 func (c contents) add(db int, n *store.Node) error {
 	at, _ := n.Value.ExpireAtMs()
 	name := fmt.Sprint(db, "/", n.Key())
-	if _, twice := c[name]; twice {
-		return fmt.Errorf("%s was handed out twice", name)
+	if _, exists := c[name]; exists {
+		return fmt.Errorf("%s was emitted out twice", name)
 	}
 	c[name] = fmt.Sprintf("%s until %d", store.StringOf(n).Bytes(nil), at)
 	return nil
@@ -34,20 +34,20 @@ func contentsOf(s *store.Store) contents {
 	return out
 }
 
-// A snapshotTest changes a keyspace at random while snapshots are taken of it.
+// A snapshotTest changes a keyspace at random while snapshots are made of it.
 type snapshotTest struct {
-	rng    *rand.Rand
-	s      *store.Store
-	now    int64
-	keys   int  // how many names there are
-	forget bool // to preserve what is changed in place
+	rng        *rand.Rand
+	s          *store.Store
+	now        int64
+	keys       int  // number of key names
+	noPreserve bool // omit the call of Preserve
 }
 
 func (x *snapshotTest) key() []byte { return fmt.Appendf(nil, "key:%d", x.rng.IntN(x.keys)) }
 
 func (x *snapshotTest) db() *store.DB { return x.s.DB(x.rng.IntN(3)) }
 
-// change does something that a command might.
+// change makes a random change, as a command might.
 func (x *snapshotTest) change() {
 	db, key := x.db(), x.key()
 	switch x.rng.IntN(40) {
@@ -66,12 +66,12 @@ func (x *snapshotTest) change() {
 	case 3:
 		db.Scan(x.rng.Uint64(), 5, x.now, func(*store.Node) {})
 		return
-	case 4: // the tables grow
+	case 4: // grow the tables
 		for range 200 {
 			db.Put(x.key(), store.NewInt(x.rng.Int64N(1000)))
 		}
 		return
-	case 5: // and shrink
+	case 5: // shrink them
 		for range 200 {
 			if n := db.Find(x.key(), x.now); n != nil {
 				db.Delete(n)
@@ -98,7 +98,7 @@ func (x *snapshotTest) change() {
 	case 4:
 		db.Persist(n)
 	default:
-		if !x.forget {
+		if !x.noPreserve {
 			db.Preserve(key)
 		}
 		store.StringOf(n).Append([]byte("+"))
@@ -106,12 +106,12 @@ func (x *snapshotTest) change() {
 	}
 }
 
-// take takes one snapshot, with changes between its steps.
-func (x *snapshotTest) take(changes, slice int) (want, got contents, late int64, err error) {
+// run makes one snapshot, with changes between its steps.
+func (x *snapshotTest) run(changes, slice int) (want, got contents, late int64, err error) {
 	got = contents{}
-	handed := 0
+	emitted := 0
 	sn := x.s.BeginSnapshot(func(db int, n *store.Node) {
-		handed++
+		emitted++
 		if e := got.add(db, n); e != nil {
 			err = e
 		}
@@ -126,13 +126,13 @@ func (x *snapshotTest) take(changes, slice int) (want, got contents, late int64,
 			x.change()
 		}
 		i := x.rng.IntN(len(left))
-		handed = 0
+		emitted = 0
 		if !sn.Step(left[i], slice) {
 			left[i] = left[len(left)-1]
 			left = left[:len(left)-1]
 		}
-		if handed > slice+16 {
-			err = fmt.Errorf("%d nodes in a step of %d", handed, slice)
+		if emitted > slice+16 {
+			err = fmt.Errorf("%d nodes in a step of %d", emitted, slice)
 		}
 	}
 	return want, got, sn.Late(), err
@@ -146,43 +146,43 @@ func newSnapshotTest(seed uint64, keys int) *snapshotTest {
 	return x
 }
 
-func TestASnapshotIsOneInstant(t *testing.T) {
+func TestSnapshotIsConsistent(t *testing.T) {
 	const seed = 20
 	t.Logf("seed %d", seed)
 	for _, keys := range []int{10, 300} {
 		for _, slice := range []int{1, 20} {
 			x := newSnapshotTest(seed+uint64(slice), keys)
 			for round := range 3 {
-				want, got, late, err := x.take(4*round, slice)
+				want, got, late, err := x.run(4*round, slice)
 				require.NoError(t, err)
 				require.Zero(t, late)
 				require.Equal(t, want, got)
-				require.Nil(t, x.s.Snapshot(), "it has ended")
+				require.Nil(t, x.s.Snapshot(), "ended")
 			}
 		}
 	}
 }
 
-// TestTheComparisonOfSnapshotsSees that a hook was left out, and so does the
-// snapshot itself.
-func TestTheComparisonOfSnapshotsSees(t *testing.T) {
+// TestSnapshotWithoutPreserve omits the call of Preserve: both the comparison and the snapshot itself must
+// detect that.
+func TestSnapshotWithoutPreserve(t *testing.T) {
 	x := newSnapshotTest(20, 300)
-	x.forget = true
-	want, got, late, err := x.take(200, 3)
+	x.noPreserve = true
+	want, got, late, err := x.run(200, 3)
 	require.NoError(t, err)
 	require.NotEqual(t, want, got)
 	require.NotZero(t, late)
 }
 
-func TestAnAbortedSnapshotHandsOutNothing(t *testing.T) {
+func TestAbortedSnapshotEmitsNothing(t *testing.T) {
 	x := newSnapshotTest(20, 1000)
-	handed := 0
-	sn := x.s.BeginSnapshot(func(int, *store.Node) { handed++ })
+	emitted := 0
+	sn := x.s.BeginSnapshot(func(int, *store.Node) { emitted++ })
 	for shard := range store.NumShards / 2 {
 		sn.Step(shard, math.MaxInt)
 	}
 	sn.Abort()
-	before := handed
+	before := emitted
 	require.Nil(t, x.s.BeginSnapshot(nil), "one at a time")
 	for range 500 {
 		x.change()
@@ -192,15 +192,14 @@ func TestAnAbortedSnapshotHandsOutNothing(t *testing.T) {
 			x.change()
 		}
 	}
-	require.Equal(t, before, handed)
-	want, got, _, err := x.take(10, 10)
+	require.Equal(t, before, emitted)
+	want, got, _, err := x.run(10, 10)
 	require.NoError(t, err)
-	require.Equal(t, want, got, "the next one is whole")
+	require.Equal(t, want, got, "the next one is complete")
 }
 
-// TestASnapshotEndsWhileKeysCome: however many come between two steps, and
-// however often everything is flushed.
-func TestASnapshotEndsWhileKeysCome(t *testing.T) {
+// A snapshot ends however many keys are added between two steps, and however often databases are flushed.
+func TestSnapshotEndsWhileKeysAreAdded(t *testing.T) {
 	x := newSnapshotTest(20, 300)
 	want, got := contentsOf(x.s), contents{}
 	sn := x.s.BeginSnapshot(func(db int, n *store.Node) { _ = got.add(db, n) })
@@ -219,17 +218,16 @@ func TestASnapshotEndsWhileKeysCome(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestBeginningAsksForTheSameWhateverIsThere: what it allocates, and hands out,
-// does not grow with the keys.
-func TestBeginningAsksForTheSameWhateverIsThere(t *testing.T) {
+// What BeginSnapshot allocates and emits must not grow with the keys.
+func TestBeginSnapshotIsConstant(t *testing.T) {
 	allocs := func(keys int) float64 {
-		handed := 0
-		stores := []*store.Store{newSnapshotTest(1, keys).s, newSnapshotTest(2, keys).s} // it is run twice
+		emitted := 0
+		stores := []*store.Store{newSnapshotTest(1, keys).s, newSnapshotTest(2, keys).s} // for two runs
 		n := testing.AllocsPerRun(1, func() {
-			stores[0].BeginSnapshot(func(int, *store.Node) { handed++ })
+			stores[0].BeginSnapshot(func(int, *store.Node) { emitted++ })
 			stores = stores[1:]
 		})
-		require.Zero(t, handed)
+		require.Zero(t, emitted)
 		return n
 	}
 	require.LessOrEqual(t, allocs(5_000), allocs(0))

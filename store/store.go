@@ -1,19 +1,16 @@
-// Package store is the keyspace: sixteen databases of keys with values and
-// deadlines, cut into shards that are locked one by one.
+// Package store is the keyspace: sixteen databases of keys with values and deadlines, split into shards that
+// are locked one by one.
 //
-// It is one map and one entry type for every kind of value, so that expiry on
-// read, removal of emptied collections and the marking of watchers each exist
-// once, here. It knows which kinds of values there are, and of each whether it
-// is empty; it parses no arguments and makes no replies.
+// There is one map and one entry type for every kind of value, so that expiry on read, removal of empty
+// collections and the marking of watches each exist once. The package knows the kinds of values and when each
+// is empty. It parses no arguments and makes no replies.
 //
-// # Who locks
+// # Locking
 //
-// A shard's lock protects that shard of every database: its keys, values,
-// deadlines and watchers. Nothing in this package takes a lock except Lock
-// and LockUnless: the session locks the shards of a command's keys (ShardOf) before it
-// calls the handler, and every method below that takes a key requires that
-// key's shard to be held; those that walk the keyspace require AllShards.
-// Handlers cannot lock, so nothing can deadlock by re-entry.
+// A shard's lock protects that shard of every database: its keys, values, deadlines and watches. Nothing in
+// this package acquires a lock except Lock and LockUnless. The session locks the shards of a command's keys
+// (ShardOf) before it calls the handler. Every method below that takes a key requires that the key's shard is
+// held; methods that walk the keyspace require AllShards. Handlers cannot lock, so they cannot deadlock.
 package store
 
 import (
@@ -35,7 +32,7 @@ const (
 // NumShards is the number of shards of each database.
 const NumShards = 1 << shardBits
 
-// A ShardSet is a set of shards, one bit each: what a command has to lock.
+// A ShardSet is a set of shards, one bit each.
 type ShardSet uint64
 
 // AllShards is the whole keyspace.
@@ -49,44 +46,44 @@ type Store struct {
 	locks [NumShards]paddedLock
 	dbs   [Databases]*DB
 
-	// watched[i] belongs to shard i and names keys, not values: it stays when
-	// databases are swapped.
+	// watched[i] belongs to shard i. It is keyed by database number and key, so Swap leaves it alone.
 	watched [NumShards]map[watchKey][]*Watch
 
-	watches atomic.Int64 // how many keys are watched, each as often as it is
+	watches atomic.Int64 // number of watched keys, over all watches
 
-	waiting waiting
-	kept    atomic.Bool // keys that are due stay; see KeepExpired
+	waiting     waiting
+	keepExpired atomic.Bool // expired keys are not removed; see KeepExpired
 
-	snapshot atomic.Pointer[Snapshot] // under way; set under AllShards
-	epoch    bool                     // what nodes are marked with that it need not hand out; protected by any shard, changed under AllShards
+	snapshot atomic.Pointer[Snapshot] // in progress; set under AllShards
+	// epoch is the mark of nodes that the snapshot need not emit. Any shard protects it for reading;
+	// changing it requires AllShards.
+	epoch bool
 }
 
-// DB is one database. Its methods require the shards that they touch to be
-// held; see the package comment.
+// DB is one database. Its methods require that the shards they touch are held; see the package comment.
 type DB struct {
-	store  *Store
-	id     int
-	begun  int // the number that it had when the last snapshot began
-	shards [NumShards]shard
+	store      *Store
+	id         int
+	snapshotID int // its number when the last snapshot began
+	shards     [NumShards]shard
 }
 
 // shard is one shard of one database.
 type shard struct {
-	keys      dict.Dict[Entry]
-	expiring  int   // keys with a deadline
-	endsMs    int64 // the sum of their deadlines: see figures.go
-	deadlines expire.Index
-	stats     Stats
-	values    int64  // the charges of all keys: see memory.go
-	counted   Memory // what of it is in the sum of all databases
-	clock     uint32 // of the last look: see use.go
+	keys          dict.Dict[Entry]
+	expiring      int   // keys with a deadline
+	deadlineSumMs int64 // sum of their deadlines; see figures.go
+	deadlines     expire.Index
+	stats         Stats
+	values        int64  // charges of all keys; see memory.go
+	accounted     Memory // what the sum over all databases contains of this shard
+	useClock      uint32 // time of the last lookup; see use.go
 }
 
 // Node is a key with its entry. Its address is stable while the key exists.
 type Node = dict.Node[Entry]
 
-// Stats counts what INFO reports of the keyspace since start or RESETSTAT.
+// Stats counts what INFO reports of the keyspace, since start or CONFIG RESETSTAT.
 type Stats struct {
 	Hits, Misses uint64 // lookups that found a key, or did not
 	Expired      uint64 // keys removed because their deadline had passed
@@ -101,8 +98,8 @@ func New() *Store {
 	return s
 }
 
-// DB returns database i, 0 <= i < Databases. Which database that is may change
-// by Swap, so the result is good only while a lock is held.
+// DB returns database i, 0 <= i < Databases. Swap may change which database that is, so the result is valid
+// only while a lock is held.
 func (s *Store) DB(i int) *DB { return s.dbs[i] }
 
 // Swap exchanges two databases. It requires AllShards.
@@ -112,13 +109,13 @@ func (s *Store) Swap(i, j int) {
 		return
 	}
 	a, b := s.dbs[i], s.dbs[j]
-	// A watcher of (i, key) is concerned where either side has the key.
+	// Watches of (i, key) are marked if either database has the key.
 	s.touchAll(i, a, b)
 	s.touchAll(j, b, a)
 	s.dbs[i], s.dbs[j] = b, a
 	a.id, b.id = j, i
-	s.swapped(i)
-	s.swapped(j)
+	s.signalSwapped(i)
+	s.signalSwapped(j)
 }
 
 // ResetStats sets every counter to zero. It requires AllShards.
@@ -130,7 +127,7 @@ func (s *Store) ResetStats() {
 	}
 }
 
-// ID is the database's number.
+// ID returns the database's number.
 func (db *DB) ID() int { return db.id }
 
 // shardAt returns the shard to which a hash belongs.

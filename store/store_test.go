@@ -20,16 +20,16 @@ func put(db *store.DB, key, text string) *store.Node {
 	return db.Put([]byte(key), store.NewString([]byte(text)))
 }
 
-func TestAKeyLivesThroughItsDeadline(t *testing.T) {
+func TestKeyExistsAtItsDeadline(t *testing.T) {
 	db := store.New().DB(0)
 	n := put(db, "k", "v")
 	db.ExpireAt(n, nowMs)
 	require.NotNil(t, db.Lookup([]byte("k"), nowMs), "at the deadline")
 	require.Nil(t, db.Lookup([]byte("k"), nowMs+1), "a millisecond later")
-	require.Zero(t, db.Len(), "a read removes what is due")
+	require.Zero(t, db.Len(), "a lookup removes an expired key")
 }
 
-func TestPutTakesTheDeadlineAway(t *testing.T) {
+func TestPutRemovesDeadline(t *testing.T) {
 	db := store.New().DB(0)
 	db.ExpireAt(put(db, "k", "v"), nowMs)
 	put(db, "k", "w")
@@ -49,7 +49,7 @@ func TestModifiedRemovesAnEmptiedCollection(t *testing.T) {
 	require.Zero(t, db.ExpiringLen())
 }
 
-func TestRenameCarriesTheDeadline(t *testing.T) {
+func TestRenameKeepsDeadline(t *testing.T) {
 	db := store.New().DB(0)
 	n := put(db, "a", "v")
 	db.ExpireAt(n, nowMs)
@@ -63,7 +63,7 @@ func TestRenameCarriesTheDeadline(t *testing.T) {
 	require.EqualValues(t, nowMs, at)
 }
 
-// reclaim is one step of reclaiming, and reports whether there may be more.
+// reclaim runs one step of Reclaim and reports whether there may be more.
 func reclaim(s *store.Store, nowMs int64, limit int) bool {
 	_, more := s.Reclaim(store.AllShards, nowMs, limit)
 	return more
@@ -76,7 +76,7 @@ func TestReclaimIsBoundedAndComplete(t *testing.T) {
 	for i := range keys {
 		db.ExpireAt(put(db, fmt.Sprint("k", i), "v"), nowMs+int64(i%2))
 	}
-	require.False(t, reclaim(s, nowMs, limit), "nothing is due at the deadline itself")
+	require.False(t, reclaim(s, nowMs, limit), "nothing has expired at the deadline itself")
 	for left, more := keys, true; more; {
 		var examined int
 		examined, more = s.Reclaim(store.AllShards, nowMs+1, limit)
@@ -108,9 +108,8 @@ func TestExtendedDeadlinesAreKept(t *testing.T) {
 	require.Zero(t, db.Len())
 }
 
-// What Reclaim removes is what is overdue, whatever keys and deadlines came and
-// went before.
-func TestReclaimFindsAllThatIsDue(t *testing.T) {
+// Reclaim must remove exactly the expired keys after any history of keys and deadlines.
+func TestReclaimIsExact(t *testing.T) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := store.New()
@@ -161,7 +160,7 @@ func TestReclaimFindsAllThatIsDue(t *testing.T) {
 	}
 }
 
-func TestDeadlinesAtTheEndsOfTime(t *testing.T) {
+func TestExtremeDeadlines(t *testing.T) {
 	db := store.New().DB(0)
 	n := put(db, "k", "v")
 	db.ExpireAt(n, math.MaxInt64)
@@ -170,7 +169,7 @@ func TestDeadlinesAtTheEndsOfTime(t *testing.T) {
 	require.Nil(t, db.Find([]byte("k"), 1), "the epoch is a deadline, not none")
 }
 
-func TestScanSeesEveryKeyWhileOthersComeAndGo(t *testing.T) {
+func TestScanSeesEveryKeyDuringChanges(t *testing.T) {
 	db := store.New().DB(0)
 	for i := range 5000 {
 		put(db, fmt.Sprint("stay", i), "v")
@@ -193,10 +192,10 @@ func TestScanSeesEveryKeyWhileOthersComeAndGo(t *testing.T) {
 	for i := range 5000 {
 		require.True(t, seen[fmt.Sprint("stay", i)])
 	}
-	require.Greater(t, calls, 100, "a few keys a call")
+	require.Greater(t, calls, 100, "a few keys per call")
 }
 
-func TestRandomSkipsWhatIsDue(t *testing.T) {
+func TestRandomSkipsExpiredKeys(t *testing.T) {
 	db := store.New().DB(0)
 	require.Nil(t, db.Random(nowMs, rand.Uint64N))
 	db.ExpireAt(put(db, "due", "v"), nowMs)
@@ -219,7 +218,10 @@ func TestWatch(t *testing.T) {
 		{"another key", nil, func(_ *store.Store, db *store.DB) { put(db, "other", "v") }, nowMs, true},
 		{"another database", nil, func(s *store.Store, _ *store.DB) { put(s.DB(1), "k", "v") }, nowMs, true},
 		{"created", nil, func(_ *store.Store, db *store.DB) { put(db, "k", "v") }, nowMs, false},
-		{"created and deleted", nil, func(_ *store.Store, db *store.DB) { db.Delete(put(db, "k", "v")) }, nowMs, false},
+		{
+			"created and deleted", nil,
+			func(_ *store.Store, db *store.DB) { db.Delete(put(db, "k", "v")) }, nowMs, false,
+		},
 		{
 			"changed in place", func(db *store.DB) { put(db, "k", "v") },
 			func(_ *store.Store, db *store.DB) { db.Modified(db.Find(key, nowMs)) }, nowMs, false,
@@ -229,7 +231,7 @@ func TestWatch(t *testing.T) {
 			func(*store.Store, *store.DB) {}, nowMs + 6, false,
 		},
 		{
-			"due already when watched", func(db *store.DB) { db.ExpireAt(put(db, "k", "v"), nowMs-5) },
+			"expired already when watched", func(db *store.DB) { db.ExpireAt(put(db, "k", "v"), nowMs-5) },
 			func(_ *store.Store, db *store.DB) { db.Find(key, nowMs) }, nowMs, true,
 		},
 		{"flush without the key", nil, func(_ *store.Store, db *store.DB) { db.Flush() }, nowMs, true},
@@ -284,7 +286,7 @@ func TestLockedShardsExclude(t *testing.T) {
 					shards = store.AllShards
 				}
 				s.Lock(shards)
-				counts[k]++ // the race detector watches
+				counts[k]++ // for the race detector
 				s.Unlock(shards)
 			}
 		})
@@ -356,18 +358,16 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 	}))
 }
 
-// TestAKeyIsSmall: what every key costs besides its value. With a name of 16
-// bytes that is a node of 48, a bucket of 8 and a share of a group's bound;
-// docs/adr/0021 has the rest.
-func TestAKeyIsSmall(t *testing.T) {
+// Each key costs, besides its value and with a name of 16 bytes, a node of 48 bytes, a bucket of 8 and a
+// share of a group's bound; docs/adr/0021 has the rest.
+func TestKeyIsSmall(t *testing.T) {
 	require.EqualValues(t, 16, unsafe.Sizeof(store.Entry{}))
 	require.EqualValues(t, 32, unsafe.Sizeof(store.Node{}))
 	require.Equal(t, 48+8, put(store.New().DB(0), "a key 16 b. long", "").Bytes())
 	require.EqualValues(t, 24, unsafe.Sizeof(zset.Set{}))
 }
 
-// BenchmarkExtend is EXPIRE as limiters send it, beyond looking the key up: a
-// deadline that moves on.
+// BenchmarkExtend measures EXPIRE as limiters send it, without the lookup: a deadline that moves forward.
 func BenchmarkExtend(b *testing.B) {
 	db := store.New().DB(0)
 	nodes := make([]*store.Node, 1000)

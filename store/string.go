@@ -9,16 +9,15 @@ import (
 	"github.com/zlimit/zlimit/store/decimal"
 )
 
-// A String is the value of a string key: a number where the text is the
-// canonical decimal of an int64, bytes otherwise. Counting in place then costs
-// no allocation, and OBJECT ENCODING has Redis' answer. The zero value is the
-// number 0.
+// A String is the value of a string key: a number if the text is the canonical decimal of an int64, bytes
+// otherwise. So counting in place does not allocate, and OBJECT ENCODING answers as Redis does. The zero
+// value is the number 0.
 type String struct {
 	num   int64
 	bytes []byte
 	enc   stringEncoding
 
-	shared bool // a frozen string has the same bytes: what is there may not change any more
+	shared bool // a frozen string shares bytes: what is there must not be overwritten
 }
 
 type stringEncoding uint8
@@ -26,10 +25,10 @@ type stringEncoding uint8
 const (
 	encInt stringEncoding = iota
 	encBytes
-	encRaw // bytes that were edited in place: Redis never calls them embstr again
+	encRaw // bytes that were edited in place: Redis never reports them as embstr again
 )
 
-// NewString returns the value of SET with this text, which is copied.
+// NewString returns the value that SET stores for text, which is copied.
 func NewString(text []byte) *String {
 	s := &String{}
 	s.Set(text)
@@ -39,8 +38,7 @@ func NewString(text []byte) *String {
 // NewInt returns the value n.
 func NewInt(n int64) *String { return &String{num: n} }
 
-// Set makes s the text, which is copied (into memory that s already has, where
-// it fits).
+// Set sets s to text, which is copied, into the memory of s if it fits.
 func (s *String) Set(text []byte) {
 	if n, ok := ParseInt(text); ok {
 		s.SetInt(n)
@@ -49,7 +47,7 @@ func (s *String) Set(text []byte) {
 	s.SetBytes(text)
 }
 
-// SetBytes is Set that leaves a number as text: what INCRBYFLOAT stores.
+// SetBytes is Set without the conversion to a number: what INCRBYFLOAT stores.
 func (s *String) SetBytes(text []byte) {
 	s.enc = encBytes
 	if cap(s.bytes) < len(text) || cap(s.bytes) > 2*len(text)+64 || s.shared {
@@ -58,14 +56,13 @@ func (s *String) SetBytes(text []byte) {
 	s.bytes = append(s.bytes[:0], text...)
 }
 
-// SetInt makes s the number n.
+// SetInt sets s to the number n.
 func (s *String) SetInt(n int64) { s.num, s.bytes, s.enc, s.shared = n, nil, encInt, false }
 
-// Int returns the number where s is one.
+// Int returns the number if s is one.
 func (s *String) Int() (n int64, ok bool) { return s.num, s.enc == encInt }
 
-// Bytes returns the text. It may alias s and is good until s changes; a
-// number is spelled into buf.
+// Bytes returns the text. It may alias s and is valid until s changes; a number is formatted into buf.
 func (s *String) Bytes(buf []byte) []byte {
 	if s.enc == encInt {
 		return strconv.AppendInt(buf[:0], s.num, 10)
@@ -79,25 +76,24 @@ func (s *String) Size() int {
 	return len(s.Bytes(digits[:]))
 }
 
-// Memory returns the memory that the string takes, itself included, in bytes.
+// Memory returns the memory of the string in bytes, itself included.
 func (s *String) Memory() int64 {
 	if s.bytes == nil {
-		return stringBytes // a number, as most are that change often
+		return stringBytes // a number, like most strings that change often
 	}
 	return stringBytes + alloc.Alone(cap(s.bytes))
 }
 
 var stringBytes = alloc.Pointers(int(unsafe.Sizeof(String{})))
 
-// Append adds text at the end and returns the new length.
+// Append appends text and returns the new length.
 func (s *String) Append(text []byte) int {
 	s.edit()
 	s.bytes = append(s.bytes, text...)
 	return len(s.bytes)
 }
 
-// Overwrite writes text at offset, filling a gap with NUL bytes, and returns
-// the new length.
+// Overwrite writes text at offset, filling a gap with NUL bytes, and returns the new length.
 func (s *String) Overwrite(offset int, text []byte) int {
 	s.edit()
 	if need := max(offset+len(text), len(s.bytes)); need > len(s.bytes) || s.shared {
@@ -117,8 +113,7 @@ func (s *String) edit() {
 	s.enc = encRaw
 }
 
-// maxEmbedded is the longest text that Redis stores in one piece with its
-// header, and calls embstr.
+// maxEmbedded is the length of the longest text that Redis stores as embstr, in one piece with its header.
 const maxEmbedded = 44
 
 // Clone returns a copy in the same encoding that shares nothing with s.
@@ -128,15 +123,15 @@ func (s *String) Clone() *String {
 	return &c
 }
 
-// Freeze returns the string as it is, to be read, not changed, while s changes.
-// The bytes are shared until s writes over them; what it appends lies behind.
+// Freeze returns a read-only copy of s that does not change with s. It shares the bytes until s overwrites
+// them; appending to s does not affect it.
 func (s *String) Freeze() *String {
 	s.shared = s.enc != encInt
 	c := *s
 	return &c
 }
 
-// Encoding is the answer of OBJECT ENCODING.
+// Encoding returns the reply of OBJECT ENCODING.
 func (s *String) Encoding() string {
 	switch {
 	case s.enc == encInt:
@@ -147,5 +142,5 @@ func (s *String) Encoding() string {
 	return "raw"
 }
 
-// ParseInt reads the canonical decimal of an int64.
+// ParseInt parses the canonical decimal of an int64.
 func ParseInt(text []byte) (n int64, ok bool) { return decimal.Parse(text) }

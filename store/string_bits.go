@@ -1,12 +1,10 @@
 package store
 
-// NewRaw returns a string that keeps text as its own, and that Redis would not
-// call embstr: what BITOP stores.
+// NewRaw returns a string that keeps text and is never embstr: what BITOP stores.
 func NewRaw(text []byte) *String { return &String{bytes: text, enc: encRaw} }
 
-// Edit makes s text of at least size bytes that may be changed in place, and
-// returns it. What is added is NUL bytes; room grows ahead of what is asked for,
-// so that many small steps cost no more than one that is as long.
+// Edit converts s to text of at least size bytes, padded with NUL bytes, and returns it for changing in
+// place. Capacity grows geometrically, so that many small steps cost no more than a long one.
 func (s *String) Edit(size int) []byte {
 	s.edit()
 	if s.shared {

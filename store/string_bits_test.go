@@ -18,25 +18,24 @@ func TestEdit(t *testing.T) {
 		want[0] = 'x'
 		require.Equal(t, string(want), string(s.Bytes(nil)))
 		require.Equal(t, "raw", s.Encoding())
-		require.Equal(t, string(want), string(s.Edit(0)), "never shorter")
+		require.Equal(t, string(want), string(s.Edit(0)), "never shortened")
 	}
 	require.Equal(t, "raw", store.NewRaw([]byte("12")).Encoding())
 }
 
-// TestEditGrowsAhead: bits that are set one behind the other do not copy the
-// string for each byte.
+// Setting bits at increasing offsets must not copy the string for each byte.
 func TestEditGrowsAhead(t *testing.T) {
 	s := store.NewRaw(nil)
-	copies, room := 0, 0
+	copies, capacity := 0, 0
 	for size := 1; size <= 1<<20; size++ {
-		if b := s.Edit(size); cap(b) != room {
-			copies, room = copies+1, cap(b)
+		if b := s.Edit(size); cap(b) != capacity {
+			copies, capacity = copies+1, cap(b)
 		}
 	}
 	require.Less(t, copies, 100)
 }
 
-// TestEditClearsWhatAppendLeft: room behind the end may hold old bytes.
+// The capacity behind the end may contain old bytes.
 func TestEditClearsWhatAppendLeft(t *testing.T) {
 	s := store.NewRaw([]byte("secret"))
 	s.SetBytes([]byte("abcde"))

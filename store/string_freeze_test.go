@@ -8,7 +8,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-func TestAFrozenStringStaysAsItWas(t *testing.T) {
+func TestFrozenStringDoesNotChange(t *testing.T) {
 	for _, start := range []string{"text", "12", ""} {
 		for name, change := range map[string]func(s *store.String){
 			"Set":       func(s *store.String) { s.Set([]byte("TEXT")) },

@@ -8,52 +8,52 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-func TestWhatCountsAsUse(t *testing.T) {
+func TestLastUse(t *testing.T) {
 	s := store.New()
 	db := s.DB(0)
 	k := []byte("k")
 	at := func(second int64) int64 { return nowMs + second*1000 }
 	require.Nil(t, db.Find(k, at(0)))
 	n := db.Put(k, store.NewString([]byte("v")))
-	idle := func(second, want int64) {
+	requireIdle := func(second, want int64) {
 		t.Helper()
 		require.Equal(t, want, store.IdleSeconds(n, at(second)))
 	}
-	idle(0, 0)
-	idle(10, 10)
+	requireIdle(0, 0)
+	requireIdle(10, 10)
 	db.Peek(k, at(10))
-	idle(10, 10)
+	requireIdle(10, 10)
 	db.Lookup(k, at(10))
-	idle(12, 2)
+	requireIdle(12, 2)
 	db.Find(k, at(12))
-	idle(15, 3)
+	requireIdle(15, 3)
 
 	s.NoTouch(store.AllShards, true)
 	db.Lookup(k, at(15))
 	db.Find(k, at(15))
-	idle(15, 3)
+	requireIdle(15, 3)
 	db.Touched(k, at(15))
-	idle(16, 1)
+	requireIdle(16, 1)
 	s.NoTouch(store.AllShards, false)
 	db.Lookup(k, at(20))
-	idle(20, 0)
+	requireIdle(20, 0)
 
-	// A value that replaces another is new, and so is what is put in its place.
+	// A value that replaces another counts as used, like a new key.
 	db.Find([]byte("other"), at(30))
 	db.Find(k, at(30))
 	db.Put(k, store.NewString([]byte("w")))
-	idle(31, 1)
+	requireIdle(31, 1)
 
-	// The stamp goes with the key.
+	// The stamp moves with the key.
 	db.Find(k, at(40))
 	db.MoveTo(n, s.DB(1), []byte("moved"))
 	n = s.DB(1).Peek([]byte("moved"), at(45))
-	idle(45, 5)
+	requireIdle(45, 5)
 }
 
-// TestTheUseClockWraps: 24 bits of seconds are 194 days. The figures are Redis'
-// own: a clock behind the stamp counts one second less than has passed.
-func TestTheUseClockWraps(t *testing.T) {
+// 24 bits of seconds are 194 days. The figures are Redis' own: with a clock behind the stamp, one second less
+// counts than has passed.
+func TestUseClockWraps(t *testing.T) {
 	const wrap = 1 << 24
 	db := store.New().DB(0)
 	n := db.Put([]byte("k"), store.NewString(nil))

@@ -10,20 +10,19 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// What a key holds is a bare pointer in its entry, and the entry's word says to
-// what. An interface would be eight bytes more for each key, of which a server
-// has millions, and the kinds are few and known. Only this file reads or writes
-// either of the two.
+// The value of a key is a bare pointer in its entry; the entry's word has its kind. An interface would take
+// eight more bytes for each key, of which a server has millions. Only this file reads or writes the pointer
+// and the kind.
 const (
-	kindString uint64 = iota + 1 // 0: a node that Put has yet to fill
+	kindString uint64 = iota + 1 // 0: a node that Put has not yet filled
 	kindList
 	kindSet
 	kindHash
 	kindZSet
 )
 
-// Replace makes a node hold other data, which is kept: one of the types that
-// DataOf returns. The deadline stays. The caller marks watchers by Modified.
+// Replace sets the data of a node to one of the types that DataOf returns, and keeps it. The deadline does
+// not change. The caller marks watches by Modified.
 func Replace(n *Node, data any) {
 	var kind uint64
 	var p unsafe.Pointer
@@ -44,8 +43,8 @@ func Replace(n *Node, data any) {
 	n.Value.replace(p, kind)
 }
 
-// DataOf returns what a node holds: a *String, *list.List, *set.Set, *hash.Hash
-// or *zset.Set. Who wants one of them only asks for that, below.
+// DataOf returns a node's data: a *String, *list.List, *set.Set, *hash.Hash or *zset.Set. The functions below
+// return one type only.
 func DataOf(n *Node) any {
 	switch p, kind := n.Value.value(); kind {
 	case kindString:
@@ -62,24 +61,24 @@ func DataOf(n *Node) any {
 	panic("store: a node that holds nothing")
 }
 
-// StringOf returns a node's string, nil where it holds something else.
-func StringOf(n *Node) *String { return (*String)(n.Value.holds(kindString)) }
+// StringOf returns a node's string, or nil if it holds another type.
+func StringOf(n *Node) *String { return (*String)(n.Value.as(kindString)) }
 
-// ListOf returns a node's list, nil where it holds something else.
-func ListOf(n *Node) *list.List { return (*list.List)(n.Value.holds(kindList)) }
+// ListOf returns a node's list, or nil if it holds another type.
+func ListOf(n *Node) *list.List { return (*list.List)(n.Value.as(kindList)) }
 
-// SetOf returns a node's set, nil where it holds something else.
-func SetOf(n *Node) *set.Set { return (*set.Set)(n.Value.holds(kindSet)) }
+// SetOf returns a node's set, or nil if it holds another type.
+func SetOf(n *Node) *set.Set { return (*set.Set)(n.Value.as(kindSet)) }
 
-// HashOf returns a node's hash, nil where it holds something else.
-func HashOf(n *Node) *hash.Hash { return (*hash.Hash)(n.Value.holds(kindHash)) }
+// HashOf returns a node's hash, or nil if it holds another type.
+func HashOf(n *Node) *hash.Hash { return (*hash.Hash)(n.Value.as(kindHash)) }
 
-// ZSetOf returns a node's sorted set, nil where it holds something else.
-func ZSetOf(n *Node) *zset.Set { return (*zset.Set)(n.Value.holds(kindZSet)) }
+// ZSetOf returns a node's sorted set, or nil if it holds another type.
+func ZSetOf(n *Node) *zset.Set { return (*zset.Set)(n.Value.as(kindZSet)) }
 
-// emptied reports whether a node holds a collection that has no elements: its
-// key goes with the last one. A string stays, however short.
-func emptied(n *Node) bool {
+// isEmpty reports whether a node holds a collection without elements, whose key is removed. A string is kept,
+// however short.
+func isEmpty(n *Node) bool {
 	switch p, kind := n.Value.value(); kind {
 	case kindList:
 		return (*list.List)(p).Len() == 0

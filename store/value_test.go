@@ -14,11 +14,11 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// kinds makes a value of each kind, with one element, and takes that away again.
+// kinds has a constructor of each kind of value, with one element, and a function that removes it.
 var kinds = []struct {
 	name  string
 	make  func() any
-	empty func(data any) // nil: such a key stays however little it holds
+	empty func(data any) // nil: an empty value is kept
 }{
 	{"string", func() any { return store.NewString([]byte("e")) }, nil},
 	{"list", func() any {
@@ -43,8 +43,8 @@ var kinds = []struct {
 	}, func(data any) { data.(*zset.Set).Remove([]byte("e")) }},
 }
 
-// holds checks that a node holds data, and answers for nothing else.
-func holds(t *testing.T, n *store.Node, data any) {
+// requireHolds requires that n holds data and nothing of another type.
+func requireHolds(t *testing.T, n *store.Node, data any) {
 	t.Helper()
 	require.Same(t, data, store.DataOf(n))
 	as := func(got any, is bool) {
@@ -67,24 +67,24 @@ func holds(t *testing.T, n *store.Node, data any) {
 	as(store.ZSetOf(n), is)
 }
 
-func TestAKeyHoldsEachKind(t *testing.T) {
+func TestKeyHoldsEachKind(t *testing.T) {
 	s := store.New()
 	for _, from := range kinds {
 		for _, to := range kinds {
 			db := s.DB(0)
 			first, second := from.make(), to.make()
 			n := db.Put([]byte("k"), first)
-			holds(t, n, first)
-			holds(t, db.Put([]byte("k"), second), second)
+			requireHolds(t, n, first)
+			requireHolds(t, db.Put([]byte("k"), second), second)
 			store.Replace(n, first)
-			holds(t, n, first)
+			requireHolds(t, n, first)
 			db.MoveTo(n, s.DB(1), []byte("another key"))
-			holds(t, s.DB(1).Find([]byte("another key"), nowMs), first)
+			requireHolds(t, s.DB(1).Find([]byte("another key"), nowMs), first)
 		}
 	}
 }
 
-func TestAKeyGoesWithTheLastElement(t *testing.T) {
+func TestKeyIsRemovedWithLastElement(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			db := store.New().DB(0)
@@ -105,8 +105,8 @@ func TestAKeyGoesWithTheLastElement(t *testing.T) {
 	}
 }
 
-// TestValuesOutliveCollections: the collector follows the bare pointers.
-func TestValuesOutliveCollections(t *testing.T) {
+// The garbage collector must follow the bare pointers.
+func TestValuesSurviveGC(t *testing.T) {
 	db := store.New().DB(0)
 	for i := range 1000 {
 		db.Put(fmt.Append(nil, "k", i), kinds[i%len(kinds)].make())
@@ -124,10 +124,10 @@ func TestValuesOutliveCollections(t *testing.T) {
 			require.Equal(t, "e", string(store.StringOf(n).Bytes(nil)))
 		}
 	}
-	require.Equal(t, 1000/len(kinds), db.Len(), "each had its one element")
+	require.Equal(t, 1000/len(kinds), db.Len(), "strings remain")
 }
 
-func TestOtherTypesAreNoValues(t *testing.T) {
+func TestOtherTypesAreRejected(t *testing.T) {
 	db := store.New().DB(0)
 	for _, data := range []any{nil, "text", 1, store.String{}, struct{}{}} {
 		require.Panics(t, func() { db.Put([]byte("k"), data) }, "%T", data)

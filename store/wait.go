@@ -10,135 +10,129 @@ import (
 	"github.com/zlimit/zlimit/store/dict"
 )
 
-// A Waiter stands in line at keys that are not there, until one of them is. It
-// is registered by name, like a Watch: an absent key has waiters too.
+// A Waiter queues at keys that do not exist until one of them does. Like a Watch, it is registered by key
+// name.
 //
-// Whoever wants to end the waiting, by serving it or by giving it up, claims it
-// first; the one whose claim succeeds may. A claimed waiter is passed over, and
-// stays in its lines until Leave: the one who served it holds the shard of one
-// of its keys only.
+// To serve a waiter or to end its waiting, call Claim first; only one call succeeds. A claimed waiter stays
+// in its queues until Leave, because the goroutine that served it holds the shard of only one of its keys.
 type Waiter struct {
-	Owner any // what waits, for the one who serves it
+	Owner any // the caller's; not used by this package
 
-	places  []place
+	entries []queueEntry
 	shards  ShardSet // of the keys
-	target  ShardSet // shard of a key that serving it changes besides
+	target  ShardSet // shard of the key that serving it changes in addition
 	claimed atomic.Bool
 }
 
-type place struct {
+type queueEntry struct {
 	watchKey
 	element *list.Element
 }
 
-// line is the waiters at one key, longest waiting first.
-type line struct {
+// A waitQueue has the waiters at one key, longest waiting first.
+type waitQueue struct {
 	waiters list.List // of *Waiter
-	ready   bool      // noted in readyKeys
+	ready   bool      // in readyKeys
 }
 
-// ReadyKey is a key that came into being while somebody waited for it.
+// A ReadyKey is a key that was created while a client waited for it.
 type ReadyKey struct {
-	DB    int
-	Key   string
-	since uint64 // the order in which keys became ready
+	DB  int
+	Key string
+	seq uint64 // order in which keys became ready
 }
 
-// waiting is the waiters of a store. Like watched, they belong to numbers of
-// databases, not to their contents.
+// waiting has the waiters of a store. Like Store.watched, it is keyed by database number, so Swap leaves it
+// alone.
 type waiting struct {
-	// lines[i] and ready[i] belong to shard i.
-	lines [NumShards]map[watchKey]*line
-	ready [NumShards][]ReadyKey
-	// targets[i], which belongs to shard i, counts for each shard the waiters
-	// at keys of shard i that change that shard when they are served.
+	// queues[i] and ready[i] belong to shard i.
+	queues [NumShards]map[watchKey]*waitQueue
+	ready  [NumShards][]ReadyKey
+	// targets[i] belongs to shard i. It counts the waiters at keys of shard i by their targets.
 	targets [NumShards]map[ShardSet]int
 
-	// What follows is written with a shard held in which the waiter stands, so
-	// that who holds that shard reads it true.
-	waiters atomic.Int64 // that have not left
-	movers  atomic.Int64 // those of them that have a target
-	clock   atomic.Uint64
+	// The counters below are changed with one of the waiter's shards held, so that they are exact for whoever
+	// holds that shard.
+	waiters    atomic.Int64 // waiters that have not left
+	withTarget atomic.Int64 // of these, waiters with a target
+	clock      atomic.Uint64
 }
 
 // Shards returns the shards of the waiter's keys, which must be held for Leave.
 func (w *Waiter) Shards() ShardSet { return w.shards }
 
-// Claim reports whether the caller is the first to end the waiting. It needs no
-// shard.
+// Claim reports whether the caller is the first to end the waiting. It requires no shard.
 func (w *Waiter) Claim() bool { return w.claimed.CompareAndSwap(false, true) }
 
-// Wait puts w at the end of the lines at keys. Serving it will change target
-// too, where that is not nil. The shards of all of them must be held. A waiter
-// waits once.
+// Wait appends w to the queues at keys. If target is not nil, serving w will change target too. The shards of
+// all of them must be held. Wait may be called once for each waiter.
 func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
-	all := &db.store.waiting
+	ws := &db.store.waiting
 	for _, k := range keys {
 		wk := watchKey{db.id, string(k)}
-		if slices.ContainsFunc(w.places, func(p place) bool { return p.watchKey == wk }) {
-			continue // a key that is named twice
+		if slices.ContainsFunc(w.entries, func(e queueEntry) bool { return e.watchKey == wk }) {
+			continue // named twice
 		}
 		i := dict.Hash(k) >> (hashBits - shardBits)
-		if all.lines[i] == nil {
-			all.lines[i] = make(map[watchKey]*line)
+		if ws.queues[i] == nil {
+			ws.queues[i] = make(map[watchKey]*waitQueue)
 		}
-		l := all.lines[i][wk]
-		if l == nil {
-			l = &line{}
-			all.lines[i][wk] = l
+		q := ws.queues[i][wk]
+		if q == nil {
+			q = &waitQueue{}
+			ws.queues[i][wk] = q
 		}
-		w.places = append(w.places, place{wk, l.waiters.PushBack(w)})
+		w.entries = append(w.entries, queueEntry{wk, q.waiters.PushBack(w)})
 		w.shards |= 1 << i
 	}
-	all.waiters.Add(1)
+	ws.waiters.Add(1)
 	if target == nil {
 		return
 	}
 	w.target = ShardOf(target)
-	all.movers.Add(1)
-	all.aim(w, 1)
+	ws.withTarget.Add(1)
+	ws.countTarget(w, 1)
 }
 
-// aim counts the waiter's target in the shards of its keys.
-func (all *waiting) aim(w *Waiter, by int) {
-	for i := range all.targets {
+// countTarget adds by to the counts of w's target in the shards of its keys.
+func (ws *waiting) countTarget(w *Waiter, by int) {
+	for i := range ws.targets {
 		if w.shards&(1<<i) == 0 {
 			continue
 		}
-		if all.targets[i] == nil {
-			all.targets[i] = make(map[ShardSet]int)
+		if ws.targets[i] == nil {
+			ws.targets[i] = make(map[ShardSet]int)
 		}
-		if all.targets[i][w.target] += by; all.targets[i][w.target] == 0 {
-			delete(all.targets[i], w.target)
+		if ws.targets[i][w.target] += by; ws.targets[i][w.target] == 0 {
+			delete(ws.targets[i], w.target)
 		}
 	}
 }
 
-// Leave takes w out of its lines. w.Shards() must be held.
+// Leave removes w from its queues. w.Shards() must be held.
 func (s *Store) Leave(w *Waiter) {
-	all := &s.waiting
-	for _, p := range w.places {
-		lines := all.lines[dict.HashString(p.key)>>(hashBits-shardBits)]
-		l := lines[p.watchKey]
-		l.waiters.Remove(p.element)
-		if l.waiters.Len() == 0 {
-			delete(lines, p.watchKey)
+	ws := &s.waiting
+	for _, e := range w.entries {
+		queues := ws.queues[dict.HashString(e.key)>>(hashBits-shardBits)]
+		q := queues[e.watchKey]
+		q.waiters.Remove(e.element)
+		if q.waiters.Len() == 0 {
+			delete(queues, e.watchKey)
 		}
 	}
-	all.waiters.Add(-1)
+	ws.waiters.Add(-1)
 	if w.target != 0 {
-		all.movers.Add(-1)
-		all.aim(w, -1)
+		ws.withTarget.Add(-1)
+		ws.countTarget(w, -1)
 	}
-	w.places = nil
+	w.entries = nil
 }
 
-// Reach returns the shards that serving waiters may change where the given
-// shards, which must be held, change: these, and those that the waiters in them
-// aim at. As what they change may be waited for in its turn, the caller locks
-// the result and asks again until nothing is added.
+// Reach returns the shards that may change as a consequence of changes in the given shards, which must be
+// held: these, and the targets of the waiters in them. Clients may wait for the targets in their turn, so the
+// caller locks the result and calls Reach again until it adds nothing.
 func (s *Store) Reach(shards ShardSet) ShardSet {
-	if s.waiting.movers.Load() == 0 {
+	if s.waiting.withTarget.Load() == 0 {
 		return shards
 	}
 	reach := shards
@@ -153,68 +147,66 @@ func (s *Store) Reach(shards ShardSet) ShardSet {
 	return reach
 }
 
-// appeared notes that a key has come into being, if somebody waits for it.
-func (db *DB) appeared(n *Node) {
+// signalReady records that n's key was created, if a client waits for it.
+func (db *DB) signalReady(n *Node) {
 	if db.store.waiting.waiters.Load() > 0 {
-		db.store.waiting.note(n.Hash()>>(hashBits-shardBits), watchKey{db.id, n.Key()})
+		db.store.waiting.addReady(n.Hash()>>(hashBits-shardBits), watchKey{db.id, n.Key()})
 	}
 }
 
-func (all *waiting) note(shard uint32, wk watchKey) {
-	l := all.lines[shard][wk]
-	if l == nil || l.ready {
+func (ws *waiting) addReady(shard uint32, wk watchKey) {
+	q := ws.queues[shard][wk]
+	if q == nil || q.ready {
 		return
 	}
-	l.ready = true
-	all.ready[shard] = append(all.ready[shard], ReadyKey{wk.db, wk.key, all.clock.Add(1)})
+	q.ready = true
+	ws.ready[shard] = append(ws.ready[shard], ReadyKey{wk.db, wk.key, ws.clock.Add(1)})
 }
 
-// swapped notes the keys of database id that somebody waits for and that are
-// there now. It requires AllShards.
-func (s *Store) swapped(id int) {
-	for i := range s.waiting.lines {
-		for wk := range s.waiting.lines[i] {
+// signalSwapped records the keys of database id that exist and that clients wait for. It requires AllShards.
+func (s *Store) signalSwapped(id int) {
+	for i := range s.waiting.queues {
+		for wk := range s.waiting.queues[i] {
 			if wk.db == id && s.dbs[id].shards[i].keys.GetString(dict.HashString(wk.key), wk.key) != nil {
-				s.waiting.note(uint32(i), wk)
+				s.waiting.addReady(uint32(i), wk)
 			}
 		}
 	}
 }
 
-// TakeReady returns the keys of the given shards, which must be held, that came
-// into being since it was last called, in that order. Whether they are still
-// there is another question.
+// TakeReady returns the keys of the given shards, which must be held, that were created since the last call,
+// in that order. They may have been deleted since.
 func (s *Store) TakeReady(shards ShardSet) []ReadyKey {
-	all := &s.waiting
-	if all.waiters.Load() == 0 {
+	ws := &s.waiting
+	if ws.waiters.Load() == 0 {
 		return nil
 	}
 	var out []ReadyKey
-	for i := range all.ready {
-		if shards&(1<<i) == 0 || len(all.ready[i]) == 0 {
+	for i := range ws.ready {
+		if shards&(1<<i) == 0 || len(ws.ready[i]) == 0 {
 			continue
 		}
-		for _, r := range all.ready[i] {
-			if l := all.lines[i][watchKey{r.DB, r.Key}]; l != nil {
-				l.ready = false
+		for _, r := range ws.ready[i] {
+			if q := ws.queues[i][watchKey{r.DB, r.Key}]; q != nil {
+				q.ready = false
 			}
 		}
-		out = append(out, all.ready[i]...)
-		all.ready[i] = nil
+		out = append(out, ws.ready[i]...)
+		ws.ready[i] = nil
 	}
-	slices.SortFunc(out, func(a, b ReadyKey) int { return cmp.Compare(a.since, b.since) })
+	slices.SortFunc(out, func(a, b ReadyKey) int { return cmp.Compare(a.seq, b.seq) })
 	return out
 }
 
-// Waiters iterates over those who stand in line at a key, longest waiting
-// first, claimed ones included. The key's shard must be held.
+// Waiters iterates over the waiters at a key, longest waiting first, claimed ones included. The key's shard
+// must be held.
 func (s *Store) Waiters(k ReadyKey) iter.Seq[*Waiter] {
 	return func(yield func(*Waiter) bool) {
-		l := s.waiting.lines[dict.HashString(k.Key)>>(hashBits-shardBits)][watchKey{k.DB, k.Key}]
-		if l == nil {
+		q := s.waiting.queues[dict.HashString(k.Key)>>(hashBits-shardBits)][watchKey{k.DB, k.Key}]
+		if q == nil {
 			return
 		}
-		for e := l.waiters.Front(); e != nil; e = e.Next() {
+		for e := q.waiters.Front(); e != nil; e = e.Next() {
 			if !yield(e.Value.(*Waiter)) {
 				return
 			}

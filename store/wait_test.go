@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inLine lists the owners of those who stand at a key.
-func inLine(s *Store, db int, key string) []any {
+// waiterOwners returns the owners of the waiters at a key.
+func waiterOwners(s *Store, db int, key string) []any {
 	var out []any
 	for w := range s.Waiters(ReadyKey{DB: db, Key: key}) {
 		out = append(out, w.Owner)
@@ -32,7 +32,7 @@ func byteSlices(words ...string) [][]byte {
 	return out
 }
 
-func TestWaitersStandInLine(t *testing.T) {
+func TestWaitersQueue(t *testing.T) {
 	s := New()
 	s.Lock(AllShards)
 	defer s.Unlock(AllShards)
@@ -41,26 +41,26 @@ func TestWaitersStandInLine(t *testing.T) {
 	db.Wait(a, byteSlices("x", "y", "x"), nil)
 	db.Wait(b, byteSlices("y"), nil)
 	db.Wait(c, byteSlices("y", "z"), nil)
-	require.Equal(t, []any{"a", "b", "c"}, inLine(s, 0, "y"))
-	require.Equal(t, []any{"a"}, inLine(s, 0, "x"), "a key that is named twice is one place")
-	require.Empty(t, inLine(s, 1, "y"))
+	require.Equal(t, []any{"a", "b", "c"}, waiterOwners(s, 0, "y"))
+	require.Equal(t, []any{"a"}, waiterOwners(s, 0, "x"), "a key that is named twice is one entry")
+	require.Empty(t, waiterOwners(s, 1, "y"))
 	require.Equal(t, ShardOf([]byte("x"))|ShardOf([]byte("y")), a.Shards())
 
 	require.True(t, b.Claim())
 	require.False(t, b.Claim())
 	require.True(t, b.Claimed())
 	s.Leave(b)
-	require.Equal(t, []any{"a", "c"}, inLine(s, 0, "y"))
+	require.Equal(t, []any{"a", "c"}, waiterOwners(s, 0, "y"))
 	s.Leave(a)
 	s.Leave(c)
-	for i := range s.waiting.lines {
-		require.Empty(t, s.waiting.lines[i], "nothing is kept for keys without waiters")
+	for i := range s.waiting.queues {
+		require.Empty(t, s.waiting.queues[i], "nothing is kept for keys without waiters")
 		require.Empty(t, s.waiting.targets[i])
 	}
 	require.Zero(t, s.waiting.waiters.Load())
 }
 
-func TestReadyKeysInTheOrderInWhichTheyCame(t *testing.T) {
+func TestReadyKeysAreInOrderOfCreation(t *testing.T) {
 	s := New()
 	s.Lock(AllShards)
 	defer s.Unlock(AllShards)
@@ -71,7 +71,7 @@ func TestReadyKeysInTheOrderInWhichTheyCame(t *testing.T) {
 	slices.Reverse(names)
 	for _, k := range names {
 		db.Put([]byte(k), NewInt(1))
-		db.Put([]byte(k), NewInt(2)) // there already: nothing comes into being
+		db.Put([]byte(k), NewInt(2)) // exists already
 		db.Put([]byte("other"+k), NewInt(1))
 	}
 	require.Equal(t, names, readyNames(s.TakeReady(AllShards)))
@@ -79,7 +79,7 @@ func TestReadyKeysInTheOrderInWhichTheyCame(t *testing.T) {
 
 	db.Delete(db.Find([]byte("k1"), 0))
 	db.Put([]byte("k1"), NewInt(1))
-	require.Empty(t, s.TakeReady(AllShards&^ShardOf([]byte("k1"))), "not of the shards that were asked for")
+	require.Empty(t, s.TakeReady(AllShards&^ShardOf([]byte("k1"))), "not in the given shards")
 	require.Equal(t, []string{"k1"}, readyNames(s.TakeReady(ShardOf([]byte("k1")))))
 }
 
@@ -111,7 +111,7 @@ func TestReach(t *testing.T) {
 	s.Lock(AllShards)
 	defer s.Unlock(AllShards)
 	from, to := []byte("from"), []byte("to")
-	for ShardOf(from) == ShardOf(to) { // which shard a key is in changes from process to process
+	for ShardOf(from) == ShardOf(to) { // keys hash differently in each process
 		to = append(to, 'o')
 	}
 	one, two := &Waiter{}, &Waiter{}
@@ -120,7 +120,7 @@ func TestReach(t *testing.T) {
 	require.Equal(t, ShardOf(from)|ShardOf(to), s.Reach(ShardOf(from)))
 	require.Equal(t, ShardOf(to), s.Reach(ShardOf(to)))
 	s.Leave(one)
-	require.Equal(t, ShardOf(from)|ShardOf(to), s.Reach(ShardOf(from)), "the other one still waits")
+	require.Equal(t, ShardOf(from)|ShardOf(to), s.Reach(ShardOf(from)), "the other one is still waiting")
 	s.Leave(two)
 	require.Equal(t, ShardOf(from), s.Reach(ShardOf(from)))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/zlimit/zlimit/store/expire"
 )
 
-// Len returns the number of keys, due but not yet reclaimed ones included, as
-// DBSIZE counts. It requires AllShards, like everything in this file.
+// Len returns the number of keys, expired ones that were not reclaimed included, as DBSIZE does. Methods of
+// DB in this file require AllShards.
 func (db *DB) Len() int {
 	n := 0
 	for i := range db.shards {
@@ -18,7 +18,7 @@ func (db *DB) Len() int {
 	return n
 }
 
-// ExpiringLen returns the number of keys that have a deadline.
+// ExpiringLen returns the number of keys with a deadline.
 func (db *DB) ExpiringLen() int {
 	n := 0
 	for i := range db.shards {
@@ -27,7 +27,7 @@ func (db *DB) ExpiringLen() int {
 	return n
 }
 
-// All iterates over the keys that are alive at nowMs, in no order.
+// All iterates over the keys that exist at nowMs, in no particular order.
 func (db *DB) All(nowMs int64) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		for i := range db.shards {
@@ -40,17 +40,15 @@ func (db *DB) All(nowMs int64) iter.Seq[*Node] {
 	}
 }
 
-// Scan calls fn for the keys of a few buckets, until it has been called for at
-// least count keys or the end is reached, and returns the next cursor; a scan
-// starts and ends at 0. What exists from start to end is seen at least once.
+// Scan calls fn for the keys of a few buckets, until it has seen at least count keys or the end, and returns
+// the next cursor; a scan starts and ends at 0. Keys that exist during the whole scan are seen at least once.
 //
-// The low bits of a cursor are the shard, the rest is that shard's own cursor.
+// The low bits of a cursor are the shard; the rest is the cursor within the shard.
 func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64 {
 	i, inner := cursor%NumShards, cursor/NumShards
 	seen := 0
 	count = min(count, 1<<32)
-	// Empty buckets cost steps too: a sparse table must not make one call walk
-	// the whole keyspace.
+	// Empty buckets count too: with a sparse table, one call must not walk the whole keyspace.
 	for steps := 0; seen < count && steps < 10*count; {
 		sh := &db.shards[i]
 		if sh.keys.Len() == 0 {
@@ -60,7 +58,7 @@ func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64
 			inner = sh.keys.Scan(inner, func(n *Node) {
 				seen++
 				if n.Value.overdue(nowMs) {
-					db.expired(sh, n)
+					db.tryExpire(sh, n)
 					return
 				}
 				fn(n)
@@ -75,11 +73,11 @@ func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64
 	return inner*NumShards + i
 }
 
-// Random returns one of the keys alive at nowMs, each about as likely as any
-// other, nil where there is none. rnd returns a uniform number below n.
+// Random returns one of the keys that exist at nowMs, each about equally likely, or nil if there is none. rnd
+// returns a uniform number below n.
 func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 	for total := db.Len(); total > 0; total = db.Len() {
-		if db.store.kept.Load() {
+		if db.store.keepExpired.Load() {
 			return db.randomKept(nowMs, rnd)
 		}
 		at := int(rnd(uint64(total)))
@@ -93,15 +91,15 @@ func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 			if !n.Value.overdue(nowMs) {
 				return n
 			}
-			db.expired(sh, n)
+			db.tryExpire(sh, n)
 			break
 		}
 	}
 	return nil
 }
 
-// randomKept is Random where keys that are due stay: it may not draw until it
-// meets another, which Redis 7.0 does for ever where there is none.
+// randomKept is Random while KeepExpired is set. It does not draw until it meets a key that has not expired:
+// Redis 7.0 loops forever if there is none.
 func (db *DB) randomKept(nowMs int64, rnd func(n uint64) uint64) (picked *Node) {
 	seen := uint64(0)
 	for n := range db.All(nowMs) {
@@ -112,7 +110,7 @@ func (db *DB) randomKept(nowMs int64, rnd func(n uint64) uint64) (picked *Node) 
 	return picked
 }
 
-// Flush removes every key and marks the watchers of those that existed.
+// Flush removes every key and marks the watches of those that existed.
 func (db *DB) Flush() {
 	db.store.recordDB(effects.Flushed, db.id, db.id)
 	db.store.touchAll(db.id, db, nil)
@@ -120,13 +118,13 @@ func (db *DB) Flush() {
 		sh := &db.shards[i]
 		db.detach(i)
 		sh.keys, sh.deadlines = dict.Dict[Entry]{}, expire.Index{}
-		sh.expiring, sh.endsMs, sh.values = 0, 0, 0
+		sh.expiring, sh.deadlineSumMs, sh.values = 0, 0, 0
 		db.account(uint32(i))
 	}
 }
 
-// ShardLen returns the number of keys that one shard holds, in whatever database,
-// due ones included. It requires that shard only.
+// ShardLen returns the number of keys in one shard of all databases, expired ones included. It requires that
+// shard only.
 func (s *Store) ShardLen(shard int) int {
 	n := 0
 	for _, db := range s.dbs {
@@ -135,9 +133,8 @@ func (s *Store) ShardLen(shard int) int {
 	return n
 }
 
-// ScanShard calls fn for the keys of a few buckets of one shard, in whatever
-// database, that are alive at nowMs, about count of them, and returns the next
-// cursor; a scan starts and ends at 0. It requires that shard only.
+// ScanShard calls fn for the keys of a few buckets of one shard, in all databases, that exist at nowMs, about
+// count of them, and returns the next cursor; a scan starts and ends at 0. It requires that shard only.
 func (s *Store) ScanShard(shard int, cursor uint64, count int, nowMs int64, fn func(*Node)) uint64 {
 	i, inner := cursor%Databases, cursor/Databases
 	for steps := 0; steps < count; steps++ {

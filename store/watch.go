@@ -8,16 +8,15 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// A Watch is the set of keys that one session watches for its next EXEC. The
-// zero value watches nothing. Keys are watched by name, absent ones included,
-// and every modification marks the watch: a key set and deleted again aborts
-// EXEC, as in Redis.
+// A Watch is the set of keys that one session watches for its next EXEC. The zero value watches nothing. Keys
+// are watched by name, whether they exist or not, and every modification marks the watch: a key that is set
+// and deleted again aborts EXEC, as in Redis.
 type Watch struct {
-	Owner any // whose it is; the store does not look
+	Owner any // the caller's; not used by this package
 
 	keys   []watchedKey
 	shards ShardSet
-	dirty  atomic.Bool // set under any one of the shards' locks
+	dirty  atomic.Bool // set with any one of the shards held
 }
 
 type watchKey struct {
@@ -27,14 +26,13 @@ type watchKey struct {
 
 type watchedKey struct {
 	watchKey
-	wasExpired bool // overdue already when WATCH was called: its removal changes nothing
+	wasExpired bool // had expired when WATCH was called: its removal is no change
 }
 
-// Shards returns the shards of the watched keys, which must be held for
-// Unwatch and Intact.
+// Shards returns the shards of the watched keys, which must be held for Unwatch and Intact.
 func (w *Watch) Shards() ShardSet { return w.shards }
 
-// Len is the number of watched keys.
+// Len returns the number of watched keys.
 func (w *Watch) Len() int { return len(w.keys) }
 
 // Watch adds key to w. The key's shard must be held.
@@ -58,11 +56,10 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	db.store.watched[i][wk] = append(db.store.watched[i][wk], w)
 }
 
-// Spoil makes w fail as if a watched key had been modified. It needs no shard.
+// Spoil marks w as if a watched key had been modified. It requires no shard.
 func (w *Watch) Spoil() { w.dirty.Store(true) }
 
-// Unwatch forgets every key of w and makes it intact again. w.Shards() must be
-// held.
+// Unwatch removes every key from w and makes it intact again. w.Shards() must be held.
 func (s *Store) Unwatch(w *Watch) {
 	for _, wk := range w.keys {
 		watched := s.watched[dict.HashString(wk.key)>>(hashBits-shardBits)]
@@ -85,11 +82,11 @@ func (s *Store) Unwatch(w *Watch) {
 	w.dirty.Store(false)
 }
 
-// Watched reports whether any key is watched. It needs no shard.
+// Watched reports whether any key is watched. It requires no shard.
 func (s *Store) Watched() bool { return s.watches.Load() > 0 }
 
-// Watchers calls fn for the watches of keys in shards, which must be held; for
-// one that watches several, more than once.
+// Watchers calls fn for the watches of keys in shards, which must be held. It calls fn several times for a
+// watch of several keys.
 func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
 	for rest := shards; rest != 0; rest &= rest - 1 {
 		for _, watches := range s.watched[bits.TrailingZeros64(uint64(rest))] {
@@ -100,16 +97,15 @@ func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
 	}
 }
 
-// WatchersOf calls fn for the watches of one key of database i, whose shard must
-// be held.
+// WatchersOf calls fn for the watches of one key of database i. The key's shard must be held.
 func (s *Store) WatchersOf(i int, key []byte, fn func(w *Watch)) {
 	for _, w := range s.watched[dict.Hash(key)>>(hashBits-shardBits)][watchKey{i, string(key)}] {
 		fn(w)
 	}
 }
 
-// Intact reports whether no watched key was modified since it was watched or
-// has expired by nowMs. w.Shards() must be held.
+// Intact reports whether since Watch no watched key was modified, and none has expired by nowMs. w.Shards()
+// must be held.
 func (s *Store) Intact(w *Watch, nowMs int64) bool {
 	if w.dirty.Load() {
 		return false
@@ -127,21 +123,20 @@ func (s *Store) Intact(w *Watch, nowMs int64) bool {
 	return true
 }
 
-// Touch marks the watchers of a node's key: Modified for data that cannot have
-// become empty.
+// Touch is Modified for data that cannot have become empty.
 func (db *DB) Touch(n *Node) {
-	db.kept(n)
+	db.checkPreserved(n)
 	db.recount(n)
 	db.touch(effects.Changed, n)
 }
 
-// touch marks the watchers of a node's key, and records what became of it.
+// touch marks the watches of a node's key and records the change.
 func (db *DB) touch(kind effects.Kind, n *Node) {
 	db.record(kind, n)
 	db.mark(n)
 }
 
-// mark marks the watchers of a node's key.
+// mark marks the watches of a node's key.
 func (db *DB) mark(n *Node) {
 	watched := db.store.watched[n.Hash()>>(hashBits-shardBits)]
 	if len(watched) == 0 {
@@ -153,8 +148,8 @@ func (db *DB) mark(n *Node) {
 	}
 }
 
-// mark makes a watch fail, unless all that happened is that a key which was
-// overdue when it was watched has now been removed.
+// mark marks w as modified, unless the change is only the removal of a key that had expired when it was
+// watched.
 func (w *Watch) mark(wk watchKey) {
 	for i := range w.keys {
 		if k := &w.keys[i]; k.watchKey == wk && k.wasExpired {
@@ -165,8 +160,8 @@ func (w *Watch) mark(wk watchKey) {
 	w.dirty.Store(true)
 }
 
-// touchAll marks the watchers of database id whose key exists in before or,
-// where that is given, in after. It requires AllShards.
+// touchAll marks the watches of keys of database id that exist in before or, unless it is nil, in after. It
+// requires AllShards.
 func (s *Store) touchAll(id int, before, after *DB) {
 	for i := range s.watched {
 		for wk, watches := range s.watched[i] {
