@@ -5,12 +5,11 @@ import (
 	"testing"
 )
 
-// gap is the mean distance between the units that benchmarks append, in
-// microseconds: a few thousand hits a second take one byte, slower keys two or
-// three.
+// gap is the mean distance, in microseconds, between the units that benchmarks append. A few thousand hits a
+// second take one byte each, slower keys two or three.
 const gap = 6000
 
-// logOf returns a log of n units some gap apart.
+// logOf returns a log of n units, about gap apart.
 func logOf(n int) *Set {
 	s := new(Set)
 	v := int64(1_700_000_000_000_000)
@@ -21,7 +20,7 @@ func logOf(n int) *Set {
 	return s
 }
 
-// A full window that slides: one unit leaves, one comes.
+// BenchmarkSlide slides a full window: one unit is removed, one appended.
 func BenchmarkSlide(b *testing.B) {
 	for _, n := range []int{10, 1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -38,8 +37,8 @@ func BenchmarkSlide(b *testing.B) {
 	}
 }
 
-// What a denied call asks: how many are left of a window whose oldest units
-// have just expired, and when the next one will.
+// BenchmarkDenied measures the queries of a denied call: how many units are left of a window whose oldest
+// have just expired, and when the next one expires.
 func BenchmarkDenied(b *testing.B) {
 	for _, n := range []int{10, 1_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -53,7 +52,7 @@ func BenchmarkDenied(b *testing.B) {
 	}
 }
 
-// DropThrough of a million expired units; making the next million is not timed.
+// BenchmarkDropMillion measures DropThrough of a million expired units.
 func BenchmarkDropMillion(b *testing.B) {
 	b.ReportAllocs()
 	s := logOf(1_000_000)
@@ -65,7 +64,7 @@ func BenchmarkDropMillion(b *testing.B) {
 	}
 }
 
-// An arrival that is a little late, as from clients whose clocks differ.
+// BenchmarkLateArrival adds units that are a little late, as from clients whose clocks differ.
 func BenchmarkLateArrival(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -114,10 +113,9 @@ func BenchmarkUnitAt(b *testing.B) {
 	}
 }
 
-// Removing the oldest of a million members that are no numbers: all but ten, and
-// half of them.
+// BenchmarkTreeRemove removes the oldest of a million members that are not numbers.
 func BenchmarkTreeRemove(b *testing.B) {
-	members, scores := hitMembers(1_000_000, false)
+	members, scores := limiterMembers(1_000_000, false)
 	for _, n := range []int{1_000, 500_000, 999_990} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()

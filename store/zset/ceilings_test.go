@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the log promises about memory, asked of its own account and, for many
-// sets at once, of the runtime.
+// The memory of logs has ceilings, according to Bytes and, for many sets at once, to the runtime.
 func TestLogMemory(t *testing.T) {
 	require.Equal(t, uintptr(24), unsafe.Sizeof(Set{}))
 	one := new(Set)
@@ -39,8 +38,7 @@ func TestLogMemory(t *testing.T) {
 	require.LessOrEqual(t, run.Bytes(), int64(64))
 }
 
-// Members and removals anywhere must not leave a directory of crumbs, nor a
-// window that has passed its memory.
+// Scattered changes must not leave many small blocks, and an expired window must release its memory.
 func TestLogMemoryAfterChange(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	s := logOf(20_000)
@@ -82,7 +80,9 @@ func TestLogAllocations(t *testing.T) {
 		})
 		ceiling("Rank", func() { var b [20]byte; s.Rank(member(s.Newest(), &b)) })
 		ceiling("CountAfter", func() { s.CountAfter(s.Oldest() + (s.Newest()-s.Oldest())/2) })
-		ceiling("RankRangeByScore", func() { s.RankRangeByScore(ScoreRange{float64(s.Oldest()), math.Inf(1), true, false}) })
+		ceiling("RankRangeByScore", func() {
+			s.RankRangeByScore(ScoreRange{float64(s.Oldest()), math.Inf(1), true, false})
+		})
 		ceiling("Add and RemoveByScore", func() {
 			var b [20]byte
 			v := s.Newest() + gap
@@ -106,7 +106,7 @@ func TestLogAllocations(t *testing.T) {
 }
 
 func TestTreeAllocations(t *testing.T) {
-	members, scores := hitMembers(10_000, true)
+	members, scores := limiterMembers(10_000, true)
 	var s Set
 	for i, m := range members {
 		s.Add(m, scores[i])
@@ -114,7 +114,8 @@ func TestTreeAllocations(t *testing.T) {
 	i := 0
 	ceiling := func(what string, most float64, fn func()) {
 		t.Helper()
-		require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { i = (i + 7919) % len(members); fn() }), most, what)
+		got := testing.AllocsPerRun(1000, func() { i = (i + 7919) % len(members); fn() })
+		require.LessOrEqual(t, got, most, what)
 	}
 	ceiling("Score", 0, func() { s.Score(members[i]) })
 	ceiling("Rank", 0, func() { s.Rank(members[i]) })
@@ -122,7 +123,7 @@ func TestTreeAllocations(t *testing.T) {
 	ceiling("ScoreAt", 0, func() { s.ScoreAt(i) })
 	ceiling("CountByScore", 0, func() { s.CountByScore(ScoreRange{Min: scores[i], Max: math.Inf(1)}) })
 	ceiling("Add again", 0, func() { s.Add(members[i], scores[i]) })
-	ceiling("Add re-scores", 0, func() { s.Add(members[i], scores[(i+1)%len(scores)]) })
+	ceiling("Add changes the score", 0, func() { s.Add(members[i], scores[(i+1)%len(scores)]) })
 	ceiling("Remove and Add", 2, func() { s.Remove(members[i]); s.Add(members[i], scores[i]) })
 	require.NoError(t, s.check())
 }

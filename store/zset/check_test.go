@@ -7,7 +7,7 @@ import (
 	"github.com/zlimit/zlimit/store/dict"
 )
 
-// check walks the whole set and reports the first broken invariant.
+// check checks the invariants of the whole set.
 func (s *Set) check() error {
 	switch s.kind {
 	case kindBlock:
@@ -24,22 +24,23 @@ func (s *Set) check() error {
 func (s *Set) checkBlock() error {
 	if s.n == 0 {
 		if s.used != 0 || s.tail != 0 || s.first != 0 {
-			return fmt.Errorf("empty log holds %+v", *s)
+			return fmt.Errorf("empty log is %+v", *s)
 		}
 		return nil
 	}
-	if int(s.used) > len(s.room()) {
-		return fmt.Errorf("%d bytes used of %d", s.used, len(s.room()))
+	if int(s.used) > len(s.buf()) {
+		return fmt.Errorf("%d bytes used of %d", s.used, len(s.buf()))
 	}
-	if room := len(s.room()); room > keepRoom && int(s.used)*4 <= room {
-		return fmt.Errorf("%d bytes used of %d", s.used, room)
+	if capacity := len(s.buf()); capacity > keepBuf && int(s.used)*4 <= capacity {
+		return fmt.Errorf("%d bytes used of %d", s.used, capacity)
 	}
 	n, last, tail, err := checkTokens(s.first, s.tokens())
 	if err != nil {
 		return err
 	}
 	if n != int64(s.n) || last != s.last() || tail != int(s.tail) {
-		return fmt.Errorf("set says n %d, last %d, tail %d; tokens say %d, %d, %d", s.n, s.last(), s.tail, n, last, tail)
+		return fmt.Errorf("set says n %d, last %d, tail %d; tokens say %d, %d, %d",
+			s.n, s.last(), s.tail, n, last, tail)
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func (s *Set) checkBlocks() error {
 	return nil
 }
 
-// checkTokens reads a block without the code under test.
+// checkTokens decodes a block independently of the code under test.
 func checkTokens(first int64, toks []byte) (n, last int64, tail int, err error) {
 	read := func(pos int) (v uint64, next int, err error) {
 		for shift := 0; ; shift += 7 {
@@ -143,19 +144,22 @@ func (p *packed) check() error {
 	for pos := 0; pos < len(p.data); n++ {
 		c, end := p.read(pos)
 		e, next := p.entry(pos)
-		if n > 0 && (e.Score < before.Score || e.Score == before.Score && e.member <= before.member) || seen[e.member] {
-			return fmt.Errorf("%q %v stands before %q %v", before.member, before.Score, e.member, e.Score)
+		unordered := e.Score < before.Score || e.Score == before.Score && e.member <= before.member
+		if n > 0 && unordered || seen[e.member] {
+			return fmt.Errorf("%q %v is before %q %v", before.member, before.Score, e.member, e.Score)
 		}
-		if want := cellOf([]byte(e.member), e.Score); want.named != c.named || want.size() != next-pos || end != next || p.skip(pos) != next {
-			return fmt.Errorf("%q %v is written in %d bytes, as named %v", e.member, e.Score, next-pos, c.named)
+		want := newCell([]byte(e.member), e.Score)
+		if want.prefixed != c.prefixed || want.size() != next-pos || end != next || p.skip(pos) != next {
+			return fmt.Errorf("%q %v is encoded in %d bytes, prefixed %v",
+				e.member, e.Score, next-pos, c.prefixed)
 		}
-		if v, ok := stem([]byte(e.member)); !p.loose && (!ok || float64(v) != e.Score) {
-			return fmt.Errorf("%q %v does not tell its score", e.member, e.Score)
+		if v, ok := leadingNumber([]byte(e.member)); !p.irregular && (!ok || float64(v) != e.Score) {
+			return fmt.Errorf("%q %v: leading number is not the score", e.member, e.Score)
 		}
 		seen[e.member] = true
 		before, last, pos = e, pos, next
 	}
-	if n != int(p.n) || n > 0 && p.last != nowhere && int(p.last) != last {
+	if n != int(p.n) || n > 0 && p.last != unknownPos && int(p.last) != last {
 		return fmt.Errorf("%d entries, the last at %d; not %d, at %d", n, last, p.n, p.last)
 	}
 	return nil
@@ -163,7 +167,7 @@ func (p *packed) check() error {
 
 func (t *tree) check() error {
 	n, leaves := 0, 0
-	var arrays int64
+	var itemBytes int64
 	var before *item
 	for l, prev := t.front, (*leaf)(nil); l != nil; prev, l = l, l.next {
 		leaves++
@@ -176,18 +180,19 @@ func (t *tree) check() error {
 		for i := range l.items {
 			it := l.items[i]
 			if before != nil && compareItems(*before, it) >= 0 {
-				return fmt.Errorf("%q %v stands before %q %v", before.node.Key(), before.score, it.node.Key(), it.score)
+				return fmt.Errorf("%q %v is before %q %v",
+					before.node.Key(), before.score, it.node.Key(), it.score)
 			}
 			key := it.node.Key()
 			if t.index.GetString(dict.HashString(key), key) != it.node || it.node.Value != it.score {
-				return fmt.Errorf("%q %v is not what the index holds", key, it.score)
+				return fmt.Errorf("%q %v is not in the index", key, it.score)
 			}
 			before = &it
 		}
-		if cap(l.items) > int(l.room) {
-			return fmt.Errorf("leaf %d has room for %d items, not %d", leaves, cap(l.items), l.room)
+		if cap(l.items) > int(l.capacity) {
+			return fmt.Errorf("leaf %d has capacity %d, not %d", leaves, cap(l.items), l.capacity)
 		}
-		arrays += itemsBytes(int(l.room))
+		itemBytes += itemsSize(int(l.capacity))
 		for _, it := range l.items[len(l.items):cap(l.items)] {
 			if it.node != nil {
 				return fmt.Errorf("leaf %d keeps %q alive", leaves, it.node.Key())
@@ -213,13 +218,14 @@ func (t *tree) check() error {
 		return fmt.Errorf("%d leaves, directory %v", leaves, t.dir)
 	}
 	if n != t.index.Len() {
-		return fmt.Errorf("leaves hold %d members, index %d", n, t.index.Len())
+		return fmt.Errorf("leaves have %d members, index %d", n, t.index.Len())
 	}
-	if leaves != t.leaves || arrays != t.arrays {
-		return fmt.Errorf("%d leaves with %d bytes; counted are %d with %d", leaves, arrays, t.leaves, t.arrays)
+	if leaves != t.leaves || itemBytes != t.itemsBytes {
+		return fmt.Errorf("%d leaves with %d bytes; accounted are %d with %d",
+			leaves, itemBytes, t.leaves, t.itemsBytes)
 	}
 	if r := t.ranks.leaves; slices.Contains(r[len(r):cap(r)], t.front) {
-		return fmt.Errorf("ranks keep a leaf alive")
+		return fmt.Errorf("ranks keep a removed leaf alive")
 	}
 	return nil
 }

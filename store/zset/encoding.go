@@ -1,11 +1,10 @@
 package zset
 
-// NoteEncoding is for OBJECT ENCODING: Redis 7.0 keeps a sorted set in a
-// listpack until a member comes while it holds more than maxEntries of them
-// (zset-max-listpack-entries) or is itself longer than maxValue bytes
-// (zset-max-listpack-value), and then in a skiplist for good. Call it after
-// each command that may have added members; it looks only at those that came
-// since the last call, and costs nothing if none did.
+// NoteEncoding is for OBJECT ENCODING. Redis 7.0 stores a sorted set as a listpack until a member is added
+// while the set has more than maxEntries of them (zset-max-listpack-entries), or a member longer than
+// maxValue bytes (zset-max-listpack-value), and then as a skiplist for good. Call NoteEncoding after each
+// command that may have added members. It examines only members added since the last call, and costs nothing
+// if there are none.
 func (s *Set) NoteEncoding(maxEntries, maxValue int) {
 	if s.flags&flagAdded == 0 {
 		return
@@ -27,9 +26,9 @@ func (s *Set) NoteEncoding(maxEntries, maxValue int) {
 	}
 }
 
-// NoteSort is for OBJECT ENCODING: SORT moves a set out of the listpack.
+// NoteSort is for OBJECT ENCODING: SORT converts a listpack to a skiplist.
 func (s *Set) NoteSort() { s.flags |= flagSkiplist }
 
-// IsListpack reports whether Redis would still keep the set in a listpack,
-// going by the calls of NoteEncoding so far; a new set is one.
+// IsListpack reports whether Redis would still store the set as a listpack, according to the calls of
+// NoteEncoding and NoteSort.
 func (s *Set) IsListpack() bool { return s.flags&flagSkiplist == 0 }

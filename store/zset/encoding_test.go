@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Scenarios seen on redis-server 7.0.15 with OBJECT ENCODING after each step,
-// zset-max-listpack-entries 4 and zset-max-listpack-value 8 unless a step says
-// otherwise.
+// The encodings are those of redis-server 7.0.15 after each step, with zset-max-listpack-entries 4 and
+// zset-max-listpack-value 8 unless a step says otherwise.
 func TestNoteEncoding(t *testing.T) {
 	add := func(members ...string) func(*Set) {
 		return func(s *Set) {
@@ -37,16 +36,16 @@ func TestNoteEncoding(t *testing.T) {
 			{"nine bytes", add(long), 4, 8, false},
 			{"gone again", func(s *Set) { s.Remove([]byte(long)) }, 4, 8, false},
 		},
-		"limits that change touch only what comes": {
+		"changed limits apply to new members only": {
 			{"nine bytes allowed", add(long, "a", "b"), 4, 9, true},
-			{"lower limits, re-scored", func(s *Set) { s.Add([]byte(long), 3) }, 1, 8, true},
+			{"lower limits, new score", func(s *Set) { s.Add([]byte(long), 3) }, 1, 8, true},
 			{"lower limits, one removed", func(s *Set) { s.Remove([]byte("a")) }, 1, 8, true},
 			{"length alone lower, one added", add("c"), 4, 8, true},
 			{"entries lower, one added", add("d"), 1, 8, false},
 		},
 		"a log": {
 			{"four", func(s *Set) { s.AppendRun(10, 4) }, 4, 8, true},
-			{"one leaves and comes", func(s *Set) { s.DropThrough(10); s.AppendRun(20, 1) }, 4, 8, true},
+			{"one removed, one added", func(s *Set) { s.DropThrough(10); s.AppendRun(20, 1) }, 4, 8, true},
 			{"a fifth", func(s *Set) { s.AppendRun(30, 1) }, 4, 8, false},
 			{"empty", func(s *Set) { s.DropThrough(99) }, 4, 8, false},
 		},

@@ -2,7 +2,7 @@ package zset
 
 import "strconv"
 
-// Entry is one member with its score. It stays valid when the set changes.
+// An Entry is a member with its score. It stays valid when the set changes.
 type Entry struct {
 	// Score is never NaN.
 	Score float64
@@ -13,12 +13,10 @@ type Entry struct {
 
 func numberEntry(v int64) Entry { return Entry{Score: float64(v), isNumber: true} }
 
-// IsNumber reports whether the entry comes from a log: its member is the
-// canonical decimal of Number.
+// IsNumber reports whether the entry is from a log: its member is the canonical decimal of Number.
 func (e Entry) IsNumber() bool { return e.isNumber }
 
-// Number returns the score as the integer it is. It is meaningful only where
-// IsNumber.
+// Number returns the score as an integer. It is meaningful only if IsNumber.
 func (e Entry) Number() int64 { return int64(e.Score) }
 
 // AppendMember appends the member's bytes to b.
@@ -29,7 +27,7 @@ func (e Entry) AppendMember(b []byte) []byte {
 	return append(b, e.member...)
 }
 
-// Member returns the member. It allocates where IsNumber.
+// Member returns the member. It allocates if IsNumber.
 func (e Entry) Member() string {
 	if e.isNumber {
 		return strconv.FormatInt(e.Number(), 10)

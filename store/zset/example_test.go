@@ -7,12 +7,13 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// What a sliding window does on each call: drop what has left it, count, and
-// add the hit if there is room.
+// A sliding window on each call drops expired units, counts, and adds the hit if the limit allows it.
 func Example() {
 	var s zset.Set
 	const windowUs, limit = 60_000_000, 2
-	for _, nowUs := range []int64{1_700_000_000_000_000, 1_700_000_030_000_000, 1_700_000_059_000_000, 1_700_000_060_000_000} {
+	for _, nowUs := range []int64{
+		1_700_000_000_000_000, 1_700_000_030_000_000, 1_700_000_059_000_000, 1_700_000_060_000_000,
+	} {
 		s.DropThrough(nowUs - windowUs)
 		if s.Len() < limit {
 			s.AppendRun(nowUs, 1)
@@ -46,7 +47,7 @@ func ExampleSet_IsLog() {
 	// 1.700000001e+09 1700000001-7f3a
 }
 
-// Every range of scores is a range of ranks.
+// A range of scores is a range of ranks.
 func ExampleSet_RankRangeByScore() {
 	var s zset.Set
 	s.AppendRun(10, 5)
@@ -69,7 +70,7 @@ func ExampleSet_AppendRun() {
 	// 10 999991
 }
 
-// A scan goes on where it was, whatever else happens to the set.
+// A scan continues where it stopped, even if the set has changed.
 func ExampleSet_Scan() {
 	var s zset.Set
 	s.AppendRun(1, 300)

@@ -2,21 +2,19 @@ package zset
 
 import "unsafe"
 
-// Freeze returns the set as it is, for somebody who reads it while the set
-// changes, in another goroutine even. It answers Len, Ascend and IsLog; nothing
-// else may be asked of it.
+// Freeze returns a copy that stays as it is while the set changes, and may be read by another goroutine. Only
+// Len, Ascend and IsLog may be called on it.
 //
-// Nothing of a large set is copied but the list of its blocks or leaves: a
-// two-hundredth or so. Those are shared from then on, and whoever changes one in
-// the set makes it its own before.
+// Of a large set, Freeze copies only the list of blocks or leaves: a two-hundredth or so. Those are shared
+// from then on; the set copies one before it changes it.
 func (s *Set) Freeze() *Set {
 	switch s.kind {
 	case kindBlocks:
 		c := *s
-		c.rest = unsafe.Pointer(s.blocks().freeze())
+		c.body = unsafe.Pointer(s.blocks().freeze())
 		return &c
 	case kindTree:
-		return &Set{rest: unsafe.Pointer(s.tree().freeze()), kind: kindFrozen}
+		return &Set{body: unsafe.Pointer(s.tree().freeze()), kind: kindFrozen}
 	}
 	return s.Clone()
 }
@@ -29,22 +27,22 @@ func (b *logBlocks) freeze() *logBlocks {
 	return &logBlocks{end: b.end, last: b.last, list: append([]logBlock(nil), live...)}
 }
 
-// own makes a block's data its own before they change.
-func (b *logBlock) own() {
+// unshare copies a block's data before they change, if a frozen log has them too.
+func (b *logBlock) unshare() {
 	if b.shared {
 		data := *b.data
 		b.data, b.shared = &data, false
 	}
 }
 
-// frozen is a tree that is only read from one end to the other.
+// frozen is a read-only tree that can only be iterated in order.
 type frozen struct {
 	n      int
 	leaves [][]item
 }
 
-// Only where kind is kindFrozen.
-func (s *Set) frozen() *frozen { return (*frozen)(s.rest) }
+// frozen requires kindFrozen.
+func (s *Set) frozen() *frozen { return (*frozen)(s.body) }
 
 func (t *tree) freeze() *frozen {
 	f := &frozen{n: t.len(), leaves: make([][]item, 0, 1+2*t.len()/leafSize)}
@@ -55,8 +53,8 @@ func (t *tree) freeze() *frozen {
 	return f
 }
 
-// own makes a leaf's items its own before they change.
-func (l *leaf) own() {
+// unshare copies a leaf's items before they change, if a frozen tree has them too.
+func (l *leaf) unshare() {
 	if l.shared {
 		l.items = append(make([]item, 0, cap(l.items)), l.items...)
 		l.shared = false

@@ -10,7 +10,7 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// freezeTest changes a set at random and freezes it now and then.
+// freezeTest changes a set at random and sometimes freezes it.
 type freezeTest struct {
 	set    *Set
 	tree   bool
@@ -59,7 +59,7 @@ func (x *freezeTest) run(rng *rand.Rand, changes int) {
 
 func (x *freezeTest) intact() (ok bool) {
 	defer func() {
-		if recover() != nil { // an entry that was cleared
+		if recover() != nil { // an entry was cleared
 			ok = false
 		}
 	}()
@@ -71,7 +71,7 @@ func (x *freezeTest) intact() (ok bool) {
 	return true
 }
 
-func TestAFrozenSetStaysAsItWas(t *testing.T) {
+func TestFrozenSetDoesNotChange(t *testing.T) {
 	for _, tree := range []bool{false, true} {
 		for seed := range uint64(race.Fewer(5)) {
 			x := &freezeTest{set: &Set{}, tree: tree}
@@ -83,9 +83,8 @@ func TestAFrozenSetStaysAsItWas(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotMadeOnesOwnIsSeen: the same comparison, of sets that have
-// forgotten what they share.
-func TestWhatIsNotMadeOnesOwnIsSeen(t *testing.T) {
+// The comparison must detect a missing unshare.
+func TestMissingUnshareIsDetected(t *testing.T) {
 	for _, tree := range []bool{false, true} {
 		x := &freezeTest{set: &Set{}, tree: tree}
 		rng := rand.New(rand.NewPCG(2, 20))
@@ -114,7 +113,7 @@ func TestWhatIsNotMadeOnesOwnIsSeen(t *testing.T) {
 	}
 }
 
-// TestFreezingCopiesAFraction of what the set holds.
+// Freezing copies a fraction of the set.
 func TestFreezingCopiesAFraction(t *testing.T) {
 	const n = 100_000
 	log, tree := logOf(n), &Set{}

@@ -5,20 +5,19 @@ import (
 	"math"
 )
 
-// history runs a program of operations against a Set and the model. Every
-// choice is read from the program, so that fuzzing can steer it; at its end
-// the choices are zero.
+// history runs a program of operations on a Set and the model. Every choice is read from the program, so that
+// fuzzing can steer it; after its end the choices are zero.
 type history struct {
-	set     Set
-	model   model
-	program []byte
-	now     int64 // highest score appended so far
-	log     []string
-	kinds   [kindTree + 1]int
-	told    int // steps on a packed set whose members tell their scores
-	growing bool
-	small   bool // stay where the set is packed, mostly
-	telling bool // members tell their score, as long as the set is packed
+	set          Set
+	model        model
+	program      []byte
+	now          int64 // highest score appended so far
+	trace        []string
+	kinds        [kindTree + 1]int
+	regularSteps int // steps on a regular packed set
+	growing      bool
+	small        bool // stay mostly in the range of packed sets
+	regular      bool // members lead with their score while the set is packed
 }
 
 func (h *history) byte() int {
@@ -37,18 +36,18 @@ func (h *history) below(n int) int {
 	return (h.byte()<<8 | h.byte()) % n
 }
 
-// number picks the score of a new unit or of one that may be held.
+// number returns the score of a new unit or of one that may exist.
 func (h *history) number() int64 {
 	switch c := h.byte(); c % 8 {
-	case 0, 1, 2: // the next one, in distances of one to three bytes
+	case 0, 1, 2: // the next one, at distances that take one to three bytes
 		h.now = min(h.now+int64(1)<<(c/8%22), maxNumber)
 		return h.now
 	case 3:
 		h.now = min(h.now+1, maxNumber)
 		return h.now
-	case 4, 5: // about one that is held
-		if n := len(h.model.pairs); n > 0 {
-			if v := h.model.pairs[h.below(n)].score; math.Abs(v) <= maxNumber && v == math.Trunc(v) {
+	case 4, 5: // near an existing one
+		if n := len(h.model.entries); n > 0 {
+			if v := h.model.entries[h.below(n)].score; math.Abs(v) <= maxNumber && v == math.Trunc(v) {
 				return min(max(int64(v)+int64(c/8%5)-2, -maxNumber), maxNumber)
 			}
 		}
@@ -62,35 +61,41 @@ func (h *history) number() int64 {
 }
 
 func (h *history) score() float64 {
-	edge := []float64{0, math.Copysign(0, -1), 1.5, math.Inf(1), math.Inf(-1), 1 << 60, -maxNumber * 2, 5e-324, math.MaxFloat64}
+	edge := []float64{
+		0, math.Copysign(0, -1), 1.5, math.Inf(1), math.Inf(-1), 1 << 60, -maxNumber * 2,
+		5e-324, math.MaxFloat64,
+	}
 	if c := h.byte(); c%4 == 0 {
 		return edge[c/4%len(edge)]
 	}
 	return float64(h.number())
 }
 
-// member picks a member that is not the decimal of its score, or is held.
+// member returns a member that is not the decimal of its score, or an existing one.
 func (h *history) member() string {
 	switch c := h.byte(); c % 4 {
 	case 0:
-		if c >= 128 { // with a number at its beginning, that may be its score
+		if c >= 128 { // with a leading number that may be its score
 			return decimal(h.number()) + []string{"-x", "7", "\x00", ":"}[c/4%4]
 		}
 		return "m" + decimal(int64(h.below(300)))
 	case 1:
-		other := []string{"", "-0", "007", "+7", "7.0", "9007199254740993", "-", "x\x00y", " 1", "1e3", "99999999999999999999"}
+		other := []string{
+			"", "-0", "007", "+7", "7.0", "9007199254740993", "-", "x\x00y", " 1", "1e3",
+			"99999999999999999999",
+		}
 		return other[c/4%len(other)]
 	default:
-		if n := len(h.model.pairs); n > 0 {
-			return h.model.pairs[h.below(n)].member
+		if n := len(h.model.entries); n > 0 {
+			return h.model.entries[h.below(n)].member
 		}
 		return decimal(int64(h.below(100)))
 	}
 }
 
 func (h *history) bound() float64 {
-	if n := len(h.model.pairs); n > 0 && h.byte()%4 > 0 {
-		v := h.model.pairs[h.below(n)].score
+	if n := len(h.model.entries); n > 0 && h.byte()%4 > 0 {
+		v := h.model.entries[h.below(n)].score
 		return v + []float64{0, 0, 1, -1, 0.5, -0.5}[h.byte()%6]
 	}
 	return h.score()
@@ -112,12 +117,12 @@ func (h *history) lexBound() LexBound {
 	return LexBound{Value: []byte(h.member()), Open: h.byte()%2 > 0}
 }
 
-// step runs one operation. Only one that treeToo allows leaves the log.
-func (h *history) step(treeToo bool) error {
+// step runs one operation. It converts a log only if allowTree is set.
+func (h *history) step(allowTree bool) error {
 	s, m := &h.set, &h.model
-	note := func(format string, args ...any) { h.log = append(h.log, fmt.Sprintf(format, args...)) }
+	note := func(format string, args ...any) { h.trace = append(h.trace, fmt.Sprintf(format, args...)) }
 	pick := h.byte()
-	if !treeToo && pick >= 250 {
+	if !allowTree && pick >= 250 {
 		pick -= 250
 	}
 	if h.growing && pick >= 135 && pick < 220 {
@@ -126,7 +131,7 @@ func (h *history) step(treeToo bool) error {
 	switch {
 	case pick < 110:
 		v := h.number()
-		if h.telling && treeToo {
+		if h.regular && allowTree {
 			return h.add(decimal(v)+[]string{"-a", "-b", "_", ""}[h.byte()%4], float64(v))
 		}
 		note("add %d", v)
@@ -157,7 +162,7 @@ func (h *history) step(treeToo bool) error {
 			return fmt.Errorf("Remove is %v %v, not %v %v", got, ok, want, held)
 		}
 	case pick < 180:
-		n := len(m.pairs)
+		n := len(m.entries)
 		start := h.below(n+2) - 1
 		stop := start + h.below(n/4+2)
 		note("remove ranks %d %d", start, stop)
@@ -169,20 +174,20 @@ func (h *history) step(treeToo bool) error {
 		note("remove scores %+v", r)
 		start, stop := m.ranks(r)
 		if stop-start > 40 && h.byte()%8 > 0 {
-			r.Max = r.Min // do not empty the set all the time
+			r.Max = r.Min // rarely empty the set
 			start, stop = m.ranks(r)
 		}
 		if got, want := s.RemoveByScore(r), m.removeRanks(start, stop); got != want {
 			return fmt.Errorf("RemoveByScore is %d, not %d", got, want)
 		}
 	case pick < 220:
-		if !s.IsLog() || len(m.pairs) == 0 {
+		if !s.IsLog() || len(m.entries) == 0 {
 			return nil
 		}
-		rank := h.below(len(m.pairs)) / 3
-		v := int64(m.pairs[rank].score) - int64(h.byte()%2) // which may be below what a float64 tells apart
+		rank := h.below(len(m.entries)) / 3
+		v := int64(m.entries[rank].score) - int64(h.byte()%2) // possibly below the precision of a float64
 		stop := rank
-		for stop < len(m.pairs) && int64(m.pairs[stop].score) <= v {
+		for stop < len(m.entries) && int64(m.entries[stop].score) <= v {
 			stop++
 		}
 		note("drop through %d", v)
@@ -193,13 +198,14 @@ func (h *history) step(treeToo bool) error {
 		r := h.scoreRange()
 		note("ranks of %+v", r)
 		start, stop := s.RankRangeByScore(r)
-		if wantStart, wantStop := m.ranks(r); start != wantStart || stop != wantStop || s.CountByScore(r) != stop-start {
+		wantStart, wantStop := m.ranks(r)
+		if start != wantStart || stop != wantStop || s.CountByScore(r) != stop-start {
 			return fmt.Errorf("RankRangeByScore is %d %d, not %d %d", start, stop, wantStart, wantStop)
 		}
 	case pick < 250:
 		return h.lex(LexRange{h.lexBound(), h.lexBound()})
 	default:
-		if h.telling && len(m.pairs) < packedEntries {
+		if h.regular && len(m.entries) < packedEntries {
 			return nil
 		}
 		member, score := h.member(), h.score()
@@ -222,36 +228,39 @@ func (h *history) lex(r LexRange) error {
 	if h.set.Len() > lexWalkMax {
 		return nil
 	}
-	h.log = append(h.log, fmt.Sprintf("lex %+v", r))
+	h.trace = append(h.trace, fmt.Sprintf("lex %+v", r))
+	same := func(start, stop, wantStart, wantStop int) bool {
+		return stop-start == wantStop-wantStart && (stop <= start || start == wantStart)
+	}
 	start, stop := h.set.RankRangeByLex(r)
-	if wantStart, wantStop := h.model.lex(r, false); stop-start != wantStop-wantStart || stop > start && start != wantStart {
+	if wantStart, wantStop := h.model.lex(r, false); !same(start, stop, wantStart, wantStop) {
 		return fmt.Errorf("RankRangeByLex is %d %d, not %d %d", start, stop, wantStart, wantStop)
 	}
 	start, stop = h.set.RankRangeByLexFromTop(r)
-	if wantStart, wantStop := h.model.lex(r, true); stop-start != wantStop-wantStart || stop > start && start != wantStart {
+	if wantStart, wantStop := h.model.lex(r, true); !same(start, stop, wantStart, wantStop) {
 		return fmt.Errorf("RankRangeByLexFromTop is %d %d, not %d %d", start, stop, wantStart, wantStop)
 	}
 	return nil
 }
 
-// run takes steps until the program ends, checking the invariants after each
-// one and comparing every so often.
-func (h *history) run(treeToo bool, every int) error {
+// run runs steps until the program ends. It checks the invariants after each step and compares with the model
+// after every so many.
+func (h *history) run(allowTree bool, every int) error {
 	for i := 0; len(h.program) > 0; i++ {
-		h.growing = !h.small && i/300%3 < 2 // large enough for every border, then down again
-		err := h.step(treeToo)
+		h.growing = !h.small && i/300%3 < 2 // grow past every limit, then shrink
+		err := h.step(allowTree)
 		h.kinds[h.set.kind]++
-		if h.telling && h.set.kind == kindPacked && !h.set.packed().loose {
-			h.told++
+		if h.regular && h.set.kind == kindPacked && !h.set.packed().irregular {
+			h.regularSteps++
 		}
-		if err == nil && (i%3 == 0 || h.set.Len() < 40 || len(h.program) == 0) { // it reads the whole set
+		if err == nil && (i%3 == 0 || h.set.Len() < 40 || len(h.program) == 0) { // reads the whole set
 			err = h.set.check()
 		}
 		if err == nil && (i%every == 0 || len(h.program) == 0) {
 			err = compare(&h.set, &h.model, h.below)
 		}
 		if err != nil {
-			return fmt.Errorf("step %d, %q: %w", i, h.log[max(len(h.log)-5, 0):], err)
+			return fmt.Errorf("step %d, %q: %w", i, h.trace[max(len(h.trace)-5, 0):], err)
 		}
 	}
 	return nil

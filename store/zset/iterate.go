@@ -1,7 +1,6 @@
 package zset
 
-// Ascend calls fn with the entries from startRank upwards until it returns
-// false. fn must not change the set.
+// Ascend calls fn with the entries from startRank upwards until fn returns false. fn must not change the set.
 func (s *Set) Ascend(startRank int, fn func(Entry) bool) {
 	startRank = max(startRank, 0)
 	if startRank >= s.Len() {
@@ -19,8 +18,8 @@ func (s *Set) Ascend(startRank int, fn func(Entry) bool) {
 	}
 }
 
-// Descend calls fn with the entries from startRank downwards until it returns
-// false. fn must not change the set.
+// Descend calls fn with the entries from startRank downwards until fn returns false. fn must not change the
+// set.
 func (s *Set) Descend(startRank int, fn func(Entry) bool) {
 	startRank = min(startRank, s.Len()-1)
 	if startRank < 0 {
@@ -37,25 +36,21 @@ func (s *Set) Descend(startRank int, fn func(Entry) bool) {
 }
 
 const (
-	// scanWhole is how many entries a scan hands out in one call at most,
-	// unless they share a bucket: what Redis hands out of a listpack.
+	// scanWhole is the most entries that Scan passes to fn in one call, unless they share a bucket. It is
+	// also what Redis returns of a listpack at once.
 	scanWhole = 128
 
-	// scanLog marks the cursor of a log: the rest of it is the score to go on
-	// at, counted from the lowest possible one. The hash table's cursors are
-	// below its size, so none has this bit.
+	// scanLog marks the cursor of a log; the other bits are the next score, relative to the lowest possible
+	// one. Cursors of the hash table are below its size, so they never have this bit.
 	scanLog = 1 << 62
 )
 
-// Scan hands out a part of the set and returns the cursor to go on with, 0
-// when it is through; it begins with cursor 0. An entry that is in the set
-// from the first call to the last is handed out at least once, whatever else
-// comes, goes, or changes its score in between, and though the set may move
-// from one encoding to the other; an entry may come more than once. Any cursor
-// is safe to ask with. fn must not change the set.
+// Scan calls fn with part of the set and returns the cursor of the next call; a scan starts and ends at 0. An
+// entry that is in the set during the whole scan is seen at least once, even if its score changes or the set
+// changes its encoding; an entry may be seen more than once. Any cursor is valid. fn must not change the set.
 //
-// In a log the cursor is a score, which a member there cannot change. If the
-// set has become a tree since, the scan begins again there.
+// In a log the cursor is a score, which cannot change for a member. If the set has become a tree since, the
+// scan starts again there.
 func (s *Set) Scan(cursor uint64, fn func(Entry)) (next uint64) {
 	if s.Len() <= scanWhole {
 		s.Ascend(0, func(e Entry) bool { fn(e); return true })

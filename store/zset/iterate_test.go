@@ -10,10 +10,11 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// scanHistory scans a set while other members come and go, and returns how
-// many of those that stayed throughout were not handed out. Half way the set
-// leaves the log, if that is asked for.
-func scanHistory(s *Set, rng *rand.Rand, leave bool, scan func(s *Set, cursor uint64, fn func(Entry)) uint64) (missed int, err error) {
+// scanHistory scans a set while other members are added and removed, and returns how many of the members that
+// were in the set throughout it did not see. If leave is set, the set leaves the log on the way.
+func scanHistory(
+	s *Set, rng *rand.Rand, leave bool, scan func(s *Set, cursor uint64, fn func(Entry)) uint64,
+) (missed int, err error) {
 	stay, seen := map[string]bool{}, map[string]bool{}
 	for range 1000 {
 		v := rng.Int64N(1<<40) * 2
@@ -28,7 +29,7 @@ func scanHistory(s *Set, rng *rand.Rand, leave bool, scan func(s *Set, cursor ui
 		if cursor = scan(s, cursor, func(e Entry) { seen[e.Member()] = true }); cursor == 0 {
 			break
 		}
-		// In waves, so that the table grows and shrinks, but not for ever.
+		// In waves, so that the table grows and shrinks, but ends
 		for range rng.IntN(20) {
 			if calls/100%2 == 0 && s.Len() < 3000 {
 				addNumber(s, rng.Int64N(1<<40)*2+1)
@@ -45,7 +46,7 @@ func scanHistory(s *Set, rng *rand.Rand, leave bool, scan func(s *Set, cursor ui
 		if leave && calls == 2 {
 			s.Add([]byte("a name"), 1)
 		}
-		if !s.IsLog() { // a member that moves is a member that stays
+		if !s.IsLog() { // a member whose score changes must be seen
 			e := s.At(rng.IntN(s.Len()))
 			s.Add([]byte(e.Member()), rng.Float64())
 		}
@@ -63,20 +64,20 @@ func TestScanGuarantee(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range race.Fewer(5) {
-		for _, c := range []string{"log", "tree", "leaves the log"} {
+		for _, c := range []string{"log", "tree", "conversion"} {
 			var s Set
 			if c == "tree" {
 				s.Add([]byte("a name"), 1)
 			}
-			missed, err := scanHistory(&s, rng, c == "leaves the log", (*Set).Scan)
+			missed, err := scanHistory(&s, rng, c == "conversion", (*Set).Scan)
 			require.NoError(t, err, c)
 			require.Zero(t, missed, c)
 		}
 	}
 }
 
-// A scan by rank would not do: the history above must tell.
-func TestScanGuaranteeSeesAFault(t *testing.T) {
+// scanHistory must detect the faults of a scan by rank.
+func TestScanGuaranteeDetectsFaults(t *testing.T) {
 	byRank := func(s *Set, cursor uint64, fn func(Entry)) (next uint64) {
 		n := 0
 		s.Ascend(int(cursor), func(e Entry) bool {
@@ -95,13 +96,16 @@ func TestScanGuaranteeSeesAFault(t *testing.T) {
 	require.Positive(t, missed)
 }
 
-func TestScanTakesAnyCursor(t *testing.T) {
+func TestScanAcceptsAnyCursor(t *testing.T) {
 	for _, tree := range []bool{false, true} {
 		s := logOf(1000)
 		if tree {
-			s.moveToTree()
+			s.convertToTree()
 		}
-		for _, c := range []uint64{1, 1 << 20, scanLog, scanLog + 1, scanLog - 1, scanLog | 1<<54, scanLog | 1<<60, 1 << 63, 1<<63 | scanLog, 1<<64 - 1} {
+		for _, c := range []uint64{
+			1, 1 << 20, scanLog, scanLog + 1, scanLog - 1, scanLog | 1<<54, scanLog | 1<<60,
+			1 << 63, 1<<63 | scanLog, 1<<64 - 1,
+		} {
 			for calls := 0; c != 0; calls++ {
 				require.Less(t, calls, 10_000)
 				c = s.Scan(c, func(Entry) {})
@@ -110,7 +114,7 @@ func TestScanTakesAnyCursor(t *testing.T) {
 	}
 }
 
-// One page of a log is bounded, also where a run of a million is one token.
+// A call on a log is bounded, even if a million units are one token.
 func TestScanPages(t *testing.T) {
 	var s Set
 	s.AppendRun(-5, 1_000_000)
@@ -132,7 +136,7 @@ func TestIterationBounds(t *testing.T) {
 	for _, tree := range []bool{false, true} {
 		var s Set
 		if tree {
-			s.moveToTree()
+			s.convertToTree()
 		}
 		count := func(walk func(int, func(Entry) bool), from int) (n int) {
 			walk(from, func(Entry) bool { n++; return true })
@@ -165,7 +169,7 @@ func TestRandomIsUniform(t *testing.T) {
 			addNumber(&s, i*i)
 		}
 		if tree {
-			s.moveToTree()
+			s.convertToTree()
 		}
 		seen := map[string]int{}
 		for i := range uint64(600) {
@@ -178,7 +182,7 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-func TestCloneSharesNothing(t *testing.T) {
+func TestCloneIsDeep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 1, 10, 1000} {
 		for _, tree := range []bool{false, true} {

@@ -2,9 +2,8 @@ package zset
 
 import "math"
 
-// This file is the log encoding seen from outside of its blocks: it asks the
-// one block that a small set keeps in place (log_block.go) or the directory
-// of several (log_blocks.go).
+// This file is the log encoding on top of its blocks: the one block of a small set, stored in the Set
+// (log_block.go), or the directory of several (log_blocks.go).
 
 // Oldest returns the lowest score. The set must be a log and not empty.
 func (s *Set) Oldest() int64 { return s.first }
@@ -12,14 +11,13 @@ func (s *Set) Oldest() int64 { return s.first }
 // Newest returns the highest score. The set must be a log and not empty.
 func (s *Set) Newest() int64 { return s.last() }
 
-// CountAfter returns how many units have a score above the given one. The set
-// must be a log.
+// CountAfter returns the number of units with a score above the given one. The set must be a log.
 func (s *Set) CountAfter(score int64) int {
 	return s.Len() - int(s.countThrough(score))
 }
 
-// UnitAt returns the score with the given rank, at least 0 and below Len. The
-// set must be a log.
+// UnitAt returns the score with the given rank, which must be at least 0 and below Len. The set must be a
+// log.
 func (s *Set) UnitAt(rank int) int64 {
 	if rank < 0 || rank >= s.Len() {
 		panic("zset: rank out of range")
@@ -27,9 +25,9 @@ func (s *Set) UnitAt(rank int) int64 {
 	return s.logAt(int64(rank))
 }
 
-// AppendRun adds the n consecutive scores that begin at first, which must lie
-// above Newest if the set is not empty; n must be at least 1, and all of them
-// within 2^53 of zero. The set must be a log. A run costs the same whatever n.
+// AppendRun appends the n consecutive scores from first on. first must be above Newest if the set is not
+// empty, n at least 1, and all scores within 2^53 of zero. The set must be a log. The cost does not depend on
+// n.
 func (s *Set) AppendRun(first int64, n int) {
 	if n < 1 || first < -maxNumber || first > maxNumber || int64(n)-1 > maxNumber-first {
 		panic("zset: run outside of what a log holds")
@@ -40,8 +38,8 @@ func (s *Set) AppendRun(first int64, n int) {
 	s.logAppend(span{first, int64(n)})
 }
 
-// DropThrough removes the units with a score of at most the given one and
-// returns how many they were. The set must be a log.
+// DropThrough removes the units with a score of at most the given one and returns their number. The set must
+// be a log.
 func (s *Set) DropThrough(score int64) int {
 	n := s.countThrough(score)
 	if n > 0 {
@@ -50,7 +48,7 @@ func (s *Set) DropThrough(score int64) int {
 	return int(n)
 }
 
-// countThrough returns how many units have a score of at most the given one.
+// countThrough returns the number of units with a score of at most the given one.
 func (s *Set) countThrough(score int64) int64 {
 	if score == math.MaxInt64 {
 		return int64(s.Len())
@@ -58,7 +56,7 @@ func (s *Set) countThrough(score int64) int64 {
 	return s.countBelow(score + 1)
 }
 
-// countBelow returns how many units have a lower score.
+// countBelow returns the number of units with a lower score.
 func (s *Set) countBelow(score int64) int64 {
 	switch n := int64(s.Len()); {
 	case n == 0 || score <= s.first:
@@ -84,8 +82,8 @@ func (s *Set) logRank(score int64) (rank int64, ok bool) {
 	return s.logSeek(score)
 }
 
-// logSeek returns how many units are below score, which lies between the
-// log's ends, and whether score is held.
+// logSeek returns the number of units below score, which is between the log's ends, and whether score is in
+// the log.
 func (s *Set) logSeek(score int64) (below int64, found bool) {
 	if s.kind == kindBlock {
 		return seek(s.first, s.tokens(), score)
@@ -104,7 +102,7 @@ func (s *Set) logAt(rank int64) int64 {
 	return s.blocks().at(rank)
 }
 
-// logInsert adds one score that is not held.
+// logInsert adds a score that is not in the log.
 func (s *Set) logInsert(score int64) {
 	if s.Len() == 0 || score > s.last() {
 		s.logAppend(span{score, 1})
@@ -115,7 +113,7 @@ func (s *Set) logInsert(score int64) {
 		s.insertInBlock(score)
 	} else {
 		s.blocks().insert(score)
-		s.settle()
+		s.syncBlocks()
 	}
 }
 
@@ -129,7 +127,7 @@ func (s *Set) logAppend(r span) {
 	s.tail = s.blocks().append(r, s.tail)
 }
 
-// logDrop removes the n lowest units, n at least 1.
+// logDrop removes the n lowest units; n is at least 1.
 func (s *Set) logDrop(n int64) {
 	switch {
 	case n == int64(s.Len()):
@@ -141,12 +139,12 @@ func (s *Set) logDrop(n int64) {
 		s.tail = b.drop(n, s.tail)
 		s.first = b.list[b.head].first
 		if b.head == len(b.list)-1 && b.list[b.head].used <= blockSize/2 {
-			s.settle()
+			s.syncBlocks()
 		}
 	}
 }
 
-// logRemove removes the units with ranks from start up to, not including, stop.
+// logRemove removes the units with ranks in [start, stop).
 func (s *Set) logRemove(start, stop int64) {
 	switch {
 	case start == 0:
@@ -155,40 +153,38 @@ func (s *Set) logRemove(start, stop int64) {
 		s.removeFromBlock(start, stop)
 	default:
 		s.blocks().remove(start, stop)
-		s.settle()
+		s.syncBlocks()
 	}
 }
 
-// clear empties a log. A limiter may do this on every call and add one unit
-// after it, so a small array of tokens is kept.
+// clear empties a log. A limiter may do this on every call and then add one unit, so a small buffer is kept.
 func (s *Set) clear() {
-	if s.kind != kindBlock || len(s.room()) > keepRoom {
-		s.takeRoom(nil, 0)
+	if s.kind != kindBlock || len(s.buf()) > keepBuf {
+		s.setBuf(nil, 0)
 	}
-	*s = Set{rest: s.rest, flags: s.flags}
+	*s = Set{body: s.body, flags: s.flags}
 }
 
-// settle brings the Set up to date after a change anywhere in its blocks, and
-// takes a last small block back into the Set.
-func (s *Set) settle() {
+// syncBlocks updates the Set after a change anywhere in its blocks, and moves a last small block back into
+// the Set.
+func (s *Set) syncBlocks() {
 	b := s.blocks()
 	s.first = b.list[b.head].first
 	end := &b.list[len(b.list)-1]
-	last, tok := lastOf(end.first, end.tokens())
+	last, tok := lastScore(end.first, end.tokens())
 	b.last, s.tail = last, uint8(tok)
 	if b.head == len(b.list)-1 && end.used <= blockSize/2 && b.len() <= math.MaxUint32 {
 		s.kind, s.n = kindBlock, uint32(b.len())
-		s.takeRoom(nil, 0)
+		s.setBuf(nil, 0)
 		if end.used > 0 {
-			s.setRoom(int(end.used))
+			s.resizeBuf(int(end.used))
 		}
-		s.used = uint8(copy(s.room(), end.tokens()))
+		s.used = uint8(copy(s.buf(), end.tokens()))
 		s.setLast(last)
 	}
 }
 
-// logAscend calls fn with each score from the given rank upwards until it
-// returns false.
+// logAscend calls fn with each score from rank upwards until fn returns false.
 func (s *Set) logAscend(rank int64, fn func(int64) bool) {
 	if rank >= int64(s.Len()) {
 		return
@@ -200,8 +196,7 @@ func (s *Set) logAscend(rank int64, fn func(int64) bool) {
 	s.blocks().ascend(rank, fn)
 }
 
-// logDescend calls fn with each score from the given rank, which must be held,
-// downwards until it returns false.
+// logDescend calls fn with each score from rank, which must exist, downwards until fn returns false.
 func (s *Set) logDescend(rank int64, fn func(int64) bool) {
 	if s.kind == kindBlock {
 		descendTokens(s.first, s.tokens(), rank, fn)
@@ -210,9 +205,9 @@ func (s *Set) logDescend(rank int64, fn func(int64) bool) {
 	s.blocks().descend(rank, fn)
 }
 
-// ascendTokens is logAscend within one block, and reports whether fn wants more.
+// ascendTokens is logAscend within one block. It reports whether fn returned true for every score.
 func ascendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bool {
-	w := startWalk(first, toks)
+	w := newRunIter(first, toks)
 	for rank >= w.run.n {
 		rank -= w.run.n
 		w.next()
@@ -230,8 +225,7 @@ func ascendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) boo
 	}
 }
 
-// descendTokens is logDescend within one block, and reports whether fn wants
-// more.
+// descendTokens is logDescend within one block. It reports whether fn returned true for every score.
 func descendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bool {
 	var scratch [blockSize + 2]span
 	spans := appendSpans(scratch[:0], first, toks)

@@ -5,83 +5,80 @@ import (
 	"unsafe"
 )
 
-// A log of one block lives in the Set itself: first, the number of units, and an
-// array that grows, through sizes of the allocator, up to that of a block. The
-// array begins with the last score, the tokens stand behind it. A set of one hit
-// has no array: its first score is the last one, too.
+// A log of one block is stored in the Set itself: first, the number of units, and a buffer that grows through
+// the allocator's size classes up to the size of a block. The buffer starts with the last score, followed by
+// the tokens. A set of one hit has no buffer: its first score is also its last.
 
-// rooms are the bytes for tokens in the array, by the number in flags.
-var rooms = [...]uint8{0, 8, 16, 24, 40, 56, 88, largestRoom}
+// bufSizes are the token capacities of the buffer, by the size class in flags.
+var bufSizes = [...]uint8{0, 8, 16, 24, 40, 56, 88, maxBuf}
 
 const (
-	scoreSize   = int(unsafe.Sizeof(int64(0)))
-	largestRoom = blockSize - uint8(scoreSize)
-	// keepRoom is the room that is kept however little it holds: one like it
-	// would soon be needed again.
-	keepRoom = 24
+	scoreSize = int(unsafe.Sizeof(int64(0)))
+	maxBuf    = blockSize - uint8(scoreSize)
+	// keepBuf is the capacity that is never shrunk: it would soon be needed again.
+	keepBuf = 24
 )
 
-// room returns the place for tokens, whole.
-func (s *Set) room() []byte {
-	if s.rest == nil {
+// buf returns the whole buffer for tokens.
+func (s *Set) buf() []byte {
+	if s.body == nil {
 		return nil
 	}
-	return unsafe.Slice((*byte)(unsafe.Add(s.rest, scoreSize)), rooms[s.flags>>roomShift])
+	return unsafe.Slice((*byte)(unsafe.Add(s.body, scoreSize)), bufSizes[s.flags>>bufShift])
 }
 
 // tokens returns the tokens in use.
-func (s *Set) tokens() []byte { return s.room()[:s.used] }
+func (s *Set) tokens() []byte { return s.buf()[:s.used] }
 
-// last returns the highest score of a log that is not empty.
+// last returns the highest score of a log, which must not be empty.
 func (s *Set) last() int64 {
 	switch {
 	case s.kind == kindBlocks:
 		return s.blocks().last
-	case s.rest != nil:
-		return *(*int64)(s.rest)
+	case s.body != nil:
+		return *(*int64)(s.body)
 	}
 	return s.first
 }
 
-// setLast sets what last returns; without an array that is first.
+// setLast sets the highest score; without a buffer that is first.
 func (s *Set) setLast(score int64) {
 	switch {
 	case s.kind == kindBlocks:
 		s.blocks().last = score
-	case s.rest != nil:
-		*(*int64)(s.rest) = score
+	case s.body != nil:
+		*(*int64)(s.body) = score
 	}
 }
 
-// setRoom moves what the array holds to one with room for at least size bytes.
-func (s *Set) setRoom(size int) {
+// resizeBuf moves the buffer to one of at least size bytes.
+func (s *Set) resizeBuf(size int) {
 	last, toks := s.last(), s.tokens()
-	number := uint8(1)
-	for int(rooms[number]) < size {
-		number++
+	class := uint8(1)
+	for int(bufSizes[class]) < size {
+		class++
 	}
-	array := make([]int64, 1+int(rooms[number])/scoreSize)
-	s.takeRoom(unsafe.Pointer(unsafe.SliceData(array)), number)
+	array := make([]int64, 1+int(bufSizes[class])/scoreSize)
+	s.setBuf(unsafe.Pointer(unsafe.SliceData(array)), class)
 	s.setLast(last)
-	copy(s.room(), toks)
+	copy(s.buf(), toks)
 }
 
-// takeRoom makes an array, of the size with this number, the Set's own.
-func (s *Set) takeRoom(array unsafe.Pointer, number uint8) {
-	s.rest = array
-	s.flags = s.flags&(1<<roomShift-1) | number<<roomShift
+// setBuf sets the buffer, whose size class is class.
+func (s *Set) setBuf(array unsafe.Pointer, class uint8) {
+	s.body = array
+	s.flags = s.flags&(1<<bufShift-1) | class<<bufShift
 }
 
-// shrink gives back an array that is three quarters empty.
+// shrink halves a buffer that is three quarters empty.
 func (s *Set) shrink() {
-	if room := len(s.room()); room > keepRoom && 4*int(s.used) <= room {
-		s.setRoom(max(2*int(s.used), keepRoom))
+	if size := len(s.buf()); size > keepBuf && 4*int(s.used) <= size {
+		s.resizeBuf(max(2*int(s.used), keepBuf))
 	}
 }
 
-// tailTokens writes to buf the tokens that append r to a block whose tokens are
-// toks, last score last and last run token at tail. They belong at position at;
-// run is where they place the run token of the new last score.
+// tailTokens appends to buf the tokens that append r to a block with the tokens toks, the last score last and
+// the last run token at tail. They belong at position at; run is the new position of the last run token.
 func tailTokens(buf, toks []byte, tail int, last int64, r span) (out []byte, at, run int) {
 	if r.first == last+1 {
 		more := uint64(r.n)
@@ -89,23 +86,23 @@ func tailTokens(buf, toks []byte, tail int, last int64, r span) (out []byte, at,
 			had, _ := uvarint(toks, tail+1)
 			more += had
 		}
-		return putUvarint(append(buf, 0), more), tail, tail
+		return appendUvarint(append(buf, 0), more), tail, tail
 	}
-	buf = putUvarint(buf, uint64(r.first-last)-1)
+	buf = appendUvarint(buf, uint64(r.first-last)-1)
 	run = len(toks) + len(buf)
 	if r.n > 1 {
-		buf = putUvarint(append(buf, 0), uint64(r.n)-1)
+		buf = appendUvarint(append(buf, 0), uint64(r.n)-1)
 	}
 	return buf, len(toks), run
 }
 
-// appendToBlock adds a run above the last score.
+// appendToBlock appends a run above the last score.
 func (s *Set) appendToBlock(r span) {
 	if r.n > math.MaxUint32-int64(s.n) {
 		if s.n == 0 {
 			s.first = r.first
 		}
-		s.spill()
+		s.convertToBlocks()
 		s.logAppend(r)
 		return
 	}
@@ -120,15 +117,15 @@ func (s *Set) appendToBlock(r span) {
 	var buf [2*maxToken + 2]byte
 	out, at, run := tailTokens(buf[:0], s.tokens(), int(s.tail), s.last(), r)
 	end := at + len(out)
-	if end > len(s.room()) {
-		if end > int(largestRoom) {
-			s.spill()
+	if end > len(s.buf()) {
+		if end > int(maxBuf) {
+			s.convertToBlocks()
 			s.logAppend(r)
 			return
 		}
-		s.setRoom(end)
+		s.resizeBuf(end)
 	}
-	copy(s.room()[at:], out)
+	copy(s.buf()[at:], out)
 	s.used, s.tail = uint8(end), uint8(run)
 	s.n += uint32(r.n)
 	s.setLast(r.last())
@@ -144,46 +141,45 @@ func (s *Set) dropFromBlock(n int64) {
 	s.shrink()
 }
 
-// insertInBlock adds a score below the last one.
+// insertInBlock inserts a score below the last one.
 func (s *Set) insertInBlock(score int64) {
 	var scratch [blockSize + 4]span
 	s.setSpans(insertSpan(appendSpans(scratch[:0], s.first, s.tokens()), score), int64(s.n)+1)
 }
 
-// removeFromBlock removes the units with ranks from start, at least 1, up to,
-// not including, stop.
+// removeFromBlock removes the units with ranks in [start, stop); start is at least 1.
 func (s *Set) removeFromBlock(start, stop int64) {
 	var scratch [blockSize + 4]span
-	s.setSpans(cutSpans(appendSpans(scratch[:0], s.first, s.tokens()), start, stop), int64(s.n)-(stop-start))
+	spans := appendSpans(scratch[:0], s.first, s.tokens())
+	s.setSpans(deleteRanks(spans, start, stop), int64(s.n)-(stop-start))
 }
 
-// setSpans rewrites the whole log of one block, which holds n units now.
+// setSpans rewrites the log of one block, which has n units now.
 func (s *Set) setSpans(spans []span, n int64) {
 	var scratch [tokenScratch]byte
-	toks, told := writeSpans(scratch[:0], spans, int(largestRoom))
-	if told < len(spans) || n > math.MaxUint32 {
+	toks, written := writeSpans(scratch[:0], spans, int(maxBuf))
+	if written < len(spans) || n > math.MaxUint32 {
 		b := &logBlocks{end: n}
 		b.list = make([]logBlock, 1, 2)
 		b.rewrite(0, spans)
-		s.kind, s.rest, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0
-		s.settle()
+		s.kind, s.body, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0
+		s.syncBlocks()
 		return
 	}
-	if len(toks) > len(s.room()) {
-		s.setRoom(len(toks))
+	if len(toks) > len(s.buf()) {
+		s.resizeBuf(len(toks))
 	}
-	copy(s.room(), toks)
+	copy(s.buf(), toks)
 	s.n, s.used = uint32(n), uint8(len(toks))
 	s.first = spans[0].first
-	last, tok := lastOf(s.first, toks)
+	last, tok := lastScore(s.first, toks)
 	s.tail = uint8(tok)
 	s.setLast(last)
 	s.shrink()
 }
 
-// spill turns the Set into a log of several blocks, the first of them what it
-// held so far.
-func (s *Set) spill() {
+// convertToBlocks converts a log of one block to one of several.
+func (s *Set) convertToBlocks() {
 	b := &logBlocks{last: s.last()}
 	if s.n > 0 {
 		data := new([blockSize]byte)
@@ -192,5 +188,5 @@ func (s *Set) spill() {
 		b.list[0] = logBlock{first: s.first, data: data, used: s.used}
 		b.end = int64(s.n)
 	}
-	s.kind, s.rest, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0
+	s.kind, s.body, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0
 }

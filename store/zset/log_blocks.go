@@ -2,31 +2,29 @@ package zset
 
 import "slices"
 
-// logBlocks is a log of several blocks: a directory in order, each entry with
-// the first score of its block and the ordinal of that score.
+// logBlocks is a log of several blocks: a directory in order, whose entries have the first score of their
+// block and its ordinal.
 //
-// Ordinals count units since the log began and are not renumbered when the
-// front is removed: the rank of a unit is its ordinal less that of the first
-// one. So appending and removing a prefix touch the ends of the directory
-// only, a change in the middle moves the ordinals behind it.
+// Ordinals count units since the log began and are not renumbered when the front is removed: the rank of a
+// unit is its ordinal minus that of the first unit. So appending and removing a prefix change the ends of the
+// directory only; a change in the middle shifts the ordinals after it.
 //
 // There is at least one block. Neighbouring blocks may touch (one ends at 7, the next begins at 8): a run
-// that no longer fits goes on in a block of its own.
+// that no longer fits continues in a new block.
 type logBlocks struct {
 	list []logBlock // list[:head] is zero
 	head int
 	end  int64            // ordinal after the last unit
-	last int64            // the highest score
-	free *[blockSize]byte // the block dropped last, for the next one appended
+	last int64            // highest score
+	free *[blockSize]byte // last dropped block, reused by the next append
 }
 
 type logBlock struct {
-	first int64
-	start int64 // ordinal of first
-	data  *[blockSize]byte
-	used  uint8
-	// shared: a frozen log has the same data, which may not change any more.
-	shared bool
+	first  int64
+	start  int64 // ordinal of first
+	data   *[blockSize]byte
+	used   uint8
+	shared bool // a frozen log has the same data: unshare before changing them
 }
 
 func (b *logBlock) tokens() []byte { return b.data[:b.used] }
@@ -35,11 +33,11 @@ func (b *logBlocks) len() int64 {
 	return b.end - b.list[b.head].start
 }
 
-// find returns the last block that begins at or below score, or the first one.
-func (b *logBlocks) find(score int64) int {
+// blockOf returns the last block that begins at or below score, or the first block.
+func (b *logBlocks) blockOf(score int64) int {
 	lo, hi := b.head, len(b.list)-1
 	if lo < hi && score < b.list[lo+1].first {
-		return lo // where a limiter asks most: what has just left the window
+		return lo // just left the window: what limiters ask for most
 	}
 	for lo < hi {
 		mid := int(uint(lo+hi+1) >> 1)
@@ -52,8 +50,7 @@ func (b *logBlocks) find(score int64) int {
 	return lo
 }
 
-// locate returns the block that holds the unit with this rank, and the unit's
-// rank within the block.
+// locate returns the block of the unit with this rank, and the unit's rank within the block.
 func (b *logBlocks) locate(rank int64) (i int, local int64) {
 	ordinal := b.list[b.head].start + rank
 	lo, hi := b.head, len(b.list)-1
@@ -72,7 +69,7 @@ func (b *logBlocks) locate(rank int64) (i int, local int64) {
 }
 
 func (b *logBlocks) seek(score int64) (below int64, found bool) {
-	x := &b.list[b.find(score)]
+	x := &b.list[b.blockOf(score)]
 	below, found = seek(x.first, x.tokens(), score)
 	return below + x.start - b.list[b.head].start, found
 }
@@ -83,8 +80,7 @@ func (b *logBlocks) at(rank int64) int64 {
 	return nth(x.first, x.tokens(), local)
 }
 
-// append adds a run above the last score and returns the new position of the
-// last run token, which was tail.
+// append adds a run above the last score. It returns the new position of the last run token, which was tail.
 func (b *logBlocks) append(r span, tail uint8) uint8 {
 	last := b.last
 	b.last = r.last()
@@ -97,14 +93,13 @@ func (b *logBlocks) append(r span, tail uint8) uint8 {
 	if at+len(out) > blockSize {
 		return b.push(r)
 	}
-	x.own()
+	x.unshare()
 	x.used = uint8(at + copy(x.data[at:], out))
 	b.end += r.n
 	return uint8(run)
 }
 
-// push opens a new last block with the run r and returns the position of its
-// run token.
+// push appends a block with the run r and returns the position of its run token.
 func (b *logBlocks) push(r span) uint8 {
 	x := logBlock{first: r.first, start: b.end, data: b.free}
 	b.free = nil
@@ -120,7 +115,7 @@ func (b *logBlocks) push(r span) uint8 {
 	return 0
 }
 
-// compact moves the directory to the front of an array with room for size.
+// compact moves the directory to the front of an array of the given capacity.
 func (b *logBlocks) compact(size int) {
 	live := b.list[b.head:]
 	if size == cap(b.list) {
@@ -133,8 +128,8 @@ func (b *logBlocks) compact(size int) {
 	b.head = 0
 }
 
-// drop removes the n lowest units of more than n. tail is the position of the
-// last run token; drop returns the new one.
+// drop removes the n lowest units of more than n. It returns the new position of the last run token, which
+// was tail.
 func (b *logBlocks) drop(n int64, tail uint8) uint8 {
 	i, local := b.locate(n)
 	if i > b.head {
@@ -146,7 +141,7 @@ func (b *logBlocks) drop(n int64, tail uint8) uint8 {
 	}
 	x := &b.list[i]
 	if local > 0 {
-		x.own()
+		x.unshare()
 		first, used := dropFirst(x.first, x.tokens(), local)
 		if i == len(b.list)-1 {
 			tail = uint8(max(int(tail)-int(x.used)+used, 0))
@@ -158,24 +153,23 @@ func (b *logBlocks) drop(n int64, tail uint8) uint8 {
 	return tail
 }
 
-// trim gives back a directory that is three quarters empty.
+// trim shrinks a directory that is three quarters empty.
 func (b *logBlocks) trim() {
 	if live := len(b.list) - b.head; cap(b.list) > 16 && live <= cap(b.list)/4 {
 		b.compact(2 * live)
 	}
 }
 
-// insert adds a score that is not held.
+// insert inserts a score that is not in the log.
 func (b *logBlocks) insert(score int64) {
-	i := b.find(score)
+	i := b.blockOf(score)
 	var scratch [blockSize + 4]span
 	spans := appendSpans(scratch[:0], b.list[i].first, b.list[i].tokens())
 	next := b.rewrite(i, insertSpan(spans, score))
 	b.shift(next, 1)
 }
 
-// remove takes out the units with ranks from start up to, not including, stop;
-// some are left.
+// remove removes the units with ranks in [start, stop), which are not all.
 func (b *logBlocks) remove(start, stop int64) {
 	i, from := b.locate(start)
 	j, to := len(b.list), int64(0)
@@ -186,7 +180,7 @@ func (b *logBlocks) remove(start, stop int64) {
 	var scratch [blockSize + 4]span
 	spans := appendSpans(scratch[:0], b.list[i].first, b.list[i].tokens())
 	if i == j {
-		next := b.rewrite(i, cutSpans(spans, from, to))
+		next := b.rewrite(i, deleteRanks(spans, from, to))
 		b.shift(next, -n)
 		b.merge(i)
 		b.trim()
@@ -194,38 +188,36 @@ func (b *logBlocks) remove(start, stop int64) {
 	}
 	if j < len(b.list) && to > 0 {
 		x := &b.list[j]
-		x.own()
+		x.unshare()
 		first, used := dropFirst(x.first, x.tokens(), to)
 		x.first, x.used = first, uint8(used)
 		x.start += to
 	}
 	b.list = slices.Delete(b.list, i+1, j)
 	b.shift(i+1, -n)
-	// The block of start keeps what stands before it, which is nothing if start
-	// opened the block.
-	b.rewrite(i, cutSpans(spans, from, 1<<62))
+	// The block of start keeps the units before it. It has none if start was its first unit.
+	b.rewrite(i, deleteRanks(spans, from, 1<<62))
 	b.merge(i)
 	b.trim()
 }
 
-// rewrite replaces block i by the spans, which may take two blocks or none,
-// and returns the index of the block after them. It sets the ordinals of what
-// it writes, not of what follows.
+// rewrite replaces block i by the spans, which may take up to two blocks, and returns the index of the next
+// block. It sets the ordinals of the blocks that it writes, not of those after them.
 func (b *logBlocks) rewrite(i int, spans []span) int {
 	if len(spans) == 0 {
 		b.list = slices.Delete(b.list, i, i+1)
 		return i
 	}
 	var scratch, second [tokenScratch]byte
-	toks, told := writeSpans(scratch[:0], spans, blockSize)
-	if told < len(spans) {
-		toks, told = writeSpans(scratch[:0], spans, splitSize)
-		rest, more := writeSpans(second[:0], spans[told:], blockSize)
-		if told+more < len(spans) {
+	toks, written := writeSpans(scratch[:0], spans, blockSize)
+	if written < len(spans) {
+		toks, written = writeSpans(scratch[:0], spans, splitSize)
+		rest, n := writeSpans(second[:0], spans[written:], blockSize)
+		if written+n < len(spans) {
 			panic("zset: a block does not split in two")
 		}
-		y := logBlock{first: spans[told].first, start: b.list[i].start}
-		for _, r := range spans[:told] {
+		y := logBlock{first: spans[written].first, start: b.list[i].start}
+		for _, r := range spans[:written] {
 			y.start += r.n
 		}
 		b.list = slices.Insert(b.list, i+1, y)
@@ -254,12 +246,12 @@ func (b *logBlocks) shift(i int, n int64) {
 	b.end += n
 }
 
-// merge joins block i with the one before or after it if both fit in one with
-// some room left, so that removals here and there do not leave a directory of
-// crumbs.
+// merge merges block i with the previous or next one if both fit in one with some space left, so that
+// scattered removals do not leave many small blocks.
 func (b *logBlocks) merge(i int) {
 	for _, i := range [2]int{i, i - 1} {
-		if i < b.head || i+1 >= len(b.list) || int(b.list[i].used)+int(b.list[i+1].used) > blockSize-2*maxToken {
+		if i < b.head || i+1 >= len(b.list) ||
+			int(b.list[i].used)+int(b.list[i+1].used) > blockSize-2*maxToken {
 			continue
 		}
 		var scratch [2*blockSize + 4]span

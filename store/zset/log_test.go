@@ -18,16 +18,18 @@ func TestParseNumber(t *testing.T) {
 		require.Equal(t, v, got)
 	}
 	for _, m := range []string{
-		"", "-", "-0", "00", "01", "-01", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "inf", "nan", "1\x00", "--1", "1-",
-		"9007199254740993", "-9007199254740993", "9999999999999999", "10000000000000000", "92233720368547758070", "-99999999999999999",
+		"", "-", "-0", "00", "01", "-01", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "inf", "nan", "1\x00",
+		"--1", "1-",
+		"9007199254740993", "-9007199254740993", "9999999999999999", "10000000000000000",
+		"92233720368547758070", "-99999999999999999",
 	} {
 		_, ok := parseNumber([]byte(m))
 		require.False(t, ok, "%q", m)
 	}
 }
 
-// A member that does not fit moves the set, for good; one that fits does not.
-func TestWhatLeavesTheLog(t *testing.T) {
+// Only a member that is not the decimal of its score converts the set, and for good.
+func TestLogConversion(t *testing.T) {
 	negativeZero := math.Copysign(0, -1)
 	cases := []struct {
 		name   string
@@ -40,8 +42,8 @@ func TestWhatLeavesTheLog(t *testing.T) {
 		{"negative", "-70", -70, true},
 		{"highest", "9007199254740992", maxNumber, true},
 		{"lowest", "-9007199254740992", -maxNumber, true},
-		{"held already", "5", 5, true},
-		{"one above the highest, which a score cannot tell apart", "9007199254740993", maxNumber, false},
+		{"existing", "5", 5, true},
+		{"one above the highest, which as a score is equal", "9007199254740993", maxNumber, false},
 		{"two above the highest", "9007199254740994", maxNumber + 2, false},
 		{"two below the lowest", "-9007199254740994", -maxNumber - 2, false},
 		{"another name", "hit", 70, false},
@@ -54,7 +56,7 @@ func TestWhatLeavesTheLog(t *testing.T) {
 		{"minus zero by name", "-0", 0, false},
 		{"infinite", "inf", math.Inf(1), false},
 		{"a number at infinity", "1", math.Inf(-1), false},
-		{"held and re-scored away from its name", "5", 6, false},
+		{"existing, with another score than its name", "5", 6, false},
 		{"exponent", "1e3", 1000, false},
 	}
 	for _, c := range cases {
@@ -78,7 +80,7 @@ func TestWhatLeavesTheLog(t *testing.T) {
 				require.NoError(t, compare(&s, &m, rand.IntN))
 				s.RemoveByRank(0, s.Len())
 				addNumber(&s, 3)
-				require.Equal(t, c.log, s.IsLog(), "an emptied tree stays one")
+				require.Equal(t, c.log, s.IsLog(), "an empty tree stays a tree")
 			})
 		}
 	}
@@ -90,12 +92,12 @@ func TestNaNPanics(t *testing.T) {
 	require.Zero(t, s.Len())
 }
 
-// -0 for 0 is no change, in Redis too: the score compares equal.
+// Setting -0 for 0 is not a change, as in Redis: the scores compare equal.
 func TestMinusZeroForZero(t *testing.T) {
 	for _, tree := range []bool{false, true} {
 		var s Set
 		if tree {
-			s.moveToTree()
+			s.convertToTree()
 		}
 		addNumber(&s, 0)
 		old, existed := s.Add([]byte("0"), math.Copysign(0, -1))
@@ -107,23 +109,34 @@ func TestMinusZeroForZero(t *testing.T) {
 	}
 }
 
-func TestAppendRunRefusesWhatDoesNotFollow(t *testing.T) {
+func TestAppendRunPanics(t *testing.T) {
 	var s Set
 	s.AppendRun(10, 5)
 	for _, c := range []struct {
 		first int64
 		n     int
-	}{{14, 1}, {0, 1}, {20, 0}, {20, -1}, {maxNumber, 2}, {maxNumber + 1, 1}, {-maxNumber - 1, 1}, {20, math.MaxInt}, {math.MaxInt64, 1}, {math.MinInt64, 1}} {
+	}{
+		{14, 1},
+		{0, 1},
+		{20, 0},
+		{20, -1},
+		{maxNumber, 2},
+		{maxNumber + 1, 1},
+		{-maxNumber - 1, 1},
+		{20, math.MaxInt},
+		{math.MaxInt64, 1},
+		{math.MinInt64, 1},
+	} {
 		require.Panics(t, func() { s.AppendRun(c.first, c.n) }, "%+v", c)
 	}
 	s.AppendRun(maxNumber, 1)
 	require.Equal(t, 6, s.Len())
 	require.NoError(t, s.check())
-	s.moveToTree()
+	s.convertToTree()
 	require.Panics(t, func() { s.AppendRun(maxNumber+1, 1) })
 }
 
-// Runs of any length, also past what the Set counts in place.
+// Runs may be longer than the Set's own count can hold.
 func TestHugeRuns(t *testing.T) {
 	var s Set
 	s.AppendRun(-maxNumber, maxNumber) // up to -1
@@ -155,7 +168,7 @@ func TestHugeRuns(t *testing.T) {
 	require.NoError(t, one.check())
 }
 
-func TestDropAtTheEnds(t *testing.T) {
+func TestDropBounds(t *testing.T) {
 	for _, n := range []int{0, 1, 10, 1000} {
 		s := new(Set)
 		if n > 0 {
@@ -173,9 +186,9 @@ func TestDropAtTheEnds(t *testing.T) {
 	}
 }
 
-// Distances of every width side by side: what a block holds varies, and a
-// change in its middle may add many bytes to it.
-func TestWildDistances(t *testing.T) {
+// With distances of all magnitudes the units per block vary, and a change in the middle of a block may add
+// many bytes.
+func TestIrregularDistances(t *testing.T) {
 	const seed = 1
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -212,8 +225,8 @@ func TestWildDistances(t *testing.T) {
 	}
 }
 
-// A cut into a long run adds the most bytes.
-func TestCutsIntoRuns(t *testing.T) {
+// Splitting a long run adds the most bytes.
+func TestSplitRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	var s Set
 	const n = 1 << 40

@@ -12,18 +12,17 @@ var (
 	packedSize  = alloc.Pointers(int(unsafe.Sizeof(packed{})))
 	blocksBytes = alloc.Pointers(int(unsafe.Sizeof(logBlocks{})))
 	treeBytes   = alloc.Pointers(int(unsafe.Sizeof(tree{})))
-	// leafBytes is a leaf without its items: itself, its place in the directory,
-	// whose nodes are half to all full, and in the ranks.
+	// leafBytes is a leaf without its items: itself, its entry in the directory, whose nodes are between half
+	// and completely full, and its part of ranks.
 	leafBytes = alloc.Pointers(int(unsafe.Sizeof(leaf{}))) + 2*int64(unsafe.Sizeof(leafRef{})) + 2*8
 )
 
-// Bytes returns the memory that the set takes, itself included, in bytes. It takes
-// the same time however large the set is.
+// Bytes returns the memory of the set in bytes, itself included, in constant time.
 func (s *Set) Bytes() int64 {
 	switch s.kind {
 	case kindBlock:
-		if s.rest != nil {
-			return setBytes + int64(scoreSize) + int64(len(s.room())) // sizes of the allocator, all of them
+		if s.body != nil {
+			return setBytes + int64(scoreSize) + int64(len(s.buf())) // an allocator size class
 		}
 		return setBytes
 	case kindBlocks:
@@ -44,28 +43,28 @@ func (b *logBlocks) bytes() int64 {
 }
 
 func (t *tree) bytes() int64 {
-	return treeBytes + t.index.Bytes() + t.arrays + int64(t.leaves)*leafBytes
+	return treeBytes + t.index.Bytes() + t.itemsBytes + int64(t.leaves)*leafBytes
 }
 
-// itemsBytes is what the items of a leaf take.
-func itemsBytes(n int) int64 { return alloc.Pointers(n * int(unsafe.Sizeof(item{}))) }
+// itemsSize returns the memory of n items of a leaf.
+func itemsSize(n int) int64 { return alloc.Pointers(n * int(unsafe.Sizeof(item{}))) }
 
-// Clone returns a copy that shares nothing with the set.
+// Clone returns a deep copy.
 func (s *Set) Clone() *Set {
 	c := *s
 	switch s.kind {
 	case kindBlock:
-		if s.rest != nil {
-			c.setRoom(len(s.room()))
+		if s.body != nil {
+			c.resizeBuf(len(s.buf()))
 		}
 	case kindBlocks:
-		c.rest = unsafe.Pointer(s.blocks().clone())
+		c.body = unsafe.Pointer(s.blocks().clone())
 	case kindPacked:
 		p := *s.packed()
 		p.data = slices.Clone(p.data)
-		c.rest = unsafe.Pointer(&p)
+		c.body = unsafe.Pointer(&p)
 	default:
-		c.rest = unsafe.Pointer(s.tree().clone())
+		c.body = unsafe.Pointer(s.tree().clone())
 	}
 	return &c
 }

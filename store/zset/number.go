@@ -2,16 +2,15 @@ package zset
 
 import "strconv"
 
-// maxNumber bounds the numbers a log holds, on either side of zero: up to it
-// every integer is a float64 of its own, so score and member never disagree.
+// maxNumber is the largest absolute value of a number in a log: up to it every integer has its own float64,
+// so score and member always agree.
 const maxNumber = 1 << 53
 
-// maxDigits is the length of the longest member a log can hold.
+// maxDigits is the length of the longest member of a log.
 const maxDigits = len("-9007199254740992")
 
-// parseNumber reads the canonical decimal of an integer within maxNumber: what
-// strconv.AppendInt would print for it, and nothing else ("007", "+7", "-0",
-// "7.0" and "" are members of a tree).
+// parseNumber parses the canonical decimal of an integer within maxNumber, as strconv.AppendInt formats it.
+// "007", "+7", "-0", "7.0" and "" are not canonical.
 func parseNumber(b []byte) (int64, bool) {
 	digits := b
 	if len(digits) > 1 && digits[0] == '-' {
@@ -40,7 +39,7 @@ func parseNumber(b []byte) (int64, bool) {
 	return v, true
 }
 
-// numberLen is the length of the decimal of v.
+// numberLen returns the length of the decimal of v.
 func numberLen(v int64) int {
 	var b [maxDigits + 3]byte
 	return len(strconv.AppendInt(b[:0], v, 10))

@@ -9,18 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The comparator must see each of these faults, and check the broken
-// invariants: each case spoils a sound set (or its model) in one place.
-func TestCompareFindsFaults(t *testing.T) {
+// compare must detect each of these faults. Each case corrupts a valid set, or its model, in one place.
+func TestCompareDetectsFaults(t *testing.T) {
 	faults := []struct {
-		name  string
-		spoil func(s *Set, m *model)
+		name    string
+		corrupt func(s *Set, m *model)
 	}{
 		{"a lost unit", func(s *Set, _ *model) { s.RemoveByRank(s.Len()/2, s.Len()/2+1) }},
-		{"a unit too many", func(_ *Set, m *model) { m.pairs = slices.Delete(m.pairs, 3, 4) }},
-		{"a wrong score", func(_ *Set, m *model) { m.pairs[5].score++ }},
-		{"a wrong member", func(_ *Set, m *model) { m.pairs[5].member += "0" }},
-		{"a wrong order", func(_ *Set, m *model) { m.pairs[5], m.pairs[6] = m.pairs[6], m.pairs[5] }},
+		{"an extra unit", func(_ *Set, m *model) { m.entries = slices.Delete(m.entries, 3, 4) }},
+		{"a wrong score", func(_ *Set, m *model) { m.entries[5].score++ }},
+		{"a wrong member", func(_ *Set, m *model) { m.entries[5].member += "0" }},
+		{"a wrong order", func(_ *Set, m *model) { m.entries[5], m.entries[6] = m.entries[6], m.entries[5] }},
 	}
 	for _, f := range faults {
 		for _, tree := range []bool{false, true} {
@@ -31,26 +30,26 @@ func TestCompareFindsFaults(t *testing.T) {
 				m.add(decimal(i*i*1000), float64(i*i*1000))
 			}
 			if tree {
-				s.moveToTree()
+				s.convertToTree()
 			}
 			require.NoError(t, compare(&s, &m, rand.IntN))
-			f.spoil(&s, &m)
+			f.corrupt(&s, &m)
 			require.Error(t, compare(&s, &m, rand.IntN), "%s, tree %v", f.name, tree)
 		}
 	}
 }
 
-func TestCheckFindsFaults(t *testing.T) {
+func TestCheckDetectsFaults(t *testing.T) {
 	faults := []struct {
-		name  string
-		fresh func() *Set
-		spoil func(s *Set)
+		name    string
+		fresh   func() *Set
+		corrupt func(s *Set)
 	}{
 		{"count of a block", smallLog, func(s *Set) { s.n++ }},
 		{"last of a block", smallLog, func(s *Set) { s.setLast(s.last() + 1) }},
 		{"tail of a block", smallLog, func(s *Set) { s.tail-- }},
-		{"cut token", smallLog, func(s *Set) { s.used-- }},
-		{"oversized room", smallLog, func(s *Set) { s.RemoveByRank(2, s.Len()); s.setRoom(int(largestRoom)) }},
+		{"truncated token", smallLog, func(s *Set) { s.used-- }},
+		{"oversized buffer", smallLog, func(s *Set) { s.RemoveByRank(2, s.Len()); s.resizeBuf(int(maxBuf)) }},
 		{"ordinal", bigLog, func(s *Set) { s.blocks().list[2].start++ }},
 		{"end", bigLog, func(s *Set) { s.blocks().end++ }},
 		{"first of a block", bigLog, func(s *Set) { s.blocks().list[2].first += 10 * gap * blockSize }},
@@ -60,12 +59,12 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"memory behind the list", bigLog, func(s *Set) { b := s.blocks(); b.list = b.list[:len(b.list)-1] }},
 		{"a score of packed entries", somePacked, func(s *Set) { s.packed().data[14] |= 0x40 }},
 		{"the last of packed entries", somePacked, func(s *Set) { s.packed().last-- }},
-		{"a member that does not tell its score", somePacked, func(s *Set) {
+		{"a member whose leading number is not its score", somePacked, func(s *Set) {
 			p := s.packed()
-			c := cellOf([]byte("x"), -1)
+			c := newCell([]byte("x"), -1)
 			p.insert(0, c, c.size())
 			p.n++
-			p.loose = false
+			p.irregular = false
 		}},
 		{"count of packed entries", somePacked, func(s *Set) { s.packed().n++ }},
 		{"order of items", bigTree, func(s *Set) { i := s.tree().back.items; i[1], i[2] = i[2], i[1] }},
@@ -74,13 +73,13 @@ func TestCheckFindsFaults(t *testing.T) {
 		{"directory", bigTree, func(s *Set) { s.tree().dir.DeleteMin() }},
 		{"links", bigTree, func(s *Set) { t := s.tree(); t.back.prev = t.back }},
 		{"ranks", bigTree, func(s *Set) { s.At(s.Len() / 2); s.tree().ranks.sums[1]++ }},
-		{"bytes of leaves", bigTree, func(s *Set) { s.tree().arrays++ }},
+		{"bytes of leaves", bigTree, func(s *Set) { s.tree().itemsBytes++ }},
 		{"number of leaves", bigTree, func(s *Set) { s.tree().leaves++ }},
 	}
 	for _, f := range faults {
 		s := f.fresh()
 		require.NoError(t, s.check(), f.name)
-		f.spoil(s)
+		f.corrupt(s)
 		require.Error(t, s.check(), f.name)
 	}
 }
@@ -98,6 +97,6 @@ func somePacked() *Set {
 
 func bigTree() *Set {
 	s := logOf(1000)
-	s.moveToTree()
+	s.convertToTree()
 	return s
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/zlimit/zlimit/store/dict"
 )
 
-// entryTree is the tree encoding as it was not built: a google/btree with one
-// item for each member. ADR 3 has the figures of these benchmarks.
+// entryTree is the alternative to the tree encoding: a google/btree with one item for each member. ADR 3 has
+// the figures of these benchmarks.
 type entryTree struct {
 	index dict.Dict[float64]
 	order *btree.BTreeG[item]
@@ -36,8 +36,7 @@ func (t *entryTree) remove(member []byte) {
 	t.order.Delete(item{n.Value, n})
 }
 
-// orderings are the two trees, and the Set that packs small ones, behind the
-// same three calls.
+// orderings are the two trees, and the Set, which packs small ones, behind one interface.
 var orderings = []struct {
 	name  string
 	fresh func() (add func([]byte, float64), remove func([]byte), keep any)
@@ -56,9 +55,9 @@ var orderings = []struct {
 	}},
 }
 
-// hitMembers are n members as limiters make them, an instant and a random
-// part, in order of their instants or shuffled.
-func hitMembers(n int, shuffled bool) (members [][]byte, scores []float64) {
+// limiterMembers returns n members like those of limiters, an instant and a random suffix, in order of their
+// instants or shuffled.
+func limiterMembers(n int, shuffled bool) (members [][]byte, scores []float64) {
 	rng := rand.New(rand.NewPCG(uint64(n), 0))
 	members, scores = make([][]byte, n), make([]float64, n)
 	for i := range n {
@@ -86,7 +85,7 @@ func heapNow() int64 {
 func BenchmarkTreeFill(b *testing.B) {
 	for _, n := range []int{10, 32, 128, 1_000, 100_000} {
 		for _, shuffled := range []bool{false, true} {
-			members, scores := hitMembers(n, shuffled)
+			members, scores := limiterMembers(n, shuffled)
 			for _, o := range orderings {
 				b.Run(fmt.Sprintf("%d/shuffled=%v/%s", n, shuffled, o.name), func(b *testing.B) {
 					for b.Loop() {
@@ -115,10 +114,10 @@ func BenchmarkTreeFill(b *testing.B) {
 	}
 }
 
-// A full window that slides, with members of their own.
+// BenchmarkTreeSlide slides a full window of unique members.
 func BenchmarkTreeSlide(b *testing.B) {
 	for _, n := range []int{10, 32, 128, 1_000, 100_000} {
-		members, scores := hitMembers(n, false)
+		members, scores := limiterMembers(n, false)
 		for _, o := range orderings {
 			b.Run(fmt.Sprintf("%d/%s", n, o.name), func(b *testing.B) {
 				add, remove, _ := o.fresh()
@@ -138,10 +137,10 @@ func BenchmarkTreeSlide(b *testing.B) {
 	}
 }
 
-// A member gets another score, anywhere (ZINCRBY, a lease renewed).
+// BenchmarkTreeRescore changes the score of any member, as ZINCRBY and renewed leases do.
 func BenchmarkTreeRescore(b *testing.B) {
 	for _, n := range []int{10, 32, 128, 1_000, 100_000} {
-		members, scores := hitMembers(n, true)
+		members, scores := limiterMembers(n, true)
 		for _, o := range orderings {
 			b.Run(fmt.Sprintf("%d/%s", n, o.name), func(b *testing.B) {
 				add, _, _ := o.fresh()
@@ -161,7 +160,7 @@ func BenchmarkTreeRescore(b *testing.B) {
 
 func BenchmarkTreeRank(b *testing.B) {
 	for _, n := range []int{10, 32, 128, 1_000, 100_000} {
-		members, scores := hitMembers(n, true)
+		members, scores := limiterMembers(n, true)
 		var s Set
 		for i, m := range members {
 			s.Add(m, scores[i])

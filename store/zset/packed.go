@@ -9,54 +9,51 @@ import (
 	"strconv"
 )
 
-// packed is what a tree is while it is small: the entries in order in one
-// string of bytes, searched from its start. A limiter's key with some unique
-// members takes two allocations and a fraction of the memory that nodes, table
-// and leaves would, and hits come and go without allocating.
+// packed is the encoding of a small tree: the entries in order in one byte string, searched from its start. A
+// limiter's key with some unique members takes two allocations and a fraction of the memory of nodes, table
+// and leaves, and adding or removing a hit does not allocate.
 //
 // An entry is
 //
-//	form    a byte: 1 if named, + 2 if the score is raw, + 4 * bytes of the score
+//	form    a byte: 1 if prefixed, + 2 if the score is raw, + 4 * bytes of the score
 //	size    of the member's bytes below, LEB128
-//	score   the integer, its sign in the lowest bit, in as few bytes as it needs; raw: the float64's eight
-//	member  without the score's decimal at its beginning, if named
+//	score   integer: zigzag, in as few bytes as possible; raw: the eight bytes of the float64
+//	member  without the score's decimal at its beginning, if prefixed
 //
-// since what limiters write besides the score itself is mostly the score and
-// something random behind it ("1700000000123-9f86d081").
+// Limiters mostly write members made of the score and a random suffix ("1700000000123-9f86d081").
 type packed struct {
-	data    []byte
-	last    uint16 // where the last entry stands; nowhere: not known
-	longest uint16 // longest member since NoteEncoding looked
-	n       uint8
-	loose   bool // a member came that does not tell its own score
+	data      []byte
+	last      uint16 // position of the last entry, or unknownPos
+	longest   uint16 // longest member added since the last NoteEncoding
+	n         uint8
+	irregular bool // some member's leading number is not its score
 }
 
-// A set of more than packedEntries members or packedBytes bytes is a tree, and
-// stays one. Redis keeps so many entries in a listpack, which is searched in
-// the same way. Long members are cheap to pass over but dear to move.
+// A set of more than packedEntries members or packedBytes bytes becomes a tree for good. Redis has the same
+// limit of entries for a listpack, which is searched in the same way. Long members are cheap to skip but
+// expensive to move.
 const (
 	packedEntries = 128
 	packedBytes   = 6144
-	nowhere       = math.MaxUint16
+	unknownPos    = math.MaxUint16
 )
 
 const (
-	formNamed = 1 << iota
+	formPrefixed = 1 << iota
 	formRaw
-	formSize = iota // the bits above say how many bytes the score takes
+	formSize = iota // the bits above are the number of bytes of the score
 )
 
-// cell is one entry as it is written. The tail is part of the data: it is good
-// until the set changes.
+// A cell is a decoded entry. tail is part of the set's data: it is valid until the set changes.
 type cell struct {
-	score float64
-	tail  []byte
-	named bool
+	score    float64
+	tail     []byte
+	prefixed bool
 }
 
-// cellOf returns how a member with this score is written.
-func cellOf(member []byte, score float64) cell {
-	if v, ok := exact(score); ok {
+// newCell returns the cell of a member with this score.
+func newCell(member []byte, score float64) cell {
+	if v, ok := exactInt(score); ok {
 		var b [maxDigits + 3]byte
 		if tail, ok := bytes.CutPrefix(member, strconv.AppendInt(b[:0], v, 10)); ok {
 			return cell{score, tail, true}
@@ -65,15 +62,15 @@ func cellOf(member []byte, score float64) cell {
 	return cell{score, member, false}
 }
 
-// exact returns a score as the integer that it is, within what a log holds.
-func exact(score float64) (int64, bool) {
+// exactInt returns a score as an integer, if it is one within the range of a log.
+func exactInt(score float64) (int64, bool) {
 	v := int64(score)
 	return v, float64(v) == score && v >= -maxNumber && v <= maxNumber && (v != 0 || !math.Signbit(score))
 }
 
-// stem returns the number that a member begins with, up to its first byte that
-// is no digit: the only score under which a packed that is not loose holds it.
-func stem(member []byte) (int64, bool) {
+// leadingNumber returns the number that a member begins with, up to its first byte that is not a digit. It is
+// the only score that the member can have in a packed that is not irregular.
+func leadingNumber(member []byte) (int64, bool) {
 	n := 0
 	if n < len(member) && member[n] == '-' {
 		n++
@@ -84,12 +81,12 @@ func stem(member []byte) (int64, bool) {
 	return parseNumber(member[:n])
 }
 
-// tells reports whether the member's stem is its score.
-func (c cell) tells() bool { return c.named && (len(c.tail) == 0 || c.tail[0]-'0' > 9) }
+// regular reports whether the member's leading number is its score.
+func (c cell) regular() bool { return c.prefixed && (len(c.tail) == 0 || c.tail[0]-'0' > 9) }
 
-// is reports whether the entry's member is this one.
+// is reports whether the cell's member is member.
 func (c cell) is(member []byte) bool {
-	if !c.named {
+	if !c.prefixed {
 		return string(c.tail) == string(member)
 	}
 	n := len(member) - len(c.tail)
@@ -100,18 +97,18 @@ func (c cell) is(member []byte) bool {
 	return ok && v == int64(c.score)
 }
 
-// after reports whether the entry belongs behind another.
+// after reports whether c sorts after d.
 func (c cell) after(d cell) bool {
 	switch {
 	case c.score != d.score:
 		return c.score > d.score
-	case c.named == d.named:
+	case c.prefixed == d.prefixed:
 		return bytes.Compare(c.tail, d.tail) > 0
 	}
-	// Only one begins with the score, so that much of it decides.
+	// Only one of them begins with the score, so comparing that prefix decides.
 	var b [maxDigits + 3]byte
 	digits := strconv.AppendInt(b[:0], int64(c.score), 10)
-	if c.named {
+	if c.prefixed {
 		return bytes.Compare(digits, d.tail) > 0
 	}
 	return bytes.Compare(c.tail, digits) > 0
@@ -119,26 +116,26 @@ func (c cell) after(d cell) bool {
 
 // appendMember appends the member's bytes.
 func (c cell) appendMember(b []byte) []byte {
-	if c.named {
+	if c.prefixed {
 		b = strconv.AppendInt(b, int64(c.score), 10)
 	}
 	return append(b, c.tail...)
 }
 
-// encode writes the entry.
+// encode appends the encoded entry.
 func (c cell) encode(b []byte) []byte {
 	form, bits := byte(formRaw), math.Float64bits(c.score)
-	if v, ok := exact(c.score); ok {
+	if v, ok := exactInt(c.score); ok {
 		form, bits = 0, uint64(v)<<1^uint64(v>>63)
 	}
-	if c.named {
-		form |= formNamed
+	if c.prefixed {
+		form |= formPrefixed
 	}
 	n := 8
 	if form&formRaw == 0 {
-		n = bytesOf(bits)
+		n = byteLen(bits)
 	}
-	b = putUvarint(append(b, form|byte(n<<formSize)), uint64(len(c.tail)))
+	b = appendUvarint(append(b, form|byte(n<<formSize)), uint64(len(c.tail)))
 	for range n {
 		b = append(b, byte(bits))
 		bits >>= 8
@@ -146,19 +143,18 @@ func (c cell) encode(b []byte) []byte {
 	return append(b, c.tail...)
 }
 
-// bytesOf is how many bytes a number needs.
-func bytesOf(v uint64) int { return (bits.Len64(v) + 7) / 8 }
+// byteLen returns the number of bytes that v needs.
+func byteLen(v uint64) int { return (bits.Len64(v) + 7) / 8 }
 
-// size is what the entry takes.
+// size returns the encoded size of the entry.
 func (c cell) size() int {
 	var b [1 + maxToken + 8]byte
-	n := len(cell{c.score, nil, c.named}.encode(b[:0])) - 1
-	return n + len(putUvarint(b[:0], uint64(len(c.tail)))) + len(c.tail)
+	n := len(cell{c.score, nil, c.prefixed}.encode(b[:0])) - 1
+	return n + len(appendUvarint(b[:0], uint64(len(c.tail)))) + len(c.tail)
 }
 
-// frame reads the form of the entry at pos, and where its score, its tail and
-// the next entry begin.
-func (p *packed) frame(pos int) (form byte, score, tail, next int) {
+// layout returns the form of the entry at pos, and the positions of its score, its tail and the next entry.
+func (p *packed) layout(pos int) (form byte, score, tail, next int) {
 	form = p.data[pos]
 	size, score := uint64(p.data[pos+1]), pos+2
 	if size >= 0x80 {
@@ -168,7 +164,7 @@ func (p *packed) frame(pos int) (form byte, score, tail, next int) {
 	return form, score, tail, tail + int(size)
 }
 
-// scoreAt reads a score of a form that stands from one position to another.
+// scoreAt decodes the score in data[from:to].
 func (p *packed) scoreAt(form byte, from, to int) float64 {
 	var v uint64
 	if from+8 <= len(p.data) {
@@ -186,24 +182,25 @@ func (p *packed) scoreAt(form byte, from, to int) float64 {
 
 // read returns the entry at pos and the position after it.
 func (p *packed) read(pos int) (c cell, next int) {
-	form, score, tail, next := p.frame(pos)
-	return cell{p.scoreAt(form, score, tail), p.data[tail:next], form&formNamed != 0}, next
+	form, score, tail, next := p.layout(pos)
+	return cell{p.scoreAt(form, score, tail), p.data[tail:next], form&formPrefixed != 0}, next
 }
 
-// entry is read for those outside, who may keep what they get.
+// entry is read with a copy of the member.
 func (p *packed) entry(pos int) (Entry, int) {
 	c, next := p.read(pos)
-	var room [64]byte
-	return Entry{Score: c.score, member: string(c.appendMember(room[:0]))}, next
+	var buf [64]byte
+	return Entry{Score: c.score, member: string(c.appendMember(buf[:0]))}, next
 }
 
-// find returns where member stands and ends, its rank and its score.
+// find returns the start and end of member's entry, its rank and its score.
 func (p *packed) find(member []byte) (pos, end, rank int, score float64, ok bool) {
 	for ; pos < len(p.data); rank++ {
-		form, at, tail, next := p.frame(pos)
-		// The last byte tells nearly all of them apart.
-		if n := len(member) - (next - tail); n >= 0 && (next == tail || p.data[next-1] == member[len(member)-1]) {
-			c := cell{p.scoreAt(form, at, tail), p.data[tail:next], form&formNamed != 0}
+		form, at, tail, next := p.layout(pos)
+		// The last byte differs for nearly all members.
+		n := len(member) - (next - tail)
+		if n >= 0 && (next == tail || p.data[next-1] == member[len(member)-1]) {
+			c := cell{p.scoreAt(form, at, tail), p.data[tail:next], form&formPrefixed != 0}
 			if c.is(member) {
 				return pos, next, rank, c.score, true
 			}
@@ -213,9 +210,9 @@ func (p *packed) find(member []byte) (pos, end, rank int, score float64, ok bool
 	return 0, 0, 0, 0, false
 }
 
-// end returns where the last entry stands; there must be one.
-func (p *packed) end() int {
-	if p.last == nowhere {
+// lastPos returns the position of the last entry; there must be one.
+func (p *packed) lastPos() int {
+	if p.last == unknownPos {
 		p.last = uint16(p.seek(int(p.n) - 1))
 	}
 	return int(p.last)
@@ -232,7 +229,7 @@ func (p *packed) seek(rank int) int {
 
 // skip returns the position after the entry at pos.
 func (p *packed) skip(pos int) int {
-	_, _, _, next := p.frame(pos)
+	_, _, _, next := p.layout(pos)
 	return next
 }
 
@@ -246,43 +243,43 @@ func (p *packed) rank(member []byte) (int, bool) {
 	return rank, ok
 }
 
-// add is Set.Add, unless it reports that the member has no room: then nothing
-// has changed.
-func (p *packed) add(member []byte, score float64) (old float64, existed, room bool) {
-	c := cellOf(member, score)
-	behind := false // every entry
+// add is Set.Add, unless the member does not fit: then it changes nothing and fits is false.
+func (p *packed) add(member []byte, score float64) (old float64, existed, fits bool) {
+	c := newCell(member, score)
+	sortsLast := false // c sorts after every entry
 	if p.n > 0 {
-		last, _ := p.read(p.end())
-		behind = c.after(last)
-		if v, ok := stem(member); !p.loose && behind && (!ok || float64(v) > last.score || float64(v) == c.score) {
-			return 0, false, p.put(len(p.data), c, member) // what limiters do: it cannot be held
+		last, _ := p.read(p.lastPos())
+		sortsLast = c.after(last)
+		v, ok := leadingNumber(member)
+		if !p.irregular && sortsLast && (!ok || float64(v) > last.score || float64(v) == c.score) {
+			return 0, false, p.tryInsert(len(p.data), c, member) // what limiters do: member cannot exist
 		}
 	}
-	was, end, _, old, existed := p.find(member)
+	start, end, _, old, existed := p.find(member)
 	if existed && old == score {
 		return old, true, true
 	}
-	place := len(p.data)
-	if !behind {
-		place = p.place(c)
+	pos := len(p.data)
+	if !sortsLast {
+		pos = p.insertPos(c)
 	}
 	if !existed {
-		return 0, false, p.put(place, c, member)
+		return 0, false, p.tryInsert(pos, c, member)
 	}
 	size := c.size()
-	if len(p.data)-(end-was)+size > packedBytes {
+	if len(p.data)-(end-start)+size > packedBytes {
 		return 0, false, false
 	}
-	p.cut(was, end)
-	if place > was {
-		place -= end - was
+	p.cut(start, end)
+	if pos > start {
+		pos -= end - start
 	}
-	p.insert(place, c, size)
+	p.insert(pos, c, size)
 	return old, true, true
 }
 
-// put inserts an entry that is not held, unless there is no room.
-func (p *packed) put(pos int, c cell, member []byte) (room bool) {
+// tryInsert inserts an entry that does not exist, if it fits.
+func (p *packed) tryInsert(pos int, c cell, member []byte) (fits bool) {
 	size := c.size()
 	if p.n >= packedEntries || len(p.data)+size > packedBytes {
 		return false
@@ -293,8 +290,8 @@ func (p *packed) put(pos int, c cell, member []byte) (room bool) {
 	return true
 }
 
-// place returns the position of the first entry that belongs behind this one.
-func (p *packed) place(c cell) (pos int) {
+// insertPos returns the position of the first entry that sorts after c.
+func (p *packed) insertPos(c cell) (pos int) {
 	for pos < len(p.data) {
 		d, next := p.read(pos)
 		if d.after(c) {
@@ -305,9 +302,9 @@ func (p *packed) place(c cell) (pos int) {
 	return pos
 }
 
-// insert puts in an entry of this size at its place; the caller counts it.
+// insert inserts an entry of this size at pos; the caller updates n.
 func (p *packed) insert(pos int, c cell, size int) {
-	p.loose = p.loose || !c.tells()
+	p.irregular = p.irregular || !c.regular()
 	if need := len(p.data) + size; need > cap(p.data) {
 		// A quarter of slack, not a half: there are many of these.
 		p.data = append(slices.Grow([]byte(nil), need+need/4), p.data...)
@@ -315,7 +312,7 @@ func (p *packed) insert(pos int, c cell, size int) {
 	switch {
 	case pos == len(p.data):
 		p.last = uint16(pos)
-	case p.last != nowhere:
+	case p.last != unknownPos:
 		p.last += uint16(size)
 	}
 	p.data = p.data[:len(p.data)+size]
@@ -323,12 +320,12 @@ func (p *packed) insert(pos int, c cell, size int) {
 	c.encode(p.data[pos:pos:cap(p.data)])
 }
 
-// cut removes the bytes from one position up to another; the caller counts.
+// cut deletes data[from:to]; the caller updates n.
 func (p *packed) cut(from, to int) {
 	switch {
 	case to == len(p.data):
-		p.last = nowhere
-	case p.last != nowhere:
+		p.last = unknownPos
+	case p.last != unknownPos:
 		p.last -= uint16(to - from)
 	}
 	p.data = slices.Delete(p.data, from, to)
@@ -359,15 +356,14 @@ func (p *packed) removeRanks(start, stop int) {
 	p.shrink()
 }
 
-// shrink gives back room that is three quarters empty.
+// shrink halves data that is three quarters empty.
 func (p *packed) shrink() {
 	if cap(p.data) > 128 && len(p.data) <= cap(p.data)/4 {
 		p.data = append(slices.Grow([]byte(nil), max(2*len(p.data), 96)), p.data...)
 	}
 }
 
-// countBelow returns how many scores are below score, or, if through, at most
-// score.
+// countBelow returns the number of scores below score, or, if through, of at most score.
 func (p *packed) countBelow(score float64, through bool) (n int) {
 	for pos := 0; pos < len(p.data); n++ {
 		c, next := p.read(pos)

@@ -11,21 +11,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A small tree is packed up to both of its bounds, and unpacked for good.
-func TestPackedBorders(t *testing.T) {
-	long := strings.Repeat("x", packedBytes-1-2-1) // behind its form, its length and a score of a byte
+// A small tree is packed up to both limits, and never packed again.
+func TestPackedLimits(t *testing.T) {
+	long := strings.Repeat("x", packedBytes-1-2-1) // form, length and a score of one byte come first
 	cases := []struct {
 		name    string
 		members []string
 		kind    uint8
 	}{
 		{"one", []string{"a"}, kindPacked},
-		{"as many as it takes", names(packedEntries), kindPacked},
+		{"most members", names(packedEntries), kindPacked},
 		{"one more", names(packedEntries + 1), kindTree},
-		{"as long as it takes", []string{long}, kindPacked},
+		{"longest member", []string{long}, kindPacked},
 		{"one byte longer", []string{long + "x"}, kindTree},
 		{"full, with an empty member", []string{long, ""}, kindTree},
-		{"length of two bytes", []string{strings.Repeat("a", 127), strings.Repeat("b", 128), "c"}, kindPacked},
+		{
+			"length of two bytes",
+			[]string{strings.Repeat("a", 127), strings.Repeat("b", 128), "c"},
+			kindPacked,
+		},
 		{"huge", []string{"a", strings.Repeat("x", 1<<20)}, kindTree},
 	}
 	for _, c := range cases {
@@ -38,7 +42,7 @@ func TestPackedBorders(t *testing.T) {
 		}
 		require.NoError(t, compare(&s, &m, rand.IntN), c.name)
 		require.Equal(t, c.kind, s.kind, c.name)
-		for i, member := range c.members { // re-scoring needs no room if the score is no longer
+		for i, member := range c.members { // a new score of the same size needs no space
 			s.Add([]byte(member), float64(i/3+1))
 			m.add(member, float64(i/3+1))
 		}
@@ -49,12 +53,12 @@ func TestPackedBorders(t *testing.T) {
 			m.removeRanks(0, 1)
 		}
 		require.NoError(t, compare(&s, &m, rand.IntN), c.name)
-		require.Equal(t, c.kind, s.kind, "%s: nothing moves back", c.name)
+		require.Equal(t, c.kind, s.kind, "%s: conversions are final", c.name)
 	}
 }
 
-// A score that takes more bytes may have no room.
-func TestPackedOutgrownByAScore(t *testing.T) {
+// A longer score may not fit.
+func TestPackedLongerScoreDoesNotFit(t *testing.T) {
 	var s Set
 	var m model
 	long := strings.Repeat("x", packedBytes-1-2-1)
@@ -70,15 +74,18 @@ func TestPackedOutgrownByAScore(t *testing.T) {
 	require.NoError(t, compare(&s, &m, rand.IntN))
 }
 
-// A member is held under one score only, however it is written: with its
-// number left out where that is the score, and whole where it is not.
+// A member has one score only, whether it is encoded with its number as a prefix or in full.
 func TestPackedMembersAndScores(t *testing.T) {
 	members := []string{
-		"17-a", "17", "17-", "17\x00", "17a", "170", "1", "1-17", "17-17", "-17-a", "-17", "-", "", "0", "-0", "0-0", "00", "017",
+		"17-a", "17", "17-", "17\x00", "17a", "170", "1", "1-17", "17-17", "-17-a", "-17", "-",
+		"", "0", "-0", "0-0", "00", "017",
 		"9007199254740992-x", "9007199254740993-x", "-9007199254740992", "1.5-x", "inf", "1e3", "1000",
 	}
-	scores := []float64{17, 1, -17, 0, math.Copysign(0, -1), 170, 1.5, 1000, math.Inf(1), math.Inf(-1), maxNumber, -maxNumber, maxNumber + 2, 5e-324}
-	for _, first := range []string{"17-a", "17", "x"} { // a set that is not loose at first, and one that is
+	scores := []float64{
+		17, 1, -17, 0, math.Copysign(0, -1), 170, 1.5, 1000, math.Inf(1), math.Inf(-1),
+		maxNumber, -maxNumber, maxNumber + 2, 5e-324,
+	}
+	for _, first := range []string{"17-a", "17", "x"} { // regular at first, and irregular
 		var s Set
 		var m model
 		add := func(member string, score float64) {
@@ -108,23 +115,23 @@ func TestPackedMembersAndScores(t *testing.T) {
 	}
 }
 
-// While members tell their scores, one at the end is put there without a look
-// at those before it: what limiters do, however long their window.
-func TestPackedTells(t *testing.T) {
+// While leading numbers are the scores, appending does not search the other entries, however long the window.
+func TestPackedRegular(t *testing.T) {
 	p := new(packed)
 	for i := range packedEntries {
-		_, existed, room := p.add(fmt.Appendf(nil, "%d_%d", 1_700_000_000_000+i/2, i), float64(1_700_000_000_000+i/2))
+		at := 1_700_000_000_000 + i/2
+		_, existed, fits := p.add(fmt.Appendf(nil, "%d_%d", at, i), float64(at))
 		require.False(t, existed)
-		require.True(t, room)
+		require.True(t, fits)
 	}
-	require.False(t, p.loose)
+	require.False(t, p.irregular)
 	require.NoError(t, p.check())
 	require.Less(t, len(p.data), 14*packedEntries)
 	p.removeRanks(0, 1)
-	p.data[0] = 0xff // nobody looks
-	_, existed, room := p.add([]byte("1700000009999_1"), 1_700_000_009_999)
+	p.data[0] = 0xff // must not be read
+	_, existed, fits := p.add([]byte("1700000009999_1"), 1_700_000_009_999)
 	require.False(t, existed)
-	require.True(t, room)
+	require.True(t, fits)
 }
 
 func names(n int) (members []string) {
@@ -134,9 +141,16 @@ func names(n int) (members []string) {
 	return members
 }
 
-// From a log to packed or past it.
-func TestLogIntoPackedOrTree(t *testing.T) {
-	for units, kind := range map[int]uint8{0: kindPacked, 1: kindPacked, packedEntries - 1: kindPacked, packedEntries: kindTree, packedEntries + 1: kindTree, 5000: kindTree} {
+// A log is converted to packed or, if it is too large, to a tree.
+func TestLogConvertsToPackedOrTree(t *testing.T) {
+	for units, kind := range map[int]uint8{
+		0:                 kindPacked,
+		1:                 kindPacked,
+		packedEntries - 1: kindPacked,
+		packedEntries:     kindTree,
+		packedEntries + 1: kindTree,
+		5000:              kindTree,
+	} {
 		var s Set
 		var m model
 		for i := range int64(units) {
@@ -151,8 +165,8 @@ func TestLogIntoPackedOrTree(t *testing.T) {
 	}
 }
 
-// What OBJECT ENCODING needs outlives the moves in between.
-func TestLongestOutlivesUnpacking(t *testing.T) {
+// longest, which OBJECT ENCODING needs, must survive conversions.
+func TestLongestSurvivesConversion(t *testing.T) {
 	var s Set
 	s.Add([]byte(strings.Repeat("x", 65)), 1)
 	for _, m := range names(packedEntries) {
@@ -164,7 +178,7 @@ func TestLongestOutlivesUnpacking(t *testing.T) {
 }
 
 func TestPackedMemory(t *testing.T) {
-	members, scores := hitMembers(10, false)
+	members, scores := limiterMembers(10, false)
 	sets := make([]*Set, 10_000)
 	before := heapNow()
 	for i := range sets {
@@ -183,7 +197,7 @@ func TestPackedMemory(t *testing.T) {
 func TestTreeMemory(t *testing.T) {
 	for _, n := range []int{200, 1_000, 50_000} {
 		for _, shuffled := range []bool{false, true} {
-			members, scores := hitMembers(n, shuffled)
+			members, scores := limiterMembers(n, shuffled)
 			sets := make([]*Set, max(1, 50_000/n))
 			before := heapNow()
 			for i := range sets {
@@ -195,7 +209,8 @@ func TestTreeMemory(t *testing.T) {
 			heap := float64(heapNow()-before) / float64(len(sets)*n)
 			runtime.KeepAlive(members)
 			got := float64(sets[0].Bytes()) / float64(n)
-			t.Logf("%d members of 22 bytes, shuffled %v: %.1f bytes each, the runtime says %.1f", n, shuffled, got, heap)
+			t.Logf("%d members of 22 bytes, shuffled %v: %.1f bytes each, the runtime says %.1f",
+				n, shuffled, got, heap)
 			require.InEpsilon(t, got, heap, 0.2)
 			require.Less(t, heap, 125.0)
 		}
@@ -203,7 +218,7 @@ func TestTreeMemory(t *testing.T) {
 }
 
 func TestPackedAllocations(t *testing.T) {
-	members, scores := hitMembers(packedEntries, true)
+	members, scores := limiterMembers(packedEntries, true)
 	var s Set
 	for i, m := range members {
 		s.Add(m, scores[i])
@@ -217,7 +232,7 @@ func TestPackedAllocations(t *testing.T) {
 	ceiling("Score", func() { s.Score(members[i]) })
 	ceiling("Rank", func() { s.Rank(members[i]) })
 	ceiling("CountByScore", func() { s.CountByScore(ScoreRange{Min: scores[i], Max: math.Inf(1)}) })
-	ceiling("Add re-scores", func() { s.Add(members[i], scores[(i+1)%len(scores)]) })
+	ceiling("Add changes the score", func() { s.Add(members[i], scores[(i+1)%len(scores)]) })
 	ceiling("Remove and Add", func() { s.Remove(members[i]); s.Add(members[i], scores[i]) })
 	ceiling("RemoveByRank and Add", func() {
 		s.RemoveByRank(0, 1)

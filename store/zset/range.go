@@ -6,27 +6,26 @@ import (
 	"sort"
 )
 
-// ScoreRange is the scores from Min to Max; an open bound is not part of it.
-// The bounds may be infinite, not NaN. Min above Max is an empty range.
+// A ScoreRange is the scores from Min to Max, excluding open bounds. The bounds may be infinite but not NaN.
+// If Min is above Max the range is empty.
 type ScoreRange struct {
 	Min, Max         float64
 	MinOpen, MaxOpen bool
 }
 
-// LexBound is one bound of a range of members. Inf -1 stands below and +1
-// above every member (Redis' "-" and "+"); otherwise Value is the bound, part
-// of the range unless Open.
+// A LexBound is a bound of a range of members. Inf is -1 for a bound below every member and +1 for one above
+// (Redis' "-" and "+"); otherwise Value is the bound, excluded if Open.
 type LexBound struct {
 	Value []byte
 	Open  bool
 	Inf   int8
 }
 
-// LexRange is the members from Min to Max, in the order of their bytes.
+// A LexRange is the members from Min to Max, in byte order.
 type LexRange struct{ Min, Max LexBound }
 
-// RankRangeByScore returns the ranks of the entries within r: from start up
-// to, not including, stop. Where there are none, start equals stop.
+// RankRangeByScore returns the ranks [start, stop) of the entries within r. If there are none, start equals
+// stop.
 func (s *Set) RankRangeByScore(r ScoreRange) (start, stop int) {
 	switch s.kind {
 	case kindPacked:
@@ -36,13 +35,13 @@ func (s *Set) RankRangeByScore(r ScoreRange) (start, stop int) {
 		t := s.tree()
 		start, stop = t.countBelow(r.Min, r.MinOpen), t.countBelow(r.Max, !r.MaxOpen)
 	default:
-		start, stop = int(s.countBelow(lowest(r.Min, r.MinOpen))), int(s.countBelow(lowest(r.Max, !r.MaxOpen)))
+		start = int(s.countBelow(lowest(r.Min, r.MinOpen)))
+		stop = int(s.countBelow(lowest(r.Max, !r.MaxOpen)))
 	}
 	return start, max(start, stop)
 }
 
-// lowest returns the lowest number a log can hold that is at least f, or above
-// f if open.
+// lowest returns the lowest number of a log that is at least f, or above f if open.
 func lowest(f float64, open bool) int64 {
 	switch {
 	case f < -maxNumber:
@@ -57,18 +56,18 @@ func lowest(f float64, open bool) int64 {
 	return int64(up)
 }
 
-// CountByScore returns how many entries are within r.
+// CountByScore returns the number of entries within r.
 func (s *Set) CountByScore(r ScoreRange) int {
 	start, stop := s.RankRangeByScore(r)
 	return stop - start
 }
 
-// RemoveByScore removes the entries within r and returns how many they were.
+// RemoveByScore removes the entries within r and returns their number.
 func (s *Set) RemoveByScore(r ScoreRange) int {
 	return s.RemoveByRank(s.RankRangeByScore(r))
 }
 
-// belowMin reports whether member stands before a range with this lower bound.
+// belowMin reports whether member is before a range with this lower bound.
 func (b LexBound) belowMin(member []byte) bool {
 	if b.Inf != 0 {
 		return b.Inf > 0
@@ -77,7 +76,7 @@ func (b LexBound) belowMin(member []byte) bool {
 	return c < 0 || c == 0 && b.Open
 }
 
-// aboveMax reports whether member stands after a range with this upper bound.
+// aboveMax reports whether member is after a range with this upper bound.
 func (b LexBound) aboveMax(member []byte) bool {
 	if b.Inf != 0 {
 		return b.Inf < 0
@@ -86,7 +85,7 @@ func (b LexBound) aboveMax(member []byte) bool {
 	return c > 0 || c == 0 && b.Open
 }
 
-// empty reports whether the bounds alone leave nothing.
+// empty reports whether no member can be within the bounds.
 func (r LexRange) empty() bool {
 	switch {
 	case r.Min.Inf != 0 || r.Max.Inf != 0:
@@ -97,28 +96,25 @@ func (r LexRange) empty() bool {
 	}
 }
 
-// lexWalkMax is the longest set that a range of members walks from its end
-// where scores differ: Redis' listpack, whose walk has one defined outcome.
+// lexWalkMax is the size up to which lexRange walks a set of differing scores from its end, as Redis walks a
+// listpack. That has one defined outcome.
 const lexWalkMax = 128
 
-// RankRangeByLex returns the ranks of the entries whose member is within r:
-// from start up to, not including, stop. Where there are none, start equals
-// stop.
+// RankRangeByLex returns the ranks [start, stop) of the entries whose member is within r. If there are none,
+// start equals stop.
 //
-// A range of members has a meaning only if all scores are the same; then this
-// costs a binary search. On mixed scores it does as Redis 7.0 does: nothing if
-// the last member stands before the range or the first one after it, else from
-// the first member not before the range up to the first one after it. Redis
-// walks there in a listpack, as this does up to 128 entries, and descends by
-// comparing members alone in a skiplist, where the answer depends on its
-// random levels; above 128 entries this searches by halves in the same way.
+// A range of members is meaningful only if all scores are equal; it then costs a binary search. On mixed
+// scores this follows Redis 7.0: the range is empty if the last member is before it or the first member is
+// after it, and otherwise extends from the first member not before it to the first one after it. Redis walks
+// a listpack, as this does up to 128 entries. In a skiplist it descends by comparing members alone, and the
+// answer depends on its random levels; above 128 entries this uses a binary search.
 func (s *Set) RankRangeByLex(r LexRange) (start, stop int) {
 	return s.lexRange(r, false)
 }
 
-// RankRangeByLexFromTop is RankRangeByLex for a range read downwards (ZRANGE
-// BYLEX REV). On mixed scores that is another range: it ends, going down, at
-// the last member not after r and begins above the first one before r.
+// RankRangeByLexFromTop is RankRangeByLex for a range that is read downwards (ZRANGE BYLEX REV). On mixed
+// scores that is another range: it starts, from the top, at the last member not after r and ends above the
+// first one before r.
 func (s *Set) RankRangeByLexFromTop(r LexRange) (start, stop int) {
 	return s.lexRange(r, true)
 }

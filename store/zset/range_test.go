@@ -39,7 +39,7 @@ func TestScoreRangeBounds(t *testing.T) {
 			addNumber(&s, v)
 		}
 		if tree {
-			s.moveToTree()
+			s.convertToTree()
 		}
 		for _, c := range cases {
 			start, stop := s.RankRangeByScore(c.r)
@@ -62,7 +62,7 @@ func lexBounds(low, high string) LexRange {
 	return LexRange{parse(low), parse(high)}
 }
 
-func TestLexRangeOfOneScore(t *testing.T) {
+func TestLexRangeOfEqualScores(t *testing.T) {
 	cases := []struct {
 		low, high   string
 		start, stop int
@@ -81,7 +81,7 @@ func TestLexRangeOfOneScore(t *testing.T) {
 		{"-", "(", 0, 0},
 		{"[ab", "[ba", 2, 3},
 	}
-	for _, more := range []int{0, 1000} { // all in one leaf, or in many
+	for _, more := range []int{0, 1000} { // one leaf, or many
 		var s Set
 		for _, m := range []string{"c", "bb", "", "a", "b"} {
 			s.Add([]byte(m), 1)
@@ -105,13 +105,18 @@ func TestLexRangeOfOneScore(t *testing.T) {
 	}
 }
 
-// Where scores differ and the set is long, the answer is as arbitrary as in
-// Redis, but the same in both encodings, and within the set.
+// With differing scores in a large set the answer is as arbitrary as in Redis, but the same in both encodings
+// and within the set.
 func TestLexRangeOfMixedScores(t *testing.T) {
 	log := logOf(1000)
 	tree := log.Clone()
-	tree.moveToTree()
-	for _, r := range []LexRange{lexBounds("-", "+"), lexBounds("[17", "[18"), lexBounds("(1700000000500000", "+"), lexBounds("-", "[1700000001")} {
+	tree.convertToTree()
+	for _, r := range []LexRange{
+		lexBounds("-", "+"),
+		lexBounds("[17", "[18"),
+		lexBounds("(1700000000500000", "+"),
+		lexBounds("-", "[1700000001"),
+	} {
 		start, stop := log.RankRangeByLex(r)
 		treeStart, treeStop := tree.RankRangeByLex(r)
 		require.Equal(t, []int{start, stop}, []int{treeStart, treeStop})
@@ -130,5 +135,5 @@ func TestEntry(t *testing.T) {
 	require.False(t, s.At(0).IsNumber())
 	require.Empty(t, s.At(0).Member())
 	require.True(t, bytes.Equal([]byte("x42"), s.At(1).AppendMember([]byte("x"))))
-	require.Equal(t, "42", e.Member(), "an entry outlives a change")
+	require.Equal(t, "42", e.Member(), "an entry stays valid after a change")
 }

@@ -5,41 +5,38 @@ import (
 	"unsafe"
 )
 
-// Set is a sorted set. The zero value is empty, in log encoding, and owns no
-// memory beyond itself. It must not be copied once used (Clone does that), and
-// is not safe for concurrent use; methods that change nothing may run beside
-// each other while none that changes runs, Rank, At and the ranges excepted:
-// on a tree they may refresh an index.
+// A Set is a sorted set. The zero value is empty, in log encoding, and owns no memory beyond itself. It must
+// not be copied after first use (see Clone). It is not safe for concurrent use. Methods that change nothing
+// may run concurrently with each other, except Rank, At and the ranges: on a tree they may refresh an index.
 type Set struct {
 	first int64 // log: the lowest score
 
-	// rest is, by kind: the last score and the tokens of a log of one block, as an
-	// array of 16 to 128 bytes (flags say which), or nil as long as none was
-	// needed; a *logBlocks; a *packed; a *tree. A bare pointer and not one field for each,
-	// nor an interface, because a server holds a million of these with a hit or
+	// body is, by kind: the last score and the tokens of a log of one block, as an array of 16 to 128 bytes
+	// (its size is in flags), or nil while none is needed; a *logBlocks; a *packed; a *tree. It is a bare
+	// pointer, not a field for each nor an interface, because a server has a million of these with a hit or
 	// two in them.
-	rest unsafe.Pointer
+	body unsafe.Pointer
 
-	n     uint32 // kindBlock: units held
+	n     uint32 // kindBlock: number of units
 	used  uint8  // kindBlock: bytes of tokens
-	tail  uint8  // log: where the last run token of the last block stands; behind its tokens if the last score stands alone
+	tail  uint8  // log: position of the last run token of the last block, or its end if there is no run
 	kind  uint8
 	flags uint8
 }
 
 const (
-	kindBlock  = iota // log of one block, kept in the Set itself
-	kindBlocks        // log of several
-	kindPacked        // small tree, as one string of bytes
+	kindBlock  = iota // log of one block, in the Set itself
+	kindBlocks        // log of several blocks
+	kindPacked        // small tree in one byte string
 	kindTree
-	kindFrozen // what Freeze makes of a tree
+	kindFrozen // result of Freeze on a tree
 )
 
 const (
-	flagAdded    = 1 << iota // a member came since NoteEncoding looked last
+	flagAdded    = 1 << iota // a member was added since the last NoteEncoding
 	flagSkiplist             // Redis would have left the listpack
 
-	roomShift = iota // what is above says how large a lone block's array is
+	bufShift = iota // the bits above are the size class of a lone block's array
 )
 
 // Len returns the number of members.
@@ -58,14 +55,14 @@ func (s *Set) Len() int {
 	}
 }
 
-// IsLog reports whether the set is in log encoding: each member so far was the
-// canonical decimal of its own score. A set that left it does not come back.
+// IsLog reports whether the set is in log encoding: every member so far was the canonical decimal of its own
+// score. A set that left the log does not return to it.
 func (s *Set) IsLog() bool { return s.kind <= kindBlocks }
 
-// Only where kind says so:
-func (s *Set) blocks() *logBlocks { return (*logBlocks)(s.rest) }
-func (s *Set) packed() *packed    { return (*packed)(s.rest) }
-func (s *Set) tree() *tree        { return (*tree)(s.rest) }
+// Each of these requires the kind of its name.
+func (s *Set) blocks() *logBlocks { return (*logBlocks)(s.body) }
+func (s *Set) packed() *packed    { return (*packed)(s.body) }
+func (s *Set) tree() *tree        { return (*tree)(s.body) }
 
 // Score returns the score of member. It does not allocate.
 func (s *Set) Score(member []byte) (score float64, ok bool) {
@@ -85,10 +82,9 @@ func (s *Set) Score(member []byte) (score float64, ok bool) {
 	return float64(v), true
 }
 
-// Add gives member the score, whether it was held or not, and returns the
-// score it had. A score equal to that changes nothing, -0 for 0 included, as
-// in Redis. Infinities are scores; NaN is not and panics, because it has
-// no place in the order. The member is copied if it is kept as bytes.
+// Add sets the score of member and returns its old score. An equal score changes nothing, -0 for 0 included,
+// as in Redis. Infinite scores are valid. Add panics on NaN, which has no place in the order. The member is
+// copied if it is stored as bytes.
 func (s *Set) Add(member []byte, score float64) (old float64, existed bool) {
 	if math.IsNaN(score) {
 		panic("zset: score is not a number")
@@ -104,12 +100,12 @@ func (s *Set) Add(member []byte, score float64) (old float64, existed bool) {
 				return 0, false
 			}
 		}
-		s.leaveLog()
+		s.convertLog()
 	}
 	if s.kind == kindPacked {
-		var room bool
-		if old, existed, room = s.packed().add(member, score); !room {
-			s.moveToTree()
+		var fits bool
+		if old, existed, fits = s.packed().add(member, score); !fits {
+			s.convertToTree()
 		} else if existed {
 			return old, true
 		}
@@ -123,7 +119,7 @@ func (s *Set) Add(member []byte, score float64) (old float64, existed bool) {
 	return old, existed
 }
 
-// Remove takes member out and returns the score it had.
+// Remove removes member and returns its score.
 func (s *Set) Remove(member []byte) (score float64, ok bool) {
 	switch s.kind {
 	case kindPacked:
@@ -143,7 +139,7 @@ func (s *Set) Remove(member []byte) (score float64, ok bool) {
 	return float64(v), true
 }
 
-// Rank returns how many members stand before member; 0 is the lowest.
+// Rank returns the number of members before member.
 func (s *Set) Rank(member []byte) (rank int, ok bool) {
 	switch s.kind {
 	case kindPacked:
@@ -162,8 +158,7 @@ func (s *Set) Rank(member []byte) (rank int, ok bool) {
 	return int(r), true
 }
 
-// At returns the entry with the given rank, which must be at least 0 and below
-// Len.
+// At returns the entry with the given rank, which must be at least 0 and below Len.
 func (s *Set) At(rank int) Entry {
 	if rank < 0 || rank >= s.Len() {
 		panic("zset: rank out of range")
@@ -177,7 +172,7 @@ func (s *Set) At(rank int) Entry {
 	return numberEntry(s.logAt(int64(rank)))
 }
 
-// ScoreAt is the score of At, without its member: it does not allocate.
+// ScoreAt returns the score of At without the member. It does not allocate.
 func (s *Set) ScoreAt(rank int) float64 {
 	if s.kind != kindPacked {
 		return s.At(rank).Score
@@ -190,8 +185,8 @@ func (s *Set) ScoreAt(rank int) float64 {
 	return c.score
 }
 
-// RemoveByRank removes the entries with ranks from start up to, not including,
-// stop, and returns how many they were. Bounds outside the set are clipped.
+// RemoveByRank removes the entries with ranks in [start, stop) and returns their number. Bounds outside the
+// set are clipped.
 func (s *Set) RemoveByRank(start, stop int) int {
 	start, stop = max(start, 0), min(stop, s.Len())
 	if start >= stop {
@@ -208,16 +203,16 @@ func (s *Set) RemoveByRank(start, stop int) int {
 	return stop - start
 }
 
-// Random returns an entry, each with the same chance; rnd(n) must return a
-// number below n, each with the same chance. The set must not be empty.
+// Random returns an entry; rnd(n) must return a number below n. If rnd is uniform, so is Random. The set must
+// not be empty.
 func (s *Set) Random(rnd func(n uint64) uint64) Entry {
 	return s.At(int(rnd(uint64(s.Len()))))
 }
 
-// leaveLog moves a log to packed if it is small enough, else to the tree.
-func (s *Set) leaveLog() {
+// convertLog converts a log to packed if it is small enough, and to a tree otherwise.
+func (s *Set) convertLog() {
 	if s.Len() > packedEntries {
-		s.moveToTree()
+		s.convertToTree()
 		return
 	}
 	p := new(packed)
@@ -226,11 +221,11 @@ func (s *Set) leaveLog() {
 		p.add(numberEntry(v).AppendMember(b[:0]), float64(v))
 		return true
 	})
-	*s = Set{rest: unsafe.Pointer(p), kind: kindPacked, flags: s.flags}
+	*s = Set{body: unsafe.Pointer(p), kind: kindPacked, flags: s.flags}
 }
 
-// moveToTree leaves the log, or what a small tree is packed in.
-func (s *Set) moveToTree() {
+// convertToTree converts a log or a packed tree to a tree.
+func (s *Set) convertToTree() {
 	t := newTree()
 	s.Ascend(0, func(e Entry) bool {
 		var b [maxDigits + 3]byte
@@ -240,5 +235,5 @@ func (s *Set) moveToTree() {
 	if s.kind == kindPacked {
 		t.longest = int(s.packed().longest)
 	}
-	*s = Set{rest: unsafe.Pointer(t), kind: kindTree, flags: s.flags}
+	*s = Set{body: unsafe.Pointer(t), kind: kindTree, flags: s.flags}
 }

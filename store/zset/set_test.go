@@ -18,35 +18,36 @@ func randomProgram(rng *rand.Rand, n int) []byte {
 	return p
 }
 
-// The same histories run over a log, over a tree, and from one to the other.
+// The same programs run on a log, on trees, and across conversions.
 func TestModel(t *testing.T) {
 	const seed = 1
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var kinds [kindTree + 1]int
-	told := 0
+	regularSteps := 0
 	for i := range race.Fewer(10) {
 		program := randomProgram(rng, 16000)
-		for _, encoding := range []string{"log", "packed", "telling", "tree", "mixed"} {
+		for _, encoding := range []string{"log", "packed", "regular", "tree", "mixed"} {
 			h := &history{program: slices.Clone(program), now: int64(i) * 1_700_000_000_000_000 / 30}
 			switch encoding {
-			case "packed", "telling":
-				h.small, h.telling = true, encoding == "telling"
-				h.set.leaveLog()
+			case "packed", "regular":
+				h.small, h.regular = true, encoding == "regular"
+				h.set.convertLog()
 			case "tree":
-				h.set.moveToTree()
+				h.set.convertToTree()
 			}
-			require.NoError(t, h.run(encoding == "mixed" || encoding == "telling", 7), "%s, program %d", encoding, i)
+			convert := encoding == "mixed" || encoding == "regular"
+			require.NoError(t, h.run(convert, 7), "%s, program %d", encoding, i)
 			require.True(t, encoding == "mixed" || h.set.IsLog() == (encoding == "log"))
 			for k, n := range h.kinds {
 				kinds[k] += n
 			}
-			told += h.told
+			regularSteps += h.regularSteps
 		}
 	}
-	require.Greater(t, told, 1000)
+	require.Greater(t, regularSteps, 1000)
 	for k, n := range kinds {
-		require.Greater(t, n, 1000, "encoding %d was hardly met: %v", k, kinds)
+		require.Greater(t, n, 1000, "encoding %d was hardly covered: %v", k, kinds)
 	}
 }
 
@@ -56,7 +57,7 @@ func FuzzSet(f *testing.F) {
 		f.Add(randomProgram(rng, 400))
 	}
 	f.Fuzz(func(t *testing.T, program []byte) {
-		for _, start := range []func(*Set){func(*Set) {}, (*Set).leaveLog, (*Set).moveToTree} {
+		for _, start := range []func(*Set){func(*Set) {}, (*Set).convertLog, (*Set).convertToTree} {
 			h := &history{program: program}
 			start(&h.set)
 			require.NoError(t, h.run(true, 16))
@@ -64,7 +65,7 @@ func FuzzSet(f *testing.F) {
 	})
 }
 
-// Sets of thousands, where directories and ranks have several levels.
+// Sets of thousands have several levels in directories and ranks.
 func TestLargeSets(t *testing.T) {
 	const seed = 1
 	t.Logf("seed %d", seed)
@@ -73,7 +74,7 @@ func TestLargeSets(t *testing.T) {
 		var s Set
 		var m model
 		if tree {
-			s.moveToTree()
+			s.convertToTree()
 		}
 		for i := range 6000 {
 			v := rng.Int64N(1 << 30)
@@ -106,7 +107,10 @@ func TestLargeSets(t *testing.T) {
 			}
 			require.NoError(t, s.check())
 			require.NoError(t, compare(&s, &m, rng.IntN))
-			r := ScoreRange{float64(rng.Int64N(1 << 31)), float64(rng.Int64N(1 << 31)), rng.IntN(2) > 0, rng.IntN(2) > 0}
+			r := ScoreRange{
+				float64(rng.Int64N(1 << 31)), float64(rng.Int64N(1 << 31)),
+				rng.IntN(2) > 0, rng.IntN(2) > 0,
+			}
 			start, stop := s.RankRangeByScore(r)
 			wantStart, wantStop := m.ranks(r)
 			require.Equal(t, []int{wantStart, wantStop}, []int{start, stop}, "%+v", r)

@@ -2,11 +2,10 @@ package zset
 
 import "slices"
 
-// A change in the middle of a log reads its block as a list of spans, edits
-// the list, and writes it again. That costs a walk through the block, and
-// leaves one place where tokens are made from scores.
+// A change in the middle of a log decodes its block to a list of spans, edits the list, and encodes it again.
+// That costs a pass over the block, and there is only one encoder.
 
-// span is n consecutive scores that begin at first.
+// A span is n consecutive scores from first on.
 type span struct {
 	first, n int64
 }
@@ -15,7 +14,7 @@ func (r span) last() int64 { return r.first + r.n - 1 }
 
 // appendSpans appends the runs of a block to spans.
 func appendSpans(spans []span, first int64, toks []byte) []span {
-	w := startWalk(first, toks)
+	w := newRunIter(first, toks)
 	spans = append(spans, w.run)
 	for w.next() {
 		spans = append(spans, w.run)
@@ -23,30 +22,27 @@ func appendSpans(spans []span, first int64, toks []byte) []span {
 	return spans
 }
 
-// spanTokens appends the tokens of r, after a score prev of the same block
-// (whose last run r must not touch), or at the head of a block.
+// spanTokens appends the tokens of r. They follow the score prev of the same block, whose last run r must not
+// touch, or are at the head of a block.
 func spanTokens(toks []byte, r span, prev int64, head bool) []byte {
 	if !head {
-		toks = putUvarint(toks, uint64(r.first-prev)-1)
+		toks = appendUvarint(toks, uint64(r.first-prev)-1)
 	}
 	if r.n > 1 {
-		toks = putUvarint(append(toks, 0), uint64(r.n)-1)
+		toks = appendUvarint(append(toks, 0), uint64(r.n)-1)
 	}
 	return toks
 }
 
-// tokenScratch is room for a block and the one run too many that tells
-// writeSpans to stop.
+// tokenScratch is the capacity for a block and one more run, at which writeSpans stops.
 const tokenScratch = blockSize + 2*maxToken + 2
 
-// splitSize is what the first of two blocks takes when one block overflows: a
-// little more than half, since changes in the middle of a log are mostly late
-// arrivals, after which the log goes on at the end.
+// splitSize is the size of the first of two blocks when a block overflows: a little more than half, because
+// most changes in the middle of a log are late arrivals, and the log continues at its end.
 const splitSize = 80
 
-// writeSpans writes as many of the spans as fit in limit bytes to toks, which
-// must be empty with room for tokenScratch bytes, and returns the tokens and
-// how many spans they tell. The first span always fits.
+// writeSpans encodes as many of the spans as fit in limit bytes to toks, which must be empty with capacity
+// tokenScratch. It returns the tokens and the number of encoded spans. The first span always fits.
 func writeSpans(toks []byte, spans []span, limit int) ([]byte, int) {
 	var prev int64
 	for i, r := range spans {
@@ -60,7 +56,7 @@ func writeSpans(toks []byte, spans []span, limit int) ([]byte, int) {
 	return toks, len(spans)
 }
 
-// insertSpan adds a score that no span holds.
+// insertSpan inserts a score that is in no span.
 func insertSpan(spans []span, score int64) []span {
 	i, _ := slices.BinarySearchFunc(spans, score, func(r span, score int64) int {
 		if r.last() < score {
@@ -85,11 +81,10 @@ func insertSpan(spans []span, score int64) []span {
 	return spans
 }
 
-// cutSpans takes out the scores with ranks from start up to, not including,
-// stop. A cut within one span leaves two.
-func cutSpans(spans []span, start, stop int64) []span {
-	i, before := spanOf(spans, start)
-	j, cut := spanOf(spans, stop)
+// deleteRanks removes the scores with ranks in [start, stop). A range within one span leaves two spans.
+func deleteRanks(spans []span, start, stop int64) []span {
+	i, before := spanAtRank(spans, start)
+	j, cut := spanAtRank(spans, stop)
 	var keep [2]span
 	k := 0
 	if before > 0 {
@@ -104,9 +99,9 @@ func cutSpans(spans []span, start, stop int64) []span {
 	return slices.Replace(spans, i, j, keep[:k]...)
 }
 
-// spanOf returns the span that holds the score with this rank, and the score's
-// rank within it; behind the last score that is len(spans), 0.
-func spanOf(spans []span, rank int64) (i int, local int64) {
+// spanAtRank returns the span of the score with this rank, and the score's rank within it; past the last
+// score, it returns len(spans), 0.
+func spanAtRank(spans []span, rank int64) (i int, local int64) {
 	for i, r := range spans {
 		if rank < r.n {
 			return i, rank

@@ -1,25 +1,22 @@
 package zset
 
-// A block of a log is its first score and a string of bytes, the tokens that
-// lead from there to the scores after it, upwards:
+// A block of a log is its first score and a string of bytes, the tokens, that encode the scores after it in
+// ascending order:
 //
-//	v >= 1        the next score is v+1 above the one before
-//	0, then m>=1  m further scores follow, each one above the one before
+//	v >= 1        the next score is v+1 above the previous one
+//	0, then m>=1  m more scores follow, each one above the previous one
 //
-// Numbers are LEB128, seven bits a byte, low ones first. A step of one is
-// always written as a run, so that there is one way to write a block, except
-// that two neighbouring blocks may touch (see logBlocks).
+// Numbers are LEB128: seven bits a byte, low ones first. A step of one is always encoded as a run, so a block
+// has only one encoding, except that neighbouring blocks may touch (see logBlocks).
 
-// blockSize is the room for the tokens of one block. At the usual two bytes a
-// unit a walk through half a block costs less than a miss of the cache, and
-// the block's 32 bytes of directory stay a quarter of it.
+// blockSize is the size of the tokens of one block. At the usual two bytes a unit, reading half a block costs
+// less than a cache miss, and the block's directory entry of 32 bytes is a quarter of it.
 const blockSize = 128
 
-// maxToken is the most bytes one number takes: the distance between the two
-// ends of the range is 2^54.
+// maxToken is the longest encoding of a number: the range of scores is 2^54 wide.
 const maxToken = 8
 
-// uvarint reads the number at p[pos] and returns it with the position after it.
+// uvarint decodes the number at p[pos] and returns it with the position after it.
 func uvarint(p []byte, pos int) (v uint64, next int) {
 	for shift := uint(0); ; shift += 7 {
 		c := p[pos]
@@ -31,8 +28,8 @@ func uvarint(p []byte, pos int) (v uint64, next int) {
 	}
 }
 
-// putUvarint appends v.
-func putUvarint(p []byte, v uint64) []byte {
+// appendUvarint appends the encoding of v.
+func appendUvarint(p []byte, v uint64) []byte {
 	for v >= 0x80 {
 		p = append(p, byte(v)|0x80)
 		v >>= 7
@@ -40,24 +37,23 @@ func putUvarint(p []byte, v uint64) []byte {
 	return append(p, byte(v))
 }
 
-// walk goes through the runs of one block. next points behind the run that
-// was read last.
-type walk struct {
+// A runIter iterates over the runs of one block.
+type runIter struct {
 	run  span
 	toks []byte
-	pos  int // behind the tokens of run
-	tok  int // where the run token of run stands; pos if it has none
+	pos  int // after the tokens of run
+	tok  int // position of run's run token; pos if it has none
 }
 
-// startWalk begins at the run that first opens.
-func startWalk(first int64, toks []byte) walk {
-	w := walk{toks: toks}
+// newRunIter returns an iterator at the block's first run.
+func newRunIter(first int64, toks []byte) runIter {
+	w := runIter{toks: toks}
 	w.readRun(first)
 	return w
 }
 
-// readRun reads the run that opens at first; its own tokens, if any, are next.
-func (w *walk) readRun(first int64) {
+// readRun decodes the run that starts at first; its tokens, if any, are at pos.
+func (w *runIter) readRun(first int64) {
 	w.run = span{first, 1}
 	w.tok = w.pos
 	if w.pos < len(w.toks) && w.toks[w.pos] == 0 {
@@ -67,8 +63,8 @@ func (w *walk) readRun(first int64) {
 	}
 }
 
-// next moves to the run after this one and reports whether there is one.
-func (w *walk) next() bool {
+// next advances to the next run and reports whether there is one.
+func (w *runIter) next() bool {
 	if w.pos >= len(w.toks) {
 		return false
 	}
@@ -78,14 +74,13 @@ func (w *walk) next() bool {
 	return true
 }
 
-// seek returns how many scores of the block are below score and whether score
-// is one of them. It and nth read every token of a block on the way and are
-// what a lookup costs, hence a loop of their own.
+// seek returns how many scores of the block are below score, and whether score is one of them. seek and nth
+// decode every token on the way and dominate a lookup, so each has its own loop.
 func seek(first int64, toks []byte, score int64) (below int64, found bool) {
 	if score <= first {
 		return 0, score == first
 	}
-	last := first // the score read last, and how many are below it
+	last := first // previous score; below is the number of scores before it
 	for pos := 0; pos < len(toks); {
 		v := uint64(toks[pos])
 		pos++
@@ -110,7 +105,7 @@ func seek(first int64, toks []byte, score int64) (below int64, found bool) {
 	return below + 1, false
 }
 
-// nth returns the i-th score of the block, from 0; the block must hold it.
+// nth returns the i-th score of the block, from 0; it must exist.
 func nth(first int64, toks []byte, i int64) int64 {
 	last := first
 	for pos := 0; i > 0; {
@@ -132,20 +127,19 @@ func nth(first int64, toks []byte, i int64) int64 {
 	return last
 }
 
-// lastOf returns the block's last score and where its run token stands, or the
-// end of the tokens if the last score stands alone.
-func lastOf(first int64, toks []byte) (last int64, tok int) {
-	w := startWalk(first, toks)
+// lastScore returns the block's last score and the position of its run token, or the end of the tokens if it
+// is not in a run.
+func lastScore(first int64, toks []byte) (last int64, tok int) {
+	w := newRunIter(first, toks)
 	for w.next() {
 	}
 	return w.run.last(), w.tok
 }
 
-// dropFirst removes the lowest k scores of a block that holds more than k. It
-// rewrites toks in place and returns the new first score and the new length of
-// the tokens. Removing never makes the tokens longer.
+// dropFirst removes the lowest k scores of a block of more than k. It rewrites toks in place and returns the
+// new first score and the new length of the tokens, which is never longer.
 func dropFirst(first int64, toks []byte, k int64) (int64, int) {
-	w := startWalk(first, toks)
+	w := newRunIter(first, toks)
 	for k >= w.run.n {
 		k -= w.run.n
 		w.next()
@@ -153,7 +147,7 @@ func dropFirst(first int64, toks []byte, k int64) (int64, int) {
 	rest := w.run.n - 1 - k
 	used := 0
 	if rest > 0 {
-		used = len(putUvarint(append(toks[:0], 0), uint64(rest)))
+		used = len(appendUvarint(append(toks[:0], 0), uint64(rest)))
 	}
 	used += copy(toks[used:], toks[w.pos:])
 	return w.run.first + k, used

@@ -10,25 +10,23 @@ import (
 	"github.com/zlimit/zlimit/store/dict"
 )
 
-// node is a member with its score, at home in the tree's index.
+// node is a member with its score in the tree's index.
 type node = dict.Node[float64]
 
-// tree is the encoding for any members: index finds a member's node, and the
-// nodes stand in order in leaves of up to leafSize, which are linked and, the
-// front one excepted, filed in dir by their first item. (The front leaf is
-// where a search ends that finds nothing in dir; so a window that slides need
-// not file it anew with each item that leaves.)
+// tree is the encoding for arbitrary members. index maps a member to its node. The nodes are in order in
+// linked leaves of up to leafSize. Each leaf except the front one is in dir under its first item. A search
+// that finds nothing in dir ends at the front leaf, so a sliding window need not update dir with each item
+// that it removes.
 //
-// Invariant: no leaf is empty while the tree is not; a leaf's place in dir is
-// its first item.
+// Invariant: no leaf is empty unless the tree is; a leaf's key in dir is its first item.
 type tree struct {
 	index       dict.Dict[float64]
-	dir         *btree.BTreeG[leafRef] // nil while there is one leaf
+	dir         *btree.BTreeG[leafRef] // nil while there is only one leaf
 	front, back *leaf
 	ranks       ranks
-	longest     int   // longest member since NoteEncoding looked
-	leaves      int   // how many there are
-	arrays      int64 // bytes of their items
+	longest     int   // longest member added since the last NoteEncoding
+	leaves      int   // number of leaves
+	itemsBytes  int64 // memory of their items
 }
 
 const (
@@ -36,8 +34,8 @@ const (
 	dirDegree = 16
 )
 
-// item is a place in the order. A nil node stands before every member with
-// the same score: that makes a score alone something to search for.
+// An item is a position in the order. A nil node sorts before every member with the same score, so a score
+// alone can be searched for.
 type item struct {
 	score float64
 	node  *node
@@ -64,9 +62,9 @@ func (it item) entry() Entry { return Entry{Score: it.score, member: it.node.Key
 type leaf struct {
 	items      []item
 	prev, next *leaf
-	pos        int32  // place in ranks
-	room       uint16 // items for which there is memory; beside cap(items), what was cut off in front
-	shared     bool   // a frozen tree has the same items, which may not change any more
+	pos        int32  // index in ranks
+	capacity   uint16 // accounted capacity of items, including what was cut off at the front
+	shared     bool   // a frozen tree has the same items: unshare before changing them
 }
 
 type leafRef struct {
@@ -92,25 +90,25 @@ func (t *tree) score(member []byte) (float64, bool) {
 func (t *tree) append(member []byte, score float64) {
 	n, _ := t.index.Put(dict.Hash(member), member)
 	n.Value = score
-	t.count(member)
+	t.noteLength(member)
 	t.insert(item{score, n})
 }
 
-// count notes a member that is new.
-func (t *tree) count(member []byte) {
+// noteLength updates longest for a new member.
+func (t *tree) noteLength(member []byte) {
 	t.longest = max(t.longest, len(member))
 }
 
 func (t *tree) add(member []byte, score float64) (old float64, existed bool) {
 	n, created := t.index.Put(dict.Hash(member), member)
 	if created {
-		t.count(member)
+		t.noteLength(member)
 	} else {
 		old = n.Value
 		if old == score { // also 0 for -0, as in Redis
 			return old, true
 		}
-		t.take(item{old, n})
+		t.removeItem(item{old, n})
 	}
 	n.Value = score
 	t.insert(item{score, n})
@@ -122,7 +120,7 @@ func (t *tree) remove(member []byte) (float64, bool) {
 	if n == nil {
 		return 0, false
 	}
-	t.take(item{n.Value, n})
+	t.removeItem(item{n.Value, n})
 	return n.Value, true
 }
 
@@ -134,8 +132,7 @@ func (t *tree) rank(member []byte) (int, bool) {
 	return t.countTo(item{n.Value, n}), true
 }
 
-// countBelow returns how many scores are below score, or, if through, at most
-// score.
+// countBelow returns the number of scores below score, or, if through, of at most score.
 func (t *tree) countBelow(score float64, through bool) int {
 	if through {
 		if math.IsInf(score, 1) {
@@ -146,11 +143,11 @@ func (t *tree) countBelow(score float64, through bool) int {
 	return t.countTo(item{score: score})
 }
 
-// countTo returns how many items stand before it.
+// countTo returns the number of items before it.
 func (t *tree) countTo(it item) int {
-	l := t.find(it)
+	l := t.leafOf(it)
 	i, _ := slices.BinarySearchFunc(l.items, it, compareItems)
-	return t.before(l) + i
+	return t.rankOfLeaf(l) + i
 }
 
 func (t *tree) at(rank int) Entry {

@@ -6,10 +6,10 @@ import (
 	"github.com/google/btree"
 )
 
-// This file is the order of a tree: leaves, their directory, and their ranks.
+// This file is the order of a tree: its leaves, their directory, and their ranks.
 
-// find returns the last leaf that begins at or before it, or the front leaf.
-func (t *tree) find(it item) *leaf {
+// leafOf returns the last leaf that begins at or before it, or the front leaf.
+func (t *tree) leafOf(it item) *leaf {
 	l := t.front
 	if t.dir != nil {
 		t.dir.DescendLessOrEqual(leafRef{first: it}, func(r leafRef) bool {
@@ -20,47 +20,46 @@ func (t *tree) find(it item) *leaf {
 	return l
 }
 
-// insert files an item that is not there.
+// insert inserts an item that is not in the tree.
 func (t *tree) insert(it item) {
-	l := t.find(it)
+	l := t.leafOf(it)
 	i, _ := slices.BinarySearchFunc(l.items, it, compareItems)
 	if len(l.items) == leafSize {
 		l, i = t.split(l, i)
 	}
-	l.own()
-	room := cap(l.items)
-	if l.items = slices.Insert(l.items, i, it); cap(l.items) != room {
-		t.resized(l)
+	l.unshare()
+	capacity := cap(l.items)
+	if l.items = slices.Insert(l.items, i, it); cap(l.items) != capacity {
+		t.updateItemsBytes(l)
 	}
 	if i == 0 {
-		t.file(l)
+		t.addToDir(l)
 	}
 	t.ranks.add(l, 1)
 }
 
-// take removes an item that is there.
-func (t *tree) take(it item) {
-	l := t.find(it)
+// removeItem removes an item that is in the tree.
+func (t *tree) removeItem(it item) {
+	l := t.leafOf(it)
 	i, ok := slices.BinarySearchFunc(l.items, it, compareItems)
 	if !ok {
 		panic("zset: index and order disagree")
 	}
-	if t.cut(l, i, i+1) {
-		t.mend(l)
+	if t.removeFromLeaf(l, i, i+1) {
+		t.mergeOrShrink(l)
 	}
 }
 
-// cut removes the items from i up to, not including, j of a leaf, and the leaf
-// with its last item. It reports whether the leaf is still there.
-func (t *tree) cut(l *leaf, i, j int) bool {
+// removeFromLeaf removes the items [i, j) of a leaf, and the leaf if it is empty then. It reports whether the
+// leaf remains.
+func (t *tree) removeFromLeaf(l *leaf, i, j int) bool {
 	if i == 0 {
-		t.unfile(l)
+		t.removeFromDir(l)
 	}
 	t.ranks.add(l, i-j)
-	l.own()
+	l.unshare()
 	if l == t.front && l != t.back && i == 0 {
-		// A window that slides takes the front leaf one item at a time and
-		// puts nothing back there.
+		// A sliding window removes the items of the front leaf one at a time and adds none there.
 		clear(l.items[:j])
 		l.items = l.items[j:]
 	} else {
@@ -71,27 +70,26 @@ func (t *tree) cut(l *leaf, i, j int) bool {
 		return false
 	}
 	if i == 0 {
-		t.file(l)
+		t.addToDir(l)
 	}
 	return true
 }
 
-// mend joins a leaf that became small with a neighbour, or else gives back
-// room that is three quarters empty.
-func (t *tree) mend(l *leaf) {
+// mergeOrShrink merges a leaf that has become small with a neighbour, or else shrinks it if it is three
+// quarters empty.
+func (t *tree) mergeOrShrink(l *leaf) {
 	if n := l.next; n != nil && len(l.items)+len(n.items) <= leafSize/2 {
-		t.join(l, n)
+		t.merge(l, n)
 	} else if p := l.prev; p != nil && len(l.items)+len(p.items) <= leafSize/2 {
-		t.join(p, l)
+		t.merge(p, l)
 	} else if cap(l.items) > 8 && len(l.items) <= cap(l.items)/4 {
 		l.items = append(make([]item, 0, cap(l.items)/2), l.items...)
-		t.resized(l)
+		t.updateItemsBytes(l)
 	}
 }
 
-// split makes room in a full leaf for an item at i and returns the leaf and
-// the place that are the item's now. An item behind all others opens a leaf of
-// its own, so that members that come in order leave full leaves behind.
+// split splits a full leaf for an item at i and returns the leaf and the position of the item. An item after
+// all others starts a new leaf, so that inserting in order leaves full leaves.
 func (t *tree) split(l *leaf, i int) (*leaf, int) {
 	r := &leaf{prev: l, next: l.next}
 	if l.next != nil {
@@ -107,39 +105,38 @@ func (t *tree) split(l *leaf, i int) (*leaf, int) {
 	}
 	if i == leafSize && r.next == nil {
 		r.items = make([]item, 0, leafSize)
-		t.resized(r)
+		t.updateItemsBytes(r)
 		return r, 0
 	}
-	l.own()
+	l.unshare()
 	const half = leafSize / 2
 	r.items = append(make([]item, 0, leafSize), l.items[half:]...)
-	t.resized(r)
+	t.updateItemsBytes(r)
 	clear(l.items[half:])
 	l.items = l.items[:half]
-	t.file(r)
+	t.addToDir(r)
 	if i > half {
 		return r, i - half
 	}
 	return l, i
 }
 
-// join moves the items of r to the end of l, the leaf before it.
-func (t *tree) join(l, r *leaf) {
-	t.unfile(r)
-	l.own()
-	room := cap(l.items)
-	if l.items = append(l.items, r.items...); cap(l.items) != room {
-		t.resized(l)
+// merge moves the items of r to the end of l, the leaf before it.
+func (t *tree) merge(l, r *leaf) {
+	t.removeFromDir(r)
+	l.unshare()
+	capacity := cap(l.items)
+	if l.items = append(l.items, r.items...); cap(l.items) != capacity {
+		t.updateItemsBytes(l)
 	}
 	r.items = nil
 	t.unlink(r)
 }
 
-// unlink takes an empty leaf that dir does not hold out of the list. The last
-// leaf stays.
+// unlink removes an empty leaf that is not in dir from the list, unless it is the only one.
 func (t *tree) unlink(l *leaf) {
 	l.items = nil
-	t.resized(l)
+	t.updateItemsBytes(l)
 	if l.prev == nil && l.next == nil {
 		return
 	}
@@ -147,7 +144,7 @@ func (t *tree) unlink(l *leaf) {
 	if l.prev != nil {
 		l.prev.next = l.next
 	} else {
-		t.unfile(l.next)
+		t.removeFromDir(l.next)
 		t.front = l.next
 	}
 	if l.next != nil {
@@ -162,22 +159,21 @@ func (t *tree) unlink(l *leaf) {
 	}
 }
 
-// resized counts the memory of a leaf's items, which is another than before.
-func (t *tree) resized(l *leaf) {
-	t.arrays += itemsBytes(cap(l.items)) - itemsBytes(int(l.room))
-	l.room = uint16(cap(l.items))
+// updateItemsBytes accounts for a changed capacity of a leaf's items.
+func (t *tree) updateItemsBytes(l *leaf) {
+	t.itemsBytes += itemsSize(cap(l.items)) - itemsSize(int(l.capacity))
+	l.capacity = uint16(cap(l.items))
 }
 
-// file puts a leaf in the directory under its first item, the front leaf
-// excepted.
-func (t *tree) file(l *leaf) {
+// addToDir adds a leaf, unless it is the front leaf, to the directory under its first item.
+func (t *tree) addToDir(l *leaf) {
 	if l != t.front {
 		t.dir.ReplaceOrInsert(leafRef{l.items[0], l})
 	}
 }
 
-// unfile takes a leaf out of the directory; its first item must be as filed.
-func (t *tree) unfile(l *leaf) {
+// removeFromDir removes a leaf from the directory; its first item must not have changed since addToDir.
+func (t *tree) removeFromDir(l *leaf) {
 	if l != t.front {
 		t.dir.Delete(leafRef{first: l.items[0]})
 	}
@@ -185,15 +181,14 @@ func (t *tree) unfile(l *leaf) {
 
 func lessRef(a, b leafRef) bool { return compareItems(a.first, b.first) < 0 }
 
-// removeRanks removes the items with ranks from start up to, not including,
-// stop. It costs what the smaller part does: of a window that has passed but for
-// its last hits, those are put together anew, and the rest is left behind.
+// removeRanks removes the items with ranks in [start, stop). Its cost is that of the smaller part: if most
+// items are removed, a new tree is built from those that remain.
 func (t *tree) removeRanks(start, stop int) {
 	if n := t.len(); stop-start > n/2 {
 		kept := make([]item, 0, n-(stop-start))
 		kept = t.appendItems(kept, 0, start)
 		kept = t.appendItems(kept, stop, n)
-		t.refill(kept)
+		t.rebuild(kept)
 		return
 	}
 	l, i := t.locate(start)
@@ -204,15 +199,14 @@ func (t *tree) removeRanks(start, stop int) {
 		for _, it := range l.items[i:j] {
 			t.index.Unlink(it.node)
 		}
-		if t.cut(l, i, j) && n == 0 {
-			t.mend(l)
+		if t.removeFromLeaf(l, i, j) && n == 0 {
+			t.mergeOrShrink(l)
 		}
 		l, i = next, 0
 	}
 }
 
-// appendItems appends the items with ranks from start up to, not including, stop
-// to a list.
+// appendItems appends the items with ranks in [start, stop) to a list.
 func (t *tree) appendItems(to []item, start, stop int) []item {
 	if start == stop {
 		return to
@@ -226,10 +220,9 @@ func (t *tree) appendItems(to []item, start, stop int) []item {
 	return to
 }
 
-// refill leaves nothing in the tree but some of its items, which come in order.
-// Their nodes stay the same: they go from the old index, which nobody uses any
-// more, into a new one.
-func (t *tree) refill(items []item) {
+// rebuild makes the tree consist of the given items, in order. Their nodes move from the old index, which is
+// dropped, to a new one.
+func (t *tree) rebuild(items []item) {
 	l := new(leaf)
 	*t = tree{front: l, back: l, longest: t.longest, leaves: 1}
 	for _, it := range items {
@@ -238,18 +231,16 @@ func (t *tree) refill(items []item) {
 	}
 }
 
-// ranks answers which rank a leaf begins at, in O(log leaves): a Fenwick tree
-// over the sizes of the leaves in order (P. M. Fenwick, "A new data structure
-// for cumulative frequency tables", 1994). It follows items that come and go;
-// when leaves do, it is stale until a rank is asked for and then made anew,
-// which over many changes costs each of them a little.
+// ranks maps leaves to the ranks they begin at, in O(log leaves): a Fenwick tree over the sizes of the leaves
+// (P. M. Fenwick, "A new data structure for cumulative frequency tables", 1994). Changes of items update it.
+// Adding or removing a leaf makes it stale; the next query rebuilds it, which costs little for each change.
 type ranks struct {
 	leaves []*leaf
 	sums   []int // sums[i]: items of the leaves from i&(i+1) to i
 	stale  bool
 }
 
-// add notes that leaf l holds n items more.
+// add adds n to the number of items of leaf l.
 func (r *ranks) add(l *leaf, n int) {
 	if r.stale {
 		return
@@ -259,7 +250,7 @@ func (r *ranks) add(l *leaf, n int) {
 	}
 }
 
-// refresh makes the ranks anew if they are stale.
+// refresh rebuilds stale ranks.
 func (t *tree) refresh() {
 	r := &t.ranks
 	if !r.stale {
@@ -279,8 +270,8 @@ func (t *tree) refresh() {
 	}
 }
 
-// before returns how many items stand before the leaf.
-func (t *tree) before(l *leaf) int {
+// rankOfLeaf returns the number of items before the leaf.
+func (t *tree) rankOfLeaf(l *leaf) int {
 	if l == t.front {
 		return 0
 	}
@@ -292,8 +283,7 @@ func (t *tree) before(l *leaf) int {
 	return n
 }
 
-// locate returns the leaf that holds the item with this rank, which must be
-// held, and the item's place in it.
+// locate returns the leaf of the item with this rank, which must exist, and the item's index in it.
 func (t *tree) locate(rank int) (*leaf, int) {
 	if rank < len(t.front.items) {
 		return t.front, rank
@@ -307,7 +297,7 @@ func (t *tree) locate(rank int) (*leaf, int) {
 	for step*2 <= len(sums) {
 		step *= 2
 	}
-	pos := 0 // leaves known to stand before
+	pos := 0 // leaves known to be before it
 	for ; step > 0; step /= 2 {
 		if pos+step <= len(sums) && sums[pos+step-1] <= rank {
 			pos += step
