@@ -181,7 +181,7 @@ func (db *DB) ExpireAt(n *Node, atMs int64) {
 		db.recount(n)
 	}
 	if due := dueMs(atMs); !sh.deadlines.Covers(n.Hash(), due) {
-		sh.deadlines.File(n.Hash(), due)
+		sh.deadlines.Add(n.Hash(), due)
 		sh.resizeIndex()
 		db.account(n.Hash() >> (hashBits - shardBits))
 	}
@@ -248,9 +248,9 @@ func (sh *shard) clearDeadline(n *Node) {
 // resizeIndex resizes the index of deadlines to the number of keys.
 func (sh *shard) resizeIndex() {
 	if sh.expiring == 0 {
-		sh.deadlines.Fit(0)
+		sh.deadlines.Resize(0)
 	} else {
-		sh.deadlines.Fit(sh.keys.Len())
+		sh.deadlines.Resize(sh.keys.Len())
 	}
 }
 
@@ -301,6 +301,6 @@ func (db *DB) reclaimGroup(sh *shard, group int, nowMs int64) (examined int) {
 			next = min(next, dueMs(atMs))
 		}
 	})
-	sh.deadlines.Settle(group, next)
+	sh.deadlines.SetBound(group, next)
 	return examined
 }

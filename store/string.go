@@ -81,7 +81,7 @@ func (s *String) Memory() int64 {
 	if s.bytes == nil {
 		return stringBytes // a number, like most strings that change often
 	}
-	return stringBytes + alloc.Alone(cap(s.bytes))
+	return stringBytes + alloc.Single(cap(s.bytes))
 }
 
 var stringBytes = alloc.Pointers(int(unsafe.Sizeof(String{})))

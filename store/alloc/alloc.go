@@ -1,14 +1,13 @@
-// Package alloc says how many bytes of the heap Go's allocator takes for an
-// object. The values of the keyspace reckon with it what they hold; it allocates
-// nothing itself.
+// Package alloc computes the heap memory that Go's allocator uses for an object. The values of the keyspace
+// account for their memory with it; it allocates nothing itself.
 //
-// Small objects come in size classes, larger ones in pages (runtime/malloc.go). A
-// test compares the table with the allocator that the test runs on.
+// Small objects have size classes, larger ones whole pages (runtime/malloc.go). A test compares the table
+// with the allocator of the Go version that runs it.
 package alloc
 
 import "slices"
 
-// classes are the sizes in which the allocator hands out small objects.
+// classes are the allocator's size classes for small objects.
 var classes = [...]uint16{
 	8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256, 288, 320, 352, 384, 416,
 	448, 480, 512, 576, 640, 704, 768, 896, 1024, 1152, 1280, 1408, 1536, 1792, 2048, 2304, 2688, 3072, 3200,
@@ -17,19 +16,16 @@ var classes = [...]uint16{
 }
 
 const (
-	grain    = 8
-	near     = 2048 // up to here a table has the answer
-	pageSize = 8192
-	// headerFrom is the size above which an object with pointers is preceded by
-	// a word that tells where they are.
-	headerFrom = 512
-	header     = 8
-	// tiny objects without pointers share a block of that many bytes.
-	tiny = 16
+	grain     = 8
+	maxTable  = 2048 // largest size in sizeTable
+	pageSize  = 8192
+	headerMin = 512 // larger objects with pointers have a header that describes them
+	header    = 8
+	tiny      = 16 // smaller objects without pointers share blocks of this size
 )
 
-// rounded is what sizes up to near take, by (size+grain-1)/grain.
-var rounded = func() (table [near/grain + 1]uint16) {
+// sizeTable has the memory of sizes up to maxTable, by (size+grain-1)/grain.
+var sizeTable = func() (table [maxTable/grain + 1]uint16) {
 	class := 0
 	for i := 1; i < len(table); i++ {
 		for int(classes[class]) < i*grain {
@@ -40,44 +36,43 @@ var rounded = func() (table [near/grain + 1]uint16) {
 	return table
 }()
 
-// Bytes returns what n bytes without pointers take: a string, a slice of
-// numbers. Of those that share a block each has its share.
+// Bytes returns the memory of n bytes without pointers: a string, a slice of numbers. Objects that share a
+// block count for their part of it.
 func Bytes(n int) int64 {
 	if n < tiny {
-		return int64(shares[max(n, 0)])
+		return int64(tinyTable[max(n, 0)])
 	}
 	return round(n)
 }
 
-// shares are what tiny objects take, as many of a size in a block as fit.
-var shares = func() (table [tiny]uint8) {
+// tinyTable has the memory of tiny objects, if as many of one size share a block as fit.
+var tinyTable = func() (table [tiny]uint8) {
 	for n := 1; n < tiny; n++ {
 		table[n] = uint8(tiny / (tiny / n))
 	}
 	return table
 }()
 
-// Alone is Bytes for objects that come and go one by one: what shares a tiny one's
-// block may have gone before it, or be garbage, and still the block stays whole.
-// Half a block is at most half a block wrong.
-func Alone(n int) int64 {
+// Single is Bytes for objects that are allocated and freed one by one: the others in a tiny object's block
+// may be garbage, and the block is kept nevertheless. Counting half a block is wrong by at most half a block.
+func Single(n int) int64 {
 	if n > 0 && n < tiny/2 {
 		return tiny / 2
 	}
 	return Bytes(n)
 }
 
-// Pointers returns what an object of n bytes takes in which there are pointers.
+// Pointers returns the memory of an object of n bytes that contains pointers.
 func Pointers(n int) int64 {
-	if n > headerFrom {
+	if n > headerMin {
 		n += header
 	}
 	return round(n)
 }
 
 func round(n int) int64 {
-	if n <= near {
-		return int64(rounded[(max(n, 0)+grain-1)/grain])
+	if n <= maxTable {
+		return int64(sizeTable[(max(n, 0)+grain-1)/grain])
 	}
 	return roundLarge(n)
 }

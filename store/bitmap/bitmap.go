@@ -1,10 +1,8 @@
-// Package bitmap reads and writes the bits of a string. Bit 0 is the most
-// significant bit of the first byte, as in Redis. It knows no keys and allocates
-// nothing.
+// Package bitmap reads and writes the bits of a string. Bit 0 is the most significant bit of the first byte,
+// as in Redis. The package does not allocate.
 //
-// Positions are counted in bits. Where a function takes the first and the last
-// of a range, both belong to it and lie within the bytes, unless first is above
-// last: then the range is empty.
+// Positions are in bits. A range includes its first and its last bit, which must be within the bytes; if
+// first is above last, the range is empty.
 package bitmap
 
 import (
@@ -12,13 +10,13 @@ import (
 	"math/bits"
 )
 
-// Size returns how many bytes a string needs to have a bit.
+// Size returns the number of bytes of the shortest string that contains the given bit.
 func Size(bit int64) int { return int(bit>>3) + 1 }
 
-// Bit returns a bit, 0 behind the end.
+// Bit returns a bit, 0 past the end.
 func Bit(b []byte, at int64) int64 { return int64(Uint(b, at, 1)) }
 
-// Count returns the number of bits that are set in a range.
+// Count returns the number of set bits in a range.
 func Count(b []byte, first, last int64) int64 {
 	if first > last {
 		return 0
@@ -39,8 +37,7 @@ func Count(b []byte, first, last int64) int64 {
 	return int64(n)
 }
 
-// Find returns the position of the first bit in a range that is as wanted, 0 or
-// 1, and -1 where there is none.
+// Find returns the position of the first bit in a range that equals wanted, 0 or 1, or -1 if there is none.
 func Find(b []byte, wanted, first, last int64) int64 {
 	if first > last {
 		return -1
@@ -75,16 +72,14 @@ func Find(b []byte, wanted, first, last int64) int64 {
 	return -1
 }
 
-// edges returns masks of the bits of a range that are in its first byte, and in
-// its last.
+// edges returns the masks of a range's bits in its first and in its last byte.
 func edges(first, last int64) (head, tail byte) { return 0xff >> (first & 7), 0xff << (7 - last&7) }
 
-// within returns the position of the first bit that is set in byte i, which is
-// not 0.
+// within returns the position of the first set bit of c, byte i, which must not be 0.
 func within(i int64, c byte) int64 { return i<<3 + int64(bits.LeadingZeros8(c)) }
 
-// And combines dst with src, which is taken to go on with zeros and must not be
-// longer. They may not overlap.
+// And sets dst to dst AND src. src is padded with zeros and must not be longer than dst; they must not
+// overlap.
 func And(dst, src []byte) {
 	n := len(src)
 	for i := range n / 8 {
@@ -96,7 +91,7 @@ func And(dst, src []byte) {
 	clear(dst[n:])
 }
 
-// Or is And for or.
+// Or is And for OR.
 func Or(dst, src []byte) {
 	for i := range len(src) / 8 {
 		put(dst, i, word(dst, i)|word(src, i))
@@ -106,7 +101,7 @@ func Or(dst, src []byte) {
 	}
 }
 
-// Xor is And for exclusive or.
+// Xor is And for XOR.
 func Xor(dst, src []byte) {
 	for i := range len(src) / 8 {
 		put(dst, i, word(dst, i)^word(src, i))

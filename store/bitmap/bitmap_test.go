@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// text is the bits of b as digits: what everything is compared with.
+// text returns the bits of b as digits, for comparison.
 func text(b []byte) string {
 	var out strings.Builder
 	for _, c := range b {
@@ -21,7 +21,7 @@ func text(b []byte) string {
 	return out.String()
 }
 
-// random makes n bytes, mostly of one kind, so that searches go far.
+// random returns n bytes, often uniform ones, so that searches go far.
 func random(r *rand.Rand, n int) []byte {
 	b := make([]byte, n)
 	kind := r.IntN(3)
@@ -45,13 +45,15 @@ func TestAgainstDigits(t *testing.T) {
 		first := r.Int64N(bits)
 		last := first + r.Int64N(bits-first)
 		part := digits[first : last+1]
-		require.Equal(t, int64(strings.Count(part, "1")), Count(b, first, last), "%s %d %d", digits, first, last)
+		ones := int64(strings.Count(part, "1"))
+		require.Equal(t, ones, Count(b, first, last), "%s %d %d", digits, first, last)
 		for wanted, digit := range []string{"0", "1"} {
 			want := int64(strings.Index(part, digit))
 			if want >= 0 {
 				want += first
 			}
-			require.Equal(t, want, Find(b, int64(wanted), first, last), "%s %s %d %d", digits, digit, first, last)
+			got := Find(b, int64(wanted), first, last)
+			require.Equal(t, want, got, "%s %s %d %d", digits, digit, first, last)
 		}
 		require.Equal(t, int64(digits[first]-'0'), Bit(b, first))
 	}
@@ -81,16 +83,19 @@ func TestFieldsAgainstDigits(t *testing.T) {
 		v &= math.MaxUint64 >> (64 - width)
 		require.Equal(t, v, Uint(b, at, width))
 		after := text(b)
-		require.Equal(t, digits[:at], after[:at], "what is before it stays")
-		require.Equal(t, digits[at+int64(width):len(after)], after[at+int64(width):], "what is behind it stays")
+		require.Equal(t, digits[:at], after[:at], "before the field")
+		require.Equal(t, digits[at+int64(width):len(after)], after[at+int64(width):], "after the field")
 	}
 }
 
-// TestArithmetic: against integers without bounds.
+// Fields are compared with unbounded integers.
 func TestArithmetic(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	number := func() int64 {
-		edges := []int64{0, 1, -1, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, math.MinInt64 + 1, 127, 128, -128, -129, 255, 256}
+		edges := []int64{
+			0, 1, -1, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, math.MinInt64 + 1,
+			127, 128, -128, -129, 255, 256,
+		}
 		if r.IntN(2) == 0 {
 			return edges[r.IntN(len(edges))]
 		}

@@ -1,7 +1,6 @@
 package bitmap
 
-// Uint returns the unsigned integer of up to 64 bits that begins at a bit. Bits
-// behind the end of the string are 0.
+// Uint returns the unsigned integer of up to 64 bits at bit at. Bits past the end of the string are 0.
 func Uint(b []byte, at int64, width int) (v uint64) {
 	for width > 0 {
 		skip, take := piece(at, width)
@@ -16,7 +15,7 @@ func Uint(b []byte, at int64, width int) (v uint64) {
 	return v
 }
 
-// PutUint writes the low bits of v at a bit. The string must be long enough.
+// PutUint writes the low bits of v at bit at. The string must be long enough.
 func PutUint(b []byte, at int64, width int, v uint64) {
 	for width > 0 {
 		skip, take := piece(at, width)
@@ -27,48 +26,44 @@ func PutUint(b []byte, at int64, width int, v uint64) {
 	}
 }
 
-// piece returns where in its byte a field begins, and how much of it that byte
-// has.
+// piece returns the offset of a field in its first byte, and the number of its bits in that byte.
 func piece(at int64, width int) (skip, take int) {
 	skip = int(at & 7)
 	return skip, min(8-skip, width)
 }
 
-// A Field is an integer within a string: signed and of 1 to 64 bits, or unsigned
-// and of 1 to 63.
+// A Field is an integer within a string: signed with 1 to 64 bits, or unsigned with 1 to 63.
 type Field struct {
 	Signed bool
 	Width  int
 }
 
-// Get reads a field that begins at a bit.
+// Get returns the field at bit at.
 func (f Field) Get(b []byte, at int64) int64 { return f.wrap(int64(Uint(b, at, f.Width))) }
 
 // Put writes a value that Fit or Add has returned.
 func (f Field) Put(b []byte, at, v int64) { PutUint(b, at, f.Width, uint64(v)) }
 
-// Overflow says what becomes of a value that a Field cannot hold.
+// Overflow is the treatment of a value that does not fit a Field.
 type Overflow uint8
 
-// What BITFIELD's OVERFLOW names.
+// The arguments of BITFIELD's OVERFLOW.
 const (
-	Wrap Overflow = iota // the bits that have room
-	Sat                  // the nearest value that has
-	Fail                 // nothing is written
+	Wrap Overflow = iota // the low bits
+	Sat                  // the nearest value that fits
+	Fail                 // no write
 )
 
-// Fit returns what is to be written for v, and false where nothing is. Two kinds
-// of number count as too large, as in Redis: negative ones in an unsigned field;
-// and in a signed one of less than 64 bits those so far below that their distance
-// from the greatest value is above an int64.
+// Fit returns the value to write for v; ok is false if nothing is to be written. As in Redis, two more kinds
+// of numbers are too large: negative ones in an unsigned field; and in a signed field of less than 64 bits
+// those so low that their distance from the greatest value overflows an int64.
 func (f Field) Fit(v int64, o Overflow) (fitted int64, ok bool) {
 	low, high := f.bounds()
 	above := v > high || !f.Signed && v < 0 || f.Signed && f.Width < 64 && high-v < 0
 	return f.limit(v, above, !above && v < low, o)
 }
 
-// Add returns what is to be written for the sum of what the field holds and by,
-// and false where nothing is.
+// Add returns the value to write for the sum of old and by; ok is false if nothing is to be written.
 func (f Field) Add(old, by int64, o Overflow) (sum int64, ok bool) {
 	low, high := f.bounds()
 	sum = old + by
@@ -92,7 +87,7 @@ func (f Field) limit(v int64, above, below bool, o Overflow) (int64, bool) {
 	return low, true
 }
 
-// bounds are the least and the greatest value of a field.
+// bounds returns the least and the greatest value of a field.
 func (f Field) bounds() (low, high int64) {
 	if f.Signed {
 		high = int64(1)<<(f.Width-1) - 1
@@ -101,7 +96,7 @@ func (f Field) bounds() (low, high int64) {
 	return 0, int64(1)<<f.Width - 1
 }
 
-// wrap makes a value of the low bits of v.
+// wrap returns the low bits of v as a value of the field.
 func (f Field) wrap(v int64) int64 {
 	unused := 64 - f.Width
 	if f.Signed {

@@ -1,11 +1,9 @@
-// Package decimal reads integers as Redis does where a text may be kept as a
-// number: in their one canonical spelling. It is not a general parser, and
-// strconv spells them.
+// Package decimal parses integers in their canonical form, in which Redis stores a text as a number. It is
+// not a general parser; strconv formats.
 package decimal
 
-// Parse reads the canonical decimal of an int64: an optional minus, no leading
-// zero, no plus, no space; what strconv.AppendInt prints, and nothing else. It
-// is Redis' string2ll.
+// Parse parses the canonical decimal of an int64 as strconv.AppendInt formats it: an optional minus, but no
+// leading zero, plus or space. It is Redis' string2ll.
 func Parse(text []byte) (n int64, ok bool) {
 	if len(text) == 0 || len(text) > 20 {
 		return 0, false

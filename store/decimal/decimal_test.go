@@ -9,21 +9,24 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	for _, n := range []int64{0, 1, -1, 9, 10, -10, 1 << 53, math.MaxInt64, math.MinInt64, math.MinInt64 + 1} {
+	for _, n := range []int64{
+		0, 1, -1, 9, 10, -10, 1 << 53, math.MaxInt64, math.MinInt64, math.MinInt64 + 1,
+	} {
 		got, ok := Parse(strconv.AppendInt(nil, n, 10))
 		require.True(t, ok)
 		require.Equal(t, n, got)
 	}
 	for _, text := range []string{
 		"", "-", "+1", "-0", "00", "01", "-01", " 1", "1 ", "1.0", "1e3", "0x1", "a", "1\x00", "--1",
-		"9223372036854775808", "-9223372036854775809", "18446744073709551616", "18446744073709551617", "99999999999999999999",
+		"9223372036854775808", "-9223372036854775809", "18446744073709551616", "18446744073709551617",
+		"99999999999999999999",
 	} {
 		_, ok := Parse([]byte(text))
 		require.False(t, ok, "%q", text)
 	}
 }
 
-// What Parse takes is what strconv prints.
+// Parse must accept exactly what strconv formats.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("-9223372036854775808"))
 	f.Add([]byte("18446744073709551616"))

@@ -28,9 +28,9 @@ func TestAllocationCeilings(t *testing.T) {
 		run     func()
 	}{
 		"Get":               {0, func() { k := next(); d.Get(Hash(k), k).Value++ }},
-		"Get of an absent":  {0, func() { d.Get(Hash(keys[0][1:]), keys[0][1:]) }},
+		"Get, absent":       {0, func() { d.Get(Hash(keys[0][1:]), keys[0][1:]) }},
 		"GetString":         {0, func() { d.GetString(HashString(text), text).Value++ }},
-		"Put of a held key": {0, func() { k := next(); d.Put(Hash(k), k) }},
+		"Put, existing":     {0, func() { k := next(); d.Put(Hash(k), k) }},
 		"Delete and Insert": {0, func() { k := next(); d.Insert(d.Delete(Hash(k), k)) }},
 		"Scan":              {0, func() { cursor = d.Scan(cursor, func(n *Node[int]) { sum += n.Value }) }},
 		"Random":            {0, func() { sum += d.Random(rng.Uint64N).Value }},
@@ -39,7 +39,8 @@ func TestAllocationCeilings(t *testing.T) {
 				sum += n.Value
 			}
 		}},
-		"Delete and Put": {2, func() { k := next(); d.Delete(Hash(k), k); d.Put(Hash(k), k) }}, // the node, the key
+		// The node and the key.
+		"Delete and Put": {2, func() { k := next(); d.Delete(Hash(k), k); d.Put(Hash(k), k) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.LessOrEqual(t, testing.AllocsPerRun(500, c.run), c.ceiling)
@@ -47,7 +48,7 @@ func TestAllocationCeilings(t *testing.T) {
 	}
 }
 
-// An empty Dict and a node are part of every sorted set and every key.
+// Every sorted set contains a Dict, and every key a node.
 func TestSizes(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(Dict[int64]{}), uintptr(64))
 	require.LessOrEqual(t, unsafe.Sizeof(Node[int64]{}), uintptr(40))

@@ -56,7 +56,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// One insertion and one deletion, at a steady size.
+// BenchmarkPutDelete measures one insertion and one deletion at a steady size.
 func BenchmarkPutDelete(b *testing.B) {
 	for _, size := range benchSizes {
 		keys := benchKeys(2 * size)
@@ -101,7 +101,7 @@ func BenchmarkPutDelete(b *testing.B) {
 	}
 }
 
-// From empty to size; ns and B are for the whole table, B/key for one key.
+// BenchmarkFill fills a table from empty to size; ns and B are for the whole table.
 func BenchmarkFill(b *testing.B) {
 	const size = 100_000
 	keys := benchKeys(size)

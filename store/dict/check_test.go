@@ -2,11 +2,12 @@ package dict
 
 import "fmt"
 
-// check walks the whole table and reports the first broken invariant.
+// check checks the invariants of the whole table.
 func (d *Dict[V]) check() error {
 	if d.n == 0 {
 		if d.segs != nil || d.count != 0 || d.mask != 0 || d.nodes != 0 {
-			return fmt.Errorf("empty table holds segs %d, count %d, mask %d, %d bytes", len(d.segs), d.count, d.mask, d.nodes)
+			return fmt.Errorf("empty table has segs %d, count %d, mask %d, %d bytes",
+				len(d.segs), d.count, d.mask, d.nodes)
 		}
 		return nil
 	}
@@ -20,27 +21,27 @@ func (d *Dict[V]) check() error {
 	if d.n < count || d.n > max(minBuckets, 2*count+1) {
 		return fmt.Errorf("%d buckets for %d keys", d.n, count)
 	}
-	room := uint64(0)
+	size := uint64(0)
 	for i, s := range d.segs {
 		if i > 0 && len(s) != segLen || cap(s) > segLen {
 			return fmt.Errorf("segment %d has %d buckets", i, len(s))
 		}
-		room += uint64(len(s))
+		size += uint64(len(s))
 	}
 	if want := (d.n + segMask) >> segBits; uint64(len(d.segs)) != want {
 		return fmt.Errorf("%d segments, want %d", len(d.segs), want)
 	}
-	if room < d.n || len(d.segs) == 1 && room > max(minBuckets, 2*d.n) {
-		return fmt.Errorf("room for %d buckets, %d used", room, d.n)
+	if size < d.n || len(d.segs) == 1 && size > max(minBuckets, 2*d.n) {
+		return fmt.Errorf("space for %d buckets, %d used", size, d.n)
 	}
 	seen, keys, bytes := uint64(0), map[string]bool{}, int64(0)
-	for i := range room {
+	for i := range size {
 		for n := d.segs[i>>segBits][i&segMask]; n != nil; n = n.next {
 			if i >= d.n || d.bucket(n.hash) != &d.segs[i>>segBits][i&segMask] {
-				return fmt.Errorf("key %q with hash %#x stands in bucket %d of %d", n.Key(), n.hash, i, d.n)
+				return fmt.Errorf("key %q with hash %#x is in bucket %d of %d", n.Key(), n.hash, i, d.n)
 			}
 			if keys[n.Key()] {
-				return fmt.Errorf("key %q stands twice", n.Key())
+				return fmt.Errorf("key %q exists twice", n.Key())
 			}
 			keys[n.Key()] = true
 			seen++
@@ -48,10 +49,10 @@ func (d *Dict[V]) check() error {
 		}
 	}
 	if seen != count {
-		return fmt.Errorf("Len says %d, the chains hold %d", count, seen)
+		return fmt.Errorf("Len is %d, the chains have %d", count, seen)
 	}
 	if bytes != d.nodes {
-		return fmt.Errorf("the nodes take %d bytes, counted are %d", bytes, d.nodes)
+		return fmt.Errorf("the nodes take %d bytes, accounted are %d", bytes, d.nodes)
 	}
 	return nil
 }

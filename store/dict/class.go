@@ -1,8 +1,7 @@
 package dict
 
-// Class calls fn for every node whose hash is i modulo m, a power of two. It
-// reads the buckets that are i modulo m, or the one that holds them among others
-// where there are fewer buckets than that.
+// Class calls fn for every node whose hash is i modulo m, a power of two. It reads the buckets that are i
+// modulo m, or, if there are fewer than m buckets, the one that contains the class.
 //
 // fn may Delete or Unlink the node it is given; it must not delete other nodes.
 func (d *Dict[V]) Class(i, m uint64, fn func(*Node[V])) {

@@ -1,30 +1,25 @@
-// Package dict is the hash table under the keyspace and under the member
-// index of a sorted set: byte-string keys, one node per key that carries the
-// value in place, and the three things Go's map cannot give a Redis server:
-// SCAN cursors that survive growing and shrinking, a fair random pick, and
-// node addresses that never change.
+// Package dict is the hash table of the keyspace, of sets, hashes, and the member index of sorted sets. Its
+// keys are byte strings; each key has a node with the value in it. It has three things that Go's map lacks
+// and a Redis server needs: SCAN cursors that survive growing and shrinking, a uniform random pick, and
+// stable node addresses.
 //
-// It is not a general map: it has no lock, no ordering, and the caller brings
-// the hash. It knows nothing of shards, expiry or values.
+// It is not a general map: it has no lock and no order, and the caller provides the hash. It knows nothing of
+// shards, expiry or values.
 //
 // # Structure
 //
-// Linear hashing (Litwin, "Linear Hashing: A new tool for file and table
-// addressing", VLDB 1980) with separate chaining. The table has n buckets,
-// mask is the smallest 2^k-1 with n <= mask+1, and a hash h belongs to bucket
-// h&mask, or, where that bucket does not exist yet, to h&(mask>>1). Growing
-// appends bucket n and moves into it what its buddy n&(mask>>1) held for it;
-// shrinking takes the last bucket back into its buddy.
+// Linear hashing (Litwin, "Linear Hashing: A new tool for file and table addressing", VLDB 1980) with
+// separate chaining. The table has n buckets, mask is the smallest 2^k-1 with n <= mask+1, and a hash h
+// belongs to bucket h&mask or, if that bucket does not exist yet, to h&(mask>>1). Growing appends bucket n
+// and moves its nodes there from its buddy n&(mask>>1); shrinking merges the last bucket into its buddy.
 //
-// Invariant, outside of Scan and All: Len() <= n <= max(4, 2*Len()+1), so the
-// mean chain is between a half and one node (a bucket still waiting for its
-// split, up to two). Keeping it takes at most one split per insertion and two
-// joins per deletion, whatever the size.
+// Invariant, outside of Scan and All: Len() <= n <= max(4, 2*Len()+1), so the mean chain has between a half
+// and one node (in a bucket that is yet to be split, up to two). Maintaining it takes at most one split for
+// each insertion and two merges for each deletion, whatever the size.
 //
-// Redis keeps two tables while it resizes, moves buckets from one to the
-// other, and has to allocate the whole second table at once. Here there is
-// one table, in segments of 1,024 buckets: the longest pause is a segment to
-// clear, or the list of segments (24 bytes for every 1,024 keys) to copy.
+// Redis has two tables while it resizes, moves buckets from one to the other, and has to allocate the whole
+// second table at once. This is one table in segments of 1,024 buckets: the longest pause is to clear a
+// segment, or to copy the list of segments (24 bytes for every 1,024 keys).
 package dict
 
 import (
@@ -41,39 +36,37 @@ const (
 	segMask    = segLen - 1
 )
 
-// Dict maps byte strings to nodes holding a V. The zero value is empty and
-// ready, and owns no memory. It must not be copied once used, and is not safe
-// for concurrent use; methods that change nothing (Len, Get, GetString,
-// Random) may run beside each other.
+// A Dict maps byte strings to nodes with a V. The zero value is empty and ready, and owns no memory. It must
+// not be copied after first use, and is not safe for concurrent use. Len, Get, GetString and Random may run
+// concurrently with each other.
 type Dict[V any] struct {
-	segs   [][]*Node[V] // bucket i is segs[i>>segBits][i&segMask]; only segs[0] may be shorter than segLen
-	n      uint64       // buckets in use
-	mask   uint64       // smallest 2^k-1 >= n-1
+	// Bucket i is segs[i>>segBits][i&segMask]. Only segs[0] may be shorter than segLen.
+	segs   [][]*Node[V]
+	n      uint64 // buckets in use
+	mask   uint64 // smallest 2^k-1 >= n-1
 	count  int
-	nodes  int64 // bytes of all nodes
-	paused int   // Scan and All calls under way; the table keeps its shape meanwhile
+	nodes  int64 // memory of all nodes
+	paused int   // calls of Scan and All in progress, during which the table is not resized
 }
 
-// One seed for the whole process, so that a node may move between tables and
-// nobody outside can choose keys that fall into one bucket.
+// One seed for the whole process, so that a node may move between tables, and clients cannot choose keys that
+// fall into one bucket.
 var seed = maphash.MakeSeed()
 
-// Hash returns the hash of key that every Dict of this process expects. All
-// its bits are equally good; a Dict uses the low ones. There are 32 of them: a
-// Dict of more keys than that would only have longer chains.
+// Hash returns the hash of key that every Dict of this process expects. All its bits are equally good; a Dict
+// uses the low ones. There are 32: a Dict of more keys than that would only have longer chains.
 func Hash(key []byte) uint32 { return uint32(maphash.Bytes(seed, key)) }
 
-// HashString is Hash for a string: equal bytes, equal hash.
+// HashString is Hash for a string.
 func HashString(key string) uint32 { return uint32(maphash.String(seed, key)) }
 
-// Bytes returns the memory that the table and its nodes take, in bytes; what
-// values point to is not in it.
+// Bytes returns the memory of the table and its nodes in bytes, without what values point to.
 func (d *Dict[V]) Bytes() int64 { return d.nodes + d.TableBytes() }
 
-// NodeBytes is the nodes' part of Bytes.
+// NodeBytes returns the nodes' part of Bytes.
 func (d *Dict[V]) NodeBytes() int64 { return d.nodes }
 
-// TableBytes is the rest of Bytes.
+// TableBytes returns the table's part of Bytes.
 func (d *Dict[V]) TableBytes() int64 {
 	if len(d.segs) == 0 {
 		return 0
@@ -89,13 +82,13 @@ func (d *Dict[V]) TableBytes() int64 {
 // Len returns the number of keys.
 func (d *Dict[V]) Len() int { return d.count }
 
-// bucket returns where the chain of hash begins. The table must not be empty.
+// bucket returns the head of hash's chain. The table must not be empty.
 func (d *Dict[V]) bucket(hash uint32) **Node[V] {
 	i := d.index(uint64(hash))
 	return &d.segs[i>>segBits][i&segMask]
 }
 
-// index returns the number of the bucket to which a hash belongs.
+// index returns the number of hash's bucket.
 func (d *Dict[V]) index(hash uint64) uint64 {
 	i := hash & d.mask
 	if i >= d.n {
@@ -104,7 +97,7 @@ func (d *Dict[V]) index(hash uint64) uint64 {
 	return i
 }
 
-// Get returns the node of key, nil if there is none. It does not allocate.
+// Get returns the node of key, or nil if there is none. It does not allocate.
 func (d *Dict[V]) Get(hash uint32, key []byte) *Node[V] {
 	if d.n == 0 {
 		return nil
@@ -130,8 +123,8 @@ func (d *Dict[V]) GetString(hash uint32, key string) *Node[V] {
 	return nil
 }
 
-// Put returns the node of key. If there was none it makes one, with a copy of
-// key and a zero Value, and created is true.
+// Put returns the node of key. If there is none it makes one, with a copy of key and a zero Value, and
+// created is true.
 func (d *Dict[V]) Put(hash uint32, key []byte) (n *Node[V], created bool) {
 	if n := d.Get(hash, key); n != nil {
 		return n, false
@@ -151,8 +144,8 @@ func (d *Dict[V]) PutString(hash uint32, key string) (n *Node[V], created bool) 
 	return n, true
 }
 
-// Insert files a node that is in no Dict under its own key. A node that held
-// that key is unlinked and returned, otherwise nil.
+// Insert inserts a node that is in no Dict under its own key. It unlinks and returns the previous node of
+// that key, if any.
 func (d *Dict[V]) Insert(n *Node[V]) (replaced *Node[V]) {
 	if old := d.GetString(n.hash, n.Key()); old != nil {
 		d.Unlink(old)
@@ -171,47 +164,47 @@ func (d *Dict[V]) link(n *Node[V]) {
 	n.next, *b = *b, n
 	d.count++
 	d.nodes += n.bytes()
-	d.settle()
+	d.resize()
 }
 
-// Delete unlinks the node of key and returns it, nil if there is none.
+// Delete unlinks the node of key and returns it, or nil if there is none.
 func (d *Dict[V]) Delete(hash uint32, key []byte) *Node[V] {
 	if d.n == 0 {
 		return nil
 	}
 	for p := d.bucket(hash); *p != nil; p = &(*p).next {
 		if n := *p; n.hash == hash && n.Key() == string(key) {
-			d.cut(p)
+			d.unlinkAt(p)
 			return n
 		}
 	}
 	return nil
 }
 
-// Unlink takes out exactly this node, and tells whether it was there.
+// Unlink removes exactly this node, and reports whether it was in the table.
 func (d *Dict[V]) Unlink(n *Node[V]) bool {
 	if d.n == 0 {
 		return false
 	}
 	for p := d.bucket(n.hash); *p != nil; p = &(*p).next {
 		if *p == n {
-			d.cut(p)
+			d.unlinkAt(p)
 			return true
 		}
 	}
 	return false
 }
 
-func (d *Dict[V]) cut(p **Node[V]) {
+func (d *Dict[V]) unlinkAt(p **Node[V]) {
 	n := *p
 	*p, n.next = n.next, nil
 	d.count--
 	d.nodes -= n.bytes()
-	d.settle()
+	d.resize()
 }
 
-// Clear forgets every key and the table's memory. Nodes held elsewhere keep
-// their key and value, but must not be unlinked or inserted any more.
+// Clear removes every key and releases the table's memory. Nodes that the caller still has keep their key and
+// value, but must not be unlinked or inserted.
 func (d *Dict[V]) Clear() {
 	d.segs, d.n, d.mask, d.count, d.nodes = nil, 0, 0, 0, 0
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// model drives a Dict and a Go map alike. A byte of the program is one
-// operation on a key chosen by the next two bytes; hashes are cut to hashMask,
-// so that a small one makes long chains of colliding keys.
+// model runs the same operations on a Dict and a Go map. A byte of the program is an operation on a key
+// chosen by the next two bytes. Hashes are masked, so that a small mask makes long chains.
 type model struct {
 	d    Dict[int]
 	want map[string]int
@@ -32,7 +31,8 @@ func (m *model) run(t *testing.T, program []byte) {
 	for step := 0; len(program) >= 3; step++ {
 		op, k1, k2 := program[0], program[1], program[2]
 		program = program[3:]
-		m.step(t, step, op, fmt.Appendf(nil, "k%d", int(k1)<<8&0x700|int(k2)), fmt.Appendf(nil, "k%d", int(k2)))
+		key := fmt.Appendf(nil, "k%d", int(k1)<<8&0x700|int(k2))
+		m.step(t, step, op, key, fmt.Appendf(nil, "k%d", int(k2)))
 	}
 	require.NoError(t, m.d.check())
 	got := map[string]int{}
@@ -48,7 +48,7 @@ func (m *model) step(t *testing.T, step int, op byte, key, other []byte) {
 	d, h := &m.d, m.hash(key)
 	_, has := m.want[string(key)]
 	switch op % 16 {
-	default: // put, one time in two by a string
+	default: // put; half of the time with a string
 		put := d.Put
 		if step&1 == 0 {
 			put = func(hash uint32, key []byte) (*Node[int], bool) { return d.PutString(hash, string(key)) }
@@ -63,7 +63,7 @@ func (m *model) step(t *testing.T, step int, op byte, key, other []byte) {
 		n := d.Delete(h, key)
 		require.Equal(t, has, n != nil)
 		m.forget(key)
-	case 12: // unlink by node; a second time finds nothing
+	case 12: // unlink by node; a second time fails
 		if n := d.Get(h, key); n != nil {
 			require.True(t, d.Unlink(n))
 			require.False(t, d.Unlink(n))
@@ -82,7 +82,7 @@ func (m *model) step(t *testing.T, step int, op byte, key, other []byte) {
 		require.Equal(t, had, replaced != nil)
 		require.NotSame(t, n, replaced)
 		m.want[string(other)], m.ptr[string(other)] = value, n
-	case 14: // delete about half of what All or Scan gives, put meanwhile
+	case 14: // delete about half of the nodes in All or Scan
 		visit := func(n *Node[int]) {
 			if n.Value&1 == 0 {
 				m.forget([]byte(n.Key()))
@@ -143,9 +143,8 @@ func FuzzModel(f *testing.F) {
 	})
 }
 
-// Every size on the way up and down keeps the invariants, over the borders of
-// levels and of segments.
-func TestGrowAndShrinkStepByStep(t *testing.T) {
+// Every size on the way up and down keeps the invariants, across levels and segments.
+func TestGrowAndShrink(t *testing.T) {
 	var d Dict[int]
 	require.NoError(t, d.check())
 	const top = 2*segLen + 300
@@ -163,7 +162,7 @@ func TestGrowAndShrinkStepByStep(t *testing.T) {
 	for i := range top {
 		before := d.n
 		require.NotNil(t, d.Delete(Hash(key(i)), key(i)))
-		require.LessOrEqual(t, before-d.n, uint64(2), "two joins at most")
+		require.LessOrEqual(t, before-d.n, uint64(2), "two merges at most")
 		if left := d.Len(); left < 70 || left%97 == 0 || left&(segMask>>1) < 2 {
 			require.NoError(t, d.check())
 		}
@@ -172,8 +171,8 @@ func TestGrowAndShrinkStepByStep(t *testing.T) {
 	require.Len(t, d.segs[0], minBuckets)
 }
 
-// Deleting everything inside All leaves the catching up to the end of the loop.
-func TestAllMayDeleteEverything(t *testing.T) {
+// Deletions inside All are followed by one resize at the end of the loop.
+func TestAllDeletingEverything(t *testing.T) {
 	var d Dict[int]
 	for i := range 5000 {
 		d.Put(HashString(fmt.Sprint(i)), fmt.Append(nil, i))
@@ -184,7 +183,7 @@ func TestAllMayDeleteEverything(t *testing.T) {
 	require.Zero(t, d.Len())
 	require.NoError(t, d.check())
 	for range d.All() {
-		require.Fail(t, "nothing is left")
+		require.Fail(t, "the table is empty")
 	}
 }
 
@@ -209,8 +208,8 @@ func TestAllStopsEarlyAndAfterClear(t *testing.T) {
 	require.NoError(t, d.check())
 }
 
-// check is the oracle of all the above: it must see what it claims to see.
-func TestCheckFindsFaults(t *testing.T) {
+// check must detect each of these faults.
+func TestCheckDetectsFaults(t *testing.T) {
 	build := func() *Dict[int] {
 		d := &Dict[int]{}
 		for i := range 3000 {
@@ -220,15 +219,20 @@ func TestCheckFindsFaults(t *testing.T) {
 	}
 	require.NoError(t, build().check())
 	faults := map[string]func(*Dict[int]){
-		"a wrong count":      func(d *Dict[int]) { d.count-- },
-		"wrong bytes":        func(d *Dict[int]) { d.nodes += 8 },
-		"a lost node":        func(d *Dict[int]) { n := d.Random(rand.Uint64N); *d.bucket(n.hash) = nil },
-		"a misplaced node":   func(d *Dict[int]) { d.Random(rand.Uint64N).hash ^= 1 },
-		"a wrong mask":       func(d *Dict[int]) { d.mask = d.mask<<1 | 1 },
-		"a missing bucket":   func(d *Dict[int]) { d.n-- },
-		"a key twice":        func(d *Dict[int]) { n := d.Random(rand.Uint64N); d.link(newNode[int](n.hash, n.Key())) },
-		"an unended pause":   func(d *Dict[int]) { d.paused++ },
-		"segments too many":  func(d *Dict[int]) { d.segs = append(d.segs, make([]*Node[int], segLen), make([]*Node[int], segLen)) },
+		"a wrong count":    func(d *Dict[int]) { d.count-- },
+		"wrong bytes":      func(d *Dict[int]) { d.nodes += 8 },
+		"a lost node":      func(d *Dict[int]) { n := d.Random(rand.Uint64N); *d.bucket(n.hash) = nil },
+		"a misplaced node": func(d *Dict[int]) { d.Random(rand.Uint64N).hash ^= 1 },
+		"a wrong mask":     func(d *Dict[int]) { d.mask = d.mask<<1 | 1 },
+		"a missing bucket": func(d *Dict[int]) { d.n-- },
+		"a duplicate key": func(d *Dict[int]) {
+			n := d.Random(rand.Uint64N)
+			d.link(newNode[int](n.hash, n.Key()))
+		},
+		"an unended pause": func(d *Dict[int]) { d.paused++ },
+		"extra segments": func(d *Dict[int]) {
+			d.segs = append(d.segs, make([]*Node[int], segLen), make([]*Node[int], segLen))
+		},
 		"a short segment":    func(d *Dict[int]) { d.segs[1] = d.segs[1][:segLen-1] },
 		"memory after Clear": func(d *Dict[int]) { d.n = 0 },
 	}

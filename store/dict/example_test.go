@@ -22,7 +22,7 @@ func Example() {
 	// visits 2 false 1
 }
 
-// RENAME: the node keeps its address and its value under another key.
+// A rename moves the value to a node with another key.
 func ExampleDict_Insert() {
 	var d dict.Dict[string]
 	from, to := []byte("from"), []byte("to")
@@ -38,7 +38,7 @@ func ExampleDict_Insert() {
 	// Output: moved overwritten 1
 }
 
-// A scan of the whole table, as SCAN's caller drives it over many calls.
+// A whole scan takes many calls, as with SCAN.
 func ExampleDict_Scan() {
 	var d dict.Dict[int]
 	for _, key := range []string{"a", "b", "c", "d", "e"} {

@@ -6,38 +6,35 @@ import (
 	"github.com/zlimit/zlimit/store/alloc"
 )
 
-// Node is one key and its value. Its address is stable from Put until the
-// garbage collector takes it: growing and shrinking keep it.
+// A Node is one key and its value. Its address is stable.
 //
-// The key lies behind the node, in the same piece of memory: one allocation
-// and one cache line fewer than a string beside it. A key that is longer than
-// the largest of those pieces has a string there instead.
+// The key is stored after the node in the same allocation, which saves an allocation and a cache line. Longer
+// keys than maxShort are a string there instead.
 type Node[V any] struct {
-	// Value belongs to the caller; Put leaves it the zero V.
+	// Value belongs to the caller; it is zero in a new node.
 	Value V
 
 	next *Node[V]
 	hash uint32
-	// bits are, from the lowest on: the size of the key, of which longKey says that
-	// a string lies behind the node; the caller's mark; the caller's stamp.
+	// bits has, from the lowest on: the size of the key, or longKey for a string after the node; the caller's
+	// mark; the caller's stamp.
 	bits uint32
 }
 
 const (
-	sizeBits  = 7
-	longKey   = 1<<sizeBits - 1
-	markBit   = 1 << sizeBits
-	stampAt   = sizeBits + 1
-	stampBits = 32 - stampAt
-	maxShort  = 72 // the longest key that lies behind its node
+	sizeBits   = 7
+	longKey    = 1<<sizeBits - 1
+	markBit    = 1 << sizeBits
+	stampShift = sizeBits + 1
+	stampBits  = 32 - stampShift
+	maxShort   = 72 // longest key that is stored after its node
 )
 
-// MaxStamp is the largest stamp that a node keeps.
+// MaxStamp is the largest stamp of a node.
 const MaxStamp = 1<<stampBits - 1
 
-// The pieces, by what they hold behind the node: with its own size a multiple of
-// eight, which those of the keyspace and of sorted sets are, the allocator's
-// rounding leaves less than sixteen bytes of any unused.
+// The node sizes, by the length of the key. If the size of Node[V] is a multiple of eight, as in the keyspace
+// and in sorted sets, the allocator's rounding wastes less than sixteen bytes.
 type (
 	node8[V any] struct {
 		Node[V]
@@ -81,7 +78,7 @@ type (
 	}
 )
 
-// newNode makes a node that is in no Dict. It copies key.
+// newNode returns a node that is in no Dict. It copies key.
 func newNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
 	var n *Node[V]
 	switch size := len(key); {
@@ -109,29 +106,29 @@ func newNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
 		return &long.Node
 	}
 	n.hash, n.bits = hash, uint32(len(key))
-	copy(unsafe.Slice((*byte)(n.behind()), len(key)), key)
+	copy(unsafe.Slice((*byte)(n.keyData()), len(key)), key)
 	return n
 }
 
-// behind is where the memory after the node's own begins. Every node is part
-// of a piece above: newNode is the only place that makes one.
-func (n *Node[V]) behind() unsafe.Pointer { return unsafe.Add(unsafe.Pointer(n), unsafe.Sizeof(*n)) }
+// keyData returns the address after the node. Every node is embedded in one of the types above: only newNode
+// makes nodes.
+func (n *Node[V]) keyData() unsafe.Pointer { return unsafe.Add(unsafe.Pointer(n), unsafe.Sizeof(*n)) }
 
 // Key returns the key.
 func (n *Node[V]) Key() string {
 	if size := n.bits & longKey; size != longKey {
-		return unsafe.String((*byte)(n.behind()), size)
+		return unsafe.String((*byte)(n.keyData()), size)
 	}
-	return *(*string)(n.behind())
+	return *(*string)(n.keyData())
 }
 
-// Hash returns the hash under which the node is filed.
+// Hash returns the node's hash.
 func (n *Node[V]) Hash() uint32 { return n.hash }
 
-// Mark is a bit that belongs to the caller, like Value; it is false in a new node.
+// Mark returns a bit that belongs to the caller, like Value; it is false in a new node.
 func (n *Node[V]) Mark() bool { return n.bits&markBit != 0 }
 
-// SetMark sets the bit.
+// SetMark sets Mark.
 func (n *Node[V]) SetMark(to bool) {
 	n.bits &^= markBit
 	if to {
@@ -139,18 +136,17 @@ func (n *Node[V]) SetMark(to bool) {
 	}
 }
 
-// Stamp is a number up to MaxStamp that belongs to the caller; it is 0 in a new
-// node.
-func (n *Node[V]) Stamp() uint32 { return n.bits >> stampAt }
+// Stamp returns a number up to MaxStamp that belongs to the caller; it is 0 in a new node.
+func (n *Node[V]) Stamp() uint32 { return n.bits >> stampShift }
 
-// SetStamp sets the number.
-func (n *Node[V]) SetStamp(to uint32) { n.bits = to<<stampAt | n.bits&(1<<stampAt-1) }
+// SetStamp sets Stamp.
+func (n *Node[V]) SetStamp(to uint32) { n.bits = to<<stampShift | n.bits&(1<<stampShift-1) }
 
-// Bytes returns the memory that the node takes, in bytes: itself and its key, as
-// the allocator rounds them up, and its place in the table.
+// Bytes returns the memory of the node in bytes: itself and its key, as rounded by the allocator, and its
+// bucket.
 func (n *Node[V]) Bytes() int { return BucketBytes + int(n.bytes()) }
 
-// BucketBytes is the place of a node in the table.
+// BucketBytes is the size of a bucket.
 const BucketBytes = int(unsafe.Sizeof(uintptr(0)))
 
 func (n *Node[V]) bytes() int64 {
@@ -161,9 +157,8 @@ func (n *Node[V]) bytes() int64 {
 	return alloc.Pointers(size+int(unsafe.Sizeof(""))) + alloc.Bytes(len(n.Key()))
 }
 
-// Renamed returns a node with another key, the hash of that key, and this
-// node's value and stamp. Neither is in a Dict: Unlink or Delete this one, Insert
-// the other there or elsewhere.
+// Renamed returns a node with another key and its hash, and this node's value and stamp. Neither is in a
+// Dict: remove this one and insert the other.
 func (n *Node[V]) Renamed(hash uint32, key []byte) *Node[V] {
 	to := newNode[V](hash, key)
 	to.Value = n.Value

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKeysOfEveryLength crosses each border between the pieces, with a value
-// that the collector has to follow.
+// The values are pointers, which the garbage collector must follow in nodes of each size.
 func TestKeysOfEveryLength(t *testing.T) {
 	var d Dict[*string]
 	var keys []string
@@ -41,12 +40,12 @@ func TestKeysOfEveryLength(t *testing.T) {
 		require.False(t, moved.Mark())
 		require.Equal(t, uint32(len(key)), n.Stamp())
 		require.Equal(t, len(key)%2 == 0, n.Mark())
-		require.Equal(t, key, n.Key(), "the old node is as it was")
+		require.Equal(t, key, n.Key(), "the old node does not change")
 	}
 }
 
-// TestAKeyOutlivesItsNode: strings that were handed out stay good.
-func TestAKeyOutlivesItsNode(t *testing.T) {
+// Key must stay valid after the node is unlinked.
+func TestKeySurvivesNode(t *testing.T) {
 	var d Dict[int]
 	var kept []string
 	for i := range 1000 {
@@ -62,16 +61,17 @@ func TestAKeyOutlivesItsNode(t *testing.T) {
 	}
 }
 
-// TestPiecesAreTight: what Bytes says is what the allocator takes, for nodes of
-// the sizes that those of sorted sets and of the keyspace have.
-func TestPiecesAreTight(t *testing.T) {
-	tight[float64](t, 24, map[int]int{1: 32, 8: 32, 16: 48, 22: 48, 24: 48, 25: 64, 40: 64, 72: 96})
-	tight[[16]byte](t, 32, map[int]int{0: 48, 8: 48, 16: 48, 17: 64, 32: 64, 33: 80, 48: 80, 64: 96, 65: 112, 72: 112})
+// Bytes must equal what the allocator uses, for nodes of sorted sets and of the keyspace.
+func TestNodeMemory(t *testing.T) {
+	requireMemory[float64](t, 24, map[int]int{1: 32, 8: 32, 16: 48, 22: 48, 24: 48, 25: 64, 40: 64, 72: 96})
+	requireMemory[[16]byte](t, 32, map[int]int{
+		0: 48, 8: 48, 16: 48, 17: 64, 32: 64, 33: 80, 48: 80, 64: 96, 65: 112, 72: 112,
+	})
 	require.Equal(t, 8+32+16+112, newNode[[16]byte](0, strings.Repeat("k", 100)).Bytes())
 }
 
-// TestTheStampIsAlone: the size of the key, the mark and the stamp share a word.
-func TestTheStampIsAlone(t *testing.T) {
+// The size of the key, the mark and the stamp share a word.
+func TestStampIsIndependent(t *testing.T) {
 	for _, key := range []string{"", "k", strings.Repeat("k", maxShort), strings.Repeat("k", maxShort+1)} {
 		n := newNode[int](7, key)
 		for _, stamp := range []uint32{0, 1, 0xabcdef, MaxStamp} {
@@ -86,8 +86,8 @@ func TestTheStampIsAlone(t *testing.T) {
 	}
 }
 
-// TestBytesOfATable: what a table says of itself is what the heap grows by.
-func TestBytesOfATable(t *testing.T) {
+// Bytes of a table must equal the growth of the heap.
+func TestTableMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	for _, keys := range []int{100, 1_000, 30_000} {
 		tables := make([]Dict[[16]byte], 100_000/keys)
@@ -101,29 +101,29 @@ func TestBytesOfATable(t *testing.T) {
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		said := int64(0)
+		total := int64(0)
 		for i := range tables {
-			said += tables[i].Bytes()
+			total += tables[i].Bytes()
 		}
-		require.InEpsilon(t, said, int64(after.HeapAlloc-before.HeapAlloc), 0.03, "%d keys", keys)
+		require.InEpsilon(t, total, int64(after.HeapAlloc-before.HeapAlloc), 0.03, "%d keys", keys)
 		runtime.KeepAlive(tables)
 	}
 }
 
-// tight checks nodes of so many bytes; wants are theirs and their keys', by the
-// keys' lengths.
-func tight[V any](t *testing.T, node uintptr, wants map[int]int) {
+// requireMemory checks nodes of the given size. wants has the memory of node and key, by the key's length.
+func requireMemory[V any](t *testing.T, node uintptr, wants map[int]int) {
 	require.Equal(t, node, unsafe.Sizeof(Node[V]{}))
 	for size, want := range wants {
 		key := strings.Repeat("k", size)
 		require.Equal(t, 8+want, newNode[V](0, key).Bytes(), "a node of %d bytes, a key of %d", node, size)
-		require.InDelta(t, want, taken(func() any { return newNode[V](0, key) }), 1, "a node of %d bytes, a key of %d", node, size)
+		require.InDelta(t, want, heapPerNode(func() any { return newNode[V](0, key) }), 1,
+			"a node of %d bytes, a key of %d", node, size)
 	}
 }
 
-// taken is what a node takes in the heap.
-func taken(one func() any) float64 {
-	const n = 20_000 // so that what others allocate meanwhile is lost in it
+// heapPerNode returns the heap memory of a node.
+func heapPerNode(one func() any) float64 {
+	const n = 20_000 // so many that other allocations do not matter
 	var kept [n]any
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

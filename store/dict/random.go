@@ -1,22 +1,19 @@
 package dict
 
-// chainCap bounds the chains among which Random is exactly uniform. With at
-// most two nodes a bucket on average, a given chain is longer with a
-// probability below 10^-9.
+// chainCap is the length up to which Random treats chains exactly uniformly. With at most two nodes a bucket
+// on average, a given chain is longer with a probability below 10^-9.
 const chainCap = 16
 
-// randomTries bounds Random: a try misses with a probability of about 31/32 at
-// the sparsest, so that the last resort is taken once in 10^14 calls.
+// randomTries bounds Random: in the sparsest table a try fails with a probability of about 31/32, so all fail
+// once in 10^14 calls.
 const randomTries = 1024
 
-// Random returns a node, each with the same probability as long as no chain is
-// longer than 16 nodes (beyond that, the nodes of such a chain have 16/length
-// of it), or nil when the table is empty. rnd(n) must return a uniform number
-// below n. It takes 16 to 32 tries on average, each of them reading one bucket.
+// Random returns a node, or nil if the table is empty. All nodes have the same probability while no chain is
+// longer than 16 nodes (beyond that, the nodes of such a chain have 16/length of it). rnd(n) must return a
+// uniform number below n. It takes 16 to 32 tries on average, each of which reads one bucket.
 //
-// A random bucket followed by a random node of its chain would prefer nodes
-// that are alone; so a bucket is kept with a probability of
-// length/16 and drawn again otherwise.
+// A random node of a random bucket would favor nodes in short chains, so a bucket is accepted with a
+// probability of length/16, and drawn again otherwise.
 func (d *Dict[V]) Random(rnd func(n uint64) uint64) *Node[V] {
 	if d.count == 0 {
 		return nil
@@ -45,8 +42,7 @@ func (d *Dict[V]) Random(rnd func(n uint64) uint64) *Node[V] {
 		}
 		return n
 	}
-	// A rnd that repeats itself, or a loop over All that has deleted nearly
-	// everything: take the first node from here on.
+	// rnd repeats itself, or a loop over All has deleted nearly everything: use the first node from here on.
 	for ; ; i = (i + 1) % d.n {
 		if n := d.segs[i>>segBits][i&segMask]; n != nil {
 			return n

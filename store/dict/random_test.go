@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chiSquare draws 200 times the number of keys and returns the statistic
-// divided by its degrees of freedom: about 1 for a uniform pick, with a
-// standard deviation of sqrt(2/degrees).
+// chiSquare draws 200 times the number of keys and returns the statistic divided by its degrees of freedom:
+// about 1 for a uniform pick, with a standard deviation of sqrt(2/degrees).
 func chiSquare(d *Dict[int], pick func(func(uint64) uint64) *Node[int], rng *rand.Rand) float64 {
 	counts := map[*Node[int]]int{}
 	const expected = 200
@@ -32,7 +31,7 @@ func TestRandomIsUniform(t *testing.T) {
 		var d Dict[int]
 		for i := range size {
 			key := fmt.Append(nil, i)
-			d.Put(rng.Uint32(), key) // any hash will do, and this one repeats from run to run
+			d.Put(rng.Uint32(), key) // random hashes that repeat from run to run
 		}
 		// Six standard deviations.
 		bound := 6 * 1.4142 / math.Sqrt(float64(size-1))
@@ -40,9 +39,8 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-// A random bucket and then a random node of it is not a uniform pick, and the
-// statistic must say so.
-func TestChiSquareSeesABiasedPick(t *testing.T) {
+// The statistic must detect that a random node of a random bucket is not a uniform pick.
+func TestChiSquareDetectsBias(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	var d Dict[int]
 	for i := range 1500 {
@@ -63,7 +61,7 @@ func TestChiSquareSeesABiasedPick(t *testing.T) {
 	require.Greater(t, chiSquare(&d, biased, rng), 10.0)
 }
 
-func TestRandomAtItsEdges(t *testing.T) {
+func TestRandomEdgeCases(t *testing.T) {
 	var d Dict[int]
 	require.Nil(t, d.Random(rand.Uint64N))
 
@@ -76,7 +74,7 @@ func TestRandomAtItsEdges(t *testing.T) {
 		require.Equal(t, "only", d.Random(rnd).Key())
 	}
 
-	// One chain of 100 nodes: all of them can be drawn.
+	// One chain of 100 nodes: each of them can be drawn.
 	d.Clear()
 	for i := range 100 {
 		d.Put(0, fmt.Append(nil, i))
@@ -88,7 +86,7 @@ func TestRandomAtItsEdges(t *testing.T) {
 	}
 	require.Len(t, seen, 100)
 
-	// Inside All, with nearly everything deleted and no joins yet.
+	// Inside All, with nearly everything deleted and no merges yet.
 	for n := range d.All() {
 		if d.Len() > 1 {
 			d.Unlink(n)

@@ -1,9 +1,8 @@
 package dict
 
-// settle brings the number of buckets back into the invariant. After one
-// insertion or deletion that is at most one split or two joins; after a Scan
-// or All whose callback deleted, at most two joins for each deletion.
-func (d *Dict[V]) settle() {
+// resize restores the invariant of the number of buckets. That takes at most one split after an insertion,
+// two merges after a deletion, and two for each deletion after a Scan or All that deleted.
+func (d *Dict[V]) resize() {
 	if d.paused > 0 {
 		return
 	}
@@ -11,11 +10,11 @@ func (d *Dict[V]) settle() {
 		d.split()
 	}
 	for d.n > minBuckets && d.n > 2*uint64(d.count)+1 {
-		d.join()
+		d.merge()
 	}
 }
 
-// split appends one bucket and moves into it what its buddy held for it.
+// split appends one bucket and moves its nodes there from its buddy.
 func (d *Dict[V]) split() {
 	last := d.n
 	d.reserve(last)
@@ -38,8 +37,8 @@ func (d *Dict[V]) split() {
 	d.n++
 }
 
-// join takes the last bucket back into its buddy.
-func (d *Dict[V]) join() {
+// merge merges the last bucket into its buddy.
+func (d *Dict[V]) merge() {
 	d.n--
 	last := d.n
 	from := &d.segs[last>>segBits][last&segMask]
@@ -58,7 +57,7 @@ func (d *Dict[V]) join() {
 	d.release()
 }
 
-// reserve makes room for bucket i, the first that does not exist.
+// reserve allocates memory for bucket i, the first that does not exist.
 func (d *Dict[V]) reserve(i uint64) {
 	if i >= segLen {
 		if i&segMask == 0 {
@@ -73,8 +72,8 @@ func (d *Dict[V]) reserve(i uint64) {
 	}
 }
 
-// release gives back what n buckets no longer need. What it frees is only
-// wanted again after Len() has doubled, so memory does not flap.
+// release releases memory that n buckets do not need. It is needed again only after Len() has doubled, so
+// memory does not oscillate.
 func (d *Dict[V]) release() {
 	if d.n >= segLen {
 		if d.n&segMask == 0 {

@@ -5,23 +5,20 @@ import (
 	"math/bits"
 )
 
-// Scan calls fn for every node of one bucket and returns the cursor of the
-// next call; it starts and ends at 0. Whatever is in the table from the first
-// call to the last is given to fn at least once, however the table grows or
-// shrinks in between; what comes or goes meanwhile may be seen or not, and a
-// node may be seen twice after the table has shrunk.
+// Scan calls fn for every node of one bucket and returns the cursor of the next call; a scan starts and ends
+// at 0. A node that is in the table during the whole scan is seen at least once, however the table grows or
+// shrinks; nodes that are added or deleted meanwhile may be seen or not, and a node may be seen twice after
+// the table has shrunk.
 //
-// Read a hash with its lowest bit first, as a binary fraction: every bucket is
-// then one interval of [0,1), splitting halves an interval, joining unites two
-// halves. The cursor is the point up to which all has been seen, in that
-// reading; a call visits the bucket around that point and goes on to the end
-// of its interval. (Redis' dictScan increments the same reversed cursor.)
+// Read a hash with its lowest bit first, as a binary fraction: each bucket is then an interval of [0,1), a
+// split halves an interval, and a merge unites two halves. The cursor, in that reading, is the point up to
+// which everything has been seen; a call visits the bucket at that point and advances to the end of its
+// interval. (Redis' dictScan increments the same reversed cursor.)
 //
-// A cursor from elsewhere, of any value, is safe. The returned one is below
-// twice the largest number of buckets, so that its upper bits are free.
+// Any cursor is valid. The returned one is below twice the largest number of buckets, so its upper bits are
+// free.
 //
-// fn may Delete or Unlink the node it is given and may Get and Put; it must not
-// delete other nodes.
+// fn may Delete or Unlink the node it is given and may Get and Put; it must not delete other nodes.
 func (d *Dict[V]) Scan(cursor uint64, fn func(*Node[V])) (next uint64) {
 	if d.n == 0 {
 		return 0
@@ -46,12 +43,12 @@ func (d *Dict[V]) visit(i uint64, fn func(*Node[V])) {
 
 func (d *Dict[V]) resume() {
 	d.paused--
-	d.settle()
+	d.resize()
 }
 
-// All iterates over every node once, in no order. The loop may Delete or
-// Unlink the node it has, Get and Put; it must not delete other nodes. What it
-// puts may be seen or not. The table keeps its shape until the loop ends.
+// All iterates over every node once, in no particular order. The loop may Delete or Unlink its node, Get and
+// Put; it must not delete other nodes. Nodes that it puts may be seen or not. The table is not resized until
+// the loop ends.
 func (d *Dict[V]) All() iter.Seq[*Node[V]] {
 	return func(yield func(*Node[V]) bool) {
 		d.paused++

@@ -13,12 +13,12 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// scanFn is the shape of Scan, so that planted faults can stand in for it.
+// scanFn is the type of Scan, so that faulty versions can replace it.
 type scanFn func(d *Dict[int], cursor uint64, fn func(*Node[int])) uint64
 
-// scanHistory scans a table while between the calls keys come and go, in
-// swings that make it grow and shrink many times over, and fn deletes some of
-// what it is given. It returns how many of the keys that stayed were missed.
+// scanHistory scans a table while keys are added and removed between the calls, in swings that make it grow
+// and shrink many times, and fn deletes some of its nodes. It returns how many of the keys that stayed were
+// missed.
 func scanHistory(t *testing.T, scan scanFn, seed uint64) (missed int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -89,9 +89,8 @@ func TestScanReturnsWhatStays(t *testing.T) {
 	}
 }
 
-// The property is worth what it catches: a cursor that counts buckets upwards
-// loses keys when the table changes, and so does one that ignores the buddy.
-func TestScanHistoryCatchesFaults(t *testing.T) {
+// scanHistory must detect a cursor that counts buckets upwards and one that ignores the buddy.
+func TestScanHistoryDetectsFaults(t *testing.T) {
 	counting := func(d *Dict[int], cursor uint64, fn func(*Node[int])) uint64 {
 		if cursor >= d.n {
 			return 0
@@ -104,7 +103,10 @@ func TestScanHistoryCatchesFaults(t *testing.T) {
 		d.visit(cursor&half, fn)
 		return bits.Reverse64(bits.Reverse64(cursor|^half) + 1)
 	}
-	for name, scan := range map[string]scanFn{"counting upwards": counting, "only the lower buckets": lowerOnly} {
+	for name, scan := range map[string]scanFn{
+		"counting upwards":       counting,
+		"only the lower buckets": lowerOnly,
+	} {
 		t.Run(name, func(t *testing.T) {
 			missed := 0
 			for seed := uint64(0); seed < 20 && missed == 0; seed++ {
@@ -115,10 +117,13 @@ func TestScanHistoryCatchesFaults(t *testing.T) {
 	}
 }
 
-// Without changes a scan gives every node exactly once, in n calls at most,
-// and its cursors leave the upper bits free.
-func TestScanOfATableAtRest(t *testing.T) {
-	for _, size := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 1500, 2048, 2049, 5000} {
+// Without changes a scan sees every node exactly once, in at most n calls, and its cursors leave the upper
+// bits free.
+func TestScanWithoutChanges(t *testing.T) {
+	for _, size := range []int{
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 63, 64, 65, 100,
+		1000, 1023, 1024, 1025, 1500, 2048, 2049, 5000,
+	} {
 		var d Dict[int]
 		for i := range size {
 			key := fmt.Append(nil, i)
@@ -142,8 +147,8 @@ func TestScanOfATableAtRest(t *testing.T) {
 	}
 }
 
-// A cursor is whatever a client sends.
-func TestScanTakesAnyCursor(t *testing.T) {
+// A client may send any cursor.
+func TestScanAcceptsAnyCursor(t *testing.T) {
 	var d Dict[int]
 	for _, cursor := range []uint64{0, 1, math.MaxInt64, math.MaxUint64} {
 		require.Zero(t, d.Scan(cursor, func(*Node[int]) { require.Fail(t, "empty") }))
@@ -157,11 +162,10 @@ func TestScanTakesAnyCursor(t *testing.T) {
 		cursor := rng.Uint64() >> rng.Uint64N(64)
 		require.LessOrEqual(t, d.Scan(cursor, func(*Node[int]) {}), d.mask)
 	}
-	require.Zero(t, d.Scan(math.MaxUint64, func(*Node[int]) {}), "all ones is the end of the last interval")
+	require.Zero(t, d.Scan(math.MaxUint64, func(*Node[int]) {}), "the end of the last interval")
 }
 
-// Every node is in one class of each modulus, whatever the number of buckets;
-// what it unlinks is gone, and the table keeps its invariants.
+// Every node is in one class of each modulus, whatever the number of buckets. fn may unlink nodes.
 func TestClass(t *testing.T) {
 	for _, size := range []int{0, 1, 5, 64, 1000, 1500} {
 		for _, m := range []uint64{1, 2, 64, 512, 4096} {

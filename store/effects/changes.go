@@ -1,14 +1,14 @@
 package effects
 
-// Flags say what a Group is to remember.
+// Flags select what a Group records.
 type Flags uint32
 
-// What there is to remember: commands, changes, and events by their classes.
+// What a Group can record: commands, changes, and events by their classes.
 const (
 	Logged  Flags = 1 << iota // commands, for a log
-	Tracked                   // every change, for clients that keep what they have read
+	Tracked                   // every change, for client-side caching
 
-	// Events go to the channels of their keys, or to their own, or to both.
+	// Events go to the channels of their keys, to their own channels, or to both.
 	KeyspaceChannels
 	KeyeventChannels
 
@@ -19,23 +19,22 @@ const (
 	Hashes
 	ZSets
 	Expiries
-	Evictions // nothing is evicted yet
-	Misses    // of keys that are looked up to be read
-	News      // of keys that come into being
+	Evictions // reserved: nothing is evicted
+	Misses    // of keys that are looked up for reading
+	News      // keys that are created
 
-	// Events is all that notifications may want.
+	// Events is everything that notifications may need.
 	Events = KeyspaceChannels | KeyeventChannels |
 		Generic | Strings | Lists | Sets | Hashes | ZSets | Expiries | Evictions | Misses | News
 )
 
-// An Event is what keyspace notifications call a change, in Redis' words. The
-// zero Event is none.
+// An Event is the name of a change in keyspace notifications. The zero Event is none.
 type Event struct {
 	Name  string
 	Class Flags // one of the classes
 }
 
-// The events that no command names, because many may cause them.
+// Events that the store itself causes, in any command.
 var (
 	Del     = Event{"del", Generic}
 	expired = Event{"expired", Expiries}
@@ -43,60 +42,56 @@ var (
 	missed  = Event{"keymiss", Misses}
 )
 
-// A Kind is what happened to a key or to a database.
+// A Kind is a kind of change of a key or a database.
 type Kind uint8
 
 // The kinds of changes.
 const (
-	Changed  Kind = iota // a key has another value or deadline, or is there now
-	Deleted              // a key is gone
-	Moved                // a key is gone, and what it held is another key's
-	Replaced             // a key is gone, and the same command makes it anew
-	Expired              // a key is gone, for its deadline had passed
-	Flushed              // every key of a database is gone
-	Swapped              // two databases have each other's keys
-	Noted                // there is an Event to tell of, and no more
+	Changed  Kind = iota // a key was created or has another value or deadline
+	Deleted              // a key was deleted
+	Moved                // a key was deleted because its value was moved to another key
+	Replaced             // a key was deleted, and the same command creates it again
+	Expired              // a key was deleted because its deadline had passed
+	Flushed              // every key of a database was deleted
+	Swapped              // two databases were swapped
+	Noted                // no change, only an Event
 )
 
-// OfKey reports whether what somebody has read of one key may be true no longer.
+// OfKey reports whether the change invalidates what a client has read of one key.
 func (k Kind) OfKey() bool { return k <= Expired }
 
-// A Change is one thing that happened to the keyspace. Group.Key returns the key.
+// A Change is one change of the keyspace. Group.Key returns the key.
 type Change struct {
 	Kind  Kind
 	DB    int
 	Other int   // Swapped: the other database
-	Event Event // what to call it; none where nobody is told
+	Event Event // none: no notification
 
-	start, end int // of the key, in keys
+	start, end int // the key's position in keys
 }
 
-// Want makes g remember what flags say, and nothing else; what it has remembered
-// stays. The zero Group remembers commands only.
+// Want sets what g records. It keeps what is already recorded. The zero Group records commands only.
 func (g *Group) Want(flags Flags) {
 	g.wanted, g.unlogged = flags, flags&Logged == 0
 }
 
-// Wanted returns what was last wanted.
+// Wanted returns the flags of the last Want.
 func (g *Group) Wanted() Flags { return g.wanted }
 
-// Changes returns what happened since Reset, in order, where that is remembered.
-// A key that changes twice is there twice. The slice is good until the next call
-// of another method.
+// Changes returns the recorded changes since Reset, in order. A key that changes twice is listed twice. The
+// slice is valid until the next call of another method.
 func (g *Group) Changes() []Change { return g.changes }
 
-// Key returns the key of a change, as long as Changes is good.
+// Key returns the key of a change while Changes is valid.
 func (g *Group) Key(c *Change) []byte { return g.keys[c.start:c.end] }
 
-// As says what to call the changes from here to the end of the command, instead
-// of what Enter said.
+// As sets the event of the changes from here to the end of the command, replacing that of Enter.
 func (g *Group) As(e Event) { g.event = e }
 
-// Unnamed reports whether events are wanted, and the command under way has no word
-// for what it changes.
+// Unnamed reports whether events are wanted and the current command has no event for its changes.
 func (g *Group) Unnamed() bool { return g.wanted&Events != 0 && g.event.Class == 0 }
 
-// ChangedKey says that a key has changed, which some command has to account for.
+// ChangedKey records that a key has changed. A command has to account for it; see Leave.
 func (g *Group) ChangedKey(kind Kind, db int, key string) {
 	g.changed = true
 	var e Event
@@ -108,60 +103,57 @@ func (g *Group) ChangedKey(kind Kind, db int, key string) {
 	}
 	if g.wanted&(Tracked|e.Class) != 0 {
 		g.keys = append(g.keys, key...)
-		g.remember(kind, db, e, len(key))
+		g.addChange(kind, db, e, len(key))
 	}
 }
 
-// Expired says that a key was found past its deadline, and adds what that leaves.
-// It accounts for that only: who found it has still to say what it did.
+// Expired records that a key was found expired, and adds the DEL that results. It accounts for the DEL only,
+// not for what the current command does.
 func (g *Group) Expired(db int, key string) {
 	g.begin(db, 2)
 	g.Text("DEL")
 	g.Text(key)
 	if g.wanted&(Tracked|Expiries) != 0 {
 		g.keys = append(g.keys, key...)
-		g.remember(Expired, db, expired, len(key))
+		g.addChange(Expired, db, expired, len(key))
 	}
 }
 
-// Note adds an event that is no change of its own: one that was made is to be
-// called by two names, or by another.
+// Note records an event without a change: a second or another event for a recorded change.
 func (g *Group) Note(db int, e Event, key []byte) {
 	if g.wanted&e.Class != 0 {
 		g.keys = append(g.keys, key...)
-		g.remember(Noted, db, e, len(key))
+		g.addChange(Noted, db, e, len(key))
 	}
 }
 
-// Emptied notes what the command under way calls its change of a key that has lost
-// its last element by it. That the key is gone is another matter.
+// Emptied records the current command's event for a key that has lost its last element. The deletion of the
+// key is recorded separately.
 func (g *Group) Emptied(db int, key string) {
 	if g.wanted&g.event.Class != 0 {
 		g.keys = append(g.keys, key...)
-		g.remember(Noted, db, g.event, len(key))
+		g.addChange(Noted, db, g.event, len(key))
 	}
 }
 
-// Created notes that a key has come into being. What it holds is another matter,
-// of which ChangedKey tells.
+// Created records that a key was created. ChangedKey records its value.
 func (g *Group) Created(db int, key string) {
 	if g.wanted&News != 0 {
 		g.keys = append(g.keys, key...)
-		g.remember(Noted, db, created, len(key))
+		g.addChange(Noted, db, created, len(key))
 	}
 }
 
-// Missed notes that a key was looked up to be read, and is not there.
+// Missed records that a key was looked up for reading and does not exist.
 func (g *Group) Missed(db int, key []byte) { g.Note(db, missed, key) }
 
-// remember adds a change of the key with which keys ends.
-func (g *Group) remember(kind Kind, db int, e Event, size int) {
+// addChange records a change of the key at the end of keys, size bytes long.
+func (g *Group) addChange(kind Kind, db int, e Event, size int) {
 	end := len(g.keys)
 	g.changes = append(g.changes, Change{Kind: kind, DB: db, Event: e, start: end - size, end: end})
 }
 
-// ChangedDB says that a whole database has changed: Flushed, or Swapped with
-// another.
+// ChangedDB records that a whole database was Flushed, or Swapped with another.
 func (g *Group) ChangedDB(kind Kind, db, other int) {
 	g.changed = true
 	if g.wanted&Tracked != 0 {

@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// changesOf is what a group remembers of keys, a line for each change.
+// changesOf returns the recorded changes of a group, one line each.
 func changesOf(g *Group) string {
 	words := map[Kind]string{
-		Changed: "changed", Deleted: "deleted", Moved: "moved", Replaced: "replaced", Expired: "expired", Flushed: "flushed", Swapped: "swapped",
-		Noted: "noted",
+		Changed: "changed", Deleted: "deleted", Moved: "moved", Replaced: "replaced", Expired: "expired",
+		Flushed: "flushed", Swapped: "swapped", Noted: "noted",
 	}
 	var lines []string
 	changes := g.Changes()
@@ -24,27 +24,28 @@ func changesOf(g *Group) string {
 		case Swapped:
 			lines = append(lines, fmt.Sprint(words[c.Kind], " ", c.DB, " ", c.Other))
 		default:
-			lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s %d %s: %s", words[c.Kind], c.DB, g.Key(c), c.Event.Name), ": "))
+			line := fmt.Sprintf("%s %d %s: %s", words[c.Kind], c.DB, g.Key(c), c.Event.Name)
+			lines = append(lines, strings.TrimSuffix(line, ": "))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// TestChanges: keys are named in order, where that is wanted, and the log is the
-// same with and without.
+// Changes are recorded in order, if wanted, and the log does not depend on that.
 func TestChanges(t *testing.T) {
 	const (
-		changes = "changed 0 a\nexpired 3 b: expired\ndeleted 0 a: del\nmoved 0 \nchanged 1 c\nflushed 2\nswapped 3 4"
-		log     = "MULTI\nSELECT 3\nDEL b\nSELECT 0\ncmd x\nEXEC"
+		changes = "changed 0 a\nexpired 3 b: expired\ndeleted 0 a: del\nmoved 0 \n" +
+			"changed 1 c\nflushed 2\nswapped 3 4"
+		log = "MULTI\nSELECT 3\nDEL b\nSELECT 0\ncmd x\nEXEC"
 	)
 	for name, c := range map[string]struct {
 		wanted       Flags
 		changes, log string
 	}{
-		"the log":   {Logged, "", log},
-		"the names": {Tracked, changes, ""},
-		"both":      {Logged | Tracked, changes, log},
-		"nothing":   {0, "", ""},
+		"log":     {Logged, "", log},
+		"changes": {Tracked, changes, ""},
+		"both":    {Logged | Tracked, changes, log},
+		"nothing": {0, "", ""},
 	} {
 		var g Group
 		g.Want(c.wanted)
@@ -59,7 +60,7 @@ func TestChanges(t *testing.T) {
 			g.ChangedDB(Swapped, 3, 4)
 			g.Leave(m, 0, args("cmd x"))
 			require.Equal(t, c.changes, changesOf(&g), name)
-			text, _ := logged(&g, 0)
+			text, _ := logText(&g, 0)
 			require.Equal(t, strings.Replace(c.log, "MULTI\nSELECT 3", "SELECT 3\nMULTI", 1), text, name)
 			g.Reset()
 			require.Empty(t, g.Changes(), name)
@@ -67,8 +68,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestEvents: only what is wanted is remembered, under the name that the command
-// gave last.
+// Only wanted events are recorded, with the command's last event.
 func TestEvents(t *testing.T) {
 	for wanted, want := range map[Flags]string{
 		0:                   "",
@@ -81,8 +81,8 @@ func TestEvents(t *testing.T) {
 		News:                "noted 0 n: new",
 		Sets | Hashes:       "",
 		Strings | Evictions: "changed 0 a: set",
-		Tracked: "changed 0 a: set\nchanged 0 b: lpush\ndeleted 0 a: del\nreplaced 0 r\nexpired 0 c: expired\n" +
-			"changed 0 d",
+		Tracked: "changed 0 a: set\nchanged 0 b: lpush\ndeleted 0 a: del\nreplaced 0 r\n" +
+			"expired 0 c: expired\nchanged 0 d",
 	} {
 		var g Group
 		g.Want(wanted)
@@ -106,7 +106,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func TestChangesAllocateNothingWarm(t *testing.T) {
+func TestChangesDoNotAllocate(t *testing.T) {
 	var g Group
 	run := func() {
 		g.Want(Logged | Tracked | Events)
@@ -123,16 +123,16 @@ func TestChangesAllocateNothingWarm(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, run))
 }
 
-// TestResetGivesBackChanges: what one huge command named does not stay in memory.
-func TestResetGivesBackChanges(t *testing.T) {
+// Memory that one huge command needed must be released.
+func TestResetReleasesChanges(t *testing.T) {
 	var g Group
 	g.Want(Tracked)
-	for range keep {
+	for range maxRetained {
 		g.ChangedKey(Changed, 0, "key")
 	}
 	g.Reset()
-	require.LessOrEqual(t, cap(g.keys), keep)
-	require.LessOrEqual(t, cap(g.changes), keep/64)
+	require.LessOrEqual(t, cap(g.keys), maxRetained)
+	require.LessOrEqual(t, cap(g.changes), maxRetained/64)
 	g.ChangedKey(Changed, 0, "k")
-	require.Equal(t, "changed 0 k", changesOf(&g), "what is wanted stays")
+	require.Equal(t, "changed 0 k", changesOf(&g), "Reset keeps the flags")
 }

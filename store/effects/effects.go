@@ -1,43 +1,39 @@
-// Package effects holds what commands have done to the keyspace until others
-// hear of it: commands in Redis' vocabulary, with absolute times, in the form in
-// which redis-server reads them back, for a log (docs/adr/0017-effects.md); and
-// the keys that have changed, by name (docs/adr/0025-what-changed.md).
+// Package effects records what commands have done to the keyspace, for later use: commands in Redis'
+// vocabulary, with absolute times, as redis-server can replay them, for a log (docs/adr/0017-effects.md); and
+// the names of the keys that have changed (docs/adr/0025-what-changed.md).
 package effects
 
 import "strconv"
 
-// A Group is what one command, script or EXEC does to the keyspace. It is
-// whole or it is nothing: what is more than one command goes between MULTI and
-// EXEC, unless Cut says that the parts stand for themselves. The zero value is
-// ready; a Group that is reused allocates nothing. It belongs to whoever holds
-// the shards that it is about.
+// A Group is what one command, script or EXEC does to the keyspace. It is atomic: several commands are
+// wrapped in MULTI and EXEC, unless Cut separates them. The zero value is ready; reusing a Group does not
+// allocate. It belongs to whoever holds the shards concerned.
 type Group struct {
-	bytes    []byte // the commands in RESP, one behind the other
+	bytes    []byte // the commands in RESP, concatenated
 	commands []command
 	changes  []Change
-	keys     []byte // of the changes, one behind the other
+	keys     []byte // keys of the changes, concatenated
 
 	wanted   Flags
 	unlogged bool  // commands are not wanted
-	event    Event // what the command under way calls a change
+	event    Event // event of the current command's changes
 
-	changed bool // keys were changed since Enter
-	told    bool // and the handler has said itself what was done
-	cut     bool // the next command begins a part
+	changed   bool // keys were changed since Enter
+	accounted bool // changes since Enter are accounted for
+	cut       bool // the next command begins a part
 }
 
 type command struct {
-	start int // where it begins in bytes; it ends where the next one begins
+	start int // offset in bytes; the command ends where the next one starts
 	db    int
 	first bool // of a part
 }
 
-// Len is the number of commands.
+// Len returns the number of commands.
 func (g *Group) Len() int { return len(g.commands) }
 
-// keep is how many bytes a Group keeps for the next: what one huge command
-// needed is given back.
-const keep = 64 << 10
+// maxRetained is the capacity that Reset keeps: memory that one huge command needed is released.
+const maxRetained = 64 << 10
 
 // Reset empties the group.
 func (g *Group) Reset() {
@@ -45,17 +41,17 @@ func (g *Group) Reset() {
 		bytes: g.bytes[:0], commands: g.commands[:0], changes: g.changes[:0], keys: g.keys[:0],
 		wanted: g.wanted, unlogged: g.unlogged,
 	}
-	if cap(g.bytes) > keep {
+	if cap(g.bytes) > maxRetained {
 		g.bytes, g.commands = nil, nil
 	}
-	if cap(g.keys) > keep || cap(g.changes) > keep/64 {
+	if cap(g.keys) > maxRetained || cap(g.changes) > maxRetained/64 {
 		g.keys, g.changes = nil, nil
 	}
 }
 
-// Add adds a command to be run in database db, and copies its arguments.
+// Add adds a command in database db. It copies the arguments. The change is then accounted for.
 func (g *Group) Add(db int, args ...[]byte) {
-	g.told = true
+	g.accounted = true
 	g.add(db, args)
 }
 
@@ -66,10 +62,9 @@ func (g *Group) add(db int, args [][]byte) {
 	}
 }
 
-// Begin is Add for arguments that follow one by one: n of them, by Bytes, Text
-// and Int.
+// Begin is Add for n arguments that follow one by one, through Bytes, Text and Int.
 func (g *Group) Begin(db, n int) {
-	g.told = true
+	g.accounted = true
 	g.begin(db, n)
 }
 
@@ -77,7 +72,8 @@ func (g *Group) begin(db, n int) {
 	if g.unlogged {
 		return
 	}
-	g.commands = append(g.commands, command{start: len(g.bytes), db: db, first: g.cut || len(g.commands) == 0})
+	first := g.cut || len(g.commands) == 0
+	g.commands = append(g.commands, command{start: len(g.bytes), db: db, first: first})
 	g.cut = false
 	g.bytes = appendHead(g.bytes, '*', n)
 }
@@ -92,7 +88,7 @@ func appendHead(b []byte, kind byte, n int) []byte {
 	return append(strconv.AppendInt(append(b, kind), int64(n), 10), '\r', '\n')
 }
 
-// Bytes adds an argument to the command that was begun last.
+// Bytes adds an argument to the last begun command.
 func (g *Group) Bytes(arg []byte) {
 	if g.unlogged {
 		return
@@ -114,38 +110,35 @@ func (g *Group) Int(arg int64) {
 	g.Bytes(strconv.AppendInt(digits[:0], arg, 10))
 }
 
-// Cut says that what follows stands for itself: no MULTI holds it together with
-// what was before. Keys that are reclaimed have nothing to do with each other.
+// Cut separates what follows from what precedes: no MULTI contains both. Reclaimed keys, for example, are
+// independent of each other.
 func (g *Group) Cut() { g.cut = true }
 
-// Changed says that something has changed that is no key, which some command has
-// to account for.
+// Changed records a change of something other than a key. A command has to account for it; see Leave.
 func (g *Group) Changed() { g.changed = true }
 
-// Told says that what has changed is accounted for, or that replaying it would
-// change nothing.
-func (g *Group) Told() { g.told = true }
+// Told marks the changes as accounted for, or as irrelevant for replay.
+func (g *Group) Told() { g.accounted = true }
 
-// A Mark is where a command began. Commands nest: EXEC and scripts run others.
+// A Mark is the start of a command. Commands nest: EXEC and scripts run others.
 type Mark struct {
-	changed, told bool
-	event         Event
+	changed, accounted bool
+	event              Event
 }
 
-// Enter begins a command, whose changes are called e.
+// Enter begins a command whose changes have the event e.
 func (g *Group) Enter(e Event) Mark {
-	m := Mark{g.changed, g.told, g.event}
-	g.changed, g.told, g.event = false, false, e
+	m := Mark{g.changed, g.accounted, g.event}
+	g.changed, g.accounted, g.event = false, false, e
 	return m
 }
 
-// Leave ends the command that began at m. One that has changed keys and has not
-// said how is added as it was sent.
+// Leave ends the command that began at m. If its changes are not accounted for, it is added as it was sent.
 func (g *Group) Leave(m Mark, db int, args [][]byte) {
-	if g.changed && !g.told {
+	if g.changed && !g.accounted {
 		g.add(db, args)
 	}
-	g.changed, g.told, g.event = m.changed, m.told, m.event
+	g.changed, g.accounted, g.event = m.changed, m.accounted, m.event
 }
 
 const (
@@ -153,22 +146,22 @@ const (
 	exec  = "*1\r\n$4\r\nEXEC\r\n"
 )
 
-// AppendTo appends the group to a log in which database db is selected, -1 for
-// none yet, and returns which is then.
+// AppendTo appends the group to a log in which database db is selected, or -1 for none, and returns the
+// database that is selected afterwards.
 func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
 	for i := 0; i < len(g.commands); {
 		end := i + 1
 		for end < len(g.commands) && !g.commands[end].first {
 			end++
 		}
-		whole := end-i > 1
+		atomic := end-i > 1
 		for ; i < end; i++ {
 			c := &g.commands[i]
 			if c.db != db {
 				db = c.db
 				buf = appendSelect(buf, db)
 			}
-			if whole && c.first {
+			if atomic && c.first {
 				buf = append(buf, multi...)
 			}
 			next := len(g.bytes)
@@ -177,7 +170,7 @@ func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
 			}
 			buf = append(buf, g.bytes[c.start:next]...)
 		}
-		if whole {
+		if atomic {
 			buf = append(buf, exec...)
 		}
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// logged is what a group looks like in a log in which db is selected, a word
-// for each argument and a line for each command.
-func logged(g *Group, db int) (string, int) {
+// logText returns a group as in a log in which db is selected, one line for each command.
+func logText(g *Group, db int) (string, int) {
 	out, selected := g.AppendTo(nil, db)
 	var b strings.Builder
 	for i, line := range strings.Split(string(out), "\r\n") {
@@ -50,25 +49,26 @@ func TestGroupInRESP(t *testing.T) {
 	g.Bytes([]byte(strings.Repeat("k", 11)))
 	g.Int(-1700000000000)
 	out, selected = g.AppendTo(nil, -1)
-	require.Equal(t, "*2\r\n$6\r\nSELECT\r\n$2\r\n12\r\n*3\r\n$9\r\nPEXPIREAT\r\n$11\r\nkkkkkkkkkkk\r\n$14\r\n-1700000000000\r\n", string(out))
+	require.Equal(t, "*2\r\n$6\r\nSELECT\r\n$2\r\n12\r\n"+
+		"*3\r\n$9\r\nPEXPIREAT\r\n$11\r\nkkkkkkkkkkk\r\n$14\r\n-1700000000000\r\n", string(out))
 	require.Equal(t, 12, selected)
 }
 
-func TestGroupIsWhole(t *testing.T) {
+func TestGroupIsAtomic(t *testing.T) {
 	var g Group
-	text, selected := logged(&g, 3)
+	text, selected := logText(&g, 3)
 	require.Empty(t, text)
 	require.Equal(t, 3, selected)
 
 	g.Add(3, args("SET a 1")...)
-	text, _ = logged(&g, 3)
+	text, _ = logText(&g, 3)
 	require.Equal(t, "SET a 1", text)
-	text, _ = logged(&g, 0)
+	text, _ = logText(&g, 0)
 	require.Equal(t, "SELECT 3\nSET a 1", text)
 
 	g.Add(3, args("SET b 1")...)
 	g.Add(4, args("SET c 1")...)
-	text, selected = logged(&g, 0)
+	text, selected = logText(&g, 0)
 	require.Equal(t, "SELECT 3\nMULTI\nSET a 1\nSET b 1\nSELECT 4\nSET c 1\nEXEC", text)
 	require.Equal(t, 4, selected)
 	require.Equal(t, 3, g.Len())
@@ -78,11 +78,12 @@ func TestGroupIsWhole(t *testing.T) {
 	g.Cut()
 	g.Expired(5, "e")
 	g.Expired(5, "f")
-	text, _ = logged(&g, 3)
-	require.Equal(t, "MULTI\nSET a 1\nSET b 1\nSELECT 4\nSET c 1\nEXEC\nDEL d\nSELECT 5\nMULTI\nDEL e\nDEL f\nEXEC", text)
+	text, _ = logText(&g, 3)
+	require.Equal(t,
+		"MULTI\nSET a 1\nSET b 1\nSELECT 4\nSET c 1\nEXEC\nDEL d\nSELECT 5\nMULTI\nDEL e\nDEL f\nEXEC", text)
 }
 
-// TestVerbatim: what is added when a command ends, by what happened within.
+// A command is added as it was sent if it does not account for its changes.
 func TestVerbatim(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  func(g *Group)
@@ -92,14 +93,14 @@ func TestVerbatim(t *testing.T) {
 		"changed":       {func(g *Group) { g.Changed() }, "cmd x"},
 		"expired":       {func(g *Group) { g.Expired(0, "k") }, "DEL k"},
 		"expired, then": {func(g *Group) { g.Expired(0, "k"); g.Changed() }, "MULTI\nDEL k\ncmd x\nEXEC"},
-		"told":          {func(g *Group) { g.Changed(); g.Told() }, ""},
+		"accounted":     {func(g *Group) { g.Changed(); g.Told() }, ""},
 		"its own":       {func(g *Group) { g.Add(0, args("SET k 1")...); g.Changed() }, "SET k 1"},
 		"nested": {func(g *Group) {
 			m := g.Enter(Event{})
 			g.Changed()
 			g.Leave(m, 0, args("inner"))
 		}, "inner"},
-		"nested, told": {func(g *Group) {
+		"nested, accounted": {func(g *Group) {
 			g.Changed()
 			m := g.Enter(Event{})
 			g.Add(0, args("inner")...)
@@ -110,12 +111,12 @@ func TestVerbatim(t *testing.T) {
 		m := g.Enter(Event{})
 		c.run(&g)
 		g.Leave(m, 0, args("cmd x"))
-		text, _ := logged(&g, 0)
+		text, _ := logText(&g, 0)
 		require.Equal(t, c.want, text, name)
 	}
 }
 
-func TestGroupAllocatesNothingWarm(t *testing.T) {
+func TestGroupDoesNotAllocate(t *testing.T) {
 	var g Group
 	var buf []byte
 	key, value := []byte("key"), []byte("value")
@@ -135,10 +136,10 @@ func TestGroupAllocatesNothingWarm(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, run))
 }
 
-// TestResetGivesBack: one huge command does not stay in memory.
-func TestResetGivesBack(t *testing.T) {
+// Memory that one huge command needed must be released.
+func TestResetReleasesMemory(t *testing.T) {
 	var g Group
-	g.Add(0, make([]byte, 2*keep))
+	g.Add(0, make([]byte, 2*maxRetained))
 	g.Reset()
-	require.LessOrEqual(t, cap(g.bytes), keep)
+	require.LessOrEqual(t, cap(g.bytes), maxRetained)
 }

@@ -8,15 +8,15 @@ import (
 func benchIndex(keys int) (*Index, *rand.Rand) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := new(Index)
-	x.File(0, 60_000)
-	x.Fit(keys)
+	x.Add(0, 60_000)
+	x.Resize(keys)
 	for range keys {
-		x.File(rng.Uint32(), rng.Int64N(60_000))
+		x.Add(rng.Uint32(), rng.Int64N(60_000))
 	}
 	return x, rng
 }
 
-// The hot path: keys are extended again and again.
+// BenchmarkExtend measures the hot path: keys are extended again and again.
 func BenchmarkExtend(b *testing.B) {
 	x, rng := benchIndex(16_384)
 	hashes := make([]uint32, 1024)
@@ -31,8 +31,8 @@ func BenchmarkExtend(b *testing.B) {
 	}
 }
 
-// The group that is due next, settled a window later.
-func BenchmarkDueSettle(b *testing.B) {
+// BenchmarkDueSetBound sets the bound of the group that is due next to a window later.
+func BenchmarkDueSetBound(b *testing.B) {
 	x, _ := benchIndex(16_384)
 	now := int64(0)
 	for b.Loop() {
@@ -41,6 +41,6 @@ func BenchmarkDueSettle(b *testing.B) {
 			now += 100
 			continue
 		}
-		x.Settle(group, now+60_000)
+		x.SetBound(group, now+60_000)
 	}
 }

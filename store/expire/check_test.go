@@ -2,8 +2,7 @@ package expire
 
 import "fmt"
 
-// check reports the first broken invariant: of the bounds above others, and of
-// the numbers of groups and runs.
+// check checks the invariants: the order of the bounds, and the numbers of groups and runs.
 func (x *Index) check() error {
 	n := len(x.groups)
 	if n&(n-1) != 0 || len(x.runs) != (n+runLen-1)/runLen {
@@ -19,8 +18,8 @@ func (x *Index) check() error {
 			return fmt.Errorf("run %d is due at %d, all at %d", i, b, x.all)
 		}
 	}
-	if x.at < 0 || n > 0 && x.at > len(x.runs)*runLen {
-		return fmt.Errorf("looks on at group %d of %d", x.at, n)
+	if x.next < 0 || n > 0 && x.next > len(x.runs)*runLen {
+		return fmt.Errorf("next is group %d of %d", x.next, n)
 	}
 	return nil
 }

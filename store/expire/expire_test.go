@@ -12,11 +12,10 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// A table is what an Index stands beside: keys, here their hashes, with
-// deadlines.
+// A table is the owner of an Index: keys, represented by their hashes, with deadlines.
 type table struct {
 	x     Index
-	dueMs map[uint32]int64 // of every key; Never: it has none
+	dueMs map[uint32]int64 // of every key; Never: none
 }
 
 func newTable() *table { return &table{dueMs: map[uint32]int64{}} }
@@ -24,7 +23,7 @@ func newTable() *table { return &table{dueMs: map[uint32]int64{}} }
 func (m *table) put(hash uint32) {
 	if _, held := m.dueMs[hash]; !held {
 		m.dueMs[hash] = Never
-		m.fit()
+		m.resize()
 	}
 }
 
@@ -32,27 +31,27 @@ func (m *table) expire(hash uint32, dueMs int64) {
 	m.put(hash)
 	m.dueMs[hash] = dueMs
 	if !m.x.Covers(hash, dueMs) {
-		m.x.File(hash, dueMs)
-		m.fit()
+		m.x.Add(hash, dueMs)
+		m.resize()
 	}
 }
 
 func (m *table) remove(hash uint32) {
 	delete(m.dueMs, hash)
-	m.fit()
+	m.resize()
 }
 
-func (m *table) fit() {
+func (m *table) resize() {
 	for _, due := range m.dueMs {
 		if due != Never {
-			m.x.Fit(len(m.dueMs))
+			m.x.Resize(len(m.dueMs))
 			return
 		}
 	}
-	m.x.Fit(0)
+	m.x.Resize(0)
 }
 
-// reclaim removes what is due and returns how many keys it looked at.
+// reclaim removes the keys that are due and returns how many it examined.
 func (m *table) reclaim(t *testing.T, nowMs int64) (examined int) {
 	t.Helper()
 	var groups map[int][]uint32
@@ -78,15 +77,14 @@ func (m *table) reclaim(t *testing.T, nowMs int64) (examined int) {
 			}
 		}
 		require.Greater(t, next, nowMs)
-		m.x.Settle(group, next)
+		m.x.SetBound(group, next)
 	}
-	m.fit()
+	m.resize()
 	return examined
 }
 
-// sound compares the index with the keys: no bound is later than the deadlines
-// under it, and groups are as large as they should be.
-func (m *table) sound(t *testing.T) {
+// check compares the index with the keys: no bound is later than a deadline, and groups have the right size.
+func (m *table) check(t *testing.T) {
 	t.Helper()
 	require.NoError(t, m.x.check())
 	with := 0
@@ -104,17 +102,17 @@ func (m *table) sound(t *testing.T) {
 		return
 	}
 	n := m.x.Groups()
-	require.LessOrEqual(t, len(m.dueMs), mostKeys*n)
-	require.True(t, n == 1 || len(m.dueMs) >= leastKeys*n, "%d groups of %d keys", n, len(m.dueMs))
+	require.LessOrEqual(t, len(m.dueMs), maxKeys*n)
+	require.True(t, n == 1 || len(m.dueMs) >= minKeys*n, "%d groups of %d keys", n, len(m.dueMs))
 }
 
-// run is a program for a table: six bytes an operation.
+// run runs a program on the table: six bytes an operation.
 func (m *table) run(t *testing.T, program []byte) {
 	t.Helper()
 	for ; len(program) >= 6; program = program[6:] {
 		hash := uint32(binary.LittleEndian.Uint16(program[1:])) * 0x9e3779b1
 		due := int64(int16(binary.LittleEndian.Uint16(program[3:])))
-		switch due { // the ends of the range too
+		switch due { // extreme deadlines
 		case 1000:
 			due = Never - 1
 		case 1001:
@@ -125,11 +123,11 @@ func (m *table) run(t *testing.T, program []byte) {
 			m.expire(hash, due)
 		case 3:
 			m.put(hash)
-		case 4: // PERSIST: the index is not told
+		case 4: // PERSIST: the index does not change
 			if _, held := m.dueMs[hash]; held {
 				m.dueMs[hash] = Never
 			}
-			m.fit()
+			m.resize()
 		case 5:
 			m.remove(hash)
 		case 6:
@@ -143,10 +141,10 @@ func (m *table) run(t *testing.T, program []byte) {
 				require.Greater(t, left, due, "%d", hash)
 			}
 		}
-		m.sound(t)
+		m.check(t)
 	}
 	m.reclaim(t, Never-1)
-	m.sound(t)
+	m.check(t)
 	require.Zero(t, m.x.Groups())
 }
 
@@ -176,22 +174,21 @@ func FuzzModel(f *testing.F) {
 	})
 }
 
-// The limiter's life: every hit extends, and the index is asked nothing; its key
-// is looked at once a window.
-func TestExtendingDoesNotTouchTheIndex(t *testing.T) {
+// A limiter extends its key on every hit without changing the index. The key is examined once a window.
+func TestExtendingDoesNotChangeIndex(t *testing.T) {
 	m := newTable()
 	const windowMs = 60_000
-	looked := 0
+	examined := 0
 	for nowMs := int64(1_000_000); nowMs < 1_000_000+100*windowMs; nowMs += 10 {
 		m.expire(7, nowMs+windowMs)
-		looked += m.reclaim(t, nowMs)
+		examined += m.reclaim(t, nowMs)
 	}
-	require.Equal(t, 99, looked)
+	require.Equal(t, 99, examined)
 }
 
-// Busy keys, extended at every moment of a window, are looked at a few times in
-// it: by their own deadlines and by those of their group.
-func TestLooksAtBusyKeys(t *testing.T) {
+// Busy keys, extended at every moment of a window, are examined a few times in it: for their own deadlines
+// and for those of their group.
+func TestExaminationsOfBusyKeys(t *testing.T) {
 	const keys, windowMs, tickMs, windows = 2048, 60_000, 100, 4
 	m := newTable()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -199,22 +196,22 @@ func TestLooksAtBusyKeys(t *testing.T) {
 	for i := range hashes {
 		hashes[i] = rng.Uint32()
 	}
-	looked := 0
+	examined := 0
 	for nowMs := int64(0); nowMs < (windows+1)*windowMs; nowMs += tickMs {
 		for i := nowMs / tickMs % 8; i < keys; i += 8 { // each key once in 800 ms
 			m.expire(hashes[i], nowMs+windowMs)
 		}
 		if n := m.reclaim(t, nowMs); nowMs >= windowMs {
-			looked += n
+			examined += n
 		}
 	}
-	perWindow := float64(looked) / keys / windows
-	require.Less(t, perWindow, 4.0, "extended together they stay together")
+	perWindow := float64(examined) / keys / windows
+	require.Less(t, perWindow, 4.0, "keys extended together stay together")
 	require.Len(t, m.dueMs, len(hashes))
 
-	// The worst: each at a moment of its own, once a window.
+	// The worst case: each key is extended once a window, at its own moment.
 	m = newTable()
-	looked = 0
+	examined = 0
 	for nowMs := int64(0); nowMs < (windows+1)*windowMs; nowMs += tickMs {
 		for i := range hashes {
 			if int64(i)*windowMs/keys/tickMs == nowMs%windowMs/tickMs {
@@ -222,19 +219,19 @@ func TestLooksAtBusyKeys(t *testing.T) {
 			}
 		}
 		if n := m.reclaim(t, nowMs); nowMs >= windowMs {
-			looked += n
+			examined += n
 		}
 	}
-	require.Less(t, float64(looked)/keys/windows, 2*float64(mostKeys))
+	require.Less(t, float64(examined)/keys/windows, 2*float64(maxKeys))
 }
 
-// What comes due at once is found group by group, each looked at once.
+// Keys that are due at the same time are found group by group, each examined once.
 func TestBurstOfEqualDeadlines(t *testing.T) {
 	const keys = 1 << 20
 	var x Index
 	for hash := range uint32(keys) {
-		if x.Fit(int(hash)); !x.Covers(hash, 5000) {
-			x.File(hash, 5000)
+		if x.Resize(int(hash)); !x.Covers(hash, 5000) {
+			x.Add(hash, 5000)
 		}
 	}
 	_, ok := x.Due(4999)
@@ -245,30 +242,29 @@ func TestBurstOfEqualDeadlines(t *testing.T) {
 		if !ok {
 			break
 		}
-		require.Equal(t, groups, group, "in their order")
-		x.Settle(group, Never)
+		require.Equal(t, groups, group, "in order")
+		x.SetBound(group, Never)
 		groups++
 	}
 	require.Equal(t, x.Groups(), groups)
-	require.GreaterOrEqual(t, groups, keys/mostKeys)
-	require.LessOrEqual(t, groups, keys/leastKeys)
+	require.GreaterOrEqual(t, groups, keys/maxKeys)
+	require.LessOrEqual(t, groups, keys/minKeys)
 }
 
-// A deadline that is filed behind the place where Due looks is found in the same
-// go.
-func TestFiledBehindTheSearch(t *testing.T) {
+// A deadline that is added behind the position of Due is found in the same pass.
+func TestAddBehindDue(t *testing.T) {
 	var x Index
-	x.File(0, 100)
-	x.Fit(mostKeys * 4 * runLen)
-	x.Fit(mostKeys * 4 * runLen)
+	x.Add(0, 100)
+	x.Resize(maxKeys * 4 * runLen)
+	x.Resize(maxKeys * 4 * runLen)
 	for hash := range uint32(4 * runLen) {
-		x.File(hash, 10)
+		x.Add(hash, 10)
 	}
 	for range 2 * runLen {
 		group, _ := x.Due(10)
-		x.Settle(group, 1000)
+		x.SetBound(group, 1000)
 	}
-	x.File(3, 5)
+	x.Add(3, 5)
 	seen := map[int]int{}
 	for {
 		group, ok := x.Due(10)
@@ -276,32 +272,32 @@ func TestFiledBehindTheSearch(t *testing.T) {
 			break
 		}
 		seen[group]++
-		x.Settle(group, 1000)
+		x.SetBound(group, 1000)
 	}
 	require.Len(t, seen, 2*runLen+1)
 	require.Equal(t, 1, seen[3])
 	require.NoError(t, x.check())
 }
 
-// check is the oracle of the tests above: it must see what it claims to see.
-func TestCheckFindsFaults(t *testing.T) {
+// check must detect each of these faults.
+func TestCheckDetectsFaults(t *testing.T) {
 	build := func() *Index {
 		var x Index
-		x.File(0, 10)
-		x.Fit(100 * runLen)
+		x.Add(0, 10)
+		x.Resize(100 * runLen)
 		return &x
 	}
 	require.NoError(t, build().check())
-	for name, plant := range map[string]func(*Index){
-		"a run too late":     func(x *Index) { x.groups[3] = 5 },
-		"all too late":       func(x *Index) { x.runs[0], x.groups[0] = 5, 5 },
-		"a lost run":         func(x *Index) { x.runs = x.runs[:1] },
-		"a lost group":       func(x *Index) { x.groups = x.groups[:9] },
-		"looking outside it": func(x *Index) { x.at = 1 << 20 },
+	for name, corrupt := range map[string]func(*Index){
+		"a run too late":    func(x *Index) { x.groups[3] = 5 },
+		"all too late":      func(x *Index) { x.runs[0], x.groups[0] = 5, 5 },
+		"a lost run":        func(x *Index) { x.runs = x.runs[:1] },
+		"a lost group":      func(x *Index) { x.groups = x.groups[:9] },
+		"next out of range": func(x *Index) { x.next = 1 << 20 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := build()
-			plant(x)
+			corrupt(x)
 			require.Error(t, x.check())
 		})
 	}
@@ -309,17 +305,17 @@ func TestCheckFindsFaults(t *testing.T) {
 
 func TestAllocationCeilings(t *testing.T) {
 	var x Index
-	x.File(0, 1<<40)
-	x.Fit(5000)
+	x.Add(0, 1<<40)
+	x.Resize(5000)
 	hash, due := uint32(0), int64(1<<30)
 	for name, run := range map[string]func(){
-		"File later":   func() { hash++; x.File(hash, due+int64(hash)) },
-		"File earlier": func() { hash++; due--; x.File(hash, due) },
-		"Covers":       func() { hash++; x.Covers(hash, due) },
-		"Fit":          func() { x.Fit(5001) },
-		"Due and Settle": func() {
+		"Add later":   func() { hash++; x.Add(hash, due+int64(hash)) },
+		"Add earlier": func() { hash++; due--; x.Add(hash, due) },
+		"Covers":      func() { hash++; x.Covers(hash, due) },
+		"Resize":      func() { x.Resize(5001) },
+		"Due and SetBound": func() {
 			if group, ok := x.Due(due); ok {
-				x.Settle(group, 1<<40)
+				x.SetBound(group, 1<<40)
 			}
 		},
 	} {

@@ -1,11 +1,9 @@
 package hash
 
-// NoteEncoding is for OBJECT ENCODING: Redis 7.0 keeps a hash in a listpack
-// until something is set while it holds, or by that comes to hold, more than
-// maxEntries fields (hash-max-listpack-entries), or a field or value longer
-// than maxValue bytes is set (hash-max-listpack-value), and then in a hashtable
-// for good. Call it after each command that may have set something; without
-// that it does nothing.
+// NoteEncoding is for OBJECT ENCODING. Redis 7.0 stores a hash as a listpack until a command sets something
+// and there are more than maxEntries fields (hash-max-listpack-entries), or sets a field or value longer than
+// maxValue bytes (hash-max-listpack-value), and then as a hashtable for good. Call it after each command that
+// may have set something; otherwise it does nothing.
 func (h *Hash) NoteEncoding(maxEntries, maxValue int64) {
 	if h.flags&flagSet == 0 {
 		return
@@ -17,6 +15,6 @@ func (h *Hash) NoteEncoding(maxEntries, maxValue int64) {
 	h.longest = 0
 }
 
-// IsListpack reports whether Redis would still keep the hash in a listpack,
-// going by the calls of NoteEncoding so far; a new hash is one.
+// IsListpack reports whether Redis would still store the hash as a listpack, according to the calls of
+// NoteEncoding.
 func (h *Hash) IsListpack() bool { return h.flags&flagHashtable == 0 }

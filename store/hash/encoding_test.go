@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Scenarios seen on redis-server 7.0.15 with OBJECT ENCODING after each step,
-// hash-max-listpack-entries 3 and hash-max-listpack-value 8 unless a step says
-// otherwise.
+// The encodings are those of redis-server 7.0.15 after each step, with hash-max-listpack-entries 3 and
+// hash-max-listpack-value 8 unless a step says otherwise.
 func TestNoteEncoding(t *testing.T) {
 	set := func(pairs ...string) func(*Hash) {
 		return func(h *Hash) {
@@ -52,14 +51,14 @@ func TestNoteEncoding(t *testing.T) {
 		"long and overwritten by the same command": {
 			{"nine bytes", set("a", nine, "a", "1"), 3, 8, false},
 		},
-		"limits that change touch only what is set": {
+		"changed limits apply to what is set only": {
 			{"nine bytes allowed", set("a", nine, "b", "2"), 3, 9, true},
 			{"lower limits, nothing set", nothing, 1, 8, true},
 			{"lower limits, one removed", remove("x"), 1, 8, true},
 			{"length alone lower, a short one set", set("b", "3"), 3, 8, true},
 			{"entries lower, one set again", set("b", "4"), 1, 8, false},
 		},
-		"of a table": {
+		"a table": {
 			{"many", func(h *Hash) {
 				for i := range 100 {
 					h.Set([]byte{byte(i)}, nil)

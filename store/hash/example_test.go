@@ -6,8 +6,7 @@ import (
 	"github.com/zlimit/zlimit/store/hash"
 )
 
-// A token bucket: two fields that are written over all day. They stay in the
-// order in which they came.
+// A token bucket has two fields that are overwritten often. They keep their order.
 func Example() {
 	var h hash.Hash
 	h.Set([]byte("tokens"), []byte("10"))

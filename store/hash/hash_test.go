@@ -13,8 +13,7 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// TestAgainstModel runs random histories; hashes cross the border between the
-// forms by number and by bytes.
+// Random histories take hashes across the limits of packed, in fields and in bytes.
 func TestAgainstModel(t *testing.T) {
 	for seed := range uint64(race.Fewer(60)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -41,20 +40,20 @@ func TestAgainstModel(t *testing.T) {
 					require.Equal(t, m.find(field) >= 0, ok)
 				}
 				if step%7 == 0 {
-					require.NoError(t, m.differs(&h), "step %d", step)
+					require.NoError(t, m.compare(&h), "step %d", step)
 				}
 			}
-			require.NoError(t, m.differs(&h))
+			require.NoError(t, m.compare(&h))
 			c := h.Clone()
-			require.NoError(t, m.differs(c))
+			require.NoError(t, m.compare(c))
 			c.Set([]byte("f1"), []byte("only in the clone"))
 			c.Delete([]byte("f2"))
-			require.NoError(t, m.differs(&h), "after its clone changed")
-			for _, p := range slices.Clone(m.pairs) {
+			require.NoError(t, m.compare(&h), "after the clone changed")
+			for _, p := range slices.Clone(m.entries) {
 				require.True(t, h.Delete([]byte(p.field)))
 				require.True(t, m.remove(p.field))
 			}
-			require.NoError(t, m.differs(&h))
+			require.NoError(t, m.compare(&h))
 			require.Zero(t, h.Len())
 		})
 	}
@@ -83,13 +82,13 @@ func FuzzHash(f *testing.F) {
 				require.Equal(t, m.set(field, value), h.Set([]byte(field), []byte(value)))
 			}
 		}
-		require.NoError(t, m.differs(&h))
-		require.NoError(t, m.differs(h.Clone()))
+		require.NoError(t, m.compare(&h))
+		require.NoError(t, m.compare(h.Clone()))
 	})
 }
 
-// TestModelFindsFaults plants differences that the comparator must see.
-func TestModelFindsFaults(t *testing.T) {
+// compare must detect planted differences.
+func TestCompareDetectsFaults(t *testing.T) {
 	build := func(n int) (*Hash, *model) {
 		h, m := &Hash{}, &model{}
 		for i := range n {
@@ -97,35 +96,40 @@ func TestModelFindsFaults(t *testing.T) {
 			h.Set([]byte(field), []byte(value))
 			m.set(field, value)
 		}
-		require.NoError(t, m.differs(h))
+		require.NoError(t, m.compare(h))
 		return h, m
 	}
 	for _, n := range []int{5, 500} {
-		for name, plant := range map[string]func(*Hash, *model){
-			"another value":      func(h *Hash, _ *model) { h.Set([]byte("f3"), []byte("x")) },
-			"a field too many":   func(h *Hash, _ *model) { h.Set([]byte("new"), []byte("x")) },
-			"a field too few":    func(h *Hash, _ *model) { h.Delete([]byte("f0")) },
-			"another order":      func(h *Hash, m *model) { h.Delete([]byte("f0")); h.Set([]byte("f0"), []byte("v0")) },
-			"order of the model": func(_ *Hash, m *model) { m.pairs[0], m.pairs[1] = m.pairs[1], m.pairs[0] },
+		for name, corrupt := range map[string]func(*Hash, *model){
+			"another value":   func(h *Hash, _ *model) { h.Set([]byte("f3"), []byte("x")) },
+			"an extra field":  func(h *Hash, _ *model) { h.Set([]byte("new"), []byte("x")) },
+			"a missing field": func(h *Hash, _ *model) { h.Delete([]byte("f0")) },
+			"another order": func(h *Hash, m *model) {
+				h.Delete([]byte("f0"))
+				h.Set([]byte("f0"), []byte("v0"))
+			},
+			"order of the model": func(_ *Hash, m *model) {
+				m.entries[0], m.entries[1] = m.entries[1], m.entries[0]
+			},
 		} {
 			h, m := build(n)
-			plant(h, m)
-			require.Error(t, m.differs(h), "%s of %d", name, n)
+			corrupt(h, m)
+			require.Error(t, m.compare(h), "%s of %d", name, n)
 		}
 	}
 	h, m := build(5)
 	h.small.n++
-	require.Error(t, m.differs(h))
+	require.Error(t, m.compare(h))
 	h, m = build(500)
 	h.large.first.Value.next.Value.prev = nil
-	require.Error(t, m.differs(h))
+	require.Error(t, m.compare(h))
 	h, m = build(500)
 	h.large.fields.Delete(h.large.last.Hash(), []byte(h.large.last.Key()))
-	require.Error(t, m.differs(h))
+	require.Error(t, m.compare(h))
 }
 
-// A name or value that cannot be small at all, and one that grows there.
-func TestBordersOfTheSmallForm(t *testing.T) {
+// Fields and values that do not fit packed convert the hash, at once or when they grow.
+func TestPackedLimits(t *testing.T) {
 	scenarios := []struct {
 		name         string
 		field, value int
@@ -134,12 +138,12 @@ func TestBordersOfTheSmallForm(t *testing.T) {
 		{"nothing", 0, 0, true},
 		{"one length byte", 127, 127, true},
 		{"two length bytes", 128, 128, true},
-		{"all the room", 100, smallBytes - 103, true},
-		{"a byte more", 100, smallBytes - 102, false},
+		{"full", 100, smallBytes - 103, true},
+		{"one byte more", 100, smallBytes - 102, false},
 		{"a long field", smallBytes - 3, 0, true},
 		{"a longer field", smallBytes - 2, 0, false},
-		{"far too long", 1 << 20, 1, false},
-		{"far too long a value", 1, 1 << 20, false},
+		{"much too long a field", 1 << 20, 1, false},
+		{"much too long a value", 1, 1 << 20, false},
 	}
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
@@ -150,7 +154,7 @@ func TestBordersOfTheSmallForm(t *testing.T) {
 			require.False(t, grown.Set([]byte(field), []byte(value)))
 			for _, h := range []*Hash{&h, &grown} {
 				require.Equal(t, s.small, h.large == nil)
-				require.NoError(t, (&model{[]pair{{field, value}}}).differs(h))
+				require.NoError(t, (&model{[]modelEntry{{field, value}}}).compare(h))
 			}
 		})
 	}
@@ -167,7 +171,7 @@ func TestBordersOfTheSmallForm(t *testing.T) {
 	require.NoError(t, h.check())
 }
 
-func TestNothingIsKept(t *testing.T) {
+func TestSetCopies(t *testing.T) {
 	for _, n := range []int{1, 200} {
 		var h Hash
 		field, value := []byte("field"), []byte("value")
@@ -183,8 +187,7 @@ func TestNothingIsKept(t *testing.T) {
 	}
 }
 
-// TestScan changes a hash under a scan: what stays is seen, whatever else
-// happens to the table.
+// Fields that stay in the hash during a scan must be seen, however the table changes.
 func TestScan(t *testing.T) {
 	for seed := range uint64(race.Fewer(40)) {
 		rng := rand.New(rand.NewPCG(seed, 11))
@@ -225,14 +228,13 @@ func TestScan(t *testing.T) {
 			require.Zero(t, calls)
 		}
 		for range 100 {
-			h.Scan(rng.Uint64(), func(_, _ []byte) {}) // any cursor is safe
+			h.Scan(rng.Uint64(), func(_, _ []byte) {}) // any cursor is valid
 		}
 	}
 }
 
-// A scan that began in a table goes on where the rest of it was deleted, and
-// one that was handed a small hash whole is through.
-func TestScanOfAHashThatGrows(t *testing.T) {
+// A scan of a small hash ends after one call; after growing, a scan takes several.
+func TestScanOfGrowingHash(t *testing.T) {
 	var h Hash
 	h.Set([]byte("a"), nil)
 	h.NoteEncoding(0, 0)
@@ -245,7 +247,7 @@ func TestScanOfAHashThatGrows(t *testing.T) {
 	require.NotZero(t, h.Scan(0, func(_, _ []byte) {}))
 }
 
-// TestRandomIsUniform compares counts with what is expected, by chi-squared.
+// Random is tested with chi-squared.
 func TestRandomIsUniform(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	for _, n := range []int{1, 2, 7, smallFields, 200} {
@@ -267,8 +269,7 @@ func TestRandomIsUniform(t *testing.T) {
 	require.False(t, uniform(map[string]int{"a": 800}, 2, 400))
 }
 
-// uniform reports whether counts are within six standard deviations of what a
-// uniform pick from n gives.
+// uniform reports whether counts are within six standard deviations of a uniform pick from n.
 func uniform(counts map[string]int, n, each int) bool {
 	chi := float64((n - len(counts)) * each)
 	for _, c := range counts {

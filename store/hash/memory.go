@@ -11,11 +11,10 @@ var (
 	tableBytes = alloc.Pointers(int(unsafe.Sizeof(table{})))
 )
 
-// Bytes returns the memory that the hash takes, itself included, in bytes. It
-// takes the same time however large the hash is.
+// Bytes returns the memory of the hash in bytes, itself included, in constant time.
 func (h *Hash) Bytes() int64 {
 	if h.large != nil {
-		return hashBytes + tableBytes + h.large.fields.Bytes() + h.large.texts
+		return hashBytes + tableBytes + h.large.fields.Bytes() + h.large.valueBytes
 	}
-	return hashBytes + alloc.Alone(cap(h.small.data))
+	return hashBytes + alloc.Single(cap(h.small.data))
 }

@@ -2,25 +2,24 @@ package hash
 
 import "slices"
 
-// packed is the small form: for each field the length of its name as a LEB128
-// number, the name, the length of its value, the value. The zero value is
-// empty.
+// packed is the small form: for each field the length of its name as a LEB128 number, the name, the length of
+// its value, the value. The zero value is empty.
 //
-// Invariant: n <= smallFields, len(data) <= smallBytes, no field twice.
+// Invariant: n <= smallFields, len(data) <= smallBytes, fields are unique.
 type packed struct {
 	data []byte
 	n    int32
 }
 
-// span is where one field and its value stand in data.
+// A span is the position of one field and its value in data.
 type span struct {
 	start           int // of the whole entry
 	field, fieldEnd int
-	valueSize       int // where the length of the value stands
+	valueSize       int // position of the value's length
 	value, next     int // next is the end of the value, and of the entry
 }
 
-// read returns the entry at pos.
+// read returns the span of the entry at pos.
 func (p *packed) read(pos int) span {
 	s := span{start: pos}
 	var size int
@@ -32,8 +31,7 @@ func (p *packed) read(pos int) span {
 	return s
 }
 
-// length reads the number at pos, of one or two bytes, and returns the position
-// after it.
+// length decodes the number at pos, of one or two bytes, and returns the position after it.
 func length(data []byte, pos int) (size, next int) {
 	size = int(data[pos])
 	if size < 0x80 {
@@ -42,7 +40,7 @@ func length(data []byte, pos int) (size, next int) {
 	return size&0x7f | int(data[pos+1])<<7, pos + 2
 }
 
-// lengthSize is how many bytes a length takes: at most two in the small form.
+// lengthSize returns the number of bytes of a length; there are at most two.
 func lengthSize(n int) int {
 	if n < 0x80 {
 		return 1
@@ -76,9 +74,8 @@ func (p *packed) get(field []byte) (value []byte, ok bool) {
 	return p.data[s.value:s.next:s.next], true
 }
 
-// set is Hash.Set, unless it reports that there is no room: then nothing has
-// changed.
-func (p *packed) set(field, value []byte) (added, room bool) {
+// set is Hash.Set, unless the entry does not fit: then it changes nothing and fits is false.
+func (p *packed) set(field, value []byte) (added, fits bool) {
 	s, ok := p.find(field)
 	if ok {
 		size := lengthSize(len(value)) + len(value)
@@ -90,7 +87,7 @@ func (p *packed) set(field, value []byte) (added, room bool) {
 		p.shrink()
 		return false, true
 	}
-	// Each alone first: the sum of two lengths could overflow.
+	// Each alone first: the sum of the lengths could overflow.
 	if p.n >= smallFields || len(field) > smallBytes || len(value) > smallBytes ||
 		len(p.data)+entrySize(field, value) > smallBytes {
 		return false, false
@@ -102,8 +99,7 @@ func (p *packed) set(field, value []byte) (added, room bool) {
 	return true, true
 }
 
-// write puts a length and its bytes at pos, where there is room, and returns
-// the position after them.
+// write writes the length of b and b at pos, and returns the position after them.
 func (p *packed) write(pos int, b []byte) int {
 	if len(b) < 0x80 {
 		p.data[pos] = byte(len(b))
@@ -115,8 +111,7 @@ func (p *packed) write(pos int, b []byte) int {
 	return pos + copy(p.data[pos:], b)
 }
 
-// resize makes what stands between two positions size bytes long; what it then
-// holds is not defined.
+// resize changes the size of data[from:to]; its content is undefined afterwards.
 func (p *packed) resize(from, to, size int) {
 	end := len(p.data)
 	grown := end + size - (to - from)
@@ -142,7 +137,7 @@ func (p *packed) remove(field []byte) bool {
 	return true
 }
 
-// shrink gives back room that is three quarters empty.
+// shrink halves data that is three quarters empty.
 func (p *packed) shrink() {
 	if cap(p.data) > 128 && len(p.data) <= cap(p.data)/4 {
 		p.data = append(slices.Grow([]byte(nil), max(2*len(p.data), 96)), p.data...)
@@ -152,14 +147,14 @@ func (p *packed) shrink() {
 func (p *packed) all(fn func(field, value []byte) bool) {
 	for pos := 0; pos < len(p.data); {
 		s := p.read(pos)
-		if !fn(p.texts(s)) {
+		if !fn(p.fieldValue(s)) {
 			return
 		}
 		pos = s.next
 	}
 }
 
-func (p *packed) texts(s span) (field, value []byte) {
+func (p *packed) fieldValue(s span) (field, value []byte) {
 	return p.data[s.field:s.fieldEnd:s.fieldEnd], p.data[s.value:s.next:s.next]
 }
 
@@ -169,7 +164,7 @@ func (p *packed) at(i int) (field, value []byte) {
 	for ; i > 0; i-- {
 		s = p.read(s.next)
 	}
-	return p.texts(s)
+	return p.fieldValue(s)
 }
 
 func (p *packed) clone() packed { return packed{data: slices.Clone(p.data), n: p.n} }

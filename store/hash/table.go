@@ -7,29 +7,25 @@ import (
 	"github.com/zlimit/zlimit/store/dict"
 )
 
-// table is the large form: an index of the fields, and their nodes in a chain
-// in the order in which they came. The zero value is empty.
-//
-// A chain through the nodes, rather than a list of them beside: no operation
-// then has to move more than one node, however many there are.
+// table is the large form: an index of the fields, and their nodes linked in order of insertion. The zero
+// value is empty. Linking the nodes, instead of listing them in a slice, keeps every operation O(1).
 type table struct {
 	fields      dict.Dict[entry]
-	texts       int64 // bytes of the values
+	valueBytes  int64 // memory of the values
 	first, last *node
-	view        *View // that is being taken; nil: none
-	epoch       bool  // what fields are marked with that it need not copy
+	view        *View // in progress; or nil
+	epoch       bool  // mark of fields that the view need not copy
 }
 
 type node = dict.Node[entry]
 
-// entry is what a field has.
+// entry is the value of a field and its neighbours in order.
 type entry struct {
 	text       []byte // the value
 	prev, next *node
 }
 
-// bytesOf returns a field's name without copying it. The name is a string:
-// nobody may write to what this returns.
+// bytesOf returns a field's name without copying it. The result must not be modified.
 func bytesOf(name string) []byte { return unsafe.Slice(unsafe.StringData(name), len(name)) }
 
 func (t *table) get(field []byte) (value []byte, ok bool) {
@@ -45,12 +41,12 @@ func (t *table) set(field, value []byte) (added bool) {
 	e := &n.Value
 	was := cap(e.text)
 	if t.view != nil && !added {
-		t.view.changes(n)
+		t.view.beforeSet(n)
 	}
 	if cap(e.text) < len(value) || cap(e.text) > 2*len(value)+64 {
 		e.text = make([]byte, 0, len(value))
 	}
-	t.texts += alloc.Alone(cap(e.text)) - alloc.Alone(was)
+	t.valueBytes += alloc.Single(cap(e.text)) - alloc.Single(was)
 	e.text = append(e.text[:0], value...)
 	if !added {
 		return false
@@ -72,10 +68,10 @@ func (t *table) remove(field []byte) bool {
 		return false
 	}
 	if t.view != nil {
-		t.view.removes(n)
+		t.view.beforeRemove(n)
 	}
 	e := &n.Value
-	t.texts -= alloc.Alone(cap(e.text))
+	t.valueBytes -= alloc.Single(cap(e.text))
 	if e.prev == nil {
 		t.first = e.next
 	} else {

@@ -34,8 +34,8 @@ func changeAtRandom(h *Hash, rng *rand.Rand) {
 	}
 }
 
-// TestAViewIsTheHashAsItWas whatever happens between its steps.
-func TestAViewIsTheHashAsItWas(t *testing.T) {
+// A view has the contents of the hash when it was made, whatever changes between its steps.
+func TestViewDoesNotChange(t *testing.T) {
 	h := large(1000)
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 20))
@@ -47,7 +47,7 @@ func TestAViewIsTheHashAsItWas(t *testing.T) {
 				changeAtRandom(h, rng)
 			}
 			if seed%4 == 3 && rng.IntN(10) == 0 {
-				break // given up: the next one is whole all the same
+				break // abandoned; the next view must be complete nevertheless
 			}
 		}
 		if seed%4 == 3 {
@@ -61,7 +61,7 @@ func TestAViewIsTheHashAsItWas(t *testing.T) {
 	}
 }
 
-func TestAViewKeepsTheOrder(t *testing.T) {
+func TestViewKeepsOrder(t *testing.T) {
 	h := large(1000)
 	want := fieldsOf(h)
 	_, view := h.Freeze()
@@ -72,9 +72,8 @@ func TestAViewKeepsTheOrder(t *testing.T) {
 	require.Equal(t, want, fieldsOf(view.Value().(*Hash)))
 }
 
-// TestAViewThatIsNotToldIsWrong: the same comparison, of a hash that has
-// forgotten its view.
-func TestAViewThatIsNotToldIsWrong(t *testing.T) {
+// The comparison must detect a change that bypasses the view.
+func TestBypassedViewIsDetected(t *testing.T) {
 	h := large(1000)
 	want := fieldsOf(h)
 	_, view := h.Freeze()
@@ -86,8 +85,8 @@ func TestAViewThatIsNotToldIsWrong(t *testing.T) {
 	require.NotEqual(t, want, fieldsOf(view.Value().(*Hash)))
 }
 
-func TestASmallHashIsCopiedAtOnce(t *testing.T) {
-	whole, view := large(viewFrom - 1).Freeze()
+func TestSmallHashIsCopied(t *testing.T) {
+	whole, view := large(minView - 1).Freeze()
 	require.Nil(t, view)
-	require.Equal(t, viewFrom-1, whole.Len())
+	require.Equal(t, minView-1, whole.Len())
 }

@@ -3,53 +3,52 @@ package list
 import "slices"
 
 const (
-	// maxChunk is how many elements a chunk holds at most: 2 KiB of string
-	// headers, little to move for an insertion, much to step over for an index.
+	// maxChunk is the most elements of a chunk: 2 KiB of string headers, few to move for an insertion, many
+	// to skip for an index.
 	maxChunk = 128
-	// joined is how many elements two neighbours may have together before they
-	// are made one. Half a chunk: what was just joined does not split again at
-	// the next insertion.
-	joined = maxChunk / 2
-	// minChunk is the room of a new chunk: most lists are short.
+	// mergeMax is the most elements of two neighbours that are merged. It is half a chunk, so that a merged
+	// chunk does not split again at the next insertion.
+	mergeMax = maxChunk / 2
+	// minChunk is the capacity of a new chunk: most lists are short.
 	minChunk = 4
 )
 
-// A chunk is a window, [lo, hi), of elements in an array whose other places are
-// empty strings, so that they keep nothing alive.
+// A chunk is a window, [lo, hi), in an array. Elements outside the window are empty, so that they keep no
+// memory alive.
 type chunk struct {
 	prev, next *chunk
 	array      []string
 	lo, hi     uint16
-	counted    uint16 // the length of the array that is in the list's bytes
-	shared     bool   // a frozen list has the same array, which may not change any more
+	accounted  uint16 // length of array as accounted in the list's bytes
+	shared     bool   // a frozen list has the same array: unshare before changing it
 }
 
 func (c *chunk) len() int { return int(c.hi - c.lo) }
 
 func (c *chunk) elems() []string { return c.array[c.lo:c.hi] }
 
-// pushBack adds an element; the chunk is not full.
+// pushBack appends an element; the chunk must not be full.
 func (c *chunk) pushBack(elem string) {
-	c.own()
+	c.unshare()
 	if int(c.hi) == len(c.array) {
-		c.makeRoom(false)
+		c.makeSpace(false)
 	}
 	c.array[c.hi] = elem
 	c.hi++
 }
 
-// pushFront is pushBack at the other end.
+// pushFront prepends an element; the chunk must not be full.
 func (c *chunk) pushFront(elem string) {
-	c.own()
+	c.unshare()
 	if c.lo == 0 {
-		c.makeRoom(true)
+		c.makeSpace(true)
 	}
 	c.lo--
 	c.array[c.lo] = elem
 }
 
 func (c *chunk) popBack() string {
-	c.own()
+	c.unshare()
 	c.hi--
 	elem := c.array[c.hi]
 	c.array[c.hi] = ""
@@ -57,17 +56,16 @@ func (c *chunk) popBack() string {
 }
 
 func (c *chunk) popFront() string {
-	c.own()
+	c.unshare()
 	elem := c.array[c.lo]
 	c.array[c.lo] = ""
 	c.lo++
 	return elem
 }
 
-// makeRoom makes places free before the window or behind it. It grows the array
-// unless half of it is free already, so that a queue that is pushed at one end
-// and popped at the other costs O(1) a push.
-func (c *chunk) makeRoom(front bool) {
+// makeSpace frees space before or after the window. It grows the array unless half of it is free already, so
+// that a queue that is pushed at one end and popped at the other costs O(1) a push.
+func (c *chunk) makeSpace(front bool) {
 	size := max(len(c.array), minChunk)
 	if c.len() > size/2 {
 		size = min(2*size, maxChunk)
@@ -75,9 +73,9 @@ func (c *chunk) makeRoom(front bool) {
 	c.move(size, front)
 }
 
-// move places the window in an array of the given size, at its end or start.
+// move moves the window to an array of the given size, to its end or start.
 func (c *chunk) move(size int, atEnd bool) {
-	c.own()
+	c.unshare()
 	lo, n := 0, c.len()
 	if atEnd {
 		lo = size - n
@@ -94,11 +92,11 @@ func (c *chunk) move(size int, atEnd bool) {
 	c.array, c.lo, c.hi = array, uint16(lo), uint16(lo+n)
 }
 
-// insert puts an element at place at; the chunk is not full.
+// insert inserts an element at index at; the chunk must not be full.
 func (c *chunk) insert(at int, elem string) {
-	c.own()
+	c.unshare()
 	if int(c.hi) == len(c.array) {
-		c.makeRoom(false)
+		c.makeSpace(false)
 	}
 	c.hi++
 	elems := c.elems()
@@ -106,7 +104,7 @@ func (c *chunk) insert(at int, elem string) {
 	elems[at] = elem
 }
 
-// split moves the second half of a full chunk into a new one.
+// split moves the second half of a full chunk to a new one.
 func (c *chunk) split() *chunk {
 	half := c.len() / 2
 	rest := &chunk{array: slices.Clone(c.elems()[half:])}
@@ -115,30 +113,30 @@ func (c *chunk) split() *chunk {
 	return rest
 }
 
-// take adds the elements of another chunk behind its own.
-func (c *chunk) take(o *chunk) {
+// absorb moves the elements of o to the end of c.
+func (c *chunk) absorb(o *chunk) {
 	n := c.len() + o.len()
-	array := make([]string, roomFor(n))
+	array := make([]string, arraySize(n))
 	copy(array[copy(array, c.elems()):], o.elems())
 	c.array, c.lo, c.hi, c.shared = array, 0, uint16(n), false
 	o.array, o.lo, o.hi, o.shared = nil, 0, 0, false
 }
 
 func (c *chunk) dropFront(n int) {
-	c.own()
+	c.unshare()
 	clear(c.elems()[:n])
 	c.lo += uint16(n)
 }
 
 func (c *chunk) dropBack(n int) {
-	c.own()
+	c.unshare()
 	clear(c.elems()[c.len()-n:])
 	c.hi -= uint16(n)
 }
 
-// remove removes up to limit elements that equal elem and returns how many.
+// remove removes up to limit elements that equal elem and returns their number.
 func (c *chunk) remove(elem []byte, limit int, fromBack bool) (removed int) {
-	c.own()
+	c.unshare()
 	elems := c.elems()
 	if fromBack {
 		to := len(elems)
@@ -166,15 +164,15 @@ func (c *chunk) remove(elem []byte, limit int, fromBack bool) (removed int) {
 	return removed
 }
 
-// shrink gives memory back where most of the array is empty.
+// shrink shrinks the array if most of it is empty.
 func (c *chunk) shrink() {
-	if size := roomFor(c.len()); 4*size <= len(c.array) {
+	if size := arraySize(c.len()); 4*size <= len(c.array) {
 		c.move(size, false)
 	}
 }
 
-// roomFor is the array that n elements get: the next power of two.
-func roomFor(n int) int {
+// arraySize returns the array size for n elements: the next power of two.
+func arraySize(n int) int {
 	size := minChunk
 	for size < n {
 		size *= 2

@@ -2,10 +2,8 @@ package list
 
 import "slices"
 
-// Freeze returns the list as it is, for somebody who reads it while the list
-// changes, in another goroutine even. No element is copied, only the chain of
-// chunks: their arrays are shared from then on, and whichever list changes one
-// makes it its own before.
+// Freeze returns a copy that may be read, by another goroutine too, while the list changes. It copies only
+// the chain of chunks. Their arrays are shared from then on; a list copies one before it changes it.
 func (l *List) Freeze() *List {
 	n := 0
 	for c := l.head; c != nil; c = c.next {
@@ -15,7 +13,7 @@ func (l *List) Freeze() *List {
 	chunks := make([]chunk, n)
 	for c := l.head; c != nil; c = c.next {
 		c.shared = true
-		chunks[0] = chunk{array: c.array, lo: c.lo, hi: c.hi, counted: c.counted, shared: true}
+		chunks[0] = chunk{array: c.array, lo: c.lo, hi: c.hi, accounted: c.accounted, shared: true}
 		out.link(&chunks[0], nil)
 		chunks = chunks[1:]
 	}
@@ -23,8 +21,8 @@ func (l *List) Freeze() *List {
 	return out
 }
 
-// own makes a chunk's array its own before it changes.
-func (c *chunk) own() {
+// unshare copies a chunk's array before it changes, if another list has it too.
+func (c *chunk) unshare() {
 	if c.shared {
 		c.array, c.shared = slices.Clone(c.array), false
 	}

@@ -15,9 +15,8 @@ func elements(l *List) (out []string) {
 	return out
 }
 
-// TestAFrozenListStaysAsItWas whatever the list does, and, as both share, the
-// other way round.
-func TestAFrozenListStaysAsItWas(t *testing.T) {
+// A frozen list does not change with the list, nor the list with the frozen one.
+func TestFrozenListDoesNotChange(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 1))
 	l, model := filled(1000)
 	var frozen []*List
@@ -26,7 +25,7 @@ func TestAFrozenListStaysAsItWas(t *testing.T) {
 		if i%100 == 0 {
 			frozen, want = append(frozen, l.Freeze()), append(want, elements(l))
 		}
-		model = act(t, l, model, byte(rng.IntN(256)), rng.IntN(1000), rng.IntN(1000))
+		model = step(t, l, model, byte(rng.IntN(256)), rng.IntN(1000), rng.IntN(1000))
 		if l.Len() < 300 {
 			for range 500 {
 				model = append(model, "more")
@@ -42,9 +41,8 @@ func TestAFrozenListStaysAsItWas(t *testing.T) {
 	check(t, model, l)
 }
 
-// TestWhatIsNotMadeOnesOwnIsSeen: the same comparison, of a list that has
-// forgotten what it shares.
-func TestWhatIsNotMadeOnesOwnIsSeen(t *testing.T) {
+// The comparison must detect a missing unshare.
+func TestMissingUnshareIsDetected(t *testing.T) {
 	l, _ := filled(1000)
 	frozen, want := l.Freeze(), elements(l)
 	require.Equal(t, want, elements(frozen))

@@ -6,27 +6,27 @@ import "github.com/zlimit/zlimit/store/alloc"
 type List struct {
 	head, tail *chunk
 	length     int
-	bytes      int64 // of chunks, arrays and elements: see memory.go
+	bytes      int64 // memory of chunks, arrays and elements; see memory.go
 }
 
 // Len returns the number of elements.
 func (l *List) Len() int { return l.length }
 
-// PushFront adds an element, which is copied, before all others.
+// PushFront inserts a copy of elem before all others.
 func (l *List) PushFront(elem []byte) { l.pushFront(string(elem)) }
 
-// PushBack adds an element, which is copied, behind all others.
+// PushBack inserts a copy of elem after all others.
 func (l *List) PushBack(elem []byte) { l.pushBack(string(elem)) }
 
 func (l *List) pushFront(elem string) {
 	if l.head == nil {
 		l.link(&chunk{}, nil)
 	} else if l.head.len() == maxChunk {
-		// A list that has filled one chunk will fill the next.
+		// A list that has filled one chunk will probably fill the next.
 		l.link(&chunk{array: make([]string, maxChunk), lo: maxChunk, hi: maxChunk}, l.head)
 	}
 	l.head.pushFront(elem)
-	l.came(l.head, elem)
+	l.accountAdded(l.head, elem)
 }
 
 func (l *List) pushBack(elem string) {
@@ -36,29 +36,29 @@ func (l *List) pushBack(elem string) {
 		l.link(&chunk{array: make([]string, maxChunk)}, nil)
 	}
 	l.tail.pushBack(elem)
-	l.came(l.tail, elem)
+	l.accountAdded(l.tail, elem)
 }
 
-// PopFront removes the first element; ok is false where there is none.
+// PopFront removes the first element; ok is false if there is none.
 func (l *List) PopFront() (elem string, ok bool) {
 	if l.length == 0 {
 		return "", false
 	}
 	elem = l.head.popFront()
-	l.left(elem)
+	l.accountRemoved(elem)
 	if l.head.len() == 0 {
 		l.unlink(l.head)
 	}
 	return elem, true
 }
 
-// PopBack removes the last element; ok is false where there is none.
+// PopBack removes the last element; ok is false if there is none.
 func (l *List) PopBack() (elem string, ok bool) {
 	if l.length == 0 {
 		return "", false
 	}
 	elem = l.tail.popBack()
-	l.left(elem)
+	l.accountRemoved(elem)
 	if l.tail.len() == 0 {
 		l.unlink(l.tail)
 	}
@@ -67,20 +67,20 @@ func (l *List) PopBack() (elem string, ok bool) {
 
 // At returns the element at index i, 0 <= i < Len.
 func (l *List) At(i int) string {
-	c, at := l.find(i)
+	c, at := l.chunkAt(i)
 	return c.elems()[at]
 }
 
-// Set replaces the element at index i, 0 <= i < Len, by a copy of elem.
+// Set replaces the element at index i, 0 <= i < Len, with a copy of elem.
 func (l *List) Set(i int, elem []byte) {
-	c, at := l.find(i)
-	c.own()
-	place := &c.elems()[at]
-	l.bytes += alloc.Bytes(len(elem)) - alloc.Bytes(len(*place))
-	*place = string(elem)
+	c, at := l.chunkAt(i)
+	c.unshare()
+	slot := &c.elems()[at]
+	l.bytes += alloc.Bytes(len(elem)) - alloc.Bytes(len(*slot))
+	*slot = string(elem)
 }
 
-// Insert adds a copy of elem so that it gets index i, 0 <= i <= Len.
+// Insert inserts a copy of elem at index i, 0 <= i <= Len.
 func (l *List) Insert(i int, elem []byte) {
 	switch i {
 	case 0:
@@ -90,22 +90,20 @@ func (l *List) Insert(i int, elem []byte) {
 		l.PushBack(elem)
 		return
 	}
-	c, at := l.find(i)
+	c, at := l.chunkAt(i)
 	if c.len() == maxChunk {
 		rest := c.split()
 		l.link(rest, c.next)
-		l.count(rest)
+		l.accountArray(rest)
 		if at > c.len() {
 			c, at = rest, at-c.len()
 		}
 	}
 	c.insert(at, string(elem))
-	l.came(c, c.elems()[at])
+	l.accountAdded(c, c.elems()[at])
 }
 
-// Keep removes everything but the elements from index from up to, not
-// including, to. It requires 0 <= from and to <= Len; nothing is kept where
-// from >= to.
+// Keep removes all elements except [from, to), 0 <= from and to <= Len. If from >= to, it removes all.
 func (l *List) Keep(from, to int) {
 	if from >= to {
 		*l = List{}
@@ -114,24 +112,24 @@ func (l *List) Keep(from, to int) {
 	behind := l.length - to
 	for from >= l.head.len() {
 		from -= l.head.len()
-		l.left(l.head.elems()...)
+		l.accountRemoved(l.head.elems()...)
 		l.unlink(l.head)
 	}
 	for behind >= l.tail.len() {
 		behind -= l.tail.len()
-		l.left(l.tail.elems()...)
+		l.accountRemoved(l.tail.elems()...)
 		l.unlink(l.tail)
 	}
-	l.left(l.head.elems()[:from]...)
+	l.accountRemoved(l.head.elems()[:from]...)
 	l.head.dropFront(from)
-	l.left(l.tail.elems()[l.tail.len()-behind:]...)
+	l.accountRemoved(l.tail.elems()[l.tail.len()-behind:]...)
 	l.tail.dropBack(behind)
-	l.join(l.head, l.head)
-	l.join(l.tail, l.tail)
+	l.merge(l.head, l.head)
+	l.merge(l.tail, l.tail)
 }
 
-// Remove removes up to limit elements (all where it is 0) that equal elem, the
-// first ones or, where fromBack, the last ones, and returns how many it removed.
+// Remove removes up to limit elements (all if it is 0) that equal elem, the first ones or, if fromBack, the
+// last ones, and returns their number.
 func (l *List) Remove(elem []byte, limit int, fromBack bool) (removed int) {
 	if limit == 0 {
 		limit = l.length
@@ -151,18 +149,18 @@ func (l *List) Remove(elem []byte, limit int, fromBack bool) (removed int) {
 		if fromBack {
 			start, end = end, start
 		}
-		l.join(start, end)
+		l.merge(start, end)
 	}
 	return removed
 }
 
-// Ascend calls fn for the elements from index i on, in order, until it returns
-// false. The list must not change meanwhile.
+// Ascend calls fn for the elements from index i on, in order, until fn returns false. fn must not change the
+// list.
 func (l *List) Ascend(i int, fn func(elem string) bool) {
 	if i >= l.length {
 		return
 	}
-	for c, at := l.find(i); c != nil; c, at = c.next, 0 {
+	for c, at := l.chunkAt(i); c != nil; c, at = c.next, 0 {
 		for _, e := range c.elems()[at:] {
 			if !fn(e) {
 				return
@@ -171,12 +169,12 @@ func (l *List) Ascend(i int, fn func(elem string) bool) {
 	}
 }
 
-// Descend is Ascend backwards: from index i down to 0.
+// Descend is Ascend in reverse order, from index i down to 0.
 func (l *List) Descend(i int, fn func(elem string) bool) {
 	if i < 0 {
 		return
 	}
-	for c, at := l.find(i); c != nil; {
+	for c, at := l.chunkAt(i); c != nil; {
 		elems := c.elems()
 		for ; at >= 0; at-- {
 			if !fn(elems[at]) {
@@ -189,9 +187,8 @@ func (l *List) Descend(i int, fn func(elem string) bool) {
 	}
 }
 
-// find returns the chunk of index i, 0 <= i < Len, and the place in it, walking
-// from the nearer end.
-func (l *List) find(i int) (c *chunk, at int) {
+// chunkAt returns the chunk of index i, 0 <= i < Len, and the index in it. It walks from the nearer end.
+func (l *List) chunkAt(i int) (c *chunk, at int) {
 	if i < l.length/2 {
 		for c = l.head; i >= c.len(); c = c.next {
 			i -= c.len()
@@ -205,7 +202,7 @@ func (l *List) find(i int) (c *chunk, at int) {
 	return c, c.len() - 1 - i
 }
 
-// link puts c into the chain before next, at the end where that is nil.
+// link inserts c into the chain before next, or at the end if next is nil.
 func (l *List) link(c, next *chunk) {
 	c.next = next
 	if next == nil {
@@ -233,48 +230,48 @@ func (l *List) unlink(c *chunk) {
 		c.next.prev = c.prev
 	}
 	c.prev, c.next = nil, nil
-	l.bytes -= chunkBytes + arrayBytes(int(c.counted))
-	c.counted = 0
+	l.bytes -= chunkBytes + arrayBytes(int(c.accounted))
+	c.accounted = 0
 }
 
-// join restores the invariant for the chunks from first to last, which may have
-// become empty or small, and their neighbours.
-func (l *List) join(first, last *chunk) {
+// merge restores the invariant for the chunks from first to last, which may have become empty or small, and
+// their neighbours.
+func (l *List) merge(first, last *chunk) {
 	c := first
 	if c.prev != nil {
 		c = c.prev
 	}
 	for {
 		switch n := c.next; {
-		case n != nil && c.len()+n.len() <= joined:
-			c.take(n)
-			l.count(c)
+		case n != nil && c.len()+n.len() <= mergeMax:
+			c.absorb(n)
+			l.accountArray(c)
 			if n == last {
 				last = c
 			}
 			l.unlink(n)
-			continue // what follows may be small too
+			continue // the next one may be small too
 		case c == last || n == nil:
 			if c.len() == 0 {
 				l.unlink(c)
 			} else {
 				c.shrink()
-				l.count(c)
+				l.accountArray(c)
 			}
 			return
 		case c.len() == 0:
-			// n alone is too large to be taken in.
+			// n is too large to merge.
 			l.unlink(c)
 			c = n
 		default:
 			c.shrink()
-			l.count(c)
+			l.accountArray(c)
 			c = n
 		}
 	}
 }
 
-// Clone returns a list of the same elements that changes by itself.
+// Clone returns a deep copy.
 func (l *List) Clone() *List {
 	out := &List{}
 	l.Ascend(0, func(elem string) bool {

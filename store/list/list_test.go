@@ -11,8 +11,7 @@ import (
 	"github.com/zlimit/zlimit/store/alloc"
 )
 
-// check fails where l is not the list of want, or breaks the invariants that
-// doc.go states.
+// check requires that l equals want and that the invariants in doc.go hold.
 func check(t testing.TB, want []string, l *List) {
 	t.Helper()
 	require.Empty(t, faults(l))
@@ -22,20 +21,20 @@ func check(t testing.TB, want []string, l *List) {
 	require.True(t, slices.Equal(want, got), "%q, not %q", got, want)
 }
 
-// faults lists what is wrong with the structure of a list.
+// faults returns the broken invariants of a list.
 func faults(l *List) (wrong []string) {
 	sum, bytes := 0, int64(0)
 	var before *chunk
 	for c := l.head; c != nil; c = c.next {
 		if c.prev != before {
-			wrong = append(wrong, "the chain does not lead back")
+			wrong = append(wrong, "prev and next disagree")
 		}
 		if c.len() == 0 || c.len() > maxChunk || len(c.array) > maxChunk {
 			wrong = append(wrong, "a chunk is empty or too large")
 		}
 		inner := before != nil && before.prev != nil && c.next != nil
-		if inner && before.len()+c.len() <= joined {
-			wrong = append(wrong, "two neighbours could be one")
+		if inner && before.len()+c.len() <= mergeMax {
+			wrong = append(wrong, "two neighbours should be merged")
 		}
 		for i, e := range c.array {
 			if (i < int(c.lo) || i >= int(c.hi)) && e != "" {
@@ -48,16 +47,16 @@ func faults(l *List) (wrong []string) {
 		before = c
 	}
 	if l.tail != before || sum != l.length {
-		wrong = append(wrong, "tail or length do not fit the chain")
+		wrong = append(wrong, "tail or length are wrong")
 	}
 	if l.bytes != bytes {
-		wrong = append(wrong, "the bytes do not fit what is there")
+		wrong = append(wrong, "bytes are wrong")
 	}
 	return wrong
 }
 
-func TestFaultsAreFound(t *testing.T) {
-	for what, spoil := range map[string]func(l *List){
+func TestFaultsAreDetected(t *testing.T) {
+	for what, corrupt := range map[string]func(l *List){
 		"length": func(l *List) { l.length++ },
 		"bytes":  func(l *List) { l.bytes += 8 },
 		"empty":  func(l *List) { l.head.next.dropBack(l.head.next.len()) },
@@ -74,13 +73,13 @@ func TestFaultsAreFound(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			l, _ := filled(6 * maxChunk)
 			require.Empty(t, faults(l))
-			spoil(l)
+			corrupt(l)
 			require.NotEmpty(t, faults(l))
 		})
 	}
 }
 
-// filled returns a list of n elements, and them.
+// filled returns a list of n elements, and its model.
 func filled(n int) (*List, []string) {
 	l, model := &List{}, []string{}
 	for i := range n {
@@ -115,8 +114,8 @@ func modelRemove(model []string, elem string, limit int, fromBack bool) ([]strin
 	return out, n
 }
 
-// act does one operation, chosen by op and two numbers, to both.
-func act(t testing.TB, l *List, model []string, op byte, a, b int) []string {
+// step runs one operation, chosen by op and two numbers, on the list and the model.
+func step(t testing.TB, l *List, model []string, op byte, a, b int) []string {
 	elem := strconv.Itoa(a % 7)
 	n := len(model)
 	switch op % 12 {
@@ -182,16 +181,16 @@ func TestAgainstModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		l, model := &List{}, []string(nil)
 		growth := seed % 4 // how often pushes and insertions are repeated
-		for step := range 1500 {
+		for round := range 1500 {
 			op, a, b := byte(r.Uint32()), r.IntN(1<<20), r.IntN(1<<20)
 			times := 1
 			if op%12 < 4 || op%12 == 6 {
 				times += int(growth)
 			}
 			for range times {
-				model = act(t, l, model, op, a, b)
+				model = step(t, l, model, op, a, b)
 			}
-			if step%50 == 0 {
+			if round%50 == 0 {
 				check(t, model, l)
 			}
 		}
@@ -204,13 +203,13 @@ func FuzzAgainstModel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, ops []byte, size uint16) {
 		l, model := filled(int(size % 1000))
 		for i := 0; i+2 < len(ops) && i < 3000; i += 3 {
-			model = act(t, l, model, ops[i], int(ops[i+1])*37, int(ops[i+2])*11)
+			model = step(t, l, model, ops[i], int(ops[i+1])*37, int(ops[i+2])*11)
 		}
 		check(t, model, l)
 	})
 }
 
-// Whatever is removed, memory follows what is left.
+// Memory follows what is left after Remove.
 func TestRemoveLeavesFewChunks(t *testing.T) {
 	const n = 100 * maxChunk
 	l := &List{}
@@ -230,8 +229,7 @@ func TestRemoveLeavesFewChunks(t *testing.T) {
 	require.Empty(t, faults(l))
 }
 
-// A queue of a few elements stays in one small chunk however long it runs, and
-// allocates for the elements only.
+// A queue of a few elements stays in one small chunk, and allocates only the elements.
 func TestQueueStaysSmall(t *testing.T) {
 	l, elem := &List{}, []byte("an element")
 	for range 3 {
@@ -274,7 +272,7 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-func BenchmarkAtTheMiddle(b *testing.B) {
+func BenchmarkAtMiddle(b *testing.B) {
 	l, _ := filled(1_000_000)
 	for b.Loop() {
 		l.At(500_000)

@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/store/alloc"
 )
 
-// Bytes returns the memory that the list takes, itself included, in bytes.
+// Bytes returns the memory of the list in bytes, itself included.
 func (l *List) Bytes() int64 { return listBytes + l.bytes }
 
 var (
@@ -14,28 +14,28 @@ var (
 	chunkBytes = alloc.Pointers(int(unsafe.Sizeof(chunk{})))
 )
 
-// arrayBytes is what an array of n elements takes without them.
+// arrayBytes returns the memory of an array of n elements, without the elements.
 func arrayBytes(n int) int64 { return alloc.Pointers(n * int(unsafe.Sizeof(""))) }
 
-// came counts an element that was added to a chunk.
-func (l *List) came(c *chunk, elem string) {
+// accountAdded accounts for an element that was added to a chunk.
+func (l *List) accountAdded(c *chunk, elem string) {
 	l.length++
 	l.bytes += alloc.Bytes(len(elem))
-	l.count(c)
+	l.accountArray(c)
 }
 
-// left counts elements that were taken out, or are about to be.
-func (l *List) left(elems ...string) {
+// accountRemoved accounts for elements that were or will be removed.
+func (l *List) accountRemoved(elems ...string) {
 	l.length -= len(elems)
 	for _, e := range elems {
 		l.bytes -= alloc.Bytes(len(e))
 	}
 }
 
-// count follows the array of a chunk, which may have grown or shrunk.
-func (l *List) count(c *chunk) {
-	if size := uint16(len(c.array)); size != c.counted {
-		l.bytes += arrayBytes(int(size)) - arrayBytes(int(c.counted))
-		c.counted = size
+// accountArray accounts for a chunk's array, which may have grown or shrunk.
+func (l *List) accountArray(c *chunk) {
+	if size := uint16(len(c.array)); size != c.accounted {
+		l.bytes += arrayBytes(int(size)) - arrayBytes(int(c.accounted))
+		c.accounted = size
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/zlimit/zlimit/store/decimal"
 )
 
-// model is the set done naively, with the rule of the encoding beside it.
+// model is a naive implementation of the set, with the rule for its encoding.
 type model struct {
 	members map[string]struct{}
 	table   bool
@@ -17,23 +17,23 @@ type model struct {
 func newModel() *model { return &model{members: map[string]struct{}{}} }
 
 func (m *model) add(text string, maxInts int) bool {
-	_, held := m.members[text]
+	_, found := m.members[text]
 	m.members[text] = struct{}{}
 	_, isInt := decimal.Parse([]byte(text))
-	if !isInt || !held && len(m.members) > maxInts {
+	if !isInt || !found && len(m.members) > maxInts {
 		m.table = true
 	}
-	return !held
+	return !found
 }
 
 func (m *model) remove(text string) bool {
-	_, held := m.members[text]
+	_, found := m.members[text]
 	delete(m.members, text)
-	return held
+	return found
 }
 
-// compare reports the first difference between a set and the model, asking the
-// set in every way it answers. absent are texts that may not be members.
+// compare reports the first difference between a set and the model, through every query. absent are texts
+// that may not be members.
 func compare(s *Set, m *model, absent ...string) error {
 	if s.Len() != len(m.members) {
 		return fmt.Errorf("Len is %d, not %d", s.Len(), len(m.members))
@@ -47,8 +47,8 @@ func compare(s *Set, m *model, absent ...string) error {
 		}
 	}
 	for _, text := range absent {
-		if _, held := m.members[text]; s.Contains([]byte(text)) != held {
-			return fmt.Errorf("Contains(%q) is %t", text, !held)
+		if _, found := m.members[text]; s.Contains([]byte(text)) != found {
+			return fmt.Errorf("Contains(%q) is %t", text, !found)
 		}
 	}
 	walks := map[string]func(fn func(Member)){
@@ -69,18 +69,18 @@ func compare(s *Set, m *model, absent ...string) error {
 		},
 	}
 	for name, walk := range walks {
-		if err := compareWalk(s, m, walk); err != nil {
+		if err := compareMembers(s, m, walk); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	if s.Clone().IsIntset() != s.IsIntset() {
-		return fmt.Errorf("Clone is in the other encoding")
+		return fmt.Errorf("Clone has another encoding")
 	}
 	return nil
 }
 
-// compareWalk compares one way to see all members, each once.
-func compareWalk(s *Set, m *model, walk func(fn func(Member))) error {
+// compareMembers compares the members that walk reports, each once.
+func compareMembers(s *Set, m *model, walk func(fn func(Member))) error {
 	var got []string
 	var numbers []int64
 	var err error

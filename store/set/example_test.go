@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/store/set"
 )
 
-// A set of integers is an intset until something else comes.
+// A set of integers is an intset until another member is added.
 func Example() {
 	var s set.Set
 	const maxInts = 512

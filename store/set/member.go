@@ -9,12 +9,10 @@ type Member struct {
 	isNumber bool
 }
 
-// IsNumber reports whether the member comes from an intset: its text is the
-// canonical decimal of Number.
+// IsNumber reports whether the member is from an intset: its text is the canonical decimal of Number.
 func (m Member) IsNumber() bool { return m.isNumber }
 
-// Number returns the integer that the member spells. It is meaningful only
-// where IsNumber.
+// Number returns the member as an integer. It is meaningful only if IsNumber.
 func (m Member) Number() int64 { return m.num }
 
 // AppendText appends the member's bytes to b.
@@ -25,7 +23,7 @@ func (m Member) AppendText(b []byte) []byte {
 	return append(b, m.text...)
 }
 
-// Text returns the member's bytes. It allocates where IsNumber.
+// Text returns the member's bytes. It allocates if IsNumber.
 func (m Member) Text() string {
 	if m.isNumber {
 		return strconv.FormatInt(m.num, 10)

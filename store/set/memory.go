@@ -11,8 +11,7 @@ var (
 	tableBytes = alloc.Pointers(int(unsafe.Sizeof(table{})))
 )
 
-// Bytes returns the memory that the set takes, itself included, in bytes. It
-// takes the same time however large the set is.
+// Bytes returns the memory of the set in bytes, itself included, in constant time.
 func (s *Set) Bytes() int64 {
 	if s.table != nil {
 		return setBytes + tableBytes + s.table.Bytes()

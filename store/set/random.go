@@ -1,7 +1,7 @@
 package set
 
-// Random returns a member, each with the same chance; rnd(n) must return a
-// number below n, each with the same chance. The set must not be empty.
+// Random returns a member; rnd(n) must return a number below n. If rnd is uniform, so is Random. The set must
+// not be empty.
 func (s *Set) Random(rnd func(n uint64) uint64) Member {
 	if s.table == nil {
 		return Member{num: s.ints[rnd(uint64(len(s.ints)))], isNumber: true}
@@ -9,22 +9,20 @@ func (s *Set) Random(rnd func(n uint64) uint64) Member {
 	return Member{text: s.table.Random(rnd).Key()}
 }
 
-// sparse is the share of the members, one in so many, up to which Sample draws
-// single ones: a draw from a hash table costs a few dozen steps of a walk.
+// sparse is the divisor of the largest share of members for which Sample draws single members. A draw from a
+// hash table costs as much as a few dozen steps of an iteration.
 const sparse = 32
 
-// Sample calls fn with n different members, each subset of that size with the
-// same chance, in no order that means anything; with all where there are not
-// more than n. It costs O(n) for a small part of a large set, else O(Len). fn
-// must not change the set.
+// Sample calls fn with n different members, in no particular order, each subset with the same probability, or
+// with all members if there are no more than n. It costs O(n) for a small part of a large set, and O(Len)
+// otherwise. fn must not change the set.
 func (s *Set) Sample(n int, rnd func(n uint64) uint64, fn func(Member)) {
 	size := s.Len()
 	if n <= size/sparse {
 		s.drawSample(n, rnd, fn)
 		return
 	}
-	// Selection sampling (Knuth, algorithm S): a walk takes each member with
-	// the chance that it still needs.
+	// Selection sampling (Knuth, algorithm S): each member is selected with the probability need/left.
 	need, left := min(n, size), size
 	for m := range s.All() {
 		if need == 0 {
@@ -38,8 +36,7 @@ func (s *Set) Sample(n int, rnd func(n uint64) uint64, fn func(Member)) {
 	}
 }
 
-// drawSample draws until n different members have come. Nearly all draws are
-// new: n is a small part of the set.
+// drawSample draws until it has n different members. As n is a small part of the set, few draws repeat.
 func (s *Set) drawSample(n int, rnd func(n uint64) uint64, fn func(Member)) {
 	drawn := make(map[Member]struct{}, n)
 	for len(drawn) < n {

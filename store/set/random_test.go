@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// filled returns sets of size numbers: an intset and a hash table.
+// filled returns sets of size numbers in both encodings.
 func filled(size int) map[string]*Set {
 	ints, table := &Set{}, &Set{}
 	for i := range size {
@@ -21,7 +21,7 @@ func filled(size int) map[string]*Set {
 	return map[string]*Set{"intset": ints, "hashtable": table}
 }
 
-// chiSquare is Pearson's statistic against equal chances.
+// chiSquare returns Pearson's statistic for equal probabilities.
 func chiSquare(counts []int, total int) float64 {
 	want := float64(total) / float64(len(counts))
 	sum := 0.0
@@ -31,8 +31,8 @@ func chiSquare(counts []int, total int) float64 {
 	return sum
 }
 
-// ceiling is a bound that the statistic of degrees+1 equal chances passes less
-// than once in a million times: its mean is degrees, its variance twice that.
+// ceiling returns a bound that the statistic of degrees+1 equal probabilities exceeds less than once in a
+// million times: its mean is degrees, its variance twice that.
 func ceiling(degrees int) float64 { return float64(degrees) + 8*float64(degrees)/5 + 40 }
 
 func TestRandomIsUniform(t *testing.T) {
@@ -51,8 +51,7 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-// A sample has the right size, no member twice, and prefers none, by a walk as
-// well as by single draws.
+// A sample has the right size, unique members and no bias, with both methods.
 func TestSample(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for _, c := range []struct{ size, n, rounds int }{
@@ -80,8 +79,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// The bound on the statistic is one that an unfair pick passes.
-func TestChiSquareFails(t *testing.T) {
+// An unfair pick must exceed the bound.
+func TestChiSquareDetectsBias(t *testing.T) {
 	counts := make([]int, 50)
 	for i := range 50_000 {
 		counts[i%50]++

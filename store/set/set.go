@@ -8,13 +8,12 @@ import (
 	"github.com/zlimit/zlimit/store/dict"
 )
 
-// Set is a set. The zero value is empty, an intset, and owns no memory beyond
-// itself. It must not be copied once used (Clone does that), and is not safe
-// for concurrent use; methods that change nothing may run beside each other
-// while none that changes runs, All and Scan excepted.
+// A Set is a set. The zero value is empty, an intset, and owns no memory beyond itself. It must not be copied
+// after first use (see Clone), and is not safe for concurrent use. Methods that change nothing may run
+// concurrently with each other, except All and Scan.
 type Set struct {
-	ints  []int64 // ascending; nil once table is there
-	table *table  // nil: an intset
+	ints  []int64 // ascending; nil if table is not
+	table *table  // nil for an intset
 }
 
 // maxDigits is the length of the longest decimal of an int64.
@@ -28,8 +27,7 @@ func (s *Set) Len() int {
 	return len(s.ints)
 }
 
-// IsIntset reports whether the set is an intset. A set that stopped being one
-// does not come back.
+// IsIntset reports whether the set is an intset. A set that stopped being one does not become one again.
 func (s *Set) IsIntset() bool { return s.table == nil }
 
 // Contains reports whether text is a member. It does not allocate.
@@ -45,37 +43,36 @@ func (s *Set) Contains(text []byte) bool {
 	return ok
 }
 
-// Add makes text a member and reports whether it was none. The text is copied.
-// maxInts is the number of members up to which an intset stays one; it is
-// looked at when a member comes.
+// Add adds text, which is copied, and reports whether it is new. Adding a member beyond maxInts converts an
+// intset.
 func (s *Set) Add(text []byte, maxInts int) bool {
 	if s.table == nil {
 		if n, ok := decimal.Parse(text); ok {
 			return s.addNumber(n, maxInts)
 		}
-		s.leaveIntset()
+		s.convertIntset()
 	}
 	n, created := s.table.Put(dict.Hash(text), text)
-	s.table.added(n, created)
+	s.table.afterAdd(n, created)
 	return created
 }
 
 func (s *Set) addNumber(n int64, maxInts int) bool {
-	i, held := slices.BinarySearch(s.ints, n)
-	if held {
+	i, found := slices.BinarySearch(s.ints, n)
+	if found {
 		return false
 	}
 	s.ints = slices.Insert(s.ints, i, n)
 	if len(s.ints) > maxInts {
-		s.leaveIntset()
+		s.convertIntset()
 	}
 	return true
 }
 
-// Remove takes text out and reports whether it was a member.
+// Remove removes text and reports whether it was a member.
 func (s *Set) Remove(text []byte) bool {
 	if s.table != nil {
-		return s.table.removed(s.table.Delete(dict.Hash(text), text))
+		return s.table.afterRemove(s.table.Delete(dict.Hash(text), text))
 	}
 	n, ok := decimal.Parse(text)
 	if !ok {
@@ -85,23 +82,23 @@ func (s *Set) Remove(text []byte) bool {
 }
 
 func (s *Set) removeNumber(n int64) bool {
-	i, held := slices.BinarySearch(s.ints, n)
-	if !held {
+	i, found := slices.BinarySearch(s.ints, n)
+	if !found {
 		return false
 	}
 	s.ints = slices.Delete(s.ints, i, i+1)
 	if len(s.ints) <= cap(s.ints)/4 {
-		s.ints = slices.Clone(s.ints) // clips the room that a once larger set left
+		s.ints = slices.Clone(s.ints) // release the memory of a larger set
 	}
 	return true
 }
 
-// ContainsMember is Contains for a member of another set (or of this one).
+// ContainsMember is Contains for a member of this or another set.
 func (s *Set) ContainsMember(m Member) bool {
 	switch {
 	case m.isNumber && s.table == nil:
-		_, held := slices.BinarySearch(s.ints, m.num)
-		return held
+		_, found := slices.BinarySearch(s.ints, m.num)
+		return found
 	case m.isNumber:
 		var text [maxDigits]byte
 		return s.Contains(m.AppendText(text[:0]))
@@ -120,7 +117,7 @@ func (s *Set) AddMember(m Member, maxInts int) bool {
 		return s.Add([]byte(m.Text()), maxInts)
 	}
 	n, created := s.table.PutString(dict.HashString(m.text), m.text)
-	s.table.added(n, created)
+	s.table.afterAdd(n, created)
 	return created
 }
 
@@ -133,11 +130,11 @@ func (s *Set) RemoveMember(m Member) bool {
 		return s.Remove([]byte(m.Text()))
 	}
 	n := s.table.GetString(dict.HashString(m.text), m.text)
-	return n != nil && s.table.Unlink(n) && s.table.removed(n)
+	return n != nil && s.table.Unlink(n) && s.table.afterRemove(n)
 }
 
-// leaveIntset moves an intset to a hash table.
-func (s *Set) leaveIntset() {
+// convertIntset converts an intset to a hash table.
+func (s *Set) convertIntset() {
 	s.table = new(table)
 	var text [maxDigits]byte
 	for _, n := range s.ints {
@@ -147,8 +144,7 @@ func (s *Set) leaveIntset() {
 	s.ints = nil
 }
 
-// All iterates over the members: of an intset in the order of the numbers, else
-// in none. The loop must not change the set.
+// All iterates over the members, of an intset in numerical order. The loop must not change the set.
 func (s *Set) All() iter.Seq[Member] {
 	return func(yield func(Member) bool) {
 		if s.table == nil {
@@ -167,13 +163,11 @@ func (s *Set) All() iter.Seq[Member] {
 	}
 }
 
-// Scan hands out a part of the set and returns the cursor to go on with, 0
-// when it is through; it begins with cursor 0. A member that is in the set
-// from the first call to the last is handed out at least once, whatever else
-// comes or goes and though the set may change its encoding; a member may come
-// more than once. Any cursor is safe to ask with. fn must not change the set.
+// Scan calls fn with part of the set and returns the cursor of the next call; a scan starts and ends at 0. A
+// member that is in the set during the whole scan is seen at least once, even if the set changes its
+// encoding; a member may be seen more than once. Any cursor is valid. fn must not change the set.
 //
-// An intset is handed out in one call, as Redis does.
+// An intset is scanned in one call, as in Redis.
 func (s *Set) Scan(cursor uint64, fn func(Member)) (next uint64) {
 	if s.table == nil {
 		for m := range s.All() {
@@ -184,7 +178,7 @@ func (s *Set) Scan(cursor uint64, fn func(Member)) (next uint64) {
 	return s.table.Scan(cursor, func(n *node) { fn(Member{text: n.Key()}) })
 }
 
-// Clone returns a copy in the same encoding that shares nothing with the set.
+// Clone returns a deep copy in the same encoding.
 func (s *Set) Clone() *Set {
 	if s.table == nil {
 		return &Set{ints: slices.Clone(s.ints)}

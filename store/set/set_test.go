@@ -9,20 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// texts are members at the borders of what is a number.
+// texts are members, some of which are barely numbers or barely not.
 var texts = []string{
-	"", "0", "-0", "1", "01", "+1", " 1", "-1", "1.0", "a", "b", "9223372036854775807", "9223372036854775808",
-	"-9223372036854775808", "-9223372036854775809", "\x00", "\xff\xfe", "a longer member that needs more than sixty-four bytes of room, as this one",
+	"", "0", "-0", "1", "01", "+1", " 1", "-1", "1.0", "a", "b",
+	"9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+	"\x00", "\xff\xfe", "a longer member that needs more than sixty-four bytes of space, as this one",
 }
 
-// run plays a program: each byte is an operation, the next one its member.
+// run runs a program: each byte is an operation, the next one its member.
 func run(t *testing.T, program []byte, maxInts int) {
 	t.Helper()
 	s, m := &Set{}, newModel()
 	for i := 0; i+1 < len(program); i += 2 {
 		op, which := program[i]%8, int(program[i+1])
 		text := strconv.Itoa(which - 100)
-		if which >= 200 && op != 0 { // mostly numbers, or no program would stay an intset
+		if which >= 200 && op != 0 { // mostly numbers, or no set would stay an intset
 			text = texts[which%len(texts)]
 		}
 		switch op {
@@ -30,7 +31,7 @@ func run(t *testing.T, program []byte, maxInts int) {
 			require.Equal(t, m.add(text, maxInts), s.Add([]byte(text), maxInts))
 		case 4, 5:
 			require.Equal(t, m.remove(text), s.Remove([]byte(text)))
-		case 6: // through a member of another set, in either encoding
+		case 6: // with a member of another set, in either encoding
 			var other Set
 			other.Add([]byte(text), which%2)
 			for e := range other.All() {
@@ -40,8 +41,8 @@ func run(t *testing.T, program []byte, maxInts int) {
 			var other Set
 			other.Add([]byte(text), which%2)
 			for e := range other.All() {
-				_, held := m.members[text]
-				require.Equal(t, held, s.ContainsMember(e))
+				_, found := m.members[text]
+				require.Equal(t, found, s.ContainsMember(e))
 				require.Equal(t, m.remove(text), s.RemoveMember(e))
 			}
 		}
@@ -69,8 +70,8 @@ func FuzzModel(f *testing.F) {
 	f.Fuzz(func(t *testing.T, program []byte, maxInts uint16) { run(t, program, int(maxInts)) })
 }
 
-// The comparator sees what it is there to see.
-func TestComparatorFails(t *testing.T) {
+// compare must detect each of these faults.
+func TestCompareDetectsFaults(t *testing.T) {
 	fill := func() (*Set, *model) {
 		s, m := &Set{}, newModel()
 		for _, text := range []string{"3", "1", "2"} {
@@ -79,25 +80,25 @@ func TestComparatorFails(t *testing.T) {
 		}
 		return s, m
 	}
-	for name, spoil := range map[string]func(s *Set, m *model){
+	for name, corrupt := range map[string]func(s *Set, m *model){
 		"one more":       func(s *Set, _ *model) { s.Add([]byte("4"), 512) },
 		"one fewer":      func(s *Set, _ *model) { s.Remove([]byte("1")) },
 		"another one":    func(s *Set, _ *model) { s.ints[2] = 9 },
 		"twice":          func(s *Set, _ *model) { s.ints[2] = 2 },
 		"order":          func(s *Set, _ *model) { s.ints[0], s.ints[2] = s.ints[2], s.ints[0] },
-		"encoding":       func(s *Set, _ *model) { s.leaveIntset() },
+		"encoding":       func(s *Set, _ *model) { s.convertIntset() },
 		"other encoding": func(_ *Set, m *model) { m.table = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, m := fill()
 			require.NoError(t, compare(s, m, "1", "5"))
-			spoil(s, m)
+			corrupt(s, m)
 			require.Error(t, compare(s, m, "1", "5"))
 		})
 	}
 }
 
-func TestCloneSharesNothing(t *testing.T) {
+func TestCloneIsDeep(t *testing.T) {
 	for _, first := range []string{"1", "a"} {
 		var s Set
 		s.Add([]byte(first), 512)
@@ -112,7 +113,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
-// The caller's bytes are copied.
+// Add must copy the caller's bytes.
 func TestAddCopies(t *testing.T) {
 	var s Set
 	text := []byte("abc")
@@ -122,8 +123,8 @@ func TestAddCopies(t *testing.T) {
 	require.False(t, s.Contains(text))
 }
 
-// A scan hands out whatever stays from its first call to its last, though the
-// set grows, shrinks and changes its encoding meanwhile.
+// A scan sees every member that stays during the whole scan, though the set grows, shrinks and changes its
+// encoding.
 func TestScanWhileChanging(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []int{3, 100, 5000} {
@@ -156,8 +157,8 @@ func TestScanWhileChanging(t *testing.T) {
 	}
 }
 
-// Removing gives room back: a set that once was large does not stay it.
-func TestIntsetGivesRoomBack(t *testing.T) {
+// Removing members must release memory.
+func TestIntsetShrinks(t *testing.T) {
 	var s Set
 	for i := range 10_000 {
 		s.Add(strconv.AppendInt(nil, int64(i), 10), 1<<30)

@@ -2,94 +2,92 @@ package set
 
 import "github.com/zlimit/zlimit/store/dict"
 
-// table is the members of a set that is no intset.
+// table has the members of a set that is not an intset.
 type table struct {
 	dict.Dict[struct{}]
-	view  *View // that is being taken; nil: none
-	epoch bool  // what members are marked with that it need not copy
+	view  *View // in progress; or nil
+	epoch bool  // mark of members that the view need not copy
 }
 
 type node = dict.Node[struct{}]
 
-// viewFrom is the number of members from which Freeze is dear.
-const viewFrom = 256
+// minView is the number of members from which Freeze returns a view, because copying takes long.
+const minView = 256
 
-// A View is a large set as it was when it was made, copied in slices while the
-// set changes; a member that goes before it was copied is left to the view. Step
-// and the set's methods must not run at the same time.
+// A View is a large set as it was when the view was made, copied in steps while the set changes. Members that
+// are removed before they are copied are left to the view. Step and the set's methods must not run
+// concurrently.
 type View struct {
-	of     *table
-	cursor uint64
-	left   int      // members that have yet to be copied
-	gone   []string // members that were removed before they were copied
-	made   *Set
+	table   *table
+	cursor  uint64
+	left    int      // members that have yet to be copied
+	removed []string // members that were removed before they were copied
+	copied  *Set
 }
 
-// Freeze returns a copy of the set, or a view where that would take long.
+// Freeze returns a copy of the set, or a view of a large one.
 func (s *Set) Freeze() (*Set, *View) {
-	if s.Len() < viewFrom || s.table == nil {
+	if s.Len() < minView || s.table == nil {
 		return s.Clone(), nil
 	}
 	t := s.table
-	if t.view != nil { // one that was given up: it has marks to leave
+	if t.view != nil { // abandoned: finish it, so that every node is marked
 		for t.view.Step(s.Len()) {
 		}
 	}
 	t.epoch = !t.epoch
-	t.view = &View{of: t, left: s.Len(), made: &Set{table: new(table)}}
+	t.view = &View{table: t, left: s.Len(), copied: &Set{table: new(table)}}
 	return nil, t.view
 }
 
-// Step copies count members more, and what shares a bucket with the last, and
-// reports whether there are others.
+// Step copies about count more members, as it finishes the last bucket, and reports whether there are more.
 func (v *View) Step(count int) (more bool) {
-	for count > 0 && v.left > len(v.gone) {
+	for count > 0 && v.left > len(v.removed) {
 		count--
-		v.cursor = v.of.Scan(v.cursor, func(n *node) {
-			if n.Mark() != v.of.epoch {
-				n.SetMark(v.of.epoch)
+		v.cursor = v.table.Scan(v.cursor, func(n *node) {
+			if n.Mark() != v.table.epoch {
+				n.SetMark(v.table.epoch)
 				v.copy(n.Key())
 				count--
 			}
 		})
 	}
-	if v.left == len(v.gone) {
+	if v.left == len(v.removed) {
 		n := max(min(count, v.left), 0)
-		for _, member := range v.gone[:n] {
+		for _, member := range v.removed[:n] {
 			v.copy(member)
 		}
-		v.gone = v.gone[n:]
+		v.removed = v.removed[n:]
 	}
-	if v.left == 0 && v.of.view == v {
-		v.of.view = nil
+	if v.left == 0 && v.table.view == v {
+		v.table.view = nil
 	}
 	return v.left > 0
 }
 
 func (v *View) copy(member string) {
 	v.left--
-	v.made.table.PutString(dict.HashString(member), member)
+	v.copied.table.PutString(dict.HashString(member), member)
 }
 
-// Value returns the set when Step reports no more.
-func (v *View) Value() any { return v.made }
+// Value returns the copy once Step has returned false.
+func (v *View) Value() any { return v.copied }
 
-// added is called with a member that was put in, or was there.
-func (t *table) added(n *node, created bool) {
+// afterAdd must be called with the node of every member that Add was called for.
+func (t *table) afterAdd(n *node, created bool) {
 	if created {
 		n.SetMark(t.epoch)
 	}
 }
 
-// removed is called with a member that was taken out, nil where it was not
-// there, and reports which.
-func (t *table) removed(n *node) bool {
+// afterRemove must be called with the removed node, or nil if there was none. It reports whether there was.
+func (t *table) afterRemove(n *node) bool {
 	if n == nil {
 		return false
 	}
 	if t.view != nil && n.Mark() != t.epoch {
 		n.SetMark(t.epoch)
-		t.view.gone = append(t.view.gone, n.Key())
+		t.view.removed = append(t.view.removed, n.Key())
 	}
 	return true
 }

@@ -25,8 +25,8 @@ func large(n int) *Set {
 	return s
 }
 
-// TestAViewIsTheSetAsItWas whatever happens between its steps.
-func TestAViewIsTheSetAsItWas(t *testing.T) {
+// A view has the members of the set when it was made, whatever changes between its steps.
+func TestViewDoesNotChange(t *testing.T) {
 	s := large(1000)
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 20))
@@ -46,7 +46,7 @@ func TestAViewIsTheSetAsItWas(t *testing.T) {
 				s.RemoveMember(m)
 			}
 			if seed%4 == 3 && rng.IntN(10) == 0 {
-				break // given up: the next one is whole all the same
+				break // abandoned; the next view must be complete nevertheless
 			}
 		}
 		if seed%4 == 3 {
@@ -57,9 +57,8 @@ func TestAViewIsTheSetAsItWas(t *testing.T) {
 	}
 }
 
-// TestAViewThatIsNotToldIsWrong: the same comparison, of a set that has
-// forgotten its view.
-func TestAViewThatIsNotToldIsWrong(t *testing.T) {
+// The comparison must detect a removal that bypasses the view.
+func TestBypassedViewIsDetected(t *testing.T) {
 	s := large(1000)
 	want := membersOf(s)
 	_, view := s.Freeze()
@@ -71,8 +70,8 @@ func TestAViewThatIsNotToldIsWrong(t *testing.T) {
 	require.NotEqual(t, want, membersOf(view.Value().(*Set)))
 }
 
-func TestASmallSetIsCopiedAtOnce(t *testing.T) {
-	whole, view := large(viewFrom - 1).Freeze()
+func TestSmallSetIsCopied(t *testing.T) {
+	whole, view := large(minView - 1).Freeze()
 	require.Nil(t, view)
-	require.Equal(t, viewFrom-1, whole.Len())
+	require.Equal(t, minView-1, whole.Len())
 }
