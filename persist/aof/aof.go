@@ -46,10 +46,12 @@ type Group interface {
 
 // Options configures a log.
 type Options struct {
-	FS      disk.FS       // the server's directory (dir)
-	DirName string        // appenddirname, "appendonlydir" when empty
-	Name    string        // appendfilename, "appendonly.aof" when empty
-	Policy  func() Policy // appendfsync; called often and under locks, so it must be one load; nil means EverySec
+	FS      disk.FS // the server's directory (dir)
+	DirName string  // appenddirname, "appendonlydir" when empty
+	Name    string  // appendfilename, "appendonly.aof" when empty
+	// Policy returns appendfsync. It is called often and under locks, so it must be one load. nil means
+	// EverySec.
+	Policy func() Policy
 	// Pause, if not nil, is called by the writer before each round, except under
 	// Always. A sleep of one millisecond turns a hundred thousand writes a second into
 	// a thousand. No caller waits for it.

@@ -65,7 +65,8 @@ func TestAppendedIsLoaded(t *testing.T) {
 			require.NoError(t, log.Close())
 
 			got, found = read(t, o)
-			require.Equal(t, []string{"SELECT 0", "SET a 1", "SELECT 3", "SET b 2", "PEXPIREAT b 1795195614539"}, got)
+			require.Equal(t,
+				[]string{"SELECT 0", "SET a 1", "SELECT 3", "SET b 2", "PEXPIREAT b 1795195614539"}, got)
 			require.EqualValues(t, 2000, found.InstantMs)
 			require.Zero(t, found.CutBytes)
 

@@ -131,7 +131,8 @@ func (c Check) file(name, kind string, last bool) bool {
 		}
 		c.say("0x%16x: %s%s", rep.flaw.piece, rep.flaw.text, where)
 	}
-	c.say("AOF analyzed: filename=%s, size=%d, ok_up_to=%d, ok_up_to_line=%d, diff=%d", name, size, rep.ok, rep.lines+1, size-rep.ok)
+	c.say("AOF analyzed: filename=%s, size=%d, ok_up_to=%d, ok_up_to_line=%d, diff=%d", name, size, rep.ok,
+		rep.lines+1, size-rep.ok)
 	if rep.flaw == nil {
 		c.say("%s %s is valid", kind, name)
 		return true
@@ -172,7 +173,8 @@ func (c Check) offerFix(name string, f io.ReaderAt, rep report, last bool) bool 
 		if n > len(names) {
 			more = ", ..."
 		}
-		c.say("The %d bytes from there on are about %d key(s): %s%s", rep.size-rep.ok, n, strings.Join(names, ", "), more)
+		c.say("The %d bytes from there on are about %d key(s): %s%s", rep.size-rep.ok, n,
+			strings.Join(names, ", "), more)
 	}
 	switch {
 	case c.Fix == nil:
@@ -182,7 +184,8 @@ func (c Check) offerFix(name string, f io.ReaderAt, rep report, last bool) bool 
 		c.say("Failed to truncate AOF %s because it is not the last file", name)
 		return false
 	}
-	c.say("This will shrink the AOF %s from %d bytes, with %d bytes, to %d bytes", name, rep.size, rep.size-rep.ok, rep.ok)
+	c.say("This will shrink the AOF %s from %d bytes, with %d bytes, to %d bytes", name, rep.size,
+		rep.size-rep.ok, rep.ok)
 	fmt.Fprint(c.Out, "Continue? [y/N]: ")
 	if !c.Fix() {
 		c.say("Aborting...")

@@ -91,7 +91,8 @@ func TestCheckFixes(t *testing.T) {
 		var out bytes.Buffer
 		check := aof.Check{FS: disk.OS(dir), Out: &out, Fix: func() bool { return yes }}
 		require.Equal(t, yes, check.File("f.aof"))
-		require.Contains(t, out.String(), "This will shrink the AOF f.aof from 48 bytes, with 21 bytes, to 27 bytes\nContinue? [y/N]: ")
+		require.Contains(t, out.String(),
+			"This will shrink the AOF f.aof from 48 bytes, with 21 bytes, to 27 bytes\nContinue? [y/N]: ")
 		require.Contains(t, out.String(), `about 1 key(s): "ab"`)
 		if !yes {
 			require.Contains(t, out.String(), "Aborting...")
@@ -107,7 +108,8 @@ func TestCheckFollowsAManifest(t *testing.T) {
 	write := func(name, content string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
-	write("a.manifest", "file a.1.base.rdb seq 1 type b\nfile a.1.incr.aof seq 1 type i\nfile a.2.incr.aof seq 2 type i\n")
+	write("a.manifest",
+		"file a.1.base.rdb seq 1 type b\nfile a.1.incr.aof seq 1 type i\nfile a.2.incr.aof seq 2 type i\n")
 	write("a.1.base.rdb", "REDIS0010\xff")
 	write("a.1.incr.aof", wire("SET a b")+"*1")
 	write("a.2.incr.aof", wire("SET a c"))
@@ -122,7 +124,9 @@ func TestCheckFollowsAManifest(t *testing.T) {
 	out.Reset()
 	require.True(t, check.File("a.manifest"), out.String())
 	require.Contains(t, out.String(), "Start to check BASE AOF (RDB format).\nRDB preamble is OK")
-	require.Contains(t, out.String(), "Successfully truncated AOF a.1.incr.aof\nINCR AOF a.2.incr.aof is empty\nAll AOF files and manifest are valid\n")
+	require.Contains(t, out.String(),
+		"Successfully truncated AOF a.1.incr.aof\nINCR AOF a.2.incr.aof is empty\n"+
+			"All AOF files and manifest are valid\n")
 	require.False(t, check.File("missing"))
 	require.Contains(t, out.String(), "Cannot open file missing: no such file or directory")
 }

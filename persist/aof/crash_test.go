@@ -134,7 +134,8 @@ func (f *life) begin() error {
 		return fmt.Errorf("%d groups were appended, %d are loaded", f.groups, r.groups)
 	}
 	if r.groups > 0 && found.InstantMs < f.times[r.groups-1] {
-		return fmt.Errorf("the clock starts at %d, before group %d of %d", found.InstantMs, r.groups-1, f.times[r.groups-1])
+		return fmt.Errorf("the clock starts at %d, before group %d of %d", found.InstantMs, r.groups-1,
+			f.times[r.groups-1])
 	}
 	f.log, f.stopped = nil, nil
 	log, err := aof.Open(f.o, found, false, f.base(r.groups))
@@ -295,7 +296,8 @@ func lives(seed uint64, hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault
 			f.disk = cut.PowerCut(rng)
 			f.groups, f.safe = groups, safe
 			if err := f.begin(); err != nil {
-				return fmt.Errorf("life %d, %s: %w\n%s", n, []string{"everysec", "always", "no"}[f.policy], err, f.disk)
+				return fmt.Errorf("life %d, %s: %w\n%s", n, []string{"everysec", "always", "no"}[f.policy],
+					err, f.disk)
 			}
 			if f.stopped != nil {
 				return fmt.Errorf("life %d: opening: %w", n, f.stopped)
@@ -364,7 +366,8 @@ func TestPowerCutsFindPlantedFaults(t *testing.T) {
 	} {
 		forget := func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault {
 			return func(op crashdisk.Op) crashdisk.Fault {
-				return crashdisk.Fault{Lie: op.Kind == planted.kind && strings.HasSuffix(op.Name, planted.name)}
+				lie := op.Kind == planted.kind && strings.HasSuffix(op.Name, planted.name)
+				return crashdisk.Fault{Lie: lie}
 			}
 		}
 		found, tries := -1, crashSeeds
@@ -386,7 +389,9 @@ func TestPowerCutsFindPlantedFaults(t *testing.T) {
 }
 
 // locked makes a hook safe for concurrent use.
-func locked(hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault) func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault {
+func locked(
+	hook func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault,
+) func(*rand.Rand) func(crashdisk.Op) crashdisk.Fault {
 	return func(rng *rand.Rand) func(crashdisk.Op) crashdisk.Fault {
 		var mu sync.Mutex
 		f := hook(rng)

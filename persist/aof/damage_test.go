@@ -18,10 +18,12 @@ import (
 func written(t *testing.T, n int, closed bool) *crashdisk.Disk {
 	t.Helper()
 	on := crashdisk.New(1)
-	log, err := aof.Open(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return aof.Always }}, &aof.Loaded{}, false, nothing)
+	log, err := aof.Open(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return aof.Always }},
+		&aof.Loaded{}, false, nothing)
 	require.NoError(t, err)
 	for i := range n {
-		require.NoError(t, log.Wait(log.Append(group(0, fmt.Sprintf("SET key:%d value", i)), 1000+int64(i)), nil))
+		require.NoError(t,
+			log.Wait(log.Append(group(0, fmt.Sprintf("SET key:%d value", i)), 1000+int64(i)), nil))
 	}
 	if !closed {
 		on.FS() // the process is dead
@@ -91,7 +93,8 @@ func TestUnfinishedGroupIsTorn(t *testing.T) {
 	require.NoError(t, l.err)
 	require.Equal(t, []string{"SELECT 0", "SET a 1"}, l.commands)
 	require.Contains(t, l.log[0], `2 key(s) are lost: "b", "c"`)
-	require.Equal(t, wire("SELECT 0", "SET a 1"), string(on.Bytes("appendonlydir/appendonly.aof")), "and it is moved, as Redis 7.0 does")
+	require.Equal(t, wire("SELECT 0", "SET a 1"), string(on.Bytes("appendonlydir/appendonly.aof")),
+		"and it is moved, as Redis 7.0 does")
 }
 
 // TestDamageIsRefused changes each byte of a log in turn. Synced data is never dropped
@@ -119,7 +122,8 @@ func TestDamageIsRefused(t *testing.T) {
 				if l.err == nil && closed && i >= bytes.LastIndex(whole, []byte("#ZL")) {
 					continue // the last line, which holds nothing
 				}
-				if l.err == nil && l.CutBytes == 0 && len(l.commands) == 7 && strings.Contains("#ZLC", string(whole[i])) {
+				if l.err == nil && l.CutBytes == 0 && len(l.commands) == 7 &&
+					strings.Contains("#ZLC", string(whole[i])) {
 					continue // a line of ours became an unknown comment
 				}
 				require.ErrorIs(t, l.err, aof.ErrDamaged, "byte %d is %q", i, to)
@@ -155,12 +159,14 @@ func TestDamageOfRedisFilesIsRefused(t *testing.T) {
 
 func TestOnlyTheLastFileMayBeTorn(t *testing.T) {
 	on := crashdisk.New(1)
-	on.Put("appendonlydir/appendonly.aof.manifest", []byte("file b seq 1 type b\nfile i1 seq 1 type i\nfile i2 seq 2 type i\nfile i3 seq 3 type i\n"))
+	on.Put("appendonlydir/appendonly.aof.manifest",
+		[]byte("file b seq 1 type b\nfile i1 seq 1 type i\nfile i2 seq 2 type i\nfile i3 seq 3 type i\n"))
 	on.Put("appendonlydir/b", []byte(wire("SET a 0")))
 	on.Put("appendonlydir/i1", []byte(wire("SET a 1")))
 	on.Put("appendonlydir/i2", []byte(wire("SET a 2")+"*1\r\n"))
 	on.Put("appendonlydir/i3", []byte(wire("SET a 3")))
-	require.ErrorContains(t, load(on, true).err, "i2 at offset 27 (0x1b): the file ends in the middle of a group, and is not the last one")
+	require.ErrorContains(t, load(on, true).err,
+		"i2 at offset 27 (0x1b): the file ends in the middle of a group, and is not the last one")
 	on.Put("appendonlydir/i3", nil)
 	l := load(on, true)
 	require.NoError(t, l.err)

@@ -18,7 +18,8 @@ import (
 func begun(t *testing.T, policy aof.Policy, limit int64) (*crashdisk.Disk, *aof.Log) {
 	t.Helper()
 	on := crashdisk.New(1)
-	log, err := aof.Open(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return policy }, Limit: limit}, &aof.Loaded{}, false, nothing)
+	log, err := aof.Open(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return policy }, Limit: limit},
+		&aof.Loaded{}, false, nothing)
 	require.NoError(t, err)
 	return on, log
 }
@@ -64,7 +65,8 @@ func TestFullDiskRecoversByItself(t *testing.T) {
 			synctest.Wait()
 			require.NoError(t, log.Err())
 			require.NoError(t, log.Close())
-			require.Equal(t, []string{"SELECT 0", "SET a 1", "SET b 22222222222222"}, load(on, false).commands)
+			require.Equal(t, []string{"SELECT 0", "SET a 1", "SET b 22222222222222"},
+				load(on, false).commands)
 		})
 	}
 }
@@ -107,9 +109,11 @@ func TestFailedSyncNeedsARewrite(t *testing.T) {
 		require.NoError(t, log.Wait(lost, nil), "the base has it")
 		require.NoError(t, log.Wait(after, nil))
 		require.NoError(t, log.Close())
-		require.Equal(t, []string{"SELECT 0", "SET a 1", "SET b 1", "SELECT 0", "DEL c"}, load(on, false).commands)
+		require.Equal(t, []string{"SELECT 0", "SET a 1", "SET b 1", "SELECT 0", "DEL c"},
+			load(on, false).commands)
 		require.Equal(t, []string{
-			"appendonlydir/appendonly.aof.3.base.aof", "appendonlydir/appendonly.aof.3.incr.aof", "appendonlydir/appendonly.aof.manifest",
+			"appendonlydir/appendonly.aof.3.base.aof", "appendonlydir/appendonly.aof.3.incr.aof",
+			"appendonlydir/appendonly.aof.manifest",
 		}, used(on), "what the failed ones made is gone, or is empty")
 	})
 }
@@ -285,7 +289,12 @@ func TestManyAtOnce(t *testing.T) {
 				base.WriteString(wire(fmt.Sprintf("SELECT %d", db), fmt.Sprintf("SET %s %d", name, i)))
 			}
 			shards.Unlock()
-			if err := log.Finish(false, func(w io.Writer) error { _, err := io.WriteString(w, base.String()); return err }); err != nil {
+			if err := log.Finish(false, func(
+				w io.Writer,
+			) error {
+				_, err := io.WriteString(w, base.String())
+				return err
+			}); err != nil {
 				t.Errorf("Finish: %v", err)
 			}
 		}

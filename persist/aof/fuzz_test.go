@@ -17,7 +17,8 @@ import (
 func FuzzReader(f *testing.F) {
 	batch := []byte("#ZL:1000:0\r\n*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n")
 	for _, seed := range []string{
-		"", "*1\r\n$4\r\nPING\r\n", "*2147483647\r\n$1\r\n", "*1\r\n$9999999999\r\nab", "#TS:1\r\n*1\r\n$4\r\nEXEC\r\n",
+		"", "*1\r\n$4\r\nPING\r\n", "*2147483647\r\n$1\r\n", "*1\r\n$9999999999\r\nab",
+		"#TS:1\r\n*1\r\n$4\r\nEXEC\r\n",
 		"*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nEXEC\r\n",
 		string(appendTrailer(batch, len(batch), 1)), string(batch) + strings.Repeat("\x00", 1000),
 		"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1200\r\n" + strings.Repeat("\x00", 1200) + "\r\n",
@@ -69,7 +70,8 @@ func (r report) hole() bool { return r.flaw.text == textHole }
 
 // FuzzManifest checks that a parsed manifest can be written and read again.
 func FuzzManifest(f *testing.F) {
-	f.Add([]byte("file appendonly.aof.1.base.rdb seq 1 type b\nfile appendonly.aof.1.incr.aof seq 1 type i\n"))
+	f.Add([]byte("file appendonly.aof.1.base.rdb seq 1 type b\n" +
+		"file appendonly.aof.1.incr.aof seq 1 type i\n"))
 	f.Add([]byte("# comment\nseq 3 file \"a \\\"b\\x00\" type h more 1\n"))
 	f.Add([]byte("file 'a\\'b' seq 1 type i\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -125,9 +127,12 @@ func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestManifest(t *testing.T) {
-	m, err := parseManifest([]byte("file a.2.base.rdb seq 2 type b\nfile a.1.incr.aof seq 1 type h\nfile \"a b\" seq 4 type i\nfile a.5.incr.aof seq 5 type i\n"))
+	m, err := parseManifest([]byte("file a.2.base.rdb seq 2 type b\nfile a.1.incr.aof seq 1 type h\n" +
+		"file \"a b\" seq 4 type i\nfile a.5.incr.aof seq 5 type i\n"))
 	require.NoError(t, err)
-	require.Equal(t, "file a.2.base.rdb seq 2 type b\nfile a.1.incr.aof seq 1 type h\nfile \"a b\" seq 4 type i\nfile a.5.incr.aof seq 5 type i\n", m.String())
+	require.Equal(t,
+		"file a.2.base.rdb seq 2 type b\nfile a.1.incr.aof seq 1 type h\nfile \"a b\" seq 4 type i\n"+
+			"file a.5.incr.aof seq 5 type i\n", m.String())
 	require.EqualValues(t, 2, m.baseSeq())
 	require.EqualValues(t, 5, m.lastIncr())
 	for text, want := range map[string]string{

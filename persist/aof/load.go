@@ -109,7 +109,9 @@ func (l *loader) loadSingle() (manifest, error) {
 	if err := l.loadFiles([]string{l.o.Name}); err != nil {
 		return man, err
 	}
-	l.o.Log(false, fmt.Sprintf("Successfully read an old-style AOF %s, moving it into the AOF directory %s.", l.o.FS.Path(l.o.Name), l.o.FS.Path(l.o.DirName)))
+	l.o.Log(false,
+		fmt.Sprintf("Successfully read an old-style AOF %s, moving it into the AOF directory %s.",
+			l.o.FS.Path(l.o.Name), l.o.FS.Path(l.o.DirName)))
 	err := makeDir(l.o)
 	if err == nil {
 		err = man.persist(l.o)
@@ -124,7 +126,8 @@ func (l *loader) loadSingle() (manifest, error) {
 		err = l.o.FS.SyncDir(".")
 	}
 	if err != nil {
-		return man, fmt.Errorf("moving the append-only file %s to %s: %w", l.o.FS.Path(l.o.Name), l.o.FS.Path(l.o.DirName), err)
+		return man, fmt.Errorf("moving the append-only file %s to %s: %w", l.o.FS.Path(l.o.Name),
+			l.o.FS.Path(l.o.DirName), err)
 	}
 	return man, nil
 }
@@ -151,7 +154,9 @@ func rejectStrays(o Options) error {
 	for _, name := range names {
 		if _, kind := partOf(o, name); kind == kindIncr {
 			if size, err := fileSize(o, name); err != nil || size > 0 {
-				return errors.Join(err, fmt.Errorf("%w: %s is there and the manifest that should list it is not", ErrDamaged, o.FS.Path(o.in(name))))
+				return errors.Join(err,
+					fmt.Errorf("%w: %s is there and the manifest that should list it is not", ErrDamaged,
+						o.FS.Path(o.in(name))))
 			}
 		}
 	}
@@ -173,7 +178,8 @@ func (l *loader) loadFiles(names []string) error {
 		f, err := l.o.FS.Open(name)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%w: the manifest lists %s, which is not there", ErrDamaged, l.o.FS.Path(name))
+				err = fmt.Errorf("%w: the manifest lists %s, which is not there", ErrDamaged,
+					l.o.FS.Path(name))
 			}
 			return err
 		}
@@ -254,7 +260,8 @@ func damageError(path string, rep report, last bool) error {
 	case rep.torn:
 		what = "the file ends in the middle of a group, and is not the last one"
 	}
-	return fmt.Errorf("%w: %s at offset %d (0x%x): %s: %s; the file is left as it is: make a copy, then see zlimit-server --check-aof %s and, to cut it off there, zlimit-server --check-aof %s --fix",
+	return fmt.Errorf("%w: %s at offset %d (0x%x): %s: %s; the file is left as it is: make a copy, then "+
+		"see zlimit-server --check-aof %s and, to cut it off there, zlimit-server --check-aof %s --fix",
 		ErrDamaged, path, rep.flaw.item, rep.flaw.item, what, rep.flaw.text, path, path)
 }
 
@@ -303,8 +310,11 @@ func (l *loader) truncateTorn(name string, f io.ReaderAt, rep report) error {
 	if keys > len(names) {
 		about += ", ..."
 	}
-	l.o.Log(true, fmt.Sprintf("!!! Warning: short read while loading the AOF file %s!!! %s. AOF loaded anyway because aof-load-truncated is enabled: truncating it from %d to %d bytes, %d bytes about %d key(s) are lost%s",
-		l.o.FS.Path(name), rep.flaw.text, rep.size, rep.ok, rep.size-rep.ok, keys, about))
+	l.o.Log(true,
+		fmt.Sprintf("!!! Warning: short read while loading the AOF file %s!!! %s. AOF loaded anyway "+
+			"because aof-load-truncated is enabled: truncating it from %d to %d bytes, %d bytes about %d "+
+			"key(s) are lost%s",
+			l.o.FS.Path(name), rep.flaw.text, rep.size, rep.ok, rep.size-rep.ok, keys, about))
 	if err := truncate(l.o.FS, name, rep.ok); err != nil {
 		return fmt.Errorf("truncating %s to %d bytes: %w", l.o.FS.Path(name), rep.ok, err)
 	}

@@ -115,11 +115,14 @@ func (m *model) stopsAt(op crashdisk.Op) bool {
 // ready at each step, and whether the order could be played: which of two goroutines
 // gets a released lock is the runtime's choice, and once in thousands of runs it
 // differs from when the order was found.
-func (m *model) run(t *testing.T, picks []int, each int, planted func(crashdisk.Op) crashdisk.Fault) (counts []int, strayed bool) {
+func (m *model) run(
+	t *testing.T, picks []int, each int, planted func(crashdisk.Op) crashdisk.Fault,
+) (counts []int, strayed bool) {
 	synctest.Test(t, func(t *testing.T) {
 		on := crashdisk.New(1)
 		f := &life{disk: on}
-		log, err := aof.Open(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return aof.Always }}, &aof.Loaded{}, false, f.base(0))
+		log, err := aof.Open(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return aof.Always }},
+			&aof.Loaded{}, false, f.base(0))
 		require.NoError(t, err)
 		on.Hook(func(op crashdisk.Op) crashdisk.Fault {
 			if m.stopsAt(op) {
@@ -168,7 +171,8 @@ func (m *model) cut(on *crashdisk.Disk, seed uint64) {
 		case err != nil:
 			m.err = err
 		case r.part != 0 || r.groups < m.acked || r.groups > m.groups:
-			m.err = fmt.Errorf("%d groups and %d parts are loaded, %d were acknowledged, %d appended", r.groups, r.part, m.acked, m.groups)
+			m.err = fmt.Errorf("%d groups and %d parts are loaded, %d were acknowledged, %d appended",
+				r.groups, r.part, m.acked, m.groups)
 		}
 		if m.err != nil {
 			m.err = fmt.Errorf("%w\n%s", m.err, left)
@@ -179,7 +183,9 @@ func (m *model) cut(on *crashdisk.Disk, seed uint64) {
 
 // orders tries all orders, or most if there are more than bound. It returns the number
 // tried and the first fault.
-func orders(t *testing.T, bound, each int, planted func(crashdisk.Op) crashdisk.Fault) (tried int, err error) {
+func orders(
+	t *testing.T, bound, each int, planted func(crashdisk.Op) crashdisk.Fault,
+) (tried int, err error) {
 	var picks []int
 	for tried < bound {
 		m := &model{}

@@ -183,7 +183,8 @@ func clean(o Options, re *rewrite) {
 		switch seq, kind := partOf(o, name); {
 		case strings.HasPrefix(name, tempPrefix+o.Name+"."):
 			warn(o.FS.Remove(o.in(name)))
-		case kind == kindBase && seq > re.man.baseSeq() && re.man.base != nil, kind == kindIncr && seq > re.man.lastIncr():
+		case kind == kindBase && seq > re.man.baseSeq() && re.man.base != nil,
+			kind == kindIncr && seq > re.man.lastIncr():
 			if kind == kindIncr {
 				if size, err := fileSize(o, name); err != nil || size > 0 {
 					re.incrSeq = max(re.incrSeq, seq)

@@ -37,7 +37,8 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	on.Put("appendonlydir/appendonly.aof.2.base.rdb", []byte("of a rewrite whose manifest was not written"))
 	on.Put("appendonlydir/appendonly.aof.2.incr.aof", nil)
 	on.Put("appendonlydir/old", []byte("h"))
-	on.Put("appendonlydir/appendonly.aof.manifest", append(on.Bytes("appendonlydir/appendonly.aof.manifest"), "file old seq 1 type h\n"...))
+	on.Put("appendonlydir/appendonly.aof.manifest",
+		append(on.Bytes("appendonlydir/appendonly.aof.manifest"), "file old seq 1 type h\n"...))
 	on.Put("appendonlydir/notes", []byte("somebody's"))
 	on.Put("appendonlydir/appendonly.aof.7.incr.aof", []byte(wire("SET a 1")))
 	l := load(on, false)
@@ -48,7 +49,8 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	require.Contains(t, on.Names(), "appendonlydir/notes")
 	require.NotContains(t, string(on.Bytes("appendonlydir/appendonly.aof.manifest")), "old")
 	require.NoError(t, log.Prepare())
-	require.Contains(t, on.Names(), "appendonlydir/appendonly.aof.8.incr.aof", "and its number is not used again")
+	require.Contains(t, on.Names(), "appendonlydir/appendonly.aof.8.incr.aof",
+		"and its number is not used again")
 	log.Abort()
 	require.NoError(t, log.Close())
 }

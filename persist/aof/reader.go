@@ -124,7 +124,10 @@ func (r *reader) item() error {
 			if err := r.fill(int(min(left, readSize))); err == nil {
 				r.marks = append(r.marks, span{from, len(r.buf) - r.start})
 			}
-			return &flaw{at: r.size, short: true, text: fmt.Sprintf("Expected to read %d bytes, got %d bytes", length+2, left)}
+			return &flaw{
+				at: r.size, short: true,
+				text: fmt.Sprintf("Expected to read %d bytes, got %d bytes", length+2, left),
+			}
 		}
 		if err := r.fill(int(length) + 2); err != nil {
 			return err

@@ -35,7 +35,10 @@ func startRedis(t *testing.T, dir string, args ...string) *redis {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
 	socket := filepath.Join(sockets, "s")
-	args = append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir, "--appendonly", "yes"}, args...)
+	args = append([]string{
+		"--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir, "--appendonly",
+		"yes",
+	}, args...)
 	r := &redis{t: t, cmd: exec.CommandContext(t.Context(), "redis-server", args...)}
 	out, err := r.cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -92,7 +95,8 @@ func TestRedisLoadsOurs(t *testing.T) {
 	log.Switch()
 	log.Append(group(0, "SET a 1"), 1_700_000_000_001)
 	require.NoError(t, log.Finish(false, func(w io.Writer) error {
-		_, err := io.WriteString(w, string(aof.AppendInstant(nil, 1_700_000_000_000))+wire("SELECT 0", "SET base 1"))
+		_, err := io.WriteString(w,
+			string(aof.AppendInstant(nil, 1_700_000_000_000))+wire("SELECT 0", "SET base 1"))
 		return err
 	}))
 	end := log.Append(group(3, "SET b 2", "SET c 3"), 1_700_000_000_002)
@@ -110,7 +114,8 @@ func TestRedisLoadsOurs(t *testing.T) {
 	require.Equal(t, "+OK", r.ask("SET from redis"))
 	r.shutdown()
 
-	out, err := exec.CommandContext(t.Context(), "redis-check-aof", filepath.Join(dir, "appendonlydir", "appendonly.aof.manifest")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "redis-check-aof",
+		filepath.Join(dir, "appendonlydir", "appendonly.aof.manifest")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "All AOF files and manifest are valid")
 
@@ -141,7 +146,8 @@ func TestRedisLoadsOurs(t *testing.T) {
 	require.NoError(t, err)
 	theirs, err := os.ReadFile(filepath.Join(single, "appendonlydir", "appendonly.aof.manifest"))
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(string(theirs), string(ours)), "%s is not the beginning of %s", ours, theirs)
+	require.True(t, strings.HasPrefix(string(theirs), string(ours)), "%s is not the beginning of %s", ours,
+		theirs)
 }
 
 // TestWeLoadRedis reads the directory that redis-server 7.0.15 left (testdata/redis).
@@ -152,7 +158,8 @@ func TestWeLoadRedis(t *testing.T) {
 		r := startRedis(t, dir, "--aof-use-rdb-preamble", "no", "--aof-timestamp-enabled", "yes")
 		r.ask("SET before 1")
 		r.ask("BGREWRITEAOF")
-		for info := ""; !strings.Contains(info, "aof_rewrites:1") || !strings.Contains(info, "aof_rewrite_in_progress:0"); info = r.ask("INFO persistence") {
+		for info := ""; !strings.Contains(info, "aof_rewrites:1") ||
+			!strings.Contains(info, "aof_rewrite_in_progress:0"); info = r.ask("INFO persistence") {
 			continue // until it is set
 		}
 		r.ask("SELECT 2")

@@ -34,7 +34,10 @@ type report struct {
 // inside a value break no syntax. There a whole sector of zeros in a batch without its
 // checksum ends the file; values seldom hold one.
 func verify(f io.ReaderAt, from, size int64) (report, error) {
-	s := verifier{r: newReader(f, from, size), report: report{size: size, ok: from, synced: -1}, group: -1, batch: -1, hole: -1}
+	s := verifier{
+		r: newReader(f, from, size), report: report{size: size, ok: from, synced: -1}, group: -1,
+		batch: -1, hole: -1,
+	}
 	for {
 		it, err := s.r.next()
 		if errors.Is(err, io.EOF) {
@@ -108,7 +111,10 @@ func (s *verifier) line(it item) {
 	}
 	if length, sum, ok := parseTrailer(it.line()); ok {
 		if s.batch < 0 || length != it.off-s.batch || sum != s.sum {
-			s.flaw = &flaw{item: s.batch, piece: it.off, at: it.off, text: "Checksum of the batch before does not match"}
+			s.flaw = &flaw{
+				item: s.batch, piece: it.off, at: it.off,
+				text: "Checksum of the batch before does not match",
+			}
 			if s.batch < 0 {
 				s.flaw.item = it.off
 			}
@@ -123,7 +129,10 @@ func (s *verifier) line(it item) {
 		return
 	}
 	if bytes.HasPrefix(it.raw, []byte(ownPrefix)) {
-		s.flaw = &flaw{item: it.off, piece: it.off, at: it.off, text: "A line that begins with " + ownPrefix + " and is none of ours"}
+		s.flaw = &flaw{
+			item: it.off, piece: it.off, at: it.off,
+			text: "A line that begins with " + ownPrefix + " and is none of ours",
+		}
 		return
 	}
 	s.sum = crc32.Update(s.sum, castagnoli, it.raw)
@@ -171,7 +180,10 @@ func (s *verifier) cutAtHole() {
 func (s *verifier) atEnd() {
 	switch {
 	case s.group >= 0:
-		s.flaw = &flaw{item: s.group, piece: s.piece, at: s.size, short: true, text: "Reached EOF before reading EXEC for MULTI"}
+		s.flaw = &flaw{
+			item: s.group, piece: s.piece, at: s.size, short: true,
+			text: "Reached EOF before reading EXEC for MULTI",
+		}
 	case s.hole >= 0:
 		s.flaw = &flaw{item: s.hole, piece: s.size, at: s.size, short: true, text: textHole}
 	default:
@@ -281,7 +293,8 @@ func describeTail(f io.ReaderAt, from, size int64, keysOf func([][]byte) [][]byt
 		r := newReader(f, from, size)
 		it, err := r.next()
 		for ; err == nil; it, err = r.next() {
-			if it.args != nil && !isWord(it.args, "multi") && !isWord(it.args, "exec") && !isWord(it.args, "select") {
+			if it.args != nil && !isWord(it.args, "multi") && !isWord(it.args, "exec") &&
+				!isWord(it.args, "select") {
 				note(it.args)
 			}
 		}
@@ -299,7 +312,8 @@ func describeTail(f io.ReaderAt, from, size int64, keysOf func([][]byte) [][]byt
 			break
 		}
 		from = size
-		if err := headersAfter(f, bad.at, size, func(off, _ int64) bool { from = off; return false }); err != nil {
+		if err := headersAfter(f, bad.at, size,
+			func(off, _ int64) bool { from = off; return false }); err != nil {
 			return 0, nil, err
 		}
 	}

@@ -232,7 +232,9 @@ func (l *Log) sync(after func()) error {
 		l.syncing = false
 		l.abandon(err, f.epoch)
 		l.mu.Unlock()
-		l.o.Log(true, fmt.Sprintf("Fail to fsync the AOF file %s: %v; what it holds beyond byte %d cannot be relied upon, the file has to be rewritten", f.name, err, f.synced))
+		l.o.Log(true,
+			fmt.Sprintf("Fail to fsync the AOF file %s: %v; what it holds beyond byte %d cannot be relied "+
+				"upon, the file has to be rewritten", f.name, err, f.synced))
 		return err
 	}
 	l.mu.Lock()

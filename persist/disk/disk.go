@@ -19,7 +19,8 @@ import (
 // Errors that callers distinguish. Those for missing or existing files are io/fs's.
 var (
 	// ErrLocked is returned by Lock while another process has the directory locked.
-	ErrLocked = errors.New("another server uses this directory: stop that one, or give this one a directory of its own (dir)")
+	ErrLocked = errors.New("another server uses this directory: stop that one, or give this one a " +
+		"directory of its own (dir)")
 	// ErrOutside is returned for a name that would leave the directory.
 	ErrOutside = errors.New("the name leaves the directory")
 )
@@ -69,7 +70,8 @@ type File interface {
 // local returns the cleaned name, or ErrOutside.
 func local(op, name string) (string, error) {
 	clean := path.Clean(name)
-	if name == "" || path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || strings.ContainsRune(name, 0) {
+	if name == "" || path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") ||
+		strings.ContainsRune(name, 0) {
 		return "", &fs.PathError{Op: op, Path: name, Err: ErrOutside}
 	}
 	return clean, nil

@@ -24,7 +24,8 @@ func Check(w io.Writer, name string, f io.ReaderAt, size, nowMs int64) error {
 		},
 		Skipped: func(db int, key []byte, what string) {
 			if len(foreign) < maxForeign {
-				foreign = append(foreign, fmt.Sprintf("key %s of database %d holds %s", quoted(string(key)), db, what))
+				foreign = append(foreign,
+					fmt.Sprintf("key %s of database %d holds %s", quoted(string(key)), db, what))
 			}
 		},
 	})
@@ -43,7 +44,8 @@ func Check(w io.Writer, name string, f io.ReaderAt, size, nowMs int64) error {
 	default:
 		fmt.Fprintf(w, "[offset %d] \\o/ RDB looks OK! \\o/\n", sum.End)
 	}
-	fmt.Fprintf(w, "[info] %d keys read\n[info] %d expires\n[info] %d already expired\n", sum.Keys, sum.Expiring, expired)
+	fmt.Fprintf(w, "[info] %d keys read\n[info] %d expires\n[info] %d already expired\n", sum.Keys,
+		sum.Expiring, expired)
 	if sum.Skipped > 0 {
 		fmt.Fprintf(w, "[info] %d keys cannot be loaded here\n", sum.Skipped)
 		for _, line := range foreign {

@@ -152,7 +152,10 @@ type sample struct{ name, payload string }
 
 func samples() []sample {
 	long, longer := strings.Repeat("long ", 60), strings.Repeat("longer", 5000)
-	ints := []any{0, 12, 13, -1, 127, -128, 128, 32767, -32768, 32768, 1<<23 - 1, -1 << 23, 1 << 23, math.MaxInt32, math.MinInt32, 1 << 31, math.MaxInt64, math.MinInt64}
+	ints := []any{
+		0, 12, 13, -1, 127, -128, 128, 32767, -32768, 32768, 1<<23 - 1, -1 << 23, 1 << 23,
+		math.MaxInt32, math.MinInt32, 1 << 31, math.MaxInt64, math.MinInt64,
+	}
 	var tooMany [70_000]any
 	for i := range tooMany {
 		tooMany[i] = i % 13
@@ -171,7 +174,11 @@ func samples() []sample {
 		{"list, quicklist", payload(9, 14, 2, text(ziplist("a", 1)), text(ziplist(long, 70_000)))},
 		{"list, quicklist with an empty ziplist", payload(9, 14, 2, text(ziplist()), text(ziplist("a")))},
 		{"list, quicklist of empty ziplists", payload(9, 14, 2, text(ziplist()), text(ziplist()))},
-		{"list, quicklist2", payload(10, 18, 3, 2, text(listpackOf("a", 1, "")), 1, text(long), 2, lzf(listpackOf(long[:60], long[:60])))},
+		{
+			"list, quicklist2",
+			payload(10, 18, 3, 2, text(listpackOf("a", 1, "")), 1, text(long), 2,
+				lzf(listpackOf(long[:60], long[:60]))),
+		},
 		{"list, quicklist2, a node of an unknown kind", payload(10, 18, 1, 3, text(listpackOf("a")))},
 		{"list, ziplist of 70,000", payload(6, 10, text(ziplist(tooMany[:]...)))},
 		{"list, listpack of 70,000", payload(10, 18, 1, 2, text(listpackOf(tooMany[:]...)))},
@@ -180,16 +187,37 @@ func samples() []sample {
 		{"set, twice the same", payload(6, 2, 2, text("a"), text("a"))},
 		{"set, twice the same number", payload(6, 2, 2, text("7"), 0xc0, 7)},
 		{"set, intset", payload(6, 11, text(string(bytesOf(2, 0, 0, 0, 2, 0, 0, 0, 0xff, 0xff, 5, 0))))},
-		{"set, intset of eight bytes", payload(6, 11, text(string(bytesOf(8, 0, 0, 0, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8))))},
-		{"set, intset out of order", payload(6, 11, text(string(bytesOf(2, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0xff, 0xff))))},
-		{"set, intset with a number twice", payload(6, 11, text(string(bytesOf(2, 0, 0, 0, 2, 0, 0, 0, 5, 0, 5, 0))))},
-		{"set, intset of three bytes", payload(6, 11, text(string(bytesOf(3, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0))))},
-		{"set, intset that is too short", payload(6, 11, text(string(bytesOf(2, 0, 0, 0, 3, 0, 0, 0, 5, 0, 6, 0))))},
+		{
+			"set, intset of eight bytes",
+			payload(6, 11, text(string(bytesOf(8, 0, 0, 0, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8)))),
+		},
+		{
+			"set, intset out of order",
+			payload(6, 11, text(string(bytesOf(2, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0xff, 0xff)))),
+		},
+		{
+			"set, intset with a number twice",
+			payload(6, 11, text(string(bytesOf(2, 0, 0, 0, 2, 0, 0, 0, 5, 0, 5, 0)))),
+		},
+		{
+			"set, intset of three bytes",
+			payload(6, 11, text(string(bytesOf(3, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0)))),
+		},
+		{
+			"set, intset that is too short",
+			payload(6, 11, text(string(bytesOf(2, 0, 0, 0, 3, 0, 0, 0, 5, 0, 6, 0)))),
+		},
 		{"set, empty intset", payload(6, 11, text(string(bytesOf(2, 0, 0, 0, 0, 0, 0, 0))))},
 		{"hash", payload(6, 4, 2, text("f"), text("v"), 0xc0, 7, lzf(long))},
 		{"hash, twice the same field", payload(6, 4, 2, text("f"), text("v"), text("f"), text("w"))},
 		{"hash with a value of 65", payload(6, 4, 1, text("f"), text(strings.Repeat("x", 65)))},
-		{"hash of 600 fields", payload(6, bytesOf(4, 0x42, 88), bytesOf(manyOf(600, func(i int) []any { return []any{text(strconv.Itoa(i)), text("v")} })...))},
+		{
+			"hash of 600 fields",
+			payload(6, bytesOf(4, 0x42, 88),
+				bytesOf(manyOf(600, func(i int) []any {
+					return []any{text(strconv.Itoa(i)), text("v")}
+				})...)),
+		},
 		{"hash, zipmap", payload(6, 9, text(zipmap("f", "v", "", "", "g", long, long, "x")))},
 		{"hash, zipmap, twice the same field", payload(6, 9, text(zipmap("f", "v", "f", "w")))},
 		{"hash, zipmap that ends early", payload(6, 9, text(zipmap("f", "v")[:5]))},
@@ -197,31 +225,78 @@ func samples() []sample {
 		{"hash, ziplist with a long value", payload(6, 13, text(ziplist("f", long)))},
 		{"hash, ziplist, odd", payload(6, 13, text(ziplist("f", "v", "g")))},
 		{"hash, ziplist, twice the same field", payload(6, 13, text(ziplist("f", "v", "f", "w")))},
-		{"hash, ziplist of 600 fields", payload(6, 13, text(ziplist(manyOf(600, func(i int) []any { return []any{i, "v"} })...)))},
+		{
+			"hash, ziplist of 600 fields",
+			payload(6, 13, text(ziplist(manyOf(600, func(i int) []any { return []any{i, "v"} })...))),
+		},
 		{"hash, listpack", payload(10, 16, text(listpackOf("f", "v", 5, "", "g", 6)))},
-		{"hash, listpack with a value of 65", payload(10, 16, text(string(bytesOf(78, 0, 0, 0, 2, 0, 0x81, "f", 2, 0xe0, 65, strings.Repeat("x", 65), 67, 0xff))))},
+		{
+			"hash, listpack with a value of 65",
+			payload(10, 16,
+				text(string(bytesOf(78, 0, 0, 0, 2, 0, 0x81, "f", 2, 0xe0, 65, strings.Repeat("x", 65), 67,
+					0xff)))),
+		},
 		{"hash, listpack, twice the same field", payload(10, 16, text(listpackOf("f", "v", "f", "w")))},
 		{"hash, listpack, a number and its text", payload(10, 16, text(listpackOf("5", "v", 5, "w")))},
 		{"hash, listpack, empty", payload(10, 16, text(listpackOf()))},
-		{"hash, listpack with a wrong count", payload(10, 16, text(strings.Replace(listpackOf("f", "v"), "\x02\x00", "\x04\x00", 1)))},
-		{"hash, listpack with an unknown count", payload(10, 16, text(strings.Replace(listpackOf("f", "v"), "\x02\x00", "\xff\xff", 1)))},
-		{"sorted set, decimal scores", payload(6, 3, 6, text("a"), text("1.5"), text("b"), 254, text("c"), 255, text("7"), text("7"), text("d"), text("-0"), text("e"), text("1e-7"))},
-		{"sorted set, decimal log", payload(6, 3, 3, text("9"), text("9"), text("7"), text("7"), text("8"), text("8"))},
+		{
+			"hash, listpack with a wrong count",
+			payload(10, 16, text(strings.Replace(listpackOf("f", "v"), "\x02\x00", "\x04\x00", 1))),
+		},
+		{
+			"hash, listpack with an unknown count",
+			payload(10, 16, text(strings.Replace(listpackOf("f", "v"), "\x02\x00", "\xff\xff", 1))),
+		},
+		{
+			"sorted set, decimal scores",
+			payload(6, 3, 6, text("a"), text("1.5"), text("b"), 254, text("c"), 255, text("7"), text("7"),
+				text("d"), text("-0"), text("e"), text("1e-7")),
+		},
+		{
+			"sorted set, decimal log",
+			payload(6, 3, 3, text("9"), text("9"), text("7"), text("7"), text("8"), text("8")),
+		},
 		{"sorted set, decimal not a number", payload(6, 3, 1, text("a"), 253)},
 		{"sorted set, decimal that is none", payload(6, 3, 1, text("a"), text("x"))},
-		{"sorted set, binary scores", payload(8, 5, 3, text("a"), binaryScore(1.5), text("b"), binaryScore(math.Inf(-1)), text("c"), binaryScore(math.Copysign(0, -1)))},
+		{
+			"sorted set, binary scores",
+			payload(8, 5, 3, text("a"), binaryScore(1.5), text("b"), binaryScore(math.Inf(-1)), text("c"),
+				binaryScore(math.Copysign(0, -1))),
+		},
 		{"sorted set, binary not a number", payload(8, 5, 1, text("a"), binaryScore(math.NaN()))},
-		{"sorted set, twice the same", payload(8, 5, 2, text("a"), binaryScore(1), text("a"), binaryScore(2))},
-		{"sorted set, log, twice the same", payload(8, 5, 2, text("7"), binaryScore(7), text("7"), binaryScore(7))},
-		{"sorted set, ziplist", payload(6, 12, text(ziplist("a", 1, "b", "1.5", 70_000, 70_000, "c", "inf")))},
+		{
+			"sorted set, twice the same",
+			payload(8, 5, 2, text("a"), binaryScore(1), text("a"), binaryScore(2)),
+		},
+		{
+			"sorted set, log, twice the same",
+			payload(8, 5, 2, text("7"), binaryScore(7), text("7"), binaryScore(7)),
+		},
+		{
+			"sorted set, ziplist",
+			payload(6, 12, text(ziplist("a", 1, "b", "1.5", 70_000, 70_000, "c", "inf"))),
+		},
 		{"sorted set, ziplist log", payload(6, 12, text(ziplist(7, 7, 8, 8, 70_000, 70_000)))},
 		{"sorted set, ziplist, odd", payload(6, 12, text(ziplist("a", 1, "b")))},
 		{"sorted set, listpack", payload(10, 17, text(listpackOf("a", 1, "b", "1.5", "c", "inf")))},
-		{"sorted set, listpack with a member of 65", payload(10, 17, text(string(bytesOf(77, 0, 0, 0, 2, 0, 0xe0, 65, strings.Repeat("x", 65), 67, 1, 1, 0xff))))},
-		{"sorted set with a member of 65", payload(8, 5, 2, text("a"), binaryScore(math.Copysign(0, -1)), text(strings.Repeat("x", 65)), binaryScore(2))},
+		{
+			"sorted set, listpack with a member of 65",
+			payload(10, 17,
+				text(string(bytesOf(77, 0, 0, 0, 2, 0, 0xe0, 65, strings.Repeat("x", 65), 67, 1, 1, 0xff)))),
+		},
+		{
+			"sorted set with a member of 65",
+			payload(8, 5, 2, text("a"), binaryScore(math.Copysign(0, -1)), text(strings.Repeat("x", 65)),
+				binaryScore(2)),
+		},
 		{"sorted set, listpack out of order", payload(10, 17, text(listpackOf("a", 2, "b", 1)))},
 		{"sorted set, listpack, twice the same", payload(10, 17, text(listpackOf("a", 1, "a", 2)))},
-		{"sorted set of 200", payload(8, 5, 0x40, 200, bytesOf(manyOf(200, func(i int) []any { return []any{text(strconv.Itoa(i)), binaryScore(float64(i))} })...))},
+		{
+			"sorted set of 200",
+			payload(8, 5, 0x40, 200,
+				bytesOf(manyOf(200,
+					func(i int) []any { return []any{text(strconv.Itoa(i)), binaryScore(float64(i))} })...)),
+		},
 		{"stream", payload(10, 15, 0, 0, 0, 0, 0)},
 		{"module", payload(10, 7, 0x81, "\x00\x00\x00\x00\x00\x00\x00\x00", 0)},
 		{"an unknown type", payload(10, 8, 0)},
@@ -233,7 +308,10 @@ func samples() []sample {
 		{"a string of 2^63 bytes", payload(10, 0, 0x81, 0x7f, "\xff\xff\xff\xff\xff\xff\xff")},
 		{"a string of an unknown encoding", payload(10, 0, 0xc4)},
 		{"a list of 2^32 elements", payload(10, 1, 0x80, "\xff\xff\xff\xff", text("a"))},
-		{"a compressed string that lies about its size", payload(10, 0, 0xc3, 2, 0x80, "\xff\xff\xff\xff", "\x00a")},
+		{
+			"a compressed string that lies about its size",
+			payload(10, 0, 0xc3, 2, 0x80, "\xff\xff\xff\xff", "\x00a"),
+		},
 		{"version 11", payload(11, 0, text("hello"))},
 		{"version 12", payload(12, 0, text("hello"))},
 	}
@@ -245,14 +323,19 @@ func TestVersion11(t *testing.T) {
 	for _, c := range []struct{ payload, want string }{
 		{payload(11, 20, text(listpackOf("a", 5, "b"))), `set hashtable -1 ["5" "a" "b"]`},
 		{payload(11, 20, text(listpackOf(3, 5, "4"))), `set intset -1 ["3" "4" "5"]`},
-		{payload(11, 20, lzf(listpackOf(strings.Repeat("x", 60), strings.Repeat("y", 60)))), fmt.Sprintf(`set hashtable -1 ["%060d" "%060d"]`, 0, 1)},
+		{
+			payload(11, 20, lzf(listpackOf(strings.Repeat("x", 60), strings.Repeat("y", 60)))),
+			fmt.Sprintf(`set hashtable -1 ["%060d" "%060d"]`, 0, 1),
+		},
 	} {
 		require.Equal(t, []any{"OK"}, ours.ask(t, []string{"RESTORE", "k", "0", c.payload, "REPLACE"}))
-		want := strings.NewReplacer(fmt.Sprintf("%060d", 0), strings.Repeat("x", 60), fmt.Sprintf("%060d", 1), strings.Repeat("y", 60)).Replace(c.want)
+		want := strings.NewReplacer(fmt.Sprintf("%060d", 0), strings.Repeat("x", 60), fmt.Sprintf("%060d", 1),
+			strings.Repeat("y", 60)).Replace(c.want)
 		require.Equal(t, want, contents(t, ours, []string{"k"})[0])
 	}
 	twice := payload(11, 20, text(listpackOf("a", "a")))
-	require.Equal(t, "ERR Bad data format", fmt.Sprint(ours.ask(t, []string{"RESTORE", "k", "0", twice, "REPLACE"})[0]))
+	require.Equal(t, "ERR Bad data format",
+		fmt.Sprint(ours.ask(t, []string{"RESTORE", "k", "0", twice, "REPLACE"})[0]))
 
 	file := bytesOf("REDIS0011", 0xfa, text("redis-ver"), text("7.2.4"), 0xfe, 0, 0xfb, 2, 0,
 		20, text("s"), text(listpackOf("a", 5)), 0xf8, 9, 0, text("t"), text("v"), 0xff)
@@ -260,5 +343,6 @@ func TestVersion11(t *testing.T) {
 	sum, err := ours.read(file, rdb.ReadOptions{})
 	require.NoError(t, err)
 	require.Equal(t, rdb.Summary{Version: 11, End: int64(len(file)), Keys: 2, Checksum: true}, sum)
-	require.Equal(t, []string{`set hashtable -1 ["5" "a"]`, `string embstr -1 "v"`}, contents(t, ours, []string{"s", "t"}))
+	require.Equal(t, []string{`set hashtable -1 ["5" "a"]`, `string embstr -1 "v"`},
+		contents(t, ours, []string{"s", "t"}))
 }

@@ -59,7 +59,8 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.HasKey {
-		return fmt.Sprintf("offset %d, key %s of database %d (%s): %v", e.Offset, quoted(e.Key), e.DB, kind(e.Type), e.Err)
+		return fmt.Sprintf("offset %d, key %s of database %d (%s): %v", e.Offset, quoted(e.Key), e.DB,
+			kind(e.Type), e.Err)
 	}
 	return fmt.Sprintf("offset %d: %v", e.Offset, e.Err)
 }

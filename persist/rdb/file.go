@@ -54,7 +54,10 @@ const (
 var errEnd = errors.New("end of file")
 
 func newFile(f io.ReaderAt, size int64, o ReadOptions, h Handler) *file {
-	return &file{validator: &validator{src: *newSource(f, size)}, options: o, handler: h, note: func(string, ...any) {}}
+	return &file{
+		validator: &validator{src: *newSource(f, size)}, options: o, handler: h,
+		note: func(string, ...any) {},
+	}
 }
 
 // newDecodingFile is newFile for a file whose keys go to the handler.
@@ -85,7 +88,10 @@ func (f *file) read() (Summary, error) {
 		f.progress(0)
 		return f.sum, nil
 	}
-	e := &Error{Offset: f.sum.End, DB: f.db, HasKey: f.at.inKey, Doing: f.at.doing, Type: f.at.typ, Err: convert(err)}
+	e := &Error{
+		Offset: f.sum.End, DB: f.db, HasKey: f.at.inKey, Doing: f.at.doing, Type: f.at.typ,
+		Err: convert(err),
+	}
 	e.Key = string(f.at.key)
 	return f.sum, e
 }
@@ -235,7 +241,8 @@ func (f *file) moduleAux() error {
 		return err
 	}
 	if !f.options.Skip {
-		return fmt.Errorf("%w: data of the module type %q, which is not held here", ErrUnsupported, moduleName(id))
+		return fmt.Errorf("%w: data of the module type %q, which is not held here", ErrUnsupported,
+			moduleName(id))
 	}
 	return each(f.validator.passCount, f.validator.passCount, f.validator.moduleData)
 }

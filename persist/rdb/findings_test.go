@@ -39,6 +39,7 @@ func TestFindings(t *testing.T) {
 	require.NoError(t, err, "R3")
 	_, err = parse(bytesOf("REDIS0010", 0, text("k"), text("v"), 0xff, "checksum"))
 	require.NoError(t, err, "R4")
-	seen, _ := parse(bytesOf("REDIS0006", 9, text("k"), text(zipmap("f", strings.Repeat("v", 300))), 0xff, "checksum"))
+	seen, _ := parse(bytesOf("REDIS0006", 9, text("k"), text(zipmap("f", strings.Repeat("v", 300))), 0xff,
+		"checksum"))
 	require.Empty(t, seen, "R6")
 }

@@ -56,7 +56,8 @@ func requireSound(t *testing.T, in []byte) {
 	if err != nil {
 		var where *rdb.Error
 		require.ErrorAs(t, err, &where)
-		require.True(t, errors.Is(err, rdb.ErrCorrupt) || errors.Is(err, rdb.ErrUnsupported) || errors.Is(err, rdb.ErrVersion), "%v", err)
+		require.True(t, errors.Is(err, rdb.ErrCorrupt) || errors.Is(err, rdb.ErrUnsupported) ||
+			errors.Is(err, rdb.ErrVersion), "%v", err)
 		require.LessOrEqual(t, where.Offset, int64(len(in)))
 		require.Error(t, checked)
 		return
@@ -83,11 +84,13 @@ func seeds(t testing.TB) (out [][]byte) {
 		if body == "" {
 			continue
 		}
-		file := bytesOf("REDIS0011", 0xfe, 0, 0xfc, "\x00\x00\x00\x00\x10\x00\x00\x00", int(body[0]), text("key"), body[1:], 0xff, "\x00\x00\x00\x00\x00\x00\x00\x00")
+		file := bytesOf("REDIS0011", 0xfe, 0, 0xfc, "\x00\x00\x00\x00\x10\x00\x00\x00", int(body[0]),
+			text("key"), body[1:], 0xff, "\x00\x00\x00\x00\x00\x00\x00\x00")
 		out = append(out, file)
 	}
 	return append(out, bytesOf("REDIS0003", 0xfd, "\xff\xff\xff\x7f", 0, text("k"), text("v"), 0xff),
-		bytesOf("REDIS0009", 0xf7, 0x81, "\x00\x00\x00\x00\x00\x00\x00\x00", 2, 1, 5, text("x"), 4, "12345678", 3, "1234", 1, 7, 0, 0xff, "12345678"))
+		bytesOf("REDIS0009", 0xf7, 0x81, "\x00\x00\x00\x00\x00\x00\x00\x00", 2, 1, 5, text("x"), 4,
+			"12345678", 3, "1234", 1, 7, 0, 0xff, "12345678"))
 }
 
 func FuzzRead(f *testing.F) {
@@ -152,10 +155,14 @@ func TestMemoryOfManyElements(t *testing.T) {
 		elements[i] = 7
 	}
 	for name, file := range map[string][]byte{
-		"listpack": bytesOf("REDIS0010", 18, text("k"), 1, 2, text(listpackOf(elements...)), 0xff, "\x00\x00\x00\x00\x00\x00\x00\x00"),
-		"ziplist":  bytesOf("REDIS0010", 10, text("k"), text(ziplist(elements...)), 0xff, "\x00\x00\x00\x00\x00\x00\x00\x00"),
-		"strings":  bytesOf("REDIS0010", 1, text("k"), 0x80, 0, 0, manyElements>>8, manyElements&0xff, bytes.Repeat([]byte{1, '7'}, manyElements), 0xff, "\x00\x00\x00\x00\x00\x00\x00\x00"),
-		"LZF":      bytesOf("REDIS0010", 18, text("k"), 1, 2, lzf(listpackOf(elements...)), 0xff, "\x00\x00\x00\x00\x00\x00\x00\x00"),
+		"listpack": bytesOf("REDIS0010", 18, text("k"), 1, 2, text(listpackOf(elements...)), 0xff,
+			"\x00\x00\x00\x00\x00\x00\x00\x00"),
+		"ziplist": bytesOf("REDIS0010", 10, text("k"), text(ziplist(elements...)), 0xff,
+			"\x00\x00\x00\x00\x00\x00\x00\x00"),
+		"strings": bytesOf("REDIS0010", 1, text("k"), 0x80, 0, 0, manyElements>>8, manyElements&0xff,
+			bytes.Repeat([]byte{1, '7'}, manyElements), 0xff, "\x00\x00\x00\x00\x00\x00\x00\x00"),
+		"LZF": bytesOf("REDIS0010", 18, text("k"), 1, 2, lzf(listpackOf(elements...)), 0xff,
+			"\x00\x00\x00\x00\x00\x00\x00\x00"),
 	} {
 		ours := newKeyspace()
 		var err error

@@ -141,7 +141,8 @@ func startRedis(t *testing.T, dir string) *redis {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(at) })
 	socket := filepath.Join(at, "redis")
-	cmd := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir, "--daemonize", "no",
+	cmd := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir,
+		"--daemonize", "no",
 		"--enable-debug-command", "yes", "--sanitize-dump-payload", "yes")
 	log, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -151,7 +152,8 @@ func startRedis(t *testing.T, dir string) *redis {
 	ready := false
 	for lines := bufio.NewScanner(log); !ready && lines.Scan(); {
 		fmt.Fprintln(&told, lines.Text())
-		ready = strings.Contains(lines.Text(), "will now accept connections") || strings.Contains(lines.Text(), "ready to accept connections")
+		ready = strings.Contains(lines.Text(), "will now accept connections") ||
+			strings.Contains(lines.Text(), "ready to accept connections")
 	}
 	require.True(t, ready, "%s", told.String())
 	go func() { _, _ = io.Copy(io.Discard, log) }()
@@ -229,7 +231,8 @@ var reading = map[string][]string{
 func contents(t *testing.T, s server, keys []string) []string {
 	var looks [][]string
 	for _, k := range keys {
-		looks = append(looks, []string{"TYPE", k}, []string{"OBJECT", "ENCODING", k}, []string{"PEXPIRETIME", k})
+		looks = append(looks, []string{"TYPE", k}, []string{"OBJECT", "ENCODING", k},
+			[]string{"PEXPIRETIME", k})
 	}
 	answers := s.ask(t, looks...)
 	var reads [][]string
@@ -250,7 +253,8 @@ func contents(t *testing.T, s server, keys []string) []string {
 			slices.SortFunc(value, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 		case kind == "hash hashtable":
 			pairs := slices.Collect(slices.Chunk(value, 2))
-			slices.SortFunc(pairs, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
+			slices.SortFunc(pairs,
+				func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
 			values[i] = slices.Concat(pairs...)
 		}
 		out[i] = fmt.Sprintf("%v %v %v %q", answers[3*i], answers[3*i+1], answers[3*i+2], values[i])
@@ -280,7 +284,10 @@ func newMaker(t *testing.T, seed uint64) maker {
 // number returns an integer of any width, often at the limit of one.
 func (m maker) number() int64 {
 	if m.IntN(3) == 0 {
-		edges := []int64{0, 12, 13, 127, 128, 4095, 4096, 32767, 32768, 1<<23 - 1, 1 << 23, math.MaxInt32, 1 << 31, 1 << 53, math.MaxInt64}
+		edges := []int64{
+			0, 12, 13, 127, 128, 4095, 4096, 32767, 32768, 1<<23 - 1, 1 << 23, math.MaxInt32,
+			1 << 31, 1 << 53, math.MaxInt64,
+		}
 		n := edges[m.IntN(len(edges))]
 		if m.IntN(2) == 0 {
 			n = -n - int64(m.IntN(2))
@@ -322,7 +329,10 @@ func (m maker) score() string {
 	case 0:
 		return strconv.FormatInt(m.number(), 10)
 	case 1:
-		return []string{"inf", "-inf", "0", "-0", "1e300", "5e-324", "0.1", "-1.5", "9007199254740993"}[m.IntN(9)]
+		return []string{
+			"inf", "-inf", "0", "-0", "1e300", "5e-324", "0.1", "-1.5",
+			"9007199254740993",
+		}[m.IntN(9)]
 	}
 	return strconv.FormatFloat((m.Float64()-0.5)*math.Pow(10, float64(m.IntN(40)-20)), 'g', -1, 64)
 }
@@ -387,7 +397,8 @@ func (m maker) key(k string) (calls [][]string) {
 		}
 	}
 	if m.IntN(5) == 0 {
-		calls = append(calls, []string{"PEXPIREAT", k, strconv.FormatInt(4_000_000_000_000+m.Int64N(1e12), 10)})
+		calls = append(calls,
+			[]string{"PEXPIREAT", k, strconv.FormatInt(4_000_000_000_000+m.Int64N(1e12), 10)})
 	}
 	return calls
 }

@@ -25,9 +25,12 @@ func closed(parts ...any) []byte {
 
 var (
 	stream1 = bytesOf(15, text("events"), 1, text("sixteen bytes id"), text("a listpack"), 3, 1, 2, 1,
-		text("group"), 1, 2, 1, "sixteen bytes idan hour.", 1, 1, text("consumer"), "an hour.", 1, "sixteen bytes id")
-	stream3 = bytesOf(21, text("events"), 0, 3, 1, 2, 1, 1, 0, 0, 5, 1, text("group"), 1, 2, 5, 0, 1, text("consumer"), "an hour.an hour.", 0)
-	module  = bytesOf(7, text("bloom"), 0x81, 0x40, 0, 0, 0, 0, 0, 4, 1, 2, 7, 1, 7, 5, text("x"), 4, "12345678", 3, "1234", 0)
+		text("group"), 1, 2, 1, "sixteen bytes idan hour.", 1, 1, text("consumer"), "an hour.", 1,
+		"sixteen bytes id")
+	stream3 = bytesOf(21, text("events"), 0, 3, 1, 2, 1, 1, 0, 0, 5, 1, text("group"), 1, 2, 5, 0, 1,
+		text("consumer"), "an hour.an hour.", 0)
+	module = bytesOf(7, text("bloom"), 0x81, 0x40, 0, 0, 0, 0, 0, 4, 1, 2, 7, 1, 7, 5, text("x"), 4,
+		"12345678", 3, "1234", 0)
 )
 
 func TestWhatIsNotHeld(t *testing.T) {
@@ -36,21 +39,46 @@ func TestWhatIsNotHeld(t *testing.T) {
 		foreign []byte
 		want    string
 	}{
-		{"stream of 5.0", stream1, `key "events" of database 0 (stream): not supported: a stream, which is not held here`},
-		{"stream of 7.2", stream3, `key "events" of database 0 (stream): not supported: a stream, which is not held here`},
-		{"module", module, `key "bloom" of database 0 (module type): not supported: a module type "QAAAAAAAB", which is not held here`},
-		{"database", bytesOf(0xfe, 16, 0, text("far"), text("v"), 0xfe, 0), `key "far" of database 16 (string): not supported: a key of database 16, of 16 that there are, which is not held here`},
-		{"module's data", bytesOf(0xf7, 0x81, 0x40, 0, 0, 0, 0, 0, 4, 1, 2, 1, 0), `not supported: data of the module type "QAAAAAAAB", which is not held here`},
-		{"a type nobody knows", bytesOf(99, text("k"), text("v")), `key "k" of database 0 (type 99): not supported: a type 99, which is not held here`},
-		{"functions of a release candidate", bytesOf(0xf6, text("x")), `not supported: functions as release candidates of Redis 7.0 wrote them`},
+		{
+			"stream of 5.0", stream1,
+			`key "events" of database 0 (stream): not supported: a stream, which is not held here`,
+		},
+		{
+			"stream of 7.2", stream3,
+			`key "events" of database 0 (stream): not supported: a stream, which is not held here`,
+		},
+		{
+			"module", module,
+			`key "bloom" of database 0 (module type): not supported: a module type "QAAAAAAAB", which is ` +
+				`not held here`,
+		},
+		{
+			"database", bytesOf(0xfe, 16, 0, text("far"), text("v"), 0xfe, 0),
+			`key "far" of database 16 (string): not supported: a key of database 16, of 16 that there are, ` +
+				`which is not held here`,
+		},
+		{
+			"module's data", bytesOf(0xf7, 0x81, 0x40, 0, 0, 0, 0, 0, 4, 1, 2, 1, 0),
+			`not supported: data of the module type "QAAAAAAAB", which is not held here`,
+		},
+		{
+			"a type nobody knows", bytesOf(99, text("k"), text("v")),
+			`key "k" of database 0 (type 99): not supported: a type 99, which is not held here`,
+		},
+		{
+			"functions of a release candidate", bytesOf(0xf6, text("x")),
+			`not supported: functions as release candidates of Redis 7.0 wrote them`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			file := closed("REDIS0011", 0xfe, 0, 0, text("before"), text("v"), c.foreign, 0, text("after"), text("v"))
+			file := closed("REDIS0011", 0xfe, 0, 0, text("before"), text("v"), c.foreign, 0, text("after"),
+				text("v"))
 			ours := newKeyspace()
 			_, err := ours.read(file, rdb.ReadOptions{})
 			require.ErrorIs(t, err, rdb.ErrUnsupported)
 			require.ErrorContains(t, err, c.want)
-			require.Equal(t, []any{nil}, ours.ask(t, []string{"GET", "before"}), "nothing is read of a file that is refused")
+			require.Equal(t, []any{nil}, ours.ask(t, []string{"GET", "before"}),
+				"nothing is read of a file that is refused")
 
 			sum, err := ours.read(file, rdb.ReadOptions{Skip: true})
 			if c.name == "a type nobody knows" || strings.Contains(c.name, "candidate") {
@@ -58,7 +86,8 @@ func TestWhatIsNotHeld(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, []any{"v", "v"}, ours.ask(t, []string{"GET", "before"}, []string{"GET", "after"}))
+			require.Equal(t, []any{"v", "v"},
+				ours.ask(t, []string{"GET", "before"}, []string{"GET", "after"}))
 			if c.name != "module's data" {
 				require.Equal(t, 1, sum.Skipped)
 				require.Equal(t, 3, sum.Keys)
@@ -68,7 +97,8 @@ func TestWhatIsNotHeld(t *testing.T) {
 }
 
 func TestWhereAFileIsWrong(t *testing.T) {
-	good := closed("REDIS0010", 0xfa, text("redis-ver"), text("7.0.15"), 0xfe, 3, 0xfc, "\x00\x00\x00\x00\x10\x00\x00\x00", 0, text("one"), text("v"),
+	good := closed("REDIS0010", 0xfa, text("redis-ver"), text("7.0.15"), 0xfe, 3, 0xfc,
+		"\x00\x00\x00\x00\x10\x00\x00\x00", 0, text("one"), text("v"),
 		16, text("two"), text(listpackOf("f", "v")))
 	at := bytes.Index(good, []byte(listpackOf("f", "v")))
 	require.Positive(t, at)
@@ -81,14 +111,30 @@ func TestWhereAFileIsWrong(t *testing.T) {
 		name, want string
 		file       []byte
 	}{
-		{"another file", "offset 9: corrupt: it does not begin as an RDB file does", []byte("*3\r\n$3\r\nSET\r\n")},
+		{
+			"another file", "offset 9: corrupt: it does not begin as an RDB file does",
+			[]byte("*3\r\n$3\r\nSET\r\n"),
+		},
 		{"nothing", "offset 0: corrupt: data ends early", nil},
-		{"version 12", "offset 9: version 12 of the format is not a version that can be read", []byte("REDIS0012")},
+		{
+			"version 12", "offset 9: version 12 of the format is not a version that can be read",
+			[]byte("REDIS0012"),
+		},
 		{"version 0", "version 0 of the format", []byte("REDIS0000")},
 		{"no version", "it does not begin as", []byte("REDIS00x1")},
-		{"an element", fmt.Sprintf(`offset %d, key "two" of database 3 (hash): corrupt: an element of a packed value is malformed`, at+13), edit(at+8, 7)},
-		{"a header", `key "two" of database 3 (hash): corrupt: a packed value's header does not fit it`, edit(at, 7)},
-		{"a checksum", fmt.Sprintf("offset %d: corrupt: the checksum is wrong", len(good)), edit(bytes.Index(good, []byte("one"))+4, 'w')},
+		{
+			"an element",
+			fmt.Sprintf(`offset %d, key "two" of database 3 (hash): corrupt: an element of a packed value `+
+				`is malformed`, at+13), edit(at+8, 7),
+		},
+		{
+			"a header", `key "two" of database 3 (hash): corrupt: a packed value's header does not fit it`,
+			edit(at, 7),
+		},
+		{
+			"a checksum", fmt.Sprintf("offset %d: corrupt: the checksum is wrong", len(good)),
+			edit(bytes.Index(good, []byte("one"))+4, 'w'),
+		},
 		{"cut in a value", `key "two" of database 3 (hash): corrupt: data ends early`, good[:at+3]},
 		{"cut in the checksum", "corrupt: data ends early", good[:len(good)-1]},
 		{"a length of nonsense", "corrupt: a string is malformed", bytesOf("REDIS0010", 0xfe, 0x82)},
@@ -123,9 +169,12 @@ func TestWhereAFileIsWrong(t *testing.T) {
 }
 
 func TestHandler(t *testing.T) {
-	file := closed("REDIS0010", 0xfa, text("redis-ver"), text("7.0.15"), 0xfa, text("zlimit-now-ms"), text("17"), 0xf5, text("code"),
-		0xfe, 2, 0xfb, 4, 2, 0xfd, 1, 0, 0, 0, 0, text("seconds"), text("v"), 0xfc, 5, 0, 0, 0, 0, 0, 0, 0, 0, text("ms"), text("v"),
-		0xfc, "\xff\xff\xff\xff\xff\xff\xff\xff", 0, text("none"), text("v"), 0xfc, 0, 0, 0, 0, 0, 0, 0, 0, 0xf8, 5, 0xf9, 6, 0, text("past"), text("v"),
+	file := closed("REDIS0010", 0xfa, text("redis-ver"), text("7.0.15"), 0xfa, text("zlimit-now-ms"),
+		text("17"), 0xf5, text("code"),
+		0xfe, 2, 0xfb, 4, 2, 0xfd, 1, 0, 0, 0, 0, text("seconds"), text("v"), 0xfc, 5, 0, 0, 0, 0, 0, 0, 0, 0,
+		text("ms"), text("v"),
+		0xfc, "\xff\xff\xff\xff\xff\xff\xff\xff", 0, text("none"), text("v"), 0xfc, 0, 0, 0, 0, 0, 0, 0, 0,
+		0xf8, 5, 0xf9, 6, 0, text("past"), text("v"),
 		2, text("empty"), 0)
 	var told []string
 	say := func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
@@ -143,9 +192,12 @@ func TestHandler(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"aux redis-ver 7.0.15", "aux zlimit-now-ms 17", "function code", "sizes 2 4 2",
-		"2 seconds 1000 v", "2 ms 5 v", "2 none 0 v", "2 past -1 v", "skipped 2 empty nothing: its collection is empty",
+		"2 seconds 1000 v", "2 ms 5 v", "2 none 0 v", "2 past -1 v",
+		"skipped 2 empty nothing: its collection is empty",
 	}, told)
-	require.Equal(t, rdb.Summary{Version: 10, End: int64(len(file)), Keys: 5, Expiring: 3, Skipped: 1, Checksum: true}, sum)
+	require.Equal(t,
+		rdb.Summary{Version: 10, End: int64(len(file)), Keys: 5, Expiring: 3, Skipped: 1, Checksum: true},
+		sum)
 
 	refuse := errors.New("no")
 	for _, h := range []rdb.Handler{
@@ -187,10 +239,11 @@ func TestErrorsOfTheFile(t *testing.T) {
 	require.ErrorIs(t, err, rdb.ErrCorrupt, "it is shorter than was said")
 
 	var steps []int64
-	_, err = rdb.Read(bytes.NewReader(b.Bytes()), size, rdb.ReadOptions{}, rdb.Handler{Progress: func(done, total int64) {
-		require.Equal(t, size, total)
-		steps = append(steps, done)
-	}})
+	_, err = rdb.Read(bytes.NewReader(b.Bytes()), size, rdb.ReadOptions{},
+		rdb.Handler{Progress: func(done, total int64) {
+			require.Equal(t, size, total)
+			steps = append(steps, done)
+		}})
 	require.NoError(t, err)
 	require.IsIncreasing(t, steps)
 	require.Equal(t, size, steps[len(steps)-1])
@@ -207,8 +260,10 @@ func TestCheck(t *testing.T) {
 	out, err := check(file)
 	require.NoError(t, err)
 	for _, line := range []string{
-		"[offset 0] Checking RDB file dump.rdb\n", "[offset 27] AUX FIELD redis-ver = '7.0.15'\n", "Selecting DB ID 0\n",
-		fmt.Sprintf("[offset %d] Checksum OK\n", len(file)), fmt.Sprintf("[offset %d] \\o/ RDB looks OK! \\o/\n", len(file)),
+		"[offset 0] Checking RDB file dump.rdb\n", "[offset 27] AUX FIELD redis-ver = '7.0.15'\n",
+		"Selecting DB ID 0\n",
+		fmt.Sprintf("[offset %d] Checksum OK\n", len(file)),
+		fmt.Sprintf("[offset %d] \\o/ RDB looks OK! \\o/\n", len(file)),
 		fmt.Sprintf("[info] %d keys read\n", recordedKeys), "[info] 0 already expired\n",
 	} {
 		require.Contains(t, out, line)
@@ -222,13 +277,19 @@ func TestCheck(t *testing.T) {
 
 	out, err = check(file[:len(file)/2])
 	require.ErrorIs(t, err, rdb.ErrCorrupt)
-	require.Contains(t, out, "[additional info] While doing: read-object-value\n[additional info] Reading key \"key:")
+	require.Contains(t, out,
+		"[additional info] While doing: read-object-value\n[additional info] Reading key \"key:")
 	require.Contains(t, out, "[additional info] Reading type ")
 
-	out, err = check(closed("REDIS0010", 0xfe, 0, stream1, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0, 0, text("k"), text("v"), 2, text("twice"), 2, text("a"), text("a")))
+	out, err = check(closed("REDIS0010", 0xfe, 0, stream1, 0xfc, 1, 0, 0, 0, 0, 0, 0, 0, 0, text("k"),
+		text("v"), 2, text("twice"), 2, text("a"), text("a")))
 	require.ErrorIs(t, err, rdb.ErrCorrupt)
-	require.Contains(t, out, "[info] 3 keys read\n[info] 1 expires\n[info] 1 already expired\n[info] 1 keys cannot be loaded here\n[info] key \"events\" of database 0 holds a stream\n")
-	require.Contains(t, out, "an element stands twice\n[additional info] While doing: read-object-value\n[additional info] Reading key \"twice\"\n[additional info] Reading type 2 (set)\n")
+	require.Contains(t, out,
+		"[info] 3 keys read\n[info] 1 expires\n[info] 1 already expired\n[info] 1 keys cannot be loaded "+
+			"here\n[info] key \"events\" of database 0 holds a stream\n")
+	require.Contains(t, out,
+		"an element stands twice\n[additional info] While doing: read-object-value\n"+
+			"[additional info] Reading key \"twice\"\n[additional info] Reading type 2 (set)\n")
 }
 
 // filling is a writer that fails when full.

@@ -38,7 +38,13 @@ func TestRecordedFile(t *testing.T) {
 	}
 	ours := newKeyspace()
 	ours.ask(t, calls...)
-	options := rdb.WriterOptions{Compress: true, Checksum: true, Fields: []rdb.Field{{Name: rdb.FieldVersion, Value: "7.0.15"}, {Name: rdb.FieldNowMs, Value: "1700000000000"}}}
+	options := rdb.WriterOptions{
+		Compress: true, Checksum: true,
+		Fields: []rdb.Field{
+			{Name: rdb.FieldVersion, Value: "7.0.15"},
+			{Name: rdb.FieldNowMs, Value: "1700000000000"},
+		},
+	}
 	write := func(k *keyspace) []byte {
 		var b bytes.Buffer
 		k.write(t, &b, options)
@@ -67,7 +73,9 @@ func TestRecordedFile(t *testing.T) {
 	text, err := os.ReadFile(recordedContents)
 	require.NoError(t, err)
 	want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	for name, file := range map[string][]byte{"theirs": theirFile, "ours as recorded": ourFile, "ours": write(ours)} {
+	for name, file := range map[string][]byte{
+		"theirs": theirFile, "ours as recorded": ourFile, "ours": write(ours),
+	} {
 		t.Run(name, func(t *testing.T) {
 			loaded := newKeyspace()
 			sum, err := loaded.read(file, rdb.ReadOptions{})

@@ -75,12 +75,21 @@ func TestBothWays(t *testing.T) {
 			}
 			size, theirSize = size+len(fromOurs[i]), theirSize+len(fromTheirs[i])
 		}
-		t.Logf("%d of %d payloads are equal; ours have %d bytes, theirs %d", equal, len(keys), size, theirSize)
+		t.Logf("%d of %d payloads are equal; ours have %d bytes, theirs %d", equal, len(keys), size,
+			theirSize)
 	})
 
 	t.Run("files", func(t *testing.T) {
 		const code = "#!lua name=lib\nredis.register_function('f', function() return 1 end)"
-		calls := [][]string{{"FUNCTION", "LOAD", code}, {"SELECT", "1"}, {"FLUSHDB"}, {"SELECT", "9"}, {"SET", "other", "db"}, {"SELECT", "0"}, {"SAVE"}}
+		calls := [][]string{
+			{"FUNCTION", "LOAD", code},
+			{"SELECT", "1"},
+			{"FLUSHDB"},
+			{"SELECT", "9"},
+			{"SET", "other", "db"},
+			{"SELECT", "0"},
+			{"SAVE"},
+		}
 		theirs.ask(t, calls...)
 		file, err := os.ReadFile(filepath.Join(theirs.dir, "dump.rdb"))
 		require.NoError(t, err)
@@ -99,7 +108,16 @@ func TestBothWays(t *testing.T) {
 		require.Equal(t, []any{"db"}, again.ask(t, []string{"GET", "other"}))
 		again.ask(t, []string{"SELECT", "0"})
 
-		for _, o := range []rdb.WriterOptions{{}, {Compress: true, Checksum: true, Fields: []rdb.Field{{Name: rdb.FieldVersion, Value: "7.0.15"}, {Name: rdb.FieldNowMs, Value: "1700000000000"}}}} {
+		for _, o := range []rdb.WriterOptions{
+			{},
+			{
+				Compress: true, Checksum: true,
+				Fields: []rdb.Field{
+					{Name: rdb.FieldVersion, Value: "7.0.15"},
+					{Name: rdb.FieldNowMs, Value: "1700000000000"},
+				},
+			},
+		} {
 			var written bytes.Buffer
 			again.write(t, &written, o, code)
 			t.Logf("%+v: %d bytes, theirs has %d", o, written.Len(), len(file))

@@ -68,8 +68,9 @@ func (f *validator) stream(typ byte) error {
 	group := []func() error{text, count, count} // name, the last ID delivered
 	consumer := []func() error{text, f.bytes(streamTime)}
 	if typ >= typeStream2 {
-		steps = append(steps, count, count, count, count, count) // the first ID, the highest deleted, entries added
-		group = append(group, count)                             // entries read
+		// The first ID, the highest deleted, entries added.
+		steps = append(steps, count, count, count, count, count)
+		group = append(group, count) // entries read
 	}
 	if typ >= typeStream3 {
 		consumer = append(consumer, f.bytes(streamTime))

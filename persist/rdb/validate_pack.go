@@ -11,7 +11,9 @@ type elementEnd func(pack []byte, at, before int) (end int)
 // elements validates the elements of a pack, from the end of its header to the end
 // byte, and emits pieces. said is the element count in the header, per the number of
 // elements that belong together. wrap makes a pack of a part.
-func (f *validator) elements(pack []byte, header, said, per int, next elementEnd, wrap func(part []byte, n int) piece) error {
+func (f *validator) elements(
+	pack []byte, header, said, per int, next elementEnd, wrap func(part []byte, n int) piece,
+) error {
 	last := len(pack) - 1
 	n, in := 0, 0
 	from, at, before := header, header, header
@@ -58,7 +60,8 @@ func (f *validator) listpack(pack []byte, typ byte, per int) error {
 
 // listpackSound reports whether the header and the end byte of a listpack are valid.
 func listpackSound(pack []byte) bool {
-	return len(pack) > listpackHeader && uint64(binary.LittleEndian.Uint32(pack)) == uint64(len(pack)) && pack[len(pack)-1] == packEnd
+	return len(pack) > listpackHeader && uint64(binary.LittleEndian.Uint32(pack)) == uint64(len(pack)) &&
+		pack[len(pack)-1] == packEnd
 }
 
 // listpackElement returns the end of the element at.
@@ -124,7 +127,8 @@ const (
 // element count), the elements, an end byte. Each element is the length of the previous
 // one, its encoding and its content.
 func (f *validator) ziplist(pack []byte, typ byte, per int) error {
-	if len(pack) <= ziplistHeader || uint64(binary.LittleEndian.Uint32(pack)) != uint64(len(pack)) || pack[len(pack)-1] != packEnd {
+	if len(pack) <= ziplistHeader || uint64(binary.LittleEndian.Uint32(pack)) != uint64(len(pack)) ||
+		pack[len(pack)-1] != packEnd {
 		return corrupt(badPack)
 	}
 	said, last := int(binary.LittleEndian.Uint16(pack[8:])), ziplistHeader

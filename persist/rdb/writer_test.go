@@ -70,7 +70,8 @@ func TestLargeValues(t *testing.T) {
 					require.NoError(t, w.Key(0, "k", 0, value))
 					require.NoError(t, w.Close())
 				})
-				t.Logf("compress %v: %d bytes, in pieces of at most %d, taking %d", compress, out.total, out.largest, took)
+				t.Logf("compress %v: %d bytes, in pieces of at most %d, taking %d", compress, out.total,
+					out.largest, took)
 				require.LessOrEqual(t, out.largest, 96<<10)
 				most := uint64(1 << 20) // buffers
 				if name != "log" {
@@ -84,9 +85,10 @@ func TestLargeValues(t *testing.T) {
 			require.NoError(t, w.Close())
 			var got any
 			took := memory(func() {
-				_, err := rdb.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), rdb.ReadOptions{Limits: limits}, rdb.Handler{
-					Key: func(_ int, _ []byte, _ int64, value any) error { got = value; return nil },
-				})
+				_, err := rdb.Read(bytes.NewReader(file.Bytes()), int64(file.Len()),
+					rdb.ReadOptions{Limits: limits}, rdb.Handler{
+						Key: func(_ int, _ []byte, _ int64, value any) error { got = value; return nil },
+					})
 				require.NoError(t, err)
 			})
 			t.Logf("reading %d bytes took %d", file.Len(), took)
@@ -120,8 +122,9 @@ func TestAllocations(t *testing.T) {
 	}
 	w := rdb.NewWriter(io.Discard, rdb.WriterOptions{Compress: true, Checksum: true})
 	for name, value := range map[string]any{
-		"text": store.NewString([]byte("some text that is longer than twenty bytes")), "number": store.NewInt(1234567890123),
-		"log": log, "hash": fields, "set": numbers, "list": elements,
+		"text":   store.NewString([]byte("some text that is longer than twenty bytes")),
+		"number": store.NewInt(1234567890123),
+		"log":    log, "hash": fields, "set": numbers, "list": elements,
 	} {
 		key := "user:" + name
 		require.NoError(t, w.Key(0, key, nowMs, value))
@@ -155,7 +158,9 @@ func BenchmarkRead(b *testing.B) {
 	for i := range 10 {
 		log.AppendRun(int64(nowMs)*1000+int64(i)*777_000, 1)
 	}
-	for name, value := range map[string]any{"counter": store.NewInt(17), "log of 10": log, "million": large(logHits)["log"]} {
+	for name, value := range map[string]any{
+		"counter": store.NewInt(17), "log of 10": log, "million": large(logHits)["log"],
+	} {
 		b.Run(name, func(b *testing.B) {
 			var file bytes.Buffer
 			w := rdb.NewWriter(&file, rdb.WriterOptions{Compress: true, Checksum: true})
@@ -169,7 +174,8 @@ func BenchmarkRead(b *testing.B) {
 			_ = w.Close()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := rdb.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), rdb.ReadOptions{Limits: limits}, rdb.Handler{}); err != nil {
+				if _, err := rdb.Read(bytes.NewReader(file.Bytes()), int64(file.Len()),
+					rdb.ReadOptions{Limits: limits}, rdb.Handler{}); err != nil {
 					b.Fatal(err)
 				}
 			}

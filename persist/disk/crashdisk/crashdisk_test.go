@@ -58,7 +58,8 @@ func TestUnsyncedMayBeTornReorderedAndAhead(t *testing.T) {
 	seen := outcomes(on, "f")
 	zeros := strings.Repeat("\x00", 512)
 	for what, text := range map[string]string{
-		"nothing": "", "all": a + b, "the first": a, "the second only": zeros + b, "the length only": zeros + zeros,
+		"nothing": "", "all": a + b, "the first": a,
+		"the second only": zeros + b, "the length only": zeros + zeros,
 	} {
 		require.Contains(t, seen, text, what)
 	}
