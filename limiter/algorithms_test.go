@@ -61,7 +61,10 @@ func TestAlgorithmScenarios(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			for i, l := range s.lines {
 				d := s.m.decide(startMs+l.t, q, Call{Cost: l.cost})
-				got := line{l.t, l.cost, d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs, d.NextAfterMs}
+				got := line{
+					l.t, l.cost, d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs,
+					d.NextAfterMs,
+				}
 				require.Equal(t, l, got, "line %d", i+1)
 			}
 		})
@@ -71,29 +74,50 @@ func TestAlgorithmScenarios(t *testing.T) {
 // TestNoAlgorithmOverflows checks that answers keep their form whatever state a
 // snapshot or a user supplies, at any instant.
 func TestNoAlgorithmOverflows(t *testing.T) {
-	ends := []int64{math.MinInt64, -1, 0, 1, 1000, startMs, 9_007_199_254_741, math.MaxInt64 / 1000, math.MaxInt64 - 1, math.MaxInt64}
+	ends := []int64{
+		math.MinInt64, -1, 0, 1, 1000, startMs, 9_007_199_254_741, math.MaxInt64 / 1000,
+		math.MaxInt64 - 1, math.MaxInt64,
+	}
 	check := func(d Decision, capacity int64, what ...any) {
-		if d.Allowed < 0 || d.Allowed > capacity || d.Remaining < 0 || d.RetryAfterMs < -1 || d.ResetAfterMs < 0 || d.NextAfterMs < 0 ||
+		if d.Allowed < 0 || d.Allowed > capacity || d.Remaining < 0 || d.RetryAfterMs < -1 ||
+			d.ResetAfterMs < 0 || d.NextAfterMs < 0 ||
 			(d.Allowed == 0) == (d.RetryAfterMs == 0) || d.Used < 0 {
 			require.Failf(t, "bad", "%v: %+v", what, d)
 		}
 	}
-	calls := []Call{{}, {Cost: 1}, {Cost: math.MaxInt64}, {Cost: math.MaxInt64, AtMost: true}, {Cost: 2, Peek: true}}
+	calls := []Call{
+		{},
+		{Cost: 1},
+		{Cost: math.MaxInt64},
+		{Cost: math.MaxInt64, AtMost: true},
+		{Cost: 2, Peek: true},
+	}
 	for _, nowMs := range ends {
 		for _, state := range ends {
 			for _, expireAtMs := range ends {
-				for _, q := range []Quota{{1, 1}, {math.MaxInt64, 1}, {1, MaxWindowMs - 1}, {math.MaxInt64, MaxWindowMs - 1}, {3, 1000}} {
+				for _, q := range []Quota{
+					{1, 1},
+					{math.MaxInt64, 1},
+					{1, MaxWindowMs - 1},
+					{math.MaxInt64, MaxWindowMs - 1},
+					{3, 1000},
+				} {
 					for _, call := range calls {
 						fixed := Fixed{max(state, 0)}
-						check(fixed.Decide(nowMs, expireAtMs, q, call), q.Limit, "FIXED", nowMs, state, expireAtMs, q, call)
+						check(fixed.Decide(nowMs, expireAtMs, q, call), q.Limit, "FIXED", nowMs, state,
+							expireAtMs, q, call)
 						for _, burst := range []int64{1, 2, 1_000_000} {
 							if ValidateBurst(q, burst) == nil {
 								gcra := GCRA{state, burst}
-								check(gcra.Decide(nowMs, expireAtMs, q, call), burst, "GCRA", nowMs, state, expireAtMs, q, burst, call)
+								check(gcra.Decide(nowMs, expireAtMs, q, call), burst, "GCRA", nowMs, state,
+									expireAtMs, q, burst, call)
 							}
 						}
 						for _, n := range []int64{1, 3} {
-							b := Buckets{WidthMs: BucketWidth(q.WindowMs, n), N: n, Counts: make([]int64, 0, n+1)}
+							b := Buckets{
+								WidthMs: BucketWidth(q.WindowMs, n), N: n,
+								Counts: make([]int64, 0, n+1),
+							}
 							b.NewestMs = floor(state, b.WidthMs)
 							b.Counts = append(b.Counts, max(state, 0), math.MaxInt64)
 							if !b.Valid() {
@@ -147,11 +171,15 @@ func TestValidateOthers(t *testing.T) {
 	require.ErrorIs(t, ValidateBurst(q, math.MinInt64), ErrBurst)
 	require.NoError(t, ValidateBurst(q, 31_557_599_999))
 	require.ErrorIs(t, ValidateBurst(q, 31_557_600_000), ErrBurstLong)
-	for n, want := range map[int64]error{-1: ErrBuckets, 0: ErrBuckets, 1: nil, MaxBuckets: nil, MaxBuckets + 1: ErrBuckets} {
+	for n, want := range map[int64]error{
+		-1: ErrBuckets, 0: ErrBuckets, 1: nil, MaxBuckets: nil,
+		MaxBuckets + 1: ErrBuckets,
+	} {
 		require.ErrorIs(t, ValidateBuckets(n), want)
 	}
 	// With AtMost the possible grant counts, not the request.
 	large := Quota{2_000_000, 60_000}
-	require.ErrorIs(t, Validate([]Quota{large}, Call{Cost: math.MaxInt64, AtMost: true}, DefaultMaxUnits), ErrCostLarge)
+	require.ErrorIs(t, Validate([]Quota{large}, Call{Cost: math.MaxInt64, AtMost: true}, DefaultMaxUnits),
+		ErrCostLarge)
 	require.NoError(t, Validate([]Quota{large, q}, Call{Cost: math.MaxInt64, AtMost: true}, DefaultMaxUnits))
 }

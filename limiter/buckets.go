@@ -23,7 +23,8 @@ func BucketWidth(windowMs, n int64) int64 { return ceil(windowMs, n) }
 
 // Valid reports whether b is a state that Apply can produce.
 func (b *Buckets) Valid() bool {
-	if b.WidthMs < 1 || b.WidthMs > MaxWindowMs || b.N < 1 || b.N > MaxBuckets || len(b.Counts) == 0 || int64(len(b.Counts)) > b.N+1 ||
+	if b.WidthMs < 1 || b.WidthMs > MaxWindowMs || b.N < 1 || b.N > MaxBuckets ||
+		len(b.Counts) == 0 || int64(len(b.Counts)) > b.N+1 ||
 		floor(b.NewestMs, b.WidthMs) != b.NewestMs {
 		return false
 	}
@@ -47,7 +48,8 @@ func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 	leave := d.measure(q.Limit, used, call)
 	if used > 0 {
 		d.ResetAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, used), nowMs, expireAtMs)
-		d.NextAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, max(1, used-q.Limit+1)), nowMs, expireAtMs)
+		d.NextAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, max(1, used-q.Limit+1)), nowMs,
+			expireAtMs)
 	}
 	if leave > 0 {
 		d.RetryAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, leave), nowMs, expireAtMs)

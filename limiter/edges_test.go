@@ -130,8 +130,18 @@ func TestInstantsThatALogCannotHold(t *testing.T) {
 // TestNothingOverflows passes numbers that Validate refuses. They must not panic,
 // overflow into an admission above the limit, or name scores that a log cannot hold.
 func TestNothingOverflows(t *testing.T) {
-	ends := []int64{math.MinInt64, math.MinInt64 + 1, -1_000_000, -1, 0, 1, 2, 1000, startMs, MinScore, MaxScore, math.MaxInt64 - 1, math.MaxInt64}
-	logs := []Log{nil, scores{}, scores{MinScore, MinScore + 1}, scores{startMs * unitsPerMs}, scores{MaxScore - 1}, scores{math.MinInt64, 0, math.MaxInt64}}
+	ends := []int64{
+		math.MinInt64, math.MinInt64 + 1, -1_000_000, -1, 0, 1, 2, 1000, startMs, MinScore,
+		MaxScore, math.MaxInt64 - 1, math.MaxInt64,
+	}
+	logs := []Log{
+		nil,
+		scores{},
+		scores{MinScore, MinScore + 1},
+		scores{startMs * unitsPerMs},
+		scores{MaxScore - 1},
+		scores{math.MinInt64, 0, math.MaxInt64},
+	}
 	for _, log := range logs {
 		for _, nowMs := range ends {
 			for _, expireAtMs := range ends {
@@ -145,10 +155,13 @@ func TestNothingOverflows(t *testing.T) {
 								}
 								continue
 							}
-							bad := d.Allowed < 0 || d.Allowed > max(limit, 0) || d.Remaining < 0 || d.RetryAfterMs < -1 || d.ResetAfterMs < 0 ||
-								(d.Allowed == 0) == (d.RetryAfterMs == 0) || d.Units > 0 && (d.First < MinScore || d.First > MaxScore-d.Units)
+							bad := d.Allowed < 0 || d.Allowed > max(limit, 0) || d.Remaining < 0 ||
+								d.RetryAfterMs < -1 || d.ResetAfterMs < 0 ||
+								(d.Allowed == 0) == (d.RetryAfterMs == 0) ||
+								d.Units > 0 && (d.First < MinScore || d.First > MaxScore-d.Units)
 							if bad && windowMs >= 1 {
-								require.Failf(t, "bad", "%v now %d expire %d limit %d window %d cost %d: %+v", log, nowMs, expireAtMs, limit, windowMs, cost, d)
+								require.Failf(t, "bad", "%v now %d expire %d limit %d window %d cost %d: %+v",
+									log, nowMs, expireAtMs, limit, windowMs, cost, d)
 							}
 						}
 					}
@@ -168,7 +181,11 @@ func TestArithmeticSaturates(t *testing.T) {
 		}
 		return math.MaxInt64
 	}
-	values := []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt64/1000 - 1, math.MinInt64 / 1000, -1001, -1000, -999, -1, 0, 1, 999, 1000, 1001, math.MaxInt64 / 1000, math.MaxInt64/1000 + 1, math.MaxInt64 - 1, math.MaxInt64}
+	values := []int64{
+		math.MinInt64, math.MinInt64 + 1, math.MinInt64/1000 - 1, math.MinInt64 / 1000, -1001,
+		-1000, -999, -1, 0, 1, 999, 1000, 1001, math.MaxInt64 / 1000, math.MaxInt64/1000 + 1,
+		math.MaxInt64 - 1, math.MaxInt64,
+	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
 		values = append(values, int64(rng.Uint64())>>rng.IntN(64))
@@ -234,10 +251,13 @@ func TestAllocatesNothing(t *testing.T) {
 	var log Log = held
 	quotas := []Quota{{1000, 500}, {1000, 60_000}, {2000, 600_000}}
 	for name, cost := range map[string]int64{"peek": 0, "denied": 1500, "never": 5000} {
-		require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = Decide(log, startMs+1100, 0, quotas, cost) }), name)
+		require.Zero(t,
+			testing.AllocsPerRun(100, func() { _, _ = Decide(log, startMs+1100, 0, quotas, cost) }), name)
 	}
-	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = Decide(log, startMs+100_000, 0, quotas, 5) }), "allowed")
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = Decide(log, startMs+100_000, 0, quotas, 5) }),
+		"allowed")
 	text := []byte("10s")
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = ParseWindow(text) }))
-	require.Zero(t, testing.AllocsPerRun(100, func() { _ = Validate(quotas, Call{Cost: 5}, DefaultMaxUnits) }))
+	require.Zero(t,
+		testing.AllocsPerRun(100, func() { _ = Validate(quotas, Call{Cost: 5}, DefaultMaxUnits) }))
 }

@@ -152,7 +152,7 @@ func (h *history) move(how motion) {
 	case 0:
 		h.nowMs += h.rng.Int64N(h.q.WindowMs + 1)
 	case 1:
-		h.nowMs += h.q.WindowMs - h.nowMs%h.q.WindowMs - h.rng.Int64N(2) // the border of a slice, or just before it
+		h.nowMs += h.q.WindowMs - h.nowMs%h.q.WindowMs - h.rng.Int64N(2) // start of a slice, or before
 	case 2:
 		if how == anyway {
 			h.nowMs -= h.rng.Int64N(2*h.q.WindowMs + 1)
@@ -206,13 +206,16 @@ func TestEveryAnswerIsExact(t *testing.T) {
 					before := m.copyOf()
 					peek := m.decide(h.nowMs, h.q, asked)
 					d := m.decide(h.nowMs, h.q, call)
-					if peek.Allowed != d.Allowed || peek.RetryAfterMs != d.RetryAfterMs || peek.Used+d.Units != d.Used || d.Remaining != max(0, h.q.Limit-d.Used) {
+					if peek.Allowed != d.Allowed || peek.RetryAfterMs != d.RetryAfterMs ||
+						peek.Used+d.Units != d.Used || d.Remaining != max(0, h.q.Limit-d.Used) {
 						require.Failf(t, "a peek answers otherwise", "%s: %+v %+v", at, peek, d)
 					}
 					if d.Units == 0 && d.Change != (Change{}) || peek.Change != (Change{}) {
 						require.Fail(t, "a call that changes nothing tells a change", at)
 					}
-					later := func(ms int64, call Call) Decision { return m.copyOf().decide(h.nowMs+ms, h.q, call) }
+					later := func(ms int64, call Call) Decision {
+						return m.copyOf().decide(h.nowMs+ms, h.q, call)
+					}
 					switch {
 					case call.Cost > h.q.Limit && !call.AtMost:
 						require.EqualValues(t, -1, d.RetryAfterMs, at)
@@ -237,7 +240,8 @@ func TestEveryAnswerIsExact(t *testing.T) {
 					// The new limit admits as many as it leaves, and not one more.
 					limit := Quota{1 + h.rng.Int64N(2*h.q.Limit), h.q.WindowMs}
 					fits := max(0, limit.Limit-d.Used)
-					if _, gcra := m.(*stateMachine[GCRA, *GCRA]); !gcra && limit.Limit <= limit.WindowMs*unitsPerMs {
+					if _, gcra := m.(*stateMachine[GCRA, *GCRA]); !gcra &&
+						limit.Limit <= limit.WindowMs*unitsPerMs {
 						got := m.copyOf().decide(h.nowMs, limit, Call{Cost: limit.Limit, AtMost: true})
 						require.Equal(t, fits, got.Allowed, at)
 					}
@@ -270,7 +274,8 @@ func TestStepsOfTheClock(t *testing.T) {
 					require.LessOrEqual(t, got.Allowed, now.Allowed, "seed %d, back by %d", seed, backMs)
 					// A step there and back has no effect.
 					again := back.decide(h.nowMs, h.q, all)
-					require.LessOrEqual(t, got.Allowed+again.Allowed, now.Allowed, "seed %d, back by %d and here again", seed, backMs)
+					require.LessOrEqual(t, got.Allowed+again.Allowed, now.Allowed,
+						"seed %d, back by %d and here again", seed, backMs)
 				}
 			}
 		})

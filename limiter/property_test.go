@@ -154,56 +154,72 @@ func withoutAhead(log Log, nowMs int64) Log {
 // mistakes of limiters.
 func TestPropertyCatchesPlantedFaults(t *testing.T) {
 	faults := map[string]decideFn{
-		"one above the limit": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+		"one above the limit": func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
 			wider := make([]Quota, len(quotas))
 			for i, q := range quotas {
 				wider[i] = Quota{q.Limit + 1, q.WindowMs}
 			}
 			return Decide(log, nowMs, expireAtMs, wider, cost)
 		},
-		"a window 1 ms short": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+		"a window 1 ms short": func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
 			shorter := make([]Quota, len(quotas))
 			for i, q := range quotas {
 				shorter[i] = Quota{q.Limit, q.WindowMs - 1}
 			}
 			return Decide(log, nowMs, expireAtMs, shorter, cost)
 		},
-		"hits of one instant merge": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+		"hits of one instant merge": func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
 			d, err := Decide(log, nowMs, expireAtMs, quotas, cost)
 			if d.Units > 0 {
 				d.First = nowMs * unitsPerMs
 			}
 			return d, err
 		},
-		"a short window trims what a long one needs": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+		"a short window trims what a long one needs": func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
 			d, err := Decide(log, nowMs, expireAtMs, quotas, cost)
 			if d.Units > 0 {
 				d.DropThrough = (nowMs-quotas[0].WindowMs+1)*unitsPerMs - 1
 			}
 			return d, err
 		},
-		"a short window shortens the expiry": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+		"a short window shortens the expiry": func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
 			d, err := Decide(log, nowMs, expireAtMs, quotas, cost)
 			if d.Units > 0 {
 				d.ExpireAtMs = nowMs + quotas[0].WindowMs
 			}
 			return d, err
 		},
-		"a trim 1 ms too far": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+		"a trim 1 ms too far": func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
 			d, err := Decide(log, nowMs, expireAtMs, quotas, cost)
 			if d.Units > 0 {
 				d.DropThrough += unitsPerMs
 			}
 			return d, err
 		},
-		"units ahead of the clock do not count": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+		"units ahead of the clock do not count": func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
 			d, err := Decide(withoutAhead(log, nowMs), nowMs, expireAtMs, quotas, cost)
 			if d.Units > 0 && log != nil {
 				d.First = max(d.First, log.Newest()+1)
 			}
 			return d, err
 		},
-		"only the first quota is asked": func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
+		"only the first quota is asked": func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
 			return Decide(log, nowMs, expireAtMs, quotas[:1], cost)
 		},
 	}
@@ -286,7 +302,9 @@ func worst(t *testing.T, w *world, nowMs int64, quotas []Quota, cost int64) Deci
 }
 
 // checkWaits checks RetryAfterMs and ResetAfterMs to the millisecond.
-func checkWaits(t *testing.T, at string, w *world, nowMs int64, quotas []Quota, cost int64, d Decision) (kind string) {
+func checkWaits(
+	t *testing.T, at string, w *world, nowMs int64, quotas []Quota, cost int64, d Decision,
+) (kind string) {
 	t.Helper()
 	ask := func(laterMs int64) Decision {
 		return w.clone().call(t, nowMs+laterMs, quotas, cost)
@@ -321,7 +339,8 @@ func checkWaits(t *testing.T, at string, w *world, nowMs int64, quotas []Quota, 
 			require.NoError(t, err)
 			return p.Used
 		}
-		if used(0) == d.Used && used(d.ResetAfterMs) == 0 && (d.ResetAfterMs == 0 || used(d.ResetAfterMs-1) > 0) {
+		if used(0) == d.Used && used(d.ResetAfterMs) == 0 &&
+			(d.ResetAfterMs == 0 || used(d.ResetAfterMs-1) > 0) {
 			found = true
 			require.Equal(t, max(0, q.Limit-d.Used), d.Remaining, at)
 		}

@@ -34,9 +34,10 @@ const (
 
 // Errors of ParseWindow.
 var (
-	ErrWindowSyntax = errors.New("limiter: window is not whole milliseconds or a whole number of ms, s, m, h or d")
-	ErrWindowShort  = errors.New("limiter: window is below one millisecond")
-	ErrWindowLong   = errors.New("limiter: window is not below a hundred years")
+	ErrWindowSyntax = errors.New("limiter: window is not whole milliseconds or a whole number of ms, s, m, " +
+		"h or d")
+	ErrWindowShort = errors.New("limiter: window is below one millisecond")
+	ErrWindowLong  = errors.New("limiter: window is not below a hundred years")
 )
 
 // Errors of the Validate functions, which can also return ErrWindowShort and

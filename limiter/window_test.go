@@ -91,7 +91,9 @@ func parseWindowSlowly(s string) (int64, error) {
 		return 0, ErrWindowSyntax
 	}
 	n, _ := new(big.Int).SetString(parts[1], 10)
-	n.Mul(n, big.NewInt(map[string]int64{"": 1, "ms": 1, "s": 1e3, "m": 6e4, "h": 36e5, "d": 864e5}[parts[2]]))
+	n.Mul(n, big.NewInt(map[string]int64{
+		"": 1, "ms": 1, "s": 1e3, "m": 6e4, "h": 36e5, "d": 864e5,
+	}[parts[2]]))
 	switch {
 	case n.Sign() <= 0:
 		return 0, ErrWindowShort
@@ -102,7 +104,10 @@ func parseWindowSlowly(s string) (int64, error) {
 }
 
 func FuzzParseWindow(f *testing.F) {
-	for _, s := range []string{"", "1", "500ms", "10s", "1m", "36525d", "-3h", "007", "99999999999999999999d", "1.5s"} {
+	for _, s := range []string{
+		"", "1", "500ms", "10s", "1m", "36525d", "-3h", "007", "99999999999999999999d",
+		"1.5s",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, s []byte) {

@@ -71,7 +71,10 @@ func (do Commands) Allow(ctx context.Context, key string, q Quota) (Decision, er
 		}
 		five[i] = n
 	}
-	d := Decision{Allowed: five[0] > 0, Remaining: five[2], RetryAfter: Never, ResetAfter: milliseconds(five[4])}
+	d := Decision{
+		Allowed: five[0] > 0, Remaining: five[2],
+		RetryAfter: Never, ResetAfter: milliseconds(five[4]),
+	}
 	if five[3] >= 0 {
 		d.RetryAfter = milliseconds(five[3])
 	}

@@ -26,7 +26,9 @@ func ExampleNew() {
 		Quota:   httplimit.Quota{Name: "per-address", Limit: 1, Window: time.Minute},
 		OnError: httplimit.FailClosed,
 	})
-	handler := limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }))
+	handler := limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "hello")
+	}))
 
 	for range 2 {
 		answer := httptest.NewRecorder()
@@ -53,7 +55,9 @@ func ExampleNew() {
 func ExampleAddressKey() {
 	var failures atomic.Int64
 	limit := httplimit.New(httplimit.Options{
-		Backend: httplimit.BackendFunc(func(_ context.Context, key string, _ httplimit.Quota) (httplimit.Decision, error) {
+		Backend: httplimit.BackendFunc(func(
+			_ context.Context, key string, _ httplimit.Quota,
+		) (httplimit.Decision, error) {
 			fmt.Println(key)
 			return httplimit.Decision{}, errors.New("no server")
 		}),

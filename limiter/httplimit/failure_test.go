@@ -20,12 +20,13 @@ import (
 
 // logTo returns a logger whose lines bear no time.
 func logTo(b *bytes.Buffer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	return slog.New(slog.NewTextHandler(b,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 }
 
 // failing is a backend that decides about nothing.
@@ -46,13 +47,15 @@ func TestFailuresAreCountedAndLogged(t *testing.T) {
 				var lines bytes.Buffer
 				var count atomic.Int64
 				h := httplimit.New(httplimit.Options{
-					Backend: failing(errors.New("no server")), Quota: httplimit.Quota{Name: "login", Limit: 1, Window: time.Second},
+					Backend: failing(errors.New("no server")),
+					Quota:   httplimit.Quota{Name: "login", Limit: 1, Window: time.Second},
 					OnError: onError, Failures: &count, Log: logTo(&lines),
 				})(hello)
 				wait := func(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // the bubble's clock
 
 				get(h, nil)
-				const first = `level=ERROR msg="httplimit: the backend does not decide" policy=login requests=1 error="no server"` + "\n"
+				const first = `level=ERROR msg="httplimit: the backend does not decide" policy=login ` +
+					`requests=1 error="no server"` + "\n"
 				require.Equal(t, first, lines.String())
 				var all sync.WaitGroup
 				for range 100 {
@@ -76,7 +79,9 @@ func TestFailuresAreCountedAndLogged(t *testing.T) {
 func TestClientThatHangsUp(t *testing.T) {
 	var lines bytes.Buffer
 	var count atomic.Int64
-	backend := httplimit.BackendFunc(func(ctx context.Context, _ string, _ httplimit.Quota) (httplimit.Decision, error) {
+	backend := httplimit.BackendFunc(func(
+		ctx context.Context, _ string, _ httplimit.Quota,
+	) (httplimit.Decision, error) {
 		return httplimit.Decision{}, ctx.Err()
 	})
 	h := httplimit.New(httplimit.Options{
@@ -107,7 +112,9 @@ func TestDefaultLog(t *testing.T) {
 	var lines bytes.Buffer
 	slog.SetDefault(logTo(&lines))
 	get(httplimit.New(httplimit.Options{
-		Backend: failing(errors.New("no server")), Quota: httplimit.Quota{Limit: 1, Window: time.Second}, OnError: httplimit.FailOpen,
+		Backend: failing(errors.New("no server")),
+		Quota:   httplimit.Quota{Limit: 1, Window: time.Second},
+		OnError: httplimit.FailOpen,
 	})(hello), nil)
 	require.Contains(t, lines.String(), "policy=default requests=1")
 }

@@ -34,7 +34,9 @@ func get(h http.Handler, change func(*http.Request)) *httptest.ResponseRecorder 
 
 // fixed is a backend that always answers the same.
 func fixed(d httplimit.Decision) httplimit.Backend {
-	return httplimit.BackendFunc(func(context.Context, string, httplimit.Quota) (httplimit.Decision, error) { return d, nil })
+	return httplimit.BackendFunc(func(context.Context, string, httplimit.Quota) (httplimit.Decision, error) {
+		return d, nil
+	})
 }
 
 // TestHeaders: the fields byte for byte; seconds are rounded up.
@@ -94,12 +96,16 @@ func TestHeaders(t *testing.T) {
 			"numbers at the end of what a field holds",
 			httplimit.Quota{Limit: 999_999_999_999_999, Window: 1<<63 - 1 - (1<<63-1)%ms},
 			httplimit.Decision{Allowed: true, Remaining: 1 << 60, ResetAfter: 1<<63 - 1},
-			`"default";q=999999999999999;w=2147483647`, `"default";r=999999999999999;t=2147483647`, "", "999999999999999 999999999999999 2147483647",
+			`"default";q=999999999999999;w=2147483647`, `"default";r=999999999999999;t=2147483647`, "",
+			"999999999999999 999999999999999 2147483647",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, legacy := range []bool{false, true} {
-				h := httplimit.New(httplimit.Options{Backend: fixed(c.d), Quota: c.quota, OnError: httplimit.FailClosed, Legacy: legacy})(hello)
+				h := httplimit.New(httplimit.Options{
+					Backend: fixed(c.d), Quota: c.quota,
+					OnError: httplimit.FailClosed, Legacy: legacy,
+				})(hello)
 				w := get(h, nil)
 				require.Equal(t, c.policy, w.Header().Get("RateLimit-Policy"))
 				require.Equal(t, c.limit, w.Header().Get("RateLimit"))
@@ -108,7 +114,9 @@ func TestHeaders(t *testing.T) {
 				if legacy {
 					want = c.legacy
 				}
-				require.Equal(t, want, w.Header().Get("X-RateLimit-Limit")+" "+w.Header().Get("X-RateLimit-Remaining")+" "+w.Header().Get("X-RateLimit-Reset"))
+				require.Equal(t, want,
+					w.Header().Get("X-RateLimit-Limit")+" "+w.Header().Get("X-RateLimit-Remaining")+" "+
+						w.Header().Get("X-RateLimit-Reset"))
 				if c.d.Allowed {
 					require.Equal(t, "200 hello", fmt.Sprint(w.Code, " ", w.Body))
 				} else {
@@ -130,8 +138,10 @@ func TestBackends(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv.Do("FLUSHALL")
 			h := httplimit.New(httplimit.Options{
-				Backend: backend, Quota: httplimit.Quota{Limit: 2, Window: 10 * time.Second}, OnError: httplimit.FailClosed,
-				Key: func(r *http.Request) string { return r.Header.Get("User") },
+				Backend: backend,
+				Quota:   httplimit.Quota{Limit: 2, Window: 10 * time.Second},
+				OnError: httplimit.FailClosed,
+				Key:     func(r *http.Request) string { return r.Header.Get("User") },
 			})(hello)
 			as := func(user string) func(*http.Request) {
 				return func(r *http.Request) { r.Header.Set("User", user) }
@@ -148,7 +158,8 @@ func TestBackends(t *testing.T) {
 			require.Equal(t, 200, get(h, as("ann")).Code)
 			srv.Key("ann").RequireUnits(2)
 
-			d, err := backend.Allow(t.Context(), "ann", httplimit.Quota{Limit: 2, Window: time.Second, Cost: 3})
+			d, err := backend.Allow(t.Context(), "ann",
+				httplimit.Quota{Limit: 2, Window: time.Second, Cost: 3})
 			require.NoError(t, err)
 			require.Equal(t, httplimit.Never, d.RetryAfter)
 		})
@@ -162,17 +173,27 @@ func TestWhoAndHowMuch(t *testing.T) {
 		q   httplimit.Quota
 	}
 	var calls []call
-	backend := httplimit.BackendFunc(func(_ context.Context, key string, q httplimit.Quota) (httplimit.Decision, error) {
+	backend := httplimit.BackendFunc(func(
+		_ context.Context, key string, q httplimit.Quota,
+	) (httplimit.Decision, error) {
 		calls = append(calls, call{key, q})
 		return httplimit.Decision{Allowed: true}, nil
 	})
 	quota := httplimit.Quota{Limit: 2, Window: time.Second}
-	plain := httplimit.New(httplimit.Options{Backend: backend, Quota: quota, OnError: httplimit.FailClosed})(hello)
+	plain := httplimit.New(httplimit.Options{
+		Backend: backend, Quota: quota, OnError: httplimit.FailClosed,
+	})(hello)
 	for _, from := range []string{"192.0.2.1:1234", "[2001:db8::1]:80", "@", ""} {
 		get(plain, func(r *http.Request) { r.RemoteAddr = from })
 	}
 	quota.Cost = 1
-	require.Equal(t, []call{{"192.0.2.1", quota}, {"2001:db8::/64", quota}, {httplimit.NoAddress, quota}, {httplimit.NoAddress, quota}}, calls)
+	require.Equal(t,
+		[]call{
+			{"192.0.2.1", quota},
+			{"2001:db8::/64", quota},
+			{httplimit.NoAddress, quota},
+			{httplimit.NoAddress, quota},
+		}, calls)
 
 	calls = nil
 	paid := httplimit.Quota{Name: "paid", Limit: 1000, Window: time.Hour, Cost: 10}
@@ -194,7 +215,9 @@ func TestWhoAndHowMuch(t *testing.T) {
 // TestFailures: a backend that does not decide, and what the program says then.
 func TestFailures(t *testing.T) {
 	broken := errors.New("broken")
-	failing := httplimit.BackendFunc(func(context.Context, string, httplimit.Quota) (httplimit.Decision, error) {
+	failing := httplimit.BackendFunc(func(
+		context.Context, string, httplimit.Quota,
+	) (httplimit.Decision, error) {
 		return httplimit.Decision{}, broken
 	})
 	quota := httplimit.Quota{Limit: 1, Window: time.Second}
@@ -205,23 +228,33 @@ func TestFailures(t *testing.T) {
 		return fmt.Sprint(w.Code, " ", strings.TrimSpace(w.Body.String()))
 	}
 	require.Equal(t, "200 hello", answer(httplimit.Options{Backend: failing, OnError: httplimit.FailOpen}))
-	require.Equal(t, "503 the rate limit cannot be checked", answer(httplimit.Options{Backend: failing, OnError: httplimit.FailClosed}))
+	require.Equal(t, "503 the rate limit cannot be checked",
+		answer(httplimit.Options{Backend: failing, OnError: httplimit.FailClosed}))
 	var seen error
-	require.Equal(t, "418 ", answer(httplimit.Options{Backend: failing, OnError: func(w http.ResponseWriter, _ *http.Request, err error, _ http.Handler) {
-		seen = err
-		w.WriteHeader(http.StatusTeapot)
-	}}))
+	require.Equal(t, "418 ",
+		answer(httplimit.Options{
+			Backend: failing,
+			OnError: func(w http.ResponseWriter, _ *http.Request, err error, _ http.Handler) {
+				seen = err
+				w.WriteHeader(http.StatusTeapot)
+			},
+		}))
 	require.ErrorIs(t, seen, broken)
 
 	// What a server that is not zlimit may answer.
 	for _, reply := range []any{nil, "OK", []any{}, []any{int64(1), int64(2), int64(3), int64(4), "5"}} {
 		odd := httplimit.Commands(func(context.Context, ...any) (any, error) { return reply, nil })
-		require.Equal(t, "503 the rate limit cannot be checked", answer(httplimit.Options{Backend: odd, OnError: httplimit.FailClosed}), "%v", reply)
+		require.Equal(t, "503 the rate limit cannot be checked",
+			answer(httplimit.Options{Backend: odd, OnError: httplimit.FailClosed}), "%v", reply)
 	}
 
-	denied := httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{RetryAfter: time.Second}), Quota: quota, OnError: httplimit.FailOpen, Denied: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusTeapot)
-	})})(hello)
+	denied := httplimit.New(httplimit.Options{
+		Backend: fixed(httplimit.Decision{RetryAfter: time.Second}),
+		Quota:   quota, OnError: httplimit.FailOpen,
+		Denied: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTeapot)
+		}),
+	})(hello)
 	w := get(denied, nil)
 	require.Equal(t, 418, w.Code)
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
@@ -235,12 +268,24 @@ func TestMistakes(t *testing.T) {
 		httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{}), Quota: ok})
 	})
 	for name, o := range map[string]httplimit.Options{
-		"no backend":      {Quota: ok},
-		"no limit":        {Backend: fixed(httplimit.Decision{}), Quota: httplimit.Quota{Window: time.Second}},
-		"large limit":     {Backend: fixed(httplimit.Decision{}), Quota: httplimit.Quota{Limit: 1 << 60, Window: time.Second}},
-		"no window":       {Backend: fixed(httplimit.Decision{}), Quota: httplimit.Quota{Limit: 1}},
-		"window too fine": {Backend: fixed(httplimit.Decision{}), Quota: httplimit.Quota{Limit: 1, Window: time.Second + 1}},
-		"name":            {Backend: fixed(httplimit.Decision{}), Quota: httplimit.Quota{Name: "pro\r\nX: y", Limit: 1, Window: time.Second}},
+		"no backend": {Quota: ok},
+		"no limit": {
+			Backend: fixed(httplimit.Decision{}),
+			Quota:   httplimit.Quota{Window: time.Second},
+		},
+		"large limit": {
+			Backend: fixed(httplimit.Decision{}),
+			Quota:   httplimit.Quota{Limit: 1 << 60, Window: time.Second},
+		},
+		"no window": {Backend: fixed(httplimit.Decision{}), Quota: httplimit.Quota{Limit: 1}},
+		"window too fine": {
+			Backend: fixed(httplimit.Decision{}),
+			Quota:   httplimit.Quota{Limit: 1, Window: time.Second + 1},
+		},
+		"name": {
+			Backend: fixed(httplimit.Decision{}),
+			Quota:   httplimit.Quota{Name: "pro\r\nX: y", Limit: 1, Window: time.Second},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.OnError, o.Log = httplimit.FailClosed, slog.New(slog.DiscardHandler)
@@ -258,7 +303,11 @@ func TestMistakes(t *testing.T) {
 // TestTwoLimits: items of both stand in the lists.
 func TestTwoLimits(t *testing.T) {
 	limit := func(name string) func(http.Handler) http.Handler {
-		return httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{Allowed: true, Remaining: 1}), Quota: httplimit.Quota{Name: name, Limit: 2, Window: time.Second}, OnError: httplimit.FailOpen})
+		return httplimit.New(httplimit.Options{
+			Backend: fixed(httplimit.Decision{Allowed: true, Remaining: 1}),
+			Quota:   httplimit.Quota{Name: name, Limit: 2, Window: time.Second},
+			OnError: httplimit.FailOpen,
+		})
 	}
 	w := get(limit("a")(limit("b")(hello)), nil)
 	require.Equal(t, []string{`"a";q=2;w=1`, `"b";q=2;w=1`}, w.Header().Values("RateLimit-Policy"))
@@ -268,7 +317,10 @@ func TestTwoLimits(t *testing.T) {
 // TestConcurrentRequests: exactly the limit passes.
 func TestConcurrentRequests(t *testing.T) {
 	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
-	h := httplimit.New(httplimit.Options{Backend: httplimit.Commands(srv.Inner().Do), Quota: httplimit.Quota{Limit: 50, Window: time.Minute}, OnError: httplimit.FailClosed})(hello)
+	h := httplimit.New(httplimit.Options{
+		Backend: httplimit.Commands(srv.Inner().Do),
+		Quota:   httplimit.Quota{Limit: 50, Window: time.Minute}, OnError: httplimit.FailClosed,
+	})(hello)
 	codes := make(chan int, 200)
 	var wait sync.WaitGroup
 	for range cap(codes) {

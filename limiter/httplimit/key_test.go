@@ -39,7 +39,8 @@ func TestAddressKey(t *testing.T) {
 	require.Equal(t, "2001:db8:1::/48", httplimit.AddressKey("2001:db8:1:2::3", 48))
 	require.Equal(t, "2001:db8:1:2::2/127", httplimit.AddressKey("2001:db8:1:2::3", 127))
 	for _, bits := range []int{-1, 0, 129} {
-		require.PanicsWithValue(t, "httplimit: ipv6Bits is not from 1 to 128", func() { httplimit.ByAddress(bits) })
+		require.PanicsWithValue(t, "httplimit: ipv6Bits is not from 1 to 128",
+			func() { httplimit.ByAddress(bits) })
 	}
 	for _, bits := range []int{-1, 129} {
 		require.Equal(t, none, httplimit.AddressKey("2001:db8::1", bits), "in doubt one quota for all")

@@ -18,5 +18,8 @@ type backend struct{ limits *zlimit.Limiter }
 // is not done.
 func (b backend) Allow(ctx context.Context, key string, q httplimit.Quota) (httplimit.Decision, error) {
 	d, err := b.limits.Allow(ctx, key, zlimit.Quota{Limit: q.Limit, Window: q.Window}, q.Cost)
-	return httplimit.Decision{Allowed: d.OK(), Remaining: d.Remaining, RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter}, err
+	return httplimit.Decision{
+		Allowed: d.OK(), Remaining: d.Remaining,
+		RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter,
+	}, err
 }
