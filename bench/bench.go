@@ -31,7 +31,10 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b := &bench{dir: dir, rounds: o.rounds, length: time.Duration(o.seconds * float64(time.Second)), quick: o.quick}
+	b := &bench{
+		dir: dir, rounds: o.rounds, length: time.Duration(o.seconds * float64(time.Second)),
+		quick: o.quick,
+	}
 	if b.programs, err = findPrograms(ctx, o, dir, progress); err != nil {
 		return nil, err
 	}
@@ -62,7 +65,8 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 			return rep, fmt.Errorf("%s: %w", r.name, err)
 		}
 		for _, res := range results {
-			progress.Printf("[%d/%d] %s: %.2f times %s", i+1, len(chosen), res.Name, res.Ratio.OfMedians, res.Reference.Name)
+			progress.Printf("[%d/%d] %s: %.2f times %s", i+1, len(chosen), res.Name, res.Ratio.OfMedians,
+				res.Reference.Name)
 		}
 		rep.Rows = append(rep.Rows, results...)
 	}
@@ -90,7 +94,9 @@ func (b *bench) measure(ctx context.Context, r row, say say) (results []result, 
 
 // findPrograms builds our server, unless another is named, and finds the others. Valkey
 // is optional.
-func findPrograms(ctx context.Context, o options, dir string, progress *log.Logger) (map[program]string, error) {
+func findPrograms(
+	ctx context.Context, o options, dir string, progress *log.Logger,
+) (map[program]string, error) {
 	found := make(map[program]string)
 	find := func(p program, name string) error {
 		path, err := exec.LookPath(name)
@@ -100,7 +106,8 @@ func findPrograms(ctx context.Context, o options, dir string, progress *log.Logg
 		return err
 	}
 	if err := find(redisServer, o.redis); err != nil {
-		return nil, fmt.Errorf("%s is needed to compare with and was not found (Debian: apt-get install redis-server): %w", o.redis, err)
+		return nil, fmt.Errorf("%s is needed to compare with and was not found (Debian: apt-get install "+
+			"redis-server): %w", o.redis, err)
 	}
 	if err := find(valkeyServer, o.valkey); err != nil {
 		progress.Printf("%s was not found, so it does not join in", o.valkey)
@@ -110,8 +117,10 @@ func findPrograms(ctx context.Context, o options, dir string, progress *log.Logg
 	}
 	progress.Print("building zlimit-server")
 	found[ourServer] = filepath.Join(dir, "zlimit-server")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", found[ourServer], ourPackage).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build %s: %w (run it inside the module, or name a program with --ours)\n%s", ourPackage, err, out)
+	build := exec.CommandContext(ctx, "go", "build", "-o", found[ourServer], ourPackage)
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build %s: %w (run it inside the module, or name a program with --ours)\n"+
+			"%s", ourPackage, err, out)
 	}
 	return found, nil
 }

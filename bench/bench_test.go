@@ -26,7 +26,8 @@ func TestQuickMeasuresAMissAgain(t *testing.T) {
 			asked := 0
 			r := row{name: "planted", measure: func(context.Context, *bench, row, say) ([]result, error) {
 				asked++
-				return []result{higher("planted", "", "", 1, figure{Value: c.ratios[asked-1]}, figure{Value: 1})}, nil
+				return []result{higher("planted", "", "", 1, figure{Value: c.ratios[asked-1]},
+					figure{Value: 1})}, nil
 			}}
 			b := &bench{quick: c.quick}
 			results, err := b.measure(t.Context(), r, func(string, ...any) {})

@@ -22,7 +22,8 @@ func TestAssembleAndFill(t *testing.T) {
 			"*2\r\n$3\r\nGET\r\n$16\r\nrl:00001:0000001\r\n",
 		string(b.steps[0].buf))
 	second := func(key string) string {
-		return "*7\r\n$1\r\nX\r\n$13\r\n1700000000123\r\n$13\r\n1699999940123\r\n$1\r\n7\r\n$5\r\n60000\r\n$2\r\n60\r\n$16\r\n" + key + "\r\n"
+		return "*7\r\n$1\r\nX\r\n$13\r\n1700000000123\r\n$13\r\n1699999940123\r\n$1\r\n7\r\n$5\r\n60000\r\n" +
+			"$2\r\n60\r\n$16\r\n" + key + "\r\n"
 	}
 	require.Equal(t, second("rl:00000:0000000")+second("rl:00001:0000001"), string(b.steps[1].buf))
 

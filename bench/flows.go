@@ -33,7 +33,14 @@ var (
 	// [allowed, limit, remaining, retry_after_ms, reset_after_ms]
 	rlAllow = flow{{
 		[]string{"RL.ALLOW {key} {limit} {window}"},
-		[]line{{"*5", nothing}, {":", verdict}, {":", integer}, {":", integer}, {":", integer}, {":", integer}},
+		[]line{
+			{"*5", nothing},
+			{":", verdict},
+			{":", integer},
+			{":", integer},
+			{":", integer},
+			{":", integer},
+		},
 	}}
 
 	evalsha = flow{{

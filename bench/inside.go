@@ -131,13 +131,16 @@ func inside(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		one, two := median(perSecond[0]), median(perSecond[1])
 		say("%s: one core %s/s, two %s/s", w.work, thousands(one), thousands(two))
 		if w.work == "allow" {
-			results = append(results, lower(r.name+"-"+w.work, w.about+", one core", "ns", r.target(b.quick), figure{Name: "ours", Value: 1e9 / one}, bound(allowedNs)))
+			results = append(results,
+				lower(r.name+"-"+w.work, w.about+", one core", "ns", r.target(b.quick),
+					figure{Name: "ours", Value: 1e9 / one}, bound(allowedNs)))
 		}
 		floor := w.floor
 		if b.quick {
 			floor /= 2
 		}
-		res := higher(r.name+"-"+w.work+"-cores", w.about+", keys of their own, two cores against one", "/s", floor,
+		res := higher(r.name+"-"+w.work+"-cores", w.about+", keys of their own, two cores against one", "/s",
+			floor,
 			figure{Name: "two cores", Value: two}, figure{Name: "one core", Value: one})
 		res.Ratio = compare(perSecond[1], perSecond[0])
 		results = append(results, res)

@@ -85,7 +85,10 @@ func largeWindow(ctx context.Context, b *bench, r row, say say) ([]result, error
 			}
 			for i, l := range []*load{
 				{flow: rlAllow, keys: &picker{only: 1}, quota: quota{int64(hits), int64(hits) + 3_600_000}},
-				{flow: sliding, keys: &picker{only: 2}, quota: quota{int64(hits) + 100, int64(hits)}, fromMs: nowMs + 1},
+				{
+					flow: sliding, keys: &picker{only: 2}, quota: quota{int64(hits) + 100, int64(hits)},
+					fromMs: nowMs + 1,
+				},
 			} {
 				l.address, l.pipeline, l.connections, l.duration = s.address, 1, 1, b.length/2
 				t, err := l.run(ctx)
@@ -102,9 +105,14 @@ func largeWindow(ctx context.Context, b *bench, r row, say say) ([]result, error
 	}
 	var results []result
 	for i, name := range []string{"allow", "sliding"} {
-		about := map[string]string{"allow": "RL.ALLOW, denied", "sliding": "the documents' flow, a hit leaves with each call"}[name]
-		res := higher(r.name+"-"+name, about+": a key with a million hits against one with ten", "/s", r.target(b.quick),
-			figure{Name: "a million", Value: median(perSecond[i][1])}, figure{Name: "ten", Value: median(perSecond[i][0])})
+		about := map[string]string{
+			"allow":   "RL.ALLOW, denied",
+			"sliding": "the documents' flow, a hit leaves with each call",
+		}[name]
+		res := higher(r.name+"-"+name, about+": a key with a million hits against one with ten", "/s",
+			r.target(b.quick),
+			figure{Name: "a million", Value: median(perSecond[i][1])},
+			figure{Name: "ten", Value: median(perSecond[i][0])})
 		res.Ratio = compare(perSecond[i][1], perSecond[i][0])
 		results = append(results, res)
 	}
@@ -114,7 +122,9 @@ func largeWindow(ctx context.Context, b *bench, r row, say say) ([]result, error
 
 // addHits fills a key with hits, gap apart, the last of them at newest. A member is its
 // score and the suffix.
-func (s *serverProcess) addHits(ctx context.Context, key string, hits int, newest, gap int64, suffix string) error {
+func (s *serverProcess) addHits(
+	ctx context.Context, key string, hits int, newest, gap int64, suffix string,
+) error {
 	const most = 500
 	first := newest - int64(hits-1)*gap
 	return s.bulk(ctx, (hits+most-1)/most, func(i int, to []string) []string {
@@ -137,7 +147,10 @@ var removals = []removal{
 	{"zremrangebyscore", "ZREMRANGEBYSCORE", "ZREMRANGEBYSCORE big -inf +inf\r\n", ""},
 	{"allow", "RL.ALLOW", "RL.ALLOW big 10 1ms\r\n", ""},
 	{"del", "DEL", "DEL big\r\n", ""},
-	{"members", "ZREMRANGEBYRANK of any members, all but the last", "ZREMRANGEBYRANK big 0 -2\r\n", ":member"},
+	{
+		"members", "ZREMRANGEBYRANK of any members, all but the last", "ZREMRANGEBYRANK big 0 -2\r\n",
+		":member",
+	},
 }
 
 // stall removes a million expired hits at once while other clients are served. It
@@ -159,11 +172,14 @@ func stall(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 			before = append(before, ms(quiet.latency.quantile(1)))
 		}
 		say("%s: %.3f ms, before it %.3f ms", how.name, median(worst), median(before))
-		res := lower(r.name+"-stall-"+how.name, "the longest wait of others while a million expired hits go by "+how.about, "ms", floor,
+		res := lower(r.name+"-stall-"+how.name,
+			"the longest wait of others while a million expired hits go by "+how.about, "ms", floor,
 			figure{Name: "ours", Value: median(worst)}, bound(allowedMs))
 		res.Ratio = compare(allowed, worst)
 		res.warnAway(loads)
-		res.Warnings = append(res.Warnings, fmt.Sprintf("the longest wait in the same load just before, with nothing removed: %.1f ms", median(before)))
+		res.Warnings = append(res.Warnings,
+			fmt.Sprintf("the longest wait in the same load just before, with nothing removed: %.1f ms",
+				median(before)))
 		results = append(results, res)
 	}
 	return results, nil
@@ -178,7 +194,8 @@ func (b *bench) stalled(ctx context.Context, how removal) (quiet, loud *tally, e
 		return nil, nil, err
 	}
 	defer s.stop()
-	if err := s.addHits(ctx, "big", hits, time.Now().UnixMilli()*1000-3_600_000_000, 1000, how.suffix); err != nil {
+	if err := s.addHits(ctx, "big", hits, time.Now().UnixMilli()*1000-3_600_000_000, 1000,
+		how.suffix); err != nil {
 		return nil, nil, err
 	}
 	conn, err := net.Dial("tcp", s.address)
@@ -299,7 +316,8 @@ func storm(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		const patient = 25 * time.Second
 		dueMs := time.Now().Add(patient).UnixMilli()
 		err = s.bulk(ctx, keys, func(i int, to []string) []string {
-			return append(to, "SET", fmt.Sprintf("due:%013d", i), "1", "PXAT", strconv.FormatInt(dueMs+int64(i)%1000, 10))
+			return append(to, "SET", fmt.Sprintf("due:%013d", i), "1", "PXAT",
+				strconv.FormatInt(dueMs+int64(i)%1000, 10))
 		})
 		if err != nil {
 			return nil, err

@@ -170,5 +170,6 @@ func TestPacedCountsFromWhenABatchWasDue(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 40, got.all, "as many as the rate says, late or not")
 	require.EqualValues(t, 40, got.latency.total)
-	require.GreaterOrEqual(t, got.latency.quantile(0.75), 4*time.Millisecond, "half of them were due before the server woke")
+	require.GreaterOrEqual(t, got.latency.quantile(0.75), 4*time.Millisecond,
+		"half of them were due before the server woke")
 }

@@ -8,7 +8,8 @@ import (
 	"os/exec"
 )
 
-var errLinuxOnly = errors.New("bench runs on Linux only: it reads /proc and drives the connections with epoll")
+var errLinuxOnly = errors.New("bench runs on Linux only: it reads /proc and drives the connections with " +
+	"epoll")
 
 func (l *load) run(context.Context) (*tally, error) { return nil, errLinuxOnly }
 

@@ -38,8 +38,10 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.names, "row", "", "run only these rows, separated by commas; patterns like 'allow-*' take from the matrix too")
-	flags.BoolVar(&o.quick, "quick", false, "a short list of rows, short rounds, half the floors: under a minute")
+	flags.StringVar(&o.names, "row", "",
+		"run only these rows, separated by commas; patterns like 'allow-*' take from the matrix too")
+	flags.BoolVar(&o.quick, "quick", false,
+		"a short list of rows, short rounds, half the floors: under a minute")
 	flags.BoolVar(&o.full, "full", false, "the whole matrix: hours")
 	flags.BoolVar(&o.list, "list", false, "print the rows and stop")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each server in a row")
@@ -49,7 +51,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.valkey, "valkey", "valkey-server", "the program that joins in, where it is found")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
 	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
-	flags.StringVar(&o.picture, "picture", "", "draw what the algorithms admit of three loads to this file (docs/traffic.svg), and stop")
+	flags.StringVar(&o.picture, "picture", "",
+		"draw what the algorithms admit of three loads to this file (docs/traffic.svg), and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -107,7 +110,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	} else if o.list {
 		err = writeList(stdout, chosen)
 	} else if rep, err = runAll(ctx, o, chosen, progress); rep != nil {
-		err = errors.Join(err, rep.writeText(stdout), writeFile(o.json, rep.writeJSON), writeFile(o.markdown, rep.writeMarkdown))
+		err = errors.Join(err, rep.writeText(stdout), writeFile(o.json, rep.writeJSON),
+			writeFile(o.markdown, rep.writeMarkdown))
 	}
 	if err != nil {
 		progress.Print("bench: ", err)

@@ -22,15 +22,39 @@ type holding struct {
 // holdings are the memory targets. A hit's member is its score, the documents'
 // milliseconds, some milliseconds apart.
 var holdings = []holding{
-	{name: "memory-1", about: "a key with one hit, of a million", keys: 1_000_000, hits: 1, allowed: 100, floor: 1},
+	{
+		name: "memory-1", about: "a key with one hit, of a million", keys: 1_000_000, hits: 1, allowed: 100,
+		floor: 1,
+	},
 	{name: "memory-10", about: "a key with ten hits, of a million", keys: 1_000_000, hits: 10, floor: 4},
-	{name: "memory-100", about: "a hit, of a hundred in each of 100,000 keys", keys: 100_000, hits: 100, perHit: true, allowed: 12, floor: 1},
-	{name: "memory-10k", about: "a hit, of ten thousand in each of 200 keys", keys: 200, hits: 10_000, perHit: true, allowed: 4, floor: 1},
-	{name: "memory-1m", about: "a hit, of a million in each of three keys", keys: 3, hits: 1_000_000, perHit: true, allowed: 4, floor: 1},
-	{name: "memory-random", about: "a hit with a random member, of ten in each of 200,000 keys", keys: 200_000, hits: 10, random: true, perHit: true, floor: 1 / 0.9},
-	{name: "memory-random-100", about: "a hit with a random member, of a hundred in each of 20,000 keys", keys: 20_000, hits: 100, random: true, perHit: true, floor: 1 / 0.9},
-	{name: "memory-random-1k", about: "a hit with a random member, of a thousand in each of 2,000 keys", keys: 2_000, hits: 1_000, random: true, perHit: true, floor: 1 / 0.9},
-	{name: "memory-random-100k", about: "a hit with a random member, of 100,000 in each of 20 keys", keys: 20, hits: 100_000, random: true, perHit: true, floor: 1 / 0.9},
+	{
+		name: "memory-100", about: "a hit, of a hundred in each of 100,000 keys", keys: 100_000, hits: 100,
+		perHit: true, allowed: 12, floor: 1,
+	},
+	{
+		name: "memory-10k", about: "a hit, of ten thousand in each of 200 keys", keys: 200, hits: 10_000,
+		perHit: true, allowed: 4, floor: 1,
+	},
+	{
+		name: "memory-1m", about: "a hit, of a million in each of three keys", keys: 3, hits: 1_000_000,
+		perHit: true, allowed: 4, floor: 1,
+	},
+	{
+		name: "memory-random", about: "a hit with a random member, of ten in each of 200,000 keys",
+		keys: 200_000, hits: 10, random: true, perHit: true, floor: 1 / 0.9,
+	},
+	{
+		name: "memory-random-100", about: "a hit with a random member, of a hundred in each of 20,000 keys",
+		keys: 20_000, hits: 100, random: true, perHit: true, floor: 1 / 0.9,
+	},
+	{
+		name: "memory-random-1k", about: "a hit with a random member, of a thousand in each of 2,000 keys",
+		keys: 2_000, hits: 1_000, random: true, perHit: true, floor: 1 / 0.9,
+	},
+	{
+		name: "memory-random-100k", about: "a hit with a random member, of 100,000 in each of 20 keys",
+		keys: 20, hits: 100_000, random: true, perHit: true, floor: 1 / 0.9,
+	},
 }
 
 // memory fills fresh servers and reads their memory use from the kernel.
@@ -184,5 +208,7 @@ func (b *bench) giveBack(ctx context.Context, say say) (result, error) {
 		share = float64(full.rss-use.rss) / float64(full.rss-empty.rss)
 	}
 	say("%.0f%% is back", share*100)
-	return higher("memory-back", "of what five million hits took, back with the operating system within a minute of their expiry", "share", 1, figure{Name: "ours", Value: share}, bound(0.9)), nil
+	return higher("memory-back",
+		"of what five million hits took, back with the operating system within a minute of their expiry",
+		"share", 1, figure{Name: "ours", Value: share}, bound(0.9)), nil
 }

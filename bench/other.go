@@ -18,14 +18,43 @@ import (
 func otherRows() []row {
 	return []row{
 		{name: "inside", about: "what a Go program that embeds zlimit gets", measure: inside, floor: 1},
-		{name: "same-rate", about: "RL.ALLOW against the documents' script, both asked 30,000 times a second over 50 connections", measure: sameRate, floor: 1},
-		{name: "window", about: "a key with a million hits against one with ten, and what others wait while they go", measure: largeWindow, floor: 0.5},
+		{
+			name: "same-rate",
+			about: "RL.ALLOW against the documents' script, both asked 30,000 times a second over 50 " +
+				"connections",
+			measure: sameRate, floor: 1,
+		},
+		{
+			name:    "window",
+			about:   "a key with a million hits against one with ten, and what others wait while they go",
+			measure: largeWindow, floor: 0.5,
+		},
 		{name: "memory", about: "resident memory of limiters' keys", measure: memory, floor: 1},
-		{name: "collector", about: "RL.ALLOW 20,000 times a second on a million keys with ten million hits, against an empty server", measure: collector, floor: 1 / 1.2},
-		{name: "storm", about: "RL.ALLOW 20,000 times a second while a million other keys expire in one second, against quiet", measure: storm, floor: 0.5},
-		{name: "waits", about: "what limiters wait for: timeouts of blocked calls, expiry, messages from scripts", measure: waiting},
-		{name: "start", about: "from the start of the process to its first answer, and the program's size", measure: start, floor: 1},
-		{name: "benchmark", about: "redis-benchmark, for those who do not trust this client", measure: redisBenchmark},
+		{
+			name: "collector",
+			about: "RL.ALLOW 20,000 times a second on a million keys with ten million hits, against an " +
+				"empty server",
+			measure: collector, floor: 1 / 1.2,
+		},
+		{
+			name: "storm",
+			about: "RL.ALLOW 20,000 times a second while a million other keys expire in one second, " +
+				"against quiet",
+			measure: storm, floor: 0.5,
+		},
+		{
+			name:    "waits",
+			about:   "what limiters wait for: timeouts of blocked calls, expiry, messages from scripts",
+			measure: waiting,
+		},
+		{
+			name: "start", about: "from the start of the process to its first answer, and the program's size",
+			measure: start, floor: 1,
+		},
+		{
+			name: "benchmark", about: "redis-benchmark, for those who do not trust this client",
+			measure: redisBenchmark,
+		},
 	}
 }
 
@@ -53,10 +82,13 @@ func start(ctx context.Context, b *bench, r row, _ say) ([]result, error) {
 		if p != ourServer {
 			floor = 0
 		}
-		results = append(results, lower(name, "from the start of the process to its first answer", "ms", floor, figure{Name: string(p), Value: median(ms)}, bound(allowedMs)))
+		results = append(results,
+			lower(name, "from the start of the process to its first answer", "ms", floor,
+				figure{Name: string(p), Value: median(ms)}, bound(allowedMs)))
 	}
 	small := filepath.Join(b.dir, "zlimit-server-small")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", small, ourPackage).CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", small, ourPackage)
+	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	info, err := os.Stat(small)
@@ -64,14 +96,17 @@ func start(ctx context.Context, b *bench, r row, _ say) ([]result, error) {
 		return nil, err
 	}
 	size := figure{Name: "ours", Value: float64(info.Size()) / 1e6}
-	return append(results, lower(r.name+"-size", "size of the program, without debug information", "MB", r.floor, size, bound(allowedMB))), nil
+	return append(results,
+		lower(r.name+"-size", "size of the program, without debug information", "MB", r.floor, size,
+			bound(allowedMB))), nil
 }
 
 // redisBenchmark runs the tool that comes with Redis.
 func redisBenchmark(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
 	tool, err := exec.LookPath("redis-benchmark")
 	if err != nil {
-		return nil, fmt.Errorf("redis-benchmark is needed and was not found (Debian: apt-get install redis-tools): %w", err)
+		return nil, fmt.Errorf("redis-benchmark is needed and was not found (Debian: apt-get install "+
+			"redis-tools): %w", err)
 	}
 	nowMs := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	const key = "rl:__rand_int__"
@@ -92,7 +127,8 @@ func redisBenchmark(ctx context.Context, b *bench, _ row, say say) ([]result, er
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", test.name, err)
 		}
-		ours, theirs := figure{Name: "ours", Value: median(perSecond[0])}, figure{Name: "redis", Value: median(perSecond[1])}
+		ours := figure{Name: "ours", Value: median(perSecond[0])}
+		theirs := figure{Name: "redis", Value: median(perSecond[1])}
 		say("%s: ours %s/s, redis %s/s", test.name, thousands(ours.Value), thousands(theirs.Value))
 		res := higher("benchmark-"+test.name, "redis-benchmark -P 16 -c 50 -r 10000", "/s", 0, ours, theirs)
 		res.Ratio = compare(perSecond[0], perSecond[1])
@@ -103,7 +139,9 @@ func redisBenchmark(ctx context.Context, b *bench, _ row, say say) ([]result, er
 
 // tool returns redis-benchmark's result for a command, round by round, for our server
 // and Redis.
-func (b *bench) tool(ctx context.Context, tool string, commands ...[]string) (perSecond [2][]float64, err error) {
+func (b *bench) tool(
+	ctx context.Context, tool string, commands ...[]string,
+) (perSecond [2][]float64, err error) {
 	var servers [2]*serverProcess
 	for i, p := range []program{ourServer, redisServer} {
 		if servers[i], err = b.start(ctx, contender{program: p}); err != nil {
@@ -114,7 +152,8 @@ func (b *bench) tool(ctx context.Context, tool string, commands ...[]string) (pe
 			return perSecond, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.rounds)*time.Minute) // it retries a dead server forever
+	// redis-benchmark retries a dead server forever.
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(b.rounds)*time.Minute)
 	defer cancel()
 	for range b.rounds {
 		for i, s := range servers {
@@ -122,7 +161,10 @@ func (b *bench) tool(ctx context.Context, tool string, commands ...[]string) (pe
 			if err != nil {
 				return perSecond, err
 			}
-			call := append([]string{"-h", "127.0.0.1", "-p", port, "-c", "50", "-P", "16", "-r", "10000", "-n", "200000", "--csv"}, commands[i]...)
+			call := append([]string{
+				"-h", "127.0.0.1", "-p", port, "-c", "50", "-P", "16", "-r", "10000",
+				"-n", "200000", "--csv",
+			}, commands[i]...)
 			out, err := exec.CommandContext(ctx, tool, call...).Output()
 			if err != nil {
 				return perSecond, err

@@ -67,7 +67,8 @@ func admitted(offered []int64, k pictureKey) []int64 {
 	out := make([]int64, len(offered))
 	for ms, n := range offered {
 		for range n {
-			out[ms] += k.admit(pictureStartMs+int64(ms), limiter.Quota{Limit: pictureLimit, WindowMs: pictureWindowMs})
+			out[ms] += k.admit(pictureStartMs+int64(ms),
+				limiter.Quota{Limit: pictureLimit, WindowMs: pictureWindowMs})
 		}
 	}
 	return out

@@ -19,7 +19,10 @@ var pictureKeys = []struct {
 	fresh       func() pictureKey
 }{
 	{"LOG", "exact sliding window", func() pictureKey { return new(logKey) }},
-	{"BUCKETS 10", "window in ten parts", func() pictureKey { return &bucketsKey{Buckets: limiter.Buckets{N: 10}} }},
+	{
+		"BUCKETS 10", "window in ten parts",
+		func() pictureKey { return &bucketsKey{Buckets: limiter.Buckets{N: 10}} },
+	},
 	{"FIXED", "slices of 10 s", func() pictureKey { return new(fixedKey) }},
 	{"GCRA 100", "100 at once, 10/s", func() pictureKey { return new(gcraKey) }},
 }

@@ -30,7 +30,8 @@ const (
 	limitTall   = int(pictureLimit) * 4 / 10 // .4 pixels a unit: see writePanel
 )
 
-const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="t d">
+const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" ` +
+	`width="%[1]d" height="%[2]d" role="img" aria-labelledby="t d">
 <title id="t">Admitted against offered traffic</title>
 <desc id="d">%[3]s</desc>
 <style>
@@ -52,7 +53,9 @@ text{fill:#e6edf3}.s{fill:#9aa4af}
 // writePicture draws docs/traffic.svg.
 func writePicture(w io.Writer) error {
 	var out, desc strings.Builder
-	fmt.Fprintf(&desc, "The limit is %d in %d s. Admitted in the worst window under Poisson, bursty and edge-of-window load:", pictureLimit, pictureWindowMs/1000)
+	fmt.Fprintf(&desc,
+		"The limit is %d in %d s. Admitted in the worst window under Poisson, bursty and edge-of-window "+
+			"load:", pictureLimit, pictureWindowMs/1000)
 	offered := make([][]int64, len(traffics))
 	for column, load := range traffics {
 		offered[column] = load.offer()
@@ -83,7 +86,8 @@ func writePicture(w io.Writer) error {
 		}
 		writeText(&out, "s r", x+panelWide, bottom+20, fmt.Sprintf("%d s", pictureMs/1000))
 	}
-	_, err := fmt.Fprintf(w, pictureHead, pictureWide, bottom+36, strings.TrimSuffix(desc.String(), ";")+".", pictureLimit)
+	_, err := fmt.Fprintf(w, pictureHead, pictureWide, bottom+36, strings.TrimSuffix(desc.String(), ";")+".",
+		pictureLimit)
 	if err == nil {
 		writeLegend(w)
 		_, err = io.WriteString(w, out.String()+"</svg>\n")
@@ -93,7 +97,8 @@ func writePicture(w io.Writer) error {
 
 // writeLegend explains the colours.
 func writeLegend(w io.Writer) {
-	writeText(w, "b", 24, 32, fmt.Sprintf("What a limit of %d in %d s admits", pictureLimit, pictureWindowMs/1000))
+	writeText(w, "b", 24, 32,
+		fmt.Sprintf("What a limit of %d in %d s admits", pictureLimit, pictureWindowMs/1000))
 	x := 24
 	for _, entry := range []struct {
 		class, text string
@@ -140,10 +145,15 @@ func writePanel(w io.Writer, row, column int, passed []int64, worst, offered int
 	id := fmt.Sprintf("window%d%d", row, column)
 	fmt.Fprintf(w, `<g transform="translate(0 %d) scale(1 -.4)"><defs><path id="%s" d="%s"/></defs>`,
 		windowTall, id, steps(highs(inWindow(passed), columnMs)))
-	fmt.Fprintf(w, `<use href="#%s" class="window"/><use href="#%s" class="over" clip-path="url(#beyond)"/></g>`+"\n", id, id)
-	fmt.Fprintf(w, `<g transform="translate(0 %d) scale(%d -1)"><use href="#offered%d" class="offered"/><path class="admitted" d="%s"/></g>`+"\n",
+	fmt.Fprintf(w,
+		`<use href="#%s" class="window"/><use href="#%s" class="over" clip-path="url(#beyond)"/></g>`+"\n",
+		id, id)
+	fmt.Fprintf(w,
+		`<g transform="translate(0 %d) scale(%d -1)"><use href="#offered%d" class="offered"/><path `+
+			`class="admitted" d="%s"/></g>`+"\n",
 		axisTop, barWide, column, steps(sums(passed, barMs)))
-	fmt.Fprintf(w, `<path class="base" d="M0 %d.5h%dM0 %d.5h%d"/>`+"\n", windowTall, panelWide, axisTop, panelWide)
+	fmt.Fprintf(w, `<path class="base" d="M0 %d.5h%dM0 %d.5h%d"/>`+"\n", windowTall, panelWide, axisTop,
+		panelWide)
 	fmt.Fprintf(w, `<path class="limit" d="M0 %dh%d"/>`+"\n</g>\n", windowTall-limitTall, panelWide)
 }
 

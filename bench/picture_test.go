@@ -26,7 +26,8 @@ func TestPicture(t *testing.T) {
 	have, err := os.ReadFile("../docs/traffic.svg")
 	require.NoError(t, err)
 	// Not Equal: a diff of paths is unreadable.
-	require.True(t, bytes.Equal(want, have), "the picture is old: run go run ./bench --picture docs/traffic.svg")
+	require.True(t, bytes.Equal(want, have),
+		"the picture is old: run go run ./bench --picture docs/traffic.svg")
 	require.Less(t, len(have), 60_000)
 
 	for d := xml.NewDecoder(bytes.NewReader(have)); ; {
@@ -35,7 +36,9 @@ func TestPicture(t *testing.T) {
 		}
 		require.NoError(t, err)
 	}
-	require.Equal(t, 1, run(context.Background(), []string{"--picture", filepath.Join(t.TempDir(), "no", "folder")}, &stdout, &stderr))
+	require.Equal(t, 1,
+		run(context.Background(), []string{"--picture", filepath.Join(t.TempDir(), "no", "folder")}, &stdout,
+			&stderr))
 }
 
 // TestPictureShowsThePromise checks that the picture agrees with docs/worst-window.md

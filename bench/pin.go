@@ -21,7 +21,8 @@ type placement struct {
 func place(cores []int, taskset string) placement {
 	switch {
 	case len(cores) < 2:
-		return placement{note: "not pinned: one core only, shared by server and client; ratios are lower bounds at best"}
+		return placement{note: "not pinned: one core only, shared by server and client; ratios are lower " +
+			"bounds at best"}
 	case taskset == "":
 		return placement{note: "not pinned: taskset is not installed (Debian: util-linux)"}
 	}
@@ -74,7 +75,8 @@ func (p placement) pinSelf() error {
 	}
 	core := strconv.Itoa(p.client)
 	for range 2 {
-		out, err := exec.Command(p.taskset, "-a", "-c", "-p", core, strconv.Itoa(os.Getpid())).CombinedOutput()
+		pin := exec.Command(p.taskset, "-a", "-c", "-p", core, strconv.Itoa(os.Getpid()))
+		out, err := pin.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("taskset: %w: %s", err, out)
 		}

@@ -11,7 +11,8 @@ import (
 
 // statLine returns a line of /proc/PID/stat with the fields that matter.
 func statLine(name, utime, stime, rss string) string {
-	fields := strings.Fields("S 1 1 1 0 -1 4194304 99 0 0 0 U S 0 0 20 0 4 0 290608 3133440 R 18446744073709551615 0 0")
+	fields := strings.Fields("S 1 1 1 0 -1 4194304 99 0 0 0 U S 0 0 20 0 4 0 290608 3133440 R " +
+		"18446744073709551615 0 0")
 	for i, field := range fields {
 		switch field {
 		case "U":
@@ -32,7 +33,8 @@ func TestParseProcessStat(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "4711 redis-server S 1", "4711 (redis-server) S 1 1",
-		statLine("x", "-", "25", "383"), statLine("x", "150", "2.5", "383"), statLine("x", "150", "25", "99999999999999999999"),
+		statLine("x", "-", "25", "383"), statLine("x", "150", "2.5", "383"),
+		statLine("x", "150", "25", "99999999999999999999"),
 	} {
 		_, err := parseProcessStat([]byte(text), 4096)
 		require.ErrorIs(t, err, errProcStat, text)
@@ -40,7 +42,8 @@ func TestParseProcessStat(t *testing.T) {
 }
 
 func TestParseCoreStat(t *testing.T) {
-	const text = "cpu  100 20 30 4 5 6 7 8 9 10\ncpu1 1 2 3 4 5 6 7 8 9 10\ncpu10 50 1 1 0 0 0 0 0 0 0\nintr 1 2 3\ncpu2 x 1 1\ncpu3 1\n"
+	const text = "cpu  100 20 30 4 5 6 7 8 9 10\ncpu1 1 2 3 4 5 6 7 8 9 10\ncpu10 50 1 1 0 0 0 0 0 0 0\n" +
+		"intr 1 2 3\ncpu2 x 1 1\ncpu3 1\n"
 	for core, want := range map[int]time.Duration{1: 60 * time.Millisecond, 10: 520 * time.Millisecond} {
 		got, err := parseCoreStat([]byte(text), core)
 		require.NoError(t, err)
@@ -67,7 +70,8 @@ func TestParseCores(t *testing.T) {
 func TestPlace(t *testing.T) {
 	p := place([]int{4, 6, 7}, "/usr/bin/taskset")
 	require.Equal(t, placement{taskset: "/usr/bin/taskset", server: 4, client: 6}, p)
-	require.Equal(t, []string{"/usr/bin/taskset", "-c", "4", "redis-server", "--port", "1"}, p.command("redis-server", "--port", "1").Args)
+	require.Equal(t, []string{"/usr/bin/taskset", "-c", "4", "redis-server", "--port", "1"},
+		p.command("redis-server", "--port", "1").Args)
 
 	one := place([]int{0}, "/usr/bin/taskset")
 	require.False(t, one.pinned())

@@ -32,7 +32,9 @@ type serverProcess struct {
 // startServer starts a program that accepts redis-server's flags, on a free loopback
 // port, and returns when it answers. It makes up to three attempts, because another
 // process may take the port before the server binds it.
-func startServer(ctx context.Context, where placement, name, program, dir string, flags ...string) (*serverProcess, error) {
+func startServer(
+	ctx context.Context, where placement, name, program, dir string, flags ...string,
+) (*serverProcess, error) {
 	var err error
 	for range 3 {
 		var s *serverProcess
@@ -46,7 +48,9 @@ func startServer(ctx context.Context, where placement, name, program, dir string
 	return nil, fmt.Errorf("start %s (%s): %w", name, program, err)
 }
 
-func tryServer(ctx context.Context, where placement, name, program, dir string, flags []string) (*serverProcess, error) {
+func tryServer(
+	ctx context.Context, where placement, name, program, dir string, flags []string,
+) (*serverProcess, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -57,7 +61,10 @@ func tryServer(ctx context.Context, where placement, name, program, dir string, 
 		return nil, err
 	}
 
-	args := append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}, flags...)
+	args := append([]string{
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
+		"no",
+	}, flags...)
 	cmd := where.command(program, args...)
 	cmd.Dir = dir
 	log := new(tail)

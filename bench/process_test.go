@@ -12,7 +12,8 @@ import (
 
 func TestReadText(t *testing.T) {
 	for in, want := range map[string]string{
-		"+PONG\r\n": "PONG", ":12\r\n": "12", "$5\r\na\r\nbc\r\n": "a\r\nbc", "$0\r\n\r\n": "", "*2\r\n:1\r\n*2\r\n$1\r\nx\r\n+y\r\n": "1 x y", "*0\r\n": "",
+		"+PONG\r\n": "PONG", ":12\r\n": "12", "$5\r\na\r\nbc\r\n": "a\r\nbc", "$0\r\n\r\n": "",
+		"*2\r\n:1\r\n*2\r\n$1\r\nx\r\n+y\r\n": "1 x y", "*0\r\n": "",
 	} {
 		r := bufio.NewReader(strings.NewReader(in + "+next\r\n"))
 		got, err := readText(r)
@@ -22,7 +23,10 @@ func TestReadText(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "next", got, "what follows %q", in)
 	}
-	for _, in := range []string{"", "+PONG", "\r\n", "-ERR no\r\n", "$-1\r\n", "$9999999999\r\n", "$5\r\nabc", "*1\r\n", "*2\r\n:1\r\n", "*-1\r\n", "$x\r\n", "_\r\n", "*1\r\n-ERR no\r\n"} {
+	for _, in := range []string{
+		"", "+PONG", "\r\n", "-ERR no\r\n", "$-1\r\n", "$9999999999\r\n", "$5\r\nabc",
+		"*1\r\n", "*2\r\n:1\r\n", "*-1\r\n", "$x\r\n", "_\r\n", "*1\r\n-ERR no\r\n",
+	} {
 		_, err := readText(bufio.NewReader(strings.NewReader(in)))
 		require.Error(t, err, in)
 	}
@@ -70,13 +74,17 @@ func TestRunRefuses(t *testing.T) {
 		{"--seconds 0", 2, "--seconds"},
 		{"more", 2, `unexpected argument "more"`},
 		{"--nonsense", 2, "flag provided but not defined"},
-		{"--redis no-such-server-anywhere", 1, "no-such-server-anywhere is needed to compare with and was not found"},
+		{
+			"--redis no-such-server-anywhere", 1,
+			"no-such-server-anywhere is needed to compare with and was not found",
+		},
 		{"--quick --full", 2, "exclude each other"},
 		{"--help", 0, "-quick"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			var stdout, stderr strings.Builder
-			require.Equal(t, test.code, run(context.Background(), strings.Fields(test.args), &stdout, &stderr))
+			require.Equal(t, test.code,
+				run(context.Background(), strings.Fields(test.args), &stdout, &stderr))
 			require.Contains(t, stderr.String(), test.says)
 			require.Empty(t, stdout.String())
 		})
@@ -102,7 +110,10 @@ func TestParseBenchmark(t *testing.T) {
 	got, err := parseBenchmark(titles + `"SET rl:__rand_int__ a","215053.77","3.489"` + "\n")
 	require.NoError(t, err)
 	require.InDelta(t, 215053.77, got, 1e-9)
-	for _, wrong := range []string{"", titles, `"test","latency"` + "\n" + `"SET","1"` + "\n", titles + `"SET","many","1"` + "\n", titles + `"SET`} {
+	for _, wrong := range []string{
+		"", titles, `"test","latency"` + "\n" + `"SET","1"` + "\n",
+		titles + `"SET","many","1"` + "\n", titles + `"SET`,
+	} {
 		_, err := parseBenchmark(wrong)
 		require.Error(t, err, wrong)
 	}

@@ -150,7 +150,8 @@ func (c *checker) unexpected(got []byte) error {
 	want := c.lines[c.at]
 	return fmt.Errorf("reply line %d of %d is %q, want %q%s",
 		c.at+1, len(c.lines), head(bytes.TrimSuffix(got, []byte("\r"))), want.text, [...]string{
-			nothing: "", anyText: "...", integer: "<integer>", verdict: "<integer>", below: "<integer>", within: "<integer>",
+			nothing: "", anyText: "...", integer: "<integer>", verdict: "<integer>", below: "<integer>",
+			within: "<integer>",
 		}[want.rest])
 }
 

@@ -89,7 +89,10 @@ func TestCheckerFails(t *testing.T) {
 		{"an integer where a string belongs", evalsha, ":1\r\n"},
 		{"a longer string", evalsha, "$2\r\n10\r\n"},
 		{"a null", evalsha, "$-1\r\n"},
-		{"an error inside EXEC", multi, "+OK\r\n" + strings.Repeat("+QUEUED\r\n", 4) + "*4\r\n-WRONGTYPE\r\n"},
+		{
+			"an error inside EXEC", multi,
+			"+OK\r\n" + strings.Repeat("+QUEUED\r\n", 4) + "*4\r\n-WRONGTYPE\r\n",
+		},
 		{"EXECABORT", multi, "+OK\r\n-ERR\r\n"},
 		{"EXEC of nothing", multi, "+OK\r\n" + strings.Repeat("+QUEUED\r\n", 4) + "*-1\r\n"},
 		{"an expiry that was not set", fourCommands[3:], ":0\r\n"},
@@ -111,7 +114,10 @@ func TestCheckerFails(t *testing.T) {
 }
 
 func TestDecimal(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "007": 7, "-2": -2, "999999999999999999": 999999999999999999} {
+	for text, want := range map[string]int64{
+		"0": 0, "007": 7, "-2": -2,
+		"999999999999999999": 999999999999999999,
+	} {
 		got, ok := decimal([]byte(text))
 		require.True(t, ok, text)
 		require.Equal(t, want, got)

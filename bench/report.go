@@ -102,7 +102,8 @@ func conclude(r row, floor float64, ours, other *side) result {
 	}
 	a, b := summarize(ours.rounds), summarize(other.rounds)
 	res := result{
-		Name: r.name, About: fmt.Sprintf("%s; pipeline %d, %d connections, %d keys", r.about, r.pipeline, r.connections, r.keys),
+		Name: r.name, About: fmt.Sprintf("%s; pipeline %d, %d connections, %d keys", r.about, r.pipeline,
+			r.connections, r.keys),
 		Unit: "/s", Ratio: compare(perSecond(ours.rounds), perSecond(other.rounds)), Floor: floor,
 		Ours:      figure{Name: ours.name, Value: a.PerSecond, Load: &a},
 		Reference: figure{Name: other.name, Value: b.PerSecond, Load: &b},
@@ -140,7 +141,8 @@ func (res *result) warn(name, bound string, s summary) {
 		res.Warnings = append(res.Warnings, name+": "+fmt.Sprintf(format, args...))
 	}
 	if s.ClientBusy > saturated && s.ServerBusy <= saturated {
-		add("the client's core was full (%.0f%%) and the server's was not (%.0f%%): this server can do more, so the ratio is only %s bound",
+		add("the client's core was full (%.0f%%) and the server's was not (%.0f%%): this server can do "+
+			"more, so the ratio is only %s bound",
 			100*s.ClientBusy, 100*s.ServerBusy, bound)
 	}
 	if s.Foreign > foreign {
@@ -161,8 +163,10 @@ func (res *result) warnAway(loads []*tally) {
 		whole += t.whole
 	}
 	if longest > 0 {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("the client, which never sleeps, was kept from its core for up to %.1f ms at once, %.1f%% of the time: the machine's waits are among these",
-			ms(longest), 100*away.Seconds()/whole.Seconds()))
+		res.Warnings = append(res.Warnings,
+			fmt.Sprintf("the client, which never sleeps, was kept from its core for up to %.1f ms at once, "+
+				"%.1f%% of the time: the machine's waits are among these",
+				ms(longest), 100*away.Seconds()/whole.Seconds()))
 	}
 }
 
@@ -171,14 +175,17 @@ func (rep *report) misses() []string {
 	var out []string
 	for _, r := range rep.Rows {
 		if r.Missed {
-			out = append(out, fmt.Sprintf("%s: %.2f times %s, the floor is %.2f", r.Name, r.Ratio.OfMedians, r.Reference.Name, r.Floor))
+			out = append(out,
+				fmt.Sprintf("%s: %.2f times %s, the floor is %.2f", r.Name, r.Ratio.OfMedians,
+					r.Reference.Name, r.Floor))
 		}
 	}
 	return out
 }
 
 var columns = []string{
-	"row", "ratio", "min-max", "floor", "ours", "other", "p50", "p99", "p99.9", "CPU s per million", "CPU ratio", "RSS MB",
+	"row", "ratio", "min-max", "floor", "ours", "other", "p50", "p99", "p99.9", "CPU s per million",
+	"CPU ratio", "RSS MB",
 }
 
 // cells returns a result in the order of columns; a pair is ours / the other.
@@ -203,7 +210,9 @@ func (res *result) cells() []string {
 	if a == nil || b == nil {
 		return append(cells, "", "", "", "", "", "")
 	}
-	micros := func(a, b time.Duration) string { return fmt.Sprintf("%.0f / %.0f us", float64(a)/1e3, float64(b)/1e3) }
+	micros := func(a, b time.Duration) string {
+		return fmt.Sprintf("%.0f / %.0f us", float64(a)/1e3, float64(b)/1e3)
+	}
 	return append(cells,
 		micros(a.P50, b.P50),
 		micros(a.P99, b.P99),
@@ -233,7 +242,8 @@ func (rep *report) about() (above, below []string) {
 	above = []string{
 		fmt.Sprintf("%s; %s.", rep.Machine, rep.Placement),
 		rep.versions() + ".",
-		fmt.Sprintf("Medians of %d alternating rounds of %g s, all from this run; a ratio above 1 is in our favour; min-max over pairs of rounds.", rep.Rounds, rep.Seconds),
+		fmt.Sprintf("Medians of %d alternating rounds of %g s, all from this run; a ratio above 1 is in "+
+			"our favour; min-max over pairs of rounds.", rep.Rounds, rep.Seconds),
 	}
 	for _, r := range rep.Rows {
 		for _, w := range r.Warnings {

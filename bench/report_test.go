@@ -22,7 +22,11 @@ func concluded(r row, ours, redis []round, floor float64) result {
 
 func rounds(perSecond ...float64) (out []round) {
 	for _, v := range perSecond {
-		out = append(out, round{PerSecond: v, P50: 500 * time.Microsecond, P99: time.Millisecond, CPUPerMega: 1e6 / v, RSS: 20e6, ServerBusy: 0.99, ClientBusy: 0.6})
+		out = append(out,
+			round{
+				PerSecond: v, P50: 500 * time.Microsecond, P99: time.Millisecond, CPUPerMega: 1e6 / v,
+				RSS: 20e6, ServerBusy: 0.99, ClientBusy: 0.6,
+			})
 	}
 	return out
 }
@@ -36,7 +40,8 @@ func TestConclude(t *testing.T) {
 	require.Empty(t, res.Warnings)
 
 	low := rounds(120, 120, 200)
-	require.True(t, concluded(r, low, rounds(100, 100, 100), 1.3).Missed, "the median counts, not the best round")
+	require.True(t, concluded(r, low, rounds(100, 100, 100), 1.3).Missed,
+		"the median counts, not the best round")
 	require.False(t, concluded(r, low, rounds(100, 100, 100), 0.65).Missed)
 }
 
@@ -62,11 +67,17 @@ func TestWarnings(t *testing.T) {
 
 func sample() *report {
 	return &report{
-		Machine: "a machine", Placement: "somewhere", Versions: map[program]string{ourServer: "1", redisServer: "7.0.15"}, Rounds: 3, Seconds: 2,
+		Machine: "a machine", Placement: "somewhere", Versions: map[program]string{
+			ourServer:   "1",
+			redisServer: "7.0.15",
+		}, Rounds: 3, Seconds: 2,
 		Rows: []result{
-			concluded(row{name: "ping-1", about: "PING", pipeline: 1, connections: 50, keys: 10}, rounds(90e3), rounds(100e3), 0),
-			concluded(row{name: "allow-1", about: "RL.ALLOW", pipeline: 1, connections: 50, keys: 10}, rounds(120e3), rounds(100e3), 1.3),
-			lower("memory", "of a key", "bytes a key", 2, figure{Name: "ours", Value: 50}, figure{Name: "redis", Value: 150}),
+			concluded(row{name: "ping-1", about: "PING", pipeline: 1, connections: 50, keys: 10},
+				rounds(90e3), rounds(100e3), 0),
+			concluded(row{name: "allow-1", about: "RL.ALLOW", pipeline: 1, connections: 50, keys: 10},
+				rounds(120e3), rounds(100e3), 1.3),
+			lower("memory", "of a key", "bytes a key", 2, figure{Name: "ours", Value: 50},
+				figure{Name: "redis", Value: 150}),
 		},
 	}
 }
@@ -74,8 +85,10 @@ func sample() *report {
 func TestWriteText(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, sample().writeText(&out))
-	require.Contains(t, out.String(), "ping-1   0.90   0.90-0.90  -            90.0k/s         redis 100.0k/s")
-	require.Contains(t, out.String(), "memory   3.00   3.00-3.00  2.00         50 bytes a key  redis 150 bytes a key\n")
+	require.Contains(t, out.String(),
+		"ping-1   0.90   0.90-0.90  -            90.0k/s         redis 100.0k/s")
+	require.Contains(t, out.String(),
+		"memory   3.00   3.00-3.00  2.00         50 bytes a key  redis 150 bytes a key\n")
 	require.Contains(t, out.String(), "ours: 1; redis: 7.0.15.")
 	require.Contains(t, out.String(), "1.30 MISSED")
 	require.Contains(t, out.String(), "FLOOR MISSED allow-1: 1.20 times redis, the floor is 1.30")
@@ -111,7 +124,8 @@ func TestSince(t *testing.T) {
 	after := look{
 		at: start.Add(2 * time.Second), pinned: true,
 		server: processUse{cpu: 1800 * time.Millisecond, rss: 7}, client: processUse{cpu: time.Second},
-		idle: processUse{cpu: 20 * time.Millisecond}, serverCore: 1900 * time.Millisecond, clientCore: 1500 * time.Millisecond,
+		idle: processUse{cpu: 20 * time.Millisecond}, serverCore: 1900 * time.Millisecond,
+		clientCore: 1500 * time.Millisecond,
 	}
 	r := after.since(before, &tally{flows: 100, elapsed: time.Second, all: 200, admitted: 3, denied: 4})
 	require.InDelta(t, 100, r.PerSecond, 1e-9)
@@ -140,7 +154,8 @@ func TestMixes(t *testing.T) {
 	require.NoError(t, either.check(&tally{all: 10, admitted: 5, denied: 5}))
 	require.ErrorIs(t, admitting.check(&tally{all: 1000, admitted: 900, denied: 100}), errVerdicts)
 	require.ErrorIs(t, denying.check(&tally{all: 1000, admitted: 100, denied: 900}), errVerdicts)
-	require.ErrorIs(t, either.check(&tally{all: 10, admitted: 5, denied: 4}), errVerdicts, "a flow without a verdict")
+	require.ErrorIs(t, either.check(&tally{all: 10, admitted: 5, denied: 4}), errVerdicts,
+		"a flow without a verdict")
 }
 
 func TestJudge(t *testing.T) {

@@ -123,7 +123,10 @@ func rows() []row {
 	}
 	interpreted := both(evalsha)
 	interpreted[0].flags = []string{"--lua-engine", "interpreter"}
-	wire := []contender{{program: ourServer, flow: rlAllow}, {program: ourServer, name: "our PING", flow: ping, plain: true}}
+	wire := []contender{
+		{program: ourServer, flow: rlAllow},
+		{program: ourServer, name: "our PING", flow: ping, plain: true},
+	}
 
 	list := []row{
 		plain("ping-1", "PING", 1, ping),
@@ -133,15 +136,20 @@ func rows() []row {
 		plain("setget-16", "SET and GET of 16 bytes", 16, setGet),
 		plain("zadd-1", "ZADD with the instant as score and member", 1, zadd),
 		plain("zadd-16", "ZADD with the instant as score and member", 16, zadd),
-		limiter("allow-1", "RL.ALLOW against the documents' script by EVALSHA", 1.6, 1, against(rlAllow, evalsha)),
-		limiter("allow-16", "RL.ALLOW against the documents' script by EVALSHA", 12, 16, against(rlAllow, evalsha)),
+		limiter("allow-1", "RL.ALLOW against the documents' script by EVALSHA", 1.6, 1,
+			against(rlAllow, evalsha)),
+		limiter("allow-16", "RL.ALLOW against the documents' script by EVALSHA", 12, 16,
+			against(rlAllow, evalsha)),
 		limiter("wire-16", "RL.ALLOW against our own PING", 0.75, 16, wire),
 		limiter("evalsha-1", "the documents' script by EVALSHA", 1.3, 1, both(evalsha)),
 		limiter("evalsha-16", "the documents' script by EVALSHA", 4, 16, both(evalsha)),
-		limiter("interpreted-1", "the same through the interpreter (lua-engine interpreter)", 1, 1, interpreted),
-		limiter("interpreted-16", "the same through the interpreter (lua-engine interpreter)", 1.3, 16, interpreted),
+		limiter("interpreted-1", "the same through the interpreter (lua-engine interpreter)", 1, 1,
+			interpreted),
+		limiter("interpreted-16", "the same through the interpreter (lua-engine interpreter)", 1.3, 16,
+			interpreted),
 		limiter("multi-16", "the documents' flow as MULTI/EXEC", 1.5, 16, both(multi)),
-		limiter("commands-1", "the documents' flow as four commands, four round trips", 1.5, 1, both(fourCommands)),
+		limiter("commands-1", "the documents' flow as four commands, four round trips", 1.5, 1,
+			both(fourCommands)),
 	}
 	for i := range list {
 		r := &list[i]
@@ -257,7 +265,8 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 			}
 		}
 		if len(chosen) == found {
-			return nil, fmt.Errorf("no row is named %q; there are %s, and the matrix of --full --list", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("no row is named %q; there are %s, and the matrix of --full --list", name,
+				strings.Join(known, ", "))
 		}
 	}
 	return chosen, nil

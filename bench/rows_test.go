@@ -39,10 +39,12 @@ func sane(t *testing.T, r *row) {
 		verdicts := 0
 		for _, s := range c.flow {
 			require.NotEmpty(t, s.commands, r.name)
-			require.GreaterOrEqual(t, len(s.replies), len(s.commands), "%s: every reply has a line at least", r.name)
+			require.GreaterOrEqual(t, len(s.replies), len(s.commands), "%s: every reply has a line at least",
+				r.name)
 			for _, l := range s.replies {
 				require.False(t, strings.HasPrefix(l.text, "-"), "%s: no row expects an error", r.name)
-				require.True(t, l.text != "" || l.rest != anyText, "%s: a line that anything matches checks nothing", r.name)
+				require.True(t, l.text != "" ||
+					l.rest != anyText, "%s: a line that anything matches checks nothing", r.name)
 				if l.rest == verdict || l.rest == below || l.rest == within {
 					verdicts++
 				}
@@ -64,7 +66,8 @@ func sane(t *testing.T, r *row) {
 func TestFloors(t *testing.T) {
 	loops := slices.DeleteFunc(rows(), func(r row) bool { return r.measure != nil })
 	require.Equal(t, map[string]float64{
-		"ping-1": 0.95, "ping-16": 0.95, "incr-1": 0.95, "incr-16": 0.95, "setget-16": 0.95, "zadd-1": 0.95, "zadd-16": 0.95,
+		"ping-1": 0.95, "ping-16": 0.95, "incr-1": 0.95, "incr-16": 0.95, "setget-16": 0.95, "zadd-1": 0.95,
+		"zadd-16": 0.95,
 		"allow-1": 1.6, "allow-16": 12, "wire-16": 0.75,
 		"evalsha-1": 1.3, "evalsha-16": 4, "interpreted-1": 1, "interpreted-16": 1.3,
 		"multi-16": 1.5, "commands-1": 1.5,
@@ -73,7 +76,8 @@ func TestFloors(t *testing.T) {
 		require.Zero(t, r.floor, r.name)
 	}
 	require.Equal(t, map[string]float64{
-		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5, "waits": 0, "start": 1, "benchmark": 0,
+		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5,
+		"waits": 0, "start": 1, "benchmark": 0,
 	}, floorsOf(otherRows()))
 	for _, h := range holdings {
 		require.Positive(t, h.floor, h.name)
@@ -115,7 +119,11 @@ func TestChoose(t *testing.T) {
 	require.Equal(t, []string{"ping-16", "allow-1", "allow-16"}, names(quick))
 	named, err := choose("zadd-16, ping-1,evalsha-p16-c50-*-10k-denied", true, false)
 	require.NoError(t, err)
-	require.Equal(t, []string{"zadd-16", "ping-1", "evalsha-p16-c50-uniform-10k-denied", "evalsha-p16-c50-zipf-10k-denied"}, names(named))
+	require.Equal(t,
+		[]string{
+			"zadd-16", "ping-1", "evalsha-p16-c50-uniform-10k-denied",
+			"evalsha-p16-c50-zipf-10k-denied",
+		}, names(named))
 	_, err = choose("ping-2", false, false)
 	require.ErrorContains(t, err, `"ping-2"`)
 	_, err = choose("ping-[", false, false)

@@ -18,7 +18,8 @@ func TestMedian(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	require.Equal(t, ratio{OfMedians: 3, Min: 2, Max: 8}, compare([]float64{20, 30, 40}, []float64{10, 10, 5}))
+	require.Equal(t, ratio{OfMedians: 3, Min: 2, Max: 8},
+		compare([]float64{20, 30, 40}, []float64{10, 10, 5}))
 	require.Panics(t, func() { compare([]float64{1, 2}, []float64{1}) })
 }
 

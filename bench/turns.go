@@ -157,7 +157,8 @@ func judge(decides bool, t *tally, limit int64) error {
 		admitted, denied = limit, beyond
 	}
 	if t.admitted != admitted || t.denied != denied {
-		return fmt.Errorf("%w: %d admitted and %d denied, want %d and %d", errVerdicts, t.admitted, t.denied, admitted, denied)
+		return fmt.Errorf("%w: %d admitted and %d denied, want %d and %d", errVerdicts, t.admitted, t.denied,
+			admitted, denied)
 	}
 	return nil
 }

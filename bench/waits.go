@@ -60,7 +60,8 @@ func waits() []wait {
 			fmt.Sprintf("how late BLPOP answers, whose timeout is %d ms", timeoutMs),
 			func(w []*waiter) (time.Duration, error) {
 				began := time.Now()
-				if _, err := fmt.Fprintf(w[0].conn, "BLPOP nosuch %g\r\n", float64(timeoutMs)/1000); err != nil {
+				if _, err := fmt.Fprintf(w[0].conn, "BLPOP nosuch %g\r\n",
+					float64(timeoutMs)/1000); err != nil {
 					return 0, err
 				}
 				line, err := w[0].in.ReadString('\n')
@@ -76,7 +77,8 @@ func waits() []wait {
 		{"script", "a script", "EVAL \"return redis.call('exists', KEYS[1])\" 1 key", "0"},
 	} {
 		list = append(list, wait{
-			"expiry-" + see.name, "how late " + see.about + " sees that a key is gone, which had 20 ms to live",
+			"expiry-" + see.name, "how late " + see.about +
+				" sees that a key is gone, which had 20 ms to live",
 			func(w []*waiter) (time.Duration, error) {
 				began := time.Now()
 				if _, err := w[0].ask("SET key value PX 20"); err != nil {
@@ -89,7 +91,8 @@ func waits() []wait {
 	}
 	return append(list, wait{
 		"publish",
-		"from a script that publishes 20 messages to the last of them, in order, at the last of four subscribers",
+		"from a script that publishes 20 messages to the last of them, in order, at the last of four " +
+			"subscribers",
 		func(w []*waiter) (time.Duration, error) {
 			began := time.Now()
 			const script = `EVAL "for i = 1, 20 do redis.call('publish', 'news', i) end" 0`
@@ -155,7 +158,8 @@ func waiting(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 				late[i] = append(late[i], ms(d))
 			}
 		}
-		ours, theirs := figure{Name: "ours", Value: median(late[0])}, figure{Name: "redis", Value: median(late[1])}
+		ours := figure{Name: "ours", Value: median(late[0])}
+		theirs := figure{Name: "redis", Value: median(late[1])}
 		res := lower(r.name+"-"+what.name, what.about, "ms", r.target(b.quick), ours, theirs)
 		res.Ratio = compare(late[1], late[0])
 		longest := fmt.Sprintf("at least %.3f and %.3f ms, at most %.3f and %.3f",
