@@ -19,7 +19,10 @@ import (
 // apiPackages are the packages that programs outside of this module may rely on.
 // What they export is listed in testdata/api; a change there is a change for
 // somebody. Every other package may change at any time.
-var apiPackages = []string{root, "server", "server/pipe", "zlimittest", "limiter", "limiter/httplimit", "limiter/httplimit/inprocess", "config", "clock"}
+var apiPackages = []string{
+	root, "server", "server/pipe", "zlimittest", "limiter", "limiter/httplimit",
+	"limiter/httplimit/inprocess", "config", "clock",
+}
 
 // TestAPI holds the exported declarations of the API packages against their
 // listings.
@@ -36,7 +39,8 @@ func TestAPI(t *testing.T) {
 		}
 		want, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.Equal(t, string(want), listing, "what %s exports has changed: run go test . -run API -rewrite", dir)
+		require.Equal(t, string(want), listing,
+			"what %s exports has changed: run go test . -run API -rewrite", dir)
 	}
 }
 
@@ -110,5 +114,6 @@ func (l *lister) node(n ast.Node) {
 	})
 	var b strings.Builder
 	_ = (&printer.Config{Mode: printer.UseSpaces, Tabwidth: 4}).Fprint(&b, token.NewFileSet(), n)
-	l.text.WriteString(strings.ReplaceAll(b.String(), "{\n\n}// contains filtered or unexported fields\n", "{ ... }") + "\n")
+	l.text.WriteString(strings.ReplaceAll(b.String(), "{\n\n}// contains filtered or unexported fields\n",
+		"{ ... }") + "\n")
 }

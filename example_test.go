@@ -15,7 +15,8 @@ func ExampleLimiter_Allow() {
 	limits.Engine().Clock().Freeze() // for the example's sake: time stands still
 
 	for range 4 {
-		d, err := limits.Allow(context.Background(), "user:42", zlimit.Quota{Limit: 3, Window: 10 * time.Second}, 1)
+		d, err := limits.Allow(context.Background(), "user:42",
+			zlimit.Quota{Limit: 3, Window: 10 * time.Second}, 1)
 		if err != nil {
 			panic(err)
 		}

@@ -34,25 +34,40 @@ func inner(imp string) (room string, ours bool) {
 var rooms = map[string][]string{
 	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
 
-	"cmd/zlimit-server":      {"server", "metrics", "engine", "engine/durable", "config"},
-	"metrics":                {"engine", "engine/stats", "commands"},
-	"bench":                  {root, "limiter"},
-	"zlimittest":             {"server", "server/pipe", root, "clock", "commands", "config"},
-	"zlimittest/miniredis":   {"zlimittest", root},
-	"limiter/httplimit":      {},
-	"server":                 {root, "engine", "clock", "config", "persist/disk", "resp", "words"},
-	"server/pipe":            {},
-	root:                     {"engine", "engine/durable", "clock", "config", "resp"},
-	"engine":                 {"engine/durable", "engine/pubsub", "engine/stats", "engine/process", "scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "words"},
-	"engine/stats":           {"commands", "store", "clock"},
-	"engine/process":         {},
-	"engine/pubsub":          {"commands", "store/effects", "resp"},
-	"engine/durable":         {"commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config"},
-	"scripting":              {"commands", "persist/dump", "store", "resp"},
-	"commands":               {"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "limiter", "resp"},
-	"persist/rdb":            {"persist/dump", "store", "store/decimal", "store/hash", "store/list", "store/set", "store/zset"},
-	"persist/dump":           {"store/decimal"},
-	"store":                  {"store/alloc", "store/decimal", "store/dict", "store/effects", "store/expire", "store/hash", "store/list", "store/set", "store/zset"},
+	"cmd/zlimit-server":    {"server", "metrics", "engine", "engine/durable", "config"},
+	"metrics":              {"engine", "engine/stats", "commands"},
+	"bench":                {root, "limiter"},
+	"zlimittest":           {"server", "server/pipe", root, "clock", "commands", "config"},
+	"zlimittest/miniredis": {"zlimittest", root},
+	"limiter/httplimit":    {},
+	"server":               {root, "engine", "clock", "config", "persist/disk", "resp", "words"},
+	"server/pipe":          {},
+	root:                   {"engine", "engine/durable", "clock", "config", "resp"},
+	"engine": {
+		"engine/durable", "engine/pubsub", "engine/stats", "engine/process", "scripting", "commands",
+		"persist/disk", "store", "store/effects", "resp", "clock", "config", "words",
+	},
+	"engine/stats":   {"commands", "store", "clock"},
+	"engine/process": {},
+	"engine/pubsub":  {"commands", "store/effects", "resp"},
+	"engine/durable": {
+		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
+		"store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config",
+	},
+	"scripting": {"commands", "persist/dump", "store", "resp"},
+	"commands": {
+		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",
+		"store/list", "store/set", "store/zset", "limiter", "resp",
+	},
+	"persist/rdb": {
+		"persist/dump", "store", "store/decimal", "store/hash", "store/list",
+		"store/set", "store/zset",
+	},
+	"persist/dump": {"store/decimal"},
+	"store": {
+		"store/alloc", "store/decimal", "store/dict", "store/effects", "store/expire",
+		"store/hash", "store/list", "store/set", "store/zset",
+	},
 	"store/set":              {"store/alloc", "store/decimal", "store/dict"},
 	"store/hash":             {"store/alloc", "store/dict"},
 	"store/list":             {"store/alloc"},
@@ -84,9 +99,12 @@ var only = map[string][]string{
 	"github.com/stretchr/testify":       {},
 	"github.com/anishathalye/porcupine": {},
 	"github.com/prometheus":             {"metrics"},
-	"net":                               {"server", "metrics", "server/pipe", "limiter/httplimit", "zlimittest", "zlimittest/miniredis", "bench", "oracle", "cmd/zlimit-server"},
-	"github.com/zlimit/zlimit/oracle":   {},
-	"github.com/zlimit/zlimit/race":     {},
+	"net": {
+		"server", "metrics", "server/pipe", "limiter/httplimit",
+		"zlimittest", "zlimittest/miniredis", "bench", "oracle", "cmd/zlimit-server",
+	},
+	"github.com/zlimit/zlimit/oracle": {},
+	"github.com/zlimit/zlimit/race":   {},
 }
 
 // forbidden says what a room must do without.
@@ -145,7 +163,9 @@ func TestImportMap(t *testing.T) {
 		}
 		if d.IsDir() {
 			// Folders with a go.mod of their own are other modules.
-			if file != "." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"compat", "difftest", "tools", "testdata"}, d.Name())) {
+			if file != "." &&
+				(strings.HasPrefix(d.Name(), ".") ||
+					slices.Contains([]string{"compat", "difftest", "tools", "testdata"}, d.Name())) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -181,7 +201,8 @@ func TestImportMap(t *testing.T) {
 // TestImportMapFindsFaults plants forbidden imports.
 func TestImportMapFindsFaults(t *testing.T) {
 	require.Empty(t, faults("store", []string{"sync", module + "store/dict"}))
-	require.NotEmpty(t, faults("engine", []string{strings.TrimSuffix(module, "/")}), "engine must not import the root")
+	require.NotEmpty(t, faults("engine", []string{strings.TrimSuffix(module, "/")}),
+		"engine must not import the root")
 	for room, imp := range map[string]string{
 		"store":    module + "commands",
 		"limiter":  module + "resp",

@@ -109,9 +109,24 @@ func TestAllowRefusals(t *testing.T) {
 	}{
 		{"limit", "k", zlimit.Quota{Limit: 0, Window: time.Second}, 1, "ERR limit must be at least 1"},
 		{"no window", "k", zlimit.Quota{Limit: 1}, 1, "ERR window must be at least 1 millisecond"},
-		{"negative window", "k", zlimit.Quota{Limit: 1, Window: -time.Second}, 1, "ERR window must be at least 1 millisecond"},
-		{"window too fine", "k", zlimit.Quota{Limit: 1, Window: time.Millisecond + 1}, 1, "ERR window is not a whole number of milliseconds"},
-		{"longest window", "k", zlimit.Quota{Limit: 1, Window: 1<<63 - 1 - (1<<63-1)%time.Millisecond}, 1, "ERR window must be below 100 years"},
+		{
+			"negative window", "k",
+			zlimit.Quota{Limit: 1, Window: -time.Second},
+			1,
+			"ERR window must be at least 1 millisecond",
+		},
+		{
+			"window too fine", "k",
+			zlimit.Quota{Limit: 1, Window: time.Millisecond + 1},
+			1,
+			"ERR window is not a whole number of milliseconds",
+		},
+		{
+			"longest window", "k",
+			zlimit.Quota{Limit: 1, Window: 1<<63 - 1 - (1<<63-1)%time.Millisecond},
+			1,
+			"ERR window must be below 100 years",
+		},
 		{"negative cost", "k", minute, -1, "ERR COST must not be negative"},
 		{"type", "text", minute, 1, "WRONGTYPE Operation against a key holding the wrong kind of value"},
 	} {
@@ -201,7 +216,10 @@ func TestDoSpeaksGo(t *testing.T) {
 		{[]any{"GET", []byte("k")}, "12"},
 		{[]any{"PTTL", "k"}, int64(90_000)},
 		{[]any{"GET", "nosuch"}, nil},
-		{[]any{"ZADD", "z", 1.5, "a", int64(2), "b", int32(3), "c", uint64(4), "d", true, "e", false, "f"}, int64(6)},
+		{
+			[]any{"ZADD", "z", 1.5, "a", int64(2), "b", int32(3), "c", uint64(4), "d", true, "e", false, "f"},
+			int64(6),
+		},
 		{[]any{"ZRANGE", "z", 0, -1}, []any{"f", "e", "a", "b", "c", "d"}},
 		{[]any{"ZSCORE", "z", "a"}, "1.5"},
 		{[]any{"HSET", "h", "f", "v"}, int64(1)},
@@ -210,7 +228,13 @@ func TestDoSpeaksGo(t *testing.T) {
 		{[]any{"MULTI"}, "OK"},
 		{[]any{"INCR", "k"}, "QUEUED"},
 		{[]any{"LPUSH", "k", "x"}, "QUEUED"},
-		{[]any{"EXEC"}, []any{int64(13), zlimit.Error("WRONGTYPE Operation against a key holding the wrong kind of value")}},
+		{
+			[]any{"EXEC"},
+			[]any{
+				int64(13),
+				zlimit.Error("WRONGTYPE Operation against a key holding the wrong kind of value"),
+			},
+		},
 		{[]any{"SELECT", 1}, "OK"},
 		{[]any{"EXISTS", "k"}, int64(0)},
 		{[]any{"SELECT", 0}, "OK"},
@@ -275,10 +299,21 @@ func TestWaitingForAKey(t *testing.T) {
 		want any
 		err  error
 	}{
-		{"served", func(ctx context.Context, _ func(), l *zlimit.Limiter) { _, _ = l.Do(ctx, "LPUSH", "q", "x") }, []any{"q", "x"}, nil},
+		{
+			"served",
+			func(ctx context.Context, _ func(), l *zlimit.Limiter) { _, _ = l.Do(ctx, "LPUSH", "q", "x") },
+			[]any{"q", "x"},
+			nil,
+		},
 		{"its own timeout", func(context.Context, func(), *zlimit.Limiter) {}, nil, nil},
-		{"ctx", func(_ context.Context, cancel func(), _ *zlimit.Limiter) { cancel() }, nil, context.Canceled},
-		{"Close", func(_ context.Context, _ func(), l *zlimit.Limiter) { _ = l.Close() }, nil, zlimit.ErrClosed},
+		{
+			"ctx", func(_ context.Context, cancel func(), _ *zlimit.Limiter) { cancel() }, nil,
+			context.Canceled,
+		},
+		{
+			"Close", func(_ context.Context, _ func(), l *zlimit.Limiter) { _ = l.Close() }, nil,
+			zlimit.ErrClosed,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,9 @@ import (
 func TestOpen(t *testing.T) {
 	options := func() zlimit.Options {
 		cfg := config.New()
-		require.NoError(t, cfg.ParseArgs([]string{"--appendonly", "yes", "--appendfsync", "always", "--dir", t.TempDir()}, nil))
+		require.NoError(t,
+			cfg.ParseArgs([]string{"--appendonly", "yes", "--appendfsync", "always", "--dir", t.TempDir()},
+				nil))
 		return zlimit.Options{Config: cfg}
 	}()
 	quota := zlimit.Quota{Limit: 3, Window: time.Hour}

@@ -85,8 +85,8 @@ func (l *Limiter) Do(ctx context.Context, args ...any) (any, error) {
 //
 // A command that waits for a key (BLPOP) does so until it is served, its own
 // timeout is over, ctx is done, or the Limiter is closed. ctx also ends a wait for
-// the disk: the command may then have run. Other commands are not interrupted. What is published for a session that subscribes does not reach it:
-// that takes a connection, be it one of server/pipe.
+// the disk: the command may then have run. Other commands are not interrupted. What is published for a
+// session that subscribes does not reach it: that takes a connection, be it one of server/pipe.
 func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,8 @@ func TestSystemClock(t *testing.T) {
 		us := c.NowUs()
 		after := time.Now().UnixMicro()
 		if us < last || us < before-slackUs || us > after+slackUs {
-			t.Fatalf("%d us, %d after the reading before, between %d and %d of the system", us, us-last, before, after)
+			t.Fatalf("%d us, %d after the reading before, between %d and %d of the system", us, us-last,
+				before, after)
 		}
 		last, worst = us, max(worst, before-us, us-after)
 	}

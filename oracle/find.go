@@ -30,7 +30,8 @@ func find() (toolPaths, error) {
 	} else if out, err := exec.Command(path, "--version").Output(); err != nil {
 		missing = append(missing, fmt.Errorf("oracle: %s --version: %w", path, err))
 	} else if !strings.Contains(string(out), wantVersion) {
-		missing = append(missing, fmt.Errorf("oracle: redis-server 7.0 is wanted, found %s", strings.TrimSpace(string(out))))
+		missing = append(missing,
+			fmt.Errorf("oracle: redis-server 7.0 is wanted, found %s", strings.TrimSpace(string(out))))
 	}
 	t.redisServer = path
 	if t.libfaketime = findLibrary(libraryPatterns); t.libfaketime == "" {

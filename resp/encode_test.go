@@ -23,7 +23,10 @@ func TestAppend(t *testing.T) {
 		{"error", resp.Error("ERR x"), "-ERR x\r\n", "-ERR x\r\n"},
 		{"error with line breaks", resp.Error("ERR a\nb\r\n"), "-ERR a b\r\n", "-ERR a b\r\n"},
 		{"integer", resp.Int(-7), ":-7\r\n", ":-7\r\n"},
-		{"smallest integer", resp.Int(math.MinInt64), ":-9223372036854775808\r\n", ":-9223372036854775808\r\n"},
+		{
+			"smallest integer", resp.Int(math.MinInt64), ":-9223372036854775808\r\n",
+			":-9223372036854775808\r\n",
+		},
 		{"bulk", resp.Bulk("a\r\nb"), "$4\r\na\r\nb\r\n", "$4\r\na\r\nb\r\n"},
 		{"empty bulk", resp.Bulk(""), "$0\r\n\r\n", "$0\r\n\r\n"},
 		{"number as bulk", resp.BulkInt(-12), "$3\r\n-12\r\n", "$3\r\n-12\r\n"},
@@ -56,7 +59,8 @@ func TestAppendInteger(t *testing.T) {
 		for _, n := range []int64{n - 1, n, n + 1, -n} {
 			v, want := resp.Int(n), "..:"+strconv.FormatInt(n, 10)+"\r\n"
 			for room := 2; room <= 32; room++ {
-				require.Equal(t, want, string(resp.Append(append(make([]byte, 0, room), ".."...), &v, resp.RESP2)))
+				require.Equal(t, want,
+					string(resp.Append(append(make([]byte, 0, room), ".."...), &v, resp.RESP2)))
 			}
 		}
 	}
@@ -76,6 +80,7 @@ func TestAppendFloat(t *testing.T) {
 
 func TestAppendDoesNotAllocate(t *testing.T) {
 	b := make([]byte, 0, 4096)
-	v := resp.Array(resp.Int(1), resp.BulkInt(1_700_000_000_000), resp.Double(0.1), resp.Bulk(strings.Repeat("x", 100)))
+	v := resp.Array(resp.Int(1), resp.BulkInt(1_700_000_000_000), resp.Double(0.1),
+		resp.Bulk(strings.Repeat("x", 100)))
 	require.Zero(t, testing.AllocsPerRun(100, func() { b = resp.Append(b[:0], &v, resp.RESP2) }))
 }

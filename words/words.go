@@ -52,7 +52,8 @@ func unquote(line []byte, to, p int) (end, next int) {
 		case c == '\\' && quote == '\'' && len(rest) > 0 && rest[0] == '\'':
 			c = '\''
 			p++
-		case c == '\\' && quote == '"' && len(rest) > 2 && rest[0] == 'x' && hexDigit(rest[1]) >= 0 && hexDigit(rest[2]) >= 0:
+		case c == '\\' && quote == '"' && len(rest) > 2 &&
+			rest[0] == 'x' && hexDigit(rest[1]) >= 0 && hexDigit(rest[2]) >= 0:
 			c = byte(hexDigit(rest[1])<<4 | hexDigit(rest[2]))
 			p += 3
 		case c == '\\' && quote == '"' && len(rest) > 0:

@@ -110,15 +110,27 @@ var kinds = map[Kind]struct {
 	do    server.Interception
 	about func(c *commands.Command) bool
 }{
-	None:        {},
-	Close:       {do: server.Interception{Skip: true, Hangup: true}},
-	DropReply:   {do: server.Interception{Hangup: true}},
-	Mute:        {do: server.Interception{Mute: true}},
-	NoScript:    {server.Interception{Refusal: "NOSCRIPT No matching script. Please use EVAL."}, named("evalsha", "evalsha_ro")},
-	Loading:     {server.Interception{Refusal: "LOADING Redis is loading the dataset in memory"}, not(commands.Loading)},
-	OutOfMemory: {server.Interception{Refusal: "OOM command not allowed when used memory > 'maxmemory'."}, orScript(commands.DenyOOM)},
-	ReadOnly:    {server.Interception{Refusal: "READONLY You can't write against a read only replica."}, orScript(commands.Write)},
-	Refuse:      {},
+	None:      {},
+	Close:     {do: server.Interception{Skip: true, Hangup: true}},
+	DropReply: {do: server.Interception{Hangup: true}},
+	Mute:      {do: server.Interception{Mute: true}},
+	NoScript: {
+		server.Interception{Refusal: "NOSCRIPT No matching script. Please use EVAL."},
+		named("evalsha", "evalsha_ro"),
+	},
+	Loading: {
+		server.Interception{Refusal: "LOADING Redis is loading the dataset in memory"},
+		not(commands.Loading),
+	},
+	OutOfMemory: {
+		server.Interception{Refusal: "OOM command not allowed when used memory > 'maxmemory'."},
+		orScript(commands.DenyOOM),
+	},
+	ReadOnly: {
+		server.Interception{Refusal: "READONLY You can't write against a read only replica."},
+		orScript(commands.Write),
+	},
+	Refuse: {},
 }
 
 func named(names ...string) func(*commands.Command) bool {

@@ -107,7 +107,8 @@ func Start(o Options) (*Server, error) {
 		inner.Engine = o.After.inner.Engine()
 	} else {
 		s.cfg = config.New()
-		if err := s.cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, o.Directives...), nil); err != nil {
+		if err := s.cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, o.Directives...),
+			nil); err != nil {
 			return nil, err
 		}
 		var err error

@@ -25,7 +25,8 @@ func TestOneClock(t *testing.T) {
 	require.Equal(t, "1700000000 123000", c.ask("TIME"))
 	require.Equal(t, "+OK", c.ask("SET session x PX 60000"))
 	require.Equal(t, ":3 :3 :0 :0 :60000", c.ask("RL.ALLOW user:42 3 1m COST 3"))
-	require.Equal(t, "1700000000123", c.ask(`EVAL "local t = redis.call('time') return t[1]..string.sub(t[2],1,3)" 0`))
+	require.Equal(t, "1700000000123",
+		c.ask(`EVAL "local t = redis.call('time') return t[1]..string.sub(t[2],1,3)" 0`))
 
 	srv.Advance(59_999 * time.Millisecond)
 	require.Equal(t, ":0 :3 :0 :1 :1", c.ask("RL.ALLOW user:42 3 1m"))
@@ -58,9 +59,11 @@ func TestClockRange(t *testing.T) {
 	fake := &fakeTest{TB: t}
 	srv := zlimittest.RunWith(fake, zlimittest.Options{Now: time.UnixMilli(1_700_000_000_000), Frozen: true})
 	defer func() { fake.cleanups[0]() }()
-	require.Contains(t, fake.ending(func() { srv.Advance(1<<63 - 1 - (1<<63-1)%time.Millisecond) }), "milliseconds must be from 0 to what is left until 9223372036854")
+	require.Contains(t, fake.ending(func() { srv.Advance(1<<63 - 1 - (1<<63-1)%time.Millisecond) }),
+		"milliseconds must be from 0 to what is left until 9223372036854")
 	for _, now := range []time.Time{late, time.Unix(0, 0), {}} {
-		require.Contains(t, fake.ending(func() { srv.Set(now) }), "unix-time-milliseconds must be from 100000000000 to 9223372036854")
+		require.Contains(t, fake.ending(func() { srv.Set(now) }),
+			"unix-time-milliseconds must be from 100000000000 to 9223372036854")
 	}
 	require.Equal(t, int64(1_700_000_000_000), srv.Now().UnixMilli())
 }
@@ -100,7 +103,8 @@ func TestAddr(t *testing.T) {
 	require.NoError(t, srv.Close())
 	require.Equal(t, "gone", c.reply())
 	conn.Close()
-	require.PanicsWithValue(t, "zlimittest: the server is closed: use of closed network connection", func() { closed(t).Addr() })
+	require.PanicsWithValue(t, "zlimittest: the server is closed: use of closed network connection",
+		func() { closed(t).Addr() })
 	_, err = zlimittest.Start(zlimittest.Options{Directives: []string{"--nosuch", "1"}})
 	require.Error(t, err)
 }
@@ -138,9 +142,12 @@ func TestKeyHelpers(t *testing.T) {
 	srv.Do("SET", "note", "hello")
 
 	user, note, none := srv.Key("user:42"), srv.Key("note"), srv.Key("nosuch")
-	require.Equal(t, []any{true, "zset", int64(2), time.Minute}, []any{user.Exists(), user.Type(), user.Units(), user.TTL()})
-	require.Equal(t, []any{true, "string", "hello", zlimittest.NoExpiry}, []any{note.Exists(), note.Type(), note.Value(), note.TTL()})
-	require.Equal(t, []any{false, "none", "", zlimittest.Absent}, []any{none.Exists(), none.Type(), none.Value(), none.TTL()})
+	require.Equal(t, []any{true, "zset", int64(2), time.Minute},
+		[]any{user.Exists(), user.Type(), user.Units(), user.TTL()})
+	require.Equal(t, []any{true, "string", "hello", zlimittest.NoExpiry},
+		[]any{note.Exists(), note.Type(), note.Value(), note.TTL()})
+	require.Equal(t, []any{false, "none", "", zlimittest.Absent},
+		[]any{none.Exists(), none.Type(), none.Value(), none.TTL()})
 	require.Equal(t, []string{"note", "user:42"}, srv.Keys())
 
 	for _, c := range []struct {
@@ -151,17 +158,38 @@ func TestKeyHelpers(t *testing.T) {
 		{"units", func() { user.RequireUnits(2) }, ""},
 		{"other units", func() { user.RequireUnits(3) }, `zlimittest: key "user:42" holds 2 units, not 3`},
 		{"ttl", func() { user.RequireTTL(time.Minute) }, ""},
-		{"other ttl", func() { user.RequireTTL(time.Second) }, `zlimittest: key "user:42" lives for 1m0s, not 1s`},
-		{"no ttl", func() { none.RequireTTL(zlimittest.NoExpiry) }, `zlimittest: key "nosuch" lives for no time (it is not there), not ever`},
+		{
+			"other ttl", func() { user.RequireTTL(time.Second) },
+			`zlimittest: key "user:42" lives for 1m0s, not 1s`,
+		},
+		{
+			"no ttl", func() { none.RequireTTL(zlimittest.NoExpiry) },
+			`zlimittest: key "nosuch" lives for no time (it is not there), not ever`,
+		},
 		{"value", func() { note.RequireValue("hello") }, ""},
 		{"other value", func() { note.RequireValue("bye") }, `zlimittest: key "note" is "hello", not "bye"`},
 		{"absent", func() { none.RequireAbsent() }, ""},
 		{"not absent", func() { note.RequireAbsent() }, `zlimittest: key "note" is there: a string`},
-		{"wrong type", func() { note.Units() }, "zlimittest: [ZCARD note]: WRONGTYPE Operation against a key holding the wrong kind of value"},
-		{"command", func() { srv.Do("NOSUCH") }, "zlimittest: [NOSUCH]: ERR unknown command 'NOSUCH', with args beginning with: "},
-		{"allow", func() { srv.Allow("k", zlimit.Quota{Window: time.Second}, 1) }, "zlimittest: RL.ALLOW k: ERR limit must be at least 1"},
-		{"back", func() { srv.Advance(-time.Second) }, "zlimittest: Advance(-1s): not a whole number of milliseconds, or back"},
-		{"too fine", func() { srv.Advance(time.Microsecond) }, "zlimittest: Advance(1µs): not a whole number of milliseconds, or back"},
+		{
+			"wrong type", func() { note.Units() },
+			"zlimittest: [ZCARD note]: WRONGTYPE Operation against a key holding the wrong kind of value",
+		},
+		{
+			"command", func() { srv.Do("NOSUCH") },
+			"zlimittest: [NOSUCH]: ERR unknown command 'NOSUCH', with args beginning with: ",
+		},
+		{
+			"allow", func() { srv.Allow("k", zlimit.Quota{Window: time.Second}, 1) },
+			"zlimittest: RL.ALLOW k: ERR limit must be at least 1",
+		},
+		{
+			"back", func() { srv.Advance(-time.Second) },
+			"zlimittest: Advance(-1s): not a whole number of milliseconds, or back",
+		},
+		{
+			"too fine", func() { srv.Advance(time.Microsecond) },
+			"zlimittest: Advance(1µs): not a whole number of milliseconds, or back",
+		},
 		{"set back", func() { srv.Set(srv.Now().Add(-time.Hour)) }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

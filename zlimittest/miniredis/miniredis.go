@@ -212,7 +212,10 @@ func (m *Miniredis) SetError(text string) {
 		m.refusal = nil
 	}
 	if text != "" {
-		m.refusal = s.Inject(zlimittest.Fault{Kind: zlimittest.Refuse, Text: text, On: "*", Times: zlimittest.Always})
+		m.refusal = s.Inject(zlimittest.Fault{
+			Kind: zlimittest.Refuse, Text: text, On: "*",
+			Times: zlimittest.Always,
+		})
 	}
 }
 

@@ -55,7 +55,8 @@ func TestOneClock(t *testing.T) {
 // TestClockRange checks that instants outside of the clock's range panic with a message.
 func TestClockRange(t *testing.T) {
 	m := miniredis.RunT(t)
-	const text = "miniredis: clock: an instant must be from 0 to 9223372036854 unix milliseconds, and Advance goes forwards"
+	const text = "miniredis: clock: an instant must be from 0 to 9223372036854 unix milliseconds, and " +
+		"Advance goes forwards"
 	require.PanicsWithValue(t, text, func() { m.FastForward(-time.Second) })
 	require.PanicsWithValue(t, text, func() { m.FastForward(1<<63 - 1) })
 	require.PanicsWithValue(t, text, func() { m.SetTime(time.Unix(-1, 0)) })
@@ -155,5 +156,7 @@ func TestChecksComplain(t *testing.T) {
 	m.CheckList(&c, "set", "a", "b")
 	m.CheckSet(&c, "set", "a")
 	require.Len(t, c, 5)
-	require.Equal(t, `key "list": want "a", got "" (error: WRONGTYPE Operation against a key holding the wrong kind of value)`, c[0])
+	require.Equal(t,
+		`key "list": want "a", got "" (error: WRONGTYPE Operation against a key holding the wrong kind of `+
+			`value)`, c[0])
 }
