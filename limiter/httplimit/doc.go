@@ -1,5 +1,4 @@
-// Package httplimit puts a rate limit in front of an http.Handler and tells
-// clients about it.
+// Package httplimit is rate-limiting middleware for an http.Handler.
 //
 //	limits := zlimit.New(zlimit.Options{})
 //	limit := httplimit.New(httplimit.Options{
@@ -9,31 +8,28 @@
 //	})
 //	http.ListenAndServe(":8080", limit(mux))
 //
-// # Who is counted
+// # Keys
 //
-// Unless Options.Key says otherwise, a client is the address that has opened the
-// connection: an IPv4 address, or the /64 of an IPv6 address, since whoever has
-// one address of a /64 has all of them. ByAddress takes another prefix. Clients
-// without an address, such as those of a unix socket, share one quota. Behind a
-// proxy every client has the proxy's address: read the header which that proxy,
-// and nobody else, writes, and pass its value to AddressKey.
+// By default a client is identified by the address that opened the connection: an IPv4 address, or the /64 of
+// an IPv6 address, because a client with one address of a /64 usually has all of them. ByAddress sets another
+// prefix length. Clients without an address, such as those of a unix socket, share one quota. Behind a proxy
+// every client has the proxy's address: read the header that the proxy writes, and that clients cannot set,
+// and pass its value to AddressKey.
 //
-// # When the backend fails
+// # Backend failures
 //
-// Options.OnError has to be chosen: FailOpen lets requests pass unmeasured,
-// FailClosed answers 503. Either way Options.Failures counts them, and a line
-// goes to Options.Log, at most one a second. A request that its client has given
-// up meanwhile goes no further, whatever OnError says: otherwise a client that
-// hangs up early would pass FailOpen as often as it likes.
+// Options.OnError is required: FailOpen lets requests pass unlimited, FailClosed answers 503. Both are
+// counted in Options.Failures and logged to Options.Log, at most once a second. A request that the client has
+// canceled never passes, whatever OnError is: otherwise a client could get past FailOpen by closing
+// connections early.
 //
 // # Headers
 //
-// Answers carry RateLimit-Policy and RateLimit as
-// draft-ietf-httpapi-ratelimit-headers-10 has them (structured fields, RFC
-// 9651), and a denied request is answered 429 with Retry-After. Backends count
-// in milliseconds; seconds are made of them here only, and always rounded up, so
-// that who waits as long as a header says is not too early.
+// Responses have RateLimit-Policy and RateLimit as in draft-ietf-httpapi-ratelimit-headers-10 (structured
+// fields, RFC 9651). A denied request gets status 429 and Retry-After. Backends count in milliseconds. Only
+// the headers have seconds, always rounded up, so that a client that waits as long as a header says is not
+// too early.
 //
-// The package needs nothing but the standard library. What decides is behind the
-// interface Backend; package inprocess has the one of this process.
+// The package depends on the standard library only. The Backend interface decides; package inprocess has the
+// one for this process.
 package httplimit

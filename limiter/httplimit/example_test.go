@@ -49,9 +49,8 @@ func ExampleNew() {
 	//   Retry-After: 60.
 }
 
-// Clients are told apart by a header that the proxy in front of this server
-// writes; every request that the backend does not decide about is counted, logged
-// and refused.
+// Clients are identified by a header that the proxy in front of this server writes. Requests for which the
+// backend fails are counted, logged and refused.
 func ExampleAddressKey() {
 	var failures atomic.Int64
 	limit := httplimit.New(httplimit.Options{

@@ -9,29 +9,27 @@ import (
 	"time"
 )
 
-// FailOpen is an Options.OnError that lets a request pass about which the backend
-// did not decide: better unlimited than down.
+// FailOpen is an Options.OnError that lets the request pass: better unlimited than down.
 func FailOpen(w http.ResponseWriter, r *http.Request, _ error, next http.Handler) {
 	next.ServeHTTP(w, r)
 }
 
-// FailClosed is an Options.OnError that answers 503 to a request about which the
-// backend did not decide: better down than unlimited. The error is not shown to
-// the client.
+// FailClosed is an Options.OnError that answers 503: better down than unlimited. It does not show the error
+// to the client.
 func FailClosed(w http.ResponseWriter, _ *http.Request, _ error, _ http.Handler) {
 	http.Error(w, "the rate limit cannot be checked", http.StatusServiceUnavailable)
 }
 
-// logInterval is the least time between two lines about failures.
+// logInterval is the minimum time between two log lines.
 const logInterval = time.Second
 
-// failures counts and logs the requests about which the backend did not decide.
+// failures counts and logs the requests for which the backend failed.
 type failures struct {
 	total *atomic.Int64 // Options.Failures; may be nil
 	log   *slog.Logger  // Options.Log; nil: slog's default
 
 	mu       sync.Mutex
-	nextLine time.Time // protected by mu; when one may be written again
+	nextLine time.Time // protected by mu; time of the next line
 	unlogged int64     // protected by mu; requests since the last line
 }
 
@@ -39,7 +37,7 @@ func (f *failures) add(ctx context.Context, policy string, err error) {
 	if f.total != nil {
 		f.total.Add(1)
 	}
-	n := f.due(time.Now()) // the rate of log lines; no decision depends on it
+	n := f.due(time.Now()) // limits log lines; no decision depends on it
 	if n == 0 {
 		return
 	}
@@ -51,8 +49,8 @@ func (f *failures) add(ctx context.Context, policy string, err error) {
 		slog.String("policy", policy), slog.Int64("requests", n), slog.Any("error", err))
 }
 
-// due counts a request, and returns how many the next line is about, 0 where it
-// is too early for one.
+// due counts a request. It returns the number of requests for the next log line, or 0 if it is too early for
+// one.
 func (f *failures) due(now time.Time) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/zlimit/zlimit/limiter/httplimit"
 )
 
-// logTo returns a logger whose lines bear no time.
+// logTo returns a logger without times.
 func logTo(b *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b,
 		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -29,15 +29,14 @@ func logTo(b *bytes.Buffer) *slog.Logger {
 		}}))
 }
 
-// failing is a backend that decides about nothing.
+// failing returns a backend that fails with err.
 func failing(err error) httplimit.Backend {
 	return httplimit.BackendFunc(func(context.Context, string, httplimit.Quota) (httplimit.Decision, error) {
 		return httplimit.Decision{}, err
 	})
 }
 
-// TestFailuresAreCountedAndLogged: each one is counted, and one line a second
-// says how many there were.
+// Every failure is counted, and logged in at most one line a second with the number of failures.
 func TestFailuresAreCountedAndLogged(t *testing.T) {
 	for name, onError := range map[string]func(http.ResponseWriter, *http.Request, error, http.Handler){
 		"open": httplimit.FailOpen, "closed": httplimit.FailClosed,
@@ -74,9 +73,8 @@ func TestFailuresAreCountedAndLogged(t *testing.T) {
 	}
 }
 
-// TestClientThatHangsUp: no request passes a limit that was not checked because
-// its client has gone, and that is nobody's failure.
-func TestClientThatHangsUp(t *testing.T) {
+// A request whose client has gone must not pass, and does not count as a failure.
+func TestCanceledRequest(t *testing.T) {
 	var lines bytes.Buffer
 	var count atomic.Int64
 	backend := httplimit.BackendFunc(func(
@@ -97,7 +95,7 @@ func TestClientThatHangsUp(t *testing.T) {
 	require.Zero(t, count.Load())
 	require.Empty(t, lines.String())
 
-	// A backend that is too slow for the program's own deadline has failed.
+	// A backend that exceeds the program's own deadline has failed.
 	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
 	require.Equal(t, 200, with(late))
@@ -105,7 +103,7 @@ func TestClientThatHangsUp(t *testing.T) {
 	require.Contains(t, lines.String(), "deadline exceeded")
 }
 
-// TestDefaultLog: without a word about it, failures are still logged.
+// Failures are logged by default.
 func TestDefaultLog(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)

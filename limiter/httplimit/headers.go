@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Errors of a quota that cannot be one.
+// Errors of an invalid quota.
 var (
 	errName   = errors.New("httplimit: Quota.Name is not printable ASCII")
 	errLimit  = errors.New("httplimit: Quota.Limit is not from 1 to 999,999,999,999,999")
 	errWindow = errors.New("httplimit: Quota.Window is not a whole number of milliseconds, at least one")
 )
 
-// name is what headers and logs call the policy.
+// name returns the name of the policy in headers and logs.
 func (q Quota) name() string {
 	if q.Name == "" {
 		return "default"
@@ -41,10 +41,9 @@ func (q Quota) check() error {
 	return nil
 }
 
-// writeHeaders says what the quota is and what is left of it. The t of a denied
-// request is its Retry-After, as the draft wants where both are sent; of an
-// admitted one it is when the whole quota is there again. Both fields are lists:
-// several middlewares in front of one handler each add their item.
+// writeHeaders writes the quota and what is left of it. The parameter t of a denied request is its
+// Retry-After, as the draft requires; of an admitted one it is the time until the whole quota is available.
+// Both fields are lists: several middlewares in front of a handler each add an item.
 func writeHeaders(h http.Header, q Quota, d Decision, legacy bool) {
 	name := appendString(nil, q.name())
 	wait := d.ResetAfter
@@ -64,19 +63,18 @@ func writeHeaders(h http.Header, q Quota, d Decision, legacy bool) {
 	}
 }
 
-// seconds rounds up: a second that has not ended is one to wait for.
+// seconds rounds up, so that nobody retries too early.
 func seconds(d time.Duration) int64 {
 	s := int64(d / time.Second)
 	if d%time.Second > 0 {
 		s++
 	}
-	return min(max(s, 0), math.MaxInt32) // the time of a header is no century
+	return min(max(s, 0), math.MaxInt32) // a header's maximum
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// appendString appends a structured field's string, which has been checked to be
-// printable ASCII.
+// appendString appends a structured field's string, which must be printable ASCII.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, c := range []byte(s) {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A Quota is what a request is measured by.
+// A Quota is the limit that applies to a request, and the request's cost.
 type Quota struct {
-	// Name is what headers call the policy: printable ASCII. Empty: "default".
+	// Name is the name of the policy in headers: printable ASCII. Empty: "default".
 	Name string
-	// Limit is how many units the window takes, at least 1.
+	// Limit is the number of units per window, at least 1.
 	Limit int64
 	// Window is a whole number of milliseconds.
 	Window time.Duration
-	// Cost is how many units the request takes; 0 is 1.
+	// Cost is the number of units of the request; 0 is 1.
 	Cost int64
 }
 
@@ -26,29 +26,24 @@ type Options struct {
 	// Backend decides. It is required.
 	Backend Backend
 
-	// Key says whose quota a request takes from; the empty key takes from
-	// nobody's, and the request passes. Nil: ByAddress(64).
+	// Key returns the key of a request. A request with an empty key is not limited. Nil: ByAddress(64).
 	Key func(*http.Request) string
 
-	// Quota is every request's, unless QuotaFor is set.
+	// Quota is the quota of every request, unless QuotaFor is set.
 	Quota Quota
-	// QuotaFor gives each request a quota; false lets it pass unmeasured. Nil:
-	// Quota. Requests with one key and different quotas share what was admitted,
-	// so put the quota's name into the key where they shall not.
+	// QuotaFor returns the quota of a request, or false if it is not limited. Nil: Quota. Requests with the
+	// same key and different quotas share their units; to prevent that, put the quota's name into the key.
 	QuotaFor func(*http.Request) (Quota, bool)
 
-	// OnError is what becomes of a request about which the backend does not
-	// decide: FailOpen, FailClosed, or a function of the program's. It is required,
-	// and it is not called for a request that its client has given up.
+	// OnError handles a request for which the backend failed: FailOpen, FailClosed, or the program's own
+	// function. It is required. It is not called for a request that the client has canceled.
 	OnError func(w http.ResponseWriter, r *http.Request, err error, next http.Handler)
-	// Failures, if it is not nil, counts the requests that OnError gets.
+	// Failures, if not nil, counts the requests passed to OnError.
 	Failures *atomic.Int64
-	// Log gets a line about them, with their number and the last error, at most
-	// one a second. Nil: slog's default.
+	// Log gets a line with their number and the last error, at most once a second. Nil: slog's default.
 	Log *slog.Logger
 
-	// Denied answers a request that was denied, with the headers already in
-	// place. Nil: status 429 and a line of text.
+	// Denied answers a denied request; the headers are already set. Nil: status 429 and a line of text.
 	Denied http.Handler
 
 	// Legacy adds X-RateLimit-Limit, X-RateLimit-Remaining and
@@ -56,9 +51,8 @@ type Options struct {
 	Legacy bool
 }
 
-// New returns the middleware. It panics where Backend or OnError is nil, or where
-// Quota cannot be one and QuotaFor is nil: that is a mistake in the program. The
-// middleware may be used by any number of handlers at once.
+// New returns the middleware, which may be used by any number of handlers concurrently. It panics if Backend
+// or OnError is nil, or if Quota is invalid and QuotaFor is nil.
 func New(o Options) func(http.Handler) http.Handler {
 	if o.Backend == nil {
 		panic("httplimit: no Backend")
@@ -85,7 +79,7 @@ func New(o Options) func(http.Handler) http.Handler {
 	}
 }
 
-// A middleware is Options that are whole, and what failed so far.
+// middleware has Options without nil fields, and the failures so far.
 type middleware struct {
 	Options
 	failures failures
@@ -119,10 +113,10 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	m.Denied.ServeHTTP(w, r)
 }
 
-// failed is for a request about which the backend did not decide.
+// failed answers a request for which the backend failed.
 func (m *middleware) failed(w http.ResponseWriter, r *http.Request, q Quota, err error, next http.Handler) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
-		FailClosed(w, r, err, next) // nobody reads it
+		FailClosed(w, r, err, next) // nobody reads the response
 		return
 	}
 	m.failures.add(r.Context(), q.name(), err)

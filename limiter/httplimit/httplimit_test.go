@@ -21,7 +21,7 @@ import (
 
 var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 
-// get sends one request through a middleware.
+// get sends a request through a middleware.
 func get(h http.Handler, change func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	if change != nil {
@@ -32,14 +32,14 @@ func get(h http.Handler, change func(*http.Request)) *httptest.ResponseRecorder 
 	return w
 }
 
-// fixed is a backend that always answers the same.
+// fixed returns a backend that always answers d.
 func fixed(d httplimit.Decision) httplimit.Backend {
 	return httplimit.BackendFunc(func(context.Context, string, httplimit.Quota) (httplimit.Decision, error) {
 		return d, nil
 	})
 }
 
-// TestHeaders: the fields byte for byte; seconds are rounded up.
+// Headers are compared byte for byte; seconds are rounded up.
 func TestHeaders(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {
@@ -127,8 +127,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestBackends: zlimit in this process, and a server that is spoken to over a
-// connection, give the same answers; waiting for Retry-After admits.
+// zlimit in this process and a server behind a connection give the same answers, and waiting for Retry-After
+// admits.
 func TestBackends(t *testing.T) {
 	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
 	for name, backend := range map[string]httplimit.Backend{
@@ -166,8 +166,8 @@ func TestBackends(t *testing.T) {
 	}
 }
 
-// TestWhoAndHowMuch: the key function, the quota function and the cost.
-func TestWhoAndHowMuch(t *testing.T) {
+// The middleware uses the functions for key and quota, and the cost.
+func TestKeyAndQuotaFunctions(t *testing.T) {
 	type call struct {
 		key string
 		q   httplimit.Quota
@@ -212,7 +212,7 @@ func TestWhoAndHowMuch(t *testing.T) {
 	require.Equal(t, []call{{"k", paid}}, calls)
 }
 
-// TestFailures: a backend that does not decide, and what the program says then.
+// OnError handles failures of the backend.
 func TestFailures(t *testing.T) {
 	broken := errors.New("broken")
 	failing := httplimit.BackendFunc(func(
@@ -241,7 +241,7 @@ func TestFailures(t *testing.T) {
 		}))
 	require.ErrorIs(t, seen, broken)
 
-	// What a server that is not zlimit may answer.
+	// A server other than zlimit may answer these.
 	for _, reply := range []any{nil, "OK", []any{}, []any{int64(1), int64(2), int64(3), int64(4), "5"}} {
 		odd := httplimit.Commands(func(context.Context, ...any) (any, error) { return reply, nil })
 		require.Equal(t, "503 the rate limit cannot be checked",
@@ -260,9 +260,8 @@ func TestFailures(t *testing.T) {
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
 }
 
-// TestMistakes in the program are told at its start, those of a request to
-// OnError.
-func TestMistakes(t *testing.T) {
+// Invalid options panic in New, invalid quotas of a request go to OnError.
+func TestInvalidOptions(t *testing.T) {
 	ok := httplimit.Quota{Limit: 1, Window: time.Second}
 	require.PanicsWithValue(t, "httplimit: no OnError; FailOpen and FailClosed are two", func() {
 		httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{}), Quota: ok})
@@ -300,7 +299,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestTwoLimits: items of both stand in the lists.
+// Two middlewares each add their item to the headers.
 func TestTwoLimits(t *testing.T) {
 	limit := func(name string) func(http.Handler) http.Handler {
 		return httplimit.New(httplimit.Options{
@@ -314,7 +313,7 @@ func TestTwoLimits(t *testing.T) {
 	require.Equal(t, []string{`"a";r=1;t=0`, `"b";r=1;t=0`}, w.Header().Values("RateLimit"))
 }
 
-// TestConcurrentRequests: exactly the limit passes.
+// Exactly the limit of concurrent requests passes.
 func TestConcurrentRequests(t *testing.T) {
 	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
 	h := httplimit.New(httplimit.Options{

@@ -8,14 +8,13 @@ import (
 	"github.com/zlimit/zlimit/limiter/httplimit"
 )
 
-// Backend returns a Backend that calls Allow. It opens no session for a request,
-// and allocates nothing for a key that is known.
+// Backend returns a Backend that calls Allow. It opens no session for a request, and does not allocate for an
+// existing key.
 func Backend(limits *zlimit.Limiter) httplimit.Backend { return backend{limits} }
 
 type backend struct{ limits *zlimit.Limiter }
 
-// Allow waits for nothing but the disk, under appendfsync always, and only while ctx
-// is not done.
+// Allow waits for the disk only, under appendfsync always, and until ctx is done.
 func (b backend) Allow(ctx context.Context, key string, q httplimit.Quota) (httplimit.Decision, error) {
 	d, err := b.limits.Allow(ctx, key, zlimit.Quota{Limit: q.Limit, Window: q.Window}, q.Cost)
 	return httplimit.Decision{

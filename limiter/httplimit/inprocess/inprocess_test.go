@@ -16,7 +16,7 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// opened is how many sessions there have been.
+// opened returns the number of sessions that were opened so far.
 func opened(t *testing.T, l *zlimit.Limiter) int {
 	t.Helper()
 	reply, err := l.Do(t.Context(), "INFO", "stats")
@@ -28,8 +28,7 @@ func opened(t *testing.T, l *zlimit.Limiter) int {
 	return n
 }
 
-// TestBackendIsCheap: no session for a request, which commands take, and nothing
-// allocated.
+// Requests neither open sessions, unlike commands, nor allocate.
 func TestBackendIsCheap(t *testing.T) {
 	l := zlimit.New(zlimit.Options{})
 	defer l.Close()
@@ -43,14 +42,14 @@ func TestBackendIsCheap(t *testing.T) {
 		}
 	}
 	sessions := func(b httplimit.Backend, key string) int {
-		for range requests { // what it keeps is there
+		for range requests { // warm up
 			ask(b, key)
 		}
 		before := opened(t, l)
 		for range requests {
 			ask(b, key)
 		}
-		return opened(t, l) - before - 1 // the one that looks
+		return opened(t, l) - before - 1 // the one for INFO
 	}
 	require.Equal(t, requests, sessions(httplimit.Commands(l.Do), "a"))
 	backend := inprocess.Backend(l)
