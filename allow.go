@@ -25,43 +25,39 @@ type Decision struct {
 	Limit     int64 // as asked
 	Remaining int64 // units that still fit
 
-	// RetryAfter is how long to wait until the same call is admitted, if nobody
-	// else calls: exactly that long, one millisecond less is denied. It is 0 when
-	// the call was admitted and Never when the cost is above the limit.
+	// RetryAfter is how long to wait until the same call is admitted, if there are no others: one millisecond
+	// less is denied. It is 0 if the call was admitted and Never if the cost is above the limit.
 	RetryAfter time.Duration
-	// ResetAfter is how long it takes until the window is empty, if nobody calls.
+	// ResetAfter is how long it takes until the window is empty, if there are no calls.
 	ResetAfter time.Duration
 }
 
-// Never is the RetryAfter of a call whose cost is above the limit. It is the longest
-// Duration, so that a caller that sleeps for it unseen does not call again at once.
+// Never is the RetryAfter of a call whose cost is above the limit. It is the longest Duration, so that a
+// caller that sleeps for it unchecked does not call again at once.
 const Never time.Duration = math.MaxInt64
 
-// OK reports whether the call was admitted. (Of a Peek: whether it would be.)
+// OK reports whether the call was admitted or, for Peek, would be.
 func (d Decision) OK() bool { return d.Allowed > 0 }
 
-// Allow asks for cost units of key's quota and takes them, all or none: it is
-// RL.ALLOW key limit window COST cost. A denied call changes nothing. A cost of
-// 0 is Peek.
+// Allow takes cost units of key's quota, all or none: it is RL.ALLOW key limit window COST cost. A denied
+// call changes nothing. A cost of 0 is Peek.
 //
-// Calls on one key with different quotas share what was admitted: a limit that
-// is raised or lowered holds from the next call on.
+// Calls on one key with different quotas share its units: a changed limit applies from the next call on.
 //
-// Allow waits for nothing but the disk: under appendfsync always until the
-// decision is on disk, and while too much of the log waits to be written. If ctx
-// is done first it returns ctx.Err(); the units may then have been taken.
+// Allow waits for the disk only: under appendfsync always until the decision is on disk, and while too much
+// of the log waits to be written. If ctx is done first it returns ctx.Err(); the units may then have been
+// taken.
 //
-// Other errors are an Error if the arguments make no call or the key holds
-// something else, and ErrClosed after Close. Allow keeps no reference to key. It
-// allocates only if the key is new or its window grows, and for an error.
+// Other errors are an Error if the arguments are invalid or the key has another type, and ErrClosed after
+// Close. Allow does not keep key. It allocates only if the key is new or its window grows, and for an error.
 func (l *Limiter) Allow(ctx context.Context, key string, q Quota, cost int64) (Decision, error) {
 	quotas := [...]Quota{q}
 	return l.AllowAll(ctx, key, cost, quotas[:]...)
 }
 
-// AllowAll is Allow with several quotas on one key (10 a second and 1,000 an
-// hour): all admit or none is taken from. The Decision is about the one that
-// binds: that admits last, or else has the least left.
+// AllowAll is Allow with several quotas on one key (10 a second and 1,000 an hour): units are taken from all
+// of them or from none. The Decision is that of the quota that admits last or, if all admit, has the least
+// left.
 func (l *Limiter) AllowAll(ctx context.Context, key string, cost int64, quotas ...Quota) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
@@ -99,25 +95,25 @@ func (l *Limiter) allow(d *Decision, key string, cost int64, quotas []Quota) (wr
 	return s.session.Written(), err
 }
 
-// Peek is what Allow with a cost of 1 would answer, with Remaining and
-// ResetAfter as they stand. It takes nothing.
+// Peek returns what Allow with a cost of 1 would, with the current Remaining and ResetAfter. It takes
+// nothing.
 func (l *Limiter) Peek(ctx context.Context, key string, q Quota) (Decision, error) {
 	return l.Allow(ctx, key, q, 0)
 }
 
-// A pooledSession runs the calls of Allow, one at a time. Its buffers are reused.
+// A pooledSession runs the calls of Allow, one at a time, and reuses its buffers.
 type pooledSession struct {
 	mu      sync.Mutex
-	session *engine.Session // protected by mu, as are the fields below; nil until it is needed
+	session *engine.Session // protected by mu, like the fields below; nil until it is needed
 	closed  bool
 	args    [][]byte
 	text    []byte
-	ends    []int // of the arguments in text
+	ends    []int // ends of the arguments in text
 
-	_ [128]byte // keeps neighbours out of one pair of cache lines
+	_ [128]byte // keeps neighbours out of each other's cache lines
 }
 
-// errDiskBusy is returned if the log has no room for the call, which did not run.
+// errDiskBusy is returned if the log has no space for the call, which did not run.
 var errDiskBusy = errors.New("zlimit: the log waits for the disk")
 
 // never is the Canceler of pooled sessions: they do not wait for the disk.
@@ -155,8 +151,7 @@ func (s *pooledSession) allow(d *Decision, key string, quotas []Quota, cost int6
 	if len(quotas) == 0 {
 		return errNoQuota
 	}
-	// The arguments are appended to one text, and sliced out of it at the end,
-	// because text may move as it grows.
+	// The arguments are appended to one text and sliced at the end, because text may move as it grows.
 	text, ends := append(s.text[:0], key...), append(s.ends[:0], len(key))
 	for _, q := range quotas {
 		if q.Window%time.Millisecond != 0 {
@@ -195,8 +190,8 @@ func (s *pooledSession) allow(d *Decision, key string, quotas []Quota, cost int6
 	return nil
 }
 
-// maxIdleText is how many bytes for arguments a pooled session keeps between
-// calls. Keys are rarely longer.
+// maxIdleText is the capacity for arguments that a pooled session keeps between calls. Keys are rarely
+// longer.
 const maxIdleText = 4 << 10
 
 // read sets d to the reply of RL.ALLOW: allowed, limit, remaining, retry-after and

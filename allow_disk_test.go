@@ -15,9 +15,11 @@ import (
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
 
-// openOnBlockedDisk returns a Limiter whose append-only log waits in an operation
-// of a kind until release is called, and a channel that is closed when it does.
-func openOnBlockedDisk(t *testing.T, fsync string, kind crashdisk.Kind) (l *zlimit.Limiter, blocked <-chan struct{}, release func()) {
+// openOnBlockedDisk returns a Limiter whose append-only log waits in an operation of the given kind until
+// release is called, and a channel that is closed when it starts to wait.
+func openOnBlockedDisk(
+	t *testing.T, fsync string, kind crashdisk.Kind,
+) (l *zlimit.Limiter, blocked <-chan struct{}, release func()) {
 	t.Helper()
 	d := crashdisk.New(1)
 	cfg := config.New()
@@ -45,7 +47,7 @@ func openOnBlockedDisk(t *testing.T, fsync string, kind crashdisk.Kind) (l *zlim
 	return l, began, release
 }
 
-// waitContext is a Context that says when somebody waits for its end.
+// waitContext is a Context that signals when Done is called.
 type waitContext struct {
 	context.Context
 	waits chan struct{}
@@ -62,9 +64,9 @@ func newWaitContext(t *testing.T) (c waitContext, cancel func()) {
 	return waitContext{inner, make(chan struct{})}, cancel
 }
 
-// TestAllowGivesUpTheDisk checks that a context ends a call that waits for a sync,
-// also when more calls wait than there are pooled sessions.
-func TestAllowGivesUpTheDisk(t *testing.T) {
+// A canceled context ends a call that waits for a sync, even if more calls wait than there are pooled
+// sessions.
+func TestAllowCanceledDuringSync(t *testing.T) {
 	l, blocked, release := openOnBlockedDisk(t, "always", crashdisk.Sync)
 	quota := zlimit.Quota{Limit: 1000, Window: time.Hour}
 	ctx, cancel := newWaitContext(t)
@@ -95,11 +97,10 @@ func TestAllowGivesUpTheDisk(t *testing.T) {
 	require.Equal(t, int64(1), d.Allowed)
 }
 
-// TestAllowGivesUpSpace checks that a context ends a call for which the log has no
-// room, and that such a call takes nothing.
-func TestAllowGivesUpSpace(t *testing.T) {
+// A canceled context ends a call for which the log has no space. Such a call takes no units.
+func TestAllowCanceledWithoutSpace(t *testing.T) {
 	l, blocked, release := openOnBlockedDisk(t, "no", crashdisk.Write)
-	large := strings.Repeat("x", 70<<20) // more than the log lets wait
+	large := strings.Repeat("x", 70<<20) // more than the log buffers
 	_, err := l.Do(t.Context(), "SET", "large", large)
 	require.NoError(t, err)
 	<-blocked

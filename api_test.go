@@ -16,16 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// apiPackages are the packages that programs outside of this module may rely on.
-// What they export is listed in testdata/api; a change there is a change for
-// somebody. Every other package may change at any time.
+// apiPackages are the packages that other modules may rely on. Their exported declarations are listed in
+// testdata/api; changing one changes the API. All other packages may change at any time.
 var apiPackages = []string{
 	root, "server", "server/pipe", "zlimittest", "limiter", "limiter/httplimit",
 	"limiter/httplimit/inprocess", "config", "clock",
 }
 
-// TestAPI holds the exported declarations of the API packages against their
-// listings.
+// TestAPI compares the exported declarations of the API packages with their listings.
 func TestAPI(t *testing.T) {
 	for _, dir := range apiPackages {
 		file := path.Join("testdata/api", strings.ReplaceAll(dir, "/", "-")+".txt")
@@ -44,7 +42,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported lists what a package exports, one declaration after the other.
+// exported returns the exported declarations of a package.
 func exported(t *testing.T, dir string) string {
 	t.Helper()
 	pkg, err := build.ImportDir(dir, 0)
@@ -92,14 +90,13 @@ func (l *lister) values(groups ...[]*doc.Value) {
 
 func (l *lister) funcs(funcs []*doc.Func) {
 	for _, f := range funcs {
-		if f.Level == 0 { // a method of an embedded type is listed there
+		if f.Level == 0 { // methods of embedded types are listed there
 			l.node(&ast.FuncDecl{Recv: f.Decl.Recv, Name: f.Decl.Name, Type: f.Decl.Type})
 		}
 	}
 }
 
-// node prints a declaration without comments; package doc has left out what it
-// does not export.
+// node prints a declaration without comments. Package doc has already removed unexported parts.
 func (l *lister) node(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -7,33 +7,31 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// ErrClosed is the error of every call after Close.
+// ErrClosed is returned by every call after Close.
 var ErrClosed = errors.New("zlimit: closed")
 
-// Mistakes in the arguments of Do.
+// Errors in the arguments of Do.
 var (
 	errNoCommand = errors.New("zlimit: no command")
 	errDuration  = errors.New("a duration that is not whole milliseconds")
 )
 
-// What comes before the engine, which counts in milliseconds.
+// Errors in the arguments of Allow that the engine cannot detect.
 var (
 	errWindow  = Error("ERR window is not a whole number of milliseconds")
 	errNoQuota = Error("ERR no quota given")
 )
 
-// An Error is an error reply, as a client of the server would get it: a code
-// word in capitals and a text.
+// An Error is an error reply as in the protocol: a code word in capitals and a text.
 type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// Code is the word that clients match: "ERR", "WRONGTYPE", "NOSCRIPT", ...
+// Code returns the word that clients match: "ERR", "WRONGTYPE", "NOSCRIPT", ...
 func (e Error) Code() string {
 	code, _, _ := strings.Cut(string(e), " ")
 	return code
 }
 
-// replyError copies an error reply, which would not outlive the session's next
-// command.
+// replyError copies an error reply, which is valid only until the session's next command.
 func replyError(v resp.Value) Error { return Error(strings.Clone(v.Str())) }

@@ -20,18 +20,17 @@ const (
 	root   = "." // the package at the module's root
 )
 
-// inner is the room that an import names, if it is one of ours.
-func inner(imp string) (room string, ours bool) {
+// relative returns the path of an imported package relative to the module, if it is in the module.
+func relative(imp string) (pkg string, ours bool) {
 	if imp+"/" == module {
 		return root, true
 	}
 	return strings.CutPrefix(imp, module)
 }
 
-// rooms says which of our rooms each room may import, outside of its tests. A
-// room that is not listed may not exist. Arrows go one way: from the top of
-// this table down.
-var rooms = map[string][]string{
+// mayImport lists the packages of the module that each package may import, outside of tests. Every package
+// must be listed. Imports go down the table only.
+var mayImport = map[string][]string{
 	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
 
 	"cmd/zlimit-server":    {"server", "metrics", "engine", "engine/durable", "config"},
@@ -90,8 +89,8 @@ var rooms = map[string][]string{
 	"race":                   {},
 }
 
-// only says which rooms may import a package from elsewhere.
-var only = map[string][]string{
+// restricted lists the packages that may import a package from elsewhere.
+var restricted = map[string][]string{
 	"github.com/tidwall/redcon":         {"server"},
 	"github.com/yuin/gopher-lua":        {"scripting"},
 	"github.com/google/btree":           {"store/zset"},
@@ -107,7 +106,7 @@ var only = map[string][]string{
 	"github.com/zlimit/zlimit/race":   {},
 }
 
-// forbidden says what a room must do without.
+// forbidden lists what a package must not import.
 var forbidden = map[string][]string{
 	"commands":       {"net", "sync", "time"},
 	"limiter":        {"sync", "time", "math/big"},
@@ -131,30 +130,30 @@ var forbidden = map[string][]string{
 	"engine/process": {"time"},
 }
 
-// faults checks one file's imports.
-func faults(room string, imports []string) []string {
-	allowed, known := rooms[room]
+// faults checks the imports of one file.
+func faults(pkg string, imports []string) []string {
+	allowed, known := mayImport[pkg]
 	if !known {
-		return []string{room + " is not a room of the map"}
+		return []string{pkg + " is not in the table"}
 	}
 	var out []string
 	for _, imp := range imports {
-		if below, ours := inner(imp); ours && !slices.Contains(allowed, below) {
-			out = append(out, fmt.Sprintf("%s imports %s, which is not below it", room, below))
+		if below, ours := relative(imp); ours && !slices.Contains(allowed, below) {
+			out = append(out, fmt.Sprintf("%s imports %s, which is not below it", pkg, below))
 		}
-		for prefix, who := range only {
-			if (imp == prefix || strings.HasPrefix(imp, prefix+"/")) && !slices.Contains(who, room) {
-				out = append(out, fmt.Sprintf("%s imports %s, which is for %v only", room, imp, who))
+		for prefix, importers := range restricted {
+			if (imp == prefix || strings.HasPrefix(imp, prefix+"/")) && !slices.Contains(importers, pkg) {
+				out = append(out, fmt.Sprintf("%s imports %s, which is for %v only", pkg, imp, importers))
 			}
 		}
-		if slices.Contains(forbidden[room], imp) {
-			out = append(out, fmt.Sprintf("%s imports %s, which it must do without", room, imp))
+		if slices.Contains(forbidden[pkg], imp) {
+			out = append(out, fmt.Sprintf("%s imports %s, which it must not import", pkg, imp))
 		}
 	}
 	return out
 }
 
-// TestImportMap holds the code against the map in ARCHITECTURE.md.
+// TestImportMap compares the imports with the table, which ARCHITECTURE.md draws.
 func TestImportMap(t *testing.T) {
 	seen := make(map[string]bool)
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
@@ -162,7 +161,7 @@ func TestImportMap(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			// Folders with a go.mod of their own are other modules.
+			// Directories with their own go.mod are other modules.
 			if file != "." &&
 				(strings.HasPrefix(d.Name(), ".") ||
 					slices.Contains([]string{"compat", "difftest", "tools", "testdata"}, d.Name())) {
@@ -170,7 +169,7 @@ func TestImportMap(t *testing.T) {
 			}
 			return nil
 		}
-		room := path.Dir(filepath.ToSlash(file))
+		pkg := path.Dir(filepath.ToSlash(file))
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return nil
 		}
@@ -178,7 +177,7 @@ func TestImportMap(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		seen[room] = true
+		seen[pkg] = true
 		var imports []string
 		for _, spec := range parsed.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
@@ -187,23 +186,23 @@ func TestImportMap(t *testing.T) {
 			}
 			imports = append(imports, name)
 		}
-		for _, fault := range faults(room, imports) {
+		for _, fault := range faults(pkg, imports) {
 			t.Errorf("%s: %s", file, fault)
 		}
 		return nil
 	})
 	require.NoError(t, err)
-	for room := range rooms {
-		require.True(t, seen[room], "the map names a room that is not there: %s", room)
+	for pkg := range mayImport {
+		require.True(t, seen[pkg], "the table lists a package that does not exist: %s", pkg)
 	}
 }
 
-// TestImportMapFindsFaults plants forbidden imports.
-func TestImportMapFindsFaults(t *testing.T) {
+// faults must detect forbidden imports.
+func TestImportMapDetectsFaults(t *testing.T) {
 	require.Empty(t, faults("store", []string{"sync", module + "store/dict"}))
 	require.NotEmpty(t, faults("engine", []string{strings.TrimSuffix(module, "/")}),
 		"engine must not import the root")
-	for room, imp := range map[string]string{
+	for pkg, imp := range map[string]string{
 		"store":    module + "commands",
 		"limiter":  module + "resp",
 		"commands": "sync",
@@ -213,6 +212,6 @@ func TestImportMapFindsFaults(t *testing.T) {
 		"clock":    "github.com/prometheus/client_golang/prometheus",
 		"pkg":      "fmt",
 	} {
-		require.NotEmpty(t, faults(room, []string{imp}), "%s must not import %s", room, imp)
+		require.NotEmpty(t, faults(pkg, []string{imp}), "%s must not import %s", pkg, imp)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // minute is the quota of most tests.
 var minute = zlimit.Quota{Limit: 2, Window: time.Minute}
 
-// newLimiter returns one whose clock the test holds.
+// newLimiter returns a Limiter with a frozen clock.
 func newLimiter(t testing.TB) *zlimit.Limiter {
 	t.Helper()
 	l := zlimit.New(zlimit.Options{})
@@ -56,8 +56,7 @@ func TestAllowIsRLAllow(t *testing.T) {
 	require.Equal(t, zlimit.Decision{Limit: 2, Remaining: 2, RetryAfter: zlimit.Never}, d)
 }
 
-// TestNever: who sleeps for it without a look is not back at once, nor in a
-// hundred years; the deadline that it gives has not passed.
+// A caller that sleeps for Never unchecked must not be back at once, nor in a hundred years.
 func TestNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := zlimit.New(zlimit.Options{})
@@ -76,7 +75,7 @@ func TestNever(t *testing.T) {
 	})
 }
 
-// TestAllowAll: several quotas on one key, of which one binds.
+// Of several quotas on one key, the strictest decides.
 func TestAllowAll(t *testing.T) {
 	l := newLimiter(t)
 	quotas := []zlimit.Quota{{Limit: 2, Window: time.Second}, {Limit: 3, Window: time.Minute}}
@@ -97,7 +96,7 @@ func TestAllowAll(t *testing.T) {
 	require.EqualError(t, err, "ERR window is not a whole number of milliseconds")
 }
 
-func TestAllowRefusals(t *testing.T) {
+func TestAllowErrors(t *testing.T) {
 	l := newLimiter(t)
 	_, err := l.Do(context.Background(), "SET", "text", "x")
 	require.NoError(t, err)
@@ -143,7 +142,7 @@ func TestAllowRefusals(t *testing.T) {
 	require.Equal(t, int64(0), n)
 }
 
-// TestAllowDoesNotAllocate is the promise about warm keys, admitted and denied.
+// Calls on existing keys, admitted or denied, must not allocate.
 func TestAllowDoesNotAllocate(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")
@@ -151,7 +150,7 @@ func TestAllowDoesNotAllocate(t *testing.T) {
 	l := newLimiter(t)
 	clock := l.Engine().Clock()
 	key := strings.Repeat("k", 2)
-	// Two units come and two leave: the window does not grow.
+	// Two units are added and two expire: the window does not grow.
 	steady := zlimit.Quota{Limit: 100, Window: 100 * time.Millisecond}
 	admitted := func() {
 		clock.Advance(1)
@@ -166,19 +165,19 @@ func TestAllowDoesNotAllocate(t *testing.T) {
 	}
 	_, err := l.Allow(t.Context(), "full", minute, 2)
 	require.NoError(t, err)
-	for range 20_000 { // every desk is warm
+	for range 20_000 { // warm up every pooled session
 		admitted()
 		denied()
 	}
 	require.Zero(t, testing.AllocsPerRun(2000, denied))
-	// Moving the clock allocates its next line; that is the test's.
+	// Advancing the clock allocates; that is the test's.
 	require.LessOrEqual(t, testing.AllocsPerRun(2000, admitted), 1.0)
 	l.Engine().Clock().Resume()
 	wide := zlimit.Quota{Limit: 1000, Window: 10 * time.Millisecond}
 	require.Zero(t, testing.AllocsPerRun(2000, func() { _, _ = l.Allow(t.Context(), key, wide, 1) }))
 }
 
-// TestAllowConcurrently: of many callers exactly the limit is admitted.
+// Of many callers exactly the limit is admitted.
 func TestAllowConcurrently(t *testing.T) {
 	l := newLimiter(t)
 	const callers, calls, limit = 16, 50, 333
@@ -203,7 +202,7 @@ func TestAllowConcurrently(t *testing.T) {
 	require.Equal(t, int64(limit), sum)
 }
 
-func TestDoSpeaksGo(t *testing.T) {
+func TestDoConvertsTypes(t *testing.T) {
 	l := newLimiter(t)
 	ctx := context.Background()
 	s := l.Session()
@@ -269,7 +268,7 @@ func TestDoSpeaksGo(t *testing.T) {
 	require.ErrorContains(t, err, "nobody owns this process")
 }
 
-// TestOwnSessionsNeedNoPassword: the program that runs the engine is in already.
+// In-process sessions are authenticated.
 func TestOwnSessionsNeedNoPassword(t *testing.T) {
 	l := newLimiter(t)
 	ctx := context.Background()
@@ -291,8 +290,8 @@ func TestOwnSessionsNeedNoPassword(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestWaitingForAKey runs in a bubble, so that timeouts cost nothing.
-func TestWaitingForAKey(t *testing.T) {
+// TestBlockedDo runs in a synctest bubble, so that timeouts take no time.
+func TestBlockedDo(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		end  func(ctx context.Context, cancel func(), l *zlimit.Limiter)
@@ -341,10 +340,9 @@ func TestWaitingForAKey(t *testing.T) {
 	}
 }
 
-// TestClose: callers that come while it closes are served or told, and it
-// leaves no goroutine.
+// Calls during Close succeed or return ErrClosed, and no goroutine remains.
 func TestClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine stays
+	synctest.Test(t, func(t *testing.T) { // fails if a goroutine remains
 		l := zlimit.New(zlimit.Options{})
 		s := l.Session()
 		for range 8 {
@@ -374,8 +372,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestDueKeysGo: New ticks, also where nobody touches a key.
-func TestDueKeysGo(t *testing.T) {
+// A Limiter ticks, so that expired keys are reclaimed without being accessed.
+func TestTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := zlimit.New(zlimit.Options{})
 		defer l.Close()

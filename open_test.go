@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// TestOpen: what a Limiter admitted still counts in the next one.
+// What one Limiter has admitted still counts in the next.
 func TestOpen(t *testing.T) {
 	options := func() zlimit.Options {
 		cfg := config.New()

@@ -57,10 +57,10 @@ func TestReadmeInTests(t *testing.T) {
 	require.Equal(t, []bool{false, true}, []bool{denied.OK(), admitted.OK()})
 }
 
-// quoted matches a block of a page that names the file it stands in.
+// quoted matches a block of a page that names its file.
 var quoted = regexp.MustCompile("(?s)<!-- (\\S+\\.\\S+) -->\n```\\w+\n(.*?)```\n")
 
-// missing returns the blocks of a page that are not in the file that they name.
+// missing returns the blocks of a page that are not in the named file.
 func missing(page string, read func(name string) string) (blocks []string, found int) {
 	for _, m := range quoted.FindAllStringSubmatch(page, -1) {
 		if found++; !strings.Contains(read(m[1]), m[2]) {
@@ -70,9 +70,8 @@ func missing(page string, read func(name string) string) (blocks []string, found
 	return blocks, found
 }
 
-// TestReadmeBlocksStandInTheirFiles holds the code that pages show against the
-// files that run it.
-func TestReadmeBlocksStandInTheirFiles(t *testing.T) {
+// TestReadmeBlocksAreInTheirFiles compares the code blocks of pages with the files that run it.
+func TestReadmeBlocksAreInTheirFiles(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)

@@ -21,7 +21,7 @@ const (
 	tableEnd   = "<!-- /table -->\n"
 )
 
-// TestGeneratedTables holds the tables of pages against those of the code.
+// TestGeneratedTables compares the tables of pages with those of the code.
 func TestGeneratedTables(t *testing.T) {
 	still := func() int64 { return 0 }
 	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
@@ -44,12 +44,12 @@ func TestGeneratedTables(t *testing.T) {
 			require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
 			continue
 		}
-		// Not Equal: a diff of the whole page would bury what is wrong.
+		// Not Equal: it would print a diff of the whole page.
 		require.True(t, want == string(text), "%s is old: run go test . -run Tables -rewrite", page)
 	}
 }
 
-// redisCommands reads the recording of what Redis has.
+// redisCommands returns the recorded commands of Redis.
 func redisCommands(t *testing.T) (out []commands.RedisCommand) {
 	text, err := os.ReadFile("commands/testdata/commands.txt")
 	require.NoError(t, err)
@@ -62,9 +62,8 @@ func redisCommands(t *testing.T) (out []commands.RedisCommand) {
 	return out
 }
 
-// TestAbsentCommandsAreFound: a command that is taken out of the table comes into
-// the list.
-func TestAbsentCommandsAreFound(t *testing.T) {
+// A command that is removed from the table must appear in the list.
+func TestAbsentCommandsAreListed(t *testing.T) {
 	redis := redisCommands(t)
 	full, _ := commands.AbsentMarkdown(commands.NewTable(commands.Strings), redis)
 	require.Contains(t, full, "`LPUSH`")

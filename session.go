@@ -14,24 +14,22 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// inProcess is the address of the program's own sessions in CLIENT LIST.
+// inProcess is the address of in-process sessions in CLIENT LIST.
 const inProcess = "in-process"
 
-// A Session is what a connection would be: it has a selected database, a
-// protocol, a transaction that MULTI opens, keys that it watches. Open one with
-// Limiter.Session. Its methods may be called concurrently and wait for each
-// other; a transaction belongs to one caller.
+// A Session corresponds to a connection: it has a selected database, a protocol, a transaction after MULTI,
+// and watched keys. Its methods may be called concurrently, but run one after the other; a transaction
+// belongs to one caller.
 type Session struct {
 	limiter *Limiter
 
 	mu   sync.Mutex
-	in   *engine.Session // protected by mu, as is what follows; nil when closed
-	woke chan struct{}   // the wait that a command began may be over
+	in   *engine.Session // protected by mu, like the fields below; nil after Close
+	woke chan struct{}   // the wait of a blocked command may be over
 	args [][]byte
 }
 
-// Session opens a session. It needs no password. After Close of the Limiter its
-// calls return ErrClosed.
+// Session opens a session. It needs no password. After Close of the Limiter its methods return ErrClosed.
 func (l *Limiter) Session() *Session {
 	s := &Session{limiter: l, woke: make(chan struct{}, 1)}
 	l.mu.Lock()
@@ -44,7 +42,7 @@ func (l *Limiter) Session() *Session {
 		Wake: func() {
 			select {
 			case s.woke <- struct{}{}:
-			default: // it will look
+			default: // already signaled
 			}
 		},
 	})
@@ -52,7 +50,7 @@ func (l *Limiter) Session() *Session {
 	return s
 }
 
-// Close ends the session: an open transaction is discarded.
+// Close closes the session and discards an open transaction.
 func (s *Session) Close() {
 	s.limiter.mu.Lock()
 	delete(s.limiter.sessions, s)
@@ -60,7 +58,7 @@ func (s *Session) Close() {
 	s.end()
 }
 
-// end waits for a call under way.
+// end closes the engine's session after the current call.
 func (s *Session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,23 +68,22 @@ func (s *Session) end() {
 	}
 }
 
-// Do runs one command in a session of its own: Do(ctx, "ZCARD", "user:42").
-// Arguments are strings, byte slices, integers, floats, booleans (1 and 0) or
-// durations (whole milliseconds). See Session.Do for the reply.
+// Do runs one command in a new session: Do(ctx, "ZCARD", "user:42"). Arguments are strings, byte slices,
+// integers, floats, booleans (1 and 0) or durations (whole milliseconds). See Session.Do for the reply.
 func (l *Limiter) Do(ctx context.Context, args ...any) (any, error) {
 	s := l.Session()
 	defer s.Close()
 	return s.Do(ctx, args...)
 }
 
-// Do runs one command, and returns an int64, a string, a bool, a float64, nil, a
-// []any of these, or, after HELLO 3, a map[any]any. An error reply is an Error;
-// those inside of an array, such as EXEC's, are elements of it.
+// Do runs one command. It returns an int64, a string, a bool, a float64, nil, a []any of these, or, after
+// HELLO 3, a map[any]any. An error reply is an Error; errors inside an array, such as EXEC's, are elements of
+// it.
 //
-// A command that waits for a key (BLPOP) does so until it is served, its own
-// timeout is over, ctx is done, or the Limiter is closed. ctx also ends a wait for
-// the disk: the command may then have run. Other commands are not interrupted. What is published for a
-// session that subscribes does not reach it: that takes a connection, be it one of server/pipe.
+// A blocking command (BLPOP) waits until it is served, its timeout is over, ctx is done, or the Limiter is
+// closed. ctx also ends a wait for the disk: the command may then have run. Other commands are not
+// interrupted. A session cannot receive messages of its subscriptions; that takes a connection, for example
+// through server/pipe.
 func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +129,7 @@ func (s *Session) Do(ctx context.Context, args ...any) (any, error) {
 	return native(reply, s.in.Proto()), nil
 }
 
-// wait is for a command that found nothing. It requires mu.
+// wait waits for a blocked command. It requires mu.
 func (s *Session) wait(ctx context.Context) (resp.Value, error) {
 	var over <-chan time.Time
 	b := s.in.Blocked()
@@ -149,7 +146,7 @@ func (s *Session) wait(ctx context.Context) (resp.Value, error) {
 			b.TimeOut()
 		case <-ctx.Done():
 			given = ctx.Err()
-			b.TimeOut() // unless somebody has just served it: then it keeps what it got
+			b.TimeOut() // no effect if it was served just before
 		case <-s.limiter.ending:
 			given = ErrClosed
 			b.TimeOut()
@@ -162,10 +159,10 @@ func (s *Session) wait(ctx context.Context) (resp.Value, error) {
 	return reply, nil
 }
 
-// maxWaitMs stands for every longer timeout, which a Duration may not hold.
+// maxWaitMs replaces longer timeouts, which a Duration may not hold.
 const maxWaitMs = 100 * 365 * 24 * 3600 * 1000
 
-// argument spells a value as a client would.
+// argument formats a value as a client would.
 func argument(a any) ([]byte, error) {
 	switch v := a.(type) {
 	case string:
@@ -196,7 +193,7 @@ func argument(a any) ([]byte, error) {
 	return nil, fmt.Errorf("a %T is no argument of a command", a)
 }
 
-// native is a copy of a reply in Go's own types.
+// native converts a reply to Go types, as a copy.
 func native(v resp.Value, proto int) any {
 	switch v.Kind() {
 	case resp.KindInteger:
@@ -226,7 +223,7 @@ func native(v resp.Value, proto int) any {
 		for i := 0; i+1 < len(pairs); i += 2 {
 			key := native(pairs[i], proto)
 			if _, odd := key.([]any); odd {
-				key = fmt.Sprint(key) // a slice is no key; none of our replies has one
+				key = fmt.Sprint(key) // slices cannot be keys; none of our replies has one
 			}
 			m[key] = native(pairs[i+1], proto)
 		}

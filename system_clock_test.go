@@ -9,8 +9,7 @@ import (
 	"github.com/zlimit/zlimit"
 )
 
-// TestSystemClock: with the real sources, read and compared without a pause, the
-// clock stays beside the system's and does not go back.
+// The clock, with the real sources and read without a pause, stays close to the system's and never goes back.
 func TestSystemClock(t *testing.T) {
 	const slackUs = 2000
 	c := zlimit.SystemClock()

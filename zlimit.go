@@ -1,18 +1,16 @@
-// Package zlimit is the rate limiter inside a Go program: the engine of
-// zlimit-server without sockets, in this process.
+// Package zlimit is a rate limiter inside a Go program: the engine of zlimit-server without sockets.
 //
 //	limits := zlimit.New(zlimit.Options{})
 //	defer limits.Close()
 //	d, err := limits.Allow(ctx, "user:42", zlimit.Quota{Limit: 100, Window: time.Minute}, 1)
 //
-// Allow is RL.ALLOW: the exact sliding window, never more than Limit units in
-// any Window, decided in one atomic step. It allocates nothing on a key that is
-// known. Do runs any other command of the server, from the same keys: what Allow
-// holds can be looked at, expired, deleted, or used by a Lua script.
+// Allow is RL.ALLOW: the exact sliding window, never more than Limit units in any Window, decided atomically.
+// It does not allocate for an existing key. Do runs any other command of the server on the same keys, which
+// can be read, expired, deleted, or used by a Lua script.
 //
-// Nothing outlives the process, unless the Limiter is made by Open, which keeps
-// files as the server does. Programs that share limits with other processes
-// need zlimit-server, or package server, which gives this engine sockets.
+// Keys are in memory only, unless the Limiter is made by Open, which keeps files as the server does. Programs
+// that share limits with other processes need zlimit-server, or package server, which adds sockets to this
+// engine.
 package zlimit
 
 import (
@@ -34,47 +32,45 @@ import (
 type Options struct {
 	Config *config.Config // directives; nil: the defaults
 	Clock  *clock.Clock   // time; nil: SystemClock
-	Log    *log.Logger    // what scripts log; nil: nothing
+	Log    *log.Logger    // log of scripts; nil: nothing
 }
 
-// A Limiter decides, and keeps what it needs to decide. Make one with New. Every
-// method may be called concurrently.
+// A Limiter decides calls and stores their keys. Make one with New or Open. Its methods may be called
+// concurrently.
 type Limiter struct {
 	engine *engine.Engine
-	owner  bool            // of engine
-	pool   []pooledSession // a power of two
-	recent sync.Pool       // of *pooledSession: those that this processor used last
+	owner  bool            // closes engine
+	pool   []pooledSession // length is a power of two
+	recent sync.Pool       // of *pooledSession, last used by this processor
 
-	mu       sync.Mutex // protects sessions and, with closed, their coming
+	mu       sync.Mutex // protects sessions, and closed when a session is added
 	sessions map[*Session]struct{}
 
 	closed atomic.Bool
-	ending chan struct{} // closed when the end begins
-	ended  chan struct{} // closed when it is over
+	ending chan struct{} // closed when Close begins
+	ended  chan struct{} // closed when Close has finished
 	cron   sync.WaitGroup
 }
 
-// New returns a Limiter with no keys. It has one goroutine, which ends with
-// Close.
+// New returns a Limiter without keys. It has one goroutine, which Close stops.
 func New(o Options) *Limiter {
 	return over(o, engine.Options{})
 }
 
-// Open is New for a Limiter whose keys outlive the process: in the directory
-// that the directive dir names, as the directives appendonly, appendfsync and
-// save say (see docs/persistence.md). It reads what is there, and returns when
-// that is done. One process at a time may keep files in a directory. Close has
-// to be called: it syncs, and saves where there are save points.
+// Open is New for a Limiter whose keys are kept in the directory that the directive dir names, according to
+// the directives appendonly, appendfsync and save (see docs/persistence.md). It returns after loading what is
+// there. Only one process at a time may use a directory. Close must be called: it syncs, and saves if there
+// are save points.
 //
-// Under appendfsync always a call returns when what it did is on disk, and an
-// error that is no Error where that could not be.
+// Under appendfsync always a call returns when its changes are on disk, or with an error other than Error if
+// they could not be written.
 func Open(o Options) (*Limiter, error) {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
 	l := over(o, engine.Options{
 		Disk:  engine.Directory(o.Config.String("dir")),
-		Pause: func() { time.Sleep(time.Millisecond) }, //nolint:forbidigo // a pace, nothing is waited for
+		Pause: func() { time.Sleep(time.Millisecond) }, //nolint:forbidigo // limits the pace of snapshots
 	})
 	l.owner = true
 	err := l.engine.Open()
@@ -87,7 +83,7 @@ func Open(o Options) (*Limiter, error) {
 	return l, nil
 }
 
-// over makes an engine, and a Limiter that ticks it.
+// over makes an engine and a Limiter that ticks it.
 func over(o Options, e engine.Options) *Limiter {
 	if o.Config == nil {
 		o.Config = config.New()
@@ -115,10 +111,10 @@ func over(o Options, e engine.Options) *Limiter {
 	return l
 }
 
-// Over returns a Limiter over an engine that somebody else ticks, such as a
-// server's. Closing it leaves the engine alone.
+// Over returns a Limiter over an engine that the caller ticks, such as a server's. Close does not close the
+// engine.
 func Over(e *engine.Engine) *Limiter {
-	// With a few sessions for each processor, calls rarely want the same one.
+	// With a few sessions for each processor, calls rarely compete for one.
 	sessions := 1 << bits.Len(uint(4*runtime.GOMAXPROCS(0)-1))
 	l := &Limiter{
 		engine: e, pool: make([]pooledSession, sessions),
@@ -128,8 +124,7 @@ func Over(e *engine.Engine) *Limiter {
 	return l
 }
 
-// SystemClock returns a clock that shows the system's time and never goes back:
-// see package clock.
+// SystemClock returns a clock that shows the system's time and never goes back: see package clock.
 func SystemClock() *clock.Clock {
 	start := time.Now()
 	return clock.New(clock.Sources{
@@ -138,12 +133,11 @@ func SystemClock() *clock.Clock {
 	})
 }
 
-// Engine is what answers, for those who need its clock or its command table.
+// Engine returns the engine, which gives access to its clock and its command table.
 func (l *Limiter) Engine() *engine.Engine { return l.engine }
 
-// Close ends the Limiter: calls under way finish, those that wait for a key
-// (BLPOP) are given up, and later ones return ErrClosed. It returns when the
-// last one has ended, and may be called more than once.
+// Close stops the Limiter: calls in progress finish, calls that wait for a key (BLPOP) are canceled, and
+// later ones return ErrClosed. Close returns when the last call has ended. It may be called more than once.
 func (l *Limiter) Close() error {
 	l.mu.Lock()
 	if l.closed.Swap(true) {
@@ -169,8 +163,8 @@ func (l *Limiter) Close() error {
 	return nil
 }
 
-// acquire returns a session of the pool, locked: the one that this processor used
-// last, whose buffers its cache still holds, or else any.
+// acquire returns a locked session of the pool: the one that this processor used last, whose buffers may
+// still be in its cache, or else any.
 func (l *Limiter) acquire() *pooledSession {
 	s, ok := l.recent.Get().(*pooledSession)
 	if ok && s.mu.TryLock() {
@@ -189,7 +183,7 @@ func (l *Limiter) acquire() *pooledSession {
 	return s
 }
 
-// release ends acquire.
+// release returns a session to the pool.
 func (l *Limiter) release(s *pooledSession) {
 	s.mu.Unlock()
 	l.recent.Put(s)
