@@ -59,7 +59,7 @@ func pings(address string, pipeline, connections int, flows int64) *load {
 	}
 }
 
-func TestLoadStopsAtItsFlows(t *testing.T) {
+func TestLoadStopsAfterFlows(t *testing.T) {
 	var asked atomic.Int64
 	address := serve(t, func(n int64) string { asked.Store(n); return "+PONG\r\n" })
 	tally, err := pings(address, 4, 3, 600).run(context.Background())
@@ -71,7 +71,7 @@ func TestLoadStopsAtItsFlows(t *testing.T) {
 	require.Positive(t, tally.elapsed)
 }
 
-func TestLoadStopsAtItsTime(t *testing.T) {
+func TestLoadStopsAfterTime(t *testing.T) {
 	address := serve(t, func(int64) string { return "+PONG\r\n" })
 	l := pings(address, 1, 2, 0)
 	l.duration = time.Millisecond
@@ -82,8 +82,8 @@ func TestLoadStopsAtItsTime(t *testing.T) {
 	require.GreaterOrEqual(t, tally.all, tally.flows)
 }
 
-// TestLoadFailsOnAnError uses a server that answers correctly for a while.
-func TestLoadFailsOnAnError(t *testing.T) {
+// TestLoadFailsOnError uses a server that answers correctly for a while.
+func TestLoadFailsOnError(t *testing.T) {
 	for name, wrong := range map[string]string{
 		"error reply": "-ERR max number of clients reached\r\n",
 		"other reply": "$4\r\nPONG\r\n",
@@ -115,9 +115,9 @@ func TestLoadStopsWhenInterrupted(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestLoadTakesStepsInTurn runs a flow of two steps. The second is sent only when the
+// TestLoadAlternatesSteps runs a flow of two steps. The second is sent only when the
 // first is answered, and both are one flow.
-func TestLoadTakesStepsInTurn(t *testing.T) {
+func TestLoadAlternatesSteps(t *testing.T) {
 	address := serve(t, func(n int64) string {
 		if n%2 == 1 {
 			return ":99\r\n"
@@ -145,7 +145,7 @@ func TestLoadSendsLargeBatches(t *testing.T) {
 	require.EqualValues(t, pipeline, tally.all)
 }
 
-func TestLoadWithoutAServer(t *testing.T) {
+func TestLoadWithoutServer(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().String()
@@ -154,9 +154,9 @@ func TestLoadWithoutAServer(t *testing.T) {
 	require.ErrorContains(t, err, "connect to "+address)
 }
 
-// TestPacedCountsFromWhenABatchWasDue uses a server that pauses. Batches due meanwhile
+// TestPacedLatencyStartsWhenDue uses a server that pauses. Batches due meanwhile
 // have waited, which a closed loop would not notice.
-func TestPacedCountsFromWhenABatchWasDue(t *testing.T) {
+func TestPacedLatencyStartsWhenDue(t *testing.T) {
 	held := make(chan struct{})
 	address := serve(t, func(n int64) string {
 		if n == 1 {

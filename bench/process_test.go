@@ -38,7 +38,7 @@ func TestVersion(t *testing.T) {
 	require.Empty(t, version(""))
 }
 
-func TestTailKeepsTheEnd(t *testing.T) {
+func TestTail(t *testing.T) {
 	log := new(tail)
 	require.Equal(t, "it said nothing", log.String())
 	for range 1000 {
@@ -51,9 +51,9 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	require.True(t, strings.HasSuffix(log.String(), "the last words"))
 }
 
-// TestStartServerOfSomethingElse starts this test program, which does not know --port.
+// TestStartServerFails starts this test program, which does not know --port.
 // Its last output has to reach the user.
-func TestStartServerOfSomethingElse(t *testing.T) {
+func TestStartServerFails(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	_, err = startServer(context.Background(), placement{}, "ours", self, t.TempDir())

@@ -54,7 +54,7 @@ func TestCheckerCountsVerdicts(t *testing.T) {
 	require.EqualValues(t, 1, c.denied)
 }
 
-func TestCheckerTakesRepliesInAnyPieces(t *testing.T) {
+func TestCheckerAcceptsFragmentedReplies(t *testing.T) {
 	whole := admittedReply + deniedReply
 	for cut := range len(whole) {
 		c := new(checker)

@@ -167,9 +167,9 @@ func TestJudge(t *testing.T) {
 	require.ErrorIs(t, judge(false, &tally{admitted: 1}, 100), errVerdicts)
 }
 
-// TestWarningOfAMachineThatPauses checks that the report mentions only pauses of more
+// TestWarningOfPauses checks that the report mentions only pauses of more
 // than a millisecond.
-func TestWarningOfAMachineThatPauses(t *testing.T) {
+func TestWarningOfPauses(t *testing.T) {
 	still, paused := &tally{whole: time.Second}, &tally{whole: time.Second}
 	still.turned(awayFrom - 1)
 	for _, took := range []time.Duration{awayFrom, 17 * time.Millisecond, 2 * time.Millisecond} {

@@ -149,7 +149,7 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 	}
 }
 
-func TestAlgorithmsAllocateNothing(t *testing.T) {
+func TestAlgorithmsDoNotAllocate(t *testing.T) {
 	q := Quota{10, 1000}
 	for name, m := range map[string]machine{
 		"FIXED": newFixed(), "GCRA": newGCRA(0), "BUCKETS": newBuckets(60), "COUNTER": newCounter(),

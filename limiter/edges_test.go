@@ -224,7 +224,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-func TestNoQuotaIsAProgrammingMistake(t *testing.T) {
+func TestNoQuotaPanics(t *testing.T) {
 	require.Panics(t, func() { _, _ = Decide(nil, startMs, 0, nil, 1) })
 }
 
@@ -243,7 +243,7 @@ func TestDecideDoesNotMutate(t *testing.T) {
 	require.Equal(t, []Quota{{5, 1000}, {9, 50}}, quotas)
 }
 
-func TestAllocatesNothing(t *testing.T) {
+func TestDecideDoesNotAllocate(t *testing.T) {
 	var held scores
 	for i := range int64(1000) {
 		held = append(held, (startMs+i)*unitsPerMs)

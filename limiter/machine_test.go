@@ -182,11 +182,11 @@ func (h *history) call() Call {
 	return Call{Cost: 1 + h.rng.Int64N(1+h.q.Limit/2), AtMost: h.rng.IntN(3) == 0}
 }
 
-// TestEveryAnswerIsExact checks every algorithm. Waiting retry_after admits, and a
+// TestDecisionsAreExact checks every algorithm. Waiting retry_after admits, and a
 // millisecond less does not. At reset_after the window is empty, and before it is not.
 // At next_after more remains, and before it does not. A peek or a denied call changes
 // nothing. The next call obeys a changed limit.
-func TestEveryAnswerIsExact(t *testing.T) {
+func TestDecisionsAreExact(t *testing.T) {
 	seeds := uint64(race.Fewer(40))
 	if testing.Short() {
 		seeds = 5
@@ -255,9 +255,9 @@ func TestEveryAnswerIsExact(t *testing.T) {
 	}
 }
 
-// TestStepsOfTheClock checks that a step back admits no more than before it, and a step
+// TestClockSteps checks that a step back admits no more than before it, and a step
 // forwards by d the same as waiting for d: a decision knows only the current instant.
-func TestStepsOfTheClock(t *testing.T) {
+func TestClockSteps(t *testing.T) {
 	for _, kind := range machines {
 		t.Run(kind.name, func(t *testing.T) {
 			for seed := range uint64(60) {

@@ -150,9 +150,9 @@ func withoutAhead(log Log, nowMs int64) Log {
 	return kept
 }
 
-// TestPropertyCatchesPlantedFaults checks that the property notices each of the known
+// TestPropertyDetectsFaults checks that the property notices each of the known
 // mistakes of limiters.
-func TestPropertyCatchesPlantedFaults(t *testing.T) {
+func TestPropertyDetectsFaults(t *testing.T) {
 	faults := map[string]decideFn{
 		"one above the limit": func(
 			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,

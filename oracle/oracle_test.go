@@ -31,7 +31,7 @@ func ask(t *testing.T, r *Redis, line string) any {
 	return reply
 }
 
-func TestTheClockStandsAtEveryMillisecond(t *testing.T) {
+func TestClockStopsAtEveryMillisecond(t *testing.T) {
 	r := startForTest(t)
 	for _, nowMs := range []int64{
 		testNowMs, 1_700_000_000_999, 1_700_000_001_000, 1_700_000_001_001,
@@ -44,7 +44,7 @@ func TestTheClockStandsAtEveryMillisecond(t *testing.T) {
 	}
 }
 
-func TestAKeyGoesOneMillisecondPastItsDeadline(t *testing.T) {
+func TestKeyExpiresOneMillisecondPastItsDeadline(t *testing.T) {
 	r := startForTest(t)
 	ask(t, r, "SET k v PX 1000")
 	require.Equal(t, int64(1000), ask(t, r, "PTTL k"))
@@ -59,7 +59,7 @@ func TestAKeyGoesOneMillisecondPastItsDeadline(t *testing.T) {
 	require.Equal(t, int64(0), ask(t, r, "DBSIZE"))
 }
 
-func TestReclaimRemovesWhatIsDue(t *testing.T) {
+func TestReclaimRemovesExpiredKeys(t *testing.T) {
 	r := startForTest(t)
 	for i := range 100 {
 		ask(t, r, fmt.Sprintf("SET k%d v PX %d", i, i*10+10))
@@ -70,7 +70,7 @@ func TestReclaimRemovesWhatIsDue(t *testing.T) {
 	require.Equal(t, int64(50), ask(t, r, "DBSIZE"))
 }
 
-func TestBehindAPasswordTheClockStillMoves(t *testing.T) {
+func TestClockMovesWithPassword(t *testing.T) {
 	r := startForTest(t, "--requirepass", "secret")
 	require.NoError(t, r.SetClock(testNowMs+5))
 	c, err := r.dial()
@@ -83,7 +83,7 @@ func TestBehindAPasswordTheClockStillMoves(t *testing.T) {
 	require.NoError(t, c.quit())
 }
 
-func TestCloseLeavesNothingBehind(t *testing.T) {
+func TestCloseCleansUp(t *testing.T) {
 	r := startForTest(t)
 	pid := r.cmd.Process.Pid
 	require.NoError(t, r.Close())
@@ -101,7 +101,7 @@ func TestSecondsAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "NowMs 1700000000 is below")
 }
 
-func TestFindNamesWhatIsMissing(t *testing.T) {
+func TestFindReportsMissingPrograms(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	require.ErrorContains(t, Find(), "no redis-server in PATH")
 	require.Empty(t, findLibrary([]string{filepath.Join(t.TempDir(), "*.so")}))
@@ -115,7 +115,7 @@ func TestFindRefusesAnotherVersion(t *testing.T) {
 	require.ErrorContains(t, Find(), "redis-server 7.0 is wanted, found Redis server v=6.2.1")
 }
 
-func TestAStartThatFailsShowsRedisLog(t *testing.T) {
+func TestFailedStartShowsRedisLog(t *testing.T) {
 	if err := Find(); err != nil {
 		t.Skip(err)
 	}

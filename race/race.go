@@ -1,4 +1,4 @@
-// Package race tells tests whether the race detector is on. Only tests import it.
+// Package race reports whether the race detector is on. Only tests import it.
 package race
 
 // Fewer returns n, or a fifth of it under the race detector, for rounds of a test with

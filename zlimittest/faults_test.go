@@ -177,8 +177,8 @@ func TestDelays(t *testing.T) {
 	})
 }
 
-// TestEndEndsDelays checks that a closing server does not wait for faults.
-func TestEndEndsDelays(t *testing.T) {
+// TestClosingEndsDelays checks that a closing server does not wait for faults.
+func TestClosingEndsDelays(t *testing.T) {
 	t.Parallel()
 	srv, err := zlimittest.Start(zlimittest.Options{})
 	require.NoError(t, err)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLeftoversAreFound plants a goroutine that does not exit.
-func TestLeftoversAreFound(t *testing.T) {
+// TestLeaksAreDetected plants a goroutine that does not exit.
+func TestLeaksAreDetected(t *testing.T) {
 	s, err := Start(Options{})
 	require.NoError(t, err)
 	end, begun := make(chan struct{}), make(chan struct{})

@@ -117,8 +117,8 @@ func closed(t *testing.T) *zlimittest.Server {
 	return srv
 }
 
-// TestManyAtOnce checks that servers of parallel tests share neither keys nor clock.
-func TestManyAtOnce(t *testing.T) {
+// TestServersAreIsolated checks that servers of parallel tests share neither keys nor clock.
+func TestServersAreIsolated(t *testing.T) {
 	for range 20 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()

@@ -46,7 +46,7 @@ func read(t *testing.T, o aof.Options) ([]string, *aof.Loaded) {
 
 func nothing(io.Writer) error { return nil }
 
-func TestAppendedIsLoaded(t *testing.T) {
+func TestAppendAndLoad(t *testing.T) {
 	for _, policy := range []aof.Policy{aof.EverySec, aof.Always, aof.No} {
 		t.Run(strconv.Itoa(int(policy)), func(t *testing.T) {
 			o := aof.Options{FS: disk.OS(t.TempDir()), Policy: func() aof.Policy { return policy }}

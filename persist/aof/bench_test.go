@@ -9,8 +9,8 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// TestAppendAllocatesNothing checks that chunks are reused.
-func TestAppendAllocatesNothing(t *testing.T) {
+// TestAppendDoesNotAllocate checks that chunks are reused.
+func TestAppendDoesNotAllocate(t *testing.T) {
 	log, err := aof.Open(aof.Options{FS: disk.OS(t.TempDir())}, &aof.Loaded{}, true, nothing)
 	require.NoError(t, err)
 	g := group(0, "ZADD k 1 1", "PEXPIREAT k 1795195614539")

@@ -47,9 +47,9 @@ func wire(commands ...string) string {
 	return b.String()
 }
 
-// TestCheckSpeaksAsRedis compares --check-aof with redis-check-aof 7.0.15, line by
+// TestCheckOutputIsRedis compares --check-aof with redis-check-aof 7.0.15, line by
 // line. A line of ours about keys is extra.
-func TestCheckSpeaksAsRedis(t *testing.T) {
+func TestCheckOutputIsRedis(t *testing.T) {
 	for name, content := range checked {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -103,7 +103,7 @@ func TestCheckFixes(t *testing.T) {
 	require.Equal(t, wire("SET a b"), string(left))
 }
 
-func TestCheckFollowsAManifest(t *testing.T) {
+func TestCheckManifest(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))

@@ -350,9 +350,9 @@ func TestPowerCutsAmongFaults(t *testing.T) {
 	}
 }
 
-// TestPowerCutsFindPlantedFaults skips operations of one kind on files of one kind and
+// TestPowerCutsDetectFaults skips operations of one kind on files of one kind and
 // requires TestPowerCuts to notice each.
-func TestPowerCutsFindPlantedFaults(t *testing.T) {
+func TestPowerCutsDetectFaults(t *testing.T) {
 	for _, planted := range []struct {
 		kind crashdisk.Kind
 		name string

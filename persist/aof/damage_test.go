@@ -52,7 +52,7 @@ func load(on *crashdisk.Disk, truncate bool) loaded {
 	return l
 }
 
-func TestTornTailIsCut(t *testing.T) {
+func TestTornTailIsTruncated(t *testing.T) {
 	whole := written(t, 20, false).Bytes(incr)
 	last := bytes.LastIndex(whole, []byte("*3"))
 	for cut := last + 1; cut < len(whole); cut += 3 {
@@ -173,7 +173,7 @@ func TestOnlyTheLastFileMayBeTorn(t *testing.T) {
 	require.Equal(t, []string{"SET a 0", "SET a 1", "SET a 2"}, l.commands)
 }
 
-func TestWhatIsMissingIsNamed(t *testing.T) {
+func TestMissingFilesAreNamed(t *testing.T) {
 	on := crashdisk.New(1)
 	on.Put("appendonlydir/appendonly.aof.manifest", []byte("file i1 seq 1 type i\n"))
 	require.ErrorContains(t, load(on, true).err, "lists appendonlydir/i1, which is not there")
@@ -184,7 +184,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	require.ErrorContains(t, load(on, true).err, "the manifest that should list it is not")
 }
 
-func TestACommandThatFailsIsNamed(t *testing.T) {
+func TestFailedCommandIsNamed(t *testing.T) {
 	on := crashdisk.New(1)
 	on.Put("appendonly.aof", []byte(wire("SET a 1", "XADD s")))
 	refusal := errors.New("ERR unknown command")

@@ -34,7 +34,7 @@ func fail(kind crashdisk.Kind, err error, short int) func(crashdisk.Op) crashdis
 	}
 }
 
-func TestFullDiskRecoversByItself(t *testing.T) {
+func TestFullDiskRecovers(t *testing.T) {
 	for _, policy := range []aof.Policy{aof.EverySec, aof.Always} {
 		synctest.Test(t, func(t *testing.T) {
 			on, log := begun(t, policy, 0)
@@ -129,9 +129,9 @@ func used(on *crashdisk.Disk) []string {
 	return names
 }
 
-// TestSlowDiskHoldsUpThoseWhoAsk hangs a write. Memory is bounded by callers that wait
+// TestSlowDiskBlocksWaiters hangs a write. Memory is bounded by callers that wait
 // for space, and otherwise by abandoning the file.
-func TestSlowDiskHoldsUpThoseWhoAsk(t *testing.T) {
+func TestSlowDiskBlocksWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 1 << 10
 		on, log := begun(t, aof.EverySec, limit)
@@ -246,9 +246,9 @@ func TestBeginAtRunTime(t *testing.T) {
 	require.Equal(t, []string{"SELECT 0", "SET x 1", "SELECT 0", "SET y 1"}, load(on, false).commands)
 }
 
-// TestManyAtOnce appends, waits, rewrites and reads from many goroutines, for the race
+// TestConcurrency appends, waits, rewrites and reads from many goroutines, for the race
 // detector. Each goroutine's order must be the loaded order.
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrency(t *testing.T) {
 	on, log := begun(t, aof.Always, 0)
 	const writers, each = 8, 60
 	var all sync.WaitGroup
@@ -321,9 +321,9 @@ func TestManyAtOnce(t *testing.T) {
 	require.Equal(t, keys, got)
 }
 
-// TestCloseKeepsItsPromises checks that waiters during Close learn the outcome, not
+// TestCloseDuringWait checks that waiters during Close learn the outcome, not
 // that the log is closed.
-func TestCloseKeepsItsPromises(t *testing.T) {
+func TestCloseDuringWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		on, log := begun(t, aof.Always, 0)
 		goOn := make(chan struct{})

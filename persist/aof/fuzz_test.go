@@ -91,9 +91,9 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// TestReadingIsBoundedAndLinear checks that lengths and counts beyond the file cost
+// TestReadIsBoundedAndLinear checks that lengths and counts beyond the file cost
 // nothing, and that many small reads stay linear.
-func TestReadingIsBoundedAndLinear(t *testing.T) {
+func TestReadIsBoundedAndLinear(t *testing.T) {
 	for _, lie := range []string{"*2147483647\r\n", "*1\r\n$9999999999\r\n", "*9999999999\r\n$1\r\na\r\n"} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -224,9 +224,9 @@ func TestAllOrders(t *testing.T) {
 	t.Logf("%d orders", tried)
 }
 
-// TestAllOrdersFindPlantedFaults skips a sync: of any log file, and of the one that is
+// TestAllOrdersDetectFaults skips a sync: of any log file, and of the one that is
 // switched from.
-func TestAllOrdersFindPlantedFaults(t *testing.T) {
+func TestAllOrdersDetectFaults(t *testing.T) {
 	for _, name := range []string{".incr.aof", ".1.incr.aof"} {
 		_, err := orders(t, 200, 1, func(op crashdisk.Op) crashdisk.Fault {
 			return crashdisk.Fault{Lie: op.Kind == crashdisk.Sync && strings.HasSuffix(op.Name, name)}

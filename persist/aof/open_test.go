@@ -10,9 +10,9 @@ import (
 	"github.com/zlimit/zlimit/persist/aof"
 )
 
-// TestAnotherMayAppend checks that Redis can append to a file of ours without its last
+// TestForeignAppend checks that Redis can append to a file of ours without its last
 // line, and that the log can continue after it.
-func TestAnotherMayAppend(t *testing.T) {
+func TestForeignAppend(t *testing.T) {
 	on := written(t, 3, false)
 	whole := on.Bytes(incr)
 	on.Put(incr, append(whole[:bytes.LastIndex(whole, []byte("#ZC"))], wire("SET theirs 1")...))

@@ -83,9 +83,9 @@ func (r *redis) shutdown() {
 	_ = r.cmd.Wait()
 }
 
-// TestRedisLoadsOurs writes a log with groups, a rewrite and lines of ours. Redis
+// TestRedisLoadsOurFiles writes a log with groups, a rewrite and lines of ours. Redis
 // loads, checks, extends and rewrites it, and the result is loaded here.
-func TestRedisLoadsOurs(t *testing.T) {
+func TestRedisLoadsOurFiles(t *testing.T) {
 	dir := t.TempDir()
 	o := aof.Options{FS: disk.OS(dir), Policy: func() aof.Policy { return aof.Always }}
 	log, err := aof.Open(o, &aof.Loaded{}, false, nothing)
@@ -150,8 +150,8 @@ func TestRedisLoadsOurs(t *testing.T) {
 		theirs)
 }
 
-// TestWeLoadRedis reads the directory that redis-server 7.0.15 left (testdata/redis).
-func TestWeLoadRedis(t *testing.T) {
+// TestLoadRedisFiles reads the directory that redis-server 7.0.15 left (testdata/redis).
+func TestLoadRedisFiles(t *testing.T) {
 	recorded := filepath.Join("testdata", "redis")
 	if *record {
 		dir := t.TempDir()

@@ -135,7 +135,7 @@ func TestLock(t *testing.T) {
 	require.Empty(t, names, "a lock leaves nothing behind")
 }
 
-func TestNamesStayInside(t *testing.T) {
+func TestNamesOutsideAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret"), []byte("s"), 0o600))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "in"), 0o700))

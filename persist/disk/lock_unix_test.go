@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReleaseWhileAChildStarts releases a directory while a copy of its descriptor is
+// TestReleaseWhileChildStarts releases a directory while a copy of its descriptor is
 // open, as in a child process between fork and exec.
-func TestReleaseWhileAChildStarts(t *testing.T) {
+func TestReleaseWhileChildStarts(t *testing.T) {
 	dir := t.TempDir()
 	fs := OS(dir)
 	release, err := fs.Lock()

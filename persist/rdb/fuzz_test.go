@@ -174,8 +174,8 @@ func TestMemoryOfManyElements(t *testing.T) {
 	}
 }
 
-// TestMemoryIsMeasured checks that a reader that trusts a length is caught.
-func TestMemoryIsMeasured(t *testing.T) {
+// TestMemoryMeasurement checks that a reader that trusts a length is caught.
+func TestMemoryMeasurement(t *testing.T) {
 	var sink []byte
 	took := memory(func() { sink = make([]byte, 64<<20) })
 	require.NotEmpty(t, sink)

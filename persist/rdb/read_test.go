@@ -33,7 +33,7 @@ var (
 		"12345678", 3, "1234", 0)
 )
 
-func TestWhatIsNotHeld(t *testing.T) {
+func TestUnsupported(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		foreign []byte
@@ -96,7 +96,7 @@ func TestWhatIsNotHeld(t *testing.T) {
 	}
 }
 
-func TestWhereAFileIsWrong(t *testing.T) {
+func TestErrorPositions(t *testing.T) {
 	good := closed("REDIS0010", 0xfa, text("redis-ver"), text("7.0.15"), 0xfe, 3, 0xfc,
 		"\x00\x00\x00\x00\x10\x00\x00\x00", 0, text("one"), text("v"),
 		16, text("two"), text(listpackOf("f", "v")))
@@ -225,7 +225,7 @@ func (f failing) ReadAt(b []byte, at int64) (int, error) {
 	return f.Reader.ReadAt(b, at)
 }
 
-func TestErrorsOfTheFile(t *testing.T) {
+func TestFileErrors(t *testing.T) {
 	var b bytes.Buffer
 	w := rdb.NewWriter(&b, rdb.WriterOptions{})
 	for i := range 20_000 {
@@ -303,7 +303,7 @@ func (f *filling) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestWriterKeepsItsError(t *testing.T) {
+func TestWriterErrorIsSticky(t *testing.T) {
 	w := rdb.NewWriter(&filling{100_000}, rdb.WriterOptions{})
 	var err error
 	for i := 0; err == nil; i++ {

@@ -16,11 +16,11 @@ import (
 
 // howMany is how many keys go both ways if redis-server is installed: few by default,
 // since ten thousand take a minute.
-var howMany = flag.Int("keys", 500, "keys that TestBothWays takes to Redis and back")
+var howMany = flag.Int("keys", 500, "keys that TestInterchange takes to Redis and back")
 
-// TestBothWays moves random keys of every type and encoding from Redis to this server
+// TestInterchange moves random keys of every type and encoding from Redis to this server
 // and back: one by one by DUMP and RESTORE, and all of them in a file.
-func TestBothWays(t *testing.T) {
+func TestInterchange(t *testing.T) {
 	theirs, ours := startRedis(t, t.TempDir()), newKeyspace()
 	many := race.Fewer(*howMany)
 	m := newMaker(t, uint64(many))

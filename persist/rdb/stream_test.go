@@ -84,7 +84,7 @@ func TestPayloadInPieces(t *testing.T) {
 	}
 }
 
-func TestPayloadThatNobodyTakes(t *testing.T) {
+func TestUnreadPayload(t *testing.T) {
 	gone := errors.New("gone")
 	for _, value := range largeValues() {
 		require.ErrorIs(t, rdb.NewPayload(true).Write(refusing{gone}, value), gone)
@@ -95,9 +95,9 @@ type refusing struct{ err error }
 
 func (r refusing) Write([]byte) (int, error) { return 0, r.err }
 
-// TestDumperGivesLargePayloadsAway checks that a large result stays unchanged and that
+// TestDumperReleasesLargePayloads checks that a large result stays unchanged and that
 // the Dumper does not keep its memory.
-func TestDumperGivesLargePayloadsAway(t *testing.T) {
+func TestDumperReleasesLargePayloads(t *testing.T) {
 	d := &rdb.Dumper{}
 	first := d.Dump(store.NewString(noise(100_000)), true)
 	want := bytes.Clone(first)

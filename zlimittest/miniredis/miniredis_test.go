@@ -112,8 +112,8 @@ func TestErrorsAndPasswords(t *testing.T) {
 	m.CheckGet(t, "k", "v")
 }
 
-// TestWithoutAPort runs in a bubble.
-func TestWithoutAPort(t *testing.T) {
+// TestWithoutPort runs in a bubble.
+func TestWithoutPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := miniredis.NewMiniRedis()
 		defer m.Close()
@@ -140,8 +140,8 @@ func (c *complaints) Errorf(format string, args ...any) {
 	*c = append(*c, fmt.Sprintf(format, args...))
 }
 
-// TestChecksComplain has a failing case for each check.
-func TestChecksComplain(t *testing.T) {
+// TestFailedChecks has a failing case for each check.
+func TestFailedChecks(t *testing.T) {
 	m := miniredis.RunT(t)
 	_, err := m.Push("list", "a", "b")
 	require.NoError(t, err)

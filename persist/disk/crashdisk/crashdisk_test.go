@@ -30,7 +30,7 @@ func outcomes(on *crashdisk.Disk, name string) map[string]int {
 	return seen
 }
 
-func TestSyncedStays(t *testing.T) {
+func TestSyncedIsDurable(t *testing.T) {
 	on := crashdisk.New(1)
 	files := on.FS()
 	f, err := files.Create("f")
@@ -87,8 +87,8 @@ func TestNamesMayBeUndone(t *testing.T) {
 	require.Equal(t, map[string]int{"none": 300}, outcomes(on, "d/old"))
 }
 
-// TestFailedSyncIsNeverMadeGood models a kernel that treats the pages as clean.
-func TestFailedSyncIsNeverMadeGood(t *testing.T) {
+// TestFailedSyncIsFinal models a kernel that treats the pages as clean.
+func TestFailedSyncIsFinal(t *testing.T) {
 	planted := errors.New("planted")
 	seen := make(map[string]bool)
 	for seed := range uint64(40) {
