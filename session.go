@@ -138,23 +138,23 @@ func (s *Session) wait(ctx context.Context) (resp.Value, error) {
 		defer timer.Stop()
 		over = timer.C
 	}
-	var given error
+	var cause error
 	for !s.in.Ready() {
 		select {
 		case <-s.woke:
 		case <-over:
 			b.TimeOut()
 		case <-ctx.Done():
-			given = ctx.Err()
+			cause = ctx.Err()
 			b.TimeOut() // no effect if it was served just before
 		case <-s.limiter.ending:
-			given = ErrClosed
+			cause = ErrClosed
 			b.TimeOut()
 		}
 	}
 	reply := s.in.Resume()
-	if given != nil && (reply.Kind() == resp.KindNull || reply.Kind() == resp.KindNullArray) {
-		return reply, given
+	if cause != nil && (reply.Kind() == resp.KindNull || reply.Kind() == resp.KindNullArray) {
+		return reply, cause
 	}
 	return reply, nil
 }

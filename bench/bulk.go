@@ -12,7 +12,7 @@ import (
 // bulk sends n commands in batches and fails if a reply is an error. args appends the
 // arguments of the i-th command to its slice.
 func (s *serverProcess) bulk(ctx context.Context, n int, args func(i int, to []string) []string) error {
-	conn, err := net.DialTimeout("tcp", s.address, patience)
+	conn, err := net.DialTimeout("tcp", s.address, ioTimeout)
 	if err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (s *serverProcess) bulk(ctx context.Context, n int, args func(i int, to []s
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := conn.SetDeadline(time.Now().Add(6 * patience)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(6 * ioTimeout)); err != nil {
 			return err
 		}
 		to := min(from+batch, n)

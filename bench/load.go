@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// patience is how long a server may take for a batch.
-	patience = time.Minute
-	// awayFrom is longer than it takes to serve every connection once.
-	awayFrom = time.Millisecond
+	// ioTimeout is how long a server may take to answer.
+	ioTimeout = time.Minute
+	// minPause is longer than serving every connection once.
+	minPause = time.Millisecond
 )
 
 var (
@@ -48,10 +48,10 @@ type tally struct {
 	whole time.Duration
 
 	admitted, denied int64 // decisions among all
-	// away is the time in which a paced client, which never sleeps, was not scheduled,
-	// in stretches of at least awayFrom. longestAway is the longest stretch. The
+	// paused is the time in which a paced client, which never sleeps, was not scheduled,
+	// in stretches of at least minPause. longestPause is the longest stretch. The
 	// machine or its host does this to every process.
-	away, longestAway time.Duration
+	paused, longestPause time.Duration
 	// latency is of a whole batch, from the first byte passed to the kernel to the last
 	// reply read. A flow of several steps counts once, with all its round trips.
 	latency histogram
@@ -59,9 +59,9 @@ type tally struct {
 
 // turned records a turn of a paced client: one pass over its connections.
 func (t *tally) turned(took time.Duration) {
-	if took >= awayFrom {
-		t.away += took
-		t.longestAway = max(t.longestAway, took)
+	if took >= minPause {
+		t.paused += took
+		t.longestPause = max(t.longestPause, took)
 	}
 }
 

@@ -91,13 +91,13 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		heard, err := w.serve(100, answered) // ms, so that an interrupt is noticed
+		served, err := w.serve(100, answered) // ms, so that an interrupt is noticed
 		if err != nil {
 			return nil, err
 		}
-		if now := time.Since(start); heard {
+		if now := time.Since(start); served {
 			last = now
-		} else if now-last > patience {
+		} else if now-last > ioTimeout {
 			return nil, errNoAnswer
 		}
 	}
@@ -163,8 +163,8 @@ func (w *wires) close() {
 }
 
 // serve waits up to ms milliseconds, handles events, and calls answered for each
-// connection whose batch is complete. heard is false if there was no event.
-func (w *wires) serve(ms int, answered func(*client) error) (heard bool, err error) {
+// connection whose batch is complete. served is false if there was no event.
+func (w *wires) serve(ms int, answered func(*client) error) (served bool, err error) {
 	n, err := syscall.EpollWait(w.poll, w.events, ms)
 	if errors.Is(err, syscall.EINTR) {
 		return false, nil

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A holding is a keyspace whose memory is measured: keys of 16 bytes with a TTL and
-// some hits each.
-type holding struct {
+// A keyspace is a content whose memory is measured: keys of 16 bytes with a TTL and
+// measured.
+type keyspace struct {
 	name, about string
 	keys, hits  int
 	random      bool    // members <ms>-<8 hex digits>, scores ms
@@ -19,9 +19,9 @@ type holding struct {
 	floor       float64
 }
 
-// holdings are the memory targets. A hit's member is its score, the documents'
+// keyspaces are the memory targets. A hit's member is its score, the documents'
 // milliseconds, some milliseconds apart.
-var holdings = []holding{
+var keyspaces = []keyspace{
 	{
 		name: "memory-1", about: "a key with one hit, of a million", keys: 1_000_000, hits: 1, allowed: 100,
 		floor: 1,
@@ -60,10 +60,10 @@ var holdings = []holding{
 // memory fills fresh servers and reads their memory use from the kernel.
 func memory(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
 	var results []result
-	for _, h := range holdings {
+	for _, h := range keyspaces {
 		var taken [2]figure
 		for i, p := range []program{ourServer, redisServer} {
-			bytes, err := b.measureHolding(ctx, p, h)
+			bytes, err := b.measureKeyspace(ctx, p, h)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", h.name, p, err)
 			}
@@ -85,8 +85,8 @@ func memory(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
 	return append(results, back), err
 }
 
-// measureHolding returns the bytes that a fresh server needs for a key, or a hit, of h.
-func (b *bench) measureHolding(ctx context.Context, p program, h holding) (float64, error) {
+// measureKeyspace returns the bytes that a fresh server needs for a key, or a hit, of h.
+func (b *bench) measureKeyspace(ctx context.Context, p program, h keyspace) (float64, error) {
 	s, err := b.start(ctx, contender{program: p})
 	if err != nil {
 		return 0, err
@@ -134,7 +134,7 @@ func stableMemory(ctx context.Context, s *serverProcess) (int64, error) {
 }
 
 // fill adds the hits of h, a few to each key in turn, and gives the keys a TTL.
-func (s *serverProcess) fill(ctx context.Context, h holding, ttlMs int64) error {
+func (s *serverProcess) fill(ctx context.Context, h keyspace, ttlMs int64) error {
 	const most = 500 // hits in one ZADD
 	draw := rand.New(rand.NewPCG(7, 7))
 	nowMs := time.Now().UnixMilli()
@@ -176,7 +176,7 @@ func (b *bench) giveBack(ctx context.Context, say say) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	h := holding{keys: 500_000, hits: 10}
+	h := keyspace{keys: 500_000, hits: 10}
 	if err := s.fill(ctx, h, 8_000); err != nil {
 		return result{}, err
 	}

@@ -68,14 +68,14 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 			due += gap
 			under++
 		}
-		heard, err := w.serve(0, answered)
+		served, err := w.serve(0, answered)
 		if err != nil {
 			return nil, err
 		}
 		t.turned(time.Since(start) - now)
-		if heard {
+		if served {
 			last = now
-		} else if under > 0 && now-last > patience {
+		} else if under > 0 && now-last > ioTimeout {
 			return nil, errNoAnswer
 		}
 	}

@@ -90,7 +90,7 @@ func tryServer(
 
 // awake waits for the first answer.
 func (s *serverProcess) awake(ctx context.Context) error {
-	deadline := time.After(patience)
+	deadline := time.After(ioTimeout)
 	for {
 		reply, err := s.ask("PING")
 		if err == nil && reply != "PONG" {
@@ -137,12 +137,12 @@ func version(info string) string {
 // ask sends a command on a connection of its own and returns the reply's text. An error
 // reply is an error.
 func (s *serverProcess) ask(args ...string) (string, error) {
-	conn, err := net.DialTimeout("tcp", s.address, patience)
+	conn, err := net.DialTimeout("tcp", s.address, ioTimeout)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(ioTimeout)); err != nil {
 		return "", err
 	}
 	request := fmt.Appendf(nil, "*%d\r\n", len(args))

@@ -156,17 +156,17 @@ func (res *result) warn(name, bound string, s summary) {
 // warnAway adds how undisturbed the machine was during paced loads. A wait of that
 // length says nothing about a server.
 func (res *result) warnAway(loads []*tally) {
-	var longest, away, whole time.Duration
+	var longest, paused, whole time.Duration
 	for _, t := range loads {
-		longest = max(longest, t.longestAway)
-		away += t.away
+		longest = max(longest, t.longestPause)
+		paused += t.paused
 		whole += t.whole
 	}
 	if longest > 0 {
 		res.Warnings = append(res.Warnings,
 			fmt.Sprintf("the client, which never sleeps, was kept from its core for up to %.1f ms at once, "+
 				"%.1f%% of the time: the machine's waits are among these",
-				ms(longest), 100*away.Seconds()/whole.Seconds()))
+				ms(longest), 100*paused.Seconds()/whole.Seconds()))
 	}
 }
 

@@ -120,8 +120,8 @@ func TestWriteJSON(t *testing.T) {
 
 func TestSince(t *testing.T) {
 	start := time.Unix(0, 0)
-	before := look{at: start, pinned: true}
-	after := look{
+	before := counters{at: start, pinned: true}
+	after := counters{
 		at: start.Add(2 * time.Second), pinned: true,
 		server: processUse{cpu: 1800 * time.Millisecond, rss: 7}, client: processUse{cpu: time.Second},
 		idle: processUse{cpu: 20 * time.Millisecond}, serverCore: 1900 * time.Millisecond,
@@ -171,8 +171,8 @@ func TestJudge(t *testing.T) {
 // than a millisecond.
 func TestWarningOfPauses(t *testing.T) {
 	still, paused := &tally{whole: time.Second}, &tally{whole: time.Second}
-	still.turned(awayFrom - 1)
-	for _, took := range []time.Duration{awayFrom, 17 * time.Millisecond, 2 * time.Millisecond} {
+	still.turned(minPause - 1)
+	for _, took := range []time.Duration{minPause, 17 * time.Millisecond, 2 * time.Millisecond} {
 		paused.turned(took)
 	}
 	var quiet, loud result

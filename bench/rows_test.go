@@ -79,7 +79,7 @@ func TestFloors(t *testing.T) {
 		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5,
 		"waits": 0, "start": 1, "benchmark": 0,
 	}, floorsOf(otherRows()))
-	for _, h := range holdings {
+	for _, h := range keyspaces {
 		require.Positive(t, h.floor, h.name)
 	}
 }

@@ -200,7 +200,7 @@ func (m *measurement) turn(ctx context.Context, s *side, all []*side) error {
 		return fmt.Errorf("warm: %w", err)
 	}
 
-	before, err := m.look(s, all)
+	before, err := m.sample(s, all)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (m *measurement) turn(ctx context.Context, s *side, all []*side) error {
 	if t.flows == 0 {
 		return fmt.Errorf("%w: not one flow in %s", errNoAnswer, m.length)
 	}
-	after, err := m.look(s, all)
+	after, err := m.sample(s, all)
 	if err != nil {
 		return err
 	}
@@ -244,16 +244,16 @@ func (x mix) check(t *tally) error {
 // maxFlows ends a round in any case.
 const maxFlows = 200_000_000
 
-// A look is a reading of the kernel's counters.
-type look struct {
+// counters is a reading of the kernel's counters.
+type counters struct {
 	at                     time.Time
 	server, client, idle   processUse
 	serverCore, clientCore time.Duration
 	pinned                 bool
 }
 
-func (m *measurement) look(s *side, all []*side) (look, error) {
-	l := look{at: time.Now(), pinned: m.where.pinned()}
+func (m *measurement) sample(s *side, all []*side) (counters, error) {
+	l := counters{at: time.Now(), pinned: m.where.pinned()}
 	var errs [4]error
 	l.server, errs[0] = readProcess(s.pid)
 	l.client, errs[1] = readProcess(os.Getpid())
@@ -272,7 +272,7 @@ func (m *measurement) look(s *side, all []*side) (look, error) {
 }
 
 // since computes a round from two readings and the client's tally.
-func (l look) since(before look, t *tally) round {
+func (l counters) since(before counters, t *tally) round {
 	wall := l.at.Sub(before.at)
 	server := l.server.cpu - before.server.cpu
 	client := l.client.cpu - before.client.cpu

@@ -129,7 +129,7 @@ func waiting(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		}
 		defer s.stop()
 		for n := range 1 + subscribers {
-			conn, err := net.DialTimeout("tcp", s.address, patience)
+			conn, err := net.DialTimeout("tcp", s.address, ioTimeout)
 			if err != nil {
 				return nil, err
 			}
@@ -174,7 +174,7 @@ func waiting(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 // limitWait gives the connections a while for the next thing.
 func limitWait(w []*waiter) error {
 	for _, c := range w {
-		if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		if err := c.conn.SetDeadline(time.Now().Add(ioTimeout)); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ func TestExpiredKeyCountsAsEmpty(t *testing.T) {
 func TestInstantsThatALogCannotHold(t *testing.T) {
 	q := []Quota{{2000, 1000}}
 	const lastMs = MaxScore / unitsPerMs // 2^53 is in this millisecond
-	room := MaxScore - lastMs*unitsPerMs
+	left := MaxScore - lastMs*unitsPerMs
 	for _, c := range []struct {
 		name  string
 		log   Log
@@ -97,8 +97,8 @@ func TestInstantsThatALogCannotHold(t *testing.T) {
 		{"a negative instant", nil, -1, 1, true},
 		{"the least instant", nil, math.MinInt64, 1, true},
 		{"the greatest instant", nil, math.MaxInt64, 1, true},
-		{"the last run", nil, lastMs, room, false},
-		{"one more", nil, lastMs, room + 1, true},
+		{"the last run", nil, lastMs, left, false},
+		{"one more", nil, lastMs, left + 1, true},
 		{"the millisecond after", nil, lastMs + 1, 1, true},
 		{"behind a held unit", scores{MaxScore - 3}, lastMs - 10, 2, false},
 		{"across the end behind a held unit", scores{MaxScore - 3}, lastMs - 10, 3, true},

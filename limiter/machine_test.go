@@ -85,10 +85,10 @@ func newGCRA(burst int64) machine {
 }
 
 func newBuckets(n int64) machine {
-	room := make([]int64, 0, n+1)
+	counts := make([]int64, 0, n+1)
 	return &stateMachine[Buckets, *Buckets]{
 		fresh: func(q Quota) Buckets {
-			return Buckets{WidthMs: BucketWidth(q.WindowMs, n), N: n, Counts: room[:0]}
+			return Buckets{WidthMs: BucketWidth(q.WindowMs, n), N: n, Counts: counts[:0]}
 		},
 		cloned: func(b Buckets) Buckets {
 			b.Counts = append(make([]int64, 0, n+1), b.Counts...)
@@ -227,15 +227,15 @@ func TestDecisionsAreExact(t *testing.T) {
 					default:
 						require.Positive(t, d.Allowed, at)
 					}
-					look := Call{Cost: 1, Peek: true}
-					if now := later(0, look); now.Used != d.Used {
+					ask := Call{Cost: 1, Peek: true}
+					if now := later(0, ask); now.Used != d.Used {
 						require.Failf(t, "used is not what is used", "%s: %+v", at, now)
 					}
-					require.Zero(t, later(d.ResetAfterMs, look).Used, at)
+					require.Zero(t, later(d.ResetAfterMs, ask).Used, at)
 					if d.ResetAfterMs > 0 {
-						require.Positive(t, later(d.ResetAfterMs-1, look).Used, at)
-						require.Greater(t, later(d.NextAfterMs, look).Remaining, d.Remaining, at)
-						require.Equal(t, d.Remaining, later(d.NextAfterMs-1, look).Remaining, at)
+						require.Positive(t, later(d.ResetAfterMs-1, ask).Used, at)
+						require.Greater(t, later(d.NextAfterMs, ask).Remaining, d.Remaining, at)
+						require.Equal(t, d.Remaining, later(d.NextAfterMs-1, ask).Remaining, at)
 					}
 					// The new limit admits as many as it leaves, and not one more.
 					limit := Quota{1 + h.rng.Int64N(2*h.q.Limit), h.q.WindowMs}

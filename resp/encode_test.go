@@ -58,9 +58,9 @@ func TestAppendInteger(t *testing.T) {
 	for digits, n := 1, int64(1); digits <= 18; digits, n = digits+1, n*10 {
 		for _, n := range []int64{n - 1, n, n + 1, -n} {
 			v, want := resp.Int(n), "..:"+strconv.FormatInt(n, 10)+"\r\n"
-			for room := 2; room <= 32; room++ {
+			for capacity := 2; capacity <= 32; capacity++ {
 				require.Equal(t, want,
-					string(resp.Append(append(make([]byte, 0, room), ".."...), &v, resp.RESP2)))
+					string(resp.Append(append(make([]byte, 0, capacity), ".."...), &v, resp.RESP2)))
 			}
 		}
 	}

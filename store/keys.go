@@ -255,7 +255,7 @@ func (sh *shard) resizeIndex() {
 }
 
 // Reclaim removes expired keys from the given shards, which must be held, and returns how many keys it
-// examined. It stops after the group in which it reaches limit, and then reports that there may be more.
+// examined. Once these are limit keys it stops before the next group and reports that there are more.
 func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, more bool) {
 	if s.keepExpired.Load() {
 		return 0, false

@@ -8,9 +8,10 @@
 // # Locking
 //
 // A shard's lock protects that shard of every database: its keys, values, deadlines and watches. Nothing in
-// this package acquires a lock except Lock and LockUnless. The session locks the shards of a command's keys
-// (ShardOf) before it calls the handler. Every method below that takes a key requires that the key's shard is
-// held; methods that walk the keyspace require AllShards. Handlers cannot lock, so they cannot deadlock.
+// this package acquires a lock except Lock, LockUnless and TryLock. The session locks the shards of a
+// command's keys (ShardOf) before it calls the handler. Every method below that takes a key requires that the
+// key's shard is held; methods that walk the keyspace require AllShards. Handlers cannot lock, so they cannot
+// deadlock.
 package store
 
 import (

@@ -32,7 +32,7 @@ type queueEntry struct {
 // A waitQueue has the waiters at one key, longest waiting first.
 type waitQueue struct {
 	waiters list.List // of *Waiter
-	ready   bool      // in readyKeys
+	ready   bool      // in waiting.ready
 }
 
 // A ReadyKey is a key that was created while a client waited for it.

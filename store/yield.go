@@ -2,19 +2,18 @@ package store
 
 import "runtime"
 
-// A Yielder makes a walk through the keyspace yield the processor now and then.
-// A walk that never does is given long turns, and every command that waits
-// behind it is late. It belongs to one goroutine.
+// A Yielder makes a walk through the keyspace yield the processor regularly. Otherwise the walk runs for long
+// time slices, and commands wait for it. A Yielder belongs to one goroutine.
 type Yielder struct {
 	Every int    // keys between two yields: some hundreds of microseconds
 	Yield func() // nil: runtime.Gosched
 
-	Yields int // so far
+	Yields int // number of yields
 
-	keys int // since the last
+	keys int // since the last yield
 }
 
-// Add counts keys that the walk has visited, and yields if there were Every.
+// Add counts visited keys, and yields after every Every of them.
 func (y *Yielder) Add(keys int) {
 	if y.keys += keys; y.keys < y.Every {
 		return

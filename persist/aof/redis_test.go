@@ -44,13 +44,13 @@ func startRedis(t *testing.T, dir string, args ...string) *redis {
 	require.NoError(t, err)
 	require.NoError(t, r.cmd.Start())
 	t.Cleanup(func() { _ = r.cmd.Process.Kill(); _ = r.cmd.Wait() })
-	lines, said := bufio.NewScanner(out), ""
+	lines, output := bufio.NewScanner(out), ""
 	for lines.Scan() {
-		if said += lines.Text() + "\n"; strings.Contains(lines.Text(), "accept connections") {
+		if output += lines.Text() + "\n"; strings.Contains(lines.Text(), "accept connections") {
 			break
 		}
 	}
-	require.Contains(t, said, "accept connections")
+	require.Contains(t, output, "accept connections")
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	r.conn, err = net.Dial("unix", socket)
 	require.NoError(t, err)

@@ -171,8 +171,8 @@ func (l *Log) seal(c *chunk) {
 	l.mu.Lock()
 	synced := l.cur.synced
 	l.mu.Unlock()
-	var room [headerRoom]byte
-	lead := appendHeader(room[:0], c.nowMs, synced)
+	var buf [headerRoom]byte
+	lead := appendHeader(buf[:0], c.nowMs, synced)
 	start := headerRoom - len(lead)
 	copy(c.buf[start:], lead)
 	batch, n := c.buf[start:], len(c.buf)

@@ -148,14 +148,14 @@ func startRedis(t *testing.T, dir string) *redis {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	var told strings.Builder
+	var output strings.Builder
 	ready := false
 	for lines := bufio.NewScanner(log); !ready && lines.Scan(); {
-		fmt.Fprintln(&told, lines.Text())
+		fmt.Fprintln(&output, lines.Text())
 		ready = strings.Contains(lines.Text(), "will now accept connections") ||
 			strings.Contains(lines.Text(), "ready to accept connections")
 	}
-	require.True(t, ready, "%s", told.String())
+	require.True(t, ready, "%s", output.String())
 	go func() { _, _ = io.Copy(io.Discard, log) }()
 	conn, err := net.Dial("unix", socket)
 	require.NoError(t, err)
@@ -229,12 +229,12 @@ var reading = map[string][]string{
 // contents returns everything visible of keys: type, encoding, deadline and value.
 // Unordered values are sorted.
 func contents(t *testing.T, s server, keys []string) []string {
-	var looks [][]string
+	var queries [][]string
 	for _, k := range keys {
-		looks = append(looks, []string{"TYPE", k}, []string{"OBJECT", "ENCODING", k},
+		queries = append(queries, []string{"TYPE", k}, []string{"OBJECT", "ENCODING", k},
 			[]string{"PEXPIRETIME", k})
 	}
-	answers := s.ask(t, looks...)
+	answers := s.ask(t, queries...)
 	var reads [][]string
 	for i, k := range keys {
 		read := slices.Clone(reading[fmt.Sprint(answers[3*i])])

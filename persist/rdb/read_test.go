@@ -176,8 +176,8 @@ func TestHandler(t *testing.T) {
 		0xfc, "\xff\xff\xff\xff\xff\xff\xff\xff", 0, text("none"), text("v"), 0xfc, 0, 0, 0, 0, 0, 0, 0, 0,
 		0xf8, 5, 0xf9, 6, 0, text("past"), text("v"),
 		2, text("empty"), 0)
-	var told []string
-	say := func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
+	var events []string
+	say := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	h := rdb.Handler{
 		Key: func(db int, key []byte, at int64, value any) error {
 			say("%d %s %d %s", db, key, at, value.(*store.String).Bytes(nil))
@@ -194,7 +194,7 @@ func TestHandler(t *testing.T) {
 		"aux redis-ver 7.0.15", "aux zlimit-now-ms 17", "function code", "sizes 2 4 2",
 		"2 seconds 1000 v", "2 ms 5 v", "2 none 0 v", "2 past -1 v",
 		"skipped 2 empty nothing: its collection is empty",
-	}, told)
+	}, events)
 	require.Equal(t,
 		rdb.Summary{Version: 10, End: int64(len(file)), Keys: 5, Expiring: 3, Skipped: 1, Checksum: true},
 		sum)
@@ -236,7 +236,7 @@ func TestFileErrors(t *testing.T) {
 	_, err := rdb.Read(failing{bytes.NewReader(b.Bytes()), size / 2}, size, rdb.ReadOptions{}, rdb.Handler{})
 	require.ErrorIs(t, err, errDisk)
 	_, err = rdb.Read(bytes.NewReader(b.Bytes()[:size/2]), size, rdb.ReadOptions{}, rdb.Handler{})
-	require.ErrorIs(t, err, rdb.ErrCorrupt, "it is shorter than was said")
+	require.ErrorIs(t, err, rdb.ErrCorrupt, "shorter than the given size")
 
 	var steps []int64
 	_, err = rdb.Read(bytes.NewReader(b.Bytes()), size, rdb.ReadOptions{},
@@ -293,13 +293,13 @@ func TestCheck(t *testing.T) {
 }
 
 // filling is a writer that fails when full.
-type filling struct{ room int }
+type filling struct{ space int }
 
 func (f *filling) Write(b []byte) (int, error) {
-	if f.room < len(b) {
+	if f.space < len(b) {
 		return 0, io.ErrShortWrite
 	}
-	f.room -= len(b)
+	f.space -= len(b)
 	return len(b), nil
 }
 

@@ -56,18 +56,18 @@ func (s *source) fill(n int) error {
 	}
 	held := len(s.window) - keep
 	wanted := s.pos - keep + n
-	room := s.window
-	if cap(room) < wanted || cap(room) > windowSize && wanted <= windowSize/2 {
-		room = make([]byte, min(int64(max(wanted, windowSize)), s.size-s.base-int64(keep)))
+	buf := s.window
+	if cap(buf) < wanted || cap(buf) > windowSize && wanted <= windowSize/2 {
+		buf = make([]byte, min(int64(max(wanted, windowSize)), s.size-s.base-int64(keep)))
 	}
-	room = room[:cap(room)]
-	copy(room, s.window[keep:])
+	buf = buf[:cap(buf)]
+	copy(buf, s.window[keep:])
 	s.base += int64(keep)
 	s.pos -= keep
 	s.summed -= keep
-	end := int(min(int64(len(room)), s.size-s.base))
-	got, err := s.from.ReadAt(room[held:end], s.base+int64(held))
-	s.window = room[:held+got]
+	end := int(min(int64(len(buf)), s.size-s.base))
+	got, err := s.from.ReadAt(buf[held:end], s.base+int64(held))
+	s.window = buf[:held+got]
 	if held+got >= wanted {
 		return nil
 	}

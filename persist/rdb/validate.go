@@ -233,7 +233,7 @@ func (f *validator) zipmap(pack []byte) error {
 	if len(pack) < 2 {
 		return corrupt(badPack)
 	}
-	said, rest := int(pack[0]), pack[1:]
+	headerCount, rest := int(pack[0]), pack[1:]
 	pairs, in := 0, 0
 	var body []byte
 	for {
@@ -269,7 +269,7 @@ func (f *validator) zipmap(pack []byte) error {
 		return corrupt(badPack)
 	case pairs == 0:
 		return errEmpty
-	case said < zipmapLong && said != pairs:
+	case headerCount < zipmapLong && headerCount != pairs:
 		return corrupt(badCount)
 	}
 	return nil

@@ -37,8 +37,8 @@ func (f *validator) logPack(pack []byte) (taken bool, err error) {
 		}
 		member, isScore, at = n, !isScore, end
 	}
-	said := int(binary.LittleEndian.Uint16(pack[4:]))
-	if isScore || len(f.log) == 0 || said != countUnknown && said != 2*len(f.log) {
+	headerCount := int(binary.LittleEndian.Uint16(pack[4:]))
+	if isScore || len(f.log) == 0 || headerCount != countUnknown && headerCount != 2*len(f.log) {
 		return false, nil
 	}
 	return true, f.units(f.log)

@@ -9,10 +9,10 @@ import "encoding/binary"
 type elementEnd func(pack []byte, at, before int) (end int)
 
 // elements validates the elements of a pack, from the end of its header to the end
-// byte, and emits pieces. said is the element count in the header, per the number of
+// byte, and emits pieces. headerCount is the element count in the header, per the number of
 // elements that belong together. wrap makes a pack of a part.
 func (f *validator) elements(
-	pack []byte, header, said, per int, next elementEnd, wrap func(part []byte, n int) piece,
+	pack []byte, header, headerCount, per int, next elementEnd, wrap func(part []byte, n int) piece,
 ) error {
 	last := len(pack) - 1
 	n, in := 0, 0
@@ -34,7 +34,7 @@ func (f *validator) elements(
 		}
 	}
 	switch {
-	case said != countUnknown && said != n:
+	case headerCount != countUnknown && headerCount != n:
 		return corrupt(badCount)
 	case n == 0:
 		return errEmpty
@@ -49,13 +49,14 @@ func (f *validator) listpack(pack []byte, typ byte, per int) error {
 	if !listpackSound(pack) {
 		return corrupt(badPack)
 	}
-	said := int(binary.LittleEndian.Uint16(pack[4:]))
-	return f.elements(pack, listpackHeader, said, per, listpackElement, func(part []byte, n int) piece {
-		var head [listpackHeader]byte
-		binary.LittleEndian.PutUint32(head[:], uint32(len(part)+listpackHeader+1))
-		binary.LittleEndian.PutUint16(head[4:], uint16(n))
-		return piece{typ: typ, head: head[:], body: part, tail: pack[len(pack)-1:]}
-	})
+	headerCount := int(binary.LittleEndian.Uint16(pack[4:]))
+	return f.elements(pack, listpackHeader, headerCount, per, listpackElement,
+		func(part []byte, n int) piece {
+			var head [listpackHeader]byte
+			binary.LittleEndian.PutUint32(head[:], uint32(len(part)+listpackHeader+1))
+			binary.LittleEndian.PutUint16(head[4:], uint16(n))
+			return piece{typ: typ, head: head[:], body: part, tail: pack[len(pack)-1:]}
+		})
 }
 
 // listpackSound reports whether the header and the end byte of a listpack are valid.
@@ -131,12 +132,12 @@ func (f *validator) ziplist(pack []byte, typ byte, per int) error {
 		pack[len(pack)-1] != packEnd {
 		return corrupt(badPack)
 	}
-	said, last := int(binary.LittleEndian.Uint16(pack[8:])), ziplistHeader
+	headerCount, last := int(binary.LittleEndian.Uint16(pack[8:])), ziplistHeader
 	next := func(b []byte, at, before int) int {
 		last = at
 		return ziplistElement(b, at, before)
 	}
-	err := f.elements(pack, ziplistHeader, said, per, next, func(part []byte, n int) piece {
+	err := f.elements(pack, ziplistHeader, headerCount, per, next, func(part []byte, n int) piece {
 		var head [ziplistHeader]byte
 		binary.LittleEndian.PutUint32(head[:], uint32(len(part)+ziplistHeader+1))
 		binary.LittleEndian.PutUint16(head[8:], uint16(n))

@@ -100,7 +100,7 @@ func (x *Index) Bytes() int64 {
 func (x *Index) Groups() int { return len(x.groups) }
 
 // Resize adapts the number of groups to the number of keys of the table, 0 if none of them has a deadline. It
-// renumbers the groups.
+// may renumber the groups.
 func (x *Index) Resize(keys int) {
 	n := len(x.groups)
 	if n == 0 {

@@ -192,11 +192,11 @@ func TestScan(t *testing.T) {
 	for seed := range uint64(race.Fewer(40)) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		var h Hash
-		stays := map[string]string{}
+		staying := map[string]string{}
 		for i := range 1 + rng.IntN(300) {
-			field := fmt.Sprint("stays", i)
-			stays[field] = fmt.Sprint(i)
-			h.Set([]byte(field), []byte(stays[field]))
+			field := fmt.Sprint("staying", i)
+			staying[field] = fmt.Sprint(i)
+			h.Set([]byte(field), []byte(staying[field]))
 		}
 		for i := range rng.IntN(300) {
 			h.Set(fmt.Append(nil, "goes", i), nil)
@@ -221,7 +221,7 @@ func TestScan(t *testing.T) {
 			}
 			require.Less(t, calls, 100_000)
 		}
-		for field, value := range stays {
+		for field, value := range staying {
 			require.Equal(t, value, seen[field], "seed %d, field %s", seed, field)
 		}
 		if listpack {

@@ -40,8 +40,8 @@ func TestViewDoesNotChange(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 20))
 		want := fieldsOf(h)
-		whole, view := h.Freeze()
-		require.Nil(t, whole)
+		full, view := h.Freeze()
+		require.Nil(t, full)
 		for view.Step(1 + rng.IntN(60)) {
 			for range rng.IntN(60) {
 				changeAtRandom(h, rng)
@@ -86,7 +86,7 @@ func TestBypassedViewIsDetected(t *testing.T) {
 }
 
 func TestSmallHashIsCopied(t *testing.T) {
-	whole, view := large(minView - 1).Freeze()
+	full, view := large(minView - 1).Freeze()
 	require.Nil(t, view)
-	require.Equal(t, minView-1, whole.Len())
+	require.Equal(t, minView-1, full.Len())
 }

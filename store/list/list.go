@@ -109,21 +109,21 @@ func (l *List) Keep(from, to int) {
 		*l = List{}
 		return
 	}
-	behind := l.length - to
+	after := l.length - to
 	for from >= l.head.len() {
 		from -= l.head.len()
 		l.accountRemoved(l.head.elems()...)
 		l.unlink(l.head)
 	}
-	for behind >= l.tail.len() {
-		behind -= l.tail.len()
+	for after >= l.tail.len() {
+		after -= l.tail.len()
 		l.accountRemoved(l.tail.elems()...)
 		l.unlink(l.tail)
 	}
 	l.accountRemoved(l.head.elems()[:from]...)
 	l.head.dropFront(from)
-	l.accountRemoved(l.tail.elems()[l.tail.len()-behind:]...)
-	l.tail.dropBack(behind)
+	l.accountRemoved(l.tail.elems()[l.tail.len()-after:]...)
+	l.tail.dropBack(after)
 	l.merge(l.head, l.head)
 	l.merge(l.tail, l.tail)
 }

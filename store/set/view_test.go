@@ -31,8 +31,8 @@ func TestViewDoesNotChange(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 20))
 		want := membersOf(s)
-		whole, view := s.Freeze()
-		require.Nil(t, whole)
+		full, view := s.Freeze()
+		require.Nil(t, full)
 		for view.Step(1 + rng.IntN(60)) {
 			for range rng.IntN(60) {
 				member := fmt.Appendf(nil, "m%d", rng.IntN(2000))
@@ -71,7 +71,7 @@ func TestBypassedViewIsDetected(t *testing.T) {
 }
 
 func TestSmallSetIsCopied(t *testing.T) {
-	whole, view := large(minView - 1).Freeze()
+	full, view := large(minView - 1).Freeze()
 	require.Nil(t, view)
-	require.Equal(t, minView-1, whole.Len())
+	require.Equal(t, minView-1, full.Len())
 }

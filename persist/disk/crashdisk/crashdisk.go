@@ -56,14 +56,14 @@ type Fault struct {
 
 // Disk is a disk in memory. All methods may be called concurrently.
 type Disk struct {
-	mu      sync.Mutex
-	hook    func(Op) Fault
-	rng     *rand.Rand
-	n       int
-	stopAt  int // the first operation after the power cut; 0: none
-	process int
-	locked  bool
-	room    int64 // bytes that all files together may have; 0: unlimited
+	mu       sync.Mutex
+	hook     func(Op) Fault
+	rng      *rand.Rand
+	n        int
+	stopAt   int // the first operation after the power cut; 0: none
+	process  int
+	locked   bool
+	capacity int64 // limit of the total size of all files; 0: none
 
 	live, safe         map[string]*node
 	liveDirs, safeDirs map[string]bool
@@ -118,7 +118,7 @@ func (d *Disk) StopAt(n int) {
 func (d *Disk) Room(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.room = bytes
+	d.capacity = bytes
 }
 
 // Ops returns the number of operations so far.

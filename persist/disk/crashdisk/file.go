@@ -42,8 +42,8 @@ func (f *file) Write(p []byte) (int, error) {
 			n = min(fault.Short, n)
 		}
 		var full error
-		if room := f.v.d.room; room > 0 {
-			if left := max(0, room-f.v.d.used()); int64(n) > left {
+		if capacity := f.v.d.capacity; capacity > 0 {
+			if left := max(0, capacity-f.v.d.used()); int64(n) > left {
 				n, full = int(left), ErrSpace
 			}
 		}
