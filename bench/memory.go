@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A keyspace is a content whose memory is measured: keys of 16 bytes with a TTL and
-// measured.
+// A keyspace has keys of 16 bytes with a TTL and some hits each. Its memory is measured.
 type keyspace struct {
 	name, about string
 	keys, hits  int

@@ -21,7 +21,7 @@ func TestReadText(t *testing.T) {
 		require.Equal(t, want, got)
 		got, err = readText(r)
 		require.NoError(t, err)
-		require.Equal(t, "next", got, "what follows %q", in)
+		require.Equal(t, "next", got, "after %q", in)
 	}
 	for _, in := range []string{
 		"", "+PONG", "\r\n", "-ERR no\r\n", "$-1\r\n", "$9999999999\r\n", "$5\r\nabc",

@@ -208,10 +208,10 @@ func TestDecisionsAreExact(t *testing.T) {
 					d := m.decide(h.nowMs, h.q, call)
 					if peek.Allowed != d.Allowed || peek.RetryAfterMs != d.RetryAfterMs ||
 						peek.Used+d.Units != d.Used || d.Remaining != max(0, h.q.Limit-d.Used) {
-						require.Failf(t, "a peek answers otherwise", "%s: %+v %+v", at, peek, d)
+						require.Failf(t, "peek and call differ", "%s: %+v %+v", at, peek, d)
 					}
 					if d.Units == 0 && d.Change != (Change{}) || peek.Change != (Change{}) {
-						require.Fail(t, "a call that changes nothing tells a change", at)
+						require.Fail(t, "a call that changes nothing has a Change", at)
 					}
 					later := func(ms int64, call Call) Decision {
 						return m.copyOf().decide(h.nowMs+ms, h.q, call)
@@ -229,7 +229,7 @@ func TestDecisionsAreExact(t *testing.T) {
 					}
 					ask := Call{Cost: 1, Peek: true}
 					if now := later(0, ask); now.Used != d.Used {
-						require.Failf(t, "used is not what is used", "%s: %+v", at, now)
+						require.Failf(t, "Used differs from a peek", "%s: %+v", at, now)
 					}
 					require.Zero(t, later(d.ResetAfterMs, ask).Used, at)
 					if d.ResetAfterMs > 0 {

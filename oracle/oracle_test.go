@@ -54,7 +54,7 @@ func TestKeyExpiresOneMillisecondPastItsDeadline(t *testing.T) {
 	require.Equal(t, int64(0), ask(t, r, "PTTL k"))
 	require.Equal(t, "v", ask(t, r, "GET k"))
 	require.NoError(t, r.SetClock(testNowMs+1001))
-	require.Equal(t, int64(1), ask(t, r, "DBSIZE"), "nothing has read the key yet")
+	require.Equal(t, int64(1), ask(t, r, "DBSIZE"), "before the key is read")
 	require.Equal(t, int64(-2), ask(t, r, "PTTL k"))
 	require.Equal(t, int64(0), ask(t, r, "DBSIZE"))
 }

@@ -166,7 +166,7 @@ func TestDelays(t *testing.T) {
 		go func() { answered <- c.ask("RL.ALLOW user:42 3 1m") }()
 		<-slow.Met()
 		synctest.Wait()
-		require.Equal(t, "+PONG", dial(t, srv).ask("PING"), "nobody else is delayed")
+		require.Equal(t, "+PONG", dial(t, srv).ask("PING"), "other clients are not delayed")
 		close(gate)
 		require.Equal(t, loading, <-answered)
 

@@ -153,7 +153,7 @@ func TestBackends(t *testing.T) {
 			require.Equal(t, 429, denied.Code)
 			require.Equal(t, "9", denied.Header().Get("Retry-After")) // 8.5 s
 			require.Equal(t, 200, get(h, as("bob")).Code)
-			require.Empty(t, get(h, as("")).Header().Get("RateLimit"), "nobody's quota")
+			require.Empty(t, get(h, as("")).Header().Get("RateLimit"), "an empty key is not limited")
 			srv.Advance(9 * time.Second)
 			require.Equal(t, 200, get(h, as("ann")).Code)
 			srv.Key("ann").RequireUnits(2)

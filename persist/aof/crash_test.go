@@ -127,7 +127,7 @@ func (f *life) begin() error {
 	}
 	switch {
 	case r.part != 0:
-		return fmt.Errorf("group %d is not whole", r.groups)
+		return fmt.Errorf("group %d is incomplete", r.groups)
 	case r.groups < f.safe:
 		return fmt.Errorf("%d groups were on disk, %d are loaded", f.safe, r.groups)
 	case r.groups > f.groups:

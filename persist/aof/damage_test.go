@@ -66,7 +66,7 @@ func TestTornTailIsTruncated(t *testing.T) {
 		require.Len(t, l.commands, 1+19)
 		require.Len(t, l.log, 1)
 		lead := bytes.LastIndex(whole[:last], []byte("#ZL"))
-		require.Len(t, on.Bytes(incr), lead, "the line before goes, too")
+		require.Len(t, on.Bytes(incr), lead, "the preceding line is removed, too")
 		require.EqualValues(t, cut-lead, l.CutBytes)
 		require.Contains(t, l.log[0], fmt.Sprintf("from %d to %d bytes, %d bytes about", cut, lead, cut-lead))
 		if cut > last+len("*3\r\n$3\r\nSET\r\n$6\r\nkey:1") {
@@ -152,7 +152,7 @@ func TestDamageOfRedisFilesIsRefused(t *testing.T) {
 		l := load(on, true)
 		require.ErrorIs(t, l.err, aof.ErrDamaged, c.text)
 		require.ErrorContains(t, l.err, c.text)
-		require.Empty(t, l.commands, "what comes before is not carried out")
+		require.Empty(t, l.commands, "preceding commands are not executed")
 		require.Equal(t, c.content, string(on.Bytes("appendonly.aof")), "and not moved")
 	}
 }

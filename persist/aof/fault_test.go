@@ -48,7 +48,7 @@ func TestFullDiskRecovers(t *testing.T) {
 			require.ErrorIs(t, log.Err(), crashdisk.ErrSpace)
 			require.ErrorIs(t, log.WaitForSpace(nil), crashdisk.ErrSpace)
 			require.ErrorIs(t, log.Status().Err, crashdisk.ErrSpace)
-			require.Equal(t, before, on.Bytes(incr), "what was written of it is taken back")
+			require.Equal(t, before, on.Bytes(incr), "the partial write is truncated")
 			if policy == aof.Always {
 				require.NoError(t, log.Wait(first, nil))
 			}
@@ -86,7 +86,7 @@ func TestFailedSyncNeedsARewrite(t *testing.T) {
 		}
 		require.ErrorIs(t, log.Err(), errDisk)
 		require.True(t, log.Status().NeedsRewrite)
-		require.NoError(t, log.Wait(safe, nil), "what was on disk is")
+		require.NoError(t, log.Wait(safe, nil), "synced data is still there")
 		require.ErrorIs(t, log.Wait(lost, nil), errDisk)
 
 		// A rewrite that fails changes nothing, and is not retried at once.
@@ -224,9 +224,9 @@ func TestBeginAtRunTime(t *testing.T) {
 	require.NoError(t, err)
 	before := log.Append(group(0, "SET x 1"), 5000)
 	require.NoError(t, log.Err())
-	require.NoError(t, log.Wait(before, nil), "nothing is promised yet")
+	require.NoError(t, log.Wait(before, nil), "not durable yet")
 	require.True(t, log.Status().Starting)
-	require.Len(t, load(on, false).commands, 4, "a crash finds what there was")
+	require.Len(t, load(on, false).commands, 4, "a crash finds the previous state")
 	require.NoError(t, log.Close(), "there was nothing to write")
 
 	log, err = aof.Begin(aof.Options{FS: on.FS(), Policy: func() aof.Policy { return aof.Always }})

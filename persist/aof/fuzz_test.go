@@ -44,7 +44,7 @@ func FuzzReader(f *testing.F) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			require.NoError(t, err, "what survey calls good can be read")
+			require.NoError(t, err, "the part that survey accepts must be readable")
 			if it.args != nil && !isWord(it.args, "multi") && !isWord(it.args, "exec") {
 				commands++
 			}

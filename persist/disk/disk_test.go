@@ -63,7 +63,7 @@ func TestFiles(t *testing.T) {
 		put(t, f, "23")
 		size, err := f.Size()
 		require.NoError(t, err)
-		require.EqualValues(t, 4, size, "a write goes to the end that Truncate has made")
+		require.EqualValues(t, 4, size, "a write appends after Truncate")
 		require.NoError(t, f.Close())
 
 		f, err = on.OpenAppend("d/a")
@@ -132,7 +132,7 @@ func TestLock(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	names, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Empty(t, names, "a lock leaves nothing behind")
+	require.Empty(t, names, "a lock leaves no file")
 }
 
 func TestNamesOutsideAreRefused(t *testing.T) {

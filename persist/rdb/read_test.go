@@ -82,7 +82,7 @@ func TestUnsupported(t *testing.T) {
 
 			sum, err := ours.read(file, rdb.ReadOptions{Skip: true})
 			if c.name == "a type nobody knows" || strings.Contains(c.name, "candidate") {
-				require.ErrorIs(t, err, rdb.ErrUnsupported, "nobody knows how long it is")
+				require.ErrorIs(t, err, rdb.ErrUnsupported, "its length is unknown")
 				return
 			}
 			require.NoError(t, err)

@@ -43,7 +43,7 @@ func TestOneClock(t *testing.T) {
 	require.Equal(t, time.Second, m.TTL("k"))
 	require.Equal(t, ":1", talk(c, `EVAL "return redis.call('TIME')[1] == '1700000059'" 0`))
 	m.FastForward(time.Second)
-	require.False(t, m.Exists("k"), "over when its time has come to 0")
+	require.False(t, m.Exists("k"), "expired at a TTL of 0")
 	require.NoError(t, m.Set("k", "v"))
 	m.SetTTL("k", time.Minute)
 	m.SetTime(time.Unix(1_700_000_120, 0))

@@ -39,7 +39,7 @@ func TestSyncedIsDurable(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, outcomes(on, "f"), "none")
 	require.NoError(t, f.Sync())
-	require.Contains(t, outcomes(on, "f"), "none", "its bytes are there, and its name is not")
+	require.Contains(t, outcomes(on, "f"), "none", "its bytes are durable, its name is not")
 	require.NoError(t, files.SyncDir("."))
 	require.Equal(t, map[string]int{"safe": 300}, outcomes(on, "f"))
 }
