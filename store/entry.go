@@ -52,7 +52,6 @@ func (e *Entry) asFar(kind uint64) unsafe.Pointer {
 	return nil
 }
 
-// value returns the value and its kind.
 func (e *Entry) value() (unsafe.Pointer, uint64) {
 	kind := e.word >> kindAt & (1<<kindBits - 1)
 	if e.word&farBit != 0 {
@@ -61,7 +60,6 @@ func (e *Entry) value() (unsafe.Pointer, uint64) {
 	return e.data, kind
 }
 
-// replace sets the value to p, of this kind.
 func (e *Entry) replace(p unsafe.Pointer, kind uint64) {
 	e.word = e.word&^((1<<kindBits-1)<<kindAt) | kind<<kindAt
 	if e.word&farBit != 0 {
@@ -71,7 +69,6 @@ func (e *Entry) replace(p unsafe.Pointer, kind uint64) {
 	e.data = p
 }
 
-// expires reports whether there is a deadline.
 func (e *Entry) expires() bool { return e.word>>deadlineAt != 0 }
 
 // ExpireAtMs returns the deadline in unix milliseconds; ok is false if there is none.

@@ -99,7 +99,6 @@ func (db *DB) Add(key []byte, data any) *Node {
 	return n
 }
 
-// initNode sets the value of a new node.
 func (db *DB) initNode(sh *shard, n *Node, data any) {
 	n.SetMark(db.store.epoch)
 	Replace(n, data)
@@ -254,8 +253,8 @@ func (sh *shard) resizeIndex() {
 	}
 }
 
-// Reclaim removes expired keys from the given shards, which must be held, and returns how many keys it
-// examined. Once these are limit keys it stops before the next group and reports that there are more.
+// Reclaim removes expired keys from the given shards and returns how many keys it examined. Once these are
+// limit keys it stops before the next group and reports that there are more.
 func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, more bool) {
 	if s.keepExpired.Load() {
 		return 0, false

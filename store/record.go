@@ -6,8 +6,8 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// Record makes changes in the given shards, which the caller holds, be recorded in g, in order: changed keys,
-// and keys that were found expired. A nil g ends that; the caller must do so before it unlocks them.
+// Record makes changes in the given shards be recorded in g, in order: changed keys, and keys that were found
+// expired. A nil g ends that, and must be set before the shards are unlocked.
 func (s *Store) Record(shards ShardSet, g *effects.Group) {
 	for rest := uint64(shards); rest != 0; rest &= rest - 1 {
 		s.locks[bits.TrailingZeros64(rest)].recorder = g
@@ -21,14 +21,12 @@ func (s *Store) recorderAt(hash uint32) *effects.Group {
 	return s.locks[hash>>(hashBits-shardBits)].recorder
 }
 
-// record records a change of a node's key.
 func (db *DB) record(kind effects.Kind, n *Node) {
 	if g := db.store.recorder(n); g != nil {
 		g.ChangedKey(kind, db.id, n.Key())
 	}
 }
 
-// created records that a node's key was created.
 func (db *DB) created(n *Node) {
 	if g := db.store.recorder(n); g != nil {
 		g.Created(db.id, n.Key())

@@ -69,8 +69,8 @@ func (s *Store) BeginSnapshot(emit func(db int, n *Node)) *Snapshot {
 // Snapshot returns the snapshot in progress, or nil if there is none.
 func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
 
-// Step advances the walk in one shard, which must be held, by about count nodes and buckets: it finishes the
-// last bucket. It reports whether the shard has more. When no shard has, the snapshot has ended.
+// Step advances the walk in one shard by about count nodes and buckets: it finishes the last bucket. It
+// reports whether the shard has more. When no shard has, the snapshot has ended.
 func (sn *Snapshot) Step(shard, count int) (more bool) {
 	w := &sn.walks[shard]
 	for count > 0 && !w.ended {
@@ -105,7 +105,6 @@ func (sn *Snapshot) stepBucket(w *shardWalk, shard int) (count int) {
 	return count
 }
 
-// emitBucket emits the bucket of keys at cursor, and advances cursor.
 func (db *DB) emitBucket(keys *dict.Dict[Entry], cursor *uint64) (count int) {
 	count = 1
 	*cursor = keys.Scan(*cursor, func(n *Node) {
@@ -143,7 +142,7 @@ func (sn *Snapshot) Abort() { sn.aborted.Store(true) }
 func (sn *Snapshot) Late() int64 { return sn.late.Load() }
 
 // Preserve emits key's node if a snapshot is in progress and has not yet emitted it. It must be called before
-// a value is changed in place, with the key's shard held. While there is no snapshot it does nothing.
+// a value is changed in place.
 func (db *DB) Preserve(key []byte) {
 	hash := dict.Hash(key)
 	if n := db.shardAt(hash).keys.Get(hash, key); n != nil {

@@ -9,9 +9,9 @@
 //
 // A shard's lock protects that shard of every database: its keys, values, deadlines and watches. Nothing in
 // this package acquires a lock except Lock, LockUnless and TryLock. The session locks the shards of a
-// command's keys (ShardOf) before it calls the handler. Every method below that takes a key requires that the
-// key's shard is held; methods that walk the keyspace require AllShards. Handlers cannot lock, so they cannot
-// deadlock.
+// command's keys (ShardOf) before it calls the handler. Unless they say otherwise, methods require the shards
+// of their keys, or those that they are given, to be held; methods that walk the keyspace require AllShards.
+// Handlers cannot lock, so they cannot deadlock.
 package store
 
 import (
@@ -61,7 +61,7 @@ type Store struct {
 	epoch bool
 }
 
-// DB is one database. Its methods require that the shards they touch are held; see the package comment.
+// DB is one database. See the package comment for the locks that its methods require.
 type DB struct {
 	store      *Store
 	id         int
@@ -69,7 +69,6 @@ type DB struct {
 	shards     [NumShards]shard
 }
 
-// shard is one shard of one database.
 type shard struct {
 	keys          dict.Dict[Entry]
 	expiring      int   // keys with a deadline
@@ -131,5 +130,4 @@ func (s *Store) ResetStats() {
 // ID returns the database's number.
 func (db *DB) ID() int { return db.id }
 
-// shardAt returns the shard to which a hash belongs.
 func (db *DB) shardAt(hash uint32) *shard { return &db.shards[hash>>(hashBits-shardBits)] }

@@ -53,7 +53,7 @@ func SetIdle(n *Node, seconds, nowMs int64) {
 	n.SetStamp(uint32(clock - seconds))
 }
 
-// NoTouch sets whether lookups in the given shards, which the caller holds, leave the stamps alone.
+// NoTouch sets whether lookups in the given shards leave the stamps alone.
 func (s *Store) NoTouch(shards ShardSet, on bool) {
 	for rest := uint64(shards); rest != 0; rest &= rest - 1 {
 		s.locks[bits.TrailingZeros64(rest)].noTouch = on

@@ -58,14 +58,14 @@ type waiting struct {
 	clock      atomic.Uint64
 }
 
-// Shards returns the shards of the waiter's keys, which must be held for Leave.
+// Shards returns the shards of the waiter's keys.
 func (w *Waiter) Shards() ShardSet { return w.shards }
 
 // Claim reports whether the caller is the first to end the waiting. It requires no shard.
 func (w *Waiter) Claim() bool { return w.claimed.CompareAndSwap(false, true) }
 
-// Wait appends w to the queues at keys. If target is not nil, serving w will change target too. The shards of
-// all of them must be held. Wait may be called once for each waiter.
+// Wait appends w to the queues at keys. If target is not nil, serving w will change target too; its shard
+// must be held as well. Wait may be called once for each waiter.
 func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
 	ws := &db.store.waiting
 	for _, k := range keys {
@@ -109,7 +109,7 @@ func (ws *waiting) countTarget(w *Waiter, by int) {
 	}
 }
 
-// Leave removes w from its queues. w.Shards() must be held.
+// Leave removes w from its queues. It requires w.Shards().
 func (s *Store) Leave(w *Waiter) {
 	ws := &s.waiting
 	for _, e := range w.entries {
@@ -128,9 +128,9 @@ func (s *Store) Leave(w *Waiter) {
 	w.entries = nil
 }
 
-// Reach returns the shards that may change as a consequence of changes in the given shards, which must be
-// held: these, and the targets of the waiters in them. Clients may wait for the targets in their turn, so the
-// caller locks the result and calls Reach again until it adds nothing.
+// Reach returns the shards that may change as a consequence of changes in the given shards: these, and the
+// targets of the waiters in them. Clients may wait for the targets too, so the caller locks the result and
+// calls Reach again until it adds nothing.
 func (s *Store) Reach(shards ShardSet) ShardSet {
 	if s.waiting.withTarget.Load() == 0 {
 		return shards
@@ -174,8 +174,8 @@ func (s *Store) signalSwapped(id int) {
 	}
 }
 
-// TakeReady returns the keys of the given shards, which must be held, that were created since the last call,
-// in that order. They may have been deleted since.
+// TakeReady returns the keys of the given shards that became ready since the last call, in that order. They
+// may have been deleted since.
 func (s *Store) TakeReady(shards ShardSet) []ReadyKey {
 	ws := &s.waiting
 	if ws.waiters.Load() == 0 {
@@ -198,8 +198,7 @@ func (s *Store) TakeReady(shards ShardSet) []ReadyKey {
 	return out
 }
 
-// Waiters iterates over the waiters at a key, longest waiting first, claimed ones included. The key's shard
-// must be held.
+// Waiters iterates over the waiters at a key, longest waiting first, claimed ones included.
 func (s *Store) Waiters(k ReadyKey) iter.Seq[*Waiter] {
 	return func(yield func(*Waiter) bool) {
 		q := s.waiting.queues[dict.HashString(k.Key)>>(hashBits-shardBits)][watchKey{k.DB, k.Key}]

@@ -29,13 +29,13 @@ type watchedKey struct {
 	wasExpired bool // had expired when WATCH was called: its removal is no change
 }
 
-// Shards returns the shards of the watched keys, which must be held for Unwatch and Intact.
+// Shards returns the shards of the watched keys.
 func (w *Watch) Shards() ShardSet { return w.shards }
 
 // Len returns the number of watched keys.
 func (w *Watch) Len() int { return len(w.keys) }
 
-// Watch adds key to w. The key's shard must be held.
+// Watch adds key to w.
 func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	wk := watchKey{db.id, string(key)}
 	for i := range w.keys {
@@ -59,7 +59,7 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 // Spoil marks w as if a watched key had been modified. It requires no shard.
 func (w *Watch) Spoil() { w.dirty.Store(true) }
 
-// Unwatch removes every key from w and makes it intact again. w.Shards() must be held.
+// Unwatch removes every key from w and makes it intact again. It requires w.Shards().
 func (s *Store) Unwatch(w *Watch) {
 	for _, wk := range w.keys {
 		watched := s.watched[dict.HashString(wk.key)>>(hashBits-shardBits)]
@@ -85,8 +85,7 @@ func (s *Store) Unwatch(w *Watch) {
 // Watched reports whether any key is watched. It requires no shard.
 func (s *Store) Watched() bool { return s.watches.Load() > 0 }
 
-// Watchers calls fn for the watches of keys in shards, which must be held. It calls fn several times for a
-// watch of several keys.
+// Watchers calls fn for the watches of keys in shards, several times for a watch of several keys.
 func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
 	for rest := shards; rest != 0; rest &= rest - 1 {
 		for _, watches := range s.watched[bits.TrailingZeros64(uint64(rest))] {
@@ -97,15 +96,15 @@ func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
 	}
 }
 
-// WatchersOf calls fn for the watches of one key of database i. The key's shard must be held.
+// WatchersOf calls fn for the watches of one key of database i.
 func (s *Store) WatchersOf(i int, key []byte, fn func(w *Watch)) {
 	for _, w := range s.watched[dict.Hash(key)>>(hashBits-shardBits)][watchKey{i, string(key)}] {
 		fn(w)
 	}
 }
 
-// Intact reports whether since Watch no watched key was modified, and none has expired by nowMs. w.Shards()
-// must be held.
+// Intact reports whether since Watch no watched key was modified, and none has expired by nowMs. It requires
+// w.Shards().
 func (s *Store) Intact(w *Watch, nowMs int64) bool {
 	if w.dirty.Load() {
 		return false
@@ -130,13 +129,11 @@ func (db *DB) Touch(n *Node) {
 	db.touch(effects.Changed, n)
 }
 
-// touch marks the watches of a node's key and records the change.
 func (db *DB) touch(kind effects.Kind, n *Node) {
 	db.record(kind, n)
 	db.mark(n)
 }
 
-// mark marks the watches of a node's key.
 func (db *DB) mark(n *Node) {
 	watched := db.store.watched[n.Hash()>>(hashBits-shardBits)]
 	if len(watched) == 0 {

@@ -48,7 +48,6 @@ func (s *Set) DropThrough(score int64) int {
 	return int(n)
 }
 
-// countThrough returns the number of units with a score of at most the given one.
 func (s *Set) countThrough(score int64) int64 {
 	if score == math.MaxInt64 {
 		return int64(s.Len())
@@ -56,7 +55,6 @@ func (s *Set) countThrough(score int64) int64 {
 	return s.countBelow(score + 1)
 }
 
-// countBelow returns the number of units with a lower score.
 func (s *Set) countBelow(score int64) int64 {
 	switch n := int64(s.Len()); {
 	case n == 0 || score <= s.first:
@@ -68,7 +66,6 @@ func (s *Set) countBelow(score int64) int64 {
 	return below
 }
 
-// logRank returns the rank of the unit with this score.
 func (s *Set) logRank(score int64) (rank int64, ok bool) {
 	n := int64(s.Len())
 	switch {
@@ -91,7 +88,6 @@ func (s *Set) logSeek(score int64) (below int64, found bool) {
 	return s.blocks().seek(score)
 }
 
-// logAt returns the score with this rank.
 func (s *Set) logAt(rank int64) int64 {
 	if rank == 0 {
 		return s.first
@@ -205,7 +201,7 @@ func (s *Set) logDescend(rank int64, fn func(int64) bool) {
 	s.blocks().descend(rank, fn)
 }
 
-// ascendTokens is logAscend within one block. It reports whether fn returned true for every score.
+// ascendTokens is logAscend within one block. It returns false if fn did.
 func ascendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bool {
 	w := newRunIter(first, toks)
 	for rank >= w.run.n {
@@ -225,7 +221,7 @@ func ascendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) boo
 	}
 }
 
-// descendTokens is logDescend within one block. It reports whether fn returned true for every score.
+// descendTokens is logDescend within one block. It returns false if fn did.
 func descendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bool {
 	var scratch [blockSize + 2]span
 	spans := appendSpans(scratch[:0], first, toks)

@@ -27,7 +27,6 @@ func (s *Set) buf() []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(s.body, scoreSize)), bufSizes[s.flags>>bufShift])
 }
 
-// tokens returns the tokens in use.
 func (s *Set) tokens() []byte { return s.buf()[:s.used] }
 
 // last returns the highest score of a log, which must not be empty.
@@ -64,7 +63,6 @@ func (s *Set) resizeBuf(size int) {
 	copy(s.buf(), toks)
 }
 
-// setBuf sets the buffer, whose size class is class.
 func (s *Set) setBuf(array unsafe.Pointer, class uint8) {
 	s.body = array
 	s.flags = s.flags&(1<<bufShift-1) | class<<bufShift
@@ -96,7 +94,6 @@ func tailTokens(buf, toks []byte, tail int, last int64, r span) (out []byte, at,
 	return buf, len(toks), run
 }
 
-// appendToBlock appends a run above the last score.
 func (s *Set) appendToBlock(r span) {
 	if r.n > math.MaxUint32-int64(s.n) {
 		if s.n == 0 {
@@ -141,7 +138,6 @@ func (s *Set) dropFromBlock(n int64) {
 	s.shrink()
 }
 
-// insertInBlock inserts a score below the last one.
 func (s *Set) insertInBlock(score int64) {
 	var scratch [blockSize + 4]span
 	s.setSpans(insertSpan(appendSpans(scratch[:0], s.first, s.tokens()), score), int64(s.n)+1)
@@ -178,7 +174,6 @@ func (s *Set) setSpans(spans []span, n int64) {
 	s.shrink()
 }
 
-// convertToBlocks converts a log of one block to one of several.
 func (s *Set) convertToBlocks() {
 	b := &logBlocks{last: s.last()}
 	if s.n > 0 {

@@ -46,7 +46,6 @@ func (t *tree) bytes() int64 {
 	return treeBytes + t.index.Bytes() + t.itemsBytes + int64(t.leaves)*leafBytes
 }
 
-// itemsSize returns the memory of n items of a leaf.
 func itemsSize(n int) int64 { return alloc.Pointers(n * int(unsafe.Sizeof(item{}))) }
 
 // Clone returns a deep copy.

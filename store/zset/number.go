@@ -39,7 +39,6 @@ func parseNumber(b []byte) (int64, bool) {
 	return v, true
 }
 
-// numberLen returns the length of the decimal of v.
 func numberLen(v int64) int {
 	var b [maxDigits + 3]byte
 	return len(strconv.AppendInt(b[:0], v, 10))

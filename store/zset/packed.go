@@ -51,7 +51,6 @@ type cell struct {
 	prefixed bool
 }
 
-// newCell returns the cell of a member with this score.
 func newCell(member []byte, score float64) cell {
 	if v, ok := exactInt(score); ok {
 		var b [maxDigits + 3]byte
@@ -84,7 +83,6 @@ func leadingNumber(member []byte) (int64, bool) {
 // regular reports whether the member's leading number is its score.
 func (c cell) regular() bool { return c.prefixed && (len(c.tail) == 0 || c.tail[0]-'0' > 9) }
 
-// is reports whether the cell's member is member.
 func (c cell) is(member []byte) bool {
 	if !c.prefixed {
 		return string(c.tail) == string(member)
@@ -114,7 +112,6 @@ func (c cell) after(d cell) bool {
 	return bytes.Compare(c.tail, digits) > 0
 }
 
-// appendMember appends the member's bytes.
 func (c cell) appendMember(b []byte) []byte {
 	if c.prefixed {
 		b = strconv.AppendInt(b, int64(c.score), 10)
@@ -122,7 +119,6 @@ func (c cell) appendMember(b []byte) []byte {
 	return append(b, c.tail...)
 }
 
-// encode appends the encoded entry.
 func (c cell) encode(b []byte) []byte {
 	form, bits := byte(formRaw), math.Float64bits(c.score)
 	if v, ok := exactInt(c.score); ok {
@@ -143,10 +139,8 @@ func (c cell) encode(b []byte) []byte {
 	return append(b, c.tail...)
 }
 
-// byteLen returns the number of bytes that v needs.
 func byteLen(v uint64) int { return (bits.Len64(v) + 7) / 8 }
 
-// size returns the encoded size of the entry.
 func (c cell) size() int {
 	var b [1 + maxToken + 8]byte
 	n := len(cell{c.score, nil, c.prefixed}.encode(b[:0])) - 1
@@ -227,7 +221,6 @@ func (p *packed) seek(rank int) int {
 	return pos
 }
 
-// skip returns the position after the entry at pos.
 func (p *packed) skip(pos int) int {
 	_, _, _, next := p.layout(pos)
 	return next

@@ -12,7 +12,6 @@ type span struct {
 
 func (r span) last() int64 { return r.first + r.n - 1 }
 
-// appendSpans appends the runs of a block to spans.
 func appendSpans(spans []span, first int64, toks []byte) []span {
 	w := newRunIter(first, toks)
 	spans = append(spans, w.run)

@@ -28,7 +28,6 @@ func uvarint(p []byte, pos int) (v uint64, next int) {
 	}
 }
 
-// appendUvarint appends the encoding of v.
 func appendUvarint(p []byte, v uint64) []byte {
 	for v >= 0x80 {
 		p = append(p, byte(v)|0x80)
@@ -45,7 +44,6 @@ type runIter struct {
 	tok  int // position of run's run token; pos if it has none
 }
 
-// newRunIter returns an iterator at the block's first run.
 func newRunIter(first int64, toks []byte) runIter {
 	w := runIter{toks: toks}
 	w.readRun(first)

@@ -94,7 +94,6 @@ func (t *tree) append(member []byte, score float64) {
 	t.insert(item{score, n})
 }
 
-// noteLength updates longest for a new member.
 func (t *tree) noteLength(member []byte) {
 	t.longest = max(t.longest, len(member))
 }

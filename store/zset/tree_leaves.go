@@ -159,7 +159,6 @@ func (t *tree) unlink(l *leaf) {
 	}
 }
 
-// updateItemsBytes accounts for a changed capacity of a leaf's items.
 func (t *tree) updateItemsBytes(l *leaf) {
 	t.itemsBytes += itemsSize(cap(l.items)) - itemsSize(int(l.capacity))
 	l.capacity = uint16(cap(l.items))
@@ -206,7 +205,6 @@ func (t *tree) removeRanks(start, stop int) {
 	}
 }
 
-// appendItems appends the items with ranks in [start, stop) to a list.
 func (t *tree) appendItems(to []item, start, stop int) []item {
 	if start == stop {
 		return to
@@ -240,7 +238,6 @@ type ranks struct {
 	stale  bool
 }
 
-// add adds n to the number of items of leaf l.
 func (r *ranks) add(l *leaf, n int) {
 	if r.stale {
 		return
