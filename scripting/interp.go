@@ -122,8 +122,15 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 	if err := L.PCall(1, 1, nil); err != nil {
 		return in.errorReply(err)
 	}
+	return in.result(c)
+}
+
+// result returns the reply for what a script or a function has returned, or an error
+// if there is no memory for the reply. An error that the script has caught does not
+// count.
+func (in *interp) result(c *commands.Ctx) resp.Value {
 	in.meter.errText = ""
-	reply = in.toReply(c, L.Get(-1), 0)
+	reply := in.toReply(c, in.L.Get(-1), 0)
 	if in.meter.errText != "" {
 		in.unusable = true
 		return in.errorReply(errors.New(in.meter.errText))
@@ -154,6 +161,7 @@ func (in *interp) finish(reply *resp.Value) {
 		in.unusable = true
 		*reply = resp.Error("ERR " + interpreterErrors)
 		in.countError(false, reply.Str())
+		in.end()
 		in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
 		return
 	}

@@ -160,7 +160,7 @@ func (in *interp) callFunction(
 	if err := in.L.PCall(3, 1, nil); err != nil {
 		return in.errorReply(err)
 	}
-	return in.toReply(c, in.L.Get(-1), 0)
+	return in.result(c)
 }
 
 // allowLoading hides the globals that a library's source must not use while it

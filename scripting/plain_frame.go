@@ -52,6 +52,8 @@ func (e *Engine) runPlain(c *commands.Ctx, s *script, readOnly bool, keys, args 
 		if r := recover(); r != nil { // the frame is not used again
 			f.meter.end()
 			reply = resp.Error("ERR " + interpreterErrors)
+			f.countError(false, reply.Str())
+			f.end()
 			e.logf("script %s: panic: %v\n%s", s.sha, r, debug.Stack())
 		}
 	}()

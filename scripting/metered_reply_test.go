@@ -1,0 +1,59 @@
+package scripting
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// TestFunctionReplyUnderMemoryLimit checks that FCALL fails as EVAL does if there is
+// no memory for the reply, and that an error which the function has caught does not
+// cut its reply.
+func TestFunctionReplyUnderMemoryLimit(t *testing.T) {
+	const wide = "local t={} for i=1,10 do t[i]=t end return t"
+	const caught = "pcall(function() local s='x' while true do s=s..s end end) return {1,2}"
+	e, c := newTestEngine(t)
+	e.options.MemoryLimit = func() int64 { return 6 << 20 }
+	require.Equal(t, "$1\r\nm\r\n", doCommand(e, c, "FUNCTION", "LOAD", "#!lua name=m\n"+
+		"redis.register_function('wide', function() "+wide+" end)\n"+
+		"redis.register_function('caught', function() "+caught+" end)"))
+	for _, function := range []struct{ name, body string }{{"wide", wide}, {"caught", caught}} {
+		byEval := evaluate(e, c, resp.RESP2, evalArgs(function.body))
+		byCall := doCommand(e, c, "FCALL", function.name, "0")
+		if function.name == "wide" {
+			require.True(t, strings.Contains(byEval, errNoMemory), "%.100q", byEval)
+			require.True(t, strings.Contains(byCall, errNoMemory), "%.100q", byCall)
+		} else {
+			require.Equal(t, "*2\r\n:1\r\n:2\r\n", byEval)
+			require.Equal(t, byEval, byCall)
+		}
+	}
+}
+
+// TestPanicIsCounted checks that the calls of a script before a panic, and the error
+// reply, are in the statistics, whichever engine has run it.
+func TestPanicIsCounted(t *testing.T) {
+	for name, source := range map[string]string{
+		"plain":       "redis.call('SET', KEYS[1], '1') return redis.call('GET', KEYS[1])",
+		"interpreted": "redis.call('SET', KEYS[1], '1') return (function() return redis.call('GET', KEYS[1]) end)()",
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, c := newTestEngine(t)
+			errors := 0
+			e.options.Log = func(int, string) {}
+			e.options.Failed = func(string) { errors++ }
+			get := e.table.Lookup([]byte("get"))
+			defer func(h commands.Handler) { get.Handler = h }(get.Handler)
+			get.Handler = func(*commands.Ctx) resp.Value { panic("a fault") }
+			reply := evaluate(e, c, resp.RESP2, [][]byte{[]byte("EVAL"), []byte(source), []byte("1"), []byte("k")})
+			require.Contains(t, reply, "-ERR "+interpreterErrors)
+			require.Equal(t, 1, errors)
+			require.Equal(t, int64(1), c.Tally.Nested[0].Calls)
+			require.Equal(t, "set", c.Tally.Nested[0].Cmd.Name)
+		})
+	}
+}
