@@ -18,7 +18,8 @@ const publishes = commands.PubSub | commands.MayReplicate
 // runEarlierFirst waits for earlier commands of the clients that the command under
 // way affects. The caller holds no lock.
 func (s *Session) runEarlierFirst(shards store.ShardSet, cmd *commands.Command, args [][]byte) {
-	watched := s.engine.store.Watched() && (cmd.Flags&commands.Write != 0 || cmd.Locks != nil || len(s.tx.queued) > 0)
+	watched := s.engine.store.Watched() && (cmd.Flags&commands.Write != 0 || cmd.Locks != nil ||
+		len(s.tx.queued) > 0)
 	if !watched && !cmd.Is(publishes) || s.peer.Arrived == nil || s.peer.Arrived() == 0 {
 		return
 	}

@@ -20,7 +20,9 @@ type future struct {
 // Await blocks the session, as on a key, until run returns the reply, for timeoutMs
 // milliseconds at most; 0 means no limit. It returns resp.None at once. A command
 // of EXEC must not call it.
-func (s *Session) Await(timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value) resp.Value {
+func (s *Session) Await(
+	timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value,
+) resp.Value {
 	s.awaited = &future{run: run, timedOut: timedOut, over: make(chan struct{})}
 	s.ctx.Waiting = &commands.Wait{TimeoutMs: timeoutMs}
 	return resp.None

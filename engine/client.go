@@ -22,18 +22,21 @@ var clientGroup = []commands.Command{{
 	Summary: "Asks about and changes connections.",
 	Subs: []commands.Command{
 		{
-			Name: "caching", Arity: 3, Flags: clientFlags, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
+			Name: "caching", Arity: 3, Flags: clientFlags,
+			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Syntax:  "<YES | NO>",
 			Summary: "Says whether the next command's keys are tracked.",
 			Handler: clientCaching,
 		},
 		{
-			Name: "getname", Arity: 2, Flags: clientFlags, Group: "connection", Since: "2.6.9", Complexity: "O(1)",
+			Name: "getname", Arity: 2, Flags: clientFlags,
+			Group: "connection", Since: "2.6.9", Complexity: "O(1)",
 			Summary: "Answers the connection's name.",
 			Handler: clientGetName,
 		},
 		{
-			Name: "getredir", Arity: 2, Flags: clientFlags, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
+			Name: "getredir", Arity: 2, Flags: clientFlags,
+			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Summary: "Answers which client is told of the keys that this one tracks.",
 			Handler: clientGetRedir,
 		},
@@ -44,86 +47,103 @@ var clientGroup = []commands.Command{{
 			Handler: func(c *commands.Ctx) resp.Value { return resp.Int(caller(c).id) },
 		},
 		{
-			Name: "info", Arity: 2, Flags: clientFlags, Group: "connection", Since: "6.2.0", Complexity: "O(1)",
+			Name: "info", Arity: 2, Flags: clientFlags,
+			Group: "connection", Since: "6.2.0", Complexity: "O(1)",
 			Tips:    []string{"nondeterministic_output"},
 			Summary: "Answers what CLIENT LIST says of this connection.",
 			Handler: clientInfo,
 		},
 		{
-			Name: "kill", Arity: -3, Flags: clientAdmin, Group: "connection", Since: "2.4.0", Complexity: "O(N)",
-			Syntax: "<ip:port | <[ID client-id] | [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>] | [USER username] | " +
+			Name: "kill", Arity: -3, Flags: clientAdmin,
+			Group: "connection", Since: "2.4.0", Complexity: "O(N)",
+			Syntax: "<ip:port | <[ID client-id] | [TYPE <NORMAL | MASTER | SLAVE | REPLICA | PUBSUB>] | " +
+				"[USER username] | " +
 				"[ADDR ip:port] | [LADDR ip:port] | [SKIPME yes/no]> [...]>",
 			Summary: "Closes connections.",
 			Handler: clientKill,
 		},
 		{
-			Name: "list", Arity: -2, Flags: clientAdmin, Group: "connection", Since: "2.4.0", Complexity: "O(N)",
+			Name: "list", Arity: -2, Flags: clientAdmin,
+			Group: "connection", Since: "2.4.0", Complexity: "O(N)",
 			Tips:    []string{"nondeterministic_output"},
 			Syntax:  "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
 			Summary: "Lists the connections, one a line.",
 			Handler: clientList,
 		},
 		{
-			Name: "no-evict", Arity: 3, Flags: clientAdmin, Group: "connection", Since: "7.0.0", Complexity: "O(1)",
+			Name: "no-evict", Arity: 3, Flags: clientAdmin,
+			Group: "connection", Since: "7.0.0", Complexity: "O(1)",
 			Syntax:    "<ON | OFF>",
 			Summary:   "Marks the connection as one not to be evicted.",
 			Deviation: "accepted without effect: no connection is ever evicted",
 			Handler:   clientNoEvict,
 		},
 		{
-			Name: "no-touch", Arity: 3, Flags: clientFlags, Group: "connection", Since: "7.2.0", Complexity: "O(1)",
+			Name: "no-touch", Arity: 3, Flags: clientFlags,
+			Group: "connection", Since: "7.2.0", Complexity: "O(1)",
 			Syntax:    "<ON | OFF>",
 			Summary:   "Marks the connection as one whose reads do not count as use.",
 			Deviation: "from Redis 7.2",
 			Handler:   clientNoTouch,
 		},
 		{
-			Name: "pause", Arity: -3, Flags: clientAdmin, Group: "connection", Since: "2.9.50", Complexity: "O(1)",
-			Syntax:    "timeout [WRITE | ALL]",
-			Summary:   "Holds the commands of clients for some time.",
-			Deviation: "CLIENT UNBLOCK of a client whose command is postponed answers 0 (Redis 7.0 crashes); calls of the program that runs the engine are not postponed",
-			Handler:   clientPause,
+			Name: "pause", Arity: -3, Flags: clientAdmin,
+			Group: "connection", Since: "2.9.50", Complexity: "O(1)",
+			Syntax:  "timeout [WRITE | ALL]",
+			Summary: "Holds the commands of clients for some time.",
+			Deviation: "CLIENT UNBLOCK of a client whose command is postponed answers 0 (Redis 7.0 " +
+				"crashes); calls of the program that runs the engine are not postponed",
+			Handler: clientPause,
 		},
 		{
-			Name: "reply", Arity: 3, Flags: clientFlags, Group: "connection", Since: "3.2.0", Complexity: "O(1)",
+			Name: "reply", Arity: 3, Flags: clientFlags,
+			Group: "connection", Since: "3.2.0", Complexity: "O(1)",
 			Syntax:  "<ON | OFF | SKIP>",
 			Summary: "Says whether commands are answered.",
 			Handler: clientReply,
 		},
 		{
-			Name: "setinfo", Arity: 4, Flags: clientFlags, Group: "connection", Since: "7.2.0", Complexity: "O(1)",
+			Name: "setinfo", Arity: 4, Flags: clientFlags,
+			Group: "connection", Since: "7.2.0", Complexity: "O(1)",
 			Syntax:    "<LIB-NAME libname | LIB-VER libver>",
 			Summary:   "Says which client library is talking.",
 			Deviation: "from Redis 7.2",
 			Handler:   clientSetInfo,
 		},
 		{
-			Name: "setname", Arity: 3, Flags: clientFlags, Group: "connection", Since: "2.6.9", Complexity: "O(1)",
+			Name: "setname", Arity: 3, Flags: clientFlags,
+			Group: "connection", Since: "2.6.9", Complexity: "O(1)",
 			Syntax:  "connection-name",
 			Summary: "Names the connection.",
 			Handler: clientSetName,
 		},
 		{
-			Name: "tracking", Arity: -3, Flags: clientFlags, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
-			Syntax:  "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]",
+			Name: "tracking", Arity: -3, Flags: clientFlags,
+			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
+			Syntax: "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] " +
+				"[OPTOUT] [NOLOOP]",
 			Summary: "Says whether the connection is told when keys change that it has read.",
-			Deviation: "keys that a script reads without declaring them are tracked too; with NOLOOP a client receives " +
+			Deviation: "keys that a script reads without declaring them are tracked too; with NOLOOP a " +
+				"client receives " +
 				"invalidations of keys that the table evicts and of those that its own scans find expired",
 			Handler: clientTracking,
 		},
 		{
-			Name: "trackinginfo", Arity: 2, Flags: clientFlags, Group: "connection", Since: "6.2.0", Complexity: "O(1)",
+			Name: "trackinginfo", Arity: 2, Flags: clientFlags,
+			Group: "connection", Since: "6.2.0", Complexity: "O(1)",
 			Summary: "Answers how the connection tracks keys.",
 			Handler: clientTrackingInfo,
 		},
 		{
-			Name: "unblock", Arity: -3, Flags: clientAdmin, Group: "connection", Since: "5.0.0", Complexity: "O(1)",
+			Name: "unblock", Arity: -3, Flags: clientAdmin,
+			Group: "connection", Since: "5.0.0", Complexity: "O(1)",
 			Syntax:  "client-id [TIMEOUT | ERROR]",
 			Summary: "Ends the waiting of another connection's command.",
 			Handler: clientUnblock,
 		},
 		{
-			Name: "unpause", Arity: 2, Flags: clientAdmin, Group: "connection", Since: "6.2.0", Complexity: "O(N)",
+			Name: "unpause", Arity: 2, Flags: clientAdmin,
+			Group: "connection", Since: "6.2.0", Complexity: "O(N)",
 			Summary: "Lets the commands that are held go on.",
 			Handler: clientUnpause,
 		},
@@ -420,13 +440,16 @@ func (s *Session) line(nowUs int64) string {
 	if p.lastCommand != nil {
 		last = p.lastCommand.FullName()
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d ssub=%d multi=%d "+
-		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r cmd=%s user=%s "+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d "+
+		"ssub=%d multi=%d "+
+		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r "+
+		"cmd=%s user=%s "+
 		"redir=%d resp=%d%s",
 		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name,
 		seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
 		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
-		p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last, defaultUser,
+		p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last,
+		defaultUser,
 		p.tracking.redirection(), p.proto, p.library())
 }
 

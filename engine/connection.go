@@ -15,8 +15,10 @@ const RedisVersion = "7.0.15"
 
 var connectionGroup = []commands.Command{
 	{
-		Name: "auth", Arity: -2, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "[username] password",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy,
+		Name: "auth", Arity: -2, Group: "connection", Since: "1.0.0", Complexity: "O(1)",
+		Syntax: "[username] password",
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
+			commands.AllowBusy,
 		Summary: "Proves that the client knows the password.",
 		Handler: auth,
 	},
@@ -28,8 +30,9 @@ var connectionGroup = []commands.Command{
 	},
 	{
 		Name: "hello", Arity: -1, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
-		Syntax:  "[protover [AUTH username password] [SETNAME clientname]]",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy,
+		Syntax: "[protover [AUTH username password] [SETNAME clientname]]",
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
+			commands.AllowBusy,
 		Summary: "Chooses the protocol and says who the server is.",
 		Handler: hello,
 	},
@@ -42,14 +45,16 @@ var connectionGroup = []commands.Command{
 	},
 	{
 		Name: "quit", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)",
-		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy |
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
+			commands.AllowBusy |
 			commands.Immediate | commands.Subscribed,
 		Summary: "Closes the connection.",
 		Handler: quit,
 	},
 	{
 		Name: "reset", Arity: 1, Group: "connection", Since: "6.2.0", Complexity: "O(1)",
-		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth | commands.AllowBusy |
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
+			commands.AllowBusy |
 			commands.Immediate | commands.Transaction | commands.Subscribed,
 		Summary: "Makes the connection as it was when it was opened.",
 		Handler: reset,

@@ -13,9 +13,12 @@ const debugFlags = commands.Admin | commands.NoScript | commands.Loading | comma
 
 // debugGroup is DEBUG CLOCK, which moves the clock for tests in any language.
 func (e *Engine) debugGroup() []commands.Command {
-	clockCommand := func(name string, arity int, syntax, summary string, run commands.Handler) commands.Command {
+	clockCommand := func(name string, arity int, syntax, summary string,
+		run commands.Handler,
+	) commands.Command {
 		return commands.Command{
-			Name: name, Arity: arity, Flags: debugFlags | commands.NoMulti | commands.AllShards, Group: "server", Since: "0.1.0", Complexity: "O(N)",
+			Name: name, Arity: arity, Flags: debugFlags | commands.NoMulti | commands.AllShards,
+			Group: "server", Since: "0.1.0", Complexity: "O(N)",
 			Deviation: "zlimit's own", Syntax: syntax, Summary: summary, Handler: run,
 		}
 	}
@@ -35,12 +38,15 @@ func (e *Engine) debugGroup() []commands.Command {
 const minClockMs = 100_000_000_000
 
 var (
-	errClockOff    = resp.Error("ERR DEBUG CLOCK is not allowed while appendonly or save points are on")
-	errClockInt    = resp.Error("ERR milliseconds is not an integer or out of range")
-	errClockStep   = resp.Error(fmt.Sprintf("ERR milliseconds must be from 0 to what is left until %d unix milliseconds", int64(clock.MaxMs)))
-	errClockSet    = resp.Error(fmt.Sprintf("ERR unix-time-milliseconds must be from %d to %d", int64(minClockMs), int64(clock.MaxMs)))
+	errClockOff  = resp.Error("ERR DEBUG CLOCK is not allowed while appendonly or save points are on")
+	errClockInt  = resp.Error("ERR milliseconds is not an integer or out of range")
+	errClockStep = resp.Error(fmt.Sprintf("ERR milliseconds must be from 0 to what is left until %d "+
+		"unix milliseconds", int64(clock.MaxMs)))
+	errClockSet = resp.Error(fmt.Sprintf("ERR unix-time-milliseconds must be from %d to %d",
+		int64(minClockMs), int64(clock.MaxMs)))
 	errClockBack   = resp.Error("ERR DEBUG CLOCK SET moves the clock back only on an empty keyspace")
-	errClockSyntax = resp.Error("ERR DEBUG CLOCK takes FREEZE, ADVANCE milliseconds, SET unix-time-milliseconds or RESUME")
+	errClockSyntax = resp.Error("ERR DEBUG CLOCK takes FREEZE, ADVANCE milliseconds, SET " +
+		"unix-time-milliseconds or RESUME")
 )
 
 // DEBUG CLOCK FREEZE | ADVANCE ms | SET ms | RESUME

@@ -18,10 +18,13 @@ var (
 	errCanceled  = resp.Error("ERR canceled while the log waits for the disk")
 	errNoAuth    = resp.Error("NOAUTH Authentication required.")
 	errWrongPass = resp.Error("WRONGPASS invalid username-password pair or user is disabled.")
-	errNoPass    = resp.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
-	errHelloAuth = resp.Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
-	errNoProto   = resp.Error("NOPROTO unsupported protocol version")
-	errProtoNum  = resp.Error("ERR Protocol version is not an integer or out of range")
+	errNoPass    = resp.Error("ERR AUTH <password> called without any password configured for the default " +
+		"user. Are you sure your configuration is correct?")
+	errHelloAuth = resp.Error("NOAUTH HELLO must be called with the client already authenticated, " +
+		"otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select " +
+		"the RESP protocol version at the same time")
+	errNoProto  = resp.Error("NOPROTO unsupported protocol version")
+	errProtoNum = resp.Error("ERR Protocol version is not an integer or out of range")
 
 	errNotInMulti          = resp.Error("ERR Command not allowed inside a transaction")
 	errNestedMulti         = resp.Error("ERR MULTI calls can not be nested")
@@ -30,21 +33,28 @@ var (
 	errDiscardWithoutMulti = resp.Error("ERR DISCARD without MULTI")
 	errExecAborted         = resp.Error("EXECABORT Transaction discarded because of previous errors.")
 
-	errRedirectTwice    = resp.Error("ERR A client can only redirect to a single other client")
-	errRedirectNobody   = resp.Error("ERR The client ID you want redirect to does not exist")
-	errPrefixAlone      = resp.Error("ERR PREFIX option requires BCAST mode to be enabled")
-	errSwitchBroadcast  = resp.Error("ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a different mode.")
-	errBroadcastOpt     = resp.Error("ERR OPTIN and OPTOUT are not compatible with BCAST")
-	errOptBoth          = resp.Error("ERR You can't specify both OPTIN mode and OPTOUT mode")
-	errSwitchOpt        = resp.Error("ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it with a different mode.")
-	errCachingUntracked = resp.Error("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled")
-	errCachingYes       = resp.Error("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode.")
-	errCachingNo        = resp.Error("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.")
+	errRedirectTwice   = resp.Error("ERR A client can only redirect to a single other client")
+	errRedirectNobody  = resp.Error("ERR The client ID you want redirect to does not exist")
+	errPrefixAlone     = resp.Error("ERR PREFIX option requires BCAST mode to be enabled")
+	errSwitchBroadcast = resp.Error("ERR You can't switch BCAST mode on/off before disabling tracking " +
+		"for this client, and then re-enabling it with a different mode.")
+	errBroadcastOpt = resp.Error("ERR OPTIN and OPTOUT are not compatible with BCAST")
+	errOptBoth      = resp.Error("ERR You can't specify both OPTIN mode and OPTOUT mode")
+	errSwitchOpt    = resp.Error("ERR You can't switch OPTIN/OPTOUT mode before disabling tracking " +
+		"for this client, and then re-enabling it with a different mode.")
+	errCachingUntracked = resp.Error("ERR CLIENT CACHING can be called only when the client is in " +
+		"tracking mode with OPTIN or OPTOUT mode enabled")
+	errCachingYes = resp.Error("ERR CLIENT CACHING YES is only valid when tracking is enabled in " +
+		"OPTIN mode.")
+	errCachingNo = resp.Error("ERR CLIENT CACHING NO is only valid when tracking is enabled in " +
+		"OPTOUT mode.")
 
 	errIndexRange = resp.Error("ERR value is out of range, value must between -2147483648 and 2147483647")
 	errClientName = resp.Error("ERR Client names cannot contain spaces, newlines or special characters.")
 
-	errDebugOff = resp.Error(`ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server.`)
+	errDebugOff = resp.Error("ERR DEBUG command not allowed. " +
+		`If the enable-debug-command option is set to "local", you can run it from a local connection, ` +
+		"otherwise you need to set this option in the configuration file, and then restart the server.")
 )
 
 // errOverlap refuses a prefix by which a client would receive two invalidations for

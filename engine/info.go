@@ -45,7 +45,11 @@ var infoSections = []infoSection{
 	{name: "commandstats", extra: true, write: infoCommandStats},
 	{name: "errorstats", write: infoErrorStats},
 	{name: "latencystats", extra: true, write: infoLatencyStats},
-	{name: "cluster", write: func(_ *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) { w.put("cluster_enabled", 0) }},
+	{name: "cluster", write: func(_ *Engine, _ *infoFacts, _ *commands.Ctx,
+		w *infoWriter,
+	) {
+		w.put("cluster_enabled", 0)
+	}},
 	{name: "keyspace", keys: true, write: infoKeyspace},
 	{name: "limiter", write: infoLimiter},
 }

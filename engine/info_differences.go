@@ -10,7 +10,10 @@ type infoNote struct{ section, fields, why string }
 
 // infoMissing are the fields of Redis that are missing here.
 var infoMissing = []infoNote{
-	{"Server", "redis_build_id", "There is no such number of a Go program; redis_git_sha1 is the commit it was built from."},
+	{
+		"Server", "redis_build_id",
+		"There is no such number of a Go program; redis_git_sha1 is the commit it was built from.",
+	},
 	{"Server", "gcc_version", "go_version is in its place."},
 }
 
@@ -36,40 +39,73 @@ var infoExtra = []infoNote{
 var infoConstant = []infoNote{
 	{"Server", "monotonic_clock atomicvar_api", "Go's own."},
 	{"Server", "io_threads_active", "0: connections are served by as many threads as there are processors."},
-	{"Memory", "used_memory_rss", "Resident memory of the process; where the system does not tell it, what Go has from the system."},
+	{
+		"Memory", "used_memory_rss",
+		"Resident memory of the process; where the system does not tell it, what Go has from the system.",
+	},
 	{
 		"Memory", "used_memory_lua used_memory_vm_eval used_memory_vm_functions used_memory_vm_total",
 		"0: interpreters are objects of Go's heap, and not counted apart from others.",
 	},
 	{
 		"Memory", "allocator_allocated allocator_active allocator_resident",
-		"Go's heap: objects, those that await collection included; their spans; all that Go has from the system.",
+		"Go's heap: objects, those that await collection included; their spans; all that Go has from the " +
+			"system.",
 	},
 	{"Memory", "maxmemory maxmemory_policy", "0 and noeviction: no key is evicted yet."},
 	{"Memory", "active_defrag_running", "0: Go does not move objects."},
-	{"Memory", "lazyfree_pending_objects lazyfreed_objects", "0: whatever was removed is the collector's at once."},
-	{"Memory", "mem_replication_backlog mem_total_replication_buffers mem_clients_slaves mem_cluster_links", "0: there is no replication and no cluster."},
 	{
-		"Persistence", "async_loading current_cow_peak current_cow_size current_cow_size_age current_fork_perc current_save_keys_processed " +
-			"current_save_keys_total rdb_last_cow_size aof_last_cow_size module_fork_in_progress module_fork_last_cow_size",
+		"Memory", "lazyfree_pending_objects lazyfreed_objects",
+		"0: whatever was removed is the collector's at once.",
+	},
+	{
+		"Memory", "mem_replication_backlog mem_total_replication_buffers mem_clients_slaves mem_cluster_links",
+		"0: there is no replication and no cluster.",
+	},
+	{
+		"Persistence",
+		"async_loading current_cow_peak current_cow_size current_cow_size_age current_fork_perc " +
+			"current_save_keys_processed " +
+			"current_save_keys_total rdb_last_cow_size aof_last_cow_size module_fork_in_progress " +
+			"module_fork_last_cow_size",
 		"0: nothing is forked.",
 	},
-	{"Stats", "total_net_repl_input_bytes total_net_repl_output_bytes instantaneous_input_repl_kbps instantaneous_output_repl_kbps " +
-		"sync_full sync_partial_ok sync_partial_err slave_expires_tracked_keys", "0: there is no replication."},
-	{"Stats", "expired_stale_perc", "0: the index of deadlines knows what is due, nothing is estimated from samples."},
+	{
+		"Stats", "total_net_repl_input_bytes total_net_repl_output_bytes instantaneous_input_repl_kbps " +
+			"instantaneous_output_repl_kbps " +
+			"sync_full sync_partial_ok sync_partial_err slave_expires_tracked_keys",
+		"0: there is no replication.",
+	},
+	{
+		"Stats", "expired_stale_perc",
+		"0: the index of deadlines knows what is due, nothing is estimated from samples.",
+	},
 	{"Stats", "expire_cycle_cpu_milliseconds", "How long the cycles took, with the pauses in them."},
-	{"Stats", "evicted_keys evicted_clients total_eviction_exceeded_time current_eviction_exceeded_time", "0: nothing is evicted yet."},
+	{
+		"Stats", "evicted_keys evicted_clients total_eviction_exceeded_time current_eviction_exceeded_time",
+		"0: nothing is evicted yet.",
+	},
 	{"Stats", "latest_fork_usec total_forks", "0: nothing is forked."},
 	{"Stats", "migrate_cached_sockets", "0: there is no MIGRATE."},
-	{"Stats", "active_defrag_hits active_defrag_misses active_defrag_key_hits active_defrag_key_misses total_active_defrag_time " +
+	{"Stats", "active_defrag_hits active_defrag_misses active_defrag_key_hits active_defrag_key_misses " +
+		"total_active_defrag_time " +
 		"current_active_defrag_time", "0: Go does not move objects."},
 	{"Stats", "unexpected_error_replies", "0: there is no stream from a master that an error could answer."},
 	{"Stats", "dump_payload_sanitizations", "0: every payload is checked whole, always."},
-	{"Stats", "io_threaded_reads_processed io_threaded_writes_processed", "0: no thread is for reading and writing only."},
+	{
+		"Stats", "io_threaded_reads_processed io_threaded_writes_processed",
+		"0: no thread is for reading and writing only.",
+	},
 	{"Stats", "reply_buffer_shrinks reply_buffer_expands", "0: a connection's buffer follows its replies."},
-	{"CPU", "used_cpu_sys_main_thread used_cpu_user_main_thread", "As of the whole process: commands run on every thread."},
-	{"Replication", "connected_slaves master_repl_offset second_repl_offset repl_backlog_active repl_backlog_size " +
-		"repl_backlog_first_byte_offset repl_backlog_histlen", "There is no replication yet."},
+	{
+		"CPU", "used_cpu_sys_main_thread used_cpu_user_main_thread",
+		"As of the whole process: commands run on every thread.",
+	},
+	{
+		"Replication",
+		"connected_slaves master_repl_offset second_repl_offset repl_backlog_active repl_backlog_size " +
+			"repl_backlog_first_byte_offset repl_backlog_histlen", "There is no replication yet.",
+	},
 	{"Keyspace", "db*", "avg_ttl is the mean of all deadlines; Redis estimates it from samples."},
 }
 

@@ -28,7 +28,8 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 				}
 			}
 			if first {
-				w.put(field+belongs(d), fmt.Sprintf("allowed=%d,denied=%d,looked=%d,units=%d", sum.Allowed, sum.Denied, sum.Looked, sum.Units))
+				w.put(field+belongs(d), fmt.Sprintf("allowed=%d,denied=%d,looked=%d,units=%d", sum.Allowed,
+					sum.Denied, sum.Looked, sum.Units))
 			}
 		}
 	}
@@ -39,7 +40,8 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	var sum commands.Held
 	for k, h := range held.By {
 		if h.Keys > 0 {
-			w.put("held_"+commands.Kind(k).String(), fmt.Sprintf("keys=%d,hits=%d,bytes=%d", h.Keys, h.Hits, h.Bytes))
+			w.put("held_"+commands.Kind(k).String(),
+				fmt.Sprintf("keys=%d,hits=%d,bytes=%d", h.Keys, h.Hits, h.Bytes))
 		}
 		sum.Keys += h.Keys
 		sum.Hits += h.Hits

@@ -18,18 +18,21 @@ func (e *Engine) serverGroup() []commands.Command {
 			Summary: "Asks for and changes directives.",
 			Subs: []commands.Command{
 				{
-					Name: "get", Arity: -3, Flags: configFlags, Group: "server", Since: "2.0.0", Complexity: "O(N)",
+					Name: "get", Arity: -3, Flags: configFlags,
+					Group: "server", Since: "2.0.0", Complexity: "O(N)",
 					Syntax: "parameter [parameter ...]", Handler: e.configGet,
 					Summary: "Answers directives whose name matches a pattern.",
 				},
 				commands.Help("server", "5.0.0"),
 				{
-					Name: "resetstat", Arity: 2, Flags: configFlags | commands.AllShards, Group: "server", Since: "2.0.0", Complexity: "O(1)",
+					Name: "resetstat", Arity: 2, Flags: configFlags | commands.AllShards,
+					Group: "server", Since: "2.0.0", Complexity: "O(1)",
 					Handler: e.configResetStat,
 					Summary: "Sets the counters of INFO to zero.",
 				},
 				{
-					Name: "set", Arity: -4, Flags: configFlags, Group: "server", Since: "2.0.0", Complexity: "O(N)",
+					Name: "set", Arity: -4, Flags: configFlags,
+					Group: "server", Since: "2.0.0", Complexity: "O(N)",
 					Tips:   []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
 					Syntax: "parameter value [parameter value ...]", Handler: e.configSet,
 					Summary: "Changes directives, all or none.",
@@ -37,28 +40,39 @@ func (e *Engine) serverGroup() []commands.Command {
 			},
 		},
 		commands.Command{
-			Name: "info", Arity: -1, Flags: commands.Loading | commands.Stale | commands.AllShards | commands.Stepwise, Categories: []string{"dangerous"},
-			Tips:  []string{"nondeterministic_output", "request_policy:all_shards", "response_policy:special"},
-			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[section [section ...]]", Handler: e.info,
-			Summary:   "Tells about the server, section by section.",
-			Deviation: "usec is estimated from the calls that were timed, one in sixteen of short commands; section limiter; percentiles are powers of two",
+			Name: "info", Arity: -1, Flags: commands.Loading | commands.Stale | commands.AllShards |
+				commands.Stepwise, Categories: []string{"dangerous"},
+			Tips: []string{
+				"nondeterministic_output", "request_policy:all_shards",
+				"response_policy:special",
+			},
+			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[section [section ...]]",
+			Handler: e.info,
+			Summary: "Tells about the server, section by section.",
+			Deviation: "usec is estimated from the calls that were timed, one in sixteen of short " +
+				"commands; section limiter; percentiles are powers of two",
 		},
 		commands.Command{
-			Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale,
+			Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading |
+				commands.Stale,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Handler: monitor,
-			Summary:   "Shows the connection every command that runs.",
-			Deviation: "the commands of one script or EXEC have one timestamp, and those of the connection's own scripts and EXEC follow the reply",
+			Summary: "Shows the connection every command that runs.",
+			Deviation: "the commands of one script or EXEC have one timestamp, and those of the " +
+				"connection's own scripts and EXEC follow the reply",
 		},
 		commands.Command{
-			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast,
+			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale |
+				commands.Fast,
 			Categories: []string{"admin", "dangerous"},
 			Group:      "server", Since: "2.8.12", Complexity: "O(1)", Handler: role,
 			Summary: "Answers that the server is a master without replicas.",
 		},
 		commands.Command{
 			Name: "shutdown", Arity: -1,
-			Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.NoMulti | commands.AllowBusy,
-			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Handler: e.shutdown,
+			Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.NoMulti |
+				commands.AllowBusy,
+			Group: "server", Since: "1.0.0", Complexity: "O(1)",
+			Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Handler: e.shutdown,
 			Summary: "Finishes the commands under way and ends the process.",
 		},
 	)

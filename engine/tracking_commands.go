@@ -10,7 +10,8 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// CLIENT TRACKING <ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]
+// CLIENT TRACKING <ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]
+// [OPTOUT] [NOLOOP]
 func clientTracking(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	next := &trackingMode{session: s}

@@ -47,7 +47,8 @@ func (p *trackedPrefixes) replace(last, next *trackingMode) {
 	}
 	if last != nil {
 		for _, prefix := range last.prefixes {
-			rest := slices.DeleteFunc(slices.Clone(clients[prefix]), func(m *trackingMode) bool { return m == last })
+			rest := slices.DeleteFunc(slices.Clone(clients[prefix]),
+				func(m *trackingMode) bool { return m == last })
 			if clients[prefix] = rest; len(rest) == 0 {
 				delete(clients, prefix)
 			}

@@ -45,7 +45,9 @@ func (t *transaction) end() {
 
 // anyRuns reports whether fn is true of a command or, if it is EXEC, of one of
 // those that it runs.
-func (s *Session) anyRuns(cmd *commands.Command, args [][]byte, fn func(*commands.Command, [][]byte) bool) bool {
+func (s *Session) anyRuns(
+	cmd *commands.Command, args [][]byte, fn func(*commands.Command, [][]byte) bool,
+) bool {
 	if cmd.Is(commands.RunsQueue) {
 		for i := range s.tx.queued {
 			if q := &s.tx.queued[i]; fn(q.cmd, q.args) {
@@ -59,33 +61,39 @@ func (s *Session) anyRuns(cmd *commands.Command, args [][]byte, fn func(*command
 var transactionGroup = []commands.Command{
 	{
 		Name: "discard", Arity: 1, Group: "transactions", Since: "2.0.0", Complexity: "O(N)",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Transaction | commands.Immediate,
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy |
+			commands.Transaction | commands.Immediate,
 		Summary: "Forgets the queued commands and the watched keys.",
 		Handler: discard,
 	},
 	{
 		Name: "exec", Arity: 1, Group: "transactions", Since: "1.2.0", Complexity: "O(N)",
-		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.SkipSlowlog | commands.Transaction |
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.SkipSlowlog |
+			commands.Transaction |
 			commands.Immediate | commands.RunsQueue,
 		Summary: "Runs the queued commands as one, unless a watched key has changed.",
 		Handler: exec,
 	},
 	{
 		Name: "multi", Arity: 1, Group: "transactions", Since: "1.2.0", Complexity: "O(1)",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Immediate,
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy |
+			commands.Immediate,
 		Summary: "Begins to queue commands for EXEC.",
 		Handler: multi,
 	},
 	{
 		Name: "unwatch", Arity: 1, Group: "transactions", Since: "2.2.0", Complexity: "O(N)",
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Transaction,
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy |
+			commands.Transaction,
 		Summary: "Forgets the watched keys.",
 		Handler: unwatch,
 	},
 	{
-		Name: "watch", Arity: -2, Group: "transactions", Since: "2.2.0", Complexity: "O(N)", Syntax: "key [key ...]",
+		Name: "watch", Arity: -2, Group: "transactions", Since: "2.2.0", Complexity: "O(N)",
+		Syntax: "key [key ...]",
 		// A command that changes a watched key reads the list of watchers that grows.
-		Flags:   commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy | commands.Immediate | commands.Transaction,
+		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy |
+			commands.Immediate | commands.Transaction,
 		Keys:    []commands.KeySpec{{Flags: "RO", First: 1, Last: -1, Step: 1}},
 		Summary: "Makes the next EXEC fail if one of these keys changes before it.",
 		Handler: watch,

@@ -25,7 +25,8 @@ var (
 	errNoRewrite = resp.Error("ERR Can't execute an AOF background rewriting. " +
 		"Please check the server logs for more information.")
 
-	errWaitLocal    = resp.Error("ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.")
+	errWaitLocal = resp.Error("ERR WAITAOF cannot be used " +
+		"when numlocal is set but appendonly is disabled.")
 	errWaitRange    = resp.Error("ERR value is out of range, value must between 0 and 1")
 	errWaitPositive = resp.Error("ERR value is out of range, must be positive")
 )

@@ -88,7 +88,8 @@ type loader struct {
 
 func (s *Storage) newLoader(begun func()) *loader {
 	return &loader{
-		storage: s, ctx: s.options.Replay(), progress: s.loading.Load(), skip: s.cfg.Bool("load-skip-unsupported"),
+		storage: s, ctx: s.options.Replay(), progress: s.loading.Load(),
+		skip:  s.cfg.Bool("load-skip-unsupported"),
 		begun: sync.OnceFunc(begun),
 		delay: delay{storage: s, directive: "key-load-delay"},
 	}
@@ -152,7 +153,8 @@ func (l *loader) dump(name string) error {
 
 func (l *loader) logSkipped() {
 	if l.skipped > 0 {
-		l.storage.options.Logf("WARNING: %d keys or commands were left out, as load-skip-unsupported says", l.skipped)
+		l.storage.options.Logf("WARNING: %d keys or commands were left out, as load-skip-unsupported says",
+			l.skipped)
 	}
 }
 
@@ -264,7 +266,8 @@ func (l *loader) refused(args [][]byte, why string) error {
 		l.skipped++
 		return nil
 	}
-	return fmt.Errorf("the command %q cannot be carried out: %s (load-skip-unsupported yes leaves such commands out)",
+	return fmt.Errorf("the command %q cannot be carried out: %s (load-skip-unsupported yes leaves such "+
+		"commands out)",
 		string(args[0]), why)
 }
 

@@ -11,8 +11,10 @@ import (
 
 // Redis' texts.
 const (
-	misconfSave = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. " +
-		"Commands that may modify the data set are disabled, because this instance is configured to report errors " +
+	misconfSave = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to " +
+		"persist to disk. " +
+		"Commands that may modify the data set are disabled, because this instance is configured to " +
+		"report errors " +
 		"during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). " +
 		"Please check the Redis logs for details about the RDB error."
 	misconfLog = "MISCONF Errors writing to the AOF file: "

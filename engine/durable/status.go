@@ -45,8 +45,9 @@ func (s *Storage) Status() Status {
 	out := Status{
 		Logging: log != nil, Starting: starting != nil,
 		Changes: s.changes.Load(), LastSaveS: jobs.lastSaveS,
-		Save: jobs.status(saveJob, nowS), Rewrite: jobs.status(rewriteJob, nowS), RewriteScheduled: jobs.rewriteNext,
-		KeysLoaded: s.loaded.keys.Load(), KeysExpired: s.loaded.expired.Load(),
+		Save: jobs.status(saveJob, nowS), Rewrite: jobs.status(rewriteJob, nowS),
+		RewriteScheduled: jobs.rewriteNext,
+		KeysLoaded:       s.loaded.keys.Load(), KeysExpired: s.loaded.expired.Load(),
 	}
 	if log != nil {
 		out.LogErr = log.Err()

@@ -120,8 +120,9 @@ var (
 	// ErrClosing is returned when the end of the server cuts a wait short.
 	ErrClosing = errors.New("the server ends")
 
-	errNoDisk     = errors.New("appendonly and save need a server that has a directory")
-	errAppendOnly = errors.New("Unable to turn on AOF. Check server logs.") //nolint:revive,staticcheck // Redis' text
+	errNoDisk = errors.New("appendonly and save need a server that has a directory")
+	//nolint:revive,staticcheck // Redis' text
+	errAppendOnly = errors.New("Unable to turn on AOF. Check server logs.")
 	errNotBegun   = errors.New("nothing can be written now")
 )
 

@@ -28,7 +28,8 @@ func MachineBytes() int64 {
 	if syscall.Sysinfo(&s) != nil {
 		return 0
 	}
-	return int64(uint64(s.Totalram) * uint64(s.Unit)) //nolint:unconvert // the widths differ between processors
+	//nolint:unconvert // the widths differ between processors
+	return int64(uint64(s.Totalram) * uint64(s.Unit))
 }
 
 // OSName returns the system as uname prints it.

@@ -27,15 +27,18 @@ func caller(c *commands.Ctx) Caller { return c.Caller.(Caller) }
 var errShardInExec = resp.Error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
 
 const (
-	subscribeFlags = commands.PubSub | commands.NoScript | commands.Loading | commands.Stale | commands.Subscribed
-	publishFlags   = commands.PubSub | commands.Loading | commands.Stale | commands.Fast | commands.MayReplicate
-	queryFlags     = commands.PubSub | commands.Loading | commands.Stale
+	subscribeFlags = commands.PubSub | commands.NoScript | commands.Loading | commands.Stale |
+		commands.Subscribed
+	publishFlags = commands.PubSub | commands.Loading | commands.Stale | commands.Fast |
+		commands.MayReplicate
+	queryFlags = commands.PubSub | commands.Loading | commands.Stale
 )
 
 // Commands are the rows of the group pubsub.
 var Commands = []commands.Command{
 	{
-		Name: "psubscribe", Arity: -2, Flags: subscribeFlags, Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
+		Name: "psubscribe", Arity: -2, Flags: subscribeFlags,
+		Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
 		Syntax: "pattern [pattern ...]", Handler: subscribe(Patterns),
 		Summary: "Listens to the channels whose names match patterns.",
 	},
@@ -49,35 +52,41 @@ var Commands = []commands.Command{
 		Summary: "Tells who listens to what.",
 		Subs: []commands.Command{
 			{
-				Name: "channels", Arity: -2, Flags: queryFlags, Group: "pubsub", Since: "2.8.0", Complexity: "O(N)",
+				Name: "channels", Arity: -2, Flags: queryFlags,
+				Group: "pubsub", Since: "2.8.0", Complexity: "O(N)",
 				Syntax: "[pattern]", Handler: topicNames(Channels),
 				Summary: "Lists the channels that somebody listens to by name.",
 			},
 			commands.Help("pubsub", "6.2.0"),
 			{
-				Name: "numpat", Arity: 2, Flags: queryFlags, Group: "pubsub", Since: "2.8.0", Complexity: "O(1)",
+				Name: "numpat", Arity: 2, Flags: queryFlags,
+				Group: "pubsub", Since: "2.8.0", Complexity: "O(1)",
 				Handler: numPat,
 				Summary: "Counts the patterns that somebody listens to.",
 			},
 			{
-				Name: "numsub", Arity: -2, Flags: queryFlags, Group: "pubsub", Since: "2.8.0", Complexity: "O(N)",
+				Name: "numsub", Arity: -2, Flags: queryFlags,
+				Group: "pubsub", Since: "2.8.0", Complexity: "O(N)",
 				Syntax: "[channel [channel ...]]", Handler: numSub(Channels),
 				Summary: "Counts who listens to channels by name.",
 			},
 			{
-				Name: "shardchannels", Arity: -2, Flags: queryFlags, Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
+				Name: "shardchannels", Arity: -2, Flags: queryFlags,
+				Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
 				Syntax: "[pattern]", Handler: topicNames(ShardChannels),
 				Summary: "Lists the shard channels that somebody listens to.",
 			},
 			{
-				Name: "shardnumsub", Arity: -2, Flags: queryFlags, Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
+				Name: "shardnumsub", Arity: -2, Flags: queryFlags,
+				Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
 				Syntax: "[shardchannel [shardchannel ...]]", Handler: numSub(ShardChannels),
 				Summary: "Counts who listens to shard channels.",
 			},
 		},
 	},
 	{
-		Name: "punsubscribe", Arity: -1, Flags: subscribeFlags, Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
+		Name: "punsubscribe", Arity: -1, Flags: subscribeFlags,
+		Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
 		Syntax: "[pattern [pattern ...]]", Handler: unsubscribe(Patterns),
 		Summary: "Ends subscriptions to patterns, all if none is named.",
 	},
@@ -88,24 +97,28 @@ var Commands = []commands.Command{
 		Summary: "Sends a message to all who listen to a shard channel and answers how many receive it.",
 	},
 	{
-		Name: "ssubscribe", Arity: -2, Flags: subscribeFlags, Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
+		Name: "ssubscribe", Arity: -2, Flags: subscribeFlags,
+		Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
 		Keys:   []commands.KeySpec{{Flags: commands.NotKey, First: 1, Last: -1, Step: 1}},
 		Syntax: "shardchannel [shardchannel ...]", Handler: subscribe(ShardChannels),
 		Summary: "Listens to shard channels.",
 	},
 	{
-		Name: "subscribe", Arity: -2, Flags: subscribeFlags, Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
+		Name: "subscribe", Arity: -2, Flags: subscribeFlags,
+		Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
 		Syntax: "channel [channel ...]", Handler: subscribe(Channels),
 		Summary: "Listens to channels.",
 	},
 	{
-		Name: "sunsubscribe", Arity: -1, Flags: subscribeFlags, Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
+		Name: "sunsubscribe", Arity: -1, Flags: subscribeFlags,
+		Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
 		Keys:   []commands.KeySpec{{Flags: commands.NotKey, First: 1, Last: -1, Step: 1}},
 		Syntax: "[shardchannel [shardchannel ...]]", Handler: unsubscribe(ShardChannels),
 		Summary: "Ends subscriptions to shard channels, all if none is named.",
 	},
 	{
-		Name: "unsubscribe", Arity: -1, Flags: subscribeFlags, Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
+		Name: "unsubscribe", Arity: -1, Flags: subscribeFlags,
+		Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
 		Syntax: "[channel [channel ...]]", Handler: unsubscribe(Channels),
 		Summary: "Ends subscriptions to channels, all if none is named.",
 	},

@@ -108,7 +108,10 @@ func (d *deferredEvents) add(g *effects.Group) {
 	changes := g.Changes()
 	for i := range changes {
 		if c := &changes[i]; g.Wanted()&c.Event.Class != 0 {
-			d.events = append(d.events, deferredEvent{g.Wanted() & eventChannels, c.DB, c.Event.Name, string(g.Key(c))})
+			d.events = append(d.events, deferredEvent{
+				g.Wanted() & eventChannels, c.DB, c.Event.Name,
+				string(g.Key(c)),
+			})
 		}
 	}
 	d.some.Store(len(d.events) > 0)

@@ -59,7 +59,8 @@ func (s *Stats) Decisions() []commands.Decisions {
 		for by := range sum {
 			d := &s.decisions[i].by[by]
 			sum[by].Add(&commands.Decisions{
-				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Looked: d.peeked.Load(), Units: d.units.Load(),
+				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Looked: d.peeked.Load(),
+				Units: d.units.Load(),
 			})
 		}
 	}

@@ -78,7 +78,10 @@ type Run struct {
 // Flush adds the run to the shared counters and empties it.
 func (r *Run) Flush(session int64, s *Stats) {
 	if r.Cmd != nil && r.Calls+r.Rejected > 0 {
-		s.Add(session, &commands.CallCount{Cmd: r.Cmd, Calls: r.Calls, Rejected: r.Rejected, Failed: r.Failed})
+		s.Add(session, &commands.CallCount{
+			Cmd: r.Cmd, Calls: r.Calls, Rejected: r.Rejected,
+			Failed: r.Failed,
+		})
 	}
 	r.Calls, r.Rejected, r.Failed = 0, 0, 0
 }
