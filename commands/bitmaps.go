@@ -19,13 +19,13 @@ var Bitmaps = []Command{
 		Keys:  []KeySpec{{Flags: "RW access update variable_flags", First: 1, Step: 1, Notes: "GET alone only reads"}},
 		Group: "bitmap", Since: "3.2.0", Complexity: "O(1) for each operation", Handler: bitField,
 		Syntax:  "key [<GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset value | INCRBY encoding offset increment>> [...]]",
-		Summary: "Reads, sets and counts integers of any width within a string.",
+		Summary: "Reads, sets and increments integers of any width in a string.",
 	},
 	{
 		Name: "bitfield_ro", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
 		Group: "bitmap", Since: "6.0.0", Complexity: "O(1) for each operation", Handler: bitFieldRO,
 		Syntax:  "key [GET encoding offset [GET encoding offset ...]]",
-		Summary: "Reads integers of any width within a string.",
+		Summary: "Reads integers of any width in a string.",
 	},
 	{
 		Name: "bitop", Event: "set", Arity: -4, Flags: Write | DenyOOM,
@@ -38,17 +38,17 @@ var Bitmaps = []Command{
 		Name: "bitpos", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "bitmap", Since: "2.8.7", Complexity: "O(N)", Handler: bitPos,
 		Syntax:  "key bit [start [end [BYTE | BIT]]]",
-		Summary: "Answers where the first bit is that is set, or clear.",
+		Summary: "Returns the position of the first set or clear bit.",
 	},
 	{
 		Name: "getbit", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
 		Group: "bitmap", Since: "2.2.0", Complexity: "O(1)", Syntax: "key offset", Handler: getBit,
-		Summary: "Answers a bit of a string.",
+		Summary: "Returns a bit of a string.",
 	},
 	{
 		Name: "setbit", Event: "setbit", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "bitmap", Since: "2.2.0", Complexity: "O(1)", Syntax: "key offset value", Handler: setBit,
-		Summary: "Sets or clears a bit of a string and answers what it was.",
+		Summary: "Sets or clears a bit of a string and returns its old value.",
 	},
 }
 

@@ -10,7 +10,7 @@ var errNoCluster = resp.Error("ERR This instance has cluster support disabled")
 // before they move to one.
 var Cluster = []Command{{
 	Name: "cluster", Arity: -2, Group: "cluster", Since: "3.0.0", Complexity: "O(1)",
-	Summary: "Answers questions about a cluster.",
+	Summary: "Returns information about a cluster.",
 	Subs: []Command{
 		noCluster("countkeysinslot", 3, "3.0.0", "O(1)", "slot", "Counts the keys of a slot.", false),
 		noCluster("getkeysinslot", 4, "3.0.0", "O(N)", "slot count", "Lists keys of a slot.", true),
@@ -23,10 +23,10 @@ var Cluster = []Command{{
 		{
 			Name: "keyslot", Arity: 3, Flags: Stale,
 			Group: "cluster", Since: "3.0.0", Complexity: "O(N)", Syntax: "key", Handler: clusterKeySlot,
-			Summary:   "Answers the hash slot of a key.",
+			Summary:   "Returns the hash slot of a key.",
 			Deviation: "answers without a cluster, where Redis refuses",
 		},
-		noCluster("myid", 2, "3.0.0", "O(1)", "", "Answers the name of the node.", false),
+		noCluster("myid", 2, "3.0.0", "O(1)", "", "Returns the name of the node.", false),
 		noCluster("nodes", 2, "3.0.0", "O(N)", "", "Lists the nodes of the cluster.", true),
 		noCluster("shards", 2, "7.0.0", "O(N)", "", "Lists the shards of the cluster and their nodes.", true),
 		noCluster("slots", 2, "3.0.0", "O(N)", "", "Lists the slots of the cluster and their nodes.", true),
@@ -42,7 +42,7 @@ var Cluster = []Command{{
 }, {
 	Name: "readwrite", Arity: 1, Flags: Loading | Stale | Fast,
 	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster, Categories: []string{"connection"},
-	Summary: "Takes READONLY back.",
+	Summary: "Undoes READONLY.",
 }}
 
 // noCluster is the row of a subcommand that only a cluster can answer.

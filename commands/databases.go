@@ -31,13 +31,13 @@ var Databases = []Command{
 	{
 		Name: "swapdb", Arity: 3, Flags: Write | Fast | AllShards, Categories: []string{"keyspace", "dangerous"},
 		Group: "server", Since: "4.0.0", Complexity: "O(N)", Syntax: "index1 index2", Handler: swapDB,
-		Summary: "Exchanges two databases.",
+		Summary: "Swaps two databases.",
 	},
 	{
 		Name: "time", Arity: 1, Flags: Loading | Stale | Fast | Random,
 		Tips:  []string{"nondeterministic_output"},
 		Group: "server", Since: "2.6.0", Complexity: "O(1)", Handler: timeNow,
-		Summary: "Answers the server's clock: unix seconds, and microseconds within the second.",
+		Summary: "Returns the server's clock: unix seconds, and microseconds within the second.",
 	},
 }
 

@@ -26,20 +26,20 @@ var Dumps = []Command{
 		Name: "dump", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Tips:  []string{"nondeterministic_output"},
 		Group: "generic", Since: "2.6.0", Complexity: "O(N)", Syntax: "key", Handler: dumpKey,
-		Summary: "Answers a value as RESTORE takes it.",
+		Summary: "Returns a serialized value for RESTORE.",
 	},
 	{
 		Name: "restore", Event: "restore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
 		Categories: []string{"dangerous"},
 		Group:      "generic", Since: "2.6.0", Complexity: "O(N*log(N))", Syntax: restoreSyntax, Handler: restore,
-		Summary:   "Makes a key of what DUMP answered.",
+		Summary:   "Creates a key from what DUMP returned.",
 		Deviation: newerPayloads,
 	},
 	{
 		Name: "restore-asking", Event: "restore", Arity: -4, Flags: Write | DenyOOM | Asking, Keys: []KeySpec{key(1, "OW update")},
 		Categories: []string{"keyspace", "dangerous"},
 		Group:      "server", Since: "3.0.0", Complexity: "O(N*log(N))", Syntax: restoreSyntax, Handler: restore,
-		Summary:   "Is RESTORE, for tools that move keys within a cluster.",
+		Summary:   "Restores a key as RESTORE does, for tools that move keys within a cluster.",
 		Deviation: newerPayloads,
 	},
 }

@@ -15,7 +15,7 @@ var increxRows = []Command{{
 	Group: "string", Since: "8.8.0", Complexity: "O(1)", Handler: incrEx,
 	Syntax: "key [BYINT integer | BYFLOAT float] [SATURATE] [LBOUND lowerbound] [UBOUND upperbound] " +
 		"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]",
-	Summary:   "Counts a key up or down within bounds, and sets its deadline.",
+	Summary:   "Adds to the number of a key within bounds, and sets the key's deadline.",
 	Deviation: "from Redis 8.8; syntax errors say what is wrong",
 }}
 

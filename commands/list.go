@@ -15,43 +15,43 @@ var Lists = []Command{
 		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
 		Group: "list", Since: "6.2.0", Complexity: "O(1)", Handler: blmove,
 		Syntax:  "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
-		Summary: "Moves an element from one list to another, waiting for one if there is none.",
+		Summary: "Moves an element from one list to another, or blocks until there is one.",
 	},
 	{
 		Name: "blmpop", Arity: -5, Flags: Write | Blocking, Keys: []KeySpec{CountedKeys(2, "RW access delete")},
 		Group: "list", Since: "7.0.0", Complexity: "O(N+M)", Handler: blmpop,
 		Syntax:  "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
-		Summary: "Removes elements from an end of one of several lists, waiting for one if there is none.",
+		Summary: "Removes elements from an end of one of several lists, or blocks until there is one.",
 	},
 	{
 		Name: "blpop", Event: "lpop", Arity: -3, Flags: Write | NoScript | Blocking,
 		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
 		Group: "list", Since: "2.0.0", Complexity: "O(N)", Syntax: "key [key ...] timeout",
-		Summary: "Removes the first element of one of several lists, waiting for one if there is none.",
+		Summary: "Removes the first element of one of several lists, or blocks until there is one.",
 		Handler: func(c *Ctx) resp.Value { return bpop(c, left) },
 	},
 	{
 		Name: "brpop", Event: "rpop", Arity: -3, Flags: Write | NoScript | Blocking,
 		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
 		Group: "list", Since: "2.0.0", Complexity: "O(N)", Syntax: "key [key ...] timeout",
-		Summary: "Removes the last element of one of several lists, waiting for one if there is none.",
+		Summary: "Removes the last element of one of several lists, or blocks until there is one.",
 		Handler: func(c *Ctx) resp.Value { return bpop(c, right) },
 	},
 	{
 		Name: "brpoplpush", Arity: 4, Flags: Write | DenyOOM | NoScript | Blocking,
 		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(1)", Syntax: "source destination timeout", Handler: brpoplpush,
-		Summary: "Moves the last element of one list to the front of another, waiting for one if there is none.",
+		Summary: "Moves the last element of one list to the front of another, or blocks until there is one.",
 	},
 	{
 		Name: "lindex", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key index", Handler: lindex,
-		Summary: "Answers the element at an index.",
+		Summary: "Returns the element at an index.",
 	},
 	{
 		Name: "linsert", Event: "linsert", Arity: 5, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key <BEFORE | AFTER> pivot element", Handler: linsert,
-		Summary: "Adds an element next to another one.",
+		Summary: "Inserts an element before or after another one.",
 	},
 	{
 		Name: "llen", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
@@ -74,31 +74,31 @@ var Lists = []Command{
 	{
 		Name: "lpop", Event: "lpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]",
-		Summary: "Removes the first elements and answers them.",
+		Summary: "Removes and returns the first elements.",
 		Handler: func(c *Ctx) resp.Value { return pop(c, left) },
 	},
 	{
 		Name: "lpos", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "list", Since: "6.0.6", Complexity: "O(N)", Handler: lpos,
 		Syntax:  "key element [RANK rank] [COUNT num-matches] [MAXLEN len]",
-		Summary: "Answers the indexes at which an element stands.",
+		Summary: "Returns the indexes of an element.",
 	},
 	{
 		Name: "lpush", Event: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key element [element ...]",
-		Summary: "Adds elements before all others, one after the other.",
+		Summary: "Prepends elements to a list, one after the other.",
 		Handler: func(c *Ctx) resp.Value { return push(c, left, false) },
 	},
 	{
 		Name: "lpushx", Event: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key element [element ...]",
-		Summary: "Adds elements before all others if there are any.",
+		Summary: "Prepends elements to a list that exists.",
 		Handler: func(c *Ctx) resp.Value { return push(c, left, true) },
 	},
 	{
 		Name: "lrange", Arity: 4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "list", Since: "1.0.0", Complexity: "O(S+N)", Syntax: "key start stop", Handler: lrange,
-		Summary: "Answers the elements of a range of indexes.",
+		Summary: "Returns the elements of a range of indexes.",
 	},
 	{
 		Name: "lrem", Event: "lrem", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
@@ -118,7 +118,7 @@ var Lists = []Command{
 	{
 		Name: "rpop", Event: "rpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]",
-		Summary: "Removes the last elements and answers them.",
+		Summary: "Removes and returns the last elements.",
 		Handler: func(c *Ctx) resp.Value { return pop(c, right) },
 	},
 	{
@@ -131,13 +131,13 @@ var Lists = []Command{
 	{
 		Name: "rpush", Event: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key element [element ...]",
-		Summary: "Adds elements behind all others.",
+		Summary: "Appends elements to a list.",
 		Handler: func(c *Ctx) resp.Value { return push(c, right, false) },
 	},
 	{
 		Name: "rpushx", Event: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key element [element ...]",
-		Summary: "Adds elements behind all others if there are any.",
+		Summary: "Appends elements to a list that exists.",
 		Handler: func(c *Ctx) resp.Value { return push(c, right, true) },
 	},
 }

@@ -27,7 +27,7 @@ var rlHoldRows = []Command{
 		Name: "rl.reserve", Arity: 9, Flags: Write | DenyOOM | Fast, Keys: holdKeys(tailOfReserve),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlReserve,
 		Syntax:    "key limit window estimate HOLD milliseconds ID id",
-		Summary:   "Admits work by an estimate of its cost, to be settled when that is known.",
+		Summary:   "Admits work by an estimate of its cost, which RL.SETTLE corrects.",
 		Deviation: "zlimit's own",
 	},
 	{
@@ -41,7 +41,7 @@ var rlHoldRows = []Command{
 		Name: "rl.cancel", Arity: 3, Flags: Write | Fast, Keys: holdKeys(tailOfSettle),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlCancel,
 		Syntax:    "key id",
-		Summary:   "Gives back what RL.RESERVE took.",
+		Summary:   "Refunds what RL.RESERVE took.",
 		Deviation: "zlimit's own",
 	},
 }

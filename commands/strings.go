@@ -12,71 +12,71 @@ var Strings = []Command{
 	{
 		Name: "append", Event: "append", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "string", Since: "2.0.0", Complexity: "O(1)", Syntax: "key value", Handler: appendValue,
-		Summary: "Adds text at the end of a string.",
+		Summary: "Appends to a string.",
 	},
 	{
 		Name: "decr", Event: "incrby", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: decr,
-		Summary: "Counts a key down by one.",
+		Summary: "Subtracts one from the number in a key.",
 	},
 	{
 		Name: "decrby", Event: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key decrement", Handler: decrBy,
-		Summary: "Counts a key down by a number.",
+		Summary: "Subtracts from the number in a key.",
 	},
 	{
 		Name: "get", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: get,
-		Summary: "Answers the value of a string key.",
+		Summary: "Returns the value of a string key.",
 	},
 	{
 		Name: "getdel", Event: "del", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
 		Group: "string", Since: "6.2.0", Complexity: "O(1)", Syntax: "key", Handler: getDel,
-		Summary: "Answers the value of a string key and removes the key.",
+		Summary: "Returns the value of a string key and removes the key.",
 	},
 	{
 		Name: "getex", Event: "expire", Arity: -2, Flags: Write | Fast,
 		Keys:  []KeySpec{{Flags: "RW access update", First: 1, Step: 1, Notes: "the deadline may change"}},
 		Group: "string", Since: "6.2.0", Complexity: "O(1)", Handler: getEx,
 		Syntax:  "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]",
-		Summary: "Answers the value of a string key and sets or takes away its deadline.",
+		Summary: "Returns the value of a string key and sets or removes its deadline.",
 	},
 	{
 		Name: "getrange", Arity: 4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "string", Since: "2.4.0", Complexity: "O(N)", Syntax: "key start end", Handler: getRange,
-		Summary: "Answers part of a string.",
+		Summary: "Returns part of a string.",
 	},
 	{
 		Name: "getset", Event: "set", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key value", Handler: getSet,
-		Summary: "Sets a string key and answers what it held before.",
+		Summary: "Sets a string key and returns its old value.",
 	},
 	{
 		Name: "incr", Event: "incrby", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: incr,
-		Summary: "Counts a key up by one.",
+		Summary: "Adds one to the number in a key.",
 	},
 	{
 		Name: "incrby", Event: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key increment", Handler: incrBy,
-		Summary: "Counts a key up by a number.",
+		Summary: "Adds to the number in a key.",
 	},
 	{
 		Name: "incrbyfloat", Event: "incrbyfloat", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "2.6.0", Complexity: "O(1)", Syntax: "key increment", Handler: incrByFloat,
-		Summary: "Adds a fraction to the number that a key holds.",
+		Summary: "Adds a fraction to the number in a key.",
 	},
 	{
 		Name: "lcs", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{{Flags: "RO access", First: 1, Last: 1, Step: 1}},
 		Group: "string", Since: "7.0.0", Complexity: "O(N*M)", Handler: lcs,
 		Syntax:  "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
-		Summary: "Answers the longest common subsequence of two strings, its length, or where it stands in both.",
+		Summary: "Returns the longest common subsequence of two strings, its length, or its positions in both.",
 	},
 	{
 		Name: "mget", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO access")},
 		Tips:  []string{"request_policy:multi_shard"},
 		Group: "string", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]", Handler: mget,
-		Summary: "Answers the values of several string keys.",
+		Summary: "Returns the values of several string keys.",
 	},
 	{
 		Name: "mset", Event: "set", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW update")},
@@ -100,7 +100,7 @@ var Strings = []Command{
 		Keys:  []KeySpec{{Flags: "RW access update variable_flags", First: 1, Step: 1, Notes: "GET reads what was there before"}},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Handler: setString,
 		Syntax:  "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
-		Summary: "Sets a string key, whatever it held before.",
+		Summary: "Sets a string key.",
 	},
 	{
 		Name: "setex", Event: "set", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
@@ -110,7 +110,7 @@ var Strings = []Command{
 	{
 		Name: "setnx", Event: "set", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "OW insert")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key value", Handler: setNX,
-		Summary: "Sets a string key if there is no such key.",
+		Summary: "Sets a string key that does not exist.",
 	},
 	{
 		Name: "setrange", Event: "setrange", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update")},
@@ -120,12 +120,12 @@ var Strings = []Command{
 	{
 		Name: "strlen", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
 		Group: "string", Since: "2.2.0", Complexity: "O(1)", Syntax: "key", Handler: strLen,
-		Summary: "Answers the length of a string in bytes.",
+		Summary: "Returns the length of a string in bytes.",
 	},
 	{
 		Name: "substr", Arity: 4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "string", Since: "1.0.0", Complexity: "O(N)", Syntax: "key start end", Handler: getRange,
-		Summary: "Answers part of a string: GETRANGE under its first name.",
+		Summary: "Returns part of a string: GETRANGE by its first name.",
 	},
 }
 

@@ -15,27 +15,27 @@ var SortedSets = []Command{
 		Name: "bzmpop", Arity: -5, Flags: Write | Blocking, Keys: []KeySpec{CountedKeys(2, "RW access delete")},
 		Group: "sorted-set", Since: "7.0.0", Complexity: "O(K+M*log(N))", Handler: bzmpop,
 		Syntax:  "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
-		Summary: "Removes the lowest or highest members of one of several sorted sets, waiting for one if there is none.",
+		Summary: "Removes the lowest or highest members of one of several sorted sets, or blocks until there is one.",
 	},
 	{
 		Name: "bzpopmax", Event: "zpopmax", Arity: -3, Flags: Write | NoScript | Blocking | Fast,
 		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
 		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N))", Syntax: "key [key ...] timeout",
-		Summary: "Removes the highest member of one of several sorted sets, waiting for one if there is none.",
+		Summary: "Removes the highest member of one of several sorted sets, or blocks until there is one.",
 		Handler: func(c *Ctx) resp.Value { return bzpop(c, true) },
 	},
 	{
 		Name: "bzpopmin", Event: "zpopmin", Arity: -3, Flags: Write | NoScript | Blocking | Fast,
 		Keys:  []KeySpec{{Flags: "RW access delete", First: 1, Last: -2, Step: 1}},
 		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N))", Syntax: "key [key ...] timeout",
-		Summary: "Removes the lowest member of one of several sorted sets, waiting for one if there is none.",
+		Summary: "Removes the lowest member of one of several sorted sets, or blocks until there is one.",
 		Handler: func(c *Ctx) resp.Value { return bzpop(c, false) },
 	},
 	{
 		Name: "zadd", Event: "zadd", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
 		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N))", Handler: zadd,
 		Syntax:  "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
-		Summary: "Adds members with scores, or gives members new scores.",
+		Summary: "Adds members with scores, or changes the scores of members.",
 	},
 	{
 		Name: "zcard", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
@@ -45,7 +45,7 @@ var SortedSets = []Command{
 	{
 		Name: "zcount", Arity: 4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "2.0.0", Complexity: "O(log(N))", Syntax: "key min max", Handler: zcount,
-		Summary: "Counts the members whose score lies in a range.",
+		Summary: "Counts the members in a range of scores.",
 	},
 	{
 		Name: "zincrby", Event: "zincr", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
@@ -55,7 +55,7 @@ var SortedSets = []Command{
 	{
 		Name: "zlexcount", Arity: 4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N))", Syntax: "key min max", Handler: zlexCount,
-		Summary: "Counts the members that lie in a range of bytes.",
+		Summary: "Counts the members in a lexicographical range.",
 	},
 	{
 		Name: "zmpop", Arity: -4, Flags: Write, Keys: []KeySpec{CountedKeys(1, "RW access delete")},
@@ -66,49 +66,49 @@ var SortedSets = []Command{
 	{
 		Name: "zmscore", Arity: -3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: zmscore,
-		Summary: "Answers the scores of several members.",
+		Summary: "Returns the scores of several members.",
 	},
 	{
 		Name: "zpopmax", Event: "zpopmax", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
 		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N)*M)", Syntax: "key [count]",
-		Summary: "Removes the highest members and answers them.",
+		Summary: "Removes and returns the highest members.",
 		Handler: func(c *Ctx) resp.Value { return zpop(c, true) },
 	},
 	{
 		Name: "zpopmin", Event: "zpopmin", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
 		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N)*M)", Syntax: "key [count]",
-		Summary: "Removes the lowest members and answers them.",
+		Summary: "Removes and returns the lowest members.",
 		Handler: func(c *Ctx) resp.Value { return zpop(c, false) },
 	},
 	{
 		Name: "zrandmember", Arity: -2, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
 		Tips:  []string{"nondeterministic_output"},
 		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)", Syntax: "key [count [WITHSCORES]]", Handler: zrandMember,
-		Summary: "Answers members picked at random.",
+		Summary: "Returns random members.",
 	},
 	{
 		Name: "zrange", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N)+M)", Handler: zrange,
 		Syntax:  "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
-		Summary: "Answers the members of a range of ranks, scores or bytes.",
+		Summary: "Returns the members of a range of ranks, scores or bytes.",
 	},
 	{
 		Name: "zrangebylex", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)", Syntax: "key min max [LIMIT offset count]",
-		Summary: "Answers the members of a range of bytes.",
+		Summary: "Returns the members of a range of bytes.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byLex, false) },
 	},
 	{
 		Name: "zrangebyscore", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "1.0.5", Complexity: "O(log(N)+M)", Syntax: "key min max [WITHSCORES] [LIMIT offset count]",
-		Summary: "Answers the members of a range of scores.",
+		Summary: "Returns the members of a range of scores.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byScore, false) },
 	},
 	{
 		Name: "zrangestore", Event: "zrangestore", Arity: -5, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), key(2, "RO access")},
 		Group: "sorted-set", Since: "6.2.0", Complexity: "O(log(N)+M)", Handler: zrangeStore,
 		Syntax:  "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
-		Summary: "Keeps the members of a range of ranks, scores or bytes under a key.",
+		Summary: "Stores the members of a range of ranks, scores or bytes in a key.",
 	},
 	{
 		Name: "zrank", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
@@ -142,19 +142,19 @@ var SortedSets = []Command{
 	{
 		Name: "zrevrange", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N)+M)", Syntax: "key start stop [WITHSCORES]",
-		Summary: "Answers the members of a range of ranks, highest first.",
+		Summary: "Returns the members of a range of ranks, highest first.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byRank, true) },
 	},
 	{
 		Name: "zrevrangebylex", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)", Syntax: "key max min [LIMIT offset count]",
-		Summary: "Answers the members of a range of bytes, highest first.",
+		Summary: "Returns the members of a range of bytes, highest first.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byLex, true) },
 	},
 	{
 		Name: "zrevrangebyscore", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "2.2.0", Complexity: "O(log(N)+M)", Syntax: "key max min [WITHSCORES] [LIMIT offset count]",
-		Summary: "Answers the members of a range of scores, highest first.",
+		Summary: "Returns the members of a range of scores, highest first.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byScore, true) },
 	},
 	{
@@ -167,12 +167,12 @@ var SortedSets = []Command{
 		Name: "zscan", Arity: -3, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
 		Tips:  []string{"nondeterministic_output"},
 		Group: "sorted-set", Since: "2.8.0", Complexity: "O(1)", Syntax: "key cursor [MATCH pattern] [COUNT count]", Handler: zscan,
-		Summary: "Walks over the members and scores, a few a call.",
+		Summary: "Iterates over the members and scores.",
 	},
 	{
 		Name: "zscore", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
 		Group: "sorted-set", Since: "1.2.0", Complexity: "O(1)", Syntax: "key member", Handler: zscore,
-		Summary: "Answers the score of a member.",
+		Summary: "Returns the score of a member.",
 	},
 }
 

@@ -19,38 +19,38 @@ const (
 
 var clientGroup = []commands.Command{{
 	Name: "client", Arity: -2, Group: "connection", Since: "2.4.0", Complexity: "O(1)",
-	Summary: "Asks about and changes connections.",
+	Summary: "Lists and changes connections.",
 	Subs: []commands.Command{
 		{
 			Name: "caching", Arity: 3, Flags: clientFlags,
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Syntax:  "<YES | NO>",
-			Summary: "Says whether the next command's keys are tracked.",
+			Summary: "Sets whether the keys of the next command are tracked.",
 			Handler: clientCaching,
 		},
 		{
 			Name: "getname", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "2.6.9", Complexity: "O(1)",
-			Summary: "Answers the connection's name.",
+			Summary: "Returns the connection's name.",
 			Handler: clientGetName,
 		},
 		{
 			Name: "getredir", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
-			Summary: "Answers which client is told of the keys that this one tracks.",
+			Summary: "Returns the id of the client that invalidations are redirected to.",
 			Handler: clientGetRedir,
 		},
 		commands.Help("connection", "5.0.0"),
 		{
 			Name: "id", Arity: 2, Flags: clientFlags, Group: "connection", Since: "5.0.0", Complexity: "O(1)",
-			Summary: "Answers the connection's number.",
+			Summary: "Returns the connection's id.",
 			Handler: func(c *commands.Ctx) resp.Value { return resp.Int(caller(c).id) },
 		},
 		{
 			Name: "info", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "6.2.0", Complexity: "O(1)",
 			Tips:    []string{"nondeterministic_output"},
-			Summary: "Answers what CLIENT LIST says of this connection.",
+			Summary: "Returns this connection's line of CLIENT LIST.",
 			Handler: clientInfo,
 		},
 		{
@@ -67,14 +67,14 @@ var clientGroup = []commands.Command{{
 			Group: "connection", Since: "2.4.0", Complexity: "O(N)",
 			Tips:    []string{"nondeterministic_output"},
 			Syntax:  "[TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [ID client-id [client-id ...]]",
-			Summary: "Lists the connections, one a line.",
+			Summary: "Lists the connections, one per line.",
 			Handler: clientList,
 		},
 		{
 			Name: "no-evict", Arity: 3, Flags: clientAdmin,
 			Group: "connection", Since: "7.0.0", Complexity: "O(1)",
 			Syntax:    "<ON | OFF>",
-			Summary:   "Marks the connection as one not to be evicted.",
+			Summary:   "Protects the connection from client eviction.",
 			Deviation: "accepted without effect: no connection is ever evicted",
 			Handler:   clientNoEvict,
 		},
@@ -82,7 +82,7 @@ var clientGroup = []commands.Command{{
 			Name: "no-touch", Arity: 3, Flags: clientFlags,
 			Group: "connection", Since: "7.2.0", Complexity: "O(1)",
 			Syntax:    "<ON | OFF>",
-			Summary:   "Marks the connection as one whose reads do not count as use.",
+			Summary:   "Makes the connection's reads not count as use of keys.",
 			Deviation: "from Redis 7.2",
 			Handler:   clientNoTouch,
 		},
@@ -90,7 +90,7 @@ var clientGroup = []commands.Command{{
 			Name: "pause", Arity: -3, Flags: clientAdmin,
 			Group: "connection", Since: "2.9.50", Complexity: "O(1)",
 			Syntax:  "timeout [WRITE | ALL]",
-			Summary: "Holds the commands of clients for some time.",
+			Summary: "Postpones the commands of clients for some time.",
 			Deviation: "CLIENT UNBLOCK of a client whose command is postponed answers 0 (Redis 7.0 " +
 				"crashes); calls of the program that runs the engine are not postponed",
 			Handler: clientPause,
@@ -99,14 +99,14 @@ var clientGroup = []commands.Command{{
 			Name: "reply", Arity: 3, Flags: clientFlags,
 			Group: "connection", Since: "3.2.0", Complexity: "O(1)",
 			Syntax:  "<ON | OFF | SKIP>",
-			Summary: "Says whether commands are answered.",
+			Summary: "Sets whether the server replies to commands.",
 			Handler: clientReply,
 		},
 		{
 			Name: "setinfo", Arity: 4, Flags: clientFlags,
 			Group: "connection", Since: "7.2.0", Complexity: "O(1)",
 			Syntax:    "<LIB-NAME libname | LIB-VER libver>",
-			Summary:   "Says which client library is talking.",
+			Summary:   "Sets the name or version of the client library.",
 			Deviation: "from Redis 7.2",
 			Handler:   clientSetInfo,
 		},
@@ -114,7 +114,7 @@ var clientGroup = []commands.Command{{
 			Name: "setname", Arity: 3, Flags: clientFlags,
 			Group: "connection", Since: "2.6.9", Complexity: "O(1)",
 			Syntax:  "connection-name",
-			Summary: "Names the connection.",
+			Summary: "Sets the connection's name.",
 			Handler: clientSetName,
 		},
 		{
@@ -122,7 +122,7 @@ var clientGroup = []commands.Command{{
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Syntax: "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] " +
 				"[OPTOUT] [NOLOOP]",
-			Summary: "Says whether the connection is told when keys change that it has read.",
+			Summary: "Enables or disables invalidation messages for keys that the connection has read.",
 			Deviation: "keys that a script reads without declaring them are tracked too; with NOLOOP a " +
 				"client receives " +
 				"invalidations of keys that the table evicts and of those that its own scans find expired",
@@ -131,20 +131,20 @@ var clientGroup = []commands.Command{{
 		{
 			Name: "trackinginfo", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "6.2.0", Complexity: "O(1)",
-			Summary: "Answers how the connection tracks keys.",
+			Summary: "Returns how the connection tracks keys.",
 			Handler: clientTrackingInfo,
 		},
 		{
 			Name: "unblock", Arity: -3, Flags: clientAdmin,
 			Group: "connection", Since: "5.0.0", Complexity: "O(1)",
 			Syntax:  "client-id [TIMEOUT | ERROR]",
-			Summary: "Ends the waiting of another connection's command.",
+			Summary: "Unblocks another connection's command.",
 			Handler: clientUnblock,
 		},
 		{
 			Name: "unpause", Arity: 2, Flags: clientAdmin,
 			Group: "connection", Since: "6.2.0", Complexity: "O(N)",
-			Summary: "Lets the commands that are held go on.",
+			Summary: "Runs the commands that CLIENT PAUSE has postponed.",
 			Handler: clientUnpause,
 		},
 	},

@@ -19,13 +19,13 @@ var connectionGroup = []commands.Command{
 		Syntax: "[username] password",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
 			commands.AllowBusy,
-		Summary: "Proves that the client knows the password.",
+		Summary: "Authenticates the connection.",
 		Handler: auth,
 	},
 	{
 		Name: "echo", Arity: 2, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "message",
 		Flags:   commands.Loading | commands.Stale | commands.Fast,
-		Summary: "Answers its argument.",
+		Summary: "Returns its argument.",
 		Handler: func(c *commands.Ctx) resp.Value { return c.Copy(c.Args[1]) },
 	},
 	{
@@ -33,14 +33,14 @@ var connectionGroup = []commands.Command{
 		Syntax: "[protover [AUTH username password] [SETNAME clientname]]",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
 			commands.AllowBusy,
-		Summary: "Chooses the protocol and says who the server is.",
+		Summary: "Selects the protocol and returns information about the server.",
 		Handler: hello,
 	},
 	{
 		Name: "ping", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "[message]",
 		Flags:   commands.Fast | commands.Subscribed | commands.NeedsDisk, // so that health checks notice
 		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
-		Summary: "Answers PONG, or its argument.",
+		Summary: "Returns PONG, or its argument.",
 		Handler: ping,
 	},
 	{
@@ -56,13 +56,13 @@ var connectionGroup = []commands.Command{
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
 			commands.AllowBusy |
 			commands.Immediate | commands.Transaction | commands.Subscribed,
-		Summary: "Makes the connection as it was when it was opened.",
+		Summary: "Resets the connection to its state when it was opened.",
 		Handler: reset,
 	},
 	{
 		Name: "select", Arity: 2, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "index",
 		Flags:   commands.Loading | commands.Stale | commands.Fast,
-		Summary: "Chooses the database.",
+		Summary: "Selects the database.",
 		Handler: selectDB,
 	},
 }

@@ -24,7 +24,7 @@ func (e *Engine) debugGroup() []commands.Command {
 	}
 	return []commands.Command{{
 		Name: "debug", Arity: -2, Flags: debugFlags, Group: "server", Since: "1.0.0", Complexity: "O(1)",
-		Summary:   "Holds and moves the server's clock, for tests.",
+		Summary:   "Freezes and moves the server's clock, for tests.",
 		Deviation: "only CLOCK, which is zlimit's own",
 		Subs: []commands.Command{
 			clockCommand("clock", -3, "<FREEZE | ADVANCE milliseconds | SET unix-time-milliseconds | RESUME>",

@@ -15,13 +15,13 @@ func (e *Engine) serverGroup() []commands.Command {
 	return append(e.debugGroup(),
 		commands.Command{
 			Name: "config", Arity: -2, Group: "server", Since: "2.0.0", Complexity: "O(1)",
-			Summary: "Asks for and changes directives.",
+			Summary: "Returns and changes directives.",
 			Subs: []commands.Command{
 				{
 					Name: "get", Arity: -3, Flags: configFlags,
 					Group: "server", Since: "2.0.0", Complexity: "O(N)",
 					Syntax: "parameter [parameter ...]", Handler: e.configGet,
-					Summary: "Answers directives whose name matches a pattern.",
+					Summary: "Returns directives whose name matches a pattern.",
 				},
 				commands.Help("server", "5.0.0"),
 				{
@@ -48,7 +48,7 @@ func (e *Engine) serverGroup() []commands.Command {
 			},
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[section [section ...]]",
 			Handler: e.info,
-			Summary: "Tells about the server, section by section.",
+			Summary: "Returns information about the server, by section.",
 			Deviation: "usec is estimated from the calls that were timed, one in sixteen of short " +
 				"commands; section limiter; percentiles are powers of two",
 		},
@@ -56,7 +56,7 @@ func (e *Engine) serverGroup() []commands.Command {
 			Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading |
 				commands.Stale,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Handler: monitor,
-			Summary: "Shows the connection every command that runs.",
+			Summary: "Sends the connection every command that runs.",
 			Deviation: "the commands of one script or EXEC have one timestamp, and those of the " +
 				"connection's own scripts and EXEC follow the reply",
 		},
@@ -65,7 +65,7 @@ func (e *Engine) serverGroup() []commands.Command {
 				commands.Fast,
 			Categories: []string{"admin", "dangerous"},
 			Group:      "server", Since: "2.8.12", Complexity: "O(1)", Handler: role,
-			Summary: "Answers that the server is a master without replicas.",
+			Summary: "Returns the server's role: a master without replicas.",
 		},
 		commands.Command{
 			Name: "shutdown", Arity: -1,
@@ -73,7 +73,7 @@ func (e *Engine) serverGroup() []commands.Command {
 				commands.AllowBusy,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)",
 			Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Handler: e.shutdown,
-			Summary: "Finishes the commands under way and ends the process.",
+			Summary: "Ends the process when the commands under way have finished.",
 		},
 	)
 }

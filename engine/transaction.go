@@ -63,7 +63,7 @@ var transactionGroup = []commands.Command{
 		Name: "discard", Arity: 1, Group: "transactions", Since: "2.0.0", Complexity: "O(N)",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy |
 			commands.Transaction | commands.Immediate,
-		Summary: "Forgets the queued commands and the watched keys.",
+		Summary: "Discards the queued commands and unwatches all keys.",
 		Handler: discard,
 	},
 	{
@@ -85,7 +85,7 @@ var transactionGroup = []commands.Command{
 		Name: "unwatch", Arity: 1, Group: "transactions", Since: "2.2.0", Complexity: "O(N)",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy |
 			commands.Transaction,
-		Summary: "Forgets the watched keys.",
+		Summary: "Unwatches all keys.",
 		Handler: unwatch,
 	},
 	{

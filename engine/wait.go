@@ -10,7 +10,7 @@ var waitGroup = []commands.Command{{
 	Name: "wait", Arity: 3, Flags: commands.NoScript, Categories: []string{"connection"},
 	Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
 	Group: "generic", Since: "3.0.0", Complexity: "O(1)", Syntax: "numreplicas timeout", Handler: wait,
-	Summary: "Waits until replicas have what this connection has written; there are none.",
+	Summary: "Blocks until replicas have what this connection has written; there are none.",
 }}
 
 // WAIT numreplicas timeout

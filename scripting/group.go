@@ -88,7 +88,7 @@ func (e *Engine) functionGroup() []commands.Command {
 		row("delete", 3, change, since, "library-name", "O(1)",
 			"Removes a library and its functions.", e.functionDelete, allShards, allSucceed),
 		row("dump", 2, commands.NoScript, since, "", "O(N) where N is the number of functions",
-			"Answers all libraries in one string.", e.functionDump),
+			"Returns all libraries, serialized.", e.functionDump),
 		row("flush", -2, change, since, "[ASYNC | SYNC]", "O(N) where N is the number of functions deleted",
 			"Removes all libraries.", e.functionFlush, allShards, allSucceed),
 		row("help", 2, commands.Loading|commands.Stale, since, "", "O(1)",
@@ -100,19 +100,19 @@ func (e *Engine) functionGroup() []commands.Command {
 			"Lists the libraries.", e.functionList, "nondeterministic_output_order"),
 		row("load", -3, change|commands.DenyOOM, since, "[REPLACE] function-code",
 			"O(1) (considering compilation time is redundant)",
-			"Makes a library of a source.", e.functionLoad, allShards, allSucceed),
+			"Loads a library from its source.", e.functionLoad, allShards, allSucceed),
 		row("restore", -3, change|commands.DenyOOM, since, "serialized-value [FLUSH | APPEND | REPLACE]",
 			"O(N) where N is the number of functions on the payload",
-			"Loads what FUNCTION DUMP answered.", e.functionRestore, allShards, allSucceed),
+			"Restores libraries that FUNCTION DUMP has returned.", e.functionRestore, allShards, allSucceed),
 		row("stats", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)",
-			"Tells what runs and what is loaded.", e.functionStats,
+			"Returns the running function and the loaded libraries.", e.functionStats,
 			"nondeterministic_output", allShards, "response_policy:special"),
 	}
 }
 
 func (e *Engine) scriptGroup() []commands.Command {
 	debug := row("debug", 3, commands.NoScript, "3.2.0", "YES|SYNC|NO", "O(1)",
-		"Sets the debug mode of the scripts that follow.", e.scriptDebug)
+		"Sets the debug mode of later scripts.", e.scriptDebug)
 	debug.Deviation = "There is no debugger: YES and SYNC are refused."
 	kill := row("kill", 2, commands.NoScript|commands.AllowBusy, "2.6.0", "", "O(1)",
 		"Ends the script that is running.", e.scriptKill,
@@ -120,7 +120,7 @@ func (e *Engine) scriptGroup() []commands.Command {
 	return []commands.Command{
 		debug,
 		row("exists", -3, commands.NoScript, "2.6.0", "sha1 [sha1 ...]",
-			"O(N) with N being the number of digests.", "Tells which scripts are cached.", e.scriptExists,
+			"O(N) with N being the number of digests.", "Reports which scripts are cached.", e.scriptExists,
 			"request_policy:all_shards", "response_policy:agg_logical_and"),
 		row("flush", -2, commands.NoScript, "2.6.0", "[ASYNC|SYNC]",
 			"O(N) with N being the number of cached scripts.", "Empties the script cache.", e.scriptFlush,

@@ -58,25 +58,25 @@ func (s *Storage) Commands() []commands.Command {
 			Name: "bgrewriteaof", Arity: 1, Flags: jobFlags,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)",
 			Handler: s.bgRewriteAOF,
-			Summary: "Writes the append-only log anew and shorter, beside the traffic.",
+			Summary: "Rewrites the append-only log in the background.",
 		},
 		{
 			Name: "bgsave", Arity: -1, Flags: jobFlags,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)",
 			Syntax: "[SCHEDULE]", Handler: s.bgSave,
-			Summary: "Saves a snapshot beside the traffic.",
+			Summary: "Saves a snapshot in the background.",
 		},
 		{
 			Name: "lastsave", Arity: 1, Flags: commands.Loading | commands.Stale | commands.Fast,
 			Categories: []string{"admin", "dangerous"}, Tips: []string{"nondeterministic_output"},
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Handler: s.lastSave,
-			Summary: "Answers when a snapshot was last saved, in unix seconds.",
+			Summary: "Returns when a snapshot was last saved, in unix seconds.",
 		},
 		{
 			Name: "save", Arity: 1, Flags: jobFlags | commands.NoMulti,
 			Group: "server", Since: "1.0.0", Complexity: "O(N) where N is the number of keys",
 			Handler:   s.save,
-			Summary:   "Saves a snapshot and answers when it is on disk.",
+			Summary:   "Saves a snapshot and replies when it is on disk.",
 			Deviation: "other clients are served meanwhile",
 		},
 		{
@@ -84,7 +84,7 @@ func (s *Storage) Commands() []commands.Command {
 			Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
 			Group: "generic", Since: "7.2.0", Complexity: "O(1)",
 			Syntax: "numlocal numreplicas timeout", Handler: s.waitAOF,
-			Summary:   "Waits until what this connection has written is on disk.",
+			Summary:   "Blocks until what this connection has written is on disk.",
 			Deviation: "from Redis 7.2; there are no replicas",
 		},
 	}
