@@ -71,7 +71,7 @@ func copyKey(c *Ctx) resp.Value {
 		if !replace {
 			return resp.Int(0)
 		}
-		to.MakeRoom(old) // and not overwritten: whoever waits for the key is to see it come
+		to.DeleteForReplace(old) // and not overwritten: whoever waits for the key is to see it come
 	}
 	made := to.Put(c.Args[2], cloned(store.DataOf(n)))
 	if atMs, ok := n.Value.ExpireAtMs(); ok {

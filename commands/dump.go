@@ -172,7 +172,7 @@ func restore(c *Ctx) resp.Value {
 		return errDumpFormat
 	}
 	if old != nil {
-		c.DB.MakeRoom(old)
+		c.DB.DeleteForReplace(old)
 	}
 	atMs := ttl
 	if ttl != 0 && !o.absTTL {

@@ -34,7 +34,7 @@ func (c *Ctx) Changed() {
 func (c *Ctx) did(n int, name string, key []byte) *effects.Group {
 	g := c.Group
 	if g != nil {
-		if g.Unnamed() {
+		if g.LacksEvent() {
 			g.Note(c.DB.ID(), loggedEvents[name], key)
 		}
 		g.Begin(c.DB.ID(), n)
@@ -111,7 +111,7 @@ func (c *Ctx) didPopAt(n *store.Node, name string) {
 // didNothing says that reading the call would change nothing.
 func (c *Ctx) didNothing() {
 	if c.Group != nil {
-		c.Group.Told()
+		c.Group.MarkAccounted()
 	}
 }
 

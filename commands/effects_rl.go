@@ -55,7 +55,7 @@ func (c *Ctx) AddRun() bool {
 func (c *Ctx) didUnits(key []byte, first, n int64) {
 	if n > pairs {
 		g := c.Group
-		if g.Unnamed() {
+		if g.LacksEvent() {
 			g.Note(c.DB.ID(), loggedEvents["ZADD"], key)
 		}
 		g.Begin(c.DB.ID(), 6)

@@ -67,7 +67,7 @@ func (c *Command) setEvent() {
 // changesAre says what to call the changes from here to the end of the command.
 func (c *Ctx) changesAre(e effects.Event) {
 	if c.Group != nil {
-		c.Group.As(e)
+		c.Group.SetEvent(e)
 	}
 }
 

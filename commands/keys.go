@@ -155,7 +155,7 @@ func del(c *Ctx) resp.Value {
 func exists(c *Ctx) resp.Value { return countKeys(c, (*store.DB).Peek) }
 
 // TOUCH key [key ...]
-func touch(c *Ctx) resp.Value { return countKeys(c, (*store.DB).Touched) }
+func touch(c *Ctx) resp.Value { return countKeys(c, (*store.DB).LookupTouch) }
 
 func countKeys(c *Ctx, look func(db *store.DB, key []byte, nowMs int64) *store.Node) resp.Value {
 	found := int64(0)

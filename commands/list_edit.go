@@ -42,7 +42,7 @@ func ltrim(c *Ctx) resp.Value {
 		return resp.OK
 	}
 	before := l.Len()
-	l.Keep(indexRange(start, stop, before))
+	l.Trim(indexRange(start, stop, before))
 	if l.Len() == before {
 		c.didNothing()
 	}

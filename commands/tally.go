@@ -48,7 +48,7 @@ func (d Decider) Algorithm() string { return deciders[d].algorithm }
 // cost and however many keys it names; one that was refused with an error is
 // none, and one that only looked (PEEK, COST 0) is counted as that.
 type Decisions struct {
-	Allowed, Denied, Looked int64
+	Allowed, Denied, Peeked int64
 	Units                   int64 // granted, in all keys of a call together
 }
 
@@ -56,7 +56,7 @@ type Decisions struct {
 func (d *Decisions) Add(o *Decisions) {
 	d.Allowed += o.Allowed
 	d.Denied += o.Denied
-	d.Looked += o.Looked
+	d.Peeked += o.Peeked
 	d.Units += o.Units
 }
 
@@ -139,7 +139,7 @@ func (c *Ctx) count(by Decider, granted, units int64, peek bool) {
 	t := c.Tally.by(by)
 	switch {
 	case peek:
-		t.Looked++
+		t.Peeked++
 	case granted > 0:
 		t.Allowed++
 		t.Units += units

@@ -124,7 +124,7 @@ func (q *rangeQuery) parse() (ranks, resp.Value) {
 			return nil, errMinMaxLex
 		}
 		if q.rev {
-			return func(s *zset.Set) (int, int) { return s.RankRangeByLexFromTop(r) }, resp.None
+			return func(s *zset.Set) (int, int) { return s.RankRangeByLexReverse(r) }, resp.None
 		}
 		return func(s *zset.Set) (int, int) { return s.RankRangeByLex(r) }, resp.None
 	}

@@ -151,7 +151,7 @@ func (s *Session) leaveQueues(b *Blocked, served bool) {
 		s.blocked.Store(nil)
 		return
 	}
-	st.Leave(&b.waiter)
+	st.RemoveWaiter(&b.waiter)
 	st.Unlock(shards)
 	s.blocked.Store(nil)
 }
@@ -181,7 +181,7 @@ func (e *Engine) lock(shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
 		if busy := e.lockUnlessBusy(shards); busy != nil {
 			return 0, busy
 		}
-		reach := e.store.Reach(shards)
+		reach := e.store.Affected(shards)
 		if reach == shards {
 			return shards, nil
 		}
@@ -197,7 +197,7 @@ func (e *Engine) lock(shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
 // as commands created them, then those that serving created.
 func (s *Session) serve(shards store.ShardSet) {
 	st := s.engine.store
-	for ready := st.TakeReady(shards); len(ready) > 0; ready = st.TakeReady(shards) {
+	for ready := st.DrainReady(shards); len(ready) > 0; ready = st.DrainReady(shards) {
 		for _, k := range ready {
 			s.serveKey(k)
 		}
@@ -221,8 +221,8 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
 		s.engine.preserveFor(b.wait, db, key)
 		if own.Group = c.Group; own.Group != nil {
-			own.Group.Cut() // as in Redis: the pop follows the push
-			own.Group.As(own.Cmd.ChangeEvent())
+			own.Group.Separate() // as in Redis: the pop follows the push
+			own.Group.SetEvent(own.Cmd.ChangeEvent())
 		}
 		s.invalidate()
 		b.reply = b.wait.Take(own, n)

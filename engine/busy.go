@@ -23,7 +23,7 @@ type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
 // reach it. Call it before closing the sessions.
 func (e *Engine) End() {
 	e.storage.CancelLoad()
-	e.scripts.End()
+	e.scripts.StopAll()
 }
 
 // lockUnlessBusy locks a set of shards. If a script past the threshold is in the way
@@ -34,7 +34,7 @@ func (e *Engine) lockUnlessBusy(shards store.ShardSet) *scripting.Busy {
 	}
 	for {
 		change := e.scripts.BusyChange()
-		if e.store.LockUnless(shards, change) {
+		if e.store.LockOrCancel(shards, change) {
 			return nil
 		}
 		if busy := e.scripts.Busy(); busy != nil {
@@ -104,7 +104,7 @@ func (e *Engine) removeOrphans() {
 		if !e.store.TryLock(shards) {
 			return false
 		}
-		e.store.Leave(w)
+		e.store.RemoveWaiter(w)
 		e.store.Unlock(shards)
 		return true
 	})

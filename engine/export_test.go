@@ -71,7 +71,7 @@ func namesOf(tables ...[]infoNote) map[string]bool {
 func (e *Engine) CountedMemory() (counted, found store.Memory) {
 	e.store.Lock(store.AllShards)
 	defer e.store.Unlock(store.AllShards)
-	return e.store.Memory(), e.store.Recount()
+	return e.store.Memory(), e.store.RecountMemory()
 }
 
 // EditUnseen changes the value of a key without telling the keyspace.

@@ -63,7 +63,7 @@ func (e *Engine) Sample() stats.Sample { return e.sampler.Take() }
 func (e *Engine) Keys() (n int, ok bool) {
 	for shard := range store.NumShards {
 		one := store.ShardSet(1) << shard
-		if !e.store.LockUnless(one, e.scripts.BusyChange()) {
+		if !e.store.LockOrCancel(one, e.scripts.BusyChange()) {
 			return 0, false
 		}
 		n += e.store.ShardLen(shard)

@@ -18,13 +18,13 @@ func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *script
 	for i := range store.NumShards {
 		one := store.ShardSet(1) << i
 		if c.Unheld&one == 0 {
-			e.store.AddTo(&f, i)
+			e.store.AddFigures(&f, i)
 			continue
 		}
 		if busy = e.lockUnlessBusy(one); busy != nil {
 			return f, busy
 		}
-		e.store.AddTo(&f, i)
+		e.store.AddFigures(&f, i)
 		e.store.Unlock(one)
 	}
 	return f, nil

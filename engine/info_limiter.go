@@ -16,7 +16,7 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	}
 	w.put("limiter_allowed", all.Allowed)
 	w.put("limiter_denied", all.Denied)
-	w.put("limiter_looked", all.Looked)
+	w.put("limiter_peeked", all.Peeked)
 	w.put("limiter_units", all.Units)
 	decisions := func(field string, belongs func(d commands.Decider) string) {
 		for d := range commands.Decider(commands.NumDeciders()) {
@@ -28,8 +28,8 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 				}
 			}
 			if first {
-				w.put(field+belongs(d), fmt.Sprintf("allowed=%d,denied=%d,looked=%d,units=%d", sum.Allowed,
-					sum.Denied, sum.Looked, sum.Units))
+				w.put(field+belongs(d), fmt.Sprintf("allowed=%d,denied=%d,peeked=%d,units=%d", sum.Allowed,
+					sum.Denied, sum.Peeked, sum.Units))
 			}
 		}
 	}
@@ -37,7 +37,7 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	decisions("command_", commands.Decider.Command)
 
 	held := e.sampler.Last()
-	var sum commands.Held
+	var sum commands.KindCount
 	for k, h := range held.By {
 		if h.Keys > 0 {
 			w.put("held_"+commands.Kind(k).String(),

@@ -114,7 +114,7 @@ func TestShardsOfScripts(t *testing.T) {
 	send(s, "EVAL", provenScript, "1", "a")
 	send(s, "DISCARD")
 	require.Zero(t, send(s, "SCRIPT", "EXISTS", proven).Elems()[0].Int(), "DISCARD compiles nothing")
-	restarts, breaches := e.scripts.Misses()
+	restarts, breaches := e.scripts.LockViolations()
 	require.Zero(t, restarts+breaches)
 }
 
@@ -193,7 +193,7 @@ func TestScriptsMoveWhatThereIs(t *testing.T) {
 	close(wrong)
 	require.Empty(t, wrong)
 	require.EqualValues(t, keys*100, send(setup, all...).Int())
-	restarts, breaches := e.scripts.Misses()
+	restarts, breaches := e.scripts.LockViolations()
 	require.Zero(t, restarts+breaches)
 	require.Zero(t, heldShards(e))
 }

@@ -57,7 +57,7 @@ func (e *Engine) reclaimSome() {
 // busy-reply-threshold holds is left for later.
 func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bool) {
 	held := store.ShardSet(1) << shard
-	if !e.store.LockUnless(held, e.scripts.BusyChange()) {
+	if !e.store.LockOrCancel(held, e.scripts.BusyChange()) {
 		return 0, false
 	}
 	defer e.store.Unlock(held)

@@ -16,7 +16,7 @@ func TestTickRestsWhileKeysExpire(t *testing.T) {
 		most = 512 + 2*64 // between two rests: a step of 64 is begun below 512, a group of keys is not cut
 	)
 	var seen func()
-	e, h := newEngineThatRests(t, func() { seen() }, "--hz", "100") // so that the census needs no rests
+	e, h := newEngineThatRests(t, func() { seen() }, "--hz", "100") // so that the sampler needs not yield
 	s := newSession(t, e)
 	for i := range keys {
 		do(s, fmt.Sprint("SET k", i, " 1 PX 10"))

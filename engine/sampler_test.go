@@ -13,7 +13,7 @@ import (
 func TestInfoLimiter(t *testing.T) {
 	e, clock := newEngine(t)
 	s := newSession(t, e)
-	require.Equal(t, "-1", field(t, s, "limiter", "held_age_ms"), "before the first census")
+	require.Equal(t, "-1", field(t, s, "limiter", "held_age_ms"), "before the first sample")
 	for _, line := range []string{
 		"RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 5 ATMOST", "RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 0", "RL.ALLOW a 0 1h",
 		"MULTI", "RL.ALLOW f 1 1h ALGO FIXED", "RL.ALLOW f 1 1h ALGO FIXED FULL", "EXEC",
@@ -25,12 +25,12 @@ func TestInfoLimiter(t *testing.T) {
 		do(s, line)
 	}
 	for name, want := range map[string]string{
-		"limiter_allowed": "8", "limiter_denied": "5", "limiter_looked": "2", "limiter_units": "14",
-		"algorithm_log":     "allowed=4,denied=3,looked=1,units=7",
-		"algorithm_fixed":   "allowed=1,denied=1,looked=0,units=1",
-		"algorithm_gcra":    "allowed=2,denied=1,looked=1,units=2",
-		"algorithm_buckets": "allowed=1,denied=0,looked=0,units=4",
-		"command_rl.mallow": "allowed=1,denied=1,looked=0,units=4",
+		"limiter_allowed": "8", "limiter_denied": "5", "limiter_peeked": "2", "limiter_units": "14",
+		"algorithm_log":     "allowed=4,denied=3,peeked=1,units=7",
+		"algorithm_fixed":   "allowed=1,denied=1,peeked=0,units=1",
+		"algorithm_gcra":    "allowed=2,denied=1,peeked=1,units=2",
+		"algorithm_buckets": "allowed=1,denied=0,peeked=0,units=4",
+		"command_rl.mallow": "allowed=1,denied=1,peeked=0,units=4",
 	} {
 		require.Equal(t, want, field(t, s, "limiter", name), name)
 	}
@@ -60,11 +60,11 @@ func TestInfoLimiter(t *testing.T) {
 	require.Equal(t, "0", field(t, s, "limiter", "limiter_allowed"), "nor does what the asker had not handed over come later")
 }
 
-// TestCensusInSteps: a keyspace above one Tick's share is counted by several,
+// TestSampleInSteps checks that a keyspace above one Tick's share is counted by several,
 // which rest now and then, each key once. The share is the smaller the more Ticks
 // there are in a second, and keys that are overdue but not yet gone are no way
 // around it.
-func TestCensusInSteps(t *testing.T) {
+func TestSampleInSteps(t *testing.T) {
 	const n, perSecond, slice, rest = 12_000, 10_000, 128, 512
 	for name, c := range map[string]struct {
 		hz   int

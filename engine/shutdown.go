@@ -90,19 +90,19 @@ func (e *Engine) SaveBeforeEnd(insist <-chan struct{}) error {
 	if !e.storage.Opened() || e.storage.Loading() || !e.storage.HasSavePoints() {
 		return nil
 	}
-	e.scripts.EndReaders(true)
+	e.scripts.StopReaders(true)
 	for {
 		err := e.storage.Save(insist)
 		switch {
 		case err == nil, errors.Is(err, durable.ErrTorn): // the server is ending already
 			return nil
 		case !errors.Is(err, durable.ErrBusy):
-			e.scripts.EndReaders(false)
+			e.scripts.StopReaders(false)
 			return err
 		case e.storage.Logging():
 			return nil
 		}
-		if !e.store.LockUnless(store.AllShards, insist) {
+		if !e.store.LockOrCancel(store.AllShards, insist) {
 			return durable.ErrClosing
 		}
 		e.store.Unlock(store.AllShards)

@@ -191,7 +191,7 @@ func (p *snapshotPlayer) run(l commandLine) error {
 		return twice
 	case diff != "":
 		return fmt.Errorf("%q: %s", l.args, diff)
-	case sn.Late() > 0:
+	case sn.Unpreserved() > 0:
 		return fmt.Errorf("%q: late", l.args)
 	}
 	return nil

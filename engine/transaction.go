@@ -132,7 +132,7 @@ func watch(c *commands.Ctx) resp.Value {
 		return errWatchInMulti
 	}
 	if c.DB == nil { // a busy script has the shards
-		s.watch.Spoil()
+		s.watch.MarkDirty()
 		return resp.OK
 	}
 	for _, key := range c.Args[1:] {

@@ -27,10 +27,10 @@ var (
 	clients = desc("zlimit_connected_clients", "Clients that are connected now.")
 	latency = desc("zlimit_command_duration_seconds", "How long commands took, from a sample of their calls.", "command")
 
-	keys      = desc("zlimit_keys", "Keys held at the last census, by what they hold.", "kind")
-	hits      = desc("zlimit_hits", "Units held at the last census, by algorithm.", "kind")
-	bytesHeld = desc("zlimit_held_bytes", "Bytes that keys and values took at the last census, about.", "kind")
-	age       = desc("zlimit_census_age_seconds", "How old the last census is.")
+	keys      = desc("zlimit_keys", "Keys held at the last sample, by what they hold.", "kind")
+	hits      = desc("zlimit_hits", "Units held at the last sample, by algorithm.", "kind")
+	bytesHeld = desc("zlimit_held_bytes", "Bytes that keys and values took at the last sample, about.", "kind")
+	age       = desc("zlimit_sample_age_seconds", "How old the last sample is.")
 
 	loading    = desc("zlimit_loading", "1 while files are being loaded.")
 	logging    = desc("zlimit_aof_enabled", "1 while there is an append-only log.")

@@ -28,7 +28,7 @@ return tostring(1)
 func newStubEngine(t testing.TB) (*Engine, *commands.Ctx, [][]byte) {
 	e := New(Options{})
 	stub := func(*commands.Ctx) resp.Value { return resp.Int(2) }
-	e.SetTable(commands.NewTable(e.Group(), []commands.Command{
+	e.SetTable(commands.NewTable(e.Commands(), []commands.Command{
 		{Name: "zremrangebyscore", Arity: 4, Flags: commands.Write, Handler: stub},
 		{Name: "zcard", Arity: 2, Flags: commands.ReadOnly, Handler: stub},
 		{Name: "zadd", Arity: -4, Flags: commands.Write, Handler: stub},
@@ -44,7 +44,7 @@ func BenchmarkSlidingWindow(b *testing.B) {
 	for _, engine := range []string{"compiled", "interpreted"} {
 		b.Run(engine, func(b *testing.B) {
 			e, c, args := newStubEngine(b)
-			e.options.Interpret = func() bool { return engine == "interpreted" }
+			e.options.ForceInterpreter = func() bool { return engine == "interpreted" }
 			c.Args = args
 			b.ReportAllocs()
 			for b.Loop() {
@@ -66,7 +66,7 @@ func TestAllocationsPerScript(t *testing.T) {
 	}
 	for engine, ceiling := range map[string]float64{"compiled": 0, "interpreted": 16} {
 		e, c, args := newStubEngine(t)
-		e.options.Interpret = func() bool { return engine == "interpreted" }
+		e.options.ForceInterpreter = func() bool { return engine == "interpreted" }
 		c.Args = args
 		got := testing.AllocsPerRun(200, func() {
 			c.Reset()

@@ -114,12 +114,12 @@ func (r *caller) runHandler(cmd *commands.Command) resp.Value {
 	o := &r.engine.options
 	timed := r.chance%(sampleEvery<<16)>>16 == 0 // the high bits are random
 	r.chance = r.chance*1664525 + 1013904223
-	if !timed || o.NowUs == nil || o.Took == nil {
+	if !timed || o.NowUs == nil || o.OnCallTime == nil {
 		return r.child.Run()
 	}
 	startUs := o.NowUs()
 	reply := r.child.Run()
-	o.Took(cmd, o.NowUs()-startUs)
+	o.OnCallTime(cmd, o.NowUs()-startUs)
 	return reply
 }
 

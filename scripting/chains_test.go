@@ -139,7 +139,7 @@ func TestChains(t *testing.T) {
 	require.Len(t, recorded, len(chains)*len(lengths))
 	for _, interpret := range []bool{false, true} {
 		e, c := newTestEngine(t)
-		e.options.Interpret = func() bool { return interpret }
+		e.options.ForceInterpreter = func() bool { return interpret }
 		for _, ch := range chains {
 			for _, n := range lengths {
 				name := fmt.Sprintf("%s %d", ch.name, n)

@@ -20,13 +20,13 @@ type Options struct {
 	// "auto". Nil means "always".
 	ErrorReplyPrefix func() string
 
-	// Failed is called once for each error that a script answers or gets from a
+	// OnError is called once for each error that a script answers or gets from a
 	// call. It may be nil.
-	Failed func(text string)
+	OnError func(text string)
 
-	// Took is called with the duration in microseconds of a random sample of
+	// OnCallTime is called with the duration in microseconds of a random sample of
 	// calls. It may be nil.
-	Took func(cmd *commands.Command, us int64)
+	OnCallTime func(cmd *commands.Command, us int64)
 
 	// NowUs is a monotonic clock in real time. If nil, scripts run without time
 	// limit.
@@ -40,14 +40,14 @@ type Options struct {
 	// none.
 	MemoryLimit func() int64
 
-	// Unwritable returns the error for a script's first write, and for a script
+	// WriteRefusal returns the error for a script's first write, and for a script
 	// whose flags declare that it writes, while the keyspace must not change.
 	// Otherwise it returns "". It may be nil.
-	Unwritable func() string
+	WriteRefusal func() string
 
-	// Interpret returns whether lua-engine makes the interpreter run every
+	// ForceInterpreter returns whether lua-engine makes the interpreter run every
 	// script, plain ones included. Nil means false.
-	Interpret func() bool
+	ForceInterpreter func() bool
 }
 
 // An Engine compiles and runs scripts. It is safe for concurrent use: each
@@ -95,14 +95,14 @@ func (e *Engine) Busy() *Busy { return e.runs.busy.Load() }
 // BusyChange returns a channel that is closed as soon as Busy returns non-nil.
 func (e *Engine) BusyChange() <-chan struct{} { return e.runs.busyChange() }
 
-// End makes every script that is past the threshold, now or later, fail as if
+// StopAll makes every script that is past the threshold, now or later, fail as if
 // killed, even if it has written. It is for the end of the process. See
 // commands.Ctx.Cut.
-func (e *Engine) End() { e.runs.stopRuns(stopAll) }
+func (e *Engine) StopAll() { e.runs.stopRuns(stopAll) }
 
-// EndReaders with true is End for scripts that have not written, which then cannot
+// StopReaders with true is End for scripts that have not written, which then cannot
 // write any more. With false, later scripts run on.
-func (e *Engine) EndReaders(on bool) {
+func (e *Engine) StopReaders(on bool) {
 	if on {
 		e.runs.stopRuns(stopClean)
 	} else {
@@ -136,8 +136,8 @@ func (e *Engine) releaseInterp(in *interp) {
 }
 
 func (e *Engine) reportError(text string) {
-	if e.options.Failed != nil {
-		e.options.Failed(text)
+	if e.options.OnError != nil {
+		e.options.OnError(text)
 	}
 }
 
@@ -151,8 +151,8 @@ func (e *Engine) logf(format string, args ...any) {
 
 // writeRefusal returns the error if nothing may be written now, or "".
 func (e *Engine) writeRefusal() string {
-	if e.options.Unwritable == nil {
+	if e.options.WriteRefusal == nil {
 		return ""
 	}
-	return e.options.Unwritable()
+	return e.options.WriteRefusal()
 }

@@ -16,7 +16,7 @@ func newKillingEngine(t *testing.T, meanwhile func(e *Engine)) (*Engine, *comman
 	e, c := newTestEngine(t)
 	nowUs := int64(0)
 	e.runs = newRunTracker(func() int64 { nowUs += 10_000; return nowUs }, func() int64 { return 1 })
-	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, e.Group(), []commands.Command{
+	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, e.Commands(), []commands.Command{
 		{Name: "time", Arity: 1, Handler: func(*commands.Ctx) resp.Value {
 			meanwhile(e)
 			return resp.OK
@@ -34,10 +34,10 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 		set  = "redis.call('set','x',2) return 1"
 		all  = "-ERR Script killed by user with SCRIPT KILL... script: "
 	)
-	endReaders := func(e *Engine) { e.EndReaders(true) }
+	endReaders := func(e *Engine) { e.StopReaders(true) }
 	killAndEnd := func(e *Engine) {
 		_ = e.runs.kill(runScript)
-		e.End()
+		e.StopAll()
 	}
 	for name, c := range map[string]struct {
 		source, kill string // what SCRIPT KILL answers
@@ -54,11 +54,11 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 		},
 		"last statement": {source: wait + "return redis.call('set','x',1)"},
 		"last, caught":   {source: wait + "return pcall(redis.call,'set','x',1)"},
-		"End":            {source: wait + set, end: (*Engine).End, cut: commands.CutClean},
+		"End":            {source: wait + set, end: (*Engine).StopAll, cut: commands.CutClean},
 		"EndReaders":     {source: wait + set, end: endReaders, cut: commands.CutClean},
 		"End, has written": {
 			source: "redis.call('set','x',1) " + wait + set,
-			end:    (*Engine).End, cut: commands.CutHalf, written: true,
+			end:    (*Engine).StopAll, cut: commands.CutHalf, written: true,
 		},
 		"killed, then End": {source: wait + set, end: killAndEnd, cut: commands.CutClean},
 	} {
@@ -71,7 +71,7 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 					}
 					require.Equal(t, c.kill, e.runs.kill(runScript))
 				})
-				e.options.Interpret = func() bool { return interpret }
+				e.options.ForceInterpreter = func() bool { return interpret }
 				reply := evaluate(e, ctx, resp.RESP2, evalArgs(c.source))
 				require.Contains(t, reply, all)
 				require.Equal(t, c.cut, ctx.Cut)
@@ -91,10 +91,10 @@ func TestWriterIsNotKilled(t *testing.T) {
 	for _, interpret := range []bool{false, true} {
 		e, c := newKillingEngine(t, func(e *Engine) {
 			require.Equal(t, errUnkillable, e.runs.kill(runScript))
-			e.EndReaders(true)
-			e.EndReaders(false)
+			e.StopReaders(true)
+			e.StopReaders(false)
 		})
-		e.options.Interpret = func() bool { return interpret }
+		e.options.ForceInterpreter = func() bool { return interpret }
 		const source = "redis.call('set','x',1) for i = 1, 1e4 do end redis.call('time') for i = 1, 1e4 do " +
 			"end redis.call('set','x',2) return 1"
 		require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs(source)))

@@ -64,7 +64,7 @@ func TestLockChecker(t *testing.T) {
 	} {
 		for _, interpret := range []bool{false, true} {
 			e, c := newTestEngine(t)
-			e.options.Interpret = func() bool { return interpret }
+			e.options.ForceInterpreter = func() bool { return interpret }
 			e.scripts.prove = func(*chunk) keyProof { return keyProof{} } // the bug
 			key := keyInOtherShard("a1")
 			evaluate(e, c, resp.RESP2, evalKeys("redis.call('mset', KEYS[1], 1, ARGV[1], 'other')", key))
@@ -72,7 +72,7 @@ func TestLockChecker(t *testing.T) {
 			if tc.reply != "" {
 				require.Equal(t, tc.reply, reply, tc.source)
 			}
-			restarts, violations := e.Misses()
+			restarts, violations := e.LockViolations()
 			require.Equal(t, []int64{tc.restarts, tc.violations}, []int64{restarts, violations}, tc.source)
 			require.Equal(t, tc.restarts == 1, retried, tc.source)
 			// The next script is not affected.
@@ -101,7 +101,7 @@ func TestViolationInTransaction(t *testing.T) {
 	reply := e.eval(c)
 	require.Equal(t, errNotLocked, reply.Str())
 	require.False(t, c.Retry)
-	_, violations := e.Misses()
+	_, violations := e.LockViolations()
 	require.EqualValues(t, 1, violations)
 }
 
@@ -236,7 +236,7 @@ func TestProvenScriptsAnswerTheSame(t *testing.T) {
 			proven++
 		}
 	}
-	restarts, violations := e.Misses()
+	restarts, violations := e.LockViolations()
 	require.Zero(t, restarts+violations)
 	t.Logf("%d of %d programs are proven", proven, programs)
 	require.Greater(t, proven, programs/4)
@@ -253,7 +253,7 @@ func TestRandomProgramsFindABadProof(t *testing.T) {
 		asSession(e, c,
 			evalKeys(keyScript(seed), fmt.Sprint("alpha", seed), fmt.Sprint("beta", seed),
 				fmt.Sprint("gamma", seed)))
-		if restarts, violations := e.Misses(); restarts > 0 && violations > 0 {
+		if restarts, violations := e.LockViolations(); restarts > 0 && violations > 0 {
 			return
 		}
 		require.Less(t, seed, uint64(20_000))

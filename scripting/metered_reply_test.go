@@ -45,7 +45,7 @@ func TestPanicIsCounted(t *testing.T) {
 			e, c := newTestEngine(t)
 			errors := 0
 			e.options.Log = func(int, string) {}
-			e.options.Failed = func(string) { errors++ }
+			e.options.OnError = func(string) { errors++ }
 			get := e.table.Lookup([]byte("get"))
 			defer func(h commands.Handler) { get.Handler = h }(get.Handler)
 			get.Handler = func(*commands.Ctx) resp.Value { panic("a fault") }

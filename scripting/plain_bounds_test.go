@@ -50,7 +50,7 @@ func TestPlainScriptsEnd(t *testing.T) {
 		e, c := newTestEngine(t)
 		var now int64
 		e.runs = newRunTracker(func() int64 { now += 1e6; return now }, func() int64 { return 1 })
-		e.End()
+		e.StopAll()
 		script, err := e.scripts.load([]byte(source))
 		require.NoError(t, err)
 		require.NotNil(t, script.plain, script.notPlain)

@@ -68,7 +68,7 @@ type engineSide struct {
 func newSides(t testing.TB) (compiled, interpreted engineSide) {
 	compiled.engine, compiled.ctx = newTestEngine(t)
 	interpreted.engine, interpreted.ctx = newTestEngine(t)
-	interpreted.engine.options.Interpret = func() bool { return true }
+	interpreted.engine.options.ForceInterpreter = func() bool { return true }
 	return compiled, interpreted
 }
 

@@ -98,7 +98,7 @@ func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 	}
 	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
 		commands.Hashes, commands.Lists, commands.Sets,
-		commands.Databases, e.Group(), sessionCommands))
+		commands.Databases, e.Commands(), sessionCommands))
 	s := store.New()
 	return e, &commands.Ctx{
 		Store: s, DB: s.DB(0), Proto: resp.RESP2, NowMs: 1_795_184_400_123, NowUs: 1_795_184_400_123_456,
@@ -136,7 +136,7 @@ func TestRecordedScripts(t *testing.T) {
 			}
 			for _, interpret := range []bool{false, true} {
 				e, c := newTestEngine(t)
-				e.options.Interpret = func() bool { return interpret }
+				e.options.ForceInterpreter = func() bool { return interpret }
 				for i, r := range all {
 					got := evaluate(e, c, r.proto, evalArgs(r.source))
 					if got != r.reply {

@@ -22,16 +22,16 @@ func (e *Engine) ResetStats() {
 	e.scripts.evicted = 0
 }
 
-// Misses returns the number of scripts that were restarted, and that failed,
+// LockViolations returns the number of scripts that were restarted, and that failed,
 // because they used a shard that was not locked. Both are 0 unless the proof is
 // wrong; see lockChecker.
-func (e *Engine) Misses() (restarts, violations int64) {
+func (e *Engine) LockViolations() (restarts, violations int64) {
 	return e.restarts.Load(), e.violations.Load()
 }
 
-// Compiled returns the number of cached scripts that can run without the
+// CompiledScripts returns the number of cached scripts that can run without the
 // interpreter.
-func (e *Engine) Compiled() (n int) {
+func (e *Engine) CompiledScripts() (n int) {
 	e.scripts.mu.Lock()
 	defer e.scripts.mu.Unlock()
 	for _, s := range e.scripts.all.byDigest {

@@ -25,8 +25,8 @@ func (f *DBFigures) AvgTTLMs(nowMs int64) int64 {
 // million keys in a shard, of which there are 64.
 func cappedDeadline(atMs int64) int64 { return min(max(atMs, 0), 1<<42) }
 
-// AddTo adds the figures of one shard, in all databases, to f. It requires that shard only.
-func (s *Store) AddTo(f *Figures, shard int) {
+// AddFigures adds the figures of one shard, in all databases, to f. It requires that shard only.
+func (s *Store) AddFigures(f *Figures, shard int) {
 	for i, db := range s.dbs {
 		sh := &db.shards[shard]
 		f.Hits += sh.stats.Hits

@@ -114,8 +114,8 @@ func (db *DB) Delete(n *Node) {
 	db.unlink(db.shardAt(n.Hash()), n)
 }
 
-// MakeRoom is Delete for a key that the same command creates again, so that blocked clients see the new key.
-func (db *DB) MakeRoom(n *Node) {
+// DeleteForReplace is Delete for a key that the same command creates again, so that blocked clients see the new key.
+func (db *DB) DeleteForReplace(n *Node) {
 	db.touch(effects.Replaced, n)
 	db.unlink(db.shardAt(n.Hash()), n)
 }
@@ -292,7 +292,7 @@ func (db *DB) reclaimGroup(sh *shard, group int, nowMs int64) (examined int) {
 		switch {
 		case n.Value.overdue(nowMs) && !db.store.keepExpired.Load():
 			if g := db.store.recorder(n); g != nil {
-				g.Cut()
+				g.Separate()
 			}
 			db.expire(sh, n)
 		case n.Value.expires():

@@ -16,10 +16,10 @@ func (s *Store) Lock(set ShardSet) {
 	}
 }
 
-// LockUnless is like Lock until cancel is closed or sends. If it is still waiting then, it unlocks what it
+// LockOrCancel is like Lock until cancel is closed or sends. If it is still waiting then, it unlocks what it
 // has locked and returns false. It locks a set that is free whatever cancel says, so that a closed channel
 // makes it a TryLock. A nil cancel never cancels.
-func (s *Store) LockUnless(set ShardSet, cancel <-chan struct{}) bool {
+func (s *Store) LockOrCancel(set ShardSet, cancel <-chan struct{}) bool {
 	for rest := uint64(set); rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(rest)
 		if !s.locks[i].lockUnless(cancel) {
@@ -31,7 +31,7 @@ func (s *Store) LockUnless(set ShardSet, cancel <-chan struct{}) bool {
 }
 
 // TryLock locks a set of shards if all of them are free, and otherwise locks nothing and returns false.
-func (s *Store) TryLock(set ShardSet) bool { return s.LockUnless(set, alwaysClosed) }
+func (s *Store) TryLock(set ShardSet) bool { return s.LockOrCancel(set, alwaysClosed) }
 
 var alwaysClosed = func() <-chan struct{} {
 	c := make(chan struct{})

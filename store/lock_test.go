@@ -33,20 +33,20 @@ func TestLockIsOneCacheLine(t *testing.T) {
 
 func TestLockUnless(t *testing.T) {
 	s := New()
-	require.True(t, s.LockUnless(0b1010, closed), "a free set is locked, whatever cancel says")
-	require.False(t, s.LockUnless(0b1111, closed))
-	require.True(t, s.LockUnless(0b0101, closed), "the canceled call released everything")
+	require.True(t, s.LockOrCancel(0b1010, closed), "a free set is locked, whatever cancel says")
+	require.False(t, s.LockOrCancel(0b1111, closed))
+	require.True(t, s.LockOrCancel(0b0101, closed), "the canceled call released everything")
 	s.Unlock(0b0101)
 
 	cancel, done := make(chan struct{}), make(chan bool)
-	go func() { done <- s.LockUnless(AllShards, cancel) }()
+	go func() { done <- s.LockOrCancel(AllShards, cancel) }()
 	cancel <- struct{}{} // unbuffered: it has been waiting
 	require.False(t, <-done)
 	s.Unlock(0b1010)
 	requireIdle(t, s)
 
 	s.Lock(1)
-	go func() { done <- s.LockUnless(1, cancel) }()
+	go func() { done <- s.LockOrCancel(1, cancel) }()
 	go func() { s.Unlock(1) }()
 	require.True(t, <-done)
 	s.Unlock(1)
@@ -175,7 +175,7 @@ func TestLocksExclude(t *testing.T) {
 				}
 				if r.IntN(2) == 0 {
 					s.Lock(set)
-				} else if !s.LockUnless(set, cancel) {
+				} else if !s.LockOrCancel(set, cancel) {
 					continue
 				}
 				for rest := uint64(set); rest != 0; rest &= rest - 1 {
@@ -233,7 +233,7 @@ func TestLockWithoutWaiting(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		s.Lock(0b101)
 		s.Unlock(0b101)
-		s.LockUnless(0b101, cancel)
+		s.LockOrCancel(0b101, cancel)
 		s.Unlock(0b101)
 	}))
 }

@@ -127,9 +127,9 @@ func (s *Store) Memory() (m Memory) {
 	return m
 }
 
-// Recount computes Memory anew from every table and value; the two are always equal. It requires AllShards,
+// RecountMemory computes Memory anew from every table and value; the two are always equal. It requires AllShards,
 // and is for tests.
-func (s *Store) Recount() (m Memory) {
+func (s *Store) RecountMemory() (m Memory) {
 	for _, db := range s.dbs {
 		for i := range db.shards {
 			sh := &db.shards[i]

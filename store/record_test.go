@@ -36,7 +36,7 @@ func TestChangesAreRecorded(t *testing.T) {
 			s.DB(0).Modified(n)
 		}, []string{"deleted 0 z: del"}},
 		"make room": {func(s *store.Store) {
-			s.DB(0).MakeRoom(s.DB(0).Find([]byte("old"), 0))
+			s.DB(0).DeleteForReplace(s.DB(0).Find([]byte("old"), 0))
 			put(s.DB(0), "old", "w")
 		}, []string{"replaced 0 old", "changed 0 old"}},
 		"rename": {
@@ -98,7 +98,7 @@ func TestStoreEvents(t *testing.T) {
 	s.DB(0).Rename(n, []byte("l"))
 	s.DB(0).Lookup([]byte("due"), nowMs)
 	s.DB(0).Find([]byte("due"), nowMs)
-	s.DB(0).MakeRoom(s.DB(0).Find([]byte("l"), nowMs))
+	s.DB(0).DeleteForReplace(s.DB(0).Find([]byte("l"), nowMs))
 	s.DB(0).Delete(put(s.DB(0), "l", "v"))
 	s.DB(0).Flush()
 	g.Leave(m, 0, nil)

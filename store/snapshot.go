@@ -137,9 +137,9 @@ func (db *DB) detach(i int) {
 // can begin.
 func (sn *Snapshot) Abort() { sn.aborted.Store(true) }
 
-// Late returns how many keys were changed without having been preserved, so that the snapshot has a newer
+// Unpreserved returns how many keys were changed without having been preserved, so that the snapshot has a newer
 // value of them. That is an error in a command's table row.
-func (sn *Snapshot) Late() int64 { return sn.late.Load() }
+func (sn *Snapshot) Unpreserved() int64 { return sn.late.Load() }
 
 // Preserve emits key's node if a snapshot is in progress and has not yet emitted it. It must be called before
 // a value is changed in place.

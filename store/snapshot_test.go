@@ -135,7 +135,7 @@ func (x *snapshotTest) run(changes, slice int) (want, got contents, late int64, 
 			err = fmt.Errorf("%d nodes in a step of %d", emitted, slice)
 		}
 	}
-	return want, got, sn.Late(), err
+	return want, got, sn.Unpreserved(), err
 }
 
 func newSnapshotTest(seed uint64, keys int) *snapshotTest {

@@ -384,7 +384,7 @@ func BenchmarkExtend(b *testing.B) {
 
 func figures(s *store.Store) (f store.Figures) {
 	for shard := range store.NumShards {
-		s.AddTo(&f, shard)
+		s.AddFigures(&f, shard)
 	}
 	return f
 }

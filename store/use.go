@@ -23,8 +23,8 @@ func (db *DB) markUsed(n *Node, clock uint32) {
 	}
 }
 
-// Touched is Lookup for TOUCH: it marks the key as used in spite of NoTouch.
-func (db *DB) Touched(key []byte, nowMs int64) *Node {
+// LookupTouch is Lookup for TOUCH: it marks the key as used in spite of NoTouch.
+func (db *DB) LookupTouch(key []byte, nowMs int64) *Node {
 	n := db.Peek(key, nowMs)
 	if n != nil {
 		n.SetStamp(UseClock(nowMs))

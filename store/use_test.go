@@ -32,7 +32,7 @@ func TestLastUse(t *testing.T) {
 	db.Lookup(k, at(15))
 	db.Find(k, at(15))
 	requireIdle(15, 3)
-	db.Touched(k, at(15))
+	db.LookupTouch(k, at(15))
 	requireIdle(16, 1)
 	s.NoTouch(store.AllShards, false)
 	db.Lookup(k, at(20))

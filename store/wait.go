@@ -109,8 +109,8 @@ func (ws *waiting) countTarget(w *Waiter, by int) {
 	}
 }
 
-// Leave removes w from its queues. It requires w.Shards().
-func (s *Store) Leave(w *Waiter) {
+// RemoveWaiter removes w from its queues. It requires w.Shards().
+func (s *Store) RemoveWaiter(w *Waiter) {
 	ws := &s.waiting
 	for _, e := range w.entries {
 		queues := ws.queues[dict.HashString(e.key)>>(hashBits-shardBits)]
@@ -128,10 +128,10 @@ func (s *Store) Leave(w *Waiter) {
 	w.entries = nil
 }
 
-// Reach returns the shards that may change as a consequence of changes in the given shards: these, and the
+// Affected returns the shards that may change as a consequence of changes in the given shards: these, and the
 // targets of the waiters in them. Clients may wait for the targets too, so the caller locks the result and
-// calls Reach again until it adds nothing.
-func (s *Store) Reach(shards ShardSet) ShardSet {
+// calls Affected again until it adds nothing.
+func (s *Store) Affected(shards ShardSet) ShardSet {
 	if s.waiting.withTarget.Load() == 0 {
 		return shards
 	}
@@ -174,9 +174,9 @@ func (s *Store) signalSwapped(id int) {
 	}
 }
 
-// TakeReady returns the keys of the given shards that became ready since the last call, in that order. They
+// DrainReady returns the keys of the given shards that became ready since the last call, in that order. They
 // may have been deleted since.
-func (s *Store) TakeReady(shards ShardSet) []ReadyKey {
+func (s *Store) DrainReady(shards ShardSet) []ReadyKey {
 	ws := &s.waiting
 	if ws.waiters.Load() == 0 {
 		return nil

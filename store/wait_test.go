@@ -49,10 +49,10 @@ func TestWaitersQueue(t *testing.T) {
 	require.True(t, b.Claim())
 	require.False(t, b.Claim())
 	require.True(t, b.Claimed())
-	s.Leave(b)
+	s.RemoveWaiter(b)
 	require.Equal(t, []any{"a", "c"}, waiterOwners(s, 0, "y"))
-	s.Leave(a)
-	s.Leave(c)
+	s.RemoveWaiter(a)
+	s.RemoveWaiter(c)
 	for i := range s.waiting.queues {
 		require.Empty(t, s.waiting.queues[i], "nothing is kept for keys without waiters")
 		require.Empty(t, s.waiting.targets[i])
@@ -74,13 +74,13 @@ func TestReadyKeysAreInOrderOfCreation(t *testing.T) {
 		db.Put([]byte(k), NewInt(2)) // exists already
 		db.Put([]byte("other"+k), NewInt(1))
 	}
-	require.Equal(t, names, readyNames(s.TakeReady(AllShards)))
-	require.Empty(t, s.TakeReady(AllShards))
+	require.Equal(t, names, readyNames(s.DrainReady(AllShards)))
+	require.Empty(t, s.DrainReady(AllShards))
 
 	db.Delete(db.Find([]byte("k1"), 0))
 	db.Put([]byte("k1"), NewInt(1))
-	require.Empty(t, s.TakeReady(AllShards&^ShardOf([]byte("k1"))), "not in the given shards")
-	require.Equal(t, []string{"k1"}, readyNames(s.TakeReady(ShardOf([]byte("k1")))))
+	require.Empty(t, s.DrainReady(AllShards&^ShardOf([]byte("k1"))), "not in the given shards")
+	require.Equal(t, []string{"k1"}, readyNames(s.DrainReady(ShardOf([]byte("k1")))))
 }
 
 func TestReadyByRenameMoveAndSwap(t *testing.T) {
@@ -92,18 +92,18 @@ func TestReadyByRenameMoveAndSwap(t *testing.T) {
 
 	n := s.DB(0).Put([]byte("other"), NewInt(1))
 	s.DB(0).Rename(n, []byte("k"))
-	require.Equal(t, []string{"k"}, readyNames(s.TakeReady(AllShards)))
+	require.Equal(t, []string{"k"}, readyNames(s.DrainReady(AllShards)))
 
 	n = s.DB(1).Put([]byte("k"), NewInt(1))
-	require.Empty(t, s.TakeReady(AllShards), "another database")
+	require.Empty(t, s.DrainReady(AllShards), "another database")
 	s.DB(1).MoveTo(n, s.DB(0), []byte("m"))
-	require.Equal(t, []string{"m"}, readyNames(s.TakeReady(AllShards)))
+	require.Equal(t, []string{"m"}, readyNames(s.DrainReady(AllShards)))
 
 	s.DB(2).Put([]byte("m"), NewInt(1))
 	s.Swap(0, 2)
-	require.Equal(t, []string{"m"}, readyNames(s.TakeReady(AllShards)))
+	require.Equal(t, []string{"m"}, readyNames(s.DrainReady(AllShards)))
 	s.Swap(0, 2)
-	require.ElementsMatch(t, []string{"k", "m"}, readyNames(s.TakeReady(AllShards)))
+	require.ElementsMatch(t, []string{"k", "m"}, readyNames(s.DrainReady(AllShards)))
 }
 
 func TestReach(t *testing.T) {
@@ -117,10 +117,10 @@ func TestReach(t *testing.T) {
 	one, two := &Waiter{}, &Waiter{}
 	s.DB(0).Wait(one, [][]byte{from}, to)
 	s.DB(3).Wait(two, [][]byte{from}, to)
-	require.Equal(t, ShardOf(from)|ShardOf(to), s.Reach(ShardOf(from)))
-	require.Equal(t, ShardOf(to), s.Reach(ShardOf(to)))
-	s.Leave(one)
-	require.Equal(t, ShardOf(from)|ShardOf(to), s.Reach(ShardOf(from)), "the other one is still waiting")
-	s.Leave(two)
-	require.Equal(t, ShardOf(from), s.Reach(ShardOf(from)))
+	require.Equal(t, ShardOf(from)|ShardOf(to), s.Affected(ShardOf(from)))
+	require.Equal(t, ShardOf(to), s.Affected(ShardOf(to)))
+	s.RemoveWaiter(one)
+	require.Equal(t, ShardOf(from)|ShardOf(to), s.Affected(ShardOf(from)), "the other one is still waiting")
+	s.RemoveWaiter(two)
+	require.Equal(t, ShardOf(from), s.Affected(ShardOf(from)))
 }

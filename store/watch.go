@@ -56,8 +56,8 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	db.store.watched[i][wk] = append(db.store.watched[i][wk], w)
 }
 
-// Spoil marks w as if a watched key had been modified. It requires no shard.
-func (w *Watch) Spoil() { w.dirty.Store(true) }
+// MarkDirty marks w as if a watched key had been modified. It requires no shard.
+func (w *Watch) MarkDirty() { w.dirty.Store(true) }
 
 // Unwatch removes every key from w and makes it intact again. It requires w.Shards().
 func (s *Store) Unwatch(w *Watch) {

@@ -97,7 +97,7 @@ func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) err
 		return failed
 	case !complete || isClosed(stop):
 		return ErrStopped
-	case sn.Late() > 0:
+	case sn.Unpreserved() > 0:
 		return errSnapshotLate
 	}
 	return nil
@@ -109,7 +109,7 @@ func (s *Storage) walk(sn *store.Snapshot, stop <-chan struct{}, between func())
 	y := store.Yielder{Yield: s.options.Pause, Every: slicesPerYield * snapshotSlice}
 	for shard := range store.NumShards {
 		for more := true; more; {
-			if isClosed(stop) || !s.store.LockUnless(1<<shard, stop) {
+			if isClosed(stop) || !s.store.LockOrCancel(1<<shard, stop) {
 				sn.Abort()
 				return false
 			}
@@ -130,7 +130,7 @@ func (s *Storage) walk(sn *store.Snapshot, stop <-chan struct{}, between func())
 // busy-reply-threshold they answer BUSY.
 func (s *Storage) completeView(view commands.View, stop <-chan struct{}) bool {
 	for more := true; more; {
-		if isClosed(stop) || !s.store.LockUnless(store.AllShards, stop) {
+		if isClosed(stop) || !s.store.LockOrCancel(store.AllShards, stop) {
 			return false
 		}
 		more = view.Step(viewSlice)

@@ -67,7 +67,7 @@ func (t *textWriter) preamble(pre preamble) {
 
 // add adds one command, apart from those before it.
 func (t *textWriter) add(db int, name string, args ...[]byte) {
-	t.group.Cut()
+	t.group.Separate()
 	t.group.Begin(db, len(args)+1)
 	t.group.Text(name)
 	for _, a := range args {

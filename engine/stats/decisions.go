@@ -34,7 +34,7 @@ func (s *Stats) AddDecisions(session int64, from []commands.Decisions) {
 		for _, n := range [...]struct {
 			to *atomic.Int64
 			n  int64
-		}{{&to.allowed, d.Allowed}, {&to.denied, d.Denied}, {&to.peeked, d.Looked}, {&to.units, d.Units}} {
+		}{{&to.allowed, d.Allowed}, {&to.denied, d.Denied}, {&to.peeked, d.Peeked}, {&to.units, d.Units}} {
 			if n.n != 0 {
 				n.to.Add(n.n)
 			}
@@ -59,7 +59,7 @@ func (s *Stats) Decisions() []commands.Decisions {
 		for by := range sum {
 			d := &s.decisions[i].by[by]
 			sum[by].Add(&commands.Decisions{
-				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Looked: d.peeked.Load(),
+				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Peeked: d.peeked.Load(),
 				Units: d.units.Load(),
 			})
 		}

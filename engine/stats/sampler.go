@@ -23,7 +23,7 @@ type Sampler struct {
 	Yield func() // see store.Yielder
 
 	mu      sync.Mutex // held during a step
-	counts  commands.Census
+	counts  commands.KindCounts
 	shard   int
 	cursor  uint64
 	began   bool
@@ -35,7 +35,7 @@ type Sampler struct {
 
 // A Sample is what the keyspace held when a round ended.
 type Sample struct {
-	By      []commands.Held // by commands.Kind; nil if there was no round
+	By      []commands.KindCount // by commands.Kind; nil if there was no round
 	Taken   bool            // there was a round
 	TakenUs int64           // its end, on the clock's monotonic source
 }
@@ -54,7 +54,7 @@ const (
 // the round has ended, and ok false if a script past the threshold is in the way.
 func (x *Sampler) step() (visited int, ended, ok bool) {
 	shard := store.ShardSet(1) << x.shard
-	if !x.Store.LockUnless(shard, x.Busy()) {
+	if !x.Store.LockOrCancel(shard, x.Busy()) {
 		return 0, false, false
 	}
 	x.cursor = x.Store.ScanShard(x.shard, x.cursor, sampleSlice, x.Clock.NowUs()/1000, func(n *store.Node) {
@@ -69,7 +69,7 @@ func (x *Sampler) step() (visited int, ended, ok bool) {
 		return visited, false, true
 	}
 	x.shard = 0
-	sample := Sample{By: x.counts.Take(), Taken: true, TakenUs: x.Clock.MonotonicUs()}
+	sample := Sample{By: x.counts.Drain(), Taken: true, TakenUs: x.Clock.MonotonicUs()}
 	x.shown.Lock()
 	defer x.shown.Unlock()
 	x.sample = sample
@@ -108,7 +108,7 @@ func (x *Sampler) Take() Sample {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.shard, x.cursor = 0, 0
-	x.counts.Take()
+	x.counts.Drain()
 	for ended, ok := false, true; ok && !ended; {
 		_, ended, ok = x.step()
 	}

@@ -42,7 +42,7 @@ func TestFullDiskRecovers(t *testing.T) {
 			synctest.Wait()
 			before := on.Bytes(incr)
 			room := on.Used() + 40
-			on.Room(room)
+			on.SetCapacity(room)
 			end := log.Append(group(0, "SET b 22222222222222"), 2)
 			synctest.Wait()
 			require.ErrorIs(t, log.Err(), crashdisk.ErrSpace)
@@ -57,7 +57,7 @@ func TestFullDiskRecovers(t *testing.T) {
 			log.Tick(1000)
 			synctest.Wait()
 			require.ErrorIs(t, log.Err(), crashdisk.ErrSpace, "still full")
-			on.Room(0)
+			on.SetCapacity(0)
 			log.Tick(1100)
 			synctest.Wait()
 			require.Error(t, log.Err(), "tried once a second")

@@ -21,11 +21,11 @@ const (
 	Expiries
 	Evictions // reserved: nothing is evicted
 	Misses    // of keys that are looked up for reading
-	News      // keys that are created
+	NewKeys      // keys that are created
 
 	// Events is everything that notifications may need.
 	Events = KeyspaceChannels | KeyeventChannels |
-		Generic | Strings | Lists | Sets | Hashes | ZSets | Expiries | Evictions | Misses | News
+		Generic | Strings | Lists | Sets | Hashes | ZSets | Expiries | Evictions | Misses | NewKeys
 )
 
 // An Event is the name of a change in keyspace notifications. The zero Event is none.
@@ -38,7 +38,7 @@ type Event struct {
 var (
 	Del     = Event{"del", Generic}
 	expired = Event{"expired", Expiries}
-	created = Event{"new", News}
+	created = Event{"new", NewKeys}
 	missed  = Event{"keymiss", Misses}
 )
 
@@ -54,7 +54,7 @@ const (
 	Expired              // a key was deleted because its deadline had passed
 	Flushed              // every key of a database was deleted
 	Swapped              // two databases were swapped
-	Noted                // no change, only an Event
+	EventOnly                // no change, only an Event
 )
 
 // OfKey reports whether the change invalidates what a client has read of one key.
@@ -85,11 +85,11 @@ func (g *Group) Changes() []Change { return g.changes }
 // Key returns the key of a change while Changes is valid.
 func (g *Group) Key(c *Change) []byte { return g.keys[c.start:c.end] }
 
-// As sets the event of the changes from here to the end of the command, replacing that of Enter.
-func (g *Group) As(e Event) { g.event = e }
+// SetEvent sets the event of the changes from here to the end of the command, replacing that of Enter.
+func (g *Group) SetEvent(e Event) { g.event = e }
 
-// Unnamed reports whether events are wanted and the current command has no event for its changes.
-func (g *Group) Unnamed() bool { return g.wanted&Events != 0 && g.event.Class == 0 }
+// LacksEvent reports whether events are wanted and the current command has no event for its changes.
+func (g *Group) LacksEvent() bool { return g.wanted&Events != 0 && g.event.Class == 0 }
 
 // ChangedKey records that a key has changed. A command has to account for it; see Leave.
 func (g *Group) ChangedKey(kind Kind, db int, key string) {
@@ -123,7 +123,7 @@ func (g *Group) Expired(db int, key string) {
 func (g *Group) Note(db int, e Event, key []byte) {
 	if g.wanted&e.Class != 0 {
 		g.keys = append(g.keys, key...)
-		g.addChange(Noted, db, e, len(key))
+		g.addChange(EventOnly, db, e, len(key))
 	}
 }
 
@@ -132,15 +132,15 @@ func (g *Group) Note(db int, e Event, key []byte) {
 func (g *Group) Emptied(db int, key string) {
 	if g.wanted&g.event.Class != 0 {
 		g.keys = append(g.keys, key...)
-		g.addChange(Noted, db, g.event, len(key))
+		g.addChange(EventOnly, db, g.event, len(key))
 	}
 }
 
 // Created records that a key was created. ChangedKey records its value.
 func (g *Group) Created(db int, key string) {
-	if g.wanted&News != 0 {
+	if g.wanted&NewKeys != 0 {
 		g.keys = append(g.keys, key...)
-		g.addChange(Noted, db, created, len(key))
+		g.addChange(EventOnly, db, created, len(key))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func changesOf(g *Group) string {
 	words := map[Kind]string{
 		Changed: "changed", Deleted: "deleted", Moved: "moved", Replaced: "replaced", Expired: "expired",
-		Flushed: "flushed", Swapped: "swapped", Noted: "noted",
+		Flushed: "flushed", Swapped: "swapped", EventOnly: "noted",
 	}
 	var lines []string
 	changes := g.Changes()
@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 		Generic:             "deleted 0 a: del\nnoted 1 e: expire",
 		Expiries:            "expired 0 c: expired",
 		Misses:              "noted 0 m: keymiss",
-		News:                "noted 0 n: new",
+		NewKeys:                "noted 0 n: new",
 		Sets | Hashes:       "",
 		Strings | Evictions: "changed 0 a: set",
 		Tracked: "changed 0 a: set\nchanged 0 b: lpush\ndeleted 0 a: del\nreplaced 0 r\n" +
@@ -89,7 +89,7 @@ func TestEvents(t *testing.T) {
 		outer := g.Enter(Event{})
 		inner := g.Enter(Event{"set", Strings})
 		g.ChangedKey(Changed, 0, "a")
-		g.As(Event{"lpush", Lists})
+		g.SetEvent(Event{"lpush", Lists})
 		g.ChangedKey(Changed, 0, "b")
 		g.ChangedKey(Deleted, 0, "a")
 		g.ChangedKey(Replaced, 0, "r")
@@ -97,9 +97,9 @@ func TestEvents(t *testing.T) {
 		g.Missed(0, []byte("m"))
 		g.Created(0, "n")
 		g.Note(1, Event{"expire", Generic}, []byte("e"))
-		require.False(t, g.Unnamed())
+		require.False(t, g.LacksEvent())
 		g.Leave(inner, 0, nil)
-		require.Equal(t, wanted&Events != 0, g.Unnamed())
+		require.Equal(t, wanted&Events != 0, g.LacksEvent())
 		g.ChangedKey(Changed, 0, "d")
 		g.Leave(outer, 0, nil)
 		require.Equal(t, want, changesOf(&g), "%b", wanted)

@@ -110,15 +110,15 @@ func (g *Group) Int(arg int64) {
 	g.Bytes(strconv.AppendInt(digits[:0], arg, 10))
 }
 
-// Cut separates what follows from what precedes: no MULTI contains both. Reclaimed keys, for example, are
+// Separate separates what follows from what precedes: no MULTI contains both. Reclaimed keys, for example, are
 // independent of each other.
-func (g *Group) Cut() { g.cut = true }
+func (g *Group) Separate() { g.cut = true }
 
 // Changed records a change of something other than a key. A command has to account for it; see Leave.
 func (g *Group) Changed() { g.changed = true }
 
-// Told marks the changes as accounted for, or as irrelevant for replay.
-func (g *Group) Told() { g.accounted = true }
+// MarkAccounted marks the changes as accounted for, or as irrelevant for replay.
+func (g *Group) MarkAccounted() { g.accounted = true }
 
 // A Mark is the start of a command. Commands nest: EXEC and scripts run others.
 type Mark struct {

@@ -73,9 +73,9 @@ func TestGroupIsAtomic(t *testing.T) {
 	require.Equal(t, 4, selected)
 	require.Equal(t, 3, g.Len())
 
-	g.Cut()
+	g.Separate()
 	g.Expired(4, "d")
-	g.Cut()
+	g.Separate()
 	g.Expired(5, "e")
 	g.Expired(5, "f")
 	text, _ = logText(&g, 3)
@@ -93,7 +93,7 @@ func TestVerbatim(t *testing.T) {
 		"changed":       {func(g *Group) { g.Changed() }, "cmd x"},
 		"expired":       {func(g *Group) { g.Expired(0, "k") }, "DEL k"},
 		"expired, then": {func(g *Group) { g.Expired(0, "k"); g.Changed() }, "MULTI\nDEL k\ncmd x\nEXEC"},
-		"accounted":     {func(g *Group) { g.Changed(); g.Told() }, ""},
+		"accounted":     {func(g *Group) { g.Changed(); g.MarkAccounted() }, ""},
 		"its own":       {func(g *Group) { g.Add(0, args("SET k 1")...); g.Changed() }, "SET k 1"},
 		"nested": {func(g *Group) {
 			m := g.Enter(Event{})

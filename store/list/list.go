@@ -103,8 +103,8 @@ func (l *List) Insert(i int, elem []byte) {
 	l.accountAdded(c, c.elems()[at])
 }
 
-// Keep removes all elements except [from, to), 0 <= from and to <= Len. If from >= to, it removes all.
-func (l *List) Keep(from, to int) {
+// Trim removes all elements except [from, to), 0 <= from and to <= Len. If from >= to, it removes all.
+func (l *List) Trim(from, to int) {
 	if from >= to {
 		*l = List{}
 		return

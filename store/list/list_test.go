@@ -160,7 +160,7 @@ func step(t testing.TB, l *List, model []string, op byte, a, b int) []string {
 	case 10:
 		// Small cuts, so that lists grow.
 		from, to := min(a%3, n), max(n-b%3, 0)
-		l.Keep(from, to)
+		l.Trim(from, to)
 		if from >= to {
 			return nil
 		}
@@ -249,7 +249,7 @@ func TestKeep(t *testing.T) {
 		for _, from := range []int{0, 1, n / 2, n - 1, n} {
 			for _, to := range []int{0, 1, n / 2, n - 1, n} {
 				l, model := filled(n)
-				l.Keep(from, to)
+				l.Trim(from, to)
 				want := []string(nil)
 				if from < to {
 					want = model[from:to]

@@ -236,7 +236,7 @@ func (h *history) lex(r LexRange) error {
 	if wantStart, wantStop := h.model.lex(r, false); !same(start, stop, wantStart, wantStop) {
 		return fmt.Errorf("RankRangeByLex is %d %d, not %d %d", start, stop, wantStart, wantStop)
 	}
-	start, stop = h.set.RankRangeByLexFromTop(r)
+	start, stop = h.set.RankRangeByLexReverse(r)
 	if wantStart, wantStop := h.model.lex(r, true); !same(start, stop, wantStart, wantStop) {
 		return fmt.Errorf("RankRangeByLexFromTop is %d %d, not %d %d", start, stop, wantStart, wantStop)
 	}

@@ -112,10 +112,10 @@ func (s *Set) RankRangeByLex(r LexRange) (start, stop int) {
 	return s.lexRange(r, false)
 }
 
-// RankRangeByLexFromTop is RankRangeByLex for a range that is read downwards (ZRANGE BYLEX REV). On mixed
+// RankRangeByLexReverse is RankRangeByLex for a range that is read downwards (ZRANGE BYLEX REV). On mixed
 // scores that is another range: it starts, from the top, at the last member not after r and ends above the
 // first one before r.
-func (s *Set) RankRangeByLexFromTop(r LexRange) (start, stop int) {
+func (s *Set) RankRangeByLexReverse(r LexRange) (start, stop int) {
 	return s.lexRange(r, true)
 }
 

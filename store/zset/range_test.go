@@ -91,7 +91,7 @@ func TestLexRangeOfEqualScores(t *testing.T) {
 		}
 		for _, c := range cases {
 			start, stop := s.RankRangeByLex(lexBounds(c.low, c.high))
-			down, downStop := s.RankRangeByLexFromTop(lexBounds(c.low, c.high))
+			down, downStop := s.RankRangeByLexReverse(lexBounds(c.low, c.high))
 			require.Equal(t, []int{start, stop}, []int{down, downStop})
 			want := c.stop
 			if want > 3 {

@@ -114,8 +114,8 @@ func (d *Disk) StopAt(n int) {
 	d.stopAt = n
 }
 
-// Room limits the bytes of all files; 0 removes the limit.
-func (d *Disk) Room(bytes int64) {
+// SetCapacity limits the bytes of all files; 0 removes the limit.
+func (d *Disk) SetCapacity(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.capacity = bytes

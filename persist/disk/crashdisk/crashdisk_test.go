@@ -119,7 +119,7 @@ func TestFailedSyncIsFinal(t *testing.T) {
 
 func TestPowerOff(t *testing.T) {
 	on := crashdisk.New(1)
-	on.Room(10)
+	on.SetCapacity(10)
 	old := on.FS()
 	f, err := old.Create("f")
 	require.NoError(t, err)

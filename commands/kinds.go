@@ -9,27 +9,26 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// A Kind is what a key holds: the state of an algorithm, or a type of Redis' in
-// which something else is. It is an index into the counts of a Census.
+// A Kind is what a key holds: the state of an algorithm, or a value of one of Redis'
+// types that is no such state. It is an index into KindCounts.By.
 type Kind int
 
-// heldKinds are named in the order in which INFO lists them: the algorithms, then
-// the types.
-var heldKinds []struct {
+// keyKinds are in INFO's order: the algorithms, then the types.
+var keyKinds []struct {
 	name  string
 	units bool // keys of the kind hold units that can be counted
 }
 
 var kindString, kindList, kindSet, kindZSet, kindHash Kind
 
-// numberKinds makes the heldKinds from the algorithms.
+// numberKinds sets keyKinds from the algorithms.
 func numberKinds() {
 	add := func(name string, units bool) Kind {
-		heldKinds = append(heldKinds, struct {
+		keyKinds = append(keyKinds, struct {
 			name  string
 			units bool
 		}{name, units})
-		return Kind(len(heldKinds) - 1)
+		return Kind(len(keyKinds) - 1)
 	}
 	for _, a := range algorithms {
 		a.kind = add(strings.ToLower(a.name), a.units != nil)
@@ -42,50 +41,50 @@ func numberKinds() {
 	}
 }
 
-// NumKinds is how many heldKinds there are: they are numbered from 0.
-func NumKinds() int { return len(heldKinds) }
+// NumKinds returns the number of kinds. They are numbered from 0.
+func NumKinds() int { return len(keyKinds) }
 
-// KindNamed returns the kind with a name, as String gives it. There must be one.
+// KindNamed returns the kind whose String is name. It panics if there is none.
 func KindNamed(name string) Kind {
-	for i := range heldKinds {
-		if heldKinds[i].name == name {
+	for i := range keyKinds {
+		if keyKinds[i].name == name {
 			return Kind(i)
 		}
 	}
 	panic("commands: no kind " + name)
 }
 
-func (k Kind) String() string { return heldKinds[k].name }
+func (k Kind) String() string { return keyKinds[k].name }
 
 // CountsHits reports whether keys of the kind hold units that can be counted.
-func (k Kind) CountsHits() bool { return heldKinds[k].units }
+func (k Kind) CountsHits() bool { return keyKinds[k].units }
 
-// Held is what the keys of one kind hold together.
-type Held struct {
+// A KindCount counts the keys of one kind.
+type KindCount struct {
 	Keys  int64
-	Hits  int64 // units held, whether or not they still count; GCRA keeps none
+	Hits  int64 // units, whether or not they still count; GCRA has none
 	Bytes int64 // keys and values
 }
 
-// A Census counts what a keyspace holds, key by key.
-type Census struct {
-	By  []Held // by Kind; nil: nothing was counted
+// KindCounts counts the keys of a keyspace by kind.
+type KindCounts struct {
+	By  []KindCount // by Kind; nil: no key was counted
 	ctx Ctx
 }
 
-// Take returns the counts, and begins anew.
-func (x *Census) Take() []Held {
+// Drain returns the counts and zeroes them.
+func (x *KindCounts) Drain() []KindCount {
 	by := x.By
 	if by == nil {
-		by = make([]Held, NumKinds())
+		by = make([]KindCount, NumKinds())
 	}
 	x.By = nil
 	return by
 }
 
-// Add counts a key. Its shard is held; the work is bounded however much the key
-// holds.
-func (x *Census) Add(n *store.Node) {
+// Add counts a key, whose shard must be locked. It takes bounded time however large
+// the value is.
+func (x *KindCounts) Add(n *store.Node) {
 	kind, hits := kindHash, int64(0)
 	switch store.DataOf(n).(type) {
 	case *store.String:
@@ -104,7 +103,7 @@ func (x *Census) Add(n *store.Node) {
 		}
 	}
 	if x.By == nil {
-		x.By = make([]Held, NumKinds())
+		x.By = make([]KindCount, NumKinds())
 	}
 	h := &x.By[kind]
 	h.Keys++
