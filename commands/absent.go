@@ -18,14 +18,21 @@ type absence struct {
 // absences are what docs/absent.md explains. A row that nothing needs any more
 // fails a test.
 var absences = []absence{
-	{"@stream", "Streams", "Not planned: zlimit keeps what limiters need; a log of events is another kind of store."},
+	{
+		"@stream", "Streams",
+		"Not planned: zlimit keeps what limiters need; a log of events is another kind of store.",
+	},
 	{"@geo", "Geo", "Not planned."},
-	{"@hyperloglog", "HyperLogLog", "Not planned: a limiter counts exactly. PFDEBUG and PFSELFTEST go with it."},
+	{
+		"@hyperloglog", "HyperLogLog",
+		"Not planned: a limiter counts exactly. PFDEBUG and PFSELFTEST go with it.",
+	},
 	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
 	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
 	{
 		"acl* sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* config|rewrite",
-		"Not yet", "Planned: users and their rights, replication, the slow log, latency events, memory by key, a configuration file that is written.",
+		"Not yet", "Planned: users and their rights, replication, the slow log, latency events, memory by " +
+			"key, a configuration file that is written.",
 	},
 }
 

@@ -26,7 +26,8 @@ func TestRecordedCommandsAreRedis(t *testing.T) {
 	docs := startRedis(t, resp.RESP3)([]string{"COMMAND", "DOCS"})
 	lines := groupsOf(docs)
 	slices.Sort(lines)
-	want := fmt.Sprintf("# Commands and groups of redis-server %s, by COMMAND DOCS.\n%s\n", recordedVersion, strings.Join(lines, "\n"))
+	want := fmt.Sprintf("# Commands and groups of redis-server %s, by COMMAND DOCS.\n%s\n", recordedVersion,
+		strings.Join(lines, "\n"))
 	if *recordIntrospection {
 		require.NoError(t, os.WriteFile(commandsFile, []byte(want), 0o644))
 	}

@@ -16,9 +16,13 @@ var Bitmaps = []Command{
 	},
 	{
 		Name: "bitfield", Event: "setbit", Arity: -2, Flags: Write | DenyOOM,
-		Keys:  []KeySpec{{Flags: "RW access update variable_flags", First: 1, Step: 1, Notes: "GET alone only reads"}},
+		Keys: []KeySpec{{
+			Flags: "RW access update variable_flags", First: 1, Step: 1,
+			Notes: "GET alone only reads",
+		}},
 		Group: "bitmap", Since: "3.2.0", Complexity: "O(1) for each operation", Handler: bitField,
-		Syntax:  "key [<GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset value | INCRBY encoding offset increment>> [...]]",
+		Syntax: "key [<GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset value | " +
+			"INCRBY encoding offset increment>> [...]]",
 		Summary: "Reads, sets and increments integers of any width in a string.",
 	},
 	{
@@ -46,7 +50,8 @@ var Bitmaps = []Command{
 		Summary: "Returns a bit of a string.",
 	},
 	{
-		Name: "setbit", Event: "setbit", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "setbit", Event: "setbit", Arity: 4,
+		Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW access update")},
 		Group: "bitmap", Since: "2.2.0", Complexity: "O(1)", Syntax: "key offset value", Handler: setBit,
 		Summary: "Sets or clears a bit of a string and returns its old value.",
 	},

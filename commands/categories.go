@@ -39,7 +39,8 @@ func replacesGroup(category string) bool {
 // The slice is the caller's.
 func (c *Command) ACLCategories() []string {
 	has := slices.Clone(c.Categories)
-	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) && !slices.ContainsFunc(has, replacesGroup) {
+	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) &&
+		!slices.ContainsFunc(has, replacesGroup) {
 		has = append(has, byGroup)
 	}
 	if c.Is(ReadOnly) && !slices.Contains(has, "scripting") {

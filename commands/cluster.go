@@ -33,16 +33,19 @@ var Cluster = []Command{{
 	},
 }, {
 	Name: "asking", Arity: 1, Flags: Fast,
-	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster, Categories: []string{"connection"},
-	Summary: "Lets the next command use a slot that is being imported.",
+	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster,
+	Categories: []string{"connection"},
+	Summary:    "Lets the next command use a slot that is being imported.",
 }, {
 	Name: "readonly", Arity: 1, Flags: Loading | Stale | Fast,
-	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster, Categories: []string{"connection"},
-	Summary: "Allows reads from a replica.",
+	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster,
+	Categories: []string{"connection"},
+	Summary:    "Allows reads from a replica.",
 }, {
 	Name: "readwrite", Arity: 1, Flags: Loading | Stale | Fast,
-	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster, Categories: []string{"connection"},
-	Summary: "Undoes READONLY.",
+	Group: "cluster", Since: "3.0.0", Complexity: "O(1)", Handler: refuseCluster,
+	Categories: []string{"connection"},
+	Summary:    "Undoes READONLY.",
 }}
 
 // noCluster is the row of a subcommand that only a cluster can answer.

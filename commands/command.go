@@ -35,8 +35,9 @@ const (
 
 	MayReplicate // not for scripts that may only read; Redis 7.0 does not list it either
 
-	AllShards   // the handler walks keys it does not name: it needs every lock
-	Stepwise    // alone the command locks one shard after the other by itself; in EXEC and scripts AllShards holds
+	AllShards // the handler walks keys it does not name: it needs every lock
+	// alone the command locks one shard after the other by itself; in EXEC and scripts AllShards holds
+	Stepwise
 	Random      // two equal calls may answer differently
 	Transaction // needs the shards of what the session has queued and watched
 	Protected   // only where enable-debug-command lets it

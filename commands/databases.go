@@ -29,8 +29,9 @@ var Databases = []Command{
 		Summary: "Removes every key of the selected database.",
 	},
 	{
-		Name: "swapdb", Arity: 3, Flags: Write | Fast | AllShards, Categories: []string{"keyspace", "dangerous"},
-		Group: "server", Since: "4.0.0", Complexity: "O(N)", Syntax: "index1 index2", Handler: swapDB,
+		Name: "swapdb", Arity: 3, Flags: Write | Fast | AllShards,
+		Categories: []string{"keyspace", "dangerous"},
+		Group:      "server", Since: "4.0.0", Complexity: "O(N)", Syntax: "index1 index2", Handler: swapDB,
 		Summary: "Swaps two databases.",
 	},
 	{
@@ -43,7 +44,8 @@ var Databases = []Command{
 
 // flushMode checks [ASYNC | SYNC]; both free memory through the collector.
 func flushMode(c *Ctx) resp.Value {
-	if len(c.Args) > 2 || len(c.Args) == 2 && !EqualFold(c.Args[1], "async") && !EqualFold(c.Args[1], "sync") {
+	if len(c.Args) > 2 || len(c.Args) == 2 && !EqualFold(c.Args[1], "async") &&
+		!EqualFold(c.Args[1], "sync") {
 		return ErrSyntax
 	}
 	return resp.OK

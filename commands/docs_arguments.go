@@ -133,7 +133,8 @@ func (p *syntaxParser) sequence() []argument {
 func (p *syntaxParser) tokenAndValues() argument {
 	token := p.next()
 	var values []argument
-	for word := p.peek(); word != "" && word != "|" && word != "]" && word != ">" && !isToken(word); word = p.peek() {
+	for word := p.peek(); word != "" && word != "|" && word != "]" && word != ">" &&
+		!isToken(word); word = p.peek() {
 		if word == "[" && (len(values) == 0 || !p.repeatsHere(token, values)) {
 			break // an option of its own
 		}
@@ -211,7 +212,10 @@ func asOne(arguments []argument) argument {
 	if len(arguments) == 1 {
 		return arguments[0]
 	}
-	return argument{kind: "block", name: nameOfBlock(arguments), members: append([]argument(nil), arguments...)}
+	return argument{
+		kind: "block", name: nameOfBlock(arguments),
+		members: append([]argument(nil), arguments...),
+	}
 }
 
 // isToken reports whether a word of a syntax is to be written as it stands.

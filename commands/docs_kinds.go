@@ -86,7 +86,8 @@ func joinNames(arguments []argument) string {
 
 // kinds are the types of arguments by name, where they are not strings.
 var kinds = map[string]string{
-	"key": "key", "key1": "key", "key2": "key", "newkey": "key", "source": "key", "destination": "key", "src": "key", "dst": "key", "destkey": "key",
+	"key": "key", "key1": "key", "key2": "key", "newkey": "key", "source": "key", "destination": "key",
+	"src": "key", "dst": "key", "destkey": "key",
 	"pattern": "pattern",
 
 	"count": "integer", "cursor": "integer", "decrement": "integer", "end": "integer",

@@ -85,9 +85,15 @@ func TestDocsOfOurOwn(t *testing.T) {
 	docs := ask(testTable(), resp.RESP3, "command", "docs", "RL.ALLOW").Elems()
 	require.Equal(t, "rl.allow", docs[0].Str())
 	row := testTable().Lookup([]byte("rl.allow"))
-	require.Equal(t, "key:key limit_window:block*(limit:integer window:string) cost:integer=COST? atmost:pure-token=ATMOST? peek:pure-token=PEEK? "+
-		"algorithm:oneof=ALGO?(log:pure-token=LOG fixed:pure-token=FIXED burst:integer=GCRA n:integer=BUCKETS counter:pure-token=COUNTER) full:pure-token=FULL?", tree(row.arguments()))
-	require.Equal(t, []string{"summary", row.Summary, "since", row.Since, "group", row.Group, "complexity", row.Complexity, "arguments", ""},
+	require.Equal(t,
+		"key:key limit_window:block*(limit:integer window:string) cost:integer=COST? "+
+			"atmost:pure-token=ATMOST? peek:pure-token=PEEK? "+
+			"algorithm:oneof=ALGO?(log:pure-token=LOG fixed:pure-token=FIXED burst:integer=GCRA "+
+			"n:integer=BUCKETS counter:pure-token=COUNTER) full:pure-token=FULL?", tree(row.arguments()))
+	require.Equal(t, []string{
+		"summary", row.Summary, "since", row.Since, "group", row.Group, "complexity",
+		row.Complexity, "arguments", "",
+	},
 		textsOf(docs[1].Elems()))
 }
 
@@ -115,7 +121,12 @@ func textsOf(values []resp.Value) []string {
 
 func BenchmarkCommand(b *testing.B) {
 	table := testTable()
-	for _, call := range [][]string{{"command"}, {"command", "info", "zadd"}, {"command", "docs"}, {"command", "docs", "zadd"}} {
+	for _, call := range [][]string{
+		{"command"},
+		{"command", "info", "zadd"},
+		{"command", "docs"},
+		{"command", "docs", "zadd"},
+	} {
 		b.Run(strings.Join(call, " "), func(b *testing.B) {
 			b.ReportAllocs()
 			args := words(call...)

@@ -15,7 +15,8 @@ import (
 // payload is one that it reads.
 func TestRestoreIsRecorded(t *testing.T) {
 	const payload = "\x00\x05hello\n\x00cr\xdfve4 \n"
-	newer := binary.LittleEndian.AppendUint16([]byte("\x14\x0d\x0d\x00\x00\x00\x02\x00\x81a\x02\x81b\x02\xff"), 11) // a set in a listpack
+	// a set in a listpack
+	newer := binary.LittleEndian.AppendUint16([]byte("\x14\x0d\x0d\x00\x00\x00\x02\x00\x81a\x02\x81b\x02\xff"), 11)
 	newer = binary.LittleEndian.AppendUint64(newer, dump.Checksum(0, newer))
 	b := newBench()
 	b.ctx.Group = &effects.Group{}
@@ -27,8 +28,14 @@ func TestRestoreIsRecorded(t *testing.T) {
 	}
 	for _, c := range []struct{ call, want []string }{
 		{[]string{"restore", "a", "0", payload}, []string{"restore", "a", "0", payload}},
-		{[]string{"restore", "b", "100000", payload, "idletime", "5"}, []string{"restore", "b", "1700000100000", payload, "idletime", "5", "ABSTTL"}},
-		{[]string{"RESTORE", "c", "9999999999999", payload, "absttl", "FREQ", "3"}, []string{"RESTORE", "c", "9999999999999", payload, "absttl", "FREQ", "3"}},
+		{
+			[]string{"restore", "b", "100000", payload, "idletime", "5"},
+			[]string{"restore", "b", "1700000100000", payload, "idletime", "5", "ABSTTL"},
+		},
+		{
+			[]string{"RESTORE", "c", "9999999999999", payload, "absttl", "FREQ", "3"},
+			[]string{"RESTORE", "c", "9999999999999", payload, "absttl", "FREQ", "3"},
+		},
 		{[]string{"restore", "b", "1000", payload, "absttl", "replace"}, []string{"DEL", "b"}},
 		{[]string{"restore", "b", "1000", payload, "absttl", "replace"}, nil},
 	} {
@@ -38,7 +45,8 @@ func TestRestoreIsRecorded(t *testing.T) {
 	require.NotContains(t, got, string(newer))
 	before := b.wire("SMISMEMBER", "s", "a", "b", "c")
 	again := newBench()
-	require.Equal(t, "+OK\r\n", again.wire("restore", "s", "0", got[strings.Index(got, "\r\n\x02")+2:len(got)-2]))
+	require.Equal(t, "+OK\r\n", again.wire("restore", "s", "0",
+		got[strings.Index(got, "\r\n\x02")+2:len(got)-2]))
 	require.Equal(t, before, again.wire("SMISMEMBER", "s", "a", "b", "c"))
 }
 

@@ -25,12 +25,14 @@ var runScript = []byte("for i=ARGV[1]+0,ARGV[1]+ARGV[2]-1 do redis.call('ZADD',K
 // for each unit: reading a log is not to take longer than writing it. It
 // reports whether it did.
 func (c *Ctx) AddRun() bool {
-	if len(c.Args) != 6 || len(c.Args[1]) != len(runScript) || !bytes.Equal(c.Args[1], runScript) || string(c.Args[2]) != "1" {
+	if len(c.Args) != 6 || len(c.Args[1]) != len(runScript) || !bytes.Equal(c.Args[1], runScript) ||
+		string(c.Args[2]) != "1" {
 		return false
 	}
 	first, ok1 := parseInt(c.Args[4])
 	units, ok2 := parseInt(c.Args[5])
-	if !ok1 || !ok2 || first < limiter.MinScore || units < 1 || units > limiter.MaxCost || first >= limiter.MaxScore-units {
+	if !ok1 || !ok2 || first < limiter.MinScore || units < 1 || units > limiter.MaxCost ||
+		first >= limiter.MaxScore-units {
 		return false
 	}
 	var k logKey

@@ -12,8 +12,10 @@ import (
 // Error replies, byte for byte Redis 7.0's: clients match them. Rooms above
 // this one use the exported ones.
 var (
-	ErrSyntax     = resp.Error("ERR syntax error")
-	errNoLFU      = resp.Error("ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	ErrSyntax = resp.Error("ERR syntax error")
+	errNoLFU  = resp.Error("ERR An LFU maxmemory policy is not selected, access frequency not " +
+		"tracked. Please note that when switching between policies at runtime LRU and LFU data will take " +
+		"some time to adjust.")
 	ErrNotInteger = resp.Error("ERR value is not an integer or out of range")
 	ErrWrongType  = resp.Error("WRONGTYPE Operation against a key holding the wrong kind of value")
 	ErrDBIndex    = resp.Error("ERR DB index is out of range")
@@ -21,65 +23,70 @@ var (
 	ErrTimeoutInteger  = resp.Error("ERR timeout is not an integer or out of range")
 	ErrTimeoutNegative = resp.Error("ERR timeout is negative")
 
-	errNotFloat        = resp.Error("ERR value is not a valid float")
-	errNoSuchKey       = resp.Error("ERR no such key")
-	errOverflow        = resp.Error("ERR increment or decrement would overflow")
-	errDecrOverflow    = resp.Error("ERR decrement would overflow")
-	errNaNOrInf        = resp.Error("ERR increment would produce NaN or Infinity")
-	errOffset          = resp.Error("ERR offset is out of range")
-	errStringTooLong   = resp.Error("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
-	errInvalidCursor   = resp.Error("ERR invalid cursor")
-	errNotPositive     = resp.Error("ERR value is out of range, must be positive")
-	errLongRange       = resp.Error("ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807")
-	errValueRange      = resp.Error("ERR value is out of range")
-	errFirstDBIndex    = resp.Error("ERR invalid first DB index")
-	errSecondDBIndex   = resp.Error("ERR invalid second DB index")
-	errZAddNXXX        = resp.Error("ERR XX and NX options at the same time are not compatible")
-	errZAddGTLTNX      = resp.Error("ERR GT, LT, and/or NX options at the same time are not compatible")
-	errZAddIncrPair    = resp.Error("ERR INCR option supports a single increment-element pair")
-	errScoreNaN        = resp.Error("ERR resulting score is not a number (NaN)")
-	errMinMaxFloat     = resp.Error("ERR min or max is not a float")
-	errMinMaxLex       = resp.Error("ERR min or max not valid string range item")
-	errLimitNeedsBy    = resp.Error("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX")
+	errNotFloat      = resp.Error("ERR value is not a valid float")
+	errNoSuchKey     = resp.Error("ERR no such key")
+	errOverflow      = resp.Error("ERR increment or decrement would overflow")
+	errDecrOverflow  = resp.Error("ERR decrement would overflow")
+	errNaNOrInf      = resp.Error("ERR increment would produce NaN or Infinity")
+	errOffset        = resp.Error("ERR offset is out of range")
+	errStringTooLong = resp.Error("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+	errInvalidCursor = resp.Error("ERR invalid cursor")
+	errNotPositive   = resp.Error("ERR value is out of range, must be positive")
+	errLongRange     = resp.Error("ERR value is out of range, value must between -9223372036854775807 " +
+		"and 9223372036854775807")
+	errValueRange    = resp.Error("ERR value is out of range")
+	errFirstDBIndex  = resp.Error("ERR invalid first DB index")
+	errSecondDBIndex = resp.Error("ERR invalid second DB index")
+	errZAddNXXX      = resp.Error("ERR XX and NX options at the same time are not compatible")
+	errZAddGTLTNX    = resp.Error("ERR GT, LT, and/or NX options at the same time are not compatible")
+	errZAddIncrPair  = resp.Error("ERR INCR option supports a single increment-element pair")
+	errScoreNaN      = resp.Error("ERR resulting score is not a number (NaN)")
+	errMinMaxFloat   = resp.Error("ERR min or max is not a float")
+	errMinMaxLex     = resp.Error("ERR min or max not valid string range item")
+	errLimitNeedsBy  = resp.Error("ERR syntax error, LIMIT is only supported in combination with either " +
+		"BYSCORE or BYLEX")
 	errScoresWithLex   = resp.Error("ERR syntax error, WITHSCORES not supported in combination with BYLEX")
 	errExpireNXOther   = resp.Error("ERR NX and XX, GT or LT options at the same time are not compatible")
 	errExpireGTLT      = resp.Error("ERR GT and LT options at the same time are not compatible")
 	errIndexOutOfRange = resp.Error("ERR index out of range")
 	errTimeoutFloat    = resp.Error("ERR timeout is not a float or out of range")
-	errLposRank        = resp.Error("ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list")
-	errLposCount       = resp.Error("ERR COUNT can't be negative")
-	errLposMaxLen      = resp.Error("ERR MAXLEN can't be negative")
-	errBitOffset       = resp.Error("ERR bit offset is not an integer or out of range")
-	errBitValue        = resp.Error("ERR bit is not an integer or out of range")
-	errBitWanted       = resp.Error("ERR The bit argument must be 1 or 0.")
-	errBitNot          = resp.Error("ERR BITOP NOT must be called with a single source key.")
-	errBitfieldType    = resp.Error("ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.")
-	errBitfieldFlow    = resp.Error("ERR Invalid OVERFLOW type specified")
-	errBitfieldReads   = resp.Error("ERR BITFIELD_RO only supports the GET subcommand")
-	errIntRange        = resp.Error("ERR value is out of range, value must between -2147483648 and 2147483647")
-	errSameObject      = resp.Error("ERR source and destination objects are the same")
-	errNumKeys         = resp.Error("ERR numkeys should be greater than 0")
-	errTooManyKeys     = resp.Error("ERR Number of keys can't be greater than number of args")
-	errCountPositive   = resp.Error("ERR count should be greater than 0")
-	errSortScores      = resp.Error("ERR One or more scores can't be converted into double")
-	errLCSStrings      = resp.Error("ERR The specified keys must contain string values")
-	errLCSLenAndIdx    = resp.Error("ERR If you want both the length and indexes, please just use IDX.")
-	errLCSTooLong      = resp.Error("ERR String too long for LCS")
-	errLCSMemory       = resp.Error("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len")
-	errNegativeLimit   = resp.Error("ERR LIMIT can't be negative")
-	errWeight          = resp.Error("ERR weight value is not a float")
-	errInvalidCommand  = resp.Error("ERR Invalid command specified")
-	errInvalidArgs     = resp.Error("ERR Invalid number of arguments specified for command")
-	errHashNotInteger  = resp.Error("ERR hash value is not an integer")
-	errHashNotFloat    = resp.Error("ERR hash value is not a float")
-	errHashByInfinity  = resp.Error("ERR value is NaN or Infinity")
-	errBusyKey         = resp.Error("BUSYKEY Target key name already exists.")
-	errRestoreTTL      = resp.Error("ERR Invalid TTL value, must be >= 0")
-	errRestoreIdle     = resp.Error("ERR Invalid IDLETIME value, must be >= 0")
-	errRestoreFreq     = resp.Error("ERR Invalid FREQ value, must be >= 0 and <= 255")
-	errDumpFooter      = resp.Error("ERR DUMP payload version or checksum are wrong")
-	errDumpFormat      = resp.Error("ERR Bad data format")
-	errNoKeys          = resp.Error("ERR The command has no key arguments")
+	errLposRank        = resp.Error("ERR RANK can't be zero: use 1 to start from the first match, 2 from " +
+		"the second ... or use negative to start from the end of the list")
+	errLposCount    = resp.Error("ERR COUNT can't be negative")
+	errLposMaxLen   = resp.Error("ERR MAXLEN can't be negative")
+	errBitOffset    = resp.Error("ERR bit offset is not an integer or out of range")
+	errBitValue     = resp.Error("ERR bit is not an integer or out of range")
+	errBitWanted    = resp.Error("ERR The bit argument must be 1 or 0.")
+	errBitNot       = resp.Error("ERR BITOP NOT must be called with a single source key.")
+	errBitfieldType = resp.Error("ERR Invalid bitfield type. Use something like i16 u8. Note that u64 " +
+		"is not supported but i64 is.")
+	errBitfieldFlow  = resp.Error("ERR Invalid OVERFLOW type specified")
+	errBitfieldReads = resp.Error("ERR BITFIELD_RO only supports the GET subcommand")
+	errIntRange      = resp.Error("ERR value is out of range, value must between -2147483648 and 2147483647")
+	errSameObject    = resp.Error("ERR source and destination objects are the same")
+	errNumKeys       = resp.Error("ERR numkeys should be greater than 0")
+	errTooManyKeys   = resp.Error("ERR Number of keys can't be greater than number of args")
+	errCountPositive = resp.Error("ERR count should be greater than 0")
+	errSortScores    = resp.Error("ERR One or more scores can't be converted into double")
+	errLCSStrings    = resp.Error("ERR The specified keys must contain string values")
+	errLCSLenAndIdx  = resp.Error("ERR If you want both the length and indexes, please just use IDX.")
+	errLCSTooLong    = resp.Error("ERR String too long for LCS")
+	errLCSMemory     = resp.Error("ERR Insufficient memory, transient memory for LCS exceeds " +
+		"proto-max-bulk-len")
+	errNegativeLimit  = resp.Error("ERR LIMIT can't be negative")
+	errWeight         = resp.Error("ERR weight value is not a float")
+	errInvalidCommand = resp.Error("ERR Invalid command specified")
+	errInvalidArgs    = resp.Error("ERR Invalid number of arguments specified for command")
+	errHashNotInteger = resp.Error("ERR hash value is not an integer")
+	errHashNotFloat   = resp.Error("ERR hash value is not a float")
+	errHashByInfinity = resp.Error("ERR value is NaN or Infinity")
+	errBusyKey        = resp.Error("BUSYKEY Target key name already exists.")
+	errRestoreTTL     = resp.Error("ERR Invalid TTL value, must be >= 0")
+	errRestoreIdle    = resp.Error("ERR Invalid IDLETIME value, must be >= 0")
+	errRestoreFreq    = resp.Error("ERR Invalid FREQ value, must be >= 0 and <= 255")
+	errDumpFooter     = resp.Error("ERR DUMP payload version or checksum are wrong")
+	errDumpFormat     = resp.Error("ERR Bad data format")
+	errNoKeys         = resp.Error("ERR The command has no key arguments")
 )
 
 // Error replies of the RL commands, in the same style; Redis has none.
@@ -97,7 +104,8 @@ var (
 	errRLBucketsMissing = syntaxError("ALGO BUCKETS needs a number")
 	errRLBucketsNumber  = resp.Error("ERR the number of BUCKETS is not an integer or out of range")
 	errRLOneQuota       = resp.Error("ERR several limits and windows go with ALGO LOG only")
-	errRLManyQuotas     = resp.Error("ERR more than " + strconv.Itoa(limiter.MaxQuotas) + " limits and windows")
+	errRLManyQuotas     = resp.Error("ERR more than " + strconv.Itoa(limiter.MaxQuotas) +
+		" limits and windows")
 	errRLNumKeysNumber  = resp.Error("ERR numkeys is not an integer or out of range")
 	errRLTriples        = resp.Error("ERR numkeys is above the number of keys that have a limit and a window")
 	errRLRefundNumber   = resp.Error("ERR n is not an integer or out of range")
@@ -110,12 +118,13 @@ var (
 	errRLActualNumber   = resp.Error("ERR actual is not an integer or out of range")
 	errRLActualNegative = resp.Error("ERR actual must not be negative")
 	errRLActualLarge    = resp.Error("ERR actual is more than 1000000 above the estimate")
-	errRLForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for this ID")
-	errRLIDEmpty        = resp.Error("ERR ID must not be empty")
-	errRLIDLong         = resp.Error("ERR ID is longer than " + strconv.Itoa(maxID) + " bytes")
-	errRLMaxNumber      = resp.Error("ERR max is not an integer or out of range")
-	errRLMax            = resp.Error("ERR max must be at least 1")
-	errRLForeignLeases  = resp.Error("ERR key holds a sorted set that RL.ACQUIRE did not write")
+	errRLForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
+		"this ID")
+	errRLIDEmpty       = resp.Error("ERR ID must not be empty")
+	errRLIDLong        = resp.Error("ERR ID is longer than " + strconv.Itoa(maxID) + " bytes")
+	errRLMaxNumber     = resp.Error("ERR max is not an integer or out of range")
+	errRLMax           = resp.Error("ERR max must be at least 1")
+	errRLForeignLeases = resp.Error("ERR key holds a sorted set that RL.ACQUIRE did not write")
 
 	errThrottlePeriodLong = resp.Error("ERR period must be below 100 years")
 	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
@@ -143,10 +152,22 @@ var throttleArguments = [...]struct {
 	least         int64
 	number, below resp.Value
 }{
-	{0, resp.Error("ERR max_burst is not an integer or out of range"), resp.Error("ERR max_burst must not be negative")},
-	{1, resp.Error("ERR count is not an integer or out of range"), resp.Error("ERR count must be at least 1")},
-	{1, resp.Error("ERR period is not an integer or out of range"), resp.Error("ERR period must be at least 1 second")},
-	{0, resp.Error("ERR quantity is not an integer or out of range"), resp.Error("ERR quantity must not be negative")},
+	{
+		0, resp.Error("ERR max_burst is not an integer or out of range"),
+		resp.Error("ERR max_burst must not be negative"),
+	},
+	{
+		1, resp.Error("ERR count is not an integer or out of range"),
+		resp.Error("ERR count must be at least 1"),
+	},
+	{
+		1, resp.Error("ERR period is not an integer or out of range"),
+		resp.Error("ERR period must be at least 1 second"),
+	},
+	{
+		0, resp.Error("ERR quantity is not an integer or out of range"),
+		resp.Error("ERR quantity must not be negative"),
+	},
 }
 
 // insteadOfLog ends the refusals of what is too much for a log.
@@ -159,7 +180,10 @@ var rlErrors = []struct {
 }{
 	{limiter.ErrLimit, resp.Error("ERR limit must be at least 1")},
 	{limiter.ErrLimitWindow, resp.Error("ERR limit is above the microseconds of its window" + insteadOfLog)},
-	{limiter.ErrWindowSyntax, resp.Error("ERR window is not a whole number of milliseconds, or of ms, s, m, h or d")},
+	{
+		limiter.ErrWindowSyntax,
+		resp.Error("ERR window is not a whole number of milliseconds, or of ms, s, m, h or d"),
+	},
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
 	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
@@ -167,7 +191,8 @@ var rlErrors = []struct {
 	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside of what a sorted set can hold")},
 	{limiter.ErrBurst, resp.Error("ERR burst must be at least 1")},
 	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
-	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " + strconv.Itoa(limiter.MaxBuckets))},
+	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " +
+		strconv.Itoa(limiter.MaxBuckets))},
 }
 
 // durationError is the refusal of a duration, which is written as a window is,

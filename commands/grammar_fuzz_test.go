@@ -30,11 +30,13 @@ type bench struct {
 
 func newBench() *bench {
 	b := &bench{table: commands.NewTable(
-		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.Sets, commands.Hashes, commands.RateLimits)}
+		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.Sets,
+		commands.Hashes, commands.RateLimits)}
 	b.ctx = commands.Ctx{
 		Store: store.New(), NowMs: fuzzNowMs, NowUs: fuzzNowMs * 1000, Proto: resp.RESP2,
 		Settings: &commands.Settings{
-			ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128, ZSetMaxListpackValue: 64, RLLogMaxUnits: 5000,
+			ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128, ZSetMaxListpackValue: 64,
+			RLLogMaxUnits:        5000,
 			HashMaxListpackCount: 128, HashMaxListpackValue: 64, SetMaxIntsetCount: 512,
 		},
 	}
@@ -73,7 +75,10 @@ var states = [][][]string{
 	{{"RL.ALLOW", "k", "5", "1s", "ALGO", "GCRA", "3", "COST", "2"}},
 	{{"RL.ALLOW", "k", "5", "1s", "ALGO", "BUCKETS", "10", "COST", "3"}},
 	{{"HSET", "k", "a", "1"}, {"RL.ALLOW", "l", "1", "1s"}},
-	{{"RL.RESERVE", "h", "9", "1m", "3", "HOLD", "1s", "ID", "a"}, {"RL.ACQUIRE", "s", "1", "LEASE", "1s", "ID", "a"}},
+	{
+		{"RL.RESERVE", "h", "9", "1m", "3", "HOLD", "1s", "ID", "a"},
+		{"RL.ACQUIRE", "s", "1", "LEASE", "1s", "ID", "a"},
+	},
 }
 
 // dump is every key as a user can see it.
@@ -83,7 +88,12 @@ func (b *bench) dump() string {
 		key := n.Key()
 		line := fmt.Sprintf("%q", key)
 		for _, ask := range [][]string{
-			{"TYPE", key}, {"PEXPIRETIME", key}, {"OBJECT", "ENCODING", key}, {"GET", key}, {"ZRANGE", key, "0", "-1", "WITHSCORES"}, {"HGETALL", key},
+			{"TYPE", key},
+			{"PEXPIRETIME", key},
+			{"OBJECT", "ENCODING", key},
+			{"GET", key},
+			{"ZRANGE", key, "0", "-1", "WITHSCORES"},
+			{"HGETALL", key},
 		} {
 			line += fmt.Sprintf(" %q", b.wire(ask...))
 		}
@@ -97,7 +107,9 @@ func (b *bench) dump() string {
 var codeWord = regexp.MustCompile(`^[A-Z]+ .`)
 
 // fuzzCall runs one call on a state and checks what holds for all of them.
-func fuzzCall(t *testing.T, state uint8, proto bool, words []string) (b *bench, reply resp.Value, changed bool) {
+func fuzzCall(
+	t *testing.T, state uint8, proto bool, words []string,
+) (b *bench, reply resp.Value, changed bool) {
 	b = newBench()
 	for _, setup := range states[int(state)%len(states)] {
 		require.False(t, b.call(setup...).IsError(), setup)
@@ -116,7 +128,8 @@ func fuzzCall(t *testing.T, state uint8, proto bool, words []string) (b *bench, 
 	encoded := string(resp.Append(nil, &reply, b.ctx.Proto))
 	require.True(t, strings.HasSuffix(encoded, "\r\n"), "%q", words)
 	changed = b.dump() != before
-	if cmd := b.table.Lookup([]byte(words[0])); cmd != nil && cmd.ArityOK(len(words)) && !cmd.Writes(argsOf(words)) {
+	if cmd := b.table.Lookup([]byte(words[0])); cmd != nil && cmd.ArityOK(len(words)) &&
+		!cmd.Writes(argsOf(words)) {
 		require.False(t, changed, "%q only reads and changed something", words)
 	}
 	if reply.IsError() {
@@ -143,8 +156,10 @@ func seed(f *testing.F, lines ...string) {
 
 func FuzzZAddGrammar(f *testing.F) {
 	seed(f,
-		"1 a", "NX 1 a", "XX GT CH 3 a 4 b", "NX XX 1 a", "GT LT 1 a", "NX GT 1 a", "INCR 1 a", "INCR 1 a 2 b", "INCR +inf c",
-		"ch incr nx inf x", "1", "nx", "nan a", "1e309 a", "0x1p4 a", "1_0 a", " 1 a", "1  ", "1 a x b", "1 a 2", "XX INCR 5 zz",
+		"1 a", "NX 1 a", "XX GT CH 3 a 4 b", "NX XX 1 a", "GT LT 1 a", "NX GT 1 a", "INCR 1 a",
+		"INCR 1 a 2 b", "INCR +inf c",
+		"ch incr nx inf x", "1", "nx", "nan a", "1e309 a", "0x1p4 a", "1_0 a", " 1 a", "1  ", "1 a x b",
+		"1 a 2", "XX INCR 5 zz",
 		"-0 a", "1700000000001 1700000000001", "LT 0 2", "1e3 1000", "9007199254740993 9007199254740993")
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		words := append([]string{"ZADD", "k"}, split(line)...)
@@ -165,7 +180,8 @@ func FuzzZAddGrammar(f *testing.F) {
 				require.Equal(t, held.Int(), holds.Int(), "%q added", words)
 			} else if is(option, "nx") {
 				require.Greater(t, holds.Int(), held.Int(), "%q added nothing and changed something", words)
-			} else if !slices.ContainsFunc([]string{"gt", "lt", "ch", "incr"}, func(w string) bool { return is(option, w) }) {
+			} else if !slices.ContainsFunc([]string{"gt", "lt", "ch", "incr"},
+				func(w string) bool { return is(option, w) }) {
 				break // a score: the options are over
 			}
 		}
@@ -192,10 +208,14 @@ func repeats(words []string) bool {
 
 func FuzzZRangeGrammar(f *testing.F) {
 	seed(f,
-		"0 -1", "0 -1 WITHSCORES", "-inf +inf BYSCORE", "(1 (2 BYSCORE LIMIT 0 -1", "+inf -inf BYSCORE REV WITHSCORES LIMIT 1 1",
-		"- + BYLEX", "[a (c BYLEX", "+ - BYLEX REV LIMIT 0 2", "0 -1 LIMIT 0 1", "0 -1 BYSCORE BYLEX", "0 -1 REV REV", "0 -1 LIMIT 0",
-		"0 -1 LIMIT x 1", "a b", "0 9223372036854775808", "-9223372036854775808 9223372036854775807", "nan 1 BYSCORE", "1 nan BYSCORE",
-		"- + BYLEX WITHSCORES", "0 -1 LIMIT -1 -1", "  BYSCORE", "  BYLEX", "0 -1 withscores withscores", "-inf inf byscore limit 9223372036854775807 9223372036854775807")
+		"0 -1", "0 -1 WITHSCORES", "-inf +inf BYSCORE", "(1 (2 BYSCORE LIMIT 0 -1",
+		"+inf -inf BYSCORE REV WITHSCORES LIMIT 1 1",
+		"- + BYLEX", "[a (c BYLEX", "+ - BYLEX REV LIMIT 0 2", "0 -1 LIMIT 0 1", "0 -1 BYSCORE BYLEX",
+		"0 -1 REV REV", "0 -1 LIMIT 0",
+		"0 -1 LIMIT x 1", "a b", "0 9223372036854775808", "-9223372036854775808 9223372036854775807",
+		"nan 1 BYSCORE", "1 nan BYSCORE",
+		"- + BYLEX WITHSCORES", "0 -1 LIMIT -1 -1", "  BYSCORE", "  BYLEX", "0 -1 withscores withscores",
+		"-inf inf byscore limit 9223372036854775807 9223372036854775807")
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		rest := split(line)
 		b, reply, changed := fuzzCall(t, state, proto, append([]string{"ZRANGE", "k"}, rest...))
@@ -217,8 +237,10 @@ func FuzzZRangeGrammar(f *testing.F) {
 
 func FuzzSetGrammar(f *testing.F) {
 	seed(f,
-		"v", "v NX", "v XX GET", "v NX GET", "v NX XX", "v EX 10", "v PX 10 KEEPTTL", "v KEEPTTL", "v EXAT 1800000000", "v PXAT 1", "v EX 0",
-		"v EX -1", "v EX 9223372036854775807", "v PX 9223372036854775807", "v EX", "v EX x", "v GET GET", "v EX 1 EX 2", "v EX 1 PX 2",
+		"v", "v NX", "v XX GET", "v NX GET", "v NX XX", "v EX 10", "v PX 10 KEEPTTL", "v KEEPTTL",
+		"v EXAT 1800000000", "v PXAT 1", "v EX 0",
+		"v EX -1", "v EX 9223372036854775807", "v PX 9223372036854775807", "v EX", "v EX x", "v GET GET",
+		"v EX 1 EX 2", "v EX 1 PX 2",
 		"v PERSIST", "", " nx", "v ex 10 get xx", "v PXAT 9223372036854775807", "v EXAT 9223372036854775807")
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		words := append([]string{"SET", "k"}, split(line)...)
@@ -226,7 +248,8 @@ func FuzzSetGrammar(f *testing.F) {
 		if reply.Kind() == resp.KindStatus {
 			// Set: then it holds the value, unless its deadline has passed.
 			if alive := b.call("EXISTS", "k"); alive.Int() == 1 {
-				require.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(words[2]), words[2]), b.wire("GET", "k"), "%q", words)
+				require.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(words[2]), words[2]), b.wire("GET", "k"),
+					"%q", words)
 			}
 		}
 	})
@@ -234,11 +257,16 @@ func FuzzSetGrammar(f *testing.F) {
 
 func FuzzExpireGrammar(f *testing.F) {
 	seed(f,
-		"10", "-1", "0", "10 NX", "10 XX", "10 GT", "10 LT", "10 NX XX", "10 GT LT", "10 XX GT", "10 nx nx", "x", "10 FOO", "10 ", "",
-		"9223372036854775807", "-9223372036854775808", "9223372036854775", "9223370336854775", "9223370336854776", "1.5", "+1", "01")
+		"10", "-1", "0", "10 NX", "10 XX", "10 GT", "10 LT", "10 NX XX", "10 GT LT", "10 XX GT", "10 nx nx",
+		"x", "10 FOO", "10 ", "",
+		"9223372036854775807", "-9223372036854775808", "9223372036854775", "9223370336854775",
+		"9223370336854776", "1.5", "+1", "01")
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		rest := split(line)
-		for command, unitMs := range map[string]int64{"EXPIRE": 1000, "PEXPIRE": 1, "EXPIREAT": -1000, "PEXPIREAT": -1} {
+		for command, unitMs := range map[string]int64{
+			"EXPIRE": 1000, "PEXPIRE": 1, "EXPIREAT": -1000,
+			"PEXPIREAT": -1,
+		} {
 			words := append([]string{command, "k"}, rest...)
 			b, reply, changed := fuzzCall(t, state, proto, words)
 			if reply.IsError() {

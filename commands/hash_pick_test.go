@@ -13,7 +13,10 @@ import (
 // Both ways of picking different fields give each field the same chance, pick
 // none twice, and hand out its own value.
 func TestPickedFieldsAreDifferentAndUniform(t *testing.T) {
-	ways := map[string]func(*hash.Hash, int, func(field, value []byte)){"distinct": distinctFields, "walk": walkFields}
+	ways := map[string]func(*hash.Hash, int, func(field, value []byte)){
+		"distinct": distinctFields,
+		"walk":     walkFields,
+	}
 	for name, way := range ways {
 		for _, size := range []struct{ fields, need int }{{1, 1}, {8, 1}, {8, 3}, {8, 8}, {200, 40}} {
 			if name == "distinct" && size.need == size.fields {

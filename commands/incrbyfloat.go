@@ -90,7 +90,8 @@ func parseLongDouble(f *big.Float, text []byte) (*big.Float, bool) {
 		return f, true
 	}
 	exp := f.MantExp(nil)
-	return f, f.Sign() == 0 || exp <= maxLongDouble && (exp > minLongDouble || exp == minLongDouble && f.MinPrec() > 1)
+	return f, f.Sign() == 0 || exp <= maxLongDouble &&
+		(exp > minLongDouble || exp == minLongDouble && f.MinPrec() > 1)
 }
 
 // longDoubleInf reports whether text is infinity as strtold reads it.

@@ -14,7 +14,8 @@ var increxRows = []Command{{
 	Name: "increx", Arity: -2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 	Group: "string", Since: "8.8.0", Complexity: "O(1)", Handler: incrEx,
 	Syntax: "key [BYINT integer | BYFLOAT float] [SATURATE] [LBOUND lowerbound] [UBOUND upperbound] " +
-		"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]",
+		"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] " +
+		"[ENX]",
 	Summary:   "Adds to the number of a key within bounds, and sets the key's deadline.",
 	Deviation: "from Redis 8.8; syntax errors say what is wrong",
 }}

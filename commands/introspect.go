@@ -51,8 +51,9 @@ func Introspection(table func() *Table) []Command {
 			{
 				Name: "info", Arity: -2, Flags: Loading | Stale, Categories: connection, Tips: unordered,
 				Group: "server", Since: "2.8.13", Complexity: "O(N)", Handler: in.info,
-				Syntax:  "[command-name [command-name ...]]",
-				Summary: "Returns the arity, flags, keys and ACL categories of commands, of all commands by default.",
+				Syntax: "[command-name [command-name ...]]",
+				Summary: "Returns the arity, flags, keys and ACL categories of commands, of all commands " +
+					"by default.",
 			},
 			{
 				Name: "list", Arity: -2, Flags: Loading | Stale, Categories: connection, Tips: unordered,

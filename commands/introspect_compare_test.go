@@ -37,14 +37,17 @@ func knownNames(exchanges []exchange) map[string]bool {
 // eachRecorded calls f with every recorded COMMAND INFO or DOCS of a command
 // that the table has, and with a filter for the subcommands that both have. It
 // returns how many there were.
-func eachRecorded(t *testing.T, table *Table, sub string, f func(t *testing.T, e *exchange, both func(string) bool)) int {
+func eachRecorded(
+	t *testing.T, table *Table, sub string, f func(t *testing.T, e *exchange, both func(string) bool),
+) int {
 	t.Helper()
 	exchanges := recorded(t)
 	known := knownNames(exchanges)
 	both := func(fullName string) bool { return known[fullName] && table.has(fullName) }
 	compared := 0
 	for _, e := range exchanges {
-		if !e.isAbout(sub) || !slices.Contains(issueCommands, string(e.args[2])) || !table.has(string(e.args[2])) {
+		if !e.isAbout(sub) || !slices.Contains(issueCommands, string(e.args[2])) ||
+			!table.has(string(e.args[2])) {
 			continue
 		}
 		compared++
@@ -66,7 +69,8 @@ func CompareInfo(t *testing.T, table *Table) (compared int) {
 func bothInfos(t *testing.T, table *Table, e *exchange, both func(string) bool) (theirs, ours []string) {
 	t.Helper()
 	shown := func(reply resp.Value) []string {
-		return wire(mapElems(reply, func(entry resp.Value) resp.Value { return infoWithSubs(entry, both) }), e.proto)
+		return wire(mapElems(reply, func(entry resp.Value) resp.Value { return infoWithSubs(entry, both) }),
+			e.proto)
 	}
 	return shown(e.reply), shown(mapElems(decoded(t, e.askOurs(table), e.proto), maskInfo))
 }
@@ -74,15 +78,18 @@ func bothInfos(t *testing.T, table *Table, e *exchange, both func(string) bool) 
 // docsDeviations are the rows whose arguments differ from Redis' in COMMAND
 // DOCS, by full name, and why. All are parsed from the syntax, which says less.
 var docsDeviations = map[string]string{
-	"client|kill":             "the notation cannot say that new-format is the name of the second form, and what is optional inside it",
+	"client|kill": "the notation cannot say that new-format is the name of the second form, " +
+		"and what is optional inside it",
 	"client|list":             "Redis makes the ids behind ID a block of one",
 	"command|getkeys":         "Redis 7.0 does not describe the arguments",
 	"command|getkeysandflags": "Redis 7.0 does not describe the arguments",
 	"config|get":              "Redis makes the parameters a block of one",
 	"hello":                   "Redis calls the block of everything \"arguments\", we by what is in it",
-	"hrandfield":              "Redis calls the block of count and WITHVALUES \"options\", we by what is in it",
-	"psubscribe":              "Redis makes the patterns a block of one",
-	"zrandmember":             "Redis calls the block of count and WITHSCORES \"options\", we by what is in it",
+	"hrandfield": "Redis calls the block of count and WITHVALUES \"options\", we by what is " +
+		"in it",
+	"psubscribe": "Redis makes the patterns a block of one",
+	"zrandmember": "Redis calls the block of count and WITHSCORES \"options\", we by what is " +
+		"in it",
 }
 
 // CompareDocs compares COMMAND DOCS of every row of a table with Redis',
@@ -94,7 +101,8 @@ func CompareDocs(t *testing.T, table *Table) (compared int) {
 		ours := docsWithSubs(maskDocs(decoded(t, e.askOurs(table), e.proto)), both)
 		for deviating := range docsDeviations {
 			if name := string(e.args[2]); deviating == name || strings.HasPrefix(deviating, name+"|") {
-				require.NotEqual(t, wire(theirs, e.proto), wire(ours, e.proto), "%s deviates no more", deviating)
+				require.NotEqual(t, wire(theirs, e.proto), wire(ours, e.proto), "%s deviates no more",
+					deviating)
 			}
 			theirs, ours = dropArguments(theirs, deviating), dropArguments(ours, deviating)
 		}
@@ -108,7 +116,8 @@ func CompareNames(t *testing.T, table *Table) {
 	known := knownNames(recorded(t))
 	eachRow(t, table, func(t *testing.T, c *Command) {
 		if !known[c.FullName()] {
-			require.True(t, c.Deviation != "" || c.parent != nil && c.parent.Deviation != "", "not in Redis 7.0, and no deviation")
+			require.True(t, c.Deviation != "" || c.parent != nil && c.parent.Deviation != "",
+				"not in Redis 7.0, and no deviation")
 		}
 	})
 }

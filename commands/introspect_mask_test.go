@@ -85,7 +85,11 @@ func infoWithSubs(entry resp.Value, keep func(fullName string) bool) resp.Value 
 			subs = append(subs, sub)
 		}
 	}
-	slices.SortFunc(subs, func(a, b resp.Value) int { return strings.Compare(a.Elems()[0].Str(), b.Elems()[0].Str()) })
+	slices.SortFunc(subs, func(a,
+		b resp.Value,
+	) int {
+		return strings.Compare(a.Elems()[0].Str(), b.Elems()[0].Str())
+	})
 	fields[9] = resp.Array(subs...)
 	if len(subs) == 0 {
 		fields[9] = resp.Set() // as Redis answers for none
@@ -101,14 +105,21 @@ func docsWithSubs(reply resp.Value, keep func(fullName string) bool) resp.Value 
 		if !keep(pairs[i].Str()) {
 			continue
 		}
-		entries = append(entries, named{pairs[i], editPairs(pairs[i+1], func(field string, v resp.Value) (resp.Value, bool) {
-			if field == "subcommands" {
-				v = docsWithSubs(v, keep)
-			}
-			return v, field != "subcommands" || len(v.Elems()) > 0
-		})})
+		entries = append(entries, named{
+			pairs[i],
+			editPairs(pairs[i+1], func(field string, v resp.Value) (resp.Value, bool) {
+				if field == "subcommands" {
+					v = docsWithSubs(v, keep)
+				}
+				return v, field != "subcommands" || len(v.Elems()) > 0
+			}),
+		})
 	}
-	slices.SortStableFunc(entries, func(a, b named) int { return strings.Compare(a.name.Str(), b.name.Str()) })
+	slices.SortStableFunc(entries, func(a,
+		b named,
+	) int {
+		return strings.Compare(a.name.Str(), b.name.Str())
+	})
 	var out []resp.Value
 	for _, e := range entries {
 		out = append(out, e.name, e.docs)

@@ -22,7 +22,8 @@ import (
 // recordIntrospection asks the redis-server on this machine anew:
 //
 //	go test ./commands -run TestRecordIntrospection -record-introspection
-var recordIntrospection = flag.Bool("record-introspection", false, "record testdata/introspection.txt from redis-server")
+var recordIntrospection = flag.Bool("record-introspection", false,
+	"record testdata/introspection.txt from redis-server")
 
 const (
 	introspectionFile = "testdata/introspection.txt"
@@ -207,7 +208,8 @@ func questions() [][]string {
 		out = append(out, strings.Fields(line))
 	}
 	for _, count := range []string{
-		"0", "1", "2", "3", "-1", "abc", "", "1abc", "+1", " 1", "-", "01", "1.5", "1e0", "\t2", "\v1", "1\x00", "0x1",
+		"0", "1", "2", "3", "-1", "abc", "", "1abc", "+1", " 1", "-", "01", "1.5", "1e0", "\t2", "\v1",
+		"1\x00", "0x1",
 		"2147483647", "2147483648", "4294967295", "4294967296", "4294967297", "9223372036854775807",
 		"9223372036854775808", "-9223372036854775808", "-9223372036854775807", "-9223372036854775809",
 		"18446744073709551617", "-18446744073709551617", "-4294967295", "-4294967294",
@@ -253,8 +255,11 @@ func TestRecordIntrospection(t *testing.T) {
 		t.Skip("only with -record-introspection: it needs redis-server " + recordedVersion)
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# Answers of redis-server %s, recorded by TestRecordIntrospection with -record-introspection.\n", recordedVersion)
-	fmt.Fprintf(&out, "# Who was asked, in which protocol, what; below it the answer. Texts that Redis words are masked.\n")
+	fmt.Fprintf(&out,
+		"# Answers of redis-server %s, recorded by TestRecordIntrospection with -record-introspection.\n",
+		recordedVersion)
+	fmt.Fprintf(&out,
+		"# Who was asked, in which protocol, what; below it the answer. Texts that Redis words are masked.\n")
 	record := func(server string, proto int, questions [][]string, flags ...string) {
 		ask := startRedis(t, proto, flags...)
 		for _, q := range questions {

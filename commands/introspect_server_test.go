@@ -14,7 +14,10 @@ import (
 // of scripting and engine, through the checks of this room's own rows.
 func TestServerTable(t *testing.T) {
 	still := func() int64 { return 1 }
-	table := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})}).Table()
+	table := engine.New(engine.Options{Clock: clock.New(clock.Sources{
+		Monotonic: still,
+		Wall:      still,
+	})}).Table()
 	t.Run("sane", func(t *testing.T) { commands.CheckRows(t, table) })
 	t.Run("names", func(t *testing.T) { commands.CompareNames(t, table) })
 	t.Run("transcript", func(t *testing.T) { commands.CompareTranscript(t, table) })

@@ -12,7 +12,8 @@ import (
 func testTable(more ...[]Command) *Table {
 	var t *Table
 	t = NewTable(append([][]Command{
-		Strings, Keys, Dumps, Expiry, Databases, SortedSets, Hashes, SortedSetCombinations, Sets, Lists, RateLimits, Cluster, Bitmaps,
+		Strings, Keys, Dumps, Expiry, Databases, SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
+		RateLimits, Cluster, Bitmaps,
 		Introspection(func() *Table { return t }),
 	}, more...)...)
 	return t
@@ -40,7 +41,8 @@ func TestRowsAgainstRedis(t *testing.T) {
 func TestIntrospectionTranscript(t *testing.T) {
 	// Stands in for the row of package scripting.
 	eval := Command{
-		Name: "eval", Arity: -3, Flags: NoMandatoryKeys, Keys: []KeySpec{CountedKeys(2, "RW access update")}, Handler: refuseCluster,
+		Name: "eval", Arity: -3, Flags: NoMandatoryKeys, Keys: []KeySpec{CountedKeys(2, "RW access update")},
+		Handler: refuseCluster,
 	}
 	CompareTranscript(t, testTable([]Command{eval}))
 }
@@ -58,18 +60,24 @@ func TestComparatorFails(t *testing.T) {
 	theirs, ours := bothInfos(t, table, &get, all)
 	require.Equal(t, theirs, ours)
 	for what, spoil := range map[string]func(*Command){
-		"arity":      func(c *Command) { c.Arity = -2 },
-		"flag":       func(c *Command) { c.Flags |= Stale },
-		"category":   func(c *Command) { c.Categories = []string{"dangerous"} },
-		"tip":        func(c *Command) { c.Tips = []string{"nondeterministic_output"} },
-		"key spec":   func(c *Command) { c.Keys = []KeySpec{key(1, "RO")} },
-		"notes":      func(c *Command) { c.Keys = []KeySpec{{Flags: "RO access", First: 1, Step: 1, Notes: "x"}} },
+		"arity":    func(c *Command) { c.Arity = -2 },
+		"flag":     func(c *Command) { c.Flags |= Stale },
+		"category": func(c *Command) { c.Categories = []string{"dangerous"} },
+		"tip":      func(c *Command) { c.Tips = []string{"nondeterministic_output"} },
+		"key spec": func(c *Command) { c.Keys = []KeySpec{key(1, "RO")} },
+		"notes": func(c *Command) {
+			c.Keys = []KeySpec{{
+				Flags: "RO access", First: 1, Step: 1,
+				Notes: "x",
+			}}
+		},
 		"subcommand": func(c *Command) { c.Subs = []Command{Help("string", "1.0.0")} },
 	} {
 		t.Run(what, func(t *testing.T) {
 			row := *table.lookup([]byte("get"))
 			spoil(&row)
-			spoiled := NewTable([]Command{row}, Introspection(func() *Table { return NewTable([]Command{row}) }))
+			spoiled := NewTable([]Command{row},
+				Introspection(func() *Table { return NewTable([]Command{row}) }))
 			theirs, ours := bothInfos(t, spoiled, &get, all)
 			require.NotEqual(t, theirs, ours)
 		})
@@ -87,7 +95,10 @@ func TestComparatorFails(t *testing.T) {
 	} {
 		t.Run("docs: "+what, func(t *testing.T) {
 			row := *table.lookup([]byte("get"))
-			docs := func() []string { return wire(maskDocs(resp.Map(resp.Bulk("get"), row.docs())), resp.RESP3) }
+			docs := func() []string {
+				return wire(maskDocs(resp.Map(resp.Bulk("get"), row.docs())),
+					resp.RESP3)
+			}
 			right := docs()
 			spoil(&row)
 			require.NotEqual(t, right, docs())
@@ -130,7 +141,10 @@ func TestCommandListByCategory(t *testing.T) {
 	}
 	require.Contains(t, list("aclcat", "SortedSet"), "zadd")
 	require.NotContains(t, list("aclcat", "sortedset"), "get")
-	require.Equal(t, []string{"object", "object|encoding", "object|freq", "object|help", "object|idletime", "object|refcount"}, list("pattern", "obj*"))
+	require.Equal(t, []string{
+		"object", "object|encoding", "object|freq", "object|help", "object|idletime",
+		"object|refcount",
+	}, list("pattern", "obj*"))
 	for _, category := range categoryOrder {
 		for _, name := range list("aclcat", category) {
 			require.Contains(t, table.lookup([]byte(name)).ACLCategories(), category)
@@ -140,10 +154,15 @@ func TestCommandListByCategory(t *testing.T) {
 
 // A row whose count of keys makes no sense, and which must name keys.
 func TestGetKeysWithoutMandatoryKeys(t *testing.T) {
-	row := Command{Name: "counted", Arity: -2, Keys: []KeySpec{CountedKeys(1, "RO access")}, Handler: refuseCluster}
+	row := Command{
+		Name: "counted", Arity: -2, Keys: []KeySpec{CountedKeys(1, "RO access")},
+		Handler: refuseCluster,
+	}
 	table := testTable([]Command{row})
-	require.Equal(t, "ERR Invalid arguments specified for command", ask(table, 2, "command", "getkeys", "counted", "2", "a").Str())
-	require.Equal(t, "ERR Invalid arguments specified for command", ask(table, 2, "command", "getkeysandflags", "counted", "0").Str())
+	require.Equal(t, "ERR Invalid arguments specified for command",
+		ask(table, 2, "command", "getkeys", "counted", "2", "a").Str())
+	require.Equal(t, "ERR Invalid arguments specified for command",
+		ask(table, 2, "command", "getkeysandflags", "counted", "0").Str())
 
 	row.Flags = NoMandatoryKeys
 	table = testTable([]Command{row})

@@ -14,7 +14,8 @@ import (
 // Keys are the commands on keys of any type.
 var Keys = []Command{
 	{
-		Name: "copy", Event: "copy_to", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RO access"), key(2, "OW update")},
+		Name: "copy", Event: "copy_to", Arity: -3,
+		Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RO access"), key(2, "OW update")},
 		Group: "generic", Since: "6.2.0", Complexity: "O(N)", Handler: copyKey,
 		Syntax:  "source destination [DB destination-db] [REPLACE]",
 		Summary: "Copies a value and its deadline to another key or database.",
@@ -81,12 +82,14 @@ var Keys = []Command{
 		Summary: "Returns a random key.",
 	},
 	{
-		Name: "rename", Arity: 3, Flags: Write, Keys: []KeySpec{key(1, "RW access delete"), key(2, "OW update")},
+		Name: "rename", Arity: 3, Flags: Write,
+		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "OW update")},
 		Group: "generic", Since: "1.0.0", Complexity: "O(1)", Syntax: "key newkey", Handler: rename,
 		Summary: "Renames a key, with its deadline, and replaces a key that has the new name.",
 	},
 	{
-		Name: "renamenx", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete"), key(2, "OW insert")},
+		Name: "renamenx", Arity: 3, Flags: Write | Fast,
+		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "OW insert")},
 		Group: "generic", Since: "1.0.0", Complexity: "O(1)", Syntax: "key newkey", Handler: renameNX,
 		Summary: "Renames a key if no key has the new name.",
 	},
@@ -98,27 +101,34 @@ var Keys = []Command{
 		Summary: "Iterates over the keys.",
 	},
 	{
-		Name: "sort", Arity: -2, Flags: Write | DenyOOM, Categories: []string{"set", "sortedset", "list", "dangerous"},
+		Name: "sort", Arity: -2, Flags: Write | DenyOOM,
+		Categories: []string{"set", "sortedset", "list", "dangerous"},
 		Keys: []KeySpec{
 			key(1, "RO access"),
 			{Flags: "RO access", Find: nowhere, Notes: "BY and GET: the keys follow from the elements"},
 			{Flags: "OW update", Find: sortDestination, Notes: "STORE: it may stand anywhere"},
 		},
 		Reaches: sortReaches,
-		Group:   "generic", Since: "1.0.0", Complexity: "O(N+M*log(M))", Handler: sortKey, Deviation: sortDeviation,
-		Syntax:  "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA] [STORE destination]",
-		Summary: "Returns or stores the sorted elements of a list, set or sorted set, or values of keys derived from them.",
+		Group:   "generic", Since: "1.0.0", Complexity: "O(N+M*log(M))",
+		Handler: sortKey, Deviation: sortDeviation,
+		Syntax: "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] " +
+			"[ALPHA] [STORE destination]",
+		Summary: "Returns or stores the sorted elements of a list, set or sorted set, or values of keys " +
+			"derived from them.",
 	},
 	{
-		Name: "sort_ro", Arity: -2, Flags: ReadOnly, Categories: []string{"set", "sortedset", "list", "dangerous"},
+		Name: "sort_ro", Arity: -2, Flags: ReadOnly,
+		Categories: []string{"set", "sortedset", "list", "dangerous"},
 		Keys: []KeySpec{
 			key(1, "RO access"),
 			{Flags: "RO access", Find: nowhere, Notes: "BY and GET: the keys follow from the elements"},
 		},
 		Reaches: sortReadOnlyReaches,
-		Group:   "generic", Since: "7.0.0", Complexity: "O(N+M*log(M))", Handler: sortReadOnly, Deviation: sortDeviation,
-		Syntax:  "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA]",
-		Summary: "Returns the sorted elements of a list, set or sorted set, or values of keys derived from them.",
+		Group:   "generic", Since: "7.0.0", Complexity: "O(N+M*log(M))",
+		Handler: sortReadOnly, Deviation: sortDeviation,
+		Syntax: "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] [ALPHA]",
+		Summary: "Returns the sorted elements of a list, set or sorted set, or values of keys derived " +
+			"from them.",
 	},
 	{
 		Name: "touch", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO")},

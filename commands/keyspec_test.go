@@ -39,19 +39,69 @@ func TestAppendKeys(t *testing.T) {
 		{"two", []KeySpec{key(1, ""), key(2, "")}, []string{"rename", "a", "b"}, []string{"a", "b"}},
 		{"all", []KeySpec{keys(1, "")}, []string{"del", "a", "b", "c"}, []string{"a", "b", "c"}},
 		{"every second", []KeySpec{keys(2, "")}, []string{"mset", "a", "1", "b", "2"}, []string{"a", "b"}},
-		{"every second, one short", []KeySpec{keys(2, "")}, []string{"mset", "a", "1", "b"}, []string{"a", "b"}},
-		{"all but the last", []KeySpec{{First: 1, Last: -2, Step: 1}}, []string{"blpop", "a", "b", "0"}, []string{"a", "b"}},
+		{
+			"every second, one short",
+			[]KeySpec{keys(2, "")},
+			[]string{"mset", "a", "1", "b"},
+			[]string{"a", "b"},
+		},
+		{
+			"all but the last",
+			[]KeySpec{{First: 1, Last: -2, Step: 1}},
+			[]string{"blpop", "a", "b", "0"},
+			[]string{"a", "b"},
+		},
 		{"a few", []KeySpec{{First: 1, Last: 1, Step: 1}}, []string{"x", "a", "b", "c"}, []string{"a", "b"}},
-		{"a few, not all there", []KeySpec{{First: 1, Last: 5, Step: 1}}, []string{"x", "a", "b"}, []string{"a", "b"}},
-		{"counted", []KeySpec{CountedKeys(2, "")}, []string{"eval", "s", "2", "a", "b", "c"}, []string{"a", "b"}},
-		{"counted in steps", []KeySpec{{First: 1, Step: 2, KeyNum: true}}, []string{"x", "2", "a", "1", "b", "2", "c"}, []string{"a", "b"}},
-		{"one that stands nowhere", holdKeys(tailOfSettle), []string{"rl.settle", "a", "b", "1"}, []string{"a", "a:hold:b"}},
-		{"by a long id", holdKeys(tailOfSettle), []string{"rl.settle", strings.Repeat("a", 2000), strings.Repeat("b", 512), "1"}, []string{strings.Repeat("a", 2000), strings.Repeat("a", 2000) + ":hold:" + strings.Repeat("b", 512)}},
-		{"by an id that is refused", holdKeys(tailOfSettle), []string{"rl.settle", "a", strings.Repeat("b", 513), "1"}, []string{"a"}},
+		{
+			"a few, not all there",
+			[]KeySpec{{First: 1, Last: 5, Step: 1}},
+			[]string{"x", "a", "b"},
+			[]string{"a", "b"},
+		},
+		{
+			"counted",
+			[]KeySpec{CountedKeys(2, "")},
+			[]string{"eval", "s", "2", "a", "b", "c"},
+			[]string{"a", "b"},
+		},
+		{
+			"counted in steps",
+			[]KeySpec{{First: 1, Step: 2, KeyNum: true}},
+			[]string{"x", "2", "a", "1", "b", "2", "c"},
+			[]string{"a", "b"},
+		},
+		{
+			"one that stands nowhere", holdKeys(tailOfSettle),
+			[]string{"rl.settle", "a", "b", "1"},
+			[]string{"a", "a:hold:b"},
+		},
+		{
+			"by a long id", holdKeys(tailOfSettle),
+			[]string{"rl.settle", strings.Repeat("a", 2000), strings.Repeat("b", 512), "1"},
+			[]string{strings.Repeat("a", 2000), strings.Repeat("a", 2000) + ":hold:" +
+				strings.Repeat("b", 512)},
+		},
+		{
+			"by an id that is refused", holdKeys(tailOfSettle),
+			[]string{"rl.settle", "a", strings.Repeat("b", 513), "1"},
+			[]string{"a"},
+		},
 		{"by no id", holdKeys(tailOfSettle), []string{"rl.settle", "a", "", "1"}, []string{"a"}},
-		{"by an option", holdKeys(tailOfReserve), []string{"rl.reserve", "a", "1", "1", "1", "HOLD", "id", "Id", "b"}, []string{"a", "a:hold:b"}},
-		{"by the first option", holdKeys(tailOfReserve), []string{"rl.reserve", "a", "1", "1", "1", "ID", "b", "HOLD", "1"}, []string{"a", "a:hold:b"}},
-		{"without the option", holdKeys(tailOfReserve), []string{"rl.reserve", "a", "1", "1", "1", "HOLD", "b", "HOLD", "1"}, []string{"a"}},
+		{
+			"by an option", holdKeys(tailOfReserve),
+			[]string{"rl.reserve", "a", "1", "1", "1", "HOLD", "id", "Id", "b"},
+			[]string{"a", "a:hold:b"},
+		},
+		{
+			"by the first option", holdKeys(tailOfReserve),
+			[]string{"rl.reserve", "a", "1", "1", "1", "ID", "b", "HOLD", "1"},
+			[]string{"a", "a:hold:b"},
+		},
+		{
+			"without the option", holdKeys(tailOfReserve),
+			[]string{"rl.reserve", "a", "1", "1", "1", "HOLD", "b", "HOLD", "1"},
+			[]string{"a"},
+		},
 		{"alone", holdKeys(tailOfSettle)[1:], []string{"rl.settle", "a", "b", "1"}, []string{"a:hold:b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,7 +145,8 @@ func FuzzKeyRange(f *testing.F) {
 	f.Add(2, 0, 1, true, 5, []byte("2"))
 	f.Add(1, -1, 2, false, 4, []byte("x"))
 	f.Fuzz(func(t *testing.T, first, last, step int, counted bool, n int, count []byte) {
-		if n < 1 || n > 100 || first < 1 || first >= n || step < 1 || step > 100 || last > 100 || last < -100 {
+		if n < 1 || n > 100 || first < 1 || first >= n || step < 1 || step > 100 || last > 100 ||
+			last < -100 {
 			t.Skip("rows are not like this")
 		}
 		args := make([][]byte, n)

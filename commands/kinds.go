@@ -36,7 +36,13 @@ func numberKinds() {
 	for _, of := range []struct {
 		name string
 		kind *Kind
-	}{{"string", &kindString}, {"list", &kindList}, {"set", &kindSet}, {"zset", &kindZSet}, {"hash", &kindHash}} {
+	}{
+		{"string", &kindString},
+		{"list", &kindList},
+		{"set", &kindSet},
+		{"zset", &kindZSet},
+		{"hash", &kindHash},
+	} {
 		*of.kind = add(of.name, false)
 	}
 }

@@ -73,7 +73,13 @@ func TestLCSTable(t *testing.T) {
 // The table is never more than a 32nd of the limit, whatever the shape.
 func TestLCSMemory(t *testing.T) {
 	const limit = 1 << 20
-	for _, size := range [][2]int{{limit/8 - 1, 1}, {1, limit/8 - 1}, {511, 511}, {limit/4 - 1, 0}, {0, limit/4 - 1}} {
+	for _, size := range [][2]int{
+		{limit/8 - 1, 1},
+		{1, limit/8 - 1},
+		{511, 511},
+		{limit/4 - 1, 0},
+		{0, limit/4 - 1},
+	} {
 		require.True(t, lcsFits(size[0], size[1], limit), size)
 		require.False(t, lcsFits(size[0]+1, size[1]+1, limit), size)
 		a, b := make([]byte, size[0]), make([]byte, size[1])

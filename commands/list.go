@@ -18,7 +18,8 @@ var Lists = []Command{
 		Summary: "Moves an element from one list to another, or blocks until there is one.",
 	},
 	{
-		Name: "blmpop", Arity: -5, Flags: Write | Blocking, Keys: []KeySpec{CountedKeys(2, "RW access delete")},
+		Name: "blmpop", Arity: -5, Flags: Write | Blocking,
+		Keys:  []KeySpec{CountedKeys(2, "RW access delete")},
 		Group: "list", Since: "7.0.0", Complexity: "O(N+M)", Handler: blmpop,
 		Syntax:  "timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
 		Summary: "Removes elements from an end of one of several lists, or blocks until there is one.",
@@ -40,7 +41,8 @@ var Lists = []Command{
 	{
 		Name: "brpoplpush", Arity: 4, Flags: Write | DenyOOM | NoScript | Blocking,
 		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
-		Group: "list", Since: "2.2.0", Complexity: "O(1)", Syntax: "source destination timeout", Handler: brpoplpush,
+		Group: "list", Since: "2.2.0", Complexity: "O(1)", Syntax: "source destination timeout",
+		Handler: brpoplpush,
 		Summary: "Moves the last element of one list to the front of another, or blocks until there is one.",
 	},
 	{
@@ -49,8 +51,10 @@ var Lists = []Command{
 		Summary: "Returns the element at an index.",
 	},
 	{
-		Name: "linsert", Event: "linsert", Arity: 5, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW insert")},
-		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key <BEFORE | AFTER> pivot element", Handler: linsert,
+		Name: "linsert", Event: "linsert", Arity: 5,
+		Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW insert")},
+		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key <BEFORE | AFTER> pivot element",
+		Handler: linsert,
 		Summary: "Inserts an element before or after another one.",
 	},
 	{
@@ -72,7 +76,8 @@ var Lists = []Command{
 		Summary: "Removes elements from an end of the first of several lists that has any.",
 	},
 	{
-		Name: "lpop", Event: "lpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "lpop", Event: "lpop", Arity: -2, Flags: Write | Fast,
+		Keys:  []KeySpec{key(1, "RW access delete")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]",
 		Summary: "Removes and returns the first elements.",
 		Handler: func(c *Ctx) resp.Value { return pop(c, left) },
@@ -84,13 +89,15 @@ var Lists = []Command{
 		Summary: "Returns the indexes of an element.",
 	},
 	{
-		Name: "lpush", Event: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "lpush", Event: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key element [element ...]",
 		Summary: "Prepends elements to a list, one after the other.",
 		Handler: func(c *Ctx) resp.Value { return push(c, left, false) },
 	},
 	{
-		Name: "lpushx", Event: "lpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "lpushx", Event: "lpush", Arity: -3,
+		Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key element [element ...]",
 		Summary: "Prepends elements to a list that exists.",
 		Handler: func(c *Ctx) resp.Value { return push(c, left, true) },
@@ -116,7 +123,8 @@ var Lists = []Command{
 		Summary: "Removes everything outside a range of indexes.",
 	},
 	{
-		Name: "rpop", Event: "rpop", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "rpop", Event: "rpop", Arity: -2, Flags: Write | Fast,
+		Keys:  []KeySpec{key(1, "RW access delete")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]",
 		Summary: "Removes and returns the last elements.",
 		Handler: func(c *Ctx) resp.Value { return pop(c, right) },
@@ -129,13 +137,15 @@ var Lists = []Command{
 		Handler: func(c *Ctx) resp.Value { return moveElement(c, right, left) },
 	},
 	{
-		Name: "rpush", Event: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "rpush", Event: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "1.0.0", Complexity: "O(N)", Syntax: "key element [element ...]",
 		Summary: "Appends elements to a list.",
 		Handler: func(c *Ctx) resp.Value { return push(c, right, false) },
 	},
 	{
-		Name: "rpushx", Event: "rpush", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "rpushx", Event: "rpush", Arity: -3,
+		Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
 		Group: "list", Since: "2.2.0", Complexity: "O(N)", Syntax: "key element [element ...]",
 		Summary: "Appends elements to a list that exists.",
 		Handler: func(c *Ctx) resp.Value { return push(c, right, true) },
