@@ -16,11 +16,63 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// apiPackages are the packages that other modules may rely on. Their exported declarations are listed in
-// testdata/api; changing one changes the API. All other packages may change at any time.
+// apiPackages are the packages that other modules may rely on; see docs/adr/0030-what-is-api.md. Their
+// exported declarations are listed in testdata/api.
 var apiPackages = []string{
-	root, "server", "server/pipe", "zlimittest", "limiter", "limiter/httplimit",
+	root, "server", "server/pipe", "zlimittest", "zlimittest/miniredis", "limiter", "limiter/httplimit",
 	"limiter/httplimit/inprocess", "config", "clock",
+}
+
+// A package comment says which of the two its package is.
+const (
+	apiSentence      = "This package is part of zlimit's API: docs/adr/0030 says what that promises."
+	internalSentence = "This package is internal to zlimit: it may change in any release."
+)
+
+// TestPackageComments checks that every package says whether it is API.
+func TestPackageComments(t *testing.T) {
+	for pkg := range mayImport {
+		p, err := build.ImportDir(pkg, 0)
+		require.NoError(t, err)
+		if p.Name == "main" {
+			continue
+		}
+		want, not := internalSentence, apiSentence
+		if slices.Contains(apiPackages, pkg) {
+			want, not = not, want
+		}
+		comment := strings.Join(strings.Fields(packageComment(t, p)), " ")
+		require.Contains(t, comment, want, pkg)
+		require.NotContains(t, comment, not, pkg)
+	}
+}
+
+func packageComment(t *testing.T, p *build.Package) (comment string) {
+	t.Helper()
+	for _, name := range p.GoFiles {
+		f, err := parser.ParseFile(token.NewFileSet(), path.Join(p.Dir, name), nil,
+			parser.PackageClauseOnly|parser.ParseComments)
+		require.NoError(t, err)
+		comment += f.Doc.Text()
+	}
+	return comment
+}
+
+// TestExamples checks that every API package has an Example whose output is checked.
+func TestExamples(t *testing.T) {
+	for _, pkg := range apiPackages {
+		p, err := build.ImportDir(pkg, 0)
+		require.NoError(t, err)
+		var files []*ast.File
+		for _, name := range p.XTestGoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), path.Join(p.Dir, name), nil, parser.ParseComments)
+			require.NoError(t, err)
+			files = append(files, f)
+		}
+		require.True(t, slices.ContainsFunc(doc.Examples(files...), func(e *doc.Example) bool {
+			return e.Output != ""
+		}), "%s has no example with an output", pkg)
+	}
 }
 
 // TestAPI compares the exported declarations of the API packages with their listings.

@@ -11,6 +11,8 @@
 // Keys are in memory only, unless the Limiter is made by Open, which keeps files as the server does. Programs
 // that share limits with other processes need zlimit-server, or package server, which adds sockets to this
 // engine.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package zlimit
 
 import (

@@ -17,6 +17,8 @@
 // Both sources are cut to microseconds and cannot be read at one instant, so the
 // distance between them is known as a range only. A line inside of that range is
 // left alone. See docs/adr/0024-the-clock.md.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package clock
 
 import (

@@ -10,4 +10,6 @@
 //
 // Files are named after the families of Redis' manual: ZADD is in zset_add.go,
 // EXPIRE in expire.go, RL.ALLOW in rl.go. Error texts are in errors.go.
+//
+// This package is internal to zlimit: it may change in any release.
 package commands

@@ -13,4 +13,6 @@
 // The package is not the server: it opens no socket, follows no signal, and
 // reads files only where ParseArgs is given their names or a file includes
 // them.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package config

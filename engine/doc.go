@@ -1,16 +1,20 @@
 // Package engine runs commands for sessions: it is the whole server without
-// sockets. A session carries what a connection has (its name, its database,
-// its protocol, a transaction being queued); Do runs one command of it.
+// sockets. A session has what belongs to a connection (its name, its database, its
+// protocol, the queue of a transaction); Do runs one command.
 //
 // # The life of a command
 //
 // Do looks the row up, checks arity, authentication and the transaction
 // state, locks the shards of the command's keys, reads the clock once, calls
-// the handler, and unlocks. EXEC does the same once for all that was queued.
+// the handler, and unlocks. EXEC does the same once for all queued commands.
 // Handlers themselves (package commands, and the groups of this package and of
 // scripting) neither lock nor read a clock.
 //
 // The groups that need a session or the whole engine are here: connection.go
 // (AUTH, HELLO, SELECT, ...), client.go (CLIENT), transaction.go (MULTI, ...),
-// config.go (CONFIG), info.go (INFO), debug.go (DEBUG CLOCK), shutdown.go.
+// server_commands.go (CONFIG), info.go (INFO), debug.go (DEBUG CLOCK), shutdown.go.
+// What is kept on disk is in package durable, subscriptions and mailboxes in
+// pubsub, counters in stats, and what the process says of itself in process.
+//
+// This package is internal to zlimit: it may change in any release.
 package engine

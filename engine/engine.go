@@ -102,14 +102,14 @@ func New(o Options) *Engine {
 		store: store.New(),
 		scripts: scripting.New(scripting.Options{
 			Log:              scriptLog(o),
-			OnError:           func(text string) { e.stats.Errors.Count(text) },
-			OnCallTime:             func(c *commands.Command, us int64) { e.stats.Latency(c).Add(us) },
+			OnError:          func(text string) { e.stats.Errors.Count(text) },
+			OnCallTime:       func(c *commands.Command, us int64) { e.stats.Latency(c).Add(us) },
 			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
 			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
-			WriteRefusal:       func() string { return e.storage.Misconf() },
-			ForceInterpreter:        interpreterOnly(o.Config),
+			WriteRefusal:     func() string { return e.storage.Misconf() },
+			ForceInterpreter: interpreterOnly(o.Config),
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}

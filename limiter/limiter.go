@@ -43,4 +43,6 @@
 // This differs from the usual ZREMRANGEBYSCORE, ZCARD, ZADD, EXPIRE flow in three ways:
 // hits of one instant do not merge, a denied call changes nothing (not even by
 // trimming), and mixed windows on one key do not harm each other.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package limiter

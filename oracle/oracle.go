@@ -27,6 +27,8 @@
 // time. Start turns background removal off (DEBUG SET-ACTIVE-EXPIRE 0) to make such
 // counts repeatable: an expired key counts until it is touched, or until Reclaim
 // removes all of them.
+//
+// This package is internal to zlimit: it may change in any release.
 package oracle
 
 import (

@@ -1,4 +1,6 @@
 // Package race reports whether the race detector is on. Only tests import it.
+//
+// This package is internal to zlimit: it may change in any release.
 package race
 
 // Fewer returns n, or a fifth of it under the race detector, for rounds of a test with

@@ -5,6 +5,8 @@
 // it in the client's protocol, EXEC puts it into an array, a script converts it to a
 // Lua value. RESP3 types that RESP2 lacks fall back as in Redis 7.0: maps and sets to
 // arrays, doubles to bulk strings, booleans to 1 and 0.
+//
+// This package is internal to zlimit: it may change in any release.
 package resp
 
 import (

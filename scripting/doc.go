@@ -21,4 +21,6 @@
 //
 // The package is not a general Lua: scripts have no access to files, processes,
 // the clock or other scripts.
+//
+// This package is internal to zlimit: it may change in any release.
 package scripting

@@ -3,4 +3,6 @@
 // an orderly end. It is the only importer of redcon.
 //
 // Why not redcon's own Server: see docs/adr/0002-connection-loop.md.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package server

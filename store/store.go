@@ -12,6 +12,8 @@
 // command's keys (ShardOf) before it calls the handler. Unless they say otherwise, methods require the shards
 // of their keys, or those that they are given, to be held; methods that walk the keyspace require AllShards.
 // Handlers cannot lock, so they cannot deadlock.
+//
+// This package is internal to zlimit: it may change in any release.
 package store
 
 import (

@@ -1,6 +1,8 @@
 // Package words splits lines into words, which may be quoted, and quotes words. It
 // follows Redis' inline commands and configuration file and the append-only log's
 // manifest.
+//
+// This package is internal to zlimit: it may change in any release.
 package words
 
 import "bytes"

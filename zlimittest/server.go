@@ -17,6 +17,8 @@
 // Inside a bubble of testing/synctest the clock follows the bubble's: time.Sleep there
 // advances the server, too. Clients must then connect through DialContext, since
 // bubbles do not wait for sockets; see the example.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package zlimittest
 
 import (

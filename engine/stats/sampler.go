@@ -36,8 +36,8 @@ type Sampler struct {
 // A Sample is what the keyspace held when a round ended.
 type Sample struct {
 	By      []commands.KindCount // by commands.Kind; nil if there was no round
-	Taken   bool            // there was a round
-	TakenUs int64           // its end, on the clock's monotonic source
+	Taken   bool                 // there was a round
+	TakenUs int64                // its end, on the clock's monotonic source
 }
 
 const (

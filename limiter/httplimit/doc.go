@@ -32,4 +32,6 @@
 //
 // The package depends on the standard library only. The Backend interface decides; package inprocess has the
 // one for this process.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package httplimit

@@ -19,6 +19,8 @@
 // With these lines a reader can tell a tail torn by a power cut, which nobody was
 // promised, from damage to synced data (verify.go). Files without them, as Redis
 // writes, are read by Redis' rules.
+//
+// This package is internal to zlimit: it may change in any release.
 package aof
 
 import (

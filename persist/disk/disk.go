@@ -5,6 +5,8 @@
 // A power cut preserves only what was synced: a file's bytes by Sync, and a name
 // (created, renamed, removed) by SyncDir of its directory. A file that was synced but
 // whose name was not may be lost.
+//
+// This package is internal to zlimit: it may change in any release.
 package disk
 
 import (

@@ -1,6 +1,8 @@
 // Package dump reads and writes the parts of Redis' serialization: lengths and strings,
 // LZF compression, and the footer of version and CRC64. FUNCTION DUMP, DUMP and
 // dump.rdb are made of them. It knows no types of values and no commands.
+//
+// This package is internal to zlimit: it may change in any release.
 package dump
 
 import (

@@ -14,4 +14,6 @@
 // memory in proportion to the input: three times its largest string, and the values
 // themselves. LZF is the largest multiplier, up to 88 bytes for each byte. Values are
 // decoded in pieces, so that a sorted set of a million entries is not held twice.
+//
+// This package is internal to zlimit: it may change in any release.
 package rdb

@@ -7,6 +7,8 @@
 // may send a pipeline before it reads the first reply, and can end one direction
 // alone. It is not a socket in one thing more: its two ends have the same
 // address.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package pipe
 
 import (

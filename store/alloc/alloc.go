@@ -3,6 +3,8 @@
 //
 // Small objects have size classes, larger ones whole pages (runtime/malloc.go). A test compares the table
 // with the allocator of the Go version that runs it.
+//
+// This package is internal to zlimit: it may change in any release.
 package alloc
 
 import "slices"

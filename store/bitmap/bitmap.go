@@ -3,6 +3,8 @@
 //
 // Positions are in bits. A range includes its first and its last bit, which must be within the bytes; if
 // first is above last, the range is empty.
+//
+// This package is internal to zlimit: it may change in any release.
 package bitmap
 
 import (

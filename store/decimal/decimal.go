@@ -1,5 +1,7 @@
 // Package decimal parses integers in their canonical form, in which Redis stores a text as a number. It is
 // not a general parser; strconv formats.
+//
+// This package is internal to zlimit: it may change in any release.
 package decimal
 
 // Parse parses the canonical decimal of an int64 as strconv.AppendInt formats it: an optional minus, but no

@@ -20,6 +20,8 @@
 // Redis has two tables while it resizes, moves buckets from one to the other, and has to allocate the whole
 // second table at once. This is one table in segments of 1,024 buckets: the longest pause is to clear a
 // segment, or to copy the list of segments (24 bytes for every 1,024 keys).
+//
+// This package is internal to zlimit: it may change in any release.
 package dict
 
 import (

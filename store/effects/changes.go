@@ -21,7 +21,7 @@ const (
 	Expiries
 	Evictions // reserved: nothing is evicted
 	Misses    // of keys that are looked up for reading
-	NewKeys      // keys that are created
+	NewKeys   // keys that are created
 
 	// Events is everything that notifications may need.
 	Events = KeyspaceChannels | KeyeventChannels |
@@ -47,14 +47,14 @@ type Kind uint8
 
 // The kinds of changes.
 const (
-	Changed  Kind = iota // a key was created or has another value or deadline
-	Deleted              // a key was deleted
-	Moved                // a key was deleted because its value was moved to another key
-	Replaced             // a key was deleted, and the same command creates it again
-	Expired              // a key was deleted because its deadline had passed
-	Flushed              // every key of a database was deleted
-	Swapped              // two databases were swapped
-	EventOnly                // no change, only an Event
+	Changed   Kind = iota // a key was created or has another value or deadline
+	Deleted               // a key was deleted
+	Moved                 // a key was deleted because its value was moved to another key
+	Replaced              // a key was deleted, and the same command creates it again
+	Expired               // a key was deleted because its deadline had passed
+	Flushed               // every key of a database was deleted
+	Swapped               // two databases were swapped
+	EventOnly             // no change, only an Event
 )
 
 // OfKey reports whether the change invalidates what a client has read of one key.

@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 		Generic:             "deleted 0 a: del\nnoted 1 e: expire",
 		Expiries:            "expired 0 c: expired",
 		Misses:              "noted 0 m: keymiss",
-		NewKeys:                "noted 0 n: new",
+		NewKeys:             "noted 0 n: new",
 		Sets | Hashes:       "",
 		Strings | Evictions: "changed 0 a: set",
 		Tracked: "changed 0 a: set\nchanged 0 b: lpush\ndeleted 0 a: del\nreplaced 0 r\n" +

@@ -1,6 +1,8 @@
 // Package effects records what commands have done to the keyspace, for later use: commands in Redis'
 // vocabulary, with absolute times, as redis-server can replay them, for a log (docs/adr/0017-effects.md); and
 // the names of the keys that have changed (docs/adr/0025-what-changed.md).
+//
+// This package is internal to zlimit: it may change in any release.
 package effects
 
 import "strconv"

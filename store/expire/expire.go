@@ -15,6 +15,8 @@
 // key or a deadline costs nothing here. A busy key is examined about eight times in its window instead of
 // once: docs/adr/0022. Redis instead samples random keys of its expires dictionary, and stops when few enough
 // of them are due; here every key that is due is found.
+//
+// This package is internal to zlimit: it may change in any release.
 package expire
 
 import (

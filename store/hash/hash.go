@@ -13,6 +13,8 @@
 // Redis keeps the order only in its small encoding (listpack), not in the large one (hashtable). Here it is
 // kept in both, because clients read HGETALL by position. The encoding that Redis would have is recorded
 // separately: see NoteEncoding.
+//
+// This package is internal to zlimit: it may change in any release.
 package hash
 
 // A Hash maps fields to values. The zero value is empty and ready, and owns no memory. It must not be copied

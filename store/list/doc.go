@@ -15,4 +15,6 @@
 //
 // Pushing and popping at either end, and Len: O(1) amortized. Finding an index from the nearer end: O(n/128).
 // Insert and Set: that, plus at most one chunk. Keep: O(chunks dropped) plus two chunks. Remove: one pass.
+//
+// This package is internal to zlimit: it may change in any release.
 package list

@@ -15,4 +15,6 @@
 //
 // An intset of n members: 8 bytes a member; Contains O(log n), Add and Remove O(n) for the numbers that move.
 // A hash table: about 60 bytes a member and its text; Add, Remove and Contains O(1).
+//
+// This package is internal to zlimit: it may change in any release.
 package set

@@ -26,4 +26,6 @@
 //
 // For a tree of n members: Score O(1); Add, Remove, Rank and At O(log n), but O(n/64) for the first rank
 // after a leaf was added or removed; removing a range O(1) a member.
+//
+// This package is internal to zlimit: it may change in any release.
 package zset

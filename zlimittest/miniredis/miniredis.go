@@ -7,6 +7,8 @@
 // well as every TTL, and SetTime moves every TTL as well as TIME. Otherwise the clock
 // is frozen, so that a TTL reads as it was set. All other answers to clients are the
 // server's, which is compared with Redis.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package miniredis
 
 import (

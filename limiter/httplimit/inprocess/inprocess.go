@@ -1,4 +1,6 @@
 // Package inprocess is httplimit's Backend for a Limiter in the same process.
+//
+// This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package inprocess
 
 import (

@@ -5,6 +5,8 @@
 // each unsynced sector may be in any of the versions written, in any order, the length
 // may be ahead of the bytes, and changes to names may be undone one by one. Hook
 // injects faults or delays.
+//
+// This package is internal to zlimit: it may change in any release.
 package crashdisk
 
 import (
