@@ -3,13 +3,13 @@ package commands
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -20,8 +20,8 @@ const commandsFile = "testdata/commands.txt"
 // TestRecordedCommandsAreRedis: the recording is what a redis-server of that
 // version says; -record-introspection writes it anew.
 func TestRecordedCommandsAreRedis(t *testing.T) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("no redis-server is installed")
+	if err := oracle.FindRealTime(); err != nil {
+		t.Skip("no redis-server is installed: ", err)
 	}
 	docs := startRedis(t, resp.RESP3)([]string{"COMMAND", "DOCS"})
 	lines := groupsOf(docs)

@@ -5,10 +5,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -283,28 +281,12 @@ func TestRecordIntrospection(t *testing.T) {
 // function that asks it.
 func startRedis(t *testing.T, proto int, flags ...string) func(args []string) resp.Value {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	server, err := oracle.Start(oracle.Options{
+		RealTime: true, Args: append([]string{"--cluster-port", "0"}, flags...),
+	})
 	require.NoError(t, err)
-	addr := free.Addr().String()
-	require.NoError(t, free.Close())
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command("redis-server", append([]string{
-		"--port", port, "--bind", "127.0.0.1", "--save", "", "--daemonize", "no", "--dir", t.TempDir(),
-		"--cluster-port", "0", "--enable-debug-command", "yes",
-	}, flags...)...)
-	output, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	log := bufio.NewScanner(output)
-	ready := false
-	for !ready && log.Scan() {
-		ready = strings.Contains(log.Text(), "Ready to accept connections")
-	}
-	require.True(t, ready, "redis-server did not start")
-	go func() { _, _ = io.Copy(io.Discard, output) }() // it must not block on its log
-
-	conn, err := net.Dial("tcp", addr)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	conn, err := server.Dial()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	in := bufio.NewReader(conn)
@@ -339,14 +321,8 @@ func recorded(t *testing.T) []exchange {
 		require.NoError(t, err)
 		_, rest, _ := strings.Cut(question, " ")
 		_, rest, _ = strings.Cut(rest, " ")
-		for rest != "" {
-			quoted, err := strconv.QuotedPrefix(rest)
-			require.NoError(t, err, "%q", question)
-			word, err := strconv.Unquote(quoted)
-			require.NoError(t, err)
-			e.args = append(e.args, []byte(word))
-			rest = strings.TrimPrefix(rest[len(quoted):], " ")
-		}
+		e.args, err = oracle.Words(rest)
+		require.NoError(t, err, "%q", question)
 		raw, err := strconv.Unquote(answer)
 		require.NoError(t, err)
 		e.reply, err = readReply(bufio.NewReader(strings.NewReader(raw)))

@@ -302,7 +302,7 @@ func (w *effectsWorld) step() {
 func logged(t testing.TB, log []byte) (out [][]string) {
 	for _, line := range logLines(t, log) {
 		var words []string
-		for _, w := range effectWords(t, line) {
+		for _, w := range wordsOf(t, line) {
 			words = append(words, string(w))
 		}
 		out = append(out, words)

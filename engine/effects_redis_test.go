@@ -75,24 +75,16 @@ func parseEffects(t testing.TB, text string) (all []effectsCase) {
 			last.want = append(last.want, line)
 			continue
 		}
-		step.words = effectWords(t, rest)
+		step.words = wordsOf(t, rest)
 		c.steps = append(c.steps, step)
 	}
 	return all
 }
 
-// effectWords splits a line at spaces, and undoes quotes.
-func effectWords(t testing.TB, line string) (out [][]byte) {
-	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
-		word, rest, _ := strings.Cut(line, " ")
-		if line[0] == '"' {
-			quoted, err := strconv.QuotedPrefix(line)
-			require.NoError(t, err, line)
-			rest = line[len(quoted):]
-			word, _ = strconv.Unquote(quoted)
-		}
-		out, line = append(out, []byte(word)), rest
-	}
+// wordsOf returns the words of a command.
+func wordsOf(t testing.TB, line string) [][]byte {
+	out, err := oracle.Words(line)
+	require.NoError(t, err)
 	return out
 }
 

@@ -21,12 +21,12 @@ func TestSwapDBWithinAScript(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e, h, log := newRecording(t)
 			s := newSession(t, e)
-			s.Do(effectWords(t, load))
+			s.Do(wordsOf(t, load))
 			do(s, "SET s 10")
 			do(s, "SELECT 2")
 			do(s, "SET s 20")
 			do(s, "SELECT 0")
-			s.Do(effectWords(t, c.line))
+			s.Do(wordsOf(t, c.line))
 			require.Equal(t, "26", do(s, "GET s"))
 
 			w := &effectsWorld{Engine: e, hands: h}

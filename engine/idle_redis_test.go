@@ -59,7 +59,7 @@ func TestIdleTimesAreRedis(t *testing.T) {
 	require.NoError(t, err)
 	e, h := newEngine(t)
 	s := newSession(t, e)
-	got := idleTimes(t, func(line string) string { return show(s.Do(quoted(t, line))) }, func(ms int64) { h.pass(ms) })
+	got := idleTimes(t, func(line string) string { return show(s.Do(wordsOf(t, line))) }, func(ms int64) { h.pass(ms) })
 	require.Equal(t, string(text), got)
 }
 
@@ -84,21 +84,6 @@ func idleTimes(t *testing.T, ask func(line string) string, pass func(ms int64)) 
 	return out.String()
 }
 
-// quoted cuts a line into words, of which those in quotes may hold anything.
-func quoted(t *testing.T, line string) (out [][]byte) {
-	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
-		if prefix, err := strconv.QuotedPrefix(line); err == nil {
-			word, err := strconv.Unquote(prefix)
-			require.NoError(t, err)
-			out, line = append(out, []byte(word)), line[len(prefix):]
-			continue
-		}
-		word, rest, _ := strings.Cut(line, " ")
-		out, line = append(out, []byte(word)), rest
-	}
-	return out
-}
-
 func recordIdleFrom(t *testing.T) {
 	// Redis reads the use clock from a copy that its cron renews.
 	redis, err := oracle.Start(oracle.Options{NowMs: startNowMs, Args: []string{"--hz", "500", "--dynamic-hz", "no"}})
@@ -108,7 +93,7 @@ func recordIdleFrom(t *testing.T) {
 	require.NoError(t, err)
 	r := bufio.NewReader(nc)
 	ask := func(line string) string {
-		words := quoted(t, line)
+		words := wordsOf(t, line)
 		fmt.Fprintf(nc, "*%d\r\n", len(words))
 		for _, w := range words {
 			fmt.Fprintf(nc, "$%d\r\n%s\r\n", len(w), w)

@@ -14,6 +14,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/words"
 )
 
 // transcriptCases are the command lines whose replies are recorded for the
@@ -89,25 +90,16 @@ func commandLines(t *testing.T, text string) (out []commandLine) {
 			case "@noreply":
 				line = rest
 			}
-			if args := wordsOf(line); len(args) > 0 {
+			split, ok := words.Split([]byte(line), nil)
+			require.True(t, ok, line)
+			if len(split) > 0 {
+				args := make([]string, len(split))
+				for i, w := range split {
+					args[i] = string(w)
+				}
 				out = append(out, commandLine{conn: conn, args: args})
 			}
 		}
-	}
-	return out
-}
-
-// words splits a line as redis-cli does, roughly.
-func wordsOf(line string) (out []string) {
-	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
-		quoted, err := strconv.QuotedPrefix(line)
-		if err != nil || line[0] == '\'' || line[0] == '`' {
-			word, rest, _ := strings.Cut(line, " ")
-			out, line = append(out, word), rest
-			continue
-		}
-		word, _ := strconv.Unquote(quoted)
-		out, line = append(out, word), line[len(quoted):]
 	}
 	return out
 }

@@ -17,11 +17,17 @@ type toolPaths struct{ redisServer, libfaketime string }
 // Find reports whether Start can run here. The error names everything missing and the
 // Debian package that has it.
 func Find() error {
-	_, err := find()
+	_, err := find(true)
 	return err
 }
 
-func find() (toolPaths, error) {
+// FindRealTime is Find for servers with Options.RealTime.
+func FindRealTime() error {
+	_, err := find(false)
+	return err
+}
+
+func find(faketime bool) (toolPaths, error) {
 	var t toolPaths
 	var missing []error
 	path, err := exec.LookPath("redis-server")
@@ -34,7 +40,7 @@ func find() (toolPaths, error) {
 			fmt.Errorf("oracle: redis-server 7.0 is wanted, found %s", strings.TrimSpace(string(out))))
 	}
 	t.redisServer = path
-	if t.libfaketime = findLibrary(libraryPatterns); t.libfaketime == "" {
+	if t.libfaketime = findLibrary(libraryPatterns); faketime && t.libfaketime == "" {
 		missing = append(missing, errors.New("oracle: no libfaketimeMT.so.1 (Debian: libfaketime)"))
 	}
 	return t, errors.Join(missing...)

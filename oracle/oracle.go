@@ -1,5 +1,5 @@
-// Package oracle runs a real redis-server with a wall clock that the caller controls,
-// so that tests can ask Redis for its answer at one exact millisecond.
+// Package oracle runs a real redis-server, if the test wants with a wall clock that the
+// caller controls, so that tests can ask Redis for its answer at one exact millisecond.
 //
 // It is for tests and comparison tools only, and is never linked into the server. It is
 // not a client library and compares nothing: it starts Redis, sets its clock and stops
@@ -52,11 +52,15 @@ const (
 	logTail       = 20               // lines of Redis' log kept for error messages
 )
 
-// Options configures a redis-server. NowMs is required.
+// Options configures a redis-server. NowMs or RealTime is required.
 type Options struct {
 	// NowMs is the Unix time in milliseconds of the server's wall clock until SetClock
 	// moves it. It must be at least 10^11 (the year 1973).
 	NowMs int64
+
+	// RealTime leaves the wall clock alone. Such a server needs no libfaketime, and
+	// expires keys in the background.
+	RealTime bool
 
 	// Args are appended to redis-server's command line, as in {"--requirepass",
 	// "secret"}. They may override everything but the port.
@@ -67,6 +71,7 @@ type Options struct {
 type Redis struct {
 	cmd    *exec.Cmd
 	addr   string
+	socket string
 	dir    string
 	clock  clockFile
 	exited chan struct{} // closed once the process has been waited for
@@ -76,14 +81,15 @@ type Redis struct {
 	closed sync.Once
 }
 
-// Start runs a redis-server on a free loopback port with its clock stopped at o.NowMs,
-// persistence off, DEBUG allowed and background expiry off. It returns once the server
-// answers. The caller must Close it.
+// Start runs a redis-server on a free loopback port and a Unix socket, with persistence
+// off and DEBUG allowed. Unless o.RealTime is set, its clock is stopped at o.NowMs and
+// background expiry is off. Start returns once the server answers. The caller must Close
+// it.
 func Start(o Options) (*Redis, error) {
-	if o.NowMs < minNowMs {
+	if o.NowMs < minNowMs && !o.RealTime {
 		return nil, fmt.Errorf("oracle: NowMs %d is below %d", o.NowMs, int64(minNowMs))
 	}
-	tools, err := find()
+	tools, err := find(!o.RealTime)
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +114,14 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 	}
 	r := &Redis{
 		dir:    dir,
+		socket: filepath.Join(dir, "s"),
 		clock:  clockFile{path: filepath.Join(dir, "clock")},
 		exited: make(chan struct{}),
 	}
-	if err := r.clock.write(o.NowMs); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if !o.RealTime {
+		if err := r.clock.write(o.NowMs); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
 	}
 	port, err := freePort()
 	if err != nil {
@@ -124,10 +133,12 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 		"--bind", "127.0.0.1", "--daemonize", "no", "--dir", dir,
 		"--save", "", "--appendonly", "no", "--enable-debug-command", "yes",
 	}, o.Args...)
-	args = append(args, "--port", strconv.Itoa(port))
+	args = append(args, "--port", strconv.Itoa(port), "--unixsocket", r.socket)
 	r.cmd = exec.Command(tools.redisServer, args...)
 	r.cmd.Dir = dir
-	r.cmd.Env = append(os.Environ(), r.clock.env(tools.libfaketime)...)
+	if !o.RealTime {
+		r.cmd.Env = append(os.Environ(), r.clock.env(tools.libfaketime)...)
+	}
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -149,7 +160,7 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 	case <-time.After(startTimeout):
 		err = fmt.Errorf("oracle: redis-server was not ready after %v:\n%s", startTimeout, r.logTail())
 	}
-	if err == nil {
+	if err == nil && !o.RealTime {
 		// A password in Args prevents this. Background removal then stays on, and the
 		// caller must allow for it in DBSIZE.
 		_, err = r.ask("DEBUG SET-ACTIVE-EXPIRE 0")
@@ -157,7 +168,7 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 			err = nil
 		}
 	}
-	if err == nil {
+	if err == nil && !o.RealTime {
 		err = r.SetClock(o.NowMs)
 	}
 	if err != nil {
@@ -196,6 +207,14 @@ func (r *Redis) logTail() string {
 
 // Addr returns the server's TCP address, host:port.
 func (r *Redis) Addr() string { return r.addr }
+
+// Dial connects to the server's Unix socket.
+func (r *Redis) Dial() (*net.UnixConn, error) {
+	return net.DialUnix("unix", nil, &net.UnixAddr{Name: r.socket, Net: "unix"})
+}
+
+// Wait blocks until the server has ended, as after SHUTDOWN.
+func (r *Redis) Wait() { <-r.exited }
 
 // Close stops this redis-server and removes its files. It may be called again.
 func (r *Redis) Close() error {

@@ -1,10 +1,14 @@
 package oracle
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -121,4 +125,29 @@ func TestFailedStartShowsRedisLog(t *testing.T) {
 	}
 	_, err := Start(Options{NowMs: testNowMs, Args: []string{"--no-such-directive", "1"}})
 	require.ErrorContains(t, err, "no-such-directive")
+}
+
+// TestRealTime checks that a server with RealTime follows the system's clock and that
+// Wait returns after SHUTDOWN.
+func TestRealTime(t *testing.T) {
+	if err := FindRealTime(); err != nil {
+		t.Skip(err)
+	}
+	r, err := Start(Options{RealTime: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	before := time.Now().Unix()
+	conn, err := r.Dial()
+	require.NoError(t, err)
+	_, err = io.WriteString(conn, "TIME\r\n")
+	require.NoError(t, err)
+	reply, err := readReply(bufio.NewReader(conn))
+	require.NoError(t, err)
+	seconds, err := strconv.ParseInt(reply.([]any)[0].(string), 10, 64)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, seconds, before)
+	require.LessOrEqual(t, seconds, time.Now().Unix())
+	_, err = io.WriteString(conn, "SHUTDOWN NOSAVE\r\n")
+	require.NoError(t, err)
+	r.Wait()
 }

@@ -1,58 +1,32 @@
 package server_test
 
 import (
-	"bufio"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/oracle"
 )
 
 // redisOver runs a redis-server over a directory; end ends it as SHUTDOWN does.
 func redisOver(t *testing.T, dir string, directives ...string) (c *wire, end func()) {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("there is no redis-server on this machine to load the files")
+	if err := oracle.FindRealTime(); err != nil {
+		t.Skip("there is no redis-server on this machine to load the files: ", err)
 	}
-	socket := filepath.Join(t.TempDir(), "s")
-	cmd := exec.Command(program, append([]string{"--port", "0", "--unixsocket", socket, "--dir", dir, "--save", ""}, directives...)...)
-	out, err := cmd.StdoutPipe()
+	redis, err := oracle.Start(oracle.Options{RealTime: true, Args: append([]string{"--dir", dir}, directives...)})
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	said := make(chan struct{}) // it has ended, or listens
-	go func() {
-		lines := bufio.NewScanner(out)
-		open := true
-		for lines.Scan() {
-			if _, err := os.Stat(socket); err == nil && open {
-				open = false
-				close(said)
-			}
-		}
-		if open {
-			close(said)
-		}
-	}()
-	<-said
-	var nc net.Conn
-	settle(t, func() bool { // the file is there before it is listened at
-		nc, err = net.Dial("unix", socket)
-		return err == nil
-	}, func() {})
+	t.Cleanup(func() { require.NoError(t, redis.Close()) })
+	nc, err := redis.Dial()
+	require.NoError(t, err)
 	t.Cleanup(func() { nc.Close() })
 	c = newWire(nc)
-	settle(t, func() bool { return c.call(t, "PING") == "+PONG" }, func() {})
+	require.Equal(t, "+PONG", c.call(t, "PING"))
 	return c, func() {
 		_ = c.sendRaw([]byte("SHUTDOWN NOSAVE\r\n"))
-		_ = cmd.Wait()
+		redis.Wait()
 	}
 }
 

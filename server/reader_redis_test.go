@@ -1,42 +1,28 @@
 package server
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/oracle"
 )
 
 // startRedis starts a redis-server on a unix socket and returns a function that sends it bytes, hangs up, and returns
 // everything it answered.
 func startRedis(t *testing.T, args ...string) (answer func(in string) string) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("no redis-server installed to compare with")
+	if err := oracle.FindRealTime(); err != nil {
+		t.Skip("no redis-server installed to compare with: ", err)
 	}
-	dir := t.TempDir()
-	socket := filepath.Join(dir, "redis.sock")
-	server := exec.Command(path, append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir}, args...)...)
-	out, err := server.StdoutPipe()
+	redis, err := oracle.Start(oracle.Options{RealTime: true, Args: args})
 	require.NoError(t, err)
-	require.NoError(t, server.Start())
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	log := bufio.NewScanner(out)
-	for log.Scan() && !strings.Contains(log.Text(), "ready to accept") && !strings.Contains(log.Text(), "Ready to accept") {
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
+	t.Cleanup(func() { require.NoError(t, redis.Close()) })
 	return func(in string) string {
-		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+		conn, err := redis.Dial()
 		require.NoError(t, err)
 		defer func() { _ = conn.Close() }()
 		go func() {

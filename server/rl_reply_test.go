@@ -10,19 +10,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/oracle"
 )
 
-// words splits a line at spaces; a word in double quotes is a Go string.
+// words returns the words of a command.
 func words(t *testing.T, line string) [][]byte {
-	var out [][]byte
-	for _, word := range strings.Split(line, " ") {
-		if strings.HasPrefix(word, `"`) {
-			text, err := strconv.Unquote(word)
-			require.NoError(t, err, word)
-			word = text
-		}
-		out = append(out, []byte(word))
-	}
+	out, err := oracle.Words(line)
+	require.NoError(t, err)
 	return out
 }
 

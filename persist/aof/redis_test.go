@@ -13,49 +13,33 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/persist/aof"
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
 // redis is a redis-server over a directory, reached by a socket.
 type redis struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	conn net.Conn
-	in   *bufio.Reader
+	t      *testing.T
+	server *oracle.Redis
+	conn   net.Conn
+	in     *bufio.Reader
 }
 
 // startRedis starts a redis-server, or skips the test if none is installed.
 func startRedis(t *testing.T, dir string, args ...string) *redis {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("no redis-server here to load what we wrote")
+	if err := oracle.FindRealTime(); err != nil {
+		t.Skip("no redis-server here to load what we wrote: ", err)
 	}
-	sockets, err := os.MkdirTemp("", "r") // the path of a socket has to be short
+	server, err := oracle.Start(oracle.Options{
+		RealTime: true, Args: append([]string{"--dir", dir, "--appendonly", "yes"}, args...),
+	})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
-	socket := filepath.Join(sockets, "s")
-	args = append([]string{
-		"--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir, "--appendonly",
-		"yes",
-	}, args...)
-	r := &redis{t: t, cmd: exec.CommandContext(t.Context(), "redis-server", args...)}
-	out, err := r.cmd.StdoutPipe()
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	conn, err := server.Dial()
 	require.NoError(t, err)
-	require.NoError(t, r.cmd.Start())
-	t.Cleanup(func() { _ = r.cmd.Process.Kill(); _ = r.cmd.Wait() })
-	lines, output := bufio.NewScanner(out), ""
-	for lines.Scan() {
-		if output += lines.Text() + "\n"; strings.Contains(lines.Text(), "accept connections") {
-			break
-		}
-	}
-	require.Contains(t, output, "accept connections")
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	r.conn, err = net.Dial("unix", socket)
-	require.NoError(t, err)
-	r.in = bufio.NewReader(r.conn)
-	return r
+	return &redis{t: t, server: server, conn: conn, in: bufio.NewReader(conn)}
 }
 
 // ask sends a command and returns the first line, or the bulk, of the reply.
@@ -80,7 +64,7 @@ func (r *redis) ask(command string) string {
 func (r *redis) shutdown() {
 	_, _ = io.WriteString(r.conn, "SHUTDOWN NOSAVE\r\n")
 	_, _ = io.Copy(io.Discard, r.conn)
-	_ = r.cmd.Wait()
+	r.server.Wait()
 }
 
 // TestRedisLoadsOurFiles writes a log with groups, a rewrite and lines of ours. Redis

@@ -9,9 +9,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -132,32 +130,15 @@ type redis struct {
 // startRedis runs a redis-server for one test. It loads dump.rdb in dir.
 func startRedis(t *testing.T, dir string) *redis {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("there is no redis-server to compare with: what it answered once is in testdata")
+	if err := oracle.FindRealTime(); err != nil {
+		t.Skip("there is no redis-server to compare with: what it answered once is in testdata: ", err)
 	}
-	// The path of a socket must be short, so t.TempDir will not do.
-	at, err := os.MkdirTemp("", "rdb")
+	server, err := oracle.Start(oracle.Options{RealTime: true, Args: []string{
+		"--dir", dir, "--sanitize-dump-payload", "yes",
+	}})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(at) })
-	socket := filepath.Join(at, "redis")
-	cmd := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir,
-		"--daemonize", "no",
-		"--enable-debug-command", "yes", "--sanitize-dump-payload", "yes")
-	log, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	var output strings.Builder
-	ready := false
-	for lines := bufio.NewScanner(log); !ready && lines.Scan(); {
-		fmt.Fprintln(&output, lines.Text())
-		ready = strings.Contains(lines.Text(), "will now accept connections") ||
-			strings.Contains(lines.Text(), "ready to accept connections")
-	}
-	require.True(t, ready, "%s", output.String())
-	go func() { _, _ = io.Copy(io.Discard, log) }()
-	conn, err := net.Dial("unix", socket)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	conn, err := server.Dial()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &redis{conn, bufio.NewReader(conn), dir}
