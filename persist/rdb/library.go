@@ -12,6 +12,10 @@ import (
 
 // A library decodes validated pieces. Each is presented to it as a file with one value
 // under the empty key.
+//
+// So each value is walked twice. The library decodes well-formed input right but
+// believes every length in it, and the validator decodes nothing: neither of them can be
+// left out (docs/adr/0019).
 type library struct {
 	in   pieceReader
 	buf  *bufio.Reader // the library uses it instead of allocating its own
