@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// An absence says why commands of Redis are not in the table. The first row that
-// fits a command counts.
+// An absence says why commands of Redis are not in the table. The first one that
+// matches a command counts.
 type absence struct {
 	names string // of commands, with * for any part, or "@" and a group of Redis'
 	title string
 	why   string
 }
 
-// absences are what docs/absent.md explains. A row that nothing needs any more
-// fails a test.
+// absences are the reasons in docs/absent.md. A test fails if one matches no command.
 var absences = []absence{
 	{
 		"@stream", "Streams",
@@ -30,7 +29,8 @@ var absences = []absence{
 	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
 	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
 	{
-		"acl* sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* config|rewrite",
+		"acl* sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* " +
+			"config|rewrite",
 		"Not yet", "Planned: users and their rights, replication, the slow log, latency events, memory by " +
 			"key, a configuration file that is written.",
 	},
@@ -49,8 +49,8 @@ func (a *absence) covers(c RedisCommand) bool {
 	})
 }
 
-// AbsentMarkdown returns the page of the commands that Redis has and the table has
-// not. unused are the titles of rows that fit none of them.
+// AbsentMarkdown returns the page of the commands that Redis has and the table lacks.
+// unused are the titles of absences that match none of them.
 func AbsentMarkdown(t *Table, redis []RedisCommand) (page string, unused []string) {
 	rows := append(slices.Clone(absences), absence{"*", "Unexplained", "Say in commands/absent.go why."})
 	names := make([][]string, len(rows))
@@ -76,8 +76,8 @@ func AbsentMarkdown(t *Table, redis []RedisCommand) (page string, unused []strin
 	return b.String(), unused
 }
 
-// shortly lists commands as manuals write them. Subcommands follow their command
-// only where that is there itself.
+// shortly lists commands as manuals write them. Subcommands are listed only if their
+// command is in the table.
 func shortly(names []string) string {
 	slices.Sort(names)
 	var out []string

@@ -5,15 +5,15 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// options walks over the words behind a command's fixed arguments. It never
-// reads past the end, and never guesses: a caller asks for a word, and then
-// for as many values as that word takes.
+// options reads the options behind a command's fixed arguments. It never reads past
+// the end and never guesses: a caller asks for a word, and then for the values that
+// the word takes.
 type options struct {
 	rest [][]byte
 }
 
-// word reports whether the next argument is the given lower-case word, and if
-// so steps over it.
+// word reports whether the next argument is the given lower-case word, and if so
+// consumes it.
 func (o *options) word(lower string) bool {
 	if len(o.rest) == 0 || !EqualFold(o.rest[0], lower) {
 		return false
@@ -22,12 +22,12 @@ func (o *options) word(lower string) bool {
 	return true
 }
 
-// wordWith is word for an option that takes n values, which must be there.
+// wordWith is word for an option that takes n values, which must be present.
 func (o *options) wordWith(lower string, n int) bool {
 	return len(o.rest) > n && o.word(lower)
 }
 
-// value steps over one argument; the caller knows that there is one.
+// value consumes one argument, which must be present.
 func (o *options) value() []byte {
 	v := o.rest[0]
 	o.rest = o.rest[1:]
@@ -39,7 +39,7 @@ func (o *options) more() bool { return len(o.rest) > 0 }
 // parseInt reads an integer as Redis' string2ll does.
 func parseInt(arg []byte) (int64, bool) { return store.ParseInt(arg) }
 
-// toInt reads an integer argument or gives the error to answer.
+// toInt reads an integer argument or returns the error reply.
 func toInt(arg []byte) (int64, resp.Value) {
 	n, ok := parseInt(arg)
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/store/bitmap"
 )
 
-// Bitmaps are the commands on the bits of a string.
+// Bitmaps are the rows of the commands on the bits of a string.
 var Bitmaps = []Command{
 	{
 		Name: "bitcount", Arity: -2, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
@@ -57,23 +57,23 @@ var Bitmaps = []Command{
 	},
 }
 
-// parseBitOffset reads the position of a bit. Behind # it counts fields of width
-// bits, where width is not 0.
+// parseBitOffset reads the position of a bit. If width is not 0, a position after #
+// counts fields of width bits.
 func parseBitOffset(c *Ctx, arg []byte, width int64) (int64, resp.Value) {
 	scale := int64(1)
 	if width > 0 && len(arg) > 0 && arg[0] == '#' {
 		arg, scale = arg[1:], width
 	}
 	n, ok := parseInt(arg)
-	n *= scale // what is too large wraps around, as in Redis
+	n *= scale // it may wrap around, as in Redis
 	if !ok || n < 0 || n>>3 >= c.Settings.ProtoMaxBulkLen {
 		return 0, errBitOffset
 	}
 	return n, resp.None
 }
 
-// readBits looks up the text of a string that is only read; digits is room for
-// that of a number. ok is false where there is no key.
+// readBits returns the bytes of a string that is only read; digits is scratch space
+// for those of a number. It reports false if there is no key.
 func readBits(c *Ctx, key, digits []byte) (text []byte, ok bool, refusal resp.Value) {
 	s, refusal := stringOf(c.DB.Lookup(key, c.NowMs))
 	if s == nil {
@@ -82,9 +82,9 @@ func readBits(c *Ctx, key, digits []byte) (text []byte, ok bool, refusal resp.Va
 	return s.Bytes(digits), true, resp.None
 }
 
-// writeBits makes the first key's string long enough to have a bit, and returns
-// its node and its text, to be changed in place. grown reports that it was
-// shorter, or not there; nobody has been told of that yet.
+// writeBits makes the first key's string long enough to have a bit, and returns its
+// node and its bytes, to be changed in place. grown reports that it was shorter or
+// missing, which the caller has to record.
 func writeBits(c *Ctx, last int64) (n *store.Node, text []byte, grown bool, refusal resp.Value) {
 	n = c.DB.Find(c.Args[1], c.NowMs)
 	s, refusal := stringOf(n)
@@ -98,7 +98,7 @@ func writeBits(c *Ctx, last int64) (n *store.Node, text []byte, grown bool, refu
 	}
 	grown = s.Size() < size
 	text = s.Edit(size)
-	c.DB.Resized(n) // also where every bit is found as it is to be
+	c.DB.Resized(n) // even if no bit changes
 	return n, text, grown, resp.None
 }
 

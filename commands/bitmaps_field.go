@@ -22,24 +22,23 @@ const (
 	fieldIncrBy
 )
 
-// fieldKinds are the words that begin an operation, and how many follow.
+// fieldKinds are the words that begin an operation, and the number of arguments.
 var fieldKinds = [...]struct {
 	word string
 	args int
 }{fieldGet: {"get", 2}, fieldSet: {"set", 3}, fieldIncrBy: {"incrby", 3}}
 
-// fieldOverflows are the words behind OVERFLOW.
+// fieldOverflows are the arguments of OVERFLOW.
 var fieldOverflows = [...]string{bitmap.Wrap: "wrap", bitmap.Sat: "sat", bitmap.Fail: "fail"}
 
-// fieldOps reads BITFIELD's operations one by one. All are read twice, to see
-// that they are right before the first one changes anything, and to run them:
-// that costs less than to keep them.
+// fieldOps reads BITFIELD's operations one by one. They are read twice, first to
+// validate them and then to run them, which costs less than storing them.
 type fieldOps struct {
 	rest     options
-	overflow bitmap.Overflow // in force from here on
+	overflow bitmap.Overflow // of the operations from here on
 }
 
-// next reads an operation; more is false behind the last one.
+// next reads an operation. more is false after the last one.
 func (f *fieldOps) next(c *Ctx) (op fieldOp, more bool, refusal resp.Value) {
 	for f.rest.more() {
 		if f.rest.wordWith("overflow", 1) {
@@ -147,7 +146,7 @@ func readFields(c *Ctx, count int) resp.Value {
 	return resp.Array(out...)
 }
 
-// writeFields runs operations of which the last bit that any writes is given.
+// writeFields runs operations, of which last is the last bit that any writes.
 func writeFields(c *Ctx, count int, last int64) resp.Value {
 	n, text, grown, refusal := writeBits(c, last)
 	if refusal.IsError() {
@@ -184,8 +183,8 @@ func writeFields(c *Ctx, count int, last int64) resp.Value {
 	case changed:
 		c.DB.Modified(n)
 	case grown:
-		// Every operation failed. As in Redis no watch notices that the string is
-		// longer; the log has to, or it would be shorter after a restart.
+		// Every operation failed. As in Redis the string is longer all the same, and no
+		// watch notices; the log must, or it would be shorter after a restart.
 		c.Changed()
 	}
 	return resp.Array(out...)

@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/store/bitmap"
 )
 
-// bitOperations are what BITOP knows besides NOT.
+// bitOperations are BITOP's operations, without NOT.
 var bitOperations = map[string]func(dst, src []byte){"and": bitmap.And, "or": bitmap.Or, "xor": bitmap.Xor}
 
 // BITOP <AND | OR | XOR | NOT> destkey key [key ...]
@@ -19,7 +19,8 @@ func bitOp(c *Ctx) resp.Value {
 	case not && len(c.Args) != 4:
 		return errBitNot
 	}
-	// Strings are not copied before the result is made: the destination may be one.
+	// The sources are not copied. The destination, which may be one of them, changes
+	// only when the result is complete.
 	texts, size := make([][]byte, 0, len(c.Args)-3), 0
 	for _, k := range c.Args[3:] {
 		text, _, refusal := readBits(c, k, nil)

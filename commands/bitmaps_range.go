@@ -5,10 +5,10 @@ import (
 	"github.com/zlimit/zlimit/store/bitmap"
 )
 
-// bitRange reads start [end [BYTE | BIT]] of a string of size bytes and returns
-// the first and the last bit. Both count from the end where they are negative;
-// an end that is not there is the string's. Redis looks at BITCOUNT's numbers
-// before the unit, and at BITPOS' start, unit and end.
+// bitRange reads start [end [BYTE | BIT]] of a string of size bytes and returns the
+// first and the last bit. Negative numbers count from the end; the default end is the
+// string's. Redis checks BITCOUNT's numbers before the unit, and of BITPOS start, unit
+// and end in this order.
 func bitRange(args [][]byte, size int64, unitLast bool) (first, last int64, refusal resp.Value) {
 	start, refusal := toInt(args[0])
 	if refusal.IsError() {
@@ -66,7 +66,7 @@ func bitCount(c *Ctx) resp.Value {
 	case refusal.IsError():
 		return refusal
 	case !ok:
-		return resp.Int(0) // whatever the other arguments are
+		return resp.Int(0) // the other arguments are not checked
 	}
 	first, last := int64(0), int64(len(text))*8-1
 	switch len(c.Args) {
@@ -96,7 +96,7 @@ func bitPos(c *Ctx) resp.Value {
 	case refusal.IsError():
 		return refusal
 	case !ok:
-		return resp.Int(-wanted) // zeros without an end
+		return resp.Int(-wanted) // an endless string of zeros
 	}
 	first, last := int64(0), int64(len(text))*8-1
 	switch len(c.Args) {
@@ -110,7 +110,7 @@ func bitPos(c *Ctx) resp.Value {
 	}
 	at := bitmap.Find(text, wanted, first, last)
 	if at < 0 && wanted == 0 && len(c.Args) < 5 && first <= last {
-		at = last + 1 // behind the string, where everything is clear
+		at = last + 1 // after the string all bits are clear
 	}
 	return resp.Int(at)
 }

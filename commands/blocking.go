@@ -7,30 +7,30 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A Wait is what a command that found nothing to take waits for. Handlers can
-// neither lock nor wait: they leave a Wait in Ctx, and whoever runs commands
-// (package engine) calls Take once one of the keys is there.
+// A Wait is what a command that found no element is blocked on. Handlers can neither
+// lock nor block: they set Ctx.Waiting, and package engine calls Take when one of the
+// keys exists.
 type Wait struct {
-	Keys      [][]byte   // each of which may bring something; the Wait's own
+	Keys      [][]byte   // owned by the Wait
 	Target    []byte     // another key that Take changes; nil: none
-	TimeoutMs int64      // 0: for ever
-	TimedOut  resp.Value // what is answered when nothing came in time
+	TimeoutMs int64      // 0: no timeout
+	TimedOut  resp.Value // the reply after the timeout
 
 	// Wants reports whether a node is of the type that the command waits for.
 	Wants func(n *store.Node) bool
-	// Take takes something from n, which is wanted, alive and under one of the
-	// keys, and returns the reply. It is called with the shards of n and of
-	// Target held, and with the Ctx of the session that waits.
+	// Take removes elements from n, which Wants has accepted and is under one of the
+	// keys, and returns the reply. The shards of n and of Target are locked, and c is
+	// the Ctx of the blocked session.
 	Take func(c *Ctx, n *store.Node) resp.Value
 }
 
-// A taker takes something from a key of one type.
+// A taker removes elements from a key of one type.
 type taker struct {
 	wants func(n *store.Node) bool
 	take  func(c *Ctx, n *store.Node) resp.Value // as in Wait
 }
 
-// takeNow takes from the first of the keys that is there.
+// takeNow takes from the first of the keys that exists.
 func takeNow(c *Ctx, keys [][]byte, t taker) resp.Value {
 	for _, k := range keys {
 		n := c.DB.Find(k, c.NowMs)
@@ -45,7 +45,7 @@ func takeNow(c *Ctx, keys [][]byte, t taker) resp.Value {
 	return resp.NullArray
 }
 
-// takeOrWait is takeNow for commands that wait where none of the keys is there.
+// takeOrWait is takeNow for commands that block if none of the keys exists.
 func takeOrWait(c *Ctx, keys [][]byte, timeout []byte, t taker) resp.Value {
 	timeoutMs, refusal := parseTimeout(timeout)
 	if refusal.IsError() {
@@ -60,8 +60,8 @@ func takeOrWait(c *Ctx, keys [][]byte, timeout []byte, t taker) resp.Value {
 	}, resp.NullArray)
 }
 
-// wait makes the command wait where that is possible; inside MULTI it is not,
-// and the reply is otherwise.
+// wait blocks the command on w. Where a command cannot block, as in MULTI, it returns
+// the reply of a timeout.
 func (c *Ctx) wait(w *Wait, otherwise resp.Value) resp.Value {
 	if !c.MayWait {
 		return otherwise
@@ -79,8 +79,8 @@ func ownKeys(args [][]byte) [][]byte {
 	return out
 }
 
-// parseTimeout reads seconds, with a fraction, as milliseconds, rounded up so
-// that no fraction becomes for ever.
+// parseTimeout reads seconds, with a fraction, as milliseconds. It rounds up, so that
+// no fraction becomes 0, which means no timeout.
 func parseTimeout(arg []byte) (ms int64, refusal resp.Value) {
 	seconds, ok := parseSeconds(arg)
 	if !ok {
@@ -88,8 +88,8 @@ func parseTimeout(arg []byte) (ms int64, refusal resp.Value) {
 	}
 	f := math.Ceil(seconds * 1000)
 	if f < 0 || f >= math.MaxInt64 {
-		// What is too large for an int64 wraps around in Redis, and is refused
-		// with the same words.
+		// In Redis a number too large for an int64 wraps around, and is refused with
+		// the same text.
 		return 0, ErrTimeoutNegative
 	}
 	return int64(f), resp.None

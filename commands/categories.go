@@ -2,17 +2,16 @@ package commands
 
 import "slices"
 
-// categoryOrder is the order in which COMMAND INFO lists ACL categories.
-// Categories of our own come behind these.
+// categoryOrder is the order in which COMMAND INFO lists ACL categories. Categories of
+// our own follow.
 var categoryOrder = []string{
 	"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string",
 	"bitmap", "hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow",
 	"blocking", "dangerous", "connection", "transaction", "scripting",
 }
 
-// groupCategories are the groups of COMMAND DOCS whose members share an ACL
-// category. Groups that are missing here ("server", "cluster") have none: their
-// rows name what they need.
+// groupCategories are the groups of COMMAND DOCS whose members share an ACL category.
+// The rows of other groups ("server", "cluster") name theirs.
 var groupCategories = map[string]string{
 	"bitmap":       "bitmap",
 	"connection":   "connection",
@@ -26,17 +25,15 @@ var groupCategories = map[string]string{
 	"transactions": "transaction",
 }
 
-// replacesGroup reports whether a row that names a category, as SORT's does types
-// of values and WAIT's the connection, is in none by its group.
+// replacesGroup reports whether a category that a row names stands instead of the one
+// of its group, as for SORT and WAIT.
 func replacesGroup(category string) bool {
 	return slices.Contains([]string{"connection", "hash", "list", "set", "sortedset", "string"}, category)
 }
 
-// ACLCategories returns the names, without '@', of the ACL categories that the
-// command belongs to, in the order of COMMAND INFO: those that follow from its
-// flags and its group, and those that its row adds. A container's group says
-// nothing about the container itself, only about its subcommands, as in Redis.
-// The slice is the caller's.
+// ACLCategories returns the names, without '@', of the command's ACL categories, in
+// the order of COMMAND INFO: those of its flags and its group, and those that its row
+// adds. As in Redis, the group of a container is about its subcommands only.
 func (c *Command) ACLCategories() []string {
 	has := slices.Clone(c.Categories)
 	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) &&
@@ -44,8 +41,7 @@ func (c *Command) ACLCategories() []string {
 		has = append(has, byGroup)
 	}
 	if c.Is(ReadOnly) && !slices.Contains(has, "scripting") {
-		// A script that only reads may still run any reading command: it is
-		// not itself a read, so that "+@read" does not allow scripts.
+		// A read-only script is not in @read: "+@read" must not allow scripts.
 		has = append(has, "read")
 	}
 	if c.Is(Write) {

@@ -4,10 +4,8 @@ import "github.com/zlimit/zlimit/resp"
 
 var errNoCluster = resp.Error("ERR This instance has cluster support disabled")
 
-// Cluster is the container CLUSTER. One server is no cluster, and what asks
-// about nodes is refused as a standalone Redis refuses it. KEYSLOT alone needs
-// no cluster, and limiters that tag their keys with {braces} want to check them
-// before they move to one.
+// Cluster are the rows of the commands of a cluster. They are refused as a standalone
+// Redis refuses them, except KEYSLOT, which needs no cluster.
 var Cluster = []Command{{
 	Name: "cluster", Arity: -2, Group: "cluster", Since: "3.0.0", Complexity: "O(1)",
 	Summary: "Returns information about a cluster.",
@@ -48,7 +46,7 @@ var Cluster = []Command{{
 	Summary:    "Undoes READONLY.",
 }}
 
-// noCluster is the row of a subcommand that only a cluster can answer.
+// noCluster returns the row of a subcommand that needs a cluster.
 func noCluster(name string, arity int, since, complexity, syntax, summary string, varies bool) Command {
 	c := Command{
 		Name: name, Arity: arity, Flags: Stale,
@@ -69,9 +67,9 @@ func clusterKeySlot(c *Ctx) resp.Value { return resp.Int(int64(keySlot(c.Args[2]
 // slots is the number of hash slots of a cluster, a power of two.
 const slots = 1 << 14
 
-// keySlot is the slot of a key: the CRC of its hash tag where it has one, the
-// CRC of the whole key where not. The tag is what stands between the first
-// opening brace and the next closing one, if anything does.
+// keySlot returns the slot of a key: the CRC of its hash tag or, without one, of the
+// whole key. The tag is between the first opening brace and the next closing one, if
+// it is not empty.
 func keySlot(key []byte) int {
 	tagged := key
 	for i, ch := range key {
@@ -86,13 +84,13 @@ func keySlot(key []byte) int {
 				break
 			}
 		}
-		break // a second brace opens nothing
+		break // only the first opening brace counts
 	}
 	return int(crc16(tagged)) & (slots - 1)
 }
 
-// crc16 is CRC-16/XMODEM: polynomial x^16+x^12+x^5+1, from 0, most significant
-// bit first. Nobody asks for slots often enough to deserve a table.
+// crc16 returns the CRC-16/XMODEM: polynomial x^16+x^12+x^5+1, initial value 0, most
+// significant bit first. CLUSTER KEYSLOT is too rare for a table.
 func crc16(b []byte) uint16 {
 	const polynomial = 0x1021
 	crc := uint16(0)

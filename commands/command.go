@@ -9,8 +9,8 @@ import (
 // Flags are a command's properties, named as COMMAND INFO names them.
 type Flags uint32
 
-// The flags of Redis 7.0 that our commands carry, in the order in which
-// COMMAND INFO lists them, and below them our own, which it does not list.
+// The flags of Redis 7.0 in the order in which COMMAND INFO lists them, and then our
+// own, which it does not list.
 const (
 	Write Flags = 1 << iota
 	ReadOnly
@@ -35,111 +35,106 @@ const (
 
 	MayReplicate // not for scripts that may only read; Redis 7.0 does not list it either
 
-	AllShards // the handler walks keys it does not name: it needs every lock
-	// alone the command locks one shard after the other by itself; in EXEC and scripts AllShards holds
-	Stepwise
-	Random      // two equal calls may answer differently
-	Transaction // needs the shards of what the session has queued and watched
-	Protected   // only where enable-debug-command lets it
-	Immediate   // runs at once where MULTI would queue it
-	Subscribed  // runs on a subscribed connection under RESP2 too
-	RunsQueue   // runs what MULTI has queued: what holds for one of those commands holds for it
-	NeedsDisk   // refused while commands that write are, because the disk fails, although it writes nothing
+	AllShards   // needs every shard: the handler visits keys that it does not name
+	Stepwise    // with AllShards: outside of EXEC and scripts the handler locks one shard at a time by itself
+	Random      // two equal calls may have different replies
+	Transaction // needs the shards of the session's queued commands and watched keys
+	Protected   // needs enable-debug-command
+	Immediate   // runs in MULTI instead of being queued
+	Subscribed  // runs on a subscribed connection, under RESP2 too
+	RunsQueue   // runs the commands that MULTI has queued
+	NeedsDisk   // is refused, like writes, while the disk fails, although it writes nothing
 )
 
-// A KeySpec says where in the arguments keys stand and what is done to them.
-// Positions count from the command's name, which is 0. Make one with key, keys
-// or countedKeys.
+// A KeySpec says which arguments are keys and what is done to them. The command's name
+// is argument 0. Make one with key, keys or countedKeys.
 type KeySpec struct {
 	Flags string // what is done to the keys, as COMMAND INFO names it: "RW access update"; or NotKey
 	Notes string
 
-	First int // the first key, or where KeyNum the count that precedes the keys
+	First int // the first key, or with KeyNum the count that precedes the keys
 	Last  int // relative to the first key; negative counts from the last argument
 	Step  int
-	// KeyNum: the argument at First says how many keys follow it.
+	// KeyNum says that the argument at First is the number of keys that follow it.
 	KeyNum bool
-	// Find: an option decides where the key stands. It returns the position, 0
-	// where there is none; First, Last and Step then mean nothing.
+	// Find, if not nil, returns the position of a key that an option names, or 0. First,
+	// Last and Step are then unused.
 	Find func(args [][]byte) (at int)
-	// Tail: the key stands nowhere. Its name is the argument at First, Infix,
-	// and what Tail reads from the arguments; where that is nil there is none.
+	// Tail, if not nil, is for a key that is no argument: its name is the argument at
+	// First, Infix and what Tail returns. If Tail returns nil there is no key.
 	Tail  func(args [][]byte) []byte
 	Infix string
 }
 
-// NotKey is a KeySpec's Flags where what stands there only looks like a key:
-// shard channels, which a cluster finds as it finds keys.
+// NotKey is the Flags of shard channels, which a cluster finds as it finds keys.
 const NotKey = "not_key"
 
-// key is one key at a fixed position.
+// key returns the KeySpec of one key at a fixed position.
 func key(at int, flags string) KeySpec { return KeySpec{Flags: flags, First: at, Step: 1} }
 
-// keys are the first argument and every step-th after it, to the last.
+// keys returns the KeySpec of the first argument and every step-th after it.
 func keys(step int, flags string) KeySpec {
 	return KeySpec{Flags: flags, First: 1, Last: -1, Step: step}
 }
 
-// keysFrom are the arguments from first to the last.
+// keysFrom returns the KeySpec of the arguments from first on.
 func keysFrom(first int, flags string) KeySpec {
 	return KeySpec{Flags: flags, First: first, Last: -1, Step: 1}
 }
 
-// CountedKeys are those that follow a count.
+// CountedKeys returns the KeySpec of keys that follow their count.
 func CountedKeys(countAt int, flags string) KeySpec {
 	return KeySpec{Flags: flags, First: countAt, Step: 1, KeyNum: true}
 }
 
-// countedKeysEvery are those that follow a count as the first argument, each
-// with more arguments behind it.
+// countedKeysEvery is CountedKeys for a count that is the first argument, and keys of
+// which each is followed by step-1 other arguments.
 func countedKeysEvery(step int, flags string) KeySpec {
 	return KeySpec{Flags: flags, First: 1, Step: step, KeyNum: true}
 }
 
-// A Handler runs a command whose arity was checked and whose shards are
-// locked, and returns its one reply.
+// A Handler runs a command, whose arity is right and whose shards are locked, and
+// returns its reply.
 type Handler func(c *Ctx) resp.Value
 
-// A Command is everything that is known about a command. COMMAND and COMMAND
-// DOCS, arity checks, queueing in MULTI, script rules, shard locking, INFO
-// commandstats and docs/commands.md all read it; no rule about a command
-// stands elsewhere.
+// A Command is a row of the command table. COMMAND and COMMAND DOCS, arity checks,
+// queueing in MULTI, the rules of scripts, shard locking, INFO commandstats and
+// docs/commands.md all read it; no rule about a command is anywhere else.
 type Command struct {
 	Name       string // lower case; a subcommand's own name without its parent's
 	Arity      int    // with the name; -n means at least n
 	Flags      Flags
 	Keys       []KeySpec
-	Categories []string // ACL categories without '@'; those that follow from flags included
+	Categories []string // ACL categories, without '@', beside those of the flags and the group
 	Tips       []string
 	Group      string // as in COMMAND DOCS: "string", "sorted-set", ...
 	Since      string // the Redis (or zlimit) version that introduced it
 	Complexity string
-	Summary    string // one sentence, ours
+	Summary    string // one sentence
 	Syntax     string // arguments after the name, in the notation of Redis' manual
-	Deviation  string // where the answer differs from Redis 7.0; "" where it does not
+	Deviation  string // how the command differs from Redis 7.0's; "": it does not
 	Handler    Handler
 	Subs       []Command
 
-	// Event is what keyspace notifications call what a writing command changes; ""
-	// where it has no one word for that. See events.go.
+	// Event is the event that keyspace notifications publish for the changes of a
+	// command that writes; "" if it is not always the same. See events.go.
 	Event string
 
-	// Reads tells of a call of a writing command, whose number of arguments the
-	// arity allows, that it can change nothing; nil: every one can.
+	// Reads reports whether a call of a command that writes cannot change anything. The
+	// number of arguments is right. If it is nil, every call can.
 	Reads func(args [][]byte) bool
 
-	// Reaches tells of a call, whose number of arguments the arity allows, that it
-	// may look at keys that it does not name: it needs every lock; nil: none does.
+	// Reaches reports whether a call may visit keys that it does not name, and so needs
+	// every shard. The number of arguments is right. If it is nil, none does.
 	Reaches func(args [][]byte) bool
 
-	// Locks says which shards a call needs, where that depends on more than
-	// its keys: a script's on what it calls. It may leave what it found in
-	// c.Found. With c nil EXEC asks, about a call that it will make later; then
-	// Locks changes nothing.
+	// Locks, if not nil, returns the shards that a call needs, if its keys do not decide
+	// that: the commands that a script calls do. It may set c.Found. EXEC passes a nil c,
+	// about a call that it will make later; then Locks changes nothing.
 	Locks func(c *Ctx, args [][]byte) store.ShardSet
 
-	// Declares tells of a call whether a script that it names says of itself that
-	// it writes, or that it does not; ok is false where nothing is said. Nil: never.
+	// Declares, if not nil, reports whether the script that a call names declares that it
+	// writes or does not. ok is false if it declares neither.
 	Declares func(args [][]byte) (writes, ok bool)
 
 	parent *Command
@@ -147,8 +142,8 @@ type Command struct {
 	event  effects.Event
 }
 
-// FullName is the name by which errors, COMMAND LIST and statistics call the
-// command: "get", "config|get".
+// FullName returns the command's name in errors, COMMAND LIST and statistics: "get",
+// "config|get".
 func (c *Command) FullName() string {
 	if c.parent != nil {
 		return c.parent.Name + "|" + c.Name
@@ -156,10 +151,11 @@ func (c *Command) FullName() string {
 	return c.Name
 }
 
-// ID numbers a table's commands and subcommands from 0 without gaps.
+// ID returns the command's number. A table's commands and subcommands are numbered from
+// 0 without gaps.
 func (c *Command) ID() int { return c.id }
 
-// Is reports whether the command carries every one of the flags.
+// Is reports whether the command has all of the flags.
 func (c *Command) Is(f Flags) bool { return c.Flags&f == f }
 
 // Writes reports whether a call may change the keyspace.
@@ -167,8 +163,8 @@ func (c *Command) Writes(args [][]byte) bool {
 	return c.Flags&Write != 0 && (c.Reads == nil || !c.Reads(args))
 }
 
-// Replicates reports whether Redis takes a call for one that may write or be
-// sent to replicas: what CLIENT PAUSE WRITE holds, and no MONITOR may do.
+// Replicates reports whether a call may write or be sent to replicas, as Redis sees it:
+// CLIENT PAUSE WRITE postpones such calls, and a monitor must not make them.
 func (c *Command) Replicates(args [][]byte) bool {
 	if c.Declares != nil {
 		if writes, ok := c.Declares(args); ok {
@@ -178,7 +174,7 @@ func (c *Command) Replicates(args [][]byte) bool {
 	return c.Flags&(Write|MayReplicate) != 0
 }
 
-// ArityOK reports whether n arguments, the name included, are acceptable.
+// ArityOK reports whether the command accepts n arguments, including the name.
 func (c *Command) ArityOK(n int) bool {
 	if c.Arity < 0 {
 		return n >= -c.Arity

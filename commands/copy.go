@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// cloned returns a copy of a key's value that shares nothing that changes.
+// cloned returns a copy of a key's value that shares nothing mutable with it.
 func cloned(data any) any {
 	switch v := data.(type) {
 	case *store.String:
@@ -28,9 +28,8 @@ func cloned(data any) any {
 	panic("commands: a value of unknown type in the keyspace")
 }
 
-// otherDB reads the number of a database and returns the database. A shard of
-// a key is that shard of every database: what is locked for the one is for the
-// other.
+// otherDB reads the number of a database and returns the database. A key's shard has
+// the same lock in every database.
 func otherDB(c *Ctx, arg []byte) (*store.DB, resp.Value) {
 	index, refusal := toInt(arg)
 	switch {
@@ -71,7 +70,7 @@ func copyKey(c *Ctx) resp.Value {
 		if !replace {
 			return resp.Int(0)
 		}
-		to.DeleteForReplace(old) // and not overwritten: whoever waits for the key is to see it come
+		to.DeleteForReplace(old) // not overwritten, because blocked sessions must see the key created
 	}
 	made := to.Put(c.Args[2], cloned(store.DataOf(n)))
 	if atMs, ok := n.Value.ExpireAtMs(); ok {

@@ -7,16 +7,16 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// Ctx is what a handler may know: its arguments, one instant, the keyspace,
-// and scratch space for its reply. A handler runs with the shards of its keys
-// locked and keeps nothing of Ctx after it returns; arguments that it stores
-// it copies (the store's setters do).
+// Ctx is what a handler gets: its arguments, an instant, the keyspace, and scratch
+// space for its reply. A handler runs with the shards of its keys locked and keeps
+// nothing of Ctx after it returns. It copies arguments that it stores, as the store's
+// setters do.
 type Ctx struct {
 	Args  [][]byte // Args[0] is the name as the client spelled it
-	Cmd   *Command // the row being run: the subcommand's where there is one
+	Cmd   *Command // the row that runs; of a subcommand, its own
 	NowMs int64    // one reading per command, script or EXEC, in unix milliseconds
 	NowUs int64    // the same instant in microseconds
-	Proto int      // resp.RESP2 or resp.RESP3: what the asker understands
+	Proto int      // of the client: resp.RESP2 or resp.RESP3
 
 	Store   *store.Store
 	DB      *store.DB // the selected database
@@ -24,72 +24,71 @@ type Ctx struct {
 
 	Settings *Settings
 
-	// MayWait says that the command may leave in Waiting what it waits for,
-	// instead of an answer. See Wait.
+	// MayWait says that the command may set Waiting instead of returning a reply. See
+	// Wait.
 	MayWait bool
 	Waiting *Wait
 
-	// InScript says that a script or function runs the command.
+	// InScript says that a script or a function runs the command.
 	InScript bool
 
-	// MayStream says that the reply may be a resp.Streamed: that it goes to a
-	// client as it is.
+	// MayStream says that the reply may be a resp.Streamed, because it goes to a client
+	// unchanged.
 	MayStream bool
 
-	// Unheld are the shards that are not locked. Only scripts look: the keys of
-	// every other command are known before it runs.
+	// Unheld are the shards that are not locked. Scripts check it; the keys of other
+	// commands are known before they run.
 	Unheld store.ShardSet
 
-	// MayRetry says that the command may set Retry instead of giving an answer:
-	// it has changed nothing, and is to be run again with every shard locked.
+	// MayRetry says that the command, if it has changed nothing, may set Retry instead of
+	// returning a reply. It is then run again with every shard locked.
 	MayRetry, Retry bool
 
-	// Follows says that the command is one of EXEC's and not the first.
+	// Follows says that the command is one of EXEC's, and not the first.
 	Follows bool
 
-	// Cut is set by a script that the end of the process has interrupted: nothing of
-	// the command that ran it, which may be EXEC, is kept.
+	// Cut is set by a script that was killed because the process ends. Nothing is kept
+	// of the command that has run it, which may be EXEC.
 	Cut Cut
 
-	Found any // what Command.Locks found, for the handler
+	Found any // set by Command.Locks, for the handler
 
-	// Group takes what commands do to the keyspace; nil: nobody records it. See
-	// effects.go.
+	// Group records the effects of commands; nil: they are not recorded. See effects.go.
 	Group *effects.Group
 
-	// AfterRead is called with each command that is flagged ReadOnly, once it has
-	// run; nil: nobody wants to know.
+	// AfterRead, if not nil, is called with each command that has the flag ReadOnly,
+	// after it has run.
 	AfterRead func(cmd *Command, args [][]byte)
 
-	// Monitor is told what runs; nil: nobody watches. See monitor.go.
+	// Monitor receives each command that runs; nil: there is no monitor. See monitor.go.
 	Monitor Monitor
 
-	Tally  Tally      // what was counted and nobody has taken yet
-	Errors ErrorCount // who counts the errors of the reply
+	Tally  Tally      // counts that are not in the statistics yet
+	Errors ErrorCount // says whether the errors of the reply are counted
 
-	// Caller is the session (or script) that runs the command, for the
-	// groups that rooms above this one add. Handlers here never look.
+	// Caller is the session that runs the command, for the groups of other packages.
+	// Handlers of this package do not use it.
 	Caller any
 
 	values  []resp.Value
 	bytes   []byte
 	buckets []int64
 	keys    [][]byte
-	dumper  *rdb.Dumper // made when it is first needed
-	call    *allowCall  // likewise: the call under way of RL.ALLOW
+	dumper  *rdb.Dumper // created when it is first needed
+	call    *allowCall  // likewise; the call of RL.ALLOW under way
 }
 
-// Cut says whether a script was ended before its end, because the process ends.
+// Cut says whether a script was killed because the process ends.
 type Cut uint8
 
-// How a script may have been ended.
+// The values of Cut.
 const (
 	CutNone  Cut = iota
 	CutClean     // it had changed nothing
 	CutHalf      // it had called commands that write
 )
 
-// Settings are the directives that handlers obey, as CONFIG SET last left them.
+// Settings are the present values of the directives that handlers use.
 type Settings struct {
 	ProtoMaxBulkLen      int64 // bytes
 	HashMaxListpackCount int64 // fields up to which OBJECT ENCODING says listpack
@@ -97,16 +96,16 @@ type Settings struct {
 	SetMaxIntsetCount    int64 // members up to which a set of integers is an intset
 	ZSetMaxListpackCount int64 // entries up to which OBJECT ENCODING says listpack
 	ZSetMaxListpackValue int64 // bytes a member may have there
-	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW takes
+	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW accepts
 	RDBCompression       bool  // DUMP compresses
 }
 
-// Use selects the database for the next command. A shard must be held where
-// the command touches keys: which database has a number changes by SWAPDB.
+// Use selects the database for the next command. If the command uses keys, a shard must
+// be locked, because SWAPDB changes which database has a number.
 func (c *Ctx) Use(index int) { c.DBIndex, c.DB = index, c.Store.DB(index) }
 
-// Run runs the handler of c.Cmd. Whoever runs a command, a session, EXEC or a
-// script, does it here: what surrounds every handler stands in one place.
+// Run runs the handler of c.Cmd. Sessions, EXEC and scripts all call it, so what
+// surrounds every handler is in one place.
 func (c *Ctx) Run() resp.Value {
 	if c.Monitor != nil {
 		return c.runMonitored()
@@ -127,9 +126,9 @@ func (c *Ctx) run() resp.Value {
 	return c.Cmd.Handler(c)
 }
 
-// runRead is Run for a command that AfterRead is to be called with.
+// runRead is Run for a command after which AfterRead is called.
 func (c *Ctx) runRead() (reply resp.Value) {
-	cmd, args := c.Cmd, c.Args // a script is one, and runs others
+	cmd, args := c.Cmd, c.Args // a script changes them
 	if c.Group != nil {
 		reply = c.runRecorded()
 	} else {
@@ -139,8 +138,8 @@ func (c *Ctx) runRead() (reply resp.Value) {
 	return reply
 }
 
-// Reset makes the scratch space free again; the replies made from it end.
-// Space that one huge reply needed is given back.
+// Reset frees the scratch space, which invalidates the replies in it. The space of a
+// huge reply is released.
 func (c *Ctx) Reset() {
 	const keep = 64 << 10
 	c.values, c.bytes = c.values[:0], c.bytes[:0]
@@ -149,11 +148,11 @@ func (c *Ctx) Reset() {
 	}
 	if cap(c.bytes) > keep {
 		c.bytes = nil
-		clear(c.values[:cap(c.values)]) // they point to it, and to others before it
+		clear(c.values[:cap(c.values)]) // they point to it
 	}
 }
 
-// Values returns an empty slice with room for n values in the scratch space.
+// Values returns an empty slice with capacity for n values in the scratch space.
 func (c *Ctx) Values(n int) []resp.Value {
 	used := len(c.values)
 	if cap(c.values)-used < n {
@@ -165,8 +164,8 @@ func (c *Ctx) Values(n int) []resp.Value {
 	return c.values[used : used : used+n]
 }
 
-// Copy returns a bulk string with a copy of b in the scratch space: what a
-// handler answers must not alias what the store may change.
+// Copy returns a bulk string with a copy of b in the scratch space: a reply must not
+// alias what the store may change.
 func (c *Ctx) Copy(b []byte) resp.Value {
 	used := len(c.bytes)
 	if cap(c.bytes)-used < len(b) {
@@ -177,14 +176,13 @@ func (c *Ctx) Copy(b []byte) resp.Value {
 	return resp.BulkBytes(c.bytes[used : used+len(b) : used+len(b)])
 }
 
-// own is Copy for bytes that nobody else has: they become the scratch space.
+// own is Copy for bytes that become part of the scratch space themselves.
 func (c *Ctx) own(b []byte) resp.Value {
 	c.bytes = b
 	return resp.BulkBytes(b)
 }
 
-// counts returns an empty slice with room for n numbers. There is one at a
-// time.
+// counts returns an empty slice with capacity for n numbers. There is one at a time.
 func (c *Ctx) counts(n int) []int64 {
 	if cap(c.buckets) < n {
 		c.buckets = make([]int64, 0, n)

@@ -7,7 +7,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// Databases are the commands on whole databases, and TIME.
+// Databases are the rows of the commands on whole databases, and TIME.
 var Databases = []Command{
 	{
 		Name: "dbsize", Arity: 1, Flags: ReadOnly | Fast | AllShards, Categories: []string{"keyspace"},
@@ -42,7 +42,7 @@ var Databases = []Command{
 	},
 }
 
-// flushMode checks [ASYNC | SYNC]; both free memory through the collector.
+// flushMode checks [ASYNC | SYNC]. With either, the garbage collector frees the memory.
 func flushMode(c *Ctx) resp.Value {
 	if len(c.Args) > 2 || len(c.Args) == 2 && !EqualFold(c.Args[1], "async") &&
 		!EqualFold(c.Args[1], "sync") {

@@ -20,9 +20,8 @@ func (in introspection) docs(c *Ctx) resp.Value {
 	return resp.Map(pairs...)
 }
 
-// docs is a command's entry in COMMAND DOCS. Of Redis' fields history,
-// doc_flags, deprecated_since and replaced_by are missing: rows do not hold
-// them.
+// docs returns a command's entry in COMMAND DOCS. Redis' fields history, doc_flags,
+// deprecated_since and replaced_by are missing, because rows do not have them.
 func (c *Command) docs() resp.Value {
 	pairs := []resp.Value{
 		resp.Bulk("summary"), resp.Bulk(c.Summary),

@@ -10,25 +10,25 @@ import (
 type argument struct {
 	name    string
 	kind    string // as Redis names them: "key", "integer", "oneof", "block", "pure-token", ...
-	token   string // the word that introduces it
-	keySpec int    // where kind is "key", or "pattern" of keys: which of the command's key specifications
+	token   string // the word before it
+	keySpec int    // of a kind "key", or "pattern" of keys: the index of the key specification
 	members []argument
 
 	optional, multiple, multipleToken bool
 }
 
-// arguments reads the row's Syntax. The notation is that of Redis' manual:
+// arguments parses the row's Syntax. The notation is that of Redis' manual:
 //
 //	key          lower case: an argument
-//	LIMIT        upper case: a word to be written as it stands; what follows it
-//	             inside its brackets or alternative belongs to it
-//	[ ... ]      may be left out
-//	< a | b >    one of them; the angle brackets are only needed where something
+//	LIMIT        upper case: a literal word; what follows it inside its
+//	             brackets or alternative belongs to it
+//	[ ... ]      optional
+//	< a | b >    one of them; the angle brackets are needed only if something
 //	             follows or precedes
-//	x [x ...]    x once or more; where x is long, x [...]
+//	x [x ...]    x once or more; for a long x, x [...]
 //
-// The notation says nothing about types and little about names, so both follow
-// from conventions: see kinds, choiceNames, blockNames and tokenNames.
+// The notation says nothing about types and little about names; both follow
+// conventions: see kinds, choiceNames, blockNames and tokenNames.
 func (c *Command) arguments() []argument {
 	p := syntaxParser{words: syntaxWords(c.Syntax), command: c.FullName()}
 	out := p.alternatives()
@@ -45,11 +45,11 @@ func syntaxWords(syntax string) []string {
 	return strings.Fields(syntax)
 }
 
-// A syntaxParser reads a syntax by recursive descent. Its depth is that of the
-// brackets in our own rows.
+// A syntaxParser parses a syntax by recursive descent. Its depth is that of the
+// brackets in our rows.
 type syntaxParser struct {
 	words   []string // not yet read
-	command string   // whose syntax it is
+	command string   // that has the syntax
 }
 
 func (p *syntaxParser) peek() string {
@@ -65,8 +65,8 @@ func (p *syntaxParser) next() string {
 	return word
 }
 
-// expect steps over the word that has to come, "" at the end. Syntaxes are
-// written by us: one that does not close is a mistake in its row.
+// expect consumes the given word; "" is the end. It panics if another one comes: the
+// row is wrong.
 func (p *syntaxParser) expect(word string) {
 	if got := p.next(); got != word {
 		panic("commands: a syntax has " + strconv.Quote(got) + " in the place of " + strconv.Quote(word))
@@ -82,8 +82,8 @@ func (p *syntaxParser) value() argument {
 	return argument{name: name, kind: "string"}
 }
 
-// alternatives reads sequences with | between them up to the closing bracket
-// or the end. One sequence is itself, several are one oneof.
+// alternatives reads sequences separated by |, up to the closing bracket or the end.
+// Several sequences become one oneof.
 func (p *syntaxParser) alternatives() []argument {
 	first := p.sequence()
 	if p.peek() != "|" {
@@ -128,15 +128,15 @@ func (p *syntaxParser) sequence() []argument {
 	}
 }
 
-// tokenAndValues reads an upper-case word and what belongs to it: everything up
-// to the next token on the same level.
+// tokenAndValues reads an upper-case word and its values: everything up to the next
+// token on the same level.
 func (p *syntaxParser) tokenAndValues() argument {
 	token := p.next()
 	var values []argument
 	for word := p.peek(); word != "" && word != "|" && word != "]" && word != ">" &&
 		!isToken(word); word = p.peek() {
 		if word == "[" && (len(values) == 0 || !p.repeatsHere(token, values)) {
-			break // an option of its own
+			break // it begins another option
 		}
 		if word == "[" {
 			withToken := p.words[1] == token
@@ -161,8 +161,8 @@ func (p *syntaxParser) tokenAndValues() argument {
 	return one
 }
 
-// repeatsHere reports whether the bracket that comes next repeats values, with
-// or without their token.
+// repeatsHere reports whether the next bracket repeats values, with or without their
+// token.
 func (p *syntaxParser) repeatsHere(token string, values []argument) bool {
 	inside := p.words[1:]
 	if len(inside) > 0 && inside[0] == token {
@@ -172,9 +172,8 @@ func (p *syntaxParser) repeatsHere(token string, values []argument) bool {
 	return ok && n == len(values)
 }
 
-// repeats reports whether words open with "x y ...]" where x y are the names
-// of the last arguments before, and how many these are. A bare "...]" repeats
-// one, whatever it is.
+// repeats reports whether words begin with "x y ...]", x y being the names of the last
+// arguments before, and returns how many these are. A bare "...]" repeats one argument.
 func repeats(words []string, before []argument) (n int, ok bool) {
 	n = wordsBefore(words, "...")
 	if n > len(before) || n+1 >= len(words) || words[n+1] != "]" {
@@ -207,7 +206,7 @@ func repeated(arguments []argument) argument {
 	return one
 }
 
-// asOne makes several arguments a block; one stays what it is.
+// asOne makes a block of several arguments, and returns a single one unchanged.
 func asOne(arguments []argument) argument {
 	if len(arguments) == 1 {
 		return arguments[0]
@@ -218,7 +217,7 @@ func asOne(arguments []argument) argument {
 	}
 }
 
-// isToken reports whether a word of a syntax is to be written as it stands.
+// isToken reports whether a word of a syntax is literal.
 func isToken(word string) bool {
 	return word[0] >= 'A' && word[0] <= 'Z' && word == strings.ToUpper(word)
 }

@@ -2,9 +2,9 @@ package commands
 
 import "strings"
 
-// choiceNames are the names that Redis gives to choices, by their tokens, behind the
-// name of a command where that one differs. Nobody types them: what a client shows
-// are tokens and the names of values.
+// choiceNames are Redis' names of choices, by their tokens, which follow the name of a
+// command if the name differs for that command. Clients show tokens and the names of
+// values, not these.
 var choiceNames = map[string]string{
 	"ASYNC SYNC":              "async",
 	"BEFORE AFTER":            "where",
@@ -34,8 +34,7 @@ var choiceNames = map[string]string{
 	"client|tracking: ON OFF": "status",
 }
 
-// blockNames are the names that Redis gives to blocks which are not named after
-// all that they hold.
+// blockNames are Redis' names of blocks that are not named after all their arguments.
 var blockNames = map[string]string{
 	"start_end_index_unit":          "index",
 	"start_end_index":               "index",
@@ -51,7 +50,7 @@ func nameOfBlock(members []argument) string {
 	return name
 }
 
-// tokenNames are the names of tokens that are not named as they are spelled.
+// tokenNames are the names of tokens that are not named as they are written.
 var tokenNames = map[string]string{"ALPHA": "sorting", "CH": "change", "INCR": "increment"}
 
 func nameOfToken(token string) string {
@@ -84,7 +83,7 @@ func joinNames(arguments []argument) string {
 	return strings.Join(names, "_")
 }
 
-// kinds are the types of arguments by name, where they are not strings.
+// kinds are the types of arguments by name. The default is string.
 var kinds = map[string]string{
 	"key": "key", "key1": "key", "key2": "key", "newkey": "key", "source": "key", "destination": "key",
 	"src": "key", "dst": "key", "destkey": "key",
@@ -107,8 +106,8 @@ var kinds = map[string]string{
 	"max": "double", "min": "double", "score": "double", "timeout": "double",
 }
 
-// kindsByCommand are the types that differ by command, by its full name and
-// the argument's.
+// kindsByCommand are the types that differ by command, by its full name and that of
+// the argument.
 var kindsByCommand = map[string]string{
 	"bitfield value": "integer", "setbit value": "integer",
 	"client|pause timeout":   "integer",
@@ -128,8 +127,8 @@ var kindsByCommand = map[string]string{
 	"zrevrangebylex min": "string", "zrevrangebylex max": "string",
 }
 
-// typeArguments gives values their types. Keys count their specifications:
-// each next key in the syntax belongs to the next one, as far as there are any.
+// typeArguments sets the types of values. The keys in the syntax belong to the key
+// specifications in their order.
 func (c *Command) typeArguments(arguments []argument, keys *int) {
 	for i := range arguments {
 		a := &arguments[i]
@@ -145,7 +144,7 @@ func (c *Command) typeArguments(arguments []argument, keys *int) {
 			kind = special
 		}
 		if kind == "key" && len(c.Keys) == 0 {
-			kind = "" // the word only looks like one that is looked up
+			kind = "" // the name has another meaning here
 		}
 		if kind != "" {
 			a.kind = kind

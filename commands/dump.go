@@ -14,13 +14,13 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// restoreSyntax is that of RESTORE and of RESTORE-ASKING, which says to a
-// cluster that the slot may be on its way.
+// restoreSyntax is the syntax of RESTORE and of RESTORE-ASKING, which in a cluster is
+// allowed while the slot is being imported.
 const restoreSyntax = "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]"
 
 const newerPayloads = "payloads of Redis 7.2 are taken, too"
 
-// Dumps are the commands that carry single values from one server to another.
+// Dumps are the rows of the commands that move single values between servers.
 var Dumps = []Command{
 	{
 		Name: "dump", Arity: 2, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
@@ -48,8 +48,7 @@ var Dumps = []Command{
 	},
 }
 
-// dumped returns what DUMP answers of a value; it is good until the next call,
-// where it is large for as long as anybody has it.
+// dumped returns DUMP's payload of a value. A small one is valid until the next call.
 func (c *Ctx) dumped(value any) []byte {
 	if c.dumper == nil {
 		c.dumper = &rdb.Dumper{}
@@ -75,8 +74,8 @@ func dumpKey(c *Ctx) resp.Value {
 	return c.own(c.dumped(value))
 }
 
-// frozenWhole is Frozen for values of which that is cheap; nil for the others:
-// those that would be copied.
+// frozenWhole is Frozen for values that are frozen without copying, and returns nil for
+// others.
 func frozenWhole(value any) any {
 	switch v := value.(type) {
 	case *store.String:
@@ -89,8 +88,8 @@ func frozenWhole(value any) any {
 	return nil
 }
 
-// A dumpStream is DUMP's reply of a frozen value. It is made by whoever sends it:
-// the key's shard is long free by then, and never is the whole of it in memory.
+// A dumpStream is DUMP's reply of a frozen value. It is encoded in pieces while it is
+// sent, when the key's shard is no longer locked.
 type dumpStream struct {
 	value    any
 	compress bool
@@ -110,8 +109,8 @@ func (d *dumpStream) WriteTo(w io.Writer) (int64, error) {
 	return int64(head + size + 2), err
 }
 
-// restoreOptions are the words behind RESTORE's payload. How often the key is to
-// count as used is checked, and forgotten: no policy counts that.
+// restoreOptions are RESTORE's options. FREQ is checked and ignored: no policy counts
+// the frequency of use.
 type restoreOptions struct {
 	replace, absTTL bool
 	idleS           int64 // -1: used now
@@ -180,7 +179,7 @@ func restore(c *Ctx) resp.Value {
 	}
 	atMs := ttl
 	if ttl != 0 && !o.absTTL {
-		atMs += c.NowMs // past the largest it is one of the past, as in Redis
+		atMs += c.NowMs // it may overflow into the past, as in Redis
 	}
 	if ttl != 0 && atMs <= c.NowMs {
 		if old != nil && c.Group != nil {
@@ -202,8 +201,8 @@ func restore(c *Ctx) resp.Value {
 	return resp.OK
 }
 
-// recordRestore records a RESTORE: the call, with its deadline as an instant,
-// and with a payload that Redis 7.0 reads.
+// recordRestore records a RESTORE with its deadline as an instant and with a payload
+// that Redis 7.0 can read.
 func (c *Ctx) recordRestore(value any, atMs int64, absTTL bool) {
 	if c.Group == nil {
 		return
@@ -229,7 +228,7 @@ func (c *Ctx) recordRestore(value any, atMs int64, absTTL bool) {
 	}
 }
 
-// encodings are the directives that say how values are kept.
+// encodings returns the limits of packed encodings.
 func (s *Settings) encodings() rdb.Limits {
 	return rdb.Limits{
 		HashEntries: s.HashMaxListpackCount, HashValue: s.HashMaxListpackValue,

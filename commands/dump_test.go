@@ -16,7 +16,8 @@ import (
 func TestRestoreIsRecorded(t *testing.T) {
 	const payload = "\x00\x05hello\n\x00cr\xdfve4 \n"
 	// a set in a listpack
-	newer := binary.LittleEndian.AppendUint16([]byte("\x14\x0d\x0d\x00\x00\x00\x02\x00\x81a\x02\x81b\x02\xff"), 11)
+	newer := binary.LittleEndian.AppendUint16(
+		[]byte("\x14\x0d\x0d\x00\x00\x00\x02\x00\x81a\x02\x81b\x02\xff"), 11)
 	newer = binary.LittleEndian.AppendUint64(newer, dump.Checksum(0, newer))
 	b := newBench()
 	b.ctx.Group = &effects.Group{}

@@ -6,14 +6,13 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// What a command does to the keyspace is recorded in Ctx.Group, in the words in
-// which redis-server's append-only file has it. A handler whose arguments are
-// facts, the same whenever and by whomever they are read, need not care: where
-// it has changed a key its call is recorded as it was sent. One that counts
-// from now, draws lots or computes says itself what came of it.
+// The effects of a command are recorded in Ctx.Group, as the commands that
+// redis-server's append-only file would have. If a handler does not record any and has
+// changed a key, its call is recorded as it was sent. So only handlers whose effects
+// depend on the time, on chance or on more than their arguments record them.
 
-// runRecorded is Run where what is done is recorded. A handler that panics has
-// done something, too.
+// runRecorded is Run with recording. The effects of a handler that panics are recorded,
+// too.
 func (c *Ctx) runRecorded() resp.Value {
 	g, db, args := c.Group, c.DBIndex, c.Args
 	mark := g.Enter(c.Cmd.event)
@@ -21,16 +20,16 @@ func (c *Ctx) runRecorded() resp.Value {
 	return c.Cmd.Handler(c)
 }
 
-// Changed says that a command has changed something that is no key: the call
-// is recorded as it was sent.
+// Changed records the call as it was sent, for a command that has changed something
+// that is no key.
 func (c *Ctx) Changed() {
 	if c.Group != nil {
 		c.Group.Changed()
 	}
 }
 
-// did begins a command of n words that stands for what was done, the name and
-// the key among them; nil where nothing is recorded.
+// did begins an effect: a command of n words, including its name and key. It returns
+// nil if nothing is recorded.
 func (c *Ctx) did(n int, name string, key []byte) *effects.Group {
 	g := c.Group
 	if g != nil {
@@ -44,7 +43,7 @@ func (c *Ctx) did(n int, name string, key []byte) *effects.Group {
 	return g
 }
 
-// didCall is did for a command that needs no more than its words.
+// didCall records an effect that consists of the given words.
 func (c *Ctx) didCall(name string, key []byte, more ...[]byte) {
 	if g := c.did(2+len(more), name, key); g != nil {
 		for _, word := range more {
@@ -99,7 +98,7 @@ func (c *Ctx) didCallWithout(option string, from int) {
 	}
 }
 
-// didPopAt records that an end of a node's collection was taken.
+// didPopAt records a pop at an end of a node's collection.
 func (c *Ctx) didPopAt(n *store.Node, name string) {
 	if g := c.Group; g != nil {
 		g.Begin(c.DB.ID(), 2)
@@ -108,14 +107,14 @@ func (c *Ctx) didPopAt(n *store.Node, name string) {
 	}
 }
 
-// didNothing says that reading the call would change nothing.
+// didNothing records no effect instead of the call.
 func (c *Ctx) didNothing() {
 	if c.Group != nil {
 		c.Group.MarkAccounted()
 	}
 }
 
-// didValue adds a member as it was answered.
+// didValue adds a member as it is in the reply.
 func didValue(g *effects.Group, v *resp.Value) {
 	if v.Kind() == resp.KindBulkInt {
 		g.Int(v.Int())

@@ -10,20 +10,19 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// What the commands that Redis does not have leave in the log: ordinary
-// commands of Redis, no more than what has changed, however much they were
-// asked for.
+// The effects of the commands that Redis does not have are ordinary commands of Redis,
+// whose size depends on what has changed and not on the arguments.
 
-// pairs is up to how many units one ZADD brings. A longer run is a script: the
-// log is not to grow with what a call costs.
+// pairs is the most units that one ZADD adds. A longer run is added by a script, so
+// that the size of the log does not depend on the cost of calls.
 const pairs = 64
 
-// runScript adds a run of units: the first, and how many.
+// runScript adds a run of units, given the first and their number.
 var runScript = []byte("for i=ARGV[1]+0,ARGV[1]+ARGV[2]-1 do redis.call('ZADD',KEYS[1],i,i) end")
 
-// AddRun does what runScript does, where the call is one of it, without a step
-// for each unit: reading a log is not to take longer than writing it. It
-// reports whether it did.
+// AddRun reports whether a call is one of runScript, and if so does what the script
+// does, without a step for each unit: loading a log must not take longer than writing
+// it.
 func (c *Ctx) AddRun() bool {
 	if len(c.Args) != 6 || len(c.Args[1]) != len(runScript) || !bytes.Equal(c.Args[1], runScript) ||
 		string(c.Args[2]) != "1" {
@@ -53,7 +52,7 @@ func (c *Ctx) AddRun() bool {
 	return true
 }
 
-// didUnits records that a run of units came to a log.
+// didUnits records that a run of units was added to a log.
 func (c *Ctx) didUnits(key []byte, first, n int64) {
 	if n > pairs {
 		g := c.Group
@@ -78,7 +77,7 @@ func (c *Ctx) didUnits(key []byte, first, n int64) {
 	}
 }
 
-// didDrop records that the units with scores from first to last have left.
+// didDrop records that the units with scores from first to last were removed.
 func (c *Ctx) didDrop(key []byte, first, last int64) {
 	if first == last {
 		if g := c.did(3, "ZREM", key); g != nil {
@@ -92,7 +91,7 @@ func (c *Ctx) didDrop(key []byte, first, last int64) {
 	}
 }
 
-// didValueAt records a string and its deadline, 0 for none, which was oldMs.
+// didValueAt records a string and its deadline, 0 for none. The old deadline was oldMs.
 func (c *Ctx) didValueAt(key, text []byte, atMs, oldMs int64) {
 	if atMs != 0 && atMs == oldMs {
 		c.didCall("SET", key, text, keepTTL)
@@ -107,7 +106,7 @@ func (c *Ctx) didCount(key []byte, n, atMs, oldMs int64) {
 	c.didValueAt(key, strconv.AppendInt(digits[:0], n, 10), atMs, oldMs)
 }
 
-// bucketsBefore is what setBuckets may leave as it was; zero for no key.
+// bucketsBefore is the state that setBuckets compares with; zero for no key.
 type bucketsBefore struct{ newestMs, atMs int64 }
 
 func bucketsAt(n *store.Node, h *hash.Hash) (b bucketsBefore) {

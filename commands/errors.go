@@ -9,8 +9,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// Error replies, byte for byte Redis 7.0's: clients match them. Rooms above
-// this one use the exported ones.
+// Error replies, byte for byte Redis 7.0's: clients match them. Other packages use the
+// exported ones.
 var (
 	ErrSyntax = resp.Error("ERR syntax error")
 	errNoLFU  = resp.Error("ERR An LFU maxmemory policy is not selected, access frequency not " +
@@ -89,7 +89,7 @@ var (
 	errNoKeys         = resp.Error("ERR The command has no key arguments")
 )
 
-// Error replies of the RL commands, in the same style; Redis has none.
+// Error replies of the RL commands.
 var (
 	errRLForeignSet  = resp.Error("ERR key holds a sorted set that RL.ALLOW did not write")
 	errRLLimitNumber = resp.Error("ERR limit is not an integer or out of range")
@@ -130,8 +130,7 @@ var (
 	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
 )
 
-// Error replies of INCREX as Redis 8.8 has them, but for the names of LBOUND and
-// UBOUND.
+// Error replies of INCREX as in Redis 8.8, except the names of LBOUND and UBOUND.
 var (
 	errIncrExInt      = resp.Error("ERR Increment is not an integer or out of range")
 	errIncrExFloat    = resp.Error("ERR Increment is not a valid float")
@@ -147,7 +146,7 @@ var (
 	errUBoundFloat    = resp.Error("ERR UBOUND is not a valid float")
 )
 
-// throttleArguments are the refusals of CL.THROTTLE's numbers, in their order.
+// throttleArguments are the errors of CL.THROTTLE's numbers, in their order.
 var throttleArguments = [...]struct {
 	least         int64
 	number, below resp.Value
@@ -170,7 +169,7 @@ var throttleArguments = [...]struct {
 	},
 }
 
-// insteadOfLog ends the refusals of what is too much for a log.
+// insteadOfLog ends the errors of quotas that are too large for a log.
 const insteadOfLog = "; ALGO BUCKETS and ALGO GCRA take it"
 
 // rlErrors are the replies for package limiter's sentinels.
@@ -195,8 +194,7 @@ var rlErrors = []struct {
 		strconv.Itoa(limiter.MaxBuckets))},
 }
 
-// durationError is the refusal of a duration, which is written as a window is,
-// under its own name.
+// durationError returns the error of a duration, which has the syntax of a window.
 func durationError(name string, err error) resp.Value {
 	for _, row := range rlErrors {
 		if errors.Is(err, row.err) {
@@ -206,21 +204,21 @@ func durationError(name string, err error) resp.Value {
 	panic("commands: no reply for " + err.Error())
 }
 
-// invalidExpire is the refusal of a time to live that is not positive or past
-// what the clock can hold.
+// invalidExpire returns the error of a time to live that is not positive or too large
+// for the clock.
 func invalidExpire(c *Ctx) resp.Value {
 	return resp.Error("ERR invalid expire time in '" + c.Cmd.FullName() + "' command")
 }
 
-// unknownOption is the refusal of a word where an option was expected.
+// unknownOption returns the error of a word that is no option.
 func unknownOption(word []byte) resp.Value {
 	return resp.Error("ERR Unsupported option " + string(cString(word)))
 }
 
-// syntaxError is a syntax error that says what is wrong.
+// syntaxError returns a syntax error that says what is wrong.
 func syntaxError(what string) resp.Value { return resp.Error("ERR syntax error, " + what) }
 
-// quoted is an argument as an error names it.
+// quoted returns an argument as errors show it.
 func quoted(arg []byte) string {
 	const most = 64
 	arg = cString(arg)

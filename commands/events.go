@@ -4,15 +4,13 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// What keyspace notifications call a change follows from where it happened. A
-// command's row names its Event, and its Group the class: that is said of every
-// key that the handler changes, in the order in which it changes them. The store
-// adds what any command may cause: a key is new, or gone with its last element,
-// or was found past its deadline, or is not there. A command that has no one word
-// for what it does says what it calls it by Ctx.changesAre, before it changes
-// anything; one that Redis tells two things of adds the other by Ctx.note. What
-// the commands of RL.* have done is told in the words in which the log has it.
-// See docs/adr/0025-what-changed.md.
+// The event of a keyspace notification depends on where the change is made. A command's
+// row names its Event, and its Group the class: every key that the handler changes has
+// that event, in the order of the changes. The store adds the events that any command
+// may cause: a key is created, removed with its last element, found expired, or missed.
+// A command whose event is not always the same calls Ctx.changesAre before it changes
+// anything, and one that causes a second event calls Ctx.note. The events of RL.* are
+// those of the commands in the log. See docs/adr/0025-what-changed.md.
 
 // eventClasses are the classes of events by the groups of commands.
 var eventClasses = map[string]effects.Flags{
@@ -42,8 +40,8 @@ var (
 	eventZPopMin    = effects.Event{Name: "zpopmin", Class: effects.ZSets}
 )
 
-// loggedEvents are what the words of the log are called: all that a command that
-// Redis does not have may leave there. Of a DEL the store tells.
+// loggedEvents are the events of the commands that RL.* may leave in the log. The event
+// of a DEL comes from the store.
 var loggedEvents = map[string]effects.Event{
 	"HSET":             {Name: "hset", Class: effects.Hashes},
 	"PEXPIREAT":        eventExpire,
@@ -53,18 +51,18 @@ var loggedEvents = map[string]effects.Event{
 	"ZREMRANGEBYSCORE": {Name: "zremrangebyscore", Class: effects.ZSets},
 }
 
-// ChangeEvent is what notifications call what a call changes, where that is one
-// word; the zero Event where it is not.
+// ChangeEvent returns the event of the command's changes, or the zero Event if it is
+// not always the same.
 func (c *Command) ChangeEvent() effects.Event { return c.event }
 
-// setEvent prepares what ChangeEvent answers.
+// setEvent sets what ChangeEvent returns.
 func (c *Command) setEvent() {
 	if c.Event != "" {
 		c.event = effects.Event{Name: c.Event, Class: eventClasses[c.Group]}
 	}
 }
 
-// changesAre says what to call the changes from here to the end of the command.
+// changesAre sets the event of the changes from here to the end of the command.
 func (c *Ctx) changesAre(e effects.Event) {
 	if c.Group != nil {
 		c.Group.SetEvent(e)

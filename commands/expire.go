@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// Expiry are the commands on deadlines.
+// Expiry are the rows of the commands on deadlines.
 var Expiry = []Command{
 	{
 		Name: "expire", Event: "expire", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW update")},
@@ -71,8 +71,8 @@ var Expiry = []Command{
 	},
 }
 
-// expire runs the four commands that set a deadline: the argument counts units
-// of unitMs milliseconds from baseMs on.
+// expire runs the four commands that set a deadline. The argument counts units of
+// unitMs milliseconds from baseMs.
 func expire(c *Ctx, baseMs, unitMs int64) resp.Value {
 	var nx, xx, gt, lt bool
 	for o := (options{c.Args[3:]}); o.more(); {
@@ -129,14 +129,14 @@ func expire(c *Ctx, baseMs, unitMs int64) resp.Value {
 	}
 	c.DB.ExpireAt(n, atMs)
 	c.DB.Modified(n)
-	if baseMs != 0 || unitMs != 1 { // else the call says it
+	if baseMs != 0 || unitMs != 1 { // otherwise the call has the deadline
 		c.didExpire(c.Args[1], atMs, c.Args[3:]...)
 	}
 	return resp.Int(1)
 }
 
-// ttl runs the four commands that ask for a deadline: counted from baseMs, in
-// units of unitMs milliseconds, rounded to the nearest.
+// ttl runs the four commands that return a deadline, counted from baseMs in units of
+// unitMs milliseconds, rounded to the nearest.
 func ttl(c *Ctx, baseMs, unitMs int64) resp.Value {
 	n := c.DB.Peek(c.Args[1], c.NowMs)
 	if n == nil {

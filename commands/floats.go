@@ -18,11 +18,11 @@ import (
 //   - parseSortFloat, of what SORT compares, stops and skips likewise, and
 //     refuses a value that a double cannot hold exactly enough.
 //
-// Only what goes through a long double, INCRBYFLOAT and timeouts, has a longest
-// text: see maxLongDoubleText.
+// Only texts that Redis reads as a long double, of INCRBYFLOAT and timeouts, have a
+// maximal length: maxLongDoubleText.
 
-// strtod reads all of text as strtod does. Where outOfRange, C has set ERANGE,
-// and f is infinite, 0 or a denormal number. NaN is a number here.
+// strtod reads all of text as C's strtod does. outOfRange reports that C sets ERANGE; f
+// is then infinite, 0 or denormal. NaN is a number here.
 func strtod(text []byte) (f float64, outOfRange, ok bool) {
 	if n, ok := smallDecimal(text); ok {
 		return n, false, true
@@ -38,7 +38,7 @@ func strtod(text []byte) (f float64, outOfRange, ok bool) {
 	}
 	s := unsafe.String(unsafe.SliceData(text), len(text))
 	if isHex && !bytes.ContainsAny(text, "pP") {
-		s += "p0" // which C does without
+		s += "p0" // optional in C
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	switch {
@@ -56,8 +56,8 @@ func strtod(text []byte) (f float64, outOfRange, ok bool) {
 
 const smallestNormal = 0x1p-1022
 
-// isExactly reports whether a text that is known to be a number is f, which is
-// denormal. No text of more than 2000 bytes is: 1074 digits spell all of them.
+// isExactly reports whether a number's text is exactly f, which is denormal. A text of
+// more than 2000 bytes is not: 1074 digits suffice for all of them.
 func isExactly(text string, f float64) bool {
 	if len(text) > 2000 {
 		return false
@@ -66,7 +66,7 @@ func isExactly(text string, f float64) bool {
 	return ok && exact.Cmp(new(big.Rat).SetFloat64(f)) == 0
 }
 
-// hasNonZeroDigit looks at the digits before the exponent.
+// hasNonZeroDigit reports whether a digit before the exponent is not 0.
 func hasNonZeroDigit(text []byte, isHex bool) bool {
 	for _, ch := range text {
 		switch {
@@ -103,8 +103,8 @@ func smallDecimal(text []byte) (float64, bool) {
 	return float64(n), true
 }
 
-// parseFloat reads a score: the whole argument, no NaN, nothing that a double
-// makes infinite or 0. Redis then finds ERANGE, which it allows denormal numbers.
+// parseFloat reads a score: the whole argument, not NaN, and no number that becomes
+// infinite or 0 in a double.
 func parseFloat(arg []byte) (float64, bool) {
 	f, outOfRange, ok := strtod(arg)
 	return f, ok && !math.IsNaN(f) && !(outOfRange && (f == 0 || math.IsInf(f, 0)))
@@ -122,8 +122,8 @@ func parseSortFloat(text []byte) (float64, bool) {
 	return f, ok && !outOfRange && !math.IsNaN(f)
 }
 
-// strtodPrefix is strtod for an argument that is good up to a NUL byte, and
-// whatever strtod skips or takes for 0.
+// strtodPrefix is strtod for an argument that ends at a NUL byte, with the spaces that
+// C skips and the empty text that it reads as 0.
 func strtodPrefix(arg []byte) (f float64, outOfRange, ok bool) {
 	if f, outOfRange, ok = strtod(arg); ok {
 		return f, outOfRange, true
@@ -135,8 +135,8 @@ func strtodPrefix(arg []byte) (f float64, outOfRange, ok bool) {
 	return strtod(bytes.TrimLeft(text, " \t\n\v\f\r"))
 }
 
-// parseSeconds reads a timeout, for which Redis uses a long double: what only a
-// double cannot hold becomes infinite, or next to nothing.
+// parseSeconds reads a timeout, for which Redis uses a long double. A number out of a
+// double's range becomes infinite or almost 0.
 func parseSeconds(arg []byte) (float64, bool) {
 	if len(arg) >= maxLongDoubleText {
 		return 0, false

@@ -8,7 +8,7 @@ package commands
 // of the two lengths: a pattern of many stars cannot stall the server.
 func GlobMatch(pattern []byte, text string) bool {
 	p, t := 0, 0
-	starP, starT := -1, 0 // where to go on after the last *, if this way fails
+	starP, starT := -1, 0 // where to continue after the last *, if a match fails
 	for t < len(text) {
 		if p < len(pattern) && pattern[p] == '*' {
 			starP, starT = p+1, t
@@ -34,8 +34,8 @@ func GlobMatch(pattern []byte, text string) bool {
 	return p == len(pattern)
 }
 
-// globOne matches one byte against the element of the pattern at p and returns
-// where the next element starts.
+// globOne matches one byte against the element of the pattern at p and returns the
+// start of the next element.
 func globOne(pattern []byte, p int, ch byte) (next int, ok bool) {
 	switch pattern[p] {
 	case '?':

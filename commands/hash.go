@@ -6,13 +6,12 @@ import (
 	"github.com/zlimit/zlimit/store/hash"
 )
 
-// insertionOrder is how our hashes depart from Redis', which keeps the order
-// of fields only while it has few and short ones.
+// insertionOrder is how our hashes differ from Redis', which keeps the order of fields
+// only while they are few and short.
 const insertionOrder = "always in the order in which the fields came"
 
-// Hashes are the commands on hashes. The rows and the handlers that read are
-// here; those that write are in hash_set.go, random picks and HSCAN in
-// hash_pick.go.
+// Hashes are the rows of the commands on hashes. The handlers that read are here, those
+// that write in hash_set.go, HRANDFIELD and HSCAN in hash_pick.go.
 var Hashes = []Command{
 	{
 		Name: "hdel", Event: "hdel", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
@@ -114,8 +113,8 @@ var Hashes = []Command{
 	},
 }
 
-// hashOf returns a node's hash, nil for no node; a refusal where the node holds
-// something else.
+// hashOf returns a node's hash, nil for no node, or an error reply if the node has
+// another type.
 func hashOf(n *store.Node) (*hash.Hash, resp.Value) {
 	if n == nil {
 		return nil, resp.None
@@ -127,10 +126,10 @@ func hashOf(n *store.Node) (*hash.Hash, resp.Value) {
 	return h, resp.None
 }
 
-// readHash looks the key in Args[1] up for reading.
+// readHash looks up the key in Args[1] for reading.
 func readHash(c *Ctx) (*hash.Hash, resp.Value) { return hashOf(c.DB.Lookup(c.Args[1], c.NowMs)) }
 
-// readField looks the field in Args[2] of the hash in Args[1] up.
+// readField looks up the field in Args[2] of the hash in Args[1].
 func readField(c *Ctx) (value []byte, ok bool, refusal resp.Value) {
 	h, refusal := readHash(c)
 	if h == nil {

@@ -33,8 +33,8 @@ func hrandField(c *Ctx) resp.Value {
 	return out.reply()
 }
 
-// distinctFields picks need different fields. It is for a small share of them:
-// then a pick is seldom one that was picked before.
+// distinctFields picks need different fields. It is for a small part of all fields, so
+// that few picks repeat.
 func distinctFields(h *hash.Hash, need int, add func(field, value []byte)) {
 	picked := make(map[string]struct{}, need)
 	for len(picked) < need {
@@ -57,8 +57,7 @@ func walkFields(h *hash.Hash, need int, add func(field, value []byte)) {
 	})
 }
 
-// A fieldList collects fields, and their values if asked: one after the other,
-// in RESP3 in pairs.
+// A fieldList collects fields, with their values if wanted: flat, or in RESP3 as pairs.
 type fieldList struct {
 	c          *Ctx
 	withValues bool

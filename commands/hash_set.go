@@ -8,8 +8,8 @@ import (
 	"github.com/zlimit/zlimit/store/hash"
 )
 
-// writeHash looks the key in Args[1] up for writing. Where there is none, n is
-// nil and the hash empty, not yet in the keyspace: see wroteHash.
+// writeHash looks up the key in Args[1] for writing. If there is none, n is nil and the
+// hash is empty and not yet in the keyspace; see wroteHash.
 func writeHash(c *Ctx) (n *store.Node, h *hash.Hash, refusal resp.Value) {
 	n = c.DB.Find(c.Args[1], c.NowMs)
 	h, refusal = hashOf(n)
@@ -19,7 +19,7 @@ func writeHash(c *Ctx) (n *store.Node, h *hash.Hash, refusal resp.Value) {
 	return n, h, refusal
 }
 
-// wroteHash is called after something was set in what writeHash returned.
+// wroteHash is called after fields of writeHash's hash were set.
 func wroteHash(c *Ctx, n *store.Node, h *hash.Hash) {
 	h.NoteEncoding(c.Settings.HashMaxListpackCount, c.Settings.HashMaxListpackValue)
 	if n == nil {

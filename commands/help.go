@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// Help is the HELP subcommand of a container: its rows, two lines each.
+// Help returns the row of a container's HELP, which shows each subcommand in two lines.
 func Help(group, since string, categories ...string) Command {
 	return Command{
 		Name: "help", Arity: 2, Flags: Loading | Stale, Categories: categories,

@@ -7,18 +7,18 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// longDoubleBits is the mantissa of the C long double in which Redis adds: 0.1
-// and 0.2 make 0.3 there, which they do not in a double.
+// longDoubleBits is the size of the mantissa of C's long double, in which Redis adds:
+// 0.1 and 0.2 are 0.3 there, unlike in a double.
 const longDoubleBits = 64
 
-// maxLongDoubleText is the room that Redis has for the text of one.
+// maxLongDoubleText is the size of Redis' buffer for the text of one.
 const maxLongDoubleText = 5 << 10
 
-// maxLongDouble is the exponent past which a long double is infinite.
+// maxLongDouble is the exponent above which a long double is infinite.
 const maxLongDouble = 16384
 
-// minLongDouble is the exponent of half the smallest long double, which is
-// rounded to 0; what is larger is not.
+// minLongDouble is the exponent of half the smallest long double. Larger numbers are
+// not rounded to 0.
 const minLongDouble = -16445
 
 // INCRBYFLOAT key increment
@@ -55,8 +55,8 @@ func incrByFloat(c *Ctx) resp.Value {
 	return c.Copy(text)
 }
 
-// addLongDoubles spells the sum of two long doubles, unless one of them or the
-// sum is infinite. It overwrites a.
+// addLongDoubles formats the sum of two long doubles, unless one of them or the sum is
+// infinite. It overwrites a.
 func addLongDoubles(a, b *big.Float) (text []byte, ok bool) {
 	if a.IsInf() || b.IsInf() {
 		return nil, false
@@ -67,14 +67,14 @@ func addLongDoubles(a, b *big.Float) (text []byte, ok bool) {
 	return humanLongDouble(a), true
 }
 
-// newLongDouble returns a 0 for parseLongDouble to read into.
+// newLongDouble returns a 0 for parseLongDouble to set.
 func newLongDouble() *big.Float { return new(big.Float).SetPrec(longDoubleBits) }
 
 // parseLongDouble reads text into f as strtold does.
 func parseLongDouble(f *big.Float, text []byte) (*big.Float, bool) {
 	if _, ok := parseInt(text); !ok {
-		// The double's grammar is the long double's; only its range is smaller,
-		// and only the exponent can leave it.
+		// The syntax is that of a double. Only the range is larger, which only the
+		// exponent can exceed.
 		if !longDoubleSyntax(text) {
 			return f, false
 		}
@@ -131,8 +131,8 @@ func hasHexPrefix(text []byte) bool {
 	return len(text) > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')
 }
 
-// humanLongDouble spells f with 17 digits after the point and without the
-// zeros at the end, as Redis does.
+// humanLongDouble formats f with 17 digits after the point and without trailing zeros,
+// as Redis does.
 func humanLongDouble(f *big.Float) []byte {
 	text := f.Append(nil, 'f', 17)
 	end := len(text)

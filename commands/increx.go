@@ -8,8 +8,8 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// INCREX is of Redis 8.8: a counter with bounds and a deadline, which is the
-// fixed window that many limiters are.
+// INCREX is Redis 8.8's: a counter with bounds and a deadline, as fixed-window limiters
+// use.
 var increxRows = []Command{{
 	Name: "increx", Arity: -2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 	Group: "string", Since: "8.8.0", Complexity: "O(1)", Handler: incrEx,
@@ -25,7 +25,7 @@ type incrExCall struct {
 	byInt, byFloat, lower, upper []byte // nil: not given
 	saturate, enx                bool
 	ttl                          ttlOption
-	atMs                         int64 // the new deadline, where ttl has one
+	atMs                         int64 // the new deadline, if ttl sets one
 }
 
 func (a *incrExCall) parse(c *Ctx) (refusal resp.Value) {
@@ -63,8 +63,8 @@ func (a *incrExCall) parse(c *Ctx) (refusal resp.Value) {
 	return refusal
 }
 
-// optionOf returns what the word of an option stands for, deadlines apart: a
-// value that follows it, or a flag.
+// optionOf returns the value or the flag that an option sets. Deadlines are not among
+// them.
 func (a *incrExCall) optionOf(word []byte) (value *[]byte, flag *bool) {
 	switch {
 	case EqualFold(word, "byint"):
@@ -86,9 +86,9 @@ func (a *incrExCall) optionOf(word []byte) (value *[]byte, flag *bool) {
 // INCREX key [BYINT n | BYFLOAT x] [SATURATE] [LBOUND v] [UBOUND v]
 // [EX s | PX ms | EXAT s | PXAT ms | PERSIST] [ENX]
 //
-// Answers the value after, and by how much it was counted. What would leave the
-// bounds, or the type's range, changes nothing and is counted by 0; with
-// SATURATE it stops at the bound.
+// Returns the new value and by how much it has changed. A result outside the bounds or
+// the type's range changes nothing, and the second number is 0; with SATURATE the value
+// becomes the bound.
 func incrEx(c *Ctx) resp.Value {
 	var a incrExCall
 	if refusal := a.parse(c); refusal.IsError() {
@@ -157,7 +157,7 @@ func (a *incrExCall) countInt(c *Ctx) resp.Value {
 	return resp.Array(append(c.Values(2), resp.Int(sum), resp.Int(by))...)
 }
 
-// intOr reads an integer that may be left out.
+// intOr reads an optional integer.
 func intOr(arg []byte, otherwise int64) (n int64, ok bool) {
 	if arg == nil {
 		return otherwise, true
@@ -165,7 +165,7 @@ func intOr(arg []byte, otherwise int64) (n int64, ok bool) {
 	return parseInt(arg)
 }
 
-// finish sets the deadline of a key that was counted, and tells its watchers.
+// finish sets the deadline of a key that has changed, and marks its watchers.
 func (a *incrExCall) finish(c *Ctx, n *store.Node) {
 	oldMs, has := n.Value.ExpireAtMs()
 	switch {
@@ -187,7 +187,7 @@ func (a *incrExCall) finish(c *Ctx, n *store.Node) {
 	}
 }
 
-// greatestLongDouble is the largest number that a C long double holds.
+// greatestLongDouble is the largest finite C long double.
 func greatestLongDouble() *big.Float {
 	f := newLongDouble().SetUint64(math.MaxUint64)
 	return f.SetMantExp(f, maxLongDouble-longDoubleBits)
@@ -257,7 +257,7 @@ func (a *incrExCall) countFloat(c *Ctx) resp.Value {
 	return resp.Array(append(c.Values(2), floatReply(c, sum), floatReply(c, by))...)
 }
 
-// floatReply answers a long double: its text, a double in RESP3.
+// floatReply returns a long double as its text, in RESP3 as a double.
 func floatReply(c *Ctx, f *big.Float) resp.Value {
 	if c.Proto == resp.RESP3 {
 		double, _ := f.Float64()

@@ -7,14 +7,13 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// introspection answers the COMMAND family from the rows of a table.
+// introspection has the handlers of the COMMAND family.
 type introspection struct {
 	table func() *Table
 }
 
-// Introspection is the COMMAND family. It describes the table that it stands
-// in itself, which cannot exist before its rows do: table is asked for it when
-// a command runs, never earlier.
+// Introspection returns the rows of the COMMAND family. They describe the table that
+// has them, which is made after them: table is called when a command runs.
 func Introspection(table func() *Table) []Command {
 	in := introspection{table}
 	connection := []string{"connection"}
@@ -65,8 +64,7 @@ func Introspection(table func() *Table) []Command {
 	}}
 }
 
-// lookup finds a command by its full name, "get" or "config|get", in any case;
-// nil where there is none.
+// lookup returns a command by its full name, "get" or "config|get", in any case, or nil.
 func (t *Table) lookup(fullName []byte) *Command {
 	name, sub, isSub := bytes.Cut(fullName, []byte{'|'})
 	c := t.Lookup(name)
@@ -76,8 +74,8 @@ func (t *Table) lookup(fullName []byte) *Command {
 	return c.Sub(sub)
 }
 
-// perRow keeps what was built for a row during one call. A call may name a row
-// a million times; it must not cost a million entries.
+// perRow caches the entries of rows during one call, which may name a row a million
+// times.
 type perRow map[*Command]resp.Value
 
 func (m perRow) of(c *Command, build func(*Command) resp.Value) resp.Value {
@@ -92,7 +90,7 @@ func (m perRow) of(c *Command, build func(*Command) resp.Value) resp.Value {
 // COMMAND
 func (in introspection) all(c *Ctx) resp.Value {
 	if len(c.Args) > 1 {
-		// The table hands a word that is no subcommand to the container.
+		// The table passes a word that is no subcommand to the container.
 		return unknownSubcommand(c.Cmd, c.Args[1])
 	}
 	return in.infoOfAll()

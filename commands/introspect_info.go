@@ -42,7 +42,7 @@ func (in introspection) infoOfAll() resp.Value {
 	return resp.Array(out...)
 }
 
-// info is a command's entry in COMMAND INFO.
+// info returns a command's entry in COMMAND INFO.
 func (c *Command) info() resp.Value {
 	first, last, step, movable := legacyKeys(c.Keys)
 	flags := c.Flags
@@ -53,7 +53,7 @@ func (c *Command) info() resp.Value {
 	for i := range c.Keys {
 		specs[i] = c.Keys[i].info()
 	}
-	subs := resp.Set() // where it is empty Redis makes it a set, else an array
+	subs := resp.Set() // in Redis an empty one is a set, others are arrays
 	if len(c.Subs) > 0 {
 		entries := make([]resp.Value, len(c.Subs))
 		for i := range c.Subs {
@@ -73,7 +73,7 @@ func (c *Command) info() resp.Value {
 	)
 }
 
-// names lists the flags that Redis knows too, in its order.
+// names returns the names of Redis' flags, in Redis' order.
 func (f Flags) names() []string {
 	var out []string
 	for rest := uint32(f) & (1<<len(flagNames) - 1); rest != 0; rest &= rest - 1 {
@@ -82,7 +82,7 @@ func (f Flags) names() []string {
 	return out
 }
 
-// info is a key specification's entry in COMMAND INFO.
+// info returns a key specification's entry in COMMAND INFO.
 func (k *KeySpec) info() resp.Value {
 	var pairs []resp.Value
 	if k.Notes != "" {
@@ -103,8 +103,8 @@ func (k *KeySpec) info() resp.Value {
 	)...)
 }
 
-// specMap is one half of a key specification: its type, and its numbers given
-// as alternating names and ints.
+// specMap returns one half of a key specification: its type, and its numbers as
+// alternating names and ints.
 func specMap(kind string, numbers ...any) resp.Value {
 	spec := make([]resp.Value, 0, len(numbers))
 	for i := 0; i < len(numbers); i += 2 {
@@ -113,11 +113,10 @@ func specMap(kind string, numbers ...any) resp.Value {
 	return resp.Map(resp.Bulk("type"), resp.Bulk(kind), resp.Bulk("spec"), resp.Map(spec...))
 }
 
-// legacyKeys squeezes key specifications into the first key, last key and step
-// that COMMAND INFO had before there were specifications. They are 0 where
-// there is no key at a known place. movable says that the triple does not tell
-// the whole truth, so that clients must ask COMMAND GETKEYS: a count decides
-// where keys are, one stands nowhere, or specifications do not join up.
+// legacyKeys returns the first key, last key and step that COMMAND INFO had before key
+// specifications; 0 if no key has a known position. movable reports that they are
+// incomplete and clients must call COMMAND GETKEYS: a count decides where keys are, a
+// key is no argument, or specifications do not form one range.
 func legacyKeys(specs []KeySpec) (first, last, step int, movable bool) {
 	if len(specs) == 1 && !specs[0].KeyNum {
 		k := &specs[0]
@@ -137,8 +136,8 @@ func legacyKeys(specs []KeySpec) (first, last, step int, movable bool) {
 	return first, last, step, movable
 }
 
-// lastPosition is where the last key stands: from the command's name, or where
-// negative from the end of the arguments.
+// lastPosition returns the position of the last key: from the command's name, or, if
+// negative, from the end of the arguments.
 func (k *KeySpec) lastPosition() int {
 	if k.Last < 0 {
 		return k.Last

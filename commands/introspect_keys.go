@@ -7,11 +7,11 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// errNoKeysFound is the answer of COMMAND GETKEYS about a call that must name
-// keys and does not, because its count of keys makes no sense.
+// errNoKeysFound is the reply of COMMAND GETKEYS for a call whose count of keys is
+// invalid.
 var errNoKeysFound = resp.Error("ERR Invalid arguments specified for command")
 
-// A keyUse is a key that a call names and what the call does to it.
+// A keyUse is a key of a call, and what the call does to it.
 type keyUse struct {
 	key   []byte
 	flags string // as in KeySpec
@@ -37,7 +37,7 @@ func (in introspection) getKeysAndFlags(c *Ctx) resp.Value {
 		return refusal
 	}
 	out := make([]resp.Value, len(uses))
-	var flags resp.Value // of the key before: most calls do one thing to all
+	var flags resp.Value // of the key before; most calls treat all keys alike
 	for i, u := range uses {
 		if i == 0 || u.flags != uses[i-1].flags {
 			flags = statusSet(strings.Fields(u.flags))
@@ -47,7 +47,7 @@ func (in introspection) getKeysAndFlags(c *Ctx) resp.Value {
 	return resp.Array(out...)
 }
 
-// keysOf finds the keys of a call that is not run.
+// keysOf returns the keys of a call that is an argument.
 func (in introspection) keysOf(call [][]byte) ([]keyUse, resp.Value) {
 	cmd := in.table().Lookup(call[0])
 	if cmd != nil && cmd.Subs != nil && len(call) > 1 {
@@ -71,8 +71,8 @@ func (in introspection) keysOf(call [][]byte) ([]keyUse, resp.Value) {
 	return uses, resp.None
 }
 
-// keyUses reads the specifications, and in them counts of keys as Redis does
-// here: the low 32 bits. It is not ok where a count makes no sense.
+// keyUses returns the keys by the specifications. As in Redis, it reads the low 32 bits
+// of a count. It reports false if a count is invalid.
 func (c *Command) keyUses(call [][]byte) (uses []keyUse, ok bool) {
 	for i := range c.Keys {
 		k := &c.Keys[i]
@@ -95,9 +95,9 @@ func (c *Command) keyUses(call [][]byte) (uses []keyUse, ok bool) {
 	return uses, true
 }
 
-// lenientKeyUses is the reader from before there were specifications, on which
-// Redis falls back: it knows no flags, takes a count as C's atoi does, and
-// answers a destination behind the keys that are counted.
+// lenientKeyUses is the older way to find keys, on which Redis falls back: it knows no
+// flags, reads a count as C's atoi does, and returns a destination after the counted
+// keys.
 func (c *Command) lenientKeyUses(call [][]byte) (uses []keyUse) {
 	for i := range c.Keys {
 		if k := &c.Keys[i]; k.KeyNum {
@@ -118,9 +118,9 @@ func (c *Command) lenientKeyUses(call [][]byte) (uses []keyUse) {
 	return uses
 }
 
-// useIn is what a call does to the spec's keys. Only SET's spec has variable
-// flags: they hold with GET and shrink to a plain overwrite without. As in
-// Redis any word behind the value counts, even where SET would refuse it.
+// useIn returns what a call does to the spec's keys. Only SET's spec has variable
+// flags: without GET it is a plain overwrite. As in Redis, GET may be any word after
+// the value, even if SET would refuse it.
 func (k *KeySpec) useIn(call [][]byte) string {
 	flags, variable := strings.CutSuffix(k.Flags, " variable_flags")
 	if !variable {
@@ -134,8 +134,8 @@ func (k *KeySpec) useIn(call [][]byte) string {
 	return "OW update"
 }
 
-// cAtoi reads a number as C's atoi does on the machines Redis runs on: spaces
-// first, digits until something else comes, the low 32 bits of what that is.
+// cAtoi reads a number as C's atoi does on 64-bit Linux: it skips spaces, reads digits
+// up to anything else, and returns the low 32 bits.
 func cAtoi(arg []byte) int64 {
 	i, negative := 0, false
 	for i < len(arg) && (arg[i] == ' ' || '\t' <= arg[i] && arg[i] <= '\r') {

@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// Keys are the commands on keys of any type.
+// Keys are the rows of the commands on keys of any type.
 var Keys = []Command{
 	{
 		Name: "copy", Event: "copy_to", Arity: -3,
@@ -177,7 +177,7 @@ func countKeys(c *Ctx, look func(db *store.DB, key []byte, nowMs int64) *store.N
 	return resp.Int(found)
 }
 
-// typeName is what TYPE calls a node's value.
+// typeName returns TYPE's name of a node's value.
 func typeName(n *store.Node) string {
 	switch store.DataOf(n).(type) {
 	case *store.String:
@@ -210,7 +210,7 @@ func rename(c *Ctx) resp.Value {
 		return errNoSuchKey
 	}
 	if string(c.Args[1]) != string(c.Args[2]) {
-		c.DB.Find(c.Args[2], c.NowMs) // one that is overdue goes for that
+		c.DB.Find(c.Args[2], c.NowMs) // it removes an expired key as expired
 		c.DB.Rename(n, c.Args[2])
 		c.noteRename()
 	}

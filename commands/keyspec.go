@@ -2,9 +2,9 @@ package commands
 
 import "github.com/zlimit/zlimit/store"
 
-// keyRange turns a spec into positions in args: from first up to, not
-// including, end, in steps. Counts are the client's word: whatever they say,
-// the range lies within args, and is empty where they make no sense.
+// keyRange returns a spec's positions in args: from first up to, not including, end, in
+// steps. The range lies within args whatever a client's count is, and is empty if the
+// count is invalid.
 func (k *KeySpec) keyRange(args [][]byte) (first, end, step int) {
 	n := len(args)
 	if k.Tail != nil {
@@ -33,8 +33,8 @@ func (k *KeySpec) keyRange(args [][]byte) (first, end, step int) {
 	return k.First, min(last+1, n), k.Step
 }
 
-// countedRange is the range of count keys behind their count, of n arguments.
-// A count that they cannot fill is as good as none: the command will refuse it.
+// countedRange returns the range of count keys after their count, of n arguments. It is
+// empty if there are fewer, which the command will refuse.
 func (k *KeySpec) countedRange(count int64, n int) (first, end, step int) {
 	if count <= 0 || count > int64((n-k.First-1)/k.Step) {
 		return 0, 0, 1
@@ -42,16 +42,15 @@ func (k *KeySpec) countedRange(count int64, n int) (first, end, step int) {
 	return k.First + 1, k.First + 1 + int(count)*k.Step, k.Step
 }
 
-// isOneKey reports whether the spec is a single key at a fixed place. Almost
-// every call on a hot path names its keys so.
+// isOneKey reports whether the spec is a single key at a fixed position, as in almost
+// every call on a hot path.
 func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum && !k.isUnknown() }
 
-// isUnknown reports whether only the server can tell where the key stands.
+// isUnknown reports whether only the server can find the key.
 func (k *KeySpec) isUnknown() bool { return k.Find != nil || k.Tail != nil }
 
-// appendDerived appends the name of a key that stands nowhere among the
-// arguments. It returns nil where the spec is of another kind, and where the
-// call names no such key.
+// appendDerived appends the name of a key that is no argument. It returns nil if the
+// spec has no Tail, or the call has no such key.
 func (k *KeySpec) appendDerived(dst []byte, args [][]byte) []byte {
 	if k.Tail == nil {
 		return nil
@@ -63,8 +62,8 @@ func (k *KeySpec) appendDerived(dst []byte, args [][]byte) []byte {
 	return append(append(append(dst, args[k.First]...), k.Infix...), tail...)
 }
 
-// AppendKeys appends the keys that a call names to dst; they alias args, whose
-// number the arity allows.
+// AppendKeys appends the keys of a call to dst. They alias args, whose number must be
+// right.
 func (c *Command) AppendKeys(dst, args [][]byte) [][]byte {
 	if len(c.Keys) == 1 && c.Keys[0].isOneKey() {
 		return append(dst, args[c.Keys[0].First])
@@ -81,9 +80,9 @@ func (c *Command) AppendKeys(dst, args [][]byte) [][]byte {
 	return dst
 }
 
-// KeyPositions returns where a call with n arguments names keys, or might if
-// more is true: then other arguments may follow, and tail says that keys may be
-// among them. ok is false where the positions depend on what arguments say.
+// KeyPositions returns the positions of keys in a call with n arguments. If more is
+// true, other arguments may follow, and tail reports whether keys may be among them. ok
+// is false if the positions depend on the arguments.
 func (c *Command) KeyPositions(n int, more bool) (at []int, tail, ok bool) {
 	for i := range c.Keys {
 		k := &c.Keys[i]
@@ -105,8 +104,7 @@ func (c *Command) KeyPositions(n int, more bool) (at []int, tail, ok bool) {
 	return at, tail, true
 }
 
-// Shards returns the shards that must be locked while args, whose number the
-// arity allows, run.
+// Shards returns the shards that a call needs. The number of args must be right.
 func (c *Command) Shards(args [][]byte) store.ShardSet {
 	if len(c.Keys) == 1 && c.Keys[0].isOneKey() && c.Flags&AllShards == 0 {
 		return store.ShardOf(args[c.Keys[0].First])
@@ -114,7 +112,7 @@ func (c *Command) Shards(args [][]byte) store.ShardSet {
 	return c.manyShards(args)
 }
 
-// manyShards is Shards for the calls that do not name exactly one key.
+// manyShards is Shards for calls that do not have exactly one key.
 func (c *Command) manyShards(args [][]byte) store.ShardSet {
 	if c.Flags&AllShards != 0 || c.Reaches != nil && c.Reaches(args) {
 		return store.AllShards

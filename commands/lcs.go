@@ -52,7 +52,7 @@ func lcs(c *Ctx) resp.Value {
 	return resp.BulkBytes(table.subsequence())
 }
 
-// lcsText is a string's text, and no text where there is no key.
+// lcsText returns a string's bytes, none if there is no key.
 func lcsText(n *store.Node) (text []byte, ok bool) {
 	if n == nil {
 		return nil, true
@@ -70,8 +70,8 @@ func lcsFits(a, b int, limit int64) bool {
 	return int64(a+1) <= limit/4/int64(b+1)
 }
 
-// lcsRanges answers which parts of both strings the subsequence is made of, the
-// last one first.
+// lcsRanges returns the reply of IDX: the parts of both strings that the subsequence
+// consists of, the last one first.
 func lcsRanges(table *lcsTable, least int64, withLength bool) resp.Value {
 	var matches []resp.Value
 	for m := range table.matches() {
@@ -93,7 +93,7 @@ func lcsRanges(table *lcsTable, least int64, withLength bool) resp.Value {
 	)
 }
 
-// subsequence spells the longest common subsequence.
+// subsequence returns the longest common subsequence.
 func (t *lcsTable) subsequence() []byte {
 	out := make([]byte, 0, t.length())
 	for m := range t.matches() {

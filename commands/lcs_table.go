@@ -7,18 +7,17 @@ import (
 
 // An lcsTable finds a longest common subsequence of two texts.
 //
-// Let L(i, j) be its length for the first i bytes of a and the first j of b. In a
-// row i, L grows by 1 or not at all from one j to the next; a row is kept as a bit
-// for each j, 0 where it grows. The next row V' follows from V for 64 of them at
-// once: with M the places where b has the next byte of a, it is
-// (V + (V & M)) | (V &^ M), where the carries of the sum run along the row (Hyyrö,
-// Bit-Parallel LCS-length Computation Revisited, 2004). That takes
-// len(a)*len(b)/64 steps, and a bit for each pair of positions where a way back
-// is asked for.
+// Let L(i, j) be its length for the first i bytes of a and the first j of b. In a row i,
+// L grows by 0 or 1 from one j to the next; a row is stored as a bit for each j, 0 if L
+// grows. The next row V' follows from V for 64 bits at once: if M has the positions of
+// the next byte of a in b, V' is (V + (V & M)) | (V &^ M), and the carries of the sum
+// run along the row (Hyyrö, Bit-Parallel LCS-length Computation Revisited, 2004). That
+// takes len(a)*len(b)/64 steps, and to find the matches a bit for each pair of
+// positions.
 type lcsTable struct {
 	a, b []byte
 	row  []uint64 // the last one
-	grew []uint64 // a bit for each i from 1 and j, row by row: L grew there; nil: no way back
+	grew []uint64 // a bit for each i from 1 and j, row by row: L grew there; nil: matches are not wanted
 }
 
 func newLCSTable(a, b []byte, wayBack bool) *lcsTable {
@@ -42,7 +41,7 @@ func newLCSTable(a, b []byte, wayBack bool) *lcsTable {
 	return t
 }
 
-// places returns, for every byte that a has, where b has it.
+// places returns the positions in b of every byte of a.
 func (t *lcsTable) places() (places [256][]uint64) {
 	for _, ch := range t.a {
 		if places[ch] == nil {
@@ -57,7 +56,7 @@ func (t *lcsTable) places() (places [256][]uint64) {
 	return places
 }
 
-// advance goes on to the next row, whose byte has these places.
+// advance computes the next row, whose byte has these positions.
 func (t *lcsTable) advance(places []uint64) {
 	carry := uint64(0)
 	for w, v := range t.row {
@@ -68,7 +67,7 @@ func (t *lcsTable) advance(places []uint64) {
 	}
 }
 
-// keep writes the row, inverted, from a bit on.
+// keep stores the row, inverted, from a bit on.
 func (t *lcsTable) keep(at int) {
 	for left, w := len(t.b), 0; left > 0; left, w, at = left-64, w+1, at+64 {
 		v := ^t.row[w]
@@ -88,20 +87,20 @@ func (t *lcsTable) grewAt(i, j int) bool {
 	return t.grew[at/64]>>(at%64)&1 != 0
 }
 
-// length is that of the subsequence.
+// length returns the length of the subsequence.
 func (t *lcsTable) length() (n int) {
-	for _, v := range t.row { // behind the end of b every bit stays 1
+	for _, v := range t.row { // bits after the end of b stay 1
 		n += 64 - bits.OnesCount64(v)
 	}
 	return n
 }
 
-// An lcsMatch is a part of both texts: where it begins in each, and its length.
+// An lcsMatch is a common part: its beginning in both texts, and its length.
 type lcsMatch struct{ a, b, length int }
 
-// matches walks from the ends of both texts back and yields the parts of which
-// the subsequence is made. Where there are several longest ones it is Redis': it
-// leaves out a byte of b rather than of a.
+// matches yields the parts of the subsequence, from the ends of both texts back. Of
+// several longest ones it is the one that Redis finds: it omits a byte of b rather than
+// of a.
 func (t *lcsTable) matches() iter.Seq[lcsMatch] {
 	return func(yield func(lcsMatch) bool) {
 		var m lcsMatch

@@ -6,9 +6,9 @@ import (
 	"github.com/zlimit/zlimit/store/list"
 )
 
-// Lists are the commands on lists. The rows and the handlers at the ends are
-// here; those that read by index are in list_range.go, those that change the
-// middle in list_edit.go, those that wait in list_blocking.go.
+// Lists are the rows of the commands on lists. The handlers at the ends of a list are
+// here, those that read by index in list_range.go, those that change the middle in
+// list_edit.go, those that block in list_blocking.go.
 var Lists = []Command{
 	{
 		Name: "blmove", Arity: 6, Flags: Write | DenyOOM | NoScript | Blocking,
@@ -171,8 +171,8 @@ func parseEnd(word []byte) (end listEnd, ok bool) {
 	return left, false
 }
 
-// listOf returns a node's list, nil for no node; a refusal where the node
-// holds something else.
+// listOf returns a node's list, nil for no node, or an error reply if the node has
+// another type.
 func listOf(n *store.Node) (*list.List, resp.Value) {
 	if n == nil {
 		return nil, resp.None
@@ -202,8 +202,7 @@ func pushAt(l *list.List, end listEnd, elem []byte) {
 	}
 }
 
-// popAt removes an element of a list that has one: no empty list is ever in
-// the keyspace.
+// popAt removes an element. Every list in the keyspace has one.
 func popAt(l *list.List, end listEnd) string {
 	elem, ok := "", false
 	if end == left {
@@ -217,8 +216,8 @@ func popAt(l *list.List, end listEnd) string {
 	return elem
 }
 
-// push runs LPUSH key element [element ...] and its kin; where mustExist, those
-// with an X.
+// push runs LPUSH key element [element ...], RPUSH, LPUSHX and RPUSHX; mustExist is for
+// the latter two.
 func push(c *Ctx, end listEnd, mustExist bool) resp.Value {
 	n, l, refusal := writtenList(c)
 	if refusal.IsError() {
@@ -286,7 +285,7 @@ func lmove(c *Ctx) resp.Value {
 	return moveElement(c, from, to)
 }
 
-// moveElement runs LMOVE and RPOPLPUSH once their ends are known.
+// moveElement runs LMOVE and RPOPLPUSH.
 func moveElement(c *Ctx, from, to listEnd) resp.Value {
 	n, l, refusal := writtenList(c)
 	if refusal.IsError() {
@@ -298,8 +297,7 @@ func moveElement(c *Ctx, from, to listEnd) resp.Value {
 	return moveTo(c, n, c.Args[2], from, to)
 }
 
-// moveTo moves an element of the list in a node, which has one, to the list
-// under another key, or the same.
+// moveTo moves an element of a node's list to the list under another or the same key.
 func moveTo(c *Ctx, n *store.Node, destination []byte, from, to listEnd) resp.Value {
 	l := store.ListOf(n)
 	m := c.DB.Find(destination, c.NowMs)

@@ -26,9 +26,9 @@ func isList(n *store.Node) bool { return store.ListOf(n) != nil }
 // A blockingMove is BLMOVE or BRPOPLPUSH.
 type blockingMove struct {
 	from, to listEnd
-	logged   string   // its name where the element is there
-	words    [][]byte // what is logged behind the keys
-	served   [][]byte // the same where it had to wait: Redis has forgotten the words
+	logged   string   // the name that is logged if it does not block
+	words    [][]byte // that are logged after the keys
+	served   [][]byte // the same if it has blocked: Redis no longer has the original words
 }
 
 // BLMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout
@@ -63,13 +63,13 @@ func (m blockingMove) run(c *Ctx, timeout []byte) resp.Value {
 	m.words = m.served
 	return c.wait(&Wait{
 		Keys: keys[:1], Target: target, TimeoutMs: timeoutMs,
-		TimedOut: resp.NullArray, // and not the null that LMOVE answers
+		TimedOut: resp.NullArray, // unlike LMOVE's null
 		Wants:    isList,
 		Take:     func(c *Ctx, n *store.Node) resp.Value { return m.move(c, n, target) },
 	}, resp.Null)
 }
 
-// move is moveTo, recorded as the command that does not wait.
+// move is moveTo, recorded as the command that does not block.
 func (m blockingMove) move(c *Ctx, n *store.Node, destination []byte) resp.Value {
 	source := n.Key()
 	reply := moveTo(c, n, destination, m.from, m.to)
@@ -79,7 +79,7 @@ func (m blockingMove) move(c *Ctx, n *store.Node, destination []byte) resp.Value
 	return reply
 }
 
-// word is what Redis calls an end that it has not been told in words.
+// word returns the word for an end that is logged if the call has none.
 func (e listEnd) word() []byte {
 	if e == left {
 		return []byte("left")

@@ -46,7 +46,7 @@ func ltrim(c *Ctx) resp.Value {
 	if l.Len() == before {
 		c.didNothing()
 	}
-	c.DB.Modified(n) // also where everything stays, as in Redis
+	c.DB.Modified(n) // as in Redis even if nothing was removed
 	return resp.OK
 }
 
@@ -66,7 +66,7 @@ func lrem(c *Ctx) resp.Value {
 	fromBack := count < 0
 	switch {
 	case count == math.MinInt64:
-		count = 0 // without a bound, as in Redis, but from the end all the same
+		count = 0 // as in Redis: no bound, but from the end
 	case fromBack:
 		count = -count
 	}

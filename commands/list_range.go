@@ -23,7 +23,7 @@ func lindex(c *Ctx) resp.Value {
 		return refusal
 	}
 	if l == nil {
-		return resp.Null // whatever the index: Redis looks at the key first
+		return resp.Null // Redis looks up the key before it parses the index
 	}
 	index, refusal := toInt(c.Args[2])
 	if refusal.IsError() {
@@ -36,8 +36,8 @@ func lindex(c *Ctx) resp.Value {
 	return resp.Bulk(l.At(at))
 }
 
-// indexIn turns an index, which counts from the end where it is negative, into
-// one of a list of n elements; ok is false where it has none there.
+// indexIn returns the position of an index in a list of n elements; a negative index
+// counts from the end. It reports false if the list has no such element.
 func indexIn(index int64, n int) (at int, ok bool) {
 	if index < 0 {
 		index += int64(n)
@@ -45,15 +45,15 @@ func indexIn(index int64, n int) (at int, ok bool) {
 	return int(index), index >= 0 && index < int64(n)
 }
 
-// indexRange turns a range, ends included, into the indexes from first up to,
-// not including, end, of a list of n elements; first >= end where it is empty.
+// indexRange returns a range, which includes its ends, as the positions from first up
+// to, not including, end in a list of n elements. If it is empty, first >= end.
 func indexRange(start, stop int64, n int) (first, end int) {
 	size := int64(n)
 	if start < 0 {
 		start = max(start+size, 0)
 	}
 	if stop < 0 {
-		stop += size // may stay below 0: then nothing is left
+		stop += size // if it is still negative, the range is empty
 	}
 	stop = min(stop, size-1)
 	if start > stop {
@@ -88,7 +88,7 @@ func lrange(c *Ctx) resp.Value {
 	if first >= end {
 		return resp.Empty
 	}
-	// Elements never change, so that the reply may hold them themselves.
+	// Elements are immutable, so the reply may alias them.
 	out := c.Values(end - first)
 	l.Ascend(first, func(elem string) bool {
 		out = append(out, resp.Bulk(elem))
@@ -97,12 +97,12 @@ func lrange(c *Ctx) resp.Value {
 	return resp.Array(out...)
 }
 
-// lposOptions are what LPOS is asked for.
+// lposOptions are LPOS' options.
 type lposOptions struct {
 	rank    int64 // the first match that counts, from 1; negative: from the end
-	count   int64 // matches to answer; 0: all
+	count   int64 // matches to return; 0: all
 	counted bool  // COUNT was given: the reply is an array
-	most    int64 // elements to look at; 0: all
+	most    int64 // elements to compare; 0: all
 }
 
 func parseLpos(rest [][]byte) (lposOptions, resp.Value) {

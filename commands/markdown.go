@@ -25,7 +25,7 @@ func (c *Command) markdown(b *strings.Builder) {
 	name := strings.ToUpper(strings.ReplaceAll(c.FullName(), "|", " "))
 	cells := []string{name, "", c.Since, strings.ReplaceAll(c.Deviation, "|", `\|`)}
 	if c.Syntax != "" {
-		// Even inside code a bar would end the cell.
+		// A bar would end the cell, even inside code.
 		cells[1] = "`" + strings.ReplaceAll(c.Syntax, "|", `\|`) + "`"
 	}
 	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")

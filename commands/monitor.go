@@ -2,18 +2,17 @@ package commands
 
 import "github.com/zlimit/zlimit/resp"
 
-// A Monitor is told what runs, for MONITOR.
+// A Monitor receives the commands that run, for MONITOR.
 type Monitor interface {
-	// Called shows a call. The database is c's.
+	// Called adds a call. The database is c's.
 	Called(c *Ctx, args [][]byte)
 	// Redact hides an argument of the command under way.
 	Redact(arg int)
 }
 
-// runMonitored is run for a command that is shown, as in Redis: behind what it
-// has done, so that SELECT stands with the database that it has selected, and
-// behind what it has run, as EXEC does. A script precedes its calls. Commands of
-// administrators are not shown.
+// runMonitored is run with a monitor. As in Redis a command is shown after it has run,
+// so that SELECT is shown with the new database, and EXEC after its commands; a script
+// precedes its calls. Admin commands are not shown.
 func (c *Ctx) runMonitored() resp.Value {
 	cmd, args := c.Cmd, c.Args
 	switch {

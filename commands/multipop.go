@@ -11,7 +11,7 @@ import (
 // numkeys key [key ...] <first | second> [COUNT count].
 type multiPop struct {
 	keys   [][]byte
-	second bool // the end that is named by the second word
+	second bool // the second word was given
 	count  int64
 }
 
@@ -41,7 +41,7 @@ func parseMultiPop(args [][]byte, first, second string) (m multiPop, refusal res
 	return m, resp.None
 }
 
-// lists returns what takes the elements out of a list.
+// lists returns the taker for lists.
 func (m multiPop) lists() taker {
 	end, count := listEnd(m.second), m.count
 	return taker{isList, func(c *Ctx, n *store.Node) resp.Value {
@@ -57,7 +57,7 @@ func (m multiPop) lists() taker {
 	}}
 }
 
-// sortedSets returns what takes the members out of a sorted set.
+// sortedSets returns the taker for sorted sets.
 func (m multiPop) sortedSets() taker {
 	highest, count := m.second, m.count
 	return taker{isZSet, func(c *Ctx, n *store.Node) resp.Value {
@@ -78,14 +78,14 @@ func (m multiPop) sortedSets() taker {
 	}}
 }
 
-// popped answers a key and what was taken from it, which has changed it.
+// popped returns the reply: a key and the elements that were removed from it.
 func (c *Ctx) popped(n *store.Node, elements resp.Value) resp.Value {
 	out := append(c.Values(2), resp.Bulk(n.Key()), elements)
 	c.DB.Modified(n)
 	return resp.Array(out...)
 }
 
-// didPopMany records that several elements were taken from an end.
+// didPopMany records that several elements were removed at an end.
 func (c *Ctx) didPopMany(n *store.Node, name string, count int) {
 	if g := c.Group; g != nil {
 		g.Begin(c.DB.ID(), 3)

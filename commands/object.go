@@ -36,7 +36,7 @@ func objectEncoding(c *Ctx) resp.Value {
 		}
 		return resp.Bulk("hashtable")
 	case *list.List:
-		return resp.Bulk("quicklist") // whatever its size: only Redis 7.2 has small ones in a listpack
+		return resp.Bulk("quicklist") // of any size: only Redis 7.2 has listpacks for small ones
 	}
 	panic("commands: a value of unknown type in the keyspace")
 }
@@ -58,8 +58,8 @@ func objectIdleTime(c *Ctx) resp.Value {
 	return resp.Int(store.IdleSeconds(n, c.NowMs))
 }
 
-// sharedIntegers is how many numbers, from 0 on, Redis keeps one object each
-// for, however often they are stored. It shows as a count of math.MaxInt32.
+// sharedIntegers is how many integers from 0 on are shared objects in Redis, whose
+// reference count shows as math.MaxInt32.
 const sharedIntegers = 10_000
 
 // OBJECT REFCOUNT key
