@@ -39,7 +39,10 @@ var hotCommands = []struct{ name, setup, line string }{
 	{"ZADD tree", "ZADD k 1 a", "ZADD k 2 a"},
 	{"ZCARD", "ZADD k 1 1", "ZCARD k"},
 	{"ZSCORE", "ZADD k 1 1", "ZSCORE k 1"},
-	{"ZREMRANGEBYSCORE nothing due", "ZADD k 1700000000000 1700000000000", "ZREMRANGEBYSCORE k 0 1699999940000"},
+	{
+		"ZREMRANGEBYSCORE nothing due", "ZADD k 1700000000000 1700000000000",
+		"ZREMRANGEBYSCORE k 0 1699999940000",
+	},
 	{"INCR", "SET k 1", "INCR k"},
 	{"GET number", "SET k 1", "GET k"},
 	{"GET text", "SET k hello", "GET k"},
@@ -70,7 +73,10 @@ var hotCommands = []struct{ name, setup, line string }{
 	{"BITCOUNT", "SETBIT k 1000 1", "BITCOUNT k 0 -1"},
 	{"BITPOS", "SETBIT k 1000 1", "BITPOS k 1 0 -1 BIT"},
 	{"BITFIELD GET", "SETBIT k 1000 1", "BITFIELD k GET u8 0 GET i16 #3"},
-	{"BITFIELD", "SETBIT k 1000 1", "BITFIELD k GET u8 0 OVERFLOW WRAP INCRBY u5 7 1 OVERFLOW SAT INCRBY i9 #4 100 SET u63 1 5"},
+	{
+		"BITFIELD", "SETBIT k 1000 1",
+		"BITFIELD k GET u8 0 OVERFLOW WRAP INCRBY u5 7 1 OVERFLOW SAT INCRBY i9 #4 100 SET u63 1 5",
+	},
 	{"BITFIELD FAIL", "BITFIELD k SET u2 0 3", "BITFIELD k OVERFLOW FAIL INCRBY u2 0 1"},
 }
 

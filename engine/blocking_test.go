@@ -202,7 +202,10 @@ func TestBlockingRaces(t *testing.T) {
 					case 1:
 						if !w.Ready() {
 							id := w.ID()
-							go func() { do(e.NewSession(engine.Peer{}), fmt.Sprintf("CLIENT UNBLOCK %d", id)) }()
+							go func() {
+								do(e.NewSession(engine.Peer{}),
+									fmt.Sprintf("CLIENT UNBLOCK %d", id))
+							}()
 							go b.TimeOut()
 						}
 					}

@@ -9,13 +9,16 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-const busyFunction = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
+const busyFunction = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN " +
+	"NOSAVE."
 
 // loop is a library with two functions that do not end, one of which writes.
 const loop = `#!lua name=l
 local n = 0
 redis.register_function('f', function(k, a) n = n + 1 while true do end end)
-redis.register_function('c', function() n = n + 1 coroutine.wrap(function() pcall(function() while true do end end) end)() end)
+redis.register_function('c', function()
+  n = n + 1 coroutine.wrap(function() pcall(function() while true do end end) end)()
+end)
 redis.register_function('w', function(k, a) redis.call('set', 'x', 1) while true do end end)
 redis.register_function('n', function() return n end)`
 
@@ -32,11 +35,15 @@ func TestBusyFunction(t *testing.T) {
 	x := newEndless(t)
 	require.Equal(t, "l", show(x.other.Do(words("function", "load", loop))))
 	x.run(t, "FCALL", "f", "1", "k", "v")
-	for _, line := range []string{"get x", "script kill", "function list", "subscribe x", "publish a b", "unsubscribe"} {
+	for _, line := range []string{
+		"get x", "script kill", "function list", "subscribe x", "publish a b",
+		"unsubscribe",
+	} {
 		require.Equal(t, busyFunction, do(x.other, line), line)
 	}
 	stats := do(x.other, "function stats")
-	require.True(t, strings.HasPrefix(stats, "[running_script [name f command [FCALL f 1 k v] duration_ms "), stats)
+	require.True(t, strings.HasPrefix(stats, "[running_script [name f command [FCALL f 1 k v] duration_ms "),
+		stats)
 	require.True(t, strings.HasSuffix(stats, "] engines [LUA [libraries_count 1 functions_count 4]]]"), stats)
 	require.Equal(t, "OK", do(x.other, "function kill"))
 	require.Equal(t, killed+"f, on @user_function:3.", <-x.reply)
@@ -98,7 +105,10 @@ func TestGoneWhileBusy(t *testing.T) {
 func TestEndlessLibrary(t *testing.T) {
 	x := newEndless(t, "--busy-reply-threshold", "1")
 	const refusal = "ERR Error registering functions: ERR FUNCTION LOAD timeout"
-	for _, body := range []string{"while true do end", "redis.register_function('x', function() end)\nwhile true do end"} {
+	for _, body := range []string{
+		"while true do end",
+		"redis.register_function('x', function() end)\nwhile true do end",
+	} {
 		require.Equal(t, refusal, show(x.other.Do(words("function", "load", "#!lua name=l\n"+body))))
 	}
 	require.Contains(t, do(x.other, "function stats"), "libraries_count 0")

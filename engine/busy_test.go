@@ -15,8 +15,10 @@ import (
 
 const (
 	busyScript = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
-	unkillable = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
-	killed     = "ERR Script killed by user with SCRIPT KILL... script: "
+	unkillable = "UNKILLABLE Sorry the script already executed write commands against the dataset. You " +
+		"can either wait the script termination or kill the server in a hard way using the SHUTDOWN " +
+		"NOSAVE command."
+	killed = "ERR Script killed by user with SCRIPT KILL... script: "
 )
 
 // An endless script and the engine it runs in. Time passes by being looked at,
@@ -70,7 +72,8 @@ func TestBusyScript(t *testing.T) {
 	x.run(t, "eval", "while true do end", "0")
 	for _, line := range []string{
 		"get k", "ping", "set k 1", "client id", "config get port", "info", "select 1", "eval return 0",
-		"script exists a", "script help", "script flush", "time", "command count", "shutdown", "shutdown save",
+		"script exists a", "script help", "script flush", "time", "command count", "shutdown",
+		"shutdown save",
 	} {
 		if line == "eval return 0" {
 			line += " 0"
@@ -146,7 +149,9 @@ func TestUnkillable(t *testing.T) {
 // What reads, or fails before it writes, can be killed.
 func TestKillableAfterReading(t *testing.T) {
 	x := newEndless(t)
-	x.run(t, "eval", "pcall(redis.call, 'set') redis.pcall('get', KEYS[1]) pcall(redis.call, 'nosuch') while true do end", "1", "k")
+	x.run(t, "eval",
+		"pcall(redis.call, 'set') redis.pcall('get', KEYS[1]) pcall(redis.call, 'nosuch') while true do end",
+		"1", "k")
 	require.Equal(t, "OK", do(x.other, "script kill"))
 	require.Contains(t, <-x.reply, killed)
 }
@@ -154,34 +159,43 @@ func TestKillableAfterReading(t *testing.T) {
 // Whatever a script is doing, it can be ended.
 func TestEndlessInManyWays(t *testing.T) {
 	for name, source := range map[string]string{
-		"while":            "while true do end",
-		"repeat":           "repeat until false",
-		"for":              "for i = 1, 1e300 do end",
-		"tail calls":       "local function f() return f() end return f()",
-		"iterator":         "for _ in function() return 1 end do end",
-		"pcall":            "while true do pcall(function() while true do end end) end",
-		"pcall of errors":  "while true do pcall(error, 'x') end",
-		"xpcall":           "while true do xpcall(function() while true do end end, function() while true do end end) end",
-		"coroutine":        "local f = coroutine.wrap(function() while true do coroutine.yield() end end) while true do f() end",
-		"in a coroutine":   "coroutine.wrap(function() while true do end end)()",
-		"metamethod":       "local t = setmetatable({}, {__index = function(t, k) while true do end end}) return t.x",
-		"redis.call":       "while true do redis.call('get', KEYS[1]) end",
-		"redis.pcall":      "while true do redis.pcall('nosuch') end",
-		"string.find":      "return string.find(string.rep('a', 30), string.rep('a?', 30) .. string.rep('a', 30))",
-		"string.match":     "return string.match(string.rep('a', 100000), '.-.-.-.-b')",
-		"string.gsub":      "return string.gsub(string.rep('a', 100000), '(.*)(.*)(.*)(.*)b', '')",
-		"string.gmatch":    "for _ in string.gmatch(string.rep('a', 100000), '.-.-.-.-b') do end",
-		"string.rep":       "while true do local s = string.rep('x', 1e6) end",
-		"table.concat":     "local t = {} for i = 1, 1e5 do t[i] = 'x' end while true do local s = table.concat(t) end",
-		"table.sort":       "local t = {} for i = 1, 1e5 do t[i] = i end while true do table.sort(t, function(a, b) return a > b end) end",
-		"table.insert":     "local t = {} for i = 1, 1e5 do t[i] = i end while true do table.insert(t, 1, 1) table.remove(t, 1) end",
-		"cjson":            "local t = {} for i = 1, 900 do t = {t} end while true do cjson.decode(cjson.encode(t)) end",
-		"cjson of a graph": "local t = {} for i = 1, 900 do t = {t, t} end cjson.encode(setmetatable(t, nil))",
-		"load":             "load(function() while true do end end)",
-		"loadstring":       "loadstring('while true do end')()",
-		"handler":          "return xpcall(error, function() while true do end end)",
-		"sort comparator":  "table.sort({3, 2, 1}, function() while true do end end)",
-		"gsub function":    "string.gsub('x', 'x', function() while true do end end)",
+		"while":           "while true do end",
+		"repeat":          "repeat until false",
+		"for":             "for i = 1, 1e300 do end",
+		"tail calls":      "local function f() return f() end return f()",
+		"iterator":        "for _ in function() return 1 end do end",
+		"pcall":           "while true do pcall(function() while true do end end) end",
+		"pcall of errors": "while true do pcall(error, 'x') end",
+		"xpcall": "while true do xpcall(function() while true do end end, function() while true " +
+			"do end end) end",
+		"coroutine": "local f = coroutine.wrap(function() while true do coroutine.yield() end end) " +
+			"while true do f() end",
+		"in a coroutine": "coroutine.wrap(function() while true do end end)()",
+		"metamethod": "local t = setmetatable({}, {__index = function(t, k) while true do end end}) " +
+			"return t.x",
+		"redis.call":  "while true do redis.call('get', KEYS[1]) end",
+		"redis.pcall": "while true do redis.pcall('nosuch') end",
+		"string.find": "return string.find(string.rep('a', 30), string.rep('a?', 30) .. " +
+			"string.rep('a', 30))",
+		"string.match":  "return string.match(string.rep('a', 100000), '.-.-.-.-b')",
+		"string.gsub":   "return string.gsub(string.rep('a', 100000), '(.*)(.*)(.*)(.*)b', '')",
+		"string.gmatch": "for _ in string.gmatch(string.rep('a', 100000), '.-.-.-.-b') do end",
+		"string.rep":    "while true do local s = string.rep('x', 1e6) end",
+		"table.concat": "local t = {} for i = 1, 1e5 do t[i] = 'x' end while true do local s = " +
+			"table.concat(t) end",
+		"table.sort": "local t = {} for i = 1, 1e5 do t[i] = i end while true do table.sort(t, " +
+			"function(a, b) return a > b end) end",
+		"table.insert": "local t = {} for i = 1, 1e5 do t[i] = i end while true do table.insert(t, 1, " +
+			"1) table.remove(t, 1) end",
+		"cjson": "local t = {} for i = 1, 900 do t = {t} end while true do " +
+			"cjson.decode(cjson.encode(t)) end",
+		"cjson of a graph": "local t = {} for i = 1, 900 do t = {t, t} end " +
+			"cjson.encode(setmetatable(t, nil))",
+		"load":            "load(function() while true do end end)",
+		"loadstring":      "loadstring('while true do end')()",
+		"handler":         "return xpcall(error, function() while true do end end)",
+		"sort comparator": "table.sort({3, 2, 1}, function() while true do end end)",
+		"gsub function":   "string.gsub('x', 'x', function() while true do end end)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := newEndless(t, "--lua-memory-limit", "0")

@@ -41,7 +41,8 @@ func TestTransfersKeepTheSum(t *testing.T) {
 				do(s, "INCRBY b "+amount)
 				err = sumIs1000(do(s, "EXEC"))
 			case 1:
-				err = sumIs1000(doWords(s, "EVAL", "return {redis.call('INCRBY',KEYS[1],ARGV[1]),redis.call('DECRBY',KEYS[2],ARGV[1])}",
+				err = sumIs1000(doWords(s, "EVAL",
+					"return {redis.call('INCRBY',KEYS[1],ARGV[1]),redis.call('DECRBY',KEYS[2],ARGV[1])}",
 					"2", "a", "b", amount))
 			case 2:
 				err = sumIs1000(do(s, "MGET a b"))
@@ -63,12 +64,18 @@ func TestTransfersKeepTheSum(t *testing.T) {
 // whole keyspace, those that look at other sessions, and ordinary ones.
 var chaos = []string{
 	"RL.ALLOW %s 5 1s", "RL.ALLOW %s 5 1m COST 3", "ZADD %s 1 a 2 b", "ZADD %s 1700000000000 1700000000000",
-	"ZRANGE %s 0 -1 WITHSCORES", "SET %s v PX 5", "SET %s 7", "INCR %s", "GET %s", "DEL %s", "EXPIRE %s 1", "PEXPIRE %s 3",
-	"WATCH %s", "UNWATCH", "MULTI", "MULTI", "EXEC", "EXEC", "EXEC", "DISCARD", "RENAME %s other", "TYPE %s", "OBJECT ENCODING %s",
-	"SELECT 0", "SELECT 1", "SELECT 2", "SWAPDB 0 1", "SWAPDB 1 2", "FLUSHALL", "FLUSHDB ASYNC", "DBSIZE", "KEYS *",
-	"SCAN 0 COUNT 100", "RANDOMKEY", "INFO", "INFO everything", "CLIENT LIST", "CLIENT INFO", "CLIENT SETNAME n", "CLIENT KILL ID 1000000",
-	"CONFIG SET zset-max-listpack-entries 2", "CONFIG SET zset-max-listpack-entries 128", "CONFIG GET *", "CONFIG RESETSTAT",
-	"DEBUG CLOCK FREEZE", "DEBUG CLOCK ADVANCE 3", "HELLO 3", "HELLO 2", "RESET", "SCRIPT FLUSH", "NOSUCH %s", "TIME",
+	"ZRANGE %s 0 -1 WITHSCORES", "SET %s v PX 5", "SET %s 7", "INCR %s", "GET %s", "DEL %s", "EXPIRE %s 1",
+	"PEXPIRE %s 3",
+	"WATCH %s", "UNWATCH", "MULTI", "MULTI", "EXEC", "EXEC", "EXEC", "DISCARD", "RENAME %s other", "TYPE %s",
+	"OBJECT ENCODING %s",
+	"SELECT 0", "SELECT 1", "SELECT 2", "SWAPDB 0 1", "SWAPDB 1 2", "FLUSHALL", "FLUSHDB ASYNC", "DBSIZE",
+	"KEYS *",
+	"SCAN 0 COUNT 100", "RANDOMKEY", "INFO", "INFO everything", "CLIENT LIST", "CLIENT INFO",
+	"CLIENT SETNAME n", "CLIENT KILL ID 1000000",
+	"CONFIG SET zset-max-listpack-entries 2", "CONFIG SET zset-max-listpack-entries 128", "CONFIG GET *",
+	"CONFIG RESETSTAT",
+	"DEBUG CLOCK FREEZE", "DEBUG CLOCK ADVANCE 3", "HELLO 3", "HELLO 2", "RESET", "SCRIPT FLUSH", "NOSUCH %s",
+	"TIME",
 }
 
 func TestChaosDoesNotBreak(t *testing.T) {
@@ -132,7 +139,8 @@ func TestSwapsLoseNothing(t *testing.T) {
 			}
 			do(s, fmt.Sprint("SELECT ", r.IntN(16)))
 			// Only where the keys are at this moment, whatever the number of it.
-			reply := doWords(s, "EVAL", "if redis.call('EXISTS',KEYS[1])==1 then return redis.call('INCR',KEYS[1]) end return 0",
+			reply := doWords(s, "EVAL",
+				"if redis.call('EXISTS',KEYS[1])==1 then return redis.call('INCR',KEYS[1]) end return 0",
 				"1", fmt.Sprint("key:", r.IntN(keys)))
 			if n, err := strconv.Atoi(reply); err != nil {
 				return errors.New(reply)

@@ -44,7 +44,8 @@ func linearizable(history []call, limit int64) error {
 	for _, c := range history {
 		if !c.allowed {
 			if int64(len(admitted)) != limit || c.remaining != 0 {
-				return fmt.Errorf("denied with %d admitted of %d and %d left", len(admitted), limit, c.remaining)
+				return fmt.Errorf("denied with %d admitted of %d and %d left", len(admitted), limit,
+					c.remaining)
 			}
 			order = append(order, c)
 		}

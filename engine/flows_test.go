@@ -169,7 +169,8 @@ var documentFlows = []flow{
 		},
 	},
 	{
-		// MULTI goes to a connection of its own, which is given back; the steps take effect one by one, and EXEC and
+		// MULTI goes to a connection of its own, which is given back; the steps take effect one by one, and
+		// EXEC and
 		// DISCARD find no transaction.
 		"5 a counter with MULTI on another connection", counterInstants, "5!4-",
 		[]string{flowKey},
@@ -232,7 +233,10 @@ var documentFlows = []flow{
 	},
 	{
 		"8 a hash tag in the key",
-		[]int64{0, 0, 999, 1000, 2000, 3000, 4000, 5000, 9999, 10_000, 10_001, 11_000, 11_000, 12_000, -1, 60_000},
+		[]int64{
+			0, 0, 999, 1000, 2000, 3000, 4000, 5000, 9999, 10_000, 10_001, 11_000, 11_000, 12_000, -1,
+			60_000,
+		},
 		"7+2-+-+-+-+",
 		[]string{taggedKey},
 		func(c *flowClient, nowMs int64) rune {

@@ -22,7 +22,8 @@ var recordInfo = flag.Bool("record-info", false, "record testdata/info.txt from 
 const infoRecording = "testdata/info.txt"
 
 // infoDynamic are the parts of field names that say what has happened.
-var infoDynamic = regexp.MustCompile(`^(cmdstat_|errorstat_|latency_percentiles_usec_|db|algorithm_|command_|held_|limiter_)[^:]*`)
+var infoDynamic = regexp.MustCompile(
+	`^(cmdstat_|errorstat_|latency_percentiles_usec_|db|algorithm_|command_|held_|limiter_)[^:]*`)
 
 // infoFields are the sections of an answer of INFO with their fields, in order:
 // "# Server", "redis_version", ...
@@ -130,7 +131,10 @@ func TestInfoNotesAreOfFields(t *testing.T) {
 	}
 }
 
-var infoCalls = []string{"INFO", "INFO all", "INFO everything", "INFO default", "INFO default commandstats", "INFO Server MEMORY nosuch", "INFO modules", "INFO nosuch"}
+var infoCalls = []string{
+	"INFO", "INFO all", "INFO everything", "INFO default", "INFO default commandstats",
+	"INFO Server MEMORY nosuch", "INFO modules", "INFO nosuch",
+}
 
 func recordInfoFrom(t *testing.T) {
 	redis, err := oracle.Start(oracle.Options{NowMs: startNowMs})
@@ -167,8 +171,14 @@ func TestInfoComparisonFails(t *testing.T) {
 		{[]string{"# A", "x", "z", "# B", "x"}, infoDifference{missing: []string{"A y"}}},
 		{[]string{"# A", "x", "y", "z", "# B"}, infoDifference{missing: []string{"B x"}}},
 		{[]string{"# A", "x", "y", "w", "z", "# B", "x"}, infoDifference{extra: []string{"A w"}}},
-		{[]string{"# A", "x", "z", "y", "# B", "x"}, infoDifference{disorder: "A z stands where Redis has A y"}},
-		{[]string{"# B", "x", "# A", "x", "y", "z"}, infoDifference{disorder: "# B stands where Redis has # A"}},
+		{
+			[]string{"# A", "x", "z", "y", "# B", "x"},
+			infoDifference{disorder: "A z stands where Redis has A y"},
+		},
+		{
+			[]string{"# B", "x", "# A", "x", "y", "z"},
+			infoDifference{disorder: "# B stands where Redis has # A"},
+		},
 	} {
 		require.Equal(t, c.want, infoDiffer(redis, c.got), c.got)
 	}

@@ -19,7 +19,8 @@ func TestInfoNeedsNoShard(t *testing.T) {
 	do(s, "SET k v")
 	e.WithShards(func() {
 		for _, section := range []string{
-			"server", "clients", "memory", "persistence", "replication", "cpu", "modules", "commandstats", "errorstats", "latencystats", "cluster", "limiter",
+			"server", "clients", "memory", "persistence", "replication", "cpu", "modules", "commandstats",
+			"errorstats", "latencystats", "cluster", "limiter",
 		} {
 			require.Contains(t, strings.ToLower(do(s, "INFO "+section)), "# "+section)
 		}
@@ -38,7 +39,8 @@ func TestInfoAmongOthers(t *testing.T) {
 	const want = "# Keyspace\r\ndb0:keys=2,expires=1,avg_ttl=100000\r\ndb3:keys=1,expires=0,avg_ttl=0\r\n"
 	require.Equal(t, want, do(s, "INFO keyspace"))
 	require.Equal(t, want, do(s, "EVAL return(redis.call('INFO','keyspace')) 0"))
-	require.Equal(t, want, do(s, "EVAL redis.call('PUBLISH','c','m')return(redis.call('INFO','keyspace')) 1 x"))
+	require.Equal(t, want, do(s,
+		"EVAL redis.call('PUBLISH','c','m')return(redis.call('INFO','keyspace')) 1 x"))
 	do(s, "MULTI")
 	do(s, "PUBLISH c m")
 	do(s, "INFO stats keyspace")
@@ -146,7 +148,9 @@ func TestInfoBesideEverything(t *testing.T) {
 	e, _ := newEngine(t)
 	var all sync.WaitGroup
 	for i, line := range []string{
-		"INFO everything", "INFO", "INFO keyspace stats", "EVAL redis.call('PUBLISH','c','m')return(redis.call('SET',KEYS[1],'v')) 1 k", "SWAPDB 0 1", "FLUSHALL",
+		"INFO everything", "INFO", "INFO keyspace stats",
+		"EVAL redis.call('PUBLISH','c','m')return(redis.call('SET',KEYS[1],'v')) 1 k", "SWAPDB 0 1",
+		"FLUSHALL",
 		"RPUSH l x", "SUBSCRIBE c", "PUBLISH c m",
 	} {
 		s := newSession(t, e)

@@ -138,7 +138,9 @@ func TestStoppedScriptDelaysNobodyElse(t *testing.T) {
 	first, other := open(t, e), open(t, e)
 	done := make(chan int64)
 	go func() {
-		done <- send(first, "EVAL", "local n = redis.call('incr', KEYS[1]) redis.log(3, 'here') return n + redis.call('incr', KEYS[1])", "1", "a").Int()
+		done <- send(first, "EVAL",
+			"local n = redis.call('incr', KEYS[1]) redis.log(3, 'here') return n + redis.call('incr', "+
+				"KEYS[1])", "1", "a").Int()
 	}()
 	<-inside
 	k := elsewhere("a")
@@ -162,7 +164,8 @@ func TestScriptsMoveWhatThereIs(t *testing.T) {
 		send(setup, "SET", fmt.Sprint("k", i), "100")
 	}
 	const move = "redis.call('decrby', KEYS[1], ARGV[1]) return redis.call('incrby', KEYS[2], ARGV[1])"
-	const moveUnproven = "local a, b = KEYS[1] .. '', KEYS[2] .. '' redis.call('decrby', a, ARGV[1]) return redis.call('incrby', b, ARGV[1])"
+	const moveUnproven = "local a, b = KEYS[1] .. '', KEYS[2] .. '' redis.call('decrby', a, ARGV[1]) " +
+		"return redis.call('incrby', b, ARGV[1])"
 	const sum = "local n = 0 for i = 1, #KEYS do n = n + redis.call('get', KEYS[i]) end return n"
 	all := []string{"EVAL", sum, strconv.Itoa(keys)}
 	for i := range keys {

@@ -22,24 +22,33 @@ var memoryKeys = flag.Int("memory-keys", 20_000, "keys of each kind that TestUse
 // memoryKinds make the i-th key of each kind, by calls whose words are cut at
 // spaces.
 var memoryKinds = map[string]func(i int) []string{
-	"number":           func(i int) []string { return []string{"SET {k} 12345"} },
-	"short string":     func(i int) []string { return []string{"SET {k} abc"} },
-	"string of 100":    func(i int) []string { return []string{"SET {k} " + strings.Repeat("x", 100)} },
-	"string of 5000":   func(i int) []string { return []string{"SET {k} " + strings.Repeat("x", 5000)} },
-	"appended string":  func(i int) []string { return []string{"SET {k} a", "APPEND {k} " + strings.Repeat("x", 1+i%300)} },
+	"number":         func(i int) []string { return []string{"SET {k} 12345"} },
+	"short string":   func(i int) []string { return []string{"SET {k} abc"} },
+	"string of 100":  func(i int) []string { return []string{"SET {k} " + strings.Repeat("x", 100)} },
+	"string of 5000": func(i int) []string { return []string{"SET {k} " + strings.Repeat("x", 5000)} },
+	"appended string": func(i int) []string {
+		return []string{"SET {k} a", "APPEND {k} " +
+			strings.Repeat("x", 1+i%300)}
+	},
 	"string that ends": func(i int) []string { return []string{"SET {k} abc EX 1000"} },
 	"long name":        func(i int) []string { return []string{"SET {k}" + strings.Repeat("n", 120) + " 1"} },
 	"short list":       func(i int) []string { return []string{"RPUSH {k} one two three"} },
 	"list of 200": func(i int) []string {
 		return []string{"RPUSH {k}" + numbered(200, "an element "), "LTRIM {k} 20 -1"}
 	},
-	"intset":        func(i int) []string { return []string{"SADD {k} 1 2 3 4 5"} },
-	"small set":     func(i int) []string { return []string{"SADD {k} one two three"} },
-	"set of 300":    func(i int) []string { return []string{"SADD {k}" + numbered(300, "member:")} },
-	"small hash":    func(i int) []string { return []string{"HSET {k} tokens 10 stamp 1700000000000"} },
-	"hash of 200":   func(i int) []string { return []string{"HSET {k}" + pairs(200, "field:%d", "value:%d")} },
-	"log of one":    func(i int) []string { return []string{"RL.ALLOW {k} 10 60s"} },
-	"log of many":   func(i int) []string { return []string{"ZADD {k}" + pairs(300, "1700%03d000", "1700%03d000")} },
+	"intset":     func(i int) []string { return []string{"SADD {k} 1 2 3 4 5"} },
+	"small set":  func(i int) []string { return []string{"SADD {k} one two three"} },
+	"set of 300": func(i int) []string { return []string{"SADD {k}" + numbered(300, "member:")} },
+	"small hash": func(i int) []string { return []string{"HSET {k} tokens 10 stamp 1700000000000"} },
+	"hash of 200": func(i int) []string {
+		return []string{"HSET {k}" +
+			pairs(200, "field:%d", "value:%d")}
+	},
+	"log of one": func(i int) []string { return []string{"RL.ALLOW {k} 10 60s"} },
+	"log of many": func(i int) []string {
+		return []string{"ZADD {k}" +
+			pairs(300, "1700%03d000", "1700%03d000")}
+	},
 	"packed zset":   func(i int) []string { return []string{"ZADD {k}" + pairs(20, "%d", "member:%d")} },
 	"zset of 300":   func(i int) []string { return []string{"ZADD {k}" + pairs(300, "%d", "member:%d")} },
 	"fixed window":  func(i int) []string { return []string{"RL.ALLOW {k} 10 60s ALGO FIXED"} },
@@ -53,7 +62,10 @@ var memoryKinds = map[string]func(i int) []string{
 	"one large zset": func(i int) []string {
 		return []string{"ZADD one " + strconv.Itoa(i*7919%10007) + " m" + strconv.Itoa(i)}
 	},
-	"one large log": func(i int) []string { return []string{"ZADD one " + strconv.Itoa(i*17) + " " + strconv.Itoa(i*17)} },
+	"one large log": func(i int) []string {
+		return []string{"ZADD one " + strconv.Itoa(i*17) + " " +
+			strconv.Itoa(i*17)}
+	},
 }
 
 func numbered(n int, word string) string {
@@ -120,7 +132,8 @@ func TestUsedMemoryIsTheHeaps(t *testing.T) {
 			heap, used := heapNow(), usedMemory(t, s)
 			fill(keys)
 			grown, said := heapNow()-heap, usedMemory(t, s)-used
-			t.Logf("%d bytes a key, used_memory says %d (%+.1f%%)", grown/int64(keys), said/int64(keys), 100*float64(said-grown)/float64(grown))
+			t.Logf("%d bytes a key, used_memory says %d (%+.1f%%)", grown/int64(keys), said/int64(keys),
+				100*float64(said-grown)/float64(grown))
 			require.InEpsilon(t, grown, said, 0.1)
 			do(s, "FLUSHALL")
 			require.Equal(t, used, usedMemory(t, s), "the floor")
@@ -167,22 +180,35 @@ func randomCall(r *rand.Rand) string {
 		return out
 	}
 	lines := []string{
-		"SET " + key() + " " + text(), "SET " + key() + " " + small(), "APPEND " + key() + " " + text(), "INCR " + key(),
-		"SETRANGE " + key() + " " + small() + " " + text(), "GETDEL " + key(), "MSET " + key() + " a " + key() + " " + text(),
-		"RPUSH " + key() + list(text), "LPUSH " + key() + list(small), "LPOP " + key() + " " + small(), "RPOP " + key(),
-		"LTRIM " + key() + " " + small() + " -" + small(), "LINSERT " + key() + " BEFORE " + small() + " " + text(),
-		"LREM " + key() + " 0 " + small(), "LSET " + key() + " 0 " + text(), "LMOVE " + key() + " " + key() + " LEFT RIGHT",
-		"SADD " + key() + list(small), "SADD " + key() + list(text), "SREM " + key() + list(small), "SPOP " + key() + " " + small(),
+		"SET " + key() + " " + text(), "SET " + key() + " " + small(), "APPEND " + key() + " " + text(),
+		"INCR " + key(),
+		"SETRANGE " + key() + " " + small() + " " + text(), "GETDEL " + key(), "MSET " + key() + " a " +
+			key() + " " + text(),
+		"RPUSH " + key() + list(text), "LPUSH " + key() + list(small), "LPOP " + key() + " " + small(),
+		"RPOP " + key(),
+		"LTRIM " + key() + " " + small() + " -" + small(), "LINSERT " + key() + " BEFORE " + small() + " " +
+			text(),
+		"LREM " + key() + " 0 " + small(), "LSET " + key() + " 0 " + text(), "LMOVE " + key() + " " + key() +
+			" LEFT RIGHT",
+		"SADD " + key() + list(small), "SADD " + key() + list(text), "SREM " + key() + list(small), "SPOP " +
+			key() + " " + small(),
 		"SMOVE " + key() + " " + key() + " " + small(), "SUNIONSTORE " + key() + " " + key() + " " + key(),
-		"HSET " + key() + " " + small() + " " + text(), "HSET " + key() + " " + text() + " " + small(), "HDEL " + key() + list(small),
+		"HSET " + key() + " " + small() + " " + text(), "HSET " + key() + " " + text() + " " + small(),
+		"HDEL " + key() + list(small),
 		"HINCRBY " + key() + " " + small() + " 7",
-		"ZADD " + key() + " " + small() + " " + text(), "ZADD " + key() + " 5 5 7 7 9 9", "ZREM " + key() + list(text),
-		"ZREMRANGEBYRANK " + key() + " 0 " + small(), "ZUNIONSTORE " + key() + " 2 " + key() + " " + key(), "ZPOPMIN " + key() + " " + small(),
-		"RL.ALLOW " + key() + " 1000 60s COST " + small(), "RL.ALLOW " + key() + " 1000 60s ALGO GCRA 5", "RL.ALLOW " + key() + " 1000 60s ALGO FIXED",
+		"ZADD " + key() + " " + small() + " " + text(), "ZADD " + key() + " 5 5 7 7 9 9", "ZREM " + key() +
+			list(text),
+		"ZREMRANGEBYRANK " + key() + " 0 " + small(), "ZUNIONSTORE " + key() + " 2 " + key() + " " + key(),
+		"ZPOPMIN " + key() + " " + small(),
+		"RL.ALLOW " + key() + " 1000 60s COST " + small(), "RL.ALLOW " + key() + " 1000 60s ALGO GCRA 5",
+		"RL.ALLOW " + key() + " 1000 60s ALGO FIXED",
 		"RL.ALLOW " + key() + " 1000 60s ALGO BUCKETS 10", "RL.RESET " + key(),
-		"DEL " + key(), "RENAME " + key() + " " + key(), "COPY " + key() + " " + key() + " REPLACE", "MOVE " + key() + " 1", "SELECT 0", "SELECT 1",
-		"PEXPIRE " + key() + " " + small(), "PEXPIREAT " + key() + " 9223372036854775807", "PERSIST " + key(), "SWAPDB 0 1",
-		"FLUSHDB", "EVAL redis.call('RPUSH',KEYS[1],ARGV[1]) 1 " + key() + " " + text(), "GET " + key(), "TTL " + key(),
+		"DEL " + key(), "RENAME " + key() + " " + key(), "COPY " + key() + " " + key() + " REPLACE", "MOVE " +
+			key() + " 1", "SELECT 0", "SELECT 1",
+		"PEXPIRE " + key() + " " + small(), "PEXPIREAT " + key() + " 9223372036854775807", "PERSIST " + key(),
+		"SWAPDB 0 1",
+		"FLUSHDB", "EVAL redis.call('RPUSH',KEYS[1],ARGV[1]) 1 " + key() + " " + text(), "GET " + key(),
+		"TTL " + key(),
 	}
 	return lines[r.IntN(len(lines))]
 }

@@ -13,7 +13,8 @@ import (
 
 const (
 	misconfLog  = "MISCONF Errors writing to the AOF file: No space left on device"
-	misconfSave = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."
+	misconfSave = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to " +
+		"persist to disk."
 )
 
 // full makes every operation of a kind fail as on a disk that is full, on files
@@ -44,13 +45,17 @@ func TestWritesAreRefusedWhileTheLogFails(t *testing.T) {
 	require.ErrorIs(t, w.WaitDurable(), syscall.ENOSPC, "it must not be answered")
 
 	require.Equal(t, "EXECABORT Transaction discarded because of: "+misconfLog, c.do("EXEC"))
-	for _, line := range []string{"SET k w", "RL.ALLOW u 3 60000", "PING", "DEL k", "EVAL return{redis.call('DEL','k')} 0", "FLUSHALL"} {
+	for _, line := range []string{
+		"SET k w", "RL.ALLOW u 3 60000", "PING", "DEL k",
+		"EVAL return{redis.call('DEL','k')} 0", "FLUSHALL",
+	} {
 		require.Contains(t, c.do(line), misconfLog, line)
 	}
 	require.Equal(t, misconfLog, doWords(c.Session, "EVAL", "#!lua\nreturn 1", "0"), "it says that it writes")
 	require.Equal(t, "1", doWords(c.Session, "EVAL", "#!lua flags=no-writes\nreturn 1", "0"))
 	for line, want := range map[string]string{
-		"GET k": "v", "RL.ALLOW u 3 60000 PEEK": "[1 3 3 0 0]", "EVAL return{redis.call('GET','k')} 0": "[v]", "ZADD k": "ERR wrong number of arguments for 'zadd' command",
+		"GET k": "v", "RL.ALLOW u 3 60000 PEEK": "[1 3 3 0 0]", "EVAL return{redis.call('GET','k')} 0": "[v]",
+		"ZADD k": "ERR wrong number of arguments for 'zadd' command",
 	} {
 		require.Equal(t, want, c.do(line), line)
 		require.NoError(t, c.WaitDurable(), "it has written nothing")
@@ -166,7 +171,11 @@ func TestMessagesWaitForTheirCommand(t *testing.T) {
 		_ = listener.WaitDurable()
 		heard <- string(b) + string(d.Bytes("appendonlydir/appendonly.aof.1.incr.aof"))
 	}()
-	writer.Do([][]byte{[]byte("EVAL"), []byte("redis.call('SET','k','v') redis.call('PUBLISH','news','told') for i=1,3e6 do end"), []byte("0")})
+	writer.Do([][]byte{
+		[]byte("EVAL"),
+		[]byte("redis.call('SET','k','v') redis.call('PUBLISH','news','told') for i=1,3e6 do end"),
+		[]byte("0"),
+	})
 	got := <-heard
 	require.Contains(t, got, "told")
 	require.Contains(t, got, "SET", "the message came before what precedes it was on disk")

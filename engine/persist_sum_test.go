@@ -86,7 +86,8 @@ func TestSumsInEveryFile(t *testing.T) {
 		require.Equal(t, "Background append only file rewriting started", admin.do("BGREWRITEAOF"))
 		admin.awaitInfo("aof_rewrite_in_progress:0")
 		require.Contains(t, admin.do("INFO persistence"), "aof_last_bgrewrite_status:ok")
-		require.Equal(t, accounts*each, sumOf(t, d, "appendonlydir", "--appendonly", "yes"), "BGREWRITEAOF %d", round)
+		require.Equal(t, accounts*each, sumOf(t, d, "appendonlydir", "--appendonly", "yes"),
+			"BGREWRITEAOF %d", round)
 	}
 	close(end)
 	movers.Wait()

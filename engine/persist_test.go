@@ -75,12 +75,15 @@ type client struct {
 
 func (p *process) client(t *testing.T) *client {
 	c := &client{woke: make(chan struct{}, 1)}
-	c.Session = p.NewSession(engine.Peer{Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true, Wake: func() {
-		select {
-		case c.woke <- struct{}{}:
-		default:
-		}
-	}})
+	c.Session = p.NewSession(engine.Peer{
+		Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true,
+		Wake: func() {
+			select {
+			case c.woke <- struct{}{}:
+			default:
+			}
+		},
+	})
 	t.Cleanup(c.Close)
 	return c
 }
@@ -189,12 +192,14 @@ func TestWhatCannotBeLoaded(t *testing.T) {
 	err := p.Load(func() {})
 	require.ErrorContains(t, err, "dump.rdb")
 	require.ErrorContains(t, err, "--check-rdb dump.rdb")
-	require.Equal(t, "LOADING Redis is loading the dataset in memory", p.client(t).do("GET k"), "half of it is worse than none")
+	require.Equal(t, "LOADING Redis is loading the dataset in memory", p.client(t).do("GET k"),
+		"half of it is worse than none")
 	require.NoError(t, p.Close())
 	require.Contains(t, string(d.Bytes("dump.rdb")), "nonsense", "the file stays as it was")
 
 	d = crashdisk.New(1)
-	d.Put("appendonly.aof", []byte("*2\r\n$4\r\nXADD\r\n$1\r\nk\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n"))
+	d.Put("appendonly.aof",
+		[]byte("*2\r\n$4\r\nXADD\r\n$1\r\nk\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n"))
 	p = prepare(t, d.FS(), 0, always...)
 	require.NoError(t, p.Open())
 	require.ErrorContains(t, p.Load(func() {}), `"XADD"`)
@@ -210,7 +215,8 @@ func TestLogSwitchedOnAndOff(t *testing.T) {
 	p := start(t, d.FS(), 0)
 	c := p.client(t)
 	c.do("SET before 1")
-	require.Equal(t, "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.", c.do("WAITAOF 1 0 0"))
+	require.Equal(t, "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.",
+		c.do("WAITAOF 1 0 0"))
 	require.Equal(t, "OK", c.do("CONFIG SET appendonly yes appendfsync always"))
 	c.awaitInfo("aof_rewrites:1")
 	c.awaitInfo("aof_rewrite_in_progress:0")

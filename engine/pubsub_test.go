@@ -91,13 +91,16 @@ func TestMessagesKeepOneOrderForAll(t *testing.T) {
 					s.Do(args("PUBLISH " + channel + " " + body))
 				case 1:
 					for _, line := range []string{
-						"MULTI", "PUBLISH " + channel + " " + body, "SET k v", "PUBLISH a " + body + "t", "PUBLISH b " + body + "u", "EXEC",
+						"MULTI", "PUBLISH " + channel + " " + body, "SET k v", "PUBLISH a " + body + "t",
+						"PUBLISH b " + body + "u", "EXEC",
 					} {
 						s.Do(args(line))
 					}
 				case 2:
 					s.Do([][]byte{
-						[]byte("EVAL"), []byte("redis.call('publish','b',ARGV[1]) redis.call('incr','n') return redis.call('publish','a',ARGV[1]..'v')"),
+						[]byte("EVAL"),
+						[]byte("redis.call('publish','b',ARGV[1]) redis.call('incr','n') return " +
+							"redis.call('publish','a',ARGV[1]..'v')"),
 						[]byte("0"), []byte(body),
 					})
 				}
@@ -137,7 +140,8 @@ func inOrder(heard []string, publishers, each int) error {
 			return fmt.Errorf("message %d is %s", at, body)
 		}
 		want[p] = want[p][1:]
-		if strings.ContainsAny(body, "tv") && last != strings.TrimRight(body, "tv") || strings.HasSuffix(body, "u") && last != strings.TrimRight(body, "u")+"t" {
+		if strings.ContainsAny(body, "tv") && last != strings.TrimRight(body, "tv") ||
+			strings.HasSuffix(body, "u") && last != strings.TrimRight(body, "u")+"t" {
 			return fmt.Errorf("message %d: %s comes between those of %s", at, last, body)
 		}
 		last = body
@@ -152,7 +156,10 @@ func inOrder(heard []string, publishers, each int) error {
 
 // TestInOrderFinds shows that the comparator above can fail.
 func TestInOrderFinds(t *testing.T) {
-	sound := []string{"0:0", "1:0", "0:1", "0:1t", "0:1u", "1:1", "1:1t", "1:1u", "1:2", "1:2v", "0:2", "0:2v", "end"}
+	sound := []string{
+		"0:0", "1:0", "0:1", "0:1t", "0:1u", "1:1", "1:1t", "1:1u", "1:2", "1:2v", "0:2",
+		"0:2v", "end",
+	}
 	require.NoError(t, inOrder(sound, 2, 3))
 	for what, heard := range map[string][]string{
 		"lost":    append(append([]string{}, sound[:4]...), sound[5:]...),
@@ -237,7 +244,8 @@ func TestSubscriptionsEndWithTheSession(t *testing.T) {
 	require.Equal(t, strconv.Itoa(n), do(asker, "SPUBLISH s0 m"))
 	require.Equal(t, strconv.Itoa(n+1), do(asker, "PUBSUB NUMPAT"))
 	require.Contains(t, do(asker, "INFO clients"), fmt.Sprintf("pubsub_clients:%d\r\n", n))
-	require.Contains(t, do(asker, "INFO stats"), fmt.Sprintf("pubsub_channels:%d\r\npubsub_patterns:%d\r\npubsubshard_channels:%d\r\n", n, n+1, n))
+	require.Contains(t, do(asker, "INFO stats"),
+		fmt.Sprintf("pubsub_channels:%d\r\npubsub_patterns:%d\r\npubsubshard_channels:%d\r\n", n, n+1, n))
 	close(end)
 	clients.Wait()
 	require.Equal(t, none, counts())
@@ -273,7 +281,9 @@ func TestInfoWherePublished(t *testing.T) {
 	}
 	require.Contains(t, do(s, "EXEC"), "pubsub_channels:0")
 	require.Equal(t, "0", show(s.Do([][]byte{
-		[]byte("EVAL"), []byte("redis.call('publish','a','m') redis.call('info') return redis.call('pubsub','numpat')"), []byte("0"),
+		[]byte("EVAL"),
+		[]byte("redis.call('publish','a','m') redis.call('info') return redis.call('pubsub','numpat')"),
+		[]byte("0"),
 	})))
 	require.Equal(t, "0", do(newSession(t, e), "PUBLISH a m"), "the lock was given back")
 }

@@ -14,7 +14,8 @@ func TestLooksInReadOnlyScripts(t *testing.T) {
 	s := newSession(t, e)
 	const script = "return redis.call(unpack(ARGV))"
 	run := func(line string) string {
-		return show(s.Do(append([][]byte{[]byte("EVAL_RO"), []byte(script), []byte("1"), []byte("k")}, args(line)...)))
+		return show(s.Do(append([][]byte{[]byte("EVAL_RO"), []byte(script), []byte("1"), []byte("k")},
+			args(line)...)))
 	}
 	for line, want := range map[string]string{
 		"RL.ALLOW k 2 1s PEEK":                 "[1 2 2 0 0]",
@@ -88,7 +89,8 @@ func TestHoldsInScripts(t *testing.T) {
 	for i := range 100 { // as many names as it takes to meet every shard
 		id := fmt.Sprint("id-", i)
 		require.Equal(t, fmt.Sprintf("[1 1000 %d 0 60000]", 999-i),
-			eval("return redis.call('RL.RESERVE', KEYS[1], '1000', '1m', '1', 'HOLD', '1m', 'ID', ARGV[1])", id))
+			eval("return redis.call('RL.RESERVE', KEYS[1], '1000', '1m', '1', 'HOLD', '1m', 'ID', ARGV[1])",
+				id))
 		require.Equal(t, "1", do(s, "EXISTS k:hold:"+id))
 		require.Equal(t, "[1 0]", eval("return redis.call('RL.SETTLE', KEYS[1], ARGV[1], '1')", id))
 		require.Equal(t, "0", eval("return redis.call('RL.CANCEL', KEYS[1], ARGV[1])", id))

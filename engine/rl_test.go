@@ -106,7 +106,8 @@ func TestRLAllowAtRandom(t *testing.T) {
 				look := fmt.Sprintf("RL.ALLOW k %d %d COST 0", limit, windowMs)
 				nowMs += rlReply(t, s.Do(args(look)).Elems(), where).resetMs
 				e.Clock().Set(nowMs)
-				require.Equal(t, rlAnswer{1, limit, limit, 0, 0}, rlReply(t, s.Do(args(look)).Elems(), where), where)
+				require.Equal(t, rlAnswer{1, limit, limit, 0, 0}, rlReply(t, s.Do(args(look)).Elems(), where),
+					where)
 			}
 		}
 		require.Greater(t, admitted, 50, "walk %d", walk)
@@ -141,7 +142,8 @@ func TestManyKeysExpireOnTime(t *testing.T) {
 	for i := range 2000 {
 		windowMs := 1 + r.Int64N(100)
 		left[windowMs]++
-		require.Equal(t, fmt.Sprintf("[1 1 0 0 %d]", windowMs), do(s, fmt.Sprintf("RL.ALLOW k%d 1 %d", i, windowMs)))
+		require.Equal(t, fmt.Sprintf("[1 1 0 0 %d]", windowMs),
+			do(s, fmt.Sprintf("RL.ALLOW k%d 1 %d", i, windowMs)))
 	}
 	alive := 2000
 	for atMs := int64(1); atMs <= 101; atMs++ {

@@ -15,10 +15,13 @@ func TestInfoLimiter(t *testing.T) {
 	s := newSession(t, e)
 	require.Equal(t, "-1", field(t, s, "limiter", "held_age_ms"), "before the first sample")
 	for _, line := range []string{
-		"RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 5 ATMOST", "RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 0", "RL.ALLOW a 0 1h",
+		"RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 5 ATMOST", "RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 0",
+		"RL.ALLOW a 0 1h",
 		"MULTI", "RL.ALLOW f 1 1h ALGO FIXED", "RL.ALLOW f 1 1h ALGO FIXED FULL", "EXEC",
-		"RL.ALLOW g 5 1h ALGO GCRA 2", "CL.THROTTLE g2 0 1 60", "CL.THROTTLE g2 0 1 60", "CL.THROTTLE g2 0 1 60 0",
-		"RL.ALLOW b 9 1h COST 4 ALGO BUCKETS 3", "RL.MALLOW 2 x 5 1m y 5 1m COST 2", "RL.MALLOW 2 x 5 1m y 5 1m COST 4",
+		"RL.ALLOW g 5 1h ALGO GCRA 2", "CL.THROTTLE g2 0 1 60", "CL.THROTTLE g2 0 1 60",
+		"CL.THROTTLE g2 0 1 60 0",
+		"RL.ALLOW b 9 1h COST 4 ALGO BUCKETS 3", "RL.MALLOW 2 x 5 1m y 5 1m COST 2",
+		"RL.MALLOW 2 x 5 1m y 5 1m COST 4",
 		"EVAL return{redis.call('RL.ALLOW','a','2','1h'),redis.pcall('RL.ALLOW','s','3','1h')} 2 a s",
 		"SET plain v", "RPUSH l 1 2", "SADD set x", "HSET h f v", "ZADD z 1 x", "SELECT 3", "SET other 1",
 	} {
@@ -57,7 +60,8 @@ func TestInfoLimiter(t *testing.T) {
 
 	do(s, "RL.ALLOW a 2 1h")
 	do(s, "CONFIG RESETSTAT")
-	require.Equal(t, "0", field(t, s, "limiter", "limiter_allowed"), "nor does what the asker had not handed over come later")
+	require.Equal(t, "0", field(t, s, "limiter", "limiter_allowed"),
+		"nor does what the asker had not handed over come later")
 }
 
 // TestSampleInSteps checks that a keyspace above one Tick's share is counted by several,
@@ -111,7 +115,10 @@ func TestErrorCodesAreBounded(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
 	for i := range 300 {
-		s.Do([][]byte{[]byte("EVAL"), []byte("return {err=ARGV[1]}"), []byte("0"), fmt.Appendf(nil, "CODE%d x", i)})
+		s.Do([][]byte{
+			[]byte("EVAL"), []byte("return {err=ARGV[1]}"), []byte("0"),
+			fmt.Appendf(nil, "CODE%d x", i),
+		})
 	}
 	s.Do([][]byte{[]byte("EVAL"), []byte("return {err=string.rep('x',1000)..' y'}"), []byte("0")})
 	names, counted := 0, 0

@@ -57,11 +57,15 @@ func TestClientList(t *testing.T) {
 
 	lines := strings.Split(do(a, "CLIENT LIST"), "\n")
 	require.Equal(t, []string{
-		"id=1 addr=127.0.0.1:1001 laddr=127.0.0.1:6379 fd=8 name= age=5 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1" +
-			" qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|list" +
+		"id=1 addr=127.0.0.1:1001 laddr=127.0.0.1:6379 fd=8 name= age=5 idle=0 flags=N db=0 sub=0 psub=0 " +
+			"ssub=0 multi=-1" +
+			" qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r " +
+			"cmd=client|list" +
 			" user=default redir=-1 resp=2",
-		"id=2 addr=/run/zlimit.sock:0 laddr=/run/zlimit.sock fd=9 name=bee age=3 idle=3 flags=xUeT db=7 sub=0 psub=0 ssub=0 multi=1" +
-			" qbuf=1 qbuf-free=2 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=3 oll=0 omem=3 tot-mem=4 events=r cmd=config|get" +
+		"id=2 addr=/run/zlimit.sock:0 laddr=/run/zlimit.sock fd=9 name=bee age=3 idle=3 flags=xUeT db=7 " +
+			"sub=0 psub=0 ssub=0 multi=1" +
+			" qbuf=1 qbuf-free=2 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=3 oll=0 omem=3 tot-mem=4 events=r " +
+			"cmd=config|get" +
 			" user=default redir=-1 resp=3 lib-name=jedis lib-ver=5.1",
 		"",
 	}, lines)
@@ -126,7 +130,8 @@ func TestClientKillsOnce(t *testing.T) {
 // Nor does it hear or take anything, or run what it had sent.
 func TestKilledClientIsGone(t *testing.T) {
 	v := newVisitors(t, 5)
-	a, listening, waiting, both, other := v.sessions[0], v.sessions[1], v.sessions[2], v.sessions[3], v.sessions[4]
+	a, listening, waiting, both, other := v.sessions[0], v.sessions[1], v.sessions[2], v.sessions[3],
+		v.sessions[4]
 	do(both, "HELLO 3") // or it could not wait besides
 	for _, s := range []*engine.Session{listening, both, other} {
 		do(s, "SUBSCRIBE c")
@@ -144,7 +149,10 @@ func TestKilledClientIsGone(t *testing.T) {
 	looks := func(want ...string) {
 		t.Helper()
 		require.Contains(t, do(a, "INFO clients"), "blocked_clients:0")
-		for i, line := range []string{"PUBLISH c m", "SPUBLISH s m", "PUBSUB NUMPAT", "PUBSUB NUMSUB c", "PUBSUB CHANNELS"} {
+		for i, line := range []string{
+			"PUBLISH c m", "SPUBLISH s m", "PUBSUB NUMPAT", "PUBSUB NUMSUB c",
+			"PUBSUB CHANNELS",
+		} {
 			require.Equal(t, want[i], do(a, line), line)
 		}
 	}
@@ -199,7 +207,8 @@ func TestClientKill(t *testing.T) {
 		{"CLIENT KILL NOSUCH 2", "ERR syntax error", nil, false},
 		{"CLIENT KILL ID 0", "ERR client-id should be greater than 0", nil, false},
 		{"CLIENT KILL ID 9223372036854775808", "ERR client-id should be greater than 0", nil, false},
-		{"CLIENT KILL ID 2 USER nobody", "ERR No such user 'nobody'", nil, false}, // all is read before anybody is killed
+		// all is read before anybody is killed
+		{"CLIENT KILL ID 2 USER nobody", "ERR No such user 'nobody'", nil, false},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			v := newVisitors(t, 4)

@@ -76,13 +76,17 @@ func TestDebugClockRules(t *testing.T) {
 func TestDebugClockIsRefused(t *testing.T) {
 	e, _ := newEngine(t, "--enable-debug-command", "yes")
 	s := newSession(t, e)
-	for _, line := range []string{"DEBUG CLOCK FREEZE", "DEBUG CLOCK ADVANCE 5", "DEBUG CLOCK SET 1800000000000", "DEBUG CLOCK RESUME"} {
+	for _, line := range []string{
+		"DEBUG CLOCK FREEZE", "DEBUG CLOCK ADVANCE 5",
+		"DEBUG CLOCK SET 1800000000000", "DEBUG CLOCK RESUME",
+	} {
 		dialog{
 			{"MULTI", "OK"},
 			{line, "ERR Command not allowed inside a transaction"},
 			{"EXEC", "EXECABORT Transaction discarded because of previous errors."},
 		}.play(t, s)
-		require.Contains(t, doWords(s, "EVAL", "return redis.call(unpack(ARGV))", "0", "DEBUG", "CLOCK", "FREEZE"),
+		require.Contains(t, doWords(s, "EVAL", "return redis.call(unpack(ARGV))", "0", "DEBUG", "CLOCK",
+			"FREEZE"),
 			"ERR This Redis command is not allowed from script")
 	}
 	require.Equal(t, "[1700000000 0]", do(s, "TIME"))

@@ -30,7 +30,8 @@ func callsOf(t *testing.T, s *engine.Session, command string) string {
 	}
 	var calls, rejected, failed int64
 	var us, perCall float64
-	_, err := fmt.Sscanf(line, "calls=%d,usec=%f,usec_per_call=%f,rejected_calls=%d,failed_calls=%d", &calls, &us, &perCall, &rejected, &failed)
+	_, err := fmt.Sscanf(line, "calls=%d,usec=%f,usec_per_call=%f,rejected_calls=%d,failed_calls=%d", &calls,
+		&us, &perCall, &rejected, &failed)
 	require.NoError(t, err, line)
 	return fmt.Sprintf("%d/%d/%d", calls, rejected, failed)
 }
@@ -59,8 +60,10 @@ func TestCommandStats(t *testing.T) {
 	require.Equal(t, "25", field(t, s, "stats", "total_commands_processed"))
 	require.Equal(t, "18", field(t, s, "stats", "total_error_replies"))
 	for command, want := range map[string]string{
-		"set": "2/0/0", "get": "2/2/0", "incr": "2/0/2", "config": "0/1/0", "config|get": "0/1/0", "multi": "5/0/0", "exec": "4/1/2",
-		"discard": "1/0/0", "eval": "2/0/2", "hello": "1/0/1", "select": "1/0/1", "rl.allow": "3/1/1", "nosuch": "none", "time": "none",
+		"set": "2/0/0", "get": "2/2/0", "incr": "2/0/2", "config": "0/1/0", "config|get": "0/1/0",
+		"multi": "5/0/0", "exec": "4/1/2",
+		"discard": "1/0/0", "eval": "2/0/2", "hello": "1/0/1", "select": "1/0/1", "rl.allow": "3/1/1",
+		"nosuch": "none", "time": "none",
 	} {
 		require.Equal(t, want, callsOf(t, s, command), command)
 	}
@@ -94,7 +97,10 @@ func TestStatsOfSeveralSessions(t *testing.T) {
 	require.Equal(t, "3", field(t, a, "stats", "total_connections_received"))
 
 	require.Equal(t, "OK", do(a, "CONFIG RESETSTAT"))
-	for _, name := range []string{"total_connections_received", "keyspace_misses", "keyspace_hits", "expired_keys", "total_error_replies"} {
+	for _, name := range []string{
+		"total_connections_received", "keyspace_misses", "keyspace_hits",
+		"expired_keys", "total_error_replies",
+	} {
 		require.Equal(t, "0", field(t, a, "stats", name), name)
 	}
 	require.Equal(t, "none", callsOf(t, a, "incr"))
@@ -121,11 +127,13 @@ func TestLatencyTracking(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
 	require.Equal(t, "PONG", do(s, "ping"))
-	require.Regexp(t, `latency_percentiles_usec_ping:p50=\d+\.000,p99=\d+\.000,p99\.9=\d+\.000\r\n`, do(s, "info latencystats"))
+	require.Regexp(t, `latency_percentiles_usec_ping:p50=\d+\.000,p99=\d+\.000,p99\.9=\d+\.000\r\n`,
+		do(s, "info latencystats"))
 	require.Equal(t, "OK", show(s.Do([][]byte{
 		[]byte("CONFIG"), []byte("SET"), []byte("latency-tracking-info-percentiles"), []byte("0 12.5 100"),
 	})))
-	require.Regexp(t, `latency_percentiles_usec_ping:p0=\d+\.000,p12\.5=\d+\.000,p100=\d+\.000\r\n`, do(s, "info latencystats"))
+	require.Regexp(t, `latency_percentiles_usec_ping:p0=\d+\.000,p12\.5=\d+\.000,p100=\d+\.000\r\n`,
+		do(s, "info latencystats"))
 	require.Equal(t, "OK", show(s.Do([][]byte{
 		[]byte("CONFIG"), []byte("SET"), []byte("latency-tracking-info-percentiles"), nil,
 	})))

@@ -25,13 +25,25 @@ func TestClientReply(t *testing.T) {
 		{[]string{"CLIENT REPLY SKIP", "NOSUCH", "PING"}, "+PONG\r\n"},
 		{[]string{"CLIENT REPLY SKIP", "GET", "PING"}, "+PONG\r\n"},
 		{[]string{"CLIENT REPLY SKIP", "RESET", "PING"}, "+PONG\r\n"},
-		{[]string{"CLIENT REPLY OFF", "PING", "CLIENT REPLY SKIP", "PING", "CLIENT REPLY ON", "PING"}, "+OK\r\n+PONG\r\n"},
+		{
+			[]string{"CLIENT REPLY OFF", "PING", "CLIENT REPLY SKIP", "PING", "CLIENT REPLY ON", "PING"},
+			"+OK\r\n+PONG\r\n",
+		},
 		{[]string{"CLIENT REPLY OFF", "RESET", "PING"}, "+RESET\r\n+PONG\r\n"},
-		{[]string{"CLIENT REPLY OFF", "NOSUCH", "GET", "CLIENT REPLY nonsense", "CLIENT REPLY ON"}, "+OK\r\n"},
+		{
+			[]string{"CLIENT REPLY OFF", "NOSUCH", "GET", "CLIENT REPLY nonsense", "CLIENT REPLY ON"},
+			"+OK\r\n",
+		},
 		{[]string{"CLIENT REPLY nonsense", "PING"}, "-ERR syntax error\r\n+PONG\r\n"},
 		{[]string{"CLIENT REPLY SKIP", "MULTI", "SET k 1", "EXEC"}, "+QUEUED\r\n*1\r\n+OK\r\n"},
-		{[]string{"MULTI", "SET k 1", "CLIENT REPLY nonsense", "EXEC"}, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n-ERR syntax error\r\n"},
-		{[]string{"CLIENT REPLY OFF", "MULTI", "INCR n", "EXEC", "CLIENT REPLY ON", "GET n"}, "+OK\r\n$1\r\n1\r\n"},
+		{
+			[]string{"MULTI", "SET k 1", "CLIENT REPLY nonsense", "EXEC"},
+			"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n-ERR syntax error\r\n",
+		},
+		{
+			[]string{"CLIENT REPLY OFF", "MULTI", "INCR n", "EXEC", "CLIENT REPLY ON", "GET n"},
+			"+OK\r\n$1\r\n1\r\n",
+		},
 		{[]string{"CLIENT REPLY OFF", "RL.ALLOW l 1 1s", "CLIENT REPLY ON", "ZCARD l"}, "+OK\r\n:1\r\n"},
 	} {
 		t.Run(fmt.Sprint(c.lines), func(t *testing.T) {
@@ -73,12 +85,22 @@ func TestPasswordSetAtRunTime(t *testing.T) {
 		{"AUTH other secret", wrongPass},
 		{"AUTH default secret x", "ERR syntax error"},
 		{"HELLO 3 AUTH default wrong", wrongPass},
-		{"HELLO 3 SETNAME n", "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> " +
-			"option can be used to authenticate the client and select the RESP protocol version at the same time"},
+		{
+			"HELLO 3 SETNAME n",
+			"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH " +
+				"<user> <pass> " +
+				"option can be used to authenticate the client and select the RESP protocol version at the " +
+				"same time",
+		},
 	}.play(t, stranger)
 	require.Equal(t, 2, stranger.Proto())
 	require.False(t, stranger.Authenticated())
-	dialog{{"AUTH default secret", "OK"}, {"PING", "PONG"}, {"AUTH wrong", wrongPass}, {"PING", "PONG"}}.play(t, stranger)
+	dialog{
+		{"AUTH default secret", "OK"},
+		{"PING", "PONG"},
+		{"AUTH wrong", wrongPass},
+		{"PING", "PONG"},
+	}.play(t, stranger)
 	require.True(t, stranger.Authenticated())
 
 	// RESET logs out.
@@ -115,7 +137,12 @@ func TestReset(t *testing.T) {
 	do(other, "SET k v")
 	dialog{{"MULTI", "OK"}, {"GET k", "QUEUED"}, {"EXEC", "[v]"}}.play(t, s)
 	// In MULTI it runs at once, too.
-	dialog{{"MULTI", "OK"}, {"RESET x", "ERR wrong number of arguments for 'reset' command"}, {"RESET", "RESET"}, {"PING", "PONG"}}.play(t, s)
+	dialog{
+		{"MULTI", "OK"},
+		{"RESET x", "ERR wrong number of arguments for 'reset' command"},
+		{"RESET", "RESET"},
+		{"PING", "PONG"},
+	}.play(t, s)
 }
 
 func TestQuitAndHTTP(t *testing.T) {
@@ -132,8 +159,9 @@ func TestQuitAndHTTP(t *testing.T) {
 	}
 }
 
-const debugOff = `ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", you can run it from a local ` +
-	`connection, otherwise you need to set this option in the configuration file, and then restart the server.`
+const debugOff = `ERR DEBUG command not allowed. If the enable-debug-command option is set to "local", ` +
+	`you can run it from a local connection, otherwise you need to set this option in the ` +
+	`configuration file, and then restart the server.`
 
 func TestEnableDebugCommand(t *testing.T) {
 	for _, c := range []struct {
@@ -164,8 +192,11 @@ func TestShutdown(t *testing.T) {
 	calls := 0
 	h := &hands{}
 	e := engine.New(engine.Options{
-		Config:   config.New(),
-		Clock:    clock.New(clock.Sources{Monotonic: func() int64 { return h.us }, Wall: func() int64 { return startNowMs * 1000 }}),
+		Config: config.New(),
+		Clock: clock.New(clock.Sources{
+			Monotonic: func() int64 { return h.us },
+			Wall:      func() int64 { return startNowMs * 1000 },
+		}),
 		Shutdown: func() { calls++ },
 	})
 	s := newSession(t, e)
@@ -180,8 +211,12 @@ func TestShutdown(t *testing.T) {
 	}
 	require.Zero(t, calls)
 	require.Equal(t, "ERR This Redis command is not allowed from script script: ",
-		doWords(s, "EVAL", "return redis.call('SHUTDOWN')", "0")[:len("ERR This Redis command is not allowed from script script: ")])
-	for i, line := range []string{"SHUTDOWN", "shutdown nosave", "SHUTDOWN NOSAVE NOW FORCE", "SHUTDOWN SAVE FORCE"} {
+		doWords(s, "EVAL", "return redis.call('SHUTDOWN')",
+			"0")[:len("ERR This Redis command is not allowed from script script: ")])
+	for i, line := range []string{
+		"SHUTDOWN", "shutdown nosave", "SHUTDOWN NOSAVE NOW FORCE",
+		"SHUTDOWN SAVE FORCE",
+	} {
 		s := newSession(t, e)
 		require.Equal(t, "(nothing)", do(s, line), line)
 		require.True(t, s.Closing())

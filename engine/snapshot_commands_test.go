@@ -191,7 +191,8 @@ func (p *snapshotPlayer) run(l commandLine) error {
 
 // unfit are commands that are no use here: they wait for ever, or end it.
 func unfit(args []string) bool {
-	return strings.EqualFold(args[0], "shutdown") || strings.EqualFold(args[0], "debug") || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "while ") })
+	return strings.EqualFold(args[0], "shutdown") || strings.EqualFold(args[0], "debug") ||
+		slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "while ") })
 }
 
 func (p *snapshotPlayer) play(t *testing.T, text string) {
@@ -228,7 +229,8 @@ func TestNoCommandGoesPastASnapshot(t *testing.T) {
 	p.play(t, moreCases)
 	payload := strings.Clone(send(p.session(""), "DUMP", "i").Str())
 	require.NoError(t, p.run(commandLine{args: []string{"RESTORE", "restored", "0", payload}}))
-	require.NoError(t, p.run(commandLine{args: []string{"RESTORE-ASKING", "restored", "0", payload, "REPLACE"}}))
+	require.NoError(t,
+		p.run(commandLine{args: []string{"RESTORE-ASKING", "restored", "0", payload, "REPLACE"}}))
 	require.NoError(t, p.run(commandLine{args: []string{"RESTORE-ASKING", "again", "0", payload}}))
 	var never []string
 	for _, cmd := range p.engine.table.All() {

@@ -88,7 +88,11 @@ var changes = [][]string{
 	{"RL.ALLOW", "r#", "5", "1m"},
 	{"MOVE", "s#", "1"},
 	{"SETEX", "s#", "10", "#"},
-	{"EVAL", "redis.call('APPEND', KEYS[1], '!') redis.call('SET', 's'..ARGV[1], 'lua') return 1", "1", "s#", "#"},
+	{
+		"EVAL", "redis.call('APPEND', KEYS[1], '!') redis.call('SET', 's'..ARGV[1], 'lua') return 1", "1",
+		"s#",
+		"#",
+	},
 	{"MULTI"},
 	{"EXEC"},
 	{"SWAPDB", "0", "1"},

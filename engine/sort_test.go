@@ -18,7 +18,10 @@ func TestSortSeesOneInstant(t *testing.T) {
 	do(first, "RPUSH l 1 2")
 	do(first, "MSET w_1 0 w_2 0")
 	var all sync.WaitGroup
-	for _, line := range []string{"MSET w_1 %[1]d w_2 %[1]d", "RENAME out out%[1]d", "LMPOP 2 out other LEFT COUNT 2"} {
+	for _, line := range []string{
+		"MSET w_1 %[1]d w_2 %[1]d", "RENAME out out%[1]d",
+		"LMPOP 2 out other LEFT COUNT 2",
+	} {
 		s := newSession(t, e)
 		all.Go(func() {
 			for i := range rounds {
@@ -26,7 +29,10 @@ func TestSortSeesOneInstant(t *testing.T) {
 			}
 		})
 	}
-	for _, line := range []string{"SORT l BY none_* GET w_*", "SORT_RO l GET w_* GET w_*", "EVAL return(redis.call('SORT','l','BY','w_*','GET','w_*')) 0"} {
+	for _, line := range []string{
+		"SORT l BY none_* GET w_*", "SORT_RO l GET w_* GET w_*",
+		"EVAL return(redis.call('SORT','l','BY','w_*','GET','w_*')) 0",
+	} {
 		s := newSession(t, e)
 		all.Go(func() {
 			for range rounds {

@@ -29,15 +29,24 @@ var statsCases = [][]string{
 	{"SET s x", "EVAL redis.pcall('INCR','s')_return_1 0"},
 	{"SET s x", "EVAL redis.pcall('INCR','s')_return_redis.error_reply('MY_foo') 0"},
 	{"EVAL return_redis.error_reply('MY_foo') 0", "EVAL return_{err='lower_case'} 0", "EVAL error('x') 0"},
-	{"EVAL return_redis.call('GET') 0", "EVAL redis.pcall('GET')_redis.pcall('NOSUCH')_redis.pcall('MULTI')_return_1 0"},
+	{
+		"EVAL return_redis.call('GET') 0",
+		"EVAL redis.pcall('GET')_redis.pcall('NOSUCH')_redis.pcall('MULTI')_return_1 0",
+	},
 	{"EVAL redis.pcall()_return_1 0", "EVAL redis.pcall({})_return_1 0", "EVAL return_redis.call() 0"},
 	{"EVAL_RO redis.pcall('SET','a','b')_return_1 0", "EVAL_RO return_redis.call('SET','a','b') 0"},
 	{"EVAL return_nosuch 0", "EVAL return_( 0", "EVALSHA abc 0", "FCALL nosuch 0"},
 	{"NOSUCH", "GET", "CONFIG nosuch x", "SET a b c d", "LPUSH l 1", "GET l"},
-	{"MULTI", "GET", "EXEC", "MULTI", "SET s x", "INCR s", "EXEC", "EXEC", "EXEC foo", "MULTI", "MULTI", "EXEC"},
+	{
+		"MULTI", "GET", "EXEC", "MULTI", "SET s x", "INCR s", "EXEC", "EXEC", "EXEC foo", "MULTI", "MULTI",
+		"EXEC",
+	},
 	{"MULTI", "SET s x", "EVAL redis.pcall('INCR','s')_return_redis.call('LPUSH','s','1') 0", "EXEC"},
 	{"EVAL for_i=1,200_do_redis.pcall('nosuch'..i)_end_return_1 0"},
-	{"EVAL return_{redis.error_reply('A1_x'),{redis.error_reply('A2_x')}} 0", "EVAL return_{err='a:b,c=d_e'} 0", "EVAL return_{err='_lead'} 0"},
+	{
+		"EVAL return_{redis.error_reply('A1_x'),{redis.error_reply('A2_x')}} 0",
+		"EVAL return_{err='a:b,c=d_e'} 0", "EVAL return_{err='_lead'} 0",
+	},
 	{"EVAL for_i=1,3_do_redis.call('INCR','n')_end_return_redis.call('GET','n') 0", "INCR n"},
 	{"HELLO 9", "AUTH x", "SELECT 99"},
 }
@@ -152,8 +161,10 @@ func readReply(t *testing.T, r *bufio.Reader) string {
 
 // TestStatsComparisonFails: the mask hides times and nothing else.
 func TestStatsComparisonFails(t *testing.T) {
-	const a = "cmdstat_get:calls=1,usec=5,usec_per_call=5.00,rejected_calls=0,failed_calls=0\r\nerrorstat_ERR:count=1"
-	require.Equal(t, masked(a), masked(strings.Replace(a, "usec=5,usec_per_call=5.00", "usec=7,usec_per_call=7.10", 1)))
+	const a = "cmdstat_get:calls=1,usec=5,usec_per_call=5.00,rejected_calls=0,failed_calls=0\r\n" +
+		"errorstat_ERR:count=1"
+	require.Equal(t, masked(a),
+		masked(strings.Replace(a, "usec=5,usec_per_call=5.00", "usec=7,usec_per_call=7.10", 1)))
 	for _, wrong := range []string{"calls=2", "failed_calls=1", "rejected_calls=1", "count=2"} {
 		name, _, _ := strings.Cut(wrong, "=")
 		other := regexp.MustCompile(`([:,])`+name+`=\d`).ReplaceAllString(a, "${1}"+wrong)

@@ -46,11 +46,15 @@ func restarted(t *testing.T, fs disk.FS, directives []string, lines ...string) (
 
 const (
 	plainHalf       = "redis.call('set','x',1) while true do end redis.call('set','y',1)"
-	interpretedHalf = "local f = function() while true do end end redis.call('set','x',1) f() redis.call('set','y',1)"
-	caughtHalf      = "redis.call('set','x',1) pcall(function() while true do end end) redis.call('set','y',1) return 1"
-	manyHalf        = "redis.call('set','x',1) redis.call('del','old') redis.call('pexpire','kept',150) redis.call('rpush','l','a') redis.call('set','n',2) while true do end redis.call('set','y',1)"
-	ownKeysHalf     = "redis.call('set',KEYS[1],1) while true do end redis.call('set',KEYS[2],1)"
-	halfLibrary     = "#!lua name=half\nredis.register_function('half', function() redis.call('set','x',1) while true do end redis.call('set','y',1) end)"
+	interpretedHalf = "local f = function() while true do end end redis.call('set','x',1) f() " +
+		"redis.call('set','y',1)"
+	caughtHalf = "redis.call('set','x',1) pcall(function() while true do end end) " +
+		"redis.call('set','y',1) return 1"
+	manyHalf = "redis.call('set','x',1) redis.call('del','old') redis.call('pexpire','kept',150) " +
+		"redis.call('rpush','l','a') redis.call('set','n',2) while true do end redis.call('set','y',1)"
+	ownKeysHalf = "redis.call('set',KEYS[1],1) while true do end redis.call('set',KEYS[2],1)"
+	halfLibrary = "#!lua name=half\nredis.register_function('half', function() " +
+		"redis.call('set','x',1) while true do end redis.call('set','y',1) end)"
 )
 
 // cutCommands are commands that do not end, after they have written.
@@ -71,7 +75,10 @@ var ends = map[string]func(t *testing.T, x *endless){
 		require.True(t, x.ended.Load())
 	},
 	"SHUTDOWN NOSAVE NOW FORCE": func(t *testing.T, x *endless) {
-		for _, line := range []string{"shutdown", "shutdown save", "shutdown now", "shutdown force", "shutdown save now force"} {
+		for _, line := range []string{
+			"shutdown", "shutdown save", "shutdown now", "shutdown force",
+			"shutdown save now force",
+		} {
 			require.True(t, strings.HasPrefix(do(x.other, line), "BUSY"), line)
 		}
 		require.Equal(t, "ERR No shutdown in progress.", do(x.other, "shutdown abort"))
@@ -97,7 +104,8 @@ func TestHalfAScriptIsNotLogged(t *testing.T) {
 				x.engine.Reclaim()
 				require.NoError(t, x.engine.Close())
 				require.Equal(t, []string{"0", "1", "1", "1", "-1", "3"},
-					restarted(t, d.FS(), always, "exists x y l", "get n", "get old", "get kept", "ttl kept", "dbsize"))
+					restarted(t, d.FS(), always, "exists x y l", "get n", "get old", "get kept", "ttl kept",
+						"dbsize"))
 			})
 		}
 	}
@@ -127,7 +135,8 @@ func TestHalfATransactionIsNotLogged(t *testing.T) {
 			require.Equal(t, "QUEUED", do(s, "set b 1"))
 			x.runIn(s, "exec")
 			x.engine.End()
-			require.Contains(t, <-x.reply, "EXECABORT Transaction discarded because of: Script killed by user")
+			require.Contains(t, <-x.reply,
+				"EXECABORT Transaction discarded because of: Script killed by user")
 			require.Equal(t, "(nothing)", do(s, "get a"))
 			require.NoError(t, x.engine.Close())
 			require.Equal(t, []string{"0", "1"}, restarted(t, d.FS(), always, "exists a b x y", "get n"))
@@ -152,8 +161,10 @@ func TestCutReaderTearsNothing(t *testing.T) {
 	require.Equal(t, "[1 (nil)]", do(x.other, "mget n b"))
 	require.Equal(t, "OK", do(x.other, "set after 1"))
 	require.NoError(t, x.engine.Close())
-	require.Equal(t, []string{"1", "1", "2"}, restarted(t, d.FS(), directives, "get n", "get after", "dbsize"))
-	require.Equal(t, []string{"2"}, restarted(t, d.FS(), []string{"--save", "3600 1"}, "dbsize"), "dump.rdb was written")
+	require.Equal(t, []string{"1", "1", "2"},
+		restarted(t, d.FS(), directives, "get n", "get after", "dbsize"))
+	require.Equal(t, []string{"2"}, restarted(t, d.FS(), []string{"--save", "3600 1"}, "dbsize"),
+		"dump.rdb was written")
 }
 
 // What was on its way to other shards is done, answered and kept.
@@ -195,8 +206,11 @@ func TestHalfAScriptIsNotSaved(t *testing.T) {
 		failed     bool
 		want       []string
 	}{
-		"save points":         {[]string{"--save", "3600 1"}, true, []string{"0", "1", "0"}},
-		"save points and log": {append([]string{"--save", "3600 1"}, always...), false, []string{"0", "1", "1"}},
+		"save points": {[]string{"--save", "3600 1"}, true, []string{"0", "1", "0"}},
+		"save points and log": {
+			append([]string{"--save", "3600 1"}, always...), false,
+			[]string{"0", "1", "1"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := crashdisk.New(1)
@@ -210,8 +224,10 @@ func TestHalfAScriptIsNotSaved(t *testing.T) {
 			require.Contains(t, <-x.reply, killed)
 			err := x.engine.Close()
 			require.Equal(t, c.failed, err != nil, "%v", err)
-			require.Equal(t, c.want, restarted(t, d.FS(), c.directives, "exists x y", "get saved", "exists later"))
-			require.Equal(t, []string{"0", "1", "0"}, restarted(t, d.FS(), []string{"--save", "3600 1"}, "exists x y", "get saved", "exists later"))
+			require.Equal(t, c.want, restarted(t, d.FS(), c.directives, "exists x y", "get saved",
+				"exists later"))
+			require.Equal(t, []string{"0", "1", "0"},
+				restarted(t, d.FS(), []string{"--save", "3600 1"}, "exists x y", "get saved", "exists later"))
 		})
 	}
 }
@@ -219,9 +235,12 @@ func TestHalfAScriptIsNotSaved(t *testing.T) {
 // A script that ends by itself is whole, whatever was asked meanwhile.
 func TestWholeScriptAtTheEndIsKept(t *testing.T) {
 	d := crashdisk.New(1)
-	x := newEndlessOn(t, d.FS(), "--appendonly", "yes", "--appendfsync", "always", "--busy-reply-threshold", "0")
+	x := newEndlessOn(t, d.FS(), "--appendonly", "yes", "--appendfsync", "always", "--busy-reply-threshold",
+		"0")
 	x.engine.End() // it never gets late
-	require.Equal(t, "1", show(x.other.Do(words("eval", "redis.call('set','x',1) for i=1,1e5 do end redis.call('set','y',1) return 1", "0"))))
+	require.Equal(t, "1",
+		show(x.other.Do(words("eval",
+			"redis.call('set','x',1) for i=1,1e5 do end redis.call('set','y',1) return 1", "0"))))
 	require.NoError(t, x.engine.Close())
 	require.Equal(t, []string{"2"}, restarted(t, d.FS(), always, "exists x y"))
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-var trackingSeed = flag.Uint64("tracking-seed", 0, "the seed of the model tests of CLIENT TRACKING; 0: another one each time")
+var trackingSeed = flag.Uint64("tracking-seed", 0,
+	"the seed of the model tests of CLIENT TRACKING; 0: another one each time")
 
 // A tracker is a cacher that reads and changes keys at random. What it may cache
 // follows from its mode.
@@ -30,7 +31,10 @@ var trackedKeys = []string{"a", "b", "c", "p:1", "p:2", "q:1", "list", "log"}
 
 // track chooses a mode. What was cached under the last one is forgotten.
 func (t *tracker) track(redirect *cacher) {
-	modes := []string{"", "NOLOOP", "OPTIN", "OPTOUT NOLOOP", "BCAST", "BCAST PREFIX p: PREFIX a", "BCAST NOLOOP PREFIX q: PREFIX li"}
+	modes := []string{
+		"", "NOLOOP", "OPTIN", "OPTOUT NOLOOP", "BCAST", "BCAST PREFIX p: PREFIX a",
+		"BCAST NOLOOP PREFIX q: PREFIX li",
+	}
 	t.ask("CLIENT TRACKING OFF")
 	clear(t.cache)
 	t.mode = modes[t.rnd.IntN(len(modes))]
@@ -46,7 +50,8 @@ func (t *tracker) is(word string) bool { return strings.Contains(" "+t.mode+" ",
 // covers reports whether a client of this mode hears of a key.
 func (t *tracker) covers(key string) bool {
 	prefixes := strings.Split(t.mode, "PREFIX ")[1:]
-	return len(prefixes) == 0 || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, strings.TrimSpace(p)) })
+	return len(prefixes) == 0 || slices.ContainsFunc(prefixes,
+		func(p string) bool { return strings.HasPrefix(key, strings.TrimSpace(p)) })
 }
 
 func (t *tracker) key() string { return trackedKeys[t.rnd.IntN(len(trackedKeys))] }
@@ -105,9 +110,13 @@ func (t *tracker) readInScript(key, other string) {
 	if t.is("OPTIN") {
 		t.ask("CLIENT CACHING YES")
 	}
-	const script = "local v = redis.call('dump', KEYS[1]) if ARGV[1] == 'w' then redis.call('set', KEYS[2], 's'..ARGV[2]) end return v or false"
+	const script = "local v = redis.call('dump', KEYS[1]) if ARGV[1] == 'w' then redis.call('set', " +
+		"KEYS[2], 's'..ARGV[2]) end return v or false"
 	write := t.rnd.IntN(2) == 0
-	words := [][]byte{[]byte("EVAL"), []byte(script), []byte("2"), []byte(key), []byte(other), []byte("r"), t.value()}
+	words := [][]byte{
+		[]byte("EVAL"), []byte(script), []byte("2"), []byte(key), []byte(other), []byte("r"),
+		t.value(),
+	}
 	t.writes(key, other)
 	if write {
 		words[5] = []byte("w")
@@ -143,21 +152,31 @@ func (t *tracker) value() []byte { return strconv.AppendInt(nil, t.rnd.Int64N(1_
 func (t *tracker) write(key, other string) {
 	v := string(t.value())
 	lines := []string{
-		"SET K V", "SET K V PX 40", "SET K V", "DEL K", "INCRBY K 7", "APPEND K x", "MSET K V O V", "RENAME K O", "COPY K O REPLACE",
-		"PEXPIRE K 30", "PERSIST K", "GETDEL K", "GETEX K PX 20", "UNLINK K O", "SETRANGE K 0 V", "RPUSH K V", "LPOP K", "RL.ALLOW K 3 1s", "RL.RESET K",
+		"SET K V", "SET K V PX 40", "SET K V", "DEL K", "INCRBY K 7", "APPEND K x", "MSET K V O V",
+		"RENAME K O", "COPY K O REPLACE",
+		"PEXPIRE K 30", "PERSIST K", "GETDEL K", "GETEX K PX 20", "UNLINK K O", "SETRANGE K 0 V", "RPUSH K V",
+		"LPOP K", "RL.ALLOW K 3 1s", "RL.RESET K",
 		"SETNX K V", "MSETNX K V O V", "LMOVE K O LEFT RIGHT", "SADD K V", "ZADD K V m",
-		"SUNIONSTORE K O", "FLUSHDB", "EXPIRE K -1", "SET K V KEEPTTL", "EVAL_K", "RESTORE_K", "MOVE_K", "SELECT_K",
+		"SUNIONSTORE K O", "FLUSHDB", "EXPIRE K -1", "SET K V KEEPTTL", "EVAL_K", "RESTORE_K", "MOVE_K",
+		"SELECT_K",
 	}
 	line := strings.NewReplacer("K", key, "O", other, "V", v).Replace(lines[t.rnd.IntN(len(lines))])
 	t.writes(key, other)
 	switch name, _, _ := strings.Cut(line, "_"); name {
 	case "EVAL":
-		t.askArgs([][]byte{[]byte("EVAL"), []byte("redis.call('set', KEYS[1], ARGV[1]) redis.call('get', KEYS[1]) return redis.call('incr', KEYS[1])"), []byte("1"), []byte(key), []byte(v)}, nil)
+		t.askArgs([][]byte{
+			[]byte("EVAL"),
+			[]byte("redis.call('set', KEYS[1], ARGV[1]) redis.call('get', KEYS[1]) return " +
+				"redis.call('incr', KEYS[1])"), []byte("1"), []byte(key), []byte(v),
+		}, nil)
 	case "RESTORE":
 		payload := t.Do(args("DUMP " + other)).Str()
 		t.drain()
 		if payload != "" {
-			t.askArgs([][]byte{[]byte("RESTORE"), []byte(key), []byte("0"), []byte(payload), []byte("REPLACE")}, nil)
+			t.askArgs([][]byte{
+				[]byte("RESTORE"), []byte(key), []byte("0"), []byte(payload),
+				[]byte("REPLACE"),
+			}, nil)
 		}
 	case "MOVE":
 		t.ask("MOVE " + key + " 1")
@@ -214,7 +233,8 @@ func TestTrackingIsSafe(t *testing.T) {
 		case rnd.IntN(300) == 0:
 			tr.track(nil)
 		case rnd.IntN(500) == 0:
-			observer.Do(args("CONFIG SET tracking-table-max-keys " + []string{"0", "1", "2", "5"}[rnd.IntN(4)]))
+			observer.Do(args("CONFIG SET tracking-table-max-keys " +
+				[]string{"0", "1", "2", "5"}[rnd.IntN(4)]))
 		}
 		tr.step()
 		hands.pass(rnd.Int64N(4))
@@ -251,7 +271,10 @@ func TestTrackingIsSafeTogether(t *testing.T) {
 		var trackers []*tracker
 		var work sync.WaitGroup
 		for i := range clients {
-			tr := &tracker{cacher: newCacher(t, e, resp.RESP3), rnd: rand.New(rand.NewPCG(seed, uint64(round*clients+i)))}
+			tr := &tracker{
+				cacher: newCacher(t, e, resp.RESP3),
+				rnd:    rand.New(rand.NewPCG(seed, uint64(round*clients+i))),
+			}
 			tr.track(nil)
 			trackers = append(trackers, tr)
 			work.Go(func() {

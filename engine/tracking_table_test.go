@@ -123,7 +123,8 @@ func TestTrackedPrefixes(t *testing.T) {
 		}
 		for _, c := range changes {
 			require.Equal(t, slices.ContainsFunc(modes, func(m *trackingMode) bool {
-				return m != nil && slices.ContainsFunc(m.prefixes, func(p string) bool { return strings.HasPrefix(c.key, p) })
+				return m != nil && slices.ContainsFunc(m.prefixes,
+					func(p string) bool { return strings.HasPrefix(c.key, p) })
 			}), set.matches([]byte(c.key)))
 		}
 		set.match(changes, func(clients []*trackingMode, changes []broadcastChange) {

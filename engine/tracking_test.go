@@ -89,7 +89,8 @@ func TestTrackingForgetsTheDead(t *testing.T) {
 	require.Equal(t, []string{"1", "300", "300"}, trackingFigures(t, watcher))
 	b.ask("CLIENT TRACKING OFF")
 	e.Tick()
-	require.Equal(t, []string{"0", "300", "300"}, trackingFigures(t, watcher), "as in Redis, which never forgets them")
+	require.Equal(t, []string{"0", "300", "300"}, trackingFigures(t, watcher),
+		"as in Redis, which never forgets them")
 	b.Close()
 	e.Tick()
 	require.Equal(t, []string{"0", "0", "0"}, trackingFigures(t, watcher))
@@ -223,14 +224,18 @@ func TestTrackingHearsBehindTheLog(t *testing.T) {
 	a.ask("CLIENT TRACKING ON")
 	b.ask("CLIENT TRACKING ON BCAST")
 	for i, line := range []string{
-		"SET k v", "DEL k", "RENAME l k", "EVAL_", "MULTI SET k v|PUBLISH c m|GET k|SET k w|EXEC", "FLUSHALL", "SET k v PX 10",
+		"SET k v", "DEL k", "RENAME l k", "EVAL_", "MULTI SET k v|PUBLISH c m|GET k|SET k w|EXEC", "FLUSHALL",
+		"SET k v PX 10",
 	} {
 		s.Do(args("SET l v"))
 		a.ask("GET k")
 		b.takeHeard()
 		before := j.groups
 		if line == "EVAL_" {
-			s.Do([][]byte{[]byte("EVAL"), []byte("redis.call('set', 'k', '1') return redis.call('get', 'k')"), []byte("0")})
+			s.Do([][]byte{
+				[]byte("EVAL"), []byte("redis.call('set', 'k', '1') return redis.call('get', 'k')"),
+				[]byte("0"),
+			})
 		} else {
 			for _, one := range strings.Split(strings.Replace(line, "MULTI ", "MULTI|", 1), "|") {
 				s.Do(args(one))

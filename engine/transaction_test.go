@@ -65,9 +65,11 @@ func TestExecAndScriptsRunAtOneInstant(t *testing.T) {
 	require.Equal(t, "[0 1 0 1000 1000]", show(replies[4]))
 
 	for _, script := range []string{
-		"local a = redis.call('TIME') for i = 1, 1000 do end local b = redis.call('TIME') return a[1]==b[1] and a[2]==b[2]",
+		"local a = redis.call('TIME') for i = 1, 1000 do end local b = redis.call('TIME') return " +
+			"a[1]==b[1] and a[2]==b[2]",
 		"redis.call('SET', KEYS[1], 'v', 'PX', 500) return redis.call('PTTL', KEYS[1]) == 500",
-		"redis.call('RL.ALLOW', KEYS[1]..'l', 1, 1000) return redis.call('RL.ALLOW', KEYS[1]..'l', 1, 1000)[4] == 1000",
+		"redis.call('RL.ALLOW', KEYS[1]..'l', 1, 1000) return redis.call('RL.ALLOW', KEYS[1]..'l', 1, " +
+			"1000)[4] == 1000",
 	} {
 		require.Equal(t, "1", doWords(s, "EVAL", script, "1", "x"), script)
 	}
@@ -141,13 +143,16 @@ func TestErrorsThatDoNotAbort(t *testing.T) {
 		{"RL.ALLOW k 1 1s", "QUEUED"},
 		{"RL.ALLOW l 0 1s", "QUEUED"},
 		{"GET k", "QUEUED"},
-		{"EXEC", "[OK ERR value is not an integer or out of range WRONGTYPE Operation against a key holding the wrong kind of value" +
+		{"EXEC", "[OK ERR value is not an integer or out of range WRONGTYPE Operation against a key " +
+			"holding the wrong kind of value" +
 			" ERR limit must be at least 1 text]"},
 		{"EXEC", "ERR EXEC without MULTI"},
 		{"DISCARD", "ERR DISCARD without MULTI"},
-		{"EXEC now", "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command"},
+		{"EXEC now", "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' " +
+			"command"},
 		{"MULTI", "OK"},
-		{"EXEC now", "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command"},
+		{"EXEC now", "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' " +
+			"command"},
 		{"EXEC", "ERR EXEC without MULTI"},
 		{"MULTI", "OK"},
 		{"EXEC", "[]"},
@@ -160,18 +165,23 @@ func TestHelloInsideExec(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
 	id := do(s, "CLIENT ID")
-	fields := "$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:%d\r\n$2\r\nid\r\n:" + id +
+	fields := "$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n" +
+		"$5\r\nproto\r\n:%d\r\n$2\r\nid\r\n:" + id +
 		"\r\n$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n"
 	hello3, hello2 := "%7\r\n"+fmt.Sprintf(fields, 3), "*14\r\n"+fmt.Sprintf(fields, 2)
 
 	require.Equal(t, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n$-1\r\n"+hello3+"_\r\n",
 		wire(s, "MULTI", "GET nokey", "HELLO 3", "GET nokey", "EXEC"))
 	require.Equal(t, "_\r\n", wire(s, "GET nokey"))
-	require.Equal(t, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*5\r\n_\r\n"+hello2+"$-1\r\n"+hello3+"_\r\n",
+	require.Equal(t,
+		"+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"+
+			"*5\r\n_\r\n"+hello2+"$-1\r\n"+hello3+"_\r\n",
 		wire(s, "MULTI", "GET nokey", "HELLO 2", "GET nokey", "HELLO 3", "GET nokey", "EXEC"))
 	// Nested replies and doubles too.
 	do(s, "ZADD z 1.5 a")
-	require.Equal(t, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n*1\r\n*2\r\n$1\r\na\r\n,1.5\r\n"+hello2+"*2\r\n$1\r\na\r\n$3\r\n1.5\r\n",
+	require.Equal(t,
+		"+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"+
+			"*3\r\n*1\r\n*2\r\n$1\r\na\r\n,1.5\r\n"+hello2+"*2\r\n$1\r\na\r\n$3\r\n1.5\r\n",
 		wire(s, "MULTI", "ZRANGE z 0 -1 WITHSCORES", "HELLO 2", "ZRANGE z 0 -1 WITHSCORES", "EXEC"))
 	// A HELLO that fails changes nothing.
 	require.Equal(t, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-NOPROTO unsupported protocol version\r\n$-1\r\n",

@@ -23,7 +23,8 @@ func TestScriptsOfValkey(t *testing.T) {
 	require.Equal(t, "OK", eval(s, "return server.call('set', 'k', 1)"))
 	require.Equal(t, "2", eval(s, "return server.call('incr', 'k')"))
 	require.Equal(t, "2", eval(s, "return redis.call('get', 'k')"))
-	require.Equal(t, "ERR value is not an integer or out of range", eval(s, "server.call('set', 'k', 'x') return server.pcall('incr', 'k').err"))
+	require.Equal(t, "ERR value is not an integer or out of range",
+		eval(s, "server.call('set', 'k', 'x') return server.pcall('incr', 'k').err"))
 	require.Equal(t, "MY error", eval(s, "return server.error_reply('MY error')"))
 	require.Equal(t, "FINE", eval(s, "return server.status_reply('FINE')"))
 }
@@ -83,7 +84,8 @@ func TestErrorReplyPrefix(t *testing.T) {
 	}
 	e, _ := newEngine(t)
 	s := newSession(t, e)
-	require.Equal(t, "UNKNOWN_CLIENT", eval(s, "return redis.error_reply('UNKNOWN_CLIENT')"), "auto is the default")
+	require.Equal(t, "UNKNOWN_CLIENT", eval(s, "return redis.error_reply('UNKNOWN_CLIENT')"),
+		"auto is the default")
 	require.Equal(t, "OK", do(s, "CONFIG SET lua-error-reply-prefix always"))
 	require.Equal(t, "ERR UNKNOWN_CLIENT", eval(s, "return redis.error_reply('UNKNOWN_CLIENT')"))
 }

@@ -14,7 +14,10 @@ func TestWaitEnds(t *testing.T) {
 		{"timeout", "", "0"},
 		{"unblocked", "CLIENT UNBLOCK %", "0"},
 		{"unblocked as by a timeout", "CLIENT UNBLOCK % TIMEOUT", "0"},
-		{"unblocked with an error", "CLIENT UNBLOCK % ERROR", "UNBLOCKED client unblocked via CLIENT UNBLOCK"},
+		{
+			"unblocked with an error", "CLIENT UNBLOCK % ERROR",
+			"UNBLOCKED client unblocked via CLIENT UNBLOCK",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, _ := newEngine(t)
