@@ -31,10 +31,11 @@ func (s *settings) compare(out io.Writer) (int, error) {
 	}
 	defer d.closeLinks()
 	endOnSignal(end)
-	p.looseClock = loose
-	c := &campaign{settings: s, duel: d, plan: p, out: out, stats: newStats(), seen: map[string]int{}}
-	fmt.Fprintf(out, "%s %s against %s %s, seeds %v, clock %s\n", d.ours.title, d.ours.addr, d.ref.title, d.ref.addr, seeds,
-		map[bool]string{false: "held", true: "running: deadlines stay far away"}[loose])
+	p.runningClock = loose
+	c := &campaign{settings: s, runner: d, plan: p, out: out, stats: newStats(), seen: map[string]int{}}
+	fmt.Fprintf(out, "%s %s against %s %s, seeds %v, clock %s\n", d.ours.title, d.ours.addr, d.ref.title,
+		d.ref.addr, seeds,
+		map[bool]string{false: "held", true: "running: deadlines are far in the future"}[loose])
 	begin := time.Now()
 	for _, seed := range seeds {
 		if err := c.seed(seed, s.commands/len(seeds)); err != nil {
@@ -48,12 +49,13 @@ func (s *settings) compare(out io.Writer) (int, error) {
 	if !s.quiet {
 		c.stats.write(out)
 	}
-	fmt.Fprintf(out, "%d rounds in %.1f s, %.0f commands/s, audits included; ", c.rounds, took.Seconds(), float64(c.stats.total)/took.Seconds())
+	fmt.Fprintf(out, "%d rounds in %.1f s, %.0f commands/s, audits included; ", c.rounds, took.Seconds(),
+		float64(c.stats.total)/took.Seconds())
 	c.summary()
 	return len(c.seen), nil
 }
 
-// endOnSignal ends the servers that were started before an interrupt ends this program.
+// endOnSignal makes an interrupt stop the servers that were started before this program exits.
 func endOnSignal(end func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -64,15 +66,15 @@ func endOnSignal(end func()) {
 	}()
 }
 
-// campaign is one run of the program over all its rounds.
+// A campaign is one run of the program over all its rounds.
 type campaign struct {
 	*settings
-	duel   *duel
+	runner *runner
 	plan   plan
 	out    io.Writer
 	stats  *stats
 	rounds int
-	seen   map[string]int // how often each distinct difference came up
+	seen   map[string]int // occurrences of each distinct difference
 
 	reported int
 }
@@ -99,33 +101,35 @@ func (c *campaign) seed(seed uint64, commands int) error {
 	return nil
 }
 
-// round runs one round to its end or to a difference after which the servers' states may not be the same.
+// round runs one round to its end, or to a difference after which the servers' states may differ.
 func (c *campaign) round(seed uint64, number int) error {
 	steps := generate(seed, number, c.perRound, c.plan)
 	startMs := roundStartMs(number)
-	err := c.duel.reset(startMs)
-	if errors.Is(err, errOursUnwell) && c.rounds > 0 {
-		const sign = "(fresh start): our server died or hangs"
-		if c.seen[sign]++; c.seen[sign] == 1 {
+	err := c.runner.reset(startMs)
+	if errors.Is(err, errOursFailed) && c.rounds > 0 {
+		const signature = "(fresh start): our server died or hangs"
+		if c.seen[signature]++; c.seen[signature] == 1 {
 			c.reported++
-			fmt.Fprintf(c.out, "\nDIFFERENCE %d: %v\n  seen at the start of seed %d, round %d: look at the round before\n", c.reported, err, seed, number)
+			fmt.Fprintf(c.out,
+				"\nDIFFERENCE %d: %v\n  seen at the start of seed %d, round %d: caused by the round before\n",
+				c.reported, err, seed, number)
 		}
-		err = c.duel.revive(startMs)
+		err = c.runner.restartOurs(startMs)
 	}
 	if err != nil {
 		return err
 	}
 	c.rounds++
-	j := judge{looseClock: c.plan.looseClock}
+	j := checker{runningClock: c.plan.runningClock}
 	var found []finding
-	err = c.duel.run(steps, func(i int, st step, ref, ours reply) bool {
-		c.stats.see(st, ref)
-		what := j.see(st, ref, ours)
+	err = c.runner.run(steps, func(i int, st step, ref, ours reply) bool {
+		c.stats.add(st, ref)
+		what := j.check(st, ref, ours)
 		if what == "" {
 			return true
 		}
 		f := finding{step: st, at: i, ref: ref, ours: ours, what: what}
-		if c.seen[f.sign()]++; c.seen[f.sign()] == 1 {
+		if c.seen[f.signature()]++; c.seen[f.signature()] == 1 {
 			found = append(found, f)
 		}
 		return c.keepGoing > 1 && f.harmless() && !c.full()
@@ -145,33 +149,35 @@ func (c *campaign) round(seed uint64, number int) error {
 // report prints a difference and the smallest part of its round that still shows it.
 func (c *campaign) report(seed uint64, number int, startMs int64, steps []step, f finding) error {
 	c.reported++
-	fmt.Fprintf(c.out, "\nDIFFERENCE %d: %s: %s\n  again: -seed %d -only %d -round %d", c.reported, f.step.name(), f.what, seed, number, c.perRound)
+	fmt.Fprintf(c.out, "\nDIFFERENCE %d: %s: %s\n  reproduce: -seed %d -only %d -round %d", c.reported,
+		f.step.name(), f.what, seed, number, c.perRound)
 	if c.families != "" {
 		fmt.Fprintf(c.out, " -family %s", c.families)
 	}
-	if len(c.plan.seldom) > 0 {
-		fmt.Fprintf(c.out, " -without %q", strings.Join(slices.Sorted(maps.Keys(c.plan.seldom)), ","))
+	if len(c.plan.omit) > 0 {
+		fmt.Fprintf(c.out, " -without %q", strings.Join(slices.Sorted(maps.Keys(c.plan.omit)), ","))
 	}
 	fmt.Fprintf(c.out, "\n  step %d, connection %d: %v\n", f.at, f.step.conn, f.step)
 	c.showReplies(f)
 
-	timeout := c.duel.timeout
-	c.duel.timeout = min(timeout, 3*time.Second)
-	small, again, err := c.duel.shrink(startMs, steps[:f.at+1], c.plan.looseClock)
-	c.duel.timeout = timeout
-	if errors.Is(err, errOursUnwell) {
+	timeout := c.runner.timeout
+	c.runner.timeout = min(timeout, 3*time.Second)
+	small, again, err := c.runner.shrink(startMs, steps[:f.at+1], c.plan.runningClock)
+	c.runner.timeout = timeout
+	if errors.Is(err, errOursFailed) {
 		fmt.Fprintf(c.out, "  after it, %v\n", err)
-		return c.duel.revive(startMs)
+		return c.runner.restartOurs(startMs)
 	}
 	if err != nil {
 		return err
 	}
 	if again == nil {
-		fmt.Fprintf(c.out, "  it did not show again when the round was repeated\n")
+		fmt.Fprintf(c.out, "  not reproduced when the round was repeated\n")
 		return nil
 	}
-	fmt.Fprintf(c.out, "  %d of %d steps suffice:\n", len(small), f.at+1)
-	if slices.ContainsFunc(small, func(s step) bool { return s.clockMs > 0 }) || strings.Contains(again.step.String(), strconv.FormatInt(startMs/1e8, 10)) {
+	fmt.Fprintf(c.out, "  %d of %d steps are enough:\n", len(small), f.at+1)
+	if slices.ContainsFunc(small, func(s step) bool { return s.clockMs > 0 }) ||
+		strings.Contains(again.step.String(), strconv.FormatInt(startMs/1e8, 10)) {
 		fmt.Fprintf(c.out, "    %-4s DEBUG CLOCK SET %d\n", "", startMs)
 	}
 	for _, s := range small {
@@ -192,7 +198,7 @@ func (c *campaign) summary() {
 		return
 	}
 	fmt.Fprintf(c.out, "%d distinct differences:\n", len(c.seen))
-	for _, sign := range slices.Sorted(maps.Keys(c.seen)) {
-		fmt.Fprintf(c.out, "  %5d times  %s\n", c.seen[sign], sign)
+	for _, signature := range slices.Sorted(maps.Keys(c.seen)) {
+		fmt.Fprintf(c.out, "  %5d times  %s\n", c.seen[signature], signature)
 	}
 }

@@ -8,33 +8,36 @@ import (
 	"strings"
 )
 
-// interpreterFrame cuts an error that a script caused into what Redis wrote and what the interpreter said.
-var interpreterFrame = regexp.MustCompile(`(?s)^(ERR (?:Error compiling script \(new function\): )?user_script:\d+: )(.*?)( script: [0-9a-f]{40}, on @user_script:\d+\.|)$`)
+// interpreterFrame splits the error of a script into what Redis wrote and what the interpreter wrote.
+var interpreterFrame = regexp.MustCompile(
+	`(?s)^(ERR (?:Error compiling script \(new function\): )?user_script:\d+: )` +
+		`(.*?)( script: [0-9a-f]{40}, on @user_script:\d+\.|)$`)
 
-// sameInterpreterError reports whether both replies are errors in the interpreter's words within equal frames.
+// sameInterpreterError reports whether both replies are errors of the interpreter within equal frames.
 func sameInterpreterError(ref, ours string) bool {
 	a, b := interpreterFrame.FindStringSubmatch(ref), interpreterFrame.FindStringSubmatch(ours)
-	return a != nil && b != nil && a[1] == b[1] && a[3] == b[3] && interpreterWords.MatchString(a[2]) && b[2] != ""
+	return a != nil && b != nil && a[1] == b[1] && a[3] == b[3] && interpreterWords.MatchString(a[2]) &&
+		b[2] != ""
 }
 
-// sameKind asks for the same RESP type, and null only where Redis says null.
-func sameKind(s sight) string {
+// sameKind requires the same RESP type, and null only if Redis' reply is null.
+func sameKind(s comparison) string {
 	if s.ref.kind != s.ours.kind || s.ref.null != s.ours.null {
-		return "another reply type"
+		return "different reply type"
 	}
 	return ""
 }
 
-// sameShape asks for the same RESP types and lengths all the way down.
-func sameShape(s sight) string {
+// sameShape requires the same RESP types and lengths at every level.
+func sameShape(s comparison) string {
 	if d := sameKind(s); d != "" {
 		return d
 	}
 	if len(s.ref.elems) != len(s.ours.elems) {
-		return "another number of elements"
+		return "different number of elements"
 	}
 	for i := range s.ref.elems {
-		if d := sameShape(sight{ref: s.ref.elems[i], ours: s.ours.elems[i]}); d != "" {
+		if d := sameShape(comparison{ref: s.ref.elems[i], ours: s.ours.elems[i]}); d != "" {
 			return d
 		}
 	}
@@ -51,18 +54,18 @@ func sortedKeys(elems []value) []string {
 }
 
 // sameElements compares arrays and sets as multisets.
-func sameElements(s sight) string {
+func sameElements(s comparison) string {
 	if d := sameKind(s); d != "" {
 		return d
 	}
 	if strings.Join(sortedKeys(s.ref.elems), " ") != strings.Join(sortedKeys(s.ours.elems), " ") {
-		return "other elements, order aside"
+		return "different elements"
 	}
 	return ""
 }
 
-// pairs folds name, value, name, value... into elements that hold both.
-func pairs(v value) value {
+// foldPairs turns name, value, name, value... into elements that hold both.
+func foldPairs(v value) value {
 	var folded []value
 	for i := 0; i+1 < len(v.elems); i += 2 {
 		folded = append(folded, value{kind: '*', elems: v.elems[i : i+2]})
@@ -72,15 +75,15 @@ func pairs(v value) value {
 }
 
 // samePairs compares maps, and arrays of name and value, as multisets of pairs.
-func samePairs(s sight) string {
+func samePairs(s comparison) string {
 	if len(s.ref.elems) != len(s.ours.elems) {
-		return "another number of elements"
+		return "different number of elements"
 	}
-	return sameElements(sight{ref: pairs(s.ref), ours: pairs(s.ours)})
+	return sameElements(comparison{ref: foldPairs(s.ref), ours: foldPairs(s.ours)})
 }
 
-// helloFacts compares everything in HELLO's map but the values of version and id.
-func helloFacts(s sight) string {
+// helloFields compares all of HELLO's map except the values of version and id.
+func helloFields(s comparison) string {
 	if d := sameShape(s); d != "" {
 		return d
 	}
@@ -95,14 +98,14 @@ func helloFacts(s sight) string {
 	return ""
 }
 
-// commandRows compares COMMAND INFO row by row: name, arity and key positions as they are, flags and ACL categories as
-// sets.
-func commandRows(s sight) string {
+// commandRows compares COMMAND INFO row by row: name, arity and key positions exactly, flags and ACL
+// categories as sets.
+func commandRows(s comparison) string {
 	if d := sameKind(s); d != "" {
 		return d
 	}
 	if len(s.ref.elems) != len(s.ours.elems) {
-		return "another number of rows"
+		return "different number of rows"
 	}
 	for i, ref := range s.ref.elems {
 		ours := s.ours.elems[i]
@@ -113,7 +116,7 @@ func commandRows(s sight) string {
 			if ref.elems[j].elems == nil && ref.elems[j].key() != ours.elems[j].key() {
 				return fmt.Sprintf("row %d, field %d", i, j)
 			}
-			if d := sameElements(sight{ref: ref.elems[j], ours: ours.elems[j]}); d != "" {
+			if d := sameElements(comparison{ref: ref.elems[j], ours: ours.elems[j]}); d != "" {
 				return fmt.Sprintf("row %d, field %d: %s", i, j, d)
 			}
 		}
@@ -121,9 +124,9 @@ func commandRows(s sight) string {
 	return ""
 }
 
-// scanPage asks for a cursor in decimal and a list whose elements are bulk strings; a page that is the whole
-// iteration on both sides must hold the same.
-func scanPage(s sight) string {
+// scanPage requires a decimal cursor and a list of bulk strings. A page that is the whole iteration on both
+// sides must hold the same elements.
+func scanPage(s comparison) string {
 	if d := sameKind(s); d != "" {
 		return d
 	}
@@ -132,11 +135,11 @@ func scanPage(s sight) string {
 	}
 	ref, ours := s.ref.elems[1], s.ours.elems[1]
 	if ours.kind != ref.kind {
-		return "the page is no array"
+		return "the page is not an array"
 	}
 	cursor := s.ours.elems[0]
 	if _, err := strconv.ParseUint(cursor.text, 10, 64); err != nil || cursor.kind != s.ref.elems[0].kind {
-		return "the cursor is no number"
+		return "the cursor is not a number"
 	}
 	at := 1
 	if !strings.EqualFold(s.args[0], "scan") {
@@ -147,13 +150,13 @@ func scanPage(s sight) string {
 		return ""
 	}
 	if at == 2 && !strings.EqualFold(s.args[0], "sscan") {
-		return samePairs(sight{ref: ref, ours: ours})
+		return samePairs(comparison{ref: ref, ours: ours})
 	}
-	return sameElements(sight{ref: ref, ours: ours})
+	return sameElements(comparison{ref: ref, ours: ours})
 }
 
-// pickOne accepts any element of the list read right before.
-func pickOne(s sight) string {
+// pickOne accepts any element of the list that the step before read.
+func pickOne(s comparison) string {
 	if d := sameKind(s); d != "" {
 		return d
 	}
@@ -165,14 +168,14 @@ func pickOne(s sight) string {
 			return ""
 		}
 	}
-	return "picked what is not there"
+	return "chose an element that does not exist"
 }
 
-// fieldOrder forgives another order of a hash's fields where Redis has no order itself: not where it said right before
-// (OBJECT ENCODING) that it keeps a listpack.
-func fieldOrder(s sight) string {
+// fieldOrder accepts another order of a hash's fields if Redis has no order itself: not if the step before
+// (OBJECT ENCODING) returned listpack.
+func fieldOrder(s comparison) string {
 	if s.before != nil && s.before.text == "listpack" {
-		return "another order, or other fields, of a listpack"
+		return "different order or fields of a listpack"
 	}
 	if strings.EqualFold(s.args[0], "hgetall") {
 		return samePairs(s)
@@ -180,18 +183,18 @@ func fieldOrder(s sight) string {
 	return sameElements(s)
 }
 
-// memberOrder forgives another order of a set's members, but not where Redis said right before (OBJECT ENCODING) that
-// it keeps an intset.
-func memberOrder(s sight) string {
+// memberOrder accepts another order of a set's members, but not if the step before (OBJECT ENCODING) returned
+// intset.
+func memberOrder(s comparison) string {
 	if s.before != nil && s.before.text == "intset" {
-		return "another order, or other members, of an intset"
+		return "different order or members of an intset"
 	}
 	return sameElements(s)
 }
 
-// pickFromSet checks SRANDMEMBER and SPOP: as many elements as Redis returned; without repetition where the count is
-// positive; and where the set was read right before (SMEMBERS key), members of it.
-func pickFromSet(s sight) string {
+// pickFromSet checks SRANDMEMBER and SPOP: as many elements as Redis returned, without repetition if the
+// count is positive, and if the step before read the set (SMEMBERS key), members of it.
+func pickFromSet(s comparison) string {
 	if len(s.args) < 3 {
 		return pickOne(s)
 	}
@@ -201,7 +204,7 @@ func pickFromSet(s sight) string {
 	seen := map[string]bool{}
 	for _, e := range s.ours.elems {
 		seen[e.text] = true
-		if d := pickOne(sight{ref: e, ours: e, before: s.before}); d != "" {
+		if d := pickOne(comparison{ref: e, ours: e, before: s.before}); d != "" {
 			return d
 		}
 	}
@@ -211,10 +214,10 @@ func pickFromSet(s sight) string {
 	return ""
 }
 
-// pickMembers checks ZRANDMEMBER and HRANDFIELD: as many elements as Redis returned, of the same types; without repetition where the
-// count is positive; and where the collection was read right before (ZRANGE key 0 -1 WITHSCORES, HGETALL key), members
-// and scores, or fields and values, of it.
-func pickMembers(s sight) string {
+// pickMembers checks ZRANDMEMBER and HRANDFIELD: as many elements as Redis returned, of the same types,
+// without repetition if the count is positive, and if the step before read the collection (ZRANGE key 0 -1
+// WITHSCORES, HGETALL key), members and scores, or fields and values, of it.
+func pickMembers(s comparison) string {
 	if s.before != nil && s.before.kind != '*' && s.before.kind != '%' {
 		s.before = nil
 	}
@@ -257,13 +260,13 @@ func pickMembers(s sight) string {
 	for _, p := range picked {
 		score, ok := held[p[0].text]
 		if !ok || (withScores && p[1].key() != score) {
-			return "picked what is not there"
+			return "chose an element that does not exist"
 		}
 	}
 	return ""
 }
 
-// entries reads member and score from RESP2's flat list or RESP3's list of pairs.
+// entries returns members and scores from RESP2's flat list or RESP3's list of pairs.
 func entries(v value) [][]value {
 	var all [][]value
 	if len(v.elems) > 0 && v.elems[0].elems != nil {
@@ -280,11 +283,11 @@ func entries(v value) [][]value {
 	return all
 }
 
-// laterRedis accepts OK where Redis does not know the subcommand yet, and an error of ours for what a later Redis
-// refuses too.
-func laterRedis(s sight) string {
+// newerRedis accepts OK if Redis does not know the subcommand yet, and an error of ours if a later Redis
+// refuses the command too.
+func newerRedis(s comparison) string {
 	if !s.ref.isError() {
-		return "Redis knows this; take the row out"
+		return "Redis knows this command: remove the row"
 	}
 	if s.ours.isError() || (s.ours.kind == '+' && s.ours.text == "OK") {
 		return ""
@@ -292,14 +295,14 @@ func laterRedis(s sight) string {
 	return "neither OK nor an error"
 }
 
-// keySlot computes the slot a second time, from the cluster specification: CRC16 (XMODEM) of the key, or of what
-// stands between its first { and the next } if that is not empty, modulo 16384.
-func keySlot(s sight) string {
+// keySlot computes the slot from the cluster specification: CRC16 (XMODEM) of the key, or of the part between
+// its first { and the next } if that is not empty, modulo 16384.
+func keySlot(s comparison) string {
 	if len(s.args) != 3 {
 		if s.ours.isError() {
 			return ""
 		}
-		return "accepted a wrong number of arguments"
+		return "wrong number of arguments accepted"
 	}
 	key := s.args[2]
 	if open := strings.IndexByte(key, '{'); open >= 0 {
@@ -324,17 +327,18 @@ func keySlot(s sight) string {
 	return ""
 }
 
-// clockSlackMs is how far two running clocks, and two commands on their way, may be apart.
+// clockSlackMs is the allowed distance of two running clocks, and of two commands on their way.
 const clockSlackMs = 3000
 
-func nearSeconds(s sight) string      { return near(s, clockSlackMs/1000) }
-func nearMilliseconds(s sight) string { return near(s, clockSlackMs) }
+func nearSeconds(s comparison) string      { return near(s, clockSlackMs/1000) }
+func nearMilliseconds(s comparison) string { return near(s, clockSlackMs) }
 
-// near accepts two positive integers that are not far apart: -1 and -2 are equal or not.
-func near(s sight, slack int64) string {
+// near accepts two positive integers at most slack apart. -1 and -2 must be equal.
+func near(s comparison, slack int64) string {
 	x, errX := strconv.ParseInt(s.ref.text, 10, 64)
 	y, errY := strconv.ParseInt(s.ours.text, 10, 64)
-	if s.ref.kind != ':' || s.ours.kind != ':' || errX != nil || errY != nil || x <= 0 || y <= 0 || max(x, y)-min(x, y) > slack {
+	if s.ref.kind != ':' || s.ours.kind != ':' || errX != nil || errY != nil || x <= 0 || y <= 0 ||
+		max(x, y)-min(x, y) > slack {
 		return "further apart than clocks may be"
 	}
 	return ""

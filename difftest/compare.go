@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// judge compares the replies of one run, step by step. It keeps what a later reply depends on: the commands queued in
-// a MULTI, whose replies come with EXEC, and the reply that a glued step's comparator may look back to.
-type judge struct {
-	looseClock bool // the servers' clocks run, and are only roughly equal
-	queued     [connections][]step
-	before     [connections]*value
-	scripts    []string // that were sent, with all their arguments
+// A checker compares the replies of one run, step by step. It keeps what later replies depend on: the
+// commands queued in a MULTI, whose replies come with EXEC, and the previous reply, which the comparator of a
+// glued step may use.
+type checker struct {
+	runningClock bool // the servers' clocks run, and are only roughly equal
+	queued       [connections][]step
+	before       [connections]*value
+	scripts      []string // scripts sent so far, with all their arguments
 }
 
 // otherBytes is the plain difference, which the replies themselves show best.
-const otherBytes = "other bytes"
+const otherBytes = "different bytes"
 
-// see returns "" where ours agrees with ref, else what differs.
-func (j *judge) see(s step, ref, ours reply) string {
+// check returns "" if ours agrees with ref, else what differs.
+func (j *checker) check(s step, ref, ours reply) string {
 	if s.clockMs > 0 || s.silent {
 		return ""
 	}
@@ -31,8 +32,8 @@ func (j *judge) see(s step, ref, ours reply) string {
 		return "no reply"
 	}
 	name := commandName(s.args)
-	if s.hears {
-		return j.told(ref.raw, ours.raw)
+	if s.pushes {
+		return j.pushes(ref.raw, ours.raw)
 	}
 	if strings.HasPrefix(name, "EVAL") {
 		j.scripts = append(j.scripts, strings.Join(s.args, " "))
@@ -56,7 +57,7 @@ func (j *judge) see(s step, ref, ours reply) string {
 		j.queued[s.conn] = nil
 	}
 	if c := ref.raw[0]; c == '*' || c == '~' || c == '%' || c == '$' {
-		// What is looked back to: the member list, the key list, the set, the hash, an encoding.
+		// A glued step may use it: the member list, the key list, the set, the hash, an encoding.
 		if v, err := parse(ref.raw); err == nil {
 			j.before[s.conn] = &v
 		}
@@ -74,7 +75,7 @@ func (j *judge) see(s step, ref, ours reply) string {
 	}
 	if name == "EXEC" && a.kind == '*' && len(a.elems) == len(queued) {
 		if a.kind != b.kind || a.null != b.null || len(a.elems) != len(b.elems) {
-			return "another number of replies in EXEC"
+			return "different number of replies in EXEC"
 		}
 		for i, q := range queued {
 			if d := j.values(q.compared(), a.elems[i], b.elems[i], nil); d != "" {
@@ -89,9 +90,9 @@ func (j *judge) see(s step, ref, ours reply) string {
 	return j.values(s.compared(), a, b, before)
 }
 
-// told compares what clients were told of keys, and the reply behind it. In a script Redis tracks the keys that it
-// declares, ours also those that it only reads: ours may tell of a key more where a script has named it.
-func (j *judge) told(ref, ours []byte) string {
+// pushes compares the invalidation messages and the reply after them. In a script Redis tracks the declared
+// keys, ours also the keys it reads: ours may send a message more about a key that a script has named.
+func (j *checker) pushes(ref, ours []byte) string {
 	for len(ours) > 0 {
 		v, rest, err := parseNext(ours)
 		if err != nil {
@@ -101,19 +102,19 @@ func (j *judge) told(ref, ours []byte) string {
 		switch {
 		case bytes.HasPrefix(ref, one):
 			ref = ref[len(one):]
-		case !j.named(v):
-			return "other messages"
+		case !j.inScript(v):
+			return "different messages"
 		}
 		ours = rest
 	}
 	if len(ref) > 0 {
-		return "messages are missing"
+		return "missing messages"
 	}
 	return ""
 }
 
-// named reports whether a message is about a key that a script has named.
-func (j *judge) named(v value) bool {
+// inScript reports whether a message is about a key that a script has named.
+func (j *checker) inScript(v value) bool {
 	if v.kind != '>' || len(v.elems) != 2 || len(v.elems[1].elems) != 1 {
 		return false
 	}
@@ -121,8 +122,8 @@ func (j *judge) named(v value) bool {
 	return slices.ContainsFunc(j.scripts, func(s string) bool { return strings.Contains(s, key) })
 }
 
-// values compares one reply, asking the list of exceptions where the bytes differ.
-func (j *judge) values(args []string, ref, ours value, before *value) string {
+// values compares one reply, and consults the list of exceptions if the bytes differ.
+func (j *checker) values(args []string, ref, ours value, before *value) string {
 	if ref.key() == ours.key() {
 		return ""
 	}
@@ -132,15 +133,15 @@ func (j *judge) values(args []string, ref, ours value, before *value) string {
 	e, ok := exceptions[commandName(args)]
 	switch {
 	case !ok,
-		e.when == looseClock && !j.looseClock,
-		e.when != evenErrors && (ref.isError() || ours.isError()):
+		e.when == runningClock && !j.runningClock,
+		e.when != alsoErrors && (ref.isError() || ours.isError()):
 		return otherBytes
 	}
-	return e.how(sight{args: args, ref: ref, ours: ours, before: before})
+	return e.how(comparison{args: args, ref: ref, ours: ours, before: before})
 }
 
-// endsQueue tells whether a command with that reply leaves an empty transaction queue. A MULTI inside a MULTI is refused
-// and does not.
+// endsQueue reports whether a command with that reply leaves an empty transaction queue. A MULTI inside a
+// MULTI is refused and does not.
 func endsQueue(name string, ref []byte) bool {
 	return name == "EXEC" || name == "DISCARD" || name == "RESET" || (name == "MULTI" && ref[0] == '+')
 }

@@ -9,53 +9,84 @@ import (
 	"testing"
 )
 
-// TestEveryExceptionCanFail holds, for each row of the list, a pair of replies that it forgives and one that it must
-// not. A row without a case fails the test.
+// TestEveryExceptionCanFail has, for each row of the list, a reply that it must allow and one that it must
+// reject. A row without a case fails the test.
 func TestEveryExceptionCanFail(t *testing.T) {
 	info := func(flags, categories string) string {
 		return "*1\r\n*7\r\n$3\r\nget\r\n:2\r\n" + flags + ":1\r\n:1\r\n:1\r\n" + categories
 	}
 	hello := func(server, version, id string) string {
-		return "*6\r\n$6\r\nserver\r\n$5\r\n" + server + "\r\n$7\r\nversion\r\n$6\r\n" + version + "\r\n$2\r\nid\r\n:" + id + "\r\n"
+		return "*6\r\n$6\r\nserver\r\n$5\r\n" + server + "\r\n$7\r\nversion\r\n$6\r\n" + version +
+			"\r\n$2\r\nid\r\n:" + id + "\r\n"
 	}
-	tests := map[string]struct{ args, ref, forgiven, not string }{
-		"CLIENT ID":       {"CLIENT ID", ":5\r\n", ":6\r\n", "$1\r\n5\r\n"},
-		"CLIENT INFO":     {"CLIENT INFO", "$3\r\nabc\r\n", "$1\r\na\r\n", "$-1\r\n"},
-		"CLIENT LIST":     {"CLIENT LIST", "$3\r\nabc\r\n", "$1\r\na\r\n", "*0\r\n"},
-		"COMMAND":         {"COMMAND", "*1\r\n:1\r\n", "*0\r\n", "*-1\r\n"},
-		"COMMAND COUNT":   {"COMMAND COUNT", ":240\r\n", ":120\r\n", "-ERR no\r\n"},
-		"COMMAND DOCS":    {"COMMAND DOCS", "*0\r\n", "*2\r\n$1\r\na\r\n*0\r\n", "%0\r\n"},
-		"COMMAND LIST":    {"COMMAND LIST", "*0\r\n", "*1\r\n$1\r\na\r\n", ":0\r\n"},
-		"COMMAND INFO":    {"COMMAND INFO get", info("*2\r\n+a\r\n+b\r\n", "*1\r\n+@x\r\n"), info("*2\r\n+b\r\n+a\r\n", "*1\r\n+@x\r\n"), info("*2\r\n+a\r\n+c\r\n", "*1\r\n+@x\r\n")},
-		"HELLO":           {"HELLO", hello("redis", "7.0.15", "3"), hello("redis", "7.0.99", "4"), hello("other", "7.0.15", "3")},
-		"INFO":            {"INFO", "$1\r\na\r\n", "$2\r\nab\r\n", "=5\r\ntxt:a\r\n"},
-		"CONFIG GET":      {"CONFIG GET *", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n", "*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
-		"TIME":            {"TIME", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n", "*2\r\n$1\r\n1\r\n$1\r\n3\r\n", "*1\r\n$1\r\n1\r\n"},
-		"TTL":             {"TTL a", ":1000\r\n", ":1001\r\n", ":1010\r\n"},
-		"EXPIRETIME":      {"EXPIRETIME a", ":1700000000\r\n", ":1700000001\r\n", ":-1\r\n"},
-		"PTTL":            {"PTTL a", ":1000000\r\n", ":1000900\r\n", ":1009000\r\n"},
-		"PEXPIRETIME":     {"PEXPIRETIME a", ":1700000000000\r\n", ":1700000000900\r\n", ":1700000009000\r\n"},
-		"KEYS":            {"KEYS *", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"HGETALL":         {"HGETALL h", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n", "*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
-		"HKEYS":           {"HKEYS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"HVALS":           {"HVALS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"SCAN":            {"SCAN 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\n7\r\n*1\r\n$1\r\nb\r\n", "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"},
-		"HSCAN":           {"HSCAN h 0", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
-		"SORT":            {"SORT s BY x", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"SORT_RO":         {"SORT_RO s BY w_* ALPHA", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*1\r\n$1\r\na\r\n"},
-		"SMEMBERS":        {"SMEMBERS s", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"SINTER":          {"SINTER s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n"},
-		"SUNION":          {"SUNION s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n", "~1\r\n$1\r\nb\r\n"},
-		"SDIFF":           {"SDIFF s t", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\na\r\n$1\r\nc\r\n"},
-		"SSCAN":           {"SSCAN s 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\nb\r\n$1\r\nc\r\n"},
-		"ZSCAN":           {"ZSCAN z 0", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n", "*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
-		"RANDOMKEY":       {"RANDOMKEY", "$1\r\na\r\n", "$1\r\nb\r\n", "$-1\r\n"},
-		"HRANDFIELD":      {"HRANDFIELD h 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
-		"SPOP":            {"SPOP s 2", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nc\r\n$1\r\nb\r\n", "~2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
-		"SRANDMEMBER":     {"SRANDMEMBER s 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n", "*1\r\n$1\r\nc\r\n"},
-		"ZRANDMEMBER":     {"ZRANDMEMBER z 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
+	tests := map[string]struct{ args, ref, allowed, rejected string }{
+		"CLIENT ID":     {"CLIENT ID", ":5\r\n", ":6\r\n", "$1\r\n5\r\n"},
+		"CLIENT INFO":   {"CLIENT INFO", "$3\r\nabc\r\n", "$1\r\na\r\n", "$-1\r\n"},
+		"CLIENT LIST":   {"CLIENT LIST", "$3\r\nabc\r\n", "$1\r\na\r\n", "*0\r\n"},
+		"COMMAND":       {"COMMAND", "*1\r\n:1\r\n", "*0\r\n", "*-1\r\n"},
+		"COMMAND COUNT": {"COMMAND COUNT", ":240\r\n", ":120\r\n", "-ERR no\r\n"},
+		"COMMAND DOCS":  {"COMMAND DOCS", "*0\r\n", "*2\r\n$1\r\na\r\n*0\r\n", "%0\r\n"},
+		"COMMAND LIST":  {"COMMAND LIST", "*0\r\n", "*1\r\n$1\r\na\r\n", ":0\r\n"},
+		"COMMAND INFO": {"COMMAND INFO get", info("*2\r\n+a\r\n+b\r\n", "*1\r\n+@x\r\n"),
+			info("*2\r\n+b\r\n+a\r\n", "*1\r\n+@x\r\n"), info("*2\r\n+a\r\n+c\r\n", "*1\r\n+@x\r\n")},
+		"HELLO": {"HELLO", hello("redis", "7.0.15", "3"), hello("redis", "7.0.99", "4"),
+			hello("other", "7.0.15", "3")},
+		"INFO": {"INFO", "$1\r\na\r\n", "$2\r\nab\r\n", "=5\r\ntxt:a\r\n"},
+		"CONFIG GET": {"CONFIG GET *", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+			"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
+			"*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		"TIME": {"TIME", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n", "*2\r\n$1\r\n1\r\n$1\r\n3\r\n",
+			"*1\r\n$1\r\n1\r\n"},
+		"TTL":        {"TTL a", ":1000\r\n", ":1001\r\n", ":1010\r\n"},
+		"EXPIRETIME": {"EXPIRETIME a", ":1700000000\r\n", ":1700000001\r\n", ":-1\r\n"},
+		"PTTL":       {"PTTL a", ":1000000\r\n", ":1000900\r\n", ":1009000\r\n"},
+		"PEXPIRETIME": {"PEXPIRETIME a", ":1700000000000\r\n", ":1700000000900\r\n",
+			":1700000009000\r\n"},
+		"KEYS": {"KEYS *", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
+		"HGETALL": {"HGETALL h", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+			"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
+			"*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		"HKEYS": {"HKEYS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
+		"HVALS": {"HVALS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
+		"SCAN": {"SCAN 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\n7\r\n*1\r\n$1\r\nb\r\n", "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"},
+		"HSCAN": {"HSCAN h 0",
+			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
+			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		"SORT": {"SORT s BY x", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
+		"SORT_RO": {"SORT_RO s BY w_* ALPHA", "*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*1\r\n$1\r\na\r\n"},
+		"SMEMBERS": {"SMEMBERS s", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
+		"SINTER": {"SINTER s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\nb\r\n$1\r\na\r\n"},
+		"SUNION": {"SUNION s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"~1\r\n$1\r\nb\r\n"},
+		"SDIFF": {"SDIFF s t", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\nc\r\n"},
+		"SSCAN": {"SSCAN s 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\n0\r\n*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\nb\r\n$1\r\nc\r\n"},
+		"ZSCAN": {"ZSCAN z 0",
+			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
+			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		"RANDOMKEY": {"RANDOMKEY", "$1\r\na\r\n", "$1\r\nb\r\n", "$-1\r\n"},
+		"HRANDFIELD": {"HRANDFIELD h 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
+		"SPOP": {"SPOP s 2", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nc\r\n$1\r\nb\r\n",
+			"~2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
+		"SRANDMEMBER": {"SRANDMEMBER s 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
+			"*1\r\n$1\r\nc\r\n"},
+		"ZRANDMEMBER": {"ZRANDMEMBER z 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
 		"CLIENT NO-TOUCH": {"CLIENT NO-TOUCH on", "-ERR unknown subcommand\r\n", "+OK\r\n", ":1\r\n"},
-		"CLIENT SETINFO":  {"CLIENT SETINFO lib-name x", "-ERR unknown subcommand\r\n", "+OK\r\n", "$2\r\nOK\r\n"},
+		"CLIENT SETINFO": {"CLIENT SETINFO lib-name x", "-ERR unknown subcommand\r\n", "+OK\r\n",
+			"$2\r\nOK\r\n"},
 		"CLUSTER KEYSLOT": {"CLUSTER KEYSLOT 123456789", "-ERR no cluster\r\n", ":12739\r\n", ":12738\r\n"},
 	}
 	for name := range exceptions {
@@ -66,49 +97,54 @@ func TestEveryExceptionCanFail(t *testing.T) {
 	for name, test := range tests {
 		s := step{args: strings.Fields(test.args)}
 		if got := commandName(s.args); got != name {
-			t.Fatalf("case %s is about %s", name, got)
+			t.Fatalf("case %s tests %s", name, got)
 		}
-		ask := func(ours string) string {
-			j := judge{looseClock: true}
-			return j.see(s, reply{raw: []byte(test.ref)}, reply{raw: []byte(ours)})
+		compare := func(ours string) string {
+			j := checker{runningClock: true}
+			return j.check(s, reply{raw: []byte(test.ref)}, reply{raw: []byte(ours)})
 		}
-		if d := ask(test.ref); d != "" {
+		if d := compare(test.ref); d != "" {
 			t.Errorf("%s: equal bytes differ: %s", name, d)
 		}
-		if d := ask(test.forgiven); d != "" {
-			t.Errorf("%s: %q is not forgiven: %s", name, test.forgiven, d)
+		if d := compare(test.allowed); d != "" {
+			t.Errorf("%s: %q is not allowed: %s", name, test.allowed, d)
 		}
-		if held := new(judge); exceptions[name].when == looseClock && held.see(s, reply{raw: []byte(test.ref)}, reply{raw: []byte(test.forgiven)}) == "" {
-			t.Errorf("%s: forgiven although the clocks are held", name)
+		if strict := new(checker); exceptions[name].when == runningClock &&
+			strict.check(s, reply{raw: []byte(test.ref)}, reply{raw: []byte(test.allowed)}) == "" {
+			t.Errorf("%s: allowed although the clocks are held", name)
 		}
-		if d := ask(test.not); d == "" {
-			t.Errorf("%s: %q passes for %q", name, test.not, test.ref)
+		if d := compare(test.rejected); d == "" {
+			t.Errorf("%s: %q is accepted for %q", name, test.rejected, test.ref)
 		}
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestChecker(t *testing.T) {
 	const random = "*1\r\n$1\r\nb\r\n"
-	words := func(line string) []string { return strings.Fields(line) }
-	told := func(key string) string {
+	fields := func(line string) []string { return strings.Fields(line) }
+	invalidation := func(key string) string {
 		return ">2\r\n$10\r\ninvalidate\r\n*1\r\n$" + itoa(len(key)) + "\r\n" + key + "\r\n"
 	}
 	type exchange struct {
 		s         step
 		ref, ours string
 	}
-	queued := func(line string) exchange { return exchange{step{args: words(line)}, "+QUEUED\r\n", "+QUEUED\r\n"} }
-	exec := func(ref, ours string) exchange { return exchange{step{args: words("EXEC")}, ref, ours} }
-	multi := exchange{step{args: words("MULTI")}, "+OK\r\n", "+OK\r\n"}
-	nested := exchange{step{args: words("MULTI")}, "-ERR nested\r\n", "-ERR nested\r\n"}
+	queued := func(line string) exchange {
+		return exchange{step{args: fields(line)}, "+QUEUED\r\n", "+QUEUED\r\n"}
+	}
+	exec := func(ref, ours string) exchange { return exchange{step{args: fields("EXEC")}, ref, ours} }
+	multi := exchange{step{args: fields("MULTI")}, "+OK\r\n", "+OK\r\n"}
+	nested := exchange{step{args: fields("MULTI")}, "-ERR nested\r\n", "-ERR nested\r\n"}
 	interpreter := func(text string) string {
-		return "-ERR user_script:1: " + text + " script: 1234567890123456789012345678901234567890, on @user_script:1.\r\n"
+		return "-ERR user_script:1: " + text +
+			" script: 1234567890123456789012345678901234567890, on @user_script:1.\r\n"
 	}
 	bulk := func(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 	sorted := func(encoding, command string) []exchange {
 		return []exchange{
-			{step{args: words("OBJECT ENCODING k")}, bulk(encoding), bulk(encoding)},
-			{step{args: words(command), glue: true}, "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n"},
+			{step{args: fields("OBJECT ENCODING k")}, bulk(encoding), bulk(encoding)},
+			{step{args: fields(command), glue: true}, "*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+				"*2\r\n$1\r\nb\r\n$1\r\na\r\n"},
 		}
 	}
 	tests := []struct {
@@ -116,84 +152,118 @@ func TestJudge(t *testing.T) {
 		exchanges []exchange
 		same      bool
 	}{
-		{"a message too few", []exchange{{step{args: words("PING"), hears: true}, told("a") + told("b") + "+PONG\r\n", told("b") + "+PONG\r\n"}}, false},
-		{"a message too many", []exchange{{step{args: words("PING"), hears: true}, "+PONG\r\n", told("b") + "+PONG\r\n"}}, false},
-		{"messages in another order", []exchange{{step{args: words("PING"), hears: true}, told("a") + told("b") + "+PONG\r\n", told("b") + told("a") + "+PONG\r\n"}}, false},
-		{"a message about what a script has named", []exchange{
-			{step{args: words("EVAL x 0 key")}, ":1\r\n", ":1\r\n"},
-			{step{args: words("PING"), hears: true}, told("a") + "+PONG\r\n", told("a") + told("key") + "+PONG\r\n"},
+		{"a missing message", []exchange{{step{args: fields("PING"), pushes: true}, invalidation("a") +
+			invalidation("b") + "+PONG\r\n", invalidation("b") + "+PONG\r\n"}}, false},
+		{"an extra message", []exchange{{step{args: fields("PING"), pushes: true}, "+PONG\r\n",
+			invalidation("b") + "+PONG\r\n"}}, false},
+		{"messages in a different order", []exchange{{step{args: fields("PING"), pushes: true},
+			invalidation("a") + invalidation("b") + "+PONG\r\n", invalidation("b") + invalidation("a") +
+				"+PONG\r\n"}}, false},
+		{"an extra message about a key that a script has named", []exchange{
+			{step{args: fields("EVAL x 0 key")}, ":1\r\n", ":1\r\n"},
+			{step{args: fields("PING"), pushes: true}, invalidation("a") + "+PONG\r\n", invalidation("a") +
+				invalidation("key") + "+PONG\r\n"},
 		}, true},
-		{"other bytes", []exchange{{step{args: words("GET a")}, "$1\r\na\r\n", "$1\r\nb\r\n"}}, false},
-		{"null string for null array", []exchange{{step{args: words("GET a")}, "$-1\r\n", "*-1\r\n"}}, false},
-		{"another error text, in a command of the list", []exchange{{step{args: words("KEYS")}, "-ERR a\r\n", "-ERR b\r\n"}}, false},
-		{"KEYS in EXEC", []exchange{multi, queued("KEYS *"), exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n")}, true},
-		{"KEYS in EXEC after a nested MULTI", []exchange{multi, queued("KEYS *"), nested, exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n")}, true},
-		{"GET in EXEC", []exchange{multi, queued("GET a"), exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n")}, false},
-		{"one reply too few in EXEC", []exchange{multi, queued("KEYS *"), queued("KEYS *"), exec("*2\r\n*0\r\n*0\r\n", "*1\r\n*0\r\n")}, false},
-		{"KEYS by a script", []exchange{{step{args: words("EVAL x 0"), inner: words("KEYS *")}, "*2\r\n+a\r\n+b\r\n", "*2\r\n+b\r\n+a\r\n"}}, true},
-		{"a pick from what was read before", []exchange{
-			{step{args: words("ZRANGE z 0 -1 WITHSCORES")}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
-			{step{args: words("ZRANDMEMBER z 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
+		{"different bytes", []exchange{{step{args: fields("GET a")}, "$1\r\na\r\n", "$1\r\nb\r\n"}}, false},
+		{"null string for null array", []exchange{{step{args: fields("GET a")}, "$-1\r\n", "*-1\r\n"}},
+			false},
+		{"a different error of a command of the list", []exchange{{step{args: fields("KEYS")}, "-ERR a\r\n",
+			"-ERR b\r\n"}}, false},
+		{"KEYS in EXEC", []exchange{multi, queued("KEYS *"), exec("*1\r\n*2\r\n+a\r\n+b\r\n",
+			"*1\r\n*2\r\n+b\r\n+a\r\n")}, true},
+		{"KEYS in EXEC after a nested MULTI", []exchange{multi, queued("KEYS *"), nested,
+			exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n")}, true},
+		{"GET in EXEC", []exchange{multi, queued("GET a"), exec("*1\r\n*2\r\n+a\r\n+b\r\n",
+			"*1\r\n*2\r\n+b\r\n+a\r\n")}, false},
+		{"a missing reply in EXEC", []exchange{multi, queued("KEYS *"), queued("KEYS *"),
+			exec("*2\r\n*0\r\n*0\r\n", "*1\r\n*0\r\n")}, false},
+		{"KEYS by a script", []exchange{{step{args: fields("EVAL x 0"), inner: fields("KEYS *")},
+			"*2\r\n+a\r\n+b\r\n", "*2\r\n+b\r\n+a\r\n"}}, true},
+		{"a choice of a member that exists", []exchange{
+			{step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
+			{step{args: fields("ZRANDMEMBER z 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
 		}, true},
-		{"a pick from elsewhere", []exchange{
-			{step{args: words("ZRANGE z 0 -1 WITHSCORES")}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n"},
-			{step{args: words("ZRANDMEMBER z 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
+		{"a choice of a member that does not exist", []exchange{
+			{step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n",
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n"},
+			{step{args: fields("ZRANDMEMBER z 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
 		}, false},
-		{"a pick with another member's score", []exchange{
-			{step{args: words("ZRANGE z 0 -1 WITHSCORES")}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
-			{step{args: words("ZRANDMEMBER z 1 WITHSCORES"), glue: true}, "*2\r\n$1\r\na\r\n$1\r\n1\r\n", "*2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+		{"a choice with another member's score", []exchange{
+			{step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
+			{step{args: fields("ZRANDMEMBER z 1 WITHSCORES"), glue: true}, "*2\r\n$1\r\na\r\n$1\r\n1\r\n",
+				"*2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
 		}, false},
-		{"another order of a set by a constant", sorted("hashtable", "SORT s BY x"), true},
-		{"another order of a sorted set by a constant", sorted("skiplist", "SORT z BY x"), false},
-		{"another order of a sorted set by texts", sorted("skiplist", "SORT z BY w_* ALPHA"), true},
-		{"another order of an intset by texts", sorted("intset", "SORT i BY w_* ALPHA"), false},
-		{"another order of a list by texts", sorted("quicklist", "SORT l BY w_* ALPHA"), false},
-		{"another order of a set by numbers", sorted("hashtable", "SORT s BY w_*"), false},
-		{"another order of a set's texts", sorted("hashtable", "SORT s ALPHA"), false},
-		{"another order of a set's texts, of which others are answered", sorted("hashtable", "SORT s ALPHA GET w_*"), true},
-		{"another order of a listpack", []exchange{
-			{step{args: words("OBJECT ENCODING h")}, "$8\r\nlistpack\r\n", "$8\r\nlistpack\r\n"},
-			{step{args: words("HGETALL h"), glue: true}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n"},
+		{"a different order of a set by a constant", sorted("hashtable", "SORT s BY x"), true},
+		{"a different order of a sorted set by a constant", sorted("skiplist", "SORT z BY x"), false},
+		{"a different order of a sorted set by texts", sorted("skiplist", "SORT z BY w_* ALPHA"), true},
+		{"a different order of an intset by texts", sorted("intset", "SORT i BY w_* ALPHA"), false},
+		{"a different order of a list by texts", sorted("quicklist", "SORT l BY w_* ALPHA"), false},
+		{"a different order of a set by numbers", sorted("hashtable", "SORT s BY w_*"), false},
+		{"a different order of a set's texts", sorted("hashtable", "SORT s ALPHA"), false},
+		{"a different order of a set's texts, with GET", sorted("hashtable", "SORT s ALPHA GET w_*"), true},
+		{"a different order of a listpack", []exchange{
+			{step{args: fields("OBJECT ENCODING h")}, "$8\r\nlistpack\r\n", "$8\r\nlistpack\r\n"},
+			{step{args: fields("HGETALL h"), glue: true},
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+				"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n"},
 		}, false},
-		{"another order of a hashtable", []exchange{
-			{step{args: words("OBJECT ENCODING h")}, "$9\r\nhashtable\r\n", "$9\r\nhashtable\r\n"},
-			{step{args: words("HGETALL h"), glue: true}, "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n"},
+		{"a different order of a hashtable", []exchange{
+			{step{args: fields("OBJECT ENCODING h")}, "$9\r\nhashtable\r\n", "$9\r\nhashtable\r\n"},
+			{step{args: fields("HGETALL h"), glue: true},
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+				"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n"},
 		}, true},
-		{"a field picked from a RESP3 hash", []exchange{
-			{step{args: words("HGETALL h")}, "%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n", "%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
-			{step{args: words("HRANDFIELD h 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
+		{"a choice of a field of a RESP3 hash", []exchange{
+			{step{args: fields("HGETALL h")}, "%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+				"%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
+			{step{args: fields("HRANDFIELD h 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
 		}, true},
-		{"another order of an intset", []exchange{
-			{step{args: words("OBJECT ENCODING s")}, "$6\r\nintset\r\n", "$6\r\nintset\r\n"},
-			{step{args: words("SMEMBERS s"), glue: true}, "~2\r\n$1\r\n1\r\n$1\r\n2\r\n", "~2\r\n$1\r\n2\r\n$1\r\n1\r\n"},
+		{"a different order of an intset", []exchange{
+			{step{args: fields("OBJECT ENCODING s")}, "$6\r\nintset\r\n", "$6\r\nintset\r\n"},
+			{step{args: fields("SMEMBERS s"), glue: true}, "~2\r\n$1\r\n1\r\n$1\r\n2\r\n",
+				"~2\r\n$1\r\n2\r\n$1\r\n1\r\n"},
 		}, false},
-		{"members picked from a RESP3 set", []exchange{
-			{step{args: words("SMEMBERS s")}, "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\na\r\n$1\r\nb\r\n"},
-			{step{args: words("SRANDMEMBER s -3"), glue: true}, "*3\r\n$1\r\na\r\n$1\r\na\r\n$1\r\nb\r\n", "*3\r\n$1\r\nb\r\n$1\r\nb\r\n$1\r\nb\r\n"},
+		{"a choice of members of a RESP3 set", []exchange{
+			{step{args: fields("SMEMBERS s")}, "~2\r\n$1\r\na\r\n$1\r\nb\r\n",
+				"~2\r\n$1\r\na\r\n$1\r\nb\r\n"},
+			{step{args: fields("SRANDMEMBER s -3"), glue: true}, "*3\r\n$1\r\na\r\n$1\r\na\r\n$1\r\nb\r\n",
+				"*3\r\n$1\r\nb\r\n$1\r\nb\r\n$1\r\nb\r\n"},
 		}, true},
-		{"a member popped from elsewhere", []exchange{
-			{step{args: words("SMEMBERS s")}, "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\na\r\n$1\r\nb\r\n"},
-			{step{args: words("SPOP s 1"), glue: true}, "~1\r\n$1\r\na\r\n", "~1\r\n$1\r\nc\r\n"},
+		{"a pop of a member that does not exist", []exchange{
+			{step{args: fields("SMEMBERS s")}, "~2\r\n$1\r\na\r\n$1\r\nb\r\n",
+				"~2\r\n$1\r\na\r\n$1\r\nb\r\n"},
+			{step{args: fields("SPOP s 1"), glue: true}, "~1\r\n$1\r\na\r\n", "~1\r\n$1\r\nc\r\n"},
 		}, false},
-		{"a field picked from elsewhere", []exchange{
-			{step{args: words("HGETALL h")}, "%1\r\n$1\r\na\r\n$1\r\n1\r\n", "%1\r\n$1\r\na\r\n$1\r\n1\r\n"},
-			{step{args: words("HRANDFIELD h 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
+		{"a choice of a field that does not exist", []exchange{
+			{step{args: fields("HGETALL h")}, "%1\r\n$1\r\na\r\n$1\r\n1\r\n", "%1\r\n$1\r\na\r\n$1\r\n1\r\n"},
+			{step{args: fields("HRANDFIELD h 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
 		}, false},
-		{"the interpreter's own words", []exchange{{step{args: words("EVAL x 0")}, interpreter("attempt to index a nil value"), interpreter("cannot index nil")}}, true},
-		{"the interpreter's words on another line", []exchange{{step{args: words("EVAL x 0")}, interpreter("attempt to index a nil value"), strings.Replace(interpreter("x"), ":1:", ":2:", 1)}}, false},
-		{"Redis' words in a script", []exchange{{step{args: words("EVAL x 0")}, interpreter("Script attempted to access nonexistent global variable 'x'"), interpreter("no global x")}}, false},
-		{"the script's own words", []exchange{{step{args: words("EVAL x 0")}, interpreter("mine"), interpreter("yours")}}, false},
-		{"no reply", []exchange{{step{args: words("GET a")}, "+OK\r\n", ""}}, false},
+		{"an error of the interpreter", []exchange{{step{args: fields("EVAL x 0")},
+			interpreter("attempt to index a nil value"), interpreter("cannot index nil")}}, true},
+		{"an error of the interpreter on a different line", []exchange{{step{args: fields("EVAL x 0")},
+			interpreter("attempt to index a nil value"), strings.Replace(interpreter("x"), ":1:", ":2:", 1)}},
+			false},
+		{"an error of Redis in a script", []exchange{{step{args: fields("EVAL x 0")},
+			interpreter("Script attempted to access nonexistent global variable 'x'"),
+			interpreter("no global x")}}, false},
+		{"an error of the script itself", []exchange{{step{args: fields("EVAL x 0")}, interpreter("mine"),
+			interpreter("yours")}}, false},
+		{"no reply", []exchange{{step{args: fields("GET a")}, "+OK\r\n", ""}}, false},
 	}
 	for _, test := range tests {
-		var j judge
+		var j checker
 		different := ""
 		for _, e := range test.exchanges {
 			ours := reply{raw: []byte(e.ours)}
 			if e.ours == "" {
 				ours.fail = "connection closed"
 			}
-			different += j.see(e.s, reply{raw: []byte(e.ref)}, ours)
+			different += j.check(e.s, reply{raw: []byte(e.ref)}, ours)
 		}
 		if (different == "") != test.same {
 			t.Errorf("%s: %q", test.name, different)
@@ -201,10 +271,12 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestReplyEnds(t *testing.T) {
+func TestAppendReply(t *testing.T) {
 	whole := []string{
-		"+OK\r\n", "-ERR x\r\n", ":1\r\n", "$-1\r\n", "$0\r\n\r\n", "$4\r\na\r\nb\r\n", "*-1\r\n", "*0\r\n", "*2\r\n:1\r\n*1\r\n$1\r\na\r\n", "_\r\n", "#t\r\n", ",1.5\r\n",
-		"(123\r\n", "!5\r\nERR x\r\n", "=5\r\ntxt:a\r\n", "%1\r\n+a\r\n:1\r\n", "~2\r\n+a\r\n+b\r\n", ">1\r\n+a\r\n", "|1\r\n+a\r\n:1\r\n:2\r\n",
+		"+OK\r\n", "-ERR x\r\n", ":1\r\n", "$-1\r\n", "$0\r\n\r\n", "$4\r\na\r\nb\r\n", "*-1\r\n", "*0\r\n",
+		"*2\r\n:1\r\n*1\r\n$1\r\na\r\n", "_\r\n", "#t\r\n", ",1.5\r\n",
+		"(123\r\n", "!5\r\nERR x\r\n", "=5\r\ntxt:a\r\n", "%1\r\n+a\r\n:1\r\n", "~2\r\n+a\r\n+b\r\n",
+		">1\r\n+a\r\n", "|1\r\n+a\r\n:1\r\n:2\r\n",
 	}
 	for _, raw := range whole {
 		r := bufio.NewReader(strings.NewReader(raw + "+next\r\n"))
@@ -221,21 +293,23 @@ func TestReplyEnds(t *testing.T) {
 			}
 		}
 	}
-	for _, raw := range []string{"", "\r\n", "+OK\n", "?\r\n", "$x\r\n", "$-2\r\n", "$2\r\nabc\r\n", "$2\r\nab", "*x\r\n", "*-2\r\n", "*2\r\n:1\r\n", strings.Repeat("*1\r\n", 100) + ":1\r\n"} {
+	for _, raw := range []string{"", "\r\n", "+OK\n", "?\r\n", "$x\r\n", "$-2\r\n", "$2\r\nabc\r\n",
+		"$2\r\nab", "*x\r\n", "*-2\r\n", "*2\r\n:1\r\n", strings.Repeat("*1\r\n", 100) + ":1\r\n"} {
 		if got, err := appendReply(nil, bufio.NewReader(strings.NewReader(raw)), 0); err == nil {
-			t.Errorf("%q passes as %q", raw, got)
+			t.Errorf("%q is accepted as %q", raw, got)
 		}
 	}
 }
 
-func TestRoundsRepeat(t *testing.T) {
+func TestRoundsAreDeterministic(t *testing.T) {
 	for number := range 5 {
 		a, b := generate(7, number, 500, plan{}), generate(7, number, 500, plan{})
 		if !reflect.DeepEqual(a, b) {
-			t.Fatalf("round %d is not the same twice", number)
+			t.Fatalf("round %d is not deterministic", number)
 		}
-		if reflect.DeepEqual(a, generate(8, number, 500, plan{})) || reflect.DeepEqual(a, generate(7, number+1, 500, plan{})) {
-			t.Fatalf("round %d is the same for another seed or number", number)
+		if reflect.DeepEqual(a, generate(8, number, 500, plan{})) ||
+			reflect.DeepEqual(a, generate(7, number+1, 500, plan{})) {
+			t.Fatalf("round %d does not depend on seed and number", number)
 		}
 		last := roundStartMs(number)
 		for _, s := range a {
@@ -250,8 +324,9 @@ func TestRoundsRepeat(t *testing.T) {
 	}
 }
 
-// TestClockMovesMeetDeadlines asks that some moves end at a deadline, a millisecond before and a millisecond after.
-func TestClockMovesMeetDeadlines(t *testing.T) {
+// TestClockMovesHitDeadlines checks that some moves end at a deadline, a millisecond before and a millisecond
+// after.
+func TestClockMovesHitDeadlines(t *testing.T) {
 	met := map[int64]int{}
 	for number := range 40 {
 		nowMs := roundStartMs(number)
@@ -283,9 +358,9 @@ func TestClockMovesMeetDeadlines(t *testing.T) {
 	}
 }
 
-func TestLooseRoundsStayFarFromDeadlines(t *testing.T) {
+func TestRunningClockRoundsAvoidDeadlines(t *testing.T) {
 	for number := range 20 {
-		for _, s := range generate(5, number, 500, plan{looseClock: true}) {
+		for _, s := range generate(5, number, 500, plan{runningClock: true}) {
 			if s.clockMs > 0 {
 				t.Fatalf("round %d moves a clock that cannot be held", number)
 			}
@@ -294,7 +369,8 @@ func TestLooseRoundsStayFarFromDeadlines(t *testing.T) {
 }
 
 func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{"": `""`, "a": "a", "a b": `"a b"`, "\x00\"\\": `"\x00\"\\"`, "\r\n": `"\x0d\n"`, "0100": "0100"} {
+	for in, want := range map[string]string{"": `""`, "a": "a", "a b": `"a b"`, "\x00\"\\": `"\x00\"\\"`,
+		"\r\n": `"\x0d\n"`, "0100": "0100"} {
 		if got := quote(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
@@ -305,7 +381,8 @@ func TestQuote(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, argv := range [][]string{{}, {"-seed", "x", "-self"}, {"-family", "nosuch", "-self"}, {"-nosuch"}} {
+	for _, argv := range [][]string{{}, {"-seed", "x", "-self"}, {"-family", "nosuch", "-self"},
+		{"-nosuch"}} {
 		var out, errOut bytes.Buffer
 		if code := run(argv, &out, &errOut); code != 2 || errOut.Len() == 0 {
 			t.Errorf("%v: exit %d, %q", argv, code, errOut.String())

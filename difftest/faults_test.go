@@ -9,11 +9,11 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-// startPair starts two redis-servers, or skips where none is installed: what is tested here is the comparison with one.
+// startPair starts two redis-servers. It skips the test if none is installed.
 func startPair(t *testing.T) (ref, other server) {
 	t.Helper()
 	if err := oracle.Find(); err != nil {
-		t.Skip("there is no Redis to compare with: ", err)
+		t.Skip("no Redis to compare with: ", err)
 	}
 	for _, s := range []*server{&ref, &other} {
 		started, end, err := startOracle("redis", firstNowMs)
@@ -26,23 +26,25 @@ func startPair(t *testing.T) (ref, other server) {
 	return ref, other
 }
 
-// campaignOn runs n commands of the families against the pair and returns what was printed and found.
-func campaignOn(t *testing.T, timeout time.Duration, ref, ours server, n int, families ...string) (*campaign, string) {
+// runCampaign runs n commands of the families against the pair and returns the campaign and its output.
+func runCampaign(
+	t *testing.T, timeout time.Duration, ref, ours server, n int, families ...string,
+) (*campaign, string) {
 	t.Helper()
-	return campaignFrom(t, 1, timeout, ref, ours, n, families...)
+	return runCampaignSeed(t, 1, timeout, ref, ours, n, families...)
 }
 
-// campaignFrom is campaignOn with a seed of its own.
-func campaignFrom(
+// runCampaignSeed is runCampaign with another seed.
+func runCampaignSeed(
 	t *testing.T, seed uint64, timeout time.Duration, ref, ours server, n int, families ...string,
 ) (*campaign, string) {
 	t.Helper()
 	var out bytes.Buffer
-	d := &duel{ref: ref, ours: ours, timeout: timeout}
+	d := &runner{ref: ref, ours: ours, timeout: timeout}
 	t.Cleanup(d.closeLinks)
 	c := &campaign{
 		settings: &settings{perRound: 300, only: -1, keepGoing: 1},
-		duel:     d, out: &out, stats: newStats(), seen: map[string]int{},
+		runner:   d, out: &out, stats: newStats(), seen: map[string]int{},
 		plan: plan{families: families},
 	}
 	if err := c.seed(seed, n); err != nil {
@@ -53,7 +55,7 @@ func campaignFrom(
 
 func TestTwoRedisServersDoNotDiffer(t *testing.T) {
 	ref, other := startPair(t)
-	c, out := campaignOn(t, replyTimeout, ref, other, 6000)
+	c, out := runCampaign(t, replyTimeout, ref, other, 6000)
 	if len(c.seen) > 0 {
 		t.Fatalf("a false alarm:\n%s", out)
 	}
@@ -69,22 +71,24 @@ func TestTwoRedisServersDoNotDiffer(t *testing.T) {
 	}
 }
 
-// TestFaultsAreFound plants faults in a sound server and asks that each is found, and shrunk to a few lines.
-func TestFaultsAreFound(t *testing.T) {
+// TestFaultsAreDetected plants faults in a correct server and checks that each is detected, and shrunk to a
+// few lines.
+func TestFaultsAreDetected(t *testing.T) {
 	ref, sound := startPair(t)
 	tests := []struct {
 		name     string
 		families []string
 		fault    fault
 		clock    func(nowMs int64) int64
-		command  string // the difference must be about it; "" for any
+		command  string // the command that differs; "" for any
 		atMost   int    // lines of the shrunk round
-		mute     bool   // a reply does not come: the test waits for the time-out
-		seed     uint64 // of the rounds; 0 is 1
+		mute     bool   // there is no reply: the test waits for the timeout
+		seed     uint64 // of the rounds; 0 means 1
 	}{
 		{
-			name: "a rank too high by one, from the fourth on", families: []string{"zset"}, command: "ZRANK", atMost: 5,
-			seed: 2, // seed 1 finds it in a set that another command has put together, which takes lines of its own
+			name: "a rank too high by one, from the fourth on", families: []string{"zset"}, command: "ZRANK",
+			atMost: 5,
+			seed:   2, // seed 1 detects it in a set that another command stored, which needs more lines
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if args[0] == "ZRANK" && r == ":3\r\n" {
 					return ":4\r\n", false
@@ -95,31 +99,36 @@ func TestFaultsAreFound(t *testing.T) {
 		{
 			name: "an error text with a letter changed", families: []string{"string"}, atMost: 3,
 			fault: fault{change: func(_ []string, r string) (string, bool) {
-				return strings.Replace(r, "-ERR value is not an integer", "-ERR value is no integer", 1), false
+				return strings.Replace(r, "-ERR value is not an integer", "-ERR value is no integer", 1),
+					false
 			}},
 		},
 		{
-			name: "a client that is not told of every key", families: []string{"string"}, command: "PING", atMost: 7,
+			name: "an invalidation that is missing", families: []string{"string"}, command: "PING", atMost: 7,
 			fault: fault{drop: func(message string) bool { return strings.Contains(message, "s1") }},
 		},
 		{
-			name: "PERSIST that only says so", families: []string{"keys", "string"}, atMost: 5,
-			fault: fault{answer: func(args []string) (string, bool) { return ":1\r\n", args[0] == "PERSIST" && len(args) == 2 }},
+			name: "PERSIST that does nothing", families: []string{"keys", "string"}, atMost: 5,
+			fault: fault{answer: func(args []string) (string, bool) {
+				return ":1\r\n", args[0] == "PERSIST" && len(args) == 2
+			}},
 		},
 		{
 			name: "a prefix removal that leaves everything", families: []string{"zset"}, atMost: 5,
 			fault: fault{answer: func(args []string) (string, bool) {
-				return ":1\r\n", args[0] == "ZREMRANGEBYRANK" && len(args) == 4 && args[2] == "0" && args[3] == "0"
+				return ":1\r\n", args[0] == "ZREMRANGEBYRANK" && len(args) == 4 && args[2] == "0" &&
+					args[3] == "0"
 			}},
 		},
 		{
-			name: "a double printed short", families: []string{"zset"}, atMost: 4,
+			name: "a double with few digits", families: []string{"zset"}, atMost: 4,
 			fault: fault{change: func(_ []string, r string) (string, bool) {
 				return strings.Replace(r, "$19\r\n0.10000000000000001\r\n", "$3\r\n0.1\r\n", 1), false
 			}},
 		},
 		{
-			name: "a difference inside EXEC only", families: []string{"tx", "zset"}, command: "EXEC", atMost: 8,
+			name: "a difference inside EXEC only", families: []string{"tx", "zset"}, command: "EXEC",
+			atMost: 8,
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if args[0] == "EXEC" {
 					return strings.Replace(r, ":2\r\n", ":3\r\n", 1), false
@@ -129,7 +138,9 @@ func TestFaultsAreFound(t *testing.T) {
 		},
 		{
 			name: "an EXEC that WATCH does not stop", families: []string{"tx", "keys"}, atMost: 6,
-			fault: fault{answer: func(args []string) (string, bool) { return "+OK\r\n", args[0] == "WATCH" && len(args) > 1 }},
+			fault: fault{answer: func(args []string) (string, bool) {
+				return "+OK\r\n", args[0] == "WATCH" && len(args) > 1
+			}},
 		},
 		{
 			name: "a script's nil as an empty string", families: []string{"lua"}, atMost: 3,
@@ -141,16 +152,18 @@ func TestFaultsAreFound(t *testing.T) {
 			}},
 		},
 		{
-			name: "SCAN that forgets a key", families: []string{"keys", "string"}, atMost: 4,
+			name: "SCAN that omits a key", families: []string{"keys", "string"}, atMost: 4,
 			fault: fault{change: func(args []string, r string) (string, bool) {
-				if v, err := parse([]byte(r)); args[0] == "SCAN" && err == nil && len(v.elems) == 2 && len(v.elems[1].elems) > 0 {
+				if v, err := parse([]byte(r)); args[0] == "SCAN" && err == nil && len(v.elems) == 2 &&
+					len(v.elems[1].elems) > 0 {
 					return "*2\r\n$1\r\n0\r\n*0\r\n", false
 				}
 				return r, false
 			}},
 		},
 		{
-			name: "ZRANDMEMBER that makes members up", families: []string{"zset"}, command: "ZRANDMEMBER", atMost: 4,
+			name: "ZRANDMEMBER of a member that does not exist", families: []string{"zset"},
+			command: "ZRANDMEMBER", atMost: 4,
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if args[0] == "ZRANDMEMBER" && len(args) == 2 && r[0] == '$' && r != "$-1\r\n" {
 					return "$7\r\nno such\r\n", false
@@ -159,7 +172,8 @@ func TestFaultsAreFound(t *testing.T) {
 			}},
 		},
 		{
-			name: "fields of a listpack in another order", families: []string{"hash"}, command: "HKEYS", atMost: 4,
+			name: "fields of a listpack in another order", families: []string{"hash"}, command: "HKEYS",
+			atMost: 4,
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				v, err := parse([]byte(r))
 				if args[0] != "HKEYS" || err != nil || v.kind != '*' || len(v.elems) < 2 {
@@ -178,13 +192,15 @@ func TestFaultsAreFound(t *testing.T) {
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if v, err := parse([]byte(r)); args[0] == "SMEMBERS" && err == nil && len(v.elems) == 2 {
 					a, b := v.elems[0].text, v.elems[1].text
-					return r[:4] + "$" + itoa(len(b)) + "\r\n" + b + "\r\n$" + itoa(len(a)) + "\r\n" + a + "\r\n", false
+					return r[:4] + "$" + itoa(len(b)) + "\r\n" + b + "\r\n$" + itoa(len(a)) + "\r\n" + a +
+						"\r\n", false
 				}
 				return r, false
 			}},
 		},
 		{
-			name: "SPOP that makes members up", families: []string{"set"}, command: "SPOP", atMost: 5,
+			name: "SPOP of a member that does not exist", families: []string{"set"}, command: "SPOP",
+			atMost: 5,
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if args[0] == "SPOP" && len(args) == 2 && r[0] == '$' && r != "$-1\r\n" {
 					return "$7\r\nno such\r\n", false
@@ -193,16 +209,17 @@ func TestFaultsAreFound(t *testing.T) {
 			}},
 		},
 		{
-			name: "SSCAN that forgets a member", families: []string{"set"}, command: "SSCAN", atMost: 4,
+			name: "SSCAN that omits a member", families: []string{"set"}, command: "SSCAN", atMost: 4,
 			fault: fault{change: func(args []string, r string) (string, bool) {
-				if v, err := parse([]byte(r)); args[0] == "SSCAN" && err == nil && len(v.elems) == 2 && len(v.elems[1].elems) > 0 {
+				if v, err := parse([]byte(r)); args[0] == "SSCAN" && err == nil && len(v.elems) == 2 &&
+					len(v.elems[1].elems) > 0 {
 					return "*2\r\n$1\r\n0\r\n*0\r\n", false
 				}
 				return r, false
 			}},
 		},
 		{
-			name: "a union that counts wrong", families: []string{"zset"}, command: "ZUNIONSTORE", atMost: 5,
+			name: "a union with a wrong count", families: []string{"zset"}, command: "ZUNIONSTORE", atMost: 5,
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if args[0] == "ZUNIONSTORE" && r[0] == ':' && r != ":0\r\n" {
 					return ":9" + r[1:], false
@@ -211,7 +228,8 @@ func TestFaultsAreFound(t *testing.T) {
 			}},
 		},
 		{
-			name: "HRANDFIELD that makes fields up", families: []string{"hash"}, command: "HRANDFIELD", atMost: 4,
+			name: "HRANDFIELD of a field that does not exist", families: []string{"hash"},
+			command: "HRANDFIELD", atMost: 4,
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if args[0] == "HRANDFIELD" && len(args) == 2 && r[0] == '$' && r != "$-1\r\n" {
 					return "$7\r\nno such\r\n", false
@@ -220,20 +238,25 @@ func TestFaultsAreFound(t *testing.T) {
 			}},
 		},
 		{
-			name: "HSCAN that forgets a field", families: []string{"hash"}, command: "HSCAN", atMost: 4,
+			name: "HSCAN that omits a field", families: []string{"hash"}, command: "HSCAN", atMost: 4,
 			fault: fault{change: func(args []string, r string) (string, bool) {
-				if v, err := parse([]byte(r)); args[0] == "HSCAN" && err == nil && len(v.elems) == 2 && len(v.elems[1].elems) > 0 {
+				if v, err := parse([]byte(r)); args[0] == "HSCAN" && err == nil && len(v.elems) == 2 &&
+					len(v.elems[1].elems) > 0 {
 					return "*2\r\n$1\r\n0\r\n*0\r\n", false
 				}
 				return r, false
 			}},
 		},
 		{
-			name: "a hang-up", families: []string{"zset"}, command: "ZPOPMAX", atMost: 2,
-			fault: fault{change: func(args []string, r string) (string, bool) { return r, args[0] == "ZPOPMAX" }},
+			name: "a closed connection", families: []string{"zset"}, command: "ZPOPMAX", atMost: 2,
+			fault: fault{change: func(args []string, r string) (string, bool) {
+				return r,
+					args[0] == "ZPOPMAX"
+			}},
 		},
 		{
-			name: "a reply that never comes", families: []string{"string"}, command: "GETDEL", atMost: 2, mute: true,
+			name: "a reply that never comes", families: []string{"string"}, command: "GETDEL", atMost: 2,
+			mute:  true,
 			fault: fault{answer: func(args []string) (string, bool) { return "", args[0] == "GETDEL" }},
 		},
 		{
@@ -241,7 +264,8 @@ func TestFaultsAreFound(t *testing.T) {
 			clock: func(nowMs int64) int64 { return nowMs - 1 },
 		},
 		{
-			name: "a key that dies at its deadline instead of after it", families: []string{"keys", "string"}, atMost: 6,
+			name:     "a key that expires at its deadline instead of after it",
+			families: []string{"keys", "string"}, atMost: 6,
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if args[0] == "PTTL" && r == ":0\r\n" {
 					return ":-2\r\n", false
@@ -252,7 +276,8 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			ours := server{title: "faulty", addr: faultyProxy(t, sound.addr, test.fault), setClock: sound.setClock}
+			ours := server{title: "faulty", addr: faultyProxy(t, sound.addr, test.fault),
+				setClock: sound.setClock}
 			if test.clock != nil {
 				ours.setClock = func(nowMs int64) error { return sound.setClock(test.clock(nowMs)) }
 			}
@@ -260,7 +285,7 @@ func TestFaultsAreFound(t *testing.T) {
 			if test.mute {
 				timeout = 2 * time.Second
 			}
-			c, out := campaignFrom(t, max(test.seed, 1), timeout, ref, ours, 30_000, test.families...)
+			c, out := runCampaignSeed(t, max(test.seed, 1), timeout, ref, ours, 30_000, test.families...)
 			if len(c.seen) != 1 {
 				t.Fatalf("%d differences found\n%s", len(c.seen), out)
 			}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A round is generated without looking at replies, so that it is a pure function of seed and number and can be run
-// again, whole or in part. It gets its depth from weights instead: few keys of a known kind, many more writes that
-// fill than commands that empty, and few wrong arguments.
+// A round is generated without looking at replies, so it is a pure function of seed and number and can be run
+// again, whole or in part. Weights give it depth: few keys of a known kind, many more writes that fill than
+// commands that empty, and few wrong arguments.
 
 const (
 	firstNowMs   = 1_700_000_000_000
@@ -17,14 +17,14 @@ const (
 	databases    = 3
 )
 
-// plan says how to generate; the zero value plans everything with a held clock.
+// A plan says how to generate. The zero value selects all families with a held clock.
 type plan struct {
-	families   []string       // nil for all
-	looseClock bool           // no clock moves, and no deadline that real time could reach
-	seldom     map[string]int // percent of a command's occurrences to leave out, by name
+	families     []string       // nil: all
+	runningClock bool           // no clock moves, and no deadline that real time could reach
+	omit         map[string]int // percent of a command's occurrences to leave out, by name
 }
 
-// maker appends one command, or one group of steps that belong together, to the round.
+// A maker appends one command, or one group of related steps, to the round.
 type maker struct {
 	weight int
 	send   func(*generator)
@@ -36,32 +36,34 @@ type generator struct {
 	out  []step
 
 	nowMs     int64
-	lastMs    int64   // the clock may not pass this in the round
+	lastMs    int64   // the last instant of the round
 	deadlines []int64 // instants at which a key of the round is likely to expire
 
-	tracks bool // connections are told of changes, and the clock stands
+	tracks bool // connections track keys, and the clock is held
 
-	conn  int // the connection that commands go to
-	depth int // of a pipeline
+	conn  int // index of the connection that sends
+	depth int // of pipelines
 
 	sets, logs, lexes, hashes, plainSets, lists, texts, counters, fractions, anyKeys []string
 
-	logAt   map[string]int64    // the newest value given to a log key
-	added   map[string][]string // members lately added to a key
+	logAt   map[string]int64    // newest value of a log key
+	added   map[string][]string // members recently added to a key
 	scripts []script            // sent in this round, for EVALSHA
 
 	tables   map[string][]maker
 	families []maker
-	capture  *[]string // while set, a command is stored here instead of sent (for scripts and MULTI)
+	capture  *[]string // if set, receives a command instead of sending it (for scripts and MULTI)
 }
 
-// keyShapes give every kind of key several forms; %s is the kind.
+// keyShapes gives every kind of key several forms; %s is the kind.
 var keyShapes = []string{
-	"%s", "%s:1", "rate_limit:{user_123}:/api/%s", "{%s}", "{}%s", "%s*[a-c]?", "%s with space", "%s\x00\xff\r\n", "\xd0\xba:%s",
+	"%s", "%s:1", "rate_limit:{user_123}:/api/%s", "{%s}", "{}%s", "%s*[a-c]?", "%s with space",
+	"%s\x00\xff\r\n", "\xd0\xba:%s",
 	"%s:" + strings.Repeat("k", 300), `%s"\`, "12345%s",
 }
 
-// roundSeed mixes the run's seed with the round's number (splitmix64's finaliser), so that any round can be had alone.
+// roundSeed mixes the run's seed with the round's number (splitmix64's finalizer), so that any round can be
+// generated alone.
 func roundSeed(seed uint64, number int) uint64 {
 	z := seed + uint64(number+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -69,10 +71,10 @@ func roundSeed(seed uint64, number int) uint64 {
 	return z ^ z>>31
 }
 
-// roundStartMs is the instant at which the round's clock starts.
+// roundStartMs returns the instant at which the round's clock starts.
 func roundStartMs(number int) int64 { return firstNowMs + int64(number)*roundSpanMs }
 
-// generate makes the round of that number with at least n commands and, at its end, the reading of all its keys.
+// generate returns the round of that number, with at least n commands, followed by an audit of all its keys.
 func generate(seed uint64, number, n int, p plan) []step {
 	s := roundSeed(seed, number)
 	g := &generator{
@@ -85,7 +87,9 @@ func generate(seed uint64, number, n int, p plan) []step {
 	g.lastMs = g.nowMs + roundSpanMs/2
 	g.nameKeys()
 	g.tables = map[string][]maker{
-		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers, "bits": bitMakers, "keys": keyMakers, "sort": sortMakers, "tx": txMakers, "lua": luaMakers, "conn": connMakers,
+		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers,
+		"bits": bitMakers, "keys": keyMakers, "sort": sortMakers, "tx": txMakers, "lua": luaMakers,
+		"conn": connMakers,
 	}
 	for _, f := range familyWeights {
 		if len(p.families) == 0 || contains(p.families, f.name) {
@@ -98,14 +102,14 @@ func generate(seed uint64, number, n int, p plan) []step {
 		g.send("HELLO", "3")
 	}
 	if g.chance(30) {
-		g.on(1, func() { g.send("HELLO", "3") })
+		g.onConn(1, func() { g.send("HELLO", "3") })
 	}
-	if !p.looseClock && g.chance(15) {
+	if !p.runningClock && g.chance(15) {
 		g.track()
 	}
 	g.fill()
 	moves := 0
-	if !p.looseClock && !g.tracks {
+	if !p.runningClock && !g.tracks {
 		moves = g.between(1, 4)
 	}
 	nextMove := n / (moves + 1)
@@ -121,7 +125,7 @@ func generate(seed uint64, number, n int, p plan) []step {
 			continue
 		}
 		if g.chance(secondShare) {
-			g.on(1, func() { g.choose(g.families) })
+			g.onConn(1, func() { g.choose(g.families) })
 			continue
 		}
 		g.choose(g.families)
@@ -135,7 +139,8 @@ type familyWeight struct {
 	weight int
 }
 
-var familyWeights = []familyWeight{{"zset", 42}, {"hash", 16}, {"set", 16}, {"list", 16}, {"string", 20}, {"bits", 10}, {"keys", 16}, {"sort", 6}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
+var familyWeights = []familyWeight{{"zset", 42}, {"hash", 16}, {"set", 16}, {"list", 16}, {"string", 20},
+	{"bits", 10}, {"keys", 16}, {"sort", 6}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
 
 func contains(list []string, s string) bool {
 	for _, l := range list {
@@ -162,7 +167,8 @@ func (g *generator) nameKeys() {
 	if g.chance(20) {
 		g.texts[1] = ""
 	}
-	for _, list := range [][]string{g.sets, g.logs, g.hashes, g.plainSets, g.lists, g.texts, g.counters, g.fractions} {
+	for _, list := range [][]string{g.sets, g.logs, g.hashes, g.plainSets, g.lists, g.texts, g.counters,
+		g.fractions} {
 		g.anyKeys = append(g.anyKeys, list...)
 	}
 	g.anyKeys = append(g.anyKeys, shape("new"))
@@ -171,7 +177,7 @@ func (g *generator) nameKeys() {
 	}
 }
 
-// fill gives most keys something to begin with.
+// fill gives most keys initial values.
 func (g *generator) fill() {
 	for _, k := range append(append([]string(nil), g.sets...), g.lexes...) {
 		args := []string{"ZADD", k}
@@ -193,7 +199,7 @@ func (g *generator) fill() {
 		g.deepLog(pick(g.r, g.logs...))
 	}
 	if g.chance(12) {
-		// Past Redis' listpack of 128, and past what one block of a tree may hold.
+		// More than Redis' listpack of 128, and more than one block of a tree may hold.
 		args := []string{"ZADD", pick(g.r, g.sets...)}
 		for i := range g.between(100, 900) {
 			args = append(args, pick(g.r, itoa(i), itoa(g.between(0, 50)), pick(g.r, floats...)), "e"+itoa(i))
@@ -223,7 +229,7 @@ func (g *generator) fill() {
 		g.send("SET", k, itoa(g.between(-5, 100)))
 	}
 	g.send("SET", g.texts[0], g.text())
-	g.weigh()
+	g.setWeights()
 }
 
 func (g *generator) choose(from []maker) {
@@ -240,8 +246,8 @@ func (g *generator) choose(from []maker) {
 	}
 }
 
-// on sends what f makes over another connection.
-func (g *generator) on(conn int, f func()) {
+// onConn sends the steps of f over another connection.
+func (g *generator) onConn(conn int, f func()) {
 	before := g.conn
 	g.conn = conn
 	f()
@@ -250,7 +256,7 @@ func (g *generator) on(conn int, f func()) {
 
 // add appends a step on the current connection, cutting pipelines at about the round's depth.
 func (g *generator) add(s step) {
-	if share := g.plan.seldom[commandName(s.args)]; share > 0 && !s.glue && g.chance(share) {
+	if percent := g.plan.omit[commandName(s.args)]; percent > 0 && !s.glue && g.chance(percent) {
 		return
 	}
 	s.conn = g.conn
@@ -273,7 +279,7 @@ func (g *generator) send(args ...string) {
 	g.add(step{args: args})
 }
 
-// command appends a command that may be spoilt: an argument dropped, added or replaced by something foreign.
+// command appends a command that may be corrupted: an argument dropped, added or replaced by junk.
 func (g *generator) command(args ...string) {
 	if g.chance(4) {
 		args = append([]string(nil), args...)
@@ -302,15 +308,16 @@ func (g *generator) junk() string {
 	case 1:
 		return pick(g.r, floats...)
 	case 2:
-		return pick(g.r, "NX", "XX", "GT", "LT", "CH", "INCR", "WITHSCORES", "LIMIT", "BYSCORE", "REV", "KEEPTTL", "EX", "GET", "COUNT", "MATCH")
+		return pick(g.r, "NX", "XX", "GT", "LT", "CH", "INCR", "WITHSCORES", "LIMIT", "BYSCORE", "REV",
+			"KEEPTTL", "EX", "GET", "COUNT", "MATCH")
 	default:
-		return pick(g.r, words...)
+		return pick(g.r, sampleStrings...)
 	}
 }
 
-// ttlMs is a distance to a deadline in milliseconds, in reach of the round's clock moves.
+// ttlMs returns a time to live in milliseconds, within reach of the round's clock moves.
 func (g *generator) ttlMs() int64 {
-	if g.plan.looseClock {
+	if g.plan.runningClock {
 		return int64(g.between(100_000, 900_000)) * 1000
 	}
 	switch g.r.IntN(3) {
@@ -323,8 +330,8 @@ func (g *generator) ttlMs() int64 {
 	}
 }
 
-// noteDeadline remembers an instant that a clock move may aim at.
-func (g *generator) noteDeadline(atMs int64) {
+// addDeadline records an instant that a clock move may go to.
+func (g *generator) addDeadline(atMs int64) {
 	if len(g.deadlines) < 64 {
 		g.deadlines = append(g.deadlines, atMs)
 		return
@@ -332,16 +339,17 @@ func (g *generator) noteDeadline(atMs int64) {
 	g.deadlines[g.r.IntN(len(g.deadlines))] = atMs
 }
 
-// deadline returns a relative or absolute deadline argument in unitMs (1 or 1000), remembered as a target.
+// deadline returns a relative or absolute deadline argument in unitMs (1 or 1000), and records it for clock
+// moves.
 func (g *generator) deadline(unitMs int64, absolute bool) string {
 	switch n := g.r.IntN(100); {
 	case n < 88:
 		units := max(g.ttlMs()/unitMs, 1)
 		if absolute {
 			units += g.nowMs / unitMs
-			g.noteDeadline(units * unitMs)
+			g.addDeadline(units * unitMs)
 		} else {
-			g.noteDeadline(g.nowMs + units*unitMs)
+			g.addDeadline(g.nowMs + units*unitMs)
 		}
 		return itoa(units)
 	case n < 92:
@@ -350,13 +358,14 @@ func (g *generator) deadline(unitMs int64, absolute bool) string {
 		}
 		return pick(g.r, "-1", "0", "-1000")
 	case n < 96:
-		return pick(g.r, "9223372036854775807", "-9223372036854775808", "9223372036854775", "9223372036854776", "4611686018427387904", "10000000000000")
+		return pick(g.r, "9223372036854775807", "-9223372036854775808", "9223372036854775",
+			"9223372036854776", "4611686018427387904", "10000000000000")
 	default:
 		return pick(g.r, notIntegers...)
 	}
 }
 
-// moveClock steps both clocks forward: mostly to a deadline, a millisecond before or after one.
+// moveClock moves both clocks forward: usually to a deadline, or a millisecond before or after one.
 func (g *generator) moveClock() {
 	if g.tracks {
 		return
@@ -386,8 +395,8 @@ func (g *generator) moveClock() {
 	}
 }
 
-// audit reads everything the round may have left, over a connection of its own: a difference in state that no command
-// happened to show is found here.
+// audit reads everything that the round may have left, over a connection of its own. It detects a difference
+// in state that no command happened to show.
 func (g *generator) audit() {
 	const conn = 2
 	read := func(args ...string) { g.out = append(g.out, step{conn: conn, args: args, audit: true}) }

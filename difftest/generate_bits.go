@@ -7,8 +7,10 @@ var bitMakers = []maker{
 	{8, func(g *generator) { g.bitCommand(g.bitRange("BITCOUNT", g.bitKey())...) }},
 	{8, func(g *generator) { g.bitCommand(g.bitRange("BITPOS", g.bitKey(), g.bit())...) }},
 	{8, (*generator).bitop},
-	{4, func(g *generator) { // where all bits are the same, a search meets the end
-		g.bitCommand("SET", g.bitKey(), pick(g.r, "\xff", "\xff\xff\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf7", "\x00\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10"))
+	{4, func(g *generator) { // if all bits are the same, a search reaches the end
+		g.bitCommand("SET", g.bitKey(), pick(g.r, "\xff", "\xff\xff\xff",
+			"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf7", "\x00\x00",
+			"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10"))
 	}},
 	{20, (*generator).bitfield},
 	{1, func(g *generator) {
@@ -17,7 +19,7 @@ var bitMakers = []maker{
 	{1, func(g *generator) { g.bitCommand("LOLWUT", "VERSION", pick(g.r, "7", "0", "x")) }},
 }
 
-// bitCommand sends a command as it is: junk in the place of an offset could make both servers fill hundreds of
+// bitCommand sends a command without junk: as an offset it could make both servers allocate hundreds of
 // megabytes.
 func (g *generator) bitCommand(args ...string) {
 	args[0] = g.spell(args[0])
@@ -27,7 +29,7 @@ func (g *generator) bitCommand(args ...string) {
 	g.send(args...)
 }
 
-// bitKey is a key whose bits matter: mostly of a text, often of a number.
+// bitKey returns a key for bit commands: usually a text, often a number.
 func (g *generator) bitKey() string {
 	if g.chance(30) {
 		return g.counter()
@@ -49,7 +51,7 @@ func (g *generator) bitOffset() string {
 	return itoa(g.between(0, 300))
 }
 
-// bitRange ends a command with a range, or with part of one.
+// bitRange appends a range, or part of one, to a command.
 func (g *generator) bitRange(args ...string) []string {
 	for range g.r.IntN(3) {
 		args = append(args, g.index())
@@ -68,12 +70,13 @@ func (g *generator) bitop() {
 	g.bitCommand(args...)
 }
 
-// bitfield is BITFIELD, or BITFIELD_RO, with some operations.
+// bitfield sends BITFIELD, or BITFIELD_RO, with some operations.
 func (g *generator) bitfield() {
 	args := []string{pick(g.r, "BITFIELD", "BITFIELD", "BITFIELD", "BITFIELD_RO"), g.bitKey()}
 	for range g.between(0, 4) {
 		if g.chance(40) {
-			args = append(args, g.spell("OVERFLOW"), g.spell(pick(g.r, "WRAP", "SAT", "SAT", "FAIL", "FAIL", "NOSUCH")))
+			args = append(args, g.spell("OVERFLOW"), g.spell(pick(g.r, "WRAP", "SAT", "SAT", "FAIL", "FAIL",
+				"NOSUCH")))
 		}
 		kind := pick(g.r, "GET", "SET", "INCRBY", "INCRBY")
 		if args[0] == "BITFIELD_RO" && g.chance(90) {

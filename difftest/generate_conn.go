@@ -2,10 +2,10 @@ package main
 
 import "strings"
 
-// connMakers generate the commands about the connection and the server, inline commands and broken ones.
+// connMakers generate the commands about the connection and the server, inline commands and invalid ones.
 var connMakers = []maker{
 	{6, func(g *generator) { g.command("PING") }},
-	{3, func(g *generator) { g.command(pick(g.r, "PING", "ECHO"), pick(g.r, words...)) }},
+	{3, func(g *generator) { g.command(pick(g.r, "PING", "ECHO"), pick(g.r, sampleStrings...)) }},
 	{4, func(g *generator) { g.send("HELLO", pick(g.r, "2", "3")) }},
 	{3, func(g *generator) {
 		// No password is set: AUTH is refused, the default user may name itself with any.
@@ -101,7 +101,8 @@ var connMakers = []maker{
 			{"COMMAND", "NOSUCH"},
 			{"COMMAND", "INFO", pick(g.r, knownCommands...)},
 			{"COMMAND", "INFO", pick(g.r, knownCommands...), "nosuch", pick(g.r, knownCommands...)},
-			{"COMMAND", "INFO", pick(g.r, "client|id", "config|get", "object|encoding", "script|load", "client|nosuch", "get|x")},
+			{"COMMAND", "INFO", pick(g.r, "client|id", "config|get", "object|encoding", "script|load",
+				"client|nosuch", "get|x")},
 			{"COMMAND", "GETKEYS"},
 			{"COMMAND", "GETKEYS", "nosuch"},
 			{"COMMAND", "GETKEYS", "PING"},
@@ -110,7 +111,8 @@ var connMakers = []maker{
 			{"COMMAND", "GETKEYS", "EVAL", "return 1", "x", "a"},
 			{"COMMAND", "GETKEYS", "EVAL", "return 1", "0", "a"},
 			{"COMMAND", "GETKEYS", "MSET", "a", "1", "b", "2"},
-			append([]string{"COMMAND", "GETKEYS"}, g.one()...), append([]string{"COMMAND", "GETKEYS"}, g.one()...),
+			append([]string{"COMMAND", "GETKEYS"}, g.dataCommand()...),
+			append([]string{"COMMAND", "GETKEYS"}, g.dataCommand()...),
 		}
 		g.send(pick(g.r, args...)...)
 	}},
@@ -186,30 +188,43 @@ var connMakers = []maker{
 	{1, (*generator).hangUp},
 }
 
-// knownCommands are those whose rows COMMAND INFO compares.
+// knownCommands are the commands whose rows COMMAND INFO compares.
 var knownCommands = []string{
-	"zadd", "ZADD", "zrem", "zcard", "zcount", "zscore", "zmscore", "zincrby", "zrank", "zrevrank", "zrange", "zrangebyscore",
-	"zrevrange", "zrevrangebyscore", "zremrangebyscore", "zremrangebyrank", "zpopmin", "zpopmax", "zrandmember", "zscan", "del", "unlink",
-	"exists", "type", "expire", "pexpire", "expireat", "pexpireat", "ttl", "pttl", "expiretime", "pexpiretime", "persist", "rename",
-	"renamenx", "keys", "scan", "randomkey", "touch", "get", "set", "setex", "psetex", "setnx", "getset", "getdel", "getex", "mget",
-	"mset", "msetnx", "incr", "decr", "incrby", "decrby", "incrbyfloat", "append", "strlen", "getrange", "setrange", "multi", "exec",
-	"hset", "hsetnx", "hmset", "hget", "hmget", "hgetall", "hdel", "hexists", "hlen", "hstrlen", "hkeys", "hvals", "hincrby",
+	"zadd", "ZADD", "zrem", "zcard", "zcount", "zscore", "zmscore", "zincrby", "zrank", "zrevrank", "zrange",
+	"zrangebyscore",
+	"zrevrange", "zrevrangebyscore", "zremrangebyscore", "zremrangebyrank", "zpopmin", "zpopmax",
+	"zrandmember", "zscan", "del", "unlink",
+	"exists", "type", "expire", "pexpire", "expireat", "pexpireat", "ttl", "pttl", "expiretime",
+	"pexpiretime", "persist", "rename",
+	"renamenx", "keys", "scan", "randomkey", "touch", "get", "set", "setex", "psetex", "setnx", "getset",
+	"getdel", "getex", "mget",
+	"mset", "msetnx", "incr", "decr", "incrby", "decrby", "incrbyfloat", "append", "strlen", "getrange",
+	"setrange", "multi", "exec",
+	"hset", "hsetnx", "hmset", "hget", "hmget", "hgetall", "hdel", "hexists", "hlen", "hstrlen", "hkeys",
+	"hvals", "hincrby",
 	"hincrbyfloat", "hrandfield", "hscan",
-	"sadd", "srem", "scard", "sismember", "smismember", "smembers", "srandmember", "spop", "smove", "sinter", "sunion", "sdiff",
-	"sinterstore", "sunionstore", "sdiffstore", "sintercard", "sscan", "zrangestore", "zunion", "zinter", "zdiff", "zunionstore",
+	"sadd", "srem", "scard", "sismember", "smismember", "smembers", "srandmember", "spop", "smove", "sinter",
+	"sunion", "sdiff",
+	"sinterstore", "sunionstore", "sdiffstore", "sintercard", "sscan", "zrangestore", "zunion", "zinter",
+	"zdiff", "zunionstore",
 	"zinterstore", "zdiffstore", "zintercard", "copy", "move",
-	"discard", "watch", "unwatch", "eval", "evalsha", "eval_ro", "evalsha_ro", "ping", "echo", "quit", "reset", "select", "hello", "auth",
-	"lpush", "rpush", "lpushx", "rpushx", "lpop", "rpop", "llen", "lrange", "lindex", "lset", "ltrim", "lrem", "linsert", "lpos", "lmove",
+	"discard", "watch", "unwatch", "eval", "evalsha", "eval_ro", "evalsha_ro", "ping", "echo", "quit",
+	"reset", "select", "hello", "auth",
+	"lpush", "rpush", "lpushx", "rpushx", "lpop", "rpop", "llen", "lrange", "lindex", "lset", "ltrim", "lrem",
+	"linsert", "lpos", "lmove",
 	"lmpop", "zmpop", "blmpop", "bzmpop", "brpoplpush", "sort", "sort_ro", "lcs", "substr",
-	"rpoplpush", "blpop", "brpop", "blmove", "bzpopmin", "bzpopmax", "info", "time", "dbsize", "flushdb", "flushall", "swapdb", "shutdown",
+	"rpoplpush", "blpop", "brpop", "blmove", "bzpopmin", "bzpopmax", "info", "time", "dbsize", "flushdb",
+	"flushall", "swapdb", "shutdown",
 }
 
-// inline sends a command the way a person at telnet does. Every line here has exactly one reply, except the empty
-// ones, which have none and stand before one that has.
+// inline sends a command as a user of telnet does. Every line has exactly one reply, except the empty ones,
+// which have none and precede one that has.
 func (g *generator) inline() {
 	k := pick(g.r, "plain", "n1", "s1")
-	line := pick(g.r, "PING", "ping hello", "GET "+k, "SET "+k+" \"a \\x41\\n\\\"q\"", "SET "+k+" 'it\\'s'", "  GET   "+k+"  ", "\tTYPE\t"+k,
-		"NOSUCH x", "EXISTS a b c", "SET "+k+" \"\"", "ECHO \"\\xff\\x00\"", "GET", "ECHO 'a'", "ZADD plainz 1 a 2 b", "ZCARD plainz")
+	line := pick(g.r, "PING", "ping hello", "GET "+k, "SET "+k+" \"a \\x41\\n\\\"q\"", "SET "+k+" 'it\\'s'",
+		"  GET   "+k+"  ", "\tTYPE\t"+k,
+		"NOSUCH x", "EXISTS a b c", "SET "+k+" \"\"", "ECHO \"\\xff\\x00\"", "GET", "ECHO 'a'",
+		"ZADD plainz 1 a 2 b", "ZCARD plainz")
 	raw := line + pick(g.r, "\r\n", "\r\n", "\n")
 	if g.chance(30) {
 		raw = pick(g.r, "\r\n", "\n", "*0\r\n", "*-1\r\n", "   \r\n", "*-5\r\n") + raw
@@ -217,22 +232,22 @@ func (g *generator) inline() {
 	g.add(step{raw: raw})
 }
 
-// clientReply is one inseparable group: without its end, every later reply would be waited for in vain.
+// clientReply sends one group of glued steps: without its end, later replies would be waited for in vain.
 func (g *generator) clientReply() {
 	if g.conn != 0 || g.out == nil {
 		return
 	}
-	g.add(step{args: []string{"RESET"}}) // leaves a MULTI that is still open, where CLIENT REPLY would be queued
+	g.add(step{args: []string{"RESET"}}) // ends an open MULTI, which would queue CLIENT REPLY
 	quiet := func(silent bool, args ...string) { g.add(step{args: args, silent: silent, glue: true}) }
 	if g.chance(50) {
 		quiet(true, "CLIENT", "REPLY", "SKIP")
-		quiet(true, g.one()...)
+		quiet(true, g.dataCommand()...)
 		quiet(false, "PING")
 		return
 	}
 	quiet(true, "CLIENT", "REPLY", "OFF")
 	for range g.between(0, 4) {
-		quiet(true, g.one()...)
+		quiet(true, g.dataCommand()...)
 	}
 	if g.chance(30) {
 		quiet(true, "CLIENT", "REPLY", "SKIP")
@@ -241,7 +256,7 @@ func (g *generator) clientReply() {
 	quiet(false, "PING")
 }
 
-// hangUp makes the servers end the connection, by QUIT or by breaking the protocol.
+// hangUp makes the servers close the connection, by QUIT or by a protocol error.
 func (g *generator) hangUp() {
 	if g.chance(40) {
 		g.add(step{args: []string{pick(g.r, "QUIT", "quit")}, closes: true})
@@ -249,10 +264,14 @@ func (g *generator) hangUp() {
 	}
 	g.add(step{
 		closes: true, raw: pick(g.r,
-			"*1\r\n$-5\r\n", "*1\r\n+PING\r\n", "*x\r\n", "*1\r\n$x\r\nPING\r\n", "*2147483648\r\n", "*1\r\n$536870913\r\n",
-			"*1\r\n$99999999999999999999\r\n", "*1\r\n\r\n", "SET a \"unbalanced\r\n", "GET 'a'b\r\n", "*3\r\n$3\r\nSET\r\n$1\r\na\r\n:1\r\n",
-			"PING\r\n*1\r\n$-1\r\n", "*1\r\n$4\r\nPING\r\n*abc\r\n", "*99999999999999999999\r\n", "*1 \r\n", "*\r\n", "*1\r\n$ 4\r\nPING\r\n",
-			// Longer than a line may be, and without the end that a fast reader could see in time.
-			strings.Repeat("x", 66_000), "*1"+strings.Repeat("1", 66_000), "*1\r\n$4"+strings.Repeat("4", 66_000)),
+			"*1\r\n$-5\r\n", "*1\r\n+PING\r\n", "*x\r\n", "*1\r\n$x\r\nPING\r\n", "*2147483648\r\n",
+			"*1\r\n$536870913\r\n",
+			"*1\r\n$99999999999999999999\r\n", "*1\r\n\r\n", "SET a \"unbalanced\r\n", "GET 'a'b\r\n",
+			"*3\r\n$3\r\nSET\r\n$1\r\na\r\n:1\r\n",
+			"PING\r\n*1\r\n$-1\r\n", "*1\r\n$4\r\nPING\r\n*abc\r\n", "*99999999999999999999\r\n", "*1 \r\n",
+			"*\r\n", "*1\r\n$ 4\r\nPING\r\n",
+			// Longer than a line may be, and without an end that a fast reader could see in time.
+			strings.Repeat("x", 66_000), "*1"+strings.Repeat("1", 66_000),
+			"*1\r\n$4"+strings.Repeat("4", 66_000)),
 	})
 }

@@ -1,7 +1,7 @@
 package main
 
-// allElements sends a command that reads all of a key, mostly after Redis has said how it keeps the key, which says
-// whether the order counts.
+// allElements sends a command that reads all of a key, usually after OBJECT ENCODING, which shows whether the
+// order counts.
 func (g *generator) allElements(name, key string) {
 	if g.capture == nil && g.chance(80) {
 		g.send("OBJECT", "ENCODING", key)
@@ -11,7 +11,7 @@ func (g *generator) allElements(name, key string) {
 	g.command(name, key)
 }
 
-// scanElements generates HSCAN, SSCAN and ZSCAN. patterns are what MATCH may be given.
+// scanElements sends HSCAN, SSCAN and ZSCAN. patterns are values for MATCH.
 func (g *generator) scanElements(name, key string, patterns ...string) {
 	args := []string{name, key, "0"}
 	if g.chance(40) {
@@ -30,12 +30,13 @@ func (g *generator) scanElements(name, key string, patterns ...string) {
 	g.send(args...)
 }
 
-// pairedElements generates HRANDFIELD and ZRANDMEMBER. withs are spellings, right and wrong, of the word that asks for
-// what belongs to an element.
+// pairedElements sends HRANDFIELD and ZRANDMEMBER. withs are spellings, right and wrong, of the option that
+// asks for the values or scores.
 func (g *generator) pairedElements(whole []string, name, key string, withs ...string) {
 	args := []string{name, key}
 	if g.chance(70) {
-		args = append(args, pick(g.r, "0", "1", "2", "5", "-1", "-5", "-20", "200", "x", "1.5", "9223372036854775808"))
+		args = append(args, pick(g.r, "0", "1", "2", "5", "-1", "-5", "-20", "200", "x", "1.5",
+			"9223372036854775808"))
 		if g.chance(50) {
 			args = append(args, pick(g.r, withs...))
 		}
@@ -43,8 +44,8 @@ func (g *generator) pairedElements(whole []string, name, key string, withs ...st
 	g.randomElements(whole, args)
 }
 
-// randomElements sends a command that picks at random after whole, which reads all of it, so that the pick can be
-// checked. It is never spoilt: a foreign negative count would ask for that many elements.
+// randomElements sends a command that chooses at random after whole, which reads all of the key, so that the
+// choice can be checked. It is never corrupted: a large negative count would ask for that many elements.
 func (g *generator) randomElements(whole, args []string) {
 	if g.capture == nil {
 		g.send(whole...)

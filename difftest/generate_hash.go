@@ -37,7 +37,7 @@ var hashMakers = []maker{
 	{1, func(g *generator) { g.send("OBJECT", "ENCODING", g.hash()) }},
 }
 
-// hash is a key that should hold a hash; seldom it holds something else.
+// hash returns a key that should hold a hash; rarely it holds something else.
 func (g *generator) hash() string {
 	if g.chance(94) {
 		return pick(g.r, g.hashes...)
@@ -49,10 +49,10 @@ func (g *generator) field() string {
 	if g.chance(80) {
 		return "f" + itoa(g.between(0, 12))
 	}
-	return pick(g.r, words...)
+	return pick(g.r, sampleStrings...)
 }
 
-// counterField is a field that mostly holds a number.
+// counterField returns a field that usually holds a number.
 func (g *generator) counterField() string {
 	if g.chance(85) {
 		return "n" + itoa(g.between(0, 3))
@@ -79,7 +79,7 @@ func (g *generator) hset() {
 	g.command(args...)
 }
 
-// bigHash crosses Redis' border of 512 fields, or stays below it.
+// bigHash sends a hash with more or fewer fields than Redis' limit of 512.
 func (g *generator) bigHash() {
 	args := []string{"HSET", pick(g.r, g.hashes...)}
 	for i := range g.between(100, 600) {
@@ -95,7 +95,8 @@ func (g *generator) hgetall() {
 
 func (g *generator) hrandfield() {
 	k := g.hash()
-	g.pairedElements([]string{"HGETALL", k}, "HRANDFIELD", k, "WITHVALUES", "WITHVALUES", "withvalues", "WITHSCORES")
+	g.pairedElements([]string{"HGETALL", k}, "HRANDFIELD", k, "WITHVALUES", "WITHVALUES", "withvalues",
+		"WITHSCORES")
 }
 
 func (g *generator) hscan() {

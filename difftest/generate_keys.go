@@ -1,6 +1,6 @@
 package main
 
-// keyMakers generate the commands that work on keys of any type, and those on whole databases.
+// keyMakers generate the commands on keys of any type, and those on whole databases.
 var keyMakers = []maker{
 	{3, func(g *generator) { g.command(pick(g.r, "DEL", "UNLINK"), g.key()) }},
 	{1, func(g *generator) { g.command(pick(g.r, "DEL", "UNLINK"), g.key(), g.key(), g.key()) }},
@@ -43,7 +43,8 @@ var keyMakers = []maker{
 func (g *generator) key() string { return pick(g.r, g.anyKeys...) }
 
 func (g *generator) pattern() string {
-	return pick(g.r, "*", "*", "?1*", "z*", "s[12]", "[^z]*", "n?", "*1", "\\*", "log[0-9]*", "[a-", "[z-a]1", "", "nothing", "*:*", "\\", "**1**")
+	return pick(g.r, "*", "*", "?1*", "z*", "s[12]", "[^z]*", "n?", "*1", "\\*", "log[0-9]*", "[a-", "[z-a]1",
+		"", "nothing", "*:*", "\\", "**1**")
 }
 
 func (g *generator) expire() {
@@ -71,7 +72,8 @@ func (g *generator) scan() {
 		args = append(args, g.spell("COUNT"), pick(g.r, "1", "3", "10", "1000", "1000", "0", "-1", "x"))
 	}
 	if g.chance(30) {
-		args = append(args, g.spell("TYPE"), pick(g.r, "zset", "string", "STRING", "hash", "set", "list", "nosuch"))
+		args = append(args, g.spell("TYPE"), pick(g.r, "zset", "string", "STRING", "hash", "set", "list",
+			"nosuch"))
 	}
 	if g.capture == nil && g.chance(60) {
 		g.add(step{args: args, iterate: true})
@@ -92,8 +94,8 @@ func (g *generator) randomkey() {
 	g.add(step{args: []string{"RANDOMKEY"}, glue: true})
 }
 
-// dbsize is sent after a SCAN of everything: what counts entries without reading them sees keys that are due until
-// something removes them, and Redis' SCAN does.
+// dbsize sends DBSIZE after a SCAN of everything: a count of entries includes keys that are due until they
+// are removed, and Redis' SCAN removes them.
 func (g *generator) dbsize() {
 	if g.capture != nil {
 		g.send("TYPE", g.key())

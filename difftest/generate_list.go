@@ -1,6 +1,6 @@
 package main
 
-// listMakers generate the list commands. Those that wait are sent only where they find something, or inside MULTI:
+// listMakers generate the list commands. Blocking ones are sent only if they find something, or inside MULTI:
 // under a held clock nothing else would ever end them.
 var listMakers = []maker{
 	{16, func(g *generator) {
@@ -23,7 +23,8 @@ var listMakers = []maker{
 	{6, func(g *generator) { g.command("LINDEX", g.list(), g.index()) }},
 	{4, func(g *generator) { g.command("LSET", g.list(), g.index(), g.element()) }},
 	{2, func(g *generator) {
-		g.command("LTRIM", g.list(), pick(g.r, "0", "0", "1", "-12", g.index()), pick(g.r, "-1", "-1", "-2", "12", g.index()))
+		g.command("LTRIM", g.list(), pick(g.r, "0", "0", "1", "-12", g.index()),
+			pick(g.r, "-1", "-1", "-2", "12", g.index()))
 	}},
 	{4, func(g *generator) {
 		g.command("LREM", g.list(), pick(g.r, "0", "1", "-1", "2", "-2", g.integer()), g.element())
@@ -53,7 +54,7 @@ var listMakers = []maker{
 	{2, (*generator).blockingInMulti},
 }
 
-// list is a key that should hold a list; seldom it holds something else.
+// list returns a key that should hold a list; rarely it holds something else.
 func (g *generator) list() string {
 	if g.chance(94) {
 		return pick(g.r, g.lists...)
@@ -61,7 +62,7 @@ func (g *generator) list() string {
 	return g.key()
 }
 
-// element is one of a few values, so that they repeat.
+// element returns one of a few values, so that they repeat.
 func (g *generator) element() string {
 	if g.chance(85) {
 		return "e" + itoa(g.between(0, 6))
@@ -71,7 +72,7 @@ func (g *generator) element() string {
 
 func (g *generator) listEnd() string { return pick(g.r, "LEFT", "RIGHT", "LEFT", "RIGHT", "UP") }
 
-// bigList is longer than a chunk of ours and than a node of Redis'.
+// bigList sends a list longer than a chunk of ours and than a node of Redis'.
 func (g *generator) bigList() {
 	args := []string{"RPUSH", pick(g.r, g.lists...)}
 	for range g.between(100, 900) {
@@ -80,7 +81,7 @@ func (g *generator) bigList() {
 	g.send(args...)
 }
 
-// blocking is a push and, in one group with it, the pop that therefore finds something, or a key of a wrong type.
+// blocking sends a push and, glued to it, the pop that therefore finds something, or a key of a wrong type.
 func (g *generator) blocking() {
 	if g.capture != nil {
 		g.send("LLEN", g.list())
@@ -92,19 +93,22 @@ func (g *generator) blocking() {
 	case 3:
 		pop = []string{"BRPOPLPUSH", k, g.list(), "0"}
 	case 4:
-		// Not by way of multiPop: nothing that may be refused, and the first key is there.
-		pop = []string{"BLMPOP", "0", "2", k, g.list(), pick(g.r, "LEFT", "RIGHT"), "COUNT", itoa(g.between(1, 5))}
+		// multiPop may generate arguments that are refused; here the first key must exist.
+		pop = []string{"BLMPOP", "0", "2", k, g.list(), pick(g.r, "LEFT", "RIGHT"), "COUNT",
+			itoa(g.between(1, 5))}
 	case 5:
 		k = pick(g.r, g.sets...)
-		push, pop = []string{"ZADD", k, "1.5", g.member()}, []string{"BZMPOP", "0", "2", k, g.list(), pick(g.r, "MIN", "MAX"), "COUNT", itoa(g.between(1, 5))}
+		push, pop = []string{"ZADD", k, "1.5", g.member()}, []string{"BZMPOP", "0", "2", k, g.list(),
+			pick(g.r, "MIN", "MAX"), "COUNT", itoa(g.between(1, 5))}
 	case 0:
 		pop = []string{"BLMOVE", k, g.list(), pick(g.r, "LEFT", "RIGHT"), pick(g.r, "LEFT", "RIGHT"), "0"}
 	case 1:
-		push, pop = []string{"ZADD", k, g.score(), g.member()}, []string{pick(g.r, "BZPOPMIN", "BZPOPMAX"), k, "0"}
+		push, pop = []string{"ZADD", k, g.score(), g.member()}, []string{pick(g.r, "BZPOPMIN", "BZPOPMAX"), k,
+			"0"}
 		if g.chance(60) {
 			push[1], pop[1] = g.sets[0], g.sets[0]
 		}
-		push[2] = "1.5" // a score that is refused would leave nothing to pop
+		push[2] = "1.5" // an invalid score would leave nothing to pop
 	case 2:
 		pop = []string{pop[0], pick(g.r, g.lists...), k, "0.5"}
 	}
@@ -112,10 +116,11 @@ func (g *generator) blocking() {
 	g.add(step{args: pop, glue: true})
 }
 
-// multiPop is LMPOP or ZMPOP with its arguments, some of them wrong.
+// multiPop returns LMPOP or ZMPOP with its arguments, some of them wrong.
 func (g *generator) multiPop(name string, key func() string, ends ...string) []string {
 	keys := g.between(1, 3)
-	args := []string{name, pick(g.r, itoa(keys), itoa(keys), itoa(keys), itoa(keys), itoa(keys), itoa(keys), g.integer())}
+	args := []string{name, pick(g.r, itoa(keys), itoa(keys), itoa(keys), itoa(keys), itoa(keys), itoa(keys),
+		g.integer())}
 	for range keys {
 		args = append(args, key())
 	}
@@ -126,7 +131,7 @@ func (g *generator) multiPop(name string, key func() string, ends ...string) []s
 	return args
 }
 
-// blockingInMulti is a transaction in which nothing waits, and arguments that are refused anyway.
+// blockingInMulti sends a transaction, in which nothing blocks, with arguments that are refused anyway.
 func (g *generator) blockingInMulti() {
 	if g.capture != nil {
 		g.send("LLEN", g.list())

@@ -2,17 +2,20 @@ package main
 
 import "math"
 
-// A log is a sorted set in the shape that limiters give it: each member is the plain decimal of its own score, values
-// are appended at the end and removed from the front. zlimit-server keeps such sets in an encoding of their own, so
-// rounds fill logs, trim them, read them by every means, and now and then add what that encoding cannot hold.
+// A log is a sorted set in the form that limiters use: each member is the plain decimal of its own score,
+// values are appended at the end and removed from the front. zlimit-server has a special encoding for such
+// sets, so rounds fill logs, trim them, read them in every way, and sometimes add what that encoding cannot
+// represent.
 
-// restartLog gives a log key a new place on the number line.
+// restartLog gives a log key a new start value.
 func (g *generator) restartLog(key string) {
-	g.logAt[key] = pick[int64](g.r, g.nowMs, g.nowMs/1000, 1_700_000_000_123, g.nowMs*1000, 0, -300, 250, 65_400,
+	g.logAt[key] = pick[int64](g.r, g.nowMs, g.nowMs/1000, 1_700_000_000_123, g.nowMs*1000, 0, -300, 250,
+		65_400,
 		1<<32-50, 1<<53-60, -(1<<53)+3, 1<<52, 100_000_000_000_000, 99_999_999_999_990)
 }
 
-// logNext is the next value for a log key: mostly ahead by a little, sometimes a jump, a repetition or a hole filled.
+// logNext returns the next value for a log key: usually a little higher, sometimes far higher, repeated or
+// lower.
 func (g *generator) logNext(key string) string {
 	at := g.logAt[key]
 	switch n := g.r.IntN(100); {
@@ -27,7 +30,7 @@ func (g *generator) logNext(key string) string {
 		at += pick[int64](g.r, 15, 16, 127, 128, 255, 256, 257, 65_535, 65_536, 65_537, 1<<24, 1<<31, 1<<32)
 	}
 	g.logAt[key] = min(at, 1<<60)
-	g.noteMember(key, itoa(g.logAt[key]))
+	g.addMember(key, itoa(g.logAt[key]))
 	return itoa(g.logAt[key])
 }
 
@@ -47,7 +50,7 @@ func (g *generator) logBulk() {
 	g.send(args...)
 }
 
-// deepLog fills a log with thousands of values, so that trimming and searching cross the borders of its blocks.
+// deepLog fills a log with thousands of values, so that trimming and searching cross block boundaries.
 func (g *generator) deepLog(k string) {
 	for range g.between(2, 8) {
 		args := []string{"ZADD", k}
@@ -65,7 +68,7 @@ func (g *generator) deepLog(k string) {
 	}
 }
 
-// logLimiter is the documents' flow: drop what left the window, count, add, refresh the expiry.
+// logLimiter sends the documents' flow: drop what left the window, count, add, refresh the expiry.
 func (g *generator) logLimiter() {
 	k := pick(g.r, g.logs...)
 	v := g.logNext(k)
@@ -96,7 +99,8 @@ func (g *generator) logTrim() {
 		at := g.logAt[k] - int64(g.r.IntN(2000))
 		g.command("ZREMRANGEBYSCORE", k, itoa(at), itoa(at+int64(g.r.IntN(20))))
 	default:
-		g.command("ZREMRANGEBYSCORE", k, pick(g.r, "-inf", "0", "-9007199254740992"), pick(g.r, "", "(")+itoa(g.logAt[k]-int64(g.r.IntN(3000))))
+		g.command("ZREMRANGEBYSCORE", k, pick(g.r, "-inf", "0", "-9007199254740992"),
+			pick(g.r, "", "(")+itoa(g.logAt[k]-int64(g.r.IntN(3000))))
 	}
 }
 
@@ -113,17 +117,18 @@ func (g *generator) logRead() {
 		g.command("ZCOUNT", k, g.boundOf(k), "+inf")
 	case 4:
 		if g.chance(40) {
-			at := itoa(g.between(-900, 900)) // by rank, deep inside
+			at := itoa(g.between(-900, 900)) // by rank, far from the ends
 			g.command("ZRANGE", k, at, at, pick(g.r, "WITHSCORES", "REV"))
 			return
 		}
-		g.command("ZRANGEBYSCORE", k, g.boundOf(k), g.boundOf(k), "LIMIT", itoa(g.between(-1, 5)), itoa(g.between(-1, 9)))
+		g.command("ZRANGEBYSCORE", k, g.boundOf(k), g.boundOf(k), "LIMIT", itoa(g.between(-1, 5)),
+			itoa(g.between(-1, 9)))
 	default:
 		g.command(pick(g.r, "ZRANK", "ZREVRANK", "ZSCORE"), k, itoa(g.logAt[k]-int64(g.r.IntN(8))))
 	}
 }
 
-// logForeign adds what an encoding of plain decimals cannot hold, or takes the key back to nothing.
+// logForeign adds what the encoding of logs cannot represent, or deletes the key.
 func (g *generator) logForeign() {
 	k := pick(g.r, g.logs...)
 	v := itoa(g.logAt[k])
@@ -135,7 +140,8 @@ func (g *generator) logForeign() {
 	case 2:
 		g.send("ZADD", k, "-0", pick(g.r, "-0", "0"))
 	case 3:
-		f := pick(g.r, "1.5", "1e17", "inf", "100000000000000000", "9007199254740993", "-9007199254740993", "0100", "+5")
+		f := pick(g.r, "1.5", "1e17", "inf", "100000000000000000", "9007199254740993", "-9007199254740993",
+			"0100", "+5")
 		g.send("ZADD", k, f, f)
 	case 4:
 		g.send("ZINCRBY", k, pick(g.r, "1", "0.5", "0", "-1"), v)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// script is a text sent in this round, and the command whose reply it returns where there is exactly one.
+// A script is a text that was sent in this round.
 type script struct{ text string }
 
 func (s script) sha() string {
@@ -17,7 +17,7 @@ func (s script) sha() string {
 }
 
 var luaMakers = []maker{
-	{40, func(g *generator) { g.add(g.wrapped(g.one())) }},
+	{40, func(g *generator) { g.add(g.wrapInScript(g.dataCommand())) }},
 	{14, (*generator).limiterScript},
 	{22, (*generator).conversionScript},
 	{26, (*generator).programScript},
@@ -25,19 +25,20 @@ var luaMakers = []maker{
 	{4, (*generator).scriptCommand},
 }
 
-// numberLiteral is what may be written into a script as a number and means the same to Redis: its arguments are
-// printed with %.17g.
+// numberLiteral matches numbers that mean the same to Redis when written into a script: its arguments are
+// formatted with %.17g.
 var numberLiteral = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,6})?(e[0-9]{1,2})?$`)
 
-// keyless commands have no key as their first argument.
+// keyless lists the commands whose first argument is not a key.
 var keyless = map[string]bool{
-	"SCAN": true, "KEYS": true, "RANDOMKEY": true, "SWAPDB": true, "FLUSHDB": true, "FLUSHALL": true, "OBJECT": true, "SELECT": true,
+	"SCAN": true, "KEYS": true, "RANDOMKEY": true, "SWAPDB": true, "FLUSHDB": true, "FLUSHALL": true,
+	"OBJECT": true, "SELECT": true,
 	"PING": true, "ECHO": true,
 }
 
-// wrapped is the step that runs one command inside a script and returns its reply, in one of several forms: with
-// everything in ARGV, with the key declared, and with the command's name as a constant, which a server may compile.
-func (g *generator) wrapped(inner []string) step {
+// wrapInScript returns the step that runs one command inside a script and returns its reply. The forms have
+// everything in ARGV, or the key declared, or the command's name as a constant, which a server may compile.
+func (g *generator) wrapInScript(inner []string) step {
 	call := pick(g.r, "redis.call", "redis.call", "redis.pcall")
 	var text string
 	var keys, argv []string
@@ -83,7 +84,7 @@ func (g *generator) wrapped(inner []string) step {
 	return s
 }
 
-// eval is EVAL of a text, or one of its siblings.
+// eval returns EVAL, EVALSHA or a read-only form with the text.
 func (g *generator) eval(text string, keys, argv []string) []string {
 	name := pick(g.r, "EVAL", "EVAL", "EVAL", "EVAL", "EVAL", "EVALSHA", "EVALSHA", "EVAL_RO")
 	body := text
@@ -117,7 +118,7 @@ func (g *generator) remember(text string) {
 	g.scripts[g.r.IntN(most)] = script{text}
 }
 
-// luaString writes s as a Lua 5.1 string constant.
+// luaString formats s as a Lua 5.1 string constant.
 func luaString(s string) string {
 	var b strings.Builder
 	b.WriteByte('\'')
@@ -132,8 +133,8 @@ func luaString(s string) string {
 	return b.String()
 }
 
-// limiterScripts are the shapes that limiters in the field have: a window in a sorted set, a counter with an expiry,
-// replies as numbers, strings and tables.
+// limiterScripts have the forms of real limiters: a window in a sorted set, a counter with an expiry, replies
+// as numbers, strings and tables.
 var limiterScripts = []string{
 	`local key = KEYS[1]
 local now = tonumber(ARGV[1])
@@ -192,10 +193,10 @@ return redis.call('ZADD', KEYS[1], 'GT', 'CH', t[1], t[1])`,
 
 func (g *generator) limiterScript() {
 	text := pick(g.r, limiterScripts[:len(limiterScripts)-1]...)
-	if !g.plan.looseClock && g.chance(10) {
+	if !g.plan.runningClock && g.chance(10) {
 		text = limiterScripts[len(limiterScripts)-1]
 	}
-	if g.plan.looseClock && strings.Contains(text, "PEXPIRE', KEYS[1], ARGV[2]") {
+	if g.plan.runningClock && strings.Contains(text, "PEXPIRE', KEYS[1], ARGV[2]") {
 		return
 	}
 	k := pick(g.r, g.logs...)
@@ -211,7 +212,7 @@ func (g *generator) limiterScript() {
 		at = g.logAt[k]
 	}
 	window := pick(g.r, "10", "60", "60", "1000", "3600")
-	if g.plan.looseClock {
+	if g.plan.runningClock {
 		window = "1000000"
 	}
 	argv := []string{itoa(at), window, itoa(g.between(1, 12)), itoa(at)}
@@ -233,14 +234,17 @@ func (g *generator) conversionScript() {
 		}
 		text = strings.Replace(text, "$", v, 1)
 	}
-	g.add(step{args: g.eval(text, []string{pick(g.r, g.sets...), pick(g.r, g.texts...)}, []string{g.member(), itoa(g.between(-5, 50)), "third"})})
+	g.add(step{args: g.eval(text, []string{pick(g.r, g.sets...), pick(g.r, g.texts...)},
+		[]string{g.member(), itoa(g.between(-5, 50)), "third"})})
 }
 
-// brokenScript does not compile, or is called wrongly.
+// brokenScript sends a script that does not compile, fails, or is called with wrong arguments.
 func (g *generator) brokenScript() {
 	switch g.r.IntN(3) {
 	case 0:
-		text := pick(g.r, "return (", "local = 1", "if x then", "return 'unfinished", "}", "return 1 1", "for", "x ==", "goto a", "return 1..2", "local function end", "return [[open", "\x00", "return '\\400'")
+		text := pick(g.r, "return (", "local = 1", "if x then", "return 'unfinished", "}", "return 1 1",
+			"for", "x ==", "goto a", "return 1..2", "local function end", "return [[open", "\x00",
+			"return '\\400'")
 		g.send(pick(g.r, "EVAL", "EVAL_RO"), text, "0")
 	case 1:
 		args := [][]string{
@@ -261,14 +265,16 @@ func (g *generator) brokenScript() {
 		}
 		g.send(pick(g.r, args...)...)
 	default:
-		text := pick(g.r, "return nil + 1", "return {} .. 'x'", "local x; return x.y", "return 1 < 'a'", "return #nil", "local x; x()", "return ('x'):nosuch()",
-			"redis.call('SET', 's1', 1)\nlocal x\nreturn x.y", "return string.rep()", "return math.floor('x')", "return setmetatable(1, 2)", "return tostring()",
+		text := pick(g.r, "return nil + 1", "return {} .. 'x'", "local x; return x.y", "return 1 < 'a'",
+			"return #nil", "local x; x()", "return ('x'):nosuch()",
+			"redis.call('SET', 's1', 1)\nlocal x\nreturn x.y", "return string.rep()",
+			"return math.floor('x')", "return setmetatable(1, 2)", "return tostring()",
 			"return loadstring('return 1')()", "return tonumber({})", "return ipairs(nil)")
 		g.add(step{args: g.eval(text, nil, nil)})
 	}
 }
 
-// scriptCommand is SCRIPT and its subcommands; FLUSH is rare, and NOSCRIPT follows it.
+// scriptCommand sends SCRIPT and its subcommands; FLUSH is rare, and NOSCRIPT follows it.
 func (g *generator) scriptCommand() {
 	text := "return 1"
 	if len(g.scripts) > 0 {

@@ -5,21 +5,23 @@ import (
 	"strings"
 )
 
-// programScript writes a small Lua program from a grammar: locals, arithmetic, branches, bounded loops, tables, string
-// functions and calls on the declared keys. Expressions are typed, so that most programs run to their end; a divisor is
-// never zero and no table is walked in hash order, so that the result is the same on any correct interpreter.
+// programScript sends a small Lua program generated from a grammar: locals, arithmetic, branches, bounded
+// loops, tables, string functions and calls on the declared keys. Expressions are typed, so most programs run
+// to their end. A divisor is never zero and no table is walked in hash order, so the result is the same on
+// any correct interpreter.
 func (g *generator) programScript() {
 	p := &program{g: g}
 	set := pick(g.r, g.sets...)
 	if g.chance(4) {
-		set = pick(g.r, g.logs...) // what programs add is foreign to a log
+		set = pick(g.r, g.logs...) // programs add members that convert a log
 	}
 	keys := []string{set, pick(g.r, g.counters...), pick(g.r, g.texts...)}
 	for range g.between(1, 5) {
 		p.statement(0)
 	}
 	p.result()
-	argv := []string{itoa(g.between(-5, 40)), g.member(), itoa(g.nowMs), pick(g.r, "0.5", "1e3", "17", "-3.25")}
+	argv := []string{itoa(g.between(-5, 40)), g.member(), itoa(g.nowMs),
+		pick(g.r, "0.5", "1e3", "17", "-3.25")}
 	g.add(step{args: g.eval(p.b.String(), keys, argv)})
 }
 
@@ -28,7 +30,7 @@ type program struct {
 	b                     strings.Builder
 	indent                int
 	numbers, texts, lists []string // locals in scope, by type
-	named                 int
+	locals                int
 }
 
 func (p *program) line(format string, a ...any) {
@@ -38,11 +40,11 @@ func (p *program) line(format string, a ...any) {
 }
 
 func (p *program) fresh() string {
-	p.named++
-	return fmt.Sprintf("v%d", p.named)
+	p.locals++
+	return fmt.Sprintf("v%d", p.locals)
 }
 
-// scoped runs a block whose locals end with it.
+// scoped runs f with an indented block whose locals end with it.
 func (p *program) scoped(f func()) {
 	n, t, l := len(p.numbers), len(p.texts), len(p.lists)
 	p.indent++
@@ -98,7 +100,7 @@ func (p *program) statement(depth int) {
 	}
 }
 
-// write is a call for its effect.
+// write writes a call of a command that changes data.
 func (p *program) write() {
 	g := p.g
 	call := pick(g.r, "redis.call", "redis.call", "redis.pcall")
@@ -108,13 +110,16 @@ func (p *program) write() {
 	case 1:
 		p.line("%s('ZADD', KEYS[1], ARGV[3], ARGV[3])", call)
 	case 2:
-		p.line("%s('ZREMRANGEBYSCORE', KEYS[1], '-inf', %s)", call, pick(g.r, "tonumber(ARGV[3]) - 60000", "tonumber(ARGV[1]) - 10", "'('..ARGV[1]", "-1"))
+		p.line("%s('ZREMRANGEBYSCORE', KEYS[1], '-inf', %s)", call,
+			pick(g.r, "tonumber(ARGV[3]) - 60000", "tonumber(ARGV[1]) - 10", "'('..ARGV[1]", "-1"))
 	case 3:
 		p.line("%s('SET', KEYS[3], %s)", call, p.text(2))
 	case 4:
-		p.line("%s('INCRBY', KEYS[2], %s)", call, pick(g.r, "1", "ARGV[1]", "-3", "math.floor("+p.small()+")"))
+		p.line("%s('INCRBY', KEYS[2], %s)", call, pick(g.r, "1", "ARGV[1]", "-3",
+			"math.floor("+p.small()+")"))
 	case 5:
-		p.line("%s('EXPIRE', KEYS[%d], %s)", call, g.between(1, 3), pick(g.r, "100000", "'200000'", "300000.0", "ARGV[1] + 100000"))
+		p.line("%s('EXPIRE', KEYS[%d], %s)", call, g.between(1, 3),
+			pick(g.r, "100000", "'200000'", "300000.0", "ARGV[1] + 100000"))
 	case 6:
 		p.line("%s('ZREM', KEYS[1], %s)", call, p.text(1))
 	case 7:
@@ -124,9 +129,11 @@ func (p *program) write() {
 	}
 }
 
-// small is a number whose decimal both sides print alike even after arithmetic: an integer or a binary fraction.
+// small returns a number whose decimal is the same on both sides even after arithmetic: an integer or a
+// binary fraction.
 func (p *program) small() string {
-	return pick(p.g.r, "1", "0", "-2", "0.5", "1.25", "10", "tonumber(ARGV[1])", "ARGV[1] * 2", "tonumber(ARGV[3])", "ARGV[4]")
+	return pick(p.g.r, "1", "0", "-2", "0.5", "1.25", "10", "tonumber(ARGV[1])", "ARGV[1] * 2",
+		"tonumber(ARGV[3])", "ARGV[4]")
 }
 
 func (p *program) number(depth int) string {
@@ -135,7 +142,8 @@ func (p *program) number(depth int) string {
 		if len(p.numbers) > 0 && g.chance(55) {
 			return pick(g.r, p.numbers...)
 		}
-		return pick(g.r, "0", "1", "-1", "2", "10", "0.5", "3.25", "1e3", "1e15", "0x1F", "123456789012", "tonumber(ARGV[1])", "tonumber(ARGV[3])", "tonumber(ARGV[4])", "#ARGV", "#KEYS")
+		return pick(g.r, "0", "1", "-1", "2", "10", "0.5", "3.25", "1e3", "1e15", "0x1F", "123456789012",
+			"tonumber(ARGV[1])", "tonumber(ARGV[3])", "tonumber(ARGV[4])", "#ARGV", "#KEYS")
 	}
 	switch g.r.IntN(13) {
 	case 0, 1:
@@ -143,12 +151,12 @@ func (p *program) number(depth int) string {
 	case 2:
 		return fmt.Sprintf("(%s - (%s))", p.number(depth-1), p.number(depth-1))
 	case 3:
-		// + 0 makes a negative zero a plain one, on both sides: the interpreter
-		// under ours keeps its small integers in a cache that has no -0 (a
-		// deviation that EVAL's row names).
+		// + 0 makes a negative zero a plain one, on both sides: the interpreter of our server caches small
+		// integers without -0 (a deviation listed in EVAL's row).
 		return fmt.Sprintf("((%s) * (%s) + 0)", p.number(depth-1), p.number(depth-1))
 	case 4:
-		return fmt.Sprintf("((%s) / %s + 0)", p.number(depth-1), pick(g.r, "2", "3", "7", "0.5", "-4", "1000"))
+		return fmt.Sprintf("((%s) / %s + 0)", p.number(depth-1), pick(g.r, "2", "3", "7", "0.5", "-4",
+			"1000"))
 	case 5:
 		return fmt.Sprintf("(%s) %% %s", p.number(depth-1), pick(g.r, "2", "3", "7", "10", "-5", "2.5", "60"))
 	case 6:
@@ -158,7 +166,8 @@ func (p *program) number(depth int) string {
 	case 8:
 		return fmt.Sprintf("#(%s)", p.text(depth-1))
 	case 9:
-		return pick(g.r, "redis.call('ZCARD', KEYS[1])", "redis.call('EXISTS', KEYS[1], KEYS[2])", "redis.call('STRLEN', KEYS[3])", "redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1])")
+		return pick(g.r, "redis.call('ZCARD', KEYS[1])", "redis.call('EXISTS', KEYS[1], KEYS[2])",
+			"redis.call('STRLEN', KEYS[3])", "redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[1])")
 	case 10:
 		return "(tonumber(redis.call('GET', KEYS[2])) or 0)"
 	case 11:
@@ -174,7 +183,8 @@ func (p *program) text(depth int) string {
 		if len(p.texts) > 0 && g.chance(55) {
 			return pick(g.r, p.texts...)
 		}
-		return pick(g.r, "'a'", "''", "'10'", "'x y'", "'0x10'", `"q\"uote"`, "'-1.5'", "ARGV[1]", "ARGV[2]", "ARGV[3]", "KEYS[1]", "[[long]]", "'\\0z'")
+		return pick(g.r, "'a'", "''", "'10'", "'x y'", "'0x10'", `"q\"uote"`, "'-1.5'", "ARGV[1]", "ARGV[2]",
+			"ARGV[3]", "KEYS[1]", "[[long]]", "'\\0z'")
 	}
 	switch g.r.IntN(13) {
 	case 0, 1:
@@ -188,7 +198,8 @@ func (p *program) text(depth int) string {
 	case 6:
 		return fmt.Sprintf("string.sub(%s, %d, %d)", p.text(depth-1), g.between(-4, 3), g.between(-3, 6))
 	case 7:
-		return fmt.Sprintf("string.format('%s', %s)", pick(g.r, "%d", "%5.2f", "%g", "%.14g", "%05d", "%s"), pick(g.r, "1", "17", "-3", "tonumber(ARGV[1])", "tonumber(ARGV[4])"))
+		return fmt.Sprintf("string.format('%s', %s)", pick(g.r, "%d", "%5.2f", "%g", "%.14g", "%05d", "%s"),
+			pick(g.r, "1", "17", "-3", "tonumber(ARGV[1])", "tonumber(ARGV[4])"))
 	case 8:
 		return fmt.Sprintf("string.rep(%s, %d)", p.text(depth-1), g.between(-1, 3))
 	case 9:
@@ -212,7 +223,8 @@ func (p *program) condition(depth int) string {
 	}
 	switch g.r.IntN(8) {
 	case 0, 1:
-		return fmt.Sprintf("(%s) %s (%s)", p.number(depth-1), pick(g.r, "<", "<=", ">", ">=", "==", "~="), p.number(depth-1))
+		return fmt.Sprintf("(%s) %s (%s)", p.number(depth-1), pick(g.r, "<", "<=", ">", ">=", "==", "~="),
+			p.number(depth-1))
 	case 2:
 		return fmt.Sprintf("%s %s %s", p.text(depth-1), pick(g.r, "==", "~=", "<", ">"), p.text(depth-1))
 	case 3:

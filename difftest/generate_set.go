@@ -32,7 +32,7 @@ var setMakers = []maker{
 	{4, func(g *generator) { g.send("OBJECT", "ENCODING", g.plainSet()) }},
 }
 
-// plainSet is a key that should hold a set; seldom it holds something else.
+// plainSet returns a key that should hold a set; rarely it holds something else.
 func (g *generator) plainSet() string {
 	if g.chance(95) {
 		return pick(g.r, g.plainSets...)
@@ -40,7 +40,7 @@ func (g *generator) plainSet() string {
 	return g.key()
 }
 
-// setMember is a member that the key may hold: the first of the keys gets hardly anything but integers.
+// setMember returns a member that the key may hold: the first of the keys gets almost only integers.
 func (g *generator) setMember(key string) string {
 	switch {
 	case g.chance(70):
@@ -60,7 +60,7 @@ func (g *generator) sadd() {
 	g.command(args...)
 }
 
-// bigSet makes a set of about as many integers as an intset may have.
+// bigSet adds about as many integers as an intset may have.
 func (g *generator) bigSet() {
 	args := []string{"SADD", pick(g.r, g.plainSets...)}
 	for i := range g.between(480, 620) {
@@ -71,7 +71,7 @@ func (g *generator) bigSet() {
 
 func (g *generator) smembers() { g.allElements("SMEMBERS", g.plainSet()) }
 
-// severalSets appends one to four keys to what is there.
+// severalSets appends one to four keys to args.
 func (g *generator) severalSets(args ...string) []string {
 	for range g.between(1, 4) {
 		args = append(args, g.plainSet())
@@ -95,7 +95,8 @@ func (g *generator) srandmember() {
 	k := g.plainSet()
 	args := []string{"SRANDMEMBER", k}
 	if g.chance(75) {
-		args = append(args, pick(g.r, "0", "1", "2", "5", "-1", "-5", "-20", "1000", "x", "1.5", "9223372036854775808"))
+		args = append(args, pick(g.r, "0", "1", "2", "5", "-1", "-5", "-20", "1000", "x", "1.5",
+			"9223372036854775808"))
 	}
 	if g.chance(4) {
 		args = append(args, "x")
@@ -103,8 +104,8 @@ func (g *generator) srandmember() {
 	g.randomElements([]string{"SMEMBERS", k}, args)
 }
 
-// spop takes all, nothing, or, since what it leaves is random, some of a copy that has a name of its own and of which
-// nothing reads afterwards but how much is left.
+// spop pops all, nothing, or some members of a copy. What remains is random, so only the copy's size is read
+// afterwards.
 func (g *generator) spop() {
 	if g.capture != nil || g.chance(25) {
 		g.send("SPOP", g.plainSet(), pick(g.r, "0", "0", "100000", "9223372036854775807", "-1", "x", ""))
@@ -126,7 +127,8 @@ func (g *generator) sscan() {
 	g.scanElements("SSCAN", g.plainSet(), "*", "1*", "m*", "[0-5]", "nothing", "\\*", "[^1]*", "")
 }
 
-// zcombine generates ZUNION and its kin. Their destinations are never keys kept for ranges by member.
+// zcombine sends ZUNION and similar commands. Their destinations are never keys reserved for ranges by
+// member.
 func (g *generator) zcombine() {
 	name := pick(g.r, "ZUNION", "ZINTER", "ZDIFF", "ZUNIONSTORE", "ZINTERSTORE", "ZDIFFSTORE", "ZINTERCARD")
 	args := []string{name}
@@ -151,7 +153,8 @@ func (g *generator) zcombine() {
 	if !plain && g.chance(45) || g.chance(2) {
 		args = append(args, g.spell("WEIGHTS"))
 		for range keys {
-			args = append(args, pick(g.r, "1", "2", "0", "-1", "0.1", "-0.5", "inf", "-inf", "1e308", pick(g.r, floats...)))
+			args = append(args, pick(g.r, "1", "2", "0", "-1", "0.1", "-0.5", "inf", "-inf", "1e308",
+				pick(g.r, floats...)))
 		}
 		if g.chance(3) {
 			args = append(args[:len(args)-1], pick(g.r, notFloats...))
@@ -195,7 +198,7 @@ func (g *generator) zrangestore() {
 	g.send(args...)
 }
 
-// copyKey generates COPY and MOVE among the databases of the round.
+// copyKey sends COPY and MOVE between the databases of the round.
 func (g *generator) copyKey() {
 	db := func() string {
 		if g.chance(90) {

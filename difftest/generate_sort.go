@@ -2,20 +2,23 @@ package main
 
 import "strings"
 
-// sortMakers generate SORT and what its patterns stand for.
+// sortMakers generate SORT and the keys that its patterns refer to.
 var sortMakers = []maker{
 	{20, (*generator).sort},
 	{4, (*generator).sortNumbers},
-	{3, (*generator).weigh},
+	{3, (*generator).setWeights},
 }
 
-// sortPatterns may follow BY and GET; the keys of the first ones are made by weigh.
-var sortPatterns = []string{"w_*", "w_*", "w_*", "h_*->f", "h_*->f", "h_*->g", "none_*", "w_*->f", "h_*", "h_*->", "*", "#", "nosort", "", "w_**"}
+// sortPatterns are arguments of BY and GET; setWeights makes the keys of the first ones.
+var sortPatterns = []string{"w_*", "w_*", "w_*", "h_*->f", "h_*->f", "h_*->g", "none_*", "w_*->f", "h_*",
+	"h_*->", "*", "#", "nosort", "", "w_**"}
 
-// weigh gives some elements a text, a number or a field to be sorted by. Few texts, so that many are equal.
-func (g *generator) weigh() {
+// setWeights gives some elements a text, a number or a field to be sorted by. There are few texts, so many
+// are equal.
+func (g *generator) setWeights() {
 	weight := func() string {
-		return pick(g.r, "a", "b", "b", "", "\x00", "b\x00a", itoa(g.between(0, 4)), itoa(g.between(0, 4)), pick(g.r, floats...))
+		return pick(g.r, "a", "b", "b", "", "\x00", "b\x00a", itoa(g.between(0, 4)), itoa(g.between(0, 4)),
+			pick(g.r, floats...))
 	}
 	for range g.between(3, 12) {
 		element := pick(g.r, "e", "m", "") + itoa(g.between(0, 20))
@@ -27,7 +30,7 @@ func (g *generator) weigh() {
 	}
 }
 
-// sortNumbers makes a list that SORT finds no fault with, and one with many elements that BY finds equal.
+// sortNumbers makes a list that SORT accepts, and one with many elements that are equal under BY.
 func (g *generator) sortNumbers() {
 	if g.capture != nil {
 		g.send("LLEN", g.list())
@@ -36,7 +39,8 @@ func (g *generator) sortNumbers() {
 	k := pick(g.r, g.lists...)
 	fill := []string{"RPUSH", k}
 	for range g.between(1, 120) {
-		fill = append(fill, pick(g.r, itoa(g.between(-20, 20)), itoa(g.between(0, 20)), "e"+itoa(g.between(0, 6)), pick(g.r, floats...)))
+		fill = append(fill, pick(g.r, itoa(g.between(-20, 20)), itoa(g.between(0, 20)),
+			"e"+itoa(g.between(0, 6)), pick(g.r, floats...)))
 	}
 	if g.chance(60) {
 		for i := range fill[2:] {
@@ -54,11 +58,11 @@ func (g *generator) sort() {
 	g.sortOf(pick(g.r, g.list(), g.list(), g.plainSet(), g.set(), g.key()), g.capture == nil)
 }
 
-// sortOf sends a SORT of a key. Where it may, it does so behind three commands: one that makes a sorted set leave its
-// listpack, for which Redis reads its scores, one that reads a float that is in range, and one that says how the key is
-// kept, on which it depends whether the order may be compared. Without the first two a number out of range, whoever read
-// it, would make Redis refuse the next one (it keeps errno). Elsewhere, and where the result is kept, little
-// is generated whose order is that of a hash table.
+// sortOf sends a SORT of a key. If whole, three commands precede it: one that makes Redis convert a sorted
+// set from its listpack, for which it reads the scores, one that reads a float within range, and one that
+// returns the encoding, which decides whether the order can be compared. Without the first two a number out
+// of range, read earlier, would make Redis refuse the next one (it keeps errno). Otherwise, and if the result
+// is stored, few orders of hash tables are generated.
 func (g *generator) sortOf(k string, whole bool) {
 	stores := g.chance(25)
 	by, alpha := "", g.chance(50)
@@ -86,7 +90,8 @@ func (g *generator) sortOf(k string, whole bool) {
 		options = append(options, []string{g.spell(pick(g.r, "ASC", "DESC", "DESC"))})
 	}
 	if g.chance(50) {
-		options = append(options, []string{g.spell("LIMIT"), pick(g.r, "0", "0", itoa(g.between(0, 60)), g.index()), pick(g.r, "1", "5", itoa(g.between(0, 60)), g.count())})
+		options = append(options, []string{g.spell("LIMIT"), pick(g.r, "0", "0", itoa(g.between(0, 60)),
+			g.index()), pick(g.r, "1", "5", itoa(g.between(0, 60)), g.count())})
 	}
 	for range pick(g.r, 0, 0, 0, 1, 1, 3) {
 		options = append(options, []string{g.spell("GET"), pick(g.r, sortPatterns...)})
@@ -113,11 +118,11 @@ func (g *generator) sortOf(k string, whole bool) {
 	g.add(step{args: args, glue: true})
 }
 
-// sortedByChance forgives another order of what Redis walks as a hash table (OBJECT ENCODING, right before, said so):
-// a set that is not sorted, and elements of a set or sorted set that are equal by a pattern, or up to a NUL byte. With
-// LIMIT these may be others as well.
-func sortedByChance(s sight) string {
-	encoding := "hashtable" // where nothing was said: the generator then asks for nothing by chance
+// sortOrder accepts another order if Redis walks a hash table (OBJECT ENCODING, right before, returned it):
+// of a set that is not sorted, and of elements of a set or sorted set that are equal by a pattern, or up to a
+// NUL byte. With LIMIT the elements may differ as well.
+func sortOrder(s comparison) string {
+	encoding := "hashtable" // without it the generator sends nothing that depends on the order
 	if s.before != nil {
 		encoding = s.before.text
 	}
@@ -141,9 +146,9 @@ func sortedByChance(s sight) string {
 	}
 	switch {
 	case unsorted && encoding != "hashtable":
-		return "another order"
+		return "different order"
 	case !unsorted && (!alpha || encoding != "hashtable" && encoding != "skiplist" && encoding != "listpack"):
-		return "another order"
+		return "different order"
 	case limit && (by || get):
 		return sameOuterShape(s)
 	case !by && !get:
@@ -152,8 +157,8 @@ func sortedByChance(s sight) string {
 	return sameElements(s)
 }
 
-// sameUpToNUL asks for the same elements as far as C's strcoll looks at them.
-func sameUpToNUL(s sight) string {
+// sameUpToNUL requires the same elements as far as C's strcoll compares them.
+func sameUpToNUL(s comparison) string {
 	if d := sameOuterShape(s); d != "" {
 		return d
 	}
@@ -161,16 +166,16 @@ func sameUpToNUL(s sight) string {
 		a, _, _ := strings.Cut(s.ref.elems[i].text, "\x00")
 		b, _, _ := strings.Cut(s.ours.elems[i].text, "\x00")
 		if a != b {
-			return "another order"
+			return "different order"
 		}
 	}
 	return ""
 }
 
-// sameOuterShape asks for the same kind of reply and number of elements, whatever these are.
-func sameOuterShape(s sight) string {
+// sameOuterShape requires the same kind of reply and number of elements.
+func sameOuterShape(s comparison) string {
 	if len(s.ref.elems) != len(s.ours.elems) {
-		return "another number of elements"
+		return "different number of elements"
 	}
 	return sameKind(s)
 }

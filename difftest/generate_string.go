@@ -2,7 +2,7 @@ package main
 
 // stringMakers generate the string commands, on keys that hold texts and keys that hold counters.
 var stringMakers = []maker{
-	{7, (*generator).set3},
+	{7, (*generator).setString},
 	{6, func(g *generator) { g.command("SET", g.counter(), itoa(g.between(-5, 1000))) }},
 	{2, func(g *generator) { g.command("SET", g.counter(), g.integer()) }},
 	{6, func(g *generator) { g.command("GET", g.stringKey()) }},
@@ -47,7 +47,7 @@ var stringMakers = []maker{
 	{2, func(g *generator) { g.command("SUBSTR", g.stringKey(), g.index(), g.index()) }},
 	{4, (*generator).lcs},
 	{3, func(g *generator) {
-		// Never spoilt, and no offset in between: both servers would fill hundreds of megabytes.
+		// Never corrupted, and no offset in between: both servers would allocate hundreds of megabytes.
 		at := itoa(g.between(0, 40))
 		if g.chance(12) {
 			at = pick(g.r, "-1", "300", "536870912", "9223372036854775807", "x", "")
@@ -56,12 +56,12 @@ var stringMakers = []maker{
 	}},
 }
 
-// text is a value; APPEND makes it longer, so it stays short.
+// text returns a value. It is short because APPEND makes values longer.
 func (g *generator) text() string {
 	if g.chance(25) {
 		return g.integer()
 	}
-	return pick(g.r, words...)
+	return pick(g.r, sampleStrings...)
 }
 
 func (g *generator) lcs() {
@@ -81,7 +81,7 @@ func (g *generator) lcs() {
 	g.command(args...)
 }
 
-// stringKey is a key that should hold a string; seldom it holds a sorted set.
+// stringKey returns a key that should hold a string; rarely it holds a sorted set.
 func (g *generator) stringKey() string {
 	switch n := g.r.IntN(100); {
 	case n < 70:
@@ -102,8 +102,8 @@ func (g *generator) counter() string {
 	return g.stringKey()
 }
 
-// set3 is SET with any of its options, some of which exclude each other.
-func (g *generator) set3() {
+// setString sends SET with any of its options, some of which exclude each other.
+func (g *generator) setString() {
 	args := []string{"SET", g.stringKey(), g.text()}
 	for range pick(g.r, 0, 0, 1, 1, 2, 3) {
 		switch g.r.IntN(8) {

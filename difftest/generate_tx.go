@@ -1,6 +1,6 @@
 package main
 
-// txMakers generate transactions as whole groups, some of them broken, with writes of another connection in between.
+// txMakers generate whole transactions, some of them invalid, with writes of another connection in between.
 var txMakers = []maker{
 	{10, (*generator).multi},
 	{5, (*generator).watch},
@@ -10,8 +10,8 @@ var txMakers = []maker{
 	{1, func(g *generator) { g.command("WATCH", g.key(), g.key()) }},
 }
 
-// one is a single command of the families that hold data, not sent.
-func (g *generator) one() []string {
+// dataCommand returns a command of the families that hold data, without sending it.
+func (g *generator) dataCommand() []string {
 	for {
 		var args []string
 		g.capture = &args
@@ -37,23 +37,23 @@ func (g *generator) one() []string {
 		if args == nil {
 			continue
 		}
-		if share := g.plan.seldom[commandName(args)]; share > 0 && g.chance(share) {
+		if percent := g.plan.omit[commandName(args)]; percent > 0 && g.chance(percent) {
 			continue
 		}
 		return args
 	}
 }
 
-// body queues commands: data mostly, scripts and connection commands too.
+// body queues commands: usually data, sometimes scripts and connection commands.
 func (g *generator) body() {
 	for range g.between(0, 6) {
 		switch n := g.r.IntN(100); {
 		case n < 84:
-			args := g.one()
+			args := g.dataCommand()
 			args[0] = g.spell(args[0])
 			g.add(step{args: args})
 		case n < 90:
-			g.add(g.wrapped(g.one()))
+			g.add(g.wrapInScript(g.dataCommand()))
 		case n < 93:
 			g.send("SELECT", pick(g.r, "0", "0", "1", "16", "x"))
 		case n < 95:
@@ -77,7 +77,7 @@ func (g *generator) body() {
 		case n < 98:
 			g.send("UNWATCH")
 		default:
-			// Refused at once, some of them spoiling the transaction.
+			// Refused at once; some of them abort the transaction.
 			g.send(pick(g.r, "MULTI", "WATCH", "NOSUCH", "GET", "SUBSTR2"), "x")
 		}
 	}
@@ -89,7 +89,7 @@ func (g *generator) multi() {
 	}
 	g.send("MULTI")
 	if paused := g.chance(3); paused {
-		// What follows in the transaction is not held.
+		// The rest of the transaction is not paused.
 		g.send("CLIENT", "PAUSE", pick(g.r, "1000000", "9999999999"), pick(g.r, "WRITE", "ALL", "all"))
 		g.body()
 		g.send("CLIENT", "UNPAUSE")
@@ -110,16 +110,17 @@ func (g *generator) multi() {
 	}
 }
 
-// watch is a check-and-set: keys watched, perhaps touched by this connection, the other one or the clock, then EXEC.
+// watch sends a check-and-set: WATCH, perhaps a change by this connection, the other one or the clock, then
+// EXEC.
 func (g *generator) watch() {
 	other := 1 - g.conn
 	keys := []string{g.key()}
 	if g.chance(40) {
 		keys = append(keys, g.key())
 	}
-	if g.chance(25) && !g.plan.looseClock {
+	if g.chance(25) && !g.plan.runningClock {
 		ms := g.ttlMs()
-		g.noteDeadline(g.nowMs + ms)
+		g.addDeadline(g.nowMs + ms)
 		g.send("PEXPIRE", keys[0], itoa(ms))
 	}
 	g.send(append([]string{"WATCH"}, keys...)...)
@@ -142,30 +143,30 @@ func (g *generator) watch() {
 		case 5:
 			g.send(pick(g.r, "PERSIST", "TOUCH", "INCR", "ZCARD"), keys[0])
 		default:
-			args := g.one()
+			args := g.dataCommand()
 			g.add(step{args: args})
 		}
 	}
 	switch n := g.r.IntN(100); {
 	case n < 30:
-		g.on(other, touch)
+		g.onConn(other, touch)
 	case n < 45:
 		touch()
 	case n < 50:
-		g.on(other, func() { g.send(pick(g.r, "SWAPDB", "FLUSHDB"), pick(g.r, "0", "SYNC")) })
+		g.onConn(other, func() { g.send(pick(g.r, "SWAPDB", "FLUSHDB"), pick(g.r, "0", "SYNC")) })
 	case n < 53:
-		g.on(other, func() { g.send("SWAPDB", "0", "1") })
+		g.onConn(other, func() { g.send("SWAPDB", "0", "1") })
 	case n < 58:
 		g.send("UNWATCH")
 	case n < 62:
 		g.send("SELECT", pick(g.r, "0", "1"))
-	case n < 64 && !g.plan.looseClock:
+	case n < 64 && !g.plan.runningClock:
 		g.moveClock()
 	}
 	g.send("MULTI")
 	g.body()
 	if g.chance(20) {
-		g.on(other, touch)
+		g.onConn(other, touch)
 	}
 	if g.chance(92) {
 		g.send("EXEC")

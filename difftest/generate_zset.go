@@ -12,26 +12,26 @@ var zsetMakers = []maker{
 	{2, func(g *generator) {
 		args := []string{"ZREM", g.set()}
 		for range g.between(1, 3) {
-			args = append(args, g.heldMember(args[1]))
+			args = append(args, g.existingMember(args[1]))
 		}
 		g.command(args...)
 	}},
 	{3, func(g *generator) { g.command("ZCARD", g.set()) }},
 	{3, func(g *generator) { k := g.set(); g.command("ZCOUNT", k, g.boundOf(k), g.boundOf(k)) }},
-	{3, func(g *generator) { k := g.set(); g.command("ZSCORE", k, g.heldMember(k)) }},
+	{3, func(g *generator) { k := g.set(); g.command("ZSCORE", k, g.existingMember(k)) }},
 	{2, func(g *generator) {
 		k := g.set()
-		g.command("ZMSCORE", k, g.heldMember(k), g.heldMember(k), g.heldMember(k))
+		g.command("ZMSCORE", k, g.existingMember(k), g.existingMember(k), g.existingMember(k))
 	}},
 	{3, func(g *generator) {
-		k := g.foreignSet()
+		k := g.mixedSet()
 		if contains(g.lexes, k) {
 			k = g.sets[0]
 		}
-		g.command("ZINCRBY", k, g.score(), g.heldMember(k))
+		g.command("ZINCRBY", k, g.score(), g.existingMember(k))
 	}},
-	{3, func(g *generator) { k := g.set(); g.command("ZRANK", k, g.heldMember(k)) }},
-	{3, func(g *generator) { k := g.set(); g.command("ZREVRANK", k, g.heldMember(k)) }},
+	{3, func(g *generator) { k := g.set(); g.command("ZRANK", k, g.existingMember(k)) }},
+	{3, func(g *generator) { k := g.set(); g.command("ZREVRANK", k, g.existingMember(k)) }},
 	{9, (*generator).zrange},
 	{4, (*generator).zrangeByLex},
 	{5, func(g *generator) { g.zrangeByScore("ZRANGEBYSCORE") }},
@@ -43,7 +43,11 @@ var zsetMakers = []maker{
 		}
 		g.command(args...)
 	}},
-	{2, func(g *generator) { k := g.set(); g.command("ZREMRANGEBYSCORE", k, g.boundOf(k), "("+g.boundOf(k)) }},
+	{2, func(g *generator) {
+		k := g.set()
+		g.command("ZREMRANGEBYSCORE", k, g.boundOf(k),
+			"("+g.boundOf(k))
+	}},
 	{1, func(g *generator) { g.command("ZREMRANGEBYSCORE", g.set(), g.bound(), g.bound()) }},
 	{2, func(g *generator) {
 		g.command("ZREMRANGEBYRANK", g.set(), itoa(g.between(-4, 3)), itoa(g.between(-6, 3)))
@@ -65,7 +69,7 @@ var zsetMakers = []maker{
 	{4, (*generator).zrangestore},
 }
 
-// set is a key that should hold a sorted set; seldom it holds something else.
+// set returns a key that should hold a sorted set; rarely it holds something else.
 func (g *generator) set() string {
 	switch n := g.r.IntN(100); {
 	case n < 45:
@@ -81,8 +85,8 @@ func (g *generator) set() string {
 	}
 }
 
-// notLex is a sorted-set key whose scores may vary. Ranges by member mean something only where all scores are equal,
-// and Redis' own encodings answer them differently elsewhere, so one key is kept for them.
+// notLex returns a sorted-set key whose scores may vary. Ranges by member are defined only if all scores are
+// equal, and Redis' own encodings answer them differently otherwise, so one key is reserved for them.
 func (g *generator) notLex() string {
 	for {
 		k := g.set()
@@ -92,8 +96,8 @@ func (g *generator) notLex() string {
 	}
 }
 
-// heldMember is a member that the key has a fair chance to hold.
-func (g *generator) heldMember(key string) string {
+// existingMember returns a member that the key is likely to hold.
+func (g *generator) existingMember(key string) string {
 	if list := g.added[key]; len(list) > 0 && g.chance(75) {
 		return pick(g.r, list...)
 	}
@@ -103,14 +107,14 @@ func (g *generator) heldMember(key string) string {
 	return g.member()
 }
 
-// newMember is a member about to be added to the key.
+// newMember returns a member to add to the key, and records it.
 func (g *generator) newMember(key string) string {
 	m := g.member()
-	g.noteMember(key, m)
+	g.addMember(key, m)
 	return m
 }
 
-func (g *generator) noteMember(key, member string) {
+func (g *generator) addMember(key, member string) {
 	const most = 12
 	list := append(g.added[key], member)
 	if len(list) > most {
@@ -119,7 +123,7 @@ func (g *generator) noteMember(key, member string) {
 	g.added[key] = list
 }
 
-// boundOf is an end of a range by score near what the key holds.
+// boundOf returns an end of a range by score near the key's scores.
 func (g *generator) boundOf(key string) string {
 	if at, ok := g.logAt[key]; ok && g.chance(70) {
 		return pick(g.r, "", "", "(") + itoa(at-int64(g.r.IntN(40))+2)
@@ -127,8 +131,9 @@ func (g *generator) boundOf(key string) string {
 	return g.bound()
 }
 
-// foreignSet is a key for members of any kind: seldom a log, which one of them takes out of its shape.
-func (g *generator) foreignSet() string {
+// mixedSet returns a key for members of any kind: rarely a log, which such a member converts to another
+// encoding.
+func (g *generator) mixedSet() string {
 	for range 8 {
 		k := g.set()
 		if _, ok := g.logAt[k]; !ok || g.chance(2) {
@@ -139,7 +144,7 @@ func (g *generator) foreignSet() string {
 }
 
 func (g *generator) zadd() {
-	args := []string{"ZADD", g.foreignSet()}
+	args := []string{"ZADD", g.mixedSet()}
 	lex := contains(g.lexes, args[1])
 	incr := false
 	if g.chance(30) && !lex {
@@ -163,13 +168,13 @@ func (g *generator) zadd() {
 			args = append(args, "0", g.newMember(args[1]))
 		case g.chance(12):
 			s := pick(g.r, floats...)
-			args = append(args, s, s) // a member spelt as its score, canonical or not
+			args = append(args, s, s) // a member equal to its score, canonical or not
 		default:
 			args = append(args, g.score(), g.newMember(args[1]))
 		}
 	}
 	if lex {
-		g.send(args...) // a spoilt score would make the key useless for ranges by member
+		g.send(args...) // a corrupted score would make the key useless for ranges by member
 		return
 	}
 	g.command(args...)
@@ -223,7 +228,8 @@ func (g *generator) zrangeByScore(name string) {
 
 func (g *generator) zrandmember() {
 	k := g.set()
-	g.pairedElements([]string{"ZRANGE", k, "0", "-1", "WITHSCORES"}, "ZRANDMEMBER", k, "WITHSCORES", "WITHSCORES", "withscores", "WITHSCORE")
+	g.pairedElements([]string{"ZRANGE", k, "0", "-1", "WITHSCORES"}, "ZRANDMEMBER", k, "WITHSCORES",
+		"WITHSCORES", "withscores", "WITHSCORE")
 }
 
 func (g *generator) zscan() {

@@ -1,16 +1,16 @@
-// Command difftest sends the same random commands to a redis-server and to a zlimit-server and compares the replies
-// byte for byte.
+// Command difftest sends the same random commands to a redis-server and to a zlimit-server and compares the
+// replies byte for byte.
 //
-// It is a judge from outside, over TCP: it imports nothing of the server, and knows Redis' rules only through the
-// redis-server beside it. What cannot be equal is in the list of exceptions.go. Rounds start from an empty server with
-// the clock held at an instant; a round is a pure function of the seed and its number, and a difference is run again in
-// ever smaller parts until little is left to read.
+// It tests over TCP from outside: it imports nothing of the server, and knows Redis' rules only through the
+// redis-server it compares with. Replies that cannot be equal are listed in exceptions.go. A round starts
+// from an empty server with the clock held. It is a pure function of the seed and its number. After a
+// difference, ever smaller parts of the round are run again until only a few steps are left.
 //
 //	difftest -server ./zlimit-server -n 200000 -seed 1,2,fresh
 //	difftest -server ./zlimit-server -family zset -keep-going 20
 //	difftest -self                     # two redis-servers: the generator raises no false alarm
 //
-// It exits 0 without a difference, 1 with one, 2 when it could not compare.
+// The exit code is 0 without a difference, 1 with one, 2 if the servers could not be compared.
 package main
 
 import (
@@ -28,9 +28,9 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// settings are the flags.
+// settings holds the flags.
 type settings struct {
-	opponents
+	targets
 	seeds     string
 	commands  int
 	perRound  int
@@ -45,17 +45,22 @@ func run(argv []string, out, errOut io.Writer) int {
 	var s settings
 	fs := flag.NewFlagSet("difftest", flag.ContinueOnError)
 	fs.SetOutput(errOut)
-	fs.StringVar(&s.serverPath, "server", "", "zlimit-server `binary` to start and end")
-	fs.StringVar(&s.oursAddr, "ours", "", "`address` of a running server to compare instead (it is emptied!)")
-	fs.StringVar(&s.redisAddr, "redis", "", "`address` of a running redis-server (emptied too); its clock cannot be held, so deadlines stay far away")
-	fs.BoolVar(&s.self, "self", false, "compare Redis with a second redis-server: any difference is this program's fault")
-	fs.StringVar(&s.seeds, "seed", "fresh", "comma-separated seeds, -n shared among them; \"fresh\" is a new one, printed")
-	fs.IntVar(&s.commands, "n", 200_000, "commands in all")
-	fs.IntVar(&s.perRound, "round", 500, "commands from one fresh start to the next")
-	fs.IntVar(&s.only, "only", -1, "run only the round of this number")
-	fs.StringVar(&s.families, "family", "", "comma-separated: zset, hash, set, list, string, bits, keys, sort, tx, lua, conn (default all)")
-	fs.StringVar(&s.without, "without", "", "comma-separated commands to generate a tenth as often, such as ZADD or OBJECT ENCODING")
-	fs.IntVar(&s.keepGoing, "keep-going", 1, "collect up to this many distinct differences before giving up")
+	fs.StringVar(&s.serverPath, "server", "", "zlimit-server `binary` to start")
+	fs.StringVar(&s.oursAddr, "ours", "", "`address` of a running server to compare instead (it is flushed)")
+	fs.StringVar(&s.redisAddr, "redis", "",
+		"`address` of a running redis-server (flushed too); its clock cannot be held, "+
+			"so deadlines are far in the future")
+	fs.BoolVar(&s.self, "self", false, "compare two redis-servers: any difference is a fault of this program")
+	fs.StringVar(&s.seeds, "seed", "fresh",
+		"comma-separated seeds, which share -n; \"fresh\" is a random one, printed")
+	fs.IntVar(&s.commands, "n", 200_000, "number of commands")
+	fs.IntVar(&s.perRound, "round", 500, "commands per round")
+	fs.IntVar(&s.only, "only", -1, "number of the only round to run")
+	fs.StringVar(&s.families, "family", "",
+		"comma-separated: zset, hash, set, list, string, bits, keys, sort, tx, lua, conn (default all)")
+	fs.StringVar(&s.without, "without", "",
+		"comma-separated commands to generate ten times less often, such as ZADD or OBJECT ENCODING")
+	fs.IntVar(&s.keepGoing, "keep-going", 1, "stop after this many distinct differences")
 	fs.BoolVar(&s.quiet, "quiet", false, "no statistics")
 	if err := fs.Parse(argv); err != nil {
 		return 2
@@ -80,7 +85,7 @@ func (s *settings) parseSeeds() ([]uint64, error) {
 		}
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("-seed %q: a number or \"fresh\"", text)
+			return nil, fmt.Errorf("-seed %q: must be a number or \"fresh\"", text)
 		}
 		seeds = append(seeds, seed)
 	}
@@ -88,22 +93,23 @@ func (s *settings) parseSeeds() ([]uint64, error) {
 }
 
 func (s *settings) plan() (plan, error) {
-	p := plan{seldom: map[string]int{}}
+	p := plan{omit: map[string]int{}}
 	if s.families != "" {
 		p.families = strings.Split(s.families, ",")
 		for _, f := range p.families {
 			if !slices.ContainsFunc(familyWeights, func(w familyWeight) bool { return w.name == f }) {
-				return p, fmt.Errorf("-family %q is none of zset, hash, set, list, string, bits, keys, sort, tx, lua, conn", f)
+				return p, fmt.Errorf("-family %q: must be one of zset, hash, set, list, string, bits, keys, "+
+					"sort, tx, lua, conn", f)
 			}
 		}
 	}
 	if s.without != "" {
 		for _, name := range strings.Split(s.without, ",") {
-			p.seldom[strings.ToUpper(name)] = seldomShare
+			p.omit[strings.ToUpper(name)] = omitPercent
 		}
 	}
 	return p, nil
 }
 
-// seldomShare is the percentage left out of a command that is known to differ.
-const seldomShare = 90
+// omitPercent is the percentage of a command's occurrences that -without omits.
+const omitPercent = 90

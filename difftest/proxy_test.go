@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// fault decides what the proxy does with one command: pass it on and change the reply, or answer by itself. A nil
-// changed reply hangs up.
+// A fault changes how the proxy handles a command: it passes the command on and changes the reply, or answers
+// itself.
 type fault struct {
-	// answer, where not nil, may answer in the server's place; ok false passes the command on.
+	// answer, if not nil, may reply instead of the server; with ok false the command is passed on.
 	answer func(args []string) (reply string, ok bool)
-	// change, where not nil, may change the server's reply.
+	// change, if not nil, may change the server's reply or close the connection.
 	change func(args []string, reply string) (changed string, hangUp bool)
-	// drop, where not nil, says which messages the client does not get.
+	// drop, if not nil, reports which messages the client does not get.
 	drop func(message string) bool
 }
 
-// faultyProxy stands between the tester and a sound server and makes it unsound. It understands multibulk commands
-// only, which is all that the data families send, and ends with the test.
+// faultyProxy starts a proxy that makes a correct server faulty, until the test ends. It understands only
+// multibulk commands; the data families send no others.
 func faultyProxy(t *testing.T, behind string, f fault) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -82,11 +82,11 @@ func serveFaults(client net.Conn, behind string, f fault) {
 			if _, err := server.Write(raw); err != nil {
 				return
 			}
-			var told []byte
-			if told, reply, err = messagesAndReply(fromServer, f.drop); err != nil {
+			var pushed []byte
+			if pushed, reply, err = messagesAndReply(fromServer, f.drop); err != nil {
 				return
 			}
-			if _, err := client.Write(told); err != nil {
+			if _, err := client.Write(pushed); err != nil {
 				return
 			}
 			if f.change != nil {
@@ -103,14 +103,14 @@ func serveFaults(client net.Conn, behind string, f fault) {
 	}
 }
 
-// messagesAndReply reads up to a reply, and the messages before it.
-func messagesAndReply(r *bufio.Reader, drop func(message string) bool) (told, reply []byte, err error) {
+// messagesAndReply reads a reply and the messages before it.
+func messagesAndReply(r *bufio.Reader, drop func(message string) bool) (pushed, reply []byte, err error) {
 	for {
 		if reply, err = appendReply(nil, r, 0); err != nil || reply[0] != '>' {
-			return told, reply, err
+			return pushed, reply, err
 		}
 		if drop == nil || !drop(string(reply)) {
-			told = append(told, reply...)
+			pushed = append(pushed, reply...)
 		}
 	}
 }

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	readyTimeout = time.Minute
-	readyPause   = 5 * time.Millisecond
-	replyTimeout = time.Minute // far longer than a busy machine takes: no reply in time is a difference
-	stopTimeout  = 5 * time.Second
-	logTail      = 600 // lines of our server's output kept for the report of a crash
+	readyTimeout  = time.Minute
+	readyInterval = 5 * time.Millisecond
+	replyTimeout  = time.Minute // far longer than a busy machine needs: a missing reply is a difference
+	stopTimeout   = 5 * time.Second
+	logTail       = 600 // lines of our server's output kept for the report of a crash
 )
 
 // startOracle starts a redis-server whose clock is held at nowMs.
@@ -45,7 +45,7 @@ type debugClock struct {
 	frozen bool
 }
 
-func (c *debugClock) ask(args ...string) error {
+func (c *debugClock) do(args ...string) error {
 	if c.l == nil || c.l.fail != "" {
 		l, err := dial(c.addr)
 		if err != nil {
@@ -56,23 +56,23 @@ func (c *debugClock) ask(args ...string) error {
 	c.l.send(appendCommand(nil, args), dialTimeout)
 	got := c.l.receive()
 	if got.fail != "" || got.raw[0] == '-' {
-		return fmt.Errorf("%s answers %v", strings.Join(args, " "), got)
+		return fmt.Errorf("%s replies %v", strings.Join(args, " "), got)
 	}
 	return nil
 }
 
-// set stops the clock first, once: SET moves a running clock, which then runs on.
+// set freezes the clock first, once: SET moves a running clock, which then continues to run.
 func (c *debugClock) set(nowMs int64) error {
 	if !c.frozen {
-		if err := c.ask("DEBUG", "CLOCK", "FREEZE"); err != nil {
+		if err := c.do("DEBUG", "CLOCK", "FREEZE"); err != nil {
 			return err
 		}
 		c.frozen = true
 	}
-	return c.ask("DEBUG", "CLOCK", "SET", strconv.FormatInt(nowMs, 10))
+	return c.do("DEBUG", "CLOCK", "SET", strconv.FormatInt(nowMs, 10))
 }
 
-// child is a zlimit-server process of ours.
+// A child is a zlimit-server process that this program starts.
 type child struct {
 	path string
 	args []string // appended to the command line
@@ -84,7 +84,7 @@ type child struct {
 	tail []string
 }
 
-// start runs the server on a free loopback port and returns its address once it answers.
+// start runs the server on a free loopback port and returns its address once it replies.
 func (c *child) start() (string, error) {
 	port, err := freePort()
 	if err != nil {
@@ -111,19 +111,19 @@ func (c *child) start() (string, error) {
 		for {
 			line, err := lines.ReadString('\n')
 			if line != "" {
-				c.keep(strings.TrimRight(line, "\n"))
+				c.addLine(strings.TrimRight(line, "\n"))
 			}
 			if err != nil {
 				break
 			}
 		}
-		_ = cmd.Wait() // how it ended is in its output
+		_ = cmd.Wait() // the output shows how it ended
 		close(exited)
 	}()
-	for begin := time.Now(); time.Since(begin) < readyTimeout; time.Sleep(readyPause) {
+	for begin := time.Now(); time.Since(begin) < readyTimeout; time.Sleep(readyInterval) {
 		select {
 		case <-c.exited:
-			return "", fmt.Errorf("%s ended at start:\n%s", c.path, c.log())
+			return "", fmt.Errorf("%s exited at start:\n%s", c.path, c.log())
 		default:
 		}
 		l, err := dial(addr)
@@ -138,10 +138,10 @@ func (c *child) start() (string, error) {
 		}
 	}
 	c.stop()
-	return "", fmt.Errorf("%s answers no PING after %v:\n%s", c.path, readyTimeout, c.log())
+	return "", fmt.Errorf("%s did not reply to PING within %v:\n%s", c.path, readyTimeout, c.log())
 }
 
-func (c *child) keep(line string) {
+func (c *child) addLine(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tail = append(c.tail, line)
@@ -169,7 +169,7 @@ func (c *child) abort() {
 	}
 }
 
-// stop ends the process that start started, and no other.
+// stop ends the process that start started.
 func (c *child) stop() {
 	if c.cmd == nil || c.cmd.Process == nil {
 		return
@@ -197,18 +197,19 @@ func freePort() (int, error) {
 	return port, l.Close()
 }
 
-// opponents is where the two servers come from.
-type opponents struct {
+// targets are the flags that select the two servers.
+type targets struct {
 	redisAddr, oursAddr, serverPath string
 	self                            bool
 }
 
-var errWhichServer = errors.New("say which server to compare: -server PATH, -ours ADDR or -self")
+var errWhichServer = errors.New("no server to compare: -server PATH, -ours ADDR or -self")
 
-// open starts or finds both servers. looseClock tells that their clocks cannot be held; end ends what was started.
-func (o opponents) open(nowMs int64) (d *duel, looseClock bool, end func(), err error) {
+// open starts or connects to both servers. runningClock reports whether their clocks cannot be held. end
+// stops the servers that were started.
+func (o targets) open(nowMs int64) (d *runner, runningClock bool, end func(), err error) {
 	if !o.self && o.oursAddr == "" && o.serverPath == "" {
-		return &duel{}, false, func() {}, errWhichServer
+		return &runner{}, false, func() {}, errWhichServer
 	}
 	var ends []func()
 	var once sync.Once
@@ -219,10 +220,10 @@ func (o opponents) open(nowMs int64) (d *duel, looseClock bool, end func(), err 
 			}
 		})
 	}
-	d = &duel{timeout: replyTimeout}
+	d = &runner{timeout: replyTimeout}
 	if o.redisAddr != "" {
 		d.ref = server{title: "redis", addr: o.redisAddr}
-		looseClock = true
+		runningClock = true
 	} else {
 		var stop func()
 		if d.ref, stop, err = startOracle("redis", nowMs); err != nil {
@@ -242,10 +243,11 @@ func (o opponents) open(nowMs int64) (d *duel, looseClock bool, end func(), err 
 	default:
 		c := &child{path: o.serverPath}
 		ends = append(ends, c.stop)
-		again := func() error {
+		restart := func() error {
 			if c.cmd != nil {
 				c.abort()
-				fmt.Fprintf(os.Stderr, "difftest: our server is started anew; the old one's last words:\n%s\n", c.log())
+				fmt.Fprintf(os.Stderr, "difftest: restarting our server; the old one's output ends:\n%s\n",
+					c.log())
 			}
 			addr, err := c.start()
 			if err != nil {
@@ -255,11 +257,11 @@ func (o opponents) open(nowMs int64) (d *duel, looseClock bool, end func(), err 
 			d.ours.addr, d.ours.setClock = addr, clock.set
 			return nil
 		}
-		d.ours = server{title: "ours", restart: again}
-		err = again()
+		d.ours = server{title: "ours", restart: restart}
+		err = restart()
 	}
-	if looseClock {
+	if runningClock {
 		d.ref.setClock, d.ours.setClock = nil, nil
 	}
-	return d, looseClock, end, err
+	return d, runningClock, end, err
 }

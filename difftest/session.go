@@ -15,19 +15,20 @@ import (
 const (
 	connections = 3        // of a round to each server
 	maxBatch    = 48 << 10 // bytes in one write; replies of a batch fit socket buffers
-	scanRounds  = 10_000   // a cursor that does not come to 0 by then is a difference
+	scanRounds  = 10_000   // a cursor that is not 0 after so many pages is a difference
 	dialTimeout = time.Minute
 )
 
-// server is one side of the comparison. setClock is nil where the clock cannot be held.
+// A server is one side of the comparison. setClock is nil if the clock cannot be held.
 type server struct {
 	title    string
 	addr     string
 	setClock func(nowMs int64) error
-	restart  func() error // ends it, if it still runs, and starts it anew; nil where that is not for us to do
+	// Stops the server if it runs, and starts it again; nil if this program did not start it.
+	restart func() error
 }
 
-// reply is what one server answered to one step: the bytes, or why there are none.
+// A reply is one server's answer to one step: the bytes, or why there are none.
 type reply struct {
 	raw  []byte
 	fail string
@@ -35,7 +36,7 @@ type reply struct {
 
 func (r reply) String() string { return r.from(0) }
 
-// from writes the reply, of a long one the part around byte `at`.
+// from formats the reply; of a long one, the part around byte at.
 func (r reply) from(at int) string {
 	const most, lead = 1500, 300
 	if r.fail != "" {
@@ -49,7 +50,7 @@ func (r reply) from(at int) string {
 	return fmt.Sprintf("bytes %d to %d of %d: %q", begin, end, len(r.raw), r.raw[begin:end])
 }
 
-// firstDifference is the index of the first byte that differs.
+// firstDifference returns the index of the first byte that differs.
 func firstDifference(a, b reply) int {
 	i := 0
 	for i < len(a.raw) && i < len(b.raw) && a.raw[i] == b.raw[i] {
@@ -58,12 +59,12 @@ func firstDifference(a, b reply) int {
 	return i
 }
 
-// link is one connection to one server. After a failure it stays failed until it is dialled again.
+// A link is one connection to one server. After a failure it stays failed until it is dialed again.
 type link struct {
 	net.Conn
-	r    *bufio.Reader
-	fail string
-	told []byte // messages that came between replies: what a tracking client is told of
+	r      *bufio.Reader
+	fail   string
+	pushed []byte // messages between replies
 }
 
 func dial(addr string) (*link, error) {
@@ -76,11 +77,11 @@ func dial(addr string) (*link, error) {
 
 func (l *link) close() {
 	if l != nil {
-		_ = l.Conn.Close() // nothing to lose: the round is over
+		_ = l.Conn.Close() // the round is over
 	}
 }
 
-// failed remembers the first failure in words that are the same for both servers.
+// failed records the first failure, in words that are the same for both servers.
 func (l *link) failed(err error) {
 	var timeout net.Error
 	switch {
@@ -101,7 +102,7 @@ func (l *link) send(b []byte, timeout time.Duration) {
 	if err := l.SetDeadline(time.Now().Add(timeout)); err != nil {
 		l.failed(err)
 	} else if _, err := l.Write(b); err != nil {
-		// What was answered before the hang-up is still there to be read.
+		// Replies sent before the server closed the connection can still be read.
 		return
 	}
 }
@@ -119,20 +120,20 @@ func (l *link) receive() reply {
 		if raw[0] != '>' {
 			return reply{raw: raw}
 		}
-		l.told = append(l.told, raw...)
+		l.pushed = append(l.pushed, raw...)
 	}
 }
 
-// withTold puts what the connection was told of before a reply.
-func (l *link) withTold(r reply) reply {
+// withPushed prepends the messages pushed since its last call to a reply.
+func (l *link) withPushed(r reply) reply {
 	if r.fail == "" {
-		r.raw = append(l.told, r.raw...)
+		r.raw = append(l.pushed, r.raw...)
 	}
-	l.told = nil
+	l.pushed = nil
 	return r
 }
 
-// receiveAll reads until the server hangs up.
+// receiveAll reads until the server closes the connection.
 func (l *link) receiveAll() reply {
 	if l.fail != "" {
 		return reply{fail: l.fail}
@@ -140,25 +141,25 @@ func (l *link) receiveAll() reply {
 	raw, err := io.ReadAll(l.r)
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return reply{fail: fmt.Sprintf("not hung up after %.60q", raw)}
+		return reply{fail: fmt.Sprintf("not closed after %.60q", raw)}
 	}
-	return reply{raw: raw} // a reset instead of an orderly end is the same to a client
+	return reply{raw: raw} // to a client, a reset is the same as an orderly end
 }
 
-// visitor sees each step with both answers, in order; false ends the run.
+// A visitor is called with each step and both replies, in order. It returns false to end the run.
 type visitor func(i int, s step, ref, ours reply) bool
 
-// duel runs rounds against two servers. It is for one goroutine.
-type duel struct {
+// A runner runs rounds against two servers. It must not be used concurrently.
+type runner struct {
 	ref, ours server
 	timeout   time.Duration
 	links     [2][connections]*link
 	out       []byte
 }
 
-func (d *duel) sides() [2]server { return [2]server{d.ref, d.ours} }
+func (d *runner) servers() [2]server { return [2]server{d.ref, d.ours} }
 
-func (d *duel) closeLinks() {
+func (d *runner) closeLinks() {
 	for side := range d.links {
 		for i, l := range d.links[side] {
 			l.close()
@@ -167,18 +168,19 @@ func (d *duel) closeLinks() {
 	}
 }
 
-// errOursUnwell is a failure of our server to start afresh: it died, or it hangs.
-var errOursUnwell = errors.New("our server does not come back to an empty state")
+// errOursFailed means that our server could not be reset: it died, or it hangs.
+var errOursFailed = errors.New("our server cannot be reset")
 
-// reset brings both servers to the state every round starts from: new connections, no keys, no cached scripts, the
-// clock at nowMs. The order matters to ours: its clock goes back only while no key is there.
-func (d *duel) reset(nowMs int64) error {
+// reset brings both servers to the state that every round starts from: new connections, no keys, no cached
+// scripts, the clock at nowMs. The order matters for our server: its clock goes back only while it has no
+// keys.
+func (d *runner) reset(nowMs int64) error {
 	d.closeLinks()
-	for side, s := range d.sides() {
+	for side, s := range d.servers() {
 		if err := d.resetSide(side, nowMs); err != nil {
 			err = fmt.Errorf("%s: %w", s.title, err)
 			if side == 1 {
-				err = errors.Join(errOursUnwell, err)
+				err = errors.Join(errOursFailed, err)
 			}
 			return err
 		}
@@ -186,8 +188,8 @@ func (d *duel) reset(nowMs int64) error {
 	return nil
 }
 
-func (d *duel) resetSide(side int, nowMs int64) error {
-	s := d.sides()[side]
+func (d *runner) resetSide(side int, nowMs int64) error {
+	s := d.servers()[side]
 	admin, err := dial(s.addr)
 	if err != nil {
 		return err
@@ -196,7 +198,7 @@ func (d *duel) resetSide(side int, nowMs int64) error {
 	for _, line := range []string{"FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT"} {
 		admin.send(appendCommand(nil, strings.Fields(line)), d.timeout)
 		if got := admin.receive(); string(got.raw) != "+OK\r\n" {
-			return fmt.Errorf("%s answers %v", line, got)
+			return fmt.Errorf("%s replies %v", line, got)
 		}
 	}
 	if s.setClock != nil {
@@ -212,10 +214,10 @@ func (d *duel) resetSide(side int, nowMs int64) error {
 	return nil
 }
 
-// revive starts our server anew where that is possible, and brings both to a fresh start.
-func (d *duel) revive(nowMs int64) error {
+// restartOurs restarts our server if that is possible, and resets both.
+func (d *runner) restartOurs(nowMs int64) error {
 	if d.ours.restart == nil {
-		return errOursUnwell
+		return errOursFailed
 	}
 	if err := d.ours.restart(); err != nil {
 		return err
@@ -223,16 +225,16 @@ func (d *duel) revive(nowMs int64) error {
 	return d.reset(nowMs)
 }
 
-// run sends steps to both servers in order and shows each to visit. Steps of one connection that follow each other go
-// out in one write, up to the next cut; before another connection speaks, all replies have been read, so that both
+// run sends steps to both servers in order and passes each to visit. Consecutive steps of one connection are
+// sent in one write, up to the next cut. Before another connection sends, all replies have been read, so both
 // servers execute in the same order.
-func (d *duel) run(steps []step, visit visitor) error {
+func (d *runner) run(steps []step, visit visitor) error {
 	for i := 0; i < len(steps); {
 		s := steps[i]
 		var ref, ours reply
 		switch {
 		case s.clockMs > 0:
-			for _, side := range d.sides() {
+			for _, side := range d.servers() {
 				if side.setClock == nil {
 					continue
 				}
@@ -243,7 +245,7 @@ func (d *duel) run(steps []step, visit visitor) error {
 		case s.iterate:
 			ref, ours = d.iterate(0, s), d.iterate(1, s)
 		case s.closes:
-			ref, ours = d.lastWords(s)
+			ref, ours = d.sendClosing(s)
 		default:
 			n, more := d.batch(steps, i, visit)
 			if !more {
@@ -260,14 +262,15 @@ func (d *duel) run(steps []step, visit visitor) error {
 	return nil
 }
 
-// batch sends the run of steps that starts at i and returns the index after it.
-func (d *duel) batch(steps []step, i int, visit visitor) (next int, more bool) {
+// batch sends the consecutive steps that start at i and returns the index after them.
+func (d *runner) batch(steps []step, i int, visit visitor) (next int, more bool) {
 	conn := steps[i].conn
 	d.out = d.out[:0]
 	end := i
 	for ; end < len(steps); end++ {
 		s := steps[end]
-		if s.conn != conn || s.clockMs > 0 || s.iterate || s.closes || (end > i && (s.cut || len(d.out) > maxBatch)) {
+		if s.conn != conn || s.clockMs > 0 || s.iterate || s.closes ||
+			(end > i && (s.cut || len(d.out) > maxBatch)) {
 			break
 		}
 		if s.args == nil {
@@ -284,8 +287,8 @@ func (d *duel) batch(steps []step, i int, visit visitor) (next int, more bool) {
 		if !steps[j].silent {
 			ref = d.links[0][conn].receive()
 			ours = d.links[1][conn].receive()
-			if steps[j].hears {
-				ref, ours = d.links[0][conn].withTold(ref), d.links[1][conn].withTold(ours)
+			if steps[j].pushes {
+				ref, ours = d.links[0][conn].withPushed(ref), d.links[1][conn].withPushed(ours)
 			}
 		}
 		if !visit(j, steps[j], ref, ours) {
@@ -295,8 +298,8 @@ func (d *duel) batch(steps []step, i int, visit visitor) (next int, more bool) {
 	return end, true
 }
 
-// write sends d.out, in two parts where asked: a server must keep its place in half a command.
-func (d *duel) write(l *link, split bool) {
+// write sends d.out, in two parts if split, so that a server has to keep its place in half a command.
+func (d *runner) write(l *link, split bool) {
 	if split && len(d.out) > 1 {
 		at := len(d.out) * 2 / 3
 		l.send(d.out[:at], d.timeout)
@@ -306,14 +309,14 @@ func (d *duel) write(l *link, split bool) {
 	l.send(d.out, d.timeout)
 }
 
-// lastWords sends a step after which both servers hang up, and dials again.
-func (d *duel) lastWords(s step) (ref, ours reply) {
+// sendClosing sends a step after which both servers close the connection, and dials again.
+func (d *runner) sendClosing(s step) (ref, ours reply) {
 	b := []byte(s.raw)
 	if s.args != nil {
 		b = appendCommand(nil, s.args)
 	}
 	var got [2]reply
-	for side, srv := range d.sides() {
+	for side, srv := range d.servers() {
 		l := d.links[side][s.conn]
 		l.send(b, d.timeout)
 		got[side] = l.receiveAll()
@@ -328,11 +331,12 @@ func (d *duel) lastWords(s step) (ref, ours reply) {
 	return got[0], got[1]
 }
 
-// iterate runs SCAN, HSCAN, SSCAN or ZSCAN to its end on one server and answers with the sorted union of what it returned, since
-// cursors, order and repetitions are each server's own. An error reply is the answer as it is.
-func (d *duel) iterate(side int, s step) reply {
+// iterate runs SCAN, HSCAN, SSCAN or ZSCAN to its end on one server and returns the sorted union of the
+// elements, because cursors, order and repetitions differ between servers. An error reply is returned as it
+// is.
+func (d *runner) iterate(side int, s step) reply {
 	l := d.links[side][s.conn]
-	at, of := 1, 1 // where the cursor stands, and how many elements belong together
+	at, of := 1, 1 // the index of the cursor, and the number of elements in an entry
 	if !strings.EqualFold(s.args[0], "scan") {
 		at = 2
 		if !strings.EqualFold(s.args[0], "sscan") {
@@ -352,7 +356,7 @@ func (d *duel) iterate(side int, s step) reply {
 			return reply{fail: err.Error()}
 		}
 		if len(v.elems) != 2 || v.elems[1].kind != '*' {
-			return got // an error, or QUEUED when a shrunk round left a MULTI open
+			return got // an error, or QUEUED if a shrunk round left a MULTI open
 		}
 		list := v.elems[1].elems
 		for i := 0; i+of <= len(list); i += of {
@@ -371,5 +375,5 @@ func (d *duel) iterate(side int, s step) reply {
 			return reply{raw: []byte("all " + strconv.Itoa(len(all)) + ": " + strings.Join(all, " "))}
 		}
 	}
-	return reply{fail: "the cursor did not come to 0"}
+	return reply{fail: "the cursor did not reach 0"}
 }

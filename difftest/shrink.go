@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Bounds for making a round smaller: how often it is run again, and for how long, since a reply that does not come has
-// to be waited for each time.
+// Bounds for shrinking a round: the number of runs, and the time, since each run may wait for a reply that
+// does not come.
 const (
 	shrinkRuns = 800
 	shrinkTime = time.Minute
 )
 
-// finding is a difference: the step, both answers and what differs.
+// A finding is a difference: the step, both replies and what differs.
 type finding struct {
 	step      step
 	at        int // index of the step in its round
@@ -21,8 +21,8 @@ type finding struct {
 	what      string
 }
 
-// sign tells whether two findings are about the same thing: the command, what differs, the shape of both answers.
-func (f finding) sign() string {
+// signature identifies findings with the same cause: the command, what differs, the shape of both replies.
+func (f finding) signature() string {
 	what := ""
 	if f.what != otherBytes {
 		what = " (" + strings.TrimLeft(f.what, "reply 0123456789,") + ")"
@@ -30,12 +30,14 @@ func (f finding) sign() string {
 	return f.step.name() + what + ": " + shapeOf(f.ref) + " | " + shapeOf(f.ours)
 }
 
-// harmless tells whether both servers refused, in different words: their states are still the same.
+// harmless reports whether both servers refused the command, with different errors: their states are still
+// the same.
 func (f finding) harmless() bool {
 	return f.ref.fail == "" && f.ours.fail == "" && f.ref.raw[0] == '-' && f.ours.raw[0] == '-'
 }
 
-// shapeOf is a reply without its particulars: the type, and of an error the text up to what quotes arguments.
+// shapeOf returns a reply without its particulars: the type, and of an error the text up to the first quoted
+// argument.
 func shapeOf(r reply) string {
 	if r.fail != "" {
 		return r.fail
@@ -54,16 +56,18 @@ func shapeOf(r reply) string {
 	return string(bytes.TrimSpace(text))
 }
 
-// first runs the steps from a fresh start and returns the first difference that is wanted, or nil. It passes over
-// harmless ones and ends at any other, after which nothing would mean anything.
-func (d *duel) first(startMs int64, steps []step, looseClock bool, wanted func(finding) bool) (*finding, error) {
+// firstFinding runs the steps from a reset and returns the first difference for which wanted returns true, or
+// nil. It skips harmless ones and ends at any other, after which the states may differ.
+func (d *runner) firstFinding(
+	startMs int64, steps []step, runningClock bool, wanted func(finding) bool,
+) (*finding, error) {
 	if err := d.reset(startMs); err != nil {
 		return nil, err
 	}
-	j := judge{looseClock: looseClock}
+	j := checker{runningClock: runningClock}
 	var found *finding
 	err := d.run(steps, func(i int, s step, ref, ours reply) bool {
-		what := j.see(s, ref, ours)
+		what := j.check(s, ref, ours)
 		if what == "" {
 			return true
 		}
@@ -77,24 +81,30 @@ func (d *duel) first(startMs int64, steps []step, looseClock bool, wanted func(f
 	return found, err
 }
 
-// shrink looks for the shortest part of steps that still shows the difference of the last one, by leaving out ever
-// smaller stretches, then arguments. What it returns has been run and has differed; f is the difference it shows. With
-// nil, the difference did not show again at all. The last of steps is the one that differed.
-func (d *duel) shrink(startMs int64, steps []step, looseClock bool) (small []step, f *finding, err error) {
-	// Without what followed it in the pipeline, the same difference may look another way: a reply that was never sent,
-	// for one, no longer shows as the next command's.
+// shrink returns the shortest part of steps it finds that still shows the difference of the last step. It
+// leaves out ever smaller stretches of steps, then arguments. The result has been run and f is the difference
+// it shows. f is nil if the difference was not reproduced at all.
+func (d *runner) shrink(
+	startMs int64, steps []step, runningClock bool,
+) (small []step, f *finding, err error) {
+	// Without the steps after it in the pipeline, the same difference may look different: a reply that was
+	// never sent, for example, no longer shows as the next command's.
 	last := steps[len(steps)-1].name()
-	f, err = d.first(startMs, steps, looseClock, func(f finding) bool { return f.at == len(steps)-1 && f.step.name() == last })
+	f, err = d.firstFinding(startMs, steps, runningClock, func(f finding) bool {
+		return f.at == len(steps)-1 && f.step.name() == last
+	})
 	if err != nil || f == nil {
 		return nil, nil, err
 	}
-	sign := f.sign()
+	signature := f.signature()
 	runs, begin := 0, time.Now()
 	try := func(candidate []step) bool {
 		if runs++; runs > shrinkRuns || time.Since(begin) > shrinkTime || err != nil {
 			return false
 		}
-		got, e := d.first(startMs, candidate, looseClock, func(f finding) bool { return f.sign() == sign })
+		got, e := d.firstFinding(startMs, candidate, runningClock, func(f finding) bool {
+			return f.signature() == signature
+		})
 		if e != nil {
 			err = e
 			return false
@@ -106,13 +116,13 @@ func (d *duel) shrink(startMs int64, steps []step, looseClock bool) (small []ste
 		return true
 	}
 	small = append([]step(nil), steps[:f.at+1]...)
-	groups := grouped(small)
+	groups := group(small)
 	for size := len(groups) / 2; size > 0; {
 		removed := false
 		for at := 0; at+size < len(groups)+1 && at < len(groups); {
 			rest := append(append([][]step(nil), groups[:at]...), groups[min(at+size, len(groups)):]...)
-			if len(rest) > 0 && try(flat(rest)) {
-				groups = grouped(small)
+			if len(rest) > 0 && try(flatten(rest)) {
+				groups = group(small)
 				removed = true
 				continue
 			}
@@ -130,7 +140,7 @@ func (d *duel) shrink(startMs int64, steps []step, looseClock bool) (small []ste
 func shrinkArguments(try func([]step) bool, small *[]step) {
 	for i := 0; i < len(*small); i++ {
 		if (*small)[i].inner != nil {
-			continue // the words inside a script and the command it is compared by must stay the same
+			continue // the command in the script and the command that is compared must stay the same
 		}
 		width := 1
 		for width < len((*small)[i].args)/2 {
@@ -150,8 +160,8 @@ func shrinkArguments(try func([]step) bool, small *[]step) {
 	}
 }
 
-// grouped keeps glued steps with the one before them.
-func grouped(steps []step) [][]step {
+// group puts glued steps into one group with the step before them.
+func group(steps []step) [][]step {
 	var groups [][]step
 	for _, s := range steps {
 		if s.glue && len(groups) > 0 {
@@ -164,7 +174,7 @@ func grouped(steps []step) [][]step {
 	return groups
 }
 
-func flat(groups [][]step) []step {
+func flatten(groups [][]step) []step {
 	var steps []step
 	for _, g := range groups {
 		steps = append(steps, g...)

@@ -7,26 +7,28 @@ import (
 	"strings"
 )
 
-// tally is what one command did in a run, by Redis' replies.
+// A tally counts one command's occurrences in a run, by Redis' replies.
 type tally struct{ sent, queued, scripted, errors, nils int }
 
-// stats shows whether a run was deep: which commands, how they were sent, how many failed or found nothing.
+// stats shows whether a run was deep: which commands were sent, and how, and how many failed or found
+// nothing.
 type stats struct {
 	commands map[string]*tally
 	queue    [connections][]step
 	exec     struct{ done, aborted, refused int }
 	total    int
 	largest  int // elements of the longest array
-	sets     int // sorted sets found at the ends of rounds
-	logs     int // of these, in the shape of a limiter's log: each member the plain decimal of its score
+	sets     int // sorted sets at the ends of rounds
+	logs     int // of these, logs: each member the plain decimal of its score
 	bytes    int64
 }
 
 func newStats() *stats { return &stats{commands: map[string]*tally{}} }
 
-func (st *stats) of(args []string) *tally {
+func (st *stats) tallyOf(args []string) *tally {
 	name := commandName(args)
-	if first, _, _ := strings.Cut(name, " "); !containers[first] && !contains(knownCommands, strings.ToLower(name)) && name[:min(len(name), 1)] != "(" {
+	if first, _, _ := strings.Cut(name, " "); !containers[first] &&
+		!contains(knownCommands, strings.ToLower(name)) && name[:min(len(name), 1)] != "(" {
 		name = "(foreign)"
 	}
 	t := st.commands[name]
@@ -37,26 +39,26 @@ func (st *stats) of(args []string) *tally {
 	return t
 }
 
-// see counts one step and Redis' reply to it.
-func (st *stats) see(s step, ref reply) {
+// add counts one step and Redis' reply to it.
+func (st *stats) add(s step, ref reply) {
 	if s.audit {
-		st.seeSet(s, ref)
+		st.addSet(s, ref)
 	}
 	if s.clockMs > 0 || s.audit {
 		return
 	}
 	st.total++
 	st.bytes += int64(len(ref.raw))
-	t := st.of(s.compared())
+	t := st.tallyOf(s.compared())
 	if s.args == nil {
-		t = st.of([]string{"(INLINE)"})
+		t = st.tallyOf([]string{"(INLINE)"})
 		if s.closes {
-			t = st.of([]string{"(BROKEN)"})
+			t = st.tallyOf([]string{"(BROKEN)"})
 		}
 	}
 	if s.inner != nil {
 		t.scripted++
-		t = st.of(s.args)
+		t = st.tallyOf(s.args)
 	}
 	t.sent++
 	if s.silent || len(ref.raw) == 0 {
@@ -76,7 +78,7 @@ func (st *stats) see(s step, ref reply) {
 		st.exec.done++
 		if v, err := parse(ref.raw); err == nil && len(v.elems) == len(queued) {
 			for i, e := range v.elems {
-				st.of(queued[i].args).judge(e.isError(), e.null)
+				st.tallyOf(queued[i].args).count(e.isError(), e.null)
 			}
 		}
 		return
@@ -85,8 +87,9 @@ func (st *stats) see(s step, ref reply) {
 	case name == "EXEC":
 		st.exec.aborted++
 	}
-	null := ref.raw[0] == '_' || strings.HasPrefix(string(ref.raw[:min(3, len(ref.raw))]), "$-1") || strings.HasPrefix(string(ref.raw[:min(3, len(ref.raw))]), "*-1")
-	t.judge(ref.raw[0] == '-', null)
+	null := ref.raw[0] == '_' || strings.HasPrefix(string(ref.raw[:min(3, len(ref.raw))]), "$-1") ||
+		strings.HasPrefix(string(ref.raw[:min(3, len(ref.raw))]), "*-1")
+	t.count(ref.raw[0] == '-', null)
 	if ref.raw[0] == '*' {
 		if v, err := parse(ref.raw); err == nil {
 			st.largest = max(st.largest, len(v.elems))
@@ -94,8 +97,8 @@ func (st *stats) see(s step, ref reply) {
 	}
 }
 
-// seeSet looks at a sorted set that an audit read whole.
-func (st *stats) seeSet(s step, ref reply) {
+// addSet counts a sorted set that an audit read whole.
+func (st *stats) addSet(s step, ref reply) {
 	v, err := parse(ref.raw)
 	if err != nil || s.args[0] != "ZRANGE" || len(v.elems) < 2 {
 		return
@@ -109,7 +112,7 @@ func (st *stats) seeSet(s step, ref reply) {
 	st.logs++
 }
 
-func (t *tally) judge(isError, null bool) {
+func (t *tally) count(isError, null bool) {
 	if isError {
 		t.errors++
 	}
@@ -118,7 +121,7 @@ func (t *tally) judge(isError, null bool) {
 	}
 }
 
-// shares are the parts of all commands that failed or found nothing, in percent.
+// shares returns the percentages of all commands that failed or found nothing.
 func (st *stats) shares() (errors, nils float64) {
 	var e, n int
 	for _, t := range st.commands {
@@ -151,16 +154,22 @@ func (st *stats) write(w io.Writer) {
 		}
 		return names[i] < names[j]
 	})
-	fmt.Fprintf(w, "%-22s %8s %8s %9s %8s %8s\n", "command", "sent", "in MULTI", "in script", "errors %", "nils %")
+	fmt.Fprintf(w, "%-22s %8s %8s %9s %8s %8s\n", "command", "sent", "in MULTI", "in script", "errors %",
+		"nils %")
 	row := func(name string, t tally) {
 		all := float64(max(t.sent, 1))
-		fmt.Fprintf(w, "%-22s %8d %8d %9d %8.1f %8.1f\n", name, t.sent, t.queued, t.scripted, 100*float64(t.errors)/all, 100*float64(t.nils)/all)
+		fmt.Fprintf(w, "%-22s %8d %8d %9d %8.1f %8.1f\n", name, t.sent, t.queued, t.scripted,
+			100*float64(t.errors)/all, 100*float64(t.nils)/all)
 	}
 	for _, name := range names {
 		row(name, *st.commands[name])
 	}
 	row("(all rarer ones)", rare)
 	errors, nils := st.shares()
-	fmt.Fprintf(w, "%d commands, %.1f%% error replies, %.1f%% nil replies; EXEC %d done, %d aborted by WATCH, %d refused; longest array %d; %d sorted sets at the rounds' ends, %d of them logs; %.1f MB of replies\n",
-		st.total, errors, nils, st.exec.done, st.exec.aborted, st.exec.refused, st.largest, st.sets, st.logs, float64(st.bytes)/1e6)
+	fmt.Fprintf(w,
+		"%d commands, %.1f%% error replies, %.1f%% nil replies; "+
+			"EXEC %d done, %d aborted by WATCH, %d refused; longest array %d; "+
+			"%d sorted sets at the ends of rounds, %d of them logs; %.1f MB of replies\n",
+		st.total, errors, nils, st.exec.done, st.exec.aborted, st.exec.refused, st.largest, st.sets, st.logs,
+		float64(st.bytes)/1e6)
 }

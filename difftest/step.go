@@ -5,31 +5,31 @@ import (
 	"strings"
 )
 
-// step is one thing done to both servers: a command, raw bytes, or a move of both clocks. A round is a slice of steps
-// that means the same whatever subset of it is run, which is what makes shrinking sound: nothing in a step depends on
-// an earlier reply, and clock moves name the instant, not the distance.
+// A step is one action on both servers: a command, raw bytes, or a move of both clocks. A round is a slice of
+// steps that means the same whatever subset of it is run, so shrinking is sound: no step depends on an
+// earlier reply, and clock moves name the instant, not the distance.
 type step struct {
-	conn    int      // which of a round's connections sends it
+	conn    int      // index of the round's connection that sends it
 	args    []string // the command; nil for a clock move or raw bytes
-	inner   []string // for a script that returns one command's reply: that command
-	raw     string   // sent as it is: inline commands and broken ones
-	closes  bool     // the server hangs up after answering (QUIT, protocol errors)
-	silent  bool     // no reply is due (CLIENT REPLY OFF and SKIP)
+	inner   []string // the command whose reply a script returns
+	raw     string   // sent as it is: inline and invalid commands
+	closes  bool     // the server closes the connection after replying (QUIT, protocol errors)
+	silent  bool     // there is no reply (CLIENT REPLY OFF and SKIP)
 	iterate bool     // SCAN, HSCAN, SSCAN and ZSCAN from cursor 0 to the end; the union is compared
-	cut     bool     // starts a new write, where other steps join the previous one's
-	glue    bool     // only means something right after the step before it
+	cut     bool     // starts a new write; other steps join the previous one
+	glue    bool     // has a meaning only right after the step before it
 	audit   bool     // reads the state at a round's end; left out of the statistics
 	clockMs int64    // above 0: both clocks are set to this Unix time in milliseconds
-	hears   bool     // the reply has before it all messages since the last such step
+	pushes  bool     // the messages pushed since the last such step precede the reply
 	split   bool     // written in two parts, so that the server sees half a command first
 }
 
-// containers are the commands whose first argument names the real command.
+// containers are the commands whose first argument is a subcommand.
 var containers = map[string]bool{
 	"CLIENT": true, "CLUSTER": true, "COMMAND": true, "CONFIG": true, "OBJECT": true, "SCRIPT": true,
 }
 
-// commandName is the upper-case name under which exceptions.go and the statistics know a command.
+// commandName returns the upper-case name that exceptions.go and the statistics use for a command.
 func commandName(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -41,7 +41,7 @@ func commandName(args []string) string {
 	return name
 }
 
-// name is the step's own command, with the command inside a script behind a slash.
+// name returns the step's command, followed by a slash and the command inside a script.
 func (s step) name() string {
 	switch {
 	case s.clockMs > 0:
@@ -54,7 +54,7 @@ func (s step) name() string {
 	return commandName(s.args)
 }
 
-// compared is the command whose reply this is: the one inside the script where there is one.
+// compared returns the command whose reply this is: the one inside the script if there is one.
 func (s step) compared() []string {
 	if s.inner != nil {
 		return s.inner
@@ -62,7 +62,7 @@ func (s step) compared() []string {
 	return s.args
 }
 
-// String writes the step as a line that redis-cli reads.
+// String formats the step as a line that redis-cli reads.
 func (s step) String() string {
 	var b strings.Builder
 	switch {
@@ -84,8 +84,8 @@ func (s step) String() string {
 	return b.String()
 }
 
-// quote writes an argument as redis-cli takes it: bare where nothing in it is special, else in double quotes with
-// \xHH for what cannot be printed.
+// quote formats an argument for redis-cli: bare if it has no special characters, otherwise in double quotes,
+// with \xHH for what cannot be printed.
 func quote(a string) string {
 	plain := a != ""
 	for i := 0; i < len(a); i++ {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// appendCommand appends args as one RESP array of bulk strings, the form every client library sends.
+// appendCommand appends args as one RESP array of bulk strings, the form that client libraries send.
 func appendCommand(dst []byte, args []string) []byte {
 	dst = append(dst, '*')
 	dst = strconv.AppendInt(dst, int64(len(args)), 10)
@@ -26,11 +26,11 @@ func appendCommand(dst []byte, args []string) []byte {
 
 var errBadReply = errors.New("malformed reply")
 
-// maxReplyDepth bounds the recursion of a hostile or broken server's reply.
+// maxReplyDepth bounds the recursion on the reply of a hostile or broken server.
 const maxReplyDepth = 64
 
-// appendReply reads exactly one reply and appends its bytes, unchanged, to dst. It understands only as much of RESP2
-// and RESP3 as is needed to find the reply's end: the comparison is of bytes.
+// appendReply reads exactly one reply and appends its bytes, unchanged, to dst. It parses only as much of
+// RESP2 and RESP3 as it needs to find the reply's end: the comparison is of bytes.
 func appendReply(dst []byte, r *bufio.Reader, depth int) ([]byte, error) {
 	if depth > maxReplyDepth {
 		return dst, fmt.Errorf("%w: nested deeper than %d", errBadReply, maxReplyDepth)
@@ -68,7 +68,7 @@ func appendReply(dst []byte, r *bufio.Reader, depth int) ([]byte, error) {
 			return dst[:at], err
 		}
 		if !bytes.HasSuffix(dst, []byte("\r\n")) {
-			return dst, fmt.Errorf("%w: bulk of %d bytes without its end", errBadReply, n)
+			return dst, fmt.Errorf("%w: bulk string of %d bytes without its end", errBadReply, n)
 		}
 		return dst, nil
 	case '*', '~', '>', '%', '|':
@@ -80,7 +80,7 @@ func appendReply(dst []byte, r *bufio.Reader, depth int) ([]byte, error) {
 			n *= 2
 		}
 		if kind == '|' {
-			n++ // an attribute stands before the reply it describes
+			n++ // an attribute precedes the reply it describes
 		}
 		for ; n > 0; n-- {
 			if dst, err = appendReply(dst, r, depth+1); err != nil {
@@ -92,8 +92,8 @@ func appendReply(dst []byte, r *bufio.Reader, depth int) ([]byte, error) {
 	return dst, fmt.Errorf("%w: line %q", errBadReply, line)
 }
 
-// value is a parsed reply. Only the comparators of exceptions.go and the statistics look inside replies; everything
-// else compares bytes.
+// A value is a parsed reply. Only the comparators of exceptions.go and the statistics look inside replies;
+// everything else compares bytes.
 type value struct {
 	kind  byte   // the RESP type byte
 	text  string // of scalars and bulk strings
@@ -101,7 +101,7 @@ type value struct {
 	elems []value
 }
 
-// parse reads one whole reply; raw must hold exactly that.
+// parse parses one reply; raw must hold exactly that.
 func parse(raw []byte) (value, error) {
 	v, rest, err := parseNext(raw)
 	if err == nil && len(rest) > 0 {
@@ -156,7 +156,7 @@ func parseNext(raw []byte) (value, []byte, error) {
 
 func (v value) isError() bool { return v.kind == '-' || v.kind == '!' }
 
-// key renders a value so that equal values, and only those, have equal keys.
+// key returns a string that is equal exactly for equal values.
 func (v value) key() string {
 	if v.elems == nil {
 		return fmt.Sprintf("%c%t%q", v.kind, v.null, v.text)
