@@ -17,10 +17,10 @@ import (
 	"github.com/zlimit/zlimit/zlimittest"
 )
 
-// doer is RL.ALLOW and everything else through a client.
+// doer sends RL.ALLOW and other commands through a client.
 type doer = httplimit.Commands
 
-// overGoRedis is go-redis, over TCP or in memory.
+// overGoRedis returns a doer on go-redis, over TCP or in memory.
 func overGoRedis(t *testing.T, srv *zlimittest.Server, o goredis.Options) doer {
 	t.Helper()
 	if o.Dialer == nil {
@@ -31,7 +31,7 @@ func overGoRedis(t *testing.T, srv *zlimittest.Server, o goredis.Options) doer {
 	return func(ctx context.Context, args ...any) (any, error) { return client.Do(ctx, args...).Result() }
 }
 
-// overRedigo is a pool of redigo's.
+// overRedigo returns a doer on a pool of redigo.
 func overRedigo(t *testing.T, dial func() (redis.Conn, error)) doer {
 	t.Helper()
 	pool := &redis.Pool{Dial: dial, MaxIdle: 2}
@@ -46,13 +46,15 @@ func overRedigo(t *testing.T, dial func() (redis.Conn, error)) doer {
 	}
 }
 
-// clients are the ways in, on one server.
+// clients returns every kind of doer, on one server.
 func clients(t *testing.T, srv *zlimittest.Server) map[string]doer {
 	return map[string]doer{
 		"go-redis, RESP3":     overGoRedis(t, srv, goredis.Options{}),
 		"go-redis, RESP2":     overGoRedis(t, srv, goredis.Options{Protocol: 2}),
 		"go-redis, in memory": overGoRedis(t, srv, goredis.Options{Dialer: srv.DialContext}),
-		"redigo":              overRedigo(t, func() (redis.Conn, error) { return redis.Dial("tcp", srv.Addr()) }),
+		"redigo": overRedigo(t, func() (redis.Conn, error) {
+			return redis.Dial("tcp", srv.Addr())
+		}),
 		"redigo, in memory": overRedigo(t, func() (redis.Conn, error) {
 			c, err := srv.Dial()
 			if err != nil {
@@ -64,30 +66,31 @@ func clients(t *testing.T, srv *zlimittest.Server) map[string]doer {
 	}
 }
 
-// TestWindowEdge through every client: the limit, one millisecond before the
-// window's edge, and the edge.
+// TestWindowEdge tests, through every client, the limit, one millisecond before the window's edge, and the
+// edge.
 func TestWindowEdge(t *testing.T) {
 	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
 	for name, do := range clients(t, srv) {
 		t.Run(name, func(t *testing.T) {
 			srv.Do("FLUSHALL")
-			ask := func() (allowed bool) {
-				d, err := do.Allow(context.Background(), "user:42", httplimit.Quota{Limit: 3, Window: time.Minute, Cost: 1})
+			allow := func() (allowed bool) {
+				d, err := do.Allow(context.Background(), "user:42",
+					httplimit.Quota{Limit: 3, Window: time.Minute, Cost: 1})
 				require.NoError(t, err)
 				return d.Allowed
 			}
-			require.Equal(t, []bool{true, true, true, false}, []bool{ask(), ask(), ask(), ask()})
+			require.Equal(t, []bool{true, true, true, false}, []bool{allow(), allow(), allow(), allow()})
 			srv.Key("user:42").RequireUnits(3)
 			srv.Key("user:42").RequireTTL(time.Minute)
 			srv.Advance(time.Minute - time.Millisecond)
-			require.False(t, ask())
+			require.False(t, allow())
 			srv.Advance(time.Millisecond)
-			require.True(t, ask())
+			require.True(t, allow())
 		})
 	}
 }
 
-// TestManyCallers through every client at once: exactly the limit is admitted.
+// TestManyCallers checks that concurrent callers of all clients are admitted exactly up to the limit.
 func TestManyCallers(t *testing.T) {
 	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
 	var admitted sync.Map
@@ -96,7 +99,8 @@ func TestManyCallers(t *testing.T) {
 		for caller := range 4 {
 			wait.Go(func() {
 				for call := range 20 {
-					d, err := do.Allow(context.Background(), "shared", httplimit.Quota{Limit: 100, Window: time.Minute, Cost: 1})
+					d, err := do.Allow(context.Background(), "shared",
+						httplimit.Quota{Limit: 100, Window: time.Minute, Cost: 1})
 					if err != nil {
 						t.Error(name, err)
 					}
@@ -113,8 +117,8 @@ func TestManyCallers(t *testing.T) {
 	require.Equal(t, 100, count)
 }
 
-// TestFaultsThroughClients: what a program sees of each fault, with retries
-// switched off, and what has become of its hit.
+// TestFaultsThroughClients tests what a program sees of each fault, with retries disabled, and whether its
+// hit counted.
 func TestFaultsThroughClients(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -132,7 +136,9 @@ func TestFaultsThroughClients(t *testing.T) {
 			srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
 			for name, do := range map[string]doer{
 				"go-redis": overGoRedis(t, srv, goredis.Options{MaxRetries: -1}),
-				"redigo":   overRedigo(t, func() (redis.Conn, error) { return redis.Dial("tcp", srv.Addr()) }),
+				"redigo": overRedigo(t, func() (redis.Conn, error) {
+					return redis.Dial("tcp", srv.Addr())
+				}),
 			} {
 				srv.Do("FLUSHALL")
 				fault := srv.Inject(c.fault)
@@ -148,7 +154,7 @@ func TestFaultsThroughClients(t *testing.T) {
 	}
 }
 
-// TestScriptsAreSentAgain: a script that the server has lost.
+// TestScriptsAreSentAgain tests a script that the server does not have.
 func TestScriptsAreSentAgain(t *testing.T) {
 	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
 	client := goredis.NewClient(&goredis.Options{Addr: srv.Addr()})
@@ -163,24 +169,25 @@ func TestScriptsAreSentAgain(t *testing.T) {
 	require.Equal(t, 2, fault.Hits())
 }
 
-// TestBubble: go-redis in testing/synctest. Its timeouts and the server's clock
-// are the bubble's.
+// TestBubble tests go-redis in a testing/synctest bubble, whose clock its timeouts and the server use.
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := zlimittest.RunT(t)
-		client := goredis.NewClient(&goredis.Options{Dialer: srv.DialContext, ReadTimeout: 3 * time.Second, MaxRetries: -1})
+		client := goredis.NewClient(&goredis.Options{
+			Dialer: srv.DialContext, ReadTimeout: 3 * time.Second, MaxRetries: -1,
+		})
 		defer client.Close()
 		l := &window.Limiter{Client: client, Limit: 1, Window: time.Minute}
-		ask := func() bool {
+		allow := func() bool {
 			ok, err := l.Allow(context.Background(), "ann")
 			require.NoError(t, err)
 			return ok
 		}
-		require.True(t, ask())
+		require.True(t, allow())
 		time.Sleep(time.Minute - time.Millisecond) //nolint:forbidigo // the bubble's clock
-		require.False(t, ask())
+		require.False(t, allow())
 		time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's clock
-		require.True(t, ask())
+		require.True(t, allow())
 
 		srv.Inject(zlimittest.Fault{Kind: zlimittest.Mute})
 		begin := time.Now()

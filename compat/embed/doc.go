@@ -1,7 +1,6 @@
-// Package embed is empty: its tests show zlimit inside of Go programs and tests,
-// with the libraries that those use. It is a module of its own so that zlimit
-// does not depend on them. `make compat` runs it.
+// Package embed contains only tests. They show zlimit in Go programs and tests, with libraries that those
+// use. It is a separate module so that zlimit does not depend on these libraries. `make compat` runs it.
 //
-// The folders before and after hold one test file twice, written for
-// alicebob/miniredis; they differ in the import alone.
+// The folders before and after contain the same test file, written for alicebob/miniredis; the copies differ
+// only in the import.
 package embed

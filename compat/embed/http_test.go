@@ -26,7 +26,7 @@ func byUser(backend httplimit.Backend) httplimit.Options {
 	}
 }
 
-// withChi: the middleware is one of chi's as it stands.
+// withChi uses the middleware directly.
 func withChi(backend httplimit.Backend) http.Handler {
 	r := chi.NewRouter()
 	r.With(httplimit.New(byUser(backend))).Get("/hello/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -35,15 +35,15 @@ func withChi(backend httplimit.Backend) http.Handler {
 	return r
 }
 
-// withGin: gin's middlewares are another type, so that a few lines stand
-// between.
+// withGin adapts the middleware, because gin's have another type.
 func withGin(backend httplimit.Backend) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	limit := httplimit.New(byUser(backend))
 	r := gin.New()
 	r.Use(func(c *gin.Context) {
 		admitted := false
-		limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { admitted = true })).ServeHTTP(c.Writer, c.Request)
+		next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { admitted = true })
+		limit(next).ServeHTTP(c.Writer, c.Request)
 		if admitted {
 			c.Next()
 		} else {
@@ -54,10 +54,11 @@ func withGin(backend httplimit.Backend) http.Handler {
 	return r
 }
 
-// TestFrameworks: chi and gin, in front of zlimit in this process and of a
-// server that go-redis speaks to.
+// TestFrameworks tests chi and gin in front of zlimit in this process, and of a server through go-redis.
 func TestFrameworks(t *testing.T) {
-	for framework, handler := range map[string]func(httplimit.Backend) http.Handler{"chi": withChi, "gin": withGin} {
+	for framework, handler := range map[string]func(httplimit.Backend) http.Handler{
+		"chi": withChi, "gin": withGin,
+	} {
 		for _, remote := range []bool{false, true} {
 			t.Run(fmt.Sprint(framework, " remote=", remote), func(t *testing.T) {
 				srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})

@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moved is the one line that moving from miniredis changes.
-var moved = [2]string{"\t\"github.com/alicebob/miniredis/v2\"", "\t\"github.com/zlimit/zlimit/zlimittest/miniredis\""}
+// moved is the one line that changes in a move from miniredis.
+var moved = [2]string{
+	"\t\"github.com/alicebob/miniredis/v2\"", "\t\"github.com/zlimit/zlimit/zlimittest/miniredis\"",
+}
 
-// otherLines returns the pairs of lines in which two files differ, but for the
-// import.
+// otherLines returns the pairs of lines in which two files differ, except the import.
 func otherLines(before, after string) (pairs [][2]string) {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
 	for i := range max(len(a), len(b)) {

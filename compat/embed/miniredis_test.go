@@ -14,7 +14,7 @@ import (
 	ours "github.com/zlimit/zlimit/zlimittest/miniredis"
 )
 
-// direct is what both have: that this compiles is half of the test.
+// direct has the methods that both types must have.
 type direct interface {
 	Select(i int)
 	Keys() []string
@@ -81,7 +81,7 @@ var (
 	_ direct = (*ours.Miniredis)(nil)
 )
 
-// values are keys of every type, with which each call is tried.
+// values makes keys of every type for the calls.
 func values(m direct) {
 	must := func(_ any, err error) {
 		if err != nil {
@@ -97,13 +97,12 @@ func values(m direct) {
 	m.SetTTL("string", time.Minute)
 }
 
-// TestDirectCalls makes every call on every type of key, on both, and compares
-// what they return and what they leave behind.
+// TestDirectCalls makes every call on every type of key, on both, and compares the results and the keyspaces.
 func TestDirectCalls(t *testing.T) {
-	skip := map[string]bool{ // what is no call on a key, or is tested elsewhere
-		"Start": true, "StartAddr": true, "Restart": true, "Close": true, "Addr": true, "Host": true, "Port": true,
-		"SetTime": true, "RequireAuth": true, "SetError": true, "CommandCount": true, "CurrentConnectionCount": true,
-		"Select": true, "SwapDB": true,
+	skip := map[string]bool{ // not a call on a key, or tested elsewhere
+		"Start": true, "StartAddr": true, "Restart": true, "Close": true,
+		"Addr": true, "Host": true, "Port": true, "SetTime": true, "RequireAuth": true, "SetError": true,
+		"CommandCount": true, "CurrentConnectionCount": true, "Select": true, "SwapDB": true,
 	}
 	methods := reflect.TypeFor[direct]()
 	for i := range methods.NumMethod() {
@@ -111,14 +110,15 @@ func TestDirectCalls(t *testing.T) {
 		if skip[method.Name] {
 			continue
 		}
-		// SetTTL of a key that is not there leaves a TTL behind with them.
+		// In miniredis, SetTTL of a key that does not exist leaves a TTL.
 		for _, key := range []string{"string", "zset", "list", "set", "hash", "nosuch"} {
 			if method.Name == "SetTTL" && key == "nosuch" {
 				continue
 			}
 			for _, member := range []string{"a", "f", "m", "12", "1"} {
 				t.Run(fmt.Sprint(method.Name, " ", key, " ", member), func(t *testing.T) {
-					require.Equal(t, result(theirs.NewMiniRedis(), method, key, member), result(ours.NewMiniRedis(), method, key, member))
+					require.Equal(t, result(theirs.NewMiniRedis(), method, key, member),
+						result(ours.NewMiniRedis(), method, key, member))
 				})
 				if !takesMember(method.Type) {
 					break
@@ -138,7 +138,7 @@ func takesMember(f reflect.Type) bool {
 	return strs > 1
 }
 
-// result calls a method on a fresh server and shows what it answers and leaves.
+// result calls a method on a fresh server and formats what it returns and the keyspace.
 func result(m direct, method reflect.Method, key, member string) string {
 	defer m.Close()
 	values(m)
@@ -165,7 +165,7 @@ func result(m direct, method reflect.Method, key, member string) string {
 	return strings.Join(out, ", ") + "\n" + m.Dump() + show(m.TTL(key))
 }
 
-// show spells a result; errors by the name that tests compare them with.
+// show formats a result; errors by the names that tests use.
 func show(v any) string {
 	err, ok := v.(error)
 	if !ok {
@@ -190,7 +190,7 @@ func show(v any) string {
 	return "another error"
 }
 
-// TestEveryNameIsTheirs: what Miniredis has here, it has there too.
+// TestEveryNameIsTheirs checks that miniredis has every method of ours.
 func TestEveryNameIsTheirs(t *testing.T) {
 	mine, other := reflect.TypeFor[*ours.Miniredis](), reflect.TypeFor[*theirs.Miniredis]()
 	for i := range mine.NumMethod() {

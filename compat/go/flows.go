@@ -12,14 +12,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A flow is one document's limiter: its commands in the document's order and units, nothing repaired.
+// A flow is one document's limiter: its commands in the document's order and units, with nothing corrected.
 type flow struct {
 	name     string
-	instants []int64 // unix milliseconds, used when none are given
+	instants []int64 // unix milliseconds, used if none are given
 	run      func(call) error
 }
 
-// A call is one run of a flow. Instants, unix milliseconds, are the only source of time.
+// A call is one run of a flow. The instants, in unix milliseconds, are the only source of time.
 type call struct {
 	ctx      context.Context
 	client   *redis.Client
@@ -39,7 +39,8 @@ var flows = []flow{
 	{"hash-tag", tagged(), hashTag},
 }
 
-// print writes one decision; details are name=value pairs read after it, no part of the limiter.
+// print writes one decision. details are names and values that were read after it and are not part of the
+// limiter.
 func (c call) print(instant int64, decision string, details ...any) {
 	fmt.Fprintf(c.out, "%d %s", instant, decision)
 	for i := 0; i+1 < len(details); i += 2 {
@@ -48,13 +49,13 @@ func (c call) print(instant int64, decision string, details ...any) {
 	fmt.Fprintln(c.out)
 }
 
-func (c call) held() (zcard int64, ttl string, err error) {
+func (c call) state() (zcard int64, ttl string, err error) {
 	zcard, cardErr := c.client.ZCard(c.ctx, c.key).Result()
 	ttl, ttlErr := c.ttl(c.key)
 	return zcard, ttl, errors.Join(cardErr, ttlErr)
 }
 
-// ttl undoes go-redis' durations: whole seconds are durations there, -1 and -2 are nanoseconds.
+// ttl undoes go-redis' conversion to durations: seconds become durations, -1 and -2 nanoseconds.
 func (c call) ttl(key string) (string, error) {
 	ttl, err := c.client.TTL(c.ctx, key).Result()
 	if ttl < 0 {
@@ -78,8 +79,8 @@ func word(allowed bool) string {
 	return "denied"
 }
 
-// judge takes only the exact reply for a decision: an integer where a string is due is printed as what it is.
-func judge(reply, allowed, denied any) string {
+// decide accepts only the exact reply as a decision: an integer instead of a string is printed as what it is.
+func decide(reply, allowed, denied any) string {
 	switch reply {
 	case allowed:
 		return word(true)
@@ -114,7 +115,7 @@ func commandsSeconds(c call) error {
 				return err
 			}
 		}
-		zcard, ttl, err := c.held()
+		zcard, ttl, err := c.state()
 		if err != nil {
 			return err
 		}
@@ -139,11 +140,12 @@ func pipelineMulti(c call) error {
 		if _, err := pipe.Exec(c.ctx); err != nil {
 			return err
 		}
-		_, ttl, err := c.held()
+		_, ttl, err := c.state()
 		if err != nil {
 			return err
 		}
-		c.print(instant, word(count.Val() <= maximum), "removed", removed.Val(), "zcard", count.Val(), "ttl", ttl)
+		c.print(instant, word(count.Val() <= maximum), "removed", removed.Val(), "zcard", count.Val(),
+			"ttl", ttl)
 	}
 	return nil
 }

@@ -1,10 +1,11 @@
 package main
 
-// base is 2023-11-14 22:13:20 UTC in unix milliseconds, a multiple of 5000, so it opens a slice of flow rolling.
+// base is 2023-11-14 22:13:20 UTC in unix milliseconds, a multiple of 5000, so a slice of flow rolling begins
+// there.
 const base = 1_700_000_000_000
 
-// The lists below are what a flow runs on when no instants are given. Each crosses its limit, meets the window's edge
-// exactly, one millisecond before and after it, repeats instants, and steps back.
+// The default instants of the flows. Each list crosses its flow's limit, meets the window's edge exactly, one
+// millisecond before and after it, repeats instants, and steps back.
 
 func at(offsets ...int64) []int64 {
 	instants := make([]int64, len(offsets))
@@ -14,9 +15,9 @@ func at(offsets ...int64) []int64 {
 	return instants
 }
 
-// wholeSeconds: forwards, whole seconds put at most window members in a window of as many seconds, so a limit of 100 is
-// never reached that way. A clock that steps back reaches it: what lies ahead of now is not trimmed. From there the
-// oldest second leaves exactly one window later.
+// wholeSeconds returns instants of a flow in whole seconds. Forwards, a window of as many seconds gets at
+// most window members, so a limit of 100 is never reached. A clock that steps back reaches it, because
+// members later than now are not trimmed. From there the oldest second leaves exactly one window later.
 func wholeSeconds(window int64) []int64 {
 	var offsets []int64
 	for i := range int64(105) {
@@ -31,13 +32,15 @@ func wholeSeconds(window int64) []int64 {
 	return at(append(offsets, 110_999, 111_000, 112_001, 300_000)...)
 }
 
-// scriptMillisInstants ends in instants of sixteen digits, past what Lua's tostring keeps, and in the first of all.
+// scriptMillisInstants ends with instants of sixteen digits, more than Lua's tostring keeps, and with the
+// epoch.
 func scriptMillisInstants() []int64 {
 	near := at(0, 0, 1, 2, 3, 59_999, 60_000, 60_000, 60_001, 60_002, 60_002, 1000, 200_000)
 	return append(near, base*1000+123, base*1000+124, base*1000+60_123, 0)
 }
 
-// addFirst: a denied hit stays in the set, so each side of the edge needs a round of its own.
+// addFirst returns instants of a flow that adds a hit before it counts. A denied hit stays in the set, so
+// each side of the edge is tested separately.
 func addFirst() []int64 {
 	return at(
 		0, 1, 2, 3, 4, 5, 6, 59_999, 60_000, 60_001, 60_004, 60_004, 60_005,
@@ -47,7 +50,8 @@ func addFirst() []int64 {
 	)
 }
 
-// colliding: fifteen calls in five milliseconds are five members, and all pass; a sixth millisecond is one too many.
+// colliding returns instants of which several are equal. Fifteen calls in five milliseconds are five members,
+// and all pass; a sixth millisecond is denied.
 func colliding() []int64 {
 	return at(0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 60_000, 60_000, 60_001, 60_002, 60_005)
 }
@@ -57,5 +61,6 @@ func fixedSlices() []int64 {
 }
 
 func tagged() []int64 {
-	return at(0, 0, 999, 1000, 2000, 3000, 4000, 5000, 9999, 10_000, 10_001, 11_000, 11_000, 12_000, -1, 60_000)
+	return at(0, 0, 999, 1000, 2000, 3000, 4000, 5000, 9999, 10_000, 10_001, 11_000, 11_000, 12_000, -1,
+		60_000)
 }

@@ -1,5 +1,5 @@
-// Command go runs the documents' limiters through go-redis and prints one line per decision; the contract is in
-// compat/README.md. It is a client like any other: it knows nothing of the server it talks to.
+// Command go runs the documents' limiters through go-redis and prints one line per decision, as
+// compat/README.md describes. It is an ordinary client: it knows nothing about the server.
 package main
 
 import (
@@ -48,8 +48,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	client := redis.NewClient(&redis.Options{
 		Addr:     net.JoinHostPort(*host, strconv.Itoa(*port)),
 		Protocol: *protocol,
-		// As long as a busy machine needs: a call that was given up and made again would count twice.
-		DialTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute, PoolTimeout: time.Minute,
+		// Long enough for a busy machine: a call that was given up and repeated would count twice.
+		DialTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
+		PoolTimeout: time.Minute,
 	})
 	defer client.Close()
 
@@ -73,7 +74,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 			fmt.Fprintln(out, "flow", f.name)
 		}
 		if err := f.run(call); err != nil {
-			// What was decided before the failure helps to find it.
+			// The decisions before the failure help to find it.
 			return fmt.Errorf("%s: %w", f.name, errors.Join(err, out.Flush()))
 		}
 		fmt.Fprintln(out, "end")

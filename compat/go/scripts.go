@@ -8,11 +8,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// hashTagKey is the fifth document's key; its slot comes from what stands between the braces.
+// hashTagKey is the fifth document's key; its slot is that of the part between the braces.
 const hashTagKey = "rate_limit:{user_123}:/api/login"
 
-// millisScript is the first document's: milliseconds, no EXPIRE, strings as replies. The score goes through tostring
-// and the member does not, so the two are formatted by different rules once an instant has more than 14 digits.
+// millisScript is the first document's: milliseconds, no EXPIRE, strings as replies. The score goes through
+// tostring and the member does not, so the two are formatted differently if an instant has more than 14
+// digits.
 var millisScript = redis.NewScript(`
 local key, now = KEYS[1], tonumber(ARGV[1])
 local window, threshold = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -24,7 +25,7 @@ redis.call('ZADD', key, tostring(now), now)
 return tostring(1)
 `)
 
-// addFirstScript is the fourth document's flow as one script: the hit is added before it is judged.
+// addFirstScript is the fourth document's flow as one script: it adds the hit before it counts.
 var addFirstScript = redis.NewScript(`
 local now, period, max = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1])
@@ -35,7 +36,8 @@ if count <= max then return 1 end
 return 0
 `)
 
-// secondsScript is the fifth document's: window first, then now, in seconds; the key outlives the window by one second.
+// secondsScript is the fifth document's: first the window, then now, in seconds; the key outlives the window
+// by one second.
 var secondsScript = redis.NewScript(`
 local oldest = tonumber(ARGV[2]) - tonumber(ARGV[1])
 redis.call("ZREMRANGEBYSCORE", KEYS[1], 0, oldest)
@@ -46,7 +48,8 @@ redis.call("EXPIRE", KEYS[1], ARGV[1] + 1)
 return 1
 `)
 
-// scriptMillis leaves EVALSHA, NOSCRIPT and EVAL to go-redis' Script.Run; cached says what Run found.
+// scriptMillis leaves EVALSHA, NOSCRIPT and EVAL to go-redis' Script.Run; cached reports whether the script
+// was cached.
 func scriptMillis(c call) error {
 	if err := errors.Join(c.client.Del(c.ctx, c.key).Err(), c.client.ScriptFlush(c.ctx).Err()); err != nil {
 		return err
@@ -61,7 +64,7 @@ func scriptMillis(c call) error {
 		if err != nil {
 			return err
 		}
-		if err := c.printScript(instant, judge(reply, "1", "0"), "cached", cached[0]); err != nil {
+		if err := c.printScript(instant, decide(reply, "1", "0"), "cached", cached[0]); err != nil {
 			return err
 		}
 	}
@@ -77,7 +80,7 @@ func pipelineLua(c call) error {
 		if err != nil {
 			return err
 		}
-		if err := c.printScript(instant, judge(reply, int64(1), int64(0))); err != nil {
+		if err := c.printScript(instant, decide(reply, int64(1), int64(0))); err != nil {
 			return err
 		}
 	}
@@ -86,8 +89,8 @@ func pipelineLua(c call) error {
 
 func scriptSeconds(c call) error { return runSeconds(c, 10, 100, nil) }
 
-// hashTag runs the same script on the document's own key, whatever --key says, and prints the key's slot. A server
-// that is not a cluster may refuse to name it; that is printed, not a failure.
+// hashTag runs the same script on the document's key, whatever --key is, and prints the key's slot. A server
+// that is not a cluster may refuse CLUSTER KEYSLOT; the refusal is printed, and is not a failure.
 func hashTag(c call) error {
 	c.key = hashTagKey
 	return runSeconds(c, 10, 5, func(ctx context.Context) (string, error) {
@@ -105,7 +108,9 @@ func runSeconds(c call, windowSeconds, maximum int64, slot func(context.Context)
 		return err
 	}
 	for _, instant := range c.instants {
-		reply, err := secondsScript.Run(c.ctx, c.client, []string{c.key}, windowSeconds, instant/1000, maximum).Result()
+		reply, err := secondsScript.Run(
+			c.ctx, c.client, []string{c.key}, windowSeconds, instant/1000, maximum,
+		).Result()
 		if err != nil {
 			return err
 		}
@@ -117,7 +122,7 @@ func runSeconds(c call, windowSeconds, maximum int64, slot func(context.Context)
 			}
 			details = append(details, "slot", number)
 		}
-		if err := c.printScript(instant, judge(reply, int64(1), int64(0)), details...); err != nil {
+		if err := c.printScript(instant, decide(reply, int64(1), int64(0)), details...); err != nil {
 			return err
 		}
 	}
@@ -125,8 +130,8 @@ func runSeconds(c call, windowSeconds, maximum int64, slot func(context.Context)
 }
 
 func (c call) printScript(instant int64, decision string, details ...any) error {
-	zcard, ttl, heldErr := c.held()
+	zcard, ttl, stateErr := c.state()
 	newest, newestErr := c.newest()
 	c.print(instant, decision, append(details, "zcard", zcard, "newest", newest, "ttl", ttl)...)
-	return errors.Join(heldErr, newestErr)
+	return errors.Join(stateErr, newestErr)
 }

@@ -1,6 +1,6 @@
 'use strict'
 
-// Runs the documents' flows through ioredis and prints one line per decision; compat/README.md has the contract.
+// Runs the documents' flows through ioredis and prints one line per decision; see compat/README.md.
 
 const { parseArgs } = require('node:util')
 const { Redis } = require('ioredis')

@@ -1,4 +1,4 @@
-"""Runs the documents' flows through redis-py and prints one line per decision; compat/README.md has the contract."""
+"""Runs the documents' flows through redis-py and prints one line per decision; see compat/README.md."""
 
 import argparse
 import sys

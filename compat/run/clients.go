@@ -20,7 +20,7 @@ type client struct {
 	args        []string
 }
 
-// label returns what the program reported of itself, or else its name here.
+// label returns the name that the program reported, or else its name here.
 func (c client) label(said ...string) string {
 	label := c.name
 	if i := slices.IndexFunc(said, func(s string) bool { return s != "" }); i >= 0 {
@@ -34,7 +34,8 @@ func (c client) label(said ...string) string {
 
 // plainFlows need only a client library. The other flows of the issue need Spring.
 var plainFlows = []string{
-	"commands-seconds", "script-millis", "pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds",
+	"commands-seconds", "script-millis", "pipeline-multi", "pipeline-collision", "pipeline-lua",
+	"script-seconds",
 	"rolling", "hash-tag",
 }
 
@@ -62,9 +63,11 @@ func allClients() []client {
 	}
 	jedis := client{
 		name: "jedis", group: "java", preparation: "java", command: jar("compat/java/jedis/target"),
-		expected: []string{"pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds", "hash-tag"},
+		expected: []string{"pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds",
+			"hash-tag"},
 	}
-	return slices.Concat(bothProtocols(python), bothProtocols(golang), bothProtocols(node), []client{spring, jedis})
+	return slices.Concat(bothProtocols(python), bothProtocols(golang), bothProtocols(node),
+		[]client{spring, jedis})
 }
 
 func bothProtocols(c client) []client {

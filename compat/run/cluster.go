@@ -20,20 +20,20 @@ func startCluster(ctx context.Context) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := takeSlots(ctx, h.port, r.SetClock); err != nil {
+	if err := assignSlots(ctx, h.port, r.SetClock); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}
 	return h, nil
 }
 
-// takeSlots assigns every slot to the node. The node accepts writes two seconds later
+// assignSlots assigns every slot to the node. The node accepts writes two seconds later
 // by its clock, which therefore has to move.
-func takeSlots(ctx context.Context, port int, setClock func(nowMs int64) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func assignSlots(ctx context.Context, port int, setClock func(nowMs int64) error) error {
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	s := &server{port: port}
 	if reply, err := s.ask("CLUSTER ADDSLOTSRANGE 0 16383"); err != nil || reply != "+OK" {
-		return errors.Join(fmt.Errorf("redis-server did not take the slots: %q", reply), err)
+		return errors.Join(fmt.Errorf("redis-server did not accept the slots: %q", reply), err)
 	}
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()

@@ -24,31 +24,32 @@ func compare(ours, theirs []hit) []difference {
 		if i < len(theirs) {
 			d.theirs = theirs[i].String()
 		}
-		if i >= len(ours) || i >= len(theirs) || !alike(ours[i], theirs[i]) {
+		if i >= len(ours) || i >= len(theirs) || !sameHit(ours[i], theirs[i]) {
 			differences = append(differences, d)
 		}
 	}
 	return differences
 }
 
-func alike(a, b hit) bool {
-	return a.instant == b.instant && a.decision == b.decision && slices.EqualFunc(a.fields, b.fields, alikeField)
+func sameHit(a, b hit) bool {
+	return a.instant == b.instant && a.decision == b.decision &&
+		slices.EqualFunc(a.fields, b.fields, sameField)
 }
 
-func alikeField(a, b field) bool {
+func sameField(a, b field) bool {
 	if a == b {
 		return true
 	}
-	return a.name == b.name && slices.Contains(secondsToCome, a.name) && alikeSeconds(a.value, b.value)
+	return a.name == b.name && slices.Contains(secondsToCome, a.name) && withinSecond(a.value, b.value)
 }
 
 // secondsToCome are the times until a key's expiry, a window's end and the next call
 // that may be allowed.
 var secondsToCome = []string{"ttl", "reset", "retry"}
 
-// alikeSeconds allows no difference from -1 (none) and -2 (no key): those are states,
+// withinSecond allows no difference from -1 (none) and -2 (no key): those are states,
 // not seconds.
-func alikeSeconds(a, b string) bool {
+func withinSecond(a, b string) bool {
 	x, errX := strconv.ParseInt(a, 10, 64)
 	y, errY := strconv.ParseInt(b, 10, 64)
 	if errX != nil || errY != nil || x < 0 || y < 0 {

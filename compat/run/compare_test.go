@@ -39,15 +39,15 @@ func TestCompare(t *testing.T) {
 		{"ttl two more", "ttl=59", "ttl=61", []int{3}},
 		{"no expiry is not an expiry at once", "ttl=-1", "ttl=0", []int{4}},
 		{"no key is not no expiry", "ttl=-1", "ttl=-2", []int{4}},
-		{"ttl is no number", "ttl=59", "ttl=?", []int{3}},
-		{"another field one off", "denied zcard=1 ttl=59", "denied zcard=2 ttl=59", []int{3}},
-		{"another name", "zcard=1 ttl=59", "count=1 ttl=59", []int{3}},
+		{"ttl is not a number", "ttl=59", "ttl=?", []int{3}},
+		{"a different field, by one", "denied zcard=1 ttl=59", "denied zcard=2 ttl=59", []int{3}},
+		{"a different name", "zcard=1 ttl=59", "count=1 ttl=59", []int{3}},
 		{"ttl under another name", "ttl=59", "left=60", []int{3}},
 		{"a field missing", " ttl=59", "", []int{3}},
-		{"another instant", "3000 denied", "3001 denied", []int{4}},
+		{"a different instant", "3000 denied", "3001 denied", []int{4}},
 		{"a hit missing at the end", "3000 denied zcard=1 ttl=-1\n", "", []int{4}},
 		{"a hit missing in the middle", "2000 denied zcard=1 ttl=59\n", "", []int{3, 4}},
-		{"a hit too many", "end", "4000 denied\nend", []int{5}},
+		{"an extra hit", "end", "4000 denied\nend", []int{5}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func checkNumbers(t *testing.T, differences []difference, want []int) {
 			t.Errorf("difference %d is hit %d, want %d", i, d.number, want[i])
 		}
 		if d.ours == d.theirs {
-			t.Errorf("hit %d: both sides are printed alike: %q", d.number, d.ours)
+			t.Errorf("hit %d: both sides are printed as %q", d.number, d.ours)
 		}
 	}
 }
@@ -89,7 +89,8 @@ func TestReadTranscript(t *testing.T) {
 	if s, ok := one.section("rolling"); err != nil || !ok || !s.complete || len(s.hits) != 1 {
 		t.Errorf("got %+v, %v", one, err)
 	}
-	broken, err := readTranscript(strings.NewReader("client lib 1\nflow a\n1 allowed\nflow b\n1 allowed\nend\n"), "")
+	const text = "client lib 1\nflow a\n1 allowed\nflow b\n1 allowed\nend\n"
+	broken, err := readTranscript(strings.NewReader(text), "")
 	if err != nil || broken.sections[0].complete || !broken.sections[1].complete {
 		t.Errorf("a flow without its end: got %+v, %v", broken, err)
 	}

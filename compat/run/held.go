@@ -136,6 +136,8 @@ func (c *clock) handler() http.Handler {
 		})
 	}
 	answer("/now", func(*http.Request) (int64, error) { return 0, nil })
-	answer("/advance", func(r *http.Request) (int64, error) { return strconv.ParseInt(r.FormValue("ms"), 10, 64) })
+	answer("/advance", func(r *http.Request) (int64, error) {
+		return strconv.ParseInt(r.FormValue("ms"), 10, 64)
+	})
 	return mux
 }

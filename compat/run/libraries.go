@@ -64,12 +64,14 @@ func libraryPreparations(root string) []preparation {
 			outputs: []string{at("compat/libraries/python/.venv/bin/python")},
 			steps: [][]string{
 				{"python3", "-m", "venv", "--clear", ".venv"},
-				{".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", "requirements.txt"},
+				{".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r",
+					"requirements.txt"},
 			},
 		},
 		{
 			name: "libraries-node", dir: at("compat/libraries/node"),
-			inputs:  []string{at("compat/libraries/node/package.json"), at("compat/libraries/node/package-lock.json")},
+			inputs: []string{at("compat/libraries/node/package.json"),
+				at("compat/libraries/node/package-lock.json")},
 			outputs: []string{at("compat/libraries/node/node_modules/rate-limiter-flexible/package.json")},
 			steps:   [][]string{{"npm", "ci", "--silent"}},
 		},
@@ -79,16 +81,19 @@ func libraryPreparations(root string) []preparation {
 		},
 		{
 			name: "libraries-java", dir: at("compat/libraries/java"),
-			inputs:  []string{at("compat/libraries/java")},
-			outputs: []string{at("compat/libraries/java/target/libraries.jar"), at("compat/libraries/java/target/lib")},
-			steps:   [][]string{{"mvn", "-q", "-B", "clean", "package"}},
+			inputs: []string{at("compat/libraries/java")},
+			outputs: []string{at("compat/libraries/java/target/libraries.jar"),
+				at("compat/libraries/java/target/lib")},
+			steps: [][]string{{"mvn", "-q", "-B", "clean", "package"}},
 		},
 	}
 }
 
 // runLibraries runs the languages concurrently, each against two servers of its own: a
 // scenario flushes, closes other connections and moves the clock.
-func (r *rig) runLibraries(ctx context.Context, root string, clients []client, progress io.Writer) ([]row, error) {
+func (r *rig) runLibraries(
+	ctx context.Context, root string, clients []client, progress io.Writer,
+) ([]row, error) {
 	rows := make([][]row, len(clients)) // by client
 	byGroup := map[string][]int{}
 	for i, c := range clients {
@@ -155,11 +160,12 @@ func (s *shared) Write(p []byte) (int, error) {
 var libraryLayout = layout{
 	intro: `# Limiter libraries
 
-Each library drives its limiter through its public API, here and on redis-server 7.0.15, both with their clocks held: to
-the limit and over it, across a window's edge, after SCRIPT FLUSH, after its connections were closed, after FLUSHALL,
-against a key of a wrong type (broken), and with 1,000 calls on one key (crowd: exactly the limit is let through;
-crowd-unpromised: the library promises no number under concurrent calls, and lets through the limit or more). + is a run
-of admitted calls, - of denied ones. Written by "go run -C compat/run . --libraries --write docs/compatibility.md".
+Each library drives its limiter through its public API, on zlimit and on redis-server 7.0.15, both with their
+clocks held: to the limit and over it, across a window's edge, after SCRIPT FLUSH, after its connections were
+closed, after FLUSHALL, with a key of a wrong type (broken), and with 1,000 calls on one key (crowd: exactly
+the limit is admitted; crowd-unpromised: the library guarantees no number under concurrent calls, and admits
+the limit or more). + is a run of admitted calls, - of denied ones. "go run -C compat/run . --libraries
+--write docs/compatibility.md" writes this page.
 
 `,
 	header: []string{"library", "version", "algorithm", "client", "zlimit", "Redis", "same or not"},

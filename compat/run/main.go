@@ -34,12 +34,18 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.server, "server", "", "server to examine, a path or a name on PATH; built from ./cmd/zlimit-server when not given")
+	flag.StringVar(&o.server, "server", "",
+		"server to examine, a path or a name on PATH; default: built from ./cmd/zlimit-server")
 	flag.StringVar(&o.redis, "redis", "redis-server", "redis-server to compare with")
-	flag.StringVar(&o.only, "only", "", "clients to run, by comma: python, go, node, spring, jedis, java, or libraries by name or language; all when not given")
-	flag.BoolVar(&o.libraries, "libraries", false, "run the limiter libraries instead of the documents' flows")
-	flag.BoolVar(&o.tests, "tests", false, "run the tests of compat/embed and compat/tests instead; --only takes go, python, node, java")
-	flag.StringVar(&o.write, "write", "", "file to write the table to as Markdown; a relative path is under the root")
+	flag.StringVar(&o.only, "only", "",
+		"clients to run, separated by commas: python, go, node, spring, jedis, java, "+
+			"or libraries by name or language; default all")
+	flag.BoolVar(&o.libraries, "libraries", false,
+		"run the limiter libraries instead of the documents' flows")
+	flag.BoolVar(&o.tests, "tests", false,
+		"run the tests of compat/embed and compat/tests instead; --only takes go, python, node, java")
+	flag.StringVar(&o.write, "write", "",
+		"file to write the table to as Markdown; a relative path is under the root")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()

@@ -13,7 +13,8 @@ import (
 // outputs are those of its last success.
 func TestPreparation(t *testing.T) {
 	dir := t.TempDir()
-	input, output, count := filepath.Join(dir, "lock"), filepath.Join(dir, "installed"), filepath.Join(dir, "count")
+	input, output, count := filepath.Join(dir, "lock"), filepath.Join(dir, "installed"),
+		filepath.Join(dir, "count")
 	p := preparation{
 		name: "x", dir: dir, inputs: []string{input}, outputs: []string{output},
 		steps: [][]string{{"sh", "-c", "echo >> count; grep -q fine lock && echo > installed"}},

@@ -41,7 +41,8 @@ type side struct {
 // prepareAll builds, installs and starts everything concurrently, except the libraries'
 // servers. A client that cannot be prepared loses its rows. A server that cannot be
 // started ends the run.
-func prepareAll(ctx context.Context, root string, o options, clients []client, progress io.Writer) (*rig, error) {
+func prepareAll(ctx context.Context, root string, o options, clients []client, progress io.Writer) (*rig,
+	error) {
 	stamps := filepath.Join(root, "compat", ".bin")
 	if err := os.MkdirAll(stamps, 0o755); err != nil {
 		return nil, err
@@ -203,14 +204,16 @@ func (s side) run(ctx context.Context, root string, c client) outcome {
 
 // runClient runs a program to its end. lost reports whether the server exited
 // meanwhile. more is appended to the command line.
-func runClient(ctx context.Context, root string, c client, port int, lost func() error, flow string, more ...string) outcome {
+func runClient(ctx context.Context, root string, c client, port int, lost func() error, flow string,
+	more ...string) outcome {
 	words, err := c.command(root)
 	if err != nil {
 		return outcome{err: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
-	words = append(words, "--host", "127.0.0.1", "--port", strconv.Itoa(port), "--flow", flow, "--key", "compat:"+c.name)
+	words = append(words, "--host", "127.0.0.1", "--port", strconv.Itoa(port), "--flow", flow, "--key",
+		"compat:"+c.name)
 	words = slices.Concat(words, c.args, more)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	var stdout, stderr bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// issueFlows are the flows that this project promises, in the order and with the
+// issueFlows are the required flows, in the order and with the
 // numbers of its first issue. A run of all clients must contain each of them.
 var issueFlows = []struct {
 	name   string
@@ -49,7 +49,8 @@ func flowLabel(flow string) string {
 // An outcome is the result of one client's programs against one server.
 type outcome struct {
 	transcript transcript
-	err        error // why the run cannot be trusted; nil if the program exited with 0 and its output was understood
+	// Why the run cannot be trusted; nil if the program exited with 0 and its output was understood.
+	err error
 }
 
 // clientRows turns a client's two outcomes into rows, one for each flow that either
@@ -76,7 +77,8 @@ func clientRows(c client, ours, theirs outcome) []row {
 func flowRow(flow, label string, ours, theirs outcome) row {
 	a, okA := ours.transcript.section(flow)
 	b, okB := theirs.transcript.section(flow)
-	r := row{flow: flowLabel(flow), client: label, ours: condense(a.hits), theirs: condense(b.hits), verdict: same}
+	r := row{flow: flowLabel(flow), client: label, ours: condense(a.hits), theirs: condense(b.hits),
+		verdict: same}
 	if !okA || !okB || !a.complete || !b.complete || len(a.hits) == 0 || len(b.hits) == 0 {
 		r.verdict = notRun
 		r.detail = append(sectionState("zlimit", a, okA), sectionState("Redis", b, okB)...)
@@ -86,7 +88,8 @@ func flowRow(flow, label string, ours, theirs outcome) row {
 	if differences := compare(a.hits, b.hits); len(differences) > 0 {
 		r.verdict = different
 		for _, d := range differences {
-			r.detail = append(r.detail, fmt.Sprintf("hit %d", d.number), "  zlimit "+orNothing(d.ours), "  Redis  "+orNothing(d.theirs))
+			r.detail = append(r.detail, fmt.Sprintf("hit %d", d.number), "  zlimit "+orNothing(d.ours),
+				"  Redis  "+orNothing(d.theirs))
 		}
 		return r
 	}

@@ -16,7 +16,8 @@ func verdicts(rows []row) []string {
 }
 
 func TestClientRows(t *testing.T) {
-	const good = "client lib 1\nflow rolling\n1 allowed\n1 denied\nend\nflow script-millis\n1 allowed\n1 denied\nend\n"
+	const good = "client lib 1\nflow rolling\n1 allowed\n1 denied\nend\n" +
+		"flow script-millis\n1 allowed\n1 denied\nend\n"
 	c := client{name: "lib", setting: "RESP3", expected: []string{"script-millis", "rolling"}}
 	failed := errors.New("exit status 1\nand why")
 	cases := []struct {
@@ -36,7 +37,8 @@ func TestClientRows(t *testing.T) {
 			[]string{"3 script-millis: COULD NOT RUN", "7 rolling: same"},
 		},
 		{
-			"a flow breaks off on both", strings.TrimSuffix(good, "end\n"), strings.TrimSuffix(good, "end\n"), nil,
+			"a flow breaks off on both", strings.TrimSuffix(good, "end\n"), strings.TrimSuffix(good, "end\n"),
+			nil,
 			[]string{"3 script-millis: COULD NOT RUN", "7 rolling: same"},
 		},
 		{
@@ -45,12 +47,12 @@ func TestClientRows(t *testing.T) {
 			[]string{"3 script-millis: same", "7 rolling: COULD NOT RUN"},
 		},
 		{
-			"a flow that never denies shows nothing", strings.Replace(good, "denied", "allowed", 1),
+			"a flow that never denies", strings.Replace(good, "denied", "allowed", 1),
 			strings.Replace(good, "denied", "allowed", 1), nil,
 			[]string{"3 script-millis: same", "7 rolling: LIMIT NOT CROSSED"},
 		},
 		{
-			"a flow nobody expects, on one side only", good + "flow new\n1 allowed\n1 denied\nend\n", good, nil,
+			"an unexpected flow, on one side only", good + "flow new\n1 allowed\n1 denied\nend\n", good, nil,
 			[]string{"3 script-millis: same", "7 rolling: same", "- new: COULD NOT RUN"},
 		},
 		{
@@ -59,7 +61,7 @@ func TestClientRows(t *testing.T) {
 			[]string{"3 script-millis: same", "5 multi-as-written: same", "7 rolling: same"},
 		},
 		{
-			"a failure that spoils no flow is not lost", good, good, failed,
+			"a failure outside of flows is reported", good, good, failed,
 			[]string{"3 script-millis: same", "7 rolling: same", "-: COULD NOT RUN"},
 		},
 	}
@@ -82,7 +84,7 @@ func TestClientRows(t *testing.T) {
 	}
 }
 
-func TestClientThatNeverSpoke(t *testing.T) {
+func TestClientWithoutOutput(t *testing.T) {
 	c := client{name: "lib", expected: []string{"rolling"}}
 	failed := outcome{err: errors.New("the client could not be installed: no such tool")}
 	rows := clientRows(c, failed, failed)
@@ -90,7 +92,7 @@ func TestClientThatNeverSpoke(t *testing.T) {
 		t.Fatalf("got %+v", rows)
 	}
 	if detail := strings.Join(rows[0].detail, "\n"); !strings.Contains(detail, "no such tool") {
-		t.Errorf("the reason is lost: %q", detail)
+		t.Errorf("the reason is missing: %q", detail)
 	}
 }
 
@@ -98,14 +100,17 @@ func TestClientThatNeverSpoke(t *testing.T) {
 // issue.
 func TestEveryFlowIsExpected(t *testing.T) {
 	for _, f := range issueFlows {
-		if !slices.ContainsFunc(allClients(), func(c client) bool { return slices.Contains(c.expected, f.name) }) {
-			t.Errorf("nobody runs %s", f.name)
+		if !slices.ContainsFunc(allClients(), func(c client) bool {
+			return slices.Contains(c.expected,
+				f.name)
+		}) {
+			t.Errorf("no client runs %s", f.name)
 		}
 	}
 	for _, c := range allClients() {
 		for _, flow := range c.expected {
 			if flowOrder(flow) == len(issueFlows) {
-				t.Errorf("%s: %s is no flow of the issue", c.name, flow)
+				t.Errorf("%s: %s is not a flow of the issue", c.name, flow)
 			}
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// patience is far more than a server needs for anything on a busy machine.
-const patience = 2 * time.Minute
+// serverTimeout is far more than a server needs for anything on a busy machine.
+const serverTimeout = 2 * time.Minute
 
 // A server is a process of ours on a free loopback port, without persistence.
 type server struct {
@@ -89,10 +89,9 @@ func startOnce(ctx context.Context, path, folder string, flags ...string) (*serv
 	return s, nil
 }
 
-// await polls until ready returns true. It fails if the process exits or after
-// patience.
+// await polls until ready returns true. It fails if the process exits or after serverTimeout.
 func (s *server) await(ctx context.Context, ready func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
@@ -113,12 +112,12 @@ func (s *server) await(ctx context.Context, ready func() bool) error {
 // ask sends an inline command on a connection of its own. It returns a status or error
 // line unchanged, or a bulk's content.
 func (s *server) ask(command string) (string, error) {
-	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), patience)
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), serverTimeout)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(serverTimeout)); err != nil {
 		return "", err
 	}
 	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
@@ -170,7 +169,7 @@ func (s *server) stop() error {
 	}
 	select {
 	case <-s.exited:
-	case <-time.After(patience):
+	case <-time.After(serverTimeout):
 		err := s.cmd.Process.Kill()
 		<-s.exited
 		return errors.Join(fmt.Errorf("%s did not end on SIGTERM", s.cmd.Path), err)

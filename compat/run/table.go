@@ -142,7 +142,8 @@ func (l layout) writeMarkdown(w io.Writer, rows []row) {
 		if r.verdict == same {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s, %s: %s\n\n```\n%s\n```\n", r.flow, r.client, r.verdict, strings.Join(r.detail, "\n"))
+		fmt.Fprintf(w, "\n%s, %s: %s\n\n```\n%s\n```\n", r.flow, r.client, r.verdict,
+			strings.Join(r.detail, "\n"))
 	}
 	fmt.Fprintf(w, "\n%s\n", summary(rows))
 }

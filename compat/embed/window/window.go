@@ -1,6 +1,5 @@
-// Package window is a rate limiter as a program might have it: a sliding window
-// in Redis, on the server's time. It is here to be tested, in the folders before
-// and after.
+// Package window is a rate limiter as a program might have it: a sliding window in Redis that uses the
+// server's time. The tests in the folders before and after use it.
 package window
 
 import (
@@ -17,7 +16,7 @@ type Limiter struct {
 	Window time.Duration
 }
 
-// A hit is a member of a sorted set, its score the microsecond it came at.
+// A hit is a member of a sorted set, its score the microsecond at which it came.
 var script = redis.NewScript(`
 local now = redis.call('TIME')
 local us = now[1] * 1000000 + now[2]
@@ -33,7 +32,7 @@ redis.call('INCR', 'admitted')
 return 1
 `)
 
-// Allow reports whether a hit is admitted. While there is no server, all are.
+// Allow reports whether a hit is admitted. Without a server all hits are admitted.
 func (l *Limiter) Allow(ctx context.Context, key string) (bool, error) {
 	n, err := script.Run(ctx, l.Client, []string{"window:" + key}, l.Window.Milliseconds(), l.Limit).Int()
 	return n == 1 || err != nil, err

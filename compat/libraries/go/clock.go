@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// A heldClock is the address of the server's clock, which stands still until it is told to go on. The libraries ask the
-// server for the time where they decide by it, so that this process may keep its own.
+// A heldClock is the address of the server's clock, which stands still until it is advanced. The libraries
+// use the server's time for their decisions, so this process can keep its own.
 type heldClock string
 
 func (c heldClock) advance(ctx context.Context, d time.Duration) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/advance?ms=%d", string(c), d.Milliseconds()), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("%s/advance?ms=%d", string(c), d.Milliseconds()), nil)
 	if err != nil {
 		return err
 	}

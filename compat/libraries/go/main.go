@@ -1,5 +1,5 @@
-// Command libraries runs one limiter library's algorithms through the scenario that its siblings in Python and Node go
-// through, too; compat/libraries/README.md has the contract.
+// Command libraries runs one limiter library's algorithms through the same scenario as the programs in Python
+// and Node; see compat/libraries/README.md.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A library is one of those examined: its module, the module of the client it runs on, and its algorithms.
+// A library is a limiter library under test: its module, the module of its client, and its algorithms.
 type library struct {
 	module, client string
 	flows          []flow
@@ -26,15 +26,15 @@ type flow struct {
 	limiter func(address string) limiter
 }
 
-// A limiter is a library's own, made for a limit in a number of seconds.
+// A limiter makes a library's limiter for a limit in a number of seconds.
 type limiter func(limit, seconds int) (hit, error)
 
-// A hit is one call for a key; it may be called concurrently.
+// A hit is one call for a key. It may be called concurrently.
 type hit func(ctx context.Context, key string) (answer, error)
 
 type answer struct {
 	allowed bool
-	fields  string // what was reported besides, as name=value with spaces between
+	fields  string // other reported fields, as name=value separated by spaces
 }
 
 var libraries = map[string]library{
@@ -49,9 +49,10 @@ func main() {
 	clock := flag.String("clock", "", "address of the server's clock")
 	name := flag.String("library", "", "redis_rate, ulule or throttled")
 	only := flag.String("flow", "all", "an algorithm of the library, or all")
-	key := flag.String("key", "", "what every key has in its name")
+	key := flag.String("key", "", "part of every key's name")
 	flag.Parse()
-	if err := run(context.Background(), net.JoinHostPort(*host, strconv.Itoa(*port)), heldClock(*clock), *name, *only, *key); err != nil {
+	address := net.JoinHostPort(*host, strconv.Itoa(*port))
+	if err := run(context.Background(), address, heldClock(*clock), *name, *only, *key); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -90,13 +91,16 @@ func run(ctx context.Context, address string, clock heldClock, name, only, key s
 	return nil
 }
 
-// newClient waits for as long as a busy machine needs: a call that was given up and made again would count twice.
+// newClient uses timeouts long enough for a busy machine: a call that was given up and repeated would count
+// twice.
 func newClient(address string) *redis.Client {
-	const patience = time.Minute
-	return redis.NewClient(&redis.Options{Addr: address, DialTimeout: patience, ReadTimeout: patience, PoolTimeout: patience})
+	const timeout = time.Minute
+	return redis.NewClient(&redis.Options{
+		Addr: address, DialTimeout: timeout, ReadTimeout: timeout, PoolTimeout: timeout,
+	})
 }
 
-// versioned is a module's path without its host, and the version that was built in.
+// versioned returns a module's path without its host, and its version in this binary.
 func versioned(module string) string {
 	info, _ := debug.ReadBuildInfo()
 	for _, dep := range info.Deps {

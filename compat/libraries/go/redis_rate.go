@@ -18,9 +18,13 @@ var redisRate = library{
 
 const goRedis = "github.com/redis/go-redis/v9"
 
-type redisRateCall func(*redis_rate.Limiter, context.Context, string, redis_rate.Limit) (*redis_rate.Result, error)
+type redisRateCall func(
+	*redis_rate.Limiter, context.Context, string, redis_rate.Limit,
+) (*redis_rate.Result, error)
 
-func allowAtMostOne(l *redis_rate.Limiter, ctx context.Context, key string, limit redis_rate.Limit) (*redis_rate.Result, error) {
+func allowAtMostOne(
+	l *redis_rate.Limiter, ctx context.Context, key string, limit redis_rate.Limit,
+) (*redis_rate.Result, error) {
 	return l.AllowAtMost(ctx, key, limit, 1)
 }
 
@@ -33,7 +37,8 @@ func redisRateBy(address string, call redisRateCall) limiter {
 			if err != nil {
 				return answer{}, err
 			}
-			fields := fmt.Sprintf("remaining=%d retry=%d reset=%d", result.Remaining, seconds(result.RetryAfter), seconds(result.ResetAfter))
+			fields := fmt.Sprintf("remaining=%d retry=%d reset=%d", result.Remaining,
+				seconds(result.RetryAfter), seconds(result.ResetAfter))
 			return answer{result.Allowed == 1, fields}, nil
 		}, nil
 	}

@@ -19,8 +19,8 @@ const (
 	callers, crowdLimit   = 1000, 50
 )
 
-// edgePlan says how far the clock goes on within the short window before each step, and how often to call. It
-// is four seconds in all: some limiters know no less than one.
+// edgePlan lists how far the clock advances within the short window before each step, and the number of
+// calls. It is four seconds in all, because some limiters cannot count less than one.
 var edgePlan = []struct {
 	pause time.Duration
 	count int
@@ -50,7 +50,7 @@ func (s *scenario) run(ctx context.Context) error {
 	if err := s.afterFirst(ctx, call, "flushed", s.flushScripts); err != nil {
 		return err
 	}
-	if err := s.afterFirst(ctx, call, "severed", s.sever); err != nil {
+	if err := s.afterFirst(ctx, call, "severed", s.closeConnections); err != nil {
 		return err
 	}
 	if err := s.afterFirst(ctx, call, "emptied", s.empty); err != nil {
@@ -89,7 +89,7 @@ func repeat(ctx context.Context, call hit, key string, count int) ([]answer, err
 	return answers, nil
 }
 
-// edge goes across a short window's end.
+// edge crosses the end of a short window.
 func (s *scenario) edge(ctx context.Context) error {
 	call, err := s.limiter(edgeLimit, edgeWindow)
 	if err != nil {
@@ -108,8 +108,10 @@ func (s *scenario) edge(ctx context.Context) error {
 	return nil
 }
 
-// afterFirst disturbs the server between the first call and the others.
-func (s *scenario) afterFirst(ctx context.Context, call hit, suffix string, disturb func(context.Context) error) error {
+// afterFirst calls disturb between the first call and the others.
+func (s *scenario) afterFirst(
+	ctx context.Context, call hit, suffix string, disturb func(context.Context) error,
+) error {
 	key := s.key + "-" + suffix
 	first, err := repeat(ctx, call, key, 1)
 	if err != nil {
@@ -130,12 +132,12 @@ func (s *scenario) flushScripts(ctx context.Context) error { return s.server.Scr
 
 func (s *scenario) empty(ctx context.Context) error { return s.server.FlushAll(ctx).Err() }
 
-// sever closes every connection but the one it speaks on.
-func (s *scenario) sever(ctx context.Context) error {
+// closeConnections closes every connection except its own.
+func (s *scenario) closeConnections(ctx context.Context) error {
 	return s.server.ClientKillByFilter(ctx, "TYPE", "normal", "SKIPME", "yes").Err()
 }
 
-// broken leaves a hash under every key the limiter has made, as an older limiter might have.
+// broken replaces every key of the limiter by a hash, as an older limiter might have left it.
 func (s *scenario) broken(ctx context.Context, call hit) error {
 	key := s.key + "-broken"
 	if _, err := call(ctx, key); err != nil {
@@ -150,7 +152,7 @@ func (s *scenario) broken(ctx context.Context, call hit) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		// The time to live is far from long, at which a script may turn.
+		// The time to live differs from long, which a script may treat specially.
 		err := errors.Join(s.server.Del(ctx, name).Err(), s.server.HSet(ctx, name, "left", "over").Err(),
 			s.server.Expire(ctx, name, 2*long*time.Second).Err())
 		if err != nil {
@@ -166,7 +168,7 @@ func (s *scenario) broken(ctx context.Context, call hit) error {
 	return nil
 }
 
-// crowd calls for one key from everywhere at once: what is allowed must be the limit exactly.
+// crowd makes concurrent calls for one key: exactly the limit must be allowed.
 func (s *scenario) crowd(ctx context.Context) error {
 	call, err := s.limiter(crowdLimit, long)
 	if err != nil {
@@ -175,7 +177,7 @@ func (s *scenario) crowd(ctx context.Context) error {
 	var (
 		wait    sync.WaitGroup
 		allowed atomic.Int64
-		failed  atomic.Pointer[error] // the last failure; nil when there was none
+		failed  atomic.Pointer[error] // the last failure, or nil
 	)
 	for range callers {
 		wait.Go(func() {
@@ -198,7 +200,7 @@ func (s *scenario) crowd(ctx context.Context) error {
 	return nil
 }
 
-// seconds rounds a time to come; -1 stays what libraries mean by it, that there is none.
+// seconds rounds a duration; -1 still means none, as in the libraries.
 func seconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1

@@ -14,8 +14,8 @@ var throttledGCRA = library{
 	flows: []flow{{"gcra", throttledOnGoRedis}},
 }
 
-// throttledTries is far above the ten that are the library's own: its check is a compare-and-swap, which a thousand
-// callers at once lose more often than that.
+// throttledTries is far above the library's default of ten: its check is a compare-and-swap, which a thousand
+// concurrent callers lose more often.
 const throttledTries = 10 * callers
 
 func throttledOnGoRedis(address string) limiter {
@@ -39,7 +39,8 @@ func throttledOnGoRedis(address string) limiter {
 			if err != nil {
 				return answer{}, err
 			}
-			fields := fmt.Sprintf("remaining=%d retry=%d reset=%d", result.Remaining, seconds(result.RetryAfter), seconds(result.ResetAfter))
+			fields := fmt.Sprintf("remaining=%d retry=%d reset=%d", result.Remaining,
+				seconds(result.RetryAfter), seconds(result.ResetAfter))
 			return answer{!limited, fields}, nil
 		}, nil
 	}

@@ -22,7 +22,9 @@ func ululeFixed(address string) limiter {
 		if err != nil {
 			return nil, err
 		}
-		limits := ululelimiter.New(store, ululelimiter.Rate{Limit: int64(limit), Period: time.Duration(window) * time.Second})
+		limits := ululelimiter.New(store, ululelimiter.Rate{
+			Limit: int64(limit), Period: time.Duration(window) * time.Second,
+		})
 		return func(ctx context.Context, key string) (answer, error) {
 			before := time.Now()
 			result, err := limits.Get(ctx, key)
@@ -38,16 +40,19 @@ func ululeFixed(address string) limiter {
 	}
 }
 
-// ululeReset is the key's time to live in seconds where the reset that was reported is as long after the call, by this
-// process' own clock, and an error where it is not. To subtract here what the library added there would make the number
-// depend on how long the call took.
-func ululeReset(ctx context.Context, client *redis.Client, key string, reported int64, before, after time.Time) (int64, error) {
+// ululeReset returns the key's time to live in seconds if the reported reset is as long after the call by
+// this process' clock, and an error otherwise. To subtract from reported what the library added would make
+// the result depend on the duration of the call.
+func ululeReset(
+	ctx context.Context, client *redis.Client, key string, reported int64, before, after time.Time,
+) (int64, error) {
 	ttl, err := client.PTTL(ctx, "limiter:"+key).Result()
 	if err != nil {
 		return 0, err
 	}
 	if reported < before.Add(ttl).Unix() || reported > after.Add(ttl).Unix() {
-		return 0, fmt.Errorf("reset at %d, with %v to live after a call from %v to %v", reported, ttl, before, after)
+		return 0, fmt.Errorf("reset at %d, with %v to live after a call from %v to %v", reported, ttl, before,
+			after)
 	}
 	return seconds(ttl), nil
 }

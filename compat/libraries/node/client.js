@@ -1,4 +1,4 @@
-// Runs one library's algorithms through the scenario; compat/libraries/README.md has the contract.
+// Runs one library's algorithms through the scenario; see compat/libraries/README.md.
 'use strict'
 
 const { readFileSync } = require('node:fs')
