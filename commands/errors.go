@@ -103,25 +103,25 @@ var (
 	errRLBurstNumber    = resp.Error("ERR burst is not an integer or out of range")
 	errRLBucketsMissing = syntaxError("ALGO BUCKETS needs a number")
 	errRLBucketsNumber  = resp.Error("ERR the number of BUCKETS is not an integer or out of range")
-	errRLOneQuota       = resp.Error("ERR several limits and windows go with ALGO LOG only")
-	errRLManyQuotas     = resp.Error("ERR more than " + strconv.Itoa(limiter.MaxQuotas) +
-		" limits and windows")
+	errRLOneQuota       = resp.Error("ERR several limits and windows require ALGO LOG")
+	errRLManyQuotas     = resp.Error("ERR the number of limits must be from 1 to " +
+		strconv.Itoa(limiter.MaxQuotas))
 	errRLNumKeysNumber  = resp.Error("ERR numkeys is not an integer or out of range")
-	errRLTriples        = resp.Error("ERR numkeys is above the number of keys that have a limit and a window")
+	errRLTriples        = resp.Error("ERR numkeys must be at most the number of keys given with limit and window")
 	errRLRefundNumber   = resp.Error("ERR n is not an integer or out of range")
 	errRLRefundNegative = resp.Error("ERR n must not be negative")
-	errRLRefundGCRA     = resp.Error("ERR key holds GCRA state, which does not say how much a unit is")
+	errRLRefundGCRA     = resp.Error("ERR key holds GCRA state, which RL.REFUND does not support")
 
 	errRLEstimateNumber = resp.Error("ERR estimate is not an integer or out of range")
 	errRLEstimate       = resp.Error("ERR estimate must be at least 1")
-	errRLEstimateLarge  = resp.Error("ERR estimate is above 1000000")
+	errRLEstimateLarge  = resp.Error("ERR estimate must be at most 1000000")
 	errRLActualNumber   = resp.Error("ERR actual is not an integer or out of range")
 	errRLActualNegative = resp.Error("ERR actual must not be negative")
-	errRLActualLarge    = resp.Error("ERR actual is more than 1000000 above the estimate")
+	errRLActualLarge    = resp.Error("ERR actual must be at most 1000000 above the estimate")
 	errRLForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
 		"this ID")
 	errRLIDEmpty       = resp.Error("ERR ID must not be empty")
-	errRLIDLong        = resp.Error("ERR ID is longer than " + strconv.Itoa(maxID) + " bytes")
+	errRLIDLong        = resp.Error("ERR ID must be at most " + strconv.Itoa(maxID) + " bytes")
 	errRLMaxNumber     = resp.Error("ERR max is not an integer or out of range")
 	errRLMax           = resp.Error("ERR max must be at least 1")
 	errRLForeignLeases = resp.Error("ERR key holds a sorted set that RL.ACQUIRE did not write")
@@ -170,7 +170,7 @@ var throttleArguments = [...]struct {
 }
 
 // insteadOfLog ends the errors of quotas that are too large for a log.
-const insteadOfLog = "; ALGO BUCKETS and ALGO GCRA take it"
+const insteadOfLog = "; use ALGO BUCKETS or ALGO GCRA for more"
 
 // rlErrors are the replies for package limiter's sentinels.
 var rlErrors = []struct {
@@ -178,15 +178,15 @@ var rlErrors = []struct {
 	reply resp.Value
 }{
 	{limiter.ErrLimit, resp.Error("ERR limit must be at least 1")},
-	{limiter.ErrLimitWindow, resp.Error("ERR limit is above the microseconds of its window" + insteadOfLog)},
+	{limiter.ErrLimitWindow, resp.Error("ERR limit must be at most 1000 per millisecond of its window" + insteadOfLog)},
 	{
 		limiter.ErrWindowSyntax,
-		resp.Error("ERR window is not a whole number of milliseconds, or of ms, s, m, h or d"),
+		resp.Error("ERR window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"),
 	},
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
 	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
-	{limiter.ErrCostLarge, resp.Error("ERR COST is above 1000000" + insteadOfLog)},
+	{limiter.ErrCostLarge, resp.Error("ERR COST must be at most 1000000" + insteadOfLog)},
 	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside of what a sorted set can hold")},
 	{limiter.ErrBurst, resp.Error("ERR burst must be at least 1")},
 	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},

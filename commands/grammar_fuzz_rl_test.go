@@ -224,7 +224,7 @@ func rlQuoted(s string) string {
 func rlWindowFault(s string) (ms *big.Int, fault string) {
 	parts := rlWindow.FindStringSubmatch(s)
 	if parts == nil {
-		return nil, "window is not a whole number of milliseconds, or of ms, s, m, h or d"
+		return nil, "window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"
 	}
 	ms, _ = new(big.Int).SetString(parts[1], 10)
 	ms.Mul(ms, big.NewInt(map[string]int64{
@@ -275,7 +275,7 @@ func rlFault(words []string) (fault string, call rlCall) {
 		case len(rest) == 1:
 			return "syntax error, the limit " + rlQuoted(rest[0]) + " has no window", call
 		case len(limits) == 16:
-			return "more than 16 limits and windows", call
+			return "the number of limits must be from 1 to 16", call
 		}
 		window, fault := rlWindowFault(rest[1])
 		if fault != "" {
@@ -316,9 +316,9 @@ func rlFault(words []string) (fault string, call rlCall) {
 		}
 	}
 	if call.algo != "log" && len(limits) > 1 {
-		return "several limits and windows go with ALGO LOG only", call
+		return "several limits and windows require ALGO LOG", call
 	}
-	const instead = "; ALGO BUCKETS and ALGO GCRA take it"
+	const instead = "; use ALGO BUCKETS or ALGO GCRA for more"
 	for i, limit := range limits {
 		call.limits = append(call.limits, limit.Int64())
 		switch us := new(big.Int).Mul(windows[i], n(1000)); {
@@ -326,9 +326,9 @@ func rlFault(words []string) (fault string, call rlCall) {
 			return "limit must be at least 1", call
 		case call.algo != "log":
 		case limit.Cmp(n(5000)) > 0:
-			return "limit is above rl-log-max-units (5000)" + instead, call
+			return "limit must be at most rl-log-max-units (5000)" + instead, call
 		case limit.Cmp(us) > 0:
-			return "limit is above the microseconds of its window" + instead, call
+			return "limit must be at most 1000 per millisecond of its window" + instead, call
 		}
 	}
 	interval := new(big.Int).Mul(windows[0], n(1000))

@@ -26,7 +26,8 @@ func five(c *Ctx, d *limiter.Decision) resp.Value {
 // rlError is the reply for an error of package limiter.
 func rlError(c *Ctx, err error) resp.Value {
 	if errors.Is(err, limiter.ErrLimitUnits) {
-		return resp.Error("ERR limit is above rl-log-max-units (" + strconv.FormatInt(c.Settings.RLLogMaxUnits, 10) + ")" + insteadOfLog)
+		return resp.Error("ERR limit must be at most rl-log-max-units (" +
+			strconv.FormatInt(c.Settings.RLLogMaxUnits, 10) + ")" + insteadOfLog)
 	}
 	for _, row := range rlErrors {
 		if errors.Is(err, row.err) {

@@ -154,7 +154,8 @@ func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 		case !ok:
 			return d, c.refuseState(n, "BUCKETS")
 		case b.WidthMs != widthMs || b.N != a.param:
-			return d, resp.Error(fmt.Sprintf("ERR key holds BUCKETS %d of %d ms state, not BUCKETS %d of %d ms", b.N, b.WidthMs, a.param, widthMs))
+			return d, resp.Error(fmt.Sprintf("ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
+				b.N, b.WidthMs, a.param, widthMs))
 		}
 		expireAtMs, _ = n.Value.ExpireAtMs()
 	}

@@ -99,7 +99,8 @@ func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 		case !ok:
 			return d, c.refuseState(n, "COUNTER")
 		case state.WindowMs != q.WindowMs:
-			return d, resp.Error(fmt.Sprintf("ERR key holds COUNTER of %d ms state, not COUNTER of %d ms", state.WindowMs, q.WindowMs))
+			return d, resp.Error(fmt.Sprintf("ERR key holds COUNTER state of a window of %dms, not %dms",
+				state.WindowMs, q.WindowMs))
 		}
 		expireAtMs, _ = n.Value.ExpireAtMs()
 	}

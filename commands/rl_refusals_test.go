@@ -13,14 +13,14 @@ import (
 // rlBad is calls with something wrong in their arguments, and what they are
 // told: the argument is named.
 var rlBad = []struct{ line, want string }{
-	{"RL.ALLOW k 1 1s " + strings.Repeat("9 1m ", 16) + "PEEK", "ERR more than 16 limits and windows"},
+	{"RL.ALLOW k 1 1s " + strings.Repeat("9 1m ", 16) + "PEEK", "ERR the number of limits must be from 1 to 16"},
 	{"RL.ALLOW k 1 1s 10 x", badWindow},
 	{"RL.ALLOW k 1 1s 10 36525d", "ERR window must be below 100 years"},
 	{"RL.ALLOW k 1 1s 10 9223372036854775807d", "ERR window must be below 100 years"},
 	{"RL.ALLOW k 1 1s 10 21350398233461d", "ERR window must be below 100 years"},
 	{"RL.ALLOW k 1 1s 0 1m", "ERR limit must be at least 1"},
 	{"RL.ALLOW k 1 1s -9 1m", "ERR limit must be at least 1"},
-	{"RL.ALLOW k 1 1s 10 1m 1001 1", "ERR limit is above the microseconds of its window; ALGO BUCKETS and ALGO GCRA take it"},
+	{"RL.ALLOW k 1 1s 10 1m 1001 1", "ERR limit must be at most 1000 per millisecond of its window; use ALGO BUCKETS or ALGO GCRA for more"},
 	{"RL.ALLOW k 1 1s 9223372036854775808 1m", "ERR syntax error, '9223372036854775808' is neither a limit nor an option"},
 	{"RL.ALLOW k 1 1s " + strings.Repeat("z", 1<<20), "ERR syntax error, '" + strings.Repeat("z", 64) + "...' is neither a limit nor an option"},
 	{"RL.ALLOW k 1 1s COST 1 10 1m", "ERR syntax error, '10' is not an option here"},
@@ -45,7 +45,7 @@ var rlBad = []struct{ line, want string }{
 	{"RL.ALLOW k 1 1s ALGO BUCKETS ten", "ERR the number of BUCKETS is not an integer or out of range"},
 	{"RL.ALLOW k 1 1s ALGO BUCKETS 0", "ERR the number of BUCKETS must be from 1 to 1000"},
 	{"RL.ALLOW k 1 1s ALGO BUCKETS 1001", "ERR the number of BUCKETS must be from 1 to 1000"},
-	{"RL.ALLOW k 1 1s 10 1m ALGO GCRA 5", "ERR several limits and windows go with ALGO LOG only"},
+	{"RL.ALLOW k 1 1s 10 1m ALGO GCRA 5", "ERR several limits and windows require ALGO LOG"},
 	{"RL.ALLOW k 0 1s ALGO FIXED", "ERR limit must be at least 1"},
 	{"RL.ALLOW k 1 0 ALGO GCRA 1", "ERR window must be at least 1 millisecond"},
 	{"RL.ALLOW k 1 1s COST -1 ALGO BUCKETS 5", "ERR COST must not be negative"},
@@ -54,9 +54,9 @@ var rlBad = []struct{ line, want string }{
 	{"RL.MALLOW 9223372036854775808 k 5 1s", "ERR numkeys is not an integer or out of range"},
 	{"RL.MALLOW 0 k 5 1s", "ERR numkeys should be greater than 0"},
 	{"RL.MALLOW -1 k 5 1s", "ERR numkeys should be greater than 0"},
-	{"RL.MALLOW 2 k 5 1s", "ERR numkeys is above the number of keys that have a limit and a window"},
-	{"RL.MALLOW 2 k 5 1s t 5", "ERR numkeys is above the number of keys that have a limit and a window"},
-	{"RL.MALLOW 9223372036854775807 k 5 1s", "ERR numkeys is above the number of keys that have a limit and a window"},
+	{"RL.MALLOW 2 k 5 1s", "ERR numkeys must be at most the number of keys given with limit and window"},
+	{"RL.MALLOW 2 k 5 1s t 5", "ERR numkeys must be at most the number of keys given with limit and window"},
+	{"RL.MALLOW 9223372036854775807 k 5 1s", "ERR numkeys must be at most the number of keys given with limit and window"},
 	{"RL.MALLOW 1 k 5 1s t 5 1s", "ERR syntax error, 't' is not an option here"},
 	{"RL.MALLOW 1 k 5 1s ATMOST", "ERR syntax error, 'ATMOST' is not an option here"},
 	{"RL.MALLOW 1 k 5 1s ALGO LOG", "ERR syntax error, 'ALGO' is not an option here"},
@@ -66,7 +66,7 @@ var rlBad = []struct{ line, want string }{
 	{"RL.MALLOW 2 k 5 1s t x 1s", "ERR limit is not an integer or out of range"},
 	{"RL.MALLOW 2 k 5 1s t 0 1s", "ERR limit must be at least 1"},
 	{"RL.MALLOW 2 k 5 1s t 5 1w", badWindow},
-	{"RL.MALLOW 2 k 5 1s t 1001 1", "ERR limit is above the microseconds of its window; ALGO BUCKETS and ALGO GCRA take it"},
+	{"RL.MALLOW 2 k 5 1s t 1001 1", "ERR limit must be at most 1000 per millisecond of its window; use ALGO BUCKETS or ALGO GCRA for more"},
 	{"RL.MALLOW 3 t 5 1s k 5 1s t 5 1s", "ERR key 't' is named twice"},
 	{"RL.MALLOW 20 " + twentyKeys("k7"), "ERR key 'k7' is named twice"},
 
@@ -91,7 +91,7 @@ var rlBad = []struct{ line, want string }{
 	{"CL.THROTTLE k 1 1 1 1 1", "ERR wrong number of arguments for 'cl.throttle' command"},
 }
 
-const badWindow = "ERR window is not a whole number of milliseconds, or of ms, s, m, h or d"
+const badWindow = "ERR window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"
 
 func twentyKeys(last string) string {
 	var b strings.Builder

@@ -115,8 +115,8 @@ func rlAlgorithms() []rlScenario {
 			{250, "RL.ALLOW k 3 1s ALGO BUCKETS 10", "[0 3 0 849 1049]"},
 			{250, "RL.ALLOW k 3 1s COST 2 ALGO BUCKETS 10", "[0 3 0 1049 1049]"},
 			{250, "RL.ALLOW k 3 1s COST 4 ALGO BUCKETS 10", "[0 3 0 -1 1049]"},
-			{250, "RL.ALLOW k 3 2s ALGO BUCKETS 10", "ERR key holds BUCKETS 10 of 100 ms state, not BUCKETS 10 of 200 ms"},
-			{250, "RL.ALLOW k 3 1s ALGO BUCKETS 20", "ERR key holds BUCKETS 10 of 100 ms state, not BUCKETS 20 of 50 ms"},
+			{250, "RL.ALLOW k 3 2s ALGO BUCKETS 10", "ERR key holds BUCKETS state of 10 buckets of 100ms, not 10 of 200ms"},
+			{250, "RL.ALLOW k 3 1s ALGO BUCKETS 20", "ERR key holds BUCKETS state of 10 buckets of 100ms, not 20 of 50ms"},
 			// Back in time: ahead of the clock, in the newest bucket.
 			{-150, "RL.ALLOW k 4 1s ALGO BUCKETS 10", "[1 4 0 0 1449]"},
 			{-150, "HGET k counts", "3 0 1"},
@@ -135,7 +135,7 @@ func rlAlgorithms() []rlScenario {
 			{100, "PTTL k", "1900"},
 			{900, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 350 1100]"}, // 3 of the 4 count at 1250
 			{900, "RL.ALLOW k 4 1s ALGO COUNTER COST 5", "[0 4 0 -1 1100]"},
-			{900, "RL.ALLOW k 4 2s ALGO COUNTER", "ERR key holds COUNTER of 1000 ms state, not COUNTER of 2000 ms"},
+			{900, "RL.ALLOW k 4 2s ALGO COUNTER", "ERR key holds COUNTER state of a window of 1000ms, not 2000ms"},
 			{1249, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 1 751]"},
 			{1250, "RL.ALLOW k 4 1s ALGO counter FULL", full(1, 4, 0, 0, 1750, 250, 4, "COUNTER", 1000)},
 			{1250, "GET k", "counter 1000 1700000001000 1 4"},
@@ -246,7 +246,7 @@ func rlKeys() []rlScenario {
 			{0, "RL.REFUND f 2", "1"},
 			{0, "EXISTS f", "0"},
 			{0, "RL.ALLOW g 5 1s ALGO GCRA 3", "[1 5 2 0 200]"},
-			{0, "RL.REFUND g 1", "ERR key holds GCRA state, which does not say how much a unit is"},
+			{0, "RL.REFUND g 1", "ERR key holds GCRA state, which RL.REFUND does not support"},
 			{0, "RL.ALLOW b 5 1s ALGO BUCKETS 10 COST 2", "[2 5 3 0 1099]"},
 			{250, "RL.ALLOW b 5 1s ALGO BUCKETS 10 COST 2", "[2 5 1 0 1049]"},
 			{250, "RL.REFUND b 1", "1"},

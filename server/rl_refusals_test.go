@@ -8,11 +8,11 @@ import (
 const (
 	errLimit       = "ERR limit must be at least 1"
 	errLimitNumber = "ERR limit is not an integer or out of range"
-	insteadOfLog   = "; ALGO BUCKETS and ALGO GCRA take it"
-	errLimitUnits  = "ERR limit is above rl-log-max-units (16777216)" + insteadOfLog
-	errLimitWindow = "ERR limit is above the microseconds of its window" + insteadOfLog
+	insteadOfLog   = "; use ALGO BUCKETS or ALGO GCRA for more"
+	errLimitUnits  = "ERR limit must be at most rl-log-max-units (16777216)" + insteadOfLog
+	errLimitWindow = "ERR limit must be at most 1000 per millisecond of its window" + insteadOfLog
 	errCostMissing = "ERR syntax error, COST needs a number"
-	errWindow      = "ERR window is not a whole number of milliseconds, or of ms, s, m, h or d"
+	errWindow      = "ERR window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"
 	errWindowShort = "ERR window must be at least 1 millisecond"
 	errWindowLong  = "ERR window must be below 100 years"
 	errCost        = "ERR COST must not be negative"
@@ -92,12 +92,12 @@ func rlRefusals() []rlScenario {
 		{"1 1s COSTS 1", "ERR syntax error, 'COSTS' is neither a limit nor an option"},
 		{"1 1s NOSUCH", "ERR syntax error, 'NOSUCH' is neither a limit nor an option"},
 		{"1 1s " + strings.Repeat("y", 1000), "ERR syntax error, '" + strings.Repeat("y", 64) + "...' is neither a limit nor an option"},
-		{"1 1s" + strings.Repeat(" 9 1m", 99), "ERR more than 16 limits and windows"},
+		{"1 1s" + strings.Repeat(" 9 1m", 99), "ERR the number of limits must be from 1 to 16"},
 		{"1 1s PEEK COST 2 peek", "ERR syntax error, 'peek' is given twice"},
 		{"1 1s ALGO GCRA 0", "ERR burst must be at least 1"},
-		{"1 1s 10 1m ALGO FIXED", "ERR several limits and windows go with ALGO LOG only"},
-		{"2000000 1h COST 1000001", "ERR COST is above 1000000" + insteadOfLog},
-		{"2000000 1h COST 9223372036854775807 ATMOST", "ERR COST is above 1000000" + insteadOfLog},
+		{"1 1s 10 1m ALGO FIXED", "ERR several limits and windows require ALGO LOG"},
+		{"2000000 1h COST 1000001", "ERR COST must be at most 1000000" + insteadOfLog},
+		{"2000000 1h COST 9223372036854775807 ATMOST", "ERR COST must be at most 1000000" + insteadOfLog},
 
 		// Of several faults, the first argument's is told.
 		{"0 0 COST -1", errWindowShort},
@@ -121,7 +121,7 @@ func rlRefusals() []rlScenario {
 		{"malformed calls to a string", nil, text},
 		{"malformed calls to no key", nil, none},
 		{"rl-log-max-units", []string{"--rl-log-max-units", "100"}, []rlStep{
-			{0, "RL.ALLOW k 101 1m", "ERR limit is above rl-log-max-units (100)" + insteadOfLog},
+			{0, "RL.ALLOW k 101 1m", "ERR limit must be at most rl-log-max-units (100)" + insteadOfLog},
 			{0, "RL.ALLOW k 100 1m", "[1 100 99 0 60000]"},
 		}},
 	}

@@ -156,7 +156,7 @@ func rlCosts() []rlScenario {
 		}},
 		{"the largest COST", nil, []rlStep{
 			{0, "RL.ALLOW k 16777216 1h COST 1000000", "[1000000 16777216 15777216 0 3600999]"},
-			{0, "RL.ALLOW k 16777216 1h COST 1000001", "ERR COST is above 1000000" + insteadOfLog},
+			{0, "RL.ALLOW k 16777216 1h COST 1000001", "ERR COST must be at most 1000000" + insteadOfLog},
 			{0, "ZCARD k", "1000000"},
 			{0, "OBJECT ENCODING k", "skiplist"},
 		}},
