@@ -20,7 +20,7 @@ var choiceNames = map[string]string{
 	"LEFT RIGHT":              "where",
 	"MIN MAX":                 "where",
 
-	strings.Join(algoWords((*algorithm).title), " "): "algorithm",
+	strings.Join(algoNames((*algorithm).nameOnly), " "): "algorithm",
 
 	"MODULE ACLCAT PATTERN": "filterby",
 	"NX XX":                 "condition",

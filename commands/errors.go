@@ -106,8 +106,9 @@ var (
 	errRLOneQuota       = resp.Error("ERR several limits and windows require ALGO LOG")
 	errRLManyQuotas     = resp.Error("ERR the number of limits must be from 1 to " +
 		strconv.Itoa(limiter.MaxQuotas))
-	errRLNumKeysNumber  = resp.Error("ERR numkeys is not an integer or out of range")
-	errRLTriples        = resp.Error("ERR numkeys must be at most the number of keys given with limit and window")
+	errRLNumKeysNumber = resp.Error("ERR numkeys is not an integer or out of range")
+	errRLTriples       = resp.Error("ERR numkeys must be at most the number of keys " +
+		"given with limit and window")
 	errRLRefundNumber   = resp.Error("ERR n is not an integer or out of range")
 	errRLRefundNegative = resp.Error("ERR n must not be negative")
 	errRLRefundGCRA     = resp.Error("ERR key holds GCRA state, which RL.REFUND does not support")
@@ -178,10 +179,14 @@ var rlErrors = []struct {
 	reply resp.Value
 }{
 	{limiter.ErrLimit, resp.Error("ERR limit must be at least 1")},
-	{limiter.ErrLimitWindow, resp.Error("ERR limit must be at most 1000 per millisecond of its window" + insteadOfLog)},
+	{
+		limiter.ErrLimitWindow,
+		resp.Error("ERR limit must be at most 1000 per millisecond of its window" + insteadOfLog),
+	},
 	{
 		limiter.ErrWindowSyntax,
-		resp.Error("ERR window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"),
+		resp.Error("ERR window must be an integer in milliseconds " +
+			"or an integer with a unit (ms, s, m, h or d)"),
 	},
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},

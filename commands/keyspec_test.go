@@ -71,38 +71,38 @@ func TestAppendKeys(t *testing.T) {
 			[]string{"a", "b"},
 		},
 		{
-			"one that stands nowhere", holdKeys(tailOfSettle),
+			"one that stands nowhere", holdKeys(settleID),
 			[]string{"rl.settle", "a", "b", "1"},
 			[]string{"a", "a:hold:b"},
 		},
 		{
-			"by a long id", holdKeys(tailOfSettle),
+			"by a long id", holdKeys(settleID),
 			[]string{"rl.settle", strings.Repeat("a", 2000), strings.Repeat("b", 512), "1"},
 			[]string{strings.Repeat("a", 2000), strings.Repeat("a", 2000) + ":hold:" +
 				strings.Repeat("b", 512)},
 		},
 		{
-			"by an id that is refused", holdKeys(tailOfSettle),
+			"by an id that is refused", holdKeys(settleID),
 			[]string{"rl.settle", "a", strings.Repeat("b", 513), "1"},
 			[]string{"a"},
 		},
-		{"by no id", holdKeys(tailOfSettle), []string{"rl.settle", "a", "", "1"}, []string{"a"}},
+		{"by no id", holdKeys(settleID), []string{"rl.settle", "a", "", "1"}, []string{"a"}},
 		{
-			"by an option", holdKeys(tailOfReserve),
+			"by an option", holdKeys(reserveID),
 			[]string{"rl.reserve", "a", "1", "1", "1", "HOLD", "id", "Id", "b"},
 			[]string{"a", "a:hold:b"},
 		},
 		{
-			"by the first option", holdKeys(tailOfReserve),
+			"by the first option", holdKeys(reserveID),
 			[]string{"rl.reserve", "a", "1", "1", "1", "ID", "b", "HOLD", "1"},
 			[]string{"a", "a:hold:b"},
 		},
 		{
-			"without the option", holdKeys(tailOfReserve),
+			"without the option", holdKeys(reserveID),
 			[]string{"rl.reserve", "a", "1", "1", "1", "HOLD", "b", "HOLD", "1"},
 			[]string{"a"},
 		},
-		{"alone", holdKeys(tailOfSettle)[1:], []string{"rl.settle", "a", "b", "1"}, []string{"a:hold:b"}},
+		{"alone", holdKeys(settleID)[1:], []string{"rl.settle", "a", "b", "1"}, []string{"a:hold:b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := Command{Keys: c.specs}
@@ -166,7 +166,7 @@ func FuzzKeyRange(f *testing.F) {
 func TestKeysDoNotAllocate(t *testing.T) {
 	table := testTable()
 	zadd, mset := table.Lookup([]byte("zadd")), table.Lookup([]byte("mset"))
-	hold, settle := &Command{Keys: holdKeys(tailOfSettle)}, words("rl.settle", "k", "request-1", "5")
+	hold, settle := &Command{Keys: holdKeys(settleID)}, words("rl.settle", "k", "request-1", "5")
 	dst := make([][]byte, 0, 8)
 	one, several := words("zadd", "k", "1", "m"), words("mset", "a", "1", "b", "2")
 	require.Zero(t, testing.AllocsPerRun(100, func() {

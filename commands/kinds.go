@@ -102,7 +102,7 @@ func (x *KindCounts) Add(n *store.Node) {
 	case *zset.Set:
 		kind = kindZSet
 	}
-	if a := x.ctx.holder(n); a != nil {
+	if a := x.ctx.algorithmOf(n); a != nil {
 		kind = a.kind
 		if a.units != nil {
 			hits = a.units(&x.ctx, n)

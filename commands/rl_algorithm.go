@@ -8,99 +8,95 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// An algorithm is what a key of the RL commands holds: a way to count, and the
-// form in which a key keeps it, in one of the types that Redis has. Everything
-// that differs between them is a row, which stands in the file of the algorithm:
-// ALGO's options, RL.REFUND, RL.INFO, the counts of decisions and of keys held
-// all read it. A key that something else wrote in the same form counts as one.
+// An algorithm is a way to count, and a format for its state in one of Redis' types.
+// ALGO, RL.REFUND, RL.INFO and the counts of decisions and keys are all based on its
+// fields. A key that another command wrote in the same format is valid state.
 type algorithm struct {
-	name    string                              // as ALGO, RL.INFO and errors have it
-	typed   func(n *store.Node) bool            // reports whether a key has the type of Redis that it uses
-	holds   func(c *Ctx, n *store.Node) bool    // reports whether a key holds its state
-	foreign resp.Value                          // the refusal of a key of that type with something else
-	info    func(c *Ctx, n *store.Node) keyInfo // what RL.INFO tells of a key that holds it
+	name         string                              // in ALGO, RL.INFO and errors
+	hasType      func(n *store.Node) bool            // reports whether a key has the type of the state
+	hasState     func(c *Ctx, n *store.Node) bool    // reports whether a key of that type is valid state
+	foreignError resp.Value                          // for other keys of that type
+	info         func(c *Ctx, n *store.Node) keyInfo // for RL.INFO of valid state
 
-	// units returns how many units a key that holds it keeps, whether or not they
-	// still count; nil: it keeps none.
+	// units returns the number of units stored, whether or not they still count. It
+	// is nil if the state has no units.
 	units func(c *Ctx, n *store.Node) int64
-	// refund takes back the newest units of the call's key, and answers how many;
-	// nil: RL.REFUND refuses the key as foreign.
+	// refund handles RL.REFUND of count units. If it is nil, RL.REFUND treats the key
+	// as foreign.
 	refund func(c *Ctx, n *store.Node, count int64) resp.Value
 
-	// allow is RL.ALLOW, and nil where that does not decide by it. What follows
-	// is about it.
-	allow    func(c *Ctx, a *allowCall) (limiter.Decision, resp.Value)
-	validate func(c *Ctx, a *allowCall) error
-	param    *algoParam // what ALGO takes behind the name; nil: nothing
-	several  bool       // it takes several limits and windows
-	also     []string   // further commands that decide by it
+	// allow handles RL.ALLOW. If ALGO does not accept the algorithm, the fields of
+	// this block are zero.
+	allow         func(c *Ctx, a *allowCall) (limiter.Decision, resp.Value)
+	validate      func(c *Ctx, a *allowCall) error
+	param         *algoParam // nil: none
+	multiQuota    bool       // accepts several limits and windows
+	otherCommands []string   // further commands that use the algorithm
 
-	kind    Kind    // of keys that hold it
-	decider Decider // RL.ALLOW by it; those of also are the further ones
+	kind    Kind    // of keys that hold the state
+	decider Decider // RL.ALLOW with the algorithm
 }
 
-// algoParam is the number that follows an algorithm's name.
+// An algoParam is the number that follows an algorithm's name.
 type algoParam struct {
-	name           string // as in the syntax
-	missing, wrong resp.Value
+	name           string     // in the syntax
+	missing, wrong resp.Value // error replies
 }
 
-// algorithms are the rows, in the order in which INFO and messages list them.
-// Where a key could be taken for two of them it is the first.
+// algorithms lists the algorithms in the order of INFO and error messages. If a key
+// matches several, the first applies.
 var algorithms = [...]*algorithm{
 	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm,
 	&holdAlgorithm, &leasesAlgorithm,
 }
 
-// known is algorithms for the functions that the rows themselves refer to, which
-// may not refer to the rows.
-var known []*algorithm
+// algorithmList is algorithms, for functions that the algorithms refer to and that
+// would otherwise create an initialization cycle.
+var algorithmList []*algorithm
 
 func init() {
-	known = algorithms[:]
+	algorithmList = algorithms[:]
 	numberKinds()
 	numberDeciders()
-	errRLAlgoMissing = syntaxError("ALGO needs " + algoChoice((*algorithm).syntax))
+	errRLAlgoMissing = syntaxError("ALGO needs " + algoAlternatives((*algorithm).syntax))
 }
 
-// holder returns the algorithm whose state a key holds, nil where it holds none.
-func (c *Ctx) holder(n *store.Node) *algorithm {
-	for _, a := range known {
-		if a.typed(n) && a.holds(c, n) {
+// algorithmOf returns the algorithm whose state the key holds, or nil.
+func (c *Ctx) algorithmOf(n *store.Node) *algorithm {
+	for _, a := range algorithmList {
+		if a.hasType(n) && a.hasState(c, n) {
 			return a
 		}
 	}
 	return nil
 }
 
-// refuseState returns the refusal of a call by the algorithm of a name about a
-// key that does not hold that algorithm's state. (The rows refer to functions
-// that call it, so that these cannot name a row.)
-func (c *Ctx) refuseState(n *store.Node, want string) resp.Value {
-	if held := c.holder(n); held != nil {
-		return resp.Error("ERR key holds " + held.name + " state, not " + want)
+// wrongStateError returns the error reply for a key without state of the algorithm
+// named want.
+func (c *Ctx) wrongStateError(n *store.Node, want string) resp.Value {
+	if actual := c.algorithmOf(n); actual != nil {
+		return resp.Error("ERR key holds " + actual.name + " state, not " + want)
 	}
-	for _, a := range known {
-		if a.name == want && a.typed(n) {
-			return a.foreign
+	for _, a := range algorithmList {
+		if a.name == want && a.hasType(n) {
+			return a.foreignError
 		}
 	}
 	return ErrWrongType
 }
 
-// refuseForeign is refuseState for commands that take every algorithm.
-func refuseForeign(n *store.Node) resp.Value {
-	for _, a := range known {
-		if a.typed(n) {
-			return a.foreign
+// foreignKeyError returns the error reply for a key that holds no algorithm's state.
+func foreignKeyError(n *store.Node) resp.Value {
+	for _, a := range algorithmList {
+		if a.hasType(n) {
+			return a.foreignError
 		}
 	}
 	return ErrWrongType
 }
 
-// algoNamed returns the algorithm that ALGO calls by a name, nil for none.
-func algoNamed(name []byte) *algorithm {
-	for _, a := range known {
+func algorithmByName(name []byte) *algorithm {
+	for _, a := range algorithmList {
 		if a.allow != nil && len(name) == len(a.name) && strings.EqualFold(a.name, string(name)) {
 			return a
 		}
@@ -108,7 +104,6 @@ func algoNamed(name []byte) *algorithm {
 	return nil
 }
 
-// syntax returns the algorithm's name with what follows it.
 func (a *algorithm) syntax() string {
 	if a.param == nil {
 		return a.name
@@ -116,31 +111,31 @@ func (a *algorithm) syntax() string {
 	return a.name + " " + a.param.name
 }
 
-func (a *algorithm) title() string { return a.name }
+func (a *algorithm) nameOnly() string { return a.name }
 
-// algoChoice lists the algorithms that ALGO takes, as "A, B or C".
-func algoChoice(spell func(a *algorithm) string) string {
-	words := algoWords(spell)
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+// algoAlternatives returns the algorithms that ALGO accepts as "A, B or C".
+func algoAlternatives(format func(a *algorithm) string) string {
+	names := algoNames(format)
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-func algoWords(spell func(a *algorithm) string) (words []string) {
+// algoNames returns format's result for each algorithm that ALGO accepts.
+func algoNames(format func(a *algorithm) string) (names []string) {
 	for _, a := range algorithms {
 		if a.allow != nil {
-			words = append(words, spell(a))
+			names = append(names, format(a))
 		}
 	}
-	return words
+	return names
 }
 
-// keyInfo is what RL.INFO tells of a key besides its algorithm and its TTL.
+// keyInfo is the part of RL.INFO's reply that depends on the algorithm.
 type keyInfo struct {
-	used, oldest, newest resp.Value   // null where the state does not say
-	more                 []resp.Value // names and values of the algorithm's own
+	used, oldest, newest resp.Value   // null if unknown
+	more                 []resp.Value // names and values of further fields
 }
 
-// nullInfo returns a keyInfo that says nothing.
-func nullInfo() keyInfo {
+func emptyInfo() keyInfo {
 	return keyInfo{used: resp.Null, oldest: resp.Null, newest: resp.Null}
 }

@@ -9,18 +9,23 @@ import (
 
 var rlAllowRows = []Command{
 	{
-		Name: "rl.allow", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n", Handler: rlAllow, Reads: allowReads,
+		Name: "rl.allow", Arity: -4, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
+		Handler: rlAllow, Reads: allowIsReadOnly,
 		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] " +
-			"[ALGO <" + strings.Join(algoWords((*algorithm).syntax), " | ") + ">] [FULL]",
+			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] [FULL]",
 		Summary:   "Admits a request if fewer than limit were admitted in the window before it.",
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.mallow", Arity: -5, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{countedKeysEvery(3, "RW access update")},
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMallow, Reads: mallowReads,
-		Syntax:    "numkeys key limit window [key limit window ...] [COST cost] [PEEK]",
-		Summary:   "Admits a request if every one of several keys does, and counts it in all of them or in none.",
+		Name: "rl.mallow", Arity: -5, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{countedKeysEvery(3, "RW access update")},
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys",
+		Handler: rlMallow, Reads: mallowIsReadOnly,
+		Syntax: "numkeys key limit window [key limit window ...] [COST cost] [PEEK]",
+		Summary: "Admits a request if every one of several keys does, " +
+			"and counts it in all of them or in none.",
 		Deviation: "zlimit's own",
 	},
 }
@@ -28,14 +33,14 @@ var rlAllowRows = []Command{
 // RL.ALLOW key limit window [limit window ...] [COST n] [ATMOST] [PEEK]
 // [ALGO algorithm] [FULL]
 //
-// A denied call, and a peek, changes nothing. What the key is depends on the
-// algorithm: see rl_algorithm.go.
+// A call that is denied or only peeks changes nothing. The type of the key depends
+// on the algorithm; see rl_algorithm.go.
 func rlAllow(c *Ctx) resp.Value {
 	if len(c.Args) == 4 {
 		return allowPlain(c)
 	}
 	if c.call == nil {
-		c.call = new(allowCall) // on the heap, since a row's function gets it
+		c.call = new(allowCall) // reused: it escapes, because functions of algorithms receive it
 	}
 	a := c.call
 	*a = allowCall{}
@@ -46,18 +51,18 @@ func rlAllow(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	c.decided(a.algo, &d, a.Peek || a.Cost == 0)
+	c.countDecision(a.algo, &d, a.Peek || a.Cost == 0)
 	if a.full {
-		return full(c, &d, a.algo)
+		return fullReply(c, &d, a.algo)
 	}
-	return five(c, &d)
+	return decisionReply(c, &d)
 }
 
-// allowPlain is RL.ALLOW key limit window, what limiters send all day.
+// allowPlain handles RL.ALLOW key limit window, the most frequent form.
 func allowPlain(c *Ctx) resp.Value {
 	var quotas [1]limiter.Quota
 	var refusal resp.Value
-	if quotas[0], refusal = quotaOf(c, c.Args[2], c.Args[3]); refusal.IsError() {
+	if quotas[0], refusal = parseQuota(c, c.Args[2], c.Args[3]); refusal.IsError() {
 		return refusal
 	}
 	call := limiter.Call{Cost: 1}
@@ -73,14 +78,13 @@ func allowPlain(c *Ctx) resp.Value {
 		return rlError(c, err)
 	}
 	if d.Units > 0 {
-		k.record(c, &d.Change)
+		k.apply(c, &d.Change)
 	}
-	c.decided(&logAlgorithm, &d, false)
-	return five(c, &d)
+	c.countDecision(&logAlgorithm, &d, false)
+	return decisionReply(c, &d)
 }
 
-// full answers a decision with names.
-func full(c *Ctx, d *limiter.Decision, algo *algorithm) resp.Value {
+func fullReply(c *Ctx, d *limiter.Decision, algo *algorithm) resp.Value {
 	return resp.Map(append(c.Values(18),
 		resp.Bulk("allowed"), resp.Int(d.Allowed),
 		resp.Bulk("limit"), resp.Int(d.Limit),

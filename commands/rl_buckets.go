@@ -10,9 +10,10 @@ import (
 	"github.com/zlimit/zlimit/store/hash"
 )
 
-// The state of BUCKETS is a hash: width, the milliseconds of a bucket; n, how
-// many make a window; newest, the millisecond in which the newest begins; and
-// counts, the units in each, newest first, with one space between.
+// The state of BUCKETS is a hash: width is the length of a bucket in milliseconds,
+// n the number of buckets in a window, newest the unix millisecond at which the
+// newest bucket begins, and counts the units in each bucket, newest first,
+// separated by one space.
 var (
 	fieldWidth  = []byte("width")
 	fieldN      = []byte("n")
@@ -21,9 +22,9 @@ var (
 )
 
 var bucketsAlgorithm = algorithm{
-	name: "BUCKETS", typed: isHash, foreign: errRLForeignHash,
-	holds: func(c *Ctx, n *store.Node) bool {
-		_, ok := c.bucketsOf(store.HashOf(n))
+	name: "BUCKETS", hasType: isHash, foreignError: errRLForeignHash,
+	hasState: func(c *Ctx, n *store.Node) bool {
+		_, ok := c.parseBuckets(store.HashOf(n))
 		return ok
 	},
 	allow: allowBuckets,
@@ -37,16 +38,17 @@ var bucketsAlgorithm = algorithm{
 	refund: refundBuckets,
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		h := store.HashOf(n)
-		b, _ := c.bucketsOf(h)
+		b, _ := c.parseBuckets(h)
 		expireAtMs, _ := n.Value.ExpireAtMs()
 		return keyInfo{
 			used:   resp.Int(b.Used(c.NowMs, expireAtMs)),
 			oldest: resp.Int(b.Oldest()), newest: resp.Int(b.Newest()),
-			more: append(c.Values(4), resp.Bulk("width_ms"), resp.Int(b.WidthMs), resp.Bulk("buckets"), resp.Int(b.N)),
+			more: append(c.Values(4),
+				resp.Bulk("width_ms"), resp.Int(b.WidthMs), resp.Bulk("buckets"), resp.Int(b.N)),
 		}
 	},
 	units: func(c *Ctx, n *store.Node) (units int64) {
-		b, _ := c.bucketsOf(store.HashOf(n))
+		b, _ := c.parseBuckets(store.HashOf(n))
 		for _, count := range b.Counts {
 			units += count
 		}
@@ -56,9 +58,9 @@ var bucketsAlgorithm = algorithm{
 
 func isHash(n *store.Node) bool { return store.HashOf(n) != nil }
 
-// bucketsOf reads a hash as the state of BUCKETS. Its counts lie in scratch
-// space, good until the next bucketsOf, and have room for one bucket more.
-func (c *Ctx) bucketsOf(h *hash.Hash) (b limiter.Buckets, ok bool) {
+// parseBuckets parses a hash as the state of BUCKETS. The counts are in scratch
+// space, valid until the next call, with capacity for one more bucket.
+func (c *Ctx) parseBuckets(h *hash.Hash) (b limiter.Buckets, ok bool) {
 	if h.Len() != 4 {
 		return b, false
 	}
@@ -93,8 +95,7 @@ func (c *Ctx) bucketsOf(h *hash.Hash) (b limiter.Buckets, ok bool) {
 	return b, b.Valid()
 }
 
-// setBuckets writes the state of BUCKETS under a key; n is the key's node, nil
-// where there is none.
+// setBuckets stores the state of BUCKETS in a key; n is nil if it does not exist.
 func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireAtMs int64) {
 	var h *hash.Hash
 	var before bucketsBefore
@@ -121,7 +122,7 @@ func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireA
 	}
 }
 
-// setField spells numbers into scratch space and sets a field to them.
+// setField sets a field to numbers, which it formats in scratch space.
 func (c *Ctx) setField(h *hash.Hash, field []byte, numbers ...int64) {
 	text := c.bytes[len(c.bytes):]
 	for i, number := range numbers {
@@ -132,11 +133,10 @@ func (c *Ctx) setField(h *hash.Hash, field []byte, numbers ...int64) {
 	}
 	h.Set(field, text)
 	if cap(text) > cap(c.bytes)-len(c.bytes) {
-		c.bytes = text[:0] // it outgrew the scratch space: that is the new one
+		c.bytes = text[:0] // keep the larger buffer as scratch space
 	}
 }
 
-// allowBuckets is RL.ALLOW with ALGO BUCKETS.
 func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
 	widthMs := limiter.BucketWidth(a.quotas[0].WindowMs, a.param)
@@ -148,13 +148,14 @@ func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 		h := store.HashOf(n)
 		ok := h != nil
 		if ok {
-			b, ok = c.bucketsOf(h)
+			b, ok = c.parseBuckets(h)
 		}
 		switch {
 		case !ok:
-			return d, c.refuseState(n, "BUCKETS")
+			return d, c.wrongStateError(n, "BUCKETS")
 		case b.WidthMs != widthMs || b.N != a.param:
-			return d, resp.Error(fmt.Sprintf("ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
+			return d, resp.Error(fmt.Sprintf(
+				"ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
 				b.N, b.WidthMs, a.param, widthMs))
 		}
 		expireAtMs, _ = n.Value.ExpireAtMs()
@@ -167,9 +168,8 @@ func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 	return d, resp.None
 }
 
-// refundBuckets is RL.REFUND.
 func refundBuckets(c *Ctx, n *store.Node, count int64) resp.Value {
-	b, _ := c.bucketsOf(store.HashOf(n))
+	b, _ := c.parseBuckets(store.HashOf(n))
 	expireAtMs, _ := n.Value.ExpireAtMs()
 	removed, expireAtMs := b.TakeBack(c.NowMs, expireAtMs, count)
 	switch {

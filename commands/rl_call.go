@@ -5,29 +5,28 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// allowCall is the arguments of RL.ALLOW behind the key, and those of RL.MALLOW
-// behind its keys.
+// An allowCall holds the arguments of RL.ALLOW after the key, or those of RL.MALLOW
+// after its keys.
 type allowCall struct {
 	limiter.Call
 	quotas [limiter.MaxQuotas]limiter.Quota
-	n      int // how many quotas there are
+	n      int // number of quotas
 	algo   *algorithm
-	param  int64 // what the algorithm's param is
+	param  int64 // value of algo.param
 	full   bool
 }
 
-// parse reads c's arguments and checks them.
 func (a *allowCall) parse(c *Ctx) resp.Value {
 	o := options{c.Args[2:]}
-	for a.n == 0 || o.more() && optionOf(o.rest[0], allowOptions) == 0 {
-		if refusal := a.pair(c, &o); refusal.IsError() {
+	for a.n == 0 || o.more() && parseOption(o.rest[0], allowOptions) == 0 {
+		if refusal := a.appendQuota(c, &o); refusal.IsError() {
 			return refusal
 		}
 	}
-	if refusal := a.options(o, allowOptions); refusal.IsError() {
+	if refusal := a.parseOptions(o, allowOptions); refusal.IsError() {
 		return refusal
 	}
-	if !a.algo.several && a.n > 1 {
+	if !a.algo.multiQuota && a.n > 1 {
 		return errRLOneQuota
 	}
 	if err := a.algo.validate(c, a); err != nil {
@@ -36,8 +35,7 @@ func (a *allowCall) parse(c *Ctx) resp.Value {
 	return resp.None
 }
 
-// pair reads one limit and window.
-func (a *allowCall) pair(c *Ctx, o *options) (refusal resp.Value) {
+func (a *allowCall) appendQuota(c *Ctx, o *options) (refusal resp.Value) {
 	limit := o.value()
 	if a.n > 0 {
 		switch _, number := parseInt(limit); {
@@ -49,13 +47,12 @@ func (a *allowCall) pair(c *Ctx, o *options) (refusal resp.Value) {
 			return errRLManyQuotas
 		}
 	}
-	a.quotas[a.n], refusal = quotaOf(c, limit, o.value())
+	a.quotas[a.n], refusal = parseQuota(c, limit, o.value())
 	a.n++
 	return refusal
 }
 
-// quotaOf reads a limit and its window.
-func quotaOf(c *Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value) {
+func parseQuota(c *Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value) {
 	var ok bool
 	if q.Limit, ok = parseInt(limit); !ok {
 		return q, errRLLimitNumber
@@ -67,10 +64,10 @@ func quotaOf(c *Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value)
 	return q, resp.None
 }
 
-// options reads what follows the limits and windows.
-func (a *allowCall) options(o options, may optionSet) resp.Value {
+// parseOptions parses the arguments after the limits and windows.
+func (a *allowCall) parseOptions(o options, allowed optionSet) resp.Value {
 	a.Cost, a.algo = 1, &logAlgorithm
-	for r := (optionReader{options: o, may: may}); r.more(); {
+	for r := (optionReader{options: o, allowed: allowed}); r.more(); {
 		option, refusal := r.next()
 		switch option {
 		case optCost:
@@ -82,7 +79,7 @@ func (a *allowCall) options(o options, may optionSet) resp.Value {
 		case optFull:
 			a.full = true
 		case optAlgo:
-			refusal = a.algorithm(&r.options)
+			refusal = a.parseAlgorithm(&r.options)
 		}
 		if refusal.IsError() {
 			return refusal
@@ -91,14 +88,13 @@ func (a *allowCall) options(o options, may optionSet) resp.Value {
 	return resp.None
 }
 
-// algorithm reads the values of ALGO.
-func (a *allowCall) algorithm(o *options) (refusal resp.Value) {
+func (a *allowCall) parseAlgorithm(o *options) (refusal resp.Value) {
 	if !o.more() {
 		return errRLAlgoMissing
 	}
 	name := o.value()
-	if a.algo = algoNamed(name); a.algo == nil {
-		return resp.Error("ERR ALGO " + quoted(name) + " is not " + algoChoice((*algorithm).title))
+	if a.algo = algorithmByName(name); a.algo == nil {
+		return resp.Error("ERR ALGO " + quoted(name) + " is not " + algoAlternatives((*algorithm).nameOnly))
 	}
 	if p := a.algo.param; p != nil {
 		a.param, refusal = o.number(p.missing, p.wrong)
@@ -106,23 +102,22 @@ func (a *allowCall) algorithm(o *options) (refusal resp.Value) {
 	return refusal
 }
 
-// allowReads reports whether a call of RL.ALLOW changes nothing. What it takes
-// for an option is one, or the call is refused.
-func allowReads(args [][]byte) bool { return peeks(args[4:]) }
+// allowIsReadOnly reports whether a call of RL.ALLOW changes nothing. It may take a
+// value for an option only in calls that fail.
+func allowIsReadOnly(args [][]byte) bool { return isPeek(args[4:]) }
 
-// mallowReads is allowReads for RL.MALLOW.
-func mallowReads(args [][]byte) bool {
+func mallowIsReadOnly(args [][]byte) bool {
 	n, ok := parseInt(args[1])
 	if !ok || n < 1 || n > int64(len(args)-2)/3 {
 		return false
 	}
-	return peeks(args[2+3*n:])
+	return isPeek(args[2+3*n:])
 }
 
-// peeks reports whether PEEK or COST 0 is among options.
-func peeks(options [][]byte) bool {
+func isPeek(options [][]byte) bool {
 	for i, word := range options {
-		if EqualFold(word, "peek") || EqualFold(word, "cost") && i+1 < len(options) && string(options[i+1]) == "0" {
+		if EqualFold(word, "peek") ||
+			EqualFold(word, "cost") && i+1 < len(options) && string(options[i+1]) == "0" {
 			return true
 		}
 	}

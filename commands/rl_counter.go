@@ -10,22 +10,22 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// The state of COUNTER is a string, a line of
+// The state of COUNTER is a string,
 //
-//	counter <window ms> <beginning of the newest slice, unix ms> <units in it> <units in the one before>
+//	counter <window ms> <start of the newest slice, unix ms> <units in it> <units in the previous slice>
 //
-// that expires when neither counts any more.
+// that expires when neither slice counts any more.
 var counterAlgorithm = algorithm{
-	name: "COUNTER", typed: isString, foreign: errRLForeignString,
-	holds: func(_ *Ctx, n *store.Node) bool {
-		_, ok := counterOf(n)
+	name: "COUNTER", hasType: isString, foreignError: errRLForeignString,
+	hasState: func(_ *Ctx, n *store.Node) bool {
+		_, ok := parseCounter(n)
 		return ok
 	},
 	allow:    allowCounter,
 	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
 	refund:   refundCounter,
 	info: func(c *Ctx, n *store.Node) keyInfo {
-		state, _ := counterOf(n)
+		state, _ := parseCounter(n)
 		expireAtMs, _ := n.Value.ExpireAtMs()
 		return keyInfo{
 			used:   resp.Int(state.Used(c.NowMs, expireAtMs)),
@@ -34,15 +34,14 @@ var counterAlgorithm = algorithm{
 		}
 	},
 	units: func(_ *Ctx, n *store.Node) int64 {
-		state, _ := counterOf(n)
+		state, _ := parseCounter(n)
 		return state.Held()
 	},
 }
 
 var counterPrefix = []byte("counter ")
 
-// counterOf reads a string as COUNTER state.
-func counterOf(n *store.Node) (s limiter.Counter, ok bool) {
+func parseCounter(n *store.Node) (s limiter.Counter, ok bool) {
 	var digits [20]byte
 	rest, ok := bytes.CutPrefix(store.StringOf(n).Bytes(digits[:]), counterPrefix)
 	if !ok {
@@ -61,11 +60,10 @@ func counterOf(n *store.Node) (s limiter.Counter, ok bool) {
 	return s, s.Valid()
 }
 
-// setCounter writes COUNTER state under a key; n is the key's node, nil where
-// there is none.
+// setCounter stores the state of COUNTER in a key; n is nil if it does not exist.
 func (c *Ctx) setCounter(name []byte, n *store.Node, s *limiter.Counter, expireAtMs, oldMs int64) {
-	var room [96]byte
-	text := append(room[:0], counterPrefix...)
+	var buf [96]byte
+	text := append(buf[:0], counterPrefix...)
 	for i, number := range [...]int64{s.WindowMs, s.BeginMs, s.Count, s.Previous} {
 		if i > 0 {
 			text = append(text, ' ')
@@ -84,7 +82,6 @@ func (c *Ctx) setCounter(name []byte, n *store.Node, s *limiter.Counter, expireA
 	c.didValueAt(name, text, expireAtMs, oldMs)
 }
 
-// allowCounter is RL.ALLOW with ALGO COUNTER.
 func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	q := a.quotas[0]
 	n := c.DB.Find(c.Args[1], c.NowMs)
@@ -93,14 +90,14 @@ func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 	if n != nil {
 		ok := isString(n)
 		if ok {
-			state, ok = counterOf(n)
+			state, ok = parseCounter(n)
 		}
 		switch {
 		case !ok:
-			return d, c.refuseState(n, "COUNTER")
+			return d, c.wrongStateError(n, "COUNTER")
 		case state.WindowMs != q.WindowMs:
-			return d, resp.Error(fmt.Sprintf("ERR key holds COUNTER state of a window of %dms, not %dms",
-				state.WindowMs, q.WindowMs))
+			return d, resp.Error(fmt.Sprintf(
+				"ERR key holds COUNTER state of a window of %dms, not %dms", state.WindowMs, q.WindowMs))
 		}
 		expireAtMs, _ = n.Value.ExpireAtMs()
 	}
@@ -112,9 +109,8 @@ func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 	return d, resp.None
 }
 
-// refundCounter is RL.REFUND.
 func refundCounter(c *Ctx, n *store.Node, count int64) resp.Value {
-	state, _ := counterOf(n)
+	state, _ := parseCounter(n)
 	expireAtMs, _ := n.Value.ExpireAtMs()
 	removed := state.TakeBack(c.NowMs, count)
 	switch {

@@ -6,33 +6,33 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// The state of FIXED is a string, the number of units, that expires at its
-// slice's end.
+// The state of FIXED is a string, the number of units, that expires at the end of
+// the window.
 var fixedAlgorithm = algorithm{
-	name: "FIXED", typed: isString, foreign: errRLForeignString,
-	holds: func(_ *Ctx, n *store.Node) bool {
-		_, _, ok := fixedOf(n)
+	name: "FIXED", hasType: isString, foreignError: errRLForeignString,
+	hasState: func(_ *Ctx, n *store.Node) bool {
+		_, _, ok := parseFixed(n)
 		return ok
 	},
 	allow:    allowFixed,
 	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
 	refund:   refundFixed,
 	info: func(c *Ctx, n *store.Node) keyInfo {
-		state, endMs, _ := fixedOf(n)
-		i := nullInfo()
+		state, endMs, _ := parseFixed(n)
+		i := emptyInfo()
 		i.used = resp.Int(state.Used(c.NowMs, endMs))
 		return i
 	},
 	units: func(_ *Ctx, n *store.Node) int64 {
-		state, _, _ := fixedOf(n)
+		state, _, _ := parseFixed(n)
 		return state.Count
 	},
 }
 
 func isString(n *store.Node) bool { return store.StringOf(n) != nil }
 
-// fixedOf reads a string as FIXED state, with the end of its slice.
-func fixedOf(n *store.Node) (f limiter.Fixed, endMs int64, ok bool) {
+// parseFixed parses a string as the state of FIXED. endMs is the end of its window.
+func parseFixed(n *store.Node) (f limiter.Fixed, endMs int64, ok bool) {
 	s := store.StringOf(n)
 	if f.Count, ok = s.Int(); !ok {
 		f.Count, ok = parseInt(s.Bytes(nil))
@@ -41,7 +41,6 @@ func fixedOf(n *store.Node) (f limiter.Fixed, endMs int64, ok bool) {
 	return f, endMs, ok && expires && f.Count >= 0
 }
 
-// allowFixed is RL.ALLOW with ALGO FIXED.
 func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
 	var state limiter.Fixed
@@ -49,10 +48,10 @@ func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	if n != nil {
 		ok := isString(n)
 		if ok {
-			state, endMs, ok = fixedOf(n)
+			state, endMs, ok = parseFixed(n)
 		}
 		if !ok {
-			return d, c.refuseState(n, "FIXED")
+			return d, c.wrongStateError(n, "FIXED")
 		}
 	}
 	d = state.Decide(c.NowMs, endMs, a.quotas[0], a.Call)
@@ -70,9 +69,8 @@ func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	return d, resp.None
 }
 
-// refundFixed is RL.REFUND.
 func refundFixed(c *Ctx, n *store.Node, count int64) resp.Value {
-	state, endMs, _ := fixedOf(n)
+	state, endMs, _ := parseFixed(n)
 	if c.NowMs >= endMs {
 		return resp.Int(0)
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// The state of GCRA is a string, "gcra " and the theoretical arrival time in
-// unix microseconds.
+// The state of GCRA is a string: "gcra " and the theoretical arrival time in unix
+// microseconds.
 var gcraAlgorithm = algorithm{
-	name: "GCRA", typed: isString, foreign: errRLForeignString,
-	holds: func(_ *Ctx, n *store.Node) bool {
-		_, ok := gcraOf(n)
+	name: "GCRA", hasType: isString, foreignError: errRLForeignString,
+	hasState: func(_ *Ctx, n *store.Node) bool {
+		_, ok := parseGCRA(n)
 		return ok
 	},
 	allow: allowGCRA,
@@ -24,12 +24,12 @@ var gcraAlgorithm = algorithm{
 		}
 		return limiter.ValidateBurst(a.quotas[0], a.param)
 	},
-	param:  &algoParam{"burst", errRLBurstMissing, errRLBurstNumber},
-	also:   []string{"cl.throttle"},
-	refund: func(*Ctx, *store.Node, int64) resp.Value { return errRLRefundGCRA },
+	param:         &algoParam{"burst", errRLBurstMissing, errRLBurstNumber},
+	otherCommands: []string{"cl.throttle"},
+	refund:        func(*Ctx, *store.Node, int64) resp.Value { return errRLRefundGCRA },
 	info: func(c *Ctx, n *store.Node) keyInfo {
-		state, _ := gcraOf(n)
-		i := nullInfo()
+		state, _ := parseGCRA(n)
+		i := emptyInfo()
 		i.more = append(c.Values(2), resp.Bulk("tat_us"), resp.Int(state.TatUs))
 		return i
 	},
@@ -37,8 +37,7 @@ var gcraAlgorithm = algorithm{
 
 var gcraPrefix = []byte("gcra ")
 
-// gcraOf reads a string as GCRA state.
-func gcraOf(n *store.Node) (g limiter.GCRA, ok bool) {
+func parseGCRA(n *store.Node) (g limiter.GCRA, ok bool) {
 	var digits [20]byte
 	text, ok := bytes.CutPrefix(store.StringOf(n).Bytes(digits[:]), gcraPrefix)
 	if !ok {
@@ -48,11 +47,10 @@ func gcraOf(n *store.Node) (g limiter.GCRA, ok bool) {
 	return g, ok
 }
 
-// setGCRA writes GCRA state under a key; n is the key's node, nil where there
-// is none.
+// setGCRA stores the state of GCRA in a key; n is nil if it does not exist.
 func (c *Ctx) setGCRA(name []byte, n *store.Node, g *limiter.GCRA, expireAtMs int64) {
-	var room [32]byte
-	text := strconv.AppendInt(append(room[:0], gcraPrefix...), g.TatUs, 10)
+	var buf [32]byte
+	text := strconv.AppendInt(append(buf[:0], gcraPrefix...), g.TatUs, 10)
 	if n == nil {
 		n = c.DB.Put(name, store.NewString(text))
 	} else {
@@ -63,24 +61,25 @@ func (c *Ctx) setGCRA(name []byte, n *store.Node, g *limiter.GCRA, expireAtMs in
 	c.didSet(name, text, expireAtMs)
 }
 
-// findGCRA looks a key up; a refusal where it holds something else.
-func (c *Ctx) findGCRA(name []byte) (n *store.Node, state limiter.GCRA, expireAtMs int64, refusal resp.Value) {
+// findGCRA looks up the state of GCRA in a key; n is nil if it does not exist.
+func (c *Ctx) findGCRA(name []byte) (
+	n *store.Node, state limiter.GCRA, expireAtMs int64, refusal resp.Value,
+) {
 	n = c.DB.Find(name, c.NowMs)
 	if n == nil {
 		return n, state, 0, resp.None
 	}
 	ok := isString(n)
 	if ok {
-		state, ok = gcraOf(n)
+		state, ok = parseGCRA(n)
 	}
 	if !ok {
-		return n, state, 0, c.refuseState(n, "GCRA")
+		return n, state, 0, c.wrongStateError(n, "GCRA")
 	}
 	expireAtMs, _ = n.Value.ExpireAtMs()
 	return n, state, expireAtMs, resp.None
 }
 
-// allowGCRA is RL.ALLOW with ALGO GCRA.
 func allowGCRA(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n, state, expireAtMs, refusal := c.findGCRA(c.Args[1])
 	if refusal.IsError() {

@@ -10,35 +10,35 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A hold is what RL.RESERVE took from a log for work whose cost is known only
-// afterwards. Its units are ordinary units of the log: whoever asks the log
-// needs to know nothing of holds, and a hold that nobody settles counts as its
-// estimate. Beside them the hold is a string under a name of its own, a line of
+// A hold is a reservation by RL.RESERVE for work whose cost is not known in advance.
+// Its units are ordinary units of the key's log, so that readers of the log need not
+// know about holds. A hold that is never settled counts as its estimate. The hold
+// itself is a string in a key of its own,
 //
 //	hold <length of the id> <first score> <units> <window ms> <limit> <remaining> <reset ms> held
 //	hold ... settled <units counted> <excess> <units released>
 //
-// that lives as long as HOLD said. Limit, remaining and reset are RL.RESERVE's
-// answer. The window is how long an excess counts if the key has gone by then.
-// The length tells "b:hold:c" of key "a" from "c" of key "a:hold:b".
+// that expires after HOLD's time. Limit, remaining and reset are from RL.RESERVE's
+// reply. The window is how long an excess counts if the log no longer exists. The
+// length distinguishes "b:hold:c" of key "a" from "c" of key "a:hold:b".
 
 var rlHoldRows = []Command{
 	{
-		Name: "rl.reserve", Arity: 9, Flags: Write | DenyOOM | Fast, Keys: holdKeys(tailOfReserve),
+		Name: "rl.reserve", Arity: 9, Flags: Write | DenyOOM | Fast, Keys: holdKeys(reserveID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlReserve,
 		Syntax:    "key limit window estimate HOLD milliseconds ID id",
 		Summary:   "Admits work by an estimate of its cost, which RL.SETTLE corrects.",
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.settle", Arity: 4, Flags: Write | Fast, Keys: holdKeys(tailOfSettle),
+		Name: "rl.settle", Arity: 4, Flags: Write | Fast, Keys: holdKeys(settleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlSettle,
 		Syntax:    "key id actual",
 		Summary:   "Corrects what RL.RESERVE took to what the work has cost.",
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.cancel", Arity: 3, Flags: Write | Fast, Keys: holdKeys(tailOfSettle),
+		Name: "rl.cancel", Arity: 3, Flags: Write | Fast, Keys: holdKeys(settleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlCancel,
 		Syntax:    "key id",
 		Summary:   "Refunds what RL.RESERVE took.",
@@ -47,54 +47,57 @@ var rlHoldRows = []Command{
 }
 
 var holdAlgorithm = algorithm{
-	name: "HOLD", typed: isString, foreign: errRLForeignString,
-	holds: func(_ *Ctx, n *store.Node) bool {
-		_, ok := holdIn(store.StringOf(n))
+	name: "HOLD", hasType: isString, foreignError: errRLForeignString,
+	hasState: func(_ *Ctx, n *store.Node) bool {
+		_, ok := parseHold(store.StringOf(n))
 		return ok
 	},
 	info: func(_ *Ctx, n *store.Node) keyInfo {
 		s := store.StringOf(n)
-		h, _ := holdIn(s)
-		i := nullInfo()
+		h, _ := parseHold(s)
+		i := emptyInfo()
 		i.used = resp.Int(h.units)
 		return i
 	},
 }
 
 const (
-	maxID     = 512
-	holdInfix = ":hold:"
-	holdRoom  = 1 << 10 // for the name of a hold, or its text, without allocating
+	maxID          = 512
+	holdInfix      = ":hold:"
+	holdBufferSize = 1 << 10 // fits most names and values of holds
 )
 
 func holdKeys(tail func(args [][]byte) []byte) []KeySpec {
 	return []KeySpec{
 		key(1, "RW access update"),
-		{Flags: "RW access update", Notes: "the hold: the key, '" + holdInfix + "' and the id", First: 1, Step: 1, Infix: holdInfix, Tail: tail},
+		{
+			Flags: "RW access update", Notes: "the hold: the key, '" + holdInfix + "' and the id",
+			First: 1, Step: 1, Infix: holdInfix, Tail: tail,
+		},
 	}
 }
 
-// tailOfReserve finds the id among the options. One that will be refused names
-// no key.
-func tailOfReserve(args [][]byte) []byte {
+// reserveID returns the id among RL.RESERVE's options, or nil if none is valid: the
+// call then fails.
+func reserveID(args [][]byte) []byte {
 	for at := 5; at+1 < len(args); at += 2 {
 		if EqualFold(args[at], "id") {
-			return goodID(args[at+1])
+			return validID(args[at+1])
 		}
 	}
 	return nil
 }
 
-func tailOfSettle(args [][]byte) []byte { return goodID(args[2]) }
+func settleID(args [][]byte) []byte { return validID(args[2]) }
 
-func goodID(id []byte) []byte {
-	if refuseID(id).IsError() {
+func validID(id []byte) []byte {
+	if checkID(id).IsError() {
 		return nil
 	}
 	return id
 }
 
-func refuseID(id []byte) resp.Value {
+func checkID(id []byte) resp.Value {
 	switch {
 	case len(id) == 0:
 		return errRLIDEmpty
@@ -104,7 +107,7 @@ func refuseID(id []byte) resp.Value {
 	return resp.None
 }
 
-// hold is the numbers of the string, in its order.
+// hold is the state of a hold, in the order of the string.
 type hold struct {
 	idLen, first, units, windowMs int64
 	limit, remaining, resetMs     int64
@@ -120,14 +123,13 @@ var (
 	space       = []byte(" ")
 )
 
-// numbers are the fields before and behind the state.
-func (h *hold) numbers() (before [7]*int64, behind [3]*int64) {
+// numbers returns the numeric fields before and after "held" or "settled".
+func (h *hold) numbers() (before [7]*int64, after [3]*int64) {
 	return [7]*int64{&h.idLen, &h.first, &h.units, &h.windowMs, &h.limit, &h.remaining, &h.resetMs},
 		[3]*int64{&h.counted, &h.excess, &h.released}
 }
 
-// holdIn reads a string as a hold.
-func holdIn(s *store.String) (h hold, ok bool) {
+func parseHold(s *store.String) (h hold, ok bool) {
 	var digits [20]byte
 	rest, ok := bytes.CutPrefix(s.Bytes(digits[:]), holdPrefix)
 	if !ok {
@@ -138,7 +140,7 @@ func holdIn(s *store.String) (h hold, ok bool) {
 		f, rest, more = bytes.Cut(rest, space)
 		return f
 	}
-	before, behind := h.numbers()
+	before, after := h.numbers()
 	for _, n := range before {
 		if *n, ok = parseInt(field()); !ok {
 			return h, false
@@ -147,30 +149,30 @@ func holdIn(s *store.String) (h hold, ok bool) {
 	state := field()
 	h.settled = bytes.Equal(state, holdSettled)
 	if !h.settled {
-		return h, bytes.Equal(state, holdHeld) && !more && h.possible()
+		return h, bytes.Equal(state, holdHeld) && !more && h.valid()
 	}
-	for _, n := range behind {
+	for _, n := range after {
 		if *n, ok = parseInt(field()); !ok {
 			return h, false
 		}
 	}
-	return h, !more && h.possible()
+	return h, !more && h.valid()
 }
 
-// possible tells that no number can lead astray whoever computes with it: users
-// can write strings.
-func (h *hold) possible() bool {
+// valid reports whether the numbers are within the limiter's bounds: users can write
+// such strings.
+func (h *hold) valid() bool {
 	return h.units >= 1 && h.units <= limiter.MaxCost &&
 		h.first >= limiter.MinScore && h.first < limiter.MaxScore-h.units &&
 		h.windowMs >= 1 && h.windowMs < limiter.MaxWindowMs
 }
 
-func (h *hold) last() int64 { return h.first + h.units - 1 }
+func (h *hold) lastScore() int64 { return h.first + h.units - 1 }
 
-// append spells the hold as holdIn reads it.
+// append appends the hold in the format that parseHold parses.
 func (h *hold) append(b []byte) []byte {
 	b = append(b, holdPrefix...)
-	before, behind := h.numbers()
+	before, after := h.numbers()
 	for _, n := range before {
 		b = append(strconv.AppendInt(b, *n, 10), ' ')
 	}
@@ -178,14 +180,13 @@ func (h *hold) append(b []byte) []byte {
 		return append(b, holdHeld...)
 	}
 	b = append(b, holdSettled...)
-	for _, n := range behind {
+	for _, n := range after {
 		b = strconv.AppendInt(append(b, ' '), *n, 10)
 	}
 	return b
 }
 
-// findHold looks up the hold that the call is about; a refusal where its key
-// holds something else. No node: there is none.
+// findHold looks up the hold of id in the key name; n is nil if it does not exist.
 func (c *Ctx) findHold(name, id []byte) (n *store.Node, h hold, refusal resp.Value) {
 	n = c.DB.Find(name, c.NowMs)
 	if n == nil {
@@ -195,7 +196,7 @@ func (c *Ctx) findHold(name, id []byte) (n *store.Node, h hold, refusal resp.Val
 	if refusal.IsError() {
 		return n, h, refusal
 	}
-	h, ok := holdIn(s)
+	h, ok := parseHold(s)
 	if !ok || h.idLen != int64(len(id)) {
 		return n, h, errRLForeignHold
 	}
@@ -204,23 +205,24 @@ func (c *Ctx) findHold(name, id []byte) (n *store.Node, h hold, refusal resp.Val
 
 // RL.RESERVE key limit window estimate HOLD ms ID id
 //
-// Answers as RL.ALLOW key limit window COST estimate does. With the id of a hold
-// that lives it answers what it answered then, and changes nothing.
+// The reply is that of RL.ALLOW key limit window COST estimate. If the id has a hold,
+// the call changes nothing and repeats the first reply.
 func rlReserve(c *Ctx) resp.Value {
 	var quotas [1]limiter.Quota
 	var refusal resp.Value
-	if quotas[0], refusal = quotaOf(c, c.Args[2], c.Args[3]); refusal.IsError() {
+	if quotas[0], refusal = parseQuota(c, c.Args[2], c.Args[3]); refusal.IsError() {
 		return refusal
 	}
 	estimate, ok := parseInt(c.Args[4])
 	if !ok {
 		return errRLEstimateNumber
 	}
-	holdMs, id, refusal := parseTerm(options{c.Args[5:]}, reserveOptions)
+	holdMs, id, refusal := parseDurationAndID(options{c.Args[5:]}, reserveOptions)
 	if refusal.IsError() {
 		return refusal
 	}
-	switch err := limiter.Validate(quotas[:], limiter.Call{Cost: max(estimate, 1)}, c.Settings.RLLogMaxUnits); {
+	call := limiter.Call{Cost: max(estimate, 1)}
+	switch err := limiter.Validate(quotas[:], call, c.Settings.RLLogMaxUnits); {
 	case errors.Is(err, limiter.ErrCostLarge):
 		return errRLEstimateLarge
 	case err != nil:
@@ -229,14 +231,14 @@ func rlReserve(c *Ctx) resp.Value {
 		return errRLEstimate
 	}
 
-	var room [holdRoom]byte
-	name := c.Cmd.Keys[1].appendDerived(room[:0], c.Args)
+	var buf [holdBufferSize]byte
+	name := c.Cmd.Keys[1].appendDerived(buf[:0], c.Args)
 	n, h, refusal := c.findHold(name, id)
 	switch {
 	case refusal.IsError():
 		return refusal
 	case n != nil:
-		return c.answerOf(&h)
+		return c.reserveReply(&h)
 	}
 	var k logKey
 	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
@@ -247,35 +249,33 @@ func rlReserve(c *Ctx) resp.Value {
 		return rlError(c, err)
 	}
 	if d.Units == 0 {
-		return five(c, &d)
+		return decisionReply(c, &d)
 	}
-	k.record(c, &d.Change)
+	k.apply(c, &d.Change)
 	h = hold{
 		idLen: int64(len(id)), first: d.First, units: d.Units, windowMs: quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,
 	}
-	var text [holdRoom]byte
+	var text [holdBufferSize]byte
 	s, line := &store.String{}, h.append(text[:0])
 	s.SetBytes(line)
 	n = c.DB.Put(name, s)
 	c.DB.ExpireAt(n, c.NowMs+holdMs)
 	c.didSet(name, line, c.NowMs+holdMs)
-	return c.answerOf(&h)
+	return c.reserveReply(&h)
 }
 
-// answerOf is what RL.RESERVE answered when it took the hold.
-func (c *Ctx) answerOf(h *hold) resp.Value {
-	return five(c, &limiter.Decision{
+func (c *Ctx) reserveReply(h *hold) resp.Value {
+	return decisionReply(c, &limiter.Decision{
 		Change: limiter.Change{Units: h.units}, Allowed: h.units,
 		Limit: h.limit, Remaining: h.remaining, ResetAfterMs: h.resetMs,
 	})
 }
 
-// parseTerm reads the options that end RL.RESERVE, RL.ACQUIRE and RL.RENEW: how
-// long, as HOLD or LEASE, which is written as a window is, and for whom. The
-// arity has seen to it that each has its value.
-func parseTerm(o options, may optionSet) (ms int64, id []byte, refusal resp.Value) {
-	for r := (optionReader{options: o, may: may}); r.more(); {
+// parseDurationAndID parses HOLD or LEASE, and ID. The arity guarantees that each
+// option has a value.
+func parseDurationAndID(o options, allowed optionSet) (ms int64, id []byte, refusal resp.Value) {
+	for r := (optionReader{options: o, allowed: allowed}); r.more(); {
 		option, refusal := r.next()
 		switch option {
 		case optHold:
@@ -284,7 +284,7 @@ func parseTerm(o options, may optionSet) (ms int64, id []byte, refusal resp.Valu
 			ms, refusal = parseDuration("LEASE", r.value())
 		case optID:
 			id = r.value()
-			refusal = refuseID(id)
+			refusal = checkID(id)
 		}
 		if refusal.IsError() {
 			return 0, nil, refusal
@@ -293,7 +293,7 @@ func parseTerm(o options, may optionSet) (ms int64, id []byte, refusal resp.Valu
 	return ms, id, resp.None
 }
 
-// parseDuration reads an argument that is written as a window is.
+// parseDuration parses a duration, in the syntax of windows.
 func parseDuration(name string, arg []byte) (ms int64, refusal resp.Value) {
 	ms, err := limiter.ParseWindow(arg)
 	if err != nil {
@@ -304,11 +304,11 @@ func parseDuration(name string, arg []byte) (ms int64, refusal resp.Value) {
 
 // RL.SETTLE key id actual
 //
-// Answers how many units count now for the work, and by how many it went over
-// the estimate; 0 for an id that is not known (any more).
+// The reply is the number of units that now count for the work and the excess over
+// the estimate, or 0 if the id has no hold.
 func rlSettle(c *Ctx) resp.Value {
 	actual, ok := parseInt(c.Args[3])
-	switch refusal := refuseID(c.Args[2]); {
+	switch refusal := checkID(c.Args[2]); {
 	case refusal.IsError():
 		return refusal
 	case !ok:
@@ -316,7 +316,7 @@ func rlSettle(c *Ctx) resp.Value {
 	case actual < 0:
 		return errRLActualNegative
 	}
-	h, found, refusal := c.settle(actual)
+	h, found, refusal := c.settleHold(actual)
 	switch {
 	case refusal.IsError():
 		return refusal
@@ -328,23 +328,23 @@ func rlSettle(c *Ctx) resp.Value {
 
 // RL.CANCEL key id
 //
-// Is RL.SETTLE with 0. Answers how many units were released.
+// RL.CANCEL is RL.SETTLE with 0. The reply is the number of units released.
 func rlCancel(c *Ctx) resp.Value {
-	if refusal := refuseID(c.Args[2]); refusal.IsError() {
+	if refusal := checkID(c.Args[2]); refusal.IsError() {
 		return refusal
 	}
-	h, _, refusal := c.settle(0)
+	h, _, refusal := c.settleHold(0)
 	if refusal.IsError() {
 		return refusal
 	}
 	return resp.Int(h.released)
 }
 
-// settle ends the hold that the call is about, unless it has ended: what it came
-// to then is what it is.
-func (c *Ctx) settle(actual int64) (h hold, found bool, refusal resp.Value) {
-	var room [holdRoom]byte
-	name := c.Cmd.Keys[1].appendDerived(room[:0], c.Args)
+// settleHold settles the call's hold. A hold that is already settled is returned
+// unchanged.
+func (c *Ctx) settleHold(actual int64) (h hold, found bool, refusal resp.Value) {
+	var buf [holdBufferSize]byte
+	name := c.Cmd.Keys[1].appendDerived(buf[:0], c.Args)
 	n, h, refusal := c.findHold(name, c.Args[2])
 	if refusal.IsError() || n == nil || h.settled {
 		return h, n != nil, refusal
@@ -358,17 +358,17 @@ func (c *Ctx) settle(actual int64) (h hold, found bool, refusal resp.Value) {
 	if h.excess > limiter.MaxCost {
 		return h, true, errRLActualLarge
 	}
-	h.released = k.takeBack(c, h.units-actual, h.first, h.last())
-	below, through := k.within(c, h.first, h.last())
+	h.released = k.removeNewest(c, h.units-actual, h.first, h.lastScore())
+	below, through := k.heldRanks(c, h.first, h.lastScore())
 	h.counted = int64(through-below) + h.excess
 	if h.excess > 0 {
 		change, err := limiter.Record(k.log(), c.NowMs, k.expireAtMs, h.windowMs, h.excess)
 		if err != nil {
 			return h, true, rlError(c, err)
 		}
-		k.record(c, &change)
+		k.apply(c, &change)
 	}
-	var text [holdRoom]byte
+	var text [holdBufferSize]byte
 	line := h.append(text[:0])
 	store.StringOf(n).SetBytes(line)
 	c.DB.Touch(n)

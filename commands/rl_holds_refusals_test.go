@@ -7,15 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rlTermBad is calls of holds, leases and INCREX with something wrong in their
-// arguments, and what they are told.
-var rlTermBad = []struct{ line, want string }{
+// holdErrorCases are calls of the commands for holds and leases, and of INCREX, with
+// invalid arguments.
+var holdErrorCases = []struct{ line, want string }{
 	{"RL.RESERVE k x 1s 1 HOLD 1 ID a", "ERR limit is not an integer or out of range"},
 	{"RL.RESERVE k 0 1s 1 HOLD 1 ID a", "ERR limit must be at least 1"},
 	{"RL.RESERVE k 1 1w 1 HOLD 1 ID a", badWindow},
 	{"RL.RESERVE k 1 0 1 HOLD 1 ID a", "ERR window must be at least 1 millisecond"},
-	{"RL.RESERVE k 1001 1 1 HOLD 1 ID a", "ERR limit must be at most 1000 per millisecond of its window; use ALGO BUCKETS or ALGO GCRA for more"},
-	{"RL.RESERVE k 5001 1m 1 HOLD 1 ID a", "ERR limit must be at most rl-log-max-units (5000); use ALGO BUCKETS or ALGO GCRA for more"},
+	{
+		"RL.RESERVE k 1001 1 1 HOLD 1 ID a",
+		"ERR limit must be at most 1000 per millisecond of its window" + useOther,
+	},
+	{"RL.RESERVE k 5001 1m 1 HOLD 1 ID a", "ERR limit must be at most rl-log-max-units (5000)" + useOther},
 	{"RL.RESERVE k 5 1s x HOLD 1 ID a", "ERR estimate is not an integer or out of range"},
 	{"RL.RESERVE k 5 1s 1.5 HOLD 1 ID a", "ERR estimate is not an integer or out of range"},
 	{"RL.RESERVE k 5 1s 9223372036854775808 HOLD 1 ID a", "ERR estimate is not an integer or out of range"},
@@ -23,8 +26,8 @@ var rlTermBad = []struct{ line, want string }{
 	{"RL.RESERVE k 5 1s -9223372036854775808 HOLD 1 ID a", "ERR estimate must be at least 1"},
 	{"RL.RESERVE k 5 1s 1 HOLD 0 ID a", "ERR HOLD must be at least 1 millisecond"},
 	{"RL.RESERVE k 5 1s 1 HOLD -5 ID a", "ERR HOLD must be at least 1 millisecond"},
-	{"RL.RESERVE k 5 1s 1 HOLD 1.5 ID a", "ERR HOLD must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"},
-	{"RL.RESERVE k 5 1s 1 HOLD ID ID a", "ERR HOLD must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"},
+	{"RL.RESERVE k 5 1s 1 HOLD 1.5 ID a", "ERR HOLD" + badDuration},
+	{"RL.RESERVE k 5 1s 1 HOLD ID ID a", "ERR HOLD" + badDuration},
 	{"RL.RESERVE k 5 1s 1 HOLD 36525d ID a", "ERR HOLD must be below 100 years"},
 	{"RL.RESERVE k 5 1s 1 HOLD 9223372036854775807 ID a", "ERR HOLD must be below 100 years"},
 	{"RL.RESERVE k 5 1s 1 HOLD 1 HOLD 2", "ERR syntax error, 'HOLD' is given twice"},
@@ -53,13 +56,13 @@ var rlTermBad = []struct{ line, want string }{
 	{"RL.ACQUIRE k 0 LEASE 1 ID a", "ERR max must be at least 1"},
 	{"RL.ACQUIRE k -3 LEASE 1 ID a", "ERR max must be at least 1"},
 	{"RL.ACQUIRE k 1 LEASE 0 ID a", "ERR LEASE must be at least 1 millisecond"},
-	{"RL.ACQUIRE k 1 LEASE 1x ID a", "ERR LEASE must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"},
+	{"RL.ACQUIRE k 1 LEASE 1x ID a", "ERR LEASE" + badDuration},
 	{"RL.ACQUIRE k 1 LEASE 36525d ID a", "ERR LEASE must be below 100 years"},
 	{"RL.ACQUIRE k 1 LEASE 1 LEASE 1", "ERR syntax error, 'LEASE' is given twice"},
 	{"RL.ACQUIRE k 1 HOLD 1 ID a", "ERR syntax error, 'HOLD' is not an option here"},
 	{"RL.ACQUIRE k 1 LEASE 1 ID " + strings.Repeat("z", 1<<20), "ERR ID must be at most 512 bytes"},
 	{"RL.ACQUIRE k 1 LEASE 1 ID ", "ERR ID must not be empty"},
-	{"RL.RENEW k a LEASE x", "ERR LEASE must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"},
+	{"RL.RENEW k a LEASE x", "ERR LEASE" + badDuration},
 	{"RL.RENEW k a LEASE -1", "ERR LEASE must be at least 1 millisecond"},
 	{"RL.RENEW k a HOLD 1", "ERR syntax error, 'HOLD' is not an option here"},
 	{"RL.RENEW k  LEASE 1", "ERR ID must not be empty"},
@@ -96,25 +99,27 @@ var rlTermBad = []struct{ line, want string }{
 	{"INCREX k PX x", "ERR value is not an integer or out of range"},
 }
 
-// TestRLTermRefusals: fuzzCall checks that a refused call changes nothing,
-// whatever the key holds.
-func TestRLTermRefusals(t *testing.T) {
-	for _, bad := range rlTermBad {
+// TestHoldArgumentErrors tests the error replies. fuzzCall checks that a failed call
+// changes nothing, whatever the key holds.
+func TestHoldArgumentErrors(t *testing.T) {
+	for _, c := range holdErrorCases {
 		for state := range states {
-			_, reply, _ := fuzzCall(t, uint8(state), state%2 == 0, split(bad.line))
-			require.Equal(t, bad.want, reply.Str(), "%.100s", bad.line)
+			_, reply, _ := fuzzCall(t, uint8(state), state%2 == 0, split(c.line))
+			require.Equal(t, c.want, reply.Str(), "%.100s", c.line)
 		}
 	}
 }
 
-// TestReserveLarge: what is too much for one call.
 func TestReserveLarge(t *testing.T) {
 	b := newBench()
 	b.ctx.Settings.RLLogMaxUnits = 1 << 24
 	for _, c := range []struct{ line, want string }{
 		{"RL.RESERVE k 2000000 1h 1000001 HOLD 1m ID a", "-ERR estimate must be at most 1000000\r\n"},
 		{"RL.RESERVE k 2000000 1h 2000001 HOLD 1m ID a", "*5\r\n:0\r\n:2000000\r\n:2000000\r\n:-1\r\n:0\r\n"},
-		{"RL.RESERVE k 2000000 1h 1000000 HOLD 1m ID a", "*5\r\n:1000000\r\n:2000000\r\n:1000000\r\n:0\r\n:3600999\r\n"},
+		{
+			"RL.RESERVE k 2000000 1h 1000000 HOLD 1m ID a",
+			"*5\r\n:1000000\r\n:2000000\r\n:1000000\r\n:0\r\n:3600999\r\n",
+		},
 		{"RL.RESERVE k 2000000 1h 5 HOLD 1m ID b", "*5\r\n:5\r\n:2000000\r\n:999995\r\n:0\r\n:3601000\r\n"},
 		{"RL.SETTLE k b 1000006", "-ERR actual must be at most 1000000 above the estimate\r\n"},
 		{"RL.SETTLE k b 9223372036854775807", "-ERR actual must be at most 1000000 above the estimate\r\n"},
@@ -127,23 +132,38 @@ func TestReserveLarge(t *testing.T) {
 	}
 }
 
-// TestHoldsByHand: a string that somebody else wrote under a hold's name is
-// either a hold or refused, and never trusted further than that.
-func TestHoldsByHand(t *testing.T) {
+// TestMalformedHolds tests strings written to a hold's key by other commands: they are
+// rejected unless they are valid holds.
+func TestMalformedHolds(t *testing.T) {
 	for _, text := range []string{
-		"", "hold", "hold ", "5", "hold 1", "hold 1 1700000000000000 3 60000 9 6 60000", "hold 1 1700000000000000 3 60000 9 6 60000 ",
-		"hold 1 1700000000000000 3 60000 9 6 60000 held ", "hold 1 1700000000000000 3 60000 9 6 60000 held x", "hold 1 1700000000000000 3 60000 9 6 60000 HELD",
-		"hold 1 1700000000000000 3 60000 9 6 60000 settled", "hold 1 1700000000000000 3 60000 9 6 60000 settled 1 2", "hold 1 1700000000000000 3 60000 9 6 60000 settled 1 2 3 4",
-		"hold 1 1700000000000000 0 60000 9 6 60000 held", "hold 1 1700000000000000 -3 60000 9 6 60000 held", "hold 1 1700000000000000 1000001 60000 9 6 60000 held",
-		"hold 1 9223372036854775807 3 60000 9 6 60000 held", "hold 1 1700000000000 3 60000 9 6 60000 held", "hold 1 1700000000000000 3 0 9 6 60000 held",
-		"hold 1 1700000000000000 3 9223372036854775807 9 6 60000 held", "hold 2 1700000000000000 3 60000 9 6 60000 held", "hold 01 1700000000000000 3 60000 9 6 60000 held",
+		"", "hold", "hold ", "5", "hold 1",
+		"hold 1 1700000000000000 3 60000 9 6 60000",
+		"hold 1 1700000000000000 3 60000 9 6 60000 ",
+		"hold 1 1700000000000000 3 60000 9 6 60000 held ",
+		"hold 1 1700000000000000 3 60000 9 6 60000 held x",
+		"hold 1 1700000000000000 3 60000 9 6 60000 HELD",
+		"hold 1 1700000000000000 3 60000 9 6 60000 settled",
+		"hold 1 1700000000000000 3 60000 9 6 60000 settled 1 2",
+		"hold 1 1700000000000000 3 60000 9 6 60000 settled 1 2 3 4",
+		"hold 1 1700000000000000 0 60000 9 6 60000 held",
+		"hold 1 1700000000000000 -3 60000 9 6 60000 held",
+		"hold 1 1700000000000000 1000001 60000 9 6 60000 held",
+		"hold 1 9223372036854775807 3 60000 9 6 60000 held",
+		"hold 1 1700000000000 3 60000 9 6 60000 held",
+		"hold 1 1700000000000000 3 0 9 6 60000 held",
+		"hold 1 1700000000000000 3 9223372036854775807 9 6 60000 held",
+		"hold 2 1700000000000000 3 60000 9 6 60000 held",
+		"hold 01 1700000000000000 3 60000 9 6 60000 held",
 		"hold 1  1700000000000000 3 60000 9 6 60000 held",
 	} {
 		b := newBench()
 		b.call("SET", "k:hold:a", text)
 		before := b.dump()
-		for _, line := range []string{"RL.RESERVE k 9 1m 3 HOLD 1m ID a", "RL.SETTLE k a 1", "RL.SETTLE k a 9", "RL.CANCEL k a"} {
-			require.Equal(t, "ERR the hold's key holds a string that RL.RESERVE did not write for this ID", b.call(split(line)...).Str(), "%q %q", text, line)
+		for _, line := range []string{
+			"RL.RESERVE k 9 1m 3 HOLD 1m ID a", "RL.SETTLE k a 1", "RL.SETTLE k a 9", "RL.CANCEL k a",
+		} {
+			require.Equal(t, "ERR the hold's key holds a string that RL.RESERVE did not write for this ID",
+				b.call(split(line)...).Str(), "%q %q", text, line)
 		}
 		require.Equal(t, before, b.dump(), "%q", text)
 	}
@@ -152,7 +172,7 @@ func TestHoldsByHand(t *testing.T) {
 	require.Equal(t, "*2\r\n:2\r\n:2\r\n", b.wire("RL.SETTLE", "k", "a", "5"))
 }
 
-// TestIncrExLimits: numbers that scripts cannot carry, and a long double's sum.
+// TestIncrExLimits tests numbers beyond the range of scripts, and sums of long doubles.
 func TestIncrExLimits(t *testing.T) {
 	b := newBench()
 	for _, c := range []struct{ line, want string }{
@@ -165,7 +185,10 @@ func TestIncrExLimits(t *testing.T) {
 		{"INCREX k SATURATE UBOUND -9223372036854775808", "-ERR applied increment would overflow\r\n"},
 		{"GET k", "$19\r\n9223372036854775800\r\n"},
 		{"SET k -9223372036854775800", "+OK\r\n"},
-		{"INCREX k BYINT -9223372036854775808 SATURATE LBOUND -9223372036854775808", "*2\r\n:-9223372036854775808\r\n:-8\r\n"},
+		{
+			"INCREX k BYINT -9223372036854775808 SATURATE LBOUND -9223372036854775808",
+			"*2\r\n:-9223372036854775808\r\n:-8\r\n",
+		},
 		{"INCREX k BYINT -1", "*2\r\n:-9223372036854775808\r\n:0\r\n"},
 		{"SET k 0.1", "+OK\r\n"},
 		{"INCREX k BYFLOAT 0.2", "*2\r\n$3\r\n0.3\r\n$3\r\n0.2\r\n"},
@@ -183,8 +206,9 @@ func TestIncrExLimits(t *testing.T) {
 	}
 	b.call("SET", "k", "1e4932")
 	before := b.wire("GET", "k")
-	reply := b.call("INCREX", "k", "BYFLOAT", "1e4932") // past a long double
+	reply := b.call("INCREX", "k", "BYFLOAT", "1e4932") // exceeds a long double
 	require.Equal(t, "0", reply.Elems()[1].Str())
 	require.Equal(t, before, b.wire("GET", "k"))
-	require.Equal(t, "1189731495357231765", b.call("INCREX", "k", "BYFLOAT", "1e4932", "SATURATE").Elems()[0].Str()[:19]) // LDBL_MAX
+	reply = b.call("INCREX", "k", "BYFLOAT", "1e4932", "SATURATE")
+	require.Equal(t, "1189731495357231765", reply.Elems()[0].Str()[:19]) // LDBL_MAX
 }

@@ -31,13 +31,13 @@ var rlKeyRows = []Command{
 
 // RL.RESET key [key ...]
 //
-// Answers how many keys were removed. One that is no limiter's is refused, and
-// then none is removed.
+// The reply is the number of keys removed. The call removes none if any is not a
+// limiter's.
 func rlReset(c *Ctx) resp.Value {
 	names := c.Args[1:]
 	for _, name := range names {
-		if n := c.DB.Find(name, c.NowMs); n != nil && c.holder(n) == nil {
-			return refuseForeign(n)
+		if n := c.DB.Find(name, c.NowMs); n != nil && c.algorithmOf(n) == nil {
+			return foreignKeyError(n)
 		}
 	}
 	removed := int64(0)
@@ -55,7 +55,7 @@ func rlReset(c *Ctx) resp.Value {
 
 // RL.REFUND key n
 //
-// Answers how many units were returned: the newest n that still count for some
+// The reply is the number of units returned: the newest n that still count for some
 // window, or all of them.
 func rlRefund(c *Ctx) resp.Value {
 	count, ok := parseInt(c.Args[2])
@@ -69,26 +69,25 @@ func rlRefund(c *Ctx) resp.Value {
 	if node == nil {
 		return resp.Int(0)
 	}
-	if held := c.holder(node); held != nil && held.refund != nil {
-		return held.refund(c, node, count)
+	if algo := c.algorithmOf(node); algo != nil && algo.refund != nil {
+		return algo.refund(c, node, count)
 	}
-	return refuseForeign(node)
+	return foreignKeyError(node)
 }
 
 // RL.INFO key
 //
-// Answers a map: algorithm, used (units still held for some window), oldest and
-// newest (unix milliseconds of what is held), bytes (of the value, about) and
-// ttl (milliseconds, -1 for none); null where the state does not say. An empty
-// map for no key.
+// The reply is a map: algorithm, used (units that still count for some window),
+// oldest and newest (unix milliseconds), bytes (approximately) and ttl (milliseconds,
+// -1 for none). Unknown values are null. The map is empty if the key does not exist.
 func rlInfo(c *Ctx) resp.Value {
 	n := c.DB.Peek(c.Args[1], c.NowMs)
 	if n == nil {
 		return resp.Map()
 	}
-	algo := c.holder(n)
+	algo := c.algorithmOf(n)
 	if algo == nil {
-		return refuseForeign(n)
+		return foreignKeyError(n)
 	}
 	i := algo.info(c, n)
 	ttl := resp.Int(-1)

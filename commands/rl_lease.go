@@ -9,15 +9,15 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// Leases bound how many work at once. The key is a sorted set of ids, each
-// scored with the unix millisecond at which its lease ends, and expires with
-// the last of them: a holder that has crashed needs nobody to clean up. At its
-// end a lease is over, so waiting until then is enough. Leases that are over
-// lie in the set until a call changes it.
+// Leases limit concurrency. The key is a sorted set of ids, each scored with the unix
+// millisecond at which its lease expires, and from which on it does not count. The key
+// expires with its last lease, so holders that crash leave nothing behind. Expired
+// leases stay in the set until the next change.
 
 var rlLeaseRows = []Command{
 	{
-		Name: "rl.acquire", Arity: 7, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "rl.acquire", Arity: 7, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlAcquire,
 		Syntax:    "key max LEASE milliseconds ID id",
 		Summary:   "Acquires one of a number of slots for some time, or renews it.",
@@ -40,73 +40,70 @@ var rlLeaseRows = []Command{
 }
 
 var leasesAlgorithm = algorithm{
-	name: "LEASES", typed: isZSet, foreign: errRLForeignLeases,
-	holds: func(_ *Ctx, n *store.Node) bool { return leasesIn(n, store.ZSetOf(n)) },
+	name: "LEASES", hasType: isZSet, foreignError: errRLForeignLeases,
+	hasState: func(_ *Ctx, n *store.Node) bool { return isLeaseSet(n, store.ZSetOf(n)) },
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
-		i := nullInfo()
-		i.used = resp.Int(int64(set.Len() - endedIn(set, c.NowMs)))
+		i := emptyInfo()
+		i.used = resp.Int(int64(set.Len() - countExpired(set, c.NowMs)))
 		return i
 	},
 }
 
-// The scores that leases may have: above the times in seconds that others
-// write, below a log's.
+// The range of leases' scores, between unix times in seconds, which other programs
+// write, and the scores of logs.
 const (
 	minLease = 100_000_000_000
 	maxLease = float64(limiter.MinScore)
 )
 
-// leasesIn tells whether a set is one that RL.ACQUIRE wrote. What sets it apart
-// from another limiter's times in milliseconds is that it expires at its highest
-// score.
-func leasesIn(n *store.Node, set *zset.Set) bool {
+// isLeaseSet reports whether RL.ACQUIRE wrote the set. Unlike other limiters' sets of
+// times in milliseconds, it expires at its highest score.
+func isLeaseSet(n *store.Node, set *zset.Set) bool {
 	expireAtMs, expires := n.Value.ExpireAtMs()
 	if !expires || set.Len() == 0 {
 		return false
 	}
-	last := lastOf(set)
+	last := highestScore(set)
 	return last == float64(expireAtMs) && last < maxLease &&
 		set.CountByScore(zset.ScoreRange{Min: math.Inf(-1), Max: minLease, MaxOpen: true}) == 0
 }
 
-func lastOf(set *zset.Set) float64 { return set.ScoreAt(set.Len() - 1) }
+func highestScore(set *zset.Set) float64 { return set.ScoreAt(set.Len() - 1) }
 
-// endedIn counts the leases that are over; they are the first.
-func endedIn(set *zset.Set, nowMs int64) int {
+// countExpired returns the number of expired leases, which come first in the set.
+func countExpired(set *zset.Set, nowMs int64) int {
 	return set.CountByScore(zset.ScoreRange{Min: math.Inf(-1), Max: float64(nowMs)})
 }
 
-// A leaseKey is a key that holds leases, or nothing yet.
+// A leaseKey is a key that holds leases or does not exist yet.
 type leaseKey struct {
-	node  *store.Node // nil: no key yet
-	set   *zset.Set   // empty with node
-	ended int         // how many of the set are over
+	node    *store.Node // nil: the key does not exist
+	set     *zset.Set   // nil if node is
+	expired int         // number of expired leases in set
 }
 
-// findLeases looks a key up; a refusal where it holds something else.
+// findLeases looks up a key. It fails if the key holds anything but leases.
 func (c *Ctx) findLeases(name []byte) (k leaseKey, refusal resp.Value) {
 	n := c.DB.Find(name, c.NowMs)
 	if n == nil {
 		return k, resp.None
 	}
 	set := store.ZSetOf(n)
-	if set == nil || !leasesIn(n, set) {
-		return k, c.refuseState(n, "LEASES")
+	if set == nil || !isLeaseSet(n, set) {
+		return k, c.wrongStateError(n, "LEASES")
 	}
-	return leaseKey{n, set, endedIn(set, c.NowMs)}, resp.None
+	return leaseKey{n, set, countExpired(set, c.NowMs)}, resp.None
 }
 
-// living is how many leases are not over.
-func (k *leaseKey) living() int64 {
+func (k *leaseKey) active() int64 {
 	if k.node == nil {
 		return 0
 	}
-	return int64(k.set.Len() - k.ended)
+	return int64(k.set.Len() - k.expired)
 }
 
-// has tells whether an id has a lease that is not over.
-func (k *leaseKey) has(c *Ctx, id []byte) bool {
+func (k *leaseKey) holds(c *Ctx, id []byte) bool {
 	if k.node == nil {
 		return false
 	}
@@ -114,39 +111,39 @@ func (k *leaseKey) has(c *Ctx, id []byte) bool {
 	return ok && end > float64(c.NowMs)
 }
 
-// waitMs is how long it takes at the latest until less than most are living.
-func (k *leaseKey) waitMs(c *Ctx, most int64) int64 {
-	over := k.living() - most
-	if over < 0 {
+// freeAfterMs returns the milliseconds after which fewer than maxSlots leases are
+// active, unless leases are added or renewed.
+func (k *leaseKey) freeAfterMs(c *Ctx, maxSlots int64) int64 {
+	excess := k.active() - maxSlots
+	if excess < 0 {
 		return 0
 	}
-	return int64(k.set.ScoreAt(k.ended+int(over))) - c.NowMs
+	return int64(k.set.ScoreAt(k.expired+int(excess))) - c.NowMs
 }
 
-// put gives an id a lease.
-func (k *leaseKey) put(c *Ctx, id []byte, leaseMs int64) {
+func (k *leaseKey) grant(c *Ctx, id []byte, leaseMs int64) {
 	if k.node == nil {
 		k.set = &zset.Set{}
 		k.node = c.DB.Put(c.Args[1], k.set)
 	}
-	k.set.Add(id, float64(c.NowMs+leaseMs)) // first, so that it is never empty
+	k.set.Add(id, float64(c.NowMs+leaseMs)) // before commit, so that the set is never empty
 	if g := c.did(4, "ZADD", c.Args[1]); g != nil {
 		g.Int(c.NowMs + leaseMs)
 		g.Bytes(id)
 	}
-	k.changed(c)
+	k.commit(c)
 }
 
-// changed drops what is over, and looks after the expiry.
-func (k *leaseKey) changed(c *Ctx) {
+// commit ends a change: it removes expired leases and updates the key's expiry.
+func (k *leaseKey) commit(c *Ctx) {
 	if k.set.RemoveByScore(zset.ScoreRange{Min: math.Inf(-1), Max: float64(c.NowMs)}) > 0 {
 		c.didDrop(c.Args[1], 0, c.NowMs)
 	}
-	k.ended = 0
+	k.expired = 0
 	if k.set.Len() > 0 {
 		k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 		old, _ := k.node.Value.ExpireAtMs()
-		if at := int64(lastOf(k.set)); at != old {
+		if at := int64(highestScore(k.set)); at != old {
 			c.DB.ExpireAt(k.node, at)
 			c.didExpire(c.Args[1], at)
 		}
@@ -156,18 +153,18 @@ func (k *leaseKey) changed(c *Ctx) {
 
 // RL.ACQUIRE key max LEASE ms ID id
 //
-// Answers whether the id has a slot (1 or 0), how many are taken, max, and how
-// many milliseconds at the latest until one is free (0: one is). An id that has
-// a slot keeps it, with the new lease, whatever max is.
+// The reply is 1 if the id has a slot, otherwise 0, the number of slots in use, max,
+// and the milliseconds until a slot is free at the latest (0 if one is). An id keeps
+// its slot with the new lease, whatever max is.
 func rlAcquire(c *Ctx) resp.Value {
-	most, ok := parseInt(c.Args[2])
+	maxSlots, ok := parseInt(c.Args[2])
 	switch {
 	case !ok:
 		return errRLMaxNumber
-	case most < 1:
+	case maxSlots < 1:
 		return errRLMax
 	}
-	leaseMs, id, refusal := parseTerm(options{c.Args[3:]}, acquireOptions)
+	leaseMs, id, refusal := parseDurationAndID(options{c.Args[3:]}, acquireOptions)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -176,22 +173,22 @@ func rlAcquire(c *Ctx) resp.Value {
 		return refusal
 	}
 	granted := int64(0)
-	if k.living() < most || k.has(c, id) {
+	if k.active() < maxSlots || k.holds(c, id) {
 		granted = 1
-		k.put(c, id, leaseMs)
+		k.grant(c, id, leaseMs)
 	}
 	return resp.Array(append(c.Values(4),
-		resp.Int(granted), resp.Int(k.living()), resp.Int(most), resp.Int(k.waitMs(c, most)))...)
+		resp.Int(granted), resp.Int(k.active()), resp.Int(maxSlots), resp.Int(k.freeAfterMs(c, maxSlots)))...)
 }
 
 // RL.RENEW key id LEASE ms
 //
-// Answers 1, or 0 where the id has no slot (any more).
+// The reply is 1, or 0 if the id has no slot.
 func rlRenew(c *Ctx) resp.Value {
-	if refusal := refuseID(c.Args[2]); refusal.IsError() {
+	if refusal := checkID(c.Args[2]); refusal.IsError() {
 		return refusal
 	}
-	leaseMs, _, refusal := parseTerm(options{c.Args[3:]}, renewOptions)
+	leaseMs, _, refusal := parseDurationAndID(options{c.Args[3:]}, renewOptions)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -199,29 +196,29 @@ func rlRenew(c *Ctx) resp.Value {
 	switch {
 	case refusal.IsError():
 		return refusal
-	case !k.has(c, c.Args[2]):
+	case !k.holds(c, c.Args[2]):
 		return resp.Int(0)
 	}
-	k.put(c, c.Args[2], leaseMs)
+	k.grant(c, c.Args[2], leaseMs)
 	return resp.Int(1)
 }
 
 // RL.RELEASE key id
 //
-// Answers 1, or 0 where the id has no slot (any more).
+// The reply is 1, or 0 if the id has no slot.
 func rlRelease(c *Ctx) resp.Value {
-	if refusal := refuseID(c.Args[2]); refusal.IsError() {
+	if refusal := checkID(c.Args[2]); refusal.IsError() {
 		return refusal
 	}
 	k, refusal := c.findLeases(c.Args[1])
 	switch {
 	case refusal.IsError():
 		return refusal
-	case !k.has(c, c.Args[2]):
+	case !k.holds(c, c.Args[2]):
 		return resp.Int(0)
 	}
 	k.set.Remove(c.Args[2])
 	c.didCall("ZREM", c.Args[1], c.Args[2])
-	k.changed(c)
+	k.commit(c)
 	return resp.Int(1)
 }

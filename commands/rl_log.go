@@ -7,20 +7,20 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// The state of LOG is a sorted set, each unit a member that is its own score.
+// The state of LOG is a sorted set with a member for each unit, equal to its score.
 var logAlgorithm = algorithm{
-	name: "LOG", typed: isZSet, foreign: errRLForeignSet,
-	holds: func(_ *Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
-	allow: allowLog,
+	name: "LOG", hasType: isZSet, foreignError: errRLForeignSet,
+	hasState: func(_ *Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
+	allow:    allowLog,
 	validate: func(c *Ctx, a *allowCall) error {
 		return limiter.Validate(a.quotas[:a.n], a.Call, c.Settings.RLLogMaxUnits)
 	},
-	several: true,
-	also:    []string{"rl.mallow"},
+	multiQuota:    true,
+	otherCommands: []string{"rl.mallow"},
 	refund: func(c *Ctx, _ *store.Node, count int64) resp.Value {
 		var k logKey
 		c.findLog(&k, c.Args[1])
-		return resp.Int(k.takeBack(c, count, limiter.MinScore, limiter.MaxScore-1))
+		return resp.Int(k.removeNewest(c, count, limiter.MinScore, limiter.MaxScore-1))
 	},
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
@@ -37,12 +37,10 @@ var logAlgorithm = algorithm{
 	units: func(_ *Ctx, n *store.Node) int64 { return int64(store.ZSetOf(n).Len()) },
 }
 
-// isUnitLog reports whether a set can be a log of units.
 func isUnitLog(set *zset.Set) bool {
 	return set.IsLog() && limiter.HoldsScores(set.Oldest(), set.Newest())
 }
 
-// allowLog is RL.ALLOW with ALGO LOG.
 func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
 	var k logKey
 	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
@@ -53,26 +51,25 @@ func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
 		return d, rlError(c, err)
 	}
 	if d.Units > 0 {
-		k.record(c, &d.Change)
+		k.apply(c, &d.Change)
 	}
 	if a.full {
-		d.NextAfterMs = limiter.NextAfter(k.log(), c.NowMs, k.expireAtMs, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
+		binding := limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs}
+		d.NextAfterMs = limiter.NextAfter(k.log(), c.NowMs, k.expireAtMs, binding)
 	}
 	return d, resp.None
 }
 
-// A logKey is a key that holds a log of units, or nothing yet. All that changes
-// such a log goes through record and takeBack: they keep the expiry that its
-// retention asks for, and mark watchers.
+// A logKey is a key that holds a log of units or does not exist yet. Only apply and
+// removeNewest may change a log: they maintain its expiry and mark watchers.
 type logKey struct {
 	name       []byte
-	node       *store.Node // nil: no key yet
-	set        *zset.Set   // nil with node
+	node       *store.Node // nil: the key does not exist
+	set        *zset.Set   // nil if node is
 	expireAtMs int64       // 0: none
 }
 
-// findLog makes k, which is zero, the key called name; a refusal where that holds
-// something else.
+// findLog looks up the key called name and sets k, which must be zero.
 func (c *Ctx) findLog(k *logKey, name []byte) (refusal resp.Value) {
 	k.name = name
 	n := c.DB.Find(name, c.NowMs)
@@ -81,14 +78,14 @@ func (c *Ctx) findLog(k *logKey, name []byte) (refusal resp.Value) {
 	}
 	set := store.ZSetOf(n)
 	if set == nil || !isUnitLog(set) {
-		return c.refuseState(n, "LOG")
+		return c.wrongStateError(n, "LOG")
 	}
 	k.node, k.set = n, set
 	k.expireAtMs, _ = n.Value.ExpireAtMs()
 	return resp.None
 }
 
-// log is what package limiter reads: nil, not a nil pointer, for no key.
+// log returns the log for package limiter: a nil interface if the key does not exist.
 func (k *logKey) log() limiter.Log {
 	if k.set == nil {
 		return nil
@@ -96,8 +93,7 @@ func (k *logKey) log() limiter.Log {
 	return k.set
 }
 
-// record carries out a change that adds units.
-func (k *logKey) record(c *Ctx, change *limiter.Change) {
+func (k *logKey) apply(c *Ctx, change *limiter.Change) {
 	if k.node == nil {
 		k.set = &zset.Set{}
 		k.node = c.DB.Put(k.name, k.set)
@@ -107,7 +103,7 @@ func (k *logKey) record(c *Ctx, change *limiter.Change) {
 	k.set.AppendRun(change.First, int(change.Units))
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	c.DB.ExpireAt(k.node, change.ExpireAtMs)
-	c.DB.Touch(k.node) // it cannot be empty, which Modified would look after
+	c.DB.Touch(k.node) // not Modified, because the set cannot be empty
 	if c.Group != nil {
 		if dropped > 0 {
 			c.didDrop(k.name, 0, change.DropThrough)
@@ -120,12 +116,11 @@ func (k *logKey) record(c *Ctx, change *limiter.Change) {
 	k.expireAtMs = change.ExpireAtMs
 }
 
-// takeBack removes the newest n of the units with scores from first to last
-// that are still held for some window, and returns how many they were. The
-// retention stays as it was; a key without expiry stays without. Where nothing
-// is removed nothing changes.
-func (k *logKey) takeBack(c *Ctx, n, first, last int64) (removed int64) {
-	below, through := k.within(c, first, last)
+// removeNewest removes the newest n of the units with scores from first to last that
+// still count for some window, and returns their number. The key's retention does not
+// change.
+func (k *logKey) removeNewest(c *Ctx, n, first, last int64) (removed int64) {
+	below, through := k.heldRanks(c, first, last)
 	removed = min(n, int64(through-below))
 	if removed <= 0 {
 		return 0
@@ -153,9 +148,9 @@ func (k *logKey) takeBack(c *Ctx, n, first, last int64) (removed int64) {
 	return removed
 }
 
-// within returns the ranks, from below up to through, of the units with scores
-// from first to last that are still held for some window.
-func (k *logKey) within(c *Ctx, first, last int64) (below, through int) {
+// heldRanks returns the ranks, from below up to but not including through, of the
+// units with scores from first to last that still count for some window.
+func (k *logKey) heldRanks(c *Ctx, first, last int64) (below, through int) {
 	if k.set == nil {
 		return 0, 0
 	}

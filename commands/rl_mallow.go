@@ -7,20 +7,20 @@ import (
 
 // RL.MALLOW numkeys key limit window [key limit window ...] [COST n] [PEEK]
 //
-// Every key is a log. Answers the index of the binding key, from 1, and its
-// five integers as RL.ALLOW does. The keys are asked first and written only
-// when all admit.
+// Every key is a log. The reply is the index of the binding key, from 1, and the five
+// integers of RL.ALLOW for it. The call first peeks at all keys and changes them only
+// if all admit it.
 func rlMallow(c *Ctx) resp.Value {
 	triples, call, refusal := parseMallow(c)
 	if refusal.IsError() {
 		return refusal
 	}
-	asked := call
-	asked.Peek = true
+	peek := call
+	peek.Peek = true
 	var binding limiter.Decision
 	index := 0
 	for i := 0; i < len(triples); i += 3 {
-		d, refusal := decideTriple(c, triples[i:i+3], asked)
+		d, refusal := decideKey(c, triples[i:i+3], peek)
 		if refusal.IsError() {
 			return refusal
 		}
@@ -30,9 +30,9 @@ func rlMallow(c *Ctx) resp.Value {
 	}
 	if binding.Allowed > 0 && !call.Peek {
 		for i := 0; i < len(triples); i += 3 {
-			d, refusal := decideTriple(c, triples[i:i+3], call)
+			d, refusal := decideKey(c, triples[i:i+3], call)
 			if refusal.IsError() || d.Units == 0 {
-				panic("commands: a key of RL.MALLOW changed its mind")
+				panic("commands: RL.MALLOW: a key denied what it had admitted")
 			}
 			if i == index {
 				binding = d
@@ -45,10 +45,10 @@ func rlMallow(c *Ctx) resp.Value {
 		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
 }
 
-// decideTriple asks one key, and writes it where that is what the call says.
-func decideTriple(c *Ctx, triple [][]byte, call limiter.Call) (d limiter.Decision, refusal resp.Value) {
+// decideKey decides the call for one key and records what was admitted.
+func decideKey(c *Ctx, triple [][]byte, call limiter.Call) (d limiter.Decision, refusal resp.Value) {
 	var quotas [1]limiter.Quota
-	if quotas[0], refusal = quotaOf(c, triple[1], triple[2]); refusal.IsError() {
+	if quotas[0], refusal = parseQuota(c, triple[1], triple[2]); refusal.IsError() {
 		return d, refusal
 	}
 	var k logKey
@@ -60,12 +60,12 @@ func decideTriple(c *Ctx, triple [][]byte, call limiter.Call) (d limiter.Decisio
 		return d, rlError(c, err)
 	}
 	if d.Units > 0 {
-		k.record(c, &d.Change)
+		k.apply(c, &d.Change)
 	}
 	return d, resp.None
 }
 
-// parseMallow checks everything that the arguments say before any key is asked.
+// parseMallow parses and validates all arguments before any key is read.
 func parseMallow(c *Ctx) (triples [][]byte, call limiter.Call, refusal resp.Value) {
 	numKeys, ok := parseInt(c.Args[1])
 	switch {
@@ -78,30 +78,30 @@ func parseMallow(c *Ctx) (triples [][]byte, call limiter.Call, refusal resp.Valu
 	}
 	triples = c.Args[2 : 2+3*numKeys]
 	var a allowCall
-	if refusal = a.options(options{c.Args[2+3*numKeys:]}, mallowOptions); refusal.IsError() {
+	if refusal = a.parseOptions(options{c.Args[2+3*numKeys:]}, mallowOptions); refusal.IsError() {
 		return nil, call, refusal
 	}
-	if a.Cost == 0 { // as RL.ALLOW has it: looks for one unit
+	if a.Cost == 0 { // as in RL.ALLOW, a peek at one unit
 		a.Cost, a.Peek = 1, true
 	}
 	for i := 0; i < len(triples); i += 3 {
 		var quotas [1]limiter.Quota
-		if quotas[0], refusal = quotaOf(c, triples[i+1], triples[i+2]); refusal.IsError() {
+		if quotas[0], refusal = parseQuota(c, triples[i+1], triples[i+2]); refusal.IsError() {
 			return nil, call, refusal
 		}
 		if err := limiter.Validate(quotas[:], a.Call, c.Settings.RLLogMaxUnits); err != nil {
 			return nil, call, rlError(c, err)
 		}
 	}
-	if name := twice(triples, 3); name != nil {
+	if name := duplicate(triples, 3); name != nil {
 		return nil, call, resp.Error("ERR key " + quoted(name) + " is named twice")
 	}
 	return triples, a.Call, resp.None
 }
 
-// twice returns a name that stands twice among every step-th of names, nil if
-// none does.
-func twice(names [][]byte, step int) []byte {
+// duplicate returns a name that occurs more than once among every step-th of names,
+// or nil.
+func duplicate(names [][]byte, step int) []byte {
 	if len(names)/step <= 16 {
 		for i := 0; i < len(names); i += step {
 			for j := 0; j < i; j += step {

@@ -13,20 +13,18 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// Random histories of RL.ALLOW, REFUND, RESERVE, SETTLE, CANCEL on one key, and
-// of ACQUIRE, RENEW, RELEASE on another, against models that follow the rules
-// with lists of everything: each reply is compared, and after each call all that
-// the keys hold.
+// The tests run random histories of RL.ALLOW, REFUND, RESERVE, SETTLE and CANCEL, or
+// of ACQUIRE, RENEW and RELEASE, and compare each reply and the resulting state with a
+// model that stores every unit or lease.
 
-// modelHold is a hold as a user thinks of it.
 type modelHold struct {
 	first, last, windowMs, endMs int64
-	answer                       string
-	over                         bool
+	reply                        string
+	settled                      bool
 	counted, excess, released    int64
 }
 
-// rlModel is the log of a key and its holds. fault plants a mistake.
+// An rlModel models the log of a key and its holds. fault names a mistake to make.
 type rlModel struct {
 	nowMs, expireAtMs int64
 	units             []int64
@@ -34,7 +32,7 @@ type rlModel struct {
 	fault             string
 }
 
-func (m *rlModel) move(d int64) {
+func (m *rlModel) advance(d int64) {
 	m.nowMs += d
 	if m.nowMs > m.expireAtMs {
 		m.units, m.expireAtMs = nil, 0
@@ -46,7 +44,7 @@ func (m *rlModel) move(d int64) {
 	}
 }
 
-func (m *rlModel) keep() int64 {
+func (m *rlModel) retention() int64 {
 	if len(m.units) == 0 {
 		return 0
 	}
@@ -62,9 +60,8 @@ func (m *rlModel) used(windowMs int64) (used []int64) {
 	return used
 }
 
-// add puts units behind the others.
 func (m *rlModel) add(n, windowMs int64) (first, last int64) {
-	keep := max(m.keep(), windowMs)
+	keep := max(m.retention(), windowMs)
 	first = m.nowMs * 1000
 	if len(m.units) > 0 {
 		first = max(first, m.units[len(m.units)-1]+1)
@@ -78,8 +75,8 @@ func (m *rlModel) add(n, windowMs int64) (first, last int64) {
 	return first, last
 }
 
-// allow is RL.ALLOW: the answer, and the units that it took.
-func (m *rlModel) allow(limit, windowMs, cost int64) (answer string, first, last int64) {
+// allow models RL.ALLOW. It returns the reply and the first and last new unit.
+func (m *rlModel) allow(limit, windowMs, cost int64) (reply string, first, last int64) {
 	used := m.used(windowMs)
 	n := int64(len(used))
 	wait := func(u int64) int64 { return min(u/1000+windowMs, m.expireAtMs+1) - m.nowMs }
@@ -97,10 +94,9 @@ func (m *rlModel) allow(limit, windowMs, cost int64) (answer string, first, last
 	return fmt.Sprint([]int64{cost, limit, limit - n - cost, 0, last/1000 + windowMs - m.nowMs}), first, last
 }
 
-// remove takes the newest n away of those from first to last, as far as some
-// window holds them.
+// remove removes the newest n of the units from first to last that still count.
 func (m *rlModel) remove(n, first, last int64) (removed int64) {
-	keep := m.keep()
+	keep := m.retention()
 	held := m.used(keep)
 	for i := len(m.units) - 1; i >= 0 && removed < n; i-- {
 		if u := m.units[i]; u >= first && u <= last && slices.Contains(held, u) {
@@ -112,28 +108,30 @@ func (m *rlModel) remove(n, first, last int64) (removed int64) {
 		m.expireAtMs = 0
 	} else if removed > 0 {
 		m.expireAtMs = m.units[len(m.units)-1]/1000 + keep
-		m.move(0) // what is left may be past its time
+		m.advance(0) // the remaining units may have expired
 	}
 	return removed
 }
 
 func (m *rlModel) reserve(id string, limit, windowMs, estimate, holdMs int64) string {
-	if h := m.holds[id]; h != nil && m.fault != "takes twice" {
-		return h.answer
+	if h := m.holds[id]; h != nil && m.fault != "reserves twice" {
+		return h.reply
 	}
-	answer, first, last := m.allow(limit, windowMs, estimate)
+	reply, first, last := m.allow(limit, windowMs, estimate)
 	if first > 0 {
-		m.holds[id] = &modelHold{first: first, last: last, windowMs: windowMs, endMs: m.nowMs + holdMs, answer: answer}
+		m.holds[id] = &modelHold{
+			first: first, last: last, windowMs: windowMs, endMs: m.nowMs + holdMs, reply: reply,
+		}
 	}
-	return answer
+	return reply
 }
 
 func (m *rlModel) settle(id string, actual int64) *modelHold {
 	h := m.holds[id]
-	if h == nil || h.over && m.fault != "settles twice" {
+	if h == nil || h.settled && m.fault != "settles twice" {
 		return h
 	}
-	h.over = true
+	h.settled = true
 	estimate := h.last - h.first + 1
 	first, last := h.first, h.last
 	if m.fault == "releases the newest" {
@@ -141,19 +139,20 @@ func (m *rlModel) settle(id string, actual int64) *modelHold {
 	}
 	h.released = m.remove(estimate-actual, first, last)
 	h.counted, h.excess = 0, max(actual-estimate, 0)
-	for _, u := range m.used(m.keep()) {
+	for _, u := range m.used(m.retention()) {
 		if u >= h.first && u <= h.last {
 			h.counted++
 		}
 	}
 	h.counted += h.excess
-	if h.excess > 0 && m.fault != "forgets the excess" {
+	if h.excess > 0 && m.fault != "omits the excess" {
 		m.add(h.excess, h.windowMs)
 	}
 	return h
 }
 
-func flat(v resp.Value) string {
+// format formats a reply like a slice of its elements.
+func format(v resp.Value) string {
 	switch {
 	case v.IsError():
 		return v.Str()
@@ -171,19 +170,20 @@ func flat(v resp.Value) string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// runHolds runs a history and tells where the model and the commands part.
+// runHolds runs a history and returns the first difference from the model.
 func runHolds(seed uint64, steps int, fault string) error {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := newBench()
 	m := &rlModel{nowMs: fuzzNowMs, holds: map[string]*modelHold{}, fault: fault}
 	pick := func(of ...int64) int64 { return of[r.IntN(len(of))] }
 	for i := range steps {
-		m.move(pick(0, 0, 0, 1, 7, 100, 333, 999, 1000, 1001, 5000))
+		m.advance(pick(0, 0, 0, 1, 7, 100, 333, 999, 1000, 1001, 5000))
 		b.ctx.NowMs, b.ctx.NowUs = m.nowMs, m.nowMs*1000
 		b.ctx.Reset()
-		id, limit, window, n := string('a'+rune(r.IntN(4))), pick(3, 8, 20, 1999), pick(2, 1000, 5000), pick(1, 2, 3, 5, 9)
+		id, limit := string('a'+rune(r.IntN(4))), pick(3, 8, 20, 1999)
+		window, n := pick(2, 1000, 5000), pick(1, 2, 3, 5, 9)
 		if r.IntN(10) == 0 {
-			n = 1200 // more than a millisecond has numbers for
+			n = 1200 // exceeds the scores of one millisecond
 		}
 		var line, want string
 		switch r.IntN(8) {
@@ -211,22 +211,25 @@ func runHolds(seed uint64, steps int, fault string) error {
 			want = m.reserve(id, limit, window, n, hold)
 		}
 		if limit*n > 0 && limit > window*1000 {
-			panic("not a limit")
+			panic("limit is too large for the window")
 		}
-		if got := flat(b.call(split(line)...)); got != want {
-			return fmt.Errorf("seed %d, step %d, %s: %s, the model %s", seed, i, line, got, want)
+		if got := format(b.call(split(line)...)); got != want {
+			return fmt.Errorf("seed %d, step %d, %s: got %s, want %s", seed, i, line, got, want)
 		}
-		var held []string
+		var units []string
 		for _, l := range strings.Fields(b.wire("ZRANGE", "k", "0", "-1")) {
 			if l[0] != '*' && l[0] != '$' {
-				held = append(held, l)
+				units = append(units, l)
 			}
 		}
-		if !slices.EqualFunc(held, m.units, func(l string, u int64) bool { return l == strconv.FormatInt(u, 10) }) {
-			return fmt.Errorf("seed %d, step %d, %s: %d units %.100q, the model has %d %.6v", seed, i, line, len(held), held, len(m.units), m.units)
+		equal := func(l string, u int64) bool { return l == strconv.FormatInt(u, 10) }
+		if !slices.EqualFunc(units, m.units, equal) {
+			return fmt.Errorf("seed %d, step %d, %s: got %d units %.100q, want %d %.6v",
+				seed, i, line, len(units), units, len(m.units), m.units)
 		}
 		if at := max(b.call("PEXPIRETIME", "k").Int(), 0); at != m.expireAtMs {
-			return fmt.Errorf("seed %d, step %d, %s: expires at %d, the model's at %d", seed, i, line, at, m.expireAtMs)
+			return fmt.Errorf("seed %d, step %d, %s: got expiry at %d, want %d",
+				seed, i, line, at, m.expireAtMs)
 		}
 	}
 	return nil
@@ -236,8 +239,10 @@ func TestHoldsModel(t *testing.T) {
 	for seed := range uint64(60) {
 		require.NoError(t, runHolds(seed, 100, ""))
 	}
-	// The comparison finds every mistake that a model may have.
-	for _, fault := range []string{"takes twice", "settles twice", "releases the newest", "forgets the excess"} {
+	// The comparison detects every fault of the model.
+	for _, fault := range []string{
+		"reserves twice", "settles twice", "releases the newest", "omits the excess",
+	} {
 		found := false
 		for seed := uint64(0); seed < 60 && !found; seed++ {
 			found = runHolds(seed, 100, fault) != nil
@@ -246,8 +251,8 @@ func TestHoldsModel(t *testing.T) {
 	}
 }
 
-// runLeases runs a history of leases; late makes the model end them a
-// millisecond too late.
+// runLeases runs a history of leases and returns the first difference from the model,
+// in which leases end late milliseconds too late.
 func runLeases(seed uint64, steps int, late int64) error {
 	r := rand.New(rand.NewPCG(seed, 2))
 	b := newBench()
@@ -299,8 +304,8 @@ func runLeases(seed uint64, steps int, late int64) error {
 			}
 			want = fmt.Sprint([]int64{int64(granted), int64(len(living)), int64(most), wait})
 		}
-		if got := flat(b.call(split(line)...)); got != want {
-			return fmt.Errorf("seed %d, step %d, %s: %s, the model %s", seed, i, line, got, want)
+		if got := format(b.call(split(line)...)); got != want {
+			return fmt.Errorf("seed %d, step %d, %s: got %s, want %s", seed, i, line, got, want)
 		}
 	}
 	return nil
@@ -312,5 +317,5 @@ func TestLeasesModel(t *testing.T) {
 		require.NoError(t, runLeases(seed, 150, 0))
 		found = found || runLeases(seed, 150, 1) != nil
 	}
-	require.True(t, found, "a model that is wrong by a millisecond")
+	require.True(t, found, "a model that is off by a millisecond is not detected")
 }

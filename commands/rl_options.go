@@ -2,7 +2,6 @@ package commands
 
 import "github.com/zlimit/zlimit/resp"
 
-// optionSet is a set of the options of RL commands.
 type optionSet uint8
 
 const (
@@ -16,7 +15,7 @@ const (
 	optID
 )
 
-// The options that commands take, in any order.
+// The options of each command, in any order.
 const (
 	allowOptions   = optCost | optAtMost | optPeek | optAlgo | optFull
 	mallowOptions  = optCost | optPeek
@@ -25,7 +24,7 @@ const (
 	renewOptions   = optLease
 )
 
-var optionWords = [...]struct {
+var optionNames = [...]struct {
 	option optionSet
 	lower  string
 }{
@@ -39,30 +38,27 @@ var optionWords = [...]struct {
 	{optID, "id"},
 }
 
-// optionOf returns the option that a word begins, 0 where it is none of those
-// that may be.
-func optionOf(word []byte, may optionSet) optionSet {
-	for i := range optionWords {
-		if o := &optionWords[i]; may&o.option != 0 && EqualFold(word, o.lower) {
+// parseOption returns the option called word, or 0 if it is not an allowed one.
+func parseOption(word []byte, allowed optionSet) optionSet {
+	for i := range optionNames {
+		if o := &optionNames[i]; allowed&o.option != 0 && EqualFold(word, o.lower) {
 			return o.option
 		}
 	}
 	return 0
 }
 
-// An optionReader reads the options of an RL command: each may be given once,
-// in any order.
+// An optionReader parses the options of an RL command, each of which may be given
+// once, in any order.
 type optionReader struct {
 	options
-	may, seen optionSet
+	allowed, seen optionSet
 }
 
-// next steps over the word of an option, which must be there, and returns the
-// option; its values are the caller's to read. The refusal is of a word that is
-// no option, or given twice.
+// next consumes the name of the next option, which must exist, but not its values.
 func (r *optionReader) next() (optionSet, resp.Value) {
 	word := r.value()
-	option := optionOf(word, r.may)
+	option := parseOption(word, r.allowed)
 	switch {
 	case option == 0:
 		return 0, syntaxError(quoted(word) + " is not an option here")
@@ -73,7 +69,8 @@ func (r *optionReader) next() (optionSet, resp.Value) {
 	return option, resp.None
 }
 
-// number steps over an integer, or gives the refusal where there is none.
+// number consumes an integer. It fails with missing if there is no argument, with
+// wrong if it is not an integer.
 func (o *options) number(missing, wrong resp.Value) (n int64, refusal resp.Value) {
 	if !o.more() {
 		return 0, missing

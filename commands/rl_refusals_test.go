@@ -10,19 +10,30 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// rlBad is calls with something wrong in their arguments, and what they are
-// told: the argument is named.
-var rlBad = []struct{ line, want string }{
-	{"RL.ALLOW k 1 1s " + strings.Repeat("9 1m ", 16) + "PEEK", "ERR the number of limits must be from 1 to 16"},
+// rlErrorCases are calls with invalid arguments. The error replies name the argument.
+var rlErrorCases = []struct{ line, want string }{
+	{
+		"RL.ALLOW k 1 1s " + strings.Repeat("9 1m ", 16) + "PEEK",
+		"ERR the number of limits must be from 1 to 16",
+	},
 	{"RL.ALLOW k 1 1s 10 x", badWindow},
 	{"RL.ALLOW k 1 1s 10 36525d", "ERR window must be below 100 years"},
 	{"RL.ALLOW k 1 1s 10 9223372036854775807d", "ERR window must be below 100 years"},
 	{"RL.ALLOW k 1 1s 10 21350398233461d", "ERR window must be below 100 years"},
 	{"RL.ALLOW k 1 1s 0 1m", "ERR limit must be at least 1"},
 	{"RL.ALLOW k 1 1s -9 1m", "ERR limit must be at least 1"},
-	{"RL.ALLOW k 1 1s 10 1m 1001 1", "ERR limit must be at most 1000 per millisecond of its window; use ALGO BUCKETS or ALGO GCRA for more"},
-	{"RL.ALLOW k 1 1s 9223372036854775808 1m", "ERR syntax error, '9223372036854775808' is neither a limit nor an option"},
-	{"RL.ALLOW k 1 1s " + strings.Repeat("z", 1<<20), "ERR syntax error, '" + strings.Repeat("z", 64) + "...' is neither a limit nor an option"},
+	{
+		"RL.ALLOW k 1 1s 10 1m 1001 1",
+		"ERR limit must be at most 1000 per millisecond of its window" + useOther,
+	},
+	{
+		"RL.ALLOW k 1 1s 9223372036854775808 1m",
+		"ERR syntax error, '9223372036854775808' is neither a limit nor an option",
+	},
+	{
+		"RL.ALLOW k 1 1s " + strings.Repeat("z", 1<<20),
+		"ERR syntax error, '" + strings.Repeat("z", 64) + "...' is neither a limit nor an option",
+	},
 	{"RL.ALLOW k 1 1s COST 1 10 1m", "ERR syntax error, '10' is not an option here"},
 	{"RL.ALLOW k COST 1 1 1s", "ERR limit is not an integer or out of range"},
 	{"RL.ALLOW k 1 PEEK 1s", badWindow},
@@ -56,7 +67,10 @@ var rlBad = []struct{ line, want string }{
 	{"RL.MALLOW -1 k 5 1s", "ERR numkeys should be greater than 0"},
 	{"RL.MALLOW 2 k 5 1s", "ERR numkeys must be at most the number of keys given with limit and window"},
 	{"RL.MALLOW 2 k 5 1s t 5", "ERR numkeys must be at most the number of keys given with limit and window"},
-	{"RL.MALLOW 9223372036854775807 k 5 1s", "ERR numkeys must be at most the number of keys given with limit and window"},
+	{
+		"RL.MALLOW 9223372036854775807 k 5 1s",
+		"ERR numkeys must be at most the number of keys given with limit and window",
+	},
 	{"RL.MALLOW 1 k 5 1s t 5 1s", "ERR syntax error, 't' is not an option here"},
 	{"RL.MALLOW 1 k 5 1s ATMOST", "ERR syntax error, 'ATMOST' is not an option here"},
 	{"RL.MALLOW 1 k 5 1s ALGO LOG", "ERR syntax error, 'ALGO' is not an option here"},
@@ -66,7 +80,10 @@ var rlBad = []struct{ line, want string }{
 	{"RL.MALLOW 2 k 5 1s t x 1s", "ERR limit is not an integer or out of range"},
 	{"RL.MALLOW 2 k 5 1s t 0 1s", "ERR limit must be at least 1"},
 	{"RL.MALLOW 2 k 5 1s t 5 1w", badWindow},
-	{"RL.MALLOW 2 k 5 1s t 1001 1", "ERR limit must be at most 1000 per millisecond of its window; use ALGO BUCKETS or ALGO GCRA for more"},
+	{
+		"RL.MALLOW 2 k 5 1s t 1001 1",
+		"ERR limit must be at most 1000 per millisecond of its window" + useOther,
+	},
 	{"RL.MALLOW 3 t 5 1s k 5 1s t 5 1s", "ERR key 't' is named twice"},
 	{"RL.MALLOW 20 " + twentyKeys("k7"), "ERR key 'k7' is named twice"},
 
@@ -91,7 +108,11 @@ var rlBad = []struct{ line, want string }{
 	{"CL.THROTTLE k 1 1 1 1 1", "ERR wrong number of arguments for 'cl.throttle' command"},
 }
 
-const badWindow = "ERR window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"
+const (
+	badWindow   = "ERR window" + badDuration
+	badDuration = " must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"
+	useOther    = "; use ALGO BUCKETS or ALGO GCRA for more"
+)
 
 func twentyKeys(last string) string {
 	var b strings.Builder
@@ -101,27 +122,36 @@ func twentyKeys(last string) string {
 	return b.String() + last + " 5 1s"
 }
 
-// TestRLRefusals: fuzzCall checks that a refused call changes nothing, whatever
-// the key holds.
-func TestRLRefusals(t *testing.T) {
-	for _, bad := range rlBad {
+// TestRLArgumentErrors tests the error replies. fuzzCall checks that a failed call
+// changes nothing, whatever the key holds.
+func TestRLArgumentErrors(t *testing.T) {
+	for _, c := range rlErrorCases {
 		for state := range states {
-			_, reply, _ := fuzzCall(t, uint8(state), false, split(bad.line))
-			require.Equal(t, bad.want, reply.Str(), "%.100s", bad.line)
+			_, reply, _ := fuzzCall(t, uint8(state), false, split(c.line))
+			require.Equal(t, c.want, reply.Str(), "%.100s", c.line)
 		}
 	}
 }
 
-// TestRLForeignKeys: what another program wrote stays, and the answer says what
-// it is.
+// TestRLForeignKeys tests that a key written by another program does not change, and
+// that the error reply describes it.
 func TestRLForeignKeys(t *testing.T) {
 	calls := map[string][]string{
-		"sorted set": {"RL.ALLOW k 3 1s", "RL.ALLOW k 3 1s PEEK", "RL.ALLOW k 3 1s COST 9", "RL.MALLOW 2 j 1 1s k 1 1s"},
-		"string":     {"RL.ALLOW k 3 1s ALGO FIXED", "RL.ALLOW k 3 1s ALGO GCRA 3 PEEK", "RL.ALLOW k 3 1s ALGO COUNTER", "CL.THROTTLE k 1 1 1"},
-		"hash":       {"RL.ALLOW k 3 1s ALGO BUCKETS 3", "RL.ALLOW k 3 1s ALGO BUCKETS 3 PEEK FULL"},
+		"sorted set": {
+			"RL.ALLOW k 3 1s", "RL.ALLOW k 3 1s PEEK", "RL.ALLOW k 3 1s COST 9", "RL.MALLOW 2 j 1 1s k 1 1s",
+		},
+		"string": {
+			"RL.ALLOW k 3 1s ALGO FIXED", "RL.ALLOW k 3 1s ALGO GCRA 3 PEEK", "RL.ALLOW k 3 1s ALGO COUNTER",
+			"CL.THROTTLE k 1 1 1",
+		},
+		"hash": {"RL.ALLOW k 3 1s ALGO BUCKETS 3", "RL.ALLOW k 3 1s ALGO BUCKETS 3 PEEK FULL"},
 	}
 	for kind, writes := range map[string][][]string{
-		"sorted set": {{"ZADD", "k", "1", "a"}, {"ZADD", "k", "1700000000", "1700000000"}, {"ZADD", "k", "1700000000000", "1700000000000"}},
+		"sorted set": {
+			{"ZADD", "k", "1", "a"},
+			{"ZADD", "k", "1700000000", "1700000000"},
+			{"ZADD", "k", "1700000000000", "1700000000000"},
+		},
 		"string": {
 			{"SET", "k", "text"},
 			{"SET", "k", "5"},
@@ -150,7 +180,10 @@ func TestRLForeignKeys(t *testing.T) {
 			{"HSET", "k", "width", "0", "n", "10", "newest", "1700000000000", "counts", "1"},
 			{"HSET", "k", "width", "100", "n", "0", "newest", "1700000000000", "counts", "1"},
 			{"HSET", "k", "width", "9223372036854775807", "n", "1", "newest", "0", "counts", "1"},
-			{"HSET", "k", "width", "100", "n", "9223372036854775807", "newest", "1700000000000", "counts", "1"},
+			{
+				"HSET", "k", "width", "100", "n", "9223372036854775807",
+				"newest", "1700000000000", "counts", "1",
+			},
 			{"HSET", "k", "width", "100", "n", "2", "newest", "1700000000000", "counts", ""},
 			{"HSET", "k", "width", "100", "n", "2", "newest", "1700000000000", "counts", "1 2 3 4"},
 			{"HSET", "k", "width", "100", "n", "2", "newest", "1700000000000", "counts", "1 -2"},
@@ -164,32 +197,38 @@ func TestRLForeignKeys(t *testing.T) {
 			require.False(t, b.call(write...).IsError(), "%q", write)
 			b.call("RL.ALLOW", "j", "1", "1s")
 			before := b.dump()
-			for asked, lines := range calls {
+			foreign := "ERR key holds a " + kind + " that RL.ALLOW did not write"
+			for expected, lines := range calls {
 				want := "WRONGTYPE Operation against a key holding the wrong kind of value"
-				if asked == kind {
-					want = "ERR key holds a " + kind + " that RL.ALLOW did not write"
+				if expected == kind {
+					want = foreign
 				}
 				for _, line := range lines {
 					require.Equal(t, want, b.call(split(line)...).Str(), "%q %q", write, line)
 				}
 			}
 			for _, line := range []string{"RL.REFUND k 1", "RL.INFO k", "RL.RESET k", "RL.RESET j k"} {
-				require.Equal(t, "ERR key holds a "+kind+" that RL.ALLOW did not write", b.call(split(line)...).Str(), "%q %q", write, line)
+				require.Equal(t, foreign, b.call(split(line)...).Str(), "%q %q", write, line)
 			}
 			require.Equal(t, before, b.dump(), "%q", write)
 		}
 	}
 }
 
-// TestRLInfo: what is held, by every algorithm.
 func TestRLInfo(t *testing.T) {
 	b := newBench()
 	for _, c := range []struct{ line, want string }{
 		{"RL.ALLOW LOG 5 1m COST 3", "used 3 oldest 1700000000000 newest 1700000000000 ttl 60000"},
 		{"RL.ALLOW FIXED 5 1s COST 2 ALGO FIXED", "used 2 oldest - newest - ttl 1000"},
 		{"RL.ALLOW GCRA 5 1s ALGO GCRA 3", "used - oldest - newest - ttl 200 tat_us 1700000000200000"},
-		{"RL.ALLOW BUCKETS 5 1s ALGO BUCKETS 10", "used 1 oldest 1700000000000 newest 1700000000099 ttl 1099 width_ms 100 buckets 10"},
-		{"RL.ALLOW COUNTER 5 1s ALGO COUNTER COST 2", "used 2 oldest 1700000000000 newest 1700000000999 ttl 2000 window_ms 1000"},
+		{
+			"RL.ALLOW BUCKETS 5 1s ALGO BUCKETS 10",
+			"used 1 oldest 1700000000000 newest 1700000000099 ttl 1099 width_ms 100 buckets 10",
+		},
+		{
+			"RL.ALLOW COUNTER 5 1s ALGO COUNTER COST 2",
+			"used 2 oldest 1700000000000 newest 1700000000999 ttl 2000 window_ms 1000",
+		},
 	} {
 		words := split(c.line)
 		b.call(words...)

@@ -9,20 +9,24 @@ import (
 
 var rlThrottleRows = []Command{
 	{
-		Name: "cl.throttle", Arity: -5, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(1)", Handler: clThrottle, Reads: throttleReads,
-		Syntax:    "key max_burst count period [quantity]",
-		Summary:   "Admits count requests in period seconds, and max_burst more at once, by the generic cell rate algorithm.",
-		Deviation: "redis-cell's command; the emission interval is rounded up to a microsecond, and negative numbers are refused",
+		Name: "cl.throttle", Arity: -5, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(1)",
+		Handler: clThrottle, Reads: throttleIsReadOnly,
+		Syntax: "key max_burst count period [quantity]",
+		Summary: "Admits count requests in period seconds, and max_burst more at once, " +
+			"by the generic cell rate algorithm.",
+		Deviation: "redis-cell's command; the emission interval is rounded up to a microsecond, " +
+			"and negative numbers are refused",
 	},
 }
 
 // CL.THROTTLE key max_burst count period [quantity]
 //
-// Answers 0 when admitted and 1 when not, the burst (max_burst and one), what
-// remains of it, the seconds to wait (-1 when admitted, and when quantity is
-// above the burst) and the seconds until all of it is there again. Seconds are
-// rounded up. The key is that of RL.ALLOW with ALGO GCRA.
+// The reply is 0 if admitted, otherwise 1, the burst (max_burst plus one), what remains
+// of it, the seconds to wait (-1 if admitted, or if quantity exceeds the burst), and the
+// seconds until the whole burst is available. Seconds are rounded up. The state is that
+// of ALGO GCRA.
 func clThrottle(c *Ctx) resp.Value {
 	if len(c.Args) > 6 {
 		return WrongArity(c.Cmd)
@@ -65,8 +69,8 @@ func clThrottle(c *Ctx) resp.Value {
 		limited = 1
 	}
 	return resp.Array(append(c.Values(5),
-		resp.Int(limited), resp.Int(t.Limit), resp.Int(t.Remaining), resp.Int(t.RetryAfterS), resp.Int(t.ResetAfterS))...)
+		resp.Int(limited), resp.Int(t.Limit), resp.Int(t.Remaining),
+		resp.Int(t.RetryAfterS), resp.Int(t.ResetAfterS))...)
 }
 
-// throttleReads tells that a call takes nothing.
-func throttleReads(args [][]byte) bool { return len(args) == 6 && string(args[5]) == "0" }
+func throttleIsReadOnly(args [][]byte) bool { return len(args) == 6 && string(args[5]) == "0" }

@@ -6,17 +6,17 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// A Decider is a command that decides about rate limits, with the algorithm by
-// which it does: an index into the Decisions of a Tally.
+// A Decider identifies a pair of a rate limit command and an algorithm. It is an index
+// into Tally.Decisions.
 type Decider int
 
-// deciders says what each one's command and algorithm are called: RL.ALLOW with
-// each algorithm, then the further commands.
+// deciders holds the names for each Decider: RL.ALLOW with each algorithm, then the
+// other commands.
 var deciders []struct{ command, algorithm string }
 
 var mallowDecider, throttleDecider Decider
 
-// numberDeciders makes the deciders from the algorithms.
+// numberDeciders fills deciders from the algorithms.
 func numberDeciders() {
 	add := func(command string, a *algorithm) Decider {
 		deciders = append(deciders, struct{ command, algorithm string }{command, strings.ToLower(a.name)})
@@ -29,30 +29,30 @@ func numberDeciders() {
 	}
 	further := map[string]*Decider{"rl.mallow": &mallowDecider, "cl.throttle": &throttleDecider}
 	for _, a := range algorithms {
-		for _, command := range a.also {
+		for _, command := range a.otherCommands {
 			*further[command] = add(command, a)
 		}
 	}
 }
 
-// NumDeciders is how many deciders there are: they are numbered from 0.
+// NumDeciders returns the number of deciders, which are numbered from 0.
 func NumDeciders() int { return len(deciders) }
 
-// Command is the name of the command.
+// Command returns the name of the command.
 func (d Decider) Command() string { return deciders[d].command }
 
-// Algorithm is the name of the algorithm, in lower case.
+// Algorithm returns the name of the algorithm, in lower case.
 func (d Decider) Algorithm() string { return deciders[d].algorithm }
 
-// Decisions are counts of what was decided. A call is one decision, whatever its
-// cost and however many keys it names; one that was refused with an error is
-// none, and one that only looked (PEEK, COST 0) is counted as that.
+// Decisions counts decisions, one for each call that does not fail, whatever its cost
+// and number of keys.
 type Decisions struct {
-	Allowed, Denied, Peeked int64
-	Units                   int64 // granted, in all keys of a call together
+	Allowed, Denied int64
+	Peeked          int64 // calls with PEEK or COST 0
+	Units           int64 // granted, in all keys of a call
 }
 
-// Add adds o.
+// Add adds o to d.
 func (d *Decisions) Add(o *Decisions) {
 	d.Allowed += o.Allowed
 	d.Denied += o.Denied
@@ -60,30 +60,28 @@ func (d *Decisions) Add(o *Decisions) {
 	d.Units += o.Units
 }
 
-// A CallCount counts the calls of one command.
+// A CallCount counts the calls of one command. Rejected calls did not run and are not
+// in Calls; failed ones are.
 type CallCount struct {
 	Cmd                     *Command
 	Calls, Rejected, Failed int64
 }
 
-// A Tally is what handlers count, in the memory of the one session that runs
-// them: no two processors meet in it. The session adds it to what INFO shows
-// now and then.
+// A Tally holds the counts of one session's handlers, to avoid contention. The session
+// regularly adds them to INFO's totals.
 type Tally struct {
 	Decisions []Decisions // by Decider; nil: none so far
-	Nested    []CallCount // what scripts called; each command once
+	Nested    []CallCount // calls by scripts, one entry for each command
 }
 
-// by returns the decisions of one decider.
-func (t *Tally) by(d Decider) *Decisions {
+func (t *Tally) decisions(d Decider) *Decisions {
 	if t.Decisions == nil {
 		t.Decisions = make([]Decisions, NumDeciders())
 	}
 	return &t.Decisions[d]
 }
 
-// call returns the count of a command that a script calls.
-func (t *Tally) call(cmd *Command) *CallCount {
+func (t *Tally) nested(cmd *Command) *CallCount {
 	for i := range t.Nested {
 		if t.Nested[i].Cmd == cmd {
 			return &t.Nested[i]
@@ -93,10 +91,9 @@ func (t *Tally) call(cmd *Command) *CallCount {
 	return &t.Nested[len(t.Nested)-1]
 }
 
-// CountNested counts a call that a script made: rejected before it ran, or
-// failed, or neither.
+// CountNested counts a call made by a script.
 func (t *Tally) CountNested(cmd *Command, rejected, failed bool) {
-	n := t.call(cmd)
+	n := t.nested(cmd)
 	switch {
 	case rejected:
 		n.Rejected++
@@ -108,14 +105,14 @@ func (t *Tally) CountNested(cmd *Command, rejected, failed bool) {
 	}
 }
 
-// Take moves o into t.
+// Take adds o to t and clears o.
 func (t *Tally) Take(o *Tally) {
 	for i := range o.Decisions {
-		t.by(Decider(i)).Add(&o.Decisions[i])
+		t.decisions(Decider(i)).Add(&o.Decisions[i])
 	}
 	for i := range o.Nested {
 		from := &o.Nested[i]
-		to := t.call(from.Cmd)
+		to := t.nested(from.Cmd)
 		to.Calls += from.Calls
 		to.Rejected += from.Rejected
 		to.Failed += from.Failed
@@ -123,20 +120,18 @@ func (t *Tally) Take(o *Tally) {
 	o.Clear()
 }
 
-// Clear makes the counts zero.
+// Clear sets the counts to zero.
 func (t *Tally) Clear() {
 	clear(t.Decisions)
 	t.Nested = t.Nested[:0]
 }
 
-// decided counts a decision of RL.ALLOW.
-func (c *Ctx) decided(by *algorithm, d *limiter.Decision, peek bool) {
+func (c *Ctx) countDecision(by *algorithm, d *limiter.Decision, peek bool) {
 	c.count(by.decider, d.Allowed, d.Allowed, peek)
 }
 
-// count counts a decision that granted units.
 func (c *Ctx) count(by Decider, granted, units int64, peek bool) {
-	t := c.Tally.by(by)
+	t := c.Tally.decisions(by)
 	switch {
 	case peek:
 		t.Peeked++
@@ -148,12 +143,13 @@ func (c *Ctx) count(by Decider, granted, units int64, peek bool) {
 	}
 }
 
-// ErrorCount says who has counted the errors of a reply, for INFO errorstats.
+// An ErrorCount determines whether the session counts the errors of a reply for INFO
+// errorstats.
 type ErrorCount uint8
 
-// What a handler may leave in Ctx.Errors.
+// The values of Ctx.Errors.
 const (
-	ErrorsOpen   ErrorCount = iota // nobody has: the session does
-	ErrorsNone                     // the handler found none
+	ErrorsOpen   ErrorCount = iota // the session counts the errors
+	ErrorsNone                     // there are no errors to count
 	ErrorsInside                   // the handler has counted them
 )
