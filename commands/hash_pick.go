@@ -9,7 +9,7 @@ import (
 
 // HRANDFIELD key [count [WITHVALUES]]
 func hrandField(c *Ctx) resp.Value {
-	p, h, reply := pickFrom(c, "withvalues", readHash)
+	p, h, reply := readRandomQuery(c, "withvalues", readHash)
 	switch {
 	case h == nil:
 		return reply
@@ -17,14 +17,14 @@ func hrandField(c *Ctx) resp.Value {
 		field, _ := h.Random(rand.Uint64N)
 		return c.Copy(field)
 	case p.repeats:
-		out := newFieldList(c, p.room(), p.with)
+		out := newFieldList(c, p.capacity(), p.withValues)
 		for range p.count {
 			out.add(h.Random(rand.Uint64N))
 		}
 		return out.reply()
 	}
 	need := int(min(p.count, int64(h.Len())))
-	out := newFieldList(c, need, p.with)
+	out := newFieldList(c, need, p.withValues)
 	if need < h.Len()/4 {
 		distinctFields(h, need, out.add)
 	} else {
@@ -48,9 +48,9 @@ func distinctFields(h *hash.Hash, need int, add func(field, value []byte)) {
 
 // walkFields picks need different fields, in order.
 func walkFields(h *hash.Hash, need int, add func(field, value []byte)) {
-	walk := selection{need: need, left: h.Len()}
+	walk := selection{needed: need, remaining: h.Len()}
 	h.All(func(field, value []byte) bool {
-		if walk.takes() {
+		if walk.selects() {
 			add(field, value)
 		}
 		return !walk.done()
@@ -88,7 +88,7 @@ func (l *fieldList) reply() resp.Value { return resp.Array(l.values...) }
 func hscan(c *Ctx) resp.Value {
 	return scanElements(c, readHash, func(h *hash.Hash, cursor uint64, page *scanPage) uint64 {
 		return h.Scan(cursor, func(field, value []byte) {
-			if page.wants(field) {
+			if page.matches(field) {
 				page.items = append(page.items, c.Copy(field), c.Copy(value))
 			}
 		})

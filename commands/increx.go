@@ -43,7 +43,7 @@ func (a *incrExCall) parse(c *Ctx) (refusal resp.Value) {
 				return syntaxError(quoted(word) + " needs a value")
 			}
 			*value = o.value()
-		case a.ttl.word != nil:
+		case a.ttl.keyword != nil:
 			return syntaxError(quoted(word) + " is no option, or one deadline too many")
 		case !a.ttl.read(&o, ttlOfGetEx):
 			return syntaxError(quoted(word) + " is no option, or needs a value")
@@ -52,9 +52,9 @@ func (a *incrExCall) parse(c *Ctx) (refusal resp.Value) {
 	switch {
 	case a.byInt != nil && a.byFloat != nil:
 		return syntaxError("BYINT and BYFLOAT exclude each other")
-	case a.enx && a.ttl.word == &ttlPersist:
+	case a.enx && a.ttl.keyword == &ttlPersist:
 		return syntaxError("ENX and PERSIST exclude each other")
-	case a.enx && a.ttl.word == nil:
+	case a.enx && a.ttl.keyword == nil:
 		return errIncrExENX
 	}
 	if a.ttl.arg != nil {
@@ -169,9 +169,9 @@ func intOr(arg []byte, otherwise int64) (n int64, ok bool) {
 func (a *incrExCall) finish(c *Ctx, n *store.Node) {
 	oldMs, has := n.Value.ExpireAtMs()
 	switch {
-	case a.ttl.word == &ttlPersist:
+	case a.ttl.keyword == &ttlPersist:
 		c.DB.Persist(n)
-	case a.ttl.word == nil || a.enx && has:
+	case a.ttl.keyword == nil || a.enx && has:
 	case a.atMs <= c.NowMs:
 		c.DB.Delete(n) // a deadline in the past
 		c.didCall("DEL", c.Args[1])

@@ -105,7 +105,7 @@ var Keys = []Command{
 		Categories: []string{"set", "sortedset", "list", "dangerous"},
 		Keys: []KeySpec{
 			key(1, "RO access"),
-			{Flags: "RO access", Find: nowhere, Notes: "BY and GET: the keys follow from the elements"},
+			{Flags: "RO access", Find: noKeyArgument, Notes: "BY and GET: the keys follow from the elements"},
 			{Flags: "OW update", Find: sortDestination, Notes: "STORE: it may stand anywhere"},
 		},
 		Reaches: sortReaches,
@@ -121,7 +121,7 @@ var Keys = []Command{
 		Categories: []string{"set", "sortedset", "list", "dangerous"},
 		Keys: []KeySpec{
 			key(1, "RO access"),
-			{Flags: "RO access", Find: nowhere, Notes: "BY and GET: the keys follow from the elements"},
+			{Flags: "RO access", Find: noKeyArgument, Notes: "BY and GET: the keys follow from the elements"},
 		},
 		Reaches: sortReadOnlyReaches,
 		Group:   "generic", Since: "7.0.0", Complexity: "O(N+M*log(M))",

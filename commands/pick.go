@@ -7,20 +7,21 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A pick is what the RAND commands on collections ask for: one element, or a
-// count of them, different ones or (asked by a negative count) each picked
-// among all.
-type pick struct {
-	single  bool
-	count   int64
-	repeats bool
-	with    bool // what belongs to the elements (scores, values) too
+// A randomQuery is the request of a RAND command on a collection: one element, or
+// count elements, which are distinct or (negative count) may repeat.
+type randomQuery struct {
+	single     bool
+	count      int64
+	repeats    bool
+	withValues bool // include the scores or values of the elements
 }
 
-// pickFrom reads a pick and the key. Where there is nothing to pick, of is nil
-// and reply the answer.
-func pickFrom[T any](c *Ctx, with string, read func(*Ctx) (*T, resp.Value)) (p pick, of *T, reply resp.Value) {
-	p, refusal := parsePick(c, with)
+// readRandomQuery parses the arguments and reads the collection. If there is nothing
+// to return from it, of is nil and reply is set.
+func readRandomQuery[T any](
+	c *Ctx, with string, read func(*Ctx) (*T, resp.Value),
+) (p randomQuery, of *T, reply resp.Value) {
+	p, refusal := parseRandomQuery(c, with)
 	if refusal.IsError() {
 		return p, nil, refusal
 	}
@@ -36,11 +37,10 @@ func pickFrom[T any](c *Ctx, with string, read func(*Ctx) (*T, resp.Value)) (p p
 	return p, of, resp.None
 }
 
-// parsePick reads [count [with]] behind the key; an empty with means that there
-// is no such word.
-func parsePick(c *Ctx, with string) (p pick, refusal resp.Value) {
+// parseRandomQuery parses [count [with]] after the key, or [count] if with is empty.
+func parseRandomQuery(c *Ctx, with string) (p randomQuery, refusal resp.Value) {
 	if len(c.Args) == 2 {
-		return pick{single: true}, resp.None
+		return randomQuery{single: true}, resp.None
 	}
 	p.count, refusal = toInt(c.Args[2])
 	if refusal.IsError() {
@@ -49,11 +49,11 @@ func parsePick(c *Ctx, with string) (p pick, refusal resp.Value) {
 	if p.count == math.MinInt64 {
 		return p, errLongRange
 	}
-	p.with = with != "" && len(c.Args) == 4 && EqualFold(c.Args[3], with)
-	if len(c.Args) > 4 || len(c.Args) == 4 && !p.with {
+	p.withValues = with != "" && len(c.Args) == 4 && EqualFold(c.Args[3], with)
+	if len(c.Args) > 4 || len(c.Args) == 4 && !p.withValues {
 		return p, ErrSyntax
 	}
-	if p.with && (p.count < -math.MaxInt64/2 || p.count > math.MaxInt64/2) {
+	if p.withValues && (p.count < -math.MaxInt64/2 || p.count > math.MaxInt64/2) {
 		return p, errValueRange
 	}
 	if p.count < 0 {
@@ -62,24 +62,22 @@ func parsePick(c *Ctx, with string) (p pick, refusal resp.Value) {
 	return p, resp.None
 }
 
-// room is for how many elements, picked with repeats, to make room at first. The
-// count is the client's word: memory follows what is picked, not it.
-func (p pick) room() int { return int(min(p.count, 1024)) }
+// capacity returns the initial capacity for elements that may repeat, which is bounded
+// because clients can send any count.
+func (p randomQuery) capacity() int { return int(min(p.count, 1024)) }
 
-// A selection takes need of left elements while a walk offers one after the
-// other, each with the chance it still needs (selection sampling, Knuth's
-// algorithm S).
-type selection struct{ need, left int }
+// A selection chooses needed of the remaining elements of an iteration, each with
+// the same probability (selection sampling, Knuth's algorithm S).
+type selection struct{ needed, remaining int }
 
-// takes reports whether to take the element that the walk is at.
-func (s *selection) takes() bool {
-	taken := rand.IntN(s.left) < s.need
-	s.left--
-	if taken {
-		s.need--
+// selects reports whether the next element of the iteration is chosen.
+func (s *selection) selects() bool {
+	selected := rand.IntN(s.remaining) < s.needed
+	s.remaining--
+	if selected {
+		s.needed--
 	}
-	return taken
+	return selected
 }
 
-// done reports whether the walk may end.
-func (s *selection) done() bool { return s.need == 0 }
+func (s *selection) done() bool { return s.needed == 0 }

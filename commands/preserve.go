@@ -8,9 +8,8 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// preserve hands the keys of a call that may change them to the snapshot that is
-// under way. What the call does to keys of other databases goes through methods
-// of the store that do so themselves.
+// preserve passes the keys that the call may change to the snapshot in progress. For
+// keys of other databases, the store does this itself.
 func (c *Ctx) preserve() {
 	if !c.Cmd.Writes(c.Args) {
 		return
@@ -22,17 +21,17 @@ func (c *Ctx) preserve() {
 	clear(c.keys)
 }
 
-// A View is a value that is still being copied, slice by slice: until Step
-// reports that nothing is left, and Value is it. Every shard must be held for
-// Step: the key may have been renamed.
+// A View is a value that is copied in steps. Value is complete once Step reports
+// that there is no more. Step requires that every shard is locked, because the key
+// may have been renamed.
 type View interface {
 	Step(count int) (more bool)
 	Value() any
 }
 
-// Frozen returns a key's value as it is now, for somebody who reads it later, in
-// another goroutine, while the key changes. It is good for reading from one end
-// to the other only: All, Ascend, Len. Where that would take long it is a View.
+// Frozen returns a key's current value for another goroutine, which can read it with
+// All, Ascend and Len while the key changes. If copying it would take long, Frozen
+// returns a View.
 func Frozen(data any) any {
 	switch v := data.(type) {
 	case *store.String:

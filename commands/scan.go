@@ -8,18 +8,17 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// scanOptions are the options that every SCAN command shares.
 type scanOptions struct {
-	pattern []byte // nil: everything
-	count   int
-	ofType  []byte // lower case; nil: any type
+	pattern    []byte // nil: everything
+	count      int
+	typeFilter []byte // lower case; nil: any type
 }
 
 // defaultScanCount is the COUNT of a SCAN that names none.
 const defaultScanCount = 10
 
-// parseCursor reads a cursor as C's strtoul does: nothing is 0, and a minus
-// wraps around.
+// parseCursor parses a cursor as C's strtoul does: an empty one is 0, and a negative
+// one wraps around.
 func parseCursor(arg []byte) (uint64, resp.Value) {
 	digits, negative := arg, false
 	if len(arg) > 0 && (arg[0] == '-' || arg[0] == '+') {
@@ -38,8 +37,8 @@ func parseCursor(arg []byte) (uint64, resp.Value) {
 	return n, resp.None
 }
 
-// parseScanOptions reads [MATCH pattern] [COUNT count] [TYPE type]; TYPE only
-// for SCAN itself.
+// parseScanOptions parses [MATCH pattern] [COUNT count] [TYPE type]. Only SCAN itself
+// accepts TYPE.
 func parseScanOptions(rest [][]byte, withType bool) (scanOptions, resp.Value) {
 	opts := scanOptions{count: defaultScanCount}
 	for o := (options{rest}); o.more(); {
@@ -56,7 +55,7 @@ func parseScanOptions(rest [][]byte, withType bool) (scanOptions, resp.Value) {
 		case o.wordWith("match", 1):
 			opts.pattern = o.value()
 		case withType && o.wordWith("type", 1):
-			opts.ofType = lower(o.value())
+			opts.typeFilter = lower(o.value())
 		default:
 			return opts, ErrSyntax
 		}
@@ -87,7 +86,7 @@ func scan(c *Ctx) resp.Value {
 	}
 	var out []resp.Value
 	next := c.DB.Scan(cursor, opts.count, c.NowMs, func(n *store.Node) {
-		if opts.ofType != nil && typeName(n) != string(opts.ofType) {
+		if opts.typeFilter != nil && typeName(n) != string(opts.typeFilter) {
 			return
 		}
 		if opts.pattern == nil || GlobMatch(opts.pattern, n.Key()) {
@@ -97,23 +96,23 @@ func scan(c *Ctx) resp.Value {
 	return scanReply(c, next, out)
 }
 
-// A scanPage collects what one call of a scan over a collection hands out.
+// A scanPage collects the elements that one call of HSCAN, SSCAN or ZSCAN returns.
 type scanPage struct {
 	pattern []byte // nil: everything
-	seen    int    // elements offered
+	seen    int    // number of elements visited
 	items   []resp.Value
 }
 
-// wants counts an element and reports whether it belongs into the page; where
-// there is no pattern, nobody looks at the element.
-func (p *scanPage) wants(element []byte) bool {
+// matches counts an element and reports whether it belongs to the page. The element is
+// ignored if there is no pattern.
+func (p *scanPage) matches(element []byte) bool {
 	p.seen++
 	return p.pattern == nil || GlobMatch(p.pattern, unsafe.String(unsafe.SliceData(element), len(element)))
 }
 
-// scanElements runs HSCAN, SSCAN and ZSCAN key cursor [MATCH pattern] [COUNT
-// count]: read finds the collection, the zero T for none, and scan offers the
-// page what one step of the cursor visits and returns the next cursor.
+// scanElements handles HSCAN, SSCAN and ZSCAN key cursor [MATCH pattern] [COUNT
+// count]. read returns the collection, or the zero T if there is none. scan adds the
+// elements of one step to the page and returns the next cursor.
 func scanElements[T comparable](
 	c *Ctx, read func(*Ctx) (T, resp.Value), scan func(of T, cursor uint64, page *scanPage) uint64,
 ) resp.Value {

@@ -6,43 +6,41 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// ttlOption is a deadline as SET and GETEX take it: at most one of EX, PX,
-// EXAT, PXAT, and KEEPTTL (SET) or PERSIST (GETEX).
+// A ttlOption is the expiry option of SET or GETEX: at most one of EX, PX, EXAT,
+// PXAT, and KEEPTTL (SET) or PERSIST (GETEX).
 type ttlOption struct {
-	word *ttlWord // nil: no option was given
-	arg  []byte   // nil: the option takes none
+	keyword *ttlKeyword // nil: not given
+	arg     []byte      // nil: the keyword has no value
 }
 
-// ttlWord is one of the words.
-type ttlWord struct {
+type ttlKeyword struct {
 	name     string
-	values   int  // that it takes: 0 or 1
-	seconds  bool // the value counts seconds, else milliseconds
-	absolute bool
+	values   int  // number of values: 0 or 1
+	seconds  bool // the value is in seconds, not milliseconds
+	absolute bool // the value is a unix time
 }
 
 var (
-	ttlEX      = ttlWord{name: "ex", values: 1, seconds: true}
-	ttlPX      = ttlWord{name: "px", values: 1}
-	ttlEXAT    = ttlWord{name: "exat", values: 1, seconds: true, absolute: true}
-	ttlPXAT    = ttlWord{name: "pxat", values: 1, absolute: true}
-	ttlKeep    = ttlWord{name: "keepttl"}
-	ttlPersist = ttlWord{name: "persist"}
+	ttlEX      = ttlKeyword{name: "ex", values: 1, seconds: true}
+	ttlPX      = ttlKeyword{name: "px", values: 1}
+	ttlEXAT    = ttlKeyword{name: "exat", values: 1, seconds: true, absolute: true}
+	ttlPXAT    = ttlKeyword{name: "pxat", values: 1, absolute: true}
+	ttlKeep    = ttlKeyword{name: "keepttl"}
+	ttlPersist = ttlKeyword{name: "persist"}
 
-	ttlOfSet   = []*ttlWord{&ttlEX, &ttlPX, &ttlEXAT, &ttlPXAT, &ttlKeep}
-	ttlOfGetEx = []*ttlWord{&ttlEX, &ttlPX, &ttlEXAT, &ttlPXAT, &ttlPersist}
+	ttlOfSet   = []*ttlKeyword{&ttlEX, &ttlPX, &ttlEXAT, &ttlPXAT, &ttlKeep}
+	ttlOfGetEx = []*ttlKeyword{&ttlEX, &ttlPX, &ttlEXAT, &ttlPXAT, &ttlPersist}
 )
 
-// read takes the option at the cursor if it is one of the words. The same word
-// may come again, and the last one counts; two different ones exclude each
-// other.
-func (t *ttlOption) read(o *options, words []*ttlWord) bool {
-	for _, w := range words {
-		if t.word != nil && t.word != w || !o.wordWith(w.name, w.values) {
+// read consumes the next option if it is one of keywords. A keyword may be repeated,
+// and the last value counts. Different keywords exclude each other.
+func (t *ttlOption) read(o *options, keywords []*ttlKeyword) bool {
+	for _, k := range keywords {
+		if t.keyword != nil && t.keyword != k || !o.wordWith(k.name, k.values) {
 			continue
 		}
-		t.word = w
-		if w.values > 0 {
+		t.keyword = k
+		if k.values > 0 {
 			t.arg = o.value()
 		}
 		return true
@@ -50,8 +48,7 @@ func (t *ttlOption) read(o *options, words []*ttlWord) bool {
 	return false
 }
 
-// deadline returns the deadline in unix milliseconds. Times that are not
-// positive, or too large for the clock, are refused.
+// deadline returns the deadline in unix milliseconds.
 func (t *ttlOption) deadline(c *Ctx) (atMs int64, refusal resp.Value) {
 	n, ok := parseInt(t.arg)
 	if !ok {
@@ -60,13 +57,13 @@ func (t *ttlOption) deadline(c *Ctx) (atMs int64, refusal resp.Value) {
 	if n <= 0 {
 		return 0, invalidExpire(c)
 	}
-	if t.word.seconds {
+	if t.keyword.seconds {
 		if n > math.MaxInt64/1000 {
 			return 0, invalidExpire(c)
 		}
 		n *= 1000
 	}
-	if !t.word.absolute {
+	if !t.keyword.absolute {
 		if n > math.MaxInt64-c.NowMs {
 			return 0, invalidExpire(c)
 		}
@@ -77,11 +74,11 @@ func (t *ttlOption) deadline(c *Ctx) (atMs int64, refusal resp.Value) {
 
 // SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
 //
-// (The name of the command alone is that of the package of sets.)
+// (The command's own name is that of the imported package set.)
 func setString(c *Ctx) resp.Value {
 	var (
-		ttl        ttlOption
-		nx, xx, gt bool
+		ttl             ttlOption
+		nx, xx, wantOld bool
 	)
 	for o := (options{c.Args[3:]}); o.more(); {
 		switch {
@@ -90,13 +87,13 @@ func setString(c *Ctx) resp.Value {
 		case !nx && o.word("xx"):
 			xx = true
 		case o.word("get"):
-			gt = true
+			wantOld = true
 		case ttl.read(&o, ttlOfSet):
 		default:
 			return ErrSyntax
 		}
 	}
-	return setWith(c, c.Args[2], &ttl, nx, xx, gt)
+	return setWith(c, c.Args[2], &ttl, nx, xx, wantOld)
 }
 
 // SETEX key seconds value
@@ -125,7 +122,7 @@ func setWith(c *Ctx, text []byte, ttl *ttlOption, nx, xx, wantOld bool) resp.Val
 		if refusal.IsError() {
 			return refusal
 		}
-		reply = textOf(c, s)
+		reply = stringReply(c, s)
 	}
 	if nx && n != nil || xx && n == nil {
 		if wantOld {
@@ -133,7 +130,7 @@ func setWith(c *Ctx, text []byte, ttl *ttlOption, nx, xx, wantOld bool) resp.Val
 		}
 		return resp.Null
 	}
-	n = put(c, n, key, text, ttl.word == &ttlKeep)
+	n = putString(c, n, key, text, ttl.keyword == &ttlKeep)
 	switch {
 	case atMs != 0:
 		c.DB.ExpireAt(n, atMs)
@@ -168,7 +165,7 @@ func getEx(c *Ctx) resp.Value {
 			return refusal
 		}
 	}
-	reply := textOf(c, s)
+	reply := stringReply(c, s)
 	switch {
 	case ttl.arg != nil && atMs <= c.NowMs:
 		c.DB.Delete(n) // a deadline in the past
@@ -177,7 +174,7 @@ func getEx(c *Ctx) resp.Value {
 		c.DB.ExpireAt(n, atMs)
 		c.DB.Modified(n)
 		c.didExpire(c.Args[1], atMs)
-	case ttl.word == &ttlPersist && c.DB.Persist(n):
+	case ttl.keyword == &ttlPersist && c.DB.Persist(n):
 		c.changesAre(eventPersist)
 		c.DB.Modified(n)
 		c.didCall("PERSIST", c.Args[1])

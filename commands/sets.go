@@ -6,11 +6,12 @@ import (
 	"github.com/zlimit/zlimit/store/set"
 )
 
-// Sets are the commands on sets. The rows are here; intersections, unions and
-// differences are in sets_combine.go, random picks and SSCAN in sets_pick.go.
+// Sets are the commands on sets. Intersections, unions and differences are in
+// sets_combine.go, random members and SSCAN in sets_pick.go.
 var Sets = []Command{
 	{
-		Name: "sadd", Event: "sadd", Arity: -3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "sadd", Event: "sadd", Arity: -3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW insert")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: sadd,
 		Summary: "Adds members.",
 	},
@@ -24,13 +25,14 @@ var Sets = []Command{
 		Tips:  []string{"nondeterministic_output_order"},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]",
 		Summary: "Returns the members of the first set that are in no other set.",
-		Handler: func(c *Ctx) resp.Value { return answerCombined(c, subtract) },
+		Handler: func(c *Ctx) resp.Value { return replyCombined(c, difference) },
 	},
 	{
-		Name: "sdiffstore", Event: "sdiffstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
+		Name: "sdiffstore", Event: "sdiffstore", Arity: -3, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "destination key [key ...]",
 		Summary: "Stores the members of the first set that are in no other set in a key.",
-		Handler: func(c *Ctx) resp.Value { return storeCombined(c, subtract) },
+		Handler: func(c *Ctx) resp.Value { return storeCombined(c, difference) },
 	},
 	{
 		Name: "sinter", Arity: -2, Flags: ReadOnly, Keys: []KeySpec{keys(1, "RO access")},
@@ -40,14 +42,16 @@ var Sets = []Command{
 	},
 	{
 		Name: "sintercard", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{CountedKeys(1, "RO access")},
-		Group: "set", Since: "7.0.0", Complexity: "O(N*M)", Syntax: "numkeys key [key ...] [LIMIT limit]", Handler: sinterCard,
+		Group: "set", Since: "7.0.0", Complexity: "O(N*M)",
+		Syntax: "numkeys key [key ...] [LIMIT limit]", Handler: sinterCard,
 		Summary: "Counts the intersection of several sets.",
 	},
 	{
-		Name: "sinterstore", Event: "sinterstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update"), keysFrom(2, "RO access")},
+		Name: "sinterstore", Event: "sinterstore", Arity: -3, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "RW update"), keysFrom(2, "RO access")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N*M)", Syntax: "destination key [key ...]",
 		Summary: "Stores the intersection of several sets in a key.",
-		Handler: func(c *Ctx) resp.Value { return storeCombined(c, intersect) },
+		Handler: func(c *Ctx) resp.Value { return storeCombined(c, intersection) },
 	},
 	{
 		Name: "sismember", Arity: 3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO")},
@@ -62,16 +66,19 @@ var Sets = []Command{
 	},
 	{
 		Name: "smismember", Arity: -3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
-		Group: "set", Since: "6.2.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: smisMember,
+		Group: "set", Since: "6.2.0", Complexity: "O(N)",
+		Syntax: "key member [member ...]", Handler: smisMember,
 		Summary: "Reports which of several values are members.",
 	},
 	{
-		Name: "smove", Arity: 4, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
+		Name: "smove", Arity: 4, Flags: Write | Fast,
+		Keys:  []KeySpec{key(1, "RW access delete"), key(2, "RW insert")},
 		Group: "set", Since: "1.0.0", Complexity: "O(1)", Syntax: "source destination member", Handler: smove,
 		Summary: "Moves a member from one set to another.",
 	},
 	{
-		Name: "spop", Event: "spop", Arity: -2, Flags: Write | Fast | Random, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "spop", Event: "spop", Arity: -2, Flags: Write | Fast | Random,
+		Keys:  []KeySpec{key(1, "RW access delete")},
 		Tips:  []string{"nondeterministic_output"},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [count]", Handler: spop,
 		Summary: "Removes and returns random members.",
@@ -90,7 +97,8 @@ var Sets = []Command{
 	{
 		Name: "sscan", Arity: -3, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
 		Tips:  []string{"nondeterministic_output"},
-		Group: "set", Since: "2.8.0", Complexity: "O(1)", Syntax: "key cursor [MATCH pattern] [COUNT count]", Handler: sscan,
+		Group: "set", Since: "2.8.0", Complexity: "O(1)",
+		Syntax: "key cursor [MATCH pattern] [COUNT count]", Handler: sscan,
 		Summary: "Iterates over the members.",
 	},
 	{
@@ -98,18 +106,18 @@ var Sets = []Command{
 		Tips:  []string{"nondeterministic_output_order"},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "key [key ...]",
 		Summary: "Returns the union of several sets.",
-		Handler: func(c *Ctx) resp.Value { return answerCombined(c, unite) },
+		Handler: func(c *Ctx) resp.Value { return replyCombined(c, union) },
 	},
 	{
-		Name: "sunionstore", Event: "sunionstore", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
+		Name: "sunionstore", Event: "sunionstore", Arity: -3, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "OW update"), keysFrom(2, "RO access")},
 		Group: "set", Since: "1.0.0", Complexity: "O(N)", Syntax: "destination key [key ...]",
 		Summary: "Stores the union of several sets in a key.",
-		Handler: func(c *Ctx) resp.Value { return storeCombined(c, unite) },
+		Handler: func(c *Ctx) resp.Value { return storeCombined(c, union) },
 	},
 }
 
-// setOf returns a node's set, nil for no node; a refusal where the node holds
-// something else.
+// setOf returns n's set, or nil if n is nil. It fails if n holds another type.
 func setOf(n *store.Node) (*set.Set, resp.Value) {
 	if n == nil {
 		return nil, resp.None
@@ -121,14 +129,14 @@ func setOf(n *store.Node) (*set.Set, resp.Value) {
 	return s, resp.None
 }
 
-// readSet looks the key in Args[1] up for reading.
+// readSet returns the set in the key Args[1], for reading.
 func readSet(c *Ctx) (*set.Set, resp.Value) { return setOf(c.DB.Lookup(c.Args[1], c.NowMs)) }
 
-// maxInts is the number of members up to which an intset stays one. Redis
-// takes no more than 2^30 of them, whatever the directive says.
+// maxInts returns the maximum number of members of an intset. Redis allows at most
+// 2^30, whatever the directive says.
 func maxInts(c *Ctx) int { return int(min(c.Settings.SetMaxIntsetCount, 1<<30)) }
 
-// setMember answers a member. A number needs no text before it is encoded.
+// setMember returns a member as a reply. Numbers are only formatted when encoded.
 func setMember(m set.Member) resp.Value {
 	if m.IsNumber() {
 		return resp.BulkInt(m.Number())
@@ -185,8 +193,7 @@ func srem(c *Ctx) resp.Value {
 
 // SMOVE source destination member
 //
-// A source that is not there ends the command before it looks at the
-// destination's type, as in Redis.
+// As in Redis, the destination's type is not checked if the source does not exist.
 func smove(c *Ctx) resp.Value {
 	from, to := c.DB.Find(c.Args[1], c.NowMs), c.DB.Find(c.Args[2], c.NowMs)
 	if from == nil {
@@ -202,7 +209,7 @@ func smove(c *Ctx) resp.Value {
 	}
 	member := c.Args[3]
 	if from == to {
-		return truth(source.Contains(member))
+		return boolReply(source.Contains(member))
 	}
 	if !source.Remove(member) {
 		return resp.Int(0)
@@ -239,7 +246,7 @@ func sisMember(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	return truth(s != nil && s.Contains(c.Args[2]))
+	return boolReply(s != nil && s.Contains(c.Args[2]))
 }
 
 // SMISMEMBER key member [member ...]
@@ -250,13 +257,12 @@ func smisMember(c *Ctx) resp.Value {
 	}
 	out := c.Values(len(c.Args) - 2)
 	for _, member := range c.Args[2:] {
-		out = append(out, truth(s != nil && s.Contains(member)))
+		out = append(out, boolReply(s != nil && s.Contains(member)))
 	}
 	return resp.Array(out...)
 }
 
-// truth is 1 or 0.
-func truth(b bool) resp.Value {
+func boolReply(b bool) resp.Value {
 	if b {
 		return resp.Int(1)
 	}
@@ -275,7 +281,6 @@ func smembers(c *Ctx) resp.Value {
 	return allMembers(c, s)
 }
 
-// allMembers answers a whole set.
 func allMembers(c *Ctx, s *set.Set) resp.Value {
 	out := c.Values(s.Len())
 	for m := range s.All() {

@@ -7,13 +7,11 @@ import (
 	"github.com/zlimit/zlimit/store/set"
 )
 
-// A combination makes a new set from several, of which those that do not exist
-// are nil and none is changed. The result is an intset until it outgrows
-// maxInts or something else comes, even where that goes again: OBJECT ENCODING
-// then tells of the way, which is Redis'.
+// A combination computes a new set from several, which are nil if they do not exist.
+// As in Redis, the result is not an intset if it ever exceeded maxInts or had another
+// member than integers, which OBJECT ENCODING shows.
 type combination func(sets []*set.Set, maxInts int) *set.Set
 
-// readSets looks several keys up for reading.
 func readSets(c *Ctx, keys [][]byte) ([]*set.Set, resp.Value) {
 	sets := make([]*set.Set, len(keys))
 	for i, k := range keys {
@@ -25,8 +23,8 @@ func readSets(c *Ctx, keys [][]byte) ([]*set.Set, resp.Value) {
 	return sets, resp.None
 }
 
-// answerCombined runs SUNION and SDIFF key [key ...].
-func answerCombined(c *Ctx, combine combination) resp.Value {
+// replyCombined handles SUNION and SDIFF key [key ...].
+func replyCombined(c *Ctx, combine combination) resp.Value {
 	sets, refusal := readSets(c, c.Args[1:])
 	if refusal.IsError() {
 		return refusal
@@ -34,7 +32,7 @@ func answerCombined(c *Ctx, combine combination) resp.Value {
 	return allMembers(c, combine(sets, maxInts(c)))
 }
 
-// storeCombined runs SINTERSTORE, SUNIONSTORE and SDIFFSTORE destination key
+// storeCombined handles SINTERSTORE, SUNIONSTORE and SDIFFSTORE destination key
 // [key ...].
 func storeCombined(c *Ctx, combine combination) resp.Value {
 	sets, refusal := readSets(c, c.Args[2:])
@@ -44,10 +42,10 @@ func storeCombined(c *Ctx, combine combination) resp.Value {
 	return storeResult(c, c.Args[1], combine(sets, maxInts(c)))
 }
 
-// storeResult makes key hold a collection whatever it held before, or nothing
-// where the collection is empty, and answers its size.
+// storeResult stores a collection in key, or deletes key if it is empty, and returns
+// its size as a reply.
 func storeResult(c *Ctx, key []byte, result interface{ Len() int }) resp.Value {
-	old := c.DB.Find(key, c.NowMs) // in any case: one that is overdue goes for that
+	old := c.DB.Find(key, c.NowMs) // in any case, because it removes an expired key
 	if result.Len() > 0 {
 		c.DB.Put(key, result)
 	} else if old != nil {
@@ -100,8 +98,8 @@ func sinterCard(c *Ctx) resp.Value {
 	return resp.Int(common)
 }
 
-// eachCommon calls fn with the members that all of the sets have, until it
-// returns false. It walks over the smallest set, in that one's order.
+// eachCommon calls fn for each member of the intersection, in the order of the
+// smallest set, until fn returns false.
 func eachCommon(sets []*set.Set, fn func(set.Member) bool) {
 	if slices.Contains(sets, nil) {
 		return
@@ -133,8 +131,7 @@ func inAny(sets []*set.Set, m set.Member) bool {
 	return false
 }
 
-// intersect is the combination of SINTERSTORE.
-func intersect(sets []*set.Set, maxInts int) *set.Set {
+func intersection(sets []*set.Set, maxInts int) *set.Set {
 	out := &set.Set{}
 	eachCommon(sets, func(m set.Member) bool {
 		out.AddMember(m, maxInts)
@@ -143,8 +140,7 @@ func intersect(sets []*set.Set, maxInts int) *set.Set {
 	return out
 }
 
-// unite is the combination of SUNION.
-func unite(sets []*set.Set, maxInts int) *set.Set {
+func union(sets []*set.Set, maxInts int) *set.Set {
 	out := &set.Set{}
 	for _, s := range sets {
 		if s != nil {
@@ -160,23 +156,23 @@ func addAll(out, s *set.Set, maxInts int) {
 	}
 }
 
-// subtract is the combination of SDIFF. As Redis does it either asks the other
-// sets about each member of the first, or copies the first and removes what
-// the others have, whichever is less work, with an advantage for the former.
-func subtract(sets []*set.Set, maxInts int) *set.Set {
+// difference is the combination of SDIFF. Like Redis, it either looks up each member
+// of the first set in the others, or removes the members of the others from a copy of
+// the first, whichever is less work, preferring the former.
+func difference(sets []*set.Set, maxInts int) *set.Set {
 	out := &set.Set{}
 	first, others := sets[0], sets[1:]
 	if first == nil || slices.Contains(others, first) {
 		return out
 	}
-	asking, removing := first.Len(), first.Len()
+	lookups, removals := first.Len(), first.Len()
 	for _, s := range others {
 		if s != nil {
-			asking += first.Len()
-			removing += s.Len()
+			lookups += first.Len()
+			removals += s.Len()
 		}
 	}
-	if asking/2 <= removing {
+	if lookups/2 <= removals {
 		for m := range first.All() {
 			if !inAny(others, m) {
 				out.AddMember(m, maxInts)

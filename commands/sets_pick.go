@@ -14,24 +14,24 @@ func srandMember(c *Ctx) resp.Value {
 	if len(c.Args) > 3 {
 		return ErrSyntax
 	}
-	p, s, reply := pickFrom(c, "", readSet)
+	p, s, reply := readRandomQuery(c, "", readSet)
 	switch {
 	case s == nil:
 		return reply
 	case p.single:
 		return setMember(s.Random(rand.Uint64N))
 	case p.repeats:
-		out := c.Values(p.room())
+		out := c.Values(p.capacity())
 		for range p.count {
 			out = append(out, setMember(s.Random(rand.Uint64N)))
 		}
 		return resp.Array(out...)
 	}
-	return resp.Array(sampled(c, s, p.count)...)
+	return resp.Array(sampleMembers(c, s, p.count)...)
 }
 
-// sampled answers count different members, or all where there are not so many.
-func sampled(c *Ctx, s *set.Set, count int64) []resp.Value {
+// sampleMembers returns count distinct members as replies, or all if there are fewer.
+func sampleMembers(c *Ctx, s *set.Set, count int64) []resp.Value {
 	n := int(min(count, int64(s.Len())))
 	out := c.Values(n)
 	s.Sample(n, rand.Uint64N, func(m set.Member) { out = append(out, setMember(m)) })
@@ -72,21 +72,20 @@ func spop(c *Ctx) resp.Value {
 		c.didCall("DEL", c.Args[1])
 		return out
 	}
-	return popSome(c, n, s, int(count))
+	return popMembers(c, n, s, int(count))
 }
 
-// fewLeft: where what is popped is at least so many times what stays, Redis
-// makes a new set of what stays.
-const fewLeft = 5
+// rebuildRatio is the ratio of popped to remaining members from which Redis builds a
+// new set of the remaining ones.
+const rebuildRatio = 5
 
-// popSome removes count members, fewer than there are, picked at random. Where
-// little stays the set is made anew, which may bring a hash table back to an
-// intset, as in Redis.
-func popSome(c *Ctx, n *store.Node, s *set.Set, count int) resp.Value {
+// popMembers removes count random members, fewer than there are. As in Redis, if few
+// remain, it builds a new set, which may turn a hash table into an intset.
+func popMembers(c *Ctx, n *store.Node, s *set.Set, count int) resp.Value {
 	out := c.Values(count)
-	if stay := s.Len() - count; stay*fewLeft <= count {
+	if remaining := s.Len() - count; remaining*rebuildRatio <= count {
 		kept := &set.Set{}
-		s.Sample(stay, rand.Uint64N, func(m set.Member) { kept.AddMember(m, maxInts(c)) })
+		s.Sample(remaining, rand.Uint64N, func(m set.Member) { kept.AddMember(m, maxInts(c)) })
 		for m := range s.All() {
 			if !kept.ContainsMember(m) {
 				out = append(out, setMember(m))
@@ -106,16 +105,15 @@ func popSome(c *Ctx, n *store.Node, s *set.Set, count int) resp.Value {
 	return resp.Set(out...)
 }
 
-// popped is how many members one SREM has at most: nobody is to read a command
-// of any length.
-const popped = 1024
+// maxLoggedRemovals is the maximum number of members in a logged SREM, so that its
+// length is bounded.
+const maxLoggedRemovals = 1024
 
-// didPop records which members SPOP has removed.
 func (c *Ctx) didPop(members []resp.Value) {
 	if c.Group == nil {
 		return
 	}
-	for part := range slices.Chunk(members, popped) {
+	for part := range slices.Chunk(members, maxLoggedRemovals) {
 		g := c.did(2+len(part), "SREM", c.Args[1])
 		for i := range part {
 			didValue(g, &part[i])
@@ -131,7 +129,7 @@ func sscan(c *Ctx) resp.Value {
 			if page.pattern != nil {
 				text = m.AppendText(text[:0])
 			}
-			if page.wants(text) {
+			if page.matches(text) {
 				page.items = append(page.items, setMember(m))
 			}
 		})

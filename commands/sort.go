@@ -10,16 +10,16 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// A sortQuery is what SORT's options say. Patterns are in sort_pattern.go, what
-// is compared in sort_order.go.
+// A sortQuery holds SORT's options. Patterns are in sort_pattern.go, comparisons in
+// sort_order.go.
 type sortQuery struct {
-	by            *sortPattern   // nil: the elements themselves are compared
-	gets          []*sortPattern // none: the elements are answered
-	offset, count int64          // count is negative for all
-	desc, alpha   bool
-	unsorted      bool // BY something that is the same for every element
-	destination   int  // where the key of STORE stands; 0: the result is answered
-	byChance      bool // Redis' order of the result may be another: see sortDeviation
+	by               *sortPattern   // nil: sort by the elements themselves
+	gets             []*sortPattern // empty: return the elements
+	offset, count    int64          // a negative count is unlimited
+	desc, alpha      bool
+	unsorted         bool // BY a constant
+	destination      int  // index of STORE's key in the arguments; 0: return the result
+	nondeterministic bool // Redis may order the result differently, see sortDeviation
 }
 
 // SORT key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]]
@@ -29,16 +29,17 @@ func sortKey(c *Ctx) resp.Value { return runSort(c, true) }
 // SORT_RO is SORT without STORE.
 func sortReadOnly(c *Ctx) resp.Value { return runSort(c, false) }
 
-// sortDeviation names what Redis leaves to chance.
-const sortDeviation = "of a set that is no intset, or a sorted set, what ALPHA finds equal comes in the order of " +
-	"the bytes or of the scores, and BY nosort of a set in that of SMEMBERS, where Redis follows its hash table; " +
-	"an element out of a double's range fails its own call only"
+// sortDeviation describes results that are nondeterministic in Redis.
+const sortDeviation = "elements that ALPHA compares as equal are ordered by their bytes in a set " +
+	"other than an intset and by score in a sorted set, and BY nosort returns a set in the order of SMEMBERS, " +
+	"where Redis uses the order of its hash table; " +
+	"an element out of a double's range makes only its own call fail"
 
-// nowhere is KeySpec.Find of keys that no argument names.
-func nowhere([][]byte) int { return 0 }
+// noKeyArgument is the KeySpec.Find of keys that are not among the arguments.
+func noKeyArgument([][]byte) int { return 0 }
 
-// parseSort reads the options. The last of each kind counts, but for BY a
-// constant, which no other BY undoes, and GET, of which there may be many.
+// parseSort parses the options. The last of each kind counts, except that GET may be
+// given several times and that BY a constant cannot be undone by another BY.
 func parseSort(args [][]byte, mayStore bool) (q sortQuery, refusal resp.Value) {
 	q.count = -1
 	for o := (options{args[2:]}); o.more(); {
@@ -72,28 +73,27 @@ func parseSort(args [][]byte, mayStore bool) (q sortQuery, refusal resp.Value) {
 	return q, resp.None
 }
 
-// looksUp reports whether the query reads keys that the call does not name.
-func (q *sortQuery) looksUp() bool {
-	isLookup := func(p *sortPattern) bool { return p.found }
-	return q.by != nil && q.by.found || slices.ContainsFunc(q.gets, isLookup)
+// readsOtherKeys reports whether the query reads keys that are not arguments.
+func (q *sortQuery) readsOtherKeys() bool {
+	isLookup := func(p *sortPattern) bool { return p.hasStar }
+	return q.by != nil && q.by.hasStar || slices.ContainsFunc(q.gets, isLookup)
 }
 
-// sortReaches is Command.Reaches of SORT: BY and GET may read any key. So may
-// STORE write one that sortDestination takes for something else.
+// sortReaches is the Command.Reaches of SORT: BY and GET may read any key, and STORE
+// may write one that sortDestination misses.
 func sortReaches(args [][]byte) bool {
 	q, refusal := parseSort(args, true)
-	return !refusal.IsError() && (q.looksUp() || q.destination != sortDestination(args))
+	return !refusal.IsError() && (q.readsOtherKeys() || q.destination != sortDestination(args))
 }
 
-// sortReadOnlyReaches is sortReaches of SORT_RO.
+// sortReadOnlyReaches is the Command.Reaches of SORT_RO.
 func sortReadOnlyReaches(args [][]byte) bool {
 	q, refusal := parseSort(args, false)
-	return !refusal.IsError() && q.looksUp()
+	return !refusal.IsError() && q.readsOtherKeys()
 }
 
-// sortDestination is KeySpec.Find of STORE: Redis looks for the last STORE
-// without reading the other options, of which it only knows how many arguments
-// they have.
+// sortDestination is the KeySpec.Find of STORE's key. Like Redis, it finds the last
+// STORE and only skips the other options.
 func sortDestination(args [][]byte) (at int) {
 	for i := 2; i < len(args); i++ {
 		switch word := args[i]; {
@@ -118,8 +118,7 @@ func runSort(c *Ctx, mayStore bool) resp.Value {
 		return refusal
 	}
 	if source.plain != nil && q.unsorted && (q.destination != 0 || c.InScript) {
-		// A set has no order of its own, and what is stored or computed from must
-		// not depend on chance.
+		// A set is unordered, and stored or scripted results must be deterministic.
 		q.unsorted, q.alpha, q.by = false, true, nil
 	}
 	if source.sorted != nil {
@@ -127,19 +126,18 @@ func runSort(c *Ctx, mayStore bool) resp.Value {
 	}
 	first, end := q.limits(source.len())
 	if q.unsorted {
-		return q.finish(c, source.slice(first, end, q.desc))
+		return q.reply(c, source.slice(first, end, q.desc))
 	}
 	v, ok := q.vector(c, source)
 	if !ok {
 		return errSortScores
 	}
 	v.sort(first, end)
-	q.byChance = v.alpha && v.by && source.isHashed() // stored without BY, nothing but equal elements is equal
-	return q.finish(c, v.elements(first, end))
+	q.nondeterministic = v.alpha && v.by && source.isHashed() // without BY only equal elements compare equal
+	return q.reply(c, v.elements(first, end))
 }
 
-// limits turns LIMIT into the indexes from first up to, not including, end of n
-// elements.
+// limits returns the range of indexes [first, end) that LIMIT selects of n elements.
 func (q *sortQuery) limits(n int) (first, end int) {
 	size := int64(n)
 	offset := min(max(q.offset, 0), size)
@@ -149,10 +147,10 @@ func (q *sortQuery) limits(n int) (first, end int) {
 	return int(offset), int(min(offset+min(q.count, size), size))
 }
 
-// finish answers the elements, or what GET makes of them, or stores it.
-func (q *sortQuery) finish(c *Ctx, elements []string) resp.Value {
+// reply returns or stores the elements, or the values that GET reads for them.
+func (q *sortQuery) reply(c *Ctx, elements []string) resp.Value {
 	if q.destination != 0 {
-		return q.store(c, q.asList(c, elements))
+		return q.store(c, q.toList(c, elements))
 	}
 	if len(q.gets) == 0 {
 		out := c.Values(len(elements))
@@ -170,14 +168,14 @@ func (q *sortQuery) finish(c *Ctx, elements []string) resp.Value {
 	return resp.Array(out...)
 }
 
-// store keeps the result. Where another server may come to another one, the call
-// is recorded by what it did.
+// store stores the result. The log records it instead of the call if it is
+// nondeterministic.
 func (q *sortQuery) store(c *Ctx, l *list.List) resp.Value {
 	key := c.Args[q.destination]
 	replaces := c.DB.Find(key, c.NowMs) != nil
 	c.changesAre(eventSortStore)
 	reply := storeResult(c, key, l)
-	if !q.byChance {
+	if !q.nondeterministic {
 		return reply
 	}
 	if replaces {
@@ -195,8 +193,9 @@ func (q *sortQuery) store(c *Ctx, l *list.List) resp.Value {
 	return reply
 }
 
-// asList is what STORE keeps: an empty element where GET finds nothing.
-func (q *sortQuery) asList(c *Ctx, elements []string) *list.List {
+// toList returns the list that STORE stores, with an empty element for each value that
+// GET does not find.
+func (q *sortQuery) toList(c *Ctx, elements []string) *list.List {
 	l := &list.List{}
 	for _, e := range elements {
 		if len(q.gets) == 0 {
@@ -210,8 +209,8 @@ func (q *sortQuery) asList(c *Ctx, elements []string) *list.List {
 	return l
 }
 
-// A sortSource is what SORT sorts: a list, a set, a sorted set or, where the key
-// does not exist, nothing.
+// A sortSource is the collection that SORT sorts: a list, a set, a sorted set, or
+// nothing if the key does not exist.
 type sortSource struct {
 	list *list.List
 	zsource
@@ -237,16 +236,16 @@ func (s *sortSource) len() int {
 	return s.zsource.len()
 }
 
-// isHashed reports whether Redis walks the source as a hash table.
+// isHashed reports whether Redis iterates over the source as a hash table.
 func (s *sortSource) isHashed() bool {
 	return s.sorted != nil || s.plain != nil && !s.plain.IsIntset()
 }
 
-// slice returns the elements from first up to, not including, end of the
-// source's own order, which a set has in one direction only.
+// slice returns the elements [first, end) in the source's own order, reversed if desc
+// and the source is not a set.
 func (s *sortSource) slice(first, end int, desc bool) []string {
 	out := make([]string, 0, max(end-first, 0))
-	take := func(e string) bool {
+	collect := func(e string) bool {
 		if len(out) < cap(out) {
 			out = append(out, e)
 		}
@@ -256,16 +255,16 @@ func (s *sortSource) slice(first, end int, desc bool) []string {
 	switch {
 	case cap(out) == 0:
 	case s.list != nil && desc:
-		s.list.Descend(last, take)
+		s.list.Descend(last, collect)
 	case s.list != nil:
-		s.list.Ascend(first, take)
+		s.list.Ascend(first, collect)
 	case s.sorted != nil && desc:
-		s.sorted.Descend(last, func(e zset.Entry) bool { return take(e.Member()) })
+		s.sorted.Descend(last, func(e zset.Entry) bool { return collect(e.Member()) })
 	case s.sorted != nil:
-		s.sorted.Ascend(first, func(e zset.Entry) bool { return take(e.Member()) })
+		s.sorted.Ascend(first, func(e zset.Entry) bool { return collect(e.Member()) })
 	default:
 		for m := range s.plain.All() {
-			if first--; first < 0 && !take(m.Text()) {
+			if first--; first < 0 && !collect(m.Text()) {
 				break
 			}
 		}

@@ -7,55 +7,53 @@ import (
 	"strings"
 )
 
-// A sortVector is the elements of a SORT, each with what is compared.
+// A sortVector holds the elements of a SORT with their sort keys.
 //
-// Numbers that are equal are told apart by the bytes of their elements. Texts
-// are compared byte by byte; where the result is answered and not stored only up
-// to a NUL byte, as C's strcoll does in the C locale. Texts that are equal then
-// keep the order of the source, but with BY and a LIMIT: Redis then runs the
-// quicksort of sortRange, which does not, and which we run as well.
+// Elements with equal numbers are ordered by their own bytes. Texts are compared
+// bytewise and, unless the result is stored, only up to a NUL byte, as by C's strcoll
+// in the C locale. Elements with equal texts keep the order of the source, except with
+// BY and LIMIT, for which Redis and sortRange use a quicksort that is not stable.
 type sortVector struct {
 	items     []sortItem
 	alpha, by bool
 	desc      bool
-	whole     bool // texts are compared beyond a NUL byte
+	pastNUL   bool // compare texts beyond a NUL byte
 }
 
 type sortItem struct {
 	element string
 	score   float64
-	text    []byte // nil: there is none, which comes before every other
+	text    []byte // nil: no text, which sorts first
 }
 
-// vector loads the source. It is not ok where something that is to be compared
-// as a number is none.
+// vector loads the source and its sort keys. It reports false if one must be a number
+// and is not.
 func (q *sortQuery) vector(c *Ctx, source sortSource) (v *sortVector, ok bool) {
 	v = &sortVector{
 		items: make([]sortItem, 0, source.len()),
-		alpha: q.alpha, by: q.by != nil, desc: q.desc, whole: q.destination != 0,
+		alpha: q.alpha, by: q.by != nil, desc: q.desc, pastNUL: q.destination != 0,
 	}
 	for _, e := range source.slice(0, source.len(), false) {
 		v.items = append(v.items, sortItem{element: e})
 	}
 	if source.plain != nil && !source.plain.IsIntset() && v.alpha {
-		// Equal texts keep the order of the source, and that of a hash table is chance.
+		// Equal texts keep the order of the source, which is random for a hash table.
 		slices.SortFunc(v.items, func(a, b sortItem) int { return strings.Compare(a.element, b.element) })
 	}
 	ok = true
 	for i := range v.items {
-		ok = q.weigh(c, &v.items[i]) && ok // all of them: keys that are overdue go
+		ok = q.setSortKey(c, &v.items[i]) && ok // for all items, because lookups remove expired keys
 	}
 	return v, ok
 }
 
-// weigh finds what an item is compared by. It reports false where that is no
-// number and has to be one.
-func (q *sortQuery) weigh(c *Ctx, item *sortItem) bool {
+// setSortKey sets the item's score or text. It reports false if a score is not a number.
+func (q *sortQuery) setSortKey(c *Ctx, item *sortItem) bool {
 	text := []byte(item.element)
 	if q.by != nil {
 		var found bool
 		if text, found = q.by.lookup(c, item.element); !found {
-			return true // like 0, and before every text
+			return true // sorts as 0, and before every text
 		}
 	}
 	if q.alpha {
@@ -69,7 +67,7 @@ func (q *sortQuery) weigh(c *Ctx, item *sortItem) bool {
 	return ok
 }
 
-// sort puts at least the items from first up to, not including, end in order.
+// sort puts at least the items [first, end) in their final order.
 func (v *sortVector) sort(first, end int) {
 	switch all := first == 0 && end == len(v.items); {
 	case !v.alpha: // no two items are equal, unless their elements are
@@ -89,7 +87,7 @@ func (v *sortVector) compare(a, b sortItem) (order int) {
 		}
 	case a.text == nil || b.text == nil:
 		order = cmp.Compare(presence(a.text), presence(b.text))
-	case v.whole:
+	case v.pastNUL:
 		order = bytes.Compare(a.text, b.text)
 	default:
 		order = bytes.Compare(cString(a.text), cString(b.text))
@@ -107,7 +105,6 @@ func presence(text []byte) int {
 	return 1
 }
 
-// elements returns the elements from first up to, not including, end.
 func (v *sortVector) elements(first, end int) []string {
 	out := make([]string, 0, max(end-first, 0))
 	for i := first; i < end; i++ {

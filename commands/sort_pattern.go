@@ -7,35 +7,35 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A sortPattern is the argument of BY or GET: the key that belongs to an
-// element, which takes the place of the first *, and of a hash a field. Redis
-// looks for *, -> and # as C does, up to a NUL byte, and takes the rest whole.
+// A sortPattern is the argument of BY or GET: a key, in which the element replaces the
+// first *, and optionally a field. Redis searches for *, -> and # up to a NUL byte, but
+// uses the whole pattern.
 type sortPattern struct {
-	itself         bool // #: the element
-	found          bool // there is a *; without one nothing is looked up
-	before, behind []byte
+	element        bool // #: the element itself
+	hasStar        bool // there is a *; otherwise nothing is looked up
+	prefix, suffix []byte
 	field          []byte // nil: the key holds a string
 }
 
 func parseSortPattern(pattern []byte) *sortPattern {
 	text := cString(pattern)
 	if string(text) == "#" {
-		return &sortPattern{itself: true}
+		return &sortPattern{element: true}
 	}
 	star := bytes.IndexByte(text, '*')
 	if star < 0 {
 		return &sortPattern{}
 	}
-	p := &sortPattern{found: true, before: pattern[:star], behind: pattern[star+1:]}
+	p := &sortPattern{hasStar: true, prefix: pattern[:star], suffix: pattern[star+1:]}
 	if arrow := bytes.Index(text[star+1:], []byte("->")); arrow >= 0 && star+1+arrow+2 < len(text) {
-		p.behind, p.field = p.behind[:arrow], p.behind[arrow+2:]
+		p.suffix, p.field = p.suffix[:arrow], p.suffix[arrow+2:]
 	}
 	return p
 }
 
-// value answers what the pattern stands for, null where that does not exist.
+// value returns the pattern's value for an element, or null if there is none.
 func (p *sortPattern) value(c *Ctx, element string) resp.Value {
-	if p.itself {
+	if p.element {
 		return resp.Bulk(element)
 	}
 	if text, ok := p.lookup(c, element); ok {
@@ -44,18 +44,17 @@ func (p *sortPattern) value(c *Ctx, element string) resp.Value {
 	return resp.Null
 }
 
-// lookup returns what the pattern stands for; ok is false where the key, or its
-// field, does not exist or is of another type. The text is good until the key
-// changes.
+// lookup returns the pattern's value for an element, valid until the key changes. It
+// reports false if the key or field does not exist or the key has another type.
 func (p *sortPattern) lookup(c *Ctx, element string) (text []byte, ok bool) {
 	switch {
-	case p.itself:
+	case p.element:
 		return []byte(element), true
-	case !p.found:
+	case !p.hasStar:
 		return nil, false
 	}
-	key := make([]byte, 0, len(p.before)+len(element)+len(p.behind))
-	key = append(append(append(key, p.before...), element...), p.behind...)
+	key := make([]byte, 0, len(p.prefix)+len(element)+len(p.suffix))
+	key = append(append(append(key, p.prefix...), element...), p.suffix...)
 	n := c.DB.Lookup(key, c.NowMs)
 	if n == nil {
 		return nil, false

@@ -5,22 +5,19 @@ import (
 	"slices"
 )
 
-// sortRange puts the items from first up to, not including, end where sorting
-// everything would put them. It is the quicksort of Bentley and McIlroy
-// (Engineering a Sort Function, 1993), which splits into less, equal and greater
-// and leaves alone what lies outside of the range. Equal items come out in an
-// order that is its own, and Redis'.
+// sortRange puts the items [first, end) where sorting all items would put them. It is
+// the quicksort of Bentley and McIlroy (Engineering a Sort Function, 1993), which
+// partitions into less, equal and greater and skips partitions outside of the range.
+// It is not stable and orders equal items as Redis does.
 //
-// Input can be made for which it takes quadratic time. After more rounds than
-// any other input needs, the rest is sorted otherwise, and only the order of
-// equal items is another.
+// Crafted input could make it quadratic. Beyond a depth that no other input reaches,
+// it uses another sort, which orders only equal items differently.
 func (v *sortVector) sortRange(first, end int) {
 	s := rangeSorter{v.items, v.compare, first, end - 1}
-	s.sort(0, len(v.items), sortRounds(len(v.items)))
+	s.sort(0, len(v.items), maxSortDepth(len(v.items)))
 }
 
-// sortRounds is how deep the quicksort of n items may go.
-func sortRounds(n int) int { return 4 * bits.Len(uint(n)) }
+func maxSortDepth(n int) int { return 4 * bits.Len(uint(n)) }
 
 type rangeSorter struct {
 	items       []sortItem
@@ -28,18 +25,18 @@ type rangeSorter struct {
 	first, last int // of the range
 }
 
-// sort sorts the n items from at.
-func (s rangeSorter) sort(at, n, rounds int) {
-	for ; n >= 7; rounds-- {
-		if rounds == 0 {
+// sort sorts the n items from index at.
+func (s rangeSorter) sort(at, n, depth int) {
+	for ; n >= 7; depth-- {
+		if depth == 0 {
 			slices.SortStableFunc(s.items[at:at+n], s.compare)
 			return
 		}
-		less, greater := s.split(at, n)
-		if less > 1 && s.meets(at, less) {
-			s.sort(at, less, rounds-1)
+		less, greater := s.partition(at, n)
+		if less > 1 && s.overlaps(at, less) {
+			s.sort(at, less, depth-1)
 		}
-		if greater <= 1 || !s.meets(at+n-greater, greater) {
+		if greater <= 1 || !s.overlaps(at+n-greater, greater) {
 			return
 		}
 		at, n = at+n-greater, greater
@@ -51,18 +48,18 @@ func (s rangeSorter) sort(at, n, rounds int) {
 	}
 }
 
-// meets reports whether the range has any of the n items from at.
-func (s rangeSorter) meets(at, n int) bool { return s.first < at+n && s.last >= at }
+// overlaps reports whether the range contains any of the n items from index at.
+func (s rangeSorter) overlaps(at, n int) bool { return s.first < at+n && s.last >= at }
 
 func (s rangeSorter) order(i, j int) int { return s.compare(s.items[i], s.items[j]) }
 
 func (s rangeSorter) swap(i, j int) { s.items[i], s.items[j] = s.items[j], s.items[i] }
 
-// split moves what is less than a pivot to the left and what is greater to the
-// right, and returns how many these are.
-func (s rangeSorter) split(at, n int) (less, greater int) {
+// partition moves the items less than a pivot to the left, the greater ones to the
+// right, and returns their numbers.
+func (s rangeSorter) partition(at, n int) (less, greater int) {
 	s.swap(at, s.pivot(at, n))
-	left, right := at+1, at+n-1 // what was not looked at
+	left, right := at+1, at+n-1 // the items not compared yet
 	equalLeft, equalRight := left, right
 	for {
 		for ; left <= right; left++ {
@@ -94,20 +91,20 @@ func (s rangeSorter) split(at, n int) (less, greater int) {
 	}
 	end := at + n
 	less, greater = left-equalLeft, equalRight-right
-	s.exchange(at, left, min(equalLeft-at, less))
-	s.exchange(left, end, min(greater, end-equalRight-1))
+	s.swapBlocks(at, left, min(equalLeft-at, less))
+	s.swapBlocks(left, end, min(greater, end-equalRight-1))
 	return less, greater
 }
 
-// exchange swaps the n items from a with the n before end.
-func (s rangeSorter) exchange(a, end, n int) {
+// swapBlocks swaps the n items from index a with the n items before end.
+func (s rangeSorter) swapBlocks(a, end, n int) {
 	for i := range n {
 		s.swap(a+i, end-n+i)
 	}
 }
 
-// pivot is the middle of three items, each of which is that of three where
-// there are many.
+// pivot returns the index of the median of three items or, if n is large, of three
+// medians of three.
 func (s rangeSorter) pivot(at, n int) int {
 	middle := at + n/2
 	if n == 7 {

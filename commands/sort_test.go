@@ -20,7 +20,7 @@ func itemsOf(texts []string) []sortItem {
 	return items
 }
 
-// Whatever the range, it holds what it would hold if everything were sorted.
+// TestSortRange compares random ranges with the result of sorting everything.
 func TestSortRange(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -45,18 +45,18 @@ func TestSortRange(t *testing.T) {
 		for _, item := range v.items[first:end] {
 			got = append(got, string(item.text))
 		}
-		require.Equal(t, texts[first:end], got, "%d to %d", first, end)
+		require.Equal(t, texts[first:end], got, "range [%d, %d)", first, end)
 		seen := map[string]bool{}
 		for _, item := range v.items {
-			require.False(t, seen[item.element], "an item is there twice")
+			require.False(t, seen[item.element], "duplicate item")
 			seen[item.element] = true
 		}
 	}
 }
 
-// An input that is made for it cannot make the quicksort quadratic. It is made
-// while it runs: what was not compared yet is greater than everything else
-// (McIlroy, A Killer Adversary for Quicksort, 1999).
+// TestSortRangeHostile tests that crafted input cannot make the quicksort quadratic.
+// The adversary creates the input during the sort: items not compared yet are greater
+// than all others (McIlroy, A Killer Adversary for Quicksort, 1999).
 func TestSortRangeHostile(t *testing.T) {
 	const n = 20_000
 	adversary := newAdversary(n)
@@ -65,7 +65,7 @@ func TestSortRangeHostile(t *testing.T) {
 		v.items[i] = sortItem{element: strconv.Itoa(i), text: []byte{}}
 	}
 	s := rangeSorter{v.items, adversary.compare, 0, n - 1}
-	s.sort(0, n, sortRounds(n))
+	s.sort(0, n, maxSortDepth(n))
 	require.Less(t, adversary.comparisons, 60*n*15)
 }
 
@@ -128,19 +128,19 @@ func TestSortPattern(t *testing.T) {
 		p := parseSortPattern([]byte(pattern))
 		got := "none"
 		switch {
-		case p.itself:
+		case p.element:
 			got = "itself"
 		case p.field != nil:
-			got = string(p.before) + "|" + string(p.behind) + "->" + string(p.field)
-		case p.found:
-			got = string(p.before) + "|" + string(p.behind)
+			got = string(p.prefix) + "|" + string(p.suffix) + "->" + string(p.field)
+		case p.hasStar:
+			got = string(p.prefix) + "|" + string(p.suffix)
 		}
 		require.Equal(t, want, got, "%q", pattern)
 	}
 }
 
-// What a call may touch is locked: the keys that the handler will read and
-// write are among the shards, whatever the options are and however often.
+// TestSortShards tests that the shards of all keys that the handler reads and writes
+// are locked, whatever the options.
 func TestSortShards(t *testing.T) {
 	table := testTable()
 	row, readOnly := table.Lookup([]byte("sort")), table.Lookup([]byte("sort_ro"))
@@ -158,7 +158,7 @@ func TestSortShards(t *testing.T) {
 		"k store d store e":              shards("k", "e"),
 		"k by w_*":                       store.AllShards,
 		"k get # get *->f":               store.AllShards,
-		"k by w_* nosuch":                shards("k"), // refused
+		"k by w_* nosuch":                shards("k"), // fails
 		"k store limit alpha store d":    store.AllShards,
 		"k store store store d":          shards("k", "d"),
 		"k limit store d by x store get": shards("k", "get"),
@@ -170,7 +170,7 @@ func TestSortShards(t *testing.T) {
 	require.Equal(t, shards("k"), readOnly.Shards(words("sort_ro", "k", "alpha")))
 	require.Equal(t, store.AllShards, readOnly.Shards(words("sort_ro", "k", "get", "x*")))
 
-	// Random options: the destination that the handler writes is locked.
+	// With random options, the destination that the handler writes is locked.
 	rnd := rand.New(rand.NewPCG(1, 1))
 	options := []string{"store", "limit", "by", "get", "asc", "alpha", "0", "1", "d", "store"}
 	for range 100_000 {

@@ -10,17 +10,20 @@ import (
 // Strings are the commands on string values, and counters among them.
 var Strings = []Command{
 	{
-		Name: "append", Event: "append", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW insert")},
+		Name: "append", Event: "append", Arity: 3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW insert")},
 		Group: "string", Since: "2.0.0", Complexity: "O(1)", Syntax: "key value", Handler: appendValue,
 		Summary: "Appends to a string.",
 	},
 	{
-		Name: "decr", Event: "incrby", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "decr", Event: "incrby", Arity: 2, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: decr,
 		Summary: "Subtracts one from the number in a key.",
 	},
 	{
-		Name: "decrby", Event: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "decrby", Event: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key decrement", Handler: decrBy,
 		Summary: "Subtracts from the number in a key.",
 	},
@@ -30,7 +33,8 @@ var Strings = []Command{
 		Summary: "Returns the value of a string key.",
 	},
 	{
-		Name: "getdel", Event: "del", Arity: 2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "getdel", Event: "del", Arity: 2, Flags: Write | Fast,
+		Keys:  []KeySpec{key(1, "RW access delete")},
 		Group: "string", Since: "6.2.0", Complexity: "O(1)", Syntax: "key", Handler: getDel,
 		Summary: "Returns the value of a string key and removes the key.",
 	},
@@ -38,7 +42,8 @@ var Strings = []Command{
 		Name: "getex", Event: "expire", Arity: -2, Flags: Write | Fast,
 		Keys:  []KeySpec{{Flags: "RW access update", First: 1, Step: 1, Notes: "the deadline may change"}},
 		Group: "string", Since: "6.2.0", Complexity: "O(1)", Handler: getEx,
-		Syntax:  "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]",
+		Syntax: "key " +
+			"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]",
 		Summary: "Returns the value of a string key and sets or removes its deadline.",
 	},
 	{
@@ -47,30 +52,36 @@ var Strings = []Command{
 		Summary: "Returns part of a string.",
 	},
 	{
-		Name: "getset", Event: "set", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "getset", Event: "set", Arity: 3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key value", Handler: getSet,
 		Summary: "Sets a string key and returns its old value.",
 	},
 	{
-		Name: "incr", Event: "incrby", Arity: 2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "incr", Event: "incrby", Arity: 2, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key", Handler: incr,
 		Summary: "Adds one to the number in a key.",
 	},
 	{
-		Name: "incrby", Event: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "incrby", Event: "incrby", Arity: 3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key increment", Handler: incrBy,
 		Summary: "Adds to the number in a key.",
 	},
 	{
-		Name: "incrbyfloat", Event: "incrbyfloat", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "incrbyfloat", Event: "incrbyfloat", Arity: 3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
 		Group: "string", Since: "2.6.0", Complexity: "O(1)", Syntax: "key increment", Handler: incrByFloat,
 		Summary: "Adds a fraction to the number in a key.",
 	},
 	{
-		Name: "lcs", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{{Flags: "RO access", First: 1, Last: 1, Step: 1}},
+		Name: "lcs", Arity: -3, Flags: ReadOnly,
+		Keys:  []KeySpec{{Flags: "RO access", First: 1, Last: 1, Step: 1}},
 		Group: "string", Since: "7.0.0", Complexity: "O(N*M)", Handler: lcs,
-		Syntax:  "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
-		Summary: "Returns the longest common subsequence of two strings, its length, or its positions in both.",
+		Syntax: "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
+		Summary: "Returns the longest common subsequence of two strings, its length, " +
+			"or its positions in both.",
 	},
 	{
 		Name: "mget", Arity: -2, Flags: ReadOnly | Fast, Keys: []KeySpec{keys(1, "RO access")},
@@ -81,25 +92,33 @@ var Strings = []Command{
 	{
 		Name: "mset", Event: "set", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW update")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:all_succeeded"},
-		Group: "string", Since: "1.0.1", Complexity: "O(N)", Syntax: "key value [key value ...]", Handler: mset,
+		Group: "string", Since: "1.0.1", Complexity: "O(N)",
+		Syntax: "key value [key value ...]", Handler: mset,
 		Summary: "Sets several string keys.",
 	},
 	{
-		Name: "msetnx", Event: "set", Arity: -3, Flags: Write | DenyOOM, Keys: []KeySpec{keys(2, "OW insert")},
+		Name: "msetnx", Event: "set", Arity: -3, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{keys(2, "OW insert")},
 		Tips:  []string{"request_policy:multi_shard", "response_policy:agg_min"},
-		Group: "string", Since: "1.0.1", Complexity: "O(N)", Syntax: "key value [key value ...]", Handler: msetNX,
+		Group: "string", Since: "1.0.1", Complexity: "O(N)",
+		Syntax: "key value [key value ...]", Handler: msetNX,
 		Summary: "Sets several string keys if none of them exists.",
 	},
 	{
 		Name: "psetex", Event: "set", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update")},
-		Group: "string", Since: "2.6.0", Complexity: "O(1)", Syntax: "key milliseconds value", Handler: psetEx,
+		Group: "string", Since: "2.6.0", Complexity: "O(1)",
+		Syntax: "key milliseconds value", Handler: psetEx,
 		Summary: "Sets a string key with a time to live in milliseconds.",
 	},
 	{
 		Name: "set", Event: "set", Arity: -3, Flags: Write | DenyOOM,
-		Keys:  []KeySpec{{Flags: "RW access update variable_flags", First: 1, Step: 1, Notes: "GET reads what was there before"}},
+		Keys: []KeySpec{{
+			Flags: "RW access update variable_flags", First: 1, Step: 1,
+			Notes: "GET reads what was there before",
+		}},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Handler: setString,
-		Syntax:  "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
+		Syntax: "key value [NX | XX] [GET] " +
+			"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
 		Summary: "Sets a string key.",
 	},
 	{
@@ -108,12 +127,14 @@ var Strings = []Command{
 		Summary: "Sets a string key with a time to live in seconds.",
 	},
 	{
-		Name: "setnx", Event: "set", Arity: 3, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "OW insert")},
+		Name: "setnx", Event: "set", Arity: 3, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "OW insert")},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Syntax: "key value", Handler: setNX,
 		Summary: "Sets a string key that does not exist.",
 	},
 	{
-		Name: "setrange", Event: "setrange", Arity: 4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW update")},
+		Name: "setrange", Event: "setrange", Arity: 4, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "RW update")},
 		Group: "string", Since: "2.2.0", Complexity: "O(1)", Syntax: "key offset value", Handler: setRange,
 		Summary: "Overwrites part of a string.",
 	},
@@ -129,8 +150,7 @@ var Strings = []Command{
 	},
 }
 
-// stringOf returns a node's string, nil for no node; a refusal where the node
-// holds something else.
+// stringOf returns n's string, or nil if n is nil. It fails if n holds another type.
 func stringOf(n *store.Node) (*store.String, resp.Value) {
 	if n == nil {
 		return nil, resp.None
@@ -142,8 +162,8 @@ func stringOf(n *store.Node) (*store.String, resp.Value) {
 	return s, resp.None
 }
 
-// textOf answers a string's text, null for none.
-func textOf(c *Ctx, s *store.String) resp.Value {
+// stringReply returns the text of s as a reply, or null if s is nil.
+func stringReply(c *Ctx, s *store.String) resp.Value {
 	if s == nil {
 		return resp.Null
 	}
@@ -159,7 +179,7 @@ func get(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	return textOf(c, s)
+	return stringReply(c, s)
 }
 
 // MGET key [key ...]
@@ -167,7 +187,7 @@ func mget(c *Ctx) resp.Value {
 	out := c.Values(len(c.Args) - 1)
 	for _, k := range c.Args[1:] {
 		s, _ := stringOf(c.DB.Lookup(k, c.NowMs))
-		out = append(out, textOf(c, s)) // a key of another type answers null
+		out = append(out, stringReply(c, s)) // null for a key of another type
 	}
 	return resp.Array(out...)
 }
@@ -179,7 +199,7 @@ func getDel(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	reply := textOf(c, s)
+	reply := stringReply(c, s)
 	if n != nil {
 		c.DB.Delete(n)
 		c.didCall("DEL", c.Args[1])
@@ -194,15 +214,15 @@ func getSet(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	reply := textOf(c, s)
-	put(c, n, c.Args[1], c.Args[2], false)
+	reply := stringReply(c, s)
+	putString(c, n, c.Args[1], c.Args[2], false)
 	c.didSet(c.Args[1], c.Args[2], 0)
 	return reply
 }
 
-// put makes key, whose node is n or nil, hold text. The deadline goes unless
-// it is kept.
-func put(c *Ctx, n *store.Node, key, text []byte, keepTTL bool) *store.Node {
+// putString sets key, whose node is n or nil, to text. It removes the deadline unless
+// keepTTL.
+func putString(c *Ctx, n *store.Node, key, text []byte, keepTTL bool) *store.Node {
 	if n == nil {
 		return c.DB.Put(key, store.NewString(text))
 	}
@@ -223,7 +243,7 @@ func setNX(c *Ctx) resp.Value {
 	if c.DB.Find(c.Args[1], c.NowMs) != nil {
 		return resp.Int(0)
 	}
-	put(c, nil, c.Args[1], c.Args[2], false)
+	putString(c, nil, c.Args[1], c.Args[2], false)
 	return resp.Int(1)
 }
 
@@ -233,7 +253,7 @@ func mset(c *Ctx) resp.Value {
 		return WrongArity(c.Cmd)
 	}
 	for i := 1; i < len(c.Args); i += 2 {
-		put(c, c.DB.Find(c.Args[i], c.NowMs), c.Args[i], c.Args[i+1], false)
+		putString(c, c.DB.Find(c.Args[i], c.NowMs), c.Args[i], c.Args[i+1], false)
 	}
 	return resp.OK
 }
@@ -272,7 +292,7 @@ func appendValue(c *Ctx) resp.Value {
 		return refusal
 	}
 	if n == nil {
-		put(c, nil, c.Args[1], c.Args[2], false)
+		putString(c, nil, c.Args[1], c.Args[2], false)
 		return resp.Int(int64(len(c.Args[2])))
 	}
 	if int64(s.Size())+int64(len(c.Args[2])) > c.Settings.ProtoMaxBulkLen {
@@ -390,7 +410,7 @@ func addInt(c *Ctx, by int64) resp.Value {
 	}
 	old, ok := s.Int()
 	if !ok {
-		// Text that an edit left behind may still be a number.
+		// Text left by an edit may still be a number.
 		if old, ok = parseInt(s.Bytes(nil)); !ok {
 			return ErrNotInteger
 		}

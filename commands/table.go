@@ -9,15 +9,14 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A Table finds commands by name. It is built once and then only read.
+// A Table maps names to commands. It is read-only once built.
 type Table struct {
-	slots  []*Command // by nameHash, then the next free one; nil ends a search
+	slots  []*Command // hash table with linear probing, by nameHash
 	sorted []*Command // by name
-	count  int        // commands and subcommands
+	count  int        // number of commands and subcommands
 }
 
-// NewTable joins groups of commands. A name that stands twice is a programming
-// mistake and panics.
+// NewTable returns a table of the groups' commands. It panics on duplicate names.
 func NewTable(groups ...[]Command) *Table {
 	rows := 0
 	for _, group := range groups {
@@ -26,14 +25,14 @@ func NewTable(groups ...[]Command) *Table {
 	t := &Table{slots: make([]*Command, 4<<bits.Len(uint(rows)))}
 	for _, group := range groups {
 		for i := range group {
-			c := group[i] // a copy: groups stay as they were written
+			c := group[i] // a copy, so that the groups do not change
 			c.Subs = slices.Clone(c.Subs)
-			t.number(&c)
+			t.assignID(&c)
 			for j := range c.Subs {
 				c.Subs[j].parent = &c
-				t.number(&c.Subs[j])
+				t.assignID(&c.Subs[j])
 			}
-			t.file(&c)
+			t.insert(&c)
 			t.sorted = append(t.sorted, &c)
 		}
 	}
@@ -41,21 +40,21 @@ func NewTable(groups ...[]Command) *Table {
 	return t
 }
 
-func (t *Table) number(c *Command) {
+func (t *Table) assignID(c *Command) {
 	c.id = t.count
 	t.count++
 	c.setEvent()
 }
 
-// Len is the number of commands and subcommands: IDs lie below it.
+// Len returns the number of commands and subcommands. Their IDs are below it.
 func (t *Table) Len() int { return t.count }
 
-// All returns every command (subcommands inside their parents) by name. The
-// slice is not to be changed.
+// All returns the commands, sorted by name; subcommands are in their parents. The
+// caller must not change the slice.
 func (t *Table) All() []*Command { return t.sorted }
 
-// nameHash hashes a name without regard to case: bit 5 tells upper from lower
-// case, and what else it tells apart the comparison will.
+// nameHash returns a hash of a name that ignores case, because it sets bit 5, the
+// difference between upper and lower case. Lookup compares the names.
 func nameHash(name []byte) uint32 {
 	h := uint32(len(name))
 	for _, ch := range name {
@@ -64,8 +63,7 @@ func nameHash(name []byte) uint32 {
 	return h
 }
 
-// file puts a command into the slots.
-func (t *Table) file(c *Command) {
+func (t *Table) insert(c *Command) {
 	mask := uint32(len(t.slots) - 1)
 	i := nameHash([]byte(c.Name)) & mask
 	for ; t.slots[i] != nil; i = (i + 1) & mask {
@@ -76,7 +74,7 @@ func (t *Table) file(c *Command) {
 	t.slots[i] = c
 }
 
-// Lookup finds the command called name in any case; nil where there is none.
+// Lookup returns the command called name, ignoring case, or nil.
 func (t *Table) Lookup(name []byte) *Command {
 	mask := uint32(len(t.slots) - 1)
 	for i := nameHash(name) & mask; t.slots[i] != nil; i = (i + 1) & mask {
@@ -87,7 +85,7 @@ func (t *Table) Lookup(name []byte) *Command {
 	return nil
 }
 
-// Sub finds c's subcommand called name in any case; nil where there is none.
+// Sub returns c's subcommand called name, ignoring case, or nil.
 func (c *Command) Sub(name []byte) *Command {
 	for i := range c.Subs {
 		if EqualFold(name, c.Subs[i].Name) {
@@ -97,8 +95,8 @@ func (c *Command) Sub(name []byte) *Command {
 	return nil
 }
 
-// Resolve finds the row that args call and checks its arity. Where it returns
-// no command, the second value is the error to answer.
+// Resolve returns the command or subcommand that args call. If there is none, or if the
+// number of arguments is wrong, it returns nil and the error reply.
 func (t *Table) Resolve(args [][]byte) (*Command, resp.Value) {
 	c := t.Lookup(args[0])
 	if c == nil {
@@ -119,8 +117,8 @@ func (t *Table) Resolve(args [][]byte) (*Command, resp.Value) {
 	return c, resp.None
 }
 
-// Call runs args as EXEC, a script or the network does. The caller holds the
-// locks of the shards that the command touches.
+// Call runs the command in args. The caller must hold the locks of the shards that
+// the command accesses.
 func (t *Table) Call(c *Ctx, args [][]byte) resp.Value {
 	cmd, refusal := t.Resolve(args)
 	if cmd == nil {
@@ -147,8 +145,7 @@ func EqualFold(arg []byte, lower string) bool {
 }
 
 func unknownCommand(args [][]byte) resp.Value {
-	// As in Redis: the name cut at 128 bytes, then arguments until about
-	// 128 bytes are spent.
+	// As in Redis: the first 128 bytes of the name, then about 128 bytes of arguments.
 	var b strings.Builder
 	for _, a := range args[1:] {
 		if b.Len() >= 128 {
@@ -156,30 +153,32 @@ func unknownCommand(args [][]byte) resp.Value {
 		}
 		fmt.Fprintf(&b, "'%.*s' ", 128-b.Len(), cString(a))
 	}
-	return resp.Error(fmt.Sprintf("ERR unknown command '%.128s', with args beginning with: %s", cString(args[0]), b.String()))
+	return resp.Error(fmt.Sprintf("ERR unknown command '%.128s', with args beginning with: %s",
+		cString(args[0]), b.String()))
 }
 
 func unknownSubcommand(c *Command, name []byte) resp.Value {
-	return resp.Error(fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(name), strings.ToUpper(c.Name)))
+	return resp.Error(fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.",
+		cString(name), strings.ToUpper(c.Name)))
 }
 
-// WrongSubcommandArity returns the error reply for a number of arguments that
-// only the subcommand's handler can refuse.
+// WrongSubcommandArity returns the error reply of handlers that check the number of a
+// subcommand's arguments themselves.
 func WrongSubcommandArity(c *Ctx) resp.Value {
 	container, _, _ := strings.Cut(c.Cmd.FullName(), "|")
-	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" + string(c.Args[1]) + "'. Try " +
-		strings.ToUpper(container) + " HELP.")
+	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" + string(c.Args[1]) +
+		"'. Try " + strings.ToUpper(container) + " HELP.")
 }
 
-// WrongArity is the refusal of a call whose number of arguments only its
-// handler can judge.
+// WrongArity returns the error reply of handlers that check the number of arguments
+// themselves.
 func WrongArity(c *Command) resp.Value { return wrongArity(c.FullName()) }
 
 func wrongArity(fullName string) resp.Value {
 	return resp.Error("ERR wrong number of arguments for '" + fullName + "' command")
 }
 
-// cString cuts b at its first NUL byte, where C's formatting would stop.
+// cString returns b up to its first NUL byte, like a C string.
 func cString(b []byte) []byte {
 	for i, ch := range b {
 		if ch == 0 {

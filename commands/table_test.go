@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// eachRow calls f with every command and subcommand, after its checks of names.
+// eachRow runs f as a subtest for every command and subcommand.
 func eachRow(t *testing.T, table *Table, f func(t *testing.T, c *Command)) {
 	t.Helper()
 	for _, c := range table.All() {
@@ -22,11 +22,10 @@ func eachRow(t *testing.T, table *Table, f func(t *testing.T, c *Command)) {
 	}
 }
 
-// TestTableIsSane checks every row for what the code that reads rows takes for
-// granted.
-func TestTableIsSane(t *testing.T) { CheckRows(t, testTable()) }
+// TestTableIsValid tests the invariants of rows that other code relies on.
+func TestTableIsValid(t *testing.T) { CheckRows(t, testTable()) }
 
-// CheckRows fails for every row of a table that has faults.
+// CheckRows runs a subtest for every row of a table, which fails if the row has faults.
 func CheckRows(t *testing.T, table *Table) {
 	eachRow(t, table, func(t *testing.T, c *Command) {
 		require.NotPanics(t, func() { c.arguments() }, "the syntax does not parse")
@@ -43,30 +42,34 @@ func faults(c *Command) (wrong []string) {
 	}
 	check(c.Name != "" && c.Name == strings.ToLower(c.Name), "name is not in lower case")
 	check(!strings.ContainsAny(c.Name, "| \r\n"), "name holds a separator")
-	check(c.Summary != "" && strings.HasSuffix(c.Summary, ".") && !strings.ContainsAny(c.Summary, "\r\n"), "no summary that is a sentence")
+	check(c.Summary != "" && strings.HasSuffix(c.Summary, ".") && !strings.ContainsAny(c.Summary, "\r\n"),
+		"summary is not a sentence")
 	check(c.Since != "" && c.Group != "", "since or group is missing")
-	check(c.Complexity != "" || c.Name == "lolwut", "complexity is missing") // Redis names none for it
-	check(c.Arity != 0 && c.Arity != -1 || c.Arity == -1 && c.parent == nil, "arity allows a call without the name")
+	check(c.Complexity != "" || c.Name == "lolwut", "complexity is missing") // Redis has none for LOLWUT
+	check(c.Arity != 0 && c.Arity != -1 || c.Arity == -1 && c.parent == nil,
+		"arity allows a call without the name")
 	check(c.Handler != nil || len(c.Subs) > 0, "neither a handler nor subcommands")
 	check(c.parent == nil || c.Subs == nil, "a subcommand has subcommands")
 	check(c.parent == nil || c.Arity >= 2 || c.Arity <= -2, "arity leaves no room for the subcommand")
-	check(!slices.Contains(c.Categories, "") && !strings.Contains(strings.Join(c.Categories, ""), "@"), "categories are written without @")
+	check(!slices.Contains(c.Categories, "") && !strings.Contains(strings.Join(c.Categories, ""), "@"),
+		"categories contain @ or an empty name")
 
 	seen := map[string]bool{}
 	for i := range c.Subs {
-		check(!seen[c.Subs[i].Name], "two subcommands have one name")
+		check(!seen[c.Subs[i].Name], "two subcommands have the same name")
 		seen[c.Subs[i].Name] = true
 	}
 
 	if c.Subs == nil && looseArity[c.FullName()] == "" {
 		least, most := syntaxArity(c)
-		check(-c.Arity == least && most != least || c.Arity == least && most == least, "arity does not fit the syntax")
+		check(-c.Arity == least && most != least || c.Arity == least && most == least,
+			"arity does not match the syntax")
 	}
 	dataGroups := []string{"bitmap", "string", "sorted-set", "generic", "rate-limit", "set", "list"}
-	waits := c.Name == "wait" || c.Name == "waitaof" // for no key
+	waits := c.Name == "wait" || c.Name == "waitaof" // without keys
 	if slices.Contains(dataGroups, c.Group) && c.Handler != nil && c.Name != "help" && !waits {
 		check(c.Is(Write) != c.Is(ReadOnly), "neither or both of write and readonly")
-		check(len(c.Keys) > 0 || c.Is(AllShards), "neither keys nor every shard")
+		check(len(c.Keys) > 0 || c.Is(AllShards), "neither keys nor all shards")
 	}
 	check(!c.Is(Write|ReadOnly), "both write and readonly")
 	check(!c.Is(DenyOOM) || c.Is(Write), "denyoom without write")
@@ -78,21 +81,21 @@ func faults(c *Command) (wrong []string) {
 	return wrong
 }
 
-// looseArity are the commands whose arity does not follow from their syntax in
-// Redis either, and why.
+// looseArity maps commands whose arity does not match their syntax, in Redis either,
+// to the reason.
 var looseArity = map[string]string{
-	"client|kill": "every filter may be left out, but not all of them",
-	"quit":        "takes and ignores arguments",
+	"client|kill": "every filter is optional, but one is required",
+	"quit":        "accepts and ignores arguments",
 }
 
-// keySpecFaults checks that a key specification cannot reach behind the
-// arguments that the arity guarantees, and says how keys are used.
+// keySpecFaults lists what is wrong with a key specification: keys beyond the
+// arguments that the arity guarantees, or invalid flags.
 func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
-	if k.Flags == NotKey { // a shard channel, which locks and touches nothing
+	if k.Flags == NotKey { // a shard channel, which locks nothing
 		return nil
 	}
 	least := max(c.Arity, -c.Arity)
-	if k.Find != nil { // what it finds lies within the arguments: see TestSortShards
+	if k.Find != nil { // its result is within the arguments, see TestSortShards
 		k = &KeySpec{Flags: k.Flags, First: 1, Step: 1}
 	}
 	if k.First < 1 || k.First >= least || c.parent != nil && k.First < 2 {
@@ -109,8 +112,9 @@ func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
 	if len(flags) == 0 || !slices.Contains(access, flags[0]) {
 		wrong = append(wrong, "the keys' flags do not begin with RO, RW, OW or RM")
 	} else {
-		// A writing command may read some of its keys, not all.
-		writes := slices.ContainsFunc(c.Keys, func(k KeySpec) bool { return !strings.HasPrefix(k.Flags, "RO") })
+		// A writing command may only read some of its keys, but not all.
+		notReadOnly := func(k KeySpec) bool { return !strings.HasPrefix(k.Flags, "RO") }
+		writes := slices.ContainsFunc(c.Keys, notReadOnly)
 		if writes != c.Is(Write) && !slices.Contains(c.ACLCategories(), "scripting") {
 			wrong = append(wrong, "the keys' flags and the command's disagree on writing")
 		}
@@ -123,8 +127,8 @@ func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
 	return wrong
 }
 
-// syntaxArity is how many words a call has at least and at most, the name
-// included, by its syntax. Without a bound it is -1 at most.
+// syntaxArity returns the minimum and maximum (-1 if unlimited) number of words of a
+// call according to its syntax.
 func syntaxArity(c *Command) (least, most int) {
 	least, most = 1, 1
 	if c.parent != nil {
@@ -178,12 +182,12 @@ func wordCount(arguments []argument) (least, most int) {
 	return least, most
 }
 
-// TestFaultsAreFound shows that the checks see what they are for.
 func TestFaultsAreFound(t *testing.T) {
 	good := func() Command {
 		return Command{
 			Name: "x", Arity: 3, Flags: Write, Keys: []KeySpec{key(1, "RW update")},
-			Group: "string", Since: "1.0.0", Complexity: "O(1)", Summary: "Does.", Syntax: "key value", Handler: get,
+			Group: "string", Since: "1.0.0", Complexity: "O(1)", Summary: "Does.",
+			Syntax: "key value", Handler: get,
 		}
 	}
 	c := good()
@@ -222,8 +226,8 @@ func TestFaultsAreFound(t *testing.T) {
 	require.PanicsWithValue(t, "commands: two rows for append", func() { NewTable(Strings, Strings) })
 }
 
-// A syntax that does not close is noticed.
-func TestSyntaxMistakes(t *testing.T) {
+// TestSyntaxErrors tests that malformed syntaxes panic.
+func TestSyntaxErrors(t *testing.T) {
 	for _, syntax := range []string{"key ]", "key [NX", "<a | b", "[key ...", "a > b", "..."} {
 		require.Panics(t, func() { (&Command{Syntax: syntax}).arguments() }, syntax)
 	}
@@ -255,7 +259,7 @@ func TestLookupIgnoresCase(t *testing.T) {
 	require.Nil(t, table.Lookup([]byte("zadd ")))
 	require.Nil(t, table.Lookup(nil))
 	require.Nil(t, table.Lookup([]byte(strings.Repeat("z", 1<<20))))
-	require.Nil(t, table.Lookup([]byte("@ET")), "only letters have two cases")
+	require.Nil(t, table.Lookup([]byte("@ET")), "only letters have a case")
 }
 
 func TestResolve(t *testing.T) {
@@ -268,8 +272,9 @@ func TestResolve(t *testing.T) {
 	require.Equal(t, "ERR wrong number of arguments for 'object|encoding' command", refusal.Str())
 }
 
-// The flags that COMMAND INFO lists have their names at their bits.
+// TestFlagNames tests the flags that COMMAND INFO lists.
 func TestFlagNames(t *testing.T) {
-	require.Equal(t, []string{"write", "fast", "allow_busy"}, (AllowBusy | Fast | Write | AllShards | Random).names())
+	flags := AllowBusy | Fast | Write | AllShards | Random
+	require.Equal(t, []string{"write", "fast", "allow_busy"}, flags.names())
 	require.Equal(t, len(flagNames), bits.Len32(uint32(AllowBusy)))
 }

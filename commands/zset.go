@@ -6,16 +6,17 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// SortedSets are the commands on sorted sets. The rows are here; handlers that
-// add are in zset_add.go, those that answer ranges in zset_range.go, those
-// that remove in zset_remove.go, random picks and ZSCAN in zset_pick.go. What
-// makes one sorted set of several is a group of its own, in zset_combine.go.
+// SortedSets are the commands on sorted sets except SortedSetCombinations. Handlers
+// that add members are in zset_add.go, those that return ranges in zset_range.go, those
+// that remove members in zset_remove.go, random members and ZSCAN in zset_pick.go.
 var SortedSets = []Command{
 	{
-		Name: "bzmpop", Arity: -5, Flags: Write | Blocking, Keys: []KeySpec{CountedKeys(2, "RW access delete")},
+		Name: "bzmpop", Arity: -5, Flags: Write | Blocking,
+		Keys:  []KeySpec{CountedKeys(2, "RW access delete")},
 		Group: "sorted-set", Since: "7.0.0", Complexity: "O(K+M*log(N))", Handler: bzmpop,
-		Syntax:  "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
-		Summary: "Removes the lowest or highest members of one of several sorted sets, or blocks until there is one.",
+		Syntax: "timeout numkeys key [key ...] <MIN | MAX> [COUNT count]",
+		Summary: "Removes the lowest or highest members of one of several sorted sets, " +
+			"or blocks until there is one.",
 	},
 	{
 		Name: "bzpopmax", Event: "zpopmax", Arity: -3, Flags: Write | NoScript | Blocking | Fast,
@@ -32,7 +33,8 @@ var SortedSets = []Command{
 		Handler: func(c *Ctx) resp.Value { return bzpop(c, false) },
 	},
 	{
-		Name: "zadd", Event: "zadd", Arity: -4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW update")},
+		Name: "zadd", Event: "zadd", Arity: -4, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW update")},
 		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N))", Handler: zadd,
 		Syntax:  "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]",
 		Summary: "Adds members with scores, or changes the scores of members.",
@@ -48,13 +50,16 @@ var SortedSets = []Command{
 		Summary: "Counts the members in a range of scores.",
 	},
 	{
-		Name: "zincrby", Event: "zincr", Arity: 4, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
-		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N))", Syntax: "key increment member", Handler: zincrBy,
+		Name: "zincrby", Event: "zincr", Arity: 4, Flags: Write | DenyOOM | Fast,
+		Keys:  []KeySpec{key(1, "RW access update")},
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N))",
+		Syntax: "key increment member", Handler: zincrBy,
 		Summary: "Adds to the score of a member.",
 	},
 	{
 		Name: "zlexcount", Arity: 4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
-		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N))", Syntax: "key min max", Handler: zlexCount,
+		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N))",
+		Syntax: "key min max", Handler: zlexCount,
 		Summary: "Counts the members in a lexicographical range.",
 	},
 	{
@@ -65,17 +70,20 @@ var SortedSets = []Command{
 	},
 	{
 		Name: "zmscore", Arity: -3, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
-		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)", Syntax: "key member [member ...]", Handler: zmscore,
+		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)",
+		Syntax: "key member [member ...]", Handler: zmscore,
 		Summary: "Returns the scores of several members.",
 	},
 	{
-		Name: "zpopmax", Event: "zpopmax", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "zpopmax", Event: "zpopmax", Arity: -2, Flags: Write | Fast,
+		Keys:  []KeySpec{key(1, "RW access delete")},
 		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N)*M)", Syntax: "key [count]",
 		Summary: "Removes and returns the highest members.",
 		Handler: func(c *Ctx) resp.Value { return zpop(c, true) },
 	},
 	{
-		Name: "zpopmin", Event: "zpopmin", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "zpopmin", Event: "zpopmin", Arity: -2, Flags: Write | Fast,
+		Keys:  []KeySpec{key(1, "RW access delete")},
 		Group: "sorted-set", Since: "5.0.0", Complexity: "O(log(N)*M)", Syntax: "key [count]",
 		Summary: "Removes and returns the lowest members.",
 		Handler: func(c *Ctx) resp.Value { return zpop(c, false) },
@@ -83,7 +91,8 @@ var SortedSets = []Command{
 	{
 		Name: "zrandmember", Arity: -2, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
 		Tips:  []string{"nondeterministic_output"},
-		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)", Syntax: "key [count [WITHSCORES]]", Handler: zrandMember,
+		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)",
+		Syntax: "key [count [WITHSCORES]]", Handler: zrandMember,
 		Summary: "Returns random members.",
 	},
 	{
@@ -94,18 +103,21 @@ var SortedSets = []Command{
 	},
 	{
 		Name: "zrangebylex", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
-		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)", Syntax: "key min max [LIMIT offset count]",
+		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)",
+		Syntax:  "key min max [LIMIT offset count]",
 		Summary: "Returns the members of a range of bytes.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byLex, false) },
 	},
 	{
 		Name: "zrangebyscore", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
-		Group: "sorted-set", Since: "1.0.5", Complexity: "O(log(N)+M)", Syntax: "key min max [WITHSCORES] [LIMIT offset count]",
+		Group: "sorted-set", Since: "1.0.5", Complexity: "O(log(N)+M)",
+		Syntax:  "key min max [WITHSCORES] [LIMIT offset count]",
 		Summary: "Returns the members of a range of scores.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byScore, false) },
 	},
 	{
-		Name: "zrangestore", Event: "zrangestore", Arity: -5, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), key(2, "RO access")},
+		Name: "zrangestore", Event: "zrangestore", Arity: -5, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "OW update"), key(2, "RO access")},
 		Group: "sorted-set", Since: "6.2.0", Complexity: "O(log(N)+M)", Handler: zrangeStore,
 		Syntax:  "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]",
 		Summary: "Stores the members of a range of ranks, scores or bytes in a key.",
@@ -118,23 +130,27 @@ var SortedSets = []Command{
 	},
 	{
 		Name: "zrem", Event: "zrem", Arity: -3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW delete")},
-		Group: "sorted-set", Since: "1.2.0", Complexity: "O(M*log(N))", Syntax: "key member [member ...]", Handler: zrem,
+		Group: "sorted-set", Since: "1.2.0", Complexity: "O(M*log(N))",
+		Syntax: "key member [member ...]", Handler: zrem,
 		Summary: "Removes members.",
 	},
 	{
-		Name: "zremrangebylex", Event: "zremrangebylex", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Name: "zremrangebylex", Event: "zremrangebylex", Arity: 4, Flags: Write,
+		Keys:  []KeySpec{key(1, "RW delete")},
 		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)", Syntax: "key min max",
 		Summary: "Removes the members of a range of bytes.",
 		Handler: func(c *Ctx) resp.Value { return zremRange(c, byLex) },
 	},
 	{
-		Name: "zremrangebyrank", Event: "zremrangebyrank", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Name: "zremrangebyrank", Event: "zremrangebyrank", Arity: 4, Flags: Write,
+		Keys:  []KeySpec{key(1, "RW delete")},
 		Group: "sorted-set", Since: "2.0.0", Complexity: "O(log(N)+M)", Syntax: "key start stop",
 		Summary: "Removes the members of a range of ranks.",
 		Handler: func(c *Ctx) resp.Value { return zremRange(c, byRank) },
 	},
 	{
-		Name: "zremrangebyscore", Event: "zremrangebyscore", Arity: 4, Flags: Write, Keys: []KeySpec{key(1, "RW delete")},
+		Name: "zremrangebyscore", Event: "zremrangebyscore", Arity: 4, Flags: Write,
+		Keys:  []KeySpec{key(1, "RW delete")},
 		Group: "sorted-set", Since: "1.2.0", Complexity: "O(log(N)+M)", Syntax: "key min max",
 		Summary: "Removes the members of a range of scores.",
 		Handler: func(c *Ctx) resp.Value { return zremRange(c, byScore) },
@@ -147,13 +163,15 @@ var SortedSets = []Command{
 	},
 	{
 		Name: "zrevrangebylex", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
-		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)", Syntax: "key max min [LIMIT offset count]",
+		Group: "sorted-set", Since: "2.8.9", Complexity: "O(log(N)+M)",
+		Syntax:  "key max min [LIMIT offset count]",
 		Summary: "Returns the members of a range of bytes, highest first.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byLex, true) },
 	},
 	{
 		Name: "zrevrangebyscore", Arity: -4, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
-		Group: "sorted-set", Since: "2.2.0", Complexity: "O(log(N)+M)", Syntax: "key max min [WITHSCORES] [LIMIT offset count]",
+		Group: "sorted-set", Since: "2.2.0", Complexity: "O(log(N)+M)",
+		Syntax:  "key max min [WITHSCORES] [LIMIT offset count]",
 		Summary: "Returns the members of a range of scores, highest first.",
 		Handler: func(c *Ctx) resp.Value { return zrangeFixed(c, byScore, true) },
 	},
@@ -166,7 +184,8 @@ var SortedSets = []Command{
 	{
 		Name: "zscan", Arity: -3, Flags: ReadOnly | Random, Keys: []KeySpec{key(1, "RO access")},
 		Tips:  []string{"nondeterministic_output"},
-		Group: "sorted-set", Since: "2.8.0", Complexity: "O(1)", Syntax: "key cursor [MATCH pattern] [COUNT count]", Handler: zscan,
+		Group: "sorted-set", Since: "2.8.0", Complexity: "O(1)",
+		Syntax: "key cursor [MATCH pattern] [COUNT count]", Handler: zscan,
 		Summary: "Iterates over the members and scores.",
 	},
 	{
@@ -176,8 +195,7 @@ var SortedSets = []Command{
 	},
 }
 
-// zsetOf returns a node's sorted set, nil for no node; a refusal where the node
-// holds something else.
+// zsetOf returns n's sorted set, or nil if n is nil. It fails if n holds another type.
 func zsetOf(n *store.Node) (*zset.Set, resp.Value) {
 	if n == nil {
 		return nil, resp.None
@@ -189,10 +207,10 @@ func zsetOf(n *store.Node) (*zset.Set, resp.Value) {
 	return s, resp.None
 }
 
-// readZSet looks the key in Args[1] up for reading.
+// readZSet returns the sorted set in the key Args[1], for reading.
 func readZSet(c *Ctx) (*zset.Set, resp.Value) { return zsetOf(c.DB.Lookup(c.Args[1], c.NowMs)) }
 
-// memberValue answers a member. A number needs no text before it is encoded.
+// memberValue returns a member as a reply. Numbers are only formatted when encoded.
 func memberValue(e zset.Entry) resp.Value {
 	if e.IsNumber() {
 		return resp.BulkInt(e.Number())
@@ -200,8 +218,7 @@ func memberValue(e zset.Entry) resp.Value {
 	return resp.Bulk(e.Member())
 }
 
-// parseScoreRange reads "min" and "max", each with "(" before it where the end
-// itself is left out.
+// parseScoreRange parses a range of scores. A "(" before an end excludes it.
 func parseScoreRange(lo, hi []byte) (r zset.ScoreRange, ok bool) {
 	if len(lo) > 0 && lo[0] == '(' {
 		lo, r.MinOpen = lo[1:], true
@@ -216,7 +233,7 @@ func parseScoreRange(lo, hi []byte) (r zset.ScoreRange, ok bool) {
 	return r, ok
 }
 
-// parseLexBound reads "-", "+", "[member" or "(member".
+// parseLexBound parses "-", "+", "[member" or "(member".
 func parseLexBound(arg []byte) (b zset.LexBound, ok bool) {
 	if len(arg) == 0 {
 		return b, false
@@ -318,7 +335,7 @@ func scoreOf(s *zset.Set, member []byte) resp.Value {
 	return resp.Double(score)
 }
 
-// zrank runs ZRANK key member, and ZREVRANK where fromTop.
+// zrank handles ZRANK key member, or ZREVRANK if fromTop.
 func zrank(c *Ctx, fromTop bool) resp.Value {
 	s, refusal := readZSet(c)
 	if refusal.IsError() {

@@ -7,44 +7,43 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// zaddRule is what ZADD's options ask for.
-type zaddRule struct {
+type zaddOptions struct {
 	nx, xx, gt, lt, ch, incr bool
 }
 
-// zaddOutcome counts what one ZADD did.
-type zaddOutcome struct {
+// zaddResult counts what one ZADD did.
+type zaddResult struct {
 	added, updated int64
-	listpack       bool       // Redis would still keep the set in a listpack
-	last           resp.Value // with INCR: the score, or null where nothing was done
+	listpack       bool       // Redis would still store the set as a listpack
+	last           resp.Value // with INCR: the new score, or null if nothing changed
 }
 
 // ZADD key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]
-func zadd(c *Ctx) resp.Value { return zaddWith(c, zaddRule{}) }
+func zadd(c *Ctx) resp.Value { return zaddWith(c, zaddOptions{}) }
 
 // ZINCRBY key increment member
 //
-// is ZADD INCR: options that stand where the increment should are read as such,
-// as in Redis, and then too little is left.
-func zincrBy(c *Ctx) resp.Value { return zaddWith(c, zaddRule{incr: true}) }
+// ZINCRBY is ZADD INCR. As in Redis, it parses options too, and then fails because
+// arguments are missing.
+func zincrBy(c *Ctx) resp.Value { return zaddWith(c, zaddOptions{incr: true}) }
 
-func zaddWith(c *Ctx, rule zaddRule) resp.Value {
+func zaddWith(c *Ctx, opts zaddOptions) resp.Value {
 	o := options{c.Args[2:]}
 flags:
 	for {
 		switch {
 		case o.word("nx"):
-			rule.nx = true
+			opts.nx = true
 		case o.word("xx"):
-			rule.xx = true
+			opts.xx = true
 		case o.word("gt"):
-			rule.gt = true
+			opts.gt = true
 		case o.word("lt"):
-			rule.lt = true
+			opts.lt = true
 		case o.word("ch"):
-			rule.ch = true
+			opts.ch = true
 		case o.word("incr"):
-			rule.incr = true
+			opts.incr = true
 		default:
 			break flags
 		}
@@ -53,19 +52,18 @@ flags:
 	switch {
 	case len(pairs) == 0 || len(pairs)%2 != 0:
 		return ErrSyntax
-	case rule.nx && rule.xx:
+	case opts.nx && opts.xx:
 		return errZAddNXXX
-	case rule.gt && rule.lt || rule.nx && (rule.gt || rule.lt):
+	case opts.gt && opts.lt || opts.nx && (opts.gt || opts.lt):
 		return errZAddGTLTNX
-	case rule.incr && len(pairs) > 2:
+	case opts.incr && len(pairs) > 2:
 		return errZAddIncrPair
 	}
-	return zaddPairs(c, rule, pairs)
+	return zaddPairs(c, opts, pairs)
 }
 
-// zaddPairs applies a rule to pairs of score and member. All scores are read
-// before anything changes.
-func zaddPairs(c *Ctx, rule zaddRule, pairs [][]byte) resp.Value {
+// zaddPairs adds pairs of score and member, after it has parsed all scores.
+func zaddPairs(c *Ctx, opts zaddOptions, pairs [][]byte) resp.Value {
 	for i := 0; i < len(pairs); i += 2 {
 		if _, ok := parseFloat(pairs[i]); !ok {
 			return errNotFloat
@@ -77,19 +75,19 @@ func zaddPairs(c *Ctx, rule zaddRule, pairs [][]byte) resp.Value {
 		return refusal
 	}
 	if s == nil {
-		if rule.xx {
-			return rule.reply(zaddOutcome{last: resp.Null})
+		if opts.xx {
+			return opts.reply(zaddResult{last: resp.Null})
 		}
 		s = &zset.Set{}
 	}
 
-	out := zaddOutcome{last: resp.Null}
+	out := zaddResult{last: resp.Null}
 	out.listpack = s.IsListpack()
 	for i := 0; i < len(pairs) && !refusal.IsError(); i += 2 {
 		score, _ := parseFloat(pairs[i])
-		refusal = zaddOne(c, s, rule, score, pairs[i+1], &out)
+		refusal = zaddOne(c, s, opts, score, pairs[i+1], &out)
 	}
-	if rule.incr {
+	if opts.incr {
 		c.changesAre(eventZIncr)
 	}
 	if out.added+out.updated > 0 {
@@ -103,13 +101,15 @@ func zaddPairs(c *Ctx, rule zaddRule, pairs [][]byte) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	return rule.reply(out)
+	return opts.reply(out)
 }
 
-// zaddOne adds or re-scores one member as the rule allows.
-func zaddOne(c *Ctx, s *zset.Set, rule zaddRule, score float64, member []byte, out *zaddOutcome) resp.Value {
-	if !rule.nx && !rule.xx && !rule.gt && !rule.lt && !rule.incr {
-		switch old, existed := s.Add(member, out.store(c, s, score, member)); {
+// zaddOne adds one member or changes its score, as the options allow.
+func zaddOne(
+	c *Ctx, s *zset.Set, opts zaddOptions, score float64, member []byte, out *zaddResult,
+) resp.Value {
+	if !opts.nx && !opts.xx && !opts.gt && !opts.lt && !opts.incr {
+		switch old, existed := s.Add(member, out.storedScore(c, s, score, member)); {
 		case !existed:
 			out.added++
 		case old != score:
@@ -118,20 +118,20 @@ func zaddOne(c *Ctx, s *zset.Set, rule zaddRule, score float64, member []byte, o
 		return resp.None
 	}
 	old, exists := s.Score(member)
-	if exists && rule.nx || !exists && rule.xx {
+	if exists && opts.nx || !exists && opts.xx {
 		return resp.None
 	}
 	if exists {
-		if rule.incr {
+		if opts.incr {
 			if score += old; math.IsNaN(score) {
 				return errScoreNaN
 			}
 		}
-		if rule.gt && score <= old || rule.lt && score >= old {
+		if opts.gt && score <= old || opts.lt && score >= old {
 			return resp.None
 		}
 	}
-	s.Add(member, out.store(c, s, score, member))
+	s.Add(member, out.storedScore(c, s, score, member))
 	switch {
 	case !exists:
 		out.added++
@@ -142,13 +142,14 @@ func zaddOne(c *Ctx, s *zset.Set, rule zaddRule, score float64, member []byte, o
 	return resp.None
 }
 
-// store is what Redis keeps of a score: its listpacks hold -0 as the integer 0,
-// its skiplists keep the sign.
-func (o *zaddOutcome) store(c *Ctx, s *zset.Set, score float64, member []byte) float64 {
+// storedScore returns the score that Redis stores: its listpacks store -0 as the
+// integer 0, its skiplists keep the sign.
+func (o *zaddResult) storedScore(c *Ctx, s *zset.Set, score float64, member []byte) float64 {
 	if !o.listpack {
 		return score
 	}
-	if int64(len(member)) > c.Settings.ZSetMaxListpackValue || int64(s.Len()) >= c.Settings.ZSetMaxListpackCount {
+	if int64(len(member)) > c.Settings.ZSetMaxListpackValue ||
+		int64(s.Len()) >= c.Settings.ZSetMaxListpackCount {
 		_, exists := s.Score(member)
 		o.listpack = exists
 	}
@@ -158,8 +159,8 @@ func (o *zaddOutcome) store(c *Ctx, s *zset.Set, score float64, member []byte) f
 	return score
 }
 
-// reply is what ZADD answers: the new score with INCR, else a count.
-func (r zaddRule) reply(out zaddOutcome) resp.Value {
+// reply returns ZADD's reply: the new score with INCR, otherwise a count.
+func (r zaddOptions) reply(out zaddResult) resp.Value {
 	switch {
 	case r.incr:
 		return out.last

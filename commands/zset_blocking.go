@@ -7,7 +7,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// bzpop runs BZPOPMIN key [key ...] timeout, and BZPOPMAX where highest.
+// bzpop handles BZPOPMIN key [key ...] timeout, or BZPOPMAX if highest.
 func bzpop(c *Ctx, highest bool) resp.Value {
 	last := len(c.Args) - 1
 	return takeOrWait(c, c.Args[1:last], c.Args[last], taker{isZSet, func(c *Ctx, n *store.Node) resp.Value {

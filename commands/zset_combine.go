@@ -9,109 +9,120 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// SortedSetCombinations are the commands that make one sorted set of several.
-// Their inputs may be sets too, whose members all have the score 1. What they
-// read is in zset_source.go.
+// SortedSetCombinations are the commands that combine several sorted sets into one.
+// The inputs, see zset_source.go, may also be sets, whose members have the score 1.
 var SortedSetCombinations = []Command{
 	{
 		Name: "zdiff", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{CountedKeys(1, "RO access")},
-		Group: "sorted-set", Since: "6.2.0", Complexity: "O(L+(N-K)*log(N))", Syntax: "numkeys key [key ...] [WITHSCORES]",
+		Group: "sorted-set", Since: "6.2.0", Complexity: "O(L+(N-K)*log(N))",
+		Syntax:  "numkeys key [key ...] [WITHSCORES]",
 		Summary: "Returns the members of the first sorted set that are in no other.",
-		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zdifference, plain: true}) },
+		Handler: func(c *Ctx) resp.Value {
+			return zcombine(c, zcombination{combine: zdiff, unweighted: true})
+		},
 	},
 	{
-		Name: "zdiffstore", Event: "zdiffstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
-		Group: "sorted-set", Since: "6.2.0", Complexity: "O(L+(N-K)*log(N))", Syntax: "destination numkeys key [key ...]",
+		Name: "zdiffstore", Event: "zdiffstore", Arity: -4, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
+		Group: "sorted-set", Since: "6.2.0", Complexity: "O(L+(N-K)*log(N))",
+		Syntax:  "destination numkeys key [key ...]",
 		Summary: "Stores the members of the first sorted set that are in no other in a key.",
-		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zdifference, plain: true, store: true}) },
+		Handler: func(c *Ctx) resp.Value {
+			return zcombine(c, zcombination{combine: zdiff, unweighted: true, store: true})
+		},
 	},
 	{
 		Name: "zinter", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{CountedKeys(1, "RO access")},
 		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N*K)+O(M*log(M))",
-		Syntax:  "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
+		Syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] " +
+			"[WITHSCORES]",
 		Summary: "Returns the intersection of several sorted sets, with combined scores.",
-		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zintersection}) },
+		Handler: func(c *Ctx) resp.Value { return zcombine(c, zcombination{combine: zinter}) },
 	},
 	{
 		Name: "zintercard", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{CountedKeys(1, "RO access")},
-		Group: "sorted-set", Since: "7.0.0", Complexity: "O(N*K)", Syntax: "numkeys key [key ...] [LIMIT limit]", Handler: zinterCard,
+		Group: "sorted-set", Since: "7.0.0", Complexity: "O(N*K)",
+		Syntax: "numkeys key [key ...] [LIMIT limit]", Handler: zinterCard,
 		Summary: "Counts the intersection of several sorted sets.",
 	},
 	{
-		Name: "zinterstore", Event: "zinterstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
+		Name: "zinterstore", Event: "zinterstore", Arity: -4, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
 		Group: "sorted-set", Since: "2.0.0", Complexity: "O(N*K)+O(M*log(M))",
-		Syntax:  "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
+		Syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] " +
+			"[AGGREGATE <SUM | MIN | MAX>]",
 		Summary: "Stores the intersection of several sorted sets in a key, with combined scores.",
-		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zintersection, store: true}) },
+		Handler: func(c *Ctx) resp.Value { return zcombine(c, zcombination{combine: zinter, store: true}) },
 	},
 	{
 		Name: "zunion", Arity: -3, Flags: ReadOnly, Keys: []KeySpec{CountedKeys(1, "RO access")},
 		Group: "sorted-set", Since: "6.2.0", Complexity: "O(N)+O(M*log(M))",
-		Syntax:  "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] [WITHSCORES]",
+		Syntax: "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>] " +
+			"[WITHSCORES]",
 		Summary: "Returns the union of several sorted sets, with combined scores.",
-		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zunited}) },
+		Handler: func(c *Ctx) resp.Value { return zcombine(c, zcombination{combine: zunion}) },
 	},
 	{
-		Name: "zunionstore", Event: "zunionstore", Arity: -4, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
+		Name: "zunionstore", Event: "zunionstore", Arity: -4, Flags: Write | DenyOOM,
+		Keys:  []KeySpec{key(1, "OW update"), CountedKeys(2, "RO access")},
 		Group: "sorted-set", Since: "2.0.0", Complexity: "O(N)+O(M*log(M))",
-		Syntax:  "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM | MIN | MAX>]",
+		Syntax: "destination numkeys key [key ...] [WEIGHTS weight [weight ...]] " +
+			"[AGGREGATE <SUM | MIN | MAX>]",
 		Summary: "Stores the union of several sorted sets in a key, with combined scores.",
-		Handler: func(c *Ctx) resp.Value { return zcombine(c, combineForm{make: zunited, store: true}) },
+		Handler: func(c *Ctx) resp.Value { return zcombine(c, zcombination{combine: zunion, store: true}) },
 	},
 }
 
-// combineForm says how the commands differ.
-type combineForm struct {
-	make  func(sources []zsource, aggregate aggregate) []scored
-	plain bool // takes no WEIGHTS and no AGGREGATE
-	store bool // keeps the result under the key in Args[1]; else answers it
+type zcombination struct {
+	combine    func(sources []zsource, agg aggregate) []scoredMember
+	unweighted bool // accepts neither WEIGHTS nor AGGREGATE
+	store      bool // stores the result in the key Args[1] instead of returning it
 }
 
-// scored is a member of a result.
-type scored struct {
+type scoredMember struct {
 	member string
 	score  float64
 }
 
-// zcombine runs ZUNION, ZINTER, ZDIFF and their STORE forms. As in Redis the
-// keys are looked up before the options are read.
-func zcombine(c *Ctx, form combineForm) resp.Value {
+// zcombine handles ZUNION, ZINTER, ZDIFF and their STORE forms. As in Redis, the keys
+// are looked up before the options are parsed.
+func zcombine(c *Ctx, op zcombination) resp.Value {
 	countAt := 1
-	if form.store {
+	if op.store {
 		countAt = 2
 	}
 	sources, rest, refusal := zsources(c, countAt)
 	if refusal.IsError() {
 		return refusal
 	}
-	together, withScores := addScores, false
+	agg, withScores := addScores, false
 	for o := (options{rest}); o.more(); {
 		switch {
-		case !form.plain && o.wordWith("weights", len(sources)):
+		case !op.unweighted && o.wordWith("weights", len(sources)):
 			for i := range sources {
 				var ok bool
 				if sources[i].weight, ok = parseFloat(o.value()); !ok {
 					return errWeight
 				}
 			}
-		case !form.plain && o.wordWith("aggregate", 1):
-			if together = aggregateNamed(o.value()); together == nil {
+		case !op.unweighted && o.wordWith("aggregate", 1):
+			if agg = aggregateNamed(o.value()); agg == nil {
 				return ErrSyntax
 			}
-		case !form.store && o.word("withscores"):
+		case !op.store && o.word("withscores"):
 			withScores = true
 		default:
 			return ErrSyntax
 		}
 	}
-	result := form.make(sources, together)
-	slices.SortFunc(result, func(a, b scored) int {
+	result := op.combine(sources, agg)
+	slices.SortFunc(result, func(a, b scoredMember) int {
 		if a.score != b.score {
 			return cmp.Compare(a.score, b.score)
 		}
 		return cmp.Compare(a.member, b.member)
 	})
-	if form.store {
+	if op.store {
 		return storeResult(c, c.Args[1], zsetFrom(c, result))
 	}
 	out := newEntryList(c, len(result), withScores, c.Proto == resp.RESP3)
@@ -121,16 +132,17 @@ func zcombine(c *Ctx, form combineForm) resp.Value {
 	return out.reply()
 }
 
-// zsetFrom makes a sorted set of members in their order.
-func zsetFrom(c *Ctx, members []scored) *zset.Set {
+// zsetFrom returns a sorted set of members, which must be sorted.
+func zsetFrom(c *Ctx, members []scoredMember) *zset.Set {
 	s := &zset.Set{}
 	longest := 0
 	for _, e := range members {
 		longest = max(longest, len(e.member))
 	}
-	// Redis combines in a skiplist and then makes a listpack of it where that
-	// is allowed, which has no -0.
-	listpack := int64(len(members)) <= c.Settings.ZSetMaxListpackCount && int64(longest) <= c.Settings.ZSetMaxListpackValue
+	// Redis combines into a skiplist and then converts it, if possible, to a
+	// listpack, which has no -0.
+	listpack := int64(len(members)) <= c.Settings.ZSetMaxListpackCount &&
+		int64(longest) <= c.Settings.ZSetMaxListpackValue
 	var text []byte
 	for _, e := range members {
 		if listpack && e.score == 0 {
@@ -159,7 +171,7 @@ func zinterCard(c *Ctx) resp.Value {
 			return errNegativeLimit
 		}
 	}
-	bySize(sources)
+	sortBySize(sources)
 	common := int64(0)
 	sources[0].each(func(member []byte, _ float64) bool {
 		for i := range sources {
@@ -173,7 +185,7 @@ func zinterCard(c *Ctx) resp.Value {
 	return resp.Int(common)
 }
 
-// An aggregate puts two scores of a member together.
+// An aggregate combines two scores of a member.
 type aggregate func(score, other float64) float64
 
 func aggregateNamed(word []byte) aggregate {
@@ -188,11 +200,10 @@ func aggregateNamed(word []byte) aggregate {
 	return nil
 }
 
-// addScores makes 0 of what is no number, inf-inf above all.
-func addScores(score, other float64) float64 { return numberOrZero(score + other) }
+// addScores returns the sum of the scores, or 0 if that is NaN, as for inf-inf.
+func addScores(score, other float64) float64 { return nanToZero(score + other) }
 
-// lowerScore keeps the first of two that do not differ, or that cannot be
-// compared.
+// lowerScore returns the lower score, or the first if they are equal or one is NaN.
 func lowerScore(score, other float64) float64 {
 	if other < score {
 		return other
@@ -207,34 +218,32 @@ func higherScore(score, other float64) float64 {
 	return score
 }
 
-func numberOrZero(f float64) float64 {
+func nanToZero(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0
 	}
 	return f
 }
 
-// bySize puts small inputs first. The order of equal ones stays: it shows in
-// sums that round.
-func bySize(sources []zsource) {
+// sortBySize sorts the inputs by size. It is stable: the order affects rounded sums.
+func sortBySize(sources []zsource) {
 	slices.SortStableFunc(sources, func(a, b zsource) int { return a.len() - b.len() })
 }
 
-// zunited is ZUNION.
-func zunited(sources []zsource, together aggregate) []scored {
-	bySize(sources)
+func zunion(sources []zsource, agg aggregate) []scoredMember {
+	sortBySize(sources)
 	var (
-		out []scored
-		at  = make(map[string]int) // where in out a member is
+		out []scoredMember
+		at  = make(map[string]int) // indexes of members in out
 	)
 	for i := range sources {
 		sources[i].each(func(member []byte, score float64) bool {
-			score = numberOrZero(score * sources[i].weight)
+			score = nanToZero(score * sources[i].weight)
 			if j, seen := at[string(member)]; seen {
-				out[j].score = together(out[j].score, score)
+				out[j].score = agg(out[j].score, score)
 				return true
 			}
-			e := scored{string(member), score}
+			e := scoredMember{string(member), score}
 			at[e.member] = len(out)
 			out = append(out, e)
 			return true
@@ -243,33 +252,30 @@ func zunited(sources []zsource, together aggregate) []scored {
 	return out
 }
 
-// zintersection is ZINTER.
-func zintersection(sources []zsource, together aggregate) []scored {
-	bySize(sources)
-	var out []scored
+func zinter(sources []zsource, agg aggregate) []scoredMember {
+	sortBySize(sources)
+	var out []scoredMember
 	sources[0].each(func(member []byte, score float64) bool {
-		sum := numberOrZero(score * sources[0].weight)
+		sum := nanToZero(score * sources[0].weight)
 		for i := 1; i < len(sources); i++ {
 			other, ok := sources[i].score(member)
 			if !ok {
 				return true
 			}
-			// 0*inf is made 0 in the first input only, as in Redis: here it
-			// makes a sum 0. The conversion keeps the product from being
-			// fused into the sum, which would round otherwise.
-			sum = together(sum, float64(other*sources[i].weight))
+			// As in Redis, 0*inf becomes 0 in the first input only; here it makes
+			// the sum 0. The conversion prevents a fused multiply-add, which
+			// would round differently.
+			sum = agg(sum, float64(other*sources[i].weight))
 		}
-		out = append(out, scored{string(member), sum})
+		out = append(out, scoredMember{string(member), sum})
 		return true
 	})
 	return out
 }
 
-// zdifference is ZDIFF.
-func zdifference(sources []zsource, _ aggregate) []scored {
+func zdiff(sources []zsource, _ aggregate) []scoredMember {
 	first, others := &sources[0], sources[1:]
-	// Asking every other input about every member, or reading all others once:
-	// whichever is less.
+	// Look up every member in the others, or read all others, whichever is less work.
 	inOthers := func(member []byte) bool {
 		return slices.ContainsFunc(others, func(s zsource) bool { _, ok := s.score(member); return ok })
 	}
@@ -278,19 +284,19 @@ func zdifference(sources []zsource, _ aggregate) []scored {
 		total += others[i].len()
 	}
 	if len(others) > 1 && first.len() > 2*total/(len(others)-1) {
-		gone := make(map[string]struct{})
+		excluded := make(map[string]struct{})
 		for i := range others {
 			others[i].each(func(member []byte, _ float64) bool {
-				gone[string(member)] = struct{}{}
+				excluded[string(member)] = struct{}{}
 				return true
 			})
 		}
-		inOthers = func(member []byte) bool { _, ok := gone[string(member)]; return ok }
+		inOthers = func(member []byte) bool { _, ok := excluded[string(member)]; return ok }
 	}
-	var out []scored
+	var out []scoredMember
 	first.each(func(member []byte, score float64) bool {
 		if !inOthers(member) {
-			out = append(out, scored{string(member), score})
+			out = append(out, scoredMember{string(member), score})
 		}
 		return true
 	})

@@ -11,7 +11,7 @@ import (
 
 // ZRANDMEMBER key [count [WITHSCORES]]
 func zrandMember(c *Ctx) resp.Value {
-	p, s, reply := pickFrom(c, "withscores", readZSet)
+	p, s, reply := readRandomQuery(c, "withscores", readZSet)
 	switch {
 	case s == nil:
 		return reply
@@ -23,21 +23,21 @@ func zrandMember(c *Ctx) resp.Value {
 	return randomDistinct(c, s, p)
 }
 
-// randomWithRepeats picks p.count times, each time among all members.
-func randomWithRepeats(c *Ctx, s *zset.Set, p pick) resp.Value {
-	out := newEntryList(c, p.room(), p.with, c.Proto == resp.RESP3)
+// randomWithRepeats returns p.count random members, which may repeat.
+func randomWithRepeats(c *Ctx, s *zset.Set, p randomQuery) resp.Value {
+	out := newEntryList(c, p.capacity(), p.withValues, c.Proto == resp.RESP3)
 	for range p.count {
 		out.add(s.Random(rand.Uint64N))
 	}
 	return out.reply()
 }
 
-// randomDistinct picks p.count different members, in order of rank.
-func randomDistinct(c *Ctx, s *zset.Set, p pick) resp.Value {
-	walk := selection{need: int(min(p.count, int64(s.Len()))), left: s.Len()}
-	out := newEntryList(c, walk.need, p.with, c.Proto == resp.RESP3)
+// randomDistinct returns p.count distinct random members, in order of rank.
+func randomDistinct(c *Ctx, s *zset.Set, p randomQuery) resp.Value {
+	walk := selection{needed: int(min(p.count, int64(s.Len()))), remaining: s.Len()}
+	out := newEntryList(c, walk.needed, p.withValues, c.Proto == resp.RESP3)
 	s.Ascend(0, func(e zset.Entry) bool {
-		if walk.takes() {
+		if walk.selects() {
 			out.add(e)
 		}
 		return !walk.done()
@@ -45,8 +45,8 @@ func randomDistinct(c *Ctx, s *zset.Set, p pick) resp.Value {
 	return out.reply()
 }
 
-// appendScanned spells a score as ZSCAN does: it hands out what a listpack
-// holds, where every integral score up to half of int64's range is an integer.
+// appendScanned appends a score in the format of ZSCAN, which returns what listpacks
+// store: integral scores up to half of int64's range are integers.
 func appendScanned(b []byte, score float64, listpack bool) []byte {
 	if listpack && score == math.Trunc(score) && math.Abs(score) <= math.MaxInt64/2 {
 		return strconv.AppendInt(b, int64(score), 10)
@@ -65,8 +65,9 @@ func zscan(c *Ctx) resp.Value {
 			if page.pattern != nil {
 				text = e.AppendMember(text[:0])
 			}
-			if page.wants(text) {
-				page.items = append(page.items, memberValue(e), c.Copy(appendScanned(digits[:0], e.Score, s.IsListpack())))
+			if page.matches(text) {
+				score := c.Copy(appendScanned(digits[:0], e.Score, s.IsListpack()))
+				page.items = append(page.items, memberValue(e), score)
 			}
 		})
 	})

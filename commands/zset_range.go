@@ -8,7 +8,6 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// rangeBy says what the ends of a range are.
 type rangeBy uint8
 
 const (
@@ -17,7 +16,7 @@ const (
 	byLex
 )
 
-// rangeQuery is a range command without its key.
+// A rangeQuery holds the arguments of a range command except its key.
 type rangeQuery struct {
 	by         rangeBy
 	rev        bool
@@ -36,13 +35,12 @@ func zrange(c *Ctx) resp.Value {
 	return q.run(c)
 }
 
-// parseRange reads a range with its options; to be stored, it takes no
-// WITHSCORES.
-func parseRange(args [][]byte, answered bool) (*rangeQuery, resp.Value) {
+// parseRange parses a range with its options, which include WITHSCORES if allowScores.
+func parseRange(args [][]byte, allowScores bool) (*rangeQuery, resp.Value) {
 	q := &rangeQuery{count: -1, lo: args[0], hi: args[1]}
 	for o := (options{args[2:]}); o.more(); {
 		switch {
-		case answered && o.word("withscores"):
+		case allowScores && o.word("withscores"):
 			q.withScores = true
 		case o.wordWith("limit", 2):
 			if refusal := q.limit(&o); refusal.IsError() {
@@ -70,7 +68,7 @@ func parseRange(args [][]byte, answered bool) (*rangeQuery, resp.Value) {
 	return q, resp.None
 }
 
-// zrangeFixed runs the older commands, whose name says the kind and direction.
+// zrangeFixed handles the older commands, whose names determine kind and direction.
 func zrangeFixed(c *Ctx, by rangeBy, rev bool) resp.Value {
 	q := rangeQuery{by: by, rev: rev, count: -1, lo: c.Args[2], hi: c.Args[3]}
 	for o := (options{c.Args[4:]}); o.more(); {
@@ -105,12 +103,12 @@ func (q *rangeQuery) limit(o *options) (refusal resp.Value) {
 	return refusal
 }
 
-// ranks is a range turned into ranks of a set, half-open, lowest first.
-type ranks func(s *zset.Set) (start, stop int)
+// A rankFunc converts a range to ranks [start, stop) in a set.
+type rankFunc func(s *zset.Set) (start, stop int)
 
-// parse reads the ends before the key is looked up, so that a bad range is
-// told whatever the key holds.
-func (q *rangeQuery) parse() (ranks, resp.Value) {
+// parse parses the ends. It must run before the key is looked up, because an invalid
+// range fails whatever the key holds.
+func (q *rangeQuery) parse() (rankFunc, resp.Value) {
 	switch q.by {
 	case byScore:
 		r, ok := parseScoreRange(q.lo, q.hi)
@@ -145,8 +143,8 @@ func (q *rangeQuery) parse() (ranks, resp.Value) {
 	}, resp.None
 }
 
-// rankRange turns ranks as users give them, inclusive and negative from the
-// end, into a half-open range within n members.
+// rankRange converts inclusive ranks, counted from the end if negative, to a range
+// [lo, hi) within n members.
 func rankRange(start, stop int64, n int) (lo, hi int) {
 	if start < 0 {
 		start = max(start+int64(n), 0)
@@ -162,7 +160,7 @@ func rankRange(start, stop int64, n int) (lo, hi int) {
 }
 
 func (q *rangeQuery) run(c *Ctx) resp.Value {
-	find, refusal := q.parse()
+	ranks, refusal := q.parse()
 	if refusal.IsError() {
 		return refusal
 	}
@@ -173,7 +171,7 @@ func (q *rangeQuery) run(c *Ctx) resp.Value {
 	if s == nil {
 		return resp.Empty
 	}
-	start, stop := find(s)
+	start, stop := ranks(s)
 	size := q.size(start, stop)
 	if size == 0 {
 		return resp.Empty
@@ -183,11 +181,11 @@ func (q *rangeQuery) run(c *Ctx) resp.Value {
 	return out.reply()
 }
 
-// size is how many entries LIMIT leaves of the ranks from start to stop.
+// size returns how many entries LIMIT leaves of the ranks [start, stop).
 func (q *rangeQuery) size(start, stop int) int {
 	size := int64(stop - start)
 	if q.by == byRank {
-		q.offset = 0 // LIMIT offset -1 is let through and means nothing
+		q.offset = 0 // LIMIT offset -1 is accepted and has no effect
 	}
 	if q.offset < 0 || q.offset >= size {
 		return 0
@@ -199,18 +197,18 @@ func (q *rangeQuery) size(start, stop int) int {
 	return int(max(size, 0))
 }
 
-// walk calls fn with size entries of the ranks from start to stop, at least
-// one, in the direction of the query.
+// walk calls fn for size entries of the ranks [start, stop), at least one, in the
+// direction of the query.
 func (q *rangeQuery) walk(s *zset.Set, start, stop, size int, fn func(zset.Entry)) {
-	take := func(e zset.Entry) bool {
+	visit := func(e zset.Entry) bool {
 		fn(e)
 		size--
 		return size > 0
 	}
 	if q.rev {
-		s.Descend(stop-1-int(q.offset), take)
+		s.Descend(stop-1-int(q.offset), visit)
 	} else {
-		s.Ascend(start+int(q.offset), take)
+		s.Ascend(start+int(q.offset), visit)
 	}
 }
 
@@ -220,7 +218,7 @@ func zrangeStore(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	find, refusal := q.parse()
+	ranks, refusal := q.parse()
 	if refusal.IsError() {
 		return refusal
 	}
@@ -230,7 +228,7 @@ func zrangeStore(c *Ctx) resp.Value {
 	}
 	result := &zset.Set{}
 	if s != nil {
-		start, stop := find(s)
+		start, stop := ranks(s)
 		if size := q.size(start, stop); size > 0 {
 			q.store(c, s, result, start, stop, size)
 		}
@@ -238,33 +236,33 @@ func zrangeStore(c *Ctx) resp.Value {
 	return storeResult(c, c.Args[1], result)
 }
 
-// store copies size entries of the ranks from start to stop into a new set.
+// store copies size entries of the ranks [start, stop) into a new set.
 func (q *rangeQuery) store(c *Ctx, from, to *zset.Set, start, stop, size int) {
 	maxCount, maxValue := c.Settings.ZSetMaxListpackCount, c.Settings.ZSetMaxListpackValue
-	// Redis adds one entry after the other. Of ranks it knows beforehand that
-	// there are too many for a listpack, where -0 becomes 0.
+	// Redis adds the entries one by one. For ranks only, it knows in advance that
+	// there are too many for a listpack, in which -0 becomes 0.
 	listpack := q.by != byRank || int64(size) <= maxCount
 	var text []byte
-	held := make([]zset.Entry, 0, size)
+	entries := make([]zset.Entry, 0, size)
 	q.walk(from, start, stop, size, func(e zset.Entry) {
 		text = e.AppendMember(text[:0])
-		listpack = listpack && int64(len(text)) <= maxValue && int64(len(held)) < maxCount
+		listpack = listpack && int64(len(text)) <= maxValue && int64(len(entries)) < maxCount
 		if listpack && e.Score == 0 {
 			e.Score = 0
 		}
-		held = append(held, e)
+		entries = append(entries, e)
 	})
 	if q.rev {
-		slices.Reverse(held) // adding at the end is what costs least
+		slices.Reverse(entries) // appending at the end is cheapest
 	}
-	for _, e := range held {
+	for _, e := range entries {
 		text = e.AppendMember(text[:0])
 		to.Add(text, e.Score)
 	}
 	to.NoteEncoding(int(maxCount), int(maxValue))
 }
 
-// entryList collects members, with scores where asked: flat, or as pairs.
+// An entryList collects members and optionally their scores, as pairs or flat.
 type entryList struct {
 	c          *Ctx
 	withScores bool

@@ -28,13 +28,13 @@ func zrem(c *Ctx) resp.Value {
 	return resp.Int(removed)
 }
 
-// zremRange runs ZREMRANGEBYSCORE, ZREMRANGEBYRANK and ZREMRANGEBYLEX.
+// zremRange handles ZREMRANGEBYSCORE, ZREMRANGEBYRANK and ZREMRANGEBYLEX.
 func zremRange(c *Ctx, by rangeBy) resp.Value {
 	if by == byScore {
 		return zremRangeByScore(c)
 	}
 	q := rangeQuery{by: by, lo: c.Args[2], hi: c.Args[3]}
-	find, refusal := q.parse()
+	ranks, refusal := q.parse()
 	if refusal.IsError() {
 		return refusal
 	}
@@ -46,15 +46,15 @@ func zremRange(c *Ctx, by rangeBy) resp.Value {
 	if s == nil {
 		return resp.Int(0)
 	}
-	removed := s.RemoveByRank(find(s))
+	removed := s.RemoveByRank(ranks(s))
 	if removed > 0 {
 		c.DB.Modified(n)
 	}
 	return resp.Int(int64(removed))
 }
 
-// zremRangeByScore is the command that every limiter's request begins with; it
-// goes without the closure of the general case.
+// zremRangeByScore handles ZREMRANGEBYSCORE, with which limiters on sorted sets begin
+// every request, without the closure of zremRange.
 func zremRangeByScore(c *Ctx) resp.Value {
 	r, ok := parseScoreRange(c.Args[2], c.Args[3])
 	if !ok {
@@ -75,7 +75,7 @@ func zremRangeByScore(c *Ctx) resp.Value {
 	return resp.Int(int64(removed))
 }
 
-// zpop runs ZPOPMIN key [count], and ZPOPMAX where highest.
+// zpop handles ZPOPMIN key [count], or ZPOPMAX if highest.
 func zpop(c *Ctx, highest bool) resp.Value {
 	count := int64(1)
 	if len(c.Args) > 3 {

@@ -7,16 +7,16 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// A zsource is an input of ZUNION and its kin: a sorted set, a set, whose
-// members all have the score 1, or nothing, where the key does not exist.
+// A zsource is an input of ZUNION and similar commands: a sorted set, a set, whose
+// members have the score 1, or nothing if the key does not exist.
 type zsource struct {
 	sorted *zset.Set
 	plain  *set.Set
 	weight float64
 }
 
-// zsources reads numkeys at countAt and looks up as many keys behind it. rest
-// are the arguments behind those.
+// zsources parses numkeys in c.Args[countAt] and looks up the keys after it. rest is
+// the arguments after those.
 func zsources(c *Ctx, countAt int) (sources []zsource, rest [][]byte, refusal resp.Value) {
 	count, refusal := toInt(c.Args[countAt])
 	rest = c.Args[countAt+1:]
@@ -24,7 +24,8 @@ func zsources(c *Ctx, countAt int) (sources []zsource, rest [][]byte, refusal re
 	case refusal.IsError():
 		return nil, nil, refusal
 	case count < 1:
-		return nil, nil, resp.Error("ERR at least 1 input key is needed for '" + c.Cmd.FullName() + "' command")
+		return nil, nil, resp.Error(
+			"ERR at least 1 input key is needed for '" + c.Cmd.FullName() + "' command")
 	case count > int64(len(rest)):
 		return nil, nil, ErrSyntax
 	}
@@ -57,7 +58,6 @@ func (s *zsource) len() int {
 	return 0
 }
 
-// score returns a member's score, not weighted.
 func (s *zsource) score(member []byte) (float64, bool) {
 	switch {
 	case s.sorted != nil:
@@ -68,8 +68,8 @@ func (s *zsource) score(member []byte) (float64, bool) {
 	return 0, false
 }
 
-// each calls fn with the members and their scores, not weighted, until it
-// returns false. The member is fn's only while it runs.
+// each calls fn for each member and its unweighted score until fn returns false. The
+// member is valid only during the call.
 func (s *zsource) each(fn func(member []byte, score float64) bool) {
 	var text []byte
 	switch {
