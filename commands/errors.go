@@ -192,7 +192,7 @@ var rlErrors = []struct {
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
 	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
 	{limiter.ErrCostLarge, resp.Error("ERR COST must be at most 1000000" + insteadOfLog)},
-	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside of what a sorted set can hold")},
+	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside the range of a log")},
 	{limiter.ErrBurst, resp.Error("ERR burst must be at least 1")},
 	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
 	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " +

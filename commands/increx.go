@@ -44,9 +44,9 @@ func (a *incrExCall) parse(c *Ctx) (refusal resp.Value) {
 			}
 			*value = o.value()
 		case a.ttl.keyword != nil:
-			return syntaxError(quoted(word) + " is no option, or one deadline too many")
+			return syntaxError(quoted(word) + " is not an option, or is a second deadline")
 		case !a.ttl.read(&o, ttlOfGetEx):
-			return syntaxError(quoted(word) + " is no option, or needs a value")
+			return syntaxError(quoted(word) + " is not an option or needs a value")
 		}
 	}
 	switch {

@@ -21,18 +21,18 @@ func (c *Ctx) preserve() {
 	clear(c.keys)
 }
 
-// A View is a value that is copied in steps. Value is complete once Step reports
+// A PendingCopy is a value that is copied in steps. Value is complete once Step reports
 // that there is no more. Step requires that every shard is locked, because the key
 // may have been renamed.
-type View interface {
+type PendingCopy interface {
 	Step(count int) (more bool)
 	Value() any
 }
 
-// Frozen returns a key's current value for another goroutine, which can read it with
-// All, Ascend and Len while the key changes. If copying it would take long, Frozen
-// returns a View.
-func Frozen(data any) any {
+// Freeze returns a key's current value for another goroutine, which can read it with
+// All, Ascend and Len while the key changes. If copying it would take long, Freeze
+// returns a PendingCopy.
+func Freeze(data any) any {
 	switch v := data.(type) {
 	case *store.String:
 		return v.Freeze()

@@ -171,7 +171,7 @@ func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 func refundBuckets(c *Ctx, n *store.Node, count int64) resp.Value {
 	b, _ := c.parseBuckets(store.HashOf(n))
 	expireAtMs, _ := n.Value.ExpireAtMs()
-	removed, expireAtMs := b.TakeBack(c.NowMs, expireAtMs, count)
+	removed, expireAtMs := b.Refund(c.NowMs, expireAtMs, count)
 	switch {
 	case removed == 0:
 	case len(b.Counts) == 0:

@@ -112,7 +112,7 @@ func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 func refundCounter(c *Ctx, n *store.Node, count int64) resp.Value {
 	state, _ := parseCounter(n)
 	expireAtMs, _ := n.Value.ExpireAtMs()
-	removed := state.TakeBack(c.NowMs, count)
+	removed := state.Refund(c.NowMs, count)
 	switch {
 	case removed == 0:
 	case state.Held() == 0:

@@ -105,8 +105,8 @@ func (t *Tally) CountNested(cmd *Command, rejected, failed bool) {
 	}
 }
 
-// Take adds o to t and clears o.
-func (t *Tally) Take(o *Tally) {
+// Merge adds o to t and clears o.
+func (t *Tally) Merge(o *Tally) {
 	for i := range o.Decisions {
 		t.decisions(Decider(i)).Add(&o.Decisions[i])
 	}
@@ -149,7 +149,7 @@ type ErrorCount uint8
 
 // The values of Ctx.Errors.
 const (
-	ErrorsOpen   ErrorCount = iota // the session counts the errors
-	ErrorsNone                     // there are no errors to count
-	ErrorsInside                   // the handler has counted them
+	ErrorsUncounted ErrorCount = iota // the session counts the errors
+	NoErrors                          // there are no errors to count
+	ErrorsCounted                     // the handler has counted them
 )

@@ -69,7 +69,7 @@ func TestDebugClockRules(t *testing.T) {
 		{"DEBUG CLOCK ADVANCE 1", step},
 		{"TIME", at(9_223_372_036_854)},
 		{"SET k v EX 1000000", "OK"},
-		{"RL.ALLOW l 1 1s", "ERR the server's clock is outside of what a sorted set can hold"},
+		{"RL.ALLOW l 1 1s", "ERR the server's clock is outside the range of a log"},
 	}.play(t, s)
 }
 

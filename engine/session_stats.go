@@ -24,10 +24,10 @@ func (s *Session) flush() {
 // failed counts the errors of a reply and reports whether the call has failed.
 func (s *Session) failed(reply *resp.Value) bool {
 	by := s.ctx.Errors
-	s.ctx.Errors = commands.ErrorsOpen
+	s.ctx.Errors = commands.ErrorsUncounted
 	switch {
-	case by != commands.ErrorsOpen:
-		return by == commands.ErrorsInside
+	case by != commands.ErrorsUncounted:
+		return by == commands.ErrorsCounted
 	case reply.IsError():
 		s.engine.stats.Errors.Count(reply.Str())
 		return true

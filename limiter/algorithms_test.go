@@ -128,7 +128,7 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 							if d.Units > 0 {
 								b.Apply(nowMs, &d)
 							}
-							_, _ = b.TakeBack(nowMs, expireAtMs, 5)
+							_, _ = b.Refund(nowMs, expireAtMs, 5)
 						}
 						for _, before := range []int64{0, 7, math.MaxInt64} {
 							s := Counter{q.WindowMs, floor(state, q.WindowMs), max(state, 0), before}
@@ -140,7 +140,7 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 							if d.Units > 0 {
 								s.Apply(nowMs, &d)
 							}
-							_ = s.TakeBack(nowMs, 5)
+							_ = s.Refund(nowMs, 5)
 						}
 					}
 				}

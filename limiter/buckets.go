@@ -94,10 +94,10 @@ func (b *Buckets) Apply(nowMs int64, d *Decision) {
 	b.trim()
 }
 
-// TakeBack removes the newest n units of those still held for some window. It returns
+// Refund removes the newest n units of those still held for some window. It returns
 // how many were removed and the key's new expiry, which preserves the retention.
 // Afterwards the newest bucket has units, or there is no bucket.
-func (b *Buckets) TakeBack(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int64) {
+func (b *Buckets) Refund(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int64) {
 	keepMs := b.retention(expireAtMs)
 	for i := range b.Counts {
 		if removed == n || b.wait(i, nowMs, keepMs) <= 0 {

@@ -78,9 +78,9 @@ func (s *Counter) Used(nowMs, expireAtMs int64) int64 {
 	return now.used(nowMs)
 }
 
-// TakeBack removes the newest n units of those that still count at least in part. It
+// Refund removes the newest n units of those that still count at least in part. It
 // returns how many were removed.
-func (s *Counter) TakeBack(nowMs, n int64) (removed int64) {
+func (s *Counter) Refund(nowMs, n int64) (removed int64) {
 	now := s.at(nowMs, 0)
 	if now.BeginMs != s.BeginMs { // the newest slice has become the previous one
 		removed = min(n, now.Previous)

@@ -22,7 +22,7 @@ type caller struct {
 
 func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.parent, r.readOnly, r.wrote = c, readOnly, false
-	c.Errors = commands.ErrorsNone
+	c.Errors = commands.NoErrors
 	r.locks = lockChecker{unlocked: c.Unheld}
 	r.child.NowMs, r.child.NowUs = c.NowMs, c.NowUs
 	r.child.Store, r.child.DB, r.child.DBIndex = c.Store, c.DB, c.DBIndex
@@ -33,7 +33,7 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 }
 
 func (r *caller) end() {
-	r.parent.Tally.Take(&r.child.Tally)
+	r.parent.Tally.Merge(&r.child.Tally)
 	r.parent.Cut = r.meter.cut()
 	r.parent = nil
 	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
@@ -126,7 +126,7 @@ func (r *caller) runHandler(cmd *commands.Command) resp.Value {
 // countError counts an error that a script answers, unless a failed command has
 // counted it.
 func (r *caller) countError(counted bool, text string) {
-	r.parent.Errors = commands.ErrorsInside
+	r.parent.Errors = commands.ErrorsCounted
 	if !counted {
 		r.engine.reportError(text)
 	}

@@ -37,12 +37,12 @@ func (e *Engine) handleViolation(c *commands.Ctx, s *script, lc *lockChecker, re
 	}
 	if c.MayRetry && !lc.wrote {
 		e.restarts.Add(1)
-		c.Errors = commands.ErrorsOpen
+		c.Errors = commands.ErrorsUncounted
 		c.Retry = true
 		return resp.None
 	}
 	e.violations.Add(1)
-	c.Errors = commands.ErrorsOpen
+	c.Errors = commands.ErrorsUncounted
 	e.logf("script %s: a key was used that is not among its KEYS, though they were thought to be all: "+
 		"please report this", s.sha)
 	return resp.Error(errNotLocked)

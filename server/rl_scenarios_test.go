@@ -61,17 +61,17 @@ func rlWindows() []rlScenario {
 			{100_000_000_000 - startNowMs, "ZRANGE early 0 -1", "[100000000000000]"},
 			{
 				9_007_199_254_740 - startNowMs, "RL.ALLOW late 5000 1s COST 993",
-				"ERR the server's clock is outside of what a sorted set can hold",
+				"ERR the server's clock is outside the range of a log",
 			},
 			{9_007_199_254_740 - startNowMs, "RL.ALLOW late 5000 1s COST 992", "[992 5000 4008 0 1000]"},
 			{9_007_199_254_740 - startNowMs, "ZRANGE late -1 -1", "[9007199254740991]"},
 			{
 				9_007_199_254_740 - startNowMs, "RL.ALLOW late 5000 1s",
-				"ERR the server's clock is outside of what a sorted set can hold",
+				"ERR the server's clock is outside the range of a log",
 			},
 			{
 				9_007_199_254_741 - startNowMs, "RL.ALLOW other 1 1s",
-				"ERR the server's clock is outside of what a sorted set can hold",
+				"ERR the server's clock is outside the range of a log",
 			},
 		}},
 	}
@@ -294,7 +294,7 @@ func rlByHand() []rlScenario {
 			{0, "ZRANGE low 0 -1", "[1700000000000000]"},
 			{0, "ZADD high 9007199254740991 9007199254740991", "1"},
 			{0, "RL.ALLOW high 1 1s", "[0 1 0 7307199255740 7307199255740]"},
-			{0, "RL.ALLOW high 2 1s", "ERR the server's clock is outside of what a sorted set can hold"},
+			{0, "RL.ALLOW high 2 1s", "ERR the server's clock is outside the range of a log"},
 		}},
 	}
 }

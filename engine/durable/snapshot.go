@@ -78,7 +78,7 @@ func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) err
 	var failed error
 	complete := s.walk(sn, stop, func() {
 		for _, k := range preserved.drain() {
-			if view, ok := k.Value.(commands.View); ok {
+			if view, ok := k.Value.(commands.PendingCopy); ok {
 				if !s.completeView(view, stop) {
 					return
 				}
@@ -128,7 +128,7 @@ func (s *Storage) walk(sn *store.Snapshot, stop <-chan struct{}, between func())
 // before. While it waits for a shard it holds those below, so others wait for
 // those as behind any command of all shards; behind a script past
 // busy-reply-threshold they answer BUSY.
-func (s *Storage) completeView(view commands.View, stop <-chan struct{}) bool {
+func (s *Storage) completeView(view commands.PendingCopy, stop <-chan struct{}) bool {
 	for more := true; more; {
 		if isClosed(stop) || !s.store.LockOrCancel(store.AllShards, stop) {
 			return false
@@ -151,7 +151,7 @@ type preservedKeys struct {
 
 // add is called with the key's shard locked.
 func (p *preservedKeys) add(db int, n *store.Node) {
-	k := Key{DB: db, Name: n.Key(), Value: commands.Frozen(store.DataOf(n))}
+	k := Key{DB: db, Name: n.Key(), Value: commands.Freeze(store.DataOf(n))}
 	k.ExpireAtMs, _ = n.Value.ExpireAtMs()
 	p.mu.Lock()
 	defer p.mu.Unlock()
