@@ -50,7 +50,7 @@ func awaitStamps(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	stamped := false
-	settle(t, func() bool { return stamped }, func() {
+	eventually(t, func() bool { return stamped }, func() {
 		_, err := from.Write([]byte("x"))
 		require.NoError(t, err)
 		require.NoError(t, raw.Read(func(fd uintptr) bool {
@@ -71,7 +71,7 @@ func TestEarlierCommandsRunFirst(t *testing.T) {
 	t.Parallel()
 	const rounds = 300
 	srv := start(t, "--bind", "127.0.0.1")
-	srv.WaitForEarlier()
+	srv.ExtendOrderTimeout()
 	awaitStamps(t)
 	sendInOrder(t)
 	a, b, waits := connect(t, srv), connect(t, srv), connect(t, srv)
@@ -83,7 +83,7 @@ func TestEarlierCommandsRunFirst(t *testing.T) {
 		a.call(t, "MULTI")
 		a.call(t, "LLEN", "k")
 		send(waits, "BLMOVE l k LEFT LEFT 0")
-		settle(t, func() bool { return strings.Contains(b.call(t, "INFO", "clients"), "\r\nblocked_clients:1\r\n") }, func() {})
+		eventually(t, func() bool { return strings.Contains(b.call(t, "INFO", "clients"), "\r\nblocked_clients:1\r\n") }, func() {})
 		send(a, "EXEC")
 		send(b, "LPUSH l v")
 		require.Equal(t, "*1\r\n:0", a.reply(t))
@@ -134,7 +134,7 @@ func TestEarlierCommandsAreNotWaitedForLong(t *testing.T) {
 	a.call(t, "HELLO", "3")
 	a.call(t, "SUBSCRIBE", "c")
 	require.NoError(t, a.send([][]byte{[]byte("EVAL"), []byte("while true do end"), []byte("0")}))
-	settle(t, func() bool { return strings.HasPrefix(b.call(t, "PUBLISH", "d", "m"), "-BUSY") }, func() {})
+	eventually(t, func() bool { return strings.HasPrefix(b.call(t, "PUBLISH", "d", "m"), "-BUSY") }, func() {})
 	require.Equal(t, "+OK", b.call(t, "SCRIPT", "KILL"))
 	require.Contains(t, a.reply(t), "-ERR Script killed")
 

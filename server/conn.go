@@ -15,122 +15,121 @@ import (
 )
 
 const (
-	// flushBytes is how much output a long pipeline collects before some of
-	// it is sent while the rest still runs.
+	// flushBytes is how much output of a long pipeline is collected before it is
+	// sent, while the rest still runs.
 	flushBytes = 64 << 10
-	// keptOutput is the output buffer that a connection keeps between batches.
-	keptOutput = 256 << 10
-	// drainTime bounds how long an ending server goes on answering a client
-	// that does not stop sending, where it cannot be known how much had arrived.
-	drainTime = time.Second
-	// lastWords is how long a connection that is to close waits for a client
-	// that takes nothing of what was answered.
-	lastWords = 2 * time.Second
-	// earlierPatience bounds how long a command waits for earlier ones of the
-	// clients that it concerns.
-	earlierPatience = 10 * time.Millisecond
-	// silence is how long a client must be silent before a connection that is
-	// to close believes that nothing more is on its way.
-	silence = 20 * time.Millisecond
+	// maxKeptOutput is the largest output buffer that a connection keeps between
+	// batches.
+	maxKeptOutput = 256 << 10
+	// drainTimeout bounds how long a server that shuts down answers a client that
+	// does not stop sending, if it is unknown how much had arrived.
+	drainTimeout = time.Second
+	// lingerTimeout is how long a connection that is to close waits for a client
+	// that reads none of its replies.
+	lingerTimeout = 2 * time.Second
+	// orderTimeout bounds how long a command waits for earlier commands of the
+	// clients that it affects.
+	orderTimeout = 10 * time.Millisecond
+	// quietPeriod is how long a client must be silent until a connection that is to
+	// close assumes that nothing more is on its way.
+	quietPeriod = 20 * time.Millisecond
 )
 
-// A conn is one client: a goroutine that reads what has arrived, runs every
-// whole command of it, and sends the replies with one write.
+// A conn is the connection of one client: a goroutine that reads what has arrived,
+// runs every complete command of it, and sends the replies with one write.
 //
-// Other goroutines change its course in one way only: they set a flag and then
-// a read deadline in the past, and read looks at the flags after each deadline
-// that it sets itself, so that no such call is lost. What is to end at once they
-// cut.
+// Other goroutines affect it in one way only: they set a flag and then a read
+// deadline in the past. read checks the flags after each deadline that it sets
+// itself, so that no wake-up is lost. To end it at once they abort its output.
 type conn struct {
-	server    *Server
-	nc        net.Conn
-	in        *reader
-	out       output
-	session   *engine.Session
-	finishing atomic.Bool // set by another goroutine: the server ends
-	limits    *connLimits // those that are obeyed
-	active    time.Time   // when bytes last came
-	deadline  bool        // a read deadline is set
-	listening bool        // its output obeys the limit of subscribers
-	patience  *time.Timer // ends the waiting of a blocked command; nil: nothing does
+	server       *Server
+	nc           net.Conn
+	in           *reader
+	out          output
+	session      *engine.Session
+	shuttingDown atomic.Bool // set by another goroutine
+	limits       *connLimits // those in force
+	lastActive   time.Time   // when bytes last arrived
+	hasDeadline  bool        // a read deadline is set
+	subscribed   bool        // the output limit is the one of subscribers
+	blockTimer   *time.Timer // the timeout of a blocked command; may be nil
 
-	batches atomic.Uint32 // how many have run
-	held    atomic.Int64  // bytes of buffers that it keeps between them
-	seen    uint32        // batches when trimIdle last looked; its own
-	trim    atomic.Bool   // set by another goroutine: give the buffers back
+	batches     atomic.Uint32 // number of batches run
+	bufferBytes atomic.Int64  // size of the buffers, between batches
+	lastBatches uint32        // of trimIdle: batches at its last call
+	trim        atomic.Bool   // set by another goroutine: release the buffers
 
-	muted bool // by an Interception: nothing is answered any more
+	muted bool // see Interception.Mute
 
-	turned func(n int) []byte // turn, bound once
-	over   bool               // turn says that the connection does not go on
+	onRead func(n int) []byte // handleRead, bound once
+	done   bool               // handleRead found that the connection is to close
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{server: s, nc: nc, out: output{nc: nc, socket: newSocket(nc)}}
-	c.turned = c.turn
+	c.onRead = c.handleRead
 	return c
 }
 
-// serve runs the connection to its end.
+// serve serves the connection until it ends.
 func (c *conn) serve() {
-	defer c.out.end()
+	defer c.out.close()
 	c.limits = c.server.limits.Load()
-	c.out.obey(c.limits.output)
+	c.out.setLimit(c.limits.output)
 	c.keepAlive()
-	c.active = time.Now()
-	remote, local := names(c.nc)
+	c.lastActive = time.Now()
+	remote, local := addresses(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
 		Addr: remote, LocalAddr: local, FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
-		Kill: c.out.cut, Wake: c.wake, Streams: true,
+		Kill: c.out.abort, Wake: c.wake, Streams: true,
 		Arrived: c.out.socket.arrived,
-		Await:   func(before int64) bool { return c.out.socket.await(before, c.server.earlier) },
+		Await:   func(before int64) bool { return c.out.socket.awaitEarlier(before, c.server.orderTimeout) },
 		Buffers: func() engine.Buffers { return c.buffers(true) },
 	})
-	c.out.settle, c.out.complain = c.session.WaitDurable, c.complain
+	c.out.waitDurable, c.out.logf = c.session.WaitDurable, c.logf
 	c.out.count = c.session.CountWritten
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	c.session.Publish(c.buffers(false))
-	polite := true
-	c.guarded(func() { polite = c.loop() })
-	c.stopPatience()
+	graceful := true
+	c.recoverPanic(func() { graceful = c.loop() })
+	c.stopBlockTimer()
 	unread := c.out.overflow()
-	if unread > 0 { // told before others can see that it is gone
-		c.complain("left %d bytes of replies unread: closed by client-output-buffer-limit", unread)
+	if unread > 0 { // logged before other clients can see that it is gone
+		c.logf("left %d bytes of replies unread: closed by client-output-buffer-limit", unread)
 	}
 	c.session.Close()
-	if unread == 0 && polite {
-		c.guarded(c.leave) // also after a panic: what came before it is answered
+	if unread == 0 && graceful {
+		c.recoverPanic(c.linger) // also after a panic: earlier commands are answered
 	}
 }
 
-// guarded runs fn behind a fence: whatever happens in one client's commands,
-// it ends that client only.
-func (c *conn) guarded(fn func()) {
+// recoverPanic calls fn. A panic in a client's command ends only that client.
+func (c *conn) recoverPanic(fn func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.complain("panic: %v\n%s", p, debug.Stack())
+			c.logf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	fn()
 }
 
-// loop reads and answers until the connection is over. It reports whether the
-// client may still be listening.
-func (c *conn) loop() (polite bool) {
+// loop reads and answers until the connection is to close. It reports whether the
+// client may still read replies.
+func (c *conn) loop() (graceful bool) {
 	for {
 		n, err := c.read()
 		c.filled(n)
-		if c.over || (n > 0 || c.session.Ready()) && !c.batch() {
+		if c.done || (n > 0 || c.session.Ready()) && !c.batch() {
 			return true
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, errFinishing):
+		case errors.Is(err, errShuttingDown):
 			c.drain()
 			return true
 		case errors.Is(err, io.EOF):
-			// Who has sent everything may close that side and read on, as in
-			// `printf 'PING\r\n' | nc`.
+			// A client may close its sending side and read on, as in `printf
+			// 'PING\r\n' | nc`.
 			return true
 		default:
 			return false
@@ -138,7 +137,7 @@ func (c *conn) loop() (polite bool) {
 	}
 }
 
-// filled notes that so many bytes were read.
+// filled records that n bytes were read.
 func (c *conn) filled(n int) {
 	c.in.filled(n)
 	if n > 0 {
@@ -146,25 +145,25 @@ func (c *conn) filled(n int) {
 	}
 }
 
-// batch runs every whole command that has arrived and sends the replies. It
-// reports whether the connection goes on.
+// batch runs every complete command that has arrived and sends the replies. It
+// reports whether the connection stays open.
 func (c *conn) batch() bool {
-	c.follow()
-	on := true
+	c.updateLimits()
+	open := true
 	if b := c.session.Blocked(); b != nil {
 		if !b.Over() {
 			c.publish()
-			return c.deliver() && c.out.flush() && c.mayPile()
+			return c.deliver() && c.out.flush() && c.checkQueryLimit()
 		}
-		c.stopPatience()
-		c.active = time.Now()
-		on = c.answer(c.session.Resume())
+		c.stopBlockTimer()
+		c.lastActive = time.Now()
+		open = c.appendReply(c.session.Resume())
 	}
-	for on && c.session.Blocked() == nil {
+	for open && c.session.Blocked() == nil {
 		args, ok, err := c.in.next()
 		if err != nil {
-			c.refuse(err)
-			on = false
+			c.rejectInput(err)
+			open = false
 		}
 		if !ok {
 			break
@@ -172,82 +171,82 @@ func (c *conn) batch() bool {
 		var reply resp.Value
 		if c.server.intercept == nil {
 			reply = c.session.Do(args)
-		} else if reply, on = c.intercepted(args); !on {
+		} else if reply, open = c.doIntercepted(args); !open {
 			break
 		}
-		on = c.answer(reply)
+		open = c.appendReply(reply)
 	}
 	if c.session.Aborted() {
 		c.out.buf = c.out.buf[:0]
 	}
-	on = on && c.deliver()
-	on = c.out.flush() && on
+	open = open && c.deliver()
+	open = c.out.flush() && open
 	c.publish()
-	return on
+	return open
 }
 
-// answer adds a command's reply to the output. It reports whether the connection
-// goes on.
-func (c *conn) answer(reply resp.Value) bool {
+// appendReply appends a command's reply to the output. It reports whether the
+// connection stays open.
+func (c *conn) appendReply(reply resp.Value) bool {
 	if c.muted {
 		reply = resp.None
 	}
-	on := true
+	open := true
 	if reply.Kind() == resp.KindStream {
-		on = c.out.stream(reply.Stream())
+		open = c.out.stream(reply.Stream())
 	} else {
 		c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
 	}
 	if now := c.session.Authenticated(); now != c.in.limits.authenticated {
 		c.in.setLimits(c.limits.reader(now))
 	}
-	c.bePatient()
+	c.startBlockTimer()
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
-		on = c.out.flush() && on
+		open = c.out.flush() && open
 	}
-	return on && !c.session.Closing()
+	return open && !c.session.Closing()
 }
 
-// refuse answers input that ends the connection.
-func (c *conn) refuse(err error) {
-	var refused protocolError
-	if errors.As(err, &refused) {
-		c.out.append([]byte("-ERR " + refused.Error() + "\r\n"))
+// rejectInput answers input that ends the connection.
+func (c *conn) rejectInput(err error) {
+	var protoErr protocolError
+	if errors.As(err, &protoErr) {
+		c.out.append([]byte("-ERR " + protoErr.Error() + "\r\n"))
 		return
 	}
-	c.complain("%v: closed by client-query-buffer-limit", err)
+	c.logf("%v: closed by client-query-buffer-limit", err)
 }
 
-// complain logs what was wrong with a client.
-func (c *conn) complain(format string, args ...any) {
-	remote, _ := names(c.nc)
+// logf logs an error of the client.
+func (c *conn) logf(format string, args ...any) {
+	remote, _ := addresses(c.nc)
 	c.server.log.Printf("client id=%d addr=%s: %s", c.session.ID(), remote, fmt.Sprintf(format, args...))
 }
 
-// follow takes over limits that CONFIG SET has changed.
-func (c *conn) follow() {
+// updateLimits applies limits that CONFIG SET has changed.
+func (c *conn) updateLimits() {
 	if l := c.server.limits.Load(); l != c.limits {
 		if c.limits.idle == 0 {
-			c.active = time.Now() // it was not looked at so far
+			c.lastActive = time.Now() // not maintained without a timeout
 		}
 		c.limits = l
 		c.in.setLimits(l.reader(c.session.Authenticated()))
-		c.out.obey(c.outputLimit())
+		c.out.setLimit(c.outputLimit())
 		c.keepAlive()
 	}
 }
 
-// hold tells trimIdle what the connection keeps.
-func (c *conn) hold() { c.held.Store(int64(c.in.memory() + cap(c.out.buf))) }
+// countBuffers records the size of the buffers for trimIdle.
+func (c *conn) countBuffers() { c.bufferBytes.Store(int64(c.in.memory() + cap(c.out.buf))) }
 
 func (c *conn) publish() {
 	c.batches.Add(1)
-	c.hold()
+	c.countBuffers()
 	c.session.Publish(c.buffers(false))
 }
 
-// buffers are the sizes that CLIENT LIST reports, while a command runs or between
-// two batches.
+// buffers returns the sizes that CLIENT LIST reports. running says whether a
+// command runs, or the connection is between two batches.
 func (c *conn) buffers(running bool) engine.Buffers {
 	used, unused := c.in.queryBuffer(running)
 	waiting := c.out.waiting()
@@ -257,11 +256,11 @@ func (c *conn) buffers(running bool) engine.Buffers {
 	}
 }
 
-// leave sends what was answered and ends the connection so that it arrives: to
-// close while input is unread is a reset, at which systems drop replies that
+// linger sends the remaining replies and ends the connection so that they arrive.
+// Closing with input unread would be a reset, after which systems drop replies that
 // are still on their way.
-func (c *conn) leave() {
-	if !c.out.last(c.server.lastWords) {
+func (c *conn) linger() {
+	if !c.out.flushAll(c.server.lingerTimeout) {
 		return
 	}
 	half, ok := c.nc.(interface{ CloseWrite() error })
@@ -270,8 +269,8 @@ func (c *conn) leave() {
 	}
 	ignored := make([]byte, minBuffer)
 	now := time.Now()
-	for end := now.Add(lastWords); now.Before(end); now = time.Now() {
-		c.nc.SetReadDeadline(now.Add(silence))
+	for end := now.Add(lingerTimeout); now.Before(end); now = time.Now() {
+		c.nc.SetReadDeadline(now.Add(quietPeriod))
 		if _, err := c.nc.Read(ignored); err != nil {
 			return
 		}
@@ -283,17 +282,17 @@ func (c *conn) keepAlive() {
 	if !ok {
 		return
 	}
-	// As Redis: probes begin after the interval, come at a third of it, and
-	// the third that is not answered ends the connection.
+	// As in Redis, probes begin after the interval and are sent at a third of it,
+	// and the third that is not answered ends the connection.
 	_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
 		Enable: c.limits.keepAlive > 0, Idle: c.limits.keepAlive,
 		Interval: max((c.limits.keepAlive / 3).Truncate(time.Second), time.Second), Count: 3,
 	})
 }
 
-// names are a connection's two addresses in CLIENT LIST; both ends of a unix
+// addresses returns a connection's addresses in CLIENT LIST. Both ends of a unix
 // socket are its path and :0, as in Redis.
-func names(nc net.Conn) (remote, local string) {
+func addresses(nc net.Conn) (remote, local string) {
 	local = nc.LocalAddr().String()
 	if nc.LocalAddr().Network() == "unix" {
 		local += ":0"

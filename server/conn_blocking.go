@@ -2,30 +2,31 @@ package server
 
 import "time"
 
-// bePatient starts the timeout of a command that has begun to wait. Commands
-// behind it stay in the reader, as they do in Redis; what arrives meanwhile is
-// read, so that it is noticed when the client hangs up.
-func (c *conn) bePatient() {
+// startBlockTimer starts the timeout of a command that has blocked. Commands behind
+// it stay in the reader, as in Redis. Input that arrives meanwhile is read, so that
+// the server notices when the client hangs up.
+func (c *conn) startBlockTimer() {
 	b := c.session.Blocked()
 	if b == nil || b.TimeoutMs() == 0 {
 		return
 	}
-	c.patience = time.AfterFunc(time.Duration(min(b.TimeoutMs(), int64(maxPatience/time.Millisecond)))*time.Millisecond, b.TimeOut)
+	timeout := time.Duration(min(b.TimeoutMs(), int64(maxTimeout/time.Millisecond))) * time.Millisecond
+	c.blockTimer = time.AfterFunc(timeout, b.TimeOut)
 }
 
-func (c *conn) stopPatience() {
-	if c.patience != nil {
-		c.patience.Stop()
-		c.patience = nil
+func (c *conn) stopBlockTimer() {
+	if c.blockTimer != nil {
+		c.blockTimer.Stop()
+		c.blockTimer = nil
 	}
 }
 
-// mayPile reports whether what a client has sent behind a command that waits is
-// still within client-query-buffer-limit.
-func (c *conn) mayPile() bool {
+// checkQueryLimit reports whether the input behind a blocked command is within
+// client-query-buffer-limit.
+func (c *conn) checkQueryLimit() bool {
 	if int64(c.in.buffered()) <= c.limits.maxQueryBuf {
 		return true
 	}
-	c.refuse(errQueryBufferLimit)
+	c.rejectInput(errQueryBufferLimit)
 	return false
 }

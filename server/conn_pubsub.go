@@ -2,25 +2,25 @@ package server
 
 import "github.com/zlimit/zlimit/config"
 
-// deliver adds to the output what was published for the client. It reports
-// whether the connection goes on: not if more had come, while a command of the
-// client ran, than client-output-buffer-limit allows.
+// deliver appends the messages published for the client to the output. It reports
+// whether the connection stays open: if more arrived while one of its commands ran
+// than client-output-buffer-limit allows, it does not.
 func (c *conn) deliver() bool {
-	if c.session.Subscribed() != c.listening {
-		c.listening = !c.listening
-		c.out.obey(c.outputLimit())
+	if c.session.Subscribed() != c.subscribed {
+		c.subscribed = !c.subscribed
+		c.out.setLimit(c.outputLimit())
 	}
 	var lost int
 	c.out.buf, lost = c.session.Deliver(c.out.buf)
 	if lost > 0 {
-		c.out.giveUp(lost)
+		c.out.abortOverflow(lost)
 	}
 	return lost == 0
 }
 
-// outputLimit is how much of its output the client may leave unread.
+// outputLimit returns the client-output-buffer-limit of the client's class.
 func (c *conn) outputLimit() config.OutputBufferLimit {
-	if c.listening {
+	if c.subscribed {
 		return c.limits.subscriber
 	}
 	return c.limits.output

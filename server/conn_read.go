@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// errFinishing is what read returns when the server ends.
-var errFinishing = errors.New("the server ends")
+// errShuttingDown is returned by read when the server shuts down.
+var errShuttingDown = errors.New("server is shutting down")
 
-// read waits for bytes; not longer than timeout allows.
+// read waits for input, within the directive timeout.
 func (c *conn) read() (int, error) {
 	for {
-		c.follow()
+		c.updateLimits()
 		if c.trim.Swap(false) {
 			c.in.release()
 			c.out.buf = nil
-			c.hold()
-			c.session.Holds(int(c.held.Load()) + c.out.waiting())
+			c.countBuffers()
+			c.session.Holds(int(c.bufferBytes.Load()) + c.out.waiting())
 		}
-		if until := c.idleUntil(); c.deadline || !until.IsZero() {
+		if until := c.idleDeadline(); c.hasDeadline || !until.IsZero() {
 			c.nc.SetReadDeadline(until)
-			c.deadline = !until.IsZero()
+			c.hasDeadline = !until.IsZero()
 		}
 		if c.session.Ready() {
 			return 0, nil
 		}
-		if c.finishing.Load() {
-			return 0, errFinishing
+		if c.shuttingDown.Load() {
+			return 0, errShuttingDown
 		}
 		if c.trim.Load() || c.server.limits.Load() != c.limits {
 			continue
@@ -34,72 +34,72 @@ func (c *conn) read() (int, error) {
 		n, err := c.readWaiting(c.in.free())
 		if !timedOut(err) {
 			if c.limits.idle > 0 {
-				c.active = time.Now()
+				c.lastActive = time.Now()
 			}
 			return n, err
 		}
-		c.deadline = true // be it another goroutine's
-		if until := c.idleUntil(); !until.IsZero() && !time.Now().Before(until) && !c.finishing.Load() {
+		c.hasDeadline = true // possibly by another goroutine
+		if until := c.idleDeadline(); !until.IsZero() && !time.Now().Before(until) && !c.shuttingDown.Load() {
 			return 0, err
 		}
 	}
 }
 
-// readWaiting reads, and waits for something to arrive.
+// readWaiting reads, and blocks until something arrives.
 func (c *conn) readWaiting(b []byte) (int, error) {
 	if c.out.socket == nil {
 		return c.nc.Read(b)
 	}
-	return c.out.socket.read(b, c.turned)
+	return c.out.socket.read(b, c.onRead)
 }
 
-// turn answers what was read, and says where the next goes: see socket.read. It
-// returns nil where the loop has to look at what happened first.
-func (c *conn) turn(n int) []byte {
+// handleRead answers what was read and returns the buffer for the next read: see
+// socket.read. It returns nil if read must first check what else has happened.
+func (c *conn) handleRead(n int) []byte {
 	c.filled(n)
 	c.out.sent = false
-	if c.over = !c.batch(); c.over || !c.out.sent || c.mustLook() {
+	if c.done = !c.batch(); c.done || !c.out.sent || c.hasPendingWork() {
 		return nil
 	}
 	return c.in.free()
 }
 
-// mustLook reports whether read has anything to do before it waits.
-func (c *conn) mustLook() bool {
-	return c.deadline || c.limits.idle > 0 || c.server.limits.Load() != c.limits || c.trim.Load() ||
-		c.finishing.Load() || c.session.Ready() || c.session.Blocked() != nil
+// hasPendingWork reports whether read has anything to do before it blocks.
+func (c *conn) hasPendingWork() bool {
+	return c.hasDeadline || c.limits.idle > 0 || c.server.limits.Load() != c.limits || c.trim.Load() ||
+		c.shuttingDown.Load() || c.session.Ready() || c.session.Blocked() != nil
 }
 
-// idleUntil is when timeout disconnects the client, zero if never: it counts
-// from the last bytes that came or were taken. Who waits for a key or for
-// messages is not idle.
-func (c *conn) idleUntil() time.Time {
+// idleDeadline returns when timeout disconnects the client, or zero if it does not.
+// The time counts from the last bytes received, or sent after a wait. A client that
+// is blocked, subscribed or monitoring is not idle.
+func (c *conn) idleDeadline() time.Time {
 	if c.limits.idle <= 0 || c.session.Blocked() != nil || c.session.Subscribed() || c.session.Monitoring() {
 		return time.Time{}
 	}
-	last := c.active
-	if taken := c.out.lastTaken(); taken.After(last) {
-		last = taken
+	last := c.lastActive
+	if lastWrite := c.out.lastWriteTime(); lastWrite.After(last) {
+		last = lastWrite
 	}
 	return last.Add(c.limits.idle)
 }
 
-// wake makes the connection look at what has changed.
+// wake makes the connection check its flags.
 func (c *conn) wake() { c.nc.SetReadDeadline(time.Unix(1, 0)) }
 
-// finish makes the connection end soon: what has arrived is still answered.
-func (c *conn) finish() {
-	c.finishing.Store(true)
+// shutDown makes the connection answer what has arrived, and close.
+func (c *conn) shutDown() {
+	c.shuttingDown.Store(true)
 	c.wake()
 }
 
-// drain answers what the system had received for the client when the server's
-// end began. More than its buffer holds cannot have been: what a client that
-// does not stop sending has sent since is left out.
+// drain answers what the system had received for the client when shutdown began.
+// That is at most what fits into its receive buffer. Later input of a client that
+// does not stop sending is ignored.
 func (c *conn) drain() {
-	end := time.Now().Add(drainTime)
+	end := time.Now().Add(drainTimeout)
 	for left := c.out.socket.receiveBuffer(); left > 0 || time.Now().Before(end); {
-		n := c.readArrived()
+		n := c.readAvailable()
 		c.filled(n)
 		if n == 0 || !c.batch() {
 			return
@@ -108,19 +108,19 @@ func (c *conn) drain() {
 	}
 }
 
-// readArrived reads without waiting.
-func (c *conn) readArrived() int {
-	if p, ok := c.nc.(unwaiting); ok {
+// readAvailable reads without blocking.
+func (c *conn) readAvailable() int {
+	if p, ok := c.nc.(nonBlocking); ok {
 		n, _ := p.ReadSome(c.in.free())
 		return n
 	}
 	if c.out.socket == nil {
-		c.nc.SetReadDeadline(time.Now().Add(silence))
+		c.nc.SetReadDeadline(time.Now().Add(quietPeriod))
 		n, _ := c.nc.Read(c.in.free())
 		return n
 	}
 	for {
-		// A deadline that has passed would hide what is there.
+		// A deadline in the past would hide what is there.
 		c.nc.SetReadDeadline(time.Time{})
 		if n, err := c.out.socket.readSome(c.in.free()); !timedOut(err) {
 			return n

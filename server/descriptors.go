@@ -5,14 +5,13 @@ import (
 	"strconv"
 )
 
-// reservedDescriptors is how many of the files that the process may have open
-// are kept from clients, for listeners and for what durability writes: as many
-// as in Redis.
+// reservedDescriptors is the number of file descriptors kept for listeners and
+// persistence, as in Redis.
 const reservedDescriptors = 32
 
-// reserveDescriptors lowers maxclients to what the limit of open files allows,
-// and holds later values against that: clients can then never take the
-// descriptors that files need.
+// reserveDescriptors lowers maxclients to what the limit of open files allows, and
+// checks later values against that, so that clients cannot use up the descriptors
+// that files need.
 func (s *Server) reserveDescriptors() error {
 	wanted := s.cfg.Int("maxclients")
 	most := mostClients(wanted)
@@ -21,7 +20,8 @@ func (s *Server) reserveDescriptors() error {
 			most+reservedDescriptors, reservedDescriptors+1)
 	}
 	if most < wanted {
-		s.log.Printf("WARNING: maxclients is %d instead of %d: the limit of open files (ulimit -n) is %d, and %d are kept for files and listeners",
+		s.log.Printf("WARNING: maxclients is %d instead of %d: "+
+			"the limit of open files (ulimit -n) is %d, and %d are kept for files and listeners",
 			most, wanted, most+reservedDescriptors, reservedDescriptors)
 		if err := s.cfg.Set([][]byte{[]byte("maxclients"), strconv.AppendInt(nil, most, 10)}); err != nil {
 			return err
@@ -30,7 +30,9 @@ func (s *Server) reserveDescriptors() error {
 	s.cfg.OnTry("maxclients", func() error {
 		wanted := s.cfg.Int("maxclients")
 		if most := mostClients(wanted); most < wanted {
-			return fmt.Errorf("The operating system is not able to handle the specified number of clients, try with %d", most) //nolint:staticcheck // Redis' text
+			//nolint:staticcheck // Redis' text
+			return fmt.Errorf("The operating system is not able to handle the specified number of clients, "+
+				"try with %d", most)
 		}
 		return nil
 	})
@@ -38,7 +40,7 @@ func (s *Server) reserveDescriptors() error {
 }
 
 // mostClients returns how many clients the limit of open files allows, at most
-// wanted. It raises the limit where it may.
+// wanted. It raises the limit if it can.
 func mostClients(wanted int64) int64 {
 	return min(wanted, openFiles(wanted+reservedDescriptors)-reservedDescriptors)
 }

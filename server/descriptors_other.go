@@ -4,6 +4,6 @@ package server
 
 import "math"
 
-// openFiles returns how many files the process may have open, of which the
-// system knows no limit.
+// openFiles returns how many files the process may have open; this system has no
+// such limit.
 func openFiles(int64) int64 { return math.MaxInt64 }

@@ -147,7 +147,7 @@ func TestDumpsAreNotKept(t *testing.T) {
 				}
 			}
 			c.call(t, "DEL", "s", "h")
-			settle(t, func() bool { return heapInUse()-before < size }, func() { c.call(t, "PING") }, "of %d clients", clients)
+			eventually(t, func() bool { return heapInUse()-before < size }, func() { c.call(t, "PING") }, "of %d clients", clients)
 		})
 	}
 }
@@ -177,7 +177,7 @@ func TestADumpThatNobodyReads(t *testing.T) {
 	require.NoError(t, gone.sendRaw([]byte("PING\r\nDUMP k\r\nDUMP k\r\nPING\r\n")))
 	require.Equal(t, "+PONG", line(t, gone))
 	require.NoError(t, gone.conn.Close())
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { c.call(t, "PING") }, "the end is noticed")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { c.call(t, "PING") }, "the end is noticed")
 	require.Equal(t, ":400000", c.call(t, "ZCARD", "k"))
 }
 

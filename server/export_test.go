@@ -1,13 +1,13 @@
 package server
 
-// Outwait makes the server's end wait for clients as long as a test does, for a
-// test whose clients are slow only because the machine is.
-func (s *Server) Outwait() {
+// ExtendLingerTimeout makes shutdown wait for slow clients as long as a test may
+// take, for tests whose clients are slow only because the machine is.
+func (s *Server) ExtendLingerTimeout() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastWords = patience
+	s.lingerTimeout = testTimeout
 }
 
-// WaitForEarlier makes commands wait for earlier ones of other clients as long as
-// a test does. Call it before there are connections.
-func (s *Server) WaitForEarlier() { s.earlier = patience }
+// ExtendOrderTimeout makes commands wait for earlier ones of other clients as long
+// as a test may take. It must be called before there are connections.
+func (s *Server) ExtendOrderTimeout() { s.orderTimeout = testTimeout }

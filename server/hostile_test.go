@@ -106,13 +106,13 @@ func TestMaxClientsAtRunTime(t *testing.T) {
 	require.Equal(t, tooManyClients, connect(t, srv).rest(t))
 	require.Equal(t, "+OK\r\n", quit(t, b))
 	require.Equal(t, "+OK\r\n", quit(t, c))
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { a.call(t, "PING") })
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { a.call(t, "PING") })
 	require.Equal(t, tooManyClients, connect(t, srv).rest(t), "one is still too many for another")
 	require.Equal(t, "4", infoField(t, a, "rejected_connections"))
 
 	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "2"))
 	// The place of b and c is free as soon as their connections are gone.
-	settle(t, func() bool {
+	eventually(t, func() bool {
 		w := connect(t, srv)
 		require.NoError(t, w.sendRaw([]byte("PING\r\n")))
 		reply, err := w.readReply()
@@ -252,6 +252,6 @@ func TestGarbage(t *testing.T) {
 		c.cut(t)
 		require.Equal(t, "+PONG", bystander.call(t, "PING"), name)
 	}
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") })
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") })
 	require.NotContains(t, logged(), "panic")
 }

@@ -2,21 +2,22 @@ package server
 
 import "github.com/zlimit/zlimit/words"
 
-// inline goes on with the inline command at start, which is what redis-server takes for anything that does not begin
-// with '*'. whole is false when its line end has not arrived or the command is wrong.
+// inline continues to parse the inline command at start, which is anything that
+// does not begin with '*', as in redis-server. whole is false if its line end has
+// not arrived or the command is invalid.
 //
-// Inline commands are ours rather than redcon's, which knows no \xHH, refuses a quote inside a word and takes a
-// leading '$' for another protocol.
+// redcon's parser of inline commands is not used: it knows no \xHH, refuses a quote
+// inside a word, and treats a leading '$' as another protocol.
 func (r *reader) inline() (args [][]byte, whole bool) {
 	b := r.buf[r.start:r.end]
 	stop := min(len(b), maxLine+1)
-	i := r.seen
-	// Redis searches with strchr: behind a NUL no line end is found.
+	i := r.searched
+	// Redis searches with strchr: a NUL hides a line end behind it.
 	for i < stop && b[i] != '\n' && b[i] != 0 {
 		i++
 	}
-	r.examined += int64(i - r.seen + 1)
-	r.seen = i
+	r.examined += int64(i - r.searched + 1)
+	r.searched = i
 	if i == stop || b[i] == 0 {
 		if len(b) > maxLine {
 			r.err = errInlineTooBig
@@ -33,7 +34,7 @@ func (r *reader) inline() (args [][]byte, whole bool) {
 		return nil, false
 	}
 	r.examined += int64(len(line))
-	r.args, r.seen = args, 0
+	r.args, r.searched = args, 0
 	r.start += i + 1
 	r.pos = r.start
 	return args, true

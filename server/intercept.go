@@ -4,43 +4,41 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// An Intercept decides, before a command of a client runs, how it shall end. It
-// is called on the connection's goroutine, so that what it waits for delays that
-// client only; args are valid until it returns. Closing is closed when the
-// server ends, at which it must not wait any longer.
+// An Intercept decides the outcome of a client's command before it runs. It is
+// called on the connection's goroutine: if it blocks, it delays that client only.
+// args are valid until it returns. closing is closed when the server shuts down; it
+// must return then.
 //
-// It is for tests of clients: what a server answers that is loading, full, or
-// gone halfway.
+// It exists for tests of clients: how they cope with a server that is loading,
+// full, or gone in the middle of a pipeline.
 type Intercept func(args [][]byte, closing <-chan struct{}) Interception
 
-// An Interception is how a command shall end; the zero value lets it run as if
-// nobody had looked.
+// An Interception is the outcome of a command. The zero value lets it run as usual.
 type Interception struct {
-	// Refusal is answered and the command does not run; empty: it runs. In
+	// Refusal, if not empty, is the error reply, and the command does not run. In
 	// MULTI it makes EXEC fail, as every refusal does.
 	Refusal string
-	// Skip keeps the command from running, without an answer.
+	// Skip prevents the command from running, without a reply.
 	Skip bool
-	// Hangup closes the connection in the place of an answer. What was answered
-	// before it in the same pipeline still arrives.
+	// Hangup closes the connection instead of replying. Replies to earlier commands
+	// of the same pipeline still arrive.
 	Hangup bool
-	// Mute answers nothing, this time and for the rest of the connection, which
-	// stays open.
+	// Mute suppresses this reply and all later ones. The connection stays open.
 	Mute bool
 }
 
-// intercepted runs a command that somebody else looks at first, and reports
-// whether the connection goes on.
-func (c *conn) intercepted(args [][]byte) (reply resp.Value, on bool) {
-	do := c.server.intercept(args, c.server.done)
+// doIntercepted runs a command as the server's Intercept decides. It reports
+// whether the connection stays open.
+func (c *conn) doIntercepted(args [][]byte) (reply resp.Value, open bool) {
+	outcome := c.server.intercept(args, c.server.done)
 	switch {
-	case do.Refusal != "":
-		reply = c.session.Refuse(do.Refusal)
-	case !do.Skip:
+	case outcome.Refusal != "":
+		reply = c.session.Refuse(outcome.Refusal)
+	case !outcome.Skip:
 		reply = c.session.Do(args)
 	}
-	if do.Mute {
+	if outcome.Mute {
 		c.muted = true
 	}
-	return reply, !do.Hangup
+	return reply, !outcome.Hangup
 }

@@ -102,7 +102,7 @@ func (w *wire) cut(t *testing.T) int64 {
 
 // settle waits until the condition holds; between two looks it asks the server
 // something, or lets others run, rather than sleep.
-func settle(t *testing.T, ok func() bool, between func(), what ...any) {
+func eventually(t *testing.T, ok func() bool, between func(), what ...any) {
 	t.Helper()
 	for end := time.Now().Add(wireTimeout); !ok(); between() {
 		require.True(t, time.Now().Before(end), what...)
@@ -167,7 +167,7 @@ func TestCloseWithinCutsWhatDoesNotEnd(t *testing.T) {
 	busy, idle := connect(t, srv), connect(t, srv)
 	require.Equal(t, "+PONG", idle.call(t, "PING"))
 	require.NoError(t, busy.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
-	settle(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched, "the command runs")
+	eventually(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched, "the command runs")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, srv.CloseWithin(ctx), context.Canceled)
@@ -225,7 +225,7 @@ func TestEndAnswersWhatArrivedMeanwhile(t *testing.T) {
 	srv, served, _ := serveWith(t, cfg)
 	c := connect(t, srv)
 	require.NoError(t, c.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
-	settle(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched, "the command runs")
+	eventually(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched, "the command runs")
 	const commands = 8000 // more than one read takes
 	require.NoError(t, c.sendRaw(pings(commands)))
 	closed := make(chan error, 1)
@@ -242,7 +242,7 @@ func TestEndWaitsForSlowReaders(t *testing.T) {
 	t.Parallel()
 	const size, replies = 1 << 20, 32
 	srv, served, _ := serveWith(t, config.New())
-	srv.Outwait()
+	srv.ExtendLingerTimeout()
 	c := connect(t, srv)
 	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", size)))
 	require.NoError(t, c.sendRaw(bytes.Repeat([]byte("GET k\r\n"), replies)))
@@ -406,7 +406,7 @@ func TestPanicEndsOneClient(t *testing.T) {
 	require.Contains(t, logged(), "client id=")
 	require.Contains(t, logged(), "panic: planted\n")
 	require.Contains(t, logged(), "TestPanicEndsOneClient", "the stack tells where")
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") }, "the session ends")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") }, "the session ends")
 }
 
 // TestNothingLeaks has clients leave in every impolite way. It does not run
@@ -436,11 +436,11 @@ func TestNothingLeaks(t *testing.T) {
 		}
 		require.NoError(t, c.conn.Close())
 	}
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") }, "sessions leak")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") }, "sessions leak")
 	require.NoError(t, watcher.conn.Close())
 	require.NoError(t, srv.Close())
 	ended(t, served)
 	require.Zero(t, srv.Engine().Sessions())
 	// A goroutine still counts for an instant after its last statement.
-	settle(t, func() bool { return runtime.NumGoroutine() <= before }, runtime.Gosched, "goroutines leak")
+	eventually(t, func() bool { return runtime.NumGoroutine() <= before }, runtime.Gosched, "goroutines leak")
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// Redis' words for clients that are turned away at the door.
+// Redis' texts for clients that are not admitted.
 const (
 	maxClientsError = "-ERR max number of clients reached\r\n"
-	deniedError     = "-DENIED protected-mode is on and no password is set, so only clients of this machine are answered: " +
+	deniedError     = "-DENIED protected-mode is on and no password is set, " +
+		"so only clients of this machine are answered: " +
 		"set requirepass, or bind to trusted addresses and set protected-mode to no.\r\n"
 )
 
-// connLimits are the directives that connections obey, as CONFIG SET last left
-// them.
+// connLimits are the directives that apply to connections.
 type connLimits struct {
 	maxBulkLen  int64                    // proto-max-bulk-len
 	maxQueryBuf int64                    // client-query-buffer-limit
@@ -25,8 +25,8 @@ type connLimits struct {
 	subscriber  config.OutputBufferLimit // of one that has
 }
 
-// followLimits keeps the cached directives true, for the connections that wait
-// for input as well.
+// followLimits updates the cached directives at every CONFIG SET, and wakes the
+// connections that wait for input.
 func (s *Server) followLimits() {
 	s.cfg.Follow(func() {
 		now := connLimits{
@@ -49,16 +49,16 @@ func (s *Server) followLimits() {
 	})
 }
 
-// reader returns what the wire reader checks for a session.
+// reader returns the limits of a session's reader.
 func (l *connLimits) reader(authenticated bool) limits {
 	d := defaultLimits()
 	d.maxBulkLen, d.maxQueryBuf, d.authenticated = l.maxBulkLen, l.maxQueryBuf, authenticated
 	return d
 }
 
-// refusesStranger is protected-mode: without a password, only clients of this
-// machine are answered.
-func refusesStranger(remote net.Addr, protected bool, password string) bool {
+// deniedByProtectedMode reports whether protected-mode denies a client: without a
+// password, only clients of this machine are served.
+func deniedByProtectedMode(remote net.Addr, protected bool, password string) bool {
 	return protected && password == "" && !isLocal(remote)
 }
 

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// listen opens the listeners that the directives bind, port, port-file,
-// unixsocket and unixsocketperm ask for: all of them, or none and an error of
-// one line. The TCP ones follow CONFIG SET from then on.
+// listen opens the listeners of the directives bind, port, port-file, unixsocket
+// and unixsocketperm: all of them, or none if it returns an error, which is one
+// line. It registers the TCP listeners to follow CONFIG SET.
 func (s *Server) listen(freePort bool) error {
 	cfg := s.cfg
 	port := cfg.Int("port")
@@ -27,17 +27,17 @@ func (s *Server) listen(freePort bool) error {
 	}
 	if tcp {
 		var err error
-		if s.bound, err = listenTCP(cfg.Strings("bind"), port); err != nil {
+		if s.tcpListeners, err = listenTCP(cfg.Strings("bind"), port); err != nil {
 			return err
 		}
 	}
-	for _, b := range s.bound {
+	for _, b := range s.tcpListeners {
 		s.listeners = append(s.listeners, b.Listener)
 	}
 	if path != "" {
 		l, err := listenUnix(path, fs.FileMode(cfg.Int("unixsocketperm")))
 		if err != nil {
-			closeAll(s.bound)
+			closeAll(s.tcpListeners)
 			return err
 		}
 		s.listeners = append(s.listeners, l)
@@ -55,30 +55,30 @@ func (s *Server) listen(freePort bool) error {
 	return nil
 }
 
-// bound is a listener at one of the addresses of bind.
-type bound struct {
+// A tcpListener is a listener at one of the addresses of bind.
+type tcpListener struct {
 	net.Listener
-	at address
+	addr address
 }
 
-// address is a word of bind, with the port.
+// An address is one address of bind, as it stands there, and the port.
 type address struct {
 	word string
 	port int64
 }
 
-func closeAll(listeners []bound) {
+func closeAll(listeners []tcpListener) {
 	for _, l := range listeners {
 		l.Close()
 	}
 }
 
-// freePortTries is how often a port that the system chose for one address may
-// turn out to be taken on another.
+// freePortTries bounds how often a port that the system chose for one address may
+// be in use at another.
 const freePortTries = 10
 
-// listenTCP opens every address at one port; at any free one if port is 0.
-func listenTCP(words []string, port int64) ([]bound, error) {
+// listenTCP opens every address at one port, or at the same free port if port is 0.
+func listenTCP(words []string, port int64) ([]tcpListener, error) {
 	for try := 1; ; try++ {
 		listeners, err := listenAll(words, port)
 		if err == nil {
@@ -91,8 +91,8 @@ func listenTCP(words []string, port int64) ([]bound, error) {
 	}
 }
 
-// listenAll returns what it opened also when it fails.
-func listenAll(words []string, port int64) (listeners []bound, err error) {
+// listenAll also returns the opened listeners if it fails.
+func listenAll(words []string, port int64) (listeners []tcpListener, err error) {
 	for _, word := range words {
 		l, err := listenAt(address{word, port})
 		if err != nil {
@@ -101,17 +101,17 @@ func listenAll(words []string, port int64) (listeners []bound, err error) {
 		if l == nil {
 			continue
 		}
-		// The system chooses once, and every address gets that port.
+		// The system chooses once, for all addresses.
 		port = int64(l.Addr().(*net.TCPAddr).Port)
-		listeners = append(listeners, bound{l, address{word, port}})
+		listeners = append(listeners, tcpListener{l, address{word, port}})
 	}
 	return listeners, nil
 }
 
-// listenAt opens one address. Both results are nil where it may be missing on
-// this machine, and is.
+// listenAt opens one address. Both results are nil if the address is optional and
+// missing on this machine.
 func listenAt(a address) (net.Listener, error) {
-	host, optional := strings.CutPrefix(a.word, "-") // "-::1": skip where there is no such address
+	host, optional := strings.CutPrefix(a.word, "-") // "-::1": the address is optional
 	network := "tcp"
 	switch host {
 	case "*":
@@ -121,31 +121,33 @@ func listenAt(a address) (net.Listener, error) {
 	}
 	l, err := net.Listen(network, net.JoinHostPort(host, strconv.FormatInt(a.port, 10)))
 	if err != nil && optional && isMissingAddress(err) {
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil //nolint:nilnil // documented above
 	}
 	if err != nil {
 		return nil, listenError(err, host, a.port)
 	}
 	if raw, err := l.(*net.TCPListener).SyscallConn(); err == nil {
-		_ = raw.Control(stampPackets)
+		_ = raw.Control(enableTimestamps)
 	}
 	return l, nil
 }
 
-// listenError is one clear line for what went wrong.
+// listenError returns err as one line that says what to do.
 func listenError(err error, host string, port int64) error {
 	address := net.JoinHostPort(host, strconv.FormatInt(port, 10))
 	if isInUse(err) {
-		return &inUseError{fmt.Sprintf("port %d is in use (%s): stop what listens there, or choose another with --port", port, address), err}
+		text := fmt.Sprintf("port %d is in use (%s): stop what listens there, or choose another with --port",
+			port, address)
+		return &inUseError{text, err}
 	}
 	var cause *os.SyscallError
 	if errors.As(err, &cause) {
-		return fmt.Errorf("cannot listen on %s: %w", address, cause.Err) // net says the address once more
+		return fmt.Errorf("cannot listen on %s: %w", address, cause.Err) // without net's address
 	}
 	return fmt.Errorf("cannot listen on %s: %w", address, err)
 }
 
-// inUseError says what to do rather than what the system said.
+// An inUseError says what to do rather than what the system reported.
 type inUseError struct {
 	text  string
 	cause error
@@ -157,24 +159,25 @@ func (e *inUseError) Unwrap() error { return e.cause }
 
 func isInUse(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }
 
-// isMissingAddress reports whether this machine lacks an address, or the whole
-// family of addresses.
+// isMissingAddress reports whether err says that this machine lacks an address, or
+// the whole address family.
 func isMissingAddress(err error) bool {
 	var lookup *net.DNSError
 	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) ||
 		errors.Is(err, syscall.EPROTONOSUPPORT) || errors.As(err, &lookup)
 }
 
-// listenUnix opens a unix socket, in the place of one that a dead process left.
+// listenUnix opens a unix socket. It replaces one that a dead process has left.
 func listenUnix(path string, perm fs.FileMode) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		c, err := net.Dial("unix", path)
 		if err == nil {
 			c.Close()
-			return nil, fmt.Errorf("unixsocket %s is in use: stop what listens there, or choose another", path)
+			return nil, fmt.Errorf("unixsocket %s is in use: stop what listens there, or choose another",
+				path)
 		}
-		// Anything but a refusal, such as a full queue or a missing right, may
-		// be a server that lives.
+		// Only a refused connection proves that the server is dead. A full queue or
+		// a missing permission does not.
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			if err := os.Remove(path); err != nil {
 				return nil, fmt.Errorf("cannot listen on unixsocket: %w", err)

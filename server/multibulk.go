@@ -6,20 +6,21 @@ import (
 	"github.com/tidwall/redcon"
 )
 
-// multibulk goes on with the command at start. whole is false when it is incomplete or wrong; a count of zero or
-// less is whole and has no arguments.
+// multibulk continues to parse the command at start. whole is false if it is
+// incomplete or invalid. A count of zero or less is a whole command without
+// arguments.
 func (r *reader) multibulk() (args [][]byte, whole bool) {
 	b := r.buf[:r.end]
 	if r.left == 0 {
 		n, q := plainLength(b, r.pos)
-		if q == 0 || (n > guestCount && !r.limits.authenticated) {
+		if q == 0 || (n > unauthCount && !r.limits.authenticated) {
 			var ok bool
 			if n, q, ok = r.countLine(b, r.pos); !ok {
 				return nil, false
 			}
 		}
 		r.examined += int64(q - r.pos)
-		r.pos, r.seen = q, 0
+		r.pos, r.searched = q, 0
 		if n <= 0 {
 			r.start = q
 			return nil, true
@@ -36,13 +37,14 @@ func (r *reader) multibulk() (args [][]byte, whole bool) {
 	// parser is a given of this project, and scan is what it lacks: see docs/adr/0002.
 	complete, args, _, _, _ := redcon.ReadNextCommand(b[r.start:r.pos], args)
 	if !complete {
-		args = splitOdd(b[r.start:r.pos], args)
+		args = splitLenient(b[r.start:r.pos], args)
 	}
 	r.args, r.start = args, r.pos
 	return args, true
 }
 
-// scan walks the missing arguments of a command from pos and reports whether all of them are there and allowed.
+// scan scans the missing arguments of a command from pos. It reports whether all of
+// them are there and allowed.
 func (r *reader) scan(b []byte) bool {
 	p, left, bulk, bodies := r.pos, r.left, r.bulk, 0
 	for left > 0 {
@@ -55,7 +57,7 @@ func (r *reader) scan(b []byte) bool {
 					break
 				}
 			}
-			bulk, p, r.seen = n, q, 0
+			bulk, p, r.searched = n, q, 0
 		}
 		if len(b)-p-2 < bulk {
 			break
@@ -76,12 +78,13 @@ func (r *reader) scan(b []byte) bool {
 	if left > 0 {
 		p = len(b)
 	}
-	return r.bounded(p) && left == 0
+	return r.withinMaxCommand(p) && left == 0
 }
 
-// splitOdd appends the arguments of a whole command that redcon refuses and Redis takes. What is left after the scan
-// are line ends: Redis takes any byte for the '\n', and any two bytes for the line end behind an argument.
-func splitOdd(b []byte, args [][]byte) [][]byte {
+// splitLenient appends the arguments of a complete command that redcon refuses and
+// Redis accepts. After the scan only the line ends can differ: Redis accepts any
+// byte for the '\n', and any two bytes as the line end behind an argument.
+func splitLenient(b []byte, args [][]byte) [][]byte {
 	p := bytes.IndexByte(b, '\r') + 2
 	for p < len(b) {
 		e := p + bytes.IndexByte(b[p:], '\r')
@@ -93,7 +96,8 @@ func splitOdd(b []byte, args [][]byte) [][]byte {
 	return args
 }
 
-// countLine reads the line "*<count>" at p where plainLength could not. Only here is it refused.
+// countLine parses the line "*<count>" at p if plainLength could not. It alone
+// rejects counts.
 func (r *reader) countLine(b []byte, p int) (n, next int, ok bool) {
 	r.count = 0
 	e := r.lineEnd(b, p, errCountLineTooBig)
@@ -104,7 +108,7 @@ func (r *reader) countLine(b []byte, p int) (n, next int, ok bool) {
 	switch {
 	case !valid || v > maxCount:
 		r.fail(e+2, errCountInvalid)
-	case v > guestCount && !r.limits.authenticated:
+	case v > unauthCount && !r.limits.authenticated:
 		r.fail(e+2, errCountUnauthenticated)
 	default:
 		return int(max(v, 0)), e + 2, true
@@ -112,7 +116,8 @@ func (r *reader) countLine(b []byte, p int) (n, next int, ok bool) {
 	return 0, 0, false
 }
 
-// bulkLine reads the line "$<length>" at p where plainLength could not. Only here is it refused.
+// bulkLine parses the line "$<length>" at p if plainLength could not. It alone
+// rejects lengths.
 func (r *reader) bulkLine(b []byte, p int) (n, next int, ok bool) {
 	e := r.lineEnd(b, p, errBulkLineTooBig)
 	if e < 0 {
@@ -126,7 +131,7 @@ func (r *reader) bulkLine(b []byte, p int) (n, next int, ok bool) {
 	switch {
 	case !valid || v < 0 || v > r.limits.maxBulkLen:
 		r.fail(e+2, errBulkInvalid)
-	case v > guestBulk && !r.limits.authenticated:
+	case v > unauthBulk && !r.limits.authenticated:
 		r.fail(e+2, errBulkUnauthenticated)
 	default:
 		return int(v), e + 2, true
@@ -134,16 +139,18 @@ func (r *reader) bulkLine(b []byte, p int) (n, next int, ok bool) {
 	return 0, 0, false
 }
 
-// lineEnd finds the '\r' that ends the length line at p, once the byte after it has arrived too (Redis takes any byte
-// for the '\n'). It returns -1 and remembers how far it looked when the end is not there, and fails with tooBig when
-// it will not come. Redis searches with strchr, so a NUL hides whatever end comes behind it.
+// lineEnd returns the index of the '\r' that ends the length line at p, once the
+// byte after it has arrived too (Redis accepts any byte for the '\n'). If the end
+// is not there, it returns -1 and records how far it has searched. It fails with
+// tooBig if the line is too long. Redis searches with strchr, so a NUL hides an end
+// behind it.
 func (r *reader) lineEnd(b []byte, p int, tooBig error) int {
-	i, stop := p+r.seen, min(len(b), p+maxLine+1)
+	i, stop := p+r.searched, min(len(b), p+maxLine+1)
 	for i < stop && b[i] != '\r' && b[i] != 0 {
 		i++
 	}
-	r.examined += int64(i - p - r.seen + 1)
-	r.seen = i - p
+	r.examined += int64(i - p - r.searched + 1)
+	r.searched = i - p
 	if i < stop && b[i] == '\r' {
 		if i+1 < len(b) {
 			return i
@@ -152,12 +159,13 @@ func (r *reader) lineEnd(b []byte, p int, tooBig error) int {
 		r.fail(p+maxLine+1, tooBig)
 		return -1
 	}
-	r.bounded(len(b))
+	r.withinMaxCommand(len(b))
 	return -1
 }
 
-// plainLength reads a complete line of a type byte, up to nine decimal digits without a leading zero and "\r\n",
-// which is what every client sends. next is 0 when the line at p is not that, or not all there.
+// plainLength parses a complete line of a type byte, up to nine decimal digits
+// without a leading zero, and "\r\n", which is what every client sends. next is 0
+// if the line at p is different or incomplete.
 func plainLength(b []byte, p int) (n, next int) {
 	if len(b)-p < 4 {
 		return 0, 0
@@ -183,7 +191,8 @@ func plainLength(b []byte, p int) (n, next int) {
 	return 0, 0
 }
 
-// parseLength reads a decimal as Redis' string2ll does: no plus sign, no leading zero, no "-0", within an int64.
+// parseLength parses a decimal as Redis' string2ll does: an int64 without a plus
+// sign, a leading zero, or "-0".
 func parseLength(b []byte) (v int64, ok bool) {
 	digits := b
 	negative := len(b) > 0 && b[0] == '-'

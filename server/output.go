@@ -8,72 +8,71 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// pumpBytes is what the pump gives the socket at a time: how finely it is seen
-// that a slow client does take something.
-const pumpBytes = 64 << 10
+// maxPumpWrite is the most that the pump writes at once, so that progress of a slow
+// client is noticed.
+const maxPumpWrite = 64 << 10
 
-// An output sends replies without ever making the connection wait for a client
-// that does not read: what the socket does not take at once is kept and sent
-// by a goroutine of its own, the pump, and the connection goes on reading. A
-// client may then send a pipeline of a million commands before it reads the
-// first reply, as it may with Redis; how much is kept for it is bounded by
-// client-output-buffer-limit.
+// An output sends replies without blocking the connection on a client that does not
+// read. What the socket does not accept at once is queued and written by another
+// goroutine, the pump, while the connection goes on reading. As with Redis, a
+// client may send a pipeline of a million commands before it reads the first reply;
+// client-output-buffer-limit bounds the queue.
 //
-// A reply that is made while it is sent is the pump's from the start, so that
-// its making does not keep the connection from reading either.
+// The pump also makes replies that are streamed, so that making them does not keep
+// the connection from reading.
 //
 // buf, append, flush and stream belong to the connection's goroutine.
 type output struct {
-	nc     net.Conn
-	socket *socket      // nil where nc can only be written to by waiting
-	buf    []byte       // replies of the batch under way
-	sent   bool         // the last flush of any sent all that it had
-	count  func(n int)  // is told what was written at once, by any goroutine; nil: nobody is
-	settle func() error // waits until buf may be sent; an error says that it must not be. nil: it may
+	nc          net.Conn
+	socket      *socket      // nil if every write to nc may block
+	buf         []byte       // replies of the current batch
+	sent        bool         // the last flush of replies sent all of them
+	count       func(n int)  // called with the bytes written, on any goroutine; may be nil
+	waitDurable func() error // blocks until buf may be sent; after an error it must not be; may be nil
 
-	complain func(format string, args ...any) // logs
+	logf func(format string, args ...any) // logs; may be nil
 
-	mu        sync.Mutex
-	limit     config.OutputBufferLimit // protected by mu, as is what follows
-	kept      []part                   // what comes after what the pump holds, in order
-	keptBytes int                      // in kept
-	held      int                      // bytes that the pump holds
-	pumping   bool                     // the pump runs
-	drained   *sync.Cond               // signalled when pumping ends
-	failed    bool                     // the client is gone
-	over      time.Time                // since when the soft limit is reached; zero: it is not
-	soft      *time.Timer              // looks again when the soft limit's seconds are over
-	broken    int                      // bytes that were waiting when a limit was broken
-	taken     time.Time                // when the client last took something from the pump
-	patient   time.Duration            // how long the pump waits for the client to take something; 0: for ever
+	mu            sync.Mutex
+	limit         config.OutputBufferLimit // protected by mu, as are the fields below
+	queue         []part                   // to be written after writingBytes, in order
+	queuedBytes   int                      // in queue
+	writingBytes  int                      // bytes that the pump is writing
+	pumping       bool                     // the pump is running
+	pumpDone      *sync.Cond               // signalled when pumping ends
+	failed        bool                     // the connection is aborted
+	softSince     time.Time                // when the soft limit was reached; zero: it is not
+	softTimer     *time.Timer              // checks the limit again after the soft limit's seconds
+	overflowBytes int                      // bytes that were waiting when a limit was exceeded
+	lastWrite     time.Time                // when the pump last wrote something
+	writeTimeout  time.Duration            // of each of the pump's writes; 0: none
 }
 
 func (o *output) append(b []byte) { o.buf = append(o.buf, b...) }
 
-// obey sets the limit, and applies it to what is already waiting.
-func (o *output) obey(limit config.OutputBufferLimit) {
+// setLimit sets the limit, and enforces it on what is already waiting.
+func (o *output) setLimit(limit config.OutputBufferLimit) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.limit = limit
-	o.stopSoft() // its seconds may have changed
-	o.check()
+	o.stopSoftTimer() // its seconds may have changed
+	o.enforceLimit()
 }
 
-// flush sends what was collected. It reports whether the connection can go on:
+// flush sends the collected replies. It reports whether the connection stays open:
 // not if the client is gone, or leaves more unread than the limit allows.
 func (o *output) flush() bool {
 	if len(o.buf) == 0 {
 		return true
 	}
 	o.sent = false
-	var unsettled error
-	if o.settle != nil {
-		unsettled = o.settle()
+	var durableErr error
+	if o.waitDurable != nil {
+		durableErr = o.waitDurable()
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	rest := o.buf
-	if unsettled != nil {
+	if durableErr != nil {
 		o.fail()
 	}
 	if !o.pumping && !o.failed {
@@ -84,26 +83,26 @@ func (o *output) flush() bool {
 		o.sent = len(rest) == 0 && !o.failed
 	}
 	if len(rest) > 0 && !o.failed {
-		o.keep(rest)
-		o.check()
+		o.enqueue(rest)
+		o.enforceLimit()
 	}
 	o.buf = o.buf[:0]
-	if cap(o.buf) > keptOutput {
+	if cap(o.buf) > maxKeptOutput {
 		o.buf = nil
 	}
 	return !o.failed
 }
 
-// wrote counts what was written.
+// wrote counts n written bytes.
 func (o *output) wrote(n int) {
 	if n > 0 && o.count != nil {
 		o.count(n)
 	}
 }
 
-// writeNow writes what the socket takes without waiting.
+// writeNow writes what the connection accepts without blocking.
 func (o *output) writeNow(b []byte) (n int, err error) {
-	if p, ok := o.nc.(unwaiting); ok {
+	if p, ok := o.nc.(nonBlocking); ok {
 		return p.WriteSome(b)
 	}
 	if o.socket == nil {
@@ -112,191 +111,192 @@ func (o *output) writeNow(b []byte) (n int, err error) {
 	return o.socket.writeSome(b)
 }
 
-// unwaiting is a connection without a socket that can do by itself what a
-// socket does: read and write without waiting (see package pipe).
-type unwaiting interface {
+// A nonBlocking is a connection without a socket that can itself read and write
+// without blocking, such as one of package pipe.
+type nonBlocking interface {
 	ReadSome(b []byte) (int, error)
 	WriteSome(b []byte) (int, error)
 }
 
-// keep leaves b to the pump. It requires mu.
-func (o *output) keep(b []byte) {
-	if n := len(o.kept); n == 0 || o.kept[n-1].stream != nil {
-		o.kept = append(o.kept, part{})
+// enqueue leaves b to the pump. It requires that mu is held.
+func (o *output) enqueue(b []byte) {
+	if n := len(o.queue); n == 0 || o.queue[n-1].stream != nil {
+		o.queue = append(o.queue, part{})
 	}
-	last := &o.kept[len(o.kept)-1]
+	last := &o.queue[len(o.queue)-1]
 	last.bytes = append(last.bytes, b...)
-	o.keptBytes += len(b)
+	o.queuedBytes += len(b)
 	o.startPump()
 }
 
-// startPump requires mu.
+// startPump requires that mu is held.
 func (o *output) startPump() {
 	if o.pumping {
 		return
 	}
 	o.pumping = true
-	if o.drained == nil {
-		o.drained = sync.NewCond(&o.mu)
+	if o.pumpDone == nil {
+		o.pumpDone = sync.NewCond(&o.mu)
 	}
 	go o.pump()
 }
 
-// pump sends what is kept, waiting for the client as long as it takes.
+// pump writes the queue, however long the client takes.
 func (o *output) pump() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.kept) > 0 && !o.failed {
-		next := o.kept[0]
-		o.kept = o.kept[1:]
+	for len(o.queue) > 0 && !o.failed {
+		next := o.queue[0]
+		o.queue = o.queue[1:]
 		if next.stream != nil {
 			o.sendStream(next.stream)
 			continue
 		}
-		o.keptBytes -= len(next.bytes)
+		o.queuedBytes -= len(next.bytes)
 		o.send(next.bytes)
 	}
-	o.kept, o.keptBytes, o.held, o.pumping = nil, 0, 0, false
-	o.drained.Broadcast()
+	o.queue, o.queuedBytes, o.writingBytes, o.pumping = nil, 0, 0, false
+	o.pumpDone.Broadcast()
 }
 
-// send gives b to the client in small portions. It is the pump's, and requires
-// mu, which it leaves while it waits.
+// send writes b in small portions. Only the pump calls it. It requires that mu is
+// held, and releases it while it blocks.
 func (o *output) send(b []byte) {
-	o.held = len(b)
+	o.writingBytes = len(b)
 	for len(b) > 0 && !o.failed {
-		o.limitPatience()
+		o.setWriteDeadline()
 		o.mu.Unlock()
-		n, err := o.nc.Write(b[:min(len(b), pumpBytes)])
+		n, err := o.nc.Write(b[:min(len(b), maxPumpWrite)])
 		o.wrote(n)
 		o.mu.Lock()
 		b = b[n:]
-		o.held = len(b)
-		o.taken = time.Now()
+		o.writingBytes = len(b)
+		o.lastWrite = time.Now()
 		if err != nil {
 			o.fail()
 		}
-		o.check()
+		o.enforceLimit()
 	}
 }
 
-// fail gives the client up. It requires mu.
+// fail aborts the connection. It requires that mu is held.
 func (o *output) fail() {
 	o.failed = true
-	o.cut() // the reading side must notice
+	o.abort() // the reading side must notice
 }
 
-// cut ends the connection, whoever is in the middle of what: nothing more is read
-// or sent. Its own goroutine closes it.
-func (o *output) cut() {
+// abort ends the connection for its readers and writers. Any goroutine may call it.
+// The connection's goroutine closes it.
+func (o *output) abort() {
 	if o.socket != nil {
-		o.socket.cut()
+		o.socket.shutdown()
 	} else {
 		o.nc.Close()
 	}
 }
 
-// giveUp ends a client for which so many bytes were waiting elsewhere.
-func (o *output) giveUp(waiting int) {
+// abortOverflow aborts the connection of a client whose unread messages have
+// reached waiting bytes.
+func (o *output) abortOverflow(waiting int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.failed {
-		o.broken = waiting
+		o.overflowBytes = waiting
 		o.fail()
 	}
 }
 
-// check gives the client up if what is waiting breaks the limit. It requires
-// mu.
-func (o *output) check() {
-	waiting := int64(o.keptBytes + o.held)
+// enforceLimit aborts the connection if what is waiting exceeds the limit. It
+// requires that mu is held.
+func (o *output) enforceLimit() {
+	waiting := int64(o.queuedBytes + o.writingBytes)
 	reached := func(limit int64) bool { return limit > 0 && waiting >= limit }
 	if o.failed || !reached(o.limit.SoftBytes) {
-		o.over = time.Time{}
-		o.stopSoft()
-	} else if o.over.IsZero() {
-		o.over = time.Now()
+		o.softSince = time.Time{}
+		o.stopSoftTimer()
+	} else if o.softSince.IsZero() {
+		o.softSince = time.Now()
 	}
-	patience := time.Duration(min(o.limit.SoftSeconds, int64(maxPatience/time.Second))) * time.Second
+	softTimeout := time.Duration(min(o.limit.SoftSeconds, int64(maxTimeout/time.Second))) * time.Second
 	switch {
 	case o.failed:
-	case reached(o.limit.HardBytes), !o.over.IsZero() && time.Since(o.over) >= patience:
-		o.broken = int(waiting)
+	case reached(o.limit.HardBytes), !o.softSince.IsZero() && time.Since(o.softSince) >= softTimeout:
+		o.overflowBytes = int(waiting)
 		o.fail()
-		o.stopSoft()
-	case !o.over.IsZero() && o.soft == nil:
-		// A client that is silent too must be found out.
-		o.soft = time.AfterFunc(patience-time.Since(o.over), func() {
+		o.stopSoftTimer()
+	case !o.softSince.IsZero() && o.softTimer == nil:
+		// A client that is silent must be noticed too.
+		o.softTimer = time.AfterFunc(softTimeout-time.Since(o.softSince), func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			o.soft = nil
-			o.check()
+			o.softTimer = nil
+			o.enforceLimit()
 		})
 	}
 }
 
-// maxPatience stands for every longer soft limit, so that seconds do not
-// overflow a Duration.
-const maxPatience = 100 * 365 * 24 * time.Hour
+// maxTimeout replaces every longer timeout, so that a Duration does not overflow.
+const maxTimeout = 100 * 365 * 24 * time.Hour
 
-func (o *output) stopSoft() {
-	if o.soft != nil {
-		o.soft.Stop()
-		o.soft = nil
+func (o *output) stopSoftTimer() {
+	if o.softTimer != nil {
+		o.softTimer.Stop()
+		o.softTimer = nil
 	}
 }
 
-// waiting returns the bytes that the client has not taken yet.
+// waiting returns the bytes that are not written yet.
 func (o *output) waiting() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.keptBytes + o.held
+	return o.queuedBytes + o.writingBytes
 }
 
-// lastTaken returns when the client last took something that had to wait.
-func (o *output) lastTaken() time.Time {
+// lastWriteTime returns when the pump last wrote something.
+func (o *output) lastWriteTime() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.taken
+	return o.lastWrite
 }
 
-// overflow returns how many bytes were waiting when they broke the limit, 0 if
-// they did not.
+// overflow returns how many bytes were waiting when they exceeded the limit, or 0
+// if they did not.
 func (o *output) overflow() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.broken
+	return o.overflowBytes
 }
 
-// limitPatience gives the client time to take the next bytes. It requires mu.
-func (o *output) limitPatience() {
-	if o.patient > 0 {
-		o.nc.SetWriteDeadline(time.Now().Add(o.patient))
+// setWriteDeadline renews the deadline of the next write. It requires that mu is
+// held.
+func (o *output) setWriteDeadline() {
+	if o.writeTimeout > 0 {
+		o.nc.SetWriteDeadline(time.Now().Add(o.writeTimeout))
 	}
 }
 
-// last sends what was collected and waits for the client to take everything,
-// for as long as it takes something now and then. It reports whether it did.
-func (o *output) last(patient time.Duration) bool {
+// flushAll sends the collected replies and waits until everything is written, as
+// long as each write makes progress within timeout. It reports whether it was.
+func (o *output) flushAll(timeout time.Duration) bool {
 	o.flush()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.patient = patient
-	o.limitPatience() // also for the write under way
+	o.writeTimeout = timeout
+	o.setWriteDeadline() // also for the current write
 	for o.pumping {
-		o.drained.Wait()
+		o.pumpDone.Wait()
 	}
 	return !o.failed
 }
 
-// end closes the connection and waits for what goes on beside it.
-func (o *output) end() {
+// close closes the connection and waits for the pump to end.
+func (o *output) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.failed = true
 	o.nc.Close()
-	o.stopSoft()
+	o.stopSoftTimer()
 	for o.pumping {
-		o.drained.Wait()
+		o.pumpDone.Wait()
 	}
 }

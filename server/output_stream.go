@@ -6,17 +6,17 @@ import (
 	"runtime/debug"
 )
 
-// A part is what the pump sends in one go: bytes, or a reply that is yet to be
+// A part is one element of the pump's queue: bytes, or a reply that is yet to be
 // made.
 type part struct {
 	bytes  []byte
 	stream io.WriterTo
 }
 
-// stream sends what was collected, and lets the pump make and send a reply behind
-// it. It reports whether the connection can go on, as flush does.
+// stream sends the collected replies, and queues a reply that the pump makes and
+// sends behind them. It reports whether the connection stays open.
 func (o *output) stream(s io.WriterTo) bool {
-	if !o.flushed() {
+	if !o.flushDurable() {
 		return false
 	}
 	o.mu.Lock()
@@ -25,18 +25,18 @@ func (o *output) stream(s io.WriterTo) bool {
 		return false
 	}
 	o.sent = false
-	o.kept = append(o.kept, part{stream: s})
+	o.queue = append(o.queue, part{stream: s})
 	o.startPump()
 	return true
 }
 
-// flushed is flush that waits for what the replies depend on even where none was
-// collected.
-func (o *output) flushed() bool {
+// flushDurable is like flush, but if there are no collected replies it still waits
+// until a reply may be sent.
+func (o *output) flushDurable() bool {
 	if len(o.buf) > 0 {
 		return o.flush()
 	}
-	if o.settle == nil || o.settle() == nil {
+	if o.waitDurable == nil || o.waitDurable() == nil {
 		return true
 	}
 	o.mu.Lock()
@@ -45,9 +45,9 @@ func (o *output) flushed() bool {
 	return false
 }
 
-// sendStream makes a reply and sends it. It is the pump's, and requires mu, which
-// it leaves meanwhile. A reply that breaks off cannot be mended: the client is
-// given up.
+// sendStream makes a reply and sends it. Only the pump calls it. It requires that
+// mu is held, and releases it meanwhile. If the reply fails halfway, the connection
+// is aborted: it cannot be completed.
 func (o *output) sendStream(s io.WriterTo) {
 	o.mu.Unlock()
 	err := o.writeStream(s)
@@ -59,30 +59,30 @@ func (o *output) sendStream(s io.WriterTo) {
 
 var errPanicked = errors.New("panic")
 
-// writeStream writes a reply to the client. What panics ends that client only.
+// writeStream writes a reply to the client. A panic ends that client only.
 func (o *output) writeStream(s io.WriterTo) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if err = errPanicked; o.complain != nil {
-				o.complain("panic: %v\n%s", p, debug.Stack())
+			if err = errPanicked; o.logf != nil {
+				o.logf("panic: %v\n%s", p, debug.Stack())
 			}
 		}
 	}()
-	_, err = s.WriteTo(pumped{o})
+	_, err = s.WriteTo(pumpWriter{o})
 	return err
 }
 
-// pumped is the client as the pump writes to it.
-type pumped struct{ *output }
+// A pumpWriter is the connection as the pump writes streams to it.
+type pumpWriter struct{ *output }
 
-var errGivenUp = errors.New("the client was given up")
+var errAborted = errors.New("connection aborted")
 
-func (p pumped) Write(b []byte) (int, error) {
+func (p pumpWriter) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.send(b)
 	if p.failed {
-		return 0, errGivenUp
+		return 0, errAborted
 	}
 	return len(b), nil
 }

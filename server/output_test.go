@@ -39,13 +39,13 @@ func TestHalfClosed(t *testing.T) {
 	t.Parallel()
 	const replies = 30
 	srv, _, _ := serveWith(t, config.New())
-	srv.Outwait()
+	srv.ExtendLingerTimeout()
 	watcher := connect(t, srv)
 	require.Equal(t, "+PONG", watcher.call(t, "PING"))
 	c := deaf(t, srv, replies)
 	require.NoError(t, c.sendRaw([]byte("GET half")))
 	require.NoError(t, c.conn.(*net.TCPConn).CloseWrite())
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") }, "the end is noticed")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") }, "the end is noticed")
 	require.Len(t, c.rest(t), replies*(len("$1048576\r\n")+1<<20+2))
 }
 
@@ -62,7 +62,7 @@ func deaf(t *testing.T, srv *server.Server, n int) *wire {
 // onlyOneLeft waits until the server has given up everybody but the watcher.
 func onlyOneLeft(t *testing.T, srv *server.Server, watcher *wire) {
 	t.Helper()
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") },
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") },
 		"a client that does not read is disconnected")
 }
 
@@ -95,7 +95,7 @@ func TestOutputLimitAtRunTime(t *testing.T) {
 	c := deaf(t, srv, 30)
 	require.Contains(t, watcher.call(t, "CLIENT", "LIST"), "addr="+c.conn.LocalAddr().String())
 	// Until all commands have run: what waits is then more than the limit.
-	settle(t, func() bool { return strings.Contains(watcher.call(t, "INFO", "commandstats"), "cmdstat_get:calls=30,") }, func() {})
+	eventually(t, func() bool { return strings.Contains(watcher.call(t, "INFO", "commandstats"), "cmdstat_get:calls=30,") }, func() {})
 	require.Equal(t, "+OK", watcher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "normal 1mb 0 0"))
 	onlyOneLeft(t, srv, watcher)
 }
@@ -117,7 +117,7 @@ func TestClientListShowsWhatWaits(t *testing.T) {
 	srv, _, _ := serveWith(t, config.New())
 	watcher := connect(t, srv)
 	c := deaf(t, srv, 30)
-	settle(t, func() bool {
+	eventually(t, func() bool {
 		for line := range strings.Lines(watcher.call(t, "CLIENT", "LIST")) {
 			if strings.Contains(line, "addr="+c.conn.LocalAddr().String()) {
 				var waiting int

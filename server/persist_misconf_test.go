@@ -59,7 +59,7 @@ func misconfAnswers(t *testing.T, c *wire, dir string) string {
 	require.NoError(t, os.RemoveAll(dir))
 	require.Equal(t, "-ERR", c.call(t, "SAVE"))
 	c.call(t, "BGSAVE")
-	settle(t, func() bool { return strings.Contains(c.call(t, "INFO", "persistence"), "rdb_last_bgsave_status:err") }, func() {})
+	eventually(t, func() bool { return strings.Contains(c.call(t, "INFO", "persistence"), "rdb_last_bgsave_status:err") }, func() {})
 	var b strings.Builder
 	for _, q := range misconfQuestions {
 		reply := c.call(t, strings.Split(strings.ReplaceAll(q, `\n`, "\n"), "|")...)

@@ -33,7 +33,7 @@ func keeping(t *testing.T, fs disk.FS, directives ...string) (srv *server.Server
 func loaded(t *testing.T, srv *server.Server) *wire {
 	t.Helper()
 	c := connect(t, srv)
-	settle(t, func() bool { return c.call(t, "PING") == "+PONG" }, func() {})
+	eventually(t, func() bool { return c.call(t, "PING") == "+PONG" }, func() {})
 	return c
 }
 
@@ -105,7 +105,7 @@ func TestNoReplyWhereTheDiskFails(t *testing.T) {
 	require.Equal(t, "$1\r\nv", reader.call(t, "GET", "k"))
 	require.Equal(t, "-MISCONF Errors writing to the AOF file: Read-only file system", reader.call(t, "SET", "k", "w"))
 	d.Hook(nil)
-	settle(t, func() bool { return reader.call(t, "SET", "k", "w") == "+OK" }, func() {})
+	eventually(t, func() bool { return reader.call(t, "SET", "k", "w") == "+OK" }, func() {})
 	require.NoError(t, end())
 }
 
@@ -119,7 +119,7 @@ func TestFailedLoadEndsTheServer(t *testing.T) {
 	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Disk: d.FS()})
 	require.NoError(t, err)
 	require.ErrorContains(t, srv.Serve(), "--check-rdb dump.rdb")
-	require.True(t, srv.Unfit())
+	require.True(t, srv.LoadFailed())
 }
 
 func TestShutdownSaves(t *testing.T) {

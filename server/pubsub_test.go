@@ -37,7 +37,7 @@ func TestSlowSubscriberIsCut(t *testing.T) {
 	const size = 256 << 10
 	body := strings.Repeat("m", size)
 	n := 0
-	settle(t, func() bool { return srv.Engine().Sessions() == 2 }, func() {
+	eventually(t, func() bool { return srv.Engine().Sessions() == 2 }, func() {
 		publisher.call(t, "PUBLISH", "a", body)
 		require.Len(t, quick.reply(t), len(messageOf(body)))
 		n++
@@ -63,7 +63,7 @@ func TestSubscriberLimitAtRunTime(t *testing.T) {
 		require.Len(t, c.reply(t), len(messageOf(body)))
 	}
 	require.Equal(t, "+OK", publisher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 0 0"))
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 },
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 },
 		func() { publisher.call(t, "PUBLISH", "a", body) }, "the new limit is obeyed")
 }
 
@@ -87,11 +87,11 @@ func TestSubscribersHangUp(t *testing.T) {
 		}
 		require.NoError(t, c.conn.Close())
 	}
-	settle(t, func() bool { return publisher.call(t, "PUBLISH", "a", "m") == ":0" }, func() {}, "they are forgotten")
+	eventually(t, func() bool { return publisher.call(t, "PUBLISH", "a", "m") == ":0" }, func() {}, "they are forgotten")
 	require.Equal(t, ":0", publisher.call(t, "SPUBLISH", "a", "m"))
 	require.Equal(t, ":0", publisher.call(t, "PUBSUB", "NUMPAT"))
 	require.Equal(t, "*0", publisher.call(t, "PUBSUB", "CHANNELS"))
-	settle(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { publisher.call(t, "PING") }, "sessions leak")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { publisher.call(t, "PING") }, "sessions leak")
 }
 
 // TestNoMessageIsLost over sockets: several publishers pipeline, subscribers

@@ -5,13 +5,15 @@ import (
 	"math"
 )
 
-// A protocolError is input that redis-server answers with an error before it closes the connection. The text is the
-// one Redis sends, without the "-ERR " in front and the line end behind.
+// A protocolError is the error for invalid input, which redis-server sends before
+// it closes the connection. The text is Redis', without the leading "-ERR " and the
+// line end.
 type protocolError string
 
 func (e protocolError) Error() string { return string(e) }
 
-// Redis' texts for unreadable input; one more, expectedDollar, carries the offending byte.
+// Redis' texts for invalid input. expectedDollar makes one more, with the offending
+// byte.
 const (
 	errInlineTooBig         protocolError = "Protocol error: too big inline request"
 	errUnbalancedQuotes     protocolError = "Protocol error: unbalanced quotes in request"
@@ -23,11 +25,13 @@ const (
 	errBulkUnauthenticated  protocolError = "Protocol error: unauthenticated bulk length"
 )
 
-// errQueryBufferLimit is a client past client-query-buffer-limit (or maxCommand): Redis closes it without an answer.
+// errQueryBufferLimit is the error for a client that exceeds
+// client-query-buffer-limit or maxCommand. Redis closes the connection without a
+// reply.
 var errQueryBufferLimit = errors.New("client reached max query buffer length")
 
-// expectedDollar is the error for an argument that does not open with '$'. Line ends would break the reply, so they
-// are shown as spaces, as Redis shows them.
+// expectedDollar returns the error for an argument that does not begin with '$'.
+// Line ends would break the reply, so they are shown as spaces, as in Redis.
 func expectedDollar(got byte) protocolError {
 	if got == '\r' || got == '\n' {
 		got = ' '
@@ -36,86 +40,92 @@ func expectedDollar(got byte) protocolError {
 }
 
 const (
-	maxLine       = 64 << 10      // bytes an inline command or a length line may have before its end is seen
-	maxCount      = 1<<31 - 1     // arguments a command may announce
-	guestCount    = 10            // the same before AUTH
-	guestBulk     = 16 << 10      // bytes an argument may have before AUTH
-	argOverhead   = 24            // bytes of a slice header: what one argument costs us beside its bytes
-	neverPlain    = 1<<31 - 1     // upper end for reader.plain, so that the sums behind it cannot overflow an int
+	maxLine       = 64 << 10      // bytes of an inline command or a length line before its end
+	maxCount      = 1<<31 - 1     // arguments of a command
+	unauthCount   = 10            // the same before AUTH
+	unauthBulk    = 16 << 10      // bytes of an argument before AUTH
+	argOverhead   = 24            // bytes of a slice header: the memory of an argument beside its bytes
+	maxPlain      = 1<<31 - 1     // bound of reader.plain, so that sums with it do not overflow an int
 	noBulk        = -1            // reader.bulk between two arguments
-	minBuffer     = 4 << 10       // what an idle connection holds
-	pipelineBytes = 64 << 10      // how far full reads alone make a buffer grow
-	keptBuffer    = 1 << 20       // a buffer above this is given back as soon as its command is done
-	keptArgs      = 8 << 10       // the same for the slice of arguments
-	minRoom       = minBuffer / 8 // reading into less than this is not worth a system call, unless it ends a bulk
+	minBuffer     = 4 << 10       // buffer of an idle connection
+	pipelineBytes = 64 << 10      // up to here full reads alone make a buffer grow
+	maxKeptBuffer = 1 << 20       // a larger buffer is released as soon as its command is done
+	maxKeptArgs   = 8 << 10       // the same for the slice of arguments
+	minRoom       = minBuffer / 8 // reading into less is not worth a system call, unless it completes a bulk
 )
 
-// limits bounds what one connection may send. The names are Redis' where Redis has one.
+// limits bounds what one connection may send. Names are Redis' if Redis has one.
 type limits struct {
-	maxBulkLen    int64 // proto-max-bulk-len, bytes: a longer argument is refused when it is announced
+	maxBulkLen    int64 // proto-max-bulk-len, bytes: a longer argument is refused at its length line
 	maxQueryBuf   int64 // client-query-buffer-limit, bytes: of one argument received so far
-	maxCommand    int64 // bytes one command may occupy here, slice headers included; Redis bounds only its arguments
-	authenticated bool  // false before AUTH: guestCount and guestBulk hold
+	maxCommand    int64 // bytes of one command in memory, slice headers included; not in Redis
+	authenticated bool  // false before AUTH: unauthCount and unauthBulk apply
 }
 
-// defaultLimits are redis-server's defaults for a connection that needs no password.
+// defaultLimits returns redis-server's defaults for a connection that needs no
+// password.
 func defaultLimits() limits {
 	return limits{maxBulkLen: 512 << 20, maxQueryBuf: 1 << 30, maxCommand: 1 << 30, authenticated: true}
 }
 
-// A reader turns the bytes of one connection into commands as redis-server 7.0 does. It owns the buffer they arrive
-// in and does no input itself: read into free(), tell filled() how much came, call next() until it has no more.
+// A reader parses the bytes of one connection into commands as redis-server 7.0
+// does. It owns the buffer and does no I/O itself: read into free(), pass the
+// number of bytes to filled(), and call next() until it returns no more.
 //
-// buf[start:end] is what has arrived and is not yet consumed; start is always the first byte of a command. The scan of
-// that command stands at pos and goes on there when more bytes come, so a command is walked once however it is cut
-// up: left arguments are missing, and bulk is the length of the one whose bytes begin at pos (noBulk when its length
-// line comes next). seen counts the bytes of an unfinished line that were already searched for its end.
+// buf[start:end] has arrived and is not yet consumed; start is always the first
+// byte of a command. The scan of that command stands at pos and continues there
+// when more bytes arrive, so a command is scanned once, however it is split into
+// reads. left is the number of missing arguments. bulk is the length of the one
+// whose bytes begin at pos, or noBulk if its length line comes next. searched is
+// the number of bytes of an incomplete line that were already searched for its end.
 //
-// Work is linear in the bytes received. Memory follows bytes received, never bytes or arguments announced.
+// Work is linear in the bytes received. Memory grows with bytes received, never
+// with bytes or arguments announced.
 //
 // A reader belongs to one goroutine.
 type reader struct {
 	buf        []byte
 	start, end int
-	base       int // where pos was at the last free(): what Redis calls the query buffer begins here
+	base       int // pos at the last free(): what Redis calls the query buffer begins here
 	pos        int
-	seen       int
+	searched   int
 	left       int
 	count      int
 	bulk       int
 	args       [][]byte
 	limits     limits
 	plain      int   // bulks up to this length are within every limit
-	full       bool  // the last read left no room
-	examined   int64 // bytes the scan looked at, so that a test can tell linear work from quadratic
-	moved      int64 // bytes copied inside or between buffers, for the same test
+	full       bool  // the last read filled the buffer
+	examined   int64 // bytes the scan examined, for a test of linear work
+	moved      int64 // bytes copied within or between buffers, for the same test
 	query      queryBuffer
 	err        error
 }
 
-// newReader returns a reader without a buffer; the first free() makes one.
+// newReader returns a reader without a buffer. The first free() allocates one.
 func newReader(l limits) *reader {
-	r := &reader{bulk: noBulk, query: emptyQuery()}
+	r := &reader{bulk: noBulk, query: newQueryBuffer()}
 	r.setLimits(l)
 	return r
 }
 
-// setLimits replaces the limits, between two commands: after AUTH, RESET or CONFIG SET. A length already read is not
-// judged again.
+// setLimits replaces the limits, between two commands: after AUTH, RESET or CONFIG
+// SET. A length that is already parsed is not checked again.
 func (r *reader) setLimits(l limits) {
 	l.maxBulkLen = min(l.maxBulkLen, math.MaxInt-2) // an int must hold a length with its line end
 	r.limits = l
-	plain := min(l.maxBulkLen, l.maxQueryBuf-2, neverPlain)
+	plain := min(l.maxBulkLen, l.maxQueryBuf-2, maxPlain)
 	if !l.authenticated {
-		plain = min(plain, guestBulk)
+		plain = min(plain, unauthBulk)
 	}
 	r.plain = int(plain)
 }
 
-// next returns the next whole command. ok is false when more bytes are needed or err is set. The slice args is reused
-// by the following next(); the bytes behind it alias the buffer, hold until the following free() and are not
-// to be appended to. err is a protocolError, to be answered, or errQueryBufferLimit; either way the connection is over
-// and every later call returns the same.
+// next returns the next complete command. ok is false if more bytes are needed or
+// err is set. The following next() reuses the slice args. The bytes of the
+// arguments alias the buffer, are valid until the following free(), and must not be
+// appended to. err is a protocolError, which is to be sent, or errQueryBufferLimit.
+// Either ends the connection, and every later call returns the same.
 //
 // Commands without arguments (*0, *-1, an empty line) are skipped, as in Redis.
 func (r *reader) next() (args [][]byte, ok bool, err error) {
@@ -136,18 +146,20 @@ func (r *reader) next() (args [][]byte, ok bool, err error) {
 	return nil, false, r.err
 }
 
-// bounded reports whether the command, of which the scan has looked at the bytes up to p, is within maxCommand.
-func (r *reader) bounded(p int) bool {
+// withinMaxCommand reports whether the command, scanned up to p, is within
+// maxCommand.
+func (r *reader) withinMaxCommand(p int) bool {
 	if r.err == nil && int64(p-r.start)+argOverhead*int64(r.count-r.left) > r.limits.maxCommand {
 		r.err = errQueryBufferLimit
 	}
 	return r.err == nil
 }
 
-// fail ends the connection with err, found once the bytes up to p were known. Bytes past maxCommand are never looked
-// at when they arrive one by one, so they must not decide when they arrive together.
+// fail ends the connection with err, found once the bytes up to p were known. If
+// bytes arrive one by one, those past maxCommand are never examined, so they must
+// not decide when they arrive together.
 func (r *reader) fail(p int, err error) {
-	if r.bounded(p) {
+	if r.withinMaxCommand(p) {
 		r.err = err
 	}
 }

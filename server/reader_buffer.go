@@ -1,15 +1,16 @@
 package server
 
-// free returns the space to read the next bytes into, never empty. It may move or replace the buffer, which ends the
-// life of every argument handed out so far.
+// free returns the space to read the next bytes into, which is never empty. It may
+// move or replace the buffer, which invalidates all arguments returned so far.
 //
-// The buffer doubles only when what has arrived fills it, so a client pays for memory with bytes; a bulk larger than
-// the buffer caps the last doubling at its own end. Every byte is moved a bounded number of times: to the front at
-// most once per command, and by growth geometrically.
+// The buffer doubles only when it is full, so a client pays for memory with bytes.
+// A bulk larger than the buffer caps the last doubling at its own end. Every byte
+// is moved a bounded number of times: to the front at most once per command, and by
+// growth geometrically.
 func (r *reader) free() []byte {
 	unread := r.end - r.start
 	switch {
-	case len(r.buf) > keptBuffer && unread < len(r.buf)/8:
+	case len(r.buf) > maxKeptBuffer && unread < len(r.buf)/8:
 		r.resize(max(2*unread, minBuffer))
 	case r.full && len(r.buf) < pipelineBytes:
 		r.full = false
@@ -27,32 +28,34 @@ func (r *reader) free() []byte {
 	return r.buf[r.end:]
 }
 
-// filled says that n bytes were read into the slice that free returned.
+// filled records that n bytes were read into the slice that free returned.
 func (r *reader) filled(n int) {
 	r.end += n
 	r.full = r.end == len(r.buf)
 }
 
-// buffered returns the bytes received and not yet consumed by next.
+// buffered returns the number of bytes received and not yet consumed by next.
 func (r *reader) buffered() int { return r.end - r.start }
 
-// queryBuffer returns CLIENT LIST's qbuf and qbuf-free, in bytes, as redis-server would have them. While a command of
-// the last read runs, all of that read counts as used; between two reads what no argument has been made of.
+// queryBuffer returns CLIENT LIST's qbuf and qbuf-free, in bytes, as redis-server
+// would report them. While a command of the last read runs, all of that read counts
+// as used; between two reads, only bytes that are not yet part of an argument do.
 func (r *reader) queryBuffer(running bool) (used, unused int) {
 	used = r.end - r.pos
 	if running {
 		used = min(r.end-r.base, r.query.size)
 	}
-	r.query.hold(used)
+	r.query.growTo(used)
 	return used, r.query.size - used
 }
 
-// memory returns the bytes the reader holds: its buffer and its slice of arguments.
+// memory returns the bytes of the reader's buffer and its slice of arguments.
 func (r *reader) memory() int { return cap(r.buf) + argOverhead*cap(r.args) }
 
-// release gives back what an idle connection does not need: everything when nothing is waiting, else what the
-// unfinished command leaves unused. It ends the life of every argument and of the slice free returned: call it between
-// two reads.
+// release frees what an idle connection does not need: everything if no input is
+// pending, else what the unfinished command does not use. It invalidates all
+// arguments and the slice that free returned, so it may only be called between two
+// reads.
 func (r *reader) release() {
 	r.args = nil
 	unread := r.end - r.start
@@ -66,7 +69,7 @@ func (r *reader) release() {
 	r.base = r.pos
 }
 
-// missing returns how many bytes the scan knows it still needs, at least 1.
+// missing returns how many bytes the scan is known to need, at least 1.
 func (r *reader) missing() int {
 	if r.bulk == noBulk {
 		return 1
@@ -77,21 +80,22 @@ func (r *reader) missing() int {
 // grown returns the size of the buffer that replaces a full one.
 func (r *reader) grown() int {
 	size := max(2*len(r.buf), minBuffer)
-	// Only a bulk that outgrows the whole buffer may cap it: capped at the ends of small arguments, the buffer would
-	// grow by a constant and the copying would be quadratic.
+	// Only a bulk that outgrows the whole buffer may cap it. Capped at the ends of
+	// small arguments, the buffer would grow by a constant and copying would be
+	// quadratic.
 	if r.bulk >= len(r.buf) && r.bulk < size {
 		size = min(size, r.pos-r.start+r.bulk+2+minBuffer)
 	}
 	return size
 }
 
-// resize moves what is unread to the front of a new buffer.
+// resize moves the unread bytes to the front of a new buffer.
 func (r *reader) resize(size int) { r.move(make([]byte, size)) }
 
-// move moves what is unread to the front of buf.
+// move moves the unread bytes to the front of buf.
 func (r *reader) move(buf []byte) {
 	// The old arguments would keep the old buffer alive.
-	if cap(r.args) > keptArgs {
+	if cap(r.args) > maxKeptArgs {
 		r.args = nil
 	}
 	clear(r.args[:cap(r.args)])

@@ -53,7 +53,7 @@ func TestReaderGivesLargeBufferBack(t *testing.T) {
 	_, err = feed(r, encode(many...), whole)
 	require.NoError(t, err)
 	r.free()
-	require.LessOrEqual(t, r.memory(), pipelineBytes+argOverhead*keptArgs, "after many arguments")
+	require.LessOrEqual(t, r.memory(), pipelineBytes+argOverhead*maxKeptArgs, "after many arguments")
 
 	r.release()
 	require.Zero(t, r.memory())

@@ -2,52 +2,51 @@ package server
 
 import "math/bits"
 
-// A queryBuffer says how large redis-server's query buffer would be where ours is
-// what it is: CLIENT LIST shows that one, as clients know it. It follows
-// readQueryFromClient of Redis 7.0 with the sizes in which jemalloc gives memory,
-// and is a number, not memory.
+// A queryBuffer is the size of redis-server's query buffer for the same input,
+// which CLIENT LIST shows, because clients know that one. It is a number, not
+// memory. It follows readQueryFromClient of Redis 7.0 with jemalloc's size classes.
 type queryBuffer struct{ size int }
 
 const (
-	queryRead   = 16 << 10 // what Redis makes room for before it reads
-	queryBig    = 32 << 10 // an argument of that many bytes gets a buffer of its own
-	queryShrink = 32 << 10 // a buffer above this, once empty, is soon given back
-	queryGreedy = 1 << 20  // up to here a buffer doubles
+	ioBufLen        = 16 << 10 // PROTO_IOBUF_LEN: what Redis makes room for before it reads
+	bigArg          = 32 << 10 // PROTO_MBULK_BIG_ARG: an argument of that size gets a buffer of its own
+	resizeThreshold = 32 << 10 // PROTO_RESIZE_THRESHOLD: a larger buffer is freed once it is empty
+	sdsMaxPrealloc  = 1 << 20  // SDS_MAX_PREALLOC: up to here a buffer doubles
 )
 
-// emptyQuery is the buffer of a connection that has sent nothing.
-func emptyQuery() queryBuffer { return queryBuffer{stringRoom(0)} }
+// newQueryBuffer returns the buffer of a connection that has sent nothing.
+func newQueryBuffer() queryBuffer { return queryBuffer{sdsAlloc(0)} }
 
-// reserve makes room for the next read behind pending bytes, which are a part of
-// an argument of bulk bytes where that is not noBulk.
+// reserve makes room for the next read behind pending bytes. If bulk is not noBulk,
+// they are part of an argument of bulk bytes.
 func (q *queryBuffer) reserve(pending, bulk int) {
-	if pending == 0 && q.size > queryShrink {
+	if pending == 0 && q.size > resizeThreshold {
 		q.size = 0
 	}
 	switch {
-	case bulk >= queryBig:
-		q.size = max(q.size, stringRoom(max(pending, bulk+2)))
-	case q.size < queryRead:
-		q.size = max(q.size, stringRoom(pending+queryRead))
+	case bulk >= bigArg:
+		q.size = max(q.size, sdsAlloc(max(pending, bulk+2)))
+	case q.size < ioBufLen:
+		q.size = max(q.size, sdsAlloc(pending+ioBufLen))
 	}
 }
 
-// hold makes room for bytes that Redis has read one buffer after the other.
-func (q *queryBuffer) hold(used int) {
+// growTo makes room for used bytes that Redis has read one buffer after the other.
+func (q *queryBuffer) growTo(used int) {
 	for q.size < used {
-		size := q.size + queryRead
-		if size < queryGreedy {
+		size := q.size + ioBufLen
+		if size < sdsMaxPrealloc {
 			size *= 2
 		} else {
-			size += queryGreedy
+			size += sdsMaxPrealloc
 		}
-		q.size = stringRoom(size)
+		q.size = sdsAlloc(size)
 	}
 }
 
-// stringRoom is the room of a string of Redis' that is made for n bytes: what
-// jemalloc gives for them without its header and its final NUL.
-func stringRoom(n int) int {
+// sdsAlloc returns the capacity of an sds made for n bytes: jemalloc's size class
+// without the header and the final NUL.
+func sdsAlloc(n int) int {
 	header := 3
 	switch {
 	case n >= 1<<16:
@@ -58,8 +57,8 @@ func stringRoom(n int) int {
 	return sizeClass(header+n+1) - header - 1
 }
 
-// sizeClass is how many bytes jemalloc gives for n: four sizes between one power
-// of two and the next.
+// sizeClass returns the size that jemalloc allocates for n bytes: there are four
+// between one power of two and the next.
 func sizeClass(n int) int {
 	if n <= 8 {
 		return 8

@@ -42,7 +42,7 @@ func agree(answer func(string) string, in string, got [][]string, err error) err
 	var plain strings.Builder
 	for _, args := range got {
 		// A guest may send more, and longer, words inline than in a multibulk command.
-		if len(args) > guestCount || len(strings.Join(args, "")) > guestBulk {
+		if len(args) > unauthCount || len(strings.Join(args, "")) > unauthBulk {
 			plain.WriteString(quoted(args))
 			continue
 		}

@@ -116,7 +116,7 @@ func TestReaderLimitsChangeBetweenCommands(t *testing.T) {
 	l := defaultLimits()
 	l.authenticated = false
 	r := newReader(l)
-	long := strings.Repeat("x", guestBulk+1)
+	long := strings.Repeat("x", unauthBulk+1)
 	in := encode("AUTH", "secret") + encode("ECHO", long)
 	for len(in) > 0 && r.buffered() < len(in) {
 		n := copy(r.free(), in[r.buffered():])
@@ -252,7 +252,7 @@ func TestReaderWorkIsCounted(t *testing.T) {
 	for i := range in {
 		copy(r.free(), in[i:i+1])
 		r.filled(1)
-		r.pos, r.left, r.seen = r.start, 0, 0
+		r.pos, r.left, r.searched = r.start, 0, 0
 		_, _, err := r.next()
 		require.NoError(t, err)
 	}

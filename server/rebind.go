@@ -6,36 +6,39 @@ import (
 	"slices"
 )
 
-// Redis' texts for addresses that cannot be listened on.
+// Redis' texts for addresses that cannot be bound.
+//
+//nolint:revive,staticcheck // Redis' texts
 var (
-	errBind = errors.New("Failed to bind to specified addresses.")            //nolint:revive,staticcheck // Redis' text
-	errPort = errors.New("Unable to listen on this port. Check server logs.") //nolint:revive,staticcheck // Redis' text
+	errBind = errors.New("Failed to bind to specified addresses.")
+	errPort = errors.New("Unable to listen on this port. Check server logs.")
 )
 
-// rebind makes the TCP listeners those that bind and port ask for now. A
-// listener at an address that stays is kept, so that nobody is refused meanwhile,
-// and connections stay whatever becomes of the listener that took them. Where an
-// address cannot be had, the listeners are those of before and refusal is
-// returned. CONFIG SET calls it, so that calls do not overlap.
+// rebind replaces the TCP listeners by those of the current bind and port. It keeps
+// a listener whose address stays, so that no client is refused meanwhile.
+// Connections are not affected. If an address cannot be opened, rebind restores the
+// old listeners and returns refusal. Calls do not overlap, because CONFIG SET makes
+// them.
 func (s *Server) rebind(refusal error) error {
 	s.mu.Lock()
-	old := slices.Clone(s.bound)
+	old := slices.Clone(s.tcpListeners)
 	s.mu.Unlock()
-	var kept, left []bound
+	var kept, left []tcpListener
 	wanted := s.wantedAddresses()
 	for _, b := range old {
-		if slices.Contains(wanted, b.at) {
+		if slices.Contains(wanted, b.addr) {
 			kept = append(kept, b)
 		} else {
 			left = append(left, b)
 		}
 	}
 	missing := slices.DeleteFunc(wanted, func(a address) bool {
-		return slices.ContainsFunc(kept, func(b bound) bool { return b.at == a })
+		return slices.ContainsFunc(kept, func(b tcpListener) bool { return b.addr == a })
 	})
 	opened, err := openAll(missing)
 	if isInUse(err) && len(left) > 0 {
-		// By ours perhaps, such as 127.0.0.1 where * is wanted at the same port.
+		// Perhaps by a listener that is to close, such as 127.0.0.1 if * is wanted
+		// at the same port.
 		closeAll(left)
 		if opened, err = openAll(missing); err != nil {
 			reopened, lost := openAll(addressesOf(left))
@@ -54,7 +57,7 @@ func (s *Server) rebind(refusal error) error {
 	return nil
 }
 
-// wantedAddresses returns what bind and port ask for; a port of 0 is no TCP.
+// wantedAddresses returns the addresses of bind and port. A port of 0 means no TCP.
 func (s *Server) wantedAddresses() []address {
 	port := s.cfg.Int("port")
 	if port == 0 {
@@ -67,17 +70,17 @@ func (s *Server) wantedAddresses() []address {
 	return out
 }
 
-func addressesOf(listeners []bound) []address {
+func addressesOf(listeners []tcpListener) []address {
 	out := make([]address, len(listeners))
 	for i, b := range listeners {
-		out[i] = b.at
+		out[i] = b.addr
 	}
 	return out
 }
 
-// openAll opens every address, or none and the error says why.
-func openAll(addresses []address) ([]bound, error) {
-	var out []bound
+// openAll opens every address, or none if it returns an error.
+func openAll(addresses []address) ([]tcpListener, error) {
+	var out []tcpListener
 	for _, a := range addresses {
 		l, err := listenAt(a)
 		if err != nil {
@@ -85,23 +88,23 @@ func openAll(addresses []address) ([]bound, error) {
 			return nil, err
 		}
 		if l != nil {
-			out = append(out, bound{l, a})
+			out = append(out, tcpListener{l, a})
 		}
 	}
 	return out, nil
 }
 
-// replace makes now the TCP listeners of bind and port. Those of before that are
-// not among them are closed already.
-func (s *Server) replace(now []bound) {
+// replace makes now the TCP listeners of bind and port. Old ones that are not among
+// them are already closed.
+func (s *Server) replace(now []tcpListener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		closeAll(now)
 		return
 	}
-	before := s.bound
-	s.bound = now
+	before := s.tcpListeners
+	s.tcpListeners = now
 	s.listeners = slices.DeleteFunc(s.listeners, func(l net.Listener) bool {
 		return contains(before, l) && !contains(now, l)
 	})
@@ -112,6 +115,6 @@ func (s *Server) replace(now []bound) {
 	}
 }
 
-func contains(listeners []bound, l net.Listener) bool {
-	return slices.ContainsFunc(listeners, func(b bound) bool { return b.Listener == l })
+func contains(listeners []tcpListener, l net.Listener) bool {
+	return slices.ContainsFunc(listeners, func(b tcpListener) bool { return b.Listener == l })
 }

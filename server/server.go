@@ -20,77 +20,77 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
-// Options are what a Server is made of.
+// Options configures a Server.
 type Options struct {
 	Config *config.Config // nil: the defaults
 	Log    *log.Logger    // nil: nothing is logged
 
-	// FreePort takes any free TCP port, whatever the directive port says, and sets
-	// the directive to it; Addr tells which. It is for Listen.
+	// FreePort makes Listen choose any free TCP port, whatever the directive port
+	// says, and set the directive to it. Addr returns it.
 	FreePort bool
 
-	// Clock is the server's time; nil: the system's.
+	// Clock is the server's time. If it is nil, the system's is used.
 	Clock *clock.Clock
 
-	// Disk is the directory of the snapshot and the append-only log; nil: nothing
-	// outlives the server, and directives that ask for it are refused.
+	// Disk is the directory of the snapshot and the append-only log. If it is nil,
+	// nothing is persisted, and directives that ask for it are refused.
 	Disk disk.FS
 
-	// Chdir returns the directory that CONFIG SET dir names; nil refuses to change
-	// it. engine.Directory is such a function.
+	// Chdir returns the directory that CONFIG SET dir names, as engine.Directory
+	// does. If it is nil, the directory cannot be changed.
 	Chdir func(dir string) disk.FS
 
-	// Engine is that of a server which has ended, to go on with its keys and its
-	// clock; Config then has to be that server's too. Nil: a new one.
+	// Engine is the engine of a server that has ended, to continue with its keys
+	// and its clock. Config must then be that server's too. If it is nil, New makes
+	// one.
 	Engine *engine.Engine
 
-	// Still leaves out what a server does now and then of its own accord: the
-	// clock does not follow a wall that is set, keys that are due stay until
-	// they are touched or Engine.Reclaim is called, buffers stay with their
-	// connections. A test then sees nothing happen that it did not do.
+	// Still turns off the periodic work: the clock does not follow a wall clock
+	// that is set, expired keys stay until they are accessed or Engine.Reclaim is
+	// called, and connections keep their buffers. Tests use it, so that nothing
+	// happens which they did not do.
 	Still bool
 
-	// Intercept sees every command of a client before it runs, and may let it
-	// end otherwise; nil: nobody does. See Interception.
+	// Intercept is called with every command of a client before it runs, and may
+	// change its outcome. It may be nil.
 	Intercept Intercept
 }
 
-// A Server answers clients on its listeners. Make one with Listen, or with New
-// where the directives shall open none; let it work with Serve, end it with
-// Close or by a client's SHUTDOWN. Do needs neither listener nor Serve. Every
-// method may be called concurrently.
+// A Server serves clients on its listeners. Listen and New make one, Serve runs it,
+// and Close or a client's SHUTDOWN ends it. Do needs neither a listener nor Serve.
+// All methods may be called concurrently.
 type Server struct {
-	cfg       *config.Config
-	log       *log.Logger
-	engine    *engine.Engine
-	intercept Intercept
-	still     bool
-	lastWords time.Duration // see the constant
-	earlier   time.Duration // see earlierPatience
-	owner     bool          // of engine
+	cfg           *config.Config
+	log           *log.Logger
+	engine        *engine.Engine
+	intercept     Intercept
+	noCron        bool
+	lingerTimeout time.Duration // of connections; see the constant
+	orderTimeout  time.Duration // see the constant
+	ownsEngine    bool          // the engine was not passed in Options
 
-	mu        sync.Mutex         // taken last: whoever holds it waits for nothing else
-	listeners []net.Listener     // protected by mu; those of bound among them
-	bound     []bound            // protected by mu: those that bind and port ask for
-	conns     map[*conn]struct{} // protected by mu
-	serving   bool               // protected by mu: Serve was called
-	closed    bool               // protected by mu: no connection is taken any more
+	mu           sync.Mutex         // the innermost lock: its holder acquires no other and does not block
+	listeners    []net.Listener     // protected by mu; includes tcpListeners
+	tcpListeners []tcpListener      // protected by mu: those of bind and port
+	conns        map[*conn]struct{} // protected by mu
+	serving      bool               // protected by mu: Serve was called
+	closed       bool               // protected by mu: no more connections are accepted
 
-	inside  *zlimit.Limiter // the same engine, without sockets
-	ending  sync.Once       // the engine's end
-	unfit   atomic.Bool     // what Disk holds cannot be loaded
-	done    chan struct{}   // closed when the end begins
-	working sync.WaitGroup
-	limits  atomic.Pointer[connLimits]
+	limiter     *zlimit.Limiter // the same engine, without the network
+	closeEngine sync.Once       // closes an engine that the server owns
+	loadFailed  atomic.Bool     // the files of Disk could not be loaded
+	done        chan struct{}   // closed when shutdown begins
+	wg          sync.WaitGroup  // connections, accept loops, cron and loading
+	limits      atomic.Pointer[connLimits]
 }
 
-// Listen opens the listeners that the configuration asks for, follows bind and
-// port when they are set later, and starts the clock. maxclients is lowered to
-// what the limit of open files allows. Nothing is answered before Serve, which
-// loads what Disk holds.
+// Listen returns a server on the listeners that the configuration asks for. It
+// follows later changes of bind and port, and lowers maxclients to what the limit
+// of open files allows. Commands are answered once Serve is called, which loads the
+// files of Disk.
 func Listen(o Options) (*Server, error) {
 	s := New(o)
-	if s.owner {
+	if s.ownsEngine {
 		if err := s.engine.Open(); err != nil {
 			return nil, err
 		}
@@ -101,8 +101,8 @@ func Listen(o Options) (*Server, error) {
 	return s, nil
 }
 
-// New returns a server that listens nowhere yet: clients come through the
-// listeners that Add gives it, and Do.
+// New returns a server without listeners. Clients connect through listeners passed
+// to Add, and the program that runs the server through Do.
 func New(o Options) *Server {
 	if o.Config == nil {
 		o.Config = config.New()
@@ -114,8 +114,8 @@ func New(o Options) *Server {
 		o.Clock = zlimit.SystemClock()
 	}
 	s := &Server{
-		cfg: o.Config, log: o.Log, intercept: o.Intercept, still: o.Still,
-		lastWords: lastWords, earlier: earlierPatience,
+		cfg: o.Config, log: o.Log, intercept: o.Intercept, noCron: o.Still,
+		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout,
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}),
 	}
@@ -129,25 +129,29 @@ func New(o Options) *Server {
 			Disk:     o.Disk,
 			After:    after,
 			Chdir:    o.Chdir,
-			Delay:    func(us int64) { time.Sleep(time.Duration(us) * time.Microsecond) }, //nolint:forbidigo // that is its purpose
-			Pause:    func() { time.Sleep(time.Millisecond) },                             //nolint:forbidigo // a pace, nothing is waited for
+			Delay: func(us int64) {
+				time.Sleep(time.Duration(us) * time.Microsecond) //nolint:forbidigo // it simulates a slow disk
+			},
+			Pause: func() {
+				time.Sleep(time.Millisecond) //nolint:forbidigo // a yield, nothing is waited for
+			},
 		})
-		s.owner = true
+		s.ownsEngine = true
 	}
-	s.inside = zlimit.Over(s.engine)
+	s.limiter = zlimit.Over(s.engine)
 	s.followLimits()
 	return s
 }
 
 // after is engine.Options.After.
 func after(ms int64, fn func()) (stop func()) {
-	t := time.AfterFunc(time.Duration(min(ms, int64(maxPatience/time.Millisecond)))*time.Millisecond, fn)
+	t := time.AfterFunc(time.Duration(min(ms, int64(maxTimeout/time.Millisecond)))*time.Millisecond, fn)
 	return func() { t.Stop() }
 }
 
-// Add takes connections from one more listener, which may be of any kind: see
-// package pipe for one without sockets. The server closes it when it ends; an
-// ended server closes it at once and returns net.ErrClosed.
+// Add serves connections of one more listener, which may be of any kind: package
+// pipe has one in memory. The server closes it at shutdown. If the server is
+// closed, Add closes l and returns net.ErrClosed.
 func (s *Server) Add(l net.Listener) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,33 +163,33 @@ func (s *Server) Add(l net.Listener) error {
 	return nil
 }
 
-// add requires mu to be held.
+// add adds a listener. It requires that mu is held.
 func (s *Server) add(l net.Listener) {
 	s.listeners = append(s.listeners, l)
 	if s.serving {
-		s.working.Go(func() { s.accept(l) })
+		s.wg.Go(func() { s.accept(l) })
 	}
 }
 
-// Connections returns how many clients are connected now.
+// Connections returns the number of connected clients.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns)
 }
 
-// Limiter is what the program that runs the server calls it with, past all
-// sockets: the keys are the clients'. It ends with the server.
-func (s *Server) Limiter() *zlimit.Limiter { return s.inside }
+// Limiter returns a limiter over the same keys, for the program that runs the
+// server. It does not use the network, and is closed with the server.
+func (s *Server) Limiter() *zlimit.Limiter { return s.limiter }
 
-// Do runs one command past all sockets; see zlimit.Limiter.Do.
-func (s *Server) Do(ctx context.Context, args ...any) (any, error) { return s.inside.Do(ctx, args...) }
+// Do runs one command without the network; see zlimit.Limiter.Do.
+func (s *Server) Do(ctx context.Context, args ...any) (any, error) { return s.limiter.Do(ctx, args...) }
 
-// Engine returns the engine behind the sockets.
+// Engine returns the server's engine.
 func (s *Server) Engine() *engine.Engine { return s.engine }
 
-// Addr returns the address of the first TCP listener, or of the first of any
-// other kind where there is none; nil where there is no listener.
+// Addr returns the address of the first TCP listener, or of the first listener of
+// another kind if there is none, or nil if there is no listener.
 func (s *Server) Addr() net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +204,7 @@ func (s *Server) Addr() net.Addr {
 	return s.listeners[0].Addr()
 }
 
-// Port returns the TCP port, 0 where there is none.
+// Port returns the TCP port, or 0 if there is none.
 func (s *Server) Port() int {
 	if a, ok := s.Addr().(*net.TCPAddr); ok {
 		return a.Port
@@ -208,66 +212,67 @@ func (s *Server) Port() int {
 	return 0
 }
 
-// Unfit reports whether the server ends because it could not load what its
-// directory holds; Serve returns why.
-func (s *Server) Unfit() bool { return s.unfit.Load() }
+// LoadFailed reports whether the server ends because the files of its directory
+// could not be loaded. Serve returns the error.
+func (s *Server) LoadFailed() bool { return s.loadFailed.Load() }
 
-// Ending returns a channel that is closed when the end begins, be it by Close
-// or by a client's SHUTDOWN.
+// Ending returns a channel that is closed when shutdown begins, by Close or by a
+// client's SHUTDOWN.
 func (s *Server) Ending() <-chan struct{} { return s.done }
 
-// Serve takes connections until Close or SHUTDOWN, and returns when the last
-// one has ended. It may be called once. Clients are answered LOADING until what
-// Disk holds is loaded; where that fails, the server ends and Serve returns why.
+// Serve accepts connections until Close or SHUTDOWN, and returns when the last one
+// has ended. It may be called once. Clients are answered LOADING until the files of
+// Disk are loaded. If loading fails, the server shuts down and Serve returns the
+// error.
 func (s *Server) Serve() error {
 	s.mu.Lock()
 	s.serving = true
-	var failed error
+	var loadErr error
 	if !s.closed {
-		// Nobody hears LOADING where there is nothing to load.
-		open := make(chan struct{})
-		begun := sync.OnceFunc(func() { close(open) })
-		s.working.Go(func() {
-			defer begun()
-			if !s.owner {
+		// Connections are accepted as soon as loading takes time, or has ended: if
+		// there is nothing to load, no client sees LOADING.
+		ready := make(chan struct{})
+		markReady := sync.OnceFunc(func() { close(ready) })
+		s.wg.Go(func() {
+			defer markReady()
+			if !s.ownsEngine {
 				return
 			}
-			if failed = s.engine.Load(begun); failed != nil {
-				s.unfit.Store(true)
+			if loadErr = s.engine.Load(markReady); loadErr != nil {
+				s.loadFailed.Store(true)
 				go func() { _ = s.Close() }()
 			}
 		})
 		for _, l := range s.listeners {
-			s.working.Go(func() {
-				<-open
+			s.wg.Go(func() {
+				<-ready
 				s.accept(l)
 			})
 		}
-		if !s.still {
-			s.working.Go(s.cron)
+		if !s.noCron {
+			s.wg.Go(s.cron)
 		}
 	}
 	s.mu.Unlock()
 	<-s.done
-	s.working.Wait()
-	return failed
+	s.wg.Wait()
+	return loadErr
 }
 
-// accept takes connections from one listener.
+// accept accepts connections from one listener.
 func (s *Server) accept(l net.Listener) {
 	pause := time.Duration(0)
 	for {
 		nc, err := l.Accept()
 		if err == nil {
 			pause = 0
-			s.take(nc)
+			s.admit(nc)
 			continue
 		}
-		if s.ended() || errors.Is(err, net.ErrClosed) {
+		if s.isClosing() || errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// Out of file descriptors, most likely: it passes. Wait, and do not
-		// spin.
+		// Most likely out of file descriptors, which passes: retry with a delay.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 		s.log.Printf("accept: %v; trying again in %v", err, pause)
 		select {
@@ -278,30 +283,30 @@ func (s *Server) accept(l net.Listener) {
 	}
 }
 
-// take starts serving a connection, or turns it away.
-func (s *Server) take(nc net.Conn) {
-	if refusesStranger(nc.RemoteAddr(), s.cfg.Bool("protected-mode"), s.cfg.String("requirepass")) {
-		s.turnAway(nc, deniedError)
+// admit starts serving a connection, or rejects it.
+func (s *Server) admit(nc net.Conn) {
+	if deniedByProtectedMode(nc.RemoteAddr(), s.cfg.Bool("protected-mode"), s.cfg.String("requirepass")) {
+		s.reject(nc, deniedError)
 		return
 	}
 	c := newConn(s, nc)
-	places := s.cfg.Int("maxclients")
+	maxClients := s.cfg.Int("maxclients")
 	s.mu.Lock()
-	full := int64(len(s.conns)) >= places
+	full := int64(len(s.conns)) >= maxClients
 	closed := s.closed
 	if !full && !closed {
 		s.conns[c] = struct{}{}
-		s.working.Add(1)
+		s.wg.Add(1)
 	}
 	s.mu.Unlock()
 	switch {
 	case closed:
 		nc.Close()
 	case full:
-		s.turnAway(nc, maxClientsError)
+		s.reject(nc, maxClientsError)
 	default:
 		go func() {
-			defer s.working.Done()
+			defer s.wg.Done()
 			c.serve()
 			s.mu.Lock()
 			delete(s.conns, c)
@@ -310,26 +315,27 @@ func (s *Server) take(nc net.Conn) {
 	}
 }
 
-// turnAway tells a client why it is not served. It does not wait for anything,
-// so that a flood of such clients keeps nobody else from being taken.
-func (s *Server) turnAway(nc net.Conn, why string) {
+// reject sends a client the reason why it is not served. It does not block on the
+// client, so that a flood of such clients does not delay others.
+func (s *Server) reject(nc net.Conn, reason string) {
 	s.engine.CountRejected()
 	out := output{nc: nc, socket: newSocket(nc)}
-	// An empty socket buffer takes a line at once; what is no socket may have to wait.
-	if n, err := out.writeNow([]byte(why)); n == 0 && err == nil {
+	// A new socket's empty buffer takes a line without blocking; other connections
+	// may have to wait.
+	if n, err := out.writeNow([]byte(reason)); n == 0 && err == nil {
 		nc.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = io.WriteString(nc, why)
+		_, _ = io.WriteString(nc, reason)
 	}
 	if out.socket != nil {
-		// Closing with input unread would be a reset, and the client may never
-		// see the line.
+		// To close with input unread would be a reset, and the client might not see
+		// the line.
 		_, _ = out.socket.readSome(make([]byte, minBuffer))
 	}
 	nc.Close()
 }
 
-// cron does what has to be done now and then: the clock follows the wall, due
-// keys are reclaimed, idle connections give memory back.
+// cron does the periodic work: the clock follows the wall clock, expired keys are
+// reclaimed, and idle connections release memory.
 func (s *Server) cron() {
 	interval := func() time.Duration { return time.Second / time.Duration(max(s.cfg.Int("hz"), 1)) }
 	tick := time.NewTicker(interval())
@@ -350,30 +356,31 @@ func (s *Server) cron() {
 }
 
 const (
-	// trimInterval is how long a connection must be silent, at least, before
-	// its buffers are taken from it, as in Redis.
+	// trimInterval is how long, at least, a connection must be silent before its
+	// buffers are released, as in Redis.
 	trimInterval = 2 * time.Second
-	// trimmed is what is not worth taking.
-	trimmed = 16 << 10
+	// minTrim is the size up to which buffers are not worth releasing.
+	minTrim = 16 << 10
 )
 
-// trimIdle takes the large buffers of connections that have done nothing since
-// its last call: a thousand clients that once sent a long pipeline would
-// otherwise keep 200 MB. One goroutine calls it.
+// trimIdle makes connections that have run nothing since its last call release
+// their large buffers. A thousand clients that each sent one long pipeline would
+// otherwise keep 200 MB. Only cron calls it.
 func (s *Server) trimIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		batches := c.batches.Load()
-		if batches == c.seen && c.held.Load() > trimmed {
+		if batches == c.lastBatches && c.bufferBytes.Load() > minTrim {
 			c.trim.Store(true)
 			c.wake()
 		}
-		c.seen = batches
+		c.lastBatches = batches
 	}
 }
 
-func (s *Server) ended() bool {
+// isClosing reports whether shutdown has begun.
+func (s *Server) isClosing() bool {
 	select {
 	case <-s.done:
 		return true
@@ -382,37 +389,37 @@ func (s *Server) ended() bool {
 	}
 }
 
-// Close ends the server: no new connection is taken, every command whose bytes
-// have arrived is finished and answered, then the connections close. It may be
-// called more than once and concurrently, and returns when everything has
-// ended: a client that takes nothing of its replies delays it by some seconds, a
-// command that does not end for ever.
+// Close shuts the server down: it accepts no more connections, answers every
+// command whose bytes have arrived, and then closes the connections. It may be
+// called more than once and concurrently, and returns when everything has ended. A
+// client that reads none of its replies delays it by some seconds, a command that
+// does not return delays it forever.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if !s.closed {
 		s.closed = true
 		close(s.done)
-		if s.owner {
+		if s.ownsEngine {
 			s.engine.End()
 		}
 		for _, l := range s.listeners {
 			l.Close()
 		}
 		for c := range s.conns {
-			c.finish()
+			c.shutDown()
 		}
 	}
 	s.mu.Unlock()
-	s.working.Wait()
-	err := s.inside.Close()
-	if s.owner {
-		s.ending.Do(func() { err = errors.Join(err, s.engine.Close()) })
+	s.wg.Wait()
+	err := s.limiter.Close()
+	if s.ownsEngine {
+		s.closeEngine.Do(func() { err = errors.Join(err, s.engine.Close()) })
 	}
 	return err
 }
 
-// CloseWithin is Close with an end: when ctx is done the connections are cut
-// and its error is returned, whether or not commands still run.
+// CloseWithin is like Close, but when ctx is done it aborts the connections and
+// returns the context's error, even if commands still run.
 func (s *Server) CloseWithin(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() {
@@ -427,13 +434,12 @@ func (s *Server) CloseWithin(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		c.out.cut()
+		c.out.abort()
 	}
 	return ctx.Err()
 }
 
-// Greeting is the line that tells where the server listens and what to type
-// next.
+// Greeting returns a line that says where the server listens and what to type next.
 func (s *Server) Greeting() string {
 	s.mu.Lock()
 	where := make([]string, len(s.listeners))
@@ -456,5 +462,6 @@ func (s *Server) Greeting() string {
 	if s.cfg.String("requirepass") != "" {
 		cli += " --askpass"
 	}
-	return fmt.Sprintf("zlimit %s listens on %s; try: %s RL.ALLOW user:42 100 1m", engine.Version, strings.Join(where, ", "), cli)
+	return fmt.Sprintf("zlimit %s listens on %s; try: %s RL.ALLOW user:42 100 1m",
+		engine.Version, strings.Join(where, ", "), cli)
 }

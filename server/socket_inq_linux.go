@@ -8,45 +8,46 @@ import (
 	"unsafe"
 )
 
-// An inq reads from a TCP socket and learns in the same call whether that was
-// all, by TCP_INQ (Linux 4.18, include/uapi/linux/tcp.h): a control message with
-// the number of bytes that are left, which is 1 where nothing but the end is; and
-// when it has arrived, by SO_TIMESTAMPNS. Before ask, and where the kernel refuses,
-// it reads and does not know.
+// An inq reads from a TCP socket and learns in the same call two things from
+// control messages. TCP_INQ (Linux 4.18, include/uapi/linux/tcp.h) gives the number
+// of bytes that are left, which is 1 if nothing is left but the end of the stream.
+// SO_TIMESTAMPNS says when the bytes arrived. Before enable, or if the kernel does
+// not support it, an inq reads without that.
 type inq struct {
-	asked   bool
-	stamp   int64 // when the last bytes read have arrived, in nanoseconds; 0: not known
-	head    syscall.Msghdr
-	vec     syscall.Iovec
-	control [stampSpace + leftSpace]byte
+	enabled   bool
+	arrivedNs int64 // when the last bytes read arrived, in nanoseconds; 0: unknown
+	head      syscall.Msghdr
+	vec       syscall.Iovec
+	control   [timestampSpace + inqSpace]byte
 }
 
 const (
-	tcpINQ = 36 // of setsockopt, and of the message
+	tcpINQ = 36 // for setsockopt and the message
 
-	stampSpace = syscall.SizeofCmsghdr + 16 // a message with a Timespec
-	leftSpace  = syscall.SizeofCmsghdr + 8  // a message with an int32
+	timestampSpace = syscall.SizeofCmsghdr + 16 // a message with a Timespec
+	inqSpace       = syscall.SizeofCmsghdr + 8  // a message with an int32
 )
 
-func (q *inq) ask(fd uintptr) {
+func (q *inq) enable(fd uintptr) {
 	if syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpINQ, 1) != nil {
 		return
 	}
-	stampPackets(fd)
-	q.asked = true
+	enableTimestamps(fd)
+	q.enabled = true
 	q.head.Iov, q.head.Iovlen = &q.vec, 1
 	q.head.Control = &q.control[0]
 }
 
-// stampPackets makes the kernel say when packets for a socket have arrived. While
-// no socket of the machine asks it does not look, and takes some milliseconds to
-// begin: so listeners ask too.
-func stampPackets(fd uintptr) {
-	_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1) // or stamps are not known
+// enableTimestamps makes the kernel record when packets for a socket arrive. The
+// kernel records nothing until a socket of the machine asks, and takes some
+// milliseconds to begin. So listeners ask too.
+func enableTimestamps(fd uintptr) {
+	// On failure timestamps are unknown.
+	_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)
 }
 
 func (q *inq) read(fd uintptr, b []byte) (n int, all bool, e syscall.Errno) {
-	if !q.asked {
+	if !q.enabled {
 		n, e = sysRead(fd, b)
 		return n, false, e
 	}
@@ -59,28 +60,30 @@ func (q *inq) read(fd uintptr, b []byte) (n int, all bool, e syscall.Errno) {
 		return int(r), false, e
 	}
 	control := q.control[:q.head.Controllen]
-	q.stamp = stampIn(control)
-	left, ok := message(control, syscall.IPPROTO_TCP, tcpINQ)
+	q.arrivedNs = parseTimestamp(control)
+	left, ok := controlMessage(control, syscall.IPPROTO_TCP, tcpINQ)
 	return int(r), ok && binary.NativeEndian.Uint32(left) == 0, 0
 }
 
-// stampIn returns the stamp among control messages, 0 where there is none.
-func stampIn(control []byte) int64 {
-	at, ok := message(control, syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS)
+// parseTimestamp returns the timestamp in control messages, or 0 if there is none.
+func parseTimestamp(control []byte) int64 {
+	at, ok := controlMessage(control, syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS)
 	if !ok {
 		return 0
 	}
 	return int64(binary.NativeEndian.Uint64(at))*1e9 + int64(binary.NativeEndian.Uint64(at[8:]))
 }
 
-// message returns the body of one of the control messages.
-func message(control []byte, level, kind uint32) (body []byte, ok bool) {
+// controlMessage returns the body of the control message of the given level and
+// kind.
+func controlMessage(control []byte, level, kind uint32) (body []byte, ok bool) {
 	for len(control) >= syscall.SizeofCmsghdr {
 		size := int(binary.NativeEndian.Uint64(control))
 		if size < syscall.SizeofCmsghdr || size > len(control) {
 			break
 		}
-		if binary.NativeEndian.Uint32(control[8:]) == level && binary.NativeEndian.Uint32(control[12:]) == kind {
+		if binary.NativeEndian.Uint32(control[8:]) == level &&
+			binary.NativeEndian.Uint32(control[12:]) == kind {
 			return control[syscall.SizeofCmsghdr:size], true
 		}
 		control = control[min((size+7)&^7, len(control)):]

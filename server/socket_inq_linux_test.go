@@ -41,7 +41,7 @@ func TestReadsOnceARequest(t *testing.T) {
 	nc, err := l.Accept()
 	require.NoError(t, err)
 	defer nc.Close()
-	require.NoError(t, nc.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, nc.SetDeadline(time.Now().Add(testTimeout)))
 	s := newSocket(nc)
 	calls, turns := 0, 0
 	s.reading = func(fd uintptr) bool {

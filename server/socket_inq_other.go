@@ -4,15 +4,15 @@ package server
 
 import "syscall"
 
-// An inq reads, and does not know whether there is more.
-type inq struct{ stamp int64 }
+// An inq reads from a socket. It does not know whether more has arrived.
+type inq struct{ arrivedNs int64 }
 
-func stampPackets(uintptr) {}
+func enableTimestamps(uintptr) {}
 
-// stampIn knows no stamps.
-func stampIn([]byte) int64 { return 0 }
+// parseTimestamp returns 0: timestamps are not known.
+func parseTimestamp([]byte) int64 { return 0 }
 
-func (*inq) ask(uintptr) {}
+func (*inq) enable(uintptr) {}
 
 func (*inq) read(fd uintptr, b []byte) (n int, all bool, e syscall.Errno) {
 	n, e = sysRead(fd, b)

@@ -5,17 +5,18 @@ import (
 	"unsafe"
 )
 
-// The two calls that every batch makes. The socket does not block, so neither
-// do they: made raw, they spare the scheduler from preparing for a wait that
-// cannot come, and its monitor thread from looking after it (docs/adr/0002 has
-// the figures).
+// The two system calls of every batch. The socket is non-blocking. Raw calls spare
+// the scheduler the preparation for a wait that cannot happen, and the work of its
+// monitor thread (docs/adr/0002 has the figures).
 
 func sysRead(fd uintptr, b []byte) (int, syscall.Errno) {
-	n, _, e := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	n, _, e := syscall.RawSyscall(syscall.SYS_READ, fd,
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
 	return int(n), e
 }
 
 func sysWrite(fd uintptr, b []byte) (int, syscall.Errno) {
-	n, _, e := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+	n, _, e := syscall.RawSyscall(syscall.SYS_WRITE, fd,
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
 	return int(n), e
 }

@@ -9,64 +9,64 @@ import (
 	"time"
 )
 
-// An order tells other connections how far this one has come with what its client
-// has sent, by the instants at which that reached the system: in nanoseconds as
-// the kernel stamps packets. See docs/adr/0027.
+// An order shows other connections how far this one has come with its input, by the
+// instants at which the input reached the system: the kernel's packet timestamps,
+// in nanoseconds. See docs/adr/0027.
 type order struct {
-	taken   atomic.Int64 // when what runs now has arrived; idleOrder, askingOrder
-	awaited atomic.Bool  // somebody waits for the next change
+	current    atomic.Int64 // when the input that runs now arrived; orderIdle, orderReading
+	hasWaiters atomic.Bool  // a goroutine waits for the next change
 
 	mu      sync.Mutex
-	changed chan struct{} // protected by mu: closed at the next change; nil: nobody waits
+	changed chan struct{} // protected by mu: closed at the next change; nil: no waiter
 }
 
 const (
-	idleOrder   = 0  // nothing runs, or it is not known when it has arrived
-	askingOrder = -1 // a read is under way: what runs next will be known at once
+	orderIdle    = 0  // nothing runs, or its arrival is unknown
+	orderReading = -1 // a read is in progress; its result is set at once
 )
 
-// set changes taken. It belongs to the connection's goroutine.
-func (o *order) set(taken int64) {
-	o.taken.Store(taken)
-	if o.awaited.Load() {
+// set changes current. Only the connection's goroutine may call it.
+func (o *order) set(arrived int64) {
+	o.current.Store(arrived)
+	if o.hasWaiters.Load() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.awaited.Store(false)
+		o.hasWaiters.Store(false)
 		close(o.changed)
 		o.changed = nil
 	}
 }
 
-// change returns a channel that is closed when taken next changes.
+// change returns a channel that is closed at the next change of current.
 func (o *order) change() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.changed == nil {
 		o.changed = make(chan struct{})
-		o.awaited.Store(true)
+		o.hasWaiters.Store(true)
 	}
 	return o.changed
 }
 
-// arrived returns when what the connection runs now has reached the system, 0
-// where that is not known. It belongs to the connection's goroutine.
+// arrived returns when the input that runs now reached the system, or 0 if that is
+// unknown. Only the connection's goroutine may call it.
 func (s *socket) arrived() int64 {
 	if s == nil {
 		return 0
 	}
-	return max(s.order.taken.Load(), 0)
+	return max(s.order.current.Load(), 0)
 }
 
-// await waits until everything has run that had reached the connection before an
-// instant, as far as that is known, and not for long. It reports whether it has.
-// Any goroutine may call it that holds nothing. There are no two that wait for each other: each waits for
-// what is earlier than its own.
-func (s *socket) await(before int64, patience time.Duration) bool {
+// awaitEarlier blocks until the connection has run everything that reached it
+// before an instant, as far as that is known, but at most for patience. It reports
+// whether it has. Any goroutine that holds no lock may call it. There is no
+// deadlock: each waits only for what is earlier than its own input.
+func (s *socket) awaitEarlier(before int64, patience time.Duration) bool {
 	if s == nil || before == 0 || !s.hasEarlier(before) {
 		return true
 	}
-	over := time.NewTimer(patience)
-	defer over.Stop()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
 	for {
 		change := s.order.change()
 		if !s.hasEarlier(before) {
@@ -74,15 +74,15 @@ func (s *socket) await(before int64, patience time.Duration) bool {
 		}
 		select {
 		case <-change:
-		case <-over.C:
+		case <-timeout.C:
 			return false
 		}
 	}
 }
 
-// hasEarlier reports whether the connection runs, or has not read, what has
-// arrived before an instant. It looks at what is not read first: what has left
-// there meanwhile is found running, or has run.
+// hasEarlier reports whether the connection runs, or has not yet read, input that
+// arrived before an instant. It checks the unread input first: whatever is read
+// meanwhile is then seen as running, or has run.
 func (s *socket) hasEarlier(before int64) bool {
 	earlier := false
 	if s.raw.Control(func(fd uintptr) {
@@ -91,12 +91,12 @@ func (s *socket) hasEarlier(before int64) bool {
 	}) != nil {
 		return false
 	}
-	taken := s.order.taken.Load()
-	return earlier || taken == askingOrder || taken > 0 && taken < before
+	taken := s.order.current.Load()
+	return earlier || taken == orderReading || taken > 0 && taken < before
 }
 
-// unreadSince returns when the first bytes that nobody has read have arrived, 0
-// where there are none, or it is not known.
+// unreadSince returns when the first unread bytes arrived, or 0 if there are none
+// or it is unknown.
 func unreadSince(fd int) int64 {
 	var first [1]byte
 	var control [64]byte
@@ -104,5 +104,5 @@ func unreadSince(fd int) int64 {
 	if err != nil || n == 0 {
 		return 0
 	}
-	return stampIn(control[:length])
+	return parseTimestamp(control[:length])
 }

@@ -22,7 +22,7 @@ import (
 
 // patience is real time; it only bounds how long a missing answer takes to
 // fail: far longer than a busy machine takes for any.
-const patience = 5 * time.Minute
+const testTimeout = 5 * time.Minute
 
 // configured is a configuration of command line words.
 func configured(t *testing.T, args ...string) *config.Config {
@@ -52,7 +52,7 @@ func answers(t *testing.T, addr net.Addr) net.Conn {
 	c, err := net.Dial(addr.Network(), addr.String())
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
-	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(testTimeout)))
 	_, err = io.WriteString(c, "PING\r\n")
 	require.NoError(t, err)
 	reply := make([]byte, len("+PONG\r\n"))
@@ -253,7 +253,7 @@ func TestRefusesStranger(t *testing.T) {
 		{tcp("192.0.2.1"), false, "", false},
 		{tcp("192.0.2.1"), false, "secret", false},
 	} {
-		require.Equal(t, c.refused, refusesStranger(c.remote, c.protected, c.password), "%+v", c)
+		require.Equal(t, c.refused, deniedByProtectedMode(c.remote, c.protected, c.password), "%+v", c)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestStrangerIsToldWhy(t *testing.T) {
 	t.Parallel()
 	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
 	outside, inside := pipe.New()
-	s.take(unwaitingStranger{inside})
+	s.admit(unwaitingStranger{inside})
 	said, err := io.ReadAll(outside)
 	require.NoError(t, err)
 	require.Equal(t, deniedError, string(said))
@@ -287,10 +287,10 @@ func TestStrangerIsToldWhy(t *testing.T) {
 func TestWithoutRawSocket(t *testing.T) {
 	t.Parallel()
 	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1", "--protected-mode", "no"), FreePort: true})
-	s.Outwait()
+	s.ExtendLingerTimeout()
 	outside, inside := net.Pipe()
-	s.take(stranger{inside})
-	require.NoError(t, outside.SetDeadline(time.Now().Add(patience)))
+	s.admit(stranger{inside})
+	require.NoError(t, outside.SetDeadline(time.Now().Add(testTimeout)))
 	const commands = 1000
 	go io.WriteString(outside, strings.Repeat("PING\r\n", commands)+"QUIT\r\n")
 	got, err := io.ReadAll(outside)
@@ -304,14 +304,14 @@ func TestSoftLimitForgets(t *testing.T) {
 	outside, inside := net.Pipe() // takes nothing that is not read
 	defer outside.Close()
 	o := output{nc: inside}
-	defer o.end()
-	o.obey(config.OutputBufferLimit{SoftBytes: 100, SoftSeconds: 1 << 40})
+	defer o.close()
+	o.setLimit(config.OutputBufferLimit{SoftBytes: 100, SoftSeconds: 1 << 40})
 	o.append(make([]byte, 150))
 	require.True(t, o.flush())
 	state := func() (over, timer bool) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		return !o.over.IsZero(), o.soft != nil
+		return !o.softSince.IsZero(), o.softTimer != nil
 	}
 	over, timer := state()
 	require.True(t, over)
@@ -319,7 +319,7 @@ func TestSoftLimitForgets(t *testing.T) {
 	require.Equal(t, 150, o.waiting())
 	_, err := io.ReadFull(outside, make([]byte, 150))
 	require.NoError(t, err)
-	require.True(t, o.last(patience))
+	require.True(t, o.flushAll(testTimeout))
 	over, timer = state()
 	require.False(t, over)
 	require.False(t, timer)
@@ -334,16 +334,16 @@ func TestHardLimitCountsWhatThePumpHolds(t *testing.T) {
 	outside, inside := net.Pipe()
 	defer outside.Close()
 	o := output{nc: inside}
-	defer o.end()
-	o.obey(config.OutputBufferLimit{HardBytes: 100})
+	defer o.close()
+	o.setLimit(config.OutputBufferLimit{HardBytes: 100})
 	o.append(make([]byte, 60))
 	require.True(t, o.flush())
 	held := func() bool {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		return o.held == 60
+		return o.writingBytes == 60
 	}
-	for end := time.Now().Add(patience); !held(); runtime.Gosched() {
+	for end := time.Now().Add(testTimeout); !held(); runtime.Gosched() {
 		require.True(t, time.Now().Before(end))
 	}
 	o.append(make([]byte, 39))
@@ -361,15 +361,15 @@ func TestIdleCountsWhatIsTaken(t *testing.T) {
 	s, err := Listen(Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
 	require.NoError(t, err)
 	defer s.Close()
-	c := &conn{limits: &connLimits{}, active: came, session: s.engine.NewSession(engine.Peer{})}
+	c := &conn{limits: &connLimits{}, lastActive: came, session: s.engine.NewSession(engine.Peer{})}
 	defer c.session.Close()
-	require.True(t, c.idleUntil().IsZero(), "no timeout")
+	require.True(t, c.idleDeadline().IsZero(), "no timeout")
 	c.limits.idle = 10 * time.Second
-	require.Equal(t, came.Add(10*time.Second), c.idleUntil())
-	c.out.taken = taken
-	require.Equal(t, taken.Add(10*time.Second), c.idleUntil())
-	c.active = taken.Add(time.Second)
-	require.Equal(t, taken.Add(11*time.Second), c.idleUntil())
+	require.Equal(t, came.Add(10*time.Second), c.idleDeadline())
+	c.out.lastWrite = taken
+	require.Equal(t, taken.Add(10*time.Second), c.idleDeadline())
+	c.lastActive = taken.Add(time.Second)
+	require.Equal(t, taken.Add(11*time.Second), c.idleDeadline())
 }
 
 func TestListenErrorsAreOneLine(t *testing.T) {
@@ -390,10 +390,10 @@ func TestIdleConnectionsGiveMemoryBack(t *testing.T) {
 	outside, err := net.Dial("tcp", s.Addr().String())
 	require.NoError(t, err)
 	defer outside.Close()
-	require.NoError(t, outside.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, outside.SetDeadline(time.Now().Add(testTimeout)))
 	inside, err := s.listeners[0].Accept()
 	require.NoError(t, err)
-	s.take(inside)
+	s.admit(inside)
 	const commands = 20_000
 	converse := func(say, want string) {
 		_, err := io.WriteString(outside, say)
@@ -405,12 +405,12 @@ func TestIdleConnectionsGiveMemoryBack(t *testing.T) {
 	}
 	converse(strings.Repeat("PING\r\n", commands)+"PING ha", strings.Repeat("+PONG\r\n", commands))
 	c := theFirst(s)
-	for c.held.Load() <= trimmed { // until the last batch is over
+	for c.bufferBytes.Load() <= minTrim { // until the last batch is over
 		runtime.Gosched()
 	}
 	s.trimIdle() // it has worked since it was last looked at
-	require.Greater(t, c.held.Load(), int64(trimmed))
-	for end := time.Now().Add(patience); c.held.Load() > trimmed; runtime.Gosched() {
+	require.Greater(t, c.bufferBytes.Load(), int64(minTrim))
+	for end := time.Now().Add(testTimeout); c.bufferBytes.Load() > minTrim; runtime.Gosched() {
 		require.True(t, time.Now().Before(end), "it keeps its memory")
 		s.trimIdle()
 	}

@@ -46,7 +46,7 @@ func dialled(t *testing.T, s *Server) *net.TCPConn {
 	nc, err := net.Dial("tcp", s.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { nc.Close() })
-	require.NoError(t, nc.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, nc.SetDeadline(time.Now().Add(testTimeout)))
 	return nc.(*net.TCPConn)
 }
 
@@ -75,7 +75,7 @@ func asks(t *testing.T, nc net.Conn, line, want string) {
 // awaitSessions waits for the server to have no more than so many clients.
 func awaitSessions(t *testing.T, s *Server, n int) {
 	t.Helper()
-	for end := time.Now().Add(patience); s.engine.Sessions() > n; runtime.Gosched() {
+	for end := time.Now().Add(testTimeout); s.engine.Sessions() > n; runtime.Gosched() {
 		require.True(t, time.Now().Before(end), "clients that are gone are still there")
 	}
 }

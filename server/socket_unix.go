@@ -10,33 +10,33 @@ import (
 	"syscall"
 )
 
-// A socket makes a connection's system calls itself, because net.Conn cannot
-// write without waiting. What the runtime calls back, and what that works on,
-// lives in here, so that a call allocates nothing. All but cut belongs to the
-// connection's goroutine.
+// A socket makes a connection's system calls itself, because net.Conn cannot write
+// without blocking. The runtime's callbacks and their data are fields, so that a
+// call allocates nothing. All methods but shutdown belong to the connection's
+// goroutine.
 type socket struct {
 	raw              syscall.RawConn
 	reading, writing func(fd uintptr) bool // readOnce and writeOnce, bound once
 	inq              inq
 	order            order
-	gone             atomic.Bool // cut was called
+	closed           atomic.Bool // shutdown was called
 
-	in   transfer
-	wait bool               // the read waits if there is nothing
-	turn func(n int) []byte // of the read; may be nil
+	in       transfer
+	blocking bool               // the read blocks if there is nothing
+	onRead   func(n int) []byte // see read; may be nil
 
 	out transfer
 }
 
-// A transfer is a call under way, or the last one.
+// A transfer is a call in progress, or the last one.
 type transfer struct {
-	buf []byte // what it reads into or writes from; nil when it is over
-	n   int    // bytes that it moved
-	err error  // why it failed
+	buf []byte // what it reads into or writes from; nil when it is done
+	n   int    // bytes transferred
+	err error  // its error
 }
 
-// newSocket returns the socket below a connection, nil where there is none (an
-// in-memory pipe).
+// newSocket returns the socket of a connection, or nil if it has none, as an
+// in-memory pipe.
 func newSocket(nc net.Conn) *socket {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {
@@ -49,45 +49,44 @@ func newSocket(nc net.Conn) *socket {
 	s := &socket{raw: raw}
 	s.reading, s.writing = s.readOnce, s.writeOnce
 	if _, ok := nc.(*net.TCPConn); ok {
-		_ = s.raw.Control(s.inq.ask) // of a closed one, read tells
+		_ = s.raw.Control(s.inq.enable) // if it is closed, read fails
 	}
 	return s
 }
 
-// read is net.Conn's Read: it waits, within the read deadline, for something to
-// arrive.
+// read is like net.Conn's Read: it blocks, within the read deadline, until
+// something arrives.
 //
-// Where it is known that what came was all, as it is between a request and the
-// next, turn is called with it instead. If that returns a buffer, read goes on to
-// wait, for what is to come into it, without asking first whether that is there:
-// half of the reads of a client that waits for each reply would find nothing. If
-// it returns nil, read returns nothing. So the second call comes later, when
-// something has come, or the deadline, or the connection's end; turn must have
-// seen to all else, and have written (a reset that came with the data is known
-// by the write that fails).
-func (s *socket) read(b []byte, turn func(n int) []byte) (n int, err error) {
-	s.in, s.wait, s.turn = transfer{buf: b}, true, turn
+// If it is known that no more has arrived, as between a request and the next, read
+// calls onRead with the number of bytes instead of returning. If onRead returns a
+// buffer, read waits for more input into that buffer without trying to read first:
+// half of the reads for a client that waits for each reply would find nothing. If
+// it returns nil, read returns 0. The next system call is made only when something
+// arrives, the deadline passes, or the connection ends. So onRead must have dealt
+// with everything else, and must have written: a reset that came with the data is
+// noticed by the write that fails.
+func (s *socket) read(b []byte, onRead func(n int) []byte) (n int, err error) {
+	s.in, s.blocking, s.onRead = transfer{buf: b}, true, onRead
 	return s.in.done(s.raw.Read(s.reading))
 }
 
-// readSome reads what has arrived, without waiting; nothing, and no error, if
-// there is nothing or the client has ended its side.
+// readSome reads what has arrived, without blocking. It returns 0 and no error if
+// there is nothing or the client has closed its sending side.
 func (s *socket) readSome(b []byte) (n int, err error) {
-	s.in, s.wait, s.turn = transfer{buf: b}, false, nil
+	s.in, s.blocking, s.onRead = transfer{buf: b}, false, nil
 	if n, err = s.in.done(s.raw.Read(s.reading)); errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return n, err
 }
 
-// writeSome writes what the socket takes at once; it is no error if that is
-// less than b.
+// writeSome writes what the socket accepts at once, which may be less than b.
 func (s *socket) writeSome(b []byte) (n int, err error) {
 	s.out = transfer{buf: b}
 	return s.out.done(s.raw.Write(s.writing))
 }
 
-// done ends a call: err is the runtime's, which did not get to the call.
+// done ends a call. err is the runtime's, if it did not make the call.
 func (t *transfer) done(err error) (int, error) {
 	t.buf = nil
 	if err != nil {
@@ -98,29 +97,29 @@ func (t *transfer) done(err error) (int, error) {
 
 func (s *socket) readOnce(fd uintptr) (finished bool) {
 	for {
-		if s.gone.Load() {
+		if s.closed.Load() {
 			s.in.err = net.ErrClosed
 			return true
 		}
-		s.order.set(askingOrder)
+		s.order.set(orderReading)
 		n, all, e := s.inq.read(fd, s.in.buf)
 		if e != 0 || n == 0 {
-			s.order.set(idleOrder)
+			s.order.set(orderIdle)
 		} else {
-			s.order.set(s.inq.stamp)
+			s.order.set(s.inq.arrivedNs)
 		}
 		switch {
 		case e == syscall.EINTR:
 			continue
 		case e == syscall.EAGAIN:
-			return !s.wait
+			return !s.blocking
 		case e != 0:
 			s.in.err = e
 		case n == 0:
 			s.in.err = io.EOF
-		case all && s.turn != nil:
-			s.in.buf = s.turn(n)
-			s.order.set(idleOrder)
+		case all && s.onRead != nil:
+			s.in.buf = s.onRead(n)
+			s.order.set(orderIdle)
 			return s.in.buf == nil
 		default:
 			s.in.n = n
@@ -147,17 +146,17 @@ func (s *socket) writeOnce(fd uintptr) (finished bool) {
 	return true
 }
 
-// cut ends both directions for whoever reads or writes. Close would wait until
-// the read under way is over, and with it what turn is doing.
-func (s *socket) cut() {
-	s.gone.Store(true) // what has arrived could still be read
+// shutdown ends both directions for all readers and writers. Close would block
+// until the current read has returned, and with it onRead.
+func (s *socket) shutdown() {
+	s.closed.Store(true) // shutdown(2) does not discard what has arrived
 	_ = s.raw.Control(func(fd uintptr) {
-		_ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) // closed, or cut already, is as good
+		_ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) // it may be closed or shut down already
 	})
 }
 
-// receiveBuffer is a bound of what the system may have received and nobody has
-// read; 0 where it is not known.
+// receiveBuffer returns a bound of what the system has received and the server has
+// not read, or 0 if it is unknown.
 func (s *socket) receiveBuffer() int {
 	size := 0
 	if s != nil {
@@ -165,10 +164,10 @@ func (s *socket) receiveBuffer() int {
 			size, _ = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF)
 		})
 	}
-	return 2 * size // a segment may go beyond it
+	return 2 * size // a segment may exceed it
 }
 
-// fileDescriptor is what CLIENT LIST shows as fd.
+// fileDescriptor returns the fd of CLIENT LIST, or -1 if there is none.
 func (s *socket) fileDescriptor() int {
 	fd := -1
 	if s != nil {

@@ -58,7 +58,7 @@ func TestTrafficIsCounted(t *testing.T) {
 	answers := len("+OK\r\n$1000\r\n\r\n") + len(value)
 	from := want // to which each further look adds its own
 	look()
-	settle(t, func() bool {
+	eventually(t, func() bool {
 		return seen == traffic{from.in + rounds*(set+get), from.out + rounds*answers, from.reads + 2*rounds, from.writes + 2*rounds}
 	}, func() { // what w did last is counted when its batch has ended
 		was := seen

@@ -127,7 +127,7 @@ func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) 
 			}
 			logger.Printf("%v: finishing the commands under way", s)
 		case <-srv.Ending():
-			if !srv.Unfit() {
+			if !srv.LoadFailed() {
 				logger.Print("SHUTDOWN: finishing the commands under way")
 			}
 		}
