@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNothingIsAllocatedFromSocketToSocket sends what limiters send, on keys that
-// exist, over TCP: alone and sixteen in a write. Whatever the process allocates
-// meanwhile counts, the test's own reading and writing too.
-func TestNothingIsAllocatedFromSocketToSocket(t *testing.T) {
+// TestCommandsDoNotAllocate sends commands of rate limiters on existing keys over
+// TCP, alone and sixteen per write. All allocations of the process count, those of
+// the test's own reading and writing too.
+func TestCommandsDoNotAllocate(t *testing.T) {
 	dial, _ := startForTest(t)
 	for _, c := range []struct{ name, setup, line string }{
 		{"RL.ALLOW admitted", "RL.ALLOW admitted 16000000 1h", "RL.ALLOW admitted 16000000 1h"},
@@ -26,13 +26,13 @@ func TestNothingIsAllocatedFromSocketToSocket(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			nc := dial()
 			defer nc.Close()
-			ending := []byte("$3\r\nend\r\n")
+			suffix := []byte("$3\r\nend\r\n")
 			in := make([]byte, 16<<10)
 			exchange := func(request []byte) {
 				if _, err := nc.Write(request); err != nil {
 					t.Fatal(err)
 				}
-				for n := 0; !bytes.HasSuffix(in[:n], ending); {
+				for n := 0; !bytes.HasSuffix(in[:n], suffix); {
 					more, err := nc.Read(in[n:])
 					if err != nil || bytes.HasPrefix(in[:n+more], []byte("-")) {
 						t.Fatalf("%q %v", in[:n+more], err)
@@ -42,12 +42,13 @@ func TestNothingIsAllocatedFromSocketToSocket(t *testing.T) {
 			}
 			last := "*2\r\n$4\r\nECHO\r\n$3\r\nend\r\n"
 			exchange(append(appendCommand(nil, words(t, c.setup)), last...))
-			for _, together := range []int{1, 16} {
-				request := append(bytes.Repeat(appendCommand(nil, words(t, c.line)), together), last...)
+			for _, depth := range []int{1, 16} {
+				request := append(bytes.Repeat(appendCommand(nil, words(t, c.line)), depth), last...)
 				for range 100 {
-					exchange(request) // warm: buffers, scratch space, the log's blocks
+					exchange(request) // warm up buffers, scratch space and the log's blocks
 				}
-				require.Zero(t, testing.AllocsPerRun(2000, func() { exchange(request) }), "%d in a write", together)
+				require.Zero(t, testing.AllocsPerRun(2000, func() { exchange(request) }),
+					"%d per write", depth)
 			}
 		})
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sendInOrder makes what the test sends on several connections reach the server
-// in the order in which it is sent: from one processor it does.
-func sendInOrder(t *testing.T) {
+// pinToOneCPU pins the test's thread to one processor, so that what it sends on
+// several connections arrives in the order in which it is sent.
+func pinToOneCPU(t *testing.T) {
 	runtime.LockOSThread() // the thread ends with the test
 	var allowed, one [16]uint64
-	_, _, e := syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, unsafe.Sizeof(allowed), uintptr(unsafe.Pointer(&allowed)))
+	_, _, e := syscall.RawSyscall(syscall.SYS_SCHED_GETAFFINITY, 0, unsafe.Sizeof(allowed),
+		uintptr(unsafe.Pointer(&allowed)))
 	require.Zero(t, e)
 	for i, word := range allowed {
 		if word != 0 {
@@ -26,14 +27,15 @@ func sendInOrder(t *testing.T) {
 			break
 		}
 	}
-	_, _, e = syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, unsafe.Sizeof(one), uintptr(unsafe.Pointer(&one)))
+	_, _, e = syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, unsafe.Sizeof(one),
+		uintptr(unsafe.Pointer(&one)))
 	require.Zero(t, e)
 }
 
-// awaitStamps waits until the kernel says when packets arrive, which it begins to
-// do some time after the first socket of the machine asks, and goes on with while
-// there is one.
-func awaitStamps(t *testing.T) {
+// awaitTimestamps waits until the kernel records when packets arrive. It begins
+// some time after the first socket of the machine asks, and continues while there
+// is one.
+func awaitTimestamps(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
@@ -49,48 +51,49 @@ func awaitStamps(t *testing.T) {
 		err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)
 	}))
 	require.NoError(t, err)
-	stamped := false
-	eventually(t, func() bool { return stamped }, func() {
+	done := false
+	eventually(t, func() bool { return done }, func() {
 		_, err := from.Write([]byte("x"))
 		require.NoError(t, err)
 		require.NoError(t, raw.Read(func(fd uintptr) bool {
 			var one [1]byte
 			var control [64]byte
 			n, length, _, _, _ := syscall.Recvmsg(int(fd), one[:], control[:], 0)
-			stamped = length > 0
+			done = length > 0
 			return n == 1
 		}))
 	})
 }
 
-// TestEarlierCommandsRunFirst: where a client has sent a command before another
-// sends one that concerns it, without waiting for its reply, its own runs first.
-// Each of these went the other way in more than half of the rounds where nobody
-// waited.
+// TestEarlierCommandsRunFirst: a client's command runs before a later command of
+// another client that affects it, although neither waits for replies. Without the
+// wait each of these failed in more than half of the rounds.
 func TestEarlierCommandsRunFirst(t *testing.T) {
 	t.Parallel()
 	const rounds = 300
 	srv := start(t, "--bind", "127.0.0.1")
 	srv.ExtendOrderTimeout()
-	awaitStamps(t)
-	sendInOrder(t)
-	a, b, waits := connect(t, srv), connect(t, srv), connect(t, srv)
+	awaitTimestamps(t)
+	pinToOneCPU(t)
+	a, b, blocked := connect(t, srv), connect(t, srv), connect(t, srv)
 	send := func(w *wire, line string) { require.NoError(t, w.sendRaw([]byte(line+"\r\n"))) }
 
-	for range rounds { // an element that is handed on into a watched key
+	for range rounds { // an element moved into a watched key
 		a.call(t, "DEL", "l", "k")
 		a.call(t, "WATCH", "k")
 		a.call(t, "MULTI")
 		a.call(t, "LLEN", "k")
-		send(waits, "BLMOVE l k LEFT LEFT 0")
-		eventually(t, func() bool { return strings.Contains(b.call(t, "INFO", "clients"), "\r\nblocked_clients:1\r\n") }, func() {})
+		send(blocked, "BLMOVE l k LEFT LEFT 0")
+		eventually(t, func() bool {
+			return strings.Contains(b.call(t, "INFO", "clients"), "\r\nblocked_clients:1\r\n")
+		}, func() {})
 		send(a, "EXEC")
 		send(b, "LPUSH l v")
 		require.Equal(t, "*1\r\n:0", a.reply(t))
 		require.Equal(t, ":1", b.reply(t))
-		require.Equal(t, "$1\r\nv", waits.reply(t))
+		require.Equal(t, "$1\r\nv", blocked.reply(t))
 	}
-	for range rounds { // a watched key, changed by a command and by a transaction
+	for range rounds { // a watched key changed by a command and by a transaction
 		a.call(t, "SET", "k", "1")
 		b.call(t, "MULTI")
 		b.call(t, "SET", "k", "2")
@@ -113,7 +116,7 @@ func TestEarlierCommandsRunFirst(t *testing.T) {
 			require.Contains(t, a.reply(t), "unsubscribe")
 		}
 	}
-	for range rounds { // what the killed has sent
+	for range rounds { // commands of a killed client
 		victim := connect(t, srv)
 		id := victim.call(t, "CLIENT", "ID")[1:]
 		b.call(t, "DEL", "k")
@@ -124,17 +127,17 @@ func TestEarlierCommandsRunFirst(t *testing.T) {
 	}
 }
 
-// TestEarlierCommandsAreNotWaitedForLong: a subscriber whose command does not end
-// holds up nobody who publishes, and two who publish to each other do not wait
-// for each other.
-func TestEarlierCommandsAreNotWaitedForLong(t *testing.T) {
+// TestWaitForEarlierCommandsIsBounded: a subscriber whose command does not end does
+// not block publishers, and two clients that publish to each other do not deadlock.
+func TestWaitForEarlierCommandsIsBounded(t *testing.T) {
 	t.Parallel()
 	srv := start(t, "--bind", "127.0.0.1", "--busy-reply-threshold", "1")
 	a, b := connect(t, srv), connect(t, srv)
 	a.call(t, "HELLO", "3")
 	a.call(t, "SUBSCRIBE", "c")
 	require.NoError(t, a.send([][]byte{[]byte("EVAL"), []byte("while true do end"), []byte("0")}))
-	eventually(t, func() bool { return strings.HasPrefix(b.call(t, "PUBLISH", "d", "m"), "-BUSY") }, func() {})
+	eventually(t, func() bool { return strings.HasPrefix(b.call(t, "PUBLISH", "d", "m"), "-BUSY") },
+		func() {})
 	require.Equal(t, "+OK", b.call(t, "SCRIPT", "KILL"))
 	require.Contains(t, a.reply(t), "-ERR Script killed")
 

@@ -14,54 +14,54 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// A visitor is a connection of the tests of blocking commands.
-type visitor struct {
+// A lineClient sends inline commands and reads replies as lines of text.
+type lineClient struct {
 	*wire
 	t *testing.T
 }
 
-func visit(t *testing.T, srv *server.Server) visitor {
+func newLineClient(t *testing.T, srv *server.Server) lineClient {
 	t.Helper()
 	c, err := net.Dial("tcp", srv.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	return visitor{newWire(c), t}
+	return lineClient{newWire(c), t}
 }
 
-func (b visitor) say(line string) {
+func (b lineClient) sendLine(line string) {
 	b.t.Helper()
 	args, err := splitArgs(line)
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.send(args))
 }
 
-func (b visitor) hear() string {
+func (b lineClient) receive() string {
 	b.t.Helper()
 	reply, err := b.readReply()
 	require.NoError(b.t, err)
 	return strings.ReplaceAll(string(reply), "\r\n", " ")
 }
 
-func (b visitor) ask(line string) string {
+func (b lineClient) do(line string) string {
 	b.t.Helper()
-	b.say(line)
-	return b.hear()
+	b.sendLine(line)
+	return b.receive()
 }
 
-// awaitBlocked asks until so many clients wait.
-func (b visitor) awaitBlocked(clients int) {
+// awaitBlocked waits until the given number of clients is blocked.
+func (b lineClient) awaitBlocked(clients int) {
 	b.t.Helper()
 	want := fmt.Sprintf("blocked_clients:%d ", clients)
 	for end := time.Now().Add(wireTimeout); ; {
-		if strings.Contains(b.ask("INFO clients"), want) {
+		if strings.Contains(b.do("INFO clients"), want) {
 			return
 		}
 		require.True(b.t, time.Now().Before(end), "there are never %d blocked clients", clients)
 	}
 }
 
-// closed waits for the end of the connection.
-func (b visitor) closed() {
+// requireClosed waits for the server to close the connection.
+func (b lineClient) requireClosed() {
 	b.t.Helper()
 	reply, err := b.readReply()
 	require.Error(b.t, err, "%q", reply)
@@ -69,22 +69,22 @@ func (b visitor) closed() {
 	require.NotErrorAs(b.t, err, &timeout, "the connection was not closed")
 }
 
-const blockDirectives = "--bind 127.0.0.1 --enable-debug-command yes"
+const blockingDirectives = "--bind 127.0.0.1 --enable-debug-command yes"
 
 func startBlocking(t *testing.T) *server.Server {
 	t.Helper()
-	return start(t, strings.Fields(blockDirectives)...)
+	return start(t, strings.Fields(blockingDirectives)...)
 }
 
-// Timeouts run on real time, whatever the server's clock does.
+// Timeouts follow real time, whatever the server's clock does.
 func TestBlockingTimeout(t *testing.T) {
 	srv := startBlocking(t)
 	srv.Engine().Clock().Freeze()
-	a := visit(t, srv)
+	a := newLineClient(t, srv)
 	for line, want := range map[string]string{
 		"BLPOP k 0.001":              "*-1 ",
 		"BRPOP a b c 0.01":           "*-1 ",
-		"BLMOVE k m LEFT RIGHT 0.01": "*-1 ", // not the null that it answers inside MULTI
+		"BLMOVE k m LEFT RIGHT 0.01": "*-1 ", // unlike the null in MULTI
 		"BZPOPMIN k 0.01":            "*-1 ",
 		"BZPOPMAX k 1e-9":            "*-1 ",
 		"BLMPOP 0.01 2 j k LEFT":     "*-1 ",
@@ -94,87 +94,85 @@ func TestBlockingTimeout(t *testing.T) {
 		"BLPOP k 0x1p-10":            "*-1 ",
 		"BLPOP k -1e-9 x":            "-ERR timeout is not a float or out of range ",
 	} {
-		require.Equal(t, want, a.ask(line), line)
+		require.Equal(t, want, a.do(line), line)
 	}
-	require.Equal(t, ":1 ", a.ask("RPUSH k x"), "nobody stands in line any more")
+	require.Equal(t, ":1 ", a.do("RPUSH k x"), "no client is blocked any more")
 	a.awaitBlocked(0)
 }
 
-// A client that hangs up leaves its place at once: what is pushed afterwards
-// is not lost to it.
+// A client that hangs up is unblocked at once: elements pushed later are not lost.
 func TestBlockedClientHangsUp(t *testing.T) {
 	srv := startBlocking(t)
-	b := visit(t, srv)
-	for name, hangUp := range map[string]func(a visitor){
-		"close":      func(a visitor) { _ = a.conn.Close() },
-		"half close": func(a visitor) { _ = a.conn.(*net.TCPConn).CloseWrite() },
-		"reset":      func(a visitor) { _ = a.conn.(*net.TCPConn).SetLinger(0); _ = a.conn.Close() },
-		"close behind a pipeline": func(a visitor) {
+	b := newLineClient(t, srv)
+	for name, hangUp := range map[string]func(a lineClient){
+		"close":      func(a lineClient) { _ = a.conn.Close() },
+		"half close": func(a lineClient) { _ = a.conn.(*net.TCPConn).CloseWrite() },
+		"reset":      func(a lineClient) { _ = a.conn.(*net.TCPConn).SetLinger(0); _ = a.conn.Close() },
+		"close behind a pipeline": func(a lineClient) {
 			_ = a.sendRaw([]byte("RPUSH k y\r\nPING\r\n"))
 			_ = a.conn.Close()
 		},
-		"CLIENT KILL": func(a visitor) {
-			b.ask("CLIENT KILL ADDR " + a.conn.LocalAddr().String())
-			a.closed()
+		"CLIENT KILL": func(a lineClient) {
+			b.do("CLIENT KILL ADDR " + a.conn.LocalAddr().String())
+			a.requireClosed()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := visit(t, srv)
-			a.say("BLPOP k m 0")
+			a := newLineClient(t, srv)
+			a.sendLine("BLPOP k m 0")
 			b.awaitBlocked(1)
 			hangUp(a)
 			b.awaitBlocked(0)
-			require.Equal(t, ":1 ", b.ask("RPUSH k x"))
-			require.Equal(t, ":1 ", b.ask("DEL k"))
+			require.Equal(t, ":1 ", b.do("RPUSH k x"))
+			require.Equal(t, ":1 ", b.do("DEL k"))
 		})
 	}
 }
 
 func TestClientUnblock(t *testing.T) {
 	srv := startBlocking(t)
-	a, b := visit(t, srv), visit(t, srv)
-	id := strings.Trim(a.ask("CLIENT ID"), ": ")
-	require.Equal(t, ":0 ", b.ask("CLIENT UNBLOCK "+id))
+	a, b := newLineClient(t, srv), newLineClient(t, srv)
+	id := strings.Trim(a.do("CLIENT ID"), ": ")
+	require.Equal(t, ":0 ", b.do("CLIENT UNBLOCK "+id))
 	for option, want := range map[string]string{
 		"":         "*-1 ",
 		" TIMEOUT": "*-1 ",
 		" error":   "-UNBLOCKED client unblocked via CLIENT UNBLOCK ",
 	} {
-		a.say("BLPOP k 0")
+		a.sendLine("BLPOP k 0")
 		b.awaitBlocked(1)
-		require.Contains(t, b.ask("CLIENT LIST ID "+id), " flags=b ")
-		require.Equal(t, ":1 ", b.ask("CLIENT UNBLOCK "+id+option))
-		require.Equal(t, want, a.hear())
-		require.Contains(t, b.ask("CLIENT LIST ID "+id), " flags=N ")
+		require.Contains(t, b.do("CLIENT LIST ID "+id), " flags=b ")
+		require.Equal(t, ":1 ", b.do("CLIENT UNBLOCK "+id+option))
+		require.Equal(t, want, a.receive())
+		require.Contains(t, b.do("CLIENT LIST ID "+id), " flags=N ")
 	}
-	require.Equal(t, ":1 ", b.ask("RPUSH k x"))
+	require.Equal(t, ":1 ", b.do("RPUSH k x"))
 }
 
-// The server does not wait for those who wait.
+// Shutdown does not wait for blocked clients.
 func TestCloseWithBlockedClients(t *testing.T) {
 	before := runtime.NumGoroutine()
 	srv := startBlocking(t)
-	a, b := visit(t, srv), visit(t, srv)
-	a.say("BLPOP k 0")
+	a, b := newLineClient(t, srv), newLineClient(t, srv)
+	a.sendLine("BLPOP k 0")
 	b.awaitBlocked(1)
-	a2 := visit(t, srv)
-	a2.say("BLPOP k 3600")
+	c := newLineClient(t, srv)
+	c.sendLine("BLPOP k 3600")
 	b.awaitBlocked(2)
 	require.NoError(t, srv.Close())
-	a.closed()
-	a2.closed()
+	a.requireClosed()
+	c.requireClosed()
 	for end := time.Now().Add(wireTimeout); runtime.NumGoroutine() > before+2; runtime.Gosched() {
-		// Other tests of the package may run beside this one: only growth that
-		// stays is a leak.
-		require.True(t, time.Now().Before(end), "goroutines are left over")
+		// Other tests may run in parallel: only lasting growth is a leak.
+		require.True(t, time.Now().Before(end), "goroutines leak")
 	}
 }
 
-// Input behind a command that waits is bounded like any other.
-func TestBlockedClientFloods(t *testing.T) {
+// Input behind a blocked command is limited like any other.
+func TestBlockedClientQueryBufferLimit(t *testing.T) {
 	srv := start(t, "--bind", "127.0.0.1", "--client-query-buffer-limit", "1mb")
-	a, b := visit(t, srv), visit(t, srv)
-	a.say("BLPOP k 0")
+	a, b := newLineClient(t, srv), newLineClient(t, srv)
+	a.sendLine("BLPOP k 0")
 	b.awaitBlocked(1)
 	flood := bytes.Repeat([]byte("PING\r\n"), 20_000)
 	for {
@@ -185,14 +183,14 @@ func TestBlockedClientFloods(t *testing.T) {
 	b.awaitBlocked(0)
 }
 
-// Many clients wait for one key and as many elements are pushed: each gets one,
-// and none is lost, however pushes, timeouts and hang-ups meet.
-func TestBlockingAccounts(t *testing.T) {
+// Many clients block on one key and as many elements are pushed. Each element is
+// delivered once, however pushes, timeouts and disconnects interleave.
+func TestBlockingDeliversEachElementOnce(t *testing.T) {
 	const clients, rounds = 8, 60
 	srv := startBlocking(t)
 	counts := make(chan int, clients)
 	for i := range clients {
-		a := visit(t, srv)
+		a := newLineClient(t, srv)
 		go func() {
 			got := 0
 			for {
@@ -227,33 +225,33 @@ func TestBlockingAccounts(t *testing.T) {
 			counts <- got
 		}()
 	}
-	b := visit(t, srv)
+	b := newLineClient(t, srv)
 	for i := range rounds {
-		b.ask(fmt.Sprintf("RPUSH k %d %d %d", i, i, i))
+		b.do(fmt.Sprintf("RPUSH k %d %d %d", i, i, i))
 	}
-	for b.ask("LLEN k") != ":0 " {
+	for b.do("LLEN k") != ":0 " {
 		runtime.Gosched()
 	}
-	b.ask("SET end 1")
+	b.do("SET end 1")
 	for range clients / 2 {
-		b.ask("RPUSH stop x")
+		b.do("RPUSH stop x")
 	}
 	got := 0
 	for range clients {
 		got += <-counts
 	}
 	var moved int
-	_, err := fmt.Sscanf(b.ask("LLEN done"), ":%d", &moved)
+	_, err := fmt.Sscanf(b.do("LLEN done"), ":%d", &moved)
 	require.NoError(t, err)
 	require.Equal(t, 3*rounds, got+moved)
 }
 
-// The directives of blocking.cases, and a reply that never comes.
+// The directives of blocking.cases, and a reply that is never sent.
 func TestBlockingDirectives(t *testing.T) {
 	tr, err := readTranscript("== x\n@noreply BLPOP k 0\n@blocked 1\n@conn B\nRPUSH k a\n@conn A\n@reply\n")
 	require.NoError(t, err)
 	dial, setClock := startForTest(t)
-	steps := perform(tr.sections[0], 2, dial, setClock).steps
+	steps := runSection(tr.sections[0], 2, dial, setClock).steps
 	require.Len(t, steps, 6)
 	require.Equal(t, "*2\r\n$1\r\nk\r\n$1\r\na\r\n", string(steps[5].reply))
 

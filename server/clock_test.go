@@ -12,15 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// timedReply is what a command was answered, and between which instants of the
-// system's clock: the server ran it somewhere in between, however long the test
-// was kept from the processor.
+// timedReply is the reply to a command, and the interval of the system's clock in
+// which the server ran it.
 type timedReply struct {
 	values    []int64
 	sent, got int64 // unix microseconds
 }
 
-// A timedClient asks, and notes when.
+// A timedClient records the times of its commands.
 type timedClient struct {
 	t    *testing.T
 	conn net.Conn
@@ -52,21 +51,21 @@ func (c *timedClient) ask(command string) (r timedReply) {
 	return r
 }
 
-// TestSystemClockOnTheWire: what clients can see of the server's clock, beside
-// the system's: TIME, how long a key lives, how often a limit admits.
+// TestSystemClockOnTheWire compares the server's clock, as clients see it, with the
+// system's: TIME, the lifetime of a key, and how often a limit admits.
 func TestSystemClockOnTheWire(t *testing.T) {
 	for _, hz := range []string{"1", "10", "100"} {
-		t.Run("hz "+hz, func(t *testing.T) { readOnTheWire(t, hz) })
+		t.Run("hz "+hz, func(t *testing.T) { testClockOnTheWire(t, hz) })
 	}
 }
 
-func readOnTheWire(t *testing.T, hz string) {
+func testClockOnTheWire(t *testing.T, hz string) {
 	const (
-		// slackUs is for readings that were cut, and for what the wall drifts between
-		// two looks.
+		// slackUs allows for truncated readings, and for drift of the wall clock
+		// between two readings.
 		slackUs = 1000
-		// cutUs is because instants are whole milliseconds: 20 of them are 19 to 21
-		// of real time.
+		// cutUs: instants are whole milliseconds, so 20 of them are 19 to 21 of
+		// real time.
 		cutUs    = 1000
 		lifeUs   = 20_000
 		windowUs = 100_000
@@ -84,22 +83,23 @@ func readOnTheWire(t *testing.T, hz string) {
 	begin := c.ask("TIME")
 	for now := begin; now.sent-begin.got < longUs || lives == 0 || admissions < 2; now = c.ask("TIME") {
 		us := now.values[0]*1_000_000 + now.values[1]
-		require.Greater(t, us, now.sent-slackUs, "TIME is before it was asked for")
-		require.Less(t, us, now.got+slackUs, "TIME is after it was answered")
+		require.Greater(t, us, now.sent-slackUs, "TIME is before the command")
+		require.Less(t, us, now.got+slackUs, "TIME is after the reply")
 
 		if ttl := c.ask("PTTL k"); ttl.values[0] >= 0 {
-			require.LessOrEqual(t, ttl.sent-set.got, int64(lifeUs+cutUs+slackUs), "it lives too long")
+			require.LessOrEqual(t, ttl.sent-set.got, int64(lifeUs+cutUs+slackUs), "key expired too late")
 		} else {
 			if set.sent > 0 {
 				lives++
-				require.GreaterOrEqual(t, ttl.got-set.sent, int64(lifeUs-slackUs), "it is gone too early")
+				require.GreaterOrEqual(t, ttl.got-set.sent, int64(lifeUs-slackUs), "key expired too early")
 			}
 			set = c.ask("SET k v PX 20")
 		}
 
 		if d := c.ask("RL.ALLOW w 1 100ms"); d.values[0] == 1 {
 			if admissions++; admissions > 1 {
-				require.GreaterOrEqual(t, d.got-admitted.sent, int64(windowUs-cutUs-slackUs), "admitted twice")
+				require.GreaterOrEqual(t, d.got-admitted.sent, int64(windowUs-cutUs-slackUs),
+					"admitted twice in a window")
 			}
 			admitted = d
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// hits makes k a log of n hits.
-func hits(t *testing.T, c *wire, n int) {
+// addHits adds n hits to the log k.
+func addHits(t *testing.T, c *wire, n int) {
 	t.Helper()
 	var b bytes.Buffer
 	for i := 0; i < n; i += 1000 {
@@ -32,16 +32,16 @@ func hits(t *testing.T, c *wire, n int) {
 	}
 }
 
-// line reads a line of a reply.
-func line(t *testing.T, c *wire) string {
+// readLine reads one line of a reply.
+func readLine(t *testing.T, c *wire) string {
 	t.Helper()
 	text, err := c.r.ReadString('\n')
 	require.NoError(t, err)
 	return strings.TrimSuffix(text, "\r\n")
 }
 
-// bulk reads a bulk string, and keeps it only where it is wanted.
-func bulk(t *testing.T, c *wire, out io.Writer) int {
+// readBulk reads a bulk string into out and returns its size.
+func readBulk(t *testing.T, c *wire, out io.Writer) int {
 	t.Helper()
 	head, err := c.r.ReadString('\n')
 	require.NoError(t, err)
@@ -56,55 +56,55 @@ func bulk(t *testing.T, c *wire, out io.Writer) int {
 	return size
 }
 
-// TestLargeDumpAmongOthers: a payload that is made while it is sent is the one
-// that a transaction answers in one piece, and stands in its place among the
-// replies of a pipeline.
-func TestLargeDumpAmongOthers(t *testing.T) {
+// TestLargeDumpInPipeline: a streamed payload equals the one in a transaction,
+// which is not streamed, and keeps its place among the replies of a pipeline.
+func TestLargeDumpInPipeline(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	c := connect(t, srv)
-	hits(t, c, 30_000)
+	addHits(t, c, 30_000)
 	require.Equal(t, "+OK", c.call(t, "SET", "s", strings.Repeat("value of a string", 20_000)))
 	require.NoError(t, c.sendRaw([]byte("RPUSH l"+strings.Repeat(" element", 5000)+"\r\n")))
-	require.Equal(t, ":5000", line(t, c))
+	require.Equal(t, ":5000", readLine(t, c))
 	for _, key := range []string{"k", "s", "l"} {
 		require.NoError(t, c.sendRaw([]byte("MULTI\r\nDUMP "+key+"\r\nEXEC\r\n")))
 		for _, want := range []string{"+OK", "+QUEUED", "*1"} {
-			require.Equal(t, want, line(t, c))
+			require.Equal(t, want, readLine(t, c))
 		}
 		var want, got bytes.Buffer
-		bulk(t, c, &want)
-		require.NoError(t, c.sendRaw([]byte("PING\r\nDUMP "+key+"\r\nPING\r\nDUMP "+key+"\r\nDUMP "+key+"\r\nPING\r\n")))
-		require.Equal(t, "+PONG", line(t, c))
-		bulk(t, c, &got)
+		readBulk(t, c, &want)
+		require.NoError(t,
+			c.sendRaw([]byte("PING\r\nDUMP "+key+"\r\nPING\r\nDUMP "+key+"\r\nDUMP "+key+"\r\nPING\r\n")))
+		require.Equal(t, "+PONG", readLine(t, c))
+		readBulk(t, c, &got)
 		require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
-		require.Equal(t, "+PONG", line(t, c))
-		bulk(t, c, io.Discard)
-		bulk(t, c, io.Discard)
-		require.Equal(t, "+PONG", line(t, c))
+		require.Equal(t, "+PONG", readLine(t, c))
+		readBulk(t, c, io.Discard)
+		readBulk(t, c, io.Discard)
+		require.Equal(t, "+PONG", readLine(t, c))
 
 		require.Equal(t, "+OK", c.call(t, "RESTORE", "again", "0", got.String(), "REPLACE"))
 		got.Reset()
 		require.NoError(t, c.sendRaw([]byte("DUMP again\r\n")))
-		bulk(t, c, &got)
+		readBulk(t, c, &got)
 		require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 	}
 }
 
-// TestDumpOfWhatChanges: a client that has not begun to read gets the value of
-// the instant of its DUMP, and keeps nobody from the key meanwhile.
-func TestDumpOfWhatChanges(t *testing.T) {
+// TestDumpOfChangingKey: a client that has not begun to read gets the value as of
+// its DUMP, and does not block changes of the key.
+func TestDumpOfChangingKey(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	c, other := connect(t, srv), connect(t, srv)
 	require.NoError(t, c.conn.(interface{ SetReadBuffer(int) error }).SetReadBuffer(64<<10))
-	hits(t, other, 400_000)
+	addHits(t, other, 400_000)
 	var want, got bytes.Buffer
 	require.NoError(t, other.sendRaw([]byte("DUMP k\r\n")))
-	bulk(t, other, &want)
+	readBulk(t, other, &want)
 	require.NoError(t, c.sendRaw([]byte("PING\r\nDUMP k\r\n")))
-	require.Equal(t, "+PONG", line(t, c))
-	require.Equal(t, "$"+strconv.Itoa(want.Len()), line(t, c))
+	require.Equal(t, "+PONG", readLine(t, c))
+	require.Equal(t, "$"+strconv.Itoa(want.Len()), readLine(t, c))
 	require.Equal(t, ":300000", other.call(t, "ZREMRANGEBYRANK", "k", "50000", "349999"))
 	require.Equal(t, ":1", other.call(t, "ZADD", "k", "1", "one"))
 	require.Equal(t, ":1", other.call(t, "DEL", "k"))
@@ -115,13 +115,14 @@ func TestDumpOfWhatChanges(t *testing.T) {
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 }
 
-// TestDumpsAreNotKept: a large reply is garbage once it is sent, although its
-// client stays connected and silent.
-func TestDumpsAreNotKept(t *testing.T) {
+// TestDumpsAreReleased: a large reply is garbage once it is sent, although its
+// client stays connected.
+func TestDumpsAreReleased(t *testing.T) {
 	srv, _, _ := serveWith(t, config.New())
 	c := connect(t, srv)
 	for name, send := range map[string]string{
-		"DUMP": "DUMP s", "GET": "GET s", "DUMP in EXEC": "MULTI\r\nDUMP s\r\nEXEC", "DUMP of a hash": "DUMP h", "MGET": "MGET s s",
+		"DUMP": "DUMP s", "GET": "GET s", "DUMP in EXEC": "MULTI\r\nDUMP s\r\nEXEC",
+		"DUMP of a hash": "DUMP h", "MGET": "MGET s s",
 	} {
 		t.Run(name, func(t *testing.T) {
 			const size, clients = 4 << 20, 8
@@ -138,50 +139,52 @@ func TestDumpsAreNotKept(t *testing.T) {
 			for range clients {
 				quiet := connect(t, srv)
 				require.NoError(t, quiet.sendRaw([]byte(send+"\r\n")))
-				if name == "GET" { // and nothing after it
-					bulk(t, quiet, io.Discard)
+				if name == "GET" { // and no further command
+					readBulk(t, quiet, io.Discard)
 					continue
 				}
 				require.NoError(t, quiet.sendRaw([]byte("PING\r\n")))
-				for line(t, quiet) != "+PONG" {
+				for readLine(t, quiet) != "+PONG" {
 				}
 			}
 			c.call(t, "DEL", "s", "h")
-			eventually(t, func() bool { return heapInUse()-before < size }, func() { c.call(t, "PING") }, "of %d clients", clients)
+			eventually(t, func() bool { return heapInUse()-before < size }, func() { c.call(t, "PING") },
+				"of %d clients", clients)
 		})
 	}
 }
 
-// TestLargeDumpInLittleMemory: of a key of a million hits no more is made than a
-// small part of its payload.
+// TestLargeDumpInLittleMemory: to dump a key of a million hits allocates much less
+// than the payload.
 func TestLargeDumpInLittleMemory(t *testing.T) {
 	srv, _, _ := serveWith(t, config.New())
 	c := connect(t, srv)
-	hits(t, c, 1_000_000)
+	addHits(t, c, 1_000_000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	require.NoError(t, c.sendRaw([]byte("DUMP k\r\n")))
-	size := bulk(t, c, io.Discard)
+	size := readBulk(t, c, io.Discard)
 	runtime.ReadMemStats(&after)
 	require.Greater(t, size, 20<<20)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20))
 }
 
-// TestADumpThatNobodyReads: a client that goes in the middle of its payload ends
-// the making of it.
-func TestADumpThatNobodyReads(t *testing.T) {
+// TestDumpClientDisconnects: the server stops making a payload when its client
+// disconnects.
+func TestDumpClientDisconnects(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	c, gone := connect(t, srv), connect(t, srv)
-	hits(t, c, 400_000)
+	addHits(t, c, 400_000)
 	require.NoError(t, gone.sendRaw([]byte("PING\r\nDUMP k\r\nDUMP k\r\nPING\r\n")))
-	require.Equal(t, "+PONG", line(t, gone))
+	require.Equal(t, "+PONG", readLine(t, gone))
 	require.NoError(t, gone.conn.Close())
-	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { c.call(t, "PING") }, "the end is noticed")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { c.call(t, "PING") },
+		"the disconnect is not noticed")
 	require.Equal(t, ":400000", c.call(t, "ZCARD", "k"))
 }
 
-// heapInUse is what is reachable.
+// heapInUse returns the size of the live heap.
 func heapInUse() int64 {
 	var m runtime.MemStats
 	runtime.GC()

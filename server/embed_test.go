@@ -18,8 +18,7 @@ import (
 	"github.com/zlimit/zlimit/server/pipe"
 )
 
-// A program that serves its limits to others as well: the clients' keys are its
-// own.
+// A program serves its own limits to network clients too, over the same keys.
 func ExampleNew() {
 	srv := server.New(server.Options{})
 	go srv.Serve()
@@ -37,16 +36,17 @@ func ExampleNew() {
 	fmt.Fprint(conn, "RL.ALLOW user:42 1 10s\r\n")
 	line, _, _ := bufio.NewReader(conn).ReadLine()
 	fmt.Printf("%s\n", line)
-	d, err := srv.Limiter().Allow(context.Background(), "user:42", zlimit.Quota{Limit: 1, Window: 10 * time.Second}, 1)
+	d, err := srv.Limiter().Allow(context.Background(), "user:42",
+		zlimit.Quota{Limit: 1, Window: 10 * time.Second}, 1)
 	fmt.Println(d.OK(), err)
 	// Output:
 	// *5
 	// false <nil>
 }
 
-// TestAddListeners before Serve, while it runs, and after the end.
+// TestAddListeners adds listeners before Serve, while it runs, and after Close.
 func TestAddListeners(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine stays
+	synctest.Test(t, func(t *testing.T) { // fails if goroutines leak
 		srv := server.New(server.Options{})
 		require.Nil(t, srv.Addr())
 		require.Zero(t, srv.Port())
@@ -57,9 +57,9 @@ func TestAddListeners(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, srv.Add(late))
 		for _, l := range []*pipe.Listener{early, late} {
-			require.Equal(t, "+PONG\r\n", ask(t, l, "PING\r\n", 7))
+			require.Equal(t, "+PONG\r\n", exchange(t, l, "PING\r\n", 7))
 		}
-		// Without sockets, too; INFO shows these sessions as any other.
+		// Without the network too.
 		reply, err := srv.Do(context.Background(), "PING")
 		require.NoError(t, err)
 		require.Equal(t, "PONG", reply)
@@ -76,7 +76,7 @@ func TestAddListeners(t *testing.T) {
 	})
 }
 
-func ask(t *testing.T, l *pipe.Listener, text string, size int) string {
+func exchange(t *testing.T, l *pipe.Listener, text string, size int) string {
 	t.Helper()
 	c, err := l.Dial(context.Background())
 	require.NoError(t, err)
@@ -89,22 +89,23 @@ func ask(t *testing.T, l *pipe.Listener, text string, size int) string {
 	return string(got)
 }
 
-// TestPipeCarriesMoreThanItHolds: a pipeline that is sent whole before the first
-// reply is read, and replies that the client takes late.
-func TestPipeCarriesMoreThanItHolds(t *testing.T) {
+// TestPipelineLargerThanPipeBuffer sends a whole pipeline before it reads the first
+// reply.
+func TestPipelineLargerThanPipeBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, l := server.New(server.Options{}), pipe.Listen()
 		require.NoError(t, srv.Add(l))
 		go srv.Serve()
 		defer srv.Close()
 		const commands = 50_000
-		require.Equal(t, strings.Repeat("+PONG\r\n", commands), ask(t, l, strings.Repeat("PING\r\n", commands), 7*commands))
+		require.Equal(t, strings.Repeat("+PONG\r\n", commands),
+			exchange(t, l, strings.Repeat("PING\r\n", commands), 7*commands))
 	})
 }
 
-// TestCloseAnswersWhatHasArrivedOnAPipe, as on a socket, and without waiting for
-// silence.
-func TestCloseAnswersWhatHasArrivedOnAPipe(t *testing.T) {
+// TestCloseAnswersReceivedCommandsOnPipe: as on a socket, and without waiting for a
+// quiet client.
+func TestCloseAnswersReceivedCommandsOnPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, l := server.New(server.Options{Still: true}), pipe.Listen()
 		require.NoError(t, srv.Add(l))
@@ -126,31 +127,36 @@ func TestCloseAnswersWhatHasArrivedOnAPipe(t *testing.T) {
 	})
 }
 
-// TestIntercept goes through everything an interception can ask for.
+// TestIntercept tests every field of Interception.
 func TestIntercept(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		do      server.Interception
 		sent    string
 		replies string
-		held    any // what key k holds afterwards
+		value   any // value of k afterwards
 		closes  bool
 	}{
 		{"nothing", server.Interception{}, "SET k 1\r\nPING\r\n", "+OK\r\n+PONG\r\n", "1", false},
-		{"refusal", server.Interception{Refusal: "LOADING x"}, "SET k 1\r\nPING\r\n", "-LOADING x\r\n+PONG\r\n", nil, false},
-		{"refusal in MULTI", server.Interception{Refusal: "OOM x"}, "MULTI\r\nSET k 1\r\nEXEC\r\n", "+OK\r\n-OOM x\r\n-EXECABORT Transaction discarded because of previous errors.\r\n", nil, false},
-		{"hang up before", server.Interception{Skip: true, Hangup: true}, "PING\r\nSET k 1\r\nPING\r\n", "+PONG\r\n", nil, true},
-		{"hang up after", server.Interception{Hangup: true}, "PING\r\nSET k 1\r\nPING\r\n", "+PONG\r\n", "1", true},
+		{"refusal", server.Interception{Refusal: "LOADING x"}, "SET k 1\r\nPING\r\n",
+			"-LOADING x\r\n+PONG\r\n", nil, false},
+		{"refusal in MULTI", server.Interception{Refusal: "OOM x"}, "MULTI\r\nSET k 1\r\nEXEC\r\n",
+			"+OK\r\n-OOM x\r\n-EXECABORT Transaction discarded because of previous errors.\r\n", nil, false},
+		{"hang up before", server.Interception{Skip: true, Hangup: true}, "PING\r\nSET k 1\r\nPING\r\n",
+			"+PONG\r\n", nil, true},
+		{"hang up after", server.Interception{Hangup: true}, "PING\r\nSET k 1\r\nPING\r\n",
+			"+PONG\r\n", "1", true},
 		{"mute", server.Interception{Mute: true}, "PING\r\nSET k 1\r\nPING\r\n", "+PONG\r\n", "1", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv := server.New(server.Options{Still: true, Intercept: func(args [][]byte, _ <-chan struct{}) server.Interception {
-					if string(args[0]) == "SET" {
-						return c.do
-					}
-					return server.Interception{}
-				}})
+				srv := server.New(server.Options{Still: true,
+					Intercept: func(args [][]byte, _ <-chan struct{}) server.Interception {
+						if string(args[0]) == "SET" {
+							return c.do
+						}
+						return server.Interception{}
+					}})
 				l := pipe.Listen()
 				require.NoError(t, srv.Add(l))
 				go srv.Serve()
@@ -164,10 +170,10 @@ func TestIntercept(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, c.replies, string(got))
 				synctest.Wait()
-				held, err := srv.Do(context.Background(), "GET", "k")
+				value, err := srv.Do(context.Background(), "GET", "k")
 				require.NoError(t, err)
-				require.Equal(t, c.held, held)
-				_ = conn.SetReadDeadline(time.Now().Add(time.Hour)) // the bubble's
+				require.Equal(t, c.value, value)
+				_ = conn.SetReadDeadline(time.Now().Add(time.Hour)) // the bubble's clock
 				_, err = conn.Read(got)
 				if c.closes {
 					require.ErrorIs(t, err, io.EOF)

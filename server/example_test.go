@@ -8,8 +8,8 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// A test starts a server of its own, holds its clock and moves it: a window
-// passes without waiting.
+// A test starts its own server, freezes the clock and moves it: a window passes
+// without waiting.
 func Example() {
 	srv, err := server.Listen(server.Options{FreePort: true})
 	if err != nil {

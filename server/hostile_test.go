@@ -33,22 +33,23 @@ func infoField(t *testing.T, w *wire, field string) string {
 func TestMaxClientsDefault(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
-	require.Equal(t, "*2\r\n$10\r\nmaxclients\r\n$5\r\n10000", connect(t, srv).call(t, "CONFIG", "GET", "maxclients"))
+	require.Equal(t, "*2\r\n$10\r\nmaxclients\r\n$5\r\n10000",
+		connect(t, srv).call(t, "CONFIG", "GET", "maxclients"))
 }
 
 func TestMaxClientsFlood(t *testing.T) {
 	t.Parallel()
-	const places, flood = 5, 500
-	srv, _, _ := serveWith(t, config.New(), "--maxclients", strconv.Itoa(places))
-	inside := make([]*wire, places)
-	for i := range inside {
-		inside[i] = connect(t, srv)
-		require.Equal(t, "+PONG", inside[i].call(t, "PING"))
+	const maxClients, flood = 5, 500
+	srv, _, _ := serveWith(t, config.New(), "--maxclients", strconv.Itoa(maxClients))
+	admitted := make([]*wire, maxClients)
+	for i := range admitted {
+		admitted[i] = connect(t, srv)
+		require.Equal(t, "+PONG", admitted[i].call(t, "PING"))
 	}
-	var flooding, working sync.WaitGroup
+	var rejected, busy sync.WaitGroup
 	stop := make(chan struct{})
-	for _, c := range inside {
-		working.Go(func() {
+	for _, c := range admitted {
+		busy.Go(func() {
 			for running := true; running; {
 				select {
 				case <-stop:
@@ -60,29 +61,30 @@ func TestMaxClientsFlood(t *testing.T) {
 		})
 	}
 	for range 10 {
-		flooding.Go(func() {
+		rejected.Go(func() {
 			for range flood / 10 {
-				require.Equal(t, tooManyClients, connect(t, srv).rest(t))
+				require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t))
 			}
 		})
 	}
-	flooding.Wait()
+	rejected.Wait()
 	close(stop)
-	working.Wait()
-	require.Equal(t, strconv.Itoa(places), infoField(t, inside[0], "connected_clients"))
-	require.Equal(t, strconv.Itoa(places), infoField(t, inside[0], "maxclients"))
-	require.Equal(t, strconv.Itoa(flood), infoField(t, inside[0], "rejected_connections"))
-	require.Equal(t, strconv.Itoa(places), infoField(t, inside[0], "total_connections_received"))
+	busy.Wait()
+	require.Equal(t, strconv.Itoa(maxClients), infoField(t, admitted[0], "connected_clients"))
+	require.Equal(t, strconv.Itoa(maxClients), infoField(t, admitted[0], "maxclients"))
+	require.Equal(t, strconv.Itoa(flood), infoField(t, admitted[0], "rejected_connections"))
+	require.Equal(t, strconv.Itoa(maxClients), infoField(t, admitted[0], "total_connections_received"))
 }
 
-// TestMaxClientsEagerClients: who sends without waiting is told why, too.
-func TestMaxClientsEagerClients(t *testing.T) {
+// TestMaxClientsPipeliningClients: a client that sends without waiting sees the
+// error too.
+func TestMaxClientsPipeliningClients(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New(), "--maxclients", "1")
 	require.Equal(t, "+PONG", connect(t, srv).call(t, "PING"))
 	for range 100 {
 		c := connect(t, srv)
-		_, _ = c.conn.Write([]byte("PING\r\n")) // it may be too late already
+		_, _ = c.conn.Write([]byte("PING\r\n")) // it may be closed already
 		reply, _ := c.readReply()
 		require.Equal(t, tooManyClients, string(reply))
 	}
@@ -94,24 +96,24 @@ func TestMaxClientsAtRunTime(t *testing.T) {
 	a, b := connect(t, srv), connect(t, srv)
 	require.Equal(t, "+PONG", b.call(t, "PING"))
 	require.Equal(t, "+PONG", a.call(t, "PING"))
-	require.Equal(t, tooManyClients, connect(t, srv).rest(t))
+	require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t))
 
 	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "3"))
 	c := connect(t, srv)
 	require.Equal(t, "+PONG", c.call(t, "PING"))
-	require.Equal(t, tooManyClients, connect(t, srv).rest(t))
+	require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t))
 
 	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "1"))
-	require.Equal(t, "+PONG", c.call(t, "PING"), "who is inside stays")
-	require.Equal(t, tooManyClients, connect(t, srv).rest(t))
+	require.Equal(t, "+PONG", c.call(t, "PING"), "connected clients stay")
+	require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t))
 	require.Equal(t, "+OK\r\n", quit(t, b))
 	require.Equal(t, "+OK\r\n", quit(t, c))
 	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { a.call(t, "PING") })
-	require.Equal(t, tooManyClients, connect(t, srv).rest(t), "one is still too many for another")
+	require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t), "maxclients is 1")
 	require.Equal(t, "4", infoField(t, a, "rejected_connections"))
 
 	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "2"))
-	// The place of b and c is free as soon as their connections are gone.
+	// The places of b and c are free once their connections are closed.
 	eventually(t, func() bool {
 		w := connect(t, srv)
 		require.NoError(t, w.sendRaw([]byte("PING\r\n")))
@@ -123,11 +125,11 @@ func TestMaxClientsAtRunTime(t *testing.T) {
 func quit(t *testing.T, w *wire) string {
 	t.Helper()
 	require.NoError(t, w.sendRaw([]byte("QUIT\r\n")))
-	return w.rest(t)
+	return w.readToEnd(t)
 }
 
-// TestTimeout takes the second that is the smallest timeout there is. Who asks is
-// in TestTimeoutSparesWhoAsks.
+// TestTimeout waits for one second, the smallest timeout.
+// TestTimeoutSparesActiveClients has clients that send commands.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(t *testing.T) (*server.Server, *wire){
@@ -135,7 +137,7 @@ func TestTimeout(t *testing.T) {
 			srv, _, _ := serveWith(t, config.New(), "--timeout", "1")
 			return srv, connect(t, srv)
 		},
-		"by CONFIG SET, for a client that waits already": func(t *testing.T) (*server.Server, *wire) {
+		"by CONFIG SET, for an idle client": func(t *testing.T) (*server.Server, *wire) {
 			srv, _, _ := serveWith(t, config.New())
 			idle := connect(t, srv)
 			require.Equal(t, "+PONG", idle.call(t, "PING"))
@@ -148,8 +150,8 @@ func TestTimeout(t *testing.T) {
 			srv, idle := set(t)
 			half := connect(t, srv)
 			require.NoError(t, half.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$10\r\nabc")))
-			idle.cut(t)
-			half.cut(t)
+			idle.awaitClose(t)
+			half.awaitClose(t)
 		})
 	}
 }
@@ -162,19 +164,19 @@ func TestProtoMaxBulkLen(t *testing.T) {
 	c := connect(t, srv)
 	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", limit)), "the limit itself is allowed")
 	require.NoError(t, c.sendRaw(fmt.Appendf(nil, "PING\r\n*2\r\n$3\r\nGET\r\n$%d\r\n", limit+1)))
-	require.Equal(t, "+PONG\r\n"+refused, c.rest(t), "what came before is answered")
+	require.Equal(t, "+PONG\r\n"+refused, c.readToEnd(t), "earlier commands are answered")
 
 	c = connect(t, srv)
 	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "proto-max-bulk-len", "2mb"))
 	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", limit+1)))
 	require.NoError(t, c.sendRaw([]byte("CONFIG SET proto-max-bulk-len 1mb\r\n*1\r\n$1048577\r\n")))
 	require.Equal(t, "+OK\r\n", c.reply(t)+"\r\n")
-	_ = c.sendRaw(bytes.Repeat([]byte("x"), limit+3)) // judged when it was announced
-	srvLives(t, srv)
+	_ = c.sendRaw(bytes.Repeat([]byte("x"), limit+3)) // checked at its length line
+	requireServes(t, srv)
 }
 
-// srvLives asks the server something on a new connection.
-func srvLives(t *testing.T, srv *server.Server) {
+// requireServes requires that the server serves a new connection.
+func requireServes(t *testing.T, srv *server.Server) {
 	t.Helper()
 	require.Equal(t, "+PONG", connect(t, srv).call(t, "PING"))
 }
@@ -184,13 +186,15 @@ func TestQueryBufferLimit(t *testing.T) {
 	srv, _, logged := serveWith(t, config.New(), "--client-query-buffer-limit", "1mb")
 	c := connect(t, srv)
 	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", 1<<20-100)))
-	_ = c.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$4194304\r\n" + strings.Repeat("x", 4<<20))) // it may end before all is sent
-	require.Zero(t, c.cut(t), "nothing is answered")
+	// The server may close early.
+	_ = c.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$4194304\r\n" + strings.Repeat("x", 4<<20)))
+	require.Zero(t, c.awaitClose(t), "there is no reply")
 	require.Contains(t, logged(), "client-query-buffer-limit")
-	srvLives(t, srv)
+	requireServes(t, srv)
 }
 
-// TestBeforeAuth: a stranger may neither send much nor make us keep much.
+// TestBeforeAuth: before AUTH a client may neither send much nor make the server
+// allocate much.
 func TestBeforeAuth(t *testing.T) {
 	t.Parallel()
 	const count, size = 10, 16 << 10
@@ -204,25 +208,29 @@ func TestBeforeAuth(t *testing.T) {
 	c := connect(t, srv)
 	require.Equal(t, "-NOAUTH Authentication required.", c.call(t, full...), "the limit itself is allowed")
 	require.NoError(t, c.sendRaw([]byte("*11\r\n")))
-	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length\r\n", c.rest(t))
+	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length\r\n", c.readToEnd(t))
 
 	c = connect(t, srv)
 	require.NoError(t, c.sendRaw([]byte("*2\r\n$4\r\nAUTH\r\n$16385\r\n")))
-	require.Equal(t, "-ERR Protocol error: unauthenticated bulk length\r\n", c.rest(t))
+	require.Equal(t, "-ERR Protocol error: unauthenticated bulk length\r\n", c.readToEnd(t))
 
 	c = connect(t, srv)
-	require.Equal(t, "-WRONGPASS invalid username-password pair or user is disabled.", c.call(t, "AUTH", "wrong"))
+	require.Equal(t, "-WRONGPASS invalid username-password pair or user is disabled.",
+		c.call(t, "AUTH", "wrong"))
 	require.Equal(t, "-NOAUTH Authentication required.", c.call(t, "PING"))
-	require.NoError(t, c.sendRaw([]byte("AUTH secret\r\n*11\r\n$4\r\nMSET\r\n"+strings.Repeat("$1\r\na\r\n", 10)+
-		"*2\r\n$4\r\nECHO\r\n$16385\r\n"+strings.Repeat("x", 16385)+"\r\nRESET\r\n*11\r\n")))
+	require.NoError(t,
+		c.sendRaw([]byte("AUTH secret\r\n*11\r\n$4\r\nMSET\r\n"+strings.Repeat("$1\r\na\r\n", 10)+
+			"*2\r\n$4\r\nECHO\r\n$16385\r\n"+strings.Repeat("x", 16385)+"\r\nRESET\r\n*11\r\n")))
 	require.Equal(t, "+OK", c.reply(t))
 	require.Equal(t, "+OK", c.reply(t))
 	require.True(t, strings.HasPrefix(c.reply(t), "$16385"))
 	require.Equal(t, "+RESET", c.reply(t))
-	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length\r\n", c.rest(t), "RESET logs out")
+	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length\r\n", c.readToEnd(t),
+		"RESET logs out")
 }
 
-// TestGarbage: whatever comes is an error or an end, never the end of others.
+// TestGarbage: invalid input is answered with an error or a close, and does not
+// affect other clients.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	srv, _, logged := serveWith(t, config.New())
@@ -247,9 +255,9 @@ func TestGarbage(t *testing.T) {
 		"commands in commands": bytes.Repeat([]byte("MULTI\r\nMULTI\r\nEXEC\r\nEXEC\r\n"), 1000),
 	} {
 		c := connect(t, srv)
-		_ = c.sendRaw(input) // it may end before all is sent
+		_ = c.sendRaw(input) // the server may close early
 		_ = c.conn.(*net.TCPConn).CloseWrite()
-		c.cut(t)
+		c.awaitClose(t)
 		require.Equal(t, "+PONG", bystander.call(t, "PING"), name)
 	}
 	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") })

@@ -13,9 +13,8 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// TestHzIsObeyedAtOnce counts how often a second the clock is compared with the
-// wall, which each Tick does.
-func TestHzIsObeyedAtOnce(t *testing.T) {
+// TestHzChangeTakesEffect counts readings of the wall clock, one per Tick.
+func TestHzChangeTakesEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ticks atomic.Int64
 		began := time.Now()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKeepAlive asks the accepting side's socket what it was told.
+// TestKeepAlive reads the socket options of the accepted connection.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -20,35 +20,36 @@ func TestKeepAlive(t *testing.T) {
 		{"1", 1, 1, 1, 3},
 		{"0", 0, 0, 0, 0},
 	} {
-		cfg := configured(t, "--bind", "127.0.0.1", "--tcp-keepalive", c.seconds)
-		s := running(t, Options{Config: cfg, FreePort: true})
-		answers(t, s.Addr())
-		accepted := theFirst(s)
-		require.Equal(t, c.on, option(t, accepted, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE), c.seconds)
+		cfg := newConfig(t, "--bind", "127.0.0.1", "--tcp-keepalive", c.seconds)
+		s := startServer(t, Options{Config: cfg, FreePort: true})
+		requirePong(t, s.Addr())
+		accepted := firstConn(s)
+		require.Equal(t, c.on, sockopt(t, accepted, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE), c.seconds)
 		if c.on == 0 {
 			continue
 		}
-		require.Equal(t, c.idle, option(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE), c.seconds)
-		require.Equal(t, c.interval, option(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL), c.seconds)
-		require.Equal(t, c.max, option(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT), c.seconds)
+		require.Equal(t, c.idle, sockopt(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE), c.seconds)
+		require.Equal(t, c.interval, sockopt(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL),
+			c.seconds)
+		require.Equal(t, c.max, sockopt(t, accepted, syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT), c.seconds)
 	}
 }
 
 func TestKeepAliveDefault(t *testing.T) {
 	t.Parallel()
-	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
+	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
 	require.Equal(t, 300*time.Second, s.limits.Load().keepAlive)
 }
 
-// TestNoDelay: a reply does not wait for the acknowledgement of the one before.
+// TestNoDelay: a reply does not wait for the acknowledgement of the previous one.
 func TestNoDelay(t *testing.T) {
 	t.Parallel()
-	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
-	answers(t, s.Addr())
-	require.Equal(t, 1, option(t, theFirst(s), syscall.IPPROTO_TCP, syscall.TCP_NODELAY))
+	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
+	requirePong(t, s.Addr())
+	require.Equal(t, 1, sockopt(t, firstConn(s), syscall.IPPROTO_TCP, syscall.TCP_NODELAY))
 }
 
-func option(t *testing.T, c *conn, level, name int) (value int) {
+func sockopt(t *testing.T, c *conn, level, name int) (value int) {
 	t.Helper()
 	require.NoError(t, newSocket(c.nc).raw.Control(func(fd uintptr) {
 		var err error

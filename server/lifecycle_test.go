@@ -20,9 +20,10 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// serveWith runs a server that a test ends itself, or that ends with the test.
-// logged is what it has written into its log so far.
-func serveWith(t *testing.T, cfg *config.Config, args ...string) (srv *server.Server, served <-chan error, logged func() string) {
+// serveWith runs a server that is closed at the end of the test, or by the test.
+// logged returns the server's log so far.
+func serveWith(t *testing.T, cfg *config.Config, args ...string) (srv *server.Server, served <-chan error,
+	logged func() string) {
 	t.Helper()
 	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, args...), nil))
 	var lines lockedBuffer
@@ -34,7 +35,7 @@ func serveWith(t *testing.T, cfg *config.Config, args ...string) (srv *server.Se
 	return srv, ended, lines.String
 }
 
-// lockedBuffer is a log that is read while it is written.
+// lockedBuffer is a buffer that may be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -52,7 +53,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// connect opens a connection that ends with the test.
+// connect opens a connection that is closed at the end of the test.
 func connect(t *testing.T, srv *server.Server) *wire {
 	t.Helper()
 	c, err := net.Dial(srv.Addr().Network(), srv.Addr().String())
@@ -61,7 +62,7 @@ func connect(t *testing.T, srv *server.Server) *wire {
 	return newWire(c)
 }
 
-// call sends one command and returns its reply without the last line end.
+// call sends one command and returns its reply without the final CRLF.
 func (w *wire) call(t *testing.T, words ...string) string {
 	t.Helper()
 	args := make([][]byte, len(words))
@@ -80,28 +81,28 @@ func (w *wire) reply(t *testing.T) string {
 	return strings.TrimSuffix(string(reply), "\r\n")
 }
 
-// rest reads until the server hangs up and returns what came before.
-func (w *wire) rest(t *testing.T) string {
+// readToEnd reads until the server closes the connection and returns what it read.
+func (w *wire) readToEnd(t *testing.T) string {
 	t.Helper()
 	require.NoError(t, w.conn.SetDeadline(time.Now().Add(wireTimeout)))
 	rest, err := io.ReadAll(w.r)
-	require.NoError(t, err, "the server should close the connection in an orderly way, after %d bytes", len(rest))
+	require.NoError(t, err, "not closed gracefully, after %d bytes", len(rest))
 	return string(rest)
 }
 
-// cut reads until the connection is over, a reset being as good as an end, and
-// returns how many bytes came.
-func (w *wire) cut(t *testing.T) int64 {
+// awaitClose reads until the connection is closed or reset, and returns the number
+// of bytes read.
+func (w *wire) awaitClose(t *testing.T) int64 {
 	t.Helper()
 	require.NoError(t, w.conn.SetDeadline(time.Now().Add(wireTimeout)))
 	n, err := io.Copy(io.Discard, w.r)
 	var timeout net.Error
-	require.False(t, errors.As(err, &timeout) && timeout.Timeout(), "the server does not close the connection")
+	require.False(t, errors.As(err, &timeout) && timeout.Timeout(), "the connection is not closed")
 	return n
 }
 
-// settle waits until the condition holds; between two looks it asks the server
-// something, or lets others run, rather than sleep.
+// eventually waits until ok returns true, and calls between after each attempt
+// instead of sleeping.
 func eventually(t *testing.T, ok func() bool, between func(), what ...any) {
 	t.Helper()
 	for end := time.Now().Add(wireTimeout); !ok(); between() {
@@ -109,8 +110,8 @@ func eventually(t *testing.T, ok func() bool, between func(), what ...any) {
 	}
 }
 
-// ended waits for Serve to return.
-func ended(t *testing.T, served <-chan error) {
+// requireServeReturned waits for Serve to return nil.
+func requireServeReturned(t *testing.T, served <-chan error) {
 	t.Helper()
 	select {
 	case err := <-served:
@@ -131,10 +132,10 @@ func TestCloseTwiceAndConcurrently(t *testing.T) {
 	}
 	closing.Wait()
 	require.NoError(t, srv.Close())
-	require.Empty(t, c.rest(t))
-	ended(t, served)
+	require.Empty(t, c.readToEnd(t))
+	requireServeReturned(t, served)
 	_, err := net.Dial("tcp", srv.Addr().String())
-	require.Error(t, err, "nobody listens any more")
+	require.Error(t, err, "the listener is closed")
 }
 
 func TestCloseBeforeServe(t *testing.T) {
@@ -145,8 +146,8 @@ func TestCloseBeforeServe(t *testing.T) {
 	require.NoError(t, srv.Serve())
 }
 
-// TestCloseBesideServe is for the race detector.
-func TestCloseBesideServe(t *testing.T) {
+// TestCloseConcurrentWithServe is for the race detector.
+func TestCloseConcurrentWithServe(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		srv, err := server.Listen(server.Options{FreePort: true})
@@ -154,37 +155,38 @@ func TestCloseBesideServe(t *testing.T) {
 		served := make(chan error, 1)
 		go func() { served <- srv.Serve() }()
 		require.NoError(t, srv.Close())
-		ended(t, served)
+		requireServeReturned(t, served)
 	}
 }
 
-func TestCloseWithinCutsWhatDoesNotEnd(t *testing.T) {
+func TestCloseWithinAbortsRunningCommands(t *testing.T) {
 	t.Parallel()
 	cfg := config.New()
 	release := make(chan struct{})
-	cfg.OnChange("loglevel", func() { <-release }) // a command that runs for as long as the test likes
+	cfg.OnChange("loglevel", func() { <-release }) // a command that runs until the test closes release
 	srv, served, _ := serveWith(t, cfg)
 	busy, idle := connect(t, srv), connect(t, srv)
 	require.Equal(t, "+PONG", idle.call(t, "PING"))
 	require.NoError(t, busy.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
-	eventually(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched, "the command runs")
+	eventually(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched,
+		"the command runs")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, srv.CloseWithin(ctx), context.Canceled)
-	require.Zero(t, busy.cut(t))
+	require.Zero(t, busy.awaitClose(t))
 	close(release)
-	ended(t, served)
-	require.NoError(t, srv.CloseWithin(t.Context()), "everything has ended by now")
+	requireServeReturned(t, served)
+	require.NoError(t, srv.CloseWithin(t.Context()), "everything has ended")
 }
 
-// pings is a pipeline of n commands in one write.
+// pings returns a pipeline of n commands.
 func pings(n int) []byte { return bytes.Repeat([]byte("PING\r\n"), n) }
 
 func pongs(n int) string { return strings.Repeat("+PONG\r\n", n) }
 
-// TestEndAnswersWhatHasArrived: the first reply proves that the whole pipeline
-// is there, since it travels in one segment.
-func TestEndAnswersWhatHasArrived(t *testing.T) {
+// TestShutdownAnswersReceivedCommands: the pipeline travels in one segment, so the
+// first reply proves that all of it has arrived.
+func TestShutdownAnswersReceivedCommands(t *testing.T) {
 	t.Parallel()
 	const clients, commands = 20, 2000
 	for name, end := range map[string]func(t *testing.T, srv *server.Server){
@@ -192,7 +194,7 @@ func TestEndAnswersWhatHasArrived(t *testing.T) {
 		"SHUTDOWN": func(t *testing.T, srv *server.Server) {
 			c := connect(t, srv)
 			require.NoError(t, c.sendRaw([]byte("SHUTDOWN NOSAVE\r\n")))
-			require.Empty(t, c.rest(t))
+			require.Empty(t, c.readToEnd(t))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,16 +210,16 @@ func TestEndAnswersWhatHasArrived(t *testing.T) {
 			}
 			end(t, srv)
 			for _, c := range conns {
-				require.Equal(t, pongs(commands-1), c.rest(t))
+				require.Equal(t, pongs(commands-1), c.readToEnd(t))
 			}
-			ended(t, served)
+			requireServeReturned(t, served)
 		})
 	}
 }
 
-// TestEndAnswersWhatArrivedMeanwhile: what came while a command was running is
-// answered too, although the end began before anybody read it.
-func TestEndAnswersWhatArrivedMeanwhile(t *testing.T) {
+// TestShutdownAnswersCommandsReceivedMeanwhile: commands that arrive while another
+// runs are answered, although shutdown began before they were read.
+func TestShutdownAnswersCommandsReceivedMeanwhile(t *testing.T) {
 	t.Parallel()
 	cfg := config.New()
 	release := make(chan struct{})
@@ -225,20 +227,22 @@ func TestEndAnswersWhatArrivedMeanwhile(t *testing.T) {
 	srv, served, _ := serveWith(t, cfg)
 	c := connect(t, srv)
 	require.NoError(t, c.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
-	eventually(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched, "the command runs")
-	const commands = 8000 // more than one read takes
+	eventually(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched,
+		"the command runs")
+	const commands = 8000 // more than one read
 	require.NoError(t, c.sendRaw(pings(commands)))
 	closed := make(chan error, 1)
 	go func() { closed <- srv.Close() }()
 	<-srv.Ending()
 	close(release)
-	require.Equal(t, "+OK\r\n"+pongs(commands), c.rest(t))
+	require.Equal(t, "+OK\r\n"+pongs(commands), c.readToEnd(t))
 	require.NoError(t, <-closed)
-	ended(t, served)
+	requireServeReturned(t, served)
 }
 
-// TestEndWaitsForSlowReaders: replies that no socket buffer holds arrive whole.
-func TestEndWaitsForSlowReaders(t *testing.T) {
+// TestShutdownWaitsForSlowReaders: replies larger than any socket buffer arrive
+// completely.
+func TestShutdownWaitsForSlowReaders(t *testing.T) {
 	t.Parallel()
 	const size, replies = 1 << 20, 32
 	srv, served, _ := serveWith(t, config.New())
@@ -250,35 +254,35 @@ func TestEndWaitsForSlowReaders(t *testing.T) {
 	closed := make(chan error, 1)
 	go func() { closed <- srv.Close() }()
 	<-srv.Ending()
-	rest := c.rest(t)
+	rest := c.readToEnd(t)
 	require.Equal(t, replies-1, strings.Count(rest, first))
 	require.Len(t, rest, (replies-1)*(len(first)+2))
 	require.NoError(t, <-closed)
-	ended(t, served)
+	requireServeReturned(t, served)
 }
 
-// TestEndWhileClientsAreBusy: whatever a client has read when the server ends,
-// it is whole replies and then an end.
-func TestEndWhileClientsAreBusy(t *testing.T) {
+// TestShutdownWithBusyClients: at shutdown clients read complete replies and then
+// the end of the stream.
+func TestShutdownWithBusyClients(t *testing.T) {
 	t.Parallel()
 	srv, served, _ := serveWith(t, config.New())
 	const clients = 16
-	var working sync.WaitGroup
-	warm := make(chan struct{}, clients)
+	var clientsDone sync.WaitGroup
+	started := make(chan struct{}, clients)
 	for range clients {
 		c := connect(t, srv)
-		working.Go(func() {
+		clientsDone.Go(func() {
 			for n := 0; ; n++ {
 				if n == 3 {
-					warm <- struct{}{}
+					started <- struct{}{}
 				}
 				if c.sendRaw(pings(50)) != nil {
-					break // it has ended between two of our writes
+					break // closed between two of our writes
 				}
 				for range 50 {
 					reply, err := c.readReply()
 					if err != nil {
-						require.Empty(t, reply, "a reply that is cut off")
+						require.Empty(t, reply, "a truncated reply")
 						return
 					}
 					require.Equal(t, "+PONG\r\n", string(reply))
@@ -287,52 +291,53 @@ func TestEndWhileClientsAreBusy(t *testing.T) {
 		})
 	}
 	for range clients {
-		<-warm
+		<-started
 	}
 	require.NoError(t, srv.Close())
-	working.Wait()
-	ended(t, served)
+	clientsDone.Wait()
+	requireServeReturned(t, served)
 }
 
-// TestEndIsNotPutOff: neither by a client that never stops sending nor by one
-// that never reads.
-func TestEndIsNotPutOff(t *testing.T) {
+// TestShutdownIsBounded: neither a client that never stops sending nor one that
+// never reads delays it for long.
+func TestShutdownIsBounded(t *testing.T) {
 	t.Parallel()
 	srv, served, _ := serveWith(t, config.New())
-	deaf, talker := connect(t, srv), connect(t, srv)
-	require.Equal(t, "+OK", deaf.call(t, "SET", "k", strings.Repeat("v", 1<<20)))
-	require.NoError(t, deaf.sendRaw(bytes.Repeat([]byte("GET k\r\n"), 50)))
-	talking := make(chan struct{})
+	silent, sender := connect(t, srv), connect(t, srv)
+	require.Equal(t, "+OK", silent.call(t, "SET", "k", strings.Repeat("v", 1<<20)))
+	require.NoError(t, silent.sendRaw(bytes.Repeat([]byte("GET k\r\n"), 50)))
+	senderDone := make(chan struct{})
 	go func() {
-		defer close(talking)
-		go io.Copy(io.Discard, talker.conn)
+		defer close(senderDone)
+		go io.Copy(io.Discard, sender.conn)
 		for {
-			if _, err := talker.conn.Write(pings(1000)); err != nil {
+			if _, err := sender.conn.Write(pings(1000)); err != nil {
 				return
 			}
 		}
 	}()
 	require.NoError(t, srv.Close())
-	ended(t, served)
-	<-talking
+	requireServeReturned(t, served)
+	<-senderDone
 }
 
 func TestShutdownInsidePipeline(t *testing.T) {
 	t.Parallel()
 	srv, served, _ := serveWith(t, config.New())
 	c := connect(t, srv)
-	require.NoError(t, c.sendRaw([]byte("PING\r\nSET a 1\r\nSHUTDOWN SAVE NOSAVE\r\nSHUTDOWN NOSAVE\r\nPING\r\n")))
-	require.Equal(t, "+PONG\r\n+OK\r\n-ERR syntax error\r\n", c.rest(t))
+	require.NoError(t,
+		c.sendRaw([]byte("PING\r\nSET a 1\r\nSHUTDOWN SAVE NOSAVE\r\nSHUTDOWN NOSAVE\r\nPING\r\n")))
+	require.Equal(t, "+PONG\r\n+OK\r\n-ERR syntax error\r\n", c.readToEnd(t))
 	<-srv.Ending()
-	ended(t, served)
+	requireServeReturned(t, served)
 }
 
-func TestQuitWithCommandsBehindIt(t *testing.T) {
+func TestQuitIgnoresLaterCommands(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	c, other := connect(t, srv), connect(t, srv)
 	require.NoError(t, c.sendRaw([]byte("SET a 1\r\nQUIT\r\nSET a 2\r\n"+string(pings(5000)))))
-	require.Equal(t, "+OK\r\n+OK\r\n", c.rest(t))
+	require.Equal(t, "+OK\r\n+OK\r\n", c.readToEnd(t))
 	require.Equal(t, "$1\r\n1", other.call(t, "GET", "a"))
 }
 
@@ -345,17 +350,17 @@ func TestClientKill(t *testing.T) {
 	idle := connect(t, srv)
 	id := strings.TrimPrefix(idle.call(t, "CLIENT", "ID"), ":")
 	require.Equal(t, ":1", c.call(t, "CLIENT", "KILL", "ID", id))
-	require.Zero(t, idle.cut(t))
+	require.Zero(t, idle.awaitClose(t))
 	require.Equal(t, ":0", c.call(t, "CLIENT", "KILL", "ID", id))
 
 	byAddr := connect(t, srv)
 	require.Equal(t, "+PONG", byAddr.call(t, "PING"))
 	require.Equal(t, "+OK", c.call(t, "CLIENT", "KILL", byAddr.conn.LocalAddr().String()))
-	require.Zero(t, byAddr.cut(t))
+	require.Zero(t, byAddr.awaitClose(t))
 
 	busy := connect(t, srv)
 	id = strings.TrimPrefix(busy.call(t, "CLIENT", "ID"), ":")
-	go func() { // it neither stops nor reads
+	go func() { // never stops and never reads
 		for {
 			if _, err := busy.conn.Write(pings(1000)); err != nil {
 				return
@@ -363,17 +368,17 @@ func TestClientKill(t *testing.T) {
 		}
 	}()
 	require.Equal(t, ":1", c.call(t, "CLIENT", "KILL", "ID", id))
-	busy.cut(t)
+	busy.awaitClose(t)
 
-	// Oneself: answered first; what comes behind it is not run.
+	// A client that kills itself gets the reply first; later commands do not run.
 	own := c.conn.LocalAddr().String()
 	require.Equal(t, ":0", c.call(t, "CLIENT", "KILL", "ADDR", own))
 	require.NoError(t, c.sendRaw([]byte("CLIENT KILL ADDR "+own+" SKIPME no\r\nSET killed 1\r\n")))
-	require.Equal(t, ":1\r\n", c.rest(t))
+	require.Equal(t, ":1\r\n", c.readToEnd(t))
 	require.Equal(t, ":0", connect(t, srv).call(t, "EXISTS", "killed"))
 }
 
-func TestClientKillEverybody(t *testing.T) {
+func TestClientKillAll(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	c := connect(t, srv)
@@ -385,13 +390,13 @@ func TestClientKillEverybody(t *testing.T) {
 	}
 	require.Equal(t, ":10", c.call(t, "CLIENT", "KILL", "TYPE", "normal"))
 	for _, o := range others {
-		require.Zero(t, o.cut(t))
+		require.Zero(t, o.awaitClose(t))
 	}
 	require.Equal(t, "+PONG", c.call(t, "PING"))
 }
 
-// TestPanicEndsOneClient: a directive's change calls whoever asked for it, in
-// the middle of CONFIG SET, so a test can fail there as a handler would.
+// TestPanicEndsOneClient panics in an OnChange function, in the middle of CONFIG
+// SET, as a handler might.
 func TestPanicEndsOneClient(t *testing.T) {
 	t.Parallel()
 	cfg := config.New()
@@ -400,18 +405,19 @@ func TestPanicEndsOneClient(t *testing.T) {
 	bystander, c := connect(t, srv), connect(t, srv)
 	require.Equal(t, "+PONG", bystander.call(t, "PING"))
 	require.NoError(t, c.sendRaw([]byte("SET a 1\r\nCONFIG SET loglevel debug\r\nSET a 2\r\n")))
-	require.Equal(t, "+OK\r\n", c.rest(t), "what came before is answered")
+	require.Equal(t, "+OK\r\n", c.readToEnd(t), "earlier commands are answered")
 	require.Equal(t, "$1\r\n1", bystander.call(t, "GET", "a"))
 	require.Equal(t, "+OK", bystander.call(t, "CONFIG", "SET", "hz", "20"), "nothing stays locked")
 	require.Contains(t, logged(), "client id=")
 	require.Contains(t, logged(), "panic: planted\n")
-	require.Contains(t, logged(), "TestPanicEndsOneClient", "the stack tells where")
-	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") }, "the session ends")
+	require.Contains(t, logged(), "TestPanicEndsOneClient", "the stack is logged")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") },
+		"the session stays")
 }
 
-// TestNothingLeaks has clients leave in every impolite way. It does not run
-// beside others: it counts goroutines.
-func TestNothingLeaks(t *testing.T) {
+// TestNoLeaks disconnects clients in every abnormal way. It does not run in
+// parallel, because it counts goroutines.
+func TestNoLeaks(t *testing.T) {
 	before := runtime.NumGoroutine()
 	srv, served, _ := serveWith(t, config.New())
 	watcher := connect(t, srv)
@@ -424,22 +430,24 @@ func TestNothingLeaks(t *testing.T) {
 		case 0: // hangs up in the middle of a command
 		case 1: // the same with a reset
 			require.NoError(t, c.conn.(*net.TCPConn).SetLinger(0))
-		case 2: // resets in the middle of a reply that no buffer holds
+		case 2: // resets in the middle of a reply larger than any buffer
 			require.NoError(t, c.sendRaw(bytes.Repeat([]byte("x"), 1000+i-3)))
 			require.NoError(t, c.sendRaw([]byte("\r\n"+strings.Repeat("GET big\r\n", 20))))
 			c.reply(t)
 			require.NoError(t, c.conn.(*net.TCPConn).SetLinger(0))
 		case 3: // the same without a reset, in a transaction
 			require.NoError(t, c.sendRaw(bytes.Repeat([]byte("x"), 1000+i-3)))
-			require.NoError(t, c.sendRaw([]byte("\r\nMULTI\r\n"+strings.Repeat("GET big\r\n", 20)+"EXEC\r\n")))
+			require.NoError(t,
+				c.sendRaw([]byte("\r\nMULTI\r\n"+strings.Repeat("GET big\r\n", 20)+"EXEC\r\n")))
 			c.reply(t)
 		}
 		require.NoError(t, c.conn.Close())
 	}
-	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") }, "sessions leak")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") },
+		"sessions leak")
 	require.NoError(t, watcher.conn.Close())
 	require.NoError(t, srv.Close())
-	ended(t, served)
+	requireServeReturned(t, served)
 	require.Zero(t, srv.Engine().Sessions())
 	// A goroutine still counts for an instant after its last statement.
 	eventually(t, func() bool { return runtime.NumGoroutine() <= before }, runtime.Gosched, "goroutines leak")

@@ -13,25 +13,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What clients see of RL.ALLOW, RL.MALLOW, RL.REFUND and a clock that moves is
-// as if the calls had run one after the other, in an order that keeps to what
-// was over before something else began. Every call here is about a window of
-// linWindowMs, and the clock only moves in steps of linStepMs, so that the
-// state of a key is how many units it has of each step.
+// The replies to RL.ALLOW, RL.MALLOW and RL.REFUND, while the clock moves, must be
+// linearizable. Every call here has a window of linWindowMs, and the clock moves
+// only in steps of linStepMs, so that the state of a key is its number of units per
+// step.
 
 const (
 	linWindowMs = 1000
 	linStepMs   = 400
-	linSteps    = 12 // the most of one history
+	linSteps    = 12 // at most in one history
 )
 
-// linCall is one command. Without keys it moves the clock by a step.
+// linCall is one command. Without keys it moves the clock by one step.
 type linCall struct {
 	name   string   // ALLOW, MALLOW, REFUND, ADVANCE
 	keys   []int    // 0 or 1
 	limits [2]int   // of the keys, in their order
 	n      int      // units
-	line   []string // what is sent
+	line   []string // the command
 }
 
 func newLinCall(name string, n int, keysAndLimits ...int) linCall {
@@ -47,7 +46,8 @@ func newLinCall(name string, n int, keysAndLimits ...int) linCall {
 	case "REFUND":
 		c.line = strings.Fields(fmt.Sprint("RL.REFUND ", key(0), " ", n))
 	case "ALLOW":
-		c.line = strings.Fields(fmt.Sprint("RL.ALLOW ", key(0), " ", c.limits[0], " ", linWindowMs, " COST ", n))
+		c.line = strings.Fields(fmt.Sprint("RL.ALLOW ", key(0), " ", c.limits[0], " ", linWindowMs,
+			" COST ", n))
 	case "MALLOW":
 		line := fmt.Sprint("RL.MALLOW ", len(c.keys))
 		for i := range c.keys {
@@ -58,17 +58,17 @@ func newLinCall(name string, n int, keysAndLimits ...int) linCall {
 	return c
 }
 
-// linState is comparable.
+// linState is the state of the model. It is comparable.
 type linState struct {
 	step  int
 	units [2][linSteps]int // by key and the step in which they were admitted
 }
 
-// linFaults are ways in which a model can be wrong.
-type linFaults struct{ limitOneMore, keepsRefunds, takesWhenDenied, neverLeaves bool }
+// linFaults are deliberate faults of the model.
+type linFaults struct{ limitOneMore, ignoresRefunds, admitsWhenDenied, neverExpires bool }
 
 func (m linFaults) counts(s *linState, step int) bool {
-	return m.neverLeaves || (s.step-step)*linStepMs < linWindowMs
+	return m.neverExpires || (s.step-step)*linStepMs < linWindowMs
 }
 
 func (m linFaults) used(s *linState, key int) (n int) {
@@ -80,8 +80,8 @@ func (m linFaults) used(s *linState, key int) (n int) {
 	return n
 }
 
-// judge is the five numbers before anything is taken.
-func (m linFaults) judge(s *linState, key, limit, cost int) (d [5]int) {
+// decide returns the five numbers of the reply before anything is admitted.
+func (m linFaults) decide(s *linState, key, limit, cost int) (d [5]int) {
 	used := m.used(s, key)
 	room := limit
 	if m.limitOneMore {
@@ -109,13 +109,13 @@ func (m linFaults) judge(s *linState, key, limit, cost int) (d [5]int) {
 	return d
 }
 
-// take adds to a key what it admitted.
-func (s *linState) take(key int, d *[5]int) {
+// admit adds the admitted units to a key.
+func (s *linState) admit(key int, d *[5]int) {
 	s.units[key][s.step] += d[0]
 	d[2], d[4] = max(d[2]-d[0], 0), linWindowMs
 }
 
-// step is the reply to a call, and the state after it.
+// step returns the reply to a call and the state after it.
 func (m linFaults) step(s linState, c linCall) (string, linState) {
 	switch c.name {
 	case "ADVANCE":
@@ -129,7 +129,7 @@ func (m linFaults) step(s linState, c linCall) (string, linState) {
 			after.units[c.keys[0]][step] -= n
 			back += n
 		}
-		if m.keepsRefunds {
+		if m.ignoresRefunds {
 			after = s
 		}
 		return fmt.Sprint(back), after
@@ -138,18 +138,18 @@ func (m linFaults) step(s linState, c linCall) (string, linState) {
 	index := -1
 	denied := false
 	for i, key := range c.keys {
-		d := m.judge(&s, key, c.limits[i], c.n)
+		d := m.decide(&s, key, c.limits[i], c.n)
 		denied = denied || d[0] == 0
 		if index < 0 || binds(d, binding) {
 			binding, index = d, i
 		}
 	}
 	for i, key := range c.keys {
-		d := m.judge(&s, key, c.limits[i], c.n)
-		if denied && (!m.takesWhenDenied || d[0] == 0) {
+		d := m.decide(&s, key, c.limits[i], c.n)
+		if denied && (!m.admitsWhenDenied || d[0] == 0) {
 			continue
 		}
-		s.take(key, &d)
+		s.admit(key, &d)
 		if i == index && !denied {
 			binding = d
 		}
@@ -160,7 +160,8 @@ func (m linFaults) step(s linState, c linCall) (string, linState) {
 	return fmt.Sprintf("[%d %s", index+1, fmt.Sprint(binding)[1:]), s
 }
 
-// binds tells whether d is told rather than other, which was named before it.
+// binds reports whether d, rather than other, which is named before it, makes the
+// reply.
 func binds(d, other [5]int) bool {
 	switch {
 	case (d[3] < 0) != (other[3] < 0):
@@ -184,12 +185,12 @@ func (m linFaults) model() porcupine.Model {
 	}
 }
 
-// linHistory is what clients saw. The instants are turns of a counter, not of a
+// linHistory records calls and replies. Times are values of a counter, not of a
 // clock.
 type linHistory struct {
-	turn atomic.Int64
-	mu   sync.Mutex
-	ops  []porcupine.Operation
+	counter atomic.Int64
+	mu      sync.Mutex
+	ops     []porcupine.Operation
 }
 
 func (h *linHistory) run(p *rlRun, client int, w *wire, c linCall) error {
@@ -197,7 +198,7 @@ func (h *linHistory) run(p *rlRun, client int, w *wire, c linCall) error {
 	for i, word := range c.line {
 		args[i] = []byte(word)
 	}
-	call := h.turn.Add(1)
+	call := h.counter.Add(1)
 	if err := w.send(args); err != nil {
 		return err
 	}
@@ -205,15 +206,16 @@ func (h *linHistory) run(p *rlRun, client int, w *wire, c linCall) error {
 	if err != nil {
 		return err
 	}
-	back := h.turn.Add(1)
+	back := h.counter.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: c, Call: call, Output: showReply(p.t, reply), Return: back})
+	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: c, Call: call,
+		Output: showReply(p.t, reply), Return: back})
 	return nil
 }
 
-// linOpening are calls of one client alone that no wrong model explains.
-var linOpening = []linCall{
+// linFirstCalls are calls of a single client that no faulty model explains.
+var linFirstCalls = []linCall{
 	newLinCall("ALLOW", 3, 0, 5),
 	newLinCall("MALLOW", 3, 1, 8, 0, 5), // b has room, a has not
 	newLinCall("ALLOW", 8, 1, 8),
@@ -239,7 +241,7 @@ func randomLinCall(r *rand.Rand) linCall {
 	return newLinCall("ALLOW", 1+r.IntN(6), a, limit())
 }
 
-// record lets clients at a server at once.
+// recordHistory runs random calls of several clients at once.
 func recordHistory(t *testing.T, seed uint64) []porcupine.Operation {
 	const clients, calls = 5, 24
 	srv := start(t, "--bind", "127.0.0.1", "--enable-debug-command", "yes")
@@ -247,7 +249,7 @@ func recordHistory(t *testing.T, seed uint64) []porcupine.Operation {
 	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
 	p.moveTo(0)
 	var h linHistory
-	for _, c := range linOpening {
+	for _, c := range linFirstCalls {
 		require.NoError(t, h.run(p, 0, p.wire, c))
 	}
 	var all sync.WaitGroup
@@ -288,28 +290,28 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// TestLinearizableRejects: the check can fail. A wrong model explains no
-// history, and the right model none that cannot have been.
+// TestLinearizableRejects proves that the check can fail: a faulty model explains
+// no history, and the correct model no impossible one.
 func TestLinearizableRejects(t *testing.T) {
 	history := recordHistory(t, 9)
 	right := linFaults{}.model()
 	require.True(t, porcupine.CheckOperations(right, history))
 	for name, wrong := range map[string]linFaults{
-		"one more than the limit":            {limitOneMore: true},
-		"what was refunded stays":            {keepsRefunds: true},
-		"a denied MALLOW takes what it can":  {takesWhenDenied: true},
-		"units never leave":                  {neverLeaves: true},
-		"units never leave, refunds neither": {neverLeaves: true, keepsRefunds: true},
+		"admits one more than the limit":          {limitOneMore: true},
+		"ignores refunds":                         {ignoresRefunds: true},
+		"a denied MALLOW admits units":            {admitsWhenDenied: true},
+		"units never expire":                      {neverExpires: true},
+		"units never expire, refunds are ignored": {neverExpires: true, ignoresRefunds: true},
 	} {
 		require.False(t, porcupine.CheckOperations(wrong.model(), history), name)
 	}
 
-	swapped := slices.Clone(history) // two replies of one client in the other order
+	swapped := slices.Clone(history) // two replies of one client, swapped
 	swapped[5].Output, swapped[6].Output = swapped[6].Output, swapped[5].Output
 	require.NotEqual(t, swapped[5].Output, swapped[6].Output)
 	require.False(t, porcupine.CheckOperations(right, swapped), "swapped")
 
-	stale := slices.Clone(history) // a reply from before the client's last call
+	stale := slices.Clone(history) // a reply that ignores the client's previous call
 	stale[3].Output = fmt.Sprint([5]int{3, 5, 2, 0, linWindowMs})
 	require.Equal(t, stale[0].Output, stale[3].Output)
 	require.False(t, porcupine.CheckOperations(right, stale), "stale")

@@ -14,8 +14,8 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// TestPipelineBeforeTheFirstReply: neither side may wait for the other while
-// the client sends everything before it reads anything.
+// TestPipelineBeforeTheFirstReply: the client sends everything before it reads
+// anything, without a deadlock.
 func TestPipelineBeforeTheFirstReply(t *testing.T) {
 	t.Parallel()
 	const commands = 300_000
@@ -33,8 +33,8 @@ func TestPipelineBeforeTheFirstReply(t *testing.T) {
 	require.Equal(t, "+PONG", c.call(t, "PING"))
 }
 
-// TestHalfClosed: a client that has sent everything may end that side and
-// read, however much it is and however late it begins.
+// TestHalfClosed: a client may close its sending side and then read any amount of
+// replies, however late.
 func TestHalfClosed(t *testing.T) {
 	t.Parallel()
 	const replies = 30
@@ -42,15 +42,16 @@ func TestHalfClosed(t *testing.T) {
 	srv.ExtendLingerTimeout()
 	watcher := connect(t, srv)
 	require.Equal(t, "+PONG", watcher.call(t, "PING"))
-	c := deaf(t, srv, replies)
+	c := startSlowReader(t, srv, replies)
 	require.NoError(t, c.sendRaw([]byte("GET half")))
 	require.NoError(t, c.conn.(*net.TCPConn).CloseWrite())
-	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") }, "the end is noticed")
-	require.Len(t, c.rest(t), replies*(len("$1048576\r\n")+1<<20+2))
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") },
+		"the end is not noticed")
+	require.Len(t, c.readToEnd(t), replies*(len("$1048576\r\n")+1<<20+2))
 }
 
-// deaf is a client that has asked for n megabytes and reads none of them.
-func deaf(t *testing.T, srv *server.Server, n int) *wire {
+// startSlowReader returns a client that has requested n megabytes and reads none.
+func startSlowReader(t *testing.T, srv *server.Server, n int) *wire {
 	t.Helper()
 	c := connect(t, srv)
 	require.NoError(t, c.conn.(*net.TCPConn).SetReadBuffer(64<<10))
@@ -59,32 +60,33 @@ func deaf(t *testing.T, srv *server.Server, n int) *wire {
 	return c
 }
 
-// onlyOneLeft waits until the server has given up everybody but the watcher.
-func onlyOneLeft(t *testing.T, srv *server.Server, watcher *wire) {
+// awaitOnlyWatcher waits until the server has disconnected all clients but the
+// watcher.
+func awaitOnlyWatcher(t *testing.T, srv *server.Server, watcher *wire) {
 	t.Helper()
 	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") },
-		"a client that does not read is disconnected")
+		"a client that does not read stays connected")
 }
 
 func TestOutputHardLimit(t *testing.T) {
 	t.Parallel()
 	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 20mb 0 0")
 	watcher := connect(t, srv)
-	c := deaf(t, srv, 100)
-	onlyOneLeft(t, srv, watcher)
-	require.Less(t, c.cut(t), int64(100<<20))
+	c := startSlowReader(t, srv, 100)
+	awaitOnlyWatcher(t, srv, watcher)
+	require.Less(t, c.awaitClose(t), int64(100<<20))
 	require.Contains(t, logged(), "closed by client-output-buffer-limit")
 }
 
-// TestOutputSoftLimit: the client is silent when its second is over, so
-// nothing but the server itself can notice.
+// TestOutputSoftLimit: the client is silent when the limit's second is over, so
+// only a timer of the server can notice.
 func TestOutputSoftLimit(t *testing.T) {
 	t.Parallel()
 	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 0 1mb 1")
 	watcher := connect(t, srv)
-	c := deaf(t, srv, 30)
-	onlyOneLeft(t, srv, watcher)
-	require.Less(t, c.cut(t), int64(30<<20))
+	c := startSlowReader(t, srv, 30)
+	awaitOnlyWatcher(t, srv, watcher)
+	require.Less(t, c.awaitClose(t), int64(30<<20))
 	require.Contains(t, logged(), "closed by client-output-buffer-limit")
 }
 
@@ -92,15 +94,17 @@ func TestOutputLimitAtRunTime(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	watcher := connect(t, srv)
-	c := deaf(t, srv, 30)
+	c := startSlowReader(t, srv, 30)
 	require.Contains(t, watcher.call(t, "CLIENT", "LIST"), "addr="+c.conn.LocalAddr().String())
-	// Until all commands have run: what waits is then more than the limit.
-	eventually(t, func() bool { return strings.Contains(watcher.call(t, "INFO", "commandstats"), "cmdstat_get:calls=30,") }, func() {})
+	// Once all commands have run, more than the limit is waiting.
+	eventually(t, func() bool {
+		return strings.Contains(watcher.call(t, "INFO", "commandstats"), "cmdstat_get:calls=30,")
+	}, func() {})
 	require.Equal(t, "+OK", watcher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "normal 1mb 0 0"))
-	onlyOneLeft(t, srv, watcher)
+	awaitOnlyWatcher(t, srv, watcher)
 }
 
-// TestOutputWithinLimit: as much as one likes may pass, as long as it is read.
+// TestOutputWithinLimit: any amount may pass as long as the client reads.
 func TestOutputWithinLimit(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 8mb 0 0")
@@ -111,12 +115,12 @@ func TestOutputWithinLimit(t *testing.T) {
 	}
 }
 
-// TestClientListShowsWhatWaits is how an operator finds such a client.
-func TestClientListShowsWhatWaits(t *testing.T) {
+// TestClientListOutputMemory: omem shows such a client to an operator.
+func TestClientListOutputMemory(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	watcher := connect(t, srv)
-	c := deaf(t, srv, 30)
+	c := startSlowReader(t, srv, 30)
 	eventually(t, func() bool {
 		for line := range strings.Lines(watcher.call(t, "CLIENT", "LIST")) {
 			if strings.Contains(line, "addr="+c.conn.LocalAddr().String()) {

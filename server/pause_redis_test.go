@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A pauseStep is sent on one connection. What is awaited of it, and of others,
-// follows from the order of the steps: a reply that comes late comes all the same.
+// A pauseStep sends a line on one connection and reads a reply. The order of the
+// steps implies which replies are late.
 type pauseStep struct {
 	conn, send, want string // want: the reply, "" where none is read yet
 }
 
-// pauseScenes are pauses that end by themselves, in real time. They answer so on
-// redis-server 7.0.15 as well, which is asked where it is installed.
-var pauseScenes = map[string][]pauseStep{
+// pauseScenarios are pauses in real time. Where redis-server is installed, its
+// replies are checked too; they were written after 7.0.15's.
+var pauseScenarios = map[string][]pauseStep{
 	"ALL holds everything, its own client too": {
 		{"a", "CLIENT PAUSE 60", "+OK"},
 		{"a", "PING", "+PONG"},
@@ -25,31 +25,31 @@ var pauseScenes = map[string][]pauseStep{
 		{"a", "CLIENT PAUSE 60 all", "+OK"},
 		{"b", "EXEC", "*1\r\n+OK"},
 	},
-	"refusals are not held": {
+	"errors are not postponed": {
 		{"a", "CLIENT PAUSE 1000000 ALL", "+OK"},
 		{"b", "NOSUCH", "-ERR unknown command 'NOSUCH', with args beginning with: "},
 		{"b", "GET", "-ERR wrong number of arguments for 'get' command"},
 		{"b", "DISCARD x", "-ERR wrong number of arguments for 'discard' command"},
 	},
-	"nor is who watches": {
+	"MONITOR is not postponed": {
 		{"a", "MONITOR", "+OK"},
 		{"b", "CLIENT PAUSE 1000000 ALL", "+OK"},
 		{"a", "ECHO x", "$1\r\nx"},
 	},
-	"a pause of no time": {
+	"a pause of zero": {
 		{"a", "CLIENT PAUSE 0", "+OK"},
 		{"a", "PING", "+PONG"},
 		{"a", "CLIENT PAUSE 0 write", "+OK"},
 		{"a", "SET k v", "+OK"},
 	},
-	"one beyond time": {
+	"the longest pause": {
 		{"a", "CLIENT PAUSE 9223372036854775807", "+OK"},
 		{"a", "PING", "+PONG"},
 		{"a", "CLIENT PAUSE 9223372036854775807 WRITE", "+OK"},
 		{"a", "SET k v", "+OK"},
 		{"a", "CLIENT UNPAUSE", "+OK"},
 	},
-	"UNPAUSE is held by ALL": {
+	"ALL postpones UNPAUSE": {
 		{"a", "CLIENT PAUSE 60 ALL", "+OK"},
 		{"b", "CLIENT UNPAUSE", "+OK"},
 		{"a", "SET k v", "+OK"},
@@ -66,11 +66,11 @@ var pauseScenes = map[string][]pauseStep{
 		{"b", "CLIENT PAUSE 300 ALL", "+OK"},
 		{"a", "", "*-1"},
 	},
-	"a wait that was held begins behind it": {
+	"a postponed BLPOP starts its timeout later": {
 		{"a", "CLIENT PAUSE 50 WRITE", "+OK"},
 		{"b", "BLPOP l 0.01", "*-1"},
 	},
-	"RESET and QUIT were held": {
+	"RESET and QUIT are postponed": {
 		{"a", "CLIENT PAUSE 50 ALL", "+OK"},
 		{"b", "SELECT 3", "+OK"},
 		{"a", "CLIENT PAUSE 50 ALL", "+OK"},
@@ -79,11 +79,11 @@ var pauseScenes = map[string][]pauseStep{
 		{"b", "QUIT", "+OK"},
 		{"b", "", "(closed)"},
 	},
-	"AUTH was held": {
+	"AUTH is postponed": {
 		{"a", "CLIENT PAUSE 50 ALL", "+OK"},
 		{"b", "AUTH x y", "-WRONGPASS invalid username-password pair or user is disabled."},
 	},
-	"who sends no more is not waited for": {
+	"a client that has closed its sending side": {
 		{"a", "CLIENT PAUSE 1000000 WRITE", "+OK"},
 		{"b", "PING", "+PONG"},
 		{"b", "SET k v", ""},
@@ -93,12 +93,12 @@ var pauseScenes = map[string][]pauseStep{
 	},
 }
 
-func TestPausesInRealTime(t *testing.T) {
-	for name, scene := range pauseScenes {
+func TestPauseScenarios(t *testing.T) {
+	for name, scene := range pauseScenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := start(t, "--bind", "127.0.0.1")
-			play(t, scene, func() net.Conn {
+			runPauseSteps(t, scene, func() net.Conn {
 				c, err := net.Dial("tcp", srv.Addr().String())
 				require.NoError(t, err)
 				return c
@@ -107,12 +107,12 @@ func TestPausesInRealTime(t *testing.T) {
 	}
 }
 
-func TestPausesInRealTimeOfRedis(t *testing.T) {
-	for name, scene := range pauseScenes {
+func TestPauseScenariosOnRedis(t *testing.T) {
+	for name, scene := range pauseScenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			redis, _ := redisOver(t, t.TempDir())
-			play(t, scene, func() net.Conn {
+			redis, _ := startRedisInDir(t, t.TempDir())
+			runPauseSteps(t, scene, func() net.Conn {
 				c, err := net.Dial("unix", redis.conn.RemoteAddr().String())
 				require.NoError(t, err)
 				return c
@@ -121,7 +121,7 @@ func TestPausesInRealTimeOfRedis(t *testing.T) {
 	}
 }
 
-func play(t *testing.T, scene []pauseStep, dial func() net.Conn) {
+func runPauseSteps(t *testing.T, scene []pauseStep, dial func() net.Conn) {
 	wires := map[string]*wire{}
 	for _, s := range scene {
 		w := wires[s.conn]
@@ -141,7 +141,7 @@ func play(t *testing.T, scene []pauseStep, dial func() net.Conn) {
 		switch s.want {
 		case "":
 		case "(closed)":
-			require.Empty(t, w.rest(t), s)
+			require.Empty(t, w.readToEnd(t), s)
 		default:
 			require.Equal(t, s.want, w.reply(t), s)
 		}

@@ -13,12 +13,12 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// keepingIn runs a server over a directory of the system, which clients may
-// change, for one test.
-func keepingIn(t *testing.T, dir string, directives ...string) *wire {
+// startInDir runs a server whose directory clients may change, for one test.
+func startInDir(t *testing.T, dir string, directives ...string) *wire {
 	t.Helper()
 	cfg := config.New()
-	args := append([]string{"--bind", "127.0.0.1", "--dir", dir, "--enable-protected-configs", "local"}, directives...)
+	args := append([]string{"--bind", "127.0.0.1", "--dir", dir, "--enable-protected-configs", "local"},
+		directives...)
 	require.NoError(t, cfg.ParseArgs(args, nil))
 	srv, err := server.Listen(server.Options{
 		Config: cfg, FreePort: true, Disk: engine.Directory(dir), Chdir: engine.Directory,
@@ -30,18 +30,19 @@ func keepingIn(t *testing.T, dir string, directives ...string) *wire {
 		require.NoError(t, srv.Close())
 		require.NoError(t, <-served)
 	})
-	return loaded(t, srv)
+	return connectLoaded(t, srv)
 }
 
-// TestConfigSetDir moves what is saved to another directory.
+// TestConfigSetDir changes the directory of the snapshot.
 func TestConfigSetDir(t *testing.T) {
 	t.Parallel()
 	one, two := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(two, "sub"), 0o700))
-	c := keepingIn(t, one, "--save", "900 1")
+	c := startInDir(t, one, "--save", "900 1")
 	refused := func(dir, why string) {
 		t.Helper()
-		require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'dir') - "+why, c.call(t, "CONFIG", "SET", "dir", dir))
+		require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'dir') - "+why,
+			c.call(t, "CONFIG", "SET", "dir", dir))
 	}
 	require.Equal(t, "+OK", c.call(t, "SET", "k", "v"))
 	require.Equal(t, "+OK", c.call(t, "SAVE"))
@@ -51,41 +52,46 @@ func TestConfigSetDir(t *testing.T) {
 	require.Equal(t, "+OK", c.call(t, "SAVE"))
 	require.FileExists(t, filepath.Join(two, "other.rdb"))
 	require.NoFileExists(t, filepath.Join(one, "other.rdb"))
-	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "dir", "sub"), "from where it is, as if the process had gone there")
+	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "dir", "sub"), "relative to the current one")
 	require.Contains(t, c.call(t, "CONFIG", "GET", "dir"), filepath.Join(two, "sub"))
 	require.Equal(t, "+OK", c.call(t, "SAVE"))
 	require.FileExists(t, filepath.Join(two, "sub", "other.rdb"))
 
 	refused(filepath.Join(two, "none"), "No such file or directory")
 	refused(filepath.Join(two, "other.rdb"), "Not a directory")
-	require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'dbfilename') - dbfilename can't be a path, just a filename",
+	require.Equal(t,
+		"-ERR CONFIG SET failed (possibly related to argument 'dbfilename') - dbfilename can't be a path, "+
+			"just a filename",
 		c.call(t, "CONFIG", "SET", "dir", one, "dbfilename", "../x"))
 	require.Contains(t, c.call(t, "CONFIG", "GET", "dir"), filepath.Join(two, "sub"), "all or nothing")
 
-	// What was left is free for another server, what is held is not.
-	d := keepingIn(t, one, "--save", "900 1")
+	// The old directory is unlocked for another server, the current one is not.
+	d := startInDir(t, one, "--save", "900 1")
 	refused(one, "lock "+one+": "+disk.ErrLocked.Error())
 	require.Equal(t, "+OK", d.call(t, "SAVE"))
-	require.Equal(t, "+OK", c.call(t, "SAVE"), "the refused change left the directory as it was")
+	require.Equal(t, "+OK", c.call(t, "SAVE"), "the refused change had no effect")
 
 	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "save", "", "appendonly", "yes"))
 	refused(two, "dir cannot be changed while appendonly is yes")
 }
 
-// TestConfigSetDirIsProtected asks without the right, and of a server whose
-// directory is its program's.
+// TestConfigSetDirIsProtected tests a client without permission, and a server whose
+// directory is fixed.
 func TestConfigSetDirIsProtected(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	srv, _ := keeping(t, engine.Directory(dir))
-	c := loaded(t, srv)
+	srv, _ := startWithDisk(t, engine.Directory(dir))
+	c := connectLoaded(t, srv)
 	for _, pair := range [][2]string{{"dir", t.TempDir()}, {"dbfilename", "x.rdb"}} {
-		require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument '"+pair[0]+"') - can't set protected config",
+		require.Equal(t,
+			"-ERR CONFIG SET failed (possibly related to argument '"+pair[0]+"') - "+
+				"can't set protected config",
 			c.call(t, "CONFIG", "SET", pair[0], pair[1]))
 	}
 	require.NoError(t, srv.Close())
-	srv, end := keeping(t, engine.Directory(dir), "--enable-protected-configs", "yes")
-	require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'dir') - the directory of this server is fixed",
-		loaded(t, srv).call(t, "CONFIG", "SET", "dir", t.TempDir()))
+	srv, end := startWithDisk(t, engine.Directory(dir), "--enable-protected-configs", "yes")
+	require.Equal(t,
+		"-ERR CONFIG SET failed (possibly related to argument 'dir') - the directory of this server is fixed",
+		connectLoaded(t, srv).call(t, "CONFIG", "SET", "dir", t.TempDir()))
 	require.NoError(t, end())
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// misconfQuestions are put to a server with save points whose last save has
-// failed, words apart by a bar.
-var misconfQuestions = strings.Split(strings.TrimSpace(`
+// misconfCommands are sent to a server with save points whose last save has failed.
+// Words are separated by bars.
+var misconfCommands = strings.Split(strings.TrimSpace(`
 SET|k|w
 GET|k
 PING
@@ -50,8 +50,8 @@ CONFIG|SET|stop-writes-on-bgsave-error|no
 SET|k|w
 `), "\n")
 
-// misconfAnswers takes the directory away and asks.
-func misconfAnswers(t *testing.T, c *wire, dir string) string {
+// misconfReplies removes the directory and returns the replies to misconfCommands.
+func misconfReplies(t *testing.T, c *wire, dir string) string {
 	t.Helper()
 	c.call(t, "SET", "k", "v")
 	c.call(t, "FUNCTION", "LOAD", "#!lua name=f\nredis.register_function('fw', function() return 1 end)\n"+
@@ -59,16 +59,18 @@ func misconfAnswers(t *testing.T, c *wire, dir string) string {
 	require.NoError(t, os.RemoveAll(dir))
 	require.Equal(t, "-ERR", c.call(t, "SAVE"))
 	c.call(t, "BGSAVE")
-	eventually(t, func() bool { return strings.Contains(c.call(t, "INFO", "persistence"), "rdb_last_bgsave_status:err") }, func() {})
+	eventually(t, func() bool {
+		return strings.Contains(c.call(t, "INFO", "persistence"), "rdb_last_bgsave_status:err")
+	}, func() {})
 	var b strings.Builder
-	for _, q := range misconfQuestions {
+	for _, q := range misconfCommands {
 		reply := c.call(t, strings.Split(strings.ReplaceAll(q, `\n`, "\n"), "|")...)
 		b.WriteString("> " + q + "\n" + strings.ReplaceAll(reply, "\r\n", " ") + "\n")
 	}
 	return b.String()
 }
 
-// TestMisconfAsRedis compares with what redis-server 7.0.15 answers, recorded
+// TestMisconfAsRedis compares with the replies of redis-server 7.0.15, recorded
 // with -record.
 func TestMisconfAsRedis(t *testing.T) {
 	t.Parallel()
@@ -76,8 +78,8 @@ func TestMisconfAsRedis(t *testing.T) {
 	if *record {
 		dir := filepath.Join(t.TempDir(), "d")
 		require.NoError(t, os.Mkdir(dir, 0o700))
-		c, end := redisOver(t, dir, "--save", "100000", "1")
-		require.NoError(t, os.WriteFile(file, []byte(misconfAnswers(t, c, dir)), 0o600))
+		c, end := startRedisInDir(t, dir, "--save", "100000", "1")
+		require.NoError(t, os.WriteFile(file, []byte(misconfReplies(t, c, dir)), 0o600))
 		c.call(t, "CONFIG", "SET", "save", "")
 		end()
 	}
@@ -85,7 +87,7 @@ func TestMisconfAsRedis(t *testing.T) {
 	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "d")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	srv, end := keeping(t, engine.Directory(dir), "--save", "100000", "1")
-	require.Equal(t, string(want), misconfAnswers(t, loaded(t, srv), dir))
-	_ = end() // there is nowhere to save to
+	srv, end := startWithDisk(t, engine.Directory(dir), "--save", "100000", "1")
+	require.Equal(t, string(want), misconfReplies(t, connectLoaded(t, srv), dir))
+	_ = end() // the directory is gone
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-// redisOver runs a redis-server over a directory; end ends it as SHUTDOWN does.
-func redisOver(t *testing.T, dir string, directives ...string) (c *wire, end func()) {
+// startRedisInDir runs a redis-server in a directory. end shuts it down.
+func startRedisInDir(t *testing.T, dir string, directives ...string) (c *wire, end func()) {
 	t.Helper()
 	if err := oracle.FindRealTime(); err != nil {
 		t.Skip("there is no redis-server on this machine to load the files: ", err)
 	}
-	redis, err := oracle.Start(oracle.Options{RealTime: true, Args: append([]string{"--dir", dir}, directives...)})
+	redis, err := oracle.Start(oracle.Options{RealTime: true,
+		Args: append([]string{"--dir", dir}, directives...)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, redis.Close()) })
 	nc, err := redis.Dial()
@@ -30,7 +31,7 @@ func redisOver(t *testing.T, dir string, directives ...string) (c *wire, end fun
 	}
 }
 
-var movedQuestions = [][]string{
+var dumpCommands = [][]string{
 	{"GET", "s"},
 	{"ZRANGE", "u", "0", "-1", "WITHSCORES"},
 	{"ZRANGE", "z", "0", "-1", "WITHSCORES"},
@@ -43,23 +44,24 @@ var movedQuestions = [][]string{
 	{"DBSIZE"},
 }
 
-func answers(t *testing.T, c *wire) (out []string) {
-	for _, q := range movedQuestions {
+func requirePong(t *testing.T, c *wire) (out []string) {
+	for _, q := range dumpCommands {
 		out = append(out, fmt.Sprint(q, " ", c.call(t, q...)))
 	}
 	return out
 }
 
-// TestFilesMoveBothWays: redis-server loads what we wrote, log and snapshot, we
-// load what it writes, and every key answers the same.
-func TestFilesMoveBothWays(t *testing.T) {
+// TestFilesAreInterchangeableWithRedis: redis-server loads our log and snapshot,
+// zlimit loads redis-server's, and the contents are the same.
+func TestFilesAreInterchangeableWithRedis(t *testing.T) {
 	t.Parallel()
 	for name, directives := range map[string][]string{
-		"log": {"--appendonly", "yes"}, "commands": {"--appendonly", "yes", "--aof-use-rdb-preamble", "no"}, "snapshot": {},
+		"log": {"--appendonly", "yes"}, "commands": {"--appendonly", "yes", "--aof-use-rdb-preamble", "no"},
+		"snapshot": {},
 	} {
 		dir := t.TempDir()
-		srv, end := keeping(t, engine.Directory(dir), directives...)
-		c := loaded(t, srv)
+		srv, end := startWithDisk(t, engine.Directory(dir), directives...)
+		c := connectLoaded(t, srv)
 		fill := [][]string{
 			{"RL.ALLOW", "u", "10", "600000", "COST", "3"},
 			{"ZADD", "z", "1.5", "x", "-2", "y"},
@@ -74,22 +76,23 @@ func TestFilesMoveBothWays(t *testing.T) {
 		if name != "snapshot" {
 			require.Equal(t, "+Background append only file rewriting started", c.call(t, "BGREWRITEAOF"))
 		}
-		for _, line := range [][]string{{"SET", "s", "v", "PX", "1000000"}, {"RL.ALLOW", "u", "10", "600000"}, {"EVAL", "redis.call('rpush', KEYS[1], 'c') return redis.call('incr', 'n')", "1", "l"}} {
+		for _, line := range [][]string{{"SET", "s", "v", "PX", "1000000"}, {"RL.ALLOW", "u", "10", "600000"},
+			{"EVAL", "redis.call('rpush', KEYS[1], 'c') return redis.call('incr', 'n')", "1", "l"}} {
 			require.NotContains(t, c.call(t, line...), "-ERR", line)
 		}
 		require.Equal(t, "+OK", c.call(t, "SAVE"))
-		want := answers(t, c)
+		want := requirePong(t, c)
 		require.NoError(t, end())
 
-		r, stop := redisOver(t, dir, directives...)
-		require.Equal(t, want, answers(t, r), "%s: redis-server reads ours", name)
+		r, stop := startRedisInDir(t, dir, directives...)
+		require.Equal(t, want, requirePong(t, r), "%s: redis-server loads ours", name)
 		require.Equal(t, ":2", r.call(t, "INCR", "n"))
 		require.Equal(t, "+OK", r.call(t, "SAVE"))
 		stop()
 
-		srv, end = keeping(t, engine.Directory(dir), directives...)
-		c = loaded(t, srv)
-		require.Equal(t, want, answers(t, c), "%s: we read redis-server's", name)
+		srv, end = startWithDisk(t, engine.Directory(dir), directives...)
+		c = connectLoaded(t, srv)
+		require.Equal(t, want, requirePong(t, c), "%s: zlimit loads redis-server's", name)
 		require.Equal(t, "$1\r\n2", c.call(t, "GET", "n"))
 		require.NoError(t, end())
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// keeping runs a server over a directory until end is called.
-func keeping(t *testing.T, fs disk.FS, directives ...string) (srv *server.Server, end func() error) {
+// startWithDisk runs a server on fs until end is called.
+func startWithDisk(t *testing.T, fs disk.FS, directives ...string) (srv *server.Server, end func() error) {
 	t.Helper()
 	cfg := config.New()
 	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, directives...), nil))
@@ -29,33 +29,33 @@ func keeping(t *testing.T, fs disk.FS, directives ...string) (srv *server.Server
 	}
 }
 
-// loaded is a client of a server that has loaded.
-func loaded(t *testing.T, srv *server.Server) *wire {
+// connectLoaded connects a client and waits until the server has loaded.
+func connectLoaded(t *testing.T, srv *server.Server) *wire {
 	t.Helper()
 	c := connect(t, srv)
 	eventually(t, func() bool { return c.call(t, "PING") == "+PONG" }, func() {})
 	return c
 }
 
-var alwaysSynced = []string{"--appendonly", "yes", "--appendfsync", "always"}
+var fsyncAlways = []string{"--appendonly", "yes", "--appendfsync", "always"}
 
-// TestRepliesWaitForTheDisk: under always, a reply leaves when the sync that
-// covers it is done, for who has written, who has read it, and who is told of it.
-func TestRepliesWaitForTheDisk(t *testing.T) {
+// TestRepliesWaitForSync: under always, replies to the writer and to readers of the
+// change, and messages to subscribers, are sent only after the sync.
+func TestRepliesWaitForSync(t *testing.T) {
 	t.Parallel()
 	d := crashdisk.New(1)
-	srv, end := keeping(t, d.FS(), alwaysSynced...)
-	writer, reader, listener := loaded(t, srv), loaded(t, srv), loaded(t, srv)
+	srv, end := startWithDisk(t, d.FS(), fsyncAlways...)
+	writer, reader, listener := connectLoaded(t, srv), connectLoaded(t, srv), connectLoaded(t, srv)
 	listener.call(t, "SUBSCRIBE", "news")
 
-	syncing, goOn := make(chan struct{}, 1), make(chan struct{})
+	syncing, resume := make(chan struct{}, 1), make(chan struct{})
 	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
 		if op.Kind == crashdisk.Sync && strings.Contains(op.Name, "incr") {
 			select {
 			case syncing <- struct{}{}:
 			default:
 			}
-			<-goOn
+			<-resume
 		}
 		return crashdisk.Fault{}
 	})
@@ -75,10 +75,10 @@ func TestRepliesWaitForTheDisk(t *testing.T) {
 	}
 	select {
 	case reply := <-arrived:
-		require.Fail(t, "it came before the sync", reply)
+		require.Fail(t, "a reply before the sync", reply)
 	default:
 	}
-	close(goOn)
+	close(resume)
 	var got []string
 	for range 3 {
 		got = append(got, strings.TrimSpace(<-arrived))
@@ -87,13 +87,13 @@ func TestRepliesWaitForTheDisk(t *testing.T) {
 	require.NoError(t, end())
 }
 
-// TestNoReplyWhereTheDiskFails: a client whose change cannot be kept is cut off
-// without an answer; others read on.
-func TestNoReplyWhereTheDiskFails(t *testing.T) {
+// TestNoReplyIfSyncFails: a client whose change cannot be written is disconnected
+// without a reply. Others can still read.
+func TestNoReplyIfSyncFails(t *testing.T) {
 	t.Parallel()
 	d := crashdisk.New(1)
-	srv, end := keeping(t, d.FS(), alwaysSynced...)
-	writer, reader := loaded(t, srv), loaded(t, srv)
+	srv, end := startWithDisk(t, d.FS(), fsyncAlways...)
+	writer, reader := connectLoaded(t, srv), connectLoaded(t, srv)
 	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
 		if op.Kind == crashdisk.Write && strings.Contains(op.Name, "incr") {
 			return crashdisk.Fault{Err: syscall.EROFS}
@@ -101,17 +101,18 @@ func TestNoReplyWhereTheDiskFails(t *testing.T) {
 		return crashdisk.Fault{}
 	})
 	require.NoError(t, writer.sendRaw([]byte("SET k v\r\n")))
-	require.Zero(t, writer.cut(t), "not one byte")
+	require.Zero(t, writer.awaitClose(t), "no reply")
 	require.Equal(t, "$1\r\nv", reader.call(t, "GET", "k"))
-	require.Equal(t, "-MISCONF Errors writing to the AOF file: Read-only file system", reader.call(t, "SET", "k", "w"))
+	require.Equal(t, "-MISCONF Errors writing to the AOF file: Read-only file system",
+		reader.call(t, "SET", "k", "w"))
 	d.Hook(nil)
 	eventually(t, func() bool { return reader.call(t, "SET", "k", "w") == "+OK" }, func() {})
 	require.NoError(t, end())
 }
 
-// TestFailedLoadEndsTheServer: the file is named, and nobody is answered from
-// half of it.
-func TestFailedLoadEndsTheServer(t *testing.T) {
+// TestFailedLoadStopsServer: the error names the file, and nothing is served from a
+// partial load.
+func TestFailedLoadStopsServer(t *testing.T) {
 	t.Parallel()
 	d := crashdisk.New(1)
 	d.Put("dump.rdb", []byte("REDIS0010 and nonsense"))
@@ -125,15 +126,15 @@ func TestFailedLoadEndsTheServer(t *testing.T) {
 func TestShutdownSaves(t *testing.T) {
 	t.Parallel()
 	dir := engine.Directory(t.TempDir())
-	srv, end := keeping(t, dir)
-	c := loaded(t, srv)
+	srv, end := startWithDisk(t, dir)
+	c := connectLoaded(t, srv)
 	require.Equal(t, "+OK", c.call(t, "SET", "k", "v"))
 	require.NoError(t, c.sendRaw([]byte("SHUTDOWN SAVE\r\n")))
-	require.Zero(t, c.cut(t))
+	require.Zero(t, c.awaitClose(t))
 	require.NoError(t, end())
 
-	srv, end = keeping(t, dir)
-	c = loaded(t, srv)
+	srv, end = startWithDisk(t, dir)
+	c = connectLoaded(t, srv)
 	require.Equal(t, "$1\r\nv", c.call(t, "GET", "k"))
 	require.NoError(t, end())
 }

@@ -17,32 +17,33 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// instant stands in a command for the client's time in milliseconds, cut for an
-// instant 500 ms before it.
+// timestampField is the placeholder in a command for the client's time in
+// milliseconds, cutoffField the one for 500 ms before it.
 const (
-	instant = "0000000000000"
-	cut     = "0000000000500"
+	timestampField = "0000000000000"
+	cutoffField    = "0000000000500"
 )
 
-// BenchmarkPipelined is what limiters send over loopback: 50 connections, 16
-// commands (of MULTI: whole transactions) a pipeline. docs/performance.md reads
-// its profiles, and the CPU profile of the first three is what
-// cmd/zlimit-server is built with (make pgo).
+// BenchmarkPipelined runs the flows of rate limiters over loopback: 50 connections,
+// and pipelines of 16 commands (of MULTI: transactions). docs/performance.md reads
+// its profiles. The CPU profile of the first three is the default.pgo of
+// cmd/zlimit-server (make pgo).
 func BenchmarkPipelined(b *testing.B) {
 	script, err := os.ReadFile("../docs/sliding-window.lua")
 	require.NoError(b, err)
-	evalsha := fmt.Sprintf("*7\r\n$7\r\nEVALSHA\r\n$40\r\n%x\r\n$1\r\n1\r\n%%s$13\r\n%s\r\n$3\r\n500\r\n$7\r\n1000000\r\n", sha1.Sum(script), instant)
+	evalsha := fmt.Sprintf("*7\r\n$7\r\nEVALSHA\r\n$40\r\n%x\r\n$1\r\n1\r\n%%s"+
+		"$13\r\n%s\r\n$3\r\n500\r\n$7\r\n1000000\r\n", sha1.Sum(script), timestampField)
 	for _, flow := range []struct {
 		name, engine string
-		command      string // with the key's place
-		lines        int    // of a reply
+		command      string // with a verb for the key
+		lines        int    // of its reply
 	}{
 		{"allow", "auto", "*4\r\n$8\r\nRL.ALLOW\r\n%s$6\r\n100000\r\n$3\r\n500\r\n", 6},
 		{"evalsha", "auto", evalsha, 2},
 		{"interpreted", "interpreter", evalsha, 2},
 		{"multi", "auto", "*1\r\n$5\r\nMULTI\r\n" +
-			"*4\r\n$4\r\nZADD\r\n%[1]s$13\r\n" + instant + "\r\n$13\r\n" + instant + "\r\n" +
-			"*4\r\n$16\r\nZREMRANGEBYSCORE\r\n%[1]s$1\r\n0\r\n$13\r\n" + cut + "\r\n" +
+			"*4\r\n$4\r\nZADD\r\n%[1]s$13\r\n" + timestampField + "\r\n$13\r\n" + timestampField + "\r\n" +
+			"*4\r\n$16\r\nZREMRANGEBYSCORE\r\n%[1]s$1\r\n0\r\n$13\r\n" + cutoffField + "\r\n" +
 			"*2\r\n$5\r\nZCARD\r\n%[1]s" +
 			"*3\r\n$6\r\nEXPIRE\r\n%[1]s$2\r\n60\r\n" +
 			"*1\r\n$4\r\nEXEC\r\n", 10},
@@ -73,7 +74,8 @@ func BenchmarkPipelined(b *testing.B) {
 	}
 }
 
-// pipelined sends n commands, 16 a write, each time a millisecond later.
+// pipelined sends n commands, 16 per write, and advances the client's time by one
+// millisecond for each write.
 func pipelined(nc net.Conn, client int, command string, lines, n int) error {
 	const depth = 16
 	var batch []byte
@@ -81,7 +83,7 @@ func pipelined(nc net.Conn, client int, command string, lines, n int) error {
 		key := fmt.Sprintf("key:a%011d", (client*7919+i*31)%10000)
 		batch = fmt.Appendf(batch, command, fmt.Sprintf("$%d\r\n%s\r\n", len(key), key))
 	}
-	// Where an instant stands, by how long before the client's time it lies.
+	// The time fields, by their offset before the client's time.
 	times := map[int64][][]byte{}
 	for _, at := range regexp.MustCompile(`0{10}\d{3}`).FindAllIndex(batch, -1) {
 		text := batch[at[0]:at[1]]
@@ -108,7 +110,7 @@ func pipelined(nc net.Conn, client int, command string, lines, n int) error {
 				return err
 			}
 			if line[0] == '-' {
-				return fmt.Errorf("an error: %s", line)
+				return fmt.Errorf("error reply: %s", line)
 			}
 		}
 	}

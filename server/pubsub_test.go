@@ -15,7 +15,7 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// subscriber is a client that listens to a and takes nothing more.
+// subscriber returns a client that has subscribed to a and reads nothing more.
 func subscriber(t *testing.T, srv *server.Server) *wire {
 	t.Helper()
 	c := connect(t, srv)
@@ -28,11 +28,12 @@ func messageOf(body string) string {
 	return fmt.Sprintf("*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$%d\r\n%s", len(body), body)
 }
 
-// TestSlowSubscriberIsCut: neither the publisher nor the other subscriber
-// notices that one takes nothing, and what is kept for it has a bound.
-func TestSlowSubscriberIsCut(t *testing.T) {
+// TestSlowSubscriberIsDisconnected: the publisher and other subscribers do not
+// notice a subscriber that does not read, and its backlog is bounded.
+func TestSlowSubscriberIsDisconnected(t *testing.T) {
 	t.Parallel()
-	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 0 0 0 pubsub 2mb 0 0")
+	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit",
+		"normal 0 0 0 pubsub 2mb 0 0")
 	publisher, slow, quick := connect(t, srv), subscriber(t, srv), subscriber(t, srv)
 	const size = 256 << 10
 	body := strings.Repeat("m", size)
@@ -41,35 +42,35 @@ func TestSlowSubscriberIsCut(t *testing.T) {
 		publisher.call(t, "PUBLISH", "a", body)
 		require.Len(t, quick.reply(t), len(messageOf(body)))
 		n++
-	}, "a subscriber that takes nothing is disconnected")
+	}, "a subscriber that does not read stays connected")
 	require.GreaterOrEqual(t, n, 8, "not before the limit")
-	require.Less(t, slow.cut(t), int64(n*(size+100)))
+	require.Less(t, slow.awaitClose(t), int64(n*(size+100)))
 	require.Contains(t, logged(), "closed by client-output-buffer-limit")
 	require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", "m"))
 	require.Equal(t, messageOf("m"), quick.reply(t))
 }
 
-// TestSubscriberLimitAtRunTime: the class of a connection changes with its
-// subscriptions.
+// TestSubscriberLimitAtRunTime: a connection's class depends on its subscriptions.
 func TestSubscriberLimitAtRunTime(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 1kb 0 0 pubsub 0 0 0")
 	publisher, c := connect(t, srv), subscriber(t, srv)
 	body := strings.Repeat("m", 512<<10)
-	for range 16 { // far beyond what sockets hold: the normal limit would have cut it
+	for range 16 { // more than socket buffers hold: the normal limit would apply
 		require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", body))
 	}
 	for range 16 {
 		require.Len(t, c.reply(t), len(messageOf(body)))
 	}
-	require.Equal(t, "+OK", publisher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 0 0"))
+	require.Equal(t, "+OK",
+		publisher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 0 0"))
 	eventually(t, func() bool { return srv.Engine().Sessions() == 1 },
-		func() { publisher.call(t, "PUBLISH", "a", body) }, "the new limit is obeyed")
+		func() { publisher.call(t, "PUBLISH", "a", body) }, "the new limit has no effect")
 }
 
-// TestSubscribersHangUp in every impolite way, with messages on their way to
-// them. Nothing of them stays.
-func TestSubscribersHangUp(t *testing.T) {
+// TestSubscribersDisconnect disconnects in every abnormal way while messages are on
+// their way, and requires that nothing of the subscribers remains.
+func TestSubscribersDisconnect(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	publisher := connect(t, srv)
@@ -87,15 +88,17 @@ func TestSubscribersHangUp(t *testing.T) {
 		}
 		require.NoError(t, c.conn.Close())
 	}
-	eventually(t, func() bool { return publisher.call(t, "PUBLISH", "a", "m") == ":0" }, func() {}, "they are forgotten")
+	eventually(t, func() bool { return publisher.call(t, "PUBLISH", "a", "m") == ":0" }, func() {},
+		"subscriptions leak")
 	require.Equal(t, ":0", publisher.call(t, "SPUBLISH", "a", "m"))
 	require.Equal(t, ":0", publisher.call(t, "PUBSUB", "NUMPAT"))
 	require.Equal(t, "*0", publisher.call(t, "PUBSUB", "CHANNELS"))
-	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { publisher.call(t, "PING") }, "sessions leak")
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { publisher.call(t, "PING") },
+		"sessions leak")
 }
 
-// TestNoMessageIsLost over sockets: several publishers pipeline, subscribers
-// come and go beside those that are counted.
+// TestNoMessageIsLost has several publishers that pipeline, and another client that
+// subscribes and unsubscribes beside the subscribers that count.
 func TestNoMessageIsLost(t *testing.T) {
 	t.Parallel()
 	const publishers, each, listeners = 3, 400, 3
@@ -104,21 +107,21 @@ func TestNoMessageIsLost(t *testing.T) {
 	for range listeners {
 		all = append(all, subscriber(t, srv))
 	}
-	fickle := connect(t, srv)
+	toggling := connect(t, srv)
 	stop := make(chan struct{})
-	var beside, work sync.WaitGroup
-	beside.Go(func() {
-		defer func() { _ = fickle.conn.Close() }()
+	var background, work sync.WaitGroup
+	background.Go(func() {
+		defer func() { _ = toggling.conn.Close() }()
 		for {
 			select {
 			case <-stop:
 				return
 			default:
-				if fickle.sendRaw([]byte("SUBSCRIBE a\r\nUNSUBSCRIBE a\r\n")) != nil {
+				if toggling.sendRaw([]byte("SUBSCRIBE a\r\nUNSUBSCRIBE a\r\n")) != nil {
 					return
 				}
 				for range 2 {
-					if _, err := fickle.readReply(); err != nil {
+					if _, err := toggling.readReply(); err != nil {
 						return
 					}
 				}
@@ -137,7 +140,7 @@ func TestNoMessageIsLost(t *testing.T) {
 			}
 		})
 	}
-	var heard [listeners][]string
+	var received [listeners][]string
 	for l, c := range all {
 		work.Go(func() {
 			for range publishers * each {
@@ -146,15 +149,15 @@ func TestNoMessageIsLost(t *testing.T) {
 					return
 				}
 				lines := strings.Split(string(reply), "\r\n")
-				heard[l] = append(heard[l], lines[len(lines)-2])
+				received[l] = append(received[l], lines[len(lines)-2])
 			}
 		})
 	}
 	work.Wait()
 	close(stop)
-	beside.Wait()
+	background.Wait()
 	next := make(map[string]int)
-	for _, body := range heard[0] {
+	for _, body := range received[0] {
 		p, i, _ := strings.Cut(body, ":")
 		require.Equal(t, fmt.Sprint(next[p]), i, "of publisher %s", p)
 		next[p]++
@@ -162,13 +165,13 @@ func TestNoMessageIsLost(t *testing.T) {
 	for p := range publishers {
 		require.Equal(t, each, next[fmt.Sprint(p)])
 	}
-	require.Equal(t, heard[0], heard[1])
-	require.Equal(t, heard[0], heard[2])
+	require.Equal(t, received[0], received[1])
+	require.Equal(t, received[0], received[2])
 }
 
-// TestEndSendsWhatWasPublished: the server's end loses no message that its
-// publisher was told about.
-func TestEndSendsWhatWasPublished(t *testing.T) {
+// TestShutdownSendsPublishedMessages: shutdown loses no message that PUBLISH has
+// counted.
+func TestShutdownSendsPublishedMessages(t *testing.T) {
 	t.Parallel()
 	srv, served, _ := serveWith(t, config.New())
 	c, publisher := subscriber(t, srv), connect(t, srv)
@@ -176,6 +179,6 @@ func TestEndSendsWhatWasPublished(t *testing.T) {
 		require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", "m"))
 	}
 	require.NoError(t, srv.Close())
-	ended(t, served)
-	require.Equal(t, strings.Repeat(messageOf("m")+"\r\n", 50), c.rest(t))
+	requireServeReturned(t, served)
+	require.Equal(t, strings.Repeat(messageOf("m")+"\r\n", 50), c.readToEnd(t))
 }

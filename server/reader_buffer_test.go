@@ -9,10 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is announced costs nothing; what has arrived may cost a small multiple of itself.
+// Announced lengths allocate nothing; received bytes a small multiple of
+// themselves.
 func TestReaderMemoryFollowsBytesReceived(t *testing.T) {
 	for _, in := range []string{
-		"*1048576\r\n", "*2147483647\r\n", "*2\r\n$4\r\nECHO\r\n$536870912\r\n", "*2147483647\r\n$536870912\r\n",
+		"*1048576\r\n", "*2147483647\r\n", "*2\r\n$4\r\nECHO\r\n$536870912\r\n",
+		"*2147483647\r\n$536870912\r\n",
 	} {
 		r := newReader(defaultLimits())
 		_, err := feed(r, in, whole)
@@ -31,7 +33,7 @@ func TestReaderMemoryFollowsBytesReceived(t *testing.T) {
 	}
 }
 
-func TestReaderGivesLargeBufferBack(t *testing.T) {
+func TestReaderReleasesLargeBuffer(t *testing.T) {
 	big := encode("ECHO", strings.Repeat("x", 4<<20))
 	r := newReader(defaultLimits())
 	got, err := feed(r, big, whole)
@@ -40,7 +42,7 @@ func TestReaderGivesLargeBufferBack(t *testing.T) {
 	r.free()
 	require.LessOrEqual(t, r.memory(), pipelineBytes, "after a large command")
 
-	// The tail of the read that ended the large command must not keep its buffer.
+	// The rest of the read that ended the large command must not keep its buffer.
 	_, err = feed(r, big+"*1\r\n$4\r\nPI", whole)
 	require.NoError(t, err)
 	r.free()
@@ -72,11 +74,13 @@ func TestReaderReleaseKeepsUnfinishedCommand(t *testing.T) {
 		require.LessOrEqual(t, r.memory(), max(2*cut, 2*minBuffer))
 		more, err := feed(r, in[cut:], pieces(3000))
 		require.NoError(t, err)
-		require.Equal(t, cmds(cmd("SET", "key", strings.Repeat("v", 40000)), cmd("PING")), append(got, more...))
+		require.Equal(t, cmds(cmd("SET", "key", strings.Repeat("v", 40000)), cmd("PING")),
+			append(got, more...))
 	}
 }
 
-// As redis-server shows it: while a command runs, all that came with the last read; then what no argument was made of.
+// As in redis-server: while a command runs, all bytes of the last read count as
+// used; afterwards those that are not yet part of an argument.
 func TestReaderQueryBuffer(t *testing.T) {
 	list := encode("CLIENT", "LIST")
 	r := newReader(defaultLimits())
@@ -95,8 +99,8 @@ func TestReaderQueryBuffer(t *testing.T) {
 	require.Equal(t, [2]int{0, 20474}, query(false))
 }
 
-// TestReaderQueryBufferOfLargeArguments: what redis-server 7.0.15 showed of a client that has sent a part of an
-// argument, and the rest.
+// TestReaderQueryBufferOfLargeArguments has the figures of redis-server 7.0.15 for
+// a client that has sent a part of an argument, and then the rest.
 func TestReaderQueryBufferOfLargeArguments(t *testing.T) {
 	for _, c := range []struct {
 		length, sent int
@@ -119,7 +123,7 @@ func TestReaderQueryBufferOfLargeArguments(t *testing.T) {
 		used, unused := r.queryBuffer(false)
 		require.Equal(t, c.pending[0], used, c.length)
 		require.Equal(t, c.pending[1], unused, c.length)
-		require.LessOrEqual(t, len(r.buf), 2*(c.sent+pipelineBytes), "no buffer grows for it")
+		require.LessOrEqual(t, len(r.buf), 2*(c.sent+pipelineBytes), "announced bytes allocate nothing")
 		got, err := feed(r, strings.Repeat("x", c.length-c.sent)+"\r\n", whole)
 		require.NoError(t, err)
 		require.Len(t, got, 1)
@@ -134,11 +138,13 @@ func TestReaderQueryBufferOfLargeArguments(t *testing.T) {
 	}
 }
 
-// A length that an int can just hold must not overflow the sums of the scan or the buffer.
+// The largest length of an int must not overflow the sums of the scan or the
+// buffer.
 func TestReaderLargestLength(t *testing.T) {
 	l := defaultLimits()
 	l.maxBulkLen = math.MaxInt64
-	for _, length := range []string{"9223372036854775805", "9223372036854775804", "2147483647", "2147483648"} {
+	for _, length := range []string{"9223372036854775805", "9223372036854775804", "2147483647",
+		"2147483648"} {
 		r := newReader(l)
 		got, err := feed(r, "*1\r\n$"+length+"\r\n"+strings.Repeat("x", 10000), pieces(1000))
 		require.NoError(t, err)
@@ -149,7 +155,8 @@ func TestReaderLargestLength(t *testing.T) {
 	require.Equal(t, errBulkInvalid, err)
 }
 
-// Reads that fill the buffer make it grow, up to a bound, so that a deep pipeline needs few of them.
+// The buffer grows, up to a bound, with reads that fill it, so that a long pipeline
+// needs few.
 func TestReaderGrowsForPipelines(t *testing.T) {
 	in := strings.Repeat(encode("PING"), 50000)
 	r := newReader(defaultLimits())
@@ -161,7 +168,7 @@ func TestReaderGrowsForPipelines(t *testing.T) {
 	require.LessOrEqual(t, len(r.buf), pipelineBytes)
 }
 
-// A read that timed out asks for the space again; that is no reason to grow.
+// After a timeout free is called again, which must not grow the buffer.
 func TestReaderFreeTwice(t *testing.T) {
 	r := newReader(defaultLimits())
 	r.filled(len(r.free()))

@@ -11,7 +11,8 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// slowRead is the reference: it takes the bytes one by one and, with each, reads the command from its start again.
+// slowRead is the reference: it adds one byte at a time and parses the command from
+// its start again each time.
 func slowRead(in string, l limits) (got [][]string, err error) {
 	start := 0
 	for end := 1; end <= len(in); end++ {
@@ -29,7 +30,7 @@ func slowRead(in string, l limits) (got [][]string, err error) {
 	return got, nil
 }
 
-// slowCommand reads s, of which the last byte is new.
+// slowCommand parses s, whose last byte is new.
 func slowCommand(s string, l limits) (args []string, whole bool, err error) {
 	if s[0] != '*' {
 		return slowInline(s)
@@ -77,7 +78,7 @@ func slowMultibulk(s string, l limits) (args []string, whole bool, err error) {
 	return args, true, nil
 }
 
-// slowLine cuts s behind its first '\r' and the byte after it.
+// slowLine splits s behind its first '\r' and the byte after it.
 func slowLine(s string) (line, rest string, ok bool) {
 	line, rest, ok = strings.Cut(s, "\r")
 	if !ok || rest == "" || strings.Contains(line, "\x00") {
@@ -112,8 +113,8 @@ func slowInline(s string) (args []string, whole bool, err error) {
 	return texts(split), true, nil
 }
 
-// The reference itself must read the recorded cases as Redis did, or it proves nothing.
-func TestSlowReadReadsAsRedis(t *testing.T) {
+// The reference itself must agree with Redis on the recorded cases.
+func TestSlowReadMatchesRecordedCases(t *testing.T) {
 	for _, c := range readCases() {
 		if len(c.in) > 1000 {
 			continue
@@ -130,7 +131,8 @@ func TestSlowReadReadsAsRedis(t *testing.T) {
 	}
 }
 
-// Small limits meet each other and every kind of error here far more often than in the recorded cases.
+// Small limits combine with each other and with every error far more often than in
+// the recorded cases.
 func TestReaderAgainstSlowRead(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -149,13 +151,15 @@ func TestReaderAgainstSlowRead(t *testing.T) {
 			require.Equal(t, wantErr, err, "seed %d, input %d: %q, %+v", seed, i, in, l)
 		}
 	}
-	for _, err := range []error{nil, errQueryBufferLimit, errBulkInvalid, errCountInvalid, errUnbalancedQuotes, errCountUnauthenticated} {
+	for _, err := range []error{nil, errQueryBufferLimit, errBulkInvalid, errCountInvalid,
+		errUnbalancedQuotes, errCountUnauthenticated} {
 		require.Greater(t, failed[err], 10, "%v", err)
 	}
 }
 
-// FuzzReader feeds the same bytes whole and in pieces and compares with slowRead. shape's bytes are the sizes of the
-// pieces, again and again, and its first chooses the limits.
+// FuzzReader feeds the same bytes whole and in pieces, and compares with slowRead.
+// The bytes of shape are the sizes of the pieces, repeated, and its first byte
+// selects the limits.
 func FuzzReader(f *testing.F) {
 	for _, c := range readCases() {
 		if len(c.in) < 300 {

@@ -12,8 +12,8 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-// startRedis starts a redis-server on a unix socket and returns a function that sends it bytes, hangs up, and returns
-// everything it answered.
+// startRedis starts a redis-server on a unix socket. answer sends it bytes, closes
+// the sending side, and returns all replies.
 func startRedis(t *testing.T, args ...string) (answer func(in string) string) {
 	if err := oracle.FindRealTime(); err != nil {
 		t.Skip("no redis-server installed to compare with: ", err)
@@ -26,22 +26,24 @@ func startRedis(t *testing.T, args ...string) (answer func(in string) string) {
 		require.NoError(t, err)
 		defer func() { _ = conn.Close() }()
 		go func() {
-			// It fails where Redis closes first.
+			// It fails if Redis closes first.
 			_, _ = io.WriteString(conn, in)
 			_ = conn.CloseWrite()
 		}()
-		// A reset is how Redis' close looks while it has bytes unread; what it answered came before.
+		// If Redis closes with input unread, the client sees a reset, after the
+		// replies.
 		b, _ := io.ReadAll(conn)
 		return string(b)
 	}
 }
 
-// agree compares what we read from in with what Redis did: the commands are sent again, written plainly, and must be
-// answered as in was, up to our error.
-func agree(answer func(string) string, in string, got [][]string, err error) error {
+// matchesRedis compares what the reader made of in with Redis' replies: the parsed
+// commands, encoded plainly, must have the same replies as in, up to our error.
+func matchesRedis(answer func(string) string, in string, got [][]string, err error) error {
 	var plain strings.Builder
 	for _, args := range got {
-		// A guest may send more, and longer, words inline than in a multibulk command.
+		// Before AUTH inline commands may have more and longer arguments than
+		// multibulk ones.
 		if len(args) > unauthCount || len(strings.Join(args, "")) > unauthBulk {
 			plain.WriteString(quoted(args))
 			continue
@@ -56,12 +58,13 @@ func agree(answer func(string) string, in string, got [][]string, err error) err
 		want += "-ERR " + err.Error() + "\r\n"
 	}
 	if have := answer(in); have != want {
-		return fmt.Errorf("bytes %.200q\nread as %.200q, %w\nRedis answered %.300q\nand to those commands %.300q", in, got, err, have, want)
+		return fmt.Errorf("bytes %.200q\nread as %.200q, %w\nRedis answered %.300q\nand to those commands "+
+			"%.300q", in, got, err, have, want)
 	}
 	return nil
 }
 
-// quoted returns args as an inline command.
+// quoted encodes args as an inline command.
 func quoted(args []string) string {
 	var b strings.Builder
 	for _, a := range args {
@@ -78,7 +81,7 @@ func quoted(args []string) string {
 	return b.String() + "\r\n"
 }
 
-func TestReaderAgreesWithRedis(t *testing.T) {
+func TestReaderMatchesRedis(t *testing.T) {
 	member := startRedis(t)
 	guest := startRedis(t, "--requirepass", "secret")
 	for _, c := range readCases() {
@@ -86,13 +89,13 @@ func TestReaderAgreesWithRedis(t *testing.T) {
 		if c.guest {
 			answer = guest
 		}
-		require.NoError(t, agree(answer, c.in, c.want, c.err))
+		require.NoError(t, matchesRedis(answer, c.in, c.want, c.err))
 	}
 	// The comparison must be able to fail.
-	require.Error(t, agree(member, "ECHO a\r\n", cmds(cmd("ECHO", "b")), nil))
-	require.Error(t, agree(member, "*x\r\n", nil, errBulkInvalid))
-	require.Error(t, agree(member, "*x\r\n", nil, nil))
-	require.Error(t, agree(member, "*1\r\n", nil, errCountInvalid))
+	require.Error(t, matchesRedis(member, "ECHO a\r\n", cmds(cmd("ECHO", "b")), nil))
+	require.Error(t, matchesRedis(member, "*x\r\n", nil, errBulkInvalid))
+	require.Error(t, matchesRedis(member, "*x\r\n", nil, nil))
+	require.Error(t, matchesRedis(member, "*1\r\n", nil, errCountInvalid))
 
 	const seed = 1
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -104,16 +107,19 @@ func TestReaderAgreesWithRedis(t *testing.T) {
 			l.authenticated, answer = false, guest
 		}
 		got, err := feed(newReader(l), in, pieces(1+random.IntN(40)))
-		require.NoError(t, agree(answer, in, got, err), "seed %d, input %d", seed, i)
+		require.NoError(t, matchesRedis(answer, in, got, err), "seed %d, input %d", seed, i)
 	}
 }
 
-// randomWire returns bytes that are commands, nearly commands, or the pieces of some.
+// randomWire returns valid, nearly valid and partial commands.
 func randomWire(random *rand.Rand) string {
 	tokens := []string{
-		"*1\r\n", "*2\r\n", "*3\r\n", "*0\r\n", "*-1\r\n", "*11\r\n", "*", "$", "$4\r\n", "$1\r\n", "$0\r\n", "$04\r\n", "$-1\r\n", "$16385\r\n",
-		"\r\n", "\n", "\r", "\x00", " ", "\t", "\v", "\"", "'", "\\", "\\x4", "\\n", "ECHO", "PING", "a", "1", "xyz", "\xff",
-		"*1\r\n$4\r\nPING\r\n", "*2\r\n$4\r\nECHO\r\n$5\r\nworld\r\n", "*1\rX$4\r\nPINGXX", "ECHO \"", "ECHO '", "\"\r\n", "'\r\n",
+		"*1\r\n", "*2\r\n", "*3\r\n", "*0\r\n", "*-1\r\n", "*11\r\n", "*", "$", "$4\r\n", "$1\r\n", "$0\r\n",
+		"$04\r\n", "$-1\r\n", "$16385\r\n",
+		"\r\n", "\n", "\r", "\x00", " ", "\t", "\v", "\"", "'", "\\", "\\x4", "\\n", "ECHO", "PING", "a", "1",
+		"xyz", "\xff",
+		"*1\r\n$4\r\nPING\r\n", "*2\r\n$4\r\nECHO\r\n$5\r\nworld\r\n", "*1\rX$4\r\nPINGXX", "ECHO \"",
+		"ECHO '", "\"\r\n", "'\r\n",
 	}
 	var b strings.Builder
 	for range 1 + random.IntN(12) {

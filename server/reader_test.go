@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// feed gives in to r in the pieces that size asks for and returns the commands and the error it read. size is called
-// before each read and may answer more than is left or fits.
+// feed passes in to r in pieces and returns the parsed commands and the error. size
+// returns the size of the next piece, which may exceed what is left or fits.
 func feed(r *reader, in string, size func() int) (got [][]string, err error) {
 	for len(in) > 0 && err == nil {
 		n := copy(r.free(), in[:min(len(in), max(size(), 1))])
@@ -68,7 +68,7 @@ func (c readCase) name() string {
 	return in
 }
 
-func TestReaderReadsAsRedis(t *testing.T) {
+func TestReaderCases(t *testing.T) {
 	for _, c := range readCases() {
 		t.Run(c.name(), func(t *testing.T) {
 			for _, n := range []int{1, 2, 3, 7, 1000, 1 << 20} {
@@ -80,7 +80,7 @@ func TestReaderReadsAsRedis(t *testing.T) {
 	}
 }
 
-// Every cut of every short case into two reads.
+// Every split of every short case into two reads.
 func TestReaderPartialReads(t *testing.T) {
 	for _, c := range readCases() {
 		if len(c.in) > 200 {
@@ -88,7 +88,8 @@ func TestReaderPartialReads(t *testing.T) {
 		}
 		for cut := 1; cut < len(c.in); cut++ {
 			next := cut
-			got, err := feed(newReader(c.limits()), c.in, func() int { n := next; next = len(c.in); return n })
+			got, err := feed(newReader(c.limits()), c.in,
+				func() int { n := next; next = len(c.in); return n })
 			require.Equal(t, c.want, got, "%s cut at %d", c.name(), cut)
 			require.Equal(t, c.err, err, "%s cut at %d", c.name(), cut)
 		}
@@ -111,7 +112,7 @@ func TestReaderProtocolErrorText(t *testing.T) {
 	require.EqualError(t, expectedDollar('\n'), "Protocol error: expected '$', got ' '")
 }
 
-// AUTH lifts the limits for what follows it in the same read.
+// AUTH lifts the limits for the commands behind it in the same read.
 func TestReaderLimitsChangeBetweenCommands(t *testing.T) {
 	l := defaultLimits()
 	l.authenticated = false
@@ -144,7 +145,7 @@ func TestReaderQueryBufferLimit(t *testing.T) {
 		ran  int
 		err  error
 	}{
-		// Redis counts the argument it is reading, with its line end, and not the lines before it.
+		// Redis counts the current argument with its line end, and not the lines before it.
 		{"longest", header(limit-2) + x(limit-2) + "\r\n", 1, nil},
 		{"one more", header(limit-1) + x(limit-1) + "\r\n", 0, errQueryBufferLimit},
 		{"promised", header(2 * limit), 0, nil},
@@ -173,7 +174,7 @@ func TestReaderQueryBufferLimitInOneRead(t *testing.T) {
 	require.Equal(t, errQueryBufferLimit, err)
 }
 
-// maxCommand also decides when the line that breaks it is wrong for other reasons.
+// maxCommand takes precedence over other errors of the line that exceeds it.
 func TestReaderCommandLimitComesFirst(t *testing.T) {
 	for _, c := range []struct {
 		in  string
@@ -211,7 +212,7 @@ func TestReaderCommandLimit(t *testing.T) {
 	}
 }
 
-// The work must be linear in the bytes at any fragmentation.
+// The work must be linear in the bytes for any split into reads.
 func TestReaderWorkIsLinear(t *testing.T) {
 	many := make([]string, 20000)
 	for i := range many {
@@ -234,7 +235,8 @@ func TestReaderWorkIsLinear(t *testing.T) {
 				r := newReader(defaultLimits())
 				_, err := feed(r, in, pieces(n))
 				require.NoError(t, err)
-				// A byte is looked at when it comes, once more where a line ended short, and when a line is split.
+				// A byte is examined when it arrives, once more at the end of a
+				// read, and when a line is split.
 				require.LessOrEqual(t, r.examined, 3*int64(len(in))+int64(maxRead(in, n)), "pieces of %d", n)
 				require.LessOrEqual(t, r.moved, 4*int64(len(in)), "pieces of %d", n)
 			}
@@ -242,10 +244,12 @@ func TestReaderWorkIsLinear(t *testing.T) {
 	}
 }
 
-// maxRead returns the number of reads that in takes in pieces of n: each may look again at the byte where it stopped.
+// maxRead returns the number of reads for pieces of n bytes: each may examine one
+// byte again.
 func maxRead(in string, n int) int { return len(in)/n + 1 }
 
-// TestReaderWorkIsCounted shows that the counter above would notice a scan that starts again with every read.
+// TestReaderWorkIsCounted proves that the counter detects a scan that restarts with
+// every read.
 func TestReaderWorkIsCounted(t *testing.T) {
 	in := "*1\r\n$" + strings.Repeat("0", 1000)
 	r := newReader(defaultLimits())
@@ -260,7 +264,8 @@ func TestReaderWorkIsCounted(t *testing.T) {
 }
 
 func TestReaderDoesNotAllocate(t *testing.T) {
-	packet := []byte(strings.Repeat(encode("RL.ALLOW", "rate_limit:{user_123}:/api/login", "100", "60s"), 16) + "PING \"a b\\x41\"\r\n")
+	allow := encode("RL.ALLOW", "rate_limit:{user_123}:/api/login", "100", "60s")
+	packet := []byte(strings.Repeat(allow, 16) + "PING \"a b\\x41\"\r\n")
 	r := newReader(defaultLimits())
 	run := func() {
 		r.filled(copy(r.free(), packet))
@@ -276,13 +281,14 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, run))
 }
 
-// Arguments alias the buffer and hold until the next free, through later calls of next.
-func TestReaderArgumentsHold(t *testing.T) {
+// Arguments alias the buffer and are valid until the next free, also after further
+// calls of next.
+func TestReaderArgumentsStayValid(t *testing.T) {
 	r := newReader(defaultLimits())
 	r.filled(copy(r.free(), encode("ECHO", "one")+"ECHO \"t\\x77o\"\r\n"+encode("ECHO", "three")+"*1\r\n$4"))
-	var held [][]byte
+	var kept [][]byte
 	for args, ok, _ := r.next(); ok; args, ok, _ = r.next() {
-		held = append(held, args[1])
+		kept = append(kept, args[1])
 	}
-	require.Equal(t, "one two three", string(bytes.Join(held, []byte(" "))))
+	require.Equal(t, "one two three", string(bytes.Join(kept, []byte(" "))))
 }

@@ -16,8 +16,8 @@ import (
 
 var hosts atomic.Int64
 
-// ownHost returns an address of this machine that no other test uses, so that
-// nobody takes a port there between two looks.
+// ownHost returns a loopback address that no other test uses, so that no other test
+// opens a port there.
 func ownHost(t *testing.T) string {
 	t.Helper()
 	host := "127.77.0." + strconv.FormatInt(hosts.Add(1), 10)
@@ -29,7 +29,7 @@ func ownHost(t *testing.T) string {
 	return host
 }
 
-// freePort returns a TCP port that is free at a host.
+// freePort returns a free TCP port of a host.
 func freePort(t *testing.T, host string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", host+":0")
@@ -38,7 +38,7 @@ func freePort(t *testing.T, host string) string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// requireAnswers requires a server at an address, which a new client reaches.
+// requireAnswers requires that a server accepts clients at an address.
 func requireAnswers(t *testing.T, address string) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -47,7 +47,7 @@ func requireAnswers(t *testing.T, address string) {
 	require.Equal(t, "+PONG", newWire(c).call(t, "PING"))
 }
 
-func requireNobody(t *testing.T, address string) {
+func requireRefused(t *testing.T, address string) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err == nil {
@@ -61,34 +61,38 @@ func portOf(t *testing.T, w *wire) string {
 	return infoField(t, w, "tcp_port")
 }
 
-// TestConfigSetPort moves the server to another port: who is connected stays.
+// TestConfigSetPort changes the port; connected clients stay.
 func TestConfigSetPort(t *testing.T) {
 	t.Parallel()
 	host := ownHost(t)
-	srv, _, logged := serveWith(t, config.New(), "--bind", host, "--unixsocket", filepath.Join(t.TempDir(), "s"))
+	srv, _, logged := serveWith(t, config.New(), "--bind", host, "--unixsocket",
+		filepath.Join(t.TempDir(), "s"))
 	c := connect(t, srv)
 	first := portOf(t, c)
-	require.Equal(t, "*2\r\n$4\r\nport\r\n$"+strconv.Itoa(len(first))+"\r\n"+first, c.call(t, "CONFIG", "GET", "port"))
+	require.Equal(t, "*2\r\n$4\r\nport\r\n$"+strconv.Itoa(len(first))+"\r\n"+first,
+		c.call(t, "CONFIG", "GET", "port"))
 
 	second := freePort(t, host)
 	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "port", second))
-	require.Equal(t, "+PONG", c.call(t, "PING"), "who is connected stays")
+	require.Equal(t, "+PONG", c.call(t, "PING"), "connected clients stay")
 	requireAnswers(t, host+":"+second)
-	requireNobody(t, host+":"+first)
+	requireRefused(t, host+":"+first)
 	require.Equal(t, second, portOf(t, c))
 
 	taken, err := net.Listen("tcp", host+":0")
 	require.NoError(t, err)
 	defer taken.Close()
 	_, other, _ := net.SplitHostPort(taken.Addr().String())
-	const failed = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. Check server logs."
+	const failed = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on " +
+		"this port. Check server logs."
 	require.Equal(t, failed, c.call(t, "CONFIG", "SET", "timeout", "7", "port", other))
 	require.Contains(t, logged(), "port "+other+" is in use")
 	requireAnswers(t, host+":"+second)
-	require.Equal(t, "*2\r\n$7\r\ntimeout\r\n$1\r\n0", c.call(t, "CONFIG", "GET", "timeout"), "all or nothing")
+	require.Equal(t, "*2\r\n$7\r\ntimeout\r\n$1\r\n0", c.call(t, "CONFIG", "GET", "timeout"),
+		"all or nothing")
 
 	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "port", "0"))
-	requireNobody(t, host+":"+second)
+	requireRefused(t, host+":"+second)
 	require.Equal(t, "0", portOf(t, c))
 	require.Equal(t, "+PONG", connect(t, srv).call(t, "PING"), "the unix socket stays")
 	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "port", first))
@@ -109,38 +113,39 @@ func TestConfigSetBind(t *testing.T) {
 	requireAnswers(t, one)
 	requireAnswers(t, two)
 	require.Equal(t, "+OK", set(hosts[1]))
-	requireNobody(t, one)
+	requireRefused(t, one)
 	requireAnswers(t, two)
-	require.Equal(t, "+OK", set(hosts[0]+" -192.0.2.1"), "one that may be missing is")
+	require.Equal(t, "+OK", set(hosts[0]+" -192.0.2.1"), "the optional one is missing")
 	requireAnswers(t, one)
-	requireNobody(t, two)
+	requireRefused(t, two)
 
-	const failed = "-ERR CONFIG SET failed (possibly related to argument 'bind') - Failed to bind to specified addresses."
+	const failed = "-ERR CONFIG SET failed (possibly related to argument 'bind') - Failed to bind to " +
+		"specified addresses."
 	require.Equal(t, failed, set("192.0.2.1"))
 	require.Equal(t, failed, set(hosts[1]+" no.such.host.invalid"))
 	taken, err := net.Listen("tcp", hosts[2]+":"+port)
 	require.NoError(t, err)
 	defer taken.Close()
 	require.Equal(t, failed, set(hosts[1]+" "+hosts[2]))
-	require.Equal(t, failed, set("*"), "one of all addresses is somebody else's")
+	require.Equal(t, failed, set("*"), "the port is in use at one of the addresses")
 	requireAnswers(t, one)
-	requireNobody(t, two)
+	requireRefused(t, two)
 	require.Contains(t, c.call(t, "CONFIG", "GET", "bind"), "\r\n"+hosts[0]+" -192.0.2.1")
 
-	require.Equal(t, "+OK", set(""), "no address is no TCP, as in Redis")
-	requireNobody(t, one)
+	require.Equal(t, "+OK", set(""), "no address means no TCP, as in Redis")
+	requireRefused(t, one)
 	require.Equal(t, "+OK", set(hosts[0]))
 	requireAnswers(t, one)
 }
 
-// TestConfigSetBindToAllAddresses is about a port at which one of the addresses
-// is the server's own already.
+// TestConfigSetBindToAllAddresses changes to all addresses at a port that the
+// server has open at one.
 func TestConfigSetBindToAllAddresses(t *testing.T) {
 	t.Parallel()
 	hosts := [2]string{ownHost(t), ownHost(t)}
 	srv, _, _ := serveWith(t, config.New(), "--bind", hosts[0])
 	c := connect(t, srv)
-	// Another test may have the port at another address: then it is another's turn.
+	// Another test may have the port open at another address: try another port.
 	for c.call(t, "CONFIG", "SET", "bind", "*") != "+OK" {
 		require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "port", freePort(t, hosts[0])))
 	}
@@ -148,12 +153,12 @@ func TestConfigSetBindToAllAddresses(t *testing.T) {
 	requireAnswers(t, hosts[0]+":"+port)
 	requireAnswers(t, hosts[1]+":"+port)
 	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "bind", hosts[1]))
-	requireNobody(t, hosts[0]+":"+port)
+	requireRefused(t, hosts[0]+":"+port)
 	requireAnswers(t, hosts[1]+":"+port)
 }
 
-// TestConfigSetPortWhileTheServerEnds leaves no listener behind.
-func TestConfigSetPortWhileTheServerEnds(t *testing.T) {
+// TestConfigSetPortDuringShutdown requires that no listener stays open.
+func TestConfigSetPortDuringShutdown(t *testing.T) {
 	t.Parallel()
 	host := ownHost(t)
 	for range 20 {
@@ -173,7 +178,7 @@ func TestConfigSetPortWhileTheServerEnds(t *testing.T) {
 		require.NoError(t, srv.Close())
 		both.Wait()
 		require.NoError(t, <-served)
-		requireNobody(t, host+":"+ports[0])
-		requireNobody(t, host+":"+ports[1])
+		requireRefused(t, host+":"+ports[0])
+		requireRefused(t, host+":"+ports[1])
 	}
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// TestRedisTools runs tools that come with Redis against the server. What they
-// ask that is absent is MEMORY USAGE, and for hot keys an LFU policy, as where
-// redis-server has none.
+// TestRedisTools runs tools of Redis against the server. They lack MEMORY USAGE
+// and, for hot keys, an LFU policy, as with a redis-server without one.
 func TestRedisTools(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
@@ -29,7 +28,7 @@ func TestRedisTools(t *testing.T) {
 	failed := regexp.MustCompile(`(?i)\b(error|ERR|WARN\w*)\b.*`)
 	for _, tc := range []struct {
 		tool     []string
-		complain string // what it says of what is absent; empty: nothing
+		complain string // what it reports as missing; empty: nothing
 		fails    bool
 	}{
 		{[]string{"redis-benchmark", "-n", "500", "-q"}, "", false},
@@ -44,7 +43,8 @@ func TestRedisTools(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			out, err := exec.CommandContext(ctx, tc.tool[0], append([]string{"-p", port}, tc.tool[1:]...)...).CombinedOutput()
+			out, err := exec.CommandContext(ctx, tc.tool[0],
+				append([]string{"-p", port}, tc.tool[1:]...)...).CombinedOutput()
 			require.Equal(t, tc.fails, err != nil, "%s", out)
 			complaint := failed.FindString(string(out))
 			if tc.complain == "" {

@@ -2,12 +2,13 @@ package server_test
 
 import "fmt"
 
-// The scenarios of the options, algorithms and commands beside plain RL.ALLOW,
-// worked out by hand; startNowMs is a whole second.
+// Scenarios of the options, the algorithms and the other commands, computed by
+// hand. startNowMs is a whole second.
 
-// full is the reply to FULL.
+// full returns the reply to FULL.
 func full(allowed, limit, remaining, retry, reset, next, used int, algo string, window int) string {
-	return fmt.Sprintf("[allowed %d limit %d remaining %d retry_after_ms %d reset_after_ms %d next_after_ms %d used %d algo %s window_ms %d]",
+	return fmt.Sprintf("[allowed %d limit %d remaining %d retry_after_ms %d reset_after_ms %d "+
+		"next_after_ms %d used %d algo %s window_ms %d]",
 		allowed, limit, remaining, retry, reset, next, used, algo, window)
 }
 
@@ -18,7 +19,7 @@ func rlOptions() []rlScenario {
 			{100, "RL.ALLOW k 2 1s 3 1m", "[1 2 0 0 1000]"},
 			{200, "RL.ALLOW k 2 1s 3 1m", "[0 2 0 800 900]"},
 			{200, "RL.ALLOW k 3 1m 2 1s", "[0 2 0 800 900]"},
-			// Both are full then: the first named is told.
+			// Both are full: the first named determines the reply.
 			{1000, "RL.ALLOW k 2 1s 3 1m", "[1 2 0 0 1000]"},
 			{2000, "RL.ALLOW k 2 1s 3 1m", "[0 3 0 58000 59000]"},
 			{2000, "RL.ALLOW k 2 1s 3 1m PEEK", "[0 3 0 58000 59000]"},
@@ -29,8 +30,10 @@ func rlOptions() []rlScenario {
 			{60_000, "ZCARD k", "3"},
 		}},
 		{"sixteen windows", nil, []rlStep{
-			{0, "RL.ALLOW k 16 1s 15 2s 14 3s 13 4s 12 5s 11 6s 10 7s 9 8s 8 9s 7 10s 6 11s 5 12s 4 13s 3 14s 2 15s 1 16s", "[1 1 0 0 16000]"},
-			{15_000, "RL.ALLOW k 16 1s 15 2s 14 3s 13 4s 12 5s 11 6s 10 7s 9 8s 8 9s 7 10s 6 11s 5 12s 4 13s 3 14s 2 15s 1 16s", "[0 1 0 1000 1000]"},
+			{0, "RL.ALLOW k 16 1s 15 2s 14 3s 13 4s 12 5s 11 6s 10 7s 9 8s 8 9s 7 10s 6 11s 5 12s 4 " +
+				"13s 3 14s 2 15s 1 16s", "[1 1 0 0 16000]"},
+			{15_000, "RL.ALLOW k 16 1s 15 2s 14 3s 13 4s 12 5s 11 6s 10 7s 9 8s 8 9s 7 10s 6 11s 5 12s 4 " +
+				"13s 3 14s 2 15s 1 16s", "[0 1 0 1000 1000]"},
 		}},
 		{"ATMOST", nil, []rlStep{
 			{0, "RL.ALLOW k 5 1s COST 3 ATMOST", "[3 5 2 0 1000]"},
@@ -39,7 +42,8 @@ func rlOptions() []rlScenario {
 			{0, "RL.ALLOW k 5 1s COST 3 ATMOST", "[0 5 0 1000 1000]"},
 			{400, "RL.ALLOW k 5 1s COST 9 ATMOST", "[0 5 0 600 600]"},
 			{400, "RL.ALLOW k 5 1s COST 9", "[0 5 0 -1 600]"},
-			{1000, "RL.ALLOW k 5 1s 3 1m COST 9223372036854775807 ATMOST", "[0 3 0 1 1]"}, // the key goes with the second
+			// The key expires with the second.
+			{1000, "RL.ALLOW k 5 1s 3 1m COST 9223372036854775807 ATMOST", "[0 3 0 1 1]"},
 			{1000, "RL.ALLOW k 5 1s 7 1m COST 9223372036854775807 ATMOST", "[2 7 0 0 60000]"},
 		}},
 		{"PEEK", nil, []rlStep{
@@ -56,9 +60,10 @@ func rlOptions() []rlScenario {
 			{0, "RL.ALLOW k 2 1s FULL", full(1, 2, 1, 0, 1000, 1000, 1, "LOG", 1000)},
 			{300, "RL.ALLOW k 2 1s FULL", full(1, 2, 0, 0, 1000, 700, 2, "LOG", 1000)},
 			{400, "RL.ALLOW k 2 1s FULL", full(0, 2, 0, 600, 900, 600, 2, "LOG", 1000)},
-			// Under a lowered limit nothing shows until both have left.
+			// Under a lowered limit there is no capacity until both have expired.
 			{400, "RL.ALLOW k 1 1s FULL", full(0, 1, 0, 900, 900, 900, 2, "LOG", 1000)},
-			{400, "RL.ALLOW k 9 1s 2 2s FULL", full(0, 2, 0, 901, 901, 901, 2, "LOG", 2000)}, // the key goes first
+			// The key expires first.
+			{400, "RL.ALLOW k 9 1s 2 2s FULL", full(0, 2, 0, 901, 901, 901, 2, "LOG", 2000)},
 			{0, "RL.ALLOW f 2 1s ALGO FIXED FULL", full(1, 2, 1, 0, 1000, 1000, 1, "FIXED", 1000)},
 			{0, "RL.ALLOW g 10 1s ALGO GCRA 3 FULL COST 2", full(2, 10, 1, 0, 200, 100, 2, "GCRA", 1000)},
 			{0, "RL.ALLOW b 3 1s ALGO BUCKETS 10 FULL", full(1, 3, 2, 0, 1099, 1099, 1, "BUCKETS", 1000)},
@@ -81,7 +86,8 @@ func rlAlgorithms() []rlScenario {
 			{1000, "RL.ALLOW k 2 1s ALGO FIXED PEEK", "[1 2 2 0 0]"},
 			{1000, "RL.ALLOW k 9 1s COST 12 ATMOST ALGO FIXED", "[9 9 0 0 1000]"},
 			{1000, "GET k", "9"},
-			// A longer window takes over what is counted; a step back frees nothing.
+			// A longer window keeps the count; a clock that steps back frees
+			// nothing.
 			{1000, "RL.ALLOW k 10 1m ALGO FIXED", "[1 10 0 0 39000]"},
 			{500, "RL.ALLOW k 11 1s ALGO FIXED", "[1 11 0 0 39500]"},
 			{40_000, "RL.ALLOW k 1 1s ALGO FIXED", "[1 1 0 0 1000]"},
@@ -97,7 +103,7 @@ func rlAlgorithms() []rlScenario {
 			{100, "GET k", "gcra 1700000000400000"},
 			{100, "PTTL k", "300"},
 			{250, "RL.ALLOW k 10 1s ALGO GCRA 3 COST 3 ATMOST", "[1 10 0 0 250]"},
-			// Stepping back frees nothing, and what is ahead takes longer.
+			// A clock that steps back frees nothing, and waits become longer.
 			{150, "RL.ALLOW k 10 1s ALGO GCRA 3", "[0 10 0 150 350]"},
 			{250, "RL.ALLOW k 10 1s ALGO GCRA 4", "[1 10 0 0 350]"},
 			{250, "PEXPIRE k 20", "1"},
@@ -115,9 +121,11 @@ func rlAlgorithms() []rlScenario {
 			{250, "RL.ALLOW k 3 1s ALGO BUCKETS 10", "[0 3 0 849 1049]"},
 			{250, "RL.ALLOW k 3 1s COST 2 ALGO BUCKETS 10", "[0 3 0 1049 1049]"},
 			{250, "RL.ALLOW k 3 1s COST 4 ALGO BUCKETS 10", "[0 3 0 -1 1049]"},
-			{250, "RL.ALLOW k 3 2s ALGO BUCKETS 10", "ERR key holds BUCKETS state of 10 buckets of 100ms, not 10 of 200ms"},
-			{250, "RL.ALLOW k 3 1s ALGO BUCKETS 20", "ERR key holds BUCKETS state of 10 buckets of 100ms, not 20 of 50ms"},
-			// Back in time: ahead of the clock, in the newest bucket.
+			{250, "RL.ALLOW k 3 2s ALGO BUCKETS 10",
+				"ERR key holds BUCKETS state of 10 buckets of 100ms, not 10 of 200ms"},
+			{250, "RL.ALLOW k 3 1s ALGO BUCKETS 20",
+				"ERR key holds BUCKETS state of 10 buckets of 100ms, not 20 of 50ms"},
+			// The clock steps back: units go into the newest bucket, ahead of it.
 			{-150, "RL.ALLOW k 4 1s ALGO BUCKETS 10", "[1 4 0 0 1449]"},
 			{-150, "HGET k counts", "3 0 1"},
 			{1098, "RL.ALLOW k 4 1s ALGO BUCKETS 10", "[0 4 0 1 201]"},
@@ -135,11 +143,12 @@ func rlAlgorithms() []rlScenario {
 			{100, "PTTL k", "1900"},
 			{900, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 350 1100]"}, // 3 of the 4 count at 1250
 			{900, "RL.ALLOW k 4 1s ALGO COUNTER COST 5", "[0 4 0 -1 1100]"},
-			{900, "RL.ALLOW k 4 2s ALGO COUNTER", "ERR key holds COUNTER state of a window of 1000ms, not 2000ms"},
+			{900, "RL.ALLOW k 4 2s ALGO COUNTER",
+				"ERR key holds COUNTER state of a window of 1000ms, not 2000ms"},
 			{1249, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 1 751]"},
 			{1250, "RL.ALLOW k 4 1s ALGO counter FULL", full(1, 4, 0, 0, 1750, 250, 4, "COUNTER", 1000)},
 			{1250, "GET k", "counter 1000 1700000001000 1 4"},
-			// Back in time: those of the slice before count in full.
+			// The clock steps back: units of the previous slice count in full.
 			{900, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 600 2100]"},
 			{900, "RL.ALLOW k 9 1s ALGO COUNTER COST 9 ATMOST", "[4 9 0 0 2100]"},
 			{900, "GET k", "counter 1000 1700000001000 5 4"},
@@ -149,35 +158,44 @@ func rlAlgorithms() []rlScenario {
 			{9000, "GET k", "counter 1000 1700000009000 1 0"},
 		}},
 		{"COUNTER with large numbers", nil, []rlStep{
-			{0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 9007199254740990", "[9007199254740990 9007199254740991 1 0 4611347200000]"},
-			{0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 2", "[0 9007199254740991 1 1455673600001 4611347200000]"},
+			{0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 9007199254740990",
+				"[9007199254740990 9007199254740991 1 0 4611347200000]"},
+			{0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 2",
+				"[0 9007199254740991 1 1455673600001 4611347200000]"},
 		}},
-		{"BUCKETS that are more than milliseconds, and a limit no log takes", nil, []rlStep{
-			{0, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 COST 9007199254740990", "[9007199254740990 9007199254740991 1 0 3]"},
+		{"more BUCKETS than milliseconds, and a limit above any log's", nil, []rlStep{
+			{0, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 COST 9007199254740990",
+				"[9007199254740990 9007199254740991 1 0 3]"},
 			{0, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 COST 2", "[0 9007199254740991 1 3 3]"},
 			{1, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9", "[1 9007199254740991 0 0 3]"},
-			{3, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 PEEK", "[1 9007199254740991 9007199254740990 0 1]"},
+			{3, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 PEEK",
+				"[1 9007199254740991 9007199254740990 0 1]"},
 		}},
 	}
 }
 
-// rlStates is a key under every algorithm but its own: refused, and unchanged.
+// rlStates calls every algorithm on a key of another: refused, and unchanged.
 func rlStates() []rlScenario {
-	calls := map[string]string{"LOG": "3 1s", "FIXED": "3 1s ALGO FIXED", "GCRA": "3 1s ALGO GCRA 3", "BUCKETS": "3 1s ALGO BUCKETS 4", "COUNTER": "3 1s ALGO COUNTER"}
+	calls := map[string]string{"LOG": "3 1s", "FIXED": "3 1s ALGO FIXED", "GCRA": "3 1s ALGO GCRA 3",
+		"BUCKETS": "3 1s ALGO BUCKETS 4", "COUNTER": "3 1s ALGO COUNTER"}
 	var out []rlScenario
 	for held, call := range calls {
 		steps := []rlStep{{0, "RL.ALLOW k " + call, ""}}
-		steps[0].want = map[string]string{"LOG": "[1 3 2 0 1000]", "FIXED": "[1 3 2 0 1000]", "GCRA": "[1 3 2 0 334]", "BUCKETS": "[1 3 2 0 1249]", "COUNTER": "[1 3 2 0 2000]"}[held]
+		steps[0].want = map[string]string{"LOG": "[1 3 2 0 1000]", "FIXED": "[1 3 2 0 1000]",
+			"GCRA": "[1 3 2 0 334]", "BUCKETS": "[1 3 2 0 1249]", "COUNTER": "[1 3 2 0 2000]"}[held]
 		for asked, call := range calls {
 			if asked != held {
-				steps = append(steps, rlStep{10, "RL.ALLOW k " + call + " FULL PEEK", "ERR key holds " + held + " state, not " + asked})
+				steps = append(steps, rlStep{10, "RL.ALLOW k " + call + " FULL PEEK",
+					"ERR key holds " + held + " state, not " + asked})
 			}
 		}
 		if held != "LOG" {
-			steps = append(steps, rlStep{10, "RL.MALLOW 2 j 1 1s k 1 1s", "ERR key holds " + held + " state, not LOG"}, rlStep{10, "EXISTS j", "0"})
+			steps = append(steps, rlStep{10, "RL.MALLOW 2 j 1 1s k 1 1s",
+				"ERR key holds " + held + " state, not LOG"}, rlStep{10, "EXISTS j", "0"})
 		}
 		if held != "GCRA" {
-			steps = append(steps, rlStep{10, "CL.THROTTLE k 1 1 1", "ERR key holds " + held + " state, not GCRA"})
+			steps = append(steps,
+				rlStep{10, "CL.THROTTLE k 1 1 1", "ERR key holds " + held + " state, not GCRA"})
 		}
 		out = append(out, rlScenario{"a key that holds " + held, nil, steps})
 	}
@@ -263,13 +281,13 @@ func rlKeys() []rlScenario {
 			{2100, "GET c", "counter 1000 1700000002000 0 2"},
 			{2100, "PTTL c", "1900"},
 			{2000, "RL.ALLOW f 5 1s ALGO FIXED COST 3", "[3 5 2 0 1000]"},
-			{3000, "RL.REFUND c 9", "0"}, // they count no more
+			{3000, "RL.REFUND c 9", "0"}, // they no longer count
 			{3000, "RL.ALLOW c 5 1s ALGO COUNTER COST 3", "[3 5 2 0 2000]"},
 			{4200, "RL.REFUND c 1", "1"},
 			{4200, "GET c", "counter 1000 1700000003000 2 0"},
 			{4200, "RL.REFUND c 9", "2"},
 			{4200, "EXISTS c", "0"},
-			{3000, "RL.REFUND f 2", "0"}, // at its end the slice is over
+			{3000, "RL.REFUND f 2", "0"}, // the slice ends with it
 		}},
 		{"RL.RESET", nil, []rlStep{
 			{0, "RL.RESET k j", "0"},

@@ -14,15 +14,15 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// RL.ALLOW answers the same whichever way it is called: one table of scenarios
-// (rl_scenarios_test.go) runs through every path below, over real sockets with
-// the clock held.
+// RL.ALLOW answers the same however it is called: every scenario of
+// rl_scenarios_test.go runs on every path below, over real sockets and with a
+// frozen clock.
 
 // rlStep is one command at one instant.
 type rlStep struct {
-	atMs int64  // from startNowMs
+	atMs int64  // since startNowMs
 	line string // the command; "..." words are Go strings
-	want string // the reply as show spells it
+	want string // the reply as formatted by showReply
 }
 
 type rlScenario struct {
@@ -31,11 +31,12 @@ type rlScenario struct {
 	steps []rlStep
 }
 
-// mayChange tells whether the step can change the keyspace: what an RL command
-// refuses, denies or only peeks at must not.
+// mayChange reports whether the step can change the keyspace. RL commands that are
+// refused, denied, or only peek must not.
 func (s rlStep) mayChange() bool {
 	words := strings.Fields(s.line)
-	if strings.HasPrefix(s.want, "ERR ") || strings.HasPrefix(s.want, "WRONGTYPE ") || slices.Contains(words, "PEEK") || strings.HasSuffix(s.line, " COST 0") {
+	if strings.HasPrefix(s.want, "ERR ") || strings.HasPrefix(s.want, "WRONGTYPE ") ||
+		slices.Contains(words, "PEEK") || strings.HasSuffix(s.line, " COST 0") {
 		return false
 	}
 	switch words[0] {
@@ -57,7 +58,7 @@ func (s rlStep) mayChange() bool {
 	return true
 }
 
-// keys are the keys that the step names.
+// keys returns the keys that the step names.
 func (s rlStep) keys() []string {
 	words := strings.Fields(s.line)
 	switch n, err := strconv.Atoi(words[1]); {
@@ -73,10 +74,10 @@ func (s rlStep) keys() []string {
 	return words[1:2]
 }
 
-// rlPath is a way to call. Steps come in groups that it sends at once.
+// rlPath is a way to call. It sends groups of steps at once.
 type rlPath struct {
 	name string
-	// joins reports whether next may be in one group with the step before it.
+	// joins reports whether next may be in the same group as last.
 	joins func(last, next rlStep) bool
 	send  func(p *rlRun, group []rlStep) []string
 	proto int
@@ -88,7 +89,8 @@ var rlPaths = []rlPath{
 	{"pipeline of calls that change nothing", func(a, b rlStep) bool {
 		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
 	}, sendPipeline, 2},
-	{"one pipeline with DEBUG CLOCK in it", func(a, b rlStep) bool { return a.atMs <= b.atMs }, sendPipeline, 3},
+	{"one pipeline with DEBUG CLOCK in it", func(a, b rlStep) bool { return a.atMs <= b.atMs },
+		sendPipeline, 3},
 	{"MULTI", func(a, b rlStep) bool {
 		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
 	}, sendMulti, 2},
@@ -96,12 +98,12 @@ var rlPaths = []rlPath{
 	{"EVAL in MULTI over RESP3", nil, sendEvalInMulti, 3},
 }
 
-// rlRun is one scenario on one path.
+// rlRun runs one scenario on one path.
 type rlRun struct {
 	t     *testing.T
 	srv   *server.Server
 	wire  *wire // the path's connection
-	other *wire // looks at the keyspace and watches it
+	other *wire // reads and watches the keyspace
 	nowMs int64
 }
 
@@ -119,7 +121,8 @@ func TestRLAllowOnEveryPath(t *testing.T) {
 }
 
 func runScenario(t *testing.T, path rlPath, scenario rlScenario) {
-	srv := start(t, append([]string{"--bind", "127.0.0.1", "--enable-debug-command", "yes"}, scenario.flags...)...)
+	srv := start(t, append([]string{"--bind", "127.0.0.1", "--enable-debug-command", "yes"},
+		scenario.flags...)...)
 	clock := srv.Engine().Clock()
 	clock.Freeze()
 	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
@@ -137,11 +140,11 @@ func runScenario(t *testing.T, path rlPath, scenario rlScenario) {
 		p.moveTo(group[0].atMs)
 
 		var before string
-		still := !group[0].mayChange() && !group[n-1].mayChange() && group[0].atMs == group[n-1].atMs
+		unchanged := !group[0].mayChange() && !group[n-1].mayChange() && group[0].atMs == group[n-1].atMs
 		for _, s := range group {
-			still = still && !s.mayChange()
+			unchanged = unchanged && !s.mayChange()
 		}
-		if still {
+		if unchanged {
 			before = p.keyspace()
 			for _, s := range group {
 				for _, key := range s.keys() {
@@ -153,9 +156,9 @@ func runScenario(t *testing.T, path rlPath, scenario rlScenario) {
 		for i, got := range path.send(p, group) {
 			require.Equal(t, group[i].want, got, "at %+d: %s", group[i].atMs, group[i].line)
 		}
-		if still {
-			require.Equal(t, "[]", p.call(p.other, "EXEC"), "a watcher was told of: %v", group)
-			require.Equal(t, before, p.keyspace(), "%v changed something", group)
+		if unchanged {
+			require.Equal(t, "[]", p.call(p.other, "EXEC"), "marked watched keys: %v", group)
+			require.Equal(t, before, p.keyspace(), "%v changed the keyspace", group)
 		}
 	}
 }
@@ -167,13 +170,13 @@ func dialRL(t *testing.T, srv *server.Server) *wire {
 	return newWire(c)
 }
 
-// moveTo sets the clock from outside, in either direction.
+// moveTo sets the clock, forwards or backwards.
 func (p *rlRun) moveTo(atMs int64) {
 	p.nowMs = startNowMs + atMs
 	p.srv.Engine().Clock().Set(p.nowMs)
 }
 
-// call sends one command line and shows its reply.
+// call sends one command line and returns its formatted reply.
 func (p *rlRun) call(w *wire, line string) string {
 	require.NoError(p.t, w.send(words(p.t, line)))
 	return p.reply(w)
@@ -185,7 +188,7 @@ func (p *rlRun) reply(w *wire) string {
 	return showReply(p.t, reply)
 }
 
-// keyspace describes every key as a user can see it.
+// keyspace describes every key as clients see it.
 func (p *rlRun) keyspace() string {
 	var b strings.Builder
 	keys := p.call(p.other, "KEYS *")
@@ -209,8 +212,8 @@ func sendEach(p *rlRun, group []rlStep) []string {
 	return got
 }
 
-// sendPipeline writes the whole group at once; where the clock moves on within
-// it, a DEBUG CLOCK ADVANCE is among the commands.
+// sendPipeline writes the whole group at once. If the clock moves within it, it
+// inserts DEBUG CLOCK ADVANCE.
 func sendPipeline(p *rlRun, group []rlStep) []string {
 	var (
 		bytes []byte
@@ -256,14 +259,14 @@ func evalArgs(t *testing.T, line string) [][]byte {
 	return append([][]byte{[]byte("EVAL"), []byte(rlScript), []byte("1"), args[1]}, args...)
 }
 
-// blame is what redis.call adds to an error.
-var blame = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:1\.$`)
+// scriptContext is what redis.call appends to an error.
+var scriptContext = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:1\.$`)
 
 func sendEval(p *rlRun, group []rlStep) []string {
 	var got []string
 	for _, s := range group {
 		require.NoError(p.t, p.wire.send(evalArgs(p.t, s.line)))
-		got = append(got, blame.ReplaceAllString(p.reply(p.wire), ""))
+		got = append(got, scriptContext.ReplaceAllString(p.reply(p.wire), ""))
 	}
 	return got
 }
@@ -279,13 +282,13 @@ func sendEvalInMulti(p *rlRun, group []rlStep) []string {
 	require.NoError(p.t, err)
 	got := elements(p.t, reply)
 	for i := range got {
-		got[i] = blame.ReplaceAllString(got[i], "")
+		got[i] = scriptContext.ReplaceAllString(got[i], "")
 	}
 	return got
 }
 
-// TestRLAllowWrongArity is apart because in MULTI such a call is refused when
-// it is queued.
+// TestRLAllowWrongArity is separate because MULTI refuses such a call when it is
+// queued.
 func TestRLAllowWrongArity(t *testing.T) {
 	const refusal = "ERR wrong number of arguments for 'rl.allow' command"
 	srv := start(t, "--bind", "127.0.0.1")
@@ -294,15 +297,19 @@ func TestRLAllowWrongArity(t *testing.T) {
 		require.Equal(t, refusal, p.call(p.wire, line))
 		require.Equal(t, "OK", p.call(p.wire, "MULTI"))
 		require.Equal(t, refusal, p.call(p.wire, line))
-		require.Equal(t, "EXECABORT Transaction discarded because of previous errors.", p.call(p.wire, "EXEC"))
+		require.Equal(t, "EXECABORT Transaction discarded because of previous errors.",
+			p.call(p.wire, "EXEC"))
 		args := words(t, line)
-		require.NoError(t, p.wire.send(append([][]byte{[]byte("EVAL"), []byte(rlScript), []byte("0")}, args...)))
-		require.Equal(t, "ERR Wrong number of args calling Redis command from script", blame.ReplaceAllString(p.reply(p.wire), ""))
+		require.NoError(t,
+			p.wire.send(append([][]byte{[]byte("EVAL"), []byte(rlScript), []byte("0")}, args...)))
+		require.Equal(t, "ERR Wrong number of args calling Redis command from script",
+			scriptContext.ReplaceAllString(p.reply(p.wire), ""))
 	}
 	require.Empty(t, p.keyspace())
 }
 
-// TestRLAllowMarksWatchers: an admitted call is a change, a denied one is none.
+// TestRLAllowMarksWatchers: an admitted call marks watched keys, a denied one does
+// not.
 func TestRLAllowMarksWatchers(t *testing.T) {
 	srv := start(t, "--bind", "127.0.0.1")
 	srv.Engine().Clock().Freeze()

@@ -12,7 +12,8 @@ const (
 	errLimitUnits  = "ERR limit must be at most rl-log-max-units (16777216)" + insteadOfLog
 	errLimitWindow = "ERR limit must be at most 1000 per millisecond of its window" + insteadOfLog
 	errCostMissing = "ERR syntax error, COST needs a number"
-	errWindow      = "ERR window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"
+	errWindow      = "ERR window must be an integer in milliseconds or an integer with a unit (ms, s, m, " +
+		"h or d)"
 	errWindowShort = "ERR window must be at least 1 millisecond"
 	errWindowLong  = "ERR window must be below 100 years"
 	errCost        = "ERR COST must not be negative"
@@ -21,8 +22,8 @@ const (
 	errWrongType   = "WRONGTYPE Operation against a key holding the wrong kind of value"
 )
 
-// rlRefusals puts every malformed call to a key that holds units, to one of
-// another type, and to none.
+// rlRefusals makes every malformed call on a key with units, on one of another
+// type, and on a missing one.
 func rlRefusals() []rlScenario {
 	refusals := []struct{ args, want string }{
 		{"0 1s", errLimit},
@@ -91,7 +92,8 @@ func rlRefusals() []rlScenario {
 		{`1 1s ""`, "ERR syntax error, '' is neither a limit nor an option"},
 		{"1 1s COSTS 1", "ERR syntax error, 'COSTS' is neither a limit nor an option"},
 		{"1 1s NOSUCH", "ERR syntax error, 'NOSUCH' is neither a limit nor an option"},
-		{"1 1s " + strings.Repeat("y", 1000), "ERR syntax error, '" + strings.Repeat("y", 64) + "...' is neither a limit nor an option"},
+		{"1 1s " + strings.Repeat("y", 1000), "ERR syntax error, '" + strings.Repeat("y", 64) +
+			"...' is neither a limit nor an option"},
 		{"1 1s" + strings.Repeat(" 9 1m", 99), "ERR the number of limits must be from 1 to 16"},
 		{"1 1s PEEK COST 2 peek", "ERR syntax error, 'peek' is given twice"},
 		{"1 1s ALGO GCRA 0", "ERR burst must be at least 1"},
@@ -99,7 +101,7 @@ func rlRefusals() []rlScenario {
 		{"2000000 1h COST 1000001", "ERR COST must be at most 1000000" + insteadOfLog},
 		{"2000000 1h COST 9223372036854775807 ATMOST", "ERR COST must be at most 1000000" + insteadOfLog},
 
-		// Of several faults, the first argument's is told.
+		// Of several errors, the first argument's is returned.
 		{"0 0 COST -1", errWindowShort},
 		{"x y COST z", errLimitNumber},
 		{"1 y COST z", errWindow},
@@ -113,7 +115,8 @@ func rlRefusals() []rlScenario {
 		units, text, none = append(units, step), append(text, step), append(none, step)
 	}
 	units = append(units, rlStep{250, "RL.ALLOW k 3 1m", "[1 3 0 0 60000]"})
-	text = append(text, rlStep{250, "RL.ALLOW k 1 1s", errWrongType}, rlStep{250, "RL.ALLOW k 1 1s COST 0", errWrongType},
+	text = append(text, rlStep{250, "RL.ALLOW k 1 1s", errWrongType},
+		rlStep{250, "RL.ALLOW k 1 1s COST 0", errWrongType},
 		rlStep{250, "RL.ALLOW k 1 1s COST 2", errWrongType}, rlStep{250, "GET k", "text"})
 	none = append(none, rlStep{250, "EXISTS k", "0"})
 	return []rlScenario{
@@ -127,8 +130,9 @@ func rlRefusals() []rlScenario {
 	}
 }
 
-// rlForeign is sorted sets that something else wrote: they stay as they are.
-func rlForeign() []rlScenario {
+// rlForeignSets has sorted sets that were not written by RL.ALLOW: they stay as
+// they are.
+func rlForeignSets() []rlScenario {
 	var out []rlScenario
 	for name, members := range map[string]string{
 		"seconds":              "1700000000 1700000000",

@@ -29,8 +29,8 @@ func appendCommand(b []byte, args [][]byte) []byte {
 	return b
 }
 
-// showReply spells a reply so that one meaning has one spelling in both
-// protocols: [..] for what holds others, (nil) for every null, else the text.
+// showReply formats a reply independently of the protocol: [..] for aggregates,
+// (nil) for every null, otherwise the text.
 func showReply(t *testing.T, reply []byte) string {
 	r := bufio.NewReader(bytes.NewReader(reply))
 	text := showNext(t, r)
@@ -39,7 +39,7 @@ func showReply(t *testing.T, reply []byte) string {
 	return text
 }
 
-// elements shows the replies in an array.
+// elements returns the formatted elements of an array.
 func elements(t *testing.T, reply []byte) []string {
 	r := bufio.NewReader(bytes.NewReader(reply))
 	header, err := r.ReadString('\n')
@@ -86,12 +86,14 @@ func showNext(t *testing.T, r *bufio.Reader) string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// TestShowReply: the spelling tells apart what differs.
+// TestShowReply: different replies have different formats.
 func TestShowReply(t *testing.T) {
 	for reply, want := range map[string]string{
-		":5\r\n": "5", "+OK\r\n": "OK", "-ERR x\r\n": "ERR x", "_\r\n": "(nil)", "$-1\r\n": "(nil)", "*-1\r\n": "(nil)",
-		"$3\r\na\r\n\r\n": "a\r\n", ",1.5\r\n": "1.5", "*0\r\n": "[]", "*2\r\n:1\r\n*1\r\n_\r\n": "[1 [(nil)]]",
-		"%1\r\n+a\r\n:1\r\n": "[a 1]", "~1\r\n:1\r\n": "[1]",
+		":5\r\n": "5", "+OK\r\n": "OK", "-ERR x\r\n": "ERR x", "_\r\n": "(nil)", "$-1\r\n": "(nil)",
+		"*-1\r\n":         "(nil)",
+		"$3\r\na\r\n\r\n": "a\r\n", ",1.5\r\n": "1.5", "*0\r\n": "[]",
+		"*2\r\n:1\r\n*1\r\n_\r\n": "[1 [(nil)]]",
+		"%1\r\n+a\r\n:1\r\n":      "[a 1]", "~1\r\n:1\r\n": "[1]",
 	} {
 		require.Equal(t, want, showReply(t, []byte(reply)), "%q", reply)
 	}

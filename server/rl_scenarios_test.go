@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// rlScenarios is the table for rl_paths_test.go. The expected replies are
-// worked out by hand from the rules of RL.ALLOW: a unit of millisecond m counts
-// while now < m + window, a millisecond holds 1,000 units and what does not fit
-// goes into the next ones.
+// rlScenarios returns the table for rl_paths_test.go. Replies are computed by hand
+// from the rules of RL.ALLOW: a unit of millisecond m counts while now < m +
+// window; a millisecond has room for 1,000 units, and further ones go into the next
+// milliseconds.
 func rlScenarios() []rlScenario {
-	return slices.Concat(rlWindows(), rlCosts(), rlExpiry(), rlByHand(), rlRefusals(), rlForeign(),
+	return slices.Concat(rlWindows(), rlCosts(), rlExpiry(), rlByHand(), rlRefusals(), rlForeignSets(),
 		rlOptions(), rlAlgorithms(), rlStates(), rlSeveralKeys(), rlKeys(), rlThrottle(),
 		rlHolds(), rlLeases(), rlIncrEx())
 }
@@ -30,7 +30,7 @@ func rlWindows() []rlScenario {
 			{2000, "RL.ALLOW k 2 1000", "[0 2 0 1 1000]"},
 			{2001, "RL.ALLOW k 2 1000", "[1 2 0 0 1000]"},
 		}},
-		{"keys do not know each other", nil, []rlStep{
+		{"keys are independent", nil, []rlStep{
 			{0, "RL.ALLOW a 1 1s", "[1 1 0 0 1000]"},
 			{0, "RL.ALLOW b 1 1s", "[1 1 0 0 1000]"},
 			{0, `RL.ALLOW "" 1 1s`, "[1 1 0 0 1000]"},
@@ -44,7 +44,7 @@ func rlWindows() []rlScenario {
 			{0, "RL.ALLOW k 3 1s", "[1 3 1 0 1000]"},
 			{0, "RL.ALLOW k 1 1s", "[0 1 0 1000 1000]"},
 			{500, "RL.ALLOW k 3 1s", "[1 3 0 0 1000]"},
-			// Above a lowered limit, two of three have to leave.
+			// Above a lowered limit two of three must expire.
 			{500, "RL.ALLOW k 2 1s", "[0 2 0 500 1000]"},
 			{500, "RL.ALLOW k 1 1s", "[0 1 0 1000 1000]"},
 		}},
@@ -56,7 +56,7 @@ func rlWindows() []rlScenario {
 			{999, "RL.ALLOW k 2 1s", "[0 2 0 1 1]"},
 			{1000, "RL.ALLOW k 2 1s", "[1 2 1 0 1000]"},
 		}},
-		{"the clock at the ends of what a score can hold", nil, []rlStep{
+		{"the clock at the limits of a score", nil, []rlStep{
 			{100_000_000_000 - startNowMs, "RL.ALLOW early 1 1s", "[1 1 0 0 1000]"},
 			{100_000_000_000 - startNowMs, "ZRANGE early 0 -1", "[100000000000000]"},
 			{
@@ -107,7 +107,8 @@ func rlCosts() []rlScenario {
 			{0, "RL.ALLOW k 10 1s COST 4", "[4 10 6 0 1000]"},
 			{0, "RL.ALLOW k 10 1s cost 7", "[0 10 6 1000 1000]"},
 			{300, "RL.ALLOW k 10 1s CoSt 6", "[6 10 0 0 1000]"},
-			// Up to 4 units wait for the first call's to leave, a fifth for the second's.
+			// Up to 4 units wait for the first call's to expire, a fifth for the
+			// second's.
 			{300, "RL.ALLOW k 10 1s COST 4", "[0 10 0 700 1000]"},
 			{300, "RL.ALLOW k 10 1s COST 5", "[0 10 0 1000 1000]"},
 			{300, "RL.ALLOW k 10 1s COST 10", "[0 10 0 1000 1000]"},
@@ -123,7 +124,7 @@ func rlCosts() []rlScenario {
 			{100, "RL.ALLOW k 3 1s COST 1000001", "[0 3 1 -1 900]"},
 			{100, "RL.ALLOW k 3 1s COST 9223372036854775807", "[0 3 1 -1 900]"},
 		}},
-		{"COST 0 looks", nil, []rlStep{
+		{"COST 0 does not admit", nil, []rlStep{
 			{0, "RL.ALLOW k 2 1s COST 0", "[1 2 2 0 0]"},
 			{0, "EXISTS k", "0"},
 			{0, "RL.ALLOW k 2 1s", "[1 2 1 0 1000]"},
@@ -133,7 +134,7 @@ func rlCosts() []rlScenario {
 			{10, "ZCARD k", "2"},
 			{1000, "RL.ALLOW k 2 1s COST 0", "[1 2 1 0 10]"},
 			{1010, "RL.ALLOW k 2 1s COST 0", "[1 2 2 0 0]"},
-			// Looking does not trim either.
+			// COST 0 does not trim either.
 			{1010, "ZCARD k", "2"},
 		}},
 		{"more than 1,000 units in a millisecond spill into the next", nil, []rlStep{
@@ -148,7 +149,7 @@ func rlCosts() []rlScenario {
 			{11, "RL.ALLOW k 2500 10 COST 1000", "[1000 2500 0 0 10]"},
 			{12, "ZCARD k", "2500"},
 		}},
-		{"as many as a window has microseconds", nil, []rlStep{
+		{"a limit of as many units as the window has microseconds", nil, []rlStep{
 			{0, "RL.ALLOW k 1000 1 COST 1000", "[1000 1000 0 0 1]"},
 			{0, "RL.ALLOW k 1000 1", "[0 1000 0 1 1]"},
 			{1, "RL.ALLOW k 1000 1 COST 1000", "[1000 1000 0 0 1]"},
@@ -165,7 +166,7 @@ func rlCosts() []rlScenario {
 
 func rlExpiry() []rlScenario {
 	return []rlScenario{
-		{"the key goes when its window is over", nil, []rlStep{
+		{"the key expires with its window", nil, []rlStep{
 			{0, "RL.ALLOW k 1 500ms", "[1 1 0 0 500]"},
 			{0, "PEXPIRETIME k", "1700000000500"},
 			{499, "PTTL k", "1"},
@@ -181,7 +182,7 @@ func rlExpiry() []rlScenario {
 			{900, "PTTL k", "100"},
 			{1001, "EXISTS k", "0"},
 		}},
-		{"a short window drops nothing that a longer one needs", nil, []rlStep{
+		{"a short window keeps units that a longer one needs", nil, []rlStep{
 			{0, "RL.ALLOW k 5 10s", "[1 5 4 0 10000]"},
 			{2000, "RL.ALLOW k 5 1s", "[1 5 4 0 1000]"},
 			{2000, "ZCARD k", "2"},
@@ -192,7 +193,7 @@ func rlExpiry() []rlScenario {
 			{10_000, "ZCARD k", "3"},
 			{10_000, "PTTL k", "10000"},
 		}},
-		{"a longer window begins to count when it is first named", nil, []rlStep{
+		{"a longer window counts from its first use", nil, []rlStep{
 			{0, "RL.ALLOW k 5 1s", "[1 5 4 0 1000]"},
 			{900, "RL.ALLOW k 5 10s", "[1 5 3 0 10000]"},
 			{900, "PTTL k", "10000"},
@@ -219,14 +220,14 @@ func rlByHand() []rlScenario {
 			{7, "RL.ALLOW k 500 1m", "[1 500 370 0 60000]"},
 			{7, "ZRANGE k -1 -1", "[1700000000007000]"},
 		}},
-		{"EXPIRE by hand ends the promise earlier", nil, []rlStep{
+		{"a shorter EXPIRE frees units earlier", nil, []rlStep{
 			{0, "RL.ALLOW k 1 10s", "[1 1 0 0 10000]"},
 			{0, "EXPIRE k 3", "1"},
 			{1000, "RL.ALLOW k 1 10s", "[0 1 0 2001 2001]"},
 			{3000, "RL.ALLOW k 1 10s", "[0 1 0 1 1]"},
 			{3001, "RL.ALLOW k 1 10s", "[1 1 0 0 10000]"},
 		}},
-		{"a longer EXPIRE by hand is kept", nil, []rlStep{
+		{"a longer EXPIRE is kept", nil, []rlStep{
 			{0, "RL.ALLOW k 2 1s", "[1 2 1 0 1000]"},
 			{0, "EXPIRE k 100", "1"},
 			{1000, "RL.ALLOW k 2 1s", "[1 2 1 0 1000]"},
@@ -242,7 +243,7 @@ func rlByHand() []rlScenario {
 			{1000, "PTTL k", "1000"},
 			{1000, "ZCARD k", "1"},
 		}},
-		{"ZREM by hand gives units back", nil, []rlStep{
+		{"ZREM by hand refunds units", nil, []rlStep{
 			{0, "RL.ALLOW k 2 10s COST 2", "[2 2 0 0 10000]"},
 			{0, "ZREM k 1700000000000000", "1"},
 			{5, "RL.ALLOW k 2 10s", "[1 2 0 0 10000]"},
@@ -264,7 +265,7 @@ func rlByHand() []rlScenario {
 			{0, "DEL k", "1"},
 			{0, "RL.ALLOW k 1 10s", "[1 1 0 0 10000]"},
 		}},
-		{"RENAME takes the units and the expiry along", nil, []rlStep{
+		{"RENAME keeps the units and the expiry", nil, []rlStep{
 			{0, "RL.ALLOW k 1 10s", "[1 1 0 0 10000]"},
 			{500, "RENAME k j", "OK"},
 			{500, "RL.ALLOW j 1 10s", "[0 1 0 9500 9500]"},
@@ -288,7 +289,7 @@ func rlByHand() []rlScenario {
 			{5999, "RL.ALLOW k 2 1s", "[0 2 0 1 1]"},
 			{6000, "RL.ALLOW k 2 1s", "[1 2 1 0 1000]"},
 		}},
-		{"the borders of what RL.ALLOW takes for its own", nil, []rlStep{
+		{"the scores that RL.ALLOW accepts as its own", nil, []rlStep{
 			{0, "ZADD low 100000000000000 100000000000000", "1"},
 			{0, "RL.ALLOW low 1 1s", "[1 1 0 0 1000]"},
 			{0, "ZRANGE low 0 -1", "[1700000000000000]"},

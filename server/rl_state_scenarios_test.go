@@ -1,16 +1,16 @@
 package server_test
 
-// The scenarios of what outlives a call: holds, leases and INCREX's counters.
+// Scenarios of holds, leases and the counters of INCREX.
 
 func rlHolds() []rlScenario {
 	return []rlScenario{
-		{"a hold and its settlement", nil, []rlStep{
+		{"a hold is settled", nil, []rlStep{
 			{0, "RL.RESERVE k 10 1m 4 HOLD 5s ID a", "[4 10 6 0 60000]"},
 			{0, "GET k:hold:a", "hold 1 1700000000000000 4 60000 10 6 60000 held"},
 			{0, "PTTL k:hold:a", "5000"},
 			{0, "PTTL k", "60000"},
 			{0, "ZCARD k", "4"},
-			{100, "RL.RESERVE k 10 1m 4 id a hold 5000", "[4 10 6 0 60000]"}, // the first answer
+			{100, "RL.RESERVE k 10 1m 4 id a hold 5000", "[4 10 6 0 60000]"}, // the first reply
 			{100, "RL.RESERVE k 99 1s 1 HOLD 1 ID a", "[4 10 6 0 60000]"},
 			{100, "ZCARD k", "4"},
 			{100, "RL.RESERVE k 10 1m 7 HOLD 5s ID b", "[0 10 6 59900 59900]"},
@@ -22,7 +22,7 @@ func rlHolds() []rlScenario {
 			{100, "GET k:hold:a", "hold 1 1700000000000000 4 60000 10 6 60000 settled 1 0 3"},
 			{100, "PTTL k:hold:a", "4900"},
 			{200, "RL.SETTLE k a 1", "[1 0]"},
-			{200, "RL.SETTLE k a 9", "[1 0]"}, // the first ending stands
+			{200, "RL.SETTLE k a 9", "[1 0]"}, // the first end is final
 			{200, "RL.CANCEL k a", "3"},
 			{200, "RL.RESERVE k 10 1m 4 HOLD 5s ID a", "[4 10 6 0 60000]"},
 			{200, "ZCARD k", "1"},
@@ -30,10 +30,10 @@ func rlHolds() []rlScenario {
 			{5001, "RL.SETTLE k a 1", "0"},
 			{5001, "RL.CANCEL k a", "0"},
 			{5001, "RL.RESERVE k 10 1m 2 HOLD 1s ID a", "[2 10 7 0 60000]"},
-			{7000, "ZCARD k", "3"}, // not settled in time: it counts as its estimate
+			{7000, "ZCARD k", "3"}, // not settled in time: its estimate counts
 			{60_000, "RL.ALLOW k 10 1m COST 0", "[1 10 8 0 5001]"},
 		}},
-		{"more than the estimate counts past the limit", nil, []rlStep{
+		{"units above the estimate count beyond the limit", nil, []rlStep{
 			{0, "RL.RESERVE k 3 1m 2 HOLD 1m ID a", "[2 3 1 0 60000]"},
 			{500, "RL.SETTLE k a 7", "[7 5]"},
 			{500, "ZCARD k", "7"},
@@ -54,7 +54,7 @@ func rlHolds() []rlScenario {
 			{0, "RL.RESERVE k 3 1m 2 HOLD 1m ID a", "[2 3 1 0 60000]"},
 			{0, "RL.ALLOW k 3 1m", "[1 3 0 0 60000]"},
 			{10, "RL.CANCEL k a", "2"},
-			{10, "ZRANGE k 0 -1", "[1700000000000002]"}, // its own, not the newest
+			{10, "ZRANGE k 0 -1", "[1700000000000002]"}, // its own units, not the newest
 			{10, "PTTL k", "59990"},
 			{10, "RL.CANCEL k a", "2"},
 			{10, "RL.SETTLE k a 5", "[0 0]"},
@@ -72,25 +72,27 @@ func rlHolds() []rlScenario {
 			{0, "RL.RESERVE k 9 1m 3 HOLD 1m ID b", "[3 9 3 0 60000]"},
 			{0, `RL.RESERVE k 9 1m 3 HOLD 1m ID "\x00\x20\r\n"`, "[3 9 0 0 60000]"},
 			{0, "RL.SETTLE k b 1", "[1 0]"},
-			{0, "ZRANGE k 0 -1", "[1700000000000000 1700000000000001 1700000000000002 1700000000000003 1700000000000006 1700000000000007 1700000000000008]"},
+			{0, "ZRANGE k 0 -1",
+				"[1700000000000000 1700000000000001 1700000000000002 1700000000000003 1700000000000006 " +
+					"1700000000000007 1700000000000008]"},
 			{0, `RL.CANCEL k "\x00\x20\r\n"`, "3"},
 			{0, "RL.CANCEL k a", "3"},
 			{0, "ZRANGE k 0 -1", "[1700000000000003]"},
 		}},
-		{"units that have left", nil, []rlStep{
+		{"units that have expired", nil, []rlStep{
 			{0, "RL.RESERVE k 9 1s 3 HOLD 10s ID a", "[3 9 6 0 1000]"},
 			{0, "RL.RESERVE k 9 1s 3 HOLD 10s ID b", "[3 9 3 0 1000]"},
 			{0, "RL.RESERVE l 9 1s 3 HOLD 10s ID a", "[3 9 6 0 1000]"},
 			{0, "RL.ALLOW l 9 10s", "[1 9 5 0 10000]"},
 			{2000, "RL.SETTLE k a 1", "[0 0]"},
 			{2000, "EXISTS k", "0"},
-			{2000, "RL.SETTLE k b 5", "[2 2]"}, // the hold knows the window
+			{2000, "RL.SETTLE k b 5", "[2 2]"}, // the hold has the window
 			{2000, "PTTL k", "1000"},
-			{5000, "RL.SETTLE l a 1", "[1 0]"}, // a longer window still holds them
+			{5000, "RL.SETTLE l a 1", "[1 0]"}, // a longer window still counts them
 			{5000, "ZRANGE l 0 -1", "[1700000000000000 1700000000000003]"},
 			{5000, "PTTL l", "5000"},
 		}},
-		{"units that others took away", nil, []rlStep{
+		{"units removed by others", nil, []rlStep{
 			{0, "RL.RESERVE k 9 1m 3 HOLD 1m ID a", "[3 9 6 0 60000]"},
 			{0, "RL.REFUND k 1", "1"},
 			{0, "RL.SETTLE k a 2", "[1 0]"},
@@ -151,7 +153,7 @@ func rlLeases() []rlScenario {
 			{2000, "RL.ACQUIRE k 1 LEASE 10s ID c", "[0 2 1 9000]"},
 			{2000, "RL.ACQUIRE k 1000000000000 LEASE 10s ID a", "[1 2 1000000000000 0]"},
 			{2000, "RL.ACQUIRE k 2 LEASE 10s ID a", "[1 2 2 9000]"},
-			{2000, "RL.ACQUIRE k 1 LEASE 10s ID a", "[1 2 1 10000]"}, // who has a slot keeps it
+			{2000, "RL.ACQUIRE k 1 LEASE 10s ID a", "[1 2 1 10000]"}, // a holder keeps its slot
 			{2000, "ZRANGE k 0 -1", "[b a]"},
 			{2000, "ZSCORE k a", "1700000012000"},
 			{2000, "PTTL k", "10000"},
@@ -180,20 +182,20 @@ func rlLeases() []rlScenario {
 			{10_001, "EXISTS k", "0"},
 			{10_001, "RL.ACQUIRE k 1 LEASE 5s ID a", "[1 1 1 5000]"},
 		}},
-		{"the last living one is released", nil, []rlStep{
+		{"the last unexpired lease is released", nil, []rlStep{
 			{0, "RL.ACQUIRE k 2 LEASE 1s ID a", "[1 1 2 0]"},
 			{0, "RL.ACQUIRE k 2 LEASE 5s ID b", "[1 2 2 1000]"},
 			{2000, "RL.RELEASE k b", "1"},
 			{2000, "EXISTS k", "0"},
 		}},
 		{"ids that are numbers", nil, []rlStep{
-			{0, "RL.ACQUIRE k 2 LEASE 10s ID 1700000010000", "[1 1 2 0]"}, // its own lease's end
+			{0, "RL.ACQUIRE k 2 LEASE 10s ID 1700000010000", "[1 1 2 0]"}, // equal to the end of its lease
 			{0, "RL.ACQUIRE k 2 LEASE 10s ID 5", "[1 2 2 10000]"},
 			{0, "RL.ACQUIRE k 2 LEASE 10s ID 6", "[0 2 2 10000]"},
 			{0, "RL.RELEASE k 1700000010000", "1"},
 			{0, "ZRANGE k 0 -1", "[5]"},
 		}},
-		{"what others wrote", nil, []rlStep{
+		{"keys of other commands", nil, []rlStep{
 			{0, "ZADD k 1700000000500 x", "1"},
 			{0, "RL.ACQUIRE k 2 LEASE 10s ID a", errForeignLeases},
 			{0, "PEXPIRE k 600", "1"},
@@ -208,7 +210,7 @@ func rlLeases() []rlScenario {
 			{0, "RL.ACQUIRE l 2 LEASE 10s ID a", "[1 1 2 0]"},
 			{0, "RL.ALLOW l 2 1s", "ERR key holds LEASES state, not LOG"},
 			{0, "RL.REFUND l 1", errForeign},
-			{0, "EXPIRE l 5", "1"}, // by hand: it is RL.ACQUIRE's no more
+			{0, "EXPIRE l 5", "1"}, // no longer as RL.ACQUIRE wrote it
 			{0, "RL.RELEASE l a", errForeignLeases},
 			{0, "EXPIRE l 10", "1"},
 			{0, "RL.RESET l", "1"},
@@ -228,7 +230,7 @@ func rlIncrEx() []rlScenario {
 			{0, "INCREX k LBOUND 0 BYINT -10 SATURATE", "[0 -5]"},
 			{0, "INCREX k BYINT -1 LBOUND 0", "[0 0]"},
 			{0, "INCREX k BYINT 5 UBOUND 5", "[5 5]"},
-			{0, "SET k 50", "OK"}, // out of bounds already
+			{0, "SET k 50", "OK"}, // already out of bounds
 			{0, "INCREX k BYINT 5 UBOUND 30", "[50 0]"},
 			{0, "INCREX k BYINT 5 UBOUND 30 SATURATE", "[30 -20]"},
 			{0, "SET k 50", "OK"},
@@ -275,7 +277,8 @@ func rlIncrEx() []rlScenario {
 			{0, "INCREX k", "[12 1]"},
 			{0, "INCREX k BYFLOAT 1 UBOUND -inf", "ERR LBOUND can't be greater than UBOUND"},
 			{0, "INCREX k BYFLOAT 1 LBOUND -inf UBOUND -inf", "[12 0]"},
-			{0, "INCREX k BYFLOAT 1 LBOUND -inf UBOUND -inf SATURATE", "ERR applied increment would be Infinity"},
+			{0, "INCREX k BYFLOAT 1 LBOUND -inf UBOUND -inf SATURATE",
+				"ERR applied increment would be Infinity"},
 			{0, "INCREX k BYFLOAT inf", "ERR BYFLOAT increment cannot be Infinity"},
 			{0, "SET k inf", "OK"},
 			{0, "INCREX k BYFLOAT 1", "ERR value cannot be Infinity"},

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// together sends a line from each of many connections at once, and returns the
-// replies in order of their text.
-func together(t *testing.T, p *rlRun, lines []string) []string {
+// concurrently sends one line on each of many connections at once, and returns the
+// sorted replies.
+func concurrently(t *testing.T, p *rlRun, lines []string) []string {
 	wires := make([]*wire, len(lines))
 	for i := range lines {
 		wires[i] = dialRL(t, p.srv)
@@ -32,9 +32,9 @@ func together(t *testing.T, p *rlRun, lines []string) []string {
 	return replies
 }
 
-// TestHoldsTogether: one id is one hold, and a slot is taken once, however many
-// ask at the same time.
-func TestHoldsTogether(t *testing.T) {
+// TestConcurrentHolds: one id is one hold, and a slot is acquired once, whatever
+// the number of concurrent calls.
+func TestConcurrentHolds(t *testing.T) {
 	srv := start(t, "--bind", "127.0.0.1")
 	srv.Engine().Clock().Freeze()
 	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
@@ -42,9 +42,10 @@ func TestHoldsTogether(t *testing.T) {
 	for round := range 8 {
 		repeat := func(line string) []string { return slices.Repeat([]string{line}, clients) }
 		key := fmt.Sprint("k", round)
-		require.Equal(t, repeat("[3 10 7 0 60000]"), together(t, p, repeat("RL.RESERVE "+key+" 10 1m 3 HOLD 1m ID a")))
+		require.Equal(t, repeat("[3 10 7 0 60000]"),
+			concurrently(t, p, repeat("RL.RESERVE "+key+" 10 1m 3 HOLD 1m ID a")))
 		require.Equal(t, "3", p.call(p.wire, "ZCARD "+key))
-		require.Equal(t, repeat("[5 2]"), together(t, p, repeat("RL.SETTLE "+key+" a 5")))
+		require.Equal(t, repeat("[5 2]"), concurrently(t, p, repeat("RL.SETTLE "+key+" a 5")))
 		require.Equal(t, "5", p.call(p.wire, "ZCARD "+key))
 
 		var acquire, release, want []string
@@ -54,13 +55,15 @@ func TestHoldsTogether(t *testing.T) {
 			want = append(want, "[0 2 2 60000]")
 		}
 		want[clients-2], want[clients-1] = "[1 1 2 0]", "[1 2 2 60000]"
-		require.Equal(t, want, together(t, p, acquire))
-		require.Equal(t, append(slices.Repeat([]string{"0"}, clients-2), "1", "1"), together(t, p, release))
+		require.Equal(t, want, concurrently(t, p, acquire))
+		require.Equal(t, append(slices.Repeat([]string{"0"}, clients-2), "1", "1"),
+			concurrently(t, p, release))
 	}
 }
 
-// TestHoldOfOneWhoHungUp: who did not hear the answer asks again by the id.
-func TestHoldOfOneWhoHungUp(t *testing.T) {
+// TestHoldSurvivesDisconnect: a client that did not get the reply repeats the call
+// with the same id.
+func TestHoldSurvivesDisconnect(t *testing.T) {
 	srv := start(t, "--bind", "127.0.0.1")
 	srv.Engine().Clock().Freeze()
 	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
@@ -70,7 +73,7 @@ func TestHoldOfOneWhoHungUp(t *testing.T) {
 		require.NoError(t, err)
 		lost := newWire(conn)
 		require.NoError(t, lost.send(words(t, line)))
-		if i%2 == 0 { // else it may not even have been read
+		if i%2 == 0 { // otherwise it may not have been read
 			p.reply(lost)
 		}
 		require.NoError(t, conn.Close())

@@ -130,7 +130,7 @@ func New(o Options) *Server {
 			After:    after,
 			Chdir:    o.Chdir,
 			Delay: func(us int64) {
-				time.Sleep(time.Duration(us) * time.Microsecond) //nolint:forbidigo // it simulates a slow disk
+				time.Sleep(time.Duration(us) * time.Microsecond) //nolint:forbidigo // a slow disk
 			},
 			Pause: func() {
 				time.Sleep(time.Millisecond) //nolint:forbidigo // a yield, nothing is waited for

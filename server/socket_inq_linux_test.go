@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadsOnceARequest counts the calls to the system of a connection whose
-// client waits for each reply: the next request is waited for, not asked for.
+// TestReadsOnceARequest counts the system calls of a connection whose client waits
+// for each reply: the server waits for the next request without trying to read
+// first.
 func TestReadsOnceARequest(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,5 +60,5 @@ func TestReadsOnceARequest(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 	require.NoError(t, <-client)
 	require.Equal(t, requests, turns)
-	require.Less(t, calls, requests*5/4, "a wake-up now and then finds nothing")
+	require.Less(t, calls, requests*5/4, "only a few wake-ups may find nothing")
 }

@@ -20,20 +20,20 @@ import (
 	"github.com/zlimit/zlimit/server/pipe"
 )
 
-// patience is real time; it only bounds how long a missing answer takes to
-// fail: far longer than a busy machine takes for any.
+// testTimeout bounds, in real time, how long a test waits for a missing reply. It
+// is much longer than any reply takes on a busy machine.
 const testTimeout = 5 * time.Minute
 
-// configured is a configuration of command line words.
-func configured(t *testing.T, args ...string) *config.Config {
+// newConfig returns a configuration with the given arguments.
+func newConfig(t *testing.T, args ...string) *config.Config {
 	t.Helper()
 	cfg := config.New()
 	require.NoError(t, cfg.ParseArgs(args, nil))
 	return cfg
 }
 
-// running serves until the test ends.
-func running(t *testing.T, o Options) *Server {
+// startServer runs a server until the test ends.
+func startServer(t *testing.T, o Options) *Server {
 	t.Helper()
 	s, err := Listen(o)
 	require.NoError(t, err)
@@ -46,8 +46,8 @@ func running(t *testing.T, o Options) *Server {
 	return s
 }
 
-// answers requires PONG at an address.
-func answers(t *testing.T, addr net.Addr) net.Conn {
+// requirePong requires that the server at an address answers PING.
+func requirePong(t *testing.T, addr net.Addr) net.Conn {
 	t.Helper()
 	c, err := net.Dial(addr.Network(), addr.String())
 	require.NoError(t, err)
@@ -62,7 +62,8 @@ func answers(t *testing.T, addr net.Addr) net.Conn {
 	return c
 }
 
-// socketPath is short: a unix socket's path has about a hundred bytes.
+// socketPath returns a short path: a unix socket's is limited to about a hundred
+// bytes.
 func socketPath(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "zlimit")
@@ -75,14 +76,15 @@ func TestUnixSocket(t *testing.T) {
 	t.Parallel()
 	for _, perm := range []string{"600", "777"} {
 		path := socketPath(t)
-		s := running(t, Options{Config: configured(t, "--port", "0", "--unixsocket", path, "--unixsocketperm", perm)})
+		s := startServer(t,
+			Options{Config: newConfig(t, "--port", "0", "--unixsocket", path, "--unixsocketperm", perm)})
 		require.Equal(t, "unix", s.Addr().Network())
 		require.Zero(t, s.Port())
 		require.Contains(t, s.Greeting(), "listens on "+path+"; try: redis-cli -s "+path+" RL.ALLOW")
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, perm, fmt.Sprintf("%o", info.Mode().Perm()))
-		c := answers(t, s.Addr())
+		c := requirePong(t, s.Addr())
 		_, err = io.WriteString(c, "CLIENT INFO\r\n")
 		require.NoError(t, err)
 		line := make([]byte, 200)
@@ -95,19 +97,21 @@ func TestUnixSocket(t *testing.T) {
 	}
 }
 
-func TestUnixSocketBesideTCP(t *testing.T) {
+func TestUnixSocketAndTCP(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
-	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1", "--unixsocket", path), FreePort: true})
+	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1", "--unixsocket", path),
+		FreePort: true})
 	require.Len(t, s.listeners, 2)
 	for _, l := range s.listeners {
-		answers(t, l.Addr())
+		requirePong(t, l.Addr())
 	}
 	require.NotZero(t, s.Port())
-	require.Contains(t, s.Greeting(), fmt.Sprintf("listens on 127.0.0.1:%d, %s; try: redis-cli -p %d RL.ALLOW", s.Port(), path, s.Port()))
+	require.Contains(t, s.Greeting(),
+		fmt.Sprintf("listens on 127.0.0.1:%d, %s; try: redis-cli -p %d RL.ALLOW", s.Port(), path, s.Port()))
 }
 
-func TestUnixSocketLeftByTheDead(t *testing.T) {
+func TestUnixSocketOfDeadProcess(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
 	dead, err := net.Listen("unix", path)
@@ -115,34 +119,35 @@ func TestUnixSocketLeftByTheDead(t *testing.T) {
 	dead.(*net.UnixListener).SetUnlinkOnClose(false)
 	require.NoError(t, dead.Close())
 	require.FileExists(t, path)
-	s := running(t, Options{Config: configured(t, "--port", "0", "--unixsocket", path)})
-	answers(t, s.Addr())
+	s := startServer(t, Options{Config: newConfig(t, "--port", "0", "--unixsocket", path)})
+	requirePong(t, s.Addr())
 }
 
-func TestUnixSocketOfTheLiving(t *testing.T) {
+func TestUnixSocketInUse(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
-	first := running(t, Options{Config: configured(t, "--port", "0", "--unixsocket", path)})
-	_, err := Listen(Options{Config: configured(t, "--port", "0", "--unixsocket", path)})
+	first := startServer(t, Options{Config: newConfig(t, "--port", "0", "--unixsocket", path)})
+	_, err := Listen(Options{Config: newConfig(t, "--port", "0", "--unixsocket", path)})
 	require.EqualError(t, err, "unixsocket "+path+" is in use: stop what listens there, or choose another")
-	answers(t, first.Addr())
+	requirePong(t, first.Addr())
 }
 
-func TestUnixSocketInsteadOfAFile(t *testing.T) {
+func TestUnixSocketPathIsFile(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
 	require.NoError(t, os.WriteFile(path, []byte("dear"), 0o600))
-	_, err := Listen(Options{Config: configured(t, "--port", "0", "--unixsocket", path)})
+	_, err := Listen(Options{Config: newConfig(t, "--port", "0", "--unixsocket", path)})
 	require.EqualError(t, err, "cannot listen on unixsocket "+path+": address already in use")
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, "dear", string(content), "what is not a socket is not touched")
+	require.Equal(t, "dear", string(content), "a file is not removed")
 }
 
-func TestUnixSocketNowhere(t *testing.T) {
+func TestUnixSocketBadPath(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/no/such/directory/socket", filepath.Join(t.TempDir(), strings.Repeat("long", 50))} {
-		_, err := Listen(Options{Config: configured(t, "--unixsocket", path), FreePort: true})
+	for _, path := range []string{"/no/such/directory/socket",
+		filepath.Join(t.TempDir(), strings.Repeat("long", 50))} {
+		_, err := Listen(Options{Config: newConfig(t, "--unixsocket", path), FreePort: true})
 		require.ErrorContains(t, err, "cannot listen on unixsocket "+path+": ")
 		require.NotContains(t, err.Error(), "\n")
 	}
@@ -150,24 +155,25 @@ func TestUnixSocketNowhere(t *testing.T) {
 
 func TestBindSeveralAddresses(t *testing.T) {
 	t.Parallel()
-	// 127.0.0.2 is there on Linux only; 192.0.2.1 (RFC 5737) is nowhere.
-	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1", "-127.0.0.2", "-::1", "-192.0.2.1"), FreePort: true})
+	// 127.0.0.2 exists on Linux only; 192.0.2.1 (RFC 5737) nowhere.
+	s := startServer(t, Options{Config: newConfig(t,
+		"--bind", "127.0.0.1", "-127.0.0.2", "-::1", "-192.0.2.1"), FreePort: true})
 	if runtime.GOOS == "linux" {
 		require.GreaterOrEqual(t, len(s.listeners), 2)
 	}
 	for _, l := range s.listeners {
-		require.Equal(t, s.Port(), l.Addr().(*net.TCPAddr).Port, "one port for all")
+		require.Equal(t, s.Port(), l.Addr().(*net.TCPAddr).Port, "the same port everywhere")
 		require.NotContains(t, l.Addr().String(), "192.0.2.1")
-		answers(t, l.Addr())
+		requirePong(t, l.Addr())
 	}
 }
 
-func TestBindEverything(t *testing.T) {
+func TestBindAllAddresses(t *testing.T) {
 	t.Parallel()
-	s := running(t, Options{Config: configured(t, "--bind", "*", "-::*"), FreePort: true})
+	s := startServer(t, Options{Config: newConfig(t, "--bind", "*", "-::*"), FreePort: true})
 	require.Equal(t, fmt.Sprintf("0.0.0.0:%d", s.Port()), s.Addr().String())
 	for _, l := range s.listeners {
-		answers(t, l.Addr())
+		requirePong(t, l.Addr())
 	}
 }
 
@@ -182,24 +188,28 @@ func TestBindRefused(t *testing.T) {
 		want string
 	}{
 		{[]string{"--bind", "192.0.2.1", "--port", "1"}, "cannot listen on 192.0.2.1:1: "},
-		{[]string{"--bind", "-192.0.2.1", "--port", "1"}, "nothing to listen on: none of the addresses of bind is there"},
-		{[]string{"--port", "0"}, "nothing to listen on: port is 0, and neither port-file nor unixsocket is set"},
+		{[]string{"--bind", "-192.0.2.1", "--port", "1"},
+			"nothing to listen on: none of the addresses of bind is there"},
+		{[]string{"--port", "0"},
+			"nothing to listen on: port is 0, and neither port-file nor unixsocket is set"},
 		{
 			[]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)},
-			fmt.Sprintf("port %d is in use (127.0.0.1:%d): stop what listens there, or choose another with --port", port, port),
+			fmt.Sprintf("port %d is in use (127.0.0.1:%d): stop what listens there, or choose another "+
+				"with --port", port, port),
 		},
-		// An address that may be missing is there, and taken.
-		{[]string{"--bind", "-127.0.0.1", "--port", fmt.Sprint(port)}, fmt.Sprintf("port %d is in use", port)},
+		// An optional address exists and is in use.
+		{[]string{"--bind", "-127.0.0.1", "--port", fmt.Sprint(port)},
+			fmt.Sprintf("port %d is in use", port)},
 	} {
-		_, err := Listen(Options{Config: configured(t, c.args...)})
+		_, err := Listen(Options{Config: newConfig(t, c.args...)})
 		require.ErrorContains(t, err, c.want, c.args)
 		require.NotContains(t, err.Error(), "\n")
 	}
 }
 
-// TestRefusedLeavesNothingOpen: a port that was opened before the failure is
+// TestFailedListenClosesListeners: a port that was opened before the failure is
 // free again.
-func TestRefusedLeavesNothingOpen(t *testing.T) {
+func TestFailedListenClosesListeners(t *testing.T) {
 	t.Parallel()
 	leftOpen := func() bool {
 		free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -207,9 +217,10 @@ func TestRefusedLeavesNothingOpen(t *testing.T) {
 		address := free.Addr().String()
 		port := free.Addr().(*net.TCPAddr).Port
 		require.NoError(t, free.Close())
-		_, err = Listen(Options{Config: configured(t, "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--unixsocket", "/no/such/directory/socket")})
+		_, err = Listen(Options{Config: newConfig(t, "--bind", "127.0.0.1", "--port", fmt.Sprint(port),
+			"--unixsocket", "/no/such/directory/socket")})
 		if isInUse(err) {
-			return true // somebody was faster
+			return true // another process took the port
 		}
 		require.ErrorContains(t, err, "unixsocket")
 		again, err := net.Listen("tcp", address)
@@ -219,18 +230,18 @@ func TestRefusedLeavesNothingOpen(t *testing.T) {
 		return err != nil
 	}
 	for tries := 1; leftOpen(); tries++ {
-		require.Less(t, tries, 10, "nobody is faster all the time")
+		require.Less(t, tries, 10, "the port stays open")
 	}
 }
 
 func TestPortZeroWithPortFile(t *testing.T) {
 	t.Parallel()
-	s := running(t, Options{Config: configured(t, "--port", "0", "--port-file", "unused")})
+	s := startServer(t, Options{Config: newConfig(t, "--port", "0", "--port-file", "unused")})
 	require.NotZero(t, s.Port())
-	answers(t, s.Addr())
+	requirePong(t, s.Addr())
 }
 
-func TestRefusesStranger(t *testing.T) {
+func TestDeniedByProtectedMode(t *testing.T) {
 	t.Parallel()
 	tcp := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 1234} }
 	for _, c := range []struct {
@@ -257,39 +268,41 @@ func TestRefusesStranger(t *testing.T) {
 	}
 }
 
-// stranger is a connection from another machine.
-type stranger struct{ net.Conn }
+// remoteConn is a connection from another machine.
+type remoteConn struct{ net.Conn }
 
-func (stranger) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1234} }
+func (remoteConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1234} }
 
-// unwaitingStranger is one that is told at once, as on a socket.
-type unwaitingStranger struct{ *pipe.Conn }
+// nonBlockingRemoteConn is one that can be written to without blocking, as a
+// socket.
+type nonBlockingRemoteConn struct{ *pipe.Conn }
 
-func (unwaitingStranger) RemoteAddr() net.Addr { return stranger{}.RemoteAddr() }
+func (nonBlockingRemoteConn) RemoteAddr() net.Addr { return remoteConn{}.RemoteAddr() }
 
-func TestStrangerIsToldWhy(t *testing.T) {
+func TestProtectedModeRejectsWithReason(t *testing.T) {
 	t.Parallel()
-	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
+	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
 	outside, inside := pipe.New()
-	s.admit(unwaitingStranger{inside})
-	said, err := io.ReadAll(outside)
+	s.admit(nonBlockingRemoteConn{inside})
+	reply, err := io.ReadAll(outside)
 	require.NoError(t, err)
-	require.Equal(t, deniedError, string(said))
-	teller := s.engine.NewSession(engine.Peer{})
-	info := teller.Do([][]byte{[]byte("INFO"), []byte("stats")})
+	require.Equal(t, deniedError, string(reply))
+	session := s.engine.NewSession(engine.Peer{})
+	info := session.Do([][]byte{[]byte("INFO"), []byte("stats")})
 	require.Contains(t, info.Str(), "rejected_connections:1\r\n")
-	teller.Close()
+	session.Close()
 	require.Zero(t, s.engine.Sessions())
 }
 
-// TestWithoutRawSocket serves a connection that can only be written to by
-// waiting, which is every connection on some systems.
+// TestWithoutRawSocket serves a connection that only has blocking writes, as all
+// have on some systems.
 func TestWithoutRawSocket(t *testing.T) {
 	t.Parallel()
-	s := running(t, Options{Config: configured(t, "--bind", "127.0.0.1", "--protected-mode", "no"), FreePort: true})
+	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1", "--protected-mode", "no"),
+		FreePort: true})
 	s.ExtendLingerTimeout()
 	outside, inside := net.Pipe()
-	s.admit(stranger{inside})
+	s.admit(remoteConn{inside})
 	require.NoError(t, outside.SetDeadline(time.Now().Add(testTimeout)))
 	const commands = 1000
 	go io.WriteString(outside, strings.Repeat("PING\r\n", commands)+"QUIT\r\n")
@@ -298,10 +311,10 @@ func TestWithoutRawSocket(t *testing.T) {
 	require.Equal(t, strings.Repeat("+PONG\r\n", commands)+"+OK\r\n", string(got))
 }
 
-// TestSoftLimitForgets: who takes enough in time starts anew.
-func TestSoftLimitForgets(t *testing.T) {
+// TestSoftLimitResets: a client that reads enough in time starts anew.
+func TestSoftLimitResets(t *testing.T) {
 	t.Parallel()
-	outside, inside := net.Pipe() // takes nothing that is not read
+	outside, inside := net.Pipe() // unbuffered
 	defer outside.Close()
 	o := output{nc: inside}
 	defer o.close()
@@ -327,9 +340,9 @@ func TestSoftLimitForgets(t *testing.T) {
 	require.Zero(t, o.overflow())
 }
 
-// TestHardLimitCountsWhatThePumpHolds: bytes that the pump has taken are as
-// unread as those that wait behind it.
-func TestHardLimitCountsWhatThePumpHolds(t *testing.T) {
+// TestHardLimitCountsPumpBytes: bytes that the pump is writing count like those
+// behind them.
+func TestHardLimitCountsPumpBytes(t *testing.T) {
 	t.Parallel()
 	outside, inside := net.Pipe()
 	defer outside.Close()
@@ -338,53 +351,55 @@ func TestHardLimitCountsWhatThePumpHolds(t *testing.T) {
 	o.setLimit(config.OutputBufferLimit{HardBytes: 100})
 	o.append(make([]byte, 60))
 	require.True(t, o.flush())
-	held := func() bool {
+	pumping := func() bool {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		return o.writingBytes == 60
 	}
-	for end := time.Now().Add(testTimeout); !held(); runtime.Gosched() {
+	for end := time.Now().Add(testTimeout); !pumping(); runtime.Gosched() {
 		require.True(t, time.Now().Before(end))
 	}
 	o.append(make([]byte, 39))
 	require.True(t, o.flush())
 	o.append(make([]byte, 1))
-	require.False(t, o.flush(), "a limit is reached by as many bytes as it says")
+	require.False(t, o.flush(), "the limit itself is too much")
 	require.Equal(t, 100, o.overflow())
 }
 
-// TestIdleCountsWhatIsTaken: a client that slowly takes a long reply is not
-// idle.
-func TestIdleCountsWhatIsTaken(t *testing.T) {
+// TestIdleTimeoutCountsWrites: a client that slowly reads a long reply is not idle.
+func TestIdleTimeoutCountsWrites(t *testing.T) {
 	t.Parallel()
-	came, taken := time.Unix(1000, 0), time.Unix(1005, 0)
-	s, err := Listen(Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true})
+	read, written := time.Unix(1000, 0), time.Unix(1005, 0)
+	s, err := Listen(Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
 	require.NoError(t, err)
 	defer s.Close()
-	c := &conn{limits: &connLimits{}, lastActive: came, session: s.engine.NewSession(engine.Peer{})}
+	c := &conn{limits: &connLimits{}, lastActive: read, session: s.engine.NewSession(engine.Peer{})}
 	defer c.session.Close()
 	require.True(t, c.idleDeadline().IsZero(), "no timeout")
 	c.limits.idle = 10 * time.Second
-	require.Equal(t, came.Add(10*time.Second), c.idleDeadline())
-	c.out.lastWrite = taken
-	require.Equal(t, taken.Add(10*time.Second), c.idleDeadline())
-	c.lastActive = taken.Add(time.Second)
-	require.Equal(t, taken.Add(11*time.Second), c.idleDeadline())
+	require.Equal(t, read.Add(10*time.Second), c.idleDeadline())
+	c.out.lastWrite = written
+	require.Equal(t, written.Add(10*time.Second), c.idleDeadline())
+	c.lastActive = written.Add(time.Second)
+	require.Equal(t, written.Add(11*time.Second), c.idleDeadline())
 }
 
 func TestListenErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
-	require.True(t, isInUse(listenError(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}, "h", 1)))
+	require.True(t, isInUse(listenError(&net.OpError{
+		Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRINUSE),
+	}, "h", 1)))
 	denied := listenError(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}, "h", 1)
 	require.EqualError(t, denied, "cannot listen on h:1: permission denied")
 	require.ErrorIs(t, denied, fs.ErrPermission)
 }
 
-// TestIdleConnectionsGiveMemoryBack: what a long pipeline has made large, also
-// while half a command is there.
-func TestIdleConnectionsGiveMemoryBack(t *testing.T) {
+// TestIdleConnectionsReleaseMemory: large buffers are released, even if half a
+// command has arrived.
+func TestIdleConnectionsReleaseMemory(t *testing.T) {
 	t.Parallel()
-	s, err := Listen(Options{Config: configured(t, "--bind", "127.0.0.1"), FreePort: true}) // no Serve: the test is its cron
+	// Without Serve: the test is its cron.
+	s, err := Listen(Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
 	require.NoError(t, err)
 	defer s.Close()
 	outside, err := net.Dial("tcp", s.Addr().String())
@@ -404,20 +419,20 @@ func TestIdleConnectionsGiveMemoryBack(t *testing.T) {
 		require.Equal(t, want, string(reply))
 	}
 	converse(strings.Repeat("PING\r\n", commands)+"PING ha", strings.Repeat("+PONG\r\n", commands))
-	c := theFirst(s)
-	for c.bufferBytes.Load() <= minTrim { // until the last batch is over
+	c := firstConn(s)
+	for c.bufferBytes.Load() <= minTrim { // until the last batch has ended
 		runtime.Gosched()
 	}
-	s.trimIdle() // it has worked since it was last looked at
+	s.trimIdle() // it has run a batch since the last call
 	require.Greater(t, c.bufferBytes.Load(), int64(minTrim))
 	for end := time.Now().Add(testTimeout); c.bufferBytes.Load() > minTrim; runtime.Gosched() {
-		require.True(t, time.Now().Before(end), "it keeps its memory")
+		require.True(t, time.Now().Before(end), "memory is not released")
 		s.trimIdle()
 	}
 	converse("lf\r\nPING\r\n", "$4\r\nhalf\r\n+PONG\r\n")
 }
 
-func theFirst(s *Server) *conn {
+func firstConn(s *Server) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {

@@ -15,19 +15,19 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// A gate is a server whose clients can be held up: where one says GATE it is told
-// apart, and goes on when the gate is opened.
-type gate struct {
+// A gatedServer is a server that can hold up its clients: when one sends GATE,
+// reached receives, and the client continues once open is closed.
+type gatedServer struct {
 	*Server
 	reached chan struct{}
 	open    chan struct{}
 }
 
-func gated(t *testing.T) gate {
+func startGated(t *testing.T) gatedServer {
 	t.Helper()
-	g := gate{reached: make(chan struct{}), open: make(chan struct{})}
-	g.Server = running(t, Options{
-		Config: configured(t, "--bind", "127.0.0.1"), FreePort: true,
+	g := gatedServer{reached: make(chan struct{}), open: make(chan struct{})}
+	g.Server = startServer(t, Options{
+		Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true,
 		Intercept: func(args [][]byte, _ <-chan struct{}) Interception {
 			if string(args[0]) != "GATE" {
 				return Interception{}
@@ -40,8 +40,8 @@ func gated(t *testing.T) gate {
 	return g
 }
 
-// dialled is a connection on which no answer is waited for for ever.
-func dialled(t *testing.T, s *Server) *net.TCPConn {
+// dial opens a connection with a deadline.
+func dial(t *testing.T, s *Server) *net.TCPConn {
 	t.Helper()
 	nc, err := net.Dial("tcp", s.Addr().String())
 	require.NoError(t, err)
@@ -50,19 +50,19 @@ func dialled(t *testing.T, s *Server) *net.TCPConn {
 	return nc.(*net.TCPConn)
 }
 
-// unlock opens the gate after the server's poller has seen what came before.
-func (g gate) unlock(t *testing.T) {
+// openGate opens the gate after the server's poller has seen earlier events.
+func (g gatedServer) openGate(t *testing.T) {
 	t.Helper()
-	other := dialled(t, g.Server)
+	other := dial(t, g.Server)
 	for range 20 {
-		asks(t, other, "PING", "+PONG\r\n")
+		exchange(t, other, "PING", "+PONG\r\n")
 	}
 	require.NoError(t, other.Close())
 	close(g.open)
 }
 
-// asks sends a line and reads an answer of so many bytes.
-func asks(t *testing.T, nc net.Conn, line, want string) {
+// exchange sends a line and requires a reply.
+func exchange(t *testing.T, nc net.Conn, line, want string) {
 	t.Helper()
 	_, err := io.WriteString(nc, line+"\r\n")
 	require.NoError(t, err)
@@ -72,18 +72,18 @@ func asks(t *testing.T, nc net.Conn, line, want string) {
 	require.Equal(t, want, string(got))
 }
 
-// awaitSessions waits for the server to have no more than so many clients.
+// awaitSessions waits until the server has at most n clients.
 func awaitSessions(t *testing.T, s *Server, n int) {
 	t.Helper()
 	for end := time.Now().Add(testTimeout); s.engine.Sessions() > n; runtime.Gosched() {
-		require.True(t, time.Now().Before(end), "clients that are gone are still there")
+		require.True(t, time.Now().Before(end), "sessions of closed connections stay")
 	}
 }
 
-// TestLastWordsWithTheEnd: what came together with the end of the connection is
-// answered, and the end, be it a reset, is seen, though nothing follows that
-// would tell of it.
-func TestLastWordsWithTheEnd(t *testing.T) {
+// TestInputTogetherWithClose: input that arrives together with a close or reset of
+// the connection is answered, and the server notices the close, although no later
+// event announces it.
+func TestInputTogetherWithClose(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, first, last, want string }{
 		{"answered", "GATE", "PING", "+PONG\r\n"},
@@ -93,19 +93,19 @@ func TestLastWordsWithTheEnd(t *testing.T) {
 		for _, reset := range []bool{false, true} {
 			t.Run(fmt.Sprint(tc.name, ", reset ", reset), func(t *testing.T) {
 				t.Parallel()
-				g := gated(t)
-				nc := dialled(t, g.Server)
-				asks(t, nc, "PING", "+PONG\r\n")
-				asks(t, nc, tc.first, "")
+				g := startGated(t)
+				nc := dial(t, g.Server)
+				exchange(t, nc, "PING", "+PONG\r\n")
+				exchange(t, nc, tc.first, "")
 				<-g.reached
-				asks(t, nc, tc.last, "")
+				exchange(t, nc, tc.last, "")
 				if reset {
 					require.NoError(t, nc.SetLinger(0))
 					require.NoError(t, nc.Close())
 				} else {
 					require.NoError(t, nc.CloseWrite())
 				}
-				g.unlock(t)
+				g.openGate(t)
 				if !reset {
 					got, err := io.ReadAll(nc)
 					require.NoError(t, err)
@@ -117,35 +117,36 @@ func TestLastWordsWithTheEnd(t *testing.T) {
 	}
 }
 
-// TestKilledInTheMiddle: CLIENT KILL does not wait for a command of the killed
-// one to end; what it has sent after that command does not run.
-func TestKilledInTheMiddle(t *testing.T) {
+// TestClientKillDuringCommand: CLIENT KILL does not wait for the victim's current
+// command, and later commands of the victim do not run.
+func TestClientKillDuringCommand(t *testing.T) {
 	t.Parallel()
-	g := gated(t)
-	victim, other := dialled(t, g.Server), dialled(t, g.Server)
-	asks(t, victim, "CLIENT SETNAME victim", "+OK\r\n")
-	asks(t, victim, "GATE", "")
+	g := startGated(t)
+	victim, other := dial(t, g.Server), dial(t, g.Server)
+	exchange(t, victim, "CLIENT SETNAME victim", "+OK\r\n")
+	exchange(t, victim, "GATE", "")
 	<-g.reached
-	asks(t, victim, "SET late 1", "")
+	exchange(t, victim, "SET late 1", "")
 	address := victim.LocalAddr().String()
-	asks(t, other, "MULTI\r\nCLIENT KILL ADDR "+address+"\r\nEXEC", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n")
+	exchange(t, other, "MULTI\r\nCLIENT KILL ADDR "+address+"\r\nEXEC", "+OK\r\n+QUEUED\r\n*1\r\n:1\r\n")
 	close(g.open)
 	awaitSessions(t, g.Server, 1)
-	asks(t, other, "EXISTS late", ":0\r\n")
+	exchange(t, other, "EXISTS late", ":0\r\n")
 	_, err := io.ReadAll(victim)
-	if err != nil { // what was unread makes the end a reset
+	if err != nil { // unread input makes the close a reset
 		require.ErrorContains(t, err, "reset")
 	}
 }
 
-// TestCutInTheMiddle: an end that no longer waits leaves what has arrived.
-func TestCutInTheMiddle(t *testing.T) {
+// TestCloseWithinDuringCommand: once ctx is done, commands that have arrived do not
+// run.
+func TestCloseWithinDuringCommand(t *testing.T) {
 	t.Parallel()
-	g := gated(t)
-	nc := dialled(t, g.Server)
-	asks(t, nc, "GATE", "")
+	g := startGated(t)
+	nc := dial(t, g.Server)
+	exchange(t, nc, "GATE", "")
 	<-g.reached
-	asks(t, nc, "SET late 1", "")
+	exchange(t, nc, "SET late 1", "")
 	impatient, cancel := context.WithCancel(context.Background())
 	cancel()
 	require.ErrorIs(t, g.CloseWithin(impatient), context.Canceled)
@@ -154,13 +155,13 @@ func TestCutInTheMiddle(t *testing.T) {
 	require.Equal(t, int64(0), g.engine.NewSession(engine.Peer{}).Do([][]byte{[]byte("DBSIZE")}).Int())
 }
 
-// TestKillsItself has its answer first, as in Redis.
-func TestKillsItself(t *testing.T) {
+// TestClientKillItself: the reply is sent first, as in Redis.
+func TestClientKillItself(t *testing.T) {
 	t.Parallel()
-	g := gated(t)
-	nc := dialled(t, g.Server)
-	asks(t, nc, "PING", "+PONG\r\n")
-	asks(t, nc, fmt.Sprintf("CLIENT KILL ADDR %s SKIPME no", nc.LocalAddr()), ":1\r\n")
+	g := startGated(t)
+	nc := dial(t, g.Server)
+	exchange(t, nc, "PING", "+PONG\r\n")
+	exchange(t, nc, fmt.Sprintf("CLIENT KILL ADDR %s SKIPME no", nc.LocalAddr()), ":1\r\n")
 	rest, err := io.ReadAll(nc)
 	require.NoError(t, err)
 	require.Empty(t, strings.TrimSpace(string(rest)))

@@ -10,10 +10,10 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// traffic is what INFO says of bytes and turns of reading and writing.
-type traffic struct{ in, out, reads, writes int }
+// netStats are INFO's counters of network bytes, reads and writes.
+type netStats struct{ in, out, reads, writes int }
 
-func trafficIn(t *testing.T, info string) (f traffic) {
+func parseNetStats(t *testing.T, info string) (f netStats) {
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		for field, to := range map[string]*int{
@@ -29,22 +29,22 @@ func trafficIn(t *testing.T, info string) (f traffic) {
 	return f
 }
 
-// TestTrafficIsCounted: bytes and turns of reading and writing, exactly, as another
-// connection sees them.
-func TestTrafficIsCounted(t *testing.T) {
+// TestNetStats requires exact counts, as another connection sees them.
+func TestNetStats(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
 	watcher, w := connect(t, srv), connect(t, srv)
 	const ask = "*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n"
-	var want, seen traffic // seen: at the last look; want: at the next one, if only the watcher did anything
-	look := func() {
+	var want, seen netStats // seen: last observed; want: next, if only the watcher is active
+	observe := func() {
 		info := watcher.call(t, "INFO", "stats")
-		seen = trafficIn(t, info)
-		want = traffic{seen.in + len(ask), seen.out + len(info) + len("\r\n"), seen.reads + 1, seen.writes + 1}
+		seen = parseNetStats(t, info)
+		want = netStats{seen.in + len(ask), seen.out + len(info) + len("\r\n"), seen.reads + 1,
+			seen.writes + 1}
 	}
-	look()
+	observe()
 	only := want
-	look()
+	observe()
 	require.Equal(t, only, seen)
 
 	const rounds = 10
@@ -56,14 +56,16 @@ func TestTrafficIsCounted(t *testing.T) {
 	set := len("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1000\r\n\r\n") + len(value)
 	get := len("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n")
 	answers := len("+OK\r\n$1000\r\n\r\n") + len(value)
-	from := want // to which each further look adds its own
-	look()
+	from := want // to which each observation adds its own
+	observe()
 	eventually(t, func() bool {
-		return seen == traffic{from.in + rounds*(set+get), from.out + rounds*answers, from.reads + 2*rounds, from.writes + 2*rounds}
-	}, func() { // what w did last is counted when its batch has ended
+		return seen == netStats{from.in + rounds*(set+get), from.out + rounds*answers, from.reads + 2*rounds,
+			from.writes + 2*rounds}
+	}, func() { // w's last batch is counted when it ends
 		was := seen
 		next := want
-		look()
-		from = traffic{from.in + next.in - was.in, from.out + next.out - was.out, from.reads + 1, from.writes + 1}
+		observe()
+		from = netStats{from.in + next.in - was.in, from.out + next.out - was.out, from.reads + 1,
+			from.writes + 1}
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// normalize takes out of a reply what the step says cannot be compared.
+// normalize removes from a reply what the step excludes from comparison.
 func (s *step) normalize(reply []byte) []byte {
 	if s.mask != nil {
 		return s.mask.ReplaceAll(reply, []byte("<masked>"))
@@ -28,14 +28,14 @@ func (s *step) normalize(reply []byte) []byte {
 	}
 }
 
-// reshape reads one whole reply and returns it with its elements sorted
+// reshape reads one complete reply and returns it with its elements sorted
 // (multiset) or without its contents (shape).
 func (s *step) reshape(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadBytes('\n')
 	if err != nil {
 		return nil, err
 	}
-	size, _ := strconv.Atoi(strings.TrimSpace(string(line[1:]))) // not a size: not used
+	size, _ := strconv.Atoi(strings.TrimSpace(string(line[1:]))) // unused if it is not a size
 	switch kind := line[0]; kind {
 	case '*', '~', '>', '%':
 		each := 1
@@ -78,8 +78,8 @@ func (s *step) reshape(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// differences says where a run of a section departs from its recording: one
-// message for each step, with the command line in it.
+// differences returns where a run of a section differs from its recording: one
+// message per step, with the command line.
 func differences(want, got section) []string {
 	var out []string
 	for i, g := range got.steps {
@@ -100,12 +100,12 @@ func differences(want, got section) []string {
 	return out
 }
 
-// shorten leaves out the lines at the start and the end that both have, but
-// for a few next to where they part.
+// shorten omits common lines at the start and the end, except for a few next to the
+// difference.
 func shorten(a, b string) (shortA, shortB string) {
 	const near = 4
 	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
-	x, y = x[:len(x)-1], y[:len(y)-1] // after the last line end is nothing
+	x, y = x[:len(x)-1], y[:len(y)-1] // nothing follows the last line end
 	shorter := min(len(x), len(y))
 	head := 0
 	for head < shorter && x[head] == y[head] {

@@ -26,14 +26,14 @@ import (
 //	                       flags; ours answers so without them
 //	@clock MS              the clock jumps to MS
 //	@advance MS            the clock moves by MS
-//	@conn B                go on at connection B, opened at its first use
-//	@noreply CMD           a command that Redis answers with nothing, or not yet
-//	@blocked N             go on when N connections wait in a blocking command
+//	@conn B                switch to connection B, opened at its first use
+//	@noreply CMD           a command without a reply, or with a later one
+//	@blocked N             wait until N connections are blocked
 //	@ids N                 the next connection that is opened has N as its CLIENT ID,
 //	                       those after it N+1 and so on
-//	@reply                 the reply to a command that was not answered yet
-//	@raw N "BYTES"         bytes sent as they are, then N replies
-//	@closed                what still comes until Redis closes the connection
+//	@reply                 the late reply to an earlier command
+//	@raw N "BYTES"         bytes to send verbatim, then N replies
+//	@closed                the remaining output until Redis closes the connection
 //
 // and three forms for answers that cannot be equal byte for byte, each with
 // the reason in parentheses:
@@ -42,13 +42,13 @@ import (
 //	@masked (why) CMD      only the types and the sizes of arrays are compared
 //	@unordered (why) CMD   arrays, sets and maps are compared as multisets
 //
-// In the place of CMD there may be @reply.
+// CMD may be @reply.
 //
 // A recording repeats titles, directives and commands, each followed by the
 // reply: one line for each CRLF-ended line of the wire, behind a "|", with
 // bytes outside printable ASCII as \xHH. A backslash at the end of a line
-// says that no CRLF followed. What @mask and its kin take out is not in the
-// recording, so that recording again changes nothing.
+// says that no CRLF followed. Recordings omit what @mask and the other forms
+// exclude, so that recording again changes nothing.
 type transcript struct {
 	protocol int // 0: both
 	sections []section
@@ -61,18 +61,18 @@ type section struct {
 	steps    []step
 }
 
-// step is one line of a section; reply is what Redis sent for it, after
-// normalize, and failed is why there is none.
+// step is one line of a section. reply is the server's reply after normalize, and
+// failed the error if there is none.
 type step struct {
 	line   string
-	number int // in the file, for messages
+	number int // line number, for messages
 	reply  []byte
 	failed error
 
 	action  action
 	args    [][]byte // the command
-	raw     []byte   // actRaw: what to send
-	replies int      // how many replies follow
+	raw     []byte   // actRaw
+	replies int      // number of replies
 	value   int64    // actClock, actAdvance, actBlocked, actIDs
 	conn    string   // actConn
 	mask    *regexp.Regexp
@@ -172,7 +172,8 @@ func parseStep(line string) (s step, err error) {
 	switch name {
 	case "@resp", "@clock", "@advance", "@blocked", "@ids":
 		s.action = map[string]action{
-			"@resp": actProtocol, "@clock": actClock, "@advance": actAdvance, "@blocked": actBlocked, "@ids": actIDs,
+			"@resp": actProtocol, "@clock": actClock, "@advance": actAdvance, "@blocked": actBlocked,
+			"@ids": actIDs,
 		}[name]
 		s.value, err = strconv.ParseInt(rest, 10, 64)
 	case "@conn":
@@ -220,7 +221,7 @@ func parseStep(line string) (s step, err error) {
 	return s, err
 }
 
-// under keeps the sections that are recorded under the protocol.
+// under returns the sections that are recorded under the protocol.
 func (tr transcript) under(protocol int) transcript {
 	kept := slices.DeleteFunc(slices.Clone(tr.sections), func(s section) bool {
 		return s.protocol != 0 && s.protocol != protocol
@@ -228,7 +229,7 @@ func (tr transcript) under(protocol int) transcript {
 	return transcript{sections: kept}
 }
 
-// lines is the transcript without its replies.
+// lines returns the lines of the transcript without the replies.
 func (tr transcript) lines() []string {
 	var lines []string
 	for _, sec := range tr.sections {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests of this file test the transcripts' own machinery: that it notices
-// a wrong byte, and that the cases leave no command out.
+// Tests of the transcript machinery: it detects every wrong byte, and the cases
+// cover every command.
 
 const selfCases = `== first
 SET k v
@@ -35,9 +35,9 @@ var selfReplies = []string{
 	"+PONG\r\n+PONG\r\n", "+OK\r\n",
 }
 
-// scripted answers the n-th write of its one connection with the n-th reply,
+// startScripted answers the n-th write on its one connection with the n-th reply,
 // and closes it after the last.
-func scripted(t *testing.T, replies []string) func() net.Conn {
+func startScripted(t *testing.T, replies []string) func() net.Conn {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -65,28 +65,28 @@ func scripted(t *testing.T, replies []string) func() net.Conn {
 	}
 }
 
-func performSelf(t *testing.T, replies []string) section {
+func runSelf(t *testing.T, replies []string) section {
 	t.Helper()
 	tr, err := readTranscript(selfCases)
 	require.NoError(t, err)
-	return perform(tr.sections[0], 2, scripted(t, replies), nil)
+	return runSection(tr.sections[0], 2, startScripted(t, replies), nil)
 }
 
-func TestTranscriptsNoticeAChangedByte(t *testing.T) {
-	recorded := performSelf(t, selfReplies)
-	require.Empty(t, differences(recorded, performSelf(t, selfReplies)))
+func TestTranscriptsDetectChangedByte(t *testing.T) {
+	recorded := runSelf(t, selfReplies)
+	require.Empty(t, differences(recorded, runSelf(t, selfReplies)))
 
-	compared := map[int]bool{0: true, 1: true, 5: true, 6: true} // the exact ones
+	compared := map[int]bool{0: true, 1: true, 5: true, 6: true} // those compared exactly
 	for n := range selfReplies {
 		for i := range selfReplies[n] {
 			changed := append([]string(nil), selfReplies...)
 			b := []byte(changed[n])
 			b[i] ^= 1
 			changed[n] = string(b)
-			if announcesMore(b, strings.Count(selfReplies[n], "PONG")) {
-				continue // would be waited for: see the test of what is missing
+			if isIncomplete(b, strings.Count(selfReplies[n], "PONG")) {
+				continue // it would wait; see the test of missing replies
 			}
-			got := differences(recorded, performSelf(t, changed))
+			got := differences(recorded, runSelf(t, changed))
 			if compared[n] {
 				require.NotEmpty(t, got, "reply %d, byte %d: %q", n, i, b)
 				require.Contains(t, got[0], recorded.steps[n].line)
@@ -95,49 +95,51 @@ func TestTranscriptsNoticeAChangedByte(t *testing.T) {
 	}
 }
 
-// announcesMore says whether reading count replies (at least one) from b
-// would wait for more bytes.
-func announcesMore(b []byte, count int) bool {
+// isIncomplete reports whether reading count replies (at least one) from b needs
+// more bytes.
+func isIncomplete(b []byte, count int) bool {
 	r := bufio.NewReader(bytes.NewReader(b))
 	for range max(count, 1) {
-		if _, err := readWhole(r, nil); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := readFullReply(r, nil); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return true
 		}
 	}
 	return false
 }
 
-func TestTranscriptsNoticeInTheRecording(t *testing.T) {
-	got := performSelf(t, selfReplies)
+func TestTranscriptsDetectChangedRecording(t *testing.T) {
+	got := runSelf(t, selfReplies)
 	for n := range got.steps {
 		for i := range got.steps[n].reply {
-			recorded := performSelf(t, selfReplies)
+			recorded := runSelf(t, selfReplies)
 			recorded.steps[n].reply[i] ^= 1
 			require.NotEmpty(t, differences(recorded, got), "step %d, byte %d", n, i)
 		}
 	}
 }
 
-func TestTranscriptsNoticeWhatIsMissingOrTooMuch(t *testing.T) {
-	recorded := performSelf(t, selfReplies)
+func TestTranscriptsDetectMissingAndExtra(t *testing.T) {
+	recorded := runSelf(t, selfReplies)
 	for _, changed := range [][]string{
 		{"+OK\r\n"},
 		{"+OK\r\n", "*2\r\n$1\r\nv\r\n"},
 		{"+OK\r\n", "*3\r\n$1\r\nv\r\n$-1\r\n"},
 		{"+OK\r\n+OK\r\n", selfReplies[1]},
-		{selfReplies[0], selfReplies[1], selfReplies[2], selfReplies[3], selfReplies[4], selfReplies[5], "+OK\r\n+OK\r\n"},
+		{selfReplies[0], selfReplies[1], selfReplies[2], selfReplies[3], selfReplies[4], selfReplies[5],
+			"+OK\r\n+OK\r\n"},
 		{selfReplies[0], selfReplies[1], "*2\r\n$1\r\nb\r\n$1\r\nb\r\n"},
 		{selfReplies[0], selfReplies[1], "~2\r\n$1\r\nb\r\n$1\r\na\r\n"},
 		{selfReplies[0], selfReplies[1], selfReplies[2], "$-1\r\n"},
 		{selfReplies[0], selfReplies[1], selfReplies[2], ":1\r\n"},
 		{selfReplies[0], selfReplies[1], selfReplies[2], selfReplies[3], "$2\r\n17\r\n"},
 	} {
-		require.NotEmpty(t, differences(recorded, performSelf(t, changed)), "%q", changed)
+		require.NotEmpty(t, differences(recorded, runSelf(t, changed)), "%q", changed)
 	}
 	for _, same := range [][]string{
-		{selfReplies[0], selfReplies[1], "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "$3\r\nxyz\r\n", ":4\r\n", selfReplies[5], selfReplies[6]},
+		{selfReplies[0], selfReplies[1], "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "$3\r\nxyz\r\n", ":4\r\n",
+			selfReplies[5], selfReplies[6]},
 	} {
-		require.Empty(t, differences(recorded, performSelf(t, same)), "%q", same)
+		require.Empty(t, differences(recorded, runSelf(t, same)), "%q", same)
 	}
 }
 
@@ -157,7 +159,8 @@ func TestTranscriptRepliesSurvivePrinting(t *testing.T) {
 }
 
 func TestTranscriptDifferencesAreShort(t *testing.T) {
-	a, b := shorten("1\n2\n3\n4\n5\n6\nx\n7\n8\n9\n10\n11\n12\n", "1\n2\n3\n4\n5\n6\ny\nz\n7\n8\n9\n10\n11\n12\n")
+	a, b := shorten("1\n2\n3\n4\n5\n6\nx\n7\n8\n9\n10\n11\n12\n",
+		"1\n2\n3\n4\n5\n6\ny\nz\n7\n8\n9\n10\n11\n12\n")
 	require.Equal(t, "(2 lines)\n3\n4\n5\n6\nx\n7\n8\n9\n10\n(2 lines)\n", a)
 	require.Equal(t, "(2 lines)\n3\n4\n5\n6\ny\nz\n7\n8\n9\n10\n(2 lines)\n", b)
 	a, b = shorten("", "1\n")
@@ -166,7 +169,7 @@ func TestTranscriptDifferencesAreShort(t *testing.T) {
 	require.Equal(t, []string{"1\n", "1\n1\n"}, []string{a, b})
 }
 
-func TestTranscriptLinesAreQuotedAsInRedisCli(t *testing.T) {
+func TestSplitArgsQuotesAsRedisCli(t *testing.T) {
 	for line, want := range map[string][]string{
 		`SET k v`:              {"SET", "k", "v"},
 		`SET  k   "" `:         {"SET", "k", ""},
@@ -192,34 +195,37 @@ func TestTranscriptLinesAreQuotedAsInRedisCli(t *testing.T) {
 
 func TestTranscriptErrorsHaveALine(t *testing.T) {
 	for _, text := range []string{
-		"PING", "|+OK", "== a\n|+OK", "== a\n== a", "== a\n@nosuch", "== a\n@masked PING", "== a\n@mask (no pattern) PING",
-		"== a\n@mask /(/ (bad) PING", "== a\n@clock x", "== a\n@raw PING", "== a\n@raw 1 a b", "== a\nPING\n|\\q",
+		"PING", "|+OK", "== a\n|+OK", "== a\n== a", "== a\n@nosuch", "== a\n@masked PING",
+		"== a\n@mask (no pattern) PING",
+		"== a\n@mask /(/ (bad) PING", "== a\n@clock x", "== a\n@raw PING", "== a\n@raw 1 a b",
+		"== a\nPING\n|\\q",
 	} {
 		_, err := readTranscript(text)
 		require.ErrorContains(t, err, "line ", "%q", text)
 	}
 }
 
-// transcriptCommands are the commands that must have cases, with a wrong
-// arity among them. CLIENT SETINFO and NO-TOUCH are younger than Redis 7.0.
+// transcriptCommands must have cases, among them one with a wrong arity. CLIENT
+// SETINFO and NO-TOUCH are newer than Redis 7.0.
 var transcriptCommands = strings.Fields(`
-	zadd zrem zcard zcount zscore zmscore zincrby zrank zrevrank zrange zrangebyscore zrevrange zrevrangebyscore
-	zremrangebyscore zremrangebyrank zpopmin zpopmax zrandmember zscan
-	del unlink exists type expire pexpire expireat pexpireat ttl pttl expiretime pexpiretime persist rename renamenx keys
-	scan randomkey touch object|encoding
-	get set setex psetex setnx getset getdel getex mget mset msetnx incr decr incrby decrby incrbyfloat append strlen
-	getrange setrange
+	zadd zrem zcard zcount zscore zmscore zincrby zrank zrevrank zrange zrangebyscore
+	zrevrange zrevrangebyscore zremrangebyscore zremrangebyrank zpopmin zpopmax zrandmember zscan
+	del unlink exists type expire pexpire expireat pexpireat ttl pttl expiretime pexpiretime
+	persist rename renamenx keys scan randomkey touch object|encoding
+	get set setex psetex setnx getset getdel getex mget mset msetnx incr decr incrby decrby
+	incrbyfloat append strlen getrange setrange
 	multi exec discard watch unwatch
 	eval evalsha eval_ro evalsha_ro script|load script|exists
-	ping echo reset select auth client|id client|setname client|getname client|info client|kill client|no-evict
-	client|reply command|count command|getkeys config|get config|set config|resetstat time dbsize swapdb cluster|keyslot`)
+	ping echo reset select auth client|id client|setname client|getname client|info client|kill
+	client|no-evict client|reply command|count command|getkeys config|get config|set config|resetstat
+	time dbsize swapdb cluster|keyslot`)
 
-// transcriptNoArity are commands that take any number of arguments, or judge
-// it themselves.
-var transcriptNoArity = strings.Fields(`quit hello client|list command|info command|docs command|list script|flush flushdb
-	flushall shutdown`)
+// transcriptAnyArity are commands that accept any number of arguments, or check it
+// themselves.
+var transcriptAnyArity = strings.Fields(`
+	quit hello client|list command|info command|docs command|list script|flush flushdb flushall shutdown`)
 
-func TestTranscriptsLeaveNoCommandOut(t *testing.T) {
+func TestTranscriptsCoverEveryCommand(t *testing.T) {
 	named, refused := map[string]bool{}, map[string]bool{}
 	wrongArity := regexp.MustCompile(`wrong number of arguments for '([^']+)' command`)
 	files, err := filepath.Glob(filepath.Join(transcriptDir, "*.resp2"))
@@ -245,7 +251,7 @@ func TestTranscriptsLeaveNoCommandOut(t *testing.T) {
 		require.True(t, named[name], "no case of %s", name)
 		require.True(t, refused[name], "no case of %s with a wrong number of arguments", name)
 	}
-	for _, name := range transcriptNoArity {
+	for _, name := range transcriptAnyArity {
 		require.True(t, named[name], "no case of %s", name)
 	}
 }

@@ -15,20 +15,21 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-// The transcripts are Redis' own answers, recorded once and replayed against
-// our server on machines that have no Redis. A case file (NAME.cases) is
-// written by hand, its recordings (NAME.resp2, NAME.resp3) by -record; the
-// format of both is described in transcript_format_test.go.
+// The transcripts are Redis' own replies, recorded once and replayed against our
+// server on machines without Redis. A case file (NAME.cases) is written by hand,
+// its recordings (NAME.resp2, NAME.resp3) by -record; transcript_format_test.go
+// describes the formats.
 var (
 	record = flag.Bool("record", false,
-		"run the transcripts' cases against redis-server 7.0.15 under libfaketime and write the recordings anew")
+		"run the transcripts' cases against redis-server 7.0.15 under libfaketime and write the "+
+			"recordings anew")
 	againstRedis = flag.Bool("against-redis", false,
 		"replay the recordings against redis-server itself, to see that they can be repeated")
 )
 
 const (
 	transcriptDir     = "testdata/transcripts"
-	transcriptStartMs = 1_700_000_000_000 // where startForTest holds the clock
+	transcriptStartMs = 1_700_000_000_000 // the time of startForTest
 	recordedVersion   = "7.0.15"
 )
 
@@ -56,7 +57,7 @@ func TestTranscripts(t *testing.T) {
 					t.Run(want.title, func(t *testing.T) {
 						t.Parallel()
 						dial, setClock := startForTranscript(t, cases.sections[i].flags)
-						got := perform(cases.sections[i], protocol, dial, setClock)
+						got := runSection(cases.sections[i], protocol, dial, setClock)
 						for _, difference := range differences(want, got) {
 							t.Errorf("%s\n%s", file, difference)
 						}
@@ -67,8 +68,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// startForTranscript starts the server that a section runs on: one for each
-// section, so that neither keys, scripts nor settings go from one to the next.
+// startForTranscript starts the server of one section. Each section has its own, so
+// that no keys, scripts or settings carry over.
 func startForTranscript(t *testing.T, flags []string) (dial func() net.Conn, setClock func(nowMs int64)) {
 	if *againstRedis {
 		return startOracle(t, flags)
@@ -92,13 +93,13 @@ func recordTranscript(t *testing.T, cases transcript, protocol int, path string)
 	var out bytes.Buffer
 	done := 0
 	for i, c := range cases.sections {
-		// In a subtest, so that each section's Redis ends before the next starts.
+		// A subtest, so that each section's Redis ends before the next starts.
 		t.Run(c.title, func(t *testing.T) {
 			dial, setClock := startOracle(t, c.flags)
 			if i > 0 {
 				out.WriteByte('\n')
 			}
-			got := perform(c, protocol, dial, setClock)
+			got := runSection(c, protocol, dial, setClock)
 			for _, s := range got.steps {
 				require.NoError(t, s.failed, s.line)
 			}
@@ -106,13 +107,12 @@ func recordTranscript(t *testing.T, cases transcript, protocol int, path string)
 			done++
 		})
 	}
-	// A -run pattern that picks sections must not cut the others off.
-	require.Equal(t, len(cases.sections), done, "%s stays as it was", path)
+	// A -run pattern that selects sections must not drop the others.
+	require.Equal(t, len(cases.sections), done, "%s is unchanged", path)
 	require.NoError(t, os.WriteFile(path, out.Bytes(), 0o644))
 }
 
-// requireRecordedVersion keeps a recording from mixing the answers of two
-// releases.
+// requireRecordedVersion prevents recordings that mix two releases.
 func requireRecordedVersion(t *testing.T) {
 	dial, _ := startOracle(t, nil)
 	c := dial()

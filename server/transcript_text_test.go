@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// splitArgs cuts a line into arguments as redis-cli does: "..." with \xHH,
-// \n, \r, \t, \b, \a and \c for any other c; '...' with \' only.
+// splitArgs splits a line into arguments as redis-cli does: "..." with \xHH, \n,
+// \r, \t, \b, \a and \c for any other c; '...' with \' only.
 func splitArgs(line string) ([][]byte, error) {
 	args := [][]byte{}
 	for i := 0; i < len(line); {
@@ -65,8 +65,8 @@ func splitArgs(line string) ([][]byte, error) {
 	return args, nil
 }
 
-// printReply writes a reply's bytes as lines of a recording; unescape is its
-// inverse for one of them.
+// printReply formats the bytes of a reply as lines of a recording. unescape is its
+// inverse for one line.
 func printReply(reply []byte) string {
 	var out strings.Builder
 	for len(reply) > 0 {
@@ -76,7 +76,7 @@ func printReply(reply []byte) string {
 			switch {
 			case b == '\\':
 				out.WriteString(`\\`)
-			case b < ' ' || b > '~' || b == ' ' && i == len(line)-1: // editors trim the last blank
+			case b < ' ' || b > '~' || b == ' ' && i == len(line)-1: // editors trim trailing blanks
 				fmt.Fprintf(&out, `\x%02x`, b)
 			default:
 				out.WriteByte(b)

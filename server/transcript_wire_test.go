@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// wireTimeout is real time; it only bounds how long a missing reply takes to
-// fail: far longer than a busy machine takes for any.
+// wireTimeout bounds, in real time, how long a test waits for a missing reply. It
+// is much longer than any reply takes on a busy machine.
 const wireTimeout = 5 * time.Minute
 
-// wire sends commands and reads whole replies of RESP2 and RESP3 as bytes,
-// without turning them into values.
+// wire sends commands and reads complete replies of RESP2 and RESP3 as bytes,
+// without decoding values.
 type wire struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -41,15 +41,15 @@ func (w *wire) sendRaw(b []byte) error {
 	return err
 }
 
-// readReply returns the bytes of one reply; with an error, those that came.
+// readReply returns the bytes of one reply; with an error, those that were read.
 func (w *wire) readReply() ([]byte, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(wireTimeout)); err != nil {
 		return nil, err
 	}
-	return readWhole(w.r, nil)
+	return readFullReply(w.r, nil)
 }
 
-func readWhole(r *bufio.Reader, reply []byte) ([]byte, error) {
+func readFullReply(r *bufio.Reader, reply []byte) ([]byte, error) {
 	line, err := r.ReadBytes('\n')
 	reply = append(reply, line...)
 	if err != nil {
@@ -79,7 +79,7 @@ func readWhole(r *bufio.Reader, reply []byte) ([]byte, error) {
 		fallthrough
 	case '*', '~', '>':
 		for range size {
-			if reply, err = readWhole(r, reply); err != nil {
+			if reply, err = readFullReply(r, reply); err != nil {
 				return reply, err
 			}
 		}
@@ -88,17 +88,17 @@ func readWhole(r *bufio.Reader, reply []byte) ([]byte, error) {
 	return reply, fmt.Errorf("no reply type: %q", line)
 }
 
-// perform runs a section's steps and returns them with their replies. After a
-// reply that could not be read it goes no further: what follows would be the
-// answers to other commands.
-func perform(sec section, protocol int, dial func() net.Conn, setClock func(nowMs int64)) section {
-	p := performer{protocol: protocol, dial: dial, setClock: setClock, nowMs: transcriptStartMs, wires: map[string]*wire{}}
+// runSection runs a section's steps and returns them with their replies. It stops
+// at a reply that cannot be read: later ones would belong to other commands.
+func runSection(sec section, protocol int, dial func() net.Conn, setClock func(nowMs int64)) section {
+	p := runner{protocol: protocol, dial: dial, setClock: setClock, nowMs: transcriptStartMs,
+		wires: map[string]*wire{}}
 	defer p.closeAll()
 	sec.steps = slices.Clone(sec.steps)
 	p.current = "A"
 	for i := range sec.steps {
 		s := &sec.steps[i]
-		s.reply, s.failed = p.run(s)
+		s.reply, s.failed = p.runStep(s)
 		if s.failed != nil {
 			sec.steps = sec.steps[:i+1]
 			return sec
@@ -106,14 +106,14 @@ func perform(sec section, protocol int, dial func() net.Conn, setClock func(nowM
 		s.reply = s.normalize(s.reply)
 	}
 	for _, w := range p.wires {
-		if err := w.leftovers(); err != nil {
+		if err := w.checkNoExtra(); err != nil {
 			sec.steps[len(sec.steps)-1].failed = err
 		}
 	}
 	return sec
 }
 
-type performer struct {
+type runner struct {
 	protocol int
 	dial     func() net.Conn
 	setClock func(nowMs int64)
@@ -122,7 +122,7 @@ type performer struct {
 	current  string
 }
 
-func (p *performer) run(s *step) (reply []byte, err error) {
+func (p *runner) runStep(s *step) (reply []byte, err error) {
 	switch s.action {
 	case actClock, actAdvance:
 		if s.action == actAdvance {
@@ -138,7 +138,7 @@ func (p *performer) run(s *step) (reply []byte, err error) {
 	case actBlocked:
 		return nil, p.awaitBlocked(s.value)
 	case actIDs:
-		return nil, p.countIDs(s.value)
+		return nil, p.advanceIDs(s.value)
 	}
 	w, err := p.wire()
 	if err != nil {
@@ -150,7 +150,7 @@ func (p *performer) run(s *step) (reply []byte, err error) {
 	case actReply:
 		return w.readReply()
 	}
-	if err := w.leftovers(); err != nil {
+	if err := w.checkNoExtra(); err != nil {
 		return nil, err
 	}
 	if s.action == actRaw {
@@ -169,7 +169,7 @@ func (p *performer) run(s *step) (reply []byte, err error) {
 	return reply, err
 }
 
-func (p *performer) wire() (*wire, error) {
+func (p *runner) wire() (*wire, error) {
 	if w := p.wires[p.current]; w != nil {
 		return w, nil
 	}
@@ -188,8 +188,9 @@ func (p *performer) wire() (*wire, error) {
 	return w, err
 }
 
-// awaitBlocked asks, on a connection of its own, until so many clients wait.
-func (p *performer) awaitBlocked(clients int64) error {
+// awaitBlocked waits, on a separate connection, until the given number of clients
+// is blocked.
+func (p *runner) awaitBlocked(clients int64) error {
 	c := p.dial()
 	defer func() { _ = c.Close() }()
 	w := newWire(c)
@@ -206,9 +207,9 @@ func (p *performer) awaitBlocked(clients int64) error {
 	return fmt.Errorf("there are never %d blocked clients", clients)
 }
 
-// countIDs opens connections until the next one's id is next: the two servers
-// do not begin at the same number.
-func (p *performer) countIDs(next int64) error {
+// advanceIDs opens connections until the next one's id is next: the two servers do
+// not begin at the same number.
+func (p *runner) advanceIDs(next int64) error {
 	for {
 		c := p.dial()
 		w := newWire(c)
@@ -230,10 +231,10 @@ func (p *performer) countIDs(next int64) error {
 	}
 }
 
-// readToEnd reads what still comes and wants the connection closed. A reset
+// readToEnd reads what remains and requires that the connection is closed. A reset
 // is a close too: Redis may have left input unread.
-func (p *performer) readToEnd(w *wire) ([]byte, error) {
-	_ = w.conn.SetDeadline(time.Now().Add(wireTimeout)) // fails when it is closed, which is as well
+func (p *runner) readToEnd(w *wire) ([]byte, error) {
+	_ = w.conn.SetDeadline(time.Now().Add(wireTimeout)) // fails if it is closed, which is fine
 	rest, err := io.ReadAll(w.r)
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
@@ -244,19 +245,19 @@ func (p *performer) readToEnd(w *wire) ([]byte, error) {
 	return rest, nil
 }
 
-// leftovers finds replies that nobody asked for. It runs before each command
-// is sent, so that one reply too many does not shift all that follow.
-func (w *wire) leftovers() error {
+// checkNoExtra returns an error if there are unexpected replies. It runs before
+// each command is sent, so that an extra reply does not shift all later ones.
+func (w *wire) checkNoExtra() error {
 	n := w.r.Buffered()
 	if n == 0 {
 		return nil
 	}
-	rest, _ := w.r.Peek(n) // n bytes are there
+	rest, _ := w.r.Peek(n) // n bytes are buffered
 	return fmt.Errorf("more came than the reply: %q", rest)
 }
 
-func (p *performer) closeAll() {
+func (p *runner) closeAll() {
 	for _, w := range p.wires {
-		_ = w.conn.Close() // the server may have been first
+		_ = w.conn.Close() // the server may have closed it first
 	}
 }

@@ -8,58 +8,57 @@ import (
 	"time"
 )
 
-// bufferBytes is how much one direction holds before a writer has to wait, as
-// much as a socket of Linux at first.
+// bufferBytes is the buffer size of one direction, as initially of a socket on
+// Linux.
 const bufferBytes = 64 << 10
 
-// A Conn is one end of a connection. As with every net.Conn, several goroutines
-// may use it at once. It has no goroutine of its own.
+// A Conn is one end of an in-memory connection. As with every net.Conn, several
+// goroutines may use it at once. It needs no goroutine of its own.
 type Conn struct {
 	in, out *stream
 }
 
 // New returns the two ends of a connection.
 func New() (a, b *Conn) {
-	one, other := newStream(), newStream()
-	return &Conn{one, other}, &Conn{other, one}
+	ab, ba := newStream(), newStream()
+	return &Conn{ab, ba}, &Conn{ba, ab}
 }
 
-// Read waits for bytes, not longer than the read deadline. After the other end
-// has closed and everything was read it returns io.EOF.
+// Read blocks until there are bytes, within the read deadline. After the other end
+// is closed and everything has been read, it returns io.EOF.
 func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b, true) }
 
-// ReadSome reads what has arrived, without waiting and whatever the deadline:
-// nothing, and no error, if there is nothing.
+// ReadSome reads what has arrived, without blocking and regardless of the deadline.
+// It returns 0 and no error if there is nothing.
 func (c *Conn) ReadSome(b []byte) (int, error) { return c.in.read(b, false) }
 
-// Write waits until everything has found room, not longer than the write
-// deadline. It fails with io.ErrClosedPipe when the other end has closed.
+// Write blocks until all of b is in the buffer, within the write deadline. It
+// returns io.ErrClosedPipe if the other end is closed.
 func (c *Conn) Write(b []byte) (int, error) { return c.out.write(b, true) }
 
-// WriteSome writes what finds room, without waiting; it is no error if that is
-// less than b.
+// WriteSome writes as much as the buffer has room for, without blocking.
 func (c *Conn) WriteSome(b []byte) (int, error) { return c.out.write(b, false) }
 
-// CloseWrite ends what this end sends; it may read on.
+// CloseWrite closes the sending side; reading remains possible.
 func (c *Conn) CloseWrite() error {
-	c.out.end()
+	c.out.closeWrite()
 	return nil
 }
 
-// Close ends both directions: the other end reads what was sent, and then
-// io.EOF. It may be called more than once.
+// Close closes both directions: the other end reads what was sent, then io.EOF. It
+// may be called more than once.
 func (c *Conn) Close() error {
-	c.in.abandon()
-	c.out.end()
-	c.in.reading.set(time.Time{}, c.in)
-	c.out.writing.set(time.Time{}, c.out)
+	c.in.closeRead()
+	c.out.closeWrite()
+	c.in.readDeadline.set(time.Time{}, c.in)
+	c.out.writeDeadline.set(time.Time{}, c.out)
 	return nil
 }
 
-// LocalAddr is the address of every pipe.
+// LocalAddr returns the address of every pipe.
 func (c *Conn) LocalAddr() net.Addr { return addr{} }
 
-// RemoteAddr is the address of every pipe.
+// RemoteAddr returns the address of every pipe.
 func (c *Conn) RemoteAddr() net.Addr { return addr{} }
 
 // SetDeadline sets both deadlines.
@@ -68,29 +67,28 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-// SetReadDeadline bounds the waiting of reads, those under way too; zero: it is
-// not bounded.
+// SetReadDeadline sets the deadline of current and later reads. Zero means none.
 func (c *Conn) SetReadDeadline(t time.Time) error {
-	c.in.reading.set(t, c.in)
+	c.in.readDeadline.set(t, c.in)
 	return nil
 }
 
-// SetWriteDeadline does the same for writes.
+// SetWriteDeadline sets the deadline of current and later writes. Zero means none.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
-	c.out.writing.set(t, c.out)
+	c.out.writeDeadline.set(t, c.out)
 	return nil
 }
 
-// stream is one direction. The mutex is held for moments only; who waits does so
-// at the condition, which testing/synctest knows as waiting.
+// A stream is one direction. The mutex is held only briefly; waiting goroutines
+// block on the condition, which testing/synctest treats as durably blocking.
 type stream struct {
-	mu        sync.Mutex
-	changed   *sync.Cond // something below is not as it was
-	buf       []byte     // protected by mu: bytes on their way
-	ended     bool       // protected by mu: the writer has closed
-	abandoned bool       // protected by mu: the reader has closed
+	mu          sync.Mutex
+	changed     *sync.Cond // signals any change of the fields below
+	buf         []byte     // protected by mu: bytes not yet read
+	writeClosed bool       // protected by mu: the writer has closed
+	readClosed  bool       // protected by mu: the reader has closed
 
-	reading, writing deadline // protected by mu
+	readDeadline, writeDeadline deadline // protected by mu
 }
 
 func newStream() *stream {
@@ -104,9 +102,9 @@ func (s *stream) read(b []byte, wait bool) (int, error) {
 	defer s.mu.Unlock()
 	for {
 		switch {
-		case s.abandoned:
+		case s.readClosed:
 			return 0, net.ErrClosed
-		case wait && s.reading.passed:
+		case wait && s.readDeadline.passed:
 			return 0, os.ErrDeadlineExceeded
 		case len(s.buf) > 0 || len(b) == 0:
 			n := copy(b, s.buf)
@@ -117,7 +115,7 @@ func (s *stream) read(b []byte, wait bool) (int, error) {
 			return n, nil
 		case !wait:
 			return 0, nil
-		case s.ended:
+		case s.writeClosed:
 			return 0, io.EOF
 		}
 		s.changed.Wait()
@@ -129,11 +127,11 @@ func (s *stream) write(b []byte, wait bool) (n int, err error) {
 	defer s.mu.Unlock()
 	for {
 		switch {
-		case s.ended:
+		case s.writeClosed:
 			return n, net.ErrClosed
-		case s.abandoned:
+		case s.readClosed:
 			return n, io.ErrClosedPipe
-		case wait && s.writing.passed:
+		case wait && s.writeDeadline.passed:
 			return n, os.ErrDeadlineExceeded
 		}
 		if room := min(bufferBytes-len(s.buf), len(b)-n); room > 0 {
@@ -148,31 +146,31 @@ func (s *stream) write(b []byte, wait bool) (n int, err error) {
 	}
 }
 
-// end is the writer's closing.
-func (s *stream) end() {
+// closeWrite closes the stream for its writer.
+func (s *stream) closeWrite() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
+	s.writeClosed = true
 	s.changed.Broadcast()
 }
 
-// abandon is the reader's closing; what it has not read is lost.
-func (s *stream) abandon() {
+// closeRead closes the stream for its reader. Unread bytes are lost.
+func (s *stream) closeRead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.abandoned = true
+	s.readClosed = true
 	s.buf = nil
 	s.changed.Broadcast()
 }
 
-// deadline is when waiting ends.
+// A deadline ends waits.
 type deadline struct {
-	timer  *time.Timer
-	passed bool
-	number int // of settings, so that a timer that was too late to stop does nothing
+	timer      *time.Timer
+	passed     bool
+	generation int // counts calls of set, so that a timer that fires late does nothing
 }
 
-// set replaces the deadline of s that d is.
+// set sets a deadline of s.
 func (d *deadline) set(t time.Time, s *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,17 +178,17 @@ func (d *deadline) set(t time.Time, s *stream) {
 		d.timer.Stop()
 		d.timer = nil
 	}
-	d.number++
+	d.generation++
 	d.passed = false
 	if !t.IsZero() {
 		if left := time.Until(t); left <= 0 {
 			d.passed = true
 		} else {
-			number := d.number
+			generation := d.generation
 			d.timer = time.AfterFunc(left, func() {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				if d.number == number {
+				if d.generation == generation {
 					d.passed = true
 					s.changed.Broadcast()
 				}

@@ -1,12 +1,11 @@
-// Package pipe is a network in memory: a listener whose connections never leave
-// the process. A test, or a program that embeds a server, needs no port for it,
-// and inside a bubble of testing/synctest time passes for who waits on one,
-// which it does not for who waits on a socket.
+// Package pipe is an in-memory network: a listener whose connections stay within
+// the process. Tests and programs that embed a server need no port for it. In a
+// testing/synctest bubble, goroutines that wait on a pipe are durably blocked, so
+// that time passes; on a socket they are not.
 //
-// Unlike net.Pipe a connection has a buffer in each direction, so that a client
-// may send a pipeline before it reads the first reply, and can end one direction
-// alone. It is not a socket in one thing more: its two ends have the same
-// address.
+// Unlike net.Pipe, a connection has a buffer in each direction, so that a client
+// may send a pipeline before it reads the first reply, and each direction can be
+// closed alone. Unlike a socket, both ends have the same address.
 //
 // This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package pipe
@@ -23,7 +22,7 @@ type addr struct{}
 func (addr) Network() string { return "pipe" }
 func (addr) String() string  { return "pipe" }
 
-// A Listener hands what Dial opens to Accept. Make one with Listen. Its methods
+// A Listener passes connections from Dial to Accept. Listen makes one. Its methods
 // may be called concurrently.
 type Listener struct {
 	offered chan net.Conn
@@ -31,51 +30,51 @@ type Listener struct {
 	once    sync.Once
 }
 
-// Listen returns a listener. Nobody else can dial it, and it holds nothing that
-// the system would know of.
+// Listen returns a listener. Only its Dial reaches it, and it uses no resources of
+// the system.
 func Listen() *Listener {
 	return &Listener{offered: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// Accept waits for a connection. The error after Close is net.ErrClosed.
+// Accept waits for a connection. After Close it returns net.ErrClosed.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.offered:
 		return c, nil
 	case <-l.closed:
-		return nil, l.refusal("accept")
+		return nil, l.closedError("accept")
 	}
 }
 
-// Dial returns the client's end of a new connection as soon as Accept has taken
-// the other. It fails when the listener is closed, and with the context's error
-// when that ends first.
+// Dial returns the client's end of a new connection once Accept has returned the
+// other. It fails if the listener is closed, and with the context's error if ctx is
+// done first.
 func (l *Listener) Dial(ctx context.Context) (net.Conn, error) {
 	client, server := New()
 	select {
-	case <-l.closed: // even where somebody is about to accept still
-		return nil, l.refusal("dial")
+	case <-l.closed: // even if Accept could still return it
+		return nil, l.closedError("dial")
 	default:
 	}
 	select {
 	case l.offered <- server:
 		return client, nil
 	case <-l.closed:
-		return nil, l.refusal("dial")
+		return nil, l.closedError("dial")
 	case <-ctx.Done():
 		return nil, &net.OpError{Op: "dial", Net: "pipe", Addr: addr{}, Err: ctx.Err()}
 	}
 }
 
-func (l *Listener) refusal(op string) error {
+func (l *Listener) closedError(op string) error {
 	return &net.OpError{Op: op, Net: "pipe", Addr: addr{}, Err: net.ErrClosed}
 }
 
-// Close ends Accept and Dial. Connections go on.
+// Close makes Accept and Dial fail. Connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr is "pipe", which nobody can dial.
+// Addr returns the address "pipe", which cannot be dialed.
 func (l *Listener) Addr() net.Addr { return addr{} }

@@ -15,7 +15,7 @@ import (
 	"github.com/zlimit/zlimit/server/pipe"
 )
 
-func TestBytesArriveInOrderThroughASmallBuffer(t *testing.T) {
+func TestTransferLargerThanBuffer(t *testing.T) {
 	a, b := pipe.New()
 	text := strings.Repeat("0123456789", 50_000)
 	go func() {
@@ -29,7 +29,7 @@ func TestBytesArriveInOrderThroughASmallBuffer(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-func TestSomeDoesNotWait(t *testing.T) {
+func TestReadSomeWriteSomeDoNotBlock(t *testing.T) {
 	a, b := pipe.New()
 	room := make([]byte, 10)
 	n, err := b.ReadSome(room)
@@ -46,7 +46,7 @@ func TestSomeDoesNotWait(t *testing.T) {
 	require.Equal(t, 10, n)
 }
 
-func TestOneDirectionEndsAlone(t *testing.T) {
+func TestCloseWrite(t *testing.T) {
 	a, b := pipe.New()
 	_, err := io.WriteString(a, "ask")
 	require.NoError(t, err)
@@ -67,8 +67,8 @@ func TestOneDirectionEndsAlone(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 }
 
-// TestClosingEndsWaits: whoever waits at either end is told.
-func TestClosingEndsWaits(t *testing.T) {
+// TestCloseUnblocks: Close unblocks reads and writes of both ends.
+func TestCloseUnblocks(t *testing.T) {
 	for name, use := range map[string]func(waiting, closing *pipe.Conn) error{
 		"own read":     func(w, _ *pipe.Conn) error { _, err := w.Read(make([]byte, 1)); return err },
 		"own write":    func(w, _ *pipe.Conn) error { _, err := w.Write(make([]byte, 1<<20)); return err },
@@ -91,7 +91,7 @@ func TestClosingEndsWaits(t *testing.T) {
 	}
 }
 
-// TestDeadlines needs no real time: it runs in a bubble.
+// TestDeadlines runs in a bubble and takes no real time.
 func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pipe.New()
@@ -101,7 +101,7 @@ func TestDeadlines(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.Equal(t, time.Hour, time.Since(begin))
 		_, err = a.Read(make([]byte, 1))
-		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "it stays")
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded, "the deadline stays")
 
 		_ = a.SetReadDeadline(time.Time{})
 		go func() {
@@ -120,23 +120,23 @@ func TestDeadlines(t *testing.T) {
 		ended := make(chan error)
 		go func() { _, err := b.Write(make([]byte, 1<<20)); ended <- err }()
 		synctest.Wait()
-		_ = b.SetDeadline(time.Unix(1, 0)) // one that has passed, for a write under way
+		_ = b.SetDeadline(time.Unix(1, 0)) // already passed, for a current write
 		require.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
 	})
 }
 
 func TestListener(t *testing.T) {
 	l := pipe.Listen()
-	taken := make(chan net.Conn, 1)
+	accepted := make(chan net.Conn, 1)
 	go func() {
 		c, err := l.Accept()
 		if err == nil {
-			taken <- c
+			accepted <- c
 		}
 	}()
 	client, err := l.Dial(context.Background())
 	require.NoError(t, err)
-	server := <-taken
+	server := <-accepted
 	_, err = io.WriteString(client, "hello")
 	require.NoError(t, err)
 	got := make([]byte, 5)
@@ -147,7 +147,7 @@ func TestListener(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = l.Dial(ctx) // nobody accepts
+	_, err = l.Dial(ctx) // no Accept
 	require.ErrorIs(t, err, context.Canceled)
 
 	ended := make(chan error, 1)
