@@ -45,9 +45,9 @@ type Clock struct {
 // New returns a clock that shows the wall's time now.
 func New(s Sources) *Clock {
 	c := &Clock{sources: s}
-	seen := c.compare()
+	measured := c.measureOffset()
 	monotonic := s.Monotonic()
-	c.line.Store(&line{monotonic: monotonic, nowUs: monotonic + seen.low + (seen.high-seen.low)/2})
+	c.line.Store(&line{monotonic: monotonic, nowUs: monotonic + measured.low + (measured.high-measured.low)/2})
 	return c
 }
 
@@ -58,7 +58,7 @@ func (c *Clock) NowUs() int64 {
 	for {
 		l := c.line.Load()
 		if l == nil {
-			c.awaitLine()
+			c.awaitReplace()
 			continue
 		}
 		nowUs := l.at(c.sources.Monotonic())
@@ -71,7 +71,7 @@ func (c *Clock) NowUs() int64 {
 }
 
 // awaitLine returns when the line has been replaced.
-func (c *Clock) awaitLine() {
+func (c *Clock) awaitReplace() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 }
@@ -88,7 +88,7 @@ func (c *Clock) AheadUs() int64 {
 		if l := c.line.Load(); l != nil {
 			return l.ahead(c.sources.Monotonic())
 		}
-		c.awaitLine()
+		c.awaitReplace()
 	}
 }
 
@@ -100,13 +100,13 @@ func (c *Clock) Sync() {
 	if c.detached {
 		return
 	}
-	seen := c.compare()
+	measured := c.measureOffset()
 	offset := c.line.Load().offset()
-	nearest := min(max(offset, seen.low), seen.high)
-	if d := offset - nearest; -cutUs <= d && d <= cutUs {
+	nearest := min(max(offset, measured.low), measured.high)
+	if d := offset - nearest; -roundingUs <= d && d <= roundingUs {
 		return
 	}
-	c.replace(func(l *line, monotonic int64) *line { return meeting(monotonic, l.at(monotonic), monotonic+nearest) })
+	c.replace(func(l *line, monotonic int64) *line { return newLine(monotonic, l.at(monotonic), monotonic+nearest) })
 }
 
 // StartAt makes the clock show at least ms unix milliseconds, and returns by how
@@ -120,12 +120,12 @@ func (c *Clock) StartAt(ms int64) (aheadUs int64) {
 		return 0
 	}
 	us := min(ms, MaxMs) * 1000
-	seen := c.compare()
+	measured := c.measureOffset()
 	c.replace(func(l *line, monotonic int64) *line {
 		if us <= l.at(monotonic) {
 			return l
 		}
-		l = meeting(monotonic, us, monotonic+seen.low)
+		l = newLine(monotonic, us, monotonic+measured.low)
 		aheadUs = l.ahead(monotonic)
 		return l
 	})

@@ -11,21 +11,21 @@ import (
 )
 
 // hands are sources that a test moves.
-type hands struct{ monotonic, wall int64 }
+type fakeSources struct{ monotonic, wall int64 }
 
-func (h *hands) pass(us int64) { h.monotonic += us; h.wall += us }
+func (h *fakeSources) advance(us int64) { h.monotonic += us; h.wall += us }
 
-func newClock(h *hands) *clock.Clock {
+func newClock(h *fakeSources) *clock.Clock {
 	return clock.New(clock.Sources{
 		Monotonic: func() int64 { return h.monotonic },
 		Wall:      func() int64 { return h.wall },
 	})
 }
 
-func TestFollowsTheWallForwards(t *testing.T) {
-	h := &hands{monotonic: 7, wall: 1_000_000}
+func TestFollowsWallForwards(t *testing.T) {
+	h := &fakeSources{monotonic: 7, wall: 1_000_000}
 	c := newClock(h)
-	h.pass(50)
+	h.advance(50)
 	require.EqualValues(t, 1_000_050, c.NowUs())
 	h.wall += 3_600_000_000 // set forwards by an hour
 	c.Sync()
@@ -33,8 +33,8 @@ func TestFollowsTheWallForwards(t *testing.T) {
 	require.Equal(t, h.wall, c.NowUs())
 }
 
-func TestNeverGoesBackAndRunsAtHalfSpeedUntilTheWallMeetsIt(t *testing.T) {
-	h := &hands{wall: 10_000_000}
+func TestHalfSpeedAfterStepBack(t *testing.T) {
+	h := &fakeSources{wall: 10_000_000}
 	c := newClock(h)
 	h.wall -= 2_000_000
 	c.Sync()
@@ -43,7 +43,7 @@ func TestNeverGoesBackAndRunsAtHalfSpeedUntilTheWallMeetsIt(t *testing.T) {
 
 	last := c.NowUs()
 	for range 100 {
-		h.pass(40_000)
+		h.advance(40_000)
 		c.Sync()
 		require.GreaterOrEqual(t, c.NowUs(), last)
 		last = c.NowUs()
@@ -51,19 +51,19 @@ func TestNeverGoesBackAndRunsAtHalfSpeedUntilTheWallMeetsIt(t *testing.T) {
 	// 4 s later: half speed took the clock 2 s on, the wall 4 s: they meet.
 	require.EqualValues(t, 12_000_000, c.NowUs())
 	require.EqualValues(t, 12_000_000, h.wall)
-	h.pass(1_000)
+	h.advance(1_000)
 	c.Sync()
 	require.Zero(t, c.AheadUs())
 	require.Equal(t, h.wall, c.NowUs())
 }
 
 func TestFreezeAdvanceSetResume(t *testing.T) {
-	h := &hands{wall: 1_700_000_000_123_456}
+	h := &fakeSources{wall: 1_700_000_000_123_456}
 	c := newClock(h)
 	c.Freeze()
 	require.True(t, c.Frozen())
 	require.EqualValues(t, 1_700_000_000_123_000, c.NowUs(), "a whole millisecond")
-	h.pass(5_000_000)
+	h.advance(5_000_000)
 	c.Sync()
 	require.Zero(t, c.AheadUs())
 	require.EqualValues(t, 1_700_000_000_123_000, c.NowUs())
@@ -73,20 +73,20 @@ func TestFreezeAdvanceSetResume(t *testing.T) {
 	require.NoError(t, c.Set(200_000_000_000))
 	require.EqualValues(t, 200_000_000_000_000, c.NowUs())
 	c.Resume()
-	h.pass(1_000)
+	h.advance(1_000)
 	c.Sync()
 	require.EqualValues(t, 200_000_000_001_000, c.NowUs(), "goes on from where it stood")
 }
 
 func TestStartAt(t *testing.T) {
-	h := &hands{wall: 10_000_000}
+	h := &fakeSources{wall: 10_000_000}
 	c := newClock(h)
 	require.Zero(t, c.StartAt(9_999), "the wall is further")
 	require.EqualValues(t, 10_000_000, c.NowUs())
 	require.EqualValues(t, 2_000_000, c.StartAt(12_000))
 	require.EqualValues(t, 12_000_000, c.NowUs())
 	for range 4 {
-		h.pass(1_000_000)
+		h.advance(1_000_000)
 		c.Sync()
 	}
 	require.EqualValues(t, 14_000_000, c.NowUs(), "half speed, until they meet")
@@ -97,7 +97,7 @@ func TestStartAt(t *testing.T) {
 
 // TestRange: a clock is not moved out of the range, nor moved at all then.
 func TestRange(t *testing.T) {
-	h := &hands{wall: 1_700_000_000_123_456}
+	h := &fakeSources{wall: 1_700_000_000_123_456}
 	c := newClock(h)
 	for _, ms := range []int64{-1, -1 << 63, clock.MaxMs + 1, 1<<63 - 1} {
 		require.ErrorIs(t, c.Set(ms), clock.ErrRange, "%d", ms)
@@ -123,22 +123,22 @@ func TestRange(t *testing.T) {
 
 // TestMovedWhileCatchingUp: a clock that nobody compares with the wall any more
 // has nothing to wait for.
-func TestMovedWhileCatchingUp(t *testing.T) {
+func TestMoveWhileAhead(t *testing.T) {
 	for name, move := range map[string]func(c *clock.Clock) error{
 		"advance": func(c *clock.Clock) error { return c.Advance(100) },
 		"set":     func(c *clock.Clock) error { return c.Set(200_000_000_000) },
 		"hold":    func(c *clock.Clock) error { c.Freeze(); c.Resume(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &hands{wall: 1_700_000_000_000_000}
+			h := &fakeSources{wall: 1_700_000_000_000_000}
 			c := newClock(h)
 			h.wall -= 60_000_000
 			c.Sync()
-			h.pass(10)
+			h.advance(10)
 			require.NoError(t, move(c))
 			require.Zero(t, c.AheadUs())
 			begin := c.NowUs()
-			h.pass(1_000_000)
+			h.advance(1_000_000)
 			c.Sync()
 			require.Equal(t, begin+1_000_000, c.NowUs())
 		})
@@ -148,10 +148,10 @@ func TestMovedWhileCatchingUp(t *testing.T) {
 // TestAllocations: neither a reading nor a comparison that finds nothing to
 // change allocates.
 func TestAllocations(t *testing.T) {
-	h := &hands{wall: 1_700_000_000_000_000}
+	h := &fakeSources{wall: 1_700_000_000_000_000}
 	c := newClock(h)
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		h.pass(100_000)
+		h.advance(100_000)
 		c.Sync()
 		if c.NowUs() != h.wall || c.AheadUs() != 0 {
 			t.Fatal(c.NowUs(), h.wall)

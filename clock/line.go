@@ -11,7 +11,7 @@ type line struct {
 
 // meeting returns the line that begins at nowUs and meets a wall that is behind
 // it; a wall that is ahead it meets at once.
-func meeting(monotonic, nowUs, wallUs int64) *line {
+func newLine(monotonic, nowUs, wallUs int64) *line {
 	return &line{monotonic: monotonic, nowUs: max(nowUs, wallUs), slowUs: 2 * max(nowUs-wallUs, 0)}
 }
 
@@ -37,31 +37,31 @@ func (l *line) ahead(monotonic int64) int64 {
 
 // A distance is the range in which the wall's distance from the monotonic source
 // lies, cuts apart: the wall was read between two monotonic readings.
-type distance struct{ low, high int64 }
+type offsetRange struct{ low, high int64 }
 
 const (
 	// cutUs is what cutting both readings to microseconds may add to a distance.
-	cutUs = 1
+	roundingUs = 1
 	// narrowUs is a range that is good enough. Reading takes a fraction of a
 	// microsecond, unless the goroutine is preempted meanwhile.
-	narrowUs = 20
+	narrowEnoughUs = 20
 	// tries is how often the sources are read for a narrow range.
-	tries = 8
+	maxReadings = 8
 )
 
 // compare reads the sources a few times, and returns the narrowest range.
-func (c *Clock) compare() (d distance) {
-	for i := range tries {
+func (c *Clock) measureOffset() (best offsetRange) {
+	for i := range maxReadings {
 		before := c.sources.Monotonic()
 		wallUs := c.sources.Wall()
 		after := c.sources.Monotonic()
-		seen := distance{wallUs - after, wallUs - before}
-		if i == 0 || seen.high-seen.low < d.high-d.low {
-			d = seen
+		r := offsetRange{wallUs - after, wallUs - before}
+		if i == 0 || r.high-r.low < best.high-best.low {
+			best = r
 		}
-		if d.high-d.low <= narrowUs {
+		if best.high-best.low <= narrowEnoughUs {
 			break
 		}
 	}
-	return d
+	return best
 }

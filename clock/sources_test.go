@@ -15,7 +15,7 @@ import (
 // A kernel is sources as a kernel has them: both readings are cut to
 // microseconds, each at places of its own; a reading takes time; the wall runs a
 // little faster or slower, and somebody sets it.
-type kernel struct {
+type simSources struct {
 	rng       *rand.Rand
 	nowNs     int64 // true time, which nobody can read
 	readNs    int64 // true time of the last monotonic reading
@@ -26,14 +26,14 @@ type kernel struct {
 	preempted int   // one reading in this many waits for up to 30 ms; 0: none
 }
 
-func newKernel(rng *rand.Rand) *kernel {
-	return &kernel{
+func newKernel(rng *rand.Rand) *simSources {
+	return &simSources{
 		rng: rng, phaseNs: rng.Int64N(1_000_000), baseNs: 1_700_000_000_000_000_000 + rng.Int64N(1_000_000),
 		driftPPM: rng.Int64N(201) - 100, jitterNs: 1 + rng.Int64N(5000),
 	}
 }
 
-func (k *kernel) sources() clock.Sources {
+func (k *simSources) sources() clock.Sources {
 	return clock.Sources{
 		Monotonic: func() int64 {
 			k.read()
@@ -47,7 +47,7 @@ func (k *kernel) sources() clock.Sources {
 	}
 }
 
-func (k *kernel) read() {
+func (k *simSources) read() {
 	k.nowNs += k.rng.Int64N(k.jitterNs)
 	if k.preempted > 0 && k.rng.IntN(k.preempted) == 0 {
 		k.nowNs += k.rng.Int64N(30_000_000)
@@ -55,56 +55,56 @@ func (k *kernel) read() {
 }
 
 // wallNs is what the wall shows at a true time.
-func (k *kernel) wallNs(ns int64) int64 { return k.baseNs + ns + ns*k.driftPPM/1_000_000 }
+func (k *simSources) wallNs(ns int64) int64 { return k.baseNs + ns + ns*k.driftPPM/1_000_000 }
 
 // A watch reads a clock again and again, and judges what it shows.
-type watch struct {
-	*kernel
+type checker struct {
+	*simSources
 	clock  *clock.Clock
 	hz     int64
-	tickNs int64 // when the next Sync is due
+	syncNs int64 // when the next Sync is due
 
 	lastUs, lastNs int64 // the reading before
-	leadUs         int64 // how far the wall's steps may have left the clock ahead
-	metNs          int64 // when they have to have met
-	behind         bool  // the wall was set forwards, and nobody has looked yet
+	maxAheadUs     int64 // how far the wall's steps may have left the clock ahead
+	convergedNs    int64 // when they have to have met
+	stepPending    bool  // the wall was set forwards, and nobody has looked yet
 
 	worstUs int64   // distance while no step is open
 	slowest float64 // rate
 }
 
-func newWatch(k *kernel, hz int64) *watch {
-	w := &watch{kernel: k, clock: clock.New(k.sources()), hz: hz, slowest: 1}
-	w.tickNs = k.nowNs + 1_000_000_000/hz
+func newWatch(k *simSources, hz int64) *checker {
+	w := &checker{simSources: k, clock: clock.New(k.sources()), hz: hz, slowest: 1}
+	w.syncNs = k.nowNs + 1_000_000_000/hz
 	w.lastUs, w.lastNs = w.clock.NowUs(), k.readNs
 	return w
 }
 
 // step sets the wall by hand.
-func (w *watch) step(us int64) {
+func (w *checker) step(us int64) {
 	w.baseNs += us * 1000
-	w.behind = us > 0
-	w.leadUs = max(w.aheadUs(w.lastUs, w.lastNs), 0) + 1000
-	w.metNs = w.tickNs + 40_000_000*int64(min(w.preempted, 1)) + 2*w.leadUs*1000
+	w.stepPending = us > 0
+	w.maxAheadUs = max(w.aheadUs(w.lastUs, w.lastNs), 0) + 1000
+	w.convergedNs = w.syncNs + 40_000_000*int64(min(w.preempted, 1)) + 2*w.maxAheadUs*1000
 }
 
-func (w *watch) aheadUs(us, ns int64) int64 { return us - w.wallNs(ns)/1000 }
+func (w *checker) aheadUs(us, ns int64) int64 { return us - w.wallNs(ns)/1000 }
 
 // run passes time, with a Sync where one is due and a reading at the end.
-func (w *watch) run(t *testing.T, ns int64) {
+func (w *checker) run(t *testing.T, ns int64) {
 	for end := w.nowNs + ns; w.nowNs < end; {
-		w.nowNs = max(w.nowNs, min(end, w.tickNs))
-		if w.nowNs >= w.tickNs {
+		w.nowNs = max(w.nowNs, min(end, w.syncNs))
+		if w.nowNs >= w.syncNs {
 			w.clock.Sync()
-			w.tickNs = w.nowNs + 1_000_000_000/w.hz
-			w.behind = false
+			w.syncNs = w.nowNs + 1_000_000_000/w.hz
+			w.stepPending = false
 		}
-		w.look(t)
+		w.check(t)
 	}
 }
 
 // look reads the clock. Tests look millions of times, so it compares by hand.
-func (w *watch) look(t *testing.T) {
+func (w *checker) check(t *testing.T) {
 	us := w.clock.NowUs()
 	ns := w.readNs
 	moved, passed := us-w.lastUs, (ns-w.lastNs)/1000
@@ -112,8 +112,8 @@ func (w *watch) look(t *testing.T) {
 		w.slowest = min(w.slowest, float64(moved)/float64(passed))
 	}
 	ahead := w.aheadUs(us, ns)
-	met := ns >= w.metNs
-	if met && !w.behind {
+	converged := ns >= w.convergedNs
+	if converged && !w.stepPending {
 		w.worstUs = max(w.worstUs, ahead, -ahead)
 	}
 	fault := ""
@@ -122,11 +122,11 @@ func (w *watch) look(t *testing.T) {
 		fault = "it went back"
 	case 2*moved+4 < passed:
 		fault = "slower than half speed"
-	case !w.behind && ahead <= -1000:
+	case !w.stepPending && ahead <= -1000:
 		fault = "behind the wall"
-	case !w.behind && met && ahead >= 1000:
+	case !w.stepPending && converged && ahead >= 1000:
 		fault = "ahead of the wall"
-	case !met && ahead > w.leadUs:
+	case !converged && ahead > w.maxAheadUs:
 		fault = "further ahead than the step left it"
 	}
 	if fault != "" {
@@ -136,7 +136,7 @@ func (w *watch) look(t *testing.T) {
 }
 
 // schedules runs a function with many sources at random, whose seed is printed.
-func schedules(t *testing.T, run func(t *testing.T, rng *rand.Rand)) {
+func runSeeds(t *testing.T, run func(t *testing.T, rng *rand.Rand)) {
 	first := rand.Uint64()
 	for i := range uint64(300) {
 		seed := first + i
@@ -150,17 +150,17 @@ func schedules(t *testing.T, run func(t *testing.T, rng *rand.Rand)) {
 }
 
 // anyHz returns 1 to 500, small ones as often as large ones.
-func anyHz(rng *rand.Rand) int64 { return int64(math.Pow(501, rng.Float64())) }
+func randomHz(rng *rand.Rand) int64 { return int64(math.Pow(501, rng.Float64())) }
 
 // TestKeepsToAWallThatDoesNotStep: at any hz the clock is within a millisecond
 // of the wall, and at most a few microseconds where the wall drifts little
 // between two looks.
-func TestKeepsToAWallThatDoesNotStep(t *testing.T) {
+func TestDriftingWall(t *testing.T) {
 	var worst int64
 	slowest := 1.0
-	schedules(t, func(t *testing.T, rng *rand.Rand) {
+	runSeeds(t, func(t *testing.T, rng *rand.Rand) {
 		k := newKernel(rng)
-		w := newWatch(k, anyHz(rng))
+		w := newWatch(k, randomHz(rng))
 		for range 2000 {
 			w.run(t, rng.Int64N(4_000_000_000/w.hz))
 		}
@@ -173,12 +173,12 @@ func TestKeepsToAWallThatDoesNotStep(t *testing.T) {
 
 // TestReadingsThatWait: a goroutine that is preempted between two readings has
 // not seen a step of the wall.
-func TestReadingsThatWait(t *testing.T) {
+func TestPreemptedReadings(t *testing.T) {
 	var worst int64
-	schedules(t, func(t *testing.T, rng *rand.Rand) {
+	runSeeds(t, func(t *testing.T, rng *rand.Rand) {
 		k := newKernel(rng)
 		k.preempted = 20
-		w := newWatch(k, anyHz(rng))
+		w := newWatch(k, randomHz(rng))
 		for range 500 {
 			w.run(t, rng.Int64N(4_000_000_000/w.hz))
 		}
@@ -189,11 +189,11 @@ func TestReadingsThatWait(t *testing.T) {
 
 // TestSteps: after a step forwards the clock is there with the next Sync, after
 // one back it runs at half speed until they meet, and no longer.
-func TestSteps(t *testing.T) {
+func TestWallSteps(t *testing.T) {
 	var worst int64
 	slowest := 1.0
-	schedules(t, func(t *testing.T, rng *rand.Rand) {
-		w := newWatch(newKernel(rng), anyHz(rng))
+	runSeeds(t, func(t *testing.T, rng *rand.Rand) {
+		w := newWatch(newKernel(rng), randomHz(rng))
 		for range 20 {
 			size := int64(1) << rng.IntN(23) // up to 8 s
 			w.step(rng.Int64N(2*size+1) - size)
@@ -208,14 +208,14 @@ func TestSteps(t *testing.T) {
 }
 
 // TestCatchingUpEndsOnTime: at one look a second, to the microsecond.
-func TestCatchingUpEndsOnTime(t *testing.T) {
-	h := &hands{wall: 10_000_000}
+func TestHalfSpeedEndsOnTime(t *testing.T) {
+	h := &fakeSources{wall: 10_000_000}
 	c := newClock(h)
 	h.wall -= 10_000
 	c.Sync()
 	require.EqualValues(t, 10_000, c.AheadUs())
 	for _, step := range []struct{ pass, ahead int64 }{{5_000, 7_500}, {14_998, 1}, {2, 0}, {980_000, 0}} {
-		h.pass(step.pass)
+		h.advance(step.pass)
 		require.Equal(t, h.wall+step.ahead, c.NowUs())
 		require.Equal(t, step.ahead, c.AheadUs())
 	}
@@ -226,8 +226,8 @@ func TestCatchingUpEndsOnTime(t *testing.T) {
 
 // TestReadWhileTheWallIsSetBack: a reading that began before a Sync and ended
 // after it, some time later, is no further than what comes after it.
-func TestReadWhileTheWallIsSetBack(t *testing.T) {
-	h := &hands{wall: 10_000_000}
+func TestReadDuringStepBack(t *testing.T) {
+	h := &fakeSources{wall: 10_000_000}
 	var meanwhile func()
 	c := clock.New(clock.Sources{
 		Monotonic: func() int64 {
@@ -242,7 +242,7 @@ func TestReadWhileTheWallIsSetBack(t *testing.T) {
 	meanwhile = func() {
 		h.wall -= 5_000_000
 		c.Sync()
-		h.pass(1_000_000)
+		h.advance(1_000_000)
 	}
 	first := c.NowUs()
 	require.GreaterOrEqual(t, c.NowUs(), first)
@@ -250,7 +250,7 @@ func TestReadWhileTheWallIsSetBack(t *testing.T) {
 
 // TestReadersAgree: no goroutine reads less than another one has read before it
 // began, while the wall is set to and fro.
-func TestReadersAgree(t *testing.T) {
+func TestConcurrentReadersAreMonotonic(t *testing.T) {
 	var monotonic, wall atomic.Int64 // each monotonic reading takes a microsecond
 	c := clock.New(clock.Sources{
 		Monotonic: func() int64 { return monotonic.Add(1) },

@@ -9,27 +9,25 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// What ParseArgs returns where the command line asks for text rather than for
-// a server. Nothing is parsed then.
+// Returned by ParseArgs if the command line asks for help or the version. Nothing
+// is parsed then.
 var (
 	ErrHelp    = errors.New("config: help is asked for")
 	ErrVersion = errors.New("config: the version is asked for")
 )
 
-// ParseArgs reads a command line, without the program's name, as redis-server
-// takes it:
+// ParseArgs parses a command line, without the program's name, like redis-server:
 //
 //	[FILE] [-] [--name value ...] ...
 //
-// A file comes first. A - at the start or at the end reads directives from
-// stdin. What starts with -- begins a directive, and what follows are its
-// values, the first of which may start with -- itself; --save without a value
-// is --save "". The later one wins: options over stdin over the file. -h and
-// --help, -v and --version count only as the first argument.
+// A file comes first. A - at the start or at the end reads directives from stdin.
+// An argument that starts with -- begins a directive, and its values follow, the
+// first of which may start with -- too. --save without a value means --save "".
+// Later values win: options over stdin over the file. -h and --help, -v and
+// --version are recognized only as the first argument.
 //
-// Errors are those of ParseFile, ErrHelp and ErrVersion. The lines are counted
-// as Redis does: through the file, stdin, and one for each option, which
-// begin after an empty line.
+// Errors are those of ParseFile, ErrHelp and ErrVersion. Lines are counted as in
+// Redis: through the file, stdin, and one for each option, after an empty line.
 func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
 	var text, path string
 	if len(args) > 0 {
@@ -56,7 +54,7 @@ func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
 		if err != nil {
 			return err
 		}
-		// Redis would go on in the file's last line if that has no end.
+		// Redis would append to the file's last line if it had no line end.
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
@@ -74,11 +72,11 @@ func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
 	return nil
 }
 
-// optionLines writes the options as lines of a file, and finds out whether
-// stdin is to be read.
+// optionLines converts the options to lines of a file, and reports whether stdin is
+// to be read.
 func optionLines(args []string) (lines string, fromStdin bool) {
 	var b strings.Builder
-	needsValue := false // the last option has none yet
+	needsValue := false // the last option has no value yet
 	for i, arg := range args {
 		last := i == len(args)-1
 		switch {
@@ -91,7 +89,7 @@ func optionLines(args []string) (lines string, fromStdin bool) {
 			}
 			b.WriteString(arg[len("--"):] + " ")
 			parts, err := splitLine(arg)
-			needsValue = err == nil && len(parts) == 1 // otherwise the value is in the same argument
+			needsValue = err == nil && len(parts) == 1 // otherwise the argument contains the value
 			if asciiEqual(arg, "--save") && (last || strings.HasPrefix(args[i+1], "--")) {
 				b.WriteString(`""`)
 				needsValue = false

@@ -7,26 +7,29 @@ import (
 	"sync"
 )
 
-// Config is the value of every directive. Its methods may be called
-// concurrently. The zero value is not usable: see New.
+// Config has the values of all directives. Its methods may be called concurrently.
+// New makes one; the zero value is not usable.
 type Config struct {
-	setting sync.Mutex // held by Set to its end, the OnChange functions included, so that none of them meets a newer change and then caches the older one
+	// setMu is held by Set until the OnChange functions have returned, so that none of
+	// them caches a value that is no longer the newest.
+	setMu sync.Mutex
 
-	mu     sync.RWMutex           // protects what follows
-	values []value                // by index in table
-	path   string                 // of the file that ParseArgs has read; "": none
-	hooks  map[int][]func()       // by index in table
-	caches []func()               // see Follow
-	trials map[int][]func() error // by index in table
+	mu        sync.RWMutex           // protects the fields below
+	values    []value                // by index in table
+	path      string                 // the file that ParseArgs has read; "": none
+	onChange  map[int][]func()       // by index in table
+	followers []func()               // see Follow
+	onTry     map[int][]func() error // by index in table
 }
 
-// New returns the defaults.
+// New returns a Config with the default values.
 func New() *Config {
-	return &Config{values: slices.Clone(defaults), hooks: make(map[int][]func()), trials: make(map[int][]func() error)}
+	return &Config{values: slices.Clone(defaults), onChange: make(map[int][]func()),
+		onTry: make(map[int][]func() error)}
 }
 
-// defaults are read from the table as a file would be, so that a row cannot
-// have a default that it would refuse.
+// defaults are parsed as in a file, so that no row has a default that it would
+// refuse.
 var defaults = func() []value {
 	values := make([]value, len(table))
 	for i := range table {
@@ -47,39 +50,39 @@ var defaults = func() []value {
 	return values
 }()
 
-// OnChange calls fn each time Set has changed the directive: after the new
-// value can be read, and with nothing locked that a getter needs. Calls never
-// overlap, for any directive; fn must not call Set. Reading a file or the
-// command line calls nothing.
+// OnChange registers fn to be called after each Set that has changed the directive.
+// Getters then return the new value and do not block. Calls never overlap, for any
+// directive; fn must not call Set. Reading a file or the command line calls no
+// functions.
 func (c *Config) OnChange(name string, fn func()) {
 	n := mustLookup(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hooks[n.index] = append(c.hooks[n.index], fn)
+	c.onChange[n.index] = append(c.onChange[n.index], fn)
 }
 
-// Follow calls fn now, and again each time Set has changed anything: for what
-// keeps a copy of directives that is read often. Calls never overlap, nor with
-// those of OnChange, which come later; fn must not call Set.
+// Follow calls fn at once, and again after each Set that has changed anything. It
+// is for caches of directives that are read often. These calls come before those of
+// OnChange and never overlap with each other or with them; fn must not call Set.
 func (c *Config) Follow(fn func()) {
 	fn()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.caches = append(c.caches, fn)
+	c.followers = append(c.followers, fn)
 }
 
-// OnTry is OnChange for what may fail: where fn returns an error, Set takes all
-// its values back, and answers with that error's text; who was tried with
-// success before is called again. It comes before every OnChange.
+// OnTry is like OnChange for changes that may fail. If fn returns an error, Set
+// restores all values, returns the error's text, and calls the functions that had
+// succeeded again. They are called before those of OnChange.
 func (c *Config) OnTry(name string, fn func() error) {
 	n := mustLookup(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trials[n.index] = append(c.trials[n.index], fn)
+	c.onTry[n.index] = append(c.onTry[n.index], fn)
 }
 
-// Bool returns a KindBool directive. A getter panics on a name that no
-// directive has, and on a kind that it does not read.
+// Bool returns a KindBool directive. Getters panic if there is no directive of that
+// name, or if it has a kind that they do not read.
 func (c *Config) Bool(name string) bool { return c.get(name, KindBool).num != 0 }
 
 // Int returns a KindInt, KindMemory (bytes) or KindOctal directive.
@@ -87,17 +90,17 @@ func (c *Config) Int(name string) int64 {
 	return c.get(name, KindInt, KindMemory, KindOctal).num
 }
 
-// String returns a KindString, KindEnum, KindSave, KindFileName,
-// KindPath or KindDir directive. Enums are in lower case. A relative path is
-// joined to dir; an empty one stays empty.
+// String returns a KindString, KindEnum, KindSave, KindFileName, KindPath or
+// KindDir directive. Enums are in lower case. A relative path is joined to dir; an
+// empty one stays empty.
 func (c *Config) String(name string) string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return textOf(c.values, name)
+	return stringOf(c.values, name)
 }
 
-// textOf is String on values that may not be a Config's yet.
-func textOf(values []value, name string) string {
+// stringOf is String for values that are not yet those of a Config.
+func stringOf(values []value, name string) string {
 	n := mustLookup(name)
 	text := values[n.index].text
 	switch kind := table[n.index].Kind; kind {
@@ -105,28 +108,27 @@ func textOf(values []value, name string) string {
 		if text == "" || filepath.IsAbs(text) {
 			return text
 		}
-		return filepath.Join(textOf(values, "dir"), text)
+		return filepath.Join(stringOf(values, "dir"), text)
 	case KindString, KindEnum, KindSave, KindFileName, KindDir:
 		return text
 	}
 	panic("config: " + name + " is not a string")
 }
 
-// Strings returns the words of a KindList or KindPercentiles directive; nil if
+// Strings returns the words of a KindList or KindPercentiles directive, or nil if
 // there are none. The caller must not change them.
 func (c *Config) Strings(name string) []string { return c.get(name, KindList, KindPercentiles).words }
 
-// SavePoints returns the pairs of seconds and changes that save holds, one word
-// each; nil if there are none. The caller must not change them.
+// SavePoints returns the save points of save, seconds and changes alternating, or
+// nil if there are none. The caller must not change them.
 func (c *Config) SavePoints() []string { return c.get("save", KindSave).words }
 
-// OutputBufferLimit returns what client-output-buffer-limit says of a class.
+// OutputBufferLimit returns the client-output-buffer-limit of a class.
 func (c *Config) OutputBufferLimit(class Class) OutputBufferLimit {
 	return c.get("client-output-buffer-limit", KindOutputBuffer).limits[class]
 }
 
-// Text returns any directive as it was set, in the form in which CONFIG GET
-// shows it.
+// Text returns any directive as it was set, in the format of CONFIG GET.
 func (c *Config) Text(name string) string {
 	n := mustLookup(name)
 	c.mu.RLock()

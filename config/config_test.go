@@ -27,9 +27,10 @@ func TestTable(t *testing.T) {
 		require.LessOrEqual(t, d.Min, d.Max, d.Name)
 		require.Contains(t, Markdown(), "| `"+d.Name+"`")
 	}
-	for _, name := range strings.Fields("save appendonly timeout databases slave-read-only replica-read-only maxmemory-policy notify-keyspace-events cluster-enabled") {
+	for _, name := range strings.Fields("save appendonly timeout databases slave-read-only " +
+		"replica-read-only maxmemory-policy notify-keyspace-events cluster-enabled") {
 		_, ok := lookup(name)
-		require.True(t, ok, "clients ask for %s", name)
+		require.True(t, ok, "clients read %s", name)
 	}
 }
 
@@ -48,7 +49,7 @@ func TestGettersPanicOnMistakes(t *testing.T) {
 	} {
 		require.Panics(t, call, name)
 	}
-	require.Equal(t, int64(5000), c.Int("lua-time-limit"), "an alias is a name")
+	require.Equal(t, int64(5000), c.Int("lua-time-limit"), "by an alias")
 }
 
 func TestPathsStartFromDir(t *testing.T) {
@@ -62,12 +63,12 @@ func TestPathsStartFromDir(t *testing.T) {
 	dir = filepath.Join(dir, "sub")
 	require.Equal(t, filepath.Join(dir, "a.log"), c.String("logfile"))
 	require.Equal(t, "/run/b.pid", c.String("pidfile"))
-	require.Equal(t, dir, c.String("dir"), "as if the process had changed into one after the other")
-	require.Equal(t, "a.log", c.Text("logfile"), "CONFIG GET shows what was set")
+	require.Equal(t, dir, c.String("dir"), "relative to the previous one")
+	require.Equal(t, "a.log", c.Text("logfile"), "CONFIG GET shows the value as set")
 	require.Error(t, c.ParseFile("f", strings.NewReader(`pidfile "a\x00b"`)))
 }
 
-func TestFollowRunsAtOnceAndAfterEveryChange(t *testing.T) {
+func TestFollow(t *testing.T) {
 	c := New()
 	var seen []string
 	c.Follow(func() { seen = append(seen, c.Text("timeout")+" "+c.Text("hz")) })
@@ -76,7 +77,7 @@ func TestFollowRunsAtOnceAndAfterEveryChange(t *testing.T) {
 	for _, set := range []string{"timeout 5", "timeout 5", "timeout 6 hz abc", "hz 20 timeout 7", "timeout"} {
 		_ = c.Set(bytesOf(strings.Fields(set)))
 	}
-	require.Equal(t, []string{"0 10", "5 10", "7 20", "hz"}, seen, "once a change, before OnChange, never without one")
+	require.Equal(t, []string{"0 10", "5 10", "7 20", "hz"}, seen, "once per change and before OnChange")
 }
 
 func TestProtectedDirectives(t *testing.T) {
@@ -95,7 +96,8 @@ func TestDirMustBeADirectory(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for dir, why := range map[string]string{
 		file: "Not a directory", file + ".none": "No such file or directory",
-		filepath.Join(file, "sub"): "Not a directory", "a\x00b": "NUL", strings.Repeat("a", 1<<16): "File name too long",
+		filepath.Join(file, "sub"): "Not a directory", "a\x00b": "NUL",
+		strings.Repeat("a", 1<<16): "File name too long",
 	} {
 		require.ErrorContains(t, c.SetProtected(bytesOf([]string{"dir", dir})), why)
 	}
@@ -112,7 +114,7 @@ func TestOnChange(t *testing.T) {
 		want []string
 	}{
 		{"timeout 5", []string{"timeout 5"}},
-		{"timeout 5", nil},        // it is so already
+		{"timeout 5", nil},        // unchanged
 		{"timeout 6 hz abc", nil}, // all or nothing
 		{"hz 20 timeout 7", []string{"hz 20", "timeout 7"}},
 		{"lua-time-limit 1", []string{"busy-reply-threshold 1"}},
@@ -124,7 +126,7 @@ func TestOnChange(t *testing.T) {
 	}
 }
 
-// TestOnTry: who refuses takes back what the whole Set has set.
+// TestOnTry: an error restores all values of the Set.
 func TestOnTry(t *testing.T) {
 	c := New()
 	var calls []string
@@ -145,9 +147,9 @@ func TestOnTry(t *testing.T) {
 	require.Equal(t, []string{"timeout 5", "timeout 0", "changed"}, calls)
 }
 
-// TestOnChangeKeepsCachesTrue: whatever order the Sets come in, what a hook has
-// cached is the value in the end.
-func TestOnChangeKeepsCachesTrue(t *testing.T) {
+// TestOnChangeConcurrentSets: after concurrent Sets the last cached value is the
+// current one.
+func TestOnChangeConcurrentSets(t *testing.T) {
 	c := New()
 	var cached int64 // calls never overlap: no lock
 	c.OnChange("timeout", func() { cached = c.Int("timeout") })
@@ -156,7 +158,7 @@ func TestOnChangeKeepsCachesTrue(t *testing.T) {
 		wg.Go(func() {
 			for j := range 200 {
 				_ = c.Set(bytesOf([]string{"timeout", fmt.Sprint(i*1000 + j)}))
-				_ = c.Get(bytesOf([]string{"time*", "hz"}), globForTest)
+				_ = c.Get(bytesOf([]string{"time*", "hz"}), glob)
 			}
 		})
 	}
@@ -171,8 +173,8 @@ func TestOutputBufferSaturates(t *testing.T) {
 	require.Equal(t, OutputBufferLimit{256 << 20, 64 << 20, 60}, c.OutputBufferLimit(ClassReplica))
 }
 
-// TestFileWritesWhatItReads: what File writes makes an equal Config.
-func TestFileWritesWhatItReads(t *testing.T) {
+// TestFileRoundTrip: parsing the output of File makes an equal Config.
+func TestFileRoundTrip(t *testing.T) {
 	require.Empty(t, New().File())
 	sample, err := parsed(t, "zlimit.conf")
 	require.NoError(t, err)
@@ -183,22 +185,25 @@ func TestFileWritesWhatItReads(t *testing.T) {
 	require.Contains(t, sample.File(), "\nrequirepass \"a \\\"quoted\\\" pass\\\\word\"\n")
 }
 
-// TestCompareFails: the comparison with Redis' recorded answers finds a
-// difference, and a difference that is none any more.
-func TestCompareFails(t *testing.T) {
+// TestCompareDetectsDifferences: the comparison with Redis' recorded replies
+// detects differences, and reasons that no longer apply.
+func TestCompareDetectsDifferences(t *testing.T) {
 	for name, tc := range map[string]struct {
-		c    aCase
-		got  []string
-		fine bool
+		c   recordedCase
+		got []string
+		ok  bool
 	}{
-		"same":               {aCase{redis: []string{"OK"}}, []string{"OK"}, true},
-		"another":            {aCase{redis: []string{"OK"}}, []string{"ERR"}, false},
-		"one line more":      {aCase{redis: []string{"OK"}}, []string{"OK", "OK"}, false},
-		"none":               {aCase{redis: []string{"OK"}}, nil, false},
-		"for a reason":       {aCase{redis: []string{"OK"}, why: "w", ours: []string{"ERR"}}, []string{"ERR"}, true},
-		"the reason is gone": {aCase{redis: []string{"OK"}, why: "w", ours: []string{"OK"}}, []string{"OK"}, false},
-		"other than ours":    {aCase{redis: []string{"OK"}, why: "w", ours: []string{"ERR"}}, []string{"no"}, false},
+		"same":          {recordedCase{redis: []string{"OK"}}, []string{"OK"}, true},
+		"different":     {recordedCase{redis: []string{"OK"}}, []string{"ERR"}, false},
+		"one line more": {recordedCase{redis: []string{"OK"}}, []string{"OK", "OK"}, false},
+		"none":          {recordedCase{redis: []string{"OK"}}, nil, false},
+		"for a reason": {recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"ERR"}},
+			[]string{"ERR"}, true},
+		"no longer different": {recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"OK"}},
+			[]string{"OK"}, false},
+		"other than ours": {recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"ERR"}},
+			[]string{"no"}, false},
 	} {
-		require.Equal(t, tc.fine, tc.c.difference(tc.got) == "", name)
+		require.Equal(t, tc.ok, tc.c.difference(tc.got) == "", name)
 	}
 }

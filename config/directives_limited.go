@@ -2,8 +2,8 @@ package config
 
 import "math"
 
-// limitedDirectives are those that clients ask for, or that a caller would
-// rely on, and of which only one value is true of zlimit today.
+// limitedDirectives are those that clients query or callers would rely on, of which
+// only one value is true of zlimit.
 var limitedDirectives = []Directive{
 	{
 		Name: "maxmemory", Kind: KindMemory, Default: "0", Max: math.MaxInt64,
@@ -12,8 +12,9 @@ var limitedDirectives = []Directive{
 	},
 	{
 		Name: "maxmemory-policy", Kind: KindEnum, Default: "noeviction",
-		Values: []string{"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru", "allkeys-lfu", "allkeys-random", "noeviction"},
-		Only:   []string{"noeviction"}, Refusal: "zlimit evicts no keys: only 'noeviction' is accepted",
+		Values: []string{"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru",
+			"allkeys-lfu", "allkeys-random", "noeviction"},
+		Only: []string{"noeviction"}, Refusal: "zlimit evicts no keys: only 'noeviction' is accepted",
 		About: "Only noeviction: zlimit evicts no keys.",
 	},
 	{
@@ -22,14 +23,16 @@ var limitedDirectives = []Directive{
 		About: "Only no: zlimit is not a cluster node.",
 	},
 	{
-		Name: "oom-score-adj", Kind: KindEnum, Default: "no", Values: []string{"no", "yes", "relative", "absolute"},
-		Only: []string{"no"}, Refusal: "zlimit does not set its OOM score: only 'no' is accepted",
-		About: "Only no: zlimit leaves its OOM score to whoever starts it.",
+		Name: "oom-score-adj", Kind: KindEnum, Default: "no",
+		Values: []string{"no", "yes", "relative", "absolute"},
+		Only:   []string{"no"}, Refusal: "zlimit does not set its OOM score: only 'no' is accepted",
+		About: "Only no: zlimit does not set its OOM score.",
 	},
 	{
 		Name: "oom-score-adj-values", Kind: KindList, Default: "0 200 800",
-		Only: []string{"0 200 800"}, Refusal: "zlimit does not set its OOM score: only '0 200 800' is accepted",
-		About: "Only what Redis has by default: zlimit does not set its OOM score.",
+		Only:    []string{"0 200 800"},
+		Refusal: "zlimit does not set its OOM score: only '0 200 800' is accepted",
+		About:   "Only Redis' default: zlimit does not set its OOM score.",
 	},
 	only("no", "zlimit is not compiled with Jemalloc",
 		Directive{Name: "activedefrag", Kind: KindBool}),
@@ -37,17 +40,19 @@ var limitedDirectives = []Directive{
 		Directive{Name: "aclfile", Kind: KindString, Immutable: true}),
 	only("no", "zlimit removes files of the log that it no longer needs",
 		Directive{Name: "aof-disable-auto-gc", Kind: KindBool}),
-	only("", pinned, Directive{Name: "aof_rewrite_cpulist", Kind: KindString, Immutable: true}),
-	only("", pinned, Directive{Name: "bgsave_cpulist", Kind: KindString, Immutable: true}),
-	only("", pinned, Directive{Name: "bio_cpulist", Kind: KindString, Immutable: true}),
-	only("", pinned, Directive{Name: "server_cpulist", Kind: KindString, Immutable: true}),
+	only("", noCPULists, Directive{Name: "aof_rewrite_cpulist", Kind: KindString, Immutable: true}),
+	only("", noCPULists, Directive{Name: "bgsave_cpulist", Kind: KindString, Immutable: true}),
+	only("", noCPULists, Directive{Name: "bio_cpulist", Kind: KindString, Immutable: true}),
+	only("", noCPULists, Directive{Name: "server_cpulist", Kind: KindString, Immutable: true}),
 	only("no", "zlimit has no modules", Directive{
-		Name: "enable-module-command", Kind: KindEnum, Values: []string{"no", "yes", "local"}, Immutable: true,
+		Name: "enable-module-command", Kind: KindEnum, Values: []string{"no", "yes", "local"},
+		Immutable: true,
 	}),
 	only("0", "zlimit does not evict clients",
 		Directive{Name: "maxmemory-clients", Kind: KindMemory, Max: math.MaxInt64, Percent: true}),
 	only("0", "zlimit has no replicas", Directive{
-		Name: "min-replicas-to-write", Aliases: []string{"min-slaves-to-write"}, Kind: KindInt, Max: math.MaxInt32,
+		Name: "min-replicas-to-write", Aliases: []string{"min-slaves-to-write"}, Kind: KindInt,
+		Max: math.MaxInt32,
 	}),
 	only("", "zlimit is nobody's replica",
 		Directive{Name: "replicaof", Aliases: []string{"slaveof"}, Kind: KindString, Immutable: true}),
@@ -63,20 +68,21 @@ var limitedDirectives = []Directive{
 }
 
 const (
-	pinned   = "zlimit does not choose its processors: start it with taskset"
-	onSignal = "zlimit saves at a signal if there are save points"
+	noCPULists = "zlimit does not choose its processors: start it with taskset"
+	onSignal   = "zlimit saves at a signal if there are save points"
 )
 
 var onSignalValues = []string{"default", "save", "nosave", "now", "force"}
 
-// only is a directive of which one value, its default, is accepted for why.
-func only(value, why string, d Directive) Directive {
+// only returns a directive of which only its default is accepted, because of
+// reason.
+func only(value, reason string, d Directive) Directive {
 	shown := value
 	if value == "" {
 		shown = `""`
 	}
 	d.Default, d.Only = value, []string{value}
-	d.Refusal = why + ": only " + shown + " is accepted"
-	d.About = "Only " + shown + ": " + why + "."
+	d.Refusal = reason + ": only " + shown + " is accepted"
+	d.About = "Only " + shown + ": " + reason + "."
 	return d
 }

@@ -2,8 +2,8 @@ package config
 
 import "math"
 
-// unusedDirectives are what is left of the redis.conf that comes with Redis:
-// nothing in zlimit depends on them, so a file may set them as it likes.
+// unusedDirectives are the remaining directives of Redis' redis.conf. Nothing in
+// zlimit depends on them, so a file may set them.
 var unusedDirectives = []Directive{
 	enum(unused("acl-pubsub-default", KindEnum, "resetchannels", noACL), "allchannels", "resetchannels"),
 	unused("acllog-max-len", KindInt, "128", noACL),
@@ -13,9 +13,9 @@ var unusedDirectives = []Directive{
 	within(unused("active-defrag-max-scan-fields", KindInt, "1000", goMemory), 1, math.MaxInt64),
 	within(unused("active-defrag-threshold-lower", KindInt, "10", goMemory), 0, 1000),
 	within(unused("active-defrag-threshold-upper", KindInt, "100", goMemory), 0, 1000),
-	within(unused("active-expire-effort", KindInt, "1", "keys that are due are found without a search."), 1, 10),
+	within(unused("active-expire-effort", KindInt, "1", "expired keys are found without a search."), 1, 10),
 	unused("activerehashing", KindBool, "yes", ownTables),
-	fixed(unused("always-show-logo", KindBool, "no", "there is no logo.")),
+	immutable(unused("always-show-logo", KindBool, "no", "there is no logo.")),
 	unused("bind-source-addr", KindString, "", noReplication),
 	unused("cluster-allow-pubsubshard-when-down", KindBool, "yes", noCluster),
 	unused("cluster-allow-reads-when-down", KindBool, "no", noCluster),
@@ -25,23 +25,25 @@ var unusedDirectives = []Directive{
 	unused("cluster-announce-ip", KindString, "", noCluster),
 	within(unused("cluster-announce-port", KindInt, "0", noCluster), 0, 65535),
 	within(unused("cluster-announce-tls-port", KindInt, "0", noCluster), 0, 65535),
-	fixed(unused("cluster-config-file", KindString, "nodes.conf", noCluster)),
+	immutable(unused("cluster-config-file", KindString, "nodes.conf", noCluster)),
 	unused("cluster-link-sendbuf-limit", KindMemory, "0", noCluster),
 	within(unused("cluster-migration-barrier", KindInt, "1", noCluster), 0, math.MaxInt32),
 	unused("cluster-node-timeout", KindInt, "15000", noCluster),
-	within(fixed(unused("cluster-port", KindInt, "0", noCluster)), 0, 65535),
-	enum(unused("cluster-preferred-endpoint-type", KindEnum, "ip", noCluster), "ip", "hostname", "unknown-endpoint"),
+	within(immutable(unused("cluster-port", KindInt, "0", noCluster)), 0, 65535),
+	enum(unused("cluster-preferred-endpoint-type", KindEnum, "ip", noCluster), "ip", "hostname",
+		"unknown-endpoint"),
 	unused("cluster-replica-no-failover", KindBool, "no", noCluster, "cluster-slave-no-failover"),
-	within(unused("cluster-replica-validity-factor", KindInt, "10", noCluster, "cluster-slave-validity-factor"), 0, math.MaxInt32),
+	within(unused("cluster-replica-validity-factor", KindInt, "10", noCluster,
+		"cluster-slave-validity-factor"), 0, math.MaxInt32),
 	unused("cluster-require-full-coverage", KindBool, "yes", noCluster),
 	unused("crash-log-enabled", KindBool, "yes", ownCrashes),
 	unused("crash-memcheck-enabled", KindBool, "yes", ownCrashes),
-	fixed(unused("disable-thp", KindBool, "yes", goMemory)),
-	unused("dynamic-hz", KindBool, "yes", "hz stays as it is set."),
+	immutable(unused("disable-thp", KindBool, "yes", goMemory)),
+	unused("dynamic-hz", KindBool, "yes", "hz is constant."),
 	unused("hll-sparse-max-bytes", KindMemory, "3000", noSuchType),
-	unused("ignore-warnings", KindString, "", "nothing is warned of that it names."),
-	within(fixed(unused("io-threads", KindInt, "1", "every connection is read on its own.")), 1, 128),
-	fixed(unused("io-threads-do-reads", KindBool, "no", "every connection is read on its own.")),
+	unused("ignore-warnings", KindString, "", "there are no such warnings."),
+	within(immutable(unused("io-threads", KindInt, "1", "each connection has its own goroutine.")), 1, 128),
+	immutable(unused("io-threads-do-reads", KindBool, "no", "each connection has its own goroutine.")),
 	unused("jemalloc-bg-thread", KindBool, "yes", goMemory),
 	unused("latency-monitor-threshold", KindInt, "0", "there is no LATENCY command."),
 	unused("lazyfree-lazy-eviction", KindBool, "no", goMemory),
@@ -52,24 +54,30 @@ var unusedDirectives = []Directive{
 	within(unused("lfu-decay-time", KindInt, "1", noEviction), 0, math.MaxInt32),
 	within(unused("lfu-log-factor", KindInt, "10", noEviction), 0, math.MaxInt32),
 	within(unused("list-compress-depth", KindInt, "0", noSuchType), 0, math.MaxInt32),
-	within(unused("list-max-listpack-size", KindInt, "-2", noSuchType, "list-max-ziplist-size"), math.MinInt32, math.MaxInt32),
-	within(hidden(unused("loading-process-events-interval-bytes", KindInt, "2097152", "clients are answered all the time while files are loaded.")), 1024, math.MaxInt32),
+	within(unused("list-max-listpack-size", KindInt, "-2", noSuchType, "list-max-ziplist-size"),
+		math.MinInt32, math.MaxInt32),
+	within(hidden(unused("loading-process-events-interval-bytes", KindInt, "2097152",
+		"clients get replies throughout loading.")), 1024, math.MaxInt32),
 	sensitive(unused("masterauth", KindString, "", noReplication)),
 	unused("masteruser", KindString, "", noReplication),
 	within(unused("maxmemory-eviction-tenacity", KindInt, "10", noEviction), 0, 100),
 	within(unused("maxmemory-samples", KindInt, "5", noEviction), 1, math.MaxInt32),
-	within(unused("min-replicas-max-lag", KindInt, "10", noReplication, "min-slaves-max-lag"), 0, math.MaxInt32),
+	within(unused("min-replicas-max-lag", KindInt, "10", noReplication, "min-slaves-max-lag"), 0,
+		math.MaxInt32),
 	unused("proc-title-template", KindString, "{title} {listen-addr} {server-mode}", noTitle),
-	enum(unused("propagation-error-behavior", KindEnum, "ignore", noReplication), "ignore", "panic", "panic-on-replicas"),
+	enum(unused("propagation-error-behavior", KindEnum, "ignore", noReplication), "ignore", "panic",
+		"panic-on-replicas"),
 	unused("rdb-del-sync-files", KindBool, "no", noReplication),
 	within(unused("repl-backlog-size", KindMemory, "1048576", noReplication), 1, math.MaxInt64),
 	unused("repl-backlog-ttl", KindInt, "3600", noReplication),
 	unused("repl-disable-tcp-nodelay", KindBool, "no", noReplication),
-	enum(unused("repl-diskless-load", KindEnum, "disabled", noReplication), "disabled", "on-empty-db", "swapdb"),
+	enum(unused("repl-diskless-load", KindEnum, "disabled", noReplication), "disabled", "on-empty-db",
+		"swapdb"),
 	unused("repl-diskless-sync", KindBool, "yes", noReplication),
 	within(unused("repl-diskless-sync-delay", KindInt, "5", noReplication), 0, math.MaxInt32),
 	within(unused("repl-diskless-sync-max-replicas", KindInt, "0", noReplication), 0, math.MaxInt32),
-	within(unused("repl-ping-replica-period", KindInt, "10", noReplication, "repl-ping-slave-period"), 1, math.MaxInt32),
+	within(unused("repl-ping-replica-period", KindInt, "10", noReplication, "repl-ping-slave-period"), 1,
+		math.MaxInt32),
 	within(unused("repl-timeout", KindInt, "60", noReplication), 1, math.MaxInt32),
 	unused("replica-announce-ip", KindString, "", noReplication, "slave-announce-ip"),
 	within(unused("replica-announce-port", KindInt, "0", noReplication, "slave-announce-port"), 0, 65535),
@@ -80,15 +88,15 @@ var unusedDirectives = []Directive{
 	within(unused("replica-priority", KindInt, "100", noReplication, "slave-priority"), 0, math.MaxInt32),
 	unused("replica-read-only", KindBool, "yes", noReplication, "slave-read-only"),
 	unused("replica-serve-stale-data", KindBool, "yes", noReplication, "slave-serve-stale-data"),
-	fixed(unused("set-proc-title", KindBool, "yes", noTitle)),
+	immutable(unused("set-proc-title", KindBool, "yes", noTitle)),
 	within(unused("shutdown-timeout", KindInt, "10", noReplication), 0, math.MaxInt32),
 	within(unused("slowlog-log-slower-than", KindInt, "10000", noSlowlog), -1, math.MaxInt64),
 	unused("slowlog-max-len", KindInt, "128", noSlowlog),
 	unused("stream-node-max-bytes", KindMemory, "4096", noSuchType),
 	unused("stream-node-max-entries", KindInt, "100", noSuchType),
-	enum(fixed(unused("syslog-facility", KindEnum, "local0", noSyslog)),
+	enum(immutable(unused("syslog-facility", KindEnum, "local0", noSyslog)),
 		"user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"),
-	fixed(unused("syslog-ident", KindString, "redis", noSyslog)),
+	immutable(unused("syslog-ident", KindString, "redis", noSyslog)),
 	enum(unused("tls-auth-clients", KindEnum, "yes", noTLS), "no", "yes", "optional"),
 	unused("tls-ca-cert-dir", KindString, "", noTLS),
 	unused("tls-ca-cert-file", KindString, "", noTLS),
@@ -110,30 +118,31 @@ var unusedDirectives = []Directive{
 
 // Why a directive has no effect.
 const (
-	goMemory      = "memory is Go's."
+	goMemory      = "Go's runtime manages memory."
 	noACL         = "there are no ACLs."
 	noCluster     = "zlimit is not a cluster node."
-	noEviction    = "no key is evicted."
+	noEviction    = "keys are not evicted."
 	noReplication = "there is no replication."
 	noSlowlog     = "there is no SLOWLOG command."
-	noSyslog      = "nothing is sent to syslog."
+	noSyslog      = "zlimit does not log to syslog."
 	noTLS         = "there is no TLS: tls-port is 0."
-	noSuchType    = "there are no keys of that type, or they have one encoding."
-	noTitle       = "the process keeps its title."
-	ownCrashes    = "a crash prints what Go's runtime prints."
-	ownTables     = "tables grow in Go's way."
+	noSuchType    = "there are no keys of that type, or they have only one encoding."
+	noTitle       = "the process does not change its title."
+	ownCrashes    = "Go's runtime reports crashes."
+	ownTables     = "hash tables grow as in Go."
 )
 
-func unused(name string, kind Kind, value, why string, aliases ...string) Directive {
-	d := Directive{Name: name, Aliases: aliases, Kind: kind, Default: value, NoEffect: true, About: "No effect: " + why}
+func unused(name string, kind Kind, value, reason string, aliases ...string) Directive {
+	d := Directive{Name: name, Aliases: aliases, Kind: kind, Default: value, NoEffect: true,
+		About: "No effect: " + reason}
 	if kind == KindInt || kind == KindMemory {
 		d.Max = math.MaxInt64
 	}
 	return d
 }
 
-func within(d Directive, lowest, highest int64) Directive {
-	d.Min, d.Max = lowest, highest
+func within(d Directive, lo, hi int64) Directive {
+	d.Min, d.Max = lo, hi
 	return d
 }
 
@@ -142,13 +151,13 @@ func enum(d Directive, values ...string) Directive {
 	return d
 }
 
-// fixed is for what CONFIG SET refuses in Redis.
-func fixed(d Directive) Directive {
+// immutable marks a directive that CONFIG SET refuses in Redis.
+func immutable(d Directive) Directive {
 	d.Immutable = true
 	return d
 }
 
-// hidden is for what CONFIG GET shows by its whole name only.
+// hidden marks a directive that CONFIG GET shows by its exact name only.
 func hidden(d Directive) Directive {
 	d.Hidden = true
 	return d

@@ -9,7 +9,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// A command line in redis-server's way: later options win, a directive may
+// A command line has redis-server's syntax: later options win, and a directive may
 // have several values.
 func ExampleConfig_ParseArgs() {
 	c := config.New()
@@ -18,7 +18,7 @@ func ExampleConfig_ParseArgs() {
 	// Output: <nil> [127.0.0.1 ::1] 7000 16777216
 }
 
-// What a wrong line looks like to the operator.
+// Report shows the operator an invalid line.
 func ExampleFileError_Report() {
 	err := config.New().ParseFile("zlimit.conf", strings.NewReader("port 7000\nmaxmemory 1gb\n"))
 	var line *config.FileError
@@ -32,7 +32,7 @@ func ExampleFileError_Report() {
 	// zlimit has no memory limit: only 0 is accepted
 }
 
-// CONFIG SET is all or nothing; what has cached a directive hears of it.
+// Set sets all values or none, and calls the OnChange functions.
 func ExampleConfig_Set() {
 	c := config.New()
 	c.OnChange("timeout", func() { fmt.Println("timeout is now", c.Int("timeout")) })
@@ -44,14 +44,14 @@ func ExampleConfig_Set() {
 		fmt.Println(c.Set(pairs))
 	}
 	set("timeout", "60")
-	set("timeout", "90", "maxclients", "0")
+	set("timeout", "90", "appendonly", "maybe")
 	// Output:
 	// timeout is now 60
 	// <nil>
-	// CONFIG SET failed (possibly related to argument 'maxclients') - argument must be between 1 and 4294967295 inclusive
+	// CONFIG SET failed (possibly related to argument 'appendonly') - argument must be 'yes' or 'no'
 }
 
-// CONFIG GET shows a value under each of its names.
+// Get returns a value under each of its names.
 func ExampleConfig_Get() {
 	match := func(pattern []byte, name string) bool {
 		ok, _ := path.Match(string(pattern), name)

@@ -12,24 +12,25 @@ import (
 )
 
 const (
-	// maxFileBytes keeps /dev/zero from being read to its end.
+	// maxFileBytes bounds the reading of files such as /dev/zero.
 	maxFileBytes = 16 << 20
-	// maxIncludes keeps a file that includes itself from going on for ever.
+	// maxIncludes bounds the recursion of a file that includes itself.
 	maxIncludes = 256
 )
 
-// FileError is a line of a file or of the command line that cannot be used.
+// FileError is the error for an invalid line of a file or the command line.
 type FileError struct {
-	File   string // the included file that the line is in; empty where it is the file itself
-	Line   int    // counted from 1, see ParseArgs
-	Text   string // the line, without the white space around it
+	File   string // the included file with the line; empty if it is not in one
+	Line   int    // from 1; see ParseArgs
+	Text   string // the line, without surrounding white space
 	Reason string
 }
 
 // Error returns Report without a version.
 func (e *FileError) Error() string { return e.Report("") }
 
-// Report returns the lines that redis-server prints in this case, in our name.
+// Report returns the lines that redis-server prints in this case, with zlimit's
+// name.
 func (e *FileError) Report(version string) string {
 	product, file := "zlimit", ""
 	if version != "" {
@@ -38,11 +39,12 @@ func (e *FileError) Report(version string) string {
 	if e.File != "" {
 		file = " " + e.File
 	}
-	return fmt.Sprintf("*** FATAL CONFIG FILE ERROR (%s) ***\nReading the configuration file%s, at line %d\n>>> '%s'\n%s",
+	return fmt.Sprintf("*** FATAL CONFIG FILE ERROR (%s) ***\nReading the configuration file%s, at line "+
+		"%d\n>>> '%s'\n%s",
 		product, file, e.Line, e.Text, e.Reason)
 }
 
-// OpenError is a file that cannot be read. It unwraps to the cause.
+// OpenError is the error for a file that cannot be read. It unwraps to the cause.
 type OpenError struct {
 	File string
 	Err  error
@@ -50,24 +52,23 @@ type OpenError struct {
 
 // Error returns what redis-server prints in this case.
 func (e *OpenError) Error() string {
-	why := []byte(e.Err.Error())
-	if len(why) > 0 && 'a' <= why[0] && why[0] <= 'z' {
-		why[0] -= 'a' - 'A' // the operating system's texts begin with a capital in C
+	reason := []byte(e.Err.Error())
+	if len(reason) > 0 && 'a' <= reason[0] && reason[0] <= 'z' {
+		reason[0] -= 'a' - 'A' // the C library's texts begin with a capital letter
 	}
-	return fmt.Sprintf("Fatal error, can't open config file '%s': %s", e.File, why)
+	return fmt.Sprintf("Fatal error, can't open config file '%s': %s", e.File, reason)
 }
 
 // Unwrap returns Err.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// ParseFile reads a file in redis.conf's syntax on top of what c holds: one
-// directive a line, its name and its value, comments after # at the start of a
-// line, words in quotes where they need it, include for other files. name is
-// used in an OpenError only. Either all of it is taken, or nothing and the
-// error is a *FileError or an *OpenError.
+// ParseFile parses a file in the syntax of redis.conf on top of the current values:
+// one directive per line, name and value, with comments after # at the start of a
+// line, quoted words, and include for other files. name is used only in an
+// OpenError. It sets all values, or none and returns a *FileError or an *OpenError.
 //
-// A value that is refused because zlimit does not do it may be set right by a
-// later line, as daemonize yes in a file is by --daemonize no.
+// A value that is refused because zlimit does not implement it may be overridden by
+// a later line, as daemonize yes in a file by --daemonize no.
 func (c *Config) ParseFile(name string, r io.Reader) error {
 	text, err := readAll(name, r)
 	if err != nil {
@@ -90,15 +91,15 @@ func (c *Config) parseText(text string) error {
 	return nil
 }
 
-// parser is the reading of one file, the files it includes among it.
+// parser parses one file and the files that it includes.
 type parser struct {
 	values   []value
 	refused  []refused
 	included int
 }
 
-// refused is a value that is not true of zlimit. It is an error at the end,
-// unless a later line sets the same directive.
+// refused is a value that is not true of zlimit. It is an error unless a later line
+// sets the same directive.
 type refused struct {
 	index int // in table
 	at    *FileError
@@ -118,20 +119,21 @@ func (p *parser) parse(file, text string) error {
 			continue
 		}
 		at := &FileError{File: file, Line: i + 1, Text: line}
-		if err := p.line(line, at); err != nil {
+		if err := p.parseLine(line, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-var errBadDirective = errors.New("Bad directive or wrong number of arguments") //nolint:staticcheck // Redis' text
+//nolint:staticcheck // Redis' text
+var errBadDirective = errors.New("Bad directive or wrong number of arguments")
 
-// line carries out one line. at is the error to fill in.
-func (p *parser) line(line string, at *FileError) error {
+// parseLine parses one line. at is the error to complete.
+func (p *parser) parseLine(line string, at *FileError) error {
 	words, err := splitLine(line)
 	if err != nil {
-		return at.because(err)
+		return at.withReason(err)
 	}
 	if len(words) == 0 {
 		return nil
@@ -141,17 +143,17 @@ func (p *parser) line(line string, at *FileError) error {
 	}
 	n, ok := lookup(words[0])
 	if !ok {
-		return at.because(errBadDirective)
+		return at.withReason(errBadDirective)
 	}
 	d, args := &table[n.index], words[1:]
 	if d.Kind.takesWords() && len(args) == 1 {
 		if args, err = splitLine(args[0]); err != nil {
-			return at.because(err)
+			return at.withReason(err)
 		}
 	}
 	v, err := d.parse(args, p.values[n.index])
 	if err != nil {
-		return at.because(err)
+		return at.withReason(err)
 	}
 	p.values[n.index] = v
 	p.refused = slices.DeleteFunc(p.refused, func(r refused) bool { return r.index == n.index })
@@ -162,16 +164,16 @@ func (p *parser) line(line string, at *FileError) error {
 	return nil
 }
 
-func (e *FileError) because(err error) error {
+func (e *FileError) withReason(err error) error {
 	e.Reason = err.Error()
 	return e
 }
 
-// include reads the files that a pattern stands for. One that matches nothing
-// is no error, a file that is not there is.
+// include parses the files that match a pattern. A pattern may match nothing, but a
+// named file must exist.
 func (p *parser) include(pattern string, at *FileError) error {
 	if !filepath.IsAbs(pattern) {
-		pattern = filepath.Join(textOf(p.values, "dir"), pattern)
+		pattern = filepath.Join(stringOf(p.values, "dir"), pattern)
 	}
 	files := []string{pattern}
 	if strings.ContainsAny(pattern, "*?[") {
@@ -181,7 +183,8 @@ func (p *parser) include(pattern string, at *FileError) error {
 	}
 	for _, file := range files {
 		if p.included++; p.included > maxIncludes {
-			return at.because(fmt.Errorf("more than %d files are included: does one include itself?", maxIncludes))
+			return at.withReason(fmt.Errorf("more than %d files are included: does one include itself?",
+				maxIncludes))
 		}
 		text, err := readFile(file)
 		if err != nil {
@@ -214,7 +217,7 @@ func readAll(name string, r io.Reader) (string, error) {
 	return string(b), nil
 }
 
-// openError leaves out the path that a PathError repeats.
+// openError omits the path that a PathError repeats.
 func openError(name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -26,8 +26,8 @@ func TestSampleFile(t *testing.T) {
 	text, err := os.ReadFile(caseFile("zlimit.conf"))
 	require.NoError(t, err)
 	for _, d := range c.Directives() {
-		require.Contains(t, string(text), "\n"+d.Name+" ", "the sample does not set it")
-		require.Contains(t, string(text), "# "+d.About+"\n"+d.Name+" ", "the sample says something else of it")
+		require.Contains(t, string(text), "\n"+d.Name+" ", "the sample lacks it")
+		require.Contains(t, string(text), "# "+d.About+"\n"+d.Name+" ", "the sample has another description")
 		if d.Only == nil {
 			require.NotEqual(t, d.Default, c.Text(d.Name), "%s: the sample sets the default", d.Name)
 		}
@@ -43,8 +43,8 @@ func TestSampleFile(t *testing.T) {
 	require.Equal(t, OutputBufferLimit{64 << 20, 16 << 20, 120}, c.OutputBufferLimit(ClassPubSub))
 }
 
-// TestRedisConf reads testdata/redis-7.0.conf, the directives of the
-// redis.conf that Debian's redis-server 7.0.15 comes with.
+// TestRedisConf reads testdata/redis-7.0.conf, the directives of the redis.conf in
+// Debian's redis-server 7.0.15.
 func TestRedisConf(t *testing.T) {
 	_, err := parsed(t, "redis-7.0.conf")
 	require.EqualError(t, err, "*** FATAL CONFIG FILE ERROR (zlimit) ***\n"+
@@ -52,16 +52,16 @@ func TestRedisConf(t *testing.T) {
 		"zlimit stays in the foreground: only 'no' is accepted, leave the background to a service manager")
 
 	c, err := parsed(t, "redis-7.0.conf", "--daemonize", "no")
-	require.NoError(t, err, "nothing else stands in the way")
+	require.NoError(t, err, "all other directives are accepted")
 	require.Equal(t, "/var/log/redis/redis-server.log", c.String("logfile"))
 
 	_, err = parsed(t, "redis-7.0.conf", "--daemonize", "no", "--supervised", "systemd")
 	require.ErrorContains(t, err, "zlimit does not report to a supervisor")
 }
 
-// TestFirstRefusal: of several refused values the first is named, unless it
-// has been set right since.
-func TestFirstRefusal(t *testing.T) {
+// TestFirstRefusedValue: the error names the first refused value that no later line
+// overrides.
+func TestFirstRefusedValue(t *testing.T) {
 	for _, tc := range []struct {
 		lines string
 		line  int // 0: accepted
@@ -71,7 +71,7 @@ func TestFirstRefusal(t *testing.T) {
 		{"daemonize yes\ncluster-enabled yes\ndaemonize no\ndaemonize yes", 2},
 		{"daemonize yes\ndaemonize no\ncluster-enabled yes\ndaemonize yes", 3},
 		{"daemonize yes\ncluster-enabled yes\ndaemonize no\ncluster-enabled no", 0},
-		{"daemonize yes\nfoo", 2}, // what cannot be read at all is found first
+		{"daemonize yes\nfoo", 2}, // syntax errors take precedence
 	} {
 		err := New().ParseFile("f", strings.NewReader(tc.lines))
 		if tc.line == 0 {
@@ -84,8 +84,7 @@ func TestFirstRefusal(t *testing.T) {
 	}
 }
 
-// TestLineEndsAtNUL: what is behind a NUL is not read, and a quote that is open
-// there is not closed.
+// TestLineEndsAtNUL: a NUL ends the line, even within quotes.
 func TestLineEndsAtNUL(t *testing.T) {
 	for line, want := range map[string]string{
 		"timeout 5\x00 6": "5", "timeout \"5\"\x00 6": "5", "\x00timeout 6": "0", "timeout \"5\x00\"": "",
@@ -109,7 +108,7 @@ Reading the configuration file, at line 3
 Bad directive or wrong number of arguments`, err.Report("1.2.3"))
 }
 
-func TestUnreadable(t *testing.T) {
+func TestUnreadableFiles(t *testing.T) {
 	c := New()
 	require.ErrorIs(t, c.ParseArgs([]string{"nosuch.conf"}, nil), fs.ErrNotExist)
 
@@ -145,18 +144,19 @@ func TestInclude(t *testing.T) {
 	c := New()
 	err := c.ParseArgs([]string{loop}, nil)
 	require.ErrorContains(t, err, "more than 256 files are included: does one include itself?")
-	require.Zero(t, c.Int("timeout"), "a failed start leaves nothing behind")
+	require.Zero(t, c.Int("timeout"), "an error sets nothing")
 
 	write("a.conf", "hz 1\nport 1\n")
 	write("b.conf", "hz 2\n")
 	relative := write("relative.conf", "dir "+dir+"\ninclude [ab].conf\ninclude [z].conf\n")
-	require.NoError(t, c.ParseArgs([]string{relative}, nil), "relative names start from dir")
+	require.NoError(t, c.ParseArgs([]string{relative}, nil), "relative names are joined to dir")
 	require.Equal(t, int64(2), c.Int("hz"), "in alphabetical order")
 	require.Equal(t, int64(1), c.Int("port"))
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	for arg, want := range map[string]error{"-h": ErrHelp, "--help": ErrHelp, "-v": ErrVersion, "--version": ErrVersion} {
+	for arg, want := range map[string]error{"-h": ErrHelp, "--help": ErrHelp, "-v": ErrVersion,
+		"--version": ErrVersion} {
 		require.Equal(t, want, New().ParseArgs([]string{arg, "--foo"}, nil))
 	}
 	require.NoError(t, New().ParseArgs(nil, nil))

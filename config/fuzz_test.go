@@ -8,17 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noFiles is a parser that opens no file, whatever a line asks for.
+// noFiles returns a parser that opens no files.
 func noFiles() *parser {
 	return &parser{values: slices.Clone(defaults), included: maxIncludes}
 }
 
-// FuzzFile: no text makes the reading panic, and what is accepted reads the
-// same when File has written it.
+// FuzzFile: parsing does not panic, and what is accepted survives File and
+// ParseFile.
 func FuzzFile(f *testing.F) {
 	for _, s := range []string{
-		"timeout 5\n", "bind \"a b\" 'c\\'d'\n# x\r\n", "client-output-buffer-limit normal 1gb 1k 5 pubsub 0 0 0",
-		"save 60 1\nsave \"\"", "unixsocketperm 770", "requirepass \"\\x00\\xff\\\\\"", "bind \"", "include *", "proto-max-bulk-len 8gb\x00",
+		"timeout 5\n", "bind \"a b\" 'c\\'d'\n# x\r\n",
+		"client-output-buffer-limit normal 1gb 1k 5 pubsub 0 0 0",
+		"save 60 1\nsave \"\"", "unixsocketperm 770", "requirepass \"\\x00\\xff\\\\\"", "bind \"",
+		"include *", "proto-max-bulk-len 8gb\x00",
 	} {
 		f.Add(s)
 	}
@@ -37,7 +39,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// FuzzArgs: no command line makes the reading panic.
+// FuzzArgs: parsing a command line does not panic.
 func FuzzArgs(f *testing.F) {
 	f.Add("--timeout\n5\n-")
 	f.Add("--save\n--\n--\"")
@@ -49,8 +51,8 @@ func FuzzArgs(f *testing.F) {
 	})
 }
 
-// FuzzSet: a value that is accepted is one that can be set again as it is
-// shown, and one that is not changes nothing.
+// FuzzSet: an accepted value can be set again as it is shown, and a refused one
+// changes nothing.
 func FuzzSet(f *testing.F) {
 	f.Add("timeout", "5")
 	f.Add("PROTO-max-bulk-len", "9223372036854775807gb")

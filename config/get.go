@@ -8,14 +8,14 @@ import (
 // Pair is one name and value of CONFIG GET.
 type Pair struct{ Name, Value string }
 
-// Get is CONFIG GET. A pattern without * ? and [ is a name, of any case, and
-// comes back as it was asked for; a directive asked for twice comes once. A
-// pattern with one of them is matched, whatever the case, against every name
-// and alias by match, whose second argument is in lower case, as is the
-// pattern it gets.
+// Get implements CONFIG GET. A pattern without *, ? and [ is a name in any case,
+// and is returned as given; a directive is returned once. Other patterns are
+// matched, ignoring case, against every name and alias: match gets both in lower
+// case.
 //
-// Redis answers in the order of a hash table that differs from run to run.
-// Here the names come as asked for, those of one pattern in alphabetical order.
+// Redis answers in the order of a hash table, which differs from run to run. Here
+// names are in the order of the patterns, and those of one pattern in alphabetical
+// order.
 func (c *Config) Get(patterns [][]byte, match func(pattern []byte, name string) bool) []Pair {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -40,8 +40,8 @@ func (c *Config) Get(patterns [][]byte, match func(pattern []byte, name string) 
 	return out
 }
 
-// shown is a value as CONFIG GET shows it: redis-server changes into dir, and
-// so knows it by its whole path. It requires mu.
+// shown returns a value as CONFIG GET shows it. redis-server changes into dir, and
+// so shows its absolute path. shown requires that mu is held.
 func (c *Config) shown(index int) string {
 	text := c.values[index].text
 	if table[index].Kind == KindDir {

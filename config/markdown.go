@@ -5,49 +5,51 @@ import (
 	"strings"
 )
 
-// Markdown returns the directives as docs/directives.md shows them: what they
-// take, their defaults, who may change them, what they are for; then those of
-// which one value is accepted, and those that have no effect.
+// Markdown returns the tables of docs/directives.md: the directives with their
+// values, defaults, whether CONFIG SET may change them, and descriptions; then
+// those with one accepted value, and those without effect.
 func Markdown() string {
-	var effective, limited, idle strings.Builder
+	var effective, limited, noEffect strings.Builder
 	for i := range table {
 		d := &table[i]
-		cells := []string{"`" + d.Name + "`", "`" + d.Syntax() + "`", code(d.Default), d.changed(), d.About}
+		cells := []string{"`" + d.Name + "`", "`" + d.Syntax() + "`", codeSpan(d.Default), d.changeableBy(),
+			d.About}
 		for _, alias := range d.Aliases {
 			cells[0] += ", `" + alias + "`"
 		}
 		switch {
 		case d.NoEffect:
-			row(&idle, cells[0], cells[2], capital(strings.TrimPrefix(d.About, "No effect: ")))
+			writeRow(&noEffect, cells[0], cells[2], capitalize(strings.TrimPrefix(d.About, "No effect: ")))
 		case d.Only != nil:
-			row(&limited, cells[0], cells[1], d.Refusal)
+			writeRow(&limited, cells[0], cells[1], d.Refusal)
 		default:
-			row(&effective, cells...)
+			writeRow(&effective, cells...)
 		}
 	}
-	return "| Directive | Value | Default | CONFIG SET | What it is for |\n|---|---|---|---|---|\n" + effective.String() +
-		"\n## One value only\n\nAnother value is refused, since it would not be true of zlimit.\n\n" +
+	return "| Directive | Value | Default | CONFIG SET | What it is for |\n|---|---|---|---|---|\n" +
+		effective.String() +
+		"\n## One value only\n\nOther values are refused, because zlimit does not implement them.\n\n" +
 		"| Directive | Value | Refusal of others |\n|---|---|---|\n" + limited.String() +
-		"\n## No effect\n\nThe value is checked and kept, and CONFIG GET answers it.\n\n" +
-		"| Directive | Default | Why |\n|---|---|---|\n" + idle.String()
+		"\n## No effect\n\nThe value is checked and stored, and CONFIG GET returns it.\n\n" +
+		"| Directive | Default | Why |\n|---|---|---|\n" + noEffect.String()
 }
 
-func row(b *strings.Builder, cells ...string) {
+func writeRow(b *strings.Builder, cells ...string) {
 	for i, c := range cells {
 		cells[i] = strings.ReplaceAll(c, "|", `\|`)
 	}
 	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-func code(text string) string {
+func codeSpan(text string) string {
 	if text == "" {
 		return ""
 	}
 	return "`" + text + "`"
 }
 
-// changed says who may change the directive while the server runs.
-func (d *Directive) changed() string {
+// changeableBy returns who may change the directive at run time.
+func (d *Directive) changeableBy() string {
 	switch {
 	case d.Immutable:
 		return "no"
@@ -57,7 +59,7 @@ func (d *Directive) changed() string {
 	return "yes"
 }
 
-// Syntax returns the values the directive takes, as the page of directives shows them.
+// Syntax returns the values of the directive in the notation of docs/directives.md.
 func (d *Directive) Syntax() string {
 	switch {
 	case d.Only != nil:

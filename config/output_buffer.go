@@ -10,7 +10,7 @@ import (
 // Class is a class of clients in client-output-buffer-limit.
 type Class int
 
-// The classes. A replica is called slave where CONFIG GET shows it.
+// The classes. CONFIG GET shows a replica as slave.
 const (
 	ClassNormal Class = iota
 	ClassReplica
@@ -19,19 +19,21 @@ const (
 	outputBufferClasses = 3
 )
 
-// OutputBufferLimit is how many bytes of replies a client may leave untaken.
-// The zero value is no limit.
+// OutputBufferLimit limits the bytes of replies that a client has not read. The
+// zero value is no limit.
 type OutputBufferLimit struct {
-	HardBytes   int64 // at once disconnected at this many; 0 is no such limit
-	SoftBytes   int64 // disconnected after SoftSeconds at this many; 0 is no such limit
+	HardBytes   int64 // bytes at which a client is disconnected at once; 0: none
+	SoftBytes   int64 // bytes at which it is disconnected after SoftSeconds; 0: none
 	SoftSeconds int64
 }
 
 // Redis' texts.
+//
+//nolint:revive,staticcheck // Redis' texts
 var (
-	errLimitWords  = errors.New("Wrong number of arguments in buffer limit configuration.")                   //nolint:revive,staticcheck // Redis' text
-	errLimitClass  = errors.New("Invalid client class specified in buffer limit configuration.")              //nolint:revive,staticcheck // Redis' text
-	errLimitNumber = errors.New("Error in hard, soft or soft_seconds setting in buffer limit configuration.") //nolint:revive,staticcheck // Redis' text
+	errLimitWords  = errors.New("Wrong number of arguments in buffer limit configuration.")
+	errLimitClass  = errors.New("Invalid client class specified in buffer limit configuration.")
+	errLimitNumber = errors.New("Error in hard, soft or soft_seconds setting in buffer limit configuration.")
 )
 
 var classNames = [outputBufferClasses]string{"normal", "slave", "pubsub"}
@@ -48,9 +50,9 @@ func classByName(s string) (Class, bool) {
 	return 0, false
 }
 
-// parseOutputBuffer reads class, hard, soft, seconds, any number of times. A
-// class that is not named keeps what it has; bytes beyond an int64 are the
-// largest one.
+// parseOutputBuffer parses any number of quadruples: class, hard, soft, seconds.
+// Classes that are not named keep their limits. Numbers of bytes beyond an int64
+// become the largest one.
 func parseOutputBuffer(args []string, old value) (value, error) {
 	if len(args)%4 != 0 {
 		return value{}, errLimitWords
@@ -80,7 +82,7 @@ func parseOutputBuffer(args []string, old value) (value, error) {
 	return v, nil
 }
 
-// parseSeconds takes an empty word for 0, as Redis does.
+// parseSeconds parses seconds. An empty word is 0, as in Redis.
 func parseSeconds(arg string) (int64, bool) {
 	if arg == "" {
 		return 0, true

@@ -23,37 +23,38 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// What redis-server 7.0.15 answered lies in testdata and is compared with ours
-// where there is no Redis. With -record the files' lines that start with < are
-// asked for anew; the rest of a file is written by hand.
-var record = flag.Bool("record", false, "ask redis-server 7.0.15 and write testdata anew")
+// The replies of redis-server 7.0.15 are recorded in testdata, for machines without
+// Redis. -record replaces the lines that start with <; the rest of the files is
+// written by hand.
+var record = flag.Bool("record", false, "run redis-server 7.0.15 and update testdata")
 
-// aCase is a block of a testdata file: lines that begin with a mark and a space.
-type aCase struct {
-	lines []string // all but the answers, as they stand
-	redis []string // the lines after <
-	ours  []string // the lines after =, what we answer instead
-	why   string   // the line after !, why we do
+// recordedCase is a block of a testdata file: lines that begin with a mark and a
+// space.
+type recordedCase struct {
+	lines  []string // all but the replies
+	redis  []string // the lines after <
+	ours   []string // the lines after =: our different reply
+	reason string   // the line after !: the reason for it
 }
 
-// marked returns the text of the lines with that mark.
-func (c *aCase) marked(mark string) []string {
+// marked returns the text of the lines with a mark.
+func (c *recordedCase) marked(prefix string) []string {
 	var out []string
 	for _, line := range c.lines {
-		if text, ok := strings.CutPrefix(line, mark+" "); ok {
+		if text, ok := strings.CutPrefix(line, prefix+" "); ok {
 			out = append(out, text)
-		} else if line == mark {
+		} else if line == prefix {
 			out = append(out, "")
 		}
 	}
 	return out
 }
 
-// difference says how got is neither what Redis answered nor, where the case
-// has a reason for it, what we answer instead; empty if it is.
-func (c *aCase) difference(got []string) string {
+// difference returns how got differs from Redis' reply, or from ours if the case
+// has a reason for another one. It returns "" if it does not.
+func (c *recordedCase) difference(got []string) string {
 	want := c.redis
-	if c.why != "" {
+	if c.reason != "" {
 		want = c.ours
 		if slices.Equal(c.redis, got) {
 			return fmt.Sprintf("no different from Redis any more: %q", got)
@@ -65,20 +66,20 @@ func (c *aCase) difference(got []string) string {
 	return fmt.Sprintf("want %q\n got %q", want, got)
 }
 
-func (c *aCase) compare(t *testing.T, got []string) {
+func (c *recordedCase) compare(t *testing.T, got []string) {
 	t.Helper()
 	require.Empty(t, c.difference(got))
 }
 
-// readCases reads a file of cases, parted by empty lines. The texts before the
-// first case and of # lines stay with the case that follows.
-func readCases(t *testing.T, file string) []*aCase {
+// readCases reads a file of cases, separated by empty lines. Text before the first
+// case and lines with # belong to the following case.
+func readCases(t *testing.T, file string) []*recordedCase {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	var cases []*aCase
+	var cases []*recordedCase
 	for block := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n\n") {
-		c := &aCase{}
+		c := &recordedCase{}
 		for line := range strings.SplitSeq(block, "\n") {
 			rest := strings.TrimPrefix(line[min(1, len(line)):], " ")
 			switch {
@@ -87,19 +88,19 @@ func readCases(t *testing.T, file string) []*aCase {
 			case strings.HasPrefix(line, "="):
 				c.ours = append(c.ours, rest)
 			case strings.HasPrefix(line, "!"):
-				require.Empty(t, c.why, "two reasons in one case of %s", file)
-				c.why = rest
+				require.Empty(t, c.reason, "two reasons in one case of %s", file)
+				c.reason = rest
 			default:
 				c.lines = append(c.lines, line)
 			}
 		}
-		require.Equal(t, c.why == "", c.ours == nil, "an answer of ours needs a reason: %q", c.lines)
+		require.Equal(t, c.reason == "", c.ours == nil, "a different reply needs a reason: %q", c.lines)
 		cases = append(cases, c)
 	}
 	return cases
 }
 
-func writeCases(t *testing.T, file string, cases []*aCase) {
+func writeCases(t *testing.T, file string, cases []*recordedCase) {
 	t.Helper()
 	var b strings.Builder
 	for i, c := range cases {
@@ -112,8 +113,8 @@ func writeCases(t *testing.T, file string, cases []*aCase) {
 		for _, line := range c.redis {
 			b.WriteString(strings.TrimSuffix("< "+line, " ") + "\n")
 		}
-		if c.why != "" {
-			b.WriteString("! " + c.why + "\n")
+		if c.reason != "" {
+			b.WriteString("! " + c.reason + "\n")
 		}
 		for _, line := range c.ours {
 			b.WriteString(strings.TrimSuffix("= "+line, " ") + "\n")
@@ -122,19 +123,19 @@ func writeCases(t *testing.T, file string, cases []*aCase) {
 	require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
 }
 
-// redisServer is a redis-server of the test's own, on a unix socket.
+// redisServer is a redis-server for one test, on a unix socket.
 type redisServer struct {
 	net.Conn
 	in     *bufio.Reader
 	output *bytes.Buffer
 }
 
-// startRedis runs redis-server in dir and connects to socket. A server that
-// does not start is nil, and its output what it said.
+// startRedis runs redis-server in dir and connects to socket. If it does not start,
+// startRedis returns nil and its output.
 func startRedis(t *testing.T, dir, socket string, stdin io.Reader, args ...string) (*redisServer, string) {
 	t.Helper()
-	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	const timeout = 5 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), 10*timeout)
 	cmd := exec.CommandContext(ctx, "redis-server", args...)
 	output := &bytes.Buffer{}
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, stdin, output, output
@@ -148,7 +149,7 @@ func startRedis(t *testing.T, dir, socket string, stdin io.Reader, args ...strin
 		cancel()
 		<-ended
 	})
-	for end := time.Now().Add(patience); time.Now().Before(end); {
+	for end := time.Now().Add(timeout); time.Now().Before(end); {
 		if conn, err := net.Dial("unix", socket); err == nil {
 			return &redisServer{Conn: conn, in: bufio.NewReader(conn), output: output}, ""
 		}
@@ -160,12 +161,12 @@ func startRedis(t *testing.T, dir, socket string, stdin io.Reader, args ...strin
 	}
 	cancel()
 	<-ended
-	require.Fail(t, "redis-server neither ended nor listens", "%q\n%s", args, output)
+	require.Fail(t, "redis-server neither exits nor listens", "%q\n%s", args, output)
 	return nil, ""
 }
 
-// ask sends a command and returns the reply: one line, or the elements.
-func (r *redisServer) ask(t *testing.T, args ...string) []string {
+// do sends a command and returns the reply: one line, or the elements.
+func (r *redisServer) do(t *testing.T, args ...string) []string {
 	t.Helper()
 	fmt.Fprintf(r, "*%d\r\n", len(args))
 	for _, arg := range args {
@@ -198,13 +199,13 @@ func (r *redisServer) reply(t *testing.T) []string {
 		}
 		return out
 	}
-	require.Fail(t, "reply not understood", "%q", line)
+	require.Fail(t, "unknown reply", "%q", line)
 	return nil
 }
 
-// shown writes the reply of CONFIG GET as lines that can be compared: Redis'
-// order is that of a hash table.
-func shown(pairs []string) []string {
+// formatPairs formats the reply of CONFIG GET as sorted lines: Redis' order is that
+// of a hash table.
+func formatPairs(pairs []string) []string {
 	var lines []string
 	for pair := range slices.Chunk(pairs, 2) {
 		lines = append(lines, pair[0]+" "+words.Quote(pair[1]))
@@ -226,9 +227,9 @@ var (
 	stdinNotice = regexp.MustCompile(`(?m)^Reading config from stdin\n`)
 )
 
-// complaint is what a server that did not start said of its configuration,
-// without the name of the server.
-func complaint(output, dir string) []string {
+// startError returns what a server that did not start printed about its
+// configuration, without the name of the server.
+func startError(output, dir string) []string {
 	output = stdinNotice.ReplaceAllString(logPrefix.ReplaceAllString(output, ""), "")
 	output = strings.ReplaceAll(versionLine.ReplaceAllString(output, ""), dir, "DIR")
 	return strings.Split(strings.TrimSpace(output), "\n")

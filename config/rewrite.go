@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// Path returns the path of the file that ParseArgs has read, "" where there was
+// Path returns the path of the file that ParseArgs has read, or "" if there was
 // none.
 func (c *Config) Path() string {
 	c.mu.RLock()
@@ -14,9 +14,9 @@ func (c *Config) Path() string {
 	return c.path
 }
 
-// File returns the lines of a file that makes a new Config equal to this one:
-// one for each directive that is not at its default, in alphabetical order. It
-// may hold the password.
+// File returns the lines of a file that makes a new Config equal to this one: one
+// for each directive with a value other than its default, in alphabetical order. It
+// may contain the password.
 func (c *Config) File() string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// SetError is why Set changed nothing.
+// SetError is the error of Set.
 type SetError struct {
-	Name    string // the parameter that is to blame; empty where it is their number
-	Reason  string // empty where there is no such parameter, or CONFIG SET has no value for it
+	Name    string // the offending parameter; empty if their number is wrong
+	Reason  string // empty if the parameter is unknown or lacks a value
 	unknown bool
 }
 
-// Error returns the reply without its code word.
+// Error returns the reply without its error code.
 func (e *SetError) Error() string {
 	switch {
 	case e.Name == "" && !e.unknown:
@@ -23,19 +23,19 @@ func (e *SetError) Error() string {
 	return fmt.Sprintf("CONFIG SET failed (possibly related to argument '%s') - %s", e.Name, e.Reason)
 }
 
-// Reply returns the error reply of CONFIG SET, byte for byte as Redis 7.0
-// gives it, without the leading minus sign.
+// Reply returns the error reply of CONFIG SET, byte for byte as in Redis 7.0,
+// without the leading minus sign.
 func (e *SetError) Reply() string {
 	return "ERR " + strings.NewReplacer("\r", " ", "\n", " ").Replace(e.Error())
 }
 
-// Set is CONFIG SET: names and values in turn. Either all of them are set, or
-// none and the error is a *SetError. Then the functions of Follow and the
-// OnChange functions of what changed run, these in the order of the pairs; Set
-// returns after them. It refuses protected directives: see SetProtected.
+// Set implements CONFIG SET: alternating names and values. It sets all of them, or
+// none and returns a *SetError. Then it calls the functions of Follow, and those of
+// OnChange for changed directives, in the order of the pairs, and returns after
+// them. It refuses protected directives: see SetProtected.
 func (c *Config) Set(pairs [][]byte) error { return c.set(pairs, false) }
 
-// SetProtected is Set for a caller that enable-protected-configs lets change
+// SetProtected is Set for a caller whom enable-protected-configs lets change
 // protected directives.
 func (c *Config) SetProtected(pairs [][]byte) error { return c.set(pairs, true) }
 
@@ -43,8 +43,8 @@ func (c *Config) set(pairs [][]byte, protected bool) error {
 	if len(pairs) == 0 || len(pairs)%2 != 0 {
 		return &SetError{}
 	}
-	c.setting.Lock()
-	defer c.setting.Unlock()
+	c.setMu.Lock()
+	defer c.setMu.Unlock()
 	found, err := settable(pairs, protected)
 	if err != nil {
 		return err
@@ -56,36 +56,37 @@ func (c *Config) set(pairs [][]byte, protected bool) error {
 	if err != nil {
 		return err
 	}
-	if err := c.try(changed, before); err != nil {
+	if err := c.runOnTry(changed, before); err != nil {
 		return err
 	}
-	c.tell(changed)
+	c.notify(changed)
 	return nil
 }
 
-// tell calls the functions of Follow and OnChange.
-func (c *Config) tell(changed []entry) {
+// notify calls the functions of Follow and OnChange.
+func (c *Config) notify(changed []entry) {
 	if len(changed) == 0 {
 		return
 	}
 	c.mu.RLock()
-	caches := c.caches
+	caches := c.followers
 	c.mu.RUnlock()
 	for _, fn := range caches {
 		fn()
 	}
 	for _, n := range changed {
-		for _, fn := range c.hooksOf(n) {
+		for _, fn := range c.onChangeOf(n) {
 			fn()
 		}
 	}
 }
 
-// try calls the OnTry functions of what has changed.
-func (c *Config) try(changed []entry, before []value) error {
+// runOnTry calls the OnTry functions of changed directives. If one fails, it
+// restores the values before the change.
+func (c *Config) runOnTry(changed []entry, before []value) error {
 	var tried []func() error
 	for _, n := range changed {
-		for _, fn := range c.trialsOf(n) {
+		for _, fn := range c.onTryOf(n) {
 			err := fn()
 			if err == nil {
 				tried = append(tried, fn)
@@ -95,7 +96,7 @@ func (c *Config) try(changed []entry, before []value) error {
 			c.values = before
 			c.mu.Unlock()
 			for _, again := range tried {
-				_ = again() // it held this value a moment ago
+				_ = again() // it has accepted this value before
 			}
 			return &SetError{Name: n.text, Reason: err.Error()}
 		}
@@ -103,36 +104,36 @@ func (c *Config) try(changed []entry, before []value) error {
 	return nil
 }
 
-func (c *Config) hooksOf(n entry) []func() {
+func (c *Config) onChangeOf(n entry) []func() {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.hooks[n.index]
+	return c.onChange[n.index]
 }
 
-func (c *Config) trialsOf(n entry) []func() error {
+func (c *Config) onTryOf(n entry) []func() error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.trials[n.index]
+	return c.onTry[n.index]
 }
 
-// settable finds the names, and refuses those that cannot be set. The first
-// that is wrong in any way is the one that is named.
+// settable looks the names up, and refuses those that cannot be set. The error
+// names the first that is wrong.
 func settable(pairs [][]byte, protected bool) ([]entry, error) {
 	found := make([]entry, 0, len(pairs)/2)
-	// An alias is a parameter of its own: Redis takes both names in one call.
+	// An alias is a parameter of its own: Redis accepts both names in one call.
 	seen := make(map[string]bool, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
-		asked, _, _ := strings.Cut(string(pairs[i]), "\x00") // Redis prints a C string
+		name, _, _ := strings.Cut(string(pairs[i]), "\x00") // Redis prints a C string
 		n, ok := lookup(string(pairs[i]))
 		switch {
 		case !ok:
-			return nil, &SetError{Name: asked, unknown: true}
+			return nil, &SetError{Name: name, unknown: true}
 		case table[n.index].Immutable:
-			return nil, &SetError{Name: asked, Reason: "can't set immutable config"}
+			return nil, &SetError{Name: name, Reason: "can't set immutable config"}
 		case table[n.index].Protected && !protected:
-			return nil, &SetError{Name: asked, Reason: "can't set protected config"}
+			return nil, &SetError{Name: name, Reason: "can't set protected config"}
 		case seen[n.text]:
-			return nil, &SetError{Name: asked, Reason: "duplicate parameter"}
+			return nil, &SetError{Name: name, Reason: "duplicate parameter"}
 		}
 		seen[n.text] = true
 		found = append(found, n)
@@ -140,7 +141,7 @@ func settable(pairs [][]byte, protected bool) ([]entry, error) {
 	return found, nil
 }
 
-// store sets all or nothing, and returns what has changed.
+// store sets all values or none, and returns those that have changed.
 func (c *Config) store(found []entry, pairs [][]byte) ([]entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +154,7 @@ func (c *Config) store(found []entry, pairs [][]byte) ([]entry, error) {
 			args = splitWords(args[0])
 		}
 		if d.Kind == KindSave {
-			old = value{} // only lines of a file add up
+			old = value{} // only the lines of a file accumulate
 		}
 		v, err := d.parse(args, old)
 		if err != nil {
@@ -174,7 +175,7 @@ func (c *Config) store(found []entry, pairs [][]byte) ([]entry, error) {
 	return changed, nil
 }
 
-// splitWords cuts at every single space, as CONFIG SET does: two in a row make
+// splitWords splits at every single space, as CONFIG SET does: two spaces enclose
 // an empty word.
 func splitWords(s string) []string {
 	if s == "" {

@@ -10,29 +10,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// globForTest knows as much of Redis' patterns as the cases use.
-func globForTest(pattern []byte, name string) bool {
+// glob supports as much of Redis' patterns as the cases use.
+func glob(pattern []byte, name string) bool {
 	ok, err := filepath.Match(string(pattern), name)
 	return err == nil && ok
 }
 
-// TestSetAsRedis performs testdata/set.txt from top to bottom, on one Config:
-// lines with > are CONFIG SET, those with ? CONFIG GET.
-func TestSetAsRedis(t *testing.T) {
+// TestSetMatchesRedis runs testdata/set.txt from top to bottom on one Config: lines
+// with > are CONFIG SET, those with ? CONFIG GET.
+func TestSetMatchesRedis(t *testing.T) {
 	file := caseFile("set.txt")
 	cases := readCases(t, file)
 	if *record {
 		dir := t.TempDir()
 		socket := filepath.Join(dir, "s")
-		r, output := startRedis(t, dir, socket, nil, "--port", "0", "--unixsocket", socket, "--save", "", "--bind", "127.0.0.1 -::1")
+		r, output := startRedis(t, dir, socket, nil, "--port", "0", "--unixsocket", socket, "--save", "",
+			"--bind", "127.0.0.1 -::1")
 		require.NotNil(t, r, output)
 		for _, c := range cases {
 			c.redis = nil
 			for _, line := range c.marked(">") {
-				c.redis = append(c.redis, r.ask(t, append([]string{"CONFIG", "SET"}, wordsOf(t, line)...)...)...)
+				c.redis = append(c.redis,
+					r.do(t, append([]string{"CONFIG", "SET"}, wordsOf(t, line)...)...)...)
 			}
 			for _, line := range c.marked("?") {
-				c.redis = append(c.redis, shown(r.ask(t, append([]string{"CONFIG", "GET"}, wordsOf(t, line)...)...))...)
+				c.redis = append(c.redis,
+					formatPairs(r.do(t, append([]string{"CONFIG", "GET"}, wordsOf(t, line)...)...))...)
 			}
 		}
 		writeCases(t, file, cases)
@@ -42,17 +45,17 @@ func TestSetAsRedis(t *testing.T) {
 		t.Run(strings.Join(c.lines, " "), func(t *testing.T) {
 			var got []string
 			for _, line := range c.marked(">") {
-				got = append(got, setForTest(config, wordsOf(t, line)))
+				got = append(got, set(config, wordsOf(t, line)))
 			}
 			for _, line := range c.marked("?") {
-				got = append(got, getForTest(config, wordsOf(t, line))...)
+				got = append(got, get(config, wordsOf(t, line))...)
 			}
 			c.compare(t, got)
 		})
 	}
 }
 
-func setForTest(c *Config, words []string) string {
+func set(c *Config, words []string) string {
 	err := c.Set(bytesOf(words))
 	var refusal *SetError
 	switch {
@@ -64,12 +67,12 @@ func setForTest(c *Config, words []string) string {
 	return "OK"
 }
 
-func getForTest(c *Config, patterns []string) []string {
+func get(c *Config, patterns []string) []string {
 	var flat []string
-	for _, pair := range c.Get(bytesOf(patterns), globForTest) {
+	for _, pair := range c.Get(bytesOf(patterns), glob) {
 		flat = append(flat, pair.Name, pair.Value)
 	}
-	return shown(flat)
+	return formatPairs(flat)
 }
 
 func bytesOf(words []string) [][]byte {
@@ -80,29 +83,29 @@ func bytesOf(words []string) [][]byte {
 	return out
 }
 
-// differentDefaults are the defaults that are not Redis', and why.
+// differentDefaults are the defaults that differ from Redis', and why.
 var differentDefaults = map[string]string{
-	"bind":       "an open port is asked for, never given: Redis listens on all addresses and relies on protected-mode",
-	"dir":        "both show the directory they were started in, by its whole path",
-	"port":       "the Redis that was asked had none",
-	"save":       "nothing is saved unless it is asked for",
-	"unixsocket": "the Redis that was asked had one",
+	"bind":       "zlimit listens on loopback; Redis on all addresses, relying on protected-mode",
+	"dir":        "both show the absolute path of their working directory",
+	"port":       "the recorded Redis had none",
+	"save":       "no save points by default",
+	"unixsocket": "the recorded Redis had one",
 }
 
-// TestDefaultsAsRedis compares every name that both have with testdata/get.txt,
-// the answer of a fresh redis-server to CONFIG GET *.
-func TestDefaultsAsRedis(t *testing.T) {
+// TestDefaultsMatchRedis compares all common names with testdata/get.txt, the reply
+// of a new redis-server to CONFIG GET *.
+func TestDefaultsMatchRedis(t *testing.T) {
 	file := caseFile("get.txt")
 	if *record {
 		dir := t.TempDir()
 		socket := filepath.Join(dir, "s")
 		r, output := startRedis(t, dir, socket, nil, "--port", "0", "--unixsocket", socket)
 		require.NotNil(t, r, output)
-		lines := shown(r.ask(t, "CONFIG", "GET", "*"))
+		lines := formatPairs(r.do(t, "CONFIG", "GET", "*"))
 		for i, line := range lines {
 			lines[i] = strings.ReplaceAll(line, dir, "DIR")
 		}
-		writeCases(t, file, []*aCase{{lines: []string{"? *"}, redis: lines}})
+		writeCases(t, file, []*recordedCase{{lines: []string{"? *"}, redis: lines}})
 	}
 	redis := make(map[string]string)
 	for _, line := range readCases(t, file)[0].redis {
@@ -122,18 +125,19 @@ func TestDefaultsAsRedis(t *testing.T) {
 		both++
 		if value != d.Default {
 			different[n.text] = true
-			require.NotEmpty(t, differentDefaults[n.text], "%s: Redis has %q, we have %q", n.text, value, d.Default)
+			require.NotEmpty(t, differentDefaults[n.text], "%s: Redis has %q, we have %q", n.text, value,
+				d.Default)
 		}
 	}
 	for name := range differentDefaults {
-		require.True(t, different[name], "%s is no different", name)
+		require.True(t, different[name], "%s is not different", name)
 	}
 	t.Logf("%d names of Redis' %d, %d of them with another default", both, len(redis), len(different))
 }
 
-// TestImmutableAsRedis sets every directive to what it holds. testdata/immutable.txt
-// has what Redis says, one case a name.
-func TestImmutableAsRedis(t *testing.T) {
+// TestImmutableMatchesRedis sets every directive to its current value.
+// testdata/immutable.txt has Redis' replies, one case per name.
+func TestImmutableMatchesRedis(t *testing.T) {
 	file := caseFile("immutable.txt")
 	cases := readCases(t, file)
 	if *record {
@@ -143,24 +147,24 @@ func TestImmutableAsRedis(t *testing.T) {
 		require.NotNil(t, r, output)
 		for _, c := range cases {
 			name := c.marked(">")[0]
-			c.redis = r.ask(t, "CONFIG", "SET", name, r.ask(t, "CONFIG", "GET", name)[1])
+			c.redis = r.do(t, "CONFIG", "SET", name, r.do(t, "CONFIG", "GET", name)[1])
 		}
 		writeCases(t, file, cases)
 	}
 	c := New()
-	var asked []string
+	var seen []string
 	for _, one := range cases {
 		name := one.marked(">")[0]
-		asked = append(asked, name)
+		seen = append(seen, name)
 		n, ok := lookup(name)
 		require.True(t, ok, name)
 		t.Run(name, func(t *testing.T) {
-			one.compare(t, []string{setForTest(c, []string{name, c.Text(table[n.index].Name)})})
+			one.compare(t, []string{set(c, []string{name, c.Text(table[n.index].Name)})})
 		})
 	}
 	for _, n := range names {
 		if !table[n.index].Ours {
-			require.True(t, slices.Contains(asked, n.text), "%s is not in %s", n.text, file)
+			require.True(t, slices.Contains(seen, n.text), "%s is not in %s", n.text, file)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 var errUnbalanced = errors.New("Unbalanced quotes in configuration line") //nolint:staticcheck // Redis' text
 
-// splitLine cuts a line of a configuration file into its words. It ends at a
-// NUL, as C's strings do.
+// splitLine splits a line of a configuration file into words. The line ends at a
+// NUL, like a C string.
 func splitLine(line string) ([]string, error) {
 	line, _, _ = strings.Cut(line, "\x00")
 	parts, ok := words.Split([]byte(line), nil)

@@ -10,27 +10,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStartupAsRedis performs testdata/startup.txt. In a case
+// TestStartupMatchesRedis runs testdata/startup.txt. In a case
 //
-//	$ is the command line; FILE in front of it stands for the file
-//	| are the lines of that file, \ at the end of the last one for no line end
-//	+ is a line of other.conf beside it
+//	$ is the command line; a leading FILE stands for the file
+//	| are the lines of that file, a final \ meaning no line end
+//	+ is a line of other.conf in the same directory
 //	^ are the lines of stdin
-//	? is what CONFIG GET is asked afterwards; none where the start fails
-func TestStartupAsRedis(t *testing.T) {
+//	? are arguments of CONFIG GET afterwards; none if the start fails
+func TestStartupMatchesRedis(t *testing.T) {
 	file := caseFile("startup.txt")
 	cases := readCases(t, file)
 	for _, c := range cases {
 		t.Run(strings.Join(c.lines, " "), func(t *testing.T) {
 			dir := t.TempDir()
 			t.Chdir(dir)
-			args, stdin := layOut(t, c, dir)
+			args, stdin := writeFiles(t, c, dir)
 			if *record {
-				c.redis = startupOfRedis(t, c, dir, args, stdin)
+				c.redis = startRedisCase(t, c, dir, args, stdin)
 			}
 			config := New()
 			err := config.ParseArgs(args, strings.NewReader(stdin))
-			c.compare(t, startupOfOurs(t, c, dir, config, err))
+			c.compare(t, startOurCase(t, c, dir, config, err))
 		})
 	}
 	if *record {
@@ -38,8 +38,8 @@ func TestStartupAsRedis(t *testing.T) {
 	}
 }
 
-// layOut writes a case's files and returns the arguments and stdin.
-func layOut(t *testing.T, c *aCase, dir string) (args []string, stdin string) {
+// writeFiles writes a case's files and returns the arguments and stdin.
+func writeFiles(t *testing.T, c *recordedCase, dir string) (args []string, stdin string) {
 	t.Helper()
 	line := c.marked("$")[0]
 	line, hasFile := strings.CutPrefix(line, "FILE")
@@ -59,13 +59,13 @@ func layOut(t *testing.T, c *aCase, dir string) (args []string, stdin string) {
 	return append(args, wordsOf(t, line)...), stdin
 }
 
-func startupOfRedis(t *testing.T, c *aCase, dir string, args []string, stdin string) []string {
+func startRedisCase(t *testing.T, c *recordedCase, dir string, args []string, stdin string) []string {
 	t.Helper()
-	asks := c.marked("?")
+	queries := c.marked("?")
 	socket := filepath.Join(dir, "s")
-	if asks != nil {
-		// In front of the options, so that a last one without a value stays
-		// so, and a - stays the last.
+	if queries != nil {
+		// In front of the options, so that a last option without a value and a
+		// final - stay last.
 		own := []string{"--port", "0", "--unixsocket", socket}
 		at := 0
 		if len(args) > 0 && (!strings.HasPrefix(args[0], "-") || args[0] == "-") {
@@ -74,25 +74,26 @@ func startupOfRedis(t *testing.T, c *aCase, dir string, args []string, stdin str
 		args = append(append(append([]string(nil), args[:at]...), own...), args[at:]...)
 	}
 	r, output := startRedis(t, dir, socket, strings.NewReader(stdin), args...)
-	if asks == nil {
-		require.Nil(t, r, "redis-server took it: say what to ask it")
-		return complaint(output, dir)
+	if queries == nil {
+		require.Nil(t, r, "redis-server accepts it: the case needs a ? line")
+		return startError(output, dir)
 	}
 	require.NotNil(t, r, output)
 	var lines []string
-	for _, ask := range asks {
-		lines = append(lines, shown(r.ask(t, append([]string{"CONFIG", "GET"}, wordsOf(t, ask)...)...))...)
+	for _, query := range queries {
+		lines = append(lines,
+			formatPairs(r.do(t, append([]string{"CONFIG", "GET"}, wordsOf(t, query)...)...))...)
 	}
-	r.ask(t, "CONFIG", "SET", "save", "") // nothing to write on the way out
+	r.do(t, "CONFIG", "SET", "save", "") // no save at exit
 	return lines
 }
 
-func startupOfOurs(t *testing.T, c *aCase, dir string, config *Config, err error) []string {
+func startOurCase(t *testing.T, c *recordedCase, dir string, config *Config, err error) []string {
 	t.Helper()
 	if err == nil {
 		var lines []string
-		for _, ask := range c.marked("?") {
-			lines = append(lines, getForTest(config, wordsOf(t, ask))...)
+		for _, query := range c.marked("?") {
+			lines = append(lines, get(config, wordsOf(t, query))...)
 		}
 		return lines
 	}
@@ -100,5 +101,5 @@ func startupOfOurs(t *testing.T, c *aCase, dir string, config *Config, err error
 	var open *OpenError
 	require.True(t, errors.As(err, &line) || errors.As(err, &open), "%v", err)
 	require.Equal(t, New().values, config.values, "a failed start leaves nothing behind")
-	return complaint(err.Error(), dir)
+	return startError(err.Error(), dir)
 }

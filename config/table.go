@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// table is every directive, sorted by name. Its indexes are the places of the
-// values in a Config.
+// table has every directive, sorted by name. Its indexes are those of
+// Config.values.
 var table = func() []Directive {
-	all := slices.Concat(networkDirectives, serverDirectives, durableDirectives, limitedDirectives, unusedDirectives)
+	all := slices.Concat(networkDirectives, serverDirectives, durableDirectives, limitedDirectives,
+		unusedDirectives)
 	slices.SortFunc(all, func(a, b Directive) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }()
 
-// entry is one name under which a directive is known.
+// entry is one name of a directive.
 type entry struct {
 	text  string
 	index int // in table
 }
 
-// names are the names and aliases, sorted. CONFIG GET with a pattern walks
+// names are the names and aliases, sorted. CONFIG GET with a pattern matches all of
 // them, since Redis shows a value under each of its names.
 var names = func() []entry {
 	var all []entry
@@ -38,7 +39,7 @@ var names = func() []entry {
 	return all
 }()
 
-// byName finds the entry of names by its text.
+// byName maps the text of a name to its entry.
 var byName = func() map[string]entry {
 	m := make(map[string]entry, len(names))
 	for _, n := range names {
@@ -47,14 +48,14 @@ var byName = func() map[string]entry {
 	return m
 }()
 
-// lookup finds a directive by any of its names, whatever the case.
+// lookup finds a directive by any of its names, ignoring case.
 func lookup(text string) (entry, bool) {
 	n, ok := byName[asciiLower(text)]
 	return n, ok
 }
 
-// asciiLower leaves all but A to Z alone; strings.ToLower would turn the
-// Kelvin sign into a k.
+// asciiLower changes only A to Z. strings.ToLower would turn the Kelvin sign into a
+// k.
 func asciiLower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -64,14 +65,15 @@ func asciiLower(s string) string {
 	}, s)
 }
 
-// asciiEqual reports whether a and b differ at most in the case of A to Z.
+// asciiEqual reports whether a and b are equal, ignoring the case of A to Z.
 func asciiEqual(a, b string) bool { return asciiLower(a) == asciiLower(b) }
 
-// nameIndex finds the place in names of a name in any case.
+// nameIndex returns the index in names of a name, ignoring case.
 func nameIndex(text string) (int, bool) {
 	n, ok := lookup(text)
 	if !ok {
 		return 0, false
 	}
-	return slices.BinarySearchFunc(names, n.text, func(a entry, b string) int { return strings.Compare(a.text, b) })
+	return slices.BinarySearchFunc(names, n.text,
+		func(a entry, b string) int { return strings.Compare(a.text, b) })
 }

@@ -9,15 +9,17 @@ import (
 	"strings"
 )
 
-// value is what one directive holds. Values are never changed in place.
+// value is the value of one directive. Values are never changed in place.
 type value struct {
 	text   string   // as CONFIG GET shows it
 	num    int64    // KindBool (0 or 1), KindInt, KindMemory, KindOctal
-	words  []string // KindEvents: one, of all letters
+	words  []string // KindEvents: one word of all letters
 	limits [outputBufferClasses]OutputBufferLimit
 }
 
-// Redis' texts for a value that is not one.
+// Redis' texts for invalid values.
+//
+//nolint:revive,staticcheck // Redis' texts
 var (
 	errNotBool          = errors.New("argument must be 'yes' or 'no'")
 	errNotInt           = errors.New("argument couldn't be parsed into an integer")
@@ -25,21 +27,21 @@ var (
 	errOverPercent      = errors.New("percentage argument must be less or equal to 100")
 	errNotPercent       = errors.New("argument must be a memory or percent value")
 	errNotOctal         = errors.New("argument couldn't be parsed as an octal number")
-	errNotEvents        = errors.New("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.") //nolint:revive,staticcheck // Redis' text
-	errNotSave          = errors.New("Invalid save parameters")                               //nolint:revive,staticcheck // Redis' text
-	errTooManyAddresses = errors.New("Too many bind addresses specified.")                    //nolint:revive,staticcheck // Redis' text
+	errNotEvents        = errors.New("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")
+	errNotSave          = errors.New("Invalid save parameters")
+	errTooManyAddresses = errors.New("Too many bind addresses specified.")
 	errHasNUL           = errors.New("argument must not contain a NUL byte")
 	errWordsNumber      = errors.New("wrong number of arguments")
 )
 
-// takesWords reports whether the directive's value is written as any number of
-// words rather than as exactly one.
+// takesWords reports whether a value of the kind consists of any number of words
+// rather than exactly one.
 func (k Kind) takesWords() bool {
 	return k == KindList || k == KindSave || k == KindOutputBuffer || k == KindPercentiles
 }
 
-// parse reads a value. old is what the directive holds: where a file may
-// give the directive on several lines, the lines add up.
+// parse parses a value. old is the directive's current value: if a file may have
+// several lines of the directive, they accumulate.
 func (d *Directive) parse(args []string, old value) (value, error) {
 	switch d.Kind {
 	case KindList:
@@ -130,8 +132,8 @@ func (d *Directive) parseNumber(arg string) (value, error) {
 	return value{text: strconv.FormatInt(n, base), num: n}, nil
 }
 
-// number reads arg in the way of the kind. inRange is false where it is a
-// number that no directive can hold.
+// number parses arg as the kind requires. inRange is false if it is a number beyond
+// the range of every directive.
 func (k Kind) number(arg string) (n int64, inRange bool, err error) {
 	switch k {
 	case KindMemory:
@@ -142,7 +144,7 @@ func (k Kind) number(arg string) (n int64, inRange bool, err error) {
 		return n, inRange, nil
 	case KindOctal:
 		if arg == "" {
-			return 0, true, nil // Redis takes it so
+			return 0, true, nil // accepted by Redis
 		}
 		n, err := strconv.ParseInt(arg, 8, 64)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -150,7 +152,7 @@ func (k Kind) number(arg string) (n int64, inRange bool, err error) {
 		}
 		return n, err == nil, nil
 	}
-	// One way of writing an integer only: no plus sign, no leading zero.
+	// Integers have one spelling: no plus sign, no leading zero.
 	n, err = strconv.ParseInt(arg, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != arg {
 		return 0, false, errNotInt
@@ -158,7 +160,7 @@ func (k Kind) number(arg string) (n int64, inRange bool, err error) {
 	return n, true, nil
 }
 
-// memoryUnits are Redis': without a b they count in thousands.
+// memoryUnits are those of Redis: without a b they are decimal.
 var memoryUnits = map[string]int64{
 	"": 1, "b": 1,
 	"k": 1000, "kb": 1 << 10,
@@ -166,8 +168,8 @@ var memoryUnits = map[string]int64{
 	"g": 1000 * 1000 * 1000, "gb": 1 << 30,
 }
 
-// parseMemory reads a number of bytes. A unit alone is 0, as in Redis. inRange
-// is false, and n math.MaxInt64, where the number is too large for an int64.
+// parseMemory parses a number of bytes. A unit alone is 0, as in Redis. If the
+// number overflows an int64, inRange is false and n is math.MaxInt64.
 func parseMemory(arg string) (n int64, inRange, ok bool) {
 	digits := len(arg) - len(strings.TrimLeft(arg, "0123456789"))
 	unit, known := memoryUnits[asciiLower(arg[digits:])]
@@ -177,7 +179,7 @@ func parseMemory(arg string) (n int64, inRange, ok bool) {
 	if digits > 0 {
 		var err error
 		if n, err = strconv.ParseInt(arg[:digits], 10, 64); err != nil {
-			return math.MaxInt64, false, true // nothing but digits: it is the range
+			return math.MaxInt64, false, true // only digits: out of range
 		}
 	}
 	if n > math.MaxInt64/unit {
@@ -186,8 +188,8 @@ func parseMemory(arg string) (n int64, inRange, ok bool) {
 	return n * unit, true, true
 }
 
-// parseSave reads save points: none at all is "", anything else is added to
-// those of the lines before.
+// parseSave parses save points and appends them to those of earlier lines. An empty
+// word clears them.
 func parseSave(args []string, old value) (value, error) {
 	if len(args) == 0 || len(args) == 1 && args[0] == "" {
 		return value{}, nil

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// parseDir reads the name of a directory, which must exist: files are going to
-// be kept there. A relative one starts at old, as where redis-server changes
-// into one directory after the other.
+// parseDir parses the name of a directory, which must exist. A relative one is
+// joined to old, as if redis-server changed into one directory after the other.
 func parseDir(arg string, old value) (value, error) {
 	if strings.Contains(arg, "\x00") {
 		return value{}, errHasNUL
@@ -27,23 +26,23 @@ func parseDir(arg string, old value) (value, error) {
 		if errors.As(err, &cause) {
 			err = cause.Err
 		}
-		return value{}, errors.New(capital(err.Error()))
+		return value{}, errors.New(capitalize(err.Error()))
 	case !info.IsDir():
 		return value{}, errors.New("Not a directory") //nolint:staticcheck // the C library's text
 	}
 	return value{text: dir}, nil
 }
 
-// capital turns one of Go's texts for a system's error into that of the C
-// library, which begins with a capital.
-func capital(text string) string {
+// capitalize converts Go's text of a system error to the C library's, which begins
+// with a capital letter.
+func capitalize(text string) string {
 	if text == "" || text[0] < 'a' || 'z' < text[0] {
 		return text
 	}
 	return string(text[0]-'a'+'A') + text[1:]
 }
 
-// parsePercent reads a share of maxmemory. ok is false where arg is none.
+// parsePercent parses a percentage of maxmemory. ok is false if arg is not one.
 func parsePercent(arg string) (v value, ok bool, err error) {
 	digits, ok := strings.CutSuffix(arg, "%")
 	if !ok {
@@ -62,7 +61,7 @@ func parsePercent(arg string) (v value, ok bool, err error) {
 	return value{text: strconv.FormatInt(n, 10) + "%", num: -n}, true, nil
 }
 
-// parsePercentiles reads numbers from 0 to 100; none at all is fine.
+// parsePercentiles parses numbers from 0 to 100, possibly none.
 func parsePercentiles(name string, args []string) (value, error) {
 	var words []string
 	for _, arg := range args {
