@@ -1,22 +1,22 @@
-// Package clock is the server's time: it follows the wall clock forwards at
-// once and never goes back. It reads no clock itself; the sources are given,
-// so that a test, or DEBUG CLOCK, holds it.
+// Package clock is the server's time: it follows the wall clock forwards at once and
+// never goes back. It reads no clock itself; its sources are arguments, so that a
+// test, or DEBUG CLOCK, can control it.
 //
-// # How it runs
+// # Algorithm
 //
-// Time is a line over the monotonic source: half speed for a stretch, which is
-// usually empty, and real time from there on. Reading it is two loads, a
-// subtraction and a minimum, without a lock and without a shared write.
+// Time is a line over the monotonic source: half speed for an initial period, which
+// is usually empty, and real time afterwards. Reading it is two loads, a subtraction
+// and a minimum, without a lock or a shared write.
 //
-// Sync, called every now and then, compares the line with the wall. A wall that
-// is ahead is followed at once. While the wall is behind (somebody set it back),
-// the line runs at half speed until they meet, so that windows go on and nobody
-// is locked out for long. When they meet is known from the start and is a part
-// of the line: the clock is right from then on, however late the next Sync is.
+// Sync, called periodically, compares the line with the wall clock. If the wall is
+// ahead, the line follows at once. If it is behind, because it was set back, the line
+// runs at half speed until they meet, so that windows go on and nobody is locked out
+// for long. When they meet is known from the start and is part of the line: the clock
+// is right from then on, however late the next Sync is.
 //
-// Both sources are cut to microseconds and cannot be read at one instant, so the
-// distance between them is known as a range only. A line inside of that range is
-// left alone. See docs/adr/0024-the-clock.md.
+// Both sources are truncated to microseconds and cannot be read at the same instant,
+// so their offset is known only as a range. A line within that range is not changed.
+// See docs/adr/0024-the-clock.md.
 //
 // This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package clock
@@ -27,33 +27,34 @@ import (
 	"sync/atomic"
 )
 
-// Sources are what a Clock reads, both in microseconds.
+// Sources are the clocks that a Clock reads, in microseconds.
 type Sources struct {
-	Monotonic func() int64 // never goes back; its zero means nothing
-	Wall      func() int64 // unix time; may be set by anybody at any time
+	Monotonic func() int64 // never goes back; its zero is arbitrary
+	Wall      func() int64 // unix time; may be set at any time
 }
 
-// A Clock is safe for concurrent use.
+// A Clock is the server's time. It may be used concurrently.
 type Clock struct {
 	sources Sources
 	line    atomic.Pointer[line] // nil while it is being replaced
 
-	mu       sync.Mutex // held by whoever replaces line
-	detached bool       // set by hand: the wall is not followed any more
+	mu       sync.Mutex // held to replace line
+	detached bool       // moved or frozen: the wall is no longer followed
 }
 
-// New returns a clock that shows the wall's time now.
+// New returns a clock that shows the wall clock's time.
 func New(s Sources) *Clock {
 	c := &Clock{sources: s}
 	measured := c.measureOffset()
 	monotonic := s.Monotonic()
-	c.line.Store(&line{monotonic: monotonic, nowUs: monotonic + measured.low + (measured.high-measured.low)/2})
+	offset := measured.low + (measured.high-measured.low)/2
+	c.line.Store(&line{monotonic: monotonic, nowUs: monotonic + offset})
 	return c
 }
 
 // NowUs returns the time in unix microseconds. It never returns less than a call
-// that has ended before it began, except after Set, and by less than a
-// millisecond after Freeze.
+// that has returned before it began, except after Set, and after Freeze by less
+// than a millisecond.
 func (c *Clock) NowUs() int64 {
 	for {
 		l := c.line.Load()
@@ -62,27 +63,27 @@ func (c *Clock) NowUs() int64 {
 			continue
 		}
 		nowUs := l.at(c.sources.Monotonic())
-		// A line that was replaced in between may have been followed past the
-		// point where the next one, which is perhaps slower, left it.
+		// The old line may have gone beyond the point where its replacement, which
+		// is perhaps slower, started.
 		if c.line.Load() == l {
 			return nowUs
 		}
 	}
 }
 
-// awaitLine returns when the line has been replaced.
+// awaitReplace blocks until the line has been replaced.
 func (c *Clock) awaitReplace() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 }
 
-// MonotonicUs returns real time, which nobody holds or moves: for what is due to
-// clients however the clock stands.
+// MonotonicUs returns real time, which cannot be frozen or moved, for timeouts of
+// clients.
 func (c *Clock) MonotonicUs() int64 { return c.sources.Monotonic() }
 
-// AheadUs returns by how many microseconds the clock is ahead of the wall as Sync
-// or StartAt found it: 0 where they have met since, or where the clock was moved
-// by hand.
+// AheadUs returns by how many microseconds the clock is ahead of the wall clock, as
+// measured by the last Sync or StartAt: 0 if they have met since, or if the clock
+// was moved.
 func (c *Clock) AheadUs() int64 {
 	for {
 		if l := c.line.Load(); l != nil {
@@ -92,8 +93,8 @@ func (c *Clock) AheadUs() int64 {
 	}
 }
 
-// Sync compares the clock with the wall. It is called a few times a second; how
-// often decides how soon a step of the wall is noticed, and nothing else.
+// Sync compares the clock with the wall clock. It is called a few times a second,
+// which only determines how soon a step of the wall clock is noticed.
 func (c *Clock) Sync() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,13 +107,14 @@ func (c *Clock) Sync() {
 	if d := offset - nearest; -roundingUs <= d && d <= roundingUs {
 		return
 	}
-	c.replace(func(l *line, monotonic int64) *line { return newLine(monotonic, l.at(monotonic), monotonic+nearest) })
+	c.replace(func(l *line, monotonic int64) *line {
+		return newLine(monotonic, l.at(monotonic), monotonic+nearest)
+	})
 }
 
-// StartAt makes the clock show at least ms unix milliseconds, and returns by how
-// many microseconds that has put it ahead of the wall, 0 where it was there
-// already. It is for the start, where it is known until when the clock ran
-// before.
+// StartAt makes the clock show at least ms unix milliseconds. It returns by how
+// many microseconds this has put it ahead of the wall clock, 0 if it was there
+// already. It is called at start, with the last known time of the previous run.
 func (c *Clock) StartAt(ms int64) (aheadUs int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,16 +134,18 @@ func (c *Clock) StartAt(ms int64) (aheadUs int64) {
 	return aheadUs
 }
 
-// MaxMs is the last instant, in unix milliseconds, to which a clock can be moved:
-// in 2262. It is a thousand times below overflow in microseconds, so that a window
-// added to it stays an int64. The first instant is 0.
+// MaxMs is the last instant, in unix milliseconds, to which a clock can be moved,
+// in 2262. It is a thousandth of the overflow in microseconds, so that adding a
+// window does not overflow an int64. The first instant is 0.
 const MaxMs = (1<<63 - 1) / 1_000_000
 
 // ErrRange is the error of Set and Advance.
-var ErrRange = errors.New("clock: an instant must be from 0 to 9223372036854 unix milliseconds, and Advance goes forwards")
+var ErrRange = errors.New(
+	"clock: an instant must be from 0 to 9223372036854 unix milliseconds, and Advance goes forwards")
 
-// Set moves the clock to an instant in unix milliseconds, backwards too. The wall
-// is not followed from then on. The error is ErrRange, and nothing has moved then.
+// Set moves the clock to an instant in unix milliseconds, possibly backwards. The
+// wall clock is no longer followed. If it returns ErrRange, the clock has not
+// changed.
 func (c *Clock) Set(ms int64) error {
 	if ms < 0 || ms > MaxMs {
 		return ErrRange
@@ -155,8 +159,8 @@ func (c *Clock) Set(ms int64) error {
 	return nil
 }
 
-// Advance moves the clock forwards by ms milliseconds. The wall is not followed
-// from then on. The error is ErrRange, and nothing has moved then.
+// Advance moves the clock forwards by ms milliseconds. The wall clock is no longer
+// followed. If it returns ErrRange, the clock has not changed.
 func (c *Clock) Advance(ms int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,8 +177,8 @@ func (c *Clock) Advance(ms int64) error {
 	return err
 }
 
-// Freeze holds the clock at the last whole millisecond. The wall is not followed
-// from then on.
+// Freeze stops the clock at the last whole millisecond. The wall clock is no longer
+// followed.
 func (c *Clock) Freeze() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,15 +189,15 @@ func (c *Clock) Freeze() {
 	})
 }
 
-// Frozen reports whether the clock stands still.
+// Frozen reports whether the clock is frozen.
 func (c *Clock) Frozen() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.line.Load().frozen
 }
 
-// Resume lets a frozen clock go on from where it stands, no longer with the
-// wall.
+// Resume lets a frozen clock continue from its time, without following the wall
+// clock.
 func (c *Clock) Resume() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,11 +209,11 @@ func (c *Clock) Resume() {
 	})
 }
 
-// replace ends the present line at an instant and puts what next returns in its
-// place. It requires mu to be held.
+// replace replaces the line by what next returns for it and the current instant. It
+// requires that mu is held.
 //
-// While the instant is read there is no line, so whoever has read the time from
-// the present one read it at or before that instant.
+// While the instant is read there is no line, so whatever was read from the old
+// line was read at or before that instant.
 func (c *Clock) replace(next func(l *line, monotonic int64) *line) {
 	l := c.line.Swap(nil)
 	c.line.Store(next(l, c.sources.Monotonic()))

@@ -10,7 +10,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 )
 
-// hands are sources that a test moves.
+// fakeSources are sources that a test moves.
 type fakeSources struct{ monotonic, wall int64 }
 
 func (h *fakeSources) advance(us int64) { h.monotonic += us; h.wall += us }
@@ -27,7 +27,7 @@ func TestFollowsWallForwards(t *testing.T) {
 	c := newClock(h)
 	h.advance(50)
 	require.EqualValues(t, 1_000_050, c.NowUs())
-	h.wall += 3_600_000_000 // set forwards by an hour
+	h.wall += 3_600_000_000 // an hour forwards
 	c.Sync()
 	require.Zero(t, c.AheadUs())
 	require.Equal(t, h.wall, c.NowUs())
@@ -48,7 +48,7 @@ func TestHalfSpeedAfterStepBack(t *testing.T) {
 		require.GreaterOrEqual(t, c.NowUs(), last)
 		last = c.NowUs()
 	}
-	// 4 s later: half speed took the clock 2 s on, the wall 4 s: they meet.
+	// 4 s later: the clock has gone 2 s at half speed, the wall 4 s, and they meet.
 	require.EqualValues(t, 12_000_000, c.NowUs())
 	require.EqualValues(t, 12_000_000, h.wall)
 	h.advance(1_000)
@@ -75,13 +75,13 @@ func TestFreezeAdvanceSetResume(t *testing.T) {
 	c.Resume()
 	h.advance(1_000)
 	c.Sync()
-	require.EqualValues(t, 200_000_000_001_000, c.NowUs(), "goes on from where it stood")
+	require.EqualValues(t, 200_000_000_001_000, c.NowUs(), "continues from its time")
 }
 
 func TestStartAt(t *testing.T) {
 	h := &fakeSources{wall: 10_000_000}
 	c := newClock(h)
-	require.Zero(t, c.StartAt(9_999), "the wall is further")
+	require.Zero(t, c.StartAt(9_999), "the wall is ahead")
 	require.EqualValues(t, 10_000_000, c.NowUs())
 	require.EqualValues(t, 2_000_000, c.StartAt(12_000))
 	require.EqualValues(t, 12_000_000, c.NowUs())
@@ -91,11 +91,11 @@ func TestStartAt(t *testing.T) {
 	}
 	require.EqualValues(t, 14_000_000, c.NowUs(), "half speed, until they meet")
 	c.Freeze()
-	require.Zero(t, c.StartAt(20_000), "who holds the clock knows better")
+	require.Zero(t, c.StartAt(20_000), "a frozen clock is not moved")
 	require.Positive(t, newClock(h).StartAt(1<<63-1), "no overflow")
 }
 
-// TestRange: a clock is not moved out of the range, nor moved at all then.
+// TestRange: a clock is not moved out of the range, and an error does not move it.
 func TestRange(t *testing.T) {
 	h := &fakeSources{wall: 1_700_000_000_123_456}
 	c := newClock(h)
@@ -106,10 +106,12 @@ func TestRange(t *testing.T) {
 	for _, ms := range []int64{-1, -1 << 63, left + 1, 1<<63 - 1} {
 		require.ErrorIs(t, c.Advance(ms), clock.ErrRange, "%d", ms)
 	}
-	require.EqualError(t, clock.ErrRange, fmt.Sprintf("clock: an instant must be from 0 to %d unix milliseconds, and Advance goes forwards", int64(clock.MaxMs)))
+	require.EqualError(t, clock.ErrRange,
+		fmt.Sprintf("clock: an instant must be from 0 to %d unix milliseconds, and Advance goes forwards",
+			int64(clock.MaxMs)))
 	h.wall += 5
 	c.Sync()
-	require.Equal(t, h.wall, c.NowUs(), "it still follows the wall")
+	require.Equal(t, h.wall, c.NowUs(), "the wall is still followed")
 
 	require.NoError(t, c.Advance(left))
 	require.EqualValues(t, clock.MaxMs, c.NowUs()/1000)
@@ -121,13 +123,12 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// TestMovedWhileCatchingUp: a clock that nobody compares with the wall any more
-// has nothing to wait for.
+// TestMoveWhileAhead: a clock that no longer follows the wall runs at full speed.
 func TestMoveWhileAhead(t *testing.T) {
 	for name, move := range map[string]func(c *clock.Clock) error{
 		"advance": func(c *clock.Clock) error { return c.Advance(100) },
 		"set":     func(c *clock.Clock) error { return c.Set(200_000_000_000) },
-		"hold":    func(c *clock.Clock) error { c.Freeze(); c.Resume(); return nil },
+		"freeze":  func(c *clock.Clock) error { c.Freeze(); c.Resume(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &fakeSources{wall: 1_700_000_000_000_000}
@@ -145,8 +146,7 @@ func TestMoveWhileAhead(t *testing.T) {
 	}
 }
 
-// TestAllocations: neither a reading nor a comparison that finds nothing to
-// change allocates.
+// TestAllocations: neither a reading nor a Sync without a change allocates.
 func TestAllocations(t *testing.T) {
 	h := &fakeSources{wall: 1_700_000_000_000_000}
 	c := newClock(h)

@@ -12,18 +12,18 @@ import (
 	"github.com/zlimit/zlimit/clock"
 )
 
-// A kernel is sources as a kernel has them: both readings are cut to
-// microseconds, each at places of its own; a reading takes time; the wall runs a
-// little faster or slower, and somebody sets it.
+// simSources simulate a kernel's clocks: both are truncated to microseconds, with
+// different phases; reading takes time; the wall runs a little faster or slower,
+// and is set.
 type simSources struct {
 	rng       *rand.Rand
-	nowNs     int64 // true time, which nobody can read
+	nowNs     int64 // true time
 	readNs    int64 // true time of the last monotonic reading
-	phaseNs   int64 // where the monotonic source is cut
+	phaseNs   int64 // phase of the monotonic source's truncation
 	baseNs    int64 // of the wall
 	driftPPM  int64 // of the wall
 	jitterNs  int64 // a reading takes less than this
-	preempted int   // one reading in this many waits for up to 30 ms; 0: none
+	preempted int   // one reading in this many is delayed by up to 30 ms; 0: none
 }
 
 func newKernel(rng *rand.Rand) *simSources {
@@ -54,22 +54,22 @@ func (k *simSources) read() {
 	}
 }
 
-// wallNs is what the wall shows at a true time.
+// wallNs returns the wall clock at a true time.
 func (k *simSources) wallNs(ns int64) int64 { return k.baseNs + ns + ns*k.driftPPM/1_000_000 }
 
-// A watch reads a clock again and again, and judges what it shows.
+// A checker reads a clock repeatedly and checks its readings.
 type checker struct {
 	*simSources
 	clock  *clock.Clock
 	hz     int64
-	syncNs int64 // when the next Sync is due
+	syncNs int64 // time of the next Sync
 
-	lastUs, lastNs int64 // the reading before
-	maxAheadUs     int64 // how far the wall's steps may have left the clock ahead
-	convergedNs    int64 // when they have to have met
-	stepPending    bool  // the wall was set forwards, and nobody has looked yet
+	lastUs, lastNs int64 // the previous reading
+	maxAheadUs     int64 // allowed lead after the wall's steps
+	convergedNs    int64 // when they must have met
+	stepPending    bool  // the wall was set forwards since the last Sync
 
-	worstUs int64   // distance while no step is open
+	worstUs int64   // maximum offset without a pending step
 	slowest float64 // rate
 }
 
@@ -80,7 +80,7 @@ func newWatch(k *simSources, hz int64) *checker {
 	return w
 }
 
-// step sets the wall by hand.
+// step sets the wall clock.
 func (w *checker) step(us int64) {
 	w.baseNs += us * 1000
 	w.stepPending = us > 0
@@ -90,7 +90,7 @@ func (w *checker) step(us int64) {
 
 func (w *checker) aheadUs(us, ns int64) int64 { return us - w.wallNs(ns)/1000 }
 
-// run passes time, with a Sync where one is due and a reading at the end.
+// run advances time, with Syncs when they are due and a reading after each.
 func (w *checker) run(t *testing.T, ns int64) {
 	for end := w.nowNs + ns; w.nowNs < end; {
 		w.nowNs = max(w.nowNs, min(end, w.syncNs))
@@ -103,7 +103,7 @@ func (w *checker) run(t *testing.T, ns int64) {
 	}
 }
 
-// look reads the clock. Tests look millions of times, so it compares by hand.
+// check reads the clock. It runs millions of times, so it does not use require.
 func (w *checker) check(t *testing.T) {
 	us := w.clock.NowUs()
 	ns := w.readNs
@@ -119,7 +119,7 @@ func (w *checker) check(t *testing.T) {
 	fault := ""
 	switch {
 	case moved < 0:
-		fault = "it went back"
+		fault = "went back"
 	case 2*moved+4 < passed:
 		fault = "slower than half speed"
 	case !w.stepPending && ahead <= -1000:
@@ -127,15 +127,16 @@ func (w *checker) check(t *testing.T) {
 	case !w.stepPending && converged && ahead >= 1000:
 		fault = "ahead of the wall"
 	case !converged && ahead > w.maxAheadUs:
-		fault = "further ahead than the step left it"
+		fault = "further ahead than the step allows"
 	}
 	if fault != "" {
-		t.Fatalf("%s: moved %d us in %d us, is ahead by %d us, at %d Hz, drift %d ppm", fault, moved, passed, ahead, w.hz, w.driftPPM)
+		t.Fatalf("%s: moved %d us in %d us, is ahead by %d us, at %d Hz, drift %d ppm", fault, moved, passed,
+			ahead, w.hz, w.driftPPM)
 	}
 	w.lastUs, w.lastNs = us, ns
 }
 
-// schedules runs a function with many sources at random, whose seed is printed.
+// runSeeds runs a function with many random seeds, which are logged.
 func runSeeds(t *testing.T, run func(t *testing.T, rng *rand.Rand)) {
 	first := rand.Uint64()
 	for i := range uint64(300) {
@@ -149,12 +150,11 @@ func runSeeds(t *testing.T, run func(t *testing.T, rng *rand.Rand)) {
 	}
 }
 
-// anyHz returns 1 to 500, small ones as often as large ones.
+// randomHz returns 1 to 500, with small values as frequent as large ones.
 func randomHz(rng *rand.Rand) int64 { return int64(math.Pow(501, rng.Float64())) }
 
-// TestKeepsToAWallThatDoesNotStep: at any hz the clock is within a millisecond
-// of the wall, and at most a few microseconds where the wall drifts little
-// between two looks.
+// TestDriftingWall: at any hz the clock is within a millisecond of the wall, and
+// within a few microseconds if the wall drifts little between two Syncs.
 func TestDriftingWall(t *testing.T) {
 	var worst int64
 	slowest := 1.0
@@ -164,15 +164,15 @@ func TestDriftingWall(t *testing.T) {
 		for range 2000 {
 			w.run(t, rng.Int64N(4_000_000_000/w.hz))
 		}
-		// Two looks, the cuts and the readings, and what the wall drifts in between.
+		// Two Syncs, rounding, the readings, and the drift between them.
 		require.LessOrEqual(t, w.worstUs, 4+2*k.jitterNs/1000+100/w.hz+1)
 		worst, slowest = max(worst, w.worstUs), min(slowest, w.slowest)
 	})
 	t.Logf("at most %d us from the wall; slowest rate over a millisecond and more: %.3f", worst, slowest)
 }
 
-// TestReadingsThatWait: a goroutine that is preempted between two readings has
-// not seen a step of the wall.
+// TestPreemptedReadings: a preempted goroutine does not mistake the delay between
+// two readings for a step of the wall.
 func TestPreemptedReadings(t *testing.T) {
 	var worst int64
 	runSeeds(t, func(t *testing.T, rng *rand.Rand) {
@@ -187,8 +187,8 @@ func TestPreemptedReadings(t *testing.T) {
 	t.Logf("at most %d us from the wall", worst)
 }
 
-// TestSteps: after a step forwards the clock is there with the next Sync, after
-// one back it runs at half speed until they meet, and no longer.
+// TestWallSteps: after a step forwards the clock follows at the next Sync; after a
+// step back it runs at half speed until they meet, and no longer.
 func TestWallSteps(t *testing.T) {
 	var worst int64
 	slowest := 1.0
@@ -207,7 +207,7 @@ func TestWallSteps(t *testing.T) {
 	require.GreaterOrEqual(t, slowest, 0.49)
 }
 
-// TestCatchingUpEndsOnTime: at one look a second, to the microsecond.
+// TestHalfSpeedEndsOnTime checks to the microsecond, with one Sync a second.
 func TestHalfSpeedEndsOnTime(t *testing.T) {
 	h := &fakeSources{wall: 10_000_000}
 	c := newClock(h)
@@ -224,8 +224,8 @@ func TestHalfSpeedEndsOnTime(t *testing.T) {
 	require.Equal(t, h.wall, c.NowUs())
 }
 
-// TestReadWhileTheWallIsSetBack: a reading that began before a Sync and ended
-// after it, some time later, is no further than what comes after it.
+// TestReadDuringStepBack: a reading that began before a Sync and returned some time
+// after it is not greater than later readings.
 func TestReadDuringStepBack(t *testing.T) {
 	h := &fakeSources{wall: 10_000_000}
 	var meanwhile func()
@@ -248,8 +248,8 @@ func TestReadDuringStepBack(t *testing.T) {
 	require.GreaterOrEqual(t, c.NowUs(), first)
 }
 
-// TestReadersAgree: no goroutine reads less than another one has read before it
-// began, while the wall is set to and fro.
+// TestConcurrentReadersAreMonotonic: no goroutine reads less than another has read
+// before, while the wall is set back and forth.
 func TestConcurrentReadersAreMonotonic(t *testing.T) {
 	var monotonic, wall atomic.Int64 // each monotonic reading takes a microsecond
 	c := clock.New(clock.Sources{
@@ -270,7 +270,7 @@ func TestConcurrentReadersAreMonotonic(t *testing.T) {
 				before := furthest.Load()
 				us := c.NowUs()
 				if us < before {
-					t.Errorf("%d us back", before-us)
+					t.Errorf("went back by %d us", before-us)
 					return
 				}
 				for us > before && !furthest.CompareAndSwap(before, us) {

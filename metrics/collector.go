@@ -10,7 +10,7 @@ import (
 	"github.com/zlimit/zlimit/engine/stats"
 )
 
-// A collector reads an engine at each scrape. It takes no lock of the keyspace.
+// A collector reads an engine at each scrape. It acquires no lock of the keyspace.
 type collector struct{ engine *engine.Engine }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -18,40 +18,45 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	allowed  = desc("rate_limit_allowed_total", "Calls that were admitted, by algorithm.", "algorithm")
-	rejected = desc("rate_limit_rejected_total", "Calls that were denied, by algorithm.", "algorithm")
-	units    = desc("rate_limit_units_total", "Units that were granted, by algorithm.", "algorithm")
+	allowed  = desc("rate_limit_allowed_total", "Admitted calls, by algorithm.", "algorithm")
+	rejected = desc("rate_limit_rejected_total", "Denied calls, by algorithm.", "algorithm")
+	units    = desc("rate_limit_units_total", "Granted units, by algorithm.", "algorithm")
 
-	ops     = desc("zlimit_ops_total", "Commands that have run, those of scripts and transactions included.")
+	ops     = desc("zlimit_ops_total", "Commands run, including those of scripts and transactions.")
 	errs    = desc("zlimit_errors_total", "Error replies.")
-	clients = desc("zlimit_connected_clients", "Clients that are connected now.")
-	latency = desc("zlimit_command_duration_seconds", "How long commands took, from a sample of their calls.", "command")
+	clients = desc("zlimit_connected_clients", "Connected clients.")
+	latency = desc("zlimit_command_duration_seconds",
+		"Execution times of commands, from a sample of the calls.", "command")
 
-	keys      = desc("zlimit_keys", "Keys held at the last sample, by what they hold.", "kind")
-	hits      = desc("zlimit_hits", "Units held at the last sample, by algorithm.", "kind")
-	bytesHeld = desc("zlimit_held_bytes", "Bytes that keys and values took at the last sample, about.", "kind")
-	age       = desc("zlimit_sample_age_seconds", "How old the last sample is.")
+	keys      = desc("zlimit_keys", "Keys in the last sample, by kind of value.", "kind")
+	hits      = desc("zlimit_hits", "Units in the last sample, by algorithm.", "kind")
+	bytesHeld = desc("zlimit_held_bytes", "Approximate bytes of keys and values in the last sample.", "kind")
+	age       = desc("zlimit_sample_age_seconds", "Age of the last sample.")
 
-	loading    = desc("zlimit_loading", "1 while files are being loaded.")
-	logging    = desc("zlimit_aof_enabled", "1 while there is an append-only log.")
-	logOK      = desc("zlimit_aof_ok", "0 while the append-only log cannot be written to, and writes are refused.")
+	loading = desc("zlimit_loading", "1 while files are loaded.")
+	logging = desc("zlimit_aof_enabled", "1 if the append-only log is enabled.")
+	logOK   = desc("zlimit_aof_ok",
+		"0 while the append-only log cannot be written and writes are refused.")
 	logBytes   = desc("zlimit_aof_bytes", "Bytes of the append-only log.")
-	logWaiting = desc("zlimit_aof_waiting_bytes", "Bytes of the append-only log that wait in memory.")
-	delayed    = desc("zlimit_aof_delayed_fsyncs_total", "Syncs that were due while the one before was still running.")
-	rewriteOK  = desc("zlimit_aof_rewrite_ok", "0 where the last rewrite of the append-only log has failed.")
-	rewriting  = desc("zlimit_aof_rewriting", "1 while the append-only log is being rewritten.")
-	saveOK     = desc("zlimit_rdb_ok", "0 where the last snapshot could not be saved.")
-	saving     = desc("zlimit_rdb_saving", "1 while a snapshot is being saved.")
-	changes    = desc("zlimit_rdb_changes", "Changes since the last snapshot, where they are counted.")
-	lastSave   = desc("zlimit_rdb_last_save_timestamp_seconds", "When the last snapshot was saved, at first the start.")
-	ahead      = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
+	logWaiting = desc("zlimit_aof_waiting_bytes", "Bytes of the append-only log buffered in memory.")
+	delayed    = desc("zlimit_aof_delayed_fsyncs_total",
+		"Syncs delayed because the previous one was still running.")
+	rewriteOK = desc("zlimit_aof_rewrite_ok", "0 if the last rewrite of the append-only log failed.")
+	rewriting = desc("zlimit_aof_rewriting", "1 while the append-only log is rewritten.")
+	saveOK    = desc("zlimit_rdb_ok", "0 if the last snapshot failed.")
+	saving    = desc("zlimit_rdb_saving", "1 while a snapshot is saved.")
+	changes   = desc("zlimit_rdb_changes", "Changes since the last snapshot, if counted.")
+	lastSave  = desc("zlimit_rdb_last_save_timestamp_seconds",
+		"Time of the last snapshot, initially of the start.")
+	ahead = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
 )
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
-		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes, lastSave, ahead,
+		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
+		lastSave, ahead,
 	} {
 		ch <- d
 	}
@@ -119,12 +124,13 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for i := range f.Latency {
 		l := &f.Latency[i]
-		ch <- prometheus.MustNewConstHistogram(latency, uint64(l.Timed), seconds(l.SumUs), bucketsOf(l), l.Command)
+		ch <- prometheus.MustNewConstHistogram(latency, uint64(l.Timed), seconds(l.SumUs), bucketsOf(l),
+			l.Command)
 	}
 }
 
-// bucketsOf makes the buckets cumulative, by upper bound in seconds. Every
-// second power of two is a bound: each is a series, for each command.
+// bucketsOf returns cumulative buckets by upper bound in seconds. Only every second
+// power of two is a bound, because each is a series for each command.
 func bucketsOf(l *engine.CommandLatency) map[float64]uint64 {
 	out := make(map[float64]uint64)
 	sum := int64(0)

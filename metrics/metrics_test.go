@@ -40,7 +40,8 @@ func listen(t *testing.T, e *engine.Engine) string {
 	t.Helper()
 	m, err := metrics.Listen("0", e)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) }) // the test's own has ended by then
+	// The test has closed its connections by then.
+	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) })
 	require.True(t, m.Addr().(*net.TCPAddr).IP.IsLoopback())
 	return m.Addr().String()
 }
@@ -61,9 +62,12 @@ func get(t *testing.T, method, url string) (status int, body string) {
 func TestScrape(t *testing.T) {
 	e, s := newEngine(t)
 	for _, line := range []string{
-		"RL.ALLOW secret-user 2 1h", "RL.ALLOW secret-user 2 1h COST 5 ATMOST", "RL.ALLOW secret-user 2 1h", "RL.ALLOW secret-user 2 1h PEEK",
-		"RL.ALLOW f 1 1h ALGO FIXED", "RL.ALLOW f 1 1h ALGO FIXED", "CL.THROTTLE g 0 1 60", "RL.ALLOW b 9 1h COST 4 ALGO BUCKETS 3",
-		"RL.MALLOW 2 x 5 1m y 5 1m COST 2", "SET plain v", "EVAL return{err='SECRET_CODE'} 0", "SECRETCOMMAND x",
+		"RL.ALLOW secret-user 2 1h", "RL.ALLOW secret-user 2 1h COST 5 ATMOST", "RL.ALLOW secret-user 2 1h",
+		"RL.ALLOW secret-user 2 1h PEEK",
+		"RL.ALLOW f 1 1h ALGO FIXED", "RL.ALLOW f 1 1h ALGO FIXED", "CL.THROTTLE g 0 1 60",
+		"RL.ALLOW b 9 1h COST 4 ALGO BUCKETS 3",
+		"RL.MALLOW 2 x 5 1m y 5 1m COST 2", "SET plain v", "EVAL return{err='SECRET_CODE'} 0",
+		"SECRETCOMMAND x",
 	} {
 		do(s, line)
 	}
@@ -73,30 +77,34 @@ func TestScrape(t *testing.T) {
 	status, text := get(t, http.MethodGet, url)
 	require.Equal(t, http.StatusOK, status)
 	for _, line := range []string{
-		`rate_limit_allowed_total{algorithm="log"} 3`, `rate_limit_rejected_total{algorithm="log"} 1`, `rate_limit_units_total{algorithm="log"} 6`,
+		`rate_limit_allowed_total{algorithm="log"} 3`, `rate_limit_rejected_total{algorithm="log"} 1`,
+		`rate_limit_units_total{algorithm="log"} 6`,
 		`rate_limit_allowed_total{algorithm="fixed"} 1`, `rate_limit_rejected_total{algorithm="fixed"} 1`,
 		`rate_limit_allowed_total{algorithm="gcra"} 1`, `rate_limit_rejected_total{algorithm="gcra"} 0`,
 		`rate_limit_units_total{algorithm="buckets"} 4`,
 		`zlimit_ops_total 11`, `zlimit_errors_total 2`, `zlimit_connected_clients 1`,
-		`zlimit_keys{kind="log"} 3`, `zlimit_hits{kind="log"} 6`, `zlimit_hits{kind="buckets"} 4`, `zlimit_keys{kind="string"} 1`, `zlimit_keys{kind="gcra"} 1`,
-		`zlimit_command_duration_seconds_count{command="eval"} 1`, `zlimit_command_duration_seconds_bucket{command="set",le="+Inf"} 1`,
+		`zlimit_keys{kind="log"} 3`, `zlimit_hits{kind="log"} 6`, `zlimit_hits{kind="buckets"} 4`,
+		`zlimit_keys{kind="string"} 1`, `zlimit_keys{kind="gcra"} 1`,
+		`zlimit_command_duration_seconds_count{command="eval"} 1`,
+		`zlimit_command_duration_seconds_bucket{command="set",le="+Inf"} 1`,
 	} {
 		require.Contains(t, "\n"+text, "\n"+line+"\n")
 	}
 	require.Contains(t, text, "process_resident_memory_bytes ")
 	require.Contains(t, text, "go_memstats_heap_alloc_bytes ")
-	require.NotContains(t, strings.ToLower(text), "secret", "what a client chose is in no series")
+	require.NotContains(t, strings.ToLower(text), "secret", "no series contains a client's choice")
 
 	for _, c := range []struct {
 		method, path string
 		status       int
 	}{{"POST", "/metrics", 405}, {"GET", "/", 404}, {"GET", "/metrics/../x", 404}} {
-		status, _ := get(t, c.method, "http://"+strings.TrimPrefix(strings.TrimSuffix(url, "/metrics"), "http://")+c.path)
+		status, _ := get(t, c.method,
+			"http://"+strings.TrimPrefix(strings.TrimSuffix(url, "/metrics"), "http://")+c.path)
 		require.Equal(t, c.status, status, c)
 	}
 }
 
-// TestSeriesAreBounded: whatever clients send, the number of series stays.
+// TestSeriesAreBounded: the number of series does not depend on what clients send.
 func TestSeriesAreBounded(t *testing.T) {
 	e, s := newEngine(t)
 	url := "http://" + listen(t, e) + "/metrics"
@@ -136,8 +144,8 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// TestCloseWithAClientThatSendsNothing: the end does not wait for it.
-func TestCloseWithAClientThatSendsNothing(t *testing.T) {
+// TestCloseWithSilentClient: Close does not wait for a client that sends nothing.
+func TestCloseWithSilentClient(t *testing.T) {
 	e, _ := newEngine(t)
 	m, err := metrics.Listen("127.0.0.1:0", e)
 	require.NoError(t, err)

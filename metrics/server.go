@@ -18,27 +18,27 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// Bounds of what a stranger can make the server hold.
+// Bounds on the resources of clients.
 const (
-	headerTimeout   = 5 * time.Second
-	writeTimeout    = 30 * time.Second
-	idleTimeout     = 2 * time.Minute
-	maxHeaderBytes  = 16 << 10
-	scrapesAtOnce   = 4 // more are answered 503
-	connections     = 8 // more wait until one has ended: they must not take the descriptors that files need
-	defaultListenOn = "127.0.0.1"
+	headerTimeout  = 5 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 16 << 10
+	maxScrapes     = 4 // further ones get 503
+	maxConnections = 8 // further ones wait, so that they do not use up the descriptors that files need
+	defaultHost    = "127.0.0.1"
 )
 
-// A Server answers scrapes. Make one with Listen, end it with Close.
+// A Server answers scrapes. Listen makes one, Close ends it.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
-	ended    chan struct{}
+	done     chan struct{}
 }
 
-// Listen opens the address and answers GET /metrics there with the engine's
-// figures and those of the process. The address is host:port; without a host
-// ("9100", ":9100") it is this machine's alone, and "*:9100" is every one.
+// Listen serves GET /metrics at an address, with figures of the engine and the
+// process. The address is host:port. Without a host ("9100", ":9100") only this
+// machine can connect; "*:9100" listens on all addresses.
 func Listen(address string, e *engine.Engine) (*Server, error) {
 	address, err := withHost(address)
 	if err != nil {
@@ -46,7 +46,8 @@ func Listen(address string, e *engine.Engine) (*Server, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("metrics-addr %s is in use: stop what listens there, or choose another", address)
+		return nil, fmt.Errorf("metrics-addr %s is in use: stop what listens there, or choose another",
+			address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on metrics-addr %s: %w", address, err)
@@ -54,27 +55,28 @@ func Listen(address string, e *engine.Engine) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", handler(e))
 	s := &Server{
-		listener: l, ended: make(chan struct{}),
+		listener: l, done: make(chan struct{}),
 		http: &http.Server{
 			Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
 			WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		},
 	}
 	go func() {
-		defer close(s.ended)
-		_ = s.http.Serve(netutil.LimitListener(l, connections)) // until Close
+		defer close(s.done)
+		_ = s.http.Serve(netutil.LimitListener(l, maxConnections)) // until Close
 	}()
 	return s, nil
 }
 
-// handler answers scrapes, a few at a time.
+// handler answers scrapes, a few at once.
 func handler(e *engine.Engine) http.Handler {
-	registry := prometheus.NewRegistry() // not the global one: an engine each
-	registry.MustRegister(collector{e}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapesAtOnce})
+	registry := prometheus.NewRegistry() // not the global one: there may be several engines
+	registry.MustRegister(collector{e}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }
 
-// withHost puts this machine's own address where none is named.
+// withHost adds the loopback address if the address has no host.
 func withHost(address string) (string, error) {
 	if !strings.Contains(address, ":") {
 		address = ":" + address
@@ -84,23 +86,23 @@ func withHost(address string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("metrics-addr %q is no host:port", address)
 	case host == "":
-		host = defaultListenOn
+		host = defaultHost
 	case host == "*":
 		host = ""
 	}
 	return net.JoinHostPort(host, port), nil
 }
 
-// Addr is where the server listens.
+// Addr returns the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close ends the server: no scrape is taken any more, those under way are
-// finished until ctx is done, and cut then.
+// Close stops accepting scrapes and waits for current ones. When ctx is done, it
+// aborts them.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(err, s.http.Close())
 	}
-	<-s.ended
+	<-s.done
 	return err
 }
