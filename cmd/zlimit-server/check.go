@@ -26,7 +26,8 @@ func check(args []string, stdout, stderr io.Writer) (code int, done bool) {
 	case args[0] == "--check-aof" && len(args) == 3 && args[1] == "--fix":
 		sound = durable.CheckAOF(stdout, args[2], true, nowMs)
 	default:
-		fmt.Fprintln(stderr, "Usage: zlimit-server --check-aof FILE [--fix]\n       zlimit-server --check-rdb FILE")
+		fmt.Fprintln(stderr,
+			"Usage: zlimit-server --check-aof FILE [--fix]\n       zlimit-server --check-rdb FILE")
 	}
 	if !sound {
 		code = 1

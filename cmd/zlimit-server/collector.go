@@ -13,18 +13,18 @@ import (
 
 // Bounds of GOGC, unless the operator sets it. Commands on warm keys leave no garbage,
 // so a large heap seldom uses its growth between collections, and a small share of it
-// suffices: leastPercent. A small heap may grow by headroom, because scripts that leave
+// suffices: minPercent. A small heap may grow by headroom, because scripts that leave
 // garbage would otherwise trigger constant collections.
 const (
-	leastPercent = 50
-	mostPercent  = 400
-	headroom     = 32 << 20 // bytes
+	minPercent = 50
+	maxPercent = 400
+	headroom   = 32 << 20 // bytes
 )
 
-// percent returns GOGC for a heap with so many live bytes.
-func percent(live uint64) int {
-	p := mostPercent
-	for p > leastPercent && live*uint64(p)/100 > headroom {
+// gcPercent returns GOGC for a heap with the given number of live bytes.
+func gcPercent(live uint64) int {
+	p := maxPercent
+	for p > minPercent && live*uint64(p)/100 > headroom {
 		p /= 2
 	}
 	return p
@@ -33,8 +33,8 @@ func percent(live uint64) int {
 // tuneCollector sets GOGC, and GOMEMLIMIT to nine tenths of the memory of the machine
 // or container, unless the environment sets them.
 func tuneCollector() {
-	if ownPercent() {
-		debug.SetGCPercent(mostPercent)
+	if tunesPercent() {
+		debug.SetGCPercent(maxPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if all := machineMemory(os.DirFS("/")); all > 0 {
@@ -43,12 +43,12 @@ func tuneCollector() {
 	}
 }
 
-// ownPercent reports whether GOGC is unset in the environment.
-func ownPercent() bool { return os.Getenv("GOGC") == "" }
+// tunesPercent reports whether GOGC is unset in the environment.
+func tunesPercent() bool { return os.Getenv("GOGC") == "" }
 
-// giveBack runs once a second until done: it lets a keeper return memory and adapts
-// GOGC to the heap.
-func giveBack(e *engine.Engine, done <-chan struct{}) {
+// returnMemory runs once a second until done: it lets a keeper return memory and
+// adapts GOGC to the heap.
+func returnMemory(e *engine.Engine, done <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	samples := []metrics.Sample{
@@ -57,8 +57,8 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 		{Name: "/gc/heap/live:bytes"},
 		{Name: "/gc/cycles/total:gc-cycles"},
 	}
-	k := keeper{sinceAsk: busyPause} // it may return memory at once
-	set := mostPercent
+	k := keeper{sinceReturn: busyPause} // it may return memory at once
+	set := maxPercent
 	for {
 		select {
 		case <-done:
@@ -67,14 +67,14 @@ func giveBack(e *engine.Engine, done <-chan struct{}) {
 		}
 		metrics.Read(samples)
 		now := state{
-			objects: samples[0].Value.Uint64(), free: samples[1].Value.Uint64(), live: samples[2].Value.Uint64(),
-			collections: samples[3].Value.Uint64(), commands: e.Commands(), keys: k.last.keys,
-			held: uint64(e.MemoryUse().Keyspace.Used),
+			objects: samples[0].Value.Uint64(), free: samples[1].Value.Uint64(),
+			live: samples[2].Value.Uint64(), collections: samples[3].Value.Uint64(),
+			commands: e.Commands(), keys: k.last.keys, held: uint64(e.MemoryUse().Keyspace.Used),
 		}
 		if keys, ok := e.Keys(); ok {
 			now.keys = keys
 		}
-		if p := percent(now.live); p != set && ownPercent() {
+		if p := gcPercent(now.live); p != set && tunesPercent() {
 			set = p
 			debug.SetGCPercent(p)
 		}
@@ -100,14 +100,14 @@ type state struct {
 // slowly. A server whose keys have expired and that makes no garbage would keep all of
 // it. due is called once a second.
 type keeper struct {
-	last     state
-	most     uint64 // maximum of held since the last collection
-	mostKeys int    // maximum of keys, likewise
-	sinceAsk int    // seconds since due last returned true
+	last        state
+	maxHeld     uint64 // maximum of held since the last collection
+	maxKeys     int    // maximum of keys, likewise
+	sinceReturn int    // seconds since due last returned true
 }
 
 const (
-	worthwhile    = 8 << 20 // bytes; smaller amounts are ignored
+	minSpare      = 8 << 20 // bytes; smaller amounts are ignored
 	quietCommands = 1000    // a second: a collection disturbs few clients
 	quietPause    = 5       // seconds between collections at such times
 	busyPause     = 30      // and otherwise
@@ -116,27 +116,27 @@ const (
 // due reports whether to collect now and return free memory.
 func (k *keeper) due(s state) bool {
 	if s.collections != k.last.collections {
-		k.most, k.mostKeys = s.held, s.keys
+		k.maxHeld, k.maxKeys = s.held, s.keys
 	}
-	k.most, k.mostKeys = max(k.most, s.held), max(k.mostKeys, s.keys)
-	k.sinceAsk++
+	k.maxHeld, k.maxKeys = max(k.maxHeld, s.held), max(k.maxKeys, s.keys)
+	k.sinceReturn++
 	quiet := s.commands-k.last.commands <= quietCommands
 	k.last = s
-	dropped := min(k.most-s.held, s.objects)
-	if gone := k.mostKeys - s.keys; gone > 0 { // keys are alike: half of them have half of the heap
-		dropped = max(dropped, uint64(float64(s.objects)*float64(gone)/float64(k.mostKeys)))
+	garbage := min(k.maxHeld-s.held, s.objects)
+	if removed := k.maxKeys - s.keys; removed > 0 { // keys are alike: half of them have half of the heap
+		garbage = max(garbage, uint64(float64(s.objects)*float64(removed)/float64(k.maxKeys)))
 	}
-	yes := false
+	collect := false
 	if quiet {
 		// What a collection would free, and what the previous one freed.
-		spare := dropped + s.free + (max(s.objects, s.live) - s.live)
-		yes = spare >= max(worthwhile, s.objects/8) && k.sinceAsk > quietPause
+		spare := garbage + s.free + (max(s.objects, s.live) - s.live)
+		collect = spare >= max(minSpare, s.objects/8) && k.sinceReturn > quietPause
 	} else {
 		// Only if most of the heap is garbage: marking is then fast.
-		yes = dropped >= max(worthwhile, s.objects/2) && k.sinceAsk > busyPause
+		collect = garbage >= max(minSpare, s.objects/2) && k.sinceReturn > busyPause
 	}
-	if yes {
-		k.most, k.mostKeys, k.sinceAsk = s.held, s.keys, 0
+	if collect {
+		k.maxHeld, k.maxKeys, k.sinceReturn = s.held, s.keys, 0
 	}
-	return yes
+	return collect
 }

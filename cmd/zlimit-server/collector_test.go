@@ -9,9 +9,10 @@ import (
 
 const mb = 1 << 20
 
-func TestPercent(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 8 * mb: 400, 9 * mb: 200, 16 * mb: 200, 17 * mb: 100, 33 * mb: 50, 1 << 40: 50} {
-		require.Equal(t, want, percent(live), "%d bytes", live)
+func TestGCPercent(t *testing.T) {
+	for live, want := range map[uint64]int{0: 400, 8 * mb: 400, 9 * mb: 200, 16 * mb: 200, 17 * mb: 100,
+		33 * mb: 50, 1 << 40: 50} {
+		require.Equal(t, want, gcPercent(live), "%d bytes", live)
 	}
 }
 
@@ -54,7 +55,8 @@ func TestKeeper(t *testing.T) {
 		"little":                         {{state{objects: 9 * mb, live: 2 * mb, free: mb / 2}, false}},
 		"collected by itself in between": {
 			{full, false},
-			{after(full, func(s *state) { s.held, s.collections, s.objects, s.live = 0, 10, 20*mb, 20*mb }), false},
+			{after(full, func(s *state) { s.held, s.collections, s.objects, s.live = 0, 10, 20*mb, 20*mb }),
+				false},
 		},
 		"traffic, garbage as always": {
 			{after(full, func(s *state) { s.objects, s.commands = 390*mb, 50_000 }), false},
@@ -64,11 +66,12 @@ func TestKeeper(t *testing.T) {
 			{after(full, func(s *state) { s.commands = 50_000 }), false},
 			{after(full, func(s *state) { s.commands, s.held = 100_000, 10*mb }), true},
 			{after(full, func(s *state) { s.commands, s.held, s.collections = 150_000, 90*mb, 10 }), false},
-			{after(full, func(s *state) { s.commands, s.held, s.collections = 200_000, mb, 10 }), false}, // too soon after the last
+			// Too soon after the last.
+			{after(full, func(s *state) { s.commands, s.held, s.collections = 200_000, mb, 10 }), false},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := keeper{sinceAsk: busyPause}
+			k := keeper{sinceReturn: busyPause}
 			for i, s := range seconds {
 				require.Equal(t, s.due, k.due(s.state), "second %d", i)
 			}
@@ -79,7 +82,7 @@ func TestKeeper(t *testing.T) {
 // TestKeeperPauses checks that a keeper does not return memory twice in quick
 // succession, whatever the state.
 func TestKeeperPauses(t *testing.T) {
-	k := keeper{sinceAsk: quietPause}
+	k := keeper{sinceReturn: quietPause}
 	wasteful := state{objects: 100 * mb, live: 10 * mb}
 	yes := 0
 	for range 10 * (quietPause + 1) {
@@ -97,11 +100,14 @@ func TestMachineMemory(t *testing.T) {
 		files fstest.MapFS
 		want  int64
 	}{
-		"nothing known":      {fstest.MapFS{}, 0},
-		"a machine":          {fstest.MapFS{"proc/meminfo": meminfo}, 16 * mb},
-		"no bound":           {fstest.MapFS{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": file("max\n")}, 16 * mb},
-		"a container":        {fstest.MapFS{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": file("4194304\n")}, 4 * mb},
-		"more than there is": {fstest.MapFS{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": file("41943040\n")}, 16 * mb},
+		"nothing known": {fstest.MapFS{}, 0},
+		"a machine":     {fstest.MapFS{"proc/meminfo": meminfo}, 16 * mb},
+		"no bound": {fstest.MapFS{"proc/meminfo": meminfo,
+			"sys/fs/cgroup/memory.max": file("max\n")}, 16 * mb},
+		"a container": {fstest.MapFS{"proc/meminfo": meminfo,
+			"sys/fs/cgroup/memory.max": file("4194304\n")}, 4 * mb},
+		"more than there is": {fstest.MapFS{"proc/meminfo": meminfo,
+			"sys/fs/cgroup/memory.max": file("41943040\n")}, 16 * mb},
 		"a service": {fstest.MapFS{
 			"proc/meminfo": meminfo, "proc/self/cgroup": file("0::/system.slice/zlimit.service\n"),
 			"sys/fs/cgroup/system.slice/zlimit.service/memory.max": file("3145728\n"),
@@ -116,7 +122,8 @@ func TestMachineMemory(t *testing.T) {
 			"sys/fs/cgroup/memory/job/memory.limit_in_bytes": file("1048576\n"),
 			"sys/fs/cgroup/memory/memory.limit_in_bytes":     file("9223372036854771712\n"),
 		}, mb},
-		"nonsense": {fstest.MapFS{"proc/meminfo": file("MemTotal: x kB\n\nMemTotal:\n"), "proc/self/cgroup": file("\n:\nx\n"), "sys/fs/cgroup/memory.max": file("-1")}, 0},
+		"nonsense": {fstest.MapFS{"proc/meminfo": file("MemTotal: x kB\n\nMemTotal:\n"),
+			"proc/self/cgroup": file("\n:\nx\n"), "sys/fs/cgroup/memory.max": file("-1")}, 0},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, machineMemory(c.files)) })
 	}

@@ -41,7 +41,8 @@ var crashOps = []string{
 // crashReads read the counters in the same order. Below are those that must equal
 // another.
 var crashReads = []string{
-	"GET %[1]s:incr", "LLEN %[1]s:list", "ZCARD %[1]s:log", "GET %[1]s:lua", "GET %[1]s:to", "HGET %[1]s:hash field",
+	"GET %[1]s:incr", "LLEN %[1]s:list", "ZCARD %[1]s:log", "GET %[1]s:lua", "GET %[1]s:to",
+	"HGET %[1]s:hash field",
 	"GET %[1]s:lua2", "GET %[1]s:from",
 }
 
@@ -98,7 +99,8 @@ func (l *journal) check(got []int, durable int) (survived int, err error) {
 	}
 	for i := range want {
 		if want[i] != got[i] {
-			return 0, fmt.Errorf("%s: the first %d operations count %v, what came back %v", l.name, sum, want, got[:kinds])
+			return 0, fmt.Errorf("%s: the first %d operations count %v, what came back %v", l.name, sum, want,
+				got[:kinds])
 		}
 	}
 	return sum, nil
@@ -110,10 +112,11 @@ func (l *journal) truncate(survived int) {
 	l.times = []ack{{n: survived}}
 }
 
-func TestLedger(t *testing.T) {
+func TestJournal(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
-	l := &journal{name: "c", ops: []uint8{0, 1, 2, 3, 4, 5, 0}, acked: 6, times: []ack{{2, start}, {5, start.Add(2 * time.Second)}}}
+	l := &journal{name: "c", ops: []uint8{0, 1, 2, 3, 4, 5, 0}, acked: 6,
+		times: []ack{{2, start}, {5, start.Add(2 * time.Second)}}}
 	killed := start.Add(2500 * time.Millisecond)
 	require.Equal(t, 6, l.durable("always", killed))
 	require.Equal(t, 2, l.durable("everysec", killed))
@@ -127,7 +130,8 @@ func TestLedger(t *testing.T) {
 		{[]int{1, 1, 0, 0, 0, 0, 0, 0}, 2, ""},
 		{[]int{1, 1, 1, 1, 1, 0, 1, -1}, 6, "c: 5 operations came back, 6 must have"},
 		{[]int{2, 1, 1, 1, 1, 2, 1, -1}, 6, "c: 8 operations came back, 7 were sent"},
-		{[]int{1, 0, 1, 0, 0, 0, 0, 0}, 2, "c: the first 2 operations count [1 1 0 0 0 0], what came back [1 0 1 0 0 0]"},
+		{[]int{1, 0, 1, 0, 0, 0, 0, 0}, 2,
+			"c: the first 2 operations count [1 1 0 0 0 0], what came back [1 0 1 0 0 0]"},
 		{[]int{1, 1, 1, 1, 0, 0, 0, 0}, 0, "c: half a group came back: [1 1 1 1 0 0 0 0]"},
 		{[]int{1, 1, 1, 1, 1, 0, 1, 0}, 0, "c: half a group came back: [1 1 1 1 1 0 1 0]"},
 	} {
@@ -140,7 +144,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-func TestKilled(t *testing.T) {
+func TestKill(t *testing.T) {
 	t.Parallel()
 	modes := []string{"always", "everysec", "no"}
 	for i, mode := range modes {
@@ -187,7 +191,8 @@ func killOften(t *testing.T, mode string, times int, rng *rand.Rand) {
 		}
 		all = append(all, ledgers...)
 	}
-	t.Logf("%d kills, %d operations answered, %d lost (sent, and not answered or not yet due on disk)", times, answers, lost)
+	t.Logf("%d kills, %d operations answered, %d lost (sent, and not answered or not yet due on disk)", times,
+		answers, lost)
 }
 
 // kill sends SIGKILL.

@@ -24,16 +24,18 @@ func startLimited(t *testing.T, files string, args ...string) *process {
 	return p
 }
 
-// TestIdleClientsLeaveDescriptorsForFiles fills a server that may open 256 files with
-// clients. Those beyond 224 are refused, and the log, saves and rewrites continue.
-func TestIdleClientsLeaveDescriptorsForFiles(t *testing.T) {
+// TestReservedDescriptors fills a server that may open 256 files with clients.
+// Those beyond 224 are refused, and the log, saves and rewrites continue.
+func TestReservedDescriptors(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)
-	p := startLimited(t, "256", append(args, "--save", "3600 1", "--appendonly", "yes", "--metrics-addr", "127.0.0.1:0")...)
+	p := startLimited(t, "256", append(args, "--save", "3600 1", "--appendonly", "yes",
+		"--metrics-addr", "127.0.0.1:0")...)
 	warning, err := p.stdout.ReadString('\n')
 	require.NoError(t, err)
-	require.Contains(t, warning, "maxclients is 224 instead of 10000: the limit of open files (ulimit -n) is 256")
-	p.greet(t, p.stdout)
+	require.Contains(t, warning,
+		"maxclients is 224 instead of 10000: the limit of open files (ulimit -n) is 256")
+	p.readGreeting(t, p.stdout)
 	metrics, err := p.stdout.ReadString('\n')
 	require.NoError(t, err)
 	_, address, ok := strings.Cut(strings.TrimSpace(metrics), "http://")
@@ -59,11 +61,12 @@ func TestIdleClientsLeaveDescriptorsForFiles(t *testing.T) {
 	require.Equal(t, "+OK", c.ask(t, "SET k w"))
 	require.Equal(t, "+Background append only file rewriting started", c.ask(t, "BGREWRITEAOF"))
 	require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'maxclients') - "+
-		"The operating system is not able to handle the specified number of clients, try with 224", c.ask(t, "CONFIG SET maxclients 225"))
+		"The operating system is not able to handle the specified number of clients, try with 224",
+		c.ask(t, "CONFIG SET maxclients 225"))
 	require.Equal(t, "+OK", c.ask(t, "CONFIG SET maxclients 223"))
 	c.send(t, "SHUTDOWN\r\n")
-	code, _ := p.end(t)
-	require.Zero(t, code, "and the last save, too")
+	code, _ := p.wait(t)
+	require.Zero(t, code, "the final save succeeds")
 }
 
 // TestTooFewDescriptors sets a limit too low to serve any client.
@@ -71,7 +74,8 @@ func TestTooFewDescriptors(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)
 	p := startLimited(t, "32", args...)
-	code, _ := p.end(t)
+	code, _ := p.wait(t)
 	require.Equal(t, 1, code)
-	require.Equal(t, "zlimit-server: the limit of open files (ulimit -n) is 32, and at least 33 are needed\n", p.stderr.String())
+	require.Equal(t, "zlimit-server: the limit of open files (ulimit -n) is 32, and at least 33 are needed\n",
+		p.stderr.String())
 }

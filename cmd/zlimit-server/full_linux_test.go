@@ -19,7 +19,8 @@ func limitFiles(t *testing.T, pid int, bytes uint64) {
 	t.Helper()
 	const fileSize = 1 // RLIMIT_FSIZE
 	limit := syscall.Rlimit{Cur: bytes, Max: ^uint64(0)}
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), fileSize, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), fileSize,
+		uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	require.Zero(t, errno)
 }
 
@@ -62,36 +63,36 @@ func TestDiskFull(t *testing.T) {
 			for range 5 {
 				reader.line(t)
 			}
-			require.Contains(t, reader.counted(t, "INFO persistence"), "aof_last_write_status:err")
+			require.Contains(t, reader.do(t, "INFO persistence"), "aof_last_write_status:err")
 
 			limitFiles(t, p.cmd.Process.Pid, 1<<40)
-			for isError(reader.counted(t, "INCR recovered")) {
-				continue // until it is looked at again
+			for isError(reader.do(t, "INCR recovered")) {
+				continue // until the disk is tried again
 			}
-			require.Equal(t, "1", reader.counted(t, "WAITAOF 1 0 0")[:1])
-			held := reader.counted(t, "LLEN list")
+			require.Equal(t, "1", reader.do(t, "WAITAOF 1 0 0")[:1])
+			held := reader.do(t, "LLEN list")
 			p.kill(t)
 
 			p = start(t, words...)
 			go func() { _, _ = io.Copy(io.Discard, p.stdout) }()
 			c := p.dial(t)
-			require.Equal(t, held, c.counted(t, "LLEN list"))
-			require.Equal(t, "1", c.counted(t, "GET recovered"))
+			require.Equal(t, held, c.do(t, "LLEN list"))
+			require.Equal(t, "1", c.do(t, "GET recovered"))
 			there := make(map[string]bool) // an unacknowledged write may appear twice
-			for elem := range strings.FieldsSeq(c.counted(t, "LRANGE list 0 -1")) {
+			for elem := range strings.FieldsSeq(c.do(t, "LRANGE list 0 -1")) {
 				there[elem] = true
 			}
 			for i := range acked {
 				require.True(t, there[fmt.Sprint(i)], "%d was acknowledged", i)
 			}
-			code, said := exitOf(t, "--check-aof", dir+"/appendonlydir/appendonly.aof.manifest")
+			code, said := runToEnd(t, "--check-aof", dir+"/appendonlydir/appendonly.aof.manifest")
 			require.Zero(t, code, said)
 		})
 	}
 }
 
-// counted sends a command and returns its reply, retrying after LOADING.
-func (c *client) counted(t *testing.T, command string) string {
+// do sends a command and returns its reply, retrying after LOADING.
+func (c *client) do(t *testing.T, command string) string {
 	t.Helper()
 	for {
 		c.send(t, command+"\r\n")
@@ -103,8 +104,8 @@ func (c *client) counted(t *testing.T, command string) string {
 	}
 }
 
-// exitOf runs the command to its end.
-func exitOf(t *testing.T, args ...string) (code int, said string) {
+// runToEnd runs the command to its end.
+func runToEnd(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, args...)
 	out, err := cmd.CombinedOutput()

@@ -16,10 +16,10 @@ import (
 // kernel's own thread moves them later.
 
 const (
-	lookHuge    = time.Second // interval of the passes
-	placesHuge  = 128         // places checked in a pass, in less than half a millisecond
-	largestHuge = 4 << 20     // with larger ones, hardly any in a heap are full
-	manyMaps    = 10_000      // advice splits mappings, and the kernel allows 65,530
+	hugeInterval = time.Second // interval of the passes
+	hugePerPass  = 128         // places checked in a pass, in less than half a millisecond
+	maxHugeSize  = 4 << 20     // with larger ones, hardly any in a heap are full
+	maxMaps      = 10_000      // advice splits mappings, and the kernel allows 65,530
 )
 
 // keepHuge checks the process until done.
@@ -28,7 +28,7 @@ func keepHuge(done <-chan struct{}) {
 	if h == nil {
 		return
 	}
-	tick := time.NewTicker(lookHuge)
+	tick := time.NewTicker(hugeInterval)
 	defer tick.Stop()
 	var left []uintptr // places left of the current round
 	for {
@@ -42,9 +42,9 @@ func keepHuge(done <-chan struct{}) {
 			if err != nil {
 				return
 			}
-			left = h.places(string(maps))
+			left = h.candidates(string(maps))
 		}
-		n := min(len(left), placesHuge)
+		n := min(len(left), hugePerPass)
 		for _, at := range left[:n] {
 			h.advise(at)
 		}
@@ -54,9 +54,9 @@ func keepHuge(done <-chan struct{}) {
 
 // hugePages describes this process's huge pages.
 type hugePages struct {
-	size  uintptr              // of a huge page, in bytes
-	asked map[uintptr]struct{} // where one was requested; Go keeps the addresses of its heap
-	pages []byte               // mincore's result for the pages of one
+	size     uintptr              // of a huge page, in bytes
+	advised  map[uintptr]struct{} // where one was requested; Go keeps the addresses of its heap
+	resident []byte               // mincore's result for the pages of one
 }
 
 // newHugePages returns nil if the system has no huge pages or forbids them. root is the
@@ -70,20 +70,20 @@ func newHugePages(root fs.FS) *hugePages {
 		return strings.TrimSpace(string(text))
 	}
 	size, err := strconv.ParseUint(read("hpage_pmd_size"), 10, 64)
-	if err != nil || size == 0 || size > largestHuge || strings.Contains(read("enabled"), "[never]") {
+	if err != nil || size == 0 || size > maxHugeSize || strings.Contains(read("enabled"), "[never]") {
 		return nil
 	}
 	return &hugePages{
-		size:  uintptr(size),
-		asked: map[uintptr]struct{}{},
-		pages: make([]byte, int(size)/os.Getpagesize()),
+		size:     uintptr(size),
+		advised:  map[uintptr]struct{}{},
+		resident: make([]byte, int(size)/os.Getpagesize()),
 	}
 }
 
-// places returns where huge pages could be: in private, writable, anonymous memory.
-// maps is /proc/self/maps; if that is already long, no more are requested.
-func (h *hugePages) places(maps string) (at []uintptr) {
-	if strings.Count(maps, "\n") > manyMaps {
+// candidates returns where huge pages could be: in private, writable, anonymous
+// memory. maps is /proc/self/maps; if that is already long, no more are requested.
+func (h *hugePages) candidates(maps string) (at []uintptr) {
+	if strings.Count(maps, "\n") > maxMaps {
 		return nil
 	}
 	for line := range strings.Lines(maps) {
@@ -107,7 +107,7 @@ func (h *hugePages) places(maps string) (at []uintptr) {
 // advise asks the kernel for a huge page where memory has filled up, and cancels that
 // where memory was returned: it may fill only in part again.
 func (h *hugePages) advise(at uintptr) {
-	_, asked := h.asked[at]
+	_, asked := h.advised[at]
 	full := h.full(at)
 	if full == asked {
 		return
@@ -115,9 +115,9 @@ func (h *hugePages) advise(at uintptr) {
 	advice := syscall.MADV_HUGEPAGE
 	if asked {
 		advice = syscall.MADV_NOHUGEPAGE
-		delete(h.asked, at)
+		delete(h.advised, at)
 	} else {
-		h.asked[at] = struct{}{}
+		h.advised[at] = struct{}{}
 	}
 	// It is only advice, so a failure needs no report.
 	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, at, h.size, uintptr(advice))
@@ -125,8 +125,9 @@ func (h *hugePages) advise(at uintptr) {
 
 // full reports whether all memory of a place is resident.
 func (h *hugePages) full(at uintptr) bool {
-	if _, _, e := syscall.Syscall(syscall.SYS_MINCORE, at, h.size, uintptr(unsafe.Pointer(&h.pages[0]))); e != 0 {
+	_, _, e := syscall.Syscall(syscall.SYS_MINCORE, at, h.size, uintptr(unsafe.Pointer(&h.resident[0])))
+	if e != 0 {
 		return false
 	}
-	return !slices.ContainsFunc(h.pages, func(p byte) bool { return p&1 == 0 })
+	return !slices.ContainsFunc(h.resident, func(p byte) bool { return p&1 == 0 })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhereHugePagesAreUsed(t *testing.T) {
+func TestHugePagesSupport(t *testing.T) {
 	system := func(enabled, size string) fstest.MapFS {
 		return fstest.MapFS{
 			"sys/kernel/mm/transparent_hugepage/enabled":        {Data: []byte(enabled + "\n")},
@@ -38,15 +38,15 @@ func TestWhereHugePagesAreUsed(t *testing.T) {
 				return
 			}
 			require.Equal(t, c.size, h.size)
-			require.Len(t, h.pages, int(c.size)/os.Getpagesize())
+			require.Len(t, h.resident, int(c.size)/os.Getpagesize())
 		})
 	}
 }
 
-func TestPlacesOfHugePages(t *testing.T) {
+func TestHugePageCandidates(t *testing.T) {
 	h := &hugePages{size: 2 * mb}
-	const maps = `00400000-00c00000 r-xp 00000000 fe:00 42                                 /usr/bin/zlimit-server
-00c00000-01400000 rw-p 00800000 fe:00 42                                 /usr/bin/zlimit-server
+	const maps = `00400000-00c00000 r-xp 00000000 fe:00 42                         /usr/bin/zlimit-server
+00c00000-01400000 rw-p 00800000 fe:00 42                         /usr/bin/zlimit-server
 2b7f00100000-2b7f00800000 rw-p 00000000 00:00 0
 2b7f00800000-2b7f04000000 ---p 00000000 00:00 0
 7f0000000000-7f0000400000 rw-s 00000000 00:01 7                          /dev/zero (deleted)
@@ -55,20 +55,23 @@ func TestPlacesOfHugePages(t *testing.T) {
 nonsense
 zz-7f0000a00000 rw-p 00000000 00:00 0
 `
-	require.Equal(t, []uintptr{0x2b7f00200000, 0x2b7f00400000, 0x2b7f00600000, 0x7f0000800000}, h.places(maps))
-	require.Empty(t, h.places(strings.Repeat("-\n", manyMaps)+maps), "the kernel allows only so many mappings")
+	require.Equal(t, []uintptr{0x2b7f00200000, 0x2b7f00400000, 0x2b7f00600000, 0x7f0000800000},
+		h.candidates(maps))
+	require.Empty(t, h.candidates(strings.Repeat("-\n", maxMaps)+maps),
+		"the kernel allows only so many mappings")
 }
 
 // This checks against the kernel. Of four places one is full, one lacks a page, one is
 // empty and one was returned and filled again. Every kernel reports residency; only one
 // with huge pages reports the advice.
-func TestHugePagesAreAskedForWhereMemoryIsFull(t *testing.T) {
+func TestHugePagesAdvice(t *testing.T) {
 	h := newHugePages(fstest.MapFS{
 		"sys/kernel/mm/transparent_hugepage/hpage_pmd_size": {Data: []byte("2097152")},
 	})
 	_, err := os.Stat("/sys/kernel/mm/transparent_hugepage")
 	kernelHas := err == nil
-	mem, err := syscall.Mmap(-1, 0, 6*int(h.size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := syscall.Mmap(-1, 0, 6*int(h.size), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, syscall.Munmap(mem)) }()
 	base := uintptr(unsafe.Pointer(&mem[0]))
@@ -88,7 +91,7 @@ func TestHugePagesAreAskedForWhereMemoryIsFull(t *testing.T) {
 		maps, err := os.ReadFile("/proc/self/maps")
 		require.NoError(t, err)
 		seen := 0
-		for _, at := range h.places(string(maps)) {
+		for _, at := range h.candidates(string(maps)) {
 			if at >= base && at < base+uintptr(len(mem)) {
 				h.advise(at)
 				seen++
@@ -97,10 +100,10 @@ func TestHugePagesAreAskedForWhereMemoryIsFull(t *testing.T) {
 		require.GreaterOrEqual(t, seen, 5, "places of this mapping")
 		for i := range 4 {
 			first := &place(i)[0]
-			_, yes := h.asked[uintptr(unsafe.Pointer(first))]
+			_, yes := h.advised[uintptr(unsafe.Pointer(first))]
 			asked = append(asked, yes)
 			if kernelHas {
-				require.Equal(t, yes, slices.Contains(flags(t, first), "hg"), "what the kernel knows of place %d", i)
+				require.Equal(t, yes, slices.Contains(flags(t, first), "hg"), "advice of place %d", i)
 			}
 		}
 		return asked
@@ -115,7 +118,7 @@ func TestHugePagesAreAskedForWhereMemoryIsFull(t *testing.T) {
 	require.Equal(t, []bool{true, false, false, false}, look())
 	fill(back)
 	require.Equal(t, []bool{true, false, false, true}, look())
-	require.Equal(t, []bool{true, false, false, true}, look(), "nothing has changed")
+	require.Equal(t, []bool{true, false, false, true}, look(), "unchanged")
 }
 
 // flags returns the VmFlags in /proc/self/smaps of the mapping that holds a byte. hg

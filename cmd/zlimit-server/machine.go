@@ -20,7 +20,8 @@ func machineMemory(root fs.FS) int64 {
 		if err != nil {
 			return
 		}
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 { // not "max"
+		// Not "max".
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
 			least = min(least, n)
 		}
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// patience is how long shutdown waits for commands to finish and for clients to read
-// their last replies.
-const patience = 10 * time.Second
+// shutdownTimeout is how long shutdown waits for commands to finish and for clients
+// to read their last replies.
+const shutdownTimeout = 10 * time.Second
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
@@ -70,12 +70,12 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	scrapes, err := listenMetrics(cfg.String("metrics-addr"), srv)
+	metricsServer, err := listenMetrics(cfg.String("metrics-addr"), srv)
 	if err != nil {
 		_ = srv.Close()
 		return err
 	}
-	defer endMetrics(scrapes)
+	defer closeMetrics(metricsServer)
 	pidfile, portFile := cfg.String("pidfile"), cfg.String("port-file") // CONFIG SET may change dir
 	defer removeFile(pidfile)
 	for _, f := range []struct {
@@ -93,19 +93,19 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		}
 	})
 	logger.Print(srv.Greeting())
-	if scrapes != nil {
-		logger.Printf("metrics at http://%s/metrics", scrapes.Addr())
+	if metricsServer != nil {
+		logger.Printf("metrics at http://%s/metrics", metricsServer.Addr())
 	}
 	ended := make(chan struct{})
 	defer close(ended)
-	go giveBack(srv.Engine(), ended)
+	go returnMemory(srv.Engine(), ended)
 	if cfg.Bool("huge-pages") {
 		go keepHuge(ended)
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve() }()
-	untilEnd(srv, signals, logger)
-	if err := finish(srv, signals); err != nil {
+	waitForShutdown(srv, signals, logger)
+	if err := shutdown(srv, signals); err != nil {
 		return err
 	}
 	if err := <-served; err != nil {
@@ -115,14 +115,15 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	return nil
 }
 
-// untilEnd waits until the server has to shut down: at a signal, if the final save
-// succeeds; at a second signal in any case; or at SHUTDOWN.
-func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) {
+// waitForShutdown waits until the server has to shut down: at a signal, if the
+// final save succeeds; at a second signal in any case; or at SHUTDOWN.
+func waitForShutdown(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) {
 	for tried := false; ; tried = true {
 		select {
 		case s := <-signals:
-			if err := saveBeforeEnd(srv, signals, logger); err != nil && !tried {
-				logger.Printf("%v: the keys cannot be saved, so the server goes on: %v; the next signal ends it all the same", s, err)
+			if err := saveBeforeShutdown(srv, signals, logger); err != nil && !tried {
+				logger.Printf("%v: the keys cannot be saved, so the server goes on: %v; the next signal "+
+					"ends it all the same", s, err)
 				continue
 			}
 			logger.Printf("%v: finishing the commands under way", s)
@@ -135,11 +136,12 @@ func untilEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) 
 	}
 }
 
-// saveBeforeEnd saves what a signal must not lose. Another signal or SHUTDOWN ends
-// the wait; saveBeforeEnd then returns nil, and the server shuts down all the same.
-func saveBeforeEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) error {
-	insist, saved := make(chan struct{}), make(chan error, 1)
-	go func() { saved <- srv.Engine().SaveBeforeEnd(insist) }()
+// saveBeforeShutdown saves what a signal must not lose. Another signal or SHUTDOWN
+// ends the wait; saveBeforeShutdown then returns nil, and the server shuts down
+// anyway.
+func saveBeforeShutdown(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) error {
+	force, saved := make(chan struct{}), make(chan error, 1)
+	go func() { saved <- srv.Engine().SaveBeforeEnd(force) }()
 	select {
 	case err := <-saved:
 		return err
@@ -147,7 +149,7 @@ func saveBeforeEnd(srv *server.Server, signals <-chan os.Signal, logger *log.Log
 		logger.Printf("%v once more: the server ends as it is", s)
 	case <-srv.Ending():
 	}
-	close(insist)
+	close(force)
 	if err := <-saved; err != nil {
 		logger.Printf("not saved: %v", err)
 	}
@@ -163,9 +165,9 @@ func listenMetrics(address string, srv *server.Server) (*metrics.Server, error) 
 	return metrics.Listen(address, srv.Engine())
 }
 
-// endMetrics is called after the server's shutdown, so that it can be observed. It
-// interrupts slow scrapes.
-func endMetrics(m *metrics.Server) {
+// closeMetrics is called after the server's shutdown, so that it can be observed.
+// It interrupts slow scrapes.
+func closeMetrics(m *metrics.Server) {
 	if m == nil {
 		return
 	}
@@ -174,23 +176,23 @@ func endMetrics(m *metrics.Server) {
 	_ = m.Close(ctx)
 }
 
-// finish shuts the server down gracefully, or at once at another signal. Final saves
-// take the time they need.
-func finish(srv *server.Server, signals <-chan os.Signal) error {
-	ctx, insist := context.WithCancelCause(context.Background())
-	defer insist(nil)
+// shutdown shuts the server down gracefully, or at once at another signal. Final
+// saves take the time they need.
+func shutdown(srv *server.Server, signals <-chan os.Signal) error {
+	ctx, force := context.WithCancelCause(context.Background())
+	defer force(nil)
 	go func() {
-		late := time.NewTimer(patience)
+		late := time.NewTimer(shutdownTimeout)
 		defer late.Stop()
 		for {
 			select {
 			case s := <-signals:
-				insist(fmt.Errorf("%v once more: ended before all commands were finished", s))
+				force(fmt.Errorf("%v once more: ended before all commands were finished", s))
 			case <-late.C:
 				if srv.Connections() == 0 {
 					continue // still saving
 				}
-				insist(fmt.Errorf("gave up after %v: commands were still running", patience))
+				force(fmt.Errorf("gave up after %v: commands were still running", shutdownTimeout))
 			case <-ctx.Done():
 			}
 			return

@@ -22,9 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patient is real time. It only bounds how long a failure takes, and exceeds what any
-// step takes on a busy machine.
-const patient = 5 * time.Minute
+// testTimeout is real time. It only bounds how long a failure takes, and exceeds
+// what any step takes on a busy machine.
+const testTimeout = 5 * time.Minute
 
 // binary is the command under test, built once.
 var binary string
@@ -58,18 +58,19 @@ type process struct {
 	port   string
 }
 
-var greeting = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d zlimit [\d.]+ listens on (\S+?)(, \S+)*; try: redis-cli( \S+)* RL\.ALLOW user:42 100 1m\n$`)
+var greeting = regexp.MustCompile(`^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d zlimit [\d.]+ listens on (\S+?)(, \S+)*` +
+	`; try: redis-cli( \S+)* RL\.ALLOW user:42 100 1m\n$`)
 
 // start runs the command and waits for its first line.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := begin(t, args...)
-	p.greet(t, p.stdout)
+	p := startAsync(t, args...)
+	p.readGreeting(t, p.stdout)
 	return p
 }
 
-// begin runs the command without waiting.
-func begin(t *testing.T, args ...string) *process {
+// startAsync runs the command without waiting.
+func startAsync(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := prepare(t, args...)
 	p.run(t)
@@ -78,7 +79,7 @@ func begin(t *testing.T, args ...string) *process {
 
 func prepare(t *testing.T, args ...string) *process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	p := &process{cmd: exec.CommandContext(ctx, binary, args...)}
 	p.cmd.Stderr = &p.stderr
@@ -103,8 +104,8 @@ func (p *process) run(t *testing.T) {
 	})
 }
 
-// greet reads the first line of the log.
-func (p *process) greet(t *testing.T, log *bufio.Reader) {
+// readGreeting reads the first line of the log.
+func (p *process) readGreeting(t *testing.T, log *bufio.Reader) {
 	t.Helper()
 	line, err := log.ReadString('\n')
 	require.NoError(t, err, "stderr: %s", &p.stderr)
@@ -123,8 +124,8 @@ func anyPort(t *testing.T) (args []string, path string) {
 	return []string{"--bind", "127.0.0.1", "--port", "0", "--port-file", path}, path
 }
 
-// end waits for the process and returns the rest of its log.
-func (p *process) end(t *testing.T) (code int, said string) {
+// wait waits for the process and returns the rest of its log.
+func (p *process) wait(t *testing.T) (code int, said string) {
 	t.Helper()
 	rest, err := io.ReadAll(p.stdout)
 	require.NoError(t, err)
@@ -147,7 +148,7 @@ func (p *process) dial(t *testing.T) *client {
 	c, err := net.Dial(network, p.addr)
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
-	require.NoError(t, c.SetDeadline(time.Now().Add(patient)))
+	require.NoError(t, c.SetDeadline(time.Now().Add(testTimeout)))
 	return &client{c, bufio.NewReader(c)}
 }
 
@@ -177,11 +178,12 @@ func (c *client) ask(t *testing.T, command string) string {
 	return c.line(t)
 }
 
-// fails runs the command, which must exit with code 1 and print only to stderr.
-func fails(t *testing.T, args ...string) (stderr string) {
+// requireFails runs the command, which must exit with code 1 and print only to
+// stderr.
+func requireFails(t *testing.T, args ...string) (stderr string) {
 	t.Helper()
-	p := begin(t, args...)
-	code, said := p.end(t)
+	p := startAsync(t, args...)
+	code, said := p.wait(t)
 	require.Equal(t, 1, code, said)
 	require.Empty(t, said)
 	return p.stderr.String()
@@ -198,7 +200,7 @@ func TestGreeting(t *testing.T) {
 	require.Equal(t, "*5", p.dial(t).ask(t, "RL.ALLOW user:42 100 1m"))
 }
 
-func TestSignalsFinishTheCommandsInFlight(t *testing.T) {
+func TestSignalFinishesCommands(t *testing.T) {
 	t.Parallel()
 	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		args, _ := anyPort(t)
@@ -232,9 +234,10 @@ func TestSignalsFinishTheCommandsInFlight(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, rest)
 		}
-		code, said := p.end(t)
+		code, said := p.wait(t)
 		require.Zero(t, code)
-		require.Regexp(t, `^\S+ \S+ (terminated|interrupt): finishing the commands under way\n\S+ \S+ bye\n$`, said)
+		require.Regexp(t, `^\S+ \S+ (terminated|interrupt): finishing the commands under way\n\S+ \S+ bye\n$`,
+			said)
 		require.Empty(t, p.stderr.String())
 	}
 }
@@ -249,7 +252,7 @@ func TestShutdown(t *testing.T) {
 		rest, err := io.ReadAll(c.r)
 		require.NoError(t, err)
 		require.Equal(t, "+OK\r\n", string(rest))
-		code, said := p.end(t)
+		code, said := p.wait(t)
 		require.Zero(t, code)
 		require.Contains(t, said, "SHUTDOWN: finishing the commands under way\n")
 	}
@@ -269,14 +272,15 @@ func TestSecondSignal(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, line, "terminated: finishing the commands under way")
 	p.signal(t, syscall.SIGTERM)
-	code, _ := p.end(t)
+	code, _ := p.wait(t)
 	require.Equal(t, 1, code)
-	require.Equal(t, "zlimit-server: terminated once more: ended before all commands were finished\n", p.stderr.String())
+	require.Equal(t, "zlimit-server: terminated once more: ended before all commands were finished\n",
+		p.stderr.String())
 }
 
-// TestOutlivesTerminalAndLog checks that losing the terminal or the log's reader does
-// not end the process, as with redis-server.
-func TestOutlivesTerminalAndLog(t *testing.T) {
+// TestSurvivesLossOfTerminalAndLog checks that losing the terminal or the log's
+// reader does not end the process, as with redis-server.
+func TestSurvivesLossOfTerminalAndLog(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)
 	p := start(t, args...)
@@ -290,7 +294,7 @@ func TestOutlivesTerminalAndLog(t *testing.T) {
 	q.cmd.Stdout = write
 	q.run(t)
 	require.NoError(t, write.Close())
-	q.greet(t, bufio.NewReader(read))
+	q.readGreeting(t, bufio.NewReader(read))
 	require.NoError(t, read.Close())
 	q.signal(t, syscall.SIGTERM)
 	_ = q.cmd.Wait()
@@ -303,8 +307,10 @@ func TestPortInUse(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	require.Equal(t, "zlimit-server: port "+port+" is in use (127.0.0.1:"+port+"): stop what listens there, or choose another with --port\n",
-		fails(t, "--bind", "127.0.0.1", "--port", port))
+	require.Equal(t,
+		"zlimit-server: port "+port+" is in use (127.0.0.1:"+port+"): stop what listens there, or choose "+
+			"another with --port\n",
+		requireFails(t, "--bind", "127.0.0.1", "--port", port))
 }
 
 func TestWrongDirectives(t *testing.T) {
@@ -315,17 +321,25 @@ func TestWrongDirectives(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{file}, []string{"at line 4\n", ">>> 'maxclient 5'\n", "Bad directive or wrong number of arguments\n"}},
-		{[]string{"--port", "0", "--nonsense", "yes"}, []string{">>> 'nonsense \"yes\"'\n", "Bad directive or wrong number of arguments\n"}},
-		{[]string{"--port", "many"}, []string{">>> 'port \"many\"'\n", "argument couldn't be parsed into an integer\n"}},
-		{[]string{"--port", "65536"}, []string{">>> 'port \"65536\"'\n", "argument must be between 0 and 65535"}},
+		{[]string{file},
+			[]string{"at line 4\n", ">>> 'maxclient 5'\n", "Bad directive or wrong number of arguments\n"}},
+		{[]string{"--port", "0", "--nonsense", "yes"},
+			[]string{">>> 'nonsense \"yes\"'\n", "Bad directive or wrong number of arguments\n"}},
+		{[]string{"--port", "many"},
+			[]string{">>> 'port \"many\"'\n", "argument couldn't be parsed into an integer\n"}},
+		{[]string{"--port", "65536"},
+			[]string{">>> 'port \"65536\"'\n", "argument must be between 0 and 65535"}},
 		{[]string{"--cluster-enabled", "yes"}, []string{"zlimit is not a cluster node"}},
-		{[]string{filepath.Join(t.TempDir(), "none.conf")}, []string{"none.conf", "No such file or directory\n"}},
-		{[]string{"--port", "0"}, []string{"zlimit-server: nothing to listen on: port is 0, and neither port-file nor unixsocket is set\n"}},
-		{[]string{"--bind", "127.0.0.1", "--port", "0", "--port-file", "no/such/place"}, []string{"zlimit-server: cannot write port-file: "}},
+		{[]string{filepath.Join(t.TempDir(), "none.conf")},
+			[]string{"none.conf", "No such file or directory\n"}},
+		{[]string{"--port", "0"},
+			[]string{"zlimit-server: nothing to listen on: port is 0, and neither port-file nor " +
+				"unixsocket is set\n"}},
+		{[]string{"--bind", "127.0.0.1", "--port", "0", "--port-file", "no/such/place"},
+			[]string{"zlimit-server: cannot write port-file: "}},
 		{[]string{"--logfile", "no/such/place"}, []string{"zlimit-server: cannot open logfile: "}},
 	} {
-		stderr := fails(t, c.args...)
+		stderr := requireFails(t, c.args...)
 		for _, want := range c.want {
 			require.Contains(t, stderr, want, c.args)
 		}
@@ -343,8 +357,8 @@ func TestHelpAndVersion(t *testing.T) {
 		{[]string{"--version"}, `^zlimit-server [\d.]+, as redis-server 7\.0\.15\n$`},
 		{[]string{"-v"}, `^zlimit-server [\d.]+, as redis-server 7\.0\.15\n$`},
 	} {
-		p := begin(t, c.args...)
-		code, said := p.end(t)
+		p := startAsync(t, c.args...)
+		code, said := p.wait(t)
 		require.Zero(t, code)
 		require.Regexp(t, c.want, said)
 		require.Empty(t, p.stderr.String())
@@ -360,15 +374,18 @@ func TestFileAndFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "z.conf")
-	require.NoError(t, os.WriteFile(file, []byte("bind 127.0.0.1\nport 6379\nmaxclients 7\ntimeout 9\npidfile pid\nlogfile log\nport-file port\ndir "+dir+"\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(file,
+			[]byte("bind 127.0.0.1\nport 6379\nmaxclients 7\ntimeout 9\npidfile pid\nlogfile log\nport-file "+
+				"port\ndir "+dir+"\n"), 0o600))
 	// The log is a pipe, so that writes to it are events.
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "log"), 0o600))
-	p := begin(t, file, "--port", "0", "--timeout", "0")
+	p := startAsync(t, file, "--port", "0", "--timeout", "0")
 	pipe, err := os.Open(filepath.Join(dir, "log"))
 	require.NoError(t, err)
 	defer pipe.Close()
 	log := bufio.NewReader(pipe)
-	p.greet(t, log)
+	p.readGreeting(t, log)
 	port, err := os.ReadFile(filepath.Join(dir, "port"))
 	require.NoError(t, err)
 	require.Equal(t, p.port+"\n", string(port))
@@ -384,9 +401,9 @@ func TestFileAndFlags(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, strconv.Itoa(p.cmd.Process.Pid)+"\n", string(pid))
 	p.signal(t, syscall.SIGTERM)
-	code, said := p.end(t)
+	code, said := p.wait(t)
 	require.Zero(t, code)
-	require.Empty(t, said, "the log is in its file")
+	require.Empty(t, said, "the log is in the file")
 	logged, err := io.ReadAll(log)
 	require.NoError(t, err)
 	require.Regexp(t, `finishing the commands under way\n.* bye\n$`, string(logged))
@@ -399,11 +416,11 @@ func TestStandardInput(t *testing.T) {
 	p := prepare(t, append([]string{"-"}, args...)...)
 	p.cmd.Stdin = strings.NewReader("maxclients 11\nrequirepass \"from stdin\"\n")
 	p.run(t)
-	p.greet(t, p.stdout)
+	p.readGreeting(t, p.stdout)
 	c := p.dial(t)
 	require.Equal(t, "+OK", c.ask(t, `AUTH "from stdin"`))
 	c.send(t, "SHUTDOWN\r\n")
-	code, _ := p.end(t)
+	code, _ := p.wait(t)
 	require.Zero(t, code)
 }
 
@@ -430,7 +447,7 @@ func TestUnixSocketOnly(t *testing.T) {
 	require.Contains(t, p.first, "redis-cli -s "+filepath.Join(dir, "s")+" RL.ALLOW")
 	require.Equal(t, "+PONG", p.dial(t).ask(t, "PING"))
 	p.signal(t, syscall.SIGTERM)
-	code, _ := p.end(t)
+	code, _ := p.wait(t)
 	require.Zero(t, code)
 	require.NoFileExists(t, filepath.Join(dir, "s"))
 }
@@ -457,7 +474,8 @@ func TestCheckFiles(t *testing.T) {
 		{[]string{"--check-rdb", rdb, "--fix"}, 1},
 	} {
 		var out, errs strings.Builder
-		require.Equal(t, c.code, run(c.args, strings.NewReader(""), &out, &errs), "%v\n%s%s", c.args, &out, &errs)
+		require.Equal(t, c.code, run(c.args, strings.NewReader(""), &out, &errs), "%v\n%s%s", c.args, &out,
+			&errs)
 		require.NotEmpty(t, out.String()+errs.String())
 	}
 	text, err := os.ReadFile(aof)

@@ -31,6 +31,7 @@ func TestMetricsAddrInUse(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	require.Equal(t, "zlimit-server: metrics-addr "+l.Addr().String()+" is in use: stop what listens there, or choose another\n",
-		fails(t, "--port", "0", "--port-file", "p", "--metrics-addr", l.Addr().String()))
+	require.Equal(t, "zlimit-server: metrics-addr "+l.Addr().String()+
+		" is in use: stop what listens there, or choose another\n",
+		requireFails(t, "--port", "0", "--port-file", "p", "--metrics-addr", l.Addr().String()))
 }

@@ -31,7 +31,8 @@ var largeScripts = []string{
 func TestScriptsResident(t *testing.T) {
 	words, _ := anyPort(t)
 	const limit = 128
-	p := start(t, append(words, "--lua-memory-limit", fmt.Sprint(limit<<20), "--busy-reply-threshold", "0")...)
+	p := start(t, append(words, "--lua-memory-limit", fmt.Sprint(limit<<20), "--busy-reply-threshold",
+		"0")...)
 	c := p.dial(t)
 	require.Equal(t, "+PONG", c.ask(t, "PING"))
 	before := p.residentMB(t, "VmRSS")
@@ -40,8 +41,10 @@ func TestScriptsResident(t *testing.T) {
 		// least of a few runs counts.
 		least := math.MaxInt
 		for range 4 {
-			require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0))
-			require.Contains(t, c.ask(t, fmt.Sprintf("EVAL \"%s\" 0", source)), "-ERR not enough memory", source)
+			require.NoError(t,
+				os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0))
+			require.Contains(t, c.ask(t, fmt.Sprintf("EVAL \"%s\" 0", source)), "-ERR not enough memory",
+				source)
 			most := p.residentMB(t, "VmHWM") - before
 			t.Logf("%d MB at most: %s", most, source)
 			if least = min(least, most); least <= limit+64 {

@@ -14,9 +14,11 @@ import (
 // Scripts that write, loop forever and would write again. The log shows when they have
 // begun.
 const (
-	halfScript = `EVAL "redis.call('set','x',1) redis.log(redis.LOG_WARNING,'begun') while true do end redis.call('set','y',1)" 0`
+	halfScript = `EVAL "redis.call('set','x',1) redis.log(redis.LOG_WARNING,'begun') ` +
+		`while true do end redis.call('set','y',1)" 0`
 	halfExec   = "MULTI\r\nSET a 1\r\n" + halfScript + "\r\nSET b 1\r\nEXEC"
-	readerExec = "MULTI\r\nSET a 1\r\n" + `EVAL "redis.log(redis.LOG_WARNING,'begun') while true do end" 0` + "\r\nSET b 1\r\nEXEC"
+	readerExec = "MULTI\r\nSET a 1\r\n" + `EVAL "redis.log(redis.LOG_WARNING,'begun') while true do end" 0` +
+		"\r\nSET b 1\r\nEXEC"
 )
 
 // awaitLine reads the log until a line holds want.
@@ -47,10 +49,10 @@ func (c *client) awaitLoaded(t *testing.T) {
 	}
 }
 
-// TestHalfAScript checks that a script past busy-reply-threshold that is interrupted by
-// the end of the process leaves nothing in the log, and neither does the EXEC around
-// it.
-func TestHalfAScript(t *testing.T) {
+// TestInterruptedScript checks that a script past busy-reply-threshold that is
+// interrupted by the end of the process leaves nothing in the log, and neither does
+// the EXEC around it.
+func TestInterruptedScript(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fsync, script, said string
@@ -60,9 +62,12 @@ func TestHalfAScript(t *testing.T) {
 		"SIGTERM, everysec":       {"everysec", halfScript, "-ERR Script killed by user", sigterm},
 		"SIGTERM, no":             {"no", halfScript, "-ERR Script killed by user", sigterm},
 		"SHUTDOWN NOSAVE, always": {"always", halfScript, "-ERR Script killed by user", shutdownNoSave},
-		"SIGTERM in EXEC":         {"always", halfExec, "-EXECABORT Transaction discarded because of: Script killed", sigterm},
-		"SHUTDOWN in EXEC":        {"always", halfExec, "-EXECABORT Transaction discarded because of: Script killed", shutdownNoSave},
-		"a reader in EXEC":        {"always", readerExec, "-EXECABORT Transaction discarded because of: Script killed", sigterm},
+		"SIGTERM in EXEC": {"always", halfExec,
+			"-EXECABORT Transaction discarded because of: Script killed", sigterm},
+		"SHUTDOWN in EXEC": {"always", halfExec,
+			"-EXECABORT Transaction discarded because of: Script killed", shutdownNoSave},
+		"a reader in EXEC": {"always", readerExec,
+			"-EXECABORT Transaction discarded because of: Script killed", sigterm},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +85,7 @@ func TestHalfAScript(t *testing.T) {
 			rest, err := io.ReadAll(caller.r)
 			require.NoError(t, err)
 			require.Contains(t, "\r\n"+string(rest), "\r\n"+c.said)
-			code, said := p.end(t)
+			code, said := p.wait(t)
 			require.Zero(t, code, "%s%s", said, &p.stderr)
 
 			p = start(t, words...)
@@ -101,12 +106,13 @@ func shutdownNoSave(t *testing.T, _ *process, c *client) {
 	c.send(t, "SHUTDOWN NOSAVE\r\n")
 }
 
-// TestHalfAScriptWithinTheThreshold checks a script that nothing interrupts: the second
-// signal ends the process without it.
-func TestHalfAScriptWithinTheThreshold(t *testing.T) {
+// TestInterruptedScriptWithinThreshold checks a script that nothing interrupts: the
+// second signal ends the process without it.
+func TestInterruptedScriptWithinThreshold(t *testing.T) {
 	t.Parallel()
 	words, _ := anyPort(t)
-	words = append(words, "--dir", t.TempDir(), "--appendonly", "yes", "--appendfsync", "always", "--busy-reply-threshold", "0")
+	words = append(words, "--dir", t.TempDir(), "--appendonly", "yes", "--appendfsync", "always",
+		"--busy-reply-threshold", "0")
 	p := start(t, words...)
 	c := p.dial(t)
 	c.awaitLoaded(t)
@@ -116,7 +122,7 @@ func TestHalfAScriptWithinTheThreshold(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	p.awaitLine(t, "finishing the commands under way")
 	p.signal(t, syscall.SIGTERM)
-	code, _ := p.end(t)
+	code, _ := p.wait(t)
 	require.Equal(t, 1, code)
 	p = start(t, words...)
 	c = p.dial(t)
@@ -125,9 +131,10 @@ func TestHalfAScriptWithinTheThreshold(t *testing.T) {
 	p.kill(t)
 }
 
-// TestHalfAScriptIsNotSaved checks that without a log SIGTERM waits for a script that
-// has written, as in Redis. The second signal ends it, and the last snapshot stays.
-func TestHalfAScriptIsNotSaved(t *testing.T) {
+// TestInterruptedScriptIsNotSaved checks that without a log SIGTERM waits for a
+// script that has written, as in Redis. The second signal ends it, and the last
+// snapshot stays.
+func TestInterruptedScriptIsNotSaved(t *testing.T) {
 	t.Parallel()
 	words, _ := anyPort(t)
 	words = append(words, "--dir", t.TempDir(), "--save", "3600 1", "--busy-reply-threshold", "20")
@@ -141,10 +148,10 @@ func TestHalfAScriptIsNotSaved(t *testing.T) {
 	other.awaitBusy(t)
 	p.signal(t, syscall.SIGTERM)
 	p.awaitLine(t, "saving")
-	require.Contains(t, other.ask(t, "GET n"), "-BUSY", "it waits")
+	require.Contains(t, other.ask(t, "GET n"), "-BUSY", "the server waits")
 	p.signal(t, syscall.SIGTERM)
 	p.awaitLine(t, "once more")
-	_, said := p.end(t)
+	_, said := p.wait(t)
 	require.Contains(t, said, "a script that had written was ended: nothing of it is kept")
 	p = start(t, words...)
 	c = p.dial(t)
