@@ -24,8 +24,10 @@ type Config struct {
 
 // New returns a Config with the default values.
 func New() *Config {
-	return &Config{values: slices.Clone(defaults), onChange: make(map[int][]func()),
-		onTry: make(map[int][]func() error)}
+	return &Config{
+		values: slices.Clone(defaults), onChange: make(map[int][]func()),
+		onTry: make(map[int][]func() error),
+	}
 }
 
 // defaults are parsed as in a file, so that no row has a default that it would

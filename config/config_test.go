@@ -197,12 +197,21 @@ func TestCompareDetectsDifferences(t *testing.T) {
 		"different":     {recordedCase{redis: []string{"OK"}}, []string{"ERR"}, false},
 		"one line more": {recordedCase{redis: []string{"OK"}}, []string{"OK", "OK"}, false},
 		"none":          {recordedCase{redis: []string{"OK"}}, nil, false},
-		"for a reason": {recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"ERR"}},
-			[]string{"ERR"}, true},
-		"no longer different": {recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"OK"}},
-			[]string{"OK"}, false},
-		"other than ours": {recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"ERR"}},
-			[]string{"no"}, false},
+		"for a reason": {
+			recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"ERR"}},
+			[]string{"ERR"},
+			true,
+		},
+		"no longer different": {
+			recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"OK"}},
+			[]string{"OK"},
+			false,
+		},
+		"other than ours": {
+			recordedCase{redis: []string{"OK"}, reason: "w", ours: []string{"ERR"}},
+			[]string{"no"},
+			false,
+		},
 	} {
 		require.Equal(t, tc.ok, tc.c.difference(tc.got) == "", name)
 	}

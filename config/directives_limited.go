@@ -12,8 +12,10 @@ var limitedDirectives = []Directive{
 	},
 	{
 		Name: "maxmemory-policy", Kind: KindEnum, Default: "noeviction",
-		Values: []string{"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru",
-			"allkeys-lfu", "allkeys-random", "noeviction"},
+		Values: []string{
+			"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru",
+			"allkeys-lfu", "allkeys-random", "noeviction",
+		},
 		Only: []string{"noeviction"}, Refusal: "zlimit evicts no keys: only 'noeviction' is accepted",
 		About: "Only noeviction: zlimit evicts no keys.",
 	},

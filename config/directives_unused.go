@@ -133,8 +133,10 @@ const (
 )
 
 func unused(name string, kind Kind, value, reason string, aliases ...string) Directive {
-	d := Directive{Name: name, Aliases: aliases, Kind: kind, Default: value, NoEffect: true,
-		About: "No effect: " + reason}
+	d := Directive{
+		Name: name, Aliases: aliases, Kind: kind, Default: value, NoEffect: true,
+		About: "No effect: " + reason,
+	}
 	if kind == KindInt || kind == KindMemory {
 		d.Max = math.MaxInt64
 	}

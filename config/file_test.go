@@ -155,8 +155,10 @@ func TestInclude(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	for arg, want := range map[string]error{"-h": ErrHelp, "--help": ErrHelp, "-v": ErrVersion,
-		"--version": ErrVersion} {
+	for arg, want := range map[string]error{
+		"-h": ErrHelp, "--help": ErrHelp, "-v": ErrVersion,
+		"--version": ErrVersion,
+	} {
 		require.Equal(t, want, New().ParseArgs([]string{arg, "--foo"}, nil))
 	}
 	require.NoError(t, New().ParseArgs(nil, nil))

@@ -12,8 +12,10 @@ func Markdown() string {
 	var effective, limited, noEffect strings.Builder
 	for i := range table {
 		d := &table[i]
-		cells := []string{"`" + d.Name + "`", "`" + d.Syntax() + "`", codeSpan(d.Default), d.changeableBy(),
-			d.About}
+		cells := []string{
+			"`" + d.Name + "`", "`" + d.Syntax() + "`", codeSpan(d.Default), d.changeableBy(),
+			d.About,
+		}
 		for _, alias := range d.Aliases {
 			cells[0] += ", `" + alias + "`"
 		}

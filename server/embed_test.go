@@ -138,25 +138,43 @@ func TestIntercept(t *testing.T) {
 		closes  bool
 	}{
 		{"nothing", server.Interception{}, "SET k 1\r\nPING\r\n", "+OK\r\n+PONG\r\n", "1", false},
-		{"refusal", server.Interception{Refusal: "LOADING x"}, "SET k 1\r\nPING\r\n",
-			"-LOADING x\r\n+PONG\r\n", nil, false},
-		{"refusal in MULTI", server.Interception{Refusal: "OOM x"}, "MULTI\r\nSET k 1\r\nEXEC\r\n",
-			"+OK\r\n-OOM x\r\n-EXECABORT Transaction discarded because of previous errors.\r\n", nil, false},
-		{"hang up before", server.Interception{Skip: true, Hangup: true}, "PING\r\nSET k 1\r\nPING\r\n",
-			"+PONG\r\n", nil, true},
-		{"hang up after", server.Interception{Hangup: true}, "PING\r\nSET k 1\r\nPING\r\n",
-			"+PONG\r\n", "1", true},
+		{
+			"refusal",
+			server.Interception{Refusal: "LOADING x"},
+			"SET k 1\r\nPING\r\n",
+			"-LOADING x\r\n+PONG\r\n", nil, false,
+		},
+		{
+			"refusal in MULTI",
+			server.Interception{Refusal: "OOM x"},
+			"MULTI\r\nSET k 1\r\nEXEC\r\n",
+			"+OK\r\n-OOM x\r\n-EXECABORT Transaction discarded because of previous errors.\r\n", nil, false,
+		},
+		{
+			"hang up before",
+			server.Interception{Skip: true, Hangup: true},
+			"PING\r\nSET k 1\r\nPING\r\n",
+			"+PONG\r\n", nil, true,
+		},
+		{
+			"hang up after",
+			server.Interception{Hangup: true},
+			"PING\r\nSET k 1\r\nPING\r\n",
+			"+PONG\r\n", "1", true,
+		},
 		{"mute", server.Interception{Mute: true}, "PING\r\nSET k 1\r\nPING\r\n", "+PONG\r\n", "1", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv := server.New(server.Options{Still: true,
+				srv := server.New(server.Options{
+					Still: true,
 					Intercept: func(args [][]byte, _ <-chan struct{}) server.Interception {
 						if string(args[0]) == "SET" {
 							return c.do
 						}
 						return server.Interception{}
-					}})
+					},
+				})
 				l := pipe.Listen()
 				require.NoError(t, srv.Add(l))
 				go srv.Serve()

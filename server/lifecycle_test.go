@@ -23,7 +23,8 @@ import (
 // serveWith runs a server that is closed at the end of the test, or by the test.
 // logged returns the server's log so far.
 func serveWith(t *testing.T, cfg *config.Config, args ...string) (srv *server.Server, served <-chan error,
-	logged func() string) {
+	logged func() string,
+) {
 	t.Helper()
 	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, args...), nil))
 	var lines lockedBuffer

@@ -209,8 +209,10 @@ func (h *linHistory) run(p *rlRun, client int, w *wire, c linCall) error {
 	back := h.counter.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: c, Call: call,
-		Output: showReply(p.t, reply), Return: back})
+	h.ops = append(h.ops, porcupine.Operation{
+		ClientId: client, Input: c, Call: call,
+		Output: showReply(p.t, reply), Return: back,
+	})
 	return nil
 }
 

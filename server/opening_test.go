@@ -49,14 +49,18 @@ func TestOpeningPipelines(t *testing.T) {
 		},
 		{
 			"ioredis 5",
-			[]string{"auth secret", "client SETINFO LIB-NAME ioredis", "client SETINFO LIB-VER 5.8.0",
-				"select 2", "client setname q"},
+			[]string{
+				"auth secret", "client SETINFO LIB-NAME ioredis", "client SETINFO LIB-VER 5.8.0",
+				"select 2", "client setname q",
+			},
 			[]string{"+OK", "+OK", "+OK", "+OK", "+OK"},
 		},
 		{
 			"Jedis",
-			[]string{"AUTH secret", "CLIENT SETINFO LIB-NAME jedis", "CLIENT SETINFO LIB-VER 7.0.0",
-				"SELECT 0"},
+			[]string{
+				"AUTH secret", "CLIENT SETINFO LIB-NAME jedis", "CLIENT SETINFO LIB-VER 7.0.0",
+				"SELECT 0",
+			},
 			[]string{"+OK", "+OK", "+OK", "+OK"},
 		},
 		{

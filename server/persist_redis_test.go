@@ -16,8 +16,10 @@ func startRedisInDir(t *testing.T, dir string, directives ...string) (c *wire, e
 	if err := oracle.FindRealTime(); err != nil {
 		t.Skip("there is no redis-server on this machine to load the files: ", err)
 	}
-	redis, err := oracle.Start(oracle.Options{RealTime: true,
-		Args: append([]string{"--dir", dir}, directives...)})
+	redis, err := oracle.Start(oracle.Options{
+		RealTime: true,
+		Args:     append([]string{"--dir", dir}, directives...),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, redis.Close()) })
 	nc, err := redis.Dial()
@@ -76,8 +78,11 @@ func TestFilesAreInterchangeableWithRedis(t *testing.T) {
 		if name != "snapshot" {
 			require.Equal(t, "+Background append only file rewriting started", c.call(t, "BGREWRITEAOF"))
 		}
-		for _, line := range [][]string{{"SET", "s", "v", "PX", "1000000"}, {"RL.ALLOW", "u", "10", "600000"},
-			{"EVAL", "redis.call('rpush', KEYS[1], 'c') return redis.call('incr', 'n')", "1", "l"}} {
+		for _, line := range [][]string{
+			{"SET", "s", "v", "PX", "1000000"},
+			{"RL.ALLOW", "u", "10", "600000"},
+			{"EVAL", "redis.call('rpush', KEYS[1], 'c') return redis.call('incr', 'n')", "1", "l"},
+		} {
 			require.NotContains(t, c.call(t, line...), "-ERR", line)
 		}
 		require.Equal(t, "+OK", c.call(t, "SAVE"))

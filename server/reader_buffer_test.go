@@ -143,8 +143,10 @@ func TestReaderQueryBufferOfLargeArguments(t *testing.T) {
 func TestReaderLargestLength(t *testing.T) {
 	l := defaultLimits()
 	l.maxBulkLen = math.MaxInt64
-	for _, length := range []string{"9223372036854775805", "9223372036854775804", "2147483647",
-		"2147483648"} {
+	for _, length := range []string{
+		"9223372036854775805", "9223372036854775804", "2147483647",
+		"2147483648",
+	} {
 		r := newReader(l)
 		got, err := feed(r, "*1\r\n$"+length+"\r\n"+strings.Repeat("x", 10000), pieces(1000))
 		require.NoError(t, err)

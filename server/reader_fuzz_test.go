@@ -151,8 +151,10 @@ func TestReaderAgainstSlowRead(t *testing.T) {
 			require.Equal(t, wantErr, err, "seed %d, input %d: %q, %+v", seed, i, in, l)
 		}
 	}
-	for _, err := range []error{nil, errQueryBufferLimit, errBulkInvalid, errCountInvalid,
-		errUnbalancedQuotes, errCountUnauthenticated} {
+	for _, err := range []error{
+		nil, errQueryBufferLimit, errBulkInvalid, errCountInvalid,
+		errUnbalancedQuotes, errCountUnauthenticated,
+	} {
 		require.Greater(t, failed[err], 10, "%v", err)
 	}
 }

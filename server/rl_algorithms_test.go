@@ -121,10 +121,14 @@ func rlAlgorithms() []rlScenario {
 			{250, "RL.ALLOW k 3 1s ALGO BUCKETS 10", "[0 3 0 849 1049]"},
 			{250, "RL.ALLOW k 3 1s COST 2 ALGO BUCKETS 10", "[0 3 0 1049 1049]"},
 			{250, "RL.ALLOW k 3 1s COST 4 ALGO BUCKETS 10", "[0 3 0 -1 1049]"},
-			{250, "RL.ALLOW k 3 2s ALGO BUCKETS 10",
-				"ERR key holds BUCKETS state of 10 buckets of 100ms, not 10 of 200ms"},
-			{250, "RL.ALLOW k 3 1s ALGO BUCKETS 20",
-				"ERR key holds BUCKETS state of 10 buckets of 100ms, not 20 of 50ms"},
+			{
+				250, "RL.ALLOW k 3 2s ALGO BUCKETS 10",
+				"ERR key holds BUCKETS state of 10 buckets of 100ms, not 10 of 200ms",
+			},
+			{
+				250, "RL.ALLOW k 3 1s ALGO BUCKETS 20",
+				"ERR key holds BUCKETS state of 10 buckets of 100ms, not 20 of 50ms",
+			},
 			// The clock steps back: units go into the newest bucket, ahead of it.
 			{-150, "RL.ALLOW k 4 1s ALGO BUCKETS 10", "[1 4 0 0 1449]"},
 			{-150, "HGET k counts", "3 0 1"},
@@ -143,8 +147,10 @@ func rlAlgorithms() []rlScenario {
 			{100, "PTTL k", "1900"},
 			{900, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 350 1100]"}, // 3 of the 4 count at 1250
 			{900, "RL.ALLOW k 4 1s ALGO COUNTER COST 5", "[0 4 0 -1 1100]"},
-			{900, "RL.ALLOW k 4 2s ALGO COUNTER",
-				"ERR key holds COUNTER state of a window of 1000ms, not 2000ms"},
+			{
+				900, "RL.ALLOW k 4 2s ALGO COUNTER",
+				"ERR key holds COUNTER state of a window of 1000ms, not 2000ms",
+			},
 			{1249, "RL.ALLOW k 4 1s ALGO COUNTER", "[0 4 0 1 751]"},
 			{1250, "RL.ALLOW k 4 1s ALGO counter FULL", full(1, 4, 0, 0, 1750, 250, 4, "COUNTER", 1000)},
 			{1250, "GET k", "counter 1000 1700000001000 1 4"},
@@ -158,40 +164,56 @@ func rlAlgorithms() []rlScenario {
 			{9000, "GET k", "counter 1000 1700000009000 1 0"},
 		}},
 		{"COUNTER with large numbers", nil, []rlStep{
-			{0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 9007199254740990",
-				"[9007199254740990 9007199254740991 1 0 4611347200000]"},
-			{0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 2",
-				"[0 9007199254740991 1 1455673600001 4611347200000]"},
+			{
+				0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 9007199254740990",
+				"[9007199254740990 9007199254740991 1 0 4611347200000]",
+			},
+			{
+				0, "RL.ALLOW k 9007199254740991 36524d ALGO COUNTER COST 2",
+				"[0 9007199254740991 1 1455673600001 4611347200000]",
+			},
 		}},
 		{"more BUCKETS than milliseconds, and a limit above any log's", nil, []rlStep{
-			{0, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 COST 9007199254740990",
-				"[9007199254740990 9007199254740991 1 0 3]"},
+			{
+				0, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 COST 9007199254740990",
+				"[9007199254740990 9007199254740991 1 0 3]",
+			},
 			{0, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 COST 2", "[0 9007199254740991 1 3 3]"},
 			{1, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9", "[1 9007199254740991 0 0 3]"},
-			{3, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 PEEK",
-				"[1 9007199254740991 9007199254740990 0 1]"},
+			{
+				3, "RL.ALLOW k 9007199254740991 3 ALGO BUCKETS 9 PEEK",
+				"[1 9007199254740991 9007199254740990 0 1]",
+			},
 		}},
 	}
 }
 
 // rlStates calls every algorithm on a key of another: refused, and unchanged.
 func rlStates() []rlScenario {
-	calls := map[string]string{"LOG": "3 1s", "FIXED": "3 1s ALGO FIXED", "GCRA": "3 1s ALGO GCRA 3",
-		"BUCKETS": "3 1s ALGO BUCKETS 4", "COUNTER": "3 1s ALGO COUNTER"}
+	calls := map[string]string{
+		"LOG": "3 1s", "FIXED": "3 1s ALGO FIXED", "GCRA": "3 1s ALGO GCRA 3",
+		"BUCKETS": "3 1s ALGO BUCKETS 4", "COUNTER": "3 1s ALGO COUNTER",
+	}
 	var out []rlScenario
 	for held, call := range calls {
 		steps := []rlStep{{0, "RL.ALLOW k " + call, ""}}
-		steps[0].want = map[string]string{"LOG": "[1 3 2 0 1000]", "FIXED": "[1 3 2 0 1000]",
-			"GCRA": "[1 3 2 0 334]", "BUCKETS": "[1 3 2 0 1249]", "COUNTER": "[1 3 2 0 2000]"}[held]
+		steps[0].want = map[string]string{
+			"LOG": "[1 3 2 0 1000]", "FIXED": "[1 3 2 0 1000]",
+			"GCRA": "[1 3 2 0 334]", "BUCKETS": "[1 3 2 0 1249]", "COUNTER": "[1 3 2 0 2000]",
+		}[held]
 		for asked, call := range calls {
 			if asked != held {
-				steps = append(steps, rlStep{10, "RL.ALLOW k " + call + " FULL PEEK",
-					"ERR key holds " + held + " state, not " + asked})
+				steps = append(steps, rlStep{
+					10, "RL.ALLOW k " + call + " FULL PEEK",
+					"ERR key holds " + held + " state, not " + asked,
+				})
 			}
 		}
 		if held != "LOG" {
-			steps = append(steps, rlStep{10, "RL.MALLOW 2 j 1 1s k 1 1s",
-				"ERR key holds " + held + " state, not LOG"}, rlStep{10, "EXISTS j", "0"})
+			steps = append(steps, rlStep{
+				10, "RL.MALLOW 2 j 1 1s k 1 1s",
+				"ERR key holds " + held + " state, not LOG",
+			}, rlStep{10, "EXISTS j", "0"})
 		}
 		if held != "GCRA" {
 			steps = append(steps,

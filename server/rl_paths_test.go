@@ -89,8 +89,10 @@ var rlPaths = []rlPath{
 	{"pipeline of calls that change nothing", func(a, b rlStep) bool {
 		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
 	}, sendPipeline, 2},
-	{"one pipeline with DEBUG CLOCK in it", func(a, b rlStep) bool { return a.atMs <= b.atMs },
-		sendPipeline, 3},
+	{
+		"one pipeline with DEBUG CLOCK in it", func(a, b rlStep) bool { return a.atMs <= b.atMs },
+		sendPipeline, 3,
+	},
 	{"MULTI", func(a, b rlStep) bool {
 		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
 	}, sendMulti, 2},

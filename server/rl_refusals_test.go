@@ -92,8 +92,10 @@ func rlRefusals() []rlScenario {
 		{`1 1s ""`, "ERR syntax error, '' is neither a limit nor an option"},
 		{"1 1s COSTS 1", "ERR syntax error, 'COSTS' is neither a limit nor an option"},
 		{"1 1s NOSUCH", "ERR syntax error, 'NOSUCH' is neither a limit nor an option"},
-		{"1 1s " + strings.Repeat("y", 1000), "ERR syntax error, '" + strings.Repeat("y", 64) +
-			"...' is neither a limit nor an option"},
+		{
+			"1 1s " + strings.Repeat("y", 1000),
+			"ERR syntax error, '" + strings.Repeat("y", 64) + "...' is neither a limit nor an option",
+		},
 		{"1 1s" + strings.Repeat(" 9 1m", 99), "ERR the number of limits must be from 1 to 16"},
 		{"1 1s PEEK COST 2 peek", "ERR syntax error, 'peek' is given twice"},
 		{"1 1s ALGO GCRA 0", "ERR burst must be at least 1"},

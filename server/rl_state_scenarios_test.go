@@ -72,9 +72,11 @@ func rlHolds() []rlScenario {
 			{0, "RL.RESERVE k 9 1m 3 HOLD 1m ID b", "[3 9 3 0 60000]"},
 			{0, `RL.RESERVE k 9 1m 3 HOLD 1m ID "\x00\x20\r\n"`, "[3 9 0 0 60000]"},
 			{0, "RL.SETTLE k b 1", "[1 0]"},
-			{0, "ZRANGE k 0 -1",
+			{
+				0, "ZRANGE k 0 -1",
 				"[1700000000000000 1700000000000001 1700000000000002 1700000000000003 1700000000000006 " +
-					"1700000000000007 1700000000000008]"},
+					"1700000000000007 1700000000000008]",
+			},
 			{0, `RL.CANCEL k "\x00\x20\r\n"`, "3"},
 			{0, "RL.CANCEL k a", "3"},
 			{0, "ZRANGE k 0 -1", "[1700000000000003]"},
@@ -277,8 +279,10 @@ func rlIncrEx() []rlScenario {
 			{0, "INCREX k", "[12 1]"},
 			{0, "INCREX k BYFLOAT 1 UBOUND -inf", "ERR LBOUND can't be greater than UBOUND"},
 			{0, "INCREX k BYFLOAT 1 LBOUND -inf UBOUND -inf", "[12 0]"},
-			{0, "INCREX k BYFLOAT 1 LBOUND -inf UBOUND -inf SATURATE",
-				"ERR applied increment would be Infinity"},
+			{
+				0, "INCREX k BYFLOAT 1 LBOUND -inf UBOUND -inf SATURATE",
+				"ERR applied increment would be Infinity",
+			},
 			{0, "INCREX k BYFLOAT inf", "ERR BYFLOAT increment cannot be Infinity"},
 			{0, "SET k inf", "OK"},
 			{0, "INCREX k BYFLOAT 1", "ERR value cannot be Infinity"},

@@ -100,8 +100,10 @@ func TestUnixSocket(t *testing.T) {
 func TestUnixSocketAndTCP(t *testing.T) {
 	t.Parallel()
 	path := socketPath(t)
-	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1", "--unixsocket", path),
-		FreePort: true})
+	s := startServer(t, Options{
+		Config:   newConfig(t, "--bind", "127.0.0.1", "--unixsocket", path),
+		FreePort: true,
+	})
 	require.Len(t, s.listeners, 2)
 	for _, l := range s.listeners {
 		requirePong(t, l.Addr())
@@ -145,8 +147,10 @@ func TestUnixSocketPathIsFile(t *testing.T) {
 
 func TestUnixSocketBadPath(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/no/such/directory/socket",
-		filepath.Join(t.TempDir(), strings.Repeat("long", 50))} {
+	for _, path := range []string{
+		"/no/such/directory/socket",
+		filepath.Join(t.TempDir(), strings.Repeat("long", 50)),
+	} {
 		_, err := Listen(Options{Config: newConfig(t, "--unixsocket", path), FreePort: true})
 		require.ErrorContains(t, err, "cannot listen on unixsocket "+path+": ")
 		require.NotContains(t, err.Error(), "\n")
@@ -188,18 +192,24 @@ func TestBindRefused(t *testing.T) {
 		want string
 	}{
 		{[]string{"--bind", "192.0.2.1", "--port", "1"}, "cannot listen on 192.0.2.1:1: "},
-		{[]string{"--bind", "-192.0.2.1", "--port", "1"},
-			"nothing to listen on: none of the addresses of bind is there"},
-		{[]string{"--port", "0"},
-			"nothing to listen on: port is 0, and neither port-file nor unixsocket is set"},
+		{
+			[]string{"--bind", "-192.0.2.1", "--port", "1"},
+			"nothing to listen on: none of the addresses of bind is there",
+		},
+		{
+			[]string{"--port", "0"},
+			"nothing to listen on: port is 0, and neither port-file nor unixsocket is set",
+		},
 		{
 			[]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)},
 			fmt.Sprintf("port %d is in use (127.0.0.1:%d): stop what listens there, or choose another "+
 				"with --port", port, port),
 		},
 		// An optional address exists and is in use.
-		{[]string{"--bind", "-127.0.0.1", "--port", fmt.Sprint(port)},
-			fmt.Sprintf("port %d is in use", port)},
+		{
+			[]string{"--bind", "-127.0.0.1", "--port", fmt.Sprint(port)},
+			fmt.Sprintf("port %d is in use", port),
+		},
 	} {
 		_, err := Listen(Options{Config: newConfig(t, c.args...)})
 		require.ErrorContains(t, err, c.want, c.args)
@@ -298,8 +308,10 @@ func TestProtectedModeRejectsWithReason(t *testing.T) {
 // have on some systems.
 func TestWithoutRawSocket(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1", "--protected-mode", "no"),
-		FreePort: true})
+	s := startServer(t, Options{
+		Config:   newConfig(t, "--bind", "127.0.0.1", "--protected-mode", "no"),
+		FreePort: true,
+	})
 	s.ExtendLingerTimeout()
 	outside, inside := net.Pipe()
 	s.admit(remoteConn{inside})

@@ -39,8 +39,10 @@ func TestNetStats(t *testing.T) {
 	observe := func() {
 		info := watcher.call(t, "INFO", "stats")
 		seen = parseNetStats(t, info)
-		want = netStats{seen.in + len(ask), seen.out + len(info) + len("\r\n"), seen.reads + 1,
-			seen.writes + 1}
+		want = netStats{
+			seen.in + len(ask), seen.out + len(info) + len("\r\n"), seen.reads + 1,
+			seen.writes + 1,
+		}
 	}
 	observe()
 	only := want
@@ -59,13 +61,17 @@ func TestNetStats(t *testing.T) {
 	from := want // to which each observation adds its own
 	observe()
 	eventually(t, func() bool {
-		return seen == netStats{from.in + rounds*(set+get), from.out + rounds*answers, from.reads + 2*rounds,
-			from.writes + 2*rounds}
+		return seen == netStats{
+			from.in + rounds*(set+get), from.out + rounds*answers, from.reads + 2*rounds,
+			from.writes + 2*rounds,
+		}
 	}, func() { // w's last batch is counted when it ends
 		was := seen
 		next := want
 		observe()
-		from = netStats{from.in + next.in - was.in, from.out + next.out - was.out, from.reads + 1,
-			from.writes + 1}
+		from = netStats{
+			from.in + next.in - was.in, from.out + next.out - was.out, from.reads + 1,
+			from.writes + 1,
+		}
 	})
 }

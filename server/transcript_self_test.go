@@ -125,8 +125,10 @@ func TestTranscriptsDetectMissingAndExtra(t *testing.T) {
 		{"+OK\r\n", "*2\r\n$1\r\nv\r\n"},
 		{"+OK\r\n", "*3\r\n$1\r\nv\r\n$-1\r\n"},
 		{"+OK\r\n+OK\r\n", selfReplies[1]},
-		{selfReplies[0], selfReplies[1], selfReplies[2], selfReplies[3], selfReplies[4], selfReplies[5],
-			"+OK\r\n+OK\r\n"},
+		{
+			selfReplies[0], selfReplies[1], selfReplies[2], selfReplies[3], selfReplies[4], selfReplies[5],
+			"+OK\r\n+OK\r\n",
+		},
 		{selfReplies[0], selfReplies[1], "*2\r\n$1\r\nb\r\n$1\r\nb\r\n"},
 		{selfReplies[0], selfReplies[1], "~2\r\n$1\r\nb\r\n$1\r\na\r\n"},
 		{selfReplies[0], selfReplies[1], selfReplies[2], "$-1\r\n"},
@@ -136,8 +138,10 @@ func TestTranscriptsDetectMissingAndExtra(t *testing.T) {
 		require.NotEmpty(t, differences(recorded, runSelf(t, changed)), "%q", changed)
 	}
 	for _, same := range [][]string{
-		{selfReplies[0], selfReplies[1], "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "$3\r\nxyz\r\n", ":4\r\n",
-			selfReplies[5], selfReplies[6]},
+		{
+			selfReplies[0], selfReplies[1], "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "$3\r\nxyz\r\n", ":4\r\n",
+			selfReplies[5], selfReplies[6],
+		},
 	} {
 		require.Empty(t, differences(recorded, runSelf(t, same)), "%q", same)
 	}

@@ -91,8 +91,10 @@ func readFullReply(r *bufio.Reader, reply []byte) ([]byte, error) {
 // runSection runs a section's steps and returns them with their replies. It stops
 // at a reply that cannot be read: later ones would belong to other commands.
 func runSection(sec section, protocol int, dial func() net.Conn, setClock func(nowMs int64)) section {
-	p := runner{protocol: protocol, dial: dial, setClock: setClock, nowMs: transcriptStartMs,
-		wires: map[string]*wire{}}
+	p := runner{
+		protocol: protocol, dial: dial, setClock: setClock, nowMs: transcriptStartMs,
+		wires: map[string]*wire{},
+	}
 	defer p.closeAll()
 	sec.steps = slices.Clone(sec.steps)
 	p.current = "A"

@@ -10,8 +10,10 @@ import (
 const mb = 1 << 20
 
 func TestGCPercent(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 8 * mb: 400, 9 * mb: 200, 16 * mb: 200, 17 * mb: 100,
-		33 * mb: 50, 1 << 40: 50} {
+	for live, want := range map[uint64]int{
+		0: 400, 8 * mb: 400, 9 * mb: 200, 16 * mb: 200, 17 * mb: 100,
+		33 * mb: 50, 1 << 40: 50,
+	} {
 		require.Equal(t, want, gcPercent(live), "%d bytes", live)
 	}
 }
@@ -55,8 +57,12 @@ func TestKeeper(t *testing.T) {
 		"little":                         {{state{objects: 9 * mb, live: 2 * mb, free: mb / 2}, false}},
 		"collected by itself in between": {
 			{full, false},
-			{after(full, func(s *state) { s.held, s.collections, s.objects, s.live = 0, 10, 20*mb, 20*mb }),
-				false},
+			{
+				after(full, func(s *state) {
+					s.held, s.collections, s.objects, s.live = 0, 10, 20*mb, 20*mb
+				}),
+				false,
+			},
 		},
 		"traffic, garbage as always": {
 			{after(full, func(s *state) { s.objects, s.commands = 390*mb, 50_000 }), false},
@@ -102,12 +108,18 @@ func TestMachineMemory(t *testing.T) {
 	}{
 		"nothing known": {fstest.MapFS{}, 0},
 		"a machine":     {fstest.MapFS{"proc/meminfo": meminfo}, 16 * mb},
-		"no bound": {fstest.MapFS{"proc/meminfo": meminfo,
-			"sys/fs/cgroup/memory.max": file("max\n")}, 16 * mb},
-		"a container": {fstest.MapFS{"proc/meminfo": meminfo,
-			"sys/fs/cgroup/memory.max": file("4194304\n")}, 4 * mb},
-		"more than there is": {fstest.MapFS{"proc/meminfo": meminfo,
-			"sys/fs/cgroup/memory.max": file("41943040\n")}, 16 * mb},
+		"no bound": {fstest.MapFS{
+			"proc/meminfo":             meminfo,
+			"sys/fs/cgroup/memory.max": file("max\n"),
+		}, 16 * mb},
+		"a container": {fstest.MapFS{
+			"proc/meminfo":             meminfo,
+			"sys/fs/cgroup/memory.max": file("4194304\n"),
+		}, 4 * mb},
+		"more than there is": {fstest.MapFS{
+			"proc/meminfo":             meminfo,
+			"sys/fs/cgroup/memory.max": file("41943040\n"),
+		}, 16 * mb},
 		"a service": {fstest.MapFS{
 			"proc/meminfo": meminfo, "proc/self/cgroup": file("0::/system.slice/zlimit.service\n"),
 			"sys/fs/cgroup/system.slice/zlimit.service/memory.max": file("3145728\n"),
@@ -122,8 +134,10 @@ func TestMachineMemory(t *testing.T) {
 			"sys/fs/cgroup/memory/job/memory.limit_in_bytes": file("1048576\n"),
 			"sys/fs/cgroup/memory/memory.limit_in_bytes":     file("9223372036854771712\n"),
 		}, mb},
-		"nonsense": {fstest.MapFS{"proc/meminfo": file("MemTotal: x kB\n\nMemTotal:\n"),
-			"proc/self/cgroup": file("\n:\nx\n"), "sys/fs/cgroup/memory.max": file("-1")}, 0},
+		"nonsense": {fstest.MapFS{
+			"proc/meminfo":     file("MemTotal: x kB\n\nMemTotal:\n"),
+			"proc/self/cgroup": file("\n:\nx\n"), "sys/fs/cgroup/memory.max": file("-1"),
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, machineMemory(c.files)) })
 	}

@@ -115,8 +115,10 @@ func (l *journal) truncate(survived int) {
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
-	l := &journal{name: "c", ops: []uint8{0, 1, 2, 3, 4, 5, 0}, acked: 6,
-		times: []ack{{2, start}, {5, start.Add(2 * time.Second)}}}
+	l := &journal{
+		name: "c", ops: []uint8{0, 1, 2, 3, 4, 5, 0}, acked: 6,
+		times: []ack{{2, start}, {5, start.Add(2 * time.Second)}},
+	}
 	killed := start.Add(2500 * time.Millisecond)
 	require.Equal(t, 6, l.durable("always", killed))
 	require.Equal(t, 2, l.durable("everysec", killed))
@@ -130,8 +132,11 @@ func TestJournal(t *testing.T) {
 		{[]int{1, 1, 0, 0, 0, 0, 0, 0}, 2, ""},
 		{[]int{1, 1, 1, 1, 1, 0, 1, -1}, 6, "c: 5 operations came back, 6 must have"},
 		{[]int{2, 1, 1, 1, 1, 2, 1, -1}, 6, "c: 8 operations came back, 7 were sent"},
-		{[]int{1, 0, 1, 0, 0, 0, 0, 0}, 2,
-			"c: the first 2 operations count [1 1 0 0 0 0], what came back [1 0 1 0 0 0]"},
+		{
+			[]int{1, 0, 1, 0, 0, 0, 0, 0},
+			2,
+			"c: the first 2 operations count [1 1 0 0 0 0], what came back [1 0 1 0 0 0]",
+		},
 		{[]int{1, 1, 1, 1, 0, 0, 0, 0}, 0, "c: half a group came back: [1 1 1 1 0 0 0 0]"},
 		{[]int{1, 1, 1, 1, 1, 0, 1, 0}, 0, "c: half a group came back: [1 1 1 1 1 0 1 0]"},
 	} {

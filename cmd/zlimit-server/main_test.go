@@ -321,22 +321,36 @@ func TestWrongDirectives(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{file},
-			[]string{"at line 4\n", ">>> 'maxclient 5'\n", "Bad directive or wrong number of arguments\n"}},
-		{[]string{"--port", "0", "--nonsense", "yes"},
-			[]string{">>> 'nonsense \"yes\"'\n", "Bad directive or wrong number of arguments\n"}},
-		{[]string{"--port", "many"},
-			[]string{">>> 'port \"many\"'\n", "argument couldn't be parsed into an integer\n"}},
-		{[]string{"--port", "65536"},
-			[]string{">>> 'port \"65536\"'\n", "argument must be between 0 and 65535"}},
+		{
+			[]string{file},
+			[]string{"at line 4\n", ">>> 'maxclient 5'\n", "Bad directive or wrong number of arguments\n"},
+		},
+		{
+			[]string{"--port", "0", "--nonsense", "yes"},
+			[]string{">>> 'nonsense \"yes\"'\n", "Bad directive or wrong number of arguments\n"},
+		},
+		{
+			[]string{"--port", "many"},
+			[]string{">>> 'port \"many\"'\n", "argument couldn't be parsed into an integer\n"},
+		},
+		{
+			[]string{"--port", "65536"},
+			[]string{">>> 'port \"65536\"'\n", "argument must be between 0 and 65535"},
+		},
 		{[]string{"--cluster-enabled", "yes"}, []string{"zlimit is not a cluster node"}},
-		{[]string{filepath.Join(t.TempDir(), "none.conf")},
-			[]string{"none.conf", "No such file or directory\n"}},
-		{[]string{"--port", "0"},
+		{
+			[]string{filepath.Join(t.TempDir(), "none.conf")},
+			[]string{"none.conf", "No such file or directory\n"},
+		},
+		{
+			[]string{"--port", "0"},
 			[]string{"zlimit-server: nothing to listen on: port is 0, and neither port-file nor " +
-				"unixsocket is set\n"}},
-		{[]string{"--bind", "127.0.0.1", "--port", "0", "--port-file", "no/such/place"},
-			[]string{"zlimit-server: cannot write port-file: "}},
+				"unixsocket is set\n"},
+		},
+		{
+			[]string{"--bind", "127.0.0.1", "--port", "0", "--port-file", "no/such/place"},
+			[]string{"zlimit-server: cannot write port-file: "},
+		},
 		{[]string{"--logfile", "no/such/place"}, []string{"zlimit-server: cannot open logfile: "}},
 	} {
 		stderr := requireFails(t, c.args...)

@@ -62,12 +62,18 @@ func TestInterruptedScript(t *testing.T) {
 		"SIGTERM, everysec":       {"everysec", halfScript, "-ERR Script killed by user", sigterm},
 		"SIGTERM, no":             {"no", halfScript, "-ERR Script killed by user", sigterm},
 		"SHUTDOWN NOSAVE, always": {"always", halfScript, "-ERR Script killed by user", shutdownNoSave},
-		"SIGTERM in EXEC": {"always", halfExec,
-			"-EXECABORT Transaction discarded because of: Script killed", sigterm},
-		"SHUTDOWN in EXEC": {"always", halfExec,
-			"-EXECABORT Transaction discarded because of: Script killed", shutdownNoSave},
-		"a reader in EXEC": {"always", readerExec,
-			"-EXECABORT Transaction discarded because of: Script killed", sigterm},
+		"SIGTERM in EXEC": {
+			"always", halfExec,
+			"-EXECABORT Transaction discarded because of: Script killed", sigterm,
+		},
+		"SHUTDOWN in EXEC": {
+			"always", halfExec,
+			"-EXECABORT Transaction discarded because of: Script killed", shutdownNoSave,
+		},
+		"a reader in EXEC": {
+			"always", readerExec,
+			"-EXECABORT Transaction discarded because of: Script killed", sigterm,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
