@@ -35,12 +35,12 @@ const (
 	quietPeriod = 20 * time.Millisecond
 )
 
-// A conn is the connection of one client: a goroutine that reads what has arrived,
-// runs every complete command of it, and sends the replies with one write.
+// A conn is the connection of one client: a goroutine that reads input, runs every
+// complete command of it, and sends the replies with one write.
 //
-// Other goroutines affect it in one way only: they set a flag and then a read
-// deadline in the past. read checks the flags after each deadline that it sets
-// itself, so that no wake-up is lost. To end it at once they abort its output.
+// Other goroutines only set a flag and then a read deadline in the past. read
+// checks the flags after each deadline that it sets itself, so that no wake-up is
+// lost. To end the connection at once they abort its output.
 type conn struct {
 	server       *Server
 	nc           net.Conn
@@ -137,7 +137,6 @@ func (c *conn) loop() (graceful bool) {
 	}
 }
 
-// filled records that n bytes were read.
 func (c *conn) filled(n int) {
 	c.in.filled(n)
 	if n > 0 {
@@ -256,9 +255,9 @@ func (c *conn) buffers(running bool) engine.Buffers {
 	}
 }
 
-// linger sends the remaining replies and ends the connection so that they arrive.
-// Closing with input unread would be a reset, after which systems drop replies that
-// are still on their way.
+// linger sends the remaining replies and closes the connection so that they arrive:
+// closing with input unread would be a reset, after which systems drop replies on
+// their way.
 func (c *conn) linger() {
 	if !c.out.flushAll(c.server.lingerTimeout) {
 		return
@@ -283,7 +282,7 @@ func (c *conn) keepAlive() {
 		return
 	}
 	// As in Redis, probes begin after the interval and are sent at a third of it,
-	// and the third that is not answered ends the connection.
+	// and the third unanswered one ends the connection.
 	_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
 		Enable: c.limits.keepAlive > 0, Idle: c.limits.keepAlive,
 		Interval: max((c.limits.keepAlive / 3).Truncate(time.Second), time.Second), Count: 3,

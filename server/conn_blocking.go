@@ -2,9 +2,9 @@ package server
 
 import "time"
 
-// startBlockTimer starts the timeout of a command that has blocked. Commands behind
-// it stay in the reader, as in Redis. Input that arrives meanwhile is read, so that
-// the server notices when the client hangs up.
+// startBlockTimer starts the timeout of a blocked command. Later commands stay in
+// the reader, as in Redis, which goes on reading to notice when the client hangs
+// up.
 func (c *conn) startBlockTimer() {
 	b := c.session.Blocked()
 	if b == nil || b.TimeoutMs() == 0 {

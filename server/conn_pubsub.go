@@ -2,9 +2,9 @@ package server
 
 import "github.com/zlimit/zlimit/config"
 
-// deliver appends the messages published for the client to the output. It reports
-// whether the connection stays open: if more arrived while one of its commands ran
-// than client-output-buffer-limit allows, it does not.
+// deliver appends messages for the client to the output. It reports whether the
+// connection stays open: not if more than client-output-buffer-limit arrived while
+// a command ran.
 func (c *conn) deliver() bool {
 	if c.session.Subscribed() != c.subscribed {
 		c.subscribed = !c.subscribed

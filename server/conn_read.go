@@ -53,8 +53,8 @@ func (c *conn) readWaiting(b []byte) (int, error) {
 	return c.out.socket.read(b, c.onRead)
 }
 
-// handleRead answers what was read and returns the buffer for the next read: see
-// socket.read. It returns nil if read must first check what else has happened.
+// handleRead answers what was read. It returns the buffer for the next read, or nil
+// if read must first check what else has happened: see socket.read.
 func (c *conn) handleRead(n int) []byte {
 	c.filled(n)
 	c.out.sent = false
@@ -93,9 +93,8 @@ func (c *conn) shutDown() {
 	c.wake()
 }
 
-// drain answers what the system had received for the client when shutdown began.
-// That is at most what fits into its receive buffer. Later input of a client that
-// does not stop sending is ignored.
+// drain answers what the system had received for the client when shutdown began,
+// which is at most what fits into its receive buffer. It ignores later input.
 func (c *conn) drain() {
 	end := time.Now().Add(drainTimeout)
 	for left := c.out.socket.receiveBuffer(); left > 0 || time.Now().Before(end); {

@@ -32,7 +32,6 @@ func addHits(t *testing.T, c *wire, n int) {
 	}
 }
 
-// readLine reads one line of a reply.
 func readLine(t *testing.T, c *wire) string {
 	t.Helper()
 	text, err := c.r.ReadString('\n')

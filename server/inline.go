@@ -2,12 +2,12 @@ package server
 
 import "github.com/zlimit/zlimit/words"
 
-// inline continues to parse the inline command at start, which is anything that
-// does not begin with '*', as in redis-server. whole is false if its line end has
-// not arrived or the command is invalid.
+// inline continues to parse the inline command at start: anything that does not
+// begin with '*', as in redis-server. whole is false if its line end is missing or
+// the command is invalid.
 //
-// redcon's parser of inline commands is not used: it knows no \xHH, refuses a quote
-// inside a word, and treats a leading '$' as another protocol.
+// redcon's parser is not used: it knows no \xHH, refuses a quote inside a word, and
+// treats a leading '$' as another protocol.
 func (r *reader) inline() (args [][]byte, whole bool) {
 	b := r.buf[r.start:r.end]
 	stop := min(len(b), maxLine+1)

@@ -74,7 +74,6 @@ func (w *wire) call(t *testing.T, words ...string) string {
 	return w.reply(t)
 }
 
-// reply reads one reply.
 func (w *wire) reply(t *testing.T) string {
 	t.Helper()
 	reply, err := w.readReply()
@@ -180,7 +179,6 @@ func TestCloseWithinAbortsRunningCommands(t *testing.T) {
 	require.NoError(t, srv.CloseWithin(t.Context()), "everything has ended")
 }
 
-// pings returns a pipeline of n commands.
 func pings(n int) []byte { return bytes.Repeat([]byte("PING\r\n"), n) }
 
 func pongs(n int) string { return strings.Repeat("+PONG\r\n", n) }

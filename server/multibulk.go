@@ -82,9 +82,9 @@ func (r *reader) scan(b []byte) bool {
 	return r.withinMaxCommand(p) && left == 0
 }
 
-// splitLenient appends the arguments of a complete command that redcon refuses and
-// Redis accepts. After the scan only the line ends can differ: Redis accepts any
-// byte for the '\n', and any two bytes as the line end behind an argument.
+// splitLenient appends the arguments of a scanned command that redcon refuses. It
+// differs in its line ends: Redis accepts any byte for the '\n', and any two bytes
+// behind an argument.
 func splitLenient(b []byte, args [][]byte) [][]byte {
 	p := bytes.IndexByte(b, '\r') + 2
 	for p < len(b) {
@@ -141,10 +141,9 @@ func (r *reader) bulkLine(b []byte, p int) (n, next int, ok bool) {
 }
 
 // lineEnd returns the index of the '\r' that ends the length line at p, once the
-// byte after it has arrived too (Redis accepts any byte for the '\n'). If the end
-// is not there, it returns -1 and records how far it has searched. It fails with
-// tooBig if the line is too long. Redis searches with strchr, so a NUL hides an end
-// behind it.
+// byte after it has arrived (Redis accepts any byte for the '\n'). Otherwise it
+// returns -1: it records how far it has searched, or fails with tooBig. As Redis
+// searches with strchr, a NUL hides an end behind it.
 func (r *reader) lineEnd(b []byte, p int, tooBig error) int {
 	i, stop := p+r.searched, min(len(b), p+maxLine+1)
 	for i < stop && b[i] != '\r' && b[i] != 0 {
@@ -164,9 +163,9 @@ func (r *reader) lineEnd(b []byte, p int, tooBig error) int {
 	return -1
 }
 
-// plainLength parses a complete line of a type byte, up to nine decimal digits
-// without a leading zero, and "\r\n", which is what every client sends. next is 0
-// if the line at p is different or incomplete.
+// plainLength parses a complete line as every client sends it: a type byte, up to
+// nine digits without a leading zero, and "\r\n". next is 0 if the line at p is
+// different or incomplete.
 func plainLength(b []byte, p int) (n, next int) {
 	if len(b)-p < 4 {
 		return 0, 0

@@ -13,13 +13,10 @@ import (
 const maxPumpWrite = 64 << 10
 
 // An output sends replies without blocking the connection on a client that does not
-// read. What the socket does not accept at once is queued and written by another
-// goroutine, the pump, while the connection goes on reading. As with Redis, a
-// client may send a pipeline of a million commands before it reads the first reply;
-// client-output-buffer-limit bounds the queue.
-//
-// The pump also makes replies that are streamed, so that making them does not keep
-// the connection from reading.
+// read. What the socket does not accept at once is queued for another goroutine,
+// the pump. As with Redis, a client may send a pipeline of a million commands
+// before it reads the first reply; client-output-buffer-limit bounds the queue. The
+// pump also makes replies that are streamed.
 //
 // buf, append, flush and stream belong to the connection's goroutine.
 type output struct {
@@ -93,7 +90,6 @@ func (o *output) flush() bool {
 	return !o.failed
 }
 
-// wrote counts n written bytes.
 func (o *output) wrote(n int) {
 	if n > 0 && o.count != nil {
 		o.count(n)

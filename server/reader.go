@@ -69,20 +69,18 @@ func defaultLimits() limits {
 }
 
 // A reader parses the bytes of one connection into commands as redis-server 7.0
-// does. It owns the buffer and does no I/O itself: read into free(), pass the
-// number of bytes to filled(), and call next() until it returns no more.
+// does. It does no I/O: read into free(), pass the number of bytes to filled(), and
+// call next() until it returns no more.
 //
-// buf[start:end] has arrived and is not yet consumed; start is always the first
-// byte of a command. The scan of that command stands at pos and continues there
-// when more bytes arrive, so a command is scanned once, however it is split into
-// reads. left is the number of missing arguments. bulk is the length of the one
-// whose bytes begin at pos, or noBulk if its length line comes next. searched is
-// the number of bytes of an incomplete line that were already searched for its end.
+// buf[start:end] has arrived and is not consumed; start is always the first byte of
+// a command. The scan of that command stands at pos, so a command is scanned once,
+// however it is split into reads. left is the number of missing arguments. bulk is
+// the length of the one whose bytes begin at pos, or noBulk if its length line
+// comes next. searched is the number of bytes of an incomplete line already
+// searched for its end.
 //
-// Work is linear in the bytes received. Memory grows with bytes received, never
-// with bytes or arguments announced.
-//
-// A reader belongs to one goroutine.
+// Work is linear in the bytes received. Memory grows with bytes received, not with
+// announced ones. A reader belongs to one goroutine.
 type reader struct {
 	buf        []byte
 	start, end int
@@ -122,10 +120,10 @@ func (r *reader) setLimits(l limits) {
 }
 
 // next returns the next complete command. ok is false if more bytes are needed or
-// err is set. The following next() reuses the slice args. The bytes of the
-// arguments alias the buffer, are valid until the following free(), and must not be
-// appended to. err is a protocolError, which is to be sent, or errQueryBufferLimit.
-// Either ends the connection, and every later call returns the same.
+// err is set. The following next() reuses args. The arguments alias the buffer, are
+// valid until the following free(), and must not be appended to. err is a
+// protocolError, which is to be sent, or errQueryBufferLimit. Either ends the
+// connection, and all later calls return it.
 //
 // Commands without arguments (*0, *-1, an empty line) are skipped, as in Redis.
 func (r *reader) next() (args [][]byte, ok bool, err error) {
@@ -155,9 +153,9 @@ func (r *reader) withinMaxCommand(p int) bool {
 	return r.err == nil
 }
 
-// fail ends the connection with err, found once the bytes up to p were known. If
-// bytes arrive one by one, those past maxCommand are never examined, so they must
-// not decide when they arrive together.
+// fail ends the connection with err, found once the bytes up to p were known. Bytes
+// past maxCommand that arrive one by one are never examined, so they must not
+// matter when they arrive together.
 func (r *reader) fail(p int, err error) {
 	if r.withinMaxCommand(p) {
 		r.err = err

@@ -1,12 +1,11 @@
 package server
 
-// free returns the space to read the next bytes into, which is never empty. It may
-// move or replace the buffer, which invalidates all arguments returned so far.
+// free returns the space to read into, which is never empty. It may move or replace
+// the buffer, which invalidates all arguments.
 //
-// The buffer doubles only when it is full, so a client pays for memory with bytes.
-// A bulk larger than the buffer caps the last doubling at its own end. Every byte
-// is moved a bounded number of times: to the front at most once per command, and by
-// growth geometrically.
+// The buffer doubles only when it is full; a bulk larger than the buffer caps the
+// last doubling at its own end. Every byte is moved a bounded number of times: to
+// the front at most once per command, and by growth geometrically.
 func (r *reader) free() []byte {
 	unread := r.end - r.start
 	switch {
@@ -52,8 +51,8 @@ func (r *reader) queryBuffer(running bool) (used, unused int) {
 // memory returns the bytes of the reader's buffer and its slice of arguments.
 func (r *reader) memory() int { return cap(r.buf) + argOverhead*cap(r.args) }
 
-// release frees what an idle connection does not need: everything if no input is
-// pending, else what the unfinished command does not use. It invalidates all
+// release frees what an idle connection does not need: everything without pending
+// input, else what the unfinished command does not use. It invalidates all
 // arguments and the slice that free returned, so it may only be called between two
 // reads.
 func (r *reader) release() {
@@ -92,7 +91,6 @@ func (r *reader) grown() int {
 // resize moves the unread bytes to the front of a new buffer.
 func (r *reader) resize(size int) { r.move(make([]byte, size)) }
 
-// move moves the unread bytes to the front of buf.
 func (r *reader) move(buf []byte) {
 	// The old arguments would keep the old buffer alive.
 	if cap(r.args) > maxKeptArgs {

@@ -14,9 +14,9 @@ var (
 	errPort = errors.New("Unable to listen on this port. Check server logs.")
 )
 
-// rebind replaces the TCP listeners by those of the current bind and port. It keeps
-// a listener whose address stays, so that no client is refused meanwhile.
-// Connections are not affected. If an address cannot be opened, rebind restores the
+// rebind replaces the TCP listeners by those of the current bind and port.
+// Listeners whose address stays are kept, so that no client is refused, and
+// connections are not affected. If an address cannot be opened, rebind restores the
 // old listeners and returns refusal. Calls do not overlap, because CONFIG SET makes
 // them.
 func (s *Server) rebind(refusal error) error {

@@ -58,7 +58,6 @@ func (s rlStep) mayChange() bool {
 	return true
 }
 
-// keys returns the keys that the step names.
 func (s rlStep) keys() []string {
 	words := strings.Fields(s.line)
 	switch n, err := strconv.Atoi(words[1]); {
@@ -100,7 +99,6 @@ var rlPaths = []rlPath{
 	{"EVAL in MULTI over RESP3", nil, sendEvalInMulti, 3},
 }
 
-// rlRun runs one scenario on one path.
 type rlRun struct {
 	t     *testing.T
 	srv   *server.Server

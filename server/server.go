@@ -259,7 +259,6 @@ func (s *Server) Serve() error {
 	return loadErr
 }
 
-// accept accepts connections from one listener.
 func (s *Server) accept(l net.Listener) {
 	pause := time.Duration(0)
 	for {
@@ -315,8 +314,8 @@ func (s *Server) admit(nc net.Conn) {
 	}
 }
 
-// reject sends a client the reason why it is not served. It does not block on the
-// client, so that a flood of such clients does not delay others.
+// reject sends a client the reason why it is not served. It does not block, so that
+// a flood of such clients does not delay others.
 func (s *Server) reject(nc net.Conn, reason string) {
 	s.engine.CountRejected()
 	out := output{nc: nc, socket: newSocket(nc)}
@@ -334,8 +333,8 @@ func (s *Server) reject(nc net.Conn, reason string) {
 	nc.Close()
 }
 
-// cron does the periodic work: the clock follows the wall clock, expired keys are
-// reclaimed, and idle connections release memory.
+// cron makes the clock follow the wall clock, reclaims expired keys, and releases
+// memory of idle connections.
 func (s *Server) cron() {
 	interval := func() time.Duration { return time.Second / time.Duration(max(s.cfg.Int("hz"), 1)) }
 	tick := time.NewTicker(interval())
@@ -363,9 +362,9 @@ const (
 	minTrim = 16 << 10
 )
 
-// trimIdle makes connections that have run nothing since its last call release
-// their large buffers. A thousand clients that each sent one long pipeline would
-// otherwise keep 200 MB. Only cron calls it.
+// trimIdle makes connections that were idle since its last call release large
+// buffers. A thousand clients that each sent one long pipeline would otherwise keep
+// 200 MB. Only cron calls it.
 func (s *Server) trimIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,11 +8,10 @@ import (
 	"unsafe"
 )
 
-// An inq reads from a TCP socket and learns in the same call two things from
-// control messages. TCP_INQ (Linux 4.18, include/uapi/linux/tcp.h) gives the number
-// of bytes that are left, which is 1 if nothing is left but the end of the stream.
-// SO_TIMESTAMPNS says when the bytes arrived. Before enable, or if the kernel does
-// not support it, an inq reads without that.
+// An inq reads from a TCP socket and gets two control messages in the same call.
+// TCP_INQ (Linux 4.18, include/uapi/linux/tcp.h) has the number of bytes left,
+// which is 1 if only the end of the stream is left. SO_TIMESTAMPNS has the time of
+// arrival. Before enable, or without support of the kernel, an inq just reads.
 type inq struct {
 	enabled   bool
 	arrivedNs int64 // when the last bytes read arrived, in nanoseconds; 0: unknown

@@ -5,9 +5,8 @@ import (
 	"unsafe"
 )
 
-// The two system calls of every batch. The socket is non-blocking. Raw calls spare
-// the scheduler the preparation for a wait that cannot happen, and the work of its
-// monitor thread (docs/adr/0002 has the figures).
+// The two system calls of every batch. On a non-blocking socket raw calls spare the
+// scheduler the preparation for a wait (docs/adr/0002 has the figures).
 
 func sysRead(fd uintptr, b []byte) (int, syscall.Errno) {
 	n, _, e := syscall.RawSyscall(syscall.SYS_READ, fd,

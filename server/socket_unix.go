@@ -57,14 +57,13 @@ func newSocket(nc net.Conn) *socket {
 // read is like net.Conn's Read: it blocks, within the read deadline, until
 // something arrives.
 //
-// If it is known that no more has arrived, as between a request and the next, read
-// calls onRead with the number of bytes instead of returning. If onRead returns a
-// buffer, read waits for more input into that buffer without trying to read first:
-// half of the reads for a client that waits for each reply would find nothing. If
-// it returns nil, read returns 0. The next system call is made only when something
-// arrives, the deadline passes, or the connection ends. So onRead must have dealt
-// with everything else, and must have written: a reset that came with the data is
-// noticed by the write that fails.
+// If no more has arrived, as between a request and the next, read calls onRead
+// instead of returning. If that returns a buffer, read waits for input into it
+// without trying to read first: half of the reads for a client that waits for each
+// reply would find nothing. If it returns nil, read returns 0. As the next system
+// call is made only at new input, the deadline, or the connection's end, onRead
+// must have dealt with everything else, and must have written: the failing write
+// notices a reset that came with the data.
 func (s *socket) read(b []byte, onRead func(n int) []byte) (n int, err error) {
 	s.in, s.blocking, s.onRead = transfer{buf: b}, true, onRead
 	return s.in.done(s.raw.Read(s.reading))
