@@ -62,9 +62,9 @@ func (e *Engine) notePeak(used int64) (peak int64) {
 	}
 }
 
-// Holds records how many bytes of buffers the session's connection has, if that has
+// SetBufferBytes records how many bytes of buffers the session's connection has, if that has
 // become less than it last published.
-func (s *Session) Holds(bytes int) {
+func (s *Session) SetBufferBytes(bytes int) {
 	s.edit(func(p *public) { s.countBuffers(p, bytes) })
 }
 

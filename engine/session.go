@@ -148,7 +148,7 @@ func (s *Session) Close() {
 	s.unmonitor()
 	s.engine.broker.Release(&s.subscriber)
 	s.engine.sessions.remove(s)
-	s.Holds(0)
+	s.SetBufferBytes(0)
 	s.subscriber.Mail.Close()
 }
 

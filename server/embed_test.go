@@ -107,7 +107,7 @@ func TestPipelineLargerThanPipeBuffer(t *testing.T) {
 // quiet client.
 func TestCloseAnswersReceivedCommandsOnPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, l := server.New(server.Options{Still: true}), pipe.Listen()
+		srv, l := server.New(server.Options{NoCron: true}), pipe.Listen()
 		require.NoError(t, srv.Add(l))
 		go srv.Serve()
 		c, err := l.Dial(context.Background())
@@ -167,7 +167,7 @@ func TestIntercept(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				srv := server.New(server.Options{
-					Still: true,
+					NoCron: true,
 					Intercept: func(args [][]byte, _ <-chan struct{}) server.Interception {
 						if string(args[0]) == "SET" {
 							return c.do

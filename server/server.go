@@ -45,11 +45,11 @@ type Options struct {
 	// one.
 	Engine *engine.Engine
 
-	// Still turns off the periodic work: the clock does not follow a wall clock
+	// NoCron turns off the periodic work: the clock does not follow a wall clock
 	// that is set, expired keys stay until they are accessed or Engine.Reclaim is
 	// called, and connections keep their buffers. Tests use it, so that nothing
 	// happens which they did not do.
-	Still bool
+	NoCron bool
 
 	// Intercept is called with every command of a client before it runs, and may
 	// change its outcome. It may be nil.
@@ -114,7 +114,7 @@ func New(o Options) *Server {
 		o.Clock = zlimit.SystemClock()
 	}
 	s := &Server{
-		cfg: o.Config, log: o.Log, intercept: o.Intercept, noCron: o.Still,
+		cfg: o.Config, log: o.Log, intercept: o.Intercept, noCron: o.NoCron,
 		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout,
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}),

@@ -21,7 +21,7 @@ func runWithTimeout(t *testing.T, test func(t *testing.T, srv *server.Server, di
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config.New()
 		require.NoError(t, cfg.ParseArgs([]string{"--timeout", "1"}, nil))
-		srv, l := server.New(server.Options{Config: cfg, Still: true}), pipe.Listen()
+		srv, l := server.New(server.Options{Config: cfg, NoCron: true}), pipe.Listen()
 		require.NoError(t, srv.Add(l))
 		go srv.Serve()
 		defer srv.Close()

@@ -103,7 +103,7 @@ func Start(o Options) (*Server, error) {
 		id:     strconv.FormatInt(lastID.Add(1), 10),
 		memory: pipe.Listen(), served: make(chan struct{}),
 	}
-	inner := server.Options{Still: true, Intercept: s.intercept}
+	inner := server.Options{NoCron: true, Intercept: s.intercept}
 	if o.After != nil {
 		s.cfg = o.After.cfg
 		inner.Engine = o.After.inner.Engine()
