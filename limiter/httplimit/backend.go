@@ -51,7 +51,7 @@ var errReply = errors.New("httplimit: RL.ALLOW did not answer five integers")
 
 // Allow sends one RL.ALLOW.
 func (do Commands) Allow(ctx context.Context, key string, q Quota) (Decision, error) {
-	reply, err := do(ctx, "RL.ALLOW", key, q.Limit, q.Window.Milliseconds(), "COST", q.Cost)
+	reply, err := do(ctx, "RL.ALLOW", key, q.Limit, q.Window.Milliseconds(), "COST", max(q.Cost, 1))
 	if err != nil {
 		return Decision{}, err
 	}

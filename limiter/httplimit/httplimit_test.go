@@ -162,6 +162,13 @@ func TestBackends(t *testing.T) {
 				httplimit.Quota{Limit: 2, Window: time.Second, Cost: 3})
 			require.NoError(t, err)
 			require.Equal(t, httplimit.Never, d.RetryAfter)
+
+			once := httplimit.Quota{Limit: 1, Window: time.Second} // a cost of 0 is 1
+			for _, want := range []bool{true, false} {
+				d, err := backend.Allow(t.Context(), "dan", once)
+				require.NoError(t, err)
+				require.Equal(t, want, d.Allowed)
+			}
 		})
 	}
 }

@@ -18,7 +18,7 @@ type backend struct{ limits *zlimit.Limiter }
 
 // Allow waits for the disk only, under appendfsync always, and until ctx is done.
 func (b backend) Allow(ctx context.Context, key string, q httplimit.Quota) (httplimit.Decision, error) {
-	d, err := b.limits.Allow(ctx, key, zlimit.Quota{Limit: q.Limit, Window: q.Window}, q.Cost)
+	d, err := b.limits.Allow(ctx, key, zlimit.Quota{Limit: q.Limit, Window: q.Window}, max(q.Cost, 1))
 	return httplimit.Decision{
 		Allowed: d.OK(), Remaining: d.Remaining,
 		RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter,
