@@ -29,6 +29,32 @@ func ExampleLimiter_Allow() {
 	// false 0 10s
 }
 
+// Two a second and three a minute: a call takes from both quotas or from neither.
+func ExampleLimiter_AllowAll() {
+	limits := zlimit.New(zlimit.Options{})
+	defer limits.Close()
+	clock := limits.Engine().Clock()
+	clock.Freeze()
+
+	quotas := []zlimit.Quota{{Limit: 2, Window: time.Second}, {Limit: 3, Window: time.Minute}}
+	for _, passMs := range []int64{0, 0, 0, 1000, 1000} {
+		if err := clock.Advance(passMs); err != nil {
+			panic(err)
+		}
+		d, err := limits.AllowAll(context.Background(), "user:42", 1, quotas...)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(d.OK(), "limit", d.Limit, "retry after", d.RetryAfter)
+	}
+	// Output:
+	// true limit 2 retry after 0s
+	// true limit 2 retry after 0s
+	// false limit 2 retry after 1s
+	// true limit 3 retry after 0s
+	// false limit 3 retry after 58s
+}
+
 // Any command of the server, on the same keys.
 func ExampleLimiter_Do() {
 	limits := zlimit.New(zlimit.Options{})

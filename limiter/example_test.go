@@ -60,6 +60,45 @@ func ExamplePeek() {
 	// Output: 0 0 600 600
 }
 
+// The same calls under each algorithm with a small state; the limit is three a second. The caller stores the
+// state with its expiry and discards both once the expiry has passed.
+func ExampleState() {
+	quota := limiter.Quota{Limit: 3, WindowMs: 1000}
+	const start = 1_700_000_000_000
+	for _, algorithm := range []struct {
+		name string
+		zero func() limiter.State
+	}{
+		{"FIXED", func() limiter.State { return &limiter.Fixed{} }},
+		{"GCRA 3", func() limiter.State { return &limiter.GCRA{Burst: 3} }},
+		{"BUCKETS 4", func() limiter.State {
+			width := limiter.BucketWidth(quota.WindowMs, 4)
+			return &limiter.Buckets{WidthMs: width, N: 4, Counts: make([]int64, 0, 5)}
+		}},
+		{"COUNTER", func() limiter.State { return &limiter.Counter{WindowMs: quota.WindowMs} }},
+	} {
+		fmt.Printf("%-9s admits at", algorithm.name)
+		state, expireAtMs := algorithm.zero(), int64(0)
+		for nowMs := int64(start + 700); nowMs <= start+1900; nowMs += 100 {
+			if nowMs > expireAtMs {
+				state, expireAtMs = algorithm.zero(), 0
+			}
+			d := state.Decide(nowMs, expireAtMs, quota, limiter.Call{Cost: 1})
+			if d.Allowed > 0 {
+				state.Apply(nowMs, &d)
+				expireAtMs = d.ExpireAtMs
+				fmt.Printf(" %d", nowMs-start)
+			}
+		}
+		fmt.Println()
+	}
+	// Output:
+	// FIXED     admits at 700 800 900 1000 1100 1200
+	// GCRA 3    admits at 700 800 900 1100 1400 1800
+	// BUCKETS 4 admits at 700 800 900 1800
+	// COUNTER   admits at 700 800 900 1400 1700
+}
+
 func ExampleParseWindow() {
 	for _, s := range []string{"1500", "10s", "1d", "0", "1.5s", "36525d"} {
 		fmt.Println(limiter.ParseWindow([]byte(s)))

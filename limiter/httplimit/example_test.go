@@ -49,6 +49,33 @@ func ExampleNew() {
 	//   Retry-After: 60.
 }
 
+// Several processes share a limit through a server: Commands sends RL.ALLOW with any Redis client. With
+// go-redis it is
+//
+//	httplimit.Commands(func(ctx context.Context, args ...any) (any, error) {
+//		return client.Do(ctx, args...).Result()
+//	})
+func ExampleCommands() {
+	limits := zlimit.New(zlimit.Options{}) // in the place of a client
+	defer limits.Close()
+	limits.Engine().Clock().Freeze()
+
+	backend := httplimit.Commands(func(ctx context.Context, args ...any) (any, error) {
+		fmt.Println(args...)
+		return limits.Do(ctx, args...)
+	})
+	quota := httplimit.Quota{Limit: 1, Window: time.Minute}
+	for range 2 {
+		d, err := backend.Allow(context.Background(), "192.0.2.1", quota)
+		fmt.Println(d.Allowed, d.RetryAfter, err)
+	}
+	// Output:
+	// RL.ALLOW 192.0.2.1 1 60000 COST 1
+	// true 0s <nil>
+	// RL.ALLOW 192.0.2.1 1 60000 COST 1
+	// false 1m0s <nil>
+}
+
 // Clients are identified by a header that the proxy in front of this server writes. Requests for which the
 // backend fails are counted, logged and refused.
 func ExampleAddressKey() {
