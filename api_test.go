@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -75,13 +76,47 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestAPIPackagesAreInTheRecord checks that docs/adr/0030 and testdata/api name the API packages, and no
+// others.
+func TestAPIPackagesAreInTheRecord(t *testing.T) {
+	text, err := os.ReadFile("docs/adr/0030-what-is-api.md")
+	require.NoError(t, err)
+	var named []string
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 || strings.Trim(cells[1], " -") == "" || strings.TrimSpace(cells[1]) == "Package" {
+			continue
+		}
+		for name := range strings.SplitSeq(cells[1], ",") {
+			if name = strings.TrimSpace(name); name == "zlimit (the root)" {
+				name = root
+			}
+			named = append(named, name)
+		}
+	}
+	require.ElementsMatch(t, apiPackages, named)
+
+	var want, files []string
+	for _, dir := range apiPackages {
+		want = append(want, listingOf(dir))
+	}
+	files, err = filepath.Glob("testdata/api/*")
+	require.NoError(t, err)
+	require.ElementsMatch(t, want, files)
+}
+
+// listingOf returns the name of a package's listing.
+func listingOf(dir string) string {
+	if dir == root {
+		return "testdata/api/zlimit.txt"
+	}
+	return "testdata/api/" + strings.ReplaceAll(dir, "/", "-") + ".txt"
+}
+
 // TestAPI compares the exported declarations of the API packages with their listings.
 func TestAPI(t *testing.T) {
 	for _, dir := range apiPackages {
-		file := path.Join("testdata/api", strings.ReplaceAll(dir, "/", "-")+".txt")
-		if dir == root {
-			file = "testdata/api/zlimit.txt"
-		}
+		file := listingOf(dir)
 		listing := exported(t, dir)
 		if *rewrite {
 			require.NoError(t, os.WriteFile(file, []byte(listing), 0o644))
@@ -163,6 +198,7 @@ func (l *lister) node(n ast.Node) {
 	})
 	var b strings.Builder
 	_ = (&printer.Config{Mode: printer.UseSpaces, Tabwidth: 4}).Fprint(&b, token.NewFileSet(), n)
-	l.text.WriteString(strings.ReplaceAll(b.String(), "{\n\n}// contains filtered or unexported fields\n",
-		"{ ... }") + "\n")
+	const unexported = "\n\n}// contains filtered or unexported fields\n"
+	shorten := strings.NewReplacer("{"+unexported, "{ ... }", unexported, "\n    ...\n}")
+	l.text.WriteString(shorten.Replace(b.String()) + "\n")
 }
