@@ -5,9 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/store/effects"
 )
@@ -36,57 +33,6 @@ var recordEffects = flag.Bool("record-effects", false, "record testdata/effects.
 //
 // and below each command the lines of the file.
 const effectsRecording = "testdata/effects.txt"
-
-// effectsStep is one line that is no recorded one, and what is recorded below.
-type effectsStep struct {
-	line    string
-	session int
-	waits   bool
-	lots    bool
-	words   [][]byte
-	want    []string
-}
-
-type effectsCase struct {
-	name  string
-	steps []effectsStep
-}
-
-func parseEffects(t testing.TB, text string) (all []effectsCase) {
-	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		if name, ok := strings.CutPrefix(line, "== "); ok {
-			all = append(all, effectsCase{name: name})
-			continue
-		}
-		c := &all[len(all)-1]
-		step := effectsStep{line: line, session: 1}
-		head, rest, _ := strings.Cut(line, " ")
-		switch head {
-		case ">":
-		case "?>":
-			step.lots = true
-		case "2>", "2>>", "3>>":
-			step.session = int(head[0] - '0')
-			step.waits = strings.HasSuffix(head, ">>")
-		case "@+":
-			step.session = 0
-		default:
-			last := &c.steps[len(c.steps)-1]
-			last.want = append(last.want, line)
-			continue
-		}
-		step.words = wordsOf(t, rest)
-		c.steps = append(c.steps, step)
-	}
-	return all
-}
-
-// wordsOf returns the words of a command.
-func wordsOf(t testing.TB, line string) [][]byte {
-	out, err := oracle.Words(line)
-	require.NoError(t, err)
-	return out
-}
 
 // logLines shows a piece of an append-only file, a line for each command.
 func logLines(t testing.TB, log []byte) (out []string) {
@@ -181,42 +127,12 @@ func TestEffectsOfRedis(t *testing.T) {
 	}
 }
 
-type effectsDifference struct {
-	step      effectsStep
-	want, got []string
-}
-
 // replayEffects runs a case and returns where its log is another.
-func replayEffects(t testing.TB, c effectsCase) (out []effectsDifference) {
+func replayEffects(t testing.TB, c effectsCase) []effectsDifference {
 	e, h := newEngine(t)
 	log := &logBuffer{}
 	e.Record(log)
-	sessions := [4]*engine.Session{}
-	for i := range sessions {
-		sessions[i] = newSession(t, e)
-	}
-	for _, step := range c.steps {
-		if step.session == 0 {
-			ms, err := strconv.ParseInt(string(step.words[0]), 10, 64)
-			require.NoError(t, err)
-			h.pass(ms)
-			continue
-		}
-		sessions[step.session].Do(step.words)
-		for _, s := range sessions {
-			if s.Blocked() != nil && s.Ready() {
-				s.Resume()
-			}
-		}
-		got, want := logLines(t, log.take()), step.want
-		if step.lots {
-			got, want = veiled(got), veiled(want)
-		}
-		if strings.Join(got, "\n") != strings.Join(want, "\n") {
-			out = append(out, effectsDifference{step, want, got})
-		}
-	}
-	return out
+	return replaySteps(t, e, h, c, func() []string { return logLines(t, log.take()) }, veiled)
 }
 
 // TestEffectsAreCompared: a log that lacks a command, or has it otherwise, is
@@ -233,8 +149,7 @@ func recordEffectsFromRedis(t *testing.T) {
 	text, err := os.ReadFile(effectsRecording)
 	require.NoError(t, err)
 	dir := t.TempDir()
-	nowMs := int64(startNowMs)
-	r, err := oracle.Start(oracle.Options{NowMs: nowMs, Args: []string{
+	r, err := oracle.Start(oracle.Options{NowMs: startNowMs, Args: []string{
 		"--dir", dir, "--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no", "--auto-aof-rewrite-percentage", "0",
 	}})
 	require.NoError(t, err)
@@ -252,104 +167,9 @@ func recordEffectsFromRedis(t *testing.T) {
 	}
 	var out strings.Builder
 	for _, c := range parseEffects(t, string(text)) {
-		nowMs = startNowMs
-		require.NoError(t, r.SetClock(nowMs))
-		clients := [4]*effectsClient{}
-		for i := range clients {
-			clients[i] = dialEffects(t, r.Addr())
-		}
-		clients[0].do(t, "FLUSHALL")
-		clients[0].do(t, "FUNCTION", "FLUSH")
-		logged()
-		fmt.Fprintf(&out, "== %s\n", c.name)
-		for _, step := range c.steps {
-			fmt.Fprintln(&out, step.line)
-			if step.session == 0 {
-				ms, _ := strconv.ParseInt(string(step.words[0]), 10, 64)
-				nowMs += ms
-				require.NoError(t, r.SetClock(nowMs))
-				continue
-			}
-			client := clients[step.session]
-			if client.waiting {
-				client.reply(t)
-				client.waiting = false
-			}
-			client.send(t, step.words)
-			if client.waiting = step.waits; !step.waits {
-				client.reply(t)
-			} else {
-				for !strings.Contains(clients[0].do(t, "CLIENT", "LIST", "ID", client.id), "flags=b") {
-				}
-			}
-			for _, line := range logged() {
-				fmt.Fprintln(&out, line)
-			}
-		}
-		for _, client := range clients {
-			require.NoError(t, client.conn.Close())
-		}
+		recordSteps(t, r, c, &out, logged)
 	}
 	require.NoError(t, os.WriteFile(effectsRecording, []byte(out.String()), 0o644))
-}
-
-type effectsClient struct {
-	conn    net.Conn
-	r       *bufio.Reader
-	id      string
-	waiting bool // a reply is still to come
-}
-
-func dialEffects(t *testing.T, addr string) *effectsClient {
-	conn, err := net.Dial("tcp", addr)
-	require.NoError(t, err)
-	c := &effectsClient{conn: conn, r: bufio.NewReader(conn)}
-	c.id = c.do(t, "CLIENT", "ID")
-	return c
-}
-
-func (c *effectsClient) do(t *testing.T, line ...string) string {
-	var words [][]byte
-	for _, w := range line {
-		words = append(words, []byte(w))
-	}
-	c.send(t, words)
-	return c.reply(t)
-}
-
-func (c *effectsClient) send(t *testing.T, words [][]byte) {
-	_, err := c.conn.Write(asLogged(words))
-	require.NoError(t, err)
-}
-
-// reply reads a reply and returns its first word.
-func (c *effectsClient) reply(t *testing.T) string {
-	if words := c.words(t); len(words) > 0 {
-		return words[0]
-	}
-	return ""
-}
-
-// words reads a reply and returns its words, whatever its depth.
-func (c *effectsClient) words(t testing.TB) (out []string) {
-	line, err := c.r.ReadString('\n')
-	require.NoError(t, err)
-	line = strings.TrimSpace(line)
-	switch n, _ := strconv.Atoi(line[1:]); {
-	case n < 0 && (line[0] == '$' || line[0] == '*'):
-		return []string{"(nil)"}
-	case line[0] == '$':
-		bulk := make([]byte, n+2)
-		_, err = io.ReadFull(c.r, bulk)
-		require.NoError(t, err)
-		return []string{string(bulk[:n])}
-	case line[0] == '*':
-		for range n {
-			out = append(out, c.words(t)...)
-		}
-		return out
-	}
-	return []string{line[1:]}
 }
 
 // asLogged is a command in a log in which its database is selected.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/oracle"
 )
 
@@ -130,35 +129,16 @@ func TestNotificationsAreCompared(t *testing.T) {
 }
 
 // replayNotified runs a case and returns where others are published.
-func replayNotified(t testing.TB, c effectsCase) (out []effectsDifference) {
+func replayNotified(t testing.TB, c effectsCase) []effectsDifference {
 	e, h := newEngine(t)
-	sessions := [4]*engine.Session{}
-	for i := range sessions {
-		sessions[i] = newSession(t, e)
-	}
-	do(sessions[0], "CONFIG SET notify-keyspace-events "+everyEvent)
 	listener := newSession(t, e)
+	do(listener, "CONFIG SET notify-keyspace-events "+everyEvent)
 	do(listener, "PSUBSCRIBE __key*__:*")
-	for _, step := range c.steps {
-		if step.session == 0 {
-			ms, err := strconv.ParseInt(string(step.words[0]), 10, 64)
-			require.NoError(t, err)
-			h.pass(ms)
-			continue
-		}
-		sessions[step.session].Do(step.words)
-		for _, s := range sessions {
-			if s.Blocked() != nil && s.Ready() {
-				s.Resume()
-			}
-		}
+	published := func() []string {
 		sent, _ := listener.Deliver(nil)
-		got := notifications(messagesIn(t, sent))
-		if !slices.Equal(got, step.want) {
-			out = append(out, effectsDifference{step, step.want, got})
-		}
+		return notifications(messagesIn(t, sent))
 	}
-	return out
+	return replaySteps(t, e, h, c, published, func(lines []string) []string { return lines })
 }
 
 // recordNotificationsFromRedis asks redis-server, case by case.
@@ -174,58 +154,24 @@ func recordNotificationsFromRedis(t *testing.T) {
 		}
 	}
 	r, err := oracle.Start(oracle.Options{NowMs: startNowMs, Args: []string{
-		"--dir", t.TempDir(), "--notify-keyspace-events", everyEvent, "--enable-debug-command", "yes",
+		"--dir", t.TempDir(), "--notify-keyspace-events", everyEvent,
 	}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
-	var out strings.Builder
-	for _, c := range cases {
-		fmt.Fprintf(&out, "== %s\n", c.name)
-		recordNotified(t, r, c, &out)
-	}
-	require.NoError(t, os.WriteFile(notificationsRecording, []byte(out.String()), 0o644))
-}
-
-func recordNotified(t *testing.T, r *oracle.Redis, c effectsCase, out *strings.Builder) {
-	nowMs := int64(startNowMs)
-	require.NoError(t, r.SetClock(nowMs))
-	clients := [5]*effectsClient{}
-	for i := range clients {
-		clients[i] = dialEffects(t, r.Addr())
-		defer func() { require.NoError(t, clients[i].conn.Close()) }()
-	}
-	clients[0].do(t, "DEBUG", "SET-ACTIVE-EXPIRE", "0")
-	clients[0].do(t, "FLUSHALL")
-	clients[0].do(t, "FUNCTION", "FLUSH")
-	listener := clients[4]
+	listener := dialEffects(t, r.Addr())
+	defer func() { require.NoError(t, listener.conn.Close()) }()
 	listener.do(t, "PSUBSCRIBE", "__key*__:*")
-	for _, step := range c.steps {
-		fmt.Fprintln(out, step.line)
-		if step.session == 0 {
-			ms, _ := strconv.ParseInt(string(step.words[0]), 10, 64)
-			nowMs += ms
-			require.NoError(t, r.SetClock(nowMs))
-			continue
-		}
-		client := clients[step.session]
-		if client.waiting {
-			client.reply(t)
-			client.waiting = false
-		}
-		client.send(t, step.words)
-		if client.waiting = step.waits; !step.waits {
-			client.reply(t)
-		} else {
-			for !strings.Contains(clients[0].do(t, "CLIENT", "LIST", "ID", client.id), "flags=b") {
-			}
-		}
+	published := func() []string {
 		var messages [][]string
 		listener.send(t, [][]byte{[]byte("PING")})
 		for words := listener.words(t); words[0] != "pong"; words = listener.words(t) {
 			messages = append(messages, words)
 		}
-		for _, line := range notifications(messages) {
-			fmt.Fprintln(out, line)
-		}
+		return notifications(messages)
 	}
+	var out strings.Builder
+	for _, c := range cases {
+		recordSteps(t, r, c, &out, published)
+	}
+	require.NoError(t, os.WriteFile(notificationsRecording, []byte(out.String()), 0o644))
 }
