@@ -41,9 +41,9 @@ func TestCommandsDoNotAllocate(t *testing.T) {
 				}
 			}
 			last := "*2\r\n$4\r\nECHO\r\n$3\r\nend\r\n"
-			exchange(append(appendCommand(nil, words(t, c.setup)), last...))
+			exchange(append(appendCommand(nil, wordsOf(t, c.setup)), last...))
 			for _, depth := range []int{1, 16} {
-				request := append(bytes.Repeat(appendCommand(nil, words(t, c.line)), depth), last...)
+				request := append(bytes.Repeat(appendCommand(nil, wordsOf(t, c.line)), depth), last...)
 				for range 100 {
 					exchange(request) // warm up buffers, scratch space and the log's blocks
 				}

@@ -178,7 +178,7 @@ func (p *rlRun) moveTo(atMs int64) {
 
 // call sends one command line and returns its formatted reply.
 func (p *rlRun) call(w *wire, line string) string {
-	require.NoError(p.t, w.send(words(p.t, line)))
+	require.NoError(p.t, w.send(wordsOf(p.t, line)))
 	return p.reply(w)
 }
 
@@ -221,11 +221,11 @@ func sendPipeline(p *rlRun, group []rlStep) []string {
 	)
 	for _, s := range group {
 		if d := startNowMs + s.atMs - p.nowMs; d != 0 {
-			bytes = appendCommand(bytes, words(p.t, fmt.Sprint("DEBUG CLOCK ADVANCE ", d)))
+			bytes = appendCommand(bytes, wordsOf(p.t, fmt.Sprint("DEBUG CLOCK ADVANCE ", d)))
 			skip = append(skip, true)
 			p.nowMs += d
 		}
-		bytes = appendCommand(bytes, words(p.t, s.line))
+		bytes = appendCommand(bytes, wordsOf(p.t, s.line))
 		skip = append(skip, false)
 	}
 	require.NoError(p.t, p.wire.sendRaw(bytes))
@@ -246,7 +246,7 @@ func sendMulti(p *rlRun, group []rlStep) []string {
 	for _, s := range group {
 		require.Equal(p.t, "QUEUED", p.call(p.wire, s.line))
 	}
-	require.NoError(p.t, p.wire.send(words(p.t, "EXEC")))
+	require.NoError(p.t, p.wire.send(wordsOf(p.t, "EXEC")))
 	reply, err := p.wire.readReply()
 	require.NoError(p.t, err)
 	return elements(p.t, reply)
@@ -255,7 +255,7 @@ func sendMulti(p *rlRun, group []rlStep) []string {
 const rlScript = "return redis.call(unpack(ARGV))"
 
 func evalArgs(t *testing.T, line string) [][]byte {
-	args := words(t, line)
+	args := wordsOf(t, line)
 	return append([][]byte{[]byte("EVAL"), []byte(rlScript), []byte("1"), args[1]}, args...)
 }
 
@@ -277,7 +277,7 @@ func sendEvalInMulti(p *rlRun, group []rlStep) []string {
 		require.NoError(p.t, p.wire.send(evalArgs(p.t, s.line)))
 		require.Equal(p.t, "QUEUED", p.reply(p.wire))
 	}
-	require.NoError(p.t, p.wire.send(words(p.t, "EXEC")))
+	require.NoError(p.t, p.wire.send(wordsOf(p.t, "EXEC")))
 	reply, err := p.wire.readReply()
 	require.NoError(p.t, err)
 	got := elements(p.t, reply)
@@ -299,7 +299,7 @@ func TestRLAllowWrongArity(t *testing.T) {
 		require.Equal(t, refusal, p.call(p.wire, line))
 		require.Equal(t, "EXECABORT Transaction discarded because of previous errors.",
 			p.call(p.wire, "EXEC"))
-		args := words(t, line)
+		args := wordsOf(t, line)
 		require.NoError(t,
 			p.wire.send(append([][]byte{[]byte("EVAL"), []byte(rlScript), []byte("0")}, args...)))
 		require.Equal(t, "ERR Wrong number of args calling Redis command from script",

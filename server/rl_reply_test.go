@@ -14,8 +14,8 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-// words returns the words of a command.
-func words(t *testing.T, line string) [][]byte {
+// wordsOf returns the words of a command.
+func wordsOf(t *testing.T, line string) [][]byte {
 	out, err := oracle.Words(line)
 	require.NoError(t, err)
 	return out

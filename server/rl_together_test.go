@@ -72,7 +72,7 @@ func TestHoldSurvivesDisconnect(t *testing.T) {
 		conn, err := net.Dial("tcp", srv.Addr().String())
 		require.NoError(t, err)
 		lost := newWire(conn)
-		require.NoError(t, lost.send(words(t, line)))
+		require.NoError(t, lost.send(wordsOf(t, line)))
 		if i%2 == 0 { // otherwise it may not have been read
 			p.reply(lost)
 		}

@@ -191,7 +191,7 @@ func TestSplitArgsQuotesAsRedisCli(t *testing.T) {
 		}
 		require.Equal(t, want, got, line)
 	}
-	for _, line := range []string{`ECHO "a`, `ECHO 'a`, `ECHO "a"b`, `ECHO "\xZZ"`, ``, ` `} {
+	for _, line := range []string{`ECHO "a`, `ECHO 'a`, `ECHO "a"b`, ``, ` `} {
 		_, err := splitArgs(line)
 		require.Error(t, err, line)
 	}

@@ -6,58 +6,15 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/zlimit/zlimit/words"
 )
 
-// splitArgs splits a line into arguments as redis-cli does: "..." with \xHH, \n,
-// \r, \t, \b, \a and \c for any other c; '...' with \' only.
+// splitArgs splits a line into arguments as redis-cli does.
 func splitArgs(line string) ([][]byte, error) {
-	args := [][]byte{}
-	for i := 0; i < len(line); {
-		if line[i] == ' ' {
-			i++
-			continue
-		}
-		arg := []byte{}
-		quote := byte(0)
-	scan:
-		for ; ; i++ {
-			switch {
-			case i == len(line) && quote != 0:
-				return nil, fmt.Errorf("%s: unbalanced quotes", line)
-			case i == len(line):
-				break scan
-			case quote == 0 && line[i] == ' ':
-				break scan
-			case quote == 0 && (line[i] == '"' || line[i] == '\'') && len(arg) == 0:
-				quote = line[i]
-			case quote != 0 && line[i] == quote:
-				if i+1 < len(line) && line[i+1] != ' ' {
-					return nil, fmt.Errorf("%s: closing quote inside an argument", line)
-				}
-				i++
-				break scan
-			case quote == '"' && line[i] == '\\' && i+3 < len(line) && line[i+1] == 'x':
-				b, err := strconv.ParseUint(line[i+2:i+4], 16, 8)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", line, err)
-				}
-				arg = append(arg, byte(b))
-				i += 3
-			case quote == '"' && line[i] == '\\' && i+1 < len(line):
-				i++
-				c := line[i]
-				if at := strings.IndexByte("nrtba", c); at >= 0 {
-					c = "\n\r\t\b\a"[at]
-				}
-				arg = append(arg, c)
-			case quote == '\'' && strings.HasPrefix(line[i:], `\'`):
-				i++
-				arg = append(arg, '\'')
-			default:
-				arg = append(arg, line[i])
-			}
-		}
-		args = append(args, arg)
+	args, ok := words.Split([]byte(line), nil)
+	if !ok {
+		return nil, fmt.Errorf("%s: the quotes do not match", line)
 	}
 	if len(args) == 0 {
 		return nil, errors.New("empty command")
