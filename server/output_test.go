@@ -64,6 +64,7 @@ func startSlowReader(t *testing.T, srv *server.Server, n int) *wire {
 // watcher.
 func awaitOnlyWatcher(t *testing.T, srv *server.Server, watcher *wire) {
 	t.Helper()
+	watcher.call(t, "PING") // its session must exist before sessions are counted
 	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") },
 		"a client that does not read stays connected")
 }
