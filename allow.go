@@ -85,7 +85,9 @@ func (l *Limiter) AllowAll(ctx context.Context, key string, cost int64, quotas .
 // allow makes the call in a session of the pool, sets d, and returns the position
 // behind the session's writes. It does not wait for the disk: other calls need the
 // session.
-func (l *Limiter) allow(d *Decision, key string, cost int64, quotas []Quota) (written durable.Position, err error) {
+func (l *Limiter) allow(
+	d *Decision, key string, cost int64, quotas []Quota,
+) (written durable.Position, err error) {
 	s := l.acquire()
 	defer l.release(s)
 	if err := s.open(l); err != nil {

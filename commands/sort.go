@@ -31,7 +31,8 @@ func sortReadOnly(c *Ctx) resp.Value { return runSort(c, false) }
 
 // sortDeviation describes results that are nondeterministic in Redis.
 const sortDeviation = "elements that ALPHA compares as equal are ordered by their bytes in a set " +
-	"other than an intset and by score in a sorted set, and BY nosort returns a set in the order of SMEMBERS, " +
+	"other than an intset and by score in a sorted set, and BY nosort returns a set in the order of " +
+	"SMEMBERS, " +
 	"where Redis uses the order of its hash table; " +
 	"an element out of a double's range makes only its own call fail"
 

@@ -27,66 +27,114 @@ func TestEveryExceptionCanFail(t *testing.T) {
 		"COMMAND COUNT": {"COMMAND COUNT", ":240\r\n", ":120\r\n", "-ERR no\r\n"},
 		"COMMAND DOCS":  {"COMMAND DOCS", "*0\r\n", "*2\r\n$1\r\na\r\n*0\r\n", "%0\r\n"},
 		"COMMAND LIST":  {"COMMAND LIST", "*0\r\n", "*1\r\n$1\r\na\r\n", ":0\r\n"},
-		"COMMAND INFO": {"COMMAND INFO get", info("*2\r\n+a\r\n+b\r\n", "*1\r\n+@x\r\n"),
-			info("*2\r\n+b\r\n+a\r\n", "*1\r\n+@x\r\n"), info("*2\r\n+a\r\n+c\r\n", "*1\r\n+@x\r\n")},
-		"HELLO": {"HELLO", hello("redis", "7.0.15", "3"), hello("redis", "7.0.99", "4"),
-			hello("other", "7.0.15", "3")},
+		"COMMAND INFO": {
+			"COMMAND INFO get", info("*2\r\n+a\r\n+b\r\n", "*1\r\n+@x\r\n"),
+			info("*2\r\n+b\r\n+a\r\n", "*1\r\n+@x\r\n"), info("*2\r\n+a\r\n+c\r\n", "*1\r\n+@x\r\n"),
+		},
+		"HELLO": {
+			"HELLO", hello("redis", "7.0.15", "3"), hello("redis", "7.0.99", "4"),
+			hello("other", "7.0.15", "3"),
+		},
 		"INFO": {"INFO", "$1\r\na\r\n", "$2\r\nab\r\n", "=5\r\ntxt:a\r\n"},
-		"CONFIG GET": {"CONFIG GET *", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+		"CONFIG GET": {
+			"CONFIG GET *", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
 			"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
-			"*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
-		"TIME": {"TIME", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n", "*2\r\n$1\r\n1\r\n$1\r\n3\r\n",
-			"*1\r\n$1\r\n1\r\n"},
+			"*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n",
+		},
+		"TIME": {
+			"TIME", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n", "*2\r\n$1\r\n1\r\n$1\r\n3\r\n",
+			"*1\r\n$1\r\n1\r\n",
+		},
 		"TTL":        {"TTL a", ":1000\r\n", ":1001\r\n", ":1010\r\n"},
 		"EXPIRETIME": {"EXPIRETIME a", ":1700000000\r\n", ":1700000001\r\n", ":-1\r\n"},
 		"PTTL":       {"PTTL a", ":1000000\r\n", ":1000900\r\n", ":1009000\r\n"},
-		"PEXPIRETIME": {"PEXPIRETIME a", ":1700000000000\r\n", ":1700000000900\r\n",
-			":1700000009000\r\n"},
-		"KEYS": {"KEYS *", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
-			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"HGETALL": {"HGETALL h", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+		"PEXPIRETIME": {
+			"PEXPIRETIME a", ":1700000000000\r\n", ":1700000000900\r\n",
+			":1700000009000\r\n",
+		},
+		"KEYS": {
+			"KEYS *", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n",
+		},
+		"HGETALL": {
+			"HGETALL h", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
 			"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
-			"*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
-		"HKEYS": {"HKEYS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
-			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"HVALS": {"HVALS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
-			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"SCAN": {"SCAN 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n",
-			"*2\r\n$1\r\n7\r\n*1\r\n$1\r\nb\r\n", "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n"},
-		"HSCAN": {"HSCAN h 0",
+			"*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n",
+		},
+		"HKEYS": {
+			"HKEYS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n",
+		},
+		"HVALS": {
+			"HVALS h", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n",
+		},
+		"SCAN": {
+			"SCAN 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\n7\r\n*1\r\n$1\r\nb\r\n", "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n",
+		},
+		"HSCAN": {
+			"HSCAN h 0",
 			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
 			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
-			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
-		"SORT": {"SORT s BY x", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
-			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"SORT_RO": {"SORT_RO s BY w_* ALPHA", "*2\r\n$1\r\na\r\n$1\r\nb\r\n",
-			"*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*1\r\n$1\r\na\r\n"},
-		"SMEMBERS": {"SMEMBERS s", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
-			"*2\r\n$1\r\na\r\n$1\r\na\r\n"},
-		"SINTER": {"SINTER s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n",
-			"*2\r\n$1\r\nb\r\n$1\r\na\r\n"},
-		"SUNION": {"SUNION s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n",
-			"~1\r\n$1\r\nb\r\n"},
-		"SDIFF": {"SDIFF s t", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
-			"*2\r\n$1\r\na\r\n$1\r\nc\r\n"},
-		"SSCAN": {"SSCAN s 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n",
-			"*2\r\n$1\r\n0\r\n*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\nb\r\n$1\r\nc\r\n"},
-		"ZSCAN": {"ZSCAN z 0",
+			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n",
+		},
+		"SORT": {
+			"SORT s BY x", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n",
+		},
+		"SORT_RO": {
+			"SORT_RO s BY w_* ALPHA", "*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*1\r\n$1\r\na\r\n",
+		},
+		"SMEMBERS": {
+			"SMEMBERS s", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\na\r\n",
+		},
+		"SINTER": {
+			"SINTER s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+		},
+		"SUNION": {
+			"SUNION s t", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"~1\r\n$1\r\nb\r\n",
+		},
+		"SDIFF": {
+			"SDIFF s t", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			"*2\r\n$1\r\na\r\n$1\r\nc\r\n",
+		},
+		"SSCAN": {
+			"SSCAN s 0", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\n0\r\n*2\r\n$1\r\nb\r\n$1\r\na\r\n", "*2\r\n$1\r\n0\r\n*2\r\n$1\r\nb\r\n$1\r\nc\r\n",
+		},
+		"ZSCAN": {
+			"ZSCAN z 0",
 			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
 			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
-			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+			"*2\r\n$1\r\n0\r\n*4\r\n$1\r\na\r\n$1\r\n2\r\n$1\r\nb\r\n$1\r\n1\r\n",
+		},
 		"RANDOMKEY": {"RANDOMKEY", "$1\r\na\r\n", "$1\r\nb\r\n", "$-1\r\n"},
-		"HRANDFIELD": {"HRANDFIELD h 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
-			"*2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
-		"SPOP": {"SPOP s 2", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nc\r\n$1\r\nb\r\n",
-			"~2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
-		"SRANDMEMBER": {"SRANDMEMBER s 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
-			"*1\r\n$1\r\nc\r\n"},
-		"ZRANDMEMBER": {"ZRANDMEMBER z 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
-			"*2\r\n$1\r\nc\r\n$1\r\nc\r\n"},
+		"HRANDFIELD": {
+			"HRANDFIELD h 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\nc\r\n$1\r\nc\r\n",
+		},
+		"SPOP": {
+			"SPOP s 2", "~2\r\n$1\r\na\r\n$1\r\nb\r\n", "~2\r\n$1\r\nc\r\n$1\r\nb\r\n",
+			"~2\r\n$1\r\nc\r\n$1\r\nc\r\n",
+		},
+		"SRANDMEMBER": {
+			"SRANDMEMBER s 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
+			"*1\r\n$1\r\nc\r\n",
+		},
+		"ZRANDMEMBER": {
+			"ZRANDMEMBER z 2", "*2\r\n$1\r\na\r\n$1\r\nb\r\n", "*2\r\n$1\r\nc\r\n$1\r\nb\r\n",
+			"*2\r\n$1\r\nc\r\n$1\r\nc\r\n",
+		},
 		"CLIENT NO-TOUCH": {"CLIENT NO-TOUCH on", "-ERR unknown subcommand\r\n", "+OK\r\n", ":1\r\n"},
-		"CLIENT SETINFO": {"CLIENT SETINFO lib-name x", "-ERR unknown subcommand\r\n", "+OK\r\n",
-			"$2\r\nOK\r\n"},
+		"CLIENT SETINFO": {
+			"CLIENT SETINFO lib-name x", "-ERR unknown subcommand\r\n", "+OK\r\n",
+			"$2\r\nOK\r\n",
+		},
 		"CLUSTER KEYSLOT": {"CLUSTER KEYSLOT 123456789", "-ERR no cluster\r\n", ":12739\r\n", ":12738\r\n"},
 	}
 	for name := range exceptions {
@@ -143,8 +191,11 @@ func TestChecker(t *testing.T) {
 	sorted := func(encoding, command string) []exchange {
 		return []exchange{
 			{step{args: fields("OBJECT ENCODING k")}, bulk(encoding), bulk(encoding)},
-			{step{args: fields(command), glue: true}, "*2\r\n$1\r\na\r\n$1\r\nb\r\n",
-				"*2\r\n$1\r\nb\r\n$1\r\na\r\n"},
+			{
+				step{args: fields(command), glue: true},
+				"*2\r\n$1\r\na\r\n$1\r\nb\r\n",
+				"*2\r\n$1\r\nb\r\n$1\r\na\r\n",
+			},
 		}
 	}
 	tests := []struct {
@@ -154,49 +205,75 @@ func TestChecker(t *testing.T) {
 	}{
 		{"a missing message", []exchange{{step{args: fields("PING"), pushes: true}, invalidation("a") +
 			invalidation("b") + "+PONG\r\n", invalidation("b") + "+PONG\r\n"}}, false},
-		{"an extra message", []exchange{{step{args: fields("PING"), pushes: true}, "+PONG\r\n",
-			invalidation("b") + "+PONG\r\n"}}, false},
-		{"messages in a different order", []exchange{{step{args: fields("PING"), pushes: true},
+		{"an extra message", []exchange{{
+			step{args: fields("PING"), pushes: true},
+			"+PONG\r\n",
+			invalidation("b") + "+PONG\r\n",
+		}}, false},
+		{"messages in a different order", []exchange{{
+			step{args: fields("PING"), pushes: true},
 			invalidation("a") + invalidation("b") + "+PONG\r\n", invalidation("b") + invalidation("a") +
-				"+PONG\r\n"}}, false},
+				"+PONG\r\n",
+		}}, false},
 		{"an extra message about a key that a script has named", []exchange{
 			{step{args: fields("EVAL x 0 key")}, ":1\r\n", ":1\r\n"},
 			{step{args: fields("PING"), pushes: true}, invalidation("a") + "+PONG\r\n", invalidation("a") +
 				invalidation("key") + "+PONG\r\n"},
 		}, true},
 		{"different bytes", []exchange{{step{args: fields("GET a")}, "$1\r\na\r\n", "$1\r\nb\r\n"}}, false},
-		{"null string for null array", []exchange{{step{args: fields("GET a")}, "$-1\r\n", "*-1\r\n"}},
-			false},
-		{"a different error of a command of the list", []exchange{{step{args: fields("KEYS")}, "-ERR a\r\n",
-			"-ERR b\r\n"}}, false},
+		{
+			"null string for null array",
+			[]exchange{{step{args: fields("GET a")}, "$-1\r\n", "*-1\r\n"}},
+			false,
+		},
+		{"a different error of a command of the list", []exchange{{
+			step{args: fields("KEYS")},
+			"-ERR a\r\n",
+			"-ERR b\r\n",
+		}}, false},
 		{"KEYS in EXEC", []exchange{multi, queued("KEYS *"), exec("*1\r\n*2\r\n+a\r\n+b\r\n",
 			"*1\r\n*2\r\n+b\r\n+a\r\n")}, true},
-		{"KEYS in EXEC after a nested MULTI", []exchange{multi, queued("KEYS *"), nested,
-			exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n")}, true},
+		{"KEYS in EXEC after a nested MULTI", []exchange{
+			multi, queued("KEYS *"), nested,
+			exec("*1\r\n*2\r\n+a\r\n+b\r\n", "*1\r\n*2\r\n+b\r\n+a\r\n"),
+		}, true},
 		{"GET in EXEC", []exchange{multi, queued("GET a"), exec("*1\r\n*2\r\n+a\r\n+b\r\n",
 			"*1\r\n*2\r\n+b\r\n+a\r\n")}, false},
-		{"a missing reply in EXEC", []exchange{multi, queued("KEYS *"), queued("KEYS *"),
-			exec("*2\r\n*0\r\n*0\r\n", "*1\r\n*0\r\n")}, false},
-		{"KEYS by a script", []exchange{{step{args: fields("EVAL x 0"), inner: fields("KEYS *")},
-			"*2\r\n+a\r\n+b\r\n", "*2\r\n+b\r\n+a\r\n"}}, true},
+		{"a missing reply in EXEC", []exchange{
+			multi, queued("KEYS *"), queued("KEYS *"),
+			exec("*2\r\n*0\r\n*0\r\n", "*1\r\n*0\r\n"),
+		}, false},
+		{"KEYS by a script", []exchange{{
+			step{args: fields("EVAL x 0"), inner: fields("KEYS *")},
+			"*2\r\n+a\r\n+b\r\n", "*2\r\n+b\r\n+a\r\n",
+		}}, true},
 		{"a choice of a member that exists", []exchange{
-			{step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
+			{
+				step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
 				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
-				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+			},
 			{step{args: fields("ZRANDMEMBER z 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
 		}, true},
 		{"a choice of a member that does not exist", []exchange{
-			{step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
+			{
+				step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
 				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n",
-				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n"},
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n2\r\n",
+			},
 			{step{args: fields("ZRANDMEMBER z 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
 		}, false},
 		{"a choice with another member's score", []exchange{
-			{step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
+			{
+				step{args: fields("ZRANGE z 0 -1 WITHSCORES")},
 				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
-				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
-			{step{args: fields("ZRANDMEMBER z 1 WITHSCORES"), glue: true}, "*2\r\n$1\r\na\r\n$1\r\n1\r\n",
-				"*2\r\n$1\r\nb\r\n$1\r\n1\r\n"},
+				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+			},
+			{
+				step{args: fields("ZRANDMEMBER z 1 WITHSCORES"), glue: true},
+				"*2\r\n$1\r\na\r\n$1\r\n1\r\n",
+				"*2\r\n$1\r\nb\r\n$1\r\n1\r\n",
+			},
 		}, false},
 		{"a different order of a set by a constant", sorted("hashtable", "SORT s BY x"), true},
 		{"a different order of a sorted set by a constant", sorted("skiplist", "SORT z BY x"), false},
@@ -208,51 +285,83 @@ func TestChecker(t *testing.T) {
 		{"a different order of a set's texts, with GET", sorted("hashtable", "SORT s ALPHA GET w_*"), true},
 		{"a different order of a listpack", []exchange{
 			{step{args: fields("OBJECT ENCODING h")}, "$8\r\nlistpack\r\n", "$8\r\nlistpack\r\n"},
-			{step{args: fields("HGETALL h"), glue: true},
+			{
+				step{args: fields("HGETALL h"), glue: true},
 				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
-				"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n"},
+				"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
+			},
 		}, false},
 		{"a different order of a hashtable", []exchange{
 			{step{args: fields("OBJECT ENCODING h")}, "$9\r\nhashtable\r\n", "$9\r\nhashtable\r\n"},
-			{step{args: fields("HGETALL h"), glue: true},
+			{
+				step{args: fields("HGETALL h"), glue: true},
 				"*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
-				"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n"},
+				"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",
+			},
 		}, true},
 		{"a choice of a field of a RESP3 hash", []exchange{
-			{step{args: fields("HGETALL h")}, "%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
-				"%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n"},
+			{
+				step{args: fields("HGETALL h")},
+				"%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+				"%2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
+			},
 			{step{args: fields("HRANDFIELD h 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
 		}, true},
 		{"a different order of an intset", []exchange{
 			{step{args: fields("OBJECT ENCODING s")}, "$6\r\nintset\r\n", "$6\r\nintset\r\n"},
-			{step{args: fields("SMEMBERS s"), glue: true}, "~2\r\n$1\r\n1\r\n$1\r\n2\r\n",
-				"~2\r\n$1\r\n2\r\n$1\r\n1\r\n"},
+			{
+				step{args: fields("SMEMBERS s"), glue: true},
+				"~2\r\n$1\r\n1\r\n$1\r\n2\r\n",
+				"~2\r\n$1\r\n2\r\n$1\r\n1\r\n",
+			},
 		}, false},
 		{"a choice of members of a RESP3 set", []exchange{
-			{step{args: fields("SMEMBERS s")}, "~2\r\n$1\r\na\r\n$1\r\nb\r\n",
-				"~2\r\n$1\r\na\r\n$1\r\nb\r\n"},
-			{step{args: fields("SRANDMEMBER s -3"), glue: true}, "*3\r\n$1\r\na\r\n$1\r\na\r\n$1\r\nb\r\n",
-				"*3\r\n$1\r\nb\r\n$1\r\nb\r\n$1\r\nb\r\n"},
+			{
+				step{args: fields("SMEMBERS s")},
+				"~2\r\n$1\r\na\r\n$1\r\nb\r\n",
+				"~2\r\n$1\r\na\r\n$1\r\nb\r\n",
+			},
+			{
+				step{args: fields("SRANDMEMBER s -3"), glue: true},
+				"*3\r\n$1\r\na\r\n$1\r\na\r\n$1\r\nb\r\n",
+				"*3\r\n$1\r\nb\r\n$1\r\nb\r\n$1\r\nb\r\n",
+			},
 		}, true},
 		{"a pop of a member that does not exist", []exchange{
-			{step{args: fields("SMEMBERS s")}, "~2\r\n$1\r\na\r\n$1\r\nb\r\n",
-				"~2\r\n$1\r\na\r\n$1\r\nb\r\n"},
+			{
+				step{args: fields("SMEMBERS s")},
+				"~2\r\n$1\r\na\r\n$1\r\nb\r\n",
+				"~2\r\n$1\r\na\r\n$1\r\nb\r\n",
+			},
 			{step{args: fields("SPOP s 1"), glue: true}, "~1\r\n$1\r\na\r\n", "~1\r\n$1\r\nc\r\n"},
 		}, false},
 		{"a choice of a field that does not exist", []exchange{
 			{step{args: fields("HGETALL h")}, "%1\r\n$1\r\na\r\n$1\r\n1\r\n", "%1\r\n$1\r\na\r\n$1\r\n1\r\n"},
 			{step{args: fields("HRANDFIELD h 1"), glue: true}, "*1\r\n$1\r\na\r\n", random},
 		}, false},
-		{"an error of the interpreter", []exchange{{step{args: fields("EVAL x 0")},
-			interpreter("attempt to index a nil value"), interpreter("cannot index nil")}}, true},
-		{"an error of the interpreter on a different line", []exchange{{step{args: fields("EVAL x 0")},
-			interpreter("attempt to index a nil value"), strings.Replace(interpreter("x"), ":1:", ":2:", 1)}},
-			false},
-		{"an error of Redis in a script", []exchange{{step{args: fields("EVAL x 0")},
+		{"an error of the interpreter", []exchange{{
+			step{args: fields("EVAL x 0")},
+			interpreter("attempt to index a nil value"), interpreter("cannot index nil"),
+		}}, true},
+		{
+			"an error of the interpreter on a different line",
+			[]exchange{{
+				step{args: fields("EVAL x 0")},
+				interpreter("attempt to index a nil value"),
+				strings.Replace(interpreter("x"), ":1:", ":2:", 1),
+			}},
+			false,
+		},
+		{"an error of Redis in a script", []exchange{{
+			step{args: fields("EVAL x 0")},
 			interpreter("Script attempted to access nonexistent global variable 'x'"),
-			interpreter("no global x")}}, false},
-		{"an error of the script itself", []exchange{{step{args: fields("EVAL x 0")}, interpreter("mine"),
-			interpreter("yours")}}, false},
+			interpreter("no global x"),
+		}}, false},
+		{"an error of the script itself", []exchange{{
+			step{args: fields("EVAL x 0")},
+			interpreter("mine"),
+			interpreter("yours"),
+		}}, false},
 		{"no reply", []exchange{{step{args: fields("GET a")}, "+OK\r\n", ""}}, false},
 	}
 	for _, test := range tests {
@@ -293,8 +402,10 @@ func TestAppendReply(t *testing.T) {
 			}
 		}
 	}
-	for _, raw := range []string{"", "\r\n", "+OK\n", "?\r\n", "$x\r\n", "$-2\r\n", "$2\r\nabc\r\n",
-		"$2\r\nab", "*x\r\n", "*-2\r\n", "*2\r\n:1\r\n", strings.Repeat("*1\r\n", 100) + ":1\r\n"} {
+	for _, raw := range []string{
+		"", "\r\n", "+OK\n", "?\r\n", "$x\r\n", "$-2\r\n", "$2\r\nabc\r\n",
+		"$2\r\nab", "*x\r\n", "*-2\r\n", "*2\r\n:1\r\n", strings.Repeat("*1\r\n", 100) + ":1\r\n",
+	} {
 		if got, err := appendReply(nil, bufio.NewReader(strings.NewReader(raw)), 0); err == nil {
 			t.Errorf("%q is accepted as %q", raw, got)
 		}
@@ -369,8 +480,10 @@ func TestRunningClockRoundsAvoidDeadlines(t *testing.T) {
 }
 
 func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{"": `""`, "a": "a", "a b": `"a b"`, "\x00\"\\": `"\x00\"\\"`,
-		"\r\n": `"\x0d\n"`, "0100": "0100"} {
+	for in, want := range map[string]string{
+		"": `""`, "a": "a", "a b": `"a b"`, "\x00\"\\": `"\x00\"\\"`,
+		"\r\n": `"\x0d\n"`, "0100": "0100",
+	} {
 		if got := quote(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
@@ -381,8 +494,12 @@ func TestQuote(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, argv := range [][]string{{}, {"-seed", "x", "-self"}, {"-family", "nosuch", "-self"},
-		{"-nosuch"}} {
+	for _, argv := range [][]string{
+		{},
+		{"-seed", "x", "-self"},
+		{"-family", "nosuch", "-self"},
+		{"-nosuch"},
+	} {
 		var out, errOut bytes.Buffer
 		if code := run(argv, &out, &errOut); code != 2 || errOut.Len() == 0 {
 			t.Errorf("%v: exit %d, %q", argv, code, errOut.String())

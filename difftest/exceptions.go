@@ -36,25 +36,35 @@ var exceptions = map[string]exception{
 	"CLIENT ID":   {sameShape, notErrors, "each server assigns ids in its own order of accepting"},
 	"CLIENT INFO": {sameKind, notErrors, "ids, addresses, ages and buffer sizes"},
 	"CLIENT LIST": {sameKind, notErrors, "ids, addresses, ages and buffer sizes"},
-	"COMMAND": {sameKind, notErrors,
-		"the command tables differ; rows are compared through COMMAND INFO"},
+	"COMMAND": {
+		sameKind, notErrors,
+		"the command tables differ; rows are compared through COMMAND INFO",
+	},
 	"COMMAND COUNT": {sameKind, notErrors, "the command tables differ in size"},
 	"COMMAND DOCS":  {sameKind, notErrors, "summaries differ"},
 	"COMMAND LIST":  {sameKind, notErrors, "the command tables differ"},
-	"COMMAND INFO": {commandRows, notErrors,
-		"flags and categories are sets; tips and key specifications are hints for clients"},
+	"COMMAND INFO": {
+		commandRows, notErrors,
+		"flags and categories are sets; tips and key specifications are hints for clients",
+	},
 	"HELLO":      {helloFields, notErrors, "version and connection id"},
 	"INFO":       {sameKind, notErrors, "version, memory, counters, process figures"},
 	"CONFIG GET": {samePairs, notErrors, "Redis walks a hash table: the order of the pairs is random"},
 
 	// Unordered results.
 	"KEYS": {sameElements, notErrors, "the order of the hash table"},
-	"HGETALL": {fieldOrder, notErrors,
-		"the order of the hash table; ours is that of insertion, as in a listpack"},
-	"HKEYS": {fieldOrder, notErrors,
-		"the order of the hash table; ours is that of insertion, as in a listpack"},
-	"HVALS": {fieldOrder, notErrors,
-		"the order of the hash table; ours is that of insertion, as in a listpack"},
+	"HGETALL": {
+		fieldOrder, notErrors,
+		"the order of the hash table; ours is that of insertion, as in a listpack",
+	},
+	"HKEYS": {
+		fieldOrder, notErrors,
+		"the order of the hash table; ours is that of insertion, as in a listpack",
+	},
+	"HVALS": {
+		fieldOrder, notErrors,
+		"the order of the hash table; ours is that of insertion, as in a listpack",
+	},
 	"SORT":     {sortOrder, notErrors, "the order of the hash table, if the compared values are equal"},
 	"SORT_RO":  {sortOrder, notErrors, "the order of the hash table, if the compared values are equal"},
 	"SMEMBERS": {memberOrder, notErrors, "the order of the hash table; an intset is in order"},
@@ -78,8 +88,10 @@ var exceptions = map[string]exception{
 	// zlimit answers, Redis 7.0.15 refuses.
 	"CLIENT NO-TOUCH": {newerRedis, alsoErrors, "added in Redis 7.2; clients send it and must not fail"},
 	"CLIENT SETINFO":  {newerRedis, alsoErrors, "added in Redis 7.2; clients send it and must not fail"},
-	"CLUSTER KEYSLOT": {keySlot, alsoErrors,
-		"Redis refuses outside cluster mode; ours returns the slot, which is computed here"},
+	"CLUSTER KEYSLOT": {
+		keySlot, alsoErrors,
+		"Redis refuses outside cluster mode; ours returns the slot, which is computed here",
+	},
 
 	// Replies that depend on the time of day. With both clocks held, these too are compared byte for byte.
 	"TIME":        {sameShape, runningClock, "the clocks run"},

@@ -276,8 +276,10 @@ func TestFaultsAreDetected(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			ours := server{title: "faulty", addr: faultyProxy(t, sound.addr, test.fault),
-				setClock: sound.setClock}
+			ours := server{
+				title: "faulty", addr: faultyProxy(t, sound.addr, test.fault),
+				setClock: sound.setClock,
+			}
 			if test.clock != nil {
 				ours.setClock = func(nowMs int64) error { return sound.setClock(test.clock(nowMs)) }
 			}

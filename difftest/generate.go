@@ -139,8 +139,19 @@ type familyWeight struct {
 	weight int
 }
 
-var familyWeights = []familyWeight{{"zset", 42}, {"hash", 16}, {"set", 16}, {"list", 16}, {"string", 20},
-	{"bits", 10}, {"keys", 16}, {"sort", 6}, {"tx", 4}, {"lua", 14}, {"conn", 4}}
+var familyWeights = []familyWeight{
+	{"zset", 42},
+	{"hash", 16},
+	{"set", 16},
+	{"list", 16},
+	{"string", 20},
+	{"bits", 10},
+	{"keys", 16},
+	{"sort", 6},
+	{"tx", 4},
+	{"lua", 14},
+	{"conn", 4},
+}
 
 func contains(list []string, s string) bool {
 	for _, l := range list {
@@ -167,8 +178,10 @@ func (g *generator) nameKeys() {
 	if g.chance(20) {
 		g.texts[1] = ""
 	}
-	for _, list := range [][]string{g.sets, g.logs, g.hashes, g.plainSets, g.lists, g.texts, g.counters,
-		g.fractions} {
+	for _, list := range [][]string{
+		g.sets, g.logs, g.hashes, g.plainSets, g.lists, g.texts, g.counters,
+		g.fractions,
+	} {
 		g.anyKeys = append(g.anyKeys, list...)
 	}
 	g.anyKeys = append(g.anyKeys, shape("new"))

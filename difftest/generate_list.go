@@ -94,17 +94,23 @@ func (g *generator) blocking() {
 		pop = []string{"BRPOPLPUSH", k, g.list(), "0"}
 	case 4:
 		// multiPop may generate arguments that are refused; here the first key must exist.
-		pop = []string{"BLMPOP", "0", "2", k, g.list(), pick(g.r, "LEFT", "RIGHT"), "COUNT",
-			itoa(g.between(1, 5))}
+		pop = []string{
+			"BLMPOP", "0", "2", k, g.list(), pick(g.r, "LEFT", "RIGHT"), "COUNT",
+			itoa(g.between(1, 5)),
+		}
 	case 5:
 		k = pick(g.r, g.sets...)
-		push, pop = []string{"ZADD", k, "1.5", g.member()}, []string{"BZMPOP", "0", "2", k, g.list(),
-			pick(g.r, "MIN", "MAX"), "COUNT", itoa(g.between(1, 5))}
+		push, pop = []string{"ZADD", k, "1.5", g.member()}, []string{
+			"BZMPOP", "0", "2", k, g.list(),
+			pick(g.r, "MIN", "MAX"), "COUNT", itoa(g.between(1, 5)),
+		}
 	case 0:
 		pop = []string{"BLMOVE", k, g.list(), pick(g.r, "LEFT", "RIGHT"), pick(g.r, "LEFT", "RIGHT"), "0"}
 	case 1:
-		push, pop = []string{"ZADD", k, g.score(), g.member()}, []string{pick(g.r, "BZPOPMIN", "BZPOPMAX"), k,
-			"0"}
+		push, pop = []string{"ZADD", k, g.score(), g.member()}, []string{
+			pick(g.r, "BZPOPMIN", "BZPOPMAX"), k,
+			"0",
+		}
 		if g.chance(60) {
 			push[1], pop[1] = g.sets[0], g.sets[0]
 		}

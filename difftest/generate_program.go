@@ -20,8 +20,10 @@ func (g *generator) programScript() {
 		p.statement(0)
 	}
 	p.result()
-	argv := []string{itoa(g.between(-5, 40)), g.member(), itoa(g.nowMs),
-		pick(g.r, "0.5", "1e3", "17", "-3.25")}
+	argv := []string{
+		itoa(g.between(-5, 40)), g.member(), itoa(g.nowMs),
+		pick(g.r, "0.5", "1e3", "17", "-3.25"),
+	}
 	g.add(step{args: g.eval(p.b.String(), keys, argv)})
 }
 

@@ -10,8 +10,10 @@ var sortMakers = []maker{
 }
 
 // sortPatterns are arguments of BY and GET; setWeights makes the keys of the first ones.
-var sortPatterns = []string{"w_*", "w_*", "w_*", "h_*->f", "h_*->f", "h_*->g", "none_*", "w_*->f", "h_*",
-	"h_*->", "*", "#", "nosort", "", "w_**"}
+var sortPatterns = []string{
+	"w_*", "w_*", "w_*", "h_*->f", "h_*->f", "h_*->g", "none_*", "w_*->f", "h_*",
+	"h_*->", "*", "#", "nosort", "", "w_**",
+}
 
 // setWeights gives some elements a text, a number or a field to be sorted by. There are few texts, so many
 // are equal.

@@ -7,10 +7,13 @@ var effectsExceptions = map[string]struct{ ours, why string }{
 	"sets: ?> SPOP s 9": {"SREM s ? ? ? ? ? ? ? ? ?", "as above"},
 
 	"expired sources of stores: > ZUNIONSTORE d 1 z": {
-		"MULTI; DEL z; DEL d; EXEC", "the destination was overdue, and the result is empty: Redis removes it without asking whether it still lived",
+		"MULTI; DEL z; DEL d; EXEC",
+		"the destination was overdue, and the result is empty: Redis removes it without asking whether it " +
+			"still lived",
 	},
 	"sorted: > SORT s BY w_* ALPHA STORE d": {
-		"MULTI; DEL d; RPUSH d a b c; EXEC", "equal texts come in the order of a hash table, another on each server: what came of it is logged",
+		"MULTI; DEL d; RPUSH d a b c; EXEC",
+		"equal texts come in the order of a hash table, another on each server: what came of it is logged",
 	},
 	"sorted: > SORT s BY w_* ALPHA LIMIT 9 9 STORE d": {"DEL d", "as above"},
 
@@ -23,7 +26,9 @@ var effectsExceptions = map[string]struct{ ours, why string }{
 	},
 
 	"bits of strings: > BITFIELD k OVERFLOW FAIL INCRBY u2 32 9": {
-		"BITFIELD k OVERFLOW FAIL INCRBY u2 32 9", "the string has become longer though nothing was set; Redis forgets to log it, and has it shorter after a restart",
+		"BITFIELD k OVERFLOW FAIL INCRBY u2 32 9",
+		"the string has become longer though nothing was set; Redis forgets to log it, and has it shorter " +
+			"after a restart",
 	},
 	"bits of strings: > BITFIELD nothing OVERFLOW FAIL SET u2 0 9": {
 		"BITFIELD nothing OVERFLOW FAIL SET u2 0 9", "as above, of a key that has come into being",

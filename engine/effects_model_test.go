@@ -206,7 +206,8 @@ func (d *effectsDice) word(w string) string {
 	case "id":
 		return "id" + strconv.Itoa(d.IntN(3))
 	case "lib":
-		return "#!lua name=lib\nredis.register_function('f', function(k) return redis.call('SET', k[1], " + strconv.Itoa(d.IntN(9)) + ", 'PX', 100) end)"
+		return "#!lua name=lib\nredis.register_function('f', function(k) return redis.call('SET', k[1], " +
+			strconv.Itoa(d.IntN(9)) + ", 'PX', 100) end)"
 	case "rl":
 		name = []string{"r", "fx", "g", "b"}[d.IntN(4)]
 	case "any":
@@ -368,7 +369,8 @@ func contentsBy(ask func(line string) []string) (out []string) {
 		for _, k := range keys {
 			kind := ask("TYPE " + k)[0]
 			words := ask(fmt.Sprintf(map[string]string{
-				"string": "GET %s", "list": "LRANGE %s 0 -1", "set": "SMEMBERS %s", "hash": "HGETALL %s", "zset": "ZRANGE %s 0 -1 WITHSCORES",
+				"string": "GET %s", "list": "LRANGE %s 0 -1", "set": "SMEMBERS %s", "hash": "HGETALL %s",
+				"zset": "ZRANGE %s 0 -1 WITHSCORES",
 			}[kind], k))
 			switch kind {
 			case "set":
@@ -381,7 +383,8 @@ func contentsBy(ask func(line string) []string) (out []string) {
 				slices.Sort(pairs)
 				words = pairs
 			}
-			out = append(out, fmt.Sprintf("%d %s %s %s: %s", db, k, kind, ask("PEXPIRETIME " + k)[0], strings.Join(words, " ")))
+			out = append(out, fmt.Sprintf("%d %s %s %s: %s", db, k, kind, ask("PEXPIRETIME " + k)[0],
+				strings.Join(words, " ")))
 		}
 	}
 	return append(out, ask("FUNCTION LIST WITHCODE")...)
@@ -400,7 +403,8 @@ func TestEffectsMakeTheSameKeyspace(t *testing.T) {
 			w.step()
 		}
 		log := w.log.take()
-		require.Equal(t, contents(newSession(t, w.Engine)), contents(w.reload(t, logged(t, log))), "seed %d", seed)
+		require.Equal(t, contents(newSession(t, w.Engine)), contents(w.reload(t, logged(t, log))), "seed %d",
+			seed)
 	}
 }
 

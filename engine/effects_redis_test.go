@@ -55,7 +55,8 @@ func logLines(t testing.TB, log []byte) (out []string) {
 			_, err = io.ReadFull(r, arg)
 			require.NoError(t, err)
 			word := string(arg[:size])
-			if quoted := strconv.Quote(word); word == "" || strings.ContainsAny(word, " \n") || len(quoted) != len(word)+2 {
+			if quoted := strconv.Quote(word); word == "" || strings.ContainsAny(word, " \n") ||
+				len(quoted) != len(word)+2 {
 				word = quoted
 			}
 			show = append(show, word)
@@ -118,7 +119,8 @@ func TestEffectsOfRedis(t *testing.T) {
 			exception, known := effectsExceptions[id]
 			met[id] = true
 			if !known || exception.ours != strings.Join(d.got, "; ") {
-				t.Errorf("%s\n redis: %s\n  ours: %s", id, strings.Join(d.want, "; "), strings.Join(d.got, "; "))
+				t.Errorf("%s\n redis: %s\n  ours: %s", id, strings.Join(d.want, "; "),
+					strings.Join(d.got, "; "))
 			}
 		}
 	}
@@ -138,10 +140,14 @@ func replayEffects(t testing.TB, c effectsCase) []effectsDifference {
 // TestEffectsAreCompared: a log that lacks a command, or has it otherwise, is
 // noticed.
 func TestEffectsAreCompared(t *testing.T) {
-	for _, planted := range []string{"== x\n> SET k v\n", "== x\n> GET k\nSET k v\n", "== x\n> set k v\nSET k v\n", "== x\n> SET k v EX 1\nSET k v PXAT 1700000001001\n"} {
+	for _, planted := range []string{
+		"== x\n> SET k v\n", "== x\n> GET k\nSET k v\n",
+		"== x\n> set k v\nSET k v\n", "== x\n> SET k v EX 1\nSET k v PXAT 1700000001001\n",
+	} {
 		require.NotEmpty(t, replayEffects(t, parseEffects(t, planted)[0]), planted)
 	}
-	require.Empty(t, replayEffects(t, parseEffects(t, "== x\n> SET k v EX 1\nSET k v PXAT 1700000001000\n")[0]))
+	require.Empty(t, replayEffects(t,
+		parseEffects(t, "== x\n> SET k v EX 1\nSET k v PXAT 1700000001000\n")[0]))
 }
 
 // recordEffectsFromRedis asks redis-server, case by case.
@@ -150,7 +156,8 @@ func recordEffectsFromRedis(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	r, err := oracle.Start(oracle.Options{NowMs: startNowMs, Args: []string{
-		"--dir", dir, "--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no", "--auto-aof-rewrite-percentage", "0",
+		"--dir", dir, "--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no",
+		"--auto-aof-rewrite-percentage", "0",
 	}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()

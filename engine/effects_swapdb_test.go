@@ -15,7 +15,8 @@ func TestSwapDBWithinAScript(t *testing.T) {
 	for _, c := range []struct{ name, line string }{
 		{"EVAL", "EVAL \"redis.call('SWAPDB', 0, 2); redis.call('INCRBY', 's', 6)\" 0"},
 		{"pcall", "EVAL \"redis.pcall('SWAPDB', 2, 0); redis.pcall('INCRBY', 's', 6)\" 0"},
-		{"twice", "EVAL \"redis.call('SWAPDB', 0, 1); redis.call('SWAPDB', 2, 0); redis.call('INCRBY', 's', 6)\" 0"},
+		{"twice", "EVAL \"redis.call('SWAPDB', 0, 1); redis.call('SWAPDB', 2, 0); redis.call('INCRBY', " +
+			"'s', 6)\" 0"},
 		{"FCALL", "FCALL swap 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -58,7 +58,8 @@ func TestReclaimIsRecorded(t *testing.T) {
 	h.pass(11)
 	e.Reclaim()
 	lines := logLines(t, log.take())
-	require.ElementsMatch(t, []string{"DEL a", "DEL b", "DEL c", "DEL d", "DEL e", "DEL f", "DEL g", "DEL h"}, lines)
+	require.ElementsMatch(t, []string{"DEL a", "DEL b", "DEL c", "DEL d", "DEL e", "DEL f", "DEL g", "DEL h"},
+		lines)
 	e.Reclaim()
 	require.Empty(t, log.take())
 }
@@ -138,15 +139,33 @@ func TestRLInTheLog(t *testing.T) {
 		passMs     int64
 		line, want string
 	}{
-		{0, "RL.ALLOW k 3 1s", "MULTI; ZADD k 1700000000000000 1700000000000000; PEXPIREAT k 1700000001000; EXEC"},
+		{
+			0, "RL.ALLOW k 3 1s",
+			"MULTI; ZADD k 1700000000000000 1700000000000000; PEXPIREAT k 1700000001000; EXEC",
+		},
 		{0, "RL.ALLOW k 3 1s", "ZADD k 1700000000000001 1700000000000001"},
-		{1, "RL.ALLOW k 5 1s COST 2", "MULTI; ZADD k 1700000000001000 1700000000001000 1700000000001001 1700000000001001; PEXPIREAT k 1700000001001; EXEC"},
+		{
+			1, "RL.ALLOW k 5 1s COST 2",
+			"MULTI; ZADD k 1700000000001000 1700000000001000 1700000000001001 1700000000001001; PEXPIREAT " +
+				"k 1700000001001; EXEC",
+		},
 		{0, "RL.REFUND k 1", "ZREM k 1700000000001001"},
-		{999, "RL.ALLOW k 3 1s", "MULTI; ZREMRANGEBYSCORE k 0 1700000000000999; ZADD k 1700000001000000 1700000001000000; PEXPIREAT k 1700000002000; EXEC"},
+		{
+			999, "RL.ALLOW k 3 1s",
+			"MULTI; ZREMRANGEBYSCORE k 0 1700000000000999; ZADD k 1700000001000000 1700000001000000; " +
+				"PEXPIREAT k 1700000002000; EXEC",
+		},
 		{0, "RL.REFUND k 9", "DEL k"},
-		{0, "RL.ALLOW k 1000 1s COST 1000", "MULTI; EVAL \"for i=ARGV[1]+0,ARGV[1]+ARGV[2]-1 do redis.call('ZADD',KEYS[1],i,i) end\" 1 k 1700000001000000 1000; PEXPIREAT k 1700000002000; EXEC"},
+		{
+			0, "RL.ALLOW k 1000 1s COST 1000",
+			"MULTI; EVAL \"for i=ARGV[1]+0,ARGV[1]+ARGV[2]-1 do redis.call('ZADD',KEYS[1],i,i) end\" 1 k " +
+				"1700000001000000 1000; PEXPIREAT k 1700000002000; EXEC",
+		},
 		{0, "RL.REFUND k 999", "ZREMRANGEBYSCORE k 1700000001000001 1700000001000999"},
-		{2000, "RL.ALLOW k 1 1s", "MULTI; DEL k; ZADD k 1700000003000000 1700000003000000; PEXPIREAT k 1700000004000; EXEC"},
+		{
+			2000, "RL.ALLOW k 1 1s",
+			"MULTI; DEL k; ZADD k 1700000003000000 1700000003000000; PEXPIREAT k 1700000004000; EXEC",
+		},
 		{0, "RL.RESET k absent", "DEL k absent"},
 		{0, "RL.RESET k absent", ""},
 		{0, "RL.ALLOW f 3 1s ALGO FIXED COST 2", "SET f 2 PXAT 1700000004000"},
@@ -159,16 +178,35 @@ func TestRLInTheLog(t *testing.T) {
 		{0, "RL.ALLOW o 9 1s ALGO COUNTER COST 2", "SET o \"counter 1000 1700000003000 3 0\" KEEPTTL"},
 		{0, "RL.REFUND o 1", "SET o \"counter 1000 1700000003000 2 0\" KEEPTTL"},
 		{0, "RL.REFUND o 5", "DEL o"},
-		{0, "RL.ALLOW b 9 1s ALGO BUCKETS 10", "MULTI; HSET b width 100 n 10 newest 1700000003000 counts 1; PEXPIREAT b 1700000004099; EXEC"},
+		{
+			0, "RL.ALLOW b 9 1s ALGO BUCKETS 10",
+			"MULTI; HSET b width 100 n 10 newest 1700000003000 counts 1; PEXPIREAT b 1700000004099; EXEC",
+		},
 		{0, "RL.ALLOW b 9 1s ALGO BUCKETS 10", "HSET b counts 2"},
-		{100, "RL.ALLOW b 9 1s ALGO BUCKETS 10", "MULTI; HSET b newest 1700000003100 counts \"1 2\"; PEXPIREAT b 1700000004199; EXEC"},
+		{
+			100, "RL.ALLOW b 9 1s ALGO BUCKETS 10",
+			"MULTI; HSET b newest 1700000003100 counts \"1 2\"; PEXPIREAT b 1700000004199; EXEC",
+		},
 		{0, "RL.REFUND b 3", "DEL b"},
-		{0, "RL.RESERVE t 9 1s 3 HOLD 1m ID i", "MULTI; ZADD t 1700000003100000 1700000003100000 1700000003100001 1700000003100001 1700000003100002 1700000003100002; PEXPIREAT t 1700000004100; SET t:hold:i \"hold 1 1700000003100000 3 1000 9 6 1000 held\" PXAT 1700000063100; EXEC"},
-		{0, "RL.SETTLE t i 2", "MULTI; ZREM t 1700000003100002; SET t:hold:i \"hold 1 1700000003100000 3 1000 9 6 1000 settled 2 0 1\" KEEPTTL; EXEC"},
+		{
+			0, "RL.RESERVE t 9 1s 3 HOLD 1m ID i",
+			"MULTI; ZADD t 1700000003100000 1700000003100000 1700000003100001 1700000003100001 " +
+				"1700000003100002 1700000003100002; PEXPIREAT t 1700000004100; SET t:hold:i \"hold 1 " +
+				"1700000003100000 3 1000 9 6 1000 held\" PXAT 1700000063100; EXEC",
+		},
+		{
+			0, "RL.SETTLE t i 2",
+			"MULTI; ZREM t 1700000003100002; SET t:hold:i \"hold 1 1700000003100000 3 1000 9 6 1000 " +
+				"settled 2 0 1\" KEEPTTL; EXEC",
+		},
 		{0, "RL.SETTLE t i 2", ""},
 		{0, "RL.ACQUIRE l 2 LEASE 1s ID a", "MULTI; ZADD l 1700000004100 a; PEXPIREAT l 1700000004100; EXEC"},
 		{0, "RL.ACQUIRE l 2 LEASE 500ms ID b", "ZADD l 1700000003600 b"},
-		{600, "RL.RENEW l a LEASE 1s", "MULTI; ZADD l 1700000004700 a; ZREMRANGEBYSCORE l 0 1700000003700; PEXPIREAT l 1700000004700; EXEC"},
+		{
+			600, "RL.RENEW l a LEASE 1s",
+			"MULTI; ZADD l 1700000004700 a; ZREMRANGEBYSCORE l 0 1700000003700; PEXPIREAT l " +
+				"1700000004700; EXEC",
+		},
 		{0, "RL.RELEASE l a", "ZREM l a"},
 		{0, "INCREX n BYINT 5 EX 10", "SET n 5 PXAT 1700000013700"},
 		{0, "INCREX n BYINT 5 EX 20 ENX", "SET n 10 KEEPTTL"},
@@ -271,7 +309,12 @@ func TestBytesOfALimiter(t *testing.T) {
 			sizes["redis"] += len(asLogged(words))
 		}
 	}
-	for name, call := range map[string]string{"EVALSHA": "", "RL.ALLOW": "RL.ALLOW user:7 5 1s", "FIXED": "RL.ALLOW user:7 5 1s ALGO FIXED", "GCRA": "RL.ALLOW user:7 5 1s ALGO GCRA 5", "COUNTER": "RL.ALLOW user:7 5 1s ALGO COUNTER", "BUCKETS": "RL.ALLOW user:7 5 1s ALGO BUCKETS 10"} {
+	for name, call := range map[string]string{
+		"EVALSHA": "", "RL.ALLOW": "RL.ALLOW user:7 5 1s",
+		"FIXED": "RL.ALLOW user:7 5 1s ALGO FIXED", "GCRA": "RL.ALLOW user:7 5 1s ALGO GCRA 5",
+		"COUNTER": "RL.ALLOW user:7 5 1s ALGO COUNTER",
+		"BUCKETS": "RL.ALLOW user:7 5 1s ALGO BUCKETS 10",
+	} {
 		e, h, log := newRecording(t)
 		s := newSession(t, e)
 		granted := 0
@@ -315,7 +358,8 @@ func TestEveryWriterIsRecorded(t *testing.T) {
 	}
 	e, _ := newEngine(t)
 	for _, row := range e.Table().All() {
-		if row.Flags&commands.Write != 0 && !strings.HasPrefix(row.Name, "restore") { // which have a recording of their own
+		// which have a recording of their own
+		if row.Flags&commands.Write != 0 && !strings.HasPrefix(row.Name, "restore") {
 			require.True(t, met[row.Name], row.Name)
 		}
 	}

@@ -59,7 +59,8 @@ var infoConstant = []infoNote{
 		"0: whatever was removed is the collector's at once.",
 	},
 	{
-		"Memory", "mem_replication_backlog mem_total_replication_buffers mem_clients_slaves mem_cluster_links",
+		"Memory",
+		"mem_replication_backlog mem_total_replication_buffers mem_clients_slaves mem_cluster_links",
 		"0: there is no replication and no cluster.",
 	},
 	{

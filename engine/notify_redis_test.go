@@ -18,7 +18,8 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-var recordNotifications = flag.Bool("record-notifications", false, "record testdata/notifications.txt from redis-server")
+var recordNotifications = flag.Bool("record-notifications", false,
+	"record testdata/notifications.txt from redis-server")
 
 // notificationsRecording is in the form of effectsRecording, but what stands below
 // a command is the keyspace notifications that redis-server published of it, of
@@ -40,7 +41,8 @@ func notifications(messages [][]string) (out []string) {
 			_, event, ok4 := strings.Cut(event, "__:")
 			if ok1 && ok2 && ok3 && ok4 && messages[0][3] == event && messages[1][3] == key &&
 				messages[1][2] == "__keyevent@"+db+"__:"+event {
-				if quoted := strconv.Quote(key); key == "" || strings.Contains(key, " ") || len(quoted) != len(key)+2 {
+				if quoted := strconv.Quote(key); key == "" || strings.Contains(key, " ") ||
+					len(quoted) != len(key)+2 {
 					key = quoted
 				}
 				out, messages = append(out, event+" "+db+" "+key), messages[2:]
@@ -78,7 +80,8 @@ func TestNotificationsOfRedis(t *testing.T) {
 			exception, known := notificationsExceptions[id]
 			met[id] = true
 			if !known || exception.ours != strings.Join(d.got, "; ") {
-				t.Errorf("%s\n redis: %s\n  ours: %s", id, strings.Join(d.want, "; "), strings.Join(d.got, "; "))
+				t.Errorf("%s\n redis: %s\n  ours: %s", id, strings.Join(d.want, "; "),
+					strings.Join(d.got, "; "))
 			}
 		}
 	}
@@ -97,7 +100,8 @@ type notificationsException struct {
 var notificationsExceptions = map[string]notificationsException{
 	"expired sources of stores: > ZUNIONSTORE d 1 z": {
 		ours: "expired 0 z; keymiss 0 z; expired 0 d",
-		why:  "the destination was overdue, and the result is empty: Redis removes it without asking whether it still lived",
+		why: "the destination was overdue, and the result is empty: Redis removes it without asking " +
+			"whether it still lived",
 	},
 	"sorted: > SORT l STORE d2":            {ours: "expired 0 l; keymiss 0 l; expired 0 d2", why: "as above"},
 	"bits of strings: > BITOP OR t nosuch": {ours: "keymiss 0 nosuch; expired 0 t", why: "as above"},
@@ -119,12 +123,17 @@ var notificationsExceptions = map[string]notificationsException{
 // noticed.
 func TestNotificationsAreCompared(t *testing.T) {
 	for _, planted := range []string{
-		"== x\n> SET k v\n", "== x\n> GET k\nset 0 k\n", "== x\n> SET k v\nset 0 k\nnew 0 k\n", "== x\n> SET k v\nnew 1 k\nset 1 k\n",
+		"== x\n> SET k v\n", "== x\n> GET k\nset 0 k\n", "== x\n> SET k v\nset 0 k\nnew 0 k\n",
+		"== x\n> SET k v\nnew 1 k\nset 1 k\n",
 	} {
 		require.NotEmpty(t, replayNotified(t, parseEffects(t, planted)[0]), planted)
 	}
 	require.Empty(t, replayNotified(t, parseEffects(t, "== x\n> SET k v\nnew 0 k\nset 0 k\n")[0]))
-	require.Len(t, notifications([][]string{{"pmessage", "*", "__keyevent@0__:set", "k"}, {"pmessage", "*", "__keyspace@0__:k", "set"}}), 2,
+	require.Len(t,
+		notifications([][]string{
+			{"pmessage", "*", "__keyevent@0__:set", "k"},
+			{"pmessage", "*", "__keyspace@0__:k", "set"},
+		}), 2,
 		"the wrong way round")
 }
 

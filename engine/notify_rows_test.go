@@ -14,19 +14,26 @@ import (
 // unnamedRows are the commands that may change keys and whose row names no event.
 var unnamedRows = map[string]string{
 	"blmove": "two keys, two events", "blmpop": "the event is that of the end", "brpoplpush": "as blmove",
-	"bzmpop": "as blmpop", "lmove": "as blmove", "lmpop": "as blmpop", "rpoplpush": "as blmove", "zmpop": "as blmpop",
-	"move": "two keys, two events", "rename": "as move", "renamenx": "as move", "smove": "as move",
-	"sort": "sortstore is an event of lists", "flushall": "Redis tells nothing", "flushdb": "as flushall", "swapdb": "as flushall",
-	"function|delete": "no key changes", "function|flush": "as function|delete", "function|load": "as function|delete",
+	"bzmpop": "as blmpop", "lmove": "as blmove", "lmpop": "as blmpop", "rpoplpush": "as blmove",
+	"zmpop": "as blmpop",
+	"move":  "two keys, two events", "rename": "as move", "renamenx": "as move", "smove": "as move",
+	"sort": "sortstore is an event of lists", "flushall": "Redis tells nothing", "flushdb": "as flushall",
+	"swapdb":          "as flushall",
+	"function|delete": "no key changes", "function|flush": "as function|delete",
+	"function|load":    "as function|delete",
 	"function|restore": "as function|delete",
 	"increx":           "told in the words of the log: a deadline comes with some calls",
-	"cl.throttle":      "as increx", "rl.acquire": "as increx", "rl.allow": "as increx", "rl.cancel": "as increx", "rl.mallow": "as increx",
+	"cl.throttle":      "as increx", "rl.acquire": "as increx", "rl.allow": "as increx",
+	"rl.cancel": "as increx", "rl.mallow": "as increx",
 	"rl.refund": "as increx", "rl.release": "as increx", "rl.renew": "as increx", "rl.reserve": "as increx",
 	"rl.reset": "as increx", "rl.settle": "as increx",
 }
 
 // silentRows are those of them that never publish anything.
-var silentRows = []string{"flushall", "flushdb", "swapdb", "function|delete", "function|flush", "function|load", "function|restore"}
+var silentRows = []string{
+	"flushall", "flushdb", "swapdb", "function|delete", "function|flush",
+	"function|load", "function|restore",
+}
 
 // writingRows are the commands that may change keys, by their full names.
 func writingRows(t *testing.T) map[string]*commands.Command {
@@ -82,7 +89,8 @@ func TestWritingRowsAreRecorded(t *testing.T) {
 	}
 	for _, c := range parseEffects(t, notificationsOfOurs) {
 		for _, step := range c.steps {
-			told[strings.ToLower(string(step.words[0]))] = told[strings.ToLower(string(step.words[0]))] || len(step.want) > 0
+			told[strings.ToLower(string(step.words[0]))] = told[strings.ToLower(string(step.words[0]))] ||
+				len(step.want) > 0
 		}
 	}
 	for name := range writingRows(t) {
@@ -203,7 +211,8 @@ set 0 l
 func TestNotificationsOfOurs(t *testing.T) {
 	for _, c := range parseEffects(t, notificationsOfOurs) {
 		for _, d := range replayNotified(t, c) {
-			t.Errorf("%s: %s\n want: %s\n  got: %s", c.name, d.step.line, strings.Join(d.want, "; "), strings.Join(d.got, "; "))
+			t.Errorf("%s: %s\n want: %s\n  got: %s", c.name, d.step.line, strings.Join(d.want, "; "),
+				strings.Join(d.got, "; "))
 		}
 	}
 }

@@ -61,15 +61,16 @@ func TestNothingIsRecordedForNobody(t *testing.T) {
 func TestClassesOfEvents(t *testing.T) {
 	const program = "SET k v EX 10|LPUSH l a|SADD s a|HSET h f v|ZADD z 1 a|DEL k|GET k|RPOP l"
 	for letters, want := range map[string]string{
-		"Kg":  "__keyspace@0__:k expire|__keyspace@0__:k del|__keyspace@0__:l del",
-		"Eg":  "__keyevent@0__:expire k|__keyevent@0__:del k|__keyevent@0__:del l",
-		"K$":  "__keyspace@0__:k set",
-		"El":  "__keyevent@0__:lpush l|__keyevent@0__:rpop l",
-		"Ks":  "__keyspace@0__:s sadd",
-		"Kh":  "__keyspace@0__:h hset",
-		"Kz":  "__keyspace@0__:z zadd",
-		"Km":  "__keyspace@0__:k keymiss",
-		"Kn":  "__keyspace@0__:k new|__keyspace@0__:l new|__keyspace@0__:s new|__keyspace@0__:h new|__keyspace@0__:z new",
+		"Kg": "__keyspace@0__:k expire|__keyspace@0__:k del|__keyspace@0__:l del",
+		"Eg": "__keyevent@0__:expire k|__keyevent@0__:del k|__keyevent@0__:del l",
+		"K$": "__keyspace@0__:k set",
+		"El": "__keyevent@0__:lpush l|__keyevent@0__:rpop l",
+		"Ks": "__keyspace@0__:s sadd",
+		"Kh": "__keyspace@0__:h hset",
+		"Kz": "__keyspace@0__:z zadd",
+		"Km": "__keyspace@0__:k keymiss",
+		"Kn": "__keyspace@0__:k new|__keyspace@0__:l new|__keyspace@0__:s new|__keyspace@0__:h " +
+			"new|__keyspace@0__:z new",
 		"Ket": "",
 		"KEs": "__keyspace@0__:s sadd|__keyevent@0__:sadd s",
 	} {
@@ -98,8 +99,11 @@ func TestBytesOfKeys(t *testing.T) {
 		l.Deliver(nil)
 		doWords(s, "SET", key, "v")
 		sent, _ := l.Deliver(nil)
-		require.Equal(t, fmt.Sprintf("*4\r\n$8\r\npmessage\r\n$6\r\n__key*\r\n$%d\r\n__keyspace@0__:%s\r\n$3\r\nset\r\n"+
-			"*4\r\n$8\r\npmessage\r\n$6\r\n__key*\r\n$18\r\n__keyevent@0__:set\r\n$%d\r\n%s\r\n", 15+len(key), key, len(key), key), string(sent))
+		require.Equal(t,
+			fmt.Sprintf("*4\r\n$8\r\npmessage\r\n$6\r\n__key*\r\n$%d\r\n__keyspace@0__:%s\r\n$3\r\nset\r\n"+
+				"*4\r\n$8\r\npmessage\r\n$6\r\n__key*\r\n$18\r\n__keyevent@0__:set\r\n$%d\r\n%s\r\n",
+				15+len(key),
+				key, len(key), key), string(sent))
 	}
 }
 
@@ -138,13 +142,16 @@ func TestScriptsTellInOrder(t *testing.T) {
 		s, l := newSession(t, e), newSession(t, e)
 		do(l, "PSUBSCRIBE *")
 		l.Deliver(nil)
-		doWords(s, "EVAL", "redis.call('SET',KEYS[1],1) redis.call('PUBLISH','c','m') redis.call('INCR',KEYS[1]) return redis.call('PUBLISH','c','n')", "1", "k")
+		doWords(s, "EVAL",
+			"redis.call('SET',KEYS[1],1) redis.call('PUBLISH','c','m') redis.call('INCR',KEYS[1]) return "+
+				"redis.call('PUBLISH','c','n')", "1", "k")
 		sent, _ := l.Deliver(nil)
 		var got []string
 		for _, m := range messagesIn(t, sent) {
 			got = append(got, m[2]+" "+m[3])
 		}
-		require.Equal(t, []string{"__keyspace@0__:k set", "c m", "__keyspace@0__:k incrby", "c n"}, got, luaEngine)
+		require.Equal(t, []string{"__keyspace@0__:k set", "c m", "__keyspace@0__:k incrby", "c n"}, got,
+			luaEngine)
 	}
 }
 
@@ -154,7 +161,10 @@ func TestEventsKeepOneOrderForAll(t *testing.T) {
 	const writers, each = 4, 200
 	e, _ := newEngine(t, "--notify-keyspace-events", "K$l")
 	var listeners []*engine.Session
-	for _, how := range []string{"PSUBSCRIBE __key*", "SUBSCRIBE __keyspace@0__:a __keyspace@0__:b __keyspace@0__:end", "PSUBSCRIBE *"} {
+	for _, how := range []string{
+		"PSUBSCRIBE __key*",
+		"SUBSCRIBE __keyspace@0__:a __keyspace@0__:b __keyspace@0__:end", "PSUBSCRIBE *",
+	} {
 		l := newSession(t, e)
 		do(l, how)
 		l.Deliver(nil)
@@ -202,7 +212,8 @@ func TestEventsKeepOneOrderForAll(t *testing.T) {
 			first = heard
 			require.Len(t, heard, writers*(each+(each+2)/3))
 			for _, event := range events {
-				require.True(t, slices.ContainsFunc(heard, func(h string) bool { return strings.HasSuffix(h, event) }), event)
+				require.True(t, slices.ContainsFunc(heard,
+					func(h string) bool { return strings.HasSuffix(h, event) }), event)
 			}
 			continue
 		}

@@ -34,8 +34,7 @@ func (r *reader) multibulk() (args [][]byte, whole bool) {
 		args = make([][]byte, 0, max(r.count, 8))
 	}
 	// redcon parses what scan has just checked. Slicing the arguments here would
-	// save 30 ns per command, but redcon's parser is a given of this project, and
-	// scan is what it lacks: see docs/adr/0002.
+	// save 30 ns per command; docs/adr/0002 says why its parser stays.
 	complete, args, _, _, _ := redcon.ReadNextCommand(b[r.start:r.pos], args)
 	if !complete {
 		args = splitLenient(b[r.start:r.pos], args)

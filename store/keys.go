@@ -114,7 +114,8 @@ func (db *DB) Delete(n *Node) {
 	db.unlink(db.shardAt(n.Hash()), n)
 }
 
-// DeleteForReplace is Delete for a key that the same command creates again, so that blocked clients see the new key.
+// DeleteForReplace is Delete for a key that the same command creates again, so that blocked clients see the
+// new key.
 func (db *DB) DeleteForReplace(n *Node) {
 	db.touch(effects.Replaced, n)
 	db.unlink(db.shardAt(n.Hash()), n)

@@ -127,7 +127,8 @@ func (s *Store) Memory() (m Memory) {
 	return m
 }
 
-// RecountMemory computes Memory anew from every table and value; the two are always equal. It requires AllShards,
+// RecountMemory computes Memory anew from every table and value; the two are always equal. It requires
+// AllShards,
 // and is for tests.
 func (s *Store) RecountMemory() (m Memory) {
 	for _, db := range s.dbs {

@@ -137,7 +137,8 @@ func (db *DB) detach(i int) {
 // can begin.
 func (sn *Snapshot) Abort() { sn.aborted.Store(true) }
 
-// Unpreserved returns how many keys were changed without having been preserved, so that the snapshot has a newer
+// Unpreserved returns how many keys were changed without having been preserved, so that the snapshot has a
+// newer
 // value of them. That is an error in a command's table row.
 func (sn *Snapshot) Unpreserved() int64 { return sn.late.Load() }
 

@@ -63,8 +63,10 @@ func allClients() []client {
 	}
 	jedis := client{
 		name: "jedis", group: "java", preparation: "java", command: jar("compat/java/jedis/target"),
-		expected: []string{"pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds",
-			"hash-tag"},
+		expected: []string{
+			"pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds",
+			"hash-tag",
+		},
 	}
 	return slices.Concat(bothProtocols(python), bothProtocols(golang), bothProtocols(node),
 		[]client{spring, jedis})

@@ -64,14 +64,18 @@ func libraryPreparations(root string) []preparation {
 			outputs: []string{at("compat/libraries/python/.venv/bin/python")},
 			steps: [][]string{
 				{"python3", "-m", "venv", "--clear", ".venv"},
-				{".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r",
-					"requirements.txt"},
+				{
+					".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r",
+					"requirements.txt",
+				},
 			},
 		},
 		{
 			name: "libraries-node", dir: at("compat/libraries/node"),
-			inputs: []string{at("compat/libraries/node/package.json"),
-				at("compat/libraries/node/package-lock.json")},
+			inputs: []string{
+				at("compat/libraries/node/package.json"),
+				at("compat/libraries/node/package-lock.json"),
+			},
 			outputs: []string{at("compat/libraries/node/node_modules/rate-limiter-flexible/package.json")},
 			steps:   [][]string{{"npm", "ci", "--silent"}},
 		},
@@ -82,8 +86,10 @@ func libraryPreparations(root string) []preparation {
 		{
 			name: "libraries-java", dir: at("compat/libraries/java"),
 			inputs: []string{at("compat/libraries/java")},
-			outputs: []string{at("compat/libraries/java/target/libraries.jar"),
-				at("compat/libraries/java/target/lib")},
+			outputs: []string{
+				at("compat/libraries/java/target/libraries.jar"),
+				at("compat/libraries/java/target/lib"),
+			},
 			steps: [][]string{{"mvn", "-q", "-B", "clean", "package"}},
 		},
 	}

@@ -58,8 +58,10 @@ func TestLibraryLayout(t *testing.T) {
 		want []string
 	}{
 		{
-			row{flow: "- gcra", client: "my lib 1.2 on a client 3 on another 4", ours: "+", theirs: "-",
-				verdict: different},
+			row{
+				flow: "- gcra", client: "my lib 1.2 on a client 3 on another 4", ours: "+", theirs: "-",
+				verdict: different,
+			},
 			[]string{"my lib", "1.2", "gcra", "a client 3 on another 4", "+", "-", "NOT THE SAME"},
 		},
 		{

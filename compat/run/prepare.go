@@ -51,8 +51,10 @@ func pythonPreparation(name, dir string) preparation {
 		outputs: []string{filepath.Join(dir, ".venv/bin/python")},
 		steps: [][]string{
 			{"python3", "-m", "venv", "--clear", ".venv"},
-			{".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r",
-				"requirements.txt"},
+			{
+				".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r",
+				"requirements.txt",
+			},
 		},
 	}
 }

@@ -42,7 +42,8 @@ type side struct {
 // servers. A client that cannot be prepared loses its rows. A server that cannot be
 // started ends the run.
 func prepareAll(ctx context.Context, root string, o options, clients []client, progress io.Writer) (*rig,
-	error) {
+	error,
+) {
 	stamps := filepath.Join(root, "compat", ".bin")
 	if err := os.MkdirAll(stamps, 0o755); err != nil {
 		return nil, err
@@ -205,7 +206,8 @@ func (s side) run(ctx context.Context, root string, c client) outcome {
 // runClient runs a program to its end. lost reports whether the server exited
 // meanwhile. more is appended to the command line.
 func runClient(ctx context.Context, root string, c client, port int, lost func() error, flow string,
-	more ...string) outcome {
+	more ...string,
+) outcome {
 	words, err := c.command(root)
 	if err != nil {
 		return outcome{err: err}

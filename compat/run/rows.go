@@ -77,8 +77,10 @@ func clientRows(c client, ours, theirs outcome) []row {
 func flowRow(flow, label string, ours, theirs outcome) row {
 	a, okA := ours.transcript.section(flow)
 	b, okB := theirs.transcript.section(flow)
-	r := row{flow: flowLabel(flow), client: label, ours: condense(a.hits), theirs: condense(b.hits),
-		verdict: same}
+	r := row{
+		flow: flowLabel(flow), client: label, ours: condense(a.hits), theirs: condense(b.hits),
+		verdict: same,
+	}
 	if !okA || !okB || !a.complete || !b.complete || len(a.hits) == 0 || len(b.hits) == 0 {
 		r.verdict = notRun
 		r.detail = append(sectionState("zlimit", a, okA), sectionState("Redis", b, okB)...)

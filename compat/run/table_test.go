@@ -31,8 +31,10 @@ func TestCondense(t *testing.T) {
 
 var tableRows = []row{
 	{flow: "7 rolling", client: "lib 1", ours: "+-", theirs: "+-", verdict: same},
-	{flow: "8 hash-tag", client: "library 2", ours: "++", theirs: "+-", verdict: different,
-		detail: []string{"hit 2", "  zlimit 1 allowed", "  Redis  1 denied"}},
+	{
+		flow: "8 hash-tag", client: "library 2", ours: "++", theirs: "+-", verdict: different,
+		detail: []string{"hit 2", "  zlimit 1 allowed", "  Redis  1 denied"},
+	},
 }
 
 func TestWriteText(t *testing.T) {

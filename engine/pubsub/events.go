@@ -18,7 +18,8 @@ import (
 var eventClasses = map[rune]effects.Flags{
 	'K': effects.KeyspaceChannels, 'E': effects.KeyeventChannels,
 	'g': effects.Generic, '$': effects.Strings, 'l': effects.Lists, 's': effects.Sets, 'h': effects.Hashes,
-	'z': effects.ZSets, 'x': effects.Expiries, 'e': effects.Evictions, 'm': effects.Misses, 'n': effects.NewKeys,
+	'z': effects.ZSets, 'x': effects.Expiries, 'e': effects.Evictions, 'm': effects.Misses,
+	'n': effects.NewKeys,
 }
 
 const eventChannels = effects.KeyspaceChannels | effects.KeyeventChannels

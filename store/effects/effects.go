@@ -112,7 +112,8 @@ func (g *Group) Int(arg int64) {
 	g.Bytes(strconv.AppendInt(digits[:0], arg, 10))
 }
 
-// Separate separates what follows from what precedes: no MULTI contains both. Reclaimed keys, for example, are
+// Separate separates what follows from what precedes: no MULTI contains both. Reclaimed keys, for example,
+// are
 // independent of each other.
 func (g *Group) Separate() { g.cut = true }
 
