@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"server/pipe":          {},
 	root:                   {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
-		"engine/durable", "engine/pubsub", "engine/stats", "engine/process", "scripting", "commands",
+		"engine/durable", "engine/pubsub", "engine/stats", "engine/process", "acl", "scripting", "commands",
 		"persist/disk", "store", "store/effects", "resp", "clock", "config", "words",
 	},
 	"engine/stats":   {"commands", "store", "clock"},
@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
 		"store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config",
 	},
+	"acl":       {"commands", "words"},
 	"scripting": {"commands", "persist/dump", "store", "resp"},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",

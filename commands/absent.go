@@ -29,9 +29,9 @@ var absences = []absence{
 	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
 	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
 	{
-		"acl* sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* " +
+		"sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* " +
 			"config|rewrite",
-		"Not yet", "Planned: users and their rights, replication, the slow log, latency events, memory by " +
+		"Not yet", "Planned: replication, the slow log, latency events, memory by " +
 			"key, a configuration file that is written.",
 	},
 }

@@ -2,12 +2,17 @@ package commands
 
 import "slices"
 
-// categoryOrder is the order in which COMMAND INFO lists ACL categories. Categories of
-// our own follow.
-var categoryOrder = []string{
+// RateLimitCategory is the ACL category of RL.* and CL.THROTTLE, which Redis does not
+// have.
+const RateLimitCategory = "ratelimit"
+
+// Categories are the ACL categories, without '@', in the order in which ACL CAT and
+// COMMAND INFO list them: those of Redis 7.0, then our own.
+var Categories = []string{
 	"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string",
 	"bitmap", "hyperloglog", "geo", "stream", "pubsub", "admin", "fast", "slow",
 	"blocking", "dangerous", "connection", "transaction", "scripting",
+	RateLimitCategory,
 }
 
 // groupCategories are the groups of COMMAND DOCS whose members share an ACL category.
@@ -18,6 +23,7 @@ var groupCategories = map[string]string{
 	"generic":      "keyspace",
 	"hash":         "hash",
 	"list":         "list",
+	"rate-limit":   RateLimitCategory,
 	"scripting":    "scripting",
 	"set":          "set",
 	"sorted-set":   "sortedset",
@@ -63,13 +69,8 @@ func (c *Command) ACLCategories() []string {
 	}
 
 	var out []string
-	for _, name := range categoryOrder {
+	for _, name := range Categories {
 		if slices.Contains(has, name) {
-			out = append(out, name)
-		}
-	}
-	for _, name := range has {
-		if !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"fmt"
+
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -43,6 +45,7 @@ const (
 	Immediate   // runs in MULTI instead of being queued
 	Subscribed  // runs on a subscribed connection, under RESP2 too
 	RunsQueue   // runs the commands that MULTI has queued
+	LogsIn      // may compare a password
 	NeedsDisk   // is refused, like writes, while the disk fails, although it writes nothing
 )
 
@@ -105,6 +108,7 @@ type Command struct {
 	Arity      int    // with the name; -n means at least n
 	Flags      Flags
 	Keys       []KeySpec
+	Channels   ChannelUse
 	Categories []string // ACL categories, without '@', beside those of the flags and the group
 	Tips       []string
 	Group      string // as in COMMAND DOCS: "string", "sorted-set", ...
@@ -172,6 +176,13 @@ func (c *Command) Replicates(args [][]byte) bool {
 		}
 	}
 	return c.Flags&(Write|MayReplicate) != 0
+}
+
+// InRedis reports whether Redis 7.0 has the command.
+func (c *Command) InRedis() bool {
+	var major, minor int
+	_, _ = fmt.Sscanf(c.Since, "%d.%d", &major, &minor)
+	return c.Group != "rate-limit" && (major < 7 || major == 7 && minor == 0)
 }
 
 // ArityOK reports whether the command accepts n arguments, including the name.

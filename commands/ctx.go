@@ -60,6 +60,9 @@ type Ctx struct {
 	// after it has run.
 	AfterRead func(cmd *Command, args [][]byte)
 
+	// Guard decides what scripts may call, and what else a call may reach; nil: everything.
+	Guard Guard
+
 	// Monitor receives each command that runs; nil: there is no monitor. See monitor.go.
 	Monitor Monitor
 

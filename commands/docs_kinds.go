@@ -15,6 +15,7 @@ var choiceNames = map[string]string{
 	"FLUSH APPEND REPLACE":    "policy",
 	"EX PX EXAT PXAT PERSIST": "expiration",
 	"GET ":                    "operation", // a read or a block that writes
+	" RESET":                  "operation", // a count or the word
 	"GT LT":                   "comparison",
 	"ASC DESC":                "order",
 	"LEFT RIGHT":              "where",
@@ -109,7 +110,8 @@ var kinds = map[string]string{
 // kindsByCommand are the types that differ by command, by its full name and that of
 // the argument.
 var kindsByCommand = map[string]string{
-	"bitfield value": "integer", "setbit value": "integer",
+	"acl|genpass bits": "integer",
+	"bitfield value":   "integer", "setbit value": "integer",
 	"client|pause timeout":   "integer",
 	"hincrbyfloat increment": "double",
 	"incrbyfloat increment":  "double",

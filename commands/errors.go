@@ -23,6 +23,9 @@ var (
 	ErrTimeoutInteger  = resp.Error("ERR timeout is not an integer or out of range")
 	ErrTimeoutNegative = resp.Error("ERR timeout is negative")
 
+	errSortBy  = resp.Error("ERR BY option of SORT denied due to insufficient ACL permissions.")
+	errSortGet = resp.Error("ERR GET option of SORT denied due to insufficient ACL permissions.")
+
 	errNotFloat      = resp.Error("ERR value is not a valid float")
 	errNoSuchKey     = resp.Error("ERR no such key")
 	errOverflow      = resp.Error("ERR increment or decrement would overflow")

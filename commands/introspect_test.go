@@ -145,7 +145,7 @@ func TestCommandListByCategory(t *testing.T) {
 		"object", "object|encoding", "object|freq", "object|help", "object|idletime",
 		"object|refcount",
 	}, list("pattern", "obj*"))
-	for _, category := range categoryOrder {
+	for _, category := range Categories {
 		for _, name := range list("aclcat", category) {
 			require.Contains(t, table.lookup([]byte(name)).ACLCategories(), category)
 		}

@@ -40,8 +40,9 @@ const sortDeviation = "elements that ALPHA compares as equal are ordered by thei
 func noKeyArgument([][]byte) int { return 0 }
 
 // parseSort parses the options. The last of each kind counts, except that GET may be
-// given several times and that BY a constant cannot be undone by another BY.
-func parseSort(args [][]byte, mayStore bool) (q sortQuery, refusal resp.Value) {
+// given several times and that BY a constant cannot be undone by another BY. readsAll says
+// that the client's user may read every key.
+func parseSort(args [][]byte, mayStore, readsAll bool) (q sortQuery, refusal resp.Value) {
 	q.count = -1
 	for o := (options{args[2:]}); o.more(); {
 		switch {
@@ -64,8 +65,15 @@ func parseSort(args [][]byte, mayStore bool) (q sortQuery, refusal resp.Value) {
 		case o.wordWith("by", 1):
 			pattern := o.value()
 			q.by = parseSortPattern(pattern)
-			q.unsorted = q.unsorted || bytes.IndexByte(cString(pattern), '*') < 0
+			constant := bytes.IndexByte(cString(pattern), '*') < 0
+			q.unsorted = q.unsorted || constant
+			if !constant && !readsAll {
+				return q, errSortBy
+			}
 		case o.wordWith("get", 1):
+			if !readsAll {
+				return q, errSortGet
+			}
 			q.gets = append(q.gets, parseSortPattern(o.value()))
 		default:
 			return q, ErrSyntax
@@ -83,13 +91,13 @@ func (q *sortQuery) readsOtherKeys() bool {
 // sortReaches is the Command.Reaches of SORT: BY and GET may read any key, and STORE
 // may write one that sortDestination misses.
 func sortReaches(args [][]byte) bool {
-	q, refusal := parseSort(args, true)
+	q, refusal := parseSort(args, true, true)
 	return !refusal.IsError() && (q.readsOtherKeys() || q.destination != sortDestination(args))
 }
 
 // sortReadOnlyReaches is the Command.Reaches of SORT_RO.
 func sortReadOnlyReaches(args [][]byte) bool {
-	q, refusal := parseSort(args, false)
+	q, refusal := parseSort(args, false, true)
 	return !refusal.IsError() && q.readsOtherKeys()
 }
 
@@ -110,7 +118,8 @@ func sortDestination(args [][]byte) (at int) {
 }
 
 func runSort(c *Ctx, mayStore bool) resp.Value {
-	q, refusal := parseSort(c.Args, mayStore)
+	readsAll := c.Guard == nil || c.Guard.ReadsAllKeys(c.Cmd, c.Args)
+	q, refusal := parseSort(c.Args, mayStore, readsAll)
 	if refusal.IsError() {
 		return refusal
 	}

@@ -38,8 +38,6 @@ var limitedDirectives = []Directive{
 	},
 	only("no", "zlimit is not compiled with Jemalloc",
 		Directive{Name: "activedefrag", Kind: KindBool}),
-	only("", "zlimit has no ACL file",
-		Directive{Name: "aclfile", Kind: KindString, Immutable: true}),
 	only("no", "zlimit removes files of the log that it no longer needs",
 		Directive{Name: "aof-disable-auto-gc", Kind: KindBool}),
 	only("", noCPULists, Directive{Name: "aof_rewrite_cpulist", Kind: KindString, Immutable: true}),

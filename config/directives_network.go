@@ -50,7 +50,22 @@ var networkDirectives = []Directive{
 	},
 	{
 		Name: "requirepass", Kind: KindString, Sensitive: true,
-		About: "Password that AUTH or HELLO must give before other commands; empty requires none.",
+		About: "Password of the ACL's default user, which AUTH or HELLO must give before other commands; " +
+			"empty requires none.",
+	},
+	{
+		Name: "aclfile", Kind: KindPath, Immutable: true,
+		About: "File with a line for each user of the ACL, which ACL LOAD and ACL SAVE read and write; with " +
+			"it the configuration may have no user lines.",
+	},
+	{
+		Name: "acl-pubsub-default", Kind: KindEnum, Default: "resetchannels",
+		Values: []string{"allchannels", "resetchannels"},
+		About:  "Whether new users of the ACL may use all channels or none.",
+	},
+	{
+		Name: "acllog-max-len", Kind: KindInt, Default: "128", Max: math.MaxInt64,
+		About: "Entries that ACL LOG keeps.",
 	},
 	{
 		Name: "proto-max-bulk-len", Kind: KindMemory, Default: "536870912", Min: 1 << 20, Max: math.MaxInt64,

@@ -5,8 +5,6 @@ import "math"
 // unusedDirectives are the remaining directives of Redis' redis.conf. Nothing in
 // zlimit depends on them, so a file may set them.
 var unusedDirectives = []Directive{
-	enum(unused("acl-pubsub-default", KindEnum, "resetchannels", noACL), "allchannels", "resetchannels"),
-	unused("acllog-max-len", KindInt, "128", noACL),
 	within(unused("active-defrag-cycle-max", KindInt, "25", goMemory), 1, 99),
 	within(unused("active-defrag-cycle-min", KindInt, "1", goMemory), 1, 99),
 	unused("active-defrag-ignore-bytes", KindMemory, "104857600", goMemory),
@@ -119,7 +117,6 @@ var unusedDirectives = []Directive{
 // Why a directive has no effect.
 const (
 	goMemory      = "Go's runtime manages memory."
-	noACL         = "there are no ACLs."
 	noCluster     = "zlimit is not a cluster node."
 	noEviction    = "keys are not evicted."
 	noReplication = "there is no replication."

@@ -80,20 +80,21 @@ func (c *Config) ParseFile(name string, r io.Reader) error {
 func (c *Config) parseText(text string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := parser{values: slices.Clone(c.values)}
+	p := parser{values: slices.Clone(c.values), users: c.users}
 	if err := p.parse("", text); err != nil {
 		return err
 	}
 	if err := p.firstRefused(); err != nil {
 		return err
 	}
-	c.values = p.values
+	c.values, c.users = p.values, p.users
 	return nil
 }
 
 // parser parses one file and the files that it includes.
 type parser struct {
 	values   []value
+	users    []UserLine
 	refused  []refused
 	included int
 }
@@ -140,6 +141,10 @@ func (p *parser) parseLine(line string, at *FileError) error {
 	}
 	if asciiEqual(words[0], "include") && len(words) == 2 {
 		return p.include(words[1], at)
+	}
+	if asciiEqual(words[0], "user") && len(words) > 1 {
+		p.users = append(slices.Clip(p.users), UserLine{words[1:], at})
+		return nil
 	}
 	n, ok := lookup(words[0])
 	if !ok {

@@ -337,9 +337,11 @@ func clientKill(c *commands.Ctx) resp.Value {
 			}
 			filters["type"] = of
 		case commands.EqualFold(word, "user"):
-			if value != defaultUser {
+			u := s.engine.users.Find(value)
+			if u == nil {
 				return resp.Error("ERR No such user '" + value + "'")
 			}
+			filters["user"] = func(o *Session) bool { return o.user.Load() == u }
 		case commands.EqualFold(word, "addr"):
 			filters["addr"] = func(o *Session) bool { return o.peer.Addr == value }
 		case commands.EqualFold(word, "laddr"):
@@ -449,7 +451,7 @@ func (s *Session) line(nowUs int64) string {
 		seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
 		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
 		p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last,
-		defaultUser,
+		s.user.Load().Name(),
 		p.tracking.redirection(), p.proto, p.library())
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/subtle"
 	"math"
 
 	"github.com/zlimit/zlimit/commands"
@@ -18,7 +17,7 @@ var connectionGroup = []commands.Command{
 		Name: "auth", Arity: -2, Group: "connection", Since: "1.0.0", Complexity: "O(1)",
 		Syntax: "[username] password",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
-			commands.AllowBusy,
+			commands.AllowBusy | commands.LogsIn,
 		Summary: "Authenticates the connection.",
 		Handler: auth,
 	},
@@ -32,7 +31,7 @@ var connectionGroup = []commands.Command{
 		Name: "hello", Arity: -1, Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 		Syntax: "[protover [AUTH username password] [SETNAME clientname]]",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
-			commands.AllowBusy,
+			commands.AllowBusy | commands.LogsIn,
 		Summary: "Selects the protocol and returns information about the server.",
 		Handler: hello,
 	},
@@ -104,7 +103,7 @@ func reset(c *commands.Ctx) resp.Value {
 		s.replies = replyOn
 	}
 	s.silent.Store(false)
-	s.authenticated = !s.needsPassword()
+	s.leave()
 	c.DBIndex = 0
 	s.noTouch = false
 	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
@@ -124,46 +123,6 @@ func selectDB(c *commands.Ctx) resp.Value {
 	}
 	c.DBIndex = int(index)
 	return resp.OK
-}
-
-// defaultUser is the only user there is.
-const defaultUser = "default"
-
-// AUTH [username] password
-func auth(c *commands.Ctx) resp.Value {
-	s := caller(c)
-	user, password := []byte(defaultUser), c.Args[1]
-	switch len(c.Args) {
-	case 2:
-		c.Redact(1)
-		if *s.engine.password.Load() == "" {
-			return errNoPass
-		}
-	case 3:
-		c.Redact(1)
-		c.Redact(2)
-		user, password = c.Args[1], c.Args[2]
-	default:
-		return commands.ErrSyntax
-	}
-	if !s.login(user, password) {
-		return errWrongPass
-	}
-	return resp.OK
-}
-
-// login authenticates the session if user and password are right. If no password is
-// required, any is right.
-func (s *Session) login(user, password []byte) bool {
-	want := *s.engine.password.Load()
-	if string(user) != defaultUser {
-		return false
-	}
-	if want != "" && subtle.ConstantTimeCompare([]byte(want), password) != 1 {
-		return false
-	}
-	s.authenticated = true
-	return true
 }
 
 // HELLO [protover [AUTH username password] [SETNAME clientname]]
@@ -188,8 +147,8 @@ func hello(c *commands.Ctx) resp.Value {
 			at := len(c.Args) - len(rest)
 			c.Redact(at + 1)
 			c.Redact(at + 2)
-			if !s.login(rest[1], rest[2]) {
-				return errWrongPass
+			if reply := s.login(string(rest[1]), string(rest[2])); reply.IsError() {
+				return reply
 			}
 			rest = rest[3:]
 		case commands.EqualFold(rest[0], "setname") && len(rest) > 1:

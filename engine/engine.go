@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
@@ -71,13 +72,17 @@ type Engine struct {
 	limits   scriptLimits
 	orphans  orphans
 	torn     torn
-	password atomic.Pointer[string] // requirepass; "": no password is required
 
 	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
 	evictAt   int // the same for the tracking table
 
 	recording recording
 	tracked   tracked
+
+	users  *acl.Users
+	owner  *acl.User // of sessions whose peer is the program that runs the engine
+	aclLog aclLog
+	logins loginLimit
 
 	sessions registry
 	broker   pubsub.Broker
@@ -123,9 +128,12 @@ func New(o Options) *Engine {
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
-		e.serverGroup(), e.storage.Commands(),
+		e.aclGroup(), e.serverGroup(), e.storage.Commands(),
 	)
 	e.scripts.SetTable(e.table)
+	e.users = acl.NewUsers(acl.NewCommands(e.table))
+	e.owner = e.users.Owner()
+	e.followUsers()
 	e.pause.engine = e
 	e.stats.Init(e.table.Len())
 	e.sampler.Store, e.sampler.Clock = e.store, e.clock
@@ -180,8 +188,6 @@ func (e *Engine) follow() {
 		})
 		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))
-		password := e.cfg.String("requirepass")
-		e.password.Store(&password)
 		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 		e.tracked.maxKeys.Store(e.cfg.Int("tracking-table-max-keys"))

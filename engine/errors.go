@@ -14,17 +14,23 @@ var (
 
 	errPauseMode = resp.Error("ERR CLIENT PAUSE mode must be WRITE or ALL")
 
-	errLoading   = resp.Error("LOADING Redis is loading the dataset in memory")
-	errCanceled  = resp.Error("ERR canceled while the log waits for the disk")
-	errNoAuth    = resp.Error("NOAUTH Authentication required.")
-	errWrongPass = resp.Error("WRONGPASS invalid username-password pair or user is disabled.")
-	errNoPass    = resp.Error("ERR AUTH <password> called without any password configured for the default " +
+	errLoading    = resp.Error("LOADING Redis is loading the dataset in memory")
+	errCanceled   = resp.Error("ERR canceled while the log waits for the disk")
+	errNoAuth     = resp.Error("NOAUTH Authentication required.")
+	errWrongPass  = resp.Error("WRONGPASS invalid username-password pair or user is disabled.")
+	errManyLogins = resp.Error("ERR too many logins from this address have failed, try again in some seconds")
+	errNoPass     = resp.Error("ERR AUTH <password> called without any password configured for the default " +
 		"user. Are you sure your configuration is correct?")
 	errHelloAuth = resp.Error("NOAUTH HELLO must be called with the client already authenticated, " +
 		"otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select " +
 		"the RESP protocol version at the same time")
 	errNoProto  = resp.Error("NOPROTO unsupported protocol version")
 	errProtoNum = resp.Error("ERR Protocol version is not an integer or out of range")
+
+	errDeniedKey = resp.Error("NOPERM this user has no permissions to access one of the keys used as " +
+		"arguments")
+	errDeniedChannel = resp.Error("NOPERM this user has no permissions to access one of the channels used " +
+		"as arguments")
 
 	errNotInMulti          = resp.Error("ERR Command not allowed inside a transaction")
 	errNestedMulti         = resp.Error("ERR MULTI calls can not be nested")

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
@@ -23,7 +24,10 @@ type Session struct {
 	id     int64
 	ctx    commands.Ctx
 
+	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
+	guard         guard                    // of the rules of ctx.Guard
 	authenticated bool
+	admitted      bool // loginLimit has admitted the command under way
 	proto         int
 	tx            transaction
 	watch         *store.Watch
@@ -67,6 +71,7 @@ type Session struct {
 // know it.
 type Peer struct {
 	Addr, LocalAddr string
+	Network         string // whose failed logins count together: the IP address or network of Addr
 	FD              int
 	Local           bool // on this machine: "enable-debug-command local" admits it
 	Owner           bool // the program that runs the engine: it needs no password and may debug
@@ -129,7 +134,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
 	s.ctx.Caller = s
-	s.authenticated = !s.needsPassword()
+	s.leave()
 	nowUs := e.clock.NowUs()
 	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	e.sessions.add(s)
@@ -158,9 +163,6 @@ func (s *Session) Proto() int { return s.proto }
 // Authenticated reports whether the session may run commands without the flag
 // NoAuth: it has given the password, or none is required any more.
 func (s *Session) Authenticated() bool { return s.authenticated || !s.needsPassword() }
-
-// needsPassword reports whether a password is required of the session.
-func (s *Session) needsPassword() bool { return !s.peer.Owner && *s.engine.password.Load() != "" }
 
 // Closing reports whether the connection is to be closed after the replies so far
 // have been sent.
@@ -236,7 +238,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		s.run.Rejected++
 		return s.refused(s.reject(cmd, refusal))
 	}
-	if s.engine.pause.postpones(s, cmd, args) {
+	if s.engine.pause.postpones(s, cmd, args) || s.engine.logins.postpones(s, cmd, args) {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
@@ -270,6 +272,13 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 		return errNoAuth
 	case s.tx.open && cmd.Is(commands.NoMulti):
 		return errNotInMulti
+	}
+	if r := s.restriction(); r != nil {
+		if refusal := s.deny(r, cmd, args); refusal.IsError() {
+			return refusal
+		}
+	}
+	switch {
 	case s.engine.storage.Failing() && s.needsDisk(cmd, args):
 		return s.misconf()
 	case s.subscribed && s.proto == resp.RESP2 && !cmd.Is(commands.Subscribed):
@@ -437,6 +446,9 @@ func (s *Session) begin() {
 	c.NowUs = s.engine.clock.NowUs()
 	c.NowMs = c.NowUs / 1000
 	c.Settings = s.engine.settings.Load()
+	if r := s.restriction(); r != s.guard.rules {
+		s.setGuard(r)
+	}
 	if watched := s.engine.monitors.watched.Load(); watched || c.Monitor != nil {
 		s.beginTrace(watched)
 	}

@@ -189,7 +189,7 @@ func exec(c *commands.Ctx) resp.Value {
 		q := &tx.queued[i]
 		proto := s.proto
 		s.rerecord()
-		reply := s.call(q.cmd, q.args)
+		reply := s.callQueued(q)
 		if c.Cut != commands.CutNone {
 			return s.cutExec(reply)
 		}
@@ -224,6 +224,16 @@ func exec(c *commands.Ctx) resp.Value {
 		b = resp.Append(b, &replies[i], s.proto)
 	}
 	return resp.Encoded(b)
+}
+
+// callQueued calls a queued command, unless its user may not run it any more.
+func (s *Session) callQueued(q *queuedCommand) resp.Value {
+	if r := s.restriction(); r != nil {
+		if refusal := s.denyInExec(r, q.cmd, q.args); refusal.IsError() {
+			return refusal
+		}
+	}
+	return s.call(q.cmd, q.args)
 }
 
 // cutExec returns EXEC's reply if a script was killed because the process ends. The

@@ -29,7 +29,7 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.child.Settings, r.child.Caller = c.Settings, c.Caller
 	r.child.Group, r.child.AfterRead = c.Group, c.AfterRead
 	r.child.Proto, r.child.InScript = resp.RESP2, true
-	r.child.Monitor = c.Monitor
+	r.child.Monitor, r.child.Guard = c.Monitor, c.Guard
 }
 
 func (r *caller) end() {
@@ -38,7 +38,7 @@ func (r *caller) end() {
 	r.parent = nil
 	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
 	r.child.Args, r.child.Cmd, r.child.Group, r.child.AfterRead = nil, nil, nil, nil
-	r.child.Monitor = nil
+	r.child.Monitor, r.child.Guard = nil, nil
 	r.child.Reset()
 }
 
@@ -61,6 +61,13 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 		return errArity
 	case cmd.Flags&commands.NoScript != 0 || cmd.Handler == nil:
 		return errNotAllowed
+	}
+	if guard := r.child.Guard; guard != nil {
+		if text := guard.RefuseCall(cmd, args); text != "" {
+			return text
+		}
+	}
+	switch {
 	case r.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)):
 		return errWrite
 	}

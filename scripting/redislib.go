@@ -169,22 +169,25 @@ func (in *interp) breakpoint(L *lua.LState) int {
 	return 1
 }
 
-// aclCheckCmd returns true for every command: clients that may run a script may
-// run the commands in it.
+// aclCheckCmd returns whether the client's user may make a call.
 func (in *interp) aclCheckCmd(L *lua.LState) int {
 	n := L.GetTop()
 	if n == 0 {
 		in.throwErrorTable(L, errNoArguments)
 	}
-	for i := 1; i <= n; i++ {
-		if _, ok := asString(L.Get(i)); !ok {
+	args := make([][]byte, n)
+	for i := range args {
+		text, ok := asString(L.Get(i + 1))
+		if !ok {
 			in.throwErrorTable(L, errArgumentType)
 		}
+		args[i] = []byte(text)
 	}
-	name, _ := asString(L.Get(1))
-	if in.engine.table.Lookup([]byte(name)) == nil {
+	cmd := in.engine.lookupCommand(args)
+	if cmd == nil {
 		in.throwErrorTable(L, "ERR Invalid command passed to redis.acl_check_cmd()")
 	}
-	L.Push(lua.LTrue)
+	guard := in.caller.child.Guard
+	L.Push(lua.LBool(guard == nil || guard.Permits(cmd, args)))
 	return 1
 }

@@ -58,12 +58,27 @@ func (l *connLimits) reader(authenticated bool) limits {
 
 // deniedByProtectedMode reports whether protected-mode denies a client: without a
 // password, only clients of this machine are served.
-func deniedByProtectedMode(remote net.Addr, protected bool, password string) bool {
-	return protected && password == "" && !isLocal(remote)
+func deniedByProtectedMode(remote net.Addr, protected, password bool) bool {
+	return protected && !password && !isLocal(remote)
 }
 
 // isLocal reports whether a client is on this machine.
 func isLocal(remote net.Addr) bool {
 	addr, ok := remote.(*net.TCPAddr)
 	return !ok || addr.IP.IsLoopback()
+}
+
+// network returns what the addresses of one client have in common: an IPv4 address, an
+// IPv6 network of 64 bits, or "" for clients that have no IP address.
+func network(remote net.Addr) string {
+	addr, ok := remote.(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	ip := addr.AddrPort().Addr().Unmap().WithZone("")
+	if ip.Is4() {
+		return ip.String()
+	}
+	prefix, _ := ip.Prefix(64)
+	return prefix.String()
 }

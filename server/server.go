@@ -91,6 +91,9 @@ type Server struct {
 func Listen(o Options) (*Server, error) {
 	s := New(o)
 	if s.ownsEngine {
+		if err := s.engine.LoadUsers(); err != nil {
+			return nil, err
+		}
 		if err := s.engine.Open(); err != nil {
 			return nil, err
 		}
@@ -284,7 +287,7 @@ func (s *Server) accept(l net.Listener) {
 
 // admit starts serving a connection, or rejects it.
 func (s *Server) admit(nc net.Conn) {
-	if deniedByProtectedMode(nc.RemoteAddr(), s.cfg.Bool("protected-mode"), s.cfg.String("requirepass")) {
+	if deniedByProtectedMode(nc.RemoteAddr(), s.cfg.Bool("protected-mode"), s.engine.HasPassword()) {
 		s.reject(nc, deniedError)
 		return
 	}
@@ -458,7 +461,7 @@ func (s *Server) Greeting() string {
 	case *net.UnixAddr:
 		cli += " -s " + a.Name
 	}
-	if s.cfg.String("requirepass") != "" {
+	if s.engine.NeedsPassword() {
 		cli += " --askpass"
 	}
 	return fmt.Sprintf("zlimit %s listens on %s; try: %s RL.ALLOW user:42 100 1m",

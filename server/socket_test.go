@@ -257,22 +257,22 @@ func TestDeniedByProtectedMode(t *testing.T) {
 	for _, c := range []struct {
 		remote    net.Addr
 		protected bool
-		password  string
+		password  bool
 		refused   bool
 	}{
-		{tcp("127.0.0.1"), true, "", false},
-		{tcp("127.9.9.9"), true, "", false},
-		{tcp("::1"), true, "", false},
-		{tcp("::ffff:127.0.0.1"), true, "", false},
-		{&net.UnixAddr{Net: "unix", Name: "@"}, true, "", false},
-		{tcp("192.0.2.1"), true, "", true},
-		{tcp("10.0.0.1"), true, "", true},
-		{tcp("0.0.0.0"), true, "", true},
-		{tcp("::ffff:192.0.2.1"), true, "", true},
-		{tcp("2001:db8::1"), true, "", true},
-		{tcp("192.0.2.1"), true, "secret", false},
-		{tcp("192.0.2.1"), false, "", false},
-		{tcp("192.0.2.1"), false, "secret", false},
+		{tcp("127.0.0.1"), true, false, false},
+		{tcp("127.9.9.9"), true, false, false},
+		{tcp("::1"), true, false, false},
+		{tcp("::ffff:127.0.0.1"), true, false, false},
+		{&net.UnixAddr{Net: "unix", Name: "@"}, true, false, false},
+		{tcp("192.0.2.1"), true, false, true},
+		{tcp("10.0.0.1"), true, false, true},
+		{tcp("0.0.0.0"), true, false, true},
+		{tcp("::ffff:192.0.2.1"), true, false, true},
+		{tcp("2001:db8::1"), true, false, true},
+		{tcp("192.0.2.1"), true, true, false},
+		{tcp("192.0.2.1"), false, false, false},
+		{tcp("192.0.2.1"), false, true, false},
 	} {
 		require.Equal(t, c.refused, deniedByProtectedMode(c.remote, c.protected, c.password), "%+v", c)
 	}

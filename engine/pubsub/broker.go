@@ -328,3 +328,18 @@ func (b *Broker) Receivers(channel []byte, yield func(owner any)) {
 		}
 	}
 }
+
+// Owners returns the owners of the subscribers of the topics that match, some of them
+// perhaps repeatedly. The caller must have acquired the lock.
+func (b *Broker) Owners(match func(topic string, pattern bool) bool) (owners []any) {
+	for kind, topics := range b.topics {
+		for topic, to := range topics {
+			if match(topic, Kind(kind) == Patterns) {
+				for s := range to {
+					owners = append(owners, s.Owner)
+				}
+			}
+		}
+	}
+	return owners
+}

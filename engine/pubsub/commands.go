@@ -39,12 +39,14 @@ var Commands = []commands.Command{
 	{
 		Name: "psubscribe", Arity: -2, Flags: subscribeFlags,
 		Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
-		Syntax: "pattern [pattern ...]", Handler: subscribe(Patterns),
+		Channels: commands.EveryPattern,
+		Syntax:   "pattern [pattern ...]", Handler: subscribe(Patterns),
 		Summary: "Subscribes to the channels whose names match patterns.",
 	},
 	{
 		Name: "publish", Arity: 3, Flags: publishFlags, Group: "pubsub", Since: "2.0.0", Complexity: "O(N+M)",
-		Syntax: "channel message", Handler: publish(Channels),
+		Channels: commands.FirstChannel,
+		Syntax:   "channel message", Handler: publish(Channels),
 		Summary: "Publishes a message to a channel and returns how many subscribers receive it.",
 	},
 	{
@@ -92,21 +94,24 @@ var Commands = []commands.Command{
 	},
 	{
 		Name: "spublish", Arity: 3, Flags: publishFlags, Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
-		Keys:   []commands.KeySpec{{Flags: commands.NotKey, First: 1, Step: 1}},
-		Syntax: "shardchannel message", Handler: publish(ShardChannels),
+		Keys:     []commands.KeySpec{{Flags: commands.NotKey, First: 1, Step: 1}},
+		Channels: commands.FirstChannel,
+		Syntax:   "shardchannel message", Handler: publish(ShardChannels),
 		Summary: "Publishes a message to a shard channel and returns how many subscribers receive it.",
 	},
 	{
 		Name: "ssubscribe", Arity: -2, Flags: subscribeFlags,
 		Group: "pubsub", Since: "7.0.0", Complexity: "O(N)",
-		Keys:   []commands.KeySpec{{Flags: commands.NotKey, First: 1, Last: -1, Step: 1}},
-		Syntax: "shardchannel [shardchannel ...]", Handler: subscribe(ShardChannels),
+		Keys:     []commands.KeySpec{{Flags: commands.NotKey, First: 1, Last: -1, Step: 1}},
+		Channels: commands.EveryChannel,
+		Syntax:   "shardchannel [shardchannel ...]", Handler: subscribe(ShardChannels),
 		Summary: "Subscribes to shard channels.",
 	},
 	{
 		Name: "subscribe", Arity: -2, Flags: subscribeFlags,
 		Group: "pubsub", Since: "2.0.0", Complexity: "O(N)",
-		Syntax: "channel [channel ...]", Handler: subscribe(Channels),
+		Channels: commands.EveryChannel,
+		Syntax:   "channel [channel ...]", Handler: subscribe(Channels),
 		Summary: "Subscribes to channels.",
 	},
 	{

@@ -1,0 +1,113 @@
+package acl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+)
+
+// Commands are the commands that rules can name: those of a command table and those
+// that only Redis has. They are numbered. One more number stands for commands that do
+// not exist yet: it tells +@all from a list of all commands.
+type Commands struct {
+	all    []*command // by number; subcommands follow their containers' present ones
+	byName map[string]*command
+	byID   []*command // those of the table, by commands.Command.ID
+}
+
+// A command is one that rules can name. Its categories are without '@'.
+type command struct {
+	name       string // lower case: "get", "config|get"
+	number     int
+	categories []string
+	redis      bool // Redis 7.0 has it
+	present    bool // the table has it
+	container  *command
+	subs       []*command
+}
+
+// debugCommand is a container in the table, but not in Redis. There its subcommands are
+// words, which a rule names as first arguments.
+const debugCommand = "debug"
+
+// NewCommands returns the commands of a table and those that only Redis has.
+func NewCommands(table *commands.Table) *Commands {
+	cs := &Commands{byName: make(map[string]*command), byID: make([]*command, table.Len())}
+	for _, row := range table.All() {
+		c := cs.addRow(row)
+		for i := range row.Subs {
+			if sub := &row.Subs[i]; row.Name == debugCommand {
+				cs.byID[sub.ID()] = c
+			} else {
+				cs.addRow(sub)
+			}
+		}
+	}
+	for _, group := range absent {
+		for name := range strings.FieldsSeq(group.names) {
+			c := cs.add(name)
+			c.redis, c.categories = true, strings.Fields(group.categories)
+		}
+	}
+	return cs
+}
+
+func (cs *Commands) addRow(row *commands.Command) *command {
+	c := cs.add(row.FullName())
+	c.redis, c.present, c.categories = row.InRedis(), true, row.ACLCategories()
+	cs.byID[row.ID()] = c
+	return c
+}
+
+// add adds a command, whose container has been added before it.
+func (cs *Commands) add(name string) *command {
+	c := &command{name: name, number: len(cs.all)}
+	if container, _, isSub := strings.Cut(name, "|"); isSub {
+		c.container = cs.byName[container]
+		c.container.subs = append(c.container.subs, c)
+	}
+	cs.all = append(cs.all, c)
+	cs.byName[name] = c
+	return c
+}
+
+// future is the number of the commands that do not exist yet.
+func (cs *Commands) future() int { return len(cs.all) }
+
+// newBits returns an empty set of commands.
+func (cs *Commands) newBits() bits { return make(bits, cs.future()>>6+1) }
+
+// lookup returns the command called name, ignoring case, or nil.
+func (cs *Commands) lookup(name string) *command { return cs.byName[asciiLower(name)] }
+
+// InCategory returns the names of the table's commands that are in a category, sorted.
+func (cs *Commands) InCategory(category string) (names []string) {
+	for _, c := range cs.all {
+		if c.present && c.in(category) {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+func (c *command) in(category string) bool { return slices.Contains(c.categories, category) }
+
+// category returns the name of a category as the table has it, or "".
+func category(name string) string {
+	name = asciiLower(name)
+	if slices.Contains(commands.Categories, name) {
+		return name
+	}
+	return ""
+}
+
+// asciiLower returns s with the letters A to Z in lower case.
+func asciiLower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,157 @@
+package commands
+
+import "strings"
+
+// KeyAccess is what a call does to a key, as access control sees it. A call that only
+// asks whether a key exists does neither.
+type KeyAccess uint8
+
+// The bits of KeyAccess.
+const (
+	ReadsKey KeyAccess = 1 << iota // returns or copies some of the value
+	WritesKey
+)
+
+// accessOf returns the access that the flags of a KeySpec describe.
+func accessOf(flags string) (access KeyAccess) {
+	for word := range strings.FieldsSeq(flags) {
+		switch word {
+		case "access":
+			access |= ReadsKey
+		case "insert", "update", "delete":
+			access |= WritesKey
+		}
+	}
+	return access
+}
+
+// A KeyUse is a key of a call, and what the call does to it.
+type KeyUse struct {
+	Key    []byte
+	At     int // its position in the arguments; 0 if it is derived from them
+	Access KeyAccess
+
+	flags string // as in KeySpec
+}
+
+// HasKeys reports whether calls of the command have keys.
+func (c *Command) HasKeys() bool { return len(c.Keys) > 0 && c.Keys[0].Flags != NotKey }
+
+// AppendKeyUses appends the keys of a call as COMMAND GETKEYSANDFLAGS finds them. Of a
+// call with too few arguments, it appends those that are there.
+func (c *Command) AppendKeyUses(dst []KeyUse, args [][]byte) []KeyUse {
+	if uses, ok := c.appendKeyUses(dst, args); ok {
+		return uses
+	}
+	return c.appendLenientKeyUses(dst, args)
+}
+
+// appendKeyUses appends the keys by the specifications. As in Redis, it reads the low 32
+// bits of a count. It reports false if a count is invalid.
+func (c *Command) appendKeyUses(dst []KeyUse, call [][]byte) (uses []KeyUse, ok bool) {
+	for i := range c.Keys {
+		k := &c.Keys[i]
+		first, end, step := k.keyRange(call)
+		if k.KeyNum {
+			if k.First >= len(call) {
+				return dst, false
+			}
+			if count, ok := parseInt(call[k.First]); !ok || count < 0 {
+				return dst, false
+			}
+			if first, end, step = k.countedRange(cAtoi(call[k.First]), len(call)); first == end {
+				return dst, false
+			}
+		}
+		flags := k.flagsIn(call)
+		for at := first; at < end; at += step {
+			dst = append(dst, KeyUse{call[at], at, accessOf(flags), flags})
+		}
+		if !c.ArityOK(len(call)) {
+			continue
+		}
+		if name := k.appendDerived(nil, call); name != nil {
+			dst = append(dst, KeyUse{name, 0, accessOf(flags), flags})
+		}
+	}
+	return dst, true
+}
+
+// appendLenientKeyUses is the older way to find keys, on which Redis falls back: it
+// knows no flags, reads a count as C's atoi does, and returns a destination after the
+// counted keys.
+func (c *Command) appendLenientKeyUses(dst []KeyUse, call [][]byte) []KeyUse {
+	before := len(dst)
+	for i := range c.Keys {
+		if k := &c.Keys[i]; k.KeyNum && k.First < len(call) {
+			first, end, step := k.countedRange(cAtoi(call[k.First]), len(call))
+			for at := first; at < end; at += step {
+				dst = append(dst, KeyUse{Key: call[at], At: at})
+			}
+		}
+	}
+	if len(dst) == before {
+		return dst
+	}
+	for i := range c.Keys {
+		if k := &c.Keys[i]; !k.KeyNum && k.First < len(call) {
+			dst = append(dst, KeyUse{Key: call[k.First], At: k.First})
+		}
+	}
+	return dst
+}
+
+// flagsIn returns what a call does to the spec's keys. Only SET's spec has variable
+// flags: without GET it is a plain overwrite. As in Redis, GET may be any word after
+// the value, even if SET would refuse it.
+func (k *KeySpec) flagsIn(call [][]byte) string {
+	flags, variable := strings.CutSuffix(k.Flags, " variable_flags")
+	if !variable {
+		return flags
+	}
+	for _, word := range call[min(3, len(call)):] {
+		if EqualFold(cString(word), "get") {
+			return flags
+		}
+	}
+	return "OW update"
+}
+
+// A ChannelUse says which arguments of a command are channels that it publishes or
+// subscribes to.
+type ChannelUse uint8
+
+// The values of ChannelUse.
+const (
+	NoChannels   ChannelUse = iota
+	FirstChannel            // the first argument
+	EveryChannel            // all arguments
+	EveryPattern            // all arguments, which are patterns of channels
+)
+
+// ChannelsOf returns the channels of a call, and whether they are patterns.
+func (c *Command) ChannelsOf(args [][]byte) (channels [][]byte, patterns bool) {
+	switch c.Channels {
+	case FirstChannel:
+		return args[1:2], false
+	case EveryChannel:
+		return args[1:], false
+	case EveryPattern:
+		return args[1:], true
+	}
+	return nil, false
+}
+
+// A Guard decides what the user of a restricted client may do beside the command that the
+// client has sent: see package acl.
+type Guard interface {
+	// RefuseCall returns the error reply if a script may not call a command, and logs the
+	// refusal; "" if it may. The number of arguments is right.
+	RefuseCall(cmd *Command, args [][]byte) (text string)
+
+	// Permits reports whether the user may make a call.
+	Permits(cmd *Command, args [][]byte) bool
+
+	// ReadsAllKeys reports whether the user may make a call and read every key.
+	ReadsAllKeys(cmd *Command, args [][]byte) bool
+}

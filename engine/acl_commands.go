@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/zlimit/zlimit/acl"
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+const (
+	aclFlags = commands.NoScript | commands.Loading | commands.Stale
+	aclAdmin = aclFlags | commands.Admin
+)
+
+// aclGroup returns the row of ACL.
+func (e *Engine) aclGroup() []commands.Command {
+	row := func(name string, arity int, flags commands.Flags, complexity, syntax, summary string,
+		handler commands.Handler,
+	) commands.Command {
+		return commands.Command{
+			Name: name, Arity: arity, Flags: flags, Group: "server", Since: "6.0.0",
+			Complexity: complexity, Syntax: syntax, Summary: summary, Handler: handler,
+		}
+	}
+	dryRun := row("dryrun", -4, aclAdmin, "O(1)", "username command [arg [arg ...]]",
+		"Returns whether a user may make a call, without making it.", e.aclDryRun)
+	dryRun.Since = "7.0.0"
+	return []commands.Command{{
+		Name: "acl", Arity: -2, Group: "server", Since: "6.0.0", Complexity: "Depends on subcommand.",
+		Summary: "Manages users and what they may do.",
+		Subs: []commands.Command{
+			row("cat", -2, aclFlags, "O(1)", "[categoryname]",
+				"Lists the ACL categories, or the commands of one.", e.aclCat),
+			row("deluser", -3, aclAdmin, "O(1)", "username [username ...]",
+				"Deletes users and disconnects them.", e.aclDelUser),
+			dryRun,
+			row("genpass", -2, aclFlags, "O(1)", "[bits]",
+				"Returns a random password.", aclGenPass),
+			row("getuser", 3, aclAdmin, "O(N)", "username",
+				"Returns the rules of a user.", e.aclGetUser),
+			commands.Help("server", "6.0.0"),
+			row("list", 2, aclAdmin, "O(N)", "",
+				"Lists the users and their rules.", e.aclList),
+			row("load", 2, aclAdmin, "O(N)", "",
+				"Replaces the users by those of the ACL file.", e.aclLoad),
+			row("log", -2, aclAdmin, "O(N)", "[count | RESET]",
+				"Lists the latest refused calls and failed logins.", e.aclLogCommand),
+			row("save", 2, aclAdmin, "O(N)", "",
+				"Writes the users to the ACL file.", e.aclSave),
+			row("setuser", -3, aclAdmin, "O(N)", "username [rule [rule ...]]",
+				"Creates a user or changes his rules.", e.aclSetUser),
+			row("users", 2, aclAdmin, "O(N)", "",
+				"Lists the names of the users.", e.aclUsers),
+			row("whoami", 2, aclFlags, "O(1)", "",
+				"Returns the name of the connection's user.", aclWhoAmI),
+		},
+	}}
+}
+
+// ACL CAT [categoryname]
+func (e *Engine) aclCat(c *commands.Ctx) resp.Value {
+	switch len(c.Args) {
+	case 2:
+		return resp.Array(bulks(commands.Categories)...)
+	case 3:
+		name := string(c.Args[2])
+		found := slices.IndexFunc(commands.Categories, func(category string) bool {
+			return commands.EqualFold(c.Args[2], category)
+		})
+		if found < 0 {
+			return resp.Error("ERR Unknown category '" + name + "'")
+		}
+		return resp.Array(bulks(e.users.Commands().InCategory(commands.Categories[found]))...)
+	}
+	return commands.WrongSubcommandArity(c)
+}
+
+// ACL SETUSER username [rule [rule ...]]
+func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
+	for i := range c.Args[2:] {
+		c.Redact(2 + i)
+	}
+	var rules []string
+	for _, rule := range c.Args[3:] {
+		rules = append(rules, string(rule))
+	}
+	err := e.users.Set(string(c.Args[2]), rules, e.allChannels(), caller(c).cutSubscribers)
+	var rule *acl.RuleError
+	switch {
+	case err == nil:
+		return resp.OK
+	case errors.As(err, &rule):
+		return resp.Error("ERR Error in ACL SETUSER modifier " + oneLine(rule.Error()))
+	}
+	return resp.Error("ERR " + oneLine(err.Error()))
+}
+
+// ACL DELUSER username [username ...]
+func (e *Engine) aclDelUser(c *commands.Ctx) resp.Value {
+	for i := range c.Args[2:] {
+		c.Redact(2 + i)
+	}
+	deleted := int64(0)
+	for _, name := range c.Args[2:] {
+		if string(name) == acl.DefaultName {
+			return resp.Error("ERR The 'default' user cannot be removed")
+		}
+		if u := e.users.Delete(string(name)); u != nil {
+			deleted++
+			caller(c).cutUsers([]*acl.User{u})
+		}
+	}
+	return resp.Int(deleted)
+}
+
+// ACL GETUSER username
+func (e *Engine) aclGetUser(c *commands.Ctx) resp.Value {
+	c.Redact(2)
+	u := e.users.Find(string(c.Args[2]))
+	if u == nil {
+		return resp.Null
+	}
+	rules := u.Rules()
+	selectors := rules.Selectors()
+	var others []resp.Value
+	for _, s := range selectors[1:] {
+		others = append(others, resp.Map(selectorFields(s)...))
+	}
+	fields := []resp.Value{
+		resp.Bulk("flags"), resp.Set(bulks(rules.Flags())...),
+		resp.Bulk("passwords"), resp.Array(bulks(rules.Passwords())...),
+	}
+	fields = append(fields, selectorFields(selectors[0])...)
+	return resp.Map(append(fields, resp.Bulk("selectors"), resp.Array(others...))...)
+}
+
+func selectorFields(s acl.Selector) []resp.Value {
+	return []resp.Value{
+		resp.Bulk("commands"), resp.Bulk(s.Commands),
+		resp.Bulk("keys"), resp.Bulk(s.Keys),
+		resp.Bulk("channels"), resp.Bulk(s.Channels),
+	}
+}
+
+// ACL LIST
+func (e *Engine) aclList(*commands.Ctx) resp.Value {
+	var lines []string
+	for _, u := range e.users.All() {
+		lines = append(lines, u.Line())
+	}
+	return resp.Array(bulks(lines)...)
+}
+
+// ACL USERS
+func (e *Engine) aclUsers(*commands.Ctx) resp.Value {
+	var names []string
+	for _, u := range e.users.All() {
+		names = append(names, u.Name())
+	}
+	return resp.Array(bulks(names)...)
+}
+
+// ACL WHOAMI
+func aclWhoAmI(c *commands.Ctx) resp.Value { return resp.Bulk(caller(c).user.Load().Name()) }
+
+// maxPasswordBits is the longest password of ACL GENPASS.
+const maxPasswordBits = 4096
+
+// ACL GENPASS [bits]
+func aclGenPass(c *commands.Ctx) resp.Value {
+	bits := int64(256)
+	if len(c.Args) > 3 {
+		return commands.WrongSubcommandArity(c)
+	}
+	if len(c.Args) == 3 {
+		n, ok := store.ParseInt(c.Args[2])
+		if !ok {
+			return commands.ErrNotInteger
+		}
+		if n <= 0 || n > maxPasswordBits {
+			return resp.Error("ERR ACL GENPASS argument must be the number of bits for the output " +
+				"password, a positive number up to " + strconv.Itoa(maxPasswordBits))
+		}
+		bits = n
+	}
+	digits := (bits + 3) / 4
+	raw := make([]byte, (digits+1)/2)
+	_, _ = rand.Read(raw) // it cannot fail
+	return resp.Bulk(hex.EncodeToString(raw)[:digits])
+}
+
+// ACL LOG [count | RESET]
+func (e *Engine) aclLogCommand(c *commands.Ctx) resp.Value {
+	count := int64(10)
+	switch {
+	case len(c.Args) > 3:
+		return commands.WrongSubcommandArity(c)
+	case len(c.Args) == 3 && commands.EqualFold(c.Args[2], "reset"):
+		e.aclLog.reset()
+		return resp.OK
+	case len(c.Args) == 3:
+		n, ok := store.ParseInt(c.Args[2])
+		if !ok {
+			return commands.ErrNotInteger
+		}
+		count = n
+	}
+	var out []resp.Value
+	for _, entry := range e.aclLog.newest(count) {
+		out = append(out, entry.reply(c.NowMs))
+	}
+	return resp.Array(out...)
+}
+
+// ACL DRYRUN username command [arg ...]
+func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
+	u := e.users.Find(string(c.Args[2]))
+	if u == nil {
+		return resp.Error("ERR User '" + string(c.Args[2]) + "' not found")
+	}
+	call := c.Args[3:]
+	cmd := e.table.Lookup(call[0])
+	if cmd != nil && cmd.Subs != nil && len(call) > 1 {
+		cmd = cmd.Sub(call[1])
+	}
+	if cmd == nil {
+		return resp.Error("ERR Command '" + string(call[0]) + "' not found")
+	}
+	if !cmd.ArityOK(len(call)) {
+		return commands.WrongArity(cmd)
+	}
+	switch d := u.Rules().Check(cmd, call); d.Reason {
+	case acl.DeniedCommand:
+		return resp.Bulk("This user has no permissions to run the '" + d.Object + "' command")
+	case acl.DeniedKey:
+		return resp.Bulk("This user has no permissions to access the '" + d.Object + "' key")
+	case acl.DeniedChannel:
+		return resp.Bulk("This user has no permissions to access the '" + d.Object + "' channel")
+	}
+	return resp.OK
+}

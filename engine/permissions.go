@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/acl"
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// restriction returns what limits the session's user, or nil if he may do everything.
+func (s *Session) restriction() *acl.Rules { return s.user.Load().Restriction() }
+
+// deny returns the error reply for a call that the rules do not permit and logs it, or
+// returns resp.None.
+func (s *Session) deny(r *acl.Rules, cmd *commands.Command, args [][]byte) resp.Value {
+	d := r.Check(cmd, args)
+	if d.Reason == acl.Permitted {
+		return resp.None
+	}
+	context := aclToplevel
+	if s.tx.open {
+		context = aclMulti
+	}
+	s.run.Cmd = cmd
+	s.logDenial(d, context, s.user.Load().Name())
+	switch d.Reason {
+	case acl.DeniedKey:
+		return errDeniedKey
+	case acl.DeniedChannel:
+		return errDeniedChannel
+	}
+	return resp.Error("NOPERM this user has no permissions to run the '" + d.Object + "' command")
+}
+
+// denyInExec is deny for a queued command: its user may have lost the right since.
+func (s *Session) denyInExec(r *acl.Rules, cmd *commands.Command, args [][]byte) resp.Value {
+	d := r.Check(cmd, args)
+	if d.Reason == acl.Permitted {
+		return resp.None
+	}
+	s.logDenial(d, aclMulti, s.user.Load().Name())
+	return resp.Error("NOPERM ACLs rules changed between the moment the transaction was accumulated and " +
+		"the EXEC call. This command is no longer allowed for the following reason: " + execReasons[d.Reason])
+}
+
+var execReasons = map[acl.Reason]string{
+	acl.DeniedCommand: "no permission to execute the command or subcommand",
+	acl.DeniedKey:     "no permission to touch the specified keys",
+	acl.DeniedChannel: "no permission to access one of the channels used as arguments",
+}
+
+var scriptReasons = map[acl.Reason]string{
+	acl.DeniedCommand: "ERR The user executing the script can't run this command or subcommand",
+	acl.DeniedKey: "ERR The user executing the script can't access at least one of the keys mentioned " +
+		"in the command arguments",
+	acl.DeniedChannel: "ERR The user executing the script can't publish to the channel mentioned in the " +
+		"command",
+}
+
+// A guard decides what a restricted session's scripts may call. It is the rules as they
+// were when the command, script or EXEC began.
+type guard struct {
+	session *Session
+	rules   *acl.Rules
+}
+
+// RefuseCall implements commands.Guard.
+func (g *guard) RefuseCall(cmd *commands.Command, args [][]byte) (text string) {
+	d := g.rules.Check(cmd, args)
+	if d.Reason == acl.Permitted {
+		return ""
+	}
+	g.session.logDenial(d, aclLua, g.session.user.Load().Name())
+	return scriptReasons[d.Reason]
+}
+
+// Permits implements commands.Guard.
+func (g *guard) Permits(cmd *commands.Command, args [][]byte) bool {
+	return g.rules.Check(cmd, args).Reason == acl.Permitted
+}
+
+// ReadsAllKeys implements commands.Guard.
+func (g *guard) ReadsAllKeys(cmd *commands.Command, args [][]byte) bool {
+	return g.rules.ReadsAllKeys(cmd, args)
+}
+
+// setGuard makes the handlers' context follow the rules that hold now.
+func (s *Session) setGuard(r *acl.Rules) {
+	s.guard = guard{s, r}
+	s.ctx.Guard = &s.guard
+	if r == nil {
+		s.ctx.Guard = nil
+	}
+}
