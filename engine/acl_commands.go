@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
@@ -96,7 +97,8 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 	case err == nil:
 		return resp.OK
 	case errors.As(err, &rule):
-		return resp.Error("ERR Error in ACL SETUSER modifier " + oneLine(rule.Error()))
+		shown, _, _ := strings.Cut(rule.Rule, "\x00") // Redis prints a C string
+		return resp.Error("ERR Error in ACL SETUSER modifier '" + oneLine(shown) + "': " + rule.Err.Error())
 	}
 	return resp.Error("ERR " + oneLine(err.Error()))
 }
