@@ -68,6 +68,11 @@ var networkDirectives = []Directive{
 		About: "Entries that ACL LOG keeps.",
 	},
 	{
+		Name: "failed-logins-per-second", Kind: KindInt, Default: "3", Max: 1000, Ours: true,
+		About: "How many logins of one address may fail in a second once ten have failed: further ones " +
+			"wait, or are refused; 0 means no limit.",
+	},
+	{
 		Name: "proto-max-bulk-len", Kind: KindMemory, Default: "536870912", Min: 1 << 20, Max: math.MaxInt64,
 		About: "Longest single argument and longest string value, in bytes.",
 	},

@@ -41,11 +41,24 @@ const (
 	aclLua      = "lua"
 )
 
-var reasonNames = map[acl.Reason]string{
-	acl.DeniedCommand: "command",
-	acl.DeniedKey:     "key",
-	acl.DeniedAuth:    "auth",
-	acl.DeniedChannel: "channel",
+// deniedReasons are the reasons with their names in ACL LOG, and in INFO and the metrics.
+var deniedReasons = []struct {
+	acl.Reason
+	name, short string
+}{
+	{acl.DeniedAuth, "auth", "auth"},
+	{acl.DeniedCommand, "command", "cmd"},
+	{acl.DeniedKey, "key", "key"},
+	{acl.DeniedChannel, "channel", "channel"},
+}
+
+func reasonName(r acl.Reason) string {
+	for _, reason := range deniedReasons {
+		if reason.Reason == r {
+			return reason.name
+		}
+	}
+	return ""
 }
 
 const (
@@ -80,6 +93,13 @@ func (l *aclLog) reset() {
 	l.entries = nil
 }
 
+// resetCounts sets the counts of INFO to zero.
+func (l *aclLog) resetCounts() {
+	for i := range l.denied {
+		l.denied[i].Store(0)
+	}
+}
+
 // newest returns up to n entries.
 func (l *aclLog) newest(n int64) []aclEntry {
 	l.mu.Lock()
@@ -90,7 +110,7 @@ func (l *aclLog) newest(n int64) []aclEntry {
 func (e *aclEntry) reply(nowMs int64) resp.Value {
 	return resp.Map(
 		resp.Bulk("count"), resp.Int(e.count),
-		resp.Bulk("reason"), resp.Bulk(reasonNames[e.reason]),
+		resp.Bulk("reason"), resp.Bulk(reasonName(e.reason)),
 		resp.Bulk("context"), resp.Bulk(e.context),
 		resp.Bulk("object"), resp.Bulk(e.object),
 		resp.Bulk("username"), resp.Bulk(e.username),

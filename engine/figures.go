@@ -18,8 +18,16 @@ type Figures struct {
 	Latency   []CommandLatency     // of the commands of which calls were timed
 	Keyspace  stats.Sample
 	Storage   durable.Status
+	Denials   []Denials
 
 	ClockAheadUs int64 // how far the clock is ahead of the system's
+}
+
+// Denials is how many logins have failed, or how many calls were refused by the ACL for
+// one reason: "auth", "command", "key" or "channel".
+type Denials struct {
+	Reason string
+	Count  int64
 }
 
 // A CommandLatency is how long the timed calls of one command took.
@@ -39,6 +47,9 @@ func (e *Engine) Figures() Figures {
 		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.Errors.Total(),
 		Decisions: e.stats.Decisions(), Keyspace: e.sampler.Last(), Storage: e.storage.Status(),
 		ClockAheadUs: e.clock.AheadUs(),
+	}
+	for _, reason := range deniedReasons {
+		f.Denials = append(f.Denials, Denials{reason.name, e.aclLog.denied[reason.Reason].Load()})
 	}
 	e.eachCommand(func(c *commands.Command) {
 		l := e.stats.Latency(c)

@@ -25,6 +25,11 @@ var infoExtra = []infoNote{
 	{"Memory", "number_of_compiled_scripts", "Scripts that run without the interpreter."},
 	{"Memory", "gc_cycles", "Collections of Go's since the start."},
 	{"Stats", "evicted_scripts", "From Redis 7.4: scripts of EVAL that made room for others."},
+	{
+		"Stats",
+		"acl_access_denied_auth acl_access_denied_cmd acl_access_denied_key acl_access_denied_channel",
+		"From Redis 7.2: failed logins, and calls refused because of a command, a key or a channel.",
+	},
 	{"Stats", "clock_ahead_usec", "How far the server's clock is ahead of the wall's."},
 	{"CPU", "go_maxprocs", "How many threads run commands at once."},
 	{"CPU", "goroutines", "One or two for each connection, and some more."},

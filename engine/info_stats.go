@@ -62,6 +62,9 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("io_threaded_writes_processed", 0)
 	w.put("reply_buffer_shrinks", 0)
 	w.put("reply_buffer_expands", 0)
+	for _, reason := range deniedReasons {
+		w.put("acl_access_denied_"+reason.short, e.aclLog.denied[reason.Reason].Load())
+	}
 	w.put("clock_ahead_usec", e.clock.AheadUs())
 }
 

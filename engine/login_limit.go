@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
@@ -18,16 +19,26 @@ import (
 //
 // Time is real time, even if the server's clock is held.
 type loginLimit struct {
+	intervalUs atomic.Int64 // between admitted attempts; 0: there is no limit
+
 	mu      sync.Mutex
 	arrival map[string]int64 // by Peer.Network, protected by mu: when the next attempt is due, on Clock.MonotonicUs
 }
 
 const (
-	loginIntervalUs  = 300_000
-	loginToleranceUs = 9 * loginIntervalUs // so ten may fail at once
+	loginBurst       = 10
 	loginMaxWaitUs   = 5_000_000
 	loginMaxNetworks = 10_000 // beyond that, those with the fewest failures are forgotten
 )
+
+// follow sets how many attempts are admitted in a second.
+func (l *loginLimit) follow(perSecond int64) {
+	intervalUs := int64(0)
+	if perSecond > 0 {
+		intervalUs = 1_000_000 / perSecond
+	}
+	l.intervalUs.Store(intervalUs)
+}
 
 // postpones reports whether a command that logs in has to wait. If it has, the session is
 // blocked until its turn.
@@ -68,12 +79,16 @@ func (l *loginLimit) admits(s *Session) bool {
 // reserve counts an attempt and returns after how many microseconds it may be made. If
 // that is more than mostUs, the attempt does not count.
 func (l *loginLimit) reserve(s *Session, mostUs int64) (waitUs int64) {
+	intervalUs := l.intervalUs.Load()
+	if intervalUs == 0 {
+		return 0
+	}
 	network, nowUs := s.peer.Network, s.engine.clock.MonotonicUs()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	due := max(l.arrival[network], nowUs)
-	if waitUs = due - loginToleranceUs - nowUs; waitUs <= mostUs {
-		l.set(network, due+loginIntervalUs, nowUs)
+	if waitUs = due - (loginBurst-1)*intervalUs - nowUs; waitUs <= mostUs {
+		l.set(network, due+intervalUs, nowUs)
 	}
 	return waitUs
 }
@@ -83,16 +98,16 @@ func (l *loginLimit) succeeded(s *Session) {
 	network, nowUs := s.peer.Network, s.engine.clock.MonotonicUs()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.set(network, l.arrival[network]-loginIntervalUs, nowUs)
+	l.set(network, l.arrival[network]-l.intervalUs.Load(), nowUs)
 }
 
 // failed logs that an address is slowed from now on.
 func (l *loginLimit) failed(s *Session) {
-	network, nowUs := s.peer.Network, s.engine.clock.MonotonicUs()
+	network, nowUs, intervalUs := s.peer.Network, s.engine.clock.MonotonicUs(), l.intervalUs.Load()
 	l.mu.Lock()
-	due := l.arrival[network]
+	waitUs := l.arrival[network] - (loginBurst-1)*intervalUs - nowUs
 	l.mu.Unlock()
-	if ahead := due - loginToleranceUs - nowUs; ahead > 0 && ahead <= loginIntervalUs && s.engine.options.Log != nil {
+	if 0 < waitUs && waitUs <= intervalUs && s.engine.options.Log != nil {
 		s.engine.options.Log(fmt.Sprintf("many logins from %s fail: further ones are slowed", s.peer.Addr))
 	}
 }

@@ -114,6 +114,7 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
 	caller(c).flush()
 	e.stats.Reset()
+	e.aclLog.resetCounts()
 	e.storage.ResetStats()
 	e.scripts.ResetStats()
 	return resp.OK

@@ -48,6 +48,8 @@ var (
 	changes   = desc("zlimit_rdb_changes", "Changes since the last snapshot, if counted.")
 	lastSave  = desc("zlimit_rdb_last_save_timestamp_seconds",
 		"Time of the last snapshot, initially of the start.")
+	denials = desc("zlimit_acl_denied_total",
+		"Failed logins (auth), and calls refused by the ACL, by reason.", "reason")
 	ahead = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
 )
 
@@ -56,7 +58,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
-		lastSave, ahead,
+		lastSave, denials, ahead,
 	} {
 		ch <- d
 	}
@@ -97,6 +99,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(delayed, total, float64(d.Log.Delayed))
 	put(changes, now, float64(d.Changes))
 	put(lastSave, now, float64(d.LastSaveS))
+	for _, d := range f.Denials {
+		put(denials, total, float64(d.Count), d.Reason)
+	}
 	put(ahead, now, seconds(f.ClockAheadUs))
 
 	byAlgorithm := make(map[string]commands.Decisions)
