@@ -35,6 +35,16 @@ func TestEveryExceptionCanFail(t *testing.T) {
 			"HELLO", hello("redis", "7.0.15", "3"), hello("redis", "7.0.99", "4"),
 			hello("other", "7.0.15", "3"),
 		},
+		"ACL GETUSER": {
+			"ACL GETUSER u", "*1\r\n$21\r\n-@all +@set +get +del\r\n",
+			"*1\r\n$31\r\n-@all +@set +del -rl.allow +get\r\n",
+			"*1\r\n$22\r\n-@all +@set +get +incr\r\n",
+		},
+		"ACL LIST": {
+			"ACL LIST", "*1\r\n$20\r\nuser u -@all +a (+b)\r\n",
+			"*1\r\n$28\r\nuser u -@all +increx +a (+b)\r\n",
+			"*1\r\n$20\r\nuser u -@all +b (+a)\r\n",
+		},
 		"INFO": {"INFO", "$1\r\na\r\n", "$2\r\nab\r\n", "=5\r\ntxt:a\r\n"},
 		"CONFIG GET": {
 			"CONFIG GET *", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",

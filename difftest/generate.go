@@ -41,6 +41,8 @@ type generator struct {
 
 	tracks bool // connections track keys, and the clock is held
 
+	users bool // the round has users of the ACL
+
 	conn  int // index of the connection that sends
 	depth int // of pipelines
 
@@ -89,7 +91,7 @@ func generate(seed uint64, number, n int, p plan) []step {
 	g.tables = map[string][]maker{
 		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers,
 		"bits": bitMakers, "keys": keyMakers, "sort": sortMakers, "tx": txMakers, "lua": luaMakers,
-		"conn": connMakers,
+		"conn": connMakers, "acl": aclMakers,
 	}
 	for _, f := range familyWeights {
 		if len(p.families) == 0 || contains(p.families, f.name) {
@@ -151,6 +153,7 @@ var familyWeights = []familyWeight{
 	{"tx", 4},
 	{"lua", 14},
 	{"conn", 4},
+	{"acl", 5},
 }
 
 func contains(list []string, s string) bool {

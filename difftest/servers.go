@@ -93,7 +93,7 @@ func (c *child) start() (string, error) {
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	args := append([]string{
 		"--port", strconv.Itoa(port), "--save", "", "--enable-debug-command", "yes",
-		"--lua-error-reply-prefix", "always",
+		"--lua-error-reply-prefix", "always", "--failed-logins-per-second", "0",
 	}, c.args...)
 	c.cmd = exec.Command(c.path, args...)
 	out, err := c.cmd.StdoutPipe()

@@ -26,6 +26,7 @@ type step struct {
 
 // containers are the commands whose first argument is a subcommand.
 var containers = map[string]bool{
+	"ACL":    true,
 	"CLIENT": true, "CLUSTER": true, "COMMAND": true, "CONFIG": true, "OBJECT": true, "SCRIPT": true,
 }
 
