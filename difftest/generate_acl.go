@@ -56,22 +56,22 @@ func (g *generator) user() string {
 func (g *generator) asUser() {
 	user := g.user()
 	g.add(step{args: []string{"RESET"}}) // ends an open MULTI
-	g.add(step{args: []string{"AUTH", user, pick(g.r, "p", "q", "x")}, glue: true})
+	g.add(step{args: []string{"AUTH", user, pick(g.r, "p", "q", "x")}})
 	multi := g.chance(20)
 	if multi {
-		g.add(step{args: []string{"MULTI"}, glue: true})
+		g.add(step{args: []string{"MULTI"}})
 	}
 	for range g.between(1, 5) {
 		call := g.dataCommand()
 		if g.chance(10) {
 			call = []string{"ACL", "WHOAMI"}
 		}
-		g.add(step{args: call, glue: true})
+		g.add(step{args: call})
 	}
 	if multi {
-		g.add(step{args: []string{"EXEC"}, glue: true})
+		g.add(step{args: []string{"EXEC"}})
 	}
-	g.add(step{args: []string{"RESET"}, glue: true})
+	g.add(step{args: []string{"RESET"}})
 }
 
 func (g *generator) channelCommand() []string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
@@ -70,12 +69,11 @@ func (e *Engine) aclCat(c *commands.Ctx) resp.Value {
 	case 2:
 		return resp.Array(bulks(commands.Categories)...)
 	case 3:
-		name := string(c.Args[2])
 		found := slices.IndexFunc(commands.Categories, func(category string) bool {
 			return commands.EqualFold(c.Args[2], category)
 		})
 		if found < 0 {
-			return resp.Error("ERR Unknown category '" + name + "'")
+			return resp.Error("ERR Unknown category '" + cString(string(c.Args[2])) + "'")
 		}
 		return resp.Array(bulks(e.users.Commands().InCategory(commands.Categories[found]))...)
 	}
@@ -97,8 +95,8 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 	case err == nil:
 		return resp.OK
 	case errors.As(err, &rule):
-		shown, _, _ := strings.Cut(rule.Rule, "\x00") // Redis prints a C string
-		return resp.Error("ERR Error in ACL SETUSER modifier '" + oneLine(shown) + "': " + rule.Err.Error())
+		return resp.Error("ERR Error in ACL SETUSER modifier '" + oneLine(cString(rule.Rule)) + "': " +
+			rule.Err.Error())
 	}
 	return resp.Error("ERR " + oneLine(err.Error()))
 }
@@ -224,7 +222,7 @@ func (e *Engine) aclLogCommand(c *commands.Ctx) resp.Value {
 func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
 	u := e.users.Find(string(c.Args[2]))
 	if u == nil {
-		return resp.Error("ERR User '" + string(c.Args[2]) + "' not found")
+		return resp.Error("ERR User '" + cString(string(c.Args[2])) + "' not found")
 	}
 	call := c.Args[3:]
 	cmd := e.table.Lookup(call[0])
@@ -232,7 +230,7 @@ func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
 		cmd = cmd.Sub(call[1])
 	}
 	if cmd == nil {
-		return resp.Error("ERR Command '" + string(call[0]) + "' not found")
+		return resp.Error("ERR Command '" + cString(string(call[0])) + "' not found")
 	}
 	if !cmd.ArityOK(len(call)) {
 		return commands.WrongArity(cmd)
@@ -241,9 +239,9 @@ func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
 	case acl.DeniedCommand:
 		return resp.Bulk("This user has no permissions to run the '" + d.Object + "' command")
 	case acl.DeniedKey:
-		return resp.Bulk("This user has no permissions to access the '" + d.Object + "' key")
+		return resp.Bulk("This user has no permissions to access the '" + cString(d.Object) + "' key")
 	case acl.DeniedChannel:
-		return resp.Bulk("This user has no permissions to access the '" + d.Object + "' channel")
+		return resp.Bulk("This user has no permissions to access the '" + cString(d.Object) + "' channel")
 	}
 	return resp.OK
 }

@@ -66,11 +66,8 @@ var (
 // errOverlap refuses a prefix by which a client would receive two invalidations for
 // one key. As in C, a prefix ends at its first NUL in the text.
 func errOverlap(prefix []byte, kind string, other []byte) resp.Value {
-	text := func(b []byte) string {
-		before, _, _ := strings.Cut(string(b), "\x00")
-		return before
-	}
-	return resp.Error("ERR Prefix '" + text(prefix) + "' overlaps with " + kind + " prefix '" + text(other) +
+	return resp.Error("ERR Prefix '" + cString(string(prefix)) + "' overlaps with " + kind + " prefix '" +
+		cString(string(other)) +
 		"'. Prefixes for a single client must not overlap.")
 }
 

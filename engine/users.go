@@ -94,3 +94,9 @@ func (s *Session) cutSubscribers(u *acl.User, before *acl.Rules) {
 func oneLine(text string) string {
 	return strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
 }
+
+// cString returns text up to its first NUL, as Redis prints it.
+func cString(text string) string {
+	before, _, _ := strings.Cut(text, "\x00")
+	return before
+}
