@@ -46,6 +46,9 @@ func NewCommands(table *commands.Table) *Commands {
 	}
 	for _, group := range absent {
 		for name := range strings.FieldsSeq(group.names) {
+			if container, _, _ := strings.Cut(name, "|"); container != name && cs.byName[container] == nil {
+				continue
+			}
 			c := cs.add(name)
 			c.redis, c.categories = true, strings.Fields(group.categories)
 		}

@@ -9,7 +9,7 @@
 //
 // Which categories a command belongs to and what it does to which keys is data in its
 // row of the command table; see commands.Command. Beside the table there are only the
-// commands that Redis has and the table lacks: rules may name them (see absent.go).
+// commands that Redis has and the table lacks: rules may name them (see absent.go and docs/adr/0031).
 //
 // The package has no sockets, files or clock. Its functions may be called
 // concurrently.

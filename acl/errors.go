@@ -4,7 +4,7 @@ import "errors"
 
 // Why a rule cannot be applied, in Redis' texts.
 //
-//nolint:revive,staticcheck // Redis' texts
+//nolint:staticcheck // Redis' texts
 var (
 	errUnknownName = errors.New("Unknown command or category name in ACL")
 	errSyntax      = errors.New("Syntax error")

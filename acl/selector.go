@@ -34,7 +34,8 @@ func newSelector(cs *Commands, allChannels bool) *selector {
 
 func (s *selector) clone() *selector {
 	c := *s
-	c.permitted, c.keys, c.channels = slices.Clone(s.permitted), slices.Clone(s.keys), slices.Clone(s.channels)
+	c.permitted, c.keys = slices.Clone(s.permitted), slices.Clone(s.keys)
+	c.channels = slices.Clone(s.channels)
 	c.firstArgs = nil
 	for number, args := range s.firstArgs {
 		c.setFirstArgs(number, slices.Clone(args))

@@ -81,14 +81,16 @@ func (us *Users) Login(name, password string, enter func(u *User)) bool {
 
 // ErrName is the error of Set if a name cannot be one.
 //
-//nolint:revive,staticcheck // Redis' text
+//nolint:staticcheck // Redis' text
 var ErrName = errors.New("Usernames can't contain spaces or null characters")
 
 // Set applies rules to the user called name, who is created if there is none. If it
 // returns an error, which is ErrName, a *RuleError or an *UnmatchedError, nothing has
 // changed. Otherwise it calls changed, which may be nil, with the rules before and after;
 // the user has the new ones then.
-func (us *Users) Set(name string, words []string, allChannels bool, changed func(u *User, before *Rules)) error {
+func (us *Users) Set(
+	name string, words []string, allChannels bool, changed func(u *User, before *Rules),
+) error {
 	if hasSpace(name) {
 		return ErrName
 	}

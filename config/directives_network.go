@@ -55,8 +55,8 @@ var networkDirectives = []Directive{
 	},
 	{
 		Name: "aclfile", Kind: KindPath, Immutable: true,
-		About: "File with a line for each user of the ACL, which ACL LOAD and ACL SAVE read and write; with " +
-			"it the configuration may have no user lines.",
+		About: "File with a line for each user of the ACL, which ACL LOAD and ACL SAVE read and write; " +
+			"with it the configuration may have no user lines.",
 	},
 	{
 		Name: "acl-pubsub-default", Kind: KindEnum, Default: "resetchannels",

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
@@ -19,10 +21,10 @@ var errNoACLFile = resp.Error("ERR This Redis instance is not configured to use 
 // errUsersTwice is the error of LoadUsers if the configuration has users and names a
 // file, too.
 //
-//nolint:revive,staticcheck // Redis' text
-var errUsersTwice = errors.New("Configuring Redis with users defined in redis.conf and at the same setting an " +
-	"ACL file path is invalid. This setup is very likely to lead to configuration errors and security " +
-	"holes, please define either an ACL file or declare users directly in your redis.conf, but not both.")
+//nolint:staticcheck // Redis' text
+var errUsersTwice = errors.New("Configuring Redis with users defined in redis.conf and at the same " +
+	"setting an ACL file path is invalid. This setup is very likely to lead to configuration errors " +
+	"and security holes, please define either an ACL file or declare users directly in your redis.conf, but not both.")
 
 const maxACLFileBytes = 64 << 20
 
@@ -32,7 +34,9 @@ func (e *Engine) loadACLFile() (deleted []*acl.User, err error) {
 	path := e.cfg.String("aclfile")
 	text, err := readWhole(path)
 	if err != nil {
-		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %w", path, err) //nolint:revive,staticcheck // Redis' text
+		//nolint:staticcheck // Redis' text
+		name := e.cfg.Text("aclfile")
+		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %s", name, cReason(err))
 	}
 	file, err := e.users.ParseFile(e.cfg.Text("aclfile"), text, e.allChannels())
 	if err != nil {
@@ -52,6 +56,15 @@ func readWhole(path string) (text string, err error) {
 		err = fmt.Errorf("it is longer than %d bytes", maxACLFileBytes)
 	}
 	return string(b), err
+}
+
+// cReason returns why a file operation has failed, in the form of C's strerror.
+func cReason(err error) string {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		err = path.Err
+	}
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // ACL LOAD
@@ -82,8 +95,8 @@ func (e *Engine) aclSave(*commands.Ctx) resp.Value {
 		if e.options.Log != nil {
 			e.options.Log(fmt.Sprintf("ACL SAVE: %v", err))
 		}
-		return resp.Error("ERR There was an error trying to save the ACLs. Please check the server logs for " +
-			"more information")
+		return resp.Error("ERR There was an error trying to save the ACLs. Please check the server logs " +
+			"for more information")
 	}
 	return resp.OK
 }

@@ -18,8 +18,9 @@ var (
 	errCanceled   = resp.Error("ERR canceled while the log waits for the disk")
 	errNoAuth     = resp.Error("NOAUTH Authentication required.")
 	errWrongPass  = resp.Error("WRONGPASS invalid username-password pair or user is disabled.")
-	errManyLogins = resp.Error("ERR too many logins from this address have failed, try again in some seconds")
-	errNoPass     = resp.Error("ERR AUTH <password> called without any password configured for the default " +
+	errManyLogins = resp.Error("ERR too many logins from this address have failed, try again in some " +
+		"seconds")
+	errNoPass = resp.Error("ERR AUTH <password> called without any password configured for the default " +
 		"user. Are you sure your configuration is correct?")
 	errHelloAuth = resp.Error("NOAUTH HELLO must be called with the client already authenticated, " +
 		"otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select " +

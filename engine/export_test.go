@@ -87,3 +87,10 @@ func (e *Engine) WithShards(fn func()) {
 	defer e.store.Unlock(store.AllShards)
 	fn()
 }
+
+// LoginNetworks returns of how many networks failed logins are remembered.
+func (e *Engine) LoginNetworks() int {
+	e.logins.mu.Lock()
+	defer e.logins.mu.Unlock()
+	return len(e.logins.arrival)
+}

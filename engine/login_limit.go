@@ -21,8 +21,10 @@ import (
 type loginLimit struct {
 	intervalUs atomic.Int64 // between admitted attempts; 0: there is no limit
 
-	mu      sync.Mutex
-	arrival map[string]int64 // by Peer.Network, protected by mu: when the next attempt is due, on Clock.MonotonicUs
+	mu sync.Mutex
+	// arrival is when the next attempt of a Peer.Network is due, on Clock.MonotonicUs. It is
+	// protected by mu.
+	arrival map[string]int64
 }
 
 const (

@@ -39,14 +39,13 @@ func (e *Engine) LoadUsers() error {
 			return errUsersTwice
 		}
 		if _, err := e.loadACLFile(); err != nil {
-			return fmt.Errorf("aborting startup because of ACL errors: %w", err)
+			return fmt.Errorf("starting is aborted because of ACL errors: %w", err)
 		}
 		return nil
 	}
 	seen := make(map[string]bool)
 	for _, line := range lines {
-		name := line.Words[0]
-		rules := line.Words[1:]
+		name, rules := line.Words[0], line.Words[1:]
 		if seen[name] {
 			return line.Error(fmt.Sprintf("Error in user declaration '%s': Duplicate user found. A user can "+
 				"only be defined once in config files", name))
@@ -56,7 +55,7 @@ func (e *Engine) LoadUsers() error {
 			rules = append([]string{"reset"}, rules...)
 		}
 		if err := e.users.Set(name, rules, e.allChannels(), nil); err != nil {
-			return line.Error("Error in user declaration " + err.Error())
+			return line.Error("Error in user declaration: " + err.Error())
 		}
 		if e.options.Log != nil && slices.Contains(e.users.Find(name).Rules().Flags(), "off") {
 			e.options.Log(fmt.Sprintf("The user '%s' is disabled (there is no 'on' modifier in the user "+

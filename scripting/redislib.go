@@ -187,7 +187,7 @@ func (in *interp) aclCheckCmd(L *lua.LState) int {
 	if cmd == nil {
 		in.throwErrorTable(L, "ERR Invalid command passed to redis.acl_check_cmd()")
 	}
-	guard := in.caller.child.Guard
+	guard := in.child.Guard
 	L.Push(lua.LBool(guard == nil || guard.Permits(cmd, args)))
 	return 1
 }
