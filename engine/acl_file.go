@@ -24,21 +24,21 @@ var errNoACLFile = resp.Error("ERR This Redis instance is not configured to use 
 //nolint:staticcheck // Redis' text
 var errUsersTwice = errors.New("Configuring Redis with users defined in redis.conf and at the same " +
 	"setting an ACL file path is invalid. This setup is very likely to lead to configuration errors " +
-	"and security holes, please define either an ACL file or declare users directly in your redis.conf, but not both.")
+	"and security holes, please define either an ACL file or declare users directly in your redis.conf, " +
+	"but not both.")
 
 const maxACLFileBytes = 64 << 20
 
 // loadACLFile replaces the users by those of aclfile. If the file has an error, nothing
 // changes.
 func (e *Engine) loadACLFile() (deleted []*acl.User, err error) {
-	path := e.cfg.String("aclfile")
-	text, err := readWhole(path)
+	name := e.cfg.Text("aclfile")
+	text, err := readWhole(e.cfg.String("aclfile"))
 	if err != nil {
 		//nolint:staticcheck // Redis' text
-		name := e.cfg.Text("aclfile")
 		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %s", name, cReason(err))
 	}
-	file, err := e.users.ParseFile(e.cfg.Text("aclfile"), text, e.allChannels())
+	file, err := e.users.ParseFile(name, text, e.allChannels())
 	if err != nil {
 		return nil, err
 	}
