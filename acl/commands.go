@@ -1,7 +1,6 @@
 package acl
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -16,11 +15,11 @@ type Commands struct {
 	byID   []*command // those of the table, by commands.Command.ID
 }
 
-// A command is one that rules can name. Its categories are without '@'.
+// A command is one that rules can name.
 type command struct {
 	name       string // lower case: "get", "config|get"
 	number     int
-	categories []string
+	categories commands.CategorySet
 	redis      bool // Redis 7.0 has it
 	present    bool // the table has it
 	container  *command
@@ -33,7 +32,7 @@ const debugCommand = "debug"
 
 // NewCommands returns the commands of a table and those that only Redis has.
 func NewCommands(table *commands.Table) *Commands {
-	cs := &Commands{byName: make(map[string]*command), byID: make([]*command, table.Len())}
+	cs := &Commands{byName: make(map[string]*command, 2*table.Len()), byID: make([]*command, table.Len())}
 	for _, row := range table.All() {
 		c := cs.addRow(row)
 		for i := range row.Subs {
@@ -45,12 +44,13 @@ func NewCommands(table *commands.Table) *Commands {
 		}
 	}
 	for _, group := range absent {
+		categories := commands.CategorySetOf(strings.Fields(group.categories)...)
 		for name := range strings.FieldsSeq(group.names) {
 			if container, _, _ := strings.Cut(name, "|"); container != name && cs.byName[container] == nil {
 				continue
 			}
 			c := cs.add(name)
-			c.redis, c.categories = true, strings.Fields(group.categories)
+			c.redis, c.categories = true, categories
 		}
 	}
 	return cs
@@ -86,23 +86,13 @@ func (cs *Commands) lookup(name string) *command { return cs.byName[asciiLower(n
 
 // InCategory returns the names of the table's commands that are in a category, sorted.
 func (cs *Commands) InCategory(category string) (names []string) {
+	set := commands.CategorySetOf(category)
 	for _, c := range cs.all {
-		if c.present && c.in(category) {
+		if c.present && c.categories.Has(set) {
 			names = append(names, c.name)
 		}
 	}
 	return names
-}
-
-func (c *command) in(category string) bool { return slices.Contains(c.categories, category) }
-
-// category returns the name of a category as the table has it, or "".
-func category(name string) string {
-	name = asciiLower(name)
-	if slices.Contains(commands.Categories, name) {
-		return name
-	}
-	return ""
 }
 
 // asciiLower returns s with the letters A to Z in lower case.

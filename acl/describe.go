@@ -146,14 +146,15 @@ func (s *selector) describeCommands() string {
 // at the categories and commands of Redis, or at our own categories.
 func (s *selector) bestCategory(additive, redis bool, applied map[string]bool) (best string) {
 	fewest, most := math.MaxInt, 0
-	for _, name := range commands.Categories {
+	for i, name := range commands.Categories {
 		if applied[name] || redis != (name != commands.RateLimitCategory) {
 			continue
 		}
+		category := commands.CategorySet(1) << i
 		same, different := 0, 0
 		for _, c := range s.commands.all {
 			switch {
-			case !c.in(name) || redis && !c.redis:
+			case !c.categories.Has(category) || redis && !c.redis:
 			case s.permitted.has(c.number) == additive:
 				same++
 			default:

@@ -221,12 +221,12 @@ func (s *selector) setFirstArgs(number int, args []string) {
 }
 
 func (s *selector) setCategory(name string, on bool) error {
-	name = category(name)
-	if name == "" {
+	category := commands.CategorySetOf(asciiLower(name))
+	if category == 0 {
 		return errUnknownName
 	}
 	for _, c := range s.commands.all {
-		if c.in(name) {
+		if c.categories.Has(category) {
 			s.set(c, on)
 		}
 	}

@@ -31,48 +31,77 @@ var groupCategories = map[string]string{
 	"transactions": "transaction",
 }
 
-// replacesGroup reports whether a category that a row names stands instead of the one
-// of its group, as for SORT and WAIT.
-func replacesGroup(category string) bool {
-	return slices.Contains([]string{"connection", "hash", "list", "set", "sortedset", "string"}, category)
-}
+// A CategorySet is a set of ACL categories: bit i is for Categories[i].
+type CategorySet uint32
 
-// ACLCategories returns the names, without '@', of the command's ACL categories, in
-// the order of COMMAND INFO: those of its flags and its group, and those that its row
-// adds. As in Redis, the group of a container is about its subcommands only.
-func (c *Command) ACLCategories() []string {
-	has := slices.Clone(c.Categories)
-	if byGroup := groupCategories[c.Group]; byGroup != "" && (c.Subs == nil || c.Handler != nil) &&
-		!slices.ContainsFunc(has, replacesGroup) {
-		has = append(has, byGroup)
-	}
-	if c.Is(ReadOnly) && !slices.Contains(has, "scripting") {
-		// A read-only script is not in @read: "+@read" must not allow scripts.
-		has = append(has, "read")
-	}
-	if c.Is(Write) {
-		has = append(has, "write")
-	}
-	if c.Is(Admin) {
-		has = append(has, "admin", "dangerous")
-	}
-	if c.Is(PubSub) {
-		has = append(has, "pubsub")
-	}
-	if c.Is(Blocking) {
-		has = append(has, "blocking")
-	}
-	if c.Is(Fast) {
-		has = append(has, "fast")
-	} else {
-		has = append(has, "slow")
-	}
-
-	var out []string
-	for _, name := range Categories {
-		if slices.Contains(has, name) {
-			out = append(out, name)
+// CategorySetOf returns the set of the categories with these names, without '@'.
+// Names that are not in Categories are left out.
+func CategorySetOf(names ...string) (set CategorySet) {
+	for _, name := range names {
+		if i := slices.Index(Categories, name); i >= 0 {
+			set |= 1 << i
 		}
 	}
-	return out
+	return set
+}
+
+// Has reports whether the set has one of the others' categories.
+func (s CategorySet) Has(others CategorySet) bool { return s&others != 0 }
+
+// Names returns the names of the set's categories in the order of Categories.
+func (s CategorySet) Names() (names []string) {
+	for i, name := range Categories {
+		if s>>i&1 != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// replaceGroup are the categories that stand instead of the one of its group when a row
+// names them, as for SORT and WAIT.
+var replaceGroup = CategorySetOf("connection", "hash", "list", "set", "sortedset", "string")
+
+// scriptingCategory keeps read-only scripts out of @read: "+@read" must not allow scripts.
+var scriptingCategory = CategorySetOf("scripting")
+
+// flagCategories are the categories that the flags of a command put it in.
+var flagCategories = []struct {
+	flag       Flags
+	categories CategorySet
+}{
+	{Write, CategorySetOf("write")},
+	{Admin, CategorySetOf("admin", "dangerous")},
+	{PubSub, CategorySetOf("pubsub")},
+	{Blocking, CategorySetOf("blocking")},
+	{Fast, CategorySetOf("fast")},
+}
+
+// slowCategory and readCategory are for the commands that are not Fast, and for those
+// that are ReadOnly and no scripts.
+var (
+	slowCategory = CategorySetOf("slow")
+	readCategory = CategorySetOf("read")
+)
+
+// ACLCategories returns the command's ACL categories: those of its flags and its group,
+// and those that its row adds. As in Redis, the group of a container is about its
+// subcommands only.
+func (c *Command) ACLCategories() CategorySet {
+	set := CategorySetOf(c.Categories...)
+	if (c.Subs == nil || c.Handler != nil) && !set.Has(replaceGroup) {
+		set |= CategorySetOf(groupCategories[c.Group])
+	}
+	if c.Is(ReadOnly) && !set.Has(scriptingCategory) {
+		set |= readCategory
+	}
+	for _, f := range flagCategories {
+		if c.Is(f.flag) {
+			set |= f.categories
+		}
+	}
+	if !c.Is(Fast) {
+		set |= slowCategory
+	}
+	return set
 }

@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"fmt"
-
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -178,12 +176,9 @@ func (c *Command) Replicates(args [][]byte) bool {
 	return c.Flags&(Write|MayReplicate) != 0
 }
 
-// InRedis reports whether Redis 7.0 has the command.
-func (c *Command) InRedis() bool {
-	var major, minor int
-	_, _ = fmt.Sscanf(c.Since, "%d.%d", &major, &minor)
-	return c.Group != "rate-limit" && (major < 7 || major == 7 && minor == 0)
-}
+// InRedis reports whether Redis 7.0 has the command. Redis' versions have one digit
+// before the point and one after it.
+func (c *Command) InRedis() bool { return c.Group != "rate-limit" && c.Since < "7.1" }
 
 // ArityOK reports whether the command accepts n arguments, including the name.
 func (c *Command) ArityOK(n int) bool {

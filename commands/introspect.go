@@ -2,7 +2,6 @@ package commands
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/zlimit/zlimit/resp"
 )
@@ -132,8 +131,8 @@ func listFilter(rest [][]byte) (wanted func(*Command) bool, ok bool) {
 	case o.word("module"):
 		return func(*Command) bool { return false }, true // there are no modules
 	case o.word("aclcat"):
-		category := string(lower(o.value()))
-		return func(c *Command) bool { return slices.Contains(c.ACLCategories(), category) }, true
+		category := CategorySetOf(string(lower(o.value())))
+		return func(c *Command) bool { return c.ACLCategories().Has(category) }, true
 	case o.word("pattern"):
 		pattern := lower(o.value())
 		return func(c *Command) bool { return GlobMatch(pattern, c.FullName()) }, true

@@ -66,7 +66,7 @@ func (c *Command) info() resp.Value {
 		resp.Int(int64(c.Arity)),
 		statusSet(flags.names()),
 		resp.Int(int64(first)), resp.Int(int64(last)), resp.Int(int64(step)),
-		statusSet(prefixed("@", c.ACLCategories())),
+		statusSet(prefixed("@", c.ACLCategories().Names())),
 		bulkSet(c.Tips),
 		resp.Set(specs...),
 		subs,

@@ -147,7 +147,7 @@ func TestCommandListByCategory(t *testing.T) {
 	}, list("pattern", "obj*"))
 	for _, category := range Categories {
 		for _, name := range list("aclcat", category) {
-			require.Contains(t, table.lookup([]byte(name)).ACLCategories(), category)
+			require.Contains(t, table.lookup([]byte(name)).ACLCategories().Names(), category)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
 		// A writing command may only read some of its keys, but not all.
 		notReadOnly := func(k KeySpec) bool { return !strings.HasPrefix(k.Flags, "RO") }
 		writes := slices.ContainsFunc(c.Keys, notReadOnly)
-		if writes != c.Is(Write) && !slices.Contains(c.ACLCategories(), "scripting") {
+		if writes != c.Is(Write) && !c.ACLCategories().Has(CategorySetOf("scripting")) {
 			wrong = append(wrong, "the keys' flags and the command's disagree on writing")
 		}
 		for _, f := range flags[1:] {
