@@ -35,11 +35,12 @@ var mayImport = map[string][]string{
 
 	"cmd/zlimit-server":    {"server", "metrics", "engine", "engine/durable", "config"},
 	"metrics":              {"engine", "engine/stats", "commands"},
-	"bench":                {root, "limiter"},
+	"bench":                {root, "limiter", "testca"},
 	"zlimittest":           {"server", "server/pipe", root, "clock", "commands", "config"},
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},
-	"server":               {root, "engine", "clock", "config", "persist/disk", "resp", "words"},
+	"server":               {"server/tlsconfig", root, "engine", "clock", "config", "persist/disk", "resp", "words"},
+	"server/tlsconfig":     {},
 	"server/pipe":          {},
 	root:                   {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
@@ -88,6 +89,7 @@ var mayImport = map[string][]string{
 	"words":                  {},
 	"oracle":                 {},
 	"race":                   {},
+	"testca":                 {},
 }
 
 // restricted lists the packages that may import a package from elsewhere.
@@ -105,6 +107,7 @@ var restricted = map[string][]string{
 	},
 	"github.com/zlimit/zlimit/oracle": {},
 	"github.com/zlimit/zlimit/race":   {},
+	"github.com/zlimit/zlimit/testca": {"bench"},
 }
 
 // forbidden lists what a package must not import.

@@ -43,6 +43,7 @@ type Directive struct {
 	Refusal string
 
 	Immutable bool   // CONFIG SET refuses it
+	Volatile  bool   // setting it is a change even if the value stays: what it names may have changed
 	Protected bool   // CONFIG SET refuses it unless enable-protected-configs admits the client
 	Sensitive bool   // must not be written to a log
 	Ours      bool   // Redis has no such directive

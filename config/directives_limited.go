@@ -62,9 +62,6 @@ var limitedDirectives = []Directive{
 		Directive{Name: "socket-mark-id", Kind: KindInt, Max: math.MaxUint32, Immutable: true}),
 	only("no", "zlimit does not log to syslog",
 		Directive{Name: "syslog-enabled", Kind: KindBool, Immutable: true}),
-	only("no", "zlimit has no TLS", Directive{Name: "tls-cluster", Kind: KindBool}),
-	only("0", "zlimit has no TLS", Directive{Name: "tls-port", Kind: KindInt, Max: 65535}),
-	only("no", "zlimit has no TLS", Directive{Name: "tls-replication", Kind: KindBool}),
 }
 
 const (

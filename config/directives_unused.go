@@ -95,23 +95,6 @@ var unusedDirectives = []Directive{
 	enum(immutable(unused("syslog-facility", KindEnum, "local0", noSyslog)),
 		"user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"),
 	immutable(unused("syslog-ident", KindString, "redis", noSyslog)),
-	enum(unused("tls-auth-clients", KindEnum, "yes", noTLS), "no", "yes", "optional"),
-	unused("tls-ca-cert-dir", KindString, "", noTLS),
-	unused("tls-ca-cert-file", KindString, "", noTLS),
-	unused("tls-cert-file", KindString, "", noTLS),
-	unused("tls-ciphers", KindString, "", noTLS),
-	unused("tls-ciphersuites", KindString, "", noTLS),
-	unused("tls-client-cert-file", KindString, "", noTLS),
-	unused("tls-client-key-file", KindString, "", noTLS),
-	sensitive(unused("tls-client-key-file-pass", KindString, "", noTLS)),
-	unused("tls-dh-params-file", KindString, "", noTLS),
-	unused("tls-key-file", KindString, "", noTLS),
-	sensitive(unused("tls-key-file-pass", KindString, "", noTLS)),
-	unused("tls-prefer-server-ciphers", KindBool, "no", noTLS),
-	unused("tls-protocols", KindString, "", noTLS),
-	within(unused("tls-session-cache-size", KindInt, "20480", noTLS), 0, math.MaxInt32),
-	within(unused("tls-session-cache-timeout", KindInt, "300", noTLS), 0, math.MaxInt32),
-	unused("tls-session-caching", KindBool, "yes", noTLS),
 }
 
 // Why a directive has no effect.
@@ -122,7 +105,6 @@ const (
 	noReplication = "there is no replication."
 	noSlowlog     = "there is no SLOWLOG command."
 	noSyslog      = "zlimit does not log to syslog."
-	noTLS         = "there is no TLS: tls-port is 0."
 	noSuchType    = "there are no keys of that type, or they have only one encoding."
 	noTitle       = "the process does not change its title."
 	ownCrashes    = "Go's runtime reports crashes."

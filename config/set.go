@@ -167,7 +167,7 @@ func (c *Config) store(found []entry, pairs [][]byte) ([]entry, error) {
 	}
 	var changed []entry
 	for _, n := range found {
-		if values[n.index].text != c.values[n.index].text {
+		if table[n.index].Volatile || values[n.index].text != c.values[n.index].text {
 			changed = append(changed, n)
 		}
 	}

@@ -258,6 +258,9 @@ func (r *registry) all() []*Session {
 // for INFO.
 func (e *Engine) CountRejected() { e.stats.Rejected.Add(1) }
 
+// CountHandshakeFailed counts a connection whose TLS handshake failed, for INFO.
+func (e *Engine) CountHandshakeFailed() { e.stats.Handshakes.Add(1) }
+
 // Sessions returns how many sessions there are.
 func (e *Engine) Sessions() int {
 	e.sessions.mu.Lock()

@@ -30,6 +30,7 @@ var infoExtra = []infoNote{
 		"acl_access_denied_auth acl_access_denied_cmd acl_access_denied_key acl_access_denied_channel",
 		"From Redis 7.2: failed logins, and calls refused because of a command, a key or a channel.",
 	},
+	{"Stats", "tls_handshakes_failed", "TLS handshakes that failed or took too long."},
 	{"Stats", "clock_ahead_usec", "How far the server's clock is ahead of the wall's."},
 	{"CPU", "go_maxprocs", "How many threads run commands at once."},
 	{"CPU", "goroutines", "One or two for each connection, and some more."},

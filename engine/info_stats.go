@@ -65,6 +65,7 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	for _, reason := range deniedReasons {
 		w.put("acl_access_denied_"+reason.short, e.aclLog.denied[reason.Reason].Load())
 	}
+	w.put("tls_handshakes_failed", s.Handshakes.Load())
 	w.put("clock_ahead_usec", e.clock.AheadUs())
 }
 

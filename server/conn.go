@@ -48,6 +48,7 @@ type conn struct {
 	out          output
 	session      *engine.Session
 	shuttingDown atomic.Bool // set by another goroutine
+	handshaking  atomic.Bool // the TLS handshake is not over
 	limits       *connLimits // those in force
 	lastActive   time.Time   // when bytes last arrived
 	hasDeadline  bool        // a read deadline is set
@@ -66,7 +67,13 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{server: s, nc: nc, out: output{nc: nc, socket: newSocket(nc)}}
+	c := &conn{server: s, nc: nc, out: output{nc: nc}}
+	if c.out.tls, _ = nc.(*tlsConn); c.out.tls != nil {
+		c.out.socket = c.out.tls.wire.socket
+		c.handshaking.Store(true)
+	} else {
+		c.out.socket = newSocket(nc)
+	}
 	c.onRead = c.handleRead
 	return c
 }
@@ -91,6 +98,10 @@ func (c *conn) serve() {
 	c.out.count = c.session.CountWritten
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	c.session.Publish(c.buffers(false))
+	if c.out.tls != nil && !c.shakeHands() {
+		c.session.Close()
+		return
+	}
 	graceful := true
 	c.recoverPanic(func() { graceful = c.loop() })
 	c.stopBlockTimer()
@@ -263,22 +274,32 @@ func (c *conn) linger() {
 	if !c.out.flushAll(c.server.lingerTimeout) {
 		return
 	}
-	half, ok := c.nc.(interface{ CloseWrite() error })
+	halfClose(c.nc)
+}
+
+// halfClose closes the sending side of a connection, and reads what still arrives
+// until the client is silent.
+func halfClose(nc net.Conn) {
+	half, ok := nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
 	ignored := make([]byte, minBuffer)
 	now := time.Now()
 	for end := now.Add(lingerTimeout); now.Before(end); now = time.Now() {
-		c.nc.SetReadDeadline(now.Add(quietPeriod))
-		if _, err := c.nc.Read(ignored); err != nil {
+		nc.SetReadDeadline(now.Add(quietPeriod))
+		if _, err := nc.Read(ignored); err != nil {
 			return
 		}
 	}
 }
 
 func (c *conn) keepAlive() {
-	tcp, ok := c.nc.(*net.TCPConn)
+	nc := c.nc
+	if c.out.tls != nil {
+		nc = c.out.tls.wire.Conn
+	}
+	tcp, ok := nc.(*net.TCPConn)
 	if !ok {
 		return
 	}

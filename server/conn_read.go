@@ -47,7 +47,7 @@ func (c *conn) read() (int, error) {
 
 // readWaiting reads, and blocks until something arrives.
 func (c *conn) readWaiting(b []byte) (int, error) {
-	if c.out.socket == nil {
+	if c.out.socket == nil || c.out.tls != nil {
 		return c.nc.Read(b)
 	}
 	return c.out.socket.read(b, c.onRead)
@@ -84,13 +84,21 @@ func (c *conn) idleDeadline() time.Time {
 	return last.Add(c.limits.idle)
 }
 
-// wake makes the connection check its flags.
-func (c *conn) wake() { c.nc.SetReadDeadline(time.Unix(1, 0)) }
+// wake makes the connection check its flags. During the TLS handshake it does
+// nothing, since the handshake could not go on; read follows and checks them.
+func (c *conn) wake() {
+	if !c.handshaking.Load() {
+		c.nc.SetReadDeadline(time.Unix(1, 0))
+	}
+}
 
 // shutDown makes the connection answer what has arrived, and close.
 func (c *conn) shutDown() {
 	c.shuttingDown.Store(true)
 	c.wake()
+	if c.handshaking.Load() {
+		c.out.abort()
+	}
 }
 
 // drain answers what the system had received for the client when shutdown began,

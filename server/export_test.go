@@ -1,5 +1,7 @@
 package server
 
+import "time"
+
 // ExtendLingerTimeout makes shutdown wait for slow clients as long as a test may
 // take, for tests whose clients are slow only because the machine is.
 func (s *Server) ExtendLingerTimeout() {
@@ -11,3 +13,7 @@ func (s *Server) ExtendLingerTimeout() {
 // ExtendOrderTimeout makes commands wait for earlier ones of other clients as long
 // as a test may take. It must be called before there are connections.
 func (s *Server) ExtendOrderTimeout() { s.orderTimeout = testTimeout }
+
+// SetHandshakeTimeout bounds TLS handshakes. It must be called before there are
+// connections.
+func (s *Server) SetHandshakeTimeout(d time.Duration) { s.tlsTimeout = d }

@@ -62,6 +62,11 @@ func deniedByProtectedMode(remote net.Addr, protected, password bool) bool {
 	return protected && !password && !isLocal(remote)
 }
 
+// isDenied reports whether protected-mode denies a client now.
+func (s *Server) isDenied(nc net.Conn) bool {
+	return deniedByProtectedMode(nc.RemoteAddr(), s.cfg.Bool("protected-mode"), s.engine.HasPassword())
+}
+
 // isLocal reports whether a client is on this machine.
 func isLocal(remote net.Addr) bool {
 	addr, ok := remote.(*net.TCPAddr)

@@ -11,29 +11,26 @@ import (
 	"syscall"
 )
 
-// listen opens the listeners of the directives bind, port, port-file, unixsocket
-// and unixsocketperm: all of them, or none if it returns an error, which is one
-// line. It registers the TCP listeners to follow CONFIG SET.
+// listen opens the listeners of the directives bind, port, port-file, tls-port,
+// unixsocket and unixsocketperm: all of them, or none if it returns an error, which
+// is one line. It registers the TCP listeners to follow CONFIG SET.
 func (s *Server) listen(freePort bool) error {
 	cfg := s.cfg
-	port := cfg.Int("port")
-	if freePort {
-		port = 0
+	if err := s.loadTLS(); err != nil {
+		return err
 	}
-	tcp := port != 0 || freePort || cfg.String("port-file") != ""
-	path := cfg.String("unixsocket")
-	if path == "" && !tcp {
-		return errors.New("nothing to listen on: port is 0, and neither port-file nor unixsocket is set")
-	}
-	if tcp {
-		var err error
-		if s.tcpListeners, err = listenTCP(cfg.Strings("bind"), port); err != nil {
+	for _, wanted := range s.portsAtStart(freePort) {
+		listeners, err := s.listenTCP(cfg.Strings("bind"), wanted)
+		if err != nil {
+			closeAll(s.tcpListeners)
 			return err
 		}
+		s.tcpListeners = append(s.tcpListeners, listeners...)
 	}
 	for _, b := range s.tcpListeners {
 		s.listeners = append(s.listeners, b.Listener)
 	}
+	path := cfg.String("unixsocket")
 	if path != "" {
 		l, err := listenUnix(path, fs.FileMode(cfg.Int("unixsocketperm")))
 		if err != nil {
@@ -43,15 +40,55 @@ func (s *Server) listen(freePort bool) error {
 		s.listeners = append(s.listeners, l)
 	}
 	if len(s.listeners) == 0 {
-		return errors.New("nothing to listen on: none of the addresses of bind is there")
-	}
-	if p := s.Port(); p != 0 && int64(p) != cfg.Int("port") {
-		if err := cfg.Set([][]byte{[]byte("port"), strconv.AppendInt(nil, int64(p), 10)}); err != nil {
-			return err
+		if len(s.portsAtStart(freePort)) > 0 {
+			return errors.New("nothing to listen on: none of the addresses of bind is there")
 		}
+		return errors.New("nothing to listen on: port and tls-port are 0, and neither port-file nor " +
+			"unixsocket is set")
+	}
+	if err := s.setChosenPorts(); err != nil {
+		return err
 	}
 	cfg.OnTry("bind", func() error { return s.rebind(errBind) })
 	cfg.OnTry("port", func() error { return s.rebind(errPort) })
+	s.followTLS()
+	return nil
+}
+
+// portsAtStart returns the ports to open, without their addresses. A port of 0
+// means any free one.
+func (s *Server) portsAtStart(freePort bool) []address {
+	port, tlsPort := s.cfg.Int("port"), s.cfg.Int("tls-port")
+	var out []address
+	switch {
+	case freePort:
+		out = append(out, address{})
+	case port != 0 || tlsPort == 0 && s.cfg.String("port-file") != "":
+		out = append(out, address{port: port})
+	}
+	if tlsPort != 0 && freePort {
+		tlsPort = 0
+		out = append(out, address{tls: true})
+	} else if tlsPort != 0 {
+		out = append(out, address{port: tlsPort, tls: true})
+	}
+	return out
+}
+
+// setChosenPorts sets the directives to the ports that the system chose.
+func (s *Server) setChosenPorts() error {
+	for _, l := range s.tcpListeners {
+		directive, port := "port", int64(l.Addr().(*net.TCPAddr).Port)
+		if l.addr.tls {
+			directive = "tls-port"
+		}
+		if port != s.cfg.Int(directive) {
+			pair := [][]byte{[]byte(directive), strconv.AppendInt(nil, port, 10)}
+			if err := s.cfg.Set(pair); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -65,6 +102,7 @@ type tcpListener struct {
 type address struct {
 	word string
 	port int64
+	tls  bool // connections are over TLS
 }
 
 func closeAll(listeners []tcpListener) {
@@ -78,23 +116,23 @@ func closeAll(listeners []tcpListener) {
 const freePortTries = 10
 
 // listenTCP opens every address at one port, or at the same free port if port is 0.
-func listenTCP(words []string, port int64) ([]tcpListener, error) {
+func (s *Server) listenTCP(words []string, at address) ([]tcpListener, error) {
 	for try := 1; ; try++ {
-		listeners, err := listenAll(words, port)
+		listeners, err := s.listenAll(words, at)
 		if err == nil {
 			return listeners, nil
 		}
 		closeAll(listeners)
-		if port != 0 || len(listeners) == 0 || !isInUse(err) || try == freePortTries {
+		if at.port != 0 || len(listeners) == 0 || !isInUse(err) || try == freePortTries {
 			return nil, err
 		}
 	}
 }
 
 // listenAll also returns the opened listeners if it fails.
-func listenAll(words []string, port int64) (listeners []tcpListener, err error) {
-	for _, word := range words {
-		l, err := listenAt(address{word, port})
+func (s *Server) listenAll(words []string, at address) (listeners []tcpListener, err error) {
+	for _, at.word = range words {
+		l, err := s.listenAt(at)
 		if err != nil {
 			return listeners, err
 		}
@@ -102,15 +140,15 @@ func listenAll(words []string, port int64) (listeners []tcpListener, err error) 
 			continue
 		}
 		// The system chooses once, for all addresses.
-		port = int64(l.Addr().(*net.TCPAddr).Port)
-		listeners = append(listeners, tcpListener{l, address{word, port}})
+		at.port = int64(l.Addr().(*net.TCPAddr).Port)
+		listeners = append(listeners, tcpListener{l, at})
 	}
 	return listeners, nil
 }
 
 // listenAt opens one address. Both results are nil if the address is optional and
 // missing on this machine.
-func listenAt(a address) (net.Listener, error) {
+func (s *Server) listenAt(a address) (net.Listener, error) {
 	host, optional := strings.CutPrefix(a.word, "-") // "-::1": the address is optional
 	network := "tcp"
 	switch host {
@@ -124,20 +162,26 @@ func listenAt(a address) (net.Listener, error) {
 		return nil, nil //nolint:nilnil // documented above
 	}
 	if err != nil {
-		return nil, listenError(err, host, a.port)
+		return nil, listenError(err, host, a)
 	}
 	if raw, err := l.(*net.TCPListener).SyscallConn(); err == nil {
 		_ = raw.Control(enableTimestamps)
+	}
+	if a.tls {
+		l = &tlsListener{l, &s.tlsConfig}
 	}
 	return l, nil
 }
 
 // listenError returns err as one line that says what to do.
-func listenError(err error, host string, port int64) error {
-	address := net.JoinHostPort(host, strconv.FormatInt(port, 10))
+func listenError(err error, host string, a address) error {
+	address, directive := net.JoinHostPort(host, strconv.FormatInt(a.port, 10)), "port"
+	if a.tls {
+		directive = "tls-port"
+	}
 	if isInUse(err) {
-		text := fmt.Sprintf("port %d is in use (%s): stop what listens there, or choose another with --port",
-			port, address)
+		text := fmt.Sprintf("port %d is in use (%s): stop what listens there, or choose another with --%s",
+			a.port, address, directive)
 		return &inUseError{text, err}
 	}
 	var cause *os.SyscallError

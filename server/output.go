@@ -22,6 +22,7 @@ const maxPumpWrite = 64 << 10
 type output struct {
 	nc          net.Conn
 	socket      *socket      // nil if every write to nc may block
+	tls         *tlsConn     // nc, if it is over TLS
 	buf         []byte       // replies of the current batch
 	sent        bool         // the last flush of replies sent all of them
 	count       func(n int)  // called with the bytes written, on any goroutine; may be nil
@@ -79,7 +80,7 @@ func (o *output) flush() bool {
 		o.failed = err != nil
 		o.sent = len(rest) == 0 && !o.failed
 	}
-	if len(rest) > 0 && !o.failed {
+	if (len(rest) > 0 || o.tls != nil && o.tls.unsent() > 0) && !o.failed {
 		o.enqueue(rest)
 		o.enforceLimit()
 	}
@@ -141,6 +142,9 @@ func (o *output) startPump() {
 func (o *output) pump() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.tls != nil {
+		o.drainTLS()
+	}
 	for len(o.queue) > 0 && !o.failed {
 		next := o.queue[0]
 		o.queue = o.queue[1:]

@@ -14,7 +14,7 @@ var (
 	errPort = errors.New("Unable to listen on this port. Check server logs.")
 )
 
-// rebind replaces the TCP listeners by those of the current bind and port.
+// rebind replaces the TCP listeners by those of the current bind, port and tls-port.
 // Listeners whose address stays are kept, so that no client is refused, and
 // connections are not affected. If an address cannot be opened, rebind restores the
 // old listeners and returns refusal. Calls do not overlap, because CONFIG SET makes
@@ -35,13 +35,13 @@ func (s *Server) rebind(refusal error) error {
 	missing := slices.DeleteFunc(wanted, func(a address) bool {
 		return slices.ContainsFunc(kept, func(b tcpListener) bool { return b.addr == a })
 	})
-	opened, err := openAll(missing)
+	opened, err := s.openAll(missing)
 	if isInUse(err) && len(left) > 0 {
 		// Perhaps by a listener that is to close, such as 127.0.0.1 if * is wanted
 		// at the same port.
 		closeAll(left)
-		if opened, err = openAll(missing); err != nil {
-			reopened, lost := openAll(addressesOf(left))
+		if opened, err = s.openAll(missing); err != nil {
+			reopened, lost := s.openAll(addressesOf(left))
 			if lost != nil {
 				s.log.Printf("WARNING: %v", lost)
 			}
@@ -57,15 +57,16 @@ func (s *Server) rebind(refusal error) error {
 	return nil
 }
 
-// wantedAddresses returns the addresses of bind and port. A port of 0 means no TCP.
+// wantedAddresses returns the addresses of bind with port and tls-port. A port of 0
+// means none.
 func (s *Server) wantedAddresses() []address {
-	port := s.cfg.Int("port")
-	if port == 0 {
-		return nil
-	}
 	var out []address
-	for _, word := range s.cfg.Strings("bind") {
-		out = append(out, address{word, port})
+	for _, a := range []address{{port: s.cfg.Int("port")}, {port: s.cfg.Int("tls-port"), tls: true}} {
+		for _, a.word = range s.cfg.Strings("bind") {
+			if a.port != 0 {
+				out = append(out, a)
+			}
+		}
 	}
 	return out
 }
@@ -79,10 +80,10 @@ func addressesOf(listeners []tcpListener) []address {
 }
 
 // openAll opens every address, or none if it returns an error.
-func openAll(addresses []address) ([]tcpListener, error) {
+func (s *Server) openAll(addresses []address) ([]tcpListener, error) {
 	var out []tcpListener
 	for _, a := range addresses {
-		l, err := listenAt(a)
+		l, err := s.listenAt(a)
 		if err != nil {
 			closeAll(out)
 			return nil, err
@@ -94,7 +95,7 @@ func openAll(addresses []address) ([]tcpListener, error) {
 	return out, nil
 }
 
-// replace makes now the TCP listeners of bind and port. Old ones that are not among
+// replace makes now the TCP listeners. Old ones that are not among
 // them are already closed.
 func (s *Server) replace(now []tcpListener) {
 	s.mu.Lock()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,8 @@ type Options struct {
 	Log    *log.Logger    // nil: nothing is logged
 
 	// FreePort makes Listen choose any free TCP port, whatever the directive port
-	// says, and set the directive to it. Addr returns it.
+	// says, and set the directive to it. Addr returns it. The same holds for tls-port
+	// unless it is 0; TLSAddr returns that.
 	FreePort bool
 
 	// Clock is the server's time. If it is nil, the system's is used.
@@ -67,11 +69,12 @@ type Server struct {
 	noCron        bool
 	lingerTimeout time.Duration // of connections; see the constant
 	orderTimeout  time.Duration // see the constant
+	tlsTimeout    time.Duration // handshakeTimeout
 	ownsEngine    bool          // the engine was not passed in Options
 
 	mu           sync.Mutex         // the innermost lock: its holder acquires no other and does not block
 	listeners    []net.Listener     // protected by mu; includes tcpListeners
-	tcpListeners []tcpListener      // protected by mu: those of bind and port
+	tcpListeners []tcpListener      // protected by mu: those of bind, port and tls-port
 	conns        map[*conn]struct{} // protected by mu
 	serving      bool               // protected by mu: Serve was called
 	closed       bool               // protected by mu: no more connections are accepted
@@ -82,10 +85,13 @@ type Server struct {
 	done        chan struct{}   // closed when shutdown begins
 	wg          sync.WaitGroup  // connections, accept loops, cron and loading
 	limits      atomic.Pointer[connLimits]
+	tlsMu       sync.Mutex                 // held while tlsConfig is made
+	tlsConfig   atomic.Pointer[tls.Config] // of new connections over TLS; nil: none was needed yet
 }
 
 // Listen returns a server on the listeners that the configuration asks for. It
-// follows later changes of bind and port, and lowers maxclients to what the limit
+// follows later changes of bind, port, tls-port and the other directives of TLS, and
+// lowers maxclients to what the limit
 // of open files allows. Commands are answered once Serve is called, which loads the
 // files of Disk.
 func Listen(o Options) (*Server, error) {
@@ -118,7 +124,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		cfg: o.Config, log: o.Log, intercept: o.Intercept, noCron: o.NoCron,
-		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout,
+		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout, tlsTimeout: handshakeTimeout,
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}),
 	}
@@ -207,7 +213,20 @@ func (s *Server) Addr() net.Addr {
 	return s.listeners[0].Addr()
 }
 
-// Port returns the TCP port, or 0 if there is none.
+// TLSAddr returns the address of the first listener for TLS, or nil if there is none.
+func (s *Server) TLSAddr() net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.tcpListeners {
+		if l.addr.tls {
+			return l.Addr()
+		}
+	}
+	return nil
+}
+
+// Port returns the TCP port, the one for TLS if there is no other, or 0 if there is
+// none.
 func (s *Server) Port() int {
 	if a, ok := s.Addr().(*net.TCPAddr); ok {
 		return a.Port
@@ -287,7 +306,8 @@ func (s *Server) accept(l net.Listener) {
 
 // admit starts serving a connection, or rejects it.
 func (s *Server) admit(nc net.Conn) {
-	if deniedByProtectedMode(nc.RemoteAddr(), s.cfg.Bool("protected-mode"), s.engine.HasPassword()) {
+	_, overTLS := nc.(*tlsConn)
+	if !overTLS && s.isDenied(nc) { // over TLS, the handshake comes first
 		s.reject(nc, deniedError)
 		return
 	}
@@ -303,6 +323,10 @@ func (s *Server) admit(nc net.Conn) {
 	s.mu.Unlock()
 	switch {
 	case closed:
+		nc.Close()
+	case full && overTLS:
+		// As in Redis, nothing is sent: there was no handshake.
+		s.engine.CountRejected()
 		nc.Close()
 	case full:
 		s.reject(nc, maxClientsError)
@@ -457,6 +481,9 @@ func (s *Server) Greeting() string {
 		}
 		if a.Port != 6379 {
 			cli += " -p " + strconv.Itoa(a.Port)
+		}
+		if t := s.TLSAddr(); t != nil && t.String() == a.String() {
+			cli += " --tls"
 		}
 	case *net.UnixAddr:
 		cli += " -s " + a.Name

@@ -198,7 +198,7 @@ func TestBindRefused(t *testing.T) {
 		},
 		{
 			[]string{"--port", "0"},
-			"nothing to listen on: port is 0, and neither port-file nor unixsocket is set",
+			"nothing to listen on: port and tls-port are 0, and neither port-file nor unixsocket is set",
 		},
 		{
 			[]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)},
@@ -400,8 +400,9 @@ func TestListenErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	require.True(t, isInUse(listenError(&net.OpError{
 		Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRINUSE),
-	}, "h", 1)))
-	denied := listenError(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}, "h", 1)
+	}, "h", address{port: 1})))
+	denied := listenError(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}, "h",
+		address{port: 1})
 	require.EqualError(t, denied, "cannot listen on h:1: permission denied")
 	require.ErrorIs(t, denied, fs.ErrPermission)
 }

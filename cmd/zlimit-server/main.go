@@ -57,7 +57,10 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	// its log's reader.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
-	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	signal.Ignore(syscall.SIGPIPE)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 
 	out, err := openLog(cfg.String("logfile"), stdout)
 	if err != nil {
@@ -102,6 +105,7 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	if cfg.Bool("huge-pages") {
 		go keepHuge(ended)
 	}
+	go reloadAtHangup(srv, hangups, logger, ended)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve() }()
 	waitForShutdown(srv, signals, logger)
@@ -154,6 +158,26 @@ func saveBeforeShutdown(srv *server.Server, signals <-chan os.Signal, logger *lo
 		logger.Printf("not saved: %v", err)
 	}
 	return nil
+}
+
+// reloadAtHangup reads certificates again at every SIGHUP, until ended is closed. If
+// there is no TLS, the signal has no effect.
+func reloadAtHangup(srv *server.Server, hangups <-chan os.Signal, logger *log.Logger, ended <-chan struct{}) {
+	for {
+		select {
+		case <-hangups:
+		case <-ended:
+			return
+		}
+		if srv.TLSAddr() == nil {
+			continue
+		}
+		if err := srv.ReloadTLS(); err != nil {
+			logger.Printf("hangup: the certificates stay as they are: %v", err)
+			continue
+		}
+		logger.Print("hangup: read the certificates again")
+	}
 }
 
 // listenMetrics serves Prometheus metrics at an address, or returns nil if the address

@@ -344,7 +344,7 @@ func TestWrongDirectives(t *testing.T) {
 		},
 		{
 			[]string{"--port", "0"},
-			[]string{"zlimit-server: nothing to listen on: port is 0, and neither port-file nor " +
+			[]string{"zlimit-server: nothing to listen on: port and tls-port are 0, and neither port-file nor " +
 				"unixsocket is set\n"},
 		},
 		{

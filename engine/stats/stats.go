@@ -11,6 +11,7 @@ import (
 type Stats struct {
 	Connections atomic.Int64 // sessions that were opened
 	Rejected    atomic.Int64 // connections that were refused
+	Handshakes  atomic.Int64 // TLS handshakes that failed
 	Blocked     atomic.Int64 // sessions that are blocked now
 	TimedWaits  atomic.Int64 // of them, those with a timeout
 	ReclaimUs   atomic.Int64 // that Ticks have spent on expired keys
@@ -88,7 +89,9 @@ func (r *Run) Flush(session int64, s *Stats) {
 
 // Reset is CONFIG RESETSTAT. What is blocked now stays.
 func (s *Stats) Reset() {
-	for _, n := range []*atomic.Int64{&s.Connections, &s.Rejected, &s.ReclaimUs, &s.ReclaimCuts} {
+	for _, n := range []*atomic.Int64{
+		&s.Connections, &s.Rejected, &s.Handshakes, &s.ReclaimUs, &s.ReclaimCuts,
+	} {
 		n.Store(0)
 	}
 	s.Errors.reset()

@@ -1,0 +1,482 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/server"
+	"github.com/zlimit/zlimit/testca"
+)
+
+// infoValue returns a field of INFO stats.
+func infoValue(t *testing.T, srv *server.Server, field string) string {
+	t.Helper()
+	reply, err := srv.Do(context.Background(), "INFO", "everything")
+	require.NoError(t, err)
+	for line := range strings.Lines(fmt.Sprint(reply)) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	require.Fail(t, "no "+field)
+	return ""
+}
+
+// TestTLSStartErrors: each is one line that names the directive and the file.
+func TestTLSStartErrors(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	none := filepath.Join(c.dir, "none")
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--tls-cert-file", ""}, "tls-port needs tls-cert-file"},
+		{[]string{"--tls-key-file", ""}, "tls-port needs tls-key-file"},
+		{
+			[]string{"--tls-ca-cert-file", ""},
+			"tls-auth-clients yes needs tls-ca-cert-file or tls-ca-cert-dir",
+		},
+		{[]string{"--tls-cert-file", none}, "tls-cert-file " + none + ": no such file or directory"},
+		{[]string{"--tls-key-file", c.dir}, "tls-key-file " + c.dir + ": is a directory"},
+		{
+			[]string{"--tls-key-file", c.rsaKey},
+			"tls-key-file " + c.rsaKey + ": not a private key of the certificate in tls-cert-file " + c.cert,
+		},
+		{[]string{"--tls-protocols", "TLSv9"}, "Invalid tls-protocols specified. Use a combination of "},
+		{[]string{"--tls-ciphers", "FOO"}, `tls-ciphers: crypto/tls has no "FOO"`},
+	} {
+		cfg := config.New()
+		require.NoError(t, cfg.ParseArgs(c.directives(row.args...), nil))
+		srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+		require.Nil(t, srv)
+		require.ErrorContains(t, err, row.want)
+		require.NotContains(t, err.Error(), "\n")
+	}
+}
+
+func TestTLSPortOnly(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	host := ownHost(t)
+	port, file := freePort(t, host), filepath.Join(c.dir, "port")
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(c.directives("--bind", host, "--port", "0", "--tls-port", port,
+		"--port-file", file), nil))
+	srv, err := server.Listen(server.Options{Config: cfg})
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve() }()
+	require.Equal(t, port, strconv.Itoa(srv.Port()), "port-file opens no port beside tls-port")
+	require.Contains(t, srv.Greeting(), " -p "+port+" --tls RL.ALLOW")
+	require.Equal(t, port, infoValue(t, srv, "tcp_port"), "as in Redis")
+	_, err = tryPing(srv.TLSAddr().String(), c.config(c.client))
+	require.NoError(t, err)
+	require.NoError(t, srv.Close())
+	require.NoError(t, <-served)
+}
+
+// TestTLSPortInUse names the right directive.
+func TestTLSPortInUse(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	host := ownHost(t)
+	l, err := net.Listen("tcp", host+":0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(c.directives("--bind", host, "--port", "0", "--tls-port", port), nil))
+	_, err = server.Listen(server.Options{Config: cfg})
+	require.EqualError(t, err, "port "+port+" is in use ("+l.Addr().String()+
+		"): stop what listens there, or choose another with --tls-port")
+}
+
+// TestTLSConfigSet applies directives at run time. A set that cannot be applied
+// changes nothing.
+func TestTLSConfigSet(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	srv := start(t, c.directives()...)
+	addr := srv.TLSAddr().String()
+	w := c.dialTLS(t, addr)
+	refused := func(name string) string {
+		return "-ERR CONFIG SET failed (possibly related to argument '" + name +
+			"') - Unable to update TLS configuration. Check server logs."
+	}
+	none := filepath.Join(c.dir, "none")
+	for _, row := range []struct {
+		set    string
+		want   string
+		served bool // a client without a certificate, afterwards
+	}{
+		{"tls-cert-file " + none, refused("tls-cert-file"), false},
+		{"tls-cert-file " + c.rsaCert, refused("tls-cert-file"), false},
+		{"tls-cert-file " + c.rsaCert + " tls-key-file " + c.rsaKey, "+OK", false},
+		{"tls-ca-cert-file " + none, refused("tls-ca-cert-file"), false},
+		{"tls-protocols TLSv9", refused("tls-protocols"), false},
+		{"tls-ciphers FOO", refused("tls-ciphers"), false},
+		{"tls-ciphersuites FOO", refused("tls-ciphersuites"), false},
+		{"tls-auth-clients no tls-ciphers FOO", refused("tls-auth-clients"), false},
+		{"tls-auth-clients optional", "+OK", true},
+		{
+			"tls-auth-clients maybe", "-ERR CONFIG SET failed (possibly related to argument " +
+				"'tls-auth-clients') - argument(s) must be one of the following: no, yes, optional", true,
+		},
+		{"tls-auth-clients yes", "+OK", false},
+		{"tls-session-caching no tls-session-cache-timeout 0", "+OK", false},
+		{"tls-dh-params-file " + none, "+OK", false},
+	} {
+		before := w.call(t, strings.Fields("CONFIG GET tls-*")...)
+		require.Equal(t, row.want, w.call(t, append([]string{"CONFIG", "SET"}, strings.Fields(row.set)...)...), row.set)
+		if row.want != "+OK" {
+			require.Equal(t, before, w.call(t, strings.Fields("CONFIG GET tls-*")...))
+		}
+		_, err := tryPing(addr, c.config(nil))
+		require.Equal(t, row.served, err == nil, row.set)
+		_, err = tryPing(addr, c.config(c.client))
+		require.NoError(t, err)
+	}
+}
+
+// TestTLSPortConfigSet opens, moves and closes the port. Connections stay.
+func TestTLSPortConfigSet(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	host := ownHost(t)
+	srv := start(t, "--bind", host)
+	set := func(args ...string) string {
+		plain, err := net.Dial("tcp", srv.Addr().String())
+		require.NoError(t, err)
+		defer plain.Close()
+		return newWire(plain).call(t, append([]string{"CONFIG", "SET"}, args...)...)
+	}
+	port := freePort(t, host)
+	require.Contains(t, set("tls-port", port), "Unable to update TLS configuration")
+	require.Nil(t, srv.TLSAddr())
+	// As in Redis, files are read once a port needs them.
+	require.Equal(t, "+OK", set("tls-cert-file", "none"))
+	require.Contains(t, set("tls-port", port, "tls-key-file", c.key), "Unable to update TLS configuration")
+	require.Equal(t, "+OK", set("tls-port", port, "tls-cert-file", c.cert, "tls-key-file", c.key,
+		"tls-ca-cert-file", c.caFile))
+	addr := net.JoinHostPort(host, port)
+	require.Equal(t, addr, srv.TLSAddr().String())
+	w := c.dialTLS(t, addr)
+	require.Equal(t, "+PONG", w.call(t, "PING"))
+
+	_, plainPort, err := net.SplitHostPort(srv.Addr().String())
+	require.NoError(t, err)
+	require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'tls-port') - Unable to listen "+
+		"on this port. Check server logs.", set("tls-port", plainPort))
+	require.Equal(t, addr, srv.TLSAddr().String())
+
+	moved := freePort(t, host)
+	require.Equal(t, "+OK", set("tls-port", moved))
+	_, err = tryPing(net.JoinHostPort(host, moved), c.config(c.client))
+	require.NoError(t, err)
+	requireRefused(t, addr)
+	require.Equal(t, "+OK", set("tls-port", "0"))
+	require.Nil(t, srv.TLSAddr())
+	require.Equal(t, "+PONG", w.call(t, "PING"), "the connection stays")
+}
+
+// TestTLSReload replaces the files of the certificate while clients work.
+func TestTLSReload(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	srv := start(t, c.directives()...)
+	addr := srv.TLSAddr().String()
+	name := func() string {
+		state, err := tryPing(addr, c.config(c.client))
+		require.NoError(t, err)
+		return state.PeerCertificates[0].Subject.CommonName
+	}
+	require.Equal(t, "server", name())
+	old := c.dialTLS(t, addr)
+
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		w := c.dialTLS(t, addr)
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					if err := w.send([][]byte{[]byte("PING")}); err != nil {
+						t.Error(err)
+						return
+					}
+					if _, err := w.readReply(); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	for i := range 5 {
+		second := fmt.Sprintf("second-%d", i)
+		c.issue(t, "server", testca.Leaf{Name: second})
+		require.NotEqual(t, second, name(), "files are read when the server is told")
+		require.Equal(t, "+OK", old.call(t, "CONFIG", "SET", "tls-cert-file", c.cert))
+		require.Equal(t, second, name())
+		third := fmt.Sprintf("third-%d", i)
+		c.issue(t, "server", testca.Leaf{Name: third})
+		require.NoError(t, srv.ReloadTLS())
+		require.Equal(t, third, name())
+	}
+	close(stop)
+	wg.Wait()
+	require.NoError(t, os.WriteFile(c.key, []byte("half a fil"), 0o600))
+	require.EqualError(t, srv.ReloadTLS(), "tls-key-file "+c.key+": no private key in PEM")
+	require.Equal(t, "third-4", name())
+	require.Equal(t, "+PONG", old.call(t, "PING"))
+}
+
+// TestTLSExpired: as with Redis a server starts with an expired certificate, and
+// says so.
+func TestTLSExpired(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	cert, key := c.issue(t, "old", testca.Leaf{Name: "old", NotAfter: time.Now().Add(-time.Hour)})
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(c.directives("--tls-cert-file", cert, "--tls-key-file", key), nil))
+	var logged bytes.Buffer
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log.New(&logged, "", 0)})
+	require.NoError(t, err)
+	require.NoError(t, srv.Close())
+	require.Contains(t, logged.String(), "WARNING: tls-cert-file "+cert+": the certificate expired at ")
+}
+
+// TestTLSResumption: sessions are resumed within tls-session-cache-timeout, and not
+// with another configuration.
+func TestTLSResumption(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	srv := start(t, c.directives()...)
+	config := c.config(c.client)
+	config.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+	resumed := func() bool {
+		state, err := tryPing(srv.TLSAddr().String(), config)
+		require.NoError(t, err)
+		return state.DidResume
+	}
+	require.False(t, resumed())
+	require.True(t, resumed())
+	require.NoError(t, srv.ReloadTLS())
+	require.False(t, resumed(), "the authorities may be others")
+	require.True(t, resumed())
+	_, err := srv.Do(context.Background(), "CONFIG", "SET", "tls-session-caching", "no")
+	require.NoError(t, err)
+	require.False(t, resumed())
+	require.False(t, resumed())
+}
+
+// TestTLSHangingHandshake: clients that connect and send nothing, or half of a
+// hello, are cut after a while, are visible meanwhile, and delay nobody.
+func TestTLSHangingHandshake(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(c.directives(), nil))
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+	require.NoError(t, err)
+	srv.SetHandshakeTimeout(300 * time.Millisecond)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve() }()
+	const hanging = 50
+	var conns []net.Conn
+	for i := range hanging {
+		nc, err := net.Dial("tcp", srv.TLSAddr().String())
+		require.NoError(t, err)
+		defer nc.Close()
+		if i%2 == 0 {
+			_, err = nc.Write([]byte{22, 3, 1, 2, 0, 1, 0})
+			require.NoError(t, err)
+		}
+		conns = append(conns, nc)
+	}
+	w := c.dialTLS(t, srv.TLSAddr().String())
+	require.Equal(t, "+PONG", w.call(t, "PING"))
+	for _, nc := range conns {
+		require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))
+		_, err := io.Copy(io.Discard, nc)
+		require.NoError(t, err)
+	}
+	require.Equal(t, "+PONG", w.call(t, "PING"))
+	require.Equal(t, strconv.Itoa(hanging), infoValue(t, srv, "tls_handshakes_failed"))
+	require.NoError(t, srv.Close())
+	require.NoError(t, <-served)
+}
+
+// TestTLSHandshakeEnds: a client that is in its handshake is in CLIENT LIST, can be
+// killed, survives CONFIG SET of limits, and does not delay shutdown.
+func TestTLSHandshakeEnds(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	srv := start(t, c.directives()...)
+	srv.SetHandshakeTimeout(wireTimeout)
+	w := c.dialTLS(t, srv.TLSAddr().String())
+	dial := func() net.Conn {
+		nc, err := net.Dial("tcp", srv.TLSAddr().String())
+		require.NoError(t, err)
+		t.Cleanup(func() { nc.Close() })
+		for !strings.Contains(w.call(t, "CLIENT", "LIST"), "addr="+nc.LocalAddr().String()+" ") {
+		}
+		return nc
+	}
+	killed := dial()
+	require.Equal(t, "+OK", w.call(t, "CLIENT", "KILL", killed.LocalAddr().String()))
+	require.NoError(t, killed.SetDeadline(time.Now().Add(wireTimeout)))
+	_, err := io.Copy(io.Discard, killed)
+	require.NoError(t, err)
+
+	late := dial()
+	require.Equal(t, "+OK", w.call(t, "CONFIG", "SET", "timeout", "100000"))
+	secure := tls.Client(late, c.config(c.client))
+	require.NoError(t, secure.SetDeadline(time.Now().Add(wireTimeout)))
+	require.NoError(t, ping(secure), "a new limit does not end a handshake")
+
+	dial()
+	require.NoError(t, srv.Close())
+}
+
+// TestTLSOtherProtocol: a plain client at the TLS port is cut and counted, and a TLS
+// client at the plain port gets no reply.
+func TestTLSOtherProtocol(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	srv := start(t, c.directives()...)
+	plain, err := net.Dial("tcp", srv.TLSAddr().String())
+	require.NoError(t, err)
+	defer plain.Close()
+	require.NoError(t, plain.SetDeadline(time.Now().Add(wireTimeout)))
+	_, err = io.WriteString(plain, "*1\r\n$4\r\nPING\r\n")
+	require.NoError(t, err)
+	reply, _ := io.ReadAll(plain)
+	require.NotContains(t, string(reply), "PONG")
+	require.Equal(t, "1", infoValue(t, srv, "tls_handshakes_failed"))
+
+	// As in Redis, what a TLS client sends is the beginning of an inline command, and
+	// both sides wait until one gives up.
+	secure, err := net.Dial("tcp", srv.Addr().String())
+	require.NoError(t, err)
+	defer secure.Close()
+	require.NoError(t, secure.SetDeadline(time.Now().Add(wireTimeout)))
+	_, err = io.WriteString(secure, "\x16\x03\x01\x00\x05\x01\x00\x00\x01\n")
+	require.NoError(t, err)
+	require.NoError(t, secure.(*net.TCPConn).CloseWrite())
+	reply, err = io.ReadAll(secure)
+	require.NoError(t, err)
+	require.Empty(t, reply)
+}
+
+// TestTLSMaxClients: beyond maxclients the connection just ends, as in Redis.
+func TestTLSMaxClients(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	srv := start(t, c.directives("--maxclients", "1")...)
+	w := c.dialTLS(t, srv.TLSAddr().String())
+	require.Equal(t, "+PONG", w.call(t, "PING"))
+	_, err := tryPing(srv.TLSAddr().String(), c.config(c.client))
+	require.Error(t, err)
+	require.Equal(t, "1", infoValue(t, srv, "rejected_connections"))
+	require.Equal(t, "0", infoValue(t, srv, "tls_handshakes_failed"))
+}
+
+// TestTLSTransport sends and receives values and pipelines of many sizes, in pieces
+// of every size, to a reader that is slow.
+func TestTLSTransport(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		t.Run(tls.VersionName(version), func(t *testing.T) {
+			t.Parallel()
+			srv := start(t, c.directives()...)
+			config := c.config(c.client)
+			config.MinVersion, config.MaxVersion = version, version
+			nc, err := tls.Dial("tcp", srv.TLSAddr().String(), config)
+			require.NoError(t, err)
+			defer nc.Close()
+			require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))
+			var sent, want bytes.Buffer
+			for _, size := range []int{
+				0, 1, 100, 16383, 16384, 16385, 32768, 65535, 65536, 65537, 1 << 20, 5<<20 + 3,
+			} {
+				value := strings.Repeat("v", size)
+				fmt.Fprintf(&sent, "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%d\r\n%s\r\n", size, value)
+				fmt.Fprintf(&sent, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n")
+				fmt.Fprintf(&want, "+OK\r\n$%d\r\n%s\r\n", size, value)
+			}
+			for range 20000 {
+				sent.WriteString("*2\r\n$4\r\nECHO\r\n$5\r\nhello\r\n")
+				want.WriteString("$5\r\nhello\r\n")
+			}
+			written := make(chan error, 1)
+			go func() {
+				_, err := io.Copy(nc, &sent)
+				written <- err
+			}()
+			require.NoError(t, <-written, "the server reads on while its replies are unread")
+			got := make([]byte, want.Len())
+			_, err = io.ReadFull(iotest.HalfReader(nc), got)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(want.Bytes(), got))
+			require.NoError(t, ping(nc))
+		})
+	}
+}
+
+// TestTLSCloseNotify: a client is told that the end of the replies is meant.
+func TestTLSCloseNotify(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	srv := start(t, c.directives()...)
+	raw, err := net.Dial("tcp", srv.TLSAddr().String())
+	require.NoError(t, err)
+	defer raw.Close()
+	nc := tls.Client(raw, c.config(c.client))
+	require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))
+	_, err = io.WriteString(nc, "QUIT\r\n")
+	require.NoError(t, err)
+	reply, err := io.ReadAll(nc)
+	require.NoError(t, err)
+	require.Equal(t, "+OK\r\n", string(reply))
+}
+
+// TestTLSOutputLimit: a client that reads nothing is cut by client-output-buffer-limit,
+// and does not delay shutdown.
+func TestTLSOutputLimit(t *testing.T) {
+	t.Parallel()
+	c := newCertificates(t)
+	srv := start(t, c.directives("--client-output-buffer-limit", "normal 1mb 0 0")...)
+	w := c.dialTLS(t, srv.TLSAddr().String())
+	require.Equal(t, "+OK", w.call(t, "SET", "k", strings.Repeat("v", 100<<10)))
+	err := w.sendRaw(bytes.Repeat([]byte("GET k\r\n"), 1000))
+	if err == nil {
+		_, err = io.Copy(io.Discard, w.r)
+	}
+	require.Error(t, err)
+	stuck := c.dialTLS(t, srv.TLSAddr().String())
+	require.NoError(t, stuck.sendRaw([]byte("GET k\r\n")))
+	require.NoError(t, srv.Close())
+}
