@@ -139,9 +139,11 @@ type Command struct {
 	// writes or does not. ok is false if it declares neither.
 	Declares func(args [][]byte) (writes, ok bool)
 
-	parent *Command
-	id     int
-	event  effects.Event
+	called  string // the name by which clients call it; see Table.Rename
+	renamed bool   // that is not its own name, or not its parent's
+	parent  *Command
+	id      int
+	event   effects.Event
 }
 
 // FullName returns the command's name in errors, COMMAND LIST and statistics: "get",

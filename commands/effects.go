@@ -14,7 +14,7 @@ import (
 // runRecorded is Run with recording. The effects of a handler that panics are recorded,
 // too.
 func (c *Ctx) runRecorded() resp.Value {
-	g, db, args := c.Group, c.DBIndex, c.Args
+	g, db, args := c.Group, c.DBIndex, c.Cmd.ownCall(c.Args)
 	mark := g.Enter(c.Cmd.event)
 	defer func() { g.Leave(mark, db, args) }()
 	return c.Cmd.Handler(c)
@@ -84,14 +84,14 @@ func (c *Ctx) didCallWithout(option string, from int) {
 	if g == nil {
 		return
 	}
-	n := 0
-	for i, arg := range c.Args {
+	n, args := 0, c.Cmd.ownCall(c.Args)
+	for i, arg := range args {
 		if i < from || !EqualFold(arg, option) {
 			n++
 		}
 	}
 	g.Begin(c.DB.ID(), n)
-	for i, arg := range c.Args {
+	for i, arg := range args {
 		if i < from || !EqualFold(arg, option) {
 			g.Bytes(arg)
 		}

@@ -18,7 +18,7 @@ func Help(group, since string, categories ...string) Command {
 
 func helpText(c *Ctx) resp.Value {
 	container := c.Cmd.parent
-	name := strings.ToUpper(container.Name)
+	name := strings.ToUpper(container.called)
 	lines := []resp.Value{resp.Status(name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")}
 	for i := range container.Subs {
 		sub := &container.Subs[i]

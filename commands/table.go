@@ -9,11 +9,13 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A Table maps names to commands. It is read-only once built.
+// A Table maps names to commands. It is read-only once it is built and Rename was
+// called as often as wanted.
 type Table struct {
-	slots  []*Command // hash table with linear probing, by nameHash
-	sorted []*Command // by name
-	count  int        // number of commands and subcommands
+	slots  []*Command          // hash table with linear probing, by nameHash
+	sorted []*Command          // by name
+	own    map[string]*Command // all by their own names; nil if none was renamed
+	count  int                 // number of commands and subcommands
 }
 
 // NewTable returns a table of the groups' commands. It panics on duplicate names.
@@ -26,6 +28,7 @@ func NewTable(groups ...[]Command) *Table {
 	for _, group := range groups {
 		for i := range group {
 			c := group[i] // a copy, so that the groups do not change
+			c.called = c.Name
 			c.Subs = slices.Clone(c.Subs)
 			t.assignID(&c)
 			for j := range c.Subs {
@@ -65,20 +68,20 @@ func nameHash(name []byte) uint32 {
 
 func (t *Table) insert(c *Command) {
 	mask := uint32(len(t.slots) - 1)
-	i := nameHash([]byte(c.Name)) & mask
+	i := nameHash([]byte(c.called)) & mask
 	for ; t.slots[i] != nil; i = (i + 1) & mask {
-		if t.slots[i].Name == c.Name {
+		if t.slots[i].called == c.called {
 			panic("commands: two rows for " + c.Name)
 		}
 	}
 	t.slots[i] = c
 }
 
-// Lookup returns the command called name, ignoring case, or nil.
+// Lookup returns the command that clients call name, ignoring case, or nil.
 func (t *Table) Lookup(name []byte) *Command {
 	mask := uint32(len(t.slots) - 1)
 	for i := nameHash(name) & mask; t.slots[i] != nil; i = (i + 1) & mask {
-		if EqualFold(name, t.slots[i].Name) {
+		if EqualFold(name, t.slots[i].called) {
 			return t.slots[i]
 		}
 	}
@@ -98,7 +101,10 @@ func (c *Command) Sub(name []byte) *Command {
 // Resolve returns the command or subcommand that args call. If there is none, or if the
 // number of arguments is wrong, it returns nil and the error reply.
 func (t *Table) Resolve(args [][]byte) (*Command, resp.Value) {
-	c := t.Lookup(args[0])
+	return resolve(t.Lookup(args[0]), args)
+}
+
+func resolve(c *Command, args [][]byte) (*Command, resp.Value) {
 	if c == nil {
 		return nil, unknownCommand(args)
 	}
@@ -159,7 +165,7 @@ func unknownCommand(args [][]byte) resp.Value {
 
 func unknownSubcommand(c *Command, name []byte) resp.Value {
 	return resp.Error(fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.",
-		cString(name), strings.ToUpper(c.Name)))
+		cString(name), strings.ToUpper(c.called)))
 }
 
 // WrongSubcommandArity returns the error reply of handlers that check the number of a

@@ -18,6 +18,7 @@ type Config struct {
 	values    []value      // by index in table
 	path      string       // the file that ParseArgs has read; "": none
 	users     []UserLine
+	renames   []Rename // in the order of their lines
 	onChange  map[int][]func()       // by index in table
 	followers []func()               // see Follow
 	onTry     map[int][]func() error // by index in table

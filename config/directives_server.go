@@ -32,7 +32,8 @@ var serverDirectives = []Directive{
 	{
 		Name: "metrics-addr", Kind: KindString, Immutable: true, Ours: true,
 		About: "Address of /metrics for Prometheus, host:port or a port for this machine only; empty " +
-			"means none.",
+			"means none. Unless it is a loopback address, scrapes must give the password of requirepass, if " +
+			"there is one, by HTTP basic authentication.",
 	},
 	{
 		Name: "loglevel", Kind: KindEnum, Default: "notice",

@@ -80,14 +80,14 @@ func (c *Config) ParseFile(name string, r io.Reader) error {
 func (c *Config) parseText(text string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := parser{values: slices.Clone(c.values), users: c.users}
+	p := parser{values: slices.Clone(c.values), users: c.users, renames: c.renames}
 	if err := p.parse("", text); err != nil {
 		return err
 	}
 	if err := p.firstRefused(); err != nil {
 		return err
 	}
-	c.values, c.users = p.values, p.users
+	c.values, c.users, c.renames = p.values, p.users, p.renames
 	return nil
 }
 
@@ -95,6 +95,7 @@ func (c *Config) parseText(text string) error {
 type parser struct {
 	values   []value
 	users    []UserLine
+	renames  []Rename
 	refused  []refused
 	included int
 }
@@ -139,10 +140,13 @@ func (p *parser) parseLine(line string, at *FileError) error {
 	if len(words) == 0 {
 		return nil
 	}
-	if asciiEqual(words[0], "include") && len(words) == 2 {
+	switch {
+	case asciiEqual(words[0], "include") && len(words) == 2:
 		return p.include(words[1], at)
-	}
-	if asciiEqual(words[0], "user") && len(words) > 1 {
+	case asciiEqual(words[0], "rename-command") && len(words) == 3:
+		p.renames = append(slices.Clip(p.renames), Rename{From: words[1], To: words[2], at: at})
+		return nil
+	case asciiEqual(words[0], "user") && len(words) > 1:
 		p.users = append(slices.Clip(p.users), UserLine{words[1:], at})
 		return nil
 	}

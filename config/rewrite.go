@@ -14,13 +14,16 @@ func (c *Config) Path() string {
 	return c.path
 }
 
-// File returns the lines of a file that makes a new Config equal to this one: one
-// for each directive with a value other than its default, in alphabetical order. It
-// may contain the password.
+// File returns the lines of a file that makes a new Config equal to this one: those
+// of rename-command, and one for each directive with a value other than its default,
+// in alphabetical order. It may contain the password.
 func (c *Config) File() string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var b strings.Builder
+	for _, r := range c.renames {
+		b.WriteString("rename-command " + words.Spell(r.From) + " " + words.Spell(r.To) + "\n")
+	}
 	for i := range table {
 		v := c.values[i]
 		if v.text == table[i].Default {

@@ -66,7 +66,9 @@ type Engine struct {
 	table   *commands.Table
 	options Options
 	startUs int64
-	runID   string // 40 hexadecimal digits, different for each engine
+
+	renameErr error  // see Open
+	runID     string // 40 hexadecimal digits, different for each engine
 
 	settings atomic.Pointer[commands.Settings]
 	limits   scriptLimits
@@ -130,6 +132,7 @@ func New(o Options) *Engine {
 		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
 		e.aclGroup(), e.serverGroup(), e.storage.Commands(),
 	)
+	e.renameErr = rename(e.table, o.Config.Renames())
 	e.scripts.SetTable(e.table)
 	e.users = acl.NewUsers(acl.NewCommands(e.table))
 	e.owner = e.users.Owner()
@@ -140,6 +143,16 @@ func New(o Options) *Engine {
 	e.sampler.Busy, e.sampler.Yield = e.scripts.BusyChange, o.Pause
 	e.follow()
 	return e
+}
+
+// rename applies the lines rename-command, until one is wrong.
+func rename(t *commands.Table, renames []config.Rename) error {
+	for _, r := range renames {
+		if err := t.Rename(r.From, r.To); err != nil {
+			return r.Refused(err)
+		}
+	}
+	return nil
 }
 
 func newRunID() string {

@@ -43,8 +43,14 @@ func (e *Engine) newStorage() *durable.Storage {
 // Open prepares for Load; until that has returned, sessions answer LOADING. If
 // the directives ask for files, Open locks the directory: one engine at a time
 // may write to it. Open fails if there is no directory but the directives ask for
-// one. An engine without a directory need not be opened.
-func (e *Engine) Open() error { return e.storage.Open() }
+// one, and if a line rename-command is wrong. An engine without a directory need not
+// be opened.
+func (e *Engine) Open() error {
+	if e.renameErr != nil {
+		return e.renameErr
+	}
+	return e.storage.Open()
+}
 
 // Load reads the directory's files and begins to record changes. Call it once,
 // after Open; sessions may exist already. It calls begun, once, when it finds

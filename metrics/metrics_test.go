@@ -38,7 +38,7 @@ func do(s *engine.Session, line string) {
 
 func listen(t *testing.T, e *engine.Engine) string {
 	t.Helper()
-	m, err := metrics.Listen("0", e)
+	m, err := metrics.Listen("0", e, nil)
 	require.NoError(t, err)
 	// The test has closed its connections by then.
 	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) })
@@ -137,10 +137,10 @@ func TestSeriesAreBounded(t *testing.T) {
 func TestAddressInUse(t *testing.T) {
 	e, _ := newEngine(t)
 	taken := listen(t, e)
-	_, err := metrics.Listen(taken, e)
+	_, err := metrics.Listen(taken, e, nil)
 	require.ErrorContains(t, err, "metrics-addr "+taken+" is in use")
 	for _, wrong := range []string{"a:b:c", "127.0.0.1:notaport", "127.0.0.1:70000"} {
-		_, err := metrics.Listen(wrong, e)
+		_, err := metrics.Listen(wrong, e, nil)
 		require.ErrorContains(t, err, "metrics-addr", wrong)
 	}
 }
@@ -148,7 +148,7 @@ func TestAddressInUse(t *testing.T) {
 // TestCloseWithSilentClient: Close does not wait for a client that sends nothing.
 func TestCloseWithSilentClient(t *testing.T) {
 	e, _ := newEngine(t)
-	m, err := metrics.Listen("127.0.0.1:0", e)
+	m, err := metrics.Listen("127.0.0.1:0", e, nil)
 	require.NoError(t, err)
 	c, err := net.Dial("tcp", m.Addr().String())
 	require.NoError(t, err)

@@ -38,8 +38,11 @@ type Server struct {
 
 // Listen serves GET /metrics at an address, with figures of the engine and the
 // process. The address is host:port. Without a host ("9100", ":9100") only this
-// machine can connect; "*:9100" listens on all addresses.
-func Listen(address string, e *engine.Engine) (*Server, error) {
+// machine can connect; "*:9100" listens on all addresses. Unless the address is a
+// loopback one, scrapes must give what password returns by HTTP basic
+// authentication, if that is not empty. password is called for each, concurrently,
+// and may be nil.
+func Listen(address string, e *engine.Engine, password func() string) (*Server, error) {
 	address, err := withHost(address)
 	if err != nil {
 		return nil, err
@@ -52,8 +55,12 @@ func Listen(address string, e *engine.Engine) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on metrics-addr %s: %w", address, err)
 	}
+	scrape := handler(e)
+	if a, ok := l.Addr().(*net.TCPAddr); password != nil && !(ok && a.IP.IsLoopback()) {
+		scrape = authenticated(scrape, password)
+	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", handler(e))
+	mux.Handle("GET /metrics", scrape)
 	s := &Server{
 		listener: l, done: make(chan struct{}),
 		http: &http.Server{

@@ -43,7 +43,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 1
 	}
 	tuneCollector()
-	if err := serve(cfg, stdout); err != nil {
+	err := serve(cfg, stdout)
+	if line := (*config.FileError)(nil); errors.As(err, &line) { // found only now
+		fmt.Fprintln(stderr, line)
+		return 1
+	}
+	if err != nil {
 		fmt.Fprintln(stderr, "zlimit-server:", err)
 		return 1
 	}
@@ -73,7 +78,7 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	metricsServer, err := listenMetrics(cfg.String("metrics-addr"), srv)
+	metricsServer, err := listenMetrics(cfg, srv)
 	if err != nil {
 		_ = srv.Close()
 		return err
@@ -180,13 +185,14 @@ func reloadAtHangup(srv *server.Server, hangups <-chan os.Signal, logger *log.Lo
 	}
 }
 
-// listenMetrics serves Prometheus metrics at an address, or returns nil if the address
-// is empty.
-func listenMetrics(address string, srv *server.Server) (*metrics.Server, error) {
+// listenMetrics serves Prometheus metrics at metrics-addr, or returns nil if that is
+// empty.
+func listenMetrics(cfg *config.Config, srv *server.Server) (*metrics.Server, error) {
+	address := cfg.String("metrics-addr")
 	if address == "" {
 		return nil, nil
 	}
-	return metrics.Listen(address, srv.Engine())
+	return metrics.Listen(address, srv.Engine(), func() string { return cfg.String("requirepass") })
 }
 
 // closeMetrics is called after the server's shutdown, so that it can be observed.

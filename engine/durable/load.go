@@ -229,7 +229,7 @@ func (l *loader) apply(args [][]byte) error {
 	if s.cancelLoad.Load() {
 		return ErrClosing
 	}
-	cmd, refusal := s.options.Table().Resolve(args)
+	cmd, refusal := s.options.Table().ResolveOwn(args)
 	if cmd == nil || refusal.IsError() {
 		return l.refused(args, refusal.Str())
 	}
@@ -289,7 +289,7 @@ func isRelativeExpiry(name string, args [][]byte) bool {
 
 // keys returns the keys of a command whose end is missing.
 func (l *loader) keys(args [][]byte) [][]byte {
-	if cmd, refusal := l.storage.options.Table().Resolve(args); cmd != nil && !refusal.IsError() {
+	if cmd, refusal := l.storage.options.Table().ResolveOwn(args); cmd != nil && !refusal.IsError() {
 		return cmd.AppendKeys(nil, args)
 	}
 	return nil
