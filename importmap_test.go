@@ -103,7 +103,7 @@ var restricted = map[string][]string{
 	"github.com/prometheus":             {"metrics"},
 	"net": {
 		"server", "metrics", "server/pipe", "limiter/httplimit",
-		"zlimittest", "zlimittest/miniredis", "bench", "oracle", "cmd/zlimit-server",
+		"zlimittest", "zlimittest/miniredis", "bench", "oracle", "testca", "cmd/zlimit-server",
 	},
 	"github.com/zlimit/zlimit/oracle": {},
 	"github.com/zlimit/zlimit/race":   {},

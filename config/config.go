@@ -14,11 +14,11 @@ type Config struct {
 	// them caches a value that is no longer the newest.
 	setMu sync.Mutex
 
-	mu        sync.RWMutex // protects the fields below
-	values    []value      // by index in table
-	path      string       // the file that ParseArgs has read; "": none
-	users     []UserLine
-	renames   []Rename // in the order of their lines
+	mu        sync.RWMutex           // protects the fields below
+	values    []value                // by index in table
+	path      string                 // the file that ParseArgs has read; "": none
+	users     []UserLine             // in the order of their lines
+	renames   []Rename               // likewise
 	onChange  map[int][]func()       // by index in table
 	followers []func()               // see Follow
 	onTry     map[int][]func() error // by index in table

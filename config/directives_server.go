@@ -32,8 +32,8 @@ var serverDirectives = []Directive{
 	{
 		Name: "metrics-addr", Kind: KindString, Immutable: true, Ours: true,
 		About: "Address of /metrics for Prometheus, host:port or a port for this machine only; empty " +
-			"means none. Unless it is a loopback address, scrapes must give the password of requirepass, if " +
-			"there is one, by HTTP basic authentication.",
+			"means none; if it is not a loopback address, scrapes must give the password of requirepass by " +
+			"HTTP basic authentication.",
 	},
 	{
 		Name: "loglevel", Kind: KindEnum, Default: "notice",

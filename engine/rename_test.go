@@ -23,14 +23,13 @@ func TestRenamedCommands(t *testing.T) {
 		{"WIPE", "OK"},
 		{"wipe a b c", "ERR syntax error"},
 		{"COMMAND INFO wipe keys", "[[flushall -1 [write] 0 0 0 [@keyspace @write @slow @dangerous] "},
-		{"COMMAND LIST FILTERBY PATTERN *keys", "[]"},
+		{"COMMAND LIST FILTERBY PATTERN keys", "[]"},
 		{"COMMAND LIST FILTERBY PATTERN flushall", "[flushall]"},
-		{"COMMAND GETKEYS flushall", "ERR Invalid command specified"},
 		{"conf foo", "ERR unknown subcommand 'foo'. Try CONF HELP."},
 		{"conf get", "ERR wrong number of arguments for 'config|get' command"},
 		{"conf get rename-command", "[]"},
-		{"conf set rename-command x", "ERR wrong number of arguments for 'config|set' command"},
-		{"INFO commandstats", "# Commandstats\r\ncmdstat_command|getkeys:"},
+		{"conf set rename-command x", "ERR Unknown option or number of arguments for CONFIG SET - 'rename-command'"},
+		{"INFO commandstats", "# Commandstats\r\ncmdstat_command|"},
 	} {
 		require.Contains(t, show(c.Do(args(row[0]))), row[1], row[0])
 	}
@@ -52,7 +51,7 @@ func TestRenamedCommandsInLog(t *testing.T) {
 	require.Equal(t, "1", c.do("S a 2 KEEPTTL GET"))
 	require.Equal(t, "2", c.do("SET t 1 2"))
 	require.Equal(t, "OK", c.do("E return(redis.call('s',KEYS[1],'x')) 1 b"))
-	require.Equal(t, "[1 3 2 0 20000]", c.do("ALLOW u 3 60000"))
+	require.Equal(t, "[1 3 2 0 60000]", c.do("ALLOW u 3 60000"))
 	require.NoError(t, p.Close())
 
 	p = start(t, d.FS(), 0, append([]string{"--rename-command", "set", "", "--rename-command", "get", "g"},
@@ -61,7 +60,7 @@ func TestRenamedCommandsInLog(t *testing.T) {
 	require.Equal(t, "2", c.do("G a"))
 	require.Equal(t, "x", c.do("G b"))
 	require.Equal(t, "[1 2]", c.do("SMEMBERS t"))
-	require.Equal(t, "[1 3 1 0 40000]", c.do("RL.ALLOW u 3 60000"))
+	require.Equal(t, "[1 3 1 0 60000]", c.do("RL.ALLOW u 3 60000"))
 }
 
 // TestWrongRenames: Open fails as redis-server's start does.

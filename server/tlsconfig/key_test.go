@@ -1,6 +1,7 @@
 package tlsconfig
 
 import (
+	"crypto/x509"
 	"encoding/pem"
 	"testing"
 
@@ -65,13 +66,18 @@ FR3sTqBTPoY1CAXa0QzuFSINa7hfhlYZDtu+btFnu/6vGCpOP8QdTCPbGnWxXd/b
 `
 )
 
-// derOf returns the body of the only block.
-func derOf(t *testing.T, text []byte) []byte {
+// keyOf returns the key of the only block.
+func keyOf(t *testing.T, text []byte) any {
 	t.Helper()
 	block, rest := pem.Decode(text)
 	require.NotNil(t, block)
 	require.Empty(t, rest)
-	return block.Bytes
+	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
+		return key
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	require.NoError(t, err)
+	return key
 }
 
 func TestDecryptKey(t *testing.T) {
@@ -87,7 +93,10 @@ func TestDecryptKey(t *testing.T) {
 		{"PKCS #8, no passphrase", pkcs8Key, "", "", "encrypted, but tls-key-file-pass is empty"},
 		{"legacy, wrong", legacyKey, "Secret", "", "tls-key-file-pass does not decrypt it"},
 		{"PKCS #8, wrong", pkcs8Key, "Secret", "", "tls-key-file-pass does not decrypt it"},
-		{"scrypt", scryptKey, "secret", "", "key derivation 1.3.6.1.4.1.11591.4.11 is not supported" + howToEncrypt},
+		{
+			"scrypt", scryptKey, "secret", "",
+			"key derivation 1.3.6.1.4.1.11591.4.11 is not supported" + howToEncrypt,
+		},
 		{
 			"PBES1", pbes1Key, "secret", "",
 			"encryption scheme 1.2.840.113549.1.12.1.3 is not supported" + howToEncrypt,
@@ -102,7 +111,7 @@ func TestDecryptKey(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, row.name)
-		require.Equal(t, derOf(t, []byte(row.want)), derOf(t, got), row.name)
+		require.Equal(t, keyOf(t, []byte(row.want)), keyOf(t, got), row.name)
 	}
 }
 

@@ -2,7 +2,7 @@
 // What crypto/tls cannot do as asked is an error that names the directive and the
 // word or file; nothing is silently weaker or stronger. It opens no connections.
 //
-// This package is internal to zlimit: docs/adr/0030.
+// This package is internal to zlimit: it may change in any release.
 package tlsconfig
 
 import (

@@ -162,7 +162,10 @@ func TestFiles(t *testing.T) {
 			func(o *Options) { o.CACertFile = garbage },
 			"tls-ca-cert-file " + garbage + ": no certificate in PEM",
 		},
-		{func(o *Options) { o.CACertFile = "" + dir + "/no" }, "tls-ca-cert-file " + dir + "/no: no such file or directory"},
+		{
+			func(o *Options) { o.CACertFile = dir + "/no" },
+			"tls-ca-cert-file " + dir + "/no: no such file or directory",
+		},
 		{func(o *Options) { o.CACertDir = caFile }, "tls-ca-cert-dir " + caFile + ": not a directory"},
 		{
 			func(o *Options) { o.CACertDir = filepath.Join(dir, "unhashed") },
@@ -242,7 +245,9 @@ func session(t *testing.T, c *tls.Config) *tls.SessionState {
 		nc.Close()
 		done <- err
 	}()
-	nc := tls.Client(client, &tls.Config{InsecureSkipVerify: true, Time: c.Time}) //nolint:gosec // a test
+	nc := tls.Client(client, &tls.Config{
+		InsecureSkipVerify: true, Time: c.Time, ClientSessionCache: tls.NewLRUClientSessionCache(1),
+	})
 	require.NoError(t, nc.Handshake())
 	_, err := io.Copy(io.Discard, nc)
 	require.NoError(t, err)

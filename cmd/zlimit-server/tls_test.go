@@ -1,0 +1,101 @@
+package main
+
+import (
+	"crypto/tls"
+	"net"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/testca"
+)
+
+// TestHangupReadsCertificates: SIGHUP reads the files again. If they are wrong, the
+// server goes on with those before.
+func TestHangupReadsCertificates(t *testing.T) {
+	t.Parallel()
+	ca, err := testca.New("ca")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	issue := func(name string) (cert, key string) {
+		pair, err := ca.Issue(testca.Leaf{Name: name})
+		require.NoError(t, err)
+		cert, key, err = pair.Write(dir, "server")
+		require.NoError(t, err)
+		return cert, key
+	}
+	cert, key := issue("first")
+	portFile := filepath.Join(dir, "port")
+	// A port of the kernel's choice: --tls-port takes none.
+	args := []string{
+		"--bind", "127.0.0.1", "--port", "0", "--port-file", portFile, "--tls-port", freePort(t),
+		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no",
+	}
+	p := start(t, args...)
+	require.Contains(t, p.first, " --tls RL.ALLOW")
+	name := func() string {
+		c, err := tls.Dial("tcp", p.addr, &tls.Config{RootCAs: ca.Pool(), ServerName: "localhost"})
+		require.NoError(t, err)
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].Subject.CommonName
+	}
+	hangUp := func() string {
+		p.signal(t, syscall.SIGHUP)
+		line, err := p.stdout.ReadString('\n')
+		require.NoError(t, err)
+		return strings.TrimSpace(line)
+	}
+	require.Equal(t, "first", name())
+	issue("second")
+	require.Contains(t, hangUp(), "hangup: read the certificates again")
+	require.Equal(t, "second", name())
+	pair, err := ca.Issue(testca.Leaf{Name: "third"})
+	require.NoError(t, err)
+	_, _, err = testca.Pair{Cert: []byte("no"), Key: pair.Key}.Write(dir, "server")
+	require.NoError(t, err)
+	require.Contains(t, hangUp(), "hangup: the certificates stay as they are: tls-cert-file "+cert+
+		": no certificate in PEM")
+	require.Equal(t, "second", name())
+}
+
+// freePort returns a port that was free just now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	return port
+}
+
+func TestWrongStartOfTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, row := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "zlimit-server: tls-port needs tls-cert-file\n"},
+		{
+			[]string{"--tls-cert-file", dir, "--tls-key-file", "k", "--tls-auth-clients", "no"},
+			"zlimit-server: tls-cert-file " + dir + ": is a directory\n",
+		},
+		{
+			[]string{"--tls-cert-file", dir + "/none", "--tls-key-file", "k", "--tls-auth-clients", "no"},
+			"zlimit-server: tls-cert-file " + dir + "/none: no such file or directory\n",
+		},
+	} {
+		require.Equal(t, row.want, requireFails(t, append([]string{"--tls-port", "1"}, row.args...)...))
+	}
+}
+
+func TestWrongRename(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "*** FATAL CONFIG FILE ERROR (zlimit) ***\nReading the configuration file, at line 2\n"+
+		">>> 'rename-command \"nosuch\" \"x\"'\nNo such command in rename-command\n",
+		requireFails(t, "--rename-command", "nosuch", "x"))
+}
