@@ -8,7 +8,7 @@ SEEDS ?= 1,2,3,4
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build test race fuzz lint bench bench-quick compat libraries difftest crash record pgo tidy
+.PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash record pgo tidy
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ lint: ## formatting, vet and the linter
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
+
+vulncheck: ## known vulnerabilities of the modules and of Go's library (needs the network)
+	@GO="$(GO)" .ci/vulncheck
 
 bench: ## speed against redis-server, as ratios (needs redis-server)
 	$(GO) run ./bench
