@@ -46,6 +46,7 @@ bench-quick: ## the same in under a minute, with half the floors
 
 compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in four languages
 	$(GO) run -C compat/run .
+	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --tests
 
 libraries: ## limiter libraries in Python, Node, Go and Java, here and on redis-server

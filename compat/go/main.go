@@ -5,12 +5,16 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +38,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	key := flags.String("key", "", "key of the limiter; deleted first")
 	list := flags.String("instants", "", "unix milliseconds, separated by commas")
 	protocol := flags.Int("protocol", 3, "RESP version, 2 or 3")
+	folder := flags.String("tls", "", "folder with ca.crt and, if the client has them, client.crt and .key")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -45,9 +50,13 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 
+	secure, err := tlsConfig(*folder)
+	if err != nil {
+		return err
+	}
 	client := redis.NewClient(&redis.Options{
 		Addr:     net.JoinHostPort(*host, strconv.Itoa(*port)),
-		Protocol: *protocol,
+		Protocol: *protocol, TLSConfig: secure,
 		// Long enough for a busy machine: a call that was given up and repeated would count twice.
 		DialTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
 		PoolTimeout: time.Minute,
@@ -80,6 +89,25 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		fmt.Fprintln(out, "end")
 	}
 	return out.Flush()
+}
+
+// tlsConfig returns the configuration of a connection over TLS, or nil without --tls.
+func tlsConfig(folder string) (*tls.Config, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	ca, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	config.RootCAs.AppendCertsFromPEM(ca)
+	pair, err := tls.LoadX509KeyPair(filepath.Join(folder, "client.crt"), filepath.Join(folder, "client.key"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return config, nil
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return config, err
 }
 
 func parseInstants(list string) ([]int64, error) {

@@ -2,6 +2,8 @@
 
 // Runs the documents' flows through ioredis and prints one line per decision; see compat/README.md.
 
+const fs = require('node:fs')
+const path = require('node:path')
 const { parseArgs } = require('node:util')
 const { Redis } = require('ioredis')
 const { version } = require('ioredis/package.json')
@@ -17,6 +19,7 @@ function commandLine() {
       key: { type: 'string' },
       instants: { type: 'string' },
       protocol: { type: 'string', default: '2' },
+      tls: { type: 'string' }, // folder with ca.crt and, if the client has them, client.crt and .key
     },
   })
   for (const needed of ['port', 'flow', 'key']) {
@@ -29,12 +32,21 @@ function commandLine() {
   return { ...values, instants }
 }
 
+// The options of a connection over TLS; undefined without --tls.
+function tls(folder) {
+  if (!folder) return undefined
+  const read = (name) => fs.readFileSync(path.join(folder, name))
+  if (!fs.existsSync(path.join(folder, 'client.crt'))) return { ca: read('ca.crt') }
+  return { ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') }
+}
+
 async function main() {
   const args = commandLine()
   const redis = new Redis({
     host: args.host,
     port: Number(args.port),
     protocol: Number(args.protocol),
+    tls: tls(args.tls),
     scripts,
     connectTimeout: 60000, // as long as a busy machine needs
     // A server that is not there is a failure, not something to wait for.

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 
 import redis
 
@@ -17,7 +18,18 @@ def arguments():
     parser.add_argument("--key", required=True)
     parser.add_argument("--instants", help="unix milliseconds, separated by commas")
     parser.add_argument("--protocol", type=int, default=2, choices=(2, 3))
+    parser.add_argument("--tls", type=Path, help="folder with ca.crt and, if the client has them, client.crt and .key")
     return parser.parse_args()
+
+
+def tls(folder):
+    """Returns the options of a connection over TLS."""
+    if folder is None:
+        return {}
+    options = {"ssl": True, "ssl_ca_certs": str(folder / "ca.crt")}
+    if (folder / "client.crt").exists():
+        options |= {"ssl_certfile": str(folder / "client.crt"), "ssl_keyfile": str(folder / "client.key")}
+    return options
 
 
 def run(client, name, key, instants):
@@ -35,6 +47,7 @@ def main():
         # As long as a busy machine needs: a call that was given up and made again would count twice.
         socket_timeout=60,
         socket_connect_timeout=60,
+        **tls(args.tls),
     )
     given = [int(instant) for instant in args.instants.split(",")] if args.instants else None
     print("client redis-py", redis.__version__)

@@ -28,14 +28,14 @@ type held struct {
 	stop  func() error // stops the clock and the server
 }
 
-// startHeld runs path in folder. A redis-server, started through package oracle,
-// ignores both.
-func startHeld(ctx context.Context, path, folder string, redis bool) (*held, error) {
+// startHeld runs path in folder, with more flags. A redis-server, started through
+// package oracle, ignores the first two.
+func startHeld(ctx context.Context, path, folder string, redis bool, flags ...string) (*held, error) {
 	if redis {
-		h, _, err := startOracle()
+		h, _, err := startOracle(flags...)
 		return h, err
 	}
-	s, err := start(ctx, path, folder, "--enable-debug-command", "yes")
+	s, err := start(ctx, path, folder, append([]string{"--enable-debug-command", "yes"}, flags...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,8 @@
 // limiters. It starts both, runs every client program of this folder against both at
 // the same instants, and compares the output line by line. With --libraries the
 // programs are those of compat/libraries, each a limiter library, and the servers'
-// clocks are held. With --tests it runs the examples of testing a limiter, in Go and
+// clocks are held. With --tls each client runs one flow over TLS, and must be refused
+// without a certificate. With --tests it runs the examples of testing a limiter, in Go and
 // other languages.
 //
 // It does not test commands or error texts, as difftest and the server's transcripts
@@ -30,6 +31,7 @@ type options struct {
 	write     string
 	libraries bool
 	tests     bool
+	tls       bool
 }
 
 func main() {
@@ -44,6 +46,8 @@ func main() {
 		"run the limiter libraries instead of the documents' flows")
 	flag.BoolVar(&o.tests, "tests", false,
 		"run the tests of compat/embed and compat/tests instead; --only takes go, python, node, java")
+	flag.BoolVar(&o.tls, "tls", false,
+		"connect over TLS instead, each client once with a certificate and once without")
 	flag.StringVar(&o.write, "write", "",
 		"file to write the table to as Markdown; a relative path is under the root")
 	flag.Parse()
@@ -72,6 +76,9 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	if o.libraries {
 		all, table = allLibraries(), libraryLayout
 	}
+	if o.tls {
+		all = tlsClients()
+	}
 	clients, err := selectClients(all, o.only)
 	if err != nil {
 		return false, err
@@ -81,13 +88,16 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 		return false, err
 	}
 	var rows []row
-	if o.libraries {
+	switch {
+	case o.libraries:
 		rows, err = rig.runLibraries(ctx, root, clients, progress)
-	} else {
+	case o.tls:
+		rows, err = rig.runTLS(ctx, root, clients, progress)
+	default:
 		rows = rig.runAll(ctx, root, clients, progress)
 	}
 	err = errors.Join(err, rig.stop())
-	if !o.libraries {
+	if !o.libraries && !o.tls {
 		sortRows(rows)
 	}
 	table.writeText(stdout, rows)

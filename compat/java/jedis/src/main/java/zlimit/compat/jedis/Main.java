@@ -10,6 +10,8 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
 import zlimit.compat.runner.Flow;
 import zlimit.compat.runner.FlowRunner;
+import zlimit.compat.runner.Invocation;
+import zlimit.compat.runner.Tls;
 
 /** Runs the Jedis flows. */
 public final class Main {
@@ -20,11 +22,15 @@ public final class Main {
     }
 
     public static void main(String[] args) {
-        System.exit(FlowRunner.main(args, (host, port) -> new JedisClient(connect(host, port))));
+        System.exit(FlowRunner.main(args, invocation -> new JedisClient(connect(invocation))));
     }
 
-    private static Jedis connect(String host, int port) {
-        return new Jedis(new HostAndPort(host, port), DefaultJedisClientConfig.builder()
+    private static Jedis connect(Invocation invocation) throws Exception {
+        DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder();
+        if (invocation.tls() != null) {
+            config.ssl(true).sslSocketFactory(Tls.context(invocation.tls()).getSocketFactory());
+        }
+        return new Jedis(new HostAndPort(invocation.host(), invocation.port()), config
                 .connectionTimeoutMillis(TIMEOUT_MS)
                 .socketTimeoutMillis(TIMEOUT_MS)
                 // No HELLO, hence RESP2: the protocol of the documents' time. The Spring flows speak RESP3.

@@ -25,7 +25,7 @@ public final class FlowRunner {
     /** Opens the client against the server that was asked for. */
     @FunctionalInterface
     public interface Connector {
-        Client connect(String host, int port) throws Exception;
+        Client connect(Invocation invocation) throws Exception;
     }
 
     /** The whole of a program's main. Returns the exit code: 0 ran, 1 did not, 2 was asked wrongly. */
@@ -38,7 +38,7 @@ public final class FlowRunner {
             System.err.println(Invocation.USAGE);
             return 2;
         }
-        try (Client client = connector.connect(invocation.host(), invocation.port())) {
+        try (Client client = connector.connect(invocation)) {
             return run(invocation, client, new Transcript(System.out));
         } catch (Exception e) {
             e.printStackTrace();

@@ -1,20 +1,22 @@
 package zlimit.compat.runner;
 
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
 /**
- * The command line: {@code --host H --port P --flow NAME --key KEY [--instants MS,MS,...]}.
+ * The command line: {@code --host H --port P --flow NAME --key KEY [--instants MS,MS,...] [--tls FOLDER]}.
  *
  * @param instants empty when each flow is to use its own
+ * @param tls folder with ca.crt and, if the client has them, client.crt and client.key; null for none
  */
-public record Invocation(String host, int port, String flow, String key, List<Long> instants) {
+public record Invocation(String host, int port, String flow, String key, List<Long> instants, Path tls) {
     public static final String USAGE =
-            "usage: --host HOST --port PORT --flow NAME|all --key KEY [--instants MS,MS,...]";
+            "usage: --host HOST --port PORT --flow NAME|all --key KEY [--instants MS,MS,...] [--tls FOLDER]";
 
-    private static final Set<String> NAMES = Set.of("--host", "--port", "--flow", "--key", "--instants");
+    private static final Set<String> NAMES = Set.of("--host", "--port", "--flow", "--key", "--instants", "--tls");
 
     /** Throws IllegalArgumentException for anything but pairs of a known name and a value. */
     public static Invocation parse(String[] args) {
@@ -34,7 +36,8 @@ public record Invocation(String host, int port, String flow, String key, List<Lo
                 Integer.parseInt(required(given, "--port")),
                 required(given, "--flow"),
                 required(given, "--key"),
-                instants == null ? List.of() : Instants.parse(instants));
+                instants == null ? List.of() : Instants.parse(instants),
+                given.containsKey("--tls") ? Path.of(given.get("--tls")) : null);
     }
 
     private static String required(Map<String, String> given, String name) {

@@ -1,6 +1,9 @@
 package zlimit.compat.spring;
 
+import io.lettuce.core.ClientOptions;
 import io.lettuce.core.LettuceVersion;
+import io.lettuce.core.SslOptions;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -9,6 +12,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.data.redis.core.RedisTemplate;
 import zlimit.compat.runner.Flow;
 import zlimit.compat.runner.FlowRunner;
+import zlimit.compat.runner.Invocation;
+import zlimit.compat.runner.Tls;
 
 /** Runs the Spring flows. */
 public final class Main {
@@ -29,15 +34,27 @@ public final class Main {
         private final LettuceConnectionFactory connections;
         private final SentCommands sent = new SentCommands();
 
-        SpringClient(String host, int port) {
-            this.host = host;
-            this.port = port;
-            connections = new LettuceConnectionFactory(
-                    new RedisStandaloneConfiguration(host, port),
-                    LettuceClientConfiguration.builder().commandTimeout(TIMEOUT).shutdownTimeout(Duration.ZERO).build());
+        SpringClient(Invocation invocation) {
+            host = invocation.host();
+            port = invocation.port();
+            LettuceClientConfiguration.LettuceClientConfigurationBuilder config =
+                    LettuceClientConfiguration.builder().commandTimeout(TIMEOUT).shutdownTimeout(Duration.ZERO);
+            if (invocation.tls() != null) {
+                config.useSsl().and()
+                        .clientOptions(ClientOptions.builder().sslOptions(options(invocation.tls())).build());
+            }
+            connections = new LettuceConnectionFactory(new RedisStandaloneConfiguration(host, port), config.build());
             connections.afterPropertiesSet();
             connections.start();
             connections.getRequiredNativeClient().addListener(sent);
+        }
+
+        private static SslOptions options(Path folder) {
+            SslOptions.Builder options = SslOptions.builder().jdkSslProvider().trustManager(Tls.authority(folder).toFile());
+            if (Tls.hasCertificate(folder)) {
+                options.keyManager(Tls.certificate(folder).toFile(), Tls.key(folder).toFile(), new char[0]);
+            }
+            return options.build();
         }
 
         @Override
