@@ -5,10 +5,10 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +54,10 @@ func otherRows() []row {
 		{
 			name: "benchmark", about: "redis-benchmark, for those who do not trust this client",
 			measure: redisBenchmark,
+		},
+		{
+			name: "tls", about: "redis-benchmark over TLS, with client certificates",
+			measure: overTLS, floor: 0.75,
 		},
 	}
 }
@@ -103,11 +107,6 @@ func start(ctx context.Context, b *bench, r row, _ say) ([]result, error) {
 
 // redisBenchmark runs the tool that comes with Redis.
 func redisBenchmark(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
-	tool, err := exec.LookPath("redis-benchmark")
-	if err != nil {
-		return nil, fmt.Errorf("redis-benchmark is needed and was not found (Debian: apt-get install "+
-			"redis-tools): %w", err)
-	}
 	nowMs := strconv.FormatInt(time.Now().UnixMilli(), 10)
 	const key = "rl:__rand_int__"
 	script := []string{"EVALSHA", scriptSHA(), "1", key, nowMs, "60000", "100"}
@@ -123,7 +122,7 @@ func redisBenchmark(ctx context.Context, b *bench, _ row, say say) ([]result, er
 		{"evalsha", script, script},
 		{"allow", allow, script},
 	} {
-		perSecond, err := b.tool(ctx, tool, test.ours, test.redis)
+		perSecond, err := b.tool(ctx, toolRun{ours: test.ours, redis: test.redis, pipeline: 16})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", test.name, err)
 		}
@@ -137,14 +136,27 @@ func redisBenchmark(ctx context.Context, b *bench, _ row, say say) ([]result, er
 	return results, nil
 }
 
+// A toolRun is what redis-benchmark sends to both servers.
+type toolRun struct {
+	ours, redis []string // the commands
+	pipeline    int
+	// secure, if not nil, are the flags of servers that listen for TLS too, and of the
+	// tool, which then connects there.
+	secure *tlsFlags
+}
+
 // tool returns redis-benchmark's result for a command, round by round, for our server
 // and Redis.
-func (b *bench) tool(
-	ctx context.Context, tool string, commands ...[]string,
-) (perSecond [2][]float64, err error) {
+func (b *bench) tool(ctx context.Context, run toolRun) (perSecond [2][]float64, err error) {
+	tool, err := exec.LookPath("redis-benchmark")
+	if err != nil {
+		return perSecond, fmt.Errorf("redis-benchmark is needed and was not found (Debian: apt-get install "+
+			"redis-tools): %w", err)
+	}
+	commands := [2][]string{run.ours, run.redis}
 	var servers [2]*serverProcess
 	for i, p := range []program{ourServer, redisServer} {
-		if servers[i], err = b.start(ctx, contender{program: p}); err != nil {
+		if servers[i], err = b.start(ctx, contender{program: p, flags: run.secure.server()}); err != nil {
 			return perSecond, err
 		}
 		defer servers[i].stop()
@@ -157,14 +169,14 @@ func (b *bench) tool(
 	defer cancel()
 	for range b.rounds {
 		for i, s := range servers {
-			_, port, err := net.SplitHostPort(s.address)
+			port, more, err := run.secure.client(s)
 			if err != nil {
 				return perSecond, err
 			}
-			call := append([]string{
-				"-h", "127.0.0.1", "-p", port, "-c", "50", "-P", "16", "-r", "10000",
-				"-n", "200000", "--csv",
-			}, commands[i]...)
+			call := slices.Concat([]string{
+				"-h", "127.0.0.1", "-p", port, "-c", "50", "-P", strconv.Itoa(run.pipeline), "-r", "10000",
+				"-n", strconv.Itoa(min(200_000, run.pipeline*50_000)), "--csv",
+			}, more, commands[i])
 			out, err := exec.CommandContext(ctx, tool, call...).Output()
 			if err != nil {
 				return perSecond, err

@@ -20,6 +20,7 @@ import (
 type serverProcess struct {
 	name     string // in the report
 	address  string
+	tlsPort  string // opened by tlsFlags.client; empty: none
 	version  string // from INFO
 	pid      int
 	answered time.Time // time of its first answer

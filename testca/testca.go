@@ -21,7 +21,8 @@ import (
 	"time"
 )
 
-// An Authority signs certificates.
+// An Authority signs certificates. Those must have other names than it: OpenSSL takes a
+// certificate whose issuer has its own name for self-signed.
 type Authority struct {
 	key  crypto.Signer
 	cert *x509.Certificate
