@@ -465,13 +465,34 @@ func TestTLSCloseNotify(t *testing.T) {
 	raw, err := net.Dial("tcp", srv.TLSAddr().String())
 	require.NoError(t, err)
 	defer raw.Close()
-	nc := tls.Client(raw, c.config(c.client))
+	config := c.config(c.client)
+	config.MaxVersion = tls.VersionTLS12 // its records say in clear what they are
+	seen := &recorder{Conn: raw}
+	nc := tls.Client(seen, config)
 	require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))
 	_, err = io.WriteString(nc, "QUIT\r\n")
 	require.NoError(t, err)
 	reply, err := io.ReadAll(nc)
 	require.NoError(t, err)
 	require.Equal(t, "+OK\r\n", string(reply))
+	const alert = 21
+	var last byte
+	for rest := seen.read.Bytes(); len(rest) > 0; rest = rest[5+int(rest[3])<<8+int(rest[4]):] {
+		last = rest[0]
+	}
+	require.Equal(t, byte(alert), last)
+}
+
+// A recorder keeps what is read.
+type recorder struct {
+	net.Conn
+	read bytes.Buffer
+}
+
+func (r *recorder) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	r.read.Write(b[:n])
+	return n, err
 }
 
 // TestTLSOutputLimit: a client that reads nothing is cut by client-output-buffer-limit,
