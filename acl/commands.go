@@ -30,10 +30,12 @@ type command struct {
 // words, which a rule names as first arguments.
 const debugCommand = "debug"
 
-// NewCommands returns the commands of a table and those that only Redis has.
+// NewCommands returns the commands of a table and those that only Redis has. As in
+// Redis, rules go by the commands' own names, and can name removed ones: see
+// commands.Table.Rename.
 func NewCommands(table *commands.Table) *Commands {
 	cs := &Commands{byName: make(map[string]*command, 2*table.Len()), byID: make([]*command, table.Len())}
-	for _, row := range table.All() {
+	for _, row := range table.Declared() {
 		c := cs.addRow(row)
 		for i := range row.Subs {
 			if sub := &row.Subs[i]; row.Name == debugCommand {

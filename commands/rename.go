@@ -30,8 +30,8 @@ func (t *Table) Rename(from, to string) error {
 		return ErrRenameTarget
 	}
 	if t.own == nil {
-		t.own = make(map[string]*Command, len(t.sorted))
-		for _, row := range t.sorted {
+		t.own = make(map[string]*Command, len(t.declared))
+		for _, row := range t.declared {
 			t.own[row.Name] = row
 		}
 	}
@@ -40,7 +40,7 @@ func (t *Table) Rename(from, to string) error {
 		c.Subs[i].renamed = c.renamed
 	}
 	if called == "" {
-		t.sorted = slices.DeleteFunc(t.sorted, func(row *Command) bool { return row == c })
+		t.sorted = slices.DeleteFunc(slices.Clone(t.sorted), func(row *Command) bool { return row == c })
 	}
 	clear(t.slots)
 	for _, row := range t.sorted {

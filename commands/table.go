@@ -12,9 +12,10 @@ import (
 // A Table maps names to commands. It is read-only once it is built and Rename was
 // called as often as wanted.
 type Table struct {
-	slots  []*Command          // hash table with linear probing, by nameHash
-	sorted []*Command          // by name
-	own    map[string]*Command // all by their own names; nil if none was renamed
+	slots    []*Command          // hash table with linear probing, by nameHash
+	sorted   []*Command          // by name, without those that Rename has removed
+	declared []*Command          // by name, all
+	own      map[string]*Command // all by their own names; nil if none was renamed
 	count  int                 // number of commands and subcommands
 }
 
@@ -40,6 +41,7 @@ func NewTable(groups ...[]Command) *Table {
 		}
 	}
 	slices.SortFunc(t.sorted, func(a, b *Command) int { return strings.Compare(a.Name, b.Name) })
+	t.declared = t.sorted
 	return t
 }
 
@@ -55,6 +57,10 @@ func (t *Table) Len() int { return t.count }
 // All returns the commands, sorted by name; subcommands are in their parents. The
 // caller must not change the slice.
 func (t *Table) All() []*Command { return t.sorted }
+
+// Declared returns the commands of All and those that Rename has removed, sorted by
+// name. The caller must not change the slice.
+func (t *Table) Declared() []*Command { return t.declared }
 
 // nameHash returns a hash of a name that ignores case, because it sets bit 5, the
 // difference between upper and lower case. Lookup compares the names.

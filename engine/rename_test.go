@@ -26,6 +26,7 @@ func TestRenamedCommands(t *testing.T) {
 		{"COMMAND LIST FILTERBY PATTERN keys", "[]"},
 		{"COMMAND LIST FILTERBY PATTERN flushall", "[flushall]"},
 		{"conf foo", "ERR unknown subcommand 'foo'. Try CONF HELP."},
+		{"conf help", "[CONF <subcommand> [<arg> [value] [opt] ...]. Subcommands are: "},
 		{"conf get", "ERR wrong number of arguments for 'config|get' command"},
 		{"conf get rename-command", "[]"},
 		{"conf set rename-command x", "ERR Unknown option or number of arguments for CONFIG SET - 'rename-command'"},

@@ -31,9 +31,9 @@ func start(t *testing.T, args ...string) *server.Server {
 }
 
 // startForTest runs a server whose clock is held at startNowMs.
-func startForTest(t *testing.T) (dial func() net.Conn, setClock func(nowMs int64)) {
+func startForTest(t *testing.T, directives ...string) (dial func() net.Conn, setClock func(nowMs int64)) {
 	t.Helper()
-	srv := start(t, "--bind", "127.0.0.1")
+	srv := start(t, append([]string{"--bind", "127.0.0.1"}, directives...)...)
 	clock := srv.Engine().Clock()
 	clock.Freeze()
 	require.NoError(t, clock.Set(startNowMs))

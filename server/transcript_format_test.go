@@ -24,6 +24,7 @@ import (
 //	                       and under RESP3 each connection opens with HELLO 3
 //	@redis --name value    when recorded, this section's redis-server gets the
 //	                       flags; ours answers so without them
+//	@directives --name v   this section's servers get the directives
 //	@clock MS              the clock jumps to MS
 //	@advance MS            the clock moves by MS
 //	@conn B                switch to connection B, opened at its first use
@@ -57,7 +58,8 @@ type transcript struct {
 type section struct {
 	title    string
 	protocol int // 0: both
-	flags    []string
+	flags    []string // of redis-server only
+	both     []string // directives of both servers
 	steps    []step
 }
 
@@ -90,6 +92,7 @@ const (
 	actConn
 	actProtocol
 	actFlags
+	actDirectives
 	actBlocked
 	actIDs
 	actReply
@@ -152,6 +155,10 @@ func readTranscript(text string) (transcript, error) {
 				for _, arg := range s.args {
 					tr.sections[last].flags = append(tr.sections[last].flags, string(arg))
 				}
+			case s.action == actDirectives:
+				for _, arg := range s.args {
+					tr.sections[last].both = append(tr.sections[last].both, string(arg))
+				}
 			default:
 				tr.sections[last].steps = append(tr.sections[last].steps, s)
 			}
@@ -178,8 +185,8 @@ func parseStep(line string) (s step, err error) {
 		s.value, err = strconv.ParseInt(rest, 10, 64)
 	case "@conn":
 		s.action, s.conn = actConn, rest
-	case "@redis":
-		s.action = actFlags
+	case "@redis", "@directives":
+		s.action = map[string]action{"@redis": actFlags, "@directives": actDirectives}[name]
 		s.args, err = splitArgs(rest)
 	case "@closed":
 		s.action = actClosed

@@ -56,7 +56,7 @@ func TestTranscripts(t *testing.T) {
 				for i, want := range recorded.sections {
 					t.Run(want.title, func(t *testing.T) {
 						t.Parallel()
-						dial, setClock := startForTranscript(t, cases.sections[i].flags)
+						dial, setClock := startForTranscript(t, cases.sections[i])
 						got := runSection(cases.sections[i], protocol, dial, setClock)
 						for _, difference := range differences(want, got) {
 							t.Errorf("%s\n%s", file, difference)
@@ -70,11 +70,11 @@ func TestTranscripts(t *testing.T) {
 
 // startForTranscript starts the server of one section. Each section has its own, so
 // that no keys, scripts or settings carry over.
-func startForTranscript(t *testing.T, flags []string) (dial func() net.Conn, setClock func(nowMs int64)) {
+func startForTranscript(t *testing.T, c section) (dial func() net.Conn, setClock func(nowMs int64)) {
 	if *againstRedis {
-		return startOracle(t, flags)
+		return startOracle(t, append(c.flags, c.both...))
 	}
-	return startForTest(t)
+	return startForTest(t, c.both...)
 }
 
 func startOracle(t *testing.T, flags []string) (dial func() net.Conn, setClock func(nowMs int64)) {
@@ -95,7 +95,7 @@ func recordTranscript(t *testing.T, cases transcript, protocol int, path string)
 	for i, c := range cases.sections {
 		// A subtest, so that each section's Redis ends before the next starts.
 		t.Run(c.title, func(t *testing.T) {
-			dial, setClock := startOracle(t, c.flags)
+			dial, setClock := startOracle(t, append(c.flags, c.both...))
 			if i > 0 {
 				out.WriteByte('\n')
 			}
