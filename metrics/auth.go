@@ -1,29 +1,38 @@
 package metrics
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
+	"errors"
+	"net"
 	"net/http"
+	"net/netip"
+
+	"github.com/zlimit/zlimit/engine"
 )
 
-// authenticated answers 401 to requests without the password, if there is one. The
-// name of the user does not matter, as requirepass belongs to no name.
-func authenticated(next http.Handler, password func() string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if want := password(); want != "" {
-			_, given, _ := r.BasicAuth()
-			if !equal(given, want) {
-				w.Header().Set("WWW-Authenticate", `Basic realm="zlimit"`)
-				http.Error(w, "the password is that of requirepass", http.StatusUnauthorized)
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
-}
+// An Authorizer returns nil if whoever gives a user's name and password may read the
+// metrics, and otherwise an error of engine.AuthorizeScrape. Both are empty if the client
+// gives none.
+type Authorizer func(remote net.Addr, user, password string) error
 
-// equal compares in a time that tells nothing of the strings, not even their length.
-func equal(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+// authorized answers 401, 403 or 429 to scrapes that authorize refuses.
+func authorized(next http.Handler, authorize Authorizer) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, _ := netip.ParseAddrPort(r.RemoteAddr) // by net/http, so it is right
+		user, password, given := r.BasicAuth()
+		err := authorize(net.TCPAddrFromAddrPort(from), user, password)
+		if err == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		status := http.StatusUnauthorized
+		switch {
+		case errors.Is(err, engine.ErrScrapeManyLogins):
+			status = http.StatusTooManyRequests
+		case errors.Is(err, engine.ErrScrapeRights) && given:
+			status = http.StatusForbidden
+		default:
+			w.Header().Set("WWW-Authenticate", `Basic realm="zlimit"`)
+		}
+		http.Error(w, err.Error(), status)
+	})
 }

@@ -1,68 +1,114 @@
 package metrics_test
 
 import (
+	"io"
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/metrics"
 )
 
-// TestPassword: a listener that is not on a loopback address asks for the password,
-// the one that holds now.
-func TestPassword(t *testing.T) {
-	t.Parallel()
-	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{
-		Monotonic: func() int64 { return 0 }, Wall: func() int64 { return 0 },
-	})})
-	var password atomic.Pointer[string]
-	for _, row := range []struct {
-		address, password string
-		given             string // "-": no header
-		want              int
-	}{
-		{"*:0", "", "-", 200},
-		{"*:0", "", "any", 200},
-		{"*:0", "secret", "-", 401},
-		{"*:0", "secret", "", 401},
-		{"*:0", "secret", "Secret", 401},
-		{"*:0", "secret", "secre", 401},
-		{"*:0", "secret", "secret ", 401},
-		{"*:0", "secret", strings.Repeat("x", 8000), 401},
-		{"*:0", "secret", "secret", 200},
-		{"*:0", "a:b", "a:b", 200},
-		{"0", "secret", "-", 200},
-		{"127.0.0.1:0", "secret", "wrong", 200},
-	} {
-		password.Store(&row.password)
-		m, err := metrics.Listen(row.address, e, func() string { return *password.Load() })
-		require.NoError(t, err)
-		_, port, err := net.SplitHostPort(m.Addr().String())
-		require.NoError(t, err)
-		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:"+port+"/metrics", http.NoBody)
-		require.NoError(t, err)
-		if row.given != "-" {
-			r.SetBasicAuth("any", row.given)
-		}
-		reply, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		require.NoError(t, reply.Body.Close())
-		require.Equal(t, row.want, reply.StatusCode, row)
-		require.Equal(t, row.want == 401, reply.Header.Get("WWW-Authenticate") != "")
-		if row.want == 401 {
-			now := ""
-			password.Store(&now)
-			reply, err = http.DefaultClient.Do(r)
-			require.NoError(t, err)
-			require.NoError(t, reply.Body.Close())
-			require.Equal(t, 200, reply.StatusCode, "no password is required any more")
-		}
-		require.NoError(t, m.Close(t.Context()))
+// authorizer asks the engine, as zlimit-server does.
+func authorizer(e *engine.Engine) metrics.Authorizer {
+	return func(remote net.Addr, user, password string) error {
+		host, _, _ := net.SplitHostPort(remote.String())
+		return e.AuthorizeScrape(engine.Peer{Addr: remote.String(), Network: host}, user, password)
 	}
+}
+
+// scrape returns the status of a scrape by "user:password", or without if that is "-", and
+// the head of the reply.
+func scrape(t *testing.T, m *metrics.Server, credentials string) (status int, text string) {
+	t.Helper()
+	_, port, err := net.SplitHostPort(m.Addr().String())
+	require.NoError(t, err)
+	r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:"+port+"/metrics", http.NoBody)
+	require.NoError(t, err)
+	if user, password, ok := strings.Cut(credentials, ":"); ok {
+		r.SetBasicAuth(user, password)
+	}
+	reply, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	body, err := io.ReadAll(reply.Body)
+	require.NoError(t, err)
+	require.NoError(t, reply.Body.Close())
+	require.Equal(t, reply.StatusCode == http.StatusUnauthorized, reply.Header.Get("WWW-Authenticate") != "")
+	return reply.StatusCode, string(body)
+}
+
+// TestAuthorization: a listener that is not on a loopback address asks for a user who may
+// call INFO, by the rules that hold now.
+func TestAuthorization(t *testing.T) {
+	t.Parallel()
+	e, s := newEngine(t)
+	everywhere, err := metrics.Listen("*:0", e, authorizer(e))
+	require.NoError(t, err)
+	loopback, err := metrics.Listen("0", e, authorizer(e))
+	require.NoError(t, err)
+	for _, row := range []struct {
+		rules       string // of ACL SETUSER, before the scrape
+		credentials string
+		status      int
+	}{
+		{"", "-", 200},
+		{"", ":", 200},
+		{"", ":any", 200},
+		{"", "default:any", 200},
+		{"", "nobody:any", 401},
+		{"default resetpass >secret", "-", 401},
+		{"", ":", 401},
+		{"", "default:", 401},
+		{"", ":Secret", 401},
+		{"", ":secret ", 401},
+		{"", "other:secret", 401},
+		{"", ":secret", 200},
+		{"", "default:secret", 200},
+		{"default >a:b", ":a:b", 200},
+		{"default off", ":secret", 401},
+		{"metrics on >m +info", "metrics:m", 200},
+		{"", "metrics:n", 401},
+		{"", "metrics:", 401},
+		{"", "-", 401},
+		{"metrics -info", "metrics:m", 403},
+		{"metrics +@all -info", "metrics:m", 403},
+		{"metrics off", "metrics:m", 401},
+		{"default on nopass -info", "-", 401},
+	} {
+		if row.rules != "" {
+			do(s, "ACL SETUSER "+row.rules)
+		}
+		status, _ := scrape(t, everywhere, row.credentials)
+		require.Equal(t, row.status, status, row)
+		status, _ = scrape(t, loopback, row.credentials)
+		require.Equal(t, 200, status, row)
+	}
+	require.NoError(t, everywhere.Close(t.Context()))
+	require.NoError(t, loopback.Close(t.Context()))
+}
+
+// TestGuessesOfScrapes: they are slowed and counted as those of AUTH.
+func TestGuessesOfScrapes(t *testing.T) {
+	t.Parallel()
+	e, s := newEngine(t)
+	do(s, "ACL SETUSER default resetpass >secret")
+	m, err := metrics.Listen("*:0", e, authorizer(e))
+	require.NoError(t, err)
+	for range 10 {
+		status, _ := scrape(t, m, ":wrong")
+		require.Equal(t, 401, status)
+	}
+	for _, password := range []string{"wrong", "secret", strings.Repeat("x", 8000)} {
+		status, text := scrape(t, m, ":"+password)
+		require.Equal(t, 429, status)
+		require.Equal(t, "too many logins from this address have failed\n", text)
+	}
+	other := engine.Peer{Addr: "192.0.2.1:1", Network: "192.0.2.1"}
+	require.NoError(t, e.AuthorizeScrape(other, "", "secret"))
+	require.Equal(t, int64(10), e.Figures().Denials[0].Count)
+	require.NoError(t, m.Close(t.Context()))
 }

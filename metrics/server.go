@@ -39,10 +39,8 @@ type Server struct {
 // Listen serves GET /metrics at an address, with figures of the engine and the
 // process. The address is host:port. Without a host ("9100", ":9100") only this
 // machine can connect; "*:9100" listens on all addresses. Unless the address is a
-// loopback one, scrapes must give what password returns by HTTP basic
-// authentication, if that is not empty. password is called for each, concurrently,
-// and may be nil.
-func Listen(address string, e *engine.Engine, password func() string) (*Server, error) {
+// loopback one, scrapes need authorize's permission. It is called concurrently.
+func Listen(address string, e *engine.Engine, authorize Authorizer) (*Server, error) {
 	address, err := withHost(address)
 	if err != nil {
 		return nil, err
@@ -56,8 +54,8 @@ func Listen(address string, e *engine.Engine, password func() string) (*Server, 
 		return nil, fmt.Errorf("cannot listen on metrics-addr %s: %w", address, err)
 	}
 	scrape := handler(e)
-	if a, ok := l.Addr().(*net.TCPAddr); password != nil && !(ok && a.IP.IsLoopback()) {
-		scrape = authenticated(scrape, password)
+	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		scrape = authorized(scrape, authorize)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape)

@@ -87,7 +87,7 @@ func (c *conn) serve() {
 	c.lastActive = time.Now()
 	remote, local := addresses(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
-		Addr: remote, LocalAddr: local, Network: network(c.nc.RemoteAddr()),
+		Addr: remote, LocalAddr: local, Network: Network(c.nc.RemoteAddr()),
 		FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
 		Kill: c.out.abort, Wake: c.wake, Streams: true,
 		Arrived: c.out.socket.arrived,

@@ -73,9 +73,10 @@ func isLocal(remote net.Addr) bool {
 	return !ok || addr.IP.IsLoopback()
 }
 
-// network returns what the addresses of one client have in common: an IPv4 address, an
-// IPv6 network of 64 bits, or "" for clients that have no IP address.
-func network(remote net.Addr) string {
+// Network returns what the addresses of one client have in common, as engine.Peer's
+// field of that name: an IPv4 address, an IPv6 network of 64 bits, or "" for clients that
+// have no IP address.
+func Network(remote net.Addr) string {
 	addr, ok := remote.(*net.TCPAddr)
 	if !ok {
 		return ""

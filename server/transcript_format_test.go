@@ -57,7 +57,7 @@ type transcript struct {
 
 type section struct {
 	title    string
-	protocol int // 0: both
+	protocol int      // 0: both
 	flags    []string // of redis-server only
 	both     []string // directives of both servers
 	steps    []step

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"os"
 	"os/signal"
 	"strconv"
@@ -192,7 +193,11 @@ func listenMetrics(cfg *config.Config, srv *server.Server) (*metrics.Server, err
 	if address == "" {
 		return nil, nil
 	}
-	return metrics.Listen(address, srv.Engine(), func() string { return cfg.String("requirepass") })
+	authorize := func(remote net.Addr, user, password string) error {
+		peer := engine.Peer{Addr: remote.String(), Network: server.Network(remote)}
+		return srv.Engine().AuthorizeScrape(peer, user, password)
+	}
+	return metrics.Listen(address, srv.Engine(), authorize)
 }
 
 // closeMetrics is called after the server's shutdown, so that it can be observed.
