@@ -1,0 +1,244 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/testca"
+)
+
+const hardenedFile = "../../docs/hardened.conf"
+
+// A hardened server runs with docs/hardened.conf. Its users have their names as passwords.
+type hardened struct {
+	*process
+	ca     *testca.Authority
+	client tls.Certificate
+}
+
+// startHardened starts a server with the file. What must differ are paths, passwords and
+// ports.
+func startHardened(t *testing.T, passwords bool) *hardened {
+	t.Helper()
+	text, err := os.ReadFile(hardenedFile)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	config := strings.ReplaceAll(string(text), "/etc/zlimit/", dir+"/")
+	for _, user := range []string{"limiter", "operator", "metrics"} {
+		plain := "\nuser " + user + " on "
+		require.Contains(t, config, plain)
+		if passwords {
+			config = strings.Replace(config, plain,
+				fmt.Sprintf("%s#%x ", plain, sha256.Sum256([]byte(user))), 1)
+		}
+	}
+	file := filepath.Join(dir, "hardened.conf")
+	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
+
+	h := &hardened{}
+	h.ca, err = testca.New("ca")
+	require.NoError(t, err)
+	_, err = h.ca.Write(dir, "ca.crt")
+	require.NoError(t, err)
+	server, err := h.ca.Issue(testca.Leaf{Name: "server"})
+	require.NoError(t, err)
+	_, _, err = server.Write(dir, "server")
+	require.NoError(t, err)
+	h.client = issue(t, h.ca, testca.Leaf{Name: "client"})
+	h.process = startAsync(t, file, "--tls-port", freePort(t), "--metrics-addr", "127.0.0.1:0")
+	line, err := h.stdout.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "The user 'default' is disabled")
+	h.readGreeting(t, h.stdout)
+	return h
+}
+
+func issue(t *testing.T, ca *testca.Authority, leaf testca.Leaf) tls.Certificate {
+	t.Helper()
+	pair, err := ca.Issue(leaf)
+	require.NoError(t, err)
+	c, err := pair.TLS()
+	require.NoError(t, err)
+	return c
+}
+
+// config returns the configuration of a client with certificates.
+func (h *hardened) config(own ...tls.Certificate) *tls.Config {
+	return &tls.Config{RootCAs: h.ca.Pool(), ServerName: "localhost", Certificates: own}
+}
+
+// A secureClient is a connection over TLS.
+type secureClient struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+// dial connects as a user, or as none if the name is empty.
+func (h *hardened) dial(t *testing.T, user string) *secureClient {
+	t.Helper()
+	nc, err := tls.Dial("tcp", h.addr, h.config(h.client))
+	require.NoError(t, err)
+	t.Cleanup(func() { nc.Close() })
+	require.NoError(t, nc.SetDeadline(time.Now().Add(testTimeout)))
+	c := &secureClient{nc, bufio.NewReader(nc)}
+	if user != "" {
+		require.Equal(t, "+OK", c.call(t, "AUTH "+user+" "+user))
+	}
+	return c
+}
+
+// call sends a line and returns the first line of the reply.
+func (c *secureClient) call(t *testing.T, line string) string {
+	t.Helper()
+	_, err := fmt.Fprintf(c, "%s\r\n", line)
+	require.NoError(t, err)
+	reply, err := c.r.ReadString('\n')
+	require.NoError(t, err, line)
+	return strings.TrimSpace(reply)
+}
+
+// TestHardenedRefusesStrangers: who has no certificate of the authority gets no reply at
+// all, and who has no password gets no further than AUTH.
+func TestHardenedRefusesStrangers(t *testing.T) {
+	t.Parallel()
+	h := startHardened(t, true)
+	other, err := testca.New("other")
+	require.NoError(t, err)
+	old := h.config(h.client)
+	old.MaxVersion = tls.VersionTLS12
+	for name, config := range map[string]*tls.Config{
+		"no certificate":    h.config(),
+		"another authority": h.config(issue(t, other, testca.Leaf{Name: "client"})),
+		"an expired one":    h.config(issue(t, h.ca, testca.Leaf{Name: "c", NotAfter: time.Now().Add(-time.Hour)})),
+		"TLSv1.2":           old,
+		"no TLS":            nil,
+	} {
+		nc, err := net.Dial("tcp", h.addr)
+		require.NoError(t, err)
+		require.NoError(t, nc.SetDeadline(time.Now().Add(testTimeout)))
+		if config != nil {
+			nc = tls.Client(nc, config)
+		}
+		_, _ = nc.Write([]byte("PING\r\n")) // it may fail already
+		reply, _ := bufio.NewReader(nc).ReadString('\n')
+		require.NotContains(t, reply, "PONG", name)
+		require.NotContains(t, reply, "NOAUTH", name)
+		nc.Close()
+	}
+	c := h.dial(t, "")
+	for _, line := range []string{"PING", "INFO", "RL.ALLOW rl:a 1 1000", "ACL LIST", "CONFIG GET *", "DEBUG CLOCK FREEZE"} {
+		require.Regexp(t, "^-(NOAUTH|ERR DEBUG command not allowed)", c.call(t, line), line)
+	}
+	const wrong = "-WRONGPASS invalid username-password pair or user is disabled."
+	require.Equal(t, wrong, c.call(t, `AUTH ""`))
+	require.Equal(t, wrong, c.call(t, `AUTH default ""`))
+	require.Equal(t, wrong, c.call(t, "AUTH limiter operator"))
+	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length", c.call(t, "*100"))
+}
+
+// TestHardenedHasNoPasswords: as the file is, nobody can log in.
+func TestHardenedHasNoPasswords(t *testing.T) {
+	t.Parallel()
+	c := startHardened(t, false).dial(t, "")
+	for _, user := range []string{"default", "limiter", "operator", "metrics"} {
+		require.Regexp(t, "^-WRONGPASS", c.call(t, "AUTH "+user+` ""`), user)
+		require.Regexp(t, "^-WRONGPASS", c.call(t, "AUTH "+user+" "+user), user)
+	}
+}
+
+// TestHardenedUsers: each user may do what the file says and nothing else.
+func TestHardenedUsers(t *testing.T) {
+	t.Parallel()
+	h := startHardened(t, true)
+	limiter, operator, exporter := h.dial(t, "limiter"), h.dial(t, "operator"), h.dial(t, "metrics")
+	noPermission := func(c *secureClient, lines ...string) {
+		for _, line := range lines {
+			require.Regexp(t, "^-NOPERM ", c.call(t, line), line)
+		}
+	}
+	require.Equal(t, "*5", limiter.call(t, "RL.ALLOW rl:user:1 2 60000"))
+	for range 5 {
+		_, err := limiter.r.ReadString('\n')
+		require.NoError(t, err)
+	}
+	require.Equal(t, ":0", limiter.call(t, "RL.CANCEL rl:user:1 no"))
+	require.Equal(t, "+PONG", limiter.call(t, "PING"))
+	require.Equal(t, "+OK", limiter.call(t, "CLIENT SETNAME api"))
+	noPermission(limiter, "RL.ALLOW other:1 2 60000", "RL.MALLOW 2 rl:a 1 1000 other:1 1 1000", "RL.RESET rl:user:1",
+		"GET rl:user:1", "SET rl:user:1 x", "DEL rl:user:1", "KEYS *", "SCAN 0", "FLUSHALL", "EVAL return(1) 0",
+		"FUNCTION LIST", "SUBSCRIBE a", "PUBLISH a b", "MONITOR", "CONFIG GET *", "INFO", "CLIENT LIST",
+		"CLIENT KILL TYPE normal", "CLIENT PAUSE 1000", "ACL WHOAMI", "ACL LIST", "SHUTDOWN", "SAVE", "MULTI")
+	require.Regexp(t, `^\$\d+`, exporter.call(t, "INFO everything"))
+	noPermission(h.dial(t, "metrics"), "RL.ALLOW rl:user:1 2 60000", "GET rl:user:1", "CONFIG GET *", "ACL LIST")
+
+	require.Equal(t, "*4", operator.call(t, "ACL LIST"))
+	operator = h.dial(t, "operator")
+	require.Equal(t, ":1", operator.call(t, "RL.RESET rl:user:1"))
+	require.Regexp(t, "can't set protected config$", operator.call(t, "CONFIG SET dir /tmp"))
+	require.Regexp(t, "can't set protected config$", operator.call(t, "CONFIG SET dbfilename x.rdb"))
+	require.Regexp(t, "can't set immutable config$", operator.call(t, "CONFIG SET enable-protected-configs yes"))
+	require.Regexp(t, "can't set immutable config$", operator.call(t, "CONFIG SET enable-debug-command yes"))
+	require.Regexp(t, "^-ERR DEBUG command not allowed", operator.call(t, "DEBUG CLOCK FREEZE"))
+	require.Regexp(t, "^-BUSY|^-ERR", operator.call(t, `EVAL "return string.rep('x', 100000000)" 0`))
+}
+
+// TestHardenedBounds: what one client can send, and how many can connect.
+func TestHardenedBounds(t *testing.T) {
+	t.Parallel()
+	h := startHardened(t, true)
+	require.Equal(t, "-ERR Protocol error: invalid bulk length", h.dial(t, "operator").call(t, "*2\r\n$1048577"))
+	c := h.dial(t, "operator")
+	for _, row := range [][2]string{
+		{"port", "0"},
+		{"maxclients", "1000"},
+		{"timeout", "300"},
+		{"client-query-buffer-limit", "2097152"},
+		{"client-output-buffer-limit", "normal 16777216 4194304 10 slave 268435456 67108864 60 pubsub 16777216 4194304 10"},
+		{"failed-logins-per-second", "1"},
+		{"tls-auth-clients", "yes"},
+		{"protected-mode", "yes"},
+	} {
+		require.Equal(t, "*2", c.call(t, "CONFIG GET "+row[0]))
+		for range 3 {
+			_, err := c.r.ReadString('\n')
+			require.NoError(t, err)
+		}
+		value, err := c.r.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, row[1], strings.TrimSpace(value), row[0])
+	}
+}
+
+// TestHardenedSlowsGuessers: of many attempts at once some are refused without a look at
+// the password, even if it is right.
+func TestHardenedSlowsGuessers(t *testing.T) {
+	t.Parallel()
+	h := startHardened(t, true)
+	replies := make(chan string)
+	for range 30 {
+		c := h.dial(t, "")
+		go func() {
+			_, _ = c.Write([]byte("AUTH operator guess\r\n"))
+			reply, _ := c.r.ReadString('\n')
+			select {
+			case replies <- reply:
+			case <-t.Context().Done():
+			}
+		}()
+	}
+	for !strings.Contains(<-replies, "-ERR too many logins from this address have failed") {
+	}
+	require.Regexp(t, "^-ERR too many logins", h.dial(t, "").call(t, "AUTH operator operator"))
+}
