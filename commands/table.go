@@ -16,7 +16,7 @@ type Table struct {
 	sorted   []*Command          // by name, without those that Rename has removed
 	declared []*Command          // by name, all
 	own      map[string]*Command // all by their own names; nil if none was renamed
-	count  int                 // number of commands and subcommands
+	count    int                 // number of commands and subcommands
 }
 
 // NewTable returns a table of the groups' commands. It panics on duplicate names.
