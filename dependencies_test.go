@@ -50,7 +50,9 @@ func requirements(text string) []requirement {
 	return out
 }
 
-func readRequirement(kind string, fields []string, out []requirement, tools []string) ([]requirement, []string) {
+func readRequirement(
+	kind string, fields []string, out []requirement, tools []string,
+) ([]requirement, []string) {
 	switch {
 	case kind == "tool":
 		tools = append(tools, fields[0])
@@ -70,7 +72,8 @@ func documented(text string) map[string][][]string {
 			heading = title
 		}
 		cells := strings.Split(strings.Trim(line, "|"), "|")
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| Module") {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") ||
+			strings.HasPrefix(line, "| Module") {
 			continue
 		}
 		for i := range cells {
@@ -146,9 +149,12 @@ func TestDependencies(t *testing.T) {
 func TestDependencyFaults(t *testing.T) {
 	required := requirements("module m\n\nrequire a.b/direct v1\n\ntool x.y/tool/cmd\n\nrequire (\n" +
 		"\tc.d/indirect v1 // indirect\n\tx.y/tool v1 // indirect\n)\n")
-	require.Equal(t, []requirement{{"a.b/direct", false}, {"c.d/indirect", true}, {"x.y/tool", false}}, required)
+	require.Equal(t, []requirement{
+		{"a.b/direct", false}, {"c.d/indirect", true}, {"x.y/tool", false},
+	}, required)
 	sound := [][]string{
-		{"a.b/direct", "MIT", "yes", "reason"}, {"c.d/indirect", "MIT", "yes", "indirect: reason"},
+		{"a.b/direct", "MIT", "yes", "reason"},
+		{"c.d/indirect", "MIT", "yes", "indirect: reason"},
 		{"x.y/tool", "MIT", "yes", "reason"},
 	}
 	require.Empty(t, dependencyFaults(sound, required))

@@ -39,10 +39,12 @@ var mayImport = map[string][]string{
 	"zlimittest":           {"server", "server/pipe", root, "clock", "commands", "config"},
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},
-	"server":               {"server/tlsconfig", root, "engine", "clock", "config", "persist/disk", "resp", "words"},
-	"server/tlsconfig":     {},
-	"server/pipe":          {},
-	root:                   {"engine", "engine/durable", "clock", "config", "resp"},
+	"server": {
+		"server/tlsconfig", root, "engine", "clock", "config", "persist/disk", "resp", "words",
+	},
+	"server/tlsconfig": {},
+	"server/pipe":      {},
+	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
 		"engine/durable", "engine/pubsub", "engine/stats", "engine/process", "acl", "scripting", "commands",
 		"persist/disk", "store", "store/effects", "resp", "clock", "config", "words",

@@ -15,6 +15,7 @@ import (
 
 var (
 	testName      = regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`)
+	testDeclared  = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	directiveName = regexp.MustCompile("`([a-z]+(?:-[a-z]+)+)[ `]")
 )
 
@@ -22,19 +23,21 @@ var (
 func TestSecurityPage(t *testing.T) {
 	text, err := os.ReadFile("SECURITY.md")
 	require.NoError(t, err)
-	var code strings.Builder
+	declared := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		file, err := os.ReadFile(path)
-		code.Write(file)
+		for _, m := range testDeclared.FindAllSubmatch(file, -1) {
+			declared[string(m[1])] = true
+		}
 		return err
 	}))
 	tests := testName.FindAllString(string(text), -1)
 	require.Greater(t, len(tests), 20)
 	for _, name := range tests {
-		require.True(t, strings.Contains(code.String(), "\nfunc "+name+"("), "there is no %s", name)
+		require.True(t, declared[name], "there is no %s", name)
 	}
 	known := map[string]bool{}
 	for _, d := range config.New().Directives() {

@@ -24,7 +24,8 @@ func overTLS(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		}
 		ours := figure{Name: "ours", Value: median(perSecond[0])}
 		theirs := figure{Name: "redis", Value: median(perSecond[1])}
-		say("SET, pipeline %d: ours %s/s, redis %s/s", pipeline, thousands(ours.Value), thousands(theirs.Value))
+		say("SET, pipeline %d: ours %s/s, redis %s/s", pipeline, thousands(ours.Value),
+			thousands(theirs.Value))
 		res := higher(fmt.Sprintf("%s-set-%d", r.name, pipeline),
 			fmt.Sprintf("redis-benchmark --tls -P %d -c 50 -r 10000", pipeline), "/s", r.floor, ours, theirs)
 		res.Ratio = compare(perSecond[0], perSecond[1])

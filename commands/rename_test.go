@@ -28,7 +28,12 @@ func TestRename(t *testing.T) {
 		{"removed, and empty", []string{"get>", ">a"}, "a=-", commands.ErrNoSuchRename},
 		{"in use", []string{"get>set"}, "get=get set=set", commands.ErrRenameTarget},
 		{"a subcommand", []string{"object|help>a"}, "a=-", commands.ErrNoSuchRename},
-		{"many", []string{"get>a", "set>b", "del>c", "rl.allow>"}, "a=get b=set c=del rl.allow=- object=object", nil},
+		{
+			"many",
+			[]string{"get>a", "set>b", "del>c", "rl.allow>"},
+			"a=get b=set c=del rl.allow=- object=object",
+			nil,
+		},
 		{"any bytes", []string{"get>a \x00b"}, "get=-", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ var tlsDirectives = []Directive{
 	},
 	{
 		Name: "tls-cert-file", Kind: KindPath, Volatile: true,
-		About: "Certificate of the server in PEM, followed by those of intermediate authorities; CONFIG SET " +
-			"of the same file and SIGHUP read it again.",
+		About: "Certificate of the server in PEM, followed by those of intermediate authorities; CONFIG " +
+			"SET of the same file and SIGHUP read it again.",
 	},
 	{
 		Name: "tls-key-file", Kind: KindPath, Volatile: true,

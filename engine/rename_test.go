@@ -29,12 +29,16 @@ func TestRenamedCommands(t *testing.T) {
 		{"conf help", "[CONF <subcommand> [<arg> [value] [opt] ...]. Subcommands are: "},
 		{"conf get", "ERR wrong number of arguments for 'config|get' command"},
 		{"conf get rename-command", "[]"},
-		{"conf set rename-command x", "ERR Unknown option or number of arguments for CONFIG SET - 'rename-command'"},
+		{
+			"conf set rename-command x",
+			"ERR Unknown option or number of arguments for CONFIG SET - 'rename-command'",
+		},
 		{"INFO commandstats", "# Commandstats\r\ncmdstat_command|"},
 	} {
 		require.Contains(t, show(c.Do(args(row[0]))), row[1], row[0])
 	}
-	require.Contains(t, c.do("EVAL return(redis.call('flushall')) 0"), "Unknown Redis command called from script")
+	require.Contains(t, c.do("EVAL return(redis.call('flushall')) 0"),
+		"Unknown Redis command called from script")
 	require.Equal(t, "OK", c.do("EVAL return(redis.call('wipe')) 0"))
 	require.Contains(t, c.do("INFO commandstats"), "cmdstat_flushall:")
 }
@@ -44,8 +48,9 @@ func TestRenamedCommands(t *testing.T) {
 func TestRenamedCommandsInLog(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0, append([]string{
-		"--rename-command", "set", "s", "--rename-command", "sadd", "set", "--rename-command", "function", "f",
-		"--rename-command", "eval", "e", "--rename-command", "rl.allow", "allow",
+		"--rename-command", "set", "s", "--rename-command", "sadd", "set",
+		"--rename-command", "function", "f", "--rename-command", "eval", "e",
+		"--rename-command", "rl.allow", "allow",
 	}, always...)...)
 	c := p.client(t)
 	require.Equal(t, "OK", c.do("S a 1"))
@@ -76,7 +81,8 @@ func TestWrongRenames(t *testing.T) {
 		p := prepare(t, crashdisk.New(1).FS(), 0, row.args...)
 		var line *config.FileError
 		require.ErrorAs(t, p.Open(), &line)
-		require.Equal(t, "*** FATAL CONFIG FILE ERROR (zlimit) ***\nReading the configuration file, at line 2\n"+
+		require.Equal(t, "*** FATAL CONFIG FILE ERROR (zlimit) ***\n"+
+			"Reading the configuration file, at line 2\n"+
 			">>> 'rename-command \""+row.args[1]+"\" \""+row.args[2]+"\"'\n"+row.want, line.Error())
 	}
 }

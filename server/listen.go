@@ -67,7 +67,6 @@ func (s *Server) portsAtStart(freePort bool) []address {
 		out = append(out, address{port: port})
 	}
 	if tlsPort != 0 && freePort {
-		tlsPort = 0
 		out = append(out, address{tls: true})
 	} else if tlsPort != 0 {
 		out = append(out, address{port: tlsPort, tls: true})

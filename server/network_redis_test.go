@@ -50,16 +50,16 @@ var networkCases = []networkCase{
 		debugOff, true,
 	},
 	{"--enable-debug-command yes --bind * --protected-mode no", "host", debugCall, "!" + debugOff, true},
-	{"--enable-debug-command no", "here", "CONFIG SET enable-debug-command yes", "-ERR CONFIG SET failed", false},
+	{"--enable-debug-command no", "here", "CONFIG SET enable-debug-command yes", cannotSet, false},
 
 	{"", "here", setDir, cannotSetDir, true},
 	{"", "socket", setDir, cannotSetDir, false},
-	{"", "here", "CONFIG SET dbfilename x.rdb", "-ERR CONFIG SET failed", false},
+	{"", "here", "CONFIG SET dbfilename x.rdb", cannotSet, false},
 	{"--enable-protected-configs local", "here", setDir, "+OK", true},
 	{"--enable-protected-configs local", "socket", setDir, "+OK", false},
 	{"--enable-protected-configs local --bind * --protected-mode no", "host", setDir, cannotSetDir, true},
 	{"--enable-protected-configs yes --bind * --protected-mode no", "host", setDir, "+OK", true},
-	{"", "here", "CONFIG SET enable-protected-configs yes", "-ERR CONFIG SET failed", false},
+	{"", "here", "CONFIG SET enable-protected-configs yes", cannotSet, false},
 }
 
 const (
@@ -67,6 +67,7 @@ const (
 	debugCall    = "DEBUG CLOCK RESUME" // of zlimit; Redis answers that it is unknown, if it is allowed
 	debugOff     = "-ERR DEBUG command not allowed."
 	setDir       = "CONFIG SET dir ."
+	cannotSet    = "-ERR CONFIG SET failed"
 	cannotSetDir = "-ERR CONFIG SET failed (possibly related to argument 'dir') - can't set protected config"
 )
 

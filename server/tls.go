@@ -10,7 +10,7 @@ import (
 
 // errTLS is Redis' text for directives of TLS that cannot be applied.
 //
-//nolint:staticcheck // Redis' text
+//nolint:revive,staticcheck // Redis' text
 var errTLS = errors.New("Unable to update TLS configuration. Check server logs.")
 
 // tlsDirectives are the directives of which a configuration of TLS is made. Each

@@ -80,7 +80,8 @@ func handshakes(c *certificates) []handshake {
 			client: c.client, max: tls.VersionTLS12, suites: chacha,
 		},
 		{
-			name: "cipher, another, in TLSv1.3", args: []string{"--tls-ciphers", "ECDHE-ECDSA-AES128-GCM-SHA256"},
+			name:   "cipher, another, in TLSv1.3",
+			args:   []string{"--tls-ciphers", "ECDHE-ECDSA-AES128-GCM-SHA256"},
 			client: c.client, suites: chacha, served: true,
 		},
 		{
@@ -92,8 +93,11 @@ func handshakes(c *certificates) []handshake {
 			client: c.client, max: tls.VersionTLS12, suites: chacha, served: true,
 		},
 		{
-			name:   "all suites of TLSv1.3",
-			args:   []string{"--tls-ciphersuites", "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"},
+			name: "all suites of TLSv1.3",
+			args: []string{
+				"--tls-ciphersuites",
+				"TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256",
+			},
 			client: c.client, served: true,
 		},
 		{

@@ -75,8 +75,9 @@ func (l Leaf) template() *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, big.NewInt(1<<62)) // the reader cannot fail
 	return &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: l.Name},
-		NotBefore: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: l.NotAfter, // also for clocks of tests
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		NotBefore: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), // also for clocks of tests
+		NotAfter:  l.NotAfter,
+		DNSNames:  []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 }
 

@@ -8,13 +8,18 @@ import (
 	"strings"
 )
 
-// versions are the words of tls-protocols, in ascending order.
-var versions = []struct {
-	word    string
-	version uint16
-}{
-	{"TLSv1", tls.VersionTLS10}, {"TLSv1.1", tls.VersionTLS11},
-	{"TLSv1.2", tls.VersionTLS12}, {"TLSv1.3", tls.VersionTLS13},
+// A version of TLS has a word in tls-protocols.
+type version struct {
+	word   string
+	number uint16
+}
+
+// versions are in ascending order.
+var versions = []version{
+	{"TLSv1", tls.VersionTLS10},
+	{"TLSv1.1", tls.VersionTLS11},
+	{"TLSv1.2", tls.VersionTLS12},
+	{"TLSv1.3", tls.VersionTLS13},
 }
 
 //nolint:staticcheck // Redis' text
@@ -29,12 +34,7 @@ func parseProtocols(text string) (lowest, highest uint16, err error) {
 	}
 	var wanted [4]bool
 	for word := range strings.SplitSeq(text, " ") {
-		i := slices.IndexFunc(versions, func(v struct {
-			word    string
-			version uint16
-		}) bool {
-			return strings.EqualFold(v.word, word)
-		})
+		i := slices.IndexFunc(versions, func(v version) bool { return strings.EqualFold(v.word, word) })
 		if i < 0 {
 			return 0, 0, errProtocols
 		}
@@ -45,12 +45,12 @@ func parseProtocols(text string) (lowest, highest uint16, err error) {
 			continue
 		}
 		if lowest == 0 {
-			lowest = v.version
+			lowest = v.number
 		} else if !wanted[i-1] {
 			return 0, 0, fmt.Errorf("tls-protocols: crypto/tls cannot leave out %s between two others",
 				versions[i-1].word)
 		}
-		highest = v.version
+		highest = v.number
 	}
 	return lowest, highest, nil
 }
@@ -80,7 +80,8 @@ var excluded = strings.Fields("!aNULL !eNULL !NULL !EXPORT !EXP !LOW !MEDIUM !MD
 func parseCiphers(text string) ([]uint16, error) {
 	var ids []uint16
 	all := false
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(":, ", r) }) {
+	isSeparator := func(r rune) bool { return strings.ContainsRune(":, ", r) }
+	for word := range strings.FieldsFuncSeq(text, isSeparator) {
 		id, known := suites[word]
 		switch {
 		case word == "DEFAULT" || word == "HIGH":

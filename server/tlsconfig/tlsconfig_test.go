@@ -217,8 +217,12 @@ func TestSessionTimeout(t *testing.T) {
 		age  time.Duration
 		want bool
 	}{
-		{0, true}, {299 * time.Second, true}, {300 * time.Second, true}, {302 * time.Second, false},
-		{-time.Hour, false}, {time.Second, true},
+		{0, true},
+		{299 * time.Second, true},
+		{300 * time.Second, true},
+		{302 * time.Second, false},
+		{-time.Hour, false},
+		{time.Second, true},
 	} {
 		now = issuedAt.Truncate(time.Second).Add(row.age)
 		require.Equal(t, row.want, accepted(), row.age)
