@@ -91,7 +91,7 @@ func generate(seed uint64, number, n int, p plan) []step {
 	g.tables = map[string][]maker{
 		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers,
 		"bits": bitMakers, "keys": keyMakers, "sort": sortMakers, "tx": txMakers, "lua": luaMakers,
-		"conn": connMakers, "acl": aclMakers,
+		"conn": connMakers, "acl": aclMakers, "oom": oomMakers,
 	}
 	for _, f := range familyWeights {
 		if len(p.families) == 0 || contains(p.families, f.name) {
@@ -154,6 +154,7 @@ var familyWeights = []familyWeight{
 	{"lua", 14},
 	{"conn", 4},
 	{"acl", 5},
+	{"oom", 1},
 }
 
 func contains(list []string, s string) bool {

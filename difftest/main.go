@@ -57,7 +57,7 @@ func run(argv []string, out, errOut io.Writer) int {
 	fs.IntVar(&s.perRound, "round", 500, "commands per round")
 	fs.IntVar(&s.only, "only", -1, "number of the only round to run")
 	fs.StringVar(&s.families, "family", "",
-		"comma-separated: zset, hash, set, list, string, bits, keys, sort, tx, lua, conn, acl (default all)")
+		"comma-separated: zset, hash, set, list, string, bits, keys, sort, tx, lua, conn, acl, oom (default all)")
 	fs.StringVar(&s.without, "without", "",
 		"comma-separated commands to generate ten times less often, such as ZADD or OBJECT ENCODING")
 	fs.IntVar(&s.keepGoing, "keep-going", 1, "stop after this many distinct differences")
