@@ -18,7 +18,7 @@ func (db *DB) Lookup(key []byte, nowMs int64) *Node {
 		return nil
 	}
 	sh.stats.Hits++
-	db.markUsed(n, sh.useClock)
+	db.markUsed(n, sh.usedAtS)
 	return n
 }
 
@@ -51,13 +51,13 @@ func (db *DB) Find(key []byte, nowMs int64) *Node {
 	sh := db.shardAt(hash)
 	n := db.find(sh, hash, key, nowMs)
 	if n != nil {
-		db.markUsed(n, sh.useClock)
+		db.markUsed(n, sh.usedAtS)
 	}
 	return n
 }
 
 func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
-	sh.useClock = UseClock(nowMs)
+	sh.usedAtS = uint32(nowMs / 1000)
 	n := sh.keys.Get(hash, key)
 	if n != nil && n.Value.overdue(nowMs) {
 		db.tryExpire(sh, n)
@@ -79,8 +79,8 @@ func (db *DB) Put(key []byte, data any) *Node {
 		Replace(n, data)
 		db.Persist(n)
 		db.recount(n)
+		db.markUsed(n, sh.usedAtS)
 	}
-	db.markUsed(n, sh.useClock)
 	if isEmpty(n) {
 		db.mark(n)
 		return n
@@ -95,12 +95,12 @@ func (db *DB) Add(key []byte, data any) *Node {
 	sh := db.shardAt(hash)
 	n, _ := sh.keys.Put(hash, key)
 	db.initNode(sh, n, data)
-	db.markUsed(n, sh.useClock)
 	return n
 }
 
 func (db *DB) initNode(sh *shard, n *Node, data any) {
 	n.SetMark(db.store.epoch)
+	db.stampNew(n, sh.usedAtS)
 	Replace(n, data)
 	sh.resizeIndex()
 	db.chargeNew(sh, n)

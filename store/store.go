@@ -52,7 +52,11 @@ type Store struct {
 	// watched[i] belongs to shard i. It is keyed by database number and key, so Swap leaves it alone.
 	watched [NumShards]map[watchKey][]*Watch
 
+	used    atomic.Int64 // see UsedEstimate
 	watches atomic.Int64 // number of watched keys, over all watches
+
+	stamping atomic.Pointer[stamping] // see use.go
+	pools    [NumShards]evictionPool  // each belongs to its shard; see evict.go
 
 	waiting     waiting
 	keepExpired atomic.Bool // expired keys are not removed; see KeepExpired
@@ -78,8 +82,9 @@ type shard struct {
 	deadlines     expire.Index
 	stats         Stats
 	values        int64  // charges of all keys; see memory.go
+	pending       int64  // of accounted.Used, not yet in Store.used
 	accounted     Memory // what the sum over all databases contains of this shard
-	useClock      uint32 // time of the last lookup; see use.go
+	usedAtS       uint32 // time of the last lookup, in unix seconds; see use.go
 }
 
 // Node is a key with its entry. Its address is stable while the key exists.
@@ -94,6 +99,7 @@ type Stats struct {
 // New returns an empty keyspace.
 func New() *Store {
 	s := &Store{}
+	s.SetStamps(StampTime, 0, 0)
 	for i := range s.dbs {
 		s.dbs[i] = &DB{store: s, id: i}
 	}

@@ -17,7 +17,7 @@ func TestLastUse(t *testing.T) {
 	n := db.Put(k, store.NewString([]byte("v")))
 	requireIdle := func(second, want int64) {
 		t.Helper()
-		require.Equal(t, want, store.IdleSeconds(n, at(second)))
+		require.Equal(t, want, db.IdleSeconds(n, at(second)))
 	}
 	requireIdle(0, 0)
 	requireIdle(10, 10)
@@ -68,8 +68,8 @@ func TestUseClockWraps(t *testing.T) {
 		{1000, 1000, 1 << 62, 1000 + wrap - 1 - (1000+wrap/2-1)%(wrap-1)},
 		{2000, 1000, 0, wrap - 1 - 1000}, // the clock was set back
 	} {
-		store.SetIdle(n, c.idle, at(c.set))
-		require.Equal(t, c.want, store.IdleSeconds(n, at(c.now)), "%+v", c)
+		db.SetIdle(n, c.idle, at(c.set))
+		require.Equal(t, c.want, db.IdleSeconds(n, at(c.now)), "%+v", c)
 		require.Equal(t, "k", n.Key())
 	}
 }

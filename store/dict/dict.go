@@ -125,6 +125,19 @@ func (d *Dict[V]) GetString(hash uint32, key string) *Node[V] {
 	return nil
 }
 
+// GetHash returns a node with this hash, or nil if there is none.
+func (d *Dict[V]) GetHash(hash uint32) *Node[V] {
+	if d.n == 0 {
+		return nil
+	}
+	for n := *d.bucket(hash); n != nil; n = n.next {
+		if n.hash == hash {
+			return n
+		}
+	}
+	return nil
+}
+
 // Put returns the node of key. If there is none it makes one, with a copy of key and a zero Value, and
 // created is true.
 func (d *Dict[V]) Put(hash uint32, key []byte) (n *Node[V], created bool) {

@@ -107,6 +107,9 @@ func (m *model) step(t *testing.T, step int, op byte, key, other []byte) {
 	require.Equal(t, len(m.want), d.Len())
 	got := d.Get(m.hash(key), key)
 	require.Same(t, got, d.GetString(m.hash(key), string(key)))
+	if same := d.GetHash(m.hash(key)); got != nil {
+		require.Equal(t, m.hash(key), same.Hash())
+	}
 	if value, ok := m.want[string(key)]; ok {
 		require.NotNil(t, got)
 		require.Equal(t, value, got.Value)

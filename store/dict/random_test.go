@@ -94,3 +94,31 @@ func TestRandomEdgeCases(t *testing.T) {
 		require.NotNil(t, d.Random(rng.Uint64N))
 	}
 }
+
+// TestSample checks that samples are nodes of the table, none twice, and enough of them, and that each node is
+// in some sample.
+func TestSample(t *testing.T) {
+	for _, size := range []int{0, 1, 5, 100, 1500} {
+		rng := rand.New(rand.NewPCG(uint64(size), 3))
+		var d Dict[int]
+		for i := range size {
+			d.Put(rng.Uint32(), fmt.Append(nil, i))
+		}
+		ever := map[*Node[int]]bool{}
+		for range 300 {
+			k := rng.IntN(size + 10)
+			first := &Node[int]{}
+			got := d.Sample([]*Node[int]{first}, rng.Uint64(), k)
+			require.Same(t, first, got[0])
+			require.GreaterOrEqual(t, len(got)-1, min(k, size))
+			seen := map[*Node[int]]bool{}
+			for _, n := range got[1:] {
+				require.Same(t, n, d.GetString(n.Hash(), n.Key()))
+				require.False(t, seen[n])
+				seen[n], ever[n] = true, true
+			}
+		}
+		require.Len(t, ever, size)
+		require.Empty(t, (&Dict[int]{}).Sample(nil, 7, 5))
+	}
+}

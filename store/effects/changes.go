@@ -19,7 +19,7 @@ const (
 	Hashes
 	ZSets
 	Expiries
-	Evictions // reserved: nothing is evicted
+	Evictions // keys that are removed to make room
 	Misses    // of keys that are looked up for reading
 	NewKeys   // keys that are created
 
@@ -38,6 +38,7 @@ type Event struct {
 var (
 	Del     = Event{"del", Generic}
 	expired = Event{"expired", Expiries}
+	evicted = Event{"evicted", Evictions}
 	created = Event{"new", NewKeys}
 	missed  = Event{"keymiss", Misses}
 )
@@ -52,13 +53,14 @@ const (
 	Moved                 // a key was deleted because its value was moved to another key
 	Replaced              // a key was deleted, and the same command creates it again
 	Expired               // a key was deleted because its deadline had passed
+	Evicted               // a key was deleted to make room
 	Flushed               // every key of a database was deleted
 	Swapped               // two databases were swapped
 	EventOnly             // no change, only an Event
 )
 
 // OfKey reports whether the change invalidates what a client has read of one key.
-func (k Kind) OfKey() bool { return k <= Expired }
+func (k Kind) OfKey() bool { return k <= Evicted }
 
 // A Change is one change of the keyspace. Group.Key returns the key.
 type Change struct {
@@ -109,13 +111,18 @@ func (g *Group) ChangedKey(kind Kind, db int, key string) {
 
 // Expired records that a key was found expired, and adds the DEL that results. It accounts for the DEL only,
 // not for what the current command does.
-func (g *Group) Expired(db int, key string) {
+func (g *Group) Expired(db int, key string) { g.removed(Expired, expired, db, key) }
+
+// Evicted is Expired for a key that is removed to make room.
+func (g *Group) Evicted(db int, key string) { g.removed(Evicted, evicted, db, key) }
+
+func (g *Group) removed(kind Kind, e Event, db int, key string) {
 	g.begin(db, 2)
 	g.Text("DEL")
 	g.Text(key)
-	if g.wanted&(Tracked|Expiries) != 0 {
+	if g.wanted&(Tracked|e.Class) != 0 {
 		g.keys = append(g.keys, key...)
-		g.addChange(Expired, db, expired, len(key))
+		g.addChange(kind, db, e, len(key))
 	}
 }
 

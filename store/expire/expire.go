@@ -85,6 +85,22 @@ func (x *Index) Due(nowMs int64) (group int, ok bool) {
 	return 0, false
 }
 
+// Next returns the first group at or behind a group, and from the first on after the last, that may have a
+// deadline. ok is false if none has.
+func (x *Index) Next(group int) (next int, ok bool) {
+	for i := 0; i < len(x.groups); {
+		at := (group + i) & (len(x.groups) - 1)
+		if x.groups[at] != Never {
+			return at, true
+		}
+		i++
+		if at&(runLen-1) == 0 && x.runs[at>>runBits] == Never {
+			i += runLen - 1 // a whole run without a deadline
+		}
+	}
+	return 0, false
+}
+
 // SetBound sets the bound of a group to the earliest deadline of its keys.
 func (x *Index) SetBound(group int, dueMs int64) {
 	x.groups[group] = dueMs
