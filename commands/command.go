@@ -43,6 +43,7 @@ const (
 	Immediate   // runs in MULTI instead of being queued
 	Subscribed  // runs on a subscribed connection, under RESP2 too
 	RunsQueue   // runs the commands that MULTI has queued
+	EndsMulti   // is admitted in MULTI even if memory is exhausted: it ends the queue
 	LogsIn      // may compare a password
 	NeedsDisk   // is refused, like writes, while the disk fails, although it writes nothing
 )
@@ -135,9 +136,9 @@ type Command struct {
 	// about a call that it will make later; then Locks changes nothing.
 	Locks func(c *Ctx, args [][]byte) store.ShardSet
 
-	// Declares, if not nil, reports whether the script that a call names declares that it
-	// writes or does not. ok is false if it declares neither.
-	Declares func(args [][]byte) (writes, ok bool)
+	// Declares, if not nil, returns the flags Write and DenyOOM as the script that a call
+	// names declares them. ok is false if it declares nothing.
+	Declares func(args [][]byte) (flags Flags, ok bool)
 
 	called  string // the name by which clients call it; see Table.Rename
 	renamed bool   // that is not its own name, or not its parent's
@@ -171,8 +172,8 @@ func (c *Command) Writes(args [][]byte) bool {
 // CLIENT PAUSE WRITE postpones such calls, and a monitor must not make them.
 func (c *Command) Replicates(args [][]byte) bool {
 	if c.Declares != nil {
-		if writes, ok := c.Declares(args); ok {
-			return writes
+		if flags, ok := c.Declares(args); ok {
+			return flags&Write != 0
 		}
 	}
 	return c.Flags&(Write|MayReplicate) != 0
@@ -181,6 +182,16 @@ func (c *Command) Replicates(args [][]byte) bool {
 // InRedis reports whether Redis 7.0 has the command. Redis' versions have one digit
 // before the point and one after it.
 func (c *Command) InRedis() bool { return c.Group != "rate-limit" && c.Since < "7.1" }
+
+// NeedsMemory reports whether a call is refused while memory is exhausted.
+func (c *Command) NeedsMemory(args [][]byte) bool {
+	if c.Declares != nil {
+		if flags, ok := c.Declares(args); ok {
+			return flags&DenyOOM != 0
+		}
+	}
+	return c.Flags&DenyOOM != 0
+}
 
 // ArityOK reports whether the command accepts n arguments, including the name.
 func (c *Command) ArityOK(n int) bool {

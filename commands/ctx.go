@@ -32,6 +32,10 @@ type Ctx struct {
 	// InScript says that a script or a function runs the command.
 	InScript bool
 
+	// OutOfMemory says that memory was exhausted when the command was admitted: a script
+	// may not begin to write with commands that have the flag DenyOOM.
+	OutOfMemory bool
+
 	// MayStream says that the reply may be a resp.Streamed, because it goes to a client
 	// unchanged.
 	MayStream bool
@@ -101,6 +105,7 @@ type Settings struct {
 	ZSetMaxListpackValue int64 // bytes a member may have there
 	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW accepts
 	RDBCompression       bool  // DUMP compresses
+	LimiterAware         bool  // maxmemory-policy is limiter-aware
 }
 
 // Use selects the database for the next command. If the command uses keys, a shard must

@@ -109,16 +109,16 @@ func (d *dumpStream) WriteTo(w io.Writer) (int64, error) {
 	return int64(head + size + 2), err
 }
 
-// restoreOptions are RESTORE's options. FREQ is checked and ignored: no policy counts
-// the frequency of use.
+// restoreOptions are RESTORE's options.
 type restoreOptions struct {
 	replace, absTTL bool
 	idleS           int64 // -1: used now
+	freq            int64 // -1: that of a new key
 }
 
 func parseRestore(args [][]byte) (out restoreOptions, refusal resp.Value) {
 	idle, freq := false, false
-	out.idleS = -1
+	out.idleS, out.freq = -1, -1
 	for o := (options{args}); o.more(); {
 		switch {
 		case o.word("replace"):
@@ -136,9 +136,11 @@ func parseRestore(args [][]byte) (out restoreOptions, refusal resp.Value) {
 			}
 		case !idle && o.wordWith("freq", 1):
 			freq = true
-			if n, refusal := toInt(o.value()); refusal.IsError() {
+			var refusal resp.Value
+			if out.freq, refusal = toInt(o.value()); refusal.IsError() {
 				return out, refusal
-			} else if n < 0 || n > math.MaxUint8 {
+			}
+			if out.freq < 0 || out.freq > math.MaxUint8 {
 				return out, errRestoreFreq
 			}
 		default:
@@ -195,7 +197,10 @@ func restore(c *Ctx) resp.Value {
 		c.DB.ExpireAt(made, atMs)
 	}
 	if o.idleS >= 0 {
-		store.SetIdle(made, o.idleS, c.NowMs)
+		c.DB.SetIdle(made, o.idleS, c.NowMs)
+	}
+	if o.freq >= 0 {
+		c.DB.SetFrequency(made, uint8(o.freq), c.NowMs)
 	}
 	c.recordRestore(value, atMs, o.absTTL)
 	return resp.OK

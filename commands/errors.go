@@ -13,11 +13,14 @@ import (
 // exported ones.
 var (
 	ErrSyntax = resp.Error("ERR syntax error")
-	errNoLFU  = resp.Error("ERR An LFU maxmemory policy is not selected, access frequency not " +
+	errLFU    = resp.Error("ERR An LFU maxmemory policy is selected, idle time not tracked. Please note " +
+		"that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
+	errNoLFU = resp.Error("ERR An LFU maxmemory policy is not selected, access frequency not " +
 		"tracked. Please note that when switching between policies at runtime LRU and LFU data will take " +
 		"some time to adjust.")
 	ErrNotInteger = resp.Error("ERR value is not an integer or out of range")
 	ErrWrongType  = resp.Error("WRONGTYPE Operation against a key holding the wrong kind of value")
+	ErrOOM        = resp.Error("OOM command not allowed when used memory > 'maxmemory'.")
 	ErrDBIndex    = resp.Error("ERR DB index is out of range")
 
 	ErrTimeoutInteger  = resp.Error("ERR timeout is not an integer or out of range")

@@ -57,15 +57,14 @@ var Keys = []Command{
 				Name: "freq", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(2, "RO")},
 				Tips:  []string{"nondeterministic_output"},
 				Group: "generic", Since: "4.0.0", Complexity: "O(1)", Syntax: "key", Handler: objectFreq,
-				Summary: "Fails: without an LFU policy no frequency of use is counted.",
+				Summary: "Returns how often a key is used, on a logarithmic scale, under an LFU policy.",
 			},
 			Help("generic", "6.2.0", "keyspace"),
 			{
 				Name: "idletime", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(2, "RO")},
 				Tips:  []string{"nondeterministic_output"},
 				Group: "generic", Since: "2.2.3", Complexity: "O(1)", Syntax: "key", Handler: objectIdleTime,
-				Summary:   "Returns for how many seconds a key has not been used.",
-				Deviation: "always 0: use is not tracked",
+				Summary: "Returns for how many seconds a key has not been used.",
 			},
 			{
 				Name: "refcount", Arity: 3, Flags: ReadOnly, Keys: []KeySpec{key(2, "RO")},

@@ -43,10 +43,15 @@ func objectEncoding(c *Ctx) resp.Value {
 
 // OBJECT FREQ key
 func objectFreq(c *Ctx) resp.Value {
-	if c.DB.Inspect(c.Args[2], c.NowMs) == nil {
+	n := c.DB.Inspect(c.Args[2], c.NowMs)
+	if n == nil {
 		return resp.Null
 	}
-	return errNoLFU
+	count, ok := c.DB.Frequency(n, c.NowMs)
+	if !ok {
+		return errNoLFU
+	}
+	return resp.Int(count)
 }
 
 // OBJECT IDLETIME key
@@ -55,7 +60,10 @@ func objectIdleTime(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
-	return resp.Int(store.IdleSeconds(n, c.NowMs))
+	if _, frequency := c.DB.Frequency(n, c.NowMs); frequency {
+		return errLFU
+	}
+	return resp.Int(c.DB.IdleSeconds(n, c.NowMs))
 }
 
 // sharedIntegers is how many integers from 0 on are shared objects in Redis, whose

@@ -248,10 +248,13 @@ func rlReserve(c *Ctx) resp.Value {
 	if err != nil {
 		return rlError(c, err)
 	}
+	if d.Units > 0 {
+		k.apply(c, &d.Change)
+	}
+	c.markFullness(c.Args[1], &d)
 	if d.Units == 0 {
 		return decisionReply(c, &d)
 	}
-	k.apply(c, &d.Change)
 	h = hold{
 		idLen: int64(len(id)), first: d.First, units: d.Units, windowMs: quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,
@@ -260,6 +263,7 @@ func rlReserve(c *Ctx) resp.Value {
 	s, line := &store.String{}, h.append(text[:0])
 	s.SetBytes(line)
 	n = c.DB.Put(name, s)
+	c.DB.SetFullness(name, store.Full, c.NowMs) // evicted late: its units are consumed
 	c.DB.ExpireAt(n, c.NowMs+holdMs)
 	c.didSet(name, line, c.NowMs+holdMs)
 	return c.reserveReply(&h)

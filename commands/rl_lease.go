@@ -177,6 +177,9 @@ func rlAcquire(c *Ctx) resp.Value {
 		granted = 1
 		k.grant(c, id, leaseMs)
 	}
+	if c.Settings.LimiterAware {
+		c.DB.SetFullness(c.Args[1], fullness(granted == 0, k.active(), maxSlots), c.NowMs)
+	}
 	return resp.Array(append(c.Values(4),
 		resp.Int(granted), resp.Int(k.active()), resp.Int(maxSlots), resp.Int(k.freeAfterMs(c, maxSlots)))...)
 }

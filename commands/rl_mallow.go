@@ -62,6 +62,7 @@ func decideKey(c *Ctx, triple [][]byte, call limiter.Call) (d limiter.Decision, 
 	if d.Units > 0 {
 		k.apply(c, &d.Change)
 	}
+	c.markFullness(triple[0], &d)
 	return d, resp.None
 }
 

@@ -64,6 +64,9 @@ func clThrottle(c *Ctx) resp.Value {
 		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
 	}
 	c.count(throttleDecider, d.Units, d.Units, quantity == 0)
+	if c.Settings.LimiterAware {
+		c.DB.SetFullness(c.Args[1], fullness(t.Limited, burst-t.Remaining, burst), c.NowMs)
+	}
 	limited := int64(0)
 	if t.Limited {
 		limited = 1

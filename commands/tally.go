@@ -128,6 +128,7 @@ func (t *Tally) Clear() {
 
 func (c *Ctx) countDecision(by *algorithm, d *limiter.Decision, peek bool) {
 	c.count(by.decider, d.Allowed, d.Allowed, peek)
+	c.markFullness(c.Args[1], d)
 }
 
 func (c *Ctx) count(by Decider, granted, units int64, peek bool) {

@@ -6,20 +6,6 @@ import "math"
 // only one value is true of zlimit.
 var limitedDirectives = []Directive{
 	{
-		Name: "maxmemory", Kind: KindMemory, Default: "0", Max: math.MaxInt64,
-		Only: []string{"0"}, Refusal: "zlimit has no memory limit: only 0 is accepted",
-		About: "Only 0: zlimit has no memory limit.",
-	},
-	{
-		Name: "maxmemory-policy", Kind: KindEnum, Default: "noeviction",
-		Values: []string{
-			"volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl", "allkeys-lru",
-			"allkeys-lfu", "allkeys-random", "noeviction",
-		},
-		Only: []string{"noeviction"}, Refusal: "zlimit evicts no keys: only 'noeviction' is accepted",
-		About: "Only noeviction: zlimit evicts no keys.",
-	},
-	{
 		Name: "cluster-enabled", Kind: KindBool, Default: "no", Immutable: true,
 		Only: []string{"no"}, Refusal: "zlimit is not a cluster node: only 'no' is accepted",
 		About: "Only no: zlimit is not a cluster node.",

@@ -49,8 +49,6 @@ var unusedDirectives = []Directive{
 	unused("lazyfree-lazy-server-del", KindBool, "no", goMemory),
 	unused("lazyfree-lazy-user-del", KindBool, "no", goMemory),
 	unused("lazyfree-lazy-user-flush", KindBool, "no", goMemory),
-	within(unused("lfu-decay-time", KindInt, "1", noEviction), 0, math.MaxInt32),
-	within(unused("lfu-log-factor", KindInt, "10", noEviction), 0, math.MaxInt32),
 	within(unused("list-compress-depth", KindInt, "0", noSuchType), 0, math.MaxInt32),
 	within(unused("list-max-listpack-size", KindInt, "-2", noSuchType, "list-max-ziplist-size"),
 		math.MinInt32, math.MaxInt32),
@@ -58,8 +56,6 @@ var unusedDirectives = []Directive{
 		"clients get replies throughout loading.")), 1024, math.MaxInt32),
 	sensitive(unused("masterauth", KindString, "", noReplication)),
 	unused("masteruser", KindString, "", noReplication),
-	within(unused("maxmemory-eviction-tenacity", KindInt, "10", noEviction), 0, 100),
-	within(unused("maxmemory-samples", KindInt, "5", noEviction), 1, math.MaxInt32),
 	within(unused("min-replicas-max-lag", KindInt, "10", noReplication, "min-slaves-max-lag"), 0,
 		math.MaxInt32),
 	unused("proc-title-template", KindString, "{title} {listen-addr} {server-mode}", noTitle),
@@ -101,7 +97,6 @@ var unusedDirectives = []Directive{
 const (
 	goMemory      = "Go's runtime manages memory."
 	noCluster     = "zlimit is not a cluster node."
-	noEviction    = "keys are not evicted."
 	noReplication = "there is no replication."
 	noSlowlog     = "there is no SLOWLOG command."
 	noSyslog      = "zlimit does not log to syslog."

@@ -46,7 +46,7 @@ var connectionGroup = []commands.Command{
 		Name: "quit", Arity: -1, Group: "connection", Since: "1.0.0", Complexity: "O(1)",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
 			commands.AllowBusy |
-			commands.Immediate | commands.Subscribed,
+			commands.Immediate | commands.EndsMulti | commands.Subscribed,
 		Summary: "Closes the connection.",
 		Handler: quit,
 	},
@@ -54,7 +54,7 @@ var connectionGroup = []commands.Command{
 		Name: "reset", Arity: 1, Group: "connection", Since: "6.2.0", Complexity: "O(1)",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.NoAuth |
 			commands.AllowBusy |
-			commands.Immediate | commands.Transaction | commands.Subscribed,
+			commands.Immediate | commands.EndsMulti | commands.Transaction | commands.Subscribed,
 		Summary: "Resets the connection to its state when it was opened.",
 		Handler: reset,
 	},

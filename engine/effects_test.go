@@ -15,8 +15,8 @@ import (
 )
 
 // newRecording returns an engine that records into a buffer.
-func newRecording(t testing.TB) (*engine.Engine, *hands, *logBuffer) {
-	e, h := newEngine(t)
+func newRecording(t testing.TB, directives ...string) (*engine.Engine, *hands, *logBuffer) {
+	e, h := newEngine(t, directives...)
 	log := &logBuffer{}
 	e.Record(log)
 	return e, h, log

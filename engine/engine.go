@@ -91,6 +91,7 @@ type Engine struct {
 	monitors monitors
 	pause    pause
 
+	evict   eviction
 	stats   stats.Stats
 	sampler stats.Sampler
 	memory  memory
@@ -198,9 +199,11 @@ func (e *Engine) follow() {
 			ZSetMaxListpackValue: e.cfg.Int("zset-max-listpack-value"),
 			RLLogMaxUnits:        e.cfg.Int("rl-log-max-units"),
 			RDBCompression:       e.cfg.Bool("rdbcompression"),
+			LimiterAware:         e.cfg.String("maxmemory-policy") == "limiter-aware",
 		})
 		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))
+		e.followEviction()
 		e.logins.follow(e.cfg.Int("failed-logins-per-second"))
 		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
@@ -219,6 +222,9 @@ func (e *Engine) Tick() {
 	e.reclaimSome()
 	e.removeOrphans()
 	e.tickTracked()
+	if e.evict.max.Load() != 0 {
+		e.evictSome()
+	}
 	e.sampler.Tick(int(e.cfg.Int("hz")))
 	e.stats.SampleRates(e.clock.MonotonicUs())
 	e.notePeak(e.MemoryUse().Used())

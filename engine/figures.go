@@ -20,6 +20,10 @@ type Figures struct {
 	Storage   durable.Status
 	Denials   []Denials
 
+	UsedMemory int64 // bytes, as in INFO
+	MaxMemory  int64 // bytes; 0: there is no limit
+	Evicted    int64 // keys, because memory was full
+
 	ClockAheadUs int64 // how far the clock is ahead of the system's
 }
 
@@ -46,6 +50,7 @@ func (e *Engine) Figures() Figures {
 	f := Figures{
 		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.Errors.Total(),
 		Decisions: e.stats.Decisions(), Keyspace: e.sampler.Last(), Storage: e.storage.Status(),
+		UsedMemory: e.MemoryUse().Used(), MaxMemory: e.MaxMemory(), Evicted: e.evict.evicted.Load(),
 		ClockAheadUs: e.clock.AheadUs(),
 	}
 	for _, reason := range deniedReasons {

@@ -24,6 +24,7 @@ var infoExtra = []infoNote{
 	{"Clients", "pubsub_clients", "From Redis 7.4: connections that have subscribed."},
 	{"Memory", "number_of_compiled_scripts", "Scripts that run without the interpreter."},
 	{"Memory", "gc_cycles", "Collections of Go's since the start."},
+	{"Memory", "maxmemory_reserve", "By how much keys are evicted earlier, for garbage that awaits collection."},
 	{"Stats", "evicted_scripts", "From Redis 7.4: scripts of EVAL that made room for others."},
 	{
 		"Stats",
@@ -58,7 +59,6 @@ var infoConstant = []infoNote{
 		"Go's heap: objects, those that await collection included; their spans; all that Go has from the " +
 			"system.",
 	},
-	{"Memory", "maxmemory maxmemory_policy", "0 and noeviction: no key is evicted yet."},
 	{"Memory", "active_defrag_running", "0: Go does not move objects."},
 	{
 		"Memory", "lazyfree_pending_objects lazyfreed_objects",
@@ -89,8 +89,8 @@ var infoConstant = []infoNote{
 	},
 	{"Stats", "expire_cycle_cpu_milliseconds", "How long the cycles took, with the pauses in them."},
 	{
-		"Stats", "evicted_keys evicted_clients total_eviction_exceeded_time current_eviction_exceeded_time",
-		"0: nothing is evicted yet.",
+		"Stats", "evicted_clients",
+		"0: no client is evicted yet.",
 	},
 	{"Stats", "latest_fork_usec total_forks", "0: nothing is forked."},
 	{"Stats", "migrate_cached_sockets", "0: there is no MIGRATE."},

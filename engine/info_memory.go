@@ -42,6 +42,7 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.bytes("used_memory_scripts", scripts.Bytes+libraries.Bytes)
 	w.bytes("maxmemory", e.cfg.Int("maxmemory"))
 	w.put("maxmemory_policy", e.cfg.String("maxmemory-policy"))
+	w.put("maxmemory_reserve", e.evict.reserve.Load())
 
 	w.ratio("allocator_frag_ratio", h.Active, h.Allocated)
 	w.put("allocator_frag_bytes", h.Active-h.Allocated)

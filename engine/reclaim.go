@@ -70,13 +70,23 @@ func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bo
 // reclaim removes and records what is due among about reclaimSlice keys of shards
 // that are locked.
 func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (examined int, more bool) {
+	e.recordStep(g, shards, nowMs, func() {
+		examined, more = e.store.Reclaim(shards, nowMs, reclaimSlice)
+	})
+	return examined, more
+}
+
+// recordStep runs step, which removes keys of shards that are locked and belongs to no
+// command, and records what it did.
+func (e *Engine) recordStep(g *effects.Group, shards store.ShardSet, nowMs int64, step func()) {
 	wanted := e.recording.wanted()
 	if wanted == 0 {
-		return e.store.Reclaim(shards, nowMs, reclaimSlice)
+		step()
+		return
 	}
 	g.Want(wanted)
 	e.store.Record(shards, g)
-	examined, more = e.store.Reclaim(shards, nowMs, reclaimSlice)
+	step()
 	e.store.Record(shards, nil)
 	e.broker.DeferEvents(g)
 	out := invalidations{engine: e}
@@ -84,7 +94,6 @@ func (e *Engine) reclaim(g *effects.Group, shards store.ShardSet, nowMs int64) (
 	e.append(g, nowMs)
 	out.sendBeforeReply()
 	out.sendAfterReplies()
-	return examined, more
 }
 
 // reclaimAll removes every key that is due. Every shard must be locked.

@@ -115,6 +115,8 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	caller(c).flush()
 	e.stats.Reset()
 	e.aclLog.resetCounts()
+	e.evict.evicted.Store(0)
+	e.evict.exceeded.Store(0)
 	e.storage.ResetStats()
 	e.scripts.ResetStats()
 	return resp.OK

@@ -278,6 +278,13 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 			return refusal
 		}
 	}
+	if s.engine.evict.max.Load() != 0 {
+		if s.denyOOM(cmd, args) {
+			return commands.ErrOOM
+		}
+	} else {
+		s.ctx.OutOfMemory = false
+	}
 	switch {
 	case s.engine.storage.Failing() && s.needsDisk(cmd, args):
 		return s.misconf()

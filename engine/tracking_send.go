@@ -83,7 +83,7 @@ func (out *invalidations) addKey(key string, readers []*tracker, by changer, kin
 		if mode == nil || mode.bcast {
 			continue
 		}
-		if knows := mode.noLoop && mode.session == by.session; !knows || by.scan && kind == effects.Expired {
+		if knows := mode.noLoop && mode.session == by.session; !knows || by.scan && kind == effects.Expired || kind == effects.Evicted {
 			out.addFor(mode, n, by.session)
 		}
 	}
@@ -106,7 +106,7 @@ func (out *invalidations) addFor(to *trackingMode, n *notice, by *Session) {
 // author returns the session that has made a change, as BCAST mode sees it.
 func (by changer) author(key []byte, kind effects.Kind) *Session {
 	switch {
-	case by.script || kind == effects.Expired:
+	case by.script || kind == effects.Expired || kind == effects.Evicted:
 		return nil
 	case by.giver != nil && by.filled == string(key):
 		return by.giver

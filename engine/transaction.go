@@ -62,7 +62,7 @@ var transactionGroup = []commands.Command{
 	{
 		Name: "discard", Arity: 1, Group: "transactions", Since: "2.0.0", Complexity: "O(N)",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.Fast | commands.AllowBusy |
-			commands.Transaction | commands.Immediate,
+			commands.Transaction | commands.Immediate | commands.EndsMulti,
 		Summary: "Discards the queued commands and unwatches all keys.",
 		Handler: discard,
 	},
@@ -70,7 +70,7 @@ var transactionGroup = []commands.Command{
 		Name: "exec", Arity: 1, Group: "transactions", Since: "1.2.0", Complexity: "O(N)",
 		Flags: commands.NoScript | commands.Loading | commands.Stale | commands.SkipSlowlog |
 			commands.Transaction |
-			commands.Immediate | commands.RunsQueue,
+			commands.Immediate | commands.EndsMulti | commands.RunsQueue,
 		Summary: "Runs the queued commands as one, unless a watched key has changed.",
 		Handler: exec,
 	},

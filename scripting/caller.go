@@ -79,6 +79,9 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 func (r *caller) writeRefusal(cmd *commands.Command, args [][]byte) (text string) {
 	if !r.wrote && cmd.Writes(args) {
 		text = r.engine.writeRefusal()
+		if text == "" && r.parent.OutOfMemory && cmd.Is(commands.DenyOOM) {
+			text = commands.ErrOOM.Str()
+		}
 		r.wrote = text == ""
 	}
 	return text

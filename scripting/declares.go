@@ -1,33 +1,52 @@
 package scripting
 
-// The flags of a script say before it runs whether it writes, and Redis pauses
-// or refuses it accordingly. A script without a shebang line, or one that does
-// not exist, declares nothing.
+import "github.com/zlimit/zlimit/commands"
 
-func (f flags) declares() (writes, ok bool) { return f.declared && !f.noWrites, f.declared }
+// The flags of a script say before it runs whether it writes and whether it needs
+// memory, and Redis pauses or refuses it accordingly. A script without a shebang
+// line, or one that does not exist, declares nothing.
 
-func (e *Engine) sourceDeclares(args [][]byte) (writes, ok bool) {
+// declared returns the flags that a script has as a command. As in Redis, one that
+// writes nothing needs no memory.
+func declared(noWrites, allowOOM bool) (flags commands.Flags) {
+	if !noWrites {
+		flags |= commands.Write
+	}
+	if !noWrites && !allowOOM {
+		flags |= commands.DenyOOM
+	}
+	return flags
+}
+
+func (f flags) declares() (flags commands.Flags, ok bool) {
+	if !f.declared {
+		return 0, false
+	}
+	return declared(f.noWrites, f.allowOOM), true
+}
+
+func (e *Engine) sourceDeclares(args [][]byte) (flags commands.Flags, ok bool) {
 	f, _, err := parseShebang(string(args[1]))
 	if err != nil {
-		return false, false
+		return 0, false
 	}
 	return f.declares()
 }
 
-func (e *Engine) digestDeclares(args [][]byte) (writes, ok bool) {
+func (e *Engine) digestDeclares(args [][]byte) (flags commands.Flags, ok bool) {
 	if d, good := parseDigest(args[1]); good {
 		if s := e.scripts.lookup(d); s != nil {
 			return s.flags.declares()
 		}
 	}
-	return false, false
+	return 0, false
 }
 
 // functionDeclares is the Declares function of FCALL. Every function has flags.
-func (e *Engine) functionDeclares(args [][]byte) (writes, ok bool) {
+func (e *Engine) functionDeclares(args [][]byte) (flags commands.Flags, ok bool) {
 	f := e.library.lookup(string(args[1]))
 	if f == nil {
-		return false, false
+		return 0, false
 	}
-	return !f.noWrites, true
+	return declared(f.noWrites, f.allowOOM), true
 }

@@ -54,6 +54,10 @@ func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]b
 			return resp.Error(text)
 		}
 	}
+	if c.OutOfMemory && s.flags.allowOOM {
+		c.OutOfMemory = false
+		defer func() { c.OutOfMemory = true }()
+	}
 	if readOnly && s.flags.declared && !s.flags.noWrites {
 		return resp.Error(errReadOnlyEval)
 	}

@@ -31,6 +31,10 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 			return resp.Error(text)
 		}
 	}
+	if c.OutOfMemory && f.allowOOM {
+		c.OutOfMemory = false
+		defer func() { c.OutOfMemory = true }()
+	}
 	if readOnly && !f.noWrites {
 		return resp.Error(errReadOnlyEval)
 	}

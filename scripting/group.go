@@ -29,7 +29,8 @@ func (e *Engine) Commands() []commands.Command {
 	const rw, ro = "RW access update", "RO access"
 	eval := func(
 		name, since, argument, summary, note string, flags commands.Flags, access string, h commands.Handler,
-		locks func(*commands.Ctx, [][]byte) store.ShardSet, declares func([][]byte) (writes, ok bool),
+		locks func(*commands.Ctx, [][]byte) store.ShardSet,
+		declares func([][]byte) (commands.Flags, bool),
 	) commands.Command {
 		return commands.Command{
 			Name: name, Arity: -3, Flags: flags, Group: "scripting", Since: since,

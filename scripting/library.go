@@ -34,6 +34,7 @@ type libraryFunction struct {
 	description lua.LValue
 	flags       []string
 	noWrites    bool
+	allowOOM    bool
 	lib         *library
 	callback    *lua.LFunction
 }

@@ -9,6 +9,7 @@ import (
 type flags struct {
 	declared bool // there was a #!lua line
 	noWrites bool
+	allowOOM bool
 }
 
 var knownFlags = map[string]bool{
@@ -47,6 +48,7 @@ func parseShebang(source string) (f flags, body string, err error) {
 				return f, "", errors.New("Unexpected flag in script shebang: " + name)
 			}
 			f.noWrites = f.noWrites || name == "no-writes"
+			f.allowOOM = f.allowOOM || name == "allow-oom"
 		}
 	}
 	return f, source[end:], nil

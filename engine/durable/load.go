@@ -217,7 +217,7 @@ func (l *loader) put(db int, key []byte, value any, expireAtMs int64) {
 	defer st.Unlock(shard)
 	into := st.DB(db)
 	n := into.Put(key, value)
-	store.SetIdle(n, 0, l.storage.clock.NowUs()/1000)
+	into.SetIdle(n, 0, l.storage.clock.NowUs()/1000)
 	if expireAtMs != 0 {
 		into.ExpireAt(n, expireAtMs)
 	}

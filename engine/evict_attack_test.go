@@ -1,0 +1,135 @@
+package engine_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var rewriteAttack = flag.Bool("rewrite-attack", false, "write the table of docs/eviction.md anew")
+
+const attackPage = "../docs/eviction.md"
+
+// noeviction is the policy of an attack on a server without a limit of memory.
+const noeviction = "noeviction"
+
+// An attack is a client over its limit that floods fresh keys until memory is full, to make
+// the server forget it.
+type attack struct {
+	policy string
+	// readmitted says how often the client is admitted again within its window, after each
+	// of ten floods; forgotten how many of a hundred others that are over their limits are
+	// admitted again at the end.
+	readmitted, forgotten int
+}
+
+// run runs the attack with an algorithm of RL.ALLOW.
+func (a *attack) run(t *testing.T, algo string) {
+	e, h := newEngine(t, "--maxmemory-policy", a.policy)
+	s := newSession(t, e)
+	allow := func(key string, limit int) bool {
+		reply := do(s, fmt.Sprintf("RL.ALLOW %s %d 1h ALGO %s", key, limit, algo))
+		require.NotContains(t, reply, "ERR")
+		require.NotContains(t, reply, "OOM")
+		return strings.HasPrefix(reply, "[1 ")
+	}
+	victims := func() (admitted int) {
+		for i := range 100 {
+			if allow(fmt.Sprintf("victim:%d", i), 5) {
+				admitted++
+			}
+		}
+		return admitted
+	}
+	for range 5 {
+		require.Equal(t, 100, victims())
+	}
+	require.Zero(t, victims(), "all are over their limits")
+	for range 20 {
+		allow("attacker", 10)
+	}
+	require.False(t, allow("attacker", 10))
+	if a.policy != noeviction {
+		bound(t, e, s, 1<<18)
+	}
+	for flood := range 10 {
+		for i := range 5_000 {
+			allow(fmt.Sprintf("flood:%d:%d", flood, i), 10)
+			if i%25 == 0 {
+				h.pass(300)
+			}
+		}
+		if allow("attacker", 10) {
+			a.readmitted++
+		}
+	}
+	a.forgotten = victims()
+}
+
+// TestAttackerIsNotForgotten checks that no flood makes the policy limiter-aware forget who
+// is over a limit, and that other policies do forget, as the page about eviction says.
+func TestAttackerIsNotForgotten(t *testing.T) {
+	table := "| maxmemory-policy | attacker admitted again, of 10 floods | others admitted again, of 100 |\n" +
+		"|---|---|---|\n"
+	for _, policy := range []string{
+		"volatile-lru", "allkeys-lru", "volatile-lfu", "allkeys-lfu", "volatile-ttl", "allkeys-random",
+		"limiter-aware",
+	} {
+		a := attack{policy: policy}
+		a.run(t, "LOG")
+		switch policy {
+		case "limiter-aware":
+			require.Zero(t, a.readmitted)
+			require.Zero(t, a.forgotten)
+			for _, algo := range []string{"FIXED", "GCRA 5", "COUNTER", "BUCKETS 10"} {
+				evicting, unbounded := attack{policy: policy}, attack{policy: noeviction}
+				evicting.run(t, algo)
+				unbounded.run(t, algo)
+				evicting.policy = noeviction
+				require.Equal(t, unbounded, evicting, algo)
+			}
+		case "volatile-lru", "allkeys-random":
+			require.NotZero(t, a.readmitted, policy)
+			require.NotZero(t, a.forgotten, policy)
+		}
+		table += fmt.Sprintf("| `%s` | %d | %d |\n", policy, a.readmitted, a.forgotten)
+	}
+	t.Log("\n" + table)
+	page, err := os.ReadFile(attackPage)
+	require.NoError(t, err)
+	if *rewriteAttack {
+		before, rest, found := strings.Cut(string(page), "| maxmemory-policy |")
+		require.True(t, found)
+		_, after, found := strings.Cut(rest, "\n\n")
+		require.True(t, found)
+		require.NoError(t, os.WriteFile(attackPage, []byte(before+table+"\n"+after), 0o644))
+		return
+	}
+	require.Contains(t, string(page), "| `limiter-aware` | 0 | 0 |\n")
+}
+
+// TestKeysThatNoCommandDecided checks the order in which limiter-aware evicts the keys of
+// limiters made of other commands: what counts the least goes first.
+func TestKeysThatNoCommandDecided(t *testing.T) {
+	e, _ := newEngine(t, "--maxmemory-policy", "limiter-aware")
+	s := newSession(t, e)
+	for i := range 50 {
+		do(s, fmt.Sprintf("ZADD big %d %d", i, i))
+		do(s, "INCR counter")
+	}
+	for range 3 {
+		do(s, "RL.ALLOW denying 1 1h")
+	}
+	bound(t, e, s, 100_000)
+	for i := range 3000 {
+		require.Equal(t, "1", do(s, fmt.Sprintf("ZADD small:%d 1 1", i)))
+	}
+	require.NotEqual(t, "0", infoField(t, s, "evicted_keys"))
+	for _, key := range []string{"big", "counter", "denying"} {
+		require.True(t, exists(s, key), key)
+	}
+}

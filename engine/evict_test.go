@@ -1,0 +1,229 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// slack is by how many bytes used memory may exceed a limit: each shard may have 512 that
+// are not yet counted.
+const slack = 40_000
+
+const oom = "OOM command not allowed when used memory > 'maxmemory'."
+
+// bound sets maxmemory to what is used now and some bytes more.
+func bound(t *testing.T, e *engine.Engine, s *engine.Session, more int64) (limit int64) {
+	t.Helper()
+	limit = e.MemoryUse().Used() + more
+	require.Equal(t, "OK", do(s, fmt.Sprintf("CONFIG SET maxmemory %d", limit)))
+	return limit
+}
+
+func exists(s *engine.Session, key string) bool { return do(s, "EXISTS "+key) == "1" }
+
+// TestPolicies checks which keys each policy keeps when half as many again are written as
+// fit.
+func TestPolicies(t *testing.T) {
+	const keys = 3000
+	for policy, kept := range map[string]func(i int) bool{
+		// Of the first keys, every tenth is used all the time, and every fourth has no deadline.
+		"allkeys-lru":  func(i int) bool { return i%10 == 0 },
+		"allkeys-lfu":  func(i int) bool { return i%10 == 0 },
+		"volatile-lru": func(i int) bool { return i%10 == 0 || i%4 == 0 },
+		"volatile-lfu": func(i int) bool { return i%10 == 0 || i%4 == 0 },
+		"volatile-ttl": func(i int) bool { return i%4 == 0 || i > keys*9/10 },
+		// The random policies keep nothing in particular, but keys without a deadline.
+		"volatile-random": func(i int) bool { return i%4 == 0 },
+		"allkeys-random":  func(int) bool { return false },
+	} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			e, h := newEngine(t, "--maxmemory-policy", policy, "--maxmemory-samples", "10")
+			s := newSession(t, e)
+			key := func(i int) string { return fmt.Sprintf("key:%04d", i) }
+			for i := range keys {
+				set := "SET " + key(i) + " value"
+				if i%4 != 0 {
+					set += fmt.Sprintf(" EX %d", 100_000+i*10)
+				}
+				require.Equal(t, "OK", do(s, set))
+			}
+			h.pass(3_600_000)
+			for range 20 {
+				h.pass(10_000)
+				for i := 0; i < keys; i += 10 {
+					do(s, "GET "+key(i))
+				}
+			}
+			limit := bound(t, e, s, 0)
+			for i := range keys / 2 {
+				require.Equal(t, "OK", do(s, fmt.Sprintf("SET new:%04d value EX 200000", i)))
+				require.Less(t, e.MemoryUse().Used(), limit+slack)
+				if i%100 == 0 {
+					h.pass(1000)
+					for i := 0; i < keys; i += 10 {
+						do(s, "GET "+key(i))
+					}
+				}
+			}
+			lost, want := 0, 0
+			for i := range keys {
+				if kept(i) {
+					want++
+					if !exists(s, key(i)) {
+						lost++
+					}
+				}
+			}
+			t.Logf("of %d keys that are to be kept %d are lost", want, lost)
+			require.LessOrEqual(t, lost, want/10)
+			require.NotEqual(t, "0", infoField(t, s, "evicted_keys"))
+		})
+	}
+}
+
+// TestEvictionIsTold checks what a log, subscribers, watchers and trackers hear of an
+// evicted key.
+func TestEvictionIsTold(t *testing.T) {
+	e, _, log := newRecording(t, "--maxmemory-policy", "allkeys-lru", "--notify-keyspace-events", "Ee")
+	s, watcher, subscriber := newSession(t, e), newSession(t, e), newSession(t, e)
+	require.Equal(t, "OK", do(s, "SET victim value"))
+	require.Equal(t, "OK", do(watcher, "WATCH victim"))
+	require.Equal(t, "OK", do(watcher, "MULTI"))
+	do(subscriber, "SUBSCRIBE __keyevent@0__:evicted")
+	log.take()
+	do(s, "CONFIG SET maxmemory 1")
+	require.Equal(t, "PONG", do(s, "PING"))
+	require.Equal(t, []string{"DEL victim"}, logLines(t, log.take()))
+	out, _ := subscriber.Deliver(nil)
+	require.Contains(t, string(out), "__keyevent@0__:evicted\r\n$6\r\nvictim")
+	do(s, "CONFIG SET maxmemory 0")
+	do(watcher, "PING")
+	require.Equal(t, "(nil)", do(watcher, "EXEC"))
+}
+
+// TestExpiredKeysGoFirst checks that nothing is evicted while expired keys make room.
+func TestExpiredKeysGoFirst(t *testing.T) {
+	for _, policy := range []string{"allkeys-lru", "volatile-ttl", "allkeys-random", "limiter-aware"} {
+		e, h := newEngine(t, "--maxmemory-policy", policy)
+		s := newSession(t, e)
+		for i := range 500 {
+			do(s, fmt.Sprintf("SET short:%d value PX 10", i))
+			do(s, fmt.Sprintf("SET long:%d value EX 1000", i))
+		}
+		bound(t, e, s, 0)
+		h.pass(20)
+		for i := range 100 {
+			require.Equal(t, "OK", do(s, fmt.Sprintf("SET new:%d value EX 1000", i)), policy)
+		}
+		require.Equal(t, "0", infoField(t, s, "evicted_keys"), policy)
+		for i := range 500 {
+			require.True(t, exists(s, fmt.Sprintf("long:%d", i)), policy)
+		}
+	}
+}
+
+// TestNothingToEvict checks that a command that needs memory is refused, and others are
+// not, when there is nothing to evict.
+func TestNothingToEvict(t *testing.T) {
+	e, _ := newEngine(t, "--maxmemory-policy", "volatile-lru")
+	s := newSession(t, e)
+	for i := range 1000 {
+		do(s, fmt.Sprintf("SET key:%d value", i))
+	}
+	bound(t, e, s, -slack)
+	require.Equal(t, oom, do(s, "SET new value"))
+	require.Equal(t, oom, do(s, "RL.ALLOW new 1 1s"))
+	require.Equal(t, "value", do(s, "GET key:1"))
+	require.Equal(t, "1", do(s, "EXPIRE key:1 100"))
+	require.Equal(t, oom, do(s, "SET new value"), "one key is not enough")
+	require.False(t, exists(s, "key:1"))
+	for i := range 900 {
+		do(s, fmt.Sprintf("EXPIRE key:%d 100", i))
+	}
+	require.Equal(t, "OK", do(s, "SET new value"))
+}
+
+// TestEvictionUnderConcurrency checks that sessions that write at once stay within the
+// limit, with policies and limits that change meanwhile.
+func TestEvictionUnderConcurrency(t *testing.T) {
+	e, _ := newEngine(t, "--maxmemory-policy", "allkeys-lru")
+	admin := newSession(t, e)
+	limit := bound(t, e, admin, 1<<20)
+	var writers sync.WaitGroup
+	for w := range 4 {
+		s := newSession(t, e)
+		writers.Go(func() {
+			for i := range 20_000 {
+				line := fmt.Sprintf("RL.ALLOW w%d:%d 10 1h", w, i)
+				if i%3 == 0 {
+					line = fmt.Sprintf("SET s%d:%d %s EX 100", w, i, strings.Repeat("x", 1+rand.IntN(200)))
+				}
+				if reply := do(s, line); strings.HasPrefix(reply, "ERR") {
+					t.Error(reply)
+				}
+			}
+		})
+	}
+	policies := []string{
+		"allkeys-lfu", "limiter-aware", "volatile-ttl", "allkeys-random", "volatile-lru", "allkeys-lru",
+	}
+	for i := range 300 {
+		do(admin, "CONFIG SET maxmemory-policy "+policies[i%len(policies)])
+		e.Tick()
+	}
+	writers.Wait()
+	do(admin, "CONFIG SET maxmemory-policy allkeys-lru")
+	do(admin, "PING")
+	require.Less(t, e.MemoryUse().Used(), limit+300_000)
+	counted, found := e.CountedMemory()
+	require.Equal(t, found, counted)
+}
+
+// TestLimitBelowWhatIsHeld checks that a command evicts for a bounded time only, and that
+// ticks go on.
+func TestLimitBelowWhatIsHeld(t *testing.T) {
+	e, _ := newEngine(t, "--maxmemory-policy", "allkeys-random")
+	s := newSession(t, e)
+	empty := e.MemoryUse().Used()
+	for i := range 20_000 {
+		do(s, fmt.Sprintf("SET key:%d value", i))
+	}
+	require.Equal(t, "OK", do(s, fmt.Sprintf("CONFIG SET maxmemory %d", empty+50_000)))
+	for range 100 {
+		e.Tick()
+	}
+	require.Less(t, e.MemoryUse().Used(), empty+50_000+slack)
+	require.Equal(t, "OK", do(s, "SET new value"))
+	require.Equal(t, "0", infoField(t, s, "current_eviction_exceeded_time"))
+}
+
+// TestRoundsOfFillAndExpire checks that filling to the limit and expiring leaks nothing.
+func TestRoundsOfFillAndExpire(t *testing.T) {
+	e, h := newEngine(t, "--maxmemory-policy", "limiter-aware")
+	s := newSession(t, e)
+	limit := bound(t, e, s, 2<<20)
+	var first int64
+	for round := range 10 {
+		for i := range 30_000 {
+			reply := do(s, fmt.Sprintf("RL.ALLOW r%d:%d 10 1m", round, i))
+			require.NotContains(t, reply, "OOM")
+		}
+		require.Less(t, e.MemoryUse().Used(), limit+slack)
+		h.pass(61_000)
+		e.Reclaim()
+		used := e.MemoryUse().Used()
+		if round == 0 {
+			first = used
+		}
+		require.InDelta(t, first, used, float64(first)/10, "round %d", round)
+		require.Equal(t, "0", do(s, "DBSIZE"))
+	}
+}
