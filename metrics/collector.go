@@ -50,7 +50,10 @@ var (
 		"Time of the last snapshot, initially of the start.")
 	denials = desc("zlimit_acl_denied_total",
 		"Failed logins (auth), and calls refused by the ACL, by reason.", "reason")
-	ahead = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
+	used      = desc("zlimit_used_memory_bytes", "Memory of keys, values and buffers, as used_memory in INFO.")
+	maxmemory = desc("zlimit_maxmemory_bytes", "Limit of used memory, 0 if there is none.")
+	evictions = desc("zlimit_evicted_keys_total", "Keys evicted because memory was full.")
+	ahead     = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
 )
 
 // Describe implements prometheus.Collector.
@@ -58,7 +61,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
-		lastSave, denials, ahead,
+		lastSave, denials, used, maxmemory, evictions, ahead,
 	} {
 		ch <- d
 	}
@@ -102,6 +105,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, d := range f.Denials {
 		put(denials, total, float64(d.Count), d.Reason)
 	}
+	put(used, now, float64(f.UsedMemory))
+	put(maxmemory, now, float64(f.MaxMemory))
+	put(evictions, total, float64(f.Evicted))
 	put(ahead, now, seconds(f.ClockAheadUs))
 
 	byAlgorithm := make(map[string]commands.Decisions)

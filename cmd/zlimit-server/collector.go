@@ -18,16 +18,30 @@ import (
 const (
 	minPercent = 50
 	maxPercent = 400
-	headroom   = 32 << 20 // bytes
+	// leastPercent is the least GOGC near to maxmemory.
+	leastPercent = 15
+	headroom     = 32 << 20 // bytes
 )
 
-// gcPercent returns GOGC for a heap with the given number of live bytes.
-func gcPercent(live uint64) int {
-	p := maxPercent
-	for p > minPercent && live*uint64(p)/100 > headroom {
+// evictionReserve is the part of maxmemory that is left to the garbage of evicted keys:
+// a seventh. With it resident memory stays below 1.25 times maxmemory under a flood of
+// new keys; see docs/adr/0033.
+const evictionReserve = 7
+
+// gcPercent returns GOGC for a heap with the given number of live bytes. maxmemory is 0
+// if there is no limit. Near to it the heap may grow to a tenth more than it: then the
+// garbage of evicted keys is collected soon. GOMEMLIMIT would not do: free places among
+// evicted keys count as used there, so that collections would never pause.
+func gcPercent(live, maxmemory uint64) int {
+	p := uint64(maxPercent)
+	for p > minPercent && live*p/100 > headroom {
 		p /= 2
 	}
-	return p
+	if maxmemory > 0 && live > maxmemory/2 {
+		room := maxmemory/10*11 - min(live, maxmemory/10*11)
+		p = min(p, max(room*100/live, leastPercent))
+	}
+	return int(p)
 }
 
 // tuneCollector sets GOGC, and GOMEMLIMIT to nine tenths of the memory of the machine
@@ -47,7 +61,7 @@ func tuneCollector() {
 func tunesPercent() bool { return os.Getenv("GOGC") == "" }
 
 // returnMemory runs once a second until done: it lets a keeper return memory and
-// adapts GOGC to the heap.
+// adapts GOGC to the heap and to maxmemory.
 func returnMemory(e *engine.Engine, done <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -74,7 +88,9 @@ func returnMemory(e *engine.Engine, done <-chan struct{}) {
 		if keys, ok := e.Keys(); ok {
 			now.keys = keys
 		}
-		if p := gcPercent(now.live); p != set && tunesPercent() {
+		limit := uint64(e.MaxMemory())
+		e.SetReserve(int64(limit / evictionReserve))
+		if p := gcPercent(now.live, limit); p != set && tunesPercent() {
 			set = p
 			debug.SetGCPercent(p)
 		}

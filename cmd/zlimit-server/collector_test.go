@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 	"testing/fstest"
 
@@ -14,7 +15,25 @@ func TestGCPercent(t *testing.T) {
 		0: 400, 8 * mb: 400, 9 * mb: 200, 16 * mb: 200, 17 * mb: 100,
 		33 * mb: 50, 1 << 40: 50,
 	} {
-		require.Equal(t, want, gcPercent(live), "%d bytes", live)
+		require.Equal(t, want, gcPercent(live, 0), "%d bytes", live)
+	}
+}
+
+func TestGCPercentNearMaxmemory(t *testing.T) {
+	for _, c := range []struct {
+		live, maxmemory uint64
+		want            int
+	}{
+		{100 * mb, 0, 50},
+		{100 * mb, 200 * mb, 50}, // half of it: there is room
+		{160 * mb, 200 * mb, 37},
+		{180 * mb, 200 * mb, 22},
+		{200 * mb, 200 * mb, 15},
+		{500 * mb, 200 * mb, 15}, // noeviction, and a limit set too late
+		{8 * mb, 10 * mb, 37},
+		{mb, math.MaxInt64, 400},
+	} {
+		require.Equal(t, c.want, gcPercent(c.live, c.maxmemory), "%+v", c)
 	}
 }
 
