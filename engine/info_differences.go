@@ -24,7 +24,7 @@ var infoExtra = []infoNote{
 	{"Clients", "pubsub_clients", "From Redis 7.4: connections that have subscribed."},
 	{"Memory", "number_of_compiled_scripts", "Scripts that run without the interpreter."},
 	{"Memory", "gc_cycles", "Collections of Go's since the start."},
-	{"Memory", "maxmemory_reserve", "By how much keys are evicted earlier, for garbage that awaits collection."},
+	{"Memory", "maxmemory_reserve", "By how much keys are evicted earlier, to leave room for garbage."},
 	{"Stats", "evicted_scripts", "From Redis 7.4: scripts of EVAL that made room for others."},
 	{
 		"Stats",

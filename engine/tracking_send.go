@@ -83,7 +83,8 @@ func (out *invalidations) addKey(key string, readers []*tracker, by changer, kin
 		if mode == nil || mode.bcast {
 			continue
 		}
-		if knows := mode.noLoop && mode.session == by.session; !knows || by.scan && kind == effects.Expired || kind == effects.Evicted {
+		if knows := mode.noLoop && mode.session == by.session; !knows || by.scan && kind == effects.Expired ||
+			kind == effects.Evicted {
 			out.addFor(mode, n, by.session)
 		}
 	}

@@ -50,7 +50,7 @@ var (
 		"Time of the last snapshot, initially of the start.")
 	denials = desc("zlimit_acl_denied_total",
 		"Failed logins (auth), and calls refused by the ACL, by reason.", "reason")
-	used      = desc("zlimit_used_memory_bytes", "Memory of keys, values and buffers, as used_memory in INFO.")
+	used      = desc("zlimit_used_memory_bytes", "Memory of keys, values and buffers.")
 	maxmemory = desc("zlimit_maxmemory_bytes", "Limit of used memory, 0 if there is none.")
 	evictions = desc("zlimit_evicted_keys_total", "Keys evicted because memory was full.")
 	ahead     = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")

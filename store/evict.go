@@ -8,10 +8,10 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// This file chooses keys to evict: docs/adr/0033. As Redis does, it samples some keys, keeps the best
-// candidates seen so far in a pool, and evicts the best of them. Redis has one pool; here each shard has its
-// own, under the shard's lock, and the better of two shards' candidates is evicted, so that sessions make room
-// side by side.
+// This file chooses keys to evict: docs/adr/0033. As Redis does, it samples some keys, keeps the
+// best candidates seen so far in a pool, and evicts the best of them. Redis has one pool; here each
+// shard has its own, under the shard's lock, and the better of two shards' candidates is evicted,
+// so that sessions make room side by side.
 
 // An Eviction says which keys to evict. It does not change.
 type Eviction struct {
@@ -29,7 +29,7 @@ const (
 	EvictIdle              // the one that was not used for longest
 	EvictFrequency         // the one that is used least often
 	EvictDeadline          // the one that expires first
-	EvictFullness          // the one that is furthest below its limit, and of several the one unused for longest
+	EvictFullness          // the one furthest below its limit, of several the one unused for longest
 )
 
 // Stamps returns what stamps must mean for the eviction.
@@ -53,19 +53,22 @@ type evictionPool struct {
 	candidates [poolSize]candidate // the first n
 }
 
-// A candidate is a key, known by its hash: should two keys of a shard have the same one, either may go if it is
-// as good a candidate.
+// A candidate is a key, known by its hash: should two keys of a shard have the same one, either may
+// go if it is as good a candidate.
 type candidate struct {
 	score uint64 // the greater, the better
 	hash  uint32
 	db    int32
 }
 
-// Evict makes room in one of two different shards, whose locks must be held: it removes keys that have expired,
-// or else the better one of the keys that v would choose in either, so that no shard runs out of the keys that
-// should go first. It returns how many keys it has removed, 0 if there is none that it may remove, and how many
-// of them had not expired. rnd returns a uniform number below n.
-func (s *Store) Evict(shards [2]int, v *Eviction, nowMs int64, rnd func(n uint64) uint64) (removed, evicted int) {
+// Evict makes room in one of two different shards, whose locks must be held: it removes keys that
+// have expired, or else the better one of the keys that v would choose in either, so that no shard
+// runs out of the keys that should go first. It returns how many keys it has removed, 0 if there is
+// none that it may remove, and how many of them had not expired. rnd returns a uniform number below
+// n.
+func (s *Store) Evict(
+	shards [2]int, v *Eviction, nowMs int64, rnd func(n uint64) uint64,
+) (removed, evicted int) {
 	for _, shard := range shards {
 		defer s.settle(shard)
 		if n := s.reclaimDue(shard, nowMs); n > 0 {
@@ -86,9 +89,12 @@ func (s *Store) Evict(shards [2]int, v *Eviction, nowMs int64, rnd func(n uint64
 	return 1, 1
 }
 
-// bestOf returns the better one of the best candidates of two shards, or nil. It samples keys of the first shard,
-// and of the second one only if that has no candidates: reading random keys is what takes the time.
-func (s *Store) bestOf(shards [2]int, v *Eviction, nowMs int64, rnd func(n uint64) uint64) (in *DB, best *Node) {
+// bestOf returns the better one of the best candidates of two shards, or nil. It samples keys of
+// the first shard, and of the second one only if that has no candidates: reading random keys is
+// what takes the time.
+func (s *Store) bestOf(
+	shards [2]int, v *Eviction, nowMs int64, rnd func(n uint64) uint64,
+) (in *DB, best *Node) {
 	var from *evictionPool
 	for i, shard := range shards {
 		pool := &s.pools[shard]

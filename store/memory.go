@@ -115,12 +115,12 @@ func (db *DB) account(i uint32) {
 	}
 }
 
-// maxPending is how many bytes of each shard of a database UsedEstimate may lack. Adding each change to one sum would make
-// all sessions write to one cache line.
+// maxPending is how many bytes of each shard of a database UsedEstimate may lack. Adding each
+// change to one sum would make all sessions write to one cache line.
 const maxPending = 512
 
-// UsedEstimate returns Memory().Used, to within maxPending for each shard, in the time of one load. It requires no
-// shard.
+// UsedEstimate returns Memory().Used, to within maxPending for each shard, in the time of one load.
+// It requires no shard.
 func (s *Store) UsedEstimate() int64 { return s.used.Load() }
 
 const nodeBytes = int64(unsafe.Sizeof(Node{}))

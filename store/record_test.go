@@ -114,7 +114,10 @@ func TestStoreEvents(t *testing.T) {
 
 // changesIn returns the changes of a group, one line each.
 func changesIn(g *effects.Group) (lines []string) {
-	words := [...]string{"changed", "deleted", "moved", "replaced", "expired", "evicted", "flushed", "swapped", "noted"}
+	words := [...]string{
+		"changed", "deleted", "moved", "replaced", "expired", "evicted", "flushed", "swapped",
+		"noted",
+	}
 	changes := g.Changes()
 	for i := range changes {
 		c := &changes[i]

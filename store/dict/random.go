@@ -50,10 +50,11 @@ func (d *Dict[V]) Random(rnd func(n uint64) uint64) *Node[V] {
 	}
 }
 
-// Sample appends the nodes of consecutive buckets to dst, beginning at bucket at modulo their number, until it
-// has appended k of them or seen all, and returns dst. Chains are taken whole, so there may be some more than k.
-// The buckets are neighbours in memory, and no read waits for the one before it: in a large table that is a
-// fraction of the time of k calls of Random, but nodes of longer chains are not as likely as others.
+// Sample appends the nodes of consecutive buckets to dst, beginning at bucket at modulo their
+// number, until it has appended k of them or seen all, and returns dst. Chains are taken whole, so
+// there may be some more than k. The buckets are neighbours in memory, and no read waits for the
+// one before it: in a large table that is a fraction of the time of k calls of Random, but nodes of
+// longer chains are not as likely as others.
 func (d *Dict[V]) Sample(dst []*Node[V], at uint64, k int) []*Node[V] {
 	if d.n == 0 {
 		return dst

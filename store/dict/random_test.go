@@ -95,8 +95,8 @@ func TestRandomEdgeCases(t *testing.T) {
 	}
 }
 
-// TestSample checks that samples are nodes of the table, none twice, and enough of them, and that each node is
-// in some sample.
+// TestSample checks that samples are nodes of the table, none twice, and enough of them, and that
+// each node is in some sample.
 func TestSample(t *testing.T) {
 	for _, size := range []int{0, 1, 5, 100, 1500} {
 		rng := rand.New(rand.NewPCG(uint64(size), 3))
