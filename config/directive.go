@@ -22,6 +22,7 @@ const (
 	KindSave         // save points: pairs of seconds and changes (String)
 	KindEvents       // classes of keyspace events, one letter each (Events)
 	KindOutputBuffer // class hard soft seconds, for several classes (OutputBufferLimit)
+	KindKeyLimits    // prefix and number, for several prefixes (KeyLimits)
 )
 
 // Directive is one row of the table. Rows are constant.

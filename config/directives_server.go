@@ -108,6 +108,11 @@ var serverDirectives = []Directive{
 		About: "Largest limit for which RL.ALLOW keeps a log of single units.",
 	},
 	{
+		Name: "rl-max-keys-per-prefix", Kind: KindKeyLimits, Ours: true,
+		About: "How many keys whose names begin with a prefix RL commands may create; a file may have " +
+			"several lines.",
+	},
+	{
 		Name: "hash-max-listpack-entries", Aliases: []string{"hash-max-ziplist-entries"}, Kind: KindInt,
 		Default: "512", Max: math.MaxInt64,
 		About: "Maximum number of fields of a hash with OBJECT ENCODING listpack, which HSCAN returns whole.",

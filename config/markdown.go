@@ -75,6 +75,8 @@ func (d *Directive) Syntax() string {
 		return strings.Join(values, "|")
 	case d.Kind == KindOutputBuffer:
 		return "CLASS HARD SOFT SECONDS ..."
+	case d.Kind == KindKeyLimits:
+		return "PREFIX KEYS ..."
 	}
 	switch d.Kind {
 	case KindBool:

@@ -31,7 +31,10 @@ func (c *Config) File() string {
 		}
 		b.WriteString(table[i].Name)
 		parts := []string{v.text}
-		if table[i].Kind.takesWords() && v.text != "" {
+		switch {
+		case len(v.keys) > 0:
+			parts = keyLimitWords(v.keys)
+		case table[i].Kind.takesWords() && v.text != "":
 			parts = strings.Split(v.text, " ")
 		}
 		for _, word := range parts {

@@ -150,13 +150,20 @@ func (c *Config) store(found []entry, pairs [][]byte) ([]entry, error) {
 		d := &table[n.index]
 		args := []string{string(pairs[2*i+1])}
 		old := values[n.index]
-		if d.Kind.takesWords() {
+		var err error
+		switch {
+		case d.Kind == KindKeyLimits:
+			args, err = splitQuoted(args[0])
+		case d.Kind.takesWords():
 			args = splitWords(args[0])
 		}
-		if d.Kind == KindSave {
+		if d.Kind == KindSave || d.Kind == KindKeyLimits {
 			old = value{} // only the lines of a file accumulate
 		}
-		v, err := d.parse(args, old)
+		var v value
+		if err == nil {
+			v, err = d.parse(args, old)
+		}
 		if err != nil {
 			return nil, &SetError{Name: n.text, Reason: err.Error()}
 		}

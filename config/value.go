@@ -15,6 +15,7 @@ type value struct {
 	num    int64    // KindBool (0 or 1), KindInt, KindMemory, KindOctal
 	words  []string // KindEvents: one word of all letters
 	limits [outputBufferClasses]OutputBufferLimit
+	keys   []KeyLimit // KindKeyLimits
 }
 
 // Redis' texts for invalid values.
@@ -37,7 +38,11 @@ var (
 // takesWords reports whether a value of the kind consists of any number of words
 // rather than exactly one.
 func (k Kind) takesWords() bool {
-	return k == KindList || k == KindSave || k == KindOutputBuffer || k == KindPercentiles
+	switch k {
+	case KindList, KindSave, KindOutputBuffer, KindPercentiles, KindKeyLimits:
+		return true
+	}
+	return false
 }
 
 // parse parses a value. old is the directive's current value: if a file may have
@@ -56,6 +61,8 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 		return parseSave(args, old)
 	case KindOutputBuffer:
 		return parseOutputBuffer(args, old)
+	case KindKeyLimits:
+		return parseKeyLimits(args, old)
 	case KindPercentiles:
 		return parsePercentiles(d.Name, args)
 	}
