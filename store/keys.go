@@ -104,6 +104,7 @@ func (db *DB) initNode(sh *shard, n *Node, data any) {
 	Replace(n, data)
 	sh.resizeIndex()
 	db.chargeNew(sh, n)
+	db.countCreated(n)
 	db.signalReady(n)
 	db.created(n)
 }
@@ -156,6 +157,7 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 	sh.keys.Insert(n)
 	sh.resizeIndex()
 	to.chargeNew(sh, n)
+	to.countCreated(n)
 	to.created(n)
 	if expires {
 		to.ExpireAt(n, expireAtMs)
@@ -225,6 +227,7 @@ func (db *DB) unlink(sh *shard, n *Node) {
 		sh.clearDeadline(n)
 	}
 	sh.keys.Unlink(n)
+	db.countUnlinked(n)
 	sh.values -= n.Value.charge().bytes()
 	db.account(n.Hash() >> (hashBits - shardBits))
 }

@@ -61,6 +61,11 @@ type Store struct {
 	waiting     waiting
 	keepExpired atomic.Bool // expired keys are not removed; see KeepExpired
 
+	prefixes atomic.Pointer[prefixTable] // the limits as last set; nil: there were none; see prefix.go
+	walked   atomic.Pointer[prefixTable] // by which every shard counts
+	// counted[i] belongs to shard i. nil: its keys are not counted by prefix.
+	counted [NumShards]*shardPrefixes
+
 	snapshot atomic.Pointer[Snapshot] // in progress; set under AllShards
 	// epoch is the mark of nodes that the snapshot need not emit. Any shard protects it for reading;
 	// changing it requires AllShards.
@@ -71,6 +76,7 @@ type Store struct {
 type DB struct {
 	store      *Store
 	id         int
+	index      int // its number when the store was made
 	snapshotID int // its number when the last snapshot began
 	shards     [NumShards]shard
 }
@@ -101,7 +107,7 @@ func New() *Store {
 	s := &Store{}
 	s.SetStamps(StampTime, 0, 0)
 	for i := range s.dbs {
-		s.dbs[i] = &DB{store: s, id: i}
+		s.dbs[i] = &DB{store: s, id: i, index: i}
 	}
 	return s
 }
@@ -133,6 +139,7 @@ func (s *Store) ResetStats() {
 			db.shards[i].stats = Stats{}
 		}
 	}
+	s.resetRefused()
 }
 
 // ID returns the database's number.

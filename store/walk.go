@@ -114,6 +114,7 @@ func (db *DB) randomKept(nowMs int64, rnd func(n uint64) uint64) (picked *Node) 
 func (db *DB) Flush() {
 	db.store.recordDB(effects.Flushed, db.id, db.id)
 	db.store.touchAll(db.id, db, nil)
+	db.countFlushed()
 	for i := range db.shards {
 		sh := &db.shards[i]
 		db.detach(i)
