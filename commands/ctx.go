@@ -48,6 +48,12 @@ type Ctx struct {
 	// returning a reply. It is then run again with every shard locked.
 	MayRetry, Retry bool
 
+	// Final says that the command is not run again if a prefix is full: it is one of
+	// EXEC's, or it has been run again already. Otherwise Full is set to that prefix, and
+	// Retry. See rl_prefix.go.
+	Final bool
+	Full  *store.Prefix
+
 	// Follows says that the command is one of EXEC's, and not the first.
 	Follows bool
 

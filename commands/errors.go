@@ -7,6 +7,7 @@ import (
 
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // Error replies, byte for byte Redis 7.0's: clients match them. Other packages use the
@@ -219,6 +220,13 @@ func durationError(name string, err error) resp.Value {
 // for the clock.
 func invalidExpire(c *Ctx) resp.Value {
 	return resp.Error("ERR invalid expire time in '" + c.Cmd.FullName() + "' command")
+}
+
+// prefixFull returns the error of a call that would create one key too many; see
+// rl_prefix.go.
+func prefixFull(p *store.Prefix) resp.Value {
+	return resp.Error("LIMITKEYS prefix " + quoted([]byte(p.Name())) + " has reached its limit of " +
+		strconv.FormatInt(p.Max(), 10) + " keys")
 }
 
 // unknownOption returns the error of a word that is no option.

@@ -78,6 +78,11 @@ func allowPlain(c *Ctx) resp.Value {
 		return rlError(c, err)
 	}
 	if d.Units > 0 {
+		if k.node == nil {
+			if refusal := c.reserve(k.name); refusal.IsError() {
+				return refusal
+			}
+		}
 		k.apply(c, &d.Change)
 	}
 	c.countDecision(&logAlgorithm, &d, false)

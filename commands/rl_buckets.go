@@ -162,6 +162,11 @@ func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 	}
 	d = b.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
+		if n == nil {
+			if refusal = c.reserve(c.Args[1]); refusal.IsError() {
+				return d, refusal
+			}
+		}
 		b.Apply(c.NowMs, &d)
 		c.setBuckets(c.Args[1], n, &b, d.ExpireAtMs)
 	}

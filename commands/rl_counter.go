@@ -103,6 +103,11 @@ func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value)
 	}
 	d = state.Decide(c.NowMs, expireAtMs, q, a.Call)
 	if d.Units > 0 {
+		if n == nil {
+			if refusal = c.reserve(c.Args[1]); refusal.IsError() {
+				return d, refusal
+			}
+		}
 		state.Apply(c.NowMs, &d)
 		c.setCounter(c.Args[1], n, &state, d.ExpireAtMs, expireAtMs)
 	}

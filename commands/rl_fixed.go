@@ -56,6 +56,11 @@ func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	}
 	d = state.Decide(c.NowMs, endMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
+		if n == nil {
+			if refusal = c.reserve(c.Args[1]); refusal.IsError() {
+				return d, refusal
+			}
+		}
 		state.Apply(c.NowMs, &d)
 		if n == nil {
 			n = c.DB.Put(c.Args[1], store.NewInt(state.Count))

@@ -88,6 +88,11 @@ func allowGCRA(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	state.Burst = a.param
 	d = state.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
+		if n == nil {
+			if refusal = c.reserve(c.Args[1]); refusal.IsError() {
+				return d, refusal
+			}
+		}
 		state.Apply(c.NowMs, &d)
 		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
 	}

@@ -248,13 +248,15 @@ func rlReserve(c *Ctx) resp.Value {
 	if err != nil {
 		return rlError(c, err)
 	}
-	if d.Units > 0 {
-		k.apply(c, &d.Change)
-	}
-	c.markFullness(c.Args[1], &d)
 	if d.Units == 0 {
+		c.markFullness(c.Args[1], &d)
 		return decisionReply(c, &d)
 	}
+	if refusal := c.reserveHold(&k, name); refusal.IsError() {
+		return refusal
+	}
+	k.apply(c, &d.Change)
+	c.markFullness(c.Args[1], &d)
 	h = hold{
 		idLen: int64(len(id)), first: d.First, units: d.Units, windowMs: quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,

@@ -174,6 +174,11 @@ func rlAcquire(c *Ctx) resp.Value {
 	}
 	granted := int64(0)
 	if k.active() < maxSlots || k.holds(c, id) {
+		if k.node == nil {
+			if refusal := c.reserve(c.Args[1]); refusal.IsError() {
+				return refusal
+			}
+		}
 		granted = 1
 		k.grant(c, id, leaseMs)
 	}

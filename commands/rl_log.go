@@ -51,6 +51,11 @@ func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
 		return d, rlError(c, err)
 	}
 	if d.Units > 0 {
+		if k.node == nil {
+			if refusal := c.reserve(k.name); refusal.IsError() {
+				return d, refusal
+			}
+		}
 		k.apply(c, &d.Change)
 	}
 	if a.full {

@@ -18,19 +18,25 @@ func rlMallow(c *Ctx) resp.Value {
 	peek := call
 	peek.Peek = true
 	var binding limiter.Decision
-	index := 0
+	index, creates := 0, false
 	for i := 0; i < len(triples); i += 3 {
-		d, refusal := decideKey(c, triples[i:i+3], peek)
+		d, created, refusal := decideKey(c, triples[i:i+3], peek)
 		if refusal.IsError() {
 			return refusal
 		}
+		creates = creates || created
 		if i == 0 || d.Binds(&binding) {
 			binding, index = d, i
 		}
 	}
 	if binding.Allowed > 0 && !call.Peek {
+		if creates {
+			if refusal := c.reserveMissing(triples, 3); refusal.IsError() {
+				return refusal
+			}
+		}
 		for i := 0; i < len(triples); i += 3 {
-			d, refusal := decideKey(c, triples[i:i+3], call)
+			d, _, refusal := decideKey(c, triples[i:i+3], call)
 			if refusal.IsError() || d.Units == 0 {
 				panic("commands: RL.MALLOW: a key denied what it had admitted")
 			}
@@ -45,25 +51,29 @@ func rlMallow(c *Ctx) resp.Value {
 		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
 }
 
-// decideKey decides the call for one key and records what was admitted.
-func decideKey(c *Ctx, triple [][]byte, call limiter.Call) (d limiter.Decision, refusal resp.Value) {
+// decideKey decides the call for one key and records what was admitted. created says that the key did not
+// exist.
+func decideKey(
+	c *Ctx, triple [][]byte, call limiter.Call,
+) (d limiter.Decision, created bool, refusal resp.Value) {
 	var quotas [1]limiter.Quota
 	if quotas[0], refusal = parseQuota(c, triple[1], triple[2]); refusal.IsError() {
-		return d, refusal
+		return d, false, refusal
 	}
 	var k logKey
 	if refusal := c.findLog(&k, triple[0]); refusal.IsError() {
-		return d, refusal
+		return d, false, refusal
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
 	if err != nil {
-		return d, rlError(c, err)
+		return d, false, rlError(c, err)
 	}
+	created = k.node == nil
 	if d.Units > 0 {
 		k.apply(c, &d.Change)
 	}
 	c.markFullness(triple[0], &d)
-	return d, resp.None
+	return d, created, resp.None
 }
 
 // parseMallow parses and validates all arguments before any key is read.

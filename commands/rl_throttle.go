@@ -60,6 +60,11 @@ func clThrottle(c *Ctx) resp.Value {
 	state.Burst = burst
 	t, d := state.Throttle(c.NowMs, expireAtMs, q, quantity)
 	if d.Units > 0 {
+		if n == nil {
+			if refusal := c.reserve(c.Args[1]); refusal.IsError() {
+				return refusal
+			}
+		}
 		state.Apply(c.NowMs, &d)
 		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
 	}

@@ -74,6 +74,7 @@ type Engine struct {
 	limits   scriptLimits
 	orphans  orphans
 	torn     torn
+	prefixes prefixes
 
 	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
 	evictAt   int // the same for the tracking table
@@ -143,6 +144,7 @@ func New(o Options) *Engine {
 	e.sampler.Store, e.sampler.Clock = e.store, e.clock
 	e.sampler.Busy, e.sampler.Yield = e.scripts.BusyChange, o.Pause
 	e.follow()
+	e.followPrefixes()
 	return e
 }
 
@@ -220,6 +222,7 @@ func (e *Engine) Tick() {
 	e.pause.expire()
 	e.storage.Tick()
 	e.reclaimSome()
+	e.countPrefixes()
 	e.removeOrphans()
 	e.tickTracked()
 	if e.evict.max.Load() != 0 {

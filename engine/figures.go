@@ -19,6 +19,7 @@ type Figures struct {
 	Keyspace  stats.Sample
 	Storage   durable.Status
 	Denials   []Denials
+	Prefixes  []store.PrefixFigures // of rl-max-keys-per-prefix; names are quoted if they need to be
 
 	UsedMemory int64 // bytes, as in INFO
 	MaxMemory  int64 // bytes; 0: there is no limit
@@ -51,6 +52,7 @@ func (e *Engine) Figures() Figures {
 		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.Errors.Total(),
 		Decisions: e.stats.Decisions(), Keyspace: e.sampler.Last(), Storage: e.storage.Status(),
 		UsedMemory: e.MemoryUse().Used(), MaxMemory: e.MaxMemory(), Evicted: e.evict.evicted.Load(),
+		Prefixes:     e.prefixFigures(),
 		ClockAheadUs: e.clock.AheadUs(),
 	}
 	for _, reason := range deniedReasons {

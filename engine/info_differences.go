@@ -38,7 +38,7 @@ var infoExtra = []infoNote{
 	{"Limiter", "algorithm_*", "What limiters decided, by algorithm."},
 	{"Limiter", "command_*", "What limiters decided, by command."},
 	{"Limiter", "held_*", "What limiters hold."},
-	{"Limiter", "limiter_*", "What limiters decided."},
+	{"Limiter", "limiter_*", "What limiters decided, and the keys under rl-max-keys-per-prefix."},
 }
 
 // infoConstant are the fields whose value never changes or has another meaning than

@@ -18,6 +18,7 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("limiter_denied", all.Denied)
 	w.put("limiter_peeked", all.Peeked)
 	w.put("limiter_units", all.Units)
+	infoPrefixes(e, w)
 	decisions := func(field string, belongs func(d commands.Decider) string) {
 		for d := range commands.Decider(commands.NumDeciders()) {
 			sum, first := commands.Decisions{}, true

@@ -106,6 +106,9 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 		}
 		return resp.Error("ERR " + err.Error())
 	}
+	if !caller(c).locked { // otherwise the next Tick does it
+		e.countAllPrefixes()
+	}
 	return resp.OK
 }
 

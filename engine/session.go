@@ -356,7 +356,11 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	if cmd.Is(commands.Transaction) {
 		shards |= s.transactionShards()
 	}
-	return s.executeIn(shards, cmd, args)
+	reply := s.executeIn(shards, cmd, args)
+	if reply.IsError() && s.ctx.Full != nil {
+		return s.executeAgain(shards, cmd, args, reply)
+	}
+	return reply
 }
 
 // executeScript is execute for commands whose row has Locks.

@@ -181,8 +181,8 @@ func exec(c *commands.Ctx) resp.Value {
 		s.AcquireBroker() // otherwise messages of other sessions might come between our own, inside the reply
 	}
 	s.collect()
-	s.subscriber.InExec = true
-	defer func() { s.subscriber.InExec, c.Follows = false, false }()
+	s.subscriber.InExec, c.Final = true, true
+	defer func() { s.subscriber.InExec, c.Follows, c.Final = false, false, false }()
 	withoutHead := s.quiet()
 	replies := c.Values(len(tx.queued))
 	for i := range tx.queued {

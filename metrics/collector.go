@@ -33,6 +33,10 @@ var (
 	bytesHeld = desc("zlimit_held_bytes", "Approximate bytes of keys and values in the last sample.", "kind")
 	age       = desc("zlimit_sample_age_seconds", "Age of the last sample.")
 
+	prefixKeys = desc("zlimit_prefix_keys", "Keys under a prefix of rl-max-keys-per-prefix.", "prefix")
+	prefixMax  = desc("zlimit_prefix_max_keys", "Keys that RL commands may create under a prefix.", "prefix")
+	refused    = desc("zlimit_prefix_refused_total", "Calls refused because a prefix was full.", "prefix")
+
 	loading = desc("zlimit_loading", "1 while files are loaded.")
 	logging = desc("zlimit_aof_enabled", "1 if the append-only log is enabled.")
 	logOK   = desc("zlimit_aof_ok",
@@ -60,6 +64,7 @@ var (
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
+		prefixKeys, prefixMax, refused,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
 		lastSave, denials, used, maxmemory, evictions, ahead,
 	} {
@@ -132,6 +137,12 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 			}
 		}
 		put(age, now, seconds(c.engine.Clock().MonotonicUs()-f.Keyspace.TakenUs))
+	}
+	for i := range f.Prefixes {
+		p := &f.Prefixes[i]
+		put(prefixKeys, now, float64(p.Keys), p.Prefix)
+		put(prefixMax, now, float64(p.Max), p.Prefix)
+		put(refused, total, float64(p.Refused), p.Prefix)
 	}
 	for i := range f.Latency {
 		l := &f.Latency[i]

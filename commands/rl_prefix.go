@@ -1,0 +1,64 @@
+package commands
+
+import (
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// rl-max-keys-per-prefix bounds the keys that the rate limit commands with the flag
+// DenyOOM create. A call that would create a key calls reserve first, when nothing can
+// fail any more and nothing is changed yet. All writes are counted, and no others
+// refused: docs/adr/0035.
+
+// reserve makes room for a key that the call creates next. It returns the error reply if
+// a prefix of its name is full.
+func (c *Ctx) reserve(name []byte) resp.Value {
+	if full := c.DB.Reserve(name); full != nil {
+		return c.refuseKey(full)
+	}
+	return resp.None
+}
+
+func (c *Ctx) refuseKey(full *store.Prefix) resp.Value {
+	if c.Final || c.InScript {
+		full.Refuse()
+	} else {
+		c.Full, c.Retry = full, true
+	}
+	return prefixFull(full)
+}
+
+// reserveHold is reserve for the two keys of RL.RESERVE. The hold does not exist, the log
+// may.
+func (c *Ctx) reserveHold(k *logKey, hold []byte) resp.Value {
+	if k.node == nil {
+		if refusal := c.reserve(k.name); refusal.IsError() {
+			return refusal
+		}
+	}
+	refusal := c.reserve(hold)
+	if refusal.IsError() && k.node == nil {
+		c.DB.Release(k.name)
+	}
+	return refusal
+}
+
+// reserveMissing is reserve for those of every step-th of names that do not exist: for
+// all or for none.
+func (c *Ctx) reserveMissing(names [][]byte, step int) resp.Value {
+	missing := func(i int) bool { return c.DB.Find(names[i], c.NowMs) == nil }
+	for i := 0; i < len(names); i += step {
+		if !missing(i) {
+			continue
+		}
+		if refusal := c.reserve(names[i]); refusal.IsError() {
+			for i -= step; i >= 0; i -= step {
+				if missing(i) {
+					c.DB.Release(names[i])
+				}
+			}
+			return refusal
+		}
+	}
+	return resp.None
+}

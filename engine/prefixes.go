@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
+	"github.com/zlimit/zlimit/words"
+)
+
+// prefixes makes changes of rl-max-keys-per-prefix take effect; see docs/adr/0035.
+type prefixes struct {
+	mu   sync.Mutex // protects walk; held while a shard is locked, never the other way around
+	walk store.PrefixWalk
+
+	// sweptMs is an instant, in unix milliseconds, by which every key has been
+	// reclaimed that had expired by then.
+	sweptMs atomic.Int64
+}
+
+// followPrefixes sets the limits, now and whenever they change. Those of the start have
+// no keys to count.
+func (e *Engine) followPrefixes() {
+	set := func() {
+		var limits []store.PrefixLimit
+		for _, l := range e.cfg.KeyLimits("rl-max-keys-per-prefix") {
+			limits = append(limits, store.PrefixLimit{Prefix: l.Prefix, Max: l.Keys})
+		}
+		e.store.SetPrefixLimits(limits)
+	}
+	set()
+	e.cfg.OnChange("rl-max-keys-per-prefix", set)
+	e.countAllPrefixes()
+}
+
+// countAllPrefixes makes the limits take effect if they were changed, and returns when
+// they have. The caller must hold no shard. What a script past busy-reply-threshold
+// holds is left to Tick.
+func (e *Engine) countAllPrefixes() {
+	if e.store.PrefixesCounted() || e.storage.Loading() {
+		return
+	}
+	e.prefixes.mu.Lock()
+	defer e.prefixes.mu.Unlock()
+	y := store.Yielder{Every: keysPerYield, Yield: e.options.Pause}
+	for e.countPrefixStep(&y) {
+	}
+}
+
+// countPrefixes is countAllPrefixes for a Tick: it leaves what is too much to the next
+// one.
+func (e *Engine) countPrefixes() {
+	if e.store.PrefixesCounted() || e.storage.Loading() || !e.prefixes.mu.TryLock() {
+		return
+	}
+	defer e.prefixes.mu.Unlock()
+	y := store.Yielder{Every: keysPerYield, Yield: e.options.Pause}
+	for y.Yields < yieldsPerTick && e.countPrefixStep(&y) {
+	}
+}
+
+// countPrefixStep locks one shard and counts a few keys. It reports whether the walk goes
+// on. It requires prefixes.mu.
+func (e *Engine) countPrefixStep(y *store.Yielder) (more bool) {
+	shard, more := e.prefixes.walk.Next(e.store)
+	if !more {
+		return false
+	}
+	held := store.ShardSet(1) << shard
+	if !e.store.LockOrCancel(held, e.scripts.BusyChange()) {
+		return false
+	}
+	examined := e.prefixes.walk.Step(e.store)
+	e.store.Unlock(held)
+	y.Add(examined)
+	return true
+}
+
+// executeAgain is called when a command was refused because a prefix is full. Keys
+// count until they are reclaimed: so it reclaims what has expired, and if that has made
+// room, runs the command once more.
+func (s *Session) executeAgain(
+	shards store.ShardSet, cmd *commands.Command, args [][]byte, refusal resp.Value,
+) resp.Value {
+	c := &s.ctx
+	full := c.Full
+	c.Full, c.Retry = nil, false
+	if !s.engine.reclaimPrefix(full, c.NowMs) {
+		full.Refuse()
+		if c.Monitor != nil {
+			s.showTrace() // end did not, because of Retry
+		}
+		return refusal
+	}
+	c.Final = true
+	defer func() { c.Final = false }()
+	return s.executeIn(shards, cmd, args)
+}
+
+// reclaimPrefix reclaims keys that had expired at nowMs until there is room under a prefix, and
+// reports whether there is. A second call at the same instant has nothing to reclaim, so
+// a flood of refused calls costs the others one pass in a millisecond.
+func (e *Engine) reclaimPrefix(p *store.Prefix, nowMs int64) bool {
+	if p.HasRoom() || e.prefixes.sweptMs.Load() >= nowMs || e.storage.Loading() {
+		return p.HasRoom()
+	}
+	var g effects.Group
+	y := store.Yielder{Every: keysPerYield, Yield: e.options.Pause}
+	for shard := range store.NumShards {
+		for more := true; more; {
+			var examined int
+			if examined, more = e.reclaimStep(&g, shard); p.HasRoom() {
+				return true
+			}
+			y.Add(examined)
+		}
+	}
+	e.prefixes.sweptMs.Store(nowMs)
+	return false
+}
+
+// prefixFigures returns the figures of all prefixes, with names as in CONFIG GET.
+func (e *Engine) prefixFigures() []store.PrefixFigures {
+	all := e.store.PrefixFigures()
+	for i := range all {
+		all[i].Prefix = words.Spell(all[i].Prefix)
+	}
+	return all
+}
+
+// infoMaxPrefixes is how many prefixes INFO shows; metrics show all.
+const infoMaxPrefixes = 100
+
+// infoPrefixes shows the prefixes with a limit, in the order of their names.
+func infoPrefixes(e *Engine, w *infoWriter) {
+	all := e.prefixFigures()
+	if len(all) == 0 {
+		return
+	}
+	counting := int64(0)
+	if !e.store.PrefixesCounted() {
+		counting = 1
+	}
+	w.put("limiter_prefixes", len(all))
+	w.put("limiter_prefixes_counting", counting)
+	for i, p := range all[:min(len(all), infoMaxPrefixes)] {
+		w.put(fmt.Sprint("limiter_prefix", i),
+			fmt.Sprintf("keys=%d,max=%d,refused=%d,prefix=%s", p.Keys, p.Max, p.Refused, p.Prefix))
+	}
+}
