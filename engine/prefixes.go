@@ -81,31 +81,39 @@ func (e *Engine) countPrefixStep(y *store.Yielder) (more bool) {
 }
 
 // executeAgain is called when a command was refused because a prefix is full. Keys
-// count until they are reclaimed: so it reclaims what has expired, and if that has made
-// room, runs the command once more.
+// count until they are reclaimed: so it reclaims what has expired, and runs the command
+// again if there is room then. It first reclaims as little as makes room for one key,
+// and if the command needs more, everything.
 func (s *Session) executeAgain(
-	shards store.ShardSet, cmd *commands.Command, args [][]byte, refusal resp.Value,
+	shards store.ShardSet, cmd *commands.Command, args [][]byte, reply resp.Value,
 ) resp.Value {
 	c := &s.ctx
-	full := c.Full
-	c.Full, c.Retry = nil, false
-	if !s.engine.reclaimPrefix(full, c.NowMs) {
-		full.Refuse()
-		if c.Monitor != nil {
-			s.showTrace() // end did not, because of Retry
+	for _, all := range [...]bool{false, true} {
+		full := c.Full
+		c.Full, c.Retry = nil, false
+		if !s.engine.reclaimPrefix(full, c.NowMs, all) {
+			full.Refuse()
+			if c.Monitor != nil {
+				s.showTrace() // end did not, because of Retry
+			}
+			break
 		}
-		return refusal
+		c.Final = all
+		reply = s.executeIn(shards, cmd, args)
+		c.Final = false
+		if c.Full == nil {
+			break
+		}
 	}
-	c.Final = true
-	defer func() { c.Final = false }()
-	return s.executeIn(shards, cmd, args)
+	return reply
 }
 
-// reclaimPrefix reclaims keys that had expired at nowMs until there is room under a prefix, and
-// reports whether there is. A second call at the same instant has nothing to reclaim, so
-// a flood of refused calls costs the others one pass in a millisecond.
-func (e *Engine) reclaimPrefix(p *store.Prefix, nowMs int64) bool {
-	if p.HasRoom() || e.prefixes.sweptMs.Load() >= nowMs || e.storage.Loading() {
+// reclaimPrefix reclaims keys that had expired at nowMs, all of them or until there is room
+// under a prefix, and reports whether there is. A second call at the same instant has
+// nothing to reclaim, so a flood of refused calls costs other sessions at most one pass
+// over the shards in a millisecond.
+func (e *Engine) reclaimPrefix(p *store.Prefix, nowMs int64, all bool) bool {
+	if !all && p.HasRoom() || e.prefixes.sweptMs.Load() >= nowMs || e.storage.Loading() {
 		return p.HasRoom()
 	}
 	var g effects.Group
@@ -113,14 +121,14 @@ func (e *Engine) reclaimPrefix(p *store.Prefix, nowMs int64) bool {
 	for shard := range store.NumShards {
 		for more := true; more; {
 			var examined int
-			if examined, more = e.reclaimStep(&g, shard); p.HasRoom() {
+			if examined, more = e.reclaimStep(&g, shard); !all && p.HasRoom() {
 				return true
 			}
 			y.Add(examined)
 		}
 	}
 	e.prefixes.sweptMs.Store(nowMs)
-	return false
+	return p.HasRoom()
 }
 
 // prefixFigures returns the figures of all prefixes, with names as in CONFIG GET.

@@ -129,6 +129,14 @@ func rlRefusals() []rlScenario {
 			{0, "RL.ALLOW k 101 1m", "ERR limit must be at most rl-log-max-units (100)" + insteadOfLog},
 			{0, "RL.ALLOW k 100 1m", "[1 100 99 0 60000]"},
 		}},
+		{"rl-max-keys-per-prefix", []string{"--rl-max-keys-per-prefix", `k 1 "k\"\r\n " 0`}, []rlStep{
+			{0, "RL.ALLOW k1 9 1m", "[1 9 8 0 60000]"},
+			{0, "RL.ALLOW k2 9 1m", "LIMITKEYS prefix 'k' has reached its limit of 1 keys"},
+			{0, "RL.ALLOW k2 9 1m PEEK", "[1 9 9 0 0]"},
+			{0, "RL.ALLOW k1 9 1m", "[1 9 7 0 60000]"},
+			{0, "RL.RESET k1", "1"},
+			{0, "RL.ALLOW k2 9 1m", "[1 9 8 0 60000]"},
+		}},
 	}
 }
 

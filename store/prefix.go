@@ -93,16 +93,18 @@ type prefixRow struct {
 func (t *prefixTable) find(name string) *prefixRow {
 	// The last prefix that is not above name begins with every prefix of name, since those are not above
 	// name either.
-	after, _ := slices.BinarySearchFunc(t.rows, name, func(row prefixRow, name string) int {
-		if row.name <= name {
-			return -1
+	low, high := 0, len(t.rows)
+	for low < high { // not slices.BinarySearchFunc, which makes name escape
+		if middle := (low + high) / 2; t.rows[middle].name <= name {
+			low = middle + 1
+		} else {
+			high = middle
 		}
-		return 1
-	})
-	if after == 0 {
+	}
+	if low == 0 {
 		return nil
 	}
-	row := &t.rows[after-1]
+	row := &t.rows[low-1]
 	for row != nil && !strings.HasPrefix(name, row.name) {
 		row = row.outer
 	}
