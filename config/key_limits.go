@@ -64,7 +64,8 @@ func keyLimitWords(limits []KeyLimit) (all []string) {
 	return all
 }
 
-// splitQuoted splits a value of CONFIG SET as a line of a file, so that a word in quotes may contain any byte.
+// splitQuoted splits a value of CONFIG SET as a line of a file, so that a word in quotes may contain any
+// byte.
 func splitQuoted(text string) ([]string, error) {
 	if strings.Contains(text, "\x00") {
 		return nil, errHasNUL

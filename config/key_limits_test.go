@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -8,6 +9,9 @@ import (
 )
 
 const keyLimits = "rl-max-keys-per-prefix"
+
+// setKeyLimits returns the arguments of CONFIG SET.
+func setKeyLimits(text string) [][]byte { return [][]byte{[]byte(keyLimits), []byte(text)} }
 
 func TestKeyLimits(t *testing.T) {
 	for _, tc := range []struct {
@@ -20,7 +24,10 @@ func TestKeyLimits(t *testing.T) {
 		{"t: 5", "t: 5", []KeyLimit{{"t:", 5}}},
 		{" t:  5\t", "t: 5", []KeyLimit{{"t:", 5}}},
 		{"t: 0", "t: 0", []KeyLimit{{"t:", 0}}},
-		{"b 9223372036854775807 a 1", "b 9223372036854775807 a 1", []KeyLimit{{"b", 9223372036854775807}, {"a", 1}}},
+		{
+			"b 9223372036854775807 a 1", "b 9223372036854775807 a 1",
+			[]KeyLimit{{"b", math.MaxInt64}, {"a", 1}},
+		},
 		{"T: 5 t: 6", "T: 5 t: 6", []KeyLimit{{"T:", 5}, {"t:", 6}}},
 		{`"a b" 5`, `"a b" 5`, []KeyLimit{{"a b", 5}}},
 		{`'a b' 5`, `"a b" 5`, []KeyLimit{{"a b", 5}}},
@@ -29,12 +36,12 @@ func TestKeyLimits(t *testing.T) {
 		{`"5" 5`, "5 5", []KeyLimit{{"5", 5}}},
 	} {
 		c := New()
-		require.NoError(t, c.Set([][]byte{[]byte(keyLimits), []byte(tc.set)}), "%q", tc.set)
+		require.NoError(t, c.Set(setKeyLimits(tc.set)), "%q", tc.set)
 		require.Equal(t, tc.want, c.KeyLimits(keyLimits), "%q", tc.set)
 		require.Equal(t, tc.text, c.Text(keyLimits), "%q", tc.set)
 
 		again := New()
-		require.NoError(t, again.Set([][]byte{[]byte(keyLimits), []byte(c.Text(keyLimits))}), "what GET shows")
+		require.NoError(t, again.Set(setKeyLimits(c.Text(keyLimits))), "what GET shows")
 		require.Equal(t, tc.want, again.KeyLimits(keyLimits))
 		again = New()
 		require.NoError(t, again.ParseFile("f", strings.NewReader(c.File())), "%q", c.File())
@@ -79,8 +86,8 @@ func TestKeyLimitsRefuse(t *testing.T) {
 		{strings.Repeat("p", 1<<20), pairs},
 	} {
 		c := New()
-		require.NoError(t, c.Set([][]byte{[]byte(keyLimits), []byte("old 7")}))
-		require.EqualError(t, c.Set([][]byte{[]byte(keyLimits), []byte(tc.set)}), failed+tc.want, "%.60q", tc.set)
+		require.NoError(t, c.Set(setKeyLimits("old 7")))
+		require.EqualError(t, c.Set(setKeyLimits(tc.set)), failed+tc.want, "%.60q", tc.set)
 		require.Equal(t, []KeyLimit{{"old", 7}}, c.KeyLimits(keyLimits), "%.60q", tc.set)
 	}
 }
@@ -99,7 +106,7 @@ func TestKeyLimitsInFiles(t *testing.T) {
 
 	require.NoError(t, c.ParseFile("f", strings.NewReader(keyLimits+" \"\"\n"+keyLimits+" a 9")))
 	require.Equal(t, []KeyLimit{{"a", 9}}, c.KeyLimits(keyLimits), "an empty line removes those before it")
-	require.NoError(t, c.Set([][]byte{[]byte(keyLimits), []byte("b 1")}))
+	require.NoError(t, c.Set(setKeyLimits("b 1")))
 	require.Equal(t, []KeyLimit{{"b", 1}}, c.KeyLimits(keyLimits))
 
 	require.NoError(t, c.ParseArgs([]string{"--" + keyLimits, "c d", "3", "--" + keyLimits, "e", "4"}, nil))

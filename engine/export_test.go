@@ -95,8 +95,8 @@ func (e *Engine) LoginNetworks() int {
 	return len(e.logins.arrival)
 }
 
-// CountedKeys returns how many keys a prefix of rl-max-keys-per-prefix counts and how many there are, while no
-// command runs, and whether the keys of every shard are counted.
+// CountedKeys returns how many keys a prefix of rl-max-keys-per-prefix counts and how many there are, while
+// no command runs, and whether the keys of every shard are counted.
 func (e *Engine) CountedKeys(prefix string) (counted, found int64, all bool) {
 	e.WithShards(func() {
 		for _, f := range e.store.PrefixFigures() {

@@ -38,12 +38,13 @@ func runSteps(t *testing.T, s *engine.Session, steps []prefixStep) {
 	}
 }
 
-// TestPrefixRefusesNewKeys tests every command that creates a limiter's key. Under a full prefix it is refused
-// if it would create one, and changes nothing. Otherwise it answers as without a limit.
+// TestPrefixRefusesNewKeys tests every command that creates a limiter's key. Under a full prefix it is
+// refused if it would create one, and changes nothing. Otherwise it answers as without a limit.
 func TestPrefixRefusesNewKeys(t *testing.T) {
 	for _, creates := range []string{
-		"RL.ALLOW KEY 2 1m", "RL.ALLOW KEY 2 1m COST 2", "RL.ALLOW KEY 2 1m ATMOST COST 9", "RL.ALLOW KEY 2 1m FULL",
-		"RL.ALLOW KEY 2 1m 9 1h", "RL.ALLOW KEY 2 1m ALGO FIXED", "RL.ALLOW KEY 2 1m ALGO GCRA 2",
+		"RL.ALLOW KEY 2 1m", "RL.ALLOW KEY 2 1m COST 2", "RL.ALLOW KEY 2 1m ATMOST COST 9",
+		"RL.ALLOW KEY 2 1m FULL", "RL.ALLOW KEY 2 1m 9 1h", "RL.ALLOW KEY 2 1m ALGO FIXED",
+		"RL.ALLOW KEY 2 1m ALGO GCRA 2",
 		"RL.ALLOW KEY 2 1m ALGO BUCKETS 3", "RL.ALLOW KEY 2 1m ALGO COUNTER", "RL.MALLOW 1 KEY 2 1m",
 		"RL.MALLOW 3 a 2 1m KEY 2 1m b 2 1m", "CL.THROTTLE KEY 1 1 60", "RL.ACQUIRE KEY 2 LEASE 1m ID i",
 		"RL.RESERVE KEY 2 1m 1 HOLD 1m ID i",
@@ -118,7 +119,8 @@ func TestPrefixRefusesOnlyWhatCreates(t *testing.T) {
 	})
 	clock.pass(2000)
 	runSteps(t, s, []prefixStep{
-		{"SET t:x v", "OK"}, {"SET t:y v", "OK"},
+		{"SET t:x v", "OK"},
+		{"SET t:y v", "OK"},
 		{"RL.SETTLE t:r i 3", "[2 2]"},
 	})
 	require.Equal(t, 4, keysUnder(t, e, "t:"), "the work is done, so its units are recorded")
@@ -142,14 +144,18 @@ func TestPrefixInScriptsAndTransactions(t *testing.T) {
 	e, _ := newEngine(t, "--rl-max-keys-per-prefix", "t:", "1")
 	s := newSession(t, e)
 	do(s, "RL.ALLOW t:a 9 1m")
-	require.Contains(t, doWords(s, "EVAL", "return redis.call('RL.ALLOW',KEYS[1],'9','1m')", "1", "t:b"), prefixFull(1))
+	require.Contains(t,
+		doWords(s, "EVAL", "return redis.call('RL.ALLOW',KEYS[1],'9','1m')", "1", "t:b"), prefixFull(1))
 	require.Equal(t, prefixFull(1),
 		doWords(s, "EVAL", "return redis.pcall('RL.ALLOW',KEYS[1],'9','1m').err", "1", "t:b"))
 	require.Equal(t, "[1 9 7 0 60000]",
 		doWords(s, "EVAL", "return redis.call('RL.ALLOW',KEYS[1],'9','1m')", "1", "t:a"))
 	runSteps(t, s, []prefixStep{
-		{"MULTI", "OK"}, {"RL.ALLOW t:b 9 1m", "QUEUED"}, {"RL.ALLOW t:a 9 1m", "QUEUED"},
-		{"DEL t:a", "QUEUED"}, {"RL.ALLOW t:b 9 1m", "QUEUED"},
+		{"MULTI", "OK"},
+		{"RL.ALLOW t:b 9 1m", "QUEUED"},
+		{"RL.ALLOW t:a 9 1m", "QUEUED"},
+		{"DEL t:a", "QUEUED"},
+		{"RL.ALLOW t:b 9 1m", "QUEUED"},
 		{"EXEC", "[" + prefixFull(1) + " [1 9 6 0 60000] 1 [1 9 8 0 60000]]"},
 	})
 	require.Equal(t, "keys=1,max=1,refused=3,prefix=t:", field(t, s, "limiter", "limiter_prefix0"))
@@ -214,7 +220,7 @@ func TestPrefixFollowsTheKeyspace(t *testing.T) {
 	want(4, 2)
 	do(s, "RENAME t:1 t:a:2")
 	want(3, 2)
-	dump := string(s.Do(args("DUMP t:2")).Str())
+	dump := s.Do(args("DUMP t:2")).Str()
 	require.Equal(t, "OK", doWords(s, "RESTORE", "t:a:3", "0", dump))
 	want(4, 3)
 	require.Equal(t, "OK", doWords(s, "RESTORE", "t:a:3", "0", dump, "REPLACE"))
@@ -266,7 +272,8 @@ func TestPrefixLimitOfManyKeys(t *testing.T) {
 	require.Equal(t, "QUEUED", doWords(s, "CONFIG", "SET", "rl-max-keys-per-prefix", "t:1 5 t: 7"))
 	do(s, "RL.ALLOW t:new2 9 1m")
 	do(s, "RL.ALLOW t:1new 9 1m")
-	require.Equal(t, "[v OK "+prefixFull(7)+" "+prefixFull(7)+"]", do(s, "EXEC"), "the new limit of t: holds at once")
+	require.Equal(t, "[v OK "+prefixFull(7)+" "+prefixFull(7)+"]", do(s, "EXEC"),
+		"the new limit of t: holds at once")
 	require.Equal(t, "1", field(t, s, "limiter", "limiter_prefixes_counting"))
 	require.Zero(t, keysUnder(t, e, "t:1"))
 	pauses = 0
@@ -300,7 +307,8 @@ func TestPrefixCountsWhatIsLoaded(t *testing.T) {
 			}
 			require.NoError(t, p.Close())
 
-			p = start(t, d.FS(), 0, append([]string{"--rl-max-keys-per-prefix", "t:", "10"}, directives...)...)
+			directives = append([]string{"--rl-max-keys-per-prefix", "t:", "10"}, directives...)
+			p = start(t, d.FS(), 0, directives...)
 			c = p.client(t)
 			require.Equal(t, 20, keysUnder(t, p.Engine, "t:"))
 			c.do("SELECT 3")

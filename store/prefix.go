@@ -1,9 +1,6 @@
 package store
 
 import (
-	"cmp"
-	"math"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -16,12 +13,12 @@ import (
 //
 // # Structure
 //
-// A prefixTable has the prefixes, sorted, each with a link to the longest other prefix that it begins with. The
-// prefixes of a name are found by one binary search, and from there by the links. A table does not change; a
-// change of the limits makes a new one, which keeps the counters of prefixes that stay. Each shard has the table
-// that its keys are counted by, protected by its lock. A PrefixWalk installs a new table shard by shard, and
-// counts the keys that exist, in steps. Their order is that of the low bits of their hashes, so for each key
-// it is known whether the walk has passed it.
+// A prefixTable has the prefixes, sorted, each with a link to the longest other prefix that it begins with.
+// The prefixes of a name are found by one binary search, and from there by the links. A table does not
+// change; a change of the limits makes a new one, which keeps the counters of prefixes that stay. Each shard
+// has the table that its keys are counted by, protected by its lock. A PrefixWalk installs a new table shard
+// by shard, and counts the keys that exist, in steps. Their order is that of the low bits of their hashes, so
+// for each key it is known whether the walk has passed it.
 //
 // Invariant, for each Prefix and whenever no command runs: keys is the number of keys with the prefix in the
 // shards that have it in their table, and that the walk has passed if the prefix is new in that table.
@@ -75,40 +72,6 @@ func (p *Prefix) reserve(db int) bool {
 func (p *Prefix) add(db int, keys int64) {
 	p.keys.Add(keys)
 	p.inDB[db].Add(keys)
-}
-
-// A prefixTable is the limits that were set together.
-type prefixTable struct {
-	rows []prefixRow // sorted by name
-	new  bool        // a row is new
-}
-
-type prefixRow struct {
-	*Prefix
-	outer *prefixRow // the longest other prefix that the name begins with, or nil
-	new   bool       // the walk counts the keys that existed before
-}
-
-// find returns the longest prefix of name, or nil. The others are its outer ones.
-func (t *prefixTable) find(name string) *prefixRow {
-	// The last prefix that is not above name begins with every prefix of name, since those are not above
-	// name either.
-	low, high := 0, len(t.rows)
-	for low < high { // not slices.BinarySearchFunc, which makes name escape
-		if middle := (low + high) / 2; t.rows[middle].name <= name {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	if low == 0 {
-		return nil
-	}
-	row := &t.rows[low-1]
-	for row != nil && !strings.HasPrefix(name, row.name) {
-		row = row.outer
-	}
-	return row
 }
 
 // shardPrefixes is what one shard counts by; its lock protects it.
@@ -210,58 +173,14 @@ func (db *DB) Release(key []byte) {
 	}
 }
 
-// SetPrefixLimits replaces the limits. Prefixes that had a limit keep their counts and have the new limit at
-// once; those that have none any more refuse nothing. The others have effect in a shard once a PrefixWalk has
-// passed its keys: the limits need a walk to the end. Calls must not overlap. It requires no shard.
-func (s *Store) SetPrefixLimits(limits []PrefixLimit) {
-	old := s.prefixes.Load()
-	if old == nil {
-		if len(limits) == 0 {
-			return
-		}
-		old = &prefixTable{}
-	}
-	walked := s.walked.Load() == old
-	dropped := make(map[string]prefixRow, len(old.rows))
-	for _, row := range old.rows {
-		dropped[row.name] = row
-	}
-	t := &prefixTable{}
-	for _, l := range limits {
-		row := prefixRow{Prefix: &Prefix{name: l.Prefix}, new: true}
-		if was, ok := dropped[l.Prefix]; ok && (walked || !was.new) {
-			row = prefixRow{Prefix: was.Prefix}
-			delete(dropped, l.Prefix)
-		}
-		row.max.Store(l.Max)
-		t.new = t.new || row.new
-		t.rows = append(t.rows, row)
-	}
-	for _, row := range dropped {
-		row.max.Store(math.MaxInt64)
-	}
-	slices.SortFunc(t.rows, func(a, b prefixRow) int { return cmp.Compare(a.name, b.name) })
-	for i := range t.rows {
-		outer := (*prefixRow)(nil)
-		if i > 0 {
-			outer = &t.rows[i-1]
-		}
-		for outer != nil && !strings.HasPrefix(t.rows[i].name, outer.name) {
-			outer = outer.outer
-		}
-		t.rows[i].outer = outer
-	}
-	s.prefixes.Store(t)
-}
-
 // PrefixFigures are the figures of one prefix.
 type PrefixFigures struct {
 	Prefix             string
 	Keys, Max, Refused int64
 }
 
-// PrefixFigures returns the figures of all prefixes with a limit, sorted. They do not count all keys until the
-// walk has ended: see PrefixesCounted. It requires no shard.
+// PrefixFigures returns the figures of all prefixes with a limit, sorted. They do not count all keys until
+// the walk has ended: see PrefixesCounted. It requires no shard.
 func (s *Store) PrefixFigures() (all []PrefixFigures) {
 	if t := s.prefixes.Load(); t != nil {
 		for _, row := range t.rows {

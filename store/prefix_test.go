@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -142,9 +143,9 @@ func (m *prefixModel) change() {
 func (m *prefixModel) setLimits() {
 	next := make(map[string]int64)
 	for _, p := range modelPrefixes {
-		switch max, kept := m.limits[p]; {
+		switch limit, kept := m.limits[p]; {
 		case kept && m.rnd.IntN(3) > 0:
-			next[p] = max
+			next[p] = limit
 		case m.rnd.IntN(3) == 0:
 			next[p] = m.rnd.Int64N(400)
 		}
@@ -333,4 +334,26 @@ func TestPrefixesCostNothingWhenOff(t *testing.T) {
 	limitPrefixes(s, store.PrefixLimit{Prefix: "t:", Max: 5})
 	require.Equal(t, off, testing.AllocsPerRun(100, cycle), "nor does a limit allocate")
 	require.Zero(t, prefixKeys(s)["t:"])
+}
+
+var prefixFigureKeys = flag.Int("prefix-keys", 20_000, "keys of TestPrefixFigures")
+
+// TestPrefixFigures measures the walk of docs/adr/0035, and that a limit takes no memory of a key.
+func TestPrefixFigures(t *testing.T) {
+	s := store.New()
+	for i := range *prefixFigureKeys {
+		put(s.DB(0), fmt.Sprintf("t:%012d", i), "v")
+	}
+	used := s.Memory()
+	s.SetPrefixLimits([]store.PrefixLimit{{Prefix: "t:", Max: 1}})
+	var w store.PrefixWalk
+	steps, most := 0, 0
+	for _, more := w.Next(s); more; _, more = w.Next(s) {
+		steps++
+		most = max(most, w.Step(s))
+	}
+	t.Logf("%d keys: %d steps, at most %d keys in one", *prefixFigureKeys, steps, most)
+	require.Less(t, most, 4*64)
+	require.Equal(t, used, s.Memory())
+	require.EqualValues(t, *prefixFigureKeys, prefixKeys(s)["t:"])
 }

@@ -1,11 +1,11 @@
 package store
 
-// A PrefixWalk makes the limits of SetPrefixLimits take effect, in steps under the lock of one shard: first it
-// installs the new table in every shard, then it counts the keys of every shard. The zero value is ready. A
-// walk belongs to one goroutine at a time.
+// A PrefixWalk makes the limits of SetPrefixLimits take effect, in steps under the lock of one shard: first
+// it installs the new table in every shard, then it counts the keys of every shard. The zero value is ready.
+// A walk belongs to one goroutine at a time.
 type PrefixWalk struct {
 	table *prefixTable
-	at    int // below NumShards the shard that gets the table, then NumShards more than the one that is counted
+	at    int // first the shard that gets the table, then NumShards and the one that is counted
 }
 
 // prefixStep is about how many keys of a shard share a class, and so are counted in one step.
