@@ -407,3 +407,22 @@ func BenchmarkAllow(b *testing.B) {
 		i++
 	}
 }
+
+// TestAllowUnderAFullPrefix tests what a program sees of rl-max-keys-per-prefix.
+func TestAllowUnderAFullPrefix(t *testing.T) {
+	l := newLimiter(t)
+	ctx := t.Context()
+	_, err := l.Do(ctx, "CONFIG", "SET", "rl-max-keys-per-prefix", "tenant: 1")
+	require.NoError(t, err)
+	for _, key := range []string{"tenant:a", "tenant:a", "b", "c"} {
+		_, err := l.Allow(ctx, key, minute, 1)
+		require.NoError(t, err, key)
+	}
+	var refusal zlimit.Error
+	_, err = l.AllowAll(ctx, "tenant:b", 1, minute, zlimit.Quota{Limit: 9, Window: time.Hour})
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, "LIMITKEYS", refusal.Code())
+	d, err := l.Peek(ctx, "tenant:b", minute)
+	require.NoError(t, err)
+	require.True(t, d.OK(), "nothing was taken")
+}
