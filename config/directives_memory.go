@@ -6,8 +6,8 @@ import "math"
 var memoryDirectives = []Directive{
 	{
 		Name: "maxmemory", Kind: KindMemory, Default: "0", Max: math.MaxInt64,
-		About: "Bytes of used memory beyond which maxmemory-policy evicts keys or refuses commands; 0 means " +
-			"no limit.",
+		About: "Bytes of used memory beyond which keys are evicted or commands refused, by maxmemory-policy; " +
+			"0 means no limit.",
 	},
 	{
 		Name: "maxmemory-policy", Kind: KindEnum, Default: "noeviction",
@@ -24,8 +24,8 @@ var memoryDirectives = []Directive{
 	},
 	{
 		Name: "maxmemory-eviction-tenacity", Kind: KindInt, Default: "10", Max: 100,
-		About: "How long a command may evict keys before it runs: 10 means half a millisecond, 100 means as " +
-			"long as it takes.",
+		About: "How long a command may evict keys before it runs: 10 means half a millisecond, 100 means " +
+			"as long as it takes.",
 	},
 	{
 		Name: "lfu-log-factor", Kind: KindInt, Default: "10", Max: math.MaxInt32,

@@ -73,7 +73,8 @@ func (a *attack) run(t *testing.T, algo string) {
 // TestAttackerIsNotForgotten checks that no flood makes the policy limiter-aware forget who
 // is over a limit, and that other policies do forget, as the page about eviction says.
 func TestAttackerIsNotForgotten(t *testing.T) {
-	table := "| maxmemory-policy | attacker admitted again, of 10 floods | others admitted again, of 100 |\n" +
+	table := "| maxmemory-policy | " +
+		"attacker admitted again, of 10 floods | others admitted again, of 100 |\n" +
 		"|---|---|---|\n"
 	for _, policy := range []string{
 		"volatile-lru", "allkeys-lru", "volatile-lfu", "allkeys-lfu", "volatile-ttl", "allkeys-random",

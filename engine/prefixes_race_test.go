@@ -74,11 +74,15 @@ func TestPrefixLimitIsNeverExceeded(t *testing.T) {
 	for name, lines := range map[string][]string{
 		"RL commands only": slices.Concat(prefixCreators, prefixRemovers),
 		"all commands":     slices.Concat(prefixCreators, prefixRemovers, prefixOthers),
+		"eviction":         slices.Concat(prefixCreators, prefixRemovers, prefixOthers),
 	} {
 		t.Run(name, func(t *testing.T) {
 			const clients, each = 6, 800
-			e, _ := newEngine(t, "--enable-debug-command", "yes",
+			e, _ := newEngine(t, "--enable-debug-command", "yes", "--maxmemory-policy", "allkeys-random",
 				"--rl-max-keys-per-prefix", fmt.Sprintf("t: %d t:a %d", raceLimit, raceInnerLimit))
+			if name == "eviction" {
+				bound(t, e, newSession(t, e), 5000)
+			}
 			source := seeded()
 			var refused atomic.Int64
 			together(t, e, clients+2, func(s *engine.Session, i int) error {
@@ -104,7 +108,11 @@ func TestPrefixLimitIsNeverExceeded(t *testing.T) {
 				require.True(t, all)
 				require.Equal(t, found, counted, prefix)
 			}
-			require.Greater(t, refused.Load(), int64(20), "the test means something")
+			if name != "eviction" { // which makes room
+				require.Greater(t, refused.Load(), int64(20), "the test means something")
+			}
+			evicted := infoField(t, newSession(t, e), "evicted_keys")
+			require.Equal(t, name == "eviction", evicted != "0", evicted)
 		})
 	}
 }
