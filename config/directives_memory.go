@@ -6,8 +6,8 @@ import "math"
 var memoryDirectives = []Directive{
 	{
 		Name: "maxmemory", Kind: KindMemory, Default: "0", Max: math.MaxInt64,
-		About: "Bytes of used memory beyond which keys are evicted or commands refused, by maxmemory-policy; " +
-			"0 means no limit.",
+		About: "Bytes of used memory beyond which keys are evicted or commands refused, by " +
+			"maxmemory-policy; 0 means no limit.",
 	},
 	{
 		Name: "maxmemory-policy", Kind: KindEnum, Default: "noeviction",

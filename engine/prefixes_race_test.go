@@ -81,7 +81,7 @@ func TestPrefixLimitIsNeverExceeded(t *testing.T) {
 			e, _ := newEngine(t, "--enable-debug-command", "yes", "--maxmemory-policy", "allkeys-random",
 				"--rl-max-keys-per-prefix", fmt.Sprintf("t: %d t:a %d", raceLimit, raceInnerLimit))
 			if name == "eviction" {
-				bound(t, e, newSession(t, e), 5000)
+				bound(t, e, newSession(t, e), 1000)
 			}
 			source := seeded()
 			var refused atomic.Int64
