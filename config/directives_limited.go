@@ -34,8 +34,6 @@ var limitedDirectives = []Directive{
 		Name: "enable-module-command", Kind: KindEnum, Values: []string{"no", "yes", "local"},
 		Immutable: true,
 	}),
-	only("0", "zlimit does not evict clients",
-		Directive{Name: "maxmemory-clients", Kind: KindMemory, Max: math.MaxInt64, Percent: true}),
 	only("0", "zlimit has no replicas", Directive{
 		Name: "min-replicas-to-write", Aliases: []string{"min-slaves-to-write"}, Kind: KindInt,
 		Max: math.MaxInt32,

@@ -82,6 +82,11 @@ var networkDirectives = []Directive{
 		About: "Bytes of commands that one client may have pending; beyond that it is disconnected.",
 	},
 	{
+		Name: "maxmemory-clients", Kind: KindMemory, Default: "0", Max: math.MaxInt64, Percent: true,
+		About: "Bytes that all clients may take together, or a percentage of maxmemory, beyond which the " +
+			"largest are disconnected; 0 means no limit, and less than 128 KB means 128 KB.",
+	},
+	{
 		Name: "client-output-buffer-limit", Kind: KindOutputBuffer,
 		Default: "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
 		About: "For each class of clients (normal, replica, pubsub): bytes of unread replies at which a " +

@@ -73,10 +73,9 @@ var clientGroup = []commands.Command{{
 		{
 			Name: "no-evict", Arity: 3, Flags: clientAdmin,
 			Group: "connection", Since: "7.0.0", Complexity: "O(1)",
-			Syntax:    "<ON | OFF>",
-			Summary:   "Protects the connection from client eviction.",
-			Deviation: "accepted without effect: no connection is ever evicted",
-			Handler:   clientNoEvict,
+			Syntax:  "<ON | OFF>",
+			Summary: "Protects the connection from client eviction.",
+			Handler: clientNoEvict,
 		},
 		{
 			Name: "no-touch", Arity: 3, Flags: clientFlags,
@@ -438,19 +437,20 @@ func (s *Session) line(nowUs int64) string {
 			p.buffers.QueryFree = 0
 		}
 	}
+	output := s.output.Load()
 	last := "NULL"
 	if p.lastCommand != nil {
 		last = p.lastCommand.FullName()
 	}
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d "+
 		"ssub=%d multi=%d "+
-		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r "+
+		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r "+
 		"cmd=%s user=%s "+
 		"redir=%d resp=%d%s",
 		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name,
 		seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
 		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
-		p.buffers.Query, p.buffers.QueryFree, p.buffers.Output, p.buffers.Output, p.buffers.Memory, last,
+		p.buffers.Query, p.buffers.QueryFree, p.multiBytes, output, output, s.bytes(&p), last,
 		s.user.Load().Name(),
 		p.tracking.redirection(), p.proto, p.library())
 }

@@ -97,6 +97,8 @@ type Engine struct {
 	sampler stats.Sampler
 	memory  memory
 
+	clientMemory clientMemory
+
 	storage *durable.Storage
 }
 
@@ -209,6 +211,7 @@ func (e *Engine) follow() {
 		e.logins.follow(e.cfg.Int("failed-logins-per-second"))
 		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
+		e.clientMemory.limit.Store(clientLimit(e.cfg.Int("maxmemory-clients"), e.cfg.Int("maxmemory")))
 		e.tracked.maxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
 		e.recording.notify(pubsub.WantedEvents(e.cfg.Events("notify-keyspace-events")))
 	})
@@ -230,6 +233,7 @@ func (e *Engine) Tick() {
 	}
 	e.sampler.Tick(int(e.cfg.Int("hz")))
 	e.stats.SampleRates(e.clock.MonotonicUs())
+	e.evictClients()
 	e.notePeak(e.MemoryUse().Used())
 }
 

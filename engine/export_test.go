@@ -108,3 +108,9 @@ func (e *Engine) CountedKeys(prefix string) (counted, found int64, all bool) {
 	})
 	return counted, found, all
 }
+
+// ClientLimit is clientLimit.
+func ClientLimit(directive, maxmemory int64) int64 { return clientLimit(directive, maxmemory) }
+
+// ClientBytes is clientBytes.
+func (e *Engine) ClientBytes() int64 { return e.clientBytes() }

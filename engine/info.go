@@ -152,7 +152,7 @@ func infoClients(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 func (e *Engine) largestBuffers() (input, output int) {
 	for _, s := range e.sessions.all() {
 		b := s.view().buffers
-		input, output = max(input, b.Query+b.QueryFree), max(output, b.Output)
+		input, output = max(input, b.Query+b.QueryFree), max(output, int(s.output.Load()))
 	}
 	return input, output
 }

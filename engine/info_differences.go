@@ -88,10 +88,6 @@ var infoConstant = []infoNote{
 		"0: the index of deadlines knows what is due, nothing is estimated from samples.",
 	},
 	{"Stats", "expire_cycle_cpu_milliseconds", "How long the cycles took, with the pauses in them."},
-	{
-		"Stats", "evicted_clients",
-		"0: no client is evicted yet.",
-	},
 	{"Stats", "latest_fork_usec total_forks", "0: nothing is forked."},
 	{"Stats", "migrate_cached_sockets", "0: there is no MIGRATE."},
 	{"Stats", "active_defrag_hits active_defrag_misses active_defrag_key_hits active_defrag_key_misses " +

@@ -30,7 +30,7 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("expired_time_cap_reached_count", s.ReclaimCuts.Load())
 	w.put("expire_cycle_cpu_milliseconds", s.ReclaimUs.Load()/1000)
 	w.put("evicted_keys", e.evict.evicted.Load())
-	w.put("evicted_clients", 0)
+	w.put("evicted_clients", s.Evicted.Load())
 	w.put("evicted_scripts", e.scripts.Stats().Evicted)
 	exceeded, exceededNow := e.evict.exceededUs(e.clock.MonotonicUs())
 	w.put("total_eviction_exceeded_time", exceeded/1000)

@@ -10,7 +10,7 @@ import (
 // memory counts used_memory beside the keyspace, which counts itself; see
 // docs/adr/0028. All are bytes.
 type memory struct {
-	buffers atomic.Int64 // of connections, as last published
+	buffers atomic.Int64 // of connections and transactions, as last published, and unread replies
 	mail    atomic.Int64 // of mailboxes
 	peak    atomic.Int64 // the largest used_memory that was seen
 }
@@ -65,13 +65,23 @@ func (e *Engine) notePeak(used int64) (peak int64) {
 // SetBufferBytes records how many bytes of buffers the session's connection has, if that has
 // become less than it last published.
 func (s *Session) SetBufferBytes(bytes int) {
-	s.edit(func(p *public) { s.countBuffers(p, bytes) })
+	s.edit(func(p *public) {
+		b := p.buffers
+		b.Memory = bytes
+		s.countBuffers(p, b, p.multiBytes)
+	})
 }
 
-// countBuffers sets the session's part of the buffers. It requires mu.
-func (s *Session) countBuffers(p *public, bytes int) {
-	if bytes != p.buffers.Memory {
-		s.engine.memory.buffers.Add(int64(bytes - p.buffers.Memory))
-		p.buffers.Memory = bytes
+// setBuffers is countBuffers for a caller that does not hold mu.
+func (s *Session) setBuffers(b Buffers, multiBytes int) {
+	s.edit(func(p *public) { s.countBuffers(p, b, multiBytes) })
+}
+
+// countBuffers sets what the session's connection and its transaction take. It
+// requires mu.
+func (s *Session) countBuffers(p *public, b Buffers, multiBytes int) {
+	if change := b.Memory + multiBytes - p.buffers.Memory - p.multiBytes; change != 0 {
+		s.engine.memory.buffers.Add(int64(change))
 	}
+	p.buffers, p.multiBytes = b, multiBytes
 }

@@ -62,6 +62,8 @@ type Session struct {
 	random        uint32                  // state of the generator that picks which calls are timed
 	reads         int64                   // not yet in the statistics
 	readBytes     int64                   // likewise
+	output        atomic.Int64            // bytes of replies that the client has not read, see CountOutput
+	leaving       atomic.Int64            // what it was evicted for, until it has closed
 
 	mu     sync.Mutex
 	public public // protected by mu
@@ -100,6 +102,7 @@ type public struct {
 	name, libName, libVersion string
 	db, proto                 int
 	queued, watched           int               // commands in MULTI (-1: none open), keys watched
+	multiBytes                int               // of the queue of MULTI
 	topics                    [pubsub.Kinds]int // subscriptions
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64
@@ -109,10 +112,11 @@ type public struct {
 	buffers                   Buffers
 }
 
-// Buffers are the sizes that CLIENT LIST reports, in bytes.
+// Buffers are the sizes that CLIENT LIST reports, in bytes. Memory is of all
+// buffers, without the replies of CountOutput.
 type Buffers struct {
 	Query, QueryFree int
-	Output, Memory   int
+	Memory           int
 }
 
 // replyMode is CLIENT REPLY.
@@ -153,8 +157,9 @@ func (s *Session) Close() {
 	s.unmonitor()
 	s.engine.broker.Release(&s.subscriber)
 	s.engine.sessions.remove(s)
-	s.SetBufferBytes(0)
+	s.setBuffers(Buffers{}, 0)
 	s.subscriber.Mail.Close()
+	s.left()
 }
 
 // Proto returns the protocol to encode replies in.
@@ -483,6 +488,11 @@ func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 // Publish shows other sessions the present state of this one. The connection calls
 // it after each batch of commands.
 func (s *Session) Publish(b Buffers) {
+	s.publish(b)
+	s.EnforceClientMemory()
+}
+
+func (s *Session) publish(b Buffers) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.public
@@ -496,8 +506,7 @@ func (s *Session) Publish(b Buffers) {
 		p.lastCommand = s.run.Cmd
 	}
 	p.lastUs = s.engine.clock.NowUs()
-	s.countBuffers(p, b.Memory)
-	p.buffers = b
+	s.countBuffers(p, b, s.tx.bytes())
 	s.flush()
 	if s.blocked.Load() == nil { // otherwise the session that serves it uses ctx
 		s.ctx.Reset() // an idle client keeps no large reply

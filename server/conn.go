@@ -82,7 +82,6 @@ func newConn(s *Server, nc net.Conn) *conn {
 func (c *conn) serve() {
 	defer c.out.close()
 	c.limits = c.server.limits.Load()
-	c.out.setLimit(c.limits.output)
 	c.keepAlive()
 	c.lastActive = time.Now()
 	remote, local := addresses(c.nc)
@@ -95,7 +94,8 @@ func (c *conn) serve() {
 		Buffers: func() engine.Buffers { return c.buffers(true) },
 	})
 	c.out.waitDurable, c.out.logf = c.session.WaitDurable, c.logf
-	c.out.count = c.session.CountWritten
+	c.out.count, c.out.queued = c.session.CountWritten, c.session.CountOutput
+	c.out.setLimit(c.outputLimit())
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	c.session.Publish(c.buffers(false))
 	if c.out.tls != nil && !c.shakeHands() {
@@ -210,10 +210,13 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	}
 	if now := c.session.Authenticated(); now != c.in.limits.authenticated {
 		c.in.setLimits(c.limits.reader(now))
+		c.out.setLimit(c.outputLimit())
 	}
 	c.startBlockTimer()
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
-		open = c.out.flush() && open
+		if open = c.out.flush() && open; !c.out.sent {
+			c.session.EnforceClientMemory() // a long pipeline may ask for any amount
+		}
 	}
 	return open && !c.session.Closing()
 }
@@ -260,11 +263,7 @@ func (c *conn) publish() {
 // command runs, or the connection is between two batches.
 func (c *conn) buffers(running bool) engine.Buffers {
 	used, unused := c.in.queryBuffer(running)
-	waiting := c.out.waiting()
-	return engine.Buffers{
-		Query: used, QueryFree: unused, Output: waiting,
-		Memory: c.in.memory() + cap(c.out.buf) + waiting,
-	}
+	return engine.Buffers{Query: used, QueryFree: unused, Memory: c.in.memory() + cap(c.out.buf)}
 }
 
 // linger sends the remaining replies and closes the connection so that they arrive:

@@ -18,9 +18,16 @@ func (c *conn) deliver() bool {
 	return lost == 0
 }
 
+// unauthOutput is how many bytes of replies a client may leave unread before AUTH.
+// Redis closes it when they are more than 1024.
+const unauthOutput = 1025
+
 // outputLimit returns the client-output-buffer-limit of the client's class.
 func (c *conn) outputLimit() config.OutputBufferLimit {
-	if c.subscribed {
+	switch {
+	case !c.session.Authenticated():
+		return config.OutputBufferLimit{HardBytes: unauthOutput}
+	case c.subscribed:
 		return c.limits.subscriber
 	}
 	return c.limits.output

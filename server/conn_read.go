@@ -16,7 +16,7 @@ func (c *conn) read() (int, error) {
 			c.in.release()
 			c.out.buf = nil
 			c.countBuffers()
-			c.session.SetBufferBytes(int(c.bufferBytes.Load()) + c.out.waiting())
+			c.session.SetBufferBytes(int(c.bufferBytes.Load()))
 		}
 		if until := c.idleDeadline(); c.hasDeadline || !until.IsZero() {
 			c.nc.SetReadDeadline(until)

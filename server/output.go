@@ -26,6 +26,7 @@ type output struct {
 	buf         []byte       // replies of the current batch
 	sent        bool         // the last flush of replies sent all of them
 	count       func(n int)  // called with the bytes written, on any goroutine; may be nil
+	queued      func(n int)  // called with the change of the bytes that wait, on any goroutine; may be nil
 	waitDurable func() error // blocks until buf may be sent; after an error it must not be; may be nil
 
 	logf func(format string, args ...any) // logs; may be nil
@@ -35,6 +36,7 @@ type output struct {
 	queue         []part                   // to be written after writingBytes, in order
 	queuedBytes   int                      // in queue
 	writingBytes  int                      // bytes that the pump is writing
+	reportedBytes int                      // the sum of both, as passed to queued
 	pumping       bool                     // the pump is running
 	pumpDone      *sync.Cond               // signalled when pumping ends
 	failed        bool                     // the connection is aborted
@@ -123,6 +125,7 @@ func (o *output) enqueue(b []byte) {
 	last := &o.queue[len(o.queue)-1]
 	last.bytes = append(last.bytes, b...)
 	o.queuedBytes += len(b)
+	o.reportQueued()
 	o.startPump()
 }
 
@@ -156,6 +159,7 @@ func (o *output) pump() {
 		o.send(next.bytes)
 	}
 	o.queue, o.queuedBytes, o.writingBytes, o.pumping = nil, 0, 0, false
+	o.reportQueued()
 	o.pumpDone.Broadcast()
 }
 
@@ -171,11 +175,21 @@ func (o *output) send(b []byte) {
 		o.mu.Lock()
 		b = b[n:]
 		o.writingBytes = len(b)
+		o.reportQueued()
 		o.lastWrite = time.Now()
 		if err != nil {
 			o.fail()
 		}
 		o.enforceLimit()
+	}
+}
+
+// reportQueued reports how the bytes that wait have changed. It requires that mu is
+// held.
+func (o *output) reportQueued() {
+	if now := o.queuedBytes + o.writingBytes; now != o.reportedBytes && o.queued != nil {
+		o.queued(now - o.reportedBytes)
+		o.reportedBytes = now
 	}
 }
 
@@ -243,13 +257,6 @@ func (o *output) stopSoftTimer() {
 		o.softTimer.Stop()
 		o.softTimer = nil
 	}
-}
-
-// waiting returns the bytes that are not written yet.
-func (o *output) waiting() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.queuedBytes + o.writingBytes
 }
 
 // lastWriteTime returns when the pump last wrote something.

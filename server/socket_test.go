@@ -453,3 +453,10 @@ func firstConn(s *Server) *conn {
 	}
 	return nil
 }
+
+// waiting returns the bytes that are not written yet.
+func (o *output) waiting() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.queuedBytes + o.writingBytes
+}

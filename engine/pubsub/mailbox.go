@@ -53,6 +53,13 @@ func (m *Mailbox) count() {
 	}
 }
 
+// Size returns the capacity of the mailbox in bytes.
+func (m *Mailbox) Size() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return int64(m.counted)
+}
+
 // Close frees the mailbox. Messages that come later are dropped.
 func (m *Mailbox) Close() {
 	m.mu.Lock()

@@ -12,6 +12,7 @@ type Stats struct {
 	Connections atomic.Int64 // sessions that were opened
 	Rejected    atomic.Int64 // connections that were refused
 	Handshakes  atomic.Int64 // TLS handshakes that failed
+	Evicted     atomic.Int64 // connections that maxmemory-clients has closed
 	Blocked     atomic.Int64 // sessions that are blocked now
 	TimedWaits  atomic.Int64 // of them, those with a timeout
 	ReclaimUs   atomic.Int64 // that Ticks have spent on expired keys
@@ -90,7 +91,7 @@ func (r *Run) Flush(session int64, s *Stats) {
 // Reset is CONFIG RESETSTAT. What is blocked now stays.
 func (s *Stats) Reset() {
 	for _, n := range []*atomic.Int64{
-		&s.Connections, &s.Rejected, &s.Handshakes, &s.ReclaimUs, &s.ReclaimCuts,
+		&s.Connections, &s.Rejected, &s.Handshakes, &s.Evicted, &s.ReclaimUs, &s.ReclaimCuts,
 	} {
 		n.Store(0)
 	}

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// clientMemory enforces maxmemory-clients: when all sessions together take that
+// many bytes, the largest are closed until they take less; see docs/adr/0034.
+type clientMemory struct {
+	limit   atomic.Int64 // bytes; 0: none
+	leaving atomic.Int64 // bytes of sessions that were evicted and have not closed yet
+
+	evicting sync.Mutex // its holder evicts; it is acquired before every other lock
+}
+
+// minClientLimit is the smallest limit that is enforced, as in Redis: with a
+// smaller one nobody could connect to correct it.
+const minClientLimit = 128 << 10
+
+// clientLimit returns the bytes that the directive maxmemory-clients allows, 0 for
+// no limit. A negative value is a percentage of maxmemory.
+func clientLimit(directive, maxmemory int64) int64 {
+	if directive < 0 {
+		directive = int64(float64(maxmemory) * float64(-directive) / 100)
+		if maxmemory == 0 {
+			return 0
+		}
+	} else if directive == 0 {
+		return 0
+	}
+	return max(directive, minClientLimit)
+}
+
+// Sizes that sessions count for beside their buffers.
+const (
+	queuedBytes       = int(unsafe.Sizeof(queuedCommand{}))
+	queuedArgBytes    = int(unsafe.Sizeof([]byte{}))
+	subscriptionBytes = 64 // roughly: a name in two tables
+	watchBytes        = 64 // roughly: a key among the session's and among the shard's
+)
+
+// bytes returns the memory of the queue, with what it keeps for later.
+func (t *transaction) bytes() int {
+	return cap(t.queued)*queuedBytes + cap(t.args)*queuedArgBytes + cap(t.text)
+}
+
+// overhead returns what the session's transaction, watches and subscriptions take.
+func (p *public) overhead() int {
+	n := p.multiBytes + p.watched*watchBytes
+	for _, topics := range p.topics {
+		n += topics * subscriptionBytes
+	}
+	return n
+}
+
+// bytes returns what a session counts for under maxmemory-clients: tot-mem of
+// CLIENT LIST.
+func (s *Session) bytes(p *public) int64 {
+	return sessionBytes + int64(p.buffers.Memory) + int64(p.overhead()) + s.output.Load() +
+		s.subscriber.Mail.Size()
+}
+
+// CountOutput adds to the bytes of replies that wait until the client reads. Any
+// goroutine may call it.
+func (s *Session) CountOutput(change int) {
+	s.output.Add(int64(change))
+	s.engine.memory.buffers.Add(int64(change))
+}
+
+// EnforceClientMemory evicts clients, perhaps this one, if all together exceed
+// maxmemory-clients. No lock may be held.
+func (s *Session) EnforceClientMemory() { s.engine.evictClients() }
+
+// clientBytes returns what the sessions take that stay.
+func (e *Engine) clientBytes() int64 {
+	return e.MemoryUse().Clients - e.clientMemory.leaving.Load()
+}
+
+// evictClients closes the largest sessions until the rest is below
+// maxmemory-clients. Those with CLIENT NO-EVICT count, but stay.
+func (e *Engine) evictClients() {
+	m := &e.clientMemory
+	limit := m.limit.Load()
+	if limit == 0 || e.clientBytes() < limit {
+		return
+	}
+	m.evicting.Lock()
+	defer m.evicting.Unlock()
+	type client struct {
+		session *Session
+		bytes   int64
+	}
+	var evictable []client
+	total := int64(0)
+	for _, s := range e.sessions.all() {
+		p := s.view()
+		n := s.bytes(&p)
+		total += n
+		if !p.noEvict && s.peer.Kill != nil {
+			evictable = append(evictable, client{s, n})
+		}
+	}
+	slices.SortStableFunc(evictable, func(a, b client) int { return cmp.Compare(b.bytes, a.bytes) })
+	for _, c := range evictable {
+		if total < limit {
+			return
+		}
+		if c.session.evict(c.bytes) {
+			total -= c.bytes
+		}
+	}
+}
+
+// evict closes a session, whose bytes no longer count. It reports whether the
+// session was still there.
+func (s *Session) evict(bytes int64) bool {
+	m := &s.engine.clientMemory
+	line := s.line(s.engine.clock.NowUs())
+	s.leaving.Store(bytes) // before Close can miss it
+	m.leaving.Add(bytes)
+	if !s.engine.sessions.remove(s) {
+		s.left()
+		return false
+	}
+	s.engine.stats.Evicted.Add(1)
+	s.engine.log("Evicting client: " + line)
+	s.die()
+	return true
+}
+
+// left records that an evicted session has closed, or was closing already.
+func (s *Session) left() { s.engine.clientMemory.leaving.Add(-s.leaving.Swap(0)) }
+
+// log writes to the server's log.
+func (e *Engine) log(text string) {
+	if e.options.Log != nil {
+		e.options.Log(text)
+	}
+}
