@@ -1,0 +1,111 @@
+package abuse
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// idle opens connections, and checks that they are counted.
+func idle(ctx context.Context, t *Target) error {
+	all, err := t.open(t.Size, t.dial)
+	if err != nil {
+		return err
+	}
+	defer closeAll(all)
+	return t.rounds(ctx, func(int) error {
+		// All are counted once each has been answered, or has connected before this
+		// command came: the last one asks.
+		last := all[len(all)-1]
+		if connected, err := last.Info("connected_clients"); err != nil || connected < int64(len(all)) {
+			return fmt.Errorf("%d connections count as %d: %w", len(all), connected, err)
+		}
+		list, err := last.Text("CLIENT", "LIST")
+		if lines := strings.Count(list, "\n"); err != nil || lines < len(all) {
+			return fmt.Errorf("CLIENT LIST shows %d of %d connections: %w", lines, len(all), err)
+		}
+		return pause(ctx, t, time.Second)
+	})
+}
+
+// pause waits between two rounds of an attack that runs until its context ends.
+func pause(ctx context.Context, t *Target, d time.Duration) error {
+	if t.Rounds > 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return nil
+}
+
+// slow sends commands a byte at a time, over many connections.
+func slow(ctx context.Context, t *Target) error {
+	all, err := t.open(t.Size/10, t.dial)
+	if err != nil {
+		return err
+	}
+	defer closeAll(all)
+	command := Command("ECHO", strings.Repeat("x", 1000))
+	for _, c := range all {
+		if err := c.Send(command[:len(command)/2]); err != nil {
+			return err
+		}
+	}
+	return t.rounds(ctx, func(int) error {
+		for _, c := range all {
+			if err := c.Send([]byte("x")); err != nil {
+				return err
+			}
+		}
+		return pause(ctx, t, 100*time.Millisecond)
+	})
+}
+
+// connects opens connections at a rate, each for one command.
+func connects(ctx context.Context, t *Target) error {
+	const perRound = 20
+	return t.rounds(ctx, func(int) error {
+		start := time.Now()
+		for range perRound {
+			c, err := t.dial()
+			if err != nil {
+				return err
+			}
+			_, err = c.Do("PING")
+			c.Close()
+			if err != nil {
+				return err
+			}
+		}
+		return pause(ctx, t, perRound*time.Millisecond-time.Since(start))
+	})
+}
+
+// tooMany opens connections until the server refuses more.
+func tooMany(ctx context.Context, t *Target) error {
+	var held []*Client
+	defer func() { closeAll(held) }()
+	return t.rounds(ctx, func(int) error {
+		for range 100 {
+			c, err := t.dial()
+			if err != nil {
+				return err
+			}
+			if _, err = c.Do("PING"); err == nil {
+				held = append(held, c)
+				continue
+			}
+			c.Close()
+			if isErrorReply(err) && err.Error() != "ERR max number of clients reached" {
+				return err
+			}
+		}
+		if len(held) > 64 {
+			return fmt.Errorf("%d clients are served", len(held))
+		}
+		return pause(ctx, t, 100*time.Millisecond)
+	})
+}
