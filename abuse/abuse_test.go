@@ -214,10 +214,9 @@ func TestAttacksNotice(t *testing.T) {
 	srv, _ := serve(t, &abuse.Row{}) // without directives
 	target := &abuse.Target{Addr: srv.Addr().String(), Rounds: 1, Size: 500}
 	for _, row := range abuse.Rows {
-		if row.Limit == "" && row.Password == "" && row.Name != "monitor" {
-			continue
+		if row.Limit != "" {
+			require.Error(t, row.Attack(context.Background(), target), row.Name)
 		}
-		require.Error(t, row.Attack(context.Background(), target), row.Name)
 	}
 }
 

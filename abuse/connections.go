@@ -15,11 +15,9 @@ func idle(ctx context.Context, t *Target) error {
 	}
 	defer closeAll(all)
 	return t.rounds(ctx, func(int) error {
-		// All are counted once each has been answered, or has connected before this
-		// command came: the last one asks.
 		last := all[len(all)-1]
-		if connected, err := last.Info("connected_clients"); err != nil || connected < int64(len(all)) {
-			return fmt.Errorf("%d connections count as %d: %w", len(all), connected, err)
+		if err := last.awaitConnected(int64(len(all))); err != nil {
+			return err
 		}
 		list, err := last.Text("CLIENT", "LIST")
 		if lines := strings.Count(list, "\n"); err != nil || lines < len(all) {
@@ -27,6 +25,19 @@ func idle(ctx context.Context, t *Target) error {
 		}
 		return pause(ctx, t, time.Second)
 	})
+}
+
+// awaitConnected waits until the server has accepted so many connections that wait to be.
+func (c *Client) awaitConnected(n int64) error {
+	for end := time.Now().Add(ioTimeout); ; {
+		connected, err := c.Info("connected_clients")
+		if err != nil || connected >= n {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%d connections count as %d", n, connected)
+		}
+	}
 }
 
 // pause waits between two rounds of an attack that runs until its context ends.

@@ -63,10 +63,6 @@ func stalled(ctx context.Context, t *Target, what string, listen, command []byte
 			return err
 		}
 		defer closeAll(all)
-		before := make([]int64, 1)
-		if before[0], err = speaker.Info("connected_clients"); err != nil {
-			return err
-		}
 		for _, c := range all {
 			if err := errors.Join(c.Conn.(*net.TCPConn).SetReadBuffer(16<<10), c.Send(listen)); err != nil {
 				return err
@@ -74,6 +70,10 @@ func stalled(ctx context.Context, t *Target, what string, listen, command []byte
 			if _, err := c.Reply(); err != nil {
 				return err
 			}
+		}
+		before, err := speaker.Info("connected_clients")
+		if err != nil {
+			return err
 		}
 		for i := range mostCommands {
 			if err := speaker.Send(command); err != nil {
@@ -84,7 +84,7 @@ func stalled(ctx context.Context, t *Target, what string, listen, command []byte
 			}
 			if i%100 == 99 {
 				left, err := speaker.Info("connected_clients")
-				if err != nil || left <= before[0]-clients {
+				if err != nil || left <= before-clients {
 					return errors.Join(err, pause(ctx, t, 10*time.Millisecond))
 				}
 			}

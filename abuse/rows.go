@@ -4,8 +4,9 @@ package abuse
 // end belong behind "slow" once there is TLS.
 var Rows = []Row{
 	{
-		Name: "idle", About: "connections that send nothing",
-		Attack: idle,
+		Name: "idle", About: "10,000 connections that send nothing",
+		Directives: []string{"--maxclients", "12000"},
+		Attack:     idle,
 	},
 	{
 		Name: "slow", About: "half of a command, then a byte at a time",

@@ -63,6 +63,9 @@ type Ctx struct {
 
 	Found any // set by Command.Locks, for the handler
 
+	// Stepper locks shards for commands with the flag Stepwise. See Step.
+	Stepper Stepper
+
 	// Group records the effects of commands; nil: they are not recorded. See effects.go.
 	Group *effects.Group
 

@@ -33,10 +33,12 @@ var Keys = []Command{
 		Summary: "Counts how many of the given keys exist.",
 	},
 	{
-		Name: "keys", Arity: 2, Flags: ReadOnly | AllShards, Categories: []string{"dangerous"},
+		Name: "keys", Arity: 2, Flags: ReadOnly | AllShards | Stepwise, Categories: []string{"dangerous"},
 		Tips:  []string{"request_policy:all_shards", "nondeterministic_output_order"},
 		Group: "generic", Since: "1.0.0", Complexity: "O(N)", Syntax: "pattern", Handler: keysMatching,
 		Summary: "Lists every key whose name matches a pattern.",
+		Deviation: "outside of EXEC and scripts other commands run meanwhile: a key that is renamed then " +
+			"may be listed under both names or neither",
 	},
 	{
 		Name: "move", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access update")},
@@ -93,7 +95,7 @@ var Keys = []Command{
 		Summary: "Renames a key if no key has the new name.",
 	},
 	{
-		Name: "scan", Arity: -2, Flags: ReadOnly | AllShards | Random,
+		Name: "scan", Arity: -2, Flags: ReadOnly | AllShards | Random, Locks: scanShards,
 		Tips:  []string{"nondeterministic_output", "request_policy:special"},
 		Group: "generic", Since: "2.8.0", Complexity: "O(1)", Handler: scan,
 		Syntax:  "cursor [MATCH pattern] [COUNT count] [TYPE type]",
@@ -238,13 +240,42 @@ func (c *Ctx) noteRename() {
 
 // KEYS pattern
 func keysMatching(c *Ctx) resp.Value {
+	if c.MayStream {
+		return keysStreamed(c)
+	}
 	var out []resp.Value
-	for n := range c.DB.All(c.NowMs) {
-		if GlobMatch(c.Args[1], n.Key()) {
-			out = append(out, resp.Bulk(n.Key()))
+	for i := range store.NumShards {
+		refusal := c.Step(i, func() {
+			for n := range c.DB.AllInShard(i, c.NowMs) {
+				if GlobMatch(c.Args[1], n.Key()) {
+					out = append(out, resp.Bulk(n.Key()))
+				}
+			}
+		})
+		if refusal.IsError() {
+			return refusal
 		}
 	}
 	return resp.Array(out...)
+}
+
+// keysStreamed is KEYS for a client: a million names are encoded as they are found, and
+// not collected as values first.
+func keysStreamed(c *Ctx) resp.Value {
+	var names nameStream
+	for i := range store.NumShards {
+		refusal := c.Step(i, func() {
+			for n := range c.DB.AllInShard(i, c.NowMs) {
+				if GlobMatch(c.Args[1], n.Key()) {
+					names.add(n.Key())
+				}
+			}
+		})
+		if refusal.IsError() {
+			return refusal
+		}
+	}
+	return names.reply()
 }
 
 // RANDOMKEY

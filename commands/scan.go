@@ -85,7 +85,13 @@ func scan(c *Ctx) resp.Value {
 		return refusal
 	}
 	var out []resp.Value
-	next := c.DB.Scan(cursor, opts.count, c.NowMs, func(n *store.Node) {
+	scan := c.DB.Scan
+	if c.MayRetry {
+		scan = c.DB.ScanOne
+	}
+	seen := 0
+	next := scan(cursor, opts.count, c.NowMs, func(n *store.Node) {
+		seen++
 		if opts.typeFilter != nil && typeName(n) != string(opts.typeFilter) {
 			return
 		}
@@ -93,7 +99,24 @@ func scan(c *Ctx) resp.Value {
 			out = append(out, resp.Bulk(n.Key()))
 		}
 	})
+	if c.MayRetry && next != 0 && seen < min(opts.count, minScanPage) {
+		c.Retry = true // the page goes on in other shards
+	}
 	return scanReply(c, next, out)
+}
+
+// minScanPage is how many keys SCAN returns at least, if there are so many and COUNT
+// asks for them, before its page ends at the end of a shard.
+const minScanPage = 256
+
+// scanShards is Command.Locks of SCAN: the shard in which the cursor stands often has a
+// whole page.
+func scanShards(c *Ctx, args [][]byte) store.ShardSet {
+	cursor, refusal := parseCursor(args[1])
+	if c == nil || refusal.IsError() {
+		return store.AllShards
+	}
+	return store.ShardSet(1) << (cursor % store.NumShards)
 }
 
 // A scanPage collects the elements that one call of HSCAN, SSCAN or ZSCAN returns.

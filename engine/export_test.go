@@ -114,3 +114,10 @@ func ClientLimit(directive, maxmemory int64) int64 { return clientLimit(directiv
 
 // ClientBytes is clientBytes.
 func (e *Engine) ClientBytes() int64 { return e.clientBytes() }
+
+// HoldShard calls fn while somebody holds one shard.
+func (e *Engine) HoldShard(shard int, fn func()) {
+	e.store.Lock(1 << shard)
+	defer e.store.Unlock(1 << shard)
+	fn()
+}

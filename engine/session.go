@@ -63,6 +63,7 @@ type Session struct {
 	reads         int64                   // not yet in the statistics
 	readBytes     int64                   // likewise
 	output        atomic.Int64            // bytes of replies that the client has not read, see CountOutput
+	steps         store.Yielder           // of Step
 	leaving       atomic.Int64            // what it was evicted for, until it has closed
 
 	mu     sync.Mutex
@@ -137,7 +138,8 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.subscriber.Mail.Init(&e.memory.mail)
 	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
-	s.ctx.Caller = s
+	s.ctx.Caller, s.ctx.Stepper = s, s
+	s.steps = store.Yielder{Every: keysPerStep, Yield: e.options.Pause}
 	s.leave()
 	nowUs := e.clock.NowUs()
 	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}

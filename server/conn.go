@@ -213,6 +213,10 @@ func (c *conn) appendReply(reply resp.Value) bool {
 		c.out.setLimit(c.outputLimit())
 	}
 	c.startBlockTimer()
+	if !c.in.limits.authenticated && len(c.out.buf) >= unauthBatch {
+		c.out.abortOverflow(len(c.out.buf))
+		return false
+	}
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
 		if open = c.out.flush() && open; !c.out.sent {
 			c.session.EnforceClientMemory() // a long pipeline may ask for any amount

@@ -18,9 +18,14 @@ func (c *conn) deliver() bool {
 	return lost == 0
 }
 
-// unauthOutput is how many bytes of replies a client may leave unread before AUTH.
-// Redis closes it when they are more than 1024.
-const unauthOutput = 1025
+const (
+	// unauthOutput is how many bytes of replies a client may leave unread before AUTH.
+	// Redis closes it when they are more than 1024.
+	unauthOutput = 1025
+	// unauthBatch is how many bytes of replies one batch may have before AUTH: what
+	// Redis collects before it counts them as unread, and unauthOutput.
+	unauthBatch = 16<<10 + unauthOutput
+)
 
 // outputLimit returns the client-output-buffer-limit of the client's class.
 func (c *conn) outputLimit() config.OutputBufferLimit {

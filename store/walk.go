@@ -40,11 +40,32 @@ func (db *DB) All(nowMs int64) iter.Seq[*Node] {
 	}
 }
 
+// AllInShard is like All for the keys of one shard. It requires that shard only.
+func (db *DB) AllInShard(shard int, nowMs int64) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for n := range db.shards[shard].keys.All() {
+			if !n.Value.overdue(nowMs) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
 // Scan calls fn for the keys of a few buckets, until it has seen at least count keys or the end, and returns
 // the next cursor; a scan starts and ends at 0. Keys that exist during the whole scan are seen at least once.
 //
 // The low bits of a cursor are the shard; the rest is the cursor within the shard.
 func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64 {
+	return db.scan(cursor, count, nowMs, false, fn)
+}
+
+// ScanOne is like Scan, but ends at the end of a shard. It requires the shard of the cursor only, which is the
+// cursor modulo NumShards.
+func (db *DB) ScanOne(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64 {
+	return db.scan(cursor, count, nowMs, true, fn)
+}
+
+func (db *DB) scan(cursor uint64, count int, nowMs int64, one bool, fn func(*Node)) uint64 {
 	i, inner := cursor%NumShards, cursor/NumShards
 	seen := 0
 	count = min(count, 1<<32)
@@ -67,6 +88,9 @@ func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64
 		if inner == 0 {
 			if i++; i == NumShards {
 				return 0
+			}
+			if one {
+				break
 			}
 		}
 	}
