@@ -2,6 +2,7 @@
 
 GO ?= go
 FUZZTIME ?= 20s
+SOAKTIME ?= 10m
 # Seeds of make difftest. CI keeps to these, so that a change fails by its own
 # fault; SEEDS=fresh looks for what they do not find.
 SEEDS ?= 1,2,3,4
@@ -9,6 +10,7 @@ SEEDS ?= 1,2,3,4
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash record pgo tidy
+.PHONY: help build test race fuzz lint bench bench-quick compat libraries difftest crash abuse soak record pgo tidy
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +60,12 @@ difftest: build ## 200,000 random commands, here and on redis-server, byte for b
 
 crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes back is what was acknowledged
 	$(GO) test ./cmd/zlimit-server -run 'Killed|Ledger' -count 1 -timeout 30m -v -kills 240 -killseed $$(date +%s)
+
+abuse: ## what other clients notice of abuse, here and on redis-server (needs redis-server)
+	$(GO) run ./bench/abuse
+
+soak: ## mixed load for SOAKTIME (10m); memory, goroutines and descriptors must end where they began
+	$(GO) run ./bench/soak -time $(SOAKTIME)
 
 record: ## record the transcripts of redis-server anew (needs redis-server 7.0.15 and libfaketime)
 	$(GO) test ./server -run TestTranscripts -record
