@@ -43,11 +43,6 @@ const (
 	watchBytes        = 64 // roughly: a key among the session's and among the shard's
 )
 
-// bytes returns the memory of the queue, with what it keeps for later.
-func (t *transaction) bytes() int {
-	return cap(t.queued)*queuedBytes + cap(t.args)*queuedArgBytes + cap(t.text)
-}
-
 // overhead returns what the session's transaction, watches and subscriptions take.
 func (p *public) overhead() int {
 	n := p.multiBytes + p.watched*watchBytes

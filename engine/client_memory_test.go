@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -180,4 +181,33 @@ func TestClientMemoryCounts(t *testing.T) {
 		s.Close()
 		require.Equal(t, before, v.engine.MemoryUse().Clients, c.name)
 	}
+}
+
+// TestMultiMemory: a queue takes little more than its commands, and what it counts for
+// is what it takes.
+func TestMultiMemory(t *testing.T) {
+	const commands, size = 3000, 10_000
+	v := newEvictions(t)
+	s := v.open()
+	do(s, "MULTI")
+	value := strings.Repeat("x", size)
+	set := args("SET k " + value)
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	for range commands {
+		s.Do(set)
+	}
+	took := heap() - before
+	s.Publish(engine.Buffers{})
+	counted := int64(v.field(v.open(), s, "multi-mem"))
+	require.Less(t, took, int64(commands*size*12/10))
+	require.InEpsilon(t, took, counted, 0.1)
+	require.Equal(t, "["+strings.TrimSuffix(strings.Repeat("OK ", commands), " ")+"]", do(s, "EXEC"))
+	s.Publish(engine.Buffers{})
+	require.Zero(t, v.field(v.open(), s, "multi-mem"), "a large queue is not kept")
 }

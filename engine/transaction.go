@@ -6,14 +6,16 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A transaction is the commands that a session has queued since MULTI. Its buffers
-// are reused.
+// A transaction is the commands that a session has queued since MULTI. Arguments are
+// kept in blocks that never move: a slice that grows by copying would leave the earlier
+// copies to the commands that were queued before. Small blocks are reused.
 type transaction struct {
 	open   bool
 	broken bool // a command was refused while queueing: EXEC fails
 	queued []queuedCommand
-	args   [][]byte // of all queued commands
-	text   []byte   // of all arguments
+	args   [][]byte // the last block of arguments
+	text   []byte   // the last block of their bytes
+	held   int      // bytes of all blocks
 }
 
 type queuedCommand struct {
@@ -21,8 +23,27 @@ type queuedCommand struct {
 	args [][]byte
 }
 
+// Sizes of the first and of large blocks. A command that needs more gets one of its
+// own.
+const (
+	minTextBlock, maxTextBlock = 512, 64 << 10
+	minArgsBlock, maxArgsBlock = 16, 2 << 10
+)
+
 // queue appends a copy of a command.
 func (t *transaction) queue(cmd *commands.Command, args [][]byte) {
+	size := 0
+	for _, a := range args {
+		size += len(a)
+	}
+	if cap(t.text)-len(t.text) < size {
+		t.text = make([]byte, 0, max(size, min(max(2*cap(t.text), minTextBlock), maxTextBlock)))
+		t.held += cap(t.text)
+	}
+	if cap(t.args)-len(t.args) < len(args) {
+		t.args = make([][]byte, 0, max(len(args), min(max(2*cap(t.args), minArgsBlock), maxArgsBlock)))
+		t.held += cap(t.args) * queuedArgBytes
+	}
 	first := len(t.args)
 	for _, a := range args {
 		at := len(t.text)
@@ -32,15 +53,19 @@ func (t *transaction) queue(cmd *commands.Command, args [][]byte) {
 	t.queued = append(t.queued, queuedCommand{cmd, t.args[first:len(t.args):len(t.args)]})
 }
 
+// bytes returns the memory of the queue, with what it keeps for later.
+func (t *transaction) bytes() int { return cap(t.queued)*queuedBytes + t.held }
+
 // end closes the transaction. The queued commands can be read until another is
 // queued. The buffers of a large transaction are freed.
 func (t *transaction) end() {
 	const maxIdleText, maxIdleArgs = 16 << 10, 512
-	if cap(t.text) > maxIdleText || cap(t.args) > maxIdleArgs {
+	last := cap(t.text) + cap(t.args)*queuedArgBytes
+	if cap(t.text) > maxIdleText || cap(t.args) > maxIdleArgs || cap(t.queued) > maxIdleArgs {
 		*t = transaction{}
 		return
 	}
-	*t = transaction{queued: t.queued[:0], args: t.args[:0], text: t.text[:0]}
+	*t = transaction{queued: t.queued[:0], args: t.args[:0], text: t.text[:0], held: last}
 }
 
 // anyRuns reports whether fn is true of a command or, if it is EXEC, of one of
