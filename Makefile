@@ -9,8 +9,8 @@ SEEDS ?= 1,2,3,4
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash record pgo tidy
-.PHONY: help build test race fuzz lint bench bench-quick compat libraries difftest crash abuse soak record pgo tidy
+.PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
+	abuse soak record pgo tidy
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
