@@ -59,8 +59,8 @@ func (db *DB) Scan(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64
 	return db.scan(cursor, count, nowMs, false, fn)
 }
 
-// ScanOne is like Scan, but ends at the end of a shard. It requires the shard of the cursor only, which is the
-// cursor modulo NumShards.
+// ScanOne is like Scan, but ends at the end of a shard. It requires the shard of the cursor only,
+// which is the cursor modulo NumShards.
 func (db *DB) ScanOne(cursor uint64, count int, nowMs int64, fn func(*Node)) uint64 {
 	return db.scan(cursor, count, nowMs, true, fn)
 }
