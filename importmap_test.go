@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"clock":                  {},
 	"config":                 {"words"},
 	"words":                  {},
-	"abuse":                  {},
+	"abuse":                  {"testca"},
 	"oracle":                 {},
 	"race":                   {},
 	"testca":                 {},
@@ -113,7 +113,7 @@ var restricted = map[string][]string{
 	},
 	"github.com/zlimit/zlimit/oracle": {},
 	"github.com/zlimit/zlimit/race":   {},
-	"github.com/zlimit/zlimit/testca": {"bench"},
+	"github.com/zlimit/zlimit/testca": {"bench", "abuse"},
 }
 
 // forbidden lists what a package must not import.

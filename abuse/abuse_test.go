@@ -28,6 +28,11 @@ func serve(t *testing.T, row *abuse.Row) (srv *server.Server, logged func() stri
 	t.Helper()
 	cfg := config.New()
 	args := append([]string{"--bind", "127.0.0.1", "--requirepass", row.Password}, row.Directives...)
+	if row.TLS {
+		certificate, err := abuse.CertificateDirectives(t.TempDir())
+		require.NoError(t, err)
+		args = append(append(args, certificate...), "--tls-port", "1")
+	}
 	require.NoError(t, cfg.ParseArgs(args, nil))
 	var lines lockedBuffer
 	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log.New(&lines, "", 0)})
@@ -113,6 +118,9 @@ func TestRows(t *testing.T) {
 func runRow(t *testing.T, row *abuse.Row) {
 	srv, logged := serve(t, row)
 	target := &abuse.Target{Addr: srv.Addr().String(), Password: row.Password, Rounds: 3, Size: 500}
+	if row.TLS {
+		target.TLSAddr = srv.TLSAddr().String()
+	}
 	admin, err := abuse.Dial(target.Addr, target.Password)
 	require.NoError(t, err)
 	defer admin.Close()

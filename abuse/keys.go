@@ -103,7 +103,8 @@ func flood(ctx context.Context, t *Target) error {
 		return t.rounds(ctx, func(round int) error {
 			b = b[:0]
 			for i := range batch {
-				b = append(b, Command("SET", fmt.Sprintf("abuse:%d:%d:%d", id, round, i), "1", "PX", "1000")...)
+				key := fmt.Sprintf("abuse:%d:%d:%d", id, round, i)
+				b = append(b, Command("SET", key, "1", "PX", "1000")...)
 			}
 			if err := c.Send(b); err != nil {
 				return err

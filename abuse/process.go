@@ -14,29 +14,44 @@ import (
 
 // A Process is a server that Start has started.
 type Process struct {
-	Addr string
-	cmd  *exec.Cmd
-	gone chan struct{} // closed when it has ended
+	Addr    string
+	TLSAddr string // "" if the row has no TLS
+	cmd     *exec.Cmd
+	gone    chan struct{} // closed when it has ended
 }
 
-// Start starts a program that takes redis-server's directives, on a free port of
-// loopback, and returns when it answers.
-func Start(ctx context.Context, program, password string, directives ...string) (*Process, error) {
+// freePort returns an address of loopback where nobody listens, and its port.
+func freePort() (addr, port string, err error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", "", err
+	}
+	return l.Addr().String(), strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
+}
+
+// Start starts a program that takes redis-server's directives for a row, on free ports
+// of loopback, and returns when it answers. The row's files are in dir.
+func Start(ctx context.Context, program, dir string, row *Row) (*Process, error) {
+	addr, port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	addr := l.Addr().String()
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		return nil, err
-	}
-	args := []string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", ""}
-	if password != "" {
-		args = append(args, "--requirepass", password)
-	}
 	p := &Process{Addr: addr, gone: make(chan struct{})}
-	p.cmd = exec.Command(program, append(args, directives...)...)
+	args := append([]string{"--port", port, "--bind", "127.0.0.1", "--save", ""}, row.Directives...)
+	if row.Password != "" {
+		args = append(args, "--requirepass", row.Password)
+	}
+	if row.TLS {
+		certificate, err := CertificateDirectives(dir)
+		if err != nil {
+			return nil, err
+		}
+		if p.TLSAddr, port, err = freePort(); err != nil {
+			return nil, err
+		}
+		args = append(append(args, certificate...), "--tls-port", port)
+	}
+	p.cmd = exec.Command(program, args...)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -47,7 +62,7 @@ func Start(ctx context.Context, program, password string, directives ...string) 
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()
 	for end := time.Now().Add(ioTimeout); ; {
-		c, err := Dial(addr, password)
+		c, err := Dial(addr, row.Password)
 		if err == nil {
 			_, err = c.Do("PING")
 			c.Close()

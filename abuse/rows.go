@@ -1,7 +1,6 @@
 package abuse
 
-// Rows are the abuses that the tests and bench/abuse run. Handshakes of TLS that never
-// end belong behind "slow" once there is TLS.
+// Rows are the abuses that the tests and bench/abuse run.
 var Rows = []Row{
 	{
 		Name: "idle", About: "10,000 connections that send nothing",
@@ -11,6 +10,11 @@ var Rows = []Row{
 	{
 		Name: "slow", About: "half of a command, then a byte at a time",
 		Attack: slow,
+	},
+	{
+		Name: "handshakes", About: "TLS handshakes that never end, and such that are given up",
+		TLS:    true,
+		Attack: handshakes,
 	},
 	{
 		Name: "connects", About: "clients that connect, 1,000 a second, ask once and hang up",

@@ -41,7 +41,8 @@ func tables(ctx context.Context, t *Target) error {
 	return t.rounds(ctx, func(i int) error {
 		_, err := c.Do("EVAL", scripts[i%len(scripts)], "0")
 		if !isErrorReply(err) || !strings.Contains(err.Error(), "not enough memory") {
-			return fmt.Errorf("%q: %w", scripts[i%len(scripts)], errors.Join(err, errors.New("it is not refused")))
+			err = errors.Join(err, errors.New("it is not refused"))
+			return fmt.Errorf("%q: %w", scripts[i%len(scripts)], err)
 		}
 		return pause(ctx, t, 10*time.Millisecond)
 	})

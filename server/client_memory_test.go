@@ -20,7 +20,8 @@ func TestClientEviction(t *testing.T) {
 	const limit = 8 << 20
 	for name, grow := range map[string]func(t *testing.T, c *wire){
 		"a long argument": func(_ *testing.T, c *wire) {
-			_ = c.sendRaw(fmt.Appendf(nil, "*2\r\n$4\r\nECHO\r\n$%d\r\n%s", 4*limit, strings.Repeat("x", 2*limit)))
+			half := strings.Repeat("x", 2*limit)
+			_ = c.sendRaw(fmt.Appendf(nil, "*2\r\n$4\r\nECHO\r\n$%d\r\n%s", 4*limit, half))
 		},
 		"MULTI without EXEC": func(t *testing.T, c *wire) {
 			require.Equal(t, "+OK", c.call(t, "MULTI"))

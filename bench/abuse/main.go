@@ -88,7 +88,8 @@ func run(ctx context.Context, o *options, out io.Writer) (ok bool, err error) {
 		}
 		defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
 		o.ours = filepath.Join(dir, "zlimit-server")
-		if text, err := exec.CommandContext(ctx, "go", "build", "-o", o.ours, ourPackage).CombinedOutput(); err != nil {
+		build := exec.CommandContext(ctx, "go", "build", "-o", o.ours, ourPackage)
+		if text, err := build.CombinedOutput(); err != nil {
 			return false, fmt.Errorf("build: %w: %s", err, text)
 		}
 	}
@@ -156,12 +157,17 @@ func (f *figures) print(w io.Writer, row *abuse.Row, server, verdict string) {
 
 // measure starts a server, and measures it quiet, abused and afterwards.
 func measure(ctx context.Context, o *options, row *abuse.Row, program string) (f figures, err error) {
-	p, err := abuse.Start(ctx, program, row.Password, row.Directives...)
+	dir, err := os.MkdirTemp("", "abuse")
+	if err != nil {
+		return f, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+	p, err := abuse.Start(ctx, program, dir, row)
 	if err != nil {
 		return f, err
 	}
 	defer p.Stop()
-	target := &abuse.Target{Addr: p.Addr, Password: row.Password, Size: o.size}
+	target := &abuse.Target{Addr: p.Addr, TLSAddr: p.TLSAddr, Password: row.Password, Size: o.size}
 	if row.Setup != nil {
 		if err := row.Setup(target); err != nil {
 			return f, err

@@ -127,7 +127,8 @@ func script(w *worker) error {
 		return err
 	}
 	if w.round%20 == 0 {
-		_, err := w.Do("EVAL", "local t = {} for i = 1, 20000 do t[i] = {i} end return redis.error_reply('OUT full')", "0")
+		_, err := w.Do("EVAL", "local t = {} for i = 1, 20000 do t[i] = {i} end "+
+			"return redis.error_reply('OUT full')", "0")
 		var refusal abuse.ErrorReply
 		if !errors.As(err, &refusal) || !strings.HasPrefix(string(refusal), "OUT full") {
 			return fmt.Errorf("the script's error is %w", err)
@@ -174,8 +175,8 @@ func blocked(w *worker) error {
 
 func operator(w *worker) error {
 	hz := []string{"10", "20", "50"}[w.round%3]
-	if err := w.each("CONFIG SET hz "+hz, "INFO everything", "CLIENT LIST", "CONFIG GET *", "SCAN 0 COUNT 500",
-		"KEYS user:1*", "TYPE user:1", "DBSIZE"); err != nil {
+	if err := w.each("CONFIG SET hz "+hz, "INFO everything", "CLIENT LIST", "CONFIG GET *",
+		"SCAN 0 COUNT 500", "KEYS user:1*", "TYPE user:1", "DBSIZE"); err != nil {
 		return err
 	}
 	if w.round%25 == 0 {
@@ -183,8 +184,8 @@ func operator(w *worker) error {
 		if err != nil {
 			return err
 		}
-		return w.each(fmt.Sprintf("CLIENT TRACKING ON REDIRECT %d", id), "GET user:1:n", "CLIENT TRACKING OFF",
-			"SCRIPT FLUSH")
+		return w.each(fmt.Sprintf("CLIENT TRACKING ON REDIRECT %d", id), "GET user:1:n",
+			"CLIENT TRACKING OFF", "SCRIPT FLUSH")
 	}
 	return nil
 }

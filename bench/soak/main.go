@@ -56,8 +56,10 @@ func soak(ctx context.Context, program string, length time.Duration) error {
 	if err != nil {
 		return err
 	}
-	p, err := abuse.Start(ctx, program, "", "--dir", dir, "--metrics-addr", metrics,
-		"--notify-keyspace-events", "Kx", "--client-output-buffer-limit", "pubsub 4mb 1mb 5")
+	p, err := abuse.Start(ctx, program, dir, &abuse.Row{Directives: []string{
+		"--dir", dir, "--metrics-addr", metrics, "--notify-keyspace-events", "Kx",
+		"--client-output-buffer-limit", "pubsub 4mb 1mb 5",
+	}})
 	if err != nil {
 		return err
 	}
