@@ -123,9 +123,9 @@ func (s *Session) denyOOM(cmd *commands.Command, args [][]byte) bool {
 // roundsPerCheck is how many shards makeRoom tries between two looks at the clock.
 const roundsPerCheck = 16
 
-// makeRoom evicts keys until used memory is within the limit or the time for it is over,
-// and reports false if memory is exhausted and there is nothing to evict. No shard may be
-// locked. g is scratch space.
+// makeRoom evicts keys until used memory is within the limit or, once it has evicted some,
+// the time for it is over, and reports false if memory is exhausted and there is nothing
+// to evict. No shard may be locked. g is scratch space.
 func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	v := &e.evict
 	if !e.exceeds() {
@@ -137,10 +137,10 @@ func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	policy := v.policy.Load()
 	beganUs := e.clock.MonotonicUs()
 	v.sinceUs.CompareAndSwap(0, max(beganUs, 1))
-	shard, misses := rand.IntN(store.NumShards), 0
+	shard, misses, some := rand.IntN(store.NumShards), 0, false
 	for round := 1; policy != nil && misses < store.NumShards; round++ {
 		if e.evictStep(g, policy, shard) {
-			misses = 0
+			misses, some = 0, true
 			if !e.exceeds() {
 				v.settle(e.clock.MonotonicUs())
 				return true
@@ -149,7 +149,7 @@ func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 			misses++
 		}
 		shard = (shard + 1) % store.NumShards
-		if round%roundsPerCheck == 0 && e.clock.MonotonicUs()-beganUs > v.budgetUs.Load() {
+		if some && round%roundsPerCheck == 0 && e.clock.MonotonicUs()-beganUs > v.budgetUs.Load() {
 			e.evictLater()
 			return true
 		}

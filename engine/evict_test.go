@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 )
 
@@ -149,6 +151,21 @@ func TestNothingToEvict(t *testing.T) {
 		do(s, fmt.Sprintf("EXPIRE key:%d 100", i))
 	}
 	require.Equal(t, "OK", do(s, "SET new value"))
+}
+
+// TestNothingToEvictSlowly is TestNothingToEvict on a machine so slow that the time for
+// making room ends at once.
+func TestNothingToEvictSlowly(t *testing.T) {
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs([]string{"--maxmemory-policy", "volatile-lru"}, nil))
+	us := int64(0)
+	now := func() int64 { us += 1_000_000; return us }
+	e := engine.New(engine.Options{Config: cfg, Clock: clock.New(clock.Sources{Monotonic: now, Wall: now})})
+	s := newSession(t, e)
+	require.Equal(t, "OK", do(s, "SET key value"))
+	require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 1"))
+	require.Equal(t, oom, do(s, "SET key other"))
+	require.Equal(t, "value", do(s, "GET key"))
 }
 
 // TestEvictionUnderConcurrency checks that sessions that write at once stay within the
