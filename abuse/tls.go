@@ -28,7 +28,8 @@ func CertificateDirectives(dir string) ([]string, error) {
 	}
 	cert, key, err := pair.Write(dir, "server")
 	return []string{
-		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", caFile, "--tls-auth-clients", "no",
+		"--tls-cert-file", cert, "--tls-key-file", key,
+		"--tls-ca-cert-file", caFile, "--tls-auth-clients", "no",
 	}, err
 }
 

@@ -159,7 +159,11 @@ func TestClientMemoryCounts(t *testing.T) {
 	}{
 		{"nothing", func(*engine.Session) {}, 0, 0},
 		{"MULTI", func(s *engine.Session) { do(s, "MULTI"); do(s, "SET k "+value) }, 100_000, 200_000},
-		{"DISCARD", func(s *engine.Session) { do(s, "MULTI"); do(s, "SET k "+value); do(s, "DISCARD") }, 0, 0},
+		{"DISCARD", func(s *engine.Session) {
+			do(s, "MULTI")
+			do(s, "SET k "+value)
+			do(s, "DISCARD")
+		}, 0, 0},
 		{"WATCH", func(s *engine.Session) { many(s, "WATCH") }, 4_000, 10_000},
 		{"SUBSCRIBE", func(s *engine.Session) { many(s, "SUBSCRIBE") }, 4_000, 30_000},
 		{"PSUBSCRIBE", func(s *engine.Session) { many(s, "PSUBSCRIBE") }, 4_000, 30_000},

@@ -51,6 +51,8 @@ type conn struct {
 	handshaking  atomic.Bool // the TLS handshake is not over
 	limits       *connLimits // those in force
 	lastActive   time.Time   // when bytes last arrived
+	traffic      int         // bytes of input and output in this turn
+	turn         chan struct{}
 	hasDeadline  bool        // a read deadline is set
 	subscribed   bool        // the output limit is the one of subscribers
 	blockTimer   *time.Timer // the timeout of a blocked command; may be nil
@@ -153,6 +155,7 @@ func (c *conn) filled(n int) {
 	c.in.filled(n)
 	if n > 0 {
 		c.session.CountRead(n)
+		c.traffic += n
 	}
 }
 
@@ -191,7 +194,9 @@ func (c *conn) batch() bool {
 		c.out.buf = c.out.buf[:0]
 	}
 	open = open && c.deliver()
+	c.traffic += len(c.out.buf)
 	open = c.out.flush() && open
+	c.yield()
 	c.publish()
 	return open
 }
@@ -218,11 +223,29 @@ func (c *conn) appendReply(reply resp.Value) bool {
 		return false
 	}
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
+		c.traffic += len(c.out.buf)
 		if open = c.out.flush() && open; !c.out.sent {
 			c.session.EnforceClientMemory() // a long pipeline may ask for any amount
 		}
+		c.yield()
 	}
 	return open && !c.session.Closing()
+}
+
+// yield waits for another turn after some input and output.
+func (c *conn) yield() {
+	if c.traffic < turnBytes {
+		return
+	}
+	c.traffic = 0
+	turns := c.server.turns.Load()
+	if turns == nil {
+		return
+	}
+	if c.turn == nil {
+		c.turn = make(chan struct{}, 1)
+	}
+	turns.wait(c.turn)
 }
 
 // rejectInput answers input that ends the connection.

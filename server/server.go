@@ -72,12 +72,13 @@ type Server struct {
 	tlsTimeout    time.Duration // handshakeTimeout
 	ownsEngine    bool          // the engine was not passed in Options
 
-	mu           sync.Mutex         // the innermost lock: its holder acquires no other and does not block
-	listeners    []net.Listener     // protected by mu; includes tcpListeners
-	tcpListeners []tcpListener      // protected by mu: those of bind, port and tls-port
-	conns        map[*conn]struct{} // protected by mu
-	serving      bool               // protected by mu: Serve was called
-	closed       bool               // protected by mu: no more connections are accepted
+	mu           sync.Mutex            // the innermost lock: its holder acquires no other and does not block
+	listeners    []net.Listener        // protected by mu; includes tcpListeners
+	tcpListeners []tcpListener         // protected by mu: those of bind, port and tls-port
+	conns        map[*conn]struct{}    // protected by mu
+	turns        atomic.Pointer[turns] // nil without listeners of the system
+	serving      bool                  // protected by mu: Serve was called
+	closed       bool                  // protected by mu: no more connections are accepted
 
 	limiter     *zlimit.Limiter // the same engine, without the network
 	closeEngine sync.Once       // closes an engine that the server owns
@@ -282,6 +283,7 @@ func (s *Server) Serve() error {
 }
 
 func (s *Server) accept(l net.Listener) {
+	s.startTurns(l)
 	pause := time.Duration(0)
 	for {
 		nc, err := l.Accept()
@@ -433,6 +435,9 @@ func (s *Server) Close() error {
 		}
 		for c := range s.conns {
 			c.shutDown()
+		}
+		if t := s.turns.Load(); t != nil {
+			t.close()
 		}
 	}
 	s.mu.Unlock()

@@ -1,0 +1,84 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+)
+
+// TestTurns lets many goroutines take many turns, and closes in the middle: nobody waits
+// forever.
+func TestTurns(t *testing.T) {
+	turns := newTurns()
+	require.NotNil(t, turns)
+	const each = 300
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			mine := make(chan struct{}, 1)
+			for i := range each {
+				turns.wait(mine)
+				if i == each/2 {
+					turns.close() // by all of them, as nobody knows who is first
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.GreaterOrEqual(t, turns.taken, each/2)
+	require.Less(t, turns.taken, 8*each, "a closed one lets everybody pass")
+}
+
+// TestBusyConnectionsTakeTurns checks how often a connection steps aside: by its input,
+// and by its output in the middle of a batch.
+func TestBusyConnectionsTakeTurns(t *testing.T) {
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs([]string{"--bind", "127.0.0.1"}, nil))
+	srv, err := Listen(Options{Config: cfg, FreePort: true})
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve() }()
+	defer func() {
+		require.NoError(t, srv.Close())
+		require.NoError(t, <-ended)
+	}()
+	nc, err := net.Dial("tcp", srv.Addr().String())
+	require.NoError(t, err)
+	defer nc.Close()
+	taken := func() int {
+		turns := srv.turns.Load()
+		turns.mu.Lock()
+		defer turns.mu.Unlock()
+		return turns.taken
+	}
+	replies := bufio.NewReader(nc)
+	do := func(command string, replyBytes int) {
+		_, err := io.WriteString(nc, command)
+		require.NoError(t, err)
+		_, err = io.CopyN(io.Discard, replies, int64(replyBytes))
+		require.NoError(t, err)
+	}
+	do("PING\r\n", len("+PONG\r\n"))
+	require.Zero(t, taken())
+
+	const size = 4 * turnBytes
+	do(fmt.Sprintf("SET k %s\r\n", strings.Repeat("x", 60_000)), len("+OK\r\n"))
+	before := taken()
+	value := strings.Repeat("x", size)
+	do(fmt.Sprintf("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%d\r\n%s\r\n", size, value), len("+OK\r\n"))
+	do("PING\r\n", len("+PONG\r\n")) // the turn after the last reply, too, is over
+	require.GreaterOrEqual(t, taken()-before, 1)
+
+	before = taken()
+	do(strings.Repeat("GET k\r\n", 10), 10*(size+len("$262144\r\n")+len("\r\n")))
+	do("PING\r\n", len("+PONG\r\n"))
+	require.GreaterOrEqual(t, taken()-before, 9, "within a batch")
+}
