@@ -219,6 +219,9 @@ func TestHardenedBounds(t *testing.T) {
 			"client-output-buffer-limit",
 			"normal 16777216 4194304 10 slave 268435456 67108864 60 pubsub 16777216 4194304 10",
 		},
+		{"maxmemory", "268435456"},
+		{"maxmemory-policy", "limiter-aware"},
+		{"maxmemory-clients", "20%"},
 		{"failed-logins-per-second", "1"},
 		{"tls-auth-clients", "yes"},
 		{"protected-mode", "yes"},
@@ -232,6 +235,37 @@ func TestHardenedBounds(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, row[1], strings.TrimSpace(value), row[0])
 	}
+}
+
+// TestHardenedMemory: when memory is full, a limiter goes on answering, and who is over a
+// limit stays so.
+func TestHardenedMemory(t *testing.T) {
+	t.Parallel()
+	h := startHardened(t, true)
+	limiter, operator := h.dial(t, "limiter"), h.dial(t, "operator")
+	const flood = "EVAL \"for i=1,20000 do redis.call('RL.ALLOW','rl:flood:'..i,10,'1h') end return 1\" 0"
+	allow := func(key string) (granted string) {
+		require.Equal(t, "*5", limiter.call(t, "RL.ALLOW "+key+" 1 1h"))
+		for i := range 5 {
+			line, err := limiter.r.ReadString('\n')
+			require.NoError(t, err)
+			if i == 0 {
+				granted = strings.TrimSpace(line)
+			}
+		}
+		return granted
+	}
+	require.Equal(t, ":1", allow("rl:attacker"))
+	require.Equal(t, ":0", allow("rl:attacker"))
+	require.Equal(t, ":1", operator.call(t, flood))
+	require.Equal(t, ":20001", operator.call(t, "DBSIZE"))
+	require.Equal(t, "+OK", operator.call(t, "CONFIG SET maxmemory 2mb"))
+	for range 5 {
+		require.Equal(t, ":1", operator.call(t, flood))
+	}
+	require.Equal(t, ":1", allow("rl:new"))
+	require.NotEqual(t, ":20002", operator.call(t, "DBSIZE"), "some are evicted")
+	require.Equal(t, ":0", allow("rl:attacker"))
 }
 
 // TestHardenedSlowsGuessers: of many attempts at once some are refused without a look at

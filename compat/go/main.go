@@ -39,6 +39,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	list := flags.String("instants", "", "unix milliseconds, separated by commas")
 	protocol := flags.Int("protocol", 3, "RESP version, 2 or 3")
 	folder := flags.String("tls", "", "folder with ca.crt and, if the client has them, client.crt and .key")
+	user := flags.String("user", "", "logs in as this user")
+	password := flags.String("password", "", "its password")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	client := redis.NewClient(&redis.Options{
 		Addr:     net.JoinHostPort(*host, strconv.Itoa(*port)),
-		Protocol: *protocol, TLSConfig: secure,
+		Protocol: *protocol, TLSConfig: secure, Username: *user, Password: *password,
 		// Long enough for a busy machine: a call that was given up and repeated would count twice.
 		DialTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
 		PoolTimeout: time.Minute,

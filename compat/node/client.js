@@ -20,6 +20,8 @@ function commandLine() {
       instants: { type: 'string' },
       protocol: { type: 'string', default: '2' },
       tls: { type: 'string' }, // folder with ca.crt and, if the client has them, client.crt and .key
+      user: { type: 'string' }, // logs in as this user
+      password: { type: 'string' },
     },
   })
   for (const needed of ['port', 'flow', 'key']) {
@@ -47,6 +49,8 @@ async function main() {
     port: Number(args.port),
     protocol: Number(args.protocol),
     tls: tls(args.tls),
+    username: args.user,
+    password: args.password,
     scripts,
     connectTimeout: 60000, // as long as a busy machine needs
     // A server that is not there is a failure, not something to wait for.

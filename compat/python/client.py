@@ -19,6 +19,8 @@ def arguments():
     parser.add_argument("--instants", help="unix milliseconds, separated by commas")
     parser.add_argument("--protocol", type=int, default=2, choices=(2, 3))
     parser.add_argument("--tls", type=Path, help="folder with ca.crt and, if the client has them, client.crt and .key")
+    parser.add_argument("--user", help="logs in as this user")
+    parser.add_argument("--password")
     return parser.parse_args()
 
 
@@ -44,6 +46,8 @@ def main():
         host=args.host,
         port=args.port,
         protocol=args.protocol,
+        username=args.user,
+        password=args.password,
         # As long as a busy machine needs: a call that was given up and made again would count twice.
         socket_timeout=60,
         socket_connect_timeout=60,

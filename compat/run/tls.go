@@ -38,7 +38,25 @@ const (
 	withoutCertificate = "without"
 )
 
-// runTLS runs the clients, and redis-cli, against both servers over TLS.
+// The users that clients log in as. They may run the same commands, each on keys of its
+// own.
+const (
+	limiterUser = "limiter"
+	otherUser   = "other"
+	password    = "correct-horse"
+)
+
+// users returns the directives that define the users.
+func users() (flags []string) {
+	for user, keys := range map[string]string{limiterUser: "~compat:*", otherUser: "~other:*"} {
+		flags = append(flags, "--user", user, "on", ">"+password, "resetchannels", keys,
+			"+@read", "+@write", "+@transaction", "+@scripting", "+@connection")
+	}
+	return flags
+}
+
+// runTLS runs the clients, and redis-cli, against both servers over TLS, as users with
+// few rights.
 func (r *rig) runTLS(ctx context.Context, root string, clients []client, progress io.Writer) (
 	rows []row, err error,
 ) {
@@ -46,6 +64,7 @@ func (r *rig) runTLS(ctx context.Context, root string, clients []client, progres
 	if err != nil {
 		return nil, err
 	}
+	flags = append(flags, users()...)
 	ours, err := startTLS(ctx, r.oursPath, r.folder, isRedis(r.oursPath), flags)
 	if err != nil {
 		return nil, err
@@ -59,29 +78,35 @@ func (r *rig) runTLS(ctx context.Context, root string, clients []client, progres
 	rows = append(rows, r.cliRow(ctx, ours, theirs, withCertificate, "served"),
 		r.cliRow(ctx, ours, theirs, withoutCertificate, "refused"))
 	for _, c := range clients {
-		on := func(s *tlsServer, folder string) func() outcome {
+		on := func(s *tlsServer, folder, user string) func() outcome {
 			return func() outcome {
-				return runClient(ctx, root, c, s.tlsPort, s.lost, c.expected[0], "--tls",
-					filepath.Join(r.folder, folder))
+				return runClient(ctx, root, c, s.tlsPort, s.lost, c.expected[0],
+					"--tls", filepath.Join(r.folder, folder), "--user", user, "--password", password)
 			}
 		}
-		rows = append(rows, r.runBoth(c, progress, on(ours, withCertificate), on(theirs, withCertificate))...)
-		if r.prepared[c.preparation] == nil {
-			rows = append(rows, refusedRow(c, on(ours, withoutCertificate), on(theirs, withoutCertificate)))
+		rows = append(rows, r.runBoth(c, progress,
+			on(ours, withCertificate, limiterUser), on(theirs, withCertificate, limiterUser))...)
+		if r.prepared[c.preparation] != nil {
+			continue
 		}
+		rows = append(rows,
+			refusedRow(c, "without a certificate",
+				on(ours, withoutCertificate, limiterUser), on(theirs, withoutCertificate, limiterUser)),
+			refusedRow(c, "that is another tenant",
+				on(ours, withCertificate, otherUser), on(theirs, withCertificate, otherUser)))
 	}
 	return rows, nil
 }
 
-// refusedRow runs a client without a certificate, which must reach nothing.
-func refusedRow(c client, onOurs, onTheirs func() outcome) row {
+// refusedRow runs a client that must reach nothing.
+func refusedRow(c client, which string, onOurs, onTheirs func() outcome) row {
 	var ours, theirs outcome
 	var wait sync.WaitGroup
 	wait.Go(func() { ours = onOurs() })
 	wait.Go(func() { theirs = onTheirs() })
 	wait.Wait()
 	label := c.label(ours.transcript.client, theirs.transcript.client)
-	return compareAccess(label, access(ours), access(theirs), "refused")
+	return compareAccess("a client "+which, label, access(ours), access(theirs), "refused")
 }
 
 // access says whether a client that a program ran was served.
@@ -97,8 +122,8 @@ func access(o outcome) string {
 	return "refused"
 }
 
-func compareAccess(client, ours, theirs, want string) row {
-	out := row{flow: "- a client is " + want, client: client, ours: ours, theirs: theirs, verdict: same}
+func compareAccess(who, client, ours, theirs, want string) row {
+	out := row{flow: "- " + who + " is " + want, client: client, ours: ours, theirs: theirs, verdict: same}
 	if ours != want || theirs != want {
 		out.verdict = different
 		out.detail = []string{"both should be " + want}
@@ -123,7 +148,7 @@ func (r *rig) cliRow(ctx context.Context, ours, theirs *tlsServer, folder, want 
 		}
 		return "refused"
 	}
-	return compareAccess("redis-cli TLS", try(ours), try(theirs), want)
+	return compareAccess("a client "+folder+" a certificate", "redis-cli TLS", try(ours), try(theirs), want)
 }
 
 // A tlsServer is a server that also listens for TLS.

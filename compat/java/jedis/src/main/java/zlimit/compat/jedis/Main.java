@@ -33,6 +33,8 @@ public final class Main {
         return new Jedis(new HostAndPort(invocation.host(), invocation.port()), config
                 .connectionTimeoutMillis(TIMEOUT_MS)
                 .socketTimeoutMillis(TIMEOUT_MS)
+                .user(invocation.user())
+                .password(invocation.password())
                 // No HELLO, hence RESP2: the protocol of the documents' time. The Spring flows speak RESP3.
                 .serverDefaultProtocol()
                 .build());

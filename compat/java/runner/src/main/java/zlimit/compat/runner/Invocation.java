@@ -7,16 +7,21 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The command line: {@code --host H --port P --flow NAME --key KEY [--instants MS,MS,...] [--tls FOLDER]}.
+ * The command line: {@code --host H --port P --flow NAME --key KEY [--instants MS,MS,...] [--tls FOLDER]
+ * [--user NAME --password PASSWORD]}.
  *
  * @param instants empty when each flow is to use its own
  * @param tls folder with ca.crt and, if the client has them, client.crt and client.key; null for none
+ * @param user logs in as this user; null for none
  */
-public record Invocation(String host, int port, String flow, String key, List<Long> instants, Path tls) {
+public record Invocation(String host, int port, String flow, String key, List<Long> instants, Path tls, String user,
+        String password) {
     public static final String USAGE =
-            "usage: --host HOST --port PORT --flow NAME|all --key KEY [--instants MS,MS,...] [--tls FOLDER]";
+            "usage: --host HOST --port PORT --flow NAME|all --key KEY [--instants MS,MS,...] [--tls FOLDER]"
+                    + " [--user NAME --password PASSWORD]";
 
-    private static final Set<String> NAMES = Set.of("--host", "--port", "--flow", "--key", "--instants", "--tls");
+    private static final Set<String> NAMES = Set.of(
+            "--host", "--port", "--flow", "--key", "--instants", "--tls", "--user", "--password");
 
     /** Throws IllegalArgumentException for anything but pairs of a known name and a value. */
     public static Invocation parse(String[] args) {
@@ -37,7 +42,9 @@ public record Invocation(String host, int port, String flow, String key, List<Lo
                 required(given, "--flow"),
                 required(given, "--key"),
                 instants == null ? List.of() : Instants.parse(instants),
-                given.containsKey("--tls") ? Path.of(given.get("--tls")) : null);
+                given.containsKey("--tls") ? Path.of(given.get("--tls")) : null,
+                given.get("--user"),
+                given.get("--password"));
     }
 
     private static String required(Map<String, String> given, String name) {

@@ -43,7 +43,12 @@ public final class Main {
                 config.useSsl().and()
                         .clientOptions(ClientOptions.builder().sslOptions(options(invocation.tls())).build());
             }
-            connections = new LettuceConnectionFactory(new RedisStandaloneConfiguration(host, port), config.build());
+            RedisStandaloneConfiguration server = new RedisStandaloneConfiguration(host, port);
+            if (invocation.user() != null) {
+                server.setUsername(invocation.user());
+                server.setPassword(invocation.password());
+            }
+            connections = new LettuceConnectionFactory(server, config.build());
             connections.afterPropertiesSet();
             connections.start();
             connections.getRequiredNativeClient().addListener(sent);
