@@ -12,6 +12,9 @@ import (
 // client is noticed.
 const maxPumpWrite = 64 << 10
 
+// queueBlock is the size of the blocks in which a long queue grows.
+const queueBlock = 64 << 10
+
 // An output sends replies without blocking the connection on a client that does not
 // read. What the socket does not accept at once is queued for another goroutine,
 // the pump. As with Redis, a client may send a pipeline of a million commands
@@ -117,10 +120,13 @@ type nonBlocking interface {
 	WriteSome(b []byte) (int, error)
 }
 
-// enqueue leaves b to the pump. It requires that mu is held.
+// enqueue leaves a copy of b to the pump. It requires that mu is held.
 func (o *output) enqueue(b []byte) {
-	if n := len(o.queue); n == 0 || o.queue[n-1].stream != nil {
-		o.queue = append(o.queue, part{})
+	if n := len(o.queue); n == 0 || len(b) > cap(o.queue[n-1].bytes)-len(o.queue[n-1].bytes) {
+		// As much room as is used already, but no more than a block: a growing slice
+		// would be copied again and again.
+		room := max(len(b), min(o.queuedBytes, queueBlock))
+		o.queue = append(o.queue, part{bytes: make([]byte, 0, room)})
 	}
 	last := &o.queue[len(o.queue)-1]
 	last.bytes = append(last.bytes, b...)

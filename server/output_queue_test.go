@@ -1,0 +1,40 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestQueueGrowsInBlocks checks that what waits is copied once: nobody else is served
+// while megabytes are copied.
+func TestQueueGrowsInBlocks(t *testing.T) {
+	for _, size := range []int{10, 10_000, 64_000, 1_000_000} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			const total = 16_000_000
+			var before, after runtime.MemStats
+			o := &output{pumping: true} // by nobody
+			var want bytes.Buffer
+			reply := bytes.Repeat([]byte("0123456789"), size/10)
+			runtime.ReadMemStats(&before)
+			for range total / size {
+				o.enqueue(reply)
+			}
+			runtime.ReadMemStats(&after)
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(total*5/4))
+
+			require.Equal(t, total, o.queuedBytes)
+			for range total / size {
+				want.Write(reply)
+			}
+			var got bytes.Buffer
+			for _, p := range o.queue {
+				got.Write(p.bytes)
+			}
+			require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
+		})
+	}
+}
