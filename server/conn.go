@@ -51,7 +51,8 @@ type conn struct {
 	handshaking  atomic.Bool // the TLS handshake is not over
 	limits       *connLimits // those in force
 	lastActive   time.Time   // when bytes last arrived
-	traffic      int         // bytes of input and output in this turn
+	traffic      int         // bytes of input and output since it took a turn or waited for input
+	waits        int         // of the socket, when traffic was last changed
 	turn         chan struct{}
 	hasDeadline  bool        // a read deadline is set
 	subscribed   bool        // the output limit is the one of subscribers
@@ -155,6 +156,9 @@ func (c *conn) filled(n int) {
 	c.in.filled(n)
 	if n > 0 {
 		c.session.CountRead(n)
+		if waits := c.out.socket.waited(); waits != c.waits {
+			c.waits, c.traffic = waits, 0
+		}
 		c.traffic += n
 	}
 }
@@ -232,7 +236,7 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	return open && !c.session.Closing()
 }
 
-// yield waits for another turn after some input and output.
+// yield waits for another turn if the connection has been busy for long.
 func (c *conn) yield() {
 	if c.traffic < turnBytes {
 		return

@@ -23,6 +23,7 @@ type socket struct {
 
 	in       transfer
 	blocking bool               // the read blocks if there is nothing
+	waits    int                // how often a read found nothing more and waited
 	onRead   func(n int) []byte // see read; may be nil
 
 	out transfer
@@ -111,6 +112,7 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 		case e == syscall.EINTR:
 			continue
 		case e == syscall.EAGAIN:
+			s.waits++
 			return !s.blocking
 		case e != 0:
 			s.in.err = e
@@ -119,6 +121,7 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 		case all && s.onRead != nil:
 			s.in.buf = s.onRead(n)
 			s.order.set(orderIdle)
+			s.waits++
 			return s.in.buf == nil
 		default:
 			s.in.n = n
@@ -152,6 +155,14 @@ func (s *socket) shutdown() {
 	_ = s.raw.Control(func(fd uintptr) {
 		_ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) // it may be closed or shut down already
 	})
+}
+
+// waited returns how often a read found nothing more.
+func (s *socket) waited() int {
+	if s == nil {
+		return 0
+	}
+	return s.waits
 }
 
 // receiveBuffer returns a bound of what the system has received and the server has

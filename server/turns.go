@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// turnBytes is how much input and output of one connection is handled before others have
-// their turn: about a millisecond's work.
+// turnBytes is how much input and output of one connection, that always has some, is
+// handled before others have their turn: about a millisecond's work.
 const turnBytes = 64 << 10
 
 // turns lets a busy connection step aside, so that what has arrived for others is noticed.
