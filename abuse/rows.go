@@ -57,6 +57,7 @@ var Rows = []Row{
 		Name: "subscribers", About: "subscribers that never read what is published to them",
 		Directives: []string{"--client-output-buffer-limit", "pubsub 1mb 0 0"},
 		Attack:     stalledSubscribers,
+		Reason:     "each message is copied for every subscriber before its sender is answered",
 	},
 	{
 		Name: "multi", About: "transactions that are queued and never run",

@@ -208,9 +208,9 @@ func measure(ctx context.Context, o *options, row *abuse.Row, program string) (f
 	}
 	f.attack = a.wait()
 	f.quiet, f.during, f.slowest = quiet.P(0.99), abused.P(0.99), abused.P(1)
-	// Memory comes back within some seconds: buffers are released, keys expire, the
-	// collector returns what is free.
-	for range 30 {
+	// Memory mostly comes back within seconds: buffers are released, keys expire, the
+	// collector returns what is free. While nobody allocates it runs every two minutes.
+	for range 150 {
 		if f.after, err = p.ResidentBytes(); err != nil || f.after <= f.before+f.before/10+slack {
 			break
 		}
