@@ -3,7 +3,7 @@
 // the same instants, and compares the output line by line. With --libraries the
 // programs are those of compat/libraries, each a limiter library, and the servers'
 // clocks are held. With --tls each client runs one flow over TLS, and must be refused
-// without a certificate. With --tests it runs the examples of testing a limiter, in Go and
+// without a certificate and as a user whose keys are others. With --tests it runs the examples of testing a limiter, in Go and
 // other languages.
 //
 // It does not test commands or error texts, as difftest and the server's transcripts
@@ -47,7 +47,7 @@ func main() {
 	flag.BoolVar(&o.tests, "tests", false,
 		"run the tests of compat/embed and compat/tests instead; --only takes go, python, node, java")
 	flag.BoolVar(&o.tls, "tls", false,
-		"connect over TLS instead, each client once with a certificate and once without")
+		"connect over TLS instead: with a certificate, without one, and as a user whose keys are others")
 	flag.StringVar(&o.write, "write", "",
 		"file to write the table to as Markdown; a relative path is under the root")
 	flag.Parse()
