@@ -3,8 +3,8 @@
 // the same instants, and compares the output line by line. With --libraries the
 // programs are those of compat/libraries, each a limiter library, and the servers'
 // clocks are held. With --tls each client runs one flow over TLS, and must be refused
-// without a certificate and as a user whose keys are others. With --tests it runs the examples of testing a limiter, in Go and
-// other languages.
+// without a certificate and as a user whose keys are others. With --tests it runs the
+// examples of testing a limiter, in Go and other languages.
 //
 // It does not test commands or error texts, as difftest and the server's transcripts
 // do, and it does not measure. It needs redis-server and the languages' own tools, and
