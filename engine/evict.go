@@ -120,12 +120,13 @@ func (s *Session) denyOOM(cmd *commands.Command, args [][]byte) bool {
 	return s.anyRuns(cmd, args, (*commands.Command).NeedsMemory)
 }
 
-// roundsPerCheck is how many shards makeRoom tries between two looks at the clock.
-const roundsPerCheck = 16
+// stepsPerCheck is how often makeRoom evicts something between two looks at the clock, as
+// in Redis.
+const stepsPerCheck = 16
 
-// makeRoom evicts keys until used memory is within the limit or, once it has evicted some,
-// the time for it is over, and reports false if memory is exhausted and there is nothing
-// to evict. No shard may be locked. g is scratch space.
+// makeRoom evicts keys until used memory is within the limit or, once it has evicted a
+// few, the time for it is over, and reports false if memory is exhausted and there is
+// nothing to evict. No shard may be locked. g is scratch space.
 func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	v := &e.evict
 	if !e.exceeds() {
@@ -137,22 +138,21 @@ func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	policy := v.policy.Load()
 	beganUs := e.clock.MonotonicUs()
 	v.sinceUs.CompareAndSwap(0, max(beganUs, 1))
-	shard, misses, some := rand.IntN(store.NumShards), 0, false
-	for round := 1; policy != nil && misses < store.NumShards; round++ {
-		if e.evictStep(g, policy, shard) {
-			misses, some = 0, true
+	shard, misses, steps := rand.IntN(store.NumShards), 0, 0
+	for policy != nil && misses < store.NumShards {
+		if misses++; e.evictStep(g, policy, shard) {
+			misses = 0
 			if !e.exceeds() {
 				v.settle(e.clock.MonotonicUs())
 				return true
 			}
-		} else {
-			misses++
+			steps++
+			if steps%stepsPerCheck == 0 && e.clock.MonotonicUs()-beganUs > v.budgetUs.Load() {
+				e.evictLater()
+				return true
+			}
 		}
 		shard = (shard + 1) % store.NumShards
-		if some && round%roundsPerCheck == 0 && e.clock.MonotonicUs()-beganUs > v.budgetUs.Load() {
-			e.evictLater()
-			return true
-		}
 	}
 	v.dry.Store(true)
 	e.refreshOthers()

@@ -166,6 +166,14 @@ func TestNothingToEvictSlowly(t *testing.T) {
 	require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 1"))
 	require.Equal(t, oom, do(s, "SET key other"))
 	require.Equal(t, "value", do(s, "GET key"))
+
+	require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 0"))
+	for i := range 10 {
+		require.Equal(t, "OK", do(s, fmt.Sprintf("SET volatile:%d value EX 100", i)))
+	}
+	require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 1"))
+	require.Equal(t, oom, do(s, "SET key other"), "a few keys are evicted whatever the time")
+	require.Equal(t, "1", do(s, "DBSIZE"))
 }
 
 // TestEvictionUnderConcurrency checks that sessions that write at once stay within the
