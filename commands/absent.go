@@ -29,10 +29,10 @@ var absences = []absence{
 	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
 	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
 	{
-		"sync psync replconf replicaof slaveof failover migrate slowlog* latency* memory* " +
+		"sync psync replconf replicaof slaveof failover migrate slowlog* latency* " +
 			"config|rewrite",
-		"Not yet", "Planned: replication, the slow log, latency events, memory by " +
-			"key, a configuration file that is written.",
+		"Not yet", "Planned: replication, the slow log, latency events, a " +
+			"configuration file that is written.",
 	},
 }
 

@@ -76,7 +76,7 @@ var issueCommands = strings.Fields(`
 	ping echo quit reset select hello auth client command
 	save bgsave lastsave bgrewriteaof
 	info config time dbsize flushdb flushall swapdb cluster shutdown debug role
-	asking readonly readwrite
+	asking readonly readwrite memory
 	subscribe unsubscribe psubscribe punsubscribe publish pubsub
 	ssubscribe sunsubscribe spublish acl
 `)

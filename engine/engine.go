@@ -52,6 +52,10 @@ type Options struct {
 	// before. If it is nil, what is due waits for the next Tick.
 	After func(ms int64, fn func()) (stop func())
 
+	// FreeMemory returns unused memory to the system, for MEMORY PURGE. It may be called
+	// concurrently. If it is nil, the collector does so at its own time.
+	FreeMemory func()
+
 	// Port returns the TCP port that INFO shows. It may be nil.
 	Port func() int
 }
@@ -134,7 +138,7 @@ func New(o Options) *Engine {
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
-		e.aclGroup(), e.serverGroup(), e.storage.Commands(),
+		e.aclGroup(), e.serverGroup(), e.memoryGroup(), e.storage.Commands(),
 	)
 	e.renameErr = rename(e.table, o.Config.Renames())
 	e.scripts.SetTable(e.table)

@@ -8,14 +8,9 @@ import (
 )
 
 func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	m, h := e.MemoryUse(), process.ReadHeap()
-	used, overhead := m.Used(), m.Overhead()
-	dataset := used - overhead
-	peak := e.notePeak(used)
-	resident := process.ResidentBytes()
-	if resident == 0 {
-		resident = h.Mapped
-	}
+	f := e.readMemory()
+	m, h := &f.use, &f.heap
+	used, overhead, dataset, peak, resident := f.used, f.overhead, f.dataset, f.peak, f.resident
 	w.bytes("used_memory", used)
 	w.bytes("used_memory_rss", resident)
 	w.bytes("used_memory_peak", peak)
@@ -29,7 +24,7 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("allocator_resident", h.Mapped)
 	w.bytes("total_system_memory", process.MachineBytes())
 
-	scripts, libraries := e.scripts.Stats(), e.scripts.LibraryStats()
+	scripts, libraries := &f.scripts, &f.libraries
 	w.bytesAs("used_memory_lua", 0, func() { w.put("used_memory_vm_eval", 0) })
 	w.put("used_memory_scripts_eval", scripts.Bytes)
 	w.put("number_of_cached_scripts", scripts.Cached)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -13,6 +14,8 @@ type memory struct {
 	buffers atomic.Int64 // of connections and transactions, as last published, and unread replies
 	mail    atomic.Int64 // of mailboxes
 	peak    atomic.Int64 // the largest used_memory that was seen
+
+	purging sync.Mutex // held by MEMORY PURGE
 }
 
 // A MemoryUse is how many bytes the data and the buffers of an engine take. It does

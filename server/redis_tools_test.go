@@ -13,8 +13,8 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// TestRedisTools runs tools of Redis against the server. They lack MEMORY USAGE
-// and, for hot keys, an LFU policy, as with a redis-server without one.
+// TestRedisTools runs tools of Redis against the server. For hot keys they lack an LFU
+// policy, as with a redis-server without one.
 func TestRedisTools(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
@@ -33,7 +33,7 @@ func TestRedisTools(t *testing.T) {
 	}{
 		{[]string{"redis-benchmark", "-n", "500", "-q"}, "", false},
 		{[]string{"redis-cli", "--bigkeys"}, "", false},
-		{[]string{"redis-cli", "--memkeys"}, `Warning:  MEMORY USAGE on '.*' failed`, false},
+		{[]string{"redis-cli", "--memkeys"}, "", false},
 		{[]string{"redis-cli", "--hotkeys"}, `ERR An LFU maxmemory policy is not selected`, true},
 		{[]string{"redis-cli", "--scan"}, "", false},
 	} {

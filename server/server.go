@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,6 +146,7 @@ func New(o Options) *Server {
 			Pause: func() {
 				time.Sleep(time.Millisecond) //nolint:forbidigo // a yield, nothing is waited for
 			},
+			FreeMemory: debug.FreeOSMemory,
 		})
 		s.ownsEngine = true
 	}

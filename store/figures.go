@@ -10,6 +10,10 @@ type Figures struct {
 type DBFigures struct {
 	Keys, Expiring int
 	deadlineSumMs  int64
+
+	// MainBytes and ExpiresBytes are the overhead of the keys in used_memory: their table and nodes, and
+	// the index of deadlines.
+	MainBytes, ExpiresBytes int64
 }
 
 // AvgTTLMs returns the mean time that keys with a deadline have left, 0 if there are none. Deadlines after
@@ -36,5 +40,7 @@ func (s *Store) AddFigures(f *Figures, shard int) {
 		d.Keys += sh.keys.Len()
 		d.Expiring += sh.expiring
 		d.deadlineSumMs += sh.deadlineSumMs
+		d.MainBytes += sh.keys.TableBytes() + int64(sh.keys.Len())*nodeBytes
+		d.ExpiresBytes += sh.deadlines.Bytes()
 	}
 }

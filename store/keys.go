@@ -44,6 +44,12 @@ func (db *DB) Inspect(key []byte, nowMs int64) *Node {
 	return n
 }
 
+// Examine is Inspect for commands that leave no trace: it counts nothing.
+func (db *DB) Examine(key []byte, nowMs int64) *Node {
+	hash := dict.Hash(key)
+	return db.find(db.shardAt(hash), hash, key, nowMs)
+}
+
 // Find is Lookup without counting, for commands that look a key up to write it; Redis does not count those
 // either.
 func (db *DB) Find(key []byte, nowMs int64) *Node {

@@ -1,0 +1,210 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// infoNumber returns a field of INFO memory.
+func infoNumber(t *testing.T, s *engine.Session, field string) int64 {
+	t.Helper()
+	for line := range strings.SplitSeq(do(s, "INFO memory"), "\r\n") {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			n, err := strconv.ParseInt(value, 10, 64)
+			require.NoError(t, err)
+			return n
+		}
+	}
+	require.Fail(t, "there is no field "+field)
+	return 0
+}
+
+// memoryStats returns the fields of MEMORY STATS, in order.
+func memoryStats(t *testing.T, s *engine.Session) (names []string, values map[string]resp.Value) {
+	t.Helper()
+	reply := s.Do(args("MEMORY STATS"))
+	require.Equal(t, resp.KindMap, reply.Kind())
+	values = make(map[string]resp.Value)
+	for i, pairs := 0, reply.Elems(); i < len(pairs); i += 2 {
+		names = append(names, pairs[i].Str())
+		values[pairs[i].Str()] = pairs[i+1]
+	}
+	return names, values
+}
+
+// TestMemoryUsageAddsUp: what MEMORY USAGE says of all keys, and the tables' own
+// memory, is what the keyspace adds to used_memory.
+func TestMemoryUsageAddsUp(t *testing.T) {
+	const seed = 1
+	random := rand.New(rand.NewPCG(seed, seed))
+	for _, kind := range slices.Sorted(mapKeys(memoryKinds)) {
+		t.Run(kind, func(t *testing.T) {
+			e, _ := newEngine(t)
+			s := newSession(t, e)
+			keys := map[string]bool{}
+			for i := range 200 + random.IntN(200) {
+				name := "key:" + strconv.Itoa(i)
+				for _, call := range memoryKinds[kind](i) {
+					words := strings.Fields(strings.ReplaceAll(call, "{k}", name))
+					require.NotContains(t, do(s, strings.Join(words, " ")), "ERR")
+				}
+			}
+			for _, name := range s.Do(args("KEYS *")).Elems() {
+				keys[name.Str()] = true
+			}
+			sum := int64(0)
+			for name := range keys {
+				sum += s.Do(args("MEMORY USAGE " + name + " SAMPLES 0")).Int()
+			}
+			_, stats := memoryStats(t, s)
+			used := e.MemoryUse().Keyspace.Used
+			require.InEpsilon(t, float64(used), float64(sum), 0.35, "tables are as much as half empty")
+			require.Equal(t, stats["keys.count"].Int(), int64(len(keys)))
+		})
+	}
+}
+
+func mapKeys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// TestMemoryUsageIsWhatTheKeyAdds compares with used_memory before and after.
+func TestMemoryUsageIsWhatTheKeyAdds(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for i := range 2000 { // so that no table grows in between
+		do(s, fmt.Sprint("SET other:", i, " v"))
+	}
+	for _, size := range []int{1, 100, 1000, 100_000} {
+		before := e.MemoryUse().Keyspace.Used
+		do(s, "SET k "+strings.Repeat("x", size))
+		added := e.MemoryUse().Keyspace.Used - before
+		require.InDelta(t, float64(added), float64(s.Do(args("MEMORY USAGE k")).Int()),
+			64+float64(size)/200, size)
+		do(s, "DEL k")
+	}
+}
+
+func TestMemoryUsageLeavesNoTrace(t *testing.T) {
+	e, h := newEngine(t)
+	s := newSession(t, e)
+	do(s, "SET k v PX 50000")
+	h.pass(20_000)
+	require.NotEqual(t, "(nil)", do(s, "MEMORY USAGE k"))
+	require.Equal(t, "(nil)", do(s, "MEMORY USAGE none"))
+	require.Equal(t, "20", do(s, "OBJECT IDLETIME k"))
+	require.Contains(t, do(s, "INFO stats"), "keyspace_hits:1\r\nkeyspace_misses:0", "OBJECT's")
+	h.pass(30_001)
+	require.Equal(t, "(nil)", do(s, "MEMORY USAGE k"))
+}
+
+// TestMemoryStatsIsInfo compares MEMORY STATS with INFO memory.
+func TestMemoryStatsIsInfo(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	do(s, "SET k v")
+	do(s, "SET e v EX 100")
+	do(s, "EVAL return(1) 0")
+	do(s, "SELECT 3")
+	do(s, "SET k v")
+	_, stats := memoryStats(t, s)
+	for field, same := range map[string]string{
+		"peak.allocated": "used_memory_peak", "total.allocated": "used_memory",
+		"startup.allocated": "used_memory_startup", "overhead.total": "used_memory_overhead",
+		"dataset.bytes": "used_memory_dataset", "clients.normal": "mem_clients_normal",
+		"clients.slaves": "mem_clients_slaves", "aof.buffer": "mem_aof_buffer",
+		"lua.caches": "used_memory_scripts_eval", "functions.caches": "used_memory_functions",
+		"replication.backlog": "mem_replication_backlog", "cluster.links": "mem_cluster_links",
+	} {
+		require.Equal(t, infoNumber(t, s, same), stats[field].Int(), field)
+	}
+	require.InEpsilon(t, float64(infoNumber(t, s, "allocator_resident")),
+		float64(stats["allocator.resident"].Int()), 0.5)
+	require.EqualValues(t, 3, stats["keys.count"].Int())
+	keyspace := e.MemoryUse().Keyspace
+	overhead := int64(0)
+	for _, db := range []string{"db.0", "db.3"} {
+		fields := stats[db].Elems()
+		require.Len(t, fields, 6)
+		overhead += fields[1].Int() + fields[3].Int()
+	}
+	require.Positive(t, stats["db.0"].Elems()[3].Int(), "a key has a deadline")
+	require.Zero(t, stats["db.3"].Elems()[3].Int())
+	require.LessOrEqual(t, overhead, keyspace.Overhead)
+	require.Positive(t, overhead)
+}
+
+// memoryStatsFields are the fields of redis-server 7.0.15.
+const memoryStatsFields = "peak.allocated total.allocated startup.allocated replication.backlog " +
+	"clients.slaves clients.normal cluster.links aof.buffer lua.caches functions.caches db.3 " +
+	"overhead.total keys.count keys.bytes-per-key dataset.bytes dataset.percentage peak.percentage " +
+	"allocator.allocated allocator.active allocator.resident allocator-fragmentation.ratio " +
+	"allocator-fragmentation.bytes allocator-rss.ratio allocator-rss.bytes rss-overhead.ratio " +
+	"rss-overhead.bytes fragmentation fragmentation.bytes"
+
+func TestMemoryStatsFields(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	_, stats := memoryStats(t, s)
+	require.Zero(t, stats["keys.bytes-per-key"].Int())
+	do(s, "SELECT 3")
+	do(s, "SET k v")
+	names, stats := memoryStats(t, s)
+	require.Equal(t, memoryStatsFields, strings.Join(names, " "))
+	require.Positive(t, stats["keys.bytes-per-key"].Int())
+	do(s, "MULTI")
+	do(s, "MEMORY STATS")
+	require.Contains(t, do(s, "EXEC"), "keys.count 1")
+}
+
+func TestMemoryPurge(t *testing.T) {
+	var calls atomic.Int64
+	entered, release := make(chan struct{}), make(chan struct{})
+	e := engine.New(engine.Options{
+		Config: config.New(),
+		Clock: clock.New(clock.Sources{
+			Monotonic: func() int64 { return 0 }, Wall: func() int64 { return startNowMs * 1000 },
+		}),
+		FreeMemory: func() {
+			calls.Add(1)
+			close(entered)
+			<-release
+		},
+	})
+	first, second := newSession(t, e), newSession(t, e)
+	done := make(chan string)
+	go func() { done <- do(first, "MEMORY PURGE") }()
+	<-entered
+	require.Equal(t, "OK", do(second, "MEMORY PURGE"), "one is under way")
+	close(release)
+	require.Equal(t, "OK", <-done)
+	require.EqualValues(t, 1, calls.Load())
+
+	bare, _ := newEngine(t)
+	require.Equal(t, "OK", do(newSession(t, bare), "MEMORY PURGE"), "nobody to ask")
+}
+
+func TestMemoryReports(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	require.Contains(t, do(s, "MEMORY MALLOC-STATS"), "/memory/classes/total:bytes")
+	require.Contains(t, do(s, "MEMORY DOCTOR"), "too little to tell")
+}
