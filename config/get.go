@@ -1,9 +1,6 @@
 package config
 
-import (
-	"bytes"
-	"path/filepath"
-)
+import "bytes"
 
 // Pair is one name and value of CONFIG GET.
 type Pair struct{ Name, Value string }
@@ -45,9 +42,7 @@ func (c *Config) Get(patterns [][]byte, match func(pattern []byte, name string) 
 func (c *Config) shown(index int) string {
 	text := c.values[index].text
 	if table[index].Kind == KindDir {
-		if whole, err := filepath.Abs(text); err == nil {
-			return whole
-		}
+		return absolute(text)
 	}
 	return text
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
@@ -60,8 +60,8 @@ func readWhole(path string) (text string, err error) {
 
 // cReason returns why a file operation has failed, in the form of C's strerror.
 func cReason(err error) string {
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		err = path.Err
+	if cause := syscall.Errno(0); errors.As(err, &cause) {
+		err = cause
 	}
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:]

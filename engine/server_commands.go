@@ -31,6 +31,14 @@ func (e *Engine) serverGroup() []commands.Command {
 					Summary: "Sets the counters of INFO to zero.",
 				},
 				{
+					Name: "rewrite", Arity: 2, Flags: configFlags,
+					Group: "server", Since: "2.8.0", Complexity: "O(N)",
+					Handler: e.configRewrite,
+					Summary: "Writes the directives that have changed to the configuration file.",
+					Deviation: "lines whose values have not changed stay as they are; the file keeps its " +
+						"owner and mode",
+				},
+				{
 					Name: "set", Arity: -4, Flags: configFlags,
 					Group: "server", Since: "2.0.0", Complexity: "O(N)",
 					Tips:   []string{"request_policy:all_nodes", "response_policy:all_succeeded"},

@@ -43,6 +43,9 @@ type FS interface {
 	// Rename renames a file in one step, replacing any file at the new name.
 	Rename(from, to string) error
 	Remove(name string) error
+	// CopyOwner gives a file the mode of another one and, as far as the process may do
+	// that, its owner and group.
+	CopyOwner(from, to string) error
 	// ReadDir lists the names in a directory, sorted.
 	ReadDir(dir string) ([]string, error)
 	MkdirAll(dir string) error
@@ -92,6 +95,17 @@ func WriteFile(on FS, name, temp string, write func(io.Writer) error) error {
 		return err
 	}
 	return on.SyncDir(path.Dir(name))
+}
+
+// ReplaceFile is WriteFile for a file that keeps its mode and owner. There need not be one.
+func ReplaceFile(on FS, name, temp string, write func(io.Writer) error) error {
+	return WriteFile(on, name, temp, func(w io.Writer) error {
+		// Before anything is written: the content may be secret.
+		if err := on.CopyOwner(name, temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return write(w)
+	})
 }
 
 func writeTemp(on FS, temp string, write func(io.Writer) error) error {

@@ -117,6 +117,40 @@ func TestWriteFile(t *testing.T) {
 	})
 }
 
+func TestReplaceFile(t *testing.T) {
+	both(t, func(t *testing.T, on disk.FS) {
+		replace := func(text string) error {
+			return disk.ReplaceFile(on, "f", "temp-f", func(w io.Writer) error {
+				_, err := io.WriteString(w, text)
+				return err
+			})
+		}
+		require.NoError(t, replace("one"), "there was none")
+		require.Equal(t, "one", content(t, on, "f"))
+		require.NoError(t, replace("two"))
+		require.Equal(t, "two", content(t, on, "f"))
+		require.ErrorIs(t, on.CopyOwner("none", "f"), fs.ErrNotExist)
+		require.ErrorIs(t, on.CopyOwner("f", "none"), fs.ErrNotExist)
+	})
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	for _, mode := range []fs.FileMode{0o600, 0o640, 0o444} {
+		require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+		require.NoError(t, os.Chmod(path, mode))
+		require.NoError(t, disk.ReplaceFile(disk.OS(dir), "f", "temp-f", func(w io.Writer) error {
+			info, err := os.Stat(filepath.Join(dir, "temp-f"))
+			require.NoError(t, err)
+			require.Equal(t, mode, info.Mode().Perm(), "before anything is written")
+			_, err = io.WriteString(w, "new")
+			return err
+		}))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, mode, info.Mode().Perm())
+		require.NoError(t, os.Remove(path))
+	}
+}
+
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	release, err := disk.OS(dir).Lock()
@@ -152,6 +186,7 @@ func TestNamesOutsideAreRefused(t *testing.T) {
 			"sync":    on.SyncDir(name),
 			"readdir": second(on.ReadDir(name)),
 			"rewrite": on.Rewrite(name, 0),
+			"owner":   on.CopyOwner(name, "a"),
 		} {
 			require.ErrorIs(t, err, disk.ErrOutside, "%s %q", what, name)
 		}

@@ -88,6 +88,23 @@ func (o osFS) Remove(name string) error {
 	return os.Remove(at)
 }
 
+func (o osFS) CopyOwner(from, to string) error {
+	old, err := o.at("stat", from)
+	if err != nil {
+		return err
+	}
+	at, err := o.at("chmod", to)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(old)
+	if err != nil {
+		return err
+	}
+	copyOwner(info, at)
+	return os.Chmod(at, info.Mode().Perm())
+}
+
 func (o osFS) ReadDir(dir string) ([]string, error) {
 	at, err := o.at("readdir", dir)
 	if err != nil {

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/words"
+)
+
+var errNoConfigFile = resp.Error("ERR The server is running without a config file")
+
+// CONFIG REWRITE
+func (e *Engine) configRewrite(*commands.Ctx) resp.Value {
+	err := e.rewriteConfig(func(dir string) disk.FS { return disk.OS(dir) })
+	switch {
+	case errors.Is(err, config.ErrNoFile):
+		return errNoConfigFile
+	case err != nil:
+		e.logf("CONFIG REWRITE failed: %v", err)
+		return resp.Error("ERR Rewriting config file: " + oneLine(cReason(err)))
+	}
+	e.logf("CONFIG REWRITE executed with success.")
+	return resp.OK
+}
+
+// rewriteConfig writes the configuration file, in the directory that open returns.
+func (e *Engine) rewriteConfig(open func(dir string) disk.FS) error {
+	return e.cfg.Rewrite(e.userLines, func(path, text string) error {
+		name := filepath.Base(path)
+		temp := name + ".tmp-" + e.runID
+		return disk.ReplaceFile(open(filepath.Dir(path)), name, temp, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+	})
+}
+
+// userLines returns the lines of the configuration file that declare the users, none if
+// they are in the ACL file.
+func (e *Engine) userLines() (lines []string) {
+	if e.cfg.String("aclfile") != "" {
+		return nil
+	}
+	for _, u := range e.users.All() {
+		parts := strings.Split(u.Line(), " ")
+		for i := range parts {
+			parts[i] = words.Spell(parts[i])
+		}
+		lines = append(lines, strings.Join(parts, " "))
+	}
+	return lines
+}
