@@ -11,6 +11,7 @@ require (
 	github.com/tidwall/redcon v1.6.2
 	github.com/yuin/gopher-lua v1.1.2
 	golang.org/x/net v0.43.0
+	golang.org/x/term v0.34.0
 )
 
 require (

@@ -33,7 +33,7 @@ func relative(imp string) (pkg string, ours bool) {
 var mayImport = map[string][]string{
 	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
 
-	"cmd/zlimit-server":    {"server", "metrics", "engine", "engine/durable", "config"},
+	"cmd/zlimit-server":    {"server", "metrics", "engine", "engine/durable", "logging", "config"},
 	"metrics":              {"engine", "engine/stats", "commands"},
 	"bench":                {root, "limiter", "testca"},
 	"bench/abuse":          {"abuse"},
@@ -42,14 +42,14 @@ var mayImport = map[string][]string{
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},
 	"server": {
-		"server/tlsconfig", root, "engine", "clock", "config", "persist/disk", "resp", "words",
+		"server/tlsconfig", root, "engine", "clock", "config", "logging", "persist/disk", "resp", "words",
 	},
 	"server/tlsconfig": {},
 	"server/pipe":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
 		"engine/durable", "engine/pubsub", "engine/stats", "engine/process", "acl", "scripting", "commands",
-		"persist/disk", "store", "store/effects", "resp", "clock", "config", "words",
+		"persist/disk", "store", "store/effects", "resp", "clock", "config", "logging", "words",
 	},
 	"engine/stats":   {"commands", "store", "clock"},
 	"engine/process": {},
@@ -89,6 +89,7 @@ var mayImport = map[string][]string{
 	"limiter":                {},
 	"resp":                   {},
 	"clock":                  {},
+	"logging":                {},
 	"config":                 {"words"},
 	"words":                  {},
 	"abuse":                  {"testca"},

@@ -17,7 +17,7 @@ package zlimit
 
 import (
 	"errors"
-	"log"
+	"log/slog"
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
@@ -34,7 +34,7 @@ import (
 type Options struct {
 	Config *config.Config // directives; nil: the defaults
 	Clock  *clock.Clock   // time; nil: SystemClock
-	Log    *log.Logger    // log of scripts; nil: nothing
+	Log    *slog.Logger   // log, as far as loglevel admits; nil: nothing
 }
 
 // A Limiter decides calls and stores their keys. Make one with New or Open. Its methods may be called
@@ -93,10 +93,7 @@ func over(o Options, e engine.Options) *Limiter {
 	if o.Clock == nil {
 		o.Clock = SystemClock()
 	}
-	e.Config, e.Clock = o.Config, o.Clock
-	if o.Log != nil {
-		e.Log = func(text string) { o.Log.Print(text) }
-	}
+	e.Config, e.Clock, e.Log = o.Config, o.Clock, o.Log
 	l := Over(engine.New(e))
 	l.cron.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(max(o.Config.Int("hz"), 1)))

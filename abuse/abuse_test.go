@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"os"
 	"runtime"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/zlimit/zlimit/abuse"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/server"
 )
@@ -35,7 +36,7 @@ func serve(t *testing.T, row *abuse.Row) (srv *server.Server, logged func() stri
 	}
 	require.NoError(t, cfg.ParseArgs(args, nil))
 	var lines lockedBuffer
-	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log.New(&lines, "", 0)})
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: slog.New(logging.Text(&lines, 1))})
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve() }()

@@ -27,7 +27,8 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "logfile", Kind: KindPath, Immutable: true,
-		About: "File to append the log to; empty means standard output.",
+		About: "File to append the log to, opened for each line, so that it may be moved away; empty means " +
+			"standard output.",
 	},
 	{
 		Name: "metrics-addr", Kind: KindString, Immutable: true, Ours: true,
@@ -37,8 +38,14 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "loglevel", Kind: KindEnum, Default: "notice",
-		Values: []string{"debug", "verbose", "notice", "warning"},
-		About:  "Lowest level of the messages of redis.log that are logged.",
+		Values: []string{"debug", "verbose", "notice", "warning", "nothing"},
+		About:  "Lowest level of the lines that are logged, those of redis.log among them; nothing logs none.",
+	},
+	{
+		Name: "log-format", Kind: KindEnum, Default: "auto", Values: []string{"auto", "text", "json"},
+		Immutable: true, Ours: true,
+		About: "Whether the log has lines as Redis' (text) or JSON objects (json); auto is text on a terminal " +
+			"and JSON elsewhere.",
 	},
 	{
 		Name: "latency-tracking", Kind: KindBool, Default: "yes",

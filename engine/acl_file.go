@@ -92,9 +92,7 @@ func (e *Engine) aclSave(*commands.Ctx) resp.Value {
 		return err
 	})
 	if err != nil {
-		if e.options.Log != nil {
-			e.options.Log(fmt.Sprintf("ACL SAVE: %v", err))
-		}
+		e.log.Warn("ACL SAVE failed", "error", err)
 		return resp.Error("ERR There was an error trying to save the ACLs. Please check the server logs " +
 			"for more information")
 	}

@@ -122,17 +122,10 @@ func (s *Session) evict(bytes int64) bool {
 		return false
 	}
 	s.engine.stats.Evicted.Add(1)
-	s.engine.log("Evicting client: " + line)
+	s.engine.log.Info("Evicting client: " + line)
 	s.die()
 	return true
 }
 
 // left records that an evicted session has closed, or was closing already.
 func (s *Session) left() { s.engine.clientMemory.leaving.Add(-s.leaving.Swap(0)) }
-
-// log writes to the server's log.
-func (e *Engine) log(text string) {
-	if e.options.Log != nil {
-		e.options.Log(text)
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/logging"
 )
 
 // evictions is an engine with sessions whose connections record that they were
@@ -33,7 +34,7 @@ func newEvictions(t *testing.T) *evictions {
 			Monotonic: func() int64 { return 0 },
 			Wall:      func() int64 { return startNowMs * 1000 },
 		}),
-		Log: func(text string) { v.logged = append(v.logged, text) },
+		Log: logging.Func(func(text string) { v.logged = append(v.logged, text) }),
 	})
 	return v
 }

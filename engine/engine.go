@@ -1,9 +1,10 @@
 package engine
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"slices"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
@@ -28,9 +30,9 @@ type Options struct {
 	// SHUTDOWN is refused.
 	Shutdown func()
 
-	// Log receives the server's log and what scripts pass to redis.log. It may be
-	// called concurrently. If it is nil, both are dropped.
-	Log func(text string)
+	// Log receives the server's log and what scripts pass to redis.log, as far as
+	// loglevel admits. If it is nil, both are dropped.
+	Log *slog.Logger
 
 	// Disk is the directory of the files; see Directory, Open and Load. If it is
 	// nil, nothing outlives the engine.
@@ -70,6 +72,7 @@ type Engine struct {
 	table   *commands.Table
 	options Options
 	startUs int64
+	log     *slog.Logger // Options.Log, limited by loglevel
 
 	renameErr error  // see Open
 	runID     string // 40 hexadecimal digits, different for each engine
@@ -111,12 +114,13 @@ func New(o Options) *Engine {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
+	logger := Logger(o.Config, o.Log)
 	var e *Engine
 	e = &Engine{
-		cfg: o.Config, clock: o.Clock, options: o,
+		cfg: o.Config, clock: o.Clock, options: o, log: logger,
 		store: store.New(),
 		scripts: scripting.New(scripting.Options{
-			Log:              scriptLog(o),
+			Log:              scriptLog(logger),
 			OnError:          func(text string) { e.stats.Errors.Count(text) },
 			OnCallTime:       func(c *commands.Command, us int64) { e.stats.Latency(c).Add(us) },
 			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
@@ -178,15 +182,22 @@ func interpreterOnly(c *config.Config) func() bool {
 	return only.Load
 }
 
-// scriptLog returns a function that logs what loglevel admits. The levels of
-// redis.log are those of loglevel, in order; debug is 0.
-func scriptLog(o Options) func(level int, text string) {
-	levels := []string{"debug", "verbose", "notice", "warning"}
-	return func(level int, text string) {
-		if o.Log != nil && level >= slices.Index(levels, o.Config.String("loglevel")) {
-			o.Log(text)
-		}
+// Logger returns a logger that passes records to l, as far as loglevel admits, now and
+// after CONFIG SET. A nil l drops them.
+func Logger(c *config.Config, l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return logging.AtLeast(nil, logging.Nothing)
 	}
+	level := new(slog.LevelVar)
+	c.Follow(func() { level.Set(logging.Level(c.String("loglevel"))) })
+	return logging.AtLeast(l, level)
+}
+
+// scriptLog returns the function of redis.log, whose levels are those of loglevel, in
+// order; debug is 0.
+func scriptLog(l *slog.Logger) func(level int, text string) {
+	levels := []slog.Level{logging.Debug, logging.Verbose, logging.Notice, logging.Warning}
+	return func(level int, text string) { l.Log(context.Background(), levels[level], text) }
 }
 
 // Table returns the command table.

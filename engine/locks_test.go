@@ -11,6 +11,7 @@ import (
 
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -20,7 +21,7 @@ import (
 func newLogged(t testing.TB, log func(text string)) *Engine {
 	t.Helper()
 	now := func() int64 { return 1_700_000_000_000_000 }
-	return New(Options{Clock: clock.New(clock.Sources{Monotonic: now, Wall: now}), Log: log})
+	return New(Options{Clock: clock.New(clock.Sources{Monotonic: now, Wall: now}), Log: logging.Func(log)})
 }
 
 func open(t testing.TB, e *Engine) *Session {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -109,8 +108,8 @@ func (l *loginLimit) failed(s *Session) {
 	l.mu.Lock()
 	waitUs := l.arrival[network] - (loginBurst-1)*intervalUs - nowUs
 	l.mu.Unlock()
-	if 0 < waitUs && waitUs <= intervalUs && s.engine.options.Log != nil {
-		s.engine.options.Log(fmt.Sprintf("many logins from %s fail: further ones are slowed", s.peer.Addr))
+	if 0 < waitUs && waitUs <= intervalUs {
+		s.engine.log.Warn("many logins from an address fail: further ones are slowed", "addr", s.peer.Addr)
 	}
 }
 

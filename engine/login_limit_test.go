@@ -10,6 +10,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -39,7 +40,7 @@ func newLoginTest(t *testing.T, directives ...string) *loginTest {
 			l.timers = append(l.timers, timer{l.us + ms*1000, fn})
 			return func() {}
 		},
-		Log: func(text string) { l.log = append(l.log, text) },
+		Log: logging.Func(func(text string) { l.log = append(l.log, text) }),
 	})
 	return l
 }
@@ -98,7 +99,7 @@ func TestGuesserIsSlowed(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{wrongPass: 10, "": 15, manyLogins: 75}, outcomes, "five seconds wait")
 	require.Len(t, l.log, 1)
-	require.Contains(t, l.log[0], "many logins from 10.0.0.1:1 fail")
+	require.Equal(t, "many logins from an address fail: further ones are slowed addr=10.0.0.1:1", l.log[0])
 
 	other := l.connect(t, "10.0.0.2")
 	require.Equal(t, wrongPass, guess(other, "AUTH wrong"))

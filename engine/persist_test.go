@@ -11,6 +11,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
@@ -50,7 +51,7 @@ func prepare(t *testing.T, fs disk.FS, atMs int64, directives ...string) *proces
 	require.NoError(t, cfg.ParseArgs(directives, nil))
 	p := &process{hands: &hands{}}
 	p.Engine = engine.New(engine.Options{
-		Config: cfg, Disk: fs, Log: p.log, Shutdown: func() {}, Delay: p.delay,
+		Config: cfg, Disk: fs, Log: logging.Func(p.log), Shutdown: func() {}, Delay: p.delay,
 		Clock: clock.New(clock.Sources{
 			Monotonic: func() int64 { return p.hands.us },
 			Wall:      func() int64 { return (startNowMs+atMs)*1000 + p.hands.us },
@@ -139,7 +140,7 @@ func TestWindowsGoOnAfterARestart(t *testing.T) {
 			c = p.client(t)
 			require.Equal(t, "[0 3 0", c.do("RL.ALLOW u 3 60000")[:6], "nothing extra")
 			require.Contains(t, c.do("INFO stats"), "clock_ahead_usec:36")
-			require.Contains(t, p.logged(), "ms ahead of the system's")
+			require.Contains(t, p.logged(), "the clock is ahead of the system's")
 			require.NoError(t, p.Close())
 		})
 	}
@@ -206,7 +207,7 @@ func TestWhatCannotBeLoaded(t *testing.T) {
 	require.NoError(t, p.Close())
 	p = start(t, d.FS(), 0, append(always, "--load-skip-unsupported", "yes")...)
 	require.Equal(t, "v", p.client(t).do("GET k"))
-	require.Contains(t, p.logged(), "1 keys or commands were left out")
+	require.Contains(t, p.logged(), "keys or commands were left out, as load-skip-unsupported says number=1")
 	require.NoError(t, p.Close())
 }
 

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/persist/disk"
@@ -18,7 +16,7 @@ func (e *Engine) newStorage() *durable.Storage {
 	return durable.New(durable.Options{
 		Config: e.cfg, Clock: e.clock, Store: e.store,
 		Disk: e.options.Disk, Chdir: e.options.Chdir,
-		Delay: e.options.Delay, Pause: e.options.Pause, Logf: e.logf,
+		Delay: e.options.Delay, Pause: e.options.Pause, Log: e.log,
 		Record: func(j *durable.Journal) {
 			if j == nil {
 				e.setJournal(nil)
@@ -112,12 +110,5 @@ func (e *Engine) preserveFor(w *commands.Wait, db *store.DB, key []byte) {
 	db.Preserve(key)
 	if w.Target != nil {
 		db.Preserve(w.Target)
-	}
-}
-
-// logf writes to the server's log.
-func (e *Engine) logf(format string, args ...any) {
-	if e.options.Log != nil {
-		e.options.Log(fmt.Sprintf(format, args...))
 	}
 }

@@ -34,7 +34,7 @@ func (s *Session) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	if half {
 		s.group.Reset()
 		if !s.engine.torn.any() {
-			s.engine.logf("a script that had written was ended: nothing of it is kept")
+			s.engine.log.Warn("a script that had written was ended: nothing of it is kept")
 		}
 		s.engine.torn.add(shards)
 		s.closing = true

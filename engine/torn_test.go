@@ -20,7 +20,7 @@ func newEndlessOn(t *testing.T, fs disk.FS, directives ...string) *endless {
 	cfg := config.New()
 	require.NoError(t, cfg.ParseArgs(directives, nil))
 	x.engine = engine.New(engine.Options{
-		Config: cfg, Disk: fs, Log: func(string) {},
+		Config: cfg, Disk: fs,
 		Clock: clock.New(clock.Sources{
 			Monotonic: func() int64 { return x.realUs.Add(100_000) },
 			Wall:      func() int64 { return startNowMs * 1000 },

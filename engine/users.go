@@ -57,8 +57,8 @@ func (e *Engine) LoadUsers() error {
 		if err := e.users.Set(name, rules, e.allChannels(), nil); err != nil {
 			return line.Error("Error in user declaration: " + err.Error())
 		}
-		if e.options.Log != nil && slices.Contains(e.users.Find(name).Rules().Flags(), "off") {
-			e.options.Log(fmt.Sprintf("The user '%s' is disabled (there is no 'on' modifier in the user "+
+		if slices.Contains(e.users.Find(name).Rules().Flags(), "off") {
+			e.log.Info(fmt.Sprintf("The user '%s' is disabled (there is no 'on' modifier in the user "+
 				"description). Make sure this is not a configuration error.", name))
 		}
 	}

@@ -92,7 +92,7 @@ func TestUnreadRepliesBeforeAuth(t *testing.T) {
 	}
 	require.Error(t, err, "the server closes the connection")
 	awaitOnlyWatcher(t, srv, watcher)
-	require.Contains(t, logged(), "bytes of replies unread: closed by client-output-buffer-limit")
+	require.Contains(t, logged(), "closed by client-output-buffer-limit id=")
 
 	friend := connect(t, srv)
 	require.NoError(t, friend.conn.(*net.TCPConn).SetReadBuffer(16<<10))

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
@@ -96,7 +98,7 @@ func (c *conn) serve() {
 		Await:   func(before int64) bool { return c.out.socket.awaitEarlier(before, c.server.orderTimeout) },
 		Buffers: func() engine.Buffers { return c.buffers(true) },
 	})
-	c.out.waitDurable, c.out.logf = c.session.WaitDurable, c.logf
+	c.out.waitDurable, c.out.logPanic = c.session.WaitDurable, c.logPanic
 	c.out.count, c.out.queued = c.session.CountWritten, c.session.CountOutput
 	c.out.setLimit(c.outputLimit())
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
@@ -110,7 +112,7 @@ func (c *conn) serve() {
 	c.stopBlockTimer()
 	unread := c.out.overflow()
 	if unread > 0 { // logged before other clients can see that it is gone
-		c.logf("left %d bytes of replies unread: closed by client-output-buffer-limit", unread)
+		c.logEnd(slog.LevelWarn, "closed by client-output-buffer-limit", "unread", unread)
 	}
 	c.session.Close()
 	if unread == 0 && graceful {
@@ -122,7 +124,7 @@ func (c *conn) serve() {
 func (c *conn) recoverPanic(fn func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.logf("panic: %v\n%s", p, debug.Stack())
+			c.logPanic(p)
 		}
 	}()
 	fn()
@@ -259,13 +261,19 @@ func (c *conn) rejectInput(err error) {
 		c.out.append([]byte("-ERR " + protoErr.Error() + "\r\n"))
 		return
 	}
-	c.logf("%v: closed by client-query-buffer-limit", err)
+	c.logEnd(slog.LevelWarn, "closed by client-query-buffer-limit", "error", err)
 }
 
-// logf logs an error of the client.
-func (c *conn) logf(format string, args ...any) {
+// logEnd logs why the client is disconnected.
+func (c *conn) logEnd(level slog.Level, why string, attrs ...any) {
 	remote, _ := addresses(c.nc)
-	c.server.log.Printf("client id=%d addr=%s: %s", c.session.ID(), remote, fmt.Sprintf(format, args...))
+	attrs = append([]any{"id", c.session.ID(), "addr", remote}, attrs...)
+	c.server.log.Log(context.Background(), level, why, attrs...)
+}
+
+// logPanic logs a panic that ends the client. It is called while the stack unwinds.
+func (c *conn) logPanic(p any) {
+	c.logEnd(slog.LevelWarn, fmt.Sprintf("panic: %v", p), "stack", string(debug.Stack()))
 }
 
 // updateLimits applies limits that CONFIG SET has changed.

@@ -20,9 +20,9 @@ func (s *Server) reserveDescriptors() error {
 			most+reservedDescriptors, reservedDescriptors+1)
 	}
 	if most < wanted {
-		s.log.Printf("WARNING: maxclients is %d instead of %d: "+
+		s.log.Warn(fmt.Sprintf("maxclients is %d instead of %d: "+
 			"the limit of open files (ulimit -n) is %d, and %d are kept for files and listeners",
-			most, wanted, most+reservedDescriptors, reservedDescriptors)
+			most, wanted, most+reservedDescriptors, reservedDescriptors))
 		if err := s.cfg.Set([][]byte{[]byte("maxclients"), strconv.AppendInt(nil, most, 10)}); err != nil {
 			return err
 		}

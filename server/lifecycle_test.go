@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"runtime"
 	"strings"
@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/server"
 )
 
@@ -28,7 +29,8 @@ func serveWith(t *testing.T, cfg *config.Config, args ...string) (srv *server.Se
 	t.Helper()
 	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, args...), nil))
 	var lines lockedBuffer
-	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log.New(&lines, "", 0)})
+	log := slog.New(logging.Text(&lines, 1))
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log})
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve() }()
@@ -407,8 +409,7 @@ func TestPanicEndsOneClient(t *testing.T) {
 	require.Equal(t, "+OK\r\n", c.readToEnd(t), "earlier commands are answered")
 	require.Equal(t, "$1\r\n1", bystander.call(t, "GET", "a"))
 	require.Equal(t, "+OK", bystander.call(t, "CONFIG", "SET", "hz", "20"), "nothing stays locked")
-	require.Contains(t, logged(), "client id=")
-	require.Contains(t, logged(), "panic: planted\n")
+	require.Contains(t, logged(), "panic: planted id=")
 	require.Contains(t, logged(), "TestPanicEndsOneClient", "the stack is logged")
 	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") },
 		"the session stays")

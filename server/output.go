@@ -32,7 +32,7 @@ type output struct {
 	queued      func(n int)  // called with the change of the bytes that wait, on any goroutine; may be nil
 	waitDurable func() error // blocks until buf may be sent; after an error it must not be; may be nil
 
-	logf func(format string, args ...any) // logs; may be nil
+	logPanic func(p any) // may be nil
 
 	mu            sync.Mutex
 	limit         config.OutputBufferLimit // protected by mu, as are the fields below

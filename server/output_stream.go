@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"io"
-	"runtime/debug"
 )
 
 // A part is one element of the pump's queue: bytes, or a reply that is yet to be
@@ -63,8 +62,8 @@ var errPanicked = errors.New("panic")
 func (o *output) writeStream(s io.WriterTo) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if err = errPanicked; o.logf != nil {
-				o.logf("panic: %v\n%s", p, debug.Stack())
+			if err = errPanicked; o.logPanic != nil {
+				o.logPanic(p)
 			}
 		}
 	}()

@@ -43,13 +43,13 @@ func (s *Server) rebind(refusal error) error {
 		if opened, err = s.openAll(missing); err != nil {
 			reopened, lost := s.openAll(addressesOf(left))
 			if lost != nil {
-				s.log.Printf("WARNING: %v", lost)
+				s.log.Warn("listening on the previous addresses failed", "error", lost)
 			}
 			s.replace(append(kept, reopened...))
 		}
 	}
 	if err != nil {
-		s.log.Print(err)
+		s.log.Warn("listening failed", "error", err)
 		return refusal
 	}
 	closeAll(left)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"runtime/debug"
 	"strconv"
@@ -25,7 +25,7 @@ import (
 // Options configures a Server.
 type Options struct {
 	Config *config.Config // nil: the defaults
-	Log    *log.Logger    // nil: nothing is logged
+	Log    *slog.Logger   // as far as loglevel admits; nil: nothing is logged
 
 	// FreePort makes Listen choose any free TCP port, whatever the directive port
 	// says, and set the directive to it. Addr returns it. The same holds for tls-port
@@ -64,7 +64,7 @@ type Options struct {
 // All methods may be called concurrently.
 type Server struct {
 	cfg           *config.Config
-	log           *log.Logger
+	log           *slog.Logger // Options.Log, limited by loglevel
 	engine        *engine.Engine
 	intercept     Intercept
 	noCron        bool
@@ -118,14 +118,11 @@ func New(o Options) *Server {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
-	if o.Log == nil {
-		o.Log = log.New(io.Discard, "", 0)
-	}
 	if o.Clock == nil {
 		o.Clock = zlimit.SystemClock()
 	}
 	s := &Server{
-		cfg: o.Config, log: o.Log, intercept: o.Intercept, noCron: o.NoCron,
+		cfg: o.Config, log: engine.Logger(o.Config, o.Log), intercept: o.Intercept, noCron: o.NoCron,
 		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout, tlsTimeout: handshakeTimeout,
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}),
@@ -135,7 +132,7 @@ func New(o Options) *Server {
 			Config:   s.cfg,
 			Clock:    o.Clock,
 			Shutdown: func() { go func() { _ = s.Close() }() },
-			Log:      func(text string) { s.log.Print(text) },
+			Log:      o.Log,
 			Port:     s.Port,
 			Disk:     o.Disk,
 			After:    after,
@@ -299,7 +296,7 @@ func (s *Server) accept(l net.Listener) {
 		}
 		// Most likely out of file descriptors, which passes: retry with a delay.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-		s.log.Printf("accept: %v; trying again in %v", err, pause)
+		s.log.Warn("accepting a connection failed", "error", err, "retry", pause)
 		select {
 		case <-s.done:
 			return
@@ -471,6 +468,9 @@ func (s *Server) CloseWithin(ctx context.Context) error {
 	}
 	return ctx.Err()
 }
+
+// Log returns the server's log: that of Options, limited by loglevel.
+func (s *Server) Log() *slog.Logger { return s.log }
 
 // Greeting returns a line that says where the server listens and what to type next.
 func (s *Server) Greeting() string {

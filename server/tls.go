@@ -52,11 +52,11 @@ func (s *Server) warnOfExpiry(c *tls.Config) {
 	leaf, now := tlsconfig.Leaf(c), time.Now()
 	switch {
 	case now.After(leaf.NotAfter):
-		s.log.Printf("WARNING: tls-cert-file %s: the certificate expired at %v",
-			s.cfg.String("tls-cert-file"), leaf.NotAfter)
+		s.log.Warn("the certificate has expired", "tls-cert-file", s.cfg.String("tls-cert-file"),
+			"not-after", leaf.NotAfter)
 	case now.Before(leaf.NotBefore):
-		s.log.Printf("WARNING: tls-cert-file %s: the certificate is not valid before %v",
-			s.cfg.String("tls-cert-file"), leaf.NotBefore)
+		s.log.Warn("the certificate is not valid yet", "tls-cert-file", s.cfg.String("tls-cert-file"),
+			"not-before", leaf.NotBefore)
 	}
 }
 
@@ -68,7 +68,7 @@ func (s *Server) ReloadTLS() error { return s.loadTLS() }
 func (s *Server) followTLS() {
 	apply := func() error {
 		if err := s.loadTLS(); err != nil {
-			s.log.Print(err)
+			s.log.Warn("the directives of TLS are not applied", "error", err)
 			return errTLS
 		}
 		return nil

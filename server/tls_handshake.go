@@ -3,6 +3,8 @@ package server
 import (
 	"fmt"
 	"time"
+
+	"github.com/zlimit/zlimit/logging"
 )
 
 // handshakeTimeout bounds a TLS handshake. Redis has no such bound but the directive
@@ -24,7 +26,7 @@ func (c *conn) shakeHands() bool {
 		if timedOut(err) {
 			err = fmt.Errorf("the TLS handshake took longer than %v", timeout)
 		}
-		c.logf("Error accepting a client connection: %v", err)
+		c.logEnd(logging.Verbose, "Error accepting a client connection", "error", err)
 		halfClose(c.out.tls.wire.Conn) // so that the alert arrives
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/server"
 	"github.com/zlimit/zlimit/testca"
 )
@@ -272,10 +273,11 @@ func TestTLSExpired(t *testing.T) {
 	cfg := config.New()
 	require.NoError(t, cfg.ParseArgs(c.directives("--tls-cert-file", cert, "--tls-key-file", key), nil))
 	var logged bytes.Buffer
-	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log.New(&logged, "", 0)})
+	log := slog.New(logging.Text(&logged, 1))
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log})
 	require.NoError(t, err)
 	require.NoError(t, srv.Close())
-	require.Contains(t, logged.String(), "WARNING: tls-cert-file "+cert+": the certificate expired at ")
+	require.Contains(t, logged.String(), " # the certificate has expired tls-cert-file="+cert+" not-after=")
 }
 
 // TestTLSResumption: sessions are resumed within tls-session-cache-timeout, and not

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -68,17 +68,17 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 
-	out, err := openLog(cfg.String("logfile"), stdout)
+	log, err := openLog(cfg, stdout)
 	if err != nil {
 		return err
 	}
-	logger := log.New(out, "", log.LstdFlags|log.Lmsgprefix)
 	srv, err := server.Listen(server.Options{
-		Config: cfg, Log: logger, Disk: engine.Directory(cfg.String("dir")), Chdir: engine.Directory,
+		Config: cfg, Log: log, Disk: engine.Directory(cfg.String("dir")), Chdir: engine.Directory,
 	})
 	if err != nil {
 		return err
 	}
+	logger := srv.Log()
 	metricsServer, err := listenMetrics(cfg, srv)
 	if err != nil {
 		_ = srv.Close()
@@ -98,12 +98,12 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	}
 	cfg.OnChange("port", func() {
 		if err := writeNumber(portFile, srv.Port()); err != nil {
-			logger.Printf("cannot write port-file: %v", err)
+			logger.Warn("cannot write port-file", "error", err)
 		}
 	})
-	logger.Print(srv.Greeting())
+	logger.Info(srv.Greeting())
 	if metricsServer != nil {
-		logger.Printf("metrics at http://%s/metrics", metricsServer.Addr())
+		logger.Info(fmt.Sprintf("metrics at http://%s/metrics", metricsServer.Addr()))
 	}
 	ended := make(chan struct{})
 	defer close(ended)
@@ -121,25 +121,25 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	if err := <-served; err != nil {
 		return err // loading failed
 	}
-	logger.Print("bye")
+	logger.Info("bye")
 	return nil
 }
 
 // waitForShutdown waits until the server has to shut down: at a signal, if the
 // final save succeeds; at a second signal in any case; or at SHUTDOWN.
-func waitForShutdown(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) {
+func waitForShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.Logger) {
 	for tried := false; ; tried = true {
 		select {
 		case s := <-signals:
 			if err := saveBeforeShutdown(srv, signals, logger); err != nil && !tried {
-				logger.Printf("%v: the keys cannot be saved, so the server goes on: %v; the next signal "+
-					"ends it all the same", s, err)
+				logger.Warn(s.String()+": the keys cannot be saved, so the server goes on; the next signal "+
+					"ends it all the same", "error", err)
 				continue
 			}
-			logger.Printf("%v: finishing the commands under way", s)
+			logger.Info(s.String() + ": finishing the commands under way")
 		case <-srv.Ending():
 			if !srv.LoadFailed() {
-				logger.Print("SHUTDOWN: finishing the commands under way")
+				logger.Info("SHUTDOWN: finishing the commands under way")
 			}
 		}
 		return
@@ -149,26 +149,28 @@ func waitForShutdown(srv *server.Server, signals <-chan os.Signal, logger *log.L
 // saveBeforeShutdown saves what a signal must not lose. Another signal or SHUTDOWN
 // ends the wait; saveBeforeShutdown then returns nil, and the server shuts down
 // anyway.
-func saveBeforeShutdown(srv *server.Server, signals <-chan os.Signal, logger *log.Logger) error {
+func saveBeforeShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.Logger) error {
 	force, saved := make(chan struct{}), make(chan error, 1)
 	go func() { saved <- srv.Engine().SaveBeforeEnd(force) }()
 	select {
 	case err := <-saved:
 		return err
 	case s := <-signals:
-		logger.Printf("%v once more: the server ends as it is", s)
+		logger.Warn(s.String() + " once more: the server ends as it is")
 	case <-srv.Ending():
 	}
 	close(force)
 	if err := <-saved; err != nil {
-		logger.Printf("not saved: %v", err)
+		logger.Warn("not saved", "error", err)
 	}
 	return nil
 }
 
 // reloadAtHangup reads certificates again at every SIGHUP, until ended is closed. If
 // there is no TLS, the signal has no effect.
-func reloadAtHangup(srv *server.Server, hangups <-chan os.Signal, logger *log.Logger, ended <-chan struct{}) {
+func reloadAtHangup(
+	srv *server.Server, hangups <-chan os.Signal, logger *slog.Logger, ended <-chan struct{},
+) {
 	for {
 		select {
 		case <-hangups:
@@ -179,10 +181,10 @@ func reloadAtHangup(srv *server.Server, hangups <-chan os.Signal, logger *log.Lo
 			continue
 		}
 		if err := srv.ReloadTLS(); err != nil {
-			logger.Printf("hangup: the certificates stay as they are: %v", err)
+			logger.Warn("hangup: the certificates stay as they are", "error", err)
 			continue
 		}
-		logger.Print("hangup: read the certificates again")
+		logger.Info("hangup: read the certificates again")
 	}
 }
 
@@ -260,16 +262,4 @@ func removeFile(path string) {
 	if path != "" {
 		_ = os.Remove(path) // it may be gone already
 	}
-}
-
-// openLog opens the file named by logfile, or standard output if the name is empty.
-func openLog(path string, stdout io.Writer) (io.Writer, error) {
-	if path == "" {
-		return stdout, nil
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open logfile: %w", err)
-	}
-	return f, nil
 }

@@ -56,7 +56,7 @@ func TestHangupReadsCertificates(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = testca.Pair{Cert: []byte("no"), Key: pair.Key}.Write(dir, "server")
 	require.NoError(t, err)
-	require.Contains(t, hangUp(), "hangup: the certificates stay as they are: tls-cert-file "+cert+
+	require.Contains(t, hangUp(), `"hangup: the certificates stay as they are","error":"tls-cert-file `+cert+
 		": no certificate in PEM")
 	require.Equal(t, "second", name())
 }

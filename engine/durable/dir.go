@@ -53,7 +53,7 @@ func (s *Storage) changeDir() error {
 			return err
 		}
 		if err := s.release(); err != nil {
-			s.options.Logf("leaving %s: %v", s.disk.Path("."), err)
+			s.options.Log.Warn("leaving the directory failed", "dir", s.disk.Path("."), "error", err)
 		}
 		s.release = release
 	}

@@ -64,7 +64,7 @@ func (s *Storage) start(kind jobKind) *job {
 		return nil
 	}
 	if err := s.lockDir(); err != nil {
-		s.options.Logf("nothing is written: %v", err)
+		s.options.Log.Warn("nothing is written", "error", err)
 		s.jobs.outcomes[kind].failed, s.jobs.lastTryS = true, s.unixSeconds()
 		s.jobs.saveNext, s.jobs.rewriteNext = false, false
 		s.updateMisconf()
@@ -104,7 +104,7 @@ func (s *Storage) run(j *job) {
 	if j.err == nil {
 		o.failures = 0
 	} else if j.kind == rewriteJob {
-		s.options.Logf("rewriting the append-only file failed: %v", j.err)
+		s.options.Log.Warn("rewriting the append-only file failed", "error", j.err)
 	}
 	if j.kind == saveJob && j.err == nil {
 		s.jobs.lastSaveS = s.unixSeconds()

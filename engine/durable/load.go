@@ -67,8 +67,8 @@ func (s *Storage) Load(begun func()) error {
 // them: a clock that was set back meanwhile must not open a window twice.
 func (s *Storage) startClock(instantMs int64) {
 	if aheadUs := s.clock.StartAt(instantMs); aheadUs >= 1000 {
-		s.options.Logf("the clock is %d ms ahead of the system's, where the files end, "+
-			"and runs at half speed until they meet", aheadUs/1000)
+		s.options.Log.Warn("the clock is ahead of the system's, where the files end, "+
+			"and runs at half speed until they meet", "ms", aheadUs/1000)
 	}
 }
 
@@ -115,12 +115,12 @@ func (l *loader) log() (*aof.Log, error) {
 	}
 	l.instantMs = max(l.instantMs, found.InstantMs)
 	if found.Found {
-		s.options.Logf("loaded %d keys from the append-only file (%d bytes)", s.countKeys(), found.Bytes)
+		s.options.Log.Info("loaded the append-only file", "keys", s.countKeys(), "bytes", found.Bytes)
 		l.logSkipped()
 	} else if ok, _ := disk.Exists(s.dir(), s.cfg.String("dbfilename")); ok {
-		s.options.Logf("WARNING: there is no append-only file, so nothing is loaded, and %s is left alone. "+
-			"To begin with what it holds, start with appendonly no, then send CONFIG SET appendonly yes",
-			s.dir().Path(s.cfg.String("dbfilename")))
+		s.options.Log.Warn("there is no append-only file, so nothing is loaded, and the snapshot is left "+
+			"alone. To begin with what it holds, start with appendonly no, then send CONFIG SET appendonly yes",
+			"file", s.dir().Path(s.cfg.String("dbfilename")))
 	}
 	binary, write := s.baseWriter()
 	return aof.Open(o, found, binary, func(w io.Writer) error { return write(w, nil, func() {}) })
@@ -146,15 +146,15 @@ func (l *loader) dump(name string) error {
 		path := dir.Path(name)
 		return fmt.Errorf("loading %s: %w; zlimit-server --check-rdb %s tells more", path, err, path)
 	}
-	s.options.Logf("loaded %d keys from %s (%d bytes)", s.countKeys(), dir.Path(name), size)
+	s.options.Log.Info("loaded the snapshot", "keys", s.countKeys(), "file", dir.Path(name), "bytes", size)
 	l.logSkipped()
 	return nil
 }
 
 func (l *loader) logSkipped() {
 	if l.skipped > 0 {
-		l.storage.options.Logf("WARNING: %d keys or commands were left out, as load-skip-unsupported says",
-			l.skipped)
+		l.storage.options.Log.Warn("keys or commands were left out, as load-skip-unsupported says",
+			"number", l.skipped)
 	}
 }
 
@@ -303,7 +303,7 @@ func (l *loader) report(done, total int64) {
 	l.begun()
 	if tenths := done * 10 / max(total, 1); total >= logProgressBytes && tenths > p.loggedTenths {
 		p.loggedTenths = tenths
-		l.storage.options.Logf("loading: %d%% of %d bytes", tenths*10, total)
+		l.storage.options.Log.Info("loading", "percent", tenths*10, "bytes", total)
 	}
 }
 

@@ -1,7 +1,9 @@
 package durable
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/zlimit/zlimit/persist/aof"
 	"github.com/zlimit/zlimit/store"
@@ -114,8 +116,17 @@ func (s *Storage) logOptions() aof.Options {
 	return aof.Options{
 		FS: s.dir(), DirName: s.cfg.String("appenddirname"), Name: s.cfg.String("appendfilename"),
 		Policy: s.fsyncPolicy, Pause: s.options.Pause,
-		Log: func(_ bool, text string) { s.options.Logf("%s", text) },
+		Log: s.logFile,
 	}
+}
+
+// logFile logs what the log's files are to be known of.
+func (s *Storage) logFile(warning bool, text string) {
+	level := slog.LevelInfo
+	if warning {
+		level = slog.LevelWarn
+	}
+	s.options.Log.Log(context.Background(), level, text)
 }
 
 // fsyncPolicy returns the present policy. The log calls it with its own lock
@@ -191,7 +202,7 @@ func (s *Storage) startLog() error {
 		log, err = aof.Begin(s.logOptions())
 	}
 	if err != nil {
-		s.options.Logf("appendonly yes: %v", err)
+		s.options.Log.Warn("appendonly yes failed", "error", err)
 		return errAppendOnly
 	}
 	s.mu.Lock()
@@ -246,7 +257,7 @@ func (s *Storage) closeLogs(logs [2]*aof.Log) {
 			continue
 		}
 		if err := l.Close(); err != nil && !errors.Is(err, aof.ErrClosed) {
-			s.options.Logf("closing the append-only file: %v", err)
+			s.options.Log.Warn("closing the append-only file failed", "error", err)
 		}
 	}
 }

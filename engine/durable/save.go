@@ -18,11 +18,11 @@ func (s *Storage) writeDump(stop <-chan struct{}) error {
 		return s.writeSnapshot(w, false, stop, func() { changes = s.changes.Load() })
 	})
 	if err != nil {
-		s.options.Logf("saving %s failed: %v", dir.Path(name), err)
+		s.options.Log.Warn("saving failed", "file", dir.Path(name), "error", err)
 		return err
 	}
 	s.changes.Add(-changes)
-	s.options.Logf("%s saved", dir.Path(name))
+	s.options.Log.Info("saved", "file", dir.Path(name))
 	return nil
 }
 

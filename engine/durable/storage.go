@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -33,8 +34,8 @@ type Options struct {
 	// Pause yields the processor for a moment; see aof.Options. It may be nil.
 	Pause func()
 
-	// Logf writes to the server's log.
-	Logf func(format string, args ...any)
+	// Log is the server's log.
+	Log *slog.Logger
 
 	// Record makes the engine record changes in j, or stop if j is nil. It is
 	// called with every shard locked.

@@ -36,7 +36,7 @@ func (s *Storage) Tick() {
 	if status.NeedsRewrite {
 		s.start(rewriteJob)
 	} else if percent, due := s.growth(status.Size, status.BaseSize); due {
-		s.options.Logf("the log has grown by %d%%: rewriting it", percent)
+		s.options.Log.Info("the log has grown: rewriting it", "percent", percent)
 		s.start(rewriteJob)
 	}
 }
@@ -47,7 +47,7 @@ func (s *Storage) startDueSave() {
 	for _, p := range s.points {
 		due := changes >= p.changes && nowS-s.jobs.lastSaveS > p.seconds
 		if due && s.jobs.current == nil && s.jobs.mayRetry(nowS) {
-			s.options.Logf("%d changes in %d seconds: saving", p.changes, p.seconds)
+			s.options.Log.Info("a save point is due: saving", "changes", p.changes, "seconds", p.seconds)
 			s.start(saveJob)
 		}
 	}
