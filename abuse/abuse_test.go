@@ -36,7 +36,8 @@ func serve(t *testing.T, row *abuse.Row) (srv *server.Server, logged func() stri
 	}
 	require.NoError(t, cfg.ParseArgs(args, nil))
 	var lines lockedBuffer
-	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: slog.New(logging.Text(&lines, 1))})
+	log := slog.New(logging.Text(&lines, 1))
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log})
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve() }()

@@ -20,8 +20,9 @@ import (
 type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
 
 // End cancels loading, and makes scripts fail that are past busy-reply-threshold or
-// reach it. Call it before closing the sessions.
+// reach it. From then on the engine is not Ready. Call it before closing the sessions.
 func (e *Engine) End() {
+	e.ending.Store(true)
 	e.storage.CancelLoad()
 	e.scripts.StopAll()
 }

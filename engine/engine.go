@@ -74,8 +74,9 @@ type Engine struct {
 	startUs int64
 	log     *slog.Logger // Options.Log, limited by loglevel
 
-	renameErr error  // see Open
-	runID     string // 40 hexadecimal digits, different for each engine
+	ending    atomic.Bool // End was called
+	renameErr error       // see Open
+	runID     string      // 40 hexadecimal digits, different for each engine
 
 	settings atomic.Pointer[commands.Settings]
 	limits   scriptLimits

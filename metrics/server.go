@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path"
 	"strings"
 	"syscall"
 	"time"
@@ -37,9 +38,10 @@ type Server struct {
 }
 
 // Listen serves GET /metrics at an address, with figures of the engine and the
-// process. The address is host:port. Without a host ("9100", ":9100") only this
-// machine can connect; "*:9100" listens on all addresses. Unless the address is a
-// loopback one, scrapes need authorize's permission. It is called concurrently.
+// process, and for probes /healthz and /readyz. The address is host:port. Without a
+// host ("9100", ":9100") only this machine can connect; "*:9100" listens on all
+// addresses. Unless the address is a loopback one, scrapes need authorize's permission.
+// It is called concurrently.
 func Listen(address string, e *engine.Engine, authorize Authorizer) (*Server, error) {
 	address, err := withHost(address)
 	if err != nil {
@@ -59,10 +61,12 @@ func Listen(address string, e *engine.Engine, authorize Authorizer) (*Server, er
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape)
+	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /readyz", ready(e))
 	s := &Server{
 		listener: l, done: make(chan struct{}),
 		http: &http.Server{
-			Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
+			Handler: cleanPaths(mux), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
 			WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		},
 	}
@@ -71,6 +75,18 @@ func Listen(address string, e *engine.Engine, authorize Authorizer) (*Server, er
 		_ = s.http.Serve(netutil.LimitListener(l, maxConnections)) // until Close
 	}()
 	return s, nil
+}
+
+// cleanPaths answers 404 to paths with empty, . or .. elements, which http.ServeMux
+// would redirect.
+func cleanPaths(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path.Clean(r.URL.Path) != r.URL.Path {
+			http.NotFound(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // handler answers scrapes, a few at once.

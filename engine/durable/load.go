@@ -119,7 +119,8 @@ func (l *loader) log() (*aof.Log, error) {
 		l.logSkipped()
 	} else if ok, _ := disk.Exists(s.dir(), s.cfg.String("dbfilename")); ok {
 		s.options.Log.Warn("there is no append-only file, so nothing is loaded, and the snapshot is left "+
-			"alone. To begin with what it holds, start with appendonly no, then send CONFIG SET appendonly yes",
+			"alone. To begin with what it holds, start with appendonly no, then send CONFIG SET appendonly "+
+			"yes",
 			"file", s.dir().Path(s.cfg.String("dbfilename")))
 	}
 	binary, write := s.baseWriter()
