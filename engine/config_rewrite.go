@@ -22,10 +22,10 @@ func (e *Engine) configRewrite(*commands.Ctx) resp.Value {
 	case errors.Is(err, config.ErrNoFile):
 		return errNoConfigFile
 	case err != nil:
-		e.logf("CONFIG REWRITE failed: %v", err)
+		e.log.Warn("CONFIG REWRITE failed", "error", err)
 		return resp.Error("ERR Rewriting config file: " + oneLine(cReason(err)))
 	}
-	e.logf("CONFIG REWRITE executed with success.")
+	e.log.Info("CONFIG REWRITE executed with success")
 	return resp.OK
 }
 
