@@ -79,6 +79,9 @@ type Ctx struct {
 	// Monitor receives each command that runs; nil: there is no monitor. See monitor.go.
 	Monitor Monitor
 
+	// Observer sees each command after it has run; nil: there is none. See monitor.go.
+	Observer Observer
+
 	Tally  Tally      // counts that are not in the statistics yet
 	Errors ErrorCount // says whether the errors of the reply are counted
 
@@ -124,6 +127,13 @@ func (c *Ctx) Use(index int) { c.DBIndex, c.DB = index, c.Store.DB(index) }
 // Run runs the handler of c.Cmd. Sessions, EXEC and scripts all call it, so what
 // surrounds every handler is in one place.
 func (c *Ctx) Run() resp.Value {
+	if c.Observer != nil {
+		return c.runObserved()
+	}
+	return c.runUnobserved()
+}
+
+func (c *Ctx) runUnobserved() resp.Value {
 	if c.Monitor != nil {
 		return c.runMonitored()
 	}

@@ -62,6 +62,16 @@ func (db *DB) Find(key []byte, nowMs int64) *Node {
 	return n
 }
 
+// View is Find for observers: it changes nothing and marks nothing.
+func (db *DB) View(key []byte, nowMs int64) *Node {
+	hash := dict.Hash(key)
+	n := db.shardAt(hash).keys.Get(hash, key)
+	if n != nil && n.Value.overdue(nowMs) {
+		return nil
+	}
+	return n
+}
+
 func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
 	sh.usedAtS = uint32(nowMs / 1000)
 	n := sh.keys.Get(hash, key)
