@@ -48,10 +48,11 @@ var mayImport = map[string][]string{
 	"server/pipe":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
-		"engine/durable", "engine/pubsub", "engine/stats", "engine/process", "acl", "scripting", "commands",
-		"persist/disk", "store", "store/effects", "resp", "clock", "config", "logging", "words",
+		"engine/doctor", "engine/durable", "engine/pubsub", "engine/stats", "engine/process", "acl", "scripting",
+		"commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "logging", "words",
 	},
 	"engine/stats":   {"commands", "store", "clock"},
+	"engine/doctor":  {"commands", "store", "resp"},
 	"engine/process": {},
 	"engine/pubsub":  {"commands", "store/effects", "resp"},
 	"engine/durable": {
@@ -136,6 +137,7 @@ var forbidden = map[string][]string{
 	"scripting":      {"time", "os"},
 	"engine":         {"time"},
 	"engine/durable": {"time"},
+	"engine/doctor":  {"net", "time"},
 	"engine/pubsub":  {"time"},
 	"engine/stats":   {"time"},
 	"engine/process": {"time"},

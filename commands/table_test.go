@@ -67,7 +67,8 @@ func faults(c *Command) (wrong []string) {
 	}
 	dataGroups := []string{"bitmap", "string", "sorted-set", "generic", "rate-limit", "set", "list"}
 	waits := c.Name == "wait" || c.Name == "waitaof" // without keys
-	if slices.Contains(dataGroups, c.Group) && c.Handler != nil && c.Name != "help" && !waits {
+	data := slices.Contains(dataGroups, c.Group) && !c.Is(Admin)
+	if data && c.Handler != nil && c.Name != "help" && !waits {
 		check(c.Is(Write) != c.Is(ReadOnly), "neither or both of write and readonly")
 		check(len(c.Keys) > 0 || c.Is(AllShards), "neither keys nor all shards")
 	}

@@ -111,6 +111,10 @@ var serverDirectives = []Directive{
 			"results are the same.",
 	},
 	{
+		Name: "rl-doctor", Kind: KindBool, Default: "no", Ours: true,
+		About: "Whether RL.DOCTOR looks for mistakes of limiters that clients have written by hand.",
+	},
+	{
 		Name: "rl-log-max-units", Kind: KindInt, Default: "16777216", Min: 1, Max: math.MaxInt32, Ours: true,
 		About: "Largest limit for which RL.ALLOW keeps a log of single units.",
 	},

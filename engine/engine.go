@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
@@ -86,6 +87,7 @@ type Engine struct {
 
 	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
 	evictAt   int // the same for the tracking table
+	doctorAt  int // the same for RL.DOCTOR
 
 	recording recording
 	tracked   tracked
@@ -99,6 +101,7 @@ type Engine struct {
 	broker   pubsub.Broker
 	monitors monitors
 	pause    pause
+	doctor   *doctor.Doctor
 
 	evict   eviction
 	stats   stats.Stats
@@ -143,8 +146,9 @@ func New(o Options) *Engine {
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
-		e.aclGroup(), e.serverGroup(), e.memoryGroup(), e.storage.Commands(),
+		e.aclGroup(), e.serverGroup(), e.memoryGroup(), e.storage.Commands(), e.doctorGroup(),
 	)
+	e.doctor = doctor.New(e.table)
 	e.renameErr = rename(e.table, o.Config.Renames())
 	e.scripts.SetTable(e.table)
 	e.users = acl.NewUsers(acl.NewCommands(e.table))
@@ -228,6 +232,7 @@ func (e *Engine) follow() {
 		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 		e.clientMemory.limit.Store(clientLimit(e.cfg.Int("maxmemory-clients"), e.cfg.Int("maxmemory")))
+		e.doctor.Set(e.cfg.Bool("rl-doctor"))
 		e.tracked.maxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
 		e.recording.notify(pubsub.WantedEvents(e.cfg.Events("notify-keyspace-events")))
 	})
@@ -244,6 +249,7 @@ func (e *Engine) Tick() {
 	e.countPrefixes()
 	e.removeOrphans()
 	e.tickTracked()
+	e.tickDoctor()
 	if e.evict.max.Load() != 0 {
 		e.evictSome()
 	}

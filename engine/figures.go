@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/store"
@@ -19,6 +20,7 @@ type Figures struct {
 	Keyspace  stats.Sample
 	Storage   durable.Status
 	Denials   []Denials
+	Doctor    []doctor.Total        // by problem, what rl-doctor has found
 	Prefixes  []store.PrefixFigures // of rl-max-keys-per-prefix; names are quoted if they need to be
 
 	UsedMemory int64 // bytes, as in INFO
@@ -52,7 +54,7 @@ func (e *Engine) Figures() Figures {
 		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.Errors.Total(),
 		Decisions: e.stats.Decisions(), Keyspace: e.sampler.Last(), Storage: e.storage.Status(),
 		UsedMemory: e.MemoryUse().Used(), MaxMemory: e.MaxMemory(), Evicted: e.evict.evicted.Load(),
-		Prefixes:     e.prefixFigures(),
+		Prefixes: e.prefixFigures(), Doctor: e.doctor.Totals(),
 		ClockAheadUs: e.clock.AheadUs(),
 	}
 	for _, reason := range deniedReasons {

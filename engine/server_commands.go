@@ -126,6 +126,7 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	caller(c).flush()
 	e.stats.Reset()
 	e.aclLog.resetCounts()
+	e.doctor.ResetTotals()
 	e.evict.evicted.Store(0)
 	e.evict.exceeded.Store(0)
 	e.storage.ResetStats()

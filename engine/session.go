@@ -8,6 +8,7 @@ import (
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
@@ -48,6 +49,7 @@ type Session struct {
 	monitoring    bool
 	silent        atomic.Bool             // CLIENT REPLY OFF: MONITOR sends it nothing
 	trace         *trace                  // nil until there is a monitor
+	observer      *doctor.Client          // nil until rl-doctor is on
 	postponed     bool                    // CLIENT PAUSE postpones the command under way
 	resuming      bool                    // a postponed command runs now
 	answered      bool                    // EXEC has applied CLIENT REPLY itself
@@ -469,6 +471,9 @@ func (s *Session) begin() {
 	}
 	if watched := s.engine.monitors.watched.Load(); watched || c.Monitor != nil {
 		s.beginTrace(watched)
+	}
+	if c.Observer != nil || s.engine.doctor.On() {
+		s.observe()
 	}
 }
 

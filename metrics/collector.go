@@ -56,6 +56,8 @@ var (
 		"Failed logins (auth), and calls refused by the ACL, by reason.", "reason")
 	used      = desc("zlimit_used_memory_bytes", "Memory of keys, values and buffers.")
 	maxmemory = desc("zlimit_maxmemory_bytes", "Limit of used memory, 0 if there is none.")
+	problems  = desc("zlimit_doctor_findings_total",
+		"Mistakes of hand-written limiters, found by rl-doctor.", "problem")
 	evictions = desc("zlimit_evicted_keys_total", "Keys evicted because memory was full.")
 	ahead     = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
 )
@@ -66,7 +68,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
 		prefixKeys, prefixMax, refused,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
-		lastSave, denials, used, maxmemory, evictions, ahead,
+		lastSave, denials, problems, used, maxmemory, evictions, ahead,
 	} {
 		ch <- d
 	}
@@ -109,6 +111,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(lastSave, now, float64(d.LastSaveS))
 	for _, d := range f.Denials {
 		put(denials, total, float64(d.Count), d.Reason)
+	}
+	for _, p := range f.Doctor {
+		put(problems, total, float64(p.Count), p.Problem)
 	}
 	put(used, now, float64(f.UsedMemory))
 	put(maxmemory, now, float64(f.MaxMemory))

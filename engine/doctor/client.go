@@ -1,0 +1,93 @@
+package doctor
+
+import (
+	"hash/maphash"
+	"math/bits"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// A Client observes the commands of one session, on the session's goroutine. It implements
+// commands.Observer.
+type Client struct {
+	doctor *Doctor
+	id     int64
+	label  func() string
+
+	memory *memory // of the command, script or EXEC under way
+	run    uint64  // its number
+	call   call    // reused
+
+	skewed   int // hits in a row whose timestamps differ from the server's clock
+	noScript bool
+	texts    [4]scriptText
+	late     lateHit
+}
+
+// NewClient returns the observer of a session. Label returns the name by which findings
+// show it.
+func (d *Doctor) NewClient(id int64, label func() string) *Client {
+	return &Client{doctor: d, id: id, label: label}
+}
+
+// Begin is called before a command, script or EXEC. It reports whether the doctor is on.
+func (cl *Client) Begin() bool {
+	cl.memory = cl.doctor.memory.Load()
+	cl.run++
+	if cl.late.hash != 0 {
+		cl.reportLateHit()
+	}
+	return cl.memory != nil
+}
+
+// Ran implements commands.Observer.
+func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, reply *resp.Value) {
+	interested := cl.doctor.rules[cmd.ID()]
+	if interested == nil || c.Retry { // what runs again is seen again
+		return
+	}
+	o := &cl.call
+	*o = call{client: cl, ctx: c, cmd: cmd, args: args, reply: reply}
+	if len(cmd.Keys) > 0 && cmd.Keys[0].First == 1 && !cmd.Keys[0].KeyNum {
+		o.key = args[1]
+		o.hash = maphash.Bytes(cl.doctor.seed, o.key) + uint64(c.DBIndex)
+		o.shard = &cl.memory.shards[shardOf(o.key)]
+	}
+	for _, r := range interested {
+		r.observe(r, o)
+	}
+	*o = call{}
+}
+
+func shardOf(key []byte) int { return bits.TrailingZeros64(uint64(store.ShardOf(key))) }
+
+// A call is a command that has run.
+type call struct {
+	client *Client
+	ctx    *commands.Ctx
+	cmd    *commands.Command
+	args   [][]byte
+	reply  *resp.Value
+
+	key   []byte // nil if the command has none at the first position
+	hash  uint64 // of key
+	shard *shardMemory
+
+	parsed bool
+	hit    hit
+}
+
+// found counts a problem n times.
+func (o *call) found(r *rule, key []byte, n int64) {
+	by := actor{o.cmd.FullName(), o.ctx.InScript, o.client.label()}
+	o.client.doctor.findings.add(r, key, by, n, o.ctx.NowMs)
+}
+
+// An actor is who has a problem.
+type actor struct {
+	command string // the full name
+	script  bool   // a script has called it
+	client  string
+}

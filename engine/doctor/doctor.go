@@ -1,0 +1,103 @@
+package doctor
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/store"
+)
+
+// A Doctor has what was found in an engine. Its methods may be called concurrently unless
+// they say otherwise.
+type Doctor struct {
+	memory   atomic.Pointer[memory] // nil: off
+	seed     maphash.Seed
+	rules    [][]*rule // by the ID of a command: those that look at it
+	findings findings
+}
+
+// New returns a Doctor that is off, for the commands of a table.
+func New(t *commands.Table) *Doctor {
+	d := &Doctor{seed: maphash.MakeSeed(), rules: make([][]*rule, t.Len())}
+	byName := make(map[string]*commands.Command)
+	for _, c := range t.Declared() {
+		byName[c.FullName()] = c
+	}
+	for i := range rules {
+		r := &rules[i]
+		for _, name := range r.commands {
+			id := byName[name].ID()
+			d.rules[id] = append(d.rules[id], r)
+		}
+	}
+	d.findings.init()
+	return d
+}
+
+// On reports whether the doctor looks at commands.
+func (d *Doctor) On() bool { return d.memory.Load() != nil }
+
+// Set turns the doctor on or off. Findings stay; what was remembered of keys is forgotten.
+func (d *Doctor) Set(on bool) {
+	switch {
+	case !on:
+		d.memory.Store(nil)
+	case d.memory.Load() == nil:
+		d.memory.CompareAndSwap(nil, new(memory))
+	}
+}
+
+// Reset forgets the findings, and what was remembered of keys. The totals stay.
+func (d *Doctor) Reset() {
+	if old := d.memory.Load(); old != nil {
+		d.memory.CompareAndSwap(old, new(memory))
+	}
+	d.findings.reset()
+}
+
+// Findings returns the findings, those with the highest counts first.
+func (d *Doctor) Findings() []Finding { return d.findings.all() }
+
+// Totals returns how often each problem was found since the start or ResetTotals.
+func (d *Doctor) Totals() []Total { return d.findings.totals() }
+
+// ResetTotals sets the totals to zero.
+func (d *Doctor) ResetTotals() { d.findings.resetTotals() }
+
+// Bytes returns how many bytes the doctor remembers keys and findings in, about.
+func (d *Doctor) Bytes() int64 {
+	n := d.findings.bytes()
+	if d.On() {
+		n += memoryBytes
+	}
+	return n
+}
+
+// Sweep examines what is remembered of the keys of one shard, whose lock the caller holds:
+// what is missing there has no command that shows it.
+func (d *Doctor) Sweep(s *store.Store, shard int, nowMs int64) {
+	m := d.memory.Load()
+	if m == nil {
+		return
+	}
+	counters := &m.shards[shard].counters
+	for i := range counters {
+		counters[i].examine(d, m, s, nowMs)
+	}
+}
+
+// memory is what rules remember while the doctor is on.
+type memory struct {
+	shards   [store.NumShards]shardMemory
+	expiring expiring
+	keys     keysCalls
+}
+
+// shardMemory is what is remembered of the keys of one shard. The shard's lock protects
+// it. A key has one place in each table, and displaces the key that had it.
+type shardMemory struct {
+	windows  [64]window
+	races    [32]race
+	counters [32]counter
+}
