@@ -38,13 +38,13 @@ func (c *Ctx) Redact(arg int) {
 type Observer interface {
 	// Ran is called after a command has run, while its shards are locked. Arguments and
 	// reply are valid during the call. A script's calls precede the script.
-	Ran(c *Ctx, cmd *Command, args [][]byte, reply *resp.Value)
+	Ran(c *Ctx, cmd *Command, args [][]byte, reply resp.Value)
 }
 
 // runObserved is Run with an observer.
 func (c *Ctx) runObserved() resp.Value {
 	cmd, args := c.Cmd, c.Args // a script changes them
 	reply := c.runUnobserved()
-	c.Observer.Ran(c, cmd, args, &reply)
+	c.Observer.Ran(c, cmd, args, reply)
 	return reply
 }

@@ -43,7 +43,7 @@ func (cl *Client) Begin() bool {
 }
 
 // Ran implements commands.Observer.
-func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, reply *resp.Value) {
+func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, reply resp.Value) {
 	interested := cl.doctor.rules[cmd.ID()]
 	if interested == nil || c.Retry { // what runs again is seen again
 		return
@@ -69,7 +69,7 @@ type call struct {
 	ctx    *commands.Ctx
 	cmd    *commands.Command
 	args   [][]byte
-	reply  *resp.Value
+	reply  resp.Value
 
 	key   []byte // nil if the command has none at the first position
 	hash  uint64 // of key

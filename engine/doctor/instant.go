@@ -28,7 +28,7 @@ func parseInstant(b []byte, nowMs int64) (t instant, ok bool) {
 	switch form {
 	case noNumber:
 		return instant{}, false
-	case otherForm: // as Lua prints large numbers: 1.7000000000001e+15
+	case withExponent: // as Lua prints large numbers: 1.7000000000001e+15
 		f, err := strconv.ParseFloat(string(b), 64)
 		if err != nil || f < 0 || f >= 1e19 {
 			return instant{}, false
@@ -54,12 +54,12 @@ const (
 	noNumber numberForm = iota
 	integer
 	withFraction
-	otherForm // for strconv
+	withExponent // for strconv
 )
 
 // scanNumber reads the decimal number in b, with three digits of its fraction.
 func scanNumber(b []byte) (whole, fractionMs int64, form numberForm) {
-	if len(b) < 9 || len(b) > 32 || b[0] < '0' || b[0] > '9' {
+	if len(b) < 6 || len(b) > 32 || b[0] < '0' || b[0] > '9' {
 		return 0, 0, noNumber
 	}
 	i := 0
@@ -73,16 +73,24 @@ func scanNumber(b []byte) (whole, fractionMs int64, form numberForm) {
 		return whole, 0, integer
 	}
 	if b[i] != '.' {
-		return 0, 0, otherForm
+		return 0, 0, exponentForm(b[i])
 	}
 	i++
 	for scale := int64(100); i < len(b); i, scale = i+1, scale/10 {
 		if b[i]-'0' > 9 {
-			return 0, 0, otherForm
+			return 0, 0, exponentForm(b[i])
 		}
 		fractionMs += int64(b[i]-'0') * scale
 	}
 	return whole, fractionMs, withFraction
+}
+
+// exponentForm returns the form of a number that goes on with ch.
+func exponentForm(ch byte) numberForm {
+	if ch|0x20 == 'e' {
+		return withExponent
+	}
+	return noNumber
 }
 
 // parseBound reads an instant that is a bound of a range of scores: "(" excludes it.

@@ -10,10 +10,7 @@ const maxPattern, maxLabel = 64, 64
 // addresses are. Words of letters stay.
 func appendPattern(dst, key []byte) []byte {
 	start := len(dst)
-	for i := 0; i < len(key); {
-		if len(dst)-start >= maxPattern {
-			return append(dst[:start+maxPattern], "..."...)
-		}
+	for i := 0; i < len(key) && len(dst)-start <= maxPattern; {
 		n := wordLen(key[i:])
 		if n == 0 {
 			if key[i] == '*' { // of KEYS
@@ -26,6 +23,9 @@ func appendPattern(dst, key []byte) []byte {
 		}
 		dst = appendWord(dst, start, key[i:i+n])
 		i += n
+	}
+	if len(dst)-start > maxPattern {
+		return append(dst[:start+maxPattern], "..."...)
 	}
 	return dst
 }
@@ -60,7 +60,7 @@ func appendWord(dst []byte, start int, word []byte) []byte {
 	const longWord = 16
 	switch {
 	case beyond, runs > 1, digits > 0 && len(word) >= longWord,
-		digits == 0 && isHexAfterStar(dst[start:], word):
+		isHexAfterStar(dst[start:], word, digits > 0):
 		return appendStar(dst, start)
 	case digits == 0:
 		return append(dst, word...)
@@ -79,33 +79,48 @@ func appendWord(dst []byte, start int, word []byte) []byte {
 	return dst
 }
 
-// isHexAfterStar reports whether a word of letters is the part of a UUID that has no digit.
-func isHexAfterStar(before, word []byte) bool {
-	if len(word) < 4 || len(before) < 2 || before[len(before)-1] != '-' || before[len(before)-2] != '*' {
+// isHexAfterStar reports whether a word goes on with what a star stands for: it is a part
+// of a UUID, or one with a digit of an IPv6 address.
+func isHexAfterStar(before, word []byte, digit bool) bool {
+	if len(word) < 4 && !digit || starBefore(before) < 0 || !digit && before[len(before)-1] != '-' {
 		return false
 	}
 	for _, ch := range word {
-		if ch|0x20 > 'f' {
+		if ch-'0' > 9 && ch|0x20 > 'f' {
 			return false
 		}
 	}
 	return true
 }
 
-// appendStar appends *, or nothing if only a separator, or nothing, is between it and
-// another one.
+// appendStar appends *, or nothing if at most two separators are between it and another
+// one.
 func appendStar(dst []byte, start int) []byte {
-	n := len(dst)
-	if n > start && dst[n-1] == '*' {
+	if n := len(dst); n > start && dst[n-1] == '*' {
 		return dst
 	}
-	if n-start >= 2 && dst[n-2] == '*' {
-		switch dst[n-1] {
-		case '.', '-', '_', ':':
-			return dst[:n-1]
-		}
+	if at := starBefore(dst[start:]); at >= 0 {
+		return dst[:start+at+1]
 	}
 	return append(dst, '*')
+}
+
+// starBefore returns where the star is that is followed by one or two separators and the
+// end, or -1.
+func starBefore(b []byte) int {
+	for i := len(b) - 1; i >= 0 && i >= len(b)-3; i-- {
+		switch b[i] {
+		case '*':
+			if i < len(b)-1 {
+				return i
+			}
+			return -1
+		case '.', '-', '_', ':':
+		default:
+			return -1
+		}
+	}
+	return -1
 }
 
 // cut returns the first bytes of a client's name.

@@ -89,7 +89,7 @@ func evalEachTime(r *rule, o *call) {
 	}
 }
 
-func isNoScript(reply *resp.Value) bool {
+func isNoScript(reply resp.Value) bool {
 	const code = "NOSCRIPT"
 	text := reply.Str()
 	return len(text) >= len(code) && text[:len(code)] == code
