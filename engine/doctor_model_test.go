@@ -56,20 +56,25 @@ func lostHits(t *testing.T, seed uint64) (lost, found int) {
 		now := w.nowMs() * perSecond / 1000
 		s := w.client(clients[r.IntN(len(clients))])
 		one := member(now)
-		switch r.IntN(6) {
+		switch r.IntN(7) {
 		case 0:
 			doWords(s, "ZREMRANGEBYSCORE", key, "0", ms(now-5*perSecond))
 			m.trim(key, now-5*perSecond)
 		case 1:
 			w.hands.pass(r.Int64N(700))
-		case 2: // several at once
+		case 2:
+			doWords(s, "ZADD", key, "CH", ms(now), ms(now), ms(now+1), ms(now+1), ms(now), ms(now))
+			for _, at := range []int64{now, now + 1, now} {
+				m.add(key, ms(at), at)
+			}
+		case 3: // several at once
 			doWords(s, "MULTI")
 			for i := range int64(3) {
 				doWords(s, "ZADD", key, ms(now+i), ms(now+i))
 				m.add(key, ms(now+i), now+i)
 			}
 			doWords(s, "EXEC")
-		case 3:
+		case 4:
 			doWords(s, "EVAL", "return redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])", "1", key, ms(now), one)
 			m.add(key, one, now)
 		default:

@@ -238,6 +238,8 @@ func TestDoctorScenes(t *testing.T) {
 		{"a log of events that nobody counts", times(200, "+20000", "a: ZADD k:1 {ms} {ms}-x",
 			"a: EXPIRE k:1 60"), nil},
 		{"a log of events without an end", times(200, "+20000", count, "a: ZADD k:1 {ms} {ms}-x"), nil},
+		{"ten windows are not over", times(100, "+6000", count, "a: ZADD k:1 {ms} {ms}-x",
+			"a: EXPIRE k:1 60"), nil},
 		{"it expired", times(30, append(times(9, "+100", "a: ZADD k:1 {ms} {ms}-x", count, "a: EXPIRE k:1 1"),
 			"+600000")...), nil},
 

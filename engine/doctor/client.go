@@ -17,7 +17,6 @@ type Client struct {
 	label  func() string
 
 	memory *memory // of the command, script or EXEC under way
-	run    uint64  // its number
 	call   call    // reused
 
 	skewed   int // hits in a row whose timestamps differ from the server's clock
@@ -35,7 +34,6 @@ func (d *Doctor) NewClient(id int64, label func() string) *Client {
 // Begin is called before a command, script or EXEC. It reports whether the doctor is on.
 func (cl *Client) Begin() bool {
 	cl.memory = cl.doctor.memory.Load()
-	cl.run++
 	if cl.late.hash != 0 {
 		cl.reportLateHit()
 	}

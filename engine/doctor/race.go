@@ -12,11 +12,11 @@ type race struct {
 
 // A racer is a client of a race, for as long as it uses the key at least once a second.
 type racer struct {
-	client int64 // 0: none
-	usedMs int64
-	run    uint64 // the command or EXEC that has checked; 0: it has added since
-	checks uint32 // the hits when it checked
-	began  bool   // with a hit, not with a check
+	client  int64 // 0: none
+	usedMs  int64
+	checked bool   // and has not added since
+	hits    uint32 // the race's when it checked
+	began   bool   // with a hit, not with a check
 }
 
 // race returns what is remembered of the call's key.
@@ -53,7 +53,7 @@ func (k *race) racer(client, nowMs int64, adds bool) *racer {
 // checkThenAdd finds a hit whose client had checked before another client's hit. A client
 // that first checks and one that first adds send the same commands in turns: which one it
 // is, the first command says that it sends after a pause. Checks in a script are for the
-// script, and a check of an EXEC is not for a hit of the same EXEC.
+// script, and no hit of another client comes into an EXEC.
 func checkThenAdd(r *rule, o *call) {
 	if o.reply.IsError() {
 		return
@@ -72,13 +72,13 @@ func checkThenAdd(r *rule, o *call) {
 		return
 	}
 	c := k.racer(o.client.id, now, true)
-	if c == nil || c.run == 0 {
+	if c == nil || !c.checked {
 		return
 	}
-	stale := c.checks != before && c.run != o.client.run
-	c.run = 0
+	c.checked = false
 	switch {
-	case !stale || c.began || k.hitFirst || !o.isLimiter():
+	case c.hits == before: // nobody else's
+	case c.began || k.hitFirst || !o.isLimiter():
 	case !o.ctx.Final:
 		o.found(r, o.key, 1)
 	case o.cmd.Name == "zadd": // in EXEC, which may yet count
@@ -122,7 +122,7 @@ func (o *call) noteCheck() {
 	if c.began {
 		k.hitFirst = true
 	}
-	c.run, c.checks = o.client.run, k.hits
+	c.checked, c.hits = true, k.hits
 }
 
 // isLimiter reports whether the key is a limiter's: it has a deadline or a window.
