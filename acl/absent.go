@@ -5,16 +5,16 @@ package acl
 // taken over as they are, and they count when ACL LIST summarises a bitmap by
 // categories.
 var absent = []struct{ categories, names string }{
-	{"slow", "cluster|links latency latency|help memory memory|doctor memory|help " +
-		"memory|malloc-stats memory|purge memory|stats module module|help slowlog slowlog|help " +
+	{"slow", "cluster|links memory memory|doctor memory|help " +
+		"memory|malloc-stats memory|purge memory|stats module module|help " +
 		"xgroup xinfo"},
 	{"admin slow dangerous", "cluster|addslots cluster|addslotsrange cluster|bumpepoch " +
 		"cluster|count-failure-reports cluster|delslots cluster|delslotsrange cluster|failover " +
 		"cluster|flushslots cluster|forget cluster|meet cluster|replicas cluster|replicate " +
 		"cluster|reset cluster|saveconfig cluster|set-config-epoch cluster|setslot cluster|slaves " +
-		"config|rewrite failover latency|doctor latency|graph latency|histogram latency|history " +
-		"latency|latest latency|reset module|list module|load module|loadex module|unload psync " +
-		"replconf replicaof slaveof slowlog|get slowlog|len slowlog|reset sync"},
+		"config|rewrite failover " +
+		"module|list module|load module|loadex module|unload psync " +
+		"replconf replicaof slaveof sync"},
 	{"write geo slow", "geoadd georadius georadiusbymember geosearchstore"},
 	{"read geo slow", "geodist geohash geopos georadius_ro georadiusbymember_ro geosearch"},
 	{"read slow", "memory|usage"},

@@ -71,6 +71,23 @@ func (c *Clock) NowUs() int64 {
 	}
 }
 
+// Read returns NowUs and MonotonicUs of the same instant, for one reading of the
+// monotonic source.
+func (c *Clock) Read() (nowUs, monotonicUs int64) {
+	for {
+		l := c.line.Load()
+		if l == nil {
+			c.awaitReplace()
+			continue
+		}
+		monotonicUs = c.sources.Monotonic()
+		nowUs = l.at(monotonicUs)
+		if c.line.Load() == l { // see NowUs
+			return nowUs, monotonicUs
+		}
+	}
+}
+
 // awaitReplace blocks until the line has been replaced.
 func (c *Clock) awaitReplace() {
 	c.mu.Lock()

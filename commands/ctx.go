@@ -82,6 +82,10 @@ type Ctx struct {
 	// Observer sees each command after it has run; nil: there is none. See monitor.go.
 	Observer Observer
 
+	// Redacted has a bit for each argument that is hidden, see Redact; the last one is also
+	// that of the arguments behind it.
+	Redacted uint64
+
 	Tally  Tally      // counts that are not in the statistics yet
 	Errors ErrorCount // says whether the errors of the reply are counted
 

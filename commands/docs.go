@@ -8,7 +8,7 @@ func (in introspection) docs(c *Ctx) resp.Value {
 	if names := c.Args[2:]; len(names) > 0 {
 		docs := make(perRow)
 		for _, name := range names {
-			if cmd := in.table().lookup(name); cmd != nil {
+			if cmd := in.table().Find(name); cmd != nil {
 				pairs = append(pairs, resp.Bulk(cmd.FullName()), docs.of(cmd, (*Command).docs))
 			}
 		}

@@ -63,8 +63,8 @@ func Introspection(table func() *Table) []Command {
 	}}
 }
 
-// lookup returns a command by its full name, "get" or "config|get", in any case, or nil.
-func (t *Table) lookup(fullName []byte) *Command {
+// Find returns a command by its full name, "get" or "config|get", in any case, or nil.
+func (t *Table) Find(fullName []byte) *Command {
 	name, sub, isSub := bytes.Cut(fullName, []byte{'|'})
 	c := t.Lookup(name)
 	if c == nil || !isSub {

@@ -12,7 +12,7 @@ import (
 
 // has reports whether the table has the row. Rows of other rooms are compared
 // in introspect_server_test.go.
-func (t *Table) has(fullName string) bool { return t.lookup([]byte(fullName)) != nil }
+func (t *Table) has(fullName string) bool { return t.Find([]byte(fullName)) != nil }
 
 // knownNames are the full names of everything that was recorded.
 func knownNames(exchanges []exchange) map[string]bool {

@@ -26,7 +26,7 @@ func (in introspection) info(c *Ctx) resp.Value {
 	infos := make(perRow)
 	for i, name := range names {
 		out[i] = resp.Null
-		if cmd := in.table().lookup(name); cmd != nil {
+		if cmd := in.table().Find(name); cmd != nil {
 			out[i] = infos.of(cmd, (*Command).info)
 		}
 	}

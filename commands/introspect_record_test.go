@@ -78,7 +78,7 @@ var issueCommands = strings.Fields(`
 	info config time dbsize flushdb flushall swapdb cluster shutdown debug role
 	asking readonly readwrite memory
 	subscribe unsubscribe psubscribe punsubscribe publish pubsub
-	ssubscribe sunsubscribe spublish acl
+	ssubscribe sunsubscribe spublish acl slowlog latency
 `)
 
 // questions are asked of a standalone server: first whatever is answered alike

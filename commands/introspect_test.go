@@ -74,7 +74,7 @@ func TestComparatorFails(t *testing.T) {
 		"subcommand": func(c *Command) { c.Subs = []Command{Help("string", "1.0.0")} },
 	} {
 		t.Run(what, func(t *testing.T) {
-			row := *table.lookup([]byte("get"))
+			row := *table.Find([]byte("get"))
 			spoil(&row)
 			spoiled := NewTable([]Command{row},
 				Introspection(func() *Table { return NewTable([]Command{row}) }))
@@ -94,7 +94,7 @@ func TestComparatorFails(t *testing.T) {
 		"no syntax": func(c *Command) { c.Syntax = "" },
 	} {
 		t.Run("docs: "+what, func(t *testing.T) {
-			row := *table.lookup([]byte("get"))
+			row := *table.Find([]byte("get"))
 			docs := func() []string {
 				return wire(maskDocs(resp.Map(resp.Bulk("get"), row.docs())),
 					resp.RESP3)
@@ -147,7 +147,7 @@ func TestCommandListByCategory(t *testing.T) {
 	}, list("pattern", "obj*"))
 	for _, category := range Categories {
 		for _, name := range list("aclcat", category) {
-			require.Contains(t, table.lookup([]byte(name)).ACLCategories().Names(), category)
+			require.Contains(t, table.Find([]byte(name)).ACLCategories().Names(), category)
 		}
 	}
 }

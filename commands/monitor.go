@@ -6,8 +6,6 @@ import "github.com/zlimit/zlimit/resp"
 type Monitor interface {
 	// Called adds a call. The database is c's.
 	Called(c *Ctx, args [][]byte)
-	// Redact hides an argument of the command under way.
-	Redact(arg int)
 }
 
 // runMonitored is run with a monitor. As in Redis a command is shown after it has run,
@@ -27,12 +25,9 @@ func (c *Ctx) runMonitored() resp.Value {
 	return reply
 }
 
-// Redact hides an argument of the command under way from MONITOR.
-func (c *Ctx) Redact(arg int) {
-	if c.Monitor != nil {
-		c.Monitor.Redact(arg)
-	}
-}
+// Redact hides an argument of the command under way from MONITOR and SLOWLOG. The
+// commands that hide arguments hide some of the first, or all from one on.
+func (c *Ctx) Redact(arg int) { c.Redacted |= 1 << min(arg, 63) }
 
 // An Observer looks at what commands and scripts do, for RL.DOCTOR.
 type Observer interface {

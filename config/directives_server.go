@@ -56,6 +56,18 @@ var serverDirectives = []Directive{
 		About: "Percentiles that INFO latencystats shows.",
 	},
 	{
+		Name: "latency-monitor-threshold", Kind: KindInt, Default: "0", Max: math.MaxInt64,
+		About: "Milliseconds from which LATENCY samples what takes long; 0 means never.",
+	},
+	{
+		Name: "slowlog-log-slower-than", Kind: KindInt, Default: "10000", Min: -1, Max: math.MaxInt64,
+		About: "Microseconds from which a call is an entry of SLOWLOG; 0 means every call, -1 none.",
+	},
+	{
+		Name: "slowlog-max-len", Kind: KindInt, Default: "128", Max: math.MaxInt64,
+		About: "Number of entries that SLOWLOG keeps; each takes up to 6 kB.",
+	},
+	{
 		Name: "tracking-table-max-keys", Kind: KindInt, Default: "1000000", Max: math.MaxInt64,
 		About: "Maximum number of keys remembered for CLIENT TRACKING, beyond which some are invalidated " +
 			"early; 0 means no limit.",

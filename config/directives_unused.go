@@ -43,7 +43,6 @@ var unusedDirectives = []Directive{
 	within(immutable(unused("io-threads", KindInt, "1", "each connection has its own goroutine.")), 1, 128),
 	immutable(unused("io-threads-do-reads", KindBool, "no", "each connection has its own goroutine.")),
 	unused("jemalloc-bg-thread", KindBool, "yes", goMemory),
-	unused("latency-monitor-threshold", KindInt, "0", "there is no LATENCY command."),
 	unused("lazyfree-lazy-eviction", KindBool, "no", goMemory),
 	unused("lazyfree-lazy-expire", KindBool, "no", goMemory),
 	unused("lazyfree-lazy-server-del", KindBool, "no", goMemory),
@@ -55,7 +54,7 @@ var unusedDirectives = []Directive{
 	within(hidden(unused("loading-process-events-interval-bytes", KindInt, "2097152",
 		"clients get replies throughout loading.")), 1024, math.MaxInt32),
 	sensitive(unused("masterauth", KindString, "", noReplication)),
-	unused("masteruser", KindString, "", noReplication),
+	sensitive(unused("masteruser", KindString, "", noReplication)),
 	within(unused("min-replicas-max-lag", KindInt, "10", noReplication, "min-slaves-max-lag"), 0,
 		math.MaxInt32),
 	unused("proc-title-template", KindString, "{title} {listen-addr} {server-mode}", noTitle),
@@ -84,8 +83,6 @@ var unusedDirectives = []Directive{
 	unused("replica-serve-stale-data", KindBool, "yes", noReplication, "slave-serve-stale-data"),
 	immutable(unused("set-proc-title", KindBool, "yes", noTitle)),
 	within(unused("shutdown-timeout", KindInt, "10", noReplication), 0, math.MaxInt32),
-	within(unused("slowlog-log-slower-than", KindInt, "10000", noSlowlog), -1, math.MaxInt64),
-	unused("slowlog-max-len", KindInt, "128", noSlowlog),
 	unused("stream-node-max-bytes", KindMemory, "4096", noSuchType),
 	unused("stream-node-max-entries", KindInt, "100", noSuchType),
 	enum(immutable(unused("syslog-facility", KindEnum, "local0", noSyslog)),
@@ -98,7 +95,6 @@ const (
 	goMemory      = "Go's runtime manages memory."
 	noCluster     = "zlimit is not a cluster node."
 	noReplication = "there is no replication."
-	noSlowlog     = "there is no SLOWLOG command."
 	noSyslog      = "zlimit does not log to syslog."
 	noSuchType    = "there are no keys of that type, or they have only one encoding."
 	noTitle       = "the process does not change its title."

@@ -54,6 +54,13 @@ func lookup(text string) (entry, bool) {
 	return n, ok
 }
 
+// IsSensitive reports whether a directive has a value that must not be shown. Case does
+// not matter, and unknown names have none.
+func IsSensitive(name string) bool {
+	n, ok := lookup(name)
+	return ok && table[n.index].Sensitive
+}
+
 // asciiLower changes only A to Z. strings.ToLower would turn the Kelvin sign into a
 // k.
 func asciiLower(s string) string {

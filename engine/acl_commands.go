@@ -103,9 +103,6 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 
 // ACL DELUSER username [username ...]
 func (e *Engine) aclDelUser(c *commands.Ctx) resp.Value {
-	for i := range c.Args[2:] {
-		c.Redact(2 + i)
-	}
 	deleted := int64(0)
 	for _, name := range c.Args[2:] {
 		if string(name) == acl.DefaultName {
@@ -121,7 +118,6 @@ func (e *Engine) aclDelUser(c *commands.Ctx) resp.Value {
 
 // ACL GETUSER username
 func (e *Engine) aclGetUser(c *commands.Ctx) resp.Value {
-	c.Redact(2)
 	u := e.users.Find(string(c.Args[2]))
 	if u == nil {
 		return resp.Null

@@ -44,6 +44,7 @@ func (s *Session) letRun(o *Session) bool {
 	if s == o || s.peer.Arrived == nil || o.peer.Await == nil {
 		return true
 	}
+	defer s.waitBegins().ends()
 	return o.peer.Await(s.peer.Arrived())
 }
 
@@ -51,7 +52,7 @@ func (s *Session) letRun(o *Session) bool {
 // under way names, or which it changes by serving blocked sessions.
 func (s *Session) findWatchers(shards store.ShardSet, cmd *commands.Command, args [][]byte) {
 	e := s.engine
-	locked, busy := e.lock(shards)
+	locked, busy := e.lock(s, shards)
 	if busy != nil {
 		return
 	}

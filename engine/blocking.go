@@ -24,6 +24,7 @@ type Blocked struct {
 	awaited   *future           // what it waits for instead of a key
 	postponed *postponedCommand // the command that CLIENT PAUSE postpones; nil: it waits for something else
 	silent    bool              // CLIENT REPLY: the reply is not sent
+	call      *blockedCall      // nil: what the command takes is not measured
 
 	reply resp.Value // written before done, by the one that has claimed the waiter
 	done  atomic.Bool
@@ -106,17 +107,22 @@ func (b *Blocked) end(reply resp.Value) {
 
 // block makes the session wait. The shards of the command that found no key are
 // still locked, so no push can come between.
-func (s *Session) block(w *commands.Wait) {
+func (s *Session) block(w *commands.Wait, args [][]byte) {
 	b := &Blocked{session: s, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
 	b.awaited, s.awaited = s.awaited, nil
 	b.waiter.Owner = b
+	b.call = s.suspendCall(args)
 	s.showBlocked(b)
 	if b.awaited == nil {
 		s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 		return
 	}
 	go func() {
-		if reply := b.awaited.run(b.awaited.over); reply.Kind() != resp.KindNone {
+		reply := b.awaited.run(b.awaited.over)
+		if b.awaited.timedOut == nil {
+			b.logRun()
+		}
+		if reply.Kind() != resp.KindNone {
 			b.unblock(reply)
 		}
 	}()
@@ -176,9 +182,9 @@ func (s *Session) stopWaiting() {
 // lock locks a command's shards and those that serving blocked sessions at their
 // keys may change. It returns what it has locked. If a script past
 // busy-reply-threshold is in the way it locks nothing and returns the script.
-func (e *Engine) lock(shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
+func (e *Engine) lock(s *Session, shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
 	for {
-		if busy := e.lockUnlessBusy(shards); busy != nil {
+		if busy := e.lockUnlessBusy(s, shards); busy != nil {
 			return 0, busy
 		}
 		reach := e.store.Affected(shards)
@@ -225,7 +231,8 @@ func (s *Session) serveKey(k store.ReadyKey) {
 			own.Group.SetEvent(own.Cmd.ChangeEvent())
 		}
 		s.invalidate()
-		b.reply = b.wait.Take(own, n)
+		s.EndCall()
+		b.reply = b.take(own, n)
 		s.invalidateServed(b.session, k)
 		own.Group = nil
 		s.served = append(s.served, b)

@@ -27,12 +27,13 @@ func (e *Engine) End() {
 	e.scripts.StopAll()
 }
 
-// lockUnlessBusy locks a set of shards. If a script past the threshold is in the way
-// it locks none and returns the script.
-func (e *Engine) lockUnlessBusy(shards store.ShardSet) *scripting.Busy {
+// lockUnlessBusy locks a set of shards for a session, or for none if s is nil. If a
+// script past the threshold is in the way it locks none and returns the script.
+func (e *Engine) lockUnlessBusy(s *Session, shards store.ShardSet) *scripting.Busy {
 	if e.store.TryLock(shards) {
 		return nil
 	}
+	defer s.waitBegins().ends()
 	for {
 		change := e.scripts.BusyChange()
 		if e.store.LockOrCancel(shards, change) {
@@ -57,7 +58,7 @@ func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 	s.begin()
 	s.locked = false
 	defer s.end(0)
-	return s.call(cmd, args)
+	return s.callMeasured(cmd, args)
 }
 
 // orphans are watches and waiters that their sessions no longer need, but could not

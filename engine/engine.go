@@ -105,6 +105,7 @@ type Engine struct {
 
 	evict   eviction
 	stats   stats.Stats
+	slow    slow
 	sampler stats.Sampler
 	memory  memory
 
@@ -126,7 +127,10 @@ func New(o Options) *Engine {
 		scripts: scripting.New(scripting.Options{
 			Log:              scriptLog(logger),
 			OnError:          func(text string) { e.stats.Errors.Count(text) },
-			OnCallTime:       func(c *commands.Command, us int64) { e.stats.Latency(c).Add(us) },
+			Measures:         func(c *commands.Command) bool { return e.slow.measures(c) },
+			OnCallTime: func(c *commands.Ctx, us int64, sampled bool) {
+				e.scriptCallTime(c, us, sampled)
+			},
 			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
@@ -228,6 +232,8 @@ func (e *Engine) follow() {
 		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))
 		e.followEviction()
+		e.slow.follow(e.cfg.Int("slowlog-log-slower-than"), e.cfg.Int("slowlog-max-len"),
+			e.cfg.Int("latency-monitor-threshold"))
 		e.logins.follow(e.cfg.Int("failed-logins-per-second"))
 		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)

@@ -121,3 +121,6 @@ func (e *Engine) HoldShard(shard int, fn func()) {
 	defer e.store.Unlock(1 << shard)
 	fn()
 }
+
+// LatencyGraph is what LATENCY GRAPH answers.
+var LatencyGraph = latencyGraph

@@ -21,7 +21,7 @@ func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *script
 			e.store.AddFigures(&f, i)
 			continue
 		}
-		if busy = e.lockUnlessBusy(one); busy != nil {
+		if busy = e.lockUnlessBusy(caller(c), one); busy != nil {
 			return f, busy
 		}
 		e.store.AddFigures(&f, i)

@@ -43,10 +43,9 @@ func (m *monitors) remove(s *Session) {
 // A trace is the commands that a command, script or EXEC has run, as MONITOR shows
 // them.
 type trace struct {
-	from     string // the client, between the brackets
-	lines    []byte // without timestamps
-	ends     []int  // of the lines
-	redacted uint64 // a bit for each argument of the command under way that is hidden
+	from  string // the client, between the brackets
+	lines []byte // without timestamps
+	ends  []int  // of the lines
 }
 
 // beginTrace traces the command, script or EXEC that begins, if there is a monitor.
@@ -77,12 +76,11 @@ func (t *trace) reset() {
 	if cap(t.lines) > maxIdleTrace {
 		t.lines, t.ends = nil, nil
 	}
-	t.lines, t.ends, t.redacted = t.lines[:0], t.ends[:0], 0
+	t.lines, t.ends = t.lines[:0], t.ends[:0]
 }
 
-// Redact implements commands.Monitor. The commands that hide arguments hide some of
-// the first, or are refused.
-func (t *trace) Redact(arg int) { t.redacted |= 1 << min(arg, 63) }
+// redactedArg stands for an argument that is hidden.
+const redactedArg = "(redacted)"
 
 // Called implements commands.Monitor.
 func (t *trace) Called(c *commands.Ctx, args [][]byte) {
@@ -95,13 +93,12 @@ func (t *trace) Called(c *commands.Ctx, args [][]byte) {
 	b = append(append(append(b, ' '), from...), ']')
 	for i, a := range args {
 		b = append(b, ' ')
-		if t.redacted>>min(i, 63)&1 != 0 {
-			b = append(b, `"(redacted)"`...)
+		if c.Redacted>>min(i, 63)&1 != 0 {
+			b = words.AppendQuoted(b, []byte(redactedArg))
 		} else {
 			b = words.AppendQuoted(b, a)
 		}
 	}
-	t.redacted = 0
 	t.lines = append(b, "\r\n"...)
 	t.ends = append(t.ends, len(t.lines))
 }

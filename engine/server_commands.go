@@ -10,7 +10,7 @@ import (
 
 const configFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
 
-// serverGroup returns the rows of CONFIG, DEBUG, INFO, MONITOR, ROLE and SHUTDOWN.
+// serverGroup returns the rows of CONFIG, DEBUG, INFO, LATENCY, MONITOR, ROLE, SHUTDOWN and SLOWLOG.
 func (e *Engine) serverGroup() []commands.Command {
 	return append(e.debugGroup(),
 		commands.Command{
@@ -60,6 +60,7 @@ func (e *Engine) serverGroup() []commands.Command {
 			Deviation: "usec is estimated from the calls that were timed, one in sixteen of short " +
 				"commands; section limiter; percentiles are powers of two",
 		},
+		e.latencyGroup(),
 		commands.Command{
 			Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading |
 				commands.Stale,
@@ -83,6 +84,7 @@ func (e *Engine) serverGroup() []commands.Command {
 			Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Handler: e.shutdown,
 			Summary: "Ends the process when the commands under way have finished.",
 		},
+		e.slowlogGroup(),
 	)
 }
 
@@ -103,6 +105,13 @@ func (e *Engine) configGet(c *commands.Ctx) resp.Value {
 
 // CONFIG SET parameter value [parameter value ...]
 func (e *Engine) configSet(c *commands.Ctx) resp.Value {
+	if len(c.Args)%2 == 0 { // otherwise it is a syntax error, and nothing is hidden, as in Redis
+		for at := 2; at < len(c.Args); at += 2 {
+			if config.IsSensitive(string(c.Args[at])) {
+				c.Redact(at + 1)
+			}
+		}
+	}
 	set := e.cfg.Set
 	if caller(c).allowed("enable-protected-configs") {
 		set = e.cfg.SetProtected

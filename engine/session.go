@@ -61,6 +61,7 @@ type Session struct {
 	canceler      durable.Canceler        // see Cancel
 	canceled      bool                    // see Canceled
 	run           stats.Run               // calls of one command in a row, not yet in the statistics
+	last          lastCall                // the call under way, or the last one
 	random        uint32                  // state of the generator that picks which calls are timed
 	reads         int64                   // not yet in the statistics
 	readBytes     int64                   // likewise
@@ -95,6 +96,9 @@ type Peer struct {
 	// Arrived, though not for long, and reports whether it has. It is called on
 	// another goroutine, which holds no lock.
 	Await func(before int64) bool
+	// KeepsArgs says that the arguments of a call do not change until the next call has
+	// begun, or EndCall or Publish was called. See EndCall.
+	KeepsArgs bool
 	// Buffers returns the connection's buffers while it runs a command, on its
 	// goroutine. If it is nil, those of Publish are shown.
 	Buffers func() Buffers
@@ -141,7 +145,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
 	s.ctx.Caller, s.ctx.Stepper = s, s
-	s.steps = store.Yielder{Every: keysPerStep, Yield: e.options.Pause}
+	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
 	s.leave()
 	nowUs := e.clock.NowUs()
 	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
@@ -251,6 +255,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
+		s.EndCall()
 		s.tx.queue(cmd, args)
 		return resp.Queued
 	}
@@ -346,6 +351,7 @@ func (s *Session) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
 	if s.tx.open {
 		s.tx.broken = true
 	}
+	s.EndCall()
 	return refusal
 }
 
@@ -390,13 +396,13 @@ func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 // executeIn runs a command with a set of shards locked.
 func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
 	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
-		if !s.engine.storage.WaitForSpace(s.canceler) {
+		if !s.waitForSpace() {
 			s.canceled = true
 			return errCanceled
 		}
 	}
 	s.runEarlierFirst(shards, cmd, args)
-	shards, busy := s.engine.lock(shards)
+	shards, busy := s.engine.lock(s, shards)
 	if busy != nil {
 		return s.executeWhileBusy(cmd, args, busy)
 	}
@@ -417,12 +423,12 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	s.locked = shards != 0
 	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
 	s.ctx.MayStream = s.peer.Streams && !cmd.Is(commands.Transaction)
-	reply := s.call(cmd, args)
+	reply := s.callMeasured(cmd, args)
 	if s.ctx.Cut != commands.CutNone {
 		return s.drop(shards, reply)
 	}
 	if w := s.ctx.Waiting; w != nil {
-		s.block(w)
+		s.block(w, args)
 	}
 	s.serve(shards)
 	s.notify()
@@ -463,7 +469,9 @@ func (s *Session) end(shards store.ShardSet) {
 // begin sets the instant and the settings of a command, script or EXEC.
 func (s *Session) begin() {
 	c := &s.ctx
-	c.NowUs = s.engine.clock.NowUs()
+	var monotonicUs int64
+	c.NowUs, monotonicUs = s.engine.clock.Read()
+	s.openCall(monotonicUs)
 	c.NowMs = c.NowUs / 1000
 	c.Settings = s.engine.settings.Load()
 	if r := s.restriction(); r != s.guard.rules {
@@ -480,14 +488,11 @@ func (s *Session) begin() {
 // call runs a handler. Its shards must be locked.
 func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
-	c.Cmd, c.Args, c.Proto = cmd, args, s.proto
+	c.Cmd, c.Args, c.Proto, c.Redacted = cmd, args, s.proto, 0
 	if s.locked {
 		c.Use(c.DBIndex)
 	} else {
 		c.DB = nil // SWAPDB may swap it at any time
-	}
-	if s.isTimed(cmd) {
-		return s.timed(cmd)
 	}
 	return c.Run()
 }
@@ -500,6 +505,7 @@ func (s *Session) Publish(b Buffers) {
 }
 
 func (s *Session) publish(b Buffers) {
+	s.EndCall()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.public
@@ -512,7 +518,7 @@ func (s *Session) publish(b Buffers) {
 	if s.run.Cmd != nil {
 		p.lastCommand = s.run.Cmd
 	}
-	p.lastUs = s.engine.clock.NowUs()
+	p.lastUs = s.endedUs()
 	s.countBuffers(p, b, s.tx.bytes())
 	s.flush()
 	if s.blocked.Load() == nil { // otherwise the session that serves it uses ctx

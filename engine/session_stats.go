@@ -52,14 +52,6 @@ func (s *Session) isTimed(cmd *commands.Command) bool {
 	return s.random>>28 == 0 || s.run.Calls == 0 && !s.engine.stats.Latency(cmd).Timed()
 }
 
-// timed runs a handler and adds how long it took to the statistics.
-func (s *Session) timed(cmd *commands.Command) resp.Value {
-	startUs := s.engine.clock.MonotonicUs()
-	reply := s.ctx.Run()
-	s.engine.stats.Latency(cmd).Add(s.engine.clock.MonotonicUs() - startUs)
-	return reply
-}
-
 // CountRead counts a read of n bytes from the client. The statistics have it at the
 // end of the batch.
 func (s *Session) CountRead(n int) {

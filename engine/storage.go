@@ -24,7 +24,7 @@ func (e *Engine) newStorage() *durable.Storage {
 				e.setJournal(j)
 			}
 		},
-		LockAll:   func() bool { return e.lockUnlessBusy(store.AllShards) == nil },
+		LockAll:   func() bool { return e.lockUnlessBusy(nil, store.AllShards) == nil },
 		Torn:      e.torn.any,
 		Libraries: e.scripts.Libraries,
 		Table:     e.Table,

@@ -210,6 +210,7 @@ func exec(c *commands.Ctx) resp.Value {
 	defer func() { s.subscriber.InExec, c.Follows, c.Final = false, false, false }()
 	withoutHead := s.quiet()
 	replies := c.Values(len(tx.queued))
+	s.last.nestedUs = s.last.startUs
 	for i := range tx.queued {
 		q := &tx.queued[i]
 		proto := s.proto
@@ -239,6 +240,7 @@ func exec(c *commands.Ctx) resp.Value {
 		replies = append(replies, reply)
 	}
 	s.answered = true
+	c.Redacted = 0 // of the last command
 	if !withoutHead {
 		return resp.Array(replies...)
 	}
@@ -258,7 +260,7 @@ func (s *Session) callQueued(q *queuedCommand) resp.Value {
 			return refusal
 		}
 	}
-	return s.call(q.cmd, q.args)
+	return s.callNested(q.cmd, q.args)
 }
 
 // cutExec returns EXEC's reply if a script was killed because the process ends. The
@@ -279,7 +281,7 @@ func (s *Session) discard() {
 // unwatch is UNWATCH outside of a handler.
 func (s *Session) unwatch() {
 	shards := s.watch.Shards()
-	if s.engine.lockUnlessBusy(shards) != nil {
+	if s.engine.lockUnlessBusy(s, shards) != nil {
 		s.orphanWatch()
 		return
 	}

@@ -105,7 +105,7 @@ func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 	}
 	c := &r.child
 	c.Reset()
-	c.Cmd, c.Args = cmd, args
+	c.Cmd, c.Args, c.Redacted = cmd, args, 0
 	if c.DB != nil { // SELECT lasts for the script, SWAPDB affects everybody
 		c.Use(c.DBIndex)
 	}
@@ -119,17 +119,18 @@ func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 
 const sampleEvery = 16
 
-// runHandler runs the handler and times a sample of the calls.
+// runHandler runs the handler, and times a sample of the calls and those that Measures
+// names.
 func (r *caller) runHandler(cmd *commands.Command) resp.Value {
 	o := &r.engine.options
-	timed := r.chance%(sampleEvery<<16)>>16 == 0 // the high bits are random
+	sampled := r.chance%(sampleEvery<<16)>>16 == 0 // the high bits are random
 	r.chance = r.chance*1664525 + 1013904223
-	if !timed || o.NowUs == nil || o.OnCallTime == nil {
+	if o.NowUs == nil || o.OnCallTime == nil || !sampled && !o.Measures(cmd) {
 		return r.child.Run()
 	}
 	startUs := o.NowUs()
 	reply := r.child.Run()
-	o.OnCallTime(cmd, o.NowUs()-startUs)
+	o.OnCallTime(&r.child, o.NowUs()-startUs, sampled)
 	return reply
 }
 

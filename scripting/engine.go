@@ -24,9 +24,13 @@ type Options struct {
 	// call. It may be nil.
 	OnError func(text string)
 
-	// OnCallTime is called with the duration in microseconds of a random sample of
-	// calls. It may be nil.
-	OnCallTime func(cmd *commands.Command, us int64)
+	// Measures reports whether every call of a command is timed. It may be nil only if
+	// OnCallTime is.
+	Measures func(cmd *commands.Command) bool
+
+	// OnCallTime is called with the duration in microseconds of the calls that Measures
+	// names, and of a random sample of all calls. It may be nil.
+	OnCallTime func(c *commands.Ctx, us int64, sampled bool)
 
 	// NowUs is a monotonic clock in real time. If nil, scripts run without time
 	// limit.

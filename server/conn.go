@@ -93,7 +93,7 @@ func (c *conn) serve() {
 	c.session = c.server.engine.NewSession(engine.Peer{
 		Addr: remote, LocalAddr: local, Network: Network(c.nc.RemoteAddr()),
 		FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
-		Kill: c.out.abort, Wake: c.wake, Streams: true,
+		Kill: c.out.abort, Wake: c.wake, Streams: true, KeepsArgs: c.server.intercept == nil,
 		Arrived: c.out.socket.arrived,
 		Await:   func(before int64) bool { return c.out.socket.awaitEarlier(before, c.server.orderTimeout) },
 		Buffers: func() engine.Buffers { return c.buffers(true) },
@@ -201,6 +201,7 @@ func (c *conn) batch() bool {
 	}
 	open = open && c.deliver()
 	c.traffic += len(c.out.buf)
+	c.session.EndCall()
 	open = c.out.flush() && open
 	c.yield()
 	c.publish()
@@ -215,6 +216,7 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	}
 	open := true
 	if reply.Kind() == resp.KindStream {
+		c.session.EndCall()
 		open = c.out.stream(reply.Stream())
 	} else {
 		c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
@@ -229,6 +231,7 @@ func (c *conn) appendReply(reply resp.Value) bool {
 		return false
 	}
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
+		c.session.EndCall()
 		c.traffic += len(c.out.buf)
 		if open = c.out.flush() && open; !c.out.sent {
 			c.session.EnforceClientMemory() // a long pipeline may ask for any amount

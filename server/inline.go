@@ -28,13 +28,16 @@ func (r *reader) inline() (args [][]byte, whole bool) {
 	if i > 0 && line[i-1] == '\r' {
 		line = line[:i-1]
 	}
-	args, ok := words.Split(line, r.args[:0])
+	args, ok := words.Split(line, r.earlier[:0])
 	if !ok {
 		r.err = errUnbalancedQuotes
 		return nil, false
 	}
 	r.examined += int64(len(line))
-	r.args, r.searched = args, 0
+	r.searched = 0
+	if len(args) > 0 {
+		r.keepArgs(args)
+	}
 	r.start += i + 1
 	r.pos = r.start
 	return args, true

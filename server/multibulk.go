@@ -30,7 +30,7 @@ func (r *reader) multibulk() (args [][]byte, whole bool) {
 	if !r.scan(b) {
 		return nil, false
 	}
-	if args = r.args[:0]; cap(args) < r.count {
+	if args = r.earlier[:0]; cap(args) < r.count {
 		args = make([][]byte, 0, max(r.count, 8))
 	}
 	// redcon parses what scan has just checked. Slicing the arguments here would
@@ -39,7 +39,8 @@ func (r *reader) multibulk() (args [][]byte, whole bool) {
 	if !complete {
 		args = splitLenient(b[r.start:r.pos], args)
 	}
-	r.args, r.start = args, r.pos
+	r.keepArgs(args)
+	r.start = r.pos
 	return args, true
 }
 

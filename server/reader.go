@@ -90,7 +90,8 @@ type reader struct {
 	left       int
 	count      int
 	bulk       int
-	args       [][]byte
+	args       [][]byte // of the last command
+	earlier    [][]byte // of the one before
 	limits     limits
 	plain      int   // bulks up to this length are within every limit
 	full       bool  // the last read filled the buffer
@@ -120,8 +121,8 @@ func (r *reader) setLimits(l limits) {
 }
 
 // next returns the next complete command. ok is false if more bytes are needed or
-// err is set. The following next() reuses args. The arguments alias the buffer, are
-// valid until the following free(), and must not be appended to. err is a
+// err is set. The next() after the following one reuses args. The arguments alias the
+// buffer, are valid until the following free(), and must not be appended to. err is a
 // protocolError, which is to be sent, or errQueryBufferLimit. Either ends the
 // connection, and all later calls return it.
 //

@@ -33,6 +33,9 @@ func (r *reader) filled(n int) {
 	r.full = r.end == len(r.buf)
 }
 
+// keepArgs sets the arguments of a command, which were appended to r.earlier.
+func (r *reader) keepArgs(args [][]byte) { r.args, r.earlier = args, r.args }
+
 // buffered returns the number of bytes received and not yet consumed by next.
 func (r *reader) buffered() int { return r.end - r.start }
 
@@ -49,14 +52,14 @@ func (r *reader) queryBuffer(running bool) (used, unused int) {
 }
 
 // memory returns the bytes of the reader's buffer and its slice of arguments.
-func (r *reader) memory() int { return cap(r.buf) + argOverhead*cap(r.args) }
+func (r *reader) memory() int { return cap(r.buf) + argOverhead*(cap(r.args)+cap(r.earlier)) }
 
 // release frees what an idle connection does not need: everything without pending
 // input, else what the unfinished command does not use. It invalidates all
 // arguments and the slice that free returned, so it may only be called between two
 // reads.
 func (r *reader) release() {
-	r.args = nil
+	r.args, r.earlier = nil, nil
 	unread := r.end - r.start
 	if unread == 0 {
 		r.buf, r.start, r.end, r.pos, r.base, r.full = nil, 0, 0, 0, 0, false
@@ -93,10 +96,12 @@ func (r *reader) resize(size int) { r.move(make([]byte, size)) }
 
 func (r *reader) move(buf []byte) {
 	// The old arguments would keep the old buffer alive.
-	if cap(r.args) > maxKeptArgs {
-		r.args = nil
+	for _, args := range []*[][]byte{&r.args, &r.earlier} {
+		if cap(*args) > maxKeptArgs {
+			*args = nil
+		}
+		clear((*args)[:cap(*args)])
 	}
-	clear(r.args[:cap(r.args)])
 	r.end = copy(buf, r.buf[r.start:r.end])
 	r.moved += int64(r.end)
 	r.pos -= r.start

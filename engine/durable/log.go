@@ -100,6 +100,12 @@ func (s *Storage) WaitForSpace(c Canceler) bool {
 	return log == nil || log.HasSpace() || !errors.Is(log.WaitForSpace(done(c)), ErrCanceled)
 }
 
+// HasSpace reports whether WaitForSpace would return at once.
+func (s *Storage) HasSpace() bool {
+	log := s.log.Load()
+	return log == nil || log.HasSpace()
+}
+
 // Buffered returns how many bytes of the log wait in memory.
 func (s *Storage) Buffered() int64 {
 	if log := s.log.Load(); log != nil {

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/stats"
+)
+
+// slow is what SLOWLOG and LATENCY show, and from which duration on. See
+// docs/adr/0036-slow-calls.md.
+type slow struct {
+	attentionUs atomic.Int64 // the lesser of the two below: shorter calls are of no interest
+	logUs       atomic.Int64 // slowlog-log-slower-than; never if the slow log is off
+	eventUs     atomic.Int64 // latency-monitor-threshold; never if the monitor is off
+
+	log    stats.SlowLog
+	events stats.Events
+}
+
+const (
+	// never is a duration that no call reaches.
+	never = math.MaxInt64
+	// exactBelowUs is the attentionUs below which the end of every call is read from the
+	// clock: bounds by the readings of neighbours would be too coarse.
+	exactBelowUs = 1000
+)
+
+// Events of LATENCY. Redis' names, if Redis has one.
+const (
+	eventCommand     = "command"
+	eventFastCommand = "fast-command"
+	eventUnblocking  = "command-unblocking"
+	eventExpire      = "expire-cycle"
+	eventEvict       = "eviction-cycle"
+	eventAOFWrite    = "aof-write"
+	eventAOFSync     = "aof-fsync-always"
+	eventSnapshot    = "snapshot" // every shard is locked while one begins; not in Redis
+	eventGC          = "gc"       // the collector stops every goroutine; not in Redis
+)
+
+// follow caches directives. As in Redis a log that is off is not trimmed.
+func (w *slow) follow(logUs, maxLen, eventMs int64) {
+	if logUs < 0 {
+		logUs = never
+	} else {
+		w.log.SetMax(maxLen)
+	}
+	eventUs := int64(never)
+	if eventMs > 0 {
+		eventUs = min(eventMs, never/1000) * 1000
+	}
+	w.logUs.Store(logUs)
+	w.eventUs.Store(eventUs)
+	w.attentionUs.Store(min(logUs, eventUs))
+}
+
+// event adds a sample to an event of LATENCY if it took long enough.
+func (e *Engine) event(name string, us int64) {
+	if us >= e.slow.eventUs.Load() {
+		e.slow.events.Add(name, e.clock.NowUs()/1_000_000, us/1000)
+	}
+}
+
+// eventOf returns the name of the event of slow calls of a command.
+func eventOf(cmd *commands.Command) string {
+	if cmd.Is(commands.Fast) {
+		return eventFastCommand
+	}
+	return eventCommand
+}
+
+// slowCall adds a call to the slow log and to the events of LATENCY, as far as it took
+// long enough. entry makes the entry, without its duration.
+func (e *Engine) slowCall(cmd *commands.Command, us int64, entry func() stats.SlowEntry) {
+	e.event(eventOf(cmd), us)
+	if !cmd.Is(commands.SkipSlowlog) {
+		e.logSlow(us, entry)
+	}
+}
+
+// logSlow adds an entry to the slow log if the call took long enough.
+func (e *Engine) logSlow(us int64, entry func() stats.SlowEntry) {
+	if us < e.slow.logUs.Load() {
+		return
+	}
+	made := entry()
+	made.UnixS, made.DurationUs = e.clock.NowUs()/1_000_000, us
+	e.slow.log.Add(made)
+}
+
+// measures reports whether to time each call of a command that no other reading of the
+// clock bounds: in a script, whose own duration is known, or by the program that runs the
+// engine.
+func (w *slow) measures(cmd *commands.Command) bool {
+	attentionUs := w.attentionUs.Load()
+	return attentionUs < exactBelowUs || attentionUs != never && !cmd.Is(commands.Fast)
+}
+
+// scriptCallTime adds the duration of a call that a script has made. As in Redis its
+// client has no address.
+func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
+	if sampled {
+		e.stats.Latency(c.Cmd).Add(us)
+	}
+	if us < e.slow.attentionUs.Load() {
+		return
+	}
+	e.slowCall(c.Cmd, us, func() stats.SlowEntry {
+		return stats.SlowEntry{Args: slowArgs(c.Args, c.Redacted), Addr: "?:0"}
+	})
+}
+
+// slowEntry returns an entry about a call of the session.
+func (s *Session) slowEntry(args []string) stats.SlowEntry {
+	return stats.SlowEntry{Args: args, Addr: s.peer.Addr, Name: s.view().name}
+}
+
+const (
+	maxSlowArgs = 32  // of an entry, with the one that counts the others
+	maxSlowArg  = 128 // bytes of an argument of an entry
+)
+
+// slowArgs returns arguments as an entry of the slow log keeps them. redacted has a bit
+// for each that is hidden, see commands.Ctx.
+func slowArgs(args [][]byte, redacted uint64) []string {
+	shown := args[:min(len(args), maxSlowArgs)]
+	if len(args) > maxSlowArgs {
+		shown = args[:maxSlowArgs-1]
+	}
+	var text []byte
+	ends := make([]int, 0, maxSlowArgs)
+	for i, a := range shown {
+		switch {
+		case redacted>>i&1 != 0:
+			text = append(text, redactedArg...)
+		case len(a) > maxSlowArg:
+			text = fmt.Appendf(append(text, a[:maxSlowArg]...), "... (%d more bytes)", len(a)-maxSlowArg)
+		default:
+			text = append(text, a...)
+		}
+		ends = append(ends, len(text))
+	}
+	if more := len(args) - len(shown); more > 0 {
+		text = fmt.Appendf(text, "... (%d more arguments)", more)
+		ends = append(ends, len(text))
+	}
+	whole, from := string(text), 0
+	out := make([]string, len(ends))
+	for i, end := range ends {
+		out[i] = whole[from:end]
+		from = end
+	}
+	return out
+}
