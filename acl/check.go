@@ -57,6 +57,14 @@ func (r *Rules) ReadsAllKeys(cmd *commands.Command, args [][]byte) bool {
 	})
 }
 
+// ReadsKey reports whether a selector permits both a call and reading a key.
+func (r *Rules) ReadsKey(cmd *commands.Command, args [][]byte, key string) bool {
+	call := call{cmd: cmd, args: args}
+	return slices.ContainsFunc(r.selectors, func(s *selector) bool {
+		return (s.allKeys || s.permitsKey(key, commands.ReadsKey)) && s.check(&call).Reason == Permitted
+	})
+}
+
 // A call is what is checked against each selector.
 type call struct {
 	cmd   *commands.Command

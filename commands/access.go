@@ -154,4 +154,7 @@ type Guard interface {
 
 	// ReadsAllKeys reports whether the user may make a call and read every key.
 	ReadsAllKeys(cmd *Command, args [][]byte) bool
+
+	// ReadsKey reports whether the user may make a call and read a key.
+	ReadsKey(cmd *Command, args [][]byte, key string) bool
 }

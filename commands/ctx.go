@@ -86,6 +86,9 @@ type Ctx struct {
 	// that of the arguments behind it.
 	Redacted uint64
 
+	// Sampler counts decisions by key, if Settings.TopSampling is not 0.
+	Sampler *TopSampler
+
 	Tally  Tally      // counts that are not in the statistics yet
 	Errors ErrorCount // says whether the errors of the reply are counted
 
@@ -122,6 +125,10 @@ type Settings struct {
 	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW accepts
 	RDBCompression       bool  // DUMP compresses
 	LimiterAware         bool  // maxmemory-policy is limiter-aware
+
+	// TopSampling is rl-top-sampling: one in so many decisions is counted by Ctx.Top; 0: none
+	// is.
+	TopSampling uint32
 }
 
 // Use selects the database for the next command. If the command uses keys, a shard must

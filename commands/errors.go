@@ -134,6 +134,13 @@ var (
 	errRLMax           = resp.Error("ERR max must be at least 1")
 	errRLForeignLeases = resp.Error("ERR key holds a sorted set that RL.ACQUIRE did not write")
 
+	errRLTopN          = resp.Error("ERR n must be from 1 to " + strconv.Itoa(MaxTop))
+	errRLTopOff        = resp.Error("ERR DENIED and HOT are not counted: CONFIG SET rl-top yes")
+	errRLMatchMissing  = syntaxError("MATCH needs a pattern")
+	errRLWithinMissing = syntaxError("WITHIN needs a window")
+	errRLWithinRange   = resp.Error("ERR WITHIN must be from 1ms to 1h")
+	errRLWithinBytes   = resp.Error("ERR WITHIN goes with DENIED and HOT, not with BYTES")
+
 	errThrottlePeriodLong = resp.Error("ERR period must be below 100 years")
 	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
 )

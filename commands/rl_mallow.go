@@ -46,6 +46,9 @@ func rlMallow(c *Ctx) resp.Value {
 		}
 	}
 	c.count(mallowDecider, binding.Allowed, binding.Allowed*int64(len(triples)/3), call.Peek)
+	for i := 0; i < len(triples); i += 3 {
+		c.observe(triples[i], !call.Peek && binding.Allowed == 0 && i == index)
+	}
 	return resp.Array(append(c.Values(6), resp.Int(int64(index/3+1)),
 		resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
 		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)

@@ -2,7 +2,7 @@ package commands
 
 import "github.com/zlimit/zlimit/resp"
 
-type optionSet uint8
+type optionSet uint16
 
 const (
 	optCost optionSet = 1 << iota
@@ -13,6 +13,8 @@ const (
 	optHold
 	optLease
 	optID
+	optMatch
+	optWithin
 )
 
 // The options of each command, in any order.
@@ -22,6 +24,7 @@ const (
 	reserveOptions = optHold | optID
 	acquireOptions = optLease | optID
 	renewOptions   = optLease
+	topOptions     = optMatch | optWithin
 )
 
 var optionNames = [...]struct {
@@ -36,6 +39,8 @@ var optionNames = [...]struct {
 	{optHold, "hold"},
 	{optLease, "lease"},
 	{optID, "id"},
+	{optMatch, "match"},
+	{optWithin, "within"},
 }
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.

@@ -69,6 +69,7 @@ func clThrottle(c *Ctx) resp.Value {
 		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
 	}
 	c.count(throttleDecider, d.Units, d.Units, quantity == 0)
+	c.observe(c.Args[1], t.Limited)
 	if c.Settings.LimiterAware {
 		c.DB.SetFullness(c.Args[1], fullness(t.Limited, burst-t.Remaining, burst), c.NowMs)
 	}

@@ -128,6 +128,7 @@ func (t *Tally) Clear() {
 
 func (c *Ctx) countDecision(by *algorithm, d *limiter.Decision, peek bool) {
 	c.count(by.decider, d.Allowed, d.Allowed, peek)
+	c.observe(c.Args[1], !peek && d.Allowed == 0)
 	c.markFullness(c.Args[1], d)
 }
 

@@ -136,6 +136,15 @@ var serverDirectives = []Directive{
 			"several lines.",
 	},
 	{
+		Name: "rl-top", Kind: KindBool, Default: "yes", Ours: true,
+		About: "Whether decisions are counted by key for RL.TOP DENIED and HOT.",
+	},
+	{
+		Name: "rl-top-sampling", Kind: KindInt, Default: "32", Min: 1, Max: 1_000_000, Ours: true,
+		About: "One in how many decisions RL.TOP counts, for that many, so that 1 counts every one; a " +
+			"change starts the counts anew.",
+	},
+	{
 		Name: "hash-max-listpack-entries", Aliases: []string{"hash-max-ziplist-entries"}, Kind: KindInt,
 		Default: "512", Max: math.MaxInt64,
 		About: "Maximum number of fields of a hash with OBJECT ENCODING listpack, which HSCAN returns whole.",

@@ -107,6 +107,7 @@ type Engine struct {
 	stats   stats.Stats
 	slow    slow
 	sampler stats.Sampler
+	top     stats.Top
 	memory  memory
 
 	clientMemory clientMemory
@@ -228,6 +229,7 @@ func (e *Engine) follow() {
 			RLLogMaxUnits:        e.cfg.Int("rl-log-max-units"),
 			RDBCompression:       e.cfg.Bool("rdbcompression"),
 			LimiterAware:         e.cfg.String("maxmemory-policy") == "limiter-aware",
+			TopSampling:          e.topSampling(),
 		})
 		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))

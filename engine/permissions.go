@@ -83,6 +83,11 @@ func (g *guard) ReadsAllKeys(cmd *commands.Command, args [][]byte) bool {
 	return g.rules.ReadsAllKeys(cmd, args)
 }
 
+// ReadsKey implements commands.Guard.
+func (g *guard) ReadsKey(cmd *commands.Command, args [][]byte, key string) bool {
+	return g.rules.ReadsKey(cmd, args, key)
+}
+
 // setGuard makes the handlers' context follow the rules that hold now.
 func (s *Session) setGuard(r *acl.Rules) {
 	s.guard = guard{s, r}

@@ -134,6 +134,7 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
 	caller(c).flush()
 	e.stats.Reset()
+	e.top.Reset()
 	e.aclLog.resetCounts()
 	e.doctor.ResetTotals()
 	e.evict.evicted.Store(0)

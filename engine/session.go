@@ -151,6 +151,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	e.sessions.add(s)
 	s.random = uint32(s.id)
+	s.ctx.Sampler = commands.NewTopSampler(&e.top, s.id)
 	e.stats.Connections.Add(1)
 	return s
 }

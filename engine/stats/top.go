@@ -1,0 +1,129 @@
+package stats
+
+import (
+	"sync"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/stats/topk"
+)
+
+// Top implements commands.TopKeys by sketches. Each key belongs to one shard by its name,
+// so that no count is in two sketches. The counts are of names: they outlive the key,
+// since limiters' keys come and go.
+type Top struct {
+	shards [topShards]topShard
+}
+
+// topShards is over how many locks the counts are spread.
+const topShards = 8
+
+type topShard struct {
+	mu      sync.Mutex
+	decided *topk.Ring // protected by mu, as the others; nil: nothing was counted
+	denied  *topk.Ring // nil: nothing was denied
+	skipped [2]int64   // decisions about keys with long names, and of them those denied
+	fromMs  int64      // the first decision
+	_       [64]byte   // keeps neighbours out of each other's cache lines
+}
+
+// MaxTopEntries is the most keys that a Top holds, each with a name of at most
+// commands.MaxTopKey bytes.
+const MaxTopEntries = 2 * topShards * topk.MaxEntries
+
+// Add implements commands.TopKeys.
+func (t *Top) Add(nowMs int64, db int, key []byte, denied bool, weight int64) {
+	hash := topk.Hash(key)
+	s := &t.shards[hash%topShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fromMs == 0 {
+		s.fromMs = nowMs
+	}
+	if len(key) > commands.MaxTopKey {
+		s.skipped[0] += weight
+		if denied {
+			s.skipped[1] += weight
+		}
+		return
+	}
+	if s.decided == nil {
+		s.decided = topk.NewRing()
+	}
+	s.decided.Add(nowMs, hash, db, key, weight)
+	if denied {
+		if s.denied == nil {
+			s.denied = topk.NewRing()
+		}
+		s.denied.Add(nowMs, hash, db, key, weight)
+	}
+}
+
+// Top implements commands.TopKeys.
+func (t *Top) Top(q *commands.TopQuery) commands.TopReport {
+	var keys []commands.TopKey
+	var total, others, skipped, fromMs int64
+	for i := range t.shards {
+		sum, sumFromMs, sumSkipped := t.shards[i].sum(q)
+		skipped += sumSkipped
+		if sumFromMs != 0 && (fromMs == 0 || sumFromMs < fromMs) {
+			fromMs = sumFromMs
+		}
+		if sum == nil {
+			continue
+		}
+		total += sum.Total()
+		others = max(others, sum.Absent())
+		for _, e := range sum.Entries() {
+			if e.DB == q.DB && q.Keep(e.Name) {
+				keys = append(keys, commands.TopKey{Name: e.Name, Count: e.Count, Error: e.Error})
+			}
+		}
+	}
+	r := commands.NewTopReport(keys, q.N, others)
+	r.Total, r.Skipped, r.FromMs = total, skipped, fromMs
+	return r
+}
+
+// sum returns what the shard has counted, the first instant of it (0: there is none), and
+// the decisions that it has skipped since it was reset.
+func (s *topShard) sum(q *commands.TopQuery) (sum *topk.Sketch, fromMs, skipped int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ring, skipped := s.decided, s.skipped[0]
+	if q.Denied {
+		ring, skipped = s.denied, s.skipped[1]
+	}
+	switch {
+	case ring == nil:
+		return nil, s.fromMs, skipped
+	case q.WithinMs == 0:
+		return ring.Whole(), s.fromMs, skipped
+	}
+	sum, fromMs = ring.Window(q.NowMs, q.WithinMs)
+	return sum, max(fromMs, s.fromMs), skipped
+}
+
+// Reset forgets everything.
+func (t *Top) Reset() {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		s.decided, s.denied, s.skipped, s.fromMs = nil, nil, [2]int64{}, 0
+		s.mu.Unlock()
+	}
+}
+
+// Entries returns how many keys are held, at most MaxTopEntries.
+func (t *Top) Entries() (n int) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.Lock()
+		for _, ring := range []*topk.Ring{s.decided, s.denied} {
+			if ring != nil {
+				n += ring.Entries()
+			}
+		}
+		s.mu.Unlock()
+	}
+	return n
+}
