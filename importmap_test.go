@@ -179,7 +179,7 @@ func TestImportMap(t *testing.T) {
 			// Directories with their own go.mod are other modules.
 			if file != "." &&
 				(strings.HasPrefix(d.Name(), ".") ||
-					slices.Contains([]string{"compat", "difftest", "tools", "testdata"}, d.Name())) {
+					slices.Contains([]string{"compat", "difftest", "dist", "tools", "testdata"}, d.Name())) {
 				return filepath.SkipDir
 			}
 			return nil

@@ -13,9 +13,11 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "supervised", Kind: KindEnum, Default: "no", Immutable: true,
-		Values: []string{"upstart", "systemd", "auto", "no"},
-		Only:   []string{"no"}, Refusal: "zlimit does not report to a supervisor: only 'no' is accepted",
-		About: "Only no: zlimit does not notify a supervisor when it is ready.",
+		Values:  []string{"upstart", "systemd", "auto", "no"},
+		Only:    []string{"no", "systemd", "auto"},
+		Refusal: "zlimit does not report to upstart: only 'no', 'systemd' and 'auto' are accepted",
+		About: "Only no, systemd or auto: whether systemd is told, by the socket NOTIFY_SOCKET, when the " +
+			"server is loaded and when it shuts down; auto tells it if there is such a socket.",
 	},
 	{
 		Name: "dir", Kind: KindDir, Default: "./", Protected: true,
@@ -39,13 +41,14 @@ var serverDirectives = []Directive{
 	{
 		Name: "loglevel", Kind: KindEnum, Default: "notice",
 		Values: []string{"debug", "verbose", "notice", "warning", "nothing"},
-		About:  "Lowest level of the lines that are logged, those of redis.log among them; nothing logs none.",
+		About: "Lowest level of the lines that are logged, those of redis.log among them; nothing logs " +
+			"none.",
 	},
 	{
 		Name: "log-format", Kind: KindEnum, Default: "auto", Values: []string{"auto", "text", "json"},
 		Immutable: true, Ours: true,
-		About: "Whether the log has lines as Redis' (text) or JSON objects (json); auto is text on a terminal " +
-			"and JSON elsewhere.",
+		About: "Whether the log has lines as Redis' (text) or JSON objects (json); auto is text on a " +
+			"terminal and JSON elsewhere.",
 	},
 	{
 		Name: "latency-tracking", Kind: KindBool, Default: "yes",

@@ -55,8 +55,8 @@ func TestRedisConf(t *testing.T) {
 	require.NoError(t, err, "all other directives are accepted")
 	require.Equal(t, "/var/log/redis/redis-server.log", c.String("logfile"))
 
-	_, err = parsed(t, "redis-7.0.conf", "--daemonize", "no", "--supervised", "systemd")
-	require.ErrorContains(t, err, "zlimit does not report to a supervisor")
+	_, err = parsed(t, "redis-7.0.conf", "--daemonize", "no", "--supervised", "upstart")
+	require.ErrorContains(t, err, "zlimit does not report to upstart")
 }
 
 // TestFirstRefusedValue: the error names the first refused value that no later line

@@ -22,7 +22,7 @@ func Markdown() string {
 		switch {
 		case d.NoEffect:
 			writeRow(&noEffect, cells[0], cells[2], capitalize(strings.TrimPrefix(d.About, "No effect: ")))
-		case d.Only != nil:
+		case len(d.Only) == 1:
 			writeRow(&limited, cells[0], cells[1], d.Refusal)
 		default:
 			writeRow(&effective, cells...)

@@ -14,8 +14,9 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// Version is zlimit's own version, as INFO and --version show it.
-const Version = "0.1.0"
+// Version is zlimit's own version, as INFO and --version show it. The linker sets it in
+// releases.
+var Version = "0.1.0"
 
 // An infoSection is one section of INFO.
 type infoSection struct {

@@ -84,6 +84,7 @@ type Server struct {
 	limiter     *zlimit.Limiter // the same engine, without the network
 	closeEngine sync.Once       // closes an engine that the server owns
 	loadFailed  atomic.Bool     // the files of Disk could not be loaded
+	loaded      chan struct{}   // closed when they are
 	done        chan struct{}   // closed when shutdown begins
 	wg          sync.WaitGroup  // connections, accept loops, cron and loading
 	limits      atomic.Pointer[connLimits]
@@ -125,7 +126,7 @@ func New(o Options) *Server {
 		cfg: o.Config, log: engine.Logger(o.Config, o.Log), intercept: o.Intercept, noCron: o.NoCron,
 		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout, tlsTimeout: handshakeTimeout,
 		conns: make(map[*conn]struct{}),
-		done:  make(chan struct{}),
+		done:  make(chan struct{}), loaded: make(chan struct{}),
 	}
 	if s.engine = o.Engine; s.engine == nil {
 		s.engine = engine.New(engine.Options{
@@ -238,6 +239,10 @@ func (s *Server) Port() int {
 // could not be loaded. Serve returns the error.
 func (s *Server) LoadFailed() bool { return s.loadFailed.Load() }
 
+// Loaded returns a channel that is closed when Serve has loaded the files, so that
+// clients no longer get LOADING.
+func (s *Server) Loaded() <-chan struct{} { return s.loaded }
+
 // Ending returns a channel that is closed when shutdown begins, by Close or by a
 // client's SHUTDOWN.
 func (s *Server) Ending() <-chan struct{} { return s.done }
@@ -257,13 +262,15 @@ func (s *Server) Serve() error {
 		markReady := sync.OnceFunc(func() { close(ready) })
 		s.wg.Go(func() {
 			defer markReady()
-			if !s.ownsEngine {
-				return
+			if s.ownsEngine {
+				loadErr = s.engine.Load(markReady)
 			}
-			if loadErr = s.engine.Load(markReady); loadErr != nil {
+			if loadErr != nil {
 				s.loadFailed.Store(true)
 				go func() { _ = s.Close() }()
+				return
 			}
+			close(s.loaded)
 		})
 		for _, l := range s.listeners {
 			s.wg.Go(func() {

@@ -45,7 +45,7 @@ func writeHelp(w io.Writer) {
 		switch {
 		case d.NoEffect:
 			unused = append(unused, d.Name)
-		case len(d.Only) > 0:
+		case len(d.Only) == 1:
 			limited = append(limited, strings.TrimSpace(d.Name+" "+value))
 		default:
 			fmt.Fprintf(w, "  --%s %s\n", d.Name, value)

@@ -107,6 +107,12 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	}
 	ended := make(chan struct{})
 	defer close(ended)
+	notified := make(chan struct{})
+	defer func() { <-notified }() // srv ends first, in any case
+	go func() {
+		defer close(notified)
+		notifySupervisor(cfg.String("supervised"), os.Getenv("NOTIFY_SOCKET"), srv)
+	}()
 	go returnMemory(srv.Engine(), ended)
 	if cfg.Bool("huge-pages") {
 		go keepHuge(ended)

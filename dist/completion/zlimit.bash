@@ -1,0 +1,42 @@
+# Completion of zlimit-server in bash, made from the table of directives: go test . -run Dist -rewrite
+_zlimit_server() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
+  case $previous in
+    --acl-pubsub-default) words="allchannels resetchannels" ;;
+    --aof-load-truncated) words="yes no" ;;
+    --aof-rewrite-incremental-fsync) words="yes no" ;;
+    --aof-use-rdb-preamble) words="yes no" ;;
+    --appendfsync) words="everysec always no" ;;
+    --appendonly) words="yes no" ;;
+    --enable-debug-command) words="no yes local" ;;
+    --enable-protected-configs) words="no yes local" ;;
+    --huge-pages) words="yes no" ;;
+    --latency-tracking) words="yes no" ;;
+    --load-skip-unsupported) words="yes no" ;;
+    --log-format) words="auto text json" ;;
+    --loglevel) words="debug verbose notice warning nothing" ;;
+    --lua-engine) words="auto interpreter" ;;
+    --lua-error-reply-prefix) words="auto always never" ;;
+    --maxmemory-policy) words="volatile-lru volatile-lfu volatile-random volatile-ttl allkeys-lru allkeys-lfu allkeys-random noeviction limiter-aware" ;;
+    --no-appendfsync-on-rewrite) words="yes no" ;;
+    --protected-mode) words="yes no" ;;
+    --rdb-save-incremental-fsync) words="yes no" ;;
+    --rdbchecksum) words="yes no" ;;
+    --rdbcompression) words="yes no" ;;
+    --stop-writes-on-bgsave-error) words="yes no" ;;
+    --supervised) words="no systemd auto" ;;
+    --tls-auth-clients) words="no yes optional" ;;
+    --tls-session-caching) words="yes no" ;;
+    --check-aof|--check-rdb|--fix|--aclfile|--dir|--logfile|--pidfile|--port-file|--tls-ca-cert-dir|--tls-ca-cert-file|--tls-cert-file|--tls-key-file|--unixsocket)
+      COMPREPLY=($(compgen -f -- "$current"))
+      return ;;
+    --*) [[ $current == -* ]] || return ;;
+  esac
+  if [[ -z $words && $current != -* ]]; then
+    COMPREPLY=($(compgen -f -- "$current"))
+    return
+  fi
+  [[ -n $words ]] || words="--help --version --check-aof --check-rdb --fix --acl-pubsub-default --aclfile --acllog-max-len --aof-load-truncated --aof-rewrite-incremental-fsync --aof-use-rdb-preamble --appenddirname --appendfilename --appendfsync --appendonly --auto-aof-rewrite-min-size --auto-aof-rewrite-percentage --bind --busy-reply-threshold --client-output-buffer-limit --client-query-buffer-limit --dbfilename --dir --enable-debug-command --enable-protected-configs --failed-logins-per-second --hash-max-listpack-entries --hash-max-listpack-value --huge-pages --hz --latency-tracking --latency-tracking-info-percentiles --lfu-decay-time --lfu-log-factor --load-skip-unsupported --log-format --logfile --loglevel --lua-engine --lua-error-reply-prefix --lua-memory-limit --maxclients --maxmemory --maxmemory-clients --maxmemory-eviction-tenacity --maxmemory-policy --maxmemory-samples --metrics-addr --no-appendfsync-on-rewrite --notify-keyspace-events --pidfile --port --port-file --protected-mode --proto-max-bulk-len --rdb-save-incremental-fsync --rdbchecksum --rdbcompression --requirepass --rl-log-max-units --rl-max-keys-per-prefix --save --set-max-intset-entries --stop-writes-on-bgsave-error --supervised --tcp-keepalive --timeout --tls-auth-clients --tls-ca-cert-dir --tls-ca-cert-file --tls-cert-file --tls-ciphers --tls-ciphersuites --tls-key-file --tls-key-file-pass --tls-port --tls-protocols --tls-session-cache-timeout --tls-session-caching --tracking-table-max-keys --unixsocket --unixsocketperm --zset-max-listpack-entries --zset-max-listpack-value"
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o filenames -F _zlimit_server zlimit-server
