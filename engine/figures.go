@@ -26,6 +26,14 @@ type Figures struct {
 	UsedMemory int64 // bytes, as in INFO
 	MaxMemory  int64 // bytes; 0: there is no limit
 	Evicted    int64 // keys, because memory was full
+	Expired    int64 // keys, because their deadline had passed
+
+	MaxClients        int64
+	Blocked           int64 // sessions that are blocked now
+	Rejected          int64 // connections that were refused
+	Handshakes        int64 // TLS handshakes that failed
+	EvictedClients    int64 // connections that maxmemory-clients has closed
+	InBytes, OutBytes int64 // of clients' connections
 
 	ClockAheadUs int64 // how far the clock is ahead of the system's
 }
@@ -54,6 +62,10 @@ func (e *Engine) Figures() Figures {
 		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.Errors.Total(),
 		Decisions: e.stats.Decisions(), Keyspace: e.sampler.Last(), Storage: e.storage.Status(),
 		UsedMemory: e.MemoryUse().Used(), MaxMemory: e.MaxMemory(), Evicted: e.evict.evicted.Load(),
+		Expired: e.store.Expired(), MaxClients: e.cfg.Int("maxclients"),
+		Blocked: e.stats.Blocked.Load(), Rejected: e.stats.Rejected.Load(),
+		Handshakes: e.stats.Handshakes.Load(), EvictedClients: e.stats.Evicted.Load(),
+		InBytes: e.stats.Traffic.InBytes(), OutBytes: e.stats.Traffic.OutBytes(),
 		Prefixes: e.prefixFigures(), Doctor: e.doctor.Totals(),
 		ClockAheadUs: e.clock.AheadUs(),
 	}

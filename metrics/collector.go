@@ -59,7 +59,21 @@ var (
 	problems  = desc("zlimit_doctor_findings_total",
 		"Mistakes of hand-written limiters, found by rl-doctor.", "problem")
 	evictions = desc("zlimit_evicted_keys_total", "Keys evicted because memory was full.")
-	ahead     = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
+	expiries  = desc("zlimit_expired_keys_total", "Keys removed because their deadline had passed.")
+	info      = desc("zlimit_build_info", "1, with the version of zlimit.", "version")
+	saves     = desc("zlimit_rdb_saves_total", "Snapshots that were begun.")
+	rewrites  = desc("zlimit_aof_rewrites_total", "Rewrites of the append-only log that were begun.")
+
+	maxclients = desc("zlimit_maxclients", "Limit of connected clients.")
+	blocked    = desc("zlimit_blocked_clients", "Clients that wait in a blocking command.")
+	rejections = desc("zlimit_rejected_connections_total",
+		"Connections refused, because of maxclients or protected-mode.")
+	handshakes     = desc("zlimit_tls_handshakes_failed_total", "TLS handshakes that failed or took too long.")
+	evictedClients = desc("zlimit_evicted_clients_total", "Clients closed by maxmemory-clients.")
+	inBytes        = desc("zlimit_net_input_bytes_total", "Bytes read from clients.")
+	outBytes       = desc("zlimit_net_output_bytes_total", "Bytes written to clients.")
+
+	ahead = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
 )
 
 // Describe implements prometheus.Collector.
@@ -68,7 +82,8 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
 		prefixKeys, prefixMax, refused,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
-		lastSave, denials, problems, used, maxmemory, evictions, ahead,
+		lastSave, denials, problems, used, maxmemory, evictions, expiries, info, saves, rewrites,
+		maxclients, blocked, rejections, handshakes, evictedClients, inBytes, outBytes, ahead,
 	} {
 		ch <- d
 	}
@@ -118,6 +133,17 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(used, now, float64(f.UsedMemory))
 	put(maxmemory, now, float64(f.MaxMemory))
 	put(evictions, total, float64(f.Evicted))
+	put(expiries, total, float64(f.Expired))
+	put(info, now, 1, engine.Version)
+	put(saves, total, float64(d.Save.Started))
+	put(rewrites, total, float64(d.Rewrite.Started))
+	put(maxclients, now, float64(f.MaxClients))
+	put(blocked, now, float64(f.Blocked))
+	put(rejections, total, float64(f.Rejected))
+	put(handshakes, total, float64(f.Handshakes))
+	put(evictedClients, total, float64(f.EvictedClients))
+	put(inBytes, total, float64(f.InBytes))
+	put(outBytes, total, float64(f.OutBytes))
 	put(ahead, now, seconds(f.ClockAheadUs))
 
 	byAlgorithm := make(map[string]commands.Decisions)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,6 +104,35 @@ func TestScrape(t *testing.T) {
 			"http://"+strings.TrimPrefix(strings.TrimSuffix(url, "/metrics"), "http://")+c.path)
 		require.Equal(t, c.status, status, c)
 	}
+}
+
+// TestExpiries checks what is counted of keys that expired, and that CONFIG RESETSTAT
+// resets it.
+func TestExpiries(t *testing.T) {
+	t.Parallel()
+	var us atomic.Int64
+	us.Store(1_700_000_000_000_000)
+	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: us.Load, Wall: us.Load})})
+	s := e.NewSession(engine.Peer{Local: true})
+	t.Cleanup(s.Close)
+	url := "http://" + listen(t, e) + "/metrics"
+	for i := range 100 {
+		do(s, fmt.Sprintf("SET k%d v PX 10", i))
+	}
+	us.Add(11_000)
+	for i := range 30 {
+		do(s, fmt.Sprintf("GET k%d", i))
+	}
+	_, text := get(t, http.MethodGet, url)
+	require.Contains(t, text, "\nzlimit_expired_keys_total 30\n")
+	e.Tick()
+	_, text = get(t, http.MethodGet, url)
+	require.Contains(t, text, "\nzlimit_expired_keys_total 100\n")
+	require.Contains(t, text, "\nzlimit_build_info{version=\""+engine.Version+"\"} 1\n")
+	require.Contains(t, text, "\nzlimit_maxclients 10000\n")
+	do(s, "CONFIG RESETSTAT")
+	_, text = get(t, http.MethodGet, url)
+	require.Contains(t, text, "\nzlimit_expired_keys_total 0\n")
 }
 
 // TestSeriesAreBounded: the number of series does not depend on what clients send.

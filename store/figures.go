@@ -29,6 +29,14 @@ func (f *DBFigures) AvgTTLMs(nowMs int64) int64 {
 // million keys in a shard, of which there are 64.
 func cappedDeadline(atMs int64) int64 { return min(max(atMs, 0), 1<<42) }
 
+// Expired returns how many keys were removed because their deadline had passed. It requires no shard.
+func (s *Store) Expired() (n int64) {
+	for i := range s.expired {
+		n += s.expired[i].Load()
+	}
+	return n
+}
+
 // AddFigures adds the figures of one shard, in all databases, to f. It requires that shard only.
 func (s *Store) AddFigures(f *Figures, shard int) {
 	for i, db := range s.dbs {

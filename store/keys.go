@@ -229,6 +229,7 @@ func (db *DB) tryExpire(sh *shard, n *Node) {
 // expire removes a node that is past its deadline.
 func (db *DB) expire(sh *shard, n *Node) {
 	sh.stats.Expired++
+	db.store.expired[n.Hash()>>(hashBits-shardBits)].Add(1)
 	if g := db.store.recorder(n); g != nil {
 		g.Expired(db.id, n.Key())
 	}

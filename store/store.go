@@ -58,6 +58,9 @@ type Store struct {
 	stamping atomic.Pointer[stamping] // see use.go
 	pools    [NumShards]evictionPool  // each belongs to its shard; see evict.go
 
+	// expired[i] counts the expired keys of shard i in all databases, for those who hold no lock.
+	expired [NumShards]atomic.Int64
+
 	waiting     waiting
 	keepExpired atomic.Bool // expired keys are not removed; see KeepExpired
 
@@ -138,6 +141,9 @@ func (s *Store) ResetStats() {
 		for i := range db.shards {
 			db.shards[i].stats = Stats{}
 		}
+	}
+	for i := range s.expired {
+		s.expired[i].Store(0)
 	}
 	s.resetRefused()
 }
