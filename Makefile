@@ -3,6 +3,8 @@
 GO ?= go
 FUZZTIME ?= 20s
 SOAKTIME ?= 10m
+# Of releases and images; empty means the one in engine/info.go.
+VERSION ?=
 # Seeds of make difftest. CI keeps to these, so that a change fails by its own
 # fault; SEEDS=fresh looks for what they do not find.
 SEEDS ?= 1,2,3,4
@@ -10,7 +12,7 @@ SEEDS ?= 1,2,3,4
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse soak record pgo tidy
+	abuse soak record pgo tidy image release dist
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +74,19 @@ record: ## record the transcripts of redis-server anew (needs redis-server 7.0.1
 
 pgo: ## record the profile that the server is built with, from what limiters send over loopback
 	$(GO) test ./server -run '^$$' -bench "Pipelined/(allow|evalsha|interpreted)" -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
+
+image: ## an OCI image for linux/amd64 and arm64 in dist/out/image, without a daemon; dist/out/image.tar for docker load
+	$(GO) run -C dist ./release -only linux/amd64 -version "$(VERSION)" -out out/bin
+	$(GO) run -C dist ./release -only linux/arm64 -version "$(VERSION)" -out out/bin
+	$(GO) run -C dist ./image -version "$(or $(VERSION),dev)" -config image/zlimit.conf -layout out/image \
+		-tarball out/image.tar amd64=out/bin/zlimit-server-linux-amd64 arm64=out/bin/zlimit-server-linux-arm64
+
+release: ## static binaries for linux and darwin in dist/out, with checksums and bills of materials
+	$(GO) run -C dist ./release -version "$(VERSION)" -out out
+
+dist: ## the tests of images, releases, the dashboard and the alerts
+	$(GO) test -C dist ./image ./check
+	$(GO) test -C dist ./release -timeout 20m -cold
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done

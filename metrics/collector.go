@@ -68,7 +68,8 @@ var (
 	blocked    = desc("zlimit_blocked_clients", "Clients that wait in a blocking command.")
 	rejections = desc("zlimit_rejected_connections_total",
 		"Connections refused, because of maxclients or protected-mode.")
-	handshakes     = desc("zlimit_tls_handshakes_failed_total", "TLS handshakes that failed or took too long.")
+	handshakes = desc("zlimit_tls_handshakes_failed_total",
+		"TLS handshakes that failed or took too long.")
 	evictedClients = desc("zlimit_evicted_clients_total", "Clients closed by maxmemory-clients.")
 	inBytes        = desc("zlimit_net_input_bytes_total", "Bytes read from clients.")
 	outBytes       = desc("zlimit_net_output_bytes_total", "Bytes written to clients.")

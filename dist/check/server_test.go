@@ -1,0 +1,101 @@
+package check
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const timeout = 2 * time.Minute
+
+// scrapes starts a server with what has metrics of its own, sends it commands, and
+// returns two scrapes with calls in between.
+func scrapes(t *testing.T) (first, second string) {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "zlimit-server")
+	build := exec.Command("go", "build", "-C", "../..", "-pgo=off", "-o", binary, "./cmd/zlimit-server")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the image's, whose build is then cached
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, "--bind", "127.0.0.1", "--port", "0", "--port-file", "port",
+		"--dir", dir, "--appendonly", "yes", "--maxmemory", "100mb", "--metrics-addr", "127.0.0.1:0",
+		"--rl-max-keys-per-prefix", "tenant:", "10")
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	}()
+	log := bufio.NewReader(stdout)
+	line := func(part string) string {
+		for {
+			text, err := log.ReadString('\n')
+			require.NoError(t, err)
+			if _, after, ok := strings.Cut(text, part); ok {
+				return after
+			}
+		}
+	}
+	address, _, _ := strings.Cut(line(" listens on "), ";")
+	url, _, _ := strings.Cut(line("metrics at "), `"`)
+	go func() { _, _ = io.Copy(io.Discard, log) }()
+
+	client, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer client.Close()
+	send(t, client)
+	// Keys are counted by a sampler, some time after they were made.
+	for first == "" || !strings.Contains(first, "\nzlimit_hits{kind=\"log\"} ") {
+		require.NoError(t, ctx.Err(), "no sample was taken")
+		first = scrape(t, url)
+	}
+	send(t, client)
+	return first, scrape(t, url)
+}
+
+// send sends decisions of each algorithm and other commands, and waits for the replies.
+func send(t *testing.T, client net.Conn) {
+	t.Helper()
+	commands := []string{
+		"RL.ALLOW tenant:a 2 1h", "RL.ALLOW tenant:a 2 1h", "RL.ALLOW tenant:a 2 1h",
+		"RL.ALLOW f 1 1h ALGO FIXED", "RL.ALLOW b 9 1h ALGO BUCKETS 3", "RL.ALLOW c 9 1h ALGO COUNTER",
+		"RL.ALLOW g 9 1h ALGO GCRA 1", "SET k v", "NOSUCH",
+	}
+	_, err := io.WriteString(client, strings.Join(commands, "\r\n")+"\r\nECHO the-end\r\n")
+	require.NoError(t, err)
+	replies := bufio.NewReader(client)
+	for {
+		line, err := replies.ReadString('\n')
+		require.NoError(t, err)
+		if line == "the-end\r\n" {
+			return
+		}
+	}
+}
+
+func scrape(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.Get(url)
+	require.NoError(t, err)
+	defer r.Body.Close()
+	require.Equal(t, http.StatusOK, r.StatusCode)
+	text, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(text)
+}
