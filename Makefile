@@ -12,7 +12,7 @@ SEEDS ?= 1,2,3,4
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse soak record pgo tidy image release dist
+	abuse browser soak record pgo tidy image release dist
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ compat: ## the documents' flows through real clients, here and on redis-server; 
 
 libraries: ## limiter libraries in Python, Node, Go and Java, here and on redis-server
 	$(GO) run -C compat/run . --libraries
+
+browser: ## the page in a headless Chromium (needs Debian's package chromium)
+	$(GO) test -C compat/browser ./...
 
 difftest: build ## 200,000 random commands, here and on redis-server, byte for byte
 	$(GO) test -C difftest ./...

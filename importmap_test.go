@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
 
 	"cmd/zlimit-server":    {"server", "metrics", "engine", "engine/durable", "logging", "config"},
-	"metrics":              {"engine", "engine/stats", "commands"},
+	"metrics":              {"page", "engine", "engine/stats", "commands"},
+	"page":                 {"engine", "resp"},
 	"bench":                {root, "limiter", "testca"},
 	"bench/abuse":          {"abuse"},
 	"bench/soak":           {"abuse"},
@@ -110,7 +111,7 @@ var restricted = map[string][]string{
 	"github.com/anishathalye/porcupine": {},
 	"github.com/prometheus":             {"metrics"},
 	"net": {
-		"server", "metrics", "server/pipe", "limiter/httplimit",
+		"server", "metrics", "page", "server/pipe", "limiter/httplimit",
 		"zlimittest", "zlimittest/miniredis", "bench", "bench/soak", "abuse", "oracle", "testca",
 		"cmd/zlimit-server",
 	},

@@ -126,9 +126,9 @@ func New(o Options) *Engine {
 		cfg: o.Config, clock: o.Clock, options: o, log: logger,
 		store: store.New(),
 		scripts: scripting.New(scripting.Options{
-			Log:              scriptLog(logger),
-			OnError:          func(text string) { e.stats.Errors.Count(text) },
-			Measures:         func(c *commands.Command) bool { return e.slow.measures(c) },
+			Log:      scriptLog(logger),
+			OnError:  func(text string) { e.stats.Errors.Count(text) },
+			Measures: func(c *commands.Command) bool { return e.slow.measures(c) },
 			OnCallTime: func(c *commands.Ctx, us int64, sampled bool) {
 				e.scriptCallTime(c, us, sampled)
 			},

@@ -79,9 +79,10 @@ type Peer struct {
 	Addr, LocalAddr string
 	Network         string // whose failed logins count together: the IP address or network of Addr
 	FD              int
-	Local           bool // on this machine: "enable-debug-command local" admits it
-	Owner           bool // the program that runs the engine: it needs no password and may debug
-	Streams         bool // it sends replies of resp.KindStream piece by piece
+	Local           bool   // on this machine: "enable-debug-command local" admits it
+	Owner           bool   // the program that runs the engine: it needs no password and may debug
+	Streams         bool   // it sends replies of resp.KindStream piece by piece
+	Name            string // of CLIENT LIST, until CLIENT SETNAME
 	// Kill closes the connection. Any goroutine may call it. If it is nil, the
 	// session cannot be killed.
 	Kill func()
@@ -148,7 +149,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
 	s.leave()
 	nowUs := e.clock.NowUs()
-	s.public = public{proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
+	s.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	e.sessions.add(s)
 	s.random = uint32(s.id)
 	s.ctx.Sampler = commands.NewTopSampler(&e.top, s.id)

@@ -9,24 +9,23 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// An Authorizer returns nil if whoever gives a user's name and password may read the
-// metrics, and otherwise an error of engine.AuthorizeScrape. Both are empty if the client
-// gives none.
-type Authorizer func(remote net.Addr, user, password string) error
+// A PeerFunc describes an HTTP client as a peer of the engine's sessions. It is called
+// concurrently.
+type PeerFunc func(remote net.Addr) engine.Peer
 
-// authorized answers 401, 403 or 429 to scrapes that authorize refuses.
-func authorized(next http.Handler, authorize Authorizer) http.Handler {
+// authorized answers 401, 403 or 429 to scrapes that the engine does not authorize.
+func authorized(next http.Handler, e *engine.Engine, peer PeerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, _ := netip.ParseAddrPort(r.RemoteAddr) // by net/http, so it is right
 		user, password, given := r.BasicAuth()
-		err := authorize(net.TCPAddrFromAddrPort(from), user, password)
+		err := e.AuthorizeScrape(peer(net.TCPAddrFromAddrPort(from)), user, password)
 		if err == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
 		status := http.StatusUnauthorized
 		switch {
-		case errors.Is(err, engine.ErrScrapeManyLogins):
+		case errors.Is(err, engine.ErrManyLogins):
 			status = http.StatusTooManyRequests
 		case errors.Is(err, engine.ErrScrapeRights) && given:
 			status = http.StatusForbidden

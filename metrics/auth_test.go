@@ -13,12 +13,10 @@ import (
 	"github.com/zlimit/zlimit/metrics"
 )
 
-// authorizer asks the engine, as zlimit-server does.
-func authorizer(e *engine.Engine) metrics.Authorizer {
-	return func(remote net.Addr, user, password string) error {
-		host, _, _ := net.SplitHostPort(remote.String())
-		return e.AuthorizeScrape(engine.Peer{Addr: remote.String(), Network: host}, user, password)
-	}
+// peer describes clients as zlimit-server does.
+func peer(remote net.Addr) engine.Peer {
+	host, _, _ := net.SplitHostPort(remote.String())
+	return engine.Peer{Addr: remote.String(), Network: host, Local: true}
 }
 
 // scrape returns the status of a scrape by "user:password", or without if that is "-", and
@@ -46,9 +44,9 @@ func scrape(t *testing.T, m *metrics.Server, credentials string) (status int, te
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	e, s := newEngine(t)
-	everywhere, err := metrics.Listen("*:0", e, authorizer(e))
+	everywhere, err := metrics.Listen("*:0", e, peer)
 	require.NoError(t, err)
-	loopback, err := metrics.Listen("0", e, authorizer(e))
+	loopback, err := metrics.Listen("0", e, peer)
 	require.NoError(t, err)
 	for _, row := range []struct {
 		rules       string // of ACL SETUSER, before the scrape
@@ -96,7 +94,7 @@ func TestGuessesOfScrapes(t *testing.T) {
 	t.Parallel()
 	e, s := newEngine(t)
 	do(s, "ACL SETUSER default resetpass >secret")
-	m, err := metrics.Listen("*:0", e, authorizer(e))
+	m, err := metrics.Listen("*:0", e, peer)
 	require.NoError(t, err)
 	for range 10 {
 		status, _ := scrape(t, m, ":wrong")

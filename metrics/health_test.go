@@ -72,7 +72,7 @@ func TestProbesNeedNoPassword(t *testing.T) {
 	t.Parallel()
 	e, s := newEngine(t)
 	do(s, "CONFIG SET requirepass secret")
-	m, err := metrics.Listen("*:0", e, authorizer(e))
+	m, err := metrics.Listen("*:0", e, peer)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, m.Close(t.Context())) }()
 	_, port, err := net.SplitHostPort(m.Addr().String())

@@ -39,7 +39,7 @@ func do(s *engine.Session, line string) {
 
 func listen(t *testing.T, e *engine.Engine) string {
 	t.Helper()
-	m, err := metrics.Listen("0", e, nil)
+	m, err := metrics.Listen("0", e, peer)
 	require.NoError(t, err)
 	// The test has closed its connections by then.
 	t.Cleanup(func() { require.NoError(t, m.Close(context.Background())) })
@@ -99,7 +99,7 @@ func TestScrape(t *testing.T) {
 	for _, c := range []struct {
 		method, path string
 		status       int
-	}{{"POST", "/metrics", 405}, {"GET", "/", 404}, {"GET", "/metrics/../x", 404}} {
+	}{{"POST", "/metrics", 405}, {"POST", "/", 405}, {"GET", "/x", 404}, {"GET", "/metrics/../x", 404}} {
 		status, _ := get(t, c.method,
 			"http://"+strings.TrimPrefix(strings.TrimSuffix(url, "/metrics"), "http://")+c.path)
 		require.Equal(t, c.status, status, c)
@@ -167,10 +167,10 @@ func TestSeriesAreBounded(t *testing.T) {
 func TestAddressInUse(t *testing.T) {
 	e, _ := newEngine(t)
 	taken := listen(t, e)
-	_, err := metrics.Listen(taken, e, nil)
+	_, err := metrics.Listen(taken, e, peer)
 	require.ErrorContains(t, err, "metrics-addr "+taken+" is in use")
 	for _, wrong := range []string{"a:b:c", "127.0.0.1:notaport", "127.0.0.1:70000"} {
-		_, err := metrics.Listen(wrong, e, nil)
+		_, err := metrics.Listen(wrong, e, peer)
 		require.ErrorContains(t, err, "metrics-addr", wrong)
 	}
 }
@@ -178,7 +178,7 @@ func TestAddressInUse(t *testing.T) {
 // TestCloseWithSilentClient: Close does not wait for a client that sends nothing.
 func TestCloseWithSilentClient(t *testing.T) {
 	e, _ := newEngine(t)
-	m, err := metrics.Listen("127.0.0.1:0", e, nil)
+	m, err := metrics.Listen("127.0.0.1:0", e, peer)
 	require.NoError(t, err)
 	c, err := net.Dial("tcp", m.Addr().String())
 	require.NoError(t, err)

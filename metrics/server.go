@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/page"
 )
 
 // Bounds on the resources of clients.
@@ -26,11 +27,12 @@ const (
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 16 << 10
 	maxScrapes     = 4 // further ones get 503
-	maxConnections = 8 // further ones wait, so that they do not use up the descriptors that files need
+	// Further connections wait, so that they do not use up the descriptors that files need.
+	maxConnections = 8 + page.MaxStreams
 	defaultHost    = "127.0.0.1"
 )
 
-// A Server answers scrapes. Listen makes one, Close ends it.
+// A Server answers scrapes and viewers of the page. Listen makes one, Close ends it.
 type Server struct {
 	http     *http.Server
 	listener net.Listener
@@ -38,11 +40,11 @@ type Server struct {
 }
 
 // Listen serves GET /metrics at an address, with figures of the engine and the
-// process, and for probes /healthz and /readyz. The address is host:port. Without a
-// host ("9100", ":9100") only this machine can connect; "*:9100" listens on all
-// addresses. Unless the address is a loopback one, scrapes need authorize's permission.
-// It is called concurrently.
-func Listen(address string, e *engine.Engine, authorize Authorizer) (*Server, error) {
+// process, for probes /healthz and /readyz, and the page of package page at /. The
+// address is host:port. Without a host ("9100", ":9100") only this machine can connect;
+// "*:9100" listens on all addresses. Unless the address is a loopback one, scrapes have
+// to log in; the page has to if clients have.
+func Listen(address string, e *engine.Engine, peer PeerFunc) (*Server, error) {
 	address, err := withHost(address)
 	if err != nil {
 		return nil, err
@@ -57,12 +59,14 @@ func Listen(address string, e *engine.Engine, authorize Authorizer) (*Server, er
 	}
 	scrape := handler(e)
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
-		scrape = authorized(scrape, authorize)
+		scrape = authorized(scrape, e, peer)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape)
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", ready(e))
+	pages := page.New(page.Options{Engine: e, Peer: peer})
+	pages.Register(mux)
 	s := &Server{
 		listener: l, done: make(chan struct{}),
 		http: &http.Server{
@@ -70,6 +74,7 @@ func Listen(address string, e *engine.Engine, authorize Authorizer) (*Server, er
 			WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		},
 	}
+	s.http.RegisterOnShutdown(pages.Close)
 	go func() {
 		defer close(s.done)
 		_ = s.http.Serve(netutil.LimitListener(l, maxConnections)) // until Close

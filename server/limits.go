@@ -56,15 +56,9 @@ func (l *connLimits) reader(authenticated bool) limits {
 	return d
 }
 
-// deniedByProtectedMode reports whether protected-mode denies a client: without a
-// password, only clients of this machine are served.
-func deniedByProtectedMode(remote net.Addr, protected, password bool) bool {
-	return protected && !password && !isLocal(remote)
-}
-
 // isDenied reports whether protected-mode denies a client now.
 func (s *Server) isDenied(nc net.Conn) bool {
-	return deniedByProtectedMode(nc.RemoteAddr(), s.cfg.Bool("protected-mode"), s.engine.HasPassword())
+	return s.engine.ProtectedModeDenies(isLocal(nc.RemoteAddr()))
 }
 
 // isLocal reports whether a client is on this machine.

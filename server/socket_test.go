@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/server/pipe"
@@ -274,7 +275,20 @@ func TestDeniedByProtectedMode(t *testing.T) {
 		{tcp("192.0.2.1"), false, false, false},
 		{tcp("192.0.2.1"), false, true, false},
 	} {
-		require.Equal(t, c.refused, deniedByProtectedMode(c.remote, c.protected, c.password), "%+v", c)
+		args := []string{}
+		if !c.protected {
+			args = append(args, "--protected-mode", "no")
+		}
+		if c.password {
+			args = append(args, "--requirepass", "secret")
+		}
+		e := engine.New(engine.Options{
+			Config: newConfig(t, args...),
+			Clock: clock.New(clock.Sources{
+				Monotonic: func() int64 { return 0 }, Wall: func() int64 { return 0 },
+			}),
+		})
+		require.Equal(t, c.refused, e.ProtectedModeDenies(isLocal(c.remote)), "%+v", c)
 	}
 }
 

@@ -103,7 +103,8 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	})
 	logger.Info(srv.Greeting())
 	if metricsServer != nil {
-		logger.Info(fmt.Sprintf("metrics at http://%s/metrics", metricsServer.Addr()))
+		addr := metricsServer.Addr()
+		logger.Info(fmt.Sprintf("page at http://%v/, metrics at http://%v/metrics", addr, addr))
 	}
 	ended := make(chan struct{})
 	defer close(ended)
@@ -194,18 +195,20 @@ func reloadAtHangup(
 	}
 }
 
-// listenMetrics serves Prometheus metrics at metrics-addr, or returns nil if that is
-// empty.
+// listenMetrics serves Prometheus metrics and the page at metrics-addr, or returns nil if
+// that is empty.
 func listenMetrics(cfg *config.Config, srv *server.Server) (*metrics.Server, error) {
 	address := cfg.String("metrics-addr")
 	if address == "" {
 		return nil, nil
 	}
-	authorize := func(remote net.Addr, user, password string) error {
-		peer := engine.Peer{Addr: remote.String(), Network: server.Network(remote)}
-		return srv.Engine().AuthorizeScrape(peer, user, password)
-	}
-	return metrics.Listen(address, srv.Engine(), authorize)
+	return metrics.Listen(address, srv.Engine(), func(remote net.Addr) engine.Peer {
+		tcp, ok := remote.(*net.TCPAddr)
+		return engine.Peer{
+			Addr: remote.String(), LocalAddr: address, Network: server.Network(remote),
+			Local: ok && tcp.IP.IsLoopback(),
+		}
+	})
 }
 
 // closeMetrics is called after the server's shutdown, so that it can be observed.

@@ -1,0 +1,1 @@
+// Explanations: RL.EXPLAIN's reply as pictures.
