@@ -29,7 +29,7 @@ func feeds(within string) []feed {
 		{"stats", []string{"rl.stats"}, 1},
 		{"denied", top("denied"), 2},
 		{"hot", top("hot"), 2},
-		{"bytes", []string{"rl.top", "bytes", "10"}, 5},
+		{"bytes", []string{"rl.top", "bytes", "10"}, 30},
 		{"slowlog", []string{"slowlog", "get", "16"}, 2},
 		{"latency", []string{"latency", "latest"}, 2},
 		{"clients", []string{"client", "list"}, 2},

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -56,13 +57,13 @@ func chromium(t *testing.T) string {
 }
 
 // open opens a tab on a page at "http://host/" or "http://user:password@host/".
-func open(t *testing.T, url string, l look) *tab {
+func open(t *testing.T, address string, l look) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)),
 		chromedp.NoSandbox, chromedp.Flag("lang", "en"), chromedp.UserDataDir(t.TempDir()))
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
-	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
+	host := strings.TrimSuffix(strings.TrimPrefix(address, "http://"), "/")
 	b := &tab{t: t, host: host[strings.LastIndex(host, "@")+1:]}
 	b.ctx, stop = chromedp.NewContext(ctx, chromedp.WithListener(b.listen))
 	t.Cleanup(stop)
@@ -78,7 +79,7 @@ func open(t *testing.T, url string, l look) *tab {
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}},
 		}),
 		chromedp.EmulateViewport(l.width, l.height, size...),
-		chromedp.Navigate(url),
+		chromedp.Navigate(address),
 	)
 	t.Cleanup(b.requireNoFaults)
 	return b
@@ -102,9 +103,9 @@ func (b *tab) listen(event any) {
 	case *log.EventEntryAdded:
 		b.fault(fmt.Sprintf("log: %s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
 	case *network.EventRequestWillBeSent:
-		url := e.Request.URL
-		if !strings.HasPrefix(url, "http://"+b.host+"/") && !strings.HasPrefix(url, "data:,") {
-			b.fault("request to " + url)
+		to, err := url.Parse(e.Request.URL)
+		if err != nil || to.Host != b.host && e.Request.URL != "data:," {
+			b.fault("request to " + e.Request.URL)
 		}
 	}
 }

@@ -36,12 +36,17 @@ function show(place, result, command, draw) {
 
 // facts shows a map as it is.
 function facts(reply) {
-  return el("dl", { class: "facts" }, ...Object.entries(reply).map(([name, value]) => el("div", {},
-    el("dt", {}, decode(name).replaceAll("_", " ")),
-    el("dd", {}, typeof value === "object" ? JSON.stringify(value) : decode(String(value))))));
+  const plain = (name, value) => {
+    if (value === null) return "–";
+    if (typeof value === "object") return JSON.stringify(value);
+    if (typeof value !== "number") return decode(String(value));
+    if (!name.endsWith("_ms")) return count(value);
+    // Instants are milliseconds since 1970.
+    return value > 1e11 ? ago((serverUs / 1000 - value) / 1000) + " ago" : value < 0 ? "never" : duration(value);
+  };
+  return list(...Object.entries(reply).map(([name, value]) =>
+    [decode(name).replace(/_ms$/, "").replaceAll("_", " "), plain(name, value)]));
 }
-
-function drawExplanation(reply) { return facts(reply); }
 
 function startInspector() {
   for (const [form, action] of [["inspect", explain], ["simulate", simulate]]) {

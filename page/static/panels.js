@@ -118,17 +118,12 @@ function showCommands(info) {
   fillTable("commands-table", rows, "No command has run.");
 }
 
-// showTop shows RL.TOP's rows: key, count, error.
+// showTop shows RL.TOP's rows: the name, the most that the count can be, and how much less
+// it may be.
 function showTop(table, result, format, none) {
-  const rows = topRows(result.reply)
-    .map(([key, n, error]) => [{ key }, format(n), error > 0 ? "≤ " + format(error) : "0"]);
+  const rows = (result.reply?.keys ?? [])
+    .map(([key, n, error]) => [{ key }, format(n), error > 0 ? "− " + format(error) : "exact"]);
   fillTable(table, rows, result.reply !== undefined ? none : reason(result, "RL.TOP"));
-}
-
-// topRows finds the rows in RL.TOP's reply.
-function topRows(reply) {
-  if (Array.isArray(reply)) return reply;
-  return reply?.keys ?? [];
 }
 
 function showPrefixes(result) {
