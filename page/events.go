@@ -24,13 +24,17 @@ func feeds(within string) []feed {
 		}
 		return args
 	}
+	info := []string{
+		"info", "server", "clients", "memory", "persistence", "stats", "replication", "keyspace", "limiter",
+		"commandstats", "latencystats",
+	}
 	return []feed{
-		{"info", []string{"info", "everything"}, 1},
+		{"info", info, 1},
 		{"stats", []string{"rl.stats"}, 1},
 		{"denied", top("denied"), 2},
 		{"hot", top("hot"), 2},
 		{"bytes", []string{"rl.top", "bytes", "10"}, 30},
-		{"slowlog", []string{"slowlog", "get", "16"}, 2},
+		{"slowlog", []string{"slowlog", "get", "10"}, 2},
 		{"latency", []string{"latency", "latest"}, 2},
 		{"clients", []string{"client", "list"}, 2},
 	}

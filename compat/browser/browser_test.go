@@ -27,7 +27,7 @@ type look struct {
 
 var (
 	desk  = look{1400, 1000, "light"}
-	looks = []look{desk, {1400, 1000, "dark"}, {400, 800, "light"}, {400, 800, "dark"}}
+	looks = []look{desk, {1400, 1000, "dark"}, {400, 1000, "light"}, {400, 1000, "dark"}}
 )
 
 func (l look) String() string { return fmt.Sprintf("%s-%d", l.scheme, l.width) }
@@ -185,5 +185,3 @@ func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return eval[string](b, fmt.Sprintf("document.querySelector(%q).innerText", selector))
 }
-
-func jsNumber(f float64) string { return fmt.Sprintf("%.0f", f) }

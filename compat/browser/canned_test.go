@@ -98,7 +98,8 @@ func explanation() map[string]any {
 		"algorithm": "LOG", "now_ms": 1_700_000_000_000, "ttl_ms": 55_000,
 		"windows": []any{map[string]any{
 			"limit": 20, "window_ms": 60_000, "used": 20, "remaining": 0,
-			"oldest_ms": 1_699_999_945_000, "oldest_age_ms": 55_000, "newest_ms": 1_699_999_998_000, "newest_age_ms": 2000,
+			"oldest_ms": 1_699_999_945_000, "oldest_age_ms": 55_000,
+			"newest_ms": 1_699_999_998_000, "newest_age_ms": 2000,
 			"tenths":         []int{3, 0, 1, 7, 2, 0, 0, 4, 1, 2},
 			"leave_after_ms": []int{5000, 5000, 5300, 17_000, 21_000, 21_500, 22_000, 22_000, 22_000, 23_000},
 			"fits_after_ms":  5000, "cost": 5, "cost_fits_after_ms": 21_000,

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -22,8 +23,15 @@ const timeout = time.Minute
 // binary is the server that the tests start.
 var binary string
 
+var given = flag.String("server", "", "the server's binary; empty: the tests build it")
+
 func TestMain(m *testing.M) {
+	flag.Parse()
 	os.Exit(func() int {
+		if *given != "" {
+			binary = *given
+			return m.Run()
+		}
 		dir, err := os.MkdirTemp("", "zlimit-browser")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

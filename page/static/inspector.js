@@ -42,7 +42,8 @@ function facts(reply) {
     if (typeof value !== "number") return decode(String(value));
     if (!name.endsWith("_ms")) return count(value);
     // Instants are milliseconds since 1970.
-    return value > 1e11 ? ago((serverUs / 1000 - value) / 1000) + " ago" : value < 0 ? "never" : duration(value);
+    if (value > 1e11) return ago((serverUs / 1000 - value) / 1000) + " ago";
+    return value < 0 ? "never" : duration(value);
   };
   return list(...Object.entries(reply).map(([name, value]) =>
     [decode(name).replace(/_ms$/, "").replaceAll("_", " "), plain(name, value)]));

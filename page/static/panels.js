@@ -8,8 +8,11 @@ function makeCharts() {
   memoryChart = new Chart($("memory-chart"), "Memory over the last five minutes",
     ["keys and buffers", "process"], bytes, ["s0", "s2"]);
   latencyChart = new Chart($("latency-chart"), "Mean execution time of commands over the last five minutes",
-    ["mean µs of a command"], (us) => (us < 10 ? us.toFixed(1) : count(us)));
+    ["mean µs of a command"], mean);
 }
+
+// mean returns microseconds, with a digit after the point if they are few.
+const mean = (us) => (us < 10 ? us.toFixed(1) : count(us));
 
 const panels = {
   info(result) {
@@ -38,8 +41,8 @@ const panels = {
 
   slowlog(result) {
     const rows = (result.reply ?? []).map(([, seconds, us, args, address, name]) => [
-      ago(serverUs / 1e6 - seconds), count(us), breaking(args.map(showKey).join(" ")),
-      text(decode(address) + (name ? " " + decode(name) : "")),
+      ago(serverUs / 1e6 - seconds), count(us), breaking(clip(args.map(showKey).join(" "), 160)),
+      text(name ? decode(name) : decode(address)),
     ]);
     fillTable("slow-table", rows, result.reply ?
       "No command was slower than slowlog-log-slower-than." : reason(result, "SLOWLOG"));
@@ -112,7 +115,7 @@ function showCommands(info) {
         return us === undefined ? "–" : count(us);
       };
       return [text(name.replace("|", " ").toUpperCase()), count(number(c, "calls")),
-        number(c, "usec_per_call").toFixed(1), percentile("p50"), percentile("p99"), percentile("p99.9"),
+        mean(number(c, "usec_per_call")), percentile("p50"), percentile("p99"), percentile("p99.9"),
         count(number(c, "failed_calls") + number(c, "rejected_calls"))];
     });
   fillTable("commands-table", rows, "No command has run.");

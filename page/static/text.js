@@ -37,6 +37,9 @@ function readKey(text) {
   });
 }
 
+// clip shortens a text that is only to be recognized.
+const clip = (s, most) => (s.length > most ? s.slice(0, most) + " …" : s);
+
 // percent encodes a string of bytes for a query.
 function percent(binary) {
   return binary.replace(/[^A-Za-z0-9_.~-]/g, (c) => "%" + c.charCodeAt(0).toString(16).padStart(2, "0"));
