@@ -12,7 +12,8 @@ function list(...pairs) {
 function drawExplanation(reply) {
   const ttl = { "-1": "never", "-2": "no such key: the window is empty" }[reply.ttl_ms] ??
     duration(reply.ttl_ms);
-  const about = list(["Algorithm", decode(reply.algorithm ?? "")], ["Expires", reply.ttl_ms >= 0 ? "in " + ttl : ttl],
+  const about = list(["Algorithm", decode(reply.algorithm ?? "")],
+    ["Expires", reply.ttl_ms >= 0 ? "in " + ttl : ttl],
     reply.score_unit && ["Scores", "of another limiter, in " + decode(reply.score_unit)],
     reply.burst && ["Burst", count(reply.burst)],
     reply.resolution_ms && ["Buckets of", duration(reply.resolution_ms)]);
