@@ -15,8 +15,8 @@ import (
 )
 
 // A suite is a folder of tests in some language's own framework. They start
-// zlimit-server or run it in their process, and show that limiters can be tested so.
-// Nothing is compared with Redis.
+// zlimit-server or run it in their process. Most show that limiters can be tested so, and
+// compare nothing with Redis; terminal runs Redis' tools against both servers.
 type suite struct {
 	name        string // as in --only
 	dir         string
@@ -39,6 +39,7 @@ func testSuites(root string) []suite {
 			command:     []string{"node", "--test", "."},
 		},
 		{name: "java", dir: at("compat/tests/java"), command: []string{"mvn", "-q", "-B", "test"}},
+		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},
 	}
 }
 
@@ -79,7 +80,7 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			fmt.Fprintf(stdout, "tests in %-7s %6.1f s  %s\n", s.name, time.Since(begin).Seconds(), verdict)
+			fmt.Fprintf(stdout, "tests in %-8s %6.1f s  %s\n", s.name, time.Since(begin).Seconds(), verdict)
 		})
 	}
 	wait.Wait()
