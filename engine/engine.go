@@ -314,6 +314,12 @@ func (r *registry) all() []*Session {
 // for INFO.
 func (e *Engine) CountRejected() { e.stats.Rejected.Add(1) }
 
+// CountQueryLimit counts a connection that client-query-buffer-limit has closed, for INFO.
+func (e *Engine) CountQueryLimit() { e.stats.QueryLimit.Add(1) }
+
+// CountOutputLimit counts one that client-output-buffer-limit has closed.
+func (e *Engine) CountOutputLimit() { e.stats.OutputLimit.Add(1) }
+
 // CountHandshakeFailed counts a connection whose TLS handshake failed, for INFO.
 func (e *Engine) CountHandshakeFailed() { e.stats.Handshakes.Add(1) }
 

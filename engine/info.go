@@ -146,7 +146,11 @@ func infoClients(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("blocked_clients", e.stats.Blocked.Load())
 	w.put("tracking_clients", e.tracked.clients.Load())
 	w.put("pubsub_clients", e.subscribers())
+	watching, watched := e.store.WatchCounts()
+	w.put("watching_clients", watching)
 	w.put("clients_in_timeout_table", e.stats.TimedWaits.Load())
+	w.put("total_watched_keys", watched)
+	w.put("total_blocking_keys", e.store.WaitedKeys())
 }
 
 // largestBuffers returns the largest input and output buffer of the sessions.

@@ -22,9 +22,18 @@ var infoExtra = []infoNote{
 	{"Server", "zlimit_version", "redis_version is the version whose answers are given."},
 	{"Server", "go_version", "What the program was compiled with."},
 	{"Clients", "pubsub_clients", "From Redis 7.4: connections that have subscribed."},
+	{
+		"Clients", "watching_clients total_watched_keys",
+		"From Redis 7.4: connections that watch keys, and the keys.",
+	},
+	{"Clients", "total_blocking_keys", "From Redis 7.2: keys that blocked connections wait for."},
 	{"Memory", "number_of_compiled_scripts", "Scripts that run without the interpreter."},
 	{"Memory", "gc_cycles", "Collections of Go's since the start."},
 	{"Memory", "maxmemory_reserve", "By how much keys are evicted earlier, to leave room for garbage."},
+	{
+		"Stats", "client_query_buffer_limit_disconnections client_output_buffer_limit_disconnections",
+		"From Redis 7.4: connections that sent too much, or left too much unread.",
+	},
 	{"Stats", "evicted_scripts", "From Redis 7.4: scripts of EVAL that made room for others."},
 	{
 		"Stats",

@@ -63,6 +63,8 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("io_threaded_writes_processed", 0)
 	w.put("reply_buffer_shrinks", 0)
 	w.put("reply_buffer_expands", 0)
+	w.put("client_query_buffer_limit_disconnections", s.QueryLimit.Load())
+	w.put("client_output_buffer_limit_disconnections", s.OutputLimit.Load())
 	for _, reason := range deniedReasons {
 		w.put("acl_access_denied_"+reason.short, e.aclLog.denied[reason.Reason].Load())
 	}

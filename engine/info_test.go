@@ -165,3 +165,43 @@ func TestInfoBesideEverything(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestInfoOfKeysThatClientsAwait: keys count once, however many clients watch them or
+// wait for them.
+func TestInfoOfKeysThatClientsAwait(t *testing.T) {
+	e, _ := newEngine(t)
+	s, a, b, c := newSession(t, e), newSession(t, e), newSession(t, e), newSession(t, e)
+	requireCounts := func(watching, watched, blocking int) {
+		t.Helper()
+		info := do(s, "INFO clients")
+		require.Contains(t, info, fmt.Sprintf("watching_clients:%d\r\n", watching))
+		require.Contains(t, info, fmt.Sprintf("total_watched_keys:%d\r\n", watched))
+		require.Contains(t, info, fmt.Sprintf("total_blocking_keys:%d\r\n", blocking))
+	}
+	requireCounts(0, 0, 0)
+	do(a, "WATCH x y x")
+	do(b, "WATCH y")
+	requireCounts(2, 2, 0)
+	do(b, "SELECT 1")
+	do(b, "WATCH y")
+	requireCounts(2, 3, 0)
+	do(b, "UNWATCH")
+	do(b, "UNWATCH")
+	requireCounts(1, 2, 0)
+	do(a, "MULTI")
+	do(a, "EXEC")
+	requireCounts(0, 0, 0)
+	do(a, "WATCH x")
+	do(a, "SELECT 0")
+	do(b, "SELECT 0")
+	require.Equal(t, "(nothing)", do(b, "BLPOP k l k 0"))
+	require.Equal(t, "(nothing)", do(c, "BLPOP k 0"))
+	requireCounts(1, 1, 2)
+	a.Close()
+	do(s, "RPUSH k v")
+	require.Equal(t, "[k v]", show(b.Resume()))
+	requireCounts(0, 0, 1)
+	do(s, "RPUSH k v")
+	require.Equal(t, "[k v]", show(c.Resume()))
+	requireCounts(0, 0, 0)
+}

@@ -111,7 +111,8 @@ func (c *conn) serve() {
 	c.recoverPanic(func() { graceful = c.loop() })
 	c.stopBlockTimer()
 	unread := c.out.overflow()
-	if unread > 0 { // logged before other clients can see that it is gone
+	if unread > 0 { // counted and logged before other clients can see that it is gone
+		c.server.engine.CountOutputLimit()
 		c.logEnd(slog.LevelWarn, "closed by client-output-buffer-limit", "unread", unread)
 	}
 	c.session.Close()
@@ -264,6 +265,7 @@ func (c *conn) rejectInput(err error) {
 		c.out.append([]byte("-ERR " + protoErr.Error() + "\r\n"))
 		return
 	}
+	c.server.engine.CountQueryLimit()
 	c.logEnd(slog.LevelWarn, "closed by client-query-buffer-limit", "error", err)
 }
 

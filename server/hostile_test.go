@@ -190,6 +190,9 @@ func TestQueryBufferLimit(t *testing.T) {
 	_ = c.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$4194304\r\n" + strings.Repeat("x", 4<<20)))
 	require.Zero(t, c.awaitClose(t), "there is no reply")
 	require.Contains(t, logged(), "client-query-buffer-limit")
+	other := connect(t, srv)
+	require.Equal(t, "1", infoField(t, other, "client_query_buffer_limit_disconnections"))
+	require.Equal(t, "0", infoField(t, other, "client_output_buffer_limit_disconnections"))
 	requireServes(t, srv)
 }
 

@@ -77,6 +77,8 @@ func TestOutputHardLimit(t *testing.T) {
 	awaitOnlyWatcher(t, srv, watcher)
 	require.Less(t, c.awaitClose(t), int64(100<<20))
 	require.Contains(t, logged(), "closed by client-output-buffer-limit")
+	require.Equal(t, "1", infoField(t, watcher, "client_output_buffer_limit_disconnections"))
+	require.Equal(t, "0", infoField(t, watcher, "client_query_buffer_limit_disconnections"))
 }
 
 // TestOutputSoftLimit: the client is silent when the limit's second is over, so

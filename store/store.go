@@ -52,8 +52,10 @@ type Store struct {
 	// watched[i] belongs to shard i. It is keyed by database number and key, so Swap leaves it alone.
 	watched [NumShards]map[watchKey][]*Watch
 
-	used    atomic.Int64 // see UsedEstimate
-	watches atomic.Int64 // number of watched keys, over all watches
+	used        atomic.Int64 // see UsedEstimate
+	watches     atomic.Int64 // number of watched keys, over all watches
+	watchers    atomic.Int64 // number of watches that have keys
+	watchedKeys atomic.Int64 // number of keys that some watch has
 
 	stamping atomic.Pointer[stamping] // see use.go
 	pools    [NumShards]evictionPool  // each belongs to its shard; see evict.go

@@ -54,6 +54,7 @@ type waiting struct {
 	// The counters below are changed with one of the waiter's shards held, so that they are exact for whoever
 	// holds that shard.
 	waiters    atomic.Int64 // waiters that have not left
+	keys       atomic.Int64 // keys with waiters
 	withTarget atomic.Int64 // of these, waiters with a target
 	clock      atomic.Uint64
 }
@@ -81,6 +82,7 @@ func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
 		if q == nil {
 			q = &waitQueue{}
 			ws.queues[i][wk] = q
+			ws.keys.Add(1)
 		}
 		w.entries = append(w.entries, queueEntry{wk, q.waiters.PushBack(w)})
 		w.shards |= 1 << i
@@ -109,6 +111,9 @@ func (ws *waiting) countTarget(w *Waiter, by int) {
 	}
 }
 
+// WaitedKeys returns how many keys have waiters. It requires no shard.
+func (s *Store) WaitedKeys() int64 { return s.waiting.keys.Load() }
+
 // RemoveWaiter removes w from its queues. It requires w.Shards().
 func (s *Store) RemoveWaiter(w *Waiter) {
 	ws := &s.waiting
@@ -118,6 +123,7 @@ func (s *Store) RemoveWaiter(w *Waiter) {
 		q.waiters.Remove(e.element)
 		if q.waiters.Len() == 0 {
 			delete(queues, e.watchKey)
+			ws.keys.Add(-1)
 		}
 	}
 	ws.waiters.Add(-1)

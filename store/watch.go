@@ -45,6 +45,9 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	}
 	hash := dict.Hash(key)
 	n := db.shardAt(hash).keys.Get(hash, key)
+	if len(w.keys) == 0 {
+		db.store.watchers.Add(1)
+	}
 	w.keys = append(w.keys, watchedKey{wk, n != nil && n.Value.overdue(nowMs)})
 	w.shards |= ShardOf(key)
 	db.store.watches.Add(1)
@@ -53,7 +56,11 @@ func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	if db.store.watched[i] == nil {
 		db.store.watched[i] = make(map[watchKey][]*Watch)
 	}
-	db.store.watched[i][wk] = append(db.store.watched[i][wk], w)
+	watches := db.store.watched[i][wk]
+	if len(watches) == 0 {
+		db.store.watchedKeys.Add(1)
+	}
+	db.store.watched[i][wk] = append(watches, w)
 }
 
 // MarkDirty marks w as if a watched key had been modified. It requires no shard.
@@ -73,17 +80,24 @@ func (s *Store) Unwatch(w *Watch) {
 		}
 		if len(watches) == 0 {
 			delete(watched, wk.watchKey)
+			s.watchedKeys.Add(-1)
 		} else {
 			watched[wk.watchKey] = watches
 		}
 	}
 	s.watches.Add(-int64(len(w.keys)))
+	if len(w.keys) > 0 {
+		s.watchers.Add(-1)
+	}
 	w.keys, w.shards = nil, 0
 	w.dirty.Store(false)
 }
 
 // Watched reports whether any key is watched. It requires no shard.
 func (s *Store) Watched() bool { return s.watches.Load() > 0 }
+
+// WatchCounts returns how many watches have keys, and how many keys are watched. It requires no shard.
+func (s *Store) WatchCounts() (watches, keys int64) { return s.watchers.Load(), s.watchedKeys.Load() }
 
 // Watchers calls fn for the watches of keys in shards, several times for a watch of several keys.
 func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {

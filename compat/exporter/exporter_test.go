@@ -84,6 +84,7 @@ func scrape(t *testing.T, exporter, server string) (series, logged []string) {
 	dir := t.TempDir()
 	process, err := abuse.Start(t.Context(), server, dir, &abuse.Row{Directives: []string{
 		"--dir", dir, "--enable-debug-command", "yes", "--slowlog-log-slower-than", "0",
+		"--appendonly", "yes",
 	}})
 	require.NoError(t, err)
 	defer process.Stop()

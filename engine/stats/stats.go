@@ -13,6 +13,8 @@ type Stats struct {
 	Rejected    atomic.Int64 // connections that were refused
 	Handshakes  atomic.Int64 // TLS handshakes that failed
 	Evicted     atomic.Int64 // connections that maxmemory-clients has closed
+	QueryLimit  atomic.Int64 // connections that client-query-buffer-limit has closed
+	OutputLimit atomic.Int64 // connections that client-output-buffer-limit has closed
 	Blocked     atomic.Int64 // sessions that are blocked now
 	TimedWaits  atomic.Int64 // of them, those with a timeout
 	ReclaimUs   atomic.Int64 // that Ticks have spent on expired keys
@@ -91,7 +93,8 @@ func (r *Run) Flush(session int64, s *Stats) {
 // Reset is CONFIG RESETSTAT. What is blocked now stays.
 func (s *Stats) Reset() {
 	for _, n := range []*atomic.Int64{
-		&s.Connections, &s.Rejected, &s.Handshakes, &s.Evicted, &s.ReclaimUs, &s.ReclaimCuts,
+		&s.Connections, &s.Rejected, &s.Handshakes, &s.Evicted, &s.QueryLimit, &s.OutputLimit,
+		&s.ReclaimUs, &s.ReclaimCuts,
 	} {
 		n.Store(0)
 	}
