@@ -83,8 +83,7 @@ func scrape(t *testing.T, exporter, server string) (series, logged []string) {
 	t.Helper()
 	dir := t.TempDir()
 	process, err := abuse.Start(t.Context(), server, dir, &abuse.Row{Directives: []string{
-		"--dir", dir, "--enable-debug-command", "yes", "--slowlog-log-slower-than", "0",
-		"--appendonly", "yes",
+		"--dir", dir, "--slowlog-log-slower-than", "0", "--appendonly", "yes",
 	}})
 	require.NoError(t, err)
 	defer process.Stop()

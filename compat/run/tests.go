@@ -16,7 +16,8 @@ import (
 
 // A suite is a folder of tests in some language's own framework. They start
 // zlimit-server or run it in their process. Most show that limiters can be tested so, and
-// compare nothing with Redis; terminal runs Redis' tools against both servers.
+// compare nothing with Redis; terminal and exporter run Redis' tools and redis_exporter
+// against both servers.
 type suite struct {
 	name        string // as in --only
 	dir         string
@@ -39,6 +40,7 @@ func testSuites(root string) []suite {
 			command:     []string{"node", "--test", "."},
 		},
 		{name: "java", dir: at("compat/tests/java"), command: []string{"mvn", "-q", "-B", "test"}},
+		{name: "exporter", dir: at("compat/exporter"), command: []string{"go", "test", "-count=1", "./..."}},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},
 	}
 }

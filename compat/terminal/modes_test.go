@@ -136,7 +136,7 @@ func TestLatency(t *testing.T) {
 	for _, tc := range []struct{ flags, await string }{
 		{"--latency", measured},
 		{"--latency-history -i 1", measured + ` -- \d+\.\d\d seconds range$`},
-		{"--latency-dist -i 1", `^From 0 to 100%: +\d+\.\d\d|milliseconds`},
+		{"--latency-dist -i 1", `^From 0 to 100%:$`},
 	} {
 		t.Run(tc.flags, func(t *testing.T) {
 			t.Parallel()
