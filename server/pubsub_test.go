@@ -35,6 +35,7 @@ func TestSlowSubscriberIsDisconnected(t *testing.T) {
 	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit",
 		"normal 0 0 0 pubsub 2mb 0 0")
 	publisher, slow, quick := connect(t, srv), subscriber(t, srv), subscriber(t, srv)
+	require.Equal(t, "+PONG", publisher.call(t, "PING"), "it counts as a session")
 	const size = 256 << 10
 	body := strings.Repeat("m", size)
 	n := 0
