@@ -2,8 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -443,6 +441,8 @@ func TestDoctorIsBounded(t *testing.T) {
 		sum += n
 	}
 	require.Equal(t, merged, sum)
-	names := slices.Sorted(maps.Keys(w.clients))
-	require.Len(t, names, 600)
+	require.Less(t, w.e.MemoryUse().Doctor, int64(1_300_000))
+	do(newSession(t, w.e), "CONFIG SET rl-doctor no")
+	do(newSession(t, w.e), "RL.DOCTOR RESET")
+	require.Zero(t, w.e.MemoryUse().Doctor)
 }

@@ -27,11 +27,12 @@ type MemoryUse struct {
 	Scripts   int64 // cached scripts
 	Functions int64 // libraries
 	Log       int64 // of the append-only log, waiting to be written
+	Doctor    int64 // what RL.DOCTOR remembers
 }
 
 // Used returns the sum, used_memory.
 func (m MemoryUse) Used() int64 {
-	return m.Startup + m.Keyspace.Used + m.Clients + m.Scripts + m.Functions + m.Log
+	return m.Startup + m.Keyspace.Used + m.Clients + m.Scripts + m.Functions + m.Log + m.Doctor
 }
 
 // Overhead returns what is neither a key's name nor a value, used_memory_overhead.
@@ -46,6 +47,7 @@ func (e *Engine) MemoryUse() MemoryUse {
 		Scripts:   e.scripts.Stats().Bytes,
 		Functions: e.scripts.LibraryStats().Bytes,
 		Log:       e.storage.Buffered(),
+		Doctor:    e.doctor.Bytes(),
 	}
 	return m
 }

@@ -85,6 +85,7 @@ func TestScrape(t *testing.T) {
 		`rate_limit_units_total{algorithm="buckets"} 4`,
 		`zlimit_ops_total 11`, `zlimit_errors_total 2`, `zlimit_connected_clients 1`,
 		`zlimit_acl_denied_total{reason="auth"} 0`, `zlimit_acl_denied_total{reason="channel"} 0`,
+		`zlimit_doctor_findings_total{problem="merged-hits"} 0`,
 		`zlimit_keys{kind="log"} 3`, `zlimit_hits{kind="log"} 6`, `zlimit_hits{kind="buckets"} 4`,
 		`zlimit_keys{kind="string"} 1`, `zlimit_keys{kind="gcra"} 1`,
 		`zlimit_command_duration_seconds_count{command="eval"} 1`,

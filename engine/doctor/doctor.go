@@ -65,7 +65,7 @@ func (d *Doctor) Totals() []Total { return d.findings.totals() }
 // ResetTotals sets the totals to zero.
 func (d *Doctor) ResetTotals() { d.findings.resetTotals() }
 
-// Bytes returns how many bytes the doctor remembers keys and findings in, about.
+// Bytes returns about how many bytes keys and findings are remembered in.
 func (d *Doctor) Bytes() int64 {
 	n := d.findings.bytes()
 	if d.On() {

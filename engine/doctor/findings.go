@@ -34,6 +34,7 @@ const maxFindings = 128
 // findings are the findings of a doctor.
 type findings struct {
 	total []atomic.Int64 // by the index of the rule
+	count atomic.Int64   // the length of by
 
 	mu      sync.Mutex
 	by      map[string]*Finding // protected by mu, as are the following; by all that tells them apart
@@ -69,6 +70,7 @@ func (f *findings) add(r *rule, key []byte, by actor, n, nowMs int64) {
 			one.Command += " (script)"
 		}
 		f.by[string(f.name)] = one
+		f.count.Add(1)
 		if !folded {
 			f.own++
 		}
@@ -93,6 +95,7 @@ func (f *findings) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	clear(f.by)
+	f.count.Store(0)
 	f.own = 0
 }
 
@@ -128,9 +131,7 @@ func (f *findings) resetTotals() {
 // memoryBytes is the size of what a doctor that is on remembers of keys.
 const memoryBytes = int64(unsafe.Sizeof(memory{}))
 
-// bytes returns about how many bytes the findings take.
-func (f *findings) bytes() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return int64(len(f.by)) * (int64(unsafe.Sizeof(Finding{})) + 2*(maxPattern+maxLabel))
-}
+// findingBytes is about what a finding takes, with its strings and its key.
+const findingBytes = int64(unsafe.Sizeof(Finding{})) + 2*(maxPattern+maxLabel)
+
+func (f *findings) bytes() int64 { return f.count.Load() * findingBytes }
