@@ -263,6 +263,7 @@ func (e *Engine) Tick() {
 	}
 	e.sampler.Tick(int(e.cfg.Int("hz")))
 	e.stats.SampleRates(e.clock.MonotonicUs())
+	e.sampleGC()
 	e.evictClients()
 	e.notePeak(e.MemoryUse().Used())
 }

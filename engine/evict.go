@@ -110,7 +110,10 @@ func (e *Engine) exhausted() bool {
 // denyOOM reports whether a command has to be refused because memory is exhausted. It
 // makes room first, whether or not the command could need it, as Redis does.
 func (s *Session) denyOOM(cmd *commands.Command, args [][]byte) bool {
-	s.ctx.OutOfMemory = !s.engine.makeRoom(&s.group)
+	if s.ctx.OutOfMemory = false; s.engine.exceeds() {
+		s.EndCall() // the command before does not make room
+		s.ctx.OutOfMemory = !s.engine.makeRoom(&s.group)
+	}
 	switch {
 	case !s.ctx.OutOfMemory:
 		return false
@@ -137,6 +140,7 @@ func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	}
 	policy := v.policy.Load()
 	beganUs := e.clock.MonotonicUs()
+	defer func() { e.event(eventEvict, e.clock.MonotonicUs()-beganUs) }()
 	v.sinceUs.CompareAndSwap(0, max(beganUs, 1))
 	shard, misses, steps := rand.IntN(store.NumShards), 0, 0
 	for policy != nil && misses < store.NumShards {

@@ -35,6 +35,8 @@ type Figures struct {
 	EvictedClients    int64 // connections that maxmemory-clients has closed
 	InBytes, OutBytes int64 // of clients' connections
 
+	SlowCommands int64 // entries that SLOWLOG has had since the start
+
 	ClockAheadUs int64 // how far the clock is ahead of the system's
 }
 
@@ -67,6 +69,7 @@ func (e *Engine) Figures() Figures {
 		Handshakes: e.stats.Handshakes.Load(), EvictedClients: e.stats.Evicted.Load(),
 		InBytes: e.stats.Traffic.InBytes(), OutBytes: e.stats.Traffic.OutBytes(),
 		Prefixes: e.prefixFigures(), Doctor: e.doctor.Totals(),
+		SlowCommands: e.slow.log.Total(),
 		ClockAheadUs: e.clock.AheadUs(),
 	}
 	for _, reason := range deniedReasons {

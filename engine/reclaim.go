@@ -36,10 +36,21 @@ func (e *Engine) reclaimSome() {
 	if e.storage.Loading() {
 		return
 	}
-	beganUs := e.clock.MonotonicUs()
-	defer func() { e.stats.ReclaimUs.Add(max(e.clock.MonotonicUs()-beganUs, 0)) }()
+	beganUs, pausedUs := e.clock.MonotonicUs(), int64(0)
+	defer func() {
+		us := max(e.clock.MonotonicUs()-beganUs, 0)
+		e.stats.ReclaimUs.Add(us)
+		e.event(eventExpire, us-pausedUs)
+	}()
 	var g effects.Group
-	y := store.Yielder{Every: keysPerYield, Yield: e.options.Pause}
+	y := store.Yielder{Every: keysPerYield}
+	if e.options.Pause != nil {
+		y.Yield = func() {
+			startUs := e.clock.MonotonicUs()
+			e.options.Pause()
+			pausedUs += e.clock.MonotonicUs() - startUs
+		}
+	}
 	for range store.NumShards {
 		for more := true; more; {
 			var n int

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/stats"
 )
 
@@ -18,6 +19,8 @@ type slow struct {
 
 	log    stats.SlowLog
 	events stats.Events
+
+	collections int64 // garbage collections that sampleGC has seen; used by Tick only
 }
 
 const (
@@ -62,6 +65,19 @@ func (e *Engine) event(name string, us int64) {
 	if us >= e.slow.eventUs.Load() {
 		e.slow.events.Add(name, e.clock.NowUs()/1_000_000, us/1000)
 	}
+}
+
+// sampleGC adds the longest pause of the garbage collections since the last call.
+func (e *Engine) sampleGC() {
+	if e.slow.eventUs.Load() == never {
+		e.slow.collections = 0
+		return
+	}
+	us, collections := process.LongestGCPause(e.slow.collections)
+	if e.slow.collections != 0 { // otherwise they were before the monitor was on
+		e.event(eventGC, us)
+	}
+	e.slow.collections = collections
 }
 
 // eventOf returns the name of the event of slow calls of a command.

@@ -17,6 +17,9 @@ func (e *Engine) newStorage() *durable.Storage {
 		Config: e.cfg, Clock: e.clock, Store: e.store,
 		Disk: e.options.Disk, Chdir: e.options.Chdir,
 		Delay: e.options.Delay, Pause: e.options.Pause, Log: e.log,
+		Wrote:  func(us int64) { e.event(eventAOFWrite, us) },
+		Synced: func(us int64) { e.event(eventAOFSync, us) },
+		Froze:  func(us int64) { e.event(eventSnapshot, us) },
 		Record: func(j *durable.Journal) {
 			if j == nil {
 				e.setJournal(nil)

@@ -60,6 +60,7 @@ var (
 		"Mistakes of hand-written limiters, found by rl-doctor.", "problem")
 	evictions = desc("zlimit_evicted_keys_total", "Keys evicted because memory was full.")
 	expiries  = desc("zlimit_expired_keys_total", "Keys removed because their deadline had passed.")
+	slow      = desc("zlimit_slow_commands_total", "Calls that took at least slowlog-log-slower-than.")
 	info      = desc("zlimit_build_info", "1, with the version of zlimit.", "version")
 	saves     = desc("zlimit_rdb_saves_total", "Snapshots that were begun.")
 	rewrites  = desc("zlimit_aof_rewrites_total", "Rewrites of the append-only log that were begun.")
@@ -83,7 +84,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
 		prefixKeys, prefixMax, refused,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
-		lastSave, denials, problems, used, maxmemory, evictions, expiries, info, saves, rewrites,
+		lastSave, denials, problems, used, maxmemory, evictions, expiries, slow, info, saves, rewrites,
 		maxclients, blocked, rejections, handshakes, evictedClients, inBytes, outBytes, ahead,
 	} {
 		ch <- d
@@ -135,6 +136,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(maxmemory, now, float64(f.MaxMemory))
 	put(evictions, total, float64(f.Evicted))
 	put(expiries, total, float64(f.Expired))
+	put(slow, total, float64(f.SlowCommands))
 	put(info, now, 1, engine.Version)
 	put(saves, total, float64(d.Save.Started))
 	put(rewrites, total, float64(d.Rewrite.Started))

@@ -71,9 +71,11 @@ func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) err
 		return ErrTorn
 	}
 	var preserved preservedKeys
+	startUs := s.clock.MonotonicUs()
 	sn := s.store.BeginSnapshot(preserved.add)
 	begin()
 	s.store.Unlock(store.AllShards)
+	s.options.Froze(s.clock.MonotonicUs() - startUs)
 
 	var failed error
 	complete := s.walk(sn, stop, func() {

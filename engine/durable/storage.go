@@ -37,6 +37,11 @@ type Options struct {
 	// Log is the server's log.
 	Log *slog.Logger
 
+	// Wrote, Synced and Froze are called with how many microseconds it took to write to
+	// the log, to sync it under appendfsync always, and to begin a snapshot with every
+	// shard locked. They may be called concurrently.
+	Wrote, Synced, Froze func(us int64)
+
 	// Record makes the engine record changes in j, or stop if j is nil. It is
 	// called with every shard locked.
 	Record func(j *Journal)

@@ -61,6 +61,18 @@ func ReadHeap() Heap {
 	return Heap{Allocated: at(0), Active: at(0) + at(1), Mapped: at(2) - at(3), Collections: at(4)}
 }
 
+// LongestGCPause returns how long in microseconds the longest pause of all goroutines by
+// the garbage collector was, since a number of collections, and their present number.
+func LongestGCPause(since int64) (us, collections int64) {
+	var stats debug.GCStats
+	debug.ReadGCStats(&stats)
+	n := min(int(stats.NumGC-since), len(stats.Pause))
+	for _, pause := range stats.Pause[:max(n, 0)] {
+		us = max(us, pause.Microseconds())
+	}
+	return us, stats.NumGC
+}
+
 // Revision returns the commit that the program was built from, as eight
 // hexadecimal digits, and 1 if files had been changed. An unknown commit is all
 // zeros.

@@ -62,6 +62,10 @@ type Options struct {
 	// MiB. At four times the limit, which only callers that skip WaitForSpace can
 	// reach, the log is abandoned and needs a rewrite.
 	Limit int64
+	// Wrote and Synced are called after each write and each sync, on any goroutine, with
+	// how long it took in microseconds of NowUs. All three or none may be nil.
+	Wrote, Synced func(us int64)
+	NowUs         func() int64
 	// Log logs a line for the operator.
 	Log func(warn bool, text string)
 }

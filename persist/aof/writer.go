@@ -101,7 +101,7 @@ func (l *Log) writeChunk(c *chunk) bool {
 	err := f.truncateTail()
 	if err == nil {
 		var n int
-		n, err = f.f.Write(c.sealed)
+		l.measure(l.o.Wrote, func() { n, err = f.f.Write(c.sealed) })
 		if err == nil && n < len(c.sealed) {
 			err = io.ErrShortWrite
 		}
@@ -115,6 +115,17 @@ func (l *Log) writeChunk(c *chunk) bool {
 		l.o.Log(true, text)
 	}
 	return ok
+}
+
+// measure calls fn, and took with its duration, if that is not nil.
+func (l *Log) measure(took func(us int64), fn func()) {
+	if took == nil {
+		fn()
+		return
+	}
+	startUs := l.o.NowUs()
+	fn()
+	took(l.o.NowUs() - startUs)
 }
 
 // finishWrite records the outcome of a write. text is for the operator. Requires
@@ -224,7 +235,7 @@ func (l *Log) sync(after func()) error {
 
 	var err error
 	if needed {
-		err = f.f.Sync()
+		l.measure(l.o.Synced, func() { err = f.f.Sync() })
 	}
 
 	if err != nil {

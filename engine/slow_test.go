@@ -1,0 +1,271 @@
+package engine_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
+)
+
+// newTimedEngine returns an engine in which commands take time: each reading of the
+// monotonic clock is step microseconds after the last one.
+func newTimedEngine(t *testing.T, step *int64, directives ...string) (*engine.Engine, *int64) {
+	t.Helper()
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(directives, nil))
+	us, readings := int64(0), new(int64)
+	c := clock.New(clock.Sources{
+		Monotonic: func() int64 { us += *step; *readings++; return us },
+		Wall:      func() int64 { return startNowMs * 1000 },
+	})
+	return engine.New(engine.Options{Config: cfg, Clock: c}), readings
+}
+
+// A connection is a session whose arguments stay, as a server's do.
+func newConnection(t *testing.T, e *engine.Engine) *engine.Session {
+	t.Helper()
+	s := e.NewSession(engine.Peer{Addr: "127.0.0.1:7", LocalAddr: "127.0.0.1:6379", KeepsArgs: true})
+	t.Cleanup(s.Close)
+	return s
+}
+
+// slowlog returns what SLOWLOG has, as name:duration, the newest first.
+func slowlog(s *engine.Session) string {
+	var out []string
+	for _, entry := range s.Do(args("slowlog get -1")).Elems() {
+		e := entry.Elems()
+		out = append(out, fmt.Sprintf("%s:%d", e[3].Elems()[0].Str(), e[2].Int()))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestSlowCallIsBounded: a call is open until the next reading, and is logged by then.
+func TestSlowCallIsBounded(t *testing.T) {
+	step := int64(1)
+	e, _ := newTimedEngine(t, &step, "--slowlog-log-slower-than", "5000")
+	s := newConnection(t, e)
+	for range 100 { // so that each command has been timed once
+		do(s, "set k v")
+		do(s, "get k")
+		do(s, "echo x")
+		do(s, "slowlog len")
+		do(s, "slowlog get")
+		do(s, "multi")
+		do(s, "discard")
+	}
+	require.Empty(t, slowlog(s))
+
+	// The command that follows ends it.
+	timed := 0
+	for range 200 {
+		do(s, "set k v")
+		step = 6000
+		s.EndCall()
+		step = 1
+		if got := slowlog(s); got == "" {
+			timed++ // one call in sixteen has ended before
+		} else {
+			require.Equal(t, "set:6000", got)
+		}
+		do(s, "slowlog reset")
+	}
+	require.Less(t, timed, 40)
+
+	// A command that is queued or refused ends it, too, and is not part of it.
+	for _, next := range []string{"nosuch", "get", "multi", "get k"} {
+		do(s, "discard")
+		do(s, "slowlog reset")
+		do(s, "echo x")
+		do(s, next)
+		if next == "multi" {
+			do(s, "get k")
+		}
+		step = 6000
+		s.EndCall()
+		step = 1
+		require.NotContains(t, slowlog(s), "echo", next)
+	}
+}
+
+// TestShortThresholdsAreExact: below a millisecond the end of each call is read, and what
+// happens afterwards does not count.
+func TestShortThresholdsAreExact(t *testing.T) {
+	step := int64(1)
+	e, readings := newTimedEngine(t, &step, "--slowlog-log-slower-than", "999")
+	s := newConnection(t, e)
+	do(s, "echo x")
+	for range 100 {
+		do(s, "echo x")
+		step = 5000
+		s.EndCall()
+		step = 1
+	}
+	require.Empty(t, slowlog(s))
+	before := *readings
+	do(s, "echo x")
+	require.Equal(t, before+2, *readings)
+	do(s, "config set slowlog-log-slower-than 1000")
+	do(s, "slowlog len")
+	ends := int64(0)
+	for range 160 {
+		before = *readings
+		do(s, "echo x")
+		ends += *readings - before - 1
+	}
+	require.Less(t, ends, int64(40), "only the calls of the sample are read twice")
+	do(s, "config set slowlog-log-slower-than -1")
+	s.EndCall()
+	do(s, "echo x")
+	before = *readings
+	s.EndCall()
+	require.Equal(t, before, *readings, "nothing is open while the log is off")
+}
+
+// TestCallsWithoutConnection: arguments that do not stay end the call at once; the program
+// that runs the engine is measured where a call could be slow.
+func TestCallsWithoutConnection(t *testing.T) {
+	step := int64(1)
+	e, readings := newTimedEngine(t, &step)
+	other, owner := newSession(t, e), e.NewSession(engine.Peer{Owner: true})
+	defer owner.Close()
+	count := func(s *engine.Session, line string) int64 {
+		least := int64(1 << 60)
+		for range 50 { // of which some are in the sample
+			before := *readings
+			do(s, line)
+			least = min(least, *readings-before)
+		}
+		return least
+	}
+	require.EqualValues(t, 2, count(other, "echo x"))
+	require.EqualValues(t, 1, count(owner, "echo x"), "it is fast")
+	require.EqualValues(t, 2, count(owner, "set k v"))
+	do(owner, "config set slowlog-log-slower-than 999")
+	require.EqualValues(t, 2, count(owner, "echo x"))
+	step = 5000
+	require.Equal(t, "OK", do(owner, "set k v"))
+	step = 1
+	require.Equal(t, "set:5000", slowlog(owner))
+	require.EqualValues(t, 1, e.Figures().SlowCommands)
+}
+
+// TestWaitsAreNotBlamed: the wait for a lock that another session holds belongs neither to
+// the call before nor to the one that waits.
+func TestWaitsAreNotBlamed(t *testing.T) {
+	var us atomic.Int64
+	reading := make(chan struct{}, 1)
+	c := clock.New(clock.Sources{
+		Monotonic: func() int64 {
+			select {
+			case reading <- struct{}{}:
+			default:
+			}
+			return us.Add(1)
+		},
+		Wall: func() int64 { return startNowMs * 1000 },
+	})
+	e := engine.New(engine.Options{Config: config.New(), Clock: c})
+	s := newConnection(t, e)
+	for range 50 {
+		do(s, "set k v") // it is open
+		done := make(chan struct{})
+		e.WithShards(func() {
+			<-reading
+			go func() {
+				defer close(done)
+				do(s, "get k")
+			}()
+			<-reading // the wait has begun
+			us.Add(1_000_000)
+		})
+		<-done
+		s.EndCall()
+	}
+	require.Empty(t, slowlog(s))
+	do(s, "set k v")
+	us.Add(1_000_000)
+	s.EndCall()
+	do(s, "set k v")
+	us.Add(1_000_000)
+	s.EndCall()
+	require.NotEmpty(t, slowlog(s), "the comparison can fail")
+}
+
+// TestSlowLogMemory: an entry is small, whatever its call was.
+func TestSlowLogMemory(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector takes memory")
+	}
+	e, _ := newEngine(t, "--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000000")
+	s := newSession(t, e)
+	call := args("del")
+	for range 100 {
+		call = append(call, make([]byte, 10_000))
+	}
+	const entries = 1000
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	for range entries {
+		s.Do(call)
+	}
+	require.Less(t, (heap()-before)/entries, int64(8<<10))
+	require.Equal(t, fmt.Sprint(entries), do(s, "slowlog len"))
+	require.Equal(t, "OK", do(s, "config set slowlog-max-len 1"))
+	require.Less(t, heap()-before, int64(1<<20))
+	require.Equal(t, "1", do(s, "slowlog len"))
+}
+
+// TestSlowLogConcurrently: calls, readers and changed directives at once; each entry has an
+// ID of its own, in order.
+func TestSlowLogConcurrently(t *testing.T) {
+	e, _ := newEngine(t, "--slowlog-log-slower-than", "0", "--latency-monitor-threshold", "1")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			s := newSession(t, e)
+			for n := range 200 {
+				switch {
+				case i == 0:
+					do(s, fmt.Sprintf("config set slowlog-max-len %d latency-monitor-threshold %d", n%20, n%2))
+				case i == 1:
+					last := int64(1 << 60)
+					for _, entry := range s.Do(args("slowlog get -1")).Elems() {
+						require.Less(t, entry.Elems()[0].Int(), last)
+						last = entry.Elems()[0].Int()
+					}
+					do(s, "latency latest")
+					do(s, "latency histogram")
+				case i == 2 && n%10 == 0:
+					do(s, "slowlog reset")
+					do(s, "latency reset")
+				default:
+					do(s, "multi")
+					do(s, "client setname n")
+					do(s, "incr k")
+					do(s, "exec")
+					do(s, "blpop l 0.001")
+					if s.Blocked() != nil {
+						s.Blocked().TimeOut()
+						s.Resume()
+					}
+					do(s, "rpush l x")
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
