@@ -119,6 +119,10 @@ type Command struct {
 	Handler    Handler
 	Subs       []Command
 
+	// LooseSubs says that Handler runs for calls that fit none of Subs, as in Redis, where
+	// they are no commands of their own.
+	LooseSubs bool
+
 	// Event is the event that keyspace notifications publish for the changes of a
 	// command that writes; "" if it is not always the same. See events.go.
 	Event string

@@ -56,6 +56,12 @@ func (c *Ctx) dumped(value any) []byte {
 	return c.dumper.Dump(value, c.Settings.RDBCompression)
 }
 
+// SerializedLen returns how many bytes a key's value takes in a snapshot.
+func (c *Ctx) SerializedLen(n *store.Node) int {
+	const typeAndFooter = 1 + 10
+	return len(c.dumped(store.DataOf(n))) - typeAndFooter
+}
+
 // DUMP key
 func dumpKey(c *Ctx) resp.Value {
 	n := c.DB.Lookup(c.Args[1], c.NowMs)

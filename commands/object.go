@@ -17,26 +17,31 @@ func objectEncoding(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
+	return resp.Bulk(EncodingOf(n))
+}
+
+// EncodingOf returns the encoding of a key's value, by Redis' names.
+func EncodingOf(n *store.Node) string {
 	switch v := store.DataOf(n).(type) {
 	case *store.String:
-		return resp.Bulk(v.Encoding())
+		return v.Encoding()
 	case *zset.Set:
 		if v.IsListpack() {
-			return resp.Bulk("listpack")
+			return "listpack"
 		}
-		return resp.Bulk("skiplist")
+		return "skiplist"
 	case *set.Set:
 		if v.IsIntset() {
-			return resp.Bulk("intset")
+			return "intset"
 		}
-		return resp.Bulk("hashtable")
+		return "hashtable"
 	case *hash.Hash:
 		if v.IsListpack() {
-			return resp.Bulk("listpack")
+			return "listpack"
 		}
-		return resp.Bulk("hashtable")
+		return "hashtable"
 	case *list.List:
-		return resp.Bulk("quicklist") // of any size: only Redis 7.2 has listpacks for small ones
+		return "quicklist" // of any size: only Redis 7.2 has listpacks for small ones
 	}
 	panic("commands: a value of unknown type in the keyspace")
 }
@@ -76,10 +81,15 @@ func objectRefCount(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
+	return resp.Int(RefCountOf(n))
+}
+
+// RefCountOf returns the reference count of a key's value, as Redis counts.
+func RefCountOf(n *store.Node) int64 {
 	if s := store.StringOf(n); s != nil {
 		if number, ok := s.Int(); ok && number >= 0 && number < sharedIntegers {
-			return resp.Int(math.MaxInt32)
+			return math.MaxInt32
 		}
 	}
-	return resp.Int(1)
+	return 1
 }

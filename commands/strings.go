@@ -423,3 +423,10 @@ func addInt(c *Ctx, by int64) resp.Value {
 	c.DB.Modified(n)
 	return resp.Int(sum)
 }
+
+// CreateString stores a string under a key that does not exist. It is for commands of other
+// packages.
+func (c *Ctx) CreateString(key, text []byte) {
+	c.DB.Put(key, store.NewString(text))
+	c.didSet(key, text, 0)
+}

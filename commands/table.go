@@ -105,7 +105,8 @@ func (c *Command) Sub(name []byte) *Command {
 }
 
 // Resolve returns the command or subcommand that args call. If there is none, or if the
-// number of arguments is wrong, it returns nil and the error reply.
+// number of arguments is wrong, it returns nil and the error reply, or the container if that
+// has LooseSubs.
 func (t *Table) Resolve(args [][]byte) (*Command, resp.Value) {
 	return resolve(t.Lookup(args[0]), args)
 }
@@ -114,14 +115,15 @@ func resolve(c *Command, args [][]byte) (*Command, resp.Value) {
 	if c == nil {
 		return nil, unknownCommand(args)
 	}
-	if c.Subs != nil {
-		if len(args) > 1 {
-			sub := c.Sub(args[1])
-			if sub == nil {
-				return nil, unknownSubcommand(c, args[1])
-			}
-			c = sub
+	if c.Subs != nil && len(args) > 1 {
+		sub := c.Sub(args[1])
+		switch {
+		case c.LooseSubs && (sub == nil || !sub.ArityOK(len(args))):
+			return c, resp.None
+		case sub == nil:
+			return nil, unknownSubcommand(c, args[1])
 		}
+		c = sub
 	}
 	if !c.ArityOK(len(args)) {
 		return nil, wrongArity(c.FullName())

@@ -92,7 +92,7 @@ var serverDirectives = []Directive{
 	{
 		Name: "enable-debug-command", Kind: KindEnum, Default: "no", Values: []string{"no", "yes", "local"},
 		Immutable: true,
-		About:     "Who may use DEBUG, which moves the clock for tests: no client, all, or local ones.",
+		About:     "Who may use DEBUG, which is for tests: no client, all, or local ones.",
 	},
 	{
 		Name: "enable-protected-configs", Kind: KindEnum, Default: "no",

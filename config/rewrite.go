@@ -57,6 +57,15 @@ func joinLines(lines []string) string {
 //
 // It returns ErrNoFile, an error of reading the file, or that of write.
 func (c *Config) Rewrite(users func() []string, write func(path, text string) error) error {
+	return c.rewrite(false, users, write)
+}
+
+// RewriteAll is Rewrite for a file that has every directive, also those with their defaults.
+func (c *Config) RewriteAll(users func() []string, write func(path, text string) error) error {
+	return c.rewrite(true, users, write)
+}
+
+func (c *Config) rewrite(all bool, users func() []string, write func(path, text string) error) error {
 	c.setMu.Lock()
 	defer c.setMu.Unlock()
 	c.mu.RLock()
@@ -71,6 +80,9 @@ func (c *Config) Rewrite(users func() []string, write func(path, text string) er
 	}
 	d := parseDocument(old)
 	d.update(values)
+	if all {
+		d.complete(values)
+	}
 	if users != nil {
 		d.replace(userLines, users())
 	}
@@ -103,6 +115,19 @@ func (d *document) update(values []value) {
 		return
 	}
 	*d = *inPlace
+}
+
+// complete appends the directives that have no line.
+func (d *document) complete(values []value) {
+	has := make(map[int]bool)
+	for _, l := range d.lines {
+		has[l.index] = true
+	}
+	for i := range table {
+		if !has[i] {
+			d.append(i, table[i].lines(values[i], true))
+		}
+	}
 }
 
 // differing returns the indexes of directives to which the document gives other values,

@@ -19,8 +19,9 @@ import (
 // scriptLimits are the present values of directives.
 type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
 
-// End cancels loading, and makes scripts fail that are past busy-reply-threshold or
-// reach it. From then on the engine is not Ready. Call it before closing the sessions.
+// End cancels loading and DEBUG SLEEP, and makes scripts fail that are past
+// busy-reply-threshold or reach it. From then on the engine is not Ready. Call it before
+// closing the sessions.
 func (e *Engine) End() {
 	e.ending.Store(true)
 	e.storage.CancelLoad()

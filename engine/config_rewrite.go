@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
@@ -17,7 +18,7 @@ var errNoConfigFile = resp.Error("ERR The server is running without a config fil
 
 // CONFIG REWRITE
 func (e *Engine) configRewrite(*commands.Ctx) resp.Value {
-	err := e.rewriteConfig(func(dir string) disk.FS { return disk.OS(dir) })
+	err := e.rewriteConfig(e.cfg.Rewrite, disk.OS)
 	switch {
 	case errors.Is(err, config.ErrNoFile):
 		return errNoConfigFile
@@ -29,9 +30,25 @@ func (e *Engine) configRewrite(*commands.Ctx) resp.Value {
 	return resp.OK
 }
 
+// DEBUG CONFIG-REWRITE-FORCE-ALL
+func (e *Engine) debugConfigRewrite(*commands.Ctx) resp.Value {
+	const failed = "ERR CONFIG-REWRITE-FORCE-ALL failed: "
+	err := e.rewriteConfig(e.cfg.RewriteAll, disk.OS)
+	switch {
+	case errors.Is(err, config.ErrNoFile):
+		return resp.Error(failed + cReason(syscall.EFAULT)) // as in Redis
+	case err != nil:
+		return resp.Error(failed + oneLine(cReason(err)))
+	}
+	return resp.OK
+}
+
+// A rewriter is Rewrite or RewriteAll of a config.Config.
+type rewriter func(users func() []string, write func(path, text string) error) error
+
 // rewriteConfig writes the configuration file, in the directory that open returns.
-func (e *Engine) rewriteConfig(open func(dir string) disk.FS) error {
-	return e.cfg.Rewrite(e.userLines, func(path, text string) error {
+func (e *Engine) rewriteConfig(rewrite rewriter, open func(dir string) disk.FS) error {
+	return rewrite(e.userLines, func(path, text string) error {
 		name := filepath.Base(path)
 		temp := name + ".tmp-" + e.runID
 		return disk.ReplaceFile(open(filepath.Dir(path)), name, temp, func(w io.Writer) error {

@@ -164,7 +164,7 @@ func TestConfigRewriteSurvivesPowerCuts(t *testing.T) {
 		d := crashdisk.New(seed)
 		d.Put("zlimit.conf", []byte(old))
 		d.StopAt(stop)
-		err := e.rewriteConfig(func(string) disk.FS { return d.FS() })
+		err := e.rewriteConfig(e.cfg.Rewrite, func(string) disk.FS { return d.FS() })
 		if err == nil {
 			require.Greater(t, stop, 3, "it takes some operations")
 			require.Equal(t, changed+users, string(d.Bytes("zlimit.conf")))
@@ -192,7 +192,7 @@ func TestConfigRewriteSurvivesFaults(t *testing.T) {
 			}
 			return crashdisk.Fault{}
 		})
-		err := e.rewriteConfig(func(string) disk.FS { return d.FS() })
+		err := e.rewriteConfig(e.cfg.Rewrite, func(string) disk.FS { return d.FS() })
 		require.ErrorIs(t, err, syscall.ENOSPC, kind)
 		require.Equal(t, "No space left on device", cReason(err))
 		require.Equal(t, "old\n", string(d.Bytes("zlimit.conf")), kind)

@@ -1,9 +1,12 @@
 package engine
 
 import (
-	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
 
-	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -11,101 +14,231 @@ import (
 
 const debugFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.Protected
 
-// debugGroup is DEBUG CLOCK, which moves the clock for tests in any language.
-func (e *Engine) debugGroup() []commands.Command {
-	clockCommand := func(name string, arity int, syntax, summary string,
-		run commands.Handler,
-	) commands.Command {
-		return commands.Command{
-			Name: name, Arity: arity, Flags: debugFlags | commands.NoMulti | commands.AllShards,
-			Group: "server", Since: "0.1.0", Complexity: "O(N)",
-			Deviation: "zlimit's own", Syntax: syntax, Summary: summary, Handler: run,
-		}
-	}
-	return []commands.Command{{
-		Name: "debug", Arity: -2, Flags: debugFlags, Group: "server", Since: "1.0.0", Complexity: "O(1)",
-		Summary:   "Freezes and moves the server's clock, for tests.",
-		Deviation: "only CLOCK, which is zlimit's own",
-		Subs: []commands.Command{
-			clockCommand("clock", -3, "<FREEZE | ADVANCE milliseconds | SET unix-time-milliseconds | RESUME>",
-				"Holds, moves or releases the clock that expiry, TIME and RL.* follow.", e.debugClock),
-			commands.Help("server", "1.0.0"),
-		},
-	}}
+// A debugRow is a subcommand of DEBUG. In Redis they are no commands of their own, so
+// calls of a wrong number of arguments get the text of unknown subcommands: see
+// debugUnknown.
+type debugRow struct {
+	name      string
+	arity     int            // with DEBUG and the name; -n means at least n
+	flags     commands.Flags // beside debugFlags
+	syntax    string
+	summary   string
+	deviation string
+	run       commands.Handler
 }
 
-// minClockMs is the earliest instant that DEBUG CLOCK SET accepts.
-const minClockMs = 100_000_000_000
+// everyKey is for rows that visit the keyspace: they name no keys, as in Redis.
+const everyKey = commands.AllShards
 
-var (
-	errClockOff  = resp.Error("ERR DEBUG CLOCK is not allowed while appendonly or save points are on")
-	errClockInt  = resp.Error("ERR milliseconds is not an integer or out of range")
-	errClockStep = resp.Error(fmt.Sprintf("ERR milliseconds must be from 0 to what is left until %d "+
-		"unix milliseconds", int64(clock.MaxMs)))
-	errClockSet = resp.Error(fmt.Sprintf("ERR unix-time-milliseconds must be from %d to %d",
-		int64(minClockMs), int64(clock.MaxMs)))
-	errClockBack   = resp.Error("ERR DEBUG CLOCK SET moves the clock back only on an empty keyspace")
-	errClockSyntax = resp.Error("ERR DEBUG CLOCK takes FREEZE, ADVANCE milliseconds, SET " +
-		"unix-time-milliseconds or RESUME")
-)
+// debugRows returns the subcommands that are more than an answer.
+func (e *Engine) debugRows() []debugRow {
+	return []debugRow{
+		{
+			"clock", -3, commands.NoMulti | everyKey,
+			"<FREEZE | ADVANCE milliseconds | SET unix-time-milliseconds | RESUME>",
+			"Holds, moves or releases the clock that expiry, TIME and RL.* follow.", "zlimit's own", e.debugClock,
+		},
+		{
+			"config-rewrite-force-all", 2, 0, "",
+			"Writes every directive to the configuration file.", "", e.debugConfigRewrite,
+		},
+		{"digest", 2, everyKey, "", "Returns a hash of the keyspace.", "", debugDigest},
+		{
+			"digest-value", -2, everyKey, "[key [key ...]]", "Returns a hash of each value.", "",
+			debugDigestValue,
+		},
+		{"error", 3, 0, "message", "Answers an error.", "", debugError},
+		{
+			"htstats", 3, everyKey, "dbid", "Returns figures of the table of a database.", "the text",
+			debugHTStats,
+		},
+		{
+			"htstats-key", 3, everyKey, "key", "Returns figures of the table of a value.", "the text",
+			debugHTStatsKey,
+		},
+		{
+			"listpack", 3, everyKey, "key", "Accepts values that are listpacks.", "nothing is printed",
+			debugListpack,
+		},
+		{
+			"loadaof", 2, everyKey | commands.NoMulti, "",
+			"Empties the keyspace and loads the append-only log.",
+			"an error without a log; not in a transaction", e.debugLoadAOF,
+		},
+		{"log", 3, 0, "message", "Writes a message to the server's log.", "", e.debugLog},
+		{
+			"object", 3, everyKey, "key", "Returns how a value is stored.",
+			"the address is 0x0, and what belongs to quicklists is missing", debugObject,
+		},
+		{
+			"populate", -3, everyKey, "count [prefix [size]]", "Creates strings.",
+			"they are kept on disk like others", debugPopulate,
+		},
+		{
+			"protocol", 3, 0,
+			"<string | integer | double | bignum | null | array | set | map | attrib | push | verbatim | " +
+				"true | false>", "Answers a value of a type.", "", debugProtocol,
+		},
+		{
+			"quicklist-packed-threshold", 3, 0, "size", "Accepts a size and does nothing.", "it has no effect",
+			debugPackedThreshold,
+		},
+		{
+			"reload", -2, everyKey, "[NOSAVE] [NOFLUSH] [MERGE]",
+			"Saves a snapshot, empties the keyspace and loads the snapshot.",
+			"a file that cannot be read is refused before the keyspace is emptied; NOSAVE is refused while " +
+				"appendonly is on", e.debugReload,
+		},
+		{"sdslen", 3, everyKey, "key", "Returns the sizes of a key and its string.", "", debugSDSLen},
+		{
+			"set-active-expire", 3, 0, "<0 | 1>", "Stops or resumes the removal of expired keys before they " +
+				"are used.", "", e.debugSetActiveExpire,
+		},
+		{
+			"sleep", 3, everyKey, "seconds", "Holds every shard for a while.",
+			"commands without keys are answered meanwhile", e.debugSleep,
+		},
+		{
+			"stringmatch-len", 4, 0, "pattern string", "Returns whether a pattern matches a string.",
+			"not in Redis 7.0.15", debugStringMatch,
+		},
+		{"structsize", 2, 0, "", "Returns the sizes of structures.", "the structures", debugStructSize},
+	}
+}
 
-// DEBUG CLOCK FREEZE | ADVANCE ms | SET ms | RESUME
-//
-// The clock moves while every shard is locked, so no command sees two instants.
-// When the reply is sent, everything that is due by the new instant has expired.
-func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
-	if e.cfg.Bool("appendonly") || e.cfg.String("save") != "" {
-		return errClockOff
+// debugIgnored are the subcommands whose subject does not exist here. They answer OK.
+var debugIgnored = []struct {
+	name   string
+	arity  int
+	syntax string
+}{
+	{"aof-flush-sleep", 3, "microseconds"},
+	{"change-repl-id", 2, ""},
+	{"drop-cluster-packet-filter", 3, "packet-type"},
+	{"pause-cron", 3, "<0 | 1>"},
+	{"replybuffer", 4, "<PEAK-RESET-TIME | RESIZING> value"},
+	{"set-disable-deny-scripts", 3, "<0 | 1>"},
+}
+
+// debugRefused are the subcommands that do harm, with the reason why they are refused.
+var debugRefused = []struct{ name, reason string }{
+	{"assert", "end the process with a signal instead"},
+	{"crash-and-recover", "end the process with a signal instead"},
+	{"leak", "memory is collected"},
+	{"oom", "end the process with a signal instead"},
+	{"panic", "end the process with a signal instead"},
+	{"replicate", "there are no replicas"},
+	{"restart", "restart the process instead"},
+	{"segfault", "end the process with a signal instead"},
+	{"set-skip-checksum-validation", "payloads are always verified"},
+}
+
+// debugGroup returns the row of DEBUG.
+func (e *Engine) debugGroup() []commands.Command {
+	row := func(r debugRow) commands.Command {
+		return commands.Command{
+			Name: r.name, Arity: r.arity, Flags: debugFlags | r.flags, Group: "server", Since: "1.0.0",
+			Complexity: "Depends on subcommand.", Syntax: r.syntax, Summary: r.summary,
+			Deviation: r.deviation, Handler: r.run,
+		}
 	}
-	word, args := c.Args[2], c.Args[3:]
-	takesMs := commands.EqualFold(word, "advance") || commands.EqualFold(word, "set")
-	var ms int64
-	if takesMs {
-		if len(args) != 1 {
-			return errClockSyntax
-		}
-		var ok bool
-		if ms, ok = store.ParseInt(args[0]); !ok {
-			return errClockInt
-		}
-	} else if len(args) != 0 {
-		return errClockSyntax
+	debug := commands.Command{
+		Name: "debug", Arity: -2, Flags: debugFlags, Group: "server", Since: "1.0.0",
+		Complexity: "Depends on subcommand.",
+		Summary:    "Changes and inspects the server for tests.",
+		Deviation:  "CLOCK is zlimit's own; what is of C's memory and of a cluster is unknown",
+		Handler:    debugUnknown,
+		LooseSubs:  true,
+		Subs:       []commands.Command{commands.Help("server", "1.0.0")},
 	}
-	switch {
-	case commands.EqualFold(word, "freeze"):
-		e.clock.Freeze()
-	case commands.EqualFold(word, "resume"):
-		e.clock.Resume()
-	case commands.EqualFold(word, "advance"):
-		if e.clock.Advance(ms) != nil {
-			return errClockStep
-		}
-	case commands.EqualFold(word, "set"):
-		if ms < minClockMs || ms > clock.MaxMs {
-			return errClockSet
-		}
-		if ms < c.NowMs {
-			e.reclaimAll(c.NowMs) // expired keys do not count
-			if !e.empty() {
-				return errClockBack
-			}
-		}
-		if e.clock.Set(ms) != nil {
-			return errClockSet
-		}
-	default:
-		return errClockSyntax
+	for _, r := range e.debugRows() {
+		debug.Subs = append(debug.Subs, row(r))
 	}
-	e.reclaimAll(e.clock.NowUs() / 1000)
+	for _, r := range debugIgnored {
+		debug.Subs = append(debug.Subs, row(debugRow{
+			r.name, r.arity, 0, r.syntax, "Does nothing.", "it has no effect",
+			func(*commands.Ctx) resp.Value { return resp.OK },
+		}))
+	}
+	for _, r := range debugRefused {
+		refusal := resp.Error("ERR DEBUG " + strings.ToUpper(r.name) + " is refused: " + r.reason)
+		debug.Subs = append(debug.Subs, row(debugRow{
+			r.name, -2, 0, "[arg [arg ...]]", "Is refused.", r.reason,
+			func(*commands.Ctx) resp.Value { return refusal },
+		}))
+	}
+	slices.SortFunc(debug.Subs, func(a, b commands.Command) int { return strings.Compare(a.Name, b.Name) })
+	for i := range debug.Subs {
+		debug.Subs[i].Flags |= commands.Protected
+	}
+	return []commands.Command{debug}
+}
+
+// debugUnknown answers calls that fit no subcommand.
+func debugUnknown(c *commands.Ctx) resp.Value {
+	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" +
+		oneLine(cString(string(c.Args[1]))) + "'. Try DEBUG HELP.")
+}
+
+// DEBUG ERROR message
+func debugError(c *commands.Ctx) resp.Value { return resp.Error(oneLine(string(c.Args[2]))) }
+
+// DEBUG LOG message
+func (e *Engine) debugLog(c *commands.Ctx) resp.Value {
+	e.logf("DEBUG LOG: %s", oneLine(string(c.Args[2])))
 	return resp.OK
 }
 
-// empty reports whether no database holds a key. Every shard must be locked.
-func (e *Engine) empty() bool {
-	for i := range store.Databases {
-		if e.store.DB(i).Len() > 0 {
-			return false
-		}
+// sleepSliceUs is how long DEBUG SLEEP takes at most to notice that it is to end.
+const sleepSliceUs = 20_000
+
+// DEBUG SLEEP seconds
+//
+// As in Redis, what is not a number is 0, and what is negative is no time.
+func (e *Engine) debugSleep(c *commands.Ctx) resp.Value {
+	seconds, _ := strconv.ParseFloat(string(c.Args[2]), 64)
+	us := int64(min(seconds, 1e9) * 1e6)
+	for us > 0 && e.options.Delay != nil && !caller(c).dead.Load() && !e.ending.Load() {
+		slice := min(us, sleepSliceUs)
+		e.options.Delay(slice)
+		us -= slice
 	}
-	return true
+	return resp.OK
+}
+
+// DEBUG SET-ACTIVE-EXPIRE 0 | 1
+func (e *Engine) debugSetActiveExpire(c *commands.Ctx) resp.Value {
+	on, _ := store.ParseInt(c.Args[2])
+	e.reclaimOff.Store(on == 0)
+	return resp.OK
+}
+
+// DEBUG STRINGMATCH-LEN pattern string
+func debugStringMatch(c *commands.Ctx) resp.Value {
+	matches := int64(0)
+	if commands.GlobMatch(c.Args[2], string(c.Args[3])) {
+		matches = 1
+	}
+	return resp.Int(matches)
+}
+
+var (
+	memorySize         = regexp.MustCompile(`(?i)^[0-9]{1,10}(b|kb?|mb?|gb?)?$`)
+	errPackedThreshold = resp.Error("ERR argument must be a memory value bigger than 1 and smaller than 4gb")
+)
+
+// DEBUG QUICKLIST-PACKED-THRESHOLD size
+func debugPackedThreshold(c *commands.Ctx) resp.Value {
+	if !memorySize.Match(c.Args[2]) {
+		return errPackedThreshold
+	}
+	return resp.OK
+}
+
+// DEBUG STRUCTSIZE
+func debugStructSize(*commands.Ctx) resp.Value {
+	return resp.Status("bits:" + strconv.Itoa(strconv.IntSize) +
+		" node:" + strconv.Itoa(int(unsafe.Sizeof(store.Node{}))) +
+		" string:" + strconv.Itoa(int(unsafe.Sizeof(store.String{}))) +
+		" session:" + strconv.FormatInt(sessionBytes, 10))
 }

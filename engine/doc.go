@@ -12,7 +12,7 @@
 //
 // The groups that need a session or the whole engine are here: connection.go
 // (AUTH, HELLO, SELECT, ...), client.go (CLIENT), transaction.go (MULTI, ...),
-// server_commands.go (CONFIG), info.go (INFO), debug.go (DEBUG CLOCK), shutdown.go.
+// server_commands.go (CONFIG), info.go (INFO), debug.go (DEBUG), shutdown.go.
 // What is kept on disk is in package durable, subscriptions and mailboxes in
 // pubsub, counters in stats, and what the process says of itself in process.
 //

@@ -85,6 +85,9 @@ type Engine struct {
 	torn     torn
 	prefixes prefixes
 
+	ending     atomic.Bool // End was called
+	reclaimOff atomic.Bool // DEBUG SET-ACTIVE-EXPIRE 0
+
 	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
 	evictAt   int // the same for the tracking table
 	doctorAt  int // the same for RL.DOCTOR
@@ -253,7 +256,9 @@ func (e *Engine) Tick() {
 	e.clock.Sync()
 	e.pause.expire()
 	e.storage.Tick()
-	e.reclaimSome()
+	if !e.reclaimOff.Load() {
+		e.reclaimSome()
+	}
 	e.countPrefixes()
 	e.removeOrphans()
 	e.tickTracked()

@@ -22,7 +22,7 @@ func TestDebugClockRules(t *testing.T) {
 	s := newSession(t, e)
 	at := func(ms int64) string { return fmt.Sprintf("[%d %d]", ms/1000, ms%1000*1000) }
 	dialog{
-		{"DEBUG CLOCK", "ERR wrong number of arguments for 'debug|clock' command"},
+		{"DEBUG CLOCK", "ERR unknown subcommand or wrong number of arguments for 'CLOCK'. Try DEBUG HELP."},
 		{"DEBUG CLOCK NOSUCH", syntax},
 		{"DEBUG CLOCK FREEZE 1", syntax},
 		{"DEBUG CLOCK RESUME now", syntax},

@@ -84,6 +84,8 @@ type loader struct {
 	instantMs int64 // the latest instant that the files name
 	begun     func()
 	delay     delay
+	locked    bool // every shard is locked
+	distinct  bool // no key of a snapshot may exist
 }
 
 func (s *Storage) newLoader(begun func()) *loader {
@@ -98,24 +100,13 @@ func (s *Storage) newLoader(begun func()) *loader {
 // log loads the append-only log and opens it, or a new one, to append to.
 func (l *loader) log() (*aof.Log, error) {
 	s, o := l.storage, l.storage.logOptions()
-	found, err := aof.Load(o, s.cfg.Bool("aof-load-truncated"), aof.Handler{
-		Apply: func(args [][]byte) error {
-			defer l.delay.key()
-			return l.apply(args)
-		},
-		RDB: func(f io.ReaderAt, size int64) (end int64, err error) {
-			sum, err := l.snapshot(f, size, false)
-			return sum.End, err
-		},
-		Progress: l.report,
-		Keys:     l.keys,
-	})
+	found, err := l.loadLog(o)
 	if err != nil {
 		return nil, err
 	}
 	l.instantMs = max(l.instantMs, found.InstantMs)
 	if found.Found {
-		s.options.Log.Info("loaded the append-only file", "keys", s.countKeys(), "bytes", found.Bytes)
+		s.options.Log.Info("loaded the append-only file", "keys", l.countKeys(), "bytes", found.Bytes)
 		l.logSkipped()
 	} else if ok, _ := disk.Exists(s.dir(), s.cfg.String("dbfilename")); ok {
 		s.options.Log.Warn("there is no append-only file, so nothing is loaded, and the snapshot is left "+
@@ -147,7 +138,7 @@ func (l *loader) dump(name string) error {
 		path := dir.Path(name)
 		return fmt.Errorf("loading %s: %w; zlimit-server --check-rdb %s tells more", path, err, path)
 	}
-	s.options.Log.Info("loaded the snapshot", "keys", s.countKeys(), "file", dir.Path(name), "bytes", size)
+	s.options.Log.Info("loaded the snapshot", "keys", l.countKeys(), "file", dir.Path(name), "bytes", size)
 	l.logSkipped()
 	return nil
 }
@@ -177,7 +168,9 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 				return nil
 			}
 			s.loaded.keys.Add(1)
-			l.put(db, key, value, expireAtMs)
+			if err := l.put(db, key, value, expireAtMs); err != nil {
+				return err
+			}
 			l.delay.key()
 			return nil
 		},
@@ -212,16 +205,20 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 }
 
 // put stores a key of a snapshot.
-func (l *loader) put(db int, key []byte, value any, expireAtMs int64) {
-	st, shard := l.storage.store, store.ShardOf(key)
-	st.Lock(shard)
-	defer st.Unlock(shard)
-	into := st.DB(db)
+func (l *loader) put(db int, key []byte, value any, expireAtMs int64) error {
+	shard := store.ShardOf(key)
+	l.lock(shard)
+	defer l.unlock(shard)
+	into := l.storage.store.DB(db)
+	if l.distinct && into.Examine(key, l.storage.clock.NowUs()/1000) != nil {
+		return errConflict
+	}
 	n := into.Put(key, value)
 	into.SetIdle(n, 0, l.storage.clock.NowUs()/1000)
 	if expireAtMs != 0 {
 		into.ExpireAt(n, expireAtMs)
 	}
+	return nil
 }
 
 // apply runs one command of a log.
@@ -242,8 +239,8 @@ func (l *loader) apply(args [][]byte) error {
 	if cmd.Locks != nil {
 		shards = store.AllShards
 	}
-	s.store.Lock(shards)
-	defer s.store.Unlock(shards)
+	l.lock(shards)
+	defer l.unlock(shards)
 	c := l.ctx
 	c.Reset()
 	c.Unheld, c.Cmd, c.Args, c.Settings = ^shards, cmd, args, s.options.Settings()
@@ -309,12 +306,12 @@ func (l *loader) report(done, total int64) {
 }
 
 // countKeys returns how many keys there are in all databases.
-func (s *Storage) countKeys() int {
-	s.store.Lock(store.AllShards)
-	defer s.store.Unlock(store.AllShards)
+func (l *loader) countKeys() int {
+	l.lock(store.AllShards)
+	defer l.unlock(store.AllShards)
 	n := 0
 	for i := range store.Databases {
-		n += s.store.DB(i).Len()
+		n += l.storage.store.DB(i).Len()
 	}
 	return n
 }

@@ -35,6 +35,7 @@ type Log struct {
 	nowMs      int64         // the latest instant appended
 	epoch      int           // of the file that Append's bytes go to
 	written    int64         // position up to which everything is in the files
+	drains     int           // calls of Drain under way
 	changed    chan struct{} // closed and replaced when synced or a fault changes, or space frees up
 	idle       bool          // the writer sleeps and must be woken
 	failed     error         // a write failed; Tick retries it
@@ -234,6 +235,28 @@ func (l *Log) WaitForSpace(cancel <-chan struct{}) error {
 		case err != nil || l.buffered.Load() <= l.o.Limit:
 			return true, err
 		case l.closed:
+			return true, ErrClosed
+		}
+		return false, nil
+	})
+}
+
+// Drain blocks until everything that was appended has been written to the file, though
+// perhaps not synced. Nothing may be appended meanwhile. It returns Err if the log fails.
+func (l *Log) Drain() error {
+	l.mu.Lock()
+	l.drains++
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.drains--
+		l.mu.Unlock()
+	}()
+	return l.await(nil, func() (done bool, err error) {
+		switch err := l.Err(); {
+		case err != nil || l.buffered.Load() == 0:
+			return true, err
+		case l.closed || l.starting():
 			return true, ErrClosed
 		}
 		return false, nil

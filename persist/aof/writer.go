@@ -150,7 +150,8 @@ func (l *Log) finishWrite(c *chunk, f *file, err error) (text string, ok bool) {
 	}
 	l.inflight = nil
 	full := l.buffered.Load() > l.o.Limit
-	if left := l.buffered.Add(-int64(c.len())); full && left <= l.o.Limit {
+	left := l.buffered.Add(-int64(c.len()))
+	if full && left <= l.o.Limit || left == 0 && l.drains > 0 {
 		l.broadcast()
 	}
 	l.recycle(c.buf)
