@@ -12,10 +12,13 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-const (
-	sampleFile = "dist/zlimit.conf"
-	changes    = "dir .\n" // by the sample's line dir ./, joined to the directory before it
-)
+const sampleFile = "dist/zlimit.conf"
+
+// withoutDir returns the lines of a file without that of dir: the sample's ./ stands for
+// the working directory, which the file names.
+func withoutDir(file string) string {
+	return regexp.MustCompile(`(?m)^dir .*\n`).ReplaceAllString(file, "")
+}
 
 // TestDist compares the files of dist that are made from the table of directives.
 func TestDist(t *testing.T) {
@@ -53,17 +56,13 @@ func TestSample(t *testing.T) {
 		// Alone, since a value could make up for another one's.
 		one := config.New()
 		require.NoError(t, one.ParseFile(sampleFile, strings.NewReader(line[1])), line[1])
-		if line[1] == "dir ./" {
-			require.Equal(t, changes, one.File())
-		} else {
-			require.Empty(t, one.File(), line[1])
-		}
+		require.Empty(t, withoutDir(one.File()), line[1])
 		require.NoError(t, all.ParseFile(sampleFile, strings.NewReader(line[1])))
 		name, _, _ := strings.Cut(line[1], " ")
 		require.False(t, seen[name], name)
 		seen[name] = true
 	}
-	require.Equal(t, changes, all.File())
+	require.Empty(t, withoutDir(all.File()))
 	for _, d := range all.Directives() {
 		require.True(t, seen[d.Name], d.Name)
 	}
