@@ -86,6 +86,9 @@ type Ctx struct {
 	// that of the arguments behind it.
 	Redacted uint64
 
+	// Tracer records decisions about single keys; nil: none is traced.
+	Tracer Tracer
+
 	// Sampler counts decisions by key, if Settings.TopSampling is not 0.
 	Sampler *TopSampler
 

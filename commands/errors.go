@@ -141,6 +141,10 @@ var (
 	errRLWithinRange   = resp.Error("ERR WITHIN must be from 1ms to 1h")
 	errRLWithinBytes   = resp.Error("ERR WITHIN goes with DENIED and HOT, not with BYTES")
 
+	errRLSimFrom = syntaxError("FROM KEY n or FROM TRACE n must come last")
+	errRLSimN    = resp.Error("ERR n must be from 1 to " + strconv.Itoa(MaxSim))
+	errRLNoTrace = resp.Error("ERR key is not traced: RL.TRACE ON key n")
+
 	errThrottlePeriodLong = resp.Error("ERR period must be below 100 years")
 	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
 )

@@ -29,9 +29,10 @@ type algorithm struct {
 	// this block are zero.
 	allow         func(c *Ctx, a *allowCall) (limiter.Decision, resp.Value)
 	validate      func(c *Ctx, a *allowCall) error
-	param         *algoParam // nil: none
-	multiQuota    bool       // accepts several limits and windows
-	otherCommands []string   // further commands that use the algorithm
+	newState      func(a *allowCall) limiter.State // returns that of an absent key; nil: a log
+	param         *algoParam                       // nil: none
+	multiQuota    bool                             // accepts several limits and windows
+	otherCommands []string                         // further commands that use the algorithm
 
 	kind    Kind    // of keys that hold the state
 	decider Decider // RL.ALLOW with the algorithm

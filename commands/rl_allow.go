@@ -44,7 +44,7 @@ func rlAllow(c *Ctx) resp.Value {
 	}
 	a := c.call
 	*a = allowCall{}
-	if refusal := a.parse(c); refusal.IsError() {
+	if refusal := a.parse(c, c.Args[2:], allowOptions); refusal.IsError() {
 		return refusal
 	}
 	d, refusal := a.algo.allow(c, a)
@@ -52,6 +52,7 @@ func rlAllow(c *Ctx) resp.Value {
 		return refusal
 	}
 	c.countDecision(a.algo, &d, a.Peek || a.Cost == 0)
+	c.trace(c.Args[1], a.Call, d.Allowed)
 	if a.full {
 		return fullReply(c, &d, a.algo)
 	}
@@ -86,6 +87,7 @@ func allowPlain(c *Ctx) resp.Value {
 		k.apply(c, &d.Change)
 	}
 	c.countDecision(&logAlgorithm, &d, false)
+	c.trace(c.Args[1], call, d.Allowed)
 	return decisionReply(c, &d)
 }
 

@@ -28,6 +28,12 @@ var bucketsAlgorithm = algorithm{
 		return ok
 	},
 	allow: allowBuckets,
+	newState: func(a *allowCall) limiter.State {
+		return &limiter.Buckets{
+			WidthMs: limiter.BucketWidth(a.quotas[0].WindowMs, a.param), N: a.param,
+			Counts: make([]int64, 0, a.param+1),
+		}
+	},
 	validate: func(_ *Ctx, a *allowCall) error {
 		if err := limiter.ValidateQuota(a.quotas[0], a.Call); err != nil {
 			return err

@@ -16,14 +16,15 @@ type allowCall struct {
 	full   bool
 }
 
-func (a *allowCall) parse(c *Ctx) resp.Value {
-	o := options{c.Args[2:]}
-	for a.n == 0 || o.more() && parseOption(o.rest[0], allowOptions) == 0 {
+// parse parses the arguments after the key, of which there are two or more.
+func (a *allowCall) parse(c *Ctx, args [][]byte, allowed optionSet) resp.Value {
+	o := options{args}
+	for a.n == 0 || o.more() && parseOption(o.rest[0], allowed) == 0 {
 		if refusal := a.appendQuota(c, &o); refusal.IsError() {
 			return refusal
 		}
 	}
-	if refusal := a.parseOptions(o, allowOptions); refusal.IsError() {
+	if refusal := a.parseOptions(o, allowed); refusal.IsError() {
 		return refusal
 	}
 	if !a.algo.multiQuota && a.n > 1 {

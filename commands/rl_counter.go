@@ -21,7 +21,10 @@ var counterAlgorithm = algorithm{
 		_, ok := parseCounter(n)
 		return ok
 	},
-	allow:    allowCounter,
+	allow: allowCounter,
+	newState: func(a *allowCall) limiter.State {
+		return &limiter.Counter{WindowMs: a.quotas[0].WindowMs}
+	},
 	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
 	refund:   refundCounter,
 	info: func(c *Ctx, n *store.Node) keyInfo {

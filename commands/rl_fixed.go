@@ -15,6 +15,7 @@ var fixedAlgorithm = algorithm{
 		return ok
 	},
 	allow:    allowFixed,
+	newState: func(*allowCall) limiter.State { return &limiter.Fixed{} },
 	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
 	refund:   refundFixed,
 	info: func(c *Ctx, n *store.Node) keyInfo {

@@ -24,6 +24,7 @@ var gcraAlgorithm = algorithm{
 		}
 		return limiter.ValidateBurst(a.quotas[0], a.param)
 	},
+	newState:      func(a *allowCall) limiter.State { return &limiter.GCRA{Burst: a.param} },
 	param:         &algoParam{"burst", errRLBurstMissing, errRLBurstNumber},
 	otherCommands: []string{"cl.throttle"},
 	refund:        func(*Ctx, *store.Node, int64) resp.Value { return errRLRefundGCRA },

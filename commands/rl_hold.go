@@ -250,6 +250,7 @@ func rlReserve(c *Ctx) resp.Value {
 	}
 	if d.Units == 0 {
 		c.markFullness(c.Args[1], &d)
+		c.trace(c.Args[1], call, 0)
 		return decisionReply(c, &d)
 	}
 	if refusal := c.reserveHold(&k, name); refusal.IsError() {
@@ -257,6 +258,7 @@ func rlReserve(c *Ctx) resp.Value {
 	}
 	k.apply(c, &d.Change)
 	c.markFullness(c.Args[1], &d)
+	c.trace(c.Args[1], call, d.Units)
 	h = hold{
 		idLen: int64(len(id)), first: d.First, units: d.Units, windowMs: quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,

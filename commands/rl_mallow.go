@@ -48,6 +48,9 @@ func rlMallow(c *Ctx) resp.Value {
 	c.count(mallowDecider, binding.Allowed, binding.Allowed*int64(len(triples)/3), call.Peek)
 	for i := 0; i < len(triples); i += 3 {
 		c.observe(triples[i], !call.Peek && binding.Allowed == 0 && i == index)
+		if binding.Allowed > 0 || i == index { // the others would have admitted a denied call
+			c.trace(triples[i], call, binding.Allowed)
+		}
 	}
 	return resp.Array(append(c.Values(6), resp.Int(int64(index/3+1)),
 		resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),

@@ -24,6 +24,7 @@ const (
 	reserveOptions = optHold | optID
 	acquireOptions = optLease | optID
 	renewOptions   = optLease
+	simOptions     = optAlgo
 	topOptions     = optMatch | optWithin
 )
 

@@ -70,6 +70,7 @@ func clThrottle(c *Ctx) resp.Value {
 	}
 	c.count(throttleDecider, d.Units, d.Units, quantity == 0)
 	c.observe(c.Args[1], t.Limited)
+	c.trace(c.Args[1], limiter.Call{Cost: quantity}, d.Allowed)
 	if c.Settings.LimiterAware {
 		c.DB.SetFullness(c.Args[1], fullness(t.Limited, burst-t.Remaining, burst), c.NowMs)
 	}

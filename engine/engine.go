@@ -111,6 +111,7 @@ type Engine struct {
 	slow    slow
 	sampler stats.Sampler
 	top     stats.Top
+	traces  stats.Traces
 	memory  memory
 
 	clientMemory clientMemory
@@ -154,7 +155,7 @@ func New(o Options) *Engine {
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
-		e.aclGroup(), e.serverGroup(), e.memoryGroup(), e.storage.Commands(), e.doctorGroup(),
+		e.aclGroup(), e.serverGroup(), e.memoryGroup(), e.storage.Commands(), e.doctorGroup(), e.traceGroup(),
 	)
 	e.doctor = doctor.New(e.table)
 	e.renameErr = rename(e.table, o.Config.Renames())

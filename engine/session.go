@@ -479,6 +479,9 @@ func (s *Session) begin() {
 	if r := s.restriction(); r != s.guard.rules {
 		s.setGuard(r)
 	}
+	if on := s.engine.traces.On(); on != (c.Tracer != nil) {
+		s.setTracer(on)
+	}
 	if watched := s.engine.monitors.watched.Load(); watched || c.Monitor != nil {
 		s.beginTrace(watched)
 	}

@@ -26,3 +26,11 @@ func (e *Engine) Top(q commands.TopQuery) (report commands.TopReport, sampling u
 	}
 	return e.top.Top(&q), e.settings.Load().TopSampling
 }
+
+// setTracer makes the handlers record decisions, or not.
+func (s *Session) setTracer(on bool) {
+	s.ctx.Tracer = nil
+	if on {
+		s.ctx.Tracer = &s.engine.traces
+	}
+}

@@ -29,7 +29,8 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.child.Settings, r.child.Caller = c.Settings, c.Caller
 	r.child.Group, r.child.AfterRead = c.Group, c.AfterRead
 	r.child.Proto, r.child.InScript = resp.RESP2, true
-	r.child.Monitor, r.child.Observer, r.child.Guard, r.child.Sampler = c.Monitor, c.Observer, c.Guard, c.Sampler
+	r.child.Monitor, r.child.Observer, r.child.Guard = c.Monitor, c.Observer, c.Guard
+	r.child.Sampler, r.child.Tracer = c.Sampler, c.Tracer
 }
 
 func (r *caller) end() {
@@ -38,7 +39,8 @@ func (r *caller) end() {
 	r.parent = nil
 	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
 	r.child.Args, r.child.Cmd, r.child.Group, r.child.AfterRead = nil, nil, nil, nil
-	r.child.Monitor, r.child.Observer, r.child.Guard, r.child.Sampler = nil, nil, nil, nil
+	r.child.Monitor, r.child.Observer, r.child.Guard = nil, nil, nil
+	r.child.Sampler, r.child.Tracer = nil, nil
 	r.child.Reset()
 }
 

@@ -99,3 +99,58 @@ func rlTop() []rlScenario {
 		}},
 	}
 }
+
+// rlSim is the scenarios of RL.SIM and RL.TRACE.
+func rlSim() []rlScenario {
+	key := func(calls, lost, first, last, admitted, denied, waitMs int) string {
+		firstMs, lastMs := "(nil)", "(nil)"
+		if calls > 0 {
+			firstMs, lastMs = fmt.Sprint(startNowMs+first), fmt.Sprint(startNowMs+last)
+		}
+		return fmt.Sprintf("[from key calls %d lost %d from_empty (nil) first_ms %s last_ms %s admitted %d "+
+			"denied %d units %d longest_wait_ms %d never 0 was_admitted %d was_denied (nil) changed %d]",
+			calls, lost, firstMs, lastMs, admitted, denied, admitted, waitMs, calls, denied)
+	}
+	const syntax = "ERR syntax error, "
+	const from = syntax + "FROM KEY n or FROM TRACE n must come last"
+	return []rlScenario{
+		{"a key's hits under another limit", nil, []rlStep{
+			{0, "RL.SIM k 2 1s FROM KEY 9", key(0, 0, 0, 0, 0, 0, 0)},
+			{0, "RL.ALLOW k 3 1s", "[1 3 2 0 1000]"},
+			{100, "RL.ALLOW k 3 1s COST 2", "[2 3 0 0 1000]"},
+			{150, "RL.ALLOW k 3 1s", "[0 3 0 850 950]"},
+			{200, "RL.SIM k 3 1s FROM KEY 9", key(3, 0, 0, 100, 3, 0, 0)},
+			{200, "RL.SIM k 2 1s FROM KEY 9", key(3, 0, 0, 100, 2, 1, 900)},
+			{200, "RL.SIM k 9 1s 2 100 from key 9", key(3, 0, 0, 100, 3, 0, 0)},
+			{200, "RL.SIM k 9 1s 1 50 FROM KEY 9", key(3, 0, 0, 100, 2, 1, 50)},
+			{200, "RL.SIM k 1 1s FROM KEY 2", key(2, 1, 100, 100, 1, 1, 1000)},
+			{200, "RL.SIM k 1 1s ALGO FIXED FROM KEY 9", key(3, 0, 0, 100, 1, 2, 900)},
+			{200, "RL.SIM k 1 1s ALGO GCRA 2 FROM KEY 9", key(3, 0, 0, 100, 2, 1, 900)},
+			{200, "RL.SIM k 2 1s ALGO BUCKETS 10 FROM KEY 9", key(3, 0, 0, 100, 2, 1, 999)},
+			{200, "RL.SIM k 2 1s ALGO COUNTER FROM KEY 9", key(3, 0, 0, 100, 2, 1, 1400)},
+			{200, "ZCARD k", "3"},
+		}},
+		{"RL.SIM's refusals", nil, []rlStep{
+			{0, "SET s x", "OK"},
+			{0, "ZADD z 5 five", "1"},
+			{0, "RL.ALLOW f 1 1s ALGO FIXED", "[1 1 0 0 1000]"},
+			{0, "RL.SIM k 1 1s FROM TRACE 9", "ERR key is not traced: RL.TRACE ON key n"},
+			{0, "RL.SIM s 1 1s FROM KEY 9", errWrongType},
+			{0, "RL.SIM z 1 1s FROM KEY 9", errForeign},
+			{0, "RL.SIM f 1 1s FROM KEY 9", "ERR key holds FIXED state, not LOG"},
+			{0, "RL.SIM k 0 1s FROM KEY 9", errLimit},
+			{0, "RL.SIM k 1 0 FROM KEY 9", errWindowShort},
+			{0, "RL.SIM k 1 1s FROM KEY 0", "ERR n must be from 1 to 10000"},
+			{0, "RL.SIM k 1 1s FROM KEY 1000000", "ERR n must be from 1 to 10000"},
+			{0, "RL.SIM k 1 1s FROM KEY x", "ERR n is not an integer or out of range"},
+			{0, "RL.SIM k 1 1s FROM LOCK 9", syntax + "'LOCK' is not KEY or TRACE"},
+			{0, "RL.SIM k 1 1s KEY 9 FROM", from},
+			{0, "RL.SIM k 1 1s TO KEY 9", from},
+			{0, "RL.SIM k 1 1s 2 FROM KEY 9", syntax + "the limit '2' has no window"},
+			{0, "RL.SIM k 1 1s COST 2 FROM KEY 9", syntax + "'COST' is neither a limit nor an option"},
+			{0, "RL.SIM k 1 1s ALGO FROM KEY 9", syntax + "ALGO needs LOG, FIXED, GCRA burst, BUCKETS n or COUNTER"},
+			{0, "RL.SIM k 1 1s ALGO FIXED PEEK FROM KEY 9", syntax + "'PEEK' is not an option here"},
+			{0, "RL.SIM k 1 1s 2 2s ALGO FIXED FROM KEY 9", "ERR several limits and windows require ALGO LOG"},
+		}},
+	}
+}

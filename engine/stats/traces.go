@@ -1,0 +1,143 @@
+package stats
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/stats/topk"
+)
+
+// Traces implements commands.Tracer: for each key that is traced it keeps the last
+// decisions. Its zero value is ready to use.
+type Traces struct {
+	on atomic.Bool // some key is traced
+
+	mu        sync.Mutex
+	byKey     map[topk.Key]*trace // protected by mu
+	decisions int                 // sum of all sizes; protected by mu
+}
+
+// Bounds of traces. A decision takes 32 bytes.
+const (
+	MaxTraces         = 64
+	MaxTracedKey      = commands.MaxTopKey // bytes of a name
+	MaxTraceDecisions = 100_000            // of all traces together
+)
+
+// Errors of Start.
+var (
+	ErrManyTraces     = errors.New("stats: too many keys are traced")
+	ErrManyDecisions  = errors.New("stats: the traces would keep too many decisions")
+	ErrLongTracedName = errors.New("stats: the name of the key is too long")
+)
+
+// A trace is a ring of decisions.
+type trace struct {
+	size      int // decisions that are kept
+	decisions []commands.TracedDecision
+	next      int // the oldest, once there are size decisions
+	lost      int64
+	fromEmpty bool
+}
+
+// A TraceStatus describes a trace.
+type TraceStatus struct {
+	Key  string
+	Size int // decisions that it keeps at most
+	Held int
+	Lost int64 // earlier decisions
+}
+
+// On reports whether any key is traced.
+func (t *Traces) On() bool { return t.on.Load() }
+
+// Start starts to trace a key, anew if it is traced already. fromEmpty says that the key
+// does not exist.
+func (t *Traces) Start(db int, name string, size int, fromEmpty bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := topk.Key{DB: db, Name: name}
+	old, others, decisions := t.byKey[key], len(t.byKey), t.decisions+size
+	if old != nil {
+		others--
+		decisions -= old.size
+	}
+	switch {
+	case len(name) > MaxTracedKey:
+		return ErrLongTracedName
+	case others >= MaxTraces:
+		return ErrManyTraces
+	case decisions > MaxTraceDecisions:
+		return ErrManyDecisions
+	}
+	if t.byKey == nil {
+		t.byKey = make(map[topk.Key]*trace)
+	}
+	t.byKey[key] = &trace{size: size, fromEmpty: fromEmpty}
+	t.decisions = decisions
+	t.on.Store(true)
+	return nil
+}
+
+// Stop stops to trace a key, forgets its decisions, and reports whether it was traced.
+func (t *Traces) Stop(db int, name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := topk.Key{DB: db, Name: name}
+	old := t.byKey[key]
+	if old == nil {
+		return false
+	}
+	delete(t.byKey, key)
+	t.decisions -= old.size
+	t.on.Store(len(t.byKey) > 0)
+	return true
+}
+
+// Record implements commands.Tracer.
+func (t *Traces) Record(db int, key []byte, d commands.TracedDecision) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.byKey[topk.Key{DB: db, Name: string(key)}]
+	switch {
+	case r == nil:
+	case len(r.decisions) < r.size:
+		r.decisions = append(r.decisions, d)
+	default:
+		r.decisions[r.next] = d
+		r.next = (r.next + 1) % r.size
+		r.lost++
+	}
+}
+
+// Trace implements commands.Tracer.
+func (t *Traces) Trace(db int, key []byte, n int) (commands.Trace, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.byKey[topk.Key{DB: db, Name: string(key)}]
+	if r == nil {
+		return commands.Trace{}, false
+	}
+	all := slices.Concat(r.decisions[r.next:], r.decisions[:r.next])
+	earlier := max(len(all)-n, 0)
+	return commands.Trace{
+		Decisions: all[earlier:], Lost: r.lost + int64(earlier), FromEmpty: r.fromEmpty,
+	}, true
+}
+
+// List returns the traces of a database, by name.
+func (t *Traces) List(db int) (list []TraceStatus) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, r := range t.byKey {
+		if key.DB == db {
+			list = append(list, TraceStatus{key.Name, r.size, len(r.decisions), r.lost})
+		}
+	}
+	slices.SortFunc(list, func(a, b TraceStatus) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}
