@@ -127,6 +127,10 @@ func rows() []row {
 		{program: ourServer, flow: rlAllow},
 		{program: ourServer, name: "our PING", flow: ping, plain: true},
 	}
+	top := []contender{
+		{program: ourServer, flow: rlAllow},
+		{program: ourServer, name: "without rl-top", flags: []string{"--rl-top", "no"}, flow: rlAllow},
+	}
 
 	list := []row{
 		plain("ping-1", "PING", 1, ping),
@@ -141,6 +145,7 @@ func rows() []row {
 		limiter("allow-16", "RL.ALLOW against the documents' script by EVALSHA", 12, 16,
 			against(rlAllow, evalsha)),
 		limiter("wire-16", "RL.ALLOW against our own PING", 0.75, 16, wire),
+		limiter("top-16", "RL.ALLOW with the counts of RL.TOP against without", 0.98, 16, top),
 		limiter("evalsha-1", "the documents' script by EVALSHA", 1.3, 1, both(evalsha)),
 		limiter("evalsha-16", "the documents' script by EVALSHA", 4, 16, both(evalsha)),
 		limiter("interpreted-1", "the same through the interpreter (lua-engine interpreter)", 1, 1,

@@ -12,8 +12,8 @@ var rlSimRows = []Command{{
 	Name: "rl.sim", Arity: -7, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 	Group: "rate-limit", Since: "0.1.0", Complexity: "O(M*log(N)) with M decisions, O(M*n) with BUCKETS n",
 	Handler: rlSim,
-	Syntax: "key limit window [limit window ...] [ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") +
-		">] FROM <KEY | TRACE> n",
+	Syntax: "key limit window [limit window ...] " +
+		"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] FROM <KEY | TRACE> n",
 	Summary:   "Replays the last decisions about a key under another limit or algorithm.",
 	Deviation: "zlimit's own",
 }}

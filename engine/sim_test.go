@@ -99,7 +99,8 @@ func TestSimAgainstBruteForce(t *testing.T) {
 			changed = a["changed"]
 			require.Equal(t, map[string]int64{
 				"calls": int64(len(last)), "lost": int64(len(calls) - len(last)), "from_empty": 1,
-				"first_ms": last[0].atMs, "last_ms": atMs, "admitted": admitted, "denied": denied, "units": units,
+				"first_ms": last[0].atMs, "last_ms": atMs,
+				"admitted": admitted, "denied": denied, "units": units,
 				"longest_wait_ms": longestMs, "never": never, "was_admitted": wasAdmitted,
 				"was_denied": int64(len(last)) - wasAdmitted, "changed": changed,
 			}, a, "seed %d: limit %d, window %d, last %d", seed, limit, windowMs, len(last))
@@ -120,7 +121,8 @@ func TestSimAgainstBruteForce(t *testing.T) {
 			limit, windowMs := 1+r.Int64N(20), 1+r.Int64N(300)
 			admitted, denied, units, longestMs, _ := bruteForce(held[len(held)-n:], limit, windowMs)
 			a := askSim(t, s, fmt.Sprintf("RL.SIM k %d %d FROM KEY %d", limit, windowMs, n))
-			require.Equal(t, []int64{int64(n), hits - int64(n), admitted, denied, units, longestMs, denied, -1},
+			require.Equal(t,
+				[]int64{int64(n), hits - int64(n), admitted, denied, units, longestMs, denied, -1},
 				[]int64{
 					a["calls"], a["lost"], a["admitted"], a["denied"], a["units"], a["longest_wait_ms"],
 					a["changed"], a["was_denied"],
@@ -144,8 +146,8 @@ func TestBruteForceFinds(t *testing.T) {
 // peeks, which are not in the trace but remove a key that has expired.
 func TestSimRepeats(t *testing.T) {
 	for _, rule := range []string{
-		"5 100", "5 100 12 1000", "3 1s", "700 1s", "5 100 ALGO FIXED", "5 100 ALGO GCRA 4", "5 100 ALGO BUCKETS 7",
-		"5 100 ALGO COUNTER", "1 60s ALGO COUNTER", "9 1s ALGO BUCKETS 1",
+		"5 100", "5 100 12 1000", "3 1s", "700 1s", "5 100 ALGO FIXED", "5 100 ALGO GCRA 4",
+		"5 100 ALGO BUCKETS 7", "5 100 ALGO COUNTER", "1 60s ALGO COUNTER", "9 1s ALGO BUCKETS 1",
 	} {
 		for seed := range uint64(8) {
 			r := rand.New(rand.NewPCG(seed, 5))
@@ -183,8 +185,9 @@ func TestSimRepeats(t *testing.T) {
 			require.Positive(t, denied+admitted)
 			a := askSim(t, s, fmt.Sprintf("RL.SIM k %s FROM TRACE 10000", rule))
 			require.Equal(t, []int64{0, admitted, denied, admitted, denied, 1},
-				[]int64{a["changed"], a["admitted"], a["denied"], a["was_admitted"], a["was_denied"], a["from_empty"]},
-				"%s, seed %d", rule, seed)
+				[]int64{
+					a["changed"], a["admitted"], a["denied"], a["was_admitted"], a["was_denied"], a["from_empty"],
+				}, "%s, seed %d", rule, seed)
 			if other := askSim(t, s, "RL.SIM k 1 1h FROM TRACE 10000"); admitted > 1 {
 				require.Positive(t, other["changed"], "another rule: the comparison can fail")
 			}
@@ -231,7 +234,8 @@ func TestTraceCommands(t *testing.T) {
 			do(s, "EXEC")
 		} else {
 			s.Do([][]byte{
-				[]byte("EVAL"), []byte("return redis.call('RL.ALLOW', KEYS[1], 9, '1s')"), []byte("1"), []byte("k"),
+				[]byte("EVAL"), []byte("return redis.call('RL.ALLOW', KEYS[1], 9, '1s')"), []byte("1"),
+				[]byte("k"),
 			})
 		}
 	}

@@ -89,5 +89,6 @@ var (
 		stats.MaxTraces))
 	errManyTraced = resp.Error(fmt.Sprintf("ERR all traces together keep at most %d decisions",
 		stats.MaxTraceDecisions))
-	errLongTraced = resp.Error(fmt.Sprintf("ERR key must be at most %d bytes to be traced", stats.MaxTracedKey))
+	errLongTraced = resp.Error(fmt.Sprintf("ERR key must be at most %d bytes to be traced",
+		stats.MaxTracedKey))
 )

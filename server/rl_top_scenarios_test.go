@@ -148,9 +148,15 @@ func rlSim() []rlScenario {
 			{0, "RL.SIM k 1 1s TO KEY 9", from},
 			{0, "RL.SIM k 1 1s 2 FROM KEY 9", syntax + "the limit '2' has no window"},
 			{0, "RL.SIM k 1 1s COST 2 FROM KEY 9", syntax + "'COST' is neither a limit nor an option"},
-			{0, "RL.SIM k 1 1s ALGO FROM KEY 9", syntax + "ALGO needs LOG, FIXED, GCRA burst, BUCKETS n or COUNTER"},
+			{
+				0, "RL.SIM k 1 1s ALGO FROM KEY 9",
+				syntax + "ALGO needs LOG, FIXED, GCRA burst, BUCKETS n or COUNTER",
+			},
 			{0, "RL.SIM k 1 1s ALGO FIXED PEEK FROM KEY 9", syntax + "'PEEK' is not an option here"},
-			{0, "RL.SIM k 1 1s 2 2s ALGO FIXED FROM KEY 9", "ERR several limits and windows require ALGO LOG"},
+			{
+				0, "RL.SIM k 1 1s 2 2s ALGO FIXED FROM KEY 9",
+				"ERR several limits and windows require ALGO LOG",
+			},
 		}},
 	}
 }
