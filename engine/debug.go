@@ -42,10 +42,10 @@ func (e *Engine) debugRows() []debugRow {
 			"config-rewrite-force-all", 2, 0, "",
 			"Writes every directive to the configuration file.", "", e.debugConfigRewrite,
 		},
-		{"digest", 2, everyKey, "", "Returns a hash of the keyspace.", "", debugDigest},
+		{"digest", 2, everyKey, "", "Returns a hash of the keyspace.", "", commands.DigestKeyspace},
 		{
 			"digest-value", -2, everyKey, "[key [key ...]]", "Returns a hash of each value.", "",
-			debugDigestValue,
+			commands.DigestValues,
 		},
 		{"error", 3, 0, "message", "Answers an error.", "", debugError},
 		{
@@ -185,7 +185,7 @@ func debugError(c *commands.Ctx) resp.Value { return resp.Error(oneLine(string(c
 
 // DEBUG LOG message
 func (e *Engine) debugLog(c *commands.Ctx) resp.Value {
-	e.logf("DEBUG LOG: %s", oneLine(string(c.Args[2])))
+	e.log.Warn("DEBUG LOG: " + oneLine(string(c.Args[2])))
 	return resp.OK
 }
 

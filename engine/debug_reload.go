@@ -41,20 +41,20 @@ func (e *Engine) debugReload(c *commands.Ctx) resp.Value {
 	}
 	err := e.unrecorded(c, func() error { return e.storage.Reload(o) })
 	if err != nil {
-		e.logf("DEBUG RELOAD: %v", err)
+		e.log.Warn("DEBUG RELOAD failed", "error", err)
 		return errReloadLoad
 	}
-	e.logf("DB reloaded by DEBUG RELOAD")
+	e.log.Warn("DB reloaded by DEBUG RELOAD")
 	return resp.OK
 }
 
 // DEBUG LOADAOF
 func (e *Engine) debugLoadAOF(c *commands.Ctx) resp.Value {
 	if err := e.unrecorded(c, e.storage.ReloadLog); err != nil {
-		e.logf("DEBUG LOADAOF: %v", err)
+		e.log.Warn("DEBUG LOADAOF failed", "error", err)
 		return errLoadAOF
 	}
-	e.logf("Append Only File loaded by DEBUG LOADAOF")
+	e.log.Info("Append Only File loaded by DEBUG LOADAOF")
 	return resp.OK
 }
 

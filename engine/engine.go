@@ -85,7 +85,6 @@ type Engine struct {
 	torn     torn
 	prefixes prefixes
 
-	ending     atomic.Bool // End was called
 	reclaimOff atomic.Bool // DEBUG SET-ACTIVE-EXPIRE 0
 
 	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only

@@ -52,7 +52,7 @@ func (s *Storage) SaveLocked() error {
 		return out.Close()
 	})
 	if err != nil {
-		s.options.Logf("saving %s failed: %v", dir.Path(name), err)
+		s.options.Log.Warn("saving failed", "file", dir.Path(name), "error", err)
 		return err
 	}
 	s.changes.Store(0)

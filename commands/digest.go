@@ -1,11 +1,10 @@
-package engine
+package commands
 
 import (
 	"crypto/sha1" //nolint:gosec // Redis' digest; nothing relies on its strength
 	"encoding/binary"
 	"encoding/hex"
 
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
@@ -92,8 +91,8 @@ func (d *digest) mixValue(n *store.Node) {
 	}
 }
 
-// DEBUG DIGEST
-func debugDigest(c *commands.Ctx) resp.Value {
+// DigestKeyspace is DEBUG DIGEST.
+func DigestKeyspace(c *Ctx) resp.Value {
 	var whole digest
 	for i := range store.Databases {
 		first := true
@@ -111,8 +110,8 @@ func debugDigest(c *commands.Ctx) resp.Value {
 	return whole.reply()
 }
 
-// DEBUG DIGEST-VALUE [key ...]
-func debugDigestValue(c *commands.Ctx) resp.Value {
+// DigestValues is DEBUG DIGEST-VALUE [key ...].
+func DigestValues(c *Ctx) resp.Value {
 	out := make([]resp.Value, 0, len(c.Args)-2)
 	for _, key := range c.Args[2:] {
 		var d digest
