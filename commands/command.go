@@ -115,6 +115,7 @@ type Command struct {
 	Complexity string
 	Summary    string // one sentence
 	Syntax     string // arguments after the name, in the notation of Redis' manual
+	Example    string // arguments of a call that RL.HELP shows; it cannot fail
 	Deviation  string // how the command differs from Redis 7.0's; "": it does not
 	Handler    Handler
 	Subs       []Command

@@ -131,11 +131,17 @@ func FuzzRLOthers(f *testing.F) {
 		"INCREX k EX 9223372036854775807", "INCREX k PXAT 1 ENX", "INCREX k PERSIST BYINT 3",
 		"INCREX k UBOUND 1 LBOUND 9", "INCREX k BYFLOAT -1e4932 SATURATE", "INCREX k BYINT 1 BYFLOAT 1",
 		"INCREX k ENX EX",
+		"RL.EXPLAIN k 5 1s", "RL.EXPLAIN k 5 1s COST 3", "RL.EXPLAIN k 5 1s ALGO GCRA 3",
+		"RL.EXPLAIN l 5 1s 9 1m",
+		"RL.EXPLAIN k 5 1s ALGO BUCKETS 10 COST 9223372036854775807", "RL.EXPLAIN k 0 1s",
+		"RL.EXPLAIN k 5 1s 9",
+		"RL.EXPLAIN k 9223372036854775807 36524d", "RL.EXPLAIN k 9223372036854775807 1 ALGO GCRA 1",
+		"RL.EXPLAIN k 5 36524d COST 1000001", "RL.EXPLAIN s 5 1s", "RL.EXPLAIN h 5 1",
 	} {
 		seed(f, line)
 	}
 	names := []string{
-		"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "CL.THROTTLE",
+		"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "RL.EXPLAIN", "CL.THROTTLE",
 		"RL.RESERVE", "RL.SETTLE", "RL.CANCEL", "RL.ACQUIRE", "RL.RENEW", "RL.RELEASE", "INCREX",
 	}
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
@@ -144,7 +150,7 @@ func FuzzRLOthers(f *testing.F) {
 			return
 		}
 		_, reply, changed := fuzzCall(t, state, proto, words)
-		if reply.IsError() || words[0] == "RL.INFO" {
+		if reply.IsError() || words[0] == "RL.INFO" || words[0] == "RL.EXPLAIN" {
 			return
 		}
 		n := reply.Elems()

@@ -17,6 +17,7 @@ var increxRows = []Command{{
 		"[EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] " +
 		"[ENX]",
 	Summary:   "Adds to the number of a key within bounds, and sets the key's deadline.",
+	Example:   "hits:42 UBOUND 100 EX 60 ENX",
 	Deviation: "from Redis 8.8; syntax errors say what is wrong",
 }}
 

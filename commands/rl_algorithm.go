@@ -25,6 +25,13 @@ type algorithm struct {
 	// as foreign.
 	refund func(c *Ctx, n *store.Node, count int64) resp.Value
 
+	// subject returns what RL.EXPLAIN explains of a key; n is nil if it does not exist. A
+	// parameter of 0 stands for the state's own. It is nil if RL.EXPLAIN refuses the state.
+	subject func(c *Ctx, a *allowCall, n *store.Node) (
+		s limiter.Subject, expireAtMs int64, refusal resp.Value,
+	)
+	unknown string // what RL.EXPLAIN omits, and why; "": nothing
+
 	// allow handles RL.ALLOW. If ALGO does not accept the algorithm, the fields of
 	// this block are zero.
 	allow         func(c *Ctx, a *allowCall) (limiter.Decision, resp.Value)

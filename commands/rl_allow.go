@@ -16,6 +16,7 @@ var rlAllowRows = []Command{
 		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] " +
 			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] [FULL]",
 		Summary:   "Admits a request if fewer than limit were admitted in the window before it.",
+		Example:   "user:42 100 1m",
 		Deviation: "zlimit's own",
 	},
 	{
@@ -26,6 +27,7 @@ var rlAllowRows = []Command{
 		Syntax: "numkeys key limit window [key limit window ...] [COST cost] [PEEK]",
 		Summary: "Admits a request if every one of several keys does, " +
 			"and counts it in all of them or in none.",
+		Example:   "2 user:42 10 1s tenant:7 1000 1m COST 2",
 		Deviation: "zlimit's own",
 	},
 }

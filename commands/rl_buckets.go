@@ -40,6 +40,10 @@ var bucketsAlgorithm = algorithm{
 		}
 		return limiter.ValidateBuckets(a.param)
 	},
+	subject: func(c *Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		b, expireAtMs, refusal := c.bucketsOf(n, a.quotas[0], a.param)
+		return &b, expireAtMs, refusal
+	},
 	param:  &algoParam{"n", errRLBucketsMissing, errRLBucketsNumber},
 	refund: refundBuckets,
 	info: func(c *Ctx, n *store.Node) keyInfo {
@@ -143,28 +147,43 @@ func (c *Ctx) setField(h *hash.Hash, field []byte, numbers ...int64) {
 	}
 }
 
+// bucketsOf returns the state of BUCKETS in a key; n is nil if it does not exist. The key
+// must have the buckets that a call with this number of them uses; 0 stands for its own
+// number.
+func (c *Ctx) bucketsOf(n *store.Node, q limiter.Quota, buckets int64) (
+	b limiter.Buckets, expireAtMs int64, refusal resp.Value,
+) {
+	if n == nil {
+		b = limiter.Buckets{
+			WidthMs: limiter.BucketWidth(q.WindowMs, buckets), N: buckets, Counts: c.counts(int(buckets) + 1),
+		}
+		return b, 0, resp.None
+	}
+	h := store.HashOf(n)
+	ok := h != nil
+	if ok {
+		b, ok = c.parseBuckets(h)
+	}
+	if !ok {
+		return b, 0, c.wrongStateError(n, "BUCKETS")
+	}
+	if buckets == 0 {
+		buckets = b.N
+	}
+	if widthMs := limiter.BucketWidth(q.WindowMs, buckets); b.WidthMs != widthMs || b.N != buckets {
+		return b, 0, resp.Error(fmt.Sprintf(
+			"ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
+			b.N, b.WidthMs, buckets, widthMs))
+	}
+	expireAtMs, _ = n.Value.ExpireAtMs()
+	return b, expireAtMs, resp.None
+}
+
 func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
-	widthMs := limiter.BucketWidth(a.quotas[0].WindowMs, a.param)
-	var b limiter.Buckets
-	expireAtMs := int64(0)
-	if n == nil {
-		b = limiter.Buckets{WidthMs: widthMs, N: a.param, Counts: c.counts(int(a.param) + 1)}
-	} else {
-		h := store.HashOf(n)
-		ok := h != nil
-		if ok {
-			b, ok = c.parseBuckets(h)
-		}
-		switch {
-		case !ok:
-			return d, c.wrongStateError(n, "BUCKETS")
-		case b.WidthMs != widthMs || b.N != a.param:
-			return d, resp.Error(fmt.Sprintf(
-				"ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
-				b.N, b.WidthMs, a.param, widthMs))
-		}
-		expireAtMs, _ = n.Value.ExpireAtMs()
+	b, expireAtMs, refusal := c.bucketsOf(n, a.quotas[0], a.param)
+	if refusal.IsError() {
+		return d, refusal
 	}
 	d = b.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
 	if d.Units > 0 {

@@ -14,19 +14,30 @@ type allowCall struct {
 	algo   *algorithm
 	param  int64 // value of algo.param
 	full   bool
+
+	seen optionSet // options given
 }
 
-// parse parses the arguments after the key, of which there are two or more.
+// parse parses and validates the arguments after the key, of which there are two or more.
 func (a *allowCall) parse(c *Ctx, args [][]byte, allowed optionSet) resp.Value {
+	if refusal := a.parseArgs(c, args, allowed); refusal.IsError() {
+		return refusal
+	}
+	return a.validate(c)
+}
+
+// parseArgs is parse without validation.
+func (a *allowCall) parseArgs(c *Ctx, args [][]byte, allowed optionSet) resp.Value {
 	o := options{args}
 	for a.n == 0 || o.more() && parseOption(o.rest[0], allowed) == 0 {
 		if refusal := a.appendQuota(c, &o); refusal.IsError() {
 			return refusal
 		}
 	}
-	if refusal := a.parseOptions(o, allowed); refusal.IsError() {
-		return refusal
-	}
+	return a.parseOptions(o, allowed)
+}
+
+func (a *allowCall) validate(c *Ctx) resp.Value {
 	if !a.algo.multiQuota && a.n > 1 {
 		return errRLOneQuota
 	}
@@ -85,6 +96,7 @@ func (a *allowCall) parseOptions(o options, allowed optionSet) resp.Value {
 		if refusal.IsError() {
 			return refusal
 		}
+		a.seen = r.seen
 	}
 	return resp.None
 }

@@ -26,7 +26,12 @@ var counterAlgorithm = algorithm{
 		return &limiter.Counter{WindowMs: a.quotas[0].WindowMs}
 	},
 	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
-	refund:   refundCounter,
+	subject: func(c *Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		state, expireAtMs, refusal := c.counterOf(n, a.quotas[0])
+		return &state, expireAtMs, refusal
+	},
+	unknown: "instants of hits: a COUNTER key holds the counts of two slices of time",
+	refund:  refundCounter,
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		state, _ := parseCounter(n)
 		expireAtMs, _ := n.Value.ExpireAtMs()
@@ -85,26 +90,37 @@ func (c *Ctx) setCounter(name []byte, n *store.Node, s *limiter.Counter, expireA
 	c.didValueAt(name, text, expireAtMs, oldMs)
 }
 
-func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
-	q := a.quotas[0]
-	n := c.DB.Find(c.Args[1], c.NowMs)
-	state := limiter.Counter{WindowMs: q.WindowMs}
-	expireAtMs := int64(0)
-	if n != nil {
-		ok := isString(n)
-		if ok {
-			state, ok = parseCounter(n)
-		}
-		switch {
-		case !ok:
-			return d, c.wrongStateError(n, "COUNTER")
-		case state.WindowMs != q.WindowMs:
-			return d, resp.Error(fmt.Sprintf(
-				"ERR key holds COUNTER state of a window of %dms, not %dms", state.WindowMs, q.WindowMs))
-		}
-		expireAtMs, _ = n.Value.ExpireAtMs()
+// counterOf returns the state of COUNTER in a key; n is nil if it does not exist. The key
+// must have the quota's window.
+func (c *Ctx) counterOf(n *store.Node, q limiter.Quota) (
+	state limiter.Counter, expireAtMs int64, refusal resp.Value,
+) {
+	state.WindowMs = q.WindowMs
+	if n == nil {
+		return state, 0, resp.None
 	}
-	d = state.Decide(c.NowMs, expireAtMs, q, a.Call)
+	ok := isString(n)
+	if ok {
+		state, ok = parseCounter(n)
+	}
+	switch {
+	case !ok:
+		return state, 0, c.wrongStateError(n, "COUNTER")
+	case state.WindowMs != q.WindowMs:
+		return state, 0, resp.Error(fmt.Sprintf(
+			"ERR key holds COUNTER state of a window of %dms, not %dms", state.WindowMs, q.WindowMs))
+	}
+	expireAtMs, _ = n.Value.ExpireAtMs()
+	return state, expireAtMs, resp.None
+}
+
+func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	state, expireAtMs, refusal := c.counterOf(n, a.quotas[0])
+	if refusal.IsError() {
+		return d, refusal
+	}
+	d = state.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
 		if n == nil {
 			if refusal = c.reserve(c.Args[1]); refusal.IsError() {

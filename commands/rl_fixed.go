@@ -17,7 +17,12 @@ var fixedAlgorithm = algorithm{
 	allow:    allowFixed,
 	newState: func(*allowCall) limiter.State { return &limiter.Fixed{} },
 	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
-	refund:   refundFixed,
+	subject: func(c *Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		state, endMs, refusal := c.fixedOf(n)
+		return &state, endMs, refusal
+	},
+	unknown: "instants of hits: a FIXED key holds one count, which ends with its slice of time",
+	refund:  refundFixed,
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		state, endMs, _ := parseFixed(n)
 		i := emptyInfo()
@@ -42,18 +47,26 @@ func parseFixed(n *store.Node) (f limiter.Fixed, endMs int64, ok bool) {
 	return f, endMs, ok && expires && f.Count >= 0
 }
 
+// fixedOf returns the state of FIXED in a key; n is nil if it does not exist.
+func (c *Ctx) fixedOf(n *store.Node) (state limiter.Fixed, endMs int64, refusal resp.Value) {
+	if n == nil {
+		return state, 0, resp.None
+	}
+	ok := isString(n)
+	if ok {
+		state, endMs, ok = parseFixed(n)
+	}
+	if !ok {
+		return state, 0, c.wrongStateError(n, "FIXED")
+	}
+	return state, endMs, resp.None
+}
+
 func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
-	var state limiter.Fixed
-	endMs := int64(0)
-	if n != nil {
-		ok := isString(n)
-		if ok {
-			state, endMs, ok = parseFixed(n)
-		}
-		if !ok {
-			return d, c.wrongStateError(n, "FIXED")
-		}
+	state, endMs, refusal := c.fixedOf(n)
+	if refusal.IsError() {
+		return d, refusal
 	}
 	d = state.Decide(c.NowMs, endMs, a.quotas[0], a.Call)
 	if d.Units > 0 {

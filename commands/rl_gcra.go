@@ -24,8 +24,20 @@ var gcraAlgorithm = algorithm{
 		}
 		return limiter.ValidateBurst(a.quotas[0], a.param)
 	},
-	newState:      func(a *allowCall) limiter.State { return &limiter.GCRA{Burst: a.param} },
-	param:         &algoParam{"burst", errRLBurstMissing, errRLBurstNumber},
+	newState: func(a *allowCall) limiter.State { return &limiter.GCRA{Burst: a.param} },
+	param:    &algoParam{"burst", errRLBurstMissing, errRLBurstNumber},
+	subject: func(c *Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		state, expireAtMs, refusal := c.gcraOf(n)
+		state.Burst = a.param
+		if a.param == 0 { // the state does not record it
+			state.Burst = a.quotas[0].Limit
+			if err := limiter.ValidateBurst(a.quotas[0], state.Burst); err != nil {
+				return nil, 0, rlError(c, err)
+			}
+		}
+		return &state, expireAtMs, refusal
+	},
+	unknown:       "instants of hits: a GCRA key holds one instant, at which the burst is full again",
 	otherCommands: []string{"cl.throttle"},
 	refund:        func(*Ctx, *store.Node, int64) resp.Value { return errRLRefundGCRA },
 	info: func(c *Ctx, n *store.Node) keyInfo {
@@ -67,18 +79,24 @@ func (c *Ctx) findGCRA(name []byte) (
 	n *store.Node, state limiter.GCRA, expireAtMs int64, refusal resp.Value,
 ) {
 	n = c.DB.Find(name, c.NowMs)
+	state, expireAtMs, refusal = c.gcraOf(n)
+	return n, state, expireAtMs, refusal
+}
+
+// gcraOf returns the state of GCRA in a key; n is nil if it does not exist.
+func (c *Ctx) gcraOf(n *store.Node) (state limiter.GCRA, expireAtMs int64, refusal resp.Value) {
 	if n == nil {
-		return n, state, 0, resp.None
+		return state, 0, resp.None
 	}
 	ok := isString(n)
 	if ok {
 		state, ok = parseGCRA(n)
 	}
 	if !ok {
-		return n, state, 0, c.wrongStateError(n, "GCRA")
+		return state, 0, c.wrongStateError(n, "GCRA")
 	}
 	expireAtMs, _ = n.Value.ExpireAtMs()
-	return n, state, expireAtMs, resp.None
+	return state, expireAtMs, resp.None
 }
 
 func allowGCRA(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {

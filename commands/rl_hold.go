@@ -28,6 +28,7 @@ var rlHoldRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlReserve,
 		Syntax:    "key limit window estimate HOLD milliseconds ID id",
 		Summary:   "Admits work by an estimate of its cost, which RL.SETTLE corrects.",
+		Example:   "tokens:42 10000 1m 500 HOLD 30s ID request-1",
 		Deviation: "zlimit's own",
 	},
 	{
@@ -35,6 +36,7 @@ var rlHoldRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlSettle,
 		Syntax:    "key id actual",
 		Summary:   "Corrects what RL.RESERVE took to what the work has cost.",
+		Example:   "tokens:42 request-1 430",
 		Deviation: "zlimit's own",
 	},
 	{
@@ -42,6 +44,7 @@ var rlHoldRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlCancel,
 		Syntax:    "key id",
 		Summary:   "Refunds what RL.RESERVE took.",
+		Example:   "tokens:42 request-1",
 		Deviation: "zlimit's own",
 	},
 }

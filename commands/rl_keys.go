@@ -11,6 +11,7 @@ var rlKeyRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K) with K keys", Handler: rlReset,
 		Syntax:    "key [key ...]",
 		Summary:   "Removes limiters' keys, with everything they have counted.",
+		Example:   "user:42 user:43",
 		Deviation: "zlimit's own",
 	},
 	{
@@ -18,6 +19,7 @@ var rlKeyRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlRefund,
 		Syntax:    "key n",
 		Summary:   "Refunds the newest units of a limiter's key.",
+		Example:   "user:42 1",
 		Deviation: "zlimit's own",
 	},
 	{
@@ -25,6 +27,7 @@ var rlKeyRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlInfo,
 		Syntax:    "key",
 		Summary:   "Returns the state of a limiter's key.",
+		Example:   "user:42",
 		Deviation: "zlimit's own",
 	},
 }

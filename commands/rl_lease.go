@@ -21,6 +21,7 @@ var rlLeaseRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlAcquire,
 		Syntax:    "key max LEASE milliseconds ID id",
 		Summary:   "Acquires one of a number of slots for some time, or renews it.",
+		Example:   "jobs:42 10 LEASE 30s ID worker-1",
 		Deviation: "zlimit's own",
 	},
 	{
@@ -28,6 +29,7 @@ var rlLeaseRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlRelease,
 		Syntax:    "key id",
 		Summary:   "Releases a slot.",
+		Example:   "jobs:42 worker-1",
 		Deviation: "zlimit's own",
 	},
 	{
@@ -35,6 +37,7 @@ var rlLeaseRows = []Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlRenew,
 		Syntax:    "key id LEASE milliseconds",
 		Summary:   "Renews a slot.",
+		Example:   "jobs:42 worker-1 LEASE 30s",
 		Deviation: "zlimit's own",
 	},
 }

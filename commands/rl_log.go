@@ -15,6 +15,11 @@ var logAlgorithm = algorithm{
 	validate: func(c *Ctx, a *allowCall) error {
 		return limiter.Validate(a.quotas[:a.n], a.Call, c.Settings.RLLogMaxUnits)
 	},
+	subject: func(c *Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		var k logKey
+		refusal := k.view(c, n)
+		return limiter.Units{Log: k.log()}, k.expireAtMs, refusal
+	},
 	multiQuota:    true,
 	otherCommands: []string{"rl.mallow"},
 	refund: func(c *Ctx, _ *store.Node, count int64) resp.Value {
@@ -77,7 +82,11 @@ type logKey struct {
 // findLog looks up the key called name and sets k, which must be zero.
 func (c *Ctx) findLog(k *logKey, name []byte) (refusal resp.Value) {
 	k.name = name
-	n := c.DB.Find(name, c.NowMs)
+	return k.view(c, c.DB.Find(name, c.NowMs))
+}
+
+// view sets k to the log in n, which is nil if the key does not exist.
+func (k *logKey) view(c *Ctx, n *store.Node) (refusal resp.Value) {
 	if n == nil {
 		return resp.None
 	}

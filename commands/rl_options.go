@@ -21,6 +21,7 @@ const (
 const (
 	allowOptions   = optCost | optAtMost | optPeek | optAlgo | optFull
 	mallowOptions  = optCost | optPeek
+	explainOptions = optCost | optAlgo
 	reserveOptions = optHold | optID
 	acquireOptions = optLease | optID
 	renewOptions   = optLease

@@ -16,6 +16,7 @@ var rlThrottleRows = []Command{
 		Syntax: "key max_burst count period [quantity]",
 		Summary: "Admits count requests in period seconds, and max_burst more at once, " +
 			"by the generic cell rate algorithm.",
+		Example: "api:42 15 30 60",
 		Deviation: "redis-cell's command; the emission interval is rounded up to a microsecond, " +
 			"and negative numbers are refused",
 	},

@@ -66,9 +66,9 @@ func faults(c *Command) (wrong []string) {
 			"arity does not match the syntax")
 	}
 	dataGroups := []string{"bitmap", "string", "sorted-set", "generic", "rate-limit", "set", "list"}
-	waits := c.Name == "wait" || c.Name == "waitaof" // without keys
+	without := []string{"help", "rl.help", "wait", "waitaof"} // keys
 	data := slices.Contains(dataGroups, c.Group) && !c.Is(Admin)
-	if data && c.Handler != nil && c.Name != "help" && !waits {
+	if data && c.Handler != nil && !slices.Contains(without, c.Name) {
 		check(c.Is(Write) != c.Is(ReadOnly), "neither or both of write and readonly")
 		check(len(c.Keys) > 0 || c.Is(AllShards), "neither keys nor all shards")
 	}

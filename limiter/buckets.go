@@ -119,6 +119,33 @@ func (b *Buckets) Refund(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int
 	return removed, expireAtMs
 }
 
+// LeavesAfter implements Subject.
+func (b *Buckets) LeavesAfter(nowMs, expireAtMs int64, q Quota, n int64) int64 {
+	return untilGone(b.leaves(nowMs, q.WindowMs, b.used(nowMs, q.WindowMs), n), nowMs, expireAtMs)
+}
+
+func (b *Buckets) since(nowMs, expireAtMs int64, q Quota, ms int64) (units int64) {
+	if expireAtMs > 0 && nowMs > expireAtMs {
+		return 0
+	}
+	return b.used(nowMs, min(sub(nowMs, ms), q.WindowMs))
+}
+
+func (b *Buckets) ends(nowMs, _ int64, q Quota) (oldestMs, newestMs int64) {
+	for i, count := range b.Counts {
+		if b.wait(i, nowMs, q.WindowMs) <= 0 {
+			break
+		}
+		if count > 0 {
+			oldestMs = b.endOf(b.begin(i))
+			newestMs = max(newestMs, oldestMs)
+		}
+	}
+	return oldestMs, newestMs
+}
+
+func (b *Buckets) resolution() int64 { return b.WidthMs }
+
 // Oldest returns the first millisecond that the buckets cover. Oldest and Newest
 // require a bucket.
 func (b *Buckets) Oldest() int64 { return b.begin(len(b.Counts) - 1) }

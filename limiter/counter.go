@@ -52,6 +52,12 @@ func (s *Counter) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 	return d
 }
 
+// LeavesAfter implements Subject.
+func (s *Counter) LeavesAfter(nowMs, expireAtMs int64, _ Quota, n int64) int64 {
+	now := s.at(nowMs, expireAtMs)
+	return untilGone(now.leaves(nowMs, now.used(nowMs), n), nowMs, expireAtMs)
+}
+
 // Apply implements State.
 func (s *Counter) Apply(nowMs int64, d *Decision) {
 	*s = s.at(nowMs, 0)

@@ -38,6 +38,11 @@ func (s *Fixed) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision)
 // Apply implements State.
 func (s *Fixed) Apply(_ int64, d *Decision) { s.Count = d.Used }
 
+// LeavesAfter implements Subject. All units leave together.
+func (s *Fixed) LeavesAfter(nowMs, expireAtMs int64, _ Quota, _ int64) int64 {
+	return sub(expireAtMs, nowMs)
+}
+
 // Used returns the units that count now.
 func (s *Fixed) Used(nowMs, expireAtMs int64) int64 {
 	if nowMs >= expireAtMs {

@@ -33,10 +33,7 @@ func (s *GCRA) Apply(_ int64, d *Decision) { s.TatUs = d.TatUs }
 func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
 	d.Limit, d.WindowMs = q.Limit, q.WindowMs
 	intervalUs, nowUs := q.Interval(), mul(nowMs, usPerMs)
-	aheadUs := int64(0)
-	if expireAtMs <= 0 || nowMs <= expireAtMs {
-		aheadUs = max(0, sub(s.TatUs, nowUs))
-	}
+	aheadUs := s.ahead(nowMs, expireAtMs)
 	if leave := d.measure(s.Burst, ceil(aheadUs, intervalUs), call); leave > 0 {
 		want := s.Burst - (d.Used - leave)
 		d.RetryAfterMs = untilGone(ceil(aheadUs-(s.Burst-want)*intervalUs, usPerMs), nowMs, expireAtMs)
@@ -54,6 +51,21 @@ func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) 
 		d.NextAfterMs = untilGone(ceil(aheadUs-full*intervalUs, usPerMs), nowMs, expireAtMs)
 	}
 	return d
+}
+
+// LeavesAfter implements Subject. A unit leaves when one more of the burst is available.
+func (s *GCRA) LeavesAfter(nowMs, expireAtMs int64, q Quota, n int64) int64 {
+	aheadUs, intervalUs := s.ahead(nowMs, expireAtMs), q.Interval()
+	stay := ceil(aheadUs, intervalUs) - n
+	return untilGone(ceil(aheadUs-stay*intervalUs, usPerMs), nowMs, expireAtMs)
+}
+
+// ahead returns in how many microseconds the bucket is full.
+func (s *GCRA) ahead(nowMs, expireAtMs int64) int64 {
+	if expireAtMs > 0 && nowMs > expireAtMs {
+		return 0
+	}
+	return max(0, sub(s.TatUs, mul(nowMs, usPerMs)))
 }
 
 // Throttle is an answer in the terms of redis-cell's CL.THROTTLE: five integers, times

@@ -104,6 +104,17 @@ func ValidateQuota(q Quota, call Call) error {
 	return nil
 }
 
+// ValidateQuotas checks a call of an algorithm that is not known yet: ValidateQuota for
+// each quota.
+func ValidateQuotas(quotas []Quota, call Call) error {
+	for _, q := range quotas {
+		if err := ValidateQuota(q, call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ValidateBurst checks the burst of GCRA for a valid quota. Below a hundred years no
 // step of the algorithm overflows.
 func ValidateBurst(q Quota, burst int64) error {

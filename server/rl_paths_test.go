@@ -52,7 +52,7 @@ func (s rlStep) mayChange() bool {
 		return !strings.HasSuffix(s.want, " 0]")
 	case "RL.REFUND", "RL.RESET", "RL.SETTLE", "RL.CANCEL", "RL.RENEW", "RL.RELEASE":
 		return s.want != "0"
-	case "RL.INFO", "RL.TOP", "RL.SIM":
+	case "RL.INFO", "RL.TOP", "RL.SIM", "RL.EXPLAIN":
 		return false
 	}
 	return true

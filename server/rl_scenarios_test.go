@@ -12,7 +12,7 @@ import (
 func rlScenarios() []rlScenario {
 	return slices.Concat(rlWindows(), rlCosts(), rlExpiry(), rlByHand(), rlRefusals(), rlForeignSets(),
 		rlOptions(), rlAlgorithms(), rlStates(), rlSeveralKeys(), rlKeys(), rlThrottle(),
-		rlHolds(), rlLeases(), rlIncrEx(), rlTop(), rlSim())
+		rlHolds(), rlLeases(), rlIncrEx(), rlTop(), rlSim(), rlExplain())
 }
 
 func rlWindows() []rlScenario {

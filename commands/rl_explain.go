@@ -1,0 +1,175 @@
+package commands
+
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+var rlExplainRows = []Command{
+	{
+		Name: "rl.explain", Arity: -4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Group: "rate-limit", Since: "0.2.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
+		Handler: rlExplain,
+		Syntax: "key limit window [limit window ...] [COST cost] " +
+			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">]",
+		Summary:   "Explains what fills the windows of a limiter's key, and what fits when.",
+		Example:   "user:42 100 1m 1000 1h COST 5",
+		Deviation: "zlimit's own",
+	},
+}
+
+// RL.EXPLAIN key limit window [limit window ...] [COST n] [ALGO algorithm]
+//
+// The reply is a map with the algorithm, the instant, and a map for each window; see
+// docs/adr/0038. Without ALGO the algorithm is that of the key, or LOG if there is none.
+// A sorted set that another limiter wrote is explained if the unit of its scores is
+// recognized.
+func rlExplain(c *Ctx) resp.Value {
+	var a allowCall
+	if refusal := a.parseArgs(c, c.Args[2:], explainOptions); refusal.IsError() {
+		return refusal
+	}
+	n := c.DB.Peek(c.Args[1], c.NowMs)
+	var x explained
+	var refusal resp.Value
+	if a.seen&optAlgo != 0 {
+		if refusal := a.validate(c); refusal.IsError() {
+			return refusal
+		}
+		refusal = x.view(c, &a, n)
+	} else {
+		refusal = x.recognize(c, &a, n)
+	}
+	if refusal.IsError() {
+		return refusal
+	}
+	return x.reply(c, &a, n)
+}
+
+// explained is a key that RL.EXPLAIN explains.
+type explained struct {
+	algorithm  string // its name
+	unknown    string // as in algorithm
+	subject    limiter.Subject
+	expireAtMs int64      // 0: none
+	scores     *scoreUnit // of a sorted set that another limiter wrote; otherwise nil
+}
+
+// view sets x to the state of a.algo that the key holds; n is nil if it does not exist.
+func (x *explained) view(c *Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
+	x.algorithm, x.unknown = a.algo.name, a.algo.unknown
+	x.subject, x.expireAtMs, refusal = a.algo.subject(c, a, n)
+	return refusal
+}
+
+// recognize is view for a call without ALGO: it finds out what the key holds.
+func (x *explained) recognize(c *Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
+	if err := limiter.ValidateQuotas(a.quotas[:a.n], a.Call); err != nil {
+		return rlError(c, err)
+	}
+	if n != nil {
+		algo := c.algorithmOf(n)
+		switch {
+		case algo == nil:
+			return x.viewForeign(n)
+		case algo.subject == nil:
+			return c.wrongStateError(n, logAlgorithm.name)
+		case a.n > 1 && !algo.multiQuota:
+			return errRLOneQuota
+		}
+		a.algo = algo
+	}
+	if a.algo.param == nil { // otherwise it is the key's own
+		if refusal := a.validate(c); refusal.IsError() {
+			return refusal
+		}
+	}
+	return x.view(c, a, n)
+}
+
+// viewForeign sets x to a sorted set that another limiter wrote.
+func (x *explained) viewForeign(n *store.Node) (refusal resp.Value) {
+	set := store.ZSetOf(n)
+	if x.scores = scoreUnitOf(set); x.scores == nil {
+		return foreignKeyError(n)
+	}
+	x.algorithm, x.subject = "ZSET", limiter.Units{Log: foreignLog{set, x.scores}}
+	x.expireAtMs, _ = n.Value.ExpireAtMs()
+	return resp.None
+}
+
+func (x *explained) reply(c *Ctx, a *allowCall, n *store.Node) resp.Value {
+	ttl := resp.Int(-1) // as PTTL
+	switch {
+	case n == nil:
+		ttl = resp.Int(-2)
+	case x.expireAtMs > 0:
+		ttl = resp.Int(x.expireAtMs - c.NowMs)
+	}
+	pairs := []resp.Value{
+		resp.Bulk("algorithm"), resp.Bulk(x.algorithm),
+		resp.Bulk("now_ms"), resp.Int(c.NowMs),
+		resp.Bulk("ttl_ms"), ttl,
+	}
+	if x.scores != nil {
+		pairs = append(pairs, resp.Bulk("score_unit"), resp.Bulk(x.scores.name))
+	}
+	if g, ok := x.subject.(*limiter.GCRA); ok {
+		pairs = append(pairs, resp.Bulk("burst"), resp.Int(g.Burst))
+	}
+	windows := make([]resp.Value, a.n)
+	for i, q := range a.quotas[:a.n] {
+		e := limiter.Explain(x.subject, c.NowMs, x.expireAtMs, q, a.Cost)
+		if i == 0 && e.ResolutionMs > 1 {
+			pairs = append(pairs, resp.Bulk("resolution_ms"), resp.Int(e.ResolutionMs))
+		}
+		windows[i] = windowReply(c, a, &e)
+	}
+	if x.unknown != "" {
+		pairs = append(pairs, resp.Bulk("unknown"), resp.Bulk(x.unknown))
+	}
+	return resp.Map(append(pairs, resp.Bulk("windows"), resp.Array(windows...))...)
+}
+
+func windowReply(c *Ctx, a *allowCall, e *limiter.Explanation) resp.Value {
+	pairs := []resp.Value{
+		resp.Bulk("limit"), resp.Int(e.Limit),
+		resp.Bulk("window_ms"), resp.Int(e.WindowMs),
+		resp.Bulk("used"), resp.Int(e.Used),
+		resp.Bulk("remaining"), resp.Int(e.Remaining),
+	}
+	if e.ResolutionMs > 0 {
+		if e.Used > 0 {
+			pairs = append(pairs,
+				resp.Bulk("oldest_ms"), resp.Int(e.OldestMs),
+				resp.Bulk("oldest_age_ms"), resp.Int(c.NowMs-e.OldestMs),
+				resp.Bulk("newest_ms"), resp.Int(e.NewestMs),
+				resp.Bulk("newest_age_ms"), resp.Int(c.NowMs-e.NewestMs))
+		}
+		pairs = append(pairs, resp.Bulk("tenths"), integers(e.Tenths[:]))
+	}
+	pairs = append(pairs,
+		resp.Bulk("leave_after_ms"), integers(e.Leaves[:e.LeavesLen]),
+		resp.Bulk("fits_after_ms"), resp.Int(e.Fits))
+	if a.seen&optCost != 0 {
+		pairs = append(pairs, resp.Bulk("cost"), resp.Int(max(a.Cost, 1)),
+			resp.Bulk("cost_fits_after_ms"), resp.Int(e.CostFits))
+	}
+	double := resp.Map(
+		resp.Bulk("limit"), resp.Int(e.Double.Limit),
+		resp.Bulk("allowed"), resp.Int(e.Double.Allowed),
+		resp.Bulk("remaining"), resp.Int(e.Double.Remaining),
+		resp.Bulk("retry_after_ms"), resp.Int(e.Double.RetryAfterMs))
+	return resp.Map(append(pairs, resp.Bulk("double"), double)...)
+}
+
+func integers(numbers []int64) resp.Value {
+	values := make([]resp.Value, len(numbers))
+	for i, n := range numbers {
+		values[i] = resp.Int(n)
+	}
+	return resp.Array(values...)
+}
