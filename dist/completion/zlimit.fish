@@ -22,7 +22,7 @@ complete -c zlimit-server -l client-output-buffer-limit -x -d 'For each class of
 complete -c zlimit-server -l client-query-buffer-limit -x -d 'Bytes of commands that one client may have pending'
 complete -c zlimit-server -l dbfilename -x -d 'Name of the snapshot in dir'
 complete -c zlimit-server -l dir -r -F -d 'Directory of the snapshot and the log, and the base of relative paths in other directives'
-complete -c zlimit-server -l enable-debug-command -x -a 'no yes local' -d 'Who may use DEBUG, which moves the clock for tests: no client, all, or local ones'
+complete -c zlimit-server -l enable-debug-command -x -a 'no yes local' -d 'Who may use DEBUG, which is for tests: no client, all, or local ones'
 complete -c zlimit-server -l enable-protected-configs -x -a 'no yes local' -d 'Who may change dir and dbfilename by CONFIG SET: no client, all, or local ones'
 complete -c zlimit-server -l failed-logins-per-second -x -d 'How many logins of one address may fail in a second once ten have failed: further ones wait, or are refused'
 complete -c zlimit-server -l hash-max-listpack-entries -x -d 'Maximum number of fields of a hash with OBJECT ENCODING listpack, which HSCAN returns whole'
