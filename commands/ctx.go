@@ -132,6 +132,8 @@ type Settings struct {
 	// TopSampling is rl-top-sampling: one in so many decisions is counted by Ctx.Top; 0: none
 	// is.
 	TopSampling uint32
+
+	StatsPrefixes PrefixIndex // of rl-stats-prefix; nil: there are none
 }
 
 // Use selects the database for the next command. If the command uses keys, a shard must

@@ -45,7 +45,7 @@ func rlMallow(c *Ctx) resp.Value {
 			}
 		}
 	}
-	c.count(mallowDecider, binding.Allowed, binding.Allowed*int64(len(triples)/3), call.Peek)
+	countMallow(c, triples, index, &binding, call.Peek)
 	for i := 0; i < len(triples); i += 3 {
 		c.observe(triples[i], !call.Peek && binding.Allowed == 0 && i == index)
 		if binding.Allowed > 0 || i == index { // the others would have admitted a denied call
@@ -55,6 +55,27 @@ func rlMallow(c *Ctx) resp.Value {
 	return resp.Array(append(c.Values(6), resp.Int(int64(index/3+1)),
 		resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
 		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
+}
+
+// countMallow counts a decision: with prefixes, as one about the binding key, and the
+// units of each key for its own.
+func countMallow(c *Ctx, triples [][]byte, binding int, d *limiter.Decision, peek bool) {
+	c.Tally.decisions(mallowDecider).count(d.Allowed, d.Allowed*int64(len(triples)/3), peek)
+	if c.Settings.StatsPrefixes == nil {
+		return
+	}
+	for i := 0; i < len(triples); i += 3 {
+		if i != binding && (peek || d.Allowed == 0) {
+			continue
+		}
+		switch to := c.prefixDecisions(mallowDecider, triples[i]); {
+		case to == nil:
+		case i == binding:
+			to.count(d.Allowed, d.Allowed, peek)
+		default:
+			to.Units += d.Allowed
+		}
+	}
 }
 
 // decideKey decides the call for one key and records what was admitted. created says that the key did not

@@ -69,7 +69,7 @@ func clThrottle(c *Ctx) resp.Value {
 		state.Apply(c.NowMs, &d)
 		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
 	}
-	c.count(throttleDecider, d.Units, d.Units, quantity == 0)
+	c.count(throttleDecider, c.Args[1], d.Units, d.Units, quantity == 0)
 	c.observe(c.Args[1], t.Limited)
 	c.trace(c.Args[1], limiter.Call{Cost: quantity}, d.Allowed)
 	if c.Settings.LimiterAware {

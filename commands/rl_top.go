@@ -19,6 +19,7 @@ var rlTopRows = []Command{{
 	Handler: rlTop,
 	Syntax:  "<DENIED | HOT | BYTES> n [MATCH pattern] [WITHIN window]",
 	Summary: "Returns the keys with the most refusals, decisions or bytes.",
+	Example: "DENIED 10",
 	Deviation: "zlimit's own; DENIED and HOT count a sample of the decisions, and the reply says how " +
 		"far each count may be off",
 }}

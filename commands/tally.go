@@ -72,6 +72,7 @@ type CallCount struct {
 type Tally struct {
 	Decisions []Decisions // by Decider; nil: none so far
 	Nested    []CallCount // calls by scripts, one entry for each command
+	Prefixes  PrefixTally // of Settings.StatsPrefixes
 }
 
 func (t *Tally) decisions(d Decider) *Decisions {
@@ -117,6 +118,7 @@ func (t *Tally) Merge(o *Tally) {
 		to.Rejected += from.Rejected
 		to.Failed += from.Failed
 	}
+	t.Prefixes.merge(&o.Prefixes)
 	o.Clear()
 }
 
@@ -127,21 +129,30 @@ func (t *Tally) Clear() {
 }
 
 func (c *Ctx) countDecision(by *algorithm, d *limiter.Decision, peek bool) {
-	c.count(by.decider, d.Allowed, d.Allowed, peek)
+	c.count(by.decider, c.Args[1], d.Allowed, d.Allowed, peek)
 	c.observe(c.Args[1], !peek && d.Allowed == 0)
 	c.markFullness(c.Args[1], d)
 }
 
-func (c *Ctx) count(by Decider, granted, units int64, peek bool) {
-	t := c.Tally.decisions(by)
+// count counts a decision about a key.
+func (c *Ctx) count(by Decider, key []byte, granted, units int64, peek bool) {
+	c.Tally.decisions(by).count(granted, units, peek)
+	if c.Settings.StatsPrefixes != nil {
+		if d := c.prefixDecisions(by, key); d != nil {
+			d.count(granted, units, peek)
+		}
+	}
+}
+
+func (d *Decisions) count(granted, units int64, peek bool) {
 	switch {
 	case peek:
-		t.Peeked++
+		d.Peeked++
 	case granted > 0:
-		t.Allowed++
-		t.Units += units
+		d.Allowed++
+		d.Units += units
 	default:
-		t.Denied++
+		d.Denied++
 	}
 }
 

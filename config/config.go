@@ -119,9 +119,11 @@ func stringOf(values []value, name string) string {
 	panic("config: " + name + " is not a string")
 }
 
-// Strings returns the words of a KindList or KindPercentiles directive, or nil if
+// Strings returns the words of a KindList, KindPercentiles or KindPrefixes directive, or nil if
 // there are none. The caller must not change them.
-func (c *Config) Strings(name string) []string { return c.get(name, KindList, KindPercentiles).words }
+func (c *Config) Strings(name string) []string {
+	return c.get(name, KindList, KindPercentiles, KindPrefixes).words
+}
 
 // SavePoints returns the save points of save, seconds and changes alternating, or
 // nil if there are none. The caller must not change them.

@@ -23,6 +23,7 @@ const (
 	KindEvents       // classes of keyspace events, one letter each (Events)
 	KindOutputBuffer // class hard soft seconds, for several classes (OutputBufferLimit)
 	KindKeyLimits    // prefix and number, for several prefixes (KeyLimits)
+	KindPrefixes     // beginnings of names, up to 64 (Strings)
 )
 
 // Directive is one row of the table. Rows are constant.

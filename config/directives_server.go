@@ -140,6 +140,10 @@ var serverDirectives = []Directive{
 			"several lines.",
 	},
 	{
+		Name: "rl-stats-prefix", Kind: KindPrefixes, Ours: true,
+		About: "Beginnings of keys by which RL.STATS and the metrics show decisions, up to 64.",
+	},
+	{
 		Name: "rl-top", Kind: KindBool, Default: "yes", Ours: true,
 		About: "Whether decisions are counted by key for RL.TOP DENIED and HOT.",
 	},

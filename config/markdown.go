@@ -77,6 +77,8 @@ func (d *Directive) Syntax() string {
 		return "CLASS HARD SOFT SECONDS ..."
 	case d.Kind == KindKeyLimits:
 		return "PREFIX KEYS ..."
+	case d.Kind == KindPrefixes:
+		return "PREFIX ..."
 	}
 	switch d.Kind {
 	case KindBool:

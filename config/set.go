@@ -152,12 +152,12 @@ func (c *Config) store(found []entry, pairs [][]byte) ([]entry, error) {
 		old := values[n.index]
 		var err error
 		switch {
-		case d.Kind == KindKeyLimits:
+		case d.Kind == KindKeyLimits, d.Kind == KindPrefixes:
 			args, err = splitQuoted(args[0])
 		case d.Kind.takesWords():
 			args = splitWords(args[0])
 		}
-		if d.Kind == KindSave || d.Kind == KindKeyLimits {
+		if d.Kind == KindSave || d.Kind == KindKeyLimits || d.Kind == KindPrefixes {
 			old = value{} // only the lines of a file accumulate
 		}
 		var v value

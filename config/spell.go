@@ -41,6 +41,8 @@ func (d *Directive) lines(v value, explicit bool) []string {
 		return d.accumulated(v.words, 2, explicit)
 	case KindKeyLimits:
 		return d.accumulated(keyLimitWords(v.keys), 2*max(len(v.keys), 1), explicit)
+	case KindPrefixes:
+		return d.accumulated(v.words, max(len(v.words), 1), explicit)
 	case KindOutputBuffer:
 		return d.classLines(v, explicit)
 	}

@@ -39,7 +39,7 @@ var (
 // rather than exactly one.
 func (k Kind) takesWords() bool {
 	switch k {
-	case KindList, KindSave, KindOutputBuffer, KindPercentiles, KindKeyLimits:
+	case KindList, KindSave, KindOutputBuffer, KindPercentiles, KindKeyLimits, KindPrefixes:
 		return true
 	}
 	return false
@@ -63,6 +63,8 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 		return parseOutputBuffer(args, old)
 	case KindKeyLimits:
 		return parseKeyLimits(args, old)
+	case KindPrefixes:
+		return parsePrefixes(args, old)
 	case KindPercentiles:
 		return parsePercentiles(d.Name, args)
 	}

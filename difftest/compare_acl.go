@@ -51,7 +51,7 @@ var onlyOurs = func() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range strings.Fields("@ratelimit cl.throttle client|no-touch client|setinfo increx waitaof " +
 		"rl.acquire rl.allow rl.cancel rl.explain rl.help rl.info rl.mallow rl.refund rl.release rl.renew rl.reserve rl.reset " +
-		"rl.settle") {
+		"rl.settle rl.stats") {
 		out[name] = true
 	}
 	return out

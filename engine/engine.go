@@ -105,8 +105,12 @@ type Engine struct {
 	pause    pause
 	doctor   *doctor.Doctor
 
-	evict   eviction
-	stats   stats.Stats
+	evict eviction
+	stats stats.Stats
+
+	statsPrefixes    atomic.Pointer[stats.Prefixes] // nil: rl-stats-prefix is empty
+	statsPrefixNames string                         // of them; used by follow only
+
 	slow    slow
 	sampler stats.Sampler
 	top     stats.Top
@@ -154,7 +158,8 @@ func New(o Options) *Engine {
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
-		e.aclGroup(), e.serverGroup(), e.memoryGroup(), e.storage.Commands(), e.doctorGroup(), e.traceGroup(),
+		e.aclGroup(), e.serverGroup(), e.memoryGroup(), e.storage.Commands(),
+		e.doctorGroup(), e.traceGroup(), e.statsGroup(),
 	)
 	e.doctor = doctor.New(e.table)
 	e.renameErr = rename(e.table, o.Config.Renames())
@@ -233,6 +238,7 @@ func (e *Engine) follow() {
 			RDBCompression:       e.cfg.Bool("rdbcompression"),
 			LimiterAware:         e.cfg.String("maxmemory-policy") == "limiter-aware",
 			TopSampling:          e.topSampling(),
+			StatsPrefixes:        e.followStatsPrefixes(),
 		})
 		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))

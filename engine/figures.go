@@ -6,6 +6,7 @@ import (
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/words"
 )
 
 // Figures are what monitoring shows of an engine since the start or CONFIG
@@ -13,10 +14,11 @@ import (
 // in them when its batch ends.
 type Figures struct {
 	Sessions  int
-	Commands  int64                // that have run, including those of scripts and EXEC
-	Errors    int64                // error replies
-	Decisions []commands.Decisions // by commands.Decider
-	Latency   []CommandLatency     // of the commands of which calls were timed
+	Commands  int64                   // that have run, including those of scripts and EXEC
+	Errors    int64                   // error replies
+	Decisions []commands.Decisions    // by commands.Decider
+	ByPrefix  []stats.PrefixDecisions // of rl-stats-prefix, quoted like Prefixes; first those of no prefix
+	Latency   []CommandLatency        // of the commands of which calls were timed
 	Keyspace  stats.Sample
 	Storage   durable.Status
 	Denials   []Denials
@@ -62,7 +64,7 @@ func (e *Engine) Commands() int64 { return e.stats.Commands() }
 func (e *Engine) Figures() Figures {
 	f := Figures{
 		Sessions: e.Sessions(), Commands: e.Commands(), Errors: e.stats.Errors.Total(),
-		Decisions: e.stats.Decisions(), Keyspace: e.sampler.Last(), Storage: e.storage.Status(),
+		Keyspace: e.sampler.Last(), Storage: e.storage.Status(),
 		UsedMemory: e.MemoryUse().Used(), MaxMemory: e.MaxMemory(), Evicted: e.evict.evicted.Load(),
 		Expired: e.store.Expired(), MaxClients: e.cfg.Int("maxclients"),
 		Blocked: e.stats.Blocked.Load(), Rejected: e.stats.Rejected.Load(),
@@ -71,6 +73,12 @@ func (e *Engine) Figures() Figures {
 		Prefixes: e.prefixFigures(), Doctor: e.doctor.Totals(),
 		SlowCommands: e.slow.log.Total(),
 		ClockAheadUs: e.clock.AheadUs(),
+	}
+	prefixes, none, all := e.prefixDecisions()
+	f.Decisions = all
+	f.ByPrefix = append(f.ByPrefix, stats.PrefixDecisions{By: none})
+	for _, p := range prefixes {
+		f.ByPrefix = append(f.ByPrefix, stats.PrefixDecisions{Prefix: words.Spell(p.Prefix), By: p.By})
 	}
 	for _, reason := range deniedReasons {
 		f.Denials = append(f.Denials, Denials{reason.name, e.aclLog.denied[reason.Reason].Load()})

@@ -135,6 +135,9 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	caller(c).flush()
 	e.stats.Reset()
 	e.top.Reset()
+	if p := e.statsPrefixes.Load(); p != nil {
+		p.Reset()
+	}
 	e.aclLog.resetCounts()
 	e.doctor.ResetTotals()
 	e.evict.evicted.Store(0)

@@ -475,7 +475,9 @@ func (s *Session) begin() {
 	c.NowUs, monotonicUs = s.engine.clock.Read()
 	s.openCall(monotonicUs)
 	c.NowMs = c.NowUs / 1000
-	c.Settings = s.engine.settings.Load()
+	if settings := s.engine.settings.Load(); settings != c.Settings {
+		s.adopt(settings)
+	}
 	if r := s.restriction(); r != s.guard.rules {
 		s.setGuard(r)
 	}

@@ -19,6 +19,7 @@ func (s *Session) flush() {
 	}
 	t.Nested = t.Nested[:0]
 	all.AddDecisions(s.id, t.Decisions)
+	s.flushPrefixes() // after the totals, see prefixDecisions
 }
 
 // failed counts the errors of a reply and reports whether the call has failed.

@@ -22,6 +22,12 @@ var (
 	rejected = desc("rate_limit_rejected_total", "Denied calls, by algorithm.", "algorithm")
 	units    = desc("rate_limit_units_total", "Granted units, by algorithm.", "algorithm")
 
+	decisions = desc("zlimit_decisions_total",
+		"Decisions, by algorithm, prefix of rl-stats-prefix (empty: none) and result.",
+		"algorithm", "prefix", "result")
+	decisionUnits = desc("zlimit_decision_units_total",
+		"Granted units, by algorithm and prefix of rl-stats-prefix (empty: none).", "algorithm", "prefix")
+
 	ops     = desc("zlimit_ops_total", "Commands run, including those of scripts and transactions.")
 	errs    = desc("zlimit_errors_total", "Error replies.")
 	clients = desc("zlimit_connected_clients", "Connected clients.")
@@ -81,7 +87,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		allowed, rejected, units, ops, errs, clients, latency, keys, hits, bytesHeld, age,
+		allowed, rejected, units, decisions, decisionUnits, ops, errs, clients, latency, keys, hits, bytesHeld, age,
 		prefixKeys, prefixMax, refused,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
 		lastSave, denials, problems, used, maxmemory, evictions, expiries, slow, info, saves, rewrites,
@@ -149,14 +155,15 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(outBytes, total, float64(f.OutBytes))
 	put(ahead, now, seconds(f.ClockAheadUs))
 
-	byAlgorithm := make(map[string]commands.Decisions)
-	for d := range f.Decisions {
-		name := commands.Decider(d).Algorithm()
-		sum := byAlgorithm[name]
-		sum.Add(&f.Decisions[d])
-		byAlgorithm[name] = sum
+	for _, p := range f.ByPrefix {
+		for name, sum := range byAlgorithm(p.By) {
+			put(decisions, total, float64(sum.Allowed), name, p.Prefix, "allowed")
+			put(decisions, total, float64(sum.Denied), name, p.Prefix, "denied")
+			put(decisions, total, float64(sum.Peeked), name, p.Prefix, "peeked")
+			put(decisionUnits, total, float64(sum.Units), name, p.Prefix)
+		}
 	}
-	for name, sum := range byAlgorithm {
+	for name, sum := range byAlgorithm(f.Decisions) {
 		put(allowed, total, float64(sum.Allowed), name)
 		put(rejected, total, float64(sum.Denied), name)
 		put(units, total, float64(sum.Units), name)
@@ -183,6 +190,18 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstHistogram(latency, uint64(l.Timed), seconds(l.SumUs), bucketsOf(l),
 			l.Command)
 	}
+}
+
+// byAlgorithm returns the sums of decisions by commands.Decider.
+func byAlgorithm(by []commands.Decisions) map[string]commands.Decisions {
+	sums := make(map[string]commands.Decisions)
+	for d := range by {
+		name := commands.Decider(d).Algorithm()
+		sum := sums[name]
+		sum.Add(&by[d])
+		sums[name] = sum
+	}
+	return sums
 }
 
 // bucketsOf returns cumulative buckets by upper bound in seconds. Only every second

@@ -136,6 +136,36 @@ func TestExpiries(t *testing.T) {
 	require.Contains(t, text, "\nzlimit_expired_keys_total 0\n")
 }
 
+// TestDecisionsByPrefix: sums over prefixes are the totals, and hostile prefixes are
+// valid labels.
+func TestDecisionsByPrefix(t *testing.T) {
+	e, s := newEngine(t)
+	s.Do([][]byte{
+		[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), []byte(`t1: t1:vip: "\xff\"\n"`),
+	})
+	for _, line := range []string{
+		"RL.ALLOW t1:a 1 1h", "RL.ALLOW t1:a 1 1h", "RL.ALLOW t1:a 1 1h PEEK", "RL.ALLOW t1:vip:b 9 1h COST 4",
+		"RL.ALLOW other 9 1h COST 2", "RL.ALLOW other2 9 1h ALGO FIXED",
+	} {
+		do(s, line)
+	}
+	s.Do([][]byte{[]byte("RL.ALLOW"), []byte("\xff\"\nx"), []byte("9"), []byte("1h")})
+	s.Count()
+	_, text := get(t, http.MethodGet, "http://"+listen(t, e)+"/metrics")
+	for _, line := range []string{
+		`zlimit_decisions_total{algorithm="log",prefix="t1:",result="allowed"} 1`,
+		`zlimit_decisions_total{algorithm="log",prefix="t1:",result="denied"} 1`,
+		`zlimit_decisions_total{algorithm="log",prefix="t1:",result="peeked"} 1`,
+		`zlimit_decision_units_total{algorithm="log",prefix="t1:vip:"} 4`,
+		`zlimit_decisions_total{algorithm="log",prefix="",result="allowed"} 1`,
+		`zlimit_decisions_total{algorithm="fixed",prefix="",result="allowed"} 1`,
+		`zlimit_decisions_total{algorithm="log",prefix="\"\\xff\\\"\\n\"",result="allowed"} 1`,
+		`rate_limit_allowed_total{algorithm="log"} 4`,
+	} {
+		require.Contains(t, "\n"+text, "\n"+line+"\n")
+	}
+}
+
 // TestSeriesAreBounded: the number of series does not depend on what clients send.
 func TestSeriesAreBounded(t *testing.T) {
 	e, s := newEngine(t)

@@ -30,16 +30,19 @@ func (s *Stats) AddDecisions(session int64, from []commands.Decisions) {
 		if *d == (commands.Decisions{}) {
 			continue
 		}
-		to := &c.by[i]
-		for _, n := range [...]struct {
-			to *atomic.Int64
-			n  int64
-		}{{&to.allowed, d.Allowed}, {&to.denied, d.Denied}, {&to.peeked, d.Peeked}, {&to.units, d.Units}} {
-			if n.n != 0 {
-				n.to.Add(n.n)
-			}
-		}
+		c.by[i].add(d)
 		*d = commands.Decisions{}
+	}
+}
+
+func (c *deciderCounts) add(d *commands.Decisions) {
+	for _, n := range [...]struct {
+		to *atomic.Int64
+		n  int64
+	}{{&c.allowed, d.Allowed}, {&c.denied, d.Denied}, {&c.peeked, d.Peeked}, {&c.units, d.Units}} {
+		if n.n != 0 {
+			n.to.Add(n.n)
+		}
 	}
 }
 
@@ -53,11 +56,13 @@ func (c *decisionCounts) reset() {
 }
 
 // Decisions returns the sums of all sessions, by commands.Decider.
-func (s *Stats) Decisions() []commands.Decisions {
+func (s *Stats) Decisions() []commands.Decisions { return sumDecisions(s.decisions[:]) }
+
+func sumDecisions(counts []decisionCounts) []commands.Decisions {
 	sum := make([]commands.Decisions, commands.NumDeciders())
-	for i := range s.decisions {
+	for i := range counts {
 		for by := range sum {
-			d := &s.decisions[i].by[by]
+			d := &counts[i].by[by]
 			sum[by].Add(&commands.Decisions{
 				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Peeked: d.peeked.Load(),
 				Units: d.units.Load(),

@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// statsGroup returns the row of RL.STATS. It shows the names of tenants, so it is a
+// command of administrators.
+func (e *Engine) statsGroup() []commands.Command {
+	return []commands.Command{{
+		Name: "rl.stats", Arity: -1, Flags: commands.Admin | commands.Loading | commands.Stale,
+		Group: "rate-limit", Since: "0.2.0", Complexity: "O(P) with P prefixes", Handler: e.rlStats,
+		Syntax:    "[prefix [prefix ...]]",
+		Summary:   "Returns the decisions of limiters by algorithm, and by prefix of their keys.",
+		Deviation: "zlimit's own",
+	}}
+}
+
+// followStatsPrefixes returns the prefixes of rl-stats-prefix, which keep their counts
+// while they are in it.
+func (e *Engine) followStatsPrefixes() commands.PrefixIndex {
+	names := e.cfg.Strings("rl-stats-prefix")
+	old := e.statsPrefixes.Load()
+	if text := strings.Join(names, "\x00"); text != e.statsPrefixNames {
+		e.statsPrefixNames = text
+		e.statsPrefixes.Store(stats.NewPrefixes(names, old))
+	}
+	if p := e.statsPrefixes.Load(); p != nil {
+		return p
+	}
+	return nil
+}
+
+// adopt makes settings those of the session. What it has counted by prefix belongs to
+// the earlier ones.
+func (s *Session) adopt(settings *commands.Settings) {
+	s.flushPrefixes()
+	s.ctx.Settings = settings
+}
+
+// flushPrefixes adds what the session has counted by prefix to the statistics.
+func (s *Session) flushPrefixes() {
+	if c := &s.ctx; c.Settings != nil && c.Settings.StatsPrefixes != nil {
+		c.Settings.StatsPrefixes.(*stats.Prefixes).Add(s.id, &c.Tally.Prefixes)
+	}
+}
+
+// prefixDecisions returns the decisions by prefix, and by what has none. It reads the
+// prefixes first: the sum of all is never above the totals by algorithm.
+func (e *Engine) prefixDecisions() (prefixes []stats.PrefixDecisions, none, all []commands.Decisions) {
+	prefixes = e.statsPrefixes.Load().Decisions()
+	all = e.stats.Decisions()
+	none = append(none, all...)
+	for i := range prefixes {
+		for by, d := range prefixes[i].By {
+			n := &none[by]
+			n.Allowed = max(n.Allowed-d.Allowed, 0)
+			n.Denied = max(n.Denied-d.Denied, 0)
+			n.Peeked = max(n.Peeked-d.Peeked, 0)
+			n.Units = max(n.Units-d.Units, 0)
+		}
+	}
+	return prefixes, none, all
+}
+
+// RL.STATS [prefix [prefix ...]]
+//
+// The reply is a map of the totals, the totals of each algorithm, and the same for each
+// prefix of rl-stats-prefix. With arguments it is a map of these prefixes only. See
+// docs/adr/0038.
+func (e *Engine) rlStats(c *commands.Ctx) resp.Value {
+	caller(c).flush()
+	prefixes, _, all := e.prefixDecisions()
+	byPrefix := func(chosen []stats.PrefixDecisions) resp.Value {
+		var pairs []resp.Value
+		for i := range chosen {
+			pairs = append(pairs, resp.Bulk(chosen[i].Prefix), resp.Map(decisionPairs(chosen[i].By)...))
+		}
+		return resp.Map(pairs...)
+	}
+	if len(c.Args) == 1 {
+		return resp.Map(append(decisionPairs(all), resp.Bulk("prefixes"), byPrefix(prefixes))...)
+	}
+	var chosen []stats.PrefixDecisions
+	for _, name := range c.Args[1:] {
+		found := false
+		for i := range prefixes {
+			if prefixes[i].Prefix == string(name) {
+				chosen, found = append(chosen, prefixes[i]), true
+			}
+		}
+		if !found {
+			return errStatsPrefix(name)
+		}
+	}
+	return byPrefix(chosen)
+}
+
+// decisionPairs returns the fields of decisions: the sums, and those of each algorithm
+// that has decided.
+func decisionPairs(by []commands.Decisions) []resp.Value {
+	var sum commands.Decisions
+	var names []string
+	algorithms := make(map[string]*commands.Decisions)
+	for i := range by {
+		sum.Add(&by[i])
+		name := strings.ToUpper(commands.Decider(i).Algorithm())
+		if algorithms[name] == nil {
+			algorithms[name] = &commands.Decisions{}
+			names = append(names, name)
+		}
+		algorithms[name].Add(&by[i])
+	}
+	fields := func(d *commands.Decisions) []resp.Value {
+		return []resp.Value{
+			resp.Bulk("allowed"), resp.Int(d.Allowed), resp.Bulk("denied"), resp.Int(d.Denied),
+			resp.Bulk("peeked"), resp.Int(d.Peeked), resp.Bulk("units"), resp.Int(d.Units),
+		}
+	}
+	var pairs []resp.Value
+	for _, name := range names {
+		if d := algorithms[name]; *d != (commands.Decisions{}) {
+			pairs = append(pairs, resp.Bulk(name), resp.Map(fields(d)...))
+		}
+	}
+	return append(fields(&sum), resp.Bulk("algorithms"), resp.Map(pairs...))
+}

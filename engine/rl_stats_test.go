@@ -1,0 +1,179 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+func TestRLStats(t *testing.T) {
+	e, _ := newEngine(t, "--rl-stats-prefix", "t1: t1:vip: t2:")
+	s := newSession(t, e)
+	for _, line := range []string{
+		"RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m PEEK", "RL.ALLOW t1:vip:a 5 1m COST 3",
+		"RL.ALLOW t1: 5 1m ALGO FIXED", "RL.ALLOW t1 5 1m", "RL.ALLOW other 5 1m", "CL.THROTTLE t2:g 5 5 60",
+		"RL.MALLOW 3 t1:m 5 1m t2:m 2 1m other 9 1m COST 2", "RL.MALLOW 2 t1:m 5 1m t2:m 2 1m",
+		"RL.ALLOW t1:a 0 1m", "RL.ALLOW t1:a", // errors are no decisions
+	} {
+		do(s, line)
+	}
+	const (
+		t1 = "allowed 2 denied 1 peeked 1 units 4 algorithms [LOG [allowed 1 denied 1 peeked 1 units 3] " +
+			"FIXED [allowed 1 denied 0 peeked 0 units 1]]"
+		vip = "allowed 1 denied 0 peeked 0 units 3 algorithms [LOG [allowed 1 denied 0 peeked 0 units 3]]"
+		t2  = "allowed 2 denied 1 peeked 0 units 3 algorithms [LOG [allowed 1 denied 1 peeked 0 units 2] " +
+			"GCRA [allowed 1 denied 0 peeked 0 units 1]]"
+	)
+	require.Equal(t, "[allowed 7 denied 2 peeked 1 units 14 algorithms ["+
+		"LOG [allowed 5 denied 2 peeked 1 units 12] FIXED [allowed 1 denied 0 peeked 0 units 1] "+
+		"GCRA [allowed 1 denied 0 peeked 0 units 1]] prefixes [t1: ["+t1+"] t1:vip: ["+vip+"] t2: ["+t2+"]]]",
+		do(s, "RL.STATS"))
+	require.Equal(t, "[t2: ["+t2+"] t1: ["+t1+"]]", do(s, "RL.STATS t2: t1:"))
+	require.Equal(t, `ERR prefix "x" is not in rl-stats-prefix`, do(s, "RL.STATS t1: x"))
+
+	// Prefixes that stay keep their counts; commands of a batch before belong to the list of then.
+	do(s, "RL.ALLOW t2:a 5 1m")
+	require.Equal(t, "OK", show(s.Do([][]byte{
+		[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), []byte("t2: new:"),
+	})))
+	do(s, "RL.ALLOW new:a 5 1m")
+	require.Contains(t, do(s, "RL.STATS t2:"), "[t2: [allowed 3 denied 1 peeked 0 units 4 ")
+	require.Contains(t, do(s, "RL.STATS new:"), "[new: [allowed 1 denied 0 peeked 0 units 1 ")
+	require.Equal(t, `ERR prefix "t1:" is not in rl-stats-prefix`, do(s, "RL.STATS t1:"))
+
+	require.Equal(t, "OK", do(s, "CONFIG RESETSTAT"))
+	require.Equal(t, "[allowed 0 denied 0 peeked 0 units 0 algorithms [] prefixes ["+
+		"new: [allowed 0 denied 0 peeked 0 units 0 algorithms []] "+
+		"t2: [allowed 0 denied 0 peeked 0 units 0 algorithms []]]]", do(s, "RL.STATS"))
+	do(s, "RL.ALLOW t2:b 5 1m")
+	require.Equal(t, "OK", show(s.Do([][]byte{
+		[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), nil,
+	})))
+	do(s, "RL.ALLOW t2:b 5 1m")
+	require.Equal(t, "[allowed 2 denied 0 peeked 0 units 2 algorithms [LOG [allowed 2 denied 0 peeked 0 units 2]] "+
+		"prefixes []]", do(s, "RL.STATS"))
+}
+
+// statsModel recounts decisions; it finds the prefix of a key by trying all.
+type statsModel struct {
+	prefixes []string
+	counts   map[string][4]int64 // allowed, denied, peeked, units
+	fault    string
+}
+
+func (m *statsModel) count(key string, allowed, denied, peeked, units int64) {
+	longest, found := "", false
+	for _, p := range m.prefixes {
+		if strings.HasPrefix(key, p) && (len(p) >= len(longest)) == (m.fault != "shortest prefix" || !found) {
+			longest, found = p, true
+		}
+	}
+	if m.fault == "no units" {
+		units = 0
+	}
+	for _, name := range []string{"total", longest} {
+		if name == "total" || found {
+			c := m.counts[name]
+			m.counts[name] = [4]int64{c[0] + allowed, c[1] + denied, c[2] + peeked, c[3] + units}
+		}
+	}
+}
+
+// runStats runs random decisions on every path, by several sessions, and returns the first
+// difference from the model.
+func runStats(t *testing.T, seed uint64, fault string) error {
+	r := rand.New(rand.NewPCG(seed, 3))
+	m := &statsModel{
+		prefixes: []string{"a", "ab", "abc", "b:", "\xff"}, counts: map[string][4]int64{}, fault: fault,
+	}
+	e, _ := newEngine(t, "--rl-stats-prefix", `a ab abc b: "\xff"`)
+	var sessions []*engine.Session
+	for range 3 {
+		sessions = append(sessions, newSession(t, e))
+	}
+	for range 300 {
+		s := sessions[r.IntN(len(sessions))]
+		key := []string{"a", "ab", "abx", "abcd", "b", "b:1", "\xff\xff", "", "zz"}[r.IntN(9)]
+		algo := []string{"LOG", "FIXED", "GCRA 9", "BUCKETS 3", "COUNTER"}[r.IntN(5)]
+		cost, peek := 1+r.Int64N(3), r.IntN(4) == 0
+		line := [][]byte{[]byte("RL.ALLOW"), []byte(key + algo), []byte("9"), []byte("1m"), []byte("COST"),
+			fmt.Append(nil, cost)}
+		for _, word := range strings.Fields("ALGO " + algo) {
+			line = append(line, []byte(word))
+		}
+		if peek {
+			line = append(line, []byte("PEEK"))
+		}
+		var allowed int64
+		switch r.IntN(3) {
+		case 0:
+			allowed = s.Do(line).Elems()[0].Int()
+		case 1:
+			do(s, "MULTI")
+			s.Do(line)
+			allowed = s.Do([][]byte{[]byte("EXEC")}).Elems()[0].Elems()[0].Int()
+		default:
+			script := [][]byte{[]byte("EVAL"), []byte("return redis.call(unpack(ARGV))"), []byte("1"), line[1]}
+			allowed = s.Do(append(script, line...)).Elems()[0].Int()
+		}
+		switch {
+		case peek:
+			m.count(key, 0, 0, 1, 0)
+		case allowed > 0:
+			m.count(key, 1, 0, 0, allowed)
+		default:
+			m.count(key, 0, 1, 0, 0)
+		}
+		if r.IntN(5) == 0 {
+			s.Publish(engine.Buffers{})
+		}
+	}
+	for _, s := range sessions {
+		s.Publish(engine.Buffers{})
+	}
+	got := do(sessions[0], "RL.STATS")
+	c := m.counts["total"]
+	want := fmt.Sprintf("[allowed %d denied %d peeked %d units %d ", c[0], c[1], c[2], c[3])
+	if !strings.HasPrefix(got, want) {
+		return fmt.Errorf("seed %d: %s, want %s", seed, got, want)
+	}
+	info := do(sessions[0], "INFO limiter")
+	for i, name := range []string{"allowed", "denied", "peeked", "units"} {
+		if line := fmt.Sprintf("limiter_%s:%d\r\n", name, c[i]); !strings.Contains(info, line) {
+			return fmt.Errorf("seed %d: INFO has no %q", seed, line)
+		}
+	}
+	for _, algo := range []string{"log", "fixed", "gcra", "buckets", "counter"} {
+		_, of, _ := strings.Cut(got, " "+strings.ToUpper(algo)+" [")
+		if algo == "log" {
+			_, of, _ = strings.Cut(got, "[LOG [")
+		}
+		of, _, _ = strings.Cut(of, "]")
+		line := "algorithm_" + algo + ":" + strings.NewReplacer(
+			"allowed ", "allowed=", " denied ", ",denied=", " peeked ", ",peeked=", " units ", ",units=").Replace(of)
+		if !strings.Contains(info, line+"\r\n") {
+			return fmt.Errorf("seed %d: INFO has no %q", seed, line)
+		}
+	}
+	for _, p := range m.prefixes {
+		c := m.counts[p]
+		want := fmt.Sprintf("%s [allowed %d denied %d peeked %d units %d ", p, c[0], c[1], c[2], c[3])
+		if !strings.Contains(got, want) {
+			return fmt.Errorf("seed %d: %s, want %s", seed, got, want)
+		}
+	}
+	return nil
+}
+
+func TestRLStatsModel(t *testing.T) {
+	for seed := range uint64(8) {
+		require.NoError(t, runStats(t, seed, ""))
+	}
+	require.Error(t, runStats(t, 1, "shortest prefix"))
+	require.Error(t, runStats(t, 1, "no units"))
+}

@@ -1,0 +1,113 @@
+package stats
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+)
+
+// Prefixes are the prefixes of rl-stats-prefix with their decisions. Its methods may be
+// called concurrently. It implements commands.PrefixIndex.
+//
+// The prefixes are sorted, each with the longest other one that it begins with, so that
+// the longest prefix of a key is found by one binary search and a few steps back.
+type Prefixes struct{ rows []prefixRow }
+
+type prefixRow struct {
+	name   string
+	outer  int // -1: none
+	counts *prefixCounts
+}
+
+type prefixCounts [decisionShards]decisionCounts
+
+// NewPrefixes returns the prefixes with these names. Those that are in old, which may be
+// nil, keep their counts. It returns nil if there are no names.
+func NewPrefixes(names []string, old *Prefixes) *Prefixes {
+	if len(names) == 0 {
+		return nil
+	}
+	p := &Prefixes{}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		row := prefixRow{name: name, outer: len(p.rows) - 1}
+		for row.outer >= 0 && !strings.HasPrefix(name, p.rows[row.outer].name) {
+			row.outer = p.rows[row.outer].outer
+		}
+		if i := old.find(name); i >= 0 {
+			row.counts = old.rows[i].counts
+		} else {
+			row.counts = &prefixCounts{}
+			for i := range row.counts {
+				row.counts[i].init()
+			}
+		}
+		p.rows = append(p.rows, row)
+	}
+	return p
+}
+
+// find returns the number of the prefix called name, or -1.
+func (p *Prefixes) find(name string) int {
+	if p == nil {
+		return -1
+	}
+	return slices.IndexFunc(p.rows, func(r prefixRow) bool { return r.name == name })
+}
+
+// Len implements commands.PrefixIndex.
+func (p *Prefixes) Len() int { return len(p.rows) }
+
+// Find implements commands.PrefixIndex.
+func (p *Prefixes) Find(key []byte) int {
+	low, high := 0, len(p.rows)
+	for low < high {
+		if middle := (low + high) / 2; p.rows[middle].name <= string(key) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	i := low - 1
+	for i >= 0 && !hasPrefix(key, p.rows[i].name) {
+		i = p.rows[i].outer
+	}
+	return i
+}
+
+func hasPrefix(key []byte, prefix string) bool {
+	return len(key) >= len(prefix) && string(key[:len(prefix)]) == prefix
+}
+
+// Add adds a session's decisions and zeroes them.
+func (p *Prefixes) Add(session int64, t *commands.PrefixTally) {
+	t.Drain(func(prefix int, by commands.Decider, d *commands.Decisions) {
+		p.rows[prefix].counts[session%decisionShards].by[by].add(d)
+	})
+}
+
+// Reset sets the counts to zero.
+func (p *Prefixes) Reset() {
+	for i := range p.rows {
+		for j := range p.rows[i].counts {
+			p.rows[i].counts[j].reset()
+		}
+	}
+}
+
+// PrefixDecisions are the decisions under one prefix.
+type PrefixDecisions struct {
+	Prefix string
+	By     []commands.Decisions // by commands.Decider
+}
+
+// Decisions returns the decisions of all prefixes, sorted by prefix. p may be nil.
+func (p *Prefixes) Decisions() (all []PrefixDecisions) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.rows {
+		all = append(all, PrefixDecisions{p.rows[i].name, sumDecisions(p.rows[i].counts[:])})
+	}
+	return all
+}
