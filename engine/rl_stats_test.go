@@ -15,7 +15,8 @@ func TestRLStats(t *testing.T) {
 	e, _ := newEngine(t, "--rl-stats-prefix", "t1: t1:vip: t2:")
 	s := newSession(t, e)
 	for _, line := range []string{
-		"RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m PEEK", "RL.ALLOW t1:vip:a 5 1m COST 3",
+		"RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m PEEK",
+		"RL.ALLOW t1:vip:a 5 1m COST 3",
 		"RL.ALLOW t1: 5 1m ALGO FIXED", "RL.ALLOW t1 5 1m", "RL.ALLOW other 5 1m", "CL.THROTTLE t2:g 5 5 60",
 		"RL.MALLOW 3 t1:m 5 1m t2:m 2 1m other 9 1m COST 2", "RL.MALLOW 2 t1:m 5 1m t2:m 2 1m",
 		"RL.ALLOW t1:a 0 1m", "RL.ALLOW t1:a", // errors are no decisions
@@ -55,8 +56,8 @@ func TestRLStats(t *testing.T) {
 		[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), nil,
 	})))
 	do(s, "RL.ALLOW t2:b 5 1m")
-	require.Equal(t, "[allowed 2 denied 0 peeked 0 units 2 algorithms [LOG [allowed 2 denied 0 peeked 0 units 2]] "+
-		"prefixes []]", do(s, "RL.STATS"))
+	require.Equal(t, "[allowed 2 denied 0 peeked 0 units 2 "+
+		"algorithms [LOG [allowed 2 denied 0 peeked 0 units 2]] prefixes []]", do(s, "RL.STATS"))
 }
 
 // statsModel recounts decisions; it finds the prefix of a key by trying all.
@@ -101,8 +102,10 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		key := []string{"a", "ab", "abx", "abcd", "b", "b:1", "\xff\xff", "", "zz"}[r.IntN(9)]
 		algo := []string{"LOG", "FIXED", "GCRA 9", "BUCKETS 3", "COUNTER"}[r.IntN(5)]
 		cost, peek := 1+r.Int64N(3), r.IntN(4) == 0
-		line := [][]byte{[]byte("RL.ALLOW"), []byte(key + algo), []byte("9"), []byte("1m"), []byte("COST"),
-			fmt.Append(nil, cost)}
+		line := [][]byte{
+			[]byte("RL.ALLOW"), []byte(key + algo), []byte("9"), []byte("1m"), []byte("COST"),
+			fmt.Append(nil, cost),
+		}
 		for _, word := range strings.Fields("ALGO " + algo) {
 			line = append(line, []byte(word))
 		}
@@ -118,7 +121,8 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 			s.Do(line)
 			allowed = s.Do([][]byte{[]byte("EXEC")}).Elems()[0].Elems()[0].Int()
 		default:
-			script := [][]byte{[]byte("EVAL"), []byte("return redis.call(unpack(ARGV))"), []byte("1"), line[1]}
+			text := []byte("return redis.call(unpack(ARGV))")
+			script := [][]byte{[]byte("EVAL"), text, []byte("1"), line[1]}
 			allowed = s.Do(append(script, line...)).Elems()[0].Int()
 		}
 		switch {
@@ -155,7 +159,8 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		}
 		of, _, _ = strings.Cut(of, "]")
 		line := "algorithm_" + algo + ":" + strings.NewReplacer(
-			"allowed ", "allowed=", " denied ", ",denied=", " peeked ", ",peeked=", " units ", ",units=").Replace(of)
+			"allowed ", "allowed=", " denied ", ",denied=", " peeked ", ",peeked=", " units ",
+			",units=").Replace(of)
 		if !strings.Contains(info, line+"\r\n") {
 			return fmt.Errorf("seed %d: INFO has no %q", seed, line)
 		}

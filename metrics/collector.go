@@ -87,7 +87,8 @@ var (
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		allowed, rejected, units, decisions, decisionUnits, ops, errs, clients, latency, keys, hits, bytesHeld, age,
+		allowed, rejected, units, decisions, decisionUnits,
+		ops, errs, clients, latency, keys, hits, bytesHeld, age,
 		prefixKeys, prefixMax, refused,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
 		lastSave, denials, problems, used, maxmemory, evictions, expiries, slow, info, saves, rewrites,
