@@ -62,6 +62,7 @@ complete -c zlimit-server -l requirepass -x -d 'Password of the ACL\'s default u
 complete -c zlimit-server -l rl-doctor -x -a 'yes no' -d 'Whether RL.DOCTOR looks for mistakes of limiters that clients have written by hand'
 complete -c zlimit-server -l rl-log-max-units -x -d 'Largest limit for which RL.ALLOW keeps a log of single units'
 complete -c zlimit-server -l rl-max-keys-per-prefix -x -d 'How many keys whose names begin with a prefix RL commands may create'
+complete -c zlimit-server -l rl-stats-prefix -x -d 'Beginnings of keys by which RL.STATS and the metrics show decisions, up to 64'
 complete -c zlimit-server -l rl-top -x -a 'yes no' -d 'Whether decisions are counted by key for RL.TOP DENIED and HOT'
 complete -c zlimit-server -l rl-top-sampling -x -d 'One in how many decisions RL.TOP counts, for that many, so that 1 counts every one'
 complete -c zlimit-server -l save -x -d 'Save points, as pairs of seconds and changes: dump.rdb is written after that many seconds if there were at least that many changes'
