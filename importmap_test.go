@@ -49,8 +49,9 @@ var mayImport = map[string][]string{
 	"server/pipe":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
-		"engine/doctor", "engine/durable", "engine/pubsub", "engine/stats", "engine/process", "acl", "scripting",
-		"commands", "persist/disk", "store", "store/effects", "resp", "clock", "config", "logging", "words",
+		"engine/doctor", "engine/durable", "engine/pubsub", "engine/stats", "engine/process", "acl",
+		"scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config",
+		"logging", "words",
 	},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "clock"},
 	"engine/stats/topk": {},

@@ -35,9 +35,9 @@ var serverDirectives = []Directive{
 	{
 		Name: "metrics-addr", Kind: KindString, Immutable: true, Ours: true,
 		About: "Address of /metrics for Prometheus and of a page for operators at /, host:port or a port " +
-			"for this machine only; empty means none; unless it is a loopback address, scrapes must give, by " +
-			"HTTP basic authentication, the password of requirepass, or the name and password of a user who " +
-			"may call INFO; the page asks for a user wherever clients must.",
+			"for this machine only; empty means none; unless it is a loopback address, scrapes must give, " +
+			"by HTTP basic authentication, the password of requirepass, or the name and password of a user " +
+			"who may call INFO; the page asks for a user wherever clients must.",
 	},
 	{
 		Name: "loglevel", Kind: KindEnum, Default: "notice",

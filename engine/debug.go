@@ -36,7 +36,8 @@ func (e *Engine) debugRows() []debugRow {
 		{
 			"clock", -3, commands.NoMulti | everyKey,
 			"<FREEZE | ADVANCE milliseconds | SET unix-time-milliseconds | RESUME>",
-			"Holds, moves or releases the clock that expiry, TIME and RL.* follow.", "zlimit's own", e.debugClock,
+			"Holds, moves or releases the clock that expiry, TIME and RL.* follow.",
+			"zlimit's own", e.debugClock,
 		},
 		{
 			"config-rewrite-force-all", 2, 0, "",
@@ -80,8 +81,8 @@ func (e *Engine) debugRows() []debugRow {
 				"true | false>", "Answers a value of a type.", "", debugProtocol,
 		},
 		{
-			"quicklist-packed-threshold", 3, 0, "size", "Accepts a size and does nothing.", "it has no effect",
-			debugPackedThreshold,
+			"quicklist-packed-threshold", 3, 0, "size", "Accepts a size and does nothing.",
+			"it has no effect", debugPackedThreshold,
 		},
 		{
 			"reload", -2, everyKey, "[NOSAVE] [NOFLUSH] [MERGE]",
@@ -91,8 +92,8 @@ func (e *Engine) debugRows() []debugRow {
 		},
 		{"sdslen", 3, everyKey, "key", "Returns the sizes of a key and its string.", "", debugSDSLen},
 		{
-			"set-active-expire", 3, 0, "<0 | 1>", "Stops or resumes the removal of expired keys before they " +
-				"are used.", "", e.debugSetActiveExpire,
+			"set-active-expire", 3, 0, "<0 | 1>", "Stops or resumes the removal of expired keys before " +
+				"they are used.", "", e.debugSetActiveExpire,
 		},
 		{
 			"sleep", 3, everyKey, "seconds", "Holds every shard for a while.",

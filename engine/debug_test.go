@@ -156,7 +156,9 @@ func TestDebugSetActiveExpire(t *testing.T) {
 func TestDebugNeedsPermission(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
-	for _, call := range []string{"DEBUG FOO", "DEBUG HELP", "DEBUG DIGEST x", "DEBUG DIGEST", "DEBUG PANIC"} {
+	for _, call := range []string{
+		"DEBUG FOO", "DEBUG HELP", "DEBUG DIGEST x", "DEBUG DIGEST", "DEBUG PANIC",
+	} {
 		require.Contains(t, do(s, call), "ERR DEBUG command not allowed.", call)
 	}
 }
@@ -164,7 +166,8 @@ func TestDebugNeedsPermission(t *testing.T) {
 func TestDebugRefusals(t *testing.T) {
 	e, _ := newEngine(t, strings.Fields(debugOn)...)
 	s := newSession(t, e)
-	for _, name := range strings.Fields("ASSERT CRASH-AND-RECOVER LEAK OOM PANIC RESTART SEGFAULT REPLICATE") {
+	names := "ASSERT CRASH-AND-RECOVER LEAK OOM PANIC RESTART SEGFAULT REPLICATE"
+	for _, name := range strings.Fields(names) {
 		require.Contains(t, do(s, "DEBUG "+name), "ERR DEBUG "+name+" is refused: ")
 		require.Contains(t, do(s, "DEBUG "+name+" x"), "ERR DEBUG "+name+" is refused: ")
 	}

@@ -173,7 +173,8 @@ func TestDoctorOnRightLimiters(t *testing.T) {
 		hit  func(c *flowClient, nowMs int64) rune
 	}{
 		{"1 seconds, by script, unique members", func(c *flowClient, nowMs int64) rune {
-			return decision(c.script(rightScript, flowKey, ms(nowMs/1000), "60", "100", unique(c, nowMs)) == "1")
+			reply := c.script(rightScript, flowKey, ms(nowMs/1000), "60", "100", unique(c, nowMs))
+			return decision(reply == "1")
 		}},
 		{"2 with WATCH", func(c *flowClient, nowMs int64) rune {
 			c.do("WATCH", flowKey)
@@ -240,7 +241,8 @@ func TestDoctorOnRightLimiters(t *testing.T) {
 			return decision(c.script(countScript, flowKey, "6000") != "")
 		}},
 		{"leases", func(c *flowClient, nowMs int64) rune {
-			return decision(c.script(rightScript, flowKey, ms(nowMs+30_000), "30000", "9", unique(c, nowMs)) == "1")
+			reply := c.script(rightScript, flowKey, ms(nowMs+30_000), "30000", "9", unique(c, nowMs))
+			return decision(reply == "1")
 		}},
 		{"packed members", func(c *flowClient, nowMs int64) rune {
 			c.do("MULTI")

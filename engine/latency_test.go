@@ -29,7 +29,8 @@ func TestLatencyEvents(t *testing.T) {
 		`\[fast-command 17\d{8} 40 40\]\]$`, do(s, "latency latest"))
 	require.Regexp(t, `^\[\[17\d{8} 40\]\]$`, do(s, "latency history command"))
 	report := do(s, "latency doctor")
-	require.Contains(t, report, "command: 1 samples, 40 ms on average, the longest ever 40 ms.\n    SLOWLOG GET")
+	require.Contains(t, report,
+		"command: 1 samples, 40 ms on average, the longest ever 40 ms.\n    SLOWLOG GET")
 	require.Equal(t, "1", do(s, "latency reset nosuch command command"))
 	require.Equal(t, "[]", do(s, "latency history command"))
 	require.NotEqual(t, "0", do(s, "latency reset"))

@@ -2,7 +2,7 @@ package engine
 
 import "errors"
 
-// Errors of AuthorizeScrape, beside those of LoginSession.
+// ErrScrapeRights is AuthorizeScrape's error for a user who may not call INFO.
 var ErrScrapeRights = errors.New("the user has no permission to run the 'info' command")
 
 // AuthorizeScrape returns nil if whoever gives a user's name and password may read the

@@ -186,7 +186,8 @@ func TestSimRepeats(t *testing.T) {
 			a := askSim(t, s, fmt.Sprintf("RL.SIM k %s FROM TRACE 10000", rule))
 			require.Equal(t, []int64{0, admitted, denied, admitted, denied, 1},
 				[]int64{
-					a["changed"], a["admitted"], a["denied"], a["was_admitted"], a["was_denied"], a["from_empty"],
+					a["changed"], a["admitted"], a["denied"], a["was_admitted"], a["was_denied"],
+					a["from_empty"],
 				}, "%s, seed %d", rule, seed)
 			if other := askSim(t, s, "RL.SIM k 1 1h FROM TRACE 10000"); admitted > 1 {
 				require.Positive(t, other["changed"], "another rule: the comparison can fail")

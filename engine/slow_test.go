@@ -240,7 +240,8 @@ func TestSlowLogConcurrently(t *testing.T) {
 			for n := range 200 {
 				switch {
 				case i == 0:
-					do(s, fmt.Sprintf("config set slowlog-max-len %d latency-monitor-threshold %d", n%20, n%2))
+					const change = "config set slowlog-max-len %d latency-monitor-threshold %d"
+					do(s, fmt.Sprintf(change, n%20, n%2))
 				case i == 1:
 					last := int64(1 << 60)
 					for _, entry := range s.Do(args("slowlog get -1")).Elems() {

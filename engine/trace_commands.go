@@ -26,6 +26,7 @@ func (e *Engine) traceGroup() []commands.Command {
 	return []commands.Command{{
 		Name: "rl.trace", Arity: -2, Group: "rate-limit", Since: "0.1.0", Complexity: "O(1)",
 		Summary:   "Records the decisions about single keys, for RL.SIM.",
+		Example:   "ON user:42 100",
 		Deviation: "zlimit's own",
 		Subs: []commands.Command{
 			help,

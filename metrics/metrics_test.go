@@ -144,8 +144,8 @@ func TestDecisionsByPrefix(t *testing.T) {
 		[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), []byte(`t1: t1:vip: "\xff\"\n"`),
 	})
 	for _, line := range []string{
-		"RL.ALLOW t1:a 1 1h", "RL.ALLOW t1:a 1 1h", "RL.ALLOW t1:a 1 1h PEEK", "RL.ALLOW t1:vip:b 9 1h COST 4",
-		"RL.ALLOW other 9 1h COST 2", "RL.ALLOW other2 9 1h ALGO FIXED",
+		"RL.ALLOW t1:a 1 1h", "RL.ALLOW t1:a 1 1h", "RL.ALLOW t1:a 1 1h PEEK",
+		"RL.ALLOW t1:vip:b 9 1h COST 4", "RL.ALLOW other 9 1h COST 2", "RL.ALLOW other2 9 1h ALGO FIXED",
 	} {
 		do(s, line)
 	}

@@ -35,7 +35,8 @@ func TestPatterns(t *testing.T) {
 		{strings.Repeat("x", 100), strings.Repeat("x", 64) + "..."},
 		{strings.Repeat("xy:", 30), strings.Repeat("xy:", 30)[:64] + "..."},
 	} {
-		require.Equal(t, c.want, string(appendPattern([]byte("before"), []byte(c.key)))[len("before"):], c.key)
+		got := string(appendPattern([]byte("before"), []byte(c.key)))
+		require.Equal(t, "before"+c.want, got, c.key)
 	}
 }
 
@@ -68,9 +69,10 @@ func TestInstants(t *testing.T) {
 		require.Equal(t, instant{c.ms, c.seconds}, got, c.text)
 	}
 	for _, text := range []string{
-		"", "0", "17", "-1700000000", "+1700000000", "x1700000000", "1700000000x", "1700000000-1", "1_700_000_000",
-		"1700000000.5x", "1700000000:1", "3400000000", "850000000", "1660000000000", "17000000000", "nan", "inf",
-		"1e400", "9999999999999999999", "99999999999999999999999999", "1700000000.", "0x65540a00", "1e12345678",
+		"", "0", "17", "-1700000000", "+1700000000", "x1700000000", "1700000000x", "1700000000-1",
+		"1_700_000_000", "1700000000.5x", "1700000000:1", "3400000000", "850000000", "1660000000000",
+		"17000000000", "nan", "inf", "1e400", "9999999999999999999", "99999999999999999999999999",
+		"1700000000.", "0x65540a00", "1e12345678",
 		strings.Repeat("1", 40), "1700000000.5555555555555555555555555",
 	} {
 		got, ok := parseInstant([]byte(text), now)
@@ -99,7 +101,9 @@ func TestSlices(t *testing.T) {
 	for _, name := range []string{"k:1700000004", "k:340000000", "1700000000:k", "k{1700000000000}x"} {
 		require.True(t, hasSlice([]byte(name), now), name)
 	}
-	for _, name := range []string{"", "k", "k:7", "k:28333333", "k:1700000003", "k:340000001", "k:17000000041700000004"} {
+	for _, name := range []string{
+		"", "k", "k:7", "k:28333333", "k:1700000003", "k:340000001", "k:17000000041700000004",
+	} {
 		require.False(t, hasSlice([]byte(name), now), name)
 	}
 }
