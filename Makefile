@@ -87,9 +87,9 @@ image: ## an OCI image for linux/amd64 and arm64 in dist/out/image, without a da
 release: ## static binaries for linux and darwin in dist/out, with checksums and bills of materials
 	$(GO) run -C dist ./release -version "$(VERSION)" -out out
 
-dist: ## the tests of images, releases, the dashboard and the alerts
+dist: ## the tests of images, releases, the dashboard and the alerts; COLD=1 compiles releases twice without the cache
 	$(GO) test -C dist ./image ./check
-	$(GO) test -C dist ./release -timeout 20m -cold
+	$(GO) test -C dist ./release $(if $(COLD),-timeout 30m -cold)
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done
