@@ -62,6 +62,8 @@ browser: ## the page in a headless Chromium (needs Debian's package chromium)
 difftest: build ## 200,000 random commands, here and on redis-server, byte for byte
 	$(GO) test -C difftest ./...
 	$(GO) run -C difftest . -server ../zlimit-server -n 200000 -seed $(SEEDS)
+	$(GO) run -C difftest . -server ../zlimit-server -n 40000 -seed $(SEEDS) -quiet \
+		-family observe,zset,hash,set,list,string,bits,keys,sort,tx,lua,conn
 
 crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes back is what was acknowledged
 	$(GO) test ./cmd/zlimit-server -run 'Killed|Ledger' -count 1 -timeout 30m -v -kills 240 -killseed $$(date +%s)

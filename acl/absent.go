@@ -5,19 +5,16 @@ package acl
 // taken over as they are, and they count when ACL LIST summarises a bitmap by
 // categories.
 var absent = []struct{ categories, names string }{
-	{"slow", "cluster|links memory memory|doctor memory|help " +
-		"memory|malloc-stats memory|purge memory|stats module module|help " +
-		"xgroup xinfo"},
+	{"slow", "cluster|links module module|help xgroup xinfo"},
 	{"admin slow dangerous", "cluster|addslots cluster|addslotsrange cluster|bumpepoch " +
 		"cluster|count-failure-reports cluster|delslots cluster|delslotsrange cluster|failover " +
 		"cluster|flushslots cluster|forget cluster|meet cluster|replicas cluster|replicate " +
 		"cluster|reset cluster|saveconfig cluster|set-config-epoch cluster|setslot cluster|slaves " +
-		"config|rewrite failover " +
+		"failover " +
 		"module|list module|load module|loadex module|unload psync " +
 		"replconf replicaof slaveof sync"},
 	{"write geo slow", "geoadd georadius georadiusbymember geosearchstore"},
 	{"read geo slow", "geodist geohash geopos georadius_ro georadiusbymember_ro geosearch"},
-	{"read slow", "memory|usage"},
 	{"keyspace write slow dangerous", "migrate"},
 	{"write hyperloglog fast", "pfadd"},
 	{"read hyperloglog slow", "pfcount"},

@@ -30,7 +30,7 @@ func sortedRules(text string) string {
 		words := strings.Fields(strings.TrimSuffix(strings.TrimSpace(part), ")"))
 		kept := words[:0]
 		for _, w := range words {
-			if !onlyOurs[strings.TrimLeft(w, "+-")] {
+			if name := strings.TrimLeft(w, "+-"); !onlyOurs[name] && !strings.HasPrefix(name, "rl.") {
 				kept = append(kept, w)
 			}
 		}
@@ -46,12 +46,10 @@ func sortedRules(text string) string {
 	return strings.Join(parts, "(")
 }
 
-// onlyOurs are the commands and the category that Redis 7.0 does not have.
+// onlyOurs are the commands and the category that Redis 7.0 does not have, beside rl.*.
 var onlyOurs = func() map[string]bool {
 	out := map[string]bool{}
-	for _, name := range strings.Fields("@ratelimit cl.throttle client|no-touch client|setinfo increx waitaof " +
-		"rl.acquire rl.allow rl.cancel rl.explain rl.help rl.info rl.mallow rl.refund rl.release rl.renew rl.reserve rl.reset " +
-		"rl.settle rl.stats") {
+	for _, name := range strings.Fields("@ratelimit cl.throttle client|no-touch client|setinfo increx waitaof") {
 		out[name] = true
 	}
 	return out

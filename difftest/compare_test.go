@@ -45,7 +45,20 @@ func TestEveryExceptionCanFail(t *testing.T) {
 			"*1\r\n$28\r\nuser u -@all +increx +a (+b)\r\n",
 			"*1\r\n$20\r\nuser u -@all +b (+a)\r\n",
 		},
-		"INFO": {"INFO", "$1\r\na\r\n", "$2\r\nab\r\n", "=5\r\ntxt:a\r\n"},
+		"SLOWLOG GET": {
+			"SLOWLOG GET 1",
+			"*1\r\n*6\r\n:1\r\n:2\r\n:3\r\n*1\r\n$3\r\nget\r\n$1\r\na\r\n$0\r\n\r\n",
+			"*1\r\n*6\r\n:4\r\n:5\r\n:6\r\n*1\r\n$3\r\nget\r\n$1\r\nb\r\n$0\r\n\r\n",
+			"*1\r\n*6\r\n:1\r\n:2\r\n:3\r\n*1\r\n$3\r\nset\r\n$1\r\na\r\n$0\r\n\r\n",
+		},
+		"MEMORY USAGE": {"MEMORY USAGE k", ":5\r\n", ":6\r\n", "$-1\r\n"},
+		"MEMORY STATS": {
+			"MEMORY STATS", "*2\r\n$1\r\na\r\n:1\r\n", "*2\r\n$1\r\na\r\n:2\r\n",
+			"*2\r\n$1\r\nb\r\n:1\r\n",
+		},
+		"MEMORY DOCTOR":       {"MEMORY DOCTOR", "$1\r\na\r\n", "$2\r\nab\r\n", ":1\r\n"},
+		"MEMORY MALLOC-STATS": {"MEMORY MALLOC-STATS", "$1\r\na\r\n", "$2\r\nab\r\n", ":1\r\n"},
+		"INFO":                {"INFO", "$1\r\na\r\n", "$2\r\nab\r\n", "=5\r\ntxt:a\r\n"},
 		"CONFIG GET": {
 			"CONFIG GET *", "*4\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n",
 			"*4\r\n$1\r\nb\r\n$1\r\n2\r\n$1\r\na\r\n$1\r\n1\r\n",

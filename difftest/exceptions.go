@@ -60,6 +60,12 @@ var exceptions = map[string]exception{
 		"single commands in the order of a hash table, and commands that Redis does not have",
 	},
 
+	"SLOWLOG GET":         {slowEntries, notErrors, "ids, instants, durations, addresses"},
+	"MEMORY USAGE":        {sameKind, notErrors, "the bytes are each server's"},
+	"MEMORY STATS":        {fieldNames, notErrors, "the bytes are each server's"},
+	"MEMORY DOCTOR":       {sameKind, notErrors, "each server has its own text"},
+	"MEMORY MALLOC-STATS": {sameKind, notErrors, "each server has its own allocator"},
+
 	// Unordered results.
 	"KEYS": {sameElements, notErrors, "the order of the hash table"},
 	"HGETALL": {

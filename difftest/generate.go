@@ -92,11 +92,13 @@ func generate(seed uint64, number, n int, p plan) []step {
 		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers,
 		"bits": bitMakers, "keys": keyMakers, "sort": sortMakers, "tx": txMakers, "lua": luaMakers,
 		"conn": connMakers, "acl": aclMakers, "oom": oomMakers,
+		"observe": observeMakers,
 	}
 	for _, f := range familyWeights {
-		if len(p.families) == 0 || contains(p.families, f.name) {
+		named := contains(p.families, f.name)
+		if named || len(p.families) == 0 && f.weight > 0 {
 			table := g.tables[f.name]
-			g.families = append(g.families, maker{f.weight, func(g *generator) { g.choose(table) }})
+			g.families = append(g.families, maker{max(f.weight, 1), func(g *generator) { g.choose(table) }})
 		}
 	}
 	g.depth = pick(g.r, 1, 4, 16, 16, 64, 64, 250)
@@ -155,6 +157,16 @@ var familyWeights = []familyWeight{
 	{"conn", 4},
 	{"acl", 5},
 	{"oom", 1},
+	{"observe", 0}, // only if it is named
+}
+
+// familyNames lists the families for messages.
+func familyNames() string {
+	names := make([]string, len(familyWeights))
+	for i, f := range familyWeights {
+		names[i] = f.name
+	}
+	return strings.Join(names, ", ")
 }
 
 func contains(list []string, s string) bool {

@@ -18,7 +18,7 @@ func (g *generator) exhaustMemory() {
 	}
 	var others []maker
 	for _, f := range familyWeights {
-		if f.name != "oom" && f.name != "acl" {
+		if f.weight > 0 && f.name != "oom" && f.name != "acl" {
 			others = append(others, maker{f.weight, func(g *generator) { g.choose(g.tables[f.name]) }})
 		}
 	}

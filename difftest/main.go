@@ -98,8 +98,7 @@ func (s *settings) plan() (plan, error) {
 		p.families = strings.Split(s.families, ",")
 		for _, f := range p.families {
 			if !slices.ContainsFunc(familyWeights, func(w familyWeight) bool { return w.name == f }) {
-				return p, fmt.Errorf("-family %q: must be one of zset, hash, set, list, string, bits, keys, "+
-					"sort, tx, lua, conn", f)
+				return p, fmt.Errorf("-family %q: must be one of %s", f, familyNames())
 			}
 		}
 	}

@@ -26,8 +26,8 @@ type step struct {
 
 // containers are the commands whose first argument is a subcommand.
 var containers = map[string]bool{
-	"ACL":    true,
-	"CLIENT": true, "CLUSTER": true, "COMMAND": true, "CONFIG": true, "OBJECT": true, "SCRIPT": true,
+	"ACL": true, "CLIENT": true, "CLUSTER": true, "COMMAND": true, "CONFIG": true, "DEBUG": true,
+	"LATENCY": true, "MEMORY": true, "OBJECT": true, "SCRIPT": true, "SLOWLOG": true,
 }
 
 // commandName returns the upper-case name that exceptions.go and the statistics use for a command.

@@ -1,0 +1,24 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRulesNameEachCommandOnce checks that no command of the table is also one of those
+// that only Redis has.
+func TestRulesNameEachCommandOnce(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for _, c := range e.Table().All() {
+		require.Equal(t, "OK", do(s, "ACL SETUSER u reset +@slow +@fast -"+c.FullName()))
+		list := do(s, "ACL LIST")
+		seen := map[string]bool{}
+		for rule := range strings.FieldsSeq(strings.Trim(list[strings.Index(list, "user u "):], "[]")) {
+			require.False(t, seen[rule], "%s in %s", rule, list)
+			seen[rule] = true
+		}
+	}
+}
