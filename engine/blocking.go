@@ -224,6 +224,7 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		}
 		// Its session does nothing meanwhile, so its Ctx can be used.
 		own := &b.session.ctx
+		settings := own.Settings
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
 		s.engine.preserveFor(b.wait, db, key)
 		if own.Group = c.Group; own.Group != nil {
@@ -234,7 +235,7 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		s.EndCall()
 		b.reply = b.take(own, n)
 		s.invalidateServed(b.session, k)
-		own.Group = nil
+		own.Group, own.Settings = nil, settings
 		s.served = append(s.served, b)
 	}
 }

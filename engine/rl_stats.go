@@ -40,12 +40,13 @@ func (e *Engine) followStatsPrefixes() commands.PrefixIndex {
 func (s *Session) adopt(settings *commands.Settings) {
 	s.flushPrefixes()
 	s.ctx.Settings = settings
+	s.prefixes, _ = settings.StatsPrefixes.(*stats.Prefixes)
 }
 
 // flushPrefixes adds what the session has counted by prefix to the statistics.
 func (s *Session) flushPrefixes() {
-	if c := &s.ctx; c.Settings != nil && c.Settings.StatsPrefixes != nil {
-		c.Settings.StatsPrefixes.(*stats.Prefixes).Add(s.id, &c.Tally.Prefixes)
+	if s.prefixes != nil {
+		s.prefixes.Add(s.id, &s.ctx.Tally.Prefixes)
 	}
 }
 

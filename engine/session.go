@@ -62,6 +62,7 @@ type Session struct {
 	canceled      bool                    // see Canceled
 	run           stats.Run               // calls of one command in a row, not yet in the statistics
 	last          lastCall                // the call under way, or the last one
+	prefixes      *stats.Prefixes         // those by which ctx.Tally counts; nil: none
 	random        uint32                  // state of the generator that picks which calls are timed
 	reads         int64                   // not yet in the statistics
 	readBytes     int64                   // likewise

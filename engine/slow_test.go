@@ -165,11 +165,12 @@ func TestWaitsAreNotBlamed(t *testing.T) {
 	reading := make(chan struct{}, 1)
 	c := clock.New(clock.Sources{
 		Monotonic: func() int64 {
+			now := us.Add(1) // before the test knows of it
 			select {
 			case reading <- struct{}{}:
 			default:
 			}
-			return us.Add(1)
+			return now
 		},
 		Wall: func() int64 { return startNowMs * 1000 },
 	})

@@ -49,8 +49,24 @@ func TestProbes(t *testing.T) {
 	require.NoError(t, e.Load(func() {}))
 	check(http.StatusOK, "ready\n")
 
-	s := e.NewSession(engine.Peer{Local: true})
+	woke := make(chan struct{}, 1)
+	s := e.NewSession(engine.Peer{Local: true, Wake: func() {
+		select {
+		case woke <- struct{}{}:
+		default:
+		}
+	}})
 	defer s.Close()
+	save := func() { // it runs beside its session
+		do(s, "SAVE")
+		for s.Blocked() != nil {
+			if s.Ready() {
+				s.Resume()
+			} else {
+				<-woke
+			}
+		}
+	}
 	do(s, "SET k v")
 	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
 		if op.Kind == crashdisk.Rename {
@@ -58,10 +74,10 @@ func TestProbes(t *testing.T) {
 		}
 		return crashdisk.Fault{}
 	})
-	do(s, "SAVE")
+	save()
 	check(http.StatusServiceUnavailable, "misconf: ")
 	d.Hook(nil)
-	do(s, "SAVE")
+	save()
 	check(http.StatusOK, "ready\n")
 	e.End()
 	check(http.StatusServiceUnavailable, "shutting down\n")
