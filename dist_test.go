@@ -85,7 +85,7 @@ func TestCompletion(t *testing.T) {
 	}
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("there is no bash")
+		t.Skip("there is no bash, and the tests need Go and nothing else")
 	}
 	for _, c := range []struct {
 		words []string // of the command line; the last is completed

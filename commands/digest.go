@@ -1,7 +1,7 @@
 package commands
 
 import (
-	"crypto/sha1" //nolint:gosec // Redis' digest; nothing relies on its strength
+	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
 
@@ -14,12 +14,13 @@ import (
 )
 
 // A digest is Redis' hash of data. Two servers with equal data have equal digests, however
-// they store it: what has an order is mixed, what has none is added.
+// they store it: what has an order is mixed, what has none is added. Nothing relies on the
+// strength of SHA-1.
 type digest [sha1.Size]byte
 
 // add changes d by data, in any order with other calls of add.
 func (d *digest) add(data []byte) {
-	for i, b := range sha1.Sum(data) { //nolint:gosec // see above
+	for i, b := range sha1.Sum(data) {
 		d[i] ^= b
 	}
 }
@@ -27,7 +28,7 @@ func (d *digest) add(data []byte) {
 // mix changes d by data so that the order of calls matters.
 func (d *digest) mix(data []byte) {
 	d.add(data)
-	*d = sha1.Sum(d[:]) //nolint:gosec // see above
+	*d = sha1.Sum(d[:])
 }
 
 // mixInt mixes a number of 32 bits.

@@ -26,8 +26,8 @@ type look struct {
 }
 
 var (
-	desk  = look{1400, 1000, "light"}
-	looks = []look{desk, {1400, 1000, "dark"}, {400, 1000, "light"}, {400, 1000, "dark"}}
+	desktop = look{1400, 1000, "light"}
+	looks   = []look{desktop, {1400, 1000, "dark"}, {400, 1000, "light"}, {400, 1000, "dark"}}
 )
 
 func (l look) String() string { return fmt.Sprintf("%s-%d", l.scheme, l.width) }

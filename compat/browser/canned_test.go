@@ -145,7 +145,7 @@ func hostile(t *testing.T) *canned {
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	s := hostile(t)
-	b := open(t, "http://"+s.host+"/", desk)
+	b := open(t, "http://"+s.host+"/", desktop)
 	b.await(`document.querySelectorAll("#denied-table button").length === ` + fmt.Sprint(len(hostileNames)))
 	b.await(`document.querySelectorAll("#slow-table tbody tr").length === ` + fmt.Sprint(len(hostileNames)))
 	for i, name := range hostileNames {
@@ -173,7 +173,7 @@ func TestHostileNames(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
-	b := open(t, "http://"+s.host+"/", desk)
+	b := open(t, "http://"+s.host+"/", desktop)
 	b.awaitLive()
 	for _, fault := range []string{"Content Security Policy", "TrustedHTML", "TrustedScript"} {
 		b.expect(fault)

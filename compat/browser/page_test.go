@@ -17,7 +17,7 @@ func TestFiguresEqualInfo(t *testing.T) {
 	s := startServer(t, "--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru")
 	s.traffic()
 	s.do("NOSUCHCOMMAND")
-	b := open(t, "http://"+s.host+"/", desk)
+	b := open(t, "http://"+s.host+"/", desktop)
 	b.awaitLive()
 	figure := func(label string) string {
 		return fmt.Sprintf(`[...document.querySelectorAll("#figures > div")].find((d) => d.children[0].innerText === %q)`,
@@ -126,7 +126,7 @@ func TestKeyboard(t *testing.T) {
 		},
 		answer: func([]string) any { return explanation() },
 	})
-	b := open(t, "http://"+s.host+"/", desk)
+	b := open(t, "http://"+s.host+"/", desktop)
 	b.await(`document.querySelectorAll("#denied-table button").length === 2`)
 	var order []string
 	for range 40 {
@@ -195,13 +195,13 @@ func TestPassword(t *testing.T) {
 	require.NoError(t, reply.Body.Close())
 	require.Equal(t, http.StatusUnauthorized, reply.StatusCode)
 
-	b := open(t, "http://default:secret@"+s.host+"/", desk)
+	b := open(t, "http://default:secret@"+s.host+"/", desktop)
 	b.awaitLive()
 	b.do(set("key", "k"), chromedp.Click(chromedp.CSS("#inspect button")))
 	b.await(`document.getElementById("explained").children.length > 0`)
 	require.NotContains(t, b.text("#explained"), "cannot be reached")
 
-	b = open(t, "http://viewer:v@"+s.host+"/", desk)
+	b = open(t, "http://viewer:v@"+s.host+"/", desktop)
 	b.await(`document.getElementById("clients-table").innerText.includes("Your user may not call CLIENT LIST.")`)
 	require.Equal(t, "Live", b.text("#status"))
 }
@@ -210,7 +210,7 @@ func TestPassword(t *testing.T) {
 func TestReconnect(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
-	b := open(t, "http://"+s.host+"/", desk)
+	b := open(t, "http://"+s.host+"/", desktop)
 	b.awaitLive()
 	eval[any](b, `window.lost = false; new MutationObserver(() => {
 		window.lost ||= document.getElementById("status").textContent.startsWith("Connection lost");

@@ -21,7 +21,7 @@ var (
 // TestPictures takes pictures of a page with traffic in every look, for people to look at.
 func TestPictures(t *testing.T) {
 	if *pictures == "" {
-		t.Skip("run with -pictures DIR")
+		t.Skip("it takes pictures for people and checks nothing, which TestLooks does: run with -pictures DIR")
 	}
 	s := startServer(t, "--maxmemory", "64mb", "--maxmemory-policy", "limiter-aware", "--rl-top-sampling", "1",
 		"--slowlog-log-slower-than", "2000", "--latency-monitor-threshold", "2")
