@@ -73,7 +73,7 @@ func (e *Engine) aclCat(c *commands.Ctx) resp.Value {
 			return commands.EqualFold(c.Args[2], category)
 		})
 		if found < 0 {
-			return resp.Error("ERR Unknown category '" + cString(string(c.Args[2])) + "'")
+			return resp.Error("ERR Unknown category '" + resp.CString(string(c.Args[2])) + "'")
 		}
 		return resp.Array(bulks(e.users.Commands().InCategory(commands.Categories[found]))...)
 	}
@@ -95,10 +95,10 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 	case err == nil:
 		return resp.OK
 	case errors.As(err, &rule):
-		return resp.Error("ERR Error in ACL SETUSER modifier '" + oneLine(cString(rule.Rule)) + "': " +
+		return resp.Error("ERR Error in ACL SETUSER modifier '" + resp.OneLine(resp.CString(rule.Rule)) + "': " +
 			rule.Err.Error())
 	}
-	return resp.Error("ERR " + oneLine(err.Error()))
+	return resp.Error("ERR " + resp.OneLine(err.Error()))
 }
 
 // ACL DELUSER username [username ...]
@@ -218,7 +218,7 @@ func (e *Engine) aclLogCommand(c *commands.Ctx) resp.Value {
 func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
 	u := e.users.Find(string(c.Args[2]))
 	if u == nil {
-		return resp.Error("ERR User '" + cString(string(c.Args[2])) + "' not found")
+		return resp.Error("ERR User '" + resp.CString(string(c.Args[2])) + "' not found")
 	}
 	call := c.Args[3:]
 	cmd := e.table.Lookup(call[0])
@@ -226,7 +226,7 @@ func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
 		cmd = cmd.Sub(call[1])
 	}
 	if cmd == nil {
-		return resp.Error("ERR Command '" + cString(string(call[0])) + "' not found")
+		return resp.Error("ERR Command '" + resp.CString(string(call[0])) + "' not found")
 	}
 	if !cmd.ArityOK(len(call)) {
 		return commands.WrongArity(cmd)
@@ -235,9 +235,9 @@ func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
 	case acl.DeniedCommand:
 		return resp.Bulk("This user has no permissions to run the '" + d.Object + "' command")
 	case acl.DeniedKey:
-		return resp.Bulk("This user has no permissions to access the '" + cString(d.Object) + "' key")
+		return resp.Bulk("This user has no permissions to access the '" + resp.CString(d.Object) + "' key")
 	case acl.DeniedChannel:
-		return resp.Bulk("This user has no permissions to access the '" + cString(d.Object) + "' channel")
+		return resp.Bulk("This user has no permissions to access the '" + resp.CString(d.Object) + "' channel")
 	}
 	return resp.OK
 }

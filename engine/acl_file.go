@@ -74,7 +74,7 @@ func (e *Engine) aclLoad(c *commands.Ctx) resp.Value {
 	}
 	deleted, err := e.loadACLFile()
 	if err != nil {
-		return resp.Error("ERR " + oneLine(err.Error()))
+		return resp.Error("ERR " + resp.OneLine(err.Error()))
 	}
 	caller(c).cutUsers(deleted)
 	return resp.OK

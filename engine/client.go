@@ -338,7 +338,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 		case commands.EqualFold(word, "user"):
 			u := s.engine.users.Find(value)
 			if u == nil {
-				return resp.Error("ERR No such user '" + cString(value) + "'")
+				return resp.Error("ERR No such user '" + resp.CString(value) + "'")
 			}
 			filters["user"] = func(o *Session) bool { return o.user.Load() == u }
 		case commands.EqualFold(word, "addr"):

@@ -24,7 +24,7 @@ func (e *Engine) configRewrite(*commands.Ctx) resp.Value {
 		return errNoConfigFile
 	case err != nil:
 		e.log.Warn("CONFIG REWRITE failed", "error", err)
-		return resp.Error("ERR Rewriting config file: " + oneLine(cReason(err)))
+		return resp.Error("ERR Rewriting config file: " + resp.OneLine(cReason(err)))
 	}
 	e.log.Info("CONFIG REWRITE executed with success")
 	return resp.OK
@@ -38,7 +38,7 @@ func (e *Engine) debugConfigRewrite(*commands.Ctx) resp.Value {
 	case errors.Is(err, config.ErrNoFile):
 		return resp.Error(failed + cReason(syscall.EFAULT)) // as in Redis
 	case err != nil:
-		return resp.Error(failed + oneLine(cReason(err)))
+		return resp.Error(failed + resp.OneLine(cReason(err)))
 	}
 	return resp.OK
 }

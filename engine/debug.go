@@ -178,15 +178,15 @@ func (e *Engine) debugGroup() []commands.Command {
 // debugUnknown answers calls that fit no subcommand.
 func debugUnknown(c *commands.Ctx) resp.Value {
 	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" +
-		oneLine(cString(string(c.Args[1]))) + "'. Try DEBUG HELP.")
+		resp.OneLine(resp.CString(string(c.Args[1]))) + "'. Try DEBUG HELP.")
 }
 
 // DEBUG ERROR message
-func debugError(c *commands.Ctx) resp.Value { return resp.Error(oneLine(string(c.Args[2]))) }
+func debugError(c *commands.Ctx) resp.Value { return resp.Error(resp.OneLine(string(c.Args[2]))) }
 
 // DEBUG LOG message
 func (e *Engine) debugLog(c *commands.Ctx) resp.Value {
-	e.log.Warn("DEBUG LOG: " + oneLine(string(c.Args[2])))
+	e.log.Warn("DEBUG LOG: " + resp.OneLine(string(c.Args[2])))
 	return resp.OK
 }
 

@@ -87,7 +87,7 @@ func (e *Engine) latencyGraph(c *commands.Ctx) resp.Value {
 	name := string(c.Args[2])
 	event := e.slow.events.Get(name)
 	if len(event.Samples) == 0 {
-		return resp.Error("ERR No samples available for event '" + oneLine(cString(name)) + "'")
+		return resp.Error("ERR No samples available for event '" + resp.OneLine(resp.CString(name)) + "'")
 	}
 	return resp.Verbatim(latencyGraph(name, event, c.NowUs/1_000_000))
 }

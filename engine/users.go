@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/zlimit/zlimit/acl"
 )
@@ -87,15 +86,4 @@ func (s *Session) cutSubscribers(u *acl.User, before *acl.Rules) {
 		cut[owner] = true
 	}
 	s.kill(func(o *Session) bool { return cut[o] && o.user.Load() == u })
-}
-
-// oneLine makes text fit an error reply.
-func oneLine(text string) string {
-	return strings.NewReplacer("\r", " ", "\n", " ").Replace(text)
-}
-
-// cString returns text up to its first NUL, as Redis prints it.
-func cString(text string) string {
-	before, _, _ := strings.Cut(text, "\x00")
-	return before
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/resp"
 )
 
 type digest [2 * sha1.Size]byte
@@ -264,7 +266,7 @@ func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error
 func compileInspected(
 	source, chunkName string, maxTokens int, inspect func(*chunk),
 ) (proto *lua.FunctionProto, err error) {
-	chunkName = cString(chunkName)
+	chunkName = resp.CString(chunkName)
 	short := shortSource(chunkName)
 	chunk, err := parse(source, short, maxTokens)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/resp"
 )
 
 // jsonSettings are the settings of cjson. In Redis they outlive the script;
@@ -100,9 +102,9 @@ func (in *interp) jsonChoice(L *lua.LState, setting *int, names []string) {
 		*setting = btoi(bool(v))
 	default:
 		name := in.checkString(L, 1)
-		i := slices.Index(names, cString(name))
+		i := slices.Index(names, resp.CString(name))
 		if i < 0 {
-			in.argError(L, 1, "invalid option '"+cString(name)+"'")
+			in.argError(L, 1, "invalid option '"+resp.CString(name)+"'")
 		}
 		*setting = i
 	}

@@ -127,13 +127,6 @@ func (in *interp) aggregateToLua(v resp.Value, resp3 bool, depth int) lua.LValue
 	return t
 }
 
-// cString returns s up to its first NUL byte. Redis keeps status and error
-// texts in C strings.
-func cString(s string) string {
-	text, _, _ := strings.Cut(s, "\x00")
-	return text
-}
-
 func (in *interp) singleField(key string, v lua.LValue) *lua.LTable {
 	t := in.L.CreateTable(0, 1)
 	t.RawSetString(key, v)
@@ -171,12 +164,12 @@ func (r *caller) toReply(c *commands.Ctx, v lua.LValue, depth int) resp.Value {
 
 func (r *caller) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Value {
 	if s, ok := t.RawGetString("err").(lua.LString); ok {
-		text := strings.TrimRight(cString(string(s)), "\r\n")
+		text := strings.TrimRight(resp.CString(string(s)), "\r\n")
 		r.countError(isCounted(t), text)
 		return resp.Error(text)
 	}
 	if s, ok := t.RawGetString("ok").(lua.LString); ok {
-		return resp.Status(oneLine(cString(string(s))))
+		return resp.Status(resp.OneLine(resp.CString(string(s))))
 	}
 	if f, ok := t.RawGetString("double").(lua.LNumber); ok {
 		return doubleReply(float64(f))
@@ -196,7 +189,7 @@ func (r *caller) tableToReply(c *commands.Ctx, t *lua.LTable, depth int) resp.Va
 		return resp.Set(elems...)
 	}
 	if s, ok := t.RawGetString("big_number").(lua.LString); ok {
-		return resp.BigNumber(oneLine(string(s)))
+		return resp.BigNumber(resp.OneLine(string(s)))
 	}
 	if m, ok := t.RawGetString("verbatim_string").(*lua.LTable); ok {
 		text, ok1 := m.RawGetString("string").(lua.LString)
@@ -232,14 +225,4 @@ func doubleReply(f float64) resp.Value {
 		return resp.Bulk(nanText(f))
 	}
 	return resp.Double(f)
-}
-
-var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
-
-// oneLine replaces line breaks by spaces, as Redis does in one-line replies.
-func oneLine(s string) string {
-	if strings.ContainsAny(s, "\r\n") {
-		return lineBreaks.Replace(s)
-	}
-	return s
 }

@@ -246,7 +246,7 @@ func (in *interp) errorText(err error) string {
 
 // reply returns the reply of a script that failed at p. text has a code word.
 func (p errorPosition) reply(text string, s *script) resp.Value {
-	text = cString(text) + " script: " + s.sha
+	text = resp.CString(text) + " script: " + s.sha
 	if p.known {
 		text += fmt.Sprintf(", on %s:%d", p.source, p.line)
 	}

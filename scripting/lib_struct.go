@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/resp"
 )
 
 // structLibrary converts numbers and strings to and from C's representation in
@@ -39,7 +41,7 @@ type structFormat struct {
 }
 
 func (in *interp) newStructFormat(L *lua.LState) structFormat {
-	return structFormat{in: in, L: L, rest: cString(in.checkString(L, 1)), align: 1}
+	return structFormat{in: in, L: L, rest: resp.CString(in.checkString(L, 1)), align: 1}
 }
 
 // next returns an option and its size in bytes, 0 if it has none.

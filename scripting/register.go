@@ -1,6 +1,10 @@
 package scripting
 
-import lua "github.com/yuin/gopher-lua"
+import (
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/resp"
+)
 
 // registerFunction is redis.register_function. It takes a name and a callback,
 // or a table of named arguments.
@@ -50,7 +54,7 @@ func (in *interp) namedRegistration(L *lua.LState) *libraryFunction {
 		if !ok {
 			in.throwErrorTable(L, errRegisterKey)
 		}
-		switch cString(name) {
+		switch resp.CString(name) {
 		case "function_name":
 			text, ok := asString(value)
 			if !ok {

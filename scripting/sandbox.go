@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/zlimit/zlimit/resp"
 )
 
 const (
@@ -131,7 +133,7 @@ func (in *interp) sealGlobals(refuse *lua.LFunction) {
 				name = field
 			}
 		}
-		in.fail(L, "Script attempted to access nonexistent global variable '"+cString(name)+"'")
+		in.fail(L, "Script attempted to access nonexistent global variable '"+resp.CString(name)+"'")
 		return 0
 	})
 	mt := L.CreateTable(0, 1)
@@ -160,7 +162,7 @@ func (in *interp) nonexistent(L *lua.LState, key lua.LValue) {
 	if !ok {
 		in.fail(L, "Second argument to luaProtectedTableError must be a string or number")
 	}
-	in.fail(L, "Script attempted to access nonexistent global variable '"+cString(name)+"'")
+	in.fail(L, "Script attempted to access nonexistent global variable '"+resp.CString(name)+"'")
 }
 
 // stringMetatable gives strings their methods and, for gopher-lua, Lua's
