@@ -57,6 +57,7 @@ func TestEveryExceptionCanFail(t *testing.T) {
 			"*2\r\n$1\r\nb\r\n:1\r\n",
 		},
 		"MEMORY DOCTOR":       {"MEMORY DOCTOR", "$1\r\na\r\n", "$2\r\nab\r\n", ":1\r\n"},
+		"LATENCY DOCTOR":      {"LATENCY DOCTOR", "$1\r\na\r\n", "$2\r\nab\r\n", ":1\r\n"},
 		"MEMORY MALLOC-STATS": {"MEMORY MALLOC-STATS", "$1\r\na\r\n", "$2\r\nab\r\n", ":1\r\n"},
 		"INFO":                {"INFO", "$1\r\na\r\n", "$2\r\nab\r\n", "=5\r\ntxt:a\r\n"},
 		"CONFIG GET": {

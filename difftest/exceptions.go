@@ -64,6 +64,7 @@ var exceptions = map[string]exception{
 	"MEMORY USAGE":        {sameKind, notErrors, "the bytes are each server's"},
 	"MEMORY STATS":        {fieldNames, notErrors, "the bytes are each server's"},
 	"MEMORY DOCTOR":       {sameKind, notErrors, "each server has its own text"},
+	"LATENCY DOCTOR":      {sameKind, notErrors, "each server has its own text"},
 	"MEMORY MALLOC-STATS": {sameKind, notErrors, "each server has its own allocator"},
 
 	// Unordered results.

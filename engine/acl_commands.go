@@ -95,8 +95,8 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 	case err == nil:
 		return resp.OK
 	case errors.As(err, &rule):
-		return resp.Error("ERR Error in ACL SETUSER modifier '" + resp.OneLine(resp.CString(rule.Rule)) + "': " +
-			rule.Err.Error())
+		return resp.Error("ERR Error in ACL SETUSER modifier '" +
+			resp.OneLine(resp.CString(rule.Rule)) + "': " + rule.Err.Error())
 	}
 	return resp.Error("ERR " + resp.OneLine(err.Error()))
 }
@@ -237,7 +237,8 @@ func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
 	case acl.DeniedKey:
 		return resp.Bulk("This user has no permissions to access the '" + resp.CString(d.Object) + "' key")
 	case acl.DeniedChannel:
-		return resp.Bulk("This user has no permissions to access the '" + resp.CString(d.Object) + "' channel")
+		return resp.Bulk("This user has no permissions to access the '" +
+			resp.CString(d.Object) + "' channel")
 	}
 	return resp.OK
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -41,7 +42,7 @@ func (b *Blocked) take(c *commands.Ctx, n *store.Node) resp.Value {
 	startUs := e.clock.MonotonicUs()
 	reply := b.wait.Take(c, n)
 	us := e.clock.MonotonicUs() - startUs
-	e.event(eventUnblocking, us)
+	e.event(latency.Unblocking, us)
 	b.log(b.call.ranUs + us)
 	return reply
 }

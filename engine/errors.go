@@ -70,9 +70,8 @@ var (
 // errOverlap refuses a prefix by which a client would receive two invalidations for
 // one key. As in C, a prefix ends at its first NUL in the text.
 func errOverlap(prefix []byte, kind string, other []byte) resp.Value {
-	return resp.Error("ERR Prefix '" + resp.CString(string(prefix)) + "' overlaps with " + kind + " prefix '" +
-		resp.CString(string(other)) +
-		"'. Prefixes for a single client must not overlap.")
+	return resp.Error("ERR Prefix '" + resp.CString(string(prefix)) + "' overlaps with " + kind +
+		" prefix '" + resp.CString(string(other)) + "'. Prefixes for a single client must not overlap.")
 }
 
 // errWhileSubscribed refuses a command on a subscribed connection under RESP2, where

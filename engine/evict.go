@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
 )
@@ -140,7 +141,7 @@ func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	}
 	policy := v.policy.Load()
 	beganUs := e.clock.MonotonicUs()
-	defer func() { e.event(eventEvict, e.clock.MonotonicUs()-beganUs) }()
+	defer func() { e.event(latency.Evict, e.clock.MonotonicUs()-beganUs) }()
 	v.sinceUs.CompareAndSwap(0, max(beganUs, 1))
 	shard, misses, steps := rand.IntN(store.NumShards), 0, 0
 	for policy != nil && misses < store.NumShards {

@@ -121,6 +121,3 @@ func (e *Engine) HoldShard(shard int, fn func()) {
 	defer e.store.Unlock(1 << shard)
 	fn()
 }
-
-// LatencyGraph is what LATENCY GRAPH answers.
-var LatencyGraph = latencyGraph

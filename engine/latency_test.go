@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/zlimit/zlimit/engine/stats"
 )
 
 // TestLatencyEvents: what takes as long as latency-monitor-threshold is a sample of its
@@ -35,24 +33,4 @@ func TestLatencyEvents(t *testing.T) {
 	require.Equal(t, "[]", do(s, "latency history command"))
 	require.NotEqual(t, "0", do(s, "latency reset"))
 	require.Equal(t, "[]", do(s, "latency latest"))
-}
-
-// TestEventSamples: 160 samples are kept, the longest of each second.
-func TestEventSamples(t *testing.T) {
-	var events stats.Events
-	for i := range int64(200) {
-		events.Add("e", i, 10)
-		events.Add("e", i, i+5)
-		events.Add("e", i, 7)
-	}
-	e := events.Get("e")
-	require.Len(t, e.Samples, stats.EventSamples)
-	require.Equal(t, stats.EventSample{UnixS: 40, Ms: 45}, e.Samples[0])
-	require.Equal(t, stats.EventSample{UnixS: 199, Ms: 204}, e.Samples[159])
-	events.Add("e", 500, 1)
-	require.EqualValues(t, 204, events.Get("e").MaxMs)
-	require.Equal(t, []string{"e"}, events.Names())
-	require.Equal(t, 0, events.Reset("f"))
-	require.Equal(t, 1, events.Reset("e", "e"))
-	require.Empty(t, events.Get("e").Samples)
 }

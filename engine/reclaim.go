@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
 )
@@ -40,7 +41,7 @@ func (e *Engine) reclaimSome() {
 	defer func() {
 		us := max(e.clock.MonotonicUs()-beganUs, 0)
 		e.stats.ReclaimUs.Add(us)
-		e.event(eventExpire, us-pausedUs)
+		e.event(latency.Expire, us-pausedUs)
 	}()
 	var g effects.Group
 	y := store.Yielder{Every: keysPerYield}

@@ -60,7 +60,7 @@ func (e *Engine) serverGroup() []commands.Command {
 			Deviation: "usec is estimated from the calls that were timed, one in sixteen of short " +
 				"commands; section limiter; percentiles are powers of two",
 		},
-		e.latencyGroup(),
+		e.slow.events.Row(e.latencyHistogram),
 		commands.Command{
 			Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading |
 				commands.Stale,

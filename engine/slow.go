@@ -2,10 +2,10 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/stats"
 )
@@ -13,35 +13,21 @@ import (
 // slow is what SLOWLOG and LATENCY show, and from which duration on. See
 // docs/adr/0036-slow-calls.md.
 type slow struct {
-	attentionUs atomic.Int64 // the lesser of the two below: shorter calls are of no interest
+	attentionUs atomic.Int64 // the lesser of logUs and the events' threshold: shorter calls don't matter
 	logUs       atomic.Int64 // slowlog-log-slower-than; never if the slow log is off
-	eventUs     atomic.Int64 // latency-monitor-threshold; never if the monitor is off
 
 	log    stats.SlowLog
-	events stats.Events
+	events latency.Monitor
 
 	collections int64 // garbage collections that sampleGC has seen; used by Tick only
 }
 
 const (
 	// never is a duration that no call reaches.
-	never = math.MaxInt64
+	never = latency.Never
 	// exactBelowUs is the attentionUs below which the end of every call is read from the
 	// clock: bounds by the readings of neighbours would be too coarse.
 	exactBelowUs = 1000
-)
-
-// Events of LATENCY. Redis' names, if Redis has one.
-const (
-	eventCommand     = "command"
-	eventFastCommand = "fast-command"
-	eventUnblocking  = "command-unblocking"
-	eventExpire      = "expire-cycle"
-	eventEvict       = "eviction-cycle"
-	eventAOFWrite    = "aof-write"
-	eventAOFSync     = "aof-fsync-always"
-	eventSnapshot    = "snapshot" // every shard is locked while one begins; not in Redis
-	eventGC          = "gc"       // the collector stops every goroutine; not in Redis
 )
 
 // follow caches directives. As in Redis a log that is off is not trimmed.
@@ -51,31 +37,26 @@ func (w *slow) follow(logUs, maxLen, eventMs int64) {
 	} else {
 		w.log.SetMax(maxLen)
 	}
-	eventUs := int64(never)
-	if eventMs > 0 {
-		eventUs = min(eventMs, never/1000) * 1000
-	}
 	w.logUs.Store(logUs)
-	w.eventUs.Store(eventUs)
-	w.attentionUs.Store(min(logUs, eventUs))
+	w.attentionUs.Store(min(logUs, w.events.SetThreshold(eventMs)))
 }
 
 // event adds a sample to an event of LATENCY if it took long enough.
 func (e *Engine) event(name string, us int64) {
-	if us >= e.slow.eventUs.Load() {
+	if e.slow.events.Wants(us) {
 		e.slow.events.Add(name, e.clock.NowUs()/1_000_000, us/1000)
 	}
 }
 
 // sampleGC adds the longest pause of the garbage collections since the last call.
 func (e *Engine) sampleGC() {
-	if e.slow.eventUs.Load() == never {
+	if !e.slow.events.On() {
 		e.slow.collections = 0
 		return
 	}
 	us, collections := process.LongestGCPause(e.slow.collections)
 	if e.slow.collections != 0 { // otherwise they were before the monitor was on
-		e.event(eventGC, us)
+		e.event(latency.GC, us)
 	}
 	e.slow.collections = collections
 }
@@ -83,9 +64,9 @@ func (e *Engine) sampleGC() {
 // eventOf returns the name of the event of slow calls of a command.
 func eventOf(cmd *commands.Command) string {
 	if cmd.Is(commands.Fast) {
-		return eventFastCommand
+		return latency.FastCommand
 	}
-	return eventCommand
+	return latency.Command
 }
 
 // slowCall adds a call to the slow log and to the events of LATENCY, as far as it took

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -17,9 +18,9 @@ func (e *Engine) newStorage() *durable.Storage {
 		Config: e.cfg, Clock: e.clock, Store: e.store,
 		Disk: e.options.Disk, Chdir: e.options.Chdir,
 		Delay: e.options.Delay, Pause: e.options.Pause, Log: e.log,
-		Wrote:  func(us int64) { e.event(eventAOFWrite, us) },
-		Synced: func(us int64) { e.event(eventAOFSync, us) },
-		Froze:  func(us int64) { e.event(eventSnapshot, us) },
+		Wrote:  func(us int64) { e.event(latency.AOFWrite, us) },
+		Synced: func(us int64) { e.event(latency.AOFSync, us) },
+		Froze:  func(us int64) { e.event(latency.Snapshot, us) },
 		Record: func(j *durable.Journal) {
 			if j == nil {
 				e.setJournal(nil)

@@ -1,10 +1,8 @@
-package engine
+package latency
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/zlimit/zlimit/engine/stats"
 )
 
 // Sizes of a graph in characters.
@@ -16,21 +14,21 @@ const (
 // graphLevels are the characters of the top of a column. A row has as many levels.
 const graphLevels = "_o#"
 
-// latencyGraph draws an event as LATENCY GRAPH of Redis does: a column for each sample,
+// draw draws an event as LATENCY GRAPH of Redis does: a column for each sample,
 // and below it how long ago it was, from top to bottom.
-func latencyGraph(name string, event stats.Event, nowS int64) string {
-	low, high := event.Samples[0].Ms, event.Samples[0].Ms
-	for _, s := range event.Samples {
+func draw(name string, e event, nowS int64) string {
+	low, high := e.Samples[0].Ms, e.Samples[0].Ms
+	for _, s := range e.Samples {
 		low, high = min(low, s.Ms), max(high, s.Ms)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s - high %d ms, low %d ms (all time high %d ms)\n", name, high, low, event.MaxMs)
+	fmt.Fprintf(&b, "%s - high %d ms, low %d ms (all time high %d ms)\n", name, high, low, e.MaxMs)
 	b.WriteString(strings.Repeat("-", graphColumns) + "\n")
-	for first := 0; first < len(event.Samples); first += graphColumns {
+	for first := 0; first < len(e.Samples); first += graphColumns {
 		if first > 0 {
 			b.WriteByte('\n')
 		}
-		band := event.Samples[first:min(first+graphColumns, len(event.Samples))]
+		band := e.Samples[first:min(first+graphColumns, len(e.Samples))]
 		drawBand(&b, band, low, high, nowS)
 	}
 	return b.String()
@@ -38,7 +36,7 @@ func latencyGraph(name string, event stats.Event, nowS int64) string {
 
 // drawBand draws the columns of some samples: the rows from the top, an empty one, and as
 // many as the longest label has characters.
-func drawBand(b *strings.Builder, samples []stats.EventSample, low, high, nowS int64) {
+func drawBand(b *strings.Builder, samples []sample, low, high, nowS int64) {
 	labels, longest := make([]string, len(samples)), 0
 	for i, s := range samples {
 		labels[i] = ago(nowS - s.UnixS)
