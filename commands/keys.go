@@ -247,7 +247,7 @@ func keysMatching(c *Ctx) resp.Value {
 	for i := range store.NumShards {
 		refusal := c.Step(i, func() {
 			for n := range c.DB.AllInShard(i, c.NowMs) {
-				if GlobMatch(c.Args[1], n.Key()) {
+				if NameMatch(c.Args[1], n.Key()) {
 					out = append(out, resp.Bulk(n.Key()))
 				}
 			}
@@ -266,7 +266,7 @@ func keysStreamed(c *Ctx) resp.Value {
 	for i := range store.NumShards {
 		refusal := c.Step(i, func() {
 			for n := range c.DB.AllInShard(i, c.NowMs) {
-				if GlobMatch(c.Args[1], n.Key()) {
+				if NameMatch(c.Args[1], n.Key()) {
 					names.add(n.Key())
 				}
 			}

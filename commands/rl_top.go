@@ -144,7 +144,7 @@ func rlTop(c *Ctx) resp.Value {
 	}
 	q.NowMs, q.DB, q.N = c.NowMs, c.DBIndex, int(n)
 	q.Keep = func(key string) bool {
-		return (pattern == nil || GlobMatch(pattern, key)) &&
+		return (pattern == nil || NameMatch(pattern, key)) &&
 			(c.Guard == nil || c.Guard.ReadsKey(c.Cmd, c.Args, key))
 	}
 	if by == "bytes" {

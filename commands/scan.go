@@ -95,7 +95,7 @@ func scan(c *Ctx) resp.Value {
 		if opts.typeFilter != nil && typeName(n) != string(opts.typeFilter) {
 			return
 		}
-		if opts.pattern == nil || GlobMatch(opts.pattern, n.Key()) {
+		if opts.pattern == nil || NameMatch(opts.pattern, n.Key()) {
 			out = append(out, resp.Bulk(n.Key()))
 		}
 	})
@@ -130,7 +130,7 @@ type scanPage struct {
 // ignored if there is no pattern.
 func (p *scanPage) matches(element []byte) bool {
 	p.seen++
-	return p.pattern == nil || GlobMatch(p.pattern, unsafe.String(unsafe.SliceData(element), len(element)))
+	return p.pattern == nil || NameMatch(p.pattern, unsafe.String(unsafe.SliceData(element), len(element)))
 }
 
 // scanElements handles HSCAN, SSCAN and ZSCAN key cursor [MATCH pattern] [COUNT

@@ -288,12 +288,12 @@ func (b *Broker) Unsubscribe(s *Subscriber) {
 	s.updateSubscribed()
 }
 
-// names returns the topics of a kind that a pattern matches, sorted. It requires
-// mu.
+// names returns the topics of a kind that a pattern matches, or all if it is nil,
+// sorted. It requires mu.
 func (b *Broker) names(kind Kind, pattern []byte) []string {
 	var out []string
 	for name := range b.topics[kind] {
-		if commands.GlobMatch(pattern, name) {
+		if pattern == nil || commands.GlobMatch(pattern, name) {
 			out = append(out, name)
 		}
 	}

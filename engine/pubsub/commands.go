@@ -203,7 +203,7 @@ func publish(kind Kind) commands.Handler {
 // topicNames is PUBSUB CHANNELS [pattern] and PUBSUB SHARDCHANNELS [pattern].
 func topicNames(kind Kind) commands.Handler {
 	return func(c *commands.Ctx) resp.Value {
-		pattern := []byte("*")
+		var pattern []byte
 		switch len(c.Args) {
 		case 2:
 		case 3:
