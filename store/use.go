@@ -47,9 +47,12 @@ func (s *Store) stampKind() Stamps { return s.stamping.Load().kind }
 func UseClock(nowMs int64) uint32 { return uint32(nowMs/1000) & dict.MaxStamp }
 
 // markUsed stamps a node that is used, unless NoTouch is set for its shard. second is the time, in unix
-// seconds; that is UseClock's stamp in the low bits.
+// seconds; its low bits are UseClock's stamp.
 func (db *DB) markUsed(n *Node, second uint32) {
-	if n.Stamp() != second&dict.MaxStamp && !db.store.locks[n.Hash()>>(hashBits-shardBits)].noTouch {
+	if n.Stamp() == second&dict.MaxStamp && db.store.stampKind() == StampTime {
+		return
+	}
+	if !db.store.locks[n.Hash()>>(hashBits-shardBits)].noTouch {
 		db.stamp(n, second)
 	}
 }
