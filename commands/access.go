@@ -101,20 +101,12 @@ func (c *Command) appendLenientKeyUses(dst []KeyUse, call [][]byte) []KeyUse {
 	return dst
 }
 
-// flagsIn returns what a call does to the spec's keys. Only SET's spec has variable
-// flags: without GET it is a plain overwrite. As in Redis, GET may be any word after
-// the value, even if SET would refuse it.
+// flagsIn returns what a call does to the spec's keys.
 func (k *KeySpec) flagsIn(call [][]byte) string {
-	flags, variable := strings.CutSuffix(k.Flags, " variable_flags")
-	if !variable {
-		return flags
+	if k.FlagsIn != nil {
+		return k.FlagsIn(call)
 	}
-	for _, word := range call[min(3, len(call)):] {
-		if EqualFold(cString(word), "get") {
-			return flags
-		}
-	}
-	return "OW update"
+	return k.Flags
 }
 
 // A ChannelUse says which arguments of a command are channels that it publishes or

@@ -18,7 +18,7 @@ var Bitmaps = []Command{
 		Name: "bitfield", Event: "setbit", Arity: -2, Flags: Write | DenyOOM,
 		Keys: []KeySpec{{
 			Flags: "RW access update variable_flags", First: 1, Step: 1,
-			Notes: "GET alone only reads",
+			Notes: "GET alone only reads", FlagsIn: bitFieldKeyFlags,
 		}},
 		Group: "bitmap", Since: "3.2.0", Complexity: "O(1) for each operation", Handler: bitField,
 		Syntax: "key [<GET encoding offset | [OVERFLOW <WRAP | SAT | FAIL>] <SET encoding offset value | " +

@@ -107,6 +107,24 @@ func bitField(c *Ctx) resp.Value { return runFields(c, false) }
 // BITFIELD_RO key [GET encoding offset [GET encoding offset ...]]
 func bitFieldRO(c *Ctx) resp.Value { return runFields(c, true) }
 
+// bitFieldKeyFlags is KeySpec.FlagsIn of BITFIELD: without SET and INCRBY it only reads.
+// As in Redis, a syntax error counts as writing.
+func bitFieldKeyFlags(args [][]byte) string {
+	for at := min(2, len(args)); at < len(args); {
+		word, operands := cString(args[at]), 1
+		switch {
+		case EqualFold(word, "get"):
+			operands = 2
+		case !EqualFold(word, "overflow"):
+			return "RW access update"
+		}
+		if at += operands + 1; at > len(args) {
+			return "RW access update"
+		}
+	}
+	return "RO access"
+}
+
 func runFields(c *Ctx, readOnly bool) resp.Value {
 	count, last := 0, int64(-1) // the last bit that is written
 	for ops := (fieldOps{rest: options{c.Args[2:]}}); ; count++ {

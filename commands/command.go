@@ -53,6 +53,8 @@ const (
 type KeySpec struct {
 	Flags string // what is done to the keys, as COMMAND INFO names it: "RW access update"; or NotKey
 	Notes string
+	// FlagsIn, if not nil, returns the flags of one call. Flags then has variable_flags.
+	FlagsIn func(args [][]byte) string
 
 	First int // the first key, or with KeyNum the count that precedes the keys
 	Last  int // relative to the first key; negative counts from the last argument

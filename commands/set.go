@@ -72,6 +72,17 @@ func (t *ttlOption) deadline(c *Ctx) (atMs int64, refusal resp.Value) {
 	return n, resp.None
 }
 
+// setKeyFlags is KeySpec.FlagsIn of SET: without GET it only overwrites. As in Redis, GET
+// may be any word after the value, even if SET would refuse it.
+func setKeyFlags(args [][]byte) string {
+	for _, word := range args[min(3, len(args)):] {
+		if EqualFold(cString(word), "get") {
+			return "RW access update"
+		}
+	}
+	return "OW update"
+}
+
 // SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
 //
 // (The command's own name is that of the imported package set.)

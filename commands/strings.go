@@ -114,7 +114,7 @@ var Strings = []Command{
 		Name: "set", Event: "set", Arity: -3, Flags: Write | DenyOOM,
 		Keys: []KeySpec{{
 			Flags: "RW access update variable_flags", First: 1, Step: 1,
-			Notes: "GET reads what was there before",
+			Notes: "GET reads what was there before", FlagsIn: setKeyFlags,
 		}},
 		Group: "string", Since: "1.0.0", Complexity: "O(1)", Handler: setString,
 		Syntax: "key value [NX | XX] [GET] " +

@@ -97,7 +97,7 @@ func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
 	}
 	least := max(c.Arity, -c.Arity)
 	if k.Find != nil { // its result is within the arguments, see TestSortShards
-		k = &KeySpec{Flags: k.Flags, First: 1, Step: 1}
+		k = &KeySpec{Flags: k.Flags, FlagsIn: k.FlagsIn, First: 1, Step: 1}
 	}
 	if k.First < 1 || k.First >= least || c.parent != nil && k.First < 2 {
 		wrong = append(wrong, "the first key is not within the arity")
@@ -124,6 +124,9 @@ func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
 				wrong = append(wrong, "unknown flag of keys: "+f)
 			}
 		}
+	}
+	if strings.HasSuffix(k.Flags, " variable_flags") != (k.FlagsIn != nil) {
+		wrong = append(wrong, "the keys' flags have variable_flags, or FlagsIn is set, but not both")
 	}
 	return wrong
 }
