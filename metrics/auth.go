@@ -13,12 +13,19 @@ import (
 // concurrently.
 type PeerFunc func(remote net.Addr) engine.Peer
 
-// authorized answers 401, 403 or 429 to scrapes that the engine does not authorize.
+// authorized answers 401, 403 or 429 to scrapes that protected-mode denies or the engine does
+// not authorize.
 func authorized(next http.Handler, e *engine.Engine, peer PeerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from, _ := netip.ParseAddrPort(r.RemoteAddr) // by net/http, so it is right
+		addr, _ := netip.ParseAddrPort(r.RemoteAddr) // by net/http, so it is right
+		from := peer(net.TCPAddrFromAddrPort(addr))
+		if e.ProtectedModeDenies(from.Local) {
+			http.Error(w, "protected-mode is on and no password is set, so only clients of this machine are "+
+				"answered: set requirepass", http.StatusForbidden)
+			return
+		}
 		user, password, given := r.BasicAuth()
-		err := e.AuthorizeScrape(peer(net.TCPAddrFromAddrPort(from)), user, password)
+		err := e.AuthorizeScrape(from, user, password)
 		if err == nil {
 			next.ServeHTTP(w, r)
 			return

@@ -89,6 +89,31 @@ func TestAuthorization(t *testing.T) {
 	require.NoError(t, loopback.Close(t.Context()))
 }
 
+// TestProtectedMode: without a password, only scrapes from this machine are answered.
+func TestProtectedMode(t *testing.T) {
+	t.Parallel()
+	e, s := newEngine(t)
+	far := func(net.Addr) engine.Peer { return engine.Peer{Addr: "192.0.2.1:1", Network: "192.0.2.1"} }
+	m, err := metrics.Listen("*:0", e, far)
+	require.NoError(t, err)
+	for _, row := range []struct {
+		command     string // before the scrape
+		credentials string
+		status      int
+	}{
+		{"PING", "-", 403},
+		{"PING", "default:any", 403},
+		{"CONFIG SET protected-mode no", "-", 200},
+		{"CONFIG SET protected-mode yes requirepass secret", "-", 401},
+		{"PING", ":secret", 200},
+	} {
+		do(s, row.command)
+		status, _ := scrape(t, m, row.credentials)
+		require.Equal(t, row.status, status, row)
+	}
+	require.NoError(t, m.Close(t.Context()))
+}
+
 // TestGuessesOfScrapes: they are slowed and counted as those of AUTH.
 func TestGuessesOfScrapes(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,7 @@ func (c *conn) serve() {
 	remote, local := addresses(c.nc)
 	c.session = c.server.engine.NewSession(engine.Peer{
 		Addr: remote, LocalAddr: local, Network: Network(c.nc.RemoteAddr()),
-		FD: c.out.socket.fileDescriptor(), Local: isLocal(c.nc.RemoteAddr()),
+		FD: c.out.socket.fileDescriptor(), Local: IsLocal(c.nc.RemoteAddr()),
 		Kill: c.out.abort, Wake: c.wake, Streams: true, KeepsArgs: c.server.intercept == nil,
 		Arrived: c.out.socket.arrived,
 		Await:   func(before int64) bool { return c.out.socket.awaitEarlier(before, c.server.orderTimeout) },

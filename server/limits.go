@@ -58,13 +58,14 @@ func (l *connLimits) reader(authenticated bool) limits {
 
 // isDenied reports whether protected-mode denies a client now.
 func (s *Server) isDenied(nc net.Conn) bool {
-	return s.engine.ProtectedModeDenies(isLocal(nc.RemoteAddr()))
+	return s.engine.ProtectedModeDenies(IsLocal(nc.RemoteAddr()))
 }
 
-// isLocal reports whether a client is on this machine.
-func isLocal(remote net.Addr) bool {
+// IsLocal reports whether a client is on this machine: as in Redis, whether it has a Unix
+// socket, or comes from 127.0.0.1 or ::1.
+func IsLocal(remote net.Addr) bool {
 	addr, ok := remote.(*net.TCPAddr)
-	return !ok || addr.IP.IsLoopback()
+	return !ok || addr.IP.Equal(net.IPv4(127, 0, 0, 1)) || addr.IP.Equal(net.IPv6loopback)
 }
 
 // Network returns what the addresses of one client have in common, as engine.Peer's

@@ -18,7 +18,7 @@ import (
 // A networkCase is a server's directives, a client, and how the first replies begin.
 type networkCase struct {
 	args   string
-	from   string // "here" (127.0.0.1), "host" (the machine's own address), "socket"
+	from   string // "here" (127.0.0.1), "alias" (127.0.0.2), "host" (the machine's own address), "socket"
 	send   string // lines, cut at |
 	want   string // how the last reply begins, or with ! not; "refused" if there is no connection
 	tlsToo bool   // also over TLS
@@ -28,6 +28,7 @@ type networkCase struct {
 // enable-protected-configs admit.
 var networkCases = []networkCase{
 	{"--bind *", "here", "PING", "+PONG", true},
+	{"--bind *", "alias", "PING", denied, true},
 	{"--bind *", "host", "PING", denied, true},
 	{"--bind *", "socket", "PING", "+PONG", false},
 	{"--bind * --protected-mode no", "host", "PING", "+PONG", true},
@@ -49,6 +50,7 @@ var networkCases = []networkCase{
 		"--enable-debug-command local --bind * --protected-mode no", "host", debugCall,
 		debugOff, true,
 	},
+	{"--enable-debug-command local --protected-mode no", "alias", debugCall, debugOff, true},
 	{"--enable-debug-command yes --bind * --protected-mode no", "host", debugCall, "!" + debugOff, true},
 	{"--enable-debug-command no", "here", "CONFIG SET enable-debug-command yes", cannotSet, false},
 
@@ -58,6 +60,7 @@ var networkCases = []networkCase{
 	{"--enable-protected-configs local", "here", setDir, "+OK", true},
 	{"--enable-protected-configs local", "socket", setDir, "+OK", false},
 	{"--enable-protected-configs local --bind * --protected-mode no", "host", setDir, cannotSetDir, true},
+	{"--enable-protected-configs local --protected-mode no", "alias", setDir, cannotSetDir, true},
 	{"--enable-protected-configs yes --bind * --protected-mode no", "host", setDir, "+OK", true},
 	{"", "here", "CONFIG SET enable-protected-configs yes", cannotSet, false},
 }
@@ -128,21 +131,32 @@ func runNetworkCases(
 	for _, row := range networkCases {
 		t.Run(row.args+", "+row.from+", "+row.send, func(t *testing.T) {
 			t.Parallel()
-			host := map[string]string{"here": "127.0.0.1", "host": ownAddress(t), "socket": "unix"}[row.from]
+			host := map[string]string{
+				"here": "127.0.0.1", "alias": "127.0.0.1", "host": ownAddress(t), "socket": "unix",
+			}[row.from]
 			if host == "" {
 				t.Skip("this machine has loopback addresses only")
+			}
+			var from net.Dialer
+			if row.from == "alias" {
+				from.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}
+				l, err := net.ListenTCP("tcp", from.LocalAddr.(*net.TCPAddr))
+				if err != nil {
+					t.Skipf("this machine has one loopback address only: %v", err)
+				}
+				require.NoError(t, l.Close())
 			}
 			// A directive that is given again replaces the value.
 			args := append(c.directives("--enable-debug-command", "no"), strings.Fields(row.args)...)
 			srv := startServer(t, args)
-			plain := func() (net.Conn, error) { return net.Dial("tcp", net.JoinHostPort(host, srv.port)) }
+			plain := func() (net.Conn, error) { return from.Dial("tcp", net.JoinHostPort(host, srv.port)) }
 			if row.from == "socket" {
 				plain = func() (net.Conn, error) { return net.Dial("unix", srv.socket) }
 			}
 			row.check(t, plain)
 			if row.tlsToo {
 				row.check(t, func() (net.Conn, error) {
-					return tls.Dial("tcp", net.JoinHostPort(host, srv.tlsPort), c.config(c.client))
+					return tls.DialWithDialer(&from, "tcp", net.JoinHostPort(host, srv.tlsPort), c.config(c.client))
 				})
 			}
 		})

@@ -262,7 +262,7 @@ func TestDeniedByProtectedMode(t *testing.T) {
 		refused   bool
 	}{
 		{tcp("127.0.0.1"), true, false, false},
-		{tcp("127.9.9.9"), true, false, false},
+		{tcp("127.9.9.9"), true, false, true}, // as redis-server: TestNetworkDirectives
 		{tcp("::1"), true, false, false},
 		{tcp("::ffff:127.0.0.1"), true, false, false},
 		{&net.UnixAddr{Net: "unix", Name: "@"}, true, false, false},
@@ -288,7 +288,7 @@ func TestDeniedByProtectedMode(t *testing.T) {
 				Monotonic: func() int64 { return 0 }, Wall: func() int64 { return 0 },
 			}),
 		})
-		require.Equal(t, c.refused, e.ProtectedModeDenies(isLocal(c.remote)), "%+v", c)
+		require.Equal(t, c.refused, e.ProtectedModeDenies(IsLocal(c.remote)), "%+v", c)
 	}
 }
 

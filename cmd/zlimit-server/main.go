@@ -203,10 +203,9 @@ func listenMetrics(cfg *config.Config, srv *server.Server) (*metrics.Server, err
 		return nil, nil
 	}
 	return metrics.Listen(address, srv.Engine(), func(remote net.Addr) engine.Peer {
-		tcp, ok := remote.(*net.TCPAddr)
 		return engine.Peer{
 			Addr: remote.String(), LocalAddr: address, Network: server.Network(remote),
-			Local: ok && tcp.IP.IsLoopback(),
+			Local: server.IsLocal(remote),
 		}
 	})
 }
