@@ -23,6 +23,7 @@ package zlimittest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -49,7 +50,10 @@ type Options struct {
 	Now time.Time
 	// Frozen starts the clock frozen.
 	Frozen bool
-	// After is a closed server whose keys, clock and directives the new server takes
+	// TLS, if not nil, makes the TCP address serve TLS. A certificate that a test can use
+	// is in the field TLS of an httptest.Server. Connections in memory stay plain.
+	TLS *tls.Config
+	// After is a closed server whose keys, clock, directives and TLS the new server takes
 	// over. The fields above then have no effect.
 	After *Server
 }
@@ -59,6 +63,7 @@ type Server struct {
 	t      testing.TB // nil after Start: failures panic
 	id     string
 	cfg    *config.Config
+	tls    *tls.Config
 	inner  *server.Server
 	memory *pipe.Listener
 	faults faults
@@ -105,10 +110,10 @@ func Start(o Options) (*Server, error) {
 	}
 	inner := server.Options{NoCron: true, Intercept: s.intercept}
 	if o.After != nil {
-		s.cfg = o.After.cfg
+		s.cfg, s.tls = o.After.cfg, o.After.tls
 		inner.Engine = o.After.inner.Engine()
 	} else {
-		s.cfg = config.New()
+		s.cfg, s.tls = config.New(), o.TLS
 		if err := s.cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, o.Directives...),
 			nil); err != nil {
 			return nil, err
@@ -181,6 +186,9 @@ func (s *Server) Listen(addr string) (string, error) {
 		l, err := net.Listen("tcp", addr)
 		if err != nil {
 			return "", err
+		}
+		if s.tls != nil {
+			l = tls.NewListener(l, s.tls)
 		}
 		added := make(chan error)
 		s.labelled(func() { added <- s.inner.Add(l) })

@@ -1,6 +1,8 @@
 package zlimittest_test
 
 import (
+	"crypto/tls"
+	"io"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/zlimit/zlimit"
 	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/testca"
 	"github.com/zlimit/zlimit/zlimittest"
 )
 
@@ -44,6 +47,51 @@ func TestOneClock(t *testing.T) {
 	srv.Resume()
 	srv.Freeze()
 	require.False(t, srv.Now().Before(begin.Add(time.Hour)))
+}
+
+// TestTLS checks that the TCP address speaks TLS if the options say so, with and without
+// a client's certificate.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	authority, err := testca.New("authority")
+	require.NoError(t, err)
+	pair, err := authority.Issue(testca.Leaf{Name: "server"})
+	require.NoError(t, err)
+	certificate, err := pair.TLS()
+	require.NoError(t, err)
+	served := &tls.Config{
+		Certificates: []tls.Certificate{certificate},
+		ClientAuth:   tls.RequireAndVerifyClientCert, ClientCAs: authority.Pool(),
+	}
+	srv := zlimittest.RunWith(t, zlimittest.Options{TLS: served})
+	ping := func(own ...tls.Certificate) (string, error) {
+		nc, err := tls.Dial("tcp", srv.Addr(), &tls.Config{
+			RootCAs: authority.Pool(), ServerName: "localhost", Certificates: own,
+		})
+		if err != nil {
+			return "", err
+		}
+		defer nc.Close()
+		if _, err := nc.Write([]byte("PING\r\n")); err != nil {
+			return "", err
+		}
+		reply := make([]byte, len("+PONG\r\n"))
+		_, err = io.ReadFull(nc, reply)
+		return string(reply), err
+	}
+	reply, err := ping(certificate)
+	require.NoError(t, err)
+	require.Equal(t, "+PONG\r\n", reply)
+	_, err = ping()
+	require.ErrorContains(t, err, "certificate required")
+
+	require.Equal(t, "+PONG", dial(t, srv).ask("PING"), "in memory there is no TLS")
+	require.NoError(t, srv.Close())
+	again := zlimittest.RunWith(t, zlimittest.Options{After: srv})
+	srv = again
+	reply, err = ping(certificate)
+	require.NoError(t, err)
+	require.Equal(t, "+PONG\r\n", reply)
 }
 
 // TestClockRange checks that instants outside of the clock's range are refused with a
