@@ -156,7 +156,8 @@ func runNetworkCases(
 			row.check(t, plain)
 			if row.tlsToo {
 				row.check(t, func() (net.Conn, error) {
-					return tls.DialWithDialer(&from, "tcp", net.JoinHostPort(host, srv.tlsPort), c.config(c.client))
+					address := net.JoinHostPort(host, srv.tlsPort)
+					return tls.DialWithDialer(&from, "tcp", address, c.config(c.client))
 				})
 			}
 		})
