@@ -12,37 +12,27 @@ import (
 
 // TestRewriteMatchesRedis runs testdata/rewrite.txt. In a case
 //
-//	| + $ are as in startup.txt
+//	$ | + are those of a fileCase
 //	> is CONFIG SET
 //	< is a line that redis-server has written; those that it appends are sorted
 //
 // The lines of directives that the case names are compared, as servers read them.
 func TestRewriteMatchesRedis(t *testing.T) {
-	file := caseFile("rewrite.txt")
-	cases := readCases(t, file)
-	for _, c := range cases {
-		t.Run(strings.Join(c.lines, " "), func(t *testing.T) {
-			dir := t.TempDir()
-			t.Chdir(dir)
-			args, _ := writeFiles(t, c, dir)
-			config := New()
-			require.NoError(t, config.ParseArgs(args, nil))
-			if *record {
-				c.redis = rewriteByRedis(t, c, dir, args, config.String("requirepass"))
-			}
-			for _, line := range c.marked(">") {
-				require.NoError(t, config.Set(bytesOf(wordsOf(t, line))))
-			}
-			text := rewritten(t, config)
-			c.compareRewritten(t, text)
-			require.NoError(t, os.WriteFile(args[0], []byte(text), 0o600))
-			requireReadAgain(t, config, args[0])
-			require.Equal(t, text, rewritten(t, config), "again")
-		})
-	}
-	if *record {
-		writeCases(t, file, cases)
-	}
+	runFileCases(t, "rewrite.txt", func(t *testing.T, c *fileCase) {
+		config := New()
+		require.NoError(t, config.ParseArgs(c.args, nil))
+		if *record {
+			c.redis = rewriteByRedis(t, c, config.String("requirepass"))
+		}
+		for _, line := range c.marked(">") {
+			require.NoError(t, config.Set(bytesOf(wordsOf(t, line))))
+		}
+		text := rewritten(t, config)
+		c.compareRewritten(t, text)
+		require.NoError(t, os.WriteFile(c.args[0], []byte(text), 0o600))
+		requireReadAgain(t, config, c.args[0])
+		require.Equal(t, text, rewritten(t, config), "again")
+	})
 }
 
 // rewritten returns what Rewrite writes.
@@ -66,13 +56,13 @@ func requireReadAgain(t *testing.T, c *Config, path string) {
 	}
 }
 
-func rewriteByRedis(t *testing.T, c *recordedCase, dir string, args []string, password string) []string {
+func rewriteByRedis(t *testing.T, c *fileCase, password string) []string {
 	t.Helper()
-	text, err := os.ReadFile(args[0])
+	text, err := os.ReadFile(c.args[0])
 	require.NoError(t, err)
-	socket := filepath.Join(dir, "s")
-	r, output := startRedis(t, dir, socket, nil,
-		append(slices.Clone(args), "--port", "0", "--unixsocket", socket)...)
+	socket := filepath.Join(c.dir, "s")
+	r, output := startRedis(t, c.dir, socket, nil,
+		append(slices.Clone(c.args), "--port", "0", "--unixsocket", socket)...)
 	require.NotNil(t, r, output)
 	if password != "" {
 		require.Equal(t, []string{"OK"}, r.do(t, "AUTH", password))
@@ -81,10 +71,10 @@ func rewriteByRedis(t *testing.T, c *recordedCase, dir string, args []string, pa
 		require.Equal(t, []string{"OK"}, r.do(t, append([]string{"CONFIG", "SET"}, wordsOf(t, line)...)...))
 	}
 	require.Equal(t, []string{"OK"}, r.do(t, "CONFIG", "REWRITE"))
-	got, err := os.ReadFile(args[0])
+	got, err := os.ReadFile(c.args[0])
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(args[0], text, 0o600))
-	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(got), dir, "DIR")), "\n")
+	require.NoError(t, os.WriteFile(c.args[0], text, 0o600))
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(got), c.dir, "DIR")), "\n")
 	if i := slices.Index(lines, signature); i >= 0 && !slices.Contains(c.marked("|"), signature) {
 		slices.Sort(lines[i+1:])
 	}
@@ -92,12 +82,10 @@ func rewriteByRedis(t *testing.T, c *recordedCase, dir string, args []string, pa
 }
 
 // compareRewritten compares a text with the lines of Redis, or with ours if there is a reason.
-func (c *recordedCase) compareRewritten(t *testing.T, text string) {
+func (c *fileCase) compareRewritten(t *testing.T, text string) {
 	t.Helper()
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	got := c.comparable(strings.Split(strings.TrimSpace(strings.ReplaceAll(text, dir, "DIR")), "\n"))
-	theirs := *c
+	got := c.comparable(strings.Split(strings.TrimSpace(strings.ReplaceAll(text, c.dir, "DIR")), "\n"))
+	theirs := *c.recordedCase
 	theirs.redis, theirs.ours = c.comparable(c.redis), c.comparable(c.ours)
 	require.Empty(t, theirs.difference(got), "%s", text)
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,57 +11,24 @@ import (
 
 // TestStartupMatchesRedis runs testdata/startup.txt. In a case
 //
-//	$ is the command line; a leading FILE stands for the file
-//	| are the lines of that file, a final \ meaning no line end
-//	+ is a line of other.conf in the same directory
-//	^ are the lines of stdin
+//	$ | + ^ are those of a fileCase
 //	? are arguments of CONFIG GET afterwards; none if the start fails
 func TestStartupMatchesRedis(t *testing.T) {
-	file := caseFile("startup.txt")
-	cases := readCases(t, file)
-	for _, c := range cases {
-		t.Run(strings.Join(c.lines, " "), func(t *testing.T) {
-			dir := t.TempDir()
-			t.Chdir(dir)
-			args, stdin := writeFiles(t, c, dir)
-			if *record {
-				c.redis = startRedisCase(t, c, dir, args, stdin)
-			}
-			config := New()
-			err := config.ParseArgs(args, strings.NewReader(stdin))
-			c.compare(t, startOurCase(t, c, dir, config, err))
-		})
-	}
-	if *record {
-		writeCases(t, file, cases)
-	}
+	runFileCases(t, "startup.txt", func(t *testing.T, c *fileCase) {
+		if *record {
+			c.redis = startRedisCase(t, c)
+		}
+		config := New()
+		err := config.ParseArgs(c.args, strings.NewReader(c.stdin))
+		c.compare(t, startOurCase(t, c, config, err))
+	})
 }
 
-// writeFiles writes a case's files and returns the arguments and stdin.
-func writeFiles(t *testing.T, c *recordedCase, dir string) (args []string, stdin string) {
+func startRedisCase(t *testing.T, c *fileCase) []string {
 	t.Helper()
-	line := c.marked("$")[0]
-	line, hasFile := strings.CutPrefix(line, "FILE")
-	if hasFile {
-		args = append(args, filepath.Join(dir, "zlimit.conf"))
-		text := strings.Join(c.marked("|"), "\n") + "\n"
-		text = strings.TrimSuffix(text, "\\\n")
-		require.NoError(t, os.WriteFile(args[0], []byte(text), 0o600))
-	}
-	if other := c.marked("+"); other != nil {
-		text := strings.Join(other, "\n") + "\n"
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "other.conf"), []byte(text), 0o600))
-	}
-	if lines := c.marked("^"); lines != nil {
-		stdin = strings.Join(lines, "\n") + "\n"
-	}
-	return append(args, wordsOf(t, line)...), stdin
-}
-
-func startRedisCase(t *testing.T, c *recordedCase, dir string, args []string, stdin string) []string {
-	t.Helper()
+	args := c.args
 	queries := c.marked("?")
-	socket := filepath.Join(dir, "s")
+	socket := filepath.Join(c.dir, "s")
 	if queries != nil {
 		// In front of the options, so that a last option without a value and a
 		// final - stay last.
@@ -73,10 +39,10 @@ func startRedisCase(t *testing.T, c *recordedCase, dir string, args []string, st
 		}
 		args = append(append(append([]string(nil), args[:at]...), own...), args[at:]...)
 	}
-	r, output := startRedis(t, dir, socket, strings.NewReader(stdin), args...)
+	r, output := startRedis(t, c.dir, socket, strings.NewReader(c.stdin), args...)
 	if queries == nil {
 		require.Nil(t, r, "redis-server accepts it: the case needs a ? line")
-		return startError(output, dir)
+		return startError(output, c.dir)
 	}
 	require.NotNil(t, r, output)
 	var lines []string
@@ -88,7 +54,7 @@ func startRedisCase(t *testing.T, c *recordedCase, dir string, args []string, st
 	return lines
 }
 
-func startOurCase(t *testing.T, c *recordedCase, dir string, config *Config, err error) []string {
+func startOurCase(t *testing.T, c *fileCase, config *Config, err error) []string {
 	t.Helper()
 	if err == nil {
 		var lines []string
@@ -101,5 +67,5 @@ func startOurCase(t *testing.T, c *recordedCase, dir string, config *Config, err
 	var open *OpenError
 	require.True(t, errors.As(err, &line) || errors.As(err, &open), "%v", err)
 	require.Equal(t, New().values, config.values, "a failed start leaves nothing behind")
-	return startError(err.Error(), dir)
+	return startError(err.Error(), c.dir)
 }
