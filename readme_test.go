@@ -72,3 +72,21 @@ func TestAbsentCommandsAreListed(t *testing.T) {
 	require.NotContains(t, none, "`")
 	require.NotEmpty(t, unused)
 }
+
+// TestFrontDoorIsShort checks that the first pages stay short, in lines and in words of our own.
+func TestFrontDoorIsShort(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	require.LessOrEqual(t, strings.Count(string(readme), "\n"), 250, "lines of README.md")
+	architecture, err := os.ReadFile("ARCHITECTURE.md")
+	require.NoError(t, err)
+	_, glossary, ok := strings.Cut(string(architecture), "\n| Word | Meaning |\n|---|---|\n")
+	require.True(t, ok)
+	words := 0
+	for row := range strings.Lines(glossary) {
+		terms, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
+		words += 1 + strings.Count(terms, ", ")
+	}
+	require.Greater(t, words, 20)
+	require.LessOrEqual(t, words, 30, "words of the glossary")
+}
