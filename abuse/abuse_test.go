@@ -203,7 +203,8 @@ func TestIdleConnections(t *testing.T) {
 	require.EqualValues(t, connections+1, connected)
 }
 
-// TestWithin: what is not given back is noticed.
+// TestWithin checks that goroutines, descriptors and memory that are not released are
+// noticed.
 func TestWithin(t *testing.T) {
 	before := holdings{goroutines: 20, descriptors: 30, clientBytes: 40 << 20, heapBytes: 50 << 20}
 	require.True(t, before.within(before))

@@ -13,12 +13,12 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// commandsFile has all commands and subcommands of Redis with their groups, one a
-// line: what docs/absent.md is made from.
+// commandsFile lists the commands and subcommands of Redis with their groups, one a line.
+// docs/absent.md is generated from it.
 const commandsFile = "testdata/commands.txt"
 
-// TestRecordedCommandsAreRedis: the recording is what a redis-server of that
-// version says; -record-introspection writes it anew.
+// TestRecordedCommandsAreRedis compares the recording with a redis-server of that
+// version; -record-introspection rewrites it.
 func TestRecordedCommandsAreRedis(t *testing.T) {
 	if err := oracle.FindRealTime(); err != nil {
 		t.Skip("no redis-server is installed: ", err)

@@ -67,7 +67,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Keys belong to the specifications in their order.
+// Keys are assigned to the specifications in their order.
 func TestKeySpecIndex(t *testing.T) {
 	c := Command{Syntax: "key newkey", Keys: []KeySpec{key(1, ""), key(2, "")}}
 	arguments := c.arguments()
@@ -80,7 +80,7 @@ func TestKeySpecIndex(t *testing.T) {
 	require.Equal(t, "key:string newkey:string", tree(c.arguments()))
 }
 
-// RL.ALLOW has no counterpart to compare with.
+// Redis has no command to compare RL.ALLOW with.
 func TestDocsOfOurOwn(t *testing.T) {
 	docs := ask(testTable(), resp.RESP3, "command", "docs", "RL.ALLOW").Elems()
 	require.Equal(t, "rl.allow", docs[0].Str())
@@ -97,7 +97,7 @@ func TestDocsOfOurOwn(t *testing.T) {
 		textsOf(docs[1].Elems()))
 }
 
-// A name that is asked for again and again is not built again and again.
+// The documentation of a name is built once.
 func TestRepeatedNames(t *testing.T) {
 	const times = 10_000
 	table := testTable()

@@ -11,8 +11,8 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// TestRestoreIsRecorded: as redis-server's append-only file has it, where the
-// payload is one that it reads.
+// TestRestoreIsRecorded checks that the log has RESTORE as redis-server's append-only
+// file has it, if Redis can read the payload.
 func TestRestoreIsRecorded(t *testing.T) {
 	const payload = "\x00\x05hello\n\x00cr\xdfve4 \n"
 	// a set in a listpack
@@ -51,7 +51,7 @@ func TestRestoreIsRecorded(t *testing.T) {
 	require.Equal(t, before, again.wire("SMISMEMBER", "s", "a", "b", "c"))
 }
 
-// wireOf is a command as clients send it; nothing for none.
+// wireOf returns a command as clients send it, or "" for none.
 func wireOf(words []string) []byte {
 	g := effects.Group{}
 	if words == nil {

@@ -67,10 +67,10 @@ func FuzzRLAllowGrammar(f *testing.F) {
 	})
 }
 
-// heldOtherwise are the refusals of a key for what it holds.
+// heldOtherwise are the errors for keys that hold something else.
 var heldOtherwise = regexp.MustCompile(`^(WRONGTYPE .*|ERR key holds .*)$`)
 
-// rlNumbers reads a reply of RL.ALLOW: the five, and with FULL the numbers of
+// rlNumbers parses a reply of RL.ALLOW: the five integers, and with FULL those of
 // next_after_ms and used.
 func rlNumbers(t *testing.T, reply resp.Value, full bool) (n [7]int64) {
 	elems, names := reply.Elems(), []string{
@@ -96,9 +96,8 @@ func rlNumbers(t *testing.T, reply resp.Value, full bool) (n [7]int64) {
 	return n
 }
 
-// FuzzRLOthers puts any arguments behind the other commands: fuzzCall checks
-// that what is refused, and what says of itself that it only reads, changes
-// nothing.
+// FuzzRLOthers calls the other commands with any arguments. fuzzCall checks that calls
+// that are refused, or that declare that they only read, change nothing.
 func FuzzRLOthers(f *testing.F) {
 	for _, line := range []string{
 		"RL.MALLOW 2 k 5 1s l 9 1m", "RL.MALLOW 2 k 5 1s k 9 1m", "RL.MALLOW 1 k 5 1s PEEK",
@@ -194,14 +193,14 @@ var (
 	rlWindow  = regexp.MustCompile(`^(0|-?[1-9][0-9]*)(|ms|s|m|h|d)$`)
 )
 
-// rlCall is what a good call of RL.ALLOW asks for.
+// rlCall is the meaning of a valid call of RL.ALLOW.
 type rlCall struct {
 	limits      []int64
 	looks, full bool
 	algo        string
 }
 
-// kind is the wire reply of TYPE about the key of such a call.
+// kind returns the reply of TYPE, as sent, for the key of such a call.
 func (c rlCall) kind() string {
 	return map[string]string{
 		"log": "+zset\r\n", "fixed": "+string\r\n", "gcra": "+string\r\n",
@@ -217,7 +216,7 @@ func rlNumber(s string) *big.Int {
 	return n
 }
 
-// rlQuoted is an argument in an error.
+// rlQuoted returns an argument as errors quote it.
 func rlQuoted(s string) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	if len(s) > 64 {
@@ -226,7 +225,7 @@ func rlQuoted(s string) string {
 	return "'" + s + "'"
 }
 
-// rlWindowFault reads a window.
+// rlWindowFault parses a window; fault is the error for it, if any.
 func rlWindowFault(s string) (ms *big.Int, fault string) {
 	parts := rlWindow.FindStringSubmatch(s)
 	if parts == nil {
@@ -246,7 +245,7 @@ func rlWindowFault(s string) (ms *big.Int, fault string) {
 	return ms, ""
 }
 
-// rlOptions is each option with what has to follow it.
+// rlOptions maps each option to its errors for a missing and for a wrong value.
 var rlOptions = map[string]struct{ missing, wrong string }{
 	"cost": {"syntax error, COST needs a number", "COST is not an integer or out of range"},
 	"gcra": {"syntax error, ALGO GCRA needs a burst", "burst is not an integer or out of range"},
@@ -257,8 +256,8 @@ var rlOptions = map[string]struct{ missing, wrong string }{
 	"atmost": {}, "peek": {}, "full": {}, "log": {}, "fixed": {}, "counter": {},
 }
 
-// rlFault says what RL.ALLOW has to find wrong with its arguments, with regular
-// expressions and big integers where it has a cursor and int64.
+// rlFault parses the arguments of RL.ALLOW; fault is the error that it must reply, if
+// any. It uses regular expressions and big integers instead of a cursor and int64.
 func rlFault(words []string) (fault string, call rlCall) {
 	if len(words) < 4 {
 		return "wrong number of arguments for 'rl.allow' command", call

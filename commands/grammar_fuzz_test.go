@@ -15,14 +15,13 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// The fuzz targets put arguments of any kind behind the commands with the
-// richest grammars. Whatever they are: nothing panics, the answer is a value or
-// an error that starts with a code word, and a call that was refused or denied
-// has changed nothing.
+// The fuzz targets call the commands with the richest grammars with any arguments:
+// nothing panics, the reply is a value or an error that starts with a code word, and a
+// refused or denied call changes nothing.
 
 const fuzzNowMs = 1_700_000_000_000
 
-// bench is a keyspace with the commands on it, without sessions and locks.
+// bench is a keyspace and its commands, without sessions and locks.
 type bench struct {
 	table *commands.Table
 	ctx   commands.Ctx
@@ -56,13 +55,13 @@ func argsOf(words []string) [][]byte {
 	return args
 }
 
-// wire is the reply of a call as a client reads it.
+// wire returns the reply of a call as a client reads it.
 func (b *bench) wire(words ...string) string {
 	v := b.call(words...)
 	return string(resp.Append(nil, &v, b.ctx.Proto))
 }
 
-// states are what key k may hold before the call.
+// states are the possible values of key k before the call.
 var states = [][][]string{
 	nil,
 	{{"SET", "k", "text"}},
@@ -81,7 +80,7 @@ var states = [][][]string{
 	},
 }
 
-// dump is every key as a user can see it.
+// dump returns every key as a user can see it.
 func (b *bench) dump() string {
 	var lines []string
 	for n := range b.ctx.DB.All(b.ctx.NowMs) {
@@ -103,10 +102,10 @@ func (b *bench) dump() string {
 	return strings.Join(lines, "\n")
 }
 
-// codeWord is how an error begins: clients match it.
+// codeWord is the first word of an error, which clients match.
 var codeWord = regexp.MustCompile(`^[A-Z]+ .`)
 
-// fuzzCall runs one call on a state and checks what holds for all of them.
+// fuzzCall runs one call on a state and checks the properties of all calls.
 func fuzzCall(
 	t *testing.T, state uint8, proto bool, words []string,
 ) (b *bench, reply resp.Value, changed bool) {
@@ -138,14 +137,14 @@ func fuzzCall(
 	return b, reply, changed
 }
 
-// split is a fuzzed line as arguments: spaces part them, so an empty argument
-// is two spaces.
+// split splits a fuzzed line into arguments at single spaces, so two spaces make an empty
+// argument.
 func split(line string) []string { return strings.Split(line, " ") }
 
-// is compares with a word in lower case, in ASCII as commands do.
+// is compares a word with one in lower case; only ASCII is folded, as in commands.
 func is(arg, word string) bool { return commands.EqualFold([]byte(arg), word) }
 
-// seed gives every line to every state.
+// seed adds every line with every state to the corpus.
 func seed(f *testing.F, lines ...string) {
 	for i, line := range lines {
 		for state := range states {
@@ -199,8 +198,7 @@ func FuzzZAddGrammar(f *testing.F) {
 	})
 }
 
-// repeats reports whether a word stands twice: then a member may, with two
-// scores.
+// repeats reports whether a word occurs twice: then a member may, with two scores.
 func repeats(words []string) bool {
 	sorted := slices.Sorted(slices.Values(words))
 	return len(slices.Compact(sorted)) != len(words)
@@ -294,7 +292,7 @@ func FuzzExpireGrammar(f *testing.F) {
 	})
 }
 
-// TestFuzzDumpSees: the dump sees every kind of change that the checks rely on.
+// TestFuzzDumpSees checks that dump shows every kind of change that the checks rely on.
 func TestFuzzDumpSees(t *testing.T) {
 	for _, change := range [][]string{
 		{"SET", "new", "v"},

@@ -10,8 +10,8 @@ import (
 	"github.com/zlimit/zlimit/store/hash"
 )
 
-// Both ways of picking different fields give each field the same chance, pick
-// none twice, and hand out its own value.
+// Both ways to pick different fields give each field the same chance, pick none twice,
+// and return its own value.
 func TestPickedFieldsAreDifferentAndUniform(t *testing.T) {
 	ways := map[string]func(*hash.Hash, int, func(field, value []byte)){
 		"distinct": distinctFields,

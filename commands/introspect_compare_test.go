@@ -10,11 +10,11 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// has reports whether the table has the row. Rows of other rooms are compared
-// in introspect_server_test.go.
+// has reports whether the table has the row. Rows of other packages are compared in
+// introspect_server_test.go.
 func (t *Table) has(fullName string) bool { return t.Find([]byte(fullName)) != nil }
 
-// knownNames are the full names of everything that was recorded.
+// knownNames are the full names of all recorded commands.
 func knownNames(exchanges []exchange) map[string]bool {
 	known := make(map[string]bool)
 	for _, e := range exchanges {
@@ -34,9 +34,9 @@ func knownNames(exchanges []exchange) map[string]bool {
 	return known
 }
 
-// eachRecorded calls f with every recorded COMMAND INFO or DOCS of a command
-// that the table has, and with a filter for the subcommands that both have. It
-// returns how many there were.
+// eachRecorded calls f with every recorded COMMAND INFO or DOCS of a command that the
+// table has, and with a filter for the subcommands that both have. It returns the number
+// of calls.
 func eachRecorded(
 	t *testing.T, table *Table, sub string, f func(t *testing.T, e *exchange, both func(string) bool),
 ) int {
@@ -56,8 +56,8 @@ func eachRecorded(
 	return compared
 }
 
-// CompareInfo compares COMMAND INFO of every row of a table with Redis'. It
-// returns how many answers were compared.
+// CompareInfo compares COMMAND INFO of every row of a table with Redis'. It returns the
+// number of compared answers.
 func CompareInfo(t *testing.T, table *Table) (compared int) {
 	t.Helper()
 	return eachRecorded(t, table, "info", func(t *testing.T, e *exchange, both func(string) bool) {
@@ -75,8 +75,8 @@ func bothInfos(t *testing.T, table *Table, e *exchange, both func(string) bool) 
 	return shown(e.reply), shown(mapElems(decoded(t, e.askOurs(table), e.proto), maskInfo))
 }
 
-// docsDeviations are the rows whose arguments differ from Redis' in COMMAND
-// DOCS, by full name, and why. All are parsed from the syntax, which says less.
+// docsDeviations maps the full names of rows whose arguments differ from Redis' in
+// COMMAND DOCS to the reason. All are parsed from the syntax, which has less detail.
 var docsDeviations = map[string]string{
 	"client|kill": "the notation cannot say that new-format is the name of the second form, " +
 		"and what is optional inside it",
@@ -92,8 +92,8 @@ var docsDeviations = map[string]string{
 		"in it",
 }
 
-// CompareDocs compares COMMAND DOCS of every row of a table with Redis',
-// sentences left out. It returns how many answers were compared.
+// CompareDocs compares COMMAND DOCS of every row of a table with Redis', without
+// sentences. It returns the number of compared answers.
 func CompareDocs(t *testing.T, table *Table) (compared int) {
 	t.Helper()
 	return eachRecorded(t, table, "docs", func(t *testing.T, e *exchange, both func(string) bool) {
@@ -122,8 +122,7 @@ func CompareNames(t *testing.T, table *Table) {
 	})
 }
 
-// CompareTranscript replays everything that was recorded and is not compared
-// row by row.
+// CompareTranscript replays the recorded commands that are not compared row by row.
 func CompareTranscript(t *testing.T, table *Table) {
 	t.Helper()
 	for _, e := range recorded(t) {

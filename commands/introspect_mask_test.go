@@ -7,10 +7,9 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// masked takes out of an answer what cannot be equal: sentences. The notes of
-// key specifications, summaries and complexities are worded by us, because
-// Redis' own are not ours to copy, and the history of a command is not a fact
-// about our rows.
+// masked removes sentences from an answer. The notes of key specifications, summaries and
+// complexities are worded by us, because Redis' own are not ours to copy, and the history
+// of a command is not a fact about our rows.
 func masked(e *exchange) resp.Value {
 	switch {
 	case e.isAbout("info"):
@@ -61,8 +60,8 @@ func maskDocs(reply resp.Value) resp.Value {
 	return sameKind(reply, pairs)
 }
 
-// maskArgument drops since when an argument exists, which the notation of the
-// syntax has no place for.
+// maskArgument drops the version since which an argument exists: the notation of the
+// syntax does not have it.
 func maskArgument(argument resp.Value) resp.Value {
 	return editPairs(argument, func(field string, v resp.Value) (resp.Value, bool) {
 		if field == "arguments" {
@@ -127,7 +126,7 @@ func docsWithSubs(reply resp.Value, keep func(fullName string) bool) resp.Value 
 	return sameKind(reply, out)
 }
 
-// dropArguments takes the arguments of one row out of an answer of COMMAND DOCS.
+// dropArguments removes the arguments of one row from an answer of COMMAND DOCS.
 func dropArguments(reply resp.Value, fullName string) resp.Value {
 	return editPairs(reply, func(name string, docs resp.Value) (resp.Value, bool) {
 		return editPairs(docs, func(field string, v resp.Value) (resp.Value, bool) {
@@ -139,8 +138,7 @@ func dropArguments(reply resp.Value, fullName string) resp.Value {
 	})
 }
 
-// editPairs changes or drops the values of a map, or of the flat array that
-// RESP2 has instead.
+// editPairs changes or drops the values of a map, or of a flat array as in RESP2.
 func editPairs(v resp.Value, edit func(field string, v resp.Value) (resp.Value, bool)) resp.Value {
 	var out []resp.Value
 	for i, pairs := 0, v.Elems(); i+1 < len(pairs); i += 2 {
@@ -159,7 +157,7 @@ func mapElems(v resp.Value, f func(resp.Value) resp.Value) resp.Value {
 	return sameKind(v, out)
 }
 
-// sameKind is the aggregate v with other elements.
+// sameKind returns an aggregate like v with other elements.
 func sameKind(v resp.Value, elems []resp.Value) resp.Value {
 	switch v.Kind() {
 	case resp.KindArray:

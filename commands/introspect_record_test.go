@@ -28,8 +28,8 @@ const (
 	recordedVersion   = "7.0.15"
 )
 
-// An exchange is one recorded question and its answer. Redis' sentences are
-// not kept: see masked.
+// An exchange is one recorded command and its answer, without Redis' sentences: see
+// masked.
 type exchange struct {
 	server string // "standalone" or "cluster": who was asked
 	proto  int
@@ -51,7 +51,7 @@ func (e *exchange) isAbout(sub string) bool {
 	return len(e.args) == 3 && EqualFold(e.args[0], "command") && EqualFold(e.args[1], sub)
 }
 
-// issueCommands are the commands of Redis that zlimit has, or will have.
+// issueCommands are the commands of Redis that zlimit has or is to have.
 var issueCommands = strings.Fields(`
 	append decr decrby get getdel getex getrange getset incr incrby incrbyfloat
 	mget mset msetnx psetex set setex setnx setrange strlen
@@ -81,8 +81,8 @@ var issueCommands = strings.Fields(`
 	ssubscribe sunsubscribe spublish acl slowlog latency
 `)
 
-// questions are asked of a standalone server: first whatever is answered alike
-// by every server that has the rows the question names.
+// questions are the commands for a standalone server. Those that every server with the
+// named rows answers alike come first.
 func questions() [][]string {
 	var out [][]string
 	for _, name := range issueCommands {
@@ -234,7 +234,7 @@ func questions() [][]string {
 	)
 }
 
-// slotQuestions are asked of a cluster, the only one to answer them.
+// slotQuestions are sent to a cluster, the only one to answer them.
 func slotQuestions() [][]string {
 	var out [][]string
 	for _, key := range []string{
@@ -277,8 +277,8 @@ func TestRecordIntrospection(t *testing.T) {
 	require.NoError(t, os.WriteFile(introspectionFile, out.Bytes(), 0o644))
 }
 
-// startRedis runs a redis-server of our own for one test, and returns a
-// function that asks it.
+// startRedis starts a redis-server for one test, and returns a function that sends it a
+// command.
 func startRedis(t *testing.T, proto int, flags ...string) func(args []string) resp.Value {
 	t.Helper()
 	server, err := oracle.Start(oracle.Options{

@@ -10,8 +10,8 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// TestServerTable puts the table that the server really has, with the groups
-// of scripting and engine, through the checks of this room's own rows.
+// TestServerTable checks the server's table, with the groups of scripting and engine,
+// like this package's own rows.
 func TestServerTable(t *testing.T) {
 	still := func() int64 { return 1 }
 	table := engine.New(engine.Options{Clock: clock.New(clock.Sources{

@@ -8,7 +8,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// testTable is the table of this package's own groups; other rooms add theirs.
+// testTable is the table of this package's own groups; other packages add theirs.
 func testTable(more ...[]Command) *Table {
 	var t *Table
 	t = NewTable(append([][]Command{
@@ -19,8 +19,7 @@ func testTable(more ...[]Command) *Table {
 	return t
 }
 
-// ask runs a call as the network would, without a keyspace: only commands that
-// touch none can be asked.
+// ask runs a call without a keyspace, so only commands that use none can be called.
 func ask(t *Table, proto int, args ...string) resp.Value {
 	words := make([][]byte, len(args))
 	for i, a := range args {
@@ -47,7 +46,7 @@ func TestIntrospectionTranscript(t *testing.T) {
 	CompareTranscript(t, testTable([]Command{eval}))
 }
 
-// TestComparatorFails shows that the comparisons see differences.
+// TestComparatorFails checks that the comparisons find differences.
 func TestComparatorFails(t *testing.T) {
 	table := testTable()
 	var get exchange
@@ -152,7 +151,7 @@ func TestCommandListByCategory(t *testing.T) {
 	}
 }
 
-// A row whose count of keys makes no sense, and which must name keys.
+// A row with an invalid count of keys, which must have a key specification.
 func TestGetKeysWithoutMandatoryKeys(t *testing.T) {
 	row := Command{
 		Name: "counted", Arity: -2, Keys: []KeySpec{CountedKeys(1, "RO access")},

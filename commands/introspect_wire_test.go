@@ -14,12 +14,12 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// wire is a reply line by line, so that a difference can be read.
+// wire formats a reply line by line, for readable differences.
 func wire(v resp.Value, proto int) []string {
 	return strings.Split(string(resp.Append(nil, &v, proto)), "\r\n")
 }
 
-// decoded is a reply as its reader sees it.
+// decoded is a decoded reply.
 func decoded(t *testing.T, v resp.Value, proto int) resp.Value {
 	t.Helper()
 	in := bufio.NewReader(bytes.NewReader(resp.Append(nil, &v, proto)))
@@ -29,8 +29,7 @@ func decoded(t *testing.T, v resp.Value, proto int) resp.Value {
 	return out
 }
 
-// readReply decodes one reply. It keeps what its encoding shows: a status stays
-// a status, a set a set.
+// readReply decodes one reply. It keeps the type: a status stays a status, a set a set.
 func readReply(in *bufio.Reader) (resp.Value, error) {
 	line, err := in.ReadString('\n')
 	if err != nil {

@@ -120,7 +120,7 @@ func TestAppendKeys(t *testing.T) {
 	}
 }
 
-// A count is whatever a client writes: no key is ever read that is not there.
+// Clients may send any count: keys beyond the arguments are never read.
 func TestCountedKeysHostile(t *testing.T) {
 	row := Command{Keys: []KeySpec{CountedKeys(2, "")}}
 	stepped := Command{Keys: []KeySpec{{First: 2, Step: 2, KeyNum: true}}}

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lcsByTable is the textbook's way, a number for each pair of positions, with
-// the way back that Redis takes.
+// lcsByTable is the textbook's algorithm, a number for each pair of positions, with the
+// path back that Redis takes.
 func lcsByTable(a, b []byte) (length int, matches []lcsMatch) {
 	table := make([][]int, len(a)+1)
 	for i := range table {
@@ -70,7 +70,7 @@ func TestLCSTable(t *testing.T) {
 	}
 }
 
-// The table is never more than a 32nd of the limit, whatever the shape.
+// The table is at most a 32nd of the limit for every shape.
 func TestLCSMemory(t *testing.T) {
 	const limit = 1 << 20
 	for _, size := range [][2]int{

@@ -12,8 +12,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// hotCommands are what limiters send all day, on keys that exist. The clock
-// moves a millisecond a call.
+// hotCommands are the usual commands of limiters, on keys that exist. The clock advances
+// a millisecond a call.
 var hotCommands = []struct{ name, setup, line string }{
 	{"RL.ALLOW admitted", "", "RL.ALLOW k 1000000 1h"},
 	{"RL.ALLOW denied", "RL.ALLOW k 1 1h", "RL.ALLOW k 1 1h"},
@@ -80,8 +80,7 @@ var hotCommands = []struct{ name, setup, line string }{
 	{"BITFIELD FAIL", "BITFIELD k SET u2 0 3", "BITFIELD k OVERFLOW FAIL INCRBY u2 0 1"},
 }
 
-// TestHotCommandsDoNotAllocate is the ceiling from a parsed command to its
-// encoded reply.
+// TestHotCommandsDoNotAllocate measures from a parsed command to its encoded reply.
 func TestHotCommandsDoNotAllocate(t *testing.T) {
 	for _, c := range hotCommands {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,8 +107,8 @@ func TestHotCommandsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestTransactionsDoNotAllocate is the documents' flow from MULTI to the encoded
-// reply of EXEC, on a window that slides.
+// TestTransactionsDoNotAllocate runs the documents' flow from MULTI to the encoded reply
+// of EXEC, on a window that slides.
 func TestTransactionsDoNotAllocate(t *testing.T) {
 	e, clock := newEngine(t)
 	s := newSession(t, e)
@@ -143,8 +142,8 @@ func TestTransactionsDoNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(2000, run))
 }
 
-// A transaction leaves nothing of itself to the next one, and gives back the room
-// that a large one took.
+// A transaction leaves no state for the next one, and releases the memory of a large
+// queue.
 func TestTransactionsFollowEachOther(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
@@ -184,9 +183,9 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-// TestScriptsHardlyAllocate is the documents' script by EVALSHA, from a parsed
-// command to its encoded reply: nothing on the way to the script (the look-up,
-// the locks, the state) and in the compiled script; what the interpreter boxes.
+// TestScriptsHardlyAllocate runs the documents' script by EVALSHA, from a parsed command
+// to its encoded reply. The lookup, the locks, the state and a compiled script allocate
+// nothing; the interpreter boxes values.
 func TestScriptsHardlyAllocate(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector drops pooled states at random")

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBitsThatStayAreCounted: a command that finds every bit as it is to be may
-// still turn a number into text, or let go of memory that a snapshot has.
+// TestBitsThatStayAreCounted checks that memory is counted when a command changes no bit:
+// it may still turn a number into text, or release memory that is shared with a snapshot.
 func TestBitsThatStayAreCounted(t *testing.T) {
 	for _, line := range []string{
 		"SETBIT k 7 1", "BITFIELD k SET u8 0 49", "BITFIELD k OVERFLOW FAIL INCRBY u2 0 3",

@@ -12,9 +12,9 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// popModel is what docs/adr/0006 says of waiting, for lists and one goroutine:
-// who waits longest at a key is served first, key by key as they came to be, and
-// what serving moves to another key is served behind it.
+// popModel is a model of docs/adr/0006 for lists and one goroutine: the session that has
+// waited longest at a key is served first, keys are served in the order in which they
+// were created, and keys that serving creates come last.
 type popModel struct {
 	lists   map[string][]string
 	waiting []*modelWaiter // longest first
@@ -45,8 +45,8 @@ func (c popCall) line() string {
 	return fmt.Sprintf("BLMPOP 0 %d %s %s COUNT %d", len(c.keys), strings.Join(c.keys, " "), end, c.count)
 }
 
-// take runs a call at a key that has elements, and returns the reply and the key
-// that has come to be.
+// take runs a call at a key that has elements, and returns the reply and the key that it
+// has created.
 func (m *popModel) take(c popCall, key string) (reply, made string) {
 	list := m.lists[key]
 	n := min(c.count, len(list))
@@ -69,8 +69,8 @@ func (m *popModel) take(c popCall, key string) (reply, made string) {
 	return taken[0], made
 }
 
-// ask runs a call; where it waits, the reply is empty. served are the replies of
-// others that it has brought.
+// ask runs a call; the reply is empty if it waits. served are the replies to other calls
+// that it has caused.
 func (m *popModel) ask(session int, c popCall) (reply string, served map[int]string) {
 	for _, key := range c.keys {
 		if len(m.lists[key]) > 0 {
@@ -199,7 +199,7 @@ func TestPopsOfSeveralKeysFollowTheModel(t *testing.T) {
 	require.NotEmpty(t, popRound(t, 1, true), "a model that serves in another order is told apart")
 }
 
-// BZMPOP takes as much as is there, and leaves the rest to the next in line.
+// BZMPOP takes up to COUNT elements and leaves the rest to the next in line.
 func TestBlockedSortedSetPops(t *testing.T) {
 	e, _ := newEngine(t)
 	a, b, c, other := newSession(t, e), newSession(t, e), newSession(t, e), newSession(t, e)

@@ -13,7 +13,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// waitingSession is a session with the part of a connection that waits.
+// waitingSession is a session with the waiting part of a connection.
 type waitingSession struct {
 	*engine.Session
 	woken chan struct{}
@@ -30,7 +30,7 @@ func newWaiting(e *engine.Engine) *waitingSession {
 	return w
 }
 
-// ask runs a command and waits for its reply, however long that takes.
+// ask runs a command and blocks until it has its reply.
 func (w *waitingSession) ask(line string) string {
 	reply := do(w.Session, line)
 	if w.Blocked() == nil {
@@ -76,7 +76,7 @@ func TestBlockedSessionsAreServedInOrder(t *testing.T) {
 	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
 }
 
-// A session that ends leaves its place to the next one.
+// After a session has ended the next one in line is served.
 func TestBlockedSessionEnds(t *testing.T) {
 	e, _ := newEngine(t)
 	first, second, b := newWaiting(e), newSession(t, e), newSession(t, e)
@@ -89,7 +89,7 @@ func TestBlockedSessionEnds(t *testing.T) {
 	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
 }
 
-// Only the first of those who end a wait ends it.
+// A wait ends once: later attempts to end it have no effect.
 func TestTimeoutAfterPush(t *testing.T) {
 	e, _ := newEngine(t)
 	s, b := newSession(t, e), newSession(t, e)
@@ -110,8 +110,8 @@ func TestTimeoutAfterPush(t *testing.T) {
 	require.Equal(t, "1", do(b, "LLEN k"))
 }
 
-// A wait ends in the protocol of the one who waits, and with the instant of the
-// one who serves.
+// The reply is in the protocol of the session that waited, at the instant of the one that
+// served it.
 func TestServedWithTheRightKeyspace(t *testing.T) {
 	e, h := newEngine(t)
 	s, b := newSession(t, e), newSession(t, e)
@@ -127,9 +127,8 @@ func TestServedWithTheRightKeyspace(t *testing.T) {
 	require.Equal(t, "-1", do(b, "PTTL m"))
 }
 
-// Moves in a ring: each waits for what the one before passes on, so that a push
-// has to change keys of many shards at once, while others do the same at other
-// places of the ring.
+// Moves in a ring: each waits for the element that the one before moves. One push changes
+// keys of many shards at once, while others do the same elsewhere in the ring.
 func TestBlockingMovesMeet(t *testing.T) {
 	const ring, pushers, pushes = 12, 4, 200
 	e, _ := newEngine(t)
@@ -180,8 +179,8 @@ func TestBlockingMovesMeet(t *testing.T) {
 	require.Contains(t, b.ask("INFO clients"), "blocked_clients:0\r\n")
 }
 
-// Nothing is lost and nothing is handed out twice while waits are served, time
-// out, are ended by CLIENT UNBLOCK and by their sessions' end.
+// No element is lost or delivered twice while waits are served, time out, or are ended by
+// CLIENT UNBLOCK or the end of their session.
 func TestBlockingRaces(t *testing.T) {
 	const takers, elements = 6, 600
 	e, _ := newEngine(t)

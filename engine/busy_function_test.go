@@ -12,7 +12,7 @@ import (
 const busyFunction = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN " +
 	"NOSAVE."
 
-// loop is a library with two functions that do not end, one of which writes.
+// loop is a library with two endless functions, one of which writes.
 const loop = `#!lua name=l
 local n = 0
 redis.register_function('f', function(k, a) n = n + 1 while true do end end)
@@ -30,7 +30,7 @@ func words(line ...string) [][]byte {
 	return out
 }
 
-// What redis-server 7.0.15 answered to the same commands, the durations apart.
+// The replies are those of redis-server 7.0.15, without the durations.
 func TestBusyFunction(t *testing.T) {
 	x := newEndless(t)
 	require.Equal(t, "l", show(x.other.Do(words("function", "load", loop))))
@@ -68,8 +68,8 @@ func TestBusyFunction(t *testing.T) {
 	x.end(t)
 }
 
-// A connection that ends, or RESETs, waits for no script: neither for the lock of
-// pub/sub, which one has that published, nor for shards.
+// A connection that ends or sends RESET does not wait for a script: neither for the lock
+// of pub/sub, which a script holds once it has published, nor for shards.
 func TestGoneWhileBusy(t *testing.T) {
 	x := newEndless(t)
 	returning, closing := newSession(t, x.engine), x.engine.NewSession(engine.Peer{})
@@ -101,7 +101,7 @@ func TestGoneWhileBusy(t *testing.T) {
 	require.Equal(t, "1", do(x.other, "llen k"), "nobody took it")
 }
 
-// A source that does not end is given up, and nobody is told to kill it.
+// The load of an endless library is aborted, and other clients are not asked to kill it.
 func TestEndlessLibrary(t *testing.T) {
 	x := newEndless(t, "--busy-reply-threshold", "1")
 	const refusal = "ERR Error registering functions: ERR FUNCTION LOAD timeout"

@@ -21,8 +21,8 @@ const (
 	killed = "ERR Script killed by user with SCRIPT KILL... script: "
 )
 
-// An endless script and the engine it runs in. Time passes by being looked at,
-// a tenth of a second each time, so that the script gets late by its own doing.
+// endless runs a script that does not end, in its own engine. Each reading of the clock
+// advances it by a tenth of a second.
 type endless struct {
 	engine *engine.Engine
 	realUs atomic.Int64
@@ -47,13 +47,13 @@ func newEndless(t *testing.T, directives ...string) *endless {
 	return x
 }
 
-// run starts a command that does not end, and returns when it is past the
-// threshold: who reads a key waits until then.
+// run starts an endless command and returns when it is past the threshold. A session that
+// reads a key waits until then.
 func (x *endless) run(t *testing.T, command ...string) {
 	x.runIn(newSession(t, x.engine), command...)
 }
 
-// runIn is run in a session that exists.
+// runIn is run with a given session.
 func (x *endless) runIn(s *engine.Session, command ...string) {
 	go func() { x.reply <- show(s.Do(words(command...))) }()
 	for !strings.HasPrefix(do(x.other, "get k"), "BUSY") {
@@ -61,7 +61,7 @@ func (x *endless) runIn(s *engine.Session, command ...string) {
 	}
 }
 
-// end makes sure that nothing goes on behind the test.
+// end ends whatever the test has left running.
 func (x *endless) end(t *testing.T) {
 	x.engine.End()
 	require.Contains(t, <-x.reply, killed)
@@ -123,7 +123,7 @@ func TestBusyTransaction(t *testing.T) {
 	require.Equal(t, "[]", do(watching, "exec"))
 }
 
-// The connection of a client that hangs up ends, whatever it had watched.
+// The connection of a client that hangs up ends, even if it has watched keys.
 func TestBusyAndClosed(t *testing.T) {
 	x := newEndless(t)
 	s := x.engine.NewSession(engine.Peer{})
@@ -146,7 +146,7 @@ func TestUnkillable(t *testing.T) {
 	require.Contains(t, <-x.reply, killed)
 }
 
-// What reads, or fails before it writes, can be killed.
+// A script that has only read, or has failed before a write, can be killed.
 func TestKillableAfterReading(t *testing.T) {
 	x := newEndless(t)
 	x.run(t, "eval",
@@ -156,7 +156,7 @@ func TestKillableAfterReading(t *testing.T) {
 	require.Contains(t, <-x.reply, killed)
 }
 
-// Whatever a script is doing, it can be ended.
+// A script can be ended whatever it is doing.
 func TestEndlessInManyWays(t *testing.T) {
 	for name, source := range map[string]string{
 		"while":           "while true do end",

@@ -17,8 +17,7 @@ import (
 	"github.com/zlimit/zlimit/logging"
 )
 
-// evictions is an engine with sessions whose connections record that they were
-// closed.
+// evictions is an engine whose sessions record that their connections were closed.
 type evictions struct {
 	*testing.T
 	engine *engine.Engine
@@ -70,8 +69,8 @@ func (v *evictions) info(s *engine.Session, name string) string {
 
 const mb = 1 << 20
 
-// TestClientEviction: the largest clients are closed, until the rest is below the
-// limit and no further.
+// TestClientEviction checks that the largest clients are closed until the rest is below
+// the limit, and no more.
 func TestClientEviction(t *testing.T) {
 	v := newEvictions(t)
 	small, large, middle := v.open(), v.open(), v.open()
@@ -101,8 +100,8 @@ func TestClientEviction(t *testing.T) {
 	require.Equal(t, "0", v.info(small, "evicted_clients"))
 }
 
-// TestNoEvict: clients under NO-EVICT count and stay, so the others go, as in
-// Redis.
+// TestNoEvict checks that clients under NO-EVICT count and stay, so that others are
+// closed, as in Redis.
 func TestNoEvict(t *testing.T) {
 	v := newEvictions(t)
 	exempt, other := v.open(), v.open()
@@ -120,8 +119,8 @@ func TestNoEvict(t *testing.T) {
 	require.Equal(t, "PONG", do(inside, "PING"), "a program's own session has no connection to close")
 }
 
-// TestMaxMemoryClientsValues: what the directive allows, with a limit that is too
-// small to connect.
+// TestMaxMemoryClientsValues checks the values that the directive accepts, with a limit
+// that is too small to connect.
 func TestMaxMemoryClientsValues(t *testing.T) {
 	for _, c := range []struct {
 		directive, maxmemory, want int64
@@ -141,8 +140,8 @@ func TestMaxMemoryClientsValues(t *testing.T) {
 	require.Positive(t, engine.ClientLimit(-100, math.MaxInt64), "it does not overflow")
 }
 
-// TestClientMemoryCounts: everything that a client makes the server keep for it
-// counts, and no longer once it is gone.
+// TestClientMemoryCounts checks that everything that the server keeps for a client
+// counts, until it is gone.
 func TestClientMemoryCounts(t *testing.T) {
 	v := newEvictions(t)
 	watcher := v.open()
@@ -189,8 +188,8 @@ func TestClientMemoryCounts(t *testing.T) {
 	}
 }
 
-// TestMultiMemory: a queue takes little more than its commands, and what it counts for
-// is what it takes.
+// TestMultiMemory checks that a queue takes little more memory than its commands, and
+// counts for what it takes.
 func TestMultiMemory(t *testing.T) {
 	const commands, size = 3000, 10_000
 	v := newEvictions(t)

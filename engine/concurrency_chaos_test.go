@@ -13,8 +13,8 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// TestTransfersKeepTheSum: MULTI and EVAL over two shards are one step for
-// MGET, for EVAL and for MULTI.
+// TestTransfersKeepTheSum checks that MULTI and EVAL over two shards are atomic for MGET,
+// EVAL and MULTI.
 func TestTransfersKeepTheSum(t *testing.T) {
 	rnd := seeded()
 	e, _ := newEngine(t)
@@ -60,8 +60,8 @@ func TestTransfersKeepTheSum(t *testing.T) {
 	})
 }
 
-// chaos are commands that must bear each other: those that walk or exchange the
-// whole keyspace, those that look at other sessions, and ordinary ones.
+// chaos are commands that run together: those that scan or exchange the whole keyspace,
+// those that read the state of other sessions, and ordinary ones.
 var chaos = []string{
 	"RL.ALLOW %s 5 1s", "RL.ALLOW %s 5 1m COST 3", "ZADD %s 1 a 2 b", "ZADD %s 1700000000000 1700000000000",
 	"ZRANGE %s 0 -1 WITHSCORES", "SET %s v PX 5", "SET %s 7", "INCR %s", "GET %s", "DEL %s", "EXPIRE %s 1",
@@ -117,8 +117,8 @@ func TestChaosDoesNotBreak(t *testing.T) {
 	require.Equal(t, "[[1 1 0 0 1000]]", do(s, "EXEC"))
 }
 
-// TestSwapsLoseNothing: keys are renamed and databases swapped, and in the end
-// every key is somewhere, once.
+// TestSwapsLoseNothing renames keys and swaps databases; at the end every key exists
+// once.
 func TestSwapsLoseNothing(t *testing.T) {
 	const keys = 40
 	rnd := seeded()

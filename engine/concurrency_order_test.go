@@ -13,20 +13,18 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// A call of RL.ALLOW as its client saw it: started and ended are readings of
-// one counter, so that a call that ended before another started has a smaller
-// number.
+// A call of RL.ALLOW as its client saw it. started and ended are readings of one counter,
+// so a call that ended before another started has a smaller number.
 type call struct {
 	started, ended int64
 	allowed        bool
 	remaining      int64
 }
 
-// linearizable tells whether calls of cost 1 on one key at one instant can have
-// run one after the other, each at some moment between its start and its end.
-// There the state is a number, so an admitted call's place is the remaining
-// that it was told, and denied calls come behind all of them: it is enough that
-// no call had ended before an earlier one started.
+// linearizable reports whether calls of cost 1 on one key at one instant can have run one
+// after the other, each at some moment between its start and its end. The state is a
+// number, so the remaining count of an admitted call is its position, and denied calls
+// come last. It is enough that no call ended before an earlier one started.
 func linearizable(history []call, limit int64) error {
 	var admitted, order []call
 	for _, c := range history {
@@ -91,7 +89,7 @@ func TestRLAllowIsLinearizable(t *testing.T) {
 	require.NoError(t, linearizable(history, limit))
 }
 
-// TestLinearizableFinds: the checker refuses histories that cannot be.
+// TestLinearizableFinds checks that the checker refuses impossible histories.
 func TestLinearizableFinds(t *testing.T) {
 	good := []call{{1, 4, true, 1}, {2, 3, true, 0}, {5, 6, false, 0}}
 	require.NoError(t, linearizable(good, 2))

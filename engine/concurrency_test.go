@@ -15,11 +15,11 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// These tests are worth most under the race detector. Their clock stands
-// still, or is moved by DEBUG CLOCK from within, never by the wall.
+// These tests are most useful under the race detector. Their clock stands still, or DEBUG
+// CLOCK moves it; it does not follow the wall clock.
 
-// together runs n clients, each with a session of its own, and waits for them.
-// What a client returns as an error fails the test.
+// together runs n clients, each with its own session, and waits for them. An error of a
+// client fails the test.
 func together(t *testing.T, e *engine.Engine, n int, client func(s *engine.Session, i int) error) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -35,13 +35,14 @@ func together(t *testing.T, e *engine.Engine, n int, client func(s *engine.Sessi
 	require.NoError(t, errors.Join(failed...))
 }
 
-// seeded returns random sources, each time the same: chance is in who comes first.
+// seeded returns random sources with fixed seeds; only the order of the goroutines
+// varies.
 func seeded() func(i int) *rand.Rand {
 	const seed = 1
 	return func(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i))) }
 }
 
-// numbers reads a reply of integers, as show spells it.
+// numbers parses a reply of integers as show formats it.
 func numbers(reply string) (out []int64, err error) {
 	for _, word := range strings.Fields(strings.Trim(reply, "[]")) {
 		n, err := strconv.ParseInt(word, 10, 64)
@@ -128,8 +129,8 @@ func doWords(s *engine.Session, words ...string) string {
 	return show(s.Do(in))
 }
 
-// TestManyClientsGetExactlyTheLimit: 8 clients ask 50 times each for a limit of
-// 200 at one instant; 200 are admitted, then, a window later, 200 again.
+// TestManyClientsGetExactlyTheLimit lets 8 clients ask 50 times each for a limit of 200
+// at one instant; 200 are admitted, and 200 again a window later.
 func TestManyClientsGetExactlyTheLimit(t *testing.T) {
 	for _, asker := range askers {
 		t.Run(asker.name, func(t *testing.T) {
@@ -156,8 +157,8 @@ func TestManyClientsGetExactlyTheLimit(t *testing.T) {
 	}
 }
 
-// TestManyClientsWithCosts: what is granted together never exceeds the limit,
-// and a call is denied only where it did not fit.
+// TestManyClientsWithCosts checks that the granted units never exceed the limit, and that
+// a call is denied only if it did not fit.
 func TestManyClientsWithCosts(t *testing.T) {
 	const limit = 1000
 	rnd := seeded()
@@ -190,8 +191,8 @@ func TestManyClientsWithCosts(t *testing.T) {
 		do(s, fmt.Sprintf("RL.ALLOW k %d 1h COST 0", limit+1)))
 }
 
-// TestWatchLosesNoUpdate: everybody counts by WATCH, GET, MULTI, SET, EXEC, and
-// tries again where somebody else was faster.
+// TestWatchLosesNoUpdate lets clients count by WATCH, GET, MULTI, SET, EXEC, and try
+// again when EXEC is aborted.
 func TestWatchLosesNoUpdate(t *testing.T) {
 	const clients, each = 6, 40
 	e, _ := newEngine(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// TestConfigSetReachesWhatIsCached sets directives of which the engine keeps
-// copies, and looks for what they change.
+// TestConfigSetReachesWhatIsCached sets directives of which the engine keeps copies, and
+// checks their effect.
 func TestConfigSetReachesWhatIsCached(t *testing.T) {
 	long := strings.Repeat("a", 1000)
 	for _, tc := range []struct {

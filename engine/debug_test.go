@@ -152,7 +152,8 @@ func TestDebugSetActiveExpire(t *testing.T) {
 	require.Equal(t, "0", do(s, "DBSIZE"))
 }
 
-// TestDebugNeedsPermission: no call of DEBUG tells anything to who may not use it.
+// TestDebugNeedsPermission checks that DEBUG reveals nothing to a client that may not use
+// it.
 func TestDebugNeedsPermission(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

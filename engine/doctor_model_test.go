@@ -92,8 +92,8 @@ func lostHits(t *testing.T, seed uint64) (lost, found int) {
 	return m.lost, found
 }
 
-// TestDoctorFindsEveryLostHit: of any flow, the merged hits that are found are those that
-// are lost.
+// TestDoctorFindsEveryLostHit checks that the merged hits that are found in random flows
+// are those that are lost.
 func TestDoctorFindsEveryLostHit(t *testing.T) {
 	sum := 0
 	for seed := range uint64(40) {
@@ -146,8 +146,8 @@ func TestDoctorWhileSwitched(t *testing.T) {
 	require.Contains(t, do(admin, "RL.DOCTOR"), "[[problem merged-hits count 1 pattern k ")
 }
 
-// TestDoctorOffCostsNothing: without rl-doctor a session has no observer, and with it a
-// limiter's commands allocate nothing.
+// TestDoctorOffCostsNothing checks that without rl-doctor a session has no observer, and
+// that with it the commands of limiters do not allocate.
 func TestDoctorOffCostsNothing(t *testing.T) {
 	for _, on := range []string{"no", "yes"} {
 		e, _ := newEngine(t, "--rl-doctor", on)

@@ -421,7 +421,7 @@ func TestDoctorCommand(t *testing.T) {
 	require.Zero(t, total())
 }
 
-// TestDoctorIsBounded: whatever clients send, findings are few.
+// TestDoctorIsBounded checks that the number of findings is bounded for any commands.
 func TestDoctorIsBounded(t *testing.T) {
 	w := newScene(t)
 	merged := 0

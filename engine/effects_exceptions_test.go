@@ -1,7 +1,7 @@
 package engine_test
 
-// effectsExceptions are the commands of the recording that leave something else
-// in our log, and what: lines, with "; " between them.
+// effectsExceptions are the recorded commands whose effects in our log differ, with those
+// effects, separated by "; ".
 var effectsExceptions = map[string]struct{ ours, why string }{
 	"sets: ?> SPOP s 2": {"SREM s ? ?", "one SREM instead of one for each member: fewer bytes"},
 	"sets: ?> SPOP s 9": {"SREM s ? ? ? ? ? ? ? ? ?", "as above"},

@@ -18,8 +18,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// effectsGrammar is what the random commands are: words in braces are chosen
-// anew each time, see (*effectsDice).word.
+// effectsGrammar is the grammar of the random commands: words in braces are chosen for
+// each use, see (*effectsDice).word.
 var effectsGrammar = strings.Split(strings.TrimSpace(`
 SET {s} {v}
 SET {s} {v} EX {sec}
@@ -230,7 +230,7 @@ func (d *effectsDice) command() (out [][]byte) {
 	return out
 }
 
-// script is some commands in one, which may fail halfway.
+// script returns a script of several commands, which may fail halfway.
 func (d *effectsDice) script() [][]byte {
 	var b strings.Builder
 	for range 1 + d.IntN(4) {
@@ -298,8 +298,7 @@ func (w *effectsWorld) step() {
 	}
 }
 
-// logged are the commands of a log: the text of each for a report, and its
-// words.
+// logged are the commands of a log: the text of each for a report, and its words.
 func logged(t testing.TB, log []byte) (out [][]string) {
 	for _, line := range logLines(t, log) {
 		var words []string
@@ -311,14 +310,14 @@ func logged(t testing.TB, log []byte) (out [][]string) {
 	return out
 }
 
-// reload makes an engine of a log's commands.
+// reload returns an engine that has run the commands of a log.
 func (w *effectsWorld) reload(t testing.TB, log [][]string) *engine.Session {
 	s, refused := w.replay(t, log)
 	require.Empty(t, refused)
 	return s
 }
 
-// replay is reload until a command is refused, and tells which.
+// replay is reload; it stops at a command that is refused, and returns it.
 func (w *effectsWorld) replay(t testing.TB, log [][]string) (s *engine.Session, refused string) {
 	e, h := newEngine(t)
 	h.us = w.hands.us
@@ -343,13 +342,12 @@ func (w *effectsWorld) replay(t testing.TB, log [][]string) (s *engine.Session, 
 	return s, ""
 }
 
-// contents shows every key of every database that the tests use, and the
-// functions.
+// contents returns every key of every database that the tests use, and the functions.
 func contents(s *engine.Session) []string {
 	return contentsBy(func(line string) []string { return flat(s.Do(args(line))) })
 }
 
-// flat are the words of a reply, whatever its depth.
+// flat returns the words of a reply of any depth.
 func flat(v resp.Value) (out []string) {
 	switch v.Kind() {
 	case resp.KindArray, resp.KindSet, resp.KindMap, resp.KindPush:
@@ -390,8 +388,8 @@ func contentsBy(ask func(line string) []string) (out []string) {
 	return append(out, ask("FUNCTION LIST WITHCODE")...)
 }
 
-// TestEffectsMakeTheSameKeyspace: what is logged of any commands makes, in an
-// empty keyspace, the one that they made.
+// TestEffectsMakeTheSameKeyspace checks that the log of random commands, replayed on an
+// empty keyspace, gives the same keyspace.
 func TestEffectsMakeTheSameKeyspace(t *testing.T) {
 	rounds, steps := 30, 400
 	if testing.Short() || race.Enabled {
@@ -408,8 +406,8 @@ func TestEffectsMakeTheSameKeyspace(t *testing.T) {
 	}
 }
 
-// TestALostEffectIsNoticed: where a log lacks one command, or has it twice, the
-// keyspace is mostly another. (Many a command's key is gone at the end.)
+// TestALostEffectIsNoticed checks that a log that lacks a command, or has it twice,
+// mostly gives another keyspace. (Many keys are gone at the end.)
 func TestALostEffectIsNoticed(t *testing.T) {
 	w := newEffectsWorld(t, 1)
 	for range 300 {
@@ -433,8 +431,8 @@ func TestALostEffectIsNoticed(t *testing.T) {
 	require.Equal(t, want, contents(w.reload(t, log)))
 }
 
-// TestRedisReadsOurLog: redis-server, where there is one, makes the same keyspace
-// of it.
+// TestRedisReadsOurLog checks that redis-server, where installed, loads the same
+// keyspace.
 func TestRedisReadsOurLog(t *testing.T) {
 	if err := oracle.Find(); err != nil {
 		t.Skip(err) // the tests need Go and nothing else; CI installs redis-server first
@@ -453,7 +451,7 @@ func TestRedisReadsOurLog(t *testing.T) {
 	}
 }
 
-// loadedByRedis is what redis-server has when it has loaded log.
+// loadedByRedis returns the contents of redis-server after it has loaded log.
 func loadedByRedis(t *testing.T, log []byte, nowMs int64) []string {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "appendonly.aof"), log, 0o600))

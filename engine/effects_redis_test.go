@@ -34,7 +34,7 @@ var recordEffects = flag.Bool("record-effects", false, "record testdata/effects.
 // and below each command the lines of the file.
 const effectsRecording = "testdata/effects.txt"
 
-// logLines shows a piece of an append-only file, a line for each command.
+// logLines formats a piece of an append-only file, a line for each command.
 func logLines(t testing.TB, log []byte) (out []string) {
 	r := bufio.NewReader(bytes.NewReader(log))
 	for {
@@ -65,7 +65,7 @@ func logLines(t testing.TB, log []byte) (out []string) {
 	}
 }
 
-// veiled hides what was drawn by lot.
+// veiled masks random words.
 func veiled(lines []string) (out []string) {
 	for _, line := range lines {
 		w := strings.Fields(line)
@@ -97,15 +97,15 @@ func (l *logBuffer) Append(g *effects.Group, nowMs int64) int64 {
 	return int64(len(l.bytes))
 }
 
-// take returns what was logged since the last call.
+// take returns the commands that were logged since the last call.
 func (l *logBuffer) take() []byte {
 	out := l.bytes
 	l.bytes = nil
 	return out
 }
 
-// TestEffectsOfRedis: every writing command leaves in the log what it leaves in
-// redis-server's append-only file, except where effectsExceptions says.
+// TestEffectsOfRedis checks that every writing command leaves in the log what it leaves
+// in redis-server's append-only file, except for effectsExceptions.
 func TestEffectsOfRedis(t *testing.T) {
 	if *recordEffects {
 		recordEffectsFromRedis(t)
@@ -129,7 +129,7 @@ func TestEffectsOfRedis(t *testing.T) {
 	}
 }
 
-// replayEffects runs a case and returns where its log is another.
+// replayEffects runs a case and returns the steps at which its log differs.
 func replayEffects(t testing.TB, c effectsCase) []effectsDifference {
 	e, h := newEngine(t)
 	log := &logBuffer{}
@@ -137,8 +137,7 @@ func replayEffects(t testing.TB, c effectsCase) []effectsDifference {
 	return replaySteps(t, e, h, c, func() []string { return logLines(t, log.take()) }, veiled)
 }
 
-// TestEffectsAreCompared: a log that lacks a command, or has it otherwise, is
-// noticed.
+// TestEffectsAreCompared checks that a missing or different command in a log is found.
 func TestEffectsAreCompared(t *testing.T) {
 	for _, planted := range []string{
 		"== x\n> SET k v\n", "== x\n> GET k\nSET k v\n",
@@ -150,7 +149,7 @@ func TestEffectsAreCompared(t *testing.T) {
 		parseEffects(t, "== x\n> SET k v EX 1\nSET k v PXAT 1700000001000\n")[0]))
 }
 
-// recordEffectsFromRedis asks redis-server, case by case.
+// recordEffectsFromRedis records every case from redis-server.
 func recordEffectsFromRedis(t *testing.T) {
 	text, err := os.ReadFile(effectsRecording)
 	require.NoError(t, err)

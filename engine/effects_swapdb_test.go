@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSwapDBWithinAScript: what follows SWAPDB uses the database that has the
-// number now, as in Redis, and the log has it there.
+// TestSwapDBWithinAScript checks that commands after SWAPDB use the database that has the
+// number now, as in Redis, and that the log records that database.
 func TestSwapDBWithinAScript(t *testing.T) {
 	const load = "FUNCTION LOAD \"#!lua name=swap\\nredis.register_function('swap', " +
 		"function() redis.call('SWAPDB', 0, 2); redis.call('INCRBY', 's', 6) end)\""

@@ -22,8 +22,8 @@ func newRecording(t testing.TB, directives ...string) (*engine.Engine, *hands, *
 	return e, h, log
 }
 
-// TestRecordingDoesNotAllocate: what limiters send all day costs the log's
-// bytes, and no garbage.
+// TestRecordingDoesNotAllocate checks that the usual commands of limiters write to the
+// log without allocating.
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	for _, c := range hotCommands {
 		e, h, log := newRecording(t)
@@ -44,8 +44,8 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestReclaimIsRecorded: one DEL for each key, none between MULTI and EXEC, and
-// a group for each shard.
+// TestReclaimIsRecorded checks that reclaiming logs one DEL for each key, outside of
+// MULTI and EXEC, in a group for each shard.
 func TestReclaimIsRecorded(t *testing.T) {
 	e, h, log := newRecording(t)
 	s := newSession(t, e)
@@ -64,9 +64,9 @@ func TestReclaimIsRecorded(t *testing.T) {
 	require.Empty(t, log.take())
 }
 
-// TestWhoIsServedHearsOfItAfterTheLog: what a waiter gets is in the log before
-// anybody can answer it.
-func TestWhoIsServedHearsOfItAfterTheLog(t *testing.T) {
+// TestLogPrecedesServedReply checks that the effects of serving a waiter are in the log
+// before it can be answered.
+func TestLogPrecedesServedReply(t *testing.T) {
 	e, _, log := newRecording(t)
 	waiter, pusher := newSession(t, e), newSession(t, e)
 	waiter.Do(args("BLPOP l 0"))
@@ -82,8 +82,8 @@ func TestWhoIsServedHearsOfItAfterTheLog(t *testing.T) {
 	require.Equal(t, []string{"RPUSH l x", "LPOP l"}, logLines(t, log.take()))
 }
 
-// TestOneGroupEach: whatever a command, script or EXEC does is appended once,
-// and nothing where nothing was done.
+// TestOneGroupEach checks that a command, script or EXEC appends one group, or none if it
+// has no effects.
 func TestOneGroupEach(t *testing.T) {
 	e, h, log := newRecording(t)
 	s := newSession(t, e)
@@ -131,7 +131,7 @@ func TestOneGroupEach(t *testing.T) {
 	}
 }
 
-// TestRLInTheLog: the commands that Redis does not have.
+// TestRLInTheLog checks the commands that Redis does not have.
 func TestRLInTheLog(t *testing.T) {
 	e, h, log := newRecording(t)
 	s := newSession(t, e)
@@ -220,8 +220,8 @@ func TestRLInTheLog(t *testing.T) {
 	}
 }
 
-// TestAPanicLeavesWhatWasDone: a handler that fails midway has changed keys,
-// and the log says so.
+// TestAPanicLeavesWhatWasDone checks that the log has the changes that a handler made
+// before it panicked.
 func TestAPanicLeavesWhatWasDone(t *testing.T) {
 	e, _, log := newRecording(t)
 	row := e.Table().Lookup([]byte("setnx"))
@@ -241,7 +241,7 @@ func TestAPanicLeavesWhatWasDone(t *testing.T) {
 	require.Equal(t, []string{"MULTI", "SET a 1", "SETNX b 1", "EXEC"}, logLines(t, log.take()))
 }
 
-// TestRecordingBeginsAndEnds at any time.
+// TestRecordingBeginsAndEnds starts and stops recording while commands run.
 func TestRecordingBeginsAndEnds(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
@@ -255,8 +255,8 @@ func TestRecordingBeginsAndEnds(t *testing.T) {
 	require.Equal(t, []string{"SET b 1"}, logLines(t, log.take()))
 }
 
-// TestEffectsOfManyAtOnce: sessions at once, whatever order their locks give
-// them, leave a log that makes the keyspace they made.
+// TestEffectsOfManyAtOnce checks that the log of concurrent sessions gives their
+// keyspace, in whatever order they were locked.
 func TestEffectsOfManyAtOnce(t *testing.T) {
 	w := newEffectsWorld(t, 1)
 	var wg sync.WaitGroup
@@ -290,9 +290,9 @@ func TestEffectsOfManyAtOnce(t *testing.T) {
 	require.Equal(t, contents(newSession(t, w.Engine)), contents(w.reload(t, log)))
 }
 
-// TestBytesOfALimiter: five in a second, one call each 100 ms for four seconds,
-// by the documents' script and by RL.ALLOW, against what redis-server has
-// written for the script.
+// TestBytesOfALimiter compares the bytes that the documents' script and RL.ALLOW log with
+// those that redis-server logs for the script: five a second, one call each 100 ms for
+// four seconds.
 func TestBytesOfALimiter(t *testing.T) {
 	text, err := os.ReadFile(effectsRecording)
 	require.NoError(t, err)
@@ -340,8 +340,8 @@ func TestBytesOfALimiter(t *testing.T) {
 	require.LessOrEqual(t, sizes["GCRA"], sizes["redis"])
 }
 
-// TestEveryWriterIsRecorded: no writing command is left out, of those that
-// Redis has and of those that it does not have.
+// TestEveryWriterIsRecorded checks that the tests of effects include every writing
+// command, those that only we have among them.
 func TestEveryWriterIsRecorded(t *testing.T) {
 	text, err := os.ReadFile(effectsRecording)
 	require.NoError(t, err)

@@ -114,7 +114,7 @@ func TestAttackerIsNotForgotten(t *testing.T) {
 }
 
 // TestKeysThatNoCommandDecided checks the order in which limiter-aware evicts the keys of
-// limiters made of other commands: what counts the least goes first.
+// limiters made of other commands: the lowest counts go first.
 func TestKeysThatNoCommandDecided(t *testing.T) {
 	e, _ := newEngine(t, "--maxmemory-policy", "limiter-aware")
 	s := newSession(t, e)

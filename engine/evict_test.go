@@ -20,7 +20,7 @@ const slack = 40_000
 
 const oom = "OOM command not allowed when used memory > 'maxmemory'."
 
-// bound sets maxmemory to what is used now and some bytes more.
+// bound sets maxmemory to the memory in use plus some bytes.
 func bound(t *testing.T, e *engine.Engine, s *engine.Session, more int64) (limit int64) {
 	t.Helper()
 	limit = e.MemoryUse().Used() + more
@@ -30,8 +30,8 @@ func bound(t *testing.T, e *engine.Engine, s *engine.Session, more int64) (limit
 
 func exists(s *engine.Session, key string) bool { return do(s, "EXISTS "+key) == "1" }
 
-// TestPolicies checks which keys each policy keeps when half as many again are written as
-// fit.
+// TestPolicies checks which keys each policy keeps when the keys written take one and a
+// half times the limit.
 func TestPolicies(t *testing.T) {
 	const keys = 3000
 	for policy, kept := range map[string]func(i int) bool{
@@ -91,9 +91,9 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestEvictionIsTold checks what a log, subscribers, watchers and trackers hear of an
-// evicted key.
-func TestEvictionIsTold(t *testing.T) {
+// TestEvictionIsPublished checks what the log, subscribers, watchers and trackers receive
+// of an evicted key.
+func TestEvictionIsPublished(t *testing.T) {
 	e, _, log := newRecording(t, "--maxmemory-policy", "allkeys-lru", "--notify-keyspace-events", "Ee")
 	s, watcher, subscriber := newSession(t, e), newSession(t, e), newSession(t, e)
 	require.Equal(t, "OK", do(s, "SET victim value"))

@@ -15,14 +15,14 @@ type Journal interface {
 	Append(g *effects.Group, nowMs int64) (end int64)
 }
 
-// Record makes e tell j what is done from now on.
+// Record makes j the journal of e.
 func (e *Engine) Record(j Journal) { e.setJournal(j) }
 
-// Wanted is what e records.
+// Wanted is the kinds of changes that e records.
 func (e *Engine) Wanted() effects.Flags { return e.recording.wanted() }
 
-// HoldPubSub acquires the lock of who publishes, as a script does that goes on for
-// long after it has published, and returns what that does at its end.
+// HoldPubSub acquires the lock of pub/sub, as a script does that runs on after it has
+// published. It returns a function that releases it.
 func (e *Engine) HoldPubSub() (release func()) {
 	var holder pubsub.Subscriber
 	e.broker.Acquire(&holder)
@@ -42,13 +42,13 @@ func (s *Session) Replay(db int, args [][]byte) resp.Value {
 	return s.engine.table.Call(&s.ctx, args)
 }
 
-// Count is what a Tick adds to the sample of the keyspace.
+// Count runs a Tick's share of the sample of the keyspace.
 func (e *Engine) Count() { e.sampler.Tick(int(e.cfg.Int("hz"))) }
 
-// Hold and LetGo acquire and release the broker, as a script does from its first PUBLISH to
-// its end.
-func (s *Session) Hold()  { s.AcquireBroker() }
-func (s *Session) LetGo() { s.engine.broker.Release(&s.subscriber) }
+// Hold and Release acquire and release the broker, as a script does from its first
+// PUBLISH to its end.
+func (s *Session) Hold()    { s.AcquireBroker() }
+func (s *Session) Release() { s.engine.broker.Release(&s.subscriber) }
 
 // InfoReasons returns the fields of INFO that are known to differ: "Server
 // gcc_version".
@@ -67,28 +67,28 @@ func namesOf(tables ...[]infoNote) map[string]bool {
 	return out
 }
 
-// CountedMemory returns what the keyspace counts, and what a recount finds.
+// CountedMemory returns the memory that the keyspace counts, and the result of a recount.
 func (e *Engine) CountedMemory() (counted, found store.Memory) {
 	e.store.Lock(store.AllShards)
 	defer e.store.Unlock(store.AllShards)
 	return e.store.Memory(), e.store.RecountMemory()
 }
 
-// EditUnseen changes the value of a key without telling the keyspace.
+// EditUnseen changes the value of a key without counting the change.
 func (e *Engine) EditUnseen(key string, edit func(n *store.Node)) {
 	e.store.Lock(store.AllShards)
 	defer e.store.Unlock(store.AllShards)
 	edit(e.store.DB(0).Peek([]byte(key), 0))
 }
 
-// WithShards calls fn while every shard is held by somebody.
+// WithShards calls fn while every shard is locked.
 func (e *Engine) WithShards(fn func()) {
 	e.store.Lock(store.AllShards)
 	defer e.store.Unlock(store.AllShards)
 	fn()
 }
 
-// LoginNetworks returns of how many networks failed logins are remembered.
+// LoginNetworks returns the number of networks whose failed logins are remembered.
 func (e *Engine) LoginNetworks() int {
 	e.logins.mu.Lock()
 	defer e.logins.mu.Unlock()
@@ -115,7 +115,7 @@ func ClientLimit(directive, maxmemory int64) int64 { return clientLimit(directiv
 // ClientBytes is clientBytes.
 func (e *Engine) ClientBytes() int64 { return e.clientBytes() }
 
-// HoldShard calls fn while somebody holds one shard.
+// HoldShard calls fn while one shard is locked.
 func (e *Engine) HoldShard(shard int, fn func()) {
 	e.store.Lock(1 << shard)
 	defer e.store.Unlock(1 << shard)

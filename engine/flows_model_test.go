@@ -32,7 +32,7 @@ func newFlowModel() *flowModel {
 
 func (m *flowModel) client() *flowClient { return &flowClient{do: m.do} }
 
-// at returns a key that is there; make creates it.
+// at returns a key if it exists; make creates it.
 func (m *flowModel) at(key string, create bool) *modelKey {
 	k := m.keys[key]
 	if k != nil && k.expireAtMs != 0 && m.nowMs > k.expireAtMs {
@@ -78,7 +78,7 @@ func (m *flowModel) do(words ...string) string {
 	return strconv.FormatInt(m.integer(words), 10)
 }
 
-// integer runs the commands that answer one.
+// integer runs the commands whose reply is an integer.
 func (m *flowModel) integer(words []string) int64 {
 	key, args := words[1], make([]float64, 2)
 	for i := range words[2:] {
@@ -138,7 +138,7 @@ func (m *flowModel) integer(words []string) int64 {
 	panic(fmt.Sprintf("the model does not know %q", words))
 }
 
-// eval is what the scripts are meant to do.
+// eval is the scripts' intended effect.
 func (m *flowModel) eval(source, key string, args []string) string {
 	run := func(words ...string) int64 { return m.integer(words) }
 	whole := func(s string) int64 {
@@ -186,8 +186,8 @@ func sha1Hex(source string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestFlowsFindADifference: a limiter that is off by one is told apart, both
-// by what Redis decided and by the model.
+// TestFlowsFindADifference checks that both the recorded decisions and the model detect a
+// limiter that is off by one.
 func TestFlowsFindADifference(t *testing.T) {
 	right := documentFlows[0]
 	wrong := right

@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// startNowMs is where a test's clock stands at first.
+// startNowMs is the first instant of a test's clock.
 const startNowMs = 1_700_000_000_000
 
 // hands move a test's clock.
@@ -22,12 +22,11 @@ func (h *hands) pass(ms int64) { h.us += ms * 1000 }
 // newEngine returns an engine whose clock stands still until the test moves it.
 func newEngine(t testing.TB, directives ...string) (*engine.Engine, *hands) {
 	t.Helper()
-	return newEngineThatRests(t, nil, directives...)
+	return newYieldingEngine(t, nil, directives...)
 }
 
-// newEngineThatRests is newEngine with a pause of its own between the turns of a
-// walk.
-func newEngineThatRests(t testing.TB, pause func(), directives ...string) (*engine.Engine, *hands) {
+// newYieldingEngine is newEngine with a function that is called when a walk yields.
+func newYieldingEngine(t testing.TB, pause func(), directives ...string) (*engine.Engine, *hands) {
 	t.Helper()
 	cfg := config.New()
 	if err := cfg.ParseArgs(directives, nil); err != nil {

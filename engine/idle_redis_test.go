@@ -66,7 +66,7 @@ var idleCalls = []string{
 
 const idleStepMs = 10_000
 
-// TestIdleTimesAreRedis holds what counts as a use of a key against redis-server.
+// TestIdleTimesAreRedis compares what counts as a use of a key with redis-server.
 func TestIdleTimesAreRedis(t *testing.T) {
 	if *recordIdle {
 		recordIdleFrom(t)
@@ -155,8 +155,8 @@ func readLine(t *testing.T, r *bufio.Reader) string {
 	return strings.TrimSpace(line[1:])
 }
 
-// TestIdleTimesTell: the calls tell use from no use.
-func TestIdleTimesTell(t *testing.T) {
+// TestIdleTimesDiffer checks that the recorded calls include uses and others.
+func TestIdleTimesDiffer(t *testing.T) {
 	text, err := os.ReadFile(idleRecording)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "s: GET s 2\n")
@@ -164,8 +164,8 @@ func TestIdleTimesTell(t *testing.T) {
 	require.Contains(t, string(text), "s: PING 12\n")
 }
 
-// TestNoTouch: what a connection with NO-TOUCH on reads does not count as used, but
-// for TOUCH; what others do meanwhile does.
+// TestNoTouch checks that reads of a connection with NO-TOUCH on are no uses, except
+// TOUCH, while those of others are.
 func TestNoTouch(t *testing.T) {
 	e, h := newEngine(t)
 	s, other := newSession(t, e), newSession(t, e)
@@ -194,7 +194,7 @@ func TestNoTouch(t *testing.T) {
 	require.Equal(t, "1", after(s, "GET k"))
 }
 
-// TestUseOfLimits: a decision is a use of its key, a look at it is none.
+// TestUseOfLimits checks that a decision uses its key and a peek does not.
 func TestUseOfLimits(t *testing.T) {
 	e, h := newEngine(t)
 	s := newSession(t, e)

@@ -88,8 +88,8 @@ func infoNamed(fields []string) (out []string) {
 // infoSetup makes every dynamic field appear.
 var infoSetup = []string{"SET k v", "SET t v EX 100", "INCR k"}
 
-// TestInfoHasRedisFields holds the fields of each section, and their order, against
-// redis-server's. Where they differ, engine.InfoDifferences says why.
+// TestInfoHasRedisFields compares the fields of each section, and their order, with
+// redis-server's. engine.InfoDifferences explains the differences.
 func TestInfoHasRedisFields(t *testing.T) {
 	if *recordInfo {
 		recordInfoFrom(t)
@@ -120,7 +120,7 @@ func TestInfoHasRedisFields(t *testing.T) {
 	}
 }
 
-// TestInfoNotesAreOfFields: each field that is explained is there.
+// TestInfoNotesAreOfFields checks that each explained field exists.
 func TestInfoNotesAreOfFields(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
@@ -159,8 +159,7 @@ func recordInfoFrom(t *testing.T) {
 	require.NoError(t, os.WriteFile(infoRecording, []byte(strings.Join(out, "\n\n")+"\n"), 0o644))
 }
 
-// TestInfoComparisonFails: what is missing, what is too much, and what stands in
-// another place are each seen.
+// TestInfoComparisonFails checks that missing, additional and moved fields are found.
 func TestInfoComparisonFails(t *testing.T) {
 	redis := []string{"# A", "x", "y", "z", "# B", "x"}
 	for _, c := range []struct {

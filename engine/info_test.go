@@ -11,8 +11,8 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// TestInfoNeedsNoShard: while somebody has every shard, the sections that show
-// nothing of them answer.
+// TestInfoNeedsNoShard checks that sections without figures of the keyspace are answered
+// while every shard is locked.
 func TestInfoNeedsNoShard(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
@@ -27,8 +27,8 @@ func TestInfoNeedsNoShard(t *testing.T) {
 	})
 }
 
-// TestInfoAmongOthers: in EXEC and in a script, where the shards are held already,
-// INFO tells the same.
+// TestInfoAmongOthers checks that INFO is the same in EXEC and in a script, where the
+// shards are locked already.
 func TestInfoAmongOthers(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
@@ -80,7 +80,7 @@ func TestAverageTTL(t *testing.T) {
 	average("db0:keys=1,expires=1,avg_ttl=1000")
 }
 
-// TestRatesAreMeans: sixteen samples, a tenth of a second apart.
+// TestRatesAreMeans checks the mean of sixteen samples, a tenth of a second apart.
 func TestRatesAreMeans(t *testing.T) {
 	e, h := newEngine(t)
 	s := newSession(t, e)
@@ -109,7 +109,7 @@ func TestRatesAreMeans(t *testing.T) {
 	require.Equal(t, "0", ops())
 }
 
-// TestCountsOfWaits: those that have a timeout are counted apart.
+// TestCountsOfWaits checks that waits with a timeout are counted separately.
 func TestCountsOfWaits(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
@@ -123,7 +123,7 @@ func TestCountsOfWaits(t *testing.T) {
 	require.Equal(t, "0", field(t, s, "clients", "clients_in_timeout_table"))
 }
 
-// TestMessagesAreMemory: what waits for a subscriber counts until it is gone.
+// TestMessagesAreMemory checks that messages count as memory until a subscriber has them.
 func TestMessagesAreMemory(t *testing.T) {
 	e, _ := newEngine(t)
 	s, listener := newSession(t, e), e.NewSession(engine.Peer{})
@@ -143,7 +143,7 @@ func TestMessagesAreMemory(t *testing.T) {
 	require.Less(t, usedMemory(t, s), before)
 }
 
-// TestInfoBesideEverything: nobody waits for each other in a circle.
+// TestInfoBesideEverything checks that INFO deadlocks with no other command.
 func TestInfoBesideEverything(t *testing.T) {
 	e, _ := newEngine(t)
 	var all sync.WaitGroup

@@ -16,8 +16,8 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// newLogged returns an engine whose clock stands still and whose scripts call
-// log in the middle, by redis.log.
+// newLogged returns an engine whose clock stands still and whose scripts call log by
+// redis.log.
 func newLogged(t testing.TB, log func(text string)) *Engine {
 	t.Helper()
 	now := func() int64 { return 1_700_000_000_000_000 }
@@ -39,7 +39,7 @@ func send(s *Session, words ...string) resp.Value {
 	return s.Do(args)
 }
 
-// heldShards are the shards that somebody holds now.
+// heldShards returns the shards that are locked now.
 func heldShards(e *Engine) (held store.ShardSet) {
 	for shard := store.ShardSet(1); shard != 0; shard <<= 1 {
 		if e.store.TryLock(shard) {
@@ -64,7 +64,7 @@ const (
 	noKeysScript   = "redis.log(3, 'here') return 1"
 )
 
-// TestShardsOfScripts looks, from within a script, at what is locked.
+// TestShardsOfScripts checks, from within a script, which shards are locked.
 func TestShardsOfScripts(t *testing.T) {
 	var e *Engine
 	var seen []store.ShardSet
@@ -128,9 +128,9 @@ func elsewhere(keys ...string) string {
 	}
 }
 
-// TestStoppedScriptDelaysNobodyElse holds a proven script in its middle while
-// other clients use other shards.
-func TestStoppedScriptDelaysNobodyElse(t *testing.T) {
+// TestStoppedScriptDelaysNoOtherShard stops a proven script halfway while other clients
+// use other shards.
+func TestStoppedScriptDelaysNoOtherShard(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	e := newLogged(t, func(string) {
 		close(inside)
@@ -155,8 +155,8 @@ func TestStoppedScriptDelaysNobodyElse(t *testing.T) {
 	require.EqualValues(t, 2, send(other, "GET", "a").Int())
 }
 
-// TestScriptsMoveWhatThereIs: scripts of two keys move units between many keys,
-// others count them all, and none is lost or made.
+// TestScriptsMoveWhatThereIs runs scripts that move units between two keys, while others
+// sum them: the sum stays.
 func TestScriptsMoveWhatThereIs(t *testing.T) {
 	const keys, clients, rounds = 40, 6, 150
 	e := newLogged(t, nil)
@@ -202,7 +202,8 @@ func TestScriptsMoveWhatThereIs(t *testing.T) {
 	require.Zero(t, heldShards(e))
 }
 
-// TestRetryHoldsEverything: what asks for it runs again with every shard.
+// TestRetryHoldsEverything checks that a call that sets Retry runs again with every shard
+// locked.
 func TestRetryHoldsEverything(t *testing.T) {
 	e := newLogged(t, nil)
 	s := open(t, e)

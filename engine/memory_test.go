@@ -98,8 +98,8 @@ func heapNow() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestUsedMemoryIsTheHeaps: what used_memory grows by is what the heap grows by,
-// within a tenth, for keys of every kind; and a flush brings it back at once.
+// TestUsedMemoryIsTheHeaps checks that used_memory grows with the heap, within a tenth,
+// for keys of every kind, and that a flush takes it back at once.
 func TestUsedMemoryIsTheHeaps(t *testing.T) {
 	if race.Enabled {
 		t.Skip("under the race detector the heap is another: tiny objects have blocks of their own")
@@ -142,8 +142,8 @@ func TestUsedMemoryIsTheHeaps(t *testing.T) {
 	}
 }
 
-// TestMemoryIsRightAfterAnything: the count that is carried along is what a
-// recount finds, whatever commands have run.
+// TestMemoryIsRightAfterAnything compares the running count with a recount, after random
+// commands.
 func TestMemoryIsRightAfterAnything(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 28))
@@ -213,7 +213,7 @@ func randomCall(r *rand.Rand) string {
 	return lines[r.IntN(len(lines))]
 }
 
-// TestMemoryComparisonFails: a value that changes unseen is found.
+// TestMemoryComparisonFails checks that an uncounted change of a value is found.
 func TestMemoryComparisonFails(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// linesOf are what a monitor was sent, without its own OK and the timestamps.
+// linesOf returns the lines that a monitor was sent, without its own OK and the
+// timestamps.
 func linesOf(heard string) (out []string) {
 	for _, line := range strings.Split(strings.TrimSuffix(heard, "\r\n"), "\r\n") {
 		if line != "+OK" {
@@ -127,8 +128,8 @@ func linesInOrder(seen, held []string) error {
 	return nil
 }
 
-// TestMonitorThatDoesNotReadIsCut: by the limit of its class, and it holds up
-// nobody.
+// TestMonitorThatDoesNotReadIsCut checks that it is closed by the limit of its class and
+// delays no other client.
 func TestMonitorThatDoesNotReadIsCut(t *testing.T) {
 	e, _ := newEngine(t, "--client-output-buffer-limit", "normal 10kb 0 0 pubsub 100kb 0 0")
 	plain, listening := newListener(t, e), newListener(t, e)
@@ -146,8 +147,8 @@ func TestMonitorThatDoesNotReadIsCut(t *testing.T) {
 	require.Len(t, linesOf(string(b)), 201, "its own SUBSCRIBE and the 200")
 }
 
-// TestMonitorEnds by RESET, by CLIENT KILL and with its session; then nothing is
-// noted any more.
+// TestMonitorEnds checks RESET, CLIENT KILL and the end of the session; afterwards no
+// command is recorded for it.
 func TestMonitorEnds(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

@@ -30,8 +30,8 @@ const notificationsRecording = "testdata/notifications.txt"
 // everyEvent is the value of notify-keyspace-events that asks for all.
 const everyEvent = "KEAmn"
 
-// notification shows the two messages that tell of one event. They come one behind
-// the other, the key's channel first; anything else is shown as it is.
+// notification formats the two messages of one event. They are adjacent, the key's
+// channel first; other messages are left as they are.
 func notifications(messages [][]string) (out []string) {
 	for len(messages) > 0 {
 		if len(messages) > 1 {
@@ -54,7 +54,7 @@ func notifications(messages [][]string) (out []string) {
 	return out
 }
 
-// messagesIn are the messages in what a connection was sent.
+// messagesIn returns the messages in the bytes that a connection was sent.
 func messagesIn(t testing.TB, encoded []byte) (out [][]string) {
 	c := &effectsClient{r: bufio.NewReader(bytes.NewReader(encoded))}
 	for {
@@ -65,8 +65,8 @@ func messagesIn(t testing.TB, encoded []byte) (out [][]string) {
 	}
 }
 
-// TestNotificationsOfRedis: every command publishes what redis-server publishes of
-// it, in its order, except where notificationsExceptions says.
+// TestNotificationsOfRedis checks that every command publishes what redis-server
+// publishes, in its order, except for notificationsExceptions.
 func TestNotificationsOfRedis(t *testing.T) {
 	if *recordNotifications {
 		recordNotificationsFromRedis(t)
@@ -119,8 +119,8 @@ var notificationsExceptions = map[string]notificationsException{
 	},
 }
 
-// TestNotificationsAreCompared: an event that is missing, another, or elsewhere is
-// noticed.
+// TestNotificationsAreCompared checks that a missing, different or misplaced event is
+// found.
 func TestNotificationsAreCompared(t *testing.T) {
 	for _, planted := range []string{
 		"== x\n> SET k v\n", "== x\n> GET k\nset 0 k\n", "== x\n> SET k v\nset 0 k\nnew 0 k\n",
@@ -137,7 +137,7 @@ func TestNotificationsAreCompared(t *testing.T) {
 		"the wrong way round")
 }
 
-// replayNotified runs a case and returns where others are published.
+// replayNotified runs a case and returns the steps whose notifications differ.
 func replayNotified(t testing.TB, c effectsCase) []effectsDifference {
 	e, h := newEngine(t)
 	listener := newSession(t, e)
@@ -150,7 +150,7 @@ func replayNotified(t testing.TB, c effectsCase) []effectsDifference {
 	return replaySteps(t, e, h, c, published, func(lines []string) []string { return lines })
 }
 
-// recordNotificationsFromRedis asks redis-server, case by case.
+// recordNotificationsFromRedis records every case from redis-server.
 func recordNotificationsFromRedis(t *testing.T) {
 	effects, err := os.ReadFile(effectsRecording)
 	require.NoError(t, err)

@@ -57,7 +57,8 @@ func subsOf(c *commands.Command) (out []*commands.Command) {
 	return out
 }
 
-// TestWritingRowsNameTheirEvent: or there is a reason why not.
+// TestWritingRowsNameTheirEvent checks that each row names its event or is an exception
+// with a reason.
 func TestWritingRowsNameTheirEvent(t *testing.T) {
 	rows := writingRows(t)
 	for name, row := range rows {
@@ -74,8 +75,8 @@ func TestWritingRowsNameTheirEvent(t *testing.T) {
 	}
 }
 
-// TestWritingRowsAreRecorded: what redis-server publishes of each writing command is
-// recorded, or asserted below where it has no such command.
+// TestWritingRowsAreRecorded checks that each writing command has a recording from
+// redis-server, or is asserted below if Redis does not have it.
 func TestWritingRowsAreRecorded(t *testing.T) {
 	text, err := os.ReadFile(notificationsRecording)
 	require.NoError(t, err)
@@ -101,8 +102,8 @@ func TestWritingRowsAreRecorded(t *testing.T) {
 	}
 }
 
-// notificationsOfOurs is what the commands that Redis does not have publish: what
-// redis-server would of the words that they leave in the log.
+// notificationsOfOurs is what the commands that Redis does not have publish: the
+// notifications of the commands that they leave in the log.
 const notificationsOfOurs = `== log
 > RL.ALLOW k 3 1s
 new 0 k

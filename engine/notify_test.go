@@ -14,7 +14,7 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// heardBy are the notifications that a session has been sent.
+// heardBy returns the notifications that a session has been sent.
 func heardBy(t testing.TB, s *engine.Session) []string {
 	t.Helper()
 	sent, lost := s.Deliver(nil)
@@ -22,9 +22,9 @@ func heardBy(t testing.TB, s *engine.Session) []string {
 	return notifications(messagesIn(t, sent))
 }
 
-// TestNothingIsRecordedForNobody: events cost one look at a word unless they are
-// configured and somebody listens.
-func TestNothingIsRecordedForNobody(t *testing.T) {
+// TestEventsNeedListeners checks that events are recorded only if they are configured and
+// somebody listens.
+func TestEventsNeedListeners(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
 	require.Zero(t, e.Wanted(), "by default")
@@ -56,8 +56,8 @@ func TestNothingIsRecordedForNobody(t *testing.T) {
 	require.Equal(t, effects.KeyspaceChannels|effects.Expiries, e.Wanted())
 }
 
-// TestClassesOfEvents: of a change only those classes are told that are wanted, at
-// those channels.
+// TestClassesOfEvents checks that only the configured classes are published, on the
+// configured channels.
 func TestClassesOfEvents(t *testing.T) {
 	const program = "SET k v EX 10|LPUSH l a|SADD s a|HSET h f v|ZADD z 1 a|DEL k|GET k|RPOP l"
 	for letters, want := range map[string]string{
@@ -90,7 +90,7 @@ func TestClassesOfEvents(t *testing.T) {
 	}
 }
 
-// TestBytesOfKeys: any key is told of as it is.
+// TestBytesOfKeys checks that keys of any bytes are published unchanged.
 func TestBytesOfKeys(t *testing.T) {
 	e, _ := newEngine(t, "--notify-keyspace-events", "KE$")
 	s, l := newSession(t, e), newSession(t, e)
@@ -107,9 +107,9 @@ func TestBytesOfKeys(t *testing.T) {
 	}
 }
 
-// TestReclaimingTells: of what a Tick removes, while it holds the shard, and without
-// waiting for a script that has published and goes on.
-func TestReclaimingTells(t *testing.T) {
+// TestReclaimNotifies checks that a Tick publishes what it removes while it holds the
+// shard, without waiting for a script that has published and still runs.
+func TestReclaimNotifies(t *testing.T) {
 	e, h := newEngine(t, "--notify-keyspace-events", "KEA")
 	s, l := newSession(t, e), newSession(t, e)
 	do(s, "SET k v PX 10")
@@ -134,9 +134,9 @@ func TestReclaimingTells(t *testing.T) {
 	require.Equal(t, []string{"set 5 k"}, heardBy(t, l))
 }
 
-// TestScriptsTellInOrder: an event stands among the messages of its script where the
-// change stands.
-func TestScriptsTellInOrder(t *testing.T) {
+// TestScriptsNotifyInOrder checks that an event comes among the messages of its script
+// where the change was made.
+func TestScriptsNotifyInOrder(t *testing.T) {
 	for _, luaEngine := range []string{"auto", "interpreter"} {
 		e, _ := newEngine(t, "--notify-keyspace-events", "K$", "--lua-engine", luaEngine)
 		s, l := newSession(t, e), newSession(t, e)
@@ -155,8 +155,8 @@ func TestScriptsTellInOrder(t *testing.T) {
 	}
 }
 
-// TestEventsKeepOneOrderForAll: whoever listens hears the changes of a key in the
-// order in which they were made, and those of a transaction one behind the other.
+// TestEventsKeepOneOrderForAll checks that all listeners get the changes of a key in the
+// order in which they were made, and those of a transaction together.
 func TestEventsKeepOneOrderForAll(t *testing.T) {
 	const writers, each = 4, 200
 	e, _ := newEngine(t, "--notify-keyspace-events", "K$l")
@@ -221,8 +221,8 @@ func TestEventsKeepOneOrderForAll(t *testing.T) {
 	}
 }
 
-// TestHotCommandsDoNotAllocateWhileOthersListen: notifications are on, and nobody
-// listens to the channels of these keys.
+// TestHotCommandsDoNotAllocateWhileOthersListen turns notifications on, with no listener
+// on the channels of these keys.
 func TestHotCommandsDoNotAllocateWhileOthersListen(t *testing.T) {
 	for _, c := range hotCommands {
 		t.Run(c.name, func(t *testing.T) {

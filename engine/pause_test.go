@@ -8,7 +8,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// resume takes the reply of a session whose turn has come.
+// resume returns the reply of a session whose turn has come.
 func resume(t testing.TB, s *engine.Session) string {
 	t.Helper()
 	require.NotNil(t, s.Blocked())
@@ -31,8 +31,8 @@ func sessions(t testing.TB, e *engine.Engine, n int) []*engine.Session {
 	return out
 }
 
-// TestPauseReleasesInOrder: what was held runs in the order in which it came, one
-// after the other, whoever's goroutine is first.
+// TestPauseReleasesInOrder checks that postponed commands run one after the other, in the
+// order in which they came.
 func TestPauseReleasesInOrder(t *testing.T) {
 	e, h := newEngine(t)
 	a := newSession(t, e)
@@ -56,9 +56,9 @@ func TestPauseReleasesInOrder(t *testing.T) {
 	require.Equal(t, "[1 2 3 4 5]", do(a, "LRANGE l 0 -1"))
 }
 
-// TestPauseLosesNobody: whose turn it is may end instead of running, and so may who
-// waits; the others go on.
-func TestPauseLosesNobody(t *testing.T) {
+// TestPauseWithClosedSessions checks that the others go on if a session closes while it
+// waits, or when its turn has come.
+func TestPauseWithClosedSessions(t *testing.T) {
 	e, h := newEngine(t)
 	a := newSession(t, e)
 	s := sessions(t, e, 4)
@@ -77,8 +77,9 @@ func TestPauseLosesNobody(t *testing.T) {
 	require.Contains(t, do(a, "INFO clients"), "blocked_clients:0")
 }
 
-// TestPauseByAPausedClient: under PAUSE ALL a held CLIENT PAUSE begins the next
-// one when its turn comes; those behind it that it holds stay, in their order.
+// TestPauseByAPausedClient checks a CLIENT PAUSE that PAUSE ALL has postponed: when its
+// turn comes it begins another pause, and those behind it that it postpones keep their
+// order.
 func TestPauseByAPausedClient(t *testing.T) {
 	e, h := newEngine(t)
 	a := newSession(t, e)
@@ -102,8 +103,8 @@ func TestPauseByAPausedClient(t *testing.T) {
 	require.Equal(t, "3", resume(t, s[4]))
 }
 
-// TestPausedCommandMayWait: a BLPOP that was held waits for its key when its turn
-// comes, and the turn passes on.
+// TestPausedCommandMayWait checks that a postponed BLPOP waits for its key when its turn
+// comes, and that the next one runs.
 func TestPausedCommandMayWait(t *testing.T) {
 	e, _ := newEngine(t)
 	a := newSession(t, e)
@@ -120,8 +121,8 @@ func TestPausedCommandMayWait(t *testing.T) {
 	require.Equal(t, "[l v]", resume(t, s[0]))
 }
 
-// TestPauseKeepsWhatIsDue: no key leaves, by whatever way it is met, and none is
-// found.
+// TestPauseKeepsWhatIsDue checks that during a pause expired keys are not removed, and
+// not found, by any command.
 func TestPauseKeepsWhatIsDue(t *testing.T) {
 	e, h := newEngine(t)
 	a := newSession(t, e)
@@ -145,7 +146,8 @@ func TestPauseKeepsWhatIsDue(t *testing.T) {
 	require.Contains(t, do(a, "INFO stats"), "expired_keys:2")
 }
 
-// TestPauseDoesNotHoldTheProgram that runs the engine.
+// TestPauseDoesNotHoldTheProgram checks that the program that runs the engine is not
+// paused.
 func TestPauseDoesNotHoldTheProgram(t *testing.T) {
 	e, _ := newEngine(t)
 	do(newSession(t, e), "CLIENT PAUSE 1000 ALL")

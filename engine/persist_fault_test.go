@@ -17,8 +17,8 @@ const (
 		"persist to disk."
 )
 
-// full makes every operation of a kind fail as on a disk that is full, on files
-// whose names hold part.
+// full makes every operation of a kind fail as on a full disk, on files whose names
+// contain part.
 func full(d *crashdisk.Disk, kind crashdisk.Kind, part string) {
 	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
 		if op.Kind == kind && strings.Contains(op.Name, part) {
@@ -28,8 +28,8 @@ func full(d *crashdisk.Disk, kind crashdisk.Kind, part string) {
 	})
 }
 
-// TestWritesAreRefusedWhileTheLogFails: reading and peeking go on, and the log
-// recovers by itself.
+// TestWritesAreRefusedWhileTheLogFails checks that reads and peeks go on, and that the
+// log recovers by itself.
 func TestWritesAreRefusedWhileTheLogFails(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0, always...)
@@ -107,8 +107,8 @@ func TestWritesAreRefusedWhileSavesFail(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// TestAlwaysWaitsForTheDisk: nothing may be sent before the sync is done, to who
-// has written nor to who has only seen it.
+// TestAlwaysWaitsForTheDisk checks that no reply is sent before the sync, neither to the
+// client that has written nor to one that has read the change.
 func TestAlwaysWaitsForTheDisk(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0, always...)
@@ -141,9 +141,9 @@ func TestAlwaysWaitsForTheDisk(t *testing.T) {
 	_ = p.Close()
 }
 
-// TestServedIsKept: who waited and was served by somebody else's push is
-// answered when that is on disk.
-func TestServedIsKept(t *testing.T) {
+// TestServedReplyWaitsForTheDisk checks that a waiter that another client's push has
+// served is answered once that is on disk.
+func TestServedReplyWaitsForTheDisk(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0, always...)
 	waiting, pushing := p.client(t), p.client(t)
@@ -156,8 +156,8 @@ func TestServedIsKept(t *testing.T) {
 	_ = p.Close()
 }
 
-// TestMessagesWaitForTheirCommand: what a script publishes is heard when what it
-// did before is in the log, not while it runs.
+// TestMessagesWaitForTheirCommand checks that the messages of a script are sent when its
+// effects are in the log, not while it runs.
 func TestMessagesWaitForTheirCommand(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0, always...)
@@ -182,9 +182,9 @@ func TestMessagesWaitForTheirCommand(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// TestWaitAOFOutlastsTrouble: WAITAOF asks of the log that there is now, and is
-// answered when a disk that failed works again.
-func TestWaitAOFOutlastsTrouble(t *testing.T) {
+// TestWaitAOFSurvivesFaults checks that WAITAOF asks the present log, and is answered
+// when a failed disk works again.
+func TestWaitAOFSurvivesFaults(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0, always...)
 	c, o := p.client(t), p.client(t)
@@ -219,8 +219,8 @@ func TestWaitAOFOutlastsTrouble(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// TestLogOffAndOnAgain: neither the sync of the log that was switched off nor a
-// rewrite asked for just then is in the way of switching it on again.
+// TestLogOffAndOnAgain checks that neither a sync of the closed log nor a rewrite in
+// progress keeps the log from being switched on again.
 func TestLogOffAndOnAgain(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0, always...)

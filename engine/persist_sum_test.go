@@ -19,7 +19,7 @@ const (
 	each     = 1000
 )
 
-// sumOf loads copies of files and adds up what the accounts hold.
+// sumOf loads copies of files and returns the sum of the accounts.
 func sumOf(t *testing.T, d *crashdisk.Disk, prefix string, directives ...string) int {
 	t.Helper()
 	copied := crashdisk.New(1)
@@ -40,9 +40,8 @@ func sumOf(t *testing.T, d *crashdisk.Disk, prefix string, directives ...string)
 	return sum
 }
 
-// TestSumsInEveryFile moves units between keys in MULTI, from several clients,
-// while files are written; whatever file is found, nothing is lost or made in
-// it: it holds one instant of all shards.
+// TestSumsInEveryFile moves units between keys in MULTI, from several clients, while
+// files are written. Every file holds one instant of all shards: the sum is right.
 func TestSumsInEveryFile(t *testing.T) {
 	rounds := 8
 	if race.Enabled || testing.Short() {
@@ -95,7 +94,7 @@ func TestSumsInEveryFile(t *testing.T) {
 	require.Equal(t, accounts*each, sumOf(t, d, "appendonlydir", "--appendonly", "yes"))
 }
 
-// TestSumOfFindsALoss: the comparison fails where a unit is missing.
+// TestSumOfFindsALoss checks that the comparison fails if a unit is missing.
 func TestSumOfFindsALoss(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0)

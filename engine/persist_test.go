@@ -247,7 +247,8 @@ func TestLogSwitchedOnAndOff(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// TestShutdownWhileLoading: what is loaded in part must not replace the file.
+// TestShutdownWhileLoading checks that a partly loaded keyspace does not replace the
+// file.
 func TestShutdownWhileLoading(t *testing.T) {
 	for _, line := range []string{"SHUTDOWN", "SHUTDOWN SAVE"} {
 		d := crashdisk.New(1)

@@ -28,7 +28,7 @@ func keysUnder(t *testing.T, e *engine.Engine, prefix string) int {
 	return 0
 }
 
-// A prefixStep is a command line and what it answers.
+// A prefixStep is a command line and its reply.
 type prefixStep struct{ line, want string }
 
 func runSteps(t *testing.T, s *engine.Session, steps []prefixStep) {
@@ -168,8 +168,9 @@ func TestPrefixInScriptsAndTransactions(t *testing.T) {
 	require.Equal(t, "keys=1,max=1,refused=0,prefix=t:", field(t, s, "limiter", "limiter_prefix0"))
 }
 
-// TestPrefixDoesNotCountTheDead tests that no call is refused because of keys that have expired.
-func TestPrefixDoesNotCountTheDead(t *testing.T) {
+// TestPrefixIgnoresExpiredKeys tests that no call is refused because of keys that have
+// expired.
+func TestPrefixIgnoresExpiredKeys(t *testing.T) {
 	e, clock := newEngine(t, "--rl-max-keys-per-prefix", "t:", "100")
 	s := newSession(t, e)
 	for i := range 100 {
@@ -254,7 +255,7 @@ func TestPrefixFollowsTheKeyspace(t *testing.T) {
 // TestPrefixLimitOfManyKeys sets a limit while there are many keys, and counts them in the steps of Tick.
 func TestPrefixLimitOfManyKeys(t *testing.T) {
 	pauses := 0
-	e, _ := newEngineThatRests(t, func() { pauses++ })
+	e, _ := newYieldingEngine(t, func() { pauses++ })
 	s := newSession(t, e)
 	const keys = 50_000
 	for i := range keys {

@@ -13,8 +13,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// listener is a session that is woken, as a connection is, and takes its
-// messages in a goroutine of its own.
+// listener is a session that is woken, as a connection is, and drains its mailbox in its
+// own goroutine.
 type listener struct {
 	*engine.Session
 	woken chan struct{}
@@ -34,7 +34,7 @@ func newListener(t testing.TB, e *engine.Engine) *listener {
 	return l
 }
 
-// hear takes what has come.
+// hear drains the mailbox.
 func (l *listener) hear(t testing.TB) string {
 	t.Helper()
 	b, lost := l.Deliver(nil)
@@ -50,8 +50,8 @@ func (l *listener) hearUntil(t testing.TB, end string) {
 	}
 }
 
-// bodies are the bodies of the messages heard, in order; every message has
-// five lines behind its count.
+// bodies returns the bodies of the messages, in order; every message has five lines after
+// its count.
 func bodies(t testing.TB, heard string) []string {
 	t.Helper()
 	var out []string
@@ -118,7 +118,7 @@ func TestMessagesKeepOneOrderForAll(t *testing.T) {
 	}
 }
 
-// inOrder checks that nothing is lost or doubled, that each publisher's messages
+// inOrder checks that no message is lost or duplicated, that the messages of a publisher
 // are in its order, and that those of one EXEC or script stand together.
 func inOrder(heard []string, publishers, each int) error {
 	var want [][]string
@@ -172,9 +172,9 @@ func TestInOrderFinds(t *testing.T) {
 	}
 }
 
-// TestRepliesStandAmongMessages: who publishes after it has changed a key
-// is heard before a reply that shows the change, and not before one that does
-// not, by a client that asks under RESP3 while it listens.
+// TestRepliesStandAmongMessages checks a RESP3 client that asks while it is subscribed: a
+// message published after a change comes before a reply that shows the change, and not
+// before one that does not.
 func TestRepliesStandAmongMessages(t *testing.T) {
 	const rounds = 300
 	e, _ := newEngine(t)
@@ -252,8 +252,8 @@ func TestSubscriptionsEndWithTheSession(t *testing.T) {
 	require.Contains(t, do(asker, "INFO clients"), "pubsub_clients:0\r\n")
 }
 
-// TestMailboxIsBounded: a session that takes nothing costs no more than the
-// limit, keeps nobody from publishing, and is told to end.
+// TestMailboxIsBounded checks that a session that does not drain its mailbox is closed at
+// the limit and delays no publisher.
 func TestMailboxIsBounded(t *testing.T) {
 	e, _ := newEngine(t, "--client-output-buffer-limit", "pubsub 1000 0 0")
 	slow, quick, publisher := newSession(t, e), newSession(t, e), newSession(t, e)
@@ -271,8 +271,8 @@ func TestMailboxIsBounded(t *testing.T) {
 	require.True(t, slow.Ready(), "its connection must notice")
 }
 
-// TestInfoWherePublished: INFO reads the counts behind the lock that who has
-// published in the same script or EXEC holds already.
+// TestInfoWherePublished checks INFO in a script or EXEC that has published: it reads
+// counts under the lock that is held already.
 func TestInfoWherePublished(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

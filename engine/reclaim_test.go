@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However many keys are due at once, a Tick reclaims some hundreds between two
-// rests, and leaves off after a while; the next ones go on, and nothing stays.
-func TestTickRestsWhileKeysExpire(t *testing.T) {
+// TestTickYieldsWhileKeysExpire checks that a Tick reclaims some hundreds of keys between
+// two yields, however many are due, and stops after a while; later Ticks reclaim the
+// rest.
+func TestTickYieldsWhileKeysExpire(t *testing.T) {
 	const (
 		keys = 100_000
 		most = 512 + 2*64 // between two rests: a step of 64 is begun below 512, a group of keys is not cut
 	)
 	var seen func()
-	e, h := newEngineThatRests(t, func() { seen() }, "--hz", "100") // so that the sampler needs not yield
+	e, h := newYieldingEngine(t, func() { seen() }, "--hz", "100") // so that the sampler needs not yield
 	s := newSession(t, e)
 	for i := range keys {
 		do(s, fmt.Sprint("SET k", i, " 1 PX 10"))

@@ -43,8 +43,8 @@ func TestRenamedCommands(t *testing.T) {
 	require.Contains(t, c.do("INFO commandstats"), "cmdstat_flushall:")
 }
 
-// TestRenamedCommandsInLog: the log has commands by their own names, so that it can
-// be loaded whatever they are called then.
+// TestRenamedCommandsInLog checks that the log has the original names, so that it can be
+// loaded under other names.
 func TestRenamedCommandsInLog(t *testing.T) {
 	d := crashdisk.New(1)
 	p := start(t, d.FS(), 0, append([]string{
@@ -69,7 +69,7 @@ func TestRenamedCommandsInLog(t *testing.T) {
 	require.Equal(t, "[1 3 1 0 60000]", c.do("RL.ALLOW u 3 60000"))
 }
 
-// TestWrongRenames: Open fails as redis-server's start does.
+// TestWrongRenames checks that Open fails as redis-server's start does.
 func TestWrongRenames(t *testing.T) {
 	for _, row := range []struct {
 		args []string

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLooksInReadOnlyScripts: what says of itself that it only looks may run
-// where nothing may be written, and nothing else may.
-func TestLooksInReadOnlyScripts(t *testing.T) {
+// TestPeekInReadOnlyScripts checks that read-only scripts may call commands that only
+// read, PEEK among them, and no others.
+func TestPeekInReadOnlyScripts(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
 	const script = "return redis.call(unpack(ARGV))"
@@ -48,7 +48,7 @@ func TestLooksInReadOnlyScripts(t *testing.T) {
 	require.Equal(t, "0", do(s, "DBSIZE"))
 }
 
-// TestKeysOfRLCommands: what is locked, and what COMMAND GETKEYS tells.
+// TestKeysOfRLCommands checks which shards are locked, and the reply of COMMAND GETKEYS.
 func TestKeysOfRLCommands(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)
@@ -79,7 +79,8 @@ func TestKeysOfRLCommands(t *testing.T) {
 	}
 }
 
-// TestHoldsInScripts: a hold's key is none of a script's KEYS, wherever it lies.
+// TestHoldsInScripts checks that a hold's key need not be in a script's KEYS, in whatever
+// shard it is.
 func TestHoldsInScripts(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

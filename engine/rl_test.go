@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Package limiter tests its decisions as pure functions, and server the replies
-// on every path. Here the whole of it is walked at random: decisions, expiry and
-// trimming together, on one key, with the clock going forwards and back.
+// Package limiter tests its decisions as pure functions, and server the replies on every
+// path. These tests run random calls through all of it: decisions, expiry and trimming on
+// one key, with the clock going forwards and back.
 
 // admission is an admitted call as an outsider records it.
 type admission struct {
@@ -18,8 +18,8 @@ type admission struct {
 	units    int64
 }
 
-// overAdmitted tells whether more than limit units were admitted in the window
-// that ends with the last admission.
+// overAdmitted reports whether more than limit units were admitted in the window that
+// ends with the last admission.
 func overAdmitted(history []admission, windowMs, limit int64) bool {
 	end, sum := history[len(history)-1].latestMs, int64(0)
 	for _, a := range history {
@@ -115,7 +115,7 @@ func TestRLAllowAtRandom(t *testing.T) {
 	}
 }
 
-// rlAnswer is the five integers of RL.ALLOW.
+// rlAnswer is the five integers of RL.ALLOW's reply.
 type rlAnswer struct{ allowed, limit, remaining, retryMs, resetMs int64 }
 
 func rlReply[V interface{ Int() int64 }](t *testing.T, v []V, where string) rlAnswer {
@@ -124,7 +124,7 @@ func rlReply[V interface{ Int() int64 }](t *testing.T, v []V, where string) rlAn
 	return rlAnswer{v[0].Int(), v[1].Int(), v[2].Int(), v[3].Int(), v[4].Int()}
 }
 
-// TestOverAdmittedFinds: the check of the promise can fail.
+// TestOverAdmittedFinds checks that overAdmitted can fail.
 func TestOverAdmittedFinds(t *testing.T) {
 	history := []admission{{0, 2}, {9, 1}, {10, 1}}
 	require.False(t, overAdmitted(history, 10, 2))
@@ -132,8 +132,8 @@ func TestOverAdmittedFinds(t *testing.T) {
 	require.True(t, overAdmitted(history, 10, 1))
 }
 
-// TestManyKeysExpireOnTime: each key goes with its own window, and
-// nothing stays behind.
+// TestManyKeysExpireOnTime checks that each key expires with its own window and that none
+// remains.
 func TestManyKeysExpireOnTime(t *testing.T) {
 	e, clock := newEngine(t)
 	s := newSession(t, e)

@@ -64,10 +64,9 @@ func TestInfoLimiter(t *testing.T) {
 		"nor does what the asker had not handed over come later")
 }
 
-// TestSampleInSteps checks that a keyspace above one Tick's share is counted by several,
-// which rest now and then, each key once. The share is the smaller the more Ticks
-// there are in a second, and keys that are overdue but not yet gone are no way
-// around it.
+// TestSampleInSteps checks that several Ticks count a keyspace above one Tick's share,
+// each key once, and yield now and then. The share decreases with hz, and applies to
+// overdue keys that are not yet removed too.
 func TestSampleInSteps(t *testing.T) {
 	const n, perSecond, slice, rest = 12_000, 10_000, 128, 512
 	for name, c := range map[string]struct {
@@ -83,7 +82,7 @@ func TestSampleInSteps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rests, ticks := 0, 0
-			e, h := newEngineThatRests(t, func() { rests++ }, "--hz", strconv.Itoa(c.hz))
+			e, h := newYieldingEngine(t, func() { rests++ }, "--hz", strconv.Itoa(c.hz))
 			s := newSession(t, e)
 			for i := range n {
 				do(s, fmt.Sprintf("SET k%d v%s", i, c.ttl))
@@ -110,7 +109,8 @@ func TestSampleInSteps(t *testing.T) {
 	}
 }
 
-// TestErrorCodesAreBounded: a script chooses what it answers.
+// TestErrorCodesAreBounded checks that scripts, which choose their error codes, cannot
+// fill errorstats.
 func TestErrorCodesAreBounded(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

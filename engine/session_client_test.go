@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// visitors are sessions at addresses of their own, with a note of who was
+// visitors are sessions at addresses of their own, with a record of those that were
 // killed.
 type visitors struct {
 	e        *engine.Engine
@@ -113,8 +113,8 @@ func TestClientListSelects(t *testing.T) {
 	}
 }
 
-// A client that was killed is gone for the others at once, however long its
-// connection takes to end.
+// A killed client is gone for the others at once, however long its connection takes to
+// end.
 func TestClientKillsOnce(t *testing.T) {
 	v := newVisitors(t, 3)
 	a := v.sessions[0]
@@ -131,7 +131,7 @@ func TestClientKillsOnce(t *testing.T) {
 	require.Contains(t, do(a, "CLIENT LIST"), "addr=192.0.2.9:1000")
 }
 
-// Nor does it hear or take anything, or run what it had sent.
+// Nor does it receive messages or elements, or run commands that it had sent.
 func TestKilledClientIsGone(t *testing.T) {
 	v := newVisitors(t, 5)
 	a, listening, waiting, both, other := v.sessions[0], v.sessions[1], v.sessions[2], v.sessions[3],

@@ -93,8 +93,8 @@ func TestDebugClockIsRefused(t *testing.T) {
 	require.False(t, e.Clock().Frozen())
 }
 
-// TestDebugClockAdvanceExpires: when the reply comes, everything that is due is
-// gone, from what is counted without being looked at too.
+// TestDebugClockAdvanceExpires checks that all keys that are due are removed when the
+// reply comes, from the counts too.
 func TestDebugClockAdvanceExpires(t *testing.T) {
 	e, _ := newEngine(t, "--enable-debug-command", "local")
 	s := newSession(t, e)
@@ -129,8 +129,8 @@ func TestDebugClockAdvanceExpires(t *testing.T) {
 	require.Equal(t, "OK", do(s, "DEBUG CLOCK SET 1700000000000"))
 }
 
-// TestDebugClockHoldsAndResumes: a held clock stands, whatever the wall does;
-// a resumed one goes on from where it stood, at the speed of real time.
+// TestDebugClockHoldsAndResumes checks that a frozen clock ignores the wall clock, and
+// that a resumed one goes on from where it stopped, at the speed of real time.
 func TestDebugClockHoldsAndResumes(t *testing.T) {
 	e, hands := newEngine(t, "--enable-debug-command", "yes")
 	s := newSession(t, e)
@@ -156,8 +156,8 @@ func TestDebugClockHoldsAndResumes(t *testing.T) {
 	require.Equal(t, "[1700000001 512000]", do(s, "TIME"))
 }
 
-// TestDebugClockBackOverDueKeys: a key that is due, but that nothing has
-// removed yet, does not hold the clock.
+// TestDebugClockBackOverDueKeys checks that a due key that is not yet removed does not
+// stop the clock.
 func TestDebugClockBackOverDueKeys(t *testing.T) {
 	e, hands := newEngine(t, "--enable-debug-command", "yes")
 	s := newSession(t, e)
@@ -168,8 +168,8 @@ func TestDebugClockBackOverDueKeys(t *testing.T) {
 	require.Equal(t, "0", do(s, "EXISTS k"))
 }
 
-// TestClockAhead: clock_ahead_usec is what is left to catch up now, not what the
-// last Tick found.
+// TestClockAhead checks that clock_ahead_usec is computed when INFO is called, not at the
+// last Tick.
 func TestClockAhead(t *testing.T) {
 	wallUs, monotonicUs := int64(startNowMs*1000), int64(0)
 	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{

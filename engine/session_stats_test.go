@@ -10,7 +10,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// field is the value of one line of INFO.
+// field returns the value of one line of INFO.
 func field(t *testing.T, s *engine.Session, section, name string) string {
 	t.Helper()
 	for line := range strings.SplitSeq(do(s, "INFO "+section), "\r\n") {
@@ -21,7 +21,7 @@ func field(t *testing.T, s *engine.Session, section, name string) string {
 	return "none"
 }
 
-// callsOf is "calls/rejected/failed" of a command, "none" where it was not called.
+// callsOf returns "calls/rejected/failed" of a command, "none" if it was not called.
 func callsOf(t *testing.T, s *engine.Session, command string) string {
 	t.Helper()
 	line := field(t, s, "commandstats", "cmdstat_"+command)
@@ -108,8 +108,8 @@ func TestStatsOfSeveralSessions(t *testing.T) {
 	require.Equal(t, "1001", do(a, "GET n"))
 }
 
-// TestWhoIsRefusedIsCounted: NOAUTH is a rejected call.
-func TestWhoIsRefusedIsCounted(t *testing.T) {
+// TestUnauthenticatedCallsAreCounted checks that NOAUTH is a rejected call.
+func TestUnauthenticatedCallsAreCounted(t *testing.T) {
 	e, _ := newEngine(t, "--requirepass", "secret")
 	admin, stranger := newSession(t, e), newSession(t, e)
 	do(admin, "AUTH secret")
@@ -122,7 +122,7 @@ func TestWhoIsRefusedIsCounted(t *testing.T) {
 	require.Equal(t, "1/0/1", callsOf(t, admin, "hello"))
 }
 
-// latency-tracking says whether INFO shows what was timed.
+// latency-tracking decides whether INFO shows latencies.
 func TestLatencyTracking(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

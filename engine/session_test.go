@@ -11,8 +11,8 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// What CLIENT REPLY lets through, in bytes as redis-server 7.0.15 sent them for
-// the same pipeline.
+// The replies under CLIENT REPLY are the bytes that redis-server 7.0.15 sent for the same
+// pipeline.
 func TestClientReply(t *testing.T) {
 	for _, c := range []struct {
 		lines []string

@@ -131,8 +131,8 @@ func TestSimAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// TestBruteForceFinds: the comparison above can fail: the list of hits knows the border of
-// a window.
+// TestBruteForceFinds checks that the comparison above can fail, at the border of a
+// window.
 func TestBruteForceFinds(t *testing.T) {
 	calls := []simCall{{0, 1, 1}, {9, 1, 1}, {10, 1, 1}}
 	admitted, denied, units, longestMs, never := bruteForce(calls, 1, 10)
@@ -196,7 +196,7 @@ func TestSimRepeats(t *testing.T) {
 	}
 }
 
-// TestTraceCommands: what is recorded of each command, and how traces begin and end.
+// TestTraceCommands checks what each command records, and how traces begin and end.
 func TestTraceCommands(t *testing.T) {
 	e, clock := newEngine(t)
 	s := newSession(t, e)

@@ -48,7 +48,8 @@ func slowlog(s *engine.Session) string {
 	return strings.Join(out, " ")
 }
 
-// TestSlowCallIsBounded: a call is open until the next reading, and is logged by then.
+// TestSlowCallIsBounded checks that a call is open until the next reading of the clock,
+// and is logged by then.
 func TestSlowCallIsBounded(t *testing.T) {
 	step := int64(1)
 	e, _ := newTimedEngine(t, &step, "--slowlog-log-slower-than", "5000")
@@ -96,8 +97,8 @@ func TestSlowCallIsBounded(t *testing.T) {
 	}
 }
 
-// TestShortThresholdsAreExact: below a millisecond the end of each call is read, and what
-// happens afterwards does not count.
+// TestShortThresholdsAreExact checks that below a millisecond the end of each call is
+// read, and that later work does not count.
 func TestShortThresholdsAreExact(t *testing.T) {
 	step := int64(1)
 	e, readings := newTimedEngine(t, &step, "--slowlog-log-slower-than", "999")
@@ -158,9 +159,9 @@ func TestCallsWithoutConnection(t *testing.T) {
 	require.EqualValues(t, 1, e.Figures().SlowCommands)
 }
 
-// TestWaitsAreNotBlamed: the wait for a lock that another session holds belongs neither to
-// the call before nor to the one that waits.
-func TestWaitsAreNotBlamed(t *testing.T) {
+// TestLockWaitsAreNotCounted checks that the wait for a lock that another session holds
+// counts neither for the call before nor for the one that waits.
+func TestLockWaitsAreNotCounted(t *testing.T) {
 	var us atomic.Int64
 	reading := make(chan struct{}, 1)
 	c := clock.New(clock.Sources{
@@ -201,7 +202,7 @@ func TestWaitsAreNotBlamed(t *testing.T) {
 	require.NotEmpty(t, slowlog(s), "the comparison can fail")
 }
 
-// TestSlowLogMemory: an entry is small, whatever its call was.
+// TestSlowLogMemory checks that an entry is small, whatever its call was.
 func TestSlowLogMemory(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector takes memory")
@@ -230,8 +231,8 @@ func TestSlowLogMemory(t *testing.T) {
 	require.Equal(t, "1", do(s, "slowlog len"))
 }
 
-// TestSlowLogConcurrently: calls, readers and changed directives at once; each entry has an
-// ID of its own, in order.
+// TestSlowLogConcurrently checks that entries have their own IDs, in order, while calls,
+// readers and changes of directives run at once.
 func TestSlowLogConcurrently(t *testing.T) {
 	e, _ := newEngine(t, "--slowlog-log-slower-than", "0", "--latency-monitor-threshold", "1")
 	var wg sync.WaitGroup

@@ -17,12 +17,12 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// transcriptCases are the command lines whose replies are recorded for the
-// server's tests: all there is to know here is which commands they send.
+// transcriptCases are the commands of the server's transcripts; their replies are not
+// used here.
 const transcriptCases = "../server/testdata/transcripts/*.cases"
 
-// moreCases change keys by what Redis does not have, and by what the
-// transcripts call in vain.
+// moreCases change keys by commands that Redis does not have, and by those that fail in
+// the transcripts.
 const moreCases = `
 RL.ALLOW l 5 1m COST 2
 RL.ALLOW l 5 1m
@@ -104,8 +104,8 @@ func commandLines(t *testing.T, text string) (out []commandLine) {
 	return out
 }
 
-// A snapshotPlayer runs command lines, each that may change something while a
-// snapshot is being taken that began before it.
+// A snapshotPlayer runs command lines, each writing one during a snapshot that began
+// before it.
 type snapshotPlayer struct {
 	engine  *Engine
 	us      int64
@@ -189,8 +189,8 @@ func (p *snapshotPlayer) run(l commandLine) error {
 	return nil
 }
 
-// unfit are commands that are no use here: they wait for ever, or end it.
-func unfit(args []string) bool {
+// unplayable reports whether a command waits forever or ends the test.
+func unplayable(args []string) bool {
 	return strings.EqualFold(args[0], "shutdown") || strings.EqualFold(args[0], "debug") ||
 		slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "while ") })
 }
@@ -205,16 +205,16 @@ func (p *snapshotPlayer) play(t *testing.T, text string) {
 			p.us = max(p.us, l.setMs*1000)
 		case l.addMs != 0:
 			p.us += l.addMs * 1000
-		case !unfit(l.args):
+		case !unplayable(l.args):
 			require.NoError(t, p.run(l))
 		}
 	}
 }
 
-// TestNoCommandGoesPastASnapshot runs every command line of the transcripts that
-// may change something, scripts, transactions and served waiters among them, each
-// between the begin and the walk of a snapshot: that must have nothing of it.
-// Every command that may change keys does so at least once.
+// TestNoCommandGoesPastASnapshot runs every writing command line of the transcripts,
+// scripts, transactions and served waiters among them, between the begin and the walk of
+// a snapshot, which must not contain its effects. Every writing command changes keys at
+// least once.
 func TestNoCommandGoesPastASnapshot(t *testing.T) {
 	p := &snapshotPlayer{changed: map[string]bool{}}
 	defer func() { p.end() }()
@@ -241,9 +241,9 @@ func TestNoCommandGoesPastASnapshot(t *testing.T) {
 	require.Empty(t, never, "these were never seen to change anything")
 }
 
-// TestAHookThatIsLeftOutIsSeen: the same comparison, with a row that says
-// of its command that it changes nothing.
-func TestAHookThatIsLeftOutIsSeen(t *testing.T) {
+// TestMissingHookIsDetected runs the same comparison with a row that is wrongly flagged
+// as read-only.
+func TestMissingHookIsDetected(t *testing.T) {
 	p := &snapshotPlayer{changed: map[string]bool{}}
 	p.begin()
 	defer func() { p.end() }()

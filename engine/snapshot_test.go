@@ -16,8 +16,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// newFilled returns an engine with so many keys of every type, a few of which are
-// large.
+// newFilled returns an engine with n keys of every type, a few of them large.
 func newFilled(t testing.TB, keys int) (*Engine, *Session) {
 	t.Helper()
 	e := newLogged(t, nil)
@@ -42,8 +41,8 @@ func newFilled(t testing.TB, keys int) (*Engine, *Session) {
 	return e, s
 }
 
-// TestASnapshotWhileCommandsRun runs commands of all kinds from within out, so
-// between the slices of a walk.
+// TestASnapshotWhileCommandsRun runs commands of all kinds from within out, so between
+// the steps of a walk.
 func TestASnapshotWhileCommandsRun(t *testing.T) {
 	const seed = 20
 	t.Logf("seed %d", seed)
@@ -99,7 +98,7 @@ var changes = [][]string{
 	{"SWAPDB", "0", "1"},
 }
 
-// largeChanges are to the large values.
+// largeChanges are commands that change the large values.
 var largeChanges = [][]string{
 	{"ZADD", "large:log", "#", "#"},
 	{"ZREMRANGEBYSCORE", "large:log", "#", "#"},
@@ -143,8 +142,8 @@ func changeAtRandom(s *Session, rng *rand.Rand, keys int) {
 	send(s, words...)
 }
 
-// TestTheSumInEverySnapshotIsTheSame moves units between keys from several
-// sessions, by all that is one step, while snapshots are taken one after another.
+// TestTheSumInEverySnapshotIsTheSame moves units between keys from several sessions, by
+// every kind of atomic step, while snapshots are taken.
 func TestTheSumInEverySnapshotIsTheSame(t *testing.T) {
 	const keys, each = 40, 100
 	e := newLogged(t, nil)
@@ -252,8 +251,8 @@ func TestASnapshotThatIsStopped(t *testing.T) {
 	requireWhole(t, e)
 }
 
-// TestASnapshotBehindAHeldShard: the walk waits for nothing else, is stopped
-// there, and who waits for a shard that it does not need is served.
+// TestASnapshotBehindAHeldShard checks that the walk waits for a locked shard only, that
+// it can be stopped there, and that sessions that need other shards are served.
 func TestASnapshotBehindAHeldShard(t *testing.T) {
 	e, _ := newFilled(t, 10)
 	held := store.ShardSet(1) << 40
@@ -274,8 +273,8 @@ func TestASnapshotBehindAHeldShard(t *testing.T) {
 	requireWhole(t, e)
 }
 
-// TestASnapshotOfALargeKeyBehindAHeldShard: so it is while the value of one that
-// was handed out is taken to its end, for which all shards are wanted.
+// TestASnapshotOfALargeKeyBehindAHeldShard checks the same while a large value that was
+// handed out is read to its end, for which all shards are locked.
 func TestASnapshotOfALargeKeyBehindAHeldShard(t *testing.T) {
 	const first, large, held = 0, 1, store.ShardSet(1) << 63
 	e := newLogged(t, nil)

@@ -69,7 +69,7 @@ func lines(info string) []string { return strings.Split(info, "\r\n") }
 
 func lastEqual(line string) int { return strings.LastIndexByte(line, '=') }
 
-// masked is what INFO counts, in the order of the alphabet, without times.
+// masked returns what INFO counts, sorted, without times.
 func masked(info string) string {
 	var out []string
 	for _, line := range lines(info) {
@@ -83,7 +83,7 @@ func masked(info string) string {
 
 const statsInfo = "INFO stats commandstats errorstats"
 
-// TestStatsAreCountedAsRedisDoes: the same commands, the same counts.
+// TestStatsAreCountedAsRedisDoes compares the counts after the same commands.
 func TestStatsAreCountedAsRedisDoes(t *testing.T) {
 	if *recordStats {
 		recordStatsFrom(t)
@@ -159,7 +159,7 @@ func readReply(t *testing.T, r *bufio.Reader) string {
 	return ""
 }
 
-// TestStatsComparisonFails: the mask hides times and nothing else.
+// TestStatsComparisonFails checks that the mask hides times only.
 func TestStatsComparisonFails(t *testing.T) {
 	const a = "cmdstat_get:calls=1,usec=5,usec_per_call=5.00,rejected_calls=0,failed_calls=0\r\n" +
 		"errorstat_ERR:count=1"

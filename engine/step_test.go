@@ -18,7 +18,7 @@ func TestKeysLetsOthersRun(t *testing.T) {
 	const keys = 20_000
 	var other *engine.Session
 	var during []string
-	e, _ := newEngineThatRests(t, func() {
+	e, _ := newYieldingEngine(t, func() {
 		during = append(during, do(other, fmt.Sprintf("SET new:%d 1", len(during))))
 	})
 	other = newSession(t, e)

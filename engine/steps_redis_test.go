@@ -19,7 +19,7 @@ import (
 // The recordings of effects and of keyspace notifications have the same form: cases of
 // commands, and below each command what was observed of it. See effectsRecording.
 
-// effectsStep is one line that is no recorded one, and what is recorded below.
+// effectsStep is one line of a case, and the lines recorded below it.
 type effectsStep struct {
 	line    string
 	session int
@@ -82,9 +82,9 @@ type effectsDifference struct {
 	want, got []string
 }
 
-// replaySteps runs a case and returns the steps after which something else is observed
-// than was recorded. observed returns what was observed since its last call. masked
-// hides the random part of the lines of a step that has one.
+// replaySteps runs a case and returns the steps whose observation differs from the
+// recording. observed returns what was observed since its last call. masked hides the
+// random part of the lines of a step that has one.
 func replaySteps(t testing.TB, e *engine.Engine, h *hands, c effectsCase, observed func() []string,
 	masked func(lines []string) []string,
 ) (out []effectsDifference) {

@@ -33,7 +33,7 @@ func newEndlessOn(t *testing.T, fs disk.FS, directives ...string) *endless {
 	return x
 }
 
-// restarted asks an engine that reads what another has left.
+// restarted runs a command in an engine that has loaded the files of another.
 func restarted(t *testing.T, fs disk.FS, directives []string, lines ...string) (replies []string) {
 	p := start(t, fs, 0, directives...)
 	defer func() { require.NoError(t, p.Close()) }()
@@ -57,7 +57,7 @@ const (
 		"redis.call('set','x',1) while true do end redis.call('set','y',1) end)"
 )
 
-// cutCommands are commands that do not end, after they have written.
+// cutCommands are endless commands that have written.
 var cutCommands = map[string][]string{
 	"plain":             {"eval", plainHalf, "0"},
 	"interpreted":       {"eval", interpretedHalf, "0"},
@@ -67,7 +67,7 @@ var cutCommands = map[string][]string{
 	"function":          {"fcall", "half", "0"},
 }
 
-// ends are how a process is told to end.
+// ends are the ways to end a process.
 var ends = map[string]func(t *testing.T, x *endless){
 	"SIGTERM": func(_ *testing.T, x *endless) { x.engine.End() },
 	"SHUTDOWN NOSAVE": func(t *testing.T, x *endless) {
@@ -111,7 +111,7 @@ func TestHalfAScriptIsNotLogged(t *testing.T) {
 	}
 }
 
-// Of EXEC nothing is kept either, and what follows the script does not run.
+// Nothing of an EXEC is kept either, and the commands after the script do not run.
 func TestHalfATransactionIsNotLogged(t *testing.T) {
 	for name, script := range map[string]string{
 		"that wrote":     plainHalf,
@@ -144,8 +144,7 @@ func TestHalfATransactionIsNotLogged(t *testing.T) {
 	}
 }
 
-// A script that has written nothing leaves everything as it was: others go on,
-// and what has to be saved is.
+// A script that has not written delays nothing: other sessions go on, and saving works.
 func TestCutReaderTearsNothing(t *testing.T) {
 	d := crashdisk.New(1)
 	directives := append([]string{"--save", "3600 1"}, always...)
@@ -167,7 +166,7 @@ func TestCutReaderTearsNothing(t *testing.T) {
 		"dump.rdb was written")
 }
 
-// What was on its way to other shards is done, answered and kept.
+// Commands on other shards complete, are answered and kept.
 func TestOtherShardsGoOn(t *testing.T) {
 	d := crashdisk.New(1)
 	x := newEndlessOn(t, d.FS(), always...)
@@ -185,7 +184,7 @@ func TestOtherShardsGoOn(t *testing.T) {
 	require.Equal(t, []string{"1", "1"}, restarted(t, d.FS(), always, "get "+elsewhere, "dbsize"))
 }
 
-// Nobody is served what half a script has pushed.
+// A waiter is not served with elements that half a script has pushed.
 func TestWaitersAreNotServedHalf(t *testing.T) {
 	d := crashdisk.New(1)
 	x := newEndlessOn(t, d.FS(), always...)
@@ -232,7 +231,7 @@ func TestHalfAScriptIsNotSaved(t *testing.T) {
 	}
 }
 
-// A script that ends by itself is whole, whatever was asked meanwhile.
+// A script that ends by itself is whole, even if an end was requested meanwhile.
 func TestWholeScriptAtTheEndIsKept(t *testing.T) {
 	d := crashdisk.New(1)
 	x := newEndlessOn(t, d.FS(), "--appendonly", "yes", "--appendfsync", "always", "--busy-reply-threshold",
@@ -245,8 +244,8 @@ func TestWholeScriptAtTheEndIsKept(t *testing.T) {
 	require.Equal(t, []string{"2"}, restarted(t, d.FS(), always, "exists x y"))
 }
 
-// SaveBeforeEnd waits for a script that has written, until somebody insists, and
-// ends those that have not.
+// SaveBeforeEnd waits for a script that has written until its channel is closed, and
+// kills scripts that have not.
 func TestSaveBeforeEndWaits(t *testing.T) {
 	d := crashdisk.New(1)
 	saving := []string{"--save", "3600 1"}
@@ -268,8 +267,7 @@ func TestSaveBeforeEndWaits(t *testing.T) {
 	require.Equal(t, []string{"1", "1"}, restarted(t, d.FS(), saving, "get n", "dbsize"))
 }
 
-// An EXEC that has written is not ended for the sake of a save, though its script
-// only reads.
+// An EXEC that has written is not killed for a save, even if its script only reads.
 func TestSaveBeforeEndWaitsForExec(t *testing.T) {
 	d := crashdisk.New(1)
 	saving := []string{"--save", "3600 1"}
@@ -290,7 +288,7 @@ func TestSaveBeforeEndWaitsForExec(t *testing.T) {
 	require.Equal(t, []string{"0"}, restarted(t, d.FS(), saving, "dbsize"))
 }
 
-// A log suffices: nobody waits for a script to save.
+// With a log, saving at the end waits for no script.
 func TestSaveBeforeEndWithALog(t *testing.T) {
 	d := crashdisk.New(1)
 	directives := append([]string{"--save", "3600 1"}, always...)

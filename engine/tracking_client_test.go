@@ -17,8 +17,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A cacher is a client that keeps what it reads, and forgets it as it is told.
-// What it is sent it sees as one stream, as a connection would.
+// A cacher is a client that caches what it reads and obeys invalidations. It reads one
+// stream, as a connection would.
 type cacher struct {
 	*engine.Session
 	t      testing.TB
@@ -38,11 +38,11 @@ func newCacher(t testing.TB, e *engine.Engine, proto int) *cacher {
 	return c
 }
 
-// ask runs a command line and returns its reply. Messages that come before are
-// obeyed, and so are those behind it that have come already.
+// ask runs a command line and returns its reply. It applies the messages before the
+// reply, and those behind it that are there already.
 func (c *cacher) ask(line string) any { return c.askArgs(args(line), nil) }
 
-// askArgs is ask; keep sees the reply before any message that comes behind it.
+// askArgs is ask; keep is called with the reply before any message behind it is applied.
 func (c *cacher) askArgs(words [][]byte, keep func(reply any)) (reply any) {
 	v := c.Do(words)
 	c.sent.Write(resp.Append(nil, &v, c.Proto()))
@@ -58,7 +58,7 @@ func (c *cacher) askArgs(words [][]byte, keep func(reply any)) (reply any) {
 	return reply
 }
 
-// drain obeys what has come.
+// drain applies the messages that have come.
 func (c *cacher) drain() {
 	b, lost := c.Deliver(nil)
 	require.Zero(c.t, lost)
@@ -66,7 +66,7 @@ func (c *cacher) drain() {
 	c.read(func(value any) { c.t.Fatalf("client %s: %v is no message", c.id, value) })
 }
 
-// read splits the stream into messages, which it obeys, and a reply.
+// read splits the stream into messages, which it applies, and a reply.
 func (c *cacher) read(reply func(value any)) {
 	r := bufio.NewReader(&c.sent)
 	for {
@@ -102,7 +102,7 @@ func (c *cacher) obey(m pushed) {
 	}
 }
 
-// takeHeard returns the messages so far, and forgets them.
+// takeHeard returns and clears the messages so far.
 func (c *cacher) takeHeard() []string {
 	c.drain()
 	out := c.heard
@@ -112,8 +112,8 @@ func (c *cacher) takeHeard() []string {
 
 type pushed []any
 
-// readValue reads one reply of RESP2 or RESP3: strings and numbers as they are
-// spelled, nil, []any, pushed.
+// readValue reads one reply of RESP2 or RESP3: strings and numbers as text, nil, []any,
+// pushed.
 func readValue(r *bufio.Reader) (any, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
@@ -153,8 +153,8 @@ func readValue(r *bufio.Reader) (any, error) {
 	return text, nil
 }
 
-// stale compares a cache with the keyspace and says what is wrong in it. Every
-// command and every message is behind it.
+// stale compares a cache with the keyspace and describes its first wrong entry. No
+// command or message may be pending.
 func (c *cacher) stale(observer *engine.Session) error {
 	var keys []string
 	for key := range c.cache {
@@ -169,7 +169,7 @@ func (c *cacher) stale(observer *engine.Session) error {
 	return nil
 }
 
-// dump is DUMP's answer as a cache has it.
+// dump returns the reply of DUMP in the form in which a cache has it.
 func dump(v resp.Value) string {
 	if v.Kind() == resp.KindNull {
 		return "(nil)"

@@ -18,8 +18,8 @@ import (
 var trackingSeed = flag.Uint64("tracking-seed", 0,
 	"the seed of the model tests of CLIENT TRACKING; 0: another one each time")
 
-// A tracker is a cacher that reads and changes keys at random. What it may cache
-// follows from its mode.
+// A tracker is a cacher that reads and changes random keys. Its mode decides what it may
+// cache.
 type tracker struct {
 	*cacher
 	rnd   *rand.Rand
@@ -29,7 +29,7 @@ type tracker struct {
 
 var trackedKeys = []string{"a", "b", "c", "p:1", "p:2", "q:1", "list", "log"}
 
-// track chooses a mode. What was cached under the last one is forgotten.
+// track chooses a mode and clears the cache.
 func (t *tracker) track(redirect *cacher) {
 	modes := []string{
 		"", "NOLOOP", "OPTIN", "OPTOUT NOLOOP", "BCAST", "BCAST PREFIX p: PREFIX a",
@@ -47,7 +47,7 @@ func (t *tracker) track(redirect *cacher) {
 
 func (t *tracker) is(word string) bool { return strings.Contains(" "+t.mode+" ", " "+word+" ") }
 
-// covers reports whether a client of this mode hears of a key.
+// covers reports whether a client of this mode is sent invalidations of a key.
 func (t *tracker) covers(key string) bool {
 	prefixes := strings.Split(t.mode, "PREFIX ")[1:]
 	return len(prefixes) == 0 || slices.ContainsFunc(prefixes,
@@ -56,14 +56,15 @@ func (t *tracker) covers(key string) bool {
 
 func (t *tracker) key() string { return trackedKeys[t.rnd.IntN(len(trackedKeys))] }
 
-// keep caches what was read, where the mode lets it.
+// keep caches a reply if the mode allows it.
 func (t *tracker) keep(key string, reply any) {
 	if t.covers(key) {
 		t.cache[key] = cached(reply)
 	}
 }
 
-// writes forgets the keys that an own command names: with NOLOOP nobody says it.
+// writes removes the keys of an own command from the cache: with NOLOOP they are not
+// invalidated.
 func (t *tracker) writes(keys ...string) {
 	for _, key := range keys {
 		delete(t.cache, key)
@@ -87,7 +88,7 @@ func (t *tracker) step() {
 	}
 }
 
-// readOne reads a key, and caches it where CLIENT CACHING says that it is tracked.
+// readOne reads a key, and caches it if CLIENT CACHING says that it is tracked.
 func (t *tracker) readOne(key string) {
 	tracked := !t.is("OPTIN")
 	switch {
@@ -143,7 +144,7 @@ func (t *tracker) transaction(key, other string) {
 	})
 }
 
-// walk comes upon keys, and may find them expired.
+// walk runs a command that may find keys expired.
 func (t *tracker) walk() { t.ask([]string{"SCAN 0 COUNT 100", "RANDOMKEY", "KEYS *"}[t.rnd.IntN(3)]) }
 
 func (t *tracker) value() []byte { return strconv.AppendInt(nil, t.rnd.Int64N(1_000_000), 10) }
@@ -201,9 +202,8 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
-// TestTrackingIsSafe lets clients of every mode read, write, expire, flush and
-// evict at random. After each step, once all have taken what was sent, none of
-// them has anything in its cache that is not so.
+// TestTrackingIsSafe lets clients of every mode read, write, expire, flush and evict at
+// random. After each step, once all have read their messages, no cache has a stale entry.
 func TestTrackingIsSafe(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seedOf(t), 1))
 	e, hands := newEngine(t)
@@ -256,9 +256,8 @@ func TestTrackingIsSafe(t *testing.T) {
 	require.Greater(t, caught, 3_000, "there was something to be wrong")
 }
 
-// TestTrackingIsSafeTogether is the same with all of them at once: whatever the
-// order in which reads, changes, replies and messages meet, what is left in the
-// caches when all is quiet is what is in the keyspace.
+// TestTrackingIsSafeTogether is the same with concurrent clients: at the end every cache
+// agrees with the keyspace.
 func TestTrackingIsSafeTogether(t *testing.T) {
 	const rounds, most, clients, steps = 12, 1200, 6, 250
 	seed := seedOf(t)

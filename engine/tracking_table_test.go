@@ -12,7 +12,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// TestTrackingTable holds the table against a map of sets.
+// TestTrackingTable compares the table with a map of sets.
 func TestTrackingTable(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var table trackingTable
@@ -70,8 +70,8 @@ func TestTrackingTable(t *testing.T) {
 	}
 }
 
-// TestTrackedPrefixes holds what clients hear against a comparison of every
-// change with every prefix.
+// TestTrackedPrefixes compares the invalidations with a comparison of every change with
+// every prefix.
 func TestTrackedPrefixes(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	word := func() string { return strings.Repeat("a", rnd.IntN(3)) + strings.Repeat("b", rnd.IntN(3)) }

@@ -11,8 +11,8 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// What clients are told, message by message, stands in the transcripts; here is
-// what those cannot show.
+// The transcripts have the messages that clients are sent; these tests check what
+// transcripts cannot show.
 
 func TestTrackingIsListed(t *testing.T) {
 	e, _ := newEngine(t)
@@ -73,9 +73,9 @@ func TestTrackingIsCounted(t *testing.T) {
 	require.Equal(t, []string{"1", "0", "0"}, trackingFigures(t, watcher))
 }
 
-// TestTrackingForgetsTheDead: what clients have read that are gone stays only as
-// long as somebody is left who tracks, or has.
-func TestTrackingForgetsTheDead(t *testing.T) {
+// TestTrackingForgetsClosedSessions checks that the keys that closed sessions have read
+// are kept only while a session is left that tracks, or has tracked.
+func TestTrackingForgetsClosedSessions(t *testing.T) {
 	e, _ := newEngine(t)
 	watcher := newSession(t, e)
 	a, b := newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP3)
@@ -159,8 +159,9 @@ func TestTrackingTableIsBounded(t *testing.T) {
 	}
 }
 
-// TestTrackingHearsOfReclaim: nobody looks at the key, and yet it is gone.
-func TestTrackingHearsOfReclaim(t *testing.T) {
+// TestReclaimInvalidates checks that a key that no command reads is invalidated when it
+// expires.
+func TestReclaimInvalidates(t *testing.T) {
 	e, hands := newEngine(t)
 	s := newSession(t, e)
 	a, b := newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP3)
@@ -180,9 +181,10 @@ func TestTrackingHearsOfReclaim(t *testing.T) {
 	require.NotContains(t, told, "k")
 }
 
-// TestTrackingHearsOfWalks: SCAN removes what it finds expired. Redis tells a
-// client with NOLOOP nothing of that, whose cache then keeps the key for ever.
-func TestTrackingHearsOfWalks(t *testing.T) {
+// TestScanInvalidates checks that SCAN invalidates the expired keys that it removes.
+// Redis does not send these to a client with NOLOOP, whose cache then keeps the key
+// forever.
+func TestScanInvalidates(t *testing.T) {
 	e, hands := newEngine(t)
 	a := newCacher(t, e, resp.RESP3)
 	a.ask("CLIENT TRACKING ON NOLOOP")
@@ -199,7 +201,8 @@ func TestTrackingHearsOfWalks(t *testing.T) {
 	require.Empty(t, a.takeHeard(), "it has asked for this one")
 }
 
-// heardEarly is a journal that looks whether somebody was told before it.
+// heardEarly is a journal that checks whether an invalidation was sent before its effects
+// were appended.
 type heardEarly struct {
 	listeners []*cacher
 	groups    int
@@ -214,8 +217,9 @@ func (j *heardEarly) Append(*effects.Group, int64) int64 {
 	return 0
 }
 
-// TestTrackingHearsBehindTheLog: nobody hears of a change that is not in the log.
-func TestTrackingHearsBehindTheLog(t *testing.T) {
+// TestInvalidationsFollowTheLog checks that a change is in the log before its
+// invalidation is sent.
+func TestInvalidationsFollowTheLog(t *testing.T) {
 	e, hands := newEngine(t)
 	a, b := newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP3)
 	s := newSession(t, e)
@@ -252,8 +256,8 @@ func TestTrackingHearsBehindTheLog(t *testing.T) {
 	require.False(t, j.early)
 }
 
-// TestTrackingWaitsForNoPublisher: a script that has published holds up other
-// publishers, but who changes keys is not one, nor is who reclaims them.
+// TestTrackingWaitsForNoPublisher checks that a script that has published delays other
+// publishers, but neither changes of keys nor reclaiming.
 func TestTrackingWaitsForNoPublisher(t *testing.T) {
 	e, hands := newEngine(t)
 	listener, publisher, s := newCacher(t, e, resp.RESP3), newSession(t, e), newSession(t, e)
@@ -269,11 +273,11 @@ func TestTrackingWaitsForNoPublisher(t *testing.T) {
 	s.Do(args("SET b v"))
 	e.Reclaim()
 	require.Equal(t, []string{"invalidate [b]", "invalidate [a]"}, listener.takeHeard())
-	publisher.LetGo()
+	publisher.Release()
 }
 
-// TestTrackingObeysTheOutputLimit: a client that takes nothing of what it is told
-// is given up, by the limit of its class.
+// TestTrackingObeysTheOutputLimit checks that a client that does not read its
+// invalidations is closed by the limit of its class.
 func TestTrackingObeysTheOutputLimit(t *testing.T) {
 	e, _ := newEngine(t, "--client-output-buffer-limit", "normal 100 0 0 pubsub 300 0 0")
 	s := newSession(t, e)
@@ -302,8 +306,8 @@ func TestTrackingObeysTheOutputLimit(t *testing.T) {
 	}
 }
 
-// TestTrackingOffCostsNothing: who does not track allocates nothing where nobody
-// does, nor where somebody tracks other keys.
+// TestTrackingOffCostsNothing checks that a client that does not track allocates nothing,
+// whether or not others track other keys.
 func TestTrackingOffCostsNothing(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

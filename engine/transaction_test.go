@@ -12,7 +12,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A dialog is command lines and what they answer, one after the other.
+// A dialog is command lines and their replies, in order.
 type dialog []struct{ line, want string }
 
 func (d dialog) play(t *testing.T, s *engine.Session) {
@@ -32,7 +32,7 @@ func wire(s *engine.Session, lines ...string) string {
 	return string(out)
 }
 
-// runningEngine has a clock that goes on by 7 ms with every reading.
+// runningEngine returns an engine whose clock advances by 7 ms with every reading.
 func runningEngine() (*engine.Engine, *int64) {
 	us := new(int64)
 	c := clock.New(clock.Sources{
@@ -159,8 +159,8 @@ func TestErrorsThatDoNotAbort(t *testing.T) {
 	}.play(t, s)
 }
 
-// TestHelloInsideExec: what was answered before HELLO keeps the protocol of
-// then. The bytes are those of redis-server 7.0.15.
+// TestHelloInsideExec checks that replies before HELLO keep the former protocol. The
+// bytes are those of redis-server 7.0.15.
 func TestHelloInsideExec(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

@@ -29,8 +29,8 @@ func TestScriptsOfValkey(t *testing.T) {
 	require.Equal(t, "FINE", eval(s, "return server.status_reply('FINE')"))
 }
 
-// TestErrorReplyPrefix: a scheduler compares the texts of error replies that
-// Redis 6 sent bare.
+// TestErrorReplyPrefix checks texts of error replies that Redis 6 sent without a prefix,
+// and that clients compare.
 func TestErrorReplyPrefix(t *testing.T) {
 	texts := []struct {
 		text string

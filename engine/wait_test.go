@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWaitEnds: a WAIT for replicas ends by its timeout, CLIENT UNBLOCK or the
-// client's end; the replies are redis-server's without replicas.
+// TestWaitEnds checks that a WAIT for replicas ends by its timeout, CLIENT UNBLOCK or the
+// end of the client; the replies are those of redis-server without replicas.
 func TestWaitEnds(t *testing.T) {
 	for _, c := range []struct{ name, end, want string }{
 		{"timeout", "", "0"},
@@ -53,8 +53,8 @@ func TestWaitForEver(t *testing.T) {
 	require.Contains(t, do(other, "INFO clients"), "blocked_clients:0\r\n")
 }
 
-// TestWaitIsAnsweredAtOnce: nobody waits who asks for no replica, and no
-// transaction does.
+// TestWaitIsAnsweredAtOnce checks that WAIT for no replica does not block, nor any WAIT
+// in a transaction.
 func TestWaitIsAnsweredAtOnce(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

@@ -115,8 +115,8 @@ func (h handshake) attempt(c *certificates, addr string) bool {
 	return err == nil
 }
 
-// TestHandshakes compares who is served with the table and, where it is installed,
-// with redis-server.
+// TestHandshakes checks which clients are served, against the table and, if installed,
+// redis-server.
 func TestHandshakes(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
@@ -134,7 +134,7 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// TestHandshakesOfRedis holds the table against redis-server.
+// TestHandshakesOfRedis compares the table with redis-server.
 func TestHandshakesOfRedis(t *testing.T) {
 	t.Parallel()
 	if err := oracle.FindRealTime(); err != nil {

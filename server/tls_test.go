@@ -459,7 +459,8 @@ func TestTLSTransport(t *testing.T) {
 	}
 }
 
-// TestTLSCloseNotify: a client is told that the end of the replies is meant.
+// TestTLSCloseNotify checks that the server ends a connection with close_notify, so that
+// a client can tell a complete reply from a cut one.
 func TestTLSCloseNotify(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)

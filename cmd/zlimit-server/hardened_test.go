@@ -109,8 +109,8 @@ func (c *secureClient) call(t *testing.T, line string) string {
 	return strings.TrimSpace(reply)
 }
 
-// TestHardenedRefusesStrangers: who has no certificate of the authority gets no reply at
-// all, and who has no password gets no further than AUTH.
+// TestHardenedRefusesStrangers checks that a client without a certificate of the
+// authority gets no reply, and one without a password only errors.
 func TestHardenedRefusesStrangers(t *testing.T) {
 	t.Parallel()
 	h := startHardened(t, true)
@@ -151,7 +151,8 @@ func TestHardenedRefusesStrangers(t *testing.T) {
 	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length", c.call(t, "*100"))
 }
 
-// TestHardenedHasNoPasswords: as the file is, nobody can log in.
+// TestHardenedHasNoPasswords checks that nobody can log in with the file as it is
+// distributed.
 func TestHardenedHasNoPasswords(t *testing.T) {
 	t.Parallel()
 	c := startHardened(t, false).dial(t, "")
@@ -237,8 +238,8 @@ func TestHardenedBounds(t *testing.T) {
 	}
 }
 
-// TestHardenedMemory: when memory is full, a limiter goes on answering, and who is over a
-// limit stays so.
+// TestHardenedMemory checks that with full memory a limiter goes on answering, and that
+// keys over their limit stay so.
 func TestHardenedMemory(t *testing.T) {
 	t.Parallel()
 	h := startHardened(t, true)
