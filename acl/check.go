@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// A Reason says what of a call is not permitted.
+// A Reason is the part of a call that is not permitted.
 type Reason uint8
 
 // The reasons, in the order of Redis: of the selectors that refuse a call, the one that

@@ -14,8 +14,7 @@ import (
 // DefaultName is the name of the user that connections have until they authenticate.
 const DefaultName = "default"
 
-// A User is somebody who authenticates, and what he may do. Its methods may be called
-// concurrently.
+// A User has a name, passwords and rules. Its methods may be called concurrently.
 type User struct {
 	name        string
 	rules       atomic.Pointer[Rules]

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Users are the users of a server. There is always the default user, who is never
+// Users are the users of a server. They always include the default user, which cannot be
 // deleted.
 type Users struct {
 	commands  *Commands
@@ -21,8 +21,8 @@ type Users struct {
 	changing sync.Mutex
 }
 
-// NewUsers returns users of whom there is only the default one, who may do everything
-// and needs no password.
+// NewUsers returns Users with the default user only, which may do everything and needs no
+// password.
 func NewUsers(cs *Commands) *Users {
 	us := &Users{commands: cs, byName: make(map[string]*User)}
 	us.byDefault = us.newUser(DefaultName, everything(cs))
@@ -36,8 +36,8 @@ func (us *Users) newUser(name string, r *Rules) *User {
 	return u
 }
 
-// Owner returns a user who may do everything, is called as the default user and is not
-// one of the users.
+// Owner returns a user that may do everything. It is named like the default user and is
+// not one of the users.
 func (us *Users) Owner() *User { return us.newUser(DefaultName, everything(us.commands)) }
 
 // Commands returns the commands that rules can name.

@@ -45,8 +45,8 @@ func TestOwnCommands(t *testing.T) {
 	}
 }
 
-// TestChangesAreWhole checks that rules with an error change nothing, and that nobody sees
-// half of a list of rules.
+// TestChangesAreWhole checks that a list of rules with an error changes nothing, and that
+// no reader sees half of a list.
 func TestChangesAreWhole(t *testing.T) {
 	us := newUsers()
 	require.NoError(t, set(us, "u", "on >p ~a +get"))

@@ -24,39 +24,39 @@ type Wait struct {
 	Take func(c *Ctx, n *store.Node) resp.Value
 }
 
-// A taker removes elements from a key of one type.
-type taker struct {
+// A popper removes elements from a key of one type.
+type popper struct {
 	wants func(n *store.Node) bool
 	take  func(c *Ctx, n *store.Node) resp.Value // as in Wait
 }
 
-// takeNow takes from the first of the keys that exists.
-func takeNow(c *Ctx, keys [][]byte, t taker) resp.Value {
+// popNow removes elements from the first of the keys that exists.
+func popNow(c *Ctx, keys [][]byte, p popper) resp.Value {
 	for _, k := range keys {
 		n := c.DB.Find(k, c.NowMs)
 		switch {
 		case n == nil:
-		case !t.wants(n):
+		case !p.wants(n):
 			return ErrWrongType
 		default:
-			return t.take(c, n)
+			return p.take(c, n)
 		}
 	}
 	return resp.NullArray
 }
 
-// takeOrWait is takeNow for commands that block if none of the keys exists.
-func takeOrWait(c *Ctx, keys [][]byte, timeout []byte, t taker) resp.Value {
+// popOrBlock is popNow for commands that block if none of the keys exists.
+func popOrBlock(c *Ctx, keys [][]byte, timeout []byte, p popper) resp.Value {
 	timeoutMs, refusal := parseTimeout(timeout)
 	if refusal.IsError() {
 		return refusal
 	}
-	reply := takeNow(c, keys, t)
+	reply := popNow(c, keys, p)
 	if reply.Kind() != resp.KindNullArray {
 		return reply
 	}
 	return c.wait(&Wait{
-		Keys: ownKeys(keys), TimeoutMs: timeoutMs, TimedOut: resp.NullArray, Wants: t.wants, Take: t.take,
+		Keys: ownKeys(keys), TimeoutMs: timeoutMs, TimedOut: resp.NullArray, Wants: p.wants, Take: p.take,
 	}, resp.NullArray)
 }
 

@@ -8,7 +8,7 @@ import (
 // bpop runs BLPOP key [key ...] timeout, and BRPOP.
 func bpop(c *Ctx, end listEnd) resp.Value {
 	last := len(c.Args) - 1
-	return takeOrWait(c, c.Args[1:last], c.Args[last], taker{isList, func(c *Ctx, n *store.Node) resp.Value {
+	return popOrBlock(c, c.Args[1:last], c.Args[last], popper{isList, func(c *Ctx, n *store.Node) resp.Value {
 		c.didPopAt(n, end.popName())
 		return c.popped(n, resp.Bulk(popAt(store.ListOf(n), end)))
 	}})

@@ -41,10 +41,10 @@ func parseMultiPop(args [][]byte, first, second string) (m multiPop, refusal res
 	return m, resp.None
 }
 
-// lists returns the taker for lists.
-func (m multiPop) lists() taker {
+// lists returns the popper for lists.
+func (m multiPop) lists() popper {
 	end, count := listEnd(m.second), m.count
-	return taker{isList, func(c *Ctx, n *store.Node) resp.Value {
+	return popper{isList, func(c *Ctx, n *store.Node) resp.Value {
 		l := store.ListOf(n)
 		size := int(min(count, int64(l.Len())))
 		c.changesAre(end.popEvent())
@@ -57,10 +57,10 @@ func (m multiPop) lists() taker {
 	}}
 }
 
-// sortedSets returns the taker for sorted sets.
-func (m multiPop) sortedSets() taker {
+// sortedSets returns the popper for sorted sets.
+func (m multiPop) sortedSets() popper {
 	highest, count := m.second, m.count
-	return taker{isZSet, func(c *Ctx, n *store.Node) resp.Value {
+	return popper{isZSet, func(c *Ctx, n *store.Node) resp.Value {
 		s := store.ZSetOf(n)
 		size := int(min(count, int64(s.Len())))
 		c.changesAre(zpopEvent(highest))
@@ -101,7 +101,7 @@ func lmpop(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	return takeNow(c, m.keys, m.lists())
+	return popNow(c, m.keys, m.lists())
 }
 
 // ZMPOP numkeys key [key ...] <MIN | MAX> [COUNT count]
@@ -110,7 +110,7 @@ func zmpop(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	return takeNow(c, m.keys, m.sortedSets())
+	return popNow(c, m.keys, m.sortedSets())
 }
 
 // BLMPOP timeout numkeys key [key ...] <LEFT | RIGHT> [COUNT count]
@@ -119,7 +119,7 @@ func blmpop(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	return takeOrWait(c, m.keys, c.Args[1], m.lists())
+	return popOrBlock(c, m.keys, c.Args[1], m.lists())
 }
 
 // BZMPOP timeout numkeys key [key ...] <MIN | MAX> [COUNT count]
@@ -128,5 +128,5 @@ func bzmpop(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	return takeOrWait(c, m.keys, c.Args[1], m.sortedSets())
+	return popOrBlock(c, m.keys, c.Args[1], m.sortedSets())
 }

@@ -10,7 +10,7 @@ import (
 // bzpop handles BZPOPMIN key [key ...] timeout, or BZPOPMAX if highest.
 func bzpop(c *Ctx, highest bool) resp.Value {
 	last := len(c.Args) - 1
-	return takeOrWait(c, c.Args[1:last], c.Args[last], taker{isZSet, func(c *Ctx, n *store.Node) resp.Value {
+	return popOrBlock(c, c.Args[1:last], c.Args[last], popper{isZSet, func(c *Ctx, n *store.Node) resp.Value {
 		s := store.ZSetOf(n)
 		e := s.At(0)
 		if highest {

@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// A Rename is a line rename-command. It is no directive: CONFIG neither shows nor
-// sets it. Package config knows no commands, so who does must check it.
+// A Rename is a line rename-command. It is no directive: CONFIG neither shows nor sets
+// it. Package config knows no commands, so the caller must check the names.
 type Rename struct {
 	From string // the command
 	To   string // its new name; empty removes it

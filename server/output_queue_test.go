@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestQueueGrowsInBlocks checks that what waits is copied once: nobody else is served
-// while megabytes are copied.
+// TestQueueGrowsInBlocks checks that queued bytes are copied once, so that copying
+// megabytes does not delay other clients.
 func TestQueueGrowsInBlocks(t *testing.T) {
 	for _, size := range []int{10, 10_000, 64_000, 1_000_000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {

@@ -304,8 +304,8 @@ func TestTLSResumption(t *testing.T) {
 	require.False(t, resumed())
 }
 
-// TestTLSHangingHandshake: clients that connect and send nothing, or half of a
-// hello, are cut after a while, are visible meanwhile, and delay nobody.
+// TestTLSHangingHandshake checks clients that send nothing, or half of a hello: they are
+// listed, closed after a while, and delay no other client.
 func TestTLSHangingHandshake(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// TestTurns lets many goroutines take many turns, and closes in the middle: nobody waits
-// forever.
+// TestTurns lets many goroutines take many turns, and closes in the middle: all of them
+// return.
 func TestTurns(t *testing.T) {
 	turns := newTurns()
 	require.NotNil(t, turns)

@@ -70,7 +70,7 @@ func (s *Store) Evict(
 	shards [2]int, v *Eviction, nowMs int64, rnd func(n uint64) uint64,
 ) (removed, evicted int) {
 	for _, shard := range shards {
-		defer s.settle(shard)
+		defer s.flushPending(shard)
 		if n := s.reclaimDue(shard, nowMs); n > 0 {
 			return n, 0
 		}
@@ -128,8 +128,8 @@ func (s *Store) sample(pool *evictionPool, shard int, v *Eviction, nowMs int64, 
 	}
 }
 
-// settle makes UsedEstimate exact for one shard.
-func (s *Store) settle(shard int) {
+// flushPending makes UsedEstimate exact for one shard.
+func (s *Store) flushPending(shard int) {
 	for _, db := range s.dbs {
 		if sh := &db.shards[shard]; sh.pending != 0 {
 			s.used.Add(sh.pending)

@@ -43,7 +43,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// TestNotify checks what systemd is told of a server's life, on a socket with a path
+// TestNotify checks what systemd is sent during a server's life, on a socket with a path
 // and on an abstract one.
 func TestNotify(t *testing.T) {
 	t.Parallel()

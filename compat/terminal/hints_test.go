@@ -50,7 +50,7 @@ func prompt(t *testing.T, s *server, flags string) *screen {
 	return terminal
 }
 
-// TestCompletion completes names that only COMMAND DOCS has told.
+// TestCompletion completes names that the client can only know from COMMAND DOCS.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	terminal := prompt(t, ours, "-n 9")

@@ -27,7 +27,7 @@ const (
 // created is the instant of all files and of the image.
 var created = time.Unix(0, 0).UTC()
 
-// A source is what an image is made of.
+// A source is the contents of an image.
 type source struct {
 	binary  []byte // static, for the platform
 	config  []byte

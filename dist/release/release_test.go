@@ -122,7 +122,7 @@ func checkMaterials(t *testing.T, file string) {
 	require.False(t, found["github.com/stretchr/testify"], "it is for tests only")
 }
 
-// TestMaterialsReplaced checks that a replaced module stands as what it was replaced by.
+// TestMaterialsReplaced checks that a replaced module is listed as its replacement.
 func TestMaterialsReplaced(t *testing.T) {
 	text, err := materials(&debug.BuildInfo{
 		GoVersion: "go1.99", Main: debug.Module{Path: "m", Version: "v0"},
@@ -134,7 +134,7 @@ func TestMaterialsReplaced(t *testing.T) {
 	require.Contains(t, string(text), "pkg:golang/std@1.99")
 }
 
-// TestRefusals checks what is no version and no platform.
+// TestRefusals checks that invalid versions and platforms are refused.
 func TestRefusals(t *testing.T) {
 	for _, v := range []string{"1 -X main.x=y", "1'", "1\n", "1/2"} {
 		require.ErrorContains(t, checkVersion(v), "may have", v)

@@ -164,7 +164,7 @@ func TestLoadRedisFiles(t *testing.T) {
 		"SELECT 0", "SET before 1", "SELECT 2", "SET x 1", "SET y 2", "SET a 1", "DEL a", "SET last 1",
 	}, got)
 	require.True(t, found.Found)
-	require.Zero(t, found.InstantMs, "Redis tells no instants that we take")
+	require.Zero(t, found.InstantMs, "Redis writes no instants that we read")
 	log, err := aof.Open(aof.Options{FS: disk.OS(dir)}, found, true, nothing)
 	require.NoError(t, err)
 	log.Append(group(0, "SET z 1"), 5)
