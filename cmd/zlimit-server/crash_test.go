@@ -189,12 +189,12 @@ func killOften(t *testing.T, mode string, times int, rng *rand.Rand) {
 			p.kill(t)
 			break
 		}
-		ledgers := p.work(t, fmt.Sprintf("%s:%d", mode, life), 200+rng.Int64N(4000), rng)
+		journals := p.work(t, fmt.Sprintf("%s:%d", mode, life), 200+rng.Int64N(4000), rng)
 		killed = time.Now()
-		for _, l := range ledgers {
+		for _, l := range journals {
 			answers += l.acked
 		}
-		all = append(all, ledgers...)
+		all = append(all, journals...)
 	}
 	t.Logf("%d kills, %d operations answered, %d lost (sent, and not answered or not yet due on disk)", times,
 		answers, lost)
@@ -214,11 +214,11 @@ func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand)
 		all     sync.WaitGroup
 		seen    atomic.Int64
 		enough  = make(chan struct{})
-		ledgers = make([]*journal, crashClients)
+		journals = make([]*journal, crashClients)
 	)
-	for i := range ledgers {
+	for i := range journals {
 		l := &journal{name: fmt.Sprintf("%s:%d", name, i)}
-		ledgers[i] = l
+		journals[i] = l
 		c, own := p.dial(t), rand.New(rand.NewPCG(rng.Uint64(), 0))
 		all.Go(func() {
 			for {
@@ -279,7 +279,7 @@ func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand)
 	}
 	p.kill(t)
 	<-ended
-	return ledgers
+	return journals
 }
 
 // counts reads the counters of a client's operations.
