@@ -66,7 +66,7 @@ difftest: build ## 200,000 random commands, here and on redis-server, byte for b
 		-family observe,zset,hash,set,list,string,bits,keys,sort,tx,lua,conn
 
 crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes back is what was acknowledged
-	$(GO) test ./cmd/zlimit-server -run 'Killed|Ledger' -count 1 -timeout 30m -v -kills 240 -killseed $$(date +%s)
+	$(GO) test ./cmd/zlimit-server -run 'Kill|Journal' -count 1 -timeout 30m -v -kills 240 -killseed $$(date +%s)
 
 abuse: ## what other clients notice of abuse, here and on redis-server (needs redis-server)
 	$(GO) run ./bench/abuse
