@@ -11,6 +11,8 @@
 // row of the command table; see commands.Command. Beside the table there are only the
 // commands that Redis has and the table lacks: rules may name them (see absent.go and docs/adr/0031).
 //
+// A Log keeps what was refused, for ACL LOG.
+//
 // The package has no sockets, files or clock. Its functions may be called
 // concurrently.
 //

@@ -198,7 +198,7 @@ func (e *Engine) aclLogCommand(c *commands.Ctx) resp.Value {
 	case len(c.Args) > 3:
 		return commands.WrongSubcommandArity(c)
 	case len(c.Args) == 3 && commands.EqualFold(c.Args[2], "reset"):
-		e.aclLog.reset()
+		e.aclLog.Reset()
 		return resp.OK
 	case len(c.Args) == 3:
 		n, ok := store.ParseInt(c.Args[2])
@@ -208,8 +208,16 @@ func (e *Engine) aclLogCommand(c *commands.Ctx) resp.Value {
 		count = n
 	}
 	var out []resp.Value
-	for _, entry := range e.aclLog.newest(count) {
-		out = append(out, entry.reply(c.NowMs))
+	for _, entry := range e.aclLog.Newest(count) {
+		out = append(out, resp.Map(
+			resp.Bulk("count"), resp.Int(entry.Count),
+			resp.Bulk("reason"), resp.Bulk(entry.Reason.String()),
+			resp.Bulk("context"), resp.Bulk(entry.Context),
+			resp.Bulk("object"), resp.Bulk(entry.Object),
+			resp.Bulk("username"), resp.Bulk(entry.Username),
+			resp.Bulk("age-seconds"), resp.Double(float64(c.NowMs-entry.AtMs)/1000),
+			resp.Bulk("client-info"), resp.Bulk(entry.Client),
+		))
 	}
 	return resp.Array(out...)
 }

@@ -38,7 +38,7 @@ func (s *Session) login(name, password string) resp.Value {
 	}
 	if !s.engine.users.Login(name, password, s.enter) {
 		logins.failed(s)
-		s.logDenial(acl.Denial{Reason: acl.DeniedAuth, Object: string(s.ctx.Args[0])}, aclToplevel, name)
+		s.logDenial(acl.Denial{Reason: acl.DeniedAuth, Object: string(s.ctx.Args[0])}, acl.Toplevel, name)
 		return errWrongPass
 	}
 	logins.succeeded(s)

@@ -96,7 +96,7 @@ type Engine struct {
 
 	users  *acl.Users
 	owner  *acl.User // of sessions whose peer is the program that runs the engine
-	aclLog aclLog
+	aclLog acl.Log
 	logins loginLimit
 
 	sessions registry

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
@@ -80,8 +81,8 @@ func (e *Engine) Figures() Figures {
 	for _, p := range prefixes {
 		f.ByPrefix = append(f.ByPrefix, stats.PrefixDecisions{Prefix: words.Spell(p.Prefix), By: p.By})
 	}
-	for _, reason := range deniedReasons {
-		f.Denials = append(f.Denials, Denials{reason.name, e.aclLog.denied[reason.Reason].Load()})
+	for _, reason := range acl.LogOrder {
+		f.Denials = append(f.Denials, Denials{reason.String(), e.aclLog.Denied(reason)})
 	}
 	e.eachCommand(func(c *commands.Command) {
 		l := e.stats.Latency(c)

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/pubsub"
 )
@@ -65,9 +66,10 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("reply_buffer_expands", 0)
 	w.put("client_query_buffer_limit_disconnections", s.QueryLimit.Load())
 	w.put("client_output_buffer_limit_disconnections", s.OutputLimit.Load())
-	for _, reason := range deniedReasons {
-		w.put("acl_access_denied_"+reason.short, e.aclLog.denied[reason.Reason].Load())
-	}
+	w.put("acl_access_denied_auth", e.aclLog.Denied(acl.DeniedAuth))
+	w.put("acl_access_denied_cmd", e.aclLog.Denied(acl.DeniedCommand))
+	w.put("acl_access_denied_key", e.aclLog.Denied(acl.DeniedKey))
+	w.put("acl_access_denied_channel", e.aclLog.Denied(acl.DeniedChannel))
 	w.put("tls_handshakes_failed", s.Handshakes.Load())
 	w.put("clock_ahead_usec", e.clock.AheadUs())
 }

@@ -16,9 +16,9 @@ func (s *Session) deny(r *acl.Rules, cmd *commands.Command, args [][]byte) resp.
 	if d.Reason == acl.Permitted {
 		return resp.None
 	}
-	context := aclToplevel
+	context := acl.Toplevel
 	if s.tx.open {
-		context = aclMulti
+		context = acl.Multi
 	}
 	s.run.Cmd = cmd
 	s.logDenial(d, context, s.user.Load().Name())
@@ -31,13 +31,27 @@ func (s *Session) deny(r *acl.Rules, cmd *commands.Command, args [][]byte) resp.
 	return resp.Error("NOPERM this user has no permissions to run the '" + d.Object + "' command")
 }
 
+// logDenial adds an entry about the session to ACL LOG and counts it.
+func (s *Session) logDenial(d acl.Denial, context, username string) {
+	e := s.engine
+	nowUs := e.clock.NowUs()
+	s.edit(func(p *public) {
+		p.db, p.proto, p.lastUs = s.ctx.DBIndex, s.proto, nowUs
+		if s.run.Cmd != nil {
+			p.lastCommand = s.run.Cmd
+		}
+	})
+	cause := acl.Cause{Reason: d.Reason, Context: context, Object: d.Object, Username: username}
+	e.aclLog.Add(cause, nowUs/1000, s.line(nowUs), e.cfg.Int("acllog-max-len"))
+}
+
 // denyInExec is deny for a queued command: its user may have lost the right since.
 func (s *Session) denyInExec(r *acl.Rules, cmd *commands.Command, args [][]byte) resp.Value {
 	d := r.Check(cmd, args)
 	if d.Reason == acl.Permitted {
 		return resp.None
 	}
-	s.logDenial(d, aclMulti, s.user.Load().Name())
+	s.logDenial(d, acl.Multi, s.user.Load().Name())
 	return resp.Error("NOPERM ACLs rules changed between the moment the transaction was accumulated and " +
 		"the EXEC call. This command is no longer allowed for the following reason: " + execReasons[d.Reason])
 }
@@ -69,7 +83,7 @@ func (g *guard) RefuseCall(cmd *commands.Command, args [][]byte) (text string) {
 	if d.Reason == acl.Permitted {
 		return ""
 	}
-	g.session.logDenial(d, aclLua, g.session.user.Load().Name())
+	g.session.logDenial(d, acl.Lua, g.session.user.Load().Name())
 	return scriptReasons[d.Reason]
 }
 

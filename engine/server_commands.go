@@ -138,7 +138,7 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	if p := e.statsPrefixes.Load(); p != nil {
 		p.Reset()
 	}
-	e.aclLog.resetCounts()
+	e.aclLog.ResetCounts()
 	e.doctor.ResetTotals()
 	e.evict.evicted.Store(0)
 	e.evict.exceeded.Store(0)
