@@ -67,7 +67,7 @@ func (e *Engine) aclGroup() []commands.Command {
 func (e *Engine) aclCat(c *commands.Ctx) resp.Value {
 	switch len(c.Args) {
 	case 2:
-		return resp.Array(bulks(commands.Categories)...)
+		return resp.Array(resp.Bulks(commands.Categories)...)
 	case 3:
 		found := slices.IndexFunc(commands.Categories, func(category string) bool {
 			return commands.EqualFold(c.Args[2], category)
@@ -75,7 +75,7 @@ func (e *Engine) aclCat(c *commands.Ctx) resp.Value {
 		if found < 0 {
 			return resp.Error("ERR Unknown category '" + resp.CString(string(c.Args[2])) + "'")
 		}
-		return resp.Array(bulks(e.users.Commands().InCategory(commands.Categories[found]))...)
+		return resp.Array(resp.Bulks(e.users.Commands().InCategory(commands.Categories[found]))...)
 	}
 	return commands.WrongSubcommandArity(c)
 }
@@ -129,8 +129,8 @@ func (e *Engine) aclGetUser(c *commands.Ctx) resp.Value {
 		others = append(others, resp.Map(selectorFields(s)...))
 	}
 	fields := []resp.Value{
-		resp.Bulk("flags"), resp.Set(bulks(rules.Flags())...),
-		resp.Bulk("passwords"), resp.Array(bulks(rules.Passwords())...),
+		resp.Bulk("flags"), resp.Set(resp.Bulks(rules.Flags())...),
+		resp.Bulk("passwords"), resp.Array(resp.Bulks(rules.Passwords())...),
 	}
 	fields = append(fields, selectorFields(selectors[0])...)
 	return resp.Map(append(fields, resp.Bulk("selectors"), resp.Array(others...))...)
@@ -150,7 +150,7 @@ func (e *Engine) aclList(*commands.Ctx) resp.Value {
 	for _, u := range e.users.All() {
 		lines = append(lines, u.Line())
 	}
-	return resp.Array(bulks(lines)...)
+	return resp.Array(resp.Bulks(lines)...)
 }
 
 // ACL USERS
@@ -159,7 +159,7 @@ func (e *Engine) aclUsers(*commands.Ctx) resp.Value {
 	for _, u := range e.users.All() {
 		names = append(names, u.Name())
 	}
-	return resp.Array(bulks(names)...)
+	return resp.Array(resp.Bulks(names)...)
 }
 
 // ACL WHOAMI

@@ -14,6 +14,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/logging"
@@ -115,7 +116,7 @@ type Engine struct {
 	sampler stats.Sampler
 	top     stats.Top
 	traces  stats.Traces
-	memory  memory
+	memory  memoryCounters
 
 	clientMemory clientMemory
 
@@ -158,7 +159,8 @@ func New(o Options) *Engine {
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
-		e.aclGroup(), e.serverGroup(), e.memoryGroup(), e.storage.Commands(),
+		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryPurge, e.memoryStats),
+		e.storage.Commands(),
 		e.doctorGroup(), e.traceGroup(), e.statsGroup(),
 	)
 	e.doctor = doctor.New(e.table)

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/process"
 )
 
 func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	f := e.readMemory()
-	m, h := &f.use, &f.heap
-	used, overhead, dataset, peak, resident := f.used, f.overhead, f.dataset, f.peak, f.resident
+	m, h := &f.Use, &f.Heap
+	used, overhead, dataset, peak, resident := f.Used, f.Overhead(), f.Dataset(), f.Peak, f.Resident
 	w.bytes("used_memory", used)
 	w.bytes("used_memory_rss", resident)
 	w.bytes("used_memory_peak", peak)
@@ -24,7 +25,7 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("allocator_resident", h.Mapped)
 	w.bytes("total_system_memory", process.MachineBytes())
 
-	scripts, libraries := &f.scripts, &f.libraries
+	scripts, libraries := &f.Scripts, &f.Libraries
 	w.bytesAs("used_memory_lua", 0, func() { w.put("used_memory_vm_eval", 0) })
 	w.put("used_memory_scripts_eval", scripts.Bytes)
 	w.put("number_of_cached_scripts", scripts.Cached)
@@ -35,9 +36,9 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.bytes("used_memory_vm_total", 0)
 	w.put("used_memory_functions", libraries.Bytes)
 	w.bytes("used_memory_scripts", scripts.Bytes+libraries.Bytes)
-	w.bytes("maxmemory", e.cfg.Int("maxmemory"))
-	w.put("maxmemory_policy", e.cfg.String("maxmemory-policy"))
-	w.put("maxmemory_reserve", e.evict.reserve.Load())
+	w.bytes("maxmemory", f.Max)
+	w.put("maxmemory_policy", f.Policy)
+	w.put("maxmemory_reserve", f.Reserve)
 
 	w.ratio("allocator_frag_ratio", h.Active, h.Allocated)
 	w.put("allocator_frag_bytes", h.Active-h.Allocated)
@@ -68,31 +69,13 @@ func (w *infoWriter) bytes(field string, n int64) { w.bytesAs(field, n, func() {
 func (w *infoWriter) bytesAs(field string, n int64, between func()) {
 	w.put(field, n)
 	between()
-	w.put(field+"_human", human(uint64(max(n, 0))))
+	w.put(field+"_human", memory.Human(n))
 }
 
 func (w *infoWriter) percent(field string, part, whole int64) {
-	w.put(field, fmt.Sprintf("%.2f%%", share(part, whole)*100))
+	w.put(field, fmt.Sprintf("%.2f%%", memory.Ratio(part, whole)*100))
 }
 
-func (w *infoWriter) ratio(field string, a, b int64) { w.put(field, fmt.Sprintf("%.2f", share(a, b))) }
-
-func share(a, b int64) float64 {
-	if b <= 0 {
-		return 0
-	}
-	return float64(a) / float64(b)
-}
-
-// human spells a number of bytes as INFO does.
-func human(n uint64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%dB", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.2fK", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.2fM", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.2fG", float64(n)/(1<<30))
+func (w *infoWriter) ratio(field string, a, b int64) {
+	w.put(field, fmt.Sprintf("%.2f", memory.Ratio(a, b)))
 }

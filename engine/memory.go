@@ -5,12 +5,16 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/memory"
+	"github.com/zlimit/zlimit/engine/process"
+	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
-// memory counts used_memory beside the keyspace, which counts itself; see
+// memoryCounters count used_memory beside the keyspace, which counts itself; see
 // docs/adr/0028. All are bytes.
-type memory struct {
+type memoryCounters struct {
 	buffers atomic.Int64 // of connections and transactions, as last published, and unread replies
 	mail    atomic.Int64 // of mailboxes
 	peak    atomic.Int64 // the largest used_memory that was seen
@@ -18,29 +22,9 @@ type memory struct {
 	purging sync.Mutex // held by MEMORY PURGE
 }
 
-// A MemoryUse is how many bytes the data and the buffers of an engine take. It does
-// not include what the allocator and the garbage collector need besides.
-type MemoryUse struct {
-	Keyspace  store.Memory
-	Startup   int64 // of an empty engine
-	Clients   int64 // sessions, their buffers, and messages that wait for them
-	Scripts   int64 // cached scripts
-	Functions int64 // libraries
-	Log       int64 // of the append-only log, waiting to be written
-	Doctor    int64 // what RL.DOCTOR remembers
-}
-
-// Used returns the sum, used_memory.
-func (m MemoryUse) Used() int64 {
-	return m.Startup + m.Keyspace.Used + m.Clients + m.Scripts + m.Functions + m.Log + m.Doctor
-}
-
-// Overhead returns what is neither a key's name nor a value, used_memory_overhead.
-func (m MemoryUse) Overhead() int64 { return m.Used() - m.Keyspace.Used + m.Keyspace.Overhead }
-
 // MemoryUse returns the present use. It locks no shard and takes constant time.
-func (e *Engine) MemoryUse() MemoryUse {
-	m := MemoryUse{
+func (e *Engine) MemoryUse() memory.Use {
+	return memory.Use{
 		Keyspace:  e.store.Memory(),
 		Startup:   startupBytes,
 		Clients:   int64(e.Sessions())*sessionBytes + e.memory.buffers.Load() + e.memory.mail.Load(),
@@ -49,7 +33,6 @@ func (e *Engine) MemoryUse() MemoryUse {
 		Log:       e.storage.Buffered(),
 		Doctor:    e.doctor.Bytes(),
 	}
-	return m
 }
 
 var (
@@ -65,6 +48,50 @@ func (e *Engine) notePeak(used int64) (peak int64) {
 			return max(peak, used)
 		}
 	}
+}
+
+// readMemory returns the facts of INFO memory and MEMORY.
+func (e *Engine) readMemory() memory.Facts {
+	f := memory.Facts{
+		Use: e.MemoryUse(), Heap: process.ReadHeap(), Resident: process.ResidentBytes(),
+		Scripts: e.scripts.Stats(), Libraries: e.scripts.LibraryStats(),
+		Max: e.MaxMemory(), Policy: e.cfg.String("maxmemory-policy"), Reserve: e.evict.reserve.Load(),
+		Sessions: int64(e.Sessions()),
+	}
+	f.Used = f.Use.Used()
+	f.Peak = e.notePeak(f.Used)
+	if f.Resident == 0 {
+		f.Resident = f.Heap.Mapped
+	}
+	return f
+}
+
+// MEMORY DOCTOR
+func (e *Engine) memoryDoctor(*commands.Ctx) resp.Value {
+	f := e.readMemory()
+	return resp.Verbatim(memory.Diagnose(&f))
+}
+
+// MEMORY PURGE
+//
+// It does nothing while another call is under way.
+func (e *Engine) memoryPurge(*commands.Ctx) resp.Value {
+	if free := e.options.FreeMemory; free != nil && e.memory.purging.TryLock() {
+		defer e.memory.purging.Unlock()
+		free()
+	}
+	return resp.OK
+}
+
+// MEMORY STATS
+func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
+	caller(c).flush()
+	keys, busy := e.keyspaceFigures(c)
+	if busy != nil {
+		return resp.Error(busy.Reply)
+	}
+	f := e.readMemory()
+	return memory.Stats(&f, &keys)
 }
 
 // SetBufferBytes records how many bytes of buffers the session's connection has, if that has

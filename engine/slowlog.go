@@ -64,7 +64,7 @@ func (e *Engine) slowlogGet(c *commands.Ctx) resp.Value {
 		entry := &entries[i]
 		out[i] = resp.Array(
 			resp.Int(entry.ID), resp.Int(entry.UnixS), resp.Int(entry.DurationUs),
-			resp.Array(bulks(entry.Args)...), resp.Bulk(entry.Addr), resp.Bulk(entry.Name),
+			resp.Array(resp.Bulks(entry.Args)...), resp.Bulk(entry.Addr), resp.Bulk(entry.Name),
 		)
 	}
 	return resp.Array(out...)

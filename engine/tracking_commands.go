@@ -173,16 +173,8 @@ func clientTrackingInfo(c *commands.Ctx) resp.Value {
 		prefixes = mode.prefixes
 	}
 	return resp.Map(
-		resp.Bulk("flags"), resp.Set(bulks(mode.flags(t.caching))...),
+		resp.Bulk("flags"), resp.Set(resp.Bulks(mode.flags(t.caching))...),
 		resp.Bulk("redirect"), resp.Int(mode.redirection()),
-		resp.Bulk("prefixes"), resp.Array(bulks(prefixes)...),
+		resp.Bulk("prefixes"), resp.Array(resp.Bulks(prefixes)...),
 	)
-}
-
-func bulks(texts []string) []resp.Value {
-	out := make([]resp.Value, len(texts))
-	for i, text := range texts {
-		out[i] = resp.Bulk(text)
-	}
-	return out
 }

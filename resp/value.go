@@ -108,6 +108,15 @@ func Verbatim(s string) Value { return text(KindVerbatim, s) }
 // Array returns an array; the slice is kept, not copied.
 func Array(elems ...Value) Value { return aggregate(KindArray, elems) }
 
+// Bulks returns the elements of an array or a set of texts.
+func Bulks(texts []string) []Value {
+	out := make([]Value, len(texts))
+	for i, text := range texts {
+		out[i] = Bulk(text)
+	}
+	return out
+}
+
 // Set returns an unordered collection; the slice is kept, not copied.
 func Set(elems ...Value) Value { return aggregate(KindSet, elems) }
 

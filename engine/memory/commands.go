@@ -1,4 +1,4 @@
-package engine
+package memory
 
 import (
 	"strconv"
@@ -9,8 +9,9 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// memoryGroup returns the row of MEMORY.
-func (e *Engine) memoryGroup() []commands.Command {
+// Commands returns the row of MEMORY, with the handlers of the subcommands that need the
+// engine.
+func Commands(doctor, purge, stats commands.Handler) []commands.Command {
 	row := func(name string, flags commands.Flags, complexity, summary, deviation string, tips []string,
 		handler commands.Handler,
 	) commands.Command {
@@ -23,7 +24,7 @@ func (e *Engine) memoryGroup() []commands.Command {
 	const release = "Depends on how much memory is allocated"
 	usage := row("usage", commands.ReadOnly, "O(1)",
 		"Returns the bytes that a key counts for in used_memory.",
-		"the bytes are zlimit's, and exact: SAMPLES changes nothing", nil, memoryUsage)
+		"the bytes are zlimit's, and exact: SAMPLES changes nothing", nil, keyUsage)
 	usage.Arity, usage.Syntax = -3, "key [SAMPLES count]"
 	usage.Keys = []commands.KeySpec{{Flags: "RO", First: 2, Step: 1}}
 	return []commands.Command{{
@@ -31,22 +32,22 @@ func (e *Engine) memoryGroup() []commands.Command {
 		Summary: "Shows what takes memory.",
 		Subs: []commands.Command{
 			row("doctor", 0, "O(1)", "Returns what is unusual about the use of memory, in words.",
-				"the text", report, e.memoryDoctor),
+				"the text", report, doctor),
 			commands.Help("server", "4.0.0"),
 			row("malloc-stats", 0, release, "Returns the figures of Go's runtime about its memory.",
-				"the text", report, memoryMallocStats),
+				"the text", report, mallocStats),
 			row("purge", 0, release, "Collects garbage and returns unused memory to the system.", "",
-				[]string{"request_policy:all_shards", "response_policy:all_succeeded"}, e.memoryPurge),
+				[]string{"request_policy:all_shards", "response_policy:all_succeeded"}, purge),
 			row("stats", commands.AllShards|commands.Stepwise, "O(1)",
 				"Returns what takes memory, by cause, as INFO memory shows it.",
-				"what Redis has and zlimit has not is 0", report, e.memoryStats),
+				"what Redis has and zlimit has not is 0", report, stats),
 			usage,
 		},
 	}}
 }
 
 // MEMORY USAGE key [SAMPLES count]
-func memoryUsage(c *commands.Ctx) resp.Value {
+func keyUsage(c *commands.Ctx) resp.Value {
 	for rest := c.Args[3:]; len(rest) > 0; rest = rest[2:] {
 		if len(rest) < 2 || !commands.EqualFold(rest[0], "samples") {
 			return commands.ErrSyntax
@@ -66,42 +67,25 @@ func memoryUsage(c *commands.Ctx) resp.Value {
 }
 
 // MEMORY MALLOC-STATS
-func memoryMallocStats(*commands.Ctx) resp.Value { return resp.Verbatim(process.MemoryReport()) }
+func mallocStats(*commands.Ctx) resp.Value { return resp.Verbatim(process.MemoryReport()) }
 
-// MEMORY PURGE
-//
-// It does nothing while another call is under way.
-func (e *Engine) memoryPurge(*commands.Ctx) resp.Value {
-	if free := e.options.FreeMemory; free != nil && e.memory.purging.TryLock() {
-		defer e.memory.purging.Unlock()
-		free()
-	}
-	return resp.OK
-}
-
-// MEMORY STATS
-func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
-	caller(c).flush()
-	keys, busy := e.keyspaceFigures(c)
-	if busy != nil {
-		return resp.Error(busy.Reply)
-	}
-	f := e.readMemory()
-	h := &f.heap
+// Stats returns the reply of MEMORY STATS.
+func Stats(f *Facts, keys *store.Figures) resp.Value {
+	h := &f.Heap
 	var out []resp.Value
 	put := func(field string, n int64) { out = append(out, resp.Bulk(field), resp.Int(n)) }
 	double := func(field string, x float64) { out = append(out, resp.Bulk(field), resp.Double(x)) }
 
-	put("peak.allocated", f.peak)
-	put("total.allocated", f.used)
-	put("startup.allocated", f.use.Startup)
+	put("peak.allocated", f.Peak)
+	put("total.allocated", f.Used)
+	put("startup.allocated", f.Use.Startup)
 	put("replication.backlog", 0)
 	put("clients.slaves", 0)
-	put("clients.normal", f.use.Clients)
+	put("clients.normal", f.Use.Clients)
 	put("cluster.links", 0)
-	put("aof.buffer", f.use.Log)
-	put("lua.caches", f.scripts.Bytes)
-	put("functions.caches", f.libraries.Bytes)
+	put("aof.buffer", f.Use.Log)
+	put("lua.caches", f.Scripts.Bytes)
+	put("functions.caches", f.Libraries.Bytes)
 	total := int64(0)
 	for i := range keys.DBs {
 		if db := &keys.DBs[i]; db.Keys > 0 {
@@ -112,27 +96,27 @@ func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
 				resp.Bulk("overhead.hashtable.slot-to-keys"), resp.Int(0)))
 		}
 	}
-	data := f.used - f.use.Startup
-	put("overhead.total", f.overhead)
+	data := f.Used - f.Use.Startup
+	put("overhead.total", f.Overhead())
 	put("keys.count", total)
 	perKey := int64(0)
 	if total > 0 {
 		perKey = data / total
 	}
 	put("keys.bytes-per-key", perKey)
-	put("dataset.bytes", f.dataset)
-	double("dataset.percentage", share(f.dataset, data)*100)
-	double("peak.percentage", share(f.used, f.peak)*100)
+	put("dataset.bytes", f.Dataset())
+	double("dataset.percentage", Ratio(f.Dataset(), data)*100)
+	double("peak.percentage", Ratio(f.Used, f.Peak)*100)
 	put("allocator.allocated", h.Allocated)
 	put("allocator.active", h.Active)
 	put("allocator.resident", h.Mapped)
-	double("allocator-fragmentation.ratio", share(h.Active, h.Allocated))
+	double("allocator-fragmentation.ratio", Ratio(h.Active, h.Allocated))
 	put("allocator-fragmentation.bytes", h.Active-h.Allocated)
-	double("allocator-rss.ratio", share(h.Mapped, h.Active))
+	double("allocator-rss.ratio", Ratio(h.Mapped, h.Active))
 	put("allocator-rss.bytes", h.Mapped-h.Active)
-	double("rss-overhead.ratio", share(f.resident, h.Mapped))
-	put("rss-overhead.bytes", f.resident-h.Mapped)
-	double("fragmentation", share(f.resident, f.used))
-	put("fragmentation.bytes", f.resident-f.used)
+	double("rss-overhead.ratio", Ratio(f.Resident, h.Mapped))
+	put("rss-overhead.bytes", f.Resident-h.Mapped)
+	double("fragmentation", Ratio(f.Resident, f.Used))
+	put("fragmentation.bytes", f.Resident-f.Used)
 	return resp.Map(out...)
 }
