@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/info"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the generated tables of pages anew")
@@ -31,7 +32,7 @@ func TestGeneratedTables(t *testing.T) {
 		"docs/absent.md":     absent,
 		"docs/commands.md":   commands.Markdown(e.Table()),
 		"docs/directives.md": config.Markdown(),
-		"docs/info.md":       engine.InfoMarkdown(),
+		"docs/info.md":       info.Markdown(),
 	} {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)

@@ -58,6 +58,16 @@ func (t *Table) Len() int { return t.count }
 // caller must not change the slice.
 func (t *Table) All() []*Command { return t.sorted }
 
+// Each calls fn with each command of All and with each subcommand.
+func (t *Table) Each(fn func(c *Command)) {
+	for _, c := range t.sorted {
+		fn(c)
+		for i := range c.Subs {
+			fn(&c.Subs[i])
+		}
+	}
+}
+
 // Declared returns the commands of All and those that Rename has removed, sorted by
 // name. The caller must not change the slice.
 func (t *Table) Declared() []*Command { return t.declared }

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -49,23 +46,6 @@ func (e *Engine) Count() { e.sampler.Tick(int(e.cfg.Int("hz"))) }
 // PUBLISH to its end.
 func (s *Session) Hold()    { s.AcquireBroker() }
 func (s *Session) Release() { s.engine.broker.Release(&s.subscriber) }
-
-// InfoReasons returns the fields of INFO that are known to differ: "Server
-// gcc_version".
-func InfoReasons() map[string]bool { return namesOf(infoMissing, infoExtra) }
-
-// InfoConstants returns the fields of INFO that are known to be constant.
-func InfoConstants() map[string]bool { return namesOf(infoConstant) }
-
-func namesOf(tables ...[]infoNote) map[string]bool {
-	out := make(map[string]bool)
-	for _, n := range slices.Concat(tables...) {
-		for _, field := range strings.Fields(n.fields) {
-			out[n.section+" "+field] = true
-		}
-	}
-	return out
-}
 
 // CountedMemory returns the memory that the keyspace counts, and the result of a recount.
 func (e *Engine) CountedMemory() (counted, found store.Memory) {

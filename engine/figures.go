@@ -84,7 +84,7 @@ func (e *Engine) Figures() Figures {
 	for _, reason := range acl.LogOrder {
 		f.Denials = append(f.Denials, Denials{reason.String(), e.aclLog.Denied(reason)})
 	}
-	e.eachCommand(func(c *commands.Command) {
+	e.table.Each(func(c *commands.Command) {
 		l := e.stats.Latency(c)
 		if !l.Timed() {
 			return

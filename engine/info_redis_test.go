@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/info"
 	"github.com/zlimit/zlimit/oracle"
 )
 
@@ -85,11 +85,22 @@ func infoNamed(fields []string) (out []string) {
 	return out
 }
 
+// namesOf returns the fields that notes are about: "Server gcc_version".
+func namesOf(tables ...[]info.Note) map[string]bool {
+	out := make(map[string]bool)
+	for _, n := range slices.Concat(tables...) {
+		for _, field := range strings.Fields(n.Fields) {
+			out[n.Section+" "+field] = true
+		}
+	}
+	return out
+}
+
 // infoSetup makes every dynamic field appear.
 var infoSetup = []string{"SET k v", "SET t v EX 100", "INCR k"}
 
 // TestInfoHasRedisFields compares the fields of each section, and their order, with
-// redis-server's. engine.InfoDifferences explains the differences.
+// redis-server's. info.Missing and info.Extra explain the differences.
 func TestInfoHasRedisFields(t *testing.T) {
 	if *recordInfo {
 		recordInfoFrom(t)
@@ -98,7 +109,7 @@ func TestInfoHasRedisFields(t *testing.T) {
 	require.NoError(t, err)
 	recorded := strings.Split(strings.TrimSpace(string(text)), "\n\n")
 	require.Len(t, recorded, len(infoCalls), "run go test ./engine -run InfoHas -record-info")
-	reasons := engine.InfoReasons()
+	reasons := namesOf(info.Missing, info.Extra)
 	used := map[string]bool{"# Limiter": true}
 	for i, call := range infoCalls {
 		e, _ := newEngine(t)
@@ -126,7 +137,7 @@ func TestInfoNotesAreOfFields(t *testing.T) {
 	s := newSession(t, e)
 	do(s, "SET k v")
 	fields := infoNamed(infoFields(do(s, "INFO everything")))
-	for field := range engine.InfoConstants() {
+	for field := range namesOf(info.Constant) {
 		require.Contains(t, fields, field)
 	}
 }

@@ -17,7 +17,7 @@ func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
 		}
 	}
 	if len(c.Args) == 2 {
-		e.eachCommand(add)
+		e.table.Each(add)
 	}
 	for _, name := range c.Args[2:] {
 		cmd := e.table.Find(name)

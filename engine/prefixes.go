@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -138,25 +137,4 @@ func (e *Engine) prefixFigures() []store.PrefixFigures {
 		all[i].Prefix = words.Spell(all[i].Prefix)
 	}
 	return all
-}
-
-// infoMaxPrefixes is how many prefixes INFO shows; metrics show all.
-const infoMaxPrefixes = 100
-
-// infoPrefixes shows the prefixes with a limit, in the order of their names.
-func infoPrefixes(e *Engine, w *infoWriter) {
-	all := e.prefixFigures()
-	if len(all) == 0 {
-		return
-	}
-	counting := int64(0)
-	if !e.store.PrefixesCounted() {
-		counting = 1
-	}
-	w.put("limiter_prefixes", len(all))
-	w.put("limiter_prefixes_counting", counting)
-	for i, p := range all[:min(len(all), infoMaxPrefixes)] {
-		w.put(fmt.Sprint("limiter_prefix", i),
-			fmt.Sprintf("keys=%d,max=%d,refused=%d,prefix=%s", p.Keys, p.Max, p.Refused, p.Prefix))
-	}
 }

@@ -1,14 +1,13 @@
-package engine
+package info
 
 import (
 	"fmt"
 
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
 )
 
-func infoPersistence(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	st := e.storage.Status()
+func writePersistence(f *Facts, w *writer) {
+	st := &f.Persistence
 	w.put("loading", flag(st.Loading != nil))
 	w.put("async_loading", 0)
 	w.put("current_cow_peak", 0)
@@ -48,12 +47,12 @@ func infoPersistence(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 		w.put("aof_delayed_fsync", st.Log.Delayed)
 	}
 	if st.Loading != nil {
-		infoLoading(st.Loading, e.clock.NowUs()/1_000_000, w)
+		writeLoading(st.Loading, f.NowUs/1_000_000, w)
 	}
 }
 
-// infoLoading writes how far loading has come.
-func infoLoading(l *durable.LoadStatus, nowS int64, w *infoWriter) {
+// writeLoading writes how far loading has come.
+func writeLoading(l *durable.LoadStatus, nowS int64, w *writer) {
 	total := max(l.Total, 1)
 	eta := int64(1)
 	if elapsed := nowS - l.BeganS; l.Done > 0 {

@@ -1,17 +1,12 @@
-package engine
+package info
 
-import (
-	"fmt"
+import "github.com/zlimit/zlimit/engine/process"
 
-	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/memory"
-	"github.com/zlimit/zlimit/engine/process"
-)
-
-func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	f := e.readMemory()
-	m, h := &f.Use, &f.Heap
-	used, overhead, dataset, peak, resident := f.Used, f.Overhead(), f.Dataset(), f.Peak, f.Resident
+func writeMemory(f *Facts, w *writer) {
+	facts := &f.Memory
+	m, h := &facts.Use, &facts.Heap
+	used, peak, resident := facts.Used, facts.Peak, facts.Resident
+	overhead, dataset := facts.Overhead(), facts.Dataset()
 	w.bytes("used_memory", used)
 	w.bytes("used_memory_rss", resident)
 	w.bytes("used_memory_peak", peak)
@@ -25,20 +20,20 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("allocator_resident", h.Mapped)
 	w.bytes("total_system_memory", process.MachineBytes())
 
-	scripts, libraries := &f.Scripts, &f.Libraries
+	scripts, libraries := &facts.Scripts, &facts.Libraries
 	w.bytesAs("used_memory_lua", 0, func() { w.put("used_memory_vm_eval", 0) })
 	w.put("used_memory_scripts_eval", scripts.Bytes)
 	w.put("number_of_cached_scripts", scripts.Cached)
-	w.put("number_of_compiled_scripts", e.scripts.CompiledScripts())
+	w.put("number_of_compiled_scripts", f.Compiled)
 	w.put("number_of_functions", libraries.Functions)
 	w.put("number_of_libraries", libraries.Libraries)
 	w.put("used_memory_vm_functions", 0)
 	w.bytes("used_memory_vm_total", 0)
 	w.put("used_memory_functions", libraries.Bytes)
 	w.bytes("used_memory_scripts", scripts.Bytes+libraries.Bytes)
-	w.bytes("maxmemory", f.Max)
-	w.put("maxmemory_policy", f.Policy)
-	w.put("maxmemory_reserve", f.Reserve)
+	w.bytes("maxmemory", facts.Max)
+	w.put("maxmemory_policy", facts.Policy)
+	w.put("maxmemory_reserve", facts.Reserve)
 
 	w.ratio("allocator_frag_ratio", h.Active, h.Allocated)
 	w.put("allocator_frag_bytes", h.Active-h.Allocated)
@@ -60,22 +55,4 @@ func infoMemory(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("lazyfree_pending_objects", 0)
 	w.put("lazyfreed_objects", 0)
 	w.put("gc_cycles", h.Collections)
-}
-
-// bytes writes a number of bytes twice: as it is, and for people.
-func (w *infoWriter) bytes(field string, n int64) { w.bytesAs(field, n, func() {}) }
-
-// bytesAs is bytes with other fields in between.
-func (w *infoWriter) bytesAs(field string, n int64, between func()) {
-	w.put(field, n)
-	between()
-	w.put(field+"_human", memory.Human(n))
-}
-
-func (w *infoWriter) percent(field string, part, whole int64) {
-	w.put(field, fmt.Sprintf("%.2f%%", memory.Ratio(part, whole)*100))
-}
-
-func (w *infoWriter) ratio(field string, a, b int64) {
-	w.put(field, fmt.Sprintf("%.2f", memory.Ratio(a, b)))
 }

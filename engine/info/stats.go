@@ -1,15 +1,9 @@
-package engine
+package info
 
-import (
-	"fmt"
+import "github.com/zlimit/zlimit/engine/pubsub"
 
-	"github.com/zlimit/zlimit/acl"
-	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/pubsub"
-)
-
-func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
-	s := &e.stats
+func writeStats(f *Facts, w *writer) {
+	s, a := f.Stats, &f.Activity
 	ops, in, out := s.Rates()
 	w.put("total_connections_received", s.Connections.Load())
 	w.put("total_commands_processed", s.Commands())
@@ -26,22 +20,20 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("sync_full", 0)
 	w.put("sync_partial_ok", 0)
 	w.put("sync_partial_err", 0)
-	w.put("expired_keys", f.keyspace.Expired)
+	w.put("expired_keys", f.Keyspace.Expired)
 	w.put("expired_stale_perc", "0.00")
 	w.put("expired_time_cap_reached_count", s.ReclaimCuts.Load())
 	w.put("expire_cycle_cpu_milliseconds", s.ReclaimUs.Load()/1000)
-	w.put("evicted_keys", e.evict.evicted.Load())
+	w.put("evicted_keys", a.EvictedKeys)
 	w.put("evicted_clients", s.Evicted.Load())
-	w.put("evicted_scripts", e.scripts.Stats().Evicted)
-	exceeded, exceededNow := e.evict.exceededUs(e.clock.MonotonicUs())
-	w.put("total_eviction_exceeded_time", exceeded/1000)
-	w.put("current_eviction_exceeded_time", exceededNow/1000)
-	w.put("keyspace_hits", f.keyspace.Hits)
-	w.put("keyspace_misses", f.keyspace.Misses)
-	topics := caller(c).AcquireBroker().Topics()
-	w.put("pubsub_channels", topics[pubsub.Channels])
-	w.put("pubsub_patterns", topics[pubsub.Patterns])
-	w.put("pubsubshard_channels", topics[pubsub.ShardChannels])
+	w.put("evicted_scripts", a.EvictedScripts)
+	w.put("total_eviction_exceeded_time", a.ExceededUs/1000)
+	w.put("current_eviction_exceeded_time", a.ExceededNowUs/1000)
+	w.put("keyspace_hits", f.Keyspace.Hits)
+	w.put("keyspace_misses", f.Keyspace.Misses)
+	w.put("pubsub_channels", a.Topics[pubsub.Channels])
+	w.put("pubsub_patterns", a.Topics[pubsub.Patterns])
+	w.put("pubsubshard_channels", a.Topics[pubsub.ShardChannels])
 	w.put("latest_fork_usec", 0)
 	w.put("total_forks", 0)
 	w.put("migrate_cached_sockets", 0)
@@ -52,9 +44,9 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("active_defrag_key_misses", 0)
 	w.put("total_active_defrag_time", 0)
 	w.put("current_active_defrag_time", 0)
-	w.put("tracking_total_keys", e.tracked.table.keys.Load())
-	w.put("tracking_total_items", e.tracked.table.items.Load())
-	w.put("tracking_total_prefixes", e.tracked.prefixes.len())
+	w.put("tracking_total_keys", a.TrackedKeys)
+	w.put("tracking_total_items", a.TrackedItems)
+	w.put("tracking_total_prefixes", a.TrackedPrefixes)
 	w.put("unexpected_error_replies", 0)
 	w.put("total_error_replies", s.Errors.Total())
 	w.put("dump_payload_sanitizations", 0)
@@ -66,14 +58,10 @@ func infoStats(e *Engine, f *infoFacts, c *commands.Ctx, w *infoWriter) {
 	w.put("reply_buffer_expands", 0)
 	w.put("client_query_buffer_limit_disconnections", s.QueryLimit.Load())
 	w.put("client_output_buffer_limit_disconnections", s.OutputLimit.Load())
-	w.put("acl_access_denied_auth", e.aclLog.Denied(acl.DeniedAuth))
-	w.put("acl_access_denied_cmd", e.aclLog.Denied(acl.DeniedCommand))
-	w.put("acl_access_denied_key", e.aclLog.Denied(acl.DeniedKey))
-	w.put("acl_access_denied_channel", e.aclLog.Denied(acl.DeniedChannel))
+	w.put("acl_access_denied_auth", a.DeniedAuth)
+	w.put("acl_access_denied_cmd", a.DeniedCommand)
+	w.put("acl_access_denied_key", a.DeniedKey)
+	w.put("acl_access_denied_channel", a.DeniedChannel)
 	w.put("tls_handshakes_failed", s.Handshakes.Load())
-	w.put("clock_ahead_usec", e.clock.AheadUs())
-}
-
-func (w *infoWriter) kilobytes(field string, n int64) {
-	w.put(field, fmt.Sprintf("%.2f", float64(n)/1024))
+	w.put("clock_ahead_usec", a.ClockAheadUs)
 }

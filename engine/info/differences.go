@@ -1,15 +1,15 @@
-package engine
+package info
 
 import (
 	"fmt"
 	"strings"
 )
 
-// An infoNote says why fields of INFO are not as in Redis 7.0.
-type infoNote struct{ section, fields, why string }
+// A Note says why fields of INFO are not as in Redis 7.0.
+type Note struct{ Section, Fields, Why string }
 
-// infoMissing are the fields of Redis that are missing here.
-var infoMissing = []infoNote{
+// Missing are the fields of Redis that are missing here.
+var Missing = []Note{
 	{
 		"Server", "redis_build_id",
 		"There is no such number of a Go program; redis_git_sha1 is the commit it was built from.",
@@ -17,8 +17,8 @@ var infoMissing = []infoNote{
 	{"Server", "gcc_version", "go_version is in its place."},
 }
 
-// infoExtra are the fields that Redis has not.
-var infoExtra = []infoNote{
+// Extra are the fields that Redis has not.
+var Extra = []Note{
 	{"Server", "zlimit_version", "redis_version is the version whose answers are given."},
 	{"Server", "go_version", "What the program was compiled with."},
 	{"Clients", "pubsub_clients", "From Redis 7.4: connections that have subscribed."},
@@ -50,9 +50,9 @@ var infoExtra = []infoNote{
 	{"Limiter", "limiter_*", "What limiters decided, and the keys under rl-max-keys-per-prefix."},
 }
 
-// infoConstant are the fields whose value never changes or has another meaning than
+// Constant are the fields whose value never changes or has another meaning than
 // in Redis.
-var infoConstant = []infoNote{
+var Constant = []Note{
 	{"Server", "monotonic_clock atomicvar_api", "Go's own."},
 	{"Server", "io_threads_active", "0: connections are served by as many threads as there are processors."},
 	{
@@ -121,21 +121,21 @@ var infoConstant = []infoNote{
 	{"Keyspace", "db*", "avg_ttl is the mean of all deadlines; Redis estimates it from samples."},
 }
 
-// InfoMarkdown returns the tables of docs/info.md.
-func InfoMarkdown() string {
+// Markdown returns the tables of docs/info.md.
+func Markdown() string {
 	var b strings.Builder
 	for _, part := range []struct {
 		title string
-		notes []infoNote
+		notes []Note
 	}{
-		{"Not there", infoMissing},
-		{"Ours", infoExtra},
-		{"Constant, or of another meaning", infoConstant},
+		{"Not there", Missing},
+		{"Ours", Extra},
+		{"Constant, or of another meaning", Constant},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n| Section | Field | Why |\n|---|---|---|\n", part.title)
 		for _, n := range part.notes {
-			fields := "`" + strings.ReplaceAll(n.fields, " ", "`, `") + "`"
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", n.section, fields, n.why)
+			fields := "`" + strings.ReplaceAll(n.Fields, " ", "`, `") + "`"
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", n.Section, fields, n.Why)
 		}
 	}
 	return b.String()

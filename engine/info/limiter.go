@@ -1,4 +1,4 @@
-package engine
+package info
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// infoLimiter shows the decisions since the start or CONFIG RESETSTAT, by algorithm
+// writeLimiter shows the decisions since the start or CONFIG RESETSTAT, by algorithm
 // and by command, and what the keyspace held at the last sample.
-func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
-	by := e.stats.Decisions()
+func writeLimiter(f *Facts, w *writer) {
+	by := f.Stats.Decisions()
 	var all commands.Decisions
 	for i := range by {
 		all.Add(&by[i])
@@ -18,7 +18,7 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("limiter_denied", all.Denied)
 	w.put("limiter_peeked", all.Peeked)
 	w.put("limiter_units", all.Units)
-	infoPrefixes(e, w)
+	writePrefixes(&f.Limiter, w)
 	decisions := func(field string, belongs func(d commands.Decider) string) {
 		for d := range commands.Decider(commands.NumDeciders()) {
 			sum, first := commands.Decisions{}, true
@@ -37,7 +37,7 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	decisions("algorithm_", commands.Decider.Algorithm)
 	decisions("command_", commands.Decider.Command)
 
-	held := e.sampler.Last()
+	held := f.Limiter.Held
 	var sum commands.KindCount
 	for k, h := range held.By {
 		if h.Keys > 0 {
@@ -53,7 +53,23 @@ func infoLimiter(e *Engine, _ *infoFacts, _ *commands.Ctx, w *infoWriter) {
 	w.put("held_bytes", sum.Bytes)
 	age := int64(-1)
 	if held.Taken {
-		age = (e.clock.MonotonicUs() - held.TakenUs) / 1000
+		age = (f.MonotonicUs - held.TakenUs) / 1000
 	}
 	w.put("held_age_ms", age)
+}
+
+// maxPrefixes is how many prefixes INFO shows; metrics show all.
+const maxPrefixes = 100
+
+// writePrefixes shows the prefixes with a limit, in the order of their names.
+func writePrefixes(l *LimiterFacts, w *writer) {
+	if len(l.Prefixes) == 0 {
+		return
+	}
+	w.put("limiter_prefixes", len(l.Prefixes))
+	w.put("limiter_prefixes_counting", flag(l.Counting))
+	for i, p := range l.Prefixes[:min(len(l.Prefixes), maxPrefixes)] {
+		w.put(fmt.Sprint("limiter_prefix", i),
+			fmt.Sprintf("keys=%d,max=%d,refused=%d,prefix=%s", p.Keys, p.Max, p.Refused, p.Prefix))
+	}
 }

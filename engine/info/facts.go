@@ -1,0 +1,65 @@
+package info
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/memory"
+	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/store"
+)
+
+// Facts are what the sections show. A field that names a section is needed only for that one.
+type Facts struct {
+	NowUs       int64 // of the call
+	MonotonicUs int64 // on Clock.MonotonicUs
+	StartUs     int64 // of the engine
+	RunID       string
+	Port        int
+	Version     string
+	Redis       string // the version whose behaviour this is
+
+	Config *config.Config
+	Table  *commands.Table
+	Stats  *stats.Stats
+
+	Clients     ClientFacts
+	Memory      memory.Facts
+	Compiled    int            // for Memory: the scripts that run without the interpreter
+	Persistence durable.Status // for Persistence
+	Activity    StatFacts      // for Stats
+	Keyspace    store.Figures  // for Keyspace and Stats
+	Limiter     LimiterFacts
+}
+
+// ClientFacts are about the sessions.
+type ClientFacts struct {
+	Sessions                   int
+	LargestInput               int // bytes of the largest buffers
+	LargestOutput              int
+	Tracking                   int64 // CLIENT TRACKING
+	Subscribed                 int
+	Watching, Watched, Awaited int64 // sessions that watch, and keys
+}
+
+// StatFacts are what section Stats shows beside what package stats counts.
+type StatFacts struct {
+	EvictedKeys    int64
+	EvictedScripts int64
+	// ExceededUs is for how long memory was beyond maxmemory, and ExceededNowUs for how long it is now.
+	ExceededUs, ExceededNowUs int64
+
+	Topics                                              [pubsub.Kinds]int // that have subscribers
+	TrackedKeys, TrackedItems                           int64
+	TrackedPrefixes                                     int
+	DeniedAuth, DeniedCommand, DeniedKey, DeniedChannel int64
+	ClockAheadUs                                        int64
+}
+
+// LimiterFacts are about limiters.
+type LimiterFacts struct {
+	Prefixes []store.PrefixFigures // in order; names are quoted if they need to be
+	Counting bool                  // the keys under the prefixes are still being counted
+	Held     stats.Sample
+}
