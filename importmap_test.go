@@ -50,20 +50,21 @@ var mayImport = map[string][]string{
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
 		"engine/doctor", "engine/durable", "engine/info", "engine/latency", "engine/memory",
-		"engine/process", "engine/pubsub", "engine/stats", "acl", "scripting", "commands", "persist/disk", "store", "store/effects",
+		"engine/process", "engine/pubsub", "engine/stats", "engine/tracking", "acl", "scripting", "commands", "persist/disk", "store", "store/effects",
 		"resp", "clock", "config", "logging", "words",
 	},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "clock"},
 	"engine/stats/topk": {},
 	"engine/doctor":     {"commands", "store", "resp"},
 	"engine/info": {
-		"engine/durable", "engine/memory", "engine/process", "engine/pubsub", "engine/stats", "commands",
+		"engine/durable", "engine/memory", "engine/process", "engine/pubsub", "engine/stats", "engine/tracking", "commands",
 		"store", "config",
 	},
-	"engine/latency":    {"commands", "resp"},
-	"engine/memory":     {"engine/process", "scripting", "commands", "store", "resp"},
-	"engine/process":    {},
-	"engine/pubsub":     {"commands", "store/effects", "resp"},
+	"engine/latency":  {"commands", "resp"},
+	"engine/memory":   {"engine/process", "scripting", "commands", "store", "resp"},
+	"engine/process":  {},
+	"engine/pubsub":   {"commands", "store/effects", "resp"},
+	"engine/tracking": {"engine/pubsub", "commands", "store", "store/effects", "resp"},
 	"engine/durable": {
 		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
 		"store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config",
@@ -154,6 +155,7 @@ var forbidden = map[string][]string{
 	"engine/stats":      {"time"},
 	"engine/stats/topk": {"sync", "time"},
 	"engine/process":    {"time"},
+	"engine/tracking":   {"net", "time"},
 }
 
 // faults checks the imports of one file.

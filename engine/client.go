@@ -419,8 +419,8 @@ func (s *Session) line(nowUs int64) string {
 		{p.queued >= 0, "x"},
 		{p.blocked, "b"},
 		{p.tracking != nil, "t"},
-		{p.tracking != nil && p.tracking.broken.Load(), "R"},
-		{p.tracking != nil && p.tracking.bcast, "B"},
+		{p.tracking != nil && p.tracking.Broken(), "R"},
+		{p.tracking != nil && p.tracking.Broadcast(), "B"},
 		{strings.HasPrefix(s.peer.LocalAddr, "/"), "U"},
 		{p.noEvict, "e"},
 		{p.noTouch, "T"},
@@ -452,7 +452,7 @@ func (s *Session) line(nowUs int64) string {
 		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
 		p.buffers.Query, p.buffers.QueryFree, p.multiBytes, output, output, s.bytes(&p), last,
 		s.user.Load().Name(),
-		p.tracking.redirection(), p.proto, p.library())
+		p.tracking.Redirection(), p.proto, p.library())
 }
 
 // queryShrinks says after how long idle Redis shrinks a query buffer of which more

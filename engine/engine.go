@@ -17,6 +17,7 @@ import (
 	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
@@ -89,11 +90,10 @@ type Engine struct {
 	reclaimOff atomic.Bool // DEBUG SET-ACTIVE-EXPIRE 0
 
 	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
-	evictAt   int // the same for the tracking table
 	doctorAt  int // the same for RL.DOCTOR
 
 	recording recording
-	tracked   tracked
+	tracking  tracking.State
 
 	users  *acl.Users
 	owner  *acl.User // of sessions whose peer is the program that runs the engine
@@ -151,6 +151,7 @@ func New(o Options) *Engine {
 	}
 	e.storage = e.newStorage()
 	e.broker.Heard = e.recording.hear
+	e.initTracking()
 	e.sessions.byID = make(map[int64]*Session)
 	e.table = commands.NewTable(
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry,
@@ -252,7 +253,7 @@ func (e *Engine) follow() {
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 		e.clientMemory.limit.Store(clientLimit(e.cfg.Int("maxmemory-clients"), e.cfg.Int("maxmemory")))
 		e.doctor.Set(e.cfg.Bool("rl-doctor"))
-		e.tracked.maxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
+		e.tracking.MaxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
 		e.recording.notify(pubsub.WantedEvents(e.cfg.Events("notify-keyspace-events")))
 	})
 }
@@ -269,7 +270,9 @@ func (e *Engine) Tick() {
 	}
 	e.countPrefixes()
 	e.removeOrphans()
-	e.tickTracked()
+	if e.tracks() {
+		e.tracking.Tick(e.store)
+	}
 	e.tickDoctor()
 	if e.evict.max.Load() != 0 {
 		e.evictSome()

@@ -43,22 +43,6 @@ var (
 	errDiscardWithoutMulti = resp.Error("ERR DISCARD without MULTI")
 	errExecAborted         = resp.Error("EXECABORT Transaction discarded because of previous errors.")
 
-	errRedirectTwice   = resp.Error("ERR A client can only redirect to a single other client")
-	errRedirectNobody  = resp.Error("ERR The client ID you want redirect to does not exist")
-	errPrefixAlone     = resp.Error("ERR PREFIX option requires BCAST mode to be enabled")
-	errSwitchBroadcast = resp.Error("ERR You can't switch BCAST mode on/off before disabling tracking " +
-		"for this client, and then re-enabling it with a different mode.")
-	errBroadcastOpt = resp.Error("ERR OPTIN and OPTOUT are not compatible with BCAST")
-	errOptBoth      = resp.Error("ERR You can't specify both OPTIN mode and OPTOUT mode")
-	errSwitchOpt    = resp.Error("ERR You can't switch OPTIN/OPTOUT mode before disabling tracking " +
-		"for this client, and then re-enabling it with a different mode.")
-	errCachingUntracked = resp.Error("ERR CLIENT CACHING can be called only when the client is in " +
-		"tracking mode with OPTIN or OPTOUT mode enabled")
-	errCachingYes = resp.Error("ERR CLIENT CACHING YES is only valid when tracking is enabled in " +
-		"OPTIN mode.")
-	errCachingNo = resp.Error("ERR CLIENT CACHING NO is only valid when tracking is enabled in " +
-		"OPTOUT mode.")
-
 	errIndexRange = resp.Error("ERR value is out of range, value must between -2147483648 and 2147483647")
 	errClientName = resp.Error("ERR Client names cannot contain spaces, newlines or special characters.")
 
@@ -66,13 +50,6 @@ var (
 		`If the enable-debug-command option is set to "local", you can run it from a local connection, ` +
 		"otherwise you need to set this option in the configuration file, and then restart the server.")
 )
-
-// errOverlap refuses a prefix by which a client would receive two invalidations for
-// one key. As in C, a prefix ends at its first NUL in the text.
-func errOverlap(prefix []byte, kind string, other []byte) resp.Value {
-	return resp.Error("ERR Prefix '" + resp.CString(string(prefix)) + "' overlaps with " + kind +
-		" prefix '" + resp.CString(string(other)) + "'. Prefixes for a single client must not overlap.")
-}
 
 // errWhileSubscribed refuses a command on a subscribed connection under RESP2, where
 // replies cannot be told from messages.

@@ -56,7 +56,7 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 // clientFacts returns the facts of section Clients.
 func (e *Engine) clientFacts() info.ClientFacts {
 	f := info.ClientFacts{
-		Sessions: e.Sessions(), Tracking: e.tracked.clients.Load(), Subscribed: e.subscribers(),
+		Sessions: e.Sessions(), Tracking: e.tracking.Clients(), Subscribed: e.subscribers(),
 		Awaited: e.store.WaitedKeys(),
 	}
 	f.LargestInput, f.LargestOutput = e.largestBuffers()
@@ -69,8 +69,8 @@ func (e *Engine) statFacts(c *commands.Ctx) info.StatFacts {
 	f := info.StatFacts{
 		EvictedKeys: e.evict.evicted.Load(), EvictedScripts: e.scripts.Stats().Evicted,
 		Topics:      caller(c).AcquireBroker().Topics(),
-		TrackedKeys: e.tracked.table.keys.Load(), TrackedItems: e.tracked.table.items.Load(),
-		TrackedPrefixes: e.tracked.prefixes.len(),
+		TrackedKeys: e.tracking.Keys(), TrackedItems: e.tracking.Items(),
+		TrackedPrefixes: e.tracking.Prefixes(),
 		DeniedAuth:      e.aclLog.Denied(acl.DeniedAuth), DeniedCommand: e.aclLog.Denied(acl.DeniedCommand),
 		DeniedKey: e.aclLog.Denied(acl.DeniedKey), DeniedChannel: e.aclLog.Denied(acl.DeniedChannel),
 		ClockAheadUs: e.clock.AheadUs(),

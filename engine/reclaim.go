@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/engine/latency"
+	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
 )
@@ -101,11 +102,11 @@ func (e *Engine) recordStep(g *effects.Group, shards store.ShardSet, nowMs int64
 	step()
 	e.store.Record(shards, nil)
 	e.broker.DeferEvents(g)
-	out := invalidations{engine: e}
-	out.add(g, changer{})
+	out := e.tracking.Invalidations()
+	out.Add(g, tracking.Author{})
 	e.append(g, nowMs)
-	out.sendBeforeReply()
-	out.sendAfterReplies()
+	out.SendBeforeReply()
+	out.SendAfterReplies()
 }
 
 // reclaimAll removes every key that is due. Every shard must be locked.

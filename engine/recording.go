@@ -106,7 +106,8 @@ func (s *Session) rerecord() {
 // commit appends what was recorded to the journal.
 func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
-	s.ctx.Group, s.recording, s.tracking.out.seen = nil, false, 0
+	s.ctx.Group, s.recording = nil, false
+	s.tracking.Out.Commit()
 	if end := s.engine.append(&s.group, s.ctx.NowMs); end > 0 {
 		s.written = s.engine.storage.Position(end)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -43,9 +44,9 @@ type Session struct {
 	notified      int            // how many of its changes were published as events
 	subscribed    bool           // to any channel or pattern
 	subscriber    pubsub.Subscriber
-	before        []byte   // messages to send before the reply of the command under way
-	recording     bool     // the command under way is recorded in group
-	tracking      tracking // CLIENT TRACKING
+	before        []byte // messages to send before the reply of the command under way
+	recording     bool   // the command under way is recorded in group
+	tracking      tracking.Client
 	monitoring    bool
 	silent        atomic.Bool             // CLIENT REPLY OFF: MONITOR sends it nothing
 	trace         *trace                  // nil until there is a monitor
@@ -116,7 +117,7 @@ type public struct {
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64
 	noEvict, noTouch, blocked bool
-	tracking                  *trackingMode // nil: CLIENT TRACKING OFF
+	tracking                  *tracking.Mode // nil: CLIENT TRACKING OFF
 	monitoring                bool
 	buffers                   Buffers
 }
@@ -144,7 +145,6 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.watch = &store.Watch{Owner: s}
 	s.subscriber.Owner, s.subscriber.Wake = s, p.Wake
 	s.subscriber.Mail.Init(&e.memory.mail)
-	s.tracking.out = invalidations{engine: e, session: s}
 	s.ctx.Store = e.store
 	s.ctx.Caller, s.ctx.Stepper = s, s
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
@@ -152,6 +152,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	nowUs := e.clock.NowUs()
 	s.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	e.sessions.add(s)
+	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
 	s.random = uint32(s.id)
 	s.ctx.Sampler = commands.NewTopSampler(&e.top, s.id)
 	e.stats.Connections.Add(1)
@@ -201,7 +202,7 @@ func (s *Session) Do(args [][]byte) resp.Value {
 	if s.postponed {
 		s.postponed = false // the next command of CLIENT REPLY SKIP and CLIENT CACHING is still to come
 	} else {
-		if s.tracking.caching {
+		if s.tracking.Caching {
 			s.endCaching(args)
 		}
 		reply = s.applyReplyMode(reply)
@@ -448,8 +449,10 @@ func (s *Session) end(shards store.ShardSet) {
 		s.notify()
 		s.invalidate()
 		s.commit(shards)
-		s.tracking.out.evict(shards)
-		s.tracking.out.sendBeforeReply()
+		if s.engine.tracks() {
+			s.tracking.Out.Evict(shards)
+		}
+		s.tracking.Out.SendBeforeReply()
 	}
 	if s.ctx.Monitor != nil {
 		s.showTrace()
@@ -459,7 +462,7 @@ func (s *Session) end(shards store.ShardSet) {
 	}
 	s.served = s.served[:0]
 	if recorded {
-		s.tracking.out.sendAfterReplies()
+		s.tracking.Out.SendAfterReplies()
 	}
 	s.engine.broker.Release(&s.subscriber)
 	if s.untouched != 0 {

@@ -24,7 +24,7 @@ func (s *Session) AcquireBroker() *pubsub.Broker {
 // published are invalidated before it.
 func (s *Session) BeforePublish() {
 	s.invalidate()
-	s.tracking.out.sendBeforeReply()
+	s.tracking.Out.SendBeforeReply()
 }
 
 // SubscriptionsChanged is for package pubsub. It shows other sessions what the

@@ -1,4 +1,4 @@
-package engine
+package tracking
 
 import (
 	"maps"
@@ -6,27 +6,29 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/zlimit/zlimit/engine/pubsub"
 )
 
-// trackedPrefixes are the prefixes of the clients in BCAST mode. A command that
+// prefixes are the prefixes of the clients in BCAST mode. A command that
 // changes keys reads them without a lock; a client that enters or leaves replaces
 // the set by a copy.
-type trackedPrefixes struct {
+type prefixes struct {
 	mu  sync.Mutex // held while the set is replaced
 	now atomic.Pointer[prefixSet]
 }
 
 // A prefixSet is immutable.
 type prefixSet struct {
-	clients map[string][]*trackingMode // by prefix; no slice is empty
-	lengths []int                      // the distinct lengths of the prefixes
+	clients map[string][]*Mode // by prefix; no slice is empty
+	lengths []int              // the distinct lengths of the prefixes
 }
 
 // load returns the present prefixes, nil if there are none.
-func (p *trackedPrefixes) load() *prefixSet { return p.now.Load() }
+func (p *prefixes) load() *prefixSet { return p.now.Load() }
 
 // len returns the number of prefixes.
-func (p *trackedPrefixes) len() int {
+func (p *prefixes) len() int {
 	if set := p.load(); set != nil {
 		return len(set.clients)
 	}
@@ -35,20 +37,20 @@ func (p *trackedPrefixes) len() int {
 
 // replace replaces a client's last mode, which may be nil, by its next, which may be
 // nil.
-func (p *trackedPrefixes) replace(last, next *trackingMode) {
+func (p *prefixes) replace(last, next *Mode) {
 	if (last == nil || len(last.prefixes) == 0) && (next == nil || len(next.prefixes) == 0) {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clients := make(map[string][]*trackingMode)
+	clients := make(map[string][]*Mode)
 	if set := p.load(); set != nil {
 		maps.Copy(clients, set.clients)
 	}
 	if last != nil {
 		for _, prefix := range last.prefixes {
 			rest := slices.DeleteFunc(slices.Clone(clients[prefix]),
-				func(m *trackingMode) bool { return m == last })
+				func(m *Mode) bool { return m == last })
 			if clients[prefix] = rest; len(rest) == 0 {
 				delete(clients, prefix)
 			}
@@ -72,11 +74,11 @@ func (p *trackedPrefixes) replace(last, next *trackingMode) {
 	p.now.Store(set)
 }
 
-// A broadcastChange is a key that changed and the session that changed it, nil for
+// A broadcastChange is a key that changed and the client that changed it, nil for
 // scripts and for keys that expired.
 type broadcastChange struct {
 	key string
-	by  *Session
+	by  *pubsub.Subscriber
 }
 
 // matches reports whether a key has one of the prefixes.
@@ -94,7 +96,7 @@ func (set *prefixSet) matches(key []byte) bool {
 // last counts.
 func (set *prefixSet) match(
 	changes []broadcastChange,
-	send func(clients []*trackingMode, changes []broadcastChange),
+	send func(clients []*Mode, changes []broadcastChange),
 ) {
 	slices.SortStableFunc(changes, func(a, b broadcastChange) int { return strings.Compare(a.key, b.key) })
 	found := make(map[string][]broadcastChange)

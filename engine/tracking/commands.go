@@ -1,4 +1,4 @@
-package engine
+package tracking
 
 import (
 	"bytes"
@@ -10,41 +10,66 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// CLIENT TRACKING <ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]
-// [OPTOUT] [NOLOOP]
-func clientTracking(c *commands.Ctx) resp.Value {
-	s := caller(c)
-	next := &trackingMode{session: s}
+// Error replies, byte for byte Redis 7.0's.
+var (
+	errRedirectTwice   = resp.Error("ERR A client can only redirect to a single other client")
+	errRedirectNobody  = resp.Error("ERR The client ID you want redirect to does not exist")
+	errPrefixAlone     = resp.Error("ERR PREFIX option requires BCAST mode to be enabled")
+	errSwitchBroadcast = resp.Error("ERR You can't switch BCAST mode on/off before disabling tracking " +
+		"for this client, and then re-enabling it with a different mode.")
+	errBroadcastOpt = resp.Error("ERR OPTIN and OPTOUT are not compatible with BCAST")
+	errOptBoth      = resp.Error("ERR You can't specify both OPTIN mode and OPTOUT mode")
+	errSwitchOpt    = resp.Error("ERR You can't switch OPTIN/OPTOUT mode before disabling tracking " +
+		"for this client, and then re-enabling it with a different mode.")
+	errCachingUntracked = resp.Error("ERR CLIENT CACHING can be called only when the client is in " +
+		"tracking mode with OPTIN or OPTOUT mode enabled")
+	errCachingYes = resp.Error("ERR CLIENT CACHING YES is only valid when tracking is enabled in " +
+		"OPTIN mode.")
+	errCachingNo = resp.Error("ERR CLIENT CACHING NO is only valid when tracking is enabled in " +
+		"OPTOUT mode.")
+)
+
+// errOverlap refuses a prefix by which a client would receive two invalidations for
+// one key. As in C, a prefix ends at its first NUL in the text.
+func errOverlap(prefix []byte, kind string, other []byte) resp.Value {
+	return resp.Error("ERR Prefix '" + resp.CString(string(prefix)) + "' overlaps with " + kind +
+		" prefix '" + resp.CString(string(other)) + "'. Prefixes for a single client must not overlap.")
+}
+
+// Parse returns the mode of CLIENT TRACKING, nil for OFF, or the error reply. args are those after
+// the subcommand:
+//
+//	<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] [OPTOUT] [NOLOOP]
+func (c *Client) Parse(args [][]byte) (next *Mode, refusal resp.Value) {
+	next = &Mode{client: c.subscriber}
 	var prefixes [][]byte
-	if refusal := s.parseTracking(next, &prefixes, c.Args[3:]); refusal.IsError() {
-		return refusal
+	if refusal := c.parseOptions(next, &prefixes, args[1:]); refusal.IsError() {
+		return nil, refusal
 	}
 	switch {
-	case commands.EqualFold(c.Args[2], "off"):
-		s.track(nil)
-		return resp.OK
-	case !commands.EqualFold(c.Args[2], "on"):
-		return commands.ErrSyntax
+	case commands.EqualFold(args[0], "off"):
+		return nil, resp.None
+	case !commands.EqualFold(args[0], "on"):
+		return nil, commands.ErrSyntax
 	}
-	last := s.tracking.mode()
+	last := c.Mode()
 	if refusal := next.refusal(last, prefixes); refusal.IsError() {
-		return refusal
+		return nil, refusal
 	}
 	if next.bcast {
 		next.prefixes = joinPrefixes(last, prefixes)
 	}
 	if next.redirect != 0 {
 		// From now on it may receive messages without a subscription.
-		if to := s.engine.sessions.find(next.redirect); to != nil {
-			to.subscriber.Mail.Open()
+		if to := c.state.find(next.redirect); to != nil {
+			to.Mail.Open()
 		}
 	}
-	s.track(next)
-	return resp.OK
+	return next, resp.None
 }
 
-// parseTracking reads CLIENT TRACKING's options.
-func (s *Session) parseTracking(mode *trackingMode, prefixes *[][]byte, args [][]byte) (refusal resp.Value) {
+// parseOptions reads CLIENT TRACKING's options.
+func (c *Client) parseOptions(mode *Mode, prefixes *[][]byte, args [][]byte) (refusal resp.Value) {
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
@@ -57,7 +82,7 @@ func (s *Session) parseTracking(mode *trackingMode, prefixes *[][]byte, args [][
 			if !ok {
 				return commands.ErrNotInteger
 			}
-			if s.engine.sessions.find(id) == nil {
+			if c.state.find(id) == nil {
 				return errRedirectNobody
 			}
 			mode.redirect, args = id, args[1:]
@@ -80,7 +105,7 @@ func (s *Session) parseTracking(mode *trackingMode, prefixes *[][]byte, args [][
 
 // refusal returns the error reply for options that contradict each other or the
 // session's last mode, which is nil if it does not track. The order is Redis'.
-func (m *trackingMode) refusal(last *trackingMode, prefixes [][]byte) resp.Value {
+func (m *Mode) refusal(last *Mode, prefixes [][]byte) resp.Value {
 	switch {
 	case !m.bcast && len(prefixes) > 0:
 		return errPrefixAlone
@@ -100,7 +125,7 @@ func (m *trackingMode) refusal(last *trackingMode, prefixes [][]byte) resp.Value
 
 // overlap returns the error reply for prefixes of which one begins with another or
 // with one that the session has.
-func overlap(last *trackingMode, prefixes [][]byte) resp.Value {
+func overlap(last *Mode, prefixes [][]byte) resp.Value {
 	begins := func(a, b []byte) bool { return bytes.HasPrefix(a, b) || bytes.HasPrefix(b, a) }
 	for i, prefix := range prefixes {
 		if last != nil {
@@ -121,7 +146,7 @@ func overlap(last *trackingMode, prefixes [][]byte) resp.Value {
 
 // joinPrefixes returns prefixes and those of the last mode, sorted. No prefix at all
 // is the empty one, which every key has.
-func joinPrefixes(last *trackingMode, prefixes [][]byte) []string {
+func joinPrefixes(last *Mode, prefixes [][]byte) []string {
 	var out []string
 	if last != nil {
 		out = append(out, last.prefixes...)
@@ -136,14 +161,14 @@ func joinPrefixes(last *trackingMode, prefixes [][]byte) []string {
 	return slices.Compact(out)
 }
 
-// CLIENT CACHING <YES | NO>
-func clientCaching(c *commands.Ctx) resp.Value {
-	s := caller(c)
-	mode := s.tracking.mode()
+// Cache has the next command tracked, or not: CLIENT CACHING <YES | NO>. It returns OK or the error
+// reply.
+func (c *Client) Cache(word []byte) resp.Value {
+	mode := c.Mode()
 	if mode == nil {
 		return errCachingUntracked
 	}
-	switch word := c.Args[2]; {
+	switch {
 	case commands.EqualFold(word, "yes"):
 		if !mode.optIn {
 			return errCachingYes
@@ -155,26 +180,20 @@ func clientCaching(c *commands.Ctx) resp.Value {
 	default:
 		return commands.ErrSyntax
 	}
-	s.tracking.caching = true
+	c.Caching = true
 	return resp.OK
 }
 
-// CLIENT GETREDIR
-func clientGetRedir(c *commands.Ctx) resp.Value {
-	return resp.Int(caller(c).tracking.mode().redirection())
-}
-
-// CLIENT TRACKINGINFO
-func clientTrackingInfo(c *commands.Ctx) resp.Value {
-	t := &caller(c).tracking
-	mode := t.mode()
+// Info returns the reply of CLIENT TRACKINGINFO.
+func (c *Client) Info() resp.Value {
+	mode := c.Mode()
 	var prefixes []string
 	if mode != nil {
 		prefixes = mode.prefixes
 	}
 	return resp.Map(
-		resp.Bulk("flags"), resp.Set(resp.Bulks(mode.flags(t.caching))...),
-		resp.Bulk("redirect"), resp.Int(mode.redirection()),
+		resp.Bulk("flags"), resp.Set(resp.Bulks(mode.flags(c.Caching))...),
+		resp.Bulk("redirect"), resp.Int(mode.Redirection()),
 		resp.Bulk("prefixes"), resp.Array(resp.Bulks(prefixes)...),
 	)
 }

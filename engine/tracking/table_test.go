@@ -1,4 +1,4 @@
-package engine
+package tracking
 
 import (
 	"fmt"
@@ -12,18 +12,18 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// TestTrackingTable compares the table with a map of sets.
-func TestTrackingTable(t *testing.T) {
+// TestTable compares the table with a map of sets.
+func TestTable(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var table trackingTable
-	model := map[string]map[*tracker]bool{}
-	trackers := make([]*tracker, 20)
-	for i := range trackers {
-		trackers[i] = &tracker{id: int64(i) * 1000}
+	var table table
+	model := map[string]map[*reader]bool{}
+	all := make([]*reader, 20)
+	for i := range all {
+		all[i] = &reader{id: int64(i) * 1000}
 	}
-	same := func(key string, readers []*tracker) {
+	same := func(key string, readers []*reader) {
 		require.Len(t, readers, len(model[key]), key)
-		require.True(t, slices.IsSortedFunc(readers, compareTrackers))
+		require.True(t, slices.IsSortedFunc(readers, compareReaders))
 		for _, r := range readers {
 			require.True(t, model[key][r])
 		}
@@ -33,10 +33,10 @@ func TestTrackingTable(t *testing.T) {
 		key := fmt.Sprint("k", rnd.IntN(300))
 		switch n := rnd.IntN(100); {
 		case n < 80:
-			r := trackers[rnd.IntN(len(trackers))]
+			r := all[rnd.IntN(len(all))]
 			table.add([]byte(key), r)
 			if model[key] == nil {
-				model[key] = map[*tracker]bool{}
+				model[key] = map[*reader]bool{}
 			}
 			model[key][r] = true
 		case n < 98:
@@ -70,25 +70,25 @@ func TestTrackingTable(t *testing.T) {
 	}
 }
 
-// TestTrackedPrefixes compares the invalidations with a comparison of every change with
-// every prefix.
-func TestTrackedPrefixes(t *testing.T) {
+// TestPrefixes compares the invalidations with a comparison of every
+// change with every prefix.
+func TestPrefixes(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	word := func() string { return strings.Repeat("a", rnd.IntN(3)) + strings.Repeat("b", rnd.IntN(3)) }
-	var prefixes trackedPrefixes
-	modes := make([]*trackingMode, 6)
+	var tracked prefixes
+	modes := make([]*Mode, 6)
 	for range 3000 {
 		i := rnd.IntN(len(modes))
-		var next *trackingMode
+		var next *Mode
 		if rnd.IntN(4) > 0 {
-			next = &trackingMode{}
+			next = &Mode{}
 			for range rnd.IntN(4) {
 				next.prefixes = append(next.prefixes, word())
 			}
 			slices.Sort(next.prefixes)
 			next.prefixes = slices.Compact(next.prefixes)
 		}
-		prefixes.replace(modes[i], next)
+		tracked.replace(modes[i], next)
 		modes[i] = next
 
 		var changes []broadcastChange
@@ -115,19 +115,19 @@ func TestTrackedPrefixes(t *testing.T) {
 				}
 			}
 		}
-		require.Equal(t, len(all), prefixes.len())
-		set := prefixes.load()
+		require.Equal(t, len(all), tracked.len())
+		set := tracked.load()
 		if set == nil {
 			require.Empty(t, all)
 			continue
 		}
 		for _, c := range changes {
-			require.Equal(t, slices.ContainsFunc(modes, func(m *trackingMode) bool {
+			require.Equal(t, slices.ContainsFunc(modes, func(m *Mode) bool {
 				return m != nil && slices.ContainsFunc(m.prefixes,
 					func(p string) bool { return strings.HasPrefix(c.key, p) })
 			}), set.matches([]byte(c.key)))
 		}
-		set.match(changes, func(clients []*trackingMode, changes []broadcastChange) {
+		set.match(changes, func(clients []*Mode, changes []broadcastChange) {
 			var keys []string
 			for _, c := range changes {
 				keys = append(keys, c.key)

@@ -1,18 +1,17 @@
-package engine
+package tracking
 
 import (
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// invalidations are the messages to send when the command, script, EXEC or step of
+// Invalidations are the messages to send when the command, script, EXEC or step of
 // reclaiming under way has ended and its changes are in the journal.
-type invalidations struct {
-	engine  *Engine
-	session *Session // that runs the command; nil: none
+type Invalidations struct {
+	state  *State
+	client *Client // that runs the command; nil: none
 
 	seen         int            // how many of the group's changes are in here
 	beforeReply  []invalidation // sent before the replies of the command and of the sessions it has served
@@ -22,7 +21,7 @@ type invalidations struct {
 
 // An invalidation is a notice to one client.
 type invalidation struct {
-	to     *trackingMode
+	to     *Mode
 	notice *notice
 }
 
@@ -40,25 +39,31 @@ func newNotice(keys resp.Value) *notice {
 	}
 }
 
-// A changer is the author of changes.
-type changer struct {
-	session *Session // nil: none
-	script  bool     // it was a script: in BCAST mode the change has no author
-	scan    bool     // it was a command that visits keys which it does not name
-	filled  string   // a key that giver has pushed to before session was served from it
-	giver   *Session
+// An Author is the author of changes.
+type Author struct {
+	Client *pubsub.Subscriber // nil: none
+	Script bool               // it was a script: in BCAST mode the change has no author
+	Scan   bool               // it was a command that visits keys which it does not name
+	Filled string             // a key that Giver has pushed to before Client was served from it
+	Giver  *pubsub.Subscriber
 }
 
-// add adds the group's changes since the last call. Their keys must be locked.
-func (out *invalidations) add(g *effects.Group, by changer) {
-	t := &out.engine.tracked
+// Missed reports whether the group has changes since the last call of Add.
+func (out *Invalidations) Missed(g *effects.Group) bool { return len(g.Changes()) > out.seen }
+
+// Commit is called when the group's changes are in the journal and a new one begins.
+func (out *Invalidations) Commit() { out.seen = 0 }
+
+// Add adds the group's changes since the last call. Their keys must be locked.
+func (out *Invalidations) Add(g *effects.Group, by Author) {
+	t := out.state
 	prefixes := t.prefixes.load()
 	changes := g.Changes()
 	for ; out.seen < len(changes); out.seen++ {
 		c := &changes[out.seen]
 		switch {
 		case c.Kind == effects.Flushed:
-			out.addFlush(changes, by.session)
+			out.addFlush(changes, by.Client)
 			continue
 		case !c.Kind.OfKey():
 			continue
@@ -76,58 +81,58 @@ func (out *invalidations) add(g *effects.Group, by changer) {
 // addKey adds invalidations of a key to its readers. Under NOLOOP a client receives
 // none for its own changes, nor, as in Redis, for keys that its own commands find
 // expired, unless those scan: it cannot know their keys.
-func (out *invalidations) addKey(key string, readers []*tracker, by changer, kind effects.Kind) {
+func (out *Invalidations) addKey(key string, readers []*reader, by Author, kind effects.Kind) {
 	n := newNotice(resp.Array(resp.Bulk(key)))
 	for _, reader := range readers {
 		mode := reader.mode.Load()
 		if mode == nil || mode.bcast {
 			continue
 		}
-		if knows := mode.noLoop && mode.session == by.session; !knows || by.scan && kind == effects.Expired ||
+		if knows := mode.noLoop && mode.client == by.Client; !knows || by.Scan && kind == effects.Expired ||
 			kind == effects.Evicted {
-			out.addFor(mode, n, by.session)
+			out.addFor(mode, n, by.Client)
 		}
 	}
 }
 
-// addFor adds an invalidation to one client for a change of session by.
-func (out *invalidations) addFor(to *trackingMode, n *notice, by *Session) {
-	switch own := out.session; {
-	case to.session == by:
+// addFor adds an invalidation to one client for a change of client by.
+func (out *Invalidations) addFor(to *Mode, n *notice, by *pubsub.Subscriber) {
+	switch own := out.client; {
+	case to.client == by:
 		out.afterReplies = append(out.afterReplies, invalidation{to, n})
 	case own != nil && to.redirect == own.id:
 		// As in Redis, a client to which others redirect receives it before the reply
 		// of its command, within EXEC inside the array.
-		out.engine.broker.Send(&own.subscriber, &own.subscriber, n.redirected)
+		out.state.broker.Send(own.subscriber, own.subscriber, n.redirected)
 	default:
 		out.beforeReply = append(out.beforeReply, invalidation{to, n})
 	}
 }
 
-// author returns the session that has made a change, as BCAST mode sees it.
-func (by changer) author(key []byte, kind effects.Kind) *Session {
+// author returns the client that has made a change, as BCAST mode sees it.
+func (by Author) author(key []byte, kind effects.Kind) *pubsub.Subscriber {
 	switch {
-	case by.script || kind == effects.Expired || kind == effects.Evicted:
+	case by.Script || kind == effects.Expired || kind == effects.Evicted:
 		return nil
-	case by.giver != nil && by.filled == string(key):
-		return by.giver
+	case by.Giver != nil && by.Filled == string(key):
+		return by.Giver
 	}
-	return by.session
+	return by.Client
 }
 
 // addFlush adds one invalidation of all keys to every client, for a database that
 // was flushed. Every shard must be locked. FLUSHALL, which flushes one database
 // after the other, makes one.
-func (out *invalidations) addFlush(changes []effects.Change, by *Session) {
+func (out *Invalidations) addFlush(changes []effects.Change, by *pubsub.Subscriber) {
 	if i := out.seen; i > 0 {
 		last, this := &changes[i-1], &changes[i]
 		if last.Kind == effects.Flushed && last.DB == this.DB-1 {
 			return
 		}
 	}
-	out.engine.tracked.table.clear(store.AllShards)
+	out.state.table.clear(store.AllShards)
 	n := newNotice(resp.Null)
-	for _, mode := range out.engine.trackingModes() {
+	for _, mode := range out.state.modes() {
 		out.addFor(mode, n, by)
 	}
 }
@@ -135,7 +140,7 @@ func (out *invalidations) addFlush(changes []effects.Change, by *Session) {
 // addEvicted adds invalidations of a key that the table has evicted to its readers.
 // Readers with NOLOOP receive them, too: later changes of the key would not reach
 // them.
-func (out *invalidations) addEvicted(key string, readers []*tracker) {
+func (out *Invalidations) addEvicted(key string, readers []*reader) {
 	n := newNotice(resp.Array(resp.Bulk(key)))
 	for _, reader := range readers {
 		if mode := reader.mode.Load(); mode != nil && !mode.bcast {
@@ -144,17 +149,17 @@ func (out *invalidations) addEvicted(key string, readers []*tracker) {
 	}
 }
 
-// sendBeforeReply sends the invalidations that precede replies.
-func (out *invalidations) sendBeforeReply() { out.beforeReply = out.sendAll(out.beforeReply) }
+// SendBeforeReply sends the invalidations that precede replies.
+func (out *Invalidations) SendBeforeReply() { out.beforeReply = out.sendAll(out.beforeReply) }
 
-// sendAfterReplies sends the rest. A client in BCAST mode receives one message for
+// SendAfterReplies sends the rest. A client in BCAST mode receives one message for
 // all changes under one of its prefixes.
-func (out *invalidations) sendAfterReplies() {
+func (out *Invalidations) SendAfterReplies() {
 	out.afterReplies = out.sendAll(out.afterReplies)
 	if len(out.modified) == 0 {
 		return
 	}
-	if prefixes := out.engine.tracked.prefixes.load(); prefixes != nil {
+	if prefixes := out.state.prefixes.load(); prefixes != nil {
 		prefixes.match(out.modified, out.broadcast)
 	}
 	clear(out.modified)
@@ -162,11 +167,11 @@ func (out *invalidations) sendAfterReplies() {
 }
 
 // broadcast sends the clients of one prefix what has changed under it.
-func (out *invalidations) broadcast(clients []*trackingMode, changes []broadcastChange) {
+func (out *Invalidations) broadcast(clients []*Mode, changes []broadcastChange) {
 	var all *notice
 	for _, mode := range clients {
 		if mode.noLoop {
-			if others := keysOf(changes, mode.session); len(others) > 0 {
+			if others := keysOf(changes, mode.client); len(others) > 0 {
 				out.send(mode, newNotice(resp.Array(others...)))
 			}
 			continue
@@ -178,8 +183,8 @@ func (out *invalidations) broadcast(clients []*trackingMode, changes []broadcast
 	}
 }
 
-// keysOf returns the keys that changed, without those that session but has changed.
-func keysOf(changes []broadcastChange, but *Session) []resp.Value {
+// keysOf returns the keys that changed, without those that client but has changed.
+func keysOf(changes []broadcastChange, but *pubsub.Subscriber) []resp.Value {
 	out := make([]resp.Value, 0, len(changes))
 	for _, c := range changes {
 		if but == nil || c.by != but {
@@ -190,7 +195,7 @@ func keysOf(changes []broadcastChange, but *Session) []resp.Value {
 }
 
 // sendAll sends a list and returns it empty.
-func (out *invalidations) sendAll(list []invalidation) []invalidation {
+func (out *Invalidations) sendAll(list []invalidation) []invalidation {
 	for _, inv := range list {
 		out.send(inv.to, inv.notice)
 	}
@@ -200,17 +205,17 @@ func (out *invalidations) sendAll(list []invalidation) []invalidation {
 
 // send sends a notice to a client, or to the one to which it redirects. If that has
 // gone, the client receives a message which says so.
-func (out *invalidations) send(mode *trackingMode, n *notice) {
+func (out *Invalidations) send(mode *Mode, n *notice) {
 	if mode.redirect == 0 {
-		out.deliver(mode.session, n.direct)
+		out.deliver(mode.client, n.direct)
 		return
 	}
-	switch to := out.engine.sessions.find(mode.redirect); {
+	switch to := out.state.find(mode.redirect); {
 	case to == nil:
 		mode.broken.Store(true)
 		push := resp.Push(resp.Bulk("tracking-redir-broken"), resp.Int(mode.redirect))
-		out.deliver(mode.session, pubsub.NewMessages(resp.None, push))
-	case to.subscriber.Mail.Subscribed():
+		out.deliver(mode.client, pubsub.NewMessages(resp.None, push))
+	case to.Mail.Subscribed():
 		out.deliver(to, n.redirected)
 	default:
 		out.deliver(to, n.direct)
@@ -220,31 +225,15 @@ func (out *invalidations) send(mode *trackingMode, n *notice) {
 // deliver puts a message into a mailbox: behind what the command under way has
 // published, if it has. Otherwise it does not wait for the broker's lock, which a
 // script may hold for long.
-func (out *invalidations) deliver(to *Session, m *pubsub.Message) {
-	from, b := out.session, &out.engine.broker
-	switch {
-	case from != nil && from.subscriber.Holding():
-		b.Send(&from.subscriber, &to.subscriber, m)
-	case to.subscriber.Mail.Insert(m, b.Limit(&to.subscriber)) && to != from:
-		to.subscriber.WakeUp()
+func (out *Invalidations) deliver(to *pubsub.Subscriber, m *pubsub.Message) {
+	var from *pubsub.Subscriber
+	if out.client != nil {
+		from = out.client.subscriber
 	}
-}
-
-// invalidate adds what the session's command has changed so far to its
-// invalidations.
-func (s *Session) invalidate() {
-	if s.recording && len(s.group.Changes()) > s.tracking.out.seen {
-		s.tracking.out.add(&s.group, changer{
-			session: s, script: isScript(s.ctx.Cmd), scan: s.ctx.Cmd.Is(commands.AllShards),
-		})
-	}
-}
-
-// invalidateServed is invalidate for changes on behalf of session to, which was
-// blocked on a key. As in Redis, the author in BCAST mode is the session that has
-// pushed to the key.
-func (s *Session) invalidateServed(to *Session, k store.ReadyKey) {
-	if s.recording && len(s.group.Changes()) > s.tracking.out.seen {
-		s.tracking.out.add(&s.group, changer{session: to, filled: k.Key, giver: s})
+	switch b := out.state.broker; {
+	case from != nil && from.Holding():
+		b.Send(from, to, m)
+	case to.Mail.Insert(m, b.Limit(to)) && to != from:
+		to.WakeUp()
 	}
 }
