@@ -49,12 +49,13 @@ var mayImport = map[string][]string{
 	"server/pipe":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
-		"engine/doctor", "engine/durable", "engine/info", "engine/latency", "engine/memory",
+		"engine/debug", "engine/doctor", "engine/durable", "engine/info", "engine/latency", "engine/memory",
 		"engine/process", "engine/pubsub", "engine/stats", "engine/tracking", "acl", "scripting", "commands", "persist/disk", "store", "store/effects",
 		"resp", "clock", "config", "logging", "words",
 	},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "clock"},
 	"engine/stats/topk": {},
+	"engine/debug":      {"commands", "store", "resp"},
 	"engine/doctor":     {"commands", "store", "resp"},
 	"engine/info": {
 		"engine/durable", "engine/memory", "engine/process", "engine/pubsub", "engine/stats", "engine/tracking", "commands",
@@ -147,6 +148,7 @@ var forbidden = map[string][]string{
 	"scripting":         {"time", "os"},
 	"engine":            {"time"},
 	"engine/durable":    {"time"},
+	"engine/debug":      {"net", "time"},
 	"engine/doctor":     {"net", "time"},
 	"engine/info":       {"net", "time"},
 	"engine/latency":    {"net", "time"},

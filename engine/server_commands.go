@@ -5,6 +5,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/debug"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -12,8 +13,9 @@ const configFlags = commands.Admin | commands.NoScript | commands.Loading | comm
 
 // serverGroup returns the rows of CONFIG, DEBUG, INFO, LATENCY, MONITOR, ROLE, SHUTDOWN and SLOWLOG.
 func (e *Engine) serverGroup() []commands.Command {
-	return append(e.debugGroup(),
-		commands.Command{
+	return []commands.Command{
+		debug.Command(e.debugHandlers()),
+		{
 			Name: "config", Arity: -2, Group: "server", Since: "2.0.0", Complexity: "O(1)",
 			Summary: "Returns and changes directives.",
 			Subs: []commands.Command{
@@ -47,7 +49,7 @@ func (e *Engine) serverGroup() []commands.Command {
 				},
 			},
 		},
-		commands.Command{
+		{
 			Name: "info", Arity: -1, Flags: commands.Loading | commands.Stale | commands.AllShards |
 				commands.Stepwise, Categories: []string{"dangerous"},
 			Tips: []string{
@@ -61,7 +63,7 @@ func (e *Engine) serverGroup() []commands.Command {
 				"commands; section limiter; percentiles are powers of two",
 		},
 		e.slow.events.Row(e.latencyHistogram),
-		commands.Command{
+		{
 			Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading |
 				commands.Stale,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)", Handler: monitor,
@@ -69,14 +71,14 @@ func (e *Engine) serverGroup() []commands.Command {
 			Deviation: "the commands of one script or EXEC have one timestamp, and those of the " +
 				"connection's own scripts and EXEC follow the reply",
 		},
-		commands.Command{
+		{
 			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale |
 				commands.Fast,
 			Categories: []string{"admin", "dangerous"},
 			Group:      "server", Since: "2.8.12", Complexity: "O(1)", Handler: role,
 			Summary: "Returns the server's role: a master without replicas.",
 		},
-		commands.Command{
+		{
 			Name: "shutdown", Arity: -1,
 			Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.NoMulti |
 				commands.AllowBusy,
@@ -85,7 +87,7 @@ func (e *Engine) serverGroup() []commands.Command {
 			Summary: "Ends the process when the commands under way have finished.",
 		},
 		e.slowlogGroup(),
-	)
+	}
 }
 
 // ROLE

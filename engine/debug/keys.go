@@ -1,4 +1,4 @@
-package engine
+package debug
 
 import (
 	"fmt"
@@ -20,12 +20,12 @@ var (
 	errPositive   = resp.Error("ERR value is out of range, must be positive")
 )
 
-// debugKey finds the key of a call, which it does not count as used.
-func debugKey(c *commands.Ctx) *store.Node { return c.DB.Examine(c.Args[2], c.NowMs) }
+// find finds the key of a call, which it does not count as used.
+func find(c *commands.Ctx) *store.Node { return c.DB.Examine(c.Args[2], c.NowMs) }
 
 // DEBUG OBJECT key
-func debugObject(c *commands.Ctx) resp.Value {
-	n := debugKey(c)
+func object(c *commands.Ctx) resp.Value {
+	n := find(c)
 	if n == nil {
 		return errNoSuchKey
 	}
@@ -37,8 +37,8 @@ func debugObject(c *commands.Ctx) resp.Value {
 }
 
 // DEBUG SDSLEN key
-func debugSDSLen(c *commands.Ctx) resp.Value {
-	n := debugKey(c)
+func sdsLen(c *commands.Ctx) resp.Value {
+	n := find(c)
 	if n == nil {
 		return errNoSuchKey
 	}
@@ -52,8 +52,8 @@ func debugSDSLen(c *commands.Ctx) resp.Value {
 }
 
 // DEBUG LISTPACK key
-func debugListpack(c *commands.Ctx) resp.Value {
-	switch n := debugKey(c); {
+func listpack(c *commands.Ctx) resp.Value {
+	switch n := find(c); {
 	case n == nil:
 		return errNoSuchKey
 	case commands.EncodingOf(n) != "listpack":
@@ -63,7 +63,7 @@ func debugListpack(c *commands.Ctx) resp.Value {
 }
 
 // DEBUG HTSTATS dbid
-func debugHTStats(c *commands.Ctx) resp.Value {
+func htStats(c *commands.Ctx) resp.Value {
 	index, ok := store.ParseInt(c.Args[2])
 	switch {
 	case !ok:
@@ -82,8 +82,8 @@ func debugHTStats(c *commands.Ctx) resp.Value {
 }
 
 // DEBUG HTSTATS-KEY key
-func debugHTStatsKey(c *commands.Ctx) resp.Value {
-	n := debugKey(c)
+func htStatsKey(c *commands.Ctx) resp.Value {
+	n := find(c)
 	if n == nil {
 		return errNoSuchKey
 	}
@@ -104,7 +104,7 @@ func debugHTStatsKey(c *commands.Ctx) resp.Value {
 // DEBUG POPULATE count [prefix [size]]
 //
 // The i-th key is PREFIX:i, and its value value:i, cut or filled up with NULs to size bytes.
-func debugPopulate(c *commands.Ctx) resp.Value {
+func populate(c *commands.Ctx) resp.Value {
 	prefix, size := "key", int64(0)
 	count, ok := positive(c.Args[2])
 	if len(c.Args) > 3 {
@@ -115,7 +115,7 @@ func debugPopulate(c *commands.Ctx) resp.Value {
 	}
 	switch {
 	case len(c.Args) > 5:
-		return debugUnknown(c)
+		return unknown(c)
 	case !ok:
 		return errPositive
 	case size > c.Settings.ProtoMaxBulkLen:

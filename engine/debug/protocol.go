@@ -1,4 +1,4 @@
-package engine
+package debug
 
 import (
 	"strings"
@@ -7,9 +7,9 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// debugSamples are the values of DEBUG PROTOCOL, as Redis answers them: the tests of clients
+// samples are the values of DEBUG PROTOCOL, as Redis answers them: the tests of clients
 // compare them.
-var debugSamples = []struct {
+var samples = []struct {
 	name  string
 	value func(proto int) resp.Value
 }{
@@ -51,19 +51,19 @@ func samplePush(proto int) resp.Value {
 }
 
 var errProtocolType = resp.Error("ERR Wrong protocol type name. Please use one of the following: " +
-	debugSampleNames())
+	sampleNames())
 
-func debugSampleNames() string {
+func sampleNames() string {
 	var names []string
-	for _, s := range debugSamples {
+	for _, s := range samples {
 		names = append(names, s.name)
 	}
 	return strings.Join(names, "|")
 }
 
 // DEBUG PROTOCOL type
-func debugProtocol(c *commands.Ctx) resp.Value {
-	for _, s := range debugSamples {
+func protocol(c *commands.Ctx) resp.Value {
+	for _, s := range samples {
 		if commands.EqualFold(c.Args[2], s.name) {
 			return s.value(c.Proto)
 		}
