@@ -159,7 +159,7 @@ func New(o Options) *Engine {
 		commands.RateLimits, commands.Databases, commands.Cluster, commands.Bitmaps,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
-		connectionGroup, waitGroup, lolwutGroup, clientGroup, transactionGroup, pubsub.Commands,
+		connectionGroup, waitGroup, commands.Lolwut(RedisVersion), clientGroup, transactionGroup, pubsub.Commands,
 		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryPurge, e.memoryStats),
 		e.storage.Commands(),
 		e.doctorGroup(), e.traceGroup(), e.statsGroup(),

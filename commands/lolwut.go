@@ -1,43 +1,45 @@
-package engine
+package commands
 
 import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
-var lolwutGroup = []commands.Command{{
-	Name: "lolwut", Arity: -1, Flags: commands.ReadOnly | commands.Fast,
-	Group: "server", Since: "5.0.0", Syntax: "[VERSION version]", Handler: lolwut,
-	Summary:   "Shows the version, and with VERSION 5 or 6 a picture.",
-	Deviation: "the picture is one of a token bucket",
-}}
-
-const lolwutEnd = "Redis ver. " + RedisVersion + "\n"
+// Lolwut returns the row of LOLWUT, whose last line is the version of Redis.
+func Lolwut(version string) []Command {
+	end := "Redis ver. " + version + "\n"
+	return []Command{{
+		Name: "lolwut", Arity: -1, Flags: ReadOnly | Fast,
+		Group: "server", Since: "5.0.0", Syntax: "[VERSION version]",
+		Handler:   func(c *Ctx) resp.Value { return lolwut(c, end) },
+		Summary:   "Shows the version, and with VERSION 5 or 6 a picture.",
+		Deviation: "the picture is one of a token bucket",
+	}}
+}
 
 // LOLWUT [VERSION version [columns [rows ...]]]
 //
 // The versions that draw a picture in Redis draw one of a limiter. The last line is
 // Redis'.
-func lolwut(c *commands.Ctx) resp.Value {
-	if len(c.Args) < 3 || !commands.EqualFold(c.Args[1], "version") {
-		return resp.Verbatim(lolwutEnd)
+func lolwut(c *Ctx, end string) resp.Value {
+	if len(c.Args) < 3 || !EqualFold(c.Args[1], "version") {
+		return resp.Verbatim(end)
 	}
 	version, ok := store.ParseInt(c.Args[2])
 	if !ok {
-		return commands.ErrNotInteger
+		return ErrNotInteger
 	}
 	rest := c.Args[3:]
 	switch uint32(version) { // as Redis reads it
 	case 5:
-		return picture(c, rest, []size{{66, 1000}, {8, 200}, {12, 200}})
+		return picture(c, rest, end, []size{{66, 1000}, {8, 200}, {12, 200}})
 	case 6:
-		return picture(c, rest, []size{{80, 1000}, {20, 1000}})
+		return picture(c, rest, end, []size{{80, 1000}, {20, 1000}})
 	}
-	return resp.Verbatim(lolwutEnd)
+	return resp.Verbatim(end)
 }
 
 // A size is the default and the maximum of a picture's measure.
@@ -46,14 +48,14 @@ type size struct{ usual, most int64 }
 // picture draws a bucket to which tokens are added steadily and from which they are
 // taken in bursts: a column for each instant, with a mark below it if a request found
 // too few.
-func picture(c *commands.Ctx, args [][]byte, sizes []size) resp.Value {
+func picture(c *Ctx, args [][]byte, end string, sizes []size) resp.Value {
 	var measures [3]int
 	for i, s := range sizes {
 		n := s.usual
 		if i < len(args) {
 			var ok bool
 			if n, ok = store.ParseInt(args[i]); !ok {
-				return commands.ErrNotInteger
+				return ErrNotInteger
 			}
 		}
 		measures[i] = int(min(max(n, 1), s.most))
@@ -70,7 +72,7 @@ func picture(c *commands.Ctx, args [][]byte, sizes []size) resp.Value {
 	for _, r := range refused {
 		out.WriteByte(".x"[r])
 	}
-	out.WriteString("\n\nA token bucket; x is a request that was refused. " + lolwutEnd)
+	out.WriteString("\n\nA token bucket; x is a request that was refused. " + end)
 	return resp.Verbatim(out.String())
 }
 
