@@ -50,21 +50,23 @@ var mayImport = map[string][]string{
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
 		"engine/debug", "engine/doctor", "engine/durable", "engine/info", "engine/latency", "engine/memory",
-		"engine/process", "engine/pubsub", "engine/stats", "engine/tracking", "acl", "scripting", "commands", "persist/disk", "store", "store/effects",
-		"resp", "clock", "config", "logging", "words",
+		"engine/process", "engine/pubsub", "engine/slowlog", "engine/stats", "engine/tracking", "acl",
+		"scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config",
+		"logging", "words",
 	},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "clock"},
 	"engine/stats/topk": {},
 	"engine/debug":      {"commands", "store", "resp"},
 	"engine/doctor":     {"commands", "store", "resp"},
 	"engine/info": {
-		"engine/durable", "engine/memory", "engine/process", "engine/pubsub", "engine/stats", "engine/tracking", "commands",
+		"engine/durable", "engine/memory", "engine/process", "engine/pubsub", "engine/stats", "commands",
 		"store", "config",
 	},
 	"engine/latency":  {"commands", "resp"},
 	"engine/memory":   {"engine/process", "scripting", "commands", "store", "resp"},
 	"engine/process":  {},
 	"engine/pubsub":   {"commands", "store/effects", "resp"},
+	"engine/slowlog":  {"commands", "store", "resp"},
 	"engine/tracking": {"engine/pubsub", "commands", "store", "store/effects", "resp"},
 	"engine/durable": {
 		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
@@ -157,6 +159,7 @@ var forbidden = map[string][]string{
 	"engine/stats":      {"time"},
 	"engine/stats/topk": {"sync", "time"},
 	"engine/process":    {"time"},
+	"engine/slowlog":    {"net", "time"},
 	"engine/tracking":   {"net", "time"},
 }
 

@@ -25,6 +25,9 @@ func (c *Ctx) runMonitored() resp.Value {
 	return reply
 }
 
+// RedactedArg stands for an argument that is hidden.
+const RedactedArg = "(redacted)"
+
 // Redact hides an argument of the command under way from MONITOR and SLOWLOG. The
 // commands that hide arguments hide some of the first, or all from one on.
 func (c *Ctx) Redact(arg int) { c.Redacted |= 1 << min(arg, 63) }

@@ -3,7 +3,7 @@ package engine
 import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/latency"
-	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -29,7 +29,7 @@ func (s *Session) suspendCall(args [][]byte) *blockedCall {
 	cmd := s.ctx.Cmd
 	e.event(eventOf(cmd), us)
 	return &blockedCall{
-		cmd: cmd, args: slowArgs(args, s.ctx.Redacted), startUs: s.last.startUs, ranUs: us,
+		cmd: cmd, args: slowlog.Args(args, s.ctx.Redacted), startUs: s.last.startUs, ranUs: us,
 	}
 }
 
@@ -62,5 +62,5 @@ func (b *Blocked) log(us int64) {
 	if b.call.cmd.Is(commands.SkipSlowlog) {
 		return
 	}
-	b.session.engine.logSlow(us, func() stats.SlowEntry { return b.session.slowEntry(b.call.args) })
+	b.session.engine.logSlow(us, func() slowlog.Entry { return b.session.slowEntry(b.call.args) })
 }

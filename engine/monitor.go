@@ -79,9 +79,6 @@ func (t *trace) reset() {
 	t.lines, t.ends = t.lines[:0], t.ends[:0]
 }
 
-// redactedArg stands for an argument that is hidden.
-const redactedArg = "(redacted)"
-
 // Called implements commands.Monitor.
 func (t *trace) Called(c *commands.Ctx, args [][]byte) {
 	from := t.from
@@ -94,7 +91,7 @@ func (t *trace) Called(c *commands.Ctx, args [][]byte) {
 	for i, a := range args {
 		b = append(b, ' ')
 		if c.Redacted>>min(i, 63)&1 != 0 {
-			b = words.AppendQuoted(b, []byte(redactedArg))
+			b = words.AppendQuoted(b, []byte(commands.RedactedArg))
 		} else {
 			b = words.AppendQuoted(b, a)
 		}

@@ -86,7 +86,7 @@ func (e *Engine) serverGroup() []commands.Command {
 			Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Handler: e.shutdown,
 			Summary: "Ends the process when the commands under way have finished.",
 		},
-		e.slowlogGroup(),
+		e.slow.log.Row(),
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"runtime"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -71,7 +71,7 @@ func (s *Session) closeCall(monotonicUs int64) {
 // slow logs a call that has ended.
 func (s *Session) slow(cmd *commands.Command, args [][]byte, us int64) {
 	redacted := s.ctx.Redacted
-	s.engine.slowCall(cmd, us, func() stats.SlowEntry { return s.slowEntry(slowArgs(args, redacted)) })
+	s.engine.slowCall(cmd, us, func() slowlog.Entry { return s.slowEntry(slowlog.Args(args, redacted)) })
 }
 
 // callMeasured calls a command and leaves it open, or reads the clock at once if that

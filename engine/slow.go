@@ -1,13 +1,12 @@
 package engine
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/engine/process"
-	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/slowlog"
 )
 
 // slow is what SLOWLOG and LATENCY show, and from which duration on. See
@@ -16,7 +15,7 @@ type slow struct {
 	attentionUs atomic.Int64 // the lesser of logUs and the events' threshold: shorter calls don't matter
 	logUs       atomic.Int64 // slowlog-log-slower-than; never if the slow log is off
 
-	log    stats.SlowLog
+	log    slowlog.Log
 	events latency.Monitor
 
 	collections int64 // garbage collections that sampleGC has seen; used by Tick only
@@ -71,7 +70,7 @@ func eventOf(cmd *commands.Command) string {
 
 // slowCall adds a call to the slow log and to the events of LATENCY, as far as it took
 // long enough. entry makes the entry, without its duration.
-func (e *Engine) slowCall(cmd *commands.Command, us int64, entry func() stats.SlowEntry) {
+func (e *Engine) slowCall(cmd *commands.Command, us int64, entry func() slowlog.Entry) {
 	e.event(eventOf(cmd), us)
 	if !cmd.Is(commands.SkipSlowlog) {
 		e.logSlow(us, entry)
@@ -79,7 +78,7 @@ func (e *Engine) slowCall(cmd *commands.Command, us int64, entry func() stats.Sl
 }
 
 // logSlow adds an entry to the slow log if the call took long enough.
-func (e *Engine) logSlow(us int64, entry func() stats.SlowEntry) {
+func (e *Engine) logSlow(us int64, entry func() slowlog.Entry) {
 	if us < e.slow.logUs.Load() {
 		return
 	}
@@ -105,50 +104,12 @@ func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
 	if us < e.slow.attentionUs.Load() {
 		return
 	}
-	e.slowCall(c.Cmd, us, func() stats.SlowEntry {
-		return stats.SlowEntry{Args: slowArgs(c.Args, c.Redacted), Addr: "?:0"}
+	e.slowCall(c.Cmd, us, func() slowlog.Entry {
+		return slowlog.Entry{Args: slowlog.Args(c.Args, c.Redacted), Addr: "?:0"}
 	})
 }
 
 // slowEntry returns an entry about a call of the session.
-func (s *Session) slowEntry(args []string) stats.SlowEntry {
-	return stats.SlowEntry{Args: args, Addr: s.peer.Addr, Name: s.view().name}
-}
-
-const (
-	maxSlowArgs = 32  // of an entry, with the one that counts the others
-	maxSlowArg  = 128 // bytes of an argument of an entry
-)
-
-// slowArgs returns arguments as an entry of the slow log keeps them. redacted has a bit
-// for each that is hidden, see commands.Ctx.
-func slowArgs(args [][]byte, redacted uint64) []string {
-	shown := args[:min(len(args), maxSlowArgs)]
-	if len(args) > maxSlowArgs {
-		shown = args[:maxSlowArgs-1]
-	}
-	var text []byte
-	ends := make([]int, 0, maxSlowArgs)
-	for i, a := range shown {
-		switch {
-		case redacted>>i&1 != 0:
-			text = append(text, redactedArg...)
-		case len(a) > maxSlowArg:
-			text = fmt.Appendf(append(text, a[:maxSlowArg]...), "... (%d more bytes)", len(a)-maxSlowArg)
-		default:
-			text = append(text, a...)
-		}
-		ends = append(ends, len(text))
-	}
-	if more := len(args) - len(shown); more > 0 {
-		text = fmt.Appendf(text, "... (%d more arguments)", more)
-		ends = append(ends, len(text))
-	}
-	whole, from := string(text), 0
-	out := make([]string, len(ends))
-	for i, end := range ends {
-		out[i] = whole[from:end]
-		from = end
-	}
-	return out
+func (s *Session) slowEntry(args []string) slowlog.Entry {
+	return slowlog.Entry{Args: args, Addr: s.peer.Addr, Name: s.view().name}
 }

@@ -1,22 +1,22 @@
-package stats
+package slowlog
 
 import (
 	"slices"
 	"sync"
 )
 
-// A SlowLog has the latest calls that took long, as SLOWLOG GET shows them. The zero
+// A Log has the latest calls that took long, as SLOWLOG GET shows them. The zero
 // value is empty, and keeps none until SetMax. It may be used concurrently.
-type SlowLog struct {
-	mu      sync.Mutex  // protects the fields below
-	entries []SlowEntry // from first on, the oldest first
+type Log struct {
+	mu      sync.Mutex // protects the fields below
+	entries []Entry    // from first on, the oldest first
 	first   int
 	max     int64
 	nextID  int64
 }
 
-// A SlowEntry is one call.
-type SlowEntry struct {
+// An Entry is one call.
+type Entry struct {
 	ID         int64 // numbered from 0, since the start
 	UnixS      int64 // when it ended
 	DurationUs int64
@@ -25,7 +25,7 @@ type SlowEntry struct {
 }
 
 // Add adds an entry, which gets the next ID, and drops the oldest beyond the maximum.
-func (l *SlowLog) Add(e SlowEntry) {
+func (l *Log) Add(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.ID = l.nextID
@@ -35,7 +35,7 @@ func (l *SlowLog) Add(e SlowEntry) {
 }
 
 // SetMax sets how many entries are kept and drops the oldest beyond that.
-func (l *SlowLog) SetMax(n int64) {
+func (l *Log) SetMax(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.max = n
@@ -43,7 +43,7 @@ func (l *SlowLog) SetMax(n int64) {
 }
 
 // trim drops the oldest entries beyond max. It requires mu.
-func (l *SlowLog) trim() {
+func (l *Log) trim() {
 	excess := len(l.entries) - l.first - int(min(l.max, int64(len(l.entries)-l.first)))
 	clear(l.entries[l.first : l.first+excess])
 	l.first += excess
@@ -61,21 +61,21 @@ func (l *SlowLog) trim() {
 }
 
 // Len returns the number of entries.
-func (l *SlowLog) Len() int {
+func (l *Log) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.entries) - l.first
 }
 
 // Total returns how many entries were added since the start.
-func (l *SlowLog) Total() int64 {
+func (l *Log) Total() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.nextID
 }
 
 // Newest returns up to n entries, the newest first; all if n is negative.
-func (l *SlowLog) Newest(n int64) []SlowEntry {
+func (l *Log) Newest(n int64) []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := l.entries[l.first:]
@@ -88,7 +88,7 @@ func (l *SlowLog) Newest(n int64) []SlowEntry {
 }
 
 // Reset removes all entries. IDs go on.
-func (l *SlowLog) Reset() {
+func (l *Log) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries, l.first = nil, 0
