@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 		"engine/durable", "engine/memory", "engine/process", "engine/pubsub", "engine/stats", "commands",
 		"store", "config",
 	},
-	"engine/latency":  {"commands", "resp"},
+	"engine/latency":  {"engine/stats", "commands", "resp"},
 	"engine/memory":   {"engine/process", "scripting", "commands", "store", "resp"},
 	"engine/process":  {},
 	"engine/pubsub":   {"commands", "store/effects", "resp"},

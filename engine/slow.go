@@ -7,6 +7,7 @@ import (
 	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/slowlog"
+	"github.com/zlimit/zlimit/resp"
 )
 
 // slow is what SLOWLOG and LATENCY show, and from which duration on. See
@@ -58,6 +59,33 @@ func (e *Engine) sampleGC() {
 		e.event(latency.GC, us)
 	}
 	e.slow.collections = collections
+}
+
+// LATENCY HISTOGRAM [command [command ...]]
+//
+// Of a container the subcommands are shown. Names that are no commands are ignored.
+func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
+	caller(c).flush()
+	var out []resp.Value
+	add := func(cmd *commands.Command) {
+		if h := latency.Histogram(&e.stats, cmd); h.Kind() == resp.KindMap {
+			out = append(out, resp.Bulk(cmd.FullName()), h)
+		}
+	}
+	if len(c.Args) == 2 {
+		e.table.Each(add)
+	}
+	for _, name := range c.Args[2:] {
+		cmd := e.table.Find(name)
+		if cmd == nil {
+			continue
+		}
+		add(cmd)
+		for i := range cmd.Subs {
+			add(&cmd.Subs[i])
+		}
+	}
+	return resp.Map(out...)
 }
 
 // eventOf returns the name of the event of slow calls of a command.
