@@ -9,18 +9,28 @@ import (
 // policy limiter-aware. Under other policies it does nothing.
 func (c *Ctx) markFullness(key []byte, d *limiter.Decision) {
 	if c.Settings.LimiterAware {
-		c.DB.SetFullness(key, fullness(d.Allowed == 0, d.Used, d.Limit), c.NowMs)
+		c.DB.SetFullness(key, stampOf(d.Allowed == 0, d.Used, d.Remaining), c.NowMs)
 	}
 }
 
-// fullness returns how full a limit is of which some units are used. denied says that the
-// last call was.
-func fullness(denied bool, used, limit int64) uint8 {
+// stampOf returns how full a limit is as a key's stamp has it. denied says that the last
+// call was.
+func stampOf(denied bool, used, remaining int64) uint8 {
 	switch {
 	case denied:
 		return store.Denying
-	case used >= limit:
+	case remaining <= 0:
 		return store.Full
 	}
-	return uint8(1 + float64(max(used, 0))/float64(limit)*(store.Full-1))
+	return uint8(1 + fullness(used, remaining)*(store.Full-1))
+}
+
+// fullness returns the used share of what a quota has room for, from 0 to 1. Under GCRA
+// that room is the burst, not the limit.
+func fullness(used, remaining int64) float64 {
+	if remaining <= 0 {
+		return 1
+	}
+	n := float64(max(used, 0))
+	return n / (n + float64(remaining))
 }

@@ -186,7 +186,7 @@ func rlAcquire(c *Ctx) resp.Value {
 		k.grant(c, id, leaseMs)
 	}
 	if c.Settings.LimiterAware {
-		c.DB.SetFullness(c.Args[1], fullness(granted == 0, k.active(), maxSlots), c.NowMs)
+		c.DB.SetFullness(c.Args[1], stampOf(granted == 0, k.active(), maxSlots-k.active()), c.NowMs)
 	}
 	return resp.Array(append(c.Values(4),
 		resp.Int(granted), resp.Int(k.active()), resp.Int(maxSlots), resp.Int(k.freeAfterMs(c, maxSlots)))...)

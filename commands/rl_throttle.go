@@ -73,7 +73,7 @@ func clThrottle(c *Ctx) resp.Value {
 	c.observe(c.Args[1], t.Limited)
 	c.trace(c.Args[1], limiter.Call{Cost: quantity}, d.Allowed)
 	if c.Settings.LimiterAware {
-		c.DB.SetFullness(c.Args[1], fullness(t.Limited, burst-t.Remaining, burst), c.NowMs)
+		c.DB.SetFullness(c.Args[1], stampOf(t.Limited, d.Used, d.Remaining), c.NowMs)
 	}
 	limited := int64(0)
 	if t.Limited {

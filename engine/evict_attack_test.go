@@ -134,3 +134,24 @@ func TestKeysThatNoCommandDecided(t *testing.T) {
 		require.True(t, exists(s, key), key)
 	}
 }
+
+// TestFullBurstIsFull checks that a key of GCRA without burst left is kept as full, however high its
+// limit is.
+func TestFullBurstIsFull(t *testing.T) {
+	e, _ := newEngine(t, "--maxmemory-policy", "limiter-aware")
+	s := newSession(t, e)
+	victims := func() (admitted int) {
+		for i := range 100 {
+			if strings.HasPrefix(do(s, fmt.Sprintf("RL.ALLOW victim:%d 100 1h ALGO GCRA 1", i)), "[1 ") {
+				admitted++
+			}
+		}
+		return admitted
+	}
+	require.Equal(t, 100, victims())
+	bound(t, e, s, 1<<18)
+	for i := range 5_000 {
+		do(s, fmt.Sprintf("RL.ALLOW flood:%d 10 1h COST 5", i))
+	}
+	require.Zero(t, victims())
+}
