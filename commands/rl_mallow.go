@@ -60,7 +60,8 @@ func rlMallow(c *Ctx) resp.Value {
 // countMallow counts a decision: with prefixes, as one about the binding key, and the
 // units of each key for its own.
 func countMallow(c *Ctx, triples [][]byte, binding int, d *limiter.Decision, peek bool) {
-	c.Tally.decisions(mallowDecider).count(d.Allowed, d.Allowed*int64(len(triples)/3), peek)
+	o := outcome{d.Allowed, d.Allowed * int64(len(triples)/3), peek, fullness(d.Used, d.Remaining)}
+	c.Tally.decisions(mallowDecider).count(o)
 	if c.Settings.StatsPrefixes == nil {
 		return
 	}
@@ -71,7 +72,8 @@ func countMallow(c *Ctx, triples [][]byte, binding int, d *limiter.Decision, pee
 		switch to := c.prefixDecisions(mallowDecider, triples[i]); {
 		case to == nil:
 		case i == binding:
-			to.count(d.Allowed, d.Allowed, peek)
+			o.units = d.Allowed
+			to.count(o)
 		default:
 			to.Units += d.Allowed
 		}

@@ -69,7 +69,8 @@ func clThrottle(c *Ctx) resp.Value {
 		state.Apply(c.NowMs, &d)
 		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
 	}
-	c.count(throttleDecider, c.Args[1], d.Units, d.Units, quantity == 0)
+	full := fullness(d.Used, d.Remaining)
+	c.count(throttleDecider, c.Args[1], outcome{d.Units, d.Units, quantity == 0, full})
 	c.observe(c.Args[1], t.Limited)
 	c.trace(c.Args[1], limiter.Call{Cost: quantity}, d.Allowed)
 	if c.Settings.LimiterAware {

@@ -12,38 +12,45 @@ type PrefixIndex interface {
 // PrefixTally holds counts of decisions by prefix. Their prefixes are those of one
 // PrefixIndex: the session adds them to the statistics before its settings change.
 type PrefixTally struct {
-	counts  []Decisions // by prefix*NumDeciders + Decider
-	touched []int       // the counts that are not zero
+	counts []prefixCount // those that are not zero
+	slots  []uint16      // by prefix*NumDeciders + Decider: 1 + the index in counts, 0 for none
 }
 
-// at returns a count to add to, which then must not be zero.
-func (t *PrefixTally) at(i, of int) *Decisions {
-	if len(t.counts) != of {
-		t.counts = make([]Decisions, of) // what there was is zero
+type prefixCount struct {
+	slot int
+	Decisions
+}
+
+// at returns the count of one of so many slots, to add to. It is valid until the next call.
+func (t *PrefixTally) at(slot, of int) *Decisions {
+	if len(t.slots) != of {
+		t.slots = make([]uint16, of) // what there was is zero
 	}
-	d := &t.counts[i]
-	if *d == (Decisions{}) {
-		t.touched = append(t.touched, i)
+	if t.slots[slot] == 0 {
+		t.counts = append(t.counts, prefixCount{slot: slot})
+		t.slots[slot] = uint16(len(t.counts))
 	}
-	return d
+	return &t.counts[t.slots[slot]-1].Decisions
 }
 
 // Drain calls fn with each count that is not zero, and zeroes it.
 func (t *PrefixTally) Drain(fn func(prefix int, by Decider, d *Decisions)) {
-	for _, i := range t.touched {
-		fn(i/NumDeciders(), Decider(i%NumDeciders()), &t.counts[i])
-		t.counts[i] = Decisions{}
+	for i := range t.counts {
+		n := &t.counts[i]
+		fn(n.slot/NumDeciders(), Decider(n.slot%NumDeciders()), &n.Decisions)
+		t.slots[n.slot] = 0
 	}
-	t.touched = t.touched[:0]
+	t.counts = t.counts[:0]
 }
 
 // merge adds o to t and clears o.
 func (t *PrefixTally) merge(o *PrefixTally) {
-	for _, i := range o.touched {
-		t.at(i, len(o.counts)).Add(&o.counts[i])
-		o.counts[i] = Decisions{}
+	for i := range o.counts {
+		n := &o.counts[i]
+		t.at(n.slot, len(o.slots)).Add(&n.Decisions)
+		o.slots[n.slot] = 0
 	}
-	o.touched = o.touched[:0]
+	o.counts = o.counts[:0]
 }
 
 // prefixDecisions returns where to count decisions of a key, or nil if that is nowhere.

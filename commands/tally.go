@@ -50,7 +50,12 @@ type Decisions struct {
 	Allowed, Denied int64
 	Peeked          int64 // calls with PEEK or COST 0
 	Units           int64 // granted, in all keys of a call
+
+	Fullness Fullness // of what was allowed or denied
 }
+
+// IsZero reports whether nothing was counted.
+func (d *Decisions) IsZero() bool { return d.Allowed|d.Denied|d.Peeked|d.Units == 0 }
 
 // Add adds o to d.
 func (d *Decisions) Add(o *Decisions) {
@@ -58,6 +63,16 @@ func (d *Decisions) Add(o *Decisions) {
 	d.Denied += o.Denied
 	d.Peeked += o.Peeked
 	d.Units += o.Units
+	d.Fullness.add(&o.Fullness)
+}
+
+// Subtract subtracts o from d. What would be negative is 0.
+func (d *Decisions) Subtract(o *Decisions) {
+	d.Allowed = max(d.Allowed-o.Allowed, 0)
+	d.Denied = max(d.Denied-o.Denied, 0)
+	d.Peeked = max(d.Peeked-o.Peeked, 0)
+	d.Units = max(d.Units-o.Units, 0)
+	d.Fullness.subtract(&o.Fullness)
 }
 
 // A CallCount counts the calls of one command. Rejected calls did not run and are not
@@ -129,31 +144,40 @@ func (t *Tally) Clear() {
 }
 
 func (c *Ctx) countDecision(by *algorithm, d *limiter.Decision, peek bool) {
-	c.count(by.decider, c.Args[1], d.Allowed, d.Allowed, peek)
+	c.count(by.decider, c.Args[1], outcome{d.Allowed, d.Allowed, peek, fullness(d.Used, d.Remaining)})
 	c.observe(c.Args[1], !peek && d.Allowed == 0)
 	c.markFullness(c.Args[1], d)
 }
 
+// An outcome is what is counted of a decision.
+type outcome struct {
+	granted, units int64 // to the key, and in all keys
+	peek           bool
+	fullness       float64 // after the decision, see fullness
+}
+
 // count counts a decision about a key.
-func (c *Ctx) count(by Decider, key []byte, granted, units int64, peek bool) {
-	c.Tally.decisions(by).count(granted, units, peek)
+func (c *Ctx) count(by Decider, key []byte, o outcome) {
+	c.Tally.decisions(by).count(o)
 	if c.Settings.StatsPrefixes != nil {
 		if d := c.prefixDecisions(by, key); d != nil {
-			d.count(granted, units, peek)
+			d.count(o)
 		}
 	}
 }
 
-func (d *Decisions) count(granted, units int64, peek bool) {
+func (d *Decisions) count(o outcome) {
 	switch {
-	case peek:
+	case o.peek:
 		d.Peeked++
-	case granted > 0:
+		return
+	case o.granted > 0:
 		d.Allowed++
-		d.Units += units
+		d.Units += o.units
 	default:
 		d.Denied++
 	}
+	d.Fullness.observe(o.fullness)
 }
 
 // An ErrorCount determines whether the session counts the errors of a reply for INFO

@@ -57,12 +57,8 @@ func (e *Engine) prefixDecisions() (prefixes []stats.PrefixDecisions, none, all 
 	all = e.stats.Decisions()
 	none = append(none, all...)
 	for i := range prefixes {
-		for by, d := range prefixes[i].By {
-			n := &none[by]
-			n.Allowed = max(n.Allowed-d.Allowed, 0)
-			n.Denied = max(n.Denied-d.Denied, 0)
-			n.Peeked = max(n.Peeked-d.Peeked, 0)
-			n.Units = max(n.Units-d.Units, 0)
+		for by := range prefixes[i].By {
+			none[by].Subtract(&prefixes[i].By[by])
 		}
 	}
 	return prefixes, none, all
@@ -124,7 +120,7 @@ func decisionPairs(by []commands.Decisions) []resp.Value {
 	}
 	var pairs []resp.Value
 	for _, name := range names {
-		if d := algorithms[name]; *d != (commands.Decisions{}) {
+		if d := algorithms[name]; !d.IsZero() {
 			pairs = append(pairs, resp.Bulk(name), resp.Map(fields(d)...))
 		}
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/resp"
 )
 
 func TestRLStats(t *testing.T) {
@@ -64,10 +66,20 @@ func TestRLStats(t *testing.T) {
 type statsModel struct {
 	prefixes []string
 	counts   map[string][4]int64 // allowed, denied, peeked, units
+	fullness map[string][10]int64
 	fault    string
 }
 
-func (m *statsModel) count(key string, allowed, denied, peeked, units int64) {
+// tenths returns in which bucket a decision is, by the definition of an upper bound.
+func (m *statsModel) tenths(remaining, limit int64) (i int) {
+	used := limit - remaining
+	for used*10 > int64(i+1)*limit || m.fault == "open bound" && i < 9 && used*10 == int64(i+1)*limit {
+		i++
+	}
+	return i
+}
+
+func (m *statsModel) count(key string, allowed, denied, peeked, units int64, tenths int) {
 	longest, found := "", false
 	for _, p := range m.prefixes {
 		if strings.HasPrefix(key, p) && (len(p) >= len(longest)) == (m.fault != "shortest prefix" || !found) {
@@ -81,6 +93,9 @@ func (m *statsModel) count(key string, allowed, denied, peeked, units int64) {
 		if name == "total" || found {
 			c := m.counts[name]
 			m.counts[name] = [4]int64{c[0] + allowed, c[1] + denied, c[2] + peeked, c[3] + units}
+			f := m.fullness[name]
+			f[tenths] += allowed + denied
+			m.fullness[name] = f
 		}
 	}
 }
@@ -90,7 +105,8 @@ func (m *statsModel) count(key string, allowed, denied, peeked, units int64) {
 func runStats(t *testing.T, seed uint64, fault string) error {
 	r := rand.New(rand.NewPCG(seed, 3))
 	m := &statsModel{
-		prefixes: []string{"a", "ab", "abc", "b:", "\xff"}, counts: map[string][4]int64{}, fault: fault,
+		prefixes: []string{"a", "ab", "abc", "b:", "\xff"}, counts: map[string][4]int64{},
+		fullness: map[string][10]int64{}, fault: fault,
 	}
 	e, _ := newEngine(t, "--rl-stats-prefix", `a ab abc b: "\xff"`)
 	var sessions []*engine.Session
@@ -100,10 +116,10 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 	for range 300 {
 		s := sessions[r.IntN(len(sessions))]
 		key := []string{"a", "ab", "abx", "abcd", "b", "b:1", "\xff\xff", "", "zz"}[r.IntN(9)]
-		algo := []string{"LOG", "FIXED", "GCRA 9", "BUCKETS 3", "COUNTER"}[r.IntN(5)]
+		algo := []string{"LOG", "FIXED", "GCRA 10", "BUCKETS 3", "COUNTER"}[r.IntN(5)]
 		cost, peek := 1+r.Int64N(3), r.IntN(4) == 0
 		line := [][]byte{
-			[]byte("RL.ALLOW"), []byte(key + algo), []byte("9"), []byte("1m"), []byte("COST"),
+			[]byte("RL.ALLOW"), []byte(key + algo), []byte("10"), []byte("1m"), []byte("COST"),
 			fmt.Append(nil, cost),
 		}
 		for _, word := range strings.Fields("ALGO " + algo) {
@@ -112,26 +128,27 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		if peek {
 			line = append(line, []byte("PEEK"))
 		}
-		var allowed int64
+		var reply []resp.Value
 		switch r.IntN(3) {
 		case 0:
-			allowed = s.Do(line).Elems()[0].Int()
+			reply = s.Do(line).Elems()
 		case 1:
 			do(s, "MULTI")
 			s.Do(line)
-			allowed = s.Do([][]byte{[]byte("EXEC")}).Elems()[0].Elems()[0].Int()
+			reply = s.Do([][]byte{[]byte("EXEC")}).Elems()[0].Elems()
 		default:
 			text := []byte("return redis.call(unpack(ARGV))")
 			script := [][]byte{[]byte("EVAL"), text, []byte("1"), line[1]}
-			allowed = s.Do(append(script, line...)).Elems()[0].Int()
+			reply = s.Do(append(script, line...)).Elems()
 		}
+		allowed, tenths := reply[0].Int(), m.tenths(reply[2].Int(), reply[1].Int())
 		switch {
 		case peek:
-			m.count(key, 0, 0, 1, 0)
+			m.count(key, 0, 0, 1, 0, tenths)
 		case allowed > 0:
-			m.count(key, 1, 0, 0, allowed)
+			m.count(key, 1, 0, 0, allowed, tenths)
 		default:
-			m.count(key, 0, 1, 0, 0)
+			m.count(key, 0, 1, 0, 0, tenths)
 		}
 		if r.IntN(5) == 0 {
 			s.Publish(engine.Buffers{})
@@ -172,6 +189,21 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 			return fmt.Errorf("seed %d: %s, want %s", seed, got, want)
 		}
 	}
+	figures := e.Figures()
+	histograms := map[string][]commands.Decisions{"total": figures.Decisions}
+	for _, p := range figures.ByPrefix[1:] { // the first is of no prefix
+		histograms[p.Prefix] = p.By
+	}
+	for name, by := range histograms {
+		var sum commands.Decisions
+		for i := range by {
+			sum.Add(&by[i])
+		}
+		want := m.fullness[strings.Replace(name, `"\xff"`, "\xff", 1)] // names are quoted
+		if got := sum.Fullness.Buckets; got != want {
+			return fmt.Errorf("seed %d: fullness of %q: %v, want %v", seed, name, got, want)
+		}
+	}
 	return nil
 }
 
@@ -181,4 +213,5 @@ func TestRLStatsModel(t *testing.T) {
 	}
 	require.Error(t, runStats(t, 1, "shortest prefix"))
 	require.Error(t, runStats(t, 1, "no units"))
+	require.Error(t, runStats(t, 1, "open bound"))
 }

@@ -27,6 +27,9 @@ var (
 		"algorithm", "prefix", "result")
 	decisionUnits = desc("zlimit_decision_units_total",
 		"Granted units, by algorithm and prefix of rl-stats-prefix (empty: none).", "algorithm", "prefix")
+	fullness = desc("zlimit_decision_fullness_ratio",
+		"How full limits are after decisions, by algorithm and prefix of rl-stats-prefix (empty: none).",
+		"algorithm", "prefix")
 
 	ops     = desc("zlimit_ops_total", "Commands run, including those of scripts and transactions.")
 	errs    = desc("zlimit_errors_total", "Error replies.")
@@ -87,7 +90,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		allowed, rejected, units, decisions, decisionUnits,
+		allowed, rejected, units, decisions, decisionUnits, fullness,
 		ops, errs, clients, latency, keys, hits, bytesHeld, age,
 		prefixKeys, prefixMax, refused,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
@@ -162,6 +165,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 			put(decisions, total, float64(sum.Denied), name, p.Prefix, "denied")
 			put(decisions, total, float64(sum.Peeked), name, p.Prefix, "peeked")
 			put(decisionUnits, total, float64(sum.Units), name, p.Prefix)
+			if n, buckets := fullnessOf(&sum.Fullness); n > 0 {
+				ch <- prometheus.MustNewConstHistogram(fullness, n, sum.Fullness.Sum, buckets, name, p.Prefix)
+			}
 		}
 	}
 	for name, sum := range byAlgorithm(f.Decisions) {
@@ -217,6 +223,16 @@ func bucketsOf(l *engine.CommandLatency) map[float64]uint64 {
 		}
 	}
 	return out
+}
+
+// fullnessOf returns the number of decisions and cumulative buckets by upper bound.
+func fullnessOf(h *commands.Fullness) (n uint64, buckets map[float64]uint64) {
+	buckets = make(map[float64]uint64, len(h.Buckets))
+	for i, one := range h.Buckets {
+		n += uint64(one)
+		buckets[float64(i+1)/commands.FullnessBuckets] = n
+	}
+	return n, buckets
 }
 
 func seconds(us int64) float64 { return float64(us) / 1e6 }

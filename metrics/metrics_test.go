@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -164,6 +165,58 @@ func TestDecisionsByPrefix(t *testing.T) {
 	} {
 		require.Contains(t, "\n"+text, "\n"+line+"\n")
 	}
+}
+
+// TestFullness: how full limits were after decisions with known results, by algorithm and
+// prefix.
+func TestFullness(t *testing.T) {
+	e, s := newEngine(t)
+	s.Do([][]byte{[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), []byte("t1: t2:")})
+	for _, line := range []string{
+		"RL.ALLOW t1:a 10 1h", "RL.ALLOW t1:a 10 1h", // 0.1 and 0.2
+		"RL.ALLOW t1:a 10 1h COST 7", "RL.ALLOW t1:a 10 1h COST 2", // 0.9, and 0.9 denied
+		"RL.ALLOW t1:a 10 1h COST 2 ATMOST",         // 1, granted one
+		"RL.ALLOW t1:a 10 1h", "RL.ALLOW t1:a 2 1h", // denied when full, and above a lowered limit
+		"RL.ALLOW t1:a 10 1h PEEK", "RL.ALLOW t1:a 0 1h ", // no decisions
+		"RL.ALLOW t1:f 4 1h ALGO FIXED COST 2",                                             // 0.5
+		"RL.ALLOW t1:g 9 1h ALGO GCRA 2",                                                   // 0.5
+		"CL.THROTTLE t2:g 3 1 60", "CL.THROTTLE t2:g 3 1 60 9", "CL.THROTTLE t2:g2 0 1 60", // 0.25 twice, 1
+		"RL.ALLOW b 4 1h ALGO BUCKETS 3", "RL.ALLOW c 4 1h ALGO COUNTER COST 3", // 0.25 and 0.75
+		"RL.MALLOW 2 x 5 1m t2:y 4 1m COST 3", // of the binding key, 0.75
+	} {
+		do(s, line)
+	}
+	do(s, "EVAL return{redis.call('RL.ALLOW','z','1','1h'),redis.call('RL.ALLOW','z','1','1h')} 0") // 1
+	s.Count()
+	url := "http://" + listen(t, e) + "/metrics"
+	_, text := get(t, http.MethodGet, url)
+	for labels, want := range map[string]struct {
+		cumulative [10]int
+		sum        string
+	}{
+		`algorithm="log",prefix="t1:"`:   {[10]int{1, 2, 2, 2, 2, 2, 2, 2, 4, 7}, "5.1"},
+		`algorithm="fixed",prefix="t1:"`: {[10]int{0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, "0.5"},
+		`algorithm="gcra",prefix="t1:"`:  {[10]int{0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, "0.5"},
+		`algorithm="gcra",prefix="t2:"`:  {[10]int{0, 0, 2, 2, 2, 2, 2, 2, 2, 3}, "1.5"},
+		`algorithm="log",prefix="t2:"`:   {[10]int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1}, "0.75"},
+		`algorithm="log",prefix=""`:      {[10]int{0, 0, 0, 0, 0, 0, 0, 0, 0, 2}, "2"},
+		`algorithm="buckets",prefix=""`:  {[10]int{0, 0, 1, 1, 1, 1, 1, 1, 1, 1}, "0.25"},
+		`algorithm="counter",prefix=""`:  {[10]int{0, 0, 0, 0, 0, 0, 0, 1, 1, 1}, "0.75"},
+	} {
+		line := func(suffix, labels, value string) {
+			require.Contains(t, text, "\nzlimit_decision_fullness_ratio"+suffix+"{"+labels+"} "+value+"\n")
+		}
+		for i, n := range want.cumulative {
+			le := []string{"0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"}[i]
+			line("_bucket", labels+`,le="`+le+`"`, strconv.Itoa(n))
+		}
+		line("_sum", labels, want.sum)
+		line("_count", labels, strconv.Itoa(want.cumulative[9]))
+	}
+	require.Equal(t, 8, strings.Count(text, "\nzlimit_decision_fullness_ratio_count{"))
+	do(s, "CONFIG RESETSTAT")
+	_, text = get(t, http.MethodGet, url)
+	require.NotContains(t, text, "\nzlimit_decision_fullness_ratio")
 }
 
 // TestSeriesAreBounded: the number of series does not depend on what clients send.

@@ -1,10 +1,14 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,8 +46,42 @@ type panel struct {
 func TestAll(t *testing.T) {
 	first, second := scrapes(t)
 	all := read(t, first, second)
+	t.Run("histograms", func(t *testing.T) { checkHistograms(t, all) })
 	t.Run("dashboard", func(t *testing.T) { checkDashboard(t, newDatabase(t, all, growing)) })
 	t.Run("alerts", func(t *testing.T) { checkAlerts(t, all) })
+}
+
+// checkHistograms checks that buckets do not fall as their bounds rise, and that the last
+// has all.
+func checkHistograms(t *testing.T, all []series) {
+	counts := map[string]float64{}
+	buckets := map[string][]series{}
+	for _, s := range all {
+		name := s.labels.Get(labels.MetricName)
+		of := labels.NewBuilder(s.labels).Del(labels.MetricName, labels.BucketLabel).Labels().String()
+		if metric, ok := strings.CutSuffix(name, "_count"); ok {
+			counts[metric+of] = s.second
+		}
+		if metric, ok := strings.CutSuffix(name, "_bucket"); ok {
+			buckets[metric+of] = append(buckets[metric+of], s)
+		}
+	}
+	require.Contains(t, buckets,
+		`zlimit_decision_fullness_ratio{algorithm="log", instance="127.0.0.1:9100", job="zlimit", prefix="tenant:"}`)
+	for name, of := range buckets {
+		bound := func(s series) float64 {
+			le, err := strconv.ParseFloat(s.labels.Get(labels.BucketLabel), 64)
+			require.NoError(t, err, name)
+			return le
+		}
+		slices.SortFunc(of, func(a, b series) int { return cmp.Compare(bound(a), bound(b)) })
+		for i := range of[1:] {
+			require.LessOrEqual(t, of[i].second, of[i+1].second, name)
+		}
+		last := of[len(of)-1]
+		require.True(t, math.IsInf(bound(last), 1), name)
+		require.InDelta(t, counts[name], last.second, 0, name)
+	}
 }
 
 // legendLabel is a label within a legend.

@@ -37,7 +37,7 @@ func scrapes(t *testing.T) (first, second string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, "--bind", "127.0.0.1", "--port", "0", "--port-file", "port",
 		"--dir", dir, "--appendonly", "yes", "--maxmemory", "100mb", "--metrics-addr", "127.0.0.1:0",
-		"--rl-max-keys-per-prefix", "tenant:", "10")
+		"--rl-max-keys-per-prefix", "tenant:", "10", "--rl-stats-prefix", "tenant:")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)

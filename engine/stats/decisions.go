@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
@@ -13,7 +14,10 @@ const decisionShards = 16
 // decisionCounts counts decisions by commands.Decider.
 type decisionCounts struct{ by []deciderCounts }
 
-type deciderCounts struct{ allowed, denied, peeked, units atomic.Int64 }
+type deciderCounts struct {
+	allowed, denied, peeked, units atomic.Int64
+	fullness                       fullnessCounts
+}
 
 // init allocates the counts, with two cache lines behind them that keep the counts
 // of other processors away.
@@ -27,7 +31,7 @@ func (s *Stats) AddDecisions(session int64, from []commands.Decisions) {
 	c := &s.decisions[session%decisionShards]
 	for i := range from {
 		d := &from[i]
-		if *d == (commands.Decisions{}) {
+		if d.IsZero() {
 			continue
 		}
 		c.by[i].add(d)
@@ -44,6 +48,7 @@ func (c *deciderCounts) add(d *commands.Decisions) {
 			n.to.Add(n.n)
 		}
 	}
+	c.fullness.add(&d.Fullness)
 }
 
 func (c *decisionCounts) reset() {
@@ -52,6 +57,7 @@ func (c *decisionCounts) reset() {
 		for _, n := range []*atomic.Int64{&by.allowed, &by.denied, &by.peeked, &by.units} {
 			n.Store(0)
 		}
+		by.fullness.reset()
 	}
 }
 
@@ -65,9 +71,44 @@ func sumDecisions(counts []decisionCounts) []commands.Decisions {
 			d := &counts[i].by[by]
 			sum[by].Add(&commands.Decisions{
 				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Peeked: d.peeked.Load(),
-				Units: d.units.Load(),
+				Units: d.units.Load(), Fullness: d.fullness.load(),
 			})
 		}
 	}
 	return sum
+}
+
+// fullnessCounts is a commands.Fullness that several sessions add to.
+type fullnessCounts struct {
+	buckets [commands.FullnessBuckets]atomic.Int64
+	sum     atomic.Uint64 // the bits of a float64
+}
+
+func (c *fullnessCounts) add(h *commands.Fullness) {
+	for i, n := range &h.Buckets {
+		if n != 0 {
+			c.buckets[i].Add(n)
+		}
+	}
+	for h.Sum != 0 {
+		old := c.sum.Load()
+		if c.sum.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+h.Sum)) {
+			break
+		}
+	}
+}
+
+func (c *fullnessCounts) load() (h commands.Fullness) {
+	for i := range c.buckets {
+		h.Buckets[i] = c.buckets[i].Load()
+	}
+	h.Sum = math.Float64frombits(c.sum.Load())
+	return h
+}
+
+func (c *fullnessCounts) reset() {
+	for i := range c.buckets {
+		c.buckets[i].Store(0)
+	}
+	c.sum.Store(0)
 }
