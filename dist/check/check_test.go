@@ -166,6 +166,8 @@ var incidents = map[string]incident{
 	"ZlimitConnectionsRefused": {"zlimit_rejected_connections_total", rising(1)},
 	"ZlimitLoginsFail":         {"zlimit_acl_denied_total", rising(100)},
 	"ZlimitClockAhead":         {"zlimit_clock_ahead_seconds", constant(60)},
+	"ZlimitSlowCommands":       {"zlimit_slow_commands_total", rising(60)},
+	"ZlimitDoctorFinding":      {"zlimit_doctor_findings_total", rising(1)},
 	"ZlimitSlow": {"zlimit_command_duration_seconds_bucket", func(s *series, step int) float64 {
 		if s.labels.Get("le") == "+Inf" {
 			return float64(step)
