@@ -15,6 +15,7 @@ import (
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/memory"
+	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/engine/tracking"
@@ -149,6 +150,7 @@ func New(o Options) *Engine {
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
+	e.slow.longestGC = process.LongestGCPause
 	e.storage = e.newStorage()
 	e.broker.Heard = e.recording.hear
 	e.initTracking()

@@ -101,3 +101,6 @@ func (e *Engine) HoldShard(shard int, fn func()) {
 	defer e.store.Unlock(1 << shard)
 	fn()
 }
+
+// SetGCPause replaces process.LongestGCPause.
+func (e *Engine) SetGCPause(fn func(since int64) (us, collections int64)) { e.slow.longestGC = fn }

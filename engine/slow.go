@@ -5,7 +5,6 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/latency"
-	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -19,7 +18,10 @@ type slow struct {
 	log    slowlog.Log
 	events latency.Monitor
 
-	collections int64 // garbage collections that sampleGC has seen; used by Tick only
+	// collections is how many garbage collections sampleGC has seen. Used by Tick only.
+	collections int64
+	// longestGC is process.LongestGCPause, but in tests.
+	longestGC func(since int64) (us, collections int64)
 }
 
 const (
@@ -54,7 +56,7 @@ func (e *Engine) sampleGC() {
 		e.slow.collections = 0
 		return
 	}
-	us, collections := process.LongestGCPause(e.slow.collections)
+	us, collections := e.slow.longestGC(e.slow.collections)
 	if e.slow.collections != 0 { // otherwise they were before the monitor was on
 		e.event(latency.GC, us)
 	}
