@@ -76,7 +76,8 @@ func (e *Engine) MaxMemory() int64 { return e.evict.max.Load() }
 // refreshOthers recomputes the part of used memory that changes seldom.
 func (e *Engine) refreshOthers() {
 	m := e.MemoryUse()
-	e.evict.others.Store(m.Startup + m.Scripts + m.Functions + int64(e.Sessions())*sessionBytes)
+	e.evict.others.Store(m.Startup + m.Scripts + m.Functions + m.Observers() +
+		int64(e.Sessions())*sessionBytes)
 }
 
 // countedUse returns the used memory that maxmemory bounds: all but the buffer of the

@@ -32,6 +32,8 @@ func (e *Engine) MemoryUse() memory.Use {
 		Functions: e.scripts.LibraryStats().Bytes,
 		Log:       e.storage.Buffered(),
 		Doctor:    e.doctor.Bytes(),
+		Top:       e.top.Bytes(),
+		Traces:    e.traces.Bytes(),
 	}
 }
 

@@ -106,7 +106,7 @@ func TestUsedMemoryIsTheHeaps(t *testing.T) {
 	}
 	for name, calls := range memoryKinds {
 		t.Run(name, func(t *testing.T) {
-			e, _ := newEngine(t)
+			e, _ := newEngine(t, "--rl-top", "no") // which outlives the keys
 			s := newSession(t, e)
 			keys := *memoryKeys
 			if n := len(calls(0)[0]); n > 1000 {

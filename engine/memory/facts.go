@@ -18,12 +18,17 @@ type Use struct {
 	Functions int64 // libraries
 	Log       int64 // of the append-only log, waiting to be written
 	Doctor    int64 // what RL.DOCTOR remembers
+	Top       int64 // the counts of RL.TOP
+	Traces    int64 // the decisions that RL.TRACE keeps
 }
 
 // Used returns the sum, used_memory.
 func (u Use) Used() int64 {
-	return u.Startup + u.Keyspace.Used + u.Clients + u.Scripts + u.Functions + u.Log + u.Doctor
+	return u.Startup + u.Keyspace.Used + u.Clients + u.Scripts + u.Functions + u.Log + u.Observers()
 }
+
+// Observers returns what RL.DOCTOR, RL.TOP and RL.TRACE take.
+func (u Use) Observers() int64 { return u.Doctor + u.Top + u.Traces }
 
 // Overhead returns what is neither a key's name nor a value, used_memory_overhead.
 func (u Use) Overhead() int64 { return u.Used() - u.Keyspace.Used + u.Keyspace.Overhead }

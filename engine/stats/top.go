@@ -2,6 +2,7 @@ package stats
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/stats/topk"
@@ -12,6 +13,7 @@ import (
 // since limiters' keys come and go.
 type Top struct {
 	shards [topShards]topShard
+	bytes  atomic.Int64 // of all rings
 }
 
 // topShards is over how many locks the counts are spread.
@@ -23,6 +25,7 @@ type topShard struct {
 	denied  *topk.Ring // nil: nothing was denied
 	skipped [2]int64   // decisions about keys with long names, and of them those denied
 	fromMs  int64      // the first decision
+	bytes   int64      // of the rings, as Top.bytes has it
 	_       [64]byte   // keeps neighbours out of each other's cache lines
 }
 
@@ -56,14 +59,32 @@ func (t *Top) Add(nowMs int64, db int, key []byte, denied bool, weight int64) {
 		}
 		s.denied.Add(nowMs, hash, db, key, weight)
 	}
+	t.recount(s)
 }
+
+// recount updates the memory that a shard takes. It requires the shard's mu.
+func (t *Top) recount(s *topShard) {
+	now := int64(0)
+	for _, ring := range []*topk.Ring{s.decided, s.denied} {
+		if ring != nil {
+			now += ring.Bytes()
+		}
+	}
+	if now != s.bytes {
+		t.bytes.Add(now - s.bytes)
+		s.bytes = now
+	}
+}
+
+// Bytes returns about how much memory the counts take.
+func (t *Top) Bytes() int64 { return t.bytes.Load() }
 
 // Top implements commands.TopKeys.
 func (t *Top) Top(q *commands.TopQuery) commands.TopReport {
 	var keys []commands.TopKey
 	var total, others, skipped, fromMs int64
 	for i := range t.shards {
-		sum, sumFromMs, sumSkipped := t.shards[i].sum(q)
+		sum, sumFromMs, sumSkipped := t.sum(&t.shards[i], q)
 		skipped += sumSkipped
 		if sumFromMs != 0 && (fromMs == 0 || sumFromMs < fromMs) {
 			fromMs = sumFromMs
@@ -84,9 +105,9 @@ func (t *Top) Top(q *commands.TopQuery) commands.TopReport {
 	return r
 }
 
-// sum returns what the shard has counted, the first instant of it (0: there is none), and
+// sum returns what a shard has counted, the first instant of it (0: there is none), and
 // the decisions that it has skipped since it was reset.
-func (s *topShard) sum(q *commands.TopQuery) (sum *topk.Sketch, fromMs, skipped int64) {
+func (t *Top) sum(s *topShard, q *commands.TopQuery) (sum *topk.Sketch, fromMs, skipped int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ring, skipped := s.decided, s.skipped[0]
@@ -100,6 +121,7 @@ func (s *topShard) sum(q *commands.TopQuery) (sum *topk.Sketch, fromMs, skipped 
 		return ring.Whole(), s.fromMs, skipped
 	}
 	sum, fromMs = ring.Window(q.NowMs, q.WithinMs)
+	t.recount(s) // a slot may have ended
 	return sum, max(fromMs, s.fromMs), skipped
 }
 
@@ -109,6 +131,7 @@ func (t *Top) Reset() {
 		s := &t.shards[i]
 		s.mu.Lock()
 		s.decided, s.denied, s.skipped, s.fromMs = nil, nil, [2]int64{}, 0
+		t.recount(s)
 		s.mu.Unlock()
 	}
 }

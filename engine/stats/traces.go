@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/stats/topk"
@@ -19,6 +20,7 @@ type Traces struct {
 	mu        sync.Mutex
 	byKey     map[topk.Key]*trace // protected by mu
 	decisions int                 // sum of all sizes; protected by mu
+	bytes     atomic.Int64
 }
 
 // Bounds of traces. A decision takes 32 bytes.
@@ -52,6 +54,17 @@ type TraceStatus struct {
 	Lost int64 // earlier decisions
 }
 
+// bytes returns the memory that a trace takes, with its name and its place in the map.
+func (r *trace) bytes(key topk.Key) int64 {
+	return int64(unsafe.Sizeof(*r)) + int64(unsafe.Sizeof(key)) + int64(unsafe.Sizeof(r)) +
+		int64(len(key.Name)) + int64(cap(r.decisions))*decisionBytes
+}
+
+const decisionBytes = int64(unsafe.Sizeof(commands.TracedDecision{}))
+
+// Bytes returns how much memory the traces take.
+func (t *Traces) Bytes() int64 { return t.bytes.Load() }
+
 // On reports whether any key is traced.
 func (t *Traces) On() bool { return t.on.Load() }
 
@@ -77,7 +90,12 @@ func (t *Traces) Start(db int, name string, size int, fromEmpty bool) error {
 	if t.byKey == nil {
 		t.byKey = make(map[topk.Key]*trace)
 	}
-	t.byKey[key] = &trace{size: size, fromEmpty: fromEmpty}
+	if old != nil {
+		t.bytes.Add(-old.bytes(key))
+	}
+	r := &trace{size: size, fromEmpty: fromEmpty}
+	t.bytes.Add(r.bytes(key))
+	t.byKey[key] = r
 	t.decisions = decisions
 	t.on.Store(true)
 	return nil
@@ -94,6 +112,7 @@ func (t *Traces) Stop(db int, name string) bool {
 	}
 	delete(t.byKey, key)
 	t.decisions -= old.size
+	t.bytes.Add(-old.bytes(key))
 	t.on.Store(len(t.byKey) > 0)
 	return true
 }
@@ -106,7 +125,11 @@ func (t *Traces) Record(db int, key []byte, d commands.TracedDecision) {
 	switch {
 	case r == nil:
 	case len(r.decisions) < r.size:
+		before := cap(r.decisions)
 		r.decisions = append(r.decisions, d)
+		if grown := cap(r.decisions) - before; grown > 0 {
+			t.bytes.Add(int64(grown) * decisionBytes)
+		}
 	default:
 		r.decisions[r.next] = d
 		r.next = (r.next + 1) % r.size

@@ -1,5 +1,7 @@
 package topk
 
+import "unsafe"
+
 // A Ring counts the keys of a stream whose elements have an instant, for the whole
 // stream and for its last minute, ten minutes and hour. An element is added to one
 // Sketch, that of the present slot of time. A slot that ends is merged into the sum of
@@ -14,6 +16,7 @@ type Ring struct {
 	began   bool  // slot is set
 	whole   *Sketch
 	levels  [len(levels)][]closed // oldest first
+	kept    int64                 // bytes of the sketches of levels
 }
 
 // A closed is a slot of time that has ended.
@@ -69,7 +72,7 @@ func (r *Ring) Advance(nowMs int64) {
 	}
 	r.whole.Merge(r.present)
 	if slot < r.slot {
-		r.levels = [len(levels)][]closed{}
+		r.levels, r.kept = [len(levels)][]closed{}, 0
 	} else {
 		r.close(slot)
 	}
@@ -105,10 +108,13 @@ func (r *Ring) close(next int64) {
 func (r *Ring) keep(level int, slot int64, s *Sketch) {
 	kept := r.levels[level]
 	if len(kept) == levels[level].keep {
+		r.kept -= kept[0].sketch.Bytes()
 		copy(kept, kept[1:])
 		kept = kept[:len(kept)-1]
 	}
-	r.levels[level] = append(kept, closed{slot, s.compacted(keptEntries)})
+	c := closed{slot, s.compacted(keptEntries)}
+	r.kept += c.sketch.Bytes()
+	r.levels[level] = append(kept, c)
 }
 
 // Whole returns a Sketch of the whole stream, which the caller may change.
@@ -163,6 +169,15 @@ func (r *Ring) Entries() int {
 		for _, c := range level {
 			n += c.sketch.Len()
 		}
+	}
+	return n
+}
+
+// Bytes returns the memory that r takes. A name that several slots have counts for each.
+func (r *Ring) Bytes() int64 {
+	n := int64(unsafe.Sizeof(*r)) + r.present.Bytes() + r.whole.Bytes() + r.kept
+	for _, level := range r.levels {
+		n += int64(cap(level)) * int64(unsafe.Sizeof(closed{}))
 	}
 	return n
 }

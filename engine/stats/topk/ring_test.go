@@ -3,6 +3,7 @@ package topk_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -139,4 +140,29 @@ func TestRingMemory(t *testing.T) {
 		require.LessOrEqual(t, ring.Entries(), topk.MaxEntries)
 	}
 	require.Greater(t, ring.Entries(), topk.MaxEntries/2)
+}
+
+// TestRingBytes: what a Ring says it takes is what the heap grows by. Names that slots
+// share count more than once.
+func TestRingBytes(t *testing.T) {
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	rings := make([]*topk.Ring, 20)
+	before, counted := heap(), int64(0)
+	for i := range rings {
+		rings[i] = topk.NewRing()
+		for j := range 40_000 {
+			addAt(rings[i], int64(j)*100, fmt.Sprint("some-longer-key-", i, j), 1)
+		}
+		counted += rings[i].Bytes()
+	}
+	require.InEpsilon(t, heap()-before, counted, 0.4)
+	runtime.KeepAlive(rings)
+
+	addAt(rings[0], -1_000_000, "back", 1)
+	require.Less(t, rings[0].Bytes(), counted/int64(len(rings)), "the slots are gone")
 }

@@ -15,6 +15,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 var seed = maphash.MakeSeed()
@@ -52,6 +53,7 @@ type Sketch struct {
 	entries  []Entry
 	index    []int32 // a hash table with linear probing: positions in entries, plus 1
 	counts   []int64 // scratch space of Prune
+	names    int64   // bytes of the entries' names
 	total    int64
 	absent   int64
 }
@@ -68,6 +70,12 @@ func (s *Sketch) Total() int64 { return s.total }
 
 // Absent returns an upper bound of the count of each key without an entry.
 func (s *Sketch) Absent() int64 { return s.absent }
+
+// Bytes returns the memory that s takes, with names that other Sketches may share.
+func (s *Sketch) Bytes() int64 {
+	return int64(unsafe.Sizeof(*s)) + s.names + int64(cap(s.entries))*int64(unsafe.Sizeof(Entry{})) +
+		int64(cap(s.index))*4 + int64(cap(s.counts))*8
+}
 
 // Entries returns the entries in no particular order. They are valid until the next
 // change.
@@ -105,6 +113,7 @@ func (s *Sketch) find(e *Entry) int {
 // append appends an entry for a key that has none. It requires the index.
 func (s *Sketch) append(e *Entry) {
 	s.entries = append(s.entries, *e)
+	s.names += int64(len(e.Name))
 	if 2*len(s.entries) > len(s.index) {
 		s.index = nil
 		s.makeIndex()
@@ -151,6 +160,7 @@ func (s *Sketch) Prune(n int) {
 		if e.Count == cut && ties > 0 {
 			ties--
 		} else if e.Count <= cut {
+			s.names -= int64(len(e.Name))
 			continue
 		}
 		kept = append(kept, e)
@@ -212,12 +222,12 @@ func (s *Sketch) Merge(o *Sketch) {
 func (s *Sketch) Reset() {
 	clear(s.entries)
 	clear(s.index)
-	s.entries, s.total, s.absent = s.entries[:0], 0, 0
+	s.entries, s.total, s.absent, s.names = s.entries[:0], 0, 0, 0
 }
 
 // compacted returns a copy with the n highest entries, in as little memory as possible.
 func (s *Sketch) compacted(n int) *Sketch {
-	c := &Sketch{total: s.total, absent: s.absent, entries: slices.Clone(s.entries)}
+	c := &Sketch{total: s.total, absent: s.absent, entries: slices.Clone(s.entries), names: s.names}
 	c.Prune(n)
 	c.entries, c.counts = slices.Clip(slices.Clone(c.entries)), nil
 	return c
