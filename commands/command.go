@@ -163,8 +163,17 @@ func (c *Command) FullName() string {
 	return c.Name
 }
 
-// ID returns the command's number. A table's commands and subcommands are numbered from
-// 0 without gaps.
+// Own returns the command, or its container if that has LooseSubs. It is what is counted
+// and shown as a client's command.
+func (c *Command) Own() *Command {
+	if c.parent != nil && c.parent.LooseSubs {
+		return c.parent
+	}
+	return c
+}
+
+// ID returns the number of Own. A table's commands and subcommands are numbered from 0
+// without gaps.
 func (c *Command) ID() int { return c.id }
 
 // Is reports whether the command has all of the flags.

@@ -34,7 +34,12 @@ func NewTable(groups ...[]Command) *Table {
 			t.assignID(&c)
 			for j := range c.Subs {
 				c.Subs[j].parent = &c
-				t.assignID(&c.Subs[j])
+				if c.LooseSubs {
+					c.Subs[j].id = c.id
+					c.Subs[j].setEvent()
+				} else {
+					t.assignID(&c.Subs[j])
+				}
 			}
 			t.insert(&c)
 			t.sorted = append(t.sorted, &c)
@@ -51,19 +56,21 @@ func (t *Table) assignID(c *Command) {
 	c.setEvent()
 }
 
-// Len returns the number of commands and subcommands. Their IDs are below it.
+// Len returns the number of IDs of commands and subcommands.
 func (t *Table) Len() int { return t.count }
 
 // All returns the commands, sorted by name; subcommands are in their parents. The
 // caller must not change the slice.
 func (t *Table) All() []*Command { return t.sorted }
 
-// Each calls fn with each command of All and with each subcommand.
+// Each calls fn with each command and subcommand that is counted.
 func (t *Table) Each(fn func(c *Command)) {
 	for _, c := range t.sorted {
 		fn(c)
 		for i := range c.Subs {
-			fn(&c.Subs[i])
+			if sub := &c.Subs[i]; sub.Own() == sub {
+				fn(sub)
+			}
 		}
 	}
 }

@@ -440,7 +440,7 @@ func (s *Session) line(nowUs int64) string {
 	output := s.output.Load()
 	last := "NULL"
 	if p.lastCommand != nil {
-		last = p.lastCommand.FullName()
+		last = p.lastCommand.Own().FullName()
 	}
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d "+
 		"ssub=%d multi=%d "+

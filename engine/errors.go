@@ -54,7 +54,7 @@ var (
 // errWhileSubscribed refuses a command on a subscribed connection under RESP2, where
 // replies cannot be told from messages.
 func errWhileSubscribed(cmd *commands.Command) resp.Value {
-	return resp.Error("ERR Can't execute '" + cmd.FullName() +
+	return resp.Error("ERR Can't execute '" + cmd.Own().FullName() +
 		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 }
 

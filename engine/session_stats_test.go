@@ -141,3 +141,21 @@ func TestLatencyTracking(t *testing.T) {
 	require.Equal(t, "OK", do(s, "config set latency-tracking no"))
 	require.NotContains(t, do(s, "info latencystats"), "latency_percentiles_usec")
 }
+
+// TestDebugIsOneCommand: as in Redis the subcommands of DEBUG have no statistics of their
+// own.
+func TestDebugIsOneCommand(t *testing.T) {
+	e, _ := newEngine(t, "--enable-debug-command", "yes")
+	s := newSession(t, e)
+	do(s, "debug sleep 0")
+	other := newSession(t, e)
+	do(other, "debug sleep 0")
+	other.Publish(engine.Buffers{})
+	require.Contains(t, do(s, "client list"), "cmd=debug ")
+	require.Regexp(t, `^\[debug \[calls 2 histogram_usec `, do(s, "latency histogram debug"))
+	require.Equal(t, "[]", do(s, "latency histogram debug|sleep"))
+	require.NotContains(t, do(s, "info latencystats"), "debug|")
+	for _, l := range e.Figures().Latency {
+		require.NotContains(t, l.Command, "debug|")
+	}
+}

@@ -70,7 +70,7 @@ func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
 	caller(c).flush()
 	var out []resp.Value
 	add := func(cmd *commands.Command) {
-		if h := latency.Histogram(&e.stats, cmd); h.Kind() == resp.KindMap {
+		if h := latency.Histogram(&e.stats, cmd); cmd.Own() == cmd && h.Kind() == resp.KindMap {
 			out = append(out, resp.Bulk(cmd.FullName()), h)
 		}
 	}

@@ -49,6 +49,8 @@ var statsCases = [][]string{
 	},
 	{"EVAL for_i=1,3_do_redis.call('INCR','n')_end_return_redis.call('GET','n') 0", "INCR n"},
 	{"HELLO 9", "AUTH x", "SELECT 99"},
+	{"DEBUG SLEEP 0", "DEBUG nosuch", "DEBUG", "DEBUG SLEEP", "DEBUG OBJECT none", "DEBUG JMAP"},
+	{"MULTI", "DEBUG SLEEP 0", "DEBUG OBJECT none", "EXEC"},
 }
 
 func statsArgs(line string) [][]byte {
@@ -92,7 +94,7 @@ func TestStatsAreCountedAsRedisDoes(t *testing.T) {
 	require.NoError(t, err)
 	recorded := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n\n")
 	require.Len(t, recorded, len(statsCases), "run go test ./engine -run StatsAre -record-stats")
-	e, _ := newEngine(t)
+	e, _ := newEngine(t, "--enable-debug-command", "yes")
 	s := newSession(t, e)
 	for i, c := range statsCases {
 		do(s, "FLUSHALL")
