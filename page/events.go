@@ -80,7 +80,7 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		// A viewer that does not read is dropped: its connection cannot be written to in time.
-		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
+		_ = out.SetWriteDeadline(time.Now().Add(p.timeout))
 		if _, err := w.Write(text); err != nil {
 			return
 		}

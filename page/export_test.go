@@ -18,3 +18,6 @@ var IsOwnName = isOwnName
 func (p *Page) TickBy(ticks <-chan time.Time) {
 	p.ticks = func() (<-chan time.Time, func()) { return ticks, func() {} }
 }
+
+// WriteWithin bounds how long a viewer may take to receive an event.
+func (p *Page) WriteWithin(timeout time.Duration) { p.timeout = timeout }

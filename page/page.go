@@ -32,6 +32,7 @@ type Options struct {
 type Page struct {
 	Options
 	streams chan struct{} // holds an element for each stream
+	timeout time.Duration // writeTimeout, but in tests
 	ticks   func() (ticks <-chan time.Time, stop func())
 	ended   context.Context
 	end     context.CancelFunc
@@ -39,7 +40,7 @@ type Page struct {
 
 // New returns a Page. Close ends its streams.
 func New(o Options) *Page {
-	p := &Page{Options: o, streams: make(chan struct{}, MaxStreams), ticks: everyInterval}
+	p := &Page{Options: o, streams: make(chan struct{}, MaxStreams), ticks: everyInterval, timeout: writeTimeout}
 	p.ended, p.end = context.WithCancel(context.Background())
 	return p
 }

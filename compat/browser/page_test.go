@@ -175,6 +175,13 @@ func TestKeyboard(t *testing.T) {
 	b.do(chromedp.Focus(chromedp.CSS("#sim-limit")), chromedp.KeyEvent(kb.Enter))
 	require.Eventually(t, func() bool { return s.last()[0] == "RL.SIM" }, timeout, 1e6)
 	require.Equal(t, []string{"RL.SIM", "user:2", "200", "1m", "FROM", "KEY", "1000"}, s.last())
+	b.await(`document.getElementById("simulated-table") !== null`)
+	require.Equal(t, "The last 7 decisions, replayed from the units that the key holds\n"+
+		"Calls\tAt the time\tUnder this limit\nAdmitted\t7\t5\nDenied\tnot recorded\t2\n"+
+		"Above the limit, never admitted\t–\t0\nDecided otherwise\t–\t2\nUnits granted\t–\t5\n"+
+		"Longest wait\t–\t1.50 s", strings.TrimSpace(b.text("#simulated-table")))
+	require.Equal(t, "row row row row row row", eval[string](b,
+		`[...document.querySelectorAll("#simulated-table tbody th")].map((h) => h.scope).join(" ")`))
 
 	// A chart is read with the arrow keys.
 	b.do(chromedp.Focus(chromedp.CSS("#decisions-chart svg[role=slider]")), chromedp.KeyEvent(kb.ArrowLeft))

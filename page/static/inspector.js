@@ -25,7 +25,7 @@ async function simulate() {
   const algorithm = $("sim-algorithm").value;
   show("simulated", await run("RL.SIM", keyArgument(), argument("sim-limit"), argument("sim-window"),
     ...(algorithm ? ["ALGO", ...algorithm.split(" ")] : []), "FROM", ...$("sim-from").value.split(" ")),
-    "RL.SIM", facts);
+    "RL.SIM", drawSimulation);
 }
 
 // show puts a result in its place.
@@ -34,19 +34,29 @@ function show(place, result, command, draw) {
     el("p", { class: "error" }, reason(result, command)) : draw(result.reply));
 }
 
-// facts shows a map as it is.
-function facts(reply) {
-  const plain = (name, value) => {
-    if (value === null) return "–";
-    if (typeof value === "object") return JSON.stringify(value);
-    if (typeof value !== "number") return decode(String(value));
-    if (!name.endsWith("_ms")) return count(value);
-    // Instants are milliseconds since 1970.
-    if (value > 1e11) return ago((serverUs / 1000 - value) / 1000) + " ago";
-    return value < 0 ? "never" : duration(value);
-  };
-  return list(...Object.entries(reply).map(([name, value]) =>
-    [decode(name).replace(/_ms$/, "").replaceAll("_", " "), plain(name, value)]));
+// drawSimulation shows what was decided beside what the other limit would have decided.
+function drawSimulation(reply) {
+  const head = (scope, name) => el("th", { scope }, name);
+  const row = (name, was, now) => el("tr", {}, head("row", name), el("td", {}, was), el("td", {}, now));
+  const known = (n) => (n === null ? "not recorded" : count(n));
+  // Instants are milliseconds since 1970.
+  const since = (ms) => (ms === null ? "–" : ago((serverUs / 1000 - ms) / 1000) + " ago");
+  const from = reply.from === "trace" ? "RL.TRACE" : "the units that the key holds";
+  return el("div", {},
+    el("div", { class: "scroll" }, el("table", { id: "simulated-table" },
+      el("caption", {}, `The last ${count(reply.calls)} decisions, replayed from ${from}`),
+      el("thead", {}, el("tr", {},
+        head("col", "Calls"), head("col", "At the time"), head("col", "Under this limit"))),
+      el("tbody", {},
+        row("Admitted", known(reply.was_admitted), count(reply.admitted)),
+        row("Denied", known(reply.was_denied), count(reply.denied)),
+        row("Above the limit, never admitted", "–", count(reply.never)),
+        row("Decided otherwise", "–", count(reply.changed)),
+        row("Units granted", "–", count(reply.units)),
+        row("Longest wait", "–", duration(reply.longest_wait_ms))))),
+    list(["First", since(reply.first_ms)], ["Last", since(reply.last_ms)],
+      reply.lost > 0 ? ["Earlier, not replayed", count(reply.lost)] : undefined,
+      reply.from_empty === 0 ? ["The key existed before", "its earlier hits are not replayed"] : undefined));
 }
 
 function startInspector() {
