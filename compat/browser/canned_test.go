@@ -194,3 +194,13 @@ func TestPolicy(t *testing.T) {
 	})`))
 	require.True(t, eval[bool](b, `fetch("http://127.0.0.1:1/").then(() => false, () => true)`))
 }
+
+// simulation is a reply of RL.SIM to a call with FROM KEY.
+func simulation() map[string]any {
+	return map[string]any{
+		"from": "key", "calls": 7, "lost": 0, "from_empty": nil,
+		"first_ms": 1_699_999_990_000, "last_ms": 1_699_999_999_000,
+		"admitted": 5, "denied": 2, "units": 5, "longest_wait_ms": 1500, "never": 0,
+		"was_admitted": 7, "was_denied": nil, "changed": 2,
+	}
+}

@@ -124,7 +124,12 @@ func TestKeyboard(t *testing.T) {
 			"info":   "server_time_usec:1700000000000000\r\nrun_id:1\r\nuptime_in_seconds:1\r\n",
 			"denied": top([]string{"user:1", "user:2"}), "clients": "id=1 addr=a\n",
 		},
-		answer: func([]string) any { return explanation() },
+		answer: func(args []string) any {
+			if args[0] == "RL.SIM" {
+				return simulation()
+			}
+			return explanation()
+		},
 	})
 	b := open(t, "http://"+s.host+"/", desktop)
 	b.await(`document.querySelectorAll("#denied-table button").length === 2`)
