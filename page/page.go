@@ -40,7 +40,9 @@ type Page struct {
 
 // New returns a Page. Close ends its streams.
 func New(o Options) *Page {
-	p := &Page{Options: o, streams: make(chan struct{}, MaxStreams), ticks: everyInterval, timeout: writeTimeout}
+	p := &Page{
+		Options: o, streams: make(chan struct{}, MaxStreams), ticks: everyInterval, timeout: writeTimeout,
+	}
 	p.ended, p.end = context.WithCancel(context.Background())
 	return p
 }
