@@ -182,8 +182,8 @@ func TestKeyboard(t *testing.T) {
 	require.Equal(t, []string{"RL.SIM", "user:2", "200", "1m", "FROM", "KEY", "1000"}, s.last())
 	b.await(`document.getElementById("simulated-table") !== null`)
 	require.Equal(t, "The last 7 decisions, replayed from the units that the key holds\n"+
-		"Calls\tAt the time\tUnder this limit\nAdmitted\t7\t5\nDenied\tnot recorded\t2\n"+
-		"Above the limit, never admitted\t–\t0\nDecided otherwise\t–\t2\nUnits granted\t–\t5\n"+
+		"Calls\tAt the time\tUnder this limit\nAdmitted\t7\t5\nDenied\tunknown\t2\n"+
+		"Never admitted\t–\t0\nDecided otherwise\t–\t2\nUnits granted\t–\t5\n"+
 		"Longest wait\t–\t1.50 s", strings.TrimSpace(b.text("#simulated-table")))
 	require.Equal(t, "row row row row row row", eval[string](b,
 		`[...document.querySelectorAll("#simulated-table tbody th")].map((h) => h.scope).join(" ")`))

@@ -38,7 +38,7 @@ function show(place, result, command, draw) {
 function drawSimulation(reply) {
   const head = (scope, name) => el("th", { scope }, name);
   const row = (name, was, now) => el("tr", {}, head("row", name), el("td", {}, was), el("td", {}, now));
-  const known = (n) => (n === null ? "not recorded" : count(n));
+  const known = (n) => (n === null ? "unknown" : count(n));
   // Instants are milliseconds since 1970.
   const since = (ms) => (ms === null ? "–" : ago((serverUs / 1000 - ms) / 1000) + " ago");
   const from = reply.from === "trace" ? "RL.TRACE" : "the units that the key holds";
@@ -50,7 +50,7 @@ function drawSimulation(reply) {
       el("tbody", {},
         row("Admitted", known(reply.was_admitted), count(reply.admitted)),
         row("Denied", known(reply.was_denied), count(reply.denied)),
-        row("Above the limit, never admitted", "–", count(reply.never)),
+        row("Never admitted", "–", count(reply.never)),
         row("Decided otherwise", "–", count(reply.changed)),
         row("Units granted", "–", count(reply.units)),
         row("Longest wait", "–", duration(reply.longest_wait_ms))))),
