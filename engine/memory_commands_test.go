@@ -152,13 +152,13 @@ func TestMemoryStatsIsInfo(t *testing.T) {
 	require.Positive(t, overhead)
 }
 
-// memoryStatsFields are the fields of redis-server 7.0.15, and then ours.
+// memoryStatsFields are the fields of redis-server 7.0.15.
 const memoryStatsFields = "peak.allocated total.allocated startup.allocated replication.backlog " +
 	"clients.slaves clients.normal cluster.links aof.buffer lua.caches functions.caches db.3 " +
 	"overhead.total keys.count keys.bytes-per-key dataset.bytes dataset.percentage peak.percentage " +
 	"allocator.allocated allocator.active allocator.resident allocator-fragmentation.ratio " +
 	"allocator-fragmentation.bytes allocator-rss.ratio allocator-rss.bytes rss-overhead.ratio " +
-	"rss-overhead.bytes fragmentation fragmentation.bytes rl.doctor rl.top rl.trace"
+	"rss-overhead.bytes fragmentation fragmentation.bytes"
 
 func TestMemoryStatsFields(t *testing.T) {
 	e, _ := newEngine(t)

@@ -211,9 +211,9 @@ func (p *process) kill(t *testing.T) {
 // server under load.
 func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand) []*journal {
 	var (
-		all     sync.WaitGroup
-		seen    atomic.Int64
-		enough  = make(chan struct{})
+		all      sync.WaitGroup
+		seen     atomic.Int64
+		enough   = make(chan struct{})
 		journals = make([]*journal, crashClients)
 	)
 	for i := range journals {

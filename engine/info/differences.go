@@ -29,6 +29,7 @@ var Extra = []Note{
 	{"Clients", "total_blocking_keys", "From Redis 7.2: keys that blocked connections wait for."},
 	{"Memory", "number_of_compiled_scripts", "Scripts that run without the interpreter."},
 	{"Memory", "gc_cycles", "Collections of Go's since the start."},
+	{"Memory", "mem_rl_doctor mem_rl_top mem_rl_trace", "What RL.DOCTOR, RL.TOP and RL.TRACE keep."},
 	{"Memory", "maxmemory_reserve", "By how much keys are evicted earlier, to leave room for garbage."},
 	{
 		"Stats", "client_query_buffer_limit_disconnections client_output_buffer_limit_disconnections",

@@ -40,8 +40,7 @@ func Commands(doctor, purge, stats commands.Handler) []commands.Command {
 				[]string{"request_policy:all_shards", "response_policy:all_succeeded"}, purge),
 			row("stats", commands.AllShards|commands.Stepwise, "O(1)",
 				"Returns what takes memory, by cause, as INFO memory shows it.",
-				"what Redis has and zlimit has not is 0; rl.doctor, rl.top and rl.trace are zlimit's own",
-				report, stats),
+				"what Redis has and zlimit has not is 0", report, stats),
 			usage,
 		},
 	}}
@@ -119,8 +118,5 @@ func Stats(f *Facts, keys *store.Figures) resp.Value {
 	put("rss-overhead.bytes", f.Resident-h.Mapped)
 	double("fragmentation", Ratio(f.Resident, f.Used))
 	put("fragmentation.bytes", f.Resident-f.Used)
-	put("rl.doctor", f.Use.Doctor)
-	put("rl.top", f.Use.Top)
-	put("rl.trace", f.Use.Traces)
 	return resp.Map(out...)
 }
