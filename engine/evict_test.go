@@ -232,7 +232,8 @@ func TestLimitBelowWhatIsHeld(t *testing.T) {
 
 // TestRoundsOfFillAndExpire checks that filling to the limit and expiring leaks nothing.
 func TestRoundsOfFillAndExpire(t *testing.T) {
-	e, h := newEngine(t, "--maxmemory-policy", "limiter-aware")
+	e, h := newEngine(t, "--maxmemory-policy", "limiter-aware",
+		"--rl-top", "no") // its counts outlive keys: TestUsedMemoryOfTop
 	s := newSession(t, e)
 	limit := bound(t, e, s, 2<<20)
 	var first int64
