@@ -29,7 +29,7 @@ var absences = []absence{
 	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
 	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
 	{
-		"sync psync replconf replicaof slaveof failover migrate",
+		"failover migrate",
 		"Not yet", "Planned: replication.",
 	},
 }

@@ -36,6 +36,10 @@ type Ctx struct {
 	// may not begin to write with commands that have the flag DenyOOM.
 	OutOfMemory bool
 
+	// Replayed says that the command was carried out elsewhere or before, so that nothing
+	// refuses it here.
+	Replayed bool
+
 	// MayStream says that the reply may be a resp.Streamed, because it goes to a client
 	// unchanged.
 	MayStream bool

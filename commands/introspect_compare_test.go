@@ -87,7 +87,11 @@ var docsDeviations = map[string]string{
 	"hello":                   "Redis calls the block of everything \"arguments\", we by what is in it",
 	"hrandfield": "Redis calls the block of count and WITHVALUES \"options\", we by what is " +
 		"in it",
+	"psync":      "Redis 7.0 does not describe FAILOVER",
+	"replconf":   "Redis 7.0 does not describe the arguments",
 	"psubscribe": "Redis makes the patterns a block of one",
+	"replicaof":  "Redis names the blocks differently",
+	"slaveof":    "Redis names the blocks differently",
 	"zrandmember": "Redis calls the block of count and WITHSCORES \"options\", we by what is " +
 		"in it",
 }

@@ -45,7 +45,8 @@ func faults(c *Command) (wrong []string) {
 	check(c.Summary != "" && strings.HasSuffix(c.Summary, ".") && !strings.ContainsAny(c.Summary, "\r\n"),
 		"summary is not a sentence")
 	check(c.Since != "" && c.Group != "", "since or group is missing")
-	check(c.Complexity != "" || c.Name == "lolwut", "complexity is missing") // Redis has none for LOLWUT
+	unstated := []string{"lolwut", "psync", "sync"} // Redis states none for these
+	check(c.Complexity != "" || slices.Contains(unstated, c.Name), "complexity is missing")
 	check(c.Arity != 0 && c.Arity != -1 || c.Arity == -1 && c.parent == nil,
 		"arity allows a call without the name")
 	check(c.Handler != nil || len(c.Subs) > 0, "neither a handler nor subcommands")

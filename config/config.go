@@ -119,10 +119,10 @@ func stringOf(values []value, name string) string {
 	panic("config: " + name + " is not a string")
 }
 
-// Strings returns the words of a KindList, KindPercentiles or KindPrefixes directive, or nil if
+// Strings returns the words of a KindList, KindPercentiles, KindPrefixes or KindMaster directive, or nil if
 // there are none. The caller must not change them.
 func (c *Config) Strings(name string) []string {
-	return c.get(name, KindList, KindPercentiles, KindPrefixes).words
+	return c.get(name, KindList, KindPercentiles, KindPrefixes, KindMaster).words
 }
 
 // SavePoints returns the save points of save, seconds and changes alternating, or

@@ -24,6 +24,7 @@ const (
 	KindOutputBuffer // class hard soft seconds, for several classes (OutputBufferLimit)
 	KindKeyLimits    // prefix and number, for several prefixes (KeyLimits)
 	KindPrefixes     // beginnings of names, up to 64 (Strings)
+	KindMaster       // host and port, or nothing (Strings)
 )
 
 // Directive is one row of the table. Rows are constant.

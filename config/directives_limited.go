@@ -34,12 +34,6 @@ var limitedDirectives = []Directive{
 		Name: "enable-module-command", Kind: KindEnum, Values: []string{"no", "yes", "local"},
 		Immutable: true,
 	}),
-	only("0", "zlimit has no replicas", Directive{
-		Name: "min-replicas-to-write", Aliases: []string{"min-slaves-to-write"}, Kind: KindInt,
-		Max: math.MaxInt32,
-	}),
-	only("", "zlimit is nobody's replica",
-		Directive{Name: "replicaof", Aliases: []string{"slaveof"}, Kind: KindString, Immutable: true}),
 	only("default", onSignal, Directive{Name: "shutdown-on-sigint", Kind: KindEnum, Values: onSignalValues}),
 	only("default", onSignal, Directive{Name: "shutdown-on-sigterm", Kind: KindEnum, Values: onSignalValues}),
 	only("0", "zlimit does not mark its sockets",

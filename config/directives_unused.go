@@ -14,7 +14,7 @@ var unusedDirectives = []Directive{
 	within(unused("active-expire-effort", KindInt, "1", "expired keys are found without a search."), 1, 10),
 	unused("activerehashing", KindBool, "yes", ownTables),
 	immutable(unused("always-show-logo", KindBool, "no", "there is no logo.")),
-	unused("bind-source-addr", KindString, "", noReplication),
+	unused("bind-source-addr", KindString, "", "the system chooses the address from which a replica connects."),
 	unused("cluster-allow-pubsubshard-when-down", KindBool, "yes", noCluster),
 	unused("cluster-allow-reads-when-down", KindBool, "no", noCluster),
 	unused("cluster-allow-replica-migration", KindBool, "yes", noCluster),
@@ -53,36 +53,8 @@ var unusedDirectives = []Directive{
 		math.MinInt32, math.MaxInt32),
 	within(hidden(unused("loading-process-events-interval-bytes", KindInt, "2097152",
 		"clients get replies throughout loading.")), 1024, math.MaxInt32),
-	sensitive(unused("masterauth", KindString, "", noReplication)),
-	sensitive(unused("masteruser", KindString, "", noReplication)),
-	within(unused("min-replicas-max-lag", KindInt, "10", noReplication, "min-slaves-max-lag"), 0,
-		math.MaxInt32),
 	unused("proc-title-template", KindString, "{title} {listen-addr} {server-mode}", noTitle),
-	enum(unused("propagation-error-behavior", KindEnum, "ignore", noReplication), "ignore", "panic",
-		"panic-on-replicas"),
-	unused("rdb-del-sync-files", KindBool, "no", noReplication),
-	within(unused("repl-backlog-size", KindMemory, "1048576", noReplication), 1, math.MaxInt64),
-	unused("repl-backlog-ttl", KindInt, "3600", noReplication),
-	unused("repl-disable-tcp-nodelay", KindBool, "no", noReplication),
-	enum(unused("repl-diskless-load", KindEnum, "disabled", noReplication), "disabled", "on-empty-db",
-		"swapdb"),
-	unused("repl-diskless-sync", KindBool, "yes", noReplication),
-	within(unused("repl-diskless-sync-delay", KindInt, "5", noReplication), 0, math.MaxInt32),
-	within(unused("repl-diskless-sync-max-replicas", KindInt, "0", noReplication), 0, math.MaxInt32),
-	within(unused("repl-ping-replica-period", KindInt, "10", noReplication, "repl-ping-slave-period"), 1,
-		math.MaxInt32),
-	within(unused("repl-timeout", KindInt, "60", noReplication), 1, math.MaxInt32),
-	unused("replica-announce-ip", KindString, "", noReplication, "slave-announce-ip"),
-	within(unused("replica-announce-port", KindInt, "0", noReplication, "slave-announce-port"), 0, 65535),
-	unused("replica-announced", KindBool, "yes", noReplication),
-	unused("replica-ignore-disk-write-errors", KindBool, "no", noReplication),
-	unused("replica-ignore-maxmemory", KindBool, "yes", noReplication, "slave-ignore-maxmemory"),
-	unused("replica-lazy-flush", KindBool, "no", noReplication, "slave-lazy-flush"),
-	within(unused("replica-priority", KindInt, "100", noReplication, "slave-priority"), 0, math.MaxInt32),
-	unused("replica-read-only", KindBool, "yes", noReplication, "slave-read-only"),
-	unused("replica-serve-stale-data", KindBool, "yes", noReplication, "slave-serve-stale-data"),
 	immutable(unused("set-proc-title", KindBool, "yes", noTitle)),
-	within(unused("shutdown-timeout", KindInt, "10", noReplication), 0, math.MaxInt32),
 	unused("stream-node-max-bytes", KindMemory, "4096", noSuchType),
 	unused("stream-node-max-entries", KindInt, "100", noSuchType),
 	enum(immutable(unused("syslog-facility", KindEnum, "local0", noSyslog)),
@@ -92,14 +64,13 @@ var unusedDirectives = []Directive{
 
 // Why a directive has no effect.
 const (
-	goMemory      = "Go's runtime manages memory."
-	noCluster     = "zlimit is not a cluster node."
-	noReplication = "there is no replication."
-	noSyslog      = "zlimit does not log to syslog."
-	noSuchType    = "there are no keys of that type, or they have only one encoding."
-	noTitle       = "the process does not change its title."
-	ownCrashes    = "Go's runtime reports crashes."
-	ownTables     = "hash tables grow as in Go."
+	goMemory   = "Go's runtime manages memory."
+	noCluster  = "zlimit is not a cluster node."
+	noSyslog   = "zlimit does not log to syslog."
+	noSuchType = "there are no keys of that type, or they have only one encoding."
+	noTitle    = "the process does not change its title."
+	ownCrashes = "Go's runtime reports crashes."
+	ownTables  = "hash tables grow as in Go."
 )
 
 func unused(name string, kind Kind, value, reason string, aliases ...string) Directive {

@@ -97,6 +97,8 @@ func (d *Directive) Syntax() string {
 		return "PERCENT ..."
 	case KindList:
 		return "WORD ..."
+	case KindMaster:
+		return "HOST PORT"
 	}
 	return "TEXT"
 }

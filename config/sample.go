@@ -36,6 +36,7 @@ func Sample() string {
 		{"TLS", tlsDirectives, (*Directive).effective},
 		{"Limiters, scripts, and the process", serverDirectives, (*Directive).effective},
 		{"Persistence", durableDirectives, (*Directive).effective},
+		{"Replication", replicationDirectives, (*Directive).effective},
 		{"Memory", memoryDirectives, (*Directive).effective},
 		{"One value only: others are refused", table, func(d *Directive) bool { return len(d.Only) == 1 }},
 		{

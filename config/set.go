@@ -190,3 +190,10 @@ func splitWords(s string) []string {
 	}
 	return strings.Split(s, " ")
 }
+
+// Assign sets a directive that CONFIG SET refuses to change, for the server itself. It calls no function of
+// Follow or OnChange.
+func (c *Config) Assign(name, text string) error {
+	_, err := c.store([]entry{mustLookup(name)}, [][]byte{[]byte(name), []byte(text)})
+	return err
+}

@@ -32,6 +32,11 @@ func (d *Directive) lines(v value, explicit bool) []string {
 		return []string{d.Name + " " + words.Quote(v.text)}
 	case KindDir:
 		return []string{d.Name + " " + words.Quote(absolute(v.text))}
+	case KindMaster:
+		if len(v.words) == 0 {
+			return nil
+		}
+		return []string{line(d.Name, v.words...)}
 	case KindList, KindPercentiles:
 		if len(v.words) == 0 {
 			return []string{line(d.Name, "")}

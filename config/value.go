@@ -39,7 +39,7 @@ var (
 // rather than exactly one.
 func (k Kind) takesWords() bool {
 	switch k {
-	case KindList, KindSave, KindOutputBuffer, KindPercentiles, KindKeyLimits, KindPrefixes:
+	case KindList, KindSave, KindOutputBuffer, KindPercentiles, KindKeyLimits, KindPrefixes, KindMaster:
 		return true
 	}
 	return false
@@ -67,6 +67,8 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 		return parsePrefixes(args, old)
 	case KindPercentiles:
 		return parsePercentiles(d.Name, args)
+	case KindMaster:
+		return parseMaster(args)
 	}
 	if len(args) != 1 {
 		return value{}, errWordsNumber
@@ -216,4 +218,22 @@ func parseSave(args []string, old value) (value, error) {
 		words = append(words, strconv.FormatInt(seconds, 10), strconv.FormatInt(changes, 10))
 	}
 	return value{text: strings.Join(words, " "), words: words}, nil
+}
+
+var errMasterPort = errors.New("Invalid master port")
+
+// parseMaster parses a host and a port, or NO ONE.
+func parseMaster(args []string) (value, error) {
+	switch {
+	case len(args) == 0, len(args) == 1 && args[0] == "":
+		return value{}, nil
+	case len(args) != 2:
+		return value{}, errWordsNumber
+	case strings.EqualFold(args[0], "no") && strings.EqualFold(args[1], "one"):
+		return value{}, nil
+	}
+	if port, err := strconv.Atoi(args[1]); err != nil || port < 0 || port > 65535 {
+		return value{}, errMasterPort
+	}
+	return value{text: strings.Join(args, " "), words: slices.Clone(args)}, nil
 }

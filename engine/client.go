@@ -294,14 +294,16 @@ func clientList(c *commands.Ctx) resp.Value {
 
 // clientTypes are the TYPEs of CLIENT LIST and CLIENT KILL.
 var clientTypes = map[string]func(o *Session) bool{
-	"normal":  func(o *Session) bool { p := o.view(); return !p.subscribed() },
+	"normal":  func(o *Session) bool { p := o.view(); return !p.subscribed() && !p.replica },
 	"pubsub":  func(o *Session) bool { p := o.view(); return p.subscribed() },
 	"master":  noSession,
-	"slave":   noSession,
-	"replica": noSession,
+	"slave":   isReplica,
+	"replica": isReplica,
 }
 
 func noSession(*Session) bool { return false }
+
+func isReplica(o *Session) bool { return o.view().replica }
 
 // subscribed reports whether the session has subscriptions.
 func (p *public) subscribed() bool { return p.topics != [pubsub.Kinds]int{} }
@@ -415,6 +417,7 @@ func (s *Session) line(nowUs int64) string {
 		letter string
 	}{
 		{p.monitoring, "O"},
+		{p.replica, "S"},
 		{p.subscribed(), "P"},
 		{p.queued >= 0, "x"},
 		{p.blocked, "b"},

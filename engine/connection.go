@@ -171,7 +171,7 @@ func hello(c *commands.Ctx) resp.Value {
 		resp.Bulk("proto"), resp.Int(int64(s.proto)),
 		resp.Bulk("id"), resp.Int(s.id),
 		resp.Bulk("mode"), resp.Bulk("standalone"),
-		resp.Bulk("role"), resp.Bulk("master"),
+		resp.Bulk("role"), resp.Bulk(s.engine.roleName()),
 		resp.Bulk("modules"), resp.Empty,
 	)
 }

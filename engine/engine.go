@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -61,6 +62,10 @@ type Options struct {
 	// FreeMemory returns unused memory to the system, for MEMORY PURGE. It may be called
 	// concurrently. If it is nil, the collector does so at its own time.
 	FreeMemory func()
+
+	// Dial connects to a master, at host:port. It returns soon after stop is closed. If it is
+	// nil, the engine cannot be a replica.
+	Dial func(addr string, stop <-chan struct{}) (io.ReadWriteCloser, error)
 
 	// Port returns the TCP port that INFO shows. It may be nil.
 	Port func() int
@@ -122,6 +127,7 @@ type Engine struct {
 	clientMemory clientMemory
 
 	storage *durable.Storage
+	repl    replicating
 }
 
 // New returns an engine with an empty keyspace.
@@ -145,13 +151,14 @@ func New(o Options) *Engine {
 			NowUs:            o.Clock.MonotonicUs,
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
 			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
-			WriteRefusal:     func() string { return e.storage.Misconf() },
+			WriteRefusal:     func() string { return e.writeRefusal() },
 			ForceInterpreter: interpreterOnly(o.Config),
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
 	e.slow.longestGC = process.LongestGCPause
 	e.storage = e.newStorage()
+	e.initReplication()
 	e.broker.Heard = e.recording.hear
 	e.initTracking()
 	e.sessions.byID = make(map[int64]*Session)
@@ -161,10 +168,10 @@ func New(o Options) *Engine {
 		commands.RateLimits, commands.Databases, commands.Cluster, commands.Bitmaps,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
-		connectionGroup, waitGroup, clientGroup, transactionGroup,
+		connectionGroup, clientGroup, transactionGroup,
 		commands.Lolwut(RedisVersion), pubsub.Commands,
 		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryPurge, e.memoryStats),
-		e.storage.Commands(),
+		e.storage.Commands(), e.replicationGroup(),
 		e.doctorGroup(), e.traceGroup(), e.statsGroup(),
 	)
 	e.doctor = doctor.New(e.table)
@@ -246,6 +253,7 @@ func (e *Engine) follow() {
 			TopSampling:          e.topSampling(),
 			StatsPrefixes:        e.followStatsPrefixes(),
 		})
+		e.followReplication()
 		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
 		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))
 		e.followEviction()
@@ -268,6 +276,7 @@ func (e *Engine) Tick() {
 	e.clock.Sync()
 	e.pause.expire()
 	e.storage.Tick()
+	e.tickReplication()
 	if !e.reclaimOff.Load() {
 		e.reclaimSome()
 	}

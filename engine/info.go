@@ -50,6 +50,10 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 		}
 		f.MonotonicUs = e.clock.MonotonicUs()
 	}
+	if report.Needs(info.Replication | info.Stats) {
+		f.MonotonicUs = e.clock.MonotonicUs()
+		f.Replication = e.replicationFacts(f.MonotonicUs)
+	}
 	return resp.Verbatim(report.Text(&f))
 }
 
@@ -61,6 +65,20 @@ func (e *Engine) clientFacts() info.ClientFacts {
 	}
 	f.LargestInput, f.LargestOutput = e.largestBuffers()
 	f.Watching, f.Watched = e.store.WatchCounts()
+	return f
+}
+
+// replicationFacts returns the facts of section Replication.
+func (e *Engine) replicationFacts(nowUs int64) info.ReplicationFacts {
+	r := &e.repl
+	f := info.ReplicationFacts{
+		Stream: r.stream.Status(), Replicas: r.master.Replicas(), Unexpected: r.unexpected.Load(),
+		Good: r.master.Good(nowUs, e.cfg.Int("min-replicas-max-lag")*1_000_000),
+	}
+	f.Full, f.Partial, f.Refused = r.master.Counts()
+	if l := r.link.Load(); l != nil {
+		f.Master = &info.MasterFact{Host: l.host, Port: l.port, Link: l.Status()}
+	}
 	return f
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
 )
@@ -13,6 +14,7 @@ import (
 type recording struct {
 	flags   atomic.Uint32 // effects.Flags; 0: nothing is recorded
 	journal atomic.Pointer[journal]
+	stream  atomic.Pointer[replication.Stream] // what this server's replicas get; nil: nothing is recorded in it
 
 	mu     sync.Mutex
 	events effects.Flags // protected by mu: of notify-keyspace-events
@@ -74,13 +76,24 @@ type journal interface {
 
 // setJournal starts appending effects to j; nil stops it. Every shard must be locked.
 func (e *Engine) setJournal(j journal) {
+	r := &e.recording
 	if j == nil {
-		e.recording.want(effects.Logged, false)
-		e.recording.journal.Store(nil)
-		return
+		r.journal.Store(nil)
+	} else {
+		r.journal.Store(&j)
 	}
-	e.recording.journal.Store(&j)
-	e.recording.want(effects.Logged, true)
+	r.refreshLogged()
+}
+
+// setStream starts appending effects to s; nil stops it. Every shard must be locked.
+func (r *recording) setStream(s *replication.Stream) {
+	r.stream.Store(s)
+	r.refreshLogged()
+}
+
+// refreshLogged sets whether commands are recorded.
+func (r *recording) refreshLogged() {
+	r.want(effects.Logged, r.journal.Load() != nil || r.stream.Load() != nil)
 }
 
 // record starts recording what the session does to shards that it holds.
@@ -108,19 +121,26 @@ func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
 	s.ctx.Group, s.recording = nil, false
 	s.tracking.Out.Commit()
-	if end := s.engine.append(&s.group, s.ctx.NowMs); end > 0 {
-		s.written = s.engine.storage.Position(end)
+	logged, streamed := s.engine.append(&s.group, s.ctx.NowMs)
+	if logged > 0 {
+		s.written = s.engine.storage.Position(logged)
+	}
+	if streamed > 0 {
+		s.streamed = streamed
 	}
 }
 
-// append appends a group to the journal and empties it. It returns the position
-// behind it, 0 if there was nothing to append.
-func (e *Engine) append(g *effects.Group, nowMs int64) (end int64) {
+// append appends a group to the journal and to the stream, and empties it. It returns the
+// positions behind it, 0 where nothing was appended.
+func (e *Engine) append(g *effects.Group, nowMs int64) (logged, streamed int64) {
 	if g.Len() > 0 {
 		if j := e.recording.journal.Load(); j != nil {
-			end = (*j).Append(g, nowMs)
+			logged = (*j).Append(g, nowMs)
+		}
+		if s := e.recording.stream.Load(); s != nil {
+			streamed = s.Append(g)
 		}
 	}
 	g.Reset()
-	return end
+	return logged, streamed
 }

@@ -11,7 +11,7 @@ import (
 
 const configFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
 
-// serverGroup returns the rows of CONFIG, DEBUG, INFO, LATENCY, MONITOR, ROLE, SHUTDOWN and SLOWLOG.
+// serverGroup returns the rows of CONFIG, DEBUG, INFO, LATENCY, MONITOR, SHUTDOWN and SLOWLOG.
 func (e *Engine) serverGroup() []commands.Command {
 	return []commands.Command{
 		debug.Command(e.debugHandlers()),
@@ -72,13 +72,6 @@ func (e *Engine) serverGroup() []commands.Command {
 				"connection's own scripts and EXEC follow the reply",
 		},
 		{
-			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale |
-				commands.Fast,
-			Categories: []string{"admin", "dangerous"},
-			Group:      "server", Since: "2.8.12", Complexity: "O(1)", Handler: role,
-			Summary: "Returns the server's role: a master without replicas.",
-		},
-		{
 			Name: "shutdown", Arity: -1,
 			Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.NoMulti |
 				commands.AllowBusy,
@@ -88,11 +81,6 @@ func (e *Engine) serverGroup() []commands.Command {
 		},
 		e.slow.log.Row(),
 	}
-}
-
-// ROLE
-func role(*commands.Ctx) resp.Value {
-	return resp.Array(resp.Bulk("master"), resp.Int(0), resp.Empty)
 }
 
 // CONFIG GET parameter [parameter ...]

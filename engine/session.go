@@ -11,6 +11,7 @@ import (
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/resp"
@@ -59,6 +60,10 @@ type Session struct {
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
 	awaited       *future                 // of the command under way, see Await
 	written       durable.Position        // where its own writes end in the log
+	streamed      int64                   // where they end in the stream
+	follows       *follower               // of the session that runs what a master sends
+	replica       *replication.Replica    // of a session that has sent PSYNC
+	said          replication.Said        // what it has said by REPLCONF
 	canceler      durable.Canceler        // see Cancel
 	canceled      bool                    // see Canceled
 	run           stats.Run               // calls of one command in a row, not yet in the statistics
@@ -118,6 +123,7 @@ type public struct {
 	createdUs, lastUs         int64
 	noEvict, noTouch, blocked bool
 	tracking                  *tracking.Mode // nil: CLIENT TRACKING OFF
+	replica                   bool           // it has sent PSYNC or SYNC
 	monitoring                bool
 	buffers                   Buffers
 }
@@ -141,6 +147,17 @@ const (
 
 // NewSession opens a session. Close must be called when it ends.
 func (e *Engine) NewSession(p Peer) *Session {
+	s := e.newSession(p)
+	e.sessions.add(s)
+	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
+	s.random = uint32(s.id)
+	s.ctx.Sampler = commands.NewTopSampler(&e.top, s.id)
+	e.stats.Connections.Add(1)
+	return s
+}
+
+// newSession returns a session that no other session sees.
+func (e *Engine) newSession(p Peer) *Session {
 	s := &Session{engine: e, peer: p, proto: resp.RESP2}
 	s.watch = &store.Watch{Owner: s}
 	s.subscriber.Owner, s.subscriber.Wake = s, p.Wake
@@ -151,11 +168,6 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s.leave()
 	nowUs := e.clock.NowUs()
 	s.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
-	e.sessions.add(s)
-	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
-	s.random = uint32(s.id)
-	s.ctx.Sampler = commands.NewTopSampler(&e.top, s.id)
-	e.stats.Connections.Add(1)
 	return s
 }
 
@@ -167,6 +179,7 @@ func (s *Session) Close() {
 	s.unsubscribe()
 	s.untrack()
 	s.unmonitor()
+	s.endReplica()
 	s.engine.broker.Release(&s.subscriber)
 	s.engine.sessions.remove(s)
 	s.setBuffers(Buffers{}, 0)
@@ -311,6 +324,11 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	case !cmd.Is(commands.Loading) && s.engine.storage.Loading():
 		return errLoading
 	}
+	if rules := s.engine.repl.rules.Load(); rules != nil {
+		if refusal := s.denyByRole(rules, cmd, args); refusal.IsError() {
+			return refusal
+		}
+	}
 	if busy := s.engine.scripts.Busy(); busy != nil && !cmd.Is(commands.AllowBusy) {
 		return resp.Error(busy.Reply)
 	}
@@ -415,6 +433,9 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.closing = true
 		return resp.None
 	}
+	if s.follows != nil && s.follows.over() {
+		return resp.None
+	}
 	s.ctx.Unheld = ^shards
 	if wanted := s.engine.recording.wanted(); wanted != 0 {
 		s.record(shards, wanted)
@@ -424,6 +445,9 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.engine.store.NoTouch(shards, true)
 	}
 	s.begin()
+	if s.follows != nil {
+		s.beginFollowing(cmd, args)
+	}
 	s.locked = shards != 0
 	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
 	s.ctx.MayStream = s.peer.Streams && !cmd.Is(commands.Transaction)
@@ -453,6 +477,9 @@ func (s *Session) end(shards store.ShardSet) {
 			s.tracking.Out.Evict(shards)
 		}
 		s.tracking.Out.SendBeforeReply()
+	}
+	if s.follows != nil && !s.tx.open {
+		s.follows.commit()
 	}
 	if s.ctx.Monitor != nil {
 		s.showTrace()

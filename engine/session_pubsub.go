@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -21,10 +22,13 @@ func (s *Session) AcquireBroker() *pubsub.Broker {
 }
 
 // BeforePublish is for package pubsub. Keys that have changed before a message is
-// published are invalidated before it.
-func (s *Session) BeforePublish() {
+// published are invalidated before it. Replicas get it too.
+func (s *Session) BeforePublish(args [][]byte) {
 	s.invalidate()
 	s.tracking.Out.SendBeforeReply()
+	if stream := s.engine.recording.stream.Load(); stream != nil {
+		stream.AppendRaw(replication.Command(args...))
+	}
 }
 
 // SubscriptionsChanged is for package pubsub. It shows other sessions what the

@@ -111,4 +111,10 @@ func (e *Engine) SaveBeforeEnd(insist <-chan struct{}) error {
 
 // Close ends what runs beside the sessions, which must have ended. It saves a
 // snapshot if the directives or SHUTDOWN ask for one, and closes the log.
-func (e *Engine) Close() error { return e.storage.Close() }
+func (e *Engine) Close() error {
+	if l := e.repl.link.Load(); l != nil {
+		l.Close()
+	}
+	e.repl.master.Close()
+	return e.storage.Close()
+}

@@ -57,7 +57,13 @@ func (e *Engine) Open() error {
 // Load reads the directory's files and begins to record changes. Call it once,
 // after Open; sessions may exist already. It calls begun, once, when it finds
 // something that takes time to read.
-func (e *Engine) Load(begun func()) error { return e.storage.Load(begun) }
+func (e *Engine) Load(begun func()) error {
+	if err := e.storage.Load(begun); err != nil {
+		return err
+	}
+	e.startFollowing()
+	return nil
+}
 
 // WaitDurable blocks, under appendfsync always, until every write that the
 // session's replies depend on is on disk. If it returns an error, replies that

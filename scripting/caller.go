@@ -80,7 +80,7 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 // script's first. Later ones are permitted, so that no script stops halfway.
 func (r *caller) writeRefusal(cmd *commands.Command, args [][]byte) (text string) {
 	if !r.wrote && cmd.Writes(args) {
-		text = r.engine.writeRefusal()
+		text = r.engine.writeRefusal(r.parent)
 		if text == "" && r.parent.OutOfMemory && cmd.Is(commands.DenyOOM) {
 			text = commands.ErrOOM.Str()
 		}

@@ -154,8 +154,8 @@ func (e *Engine) logf(format string, args ...any) {
 }
 
 // writeRefusal returns the error if nothing may be written now, or "".
-func (e *Engine) writeRefusal() string {
-	if e.options.WriteRefusal == nil {
+func (e *Engine) writeRefusal(c *commands.Ctx) string {
+	if e.options.WriteRefusal == nil || c.Replayed {
 		return ""
 	}
 	return e.options.WriteRefusal()

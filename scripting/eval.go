@@ -50,7 +50,7 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 
 func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) resp.Value {
 	if s.flags.declared && !s.flags.noWrites {
-		if text := e.writeRefusal(); text != "" {
+		if text := e.writeRefusal(c); text != "" {
 			return resp.Error(text)
 		}
 	}

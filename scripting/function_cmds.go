@@ -27,7 +27,7 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 		return resp.Error(refusal)
 	}
 	if !f.noWrites {
-		if text := e.writeRefusal(); text != "" {
+		if text := e.writeRefusal(c); text != "" {
 			return resp.Error(text)
 		}
 	}

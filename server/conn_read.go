@@ -74,7 +74,8 @@ func (c *conn) hasPendingWork() bool {
 // The time counts from the last bytes received, or sent after a wait. A client that
 // is blocked, subscribed or monitoring is not idle.
 func (c *conn) idleDeadline() time.Time {
-	if c.limits.idle <= 0 || c.session.Blocked() != nil || c.session.Subscribed() || c.session.Monitoring() {
+	if c.limits.idle <= 0 || c.session.Blocked() != nil || c.session.Subscribed() || c.session.Monitoring() ||
+		c.session.Replica() {
 		return time.Time{}
 	}
 	last := c.lastActive

@@ -135,6 +135,7 @@ func New(o Options) *Server {
 			Shutdown: func() { go func() { _ = s.Close() }() },
 			Log:      o.Log,
 			Port:     s.Port,
+			Dial:     dialMaster,
 			Disk:     o.Disk,
 			After:    after,
 			Chdir:    o.Chdir,

@@ -86,6 +86,8 @@ type loader struct {
 	delay     delay
 	locked    bool // every shard is locked
 	distinct  bool // no key of a snapshot may exist
+
+	progressed func() // called now and then; may be nil
 }
 
 func (s *Storage) newLoader(begun func()) *loader {
@@ -154,7 +156,6 @@ func (l *loader) logSkipped() {
 // out expired keys; commands that follow a snapshot may refer to them.
 func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, error) {
 	s := l.storage
-	settings := s.options.Settings()
 	s.loaded.keys.Store(0)
 	s.loaded.expired.Store(0)
 	nowMs := s.clock.NowUs() / 1000
@@ -186,22 +187,32 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 			return nil
 		},
 	}
-	if alone {
+	if alone || l.progressed != nil {
 		h.Progress = l.report
 	}
-	sum, err := rdb.Read(f, size, rdb.ReadOptions{
+	sum, err := rdb.Read(f, size, s.readOptions(), h)
+	l.skipped += int64(sum.Skipped)
+	return sum, explainUnsupported(err)
+}
+
+// readOptions returns how the directives have a snapshot read.
+func (s *Storage) readOptions() rdb.ReadOptions {
+	settings := s.options.Settings()
+	return rdb.ReadOptions{
 		Limits: rdb.Limits{
 			HashEntries: settings.HashMaxListpackCount, HashValue: settings.HashMaxListpackValue,
 			SetInts:     settings.SetMaxIntsetCount,
 			ZSetEntries: settings.ZSetMaxListpackCount, ZSetValue: settings.ZSetMaxListpackValue,
 		},
-		Skip: l.skip, NoChecksum: !s.cfg.Bool("rdbchecksum"),
-	}, h)
-	l.skipped += int64(sum.Skipped)
-	if errors.Is(err, rdb.ErrUnsupported) {
-		err = fmt.Errorf("%w (load-skip-unsupported yes leaves such keys out)", err)
+		Skip: s.cfg.Bool("load-skip-unsupported"), NoChecksum: !s.cfg.Bool("rdbchecksum"),
 	}
-	return sum, err
+}
+
+func explainUnsupported(err error) error {
+	if errors.Is(err, rdb.ErrUnsupported) {
+		return fmt.Errorf("%w (load-skip-unsupported yes leaves such keys out)", err)
+	}
+	return err
 }
 
 // put stores a key of a snapshot.
@@ -245,7 +256,7 @@ func (l *loader) apply(args [][]byte) error {
 	c.Reset()
 	c.Unheld, c.Cmd, c.Args, c.Settings = ^shards, cmd, args, s.options.Settings()
 	c.NowUs, c.NowMs = 0, 0
-	if isRelativeExpiry(cmd.Name, args) {
+	if IsRelativeExpiry(cmd.Name, args) {
 		c.NowUs = s.clock.NowUs()
 		c.NowMs = c.NowUs / 1000
 	}
@@ -269,9 +280,9 @@ func (l *loader) refused(args [][]byte, why string) error {
 		string(args[0]), why)
 }
 
-// isRelativeExpiry reports whether a command of another server's log says for how
+// IsRelativeExpiry reports whether a command of another server's log says for how
 // long from now a key lives. Redis 7 logs no such command.
-func isRelativeExpiry(name string, args [][]byte) bool {
+func IsRelativeExpiry(name string, args [][]byte) bool {
 	switch name {
 	case "expire", "pexpire", "setex", "psetex":
 		return true
@@ -299,6 +310,9 @@ func (l *loader) report(done, total int64) {
 	p.done.Store(done)
 	p.total.Store(total)
 	l.begun()
+	if l.progressed != nil {
+		l.progressed()
+	}
 	if tenths := done * 10 / max(total, 1); total >= logProgressBytes && tenths > p.loggedTenths {
 		p.loggedTenths = tenths
 		l.storage.options.Log.Info("loading", "percent", tenths*10, "bytes", total)

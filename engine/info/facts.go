@@ -31,6 +31,7 @@ type Facts struct {
 	Activity    StatFacts      // for Stats
 	Keyspace    store.Figures  // for Keyspace and Stats
 	Limiter     LimiterFacts
+	Replication ReplicationFacts // for Replication, Stats and Memory
 }
 
 // ClientFacts are about the sessions.

@@ -16,6 +16,7 @@ const (
 	Stats
 	Keyspace
 	Limiter
+	Replication
 )
 
 // A section is one section of INFO.
@@ -33,7 +34,7 @@ var sections = []section{
 	{name: "memory", facts: Memory, write: writeMemory},
 	{name: "persistence", facts: Persistence, write: writePersistence},
 	{name: "stats", facts: Stats, write: writeStats},
-	{name: "replication", write: writeReplication},
+	{name: "replication", facts: Replication, write: writeReplication},
 	{name: "cpu", write: writeCPU},
 	{name: "modules", write: func(*Facts, *writer) {}},
 	{name: "commandstats", extra: true, write: writeCommandStats},

@@ -3,7 +3,6 @@ package info
 import (
 	"os"
 	"runtime"
-	"strings"
 
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/store"
@@ -37,20 +36,6 @@ func writeServer(f *Facts, w *writer) {
 	w.put("executable", executable)
 	w.put("config_file", f.Config.Path())
 	w.put("io_threads_active", 0)
-}
-
-func writeReplication(f *Facts, w *writer) {
-	w.put("role", "master")
-	w.put("connected_slaves", 0)
-	w.put("master_failover_state", "no-failover")
-	w.put("master_replid", f.RunID)
-	w.put("master_replid2", strings.Repeat("0", len(f.RunID)))
-	w.put("master_repl_offset", 0)
-	w.put("second_repl_offset", -1)
-	w.put("repl_backlog_active", 0)
-	w.put("repl_backlog_size", 0)
-	w.put("repl_backlog_first_byte_offset", 0)
-	w.put("repl_backlog_histlen", 0)
 }
 
 func writeCPU(_ *Facts, w *writer) {

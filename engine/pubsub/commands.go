@@ -15,8 +15,8 @@ type Caller interface {
 	// ends, after it has published the events of what that has changed so far.
 	AcquireBroker() *Broker
 
-	// BeforePublish is called before a message is published, with the lock held.
-	BeforePublish()
+	// BeforePublish is called before a command publishes a message, with the lock held.
+	BeforePublish(args [][]byte)
 
 	// SubscriptionsChanged is called after subscriptions have changed.
 	SubscriptionsChanged()
@@ -195,7 +195,7 @@ func subscriptionsChanged(c *commands.Ctx) resp.Value {
 func publish(kind Kind) commands.Handler {
 	return func(c *commands.Ctx) resp.Value {
 		b := caller(c).AcquireBroker()
-		caller(c).BeforePublish()
+		caller(c).BeforePublish(c.Args)
 		return resp.Int(int64(b.publish(caller(c).Subscriber(), kind, c.Args[1], c.Args[2])))
 	}
 }

@@ -1,0 +1,124 @@
+package durable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/persist/rdb"
+)
+
+// Copy writes all keys as they are at one instant, in the form of dump.rdb, while commands run. begin is
+// called at the instant, with every shard locked. Closing stop ends it early.
+func (s *Storage) Copy(w io.Writer, stop <-chan struct{}, begin func()) error {
+	return s.writeSnapshot(w, false, stop, begin)
+}
+
+// ErrLoading is returned while something else is being loaded.
+var ErrLoading = errors.New("something else is being loaded")
+
+// Replace replaces all keys by those of a copy in the form of dump.rdb. Unless the whole copy can be
+// read, nothing changes. Then empty removes what there is, or returns an error to leave it; commands are
+// answered LOADING meanwhile. The log, if there is one, is begun anew. progressed is called now and then.
+func (s *Storage) Replace(f io.ReaderAt, size int64, empty func() error, progressed func()) error {
+	check := s.newLoader(func() {})
+	if err := check.check(f, size, progressed); err != nil {
+		return err
+	}
+	if !s.loading.CompareAndSwap(nil, &progress{beganS: s.unixSeconds()}) {
+		return ErrLoading
+	}
+	defer s.loading.Store(nil)
+	if s.Logging() {
+		s.switching.Lock()
+		defer s.switching.Unlock()
+		s.stopLog()
+		defer func() {
+			if err := s.startLog(); err != nil {
+				s.options.Log.Warn("the append-only file was not begun anew after a copy of the master's keys",
+					"error", err)
+			}
+		}()
+	}
+	if err := empty(); err != nil {
+		return err
+	}
+	l := s.newLoader(func() {})
+	l.progressed = progressed
+	sum, err := l.snapshot(f, size, false)
+	if err != nil {
+		return fmt.Errorf("the copy was whole, but: %w", err)
+	}
+	s.startClock(l.instantMs)
+	s.changes.Add(int64(sum.Keys))
+	s.options.Log.Info("loaded a copy of the master's keys", "keys", l.countKeys(), "bytes", size)
+	l.logSkipped()
+	return nil
+}
+
+// check reads a copy to its end without keeping anything.
+func (l *loader) check(f io.ReaderAt, size int64, progressed func()) error {
+	s := l.storage
+	_, err := rdb.Read(f, size, s.readOptions(), rdb.Handler{
+		Key:      func(int, []byte, int64, any) error { return nil },
+		Progress: func(_, _ int64) { progressed() },
+	})
+	return explainUnsupported(err)
+}
+
+// A Spool is a place for a copy that arrives: a file, or memory if there is no directory.
+type Spool struct {
+	disk.File
+	dir    disk.FS
+	name   string
+	memory bytes.Buffer
+	size   int64
+}
+
+var spools atomic.Int64 // numbers the files of this process
+
+// Spool returns an empty Spool.
+func (s *Storage) Spool() (*Spool, error) {
+	dir := s.dir()
+	if dir == nil || !s.opened {
+		return &Spool{}, nil
+	}
+	name := "temp-sync-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(spools.Add(1), 10) + ".rdb"
+	f, err := dir.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Spool{File: f, dir: dir, name: name}, nil
+}
+
+// Write appends to the copy.
+func (p *Spool) Write(b []byte) (int, error) {
+	if p.dir == nil {
+		return p.memory.Write(b)
+	}
+	n, err := p.File.Write(b)
+	p.size += int64(n)
+	return n, err
+}
+
+// ReadAt reads what was written.
+func (p *Spool) ReadAt(b []byte, at int64) (int, error) {
+	if p.dir == nil {
+		return bytes.NewReader(p.memory.Bytes()).ReadAt(b, at)
+	}
+	return p.File.ReadAt(b, at)
+}
+
+// Close removes the copy.
+func (p *Spool) Close() error {
+	if p.dir == nil {
+		p.memory = bytes.Buffer{}
+		return nil
+	}
+	return errors.Join(p.File.Close(), p.dir.Remove(p.name))
+}

@@ -1,0 +1,326 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/replication"
+	"github.com/zlimit/zlimit/store"
+)
+
+// replicating is the server's place in replication: its history, the replicas that follow it, and the
+// link to its master if it has one.
+//
+// The role changes with every shard locked, so that a command belongs to one role. What comes from a
+// master that is one no longer has another epoch and is dropped.
+type replicating struct {
+	stream replication.Stream
+	master *replication.Master
+
+	epoch atomic.Int64                      // counts the changes of the role
+	link  atomic.Pointer[masterLink]        // nil: this is a master
+	rules atomic.Pointer[replication.Rules] // nil: nothing is refused for the sake of replication
+
+	unexpected atomic.Int64 // commands of a master that could not be carried out
+
+	mu sync.Mutex // serializes refreshRules
+}
+
+// A masterLink is the link to the present master.
+type masterLink struct {
+	*replication.Link
+	host string
+	port int
+}
+
+// newReplication returns the state of a master without replicas.
+func (e *Engine) initReplication() {
+	r := &e.repl
+	r.stream.Init()
+	r.master = replication.NewMaster(&r.stream, replication.MasterOptions{
+		Snapshot:  e.storage.Copy,
+		Activated: e.recordStream,
+		Log:       e.logReplication,
+	})
+}
+
+func (e *Engine) logReplication(warning bool, text string, attrs ...any) {
+	level := slog.LevelInfo
+	if warning {
+		level = slog.LevelWarn
+	}
+	e.log.Log(context.Background(), level, text, attrs...)
+}
+
+// followReplication caches directives.
+func (e *Engine) followReplication() {
+	e.repl.stream.SetSize(e.cfg.Int("repl-backlog-size"))
+	e.refreshRules()
+}
+
+// refreshRules derives what is refused from the role and the directives.
+func (e *Engine) refreshRules() {
+	r := &e.repl
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rules := replication.Rules{
+		MinReplicas: int(e.cfg.Int("min-replicas-to-write")),
+		MaxLagUs:    e.cfg.Int("min-replicas-max-lag") * 1_000_000,
+	}
+	if rules.MaxLagUs == 0 {
+		rules.MinReplicas = 0
+	}
+	if r.link.Load() != nil {
+		rules = replication.Rules{
+			ReadOnly:    e.cfg.Bool("replica-read-only"),
+			NeedsMaster: !e.cfg.Bool("replica-serve-stale-data"),
+		}
+	}
+	if rules == (replication.Rules{}) {
+		r.rules.Store(nil)
+		return
+	}
+	r.rules.Store(&rules)
+}
+
+func (e *Engine) masterSettings() replication.MasterSettings {
+	limit := e.cfg.OutputBufferLimit(config.ClassReplica)
+	const s = 1_000_000
+	delay := int64(0)
+	if e.cfg.Bool("repl-diskless-sync") {
+		delay = e.cfg.Int("repl-diskless-sync-delay")
+	}
+	return replication.MasterSettings{
+		SyncDelayUs:  delay * s,
+		SyncReplicas: int(e.cfg.Int("repl-diskless-sync-max-replicas")),
+		PingUs:       e.cfg.Int("repl-ping-replica-period") * s,
+		TimeoutUs:    e.cfg.Int("repl-timeout") * s,
+		BacklogTTLUs: e.cfg.Int("repl-backlog-ttl") * s,
+		HardBytes:    limit.HardBytes, SoftBytes: limit.SoftBytes, SoftUs: limit.SoftSeconds * s,
+	}
+}
+
+// tickReplication does what is due.
+func (e *Engine) tickReplication() {
+	r := &e.repl
+	link := r.link.Load()
+	r.master.Tick(e.clock.MonotonicUs(), e.masterSettings(), link == nil)
+	if link != nil {
+		link.Tick()
+	}
+	if e.recording.stream.Load() != nil && !r.stream.Active() {
+		e.store.Lock(store.AllShards)
+		if !r.stream.Active() {
+			e.recording.setStream(nil)
+		}
+		e.store.Unlock(store.AllShards)
+	}
+}
+
+// recordStream starts to record changes in the stream, unless they come from a master. Every shard must
+// be locked.
+func (e *Engine) recordStream() {
+	e.repl.stream.Activate()
+	if e.repl.link.Load() == nil {
+		e.recording.setStream(&e.repl.stream)
+	}
+}
+
+// follow makes the server a replica. Every shard must be locked.
+func (e *Engine) followMaster(host string, port int) {
+	r := &e.repl
+	if l := r.link.Load(); l != nil && l.host == host && l.port == port {
+		return
+	}
+	r.epoch.Add(1)
+	e.recording.setStream(nil)
+	e.store.KeepExpired(true)
+	r.master.KillAll()
+	addr := joinAddr(host, port)
+	f := &follower{engine: e, epoch: r.epoch.Load()}
+	link := replication.NewLink(replication.LinkOptions{
+		Addr: addr, Dial: e.options.Dial, Settings: e.linkSettings,
+		Follower: f, NowUs: e.clock.MonotonicUs, Log: e.logReplication,
+	})
+	f.session = e.newMasterSession(f, addr)
+	old := r.link.Swap(&masterLink{link, host, port})
+	e.closeLink(old)
+	_ = e.cfg.Assign("replicaof", host+" "+strconv.Itoa(port))
+	e.refreshRules()
+	e.log.Info("a replica from now on", "master", addr)
+}
+
+// promote makes the server a master. Every shard must be locked.
+func (e *Engine) promote() {
+	r := &e.repl
+	old := r.link.Swap(nil)
+	if old == nil {
+		return
+	}
+	r.epoch.Add(1)
+	e.store.KeepExpired(false)
+	if r.stream.Active() {
+		r.stream.Fork()
+		e.recording.setStream(&r.stream)
+	}
+	// Replicas ask again, and go on in the new history.
+	r.master.KillAll()
+	e.closeLink(old)
+	_ = e.cfg.Assign("replicaof", "")
+	e.refreshRules()
+	e.log.Info("a master from now on", "history", r.stream.Position().ID)
+}
+
+// closeLink ends a link. Its goroutine may wait for shards, so it is not waited for here.
+func (e *Engine) closeLink(l *masterLink) {
+	if l != nil {
+		go l.Close()
+	}
+}
+
+func (e *Engine) linkSettings() replication.LinkSettings {
+	port := int(e.cfg.Int("replica-announce-port"))
+	if port == 0 && e.options.Port != nil {
+		port = e.options.Port()
+	}
+	return replication.LinkSettings{
+		User: e.cfg.String("masteruser"), Password: e.cfg.String("masterauth"),
+		Port: port, IP: e.cfg.String("replica-announce-ip"),
+		TimeoutUs: e.cfg.Int("repl-timeout") * 1_000_000,
+	}
+}
+
+// joinAddr is net.JoinHostPort.
+func joinAddr(host string, port int) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(port)
+}
+
+// A follower applies what the link receives.
+type follower struct {
+	engine  *Engine
+	epoch   int64
+	session *Session // runs the commands of the stream
+	raw     []byte   // what has arrived of the transaction under way
+}
+
+// over reports whether the master is the server's master no longer.
+func (f *follower) over() bool { return f.engine.repl.epoch.Load() != f.epoch }
+
+// Position is for replication.Follower, as all that follow.
+func (f *follower) Position() (replication.Position, bool) {
+	s := &f.engine.repl.stream
+	return s.Position(), s.Active()
+}
+
+// Continue notes that the stream goes on.
+func (f *follower) Continue(id string) {
+	f.raw = f.raw[:0]
+	f.session.discard()
+	f.engine.repl.stream.Rename(id)
+}
+
+// Online and Offline need nothing: what depends on them asks the link.
+func (f *follower) Online()  {}
+func (f *follower) Offline() {}
+
+var errNotMaster = errors.New("the server follows another master")
+
+// Apply runs a command of the stream.
+func (f *follower) Apply(args [][]byte, raw []byte) error {
+	e := f.engine
+	if f.over() {
+		return errNotMaster
+	}
+	f.raw = append(f.raw, raw...)
+	if len(args) == 0 || strings.EqualFold(string(args[0]), "replconf") {
+		f.commit()
+		return nil
+	}
+	err := f.session.apply(args)
+	if f.over() {
+		return errNotMaster
+	}
+	if err != nil {
+		if !e.cfg.Bool("load-skip-unsupported") {
+			return err
+		}
+		e.repl.unexpected.Add(1)
+	}
+	if !f.session.tx.open {
+		f.commit() // unless the command has done so, with its shards locked
+	}
+	return nil
+}
+
+// commit passes on what was applied.
+func (f *follower) commit() {
+	if len(f.raw) > 0 && !f.over() {
+		f.engine.repl.stream.AppendRaw(f.raw)
+		f.raw = f.raw[:0]
+	}
+}
+
+// Load replaces the keys by those of a copy.
+func (f *follower) Load(in io.ReaderAt, size int64, at replication.Position, progress func()) error {
+	e := f.engine
+	if f.over() {
+		return errNotMaster
+	}
+	err := e.storage.Replace(in, size, f.empty, progress)
+	if err != nil {
+		return err
+	}
+	e.store.Lock(store.AllShards)
+	defer e.store.Unlock(store.AllShards)
+	if f.over() {
+		return errNotMaster
+	}
+	f.raw = f.raw[:0]
+	f.session = e.newMasterSession(f, f.session.peer.Addr)
+	e.repl.stream.Reset(at)
+	return nil
+}
+
+// empty removes all keys and function libraries.
+func (f *follower) empty() error {
+	if f.over() {
+		return errNotMaster
+	}
+	f.session.discard()
+	f.raw = f.raw[:0]
+	for _, line := range []string{"FLUSHALL", "FUNCTION FLUSH"} {
+		var args [][]byte
+		for _, word := range strings.Fields(line) {
+			args = append(args, []byte(word))
+		}
+		if err := f.session.apply(args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Spool returns a place for a copy.
+func (f *follower) Spool() (replication.Spool, error) { return f.engine.storage.Spool() }
+
+// startFollowing makes the server a replica if the directives say so.
+func (e *Engine) startFollowing() {
+	words := e.cfg.Strings("replicaof")
+	if len(words) != 2 || strings.EqualFold(words[0], "no") || e.options.Dial == nil {
+		return
+	}
+	port, _ := strconv.Atoi(words[1]) // config has checked it
+	e.store.Lock(store.AllShards)
+	defer e.store.Unlock(store.AllShards)
+	e.followMaster(words[0], port)
+}

@@ -1,0 +1,218 @@
+package replication
+
+import (
+	"io"
+	"strings"
+	"sync"
+)
+
+// A State is how far a replica is, as INFO names it.
+type State string
+
+// The states of a replica.
+const (
+	WaitBgsave State = "wait_bgsave" // a full copy is due or is being made
+	SendBulk   State = "send_bulk"   // it is being sent
+	Online     State = "online"      // it gets the stream
+)
+
+// A Replica is a follower of this server: what it has said by REPLCONF and PSYNC, and what it is sent.
+// Methods may be called concurrently, but those of its session only by that.
+type Replica struct {
+	Addr string // of the connection
+	// Kill closes the connection. Any goroutine may call it.
+	Kill func()
+
+	mu        sync.Mutex // protects the fields below
+	said      Said
+	state     State
+	ackOffset int64 // what it has confirmed
+	ackedUs   int64 // when it last sent something
+	copy      *Reader
+	stream    *Reader
+	head      []byte // sent before the copy
+	gone      bool
+	softUs    int64         // when the soft limit was reached; 0: it is not
+	copyLeft  int64         // of the copy, at movedUs
+	movedUs   int64         // when copyLeft last changed
+	nudge     chan struct{} // makes WriteTo look again
+	newline   bool          // one is due
+	confirmed bool          // it has loaded the copy: the stream may follow
+}
+
+// Said is what a replica has said of itself by REPLCONF.
+type Said struct {
+	Port   int
+	IP     string // empty: that of its connection
+	EOF    bool   // it takes a copy whose length is not known before
+	PSYNC2 bool   // it knows +CONTINUE with an identifier
+	RDB    bool   // it wants a copy and no stream
+	SYNC   bool   // it has sent SYNC, which has no reply but the copy
+}
+
+// newReplica returns a replica that nothing is sent to yet.
+func newReplica(addr string, said Said, nowUs int64, kill func()) *Replica {
+	return &Replica{
+		Addr: addr, Kill: kill, said: said, ackedUs: nowUs, nudge: make(chan struct{}, 1),
+	}
+}
+
+// A ReplicaStatus describes a replica for INFO and ROLE.
+type ReplicaStatus struct {
+	IP      string // empty: that of Addr
+	Addr    string
+	Port    int
+	State   State
+	Offset  int64
+	AckedUs int64 // on the clock of Ack
+	Unread  int64 // bytes of the stream that it was not sent
+}
+
+// Host returns the address at which the replica is reached.
+func (s *ReplicaStatus) Host() string {
+	if s.IP != "" {
+		return s.IP
+	}
+	host := s.Addr
+	if i := strings.LastIndexByte(host, ':'); i >= 0 {
+		host = host[:i]
+	}
+	return strings.Trim(host, "[]")
+}
+
+// Status returns the state.
+func (r *Replica) Status() ReplicaStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := ReplicaStatus{
+		IP: r.said.IP, Addr: r.Addr, Port: r.said.Port, State: r.state, Offset: r.ackOffset, AckedUs: r.ackedUs,
+	}
+	if r.stream != nil {
+		out.Unread = r.stream.Unread()
+	}
+	return out
+}
+
+// Ack notes that the replica has confirmed an offset.
+func (r *Replica) Ack(offset, nowUs int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ackOffset = max(r.ackOffset, offset)
+	r.ackedUs = nowUs
+	if !r.confirmed && r.state == SendBulk && r.copy == nil {
+		r.confirmed = true
+		r.wakeUp()
+	}
+}
+
+// wakeUp makes WriteTo look again. It requires mu.
+func (r *Replica) wakeUp() {
+	select {
+	case r.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends WriteTo.
+func (r *Replica) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gone = true
+	if r.copy != nil {
+		r.copy.Close()
+	}
+	if r.stream != nil {
+		r.stream.Close()
+	}
+	r.wakeUp()
+}
+
+// WriteTo sends the replica what it is to get, until it is gone. It is called once.
+func (r *Replica) WriteTo(w io.Writer) (int64, error) {
+	var n int64
+	for {
+		b, done, err := r.next()
+		if len(b) > 0 {
+			m, err := w.Write(b)
+			n += int64(m)
+			if err != nil {
+				return n, err
+			}
+		}
+		if done || err != nil {
+			return n, err
+		}
+	}
+}
+
+// next returns what is to be sent next; it blocks until there is something.
+func (r *Replica) next() (b []byte, done bool, err error) {
+	r.mu.Lock()
+	from := r.copy
+	switch {
+	case r.gone:
+		r.mu.Unlock()
+		return nil, true, ErrClosed
+	case len(r.head) > 0:
+		b, r.head = r.head, nil
+		r.mu.Unlock()
+		return b, false, nil
+	case r.newline:
+		r.newline = false
+		r.mu.Unlock()
+		return []byte("\n"), false, nil
+	case from != nil:
+	case r.state == SendBulk && r.confirmed:
+		r.state = Online
+		from = r.stream
+	case r.state == Online:
+		from = r.stream
+	}
+	r.mu.Unlock()
+	if from == nil {
+		<-r.nudge
+		return nil, false, nil
+	}
+	b, err = from.Next(r.nudge)
+	if err == io.EOF { //nolint:errorlint // the chain's own
+		return nil, r.copied(), nil
+	}
+	return b, false, err
+}
+
+// copied notes that the copy was sent. It reports whether that was all.
+func (r *Replica) copied() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.copy.Close()
+	r.copy = nil
+	r.confirmed = r.confirmed || !r.said.EOF
+	return r.said.RDB
+}
+
+// continues makes the replica go on where it was.
+func (r *Replica) continues(id string, from int64, stream *Reader) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head := "+CONTINUE\r\n"
+	if r.said.PSYNC2 {
+		head = "+CONTINUE " + id + "\r\n"
+	}
+	r.head, r.stream, r.state, r.ackOffset = []byte(head), stream, Online, from
+	r.confirmed = true
+}
+
+// begins makes the replica get a copy and then the stream. It reports false if the replica is gone.
+func (r *Replica) begins(head string, copied, stream *Reader) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gone {
+		copied.Close()
+		stream.Close()
+		return false
+	}
+	r.newline = false
+	r.head, r.copy, r.stream, r.state = []byte(head), copied, stream, SendBulk
+	r.wakeUp()
+	return true
+}

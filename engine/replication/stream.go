@@ -1,0 +1,231 @@
+package replication
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+
+	"github.com/zlimit/zlimit/store/effects"
+)
+
+// NoID is the identifier of no history.
+var NoID = strings.Repeat("0", 40)
+
+// NewID returns an identifier for a new history.
+func NewID() string {
+	var b [20]byte
+	_, _ = rand.Read(b[:]) // it cannot fail
+	return hex.EncodeToString(b[:])
+}
+
+// A Stream is the history of a keyspace, as its replicas get it: commands in RESP. Its methods may be
+// called concurrently. The zero value must be initialized by Init.
+type Stream struct {
+	chain
+	id, previous string // protected by mu, as are the fields below
+	previousEnd  int64  // the first offset that is not of the previous history; -1: there is none
+	active       bool   // there is a backlog
+	first        *block // the oldest block of the backlog
+	size         int64  // repl-backlog-size
+	selected     int    // the database that is selected at the end; -1: unknown
+	buf          []byte
+}
+
+// Init begins a new history.
+func (s *Stream) Init() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id, s.previous, s.previousEnd, s.selected = NewID(), NoID, -1, -1
+}
+
+// A Position is a place in a history.
+type Position struct {
+	ID     string
+	Offset int64 // of the last byte
+}
+
+// A Status describes a Stream for INFO.
+type Status struct {
+	Position
+	Previous    string
+	PreviousEnd int64 // -1: none
+	Active      bool
+	Size        int64
+	First       int64 // offset of the backlog's first byte
+	Held        int64 // bytes of the backlog
+}
+
+// Status returns the state.
+func (s *Stream) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := Status{
+		Position: Position{s.id, s.end}, Previous: s.previous, PreviousEnd: s.previousEnd,
+		Active: s.active, Size: s.size,
+	}
+	if s.active {
+		out.First, out.Held = s.first.at+1, s.end-s.first.at
+	}
+	return out
+}
+
+// Position returns where the history ends.
+func (s *Stream) Position() Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Position{s.id, s.end}
+}
+
+// Active reports whether there is a backlog: without one nothing is recorded.
+func (s *Stream) Active() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active
+}
+
+// SetSize sets how many bytes the backlog keeps at least.
+func (s *Stream) SetSize(bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.size = bytes
+	s.trim()
+}
+
+// Activate begins the backlog if there is none.
+func (s *Stream) Activate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.activate()
+}
+
+func (s *Stream) activate() {
+	if !s.active {
+		s.active = true
+		s.first = s.restart(s.end)
+		s.selected = -1
+	}
+}
+
+// Deactivate frees the backlog. What happens from here on is not recorded, so it is a new history.
+func (s *Stream) Deactivate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restart(s.end)
+	s.active, s.first = false, nil
+	s.id, s.previous, s.previousEnd = NewID(), NoID, -1
+}
+
+// Restore sets the position and the history before it that a server continues when it starts again. If
+// promoted, the position's history ends there and a new one begins.
+func (s *Stream) Restore(at Position, promoted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end, s.id = at.Offset, at.ID
+	s.active = false
+	s.activate()
+	if promoted {
+		s.fork()
+	}
+}
+
+// Reset makes the stream follow another history from a position on. Readers are closed.
+func (s *Stream) Reset(at Position) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id, s.previous, s.previousEnd = at.ID, NoID, -1
+	s.active = true
+	s.first = s.restart(at.Offset)
+	s.selected = -1
+}
+
+// Rename gives the history another identifier from here on, since a master has been promoted.
+func (s *Stream) Rename(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id != s.id {
+		s.previous, s.previousEnd, s.id = s.id, s.end+1, id
+	}
+}
+
+// Fork begins a new history that continues the present one.
+func (s *Stream) Fork() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fork()
+}
+
+func (s *Stream) fork() {
+	s.previous, s.previousEnd, s.id = s.id, s.end+1, NewID()
+	s.selected = -1
+}
+
+// Append appends the commands of a group, and returns the offset behind it.
+func (s *Stream) Append(g *effects.Group) (end int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf, s.selected = g.AppendTo(s.buf[:0], s.selected)
+	s.add(s.buf)
+	return s.end
+}
+
+// AppendRaw appends bytes of another stream that this one follows, or a command that concerns no
+// database.
+func (s *Stream) AppendRaw(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(b)
+}
+
+func (s *Stream) add(b []byte) {
+	if !s.active {
+		return
+	}
+	last := s.last
+	s.write(b)
+	if s.last != last {
+		s.trim()
+	}
+}
+
+// trim drops the oldest blocks that the backlog can do without.
+func (s *Stream) trim() {
+	for s.active && s.first.next != nil && s.end-s.first.next.at >= s.size {
+		s.first = s.first.next
+	}
+}
+
+// Here returns the present position and a reader from it on, for a replica that gets a copy of the keys
+// as they are now. The next command is preceded by SELECT.
+func (s *Stream) Here() (Position, *Reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.activate()
+	s.selected = -1
+	return Position{s.id, s.end}, s.open(s.last, len(s.last.data))
+}
+
+// Continue returns a reader for a replica that has followed a history up to an offset. It reports false
+// if the history is another one, or the backlog does not reach back to there.
+func (s *Stream) Continue(from Position) (id string, r *Reader, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := from.ID == s.id || from.ID == s.previous && from.Offset < s.previousEnd
+	if !known || !s.active || from.Offset < s.first.at || from.Offset > s.end {
+		return "", nil, false
+	}
+	b := s.first
+	for b.next != nil && from.Offset >= b.next.at {
+		b = b.next
+	}
+	return s.id, s.open(b, int(from.Offset-b.at)), true
+}
+
+// Memory returns the bytes of the backlog, and how many more are kept for a replica that is further behind.
+func (s *Stream) Memory() (backlog, more int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active {
+		backlog = s.end - s.first.at
+	}
+	return backlog, max(s.unread()-backlog, 0)
+}

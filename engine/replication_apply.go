@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/replication"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// newMasterSession returns the session that runs what a master sends. It is not among those that CLIENT
+// LIST shows.
+func (e *Engine) newMasterSession(f *follower, addr string) *Session {
+	s := e.newSession(Peer{Addr: addr, Owner: true})
+	s.follows = f
+	s.ctx.Replayed = true
+	s.user.Store(e.owner)
+	return s
+}
+
+// apply runs a command that the master has sent. Nothing refuses it: it has been carried out there. An
+// error means that the two servers differ.
+func (s *Session) apply(args [][]byte) error {
+	s.ctx.Reset()
+	cmd, refusal := s.engine.table.ResolveOwn(args)
+	if cmd == nil || refusal.IsError() {
+		return fmt.Errorf("%w: the command %q: %s", replication.ErrForeign, args[0], refusal.Str())
+	}
+	if s.run.Cmd != cmd {
+		s.run.Flush(s.id, &s.engine.stats)
+		s.run.Cmd = cmd
+	}
+	if s.tx.open && !cmd.Is(commands.Immediate) {
+		s.tx.queue(cmd, args)
+		return nil
+	}
+	reply := s.execute(cmd, args)
+	s.run.Calls++
+	s.EndCall()
+	if s.failed(&reply) {
+		s.run.Failed++
+	}
+	if text := firstError(&reply); text != "" {
+		return fmt.Errorf("%w: the command %q fails here: %s", replication.ErrForeign, args[0], text)
+	}
+	return nil
+}
+
+// firstError returns the error that a reply is or contains, or "".
+func firstError(reply *resp.Value) string {
+	if reply.IsError() {
+		return reply.Str()
+	}
+	if reply.Kind() == resp.KindArray {
+		for _, v := range reply.Elems() {
+			if v.IsError() {
+				return v.Str()
+			}
+		}
+	}
+	return ""
+}
+
+// beginFollowing sets the instant of a command of the master. It is before every deadline: what the
+// master has found there is there, whatever the clock says here. Only old masters send commands that
+// count from the present.
+func (s *Session) beginFollowing(cmd *commands.Command, args [][]byte) {
+	relative := durable.IsRelativeExpiry(cmd.Name, args)
+	for i := range s.tx.queued {
+		q := &s.tx.queued[i]
+		relative = relative || durable.IsRelativeExpiry(q.cmd.Name, q.args)
+	}
+	if !relative {
+		s.ctx.NowUs, s.ctx.NowMs = 0, 0
+	}
+}
+
+// denyByRole returns the error for a command that replication refuses now, or resp.None.
+func (s *Session) denyByRole(r *replication.Rules, cmd *commands.Command, args [][]byte) resp.Value {
+	e := s.engine
+	writes := s.anyRuns(cmd, args, (*commands.Command).Writes)
+	switch {
+	case writes && r.MinReplicas > 0 && e.repl.master.Good(e.clock.MonotonicUs(), r.MaxLagUs) < r.MinReplicas:
+		return errNoReplicas
+	case writes && r.ReadOnly:
+		return errReadOnlyReplica
+	case r.NeedsMaster && !cmd.Is(commands.Stale) && !e.masterIsUp():
+		return errMasterDown
+	}
+	return resp.None
+}
+
+// masterIsUp reports whether the server follows its master's stream.
+func (e *Engine) masterIsUp() bool {
+	l := e.repl.link.Load()
+	return l != nil && l.Up()
+}
+
+// writeRefusal returns why scripts may not write now, or "".
+func (e *Engine) writeRefusal() string {
+	if text := e.storage.Misconf(); text != "" {
+		return text
+	}
+	rules := e.repl.rules.Load()
+	switch {
+	case rules == nil:
+		return ""
+	case rules.ReadOnly:
+		return errReadOnlyReplica.Str()
+	case rules.MinReplicas > 0 &&
+		e.repl.master.Good(e.clock.MonotonicUs(), rules.MaxLagUs) < rules.MinReplicas:
+		return errNoReplicas.Str()
+	}
+	return ""
+}
+
+// roleName returns the role as HELLO names it.
+func (e *Engine) roleName() string {
+	if e.repl.link.Load() != nil {
+		return "replica"
+	}
+	return "master"
+}

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/replication"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+var (
+	errReadOnlyReplica = resp.Error("READONLY You can't write against a read only replica.")
+	errNoReplicas      = resp.Error("NOREPLICAS Not enough good replicas to write.")
+	errMasterDown      = resp.Error(
+		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")
+	errNoMasterLink  = resp.Error("NOMASTERLINK Can't SYNC while not connected with my master")
+	errMasterPort    = resp.Error("ERR Invalid master port")
+	errWaitOnReplica = resp.Error("ERR WAIT cannot be used with replica instances. Please also note that " +
+		"since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to " +
+		"replicas are just local and are not propagated.")
+	errNoSockets = resp.Error("ERR this server has no sockets: it can neither follow a master nor be followed")
+)
+
+const replicationFlags = commands.Admin | commands.NoScript
+
+// replicationGroup returns the rows of replication.
+func (e *Engine) replicationGroup() []commands.Command {
+	replicaOf := commands.Command{
+		Name: "replicaof", Arity: 3, Group: "server", Since: "5.0.0", Complexity: "O(1)",
+		Flags:   replicationFlags | commands.Stale | commands.NoAsyncLoading | commands.AllShards,
+		Syntax:  "<host port | NO ONE>",
+		Summary: "Makes the server a replica of another one, or a master.",
+		Handler: e.replicaOf,
+	}
+	slaveOf := replicaOf
+	slaveOf.Name, slaveOf.Since = "slaveof", "1.0.0"
+	return []commands.Command{
+		{
+			Name: "psync", Arity: -3, Group: "server", Since: "2.8.0",
+			Flags:   replicationFlags | commands.NoAsyncLoading | commands.NoMulti,
+			Syntax:  "replicationid offset [FAILOVER]",
+			Summary: "Begins to send a replica this server's changes.",
+			Handler: e.psync,
+		},
+		{
+			Name: "replconf", Arity: -1, Group: "server", Since: "3.0.0", Complexity: "O(1)",
+			Flags:   replicationFlags | commands.Loading | commands.Stale | commands.AllowBusy,
+			Syntax:  "[option value [option value ...]]",
+			Summary: "Is how a replica introduces itself and confirms what it has received.",
+			Handler: e.replConf,
+		},
+		replicaOf,
+		{
+			Name: "role", Arity: 1, Flags: commands.NoScript | commands.Loading | commands.Stale |
+				commands.Fast,
+			Categories: []string{"admin", "dangerous"},
+			Group:      "server", Since: "2.8.12", Complexity: "O(1)", Handler: e.role,
+			Summary: "Returns whether the server is a master or a replica, and whose.",
+		},
+		slaveOf,
+		{
+			Name: "sync", Arity: 1, Group: "server", Since: "1.0.0",
+			Flags:   replicationFlags | commands.NoAsyncLoading | commands.NoMulti,
+			Summary: "Sends a replica all keys, and then this server's changes.",
+			Handler: e.sync,
+		},
+		{
+			Name: "wait", Arity: 3, Flags: commands.NoScript, Categories: []string{"connection"},
+			Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
+			Group: "generic", Since: "3.0.0", Complexity: "O(1)", Syntax: "numreplicas timeout",
+			Handler: wait,
+			Summary: "Blocks until replicas have confirmed what this connection has written.",
+		},
+	}
+}
+
+// REPLICAOF host port | NO ONE
+func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
+	if commands.EqualFold(c.Args[1], "no") && commands.EqualFold(c.Args[2], "one") {
+		e.promote()
+		return resp.OK
+	}
+	port, ok := store.ParseInt(c.Args[2])
+	switch {
+	case !ok || port < 0 || port > 65535:
+		return errMasterPort
+	case e.options.Dial == nil:
+		return errNoSockets
+	}
+	host := string(c.Args[1])
+	if l := e.repl.link.Load(); l != nil && l.port == int(port) && strings.EqualFold(l.host, host) {
+		return resp.Status("OK Already connected to specified master")
+	}
+	e.followMaster(host, int(port))
+	return resp.OK
+}
+
+// ROLE
+func (e *Engine) role(*commands.Ctx) resp.Value {
+	if l := e.repl.link.Load(); l != nil {
+		status := l.Status()
+		return resp.Array(resp.Bulk("slave"), resp.Bulk(l.host), resp.Int(int64(l.port)),
+			resp.Bulk(string(status.State)), resp.Int(status.Offset))
+	}
+	var replicas []resp.Value
+	for _, r := range e.repl.master.Replicas() {
+		if r.State != replication.Online {
+			continue
+		}
+		replicas = append(replicas, resp.Array(resp.Bulk(r.Host()), resp.Bulk(strconv.Itoa(r.Port)),
+			resp.Bulk(strconv.FormatInt(r.Offset, 10))))
+	}
+	return resp.Array(resp.Bulk("master"), resp.Int(e.repl.stream.Position().Offset), resp.Array(replicas...))
+}
+
+// REPLCONF option value [option value ...]
+func (e *Engine) replConf(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	if len(c.Args)%2 == 0 {
+		return commands.ErrSyntax
+	}
+	for args := c.Args[1:]; len(args) > 0; args = args[2:] {
+		value := args[1]
+		n, isInt := store.ParseInt(value)
+		switch option := strings.ToLower(string(args[0])); option {
+		case "listening-port":
+			if !isInt {
+				return commands.ErrNotInteger
+			}
+			s.said.Port = int(n)
+		case "ip-address":
+			s.said.IP = string(value)
+		case "capa":
+			s.said.EOF = s.said.EOF || commands.EqualFold(value, "eof")
+			s.said.PSYNC2 = s.said.PSYNC2 || commands.EqualFold(value, "psync2")
+		case "ack":
+			if s.replica == nil {
+				return resp.None
+			}
+			if isInt {
+				e.repl.master.Ack(s.replica, n, e.clock.MonotonicUs())
+			}
+			return resp.None
+		case "getack": // of a master: its session does not come here
+			return resp.None
+		case "rdb-only":
+			if !isInt {
+				return commands.ErrNotInteger
+			}
+			s.said.RDB = n == 1
+		case "rdb-filter-only":
+			if len(value) > 0 {
+				return resp.Error("ERR Unsupported rdb-filter-only option: " + string(value))
+			}
+		default:
+			return resp.Error("ERR Unrecognized REPLCONF option: " + string(args[0]))
+		}
+	}
+	return resp.OK
+}
+
+// PSYNC replicationid offset
+func (e *Engine) psync(c *commands.Ctx) resp.Value {
+	offset, ok := store.ParseInt(c.Args[2])
+	if !ok {
+		return commands.ErrNotInteger
+	}
+	return e.serveReplica(c, replication.Position{ID: string(c.Args[1]), Offset: offset - 1})
+}
+
+// SYNC
+func (e *Engine) sync(c *commands.Ctx) resp.Value {
+	caller(c).said.SYNC = true
+	return e.serveReplica(c, replication.Position{ID: "?"})
+}
+
+func (e *Engine) serveReplica(c *commands.Ctx, from replication.Position) resp.Value {
+	s := caller(c)
+	switch {
+	case s.replica != nil:
+		return resp.None
+	case !s.peer.Streams || s.peer.Kill == nil:
+		return errNoSockets
+	case e.repl.link.Load() != nil && !e.masterIsUp():
+		return errNoMasterLink
+	}
+	s.replica = e.repl.master.PSYNC(s.peer.Addr, from, s.said, e.clock.MonotonicUs(),
+		e.masterSettings().SyncDelayUs, s.peer.Kill)
+	s.edit(func(p *public) { p.replica = true })
+	return resp.Streamed(s.replica)
+}
+
+// endReplica ends the service of a session that is a replica.
+func (s *Session) endReplica() {
+	if s.replica != nil {
+		s.engine.repl.master.Remove(s.replica)
+	}
+}
+
+// Replica reports whether the session is a replica: it is sent a stream, and is silent for long.
+func (s *Session) Replica() bool { return s.replica != nil }
+
+// WAIT numreplicas timeout
+//
+// In a transaction it answers at once.
+func wait(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	e := s.engine
+	if e.repl.link.Load() != nil {
+		return errWaitOnReplica
+	}
+	replicas, ok := store.ParseInt(c.Args[1])
+	if !ok {
+		return commands.ErrNotInteger
+	}
+	timeoutMs, ok := store.ParseInt(c.Args[2])
+	switch {
+	case !ok:
+		return commands.ErrTimeoutInteger
+	case timeoutMs < 0:
+		return commands.ErrTimeoutNegative
+	}
+	offset := s.streamed
+	acked := func() int64 {
+		n, _ := e.repl.master.Acked(offset)
+		return int64(n)
+	}
+	if n := acked(); n >= replicas || s.subscriber.InExec {
+		return resp.Int(n)
+	}
+	if e.repl.stream.Active() { // so that replicas answer at once
+		e.repl.stream.AppendRaw(replication.Command("REPLCONF", "GETACK", "*"))
+	}
+	return s.Await(timeoutMs, func(over <-chan struct{}) resp.Value {
+		for {
+			n, changed := e.repl.master.Acked(offset)
+			if int64(n) >= replicas {
+				return resp.Int(int64(n))
+			}
+			select {
+			case <-changed:
+			case <-over:
+				return resp.None
+			}
+		}
+	}, func() resp.Value { return resp.Int(acked()) })
+}
