@@ -36,6 +36,14 @@ func (s *settings) compare(out io.Writer) (int, error) {
 	fmt.Fprintf(out, "%s %s against %s %s, seeds %v, clock %s\n", d.ours.title, d.ours.addr, d.ref.title,
 		d.ref.addr, seeds,
 		map[bool]string{false: "held", true: "running: deadlines are far in the future"}[loose])
+	if s.replicas {
+		var endReplicas func()
+		c.pairings, endReplicas, err = s.attach(d)
+		defer endReplicas()
+		if err != nil {
+			return 0, err
+		}
+	}
 	begin := time.Now()
 	for _, seed := range seeds {
 		if err := c.seed(seed, s.commands/len(seeds)); err != nil {
@@ -69,12 +77,13 @@ func endOnSignal(end func()) {
 // A campaign is one run of the program over all its rounds.
 type campaign struct {
 	*settings
-	runner *runner
-	plan   plan
-	out    io.Writer
-	stats  *stats
-	rounds int
-	seen   map[string]int // occurrences of each distinct difference
+	runner   *runner
+	plan     plan
+	out      io.Writer
+	stats    *stats
+	rounds   int
+	pairings []*pairing
+	seen     map[string]int // occurrences of each distinct difference
 
 	reported int
 }
@@ -137,6 +146,18 @@ func (c *campaign) round(seed uint64, number int) error {
 	c.stats.queue = [connections][]step{}
 	if err != nil {
 		return err
+	}
+	for _, p := range c.pairings {
+		what, err := p.compare()
+		if err != nil {
+			return err
+		}
+		if signature := "(replica) " + p.String(); what != "" {
+			if c.seen[signature]++; c.seen[signature] == 1 {
+				c.reported++
+				fmt.Fprintf(c.out, "\nDIFFERENCE %d: seed %d, round %d: %s\n", c.reported, seed, number, what)
+			}
+		}
 	}
 	for _, f := range found {
 		if err := c.report(seed, number, startMs, steps, f); err != nil {

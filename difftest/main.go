@@ -39,6 +39,7 @@ type settings struct {
 	without   string
 	keepGoing int
 	quiet     bool
+	replicas  bool
 }
 
 func run(argv []string, out, errOut io.Writer) int {
@@ -61,6 +62,8 @@ func run(argv []string, out, errOut io.Writer) int {
 	fs.StringVar(&s.without, "without", "",
 		"comma-separated commands to generate ten times less often, such as ZADD or OBJECT ENCODING")
 	fs.IntVar(&s.keepGoing, "keep-going", 1, "stop after this many distinct differences")
+	fs.BoolVar(&s.replicas, "replicas", false,
+		"give both servers a replica of each kind and compare what they hold after each round")
 	fs.BoolVar(&s.quiet, "quiet", false, "no statistics")
 	if err := fs.Parse(argv); err != nil {
 		return 2
