@@ -116,7 +116,7 @@ func DigestValues(c *Ctx) resp.Value {
 	out := make([]resp.Value, 0, len(c.Args)-2)
 	for _, key := range c.Args[2:] {
 		var d digest
-		if n := c.DB.Examine(key, c.NowMs); n != nil {
+		if n := c.DB.View(key, 0); n != nil { // also if it has expired, as in Redis
 			d.mixValue(n)
 		}
 		out = append(out, d.reply())
