@@ -222,7 +222,7 @@ func (f *follower) Position() (replication.Position, bool) {
 	return s.Position(), s.Active()
 }
 
-// Continue notes that the stream goes on.
+// Continue notes that the stream goes on, in a history of this identifier.
 func (f *follower) Continue(id string) {
 	f.raw = f.raw[:0]
 	f.session.discard()
@@ -323,4 +323,23 @@ func (e *Engine) startFollowing() {
 	e.store.Lock(store.AllShards)
 	defer e.store.Unlock(store.AllShards)
 	e.followMaster(words[0], port)
+}
+
+// history returns the place in the history that the keys stand for.
+func (e *Engine) history() (id string, offset int64, ok bool) {
+	at := e.repl.stream.Position()
+	return at.ID, at.Offset, e.repl.stream.Active()
+}
+
+// continueHistory goes on where files end. A master begins a history of its own there, in which those
+// who have followed the old one may go on. Every shard must be locked.
+func (e *Engine) continueHistory(id string, offset int64) {
+	if len(id) != len(replication.NoID) || offset < 0 {
+		return
+	}
+	isReplica := len(e.cfg.Strings("replicaof")) == 2
+	e.repl.stream.Restore(replication.Position{ID: id, Offset: offset}, !isReplica)
+	if !isReplica {
+		e.recordStream()
+	}
 }

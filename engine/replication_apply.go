@@ -72,6 +72,7 @@ func (s *Session) beginFollowing(cmd *commands.Command, args [][]byte) {
 		relative = relative || durable.IsRelativeExpiry(q.cmd.Name, q.args)
 	}
 	if !relative {
+		s.engine.store.StampZeroAs(uint32(s.ctx.NowUs / 1_000_000))
 		s.ctx.NowUs, s.ctx.NowMs = 0, 0
 	}
 }

@@ -31,6 +31,8 @@ func (e *Engine) newStorage() *durable.Storage {
 		LockAll:   func() bool { return e.lockUnlessBusy(nil, store.AllShards) == nil },
 		Torn:      e.torn.any,
 		Libraries: e.scripts.Libraries,
+		History:   e.history,
+		Continue:  e.continueHistory,
 		Table:     e.Table,
 		Settings:  e.settings.Load,
 		Replay: func() *commands.Ctx {

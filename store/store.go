@@ -64,7 +64,8 @@ type Store struct {
 	expired [NumShards]atomic.Int64
 
 	waiting     waiting
-	keepExpired atomic.Bool // expired keys are not removed; see KeepExpired
+	keepExpired atomic.Bool   // expired keys are not removed; see KeepExpired
+	zeroS       atomic.Uint32 // see StampZeroAs
 
 	prefixes atomic.Pointer[prefixTable] // the limits as last set; nil: there were none; see prefix.go
 	walked   atomic.Pointer[prefixTable] // by which every shard counts

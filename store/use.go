@@ -57,7 +57,20 @@ func (db *DB) markUsed(n *Node, second uint32) {
 	}
 }
 
+// StampZeroAs sets the second, in unix time, that stands for second 0 in stamps: commands of a master run at
+// instant 0, where nothing has expired.
+func (s *Store) StampZeroAs(second uint32) { s.zeroS.Store(second) }
+
+// stampSecond returns the second to stamp.
+func (s *Store) stampSecond(second uint32) uint32 {
+	if second == 0 {
+		return s.zeroS.Load()
+	}
+	return second
+}
+
 func (db *DB) stamp(n *Node, second uint32) {
+	second = db.store.stampSecond(second)
 	switch how := db.store.stamping.Load(); how.kind {
 	case StampTime:
 		n.SetStamp(second & dict.MaxStamp)
@@ -70,6 +83,7 @@ func (db *DB) stamp(n *Node, second uint32) {
 
 // stampNew stamps a node that was just created.
 func (db *DB) stampNew(n *Node, second uint32) {
+	second = db.store.stampSecond(second)
 	switch db.store.stampKind() {
 	case StampTime:
 		n.SetStamp(second & dict.MaxStamp)

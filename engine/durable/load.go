@@ -58,6 +58,9 @@ func (s *Storage) Load(begun func()) error {
 	s.startClock(l.instantMs)
 	s.store.Lock(store.AllShards)
 	s.setLog(log)
+	if log == nil && l.history != "" { // a log may go on beyond its snapshot
+		s.options.Continue(l.history, l.offset)
+	}
 	s.store.Unlock(store.AllShards)
 	s.loading.Store(nil)
 	return nil
@@ -86,6 +89,9 @@ type loader struct {
 	delay     delay
 	locked    bool // every shard is locked
 	distinct  bool // no key of a snapshot may exist
+
+	history string // that the snapshot stands for; empty: none
+	offset  int64
 
 	progressed func() // called now and then; may be nil
 }
@@ -179,10 +185,14 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 			return l.apply([][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte(code)})
 		},
 		Aux: func(name, value string) error {
-			if name == rdb.FieldNowMs {
-				if ms, err := strconv.ParseInt(value, 10, 64); err == nil {
-					l.instantMs = max(l.instantMs, ms)
-				}
+			n, err := strconv.ParseInt(value, 10, 64)
+			switch {
+			case name == rdb.FieldHistory:
+				l.history = value
+			case name == rdb.FieldOffset && err == nil:
+				l.offset = n
+			case name == rdb.FieldNowMs && err == nil:
+				l.instantMs = max(l.instantMs, n)
 			}
 			return nil
 		},

@@ -31,9 +31,20 @@ func (s *Storage) writeDump(stop <-chan struct{}) error {
 type preamble struct {
 	nowUs     int64
 	libraries []string
+	history   []rdb.Field
 }
 
-func (s *Storage) preamble() preamble { return preamble{s.clock.NowUs(), s.options.Libraries()} }
+func (s *Storage) preamble() preamble {
+	out := preamble{nowUs: s.clock.NowUs(), libraries: s.options.Libraries()}
+	if id, offset, ok := s.options.History(); ok {
+		out.history = []rdb.Field{
+			{Name: rdb.FieldStreamDB, Value: "0"}, // every stream begins with SELECT
+			{Name: rdb.FieldHistory, Value: id},
+			{Name: rdb.FieldOffset, Value: strconv.FormatInt(offset, 10)},
+		}
+	}
+	return out
+}
 
 // A snapshotWriter writes the keyspace of one instant to w, while commands run.
 // It calls begin at the instant, with every shard locked. stop, if not nil, ends
@@ -74,6 +85,7 @@ func (s *Storage) newRDBWriter(w io.Writer, base bool, pre preamble) *rdb.Writer
 		{Name: rdb.FieldCreated, Value: strconv.FormatInt(pre.nowUs/1_000_000, 10)},
 		{Name: rdb.FieldNowMs, Value: strconv.FormatInt(pre.nowUs/1000, 10)},
 	}
+	fields = append(fields, pre.history...)
 	if base {
 		fields = append(fields, rdb.Field{Name: rdb.FieldAOFBase, Value: "1"})
 	}

@@ -58,6 +58,11 @@ type Options struct {
 	// every shard locked.
 	Libraries func() []string
 
+	// History returns the place in replication's history that the keys stand for, and Continue is
+	// called when files were loaded that stand for one. Both are called with every shard locked.
+	History  func() (id string, offset int64, ok bool)
+	Continue func(id string, offset int64)
+
 	// Table, Settings and Replay are for loading: the command table, the settings
 	// that commands run with, and the context of a session without a client.
 	Table    func() *commands.Table

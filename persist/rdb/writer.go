@@ -19,6 +19,11 @@ const (
 	FieldMemory  = "used-mem" // bytes
 	FieldAOFBase = "aof-base" // 1: the file begins an append-only log
 	FieldNowMs   = "zlimit-now-ms"
+
+	// The place in replication's history that the keys stand for.
+	FieldStreamDB = "repl-stream-db"
+	FieldHistory  = "repl-id"
+	FieldOffset   = "repl-offset"
 )
 
 // WriterOptions configures a Writer.
