@@ -32,9 +32,7 @@ var ErrClosed = errors.New("replication: closed")
 
 // restart empties the chain and continues at an offset. Its readers are closed. It requires mu.
 func (c *chain) restart(at int64) *block {
-	for r := range c.readers {
-		c.drop(r)
-	}
+	c.dropAll()
 	c.end, c.ended = at, nil
 	c.last = &block{at: at}
 	return c.last
@@ -80,10 +78,17 @@ func (c *chain) open(b *block, pos int) *Reader {
 	return r
 }
 
-// drop closes a reader. It requires mu.
+// dropAll closes all readers. It requires mu.
+func (c *chain) dropAll() {
+	for r := range c.readers {
+		c.drop(r)
+	}
+}
+
+// drop closes a reader, which keeps no bytes in memory then. It requires mu.
 func (c *chain) drop(r *Reader) {
 	delete(c.readers, r)
-	r.closed = true
+	r.closed, r.block = true, nil
 	r.wakeUp()
 	c.signalRoom()
 }
@@ -112,6 +117,7 @@ type Reader struct {
 
 	block   *block // protected by chain.mu, as are the fields below
 	pos     int
+	taken   int64 // how many bytes Next has returned
 	waiting bool
 	closed  bool
 }
@@ -124,7 +130,7 @@ func (r *Reader) wakeUp() {
 	}
 }
 
-// Next blocks until there are bytes and returns some. They are valid for good. interrupt ends the wait:
+// Next blocks until there are bytes and returns some, which must not be changed. interrupt ends the wait:
 // then Next returns nothing and no error. After the last byte it returns the error that the chain has
 // ended with, and ErrClosed after Close.
 func (r *Reader) Next(interrupt <-chan struct{}) ([]byte, error) {
@@ -162,8 +168,10 @@ func (r *Reader) next() ([]byte, error) {
 	for r.pos == len(r.block.data) && r.block.next != nil {
 		r.block, r.pos = r.block.next, 0
 	}
-	if b := r.block.data[r.pos:]; len(b) > 0 {
-		r.pos = len(r.block.data)
+	if n := len(r.block.data); r.pos < n {
+		b := r.block.data[r.pos:n:n]
+		r.pos = n
+		r.taken += int64(len(b))
 		c.signalRoom()
 		return b, nil
 	}
@@ -181,7 +189,20 @@ func (r *Reader) Unread() int64 {
 	return r.unread()
 }
 
-func (r *Reader) unread() int64 { return r.chain.end - r.block.at - int64(r.pos) }
+// unread requires chain.mu.
+func (r *Reader) unread() int64 {
+	if r.closed {
+		return 0
+	}
+	return r.chain.end - r.block.at - int64(r.pos)
+}
+
+// progress returns how many bytes Next has returned, and how many more are there.
+func (r *Reader) progress() (taken, unread int64) {
+	r.chain.mu.Lock()
+	defer r.chain.mu.Unlock()
+	return r.taken, r.unread()
+}
 
 // Close makes Next return ErrClosed.
 func (r *Reader) Close() {

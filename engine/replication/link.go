@@ -17,7 +17,7 @@ type LinkState string
 
 // The states of a link.
 const (
-	Connect    LinkState = "connect"    // it will connect at the next Tick
+	Connect    LinkState = "connect"    // it will connect at a Tick
 	Connecting LinkState = "connecting" // it connects
 	Handshake  LinkState = "handshake"  // it is connected and introduces itself
 	Syncing    LinkState = "sync"       // it gets a copy of the keys
@@ -39,7 +39,8 @@ type Follower interface {
 	// is whole and can be held, nothing has changed. progress is called now and then.
 	Load(f io.ReaderAt, size int64, at Position, progress func()) error
 
-	// Apply runs a command of the stream. raw is how it arrived.
+	// Apply runs a command of the stream. raw is how it arrived; without args it is an empty line.
+	// Position stays where it is within a transaction.
 	Apply(args [][]byte, raw []byte) error
 
 	// Spool returns a place for a copy.
@@ -96,7 +97,9 @@ type Link struct {
 	why     string // of the last failure
 	conn    io.ReadWriteCloser
 	cancel  chan struct{} // closed to end the attempt
-	pos     Position      // of what was applied; its offset counts what was received
+	offset  int64         // of what was received
+	applied int64         // offset of what was applied: without the transaction under way
+	triedUs int64         // when the last attempt began
 	downUs  int64         // since when it is not Connected
 	left    int64         // of the copy; -1: unknown
 	read    int64         // of the copy
@@ -104,11 +107,16 @@ type Link struct {
 	acked   int64 // real time, in seconds
 }
 
-// NewLink returns a link that connects at the first Tick.
+// retryUs is how long after the beginning of an attempt the next one may begin.
+const retryUs = 1_000_000
+
+// NewLink returns a link that connects at the first Tick, and tries again at most once a second.
 func NewLink(o LinkOptions) *Link {
+	nowUs := o.NowUs()
 	l := &Link{
-		o: o, tick: make(chan struct{}, 1), acks: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		state: Connect, downUs: o.NowUs(), left: -1,
+		o: o, tick: make(chan struct{}, 1), acks: make(chan struct{}, 1),
+		stop: make(chan struct{}), done: make(chan struct{}),
+		state: Connect, downUs: nowUs, triedUs: nowUs - retryUs, left: -1,
 	}
 	go l.run()
 	return l
@@ -136,7 +144,7 @@ func (l *Link) Status() LinkStatus {
 		DownUs: l.downUs, Read: l.read, Left: l.left, Syncing: l.state == Syncing,
 	}
 	if l.state == Connected {
-		out.DownUs, out.Offset = 0, l.pos.Offset
+		out.DownUs, out.Offset = 0, l.offset
 	}
 	return out
 }
@@ -148,7 +156,7 @@ func (l *Link) Up() bool {
 	return l.state == Connected
 }
 
-// Close ends the link and waits until nothing more is applied.
+// Close ends the link and waits until nothing more is applied. The Follower must not call it.
 func (l *Link) Close() {
 	l.mu.Lock()
 	if !l.closing {
@@ -171,18 +179,20 @@ func (l *Link) hangUp() {
 }
 
 // Tick does what is due: it starts another attempt, ends one that hears nothing, and confirms what was
-// received. Call it some times a second.
+// applied. Call it some times a second.
 func (l *Link) Tick() {
-	nowUs := l.o.NowUs()
+	nowUs, timeoutUs := l.o.NowUs(), l.o.Settings().TimeoutUs
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch l.state {
 	case Stopped:
 		return
 	case Connect:
-		select {
-		case l.tick <- struct{}{}:
-		default:
+		if nowUs-l.triedUs >= retryUs {
+			select {
+			case l.tick <- struct{}{}:
+			default:
+			}
 		}
 		return
 	case Connected:
@@ -191,13 +201,13 @@ func (l *Link) Tick() {
 			l.ack()
 		}
 	}
-	if nowUs-l.lastUs.Load() > l.o.Settings().TimeoutUs {
+	if nowUs-l.lastUs.Load() > timeoutUs {
 		l.why = "nothing has arrived for repl-timeout"
 		l.hangUp()
 	}
 }
 
-// ack lets acker confirm what was received.
+// ack lets acker confirm what was applied.
 func (l *Link) ack() {
 	select {
 	case l.acks <- struct{}{}:
@@ -205,7 +215,7 @@ func (l *Link) ack() {
 	}
 }
 
-// acker confirms what was received, whenever ack was called, until over is closed or the connection
+// acker confirms what was applied, whenever ack was called, until over is closed or the connection
 // fails. A master that reads nothing blocks nobody else.
 func (l *Link) acker(conn io.Writer, over <-chan struct{}) {
 	for {
@@ -215,7 +225,7 @@ func (l *Link) acker(conn io.Writer, over <-chan struct{}) {
 		case <-l.acks:
 		}
 		l.mu.Lock()
-		offset := l.pos.Offset
+		offset := l.applied
 		l.mu.Unlock()
 		if _, err := conn.Write(Command("REPLCONF", "ACK", strconv.FormatInt(offset, 10))); err != nil {
 			return
@@ -248,7 +258,7 @@ func (l *Link) run() {
 	}
 }
 
-// ended notes how an attempt has ended. It reports whether it was the last.
+// ended notes how an attempt has ended. It reports whether that was the last one.
 func (l *Link) ended(err error) bool {
 	l.mu.Lock()
 	if l.conn != nil {
@@ -279,9 +289,6 @@ func (l *Link) ended(err error) bool {
 		text = "the link to the master is stopped: REPLICAOF begins anew"
 	}
 	l.o.Log(true, text, "master", l.o.Addr, "error", why)
-	if foreign {
-		<-l.stop
-	}
 	return foreign
 }
 
@@ -301,7 +308,8 @@ func (l *Link) attempt() error {
 		return ErrClosed
 	}
 	l.state, l.cancel, l.why = Connecting, cancel, ""
-	l.lastUs.Store(l.o.NowUs())
+	l.triedUs = l.o.NowUs()
+	l.lastUs.Store(l.triedUs)
 	l.mu.Unlock()
 	conn, err := l.o.Dial(l.o.Addr, cancel)
 	if err != nil {
@@ -427,32 +435,30 @@ func (l *Link) sync(conn io.Writer, in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	words := strings.Fields(reply)
+	verb, rest, _ := strings.Cut(reply, " ")
+	words := strings.Fields(rest)
 	switch {
-	case words[0] == "+CONTINUE" && ok:
-		if len(words) > 1 {
-			if len(words[1]) != len(NoID) {
-				return refused("PSYNC", reply)
-			}
-			from.ID = words[1]
+	case len(words) > 0 && len(words[0]) != len(NoID):
+	case verb == "+CONTINUE" && ok:
+		if len(words) > 0 {
+			from.ID = words[0]
 		}
 		l.o.Follower.Continue(from.ID)
-		l.online(from)
+		l.online(from.Offset)
 		return nil
-	case words[0] == "+FULLRESYNC" && len(words) == 3 && len(words[1]) == len(NoID):
-		offset, err := strconv.ParseInt(words[2], 10, 64)
-		if err != nil || offset < 0 {
-			return refused("PSYNC", reply)
+	case verb == "+FULLRESYNC" && len(words) == 2:
+		offset, err := strconv.ParseInt(words[1], 10, 64)
+		if err == nil && offset >= 0 {
+			return l.full(conn, in, Position{words[0], offset})
 		}
-		return l.full(conn, in, Position{words[1], offset})
 	}
 	return refused("PSYNC", reply)
 }
 
 // online notes that the stream follows.
-func (l *Link) online(at Position) {
+func (l *Link) online(offset int64) {
 	l.mu.Lock()
-	l.state, l.pos, l.why = Connected, at, ""
+	l.state, l.offset, l.applied, l.why = Connected, offset, offset, ""
 	l.mu.Unlock()
 	l.o.Follower.Online()
 	l.ack()
@@ -500,7 +506,7 @@ func (l *Link) full(conn io.Writer, in *bufio.Reader, at Position) error {
 		return fmt.Errorf("loading the copy of the master's keys: %w", err)
 	}
 	l.lastUs.Store(l.o.NowUs())
-	l.online(at)
+	l.online(at.Offset)
 	return nil
 }
 
@@ -583,8 +589,12 @@ func (l *Link) follow(in *bufio.Reader) error {
 		if err := l.o.Follower.Apply(c.args, c.raw); err != nil {
 			return err
 		}
+		at, ok := l.o.Follower.Position()
 		l.mu.Lock()
-		l.pos.Offset += int64(len(c.raw))
+		l.offset += int64(len(c.raw))
+		if ok {
+			l.applied = min(at.Offset, l.offset)
+		}
 		l.mu.Unlock()
 		if wanted {
 			l.ack()

@@ -11,8 +11,8 @@ import (
 
 // MasterOptions configures a Master.
 type MasterOptions struct {
-	// Snapshot writes the keys of one instant to w in the form of dump.rdb, and calls begin at that
-	// instant, with every shard locked. It is called on a goroutine of its own, by one at a time.
+	// Snapshot writes the keys of one instant to w in the form of dump.rdb. Before that it calls begin at
+	// that instant, with every shard locked. It is called on a goroutine of its own, one call at a time.
 	Snapshot func(w io.Writer, stop <-chan struct{}, begin func()) error
 
 	// Activated is called, with every shard locked, when changes are to be recorded from now on.
@@ -47,6 +47,7 @@ type Master struct {
 	stop      chan struct{} // closed to stop the copy
 	tasks     sync.WaitGroup
 	pingedUs  int64
+	aliveUs   int64         // when empty lines were last sent
 	lonelyUs  int64         // since when there is no replica; 0: there are some, or no backlog
 	changed   chan struct{} // closed and replaced when an acknowledgement arrives
 	full      int64
@@ -188,30 +189,39 @@ func closeOnce(c chan struct{}) {
 // Tick does what is due. nowUs is real time. A replica that has replicas passes on the pings of its master,
 // and keeps its backlog.
 func (m *Master) Tick(nowUs int64, o MasterSettings, isMaster bool) {
+	for _, r := range m.tick(nowUs, o, isMaster) {
+		r.Kill()
+		r.Close()
+	}
+}
+
+// tick is Tick, except that it returns whom to disconnect.
+func (m *Master) tick(nowUs int64, o MasterSettings, isMaster bool) (overdue []*Replica) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if isMaster {
-		m.tickBacklog(nowUs, o)
-	}
+	m.tickBacklog(nowUs, o, isMaster)
 	if len(m.replicas) == 0 {
 		if m.copying {
 			closeOnce(m.stop)
 		}
-		return
+		return nil
 	}
 	if nowUs-m.pingedUs >= o.PingUs {
 		m.pingedUs = nowUs
 		if isMaster {
-			m.stream.AppendRaw([]byte("*1\r\n$4\r\nPING\r\n"))
+			m.stream.AppendRaw(Command("PING"))
 		}
-		for _, r := range m.waiting {
+	}
+	if nowUs-m.aliveUs >= keepAliveUs {
+		m.aliveUs = nowUs
+		for _, r := range m.replicas {
 			r.sendNewline()
 		}
 	}
 	for _, r := range m.replicas {
 		if why := r.overdue(nowUs, o); why != "" {
 			m.options.Log(true, "disconnecting a replica: "+why, "replica", r.Addr)
-			r.Kill()
+			overdue = append(overdue, r)
 		}
 	}
 	enough := o.SyncReplicas > 0 && len(m.waiting) >= o.SyncReplicas
@@ -219,12 +229,16 @@ func (m *Master) Tick(nowUs int64, o MasterSettings, isMaster bool) {
 		m.copying, m.stop = true, make(chan struct{})
 		m.tasks.Go(m.copy)
 	}
+	return overdue
 }
 
+// keepAliveUs is how often a replica that waits for a copy is sent an empty line.
+const keepAliveUs = 1_000_000
+
 // tickBacklog frees the backlog when there has been no replica for long. It requires mu.
-func (m *Master) tickBacklog(nowUs int64, o MasterSettings) {
+func (m *Master) tickBacklog(nowUs int64, o MasterSettings, isMaster bool) {
 	switch {
-	case len(m.replicas) > 0 || o.BacklogTTLUs == 0 || !m.stream.Active():
+	case !isMaster || len(m.replicas) > 0 || o.BacklogTTLUs == 0 || !m.stream.Active():
 		m.lonelyUs = 0
 	case m.lonelyUs == 0:
 		m.lonelyUs = nowUs
@@ -238,7 +252,7 @@ func (m *Master) tickBacklog(nowUs int64, o MasterSettings) {
 func (r *Replica) sendNewline() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.state == WaitBgsave {
+	if r.mayKeepAlive() {
 		r.newline = true
 		r.wakeUp()
 	}
@@ -248,10 +262,17 @@ func (r *Replica) sendNewline() {
 func (r *Replica) overdue(nowUs int64, o MasterSettings) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.noteProgress(nowUs)
+	const silent = "it has been silent for repl-timeout"
+	answers := !r.said.SYNC && !r.said.RDB // it sends acknowledgements
 	switch {
-	case r.state == Online && nowUs-r.ackedUs > o.TimeoutUs:
-		return "it has been silent for repl-timeout"
-	case r.copy != nil && !r.copyMoves(nowUs, o.TimeoutUs):
+	case r.gone:
+		return ""
+	case r.state == Online && answers && nowUs-r.ackedUs > o.TimeoutUs:
+		return silent
+	case r.state == SendBulk && r.copy == nil && answers && nowUs-max(r.ackedUs, r.movedUs) > o.TimeoutUs:
+		return silent
+	case r.copy != nil && nowUs-r.movedUs > o.TimeoutUs:
 		return "it has read nothing of the copy for repl-timeout"
 	case r.stream == nil:
 		return ""
@@ -270,13 +291,18 @@ func (r *Replica) overdue(nowUs int64, o MasterSettings) string {
 	return ""
 }
 
-// copyMoves reports whether the replica reads the copy. It requires mu.
-func (r *Replica) copyMoves(nowUs, timeoutUs int64) bool {
-	left := r.copy.Unread()
-	if left == 0 || left != r.copyLeft || r.movedUs == 0 {
-		r.copyLeft, r.movedUs = left, nowUs
+// noteProgress notes when the replica last took something of the copy that there was. It requires mu.
+func (r *Replica) noteProgress(nowUs int64) {
+	if r.state != SendBulk {
+		return
 	}
-	return nowUs-r.movedUs <= timeoutUs
+	taken, unread := int64(-1), int64(1)
+	if r.copy != nil {
+		taken, unread = r.copy.progress()
+	}
+	if taken != r.copyTaken || unread == 0 || r.movedUs == 0 {
+		r.copyTaken, r.movedUs = taken, nowUs
+	}
 }
 
 // copy sends the keys to all that wait. It is the only goroutine that does.
@@ -293,6 +319,8 @@ func (m *Master) copy() {
 		defer m.mu.Unlock()
 		followers, m.waiting = m.waiting, nil
 		m.options.Activated()
+		// The length is sent before if one of them must know it.
+		t.whole = slices.ContainsFunc(followers, func(r *Replica) bool { return !r.said.EOF })
 		for _, r := range followers {
 			at, stream := m.stream.Here()
 			head := fmt.Sprintf("+FULLRESYNC %s %d\r\n", at.ID, at.Offset)
@@ -302,10 +330,7 @@ func (m *Master) copy() {
 			t.mu.Lock()
 			copied := t.open(first, 0)
 			t.mu.Unlock()
-			if !r.said.EOF {
-				t.whole = true // its length is sent before
-			}
-			r.begins(head, copied, stream)
+			r.begins(head, !t.whole, copied, stream)
 		}
 		first = nil
 		m.options.Log(false, "sending a copy of the keys", "replicas", len(followers))
@@ -316,41 +341,50 @@ func (m *Master) copy() {
 		err = t.complete(mark)
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.copying = false
-	if err != nil {
-		m.options.Log(true, "sending a copy of the keys failed", "error", err)
-		t.finish(err)
-		for _, r := range followers {
-			r.Kill()
-		}
+	if err != nil && first != nil { // it has not even begun
+		followers, m.waiting = m.waiting, nil
+	}
+	m.mu.Unlock()
+	if err == nil {
+		return
+	}
+	m.options.Log(true, "sending a copy of the keys failed", "error", err)
+	t.finish(err)
+	for _, r := range followers {
+		r.Kill()
+		r.Close()
 	}
 }
 
 // A transfer is a copy on its way to replicas. It does not run far ahead of the slowest.
 type transfer struct {
 	chain
-	whole bool   // kept until its length is known
-	held  []byte // of it
-	stop  <-chan struct{}
+	whole  bool    // kept until its length is known
+	held   chain   // what is kept
+	unsent *Reader // of it
+	stop   <-chan struct{}
 }
 
 // aheadBytes is how much of a copy may wait in memory.
 const aheadBytes = 4 << 20
 
 func (t *transfer) begin(mark string) {
-	if !t.whole {
+	if t.whole {
+		t.unsent = t.held.open(t.held.restart(0), 0)
+	} else {
 		t.put([]byte("$EOF:" + mark + "\r\n"))
 	}
 }
 
-// Write appends a piece of the copy. It blocks while the slowest replica is far behind.
+// Write appends a piece of the copy. It blocks while the slowest replica is far behind, and fails if no
+// replica is left.
 func (t *transfer) Write(b []byte) (int, error) {
 	if t.whole {
-		t.held = append(t.held, b...)
-		return len(b), nil
+		t.held.write(b) // only this goroutine uses it
+	} else {
+		t.put(b)
 	}
-	t.put(b)
 	return len(b), t.waitForRoom()
 }
 
@@ -358,9 +392,12 @@ func (t *transfer) Write(b []byte) (int, error) {
 func (t *transfer) waitForRoom() error {
 	for {
 		t.mu.Lock()
-		far := t.unread() > aheadBytes
+		far, wanted := t.unread() > aheadBytes, len(t.readers) > 0
 		t.mu.Unlock()
-		if !far {
+		switch {
+		case !wanted:
+			return errStopped
+		case !far:
 			return nil
 		}
 		select {
@@ -379,11 +416,22 @@ func (t *transfer) put(b []byte) {
 
 // complete ends the copy.
 func (t *transfer) complete(mark string) error {
-	if t.whole {
-		t.put([]byte("$" + strconv.Itoa(len(t.held)) + "\r\n"))
-		t.put(t.held)
-	} else {
+	if !t.whole {
 		t.put([]byte(mark))
+		t.finish(io.EOF)
+		return nil
+	}
+	t.put([]byte("$" + strconv.FormatInt(t.held.end, 10) + "\r\n"))
+	t.held.finish(io.EOF)
+	for {
+		b, err := t.unsent.Next(nil) // what was sent is garbage then
+		if err != nil {
+			break
+		}
+		t.put(b)
+		if err := t.waitForRoom(); err != nil {
+			return err
+		}
 	}
 	t.finish(io.EOF)
 	return nil

@@ -29,12 +29,13 @@ type Replica struct {
 	ackOffset int64 // what it has confirmed
 	ackedUs   int64 // when it last sent something
 	copy      *Reader
+	marked    bool // the copy ends with a mark, so that it must be confirmed before the stream follows
 	stream    *Reader
 	head      []byte // sent before the copy
 	gone      bool
 	softUs    int64         // when the soft limit was reached; 0: it is not
-	copyLeft  int64         // of the copy, at movedUs
-	movedUs   int64         // when copyLeft last changed
+	copyTaken int64         // how much of the copy was sent at movedUs; -1: all
+	movedUs   int64         // when copyTaken last changed
 	nudge     chan struct{} // makes WriteTo look again
 	newline   bool          // one is due
 	confirmed bool          // it has loaded the copy: the stream may follow
@@ -99,10 +100,17 @@ func (r *Replica) Ack(offset, nowUs int64) {
 	defer r.mu.Unlock()
 	r.ackOffset = max(r.ackOffset, offset)
 	r.ackedUs = nowUs
-	if !r.confirmed && r.state == SendBulk && r.copy == nil {
+	if r.state == SendBulk && !r.confirmed {
 		r.confirmed = true
 		r.wakeUp()
 	}
+}
+
+// Heard notes that the replica has sent an empty line, as it does while it loads the copy.
+func (r *Replica) Heard(nowUs int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ackedUs = nowUs
 }
 
 // wakeUp makes WriteTo look again. It requires mu.
@@ -157,7 +165,7 @@ func (r *Replica) next() (b []byte, done bool, err error) {
 		b, r.head = r.head, nil
 		r.mu.Unlock()
 		return b, false, nil
-	case r.newline:
+	case r.newline && r.mayKeepAlive():
 		r.newline = false
 		r.mu.Unlock()
 		return []byte("\n"), false, nil
@@ -186,8 +194,17 @@ func (r *Replica) copied() bool {
 	defer r.mu.Unlock()
 	r.copy.Close()
 	r.copy = nil
-	r.confirmed = r.confirmed || !r.said.EOF
+	r.confirmed = r.confirmed || !r.marked
 	return r.said.RDB
+}
+
+// mayKeepAlive reports whether empty lines may be sent: nothing of the copy was. It requires mu.
+func (r *Replica) mayKeepAlive() bool {
+	if r.state == SendBulk && r.copy != nil {
+		taken, _ := r.copy.progress()
+		return taken == 0
+	}
+	return r.state == WaitBgsave
 }
 
 // continues makes the replica go on where it was.
@@ -202,17 +219,17 @@ func (r *Replica) continues(id string, from int64, stream *Reader) {
 	r.confirmed = true
 }
 
-// begins makes the replica get a copy and then the stream. It reports false if the replica is gone.
-func (r *Replica) begins(head string, copied, stream *Reader) bool {
+// begins makes the replica get a copy and then the stream.
+func (r *Replica) begins(head string, marked bool, copied, stream *Reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.gone {
 		copied.Close()
+	}
+	if r.gone || r.said.RDB {
 		stream.Close()
-		return false
 	}
 	r.newline = false
-	r.head, r.copy, r.stream, r.state = []byte(head), copied, stream, SendBulk
+	r.head, r.marked, r.copy, r.stream, r.state = []byte(head), marked, copied, stream, SendBulk
 	r.wakeUp()
-	return true
 }

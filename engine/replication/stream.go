@@ -106,7 +106,8 @@ func (s *Stream) activate() {
 	}
 }
 
-// Deactivate frees the backlog. What happens from here on is not recorded, so it is a new history.
+// Deactivate frees the backlog. What happens from here on is not recorded, so it is a new history. Readers
+// are closed.
 func (s *Stream) Deactivate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,16 +139,22 @@ func (s *Stream) Reset(at Position) {
 	s.selected = -1
 }
 
-// Rename gives the history another identifier from here on, since a master has been promoted.
+// Rename gives the history another identifier from here on, since a master has been promoted. Readers are
+// closed, so that nobody goes on under the old identifier, whose history may go on elsewhere.
 func (s *Stream) Rename(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id != s.id {
-		s.previous, s.previousEnd, s.id = s.id, s.end+1, id
+		s.rename(id)
 	}
 }
 
-// Fork begins a new history that continues the present one.
+func (s *Stream) rename(id string) {
+	s.previous, s.previousEnd, s.id = s.id, s.end+1, id
+	s.dropAll()
+}
+
+// Fork begins a new history that continues the present one. Readers are closed, as Rename does.
 func (s *Stream) Fork() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +162,7 @@ func (s *Stream) Fork() {
 }
 
 func (s *Stream) fork() {
-	s.previous, s.previousEnd, s.id = s.id, s.end+1, NewID()
+	s.rename(NewID())
 	s.selected = -1
 }
 
@@ -165,6 +172,9 @@ func (s *Stream) Append(g *effects.Group) (end int64) {
 	defer s.mu.Unlock()
 	s.buf, s.selected = g.AppendTo(s.buf[:0], s.selected)
 	s.add(s.buf)
+	if cap(s.buf) > blockSize {
+		s.buf = nil // memory that one huge group needed is released
+	}
 	return s.end
 }
 
