@@ -292,13 +292,6 @@ func (l *Link) ended(err error) bool {
 	return foreign
 }
 
-// setState sets the state of the attempt under way.
-func (l *Link) setState(s LinkState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.state = s
-}
-
 // attempt connects and follows the master until that fails.
 func (l *Link) attempt() error {
 	cancel := make(chan struct{})
@@ -459,6 +452,7 @@ func (l *Link) sync(conn io.Writer, in *bufio.Reader) error {
 func (l *Link) online(offset int64) {
 	l.mu.Lock()
 	l.state, l.offset, l.applied, l.why = Connected, offset, offset, ""
+	l.acked = l.o.NowUs() / 1_000_000
 	l.mu.Unlock()
 	l.o.Follower.Online()
 	l.ack()
@@ -480,7 +474,11 @@ func (l *Link) full(conn io.Writer, in *bufio.Reader, at Position) error {
 	if err != nil {
 		return err
 	}
-	defer spool.Close()
+	defer func() {
+		if err := spool.Close(); err != nil {
+			l.o.Log(true, "removing the received copy of the keys failed", "error", err)
+		}
+	}()
 	var size int64
 	mark, hasMark := bytes.CutPrefix(head, []byte("$EOF:"))
 	switch {

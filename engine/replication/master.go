@@ -66,7 +66,9 @@ var errStopped = errors.New("replication: nobody wants the copy any more")
 
 // PSYNC begins to serve a replica that has followed a history up to an offset, or none. The reply is
 // what the returned Replica writes.
-func (m *Master) PSYNC(addr string, from Position, said Said, nowUs int64, delayUs int64, kill func()) *Replica {
+func (m *Master) PSYNC(
+	addr string, from Position, said Said, nowUs, delayUs int64, kill func(),
+) *Replica {
 	r := newReplica(addr, said, nowUs, kill)
 	id, reader, ok := m.stream.Continue(from)
 	m.mu.Lock()

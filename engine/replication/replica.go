@@ -86,7 +86,8 @@ func (r *Replica) Status() ReplicaStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := ReplicaStatus{
-		IP: r.said.IP, Addr: r.Addr, Port: r.said.Port, State: r.state, Offset: r.ackOffset, AckedUs: r.ackedUs,
+		IP: r.said.IP, Addr: r.Addr, Port: r.said.Port,
+		State: r.state, Offset: r.ackOffset, AckedUs: r.ackedUs,
 	}
 	if r.stream != nil {
 		out.Unread = r.stream.Unread()

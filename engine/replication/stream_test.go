@@ -105,12 +105,12 @@ func TestStreamContinuesThePreviousHistory(t *testing.T) {
 			for offset := int64(99); offset <= 111; offset++ {
 				first := status.First - 1
 				_, r, ok := s.Continue(Position{idA, offset})
-				require.Equal(t, offset >= first && offset <= 105, ok, "of the previous history, from %d", offset)
+				require.Equal(t, offset >= first && offset <= 105, ok, "previous history, from %d", offset)
 				if ok {
 					require.Equal(t, "0123456789"[offset-100:], readAll(t, r))
 				}
 				id, r, ok := s.Continue(Position{status.ID, offset})
-				require.Equal(t, offset >= first && offset <= 110, ok, "of the present history, from %d", offset)
+				require.Equal(t, offset >= first && offset <= 110, ok, "present history, from %d", offset)
 				if ok {
 					require.Equal(t, status.ID, id)
 					require.Equal(t, "0123456789"[offset-100:], readAll(t, r))
