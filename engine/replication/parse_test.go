@@ -75,7 +75,9 @@ func TestParserAllocatesWhatArrives(t *testing.T) {
 }
 
 func FuzzParser(f *testing.F) {
-	for _, text := range []string{"*1\r\n$4\r\nPING\r\n", "\n", "*0\r\n", "*1\r\n$-1\r\n", "$3\r\n", "*2\r\n$0\r\n\r\n"} {
+	for _, text := range []string{
+		"*1\r\n$4\r\nPING\r\n", "\n", "*0\r\n", "*1\r\n$-1\r\n", "$3\r\n", "*2\r\n$0\r\n\r\n",
+	} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -1,0 +1,188 @@
+package replication
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadersKeepTheirBytes(t *testing.T) {
+	s := newStream(0, 1<<30)
+	_, behind := s.Here()
+	text := pattern(10 * blockSize)
+	s.AppendRaw([]byte(text))
+	_, inTheMiddle, ok := s.Continue(Position{idA, 4*blockSize + 5})
+	require.True(t, ok)
+	backlog, more := s.Memory()
+	require.EqualValues(t, len(text), backlog)
+	require.Zero(t, more)
+
+	s.SetSize(100)
+	require.LessOrEqual(t, s.Status().Held, int64(blockSize))
+	backlog, more = s.Memory()
+	require.Equal(t, s.Status().Held, backlog)
+	require.EqualValues(t, len(text), backlog+more, "what a reader keeps is counted")
+	_, _, ok = s.Continue(Position{idA, 4*blockSize + 5})
+	require.False(t, ok, "it is no longer in the backlog")
+
+	require.True(t, text == readAll(t, behind))
+	require.True(t, text[4*blockSize+5:] == readAll(t, inTheMiddle))
+	_, more = s.Memory()
+	require.Zero(t, more)
+}
+
+func TestClosedReadersKeepNothing(t *testing.T) {
+	s := newStream(0, 100)
+	_, r := s.Here()
+	s.AppendRaw([]byte(pattern(10 * blockSize)))
+	r.Close()
+	r.Close()
+	require.Zero(t, r.Unread())
+	_, more := s.Memory()
+	require.Zero(t, more)
+	_, err := r.Next(nil)
+	require.ErrorIs(t, err, ErrClosed)
+}
+
+// What makes a history another one ends those that read it: they must learn its new name.
+func TestWhatClosesReaders(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		do     func(s *Stream)
+		closes bool
+	}{
+		{"Deactivate", (*Stream).Deactivate, true},
+		{"Reset", func(s *Stream) { s.Reset(Position{idB, 5}) }, true},
+		{"Fork", (*Stream).Fork, true},
+		{"Rename", func(s *Stream) { s.Rename(idB) }, true},
+		{"Rename to the same", func(s *Stream) { s.Rename(idA) }, false},
+		{"Activate", (*Stream).Activate, false},
+		{"SetSize", func(s *Stream) { s.SetSize(1) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStream(0, 1<<20)
+				_, r := s.Here()
+				s.AppendRaw([]byte("abc"))
+				_, waits := s.Here()
+				var err error
+				ended := false
+				go func() {
+					_, err = waits.Next(nil)
+					ended = true
+				}()
+				synctest.Wait()
+				c.do(s)
+				synctest.Wait()
+				require.Equal(t, c.closes, ended)
+				if c.closes {
+					require.ErrorIs(t, err, ErrClosed)
+					_, err = r.Next(nil)
+					require.ErrorIs(t, err, ErrClosed)
+					return
+				}
+				require.Equal(t, "abc", readAll(t, r))
+				waits.Close()
+			})
+		})
+	}
+}
+
+func TestDeactivateEndsTheHistory(t *testing.T) {
+	s := newStream(100, 1<<20)
+	s.AppendRaw([]byte("0123"))
+	s.Fork()
+	before := s.Status()
+	s.Deactivate()
+	after := s.Status()
+	require.False(t, after.Active)
+	require.Equal(t, before.Offset, after.Offset)
+	require.NotEqual(t, before.ID, after.ID)
+	require.Equal(t, NoID, after.Previous)
+	s.AppendRaw([]byte("not recorded"))
+	s.Activate()
+	for _, id := range []string{before.ID, before.Previous} {
+		_, _, ok := s.Continue(Position{id, before.Offset})
+		require.False(t, ok)
+	}
+	_, _, ok := s.Continue(Position{after.ID, before.Offset})
+	require.True(t, ok)
+}
+
+func TestReadersSeeTheSameBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStream(0, 1<<30)
+		text := pattern(6 * blockSize)
+		var all sync.WaitGroup
+		results := make([]strings.Builder, 16)
+		for i := range results {
+			_, r, ok := s.Continue(Position{idA, 0})
+			require.True(t, ok)
+			all.Go(func() {
+				nudge := make(chan struct{}, 1)
+				for {
+					if i%2 == 0 { // some are interrupted now and then
+						select {
+						case nudge <- struct{}{}:
+						default:
+						}
+					}
+					b, err := r.Next(nudge)
+					results[i].Write(b)
+					if err != nil {
+						return
+					}
+					if i%2 == 0 && results[i].Len() == len(text) {
+						return
+					}
+				}
+			})
+		}
+		for rest := text; rest != ""; {
+			n := min(1+len(rest)%1500, len(rest))
+			s.AppendRaw([]byte(rest[:n]))
+			rest = rest[n:]
+		}
+		s.finish(ErrClosed)
+		all.Wait()
+		for i := range results {
+			require.True(t, text == results[i].String(), "reader %d", i)
+		}
+	})
+}
+
+func TestWhatAReaderGotDoesNotChange(t *testing.T) {
+	s := newStream(0, 1<<20)
+	_, r := s.Here()
+	s.AppendRaw([]byte("abc"))
+	b, err := r.Next(nil)
+	require.NoError(t, err)
+	s.AppendRaw([]byte("def"))
+	_ = append(b, "xyz"...) // it must not reach the block
+	require.Equal(t, "def", readAll(t, r))
+}
+
+func TestInterruptedReaderGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStream(0, 1<<20)
+		_, r := s.Here()
+		nudge := make(chan struct{}, 1)
+		for range 3 {
+			nudge <- struct{}{}
+			b, err := r.Next(nudge)
+			require.NoError(t, err)
+			require.Nil(t, b)
+		}
+		got := make(chan string)
+		go func() {
+			b, _ := r.Next(nudge)
+			got <- string(b)
+		}()
+		synctest.Wait()
+		s.AppendRaw([]byte("abc"))
+		require.Equal(t, "abc", <-got)
+	})
+}
