@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/store"
 )
@@ -141,6 +142,7 @@ func (e *Engine) followMaster(host string, port int) {
 	}
 	r.epoch.Add(1)
 	e.recording.setStream(nil)
+	r.stream.SetFollowing()
 	e.store.KeepExpired(true)
 	r.master.KillAll()
 	addr := joinAddr(host, port)
@@ -265,7 +267,7 @@ func (f *follower) Apply(args [][]byte, raw []byte) error {
 // commit passes on what was applied.
 func (f *follower) commit() {
 	if len(f.raw) > 0 && !f.over() {
-		f.engine.repl.stream.AppendRaw(f.raw)
+		f.engine.repl.stream.Follow(f.raw, f.session.ctx.DBIndex)
 		f.raw = f.raw[:0]
 	}
 }
@@ -276,7 +278,7 @@ func (f *follower) Load(in io.ReaderAt, size int64, at replication.Position, pro
 	if f.over() {
 		return errNotMaster
 	}
-	err := e.storage.Replace(in, size, f.empty, progress)
+	db, err := e.storage.Replace(in, size, f.empty, progress)
 	if err != nil {
 		return err
 	}
@@ -286,8 +288,8 @@ func (f *follower) Load(in io.ReaderAt, size int64, at replication.Position, pro
 		return errNotMaster
 	}
 	f.raw = f.raw[:0]
+	e.repl.stream.Reset(at, db)
 	f.session = e.newMasterSession(f, f.session.peer.Addr)
-	e.repl.stream.Reset(at)
 	return nil
 }
 
@@ -326,19 +328,19 @@ func (e *Engine) startFollowing() {
 }
 
 // history returns the place in the history that the keys stand for.
-func (e *Engine) history() (id string, offset int64, ok bool) {
-	at := e.repl.stream.Position()
-	return at.ID, at.Offset, e.repl.stream.Active()
+func (e *Engine) history() (h durable.History, ok bool) {
+	s := e.repl.stream.Status()
+	return durable.History{ID: s.ID, Offset: s.Offset, DB: s.DB}, s.Active
 }
 
 // continueHistory goes on where files end. A master begins a history of its own there, in which those
 // who have followed the old one may go on. Every shard must be locked.
-func (e *Engine) continueHistory(id string, offset int64) {
-	if len(id) != len(replication.NoID) || offset < 0 {
+func (e *Engine) continueHistory(h durable.History) {
+	if len(h.ID) != len(replication.NoID) || h.Offset < 0 {
 		return
 	}
 	isReplica := len(e.cfg.Strings("replicaof")) == 2
-	e.repl.stream.Restore(replication.Position{ID: id, Offset: offset}, !isReplica)
+	e.repl.stream.Restore(replication.Position{ID: h.ID, Offset: h.Offset}, h.DB, !isReplica)
 	if !isReplica {
 		e.recordStream()
 	}

@@ -14,6 +14,7 @@ import (
 func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 	s := e.newSession(Peer{Addr: addr, Owner: true})
 	s.follows = f
+	s.ctx.DBIndex = e.repl.stream.Status().DB
 	s.ctx.Replayed = true
 	s.user.Store(e.owner)
 	return s

@@ -58,6 +58,9 @@ func (s *Session) isTimed(cmd *commands.Command) bool {
 func (s *Session) CountRead(n int) {
 	s.readBytes += int64(n)
 	s.reads++
+	if s.replica != nil {
+		s.replica.Heard(s.engine.clock.MonotonicUs())
+	}
 }
 
 // CountWritten counts a write of n bytes to the client. Any goroutine may call it.

@@ -58,8 +58,8 @@ func (s *Storage) Load(begun func()) error {
 	s.startClock(l.instantMs)
 	s.store.Lock(store.AllShards)
 	s.setLog(log)
-	if log == nil && l.history != "" { // a log may go on beyond its snapshot
-		s.options.Continue(l.history, l.offset)
+	if log == nil && l.history.ID != "" { // a log may go on beyond its snapshot
+		s.options.Continue(l.history)
 	}
 	s.store.Unlock(store.AllShards)
 	s.loading.Store(nil)
@@ -90,8 +90,7 @@ type loader struct {
 	locked    bool // every shard is locked
 	distinct  bool // no key of a snapshot may exist
 
-	history string // that the snapshot stands for; empty: none
-	offset  int64
+	history History // that the snapshot stands for; its ID is empty: none
 
 	progressed func() // called now and then; may be nil
 }
@@ -188,9 +187,11 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 			n, err := strconv.ParseInt(value, 10, 64)
 			switch {
 			case name == rdb.FieldHistory:
-				l.history = value
+				l.history.ID = value
 			case name == rdb.FieldOffset && err == nil:
-				l.offset = n
+				l.history.Offset = n
+			case name == rdb.FieldStreamDB && err == nil && n >= 0 && n < store.Databases:
+				l.history.DB = int(n)
 			case name == rdb.FieldNowMs && err == nil:
 				l.instantMs = max(l.instantMs, n)
 			}

@@ -24,14 +24,15 @@ var ErrLoading = errors.New("something else is being loaded")
 
 // Replace replaces all keys by those of a copy in the form of dump.rdb. Unless the whole copy can be
 // read, nothing changes. Then empty removes what there is, or returns an error to leave it; commands are
-// answered LOADING meanwhile. The log, if there is one, is begun anew. progressed is called now and then.
-func (s *Storage) Replace(f io.ReaderAt, size int64, empty func() error, progressed func()) error {
+// answered LOADING meanwhile. The log, if there is one, is begun anew. progressed is called now and then. db
+// is the database that is selected in the stream that follows.
+func (s *Storage) Replace(f io.ReaderAt, size int64, empty func() error, progressed func()) (db int, err error) {
 	check := s.newLoader(func() {})
 	if err := check.check(f, size, progressed); err != nil {
-		return err
+		return 0, err
 	}
 	if !s.loading.CompareAndSwap(nil, &progress{beganS: s.unixSeconds()}) {
-		return ErrLoading
+		return 0, ErrLoading
 	}
 	defer s.loading.Store(nil)
 	if s.Logging() {
@@ -46,19 +47,19 @@ func (s *Storage) Replace(f io.ReaderAt, size int64, empty func() error, progres
 		}()
 	}
 	if err := empty(); err != nil {
-		return err
+		return 0, err
 	}
 	l := s.newLoader(func() {})
 	l.progressed = progressed
 	sum, err := l.snapshot(f, size, false)
 	if err != nil {
-		return fmt.Errorf("the copy was whole, but: %w", err)
+		return 0, fmt.Errorf("the copy was whole, but: %w", err)
 	}
 	s.startClock(l.instantMs)
 	s.changes.Add(int64(sum.Keys))
 	s.options.Log.Info("loaded a copy of the master's keys", "keys", l.countKeys(), "bytes", size)
 	l.logSkipped()
-	return nil
+	return l.history.DB, nil
 }
 
 // check reads a copy to its end without keeping anything.

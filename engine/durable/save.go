@@ -36,11 +36,11 @@ type preamble struct {
 
 func (s *Storage) preamble() preamble {
 	out := preamble{nowUs: s.clock.NowUs(), libraries: s.options.Libraries()}
-	if id, offset, ok := s.options.History(); ok {
+	if h, ok := s.options.History(); ok {
 		out.history = []rdb.Field{
-			{Name: rdb.FieldStreamDB, Value: "0"}, // every stream begins with SELECT
-			{Name: rdb.FieldHistory, Value: id},
-			{Name: rdb.FieldOffset, Value: strconv.FormatInt(offset, 10)},
+			{Name: rdb.FieldStreamDB, Value: strconv.Itoa(h.DB)},
+			{Name: rdb.FieldHistory, Value: h.ID},
+			{Name: rdb.FieldOffset, Value: strconv.FormatInt(h.Offset, 10)},
 		}
 	}
 	return out

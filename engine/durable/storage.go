@@ -60,8 +60,8 @@ type Options struct {
 
 	// History returns the place in replication's history that the keys stand for, and Continue is
 	// called when files were loaded that stand for one. Both are called with every shard locked.
-	History  func() (id string, offset int64, ok bool)
-	Continue func(id string, offset int64)
+	History  func() (h History, ok bool)
+	Continue func(h History)
 
 	// Table, Settings and Replay are for loading: the command table, the settings
 	// that commands run with, and the context of a session without a client.
@@ -71,6 +71,13 @@ type Options struct {
 
 	// RedisVersion is written into snapshots.
 	RedisVersion string
+}
+
+// A History is a place in replication's history.
+type History struct {
+	ID     string
+	Offset int64
+	DB     int // that is selected there
 }
 
 // A Storage keeps a keyspace on disk. It is safe for concurrent use, except as

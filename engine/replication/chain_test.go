@@ -55,7 +55,7 @@ func TestWhatClosesReaders(t *testing.T) {
 		closes bool
 	}{
 		{"Deactivate", (*Stream).Deactivate, true},
-		{"Reset", func(s *Stream) { s.Reset(Position{idB, 5}) }, true},
+		{"Reset", func(s *Stream) { s.Reset(Position{idB, 5}, 0) }, true},
 		{"Fork", (*Stream).Fork, true},
 		{"Rename", func(s *Stream) { s.Rename(idB) }, true},
 		{"Rename to the same", func(s *Stream) { s.Rename(idA) }, false},

@@ -115,7 +115,7 @@ func (k *keeper) Load(f io.ReaderAt, size int64, at Position, progress func()) e
 	}
 	k.keys, k.transaction, k.open = b, nil, false
 	k.loads++
-	k.stream.Reset(at)
+	k.stream.Reset(at, 0)
 	return nil
 }
 
@@ -143,7 +143,7 @@ func (k *keeper) Apply(args [][]byte, raw []byte) error {
 	}
 	if !k.open {
 		k.keys = append(k.keys, onlyWrites(k.transaction)...)
-		k.stream.AppendRaw(k.transaction)
+		k.stream.Follow(k.transaction, 0)
 		k.transaction = nil
 	}
 	return nil

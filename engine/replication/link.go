@@ -173,8 +173,8 @@ func (l *Link) hangUp() {
 	if l.cancel != nil {
 		closeOnce(l.cancel)
 	}
-	if l.conn != nil {
-		_ = l.conn.Close()
+	if conn := l.conn; conn != nil {
+		go func() { _ = conn.Close() }() // over TLS it may wait for the master
 	}
 }
 

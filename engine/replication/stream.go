@@ -28,6 +28,7 @@ type Stream struct {
 	first        *block // the oldest block of the backlog
 	size         int64  // repl-backlog-size
 	selected     int    // the database that is selected at the end; -1: unknown
+	following    bool   // the history is a master's: no SELECT can be put into it
 	buf          []byte
 }
 
@@ -50,6 +51,7 @@ type Status struct {
 	Previous    string
 	PreviousEnd int64 // -1: none
 	Active      bool
+	DB          int // the database that is selected at the end; 0 if that is unknown
 	Size        int64
 	First       int64 // offset of the backlog's first byte
 	Held        int64 // bytes of the backlog
@@ -61,7 +63,7 @@ func (s *Stream) Status() Status {
 	defer s.mu.Unlock()
 	out := Status{
 		Position: Position{s.id, s.end}, Previous: s.previous, PreviousEnd: s.previousEnd,
-		Active: s.active, Size: s.size,
+		Active: s.active, DB: max(s.selected, 0), Size: s.size,
 	}
 	if s.active {
 		out.First, out.Held = s.first.at+1, s.end-s.first.at
@@ -116,27 +118,30 @@ func (s *Stream) Deactivate() {
 	s.id, s.previous, s.previousEnd = NewID(), NoID, -1
 }
 
-// Restore sets the position and the history before it that a server continues when it starts again. If
-// promoted, the position's history ends there and a new one begins.
-func (s *Stream) Restore(at Position, promoted bool) {
+// Restore sets the position that a server continues when it starts again, and the database that is selected
+// there. If promoted, the position's history ends there and a new one begins.
+func (s *Stream) Restore(at Position, db int, promoted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.end, s.id = at.Offset, at.ID
 	s.active = false
 	s.activate()
+	s.selected = db
 	if promoted {
 		s.fork()
 	}
 }
 
-// Reset makes the stream follow another history from a position on. Readers are closed.
-func (s *Stream) Reset(at Position) {
+// Reset makes the stream follow another history from a position on, where a database is selected. Readers
+// are closed.
+func (s *Stream) Reset(at Position, db int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.following = true
 	s.id, s.previous, s.previousEnd = at.ID, NoID, -1
 	s.active = true
 	s.first = s.restart(at.Offset)
-	s.selected = -1
+	s.selected = db
 }
 
 // Rename gives the history another identifier from here on, since a master has been promoted. Readers are
@@ -163,7 +168,7 @@ func (s *Stream) Fork() {
 
 func (s *Stream) fork() {
 	s.rename(NewID())
-	s.selected = -1
+	s.selected, s.following = -1, false
 }
 
 // Append appends the commands of a group, and returns the offset behind it.
@@ -178,12 +183,26 @@ func (s *Stream) Append(g *effects.Group) (end int64) {
 	return s.end
 }
 
-// AppendRaw appends bytes of another stream that this one follows, or a command that concerns no
-// database.
+// AppendRaw appends a command that concerns no database.
 func (s *Stream) AppendRaw(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(b)
+}
+
+// Follow appends bytes of the master's stream, after which a database is selected.
+func (s *Stream) Follow(b []byte, db int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.selected = db
+	s.add(b)
+}
+
+// SetFollowing says that what comes next is a master's.
+func (s *Stream) SetFollowing() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.following = true
 }
 
 func (s *Stream) add(b []byte) {
@@ -205,12 +224,14 @@ func (s *Stream) trim() {
 }
 
 // Here returns the present position and a reader from it on, for a replica that gets a copy of the keys
-// as they are now. The next command is preceded by SELECT.
+// as they are now. A master's next command is preceded by SELECT.
 func (s *Stream) Here() (Position, *Reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.activate()
-	s.selected = -1
+	if !s.following {
+		s.selected = -1
+	}
 	return Position{s.id, s.end}, s.open(s.last, len(s.last.data))
 }
 

@@ -12,7 +12,7 @@ func newStream(at, size int64) *Stream {
 	s := &Stream{}
 	s.Init()
 	s.SetSize(size)
-	s.Reset(Position{idA, at})
+	s.Reset(Position{idA, at}, 0)
 	return s
 }
 
@@ -87,7 +87,7 @@ func TestStreamContinuesThePreviousHistory(t *testing.T) {
 		"renamed": func(s *Stream) { s.Rename(idB) },
 		"forked":  (*Stream).Fork,
 		"restored": func(s *Stream) {
-			s.Restore(s.Position(), true)
+			s.Restore(s.Position(), 0, true)
 		},
 	}
 	for name, fork := range begin {
@@ -130,7 +130,7 @@ func TestRestore(t *testing.T) {
 	var s Stream
 	s.Init()
 	s.SetSize(100)
-	s.Restore(Position{idB, 42}, false)
+	s.Restore(Position{idB, 42}, 0, false)
 	require.Equal(t, Status{
 		Position: Position{idB, 42}, Previous: NoID, PreviousEnd: -1, Active: true, Size: 100, First: 43,
 	}, s.Status())
@@ -204,4 +204,21 @@ func TestBacklogIsTrimmed(t *testing.T) {
 		_, _, ok = s.Continue(Position{idA, first - 2})
 		require.False(t, ok)
 	}
+}
+
+// TestWhoPutsSelect checks that a master begins a copy's stream with SELECT, and that a replica, which
+// cannot, says which database is selected.
+func TestWhoPutsSelect(t *testing.T) {
+	s := newStream(100, 1<<20)
+	s.Reset(Position{idB, 7}, 3)
+	s.Follow([]byte("x"), 5)
+	_, r := s.Here()
+	require.Equal(t, 5, s.Status().DB)
+	s.Follow([]byte("y"), 5)
+	require.Equal(t, "y", readAll(t, r))
+	s.Fork()
+	require.Zero(t, s.Status().DB)
+	s.Follow([]byte("z"), 2)
+	s.Here()
+	require.Zero(t, s.Status().DB, "a master selects")
 }
