@@ -38,7 +38,7 @@ func TestStreamCountsBytes(t *testing.T) {
 	require.EqualValues(t, len(want), s.Position().Offset)
 	require.Equal(t, Status{
 		Position: Position{position(&s), int64(len(want))}, Previous: NoID, PreviousEnd: -1,
-		Active: true, Size: 1 << 20, First: 1, Held: int64(len(want)),
+		Active: true, DB: 3, Size: 1 << 20, First: 1, Held: int64(len(want)),
 	}, s.Status())
 
 	_, r = s.Here()
