@@ -40,6 +40,7 @@ type Clock struct {
 
 	mu       sync.Mutex // held to replace line
 	detached bool       // moved or frozen: the wall is no longer followed
+	shiftUs  int64      // protected by mu: added to the wall clock, see Align
 }
 
 // New returns a clock that shows the wall clock's time.
@@ -53,8 +54,8 @@ func New(s Sources) *Clock {
 }
 
 // NowUs returns the time in unix microseconds. It never returns less than a call
-// that has returned before it began, except after Set, and after Freeze by less
-// than a millisecond.
+// that has returned before it began, except after Set and Align, and after Freeze by
+// less than a millisecond.
 func (c *Clock) NowUs() int64 {
 	for {
 		l := c.line.Load()
@@ -149,6 +150,32 @@ func (c *Clock) StartAt(ms int64) (aheadUs int64) {
 		return l
 	})
 	return aheadUs
+}
+
+// Align makes the clock continue the time of another machine, whose clock is offsetUs
+// ahead of this one's monotonic source: possibly backwards. From there it follows the
+// wall clock at the distance that both then have, so that neither a difference between
+// the machines' clocks nor the end of one changes how long a window is. A clock that
+// was moved or frozen is not aligned.
+func (c *Clock) Align(offsetUs int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.detached {
+		return
+	}
+	measured := c.measureOffset()
+	c.shiftUs += offsetUs - (measured.low + (measured.high-measured.low)/2)
+	c.replace(func(_ *line, monotonic int64) *line {
+		return &line{monotonic: monotonic, nowUs: monotonic + offsetUs}
+	})
+}
+
+// ShiftUs returns by how many microseconds Align has moved the clock from the wall
+// clock.
+func (c *Clock) ShiftUs() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shiftUs
 }
 
 // MaxMs is the last instant, in unix milliseconds, to which a clock can be moved,

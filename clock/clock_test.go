@@ -170,3 +170,27 @@ func BenchmarkNowUs(b *testing.B) {
 		c.NowUs()
 	}
 }
+
+func TestAlign(t *testing.T) {
+	for _, aheadUs := range []int64{-2_000_000, 0, 2_000_000} {
+		h := &fakeSources{monotonic: 7, wall: 10_000_000}
+		c := newClock(h)
+		h.advance(100)
+		c.Align(c.NowUs() + aheadUs - h.monotonic)
+		require.EqualValues(t, 10_000_100+aheadUs, c.NowUs())
+		require.Equal(t, aheadUs, c.ShiftUs())
+		h.advance(1_000)
+		c.Sync()
+		require.EqualValues(t, 10_001_100+aheadUs, c.NowUs())
+		require.Zero(t, c.AheadUs(), "the distance from the wall clock stays")
+		h.wall += 5_000_000 // the wall clock steps
+		c.Sync()
+		require.EqualValues(t, 15_001_100+aheadUs, c.NowUs())
+	}
+	h := &fakeSources{wall: 10_000_000}
+	c := newClock(h)
+	c.Freeze()
+	c.Align(5)
+	require.EqualValues(t, 10_000_000, c.NowUs(), "a frozen clock is not aligned")
+	require.Zero(t, c.ShiftUs())
+}

@@ -50,11 +50,12 @@ const (
 	maxReadings = 8
 )
 
-// measureOffset reads the sources a few times and returns the narrowest range.
+// measureOffset reads the sources a few times and returns the narrowest range of the
+// wall clock as Align has moved it. It requires that mu is held.
 func (c *Clock) measureOffset() (best offsetRange) {
 	for i := range maxReadings {
 		before := c.sources.Monotonic()
-		wallUs := c.sources.Wall()
+		wallUs := c.sources.Wall() + c.shiftUs
 		after := c.sources.Monotonic()
 		r := offsetRange{wallUs - after, wallUs - before}
 		if i == 0 || r.high-r.low < best.high-best.low {

@@ -13,9 +13,10 @@ import (
 const minClockMs = 100_000_000_000
 
 var (
-	errClockOff  = resp.Error("ERR DEBUG CLOCK is not allowed while appendonly or save points are on")
-	errClockInt  = resp.Error("ERR milliseconds is not an integer or out of range")
-	errClockStep = resp.Error(fmt.Sprintf("ERR milliseconds must be from 0 to what is left until %d "+
+	errClockOff     = resp.Error("ERR DEBUG CLOCK is not allowed while appendonly or save points are on")
+	errClockReplica = resp.Error("ERR DEBUG CLOCK is not allowed on a replica: its time is the master's")
+	errClockInt     = resp.Error("ERR milliseconds is not an integer or out of range")
+	errClockStep    = resp.Error(fmt.Sprintf("ERR milliseconds must be from 0 to what is left until %d "+
 		"unix milliseconds", int64(clock.MaxMs)))
 	errClockSet = resp.Error(fmt.Sprintf("ERR unix-time-milliseconds must be from %d to %d",
 		int64(minClockMs), int64(clock.MaxMs)))
@@ -29,6 +30,9 @@ var (
 // The clock moves while every shard is locked, so no command sees two instants.
 // When the reply is sent, everything that is due by the new instant has expired.
 func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
+	if e.repl.link.Load() != nil {
+		return errClockReplica
+	}
 	if e.cfg.Bool("appendonly") || e.cfg.String("save") != "" {
 		return errClockOff
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/replication"
@@ -28,6 +29,10 @@ type replicating struct {
 	epoch atomic.Int64                      // counts the changes of the role
 	link  atomic.Pointer[masterLink]        // nil: this is a master
 	rules atomic.Pointer[replication.Rules] // nil: nothing is refused for the sake of replication
+
+	// masterTime is the master's clock less the monotonic one, in microseconds, as the master last said: at
+	// least as much as its message was under way, it is too low. 0: unknown. See docs/adr/0043.
+	masterTime atomic.Int64
 
 	unexpected atomic.Int64 // commands of a master that could not be carried out
 
@@ -102,6 +107,7 @@ func (e *Engine) masterSettings() replication.MasterSettings {
 		SyncDelayUs:  delay * s,
 		SyncReplicas: int(e.cfg.Int("repl-diskless-sync-max-replicas")),
 		PingUs:       e.cfg.Int("repl-ping-replica-period") * s,
+		NowMs:        e.clock.NowUs() / 1000,
 		TimeoutUs:    e.cfg.Int("repl-timeout") * s,
 		BacklogTTLUs: e.cfg.Int("repl-backlog-ttl") * s,
 		HardBytes:    limit.HardBytes, SoftBytes: limit.SoftBytes, SoftUs: limit.SoftSeconds * s,
@@ -143,6 +149,7 @@ func (e *Engine) followMaster(host string, port int) {
 	r.epoch.Add(1)
 	e.recording.setStream(nil)
 	r.stream.SetFollowing()
+	r.masterTime.Store(0)
 	e.store.KeepExpired(true)
 	r.master.KillAll()
 	addr := joinAddr(host, port)
@@ -168,6 +175,9 @@ func (e *Engine) promote() {
 	}
 	r.epoch.Add(1)
 	e.store.KeepExpired(false)
+	if offsetUs := r.masterTime.Swap(0); offsetUs != 0 {
+		e.clock.Align(offsetUs)
+	}
 	if r.stream.Active() {
 		r.stream.Fork()
 		e.recording.setStream(&r.stream)
@@ -244,9 +254,14 @@ func (f *follower) Apply(args [][]byte, raw []byte) error {
 		return errNotMaster
 	}
 	f.raw = append(f.raw, raw...)
-	if len(args) == 0 || strings.EqualFold(string(args[0]), "replconf") {
+	switch {
+	case len(args) == 0, strings.EqualFold(string(args[0]), "replconf"):
 		f.commit()
 		return nil
+	case len(args) == 2 && strings.EqualFold(string(args[0]), "ping"):
+		if ms, ok := store.ParseInt(args[1]); ok && ms > 0 && ms <= clock.MaxMs {
+			e.repl.masterTime.Store(ms*1000 - e.clock.MonotonicUs())
+		}
 	}
 	err := f.session.apply(args)
 	if f.over() {

@@ -27,6 +27,7 @@ type MasterSettings struct {
 	SyncDelayUs  int64 // repl-diskless-sync-delay
 	SyncReplicas int   // repl-diskless-sync-max-replicas; 0: no limit
 	PingUs       int64 // repl-ping-replica-period
+	NowMs        int64 // the server's time in unix milliseconds, which pings tell; 0: they tell none
 	TimeoutUs    int64 // repl-timeout
 	BacklogTTLUs int64 // repl-backlog-ttl; 0: for ever
 	HardBytes    int64 // client-output-buffer-limit replica
@@ -208,10 +209,10 @@ func (m *Master) tick(nowUs int64, o MasterSettings, isMaster bool) (overdue []*
 		}
 		return nil
 	}
-	if nowUs-m.pingedUs >= o.PingUs {
+	if news := o.NowMs != 0 && m.greet(); news || nowUs-m.pingedUs >= o.PingUs {
 		m.pingedUs = nowUs
 		if isMaster {
-			m.stream.AppendRaw(Command("PING"))
+			m.stream.AppendRaw(pingAt(o.NowMs))
 		}
 	}
 	if nowUs-m.aliveUs >= keepAliveUs {
@@ -232,6 +233,23 @@ func (m *Master) tick(nowUs int64, o MasterSettings, isMaster bool) (overdue []*
 		m.tasks.Go(m.copy)
 	}
 	return overdue
+}
+
+// greet reports whether a replica has come online that was sent no ping yet. It requires mu.
+func (m *Master) greet() (news bool) {
+	for _, r := range m.replicas {
+		news = r.greet() || news
+	}
+	return news
+}
+
+// pingAt returns a ping that tells the time, for a replica to continue it: see docs/adr/0043. Redis takes
+// the message of a ping for what it is.
+func pingAt(nowMs int64) []byte {
+	if nowMs == 0 {
+		return Command("PING")
+	}
+	return Command("PING", strconv.FormatInt(nowMs, 10))
 }
 
 // keepAliveUs is how often a replica that waits for a copy is sent an empty line.

@@ -38,6 +38,7 @@ type Replica struct {
 	movedUs   int64         // when copyTaken last changed
 	nudge     chan struct{} // makes WriteTo look again
 	newline   bool          // one is due
+	greeted   bool          // it was online when a ping was sent
 	confirmed bool          // it has loaded the copy: the stream may follow
 }
 
@@ -105,6 +106,17 @@ func (r *Replica) Ack(offset, nowUs int64) {
 		r.confirmed = true
 		r.wakeUp()
 	}
+}
+
+// greet reports whether the replica is online, once.
+func (r *Replica) greet() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.greeted || r.state != Online {
+		return false
+	}
+	r.greeted = true
+	return true
 }
 
 // Heard notes that the replica has sent an empty line, as it does while it loads the copy.
