@@ -76,7 +76,7 @@ func (e *Engine) MaxMemory() int64 { return e.evict.max.Load() }
 // refreshOthers recomputes the part of used memory that changes seldom.
 func (e *Engine) refreshOthers() {
 	m := e.MemoryUse()
-	e.evict.others.Store(m.Startup + m.Scripts + m.Functions + m.Observers() +
+	e.evict.others.Store(m.Startup + m.Scripts + m.Functions + m.Observers() + m.Backlog +
 		int64(e.Sessions())*sessionBytes)
 }
 

@@ -91,7 +91,7 @@ func (e *Engine) statFacts(c *commands.Ctx) info.StatFacts {
 		TrackedPrefixes: e.tracking.Prefixes(),
 		DeniedAuth:      e.aclLog.Denied(acl.DeniedAuth), DeniedCommand: e.aclLog.Denied(acl.DeniedCommand),
 		DeniedKey: e.aclLog.Denied(acl.DeniedKey), DeniedChannel: e.aclLog.Denied(acl.DeniedChannel),
-		ClockAheadUs: e.clock.AheadUs(),
+		ClockAheadUs: e.clock.AheadUs(), ClockShiftUs: e.clock.ShiftUs(),
 	}
 	f.ExceededUs, f.ExceededNowUs = e.evict.exceededUs(e.clock.MonotonicUs())
 	return f

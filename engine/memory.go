@@ -24,7 +24,9 @@ type memoryCounters struct {
 
 // MemoryUse returns the present use. It locks no shard and takes constant time.
 func (e *Engine) MemoryUse() memory.Use {
+	backlog, behind := e.repl.stream.Memory()
 	return memory.Use{
+		Backlog: backlog, Replicas: behind,
 		Keyspace:  e.store.Memory(),
 		Startup:   startupBytes,
 		Clients:   int64(e.Sessions())*sessionBytes + e.memory.buffers.Load() + e.memory.mail.Load(),

@@ -43,6 +43,7 @@ var Extra = []Note{
 	},
 	{"Stats", "tls_handshakes_failed", "TLS handshakes that failed or took too long."},
 	{"Stats", "clock_ahead_usec", "How far the server's clock is ahead of the wall's."},
+	{"Stats", "clock_shift_usec", "How far it was moved at a promotion, to continue the master's."},
 	{"CPU", "go_maxprocs", "How many threads run commands at once."},
 	{"CPU", "goroutines", "One or two for each connection, and some more."},
 	{"Limiter", "algorithm_*", "What limiters decided, by algorithm."},
@@ -74,11 +75,7 @@ var Constant = []Note{
 		"Memory", "lazyfree_pending_objects lazyfreed_objects",
 		"0: whatever was removed is the collector's at once.",
 	},
-	{
-		"Memory",
-		"mem_replication_backlog mem_total_replication_buffers mem_clients_slaves mem_cluster_links",
-		"0: there is no replication and no cluster.",
-	},
+	{"Memory", "mem_cluster_links", "0: there is no cluster."},
 	{
 		"Persistence",
 		"async_loading current_cow_peak current_cow_size current_cow_size_age current_fork_perc " +
@@ -89,9 +86,12 @@ var Constant = []Note{
 	},
 	{
 		"Stats", "total_net_repl_input_bytes total_net_repl_output_bytes instantaneous_input_repl_kbps " +
-			"instantaneous_output_repl_kbps " +
-			"sync_full sync_partial_ok sync_partial_err slave_expires_tracked_keys",
-		"0: there is no replication.",
+			"instantaneous_output_repl_kbps",
+		"0: what replicas are sent is in total_net_output_bytes, and a master's stream is not counted.",
+	},
+	{
+		"Stats", "slave_expires_tracked_keys",
+		"0: what has expired on a replica that takes writes stays until its master removes it.",
 	},
 	{
 		"Stats", "expired_stale_perc",
@@ -103,7 +103,10 @@ var Constant = []Note{
 	{"Stats", "active_defrag_hits active_defrag_misses active_defrag_key_hits active_defrag_key_misses " +
 		"total_active_defrag_time " +
 		"current_active_defrag_time", "0: Go does not move objects."},
-	{"Stats", "unexpected_error_replies", "0: there is no stream from a master that an error could answer."},
+	{
+		"Stats", "unexpected_error_replies",
+		"Commands of a master that were left out, as load-skip-unsupported says; otherwise the link stops.",
+	},
 	{"Stats", "dump_payload_sanitizations", "0: every payload is checked whole, always."},
 	{
 		"Stats", "io_threaded_reads_processed io_threaded_writes_processed",
@@ -114,11 +117,7 @@ var Constant = []Note{
 		"CPU", "used_cpu_sys_main_thread used_cpu_user_main_thread",
 		"As of the whole process: commands run on every thread.",
 	},
-	{
-		"Replication",
-		"connected_slaves master_repl_offset second_repl_offset repl_backlog_active repl_backlog_size " +
-			"repl_backlog_first_byte_offset repl_backlog_histlen", "There is no replication yet.",
-	},
+	{"Replication", "master_failover_state", "no-failover: there is no FAILOVER."},
 	{"Keyspace", "db*", "avg_ttl is the mean of all deadlines; Redis estimates it from samples."},
 }
 

@@ -55,7 +55,7 @@ type StatFacts struct {
 	TrackedKeys, TrackedItems                           int64
 	TrackedPrefixes                                     int
 	DeniedAuth, DeniedCommand, DeniedKey, DeniedChannel int64
-	ClockAheadUs                                        int64
+	ClockAheadUs, ClockShiftUs                          int64
 }
 
 // LimiterFacts are about limiters.

@@ -64,4 +64,5 @@ func writeStats(f *Facts, w *writer) {
 	w.put("acl_access_denied_channel", a.DeniedChannel)
 	w.put("tls_handshakes_failed", s.Handshakes.Load())
 	w.put("clock_ahead_usec", a.ClockAheadUs)
+	w.put("clock_shift_usec", a.ClockShiftUs)
 }

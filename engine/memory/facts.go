@@ -17,6 +17,8 @@ type Use struct {
 	Scripts   int64 // cached scripts
 	Functions int64 // libraries
 	Log       int64 // of the append-only log, waiting to be written
+	Backlog   int64 // of replication
+	Replicas  int64 // of the stream, kept longer for replicas that are behind
 	Doctor    int64 // what RL.DOCTOR remembers
 	Top       int64 // the counts of RL.TOP
 	Traces    int64 // the decisions that RL.TRACE keeps
@@ -24,7 +26,8 @@ type Use struct {
 
 // Used returns the sum, used_memory.
 func (u Use) Used() int64 {
-	return u.Startup + u.Keyspace.Used + u.Clients + u.Scripts + u.Functions + u.Log + u.Observers()
+	return u.Startup + u.Keyspace.Used + u.Clients + u.Scripts + u.Functions + u.Log + u.Backlog + u.Replicas +
+		u.Observers()
 }
 
 // Observers returns what RL.DOCTOR, RL.TOP and RL.TRACE take.

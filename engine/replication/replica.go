@@ -50,7 +50,18 @@ type Said struct {
 	PSYNC2 bool   // it knows +CONTINUE with an identifier
 	RDB    bool   // it wants a copy and no stream
 	SYNC   bool   // it has sent SYNC, which has no reply but the copy
+	Part   Part   // what it wants a copy of
 }
+
+// Part is what a copy has.
+type Part uint8
+
+// The parts, as REPLCONF rdb-filter-only names them.
+const (
+	Everything Part = iota
+	FunctionsOnly
+	Nothing
+)
 
 // newReplica returns a replica that nothing is sent to yet.
 func newReplica(addr string, said Said, nowUs int64, kill func()) *Replica {
