@@ -51,10 +51,20 @@ func (e *Engine) initReplication() {
 	r := &e.repl
 	r.stream.Init()
 	r.master = replication.NewMaster(&r.stream, replication.MasterOptions{
-		Snapshot:  e.storage.Copy,
+		Snapshot:  e.copyKeys,
 		Activated: e.recordStream,
 		Log:       e.logReplication,
 	})
+}
+
+// copyKeys writes a copy for replicas.
+func (e *Engine) copyKeys(
+	w io.Writer, part replication.Part, stop <-chan struct{}, begin func(),
+) error {
+	if part == replication.Everything {
+		return e.storage.Copy(w, stop, begin)
+	}
+	return e.storage.CopyWithoutKeys(w, part == replication.FunctionsOnly, begin)
 }
 
 func (e *Engine) logReplication(warning bool, text string, attrs ...any) {

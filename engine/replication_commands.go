@@ -151,14 +151,32 @@ func (e *Engine) replConf(c *commands.Ctx) resp.Value {
 			}
 			s.said.RDB = n == 1
 		case "rdb-filter-only":
-			if len(value) > 0 {
-				return resp.Error("ERR Unsupported rdb-filter-only option: " + string(value))
+			part, ok := partOf(value)
+			if !ok {
+				return errRDBFilter(value)
 			}
+			s.said.Part = part
 		default:
 			return resp.Error("ERR Unrecognized REPLCONF option: " + string(args[0]))
 		}
 	}
 	return resp.OK
+}
+
+// partOf returns what words of REPLCONF rdb-filter-only ask for.
+func partOf(words []byte) (part replication.Part, ok bool) {
+	part = replication.Nothing
+	for _, word := range strings.Fields(string(words)) {
+		if !strings.EqualFold(word, "functions") {
+			return 0, false
+		}
+		part = replication.FunctionsOnly
+	}
+	return part, true
+}
+
+func errRDBFilter(words []byte) resp.Value {
+	return resp.Error("ERR Unsupported rdb-filter-only option: " + resp.OneLine(string(words)))
 }
 
 // PSYNC replicationid offset

@@ -11,12 +11,27 @@ import (
 
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/persist/rdb"
+	"github.com/zlimit/zlimit/store"
 )
 
 // Copy writes all keys as they are at one instant, in the form of dump.rdb, while commands run. begin is
 // called at the instant, with every shard locked. Closing stop ends it early.
 func (s *Storage) Copy(w io.Writer, stop <-chan struct{}, begin func()) error {
 	return s.writeSnapshot(w, false, stop, begin)
+}
+
+// CopyWithoutKeys is Copy of the function libraries, or of nothing at all.
+func (s *Storage) CopyWithoutKeys(w io.Writer, libraries bool, begin func()) error {
+	if !s.options.LockAll() {
+		return ErrBusy
+	}
+	begin()
+	pre := s.preamble()
+	s.store.Unlock(store.AllShards)
+	if !libraries {
+		pre.libraries = nil
+	}
+	return s.newRDBWriter(w, false, pre).Close()
 }
 
 // ErrLoading is returned while something else is being loaded.

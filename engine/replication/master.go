@@ -11,9 +11,10 @@ import (
 
 // MasterOptions configures a Master.
 type MasterOptions struct {
-	// Snapshot writes the keys of one instant to w in the form of dump.rdb. Before that it calls begin at
-	// that instant, with every shard locked. It is called on a goroutine of its own, one call at a time.
-	Snapshot func(w io.Writer, stop <-chan struct{}, begin func()) error
+	// Snapshot writes a part of what there is at one instant to w, in the form of dump.rdb. Before that it
+	// calls begin at that instant, with every shard locked. It is called on a goroutine of its own, one call
+	// at a time.
+	Snapshot func(w io.Writer, part Part, stop <-chan struct{}, begin func()) error
 
 	// Activated is called, with every shard locked, when changes are to be recorded from now on.
 	Activated func()
@@ -333,11 +334,17 @@ func (m *Master) copy() {
 	first := t.restart(0)
 	t.mu.Unlock()
 	mark := NewID()
+	m.mu.Lock()
+	part := Everything
+	if len(m.waiting) > 0 {
+		part = m.waiting[0].said.Part
+	}
+	m.mu.Unlock()
 	var followers []*Replica
 	begin := func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		followers, m.waiting = m.waiting, nil
+		followers = m.takeWaiting(part)
 		m.options.Activated()
 		// The length is sent before if one of them must know it.
 		t.whole = slices.ContainsFunc(followers, func(r *Replica) bool { return !r.said.EOF })
@@ -356,14 +363,14 @@ func (m *Master) copy() {
 		m.options.Log(false, "sending a copy of the keys", "replicas", len(followers))
 		t.begin(mark)
 	}
-	err := m.options.Snapshot(t, m.stop, begin)
+	err := m.options.Snapshot(t, part, m.stop, begin)
 	if err == nil {
 		err = t.complete(mark)
 	}
 	m.mu.Lock()
 	m.copying = false
 	if err != nil && first != nil { // it has not even begun
-		followers, m.waiting = m.waiting, nil
+		followers = m.takeWaiting(part)
 	}
 	m.mu.Unlock()
 	if err == nil {
@@ -375,6 +382,18 @@ func (m *Master) copy() {
 		r.Kill()
 		r.Close()
 	}
+}
+
+// takeWaiting removes those that wait for a part from the queue. It requires mu.
+func (m *Master) takeWaiting(part Part) (taken []*Replica) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(r *Replica) bool {
+		if r.said.Part == part {
+			taken = append(taken, r)
+			return true
+		}
+		return false
+	})
+	return taken
 }
 
 // A transfer is a copy on its way to replicas. It does not run far ahead of the slowest.
