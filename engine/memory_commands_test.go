@@ -93,6 +93,8 @@ func TestMemoryUsageIsWhatTheKeyAdds(t *testing.T) {
 	for i := range 2000 { // so that no table grows in between
 		do(s, fmt.Sprint("SET other:", i, " v"))
 	}
+	do(s, "SET k v") // and none because of it
+	do(s, "DEL k")
 	for _, size := range []int{1, 100, 1000, 100_000} {
 		before := e.MemoryUse().Keyspace.Used
 		do(s, "SET k "+strings.Repeat("x", size))
