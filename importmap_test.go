@@ -51,8 +51,8 @@ var mayImport = map[string][]string{
 	"engine": {
 		"engine/debug", "engine/doctor", "engine/durable", "engine/info", "engine/latency", "engine/memory",
 		"engine/process", "engine/pubsub", "engine/replication", "engine/slowlog", "engine/stats",
-		"engine/tracking", "acl", "scripting", "commands", "persist/disk", "store", "store/effects", "resp", "clock", "config",
-		"logging", "words",
+		"engine/tracking", "acl", "scripting", "commands", "persist/disk", "store", "store/effects",
+		"resp", "clock", "config", "logging", "words",
 	},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "clock"},
 	"engine/stats/topk": {},

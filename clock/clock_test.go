@@ -177,15 +177,15 @@ func TestAlign(t *testing.T) {
 		c := newClock(h)
 		h.advance(100)
 		c.Align(c.NowUs() + aheadUs - h.monotonic)
-		require.EqualValues(t, 10_000_100+aheadUs, c.NowUs())
+		require.Equal(t, 10_000_100+aheadUs, c.NowUs())
 		require.Equal(t, aheadUs, c.ShiftUs())
 		h.advance(1_000)
 		c.Sync()
-		require.EqualValues(t, 10_001_100+aheadUs, c.NowUs())
+		require.Equal(t, 10_001_100+aheadUs, c.NowUs())
 		require.Zero(t, c.AheadUs(), "the distance from the wall clock stays")
 		h.wall += 5_000_000 // the wall clock steps
 		c.Sync()
-		require.EqualValues(t, 15_001_100+aheadUs, c.NowUs())
+		require.Equal(t, 15_001_100+aheadUs, c.NowUs())
 	}
 	h := &fakeSources{wall: 10_000_000}
 	c := newClock(h)

@@ -55,8 +55,8 @@ var replicationDirectives = []Directive{
 	},
 	{
 		Name: "repl-backlog-size", Kind: KindMemory, Default: "1048576", Min: 1, Max: math.MaxInt64,
-		About: "How many bytes of its changes a master keeps, so that a replica whose link was cut can go on " +
-			"from there.",
+		About: "How many bytes of its changes a master keeps, so that a replica whose link was cut can go " +
+			"on from there.",
 	},
 	{
 		Name: "repl-backlog-ttl", Kind: KindInt, Default: "3600", Max: math.MaxInt64,
@@ -85,8 +85,8 @@ var replicationDirectives = []Directive{
 	{
 		Name: "min-replicas-max-lag", Aliases: []string{"min-slaves-max-lag"}, Kind: KindInt, Default: "10",
 		Max: math.MaxInt32,
-		About: "After how many seconds of silence a replica does not count for min-replicas-to-write; 0 turns " +
-			"that off.",
+		About: "After how many seconds of silence a replica does not count for min-replicas-to-write; 0 " +
+			"turns that off.",
 	},
 	enum(unused("propagation-error-behavior", KindEnum, "ignore",
 		"a replica stops at a command that it cannot carry out."), "ignore", "panic", "panic-on-replicas"),

@@ -220,6 +220,7 @@ func parseSave(args []string, old value) (value, error) {
 	return value{text: strings.Join(words, " "), words: words}, nil
 }
 
+//nolint:revive,staticcheck // Redis' text
 var errMasterPort = errors.New("Invalid master port")
 
 // parseMaster parses a host and a port, or NO ONE.

@@ -14,7 +14,7 @@ import (
 type recording struct {
 	flags   atomic.Uint32 // effects.Flags; 0: nothing is recorded
 	journal atomic.Pointer[journal]
-	stream  atomic.Pointer[replication.Stream] // what this server's replicas get; nil: nothing is recorded in it
+	stream  atomic.Pointer[replication.Stream] // for replicas; nil: nothing is recorded in it
 
 	mu     sync.Mutex
 	events effects.Flags // protected by mu: of notify-keyspace-events

@@ -20,7 +20,7 @@ var (
 	errWaitOnReplica = resp.Error("ERR WAIT cannot be used with replica instances. Please also note that " +
 		"since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to " +
 		"replicas are just local and are not propagated.")
-	errNoSockets = resp.Error("ERR this server has no sockets: it can neither follow a master nor be followed")
+	errNoSockets = resp.Error("ERR this server has no sockets: it can't follow a master nor be followed")
 )
 
 const replicationFlags = commands.Admin | commands.NoScript

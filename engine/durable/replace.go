@@ -41,7 +41,9 @@ var ErrLoading = errors.New("something else is being loaded")
 // read, nothing changes. Then empty removes what there is, or returns an error to leave it; commands are
 // answered LOADING meanwhile. The log, if there is one, is begun anew. progressed is called now and then. db
 // is the database that is selected in the stream that follows.
-func (s *Storage) Replace(f io.ReaderAt, size int64, empty func() error, progressed func()) (db int, err error) {
+func (s *Storage) Replace(
+	f io.ReaderAt, size int64, empty func() error, progressed func(),
+) (db int, err error) {
 	check := s.newLoader(func() {})
 	if err := check.check(f, size, progressed); err != nil {
 		return 0, err
@@ -56,7 +58,7 @@ func (s *Storage) Replace(f io.ReaderAt, size int64, empty func() error, progres
 		s.stopLog()
 		defer func() {
 			if err := s.startLog(); err != nil {
-				s.options.Log.Warn("the append-only file was not begun anew after a copy of the master's keys",
+				s.options.Log.Warn("the append-only file was not begun anew after a copy of a master's keys",
 					"error", err)
 			}
 		}()
