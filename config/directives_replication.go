@@ -46,7 +46,7 @@ var replicationDirectives = []Directive{
 	},
 	{
 		Name: "repl-timeout", Kind: KindInt, Default: "60", Min: 1, Max: math.MaxInt32,
-		About: "After how many seconds without a word a replica gives up its master, or a master its replica.",
+		About: "After how many seconds of silence a replica gives up its master, or a master its replica.",
 	},
 	{
 		Name: "repl-ping-replica-period", Aliases: []string{"repl-ping-slave-period"}, Kind: KindInt,

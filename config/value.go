@@ -32,6 +32,7 @@ var (
 	errNotSave          = errors.New("Invalid save parameters")
 	errTooManyAddresses = errors.New("Too many bind addresses specified.")
 	errHasNUL           = errors.New("argument must not contain a NUL byte")
+	errMasterPort       = errors.New("Invalid master port")
 	errWordsNumber      = errors.New("wrong number of arguments")
 )
 
@@ -219,9 +220,6 @@ func parseSave(args []string, old value) (value, error) {
 	}
 	return value{text: strings.Join(words, " "), words: words}, nil
 }
-
-//nolint:revive,staticcheck // Redis' text
-var errMasterPort = errors.New("Invalid master port")
 
 // parseMaster parses a host and a port, or NO ONE.
 func parseMaster(args []string) (value, error) {

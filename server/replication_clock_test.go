@@ -26,7 +26,8 @@ type machine struct {
 func startMachine(t *testing.T, nowUs *atomic.Int64, aheadUs int64) *machine {
 	t.Helper()
 	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs([]string{"--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0"}, nil))
+	require.NoError(t, cfg.ParseArgs(
+		[]string{"--bind", "127.0.0.1", "--repl-diskless-sync-delay", "0"}, nil))
 	srv, err := server.Listen(server.Options{
 		Config: cfg, FreePort: true, NoCron: true,
 		Clock: clock.New(clock.Sources{
@@ -65,8 +66,9 @@ func TestPromotionKeepsTheTime(t *testing.T) {
 				master.Engine().Tick()
 				replica.Engine().Tick()
 				nowUs.Add(1000)
+				offset := master.do("ROLE").([]any)[1]
 				return fmt.Sprint(replica.do("ROLE")) ==
-					fmt.Sprintf("[slave 127.0.0.1 %d connected %v]", master.Port(), master.do("ROLE").([]any)[1])
+					fmt.Sprintf("[slave 127.0.0.1 %d connected %v]", master.Port(), offset)
 			}
 			require.Eventually(t, inStep, time.Minute, time.Millisecond)
 

@@ -68,7 +68,7 @@ complete -c zlimit-server -l repl-diskless-sync -x -a 'yes no' -d 'Whether a mas
 complete -c zlimit-server -l repl-diskless-sync-delay -x -d 'For how many seconds a master waits for more replicas before it copies its keys to all of them'
 complete -c zlimit-server -l repl-diskless-sync-max-replicas -x -d 'How many replicas end that wait'
 complete -c zlimit-server -l repl-ping-replica-period -x -d 'How often, in seconds, a master lets its replicas hear from it'
-complete -c zlimit-server -l repl-timeout -x -d 'After how many seconds without a word a replica gives up its master, or a master its replica'
+complete -c zlimit-server -l repl-timeout -x -d 'After how many seconds of silence a replica gives up its master, or a master its replica'
 complete -c zlimit-server -l replica-announce-ip -x -d 'The address that a replica gives its master as its own'
 complete -c zlimit-server -l replica-announce-port -x -d 'The port that a replica gives its master as its own'
 complete -c zlimit-server -l replica-announced -x -a 'yes no' -d 'For Sentinel: whether it tells clients of this replica'

@@ -26,8 +26,8 @@ type Use struct {
 
 // Used returns the sum, used_memory.
 func (u Use) Used() int64 {
-	return u.Startup + u.Keyspace.Used + u.Clients + u.Scripts + u.Functions + u.Log + u.Backlog + u.Replicas +
-		u.Observers()
+	return u.Startup + u.Keyspace.Used + u.Clients + u.Scripts + u.Functions + u.Log +
+		u.Backlog + u.Replicas + u.Observers()
 }
 
 // Observers returns what RL.DOCTOR, RL.TOP and RL.TRACE take.
