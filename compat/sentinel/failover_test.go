@@ -1,0 +1,201 @@
+package sentinel
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// A fault is why there is another master afterwards.
+type fault string
+
+const (
+	killed fault = "killed"  // SIGKILL
+	paused fault = "stopped" // SIGSTOP
+	asked  fault = "by hand" // SENTINEL FAILOVER
+)
+
+// An outcome is what clients have noticed of a failover.
+type outcome struct {
+	silence   time.Duration     // without a reply, of the limiter that waited longest
+	errors    float64           // of a limiter
+	lost      map[algorithm]int // units that were acknowledged and not confirmed by WAIT
+	admitted  map[algorithm]int // units that limiters without WAIT were granted by the old master
+	straddled int               // units above the limit in windows that contain the failover
+}
+
+// failover makes the sentinels promote another server under a load. after runs while the
+// load goes on.
+func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func()) outcome {
+	t.Helper()
+	d := s.startLoad(t, algorithms...)
+	old := s.master
+	d.awaitReplies(t, old)
+	switch f {
+	case killed:
+		s.setDownAfter(t, alert)
+		old.kill()
+	case paused:
+		s.setDownAfter(t, alert)
+		old.signal(t, syscall.SIGSTOP)
+	case asked:
+		require.NoError(t, s.sentinels[0].client.Failover(t.Context(), masterName).Err())
+	}
+	s.awaitNewMaster(t)
+	s.setDownAfter(t, calm)
+	d.awaitReplies(t, s.master)
+	after()
+	d.stop()
+	return s.account(t, d, old)
+}
+
+// account checks the promises and returns the rest.
+func (s *set) account(t *testing.T, d *load, old *server) outcome {
+	t.Helper()
+	out := outcome{lost: map[algorithm]int{}, admitted: map[algorithm]int{}}
+	for _, l := range d.limiters {
+		for _, x := range s.servers {
+			require.LessOrEqual(t, excess(l.algorithm, by(l.calls, x.port)), 0,
+				"%s: units above the limit in a window of %s", l.name(), x.name)
+		}
+		require.NotZero(t, len(by(l.calls, s.master.port)))
+		out.straddled = max(out.straddled, excess(l.algorithm, l.calls))
+		out.errors += float64(len(l.errors)) / float64(len(d.limiters))
+
+		var known map[string]bool
+		if l.algorithm == script {
+			known = members(t, s.master, l)
+		}
+		units, confirmed := lost(l, old.port, s.master.port, known)
+		t.Logf("%s: %d calls, %d by the new master; silent for %s; %d errors; lost %d units, %d of them confirmed",
+			l.name(), len(l.calls), len(by(l.calls, s.master.port)), silence(l.calls).Round(time.Millisecond),
+			len(l.errors), units, confirmed)
+		if l.wait == len(s.servers)-1 {
+			require.Zero(t, confirmed, "%s: units that every replica had confirmed and the new master has not",
+				l.name())
+			require.NotEmpty(t, by(l.calls, old.port))
+			require.True(t, by(l.calls, old.port)[0].confirmed, "%s: WAIT has confirmed nothing", l.name())
+		}
+		if l.wait == 0 {
+			out.silence = max(out.silence, silence(l.calls))
+			out.lost[l.algorithm] += units
+			out.admitted[l.algorithm] += len(by(l.calls, old.port))
+		}
+	}
+	return out
+}
+
+var (
+	both       = []algorithm{script, rlAllow}
+	onlyScript = []algorithm{script} // where redis-server may be asked
+
+	threeOurs = []string{zlimit, zlimit, zlimit}
+)
+
+func nothing() {}
+
+// TestKilledMaster: the killed master comes back as a replica of the new one, and is one
+// at once after another restart, because Sentinel has changed its file.
+func TestKilledMaster(t *testing.T) {
+	t.Parallel()
+	s := startSet(t, layout{programs: threeOurs})
+	old := s.master
+	s.failover(t, killed, both, func() {
+		old.start(t)
+		s.awaitReplica(t, old)
+	})
+	for _, replica := range s.servers {
+		if replica != s.master {
+			s.awaitReplica(t, replica)
+		}
+	}
+	s.awaitRewritten(t)
+	for _, one := range s.sentinels {
+		one.kill()
+	}
+	old.kill()
+	old.start(t)
+	s.awaitReplica(t, old)
+}
+
+// TestStoppedMaster: a master that continues after its successor was promoted becomes a
+// replica of it.
+func TestStoppedMaster(t *testing.T) {
+	t.Parallel()
+	s := startSet(t, layout{programs: threeOurs})
+	old := s.master
+	s.failover(t, paused, both, func() {
+		old.signal(t, syscall.SIGCONT)
+		s.awaitReplica(t, old)
+	})
+	s.awaitRewritten(t)
+}
+
+// TestFailoverByHand has users with the rights that Redis' documentation gives Sentinel and
+// replicas, and no others.
+func TestFailoverByHand(t *testing.T) {
+	t.Parallel()
+	s := startSet(t, layout{programs: threeOurs, acl: true})
+	old := s.master
+	s.failover(t, asked, both, func() { s.awaitReplica(t, old) })
+	s.awaitRewritten(t)
+	for _, x := range s.servers {
+		users, err := x.lines("user")
+		require.NoError(t, err)
+		require.Len(t, users, 4, "user lines in the file of %s", x.name)
+	}
+}
+
+// TestPriorityZero: a replica with replica-priority 0 is not promoted, even if there is no
+// other.
+func TestPriorityZero(t *testing.T) {
+	t.Parallel()
+	s := startSet(t, layout{
+		programs: threeOurs, extra: map[int][]string{1: {"replica-priority 0"}},
+	})
+	s.failover(t, killed, both, nothing)
+	require.Same(t, s.servers[2], s.master)
+	s.awaitReplica(t, s.servers[1])
+	await(t, "refusal", func() error {
+		err := s.sentinels[0].client.Failover(t.Context(), masterName).Err()
+		require.Error(t, err, "a replica with priority 0 is promoted")
+		if redis.HasErrorPrefix(err, "NOGOODSLAVE") {
+			return nil
+		}
+		return err
+	})
+}
+
+// TestRedisMaster: zlimit-server takes over from redis-server, which comes back as its
+// replica.
+func TestRedisMaster(t *testing.T) {
+	t.Parallel()
+	s := startSet(t, layout{programs: []string{redis7, zlimit, zlimit}})
+	old := s.master
+	s.failover(t, killed, onlyScript, func() {
+		old.start(t)
+		s.awaitReplica(t, old)
+	})
+	s.awaitRewritten(t)
+}
+
+// TestRedisReplica: redis-server takes over from zlimit-server, which comes back as its
+// replica.
+func TestRedisReplica(t *testing.T) {
+	t.Parallel()
+	s := startSet(t, layout{
+		programs: []string{zlimit, zlimit, redis7},
+		extra:    map[int][]string{2: {"replica-priority 1"}},
+	})
+	old := s.master
+	s.failover(t, killed, onlyScript, func() {
+		old.start(t)
+		s.awaitReplica(t, old)
+	})
+	require.Same(t, s.servers[2], s.master)
+	s.awaitReplica(t, s.servers[1])
+	s.awaitRewritten(t)
+}

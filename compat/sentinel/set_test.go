@@ -1,0 +1,250 @@
+package sentinel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// masterName is what the sentinels call the set.
+const masterName = "limits"
+
+// Sentinels wait for calm after the set-up and after a failover, so that a busy machine
+// causes none that the test has not asked for; a fault comes with alert.
+const (
+	calm  = 20 * time.Second
+	alert = 500 * time.Millisecond
+)
+
+// A layout is what a set consists of.
+type layout struct {
+	programs []string         // of each server; the first is the master
+	extra    map[int][]string // directives of some servers
+	acl      bool             // with users for Sentinel, replicas and clients, and nobody else
+}
+
+// Users of a set with ACLs. Those of Sentinel and replicas may do what Redis' documentation
+// says they must.
+var aclLines = []string{
+	"user default off",
+	"user app on >app-secret ~* &* +@all",
+	"user replica on >replica-secret +psync +replconf +ping",
+	"user sentinel on >sentinel-secret &* +multi +slaveof +ping +exec +subscribe +config|rewrite +role " +
+		"+publish +info +client|setname +client|kill +script|kill",
+	"masteruser replica",
+	"masterauth replica-secret",
+}
+
+// A set is a master, its replicas, and three sentinels.
+type set struct {
+	layout
+	servers   []*server
+	sentinels []*sentinel
+	master    *server // as of the last failover
+}
+
+// A server is one of a set, with a connection of the test.
+type server struct {
+	*process
+	client *redis.Client
+}
+
+// A sentinel is one of three, with a connection of the test.
+type sentinel struct {
+	*process
+	client *redis.SentinelClient
+}
+
+func addr(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
+
+// startSet starts servers and sentinels, and returns when each sentinel knows all others
+// and all replicas.
+func startSet(t *testing.T, l layout) *set {
+	t.Helper()
+	s := &set{layout: l}
+	ports := freePorts(t, len(l.programs)+3)
+	for i, program := range l.programs {
+		directives := []string{`save ""`, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1"}
+		if i > 0 {
+			directives = append(directives, fmt.Sprintf("replicaof 127.0.0.1 %d", ports[0]))
+		}
+		if l.acl {
+			directives = append(directives, aclLines...)
+		}
+		directives = append(directives, l.extra[i]...)
+		p := newProcess(t, fmt.Sprintf("%s %d", program, i), paths[program], ports[i], directives)
+		p.start(t)
+		o := &redis.Options{Addr: addr(p.port), DialTimeout: time.Second, ReadTimeout: time.Second}
+		if l.acl {
+			o.Username, o.Password = "app", "app-secret"
+		}
+		client := redis.NewClient(o)
+		t.Cleanup(func() { _ = client.Close() })
+		s.servers = append(s.servers, &server{p, client})
+	}
+	s.master = s.servers[0]
+	for _, replica := range s.servers[1:] {
+		s.awaitReplica(t, replica)
+	}
+	for i, port := range ports[len(l.programs):] {
+		s.startSentinel(t, i, port)
+	}
+	for _, one := range s.sentinels {
+		await(t, one.name+" discovers the set", func() error { return s.discovered(t.Context(), one) })
+	}
+	return s
+}
+
+// startSentinel starts a sentinel that knows nothing but the master.
+func (s *set) startSentinel(t *testing.T, i, port int) {
+	t.Helper()
+	directives := []string{
+		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 2", masterName, s.master.port),
+		fmt.Sprintf("sentinel down-after-milliseconds %s %d", masterName, calm.Milliseconds()),
+		fmt.Sprintf("sentinel failover-timeout %s 3000", masterName),
+	}
+	if s.acl {
+		directives = append(directives, "sentinel auth-user "+masterName+" sentinel",
+			"sentinel auth-pass "+masterName+" sentinel-secret")
+	}
+	p := newProcess(t, fmt.Sprintf("sentinel %d", i), "redis-sentinel", port, directives)
+	p.start(t)
+	client := redis.NewSentinelClient(&redis.Options{Addr: addr(port)})
+	t.Cleanup(func() { _ = client.Close() })
+	s.sentinels = append(s.sentinels, &sentinel{p, client})
+}
+
+// discovered returns an error unless a sentinel knows the replicas and the other sentinels.
+func (s *set) discovered(ctx context.Context, one *sentinel) error {
+	if err := one.ended(); err != nil {
+		return err
+	}
+	replicas, err := one.client.Replicas(ctx, masterName).Result()
+	if err != nil {
+		return err
+	}
+	var known, want []string
+	for _, r := range replicas {
+		if r["flags"] == "slave" && r["master-link-status"] == "ok" {
+			known = append(known, r["port"])
+		}
+	}
+	for _, one := range s.servers {
+		if one != s.master {
+			want = append(want, strconv.Itoa(one.port))
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(want)
+	if !slices.Equal(known, want) {
+		return fmt.Errorf("replicas on ports %v, not %v", known, want)
+	}
+	others, err := one.client.Sentinels(ctx, masterName).Result()
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other["flags"] != "sentinel" || other["runid"] == "" {
+			return fmt.Errorf("a sentinel with flags %q", other["flags"])
+		}
+	}
+	if len(others) != 2 {
+		return fmt.Errorf("%d other sentinels", len(others))
+	}
+	return one.client.CkQuorum(ctx, masterName).Err()
+}
+
+// setDownAfter tells all sentinels how long a server may be silent.
+func (s *set) setDownAfter(t *testing.T, d time.Duration) {
+	t.Helper()
+	for _, one := range s.sentinels {
+		ms := strconv.FormatInt(d.Milliseconds(), 10)
+		require.NoError(t, one.client.Set(t.Context(), masterName, "down-after-milliseconds", ms).Err())
+	}
+}
+
+// awaitNewMaster waits until all sentinels name the same master, which is another than
+// before and is one.
+func (s *set) awaitNewMaster(t *testing.T) {
+	t.Helper()
+	await(t, "failover", func() error {
+		var named []string
+		for _, one := range s.sentinels {
+			at, err := one.client.GetMasterAddrByName(t.Context(), masterName).Result()
+			if err != nil {
+				return err
+			}
+			named = append(named, strings.Join(at, ":"))
+		}
+		i := slices.IndexFunc(s.servers, func(x *server) bool { return addr(x.port) == named[0] })
+		if len(slices.Compact(named)) != 1 || i < 0 || s.servers[i] == s.master {
+			return fmt.Errorf("the sentinels name %v", named)
+		}
+		role, err := s.servers[i].role(t.Context())
+		if err != nil {
+			return err
+		}
+		if role != "master" {
+			return errors.New("the promoted server is " + role)
+		}
+		s.master = s.servers[i]
+		return nil
+	})
+}
+
+// role returns master, or the state of the link and the address of the master.
+func (x *server) role(ctx context.Context) (string, error) {
+	reply, err := x.client.Do(ctx, "ROLE").Slice()
+	if err != nil {
+		return "", err
+	}
+	if reply[0] == "master" {
+		return "master", nil
+	}
+	return fmt.Sprintf("%v %v:%v", reply[3], reply[1], reply[2]), nil
+}
+
+// awaitReplica waits until a server is an online replica of the master.
+func (s *set) awaitReplica(t *testing.T, x *server) {
+	t.Helper()
+	want := "connected " + addr(s.master.port)
+	await(t, x.name+" becomes a replica", func() error {
+		if err := x.ended(); err != nil {
+			return err
+		}
+		role, err := x.role(t.Context())
+		if err == nil && role != want {
+			err = fmt.Errorf("ROLE is %q, not %q", role, want)
+		}
+		return err
+	})
+}
+
+// awaitRewritten waits until the files of all servers say what the servers are.
+func (s *set) awaitRewritten(t *testing.T) {
+	t.Helper()
+	for _, x := range s.servers {
+		want := []string(nil)
+		if x != s.master {
+			want = []string{fmt.Sprintf("replicaof 127.0.0.1 %d", s.master.port)}
+		}
+		await(t, "the file of "+x.name, func() error {
+			got, err := x.lines("replicaof")
+			if err == nil && !slices.Equal(got, want) {
+				err = fmt.Errorf("it has %q, not %q", got, want)
+			}
+			return err
+		})
+		comments, err := x.lines("#")
+		require.NoError(t, err)
+		require.Contains(t, comments, "# "+x.name, "the file has lost what was in it")
+	}
+}
