@@ -22,3 +22,14 @@ func TestRulesNameEachCommandOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesNameEachCommand: a rule with a command's name allows it.
+func TestRulesNameEachCommand(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for _, c := range e.Table().All() {
+		require.Equal(t, "OK", do(s, "ACL SETUSER u reset +"+c.FullName()))
+		reply := do(s, "ACL DRYRUN u "+strings.ReplaceAll(c.FullName(), "|", " "))
+		require.NotContains(t, reply, "no permissions to run")
+	}
+}
