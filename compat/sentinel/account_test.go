@@ -9,7 +9,8 @@ import (
 )
 
 // excess returns by how many units at most the calls exceed the limit in a window, as far
-// as that is certain: of RL.ALLOW it is known only between which instants the server's was.
+// as that is certain: of RL.ALLOW it is known only between which instants the server's was,
+// which it takes in whole milliseconds.
 func excess(a algorithm, calls []call) int {
 	units := slices.DeleteFunc(slices.Clone(calls), func(c call) bool { return !c.admitted })
 	worst, first := 0, 0
@@ -27,7 +28,7 @@ func span(a algorithm, first, last call) time.Duration {
 	if a == script {
 		return time.Duration(last.sentMs-first.sentMs) * time.Millisecond
 	}
-	return last.received - first.sent
+	return last.received - first.sent + time.Millisecond
 }
 
 // by returns the calls that a server has answered.
@@ -85,7 +86,7 @@ func TestExcess(t *testing.T) {
 		calls := admitted(windowLimit+1, window/windowLimit)
 		require.Equal(t, 0, excess(a, calls), a)
 		calls[windowLimit].sentMs--
-		calls[windowLimit].received--
+		calls[windowLimit].received -= time.Millisecond + 1
 		require.Equal(t, 1, excess(a, calls), a)
 		calls[3].admitted = false
 		require.Equal(t, 0, excess(a, calls), a)

@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"strconv"
 	"sync"
@@ -21,11 +22,13 @@ const (
 	ledgerWindow = 10 * time.Minute
 	ledgerLimit  = 1_000_000
 
-	between    = 10 * time.Millisecond  // calls of a limiter
 	afterError = 50 * time.Millisecond  // until it tries again
 	confirming = 100 * time.Millisecond // the timeout of WAIT
 	answering  = 400 * time.Millisecond // of a reply
 )
+
+// between is the time between two calls of a limiter.
+var between = flag.Duration("between", 10*time.Millisecond, "time between two calls of a limiter")
 
 // slidingWindow is the usual script; the members are unique.
 const slidingWindow = `
@@ -123,7 +126,7 @@ func (d *load) run(ctx context.Context, l *limiter) {
 			return
 		case <-next.C:
 		}
-		pause := between
+		pause := *between
 		c, err := d.call(ctx, l, n)
 		switch {
 		case ctx.Err() != nil:

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,6 +51,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (status int, err error) {
+	logging.Disable() // go-redis' own log: a line for each connection that is refused
 	if _, err := exec.LookPath("redis-sentinel"); err != nil {
 		fmt.Println("skipped: redis-sentinel is not installed (Debian: redis-sentinel)")
 		return 0, nil
