@@ -12,7 +12,7 @@ SEEDS ?= 1,2,3,4
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse browser soak record pgo tidy image release dist
+	abuse browser sentinel soak record pgo tidy image release dist
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ bench: ## speed against redis-server, as ratios (needs redis-server)
 bench-quick: ## the same in under a minute, with half the floors
 	$(GO) run ./bench --quick
 
-compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in four languages; Redis' tools and redis_exporter
+compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in four languages; Redis' tools, Sentinel and redis_exporter
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --tests
@@ -70,6 +70,9 @@ crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes
 
 abuse: ## what other clients notice of abuse, here and on redis-server (needs redis-server)
 	$(GO) run ./bench/abuse
+
+sentinel: ## ten failovers of each kind by redis-sentinel, here and on redis-server (needs redis-sentinel); 15 minutes
+	$(GO) test -C compat/sentinel -count=1 -timeout 60m -run 'TestFailovers$$' . -failovers 10 -between 1ms
 
 soak: ## mixed load for SOAKTIME (10m); memory, goroutines and descriptors must end where they began
 	$(GO) run ./bench/soak -time $(SOAKTIME)

@@ -17,7 +17,7 @@ import (
 // A suite is a folder of tests in some language's own framework. They start
 // zlimit-server or run it in their process. Most show that limiters can be tested so, and
 // compare nothing with Redis; terminal and exporter run Redis' tools and redis_exporter
-// against both servers.
+// against both servers, and sentinel runs redis-sentinel over both.
 type suite struct {
 	name        string // as in --only
 	dir         string
@@ -41,6 +41,10 @@ func testSuites(root string) []suite {
 		},
 		{name: "java", dir: at("compat/tests/java"), command: []string{"mvn", "-q", "-B", "test"}},
 		{name: "exporter", dir: at("compat/exporter"), command: []string{"go", "test", "-count=1", "./..."}},
+		{
+			name: "sentinel", dir: at("compat/sentinel"), // tests wait for Sentinel more than they compute
+			command: []string{"go", "test", "-count=1", "-parallel=3", "./..."},
+		},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},
 	}
 }

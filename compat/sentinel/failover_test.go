@@ -20,11 +20,11 @@ const (
 
 // An outcome is what clients have noticed of a failover.
 type outcome struct {
-	silence   time.Duration     // without a reply, of the limiter that waited longest
-	errors    float64           // of a limiter
-	lost      map[algorithm]int // units that were acknowledged and not confirmed by WAIT
-	admitted  map[algorithm]int // units that limiters without WAIT were granted by the old master
-	straddled int               // units above the limit in windows that contain the failover
+	silence   time.Duration // without a reply, of the limiter that waited longest
+	errors    float64       // of a limiter
+	lost      []int         // units of each limiter that had asked for no confirmation
+	lostOfOne []int         // units of each that one replica had confirmed
+	straddled int           // units above the limit in windows that contain the failover
 }
 
 // failover makes the sentinels promote another server under a load. after runs while the
@@ -55,7 +55,7 @@ func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func
 // account checks the promises and returns the rest.
 func (s *set) account(t *testing.T, d *load, old *server) outcome {
 	t.Helper()
-	out := outcome{lost: map[algorithm]int{}, admitted: map[algorithm]int{}}
+	var out outcome
 	for _, l := range d.limiters {
 		for _, x := range s.servers {
 			require.LessOrEqual(t, excess(l.algorithm, by(l.calls, x.port)), 0,
@@ -79,10 +79,12 @@ func (s *set) account(t *testing.T, d *load, old *server) outcome {
 			require.NotEmpty(t, by(l.calls, old.port))
 			require.True(t, by(l.calls, old.port)[0].confirmed, "%s: WAIT has confirmed nothing", l.name())
 		}
-		if l.wait == 0 {
+		switch l.wait {
+		case 0:
 			out.silence = max(out.silence, silence(l.calls))
-			out.lost[l.algorithm] += units
-			out.admitted[l.algorithm] += len(by(l.calls, old.port))
+			out.lost = append(out.lost, units)
+		case 1:
+			out.lostOfOne = append(out.lostOfOne, confirmed)
 		}
 	}
 	return out

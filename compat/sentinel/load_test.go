@@ -48,6 +48,7 @@ const (
 
 // A limiter is a client with keys of its own. Only its goroutine uses it while it runs.
 type limiter struct {
+	number    int
 	algorithm algorithm
 	wait      int // replicas that are to confirm; 0: it does not ask
 	calls     []call
@@ -68,7 +69,7 @@ type call struct {
 	ledgerUsed     int64 // units that the ledger had after this one, of RL.ALLOW
 }
 
-func (l *limiter) name() string { return fmt.Sprintf("%s:%d", l.algorithm, l.wait) }
+func (l *limiter) name() string { return fmt.Sprintf("%d:%s:%d", l.number, l.algorithm, l.wait) }
 
 // A load is limiters that run until it is stopped.
 type load struct {
@@ -103,7 +104,7 @@ func (s *set) startLoad(t *testing.T, algorithms ...algorithm) *load {
 	}
 	for _, a := range algorithms {
 		for _, n := range waits {
-			l := &limiter{algorithm: a, wait: n}
+			l := &limiter{number: len(d.limiters), algorithm: a, wait: n}
 			d.limiters = append(d.limiters, l)
 			d.running.Go(func() { d.run(ctx, l) })
 		}
