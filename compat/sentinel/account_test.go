@@ -106,7 +106,8 @@ func TestLost(t *testing.T) {
 	units, confirmed = lost(scripted, 1, 2, all)
 	require.Equal(t, []int{2, 1}, []int{units, confirmed})
 
-	allow := &limiter{algorithm: rlAllow, calls: append(admitted(5, time.Millisecond), call{port: 2, ledgerUsed: 6})}
+	after := call{port: 2, ledgerUsed: 6}
+	allow := &limiter{algorithm: rlAllow, calls: append(admitted(5, time.Millisecond), after)}
 	units, _ = lost(allow, 1, 2, nil)
 	require.Equal(t, 0, units)
 	allow.calls[5].ledgerUsed = 4

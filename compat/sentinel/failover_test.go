@@ -70,12 +70,11 @@ func (s *set) account(t *testing.T, d *load, old *server) outcome {
 			known = members(t, s.master, l)
 		}
 		units, confirmed := lost(l, old.port, s.master.port, known)
-		t.Logf("%s: %d calls, %d by the new master; silent for %s; %d errors; lost %d units, %d of them confirmed",
-			l.name(), len(l.calls), len(by(l.calls, s.master.port)), silence(l.calls).Round(time.Millisecond),
-			len(l.errors), units, confirmed)
+		t.Logf("%s: %d calls, %d by the new master, silent for %s, %d errors; lost %d units, %d confirmed",
+			l.name(), len(l.calls), len(by(l.calls, s.master.port)),
+			silence(l.calls).Round(time.Millisecond), len(l.errors), units, confirmed)
 		if l.wait == len(s.servers)-1 {
-			require.Zero(t, confirmed, "%s: units that every replica had confirmed and the new master has not",
-				l.name())
+			require.Zero(t, confirmed, "%s: units lost that every replica had confirmed", l.name())
 			require.NotEmpty(t, by(l.calls, old.port))
 			require.True(t, by(l.calls, old.port)[0].confirmed, "%s: WAIT has confirmed nothing", l.name())
 		}

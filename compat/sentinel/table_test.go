@@ -18,8 +18,8 @@ func TestFailovers(t *testing.T) {
 		t.Skip("-failovers N measures N failovers of each kind")
 	}
 	var table strings.Builder
-	table.WriteString("| failover | servers | seconds without an answer | errors of a client | units lost | " +
-		"though one replica had confirmed | above the limit |\n|---|---|---|---|---|---|---|\n")
+	table.WriteString("| failover | servers | seconds without an answer | errors of a client | " +
+		"units lost | though one replica had confirmed | above the limit |\n|---|---|---|---|---|---|---|\n")
 	for _, f := range []fault{killed, paused, asked} {
 		outcomes := map[string][]outcome{}
 		for n := range *failovers {
