@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -75,8 +76,8 @@ func (s *set) account(t *testing.T, d *load, old *server) outcome {
 			silence(l.calls).Round(time.Millisecond), len(l.errors), units, confirmed)
 		if l.wait == len(s.servers)-1 {
 			require.Zero(t, confirmed, "%s: units lost that every replica had confirmed", l.name())
-			require.NotEmpty(t, by(l.calls, old.port))
-			require.True(t, by(l.calls, old.port)[0].confirmed, "%s: WAIT has confirmed nothing", l.name())
+			ok := slices.ContainsFunc(by(l.calls, old.port), func(c call) bool { return c.confirmed })
+			require.True(t, ok, "%s: WAIT has confirmed nothing", l.name())
 		}
 		switch l.wait {
 		case 0:
