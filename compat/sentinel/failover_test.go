@@ -14,9 +14,10 @@ import (
 type fault string
 
 const (
-	killed fault = "killed"  // SIGKILL
-	paused fault = "stopped" // SIGSTOP
-	asked  fault = "by hand" // SENTINEL FAILOVER
+	killed  fault = "killed"             // SIGKILL
+	stopped fault = "stopped"            // SIGSTOP
+	asked   fault = "by hand"            // SENTINEL FAILOVER
+	careful fault = "by hand, no writes" // the same after CLIENT PAUSE, when replicas have everything
 )
 
 // An outcome is what clients have noticed of a failover.
@@ -39,9 +40,13 @@ func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func
 	case killed:
 		s.setDownAfter(t, alert)
 		old.kill()
-	case paused:
+	case stopped:
 		s.setDownAfter(t, alert)
 		old.signal(t, syscall.SIGSTOP)
+	case careful:
+		require.NoError(t, old.client.Do(t.Context(), "CLIENT", "PAUSE", 10_000, "WRITE").Err())
+		await(t, "replicas have what the master has", func() error { return s.inStep(t.Context()) })
+		fallthrough
 	case asked:
 		require.NoError(t, s.sentinels[0].client.Failover(t.Context(), masterName).Err())
 	}
@@ -129,7 +134,7 @@ func TestStoppedMaster(t *testing.T) {
 	t.Parallel()
 	s := startSet(t, layout{programs: threeOurs})
 	old := s.master
-	s.failover(t, paused, both, func() {
+	s.failover(t, stopped, both, func() {
 		old.signal(t, syscall.SIGCONT)
 		s.awaitReplica(t, old)
 	})
@@ -148,6 +153,19 @@ func TestFailoverByHand(t *testing.T) {
 		users, err := x.lines("user")
 		require.NoError(t, err)
 		require.Len(t, users, 4, "user lines in the file of %s", x.name)
+	}
+}
+
+// TestCarefulFailover: nothing is lost if the master's clients may not write while Sentinel
+// replaces it.
+func TestCarefulFailover(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{zlimit, redis7} {
+		s := startSet(t, layout{programs: []string{program, program, program}})
+		out := s.failover(t, careful, onlyScript, nothing)
+		require.Equal(t, []int{0}, out.lost, program)
+		require.Equal(t, []int{0}, out.lostOfOne, program)
+		require.LessOrEqual(t, out.straddled, 0, program)
 	}
 }
 

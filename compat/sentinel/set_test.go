@@ -200,6 +200,31 @@ func (s *set) awaitNewMaster(t *testing.T) {
 	})
 }
 
+// inStep returns an error unless all servers are at one offset. Pings move it now and then.
+func (s *set) inStep(ctx context.Context) error {
+	var offsets []string
+	for _, x := range s.servers {
+		text, err := x.client.Info(ctx, "replication").Result()
+		if err != nil {
+			return err
+		}
+		field := "slave_repl_offset:"
+		if x == s.master {
+			field = "master_repl_offset:"
+		}
+		_, rest, _ := strings.Cut(text, "\n"+field)
+		offset, _, ok := strings.Cut(rest, "\r\n")
+		if !ok {
+			return errors.New("INFO has no " + field)
+		}
+		offsets = append(offsets, offset)
+	}
+	if len(slices.Compact(offsets)) != 1 {
+		return fmt.Errorf("offsets %v", offsets)
+	}
+	return nil
+}
+
 // role returns master, or the state of the link and the address of the master.
 func (x *server) role(ctx context.Context) (string, error) {
 	reply, err := x.client.Do(ctx, "ROLE").Slice()

@@ -20,7 +20,7 @@ func TestFailovers(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| failover | servers | seconds without an answer | errors of a client | " +
 		"units lost | though one replica had confirmed | above the limit |\n|---|---|---|---|---|---|---|\n")
-	for _, f := range []fault{killed, paused, asked} {
+	for _, f := range []fault{killed, stopped, asked} {
 		outcomes := map[string][]outcome{}
 		for n := range *failovers {
 			for _, program := range []string{zlimit, redis7} {
