@@ -67,7 +67,7 @@ func (s *set) account(t *testing.T, d *load, old *server) outcome {
 			require.LessOrEqual(t, excess(l.algorithm, by(l.calls, x.port)), 0,
 				"%s: units above the limit in a window of %s", l.name(), x.name)
 		}
-		require.NotZero(t, len(by(l.calls, s.master.port)))
+		require.NotEmpty(t, by(l.calls, s.master.port))
 		out.straddled = max(out.straddled, excess(l.algorithm, l.calls))
 		out.errors += float64(len(l.errors)) / float64(len(d.limiters))
 
