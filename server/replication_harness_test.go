@@ -1,0 +1,259 @@
+package server_test
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/server"
+)
+
+// A kind is what a node of a test of replication runs.
+type kind string
+
+const (
+	ours  kind = "zlimit"
+	redis kind = "redis"
+)
+
+// A node is a server in a test of replication, and a connection to it.
+type node struct {
+	*wire
+	kind  kind
+	addr  string
+	srv   *server.Server // nil: redis-server
+	redis *oracle.Redis
+	extra atomic.Int64 // microseconds that its clocks are ahead of the machine's
+	end   func()       // stops it; it may be called again
+}
+
+// fabric are the nodes of one test. They have no periodic work but what until does.
+type fabric struct {
+	t     *testing.T
+	nodes []*node
+}
+
+// fabricTimeout bounds, in real time, how long a test waits for what does not come about.
+const fabricTimeout = 15 * time.Second
+
+func newFabric(t *testing.T) *fabric { return &fabric{t: t} }
+
+// node starts a server. The test is skipped if there is no redis-server to be one.
+func (f *fabric) node(k kind, directives ...string) *node {
+	return f.nodeOn(k, nil, directives...)
+}
+
+// nodeOn starts a server on a disk, which redis-server ignores.
+func (f *fabric) nodeOn(k kind, on disk.FS, directives ...string) *node {
+	t := f.t
+	t.Helper()
+	directives = append([]string{"--repl-diskless-sync-delay", "0"}, directives...)
+	n := &node{kind: k}
+	if k == redis {
+		if err := oracle.FindRealTime(); err != nil {
+			t.Skip("there is no redis-server on this machine to be the other half: ", err)
+		}
+		r, err := oracle.Start(oracle.Options{RealTime: true, Args: directives})
+		require.NoError(t, err)
+		n.redis, n.addr, n.end = r, r.Addr(), func() { require.NoError(t, r.Close()) }
+	} else {
+		n.startOurs(t, on, append([]string{"--enable-debug-command", "yes"}, directives...))
+	}
+	t.Cleanup(n.end)
+	f.nodes = append(f.nodes, n)
+	n.wire = n.dial(t)
+	if n.srv != nil {
+		eventually(t, func() bool { return n.call(t, "PING") == "+PONG" }, func() {})
+	}
+	return n
+}
+
+func (n *node) startOurs(t *testing.T, on disk.FS, directives []string) {
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, directives...), nil))
+	began := time.Now()
+	beganUs := began.UnixMicro()
+	srv, err := server.Listen(server.Options{
+		Config: cfg, FreePort: true, NoCron: true, Disk: on,
+		Clock: clock.New(clock.Sources{
+			Monotonic: func() int64 { return time.Since(began).Microseconds() + n.extra.Load() },
+			Wall:      func() int64 { return beganUs + time.Since(began).Microseconds() + n.extra.Load() },
+		}),
+	})
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve() }()
+	n.srv, n.addr = srv, srv.Addr().String()
+	ended := false
+	n.end = func() {
+		if !ended {
+			ended = true
+			require.NoError(t, srv.Close())
+			require.NoError(t, <-served)
+		}
+	}
+}
+
+// dial opens another connection.
+func (n *node) dial(t *testing.T) *wire {
+	t.Helper()
+	c, err := net.Dial("tcp", n.addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return newWire(c)
+}
+
+// hostPort returns the node's address as REPLICAOF takes it.
+func (n *node) hostPort() (host, port string) {
+	host, port, _ = net.SplitHostPort(n.addr)
+	return host, port
+}
+
+// jump moves the clocks of a server of ours ahead.
+func (n *node) jump(d time.Duration) { n.extra.Add(d.Microseconds()) }
+
+// do sends a line, in which words are quoted as in Go, and returns the reply.
+func (n *node) do(t *testing.T, line string) string {
+	t.Helper()
+	return doLine(t, n.wire, line)
+}
+
+func doLine(t *testing.T, w *wire, line string) string {
+	t.Helper()
+	words, err := oracle.Words(line)
+	require.NoError(t, err)
+	require.NoError(t, w.send(words), line)
+	return w.reply(t)
+}
+
+// fill sends lines, none of which may fail.
+func (n *node) fill(t *testing.T, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		require.NotRegexp(t, "^-", n.do(t, line), line)
+	}
+}
+
+// info returns the fields of a section of INFO, and their names in order.
+func (n *node) info(t *testing.T, section string) (fields map[string]string, names []string) {
+	t.Helper()
+	fields = map[string]string{}
+	for line := range strings.SplitSeq(n.do(t, "INFO "+section), "\r\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			fields[name] = value
+			names = append(names, name)
+		}
+	}
+	return fields, names
+}
+
+// field returns a field of INFO replication.
+func (n *node) field(t *testing.T, name string) string {
+	t.Helper()
+	fields, _ := n.info(t, "replication")
+	return fields[name]
+}
+
+// until polls a condition while the servers of ours do their periodic work.
+func (f *fabric) until(ok func() bool, what ...any) {
+	f.t.Helper()
+	for end := time.Now().Add(fabricTimeout); !ok(); f.tick() {
+		if time.Now().Before(end) {
+			continue
+		}
+		for _, n := range f.nodes {
+			f.t.Log(n.kind, n.addr, n.do(f.t, "INFO replication"))
+		}
+		require.Fail(f.t, "it has not come about", what...)
+	}
+}
+
+func (f *fabric) tick() {
+	for _, n := range f.nodes {
+		if n.srv != nil {
+			n.srv.Engine().Tick()
+		}
+	}
+}
+
+// follow makes a node a replica of another one and waits until it has everything.
+func (f *fabric) follow(replica, master *node) {
+	f.t.Helper()
+	host, port := master.hostPort()
+	require.Equal(f.t, "+OK", replica.call(f.t, "REPLICAOF", host, port))
+	f.caughtUp(replica, master)
+}
+
+// caughtUp waits until a replica has applied what its master had done.
+func (f *fabric) caughtUp(replica, master *node) {
+	f.t.Helper()
+	want := master.offset(f.t)
+	f.until(func() bool {
+		fields, _ := replica.info(f.t, "replication")
+		at, _ := strconv.ParseInt(fields["slave_repl_offset"], 10, 64)
+		require.NotContains(f.t, fields["master_link_error"], "cannot be followed")
+		return fields["master_link_status"] == "up" && at >= want &&
+			fields["master_replid"] == master.field(f.t, "master_replid")
+	}, "the replica does not follow")
+}
+
+func (n *node) offset(t *testing.T) int64 {
+	t.Helper()
+	at, err := strconv.ParseInt(n.field(t, "master_repl_offset"), 10, 64)
+	require.NoError(t, err)
+	return at
+}
+
+// counts returns how many full copies and continuations a master has begun.
+func (n *node) counts(t *testing.T) (full, partial string) {
+	t.Helper()
+	stats, _ := n.info(t, "stats")
+	return stats["sync_full"], stats["sync_partial_ok"]
+}
+
+// deadlines returns the deadline of each key in each database.
+func (n *node) deadlines(t *testing.T) (out []string) {
+	t.Helper()
+	for db := range 16 {
+		require.Equal(t, "+OK", n.call(t, "SELECT", strconv.Itoa(db)))
+		for i, key := range strings.Split(n.call(t, "KEYS", "*"), "\r\n") {
+			if i > 0 && i%2 == 0 {
+				out = append(out, strconv.Itoa(db)+" "+key+" "+n.call(t, "PEXPIRETIME", key))
+			}
+		}
+	}
+	require.Equal(t, "+OK", n.call(t, "SELECT", "0"))
+	slices.Sort(out)
+	return out
+}
+
+// requireSame requires that a replica holds what its master does, deadlines to the millisecond.
+func (f *fabric) requireSame(replica, master *node, what ...any) {
+	f.t.Helper()
+	f.caughtUp(replica, master)
+	require.Equal(f.t, master.deadlines(f.t), replica.deadlines(f.t), what...)
+	require.Equal(f.t, master.call(f.t, "DEBUG", "DIGEST"), replica.call(f.t, "DEBUG", "DIGEST"), what...)
+}
+
+// pairings runs a test with a master and a replica of each kind.
+func pairings(t *testing.T, test func(t *testing.T, f *fabric, master, replica *node)) {
+	for _, m := range []kind{ours, redis} {
+		for _, r := range []kind{ours, redis} {
+			t.Run(string(r)+" follows "+string(m), func(t *testing.T) {
+				t.Parallel()
+				f := newFabric(t)
+				test(t, f, f.node(m), f.node(r))
+			})
+		}
+	}
+}
