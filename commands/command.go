@@ -143,8 +143,8 @@ type Command struct {
 	// about a call that it will make later; then Locks changes nothing.
 	Locks func(c *Ctx, args [][]byte) store.ShardSet
 
-	// Declares, if not nil, returns the flags Write and DenyOOM as the script that a call
-	// names declares them. ok is false if it declares nothing.
+	// Declares, if not nil, returns the flags Write, DenyOOM and Stale as the script that a
+	// call names declares them. ok is false if it declares nothing.
 	Declares func(args [][]byte) (flags Flags, ok bool)
 
 	called  string // the name by which clients call it; see Table.Rename
@@ -193,6 +193,27 @@ func (c *Command) Replicates(args [][]byte) bool {
 		}
 	}
 	return c.Flags&(Write|MayReplicate) != 0
+}
+
+// DeclaresWrite reports whether a call may write, or names a script that declares that it
+// does.
+func (c *Command) DeclaresWrite(args [][]byte) bool {
+	if c.Declares != nil {
+		flags, ok := c.Declares(args)
+		return ok && flags&Write != 0
+	}
+	return c.Writes(args)
+}
+
+// NeedsMaster reports whether a call is refused by a replica that has no link to its master
+// and must not serve stale data.
+func (c *Command) NeedsMaster(args [][]byte) bool {
+	if c.Declares != nil {
+		if flags, ok := c.Declares(args); ok {
+			return flags&Stale == 0
+		}
+	}
+	return c.Flags&Stale == 0
 }
 
 // InRedis reports whether Redis 7.0 has the command. Redis' versions have one digit

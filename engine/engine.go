@@ -152,6 +152,7 @@ func New(o Options) *Engine {
 			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
 			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
 			WriteRefusal:     func() string { return e.writeRefusal() },
+			StaleRefusal:     func() string { return e.staleRefusal() },
 			ForceInterpreter: interpreterOnly(o.Config),
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),

@@ -81,13 +81,13 @@ func (s *Session) beginFollowing(cmd *commands.Command, args [][]byte) {
 // denyByRole returns the error for a command that replication refuses now, or resp.None.
 func (s *Session) denyByRole(r *replication.Rules, cmd *commands.Command, args [][]byte) resp.Value {
 	e := s.engine
-	writes := s.anyRuns(cmd, args, (*commands.Command).Writes)
+	writes := s.anyRuns(cmd, args, (*commands.Command).DeclaresWrite)
 	switch {
 	case writes && r.MinReplicas > 0 && e.repl.master.Good(e.clock.MonotonicUs(), r.MaxLagUs) < r.MinReplicas:
 		return errNoReplicas
 	case writes && r.ReadOnly:
 		return errReadOnlyReplica
-	case r.NeedsMaster && !cmd.Is(commands.Stale) && !e.masterIsUp():
+	case r.NeedsMaster && s.anyRuns(cmd, args, (*commands.Command).NeedsMaster) && !e.masterIsUp():
 		return errMasterDown
 	}
 	return resp.None
@@ -113,6 +113,14 @@ func (e *Engine) writeRefusal() string {
 	case rules.MinReplicas > 0 &&
 		e.repl.master.Good(e.clock.MonotonicUs(), rules.MaxLagUs) < rules.MinReplicas:
 		return errNoReplicas.Str()
+	}
+	return ""
+}
+
+// staleRefusal returns why scripts may not read now, or "".
+func (e *Engine) staleRefusal() string {
+	if rules := e.repl.rules.Load(); rules != nil && rules.NeedsMaster && !e.masterIsUp() {
+		return errMasterDown.Str()
 	}
 	return ""
 }

@@ -64,6 +64,9 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 	case cmd.Flags&commands.NoScript != 0 || cmd.Handler == nil:
 		return errNotAllowed
 	}
+	if !cmd.Is(commands.Stale) && r.engine.staleRefusal(r.parent) != "" {
+		return errStaleReplica
+	}
 	if guard := r.child.Guard; guard != nil {
 		if text := guard.RefuseCall(cmd, args); text != "" {
 			return text

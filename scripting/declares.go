@@ -2,18 +2,21 @@ package scripting
 
 import "github.com/zlimit/zlimit/commands"
 
-// The flags of a script say before it runs whether it writes and whether it needs
-// memory, and Redis pauses or refuses it accordingly. A script without a shebang
+// The flags of a script say before it runs whether it writes, whether it needs memory, and
+// whether stale data will do, and Redis pauses or refuses it accordingly. A script without a shebang
 // line, or one that does not exist, declares nothing.
 
 // declared returns the flags that a script has as a command. As in Redis, one that
 // writes nothing needs no memory.
-func declared(noWrites, allowOOM bool) (flags commands.Flags) {
+func declared(noWrites, allowOOM, allowStale bool) (flags commands.Flags) {
 	if !noWrites {
 		flags |= commands.Write
 	}
 	if !noWrites && !allowOOM {
 		flags |= commands.DenyOOM
+	}
+	if allowStale {
+		flags |= commands.Stale
 	}
 	return flags
 }
@@ -22,7 +25,7 @@ func (f flags) declares() (flags commands.Flags, ok bool) {
 	if !f.declared {
 		return 0, false
 	}
-	return declared(f.noWrites, f.allowOOM), true
+	return declared(f.noWrites, f.allowOOM, f.allowStale), true
 }
 
 func (e *Engine) sourceDeclares(args [][]byte) (flags commands.Flags, ok bool) {
@@ -48,5 +51,5 @@ func (e *Engine) functionDeclares(args [][]byte) (flags commands.Flags, ok bool)
 	if f == nil {
 		return 0, false
 	}
-	return declared(f.noWrites, f.allowOOM), true
+	return declared(f.noWrites, f.allowOOM, f.allowStale), true
 }

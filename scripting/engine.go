@@ -49,6 +49,10 @@ type Options struct {
 	// Otherwise it returns "". It may be nil.
 	WriteRefusal func() string
 
+	// StaleRefusal returns the error for a script that does not declare that stale data
+	// will do, while they must not be served. Otherwise it returns "". It may be nil.
+	StaleRefusal func() string
+
 	// ForceInterpreter returns whether lua-engine makes the interpreter run every
 	// script, plain ones included. Nil means false.
 	ForceInterpreter func() bool
@@ -151,6 +155,14 @@ func (e *Engine) logf(format string, args ...any) {
 	if e.options.Log != nil {
 		e.options.Log(levelWarning, fmt.Sprintf(format, args...))
 	}
+}
+
+// staleRefusal returns the error if stale data must not be served now, or "".
+func (e *Engine) staleRefusal(c *commands.Ctx) string {
+	if e.options.StaleRefusal == nil || c.Replayed {
+		return ""
+	}
+	return e.options.StaleRefusal()
 }
 
 // writeRefusal returns the error if nothing may be written now, or "".

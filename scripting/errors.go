@@ -14,6 +14,7 @@ const (
 	errUnknownCommand = "ERR Unknown Redis command called from script"
 	errArity          = "ERR Wrong number of args calling Redis command from script"
 	errNotAllowed     = "ERR This Redis command is not allowed from script"
+	errStaleReplica   = "ERR Can not execute the command on a stale replica"
 	errWrite          = "ERR Write commands are not allowed from read-only scripts."
 	errNoArguments    = "ERR Please specify at least one argument for this redis lib call"
 	errArgumentType   = "ERR Lua redis lib command arguments must be strings or integers"

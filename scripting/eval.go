@@ -54,6 +54,11 @@ func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]b
 			return resp.Error(text)
 		}
 	}
+	if !s.flags.allowStale {
+		if text := e.staleRefusal(c); text != "" {
+			return resp.Error(text)
+		}
+	}
 	if c.OutOfMemory && s.flags.allowOOM {
 		c.OutOfMemory = false
 		defer func() { c.OutOfMemory = true }()

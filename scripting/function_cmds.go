@@ -31,6 +31,11 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 			return resp.Error(text)
 		}
 	}
+	if !f.allowStale {
+		if text := e.staleRefusal(c); text != "" {
+			return resp.Error(text)
+		}
+	}
 	if c.OutOfMemory && f.allowOOM {
 		c.OutOfMemory = false
 		defer func() { c.OutOfMemory = true }()

@@ -35,6 +35,7 @@ type libraryFunction struct {
 	flags       []string
 	noWrites    bool
 	allowOOM    bool
+	allowStale  bool
 	lib         *library
 	callback    *lua.LFunction
 }

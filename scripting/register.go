@@ -103,5 +103,6 @@ func (in *interp) registerFlags(L *lua.LState, f *libraryFunction, list *lua.LTa
 		f.flags = append(f.flags, name)
 		f.noWrites = f.noWrites || name == "no-writes"
 		f.allowOOM = f.allowOOM || name == "allow-oom"
+		f.allowStale = f.allowStale || name == "allow-stale"
 	}
 }

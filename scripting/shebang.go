@@ -7,9 +7,10 @@ import (
 
 // flags are the declarations in a script's shebang line.
 type flags struct {
-	declared bool // there was a #!lua line
-	noWrites bool
-	allowOOM bool
+	declared   bool // there was a #!lua line
+	noWrites   bool
+	allowOOM   bool
+	allowStale bool
 }
 
 var knownFlags = map[string]bool{
@@ -49,6 +50,7 @@ func parseShebang(source string) (f flags, body string, err error) {
 			}
 			f.noWrites = f.noWrites || name == "no-writes"
 			f.allowOOM = f.allowOOM || name == "allow-oom"
+			f.allowStale = f.allowStale || name == "allow-stale"
 		}
 	}
 	return f, source[end:], nil
