@@ -40,11 +40,12 @@ type node struct {
 // fabric are the nodes of one test. They have no periodic work but what until does.
 type fabric struct {
 	t     *testing.T
+	held  bool // redis-servers' clocks stand, but for jumps
 	nodes []*node
 }
 
 // fabricTimeout bounds, in real time, how long a test waits for what does not come about.
-const fabricTimeout = 15 * time.Second
+const fabricTimeout = 20 * time.Second
 
 func newFabric(t *testing.T) *fabric { return &fabric{t: t} }
 
@@ -60,10 +61,18 @@ func (f *fabric) nodeOn(k kind, on disk.FS, directives ...string) *node {
 	directives = append([]string{"--repl-diskless-sync-delay", "0"}, directives...)
 	n := &node{kind: k}
 	if k == redis {
-		if err := oracle.FindRealTime(); err != nil {
+		find := oracle.FindRealTime
+		if f.held {
+			find = oracle.Find
+		}
+		if err := find(); err != nil {
 			t.Skip("there is no redis-server on this machine to be the other half: ", err)
 		}
-		r, err := oracle.Start(oracle.Options{RealTime: true, Args: directives})
+		o := oracle.Options{RealTime: !f.held, Args: directives}
+		if f.held {
+			o.NowMs = time.Now().UnixMilli()
+		}
+		r, err := oracle.Start(o)
 		require.NoError(t, err)
 		n.redis, n.addr, n.end = r, r.Addr(), func() { require.NoError(t, r.Close()) }
 	} else {
@@ -119,8 +128,13 @@ func (n *node) hostPort() (host, port string) {
 	return host, port
 }
 
-// jump moves the clocks of a server of ours ahead.
-func (n *node) jump(d time.Duration) { n.extra.Add(d.Microseconds()) }
+// jump moves the clocks ahead: of redis-server the wall clock, which must be held.
+func (n *node) jump(t *testing.T, d time.Duration) {
+	n.extra.Add(d.Microseconds())
+	if n.redis != nil && d != 0 {
+		require.NoError(t, n.redis.SetClock(time.Now().UnixMilli()+n.extra.Load()/1000))
+	}
+}
 
 // do sends a line, in which words are quoted as in Go, and returns the reply.
 func (n *node) do(t *testing.T, line string) string {
