@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,6 +191,36 @@ func (f *fabric) until(ok func() bool, what ...any) {
 		}
 		require.Fail(f.t, "it has not come about", what...)
 	}
+}
+
+// await returns the next reply of a connection, and does the periodic work meanwhile.
+func (f *fabric) await(w *wire) (reply string) {
+	f.t.Helper()
+	arrived := make(chan string, 1)
+	go func() {
+		b, err := w.readReply()
+		if err != nil {
+			b = []byte(err.Error())
+		}
+		arrived <- strings.TrimSuffix(string(b), "\r\n")
+	}()
+	f.until(func() bool {
+		select {
+		case reply = <-arrived:
+			return true
+		default:
+			runtime.Gosched()
+			return false
+		}
+	}, "no reply")
+	return reply
+}
+
+// wait sends WAIT and returns the reply.
+func (f *fabric) wait(w *wire, replicas, timeoutMs string) string {
+	f.t.Helper()
+	require.NoError(f.t, w.send([][]byte{[]byte("WAIT"), []byte(replicas), []byte(timeoutMs)}))
+	return f.await(w)
 }
 
 func (f *fabric) tick() {

@@ -121,7 +121,7 @@ func TestReplicationOfLimiters(t *testing.T) {
 			f.requireSame(replica, master)
 			master.fill(t, decide("copy:")...)
 			master.fill(t, decide("stream:")...)
-			require.Equal(t, ":1", master.do(t, "WAIT 1 0"))
+			require.Equal(t, ":1", f.wait(master.wire, "1", "0"))
 			f.requireSame(replica, master)
 			if k != ours {
 				return
