@@ -140,6 +140,9 @@ func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	if e.storage.Loading() || e.scripts.Busy() != nil || e.pause.kind.Load() != uint32(pauseNothing) {
 		return true
 	}
+	if e.repl.link.Load() != nil { // its master evicts
+		return true
+	}
 	policy := v.policy.Load()
 	beganUs := e.clock.MonotonicUs()
 	defer func() { e.event(latency.Evict, e.clock.MonotonicUs()-beganUs) }()
