@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
@@ -304,7 +305,10 @@ func (f *follower) Load(in io.ReaderAt, size int64, at replication.Position, pro
 		return errNotMaster
 	}
 	db, err := e.storage.Replace(in, size, f.empty, progress)
-	if err != nil {
+	switch {
+	case errors.Is(err, durable.ErrUnsupported): // the next copy would have it, too
+		return fmt.Errorf("%w: %w", replication.ErrForeign, err)
+	case err != nil:
 		return err
 	}
 	e.store.Lock(store.AllShards)
