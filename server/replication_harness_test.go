@@ -302,3 +302,10 @@ func pairings(t *testing.T, test func(t *testing.T, f *fabric, master, replica *
 		}
 	}
 }
+
+// jumpOurs moves the clocks of a server of ours ahead, and leaves redis-server alone.
+func (n *node) jumpOurs(t *testing.T, d time.Duration) {
+	if n.kind == ours {
+		n.jump(t, d)
+	}
+}
