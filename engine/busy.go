@@ -29,18 +29,20 @@ func (e *Engine) End() {
 }
 
 // lockUnlessBusy locks a set of shards for a session, or for none if s is nil. If a
-// script past the threshold is in the way it locks none and returns the script.
+// script past the threshold is in the way it locks none and returns the script, except for a
+// session that runs what a master sends: that waits.
 func (e *Engine) lockUnlessBusy(s *Session, shards store.ShardSet) *scripting.Busy {
 	if e.store.TryLock(shards) {
 		return nil
 	}
 	defer s.waitBegins().ends()
+	waits := s != nil && s.follows != nil
 	for {
 		change := e.scripts.BusyChange()
 		if e.store.LockOrCancel(shards, change) {
 			return nil
 		}
-		if busy := e.scripts.Busy(); busy != nil {
+		if busy := e.scripts.Busy(); busy != nil && !waits {
 			return busy
 		}
 	}
