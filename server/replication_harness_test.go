@@ -46,7 +46,7 @@ type fabric struct {
 }
 
 // fabricTimeout bounds, in real time, how long a test waits for what does not come about.
-const fabricTimeout = 20 * time.Second
+const fabricTimeout = 120 * time.Second
 
 func newFabric(t *testing.T) *fabric { return &fabric{t: t} }
 
