@@ -14,7 +14,10 @@ import (
 func TestReplicationChain(t *testing.T) {
 	t.Parallel()
 	for _, chain := range [][]kind{
-		{ours, ours, ours}, {ours, redis, ours}, {redis, ours, redis}, {ours, ours, redis}, {redis, ours, ours},
+		{ours, ours, ours}, {ours, redis, ours}, {redis, ours, redis}, {ours, ours, redis}, {
+			redis, ours,
+			ours,
+		},
 	} {
 		t.Run(fmt.Sprint(chain), func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +50,10 @@ func TestReplicationChain(t *testing.T) {
 // TestPromotion: after the promotion of a replica its siblings and the old master go on without a copy.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
-	for _, k := range [][]kind{{ours, ours, ours}, {redis, ours, redis}, {ours, redis, ours}, {redis, ours, ours}} {
+	for _, k := range [][]kind{{ours, ours, ours}, {redis, ours, redis}, {ours, redis, ours}, {
+		redis, ours,
+		ours,
+	}} {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
 			f := newFabric(t)
@@ -106,8 +112,8 @@ func TestOldMasterThatWroteMoreGetsACopy(t *testing.T) {
 	}
 }
 
-// TestRestartedServersGoOn: dump.rdb has the place in the history, so that neither a replica nor a master that
-// was restarted costs a copy.
+// TestRestartedServersGoOn: dump.rdb has the place in the history, so that neither a replica nor a
+// master that was restarted costs a copy.
 func TestRestartedServersGoOn(t *testing.T) {
 	t.Parallel()
 	for _, other := range []kind{ours, redis} {

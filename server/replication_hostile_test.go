@@ -140,7 +140,8 @@ func TestShutdownDuringSync(t *testing.T) {
 	require.Empty(t, spools(d.Names()))
 }
 
-// TestReplicaOfItself: a server that is told to follow itself, or its own replica, keeps its keys and answers.
+// TestReplicaOfItself: a server that is told to follow itself, or its own replica, keeps its keys and
+// answers.
 func TestReplicaOfItself(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, f *fabric, k kind) {

@@ -19,7 +19,8 @@ func TestReplicationInfoFields(t *testing.T) {
 	}
 	states := func(t *testing.T, k kind) (out map[string]state) {
 		f := newFabric(t)
-		master, replica := f.node(k), f.node(k, "--replica-announce-ip", "localhost", "--replica-priority", "7")
+		master, replica := f.node(k), f.node(k, "--replica-announce-ip", "localhost", "--replica-priority",
+			"7")
 		out = map[string]state{}
 		note := func(name string, n *node) {
 			_, fields := n.info(t, "replication")
@@ -71,7 +72,8 @@ func TestMinReplicasToWrite(t *testing.T) {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
 			f := newFabric(t)
-			master, replica := f.node(k, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10"), f.node(k)
+			master, replica := f.node(k, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10"),
+				f.node(k)
 			const refused = "-NOREPLICAS Not enough good replicas to write."
 			refusals := func() {
 				t.Helper()
@@ -83,7 +85,8 @@ func TestMinReplicasToWrite(t *testing.T) {
 				require.Contains(t, master.do(t, `EVAL "return redis.call('set', KEYS[1], 1)" 1 k`), refused)
 				require.Equal(t, "+OK", master.do(t, "MULTI"))
 				require.Equal(t, refused, master.do(t, "SET k v"))
-				require.Equal(t, "-EXECABORT Transaction discarded because of previous errors.", master.do(t, "EXEC"))
+				require.Equal(t, "-EXECABORT Transaction discarded because of previous errors.", master.do(t,
+					"EXEC"))
 				require.Equal(t, "+OK", master.do(t, "MULTI"))
 				require.Equal(t, "+QUEUED", master.do(t, `EVAL "return redis.call('set', KEYS[1], 1)" 1 k`))
 				require.Contains(t, master.do(t, "EXEC"), refused)
@@ -123,7 +126,8 @@ func TestWaitForReplicas(t *testing.T) {
 		for i := range 20 {
 			master.fill(t, "SET k "+strconv.Itoa(i))
 			require.Equal(t, ":1", f.wait(master.wire, "1", "0"))
-			require.Equal(t, "$"+strconv.Itoa(len(strconv.Itoa(i)))+"\r\n"+strconv.Itoa(i), replica.do(t, "GET k"))
+			require.Equal(t, "$"+strconv.Itoa(len(strconv.Itoa(i)))+"\r\n"+strconv.Itoa(i), replica.do(t,
+				"GET k"))
 		}
 		require.Equal(t, ":1", master.do(t, "WAIT 2 1"), "the time is up")
 		master.fill(t, "MULTI", "SET k tx", "WAIT 9 0")

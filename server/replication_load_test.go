@@ -24,9 +24,11 @@ func (f *fabric) load(master *node, number int) (stop func()) {
 			default:
 			}
 			db, n := i%3, i%50
-			lines := fmt.Sprintf("SELECT %d\r\nMULTI\r\nINCR a\r\nINCR b\r\nEXEC\r\nSET k:%d:%d v%d PX %d\r\n", db, number, n,
-				i, 1_000_000+i) + fmt.Sprintf("RPUSH l:%d x%d\r\nLPOP l:%d\r\nZADD z %d m%d\r\nSADD s:%d %d\r\nSPOP s:%d\r\n",
-				n, i, n, i, n, n, i, n) + fmt.Sprintf("DEL k:%d:%d\r\nHINCRBY h f%d 1\r\n", number, (n+25)%50, n)
+			lines := fmt.Sprintf("SELECT %d\r\nMULTI\r\nINCR a\r\nINCR b\r\nEXEC\r\n", db)
+			lines += fmt.Sprintf("SET k:%d:%d v%d PX %d\r\n", number, n, i, 1_000_000+i)
+			lines += fmt.Sprintf("RPUSH l:%d x%d\r\nLPOP l:%d\r\nZADD z %d m%d\r\n", n, i, n, i, n)
+			lines += fmt.Sprintf("SADD s:%d %d\r\nSPOP s:%d\r\n", n, i, n)
+			lines += fmt.Sprintf("DEL k:%d:%d\r\nHINCRBY h f%d 1\r\n", number, (n+25)%50, n)
 			if err := w.sendRaw([]byte(lines)); err != nil {
 				done <- err
 				return

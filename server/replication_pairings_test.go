@@ -36,16 +36,18 @@ var pairingEffects = []string{
 	"MULTI", "SET m1 a", "INCR m2", "SELECT 2", "SET m3 b PX 700000009", "SELECT 0", "EXEC",
 	"MULTI", "SET m4 a", "LPUSH s no", "SET m5 a", "EXEC",
 	`EVAL "for i=1,20 do redis.call('sadd', KEYS[1], i) end return redis.call('spop', KEYS[1], 7)" 1 lua`,
-	`EVAL "redis.call('set', KEYS[1], redis.call('time')[2]) redis.call('pexpire', KEYS[1], 800000011)" 1 now`,
+	`EVAL "redis.call('set', KEYS[1], redis.call('time')[2]) redis.call('expire', KEYS[1], 800001)" 1 now`,
 	`EVAL "redis.call('select', 4) redis.call('set', KEYS[1], 1) return redis.call('incr', KEYS[1])" 1 four`,
 	`EVAL "redis.call('set', KEYS[1], 1) pcall(redis.call, 'lpush', KEYS[1], 1)" 1 half`,
-	`FUNCTION LOAD "#!lua name=f\nredis.register_function('ff', function(k) return redis.call('incr', k[1]) end)"`,
+	`FUNCTION LOAD "#!lua name=f\n` +
+		`redis.register_function('ff', function(k) return redis.call('incr', k[1]) end)"`,
 	"FCALL ff 1 counted", "FCALL ff 1 counted",
 	`FUNCTION LOAD "#!lua name=g\nredis.register_function('gg', function() return 7 end)"`,
 	"FUNCTION DELETE g",
 	"SCRIPT FLUSH", "BITOP NOT nbits a:bits", "SORT a:l ALPHA STORE sorted",
 	"LMOVE a:l b:l LEFT RIGHT", "SMOVE a:ints a:set 2",
-	"BITFIELD bf SET u8 0 255 INCRBY i5 100 1", "MSETNX x 1 y 2", "RESTORE re 900000013 \"\\x00\\x01v\\n\\x00" +
+	"BITFIELD bf SET u8 0 255 INCRBY i5 100 1", "MSETNX x 1 y 2",
+	"RESTORE re 900000013 \"\\x00\\x01v\\n\\x00" +
 		"\\x39\\x9e\\x3d\\xcb\\x7d\\xc7\\x35\\x4b\"",
 }
 
@@ -63,7 +65,8 @@ func TestReplicationPairings(t *testing.T) {
 	t.Parallel()
 	pairings(t, func(t *testing.T, f *fabric, master, replica *node) {
 		master.fill(t, pairingKeys("a:")...)
-		master.fill(t, `FUNCTION LOAD "#!lua name=before\nredis.register_function('b', function() return 9 end)"`)
+		master.fill(t,
+			`FUNCTION LOAD "#!lua name=before\nredis.register_function('b', function() return 9 end)"`)
 		replica.fill(t, "SET replica's v", "LPUSH a:s other")
 		f.follow(replica, master)
 		f.requireSame(replica, master, "the copy")
@@ -77,7 +80,8 @@ func TestReplicationPairings(t *testing.T) {
 		requireSameFunctions(t, master, replica)
 
 		for _, line := range []string{
-			"SWAPDB 0 5", "SELECT 5", "FLUSHDB", "SELECT 0", "DEL a:three", "SWAPDB 7 15", "SET k v", "FLUSHALL",
+			"SWAPDB 0 5", "SELECT 5", "FLUSHDB", "SELECT 0", "DEL a:three", "SWAPDB 7 15", "SET k v",
+			"FLUSHALL",
 		} {
 			master.fill(t, line)
 			selected := line == "SELECT 5"
@@ -110,7 +114,8 @@ func TestReplicationOfLimiters(t *testing.T) {
 						"RL.ALLOW "+name+"many 100000 3600000 COST 64 ALGO "+algo,
 						"RL.ALLOW "+name+"many 100000 3600000 COST 65 ALGO "+algo,
 						"RL.ALLOW "+name+"more 100000 3600000 COST 2000 ATMOST ALGO "+algo,
-						"RL.ALLOW "+name+"denied 1 3600000 ALGO "+algo, "RL.ALLOW "+name+"denied 1 3600000 ALGO "+algo,
+						"RL.ALLOW "+name+"denied 1 3600000 ALGO "+algo,
+						"RL.ALLOW "+name+"denied 1 3600000 ALGO "+algo,
 						"RL.ALLOW "+name+"peek 1 3600000 PEEK ALGO "+algo,
 					)
 				}
@@ -119,7 +124,8 @@ func TestReplicationOfLimiters(t *testing.T) {
 					"RL.REFUND "+key+"two 1", "RL.RESERVE "+key+"tokens 1000 1h 300 HOLD 60000 ID a",
 					"RL.RESERVE "+key+"tokens 1000 1h 300 HOLD 60000 ID b", "RL.SETTLE "+key+"tokens a 70",
 					"RL.CANCEL "+key+"tokens b", "RL.RESERVE "+key+"tokens 1000 1h 30 HOLD 60000 ID c",
-					"RL.ACQUIRE "+key+"jobs 3 LEASE 600000 ID a", "RL.ACQUIRE "+key+"jobs 3 LEASE 600000 ID b",
+					"RL.ACQUIRE "+key+"jobs 3 LEASE 600000 ID a",
+					"RL.ACQUIRE "+key+"jobs 3 LEASE 600000 ID b",
 					"RL.RENEW "+key+"jobs a LEASE 900000", "RL.RELEASE "+key+"jobs b",
 					"RL.ALLOW "+key+"gone 5 60s", "RL.RESET "+key+"gone",
 					`EVAL "return redis.call('RL.ALLOW', KEYS[1], 5, '1m')" 1 `+key+"lua",
@@ -138,8 +144,10 @@ func TestReplicationOfLimiters(t *testing.T) {
 			// The promoted replica decides as the master would have.
 			require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
 			for _, n := range []*node{master, replica} {
-				require.Contains(t, n.do(t, "RL.ALLOW stream:LOG 100 60000 COST 97 ALGO LOG"), ":0\r\n:100\r\n")
-				require.Contains(t, n.do(t, "RL.ALLOW stream:LOG 100 60000 COST 92 ALGO LOG"), ":100\r\n:4\r\n")
+				require.Contains(t, n.do(t, "RL.ALLOW stream:LOG 100 60000 COST 97 ALGO LOG"),
+					":0\r\n:100\r\n")
+				require.Contains(t, n.do(t, "RL.ALLOW stream:LOG 100 60000 COST 92 ALGO LOG"),
+					":100\r\n:4\r\n")
 			}
 		})
 	}

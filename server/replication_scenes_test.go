@@ -28,7 +28,7 @@ type replicationScene struct {
 var variable = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
 // fields that count.
-var counted = regexp.MustCompile(`((?:offset|histlen|offset=|seconds_ago|since_seconds|lag=)[:=]?)\d+`)
+var counted = regexp.MustCompile(`((?:offset|histlen|offset=|seconds_ago|since_seconds|lag=|connected\r\n)[:=]?)\d+`)
 
 // play returns the commands of a scene with their replies.
 func (s *replicationScene) play(t *testing.T, k kind) string {
@@ -38,6 +38,7 @@ func (s *replicationScene) play(t *testing.T, k kind) string {
 	master.fill(t, sceneKeys...)
 	if s.prepare == nil {
 		f.follow(replica, master)
+		f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=online") })
 	} else {
 		s.prepare(f, master, replica)
 	}
