@@ -158,6 +158,9 @@ func TestReplicatedMessages(t *testing.T) {
 	t.Parallel()
 	pairings(t, func(t *testing.T, f *fabric, master, replica *node) {
 		f.follow(replica, master)
+		// A redis-server sends its stream only after a confirmation, which takes ticks.
+		master.do(t, "SET k 0")
+		f.requireSame(replica, master)
 		listener := replica.dial(t)
 		doLine(t, listener, "SUBSCRIBE news")
 		doLine(t, listener, "PSUBSCRIBE n*")

@@ -56,8 +56,9 @@ var replicationScenes = []replicationScene{
 		prepare: loseMaster,
 	},
 	{
-		name: "stale and served", commands: []string{"GET k", "SET k v", "EVAL \"return 1\" 0", "FCALL ro 1 k"},
-		prepare: loseMaster,
+		name:     "stale and served",
+		commands: []string{"GET k", "SET k v", "EVAL \"return 1\" 0", "FCALL ro 1 k"},
+		prepare:  loseMaster,
 	},
 	{
 		name: "writable", directives: []string{"--replica-read-only", "no"}, commands: append([]string{

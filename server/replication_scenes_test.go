@@ -28,7 +28,8 @@ type replicationScene struct {
 var variable = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
 // fields that count.
-var counted = regexp.MustCompile(`((?:offset|histlen|offset=|seconds_ago|since_seconds|lag=|connected\r\n)[:=]?)\d+`)
+var counted = regexp.MustCompile(
+	`((?:offset|histlen|offset=|seconds_ago|since_seconds|lag=|connected\r\n)[:=]?)\d+`)
 
 // play returns the commands of a scene with their replies.
 func (s *replicationScene) play(t *testing.T, k kind) string {

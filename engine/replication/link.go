@@ -95,6 +95,7 @@ type Link struct {
 	mu      sync.Mutex // protects the fields below
 	state   LinkState
 	why     string // of the last failure
+	silent  bool   // the attempt was ended because nothing arrived
 	conn    io.ReadWriteCloser
 	cancel  chan struct{} // closed to end the attempt
 	offset  int64         // of what was received
@@ -202,7 +203,7 @@ func (l *Link) Tick() {
 		}
 	}
 	if nowUs-l.lastUs.Load() > timeoutUs {
-		l.why = "nothing has arrived for repl-timeout"
+		l.silent = true
 		l.hangUp()
 	}
 }
@@ -273,8 +274,8 @@ func (l *Link) ended(err error) bool {
 	if foreign {
 		l.state = Stopped
 	}
-	if l.why == "" || foreign {
-		l.why = err.Error()
+	if l.why = err.Error(); l.silent {
+		l.why = "nothing has arrived for repl-timeout"
 	}
 	why := l.why
 	l.mu.Unlock()
@@ -300,7 +301,7 @@ func (l *Link) attempt() error {
 		l.mu.Unlock()
 		return ErrClosed
 	}
-	l.state, l.cancel, l.why = Connecting, cancel, ""
+	l.state, l.cancel, l.silent = Connecting, cancel, false
 	l.triedUs = l.o.NowUs()
 	l.lastUs.Store(l.triedUs)
 	l.mu.Unlock()
