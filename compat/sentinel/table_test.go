@@ -15,7 +15,7 @@ var failovers = flag.Int("failovers", 0, "failovers of each kind that TestFailov
 // else the machine does meets both. Each failover has servers and sentinels of its own.
 func TestFailovers(t *testing.T) {
 	if *failovers == 0 {
-		t.Skip("-failovers N measures N failovers of each kind")
+		t.Skip("it measures for minutes what the other tests check once: run with -failovers N")
 	}
 	var table strings.Builder
 	table.WriteString("| failover | servers | seconds without an answer | errors of a client | " +

@@ -147,3 +147,12 @@ func number(line []byte, mark byte, limit int) (int, error) {
 	}
 	return n, nil
 }
+
+// Command encodes a command in RESP.
+func Command[T string | []byte](args ...T) []byte {
+	b := fmt.Appendf(nil, "*%d\r\n", len(args))
+	for _, a := range args {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
+	}
+	return b
+}

@@ -125,7 +125,7 @@ func rdbKeeper(keys []string, changed chan<- struct{}) *keeper {
 // TestRecordHandshakes asks redis-server.
 func TestRecordHandshakes(t *testing.T) {
 	if !*record {
-		t.Skip("without -record the recordings are replayed")
+		t.Skip("it records anew from redis-server what TestRecordedHandshakes replays: run with -record")
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join("testdata", "handshakes"), 0o755))
 	for _, c := range recordings {

@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -206,7 +207,7 @@ func (r *Replica) next() (b []byte, done bool, err error) {
 		return nil, false, nil
 	}
 	b, err = from.Next(r.nudge)
-	if err == io.EOF { //nolint:errorlint // the chain's own
+	if errors.Is(err, io.EOF) {
 		return nil, r.copied(), nil
 	}
 	return b, false, err
