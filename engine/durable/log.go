@@ -225,6 +225,30 @@ func (s *Storage) startLog() error {
 	return nil
 }
 
+// completeLog lets the first rewrite of a log end, without which its files are those of another keyspace, or
+// none. It gives up if that fails.
+func (s *Storage) completeLog() {
+	for {
+		s.mu.Lock()
+		j := s.jobs.current
+		if log := s.log.Load(); s.starting == nil && (log == nil || !log.Starting()) {
+			s.mu.Unlock()
+			return
+		}
+		mine := j == nil
+		if mine {
+			j = s.start(rewriteJob)
+		}
+		s.mu.Unlock()
+		if j == nil {
+			return
+		}
+		if <-j.done; mine && j.err != nil {
+			return
+		}
+	}
+}
+
 // stopLog cancels a rewrite, and syncs and closes the log.
 func (s *Storage) stopLog() {
 	s.store.Lock(store.AllShards)

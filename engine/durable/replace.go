@@ -54,18 +54,22 @@ func (s *Storage) Replace(
 	if !s.loading.CompareAndSwap(nil, &progress{beganS: s.unixSeconds()}) {
 		return 0, ErrLoading
 	}
-	defer s.loading.Store(nil)
-	if s.Logging() {
+	logging := s.Logging()
+	if logging {
 		s.switching.Lock()
 		defer s.switching.Unlock()
 		s.stopLog()
-		defer func() {
-			if err := s.startLog(); err != nil {
-				s.options.Log.Warn("the append-only file was not begun anew after a copy of a master's keys",
-					"error", err)
-			}
-		}()
 	}
+	defer func() {
+		s.loading.Store(nil)
+		if !logging {
+			return
+		}
+		if err := s.startLog(); err != nil {
+			s.options.Log.Warn("the append-only file was not begun anew after a copy of a master's keys",
+				"error", err)
+		}
+	}()
 	if err := empty(); err != nil {
 		return 0, err
 	}

@@ -305,8 +305,15 @@ func (l *Log) setFault() {
 	l.broadcast()
 }
 
-// starting reports whether the log was begun at run time and has not had its first
-// rewrite. Requires mu.
+// Starting reports whether the log was begun at run time and has not had its first
+// rewrite, without which its files hold nothing.
+func (l *Log) Starting() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.starting()
+}
+
+// starting is Starting. Requires mu.
 func (l *Log) starting() bool { return errors.Is(l.broken, errStarting) }
 
 // abandon gives up the file of an epoch: pending data for it is dropped, and nothing is
