@@ -27,9 +27,9 @@ type replicationScene struct {
 // variable matches what differs from run to run.
 var variable = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 
-// fields that count.
+// counted matches what counts bytes or seconds, such as a master's offset: it has pinged or not.
 var counted = regexp.MustCompile(
-	`((?:offset|histlen|offset=|seconds_ago|since_seconds|lag=|connected\r\n)[:=]?)\d+`)
+	`((?:offset|histlen|offset=|seconds_ago|since_seconds|lag=|connected\r\n|master\r\n)[:=]?)\d+`)
 
 // play returns the commands of a scene with their replies.
 func (s *replicationScene) play(t *testing.T, k kind) string {

@@ -66,7 +66,7 @@ func NewMaster(s *Stream, o MasterOptions) *Master {
 func (m *Master) PSYNC(
 	addr string, from Position, said Said, nowUs, delayUs int64, kill func(),
 ) *Replica {
-	r := newReplica(addr, said, nowUs, kill)
+	r := newReplica(addr, said, nowUs, kill, m.signal)
 	id, reader, ok := m.stream.Continue(from)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,6 +105,11 @@ func (m *Master) Remove(r *Replica) {
 // Ack notes that a replica has confirmed an offset.
 func (m *Master) Ack(r *Replica, offset, nowUs int64) {
 	r.Ack(offset, nowUs)
+	m.signal()
+}
+
+// signal lets those look again who wait for confirmations.
+func (m *Master) signal() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	close(m.changed)

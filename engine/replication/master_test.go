@@ -337,3 +337,30 @@ func TestCloseStopsACopy(t *testing.T) {
 		require.Equal(t, 1, s.copies, "none is begun after")
 	})
 }
+
+// Whoever waits for confirmations hears of one as soon as it counts: neither the replica's next one nor
+// what it is sent has to come first.
+func TestAcknowledgementsCountAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, s *source) {
+		p := s.attach(nowhere, modern, 0)
+		s.tick()
+		p.got()
+		p.ack(0)
+		n, _ := s.Acked(0)
+		require.Equal(t, 1, n)
+	})
+	bubble(t, func(t *testing.T, s *source) {
+		s.gate = make(chan struct{})
+		p := s.attach(nowhere, modern, 0)
+		s.tick()
+		p.got()
+		p.ack(0)
+		n, changed := s.Acked(0)
+		require.Zero(t, n, "not all of the copy was sent")
+		s.openGate()
+		p.got()
+		require.True(t, isClosed(changed))
+		n, _ = s.Acked(0)
+		require.Equal(t, 1, n)
+	})
+}

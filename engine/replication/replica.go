@@ -23,6 +23,8 @@ type Replica struct {
 	Addr string // of the connection
 	// Kill closes the connection. Any goroutine may call it.
 	Kill func()
+	// changed is called, without mu, when the replica may have come online by itself.
+	changed func()
 
 	mu        sync.Mutex // protects the fields below
 	said      Said
@@ -65,9 +67,9 @@ const (
 )
 
 // newReplica returns a replica that nothing is sent to yet.
-func newReplica(addr string, said Said, nowUs int64, kill func()) *Replica {
+func newReplica(addr string, said Said, nowUs int64, kill, changed func()) *Replica {
 	return &Replica{
-		Addr: addr, Kill: kill, said: said, ackedUs: nowUs, nudge: make(chan struct{}, 1),
+		Addr: addr, Kill: kill, changed: changed, said: said, ackedUs: nowUs, nudge: make(chan struct{}, 1),
 	}
 }
 
@@ -116,6 +118,14 @@ func (r *Replica) Ack(offset, nowUs int64) {
 	r.ackedUs = nowUs
 	if r.state == SendBulk && !r.confirmed {
 		r.confirmed = true
+		r.goOnline()
+	}
+}
+
+// goOnline begins the stream if the copy was sent and is confirmed. It requires mu.
+func (r *Replica) goOnline() {
+	if r.state == SendBulk && r.copy == nil && r.confirmed && !r.said.RDB {
+		r.state = Online
 		r.wakeUp()
 	}
 }
@@ -195,9 +205,6 @@ func (r *Replica) next() (b []byte, done bool, err error) {
 		r.mu.Unlock()
 		return []byte("\n"), false, nil
 	case from != nil:
-	case r.state == SendBulk && r.confirmed:
-		r.state = Online
-		from = r.stream
 	case r.state == Online:
 		from = r.stream
 	}
@@ -208,7 +215,9 @@ func (r *Replica) next() (b []byte, done bool, err error) {
 	}
 	b, err = from.Next(r.nudge)
 	if errors.Is(err, io.EOF) {
-		return nil, r.copied(), nil
+		done = r.copied()
+		r.changed()
+		return nil, done, nil
 	}
 	return b, false, err
 }
@@ -220,6 +229,7 @@ func (r *Replica) copied() bool {
 	r.copy.Close()
 	r.copy = nil
 	r.confirmed = r.confirmed || !r.marked
+	r.goOnline()
 	return r.said.RDB
 }
 
