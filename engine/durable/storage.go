@@ -203,9 +203,9 @@ func (s *Storage) CancelLoad() { s.cancelLoad.Store(true) }
 // SetCloseMode says whether Close saves a snapshot.
 func (s *Storage) SetCloseMode(m CloseMode) { s.atClose.Store(int32(m)) }
 
-// Close completes a log that was switched on, cancels another job that is running, saves a snapshot if the keyspace has
-// changed and the CloseMode asks for one, syncs and closes the log, and unlocks
-// the directory. All sessions must have ended.
+// Close completes a log that was switched on, cancels another job that is running,
+// saves a snapshot if the keyspace has changed and the CloseMode asks for one, syncs
+// and closes the log, and unlocks the directory. All sessions must have ended.
 func (s *Storage) Close() error {
 	if !s.opened {
 		return nil
