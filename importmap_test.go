@@ -51,8 +51,8 @@ var mayImport = map[string][]string{
 	"engine": {
 		"engine/debug", "engine/doctor", "engine/durable", "engine/info", "engine/latency", "engine/memory",
 		"engine/process", "engine/pubsub", "engine/replication", "engine/slowlog", "engine/stats",
-		"engine/tracking", "acl", "scripting", "commands", "persist/disk", "store", "store/effects",
-		"resp", "clock", "config", "logging", "words",
+		"engine/traces", "engine/tracking", "acl", "scripting", "commands", "persist/disk", "store",
+		"store/effects", "resp", "clock", "config", "logging", "words",
 	},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "clock"},
 	"engine/stats/topk": {},
@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"engine/pubsub":      {"commands", "store/effects", "resp"},
 	"engine/replication": {"store/effects"},
 	"engine/slowlog":     {"commands", "store", "resp"},
+	"engine/traces":      {"engine/stats/topk", "commands", "store", "resp"},
 	"engine/tracking":    {"engine/pubsub", "commands", "store", "store/effects", "resp"},
 	"engine/durable": {
 		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
@@ -161,6 +162,7 @@ var forbidden = map[string][]string{
 	"engine/stats/topk": {"sync", "time"},
 	"engine/process":    {"time"},
 	"engine/slowlog":    {"net", "time"},
+	"engine/traces":     {"net", "time"},
 	"engine/tracking":   {"net", "time"},
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/traces"
 	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk"
@@ -121,7 +122,7 @@ type Engine struct {
 	slow    slow
 	sampler stats.Sampler
 	top     stats.Top
-	traces  stats.Traces
+	traces  traces.Tracer
 	memory  memoryCounters
 
 	clientMemory clientMemory
@@ -173,7 +174,7 @@ func New(o Options) *Engine {
 		commands.Lolwut(RedisVersion), pubsub.Commands,
 		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryPurge, e.memoryStats),
 		e.storage.Commands(), e.replicationGroup(),
-		e.doctorGroup(), e.traceGroup(), e.statsGroup(),
+		e.doctorGroup(), e.traces.Commands(), e.statsGroup(),
 	)
 	e.doctor = doctor.New(e.table)
 	e.renameErr = rename(e.table, o.Config.Renames())

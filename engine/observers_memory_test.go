@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/traces"
 )
 
 // TestUsedMemoryOfTop: used_memory has the counts of RL.TOP, and loses them when it is off.
@@ -60,8 +60,8 @@ func TestUsedMemoryOfTraces(t *testing.T) {
 	require.Equal(t, before.Used(), e.MemoryUse().Used())
 
 	// All that can be kept.
-	const each = stats.MaxTraceDecisions / stats.MaxTraces
-	for i := range stats.MaxTraces {
+	const each = traces.MaxDecisions / traces.MaxKeys
+	for i := range traces.MaxKeys {
 		require.Equal(t, "OK", do(s, fmt.Sprintf("RL.TRACE ON k%d %d", i, each)))
 		for range each {
 			do(s, fmt.Sprintf("RL.ALLOW k%d 1 1h", i))

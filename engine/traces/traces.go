@@ -1,7 +1,6 @@
-package stats
+package traces
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -10,11 +9,12 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/stats/topk"
+	"github.com/zlimit/zlimit/resp"
 )
 
-// Traces implements commands.Tracer: for each key that is traced it keeps the last
+// A Tracer implements commands.Tracer: for each key that is traced it keeps the last
 // decisions. Its zero value is ready to use.
-type Traces struct {
+type Tracer struct {
 	on atomic.Bool // some key is traced
 
 	mu        sync.Mutex
@@ -25,16 +25,9 @@ type Traces struct {
 
 // Bounds of traces. A decision takes 32 bytes.
 const (
-	MaxTraces         = 64
-	MaxTracedKey      = commands.MaxTopKey // bytes of a name
-	MaxTraceDecisions = 100_000            // of all traces together
-)
-
-// Errors of Start.
-var (
-	ErrManyTraces     = errors.New("stats: too many keys are traced")
-	ErrManyDecisions  = errors.New("stats: the traces would keep too many decisions")
-	ErrLongTracedName = errors.New("stats: the name of the key is too long")
+	MaxKeys      = 64
+	MaxDecisions = 100_000            // of all traces together
+	maxName      = commands.MaxTopKey // bytes of a key's name
 )
 
 // A trace is a ring of decisions.
@@ -46,12 +39,12 @@ type trace struct {
 	fromEmpty bool
 }
 
-// A TraceStatus describes a trace.
-type TraceStatus struct {
-	Key  string
-	Size int // decisions that it keeps at most
-	Held int
-	Lost int64 // earlier decisions
+// A status describes a trace.
+type status struct {
+	key  string
+	size int // decisions that it keeps at most
+	held int
+	lost int64 // earlier decisions
 }
 
 // bytes returns the memory that a trace takes, with its name and its place in the map.
@@ -63,14 +56,14 @@ func (r *trace) bytes(key topk.Key) int64 {
 const decisionBytes = int64(unsafe.Sizeof(commands.TracedDecision{}))
 
 // Bytes returns how much memory the traces take.
-func (t *Traces) Bytes() int64 { return t.bytes.Load() }
+func (t *Tracer) Bytes() int64 { return t.bytes.Load() }
 
 // On reports whether any key is traced.
-func (t *Traces) On() bool { return t.on.Load() }
+func (t *Tracer) On() bool { return t.on.Load() }
 
-// Start starts to trace a key, anew if it is traced already. fromEmpty says that the key
-// does not exist.
-func (t *Traces) Start(db int, name string, size int, fromEmpty bool) error {
+// start starts to trace a key, anew if it is traced already, and returns OK or the error
+// reply. fromEmpty says that the key does not exist.
+func (t *Tracer) start(db int, name string, size int, fromEmpty bool) resp.Value {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := topk.Key{DB: db, Name: name}
@@ -80,12 +73,12 @@ func (t *Traces) Start(db int, name string, size int, fromEmpty bool) error {
 		decisions -= old.size
 	}
 	switch {
-	case len(name) > MaxTracedKey:
-		return ErrLongTracedName
-	case others >= MaxTraces:
-		return ErrManyTraces
-	case decisions > MaxTraceDecisions:
-		return ErrManyDecisions
+	case len(name) > maxName:
+		return errLongName
+	case others >= MaxKeys:
+		return errManyKeys
+	case decisions > MaxDecisions:
+		return errManyDecisions
 	}
 	if t.byKey == nil {
 		t.byKey = make(map[topk.Key]*trace)
@@ -98,11 +91,11 @@ func (t *Traces) Start(db int, name string, size int, fromEmpty bool) error {
 	t.byKey[key] = r
 	t.decisions = decisions
 	t.on.Store(true)
-	return nil
+	return resp.OK
 }
 
-// Stop stops to trace a key, forgets its decisions, and reports whether it was traced.
-func (t *Traces) Stop(db int, name string) bool {
+// stop stops to trace a key, forgets its decisions, and reports whether it was traced.
+func (t *Tracer) stop(db int, name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := topk.Key{DB: db, Name: name}
@@ -118,7 +111,7 @@ func (t *Traces) Stop(db int, name string) bool {
 }
 
 // Record implements commands.Tracer.
-func (t *Traces) Record(db int, key []byte, d commands.TracedDecision) {
+func (t *Tracer) Record(db int, key []byte, d commands.TracedDecision) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.byKey[topk.Key{DB: db, Name: string(key)}]
@@ -138,7 +131,7 @@ func (t *Traces) Record(db int, key []byte, d commands.TracedDecision) {
 }
 
 // Trace implements commands.Tracer.
-func (t *Traces) Trace(db int, key []byte, n int) (commands.Trace, bool) {
+func (t *Tracer) Trace(db int, key []byte, n int) (commands.Trace, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.byKey[topk.Key{DB: db, Name: string(key)}]
@@ -152,15 +145,15 @@ func (t *Traces) Trace(db int, key []byte, n int) (commands.Trace, bool) {
 	}, true
 }
 
-// List returns the traces of a database, by name.
-func (t *Traces) List(db int) (list []TraceStatus) {
+// list returns the traces of a database, by name.
+func (t *Tracer) list(db int) (all []status) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key, r := range t.byKey {
 		if key.DB == db {
-			list = append(list, TraceStatus{key.Name, r.size, len(r.decisions), r.lost})
+			all = append(all, status{key.Name, r.size, len(r.decisions), r.lost})
 		}
 	}
-	slices.SortFunc(list, func(a, b TraceStatus) int { return strings.Compare(a.Key, b.Key) })
-	return list
+	slices.SortFunc(all, func(a, b status) int { return strings.Compare(a.key, b.key) })
+	return all
 }
