@@ -15,6 +15,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/logins"
 	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
@@ -105,7 +106,7 @@ type Engine struct {
 	users  *acl.Users
 	owner  *acl.User // of sessions whose peer is the program that runs the engine
 	aclLog acl.Log
-	logins loginLimit
+	logins logins.Limit
 
 	sessions registry
 	broker   pubsub.Broker
@@ -261,7 +262,7 @@ func (e *Engine) follow() {
 		e.followEviction()
 		e.slow.follow(e.cfg.Int("slowlog-log-slower-than"), e.cfg.Int("slowlog-max-len"),
 			e.cfg.Int("latency-monitor-threshold"))
-		e.logins.follow(e.cfg.Int("failed-logins-per-second"))
+		e.logins.SetRate(e.cfg.Int("failed-logins-per-second"))
 		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 		e.clientMemory.limit.Store(clientLimit(e.cfg.Int("maxmemory-clients"), e.cfg.Int("maxmemory")))

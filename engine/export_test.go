@@ -69,11 +69,7 @@ func (e *Engine) WithShards(fn func()) {
 }
 
 // LoginNetworks returns the number of networks whose failed logins are remembered.
-func (e *Engine) LoginNetworks() int {
-	e.logins.mu.Lock()
-	defer e.logins.mu.Unlock()
-	return len(e.logins.arrival)
-}
+func (e *Engine) LoginNetworks() int { return e.logins.Len() }
 
 // CountedKeys returns how many keys a prefix of rl-max-keys-per-prefix counts and how many there are, while
 // no command runs, and whether the keys of every shard are counted.

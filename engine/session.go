@@ -30,7 +30,7 @@ type Session struct {
 	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
 	guard         guard                    // of the rules of ctx.Guard
 	authenticated bool
-	admitted      bool // loginLimit has admitted the command under way
+	admitted      bool // logins.Limit has admitted the command under way
 	proto         int
 	tx            transaction
 	watch         *store.Watch
@@ -268,7 +268,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		s.run.Rejected++
 		return s.refused(s.reject(cmd, refusal))
 	}
-	if s.engine.pause.postpones(s, cmd, args) || s.engine.logins.postpones(s, cmd, args) {
+	if s.engine.pause.postpones(s, cmd, args) || s.postponesLogin(cmd, args) {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
