@@ -1,10 +1,18 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/zlimit/zlimit/acl"
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/resp"
 )
 
 // followUsers makes the default user's password follow requirepass.
@@ -86,4 +94,89 @@ func (s *Session) cutSubscribers(u *acl.User, before *acl.Rules) {
 		cut[owner] = true
 	}
 	s.kill(func(o *Session) bool { return cut[o] && o.user.Load() == u })
+}
+
+var errNoACLFile = resp.Error("ERR This Redis instance is not configured to use an ACL file. You may want " +
+	"to specify users via the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a " +
+	"Redis configuration file set) in order to store users in the Redis configuration.")
+
+// errUsersTwice is the error of LoadUsers if the configuration has users and names a
+// file, too.
+//
+//nolint:staticcheck // Redis' text
+var errUsersTwice = errors.New("Configuring Redis with users defined in redis.conf and at the same " +
+	"setting an ACL file path is invalid. This setup is very likely to lead to configuration errors " +
+	"and security holes, please define either an ACL file or declare users directly in your redis.conf, " +
+	"but not both.")
+
+const maxACLFileBytes = 64 << 20
+
+// loadACLFile replaces the users by those of aclfile. If the file has an error, nothing
+// changes.
+func (e *Engine) loadACLFile() (deleted []*acl.User, err error) {
+	name := e.cfg.Text("aclfile")
+	text, err := readWhole(e.cfg.String("aclfile"))
+	if err != nil {
+		//nolint:staticcheck // Redis' text
+		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %s", name, cReason(err))
+	}
+	file, err := e.users.ParseFile(name, text, e.allChannels())
+	if err != nil {
+		return nil, err
+	}
+	return e.users.Replace(file), nil
+}
+
+func readWhole(path string) (text string, err error) {
+	f, err := disk.OS(filepath.Dir(path)).Open(filepath.Base(path))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(f, maxACLFileBytes+1))
+	if err == nil && len(b) > maxACLFileBytes {
+		err = fmt.Errorf("it is longer than %d bytes", maxACLFileBytes)
+	}
+	return string(b), err
+}
+
+// cReason returns why a file operation has failed, in the form of C's strerror.
+func cReason(err error) string {
+	if cause := syscall.Errno(0); errors.As(err, &cause) {
+		err = cause
+	}
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// ACL LOAD
+func (e *Engine) aclLoad(c *commands.Ctx) resp.Value {
+	if e.cfg.String("aclfile") == "" {
+		return errNoACLFile
+	}
+	deleted, err := e.loadACLFile()
+	if err != nil {
+		return resp.Error("ERR " + resp.OneLine(err.Error()))
+	}
+	caller(c).cutUsers(deleted)
+	return resp.OK
+}
+
+// ACL SAVE
+func (e *Engine) aclSave(*commands.Ctx) resp.Value {
+	path := e.cfg.String("aclfile")
+	if path == "" {
+		return errNoACLFile
+	}
+	name := filepath.Base(path)
+	err := disk.WriteFile(disk.OS(filepath.Dir(path)), name, name+".tmp-"+e.runID, func(w io.Writer) error {
+		_, err := io.WriteString(w, e.users.String())
+		return err
+	})
+	if err != nil {
+		e.log.Warn("ACL SAVE failed", "error", err)
+		return resp.Error("ERR There was an error trying to save the ACLs. Please check the server logs " +
+			"for more information")
+	}
+	return resp.OK
 }
