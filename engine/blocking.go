@@ -6,7 +6,6 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -179,25 +178,6 @@ func (s *Session) stopWaiting() {
 	}
 }
 
-// lock locks a command's shards and those that serving blocked sessions at their
-// keys may change. It returns what it has locked. If a script past
-// busy-reply-threshold is in the way it locks nothing and returns the script.
-func (e *Engine) lock(s *Session, shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
-	for {
-		if busy := e.lockUnlessBusy(s, shards); busy != nil {
-			return 0, busy
-		}
-		reach := e.store.Affected(shards)
-		if reach == shards {
-			return shards, nil
-		}
-		// Shards are locked lowest first, so start again. The set only grows, so
-		// this ends.
-		e.store.Unlock(shards)
-		shards = reach
-	}
-}
-
 // serve gives the elements under keys that sessions wait for to those that wait
 // longest, before any other session can see them. The order is Redis': key by key
 // as commands created them, then those that serving created.
@@ -237,6 +217,36 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		s.invalidateServed(b.session, k)
 		own.Group, own.Settings = nil, settings
 		s.served = append(s.served, b)
+	}
+}
+
+// A future is a reply that is computed beside the session: of a command that waits
+// for a file to be written or synced, or for its own timeout.
+type future struct {
+	// run returns the reply, or resp.None if the wait ends in another way. It
+	// returns soon after over is closed.
+	run func(over <-chan struct{}) resp.Value
+	// timedOut returns the reply if the time is up first; nil: there is no timeout.
+	timedOut func() resp.Value
+
+	over chan struct{} // closed when the wait has ended
+}
+
+// Await blocks the session, as on a key, until run returns the reply, for timeoutMs
+// milliseconds at most; 0 means no limit. It returns resp.None at once. A command
+// of EXEC must not call it.
+func (s *Session) Await(
+	timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value,
+) resp.Value {
+	s.awaited = &future{run: run, timedOut: timedOut, over: make(chan struct{})}
+	s.ctx.Waiting = &commands.Wait{TimeoutMs: timeoutMs}
+	return resp.None
+}
+
+// cancel makes run return. Only the goroutine that has claimed the waiter calls it.
+func (f *future) cancel() {
+	if f != nil {
+		close(f.over)
 	}
 }
 

@@ -48,6 +48,25 @@ func (e *Engine) lockUnlessBusy(s *Session, shards store.ShardSet) *scripting.Bu
 	}
 }
 
+// lock locks a command's shards and those that serving blocked sessions at their
+// keys may change. It returns what it has locked. If a script past
+// busy-reply-threshold is in the way it locks nothing and returns the script.
+func (e *Engine) lock(s *Session, shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
+	for {
+		if busy := e.lockUnlessBusy(s, shards); busy != nil {
+			return 0, busy
+		}
+		reach := e.store.Affected(shards)
+		if reach == shards {
+			return shards, nil
+		}
+		// Shards are locked lowest first, so start again. The set only grows, so
+		// this ends.
+		e.store.Unlock(shards)
+		shards = reach
+	}
+}
+
 // executeWhileBusy runs a command whose shards a script holds. The commands that
 // Redis runs all the same need shards only for watched keys: these are unwatched
 // later, and a key that WATCH names now counts as changed.
