@@ -13,6 +13,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/debug"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/logins"
@@ -192,6 +193,14 @@ func New(o Options) *Engine {
 	return e
 }
 
+// serverGroup returns the rows of commands about the server.
+func (e *Engine) serverGroup() []commands.Command {
+	return []commands.Command{
+		debug.Command(e.debugHandlers()), e.configCommand(), e.infoCommand(),
+		e.slow.events.Row(e.latencyHistogram), monitorCommand, e.shutdownCommand(), e.slow.log.Row(),
+	}
+}
+
 // rename applies the lines rename-command, until one is wrong.
 func rename(t *commands.Table, renames []config.Rename) error {
 	for _, r := range renames {
@@ -341,19 +350,6 @@ func (r *registry) all() []*Session {
 	sortByID(out)
 	return out
 }
-
-// CountRejected counts a connection that was refused before it became a session,
-// for INFO.
-func (e *Engine) CountRejected() { e.stats.Rejected.Add(1) }
-
-// CountQueryLimit counts a connection that client-query-buffer-limit has closed, for INFO.
-func (e *Engine) CountQueryLimit() { e.stats.QueryLimit.Add(1) }
-
-// CountOutputLimit counts one that client-output-buffer-limit has closed.
-func (e *Engine) CountOutputLimit() { e.stats.OutputLimit.Add(1) }
-
-// CountHandshakeFailed counts a connection whose TLS handshake failed, for INFO.
-func (e *Engine) CountHandshakeFailed() { e.stats.Handshakes.Add(1) }
 
 // Sessions returns how many sessions there are.
 func (e *Engine) Sessions() int {

@@ -13,6 +13,23 @@ import (
 // releases.
 var Version = "0.1.0"
 
+// infoCommand returns the row of INFO.
+func (e *Engine) infoCommand() commands.Command {
+	return commands.Command{
+		Name: "info", Arity: -1, Flags: commands.Loading | commands.Stale | commands.AllShards |
+			commands.Stepwise, Categories: []string{"dangerous"},
+		Tips: []string{
+			"nondeterministic_output", "request_policy:all_shards",
+			"response_policy:special",
+		},
+		Group: "server", Since: "1.0.0", Complexity: "O(1)", Syntax: "[section [section ...]]",
+		Handler: e.info,
+		Summary: "Returns information about the server, by section.",
+		Deviation: "usec is estimated from the calls that were timed, one in sixteen of short " +
+			"commands; section limiter; percentiles are powers of two",
+	}
+}
+
 // INFO [section [section ...]]
 func (e *Engine) info(c *commands.Ctx) resp.Value {
 	report := info.NewReport(c.Args[1:])

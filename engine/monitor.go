@@ -135,6 +135,16 @@ func (s *Session) showTrace() {
 	}
 }
 
+// monitorCommand is the row of MONITOR.
+var monitorCommand = commands.Command{
+	Name: "monitor", Arity: 1, Flags: commands.Admin | commands.NoScript | commands.Loading |
+		commands.Stale,
+	Group: "server", Since: "1.0.0", Complexity: "O(1)", Handler: monitor,
+	Summary: "Sends the connection every command that runs.",
+	Deviation: "the commands of one script or EXEC have one timestamp, and those of the " +
+		"connection's own scripts and EXEC follow the reply",
+}
+
 // MONITOR
 func monitor(c *commands.Ctx) resp.Value {
 	s := caller(c)

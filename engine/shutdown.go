@@ -16,6 +16,18 @@ var (
 	errShutdownSave  = resp.Error("ERR Errors trying to SHUTDOWN. Check logs.")
 )
 
+// shutdownCommand returns the row of SHUTDOWN.
+func (e *Engine) shutdownCommand() commands.Command {
+	return commands.Command{
+		Name: "shutdown", Arity: -1,
+		Flags: commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.NoMulti |
+			commands.AllowBusy,
+		Group: "server", Since: "1.0.0", Complexity: "O(1)",
+		Syntax: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]", Handler: e.shutdown,
+		Summary: "Ends the process when the commands under way have finished.",
+	}
+}
+
 // SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] [ABORT]
 //
 // Answers only if it fails: otherwise the connection closes with the server.

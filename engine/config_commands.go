@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/words"
+)
+
+const configFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
+
+// configCommand returns the row of CONFIG.
+func (e *Engine) configCommand() commands.Command {
+	return commands.Command{
+		Name: "config", Arity: -2, Group: "server", Since: "2.0.0", Complexity: "O(1)",
+		Summary: "Returns and changes directives.",
+		Subs: []commands.Command{
+			{
+				Name: "get", Arity: -3, Flags: configFlags,
+				Group: "server", Since: "2.0.0", Complexity: "O(N)",
+				Syntax: "parameter [parameter ...]", Handler: e.configGet,
+				Summary: "Returns directives whose name matches a pattern.",
+			},
+			commands.Help("server", "5.0.0"),
+			{
+				Name: "resetstat", Arity: 2, Flags: configFlags | commands.AllShards,
+				Group: "server", Since: "2.0.0", Complexity: "O(1)",
+				Handler: e.configResetStat,
+				Summary: "Sets the counters of INFO to zero.",
+			},
+			{
+				Name: "rewrite", Arity: 2, Flags: configFlags,
+				Group: "server", Since: "2.8.0", Complexity: "O(N)",
+				Handler: e.configRewrite,
+				Summary: "Writes the directives that have changed to the configuration file.",
+				Deviation: "lines whose values have not changed stay as they are; the file keeps its " +
+					"owner and mode",
+			},
+			{
+				Name: "set", Arity: -4, Flags: configFlags,
+				Group: "server", Since: "2.0.0", Complexity: "O(N)",
+				Tips:   []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
+				Syntax: "parameter value [parameter value ...]", Handler: e.configSet,
+				Summary: "Changes directives, all or none.",
+			},
+		},
+	}
+}
+
+// CONFIG GET parameter [parameter ...]
+func (e *Engine) configGet(c *commands.Ctx) resp.Value {
+	pairs := e.cfg.Get(c.Args[2:], commands.GlobMatch)
+	out := make([]resp.Value, 0, 2*len(pairs))
+	for _, p := range pairs {
+		out = append(out, resp.Bulk(p.Name), resp.Bulk(p.Value))
+	}
+	return resp.Map(out...)
+}
+
+// CONFIG SET parameter value [parameter value ...]
+func (e *Engine) configSet(c *commands.Ctx) resp.Value {
+	if len(c.Args)%2 == 0 { // otherwise it is a syntax error, and nothing is hidden, as in Redis
+		for at := 2; at < len(c.Args); at += 2 {
+			if config.IsSensitive(string(c.Args[at])) {
+				c.Redact(at + 1)
+			}
+		}
+	}
+	set := e.cfg.Set
+	if caller(c).allowed("enable-protected-configs") {
+		set = e.cfg.SetProtected
+	}
+	if err := set(c.Args[2:]); err != nil {
+		var refusal *config.SetError
+		if errors.As(err, &refusal) {
+			return resp.Error(refusal.Reply())
+		}
+		return resp.Error("ERR " + err.Error())
+	}
+	if !caller(c).locked { // otherwise the next Tick does it
+		e.countAllPrefixes()
+	}
+	return resp.OK
+}
+
+// CONFIG RESETSTAT
+func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
+	c.Store.ResetStats()
+	caller(c).flush()
+	e.stats.Reset()
+	e.top.Reset()
+	if p := e.statsPrefixes.Load(); p != nil {
+		p.Reset()
+	}
+	e.aclLog.ResetCounts()
+	e.doctor.ResetTotals()
+	e.evict.evicted.Store(0)
+	e.evict.exceeded.Store(0)
+	e.storage.ResetStats()
+	e.scripts.ResetStats()
+	return resp.OK
+}
+
+var errNoConfigFile = resp.Error("ERR The server is running without a config file")
+
+// CONFIG REWRITE
+func (e *Engine) configRewrite(*commands.Ctx) resp.Value {
+	err := e.rewriteConfig(e.cfg.Rewrite, disk.OS)
+	switch {
+	case errors.Is(err, config.ErrNoFile):
+		return errNoConfigFile
+	case err != nil:
+		e.log.Warn("CONFIG REWRITE failed", "error", err)
+		return resp.Error("ERR Rewriting config file: " + resp.OneLine(cReason(err)))
+	}
+	e.log.Info("CONFIG REWRITE executed with success")
+	return resp.OK
+}
+
+// DEBUG CONFIG-REWRITE-FORCE-ALL
+func (e *Engine) debugConfigRewrite(*commands.Ctx) resp.Value {
+	const failed = "ERR CONFIG-REWRITE-FORCE-ALL failed: "
+	err := e.rewriteConfig(e.cfg.RewriteAll, disk.OS)
+	switch {
+	case errors.Is(err, config.ErrNoFile):
+		return resp.Error(failed + cReason(syscall.EFAULT)) // as in Redis
+	case err != nil:
+		return resp.Error(failed + resp.OneLine(cReason(err)))
+	}
+	return resp.OK
+}
+
+// A rewriter is Rewrite or RewriteAll of a config.Config.
+type rewriter func(users func() []string, write func(path, text string) error) error
+
+// rewriteConfig writes the configuration file, in the directory that open returns.
+func (e *Engine) rewriteConfig(rewrite rewriter, open func(dir string) disk.FS) error {
+	return rewrite(e.userLines, func(path, text string) error {
+		name := filepath.Base(path)
+		temp := name + ".tmp-" + e.runID
+		return disk.ReplaceFile(open(filepath.Dir(path)), name, temp, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+	})
+}
+
+// userLines returns the lines of the configuration file that declare the users, none if
+// they are in the ACL file.
+func (e *Engine) userLines() (lines []string) {
+	if e.cfg.String("aclfile") != "" {
+		return nil
+	}
+	for _, u := range e.users.All() {
+		parts := strings.Split(u.Line(), " ")
+		for i := range parts {
+			parts[i] = words.Spell(parts[i])
+		}
+		lines = append(lines, strings.Join(parts, " "))
+	}
+	return lines
+}
