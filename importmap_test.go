@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 		"engine/stats", "engine/traces", "engine/tracking", "acl", "scripting", "commands", "persist/disk",
 		"store", "store/effects", "resp", "clock", "config", "logging", "words",
 	},
-	"engine/stats":      {"engine/stats/topk", "commands", "store", "clock"},
+	"engine/stats":      {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},
 	"engine/stats/topk": {},
 	"engine/debug":      {"commands", "store", "resp"},
 	"engine/doctor":     {"commands", "store", "resp"},

@@ -65,66 +65,10 @@ func (e *Engine) prefixDecisions() (prefixes []stats.PrefixDecisions, none, all 
 }
 
 // RL.STATS [prefix [prefix ...]]
-//
-// The reply is a map of the totals, the totals of each algorithm, and the same for each
-// prefix of rl-stats-prefix. With arguments it is a map of these prefixes only. See
-// docs/adr/0038.
 func (e *Engine) rlStats(c *commands.Ctx) resp.Value {
 	caller(c).flush()
 	prefixes, _, all := e.prefixDecisions()
-	byPrefix := func(chosen []stats.PrefixDecisions) resp.Value {
-		var pairs []resp.Value
-		for i := range chosen {
-			pairs = append(pairs, resp.Bulk(chosen[i].Prefix), resp.Map(decisionPairs(chosen[i].By)...))
-		}
-		return resp.Map(pairs...)
-	}
-	if len(c.Args) == 1 {
-		return resp.Map(append(decisionPairs(all), resp.Bulk("prefixes"), byPrefix(prefixes))...)
-	}
-	var chosen []stats.PrefixDecisions
-	for _, name := range c.Args[1:] {
-		found := false
-		for i := range prefixes {
-			if prefixes[i].Prefix == string(name) {
-				chosen, found = append(chosen, prefixes[i]), true
-			}
-		}
-		if !found {
-			return errStatsPrefix(name)
-		}
-	}
-	return byPrefix(chosen)
-}
-
-// decisionPairs returns the fields of decisions: the sums, and those of each algorithm
-// that has decided.
-func decisionPairs(by []commands.Decisions) []resp.Value {
-	var sum commands.Decisions
-	var names []string
-	algorithms := make(map[string]*commands.Decisions)
-	for i := range by {
-		sum.Add(&by[i])
-		name := strings.ToUpper(commands.Decider(i).Algorithm())
-		if algorithms[name] == nil {
-			algorithms[name] = &commands.Decisions{}
-			names = append(names, name)
-		}
-		algorithms[name].Add(&by[i])
-	}
-	fields := func(d *commands.Decisions) []resp.Value {
-		return []resp.Value{
-			resp.Bulk("allowed"), resp.Int(d.Allowed), resp.Bulk("denied"), resp.Int(d.Denied),
-			resp.Bulk("peeked"), resp.Int(d.Peeked), resp.Bulk("units"), resp.Int(d.Units),
-		}
-	}
-	var pairs []resp.Value
-	for _, name := range names {
-		if d := algorithms[name]; !d.IsZero() {
-			pairs = append(pairs, resp.Bulk(name), resp.Map(fields(d)...))
-		}
-	}
-	return append(fields(&sum), resp.Bulk("algorithms"), resp.Map(pairs...))
+	return stats.DecisionsReply(all, prefixes, c.Args[1:])
 }
 
 // topSampling returns rl-top-sampling, or 0 if rl-top is no. If that differs from before, the

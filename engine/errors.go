@@ -5,7 +5,6 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/words"
 )
 
 // Error replies of sessions, byte for byte Redis 7.0's.
@@ -61,9 +60,4 @@ func errWhileSubscribed(cmd *commands.Command) resp.Value {
 // withoutCode returns an error's text without the code ERR.
 func withoutCode(text string) string {
 	return strings.TrimPrefix(text, "ERR ")
-}
-
-// errStatsPrefix returns the error of RL.STATS for a prefix that is not counted.
-func errStatsPrefix(name []byte) resp.Value {
-	return resp.Error("ERR prefix " + words.Quote(string(name)) + " is not in rl-stats-prefix")
 }

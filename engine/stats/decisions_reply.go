@@ -1,0 +1,69 @@
+package stats
+
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/words"
+)
+
+// DecisionsReply returns the reply of RL.STATS: a map of the totals, the totals of each
+// algorithm, and the same for each prefix of rl-stats-prefix. With names it is a map of these
+// prefixes only. See docs/adr/0038.
+func DecisionsReply(all []commands.Decisions, prefixes []PrefixDecisions, names [][]byte) resp.Value {
+	if len(names) == 0 {
+		return resp.Map(append(decisionPairs(all), resp.Bulk("prefixes"), byPrefix(prefixes))...)
+	}
+	var chosen []PrefixDecisions
+	for _, name := range names {
+		found := false
+		for i := range prefixes {
+			if prefixes[i].Prefix == string(name) {
+				chosen, found = append(chosen, prefixes[i]), true
+			}
+		}
+		if !found {
+			return resp.Error("ERR prefix " + words.Quote(string(name)) + " is not in rl-stats-prefix")
+		}
+	}
+	return byPrefix(chosen)
+}
+
+func byPrefix(prefixes []PrefixDecisions) resp.Value {
+	var pairs []resp.Value
+	for i := range prefixes {
+		pairs = append(pairs, resp.Bulk(prefixes[i].Prefix), resp.Map(decisionPairs(prefixes[i].By)...))
+	}
+	return resp.Map(pairs...)
+}
+
+// decisionPairs returns the fields of decisions: the sums, and those of each algorithm
+// that has decided.
+func decisionPairs(by []commands.Decisions) []resp.Value {
+	var sum commands.Decisions
+	var names []string
+	algorithms := make(map[string]*commands.Decisions)
+	for i := range by {
+		sum.Add(&by[i])
+		name := strings.ToUpper(commands.Decider(i).Algorithm())
+		if algorithms[name] == nil {
+			algorithms[name] = &commands.Decisions{}
+			names = append(names, name)
+		}
+		algorithms[name].Add(&by[i])
+	}
+	fields := func(d *commands.Decisions) []resp.Value {
+		return []resp.Value{
+			resp.Bulk("allowed"), resp.Int(d.Allowed), resp.Bulk("denied"), resp.Int(d.Denied),
+			resp.Bulk("peeked"), resp.Int(d.Peeked), resp.Bulk("units"), resp.Int(d.Units),
+		}
+	}
+	var pairs []resp.Value
+	for _, name := range names {
+		if d := algorithms[name]; !d.IsZero() {
+			pairs = append(pairs, resp.Bulk(name), resp.Map(fields(d)...))
+		}
+	}
+	return append(fields(&sum), resp.Bulk("algorithms"), resp.Map(pairs...))
+}
