@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -175,30 +174,47 @@ func EqualFold(arg []byte, lower string) bool {
 	return true
 }
 
-func unknownCommand(args [][]byte) resp.Value {
-	// As in Redis: the first 128 bytes of the name, then about 128 bytes of arguments.
-	var b strings.Builder
-	for _, a := range args[1:] {
-		if b.Len() >= 128 {
-			break
-		}
-		fmt.Fprintf(&b, "'%.*s' ", 128-b.Len(), cString(a))
-	}
-	return resp.Error(fmt.Sprintf("ERR unknown command '%.128s', with args beginning with: %s",
-		cString(args[0]), b.String()))
+// maxEcho is how many bytes of a name, and of arguments in all, an error repeats.
+const maxEcho = 128
+
+// echo returns up to n bytes of an argument, up to its first NUL byte, as C's %.*s does.
+func echo(arg []byte, n int) string {
+	arg = cString(arg)
+	return string(arg[:min(n, len(arg))])
 }
 
-func unknownSubcommand(c *Command, name []byte) resp.Value {
-	return resp.Error(fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.",
-		cString(name), strings.ToUpper(c.called)))
+func unknownCommand(args [][]byte) resp.Value {
+	var b strings.Builder
+	for _, a := range args[1:] {
+		if b.Len() >= maxEcho {
+			break
+		}
+		b.WriteString("'" + echo(a, maxEcho-b.Len()) + "' ")
+	}
+	return resp.Error("ERR unknown command '" + echo(args[0], maxEcho) + "', with args beginning with: " +
+		b.String())
+}
+
+func unknownSubcommand(container *Command, name []byte) resp.Value {
+	return seeHelp("unknown subcommand", container, name)
 }
 
 // WrongSubcommandArity returns the error reply of handlers that check the number of a
-// subcommand's arguments themselves.
+// subcommand's arguments themselves, and that of a container with LooseSubs for calls that fit
+// no subcommand.
 func WrongSubcommandArity(c *Ctx) resp.Value {
-	container, _, _ := strings.Cut(c.Cmd.FullName(), "|")
-	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" + string(c.Args[1]) +
-		"'. Try " + strings.ToUpper(container) + " HELP.")
+	container := c.Cmd
+	if container.parent != nil {
+		container = container.parent
+	}
+	return seeHelp("unknown subcommand or wrong number of arguments for", container, c.Args[1])
+}
+
+// seeHelp returns an error reply about a call of a subcommand. As in Redis the container has the
+// name by which clients call it.
+func seeHelp(problem string, container *Command, name []byte) resp.Value {
+	return resp.Error("ERR " + problem + " '" + echo(name, maxEcho) + "'. Try " +
+		strings.ToUpper(container.called) + " HELP.")
 }
 
 // WrongArity returns the error reply of handlers that check the number of arguments

@@ -11,9 +11,7 @@ import (
 
 const flags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale | commands.Protected
 
-// A row is a subcommand of DEBUG. In Redis they are no commands of their own, so
-// calls of a wrong number of arguments get the text of unknown subcommands: see
-// unknown.
+// A row is a subcommand of DEBUG.
 type row struct {
 	name      string
 	arity     int            // with DEBUG and the name; -n means at least n
@@ -150,7 +148,7 @@ func Command(h Handlers) commands.Command {
 		Complexity: "Depends on subcommand.",
 		Summary:    "Changes and inspects the server for tests.",
 		Deviation:  "CLOCK is zlimit's own; what is of C's memory and of a cluster is unknown",
-		Handler:    unknown,
+		Handler:    commands.WrongSubcommandArity,
 		LooseSubs:  true,
 		Subs:       []commands.Command{commands.Help("server", "1.0.0")},
 	}
@@ -175,12 +173,6 @@ func Command(h Handlers) commands.Command {
 		debug.Subs[i].Flags |= commands.Protected
 	}
 	return debug
-}
-
-// unknown answers calls that fit no subcommand.
-func unknown(c *commands.Ctx) resp.Value {
-	return resp.Error("ERR unknown subcommand or wrong number of arguments for '" +
-		resp.OneLine(resp.CString(string(c.Args[1]))) + "'. Try DEBUG HELP.")
 }
 
 // DEBUG ERROR message

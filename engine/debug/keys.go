@@ -115,7 +115,7 @@ func populate(c *commands.Ctx) resp.Value {
 	}
 	switch {
 	case len(c.Args) > 5:
-		return unknown(c)
+		return commands.WrongSubcommandArity(c)
 	case !ok:
 		return errPositive
 	case size > c.Settings.ProtoMaxBulkLen:
