@@ -31,14 +31,14 @@ var (
 	errSortGet = resp.Error("ERR GET option of SORT denied due to insufficient ACL permissions.")
 
 	errNotFloat      = resp.Error("ERR value is not a valid float")
-	errNoSuchKey     = resp.Error("ERR no such key")
+	ErrNoSuchKey     = resp.Error("ERR no such key")
 	errOverflow      = resp.Error("ERR increment or decrement would overflow")
 	errDecrOverflow  = resp.Error("ERR decrement would overflow")
 	errNaNOrInf      = resp.Error("ERR increment would produce NaN or Infinity")
 	errOffset        = resp.Error("ERR offset is out of range")
 	errStringTooLong = resp.Error("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
 	errInvalidCursor = resp.Error("ERR invalid cursor")
-	errNotPositive   = resp.Error("ERR value is out of range, must be positive")
+	ErrNotPositive   = resp.Error("ERR value is out of range, must be positive")
 	errLongRange     = resp.Error("ERR value is out of range, value must between -9223372036854775807 " +
 		"and 9223372036854775807")
 	errValueRange    = resp.Error("ERR value is out of range")

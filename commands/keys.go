@@ -208,7 +208,7 @@ func typeOf(c *Ctx) resp.Value {
 func rename(c *Ctx) resp.Value {
 	n := c.DB.Find(c.Args[1], c.NowMs)
 	if n == nil {
-		return errNoSuchKey
+		return ErrNoSuchKey
 	}
 	if string(c.Args[1]) != string(c.Args[2]) {
 		c.DB.Find(c.Args[2], c.NowMs) // it removes an expired key as expired
@@ -222,7 +222,7 @@ func rename(c *Ctx) resp.Value {
 func renameNX(c *Ctx) resp.Value {
 	n := c.DB.Find(c.Args[1], c.NowMs)
 	if n == nil {
-		return errNoSuchKey
+		return ErrNoSuchKey
 	}
 	if c.DB.Find(c.Args[2], c.NowMs) != nil {
 		return resp.Int(0)

@@ -247,7 +247,7 @@ func pop(c *Ctx, end listEnd) resp.Value {
 	if counted {
 		var ok bool
 		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
-			return errNotPositive
+			return ErrNotPositive
 		}
 	}
 	n, l, refusal := writtenList(c)

@@ -13,7 +13,7 @@ func lset(c *Ctx) resp.Value {
 		return refusal
 	}
 	if l == nil {
-		return errNoSuchKey
+		return ErrNoSuchKey
 	}
 	index, refusal := toInt(c.Args[2])
 	if refusal.IsError() {

@@ -47,7 +47,7 @@ func spop(c *Ctx) resp.Value {
 	if len(c.Args) == 3 {
 		var ok bool
 		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
-			return errNotPositive
+			return ErrNotPositive
 		}
 		none = resp.Set()
 	}

@@ -85,7 +85,7 @@ func zpop(c *Ctx, highest bool) resp.Value {
 	if counted {
 		var ok bool
 		if count, ok = parseInt(c.Args[2]); !ok || count < 0 {
-			return errNotPositive
+			return ErrNotPositive
 		}
 	}
 	n := c.DB.Find(c.Args[1], c.NowMs)

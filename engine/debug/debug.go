@@ -107,7 +107,7 @@ func rows(h *Handlers) []row {
 	}
 }
 
-// ignored are the subcommands whose subject does not exist here. They answer OK.
+// ignored are the subcommands that do nothing. They answer OK.
 var ignored = []struct {
 	name   string
 	arity  int
@@ -128,7 +128,7 @@ var refused = []struct{ name, reason string }{
 	{"leak", "memory is collected"},
 	{"oom", "end the process with a signal instead"},
 	{"panic", "end the process with a signal instead"},
-	{"replicate", "there are no replicas"},
+	{"replicate", "replicas would differ from their master"},
 	{"restart", "restart the process instead"},
 	{"segfault", "end the process with a signal instead"},
 	{"set-skip-checksum-validation", "payloads are always verified"},
@@ -143,6 +143,8 @@ func Command(h Handlers) commands.Command {
 			Deviation: r.deviation, Handler: r.run,
 		}
 	}
+	help := commands.Help("server", "1.0.0")
+	help.Flags |= commands.Protected
 	debug := commands.Command{
 		Name: "debug", Arity: -2, Flags: flags, Group: "server", Since: "1.0.0",
 		Complexity: "Depends on subcommand.",
@@ -150,7 +152,7 @@ func Command(h Handlers) commands.Command {
 		Deviation:  "CLOCK is zlimit's own; what is of C's memory and of a cluster is unknown",
 		Handler:    commands.WrongSubcommandArity,
 		LooseSubs:  true,
-		Subs:       []commands.Command{commands.Help("server", "1.0.0")},
+		Subs:       []commands.Command{help},
 	}
 	for _, r := range rows(&h) {
 		debug.Subs = append(debug.Subs, subcommand(r))
@@ -169,9 +171,6 @@ func Command(h Handlers) commands.Command {
 		}))
 	}
 	slices.SortFunc(debug.Subs, func(a, b commands.Command) int { return strings.Compare(a.Name, b.Name) })
-	for i := range debug.Subs {
-		debug.Subs[i].Flags |= commands.Protected
-	}
 	return debug
 }
 

@@ -11,13 +11,11 @@ import (
 )
 
 var (
-	errNoSuchKey    = resp.Error("ERR no such key")
 	errNotSDS       = resp.Error("ERR Not an sds encoded string.")
 	errNotListpack  = resp.Error("ERR Not a listpack encoded object.")
 	errNotHashTable = resp.Error("ERR The value stored at the specified key is not represented using " +
 		"an hash table")
 	errNoDatabase = resp.Error("ERR Out of range database")
-	errPositive   = resp.Error("ERR value is out of range, must be positive")
 )
 
 // find finds the key of a call, which it does not count as used.
@@ -27,7 +25,7 @@ func find(c *commands.Ctx) *store.Node { return c.DB.Examine(c.Args[2], c.NowMs)
 func object(c *commands.Ctx) resp.Value {
 	n := find(c)
 	if n == nil {
-		return errNoSuchKey
+		return commands.ErrNoSuchKey
 	}
 	idleS := c.DB.IdleSeconds(n, c.NowMs)
 	return resp.Status(fmt.Sprintf(
@@ -40,7 +38,7 @@ func object(c *commands.Ctx) resp.Value {
 func sdsLen(c *commands.Ctx) resp.Value {
 	n := find(c)
 	if n == nil {
-		return errNoSuchKey
+		return commands.ErrNoSuchKey
 	}
 	s := store.StringOf(n)
 	if s == nil || s.Encoding() == "int" {
@@ -55,7 +53,7 @@ func sdsLen(c *commands.Ctx) resp.Value {
 func listpack(c *commands.Ctx) resp.Value {
 	switch n := find(c); {
 	case n == nil:
-		return errNoSuchKey
+		return commands.ErrNoSuchKey
 	case commands.EncodingOf(n) != "listpack":
 		return errNotListpack
 	}
@@ -85,7 +83,7 @@ func htStats(c *commands.Ctx) resp.Value {
 func htStatsKey(c *commands.Ctx) resp.Value {
 	n := find(c)
 	if n == nil {
-		return errNoSuchKey
+		return commands.ErrNoSuchKey
 	}
 	elements := 0
 	switch encoding := commands.EncodingOf(n); {
@@ -117,9 +115,9 @@ func populate(c *commands.Ctx) resp.Value {
 	case len(c.Args) > 5:
 		return commands.WrongSubcommandArity(c)
 	case !ok:
-		return errPositive
+		return commands.ErrNotPositive
 	case size > c.Settings.ProtoMaxBulkLen:
-		return errPositive
+		return commands.ErrNotPositive
 	}
 	var key, value []byte
 	for i := range count {
