@@ -205,6 +205,9 @@ func (c *Command) DeclaresWrite(args [][]byte) bool {
 	return c.Writes(args)
 }
 
+// NeedsKeyspace reports whether a call is refused while the keyspace is loaded.
+func (c *Command) NeedsKeyspace([][]byte) bool { return c.Flags&Loading == 0 }
+
 // NeedsMaster reports whether a call is refused by a replica that has no link to its master
 // and must not serve stale data.
 func (c *Command) NeedsMaster(args [][]byte) bool {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -82,7 +83,7 @@ func (c *Config) notify(changed []entry) {
 }
 
 // runOnTry calls the OnTry functions of changed directives. If one fails, it
-// restores the values before the change.
+// restores their values before the change.
 func (c *Config) runOnTry(changed []entry, before []value) error {
 	var tried []func() error
 	for _, n := range changed {
@@ -92,9 +93,7 @@ func (c *Config) runOnTry(changed []entry, before []value) error {
 				tried = append(tried, fn)
 				continue
 			}
-			c.mu.Lock()
-			c.values = before
-			c.mu.Unlock()
+			c.restore(changed, before)
 			for _, again := range tried {
 				_ = again() // it has accepted this value before
 			}
@@ -102,6 +101,16 @@ func (c *Config) runOnTry(changed []entry, before []value) error {
 		}
 	}
 	return nil
+}
+
+// restore sets directives to what they were before. Assign may have set others meanwhile.
+func (c *Config) restore(changed []entry, before []value) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.values = slices.Clone(c.values)
+	for _, n := range changed {
+		c.values[n.index] = before[n.index]
+	}
 }
 
 func (c *Config) onChangeOf(n entry) []func() {

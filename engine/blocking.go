@@ -26,10 +26,15 @@ type Blocked struct {
 	call      *blockedCall      // nil: what the command takes is not measured
 
 	reply resp.Value // written before done, by the one that has claimed the waiter
+	last  bool       // likewise: the connection is closed after the reply
 	done  atomic.Bool
 }
 
-var errUnblocked = resp.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+var (
+	errUnblocked   = resp.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+	errRoleChanged = resp.Error("UNBLOCKED force unblock from blocking operation, instance state changed " +
+		"(master -> replica?)")
+)
 
 // Blocked returns the session's wait, or nil. While it is not nil, Do must not be
 // called.
@@ -52,6 +57,9 @@ func (s *Session) Resume() resp.Value {
 	s.leaveQueues(b, false)
 	if b.postponed != nil {
 		return s.runPostponed(b)
+	}
+	if b.last {
+		s.closing = true
 	}
 	if pos, ok := s.engine.storage.End(); ok {
 		s.written = pos // what it was served is in another session's group
@@ -86,6 +94,19 @@ func (b *Blocked) unblock(reply resp.Value) bool {
 	}
 	b.end(reply)
 	return true
+}
+
+// endWaits ends the waits for keys and for replicas, and then the connections, since the server becomes a
+// replica. Every shard must be locked.
+func (e *Engine) endWaits() {
+	for _, s := range e.sessions.all() {
+		b := s.blocked.Load()
+		if b == nil || b.postponed != nil || b.awaited != nil && b.awaited.timedOut == nil || !b.waiter.Claim() {
+			continue
+		}
+		b.last = true
+		b.end(errRoleChanged)
+	}
 }
 
 // end ends the wait. The caller must have claimed the waiter.

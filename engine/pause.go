@@ -91,7 +91,7 @@ func (p *pause) begin(kind pauseKind, ms int64) {
 	}
 	p.untilUs = untilUs
 	p.kind.Store(uint32(kind))
-	p.engine.store.KeepExpired(true)
+	p.engine.store.KeepExpired(store.WhilePaused, true)
 	if p.stop != nil {
 		p.stop()
 		p.stop = nil
@@ -136,7 +136,7 @@ func (p *pause) active(nowUs int64) pauseKind {
 func (p *pause) advance(nowUs int64) {
 	active := p.active(nowUs)
 	if active == pauseNothing {
-		p.engine.store.KeepExpired(false)
+		p.engine.store.KeepExpired(store.WhilePaused, false)
 	}
 	for i := 0; p.running == nil && i < len(p.queue); {
 		b := p.queue[i]

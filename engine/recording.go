@@ -122,6 +122,20 @@ func (s *Session) rerecord() {
 func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
 	s.ctx.Group, s.recording = nil, false
+	s.appendGroup()
+}
+
+// commitSoFar commits what the command under way has done, since what follows belongs to another role.
+func (s *Session) commitSoFar() {
+	if s.recording {
+		s.notify()
+		s.invalidate()
+		s.appendGroup()
+		s.notified = 0
+	}
+}
+
+func (s *Session) appendGroup() {
 	s.tracking.Out.Commit()
 	logged, streamed := s.engine.append(&s.group, s.ctx.NowMs)
 	if logged > 0 {
@@ -139,6 +153,8 @@ func (e *Engine) append(g *effects.Group, nowMs int64) (logged, streamed int64) 
 		if j := e.recording.journal.Load(); j != nil {
 			logged = (*j).Append(g, nowMs)
 		}
+	}
+	if g.Len()+g.Messages() > 0 {
 		if s := e.recording.stream.Load(); s != nil {
 			streamed = s.Append(g)
 		}

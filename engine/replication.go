@@ -47,7 +47,7 @@ type masterLink struct {
 	port int
 }
 
-// newReplication returns the state of a master without replicas.
+// initReplication makes the server a master without replicas.
 func (e *Engine) initReplication() {
 	r := &e.repl
 	r.stream.Init()
@@ -129,7 +129,7 @@ func (e *Engine) masterSettings() replication.MasterSettings {
 func (e *Engine) tickReplication() {
 	r := &e.repl
 	link := r.link.Load()
-	r.master.Tick(e.clock.MonotonicUs(), e.masterSettings(), link == nil)
+	r.master.Tick(e.clock.MonotonicUs(), e.masterSettings())
 	if link != nil {
 		link.Tick()
 	}
@@ -151,17 +151,18 @@ func (e *Engine) recordStream() {
 	}
 }
 
-// follow makes the server a replica. Every shard must be locked.
-func (e *Engine) followMaster(host string, port int) {
-	r := &e.repl
-	if l := r.link.Load(); l != nil && l.host == host && l.port == port {
-		return
+// followMaster makes the server a replica, or one of another master. It fails if the directive replicaof
+// could not say so. Every shard must be locked.
+func (e *Engine) followMaster(host string, port int) error {
+	if err := e.cfg.Assign("replicaof", host+" "+strconv.Itoa(port)); err != nil {
+		return err
 	}
+	r := &e.repl
 	r.epoch.Add(1)
 	e.recording.setStream(nil)
 	r.stream.SetFollowing()
 	r.masterTime.Store(0)
-	e.store.KeepExpired(true)
+	e.store.KeepExpired(store.WhileFollowing, true)
 	r.master.KillAll()
 	addr := joinAddr(host, port)
 	f := &follower{engine: e, epoch: r.epoch.Load()}
@@ -172,9 +173,10 @@ func (e *Engine) followMaster(host string, port int) {
 	f.session = e.newMasterSession(f, addr)
 	old := r.link.Swap(&masterLink{link, host, port})
 	e.closeLink(old)
-	_ = e.cfg.Assign("replicaof", host+" "+strconv.Itoa(port))
 	e.refreshRules()
+	e.endWaits()
 	e.log.Info("a replica from now on", "master", addr)
+	return nil
 }
 
 // promote makes the server a master. Every shard must be locked.
@@ -185,18 +187,20 @@ func (e *Engine) promote() {
 		return
 	}
 	r.epoch.Add(1)
-	e.store.KeepExpired(false)
+	e.store.KeepExpired(store.WhileFollowing, false)
 	if offsetUs := r.masterTime.Swap(0); offsetUs != 0 {
 		e.clock.Align(offsetUs)
 	}
+	r.stream.Fork()
 	if r.stream.Active() {
-		r.stream.Fork()
 		e.recording.setStream(&r.stream)
 	}
 	// Replicas ask again, and go on in the new history.
 	r.master.KillAll()
 	e.closeLink(old)
-	_ = e.cfg.Assign("replicaof", "")
+	if err := e.cfg.Assign("replicaof", ""); err != nil {
+		e.log.Warn("the directive replicaof was not cleared", "error", err)
+	}
 	e.refreshRules()
 	e.log.Info("a master from now on", "history", r.stream.Position().ID)
 }
@@ -245,57 +249,74 @@ func (f *follower) Position() (replication.Position, bool) {
 	return s.Position(), s.Active()
 }
 
-// Continue notes that the stream goes on, in a history of this identifier.
-func (f *follower) Continue(id string) {
-	f.raw = f.raw[:0]
-	f.session.discard()
-	f.engine.repl.stream.Rename(id)
+// inRole calls fn while the role cannot change, unless it has changed.
+func (f *follower) inRole(fn func()) error {
+	const one = store.ShardSet(1) // a change of the role needs every shard
+	f.engine.store.Lock(one)
+	defer f.engine.store.Unlock(one)
+	if f.over() {
+		return errNotMaster
+	}
+	fn()
+	return nil
 }
 
-// Online and Offline need nothing: what depends on them asks the link.
-func (f *follower) Online()  {}
-func (f *follower) Offline() {}
+// Continue notes that the stream goes on, in a history of this identifier.
+func (f *follower) Continue(id string) error {
+	f.raw = f.raw[:0]
+	f.session.discard()
+	return f.inRole(func() { f.engine.repl.stream.Rename(id) })
+}
 
-var errNotMaster = errors.New("the server follows another master")
+// Idle shows what the commands have counted.
+func (f *follower) Idle() { f.session.flush() }
 
-// Apply runs a command of the stream.
+var (
+	errNotMaster = errors.New("the server follows another master")
+	errEnding    = errors.New("the server ends")
+)
+
+// Apply runs a command of the stream. One that cannot be carried out ends the history: what the server has
+// from there on is in none.
 func (f *follower) Apply(args [][]byte, raw []byte) error {
 	e := f.engine
 	if f.over() {
 		return errNotMaster
 	}
 	f.raw = append(f.raw, raw...)
+	if err := f.run(args); err != nil {
+		if f.session.closing {
+			return errEnding
+		}
+		if !e.cfg.Bool("load-skip-unsupported") {
+			return errors.Join(err, f.inRole(e.repl.stream.Deactivate))
+		}
+		e.repl.unexpected.Add(1)
+	}
+	if f.session.tx.open || len(f.raw) == 0 {
+		return nil
+	}
+	return f.inRole(f.commit) // it needed no shards
+}
+
+// run runs a command of the stream.
+func (f *follower) run(args [][]byte) error {
+	e := f.engine
 	switch {
 	case len(args) == 0, strings.EqualFold(string(args[0]), "replconf"):
-		f.commit()
 		return nil
 	case len(args) == 2 && strings.EqualFold(string(args[0]), "ping"):
 		if ms, ok := store.ParseInt(args[1]); ok && ms > 0 && ms <= clock.MaxMs {
 			e.repl.masterTime.Store(ms*1000 - e.clock.MonotonicUs())
 		}
 	}
-	err := f.session.apply(args)
-	if f.over() {
-		return errNotMaster
-	}
-	if err != nil {
-		if !e.cfg.Bool("load-skip-unsupported") {
-			return err
-		}
-		e.repl.unexpected.Add(1)
-	}
-	if !f.session.tx.open {
-		f.commit() // unless the command has done so, with its shards locked
-	}
-	return nil
+	return f.session.apply(args)
 }
 
-// commit passes on what was applied.
+// commit passes on what was applied. The role must not change meanwhile.
 func (f *follower) commit() {
-	if len(f.raw) > 0 && !f.over() {
-		f.engine.repl.stream.Follow(f.raw, f.session.ctx.DBIndex)
-		f.raw = f.raw[:0]
-	}
+	f.engine.repl.stream.Follow(f.raw, f.session.ctx.DBIndex)
+	f.raw = f.raw[:0]
 }
 
 // Load replaces the keys by those of a copy.
@@ -338,6 +359,9 @@ func (f *follower) empty() error {
 			return err
 		}
 	}
+	if f.over() {
+		return errNotMaster
+	}
 	return nil
 }
 
@@ -353,7 +377,9 @@ func (e *Engine) startFollowing() {
 	port, _ := strconv.Atoi(words[1]) // config has checked it
 	e.store.Lock(store.AllShards)
 	defer e.store.Unlock(store.AllShards)
-	e.followMaster(words[0], port)
+	if err := e.followMaster(words[0], port); err != nil {
+		e.log.Warn("the directive replicaof was not followed", "error", err)
+	}
 }
 
 // history returns the place in the history that the keys stand for.

@@ -14,6 +14,7 @@ import (
 func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 	s := e.newSession(Peer{Addr: addr, Owner: true})
 	s.follows = f
+	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
 	s.ctx.DBIndex = e.repl.stream.Status().DB
 	s.ctx.Replayed = true
 	s.user.Store(e.owner)
@@ -78,17 +79,13 @@ func (s *Session) beginFollowing(cmd *commands.Command, args [][]byte) {
 	}
 }
 
-// denyByRole returns the error for a command that replication refuses now, or resp.None.
-func (s *Session) denyByRole(r *replication.Rules, cmd *commands.Command, args [][]byte) resp.Value {
-	e := s.engine
-	writes := s.anyRuns(cmd, args, (*commands.Command).DeclaresWrite)
+// denyWrites returns why replication refuses writes now, or resp.None.
+func (e *Engine) denyWrites(r *replication.Rules) resp.Value {
 	switch {
-	case writes && r.MinReplicas > 0 && e.repl.master.Good(e.clock.MonotonicUs(), r.MaxLagUs) < r.MinReplicas:
-		return errNoReplicas
-	case writes && r.ReadOnly:
+	case r.ReadOnly:
 		return errReadOnlyReplica
-	case r.NeedsMaster && s.anyRuns(cmd, args, (*commands.Command).NeedsMaster) && !e.masterIsUp():
-		return errMasterDown
+	case r.MinReplicas > 0 && e.repl.master.Good(e.clock.MonotonicUs(), r.MaxLagUs) < r.MinReplicas:
+		return errNoReplicas
 	}
 	return resp.None
 }
@@ -104,15 +101,10 @@ func (e *Engine) writeRefusal() string {
 	if text := e.storage.Misconf(); text != "" {
 		return text
 	}
-	rules := e.repl.rules.Load()
-	switch {
-	case rules == nil:
-		return ""
-	case rules.ReadOnly:
-		return errReadOnlyReplica.Str()
-	case rules.MinReplicas > 0 &&
-		e.repl.master.Good(e.clock.MonotonicUs(), rules.MaxLagUs) < rules.MinReplicas:
-		return errNoReplicas.Str()
+	if rules := e.repl.rules.Load(); rules != nil {
+		if refusal := e.denyWrites(rules); refusal.IsError() {
+			return refusal.Str()
+		}
 	}
 	return ""
 }

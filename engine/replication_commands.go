@@ -78,6 +78,10 @@ func (e *Engine) replicationGroup() []commands.Command {
 
 // REPLICAOF host port | NO ONE
 func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
+	if e.storage.Loading() { // it has begun since the command was admitted
+		return errLoading
+	}
+	caller(c).commitSoFar()
 	if commands.EqualFold(c.Args[1], "no") && commands.EqualFold(c.Args[2], "one") {
 		e.promote()
 		return resp.OK
@@ -90,10 +94,13 @@ func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
 		return errNoSockets
 	}
 	host := string(c.Args[1])
-	if l := e.repl.link.Load(); l != nil && l.port == int(port) && strings.EqualFold(l.host, host) {
+	l := e.repl.link.Load()
+	if l != nil && l.port == int(port) && strings.EqualFold(l.host, host) && l.Status().State != replication.Stopped {
 		return resp.Status("OK Already connected to specified master")
 	}
-	e.followMaster(host, int(port))
+	if err := e.followMaster(host, int(port)); err != nil {
+		return resp.Error("ERR Invalid master host: " + resp.OneLine(err.Error()))
+	}
 	return resp.OK
 }
 
@@ -226,6 +233,7 @@ func (s *Session) Replica() bool { return s.replica != nil }
 func wait(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	e := s.engine
+	epoch := e.repl.epoch.Load()
 	if e.repl.link.Load() != nil {
 		return errWaitOnReplica
 	}
@@ -249,10 +257,13 @@ func wait(c *commands.Ctx) resp.Value {
 		return resp.Int(n)
 	}
 	if e.repl.stream.Active() { // so that replicas answer at once
-		e.repl.stream.AppendRaw(replication.Command("REPLCONF", "GETACK", "*"))
+		e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
 	}
 	return s.Await(timeoutMs, func(over <-chan struct{}) resp.Value {
 		for {
+			if e.repl.epoch.Load() != epoch {
+				return errRoleChanged // endWaits has not seen this wait
+			}
 			n, changed := e.repl.master.Acked(offset)
 			if int64(n) >= replicas {
 				return resp.Int(int64(n))

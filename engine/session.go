@@ -64,6 +64,7 @@ type Session struct {
 	follows       *follower               // of the session that runs what a master sends
 	replica       *replication.Replica    // of a session that has sent PSYNC
 	said          replication.Said        // what it has said by REPLCONF
+	rules         *replication.Rules      // those that have admitted the command under way
 	canceler      durable.Canceler        // see Cancel
 	canceled      bool                    // see Canceled
 	run           stats.Run               // calls of one command in a row, not yet in the statistics
@@ -316,18 +317,23 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	} else {
 		s.ctx.OutOfMemory = false
 	}
-	switch {
-	case s.engine.storage.Failing() && s.needsDisk(cmd, args):
+	if s.engine.storage.Failing() && s.needsDisk(cmd, args) {
 		return s.misconf()
-	case s.subscribed && s.proto == resp.RESP2 && !cmd.Is(commands.Subscribed):
-		return errWhileSubscribed(cmd)
-	case !cmd.Is(commands.Loading) && s.engine.storage.Loading():
-		return errLoading
 	}
-	if rules := s.engine.repl.rules.Load(); rules != nil {
-		if refusal := s.denyByRole(rules, cmd, args); refusal.IsError() {
+	rules := s.engine.repl.rules.Load()
+	if s.rules = rules; rules != nil && s.anyRuns(cmd, args, (*commands.Command).DeclaresWrite) {
+		if refusal := s.engine.denyWrites(rules); refusal.IsError() {
 			return refusal
 		}
+	}
+	switch {
+	case s.subscribed && s.proto == resp.RESP2 && !cmd.Is(commands.Subscribed):
+		return errWhileSubscribed(cmd)
+	case rules != nil && rules.NeedsMaster && s.anyRuns(cmd, args, (*commands.Command).NeedsMaster) &&
+		!s.engine.masterIsUp():
+		return errMasterDown
+	case s.engine.storage.Loading() && s.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace):
+		return errLoading
 	}
 	if busy := s.engine.scripts.Busy(); busy != nil && !cmd.Is(commands.AllowBusy) {
 		return resp.Error(busy.Reply)
@@ -425,6 +431,14 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	}
 	s.runEarlierFirst(shards, cmd, args)
 	shards, busy := s.engine.lock(s, shards)
+	for busy == nil && s.rules != s.engine.repl.rules.Load() && s.follows == nil {
+		// The role may have changed since the command was admitted.
+		s.engine.store.Unlock(shards)
+		if refusal := s.admit(cmd, args); refusal.IsError() {
+			return s.reject(cmd, refusal)
+		}
+		shards, busy = s.engine.lock(s, shards)
+	}
 	if busy != nil {
 		return s.executeWhileBusy(cmd, args, busy)
 	}
@@ -478,7 +492,7 @@ func (s *Session) end(shards store.ShardSet) {
 		}
 		s.tracking.Out.SendBeforeReply()
 	}
-	if s.follows != nil && !s.tx.open {
+	if s.follows != nil && shards != 0 && !s.tx.open && !s.closing && !s.follows.over() {
 		s.follows.commit()
 	}
 	if s.ctx.Monitor != nil {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/engine/pubsub"
-	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -26,8 +25,8 @@ func (s *Session) AcquireBroker() *pubsub.Broker {
 func (s *Session) BeforePublish(args [][]byte) {
 	s.invalidate()
 	s.tracking.Out.SendBeforeReply()
-	if stream := s.engine.recording.stream.Load(); stream != nil {
-		stream.AppendRaw(replication.Command(args...))
+	if s.recording && s.engine.recording.stream.Load() != nil {
+		s.group.Message(args...)
 	}
 }
 

@@ -215,13 +215,30 @@ func (db *DB) Persist(n *Node) bool {
 	return true
 }
 
-// KeepExpired sets whether keys past their deadline are kept in memory instead of being removed when they are
-// met. Lookups do not find them either way. Any goroutine may call it.
-func (s *Store) KeepExpired(keep bool) { s.keepExpired.Store(keep) }
+// A KeepReason is a reason to keep keys past their deadline in memory.
+type KeepReason uint32
 
-// tryExpire removes a node that is past its deadline, unless KeepExpired is set.
+// The reasons.
+const (
+	WhilePaused    KeepReason = 1 << iota // CLIENT PAUSE
+	WhileFollowing                        // a replica: its master removes them
+)
+
+// KeepExpired sets whether there is a reason to keep keys past their deadline, instead of removing them when
+// they are met. Lookups do not find them either way. Any goroutine may call it.
+func (s *Store) KeepExpired(why KeepReason, keep bool) {
+	if keep {
+		s.keepExpired.Or(uint32(why))
+	} else {
+		s.keepExpired.And(^uint32(why))
+	}
+}
+
+func (s *Store) keepsExpired() bool { return s.keepExpired.Load() != 0 }
+
+// tryExpire removes a node that is past its deadline, unless there is a reason to keep it.
 func (db *DB) tryExpire(sh *shard, n *Node) {
-	if !db.store.keepExpired.Load() {
+	if !db.store.keepsExpired() {
 		db.expire(sh, n)
 	}
 }
@@ -277,7 +294,7 @@ func (sh *shard) resizeIndex() {
 // Reclaim removes expired keys from the given shards and returns how many keys it examined. Once these are
 // limit keys it stops before the next group and reports that there are more.
 func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, more bool) {
-	if s.keepExpired.Load() {
+	if s.keepsExpired() {
 		return 0, false
 	}
 	for _, db := range s.dbs {
@@ -311,7 +328,7 @@ func (db *DB) reclaimGroup(sh *shard, group int, nowMs int64) (examined int) {
 	sh.keys.Class(uint64(group), uint64(sh.deadlines.Groups()), func(n *Node) {
 		examined++
 		switch {
-		case n.Value.overdue(nowMs) && !db.store.keepExpired.Load():
+		case n.Value.overdue(nowMs) && !db.store.keepsExpired():
 			if g := db.store.recorder(n); g != nil {
 				g.Separate()
 			}

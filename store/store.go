@@ -64,7 +64,7 @@ type Store struct {
 	expired [NumShards]atomic.Int64
 
 	waiting     waiting
-	keepExpired atomic.Bool   // expired keys are not removed; see KeepExpired
+	keepExpired atomic.Uint32 // KeepReasons: unless 0, expired keys are not removed; see KeepExpired
 	zeroS       atomic.Uint32 // see StampZeroAs
 
 	prefixes atomic.Pointer[prefixTable] // the limits as last set; nil: there were none; see prefix.go

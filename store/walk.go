@@ -101,7 +101,7 @@ func (db *DB) scan(cursor uint64, count int, nowMs int64, one bool, fn func(*Nod
 // returns a uniform number below n.
 func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 	for total := db.Len(); total > 0; total = db.Len() {
-		if db.store.keepExpired.Load() {
+		if db.store.keepsExpired() {
 			return db.randomKept(nowMs, rnd)
 		}
 		at := int(rnd(uint64(total)))
@@ -122,7 +122,7 @@ func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 	return nil
 }
 
-// randomKept is Random while KeepExpired is set. It does not draw until it meets a key that has not expired:
+// randomKept is Random while expired keys are kept. It does not draw until it meets a key that has not expired:
 // Redis 7.0 loops forever if there is none.
 func (db *DB) randomKept(nowMs int64, rnd func(n uint64) uint64) (picked *Node) {
 	seen := uint64(0)

@@ -13,7 +13,7 @@ func TestReadersKeepTheirBytes(t *testing.T) {
 	s := newStream(0, 1<<30)
 	_, behind := s.Here()
 	text := pattern(10 * blockSize)
-	s.AppendRaw([]byte(text))
+	s.Follow([]byte(text), 0)
 	_, inTheMiddle, ok := s.Continue(Position{idA, 4*blockSize + 5})
 	require.True(t, ok)
 	backlog, more := s.Memory()
@@ -37,7 +37,7 @@ func TestReadersKeepTheirBytes(t *testing.T) {
 func TestClosedReadersKeepNothing(t *testing.T) {
 	s := newStream(0, 100)
 	_, r := s.Here()
-	s.AppendRaw([]byte(pattern(10 * blockSize)))
+	s.Follow([]byte(pattern(10*blockSize)), 0)
 	r.Close()
 	r.Close()
 	require.Zero(t, r.Unread())
@@ -66,7 +66,7 @@ func TestWhatClosesReaders(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStream(0, 1<<20)
 				_, r := s.Here()
-				s.AppendRaw([]byte("abc"))
+				s.Follow([]byte("abc"), 0)
 				_, waits := s.Here()
 				var err error
 				ended := false
@@ -93,7 +93,7 @@ func TestWhatClosesReaders(t *testing.T) {
 
 func TestDeactivateEndsTheHistory(t *testing.T) {
 	s := newStream(100, 1<<20)
-	s.AppendRaw([]byte("0123"))
+	s.Follow([]byte("0123"), 0)
 	s.Fork()
 	before := s.Status()
 	s.Deactivate()
@@ -102,7 +102,7 @@ func TestDeactivateEndsTheHistory(t *testing.T) {
 	require.Equal(t, before.Offset, after.Offset)
 	require.NotEqual(t, before.ID, after.ID)
 	require.Equal(t, NoID, after.Previous)
-	s.AppendRaw([]byte("not recorded"))
+	s.Follow([]byte("not recorded"), 0)
 	s.Activate()
 	for _, id := range []string{before.ID, before.Previous} {
 		_, _, ok := s.Continue(Position{id, before.Offset})
@@ -143,7 +143,7 @@ func TestReadersSeeTheSameBytes(t *testing.T) {
 		}
 		for rest := text; rest != ""; {
 			n := min(1+len(rest)%1500, len(rest))
-			s.AppendRaw([]byte(rest[:n]))
+			s.Follow([]byte(rest[:n]), 0)
 			rest = rest[n:]
 		}
 		s.finish(ErrClosed)
@@ -157,10 +157,10 @@ func TestReadersSeeTheSameBytes(t *testing.T) {
 func TestWhatAReaderGotDoesNotChange(t *testing.T) {
 	s := newStream(0, 1<<20)
 	_, r := s.Here()
-	s.AppendRaw([]byte("abc"))
+	s.Follow([]byte("abc"), 0)
 	b, err := r.Next(nil)
 	require.NoError(t, err)
-	s.AppendRaw([]byte("def"))
+	s.Follow([]byte("def"), 0)
 	_ = append(b, "xyz"...) // it must not reach the block
 	require.Equal(t, "def", readAll(t, r))
 }
@@ -182,7 +182,7 @@ func TestInterruptedReaderGoesOn(t *testing.T) {
 			got <- string(b)
 		}()
 		synctest.Wait()
-		s.AppendRaw([]byte("abc"))
+		s.Follow([]byte("abc"), 0)
 		require.Equal(t, "abc", <-got)
 	})
 }

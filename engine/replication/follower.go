@@ -25,7 +25,7 @@ type Follower interface {
 	Position() (Position, bool)
 
 	// Continue says that the stream goes on from Position, in a history of that identifier.
-	Continue(id string)
+	Continue(id string) error
 
 	// Load replaces all keys by those of a copy in the form of dump.rdb, which stands for a position.
 	// An error that wraps ErrForeign stops the link; after others the link tries again. Unless the copy
@@ -39,9 +39,8 @@ type Follower interface {
 	// Spool returns a place for a copy.
 	Spool() (Spool, error)
 
-	// Online is called when the link follows the stream, and Offline when it does so no longer.
-	Online()
-	Offline()
+	// Idle is called when everything that has arrived was applied.
+	Idle()
 }
 
 // ErrForeign is wrapped by errors about what a server of this kind does not hold or cannot follow.

@@ -65,7 +65,7 @@ type keeper struct {
 	open          bool
 	loads         int
 	continued     int
-	online        int
+	idle          int  // how often everything was applied
 	promoted      bool // what the link still brings is dropped
 	spools        int  // that are not closed
 	spoolCapacity int  // of a disk that fills up; 0: no limit
@@ -80,14 +80,16 @@ func newKeeper() *keeper {
 
 func (k *keeper) Position() (Position, bool) { return k.stream.Position(), k.stream.Active() }
 
-func (k *keeper) Continue(id string) {
+func (k *keeper) Continue(id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.continued++
 	k.transaction, k.open = nil, false
-	if !k.promoted {
-		k.stream.Rename(id)
+	if k.promoted {
+		return ErrClosed
 	}
+	k.stream.Rename(id)
+	return nil
 }
 
 func (k *keeper) Load(f io.ReaderAt, size int64, at Position, progress func()) error {
@@ -163,8 +165,7 @@ func onlyWrites(stream []byte) (out []byte) {
 	}
 }
 
-func (k *keeper) Online()  { k.count(&k.online, 1) }
-func (k *keeper) Offline() { k.count(&k.online, -1) }
+func (k *keeper) Idle() { k.count(&k.idle, 1) }
 
 func (k *keeper) count(n *int, by int) {
 	k.mu.Lock()

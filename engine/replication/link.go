@@ -184,8 +184,7 @@ func (l *Link) ended(err error) bool {
 	if l.conn != nil {
 		_ = l.conn.Close()
 	}
-	wasUp := l.state == Connected
-	if wasUp {
+	if l.state == Connected {
 		l.downUs = l.o.NowUs()
 	}
 	l.conn, l.cancel, l.state, l.left = nil, nil, Connect, -1
@@ -198,9 +197,6 @@ func (l *Link) ended(err error) bool {
 	}
 	why := l.why
 	l.mu.Unlock()
-	if wasUp {
-		l.o.Follower.Offline()
-	}
 	if closing {
 		return true
 	}
@@ -282,7 +278,6 @@ func (l *Link) online(offset int64) {
 	l.state, l.offset, l.applied, l.why = Connected, offset, offset, ""
 	l.acked = l.o.NowUs() / 1_000_000
 	l.mu.Unlock()
-	l.o.Follower.Online()
 	l.ack()
 }
 
@@ -290,6 +285,9 @@ func (l *Link) online(offset int64) {
 func (l *Link) follow(in *bufio.Reader) error {
 	p := parser{in: in}
 	for {
+		if in.Buffered() == 0 {
+			l.o.Follower.Idle()
+		}
 		c, err := p.next()
 		if err != nil {
 			return err

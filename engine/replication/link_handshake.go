@@ -88,7 +88,9 @@ func (l *Link) sync(conn io.Writer, in *bufio.Reader) error {
 		if len(words) > 0 {
 			from.ID = words[0]
 		}
-		l.o.Follower.Continue(from.ID)
+		if err := l.o.Follower.Continue(from.ID); err != nil {
+			return err
+		}
 		l.online(from.Offset)
 		return nil
 	case verb == "+FULLRESYNC" && len(words) == 2:

@@ -136,7 +136,6 @@ func withRig(t *testing.T, f func(t *testing.T, r *rig), scripts ...script) {
 			r.Close()
 			synctest.Wait()
 			require.Zero(t, r.keeper.spools, "no copy is left on disk")
-			require.Zero(t, r.keeper.online, "as often offline as online")
 		}()
 		f(t, r)
 	})
@@ -197,10 +196,11 @@ func TestFullSync(t *testing.T) {
 					require.Equal(t, keys, r.keeper.get())
 				}
 				require.Equal(t, Position{idA, 100}, r.keeper.stream.Position())
-				require.Equal(t, 1, r.keeper.online)
+				require.Equal(t, 1, r.keeper.idle)
 				r.send(string(rawAll("SELECT 0", "SET c 3")))
 				require.True(t, strings.HasSuffix(r.keeper.get(), string(raw("SET c 3"))))
 				require.EqualValues(t, 100+len(rawAll("SELECT 0", "SET c 3")), r.Status().Offset)
+				require.Equal(t, 2, r.keeper.idle)
 			}, handshake(sent))
 		})
 	}
@@ -253,7 +253,6 @@ func TestPartialSync(t *testing.T) {
 				_ = r.conn.Close()
 				synctest.Wait()
 				require.Equal(t, Connect, r.Status().State)
-				require.Zero(t, r.keeper.online)
 				require.NotEmpty(t, r.Status().Why)
 				r.questions()
 				r.later(second)

@@ -192,18 +192,18 @@ func closeOnce(c chan struct{}) {
 
 // Tick does what is due. nowUs is real time. A replica that has replicas passes on the pings of its master,
 // and keeps its backlog.
-func (m *Master) Tick(nowUs int64, o MasterSettings, isMaster bool) {
-	for _, r := range m.tick(nowUs, o, isMaster) {
+func (m *Master) Tick(nowUs int64, o MasterSettings) {
+	for _, r := range m.tick(nowUs, o) {
 		r.Kill()
 		r.Close()
 	}
 }
 
 // tick is Tick, except that it returns whom to disconnect.
-func (m *Master) tick(nowUs int64, o MasterSettings, isMaster bool) (overdue []*Replica) {
+func (m *Master) tick(nowUs int64, o MasterSettings) (overdue []*Replica) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.tickBacklog(nowUs, o, isMaster)
+	m.tickBacklog(nowUs, o)
 	if len(m.replicas) == 0 {
 		if m.copying {
 			closeOnce(m.stop)
@@ -212,9 +212,7 @@ func (m *Master) tick(nowUs int64, o MasterSettings, isMaster bool) (overdue []*
 	}
 	if news := o.NowMs != 0 && m.greet(); news || nowUs-m.pingedUs >= o.PingUs {
 		m.pingedUs = nowUs
-		if isMaster {
-			m.stream.AppendRaw(pingAt(o.NowMs))
-		}
+		m.stream.Tell(pingAt(o.NowMs))
 	}
 	if nowUs-m.aliveUs >= keepAliveUs {
 		m.aliveUs = nowUs
@@ -257,9 +255,9 @@ func pingAt(nowMs int64) []byte {
 const keepAliveUs = 1_000_000
 
 // tickBacklog frees the backlog when there has been no replica for long. It requires mu.
-func (m *Master) tickBacklog(nowUs int64, o MasterSettings, isMaster bool) {
+func (m *Master) tickBacklog(nowUs int64, o MasterSettings) {
 	switch {
-	case !isMaster || len(m.replicas) > 0 || o.BacklogTTLUs == 0 || !m.stream.Active():
+	case len(m.replicas) > 0 || o.BacklogTTLUs == 0 || !m.stream.Leads():
 		m.lonelyUs = 0
 	case m.lonelyUs == 0:
 		m.lonelyUs = nowUs

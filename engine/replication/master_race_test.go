@@ -66,7 +66,7 @@ func TestMasterConcurrently(t *testing.T) {
 		stream.Append(groupOf(i%2, "SET a "+strconv.Itoa(i)))
 		shards.Unlock()
 	})
-	repeat(func(int) { m.Tick(now.Add(second/10), settings, true) })
+	repeat(func(int) { m.Tick(now.Add(second/10), settings) })
 	repeat(func(i int) {
 		m.Good(now.Load(), second)
 		m.Acked(int64(i))

@@ -140,7 +140,7 @@ func TestRDBOnly(t *testing.T) {
 		require.True(t, p.ended)
 		require.NoError(t, p.err)
 		s.stream.SetSize(1)
-		s.stream.AppendRaw([]byte(pattern(10 * blockSize)))
+		s.stream.Follow([]byte(pattern(10*blockSize)), 0)
 		_, more := s.stream.Memory()
 		require.Zero(t, more, "it keeps nothing of the stream")
 		s.later(200 * second)

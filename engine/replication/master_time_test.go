@@ -47,27 +47,27 @@ func TestOverdue(t *testing.T) {
 		{"hard limit", func(s *source) *peer {
 			s.settings.HardBytes = 150_000
 			p := online(s)
-			s.stream.AppendRaw([]byte(big))
+			s.stream.Follow([]byte(big), 0)
 			s.tick()
-			s.stream.AppendRaw([]byte(big))
+			s.stream.Follow([]byte(big), 0)
 			s.tick()
 			return p
 		}, true},
 		{"soft limit for a moment", func(s *source) *peer {
 			s.settings.SoftBytes, s.settings.SoftUs = 50_000, 20*second
 			p := online(s)
-			s.stream.AppendRaw([]byte(big))
+			s.stream.Follow([]byte(big), 0)
 			answering(s, p, 15*second)
 			p.got()
 			s.tick()
-			s.stream.AppendRaw([]byte(big))
+			s.stream.Follow([]byte(big), 0)
 			answering(s, p, 15*second)
 			return p
 		}, false},
 		{"soft limit for long", func(s *source) *peer {
 			s.settings.SoftBytes, s.settings.SoftUs = 50_000, 20*second
 			p := online(s)
-			s.stream.AppendRaw([]byte(big))
+			s.stream.Follow([]byte(big), 0)
 			answering(s, p, 21*second)
 			return p
 		}, true},
@@ -75,7 +75,7 @@ func TestOverdue(t *testing.T) {
 			s.settings.HardBytes, s.padding = 150_000, 3*aheadBytes
 			p := s.attach(nowhere, modern, 1000)
 			s.tick()
-			s.stream.AppendRaw([]byte(big))
+			s.stream.Follow([]byte(big), 0)
 			s.tick()
 			return p
 		}, true},
@@ -155,9 +155,10 @@ func TestPing(t *testing.T) {
 		s.later(10 * second)
 		require.Equal(t, ping, p.got())
 		require.EqualValues(t, 2*len(ping), s.stream.Position().Offset)
+		s.stream.SetFollowing()
 		for range 100 {
 			s.now.advance(second)
-			s.Tick(s.now.now(), s.settings, false)
+			s.Tick(s.now.now(), s.settings)
 			p.Heard(s.now.now())
 		}
 		require.Empty(t, p.got(), "a replica passes on its master's")
@@ -184,10 +185,12 @@ func TestBacklogTTL(t *testing.T) {
 		}, false},
 		{"it was a replica in between", func(s *source) {
 			s.later(second)
+			s.stream.following = true
 			for range 200 {
 				s.now.advance(second)
-				s.Tick(s.now.now(), s.settings, false)
+				s.Tick(s.now.now(), s.settings)
 			}
+			s.stream.following = false
 			s.later(90 * second)
 		}, false},
 	} {

@@ -34,10 +34,11 @@ func (g *guard) Position() (Position, bool) {
 	return at, ok
 }
 
-func (g *guard) Continue(id string) {
-	if !g.ended() {
-		g.keeper.Continue(id)
+func (g *guard) Continue(id string) error {
+	if g.ended() {
+		return ErrClosed
 	}
+	return g.keeper.Continue(id)
 }
 
 func (g *guard) Load(f io.ReaderAt, size int64, at Position, progress func()) error {
@@ -79,6 +80,7 @@ func (n *node) snapshot(w io.Writer, _ Part, _ <-chan struct{}, begin func()) er
 func (n *node) follow(of *node) {
 	n.unlink()
 	n.of = of
+	n.keeper.stream.SetFollowing()
 	n.behind = &guard{keeper: n.keeper, off: n.model.off}
 	n.link = NewLink(LinkOptions{
 		Addr: of.name, Follower: n.behind, NowUs: n.model.now.now, Log: discard,

@@ -49,7 +49,7 @@ func newModel(seed uint64, size int, off int64) *model {
 func (m *model) tick(us int64) {
 	m.now.advance(us)
 	for _, n := range m.nodes {
-		n.master.Tick(m.now.now(), MasterSettings{PingUs: 10 * second, TimeoutUs: 60 * second}, n.link == nil)
+		n.master.Tick(m.now.now(), MasterSettings{PingUs: 10 * second, TimeoutUs: 60 * second})
 		if n.link != nil {
 			n.link.Tick()
 		}
@@ -95,7 +95,7 @@ func (m *model) step() {
 		// An empty line is one byte: histories differ by no more.
 		line := [][]byte{raw("REPLCONF GETACK *"), []byte("\n")}[m.random.IntN(2)]
 		m.note("%s sends %q", n.name, line)
-		n.keeper.stream.AppendRaw(line)
+		n.keeper.stream.Tell(line)
 	default:
 		m.note("a second passes")
 		m.tick(second)

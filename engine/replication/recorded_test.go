@@ -221,15 +221,20 @@ func commandsIn(commands []string) int {
 	return len(commands) + 1
 }
 
-// An announcer tells when the link is up.
+// An announcer tells when the link comes up.
 type announcer struct {
 	*keeper
 	online chan<- struct{}
 }
 
-func (a *announcer) Online() {
-	a.keeper.Online()
+func (a *announcer) Continue(id string) error {
 	a.online <- struct{}{}
+	return a.keeper.Continue(id)
+}
+
+func (a *announcer) Load(f io.ReaderAt, size int64, at Position, progress func()) error {
+	a.online <- struct{}{}
+	return a.keeper.Load(f, size, at, progress)
 }
 
 // A segment is what one side of a recording says before the other does.

@@ -83,7 +83,7 @@ func (s *source) write(command string) {
 }
 
 func (s *source) tick() {
-	s.Tick(s.now.now(), s.settings, true)
+	s.Tick(s.now.now(), s.settings)
 	synctest.Wait()
 }
 

@@ -28,7 +28,7 @@ type Stream struct {
 	first        *block // the oldest block of the backlog
 	size         int64  // repl-backlog-size
 	selected     int    // the database that is selected at the end; -1: unknown
-	following    bool   // the history is a master's: no SELECT can be put into it
+	following    bool   // the history is a master's: nothing can be put into it
 	buf          []byte
 }
 
@@ -83,6 +83,13 @@ func (s *Stream) Active() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.active
+}
+
+// Leads reports whether there is a backlog, and the history is no master's.
+func (s *Stream) Leads() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active && !s.following
 }
 
 // SetSize sets how many bytes the backlog keeps at least.
@@ -159,7 +166,8 @@ func (s *Stream) rename(id string) {
 	s.dropAll()
 }
 
-// Fork begins a new history that continues the present one. Readers are closed, as Rename does.
+// Fork begins a new history that continues the present one, and is no master's. Readers are closed, as
+// Rename does.
 func (s *Stream) Fork() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +183,7 @@ func (s *Stream) fork() {
 func (s *Stream) Append(g *effects.Group) (end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.buf, s.selected = g.AppendTo(s.buf[:0], s.selected)
+	s.buf, s.selected = g.AppendAllTo(s.buf[:0], s.selected)
 	s.add(s.buf)
 	if cap(s.buf) > blockSize {
 		s.buf = nil // memory that one huge group needed is released
@@ -183,11 +191,13 @@ func (s *Stream) Append(g *effects.Group) (end int64) {
 	return s.end
 }
 
-// AppendRaw appends a command that concerns no database.
-func (s *Stream) AppendRaw(b []byte) {
+// Tell appends a command to replicas that changes nothing, unless the history is a master's.
+func (s *Stream) Tell(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.add(b)
+	if !s.following {
+		s.add(b)
+	}
 }
 
 // Follow appends bytes of the master's stream, after which a database is selected.

@@ -22,7 +22,7 @@ func TestStreamCountsBytes(t *testing.T) {
 	s.SetSize(1 << 20)
 	require.False(t, s.Active())
 	require.Zero(t, s.Append(groupOf(0, "SET a 1")), "nothing is recorded without a backlog")
-	s.AppendRaw(raw("PING"))
+	s.Follow(raw("PING"), 0)
 	require.Zero(t, s.Position().Offset)
 
 	at, r := s.Here()
@@ -30,7 +30,7 @@ func TestStreamCountsBytes(t *testing.T) {
 	require.Equal(t, Position{position(&s), 0}, at)
 	want := rawAll("SELECT 0", "SET a 1")
 	require.EqualValues(t, len(want), s.Append(groupOf(0, "SET a 1")))
-	s.AppendRaw(raw("PING"))
+	s.Follow(raw("PING"), 0)
 	s.Append(groupOf(0, "SET a 2", "SET b 2"))
 	s.Append(groupOf(3, "SET c 3"))
 	want = append(want, rawAll("PING", "MULTI", "SET a 2", "SET b 2", "EXEC", "SELECT 3", "SET c 3")...)
@@ -48,7 +48,7 @@ func TestStreamCountsBytes(t *testing.T) {
 
 func TestStreamContinue(t *testing.T) {
 	s := newStream(100, 1<<20)
-	s.AppendRaw([]byte("0123456789")) // 101 to 110
+	s.Follow([]byte("0123456789"), 0) // 101 to 110
 	for _, c := range []struct {
 		name string
 		from Position
@@ -93,9 +93,9 @@ func TestStreamContinuesThePreviousHistory(t *testing.T) {
 	for name, fork := range begin {
 		t.Run(name, func(t *testing.T) {
 			s := newStream(100, 1<<20)
-			s.AppendRaw([]byte("01234"))
+			s.Follow([]byte("01234"), 0)
 			fork(s)
-			s.AppendRaw([]byte("56789"))
+			s.Follow([]byte("56789"), 0)
 			status := s.Status()
 			require.Equal(t, idA, status.Previous)
 			require.EqualValues(t, 106, status.PreviousEnd)
@@ -170,7 +170,7 @@ func TestStreamAcrossBlocks(t *testing.T) {
 			s := newStream(0, 1<<30)
 			for rest := text; rest != ""; {
 				n := min(piece, len(rest))
-				s.AppendRaw([]byte(rest[:n]))
+				s.Follow([]byte(rest[:n]), 0)
 				rest = rest[n:]
 			}
 			for _, border := range []int{0, blockSize, 2 * blockSize, 3 * blockSize, len(text)} {
@@ -190,7 +190,7 @@ func TestBacklogIsTrimmed(t *testing.T) {
 	for _, size := range []int64{1, 1000, blockSize, blockSize + 1, 5 * blockSize} {
 		s := newStream(7, size)
 		for rest := text; rest != ""; rest = rest[4096:] {
-			s.AppendRaw([]byte(rest[:4096]))
+			s.Follow([]byte(rest[:4096]), 0)
 			status := s.Status()
 			end := status.Offset
 			require.GreaterOrEqual(t, status.Held, min(size, end-7), "it holds at least its size")

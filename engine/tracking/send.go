@@ -100,7 +100,7 @@ func (out *Invalidations) addFor(to *Mode, n *notice, by *pubsub.Subscriber) {
 	switch own := out.client; {
 	case to.client == by:
 		out.afterReplies = append(out.afterReplies, invalidation{to, n})
-	case own != nil && to.redirect == own.id:
+	case own != nil && to.redirect != 0 && to.redirect == own.id:
 		// As in Redis, a client to which others redirect receives it before the reply
 		// of its command, within EXEC inside the array.
 		out.state.broker.Send(own.subscriber, own.subscriber, n.redirected)

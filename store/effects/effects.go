@@ -15,6 +15,7 @@ type Group struct {
 	commands []command
 	changes  []Change
 	keys     []byte // keys of the changes, concatenated
+	messages int    // how many of commands are messages
 
 	wanted   Flags
 	unlogged bool  // commands are not wanted
@@ -26,13 +27,17 @@ type Group struct {
 }
 
 type command struct {
-	start int // offset in bytes; the command ends where the next one starts
-	db    int
-	first bool // of a part
+	start   int  // offset in bytes; the command ends where the next one starts
+	db      int  // without meaning for a message
+	first   bool // of a part
+	message bool // see Message
 }
 
-// Len returns the number of commands.
-func (g *Group) Len() int { return len(g.commands) }
+// Len returns the number of commands, without messages.
+func (g *Group) Len() int { return len(g.commands) - g.messages }
+
+// Messages returns the number of messages.
+func (g *Group) Messages() int { return g.messages }
 
 // maxRetained is the capacity that Reset keeps: memory that one huge command needed is released.
 const maxRetained = 64 << 10
@@ -88,6 +93,16 @@ func appendHead(b []byte, kind byte, n int) []byte {
 		return append(b, kind, '0'+byte(n/10), '0'+byte(n%10), '\r', '\n')
 	}
 	return append(strconv.AppendInt(append(b, kind), int64(n), 10), '\r', '\n')
+}
+
+// Message adds a command that changes nothing: replicas get it between the others, a log does not.
+func (g *Group) Message(args ...[]byte) {
+	if g.unlogged {
+		return
+	}
+	g.add(0, args)
+	g.commands[len(g.commands)-1].message = true
+	g.messages++
 }
 
 // Bytes adds an argument to the last begun command.
@@ -149,31 +164,46 @@ const (
 	exec  = "*1\r\n$4\r\nEXEC\r\n"
 )
 
-// AppendTo appends the group to a log in which database db is selected, or -1 for none, and returns the
-// database that is selected afterwards.
+// AppendTo appends the group, without messages, to a log in which database db is selected, or -1 for none, and
+// returns the database that is selected afterwards.
 func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
+	return g.appendTo(buf, db, false)
+}
+
+// AppendAllTo is AppendTo with messages.
+func (g *Group) AppendAllTo(buf []byte, db int) (out []byte, selected int) {
+	return g.appendTo(buf, db, true)
+}
+
+func (g *Group) appendTo(buf []byte, db int, messages bool) (out []byte, selected int) {
 	for i := 0; i < len(g.commands); {
-		end := i + 1
-		for end < len(g.commands) && !g.commands[end].first {
-			end++
+		end, n := i, 0
+		for ; end < len(g.commands) && (end == i || !g.commands[end].first); end++ {
+			if messages || !g.commands[end].message {
+				n++
+			}
 		}
-		atomic := end-i > 1
+		begun := false
 		for ; i < end; i++ {
 			c := &g.commands[i]
-			if c.db != db {
+			if c.message && !messages {
+				continue
+			}
+			if !c.message && c.db != db {
 				db = c.db
 				buf = appendSelect(buf, db)
 			}
-			if atomic && c.first {
+			if n > 1 && !begun {
 				buf = append(buf, multi...)
 			}
+			begun = true
 			next := len(g.bytes)
 			if i+1 < len(g.commands) {
 				next = g.commands[i+1].start
 			}
 			buf = append(buf, g.bytes[c.start:next]...)
 		}
-		if atomic {
+		if n > 1 {
 			buf = append(buf, exec...)
 		}
 	}

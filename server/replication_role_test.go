@@ -1,0 +1,278 @@
+package server_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestReplicaInvalidatesTrackedKeys: CLIENT TRACKING on a replica hears of what the master changes.
+func TestReplicaInvalidatesTrackedKeys(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t)
+	master, replica := f.node(ours), f.node(ours)
+	f.follow(replica, master)
+	w := replica.dial(t)
+	for _, line := range []string{"HELLO 3", "CLIENT TRACKING ON", "GET k"} {
+		require.NotRegexp(t, "^-", doLine(t, w, line))
+	}
+	master.fill(t, "SET k v")
+	f.requireSame(replica, master)
+	require.Equal(t, ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk", f.await(w))
+}
+
+// TestReplicaKeepsExpiredKeys: neither the end of a pause nor a promotion during one changes when a replica
+// removes keys.
+func TestReplicaKeepsExpiredKeys(t *testing.T) {
+	t.Parallel()
+	tick := func(n *node) {
+		for range 100 {
+			n.srv.Engine().Tick()
+		}
+	}
+	t.Run("after a pause", func(t *testing.T) {
+		t.Parallel()
+		f := newFabric(t)
+		master, replica := f.node(ours), f.node(ours)
+		master.fill(t, "ZADD k 1 a", "PEXPIRE k 60000")
+		f.follow(replica, master)
+		replica.fill(t, "CLIENT PAUSE 1 WRITE", "CLIENT UNPAUSE")
+		replica.jump(t, 2*time.Minute)
+		require.Equal(t, ":0", replica.do(t, "ZCARD k"))
+		tick(replica)
+		master.fill(t, "ZADD k 2 b", "PEXPIRE k 6000000")
+		f.requireSame(replica, master)
+		require.Equal(t, ":2", replica.do(t, "ZCARD k"))
+	})
+	t.Run("promoted in a pause", func(t *testing.T) {
+		t.Parallel()
+		f := newFabric(t)
+		master, replica := f.node(ours), f.node(ours)
+		master.fill(t, "SET k v PX 60000")
+		f.follow(replica, master)
+		replica.fill(t, "CLIENT PAUSE 100000000 WRITE")
+		require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
+		replica.jump(t, 2*time.Minute)
+		tick(replica)
+		require.Equal(t, ":1", replica.do(t, "DBSIZE"), "a pause keeps keys")
+		replica.fill(t, "CLIENT UNPAUSE")
+		tick(replica)
+		require.Equal(t, ":0", replica.do(t, "DBSIZE"))
+	})
+}
+
+// TestExecWhileCopyIsLoaded: no transaction sees or changes keys, or the role, while a copy is loaded.
+func TestExecWhileCopyIsLoaded(t *testing.T) {
+	t.Parallel()
+	for _, k := range []kind{ours, redis} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			f := newFabric(t)
+			master := f.node(ours)
+			args := []string{"--key-load-delay", "20000"}
+			if k == redis {
+				args = append(args, "--loading-process-events-interval-bytes", "1024")
+			}
+			replica := f.node(k, args...)
+			replica.fill(t, "SET first x")
+			for i := range 300 {
+				master.fill(t, fmt.Sprintf("SET key:%d %s", i, strings.Repeat("v", 100)))
+			}
+			queues := map[*wire]string{}
+			for _, line := range []string{"GET first", "REPLICAOF NO ONE"} {
+				w := replica.dial(t)
+				doLine(t, w, "MULTI")
+				require.Equal(t, "+QUEUED", doLine(t, w, line))
+				queues[w] = line
+			}
+			host, port := master.hostPort()
+			replica.call(t, "REPLICAOF", host, port)
+			f.until(func() bool { return strings.HasPrefix(replica.do(t, "GET first"), "-LOADING") })
+			require.Equal(t, "-READONLY You can't write against a read only replica.", replica.do(t, "SET a b"))
+			for w, line := range queues {
+				require.Equal(t, "-EXECABORT Transaction discarded because of: "+
+					"LOADING Redis is loading the dataset in memory", doLine(t, w, "EXEC"), line)
+			}
+			replica.fill(t, "CONFIG SET key-load-delay 0")
+			f.until(func() bool { return !strings.HasPrefix(replica.do(t, "GET first"), "-LOADING") })
+			f.requireSame(replica, master)
+		})
+	}
+}
+
+// TestNewReplicaEndsWaits: who waits for a key or for replicas when a server becomes a replica is told so.
+func TestNewReplicaEndsWaits(t *testing.T) {
+	t.Parallel()
+	for _, k := range []kind{ours, redis} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			f := newFabric(t)
+			master, replica := f.node(ours), f.node(k)
+			lines := []string{"BLPOP l 0", "BRPOPLPUSH l m 0", "WAIT 1 0"}
+			waiting := make([]*wire, len(lines))
+			for i, line := range lines {
+				waiting[i] = replica.dial(t)
+				require.NoError(t, waiting[i].send(wordsOf(t, line)))
+			}
+			f.until(func() bool {
+				fields, _ := replica.info(t, "clients")
+				return fields["blocked_clients"] == fmt.Sprint(len(lines))
+			})
+			f.follow(replica, master)
+			for i, line := range lines {
+				require.Equal(t, "-UNBLOCKED force unblock from blocking operation, instance state changed "+
+					"(master -> replica?)", f.await(waiting[i]), line)
+				_, err := waiting[i].readReply()
+				require.Error(t, err, "the connection is closed")
+			}
+			master.fill(t, "RPUSH l x y")
+			f.requireSame(replica, master)
+		})
+	}
+}
+
+// TestStoppedLinkBeginsAnew: REPLICAOF of the same master ends the stop.
+func TestStoppedLinkBeginsAnew(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t)
+	master, replica := f.node(redis), f.node(ours)
+	f.follow(replica, master)
+	require.NotRegexp(t, "^-", master.do(t, "XADD s * a b"))
+	f.until(func() bool { return strings.Contains(replica.field(t, "master_link_error"), "cannot be followed") })
+	master.fill(t, "DEL s", "SET k v")
+	f.follow(replica, master)
+	f.requireSame(replica, master)
+	host, port := master.hostPort()
+	require.Equal(t, "+OK Already connected to specified master", replica.call(t, "REPLICAOF", host, port))
+}
+
+// TestPublishWithinTransaction: replicas get a message where it was published, and a log never does.
+func TestPublishWithinTransaction(t *testing.T) {
+	t.Parallel()
+	for _, k := range []kind{ours, redis} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			f := newFabric(t)
+			master := f.node(k)
+			c := f.rawReplica(master)
+			master.fill(t, "MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
+				`EVAL "redis.call('SET', KEYS[1], 1) redis.call('PUBLISH', 'news', 'z')" 1 k`, "SET end 1")
+			require.Equal(t, []string{
+				"MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
+				"MULTI", "SET k 1", "PUBLISH news z", "EXEC", "SET end 1",
+			}, c.commandsUntil("SET end 1"))
+		})
+	}
+}
+
+// TestMasterCommandsAreCounted: what a master sends is in the statistics of the replica.
+func TestMasterCommandsAreCounted(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t)
+	master, replica := f.node(ours), f.node(ours)
+	f.follow(replica, master)
+	for range 50 {
+		master.fill(t, "SET k v")
+	}
+	f.requireSame(replica, master)
+	f.until(func() bool {
+		fields, _ := replica.info(t, "commandstats")
+		return strings.HasPrefix(fields["cmdstat_set"], "calls=50,")
+	})
+}
+
+// TestRoleChangesWithinTransaction: what a transaction wrote before REPLICAOF is in the history that ends
+// there, so the server does not go on in a history without it.
+func TestRoleChangesWithinTransaction(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t)
+	a, b := f.node(ours), f.node(ours)
+	f.follow(b, a)
+	a.fill(t, "SET k v")
+	f.requireSame(b, a)
+	require.Equal(t, "+OK", b.do(t, "REPLICAOF NO ONE")) // b knows the history of a, up to here
+	host, port := b.hostPort()
+	a.fill(t, "MULTI", "SET mine v", "REPLICAOF "+host+" "+port, "EXEC")
+	f.caughtUp(a, b)
+	f.requireSame(a, b)
+	require.Equal(t, "$-1", a.do(t, "GET mine"))
+}
+
+// A rawReplica is a connection that a stream comes in by.
+type rawReplica struct {
+	t    *testing.T
+	in   *bufio.Reader
+	conn net.Conn
+}
+
+// rawReplica attaches one, which reads the copy and confirms nothing.
+func (f *fabric) rawReplica(master *node) *rawReplica {
+	f.t.Helper()
+	conn, err := net.Dial("tcp", master.addr)
+	require.NoError(f.t, err)
+	f.t.Cleanup(func() { conn.Close() })
+	_, err = conn.Write([]byte("SYNC\r\n"))
+	require.NoError(f.t, err)
+	f.until(func() bool { return strings.Contains(master.field(f.t, "slave0"), "state=") })
+	r := &rawReplica{f.t, bufio.NewReader(conn), conn}
+	head := make(chan string, 1)
+	go func() {
+		line := ""
+		for line == "" { // empty lines keep the connection alive
+			b, err := r.in.ReadString('\n')
+			if line = strings.TrimSpace(b); err != nil {
+				line = err.Error()
+			}
+		}
+		head <- line
+	}()
+	var line string
+	f.until(func() bool {
+		select {
+		case line = <-head:
+			return true
+		default:
+			runtime.Gosched()
+			return false
+		}
+	}, "no copy")
+	size, err := strconv.ParseInt(strings.TrimPrefix(line, "$"), 10, 64)
+	require.NoError(f.t, err)
+	_, err = io.CopyN(io.Discard, r.in, size)
+	require.NoError(f.t, err)
+	return r
+}
+
+// commandsUntil returns the commands of the stream up to one, without SELECT and PING.
+func (r *rawReplica) commandsUntil(last string) (out []string) {
+	r.t.Helper()
+	number := func(mark byte) int {
+		line, err := r.in.ReadString('\n')
+		require.NoError(r.t, err)
+		require.Equal(r.t, mark, line[0])
+		n, err := strconv.Atoi(strings.TrimSpace(line[1:]))
+		require.NoError(r.t, err)
+		return n
+	}
+	for len(out) == 0 || out[len(out)-1] != last {
+		words := make([]string, number('*'))
+		for i := range words {
+			b := make([]byte, number('$')+2)
+			_, err := io.ReadFull(r.in, b)
+			require.NoError(r.t, err)
+			words[i] = string(b[:len(b)-2])
+		}
+		if name := strings.ToUpper(words[0]); name != "SELECT" && name != "PING" {
+			out = append(out, strings.Join(words, " "))
+		}
+	}
+	return out
+}
