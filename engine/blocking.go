@@ -101,11 +101,13 @@ func (b *Blocked) unblock(reply resp.Value) bool {
 func (e *Engine) endWaits() {
 	for _, s := range e.sessions.all() {
 		b := s.blocked.Load()
-		if b == nil || b.postponed != nil || b.awaited != nil && b.awaited.timedOut == nil || !b.waiter.Claim() {
+		if b == nil || b.postponed != nil || b.awaited != nil && b.awaited.timedOut == nil {
 			continue
 		}
-		b.last = true
-		b.end(errRoleChanged)
+		if b.waiter.Claim() {
+			b.last = true
+			b.end(errRoleChanged)
+		}
 	}
 }
 

@@ -183,7 +183,7 @@ func (e *Engine) evictStep(g *effects.Group, policy *store.Eviction, shard int) 
 		return false
 	}
 	defer e.store.Unlock(held)
-	if e.torn.has(held) {
+	if e.torn.has(held) || e.repl.link.Load() != nil { // it has become a replica since
 		return false
 	}
 	nowMs := e.clock.NowUs() / 1000

@@ -94,8 +94,8 @@ func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
 		return errNoSockets
 	}
 	host := string(c.Args[1])
-	l := e.repl.link.Load()
-	if l != nil && l.port == int(port) && strings.EqualFold(l.host, host) && l.Status().State != replication.Stopped {
+	if l := e.repl.link.Load(); l != nil && l.port == int(port) && strings.EqualFold(l.host, host) &&
+		l.Status().State != replication.Stopped {
 		return resp.Status("OK Already connected to specified master")
 	}
 	if err := e.followMaster(host, int(port)); err != nil {

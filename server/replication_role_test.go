@@ -96,7 +96,7 @@ func TestExecWhileCopyIsLoaded(t *testing.T) {
 			host, port := master.hostPort()
 			replica.call(t, "REPLICAOF", host, port)
 			f.until(func() bool { return strings.HasPrefix(replica.do(t, "GET first"), "-LOADING") })
-			require.Equal(t, "-READONLY You can't write against a read only replica.", replica.do(t, "SET a b"))
+			require.Contains(t, replica.do(t, "SET a b"), "-READONLY")
 			for w, line := range queues {
 				require.Equal(t, "-EXECABORT Transaction discarded because of: "+
 					"LOADING Redis is loading the dataset in memory", doLine(t, w, "EXEC"), line)
@@ -146,7 +146,9 @@ func TestStoppedLinkBeginsAnew(t *testing.T) {
 	master, replica := f.node(redis), f.node(ours)
 	f.follow(replica, master)
 	require.NotRegexp(t, "^-", master.do(t, "XADD s * a b"))
-	f.until(func() bool { return strings.Contains(replica.field(t, "master_link_error"), "cannot be followed") })
+	f.until(func() bool {
+		return strings.Contains(replica.field(t, "master_link_error"), "cannot be followed")
+	})
 	master.fill(t, "DEL s", "SET k v")
 	f.follow(replica, master)
 	f.requireSame(replica, master)

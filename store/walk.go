@@ -122,8 +122,8 @@ func (db *DB) Random(nowMs int64, rnd func(n uint64) uint64) *Node {
 	return nil
 }
 
-// randomKept is Random while expired keys are kept. It does not draw until it meets a key that has not expired:
-// Redis 7.0 loops forever if there is none.
+// randomKept is Random while expired keys are kept. It does not draw until it meets a key that has not
+// expired: Redis 7.0 loops forever if there is none.
 func (db *DB) randomKept(nowMs int64, rnd func(n uint64) uint64) (picked *Node) {
 	seen := uint64(0)
 	for n := range db.All(nowMs) {

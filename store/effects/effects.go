@@ -164,8 +164,8 @@ const (
 	exec  = "*1\r\n$4\r\nEXEC\r\n"
 )
 
-// AppendTo appends the group, without messages, to a log in which database db is selected, or -1 for none, and
-// returns the database that is selected afterwards.
+// AppendTo appends the group, without messages, to a log in which database db is selected, or -1 for none,
+// and returns the database that is selected afterwards.
 func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
 	return g.appendTo(buf, db, false)
 }
