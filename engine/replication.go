@@ -130,7 +130,7 @@ func (e *Engine) tickReplication() {
 	r := &e.repl
 	link := r.link.Load()
 	r.master.Tick(e.clock.MonotonicUs(), e.masterSettings())
-	if link != nil {
+	if link != nil && !e.storage.Loading() {
 		link.Tick()
 	}
 	if e.recording.stream.Load() != nil && !r.stream.Active() {
@@ -265,7 +265,11 @@ func (f *follower) inRole(fn func()) error {
 func (f *follower) Continue(id string) error {
 	f.raw = f.raw[:0]
 	f.session.discard()
-	return f.inRole(func() { f.engine.repl.stream.Rename(id) })
+	return f.inRole(func() {
+		s := &f.engine.repl.stream
+		s.Rename(id)
+		f.session.ctx.DBIndex = s.Status().DB
+	})
 }
 
 // Idle shows what the commands have counted.
@@ -343,13 +347,17 @@ func (f *follower) Load(in io.ReaderAt, size int64, at replication.Position, pro
 	return nil
 }
 
-// empty removes all keys and function libraries.
+// empty removes all keys and function libraries. What remains, and what is loaded then until it is whole, is
+// in no history.
 func (f *follower) empty() error {
 	if f.over() {
 		return errNotMaster
 	}
 	f.session.discard()
 	f.raw = f.raw[:0]
+	if err := f.inRole(f.engine.repl.stream.Deactivate); err != nil {
+		return err
+	}
 	for _, line := range []string{"FLUSHALL", "FUNCTION FLUSH"} {
 		var args [][]byte
 		for _, word := range strings.Fields(line) {
@@ -368,7 +376,8 @@ func (f *follower) empty() error {
 // Spool returns a place for a copy.
 func (f *follower) Spool() (replication.Spool, error) { return f.engine.storage.Spool() }
 
-// startFollowing makes the server a replica if the directives say so.
+// startFollowing makes the server a replica if the directives say so. The link begins when the files are
+// loaded: what they hold stays until the master says otherwise.
 func (e *Engine) startFollowing() {
 	words := e.cfg.Strings("replicaof")
 	if len(words) != 2 || strings.EqualFold(words[0], "no") || e.options.Dial == nil {

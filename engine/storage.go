@@ -32,11 +32,11 @@ func (e *Engine) newStorage() *durable.Storage {
 		},
 		LockAll:   func() bool { return e.lockUnlessBusy(nil, store.AllShards) == nil },
 		Torn:      e.torn.any,
-		Libraries: e.scripts.Libraries,
-		History:   e.history,
-		Continue:  e.continueHistory,
-		Table:     e.Table,
-		Settings:  e.settings.Load,
+		Libraries: e.scripts.Libraries, CheckLibrary: e.scripts.CheckLibrary,
+		History:  e.history,
+		Continue: e.continueHistory,
+		Table:    e.Table,
+		Settings: e.settings.Load,
 		Replay: func() *commands.Ctx {
 			s := &Session{engine: e, peer: Peer{Owner: true}, proto: resp.RESP2, watch: new(store.Watch)}
 			s.ctx.Store, s.ctx.Caller, s.ctx.Proto = e.store, s, s.proto
@@ -62,11 +62,8 @@ func (e *Engine) Open() error {
 // after Open; sessions may exist already. It calls begun, once, when it finds
 // something that takes time to read.
 func (e *Engine) Load(begun func()) error {
-	if err := e.storage.Load(begun); err != nil {
-		return err
-	}
 	e.startFollowing()
-	return nil
+	return e.storage.Load(begun)
 }
 
 // WaitDurable blocks, under appendfsync always, until every write that the

@@ -75,6 +75,15 @@ func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 	return resp.Bulk(lib.name)
 }
 
+// CheckLibrary returns why the source of a library cannot be loaded, or nil.
+func (e *Engine) CheckLibrary(source string) error {
+	lib, err := newLibrary(source, e.maxTokens())
+	if err != nil {
+		return err
+	}
+	return lib.run(e)
+}
+
 func (e *Engine) functionDelete(c *commands.Ctx) resp.Value {
 	if !e.library.remove(string(c.Args[2])) {
 		return resp.Error(errNoLibrary)

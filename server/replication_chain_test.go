@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,6 +160,93 @@ func TestRestartedServersGoOn(t *testing.T) {
 			f.requireSame(replica, master)
 			full, partial := master.counts(t)
 			require.Equal(t, "0 1", full+" "+partial)
+		})
+	}
+}
+
+// TestRestartKeepsExpiredKeys: what has expired while a server was down is not left out of a history that
+// goes on: the master's next commands may refer to it.
+func TestRestartKeepsExpiredKeys(t *testing.T) {
+	t.Parallel()
+	restart := func(t *testing.T, f *fabric, n *node, dir disk.FS, directives ...string) *node {
+		n.end()
+		f.nodes = slices.DeleteFunc(f.nodes, func(x *node) bool { return x == n })
+		again := &node{kind: ours}
+		again.extra.Store((2 * time.Minute).Microseconds())
+		again.startOurs(t, dir, append([]string{
+			"--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0",
+		}, directives...))
+		t.Cleanup(again.end)
+		f.nodes = append(f.nodes, again)
+		again.wire = again.dial(t)
+		eventually(t, func() bool { return again.call(t, "PING") == "+PONG" }, func() {})
+		return again
+	}
+	t.Run("a replica", func(t *testing.T) {
+		t.Parallel()
+		f := newFabric(t)
+		dir := disk.OS(t.TempDir())
+		master, replica := f.node(ours), f.nodeOn(ours, dir)
+		master.fill(t, "ZADD k 1 a 2 b", "PEXPIRE k 60000")
+		f.follow(replica, master)
+		require.Equal(t, "+OK", replica.do(t, "SAVE"))
+		master.fill(t, "ZADD k 3 c", "PEXPIRE k 6000000")
+		host, port := master.hostPort()
+		replica = restart(t, f, replica, dir, "--replicaof", host, port)
+		f.requireSame(replica, master)
+		full, partial := master.counts(t)
+		require.Equal(t, "1 1", full+" "+partial)
+		require.Equal(t, ":3", replica.do(t, "ZCARD k"))
+	})
+	t.Run("a master", func(t *testing.T) {
+		t.Parallel()
+		f := newFabric(t)
+		dir := disk.OS(t.TempDir())
+		master, replica := f.nodeOn(ours, dir), f.node(ours)
+		master.fill(t, "ZADD k 1 a 2 b", "PEXPIRE k 60000")
+		f.follow(replica, master)
+		require.Equal(t, "+OK", master.do(t, "SAVE"))
+		master = restart(t, f, master, dir)
+		master.fill(t, "ZADD k 3 c")
+		replica.jump(t, 2*time.Second)
+		f.follow(replica, master)
+		f.requireSame(replica, master)
+		full, partial := master.counts(t)
+		require.Equal(t, "0 1", full+" "+partial)
+		require.Equal(t, ":1", replica.do(t, "ZCARD k"))
+	})
+}
+
+// TestShutdownWhileCopyIsLoaded: half of a copy does not get into files.
+func TestShutdownWhileCopyIsLoaded(t *testing.T) {
+	t.Parallel()
+	for _, directives := range [][]string{{"--save", "3600 1"}, {"--appendonly", "yes"}} {
+		t.Run(directives[0], func(t *testing.T) {
+			t.Parallel()
+			f := newFabric(t)
+			master := f.node(ours)
+			for i := range 300 {
+				master.fill(t, fmt.Sprintf("SET key:%d %s", i, strings.Repeat("v", 100)))
+			}
+			dir := disk.OS(t.TempDir())
+			directives = append(directives, "--key-load-delay", "10000")
+			replica := f.nodeOn(ours, dir, directives...)
+			replica.fill(t, "SET own v")
+			if directives[0] == "--save" {
+				replica.fill(t, "SAVE", "SET changed v")
+			}
+			host, port := master.hostPort()
+			replica.call(t, "REPLICAOF", host, port)
+			f.until(func() bool {
+				fields, _ := replica.info(t, "keyspace")
+				return strings.HasPrefix(replica.do(t, "GET own"), "-LOADING") &&
+					strings.HasPrefix(fields["db0"], "keys=")
+			})
+			replica.end()
+			f.nodes = f.nodes[:1]
+			replica = f.nodeOn(ours, dir, directives...)
+			require.Equal(t, "$1\r\nv", replica.do(t, "GET own"))
+			require.Equal(t, ":1", replica.do(t, "DBSIZE"))
 		})
 	}
 }

@@ -208,6 +208,28 @@ func TestRoleChangesWithinTransaction(t *testing.T) {
 	require.Equal(t, "$-1", a.do(t, "GET mine"))
 }
 
+// TestCopyWithBadLibrary: a copy with a function library that cannot be loaded changes nothing, and says why.
+func TestCopyWithBadLibrary(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t)
+	a, replica := f.node(ours), f.node(ours)
+	a.fill(t, "SET k v")
+	f.follow(replica, a)
+	b := f.node(ours)
+	require.Equal(t, "$1\r\nx", b.call(t, "FUNCTION", "LOAD", "#!lua name=x\nlocal s = 'x'\n"+
+		"for i = 1, 24 do s = s .. s end\nredis.register_function('f', function() return #s end)"))
+	replica.fill(t, "CONFIG SET lua-memory-limit 1mb")
+	host, port := b.hostPort()
+	require.Equal(t, "+OK", replica.call(t, "REPLICAOF", host, port))
+	f.until(func() bool { return strings.Contains(replica.field(t, "master_link_error"), "a function library") })
+	require.Equal(t, "$1\r\nv", replica.do(t, "GET k"))
+	require.Contains(t, replica.do(t, "ROLE"), "stopped")
+	f.follow(replica, a)
+	f.requireSame(replica, a)
+	full, partial := a.counts(t)
+	require.Equal(t, "1 1", full+" "+partial, "what it has is still in the history of its first master")
+}
+
 // A rawReplica is a connection that a stream comes in by.
 type rawReplica struct {
 	t    *testing.T

@@ -158,7 +158,8 @@ func (l *loader) logSkipped() {
 }
 
 // snapshot reads Redis' binary form. If the snapshot is all there is, it leaves
-// out expired keys; commands that follow a snapshot may refer to them.
+// out expired keys; commands that follow a snapshot, in a log or a history, may
+// refer to them.
 func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, error) {
 	s := l.storage
 	s.loaded.keys.Store(0)
@@ -169,7 +170,7 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 			if s.cancelLoad.Load() {
 				return ErrClosing
 			}
-			if alone && expireAtMs != 0 && expireAtMs < nowMs {
+			if alone && l.history.ID == "" && expireAtMs != 0 && expireAtMs < nowMs {
 				s.loaded.expired.Add(1)
 				return nil
 			}

@@ -61,6 +61,9 @@ func (s *Storage) Replace(
 		s.stopLog()
 	}
 	defer func() {
+		if errors.Is(err, ErrClosing) {
+			return // still loading: part of a copy does not get into files
+		}
 		s.loading.Store(nil)
 		if !logging {
 			return
@@ -90,7 +93,18 @@ func (s *Storage) Replace(
 func (l *loader) check(f io.ReaderAt, size int64, progressed func()) error {
 	s := l.storage
 	_, err := rdb.Read(f, size, s.readOptions(), rdb.Handler{
-		Key:      func(int, []byte, int64, any) error { return nil },
+		Key: func(int, []byte, int64, any) error {
+			if s.cancelLoad.Load() {
+				return ErrClosing
+			}
+			return nil
+		},
+		Function: func(code string) error {
+			if err := s.options.CheckLibrary(code); err != nil && !l.skip {
+				return fmt.Errorf("%w: a function library: %w", ErrUnsupported, err)
+			}
+			return nil
+		},
 		Progress: func(_, _ int64) { progressed() },
 	})
 	return explainUnsupported(err)

@@ -57,6 +57,8 @@ type Options struct {
 	// Libraries returns the source of each function library. It is called with
 	// every shard locked.
 	Libraries func() []string
+	// CheckLibrary returns why a function library cannot be loaded, or nil.
+	CheckLibrary func(source string) error
 
 	// History returns the place in replication's history that the keys stand for, and Continue is
 	// called when files were loaded that stand for one. Both are called with every shard locked.
