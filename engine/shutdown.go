@@ -79,6 +79,7 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 	// This save shows whether the keyspace can be saved. Close saves again what
 	// commands that still run change.
 	return s.Await(0, func(over <-chan struct{}) resp.Value {
+		e.repl.master.StopCopy() // the save would wait for it
 		if e.storage.Save(over) != nil && !force {
 			return errShutdownSave
 		}
@@ -103,6 +104,7 @@ func (e *Engine) SaveBeforeEnd(insist <-chan struct{}) error {
 		return nil
 	}
 	e.scripts.StopReaders(true)
+	e.repl.master.StopCopy() // the save would wait for it
 	for {
 		err := e.storage.Save(insist)
 		switch {

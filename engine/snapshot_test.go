@@ -265,7 +265,9 @@ func TestASnapshotBehindAHeldShard(t *testing.T) {
 	}()
 	<-began
 	e.store.Lock(held)
-	require.ErrorIs(t, e.storage.Snapshot(nil, nil, nil), durable.ErrRunning)
+	stopped := make(chan struct{})
+	close(stopped)
+	require.ErrorIs(t, e.storage.Snapshot(stopped, nil, nil), durable.ErrStopped, "another one waits")
 	close(stop)
 	require.ErrorIs(t, <-ended, durable.ErrStopped)
 	require.Equal(t, held, heldShards(e))

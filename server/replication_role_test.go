@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/persist/disk"
 )
 
 // TestReplicaInvalidatesTrackedKeys: CLIENT TRACKING on a replica hears of what the master changes.
@@ -299,4 +301,56 @@ func (r *rawReplica) commandsUntil(last string) (out []string) {
 		}
 	}
 	return out
+}
+
+// TestSaveWhileCopyIsSent: a save waits for a copy that a replica takes its time to read, and does not fail.
+func TestSaveWhileCopyIsSent(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t)
+	master := f.nodeOn(ours, disk.OS(t.TempDir()), "--save", "3600 1")
+	master.fill(t, "DEBUG POPULATE 200000 k 200")
+	c, err := net.Dial("tcp", master.addr)
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Write([]byte("REPLCONF capa eof\r\nSYNC\r\n"))
+	require.NoError(t, err)
+	f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=send_bulk") })
+	require.Equal(t, "+Background saving started", master.do(t, "BGSAVE"))
+	w := master.dial(t)
+	require.NoError(t, w.send(wordsOf(t, "SAVE")))
+	f.until(func() bool {
+		fields, _ := master.info(t, "persistence")
+		return fields["rdb_bgsave_in_progress"] == "1"
+	})
+	master.fill(t, "SET a b")
+	require.NoError(t, c.Close())
+	f.until(func() bool {
+		fields, _ := master.info(t, "persistence")
+		return fields["rdb_bgsave_in_progress"] == "0" && fields["rdb_last_bgsave_status"] == "ok"
+	})
+	master.fill(t, "SET a b")
+}
+
+// TestCopyWaitsForSave: a replica that asks while the master saves waits, and is not sent away.
+func TestCopyWaitsForSave(t *testing.T) {
+	t.Parallel()
+	f := newFabric(t)
+	master := f.nodeOn(ours, disk.OS(t.TempDir()), "--rdb-key-save-delay", "100000")
+	replica := f.node(ours)
+	for i := range 200 {
+		master.fill(t, fmt.Sprint("SET k", i, " v"))
+	}
+	require.Equal(t, "+Background saving started", master.do(t, "BGSAVE"))
+	host, port := master.hostPort()
+	replica.call(t, "REPLICAOF", host, port)
+	f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=wait_bgsave") })
+	for range 200 {
+		f.tick()
+	}
+	require.Contains(t, master.field(t, "slave0"), "state=wait_bgsave")
+	master.fill(t, "CONFIG SET rdb-key-save-delay 0")
+	f.caughtUp(replica, master)
+	f.requireSame(replica, master)
+	full, _ := master.counts(t)
+	require.Equal(t, "1", full)
 }

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -26,6 +25,8 @@ var (
 	errNoFiles  = errors.New("there is no directory to load from")
 	errNoLog    = errors.New("there is no append-only log")
 	errConflict = errors.New("a key of the snapshot exists already")
+
+	errRewriteRuns = errors.New("another snapshot is being taken: the log is being rewritten")
 )
 
 // SaveLocked writes dump.rdb. It requires every shard.
@@ -92,7 +93,7 @@ func (s *Storage) ReloadLog() error {
 		return errNoLog
 	}
 	if s.runningRewrite() != nil {
-		return fmt.Errorf("%w: the log is being rewritten", ErrRunning)
+		return errRewriteRuns
 	}
 	if err := log.Drain(); err != nil {
 		return err

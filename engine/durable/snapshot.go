@@ -26,9 +26,6 @@ var (
 	// the way.
 	ErrBusy = errors.New("a script past busy-reply-threshold is in the way")
 
-	// ErrRunning is returned while another snapshot is being taken.
-	ErrRunning = errors.New("another snapshot is being taken")
-
 	// ErrStopped is returned by a snapshot whose stop was closed.
 	ErrStopped = errors.New("the snapshot was stopped")
 
@@ -54,12 +51,15 @@ const (
 //
 // Snapshot calls out on this goroutine with no shard locked, so out may write
 // files. The first error of out ends the snapshot, and so does closing stop,
-// which may be nil. If there is no snapshot at all, begin is not called.
+// which may be nil. It waits for another snapshot to end: of a file, or of a copy
+// for replicas. If there is no snapshot at all, begin is not called.
 func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) error) error {
-	if !s.snapshots.TryLock() {
-		return ErrRunning
+	select {
+	case s.snapshots <- struct{}{}:
+	case <-stop:
+		return ErrStopped
 	}
-	defer s.snapshots.Unlock()
+	defer func() { <-s.snapshots }()
 	if old := s.store.Snapshot(); old != nil && !s.walk(old, stop, nil) { // one that was stopped
 		return ErrStopped
 	}

@@ -108,8 +108,8 @@ type Storage struct {
 	cancelLoad  atomic.Bool
 	atClose     atomic.Int32 // a CloseMode
 
-	switching sync.Mutex // held while the log is switched on or off; only tried, never waited for
-	snapshots sync.Mutex // held while a snapshot is taken; only tried
+	switching sync.Mutex    // held while the log is switched on or off; only tried, never waited for
+	snapshots chan struct{} // of one element, which is there while a snapshot is taken
 
 	// mu is the innermost lock: its holder locks no shard and waits for no disk.
 	mu       sync.Mutex
@@ -148,7 +148,10 @@ var (
 
 // New returns a Storage that keeps nothing before Open and Load.
 func New(o Options) *Storage {
-	s := &Storage{options: o, cfg: o.Config, clock: o.Clock, store: o.Store, disk: o.Disk}
+	s := &Storage{
+		options: o, cfg: o.Config, clock: o.Clock, store: o.Store, disk: o.Disk,
+		snapshots: make(chan struct{}, 1),
+	}
 	s.jobs.lastSaveS = s.unixSeconds()
 	s.cfg.Follow(func() {
 		policies := map[string]aof.Policy{"always": aof.Always, "no": aof.No}

@@ -170,6 +170,15 @@ func (m *Master) KillAll() {
 	}
 }
 
+// StopCopy stops a copy that is being sent. Its replicas ask for another one.
+func (m *Master) StopCopy() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.copying {
+		closeOnce(m.stop)
+	}
+}
+
 // Close stops a copy and waits until it has ended.
 func (m *Master) Close() {
 	m.mu.Lock()
