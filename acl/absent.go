@@ -10,7 +10,6 @@ var absent = []struct{ categories, names string }{
 		"cluster|count-failure-reports cluster|delslots cluster|delslotsrange cluster|failover " +
 		"cluster|flushslots cluster|forget cluster|meet cluster|replicas cluster|replicate " +
 		"cluster|reset cluster|saveconfig cluster|set-config-epoch cluster|setslot cluster|slaves " +
-		"failover " +
 		"module|list module|load module|loadex module|unload"},
 	{"write geo slow", "geoadd georadius georadiusbymember geosearchstore"},
 	{"read geo slow", "geodist geohash geopos georadius_ro georadiusbymember_ro geosearch"},

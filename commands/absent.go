@@ -29,8 +29,8 @@ var absences = []absence{
 	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
 	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
 	{
-		"failover migrate",
-		"Not yet", "Planned: replication.",
+		"migrate",
+		"Not yet", "DUMP here and RESTORE there do the same in two steps.",
 	},
 }
 

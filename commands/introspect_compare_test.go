@@ -84,6 +84,7 @@ var docsDeviations = map[string]string{
 	"command|getkeys":         "Redis 7.0 does not describe the arguments",
 	"command|getkeysandflags": "Redis 7.0 does not describe the arguments",
 	"config|get":              "Redis makes the parameters a block of one",
+	"failover":                "Redis calls the block of TO \"target\", with FORCE in it",
 	"hello":                   "Redis calls the block of everything \"arguments\", we by what is in it",
 	"hrandfield": "Redis calls the block of count and WITHVALUES \"options\", we by what is " +
 		"in it",

@@ -79,7 +79,7 @@ var issueCommands = strings.Fields(`
 	asking readonly readwrite memory
 	subscribe unsubscribe psubscribe punsubscribe publish pubsub
 	ssubscribe sunsubscribe spublish acl slowlog latency
-	psync replconf replicaof slaveof sync
+	psync replconf replicaof slaveof sync failover
 `)
 
 // questions are the commands for a standalone server. Those that every server with the

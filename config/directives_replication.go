@@ -88,6 +88,11 @@ var replicationDirectives = []Directive{
 		About: "After how many seconds of silence a replica does not count for min-replicas-to-write; 0 " +
 			"turns that off.",
 	},
+	{
+		Name: "shutdown-timeout", Kind: KindInt, Default: "10", Max: math.MaxInt32,
+		About: "For how many seconds SHUTDOWN and SIGTERM wait, while writes are postponed, until replicas " +
+			"have everything; 0: they do not wait.",
+	},
 	enum(unused("propagation-error-behavior", KindEnum, "ignore",
 		"a replica stops at a command that it cannot carry out."), "ignore", "panic", "panic-on-replicas"),
 	unused("rdb-del-sync-files", KindBool, "no", "no files are left by a copy."),
@@ -99,5 +104,4 @@ var replicationDirectives = []Directive{
 	unused("replica-ignore-maxmemory", KindBool, "yes", "a replica leaves eviction to its master.",
 		"slave-ignore-maxmemory"),
 	unused("replica-lazy-flush", KindBool, "no", goMemory, "slave-lazy-flush"),
-	within(unused("shutdown-timeout", KindInt, "10", "replicas are not waited for."), 0, math.MaxInt32),
 }

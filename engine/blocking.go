@@ -96,12 +96,17 @@ func (b *Blocked) unblock(reply resp.Value) bool {
 	return true
 }
 
+// isOpen reports whether the wait is for something that may never come: a key, or replicas.
+func (b *Blocked) isOpen() bool {
+	return b.postponed == nil && (b.awaited == nil || b.awaited.timedOut != nil)
+}
+
 // endWaits ends the waits for keys and for replicas, and then the connections, since the server becomes a
 // replica. Every shard must be locked.
 func (e *Engine) endWaits() {
 	for _, s := range e.sessions.all() {
 		b := s.blocked.Load()
-		if b == nil || b.postponed != nil || b.awaited != nil && b.awaited.timedOut == nil {
+		if b == nil || !b.isOpen() {
 			continue
 		}
 		if b.waiter.Claim() {
@@ -293,7 +298,7 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	b := o.blocked.Load()
-	if b == nil || b.postponed != nil {
+	if b == nil || !b.isOpen() {
 		return resp.Int(0)
 	}
 	reply := b.timedOut()

@@ -131,6 +131,8 @@ type Engine struct {
 
 	storage *durable.Storage
 	repl    replicating
+
+	shutdowns shutdowns
 }
 
 // New returns an engine with an empty keyspace.

@@ -137,7 +137,7 @@ func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	if !e.exceeds() {
 		return true
 	}
-	if e.storage.Loading() || e.scripts.Busy() != nil || e.pause.kind.Load() != uint32(pauseNothing) {
+	if e.storage.Loading() || e.scripts.Busy() != nil || e.pause.on() {
 		return true
 	}
 	if e.repl.link.Load() != nil { // its master evicts

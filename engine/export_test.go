@@ -100,3 +100,6 @@ func (e *Engine) HoldShard(shard int, fn func()) {
 
 // SetGCPause replaces process.LongestGCPause.
 func (e *Engine) SetGCPause(fn func(since int64) (us, collections int64)) { e.slow.longestGC = fn }
+
+// SaveAtSignal is the part of PrepareShutdown that saves.
+func (e *Engine) SaveAtSignal() error { return e.saveAtSignal(nil, nil) }

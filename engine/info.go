@@ -37,6 +37,7 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 	f := info.Facts{
 		NowUs: c.NowUs, StartUs: e.startUs, RunID: e.runID, Version: Version, Redis: RedisVersion,
 		Config: e.cfg, Table: e.table, Stats: &e.stats,
+		ShutdownInMs: e.shutdownInMs(),
 	}
 	if e.options.Port != nil {
 		f.Port = e.options.Port()
@@ -90,7 +91,8 @@ func (e *Engine) replicationFacts(nowUs int64) info.ReplicationFacts {
 	r := &e.repl
 	f := info.ReplicationFacts{
 		Stream: r.stream.Status(), Replicas: r.master.Replicas(), Unexpected: r.unexpected.Load(),
-		Good: r.master.Good(nowUs, e.cfg.Int("min-replicas-max-lag")*1_000_000),
+		Good:     r.master.Good(nowUs, e.cfg.Int("min-replicas-max-lag")*1_000_000),
+		Failover: e.failoverState(),
 	}
 	f.Full, f.Partial, f.Refused = r.master.Counts()
 	if l := r.link.Load(); l != nil {

@@ -21,7 +21,27 @@ const (
 	pauseAll
 )
 
-// pause is CLIENT PAUSE. The sessions of postponed commands are blocked. When the
+// A pausePurpose is what commands are postponed for. Each purpose has a pause of its
+// own, and the commands wait for the end of all that postpone them.
+type pausePurpose int
+
+const (
+	pausedByClient    pausePurpose = iota // CLIENT PAUSE
+	pausedForShutdown                     // replicas are waited for
+	pausedForFailover
+	pausePurposes
+)
+
+// A pausePeriod is the pause for one purpose.
+type pausePeriod struct {
+	kind    pauseKind
+	untilUs int64 // on Clock.MonotonicUs; unlimited: until it is ended
+}
+
+// unlimited is the end of a pause that has none.
+const unlimited = math.MaxInt64
+
+// pause postpones commands. The sessions of postponed commands are blocked. When the
 // pause ends, the commands run one after the other in the order of arrival. Until
 // the last one has run, later commands of their kind are postponed too, so that
 // they cannot overtake them.
@@ -32,10 +52,11 @@ type pause struct {
 	kind   atomic.Uint32 // a pauseKind: what is postponed now; changed under mu
 
 	mu      sync.Mutex
-	untilUs int64      // protected by mu, as are the fields below; on Clock.MonotonicUs
-	queue   []*Blocked // the postponed commands, in the order of arrival
-	running *Blocked   // the one that runs; nil: none
-	stop    func()     // stops the timer
+	periods [pausePurposes]pausePeriod // protected by mu, as are the fields below
+	queue   []*Blocked                 // the postponed commands, in the order of arrival
+	running *Blocked                   // the one that runs; nil: none
+	stop    func()                     // stops the timer; nil: there is none
+	timerUs int64                      // when the timer calls expire
 }
 
 // A postponedCommand is one that waits for the end of a pause.
@@ -64,55 +85,50 @@ func clientPause(c *commands.Ctx) resp.Value {
 	case ms < 0:
 		return commands.ErrTimeoutNegative
 	}
-	caller(c).engine.pause.begin(kind, ms)
+	e := caller(c).engine
+	nowUs := e.clock.MonotonicUs()
+	untilUs := nowUs
+	// Otherwise Redis' sum overflows, and is in the past.
+	if wallMs := e.clock.NowUs() / 1000; ms <= math.MaxInt64-wallMs {
+		untilUs += min(ms, (math.MaxInt64-nowUs)/1000) * 1000
+	}
+	e.pause.begin(pausedByClient, pausePeriod{kind, untilUs})
 	return resp.OK
 }
 
 // clientUnpause is CLIENT UNPAUSE.
 func clientUnpause(c *commands.Ctx) resp.Value {
-	caller(c).engine.pause.end()
+	caller(c).engine.pause.end(pausedByClient)
 	return resp.OK
 }
 
-// begin starts a pause, or extends the present one: it postpones no less, and ends
+// begin starts the pause for a purpose, or extends it: it postpones no less, and ends
 // no earlier.
-func (p *pause) begin(kind pauseKind, ms int64) {
+func (p *pause) begin(purpose pausePurpose, period pausePeriod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	nowUs := p.nowUs()
-	untilUs := nowUs
-	// Otherwise Redis' sum overflows, and is in the past.
-	if wallMs := p.engine.clock.NowUs() / 1000; ms <= math.MaxInt64-wallMs {
-		untilUs += min(ms, (math.MaxInt64-nowUs)/1000) * 1000
+	if old := p.periods[purpose]; nowUs < old.untilUs {
+		period.kind = max(period.kind, old.kind)
+		period.untilUs = max(period.untilUs, old.untilUs)
 	}
-	if p.active(nowUs) != pauseNothing {
-		kind = max(kind, p.active(nowUs))
-		untilUs = max(untilUs, p.untilUs)
-	}
-	p.untilUs = untilUs
-	p.kind.Store(uint32(kind))
+	p.periods[purpose] = period
+	p.kind.Store(max(p.kind.Load(), uint32(period.kind)))
 	p.engine.store.KeepExpired(store.WhilePaused, true)
-	if p.stop != nil {
-		p.stop()
-		p.stop = nil
-	}
-	if after := p.engine.options.After; after != nil && untilUs > nowUs {
-		p.stop = after((untilUs-nowUs+999)/1000, p.expire)
-	}
 	p.advance(nowUs)
 }
 
-// end ends the pause before its time.
-func (p *pause) end() {
+// end ends the pause for a purpose before its time.
+func (p *pause) end(purpose pausePurpose) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.untilUs = math.MinInt64
+	p.periods[purpose] = pausePeriod{}
 	p.advance(p.nowUs())
 }
 
-// expire ends the pause if its time is over. Any goroutine may call it.
+// expire ends the pauses whose time is over. Any goroutine may call it.
 func (p *pause) expire() {
-	if p.kind.Load() == uint32(pauseNothing) {
+	if !p.on() {
 		return
 	}
 	p.mu.Lock()
@@ -122,19 +138,27 @@ func (p *pause) expire() {
 
 func (p *pause) nowUs() int64 { return p.engine.clock.MonotonicUs() }
 
-// active returns what the pause postpones by its time alone: nothing when that is
-// over, though postponed commands may remain to be run. It requires mu.
-func (p *pause) active(nowUs int64) pauseKind {
-	if nowUs >= p.untilUs {
-		return pauseNothing
+// on reports whether anything is postponed.
+func (p *pause) on() bool { return p.kind.Load() != uint32(pauseNothing) }
+
+// active returns what is postponed by the time alone, and when that changes next:
+// nothing when every pause is over, though postponed commands may remain to be run. It
+// requires mu.
+func (p *pause) active(nowUs int64) (kind pauseKind, nextUs int64) {
+	nextUs = unlimited
+	for _, period := range p.periods {
+		if nowUs < period.untilUs {
+			kind = max(kind, period.kind)
+			nextUs = min(nextUs, period.untilUs)
+		}
 	}
-	return pauseKind(p.kind.Load())
+	return kind, nextUs
 }
 
-// advance lets the next command run that the pause no longer postpones. If none
-// remains and the time is over, it ends the pause. It requires mu.
+// advance lets the next command run that no pause postpones any longer. If none
+// remains and the time is over, nothing is postponed. It requires mu.
 func (p *pause) advance(nowUs int64) {
-	active := p.active(nowUs)
+	active, nextUs := p.active(nowUs)
 	if active == pauseNothing {
 		p.engine.store.KeepExpired(store.WhilePaused, false)
 	}
@@ -151,8 +175,23 @@ func (p *pause) advance(nowUs int64) {
 			b.end(resp.None)
 		}
 	}
-	if p.running == nil && active == pauseNothing {
-		p.kind.Store(uint32(pauseNothing))
+	if p.running == nil {
+		p.kind.Store(uint32(active))
+	}
+	p.setTimer(nowUs, nextUs)
+}
+
+// setTimer arranges that expire is called at an instant. It requires mu.
+func (p *pause) setTimer(nowUs, atUs int64) {
+	if p.stop != nil && p.timerUs == atUs {
+		return
+	}
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
+	}
+	if after := p.engine.options.After; after != nil && atUs != unlimited {
+		p.stop, p.timerUs = after((atUs-nowUs+999)/1000, p.expire), atUs
 	}
 }
 

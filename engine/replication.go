@@ -31,6 +31,8 @@ type replicating struct {
 	link  atomic.Pointer[masterLink]        // nil: this is a master
 	rules atomic.Pointer[replication.Rules] // nil: nothing is refused for the sake of replication
 
+	failover atomic.Pointer[failover] // nil: there is none
+
 	// masterTime is the master's clock less the monotonic one, in microseconds, as the master last said: at
 	// least as much as its message was under way, it is too low. 0: unknown. See docs/adr/0043.
 	masterTime atomic.Int64
@@ -152,15 +154,16 @@ func (e *Engine) recordStream() {
 }
 
 // followMaster makes the server a replica, or one of another master. It fails if the directive replicaof
-// could not say so. Every shard must be locked.
-func (e *Engine) followMaster(host string, port int) error {
+// could not say so. If promoted is not nil, the master is a replica yet and is asked to be a master; see
+// replication.LinkOptions. Every shard must be locked.
+func (e *Engine) followMaster(host string, port int, promoted func(accepted bool)) error {
 	if err := e.cfg.Assign("replicaof", host+" "+strconv.Itoa(port)); err != nil {
 		return err
 	}
 	r := &e.repl
 	r.epoch.Add(1)
 	e.recording.setStream(nil)
-	r.stream.SetFollowing()
+	r.stream.SetFollowing(true)
 	r.masterTime.Store(0)
 	e.store.KeepExpired(store.WhileFollowing, true)
 	r.master.KillAll()
@@ -168,7 +171,7 @@ func (e *Engine) followMaster(host string, port int) error {
 	f := &follower{engine: e, epoch: r.epoch.Load()}
 	link := replication.NewLink(replication.LinkOptions{
 		Addr: addr, Dial: e.options.Dial, Settings: e.linkSettings,
-		Follower: f, NowUs: e.clock.MonotonicUs, Log: e.logReplication,
+		Follower: f, NowUs: e.clock.MonotonicUs, Log: e.logReplication, Promoted: promoted,
 	})
 	f.session = e.newMasterSession(f, addr)
 	old := r.link.Swap(&masterLink{link, host, port})
@@ -386,7 +389,7 @@ func (e *Engine) startFollowing() {
 	port, _ := strconv.Atoi(words[1]) // config has checked it
 	e.store.Lock(store.AllShards)
 	defer e.store.Unlock(store.AllShards)
-	if err := e.followMaster(words[0], port); err != nil {
+	if err := e.followMaster(words[0], port, nil); err != nil {
 		e.log.Warn("the directive replicaof was not followed", "error", err)
 	}
 }

@@ -38,8 +38,15 @@ func (e *Engine) replicationGroup() []commands.Command {
 	slaveOf.Name, slaveOf.Since = "slaveof", "1.0.0"
 	return []commands.Command{
 		{
+			Name: "failover", Arity: -1, Group: "server", Since: "6.2.0", Complexity: "O(1)",
+			Flags:   replicationFlags | commands.Stale | commands.AllShards,
+			Syntax:  "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]",
+			Summary: "Makes a replica that has all writes the master, and this server its replica.",
+			Handler: e.failover,
+		},
+		{
 			Name: "psync", Arity: -3, Group: "server", Since: "2.8.0",
-			Flags:   replicationFlags | commands.NoAsyncLoading | commands.NoMulti,
+			Flags:   replicationFlags | commands.NoAsyncLoading | commands.NoMulti | commands.AllShards,
 			Syntax:  "replicationid offset [FAILOVER]",
 			Summary: "Begins to send a replica this server's changes.",
 			Handler: e.psync,
@@ -81,6 +88,9 @@ func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
 	if e.storage.Loading() { // it has begun since the command was admitted
 		return errLoading
 	}
+	if e.repl.failover.Load() != nil {
+		return errReplicaOfNow
+	}
 	caller(c).commitSoFar()
 	if commands.EqualFold(c.Args[1], "no") && commands.EqualFold(c.Args[2], "one") {
 		e.promote()
@@ -98,7 +108,7 @@ func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
 		l.Status().State != replication.Stopped {
 		return resp.Status("OK Already connected to specified master")
 	}
-	if err := e.followMaster(host, int(port)); err != nil {
+	if err := e.followMaster(host, int(port), nil); err != nil {
 		return resp.Error("ERR Invalid master host: " + resp.OneLine(err.Error()))
 	}
 	return resp.OK
@@ -186,8 +196,14 @@ func errRDBFilter(words []byte) resp.Value {
 	return resp.Error("ERR Unsupported rdb-filter-only option: " + resp.OneLine(string(words)))
 }
 
-// PSYNC replicationid offset
+// PSYNC replicationid offset [FAILOVER]
 func (e *Engine) psync(c *commands.Ctx) resp.Value {
+	s := caller(c)
+	if len(c.Args) > 3 && commands.EqualFold(c.Args[3], "failover") && s.replica == nil {
+		if refusal := e.promoteFor(s, string(c.Args[1])); refusal.IsError() {
+			return refusal
+		}
+	}
 	offset, ok := store.ParseInt(c.Args[2])
 	if !ok {
 		return commands.ErrNotInteger
@@ -208,6 +224,8 @@ func (e *Engine) serveReplica(c *commands.Ctx, from replication.Position) resp.V
 		return resp.None
 	case !s.peer.Streams || s.peer.Kill == nil:
 		return errNoSockets
+	case e.repl.failover.Load() != nil:
+		return errFailingOver
 	case e.repl.link.Load() != nil && !e.masterIsUp():
 		return errNoMasterLink
 	}
@@ -256,7 +274,7 @@ func wait(c *commands.Ctx) resp.Value {
 	if n := acked(); n >= replicas || s.subscriber.InExec {
 		return resp.Int(n)
 	}
-	if e.repl.stream.Active() { // so that replicas answer at once
+	if e.repl.stream.Active() && !e.pause.on() { // so that replicas answer at once
 		e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
 	}
 	return s.Await(timeoutMs, func(over <-chan struct{}) resp.Value {

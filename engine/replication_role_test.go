@@ -42,7 +42,7 @@ func TestFormerMasterChangesNothing(t *testing.T) {
 	var f *follower
 	e.withAllLocked(func() {
 		e.repl.stream.Activate()
-		require.NoError(t, e.followMaster("h", 1))
+		require.NoError(t, e.followMaster("h", 1, nil))
 		f = &follower{engine: e, epoch: e.repl.epoch.Load()}
 		f.session = e.newMasterSession(f, "h")
 	})
@@ -72,7 +72,7 @@ func TestForeignCommandEndsHistory(t *testing.T) {
 	var f *follower
 	e.withAllLocked(func() {
 		e.repl.stream.Activate()
-		require.NoError(t, e.followMaster("h", 1))
+		require.NoError(t, e.followMaster("h", 1, nil))
 		f = &follower{engine: e, epoch: e.repl.epoch.Load()}
 		f.session = e.newMasterSession(f, "h")
 	})
@@ -97,7 +97,7 @@ func TestWriteAdmittedByFormerMaster(t *testing.T) {
 				replies <- reply.Str()
 			}()
 			synctest.Wait() // it is admitted and waits for the shard
-			require.NoError(t, e.followMaster("h", 1))
+			require.NoError(t, e.followMaster("h", 1, nil))
 		})
 		require.Contains(t, <-replies, "READONLY")
 		e.withAllLocked(e.promote)

@@ -190,16 +190,18 @@ func TestEnableDebugCommand(t *testing.T) {
 
 func TestShutdown(t *testing.T) {
 	calls := 0
-	h := &hands{}
-	e := engine.New(engine.Options{
-		Config: config.New(),
-		Clock: clock.New(clock.Sources{
-			Monotonic: func() int64 { return h.us },
-			Wall:      func() int64 { return startNowMs * 1000 },
-		}),
-		Shutdown: func() { calls++ },
-	})
-	s := newSession(t, e)
+	owned := func() *engine.Engine {
+		h := &hands{}
+		return engine.New(engine.Options{
+			Config: config.New(),
+			Clock: clock.New(clock.Sources{
+				Monotonic: func() int64 { return h.us },
+				Wall:      func() int64 { return startNowMs * 1000 },
+			}),
+			Shutdown: func() { calls++ },
+		})
+	}
+	s := newSession(t, owned())
 	for _, c := range []struct{ line, want string }{
 		{"SHUTDOWN nonsense", "ERR syntax error"},
 		{"SHUTDOWN SAVE NOSAVE", "ERR syntax error"},
@@ -217,9 +219,10 @@ func TestShutdown(t *testing.T) {
 		"SHUTDOWN", "shutdown nosave", "SHUTDOWN NOSAVE NOW FORCE",
 		"SHUTDOWN SAVE FORCE",
 	} {
-		s := newSession(t, e)
+		s := newSession(t, owned())
 		require.Equal(t, "(nothing)", do(s, line), line)
 		require.True(t, s.Closing())
+		require.Equal(t, "ERR No shutdown in progress.", do(s, "SHUTDOWN ABORT"), "it is too late")
 		require.Equal(t, i+1, calls)
 	}
 

@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -28,21 +30,41 @@ func (e *Engine) shutdownCommand() commands.Command {
 	}
 }
 
+// A shutdown is one under way: from SHUTDOWN or a signal until the process ends or goes on after all.
+type shutdown struct {
+	save, nosave, now, force bool
+
+	// deadlineUs is until when replicas are waited for, on Clock.MonotonicUs.
+	deadlineUs int64
+	over       chan struct{} // closed when the server goes on
+}
+
+// shutdowns is at most one shutdown.
+type shutdowns struct {
+	mu      sync.Mutex
+	current *shutdown // protected by mu, as is final; nil: none
+	final   bool      // it cannot be aborted any more
+}
+
+// ErrShutdownAborted is returned by PrepareShutdown after SHUTDOWN ABORT.
+var ErrShutdownAborted = errors.New("aborted by SHUTDOWN ABORT")
+
 // SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] [ABORT]
 //
 // Answers only if it fails: otherwise the connection closes with the server.
 func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
-	var save, nosave, now, force, abort bool
+	d := &shutdown{over: make(chan struct{})}
+	abort := false
 	for _, arg := range c.Args[1:] {
 		switch strings.ToLower(string(arg)) {
 		case "nosave":
-			nosave = true
+			d.nosave = true
 		case "save":
-			save = true
+			d.save = true
 		case "now":
-			now = true
+			d.now = true
 		case "force":
-			force = true
+			d.force = true
 		case "abort":
 			abort = true
 		default:
@@ -51,62 +73,209 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 	}
 	opened := e.storage.Opened()
 	switch {
-	case abort && (save || nosave || now || force), save && nosave:
+	case abort && (d.save || d.nosave || d.now || d.force), d.save && d.nosave:
 		return commands.ErrSyntax
+	case abort && e.cancelShutdown(e.shutdowns.abortable()):
+		e.log.Info("SHUTDOWN ABORT: the server goes on")
+		return resp.OK
 	case abort:
 		return errShutdownAbort
-	case !nosave && e.scripts.Busy() != nil:
+	case !d.nosave && e.scripts.Busy() != nil:
 		return resp.Error(e.scripts.Busy().Reply)
 	case e.options.Shutdown == nil:
 		return errShutdownNone
-	case save && !opened && !force:
+	case d.save && !opened && !d.force:
 		return errShutdownSave
 	}
-	s := caller(c)
 	if e.storage.Loading() {
-		save, nosave = false, true // as in Redis: a half-loaded keyspace must not replace the file
+		d.save, d.nosave = false, true // as in Redis: a half-loaded keyspace must not replace the file
 	}
-	if save = save || !nosave && e.storage.HasSavePoints(); !save || !opened {
-		mode := durable.SaveIfConfigured
-		if nosave {
-			mode = durable.SaveNever
-		}
-		e.storage.SetCloseMode(mode)
+	d.save = opened && (d.save || !d.nosave && e.storage.HasSavePoints())
+	s := caller(c)
+	current := e.beginShutdown(d)
+	switch {
+	case current == d && d.now && !d.save: // nothing is waited for
 		s.closing = true
-		e.exit()
+		e.runShutdown(d)
 		return resp.None
+	case current == d:
+		go e.runShutdown(d) // it goes on if the client goes
 	}
-	// This save shows whether the keyspace can be saved. Close saves again what
-	// commands that still run change.
 	return s.Await(0, func(over <-chan struct{}) resp.Value {
-		e.repl.master.StopCopy() // the save would wait for it
-		if e.storage.Save(over) != nil && !force {
+		select {
+		case <-current.over:
 			return errShutdownSave
+		case <-over:
+			return resp.None
 		}
-		e.storage.SetCloseMode(durable.SaveAlways)
-		e.exit()
-		return resp.None // the connection closes with the server
 	}, nil)
 }
 
-// exit ends the process that runs the engine.
-func (e *Engine) exit() {
-	e.End()
-	e.options.Shutdown()
+// beginShutdown makes d the shutdown under way unless there is one, and returns the one there is. Writes are
+// postponed if replicas are to be waited for.
+func (e *Engine) beginShutdown(d *shutdown) *shutdown {
+	n := &e.shutdowns
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.current != nil {
+		return n.current
+	}
+	timeoutMs := e.cfg.Int("shutdown-timeout") * 1000
+	d.now = d.now || timeoutMs == 0 || e.repl.master.Behind() == 0
+	d.deadlineUs = e.clock.MonotonicUs() + timeoutMs*1000
+	if !d.now {
+		e.pause.begin(pausedForShutdown, pausePeriod{pauseWrites, unlimited})
+	}
+	n.current = d
+	return d
 }
 
-// SaveBeforeEnd saves a snapshot, if there are save points and no log: SIGTERM
-// asks for that first, since a server whose keys cannot be saved had better not
-// end. As in Redis, a script past busy-reply-threshold that has written is waited
-// for; others are ended. SaveBeforeEnd returns soon after insist is closed.
-func (e *Engine) SaveBeforeEnd(insist <-chan struct{}) error {
+// abortable returns the shutdown that can be aborted, or nil.
+func (n *shutdowns) abortable() *shutdown {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.final {
+		return nil
+	}
+	return n.current
+}
+
+// conclude reports whether d is still under way. Then it cannot be aborted any more.
+func (n *shutdowns) conclude(d *shutdown) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.final = n.current == d
+	return n.final
+}
+
+// cancelShutdown lets the server go on. It reports whether d was under way.
+func (e *Engine) cancelShutdown(d *shutdown) bool {
+	n := &e.shutdowns
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if d == nil || n.current != d || n.final {
+		return false
+	}
+	n.current = nil
+	e.pause.end(pausedForShutdown)
+	close(d.over)
+	return true
+}
+
+// shutdownInMs returns for how long a shutdown may wait for replicas yet, or -1 if there is none.
+func (e *Engine) shutdownInMs() int64 {
+	d := e.shutdowns.abortable()
+	if d == nil {
+		return -1
+	}
+	return max((d.deadlineUs-e.clock.MonotonicUs())/1000, 0)
+}
+
+// runShutdown ends the process, unless that fails or is aborted.
+func (e *Engine) runShutdown(d *shutdown) {
+	e.waitForReplicas(d, nil)
+	mode := durable.SaveIfConfigured
+	switch {
+	case d.save:
+		// This save shows whether the keyspace can be saved. Close saves again what
+		// commands that still run change.
+		e.repl.master.StopCopy() // the save would wait for it
+		if err := e.storage.Save(d.over); err != nil && !d.force {
+			if e.cancelShutdown(d) {
+				e.log.Warn("SHUTDOWN: the keys cannot be saved, so the server goes on", "error", err)
+			}
+			return
+		}
+		mode = durable.SaveAlways
+	case d.nosave:
+		mode = durable.SaveNever
+	}
+	if e.shutdowns.conclude(d) {
+		e.storage.SetCloseMode(mode)
+		e.End()
+		e.options.Shutdown()
+	}
+}
+
+// waitForReplicas blocks until every replica has confirmed everything, for shutdown-timeout at most. It
+// returns soon after insist is closed or d is over.
+func (e *Engine) waitForReplicas(d *shutdown, insist <-chan struct{}) {
+	if d.now {
+		return
+	}
+	e.log.Info("waiting for replicas before the shutdown")
+	e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
+	timedOut, stop := e.timer(max((d.deadlineUs-e.clock.MonotonicUs())/1000, 1))
+	defer stop()
+	for {
+		changed := e.repl.master.Changed()
+		behind := e.repl.master.Behind()
+		if behind == 0 {
+			return
+		}
+		select {
+		case <-changed:
+			continue
+		case <-d.over:
+			return
+		case <-insist:
+		case <-timedOut:
+		}
+		e.log.Warn("the shutdown leaves replicas behind", "replicas", behind)
+		return
+	}
+}
+
+// PrepareShutdown is called when a signal asks the process to end, before Close. It waits for replicas, as
+// SHUTDOWN does, and saves a snapshot if there are save points and no log: a server whose keys cannot be
+// saved had better not end. After an error the server goes on. As in Redis, a script past
+// busy-reply-threshold that has written is waited for; others are ended. PrepareShutdown returns soon after
+// insist is closed.
+func (e *Engine) PrepareShutdown(insist <-chan struct{}) error {
+	d := &shutdown{over: make(chan struct{})}
+	if current := e.beginShutdown(d); current != d {
+		select {
+		case <-current.over:
+			return ErrShutdownAborted
+		case <-insist:
+			return durable.ErrClosing
+		}
+	}
+	e.waitForReplicas(d, insist)
+	if err := e.saveAtSignal(d.over, insist); err != nil {
+		select {
+		case <-insist: // the process ends all the same
+		default:
+			e.cancelShutdown(d)
+		}
+		return err
+	}
+	if !e.shutdowns.conclude(d) {
+		return ErrShutdownAborted
+	}
+	return nil
+}
+
+// saveAtSignal saves a snapshot if there are save points and no log, unless one of two channels is closed.
+func (e *Engine) saveAtSignal(over, insist <-chan struct{}) error {
 	if !e.storage.Opened() || e.storage.Loading() || !e.storage.HasSavePoints() {
 		return nil
 	}
+	stop := make(chan struct{})
+	saved := make(chan struct{})
+	defer close(saved)
+	go func() {
+		defer close(stop)
+		select {
+		case <-over:
+		case <-insist:
+		case <-saved:
+		}
+	}()
 	e.scripts.StopReaders(true)
 	e.repl.master.StopCopy() // the save would wait for it
 	for {
-		err := e.storage.Save(insist)
+		err := e.storage.Save(stop)
 		switch {
 		case err == nil, errors.Is(err, durable.ErrTorn): // the server is ending already
 			return nil
@@ -116,7 +285,7 @@ func (e *Engine) SaveBeforeEnd(insist <-chan struct{}) error {
 		case e.storage.Logging():
 			return nil
 		}
-		if !e.store.LockOrCancel(store.AllShards, insist) {
+		if !e.store.LockOrCancel(store.AllShards, stop) {
 			return durable.ErrClosing
 		}
 		e.store.Unlock(store.AllShards)
@@ -128,6 +297,9 @@ func (e *Engine) SaveBeforeEnd(insist <-chan struct{}) error {
 func (e *Engine) Close() error {
 	if l := e.repl.link.Load(); l != nil {
 		l.Close()
+	}
+	if f := e.repl.failover.Swap(nil); f != nil {
+		close(f.over)
 	}
 	e.repl.master.Close()
 	return e.storage.Close()

@@ -216,7 +216,7 @@ func TestHalfAScriptIsNotSaved(t *testing.T) {
 			x := newEndlessOn(t, d.FS(), c.directives...)
 			saver := &client{Session: x.other}
 			require.Equal(t, "OK", do(x.other, "set saved 1"))
-			require.NoError(t, x.engine.SaveBeforeEnd(nil))
+			require.NoError(t, x.engine.PrepareShutdown(nil))
 			require.Equal(t, "OK", saver.do("set later 1"))
 			x.run(t, "eval", plainHalf, "0")
 			x.engine.End()
@@ -244,21 +244,21 @@ func TestWholeScriptAtTheEndIsKept(t *testing.T) {
 	require.Equal(t, []string{"2"}, restarted(t, d.FS(), always, "exists x y"))
 }
 
-// SaveBeforeEnd waits for a script that has written until its channel is closed, and
+// PrepareShutdown waits for a script that has written until its channel is closed, and
 // kills scripts that have not.
-func TestSaveBeforeEndWaits(t *testing.T) {
+func TestPrepareShutdownWaits(t *testing.T) {
 	d := crashdisk.New(1)
 	saving := []string{"--save", "3600 1"}
 	x := newEndlessOn(t, d.FS(), saving...)
 	require.Equal(t, "OK", do(x.other, "set n 1"))
 	x.run(t, "eval", "while true do end redis.call('set','y',1)", "0")
-	require.NoError(t, x.engine.SaveBeforeEnd(nil))
+	require.NoError(t, x.engine.SaveAtSignal())
 	require.Contains(t, <-x.reply, killed)
 
 	require.Equal(t, "OK", do(x.other, "set n 2"))
 	x.run(t, "eval", plainHalf, "0")
 	insist, saved := make(chan struct{}), make(chan error, 1)
-	go func() { saved <- x.engine.SaveBeforeEnd(insist) }()
+	go func() { saved <- x.engine.PrepareShutdown(insist) }()
 	close(insist)
 	require.Error(t, <-saved)
 	x.engine.End()
@@ -268,7 +268,7 @@ func TestSaveBeforeEndWaits(t *testing.T) {
 }
 
 // An EXEC that has written is not killed for a save, even if its script only reads.
-func TestSaveBeforeEndWaitsForExec(t *testing.T) {
+func TestPrepareShutdownWaitsForExec(t *testing.T) {
 	d := crashdisk.New(1)
 	saving := []string{"--save", "3600 1"}
 	x := newEndlessOn(t, d.FS(), saving...)
@@ -278,7 +278,7 @@ func TestSaveBeforeEndWaitsForExec(t *testing.T) {
 	s.Do(words("eval", "while true do end", "0"))
 	x.runIn(s, "exec")
 	insist, saved := make(chan struct{}), make(chan error, 1)
-	go func() { saved <- x.engine.SaveBeforeEnd(insist) }()
+	go func() { saved <- x.engine.PrepareShutdown(insist) }()
 	close(insist)
 	require.Error(t, <-saved)
 	require.True(t, strings.HasPrefix(do(x.other, "get a"), "BUSY"), "it goes on")
@@ -289,13 +289,13 @@ func TestSaveBeforeEndWaitsForExec(t *testing.T) {
 }
 
 // With a log, saving at the end waits for no script.
-func TestSaveBeforeEndWithALog(t *testing.T) {
+func TestPrepareShutdownWithALog(t *testing.T) {
 	d := crashdisk.New(1)
 	directives := append([]string{"--save", "3600 1"}, always...)
 	x := newEndlessOn(t, d.FS(), directives...)
 	require.Equal(t, "OK", do(x.other, "set n 1"))
 	x.run(t, "eval", plainHalf, "0")
-	require.NoError(t, x.engine.SaveBeforeEnd(nil))
+	require.NoError(t, x.engine.PrepareShutdown(nil))
 	x.engine.End()
 	require.Contains(t, <-x.reply, killed)
 	require.NoError(t, x.engine.Close())

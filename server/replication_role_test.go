@@ -223,7 +223,9 @@ func TestCopyWithBadLibrary(t *testing.T) {
 	replica.fill(t, "CONFIG SET lua-memory-limit 1mb")
 	host, port := b.hostPort()
 	require.Equal(t, "+OK", replica.call(t, "REPLICAOF", host, port))
-	f.until(func() bool { return strings.Contains(replica.field(t, "master_link_error"), "a function library") })
+	f.until(func() bool {
+		return strings.Contains(replica.field(t, "master_link_error"), "a function library")
+	})
 	require.Equal(t, "$1\r\nv", replica.do(t, "GET k"))
 	require.Contains(t, replica.do(t, "ROLE"), "stopped")
 	f.follow(replica, a)

@@ -135,12 +135,18 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 // waitForShutdown waits until the server has to shut down: at a signal, if the
 // final save succeeds; at a second signal in any case; or at SHUTDOWN.
 func waitForShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.Logger) {
-	for tried := false; ; tried = true {
+	for tried := false; ; {
 		select {
 		case s := <-signals:
-			if err := saveBeforeShutdown(srv, signals, logger); err != nil && !tried {
+			err := prepareShutdown(srv, signals, logger)
+			if errors.Is(err, engine.ErrShutdownAborted) {
+				logger.Info(s.String()+": the server goes on", "error", err)
+				continue
+			}
+			if err != nil && !tried {
 				logger.Warn(s.String()+": the keys cannot be saved, so the server goes on; the next signal "+
 					"ends it all the same", "error", err)
+				tried = true
 				continue
 			}
 			logger.Info(s.String() + ": finishing the commands under way")
@@ -153,12 +159,12 @@ func waitForShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.
 	}
 }
 
-// saveBeforeShutdown saves what a signal must not lose. Another signal or SHUTDOWN
-// ends the wait; saveBeforeShutdown then returns nil, and the server shuts down
-// anyway.
-func saveBeforeShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.Logger) error {
+// prepareShutdown waits for replicas and saves what a signal must not lose. Another
+// signal or SHUTDOWN ends the wait; prepareShutdown then returns nil, and the server
+// shuts down anyway.
+func prepareShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.Logger) error {
 	force, saved := make(chan struct{}), make(chan error, 1)
-	go func() { saved <- srv.Engine().SaveBeforeEnd(force) }()
+	go func() { saved <- srv.Engine().PrepareShutdown(force) }()
 	select {
 	case err := <-saved:
 		return err

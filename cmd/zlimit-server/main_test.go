@@ -279,6 +279,38 @@ func TestSecondSignal(t *testing.T) {
 		p.stderr.String())
 }
 
+// TestSignalWaitsForReplicas checks that a signal waits for a replica, until SHUTDOWN
+// ABORT or a second signal.
+func TestSignalWaitsForReplicas(t *testing.T) {
+	t.Parallel()
+	args, _ := anyPort(t)
+	p := start(t, append(args, "--repl-diskless-sync-delay", "0", "--shutdown-timeout", "1000000")...)
+	replica, c := p.dial(t), p.dial(t)
+	replica.send(t, "PSYNC ? -1\r\n")
+	require.Contains(t, replica.line(t), "+FULLRESYNC")
+	require.Equal(t, "+OK", c.ask(t, "SET a 1"))
+	said := func(want string) {
+		for {
+			line, err := p.stdout.ReadString('\n')
+			require.NoError(t, err)
+			if strings.Contains(line, want) {
+				return
+			}
+		}
+	}
+	p.signal(t, syscall.SIGTERM)
+	said("waiting for replicas before the shutdown")
+	require.Equal(t, "+OK", c.ask(t, "SHUTDOWN ABORT"))
+	said("terminated: the server goes on")
+	require.Equal(t, "+OK", c.ask(t, "SET a 2"))
+	p.signal(t, syscall.SIGTERM)
+	said("waiting for replicas before the shutdown")
+	p.signal(t, os.Interrupt)
+	code, rest := p.wait(t)
+	require.Zero(t, code)
+	require.Contains(t, rest, "the shutdown leaves replicas behind")
+}
+
 // TestSurvivesLossOfTerminalAndLog checks that losing the terminal or the log's
 // reader does not end the process, as with redis-server.
 func TestSurvivesLossOfTerminalAndLog(t *testing.T) {

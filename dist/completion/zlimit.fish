@@ -85,6 +85,7 @@ complete -c zlimit-server -l rl-top -x -a 'yes no' -d 'Whether decisions are cou
 complete -c zlimit-server -l rl-top-sampling -x -d 'One in how many decisions RL.TOP counts, for that many, so that 1 counts every one'
 complete -c zlimit-server -l save -x -d 'Save points, as pairs of seconds and changes: dump.rdb is written after that many seconds if there were at least that many changes'
 complete -c zlimit-server -l set-max-intset-entries -x -d 'Maximum number of members of a set of integers with OBJECT ENCODING intset'
+complete -c zlimit-server -l shutdown-timeout -x -d 'For how many seconds SHUTDOWN and SIGTERM wait, while writes are postponed, until replicas have everything'
 complete -c zlimit-server -l slowlog-log-slower-than -x -d 'Microseconds from which a call is an entry of SLOWLOG'
 complete -c zlimit-server -l slowlog-max-len -x -d 'Number of entries that SLOWLOG keeps'
 complete -c zlimit-server -l stop-writes-on-bgsave-error -x -a 'yes no' -d 'Whether write commands are refused with MISCONF if there are save points and the last save has failed'

@@ -117,7 +117,6 @@ var Constant = []Note{
 		"CPU", "used_cpu_sys_main_thread used_cpu_user_main_thread",
 		"As of the whole process: commands run on every thread.",
 	},
-	{"Replication", "master_failover_state", "no-failover: there is no FAILOVER."},
 	{"Keyspace", "db*", "avg_ttl is the mean of all deadlines; Redis estimates it from samples."},
 }
 

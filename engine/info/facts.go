@@ -20,6 +20,8 @@ type Facts struct {
 	Version     string
 	Redis       string // the version whose behaviour this is
 
+	ShutdownInMs int64 // for how long replicas are waited for yet; -1: there is no shutdown
+
 	Config *config.Config
 	Table  *commands.Table
 	Stats  *stats.Stats

@@ -10,6 +10,7 @@ import (
 type ReplicationFacts struct {
 	Stream   replication.Status
 	Replicas []replication.ReplicaStatus
+	Failover string      // the state of FAILOVER
 	Good     int         // replicas that count for min-replicas-to-write
 	Master   *MasterFact // nil: the server is a master
 
@@ -46,7 +47,7 @@ func writeReplication(f *Facts, w *writer) {
 			one.Host(), one.Port, one.State, one.Offset, lag))
 	}
 	s := &r.Stream
-	w.put("master_failover_state", "no-failover")
+	w.put("master_failover_state", r.Failover)
 	w.put("master_replid", s.ID)
 	w.put("master_replid2", s.Previous)
 	w.put("master_repl_offset", s.Offset)

@@ -36,6 +36,9 @@ func writeServer(f *Facts, w *writer) {
 	w.put("executable", executable)
 	w.put("config_file", f.Config.Path())
 	w.put("io_threads_active", 0)
+	if f.ShutdownInMs >= 0 {
+		w.put("shutdown_in_milliseconds", f.ShutdownInMs)
+	}
 }
 
 func writeCPU(_ *Facts, w *writer) {

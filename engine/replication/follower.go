@@ -64,6 +64,10 @@ type LinkOptions struct {
 	NowUs    func() int64 // real time
 	// Log writes a line of the server's log.
 	Log func(warning bool, text string, attrs ...any)
+	// Promoted, if it is not nil, makes the first PSYNC ask the other server, which is a replica yet, to be
+	// a master (PSYNC id offset FAILOVER). It is called on the link's goroutine with the outcome: whether
+	// the link follows it now. Later attempts are as usual.
+	Promoted func(accepted bool)
 }
 
 // LinkSettings are the directives that a Link follows.

@@ -71,10 +71,22 @@ func refused(what, reply string) error {
 
 // sync asks for the stream, from where the follower is if that can be, or after a copy of all keys.
 func (l *Link) sync(conn io.Writer, in *bufio.Reader) error {
+	promoted := l.o.Promoted
+	l.o.Promoted = nil
+	accepted := func(yes bool) {
+		if promoted != nil {
+			promoted(yes)
+			promoted = nil
+		}
+	}
+	defer accepted(false)
 	from, ok := l.o.Follower.Position()
 	args := []string{"PSYNC", "?", "-1"}
 	if ok {
 		args = []string{"PSYNC", from.ID, strconv.FormatInt(from.Offset+1, 10)}
+	}
+	if promoted != nil {
+		args = append(args, "FAILOVER")
 	}
 	reply, err := ask(conn, in, args...)
 	if err != nil {
@@ -91,11 +103,13 @@ func (l *Link) sync(conn io.Writer, in *bufio.Reader) error {
 		if err := l.o.Follower.Continue(from.ID); err != nil {
 			return err
 		}
+		accepted(true)
 		l.online(from.Offset)
 		return nil
 	case verb == "+FULLRESYNC" && len(words) == 2:
 		offset, err := strconv.ParseInt(words[1], 10, 64)
 		if err == nil && offset >= 0 {
+			accepted(true)
 			return l.full(conn, in, Position{words[0], offset})
 		}
 	}

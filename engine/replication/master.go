@@ -129,6 +129,25 @@ func (m *Master) Acked(offset int64) (n int, changed <-chan struct{}) {
 	return n, m.changed
 }
 
+// Changed returns a channel that is closed when a replica has come, gone or confirmed something.
+func (m *Master) Changed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// Behind returns how many replicas have not confirmed the whole stream. As in Redis, those are among them
+// that get a copy.
+func (m *Master) Behind() (n int) {
+	at := m.stream.Position().Offset
+	for _, r := range m.Replicas() {
+		if r.Offset < at {
+			n++
+		}
+	}
+	return n
+}
+
 // Good returns how many replicas are online and have sent something within lagUs.
 func (m *Master) Good(nowUs, lagUs int64) int {
 	n := 0

@@ -155,7 +155,7 @@ func TestPing(t *testing.T) {
 		s.later(10 * second)
 		require.Equal(t, ping, p.got())
 		require.EqualValues(t, 2*len(ping), s.stream.Position().Offset)
-		s.stream.SetFollowing()
+		s.stream.SetFollowing(true)
 		for range 100 {
 			s.now.advance(second)
 			s.Tick(s.now.now(), s.settings)

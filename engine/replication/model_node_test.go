@@ -80,7 +80,7 @@ func (n *node) snapshot(w io.Writer, _ Part, _ <-chan struct{}, begin func()) er
 func (n *node) follow(of *node) {
 	n.unlink()
 	n.of = of
-	n.keeper.stream.SetFollowing()
+	n.keeper.stream.SetFollowing(true)
 	n.behind = &guard{keeper: n.keeper, off: n.model.off}
 	n.link = NewLink(LinkOptions{
 		Addr: of.name, Follower: n.behind, NowUs: n.model.now.now, Log: discard,

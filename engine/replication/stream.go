@@ -208,11 +208,11 @@ func (s *Stream) Follow(b []byte, db int) {
 	s.add(b)
 }
 
-// SetFollowing says that what comes next is a master's.
-func (s *Stream) SetFollowing() {
+// SetFollowing says whether what comes next is a master's.
+func (s *Stream) SetFollowing(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.following = true
+	s.following = on
 }
 
 func (s *Stream) add(b []byte) {
