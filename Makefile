@@ -48,7 +48,7 @@ bench: ## speed against redis-server, as ratios (needs redis-server)
 bench-quick: ## the same in under a minute, with half the floors
 	$(GO) run ./bench --quick
 
-compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in four languages; Redis' tools, Sentinel and redis_exporter
+compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in four languages; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --tests

@@ -4,8 +4,8 @@
 // programs are those of compat/libraries, each a limiter library, and the servers'
 // clocks are held. With --tls each client runs one flow over TLS, and must be refused
 // without a certificate and as a user whose keys are others. With --tests it runs the
-// examples of testing a limiter, in Go and other languages, Redis' tools, redis-sentinel and
-// redis_exporter.
+// examples of testing a limiter, in Go and other languages, Redis' tools, redis-sentinel,
+// redis_exporter, and a migration of limiters from redis-server to zlimit-server.
 //
 // It does not test commands or error texts, as difftest and the server's transcripts
 // do, and it does not measure. It needs redis-server and the languages' own tools, and
@@ -46,8 +46,8 @@ func main() {
 	flag.BoolVar(&o.libraries, "libraries", false,
 		"run the limiter libraries instead of the documents' flows")
 	flag.BoolVar(&o.tests, "tests", false,
-		"run the tests of compat/embed, tests, terminal, exporter and sentinel instead; "+
-			"--only takes go, python, node, java, terminal, exporter, sentinel")
+		"run the tests of compat/embed, tests, terminal, exporter, sentinel and migration instead; "+
+			"--only takes go, python, node, java, terminal, exporter, sentinel, migration")
 	flag.BoolVar(&o.tls, "tls", false,
 		"connect over TLS instead: with a certificate, without one, and as a user whose keys are others")
 	flag.StringVar(&o.write, "write", "",

@@ -17,12 +17,13 @@ import (
 // A suite is a folder of tests in some language's own framework. They start
 // zlimit-server or run it in their process. Most show that limiters can be tested so, and
 // compare nothing with Redis; terminal and exporter run Redis' tools and redis_exporter
-// against both servers, and sentinel runs redis-sentinel over both.
+// against both servers, sentinel runs redis-sentinel over both, and migration moves the
+// limiter libraries from one to the other.
 type suite struct {
-	name        string // as in --only
-	dir         string
-	preparation preparation // without a name if nothing is to be prepared
-	command     []string
+	name         string // as in --only
+	dir          string
+	preparations []preparation
+	command      []string
 }
 
 func testSuites(root string) []suite {
@@ -31,13 +32,13 @@ func testSuites(root string) []suite {
 		{name: "go", dir: at("compat/embed"), command: []string{"go", "test", "./..."}},
 		{
 			name: "python", dir: at("compat/tests/python"),
-			preparation: pythonPreparation("tests-python", at("compat/tests/python")),
-			command:     []string{at("compat/tests/python/.venv/bin/python"), "-m", "pytest", "-q", "."},
+			preparations: []preparation{pythonPreparation("tests-python", at("compat/tests/python"))},
+			command:      []string{at("compat/tests/python/.venv/bin/python"), "-m", "pytest", "-q", "."},
 		},
 		{
 			name: "node", dir: at("compat/tests/node"),
-			preparation: nodePreparation("tests-node", at("compat/tests/node"), "ioredis"),
-			command:     []string{"node", "--test", "."},
+			preparations: []preparation{nodePreparation("tests-node", at("compat/tests/node"), "ioredis")},
+			command:      []string{"node", "--test", "."},
 		},
 		{name: "java", dir: at("compat/tests/java"), command: []string{"mvn", "-q", "-B", "test"}},
 		{name: "exporter", dir: at("compat/exporter"), command: []string{"go", "test", "-count=1", "./..."}},
@@ -46,6 +47,13 @@ func testSuites(root string) []suite {
 			command: []string{"go", "test", "-count=1", "-parallel=3", "./..."},
 		},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},
+		{
+			name: "migration", dir: at("compat/migration"),
+			preparations: slices.DeleteFunc(libraryPreparations(root), func(p preparation) bool {
+				return p.name == "libraries-java"
+			}),
+			command: []string{"go", "test", "-count=1", "./..."},
+		},
 	}
 }
 
@@ -86,7 +94,7 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			fmt.Fprintf(stdout, "tests in %-8s %6.1f s  %s\n", s.name, time.Since(begin).Seconds(), verdict)
+			fmt.Fprintf(stdout, "tests in %-9s %6.1f s  %s\n", s.name, time.Since(begin).Seconds(), verdict)
 		})
 	}
 	wait.Wait()
@@ -95,8 +103,8 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 
 // run prepares and runs a suite. The error is the suite's output.
 func (s suite) run(ctx context.Context, stamps, server string) error {
-	if s.preparation.name != "" {
-		if _, err := s.preparation.run(ctx, stamps); err != nil {
+	for _, p := range s.preparations {
+		if _, err := p.run(ctx, stamps); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,15 @@ func main() {
 	name := flag.String("library", "", "redis_rate, ulule or throttled")
 	only := flag.String("flow", "all", "an algorithm of the library, or all")
 	key := flag.String("key", "", "part of every key's name")
+	calls := flag.Bool("calls", false, "make the calls that the standard input asks for")
 	flag.Parse()
+	if *calls {
+		if err := makeCalls(context.Background(), *name, *only, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	address := net.JoinHostPort(*host, strconv.Itoa(*port))
 	if err := run(context.Background(), address, heldClock(*clock), *name, *only, *key); err != nil {
 		fmt.Fprintln(os.Stderr, err)

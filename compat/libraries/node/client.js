@@ -6,13 +6,8 @@ const { join } = require('node:path')
 const { parseArgs } = require('node:util')
 const Redis = require('ioredis')
 const { heldClock } = require('./held-clock')
+const libraries = require('./libraries')
 const { run } = require('./scenario')
-
-const libraries = {
-  'rate-limiter-flexible': './rate-limiter-flexible',
-  'rate-limit-redis': './express-rate-limit',
-  'fastify-rate-limit': './fastify-rate-limit'
-}
 
 // Not every package lets its package.json be required.
 function version (name) {
