@@ -46,7 +46,8 @@ func ledgerFault(c *client) error {
 		step := ledgerLimit - used - one.remaining
 		rounded := c.algorithm == gcra && step == 1 // by a library that divides
 		if one.remaining != unreported && step != 0 && !rounded {
-			return fmt.Errorf("%s: call %d reports %d remaining units after %d", c.name, i, one.remaining, used)
+			return fmt.Errorf("%s: call %d reports %d remaining units after %d", c.name, i, one.remaining,
+				used)
 		}
 	}
 	return nil
@@ -177,7 +178,9 @@ func burst(at time.Duration, n int) []call {
 // follow each other are not, and neither are denied and failed calls.
 func TestWindowFaults(t *testing.T) {
 	begin := time.UnixMilli(1_700_000_000_000) // a multiple of the window
-	denied, failed := call{sent: window / 4, received: window / 4}, call{sent: window / 4, err: errors.New("x")}
+	failure := errors.New("a failure")
+	denied := call{sent: window / 4, received: window / 4}
+	failed := call{sent: window / 4, received: window / 4, err: failure}
 	sound := map[algorithm][]call{
 		slidingWindow: every(window/windowLimit, 5*windowLimit),
 		fixedWindow: slices.Concat(burst(0, 1), burst(window-3*truncation, windowLimit-1),
@@ -190,13 +193,14 @@ func TestWindowFaults(t *testing.T) {
 		doubled := slices.Concat(calls, burst(calls[len(calls)-1].received, windowLimit+1))
 		require.Positive(t, account(a, doubled, begin), a)
 
-		restarted := slices.Concat(burst(0, windowLimit), []call{denied, failed}, burst(window/2, windowLimit))
+		restarted := slices.Concat(burst(0, windowLimit), []call{denied, failed},
+			burst(window/2, windowLimit))
 		require.Positive(t, account(a, restarted, begin), a)
 		require.Zero(t, account(a, restarted[:windowLimit+2], begin), a)
 		require.Zero(t, account(approximate, restarted, begin))
 	}
 	// A failed call may have begun a window.
-	unknown := slices.Concat(burst(0, windowLimit), []call{{sent: window, received: window, err: errors.New("x")}},
+	unknown := slices.Concat(burst(0, windowLimit), []call{{sent: window, received: window, err: failure}},
 		burst(window+window/2, windowLimit), burst(2*window, windowLimit))
 	require.Zero(t, account(fixedWindow, unknown, begin))
 	unknown[windowLimit].err = nil
@@ -219,7 +223,7 @@ func TestLedgerFault(t *testing.T) {
 	c.ledger = append(c.ledger, call{admitted: true})
 	require.ErrorContains(t, ledgerFault(c), "61 units")
 	c.ledger = c.ledger[:ledgerLimit]
-	c.ledger[ledgerLimit-1].err = errors.New("x")
+	c.ledger[ledgerLimit-1].err = errors.New("a failure")
 	require.ErrorContains(t, ledgerFault(c), "59 units")
 	c.steps = true
 	require.NoError(t, ledgerFault(c))

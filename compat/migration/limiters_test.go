@@ -67,7 +67,8 @@ var subjects = []subject{
 	{name: "rate-limit-redis", algorithm: fixedWindow, start: inNode("rate-limit-redis")},
 	{name: "fastify-rate-limit", algorithm: fixedWindow, start: inNode("fastify-rate-limit")},
 	{name: "redis_rate", algorithm: gcra, start: inGo("redis_rate", "gcra")},
-	{name: "throttled", algorithm: gcra, start: inGo("throttled", "gcra")},
+	// Its keys live for whole seconds, rounded down: after a pause it forgets up to a second.
+	{name: "throttled", algorithm: approximate, start: inGo("throttled", "gcra")},
 }
 
 // libraries is the folder of the programs that drive libraries.
@@ -170,7 +171,8 @@ func (d *documented) connect(port int) error {
 	}
 	// A call that is given up and made again would count twice.
 	d.client = redis.NewClient(&redis.Options{
-		Addr: addr(port), MaxRetries: -1, DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience,
+		Addr: addr(port), MaxRetries: -1,
+		DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience,
 	})
 	return nil
 }

@@ -162,8 +162,8 @@ func (d *load) awaitLedgers(t *testing.T, units int64) {
 	d.allowed.Store(units)
 	await(t, "units of the ledgers", func() error {
 		for _, c := range d.clients {
-			if n := c.counts.ledger.Load(); n < units || !c.counts.denied.Load() {
-				return fmt.Errorf("%s has %d units, denied in a window: %t", c.name, n, c.counts.denied.Load())
+			if n, denied := c.counts.ledger.Load(), c.counts.denied.Load(); n < units || !denied {
+				return fmt.Errorf("%s has %d units, denied in a window: %t", c.name, n, denied)
 			}
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -271,12 +272,11 @@ func (m *move) requireFailures(t *testing.T) {
 	t.Helper()
 	for _, c := range m.load.clients {
 		failed := 0
-		for _, calls := range [][]call{c.window, c.ledger} {
-			for _, one := range calls {
-				if one.err != nil {
-					failed++
-					require.True(t, one.received >= m.paused && one.sent <= c.moved, "%s: %v", c.name, one.err)
-				}
+		for _, one := range slices.Concat(c.window, c.ledger) {
+			if one.err != nil {
+				failed++
+				moving := one.received >= m.paused && one.sent <= c.moved
+				require.True(t, moving, "%s: %v", c.name, one.err)
 			}
 		}
 		t.Logf("%-22s %4d calls, %d failed", c.name, len(c.window)+len(c.ledger), failed)
