@@ -334,7 +334,8 @@ func (f *follower) Load(in io.ReaderAt, size int64, at replication.Position, pro
 	}
 	db, err := e.storage.Replace(in, size, f.empty, progress)
 	switch {
-	case errors.Is(err, durable.ErrUnsupported): // the next copy would have it, too
+	case errors.Is(err, durable.ErrUnsupported), errors.Is(err, durable.ErrVersion):
+		// The next copy would be like this one.
 		return fmt.Errorf("%w: %w", replication.ErrForeign, err)
 	case err != nil:
 		return err

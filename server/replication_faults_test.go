@@ -42,11 +42,15 @@ func TestForeignTypes(t *testing.T) {
 	f.follow(replica, master)
 	require.Equal(t, "$1\r\nv", replica.do(t, "GET k"))
 	require.Equal(t, ":1", replica.do(t, "DBSIZE"))
+	persistence, _ := replica.info(t, "persistence")
+	require.Equal(t, "1", persistence["rdb_last_load_keys_skipped"])
 
-	// Commands are skipped, too.
+	// Commands are skipped and counted, too.
 	master.fill(t, "XADD events * a 2", "MULTI", "SET k w", "XADD events * a 3", "SET after v", "EXEC")
 	f.caughtUp(replica, master)
 	require.Equal(t, "*2\r\n$1\r\nw\r\n$1\r\nv", replica.do(t, "MGET k after"))
+	stats, _ := replica.info(t, "stats")
+	require.Equal(t, "2", stats["unexpected_error_replies"])
 
 	require.Equal(t, "+OK", replica.do(t, "CONFIG SET load-skip-unsupported no"))
 	master.fill(t, "SET before v", "XADD events * a 4", "SET behind v")
@@ -56,6 +60,16 @@ func TestForeignTypes(t *testing.T) {
 		f.tick()
 	}
 	require.Equal(t, "$-1", replica.do(t, "GET behind"), "it stays stopped")
+
+	// Of a transaction with such a command nothing is carried out.
+	require.Equal(t, "+OK", replica.do(t, "CONFIG SET load-skip-unsupported yes"))
+	require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
+	f.follow(replica, master)
+	require.Equal(t, "+OK", replica.do(t, "CONFIG SET load-skip-unsupported no"))
+	master.fill(t, "MULTI", "SET k x", "XGROUP CREATE events readers 0", "SET after x", "EXEC")
+	require.Contains(t, strings.ToLower(f.untilStopped(replica)), "xgroup")
+	require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
+	require.Equal(t, "*3\r\n$1\r\nw\r\n$1\r\nv\r\n$1\r\nv", replica.do(t, "MGET k after behind"))
 }
 
 // TestMasterAuth: the reason why a master refuses a replica is in INFO, and the replica follows once it has

@@ -3,6 +3,7 @@ package server_test
 import (
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 
 // A brokenMaster answers the handshake and then sends what a test wants.
 type brokenMaster struct {
-	l net.Listener
+	l      net.Listener
+	copies atomic.Int64 // it has sent
 }
 
 // newBrokenMaster sends behind FULLRESYNC what it is given, and hangs up if hangUp.
@@ -22,7 +24,7 @@ func newBrokenMaster(t *testing.T, send string, hangUp bool) *brokenMaster {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
-	m := &brokenMaster{l}
+	m := &brokenMaster{l: l}
 	go func() {
 		for {
 			nc, err := l.Accept()
@@ -42,8 +44,12 @@ func (m *brokenMaster) serve(w *wire, send string, hangUp bool) {
 		if err != nil {
 			return
 		}
-		reply := "+OK\r\n"
-		if strings.Contains(strings.ToLower(string(command)), "\r\npsync\r\n") {
+		reply, asked := "+OK\r\n", strings.ToLower(string(command))
+		if strings.Contains(asked, "\r\nack\r\n") {
+			continue // nobody answers it
+		}
+		if strings.Contains(asked, "\r\npsync\r\n") {
+			m.copies.Add(1)
 			reply = "+FULLRESYNC " + strings.Repeat("a", 40) + " 0\r\n" + send
 		}
 		if w.sendRaw([]byte(reply)) != nil {

@@ -25,12 +25,15 @@ type wire struct {
 
 func newWire(c net.Conn) *wire { return &wire{c, bufio.NewReader(c)} }
 
-func (w *wire) send(args [][]byte) error {
+func (w *wire) send(args [][]byte) error { return w.sendRaw(multibulk(args)) }
+
+// multibulk returns the bytes of a command.
+func multibulk(args [][]byte) []byte {
 	command := fmt.Appendf(nil, "*%d\r\n", len(args))
 	for _, arg := range args {
 		command = fmt.Appendf(command, "$%d\r\n%s\r\n", len(arg), arg)
 	}
-	return w.sendRaw(command)
+	return command
 }
 
 func (w *wire) sendRaw(b []byte) error {

@@ -24,7 +24,7 @@ type progress struct {
 }
 
 // loadCounts are the keys of the last snapshot that was read.
-type loadCounts struct{ keys, expired atomic.Int64 }
+type loadCounts struct{ keys, expired, skipped atomic.Int64 }
 
 // logProgressBytes is the size from which on progress is written to the server's
 // log.
@@ -164,6 +164,7 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 	s := l.storage
 	s.loaded.keys.Store(0)
 	s.loaded.expired.Store(0)
+	s.loaded.skipped.Store(0)
 	nowMs := s.clock.NowUs() / 1000
 	h := rdb.Handler{
 		Key: func(db int, key []byte, expireAtMs int64, value any) error {
@@ -204,6 +205,7 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 	}
 	sum, err := rdb.Read(f, size, s.readOptions(), h)
 	l.skipped += int64(sum.Skipped)
+	s.loaded.skipped.Store(int64(sum.Skipped))
 	return sum, explainUnsupported(err)
 }
 

@@ -37,8 +37,11 @@ func (s *Storage) CopyWithoutKeys(w io.Writer, libraries bool, begin func()) err
 // ErrLoading is returned while something else is being loaded.
 var ErrLoading = errors.New("something else is being loaded")
 
-// ErrUnsupported is wrapped by Replace's error about a copy with keys that are not held here.
-var ErrUnsupported = rdb.ErrUnsupported
+// Errors that Replace's error wraps if a copy has keys that are not held here, or a newer format.
+var (
+	ErrUnsupported = rdb.ErrUnsupported
+	ErrVersion     = rdb.ErrVersion
+)
 
 // Replace replaces all keys by those of a copy in the form of dump.rdb. Unless the whole copy can be
 // read, nothing changes. Then empty removes what there is, or returns an error to leave it; commands are

@@ -17,6 +17,7 @@ type Status struct {
 	Loading     *LoadStatus // nil: nothing is being loaded
 	KeysLoaded  int64       // from the last snapshot that was read
 	KeysExpired int64       // of them, left out because they had expired
+	KeysSkipped int64       // left out because they are not held here
 }
 
 // A JobStatus is what there is to say of one kind of job.
@@ -48,6 +49,7 @@ func (s *Storage) Status() Status {
 		Save: jobs.status(saveJob, nowS), Rewrite: jobs.status(rewriteJob, nowS),
 		RewriteScheduled: jobs.rewriteNext,
 		KeysLoaded:       s.loaded.keys.Load(), KeysExpired: s.loaded.expired.Load(),
+		KeysSkipped: s.loaded.skipped.Load(),
 	}
 	if log != nil {
 		out.LogErr = log.Err()

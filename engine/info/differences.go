@@ -32,6 +32,10 @@ var Extra = []Note{
 	{"Memory", "mem_rl_doctor mem_rl_top mem_rl_trace", "What RL.DOCTOR, RL.TOP and RL.TRACE keep."},
 	{"Memory", "maxmemory_reserve", "By how much keys are evicted earlier, to leave room for garbage."},
 	{
+		"Persistence", "rdb_last_load_keys_skipped",
+		"Keys that load-skip-unsupported has left out of the snapshot or copy that was read last.",
+	},
+	{
 		"Stats", "client_query_buffer_limit_disconnections client_output_buffer_limit_disconnections",
 		"From Redis 7.4: connections that sent too much, or left too much unread.",
 	},

@@ -26,6 +26,7 @@ func writePersistence(f *Facts, w *writer) {
 	w.put("rdb_last_cow_size", 0)
 	w.put("rdb_last_load_keys_expired", st.KeysExpired)
 	w.put("rdb_last_load_keys_loaded", st.KeysLoaded)
+	w.put("rdb_last_load_keys_skipped", st.KeysSkipped)
 	w.put("aof_enabled", flag(st.Logging || st.Starting))
 	w.put("aof_rewrite_in_progress", flag(st.Rewrite.Running))
 	w.put("aof_rewrite_scheduled", flag(st.RewriteScheduled))
