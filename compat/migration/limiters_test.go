@@ -26,6 +26,7 @@ const unreported = -1
 type limiter interface {
 	connect(port int) error
 	hit(key string, limit, seconds int64) (allowed bool, remaining int64, err error)
+	close()
 }
 
 // A subject is a limiter under test.
@@ -89,11 +90,12 @@ func inGo(library, flow string) func(*testing.T) limiter {
 
 // A program is one of compat/libraries, which makes the calls that it is asked for.
 type program struct {
+	cmd *exec.Cmd
 	in  io.Writer
 	out *bufio.Reader
 }
 
-// inProgram starts a program, which ends with the test.
+// inProgram starts a program.
 func inProgram(path string, args ...string) func(*testing.T) limiter {
 	return func(t *testing.T) limiter {
 		t.Helper()
@@ -105,12 +107,13 @@ func inProgram(path string, args ...string) func(*testing.T) limiter {
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start(),
 			"go run -C compat/run . --tests --only migration installs the libraries first")
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill() // an error means that it has ended
-			_ = cmd.Wait()         // killed
-		})
-		return &program{in, bufio.NewReader(out)}
+		return &program{cmd, in, bufio.NewReader(out)}
 	}
+}
+
+func (p *program) close() {
+	_ = p.cmd.Process.Kill() // an error means that it has ended
+	_ = p.cmd.Wait()         // killed
 }
 
 func (p *program) ask(line string) (reply []string, err error) {
@@ -158,17 +161,17 @@ type documented struct {
 }
 
 func inDocument(d document) func(*testing.T) limiter {
-	return func(t *testing.T) limiter {
-		l := &documented{decide: d}
-		t.Cleanup(func() { _ = l.client.Close() })
-		return l
+	return func(*testing.T) limiter { return &documented{decide: d} }
+}
+
+func (d *documented) close() {
+	if d.client != nil {
+		_ = d.client.Close()
 	}
 }
 
 func (d *documented) connect(port int) error {
-	if d.client != nil {
-		_ = d.client.Close()
-	}
+	d.close()
 	// A call that is given up and made again would count twice.
 	d.client = redis.NewClient(&redis.Options{
 		Addr: addr(port), MaxRetries: -1,

@@ -27,6 +27,7 @@ type load struct {
 	clients []*client
 	running sync.WaitGroup
 	cancel  context.CancelFunc
+	closed  sync.Once
 
 	ledgerSeconds int64
 }
@@ -61,7 +62,7 @@ func startLoad(t *testing.T, port int) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &load{begin: time.Now(), cancel: cancel, ledgerSeconds: quietSeconds(time.Now().Unix())}
-	t.Cleanup(d.stop)
+	t.Cleanup(d.close)
 	d.port.Store(int64(port))
 	for _, s := range subjects {
 		d.clients = append(d.clients, &client{subject: s, limiter: s.start(t)})
@@ -88,6 +89,16 @@ func quietSeconds(now int64) int64 {
 func (d *load) stop() {
 	d.cancel()
 	d.running.Wait()
+}
+
+// close stops the load and ends the programs.
+func (d *load) close() {
+	d.closed.Do(func() {
+		d.stop()
+		for _, c := range d.clients {
+			c.limiter.close()
+		}
+	})
 }
 
 // run makes calls of a client. One that is under way when the load is stopped is finished.

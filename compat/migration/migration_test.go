@@ -221,6 +221,7 @@ func prepare(t *testing.T, replicate bool) *move {
 		directives = []string{"--replicaof", fmt.Sprint("127.0.0.1 ", m.old.port)}
 	}
 	m.successor = start(t, zlimit, directives...)
+	t.Cleanup(m.load.close) // before the servers end
 	if replicate {
 		await(t, "copy", func() error { return inStep(t.Context(), m.successor, "0") })
 	}
