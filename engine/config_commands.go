@@ -105,6 +105,8 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	e.evict.exceeded.Store(0)
 	e.storage.ResetStats()
 	e.scripts.ResetStats()
+	e.repl.master.ResetCounts()
+	e.repl.unexpected.Store(0)
 	return resp.OK
 }
 

@@ -143,3 +143,23 @@ func TestWaitForReplicas(t *testing.T) {
 		require.Equal(t, ":2", f.await(other))
 	})
 }
+
+// TestResetStatOfReplication: CONFIG RESETSTAT begins the counts of copies and continuations anew, as in Redis.
+func TestResetStatOfReplication(t *testing.T) {
+	t.Parallel()
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(k), f.node(k)
+		f.follow(replica, master)
+		unknown := master.dial(t)
+		require.Equal(t, "+OK", doLine(t, unknown, "REPLCONF capa psync2"))
+		require.NoError(t, unknown.sendRaw([]byte("PSYNC "+strings.Repeat("0", 40)+" 1\r\n")))
+		require.Contains(t, f.await(unknown), "+FULLRESYNC")
+		counts := func() string {
+			stats, _ := master.info(t, "stats")
+			return stats["sync_full"] + " " + stats["sync_partial_ok"] + " " + stats["sync_partial_err"]
+		}
+		require.Regexp(t, "^2 0 [12]$", counts()) // a redis-server's replica asks to go on with its own keys
+		require.Equal(t, "+OK", master.do(t, "CONFIG RESETSTAT"))
+		require.Equal(t, "0 0 0", counts())
+	})
+}

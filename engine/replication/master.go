@@ -179,6 +179,13 @@ func (m *Master) Counts() (full, partial, refused int64) {
 	return m.full, m.partial, m.partialNo
 }
 
+// ResetCounts makes the counts 0.
+func (m *Master) ResetCounts() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.full, m.partial, m.partialNo = 0, 0, 0
+}
+
 // KillAll disconnects every replica.
 func (m *Master) KillAll() {
 	m.mu.Lock()
