@@ -8,6 +8,8 @@ VERSION ?=
 # Seeds of make difftest. CI keeps to these, so that a change fails by its own
 # fault; SEEDS=fresh looks for what they do not find.
 SEEDS ?= 1,2,3,4
+# Commands of make difftest that replicas follow. REPLICATED=2000000 takes an hour.
+REPLICATED ?= 16000
 
 .DEFAULT_GOAL := help
 
@@ -64,6 +66,7 @@ difftest: build ## 200,000 random commands, here and on redis-server, byte for b
 	$(GO) run -C difftest . -server ../zlimit-server -n 200000 -seed $(SEEDS)
 	$(GO) run -C difftest . -server ../zlimit-server -n 40000 -seed $(SEEDS) -quiet \
 		-family observe,zset,hash,set,list,string,bits,keys,sort,tx,lua,conn
+	$(GO) run -C difftest . -server ../zlimit-server -n $(REPLICATED) -seed $(SEEDS) -quiet -replicas
 
 crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes back is what was acknowledged
 	$(GO) test ./cmd/zlimit-server -run 'Kill|Journal' -count 1 -timeout 30m -v -kills 240 -killseed $$(date +%s)

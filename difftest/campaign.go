@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"slices"
@@ -38,7 +40,7 @@ func (s *settings) compare(out io.Writer) (int, error) {
 		map[bool]string{false: "held", true: "running: deadlines are far in the future"}[loose])
 	if s.replicas {
 		var endReplicas func()
-		c.pairings, endReplicas, err = s.attach(d)
+		c.replicas, endReplicas, err = s.attach(d)
 		defer endReplicas()
 		if err != nil {
 			return 0, err
@@ -56,6 +58,9 @@ func (s *settings) compare(out io.Writer) (int, error) {
 	took := time.Since(begin)
 	if !s.quiet {
 		c.stats.write(out)
+	}
+	if c.replicas != nil {
+		c.replicas.summary(out)
 	}
 	fmt.Fprintf(out, "%d rounds in %.1f s, %.0f commands/s, audits included; ", c.rounds, took.Seconds(),
 		float64(c.stats.total)/took.Seconds())
@@ -82,7 +87,7 @@ type campaign struct {
 	out      io.Writer
 	stats    *stats
 	rounds   int
-	pairings []*pairing
+	replicas *replicas      // nil without -replicas
 	seen     map[string]int // occurrences of each distinct difference
 
 	reported int
@@ -131,8 +136,15 @@ func (c *campaign) round(seed uint64, number int) error {
 	c.rounds++
 	j := checker{runningClock: c.plan.runningClock}
 	var found []finding
+	if c.replicas != nil {
+		c.replicas.plan(rand.New(rand.NewPCG(seed, uint64(number))), number, len(steps))
+	}
+	var failed error
 	err = c.runner.run(steps, func(i int, st step, ref, ours reply) bool {
 		c.stats.add(st, ref)
+		if c.replicas != nil && failed == nil {
+			failed = c.replicas.happen(i)
+		}
 		what := j.check(st, ref, ours)
 		if what == "" {
 			return true
@@ -147,17 +159,20 @@ func (c *campaign) round(seed uint64, number int) error {
 	if err != nil {
 		return err
 	}
-	odd := map[string]bool{} // keys that Redis' own replica holds otherwise: it misses some growth of BITFIELD
-	for _, p := range c.pairings {
-		what, err := p.compare(odd)
-		if err != nil {
+	if c.replicas != nil {
+		if err := cmp.Or(failed, c.replicas.finish()); err != nil {
 			return err
 		}
-		if signature := "(replica) " + p.String(); what != "" {
+		err := c.replicas.compare(number, func(signature, what string) {
+			signature = "(replica) " + signature
 			if c.seen[signature]++; c.seen[signature] == 1 {
 				c.reported++
-				fmt.Fprintf(c.out, "\nDIFFERENCE %d: seed %d, round %d: %s\n", c.reported, seed, number, what)
+				fmt.Fprintf(c.out, "\nDIFFERENCE %d: %s: seed %d, round %d: %s\n", c.reported, signature, seed,
+					number, what)
 			}
+		})
+		if err != nil {
+			return err
 		}
 	}
 	for _, f := range found {
@@ -175,6 +190,9 @@ func (c *campaign) report(seed uint64, number int, startMs int64, steps []step, 
 		f.step.name(), f.what, seed, number, c.perRound)
 	if c.families != "" {
 		fmt.Fprintf(c.out, " -family %s", c.families)
+	}
+	if c.plan.replicated {
+		fmt.Fprint(c.out, " -replicas")
 	}
 	if len(c.plan.omit) > 0 {
 		fmt.Fprintf(c.out, " -without %q", strings.Join(slices.Sorted(maps.Keys(c.plan.omit)), ","))

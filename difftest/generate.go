@@ -11,7 +11,8 @@ import (
 // commands that empty, and few wrong arguments.
 
 const (
-	firstNowMs   = 1_700_000_000_000
+	// In 2036, so that replicas, whose clocks run, have every key whose deadline is in a round.
+	firstNowMs   = 2_100_000_000_000
 	roundSpanMs  = 20 * 24 * 3600 * 1000 // the clock never goes back from one round to the next
 	maxAdvanceMs = 8 * 24 * 3600 * 1000
 	databases    = 3
@@ -21,6 +22,7 @@ const (
 type plan struct {
 	families     []string       // nil: all
 	runningClock bool           // no clock moves, and no deadline that real time could reach
+	replicated   bool           // the servers have replicas
 	omit         map[string]int // percent of a command's occurrences to leave out, by name
 }
 
@@ -35,6 +37,7 @@ type generator struct {
 	plan plan
 	out  []step
 
+	startMs   int64
 	nowMs     int64
 	lastMs    int64   // the last instant of the round
 	deadlines []int64 // instants at which a key of the round is likely to expire
@@ -80,9 +83,9 @@ func roundStartMs(number int) int64 { return firstNowMs + int64(number)*roundSpa
 func generate(seed uint64, number, n int, p plan) []step {
 	s := roundSeed(seed, number)
 	g := &generator{
-		r:     rand.New(rand.NewPCG(s, s^0xda3e39cb94b95bdb)),
-		plan:  p,
-		nowMs: roundStartMs(number),
+		r:       rand.New(rand.NewPCG(s, s^0xda3e39cb94b95bdb)),
+		plan:    p,
+		startMs: roundStartMs(number), nowMs: roundStartMs(number),
 		logAt: map[string]int64{},
 		added: map[string][]string{},
 	}
@@ -92,10 +95,13 @@ func generate(seed uint64, number, n int, p plan) []step {
 		"zset": zsetMakers, "hash": hashMakers, "set": setMakers, "list": listMakers, "string": stringMakers,
 		"bits": bitMakers, "keys": keyMakers, "sort": sortMakers, "tx": txMakers, "lua": luaMakers,
 		"conn": connMakers, "acl": aclMakers, "oom": oomMakers,
-		"observe": observeMakers,
+		"observe": observeMakers, "replicated": replicatedMakers,
 	}
 	for _, f := range familyWeights {
 		named := contains(p.families, f.name)
+		if f.name == "replicated" && p.replicated {
+			named, f.weight = true, 20
+		}
 		if named || len(p.families) == 0 && f.weight > 0 {
 			table := g.tables[f.name]
 			g.families = append(g.families, maker{max(f.weight, 1), func(g *generator) { g.choose(table) }})
@@ -157,7 +163,8 @@ var familyWeights = []familyWeight{
 	{"conn", 4},
 	{"acl", 5},
 	{"oom", 1},
-	{"observe", 0}, // only if it is named
+	{"observe", 0},    // only if it is named
+	{"replicated", 0}, // the same, or with -replicas
 }
 
 // familyNames lists the families for messages.

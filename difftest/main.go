@@ -58,12 +58,14 @@ func run(argv []string, out, errOut io.Writer) int {
 	fs.IntVar(&s.perRound, "round", 500, "commands per round")
 	fs.IntVar(&s.only, "only", -1, "number of the only round to run")
 	fs.StringVar(&s.families, "family", "",
-		"comma-separated: zset, hash, set, list, string, bits, keys, sort, tx, lua, conn, acl, oom (default all)")
+		"comma-separated: zset, hash, set, list, string, bits, keys, sort, tx, lua, conn, acl, oom (default all); "+
+			"observe, replicated")
 	fs.StringVar(&s.without, "without", "",
 		"comma-separated commands to generate ten times less often, such as ZADD or OBJECT ENCODING")
 	fs.IntVar(&s.keepGoing, "keep-going", 1, "stop after this many distinct differences")
 	fs.BoolVar(&s.replicas, "replicas", false,
-		"give both servers a replica of each kind and compare what they hold after each round")
+		"give both servers a replica of each kind, cut their links, restart and promote them, and compare what "+
+			"they hold after each round")
 	fs.BoolVar(&s.quiet, "quiet", false, "no statistics")
 	if err := fs.Parse(argv); err != nil {
 		return 2
@@ -96,7 +98,7 @@ func (s *settings) parseSeeds() ([]uint64, error) {
 }
 
 func (s *settings) plan() (plan, error) {
-	p := plan{omit: map[string]int{}}
+	p := plan{omit: map[string]int{}, replicated: s.replicas}
 	if s.families != "" {
 		p.families = strings.Split(s.families, ",")
 		for _, f := range p.families {

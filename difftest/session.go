@@ -195,7 +195,7 @@ func (d *runner) resetSide(side int, nowMs int64) error {
 		return err
 	}
 	defer admin.close()
-	for _, line := range []string{"FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT"} {
+	for _, line := range []string{"FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH", "CONFIG RESETSTAT"} {
 		admin.send(appendCommand(nil, strings.Fields(line)), d.timeout)
 		if got := admin.receive(); string(got.raw) != "+OK\r\n" {
 			return fmt.Errorf("%s replies %v", line, got)
