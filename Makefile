@@ -9,7 +9,7 @@ VERSION ?=
 # fault; SEEDS=fresh looks for what they do not find.
 SEEDS ?= 1,2,3,4
 # Commands of make difftest that replicas follow. REPLICATED=2000000 takes an hour.
-REPLICATED ?= 16000
+REPLICATED ?= 14000
 
 .DEFAULT_GOAL := help
 
