@@ -25,7 +25,8 @@ var tlsDirectives = []Directive{
 	},
 	{
 		Name: "tls-ca-cert-file", Kind: KindPath, Volatile: true,
-		About: "Certificates in PEM of the authorities whose client certificates are accepted.",
+		About: "Certificates in PEM of the authorities whose certificates are accepted, those of clients and, " +
+			"with tls-replication, that of the master.",
 	},
 	{
 		Name: "tls-ca-cert-dir", Kind: KindPath, Volatile: true,
@@ -62,11 +63,24 @@ var tlsDirectives = []Directive{
 		"clients keep their sessions themselves, in tickets."), 0, math.MaxInt32),
 	unused("tls-prefer-server-ciphers", KindBool, "no", "Go prefers what both sides compute fastest."),
 	unused("tls-dh-params-file", KindString, "", "Go's key exchange is over elliptic curves only."),
-	unused("tls-client-cert-file", KindString, "", noTLSClient),
-	unused("tls-client-key-file", KindString, "", noTLSClient),
-	sensitive(unused("tls-client-key-file-pass", KindString, "", noTLSClient)),
+	{
+		Name: "tls-client-cert-file", Kind: KindPath, Volatile: true,
+		About: "Certificate that a replica shows its master; without it and tls-client-key-file that of " +
+			"tls-cert-file.",
+	},
+	{
+		Name: "tls-client-key-file", Kind: KindPath, Volatile: true,
+		About: "Private key of that certificate in PEM.",
+	},
+	{
+		Name: "tls-client-key-file-pass", Kind: KindString, Volatile: true, Sensitive: true,
+		About: "Passphrase of that key, if it is encrypted.",
+	},
 	only("no", "zlimit is not a cluster node", Directive{Name: "tls-cluster", Kind: KindBool}),
-	only("no", "zlimit has no replicas", Directive{Name: "tls-replication", Kind: KindBool}),
+	{
+		Name: "tls-replication", Kind: KindBool, Default: "no",
+		About: "Whether a replica connects to its master over TLS, and gives tls-port as its own; the " +
+			"master's certificate must be of an authority of tls-ca-cert-file or -dir, its name is not " +
+			"compared.",
+	},
 }
-
-const noTLSClient = "zlimit connects to no other server."

@@ -106,8 +106,3 @@ func hidden(d Directive) Directive {
 	d.Hidden = true
 	return d
 }
-
-func sensitive(d Directive) Directive {
-	d.Sensitive = true
-	return d
-}

@@ -217,6 +217,9 @@ func (e *Engine) closeLink(l *masterLink) {
 
 func (e *Engine) linkSettings() replication.LinkSettings {
 	port := int(e.cfg.Int("replica-announce-port"))
+	if port == 0 && e.cfg.Bool("tls-replication") {
+		port = int(e.cfg.Int("tls-port"))
+	}
 	if port == 0 && e.options.Port != nil {
 		port = e.options.Port()
 	}

@@ -88,8 +88,9 @@ type Server struct {
 	done        chan struct{}   // closed when shutdown begins
 	wg          sync.WaitGroup  // connections, accept loops, cron and loading
 	limits      atomic.Pointer[connLimits]
-	tlsMu       sync.Mutex                 // held while tlsConfig is made
+	tlsMu       sync.Mutex                 // held while tlsConfig and tlsClient are made
 	tlsConfig   atomic.Pointer[tls.Config] // of new connections over TLS; nil: none was needed yet
+	tlsClient   atomic.Pointer[tls.Config] // of new connections to a master; nil: none was needed yet
 }
 
 // Listen returns a server on the listeners that the configuration asks for. It
@@ -135,7 +136,7 @@ func New(o Options) *Server {
 			Shutdown: func() { go func() { _ = s.Close() }() },
 			Log:      o.Log,
 			Port:     s.Port,
-			Dial:     dialMaster,
+			Dial:     s.dialMaster,
 			Disk:     o.Disk,
 			After:    after,
 			Chdir:    o.Chdir,

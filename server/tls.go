@@ -19,30 +19,43 @@ var tlsDirectives = []string{
 	"tls-cert-file", "tls-key-file", "tls-key-file-pass", "tls-ca-cert-file", "tls-ca-cert-dir",
 	"tls-auth-clients", "tls-protocols", "tls-ciphers", "tls-ciphersuites", "tls-session-caching",
 	"tls-session-cache-timeout",
+	"tls-client-cert-file", "tls-client-key-file", "tls-client-key-file-pass", "tls-replication",
 }
 
-// loadTLS makes the configuration of new connections over TLS, if tls-port is not
-// 0. If it fails, the one before stays. Connections keep what they have.
+// loadTLS makes the configurations of new connections over TLS, those of clients and
+// those to a master, if tls-port or tls-replication asks for it. If it fails, those
+// before stay. Connections keep what they have.
 func (s *Server) loadTLS() error {
 	s.tlsMu.Lock()
 	defer s.tlsMu.Unlock()
-	if s.cfg.Int("tls-port") == 0 {
+	replication := s.cfg.Bool("tls-replication")
+	if s.cfg.Int("tls-port") == 0 && !replication {
 		return nil
 	}
-	c, err := tlsconfig.New(tlsconfig.Options{
-		CertFile: s.cfg.String("tls-cert-file"), KeyFile: s.cfg.String("tls-key-file"),
-		KeyFilePass: s.cfg.String("tls-key-file-pass"),
-		CACertFile:  s.cfg.String("tls-ca-cert-file"), CACertDir: s.cfg.String("tls-ca-cert-dir"),
-		AuthClients: s.cfg.String("tls-auth-clients"), Protocols: s.cfg.String("tls-protocols"),
-		Ciphers: s.cfg.String("tls-ciphers"), CipherSuites: s.cfg.String("tls-ciphersuites"),
-		SessionCaching: s.cfg.Bool("tls-session-caching"),
-		SessionTimeout: time.Duration(s.cfg.Int("tls-session-cache-timeout")) * time.Second,
-	})
+	c := s.cfg
+	o := tlsconfig.Options{
+		CertFile: c.String("tls-cert-file"), KeyFile: c.String("tls-key-file"),
+		KeyFilePass:    c.String("tls-key-file-pass"),
+		ClientCertFile: c.String("tls-client-cert-file"), ClientKeyFile: c.String("tls-client-key-file"),
+		ClientKeyFilePass: c.String("tls-client-key-file-pass"),
+		Replication:       replication,
+		CACertFile:        c.String("tls-ca-cert-file"), CACertDir: c.String("tls-ca-cert-dir"),
+		AuthClients: c.String("tls-auth-clients"), Protocols: c.String("tls-protocols"),
+		Ciphers: c.String("tls-ciphers"), CipherSuites: c.String("tls-ciphersuites"),
+		SessionCaching: c.Bool("tls-session-caching"),
+		SessionTimeout: time.Duration(c.Int("tls-session-cache-timeout")) * time.Second,
+	}
+	server, err := tlsconfig.New(o)
 	if err != nil {
 		return err
 	}
-	s.warnOfExpiry(c)
-	s.tlsConfig.Store(c)
+	client, err := tlsconfig.NewClient(o, server)
+	if err != nil {
+		return err
+	}
+	s.warnOfExpiry(server)
+	s.tlsConfig.Store(server)
+	s.tlsClient.Store(client)
 	return nil
 }
 

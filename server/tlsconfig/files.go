@@ -18,26 +18,28 @@ import (
 // all public authorities are a quarter of it.
 const maxFileBytes = 1 << 20
 
-// loadCertificate reads the server's certificates and private key.
-func loadCertificate(certFile, keyFile, pass string) (tls.Certificate, error) {
-	chain, err := readFile("tls-cert-file", certFile)
+// loadCertificate reads certificates and their private key. The directives that name the
+// files begin with prefix.
+func loadCertificate(prefix, certFile, keyFile, pass string) (tls.Certificate, error) {
+	certDirective, keyDirective := prefix+"cert-file", prefix+"key-file"
+	chain, err := readFile(certDirective, certFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	if _, err := parseCertificates(chain); err != nil {
-		return tls.Certificate{}, fmt.Errorf("tls-cert-file %s: %w", certFile, err)
+		return tls.Certificate{}, fmt.Errorf("%s %s: %w", certDirective, certFile, err)
 	}
-	key, err := readFile("tls-key-file", keyFile)
+	key, err := readFile(keyDirective, keyFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	if key, err = decryptKey(key, pass); err != nil {
-		return tls.Certificate{}, fmt.Errorf("tls-key-file %s: %w", keyFile, err)
+		return tls.Certificate{}, fmt.Errorf("%s %s: %w", keyDirective, keyFile, err)
 	}
 	c, err := tls.X509KeyPair(chain, key)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("tls-key-file %s: not a private key of the certificate in "+
-			"tls-cert-file %s: %w", keyFile, certFile, withoutPrefix(err))
+		return tls.Certificate{}, fmt.Errorf("%s %s: not a private key of the certificate in %s %s: %w",
+			keyDirective, keyFile, certDirective, certFile, withoutPrefix(err))
 	}
 	return c, nil
 }

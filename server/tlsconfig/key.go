@@ -18,8 +18,8 @@ import (
 
 var (
 	errNoKey     = errors.New("no private key in PEM")
-	errNoPass    = errors.New("encrypted, but tls-key-file-pass is empty")
-	errWrongPass = errors.New("tls-key-file-pass does not decrypt it")
+	errNoPass    = errors.New("encrypted, but there is no passphrase")
+	errWrongPass = errors.New("the passphrase does not decrypt it")
 )
 
 // decryptKey returns the private key of a PEM file as a PEM file without

@@ -89,10 +89,10 @@ func TestDecryptKey(t *testing.T) {
 		{"PKCS #8", pkcs8Key, "secret", plainKey, ""},
 		{"PKCS #8, SHA-1", sha1Key, "secret", plainKey, ""},
 
-		{"legacy, no passphrase", legacyKey, "", "", "encrypted, but tls-key-file-pass is empty"},
-		{"PKCS #8, no passphrase", pkcs8Key, "", "", "encrypted, but tls-key-file-pass is empty"},
-		{"legacy, wrong", legacyKey, "Secret", "", "tls-key-file-pass does not decrypt it"},
-		{"PKCS #8, wrong", pkcs8Key, "Secret", "", "tls-key-file-pass does not decrypt it"},
+		{"legacy, no passphrase", legacyKey, "", "", "encrypted, but there is no passphrase"},
+		{"PKCS #8, no passphrase", pkcs8Key, "", "", "encrypted, but there is no passphrase"},
+		{"legacy, wrong", legacyKey, "Secret", "", "the passphrase does not decrypt it"},
+		{"PKCS #8, wrong", pkcs8Key, "Secret", "", "the passphrase does not decrypt it"},
 		{
 			"scrypt", scryptKey, "secret", "",
 			"key derivation 1.3.6.1.4.1.11591.4.11 is not supported" + howToEncrypt,

@@ -16,6 +16,9 @@ import (
 // Options has the values of the directives named like its fields.
 type Options struct {
 	CertFile, KeyFile, KeyFilePass   string
+	ClientCertFile, ClientKeyFile    string // if one is empty, CertFile and KeyFile are used
+	ClientKeyFilePass                string
+	Replication                      bool
 	CACertFile, CACertDir            string
 	AuthClients                      string // yes, no, or optional
 	Protocols, Ciphers, CipherSuites string
@@ -27,12 +30,19 @@ type Options struct {
 // New reads the files and returns the configuration of a server. Errors are one
 // line.
 func New(o Options) (*tls.Config, error) {
+	wanting := "tls-port"
+	if o.Replication {
+		wanting = "tls-replication"
+	}
+	noAuthorities := o.CACertFile == "" && o.CACertDir == ""
 	switch {
 	case o.CertFile == "":
-		return nil, errors.New("tls-port needs tls-cert-file")
+		return nil, errors.New(wanting + " needs tls-cert-file")
 	case o.KeyFile == "":
-		return nil, errors.New("tls-port needs tls-key-file")
-	case o.AuthClients != "no" && o.CACertFile == "" && o.CACertDir == "":
+		return nil, errors.New(wanting + " needs tls-key-file")
+	case o.Replication && noAuthorities:
+		return nil, errors.New("tls-replication needs tls-ca-cert-file or tls-ca-cert-dir")
+	case o.AuthClients != "no" && noAuthorities:
 		return nil, fmt.Errorf("tls-auth-clients %s needs tls-ca-cert-file or tls-ca-cert-dir", o.AuthClients)
 	}
 	c := &tls.Config{
@@ -42,7 +52,7 @@ func New(o Options) (*tls.Config, error) {
 		SessionTicketsDisabled:      !o.SessionCaching,
 		Time:                        o.Now,
 	}
-	certificate, err := loadCertificate(o.CertFile, o.KeyFile, o.KeyFilePass)
+	certificate, err := loadCertificate("tls-", o.CertFile, o.KeyFile, o.KeyFilePass)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +76,46 @@ func New(o Options) (*tls.Config, error) {
 		limitSessions(c, o.SessionTimeout)
 	}
 	return c, nil
+}
+
+// NewClient reads the files and returns the configuration of a replica's connections to
+// its master. What both have in common it takes from the server's configuration.
+//
+// As in Redis, the master's certificate must be of one of the authorities, and no name
+// is compared: a master is known by its address.
+func NewClient(o Options, server *tls.Config) (*tls.Config, error) {
+	certificate := server.Certificates[0]
+	if o.ClientCertFile != "" && o.ClientKeyFile != "" {
+		var err error
+		certificate, err = loadCertificate("tls-client-", o.ClientCertFile, o.ClientKeyFile,
+			o.ClientKeyFilePass)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &tls.Config{
+		DynamicRecordSizingDisabled: true,
+		Time:                        o.Now,
+		MinVersion:                  server.MinVersion,
+		MaxVersion:                  server.MaxVersion,
+		CipherSuites:                server.CipherSuites,
+		// Also if the master does not list its authority.
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &certificate, nil
+		},
+		InsecureSkipVerify: true, // VerifyConnection verifies all but the name
+		VerifyConnection: func(cs tls.ConnectionState) error {
+			verify := x509.VerifyOptions{Roots: server.ClientCAs, Intermediates: x509.NewCertPool()}
+			if o.Now != nil {
+				verify.CurrentTime = o.Now()
+			}
+			for _, c := range cs.PeerCertificates[1:] {
+				verify.Intermediates.AddCert(c)
+			}
+			_, err := cs.PeerCertificates[0].Verify(verify)
+			return err
+		},
+	}, nil
 }
 
 // Leaf returns the server's own certificate of a configuration that New has made.
