@@ -148,11 +148,14 @@ func (m *Master) Behind() (n int) {
 	return n
 }
 
-// Good returns how many replicas are online and have sent something within lagUs.
+// Good returns how many replicas are online and have sent something within lagUs. As in Redis the whole
+// seconds of the clock count: replicas confirm once a second, perhaps somewhat late, and are good with a lag
+// of one.
 func (m *Master) Good(nowUs, lagUs int64) int {
+	const s = 1_000_000
 	n := 0
 	for _, r := range m.Replicas() {
-		if r.State == Online && nowUs-r.AckedUs <= lagUs {
+		if r.State == Online && nowUs/s-r.AckedUs/s <= lagUs/s {
 			n++
 		}
 	}

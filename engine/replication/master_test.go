@@ -300,6 +300,21 @@ func TestGood(t *testing.T) {
 	})
 }
 
+// TestGoodCountsWholeSeconds: a replica that confirms once a second, and may be late by the time between two
+// ticks, is good with a lag of 1, as with redis-server.
+func TestGoodCountsWholeSeconds(t *testing.T) {
+	bubble(t, func(t *testing.T, s *source) {
+		s.stream.Activate()
+		p := s.attach(s.stream.Position(), modern, 0)
+		s.later(second - s.now.now()%second)
+		p.ack(0)
+		at := s.now.now()
+		require.Equal(t, 1, s.Good(at+second+second/10, second))
+		require.Equal(t, 1, s.Good(at+2*second-1, second))
+		require.Equal(t, 0, s.Good(at+2*second, second))
+	})
+}
+
 // Kill may take locks of the master, as it does if it ends the session at once.
 func TestKillMayRemove(t *testing.T) {
 	bubble(t, func(t *testing.T, s *source) {
