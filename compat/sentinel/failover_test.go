@@ -1,7 +1,9 @@
 package sentinel
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,11 +22,33 @@ const (
 	careful fault = "by hand, no writes" // the same after CLIENT PAUSE, when replicas have everything
 )
 
+// Faults that need a proxy: the master lives, and neither sentinels nor replicas reach it for a while, nor do
+// clients that know it by them. Clients on its side do.
+const (
+	cutOff      fault = "cut off"
+	cutOffAlone fault = "cut off, min-replicas-to-write 1" // and min-replicas-max-lag 1
+)
+
+// cutFor is how long at least a master is cut off.
+const cutFor = 5 * time.Second
+
+// layout returns servers of a program for the fault.
+func (f fault) layout(program string) layout {
+	l := layout{programs: []string{program, program, program}, proxied: f == cutOff || f == cutOffAlone}
+	if f == cutOffAlone {
+		l.extra = map[int][]string{}
+		for i := range l.programs {
+			l.extra[i] = []string{"min-replicas-to-write 1", "min-replicas-max-lag 1"}
+		}
+	}
+	return l
+}
+
 // An outcome is what clients have noticed of a failover.
 type outcome struct {
 	silence   time.Duration // without a reply, of the limiter that waited longest
 	errors    float64       // of a limiter
-	lost      []int         // units of each limiter that had asked for no confirmation
+	lost      []int         // units of each limiter that had asked for no confirmation, if the master is cut off of those on its side
 	lostOfOne []int         // units of each that one replica had confirmed
 	straddled int           // units above the limit in windows that contain the failover
 }
@@ -36,7 +60,15 @@ func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func
 	d := s.startLoad(t, algorithms...)
 	old := s.master
 	d.awaitReplies(t, old)
+	var near *load // on the side of a master that is cut off
+	var cut time.Time
 	switch f {
+	case cutOff, cutOffAlone:
+		near = s.startLoadOf(t, redis.NewClient(s.options(old.port, answering)), "near:", algorithms)
+		near.awaitReplies(t, old)
+		s.setDownAfter(t, alert)
+		cut = time.Now()
+		s.proxy.cut()
 	case killed:
 		s.setDownAfter(t, alert)
 		old.kill()
@@ -53,9 +85,48 @@ func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func
 	s.awaitNewMaster(t)
 	s.setDownAfter(t, calm)
 	d.awaitReplies(t, s.master)
+	if near == nil {
+		after()
+		d.stop()
+		return s.account(t, d, old)
+	}
+	await(t, "the time for which the master is cut off", func() error {
+		if left := cutFor - time.Since(cut); left > 0 {
+			return fmt.Errorf("%v are left", left)
+		}
+		return nil
+	})
+	near.stop()
+	for _, l := range near.limiters {
+		s.requireWithin(t, l)
+		refused := slices.ContainsFunc(l.errors, func(text string) bool { return strings.HasPrefix(text, "NOREPLICAS ") })
+		require.Equal(t, f == cutOffAlone, refused, "%s: refused by the master that is cut off", l.name())
+		await(t, "what the new master knows of "+l.name(), func() error {
+			c, err := d.call(t.Context(), l, -1)
+			if err == nil {
+				l.calls = append(l.calls, c)
+			}
+			return err
+		})
+	}
+	s.proxy.heal()
 	after()
 	d.stop()
-	return s.account(t, d, old)
+	out := s.account(t, d, old)
+	out.lost, out.lostOfOne = nil, nil
+	for _, l := range near.limiters {
+		s.accountOf(t, l, old, &out)
+	}
+	return out
+}
+
+// requireWithin requires that no window of one server has more units than the limit.
+func (s *set) requireWithin(t *testing.T, l *limiter) {
+	t.Helper()
+	for _, x := range s.servers {
+		require.LessOrEqual(t, excess(l.algorithm, by(l.calls, x.port)), 0,
+			"%s: units above the limit in a window of %s", l.name(), x.name)
+	}
 }
 
 // account checks the promises and returns the rest.
@@ -63,36 +134,40 @@ func (s *set) account(t *testing.T, d *load, old *server) outcome {
 	t.Helper()
 	var out outcome
 	for _, l := range d.limiters {
-		for _, x := range s.servers {
-			require.LessOrEqual(t, excess(l.algorithm, by(l.calls, x.port)), 0,
-				"%s: units above the limit in a window of %s", l.name(), x.name)
-		}
+		s.requireWithin(t, l)
 		require.NotEmpty(t, by(l.calls, s.master.port))
 		out.straddled = max(out.straddled, excess(l.algorithm, l.calls))
 		out.errors += float64(len(l.errors)) / float64(len(d.limiters))
-
-		var known map[string]bool
-		if l.algorithm == script {
-			known = members(t, s.master, l)
-		}
-		units, confirmed := lost(l, old.port, s.master.port, known)
-		t.Logf("%s: %d calls, %d by the new master, silent for %s, %d errors; lost %d units, %d confirmed",
-			l.name(), len(l.calls), len(by(l.calls, s.master.port)),
-			silence(l.calls).Round(time.Millisecond), len(l.errors), units, confirmed)
-		if l.wait == len(s.servers)-1 {
-			require.Zero(t, confirmed, "%s: units lost that every replica had confirmed", l.name())
-			ok := slices.ContainsFunc(by(l.calls, old.port), func(c call) bool { return c.confirmed })
-			require.True(t, ok, "%s: WAIT has confirmed nothing", l.name())
-		}
-		switch l.wait {
-		case 0:
+		if l.wait == 0 {
 			out.silence = max(out.silence, silence(l.calls))
-			out.lost = append(out.lost, units)
-		case 1:
-			out.lostOfOne = append(out.lostOfOne, confirmed)
 		}
+		s.accountOf(t, l, old, &out)
 	}
 	return out
+}
+
+// accountOf adds what a limiter has lost.
+func (s *set) accountOf(t *testing.T, l *limiter, old *server, out *outcome) {
+	t.Helper()
+	var known map[string]bool
+	if l.algorithm == script {
+		known = members(t, s.master, l)
+	}
+	units, confirmed := lost(l, old.port, s.master.port, known)
+	t.Logf("%s: %d calls, %d by the new master, silent for %s, %d errors; lost %d units, %d confirmed",
+		l.name(), len(l.calls), len(by(l.calls, s.master.port)),
+		silence(l.calls).Round(time.Millisecond), len(l.errors), units, confirmed)
+	if l.wait == len(s.servers)-1 {
+		require.Zero(t, confirmed, "%s: units lost that every replica had confirmed", l.name())
+		ok := slices.ContainsFunc(by(l.calls, old.port), func(c call) bool { return c.confirmed })
+		require.True(t, ok, "%s: WAIT has confirmed nothing", l.name())
+	}
+	switch l.wait {
+	case 0:
+		out.lost = append(out.lost, units)
+	case 1:
+		out.lostOfOne = append(out.lostOfOne, confirmed)
+	}
 }
 
 var (
@@ -156,6 +231,27 @@ func TestFailoverByHand(t *testing.T) {
 	}
 }
 
+// TestFailoverOverTLS: everybody speaks TLS and shows a certificate, and Sentinel and replicas have users
+// with few rights. The killed master, which may be a redis-server, comes back as a replica.
+func TestFailoverOverTLS(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		programs []string
+		asking   []algorithm
+	}{
+		{threeOurs, both},
+		{[]string{redis7, zlimit, zlimit}, onlyScript},
+	} {
+		s := startSet(t, layout{programs: row.programs, acl: true, tls: true})
+		old := s.master
+		s.failover(t, killed, row.asking, func() {
+			old.start(t)
+			s.awaitReplica(t, old)
+		})
+		s.awaitRewritten(t)
+	}
+}
+
 // TestCarefulFailover: nothing is lost if the master's clients may not write while Sentinel
 // replaces it.
 func TestCarefulFailover(t *testing.T) {
@@ -166,6 +262,23 @@ func TestCarefulFailover(t *testing.T) {
 		require.Equal(t, []int{0}, out.lost, program)
 		require.Equal(t, []int{0}, out.lostOfOne, program)
 		require.LessOrEqual(t, out.straddled, 0, program)
+	}
+}
+
+// TestCutOffMaster: a master that is cut off admits what is lost then, or with min-replicas-to-write refuses
+// soon; it becomes a replica when it is reached again. Sentinel and replicas know it by its proxy.
+func TestCutOffMaster(t *testing.T) {
+	t.Parallel()
+	for _, f := range []fault{cutOff, cutOffAlone} {
+		t.Run(string(f), func(t *testing.T) {
+			t.Parallel()
+			s := startSet(t, f.layout(zlimit))
+			old := s.master
+			out := s.failover(t, f, both, func() { s.awaitReplica(t, old) })
+			if f == cutOff {
+				require.NotContains(t, out.lost, 0, "the master that is cut off has admitted nothing")
+			}
+		})
 	}
 }
 

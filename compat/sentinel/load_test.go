@@ -48,6 +48,7 @@ const (
 
 // A limiter is a client with keys of its own. Only its goroutine uses it while it runs.
 type limiter struct {
+	place     string // "": it finds the master through the sentinels
 	number    int
 	algorithm algorithm
 	wait      int // replicas that are to confirm; 0: it does not ask
@@ -69,7 +70,9 @@ type call struct {
 	ledgerUsed     int64 // units that the ledger had after this one, of RL.ALLOW
 }
 
-func (l *limiter) name() string { return fmt.Sprintf("%d:%s:%d", l.number, l.algorithm, l.wait) }
+func (l *limiter) name() string {
+	return fmt.Sprintf("%s%d:%s:%d", l.place, l.number, l.algorithm, l.wait)
+}
 
 // A load is limiters that run until it is stopped.
 type load struct {
@@ -78,24 +81,33 @@ type load struct {
 	limiters []*limiter
 	running  sync.WaitGroup
 	cancel   context.CancelFunc
+	own      string // the directive with a server's port
 }
 
 // startLoad starts limiters of each algorithm that ask for no confirmation, for one, and
 // for that of every replica. They find the master through the sentinels.
 func (s *set) startLoad(t *testing.T, algorithms ...algorithm) *load {
 	t.Helper()
+	of := s.options(0, answering)
 	o := &redis.FailoverOptions{
-		MasterName: masterName, MaxRetries: -1, PoolSize: 1000,
+		MasterName: masterName, MaxRetries: of.MaxRetries, PoolSize: of.PoolSize,
 		DialTimeout: answering, ReadTimeout: answering, WriteTimeout: answering,
+		Username: of.Username, Password: of.Password, TLSConfig: of.TLSConfig,
 	}
 	for _, one := range s.sentinels {
 		o.SentinelAddrs = append(o.SentinelAddrs, addr(one.port))
 	}
-	if s.acl {
-		o.Username, o.Password = "app", "app-secret"
-	}
+	return s.startLoadOf(t, redis.NewFailoverClient(o), "", algorithms)
+}
+
+// startLoadOf starts the limiters with a client. place is part of the names of their keys.
+func (s *set) startLoadOf(t *testing.T, client *redis.Client, place string, algorithms []algorithm) *load {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	d := &load{client: redis.NewFailoverClient(o), begin: time.Now(), cancel: cancel}
+	d := &load{client: client, begin: time.Now(), cancel: cancel, own: "port"}
+	if s.secure != nil {
+		d.own = "tls-port"
+	}
 	t.Cleanup(d.stop)
 	replicas := len(s.servers) - 1
 	waits := []int{0, 1, replicas}
@@ -104,7 +116,7 @@ func (s *set) startLoad(t *testing.T, algorithms ...algorithm) *load {
 	}
 	for _, a := range algorithms {
 		for _, n := range waits {
-			l := &limiter{number: len(d.limiters), algorithm: a, wait: n}
+			l := &limiter{place: place, number: len(d.limiters), algorithm: a, wait: n}
 			d.limiters = append(d.limiters, l)
 			d.running.Go(func() { d.run(ctx, l) })
 		}
@@ -161,7 +173,7 @@ func (d *load) call(ctx context.Context, l *limiter, n int) (call, error) {
 	p := d.client.Pipeline()
 	limited := ask(p, "window:"+l.name(), windowLimit, window)
 	ledger := ask(p, "ledger:"+l.name(), ledgerLimit, ledgerWindow)
-	port := p.ConfigGet(ctx, "port")
+	port := p.ConfigGet(ctx, d.own)
 	var wait *redis.Cmd
 	if l.wait > 0 {
 		wait = p.Do(ctx, "WAIT", l.wait, confirming.Milliseconds())
@@ -177,7 +189,7 @@ func (d *load) call(ctx context.Context, l *limiter, n int) (call, error) {
 	if reply, ok := ledger.Val().([]any); ok {
 		c.ledgerUsed = ledgerLimit - reply[2].(int64)
 	}
-	c.port, _ = strconv.ParseInt(port.Val()["port"], 10, 64)
+	c.port, _ = strconv.ParseInt(port.Val()[d.own], 10, 64)
 	if wait != nil {
 		n, err := wait.Int64()
 		if err != nil {

@@ -99,14 +99,12 @@ type process struct {
 	gone   chan struct{} // closed when it has ended
 }
 
-// newProcess writes the configuration file of a process that listens on port.
+// newProcess writes the configuration file of a process that listens on port, as the directives say.
 func newProcess(t *testing.T, name, path string, port int, directives []string) *process {
 	t.Helper()
 	dir := t.TempDir()
 	p := &process{name: name, path: path, port: port, config: filepath.Join(dir, "server.conf")}
-	lines := append([]string{
-		"# " + name, fmt.Sprintf("port %d", port), "bind 127.0.0.1", "dir " + dir,
-	}, directives...)
+	lines := append([]string{"# " + name, "bind 127.0.0.1", "dir " + dir}, directives...)
 	require.NoError(t, os.WriteFile(p.config, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
 	t.Cleanup(func() {
 		p.kill()

@@ -29,6 +29,8 @@ type layout struct {
 	programs []string         // of each server; the first is the master
 	extra    map[int][]string // directives of some servers
 	acl      bool             // with users for Sentinel, replicas and clients, and nobody else
+	tls      bool             // everybody speaks TLS, and nothing listens without
+	proxied  bool             // others know the first server by the address of a proxy
 }
 
 // Users of a set with ACLs. Those of Sentinel and replicas may do what Redis' documentation
@@ -49,12 +51,15 @@ type set struct {
 	servers   []*server
 	sentinels []*sentinel
 	master    *server // as of the last failover
+	secure    *secure // nil without TLS
+	proxy     *proxy  // of the first server; nil: none
 }
 
 // A server is one of a set, with a connection of the test.
 type server struct {
 	*process
 	client *redis.Client
+	known  int // the port by which the others know it
 }
 
 // A sentinel is one of three, with a connection of the test.
@@ -70,11 +75,23 @@ func addr(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 func startSet(t *testing.T, l layout) *set {
 	t.Helper()
 	s := &set{layout: l}
+	if l.tls {
+		s.secure = newSecure(t)
+	}
 	ports := freePorts(t, len(l.programs)+3)
+	known := slices.Clone(ports)
+	if l.proxied {
+		s.proxy = startProxy(t, ports[0])
+		known[0] = s.proxy.port
+	}
 	for i, program := range l.programs {
-		directives := []string{`save ""`, "repl-diskless-sync-delay 0", "repl-ping-replica-period 1"}
+		directives := append(s.listening(ports[i]), `save ""`, "repl-diskless-sync-delay 0",
+			"repl-ping-replica-period 1")
 		if i > 0 {
-			directives = append(directives, fmt.Sprintf("replicaof 127.0.0.1 %d", ports[0]))
+			directives = append(directives, fmt.Sprintf("replicaof 127.0.0.1 %d", known[0]))
+		}
+		if known[i] != ports[i] {
+			directives = append(directives, fmt.Sprintf("replica-announce-port %d", known[i]))
 		}
 		if l.acl {
 			directives = append(directives, aclLines...)
@@ -82,13 +99,9 @@ func startSet(t *testing.T, l layout) *set {
 		directives = append(directives, l.extra[i]...)
 		p := newProcess(t, fmt.Sprintf("%s %d", program, i), paths[program], ports[i], directives)
 		p.start(t)
-		o := &redis.Options{Addr: addr(p.port), DialTimeout: time.Second, ReadTimeout: time.Second}
-		if l.acl {
-			o.Username, o.Password = "app", "app-secret"
-		}
-		client := redis.NewClient(o)
+		client := redis.NewClient(s.options(p.port, time.Second))
 		t.Cleanup(func() { _ = client.Close() })
-		s.servers = append(s.servers, &server{p, client})
+		s.servers = append(s.servers, &server{p, client, known[i]})
 	}
 	s.master = s.servers[0]
 	for _, replica := range s.servers[1:] {
@@ -103,21 +116,48 @@ func startSet(t *testing.T, l layout) *set {
 	return s
 }
 
+// listening returns the directives by which a server or a sentinel listens on a port.
+func (s *set) listening(port int) []string {
+	if s.secure == nil {
+		return []string{fmt.Sprintf("port %d", port)}
+	}
+	return append([]string{"port 0", fmt.Sprintf("tls-port %d", port)}, s.secure.directives...)
+}
+
+// options returns those of a client of a server.
+func (s *set) options(port int, timeout time.Duration) *redis.Options {
+	o := &redis.Options{
+		Addr: addr(port), MaxRetries: -1, PoolSize: 1000,
+		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout,
+	}
+	if s.acl {
+		o.Username, o.Password = "app", "app-secret"
+	}
+	if s.secure != nil {
+		o.TLSConfig = s.secure.client
+	}
+	return o
+}
+
 // startSentinel starts a sentinel that knows nothing but the master.
 func (s *set) startSentinel(t *testing.T, i, port int) {
 	t.Helper()
-	directives := []string{
-		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 2", masterName, s.master.port),
+	directives := append(s.listening(port),
+		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %d 2", masterName, s.master.known),
 		fmt.Sprintf("sentinel down-after-milliseconds %s %d", masterName, calm.Milliseconds()),
 		fmt.Sprintf("sentinel failover-timeout %s 3000", masterName),
-	}
+	)
 	if s.acl {
 		directives = append(directives, "sentinel auth-user "+masterName+" sentinel",
 			"sentinel auth-pass "+masterName+" sentinel-secret")
 	}
 	p := newProcess(t, fmt.Sprintf("sentinel %d", i), "redis-sentinel", port, directives)
 	p.start(t)
-	client := redis.NewSentinelClient(&redis.Options{Addr: addr(port)})
+	o := &redis.Options{Addr: addr(port)}
+	if s.secure != nil {
+		o.TLSConfig = s.secure.client
+	}
+	client := redis.NewSentinelClient(o)
 	t.Cleanup(func() { _ = client.Close() })
 	s.sentinels = append(s.sentinels, &sentinel{p, client})
 }
@@ -139,7 +179,7 @@ func (s *set) discovered(ctx context.Context, one *sentinel) error {
 	}
 	for _, one := range s.servers {
 		if one != s.master {
-			want = append(want, strconv.Itoa(one.port))
+			want = append(want, strconv.Itoa(one.known))
 		}
 	}
 	slices.Sort(known)
@@ -184,7 +224,7 @@ func (s *set) awaitNewMaster(t *testing.T) {
 			}
 			named = append(named, strings.Join(at, ":"))
 		}
-		i := slices.IndexFunc(s.servers, func(x *server) bool { return addr(x.port) == named[0] })
+		i := slices.IndexFunc(s.servers, func(x *server) bool { return addr(x.known) == named[0] })
 		if len(slices.Compact(named)) != 1 || i < 0 || s.servers[i] == s.master {
 			return fmt.Errorf("the sentinels name %v", named)
 		}
@@ -240,7 +280,7 @@ func (x *server) role(ctx context.Context) (string, error) {
 // awaitReplica waits until a server is an online replica of the master.
 func (s *set) awaitReplica(t *testing.T, x *server) {
 	t.Helper()
-	want := "connected " + addr(s.master.port)
+	want := "connected " + addr(s.master.known)
 	await(t, x.name+" becomes a replica", func() error {
 		if err := x.ended(); err != nil {
 			return err
@@ -259,7 +299,7 @@ func (s *set) awaitRewritten(t *testing.T) {
 	for _, x := range s.servers {
 		want := []string(nil)
 		if x != s.master {
-			want = []string{fmt.Sprintf("replicaof 127.0.0.1 %d", s.master.port)}
+			want = []string{fmt.Sprintf("replicaof 127.0.0.1 %d", s.master.known)}
 		}
 		await(t, "the file of "+x.name, func() error {
 			got, err := x.lines("replicaof")

@@ -20,7 +20,7 @@ func TestFailovers(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| failover | servers | seconds without an answer | errors of a client | " +
 		"units lost | though one replica had confirmed | above the limit |\n|---|---|---|---|---|---|---|\n")
-	for _, f := range []fault{killed, stopped, asked} {
+	for _, f := range []fault{killed, stopped, asked, cutOff, cutOffAlone} {
 		outcomes := map[string][]outcome{}
 		for n := range *failovers {
 			for _, program := range []string{zlimit, redis7} {
@@ -29,7 +29,7 @@ func TestFailovers(t *testing.T) {
 					if program == redis7 {
 						algorithms = []algorithm{script, script}
 					}
-					s := startSet(t, layout{programs: []string{program, program, program}})
+					s := startSet(t, f.layout(program))
 					outcomes[program] = append(outcomes[program], s.failover(t, f, algorithms, nothing))
 				})
 			}
