@@ -294,14 +294,17 @@ func clientList(c *commands.Ctx) resp.Value {
 
 // clientTypes are the TYPEs of CLIENT LIST and CLIENT KILL.
 var clientTypes = map[string]func(o *Session) bool{
-	"normal":  func(o *Session) bool { p := o.view(); return !p.subscribed() && !p.replica },
+	"normal": func(o *Session) bool {
+		p := o.view()
+		return !p.subscribed() && !p.replica && !isMaster(o)
+	},
 	"pubsub":  func(o *Session) bool { p := o.view(); return p.subscribed() },
-	"master":  noSession,
+	"master":  isMaster,
 	"slave":   isReplica,
 	"replica": isReplica,
 }
 
-func noSession(*Session) bool { return false }
+func isMaster(o *Session) bool { return o.follows != nil }
 
 func isReplica(o *Session) bool { return o.view().replica }
 
@@ -418,6 +421,7 @@ func (s *Session) line(nowUs int64) string {
 	}{
 		{p.monitoring, "O"},
 		{p.replica, "S"},
+		{isMaster(s), "M"},
 		{p.subscribed(), "P"},
 		{p.queued >= 0, "x"},
 		{p.blocked, "b"},
@@ -445,6 +449,10 @@ func (s *Session) line(nowUs int64) string {
 	if p.lastCommand != nil {
 		last = p.lastCommand.Own().FullName()
 	}
+	user := s.user.Load().Name()
+	if isMaster(s) {
+		user = "(superuser)"
+	}
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d "+
 		"ssub=%d multi=%d "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r "+
@@ -454,7 +462,7 @@ func (s *Session) line(nowUs int64) string {
 		seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
 		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
 		p.buffers.Query, p.buffers.QueryFree, p.multiBytes, output, output, s.bytes(&p), last,
-		s.user.Load().Name(),
+		user,
 		p.tracking.Redirection(), p.proto, p.library())
 }
 

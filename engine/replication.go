@@ -270,16 +270,30 @@ func (f *follower) inRole(fn func()) error {
 // Continue notes that the stream goes on, in a history of this identifier.
 func (f *follower) Continue(id string) error {
 	f.raw = f.raw[:0]
-	f.session.discard()
-	return f.inRole(func() {
-		s := &f.engine.repl.stream
-		s.Rename(id)
-		f.session.ctx.DBIndex = s.Status().DB
-	})
+	return f.inRole(func() { f.engine.repl.stream.Rename(id) })
 }
 
 // Idle shows what the commands have counted.
-func (f *follower) Idle() { f.session.flush() }
+func (f *follower) Idle() { f.session.publish(Buffers{}) }
+
+// Connected begins the master's session anew, in the database that is selected there, and shows it in CLIENT
+// LIST.
+func (f *follower) Connected(up bool) {
+	if !up {
+		f.session.flush()
+		f.engine.sessions.remove(f.session)
+		return
+	}
+	f.session = f.engine.newMasterSession(f, f.session.peer.Addr)
+	f.engine.sessions.add(f.session)
+}
+
+// drop ends the connection to the master, which is then made again.
+func (f *follower) drop() {
+	if l := f.engine.repl.link.Load(); l != nil && !f.over() {
+		l.Drop()
+	}
+}
 
 var (
 	errNotMaster = errors.New("the server follows another master")
@@ -350,7 +364,6 @@ func (f *follower) Load(in io.ReaderAt, size int64, at replication.Position, pro
 	}
 	f.raw = f.raw[:0]
 	e.repl.stream.Reset(at, db)
-	f.session = e.newMasterSession(f, f.session.peer.Addr)
 	return nil
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// newMasterSession returns the session that runs what a master sends. It is not among those that CLIENT
-// LIST shows.
+// newMasterSession returns the session that runs what a master sends. CLIENT LIST shows it while the link
+// follows the stream.
 func (e *Engine) newMasterSession(f *follower, addr string) *Session {
-	s := e.newSession(Peer{Addr: addr, Owner: true})
+	s := e.newSession(Peer{Addr: addr, Owner: true, Kill: f.drop})
 	s.follows = f
 	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
 	s.ctx.DBIndex = e.repl.stream.Status().DB

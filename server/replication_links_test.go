@@ -41,11 +41,11 @@ func TestKilledReplicaGoesOn(t *testing.T) {
 	})
 }
 
-// TestReplicaLeavesEvictionToItsMaster: neither maxmemory nor timeout of a server acts on replication.
+// TestReplicaLeavesEvictionToItsMaster: maxmemory of a replica does not act.
 func TestReplicaLeavesEvictionToItsMaster(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, f *fabric, k kind) {
-		master := f.node(k, "--timeout", "1")
+		master := f.node(k)
 		replica := f.node(k, "--maxmemory", "1mb", "--maxmemory-policy", "allkeys-lru")
 		f.follow(replica, master)
 		value := strings.Repeat("x", 10_000)
@@ -56,6 +56,24 @@ func TestReplicaLeavesEvictionToItsMaster(t *testing.T) {
 		require.Equal(t, ":300", replica.do(t, "DBSIZE"))
 		stats, _ := replica.info(t, "stats")
 		require.Equal(t, "0", stats["evicted_keys"])
+	})
+}
+
+// TestReplicaIsNotIdle: the directive timeout closes idle connections, and no replica's.
+func TestReplicaIsNotIdle(t *testing.T) {
+	t.Parallel()
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(k), f.node(ours)
+		f.follow(replica, master)
+		idle := master.dial(t)
+		require.Equal(t, "+PONG", doLine(t, idle, "PING"))
+		master.fill(t, "CONFIG SET timeout 3")
+		f.nodes = []*node{replica} // nothing else waits for the master
+		require.Contains(t, f.await(idle), "EOF")
+		master.wire = master.dial(t)
+		require.Contains(t, master.field(t, "slave0"), "state=online")
+		full, partial := master.counts(t)
+		require.Equal(t, "1 0", full+" "+partial)
 	})
 }
 

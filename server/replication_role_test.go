@@ -356,3 +356,35 @@ func TestCopyWaitsForSave(t *testing.T) {
 	full, _ := master.counts(t)
 	require.Equal(t, "1", full)
 }
+
+// TestClientTypeMaster: the master is a client of its replica, as long as the link is up.
+func TestClientTypeMaster(t *testing.T) {
+	t.Parallel()
+	for _, k := range []kind{ours, redis} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			f := newFabric(t)
+			master, replica := f.node(ours), f.node(k)
+			require.Equal(t, "$0\r\n", replica.do(t, "CLIENT LIST TYPE master"))
+			f.follow(replica, master)
+			master.fill(t, "SELECT 3", "SET k v")
+			f.caughtUp(replica, master)
+			_, port := master.hostPort()
+			require.Regexp(t, `id=\d+ addr=127\.0\.0\.1:`+port+` .* flags=M db=3 .* cmd=set user=\(superuser\)`,
+				replica.do(t, "CLIENT LIST TYPE master"))
+			require.NotContains(t, replica.do(t, "CLIENT LIST TYPE normal"), "flags=M")
+			fields, _ := replica.info(t, "clients")
+			require.Equal(t, "2", fields["connected_clients"])
+			for _, filter := range []string{"TYPE master", "ADDR 127.0.0.1:" + port} {
+				require.Equal(t, ":1", replica.do(t, "CLIENT KILL "+filter))
+				f.until(func() bool { return replica.field(t, "master_link_status") == "up" })
+				master.fill(t, "SET after "+strconv.Quote(filter))
+				f.requireSame(replica, master)
+			}
+			full, partial := master.counts(t)
+			require.Equal(t, []string{"1", "2"}, []string{full, partial})
+			replica.fill(t, "REPLICAOF NO ONE")
+			f.until(func() bool { return replica.do(t, "CLIENT LIST TYPE master") == "$0\r\n" })
+		})
+	}
+}

@@ -41,6 +41,9 @@ type Follower interface {
 
 	// Idle is called when everything that has arrived was applied.
 	Idle()
+
+	// Connected is called when the link begins to follow the stream, and when that ends.
+	Connected(up bool)
 }
 
 // ErrForeign is wrapped by errors about what a server of this kind does not hold or cannot follow.

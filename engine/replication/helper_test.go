@@ -167,6 +167,8 @@ func onlyWrites(stream []byte) (out []byte) {
 
 func (k *keeper) Idle() { k.count(&k.idle, 1) }
 
+func (k *keeper) Connected(bool) {}
+
 func (k *keeper) count(n *int, by int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

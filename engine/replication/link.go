@@ -107,6 +107,13 @@ func (l *Link) hangUp() {
 	}
 }
 
+// Drop ends the connection, if there is one. The link connects again.
+func (l *Link) Drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hangUp()
+}
+
 // Tick does what is due: it starts another attempt, ends one that hears nothing, and confirms what was
 // applied. Call it some times a second.
 func (l *Link) Tick() {
@@ -243,6 +250,7 @@ func (l *Link) attempt() error {
 		l.acker(conn, over)
 	}()
 	err = l.follow(in)
+	l.o.Follower.Connected(false)
 	close(over)
 	_ = conn.Close() // so that acker does not wait
 	<-done
@@ -274,6 +282,7 @@ func (t *timedReader) Read(b []byte) (int, error) {
 
 // online notes that the stream follows.
 func (l *Link) online(offset int64) {
+	l.o.Follower.Connected(true)
 	l.mu.Lock()
 	l.state, l.offset, l.applied, l.why = Connected, offset, offset, ""
 	l.acked = l.o.NowUs() / 1_000_000
