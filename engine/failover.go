@@ -205,13 +205,13 @@ func (e *Engine) failoverAnswered(f *failover, accepted bool) {
 	if e.repl.failover.Load() != f {
 		return
 	}
-	e.endFailover(f)
 	if accepted {
 		e.log.Info("failover: the replica is the master", "master", f.target())
-		return
+	} else {
+		e.log.Warn("failover aborted: the replica has refused to be the master", "to", f.target())
+		e.promote()
 	}
-	e.log.Warn("failover aborted: the replica has refused to be the master", "to", f.target())
-	e.promote()
+	e.endFailover(f)
 }
 
 // FAILOVER ABORT
@@ -220,15 +220,15 @@ func (e *Engine) failoverAbort() resp.Value {
 	if f == nil {
 		return errNoFailover
 	}
-	e.endFailover(f)
 	e.log.Warn("failover aborted by FAILOVER ABORT", "to", f.target())
 	if f.asking.Load() {
 		e.promote()
 	}
+	e.endFailover(f)
 	return resp.OK
 }
 
-// endFailover lets postponed writes run, in the role that the server has now. Every shard must be locked.
+// endFailover lets postponed writes run, so the role must be what it is to be. Every shard must be locked.
 func (e *Engine) endFailover(f *failover) {
 	e.repl.failover.Store(nil)
 	e.pause.end(pausedForFailover)
