@@ -74,8 +74,9 @@ crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes
 abuse: ## what other clients notice of abuse, here and on redis-server (needs redis-server)
 	$(GO) run ./bench/abuse
 
-sentinel: ## ten failovers of each kind by redis-sentinel, here and on redis-server (needs redis-sentinel); 9 minutes
-	$(GO) test -C compat/sentinel -count=1 -timeout 60m -run 'TestFailovers$$' . -failovers 10 -between 1ms
+sentinel: ## ten failovers of each kind by redis-sentinel, here and on redis-server (needs redis-sentinel); 35 minutes
+	$(GO) run -C compat/run . --tests --only sentinel
+	$(GO) test -C compat/sentinel -count=1 -timeout 90m -run 'TestFailovers' . -failovers 10 -between 1ms
 
 soak: ## mixed load for SOAKTIME (10m); memory, goroutines and descriptors must end where they began
 	$(GO) run ./bench/soak -time $(SOAKTIME)

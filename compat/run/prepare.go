@@ -43,6 +43,22 @@ func preparations(root string) []preparation {
 	}...)
 }
 
+// sentinelPreparations make the programs of compat/sentinel/clients runnable. Those of Python and Node use
+// what is installed for the flows.
+func sentinelPreparations(root string) []preparation {
+	at := func(path string) string { return filepath.Join(root, path) }
+	java := at("compat/sentinel/clients/java")
+	return []preparation{
+		pythonPreparation("python", at("compat/python")),
+		nodePreparation("node", at("compat/node"), "ioredis"),
+		{
+			name: "sentinel-java", dir: java, inputs: []string{java},
+			outputs: []string{filepath.Join(java, "target/sentinel.jar"), filepath.Join(java, "target/lib")},
+			steps:   [][]string{{"mvn", "-q", "-B", "clean", "package"}},
+		},
+	}
+}
+
 // pythonPreparation installs a folder's requirements.txt in the folder.
 func pythonPreparation(name, dir string) preparation {
 	return preparation{

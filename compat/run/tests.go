@@ -43,7 +43,8 @@ func testSuites(root string) []suite {
 		{name: "java", dir: at("compat/tests/java"), command: []string{"mvn", "-q", "-B", "test"}},
 		{name: "exporter", dir: at("compat/exporter"), command: []string{"go", "test", "-count=1", "./..."}},
 		{
-			name: "sentinel", dir: at("compat/sentinel"), // tests wait for Sentinel more than they compute
+			name: "sentinel", dir: at("compat/sentinel"), preparations: sentinelPreparations(root),
+			// Tests wait for Sentinel more than they compute.
 			command: []string{"go", "test", "-count=1", "-parallel=3", "./..."},
 		},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},

@@ -5,8 +5,11 @@
 // their limit in any window of one master. What an old master has admitted and the new one
 // does not know is counted, and must be nothing where WAIT has confirmed it.
 //
-// TestFailovers, which make sentinel runs with -failovers 10, measures failovers of
-// zlimit-server and redis-server in turn and prints the table of docs/high-availability.md.
+// The programs in clients are limiters of other languages' clients; compat/run prepares them.
+//
+// TestFailovers and TestFailoversOfPrograms, which make sentinel runs with -failovers 10,
+// measure failovers of zlimit-server and redis-server in turn and print the tables of
+// docs/high-availability.md.
 //
 // The tests wait for conditions by asking, up to a deadline.
 package sentinel

@@ -22,8 +22,8 @@ const (
 	careful fault = "by hand, no writes" // the same after CLIENT PAUSE, when replicas have everything
 )
 
-// Faults that need a proxy: the master lives, and neither sentinels nor replicas reach it for a while, nor do
-// clients that know it by them. Clients on its side do.
+// Faults that need a proxy: the master lives, and neither sentinels nor replicas reach it
+// for a while, nor do clients that know it by them. Clients on its side do.
 const (
 	cutOff      fault = "cut off"
 	cutOffAlone fault = "cut off, min-replicas-to-write 1" // and min-replicas-max-lag 1
@@ -48,7 +48,7 @@ func (f fault) layout(program string) layout {
 type outcome struct {
 	silence   time.Duration // without a reply, of the limiter that waited longest
 	errors    float64       // of a limiter
-	lost      []int         // units of each limiter that had asked for no confirmation, if the master is cut off of those on its side
+	lost      []int         // units of each that asked for no confirmation; if the master is cut off, on its side
 	lostOfOne []int         // units of each that one replica had confirmed
 	straddled int           // units above the limit in windows that contain the failover
 }
@@ -59,16 +59,20 @@ func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func
 	t.Helper()
 	d := s.startLoad(t, algorithms...)
 	old := s.master
+	if f == cutOff || f == cutOffAlone {
+		return s.cutOffMaster(t, f, d, algorithms, after)
+	}
+	s.replaceMaster(t, f, d, after)
+	return s.account(t, d.limiters, old)
+}
+
+// replaceMaster brings the fault about, waits until the limiters are served by the new
+// master, and stops them.
+func (s *set) replaceMaster(t *testing.T, f fault, d *load, after func()) {
+	t.Helper()
+	old := s.master
 	d.awaitReplies(t, old)
-	var near *load // on the side of a master that is cut off
-	var cut time.Time
 	switch f {
-	case cutOff, cutOffAlone:
-		near = s.startLoadOf(t, redis.NewClient(s.options(old.port, answering)), "near:", algorithms)
-		near.awaitReplies(t, old)
-		s.setDownAfter(t, alert)
-		cut = time.Now()
-		s.proxy.cut()
 	case killed:
 		s.setDownAfter(t, alert)
 		old.kill()
@@ -85,11 +89,23 @@ func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func
 	s.awaitNewMaster(t)
 	s.setDownAfter(t, calm)
 	d.awaitReplies(t, s.master)
-	if near == nil {
-		after()
-		d.stop()
-		return s.account(t, d, old)
-	}
+	after()
+	d.stop()
+}
+
+// cutOffMaster cuts the master off, with limiters on its side beside those of the load.
+func (s *set) cutOffMaster(t *testing.T, f fault, d *load, algorithms []algorithm, after func()) outcome {
+	t.Helper()
+	old := s.master
+	d.awaitReplies(t, old)
+	near := s.startLoadOf(t, redis.NewClient(s.options(old.port, answering)), "near:", algorithms)
+	near.awaitReplies(t, old)
+	s.setDownAfter(t, alert)
+	cut := time.Now()
+	s.proxy.cut()
+	s.awaitNewMaster(t)
+	s.setDownAfter(t, calm)
+	d.awaitReplies(t, s.master)
 	await(t, "the time for which the master is cut off", func() error {
 		if left := cutFor - time.Since(cut); left > 0 {
 			return fmt.Errorf("%v are left", left)
@@ -99,9 +115,11 @@ func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func
 	near.stop()
 	for _, l := range near.limiters {
 		s.requireWithin(t, l)
-		refused := slices.ContainsFunc(l.errors, func(text string) bool { return strings.HasPrefix(text, "NOREPLICAS ") })
-		require.Equal(t, f == cutOffAlone, refused, "%s: refused by the master that is cut off", l.name())
-		await(t, "what the new master knows of "+l.name(), func() error {
+		refused := slices.ContainsFunc(l.errors, func(text string) bool {
+			return strings.HasPrefix(text, "NOREPLICAS ")
+		})
+		require.Equal(t, f == cutOffAlone, refused, "%s: refused by the master that is cut off", l.name)
+		await(t, "what the new master knows of "+l.name, func() error {
 			c, err := d.call(t.Context(), l, -1)
 			if err == nil {
 				l.calls = append(l.calls, c)
@@ -112,7 +130,7 @@ func (s *set) failover(t *testing.T, f fault, algorithms []algorithm, after func
 	s.proxy.heal()
 	after()
 	d.stop()
-	out := s.account(t, d, old)
+	out := s.account(t, d.limiters, old)
 	out.lost, out.lostOfOne = nil, nil
 	for _, l := range near.limiters {
 		s.accountOf(t, l, old, &out)
@@ -125,19 +143,19 @@ func (s *set) requireWithin(t *testing.T, l *limiter) {
 	t.Helper()
 	for _, x := range s.servers {
 		require.LessOrEqual(t, excess(l.algorithm, by(l.calls, x.port)), 0,
-			"%s: units above the limit in a window of %s", l.name(), x.name)
+			"%s: units above the limit in a window of %s", l.name, x.name)
 	}
 }
 
 // account checks the promises and returns the rest.
-func (s *set) account(t *testing.T, d *load, old *server) outcome {
+func (s *set) account(t *testing.T, limiters []*limiter, old *server) outcome {
 	t.Helper()
 	var out outcome
-	for _, l := range d.limiters {
+	for _, l := range limiters {
 		s.requireWithin(t, l)
 		require.NotEmpty(t, by(l.calls, s.master.port))
 		out.straddled = max(out.straddled, excess(l.algorithm, l.calls))
-		out.errors += float64(len(l.errors)) / float64(len(d.limiters))
+		out.errors += float64(len(l.errors)) / float64(len(limiters))
 		if l.wait == 0 {
 			out.silence = max(out.silence, silence(l.calls))
 		}
@@ -155,12 +173,12 @@ func (s *set) accountOf(t *testing.T, l *limiter, old *server, out *outcome) {
 	}
 	units, confirmed := lost(l, old.port, s.master.port, known)
 	t.Logf("%s: %d calls, %d by the new master, silent for %s, %d errors; lost %d units, %d confirmed",
-		l.name(), len(l.calls), len(by(l.calls, s.master.port)),
+		l.name, len(l.calls), len(by(l.calls, s.master.port)),
 		silence(l.calls).Round(time.Millisecond), len(l.errors), units, confirmed)
 	if l.wait == len(s.servers)-1 {
-		require.Zero(t, confirmed, "%s: units lost that every replica had confirmed", l.name())
+		require.Zero(t, confirmed, "%s: units lost that every replica had confirmed", l.name)
 		ok := slices.ContainsFunc(by(l.calls, old.port), func(c call) bool { return c.confirmed })
-		require.True(t, ok, "%s: WAIT has confirmed nothing", l.name())
+		require.True(t, ok, "%s: WAIT has confirmed nothing", l.name)
 	}
 	switch l.wait {
 	case 0:

@@ -48,8 +48,7 @@ const (
 
 // A limiter is a client with keys of its own. Only its goroutine uses it while it runs.
 type limiter struct {
-	place     string // "": it finds the master through the sentinels
-	number    int
+	name      string // part of the names of its keys
 	algorithm algorithm
 	wait      int // replicas that are to confirm; 0: it does not ask
 	calls     []call
@@ -70,13 +69,9 @@ type call struct {
 	ledgerUsed     int64 // units that the ledger had after this one, of RL.ALLOW
 }
 
-func (l *limiter) name() string {
-	return fmt.Sprintf("%s%d:%s:%d", l.place, l.number, l.algorithm, l.wait)
-}
-
 // A load is limiters that run until it is stopped.
 type load struct {
-	client   *redis.Client
+	client   *redis.Client // nil if the limiters are other programs
 	begin    time.Time
 	limiters []*limiter
 	running  sync.WaitGroup
@@ -116,7 +111,8 @@ func (s *set) startLoadOf(t *testing.T, client *redis.Client, place string, algo
 	}
 	for _, a := range algorithms {
 		for _, n := range waits {
-			l := &limiter{place: place, number: len(d.limiters), algorithm: a, wait: n}
+			name := fmt.Sprintf("%s%d:%s:%d", place, len(d.limiters), a, n)
+			l := &limiter{name: name, algorithm: a, wait: n}
 			d.limiters = append(d.limiters, l)
 			d.running.Go(func() { d.run(ctx, l) })
 		}
@@ -127,7 +123,9 @@ func (s *set) startLoadOf(t *testing.T, client *redis.Client, place string, algo
 func (d *load) stop() {
 	d.cancel()
 	d.running.Wait()
-	_ = d.client.Close() // a second time after the test
+	if d.client != nil {
+		_ = d.client.Close() // a second time after the test
+	}
 }
 
 func (d *load) run(ctx context.Context, l *limiter) {
@@ -148,15 +146,20 @@ func (d *load) run(ctx context.Context, l *limiter) {
 			l.errors = append(l.errors, err.Error())
 			pause = afterError
 		default:
-			l.calls = append(l.calls, c)
-			if l.latest.Swap(c.port) != c.port {
-				l.count.Store(0)
-				l.since.Store(c.sentMs)
-			}
-			l.count.Add(1)
+			l.note(c)
 		}
 		next.Reset(pause)
 	}
+}
+
+// note keeps a call that was answered.
+func (l *limiter) note(c call) {
+	l.calls = append(l.calls, c)
+	if l.latest.Swap(c.port) != c.port {
+		l.count.Store(0)
+		l.since.Store(c.sentMs)
+	}
+	l.count.Add(1)
 }
 
 // call asks about one unit, who has answered, and for confirmation.
@@ -171,8 +174,8 @@ func (d *load) call(ctx context.Context, l *limiter, n int) (call, error) {
 		return p.Do(ctx, "RL.ALLOW", key, limit, ms)
 	}
 	p := d.client.Pipeline()
-	limited := ask(p, "window:"+l.name(), windowLimit, window)
-	ledger := ask(p, "ledger:"+l.name(), ledgerLimit, ledgerWindow)
+	limited := ask(p, "window:"+l.name, windowLimit, window)
+	ledger := ask(p, "ledger:"+l.name, ledgerLimit, ledgerWindow)
 	port := p.ConfigGet(ctx, d.own)
 	var wait *redis.Cmd
 	if l.wait > 0 {
@@ -216,7 +219,7 @@ func (d *load) awaitReplies(t *testing.T, x *server) {
 		for _, l := range d.limiters {
 			port, n, since := l.latest.Load(), l.count.Load(), time.UnixMilli(l.since.Load())
 			if port != int64(x.port) || n < 10 || time.Since(since) < 2*window {
-				return fmt.Errorf("%s has %d replies by port %d since %s", l.name(), n, port, since)
+				return fmt.Errorf("%s has %d replies by port %d since %s", l.name, n, port, since)
 			}
 		}
 		return nil
@@ -226,7 +229,7 @@ func (d *load) awaitReplies(t *testing.T, x *server) {
 // members returns what a server has of a script's ledger.
 func members(t *testing.T, x *server, l *limiter) map[string]bool {
 	t.Helper()
-	all, err := x.client.ZRange(t.Context(), "ledger:"+l.name(), 0, -1).Result()
+	all, err := x.client.ZRange(t.Context(), "ledger:"+l.name, 0, -1).Result()
 	require.NoError(t, err)
 	known := map[string]bool{}
 	for _, m := range all {

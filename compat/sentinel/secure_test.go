@@ -34,6 +34,8 @@ func newSecure(t *testing.T) *secure {
 			"tls-cert-file " + cert, "tls-key-file " + key, "tls-ca-cert-file " + caFile,
 			"tls-replication yes",
 		},
-		client: &tls.Config{RootCAs: ca.Pool(), Certificates: []tls.Certificate{pair}, ServerName: "localhost"},
+		client: &tls.Config{
+			RootCAs: ca.Pool(), Certificates: []tls.Certificate{pair}, ServerName: "localhost",
+		},
 	}
 }

@@ -18,8 +18,7 @@ func TestFailovers(t *testing.T) {
 		t.Skip("it measures for minutes what the other tests check once: run with -failovers N")
 	}
 	var table strings.Builder
-	table.WriteString("| failover | servers | seconds without an answer | errors of a client | " +
-		"units lost | though one replica had confirmed | above the limit |\n|---|---|---|---|---|---|---|\n")
+	table.WriteString("| failover " + header)
 	for _, f := range []fault{killed, stopped, asked, cutOff, cutOffAlone} {
 		outcomes := map[string][]outcome{}
 		for n := range *failovers {
@@ -35,24 +34,27 @@ func TestFailovers(t *testing.T) {
 			}
 		}
 		for _, program := range []string{zlimit, redis7} {
-			table.WriteString(row(f, program, outcomes[program]))
+			table.WriteString(row(string(f), program, outcomes[program]))
 		}
 	}
 	fmt.Printf("\nMedians (maxima) over %d failovers of each kind\n\n%s\n", *failovers, table.String())
 }
 
-// row returns a line of the table.
-func row(f fault, program string, all []outcome) string {
+const header = "| servers | seconds without an answer | errors of a client | units lost | " +
+	"though one replica had confirmed | above the limit |\n|---|---|---|---|---|---|---|\n"
+
+// row returns a line of a table.
+func row(name, program string, all []outcome) string {
 	if len(all) == 0 {
-		return fmt.Sprintf("| %s | %s | none was measured |\n", f, program)
+		return fmt.Sprintf("| %s | %s | none was measured |\n", name, program)
 	}
 	silences := column(all, func(o outcome) []float64 { return []float64{o.silence.Seconds()} })
 	errs := column(all, func(o outcome) []float64 { return []float64{o.errors} })
 	units := column(all, func(o outcome) []int { return o.lost })
 	confirmed := column(all, func(o outcome) []int { return o.lostOfOne })
 	straddled := column(all, func(o outcome) []int { return []int{o.straddled} })
-	return fmt.Sprintf("| %s | %s | %.2f (%.2f) | %.0f (%.0f) | %d (%d) | %d (%d) | %d (%d) |\n", f, program,
-		median(silences), slices.Max(silences), median(errs), slices.Max(errs),
+	return fmt.Sprintf("| %s | %s | %.2f (%.2f) | %.0f (%.0f) | %d (%d) | %d (%d) | %d (%d) |\n",
+		name, program, median(silences), slices.Max(silences), median(errs), slices.Max(errs),
 		median(units), slices.Max(units), median(confirmed), slices.Max(confirmed),
 		median(straddled), slices.Max(straddled))
 }
