@@ -180,9 +180,16 @@ func (s *set) failoverOfPrograms(t *testing.T, f fault, algorithms []algorithm) 
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	requirePrograms(t)
-	for _, f := range []fault{killed, asked} {
-		s := startSet(t, f.layout(zlimit))
-		s.failoverOfPrograms(t, f, both)
+	for _, f := range []fault{killed, asked, careful} {
+		t.Run(string(f), func(t *testing.T) {
+			t.Parallel()
+			s := startSet(t, f.layout(zlimit))
+			for name, out := range s.failoverOfPrograms(t, f, both) {
+				if f == careful {
+					require.Equal(t, []int{0, 0}, out.lost, name)
+				}
+			}
+		})
 	}
 }
 

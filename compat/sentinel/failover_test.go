@@ -48,7 +48,7 @@ func (f fault) layout(program string) layout {
 type outcome struct {
 	silence   time.Duration // without a reply, of the limiter that waited longest
 	errors    float64       // of a limiter
-	lost      []int         // units of each that asked for no confirmation; if the master is cut off, on its side
+	lost      []int         // units of each without confirmation; if the master is cut off, on its side
 	lostOfOne []int         // units of each that one replica had confirmed
 	straddled int           // units above the limit in windows that contain the failover
 }
