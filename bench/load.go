@@ -34,6 +34,12 @@ type load struct {
 	// and each further one a millisecond more. The checks use it, so that their answers
 	// do not depend on the machine's speed.
 	fromMs int64
+
+	// sink, if not nil, is a replica that is read between the requests.
+	sink *sink
+	// copied ends a paced load when the sink has its copy, and counts what was answered from when the copy
+	// began.
+	copied bool
 }
 
 // A tally is the result of a load.

@@ -122,6 +122,7 @@ type wires struct {
 	poll    int
 	clients []client
 	byFd    map[int32]*client
+	sink    *sink // nil: none
 	events  []syscall.EpollEvent
 }
 
@@ -133,7 +134,7 @@ func (l *load) connect() (*wires, error) {
 	}
 	w := &wires{
 		poll: poll, clients: make([]client, 0, l.connections), byFd: make(map[int32]*client, l.connections),
-		events: make([]syscall.EpollEvent, l.connections),
+		events: make([]syscall.EpollEvent, l.connections+1), sink: l.sink,
 	}
 	for range l.connections {
 		fd, err := dial(l.address)
@@ -145,13 +146,27 @@ func (l *load) connect() (*wires, error) {
 		c.check.limit = l.quota.limit
 		w.clients = append(w.clients, c)
 		w.byFd[int32(fd)] = &w.clients[len(w.clients)-1]
-		event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
-		if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, fd, &event); err != nil {
+		if err := w.add(fd); err != nil {
 			w.close()
-			return nil, fmt.Errorf("epoll: %w", err)
+			return nil, err
+		}
+	}
+	if w.sink != nil {
+		if err := w.add(w.sink.fd); err != nil {
+			w.close()
+			return nil, err
 		}
 	}
 	return w, nil
+}
+
+// add watches a connection for input.
+func (w *wires) add(fd int) error {
+	event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
+	if err := syscall.EpollCtl(w.poll, syscall.EPOLL_CTL_ADD, fd, &event); err != nil {
+		return fmt.Errorf("epoll: %w", err)
+	}
+	return nil
 }
 
 // close closes the connections. It ignores that the other side may have done so.
@@ -163,7 +178,7 @@ func (w *wires) close() {
 }
 
 // serve waits up to ms milliseconds, handles events, and calls answered for each
-// connection whose batch is complete. served is false if there was no event.
+// connection whose batch is complete. served is false if there was no event of a client.
 func (w *wires) serve(ms int, answered func(*client) error) (served bool, err error) {
 	n, err := syscall.EpollWait(w.poll, w.events, ms)
 	if errors.Is(err, syscall.EINTR) {
@@ -174,6 +189,13 @@ func (w *wires) serve(ms int, answered func(*client) error) (served bool, err er
 	}
 	for _, event := range w.events[:n] {
 		c := w.byFd[event.Fd]
+		if c == nil {
+			if err := w.sink.receive(); err != nil {
+				return served, err
+			}
+			continue
+		}
+		served = true
 		done, err := c.serve(w.poll, event.Events)
 		if err == nil && done {
 			err = answered(c)
@@ -182,7 +204,7 @@ func (w *wires) serve(ms int, answered func(*client) error) (served bool, err er
 			return true, err
 		}
 	}
-	return n > 0, nil
+	return served, nil
 }
 
 // serve handles events of a connection and reports whether its batch has been answered.

@@ -17,4 +17,13 @@ func (l *load) paced(context.Context, float64, func() error) (*tally, error) {
 	return nil, errLinuxOnly
 }
 
+// A sink needs Linux, too.
+type sink struct{ took time.Duration }
+
+func attach(string) (*sink, error) { return nil, errLinuxOnly }
+
+func (*sink) follow() error { return errLinuxOnly }
+
+func (*sink) close() error { return nil }
+
 func tie(*exec.Cmd) {}

@@ -43,6 +43,12 @@ func otherRows() []row {
 			measure: storm, floor: 0.5,
 		},
 		{
+			name: "sync",
+			about: "RL.ALLOW 10,000 times a second while a replica copies a million other keys, against " +
+				"quiet",
+			measure: copying, floor: 0.5,
+		},
+		{
 			name:    "waits",
 			about:   "what limiters wait for: timeouts of blocked calls, expiry, messages from scripts",
 			measure: waiting,

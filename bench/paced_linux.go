@@ -38,15 +38,19 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 	for i := range w.clients {
 		free = append(free, &w.clients[i])
 	}
+	// over reports whether the copy has arrived that ends the load.
+	over := func() bool { return l.copied && l.sink.state == sinkFollowing }
 	answered := func(c *client) error {
-		t.latency.record(time.Since(start) - c.sentAt)
+		if !l.copied || l.sink.state == sinkCopying {
+			t.latency.record(time.Since(start) - c.sentAt)
+		}
 		t.all += int64(l.pipeline)
 		under--
 		c.waiting = false
 		free = append(free, c)
 		return nil
 	}
-	for now := time.Duration(0); due < l.duration || under > 0; now = time.Since(start) {
+	for now := time.Duration(0); due < l.duration && !over() || under > 0; now = time.Since(start) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -56,7 +60,7 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 			}
 			halfway = nil
 		}
-		for due <= now && due < l.duration && len(free) > 0 {
+		for due <= now && due < l.duration && !over() && len(free) > 0 {
 			c := free[len(free)-1]
 			free = free[:len(free)-1]
 			at.set(wallMs+now.Milliseconds(), l.quota.windowMs)

@@ -27,6 +27,7 @@ type contender struct {
 	flags   []string // besides those of every server
 	flow    flow
 	plain   bool // the flow makes no decision, unlike the row's others
+	replica bool // a sink follows the server
 }
 
 // A program is a server that can be started.
@@ -146,6 +147,7 @@ func rows() []row {
 			against(rlAllow, evalsha)),
 		limiter("wire-16", "RL.ALLOW against our own PING", 0.75, 16, wire),
 		limiter("top-16", "RL.ALLOW with the counts of RL.TOP against without", 0.98, 16, top),
+		limiter("replica-16", "RL.ALLOW with a replica against without", 0.75, 16, against(rlAllow, evalsha)),
 		limiter("evalsha-1", "the documents' script by EVALSHA", 1.3, 1, both(evalsha)),
 		limiter("evalsha-16", "the documents' script by EVALSHA", 4, 16, both(evalsha)),
 		limiter("interpreted-1", "the same through the interpreter (lua-engine interpreter)", 1, 1,
@@ -161,6 +163,8 @@ func rows() []row {
 		switch r.name {
 		case "zadd-1", "zadd-16":
 			r.renew = true
+		case "replica-16":
+			r.measure = replicated
 		case "ping-16", "allow-1":
 			r.quick = true
 		case "allow-16":

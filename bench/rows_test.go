@@ -11,14 +11,14 @@ import (
 func TestRowsAreSane(t *testing.T) {
 	names := make(map[string]bool)
 	list := rows()
-	require.LessOrEqual(t, len(list), 27, "a run by itself has to end before one has forgotten it")
+	require.LessOrEqual(t, len(list), 29, "a run by itself has to end before one has forgotten it")
 	for _, r := range append(list, full()...) {
 		require.NotContains(t, names, r.name)
 		names[r.name] = true
 		require.Regexp(t, `^[a-z0-9-]+$`, r.name)
 		require.NotEmpty(t, r.about, r.name)
 		require.GreaterOrEqual(t, r.floor, 0.0, r.name)
-		if r.measure == nil {
+		if len(r.sides) > 0 {
 			sane(t, &r)
 		}
 	}
@@ -64,19 +64,19 @@ func sane(t *testing.T, r *row) {
 
 // TestFloors guards the targets against accidental changes.
 func TestFloors(t *testing.T) {
-	loops := slices.DeleteFunc(rows(), func(r row) bool { return r.measure != nil })
+	loops := slices.DeleteFunc(rows(), func(r row) bool { return len(r.sides) == 0 })
 	require.Equal(t, map[string]float64{
 		"ping-1": 0.95, "ping-16": 0.95, "incr-1": 0.95, "incr-16": 0.95, "setget-16": 0.95, "zadd-1": 0.95,
 		"zadd-16": 0.95,
 		"allow-1": 1.6, "allow-16": 12, "wire-16": 0.75, "top-16": 0.98,
 		"evalsha-1": 1.3, "evalsha-16": 4, "interpreted-1": 1, "interpreted-16": 1.3,
-		"multi-16": 1.5, "commands-1": 1.5,
+		"multi-16": 1.5, "commands-1": 1.5, "replica-16": 0.75,
 	}, floorsOf(loops))
 	for _, r := range full() {
 		require.Zero(t, r.floor, r.name)
 	}
 	require.Equal(t, map[string]float64{
-		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5,
+		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5, "sync": 0.5,
 		"waits": 0, "start": 1, "benchmark": 0, "tls": 0.75,
 	}, floorsOf(otherRows()))
 	for _, h := range keyspaces {

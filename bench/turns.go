@@ -39,7 +39,8 @@ type side struct {
 	*serverProcess
 	flow   flow
 	mix    mix
-	fill   flow // nil: a round begins with an empty keyspace
+	fill   flow  // nil: a round begins with an empty keyspace
+	sink   *sink // nil: the server has no replica
 	rounds []round
 }
 
@@ -60,6 +61,24 @@ func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 		third.program = valkeyServer
 		contenders = append(slices.Clone(contenders), third)
 	}
+	sides, err := b.alternate(ctx, r, contenders, say)
+	if err != nil {
+		return nil, err
+	}
+	var results []result
+	for i, other := range sides[1:] {
+		floor := r.target(b.quick)
+		if i > 0 {
+			floor = 0
+		}
+		results = append(results, conclude(r, floor, sides[0], other))
+	}
+	return results, nil
+}
+
+// alternate runs a closed loop on each contender in turn, round by round. Each second one is what the one
+// before it is compared with, as progress says.
+func (b *bench) alternate(ctx context.Context, r row, contenders []contender, say say) ([]*side, error) {
 	m := &measurement{row: r, where: b.where, length: b.length}
 	var sides []*side
 	for i, c := range contenders {
@@ -71,6 +90,15 @@ func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 		s := &side{serverProcess: server, flow: c.flow, mix: r.mixOf(c), fill: r.fillOf(min(i, 1))}
 		if err := m.prepare(ctx, s); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		if c.replica {
+			if s.sink, err = attach(s.address); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			defer s.sink.close()
+			if err := s.sink.follow(); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
 		}
 		sides = append(sides, s)
 	}
@@ -86,22 +114,14 @@ func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 		}
 		say("%s, %.2f times", text, sides[0].rounds[n].PerSecond/sides[1].rounds[n].PerSecond)
 	}
-	var results []result
-	for i, other := range sides[1:] {
-		floor := r.target(b.quick)
-		if i > 0 {
-			floor = 0
-		}
-		results = append(results, conclude(r, floor, sides[0], other))
-	}
-	return results, nil
+	return sides, nil
 }
 
 // load returns this row's traffic on a side.
 func (m *measurement) load(s *side, keys *picker) *load {
 	return &load{
 		address: s.address, flow: s.flow, pipeline: m.row.pipeline,
-		connections: m.row.connections, keys: keys, quota: m.row.quota,
+		connections: m.row.connections, keys: keys, quota: m.row.quota, sink: s.sink,
 	}
 }
 

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// replicaFlags are those of a master. A sink confirms only while a load reads it, and the copy begins as
+// soon as it is asked for.
+var replicaFlags = []string{"--repl-timeout", "86400", "--repl-diskless-sync-delay", "0"}
+
+// replicated compares each server that has a replica with itself without one, and both with a replica.
+func replicated(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	var contenders []contender
+	for _, c := range r.sides {
+		with, without := c, c
+		with.flags, with.replica = replicaFlags, true
+		with.name, without.name = string(c.program)+" with a replica", string(c.program)+" without"
+		contenders = append(contenders, with, without)
+	}
+	sides, err := b.alternate(ctx, r, contenders, say)
+	if err != nil {
+		return nil, err
+	}
+	ours, alone, theirs, theirsAlone := sides[0], sides[1], sides[2], sides[3]
+	redis, together := r, r
+	redis.name, together.name = r.name+"-redis", r.name+"-both"
+	together.about = "RL.ALLOW against the documents' script by EVALSHA, a replica at either server"
+	return []result{
+		conclude(r, r.target(b.quick), ours, alone),
+		conclude(redis, 0, theirs, theirsAlone),
+		conclude(together, 0, ours, theirs),
+	}, nil
+}
+
+// copying compares p99 while a replica copies a million keys with p99 when nothing happens.
+func copying(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	const keys, perSecond = 1_000_000, 10_000
+	var results []result
+	for i, c := range against(rlAllow, evalsha) {
+		c.flags = replicaFlags
+		s, err := b.start(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		defer s.stop()
+		if err := s.fillLimiters(ctx, keys); err != nil {
+			return nil, err
+		}
+		l := b.pace(s, c.flow, 10_000, generous)
+		if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm up
+			return nil, err
+		}
+		var quiet, loud, took []float64
+		var loads []*tally
+		for range b.rounds {
+			before, during, copied, err := l.duringCopy(ctx, perSecond)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			loads = append(loads, before, during)
+			quiet = append(quiet, ms(before.latency.quantile(0.99)))
+			loud = append(loud, ms(during.latency.quantile(0.99)))
+			took = append(took, copied.Seconds())
+			n := len(quiet) - 1
+			say("%s: p99: quiet %.3f ms, while a copy is sent for %.1f s %.3f ms", s.name, quiet[n], took[n],
+				loud[n])
+		}
+		s.stop()
+		name, floor := r.name, r.target(b.quick)
+		if i > 0 {
+			name, floor = r.name+"-"+s.name, 0
+		}
+		res := lower(name, "p99 of "+r.about, "ms", floor,
+			figure{Name: s.name + " copying", Value: median(loud)},
+			figure{Name: s.name + " quiet", Value: median(quiet)})
+		res.Ratio = compare(quiet, loud)
+		res.warnAway(loads)
+		res.Warnings = append(res.Warnings, fmt.Sprintf("the copy took %.1f s", median(took)))
+		results = append(results, res)
+	}
+	return results, nil
+}
+
+// fillLimiters adds keys of one hit each.
+func (s *serverProcess) fillLimiters(ctx context.Context, keys int) error {
+	if _, err := s.ask("SCRIPT", "LOAD", script); err != nil {
+		return err
+	}
+	first := time.Now().UnixMicro()
+	return s.bulk(ctx, keys, func(i int, to []string) []string {
+		unit := strconv.FormatInt(first+int64(i), 10)
+		return append(to, "ZADD", fmt.Sprintf("copied:%07d", i), unit, unit)
+	})
+}
+
+// duringCopy runs a paced load without, and then while a replica copies the keys.
+func (l *load) duringCopy(
+	ctx context.Context, perSecond float64,
+) (quiet, loud *tally, took time.Duration, err error) {
+	if quiet, err = l.paced(ctx, perSecond, nil); err != nil {
+		return nil, nil, 0, err
+	}
+	with := *l
+	if with.sink, err = attach(l.address); err != nil {
+		return nil, nil, 0, err
+	}
+	defer with.sink.close()
+	with.copied, with.duration = true, ioTimeout
+	if loud, err = with.paced(ctx, perSecond, nil); err != nil {
+		return nil, nil, 0, err
+	}
+	if with.sink.took == 0 {
+		return nil, nil, 0, fmt.Errorf("%w: the copy was not over after %s", errNoAnswer, ioTimeout)
+	}
+	return quiet, loud, with.sink.took, nil
+}
