@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"time"
 )
 
 var errLinuxOnly = errors.New("bench runs on Linux only: it reads /proc and drives the connections with " +
@@ -22,8 +23,8 @@ type sink struct{ took time.Duration }
 
 func attach(string) (*sink, error) { return nil, errLinuxOnly }
 
-func (*sink) follow() error { return errLinuxOnly }
+func (*sink) follow(context.Context) error { return errLinuxOnly }
 
-func (*sink) close() error { return nil }
+func (*sink) shut() {}
 
 func tie(*exec.Cmd) {}

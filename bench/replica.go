@@ -107,7 +107,7 @@ func (l *load) duringCopy(
 	if with.sink, err = attach(l.address); err != nil {
 		return nil, nil, 0, err
 	}
-	defer with.sink.close()
+	defer with.sink.shut()
 	with.copied, with.duration = true, ioTimeout
 	if loud, err = with.paced(ctx, perSecond, nil); err != nil {
 		return nil, nil, 0, err

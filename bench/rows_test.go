@@ -76,8 +76,8 @@ func TestFloors(t *testing.T) {
 		require.Zero(t, r.floor, r.name)
 	}
 	require.Equal(t, map[string]float64{
-		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5, "sync": 0.5,
-		"waits": 0, "start": 1, "benchmark": 0, "tls": 0.75,
+		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5,
+		"sync": 0.5, "waits": 0, "start": 1, "benchmark": 0, "tls": 0.75,
 	}, floorsOf(otherRows()))
 	for _, h := range keyspaces {
 		require.Positive(t, h.floor, h.name)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -46,12 +47,14 @@ func attach(address string) (*sink, error) {
 	}
 	s := &sink{fd: fd, buf: make([]byte, sinkRead), acked: time.Now()}
 	if err := s.send("REPLCONF capa eof capa psync2\r\n"); err != nil {
-		return nil, errors.Join(err, s.close())
+		s.shut()
+		return nil, err
 	}
 	return s, nil
 }
 
-func (s *sink) close() error { return syscall.Close(s.fd) }
+// shut closes the connection. It ignores that the other side may have done so.
+func (s *sink) shut() { _ = syscall.Close(s.fd) }
 
 // send writes a few bytes, which the kernel always has room for.
 func (s *sink) send(text string) error {
@@ -145,15 +148,17 @@ func (s *sink) readHead() (rest []byte, ok bool, err error) {
 }
 
 // follow reads until the copy is whole.
-func (s *sink) follow() error {
-	for deadline := time.Now().Add(ioTimeout); s.state != sinkFollowing; {
-		if time.Now().After(deadline) {
-			return errNoAnswer
-		}
-		if err := s.receive(); err != nil {
+func (s *sink) follow(ctx context.Context) error {
+	for deadline := time.After(ioTimeout); ; {
+		if err := s.receive(); err != nil || s.state == sinkFollowing {
 			return err
 		}
-		time.Sleep(100 * time.Microsecond)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline:
+			return errNoAnswer
+		case <-time.After(100 * time.Microsecond):
+		}
 	}
-	return nil
 }

@@ -95,8 +95,8 @@ func (b *bench) alternate(ctx context.Context, r row, contenders []contender, sa
 			if s.sink, err = attach(s.address); err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
-			defer s.sink.close()
-			if err := s.sink.follow(); err != nil {
+			defer s.sink.shut()
+			if err := s.sink.follow(ctx); err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
 		}
