@@ -2,6 +2,7 @@ package replication
 
 import (
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -22,7 +23,7 @@ type chain struct {
 	mu      sync.Mutex
 	last    *block // never nil once the chain was started; protected by mu, as are the fields below
 	end     int64  // offset behind the last byte
-	readers map[*Reader]struct{}
+	readers []*Reader
 	ended   error         // no more bytes will come; nil: they may
 	room    chan struct{} // of one element, sent to when a reader has read or is gone; nil: nobody waits
 }
@@ -51,7 +52,7 @@ func (c *chain) write(b []byte) {
 		c.end += int64(n)
 		b = b[n:]
 	}
-	for r := range c.readers {
+	for _, r := range c.readers {
 		r.wakeUp()
 	}
 }
@@ -63,7 +64,7 @@ func (c *chain) finish(err error) {
 	if c.ended == nil {
 		c.ended = err
 	}
-	for r := range c.readers {
+	for _, r := range c.readers {
 		r.wakeUp()
 	}
 }
@@ -71,23 +72,22 @@ func (c *chain) finish(err error) {
 // open returns a reader that begins at a byte of a block. It requires mu.
 func (c *chain) open(b *block, pos int) *Reader {
 	r := &Reader{chain: c, block: b, pos: pos, wake: make(chan struct{}, 1)}
-	if c.readers == nil {
-		c.readers = make(map[*Reader]struct{})
-	}
-	c.readers[r] = struct{}{}
+	c.readers = append(c.readers, r)
 	return r
 }
 
 // dropAll closes all readers. It requires mu.
 func (c *chain) dropAll() {
-	for r := range c.readers {
-		c.drop(r)
+	for len(c.readers) > 0 {
+		c.drop(c.readers[0])
 	}
 }
 
 // drop closes a reader, which keeps no bytes in memory then. It requires mu.
 func (c *chain) drop(r *Reader) {
-	delete(c.readers, r)
+	if i := slices.Index(c.readers, r); i >= 0 {
+		c.readers = slices.Delete(c.readers, i, i+1)
+	}
 	r.closed, r.block = true, nil
 	r.wakeUp()
 	c.signalRoom()
@@ -103,7 +103,7 @@ func (c *chain) signalRoom() {
 
 // unread returns the most that a reader has not read. It requires mu.
 func (c *chain) unread() (most int64) {
-	for r := range c.readers {
+	for _, r := range c.readers {
 		most = max(most, r.unread())
 	}
 	return most
