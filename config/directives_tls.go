@@ -25,8 +25,8 @@ var tlsDirectives = []Directive{
 	},
 	{
 		Name: "tls-ca-cert-file", Kind: KindPath, Volatile: true,
-		About: "Certificates in PEM of the authorities whose certificates are accepted, those of clients and, " +
-			"with tls-replication, that of the master.",
+		About: "Certificates in PEM of the authorities whose certificates are accepted, those of clients " +
+			"and, with tls-replication, that of the master.",
 	},
 	{
 		Name: "tls-ca-cert-dir", Kind: KindPath, Volatile: true,

@@ -144,7 +144,7 @@ func TestWaitForReplicas(t *testing.T) {
 	})
 }
 
-// TestResetStatOfReplication: CONFIG RESETSTAT begins the counts of copies and continuations anew, as in Redis.
+// TestResetStatOfReplication: CONFIG RESETSTAT begins the counts of copies and continuations anew.
 func TestResetStatOfReplication(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, f *fabric, k kind) {

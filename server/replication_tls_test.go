@@ -222,7 +222,8 @@ func TestTLSReplicationIsSwitched(t *testing.T) {
 		require.Equal(t, "*2\r\n$15\r\ntls-replication\r\n$2\r\nno",
 			replica.do(t, "CONFIG GET tls-replication"))
 		f.follow(replica, master)
-		require.Equal(t, "+OK", replica.do(t, "CONFIG SET tls-replication yes tls-ca-cert-file "+c.caFile+files))
+		require.Equal(t, "+OK",
+			replica.do(t, "CONFIG SET tls-replication yes tls-ca-cert-file "+c.caFile+files))
 		refused("tls-ca-cert-file", `tls-ca-cert-file ""`)
 		// Of one directive alone nothing is read.
 		require.Equal(t, "+OK", replica.do(t, "CONFIG SET tls-client-cert-file /none"))
@@ -255,7 +256,10 @@ func TestTLSReplicationNeedsFiles(t *testing.T) {
 		{nil, "tls-replication needs tls-cert-file"},
 		{files[:2], "tls-replication needs tls-key-file"},
 		{files, "tls-replication needs tls-ca-cert-file or tls-ca-cert-dir"},
-		{append(files, "--tls-auth-clients", "no"), "tls-replication needs tls-ca-cert-file or tls-ca-cert-dir"},
+		{
+			append(files, "--tls-auth-clients", "no"),
+			"tls-replication needs tls-ca-cert-file or tls-ca-cert-dir",
+		},
 		{
 			append(files, "--tls-ca-cert-file", c.caFile, "--tls-client-cert-file", c.caFile,
 				"--tls-client-key-file", c.key),
