@@ -115,6 +115,8 @@ func TestMemoryUsageLeavesNoTrace(t *testing.T) {
 	require.Equal(t, "20", do(s, "OBJECT IDLETIME k"))
 	require.Contains(t, do(s, "INFO stats"), "keyspace_hits:1\r\nkeyspace_misses:0", "OBJECT's")
 	h.pass(30_001)
+	require.NotEqual(t, "(nil)", do(s, "MEMORY USAGE k"), "as in Redis, until it is removed")
+	require.Equal(t, "0", do(s, "DEL k"))
 	require.Equal(t, "(nil)", do(s, "MEMORY USAGE k"))
 }
 

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,14 +14,24 @@ import (
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
 
-// A brokenMaster answers the handshake and then sends what a test wants.
+// A brokenMaster answers a replica what a test wants.
 type brokenMaster struct {
-	l      net.Listener
-	copies atomic.Int64 // it has sent
+	l     net.Listener
+	asked atomic.Int64 // PSYNCs
 }
 
 // newBrokenMaster sends behind FULLRESYNC what it is given, and hangs up if hangUp.
 func newBrokenMaster(t *testing.T, send string, hangUp bool) *brokenMaster {
+	return newMasterSaying(t, func(command string) (string, bool) {
+		if command == "psync" {
+			return "+FULLRESYNC " + strings.Repeat("a", 40) + " 0\r\n" + send, hangUp
+		}
+		return "+OK\r\n", false
+	})
+}
+
+// newMasterSaying replies to each command, named in lower case, what answer returns.
+func newMasterSaying(t *testing.T, answer func(command string) (reply string, hangUp bool)) *brokenMaster {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
@@ -32,30 +43,31 @@ func newBrokenMaster(t *testing.T, send string, hangUp bool) *brokenMaster {
 				return
 			}
 			t.Cleanup(func() { nc.Close() })
-			go m.serve(newWire(nc), send, hangUp)
+			go m.serve(newWire(nc), answer)
 		}
 	}()
 	return m
 }
 
-func (m *brokenMaster) serve(w *wire, send string, hangUp bool) {
+func (m *brokenMaster) serve(w *wire, answer func(command string) (string, bool)) {
 	for {
 		command, err := readFullReply(w.r, nil)
 		if err != nil {
 			return
 		}
-		reply, asked := "+OK\r\n", strings.ToLower(string(command))
-		if strings.Contains(asked, "\r\nack\r\n") {
+		words := strings.Split(strings.ToLower(string(command)), "\r\n")
+		if slices.Contains(words, "ack") {
 			continue // nobody answers it
 		}
-		if strings.Contains(asked, "\r\npsync\r\n") {
-			m.copies.Add(1)
-			reply = "+FULLRESYNC " + strings.Repeat("a", 40) + " 0\r\n" + send
+		name := words[min(2, len(words)-1)]
+		if name == "psync" {
+			m.asked.Add(1)
 		}
+		reply, hangUp := answer(name)
 		if w.sendRaw([]byte(reply)) != nil {
 			return
 		}
-		if hangUp && reply != "+OK\r\n" {
+		if hangUp {
 			w.conn.Close()
 			return
 		}

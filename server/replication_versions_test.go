@@ -121,7 +121,7 @@ func TestCopiesThatAreRefused(t *testing.T) {
 					replica.jump(t, fabricTimeout)
 					f.tick()
 				}
-				require.Equal(t, copies, master.copies.Load())
+				require.Equal(t, copies, master.asked.Load())
 				require.Contains(t, replica.do(t, "ROLE"), "stopped")
 				require.Equal(t, want, replica.do(t, "DEBUG DIGEST"))
 				require.Empty(t, spools(d.Names()))

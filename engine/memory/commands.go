@@ -59,7 +59,7 @@ func keyUsage(c *commands.Ctx) resp.Value {
 			return commands.ErrSyntax
 		}
 	}
-	n := c.DB.Examine(c.Args[2], c.NowMs)
+	n := c.DB.Examine(c.Args[2], 0) // as in Redis, also a key that has expired and is not removed yet
 	if n == nil {
 		return resp.Null
 	}

@@ -250,7 +250,8 @@ func (s *Stream) Here() (Position, *Reader) {
 func (s *Stream) Continue(from Position) (id string, r *Reader, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := from.ID == s.id || from.ID == s.previous && from.Offset < s.previousEnd
+	known := strings.EqualFold(from.ID, s.id) ||
+		strings.EqualFold(from.ID, s.previous) && from.Offset < s.previousEnd
 	if !known || !s.active || from.Offset < s.first.at || from.Offset > s.end {
 		return "", nil, false
 	}
