@@ -75,7 +75,8 @@ func (g *generator) callFunction() {
 // served sends a command that waits for an element, and an element from another connection, by itself, in a
 // transaction or by a script.
 func (g *generator) served() {
-	if g.capture != nil || g.users || g.conn != 0 {
+	// Of a pushed key that is emptied at once, Redis tells clients that track it in another order.
+	if g.capture != nil || g.users || g.tracks || g.conn != 0 {
 		g.send("TYPE", g.key())
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMasterThatSpeaksGarbage: whatever a master says instead of a copy, its replica answers clients, says why
-// it does not follow, and has the keys that it had.
+// TestMasterThatSpeaksGarbage: whatever a master says instead of a copy, its replica answers clients, says
+// why it does not follow, and has the keys that it had.
 func TestMasterThatSpeaksGarbage(t *testing.T) {
 	t.Parallel()
 	id := strings.Repeat("a", 40)
@@ -56,12 +56,14 @@ func TestGarbageInTheStream(t *testing.T) {
 	dump := aDump(t)
 	mark := strings.Repeat("m", 40)
 	for name, c := range map[string]struct{ stream, why string }{
-		"bytes":            {"\x00\xff\x17garbage\r\n", "protocol error"},
-		"an error":         {"-ERR no\r\n", "protocol error"},
-		"too many words":   {"*99999999\r\n", "protocol error"},
-		"a negative word":  {"*1\r\n$-5\r\n", "protocol error"},
-		"no such command":  {"*1\r\n$6\r\nNOSUCH\r\n", "cannot be followed"},
-		"a stream's":       {"*5\r\n$4\r\nXADD\r\n$1\r\ns\r\n$1\r\n*\r\n$1\r\na\r\n$1\r\n1\r\n", "cannot be followed"},
+		"bytes":           {"\x00\xff\x17garbage\r\n", "protocol error"},
+		"an error":        {"-ERR no\r\n", "protocol error"},
+		"too many words":  {"*99999999\r\n", "protocol error"},
+		"a negative word": {"*1\r\n$-5\r\n", "protocol error"},
+		"no such command": {"*1\r\n$6\r\nNOSUCH\r\n", "cannot be followed"},
+		"a foreign type": {
+			"*5\r\n$4\r\nXADD\r\n$1\r\ns\r\n$1\r\n*\r\n$1\r\na\r\n$1\r\n1\r\n", "cannot be followed",
+		},
 		"no argument":      {"*1\r\n$3\r\nSET\r\n", "cannot be followed"},
 		"a wrong database": {"*2\r\n$6\r\nSELECT\r\n$2\r\n99\r\n", "cannot be followed"},
 		"half":             {"*3\r\n$3\r\nSET\r\n$7\r\nnew:int\r\n$1\r\n", "unexpected EOF"},
@@ -164,9 +166,10 @@ func TestExpiredKeyOnReplica(t *testing.T) {
 		f.follow(replica, master)
 		replica.jump(t, 2*time.Second)
 		for _, line := range []string{
-			"MEMORY USAGE k", "OBJECT IDLETIME k", "OBJECT ENCODING k", "OBJECT REFCOUNT k", "DUMP k", "GET k",
-			"EXISTS k", "TYPE k", "PTTL k", "PEXPIRETIME k", "STRLEN k", "DBSIZE", "KEYS *", "RANDOMKEY", "TOUCH k",
-			"SCAN 0 COUNT 100", "SORT_RO k", "DEL k", "COPY k l", "GETRANGE k 0 -1", "DEBUG DIGEST-VALUE k",
+			"MEMORY USAGE k", "OBJECT IDLETIME k", "OBJECT ENCODING k", "OBJECT REFCOUNT k", "DUMP k",
+			"GET k", "EXISTS k", "TYPE k", "PTTL k", "PEXPIRETIME k", "STRLEN k", "DBSIZE", "KEYS *",
+			"RANDOMKEY", "TOUCH k", "SCAN 0 COUNT 100", "SORT_RO k", "DEL k", "COPY k l", "GETRANGE k 0 -1",
+			"DEBUG DIGEST-VALUE k",
 		} {
 			reply := replica.do(t, line)
 			if strings.HasPrefix(line, "MEMORY") && strings.HasPrefix(reply, ":") {
@@ -176,4 +179,34 @@ func TestExpiredKeyOnReplica(t *testing.T) {
 		}
 	}
 	require.Equal(t, said[redis], said[ours])
+}
+
+// TestIdleTimesAcrossReplication: after a copy no key has been idle, and a change by the master is a use, as
+// between redis-servers without a policy of eviction. Under an LRU policy Redis' copies have idle times; ours
+// have none.
+func TestIdleTimesAcrossReplication(t *testing.T) {
+	t.Parallel()
+	for _, m := range []kind{redis, ours} {
+		for _, r := range []kind{redis, ours} {
+			f := newFabric(t)
+			f.held = true
+			master, replica := f.node(m), f.node(r)
+			idle := func(n *node, key string) int {
+				seconds, err := strconv.Atoi(strings.TrimPrefix(n.do(t, "OBJECT IDLETIME "+key), ":"))
+				require.NoError(t, err)
+				return seconds
+			}
+			master.fill(t, "SET k v", "SET changed v")
+			master.jump(t, 1000*time.Second)
+			replica.jump(t, 1000*time.Second)
+			f.until(func() bool { return idle(master, "k") >= 1000 })
+			f.follow(replica, master)
+			require.Less(t, idle(replica, "k"), 100, "%s of %s", r, m)
+			replica.jump(t, 500*time.Second)
+			f.until(func() bool { return idle(replica, "changed") >= 500 })
+			master.fill(t, "APPEND changed w")
+			f.caughtUp(replica, master)
+			require.Less(t, idle(replica, "changed"), 100, "%s of %s", r, m)
+		}
+	}
 }
