@@ -167,8 +167,8 @@ func (c *campaign) round(seed uint64, number int) error {
 			signature = "(replica) " + signature
 			if c.seen[signature]++; c.seen[signature] == 1 {
 				c.reported++
-				fmt.Fprintf(c.out, "\nDIFFERENCE %d: %s: seed %d, round %d: %s\n", c.reported, signature, seed,
-					number, what)
+				fmt.Fprintf(c.out, "\nDIFFERENCE %d: %s: seed %d, round %d: %s\n", c.reported, signature,
+					seed, number, what)
 			}
 		})
 		if err != nil {

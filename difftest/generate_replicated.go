@@ -112,8 +112,8 @@ func (g *generator) served() {
 			g.add(step{args: args, glue: true})
 		}
 	default:
-		args := append([]string{"EVAL", "return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))", "1", k, push[0]},
-			push[2:]...)
+		const text = "return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))"
+		args := append([]string{"EVAL", text, "1", k, push[0]}, push[2:]...)
 		g.add(step{args: args, inner: push, glue: true})
 	}
 	g.onConn(1, func() { g.add(step{glue: true}) }) // which sends nothing and reads the reply

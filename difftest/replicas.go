@@ -322,7 +322,8 @@ func (all *replicas) compare(number int, report func(signature, what string)) er
 			all.begun[i/2], all.read[i/2] = p.master(), all.restarted || full > 0
 		}
 	}
-	odd := map[string]bool{} // keys that Redis' own replica holds otherwise: it misses some growth of BITFIELD
+	// Redis' own replica holds these keys otherwise: it misses some growth by BITFIELD.
+	odd := map[string]bool{}
 	var held [4]map[string]string
 	for i, p := range all.pairings {
 		var what string
@@ -358,8 +359,8 @@ func (all *replicas) compare(number int, report func(signature, what string)) er
 	return nil
 }
 
-// promote makes a master of a replica, which must then hold what it held and take writes, and starts it again,
-// for its clock is now its former master's.
+// promote makes a master of a replica, which must then take writes, and starts it again, for its clock is now
+// its former master's.
 func (p *pairing) promote() error {
 	for _, command := range []string{"REPLICAOF NO ONE", "SET promoted v", "FUNCTION LIST"} {
 		got, err := ask(p.to, strings.Fields(command)...)
@@ -453,7 +454,8 @@ func (p *pairing) compare(odd map[string]bool) (string, map[string]string, error
 		for i, key := range keys {
 			a, b := a[each*i:each*(i+1)], b[each*i:each*(i+1)]
 			name := fmt.Sprintf("key %q of database %d", key, db)
-			if at := numbers(a[0])[0]; b[0] == expired && at > 0 && strconv.Itoa(at/1000) <= clock.elems[0].text {
+			at := numbers(a[0])[0]
+			if b[0] == expired && at > 0 && strconv.Itoa(at/1000) <= clock.elems[0].text {
 				a[0] = expired // a copy has put the replica's clock to its master's
 			} else {
 				held[name] = b[2]
