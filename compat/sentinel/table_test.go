@@ -53,10 +53,17 @@ func row(name, program string, all []outcome) string {
 	units := column(all, func(o outcome) []int { return o.lost })
 	confirmed := column(all, func(o outcome) []int { return o.lostOfOne })
 	straddled := column(all, func(o outcome) []int { return []int{o.straddled} })
-	return fmt.Sprintf("| %s | %s | %.2f (%.2f) | %.0f (%.0f) | %d (%d) | %d (%d) | %d (%d) |\n",
-		name, program, median(silences), slices.Max(silences), median(errs), slices.Max(errs),
-		median(units), slices.Max(units), median(confirmed), slices.Max(confirmed),
-		median(straddled), slices.Max(straddled))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", name, program,
+		cell("%.2f", silences), cell("%.0f", errs), cell("%d", units), cell("%d", confirmed),
+		cell("%d", straddled))
+}
+
+// cell returns the median and the maximum.
+func cell[T cmp.Ordered](format string, values []T) string {
+	if len(values) == 0 {
+		return "not asked for"
+	}
+	return fmt.Sprintf(format+" ("+format+")", median(values), slices.Max(values))
 }
 
 // column returns what each outcome has in a column.
