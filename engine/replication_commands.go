@@ -242,6 +242,9 @@ func (s *Session) endReplica() {
 	}
 }
 
+// Streamed returns the offset behind what the session last wrote to the stream for replicas, 0 if nothing.
+func (s *Session) Streamed() int64 { return s.streamed }
+
 // Replica reports whether the session is a replica: it is sent a stream, and is silent for long.
 func (s *Session) Replica() bool { return s.replica != nil }
 

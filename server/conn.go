@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -55,6 +56,7 @@ type conn struct {
 	lastActive   time.Time   // when bytes last arrived
 	traffic      int         // bytes of input and output since it took a turn or waited for input
 	waits        int         // of the socket, when traffic was last changed
+	streamed     int64       // of the session, at the last flush
 	turn         chan struct{}
 	hasDeadline  bool        // a read deadline is set
 	subscribed   bool        // the output limit is the one of subscribers
@@ -174,7 +176,7 @@ func (c *conn) batch() bool {
 	if b := c.session.Blocked(); b != nil {
 		if !b.Over() {
 			c.publish()
-			return c.deliver() && c.out.flush() && c.checkQueryLimit()
+			return c.deliver() && c.flush() && c.checkQueryLimit()
 		}
 		c.stopBlockTimer()
 		c.lastActive = time.Now()
@@ -203,7 +205,7 @@ func (c *conn) batch() bool {
 	open = open && c.deliver()
 	c.traffic += len(c.out.buf)
 	c.session.EndCall()
-	open = c.out.flush() && open
+	open = c.flush() && open
 	c.yield()
 	c.publish()
 	return open
@@ -234,12 +236,25 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
 		c.session.EndCall()
 		c.traffic += len(c.out.buf)
-		if open = c.out.flush() && open; !c.out.sent {
+		if open = c.flush() && open; !c.out.sent {
 			c.session.EnforceClientMemory() // a long pipeline may ask for any amount
 		}
 		c.yield()
 	}
 	return open && !c.session.Closing()
+}
+
+// flush sends the collected replies. Replicas come first if the session has written anything since the last
+// flush, so that a server that is killed has acknowledged little that they lack. The first yield lets those
+// run whose input has arrived, too, and then the replicas' pumps; these let the others run likewise, to send
+// more at once, and so they are waited for by the second. Nothing is promised: WAIT does that.
+func (c *conn) flush() bool {
+	if at := c.session.Streamed(); at != c.streamed {
+		c.streamed = at
+		runtime.Gosched()
+		runtime.Gosched()
+	}
+	return c.out.flush()
 }
 
 // yield waits for another turn if the connection has been busy for long.

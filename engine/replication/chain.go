@@ -2,6 +2,7 @@ package replication
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 )
@@ -141,6 +142,7 @@ func (r *Reader) Next(interrupt <-chan struct{}) ([]byte, error) {
 		}
 		select {
 		case <-r.wake:
+			runtime.Gosched() // others write more, which is then sent at once
 		case <-interrupt:
 			r.stopWaiting()
 			return nil, nil

@@ -1,0 +1,54 @@
+package server_test
+
+import (
+	"context"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/server/pipe"
+)
+
+// TestReplicaBeforeReply: when a client is answered, a replica has been sent what the client wrote. One
+// processor shows the order, several run both at once.
+func TestReplicaBeforeReply(t *testing.T) { // not parallel: other tests would share the processor
+	f := newFabric(t)
+	master, l := f.node(ours), pipe.Listen()
+	require.NoError(t, master.srv.Add(l))
+	dial := func() *wire {
+		c, err := l.Dial(context.Background())
+		require.NoError(t, err)
+		t.Cleanup(func() { c.Close() })
+		return newWire(c)
+	}
+	client, replica := dial(), dial()
+	require.Equal(t, "+OK", doLine(t, replica, "REPLCONF capa eof"))
+	require.NoError(t, replica.sendRaw([]byte("PSYNC ? -1\r\n")))
+	require.Regexp(t, `^\+FULLRESYNC`, f.await(replica))
+	readCopy(t, replica)
+	require.NoError(t, replica.sendRaw([]byte("REPLCONF ACK 0\r\n")))
+	f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=online") })
+
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const rounds = 200
+	sent := make([]byte, 1000)
+	first := 0
+	for i := range rounds {
+		require.Equal(t, ":"+strconv.Itoa(i+1), doLine(t, client, "INCR k"))
+		n, err := replica.conn.(*pipe.Conn).ReadSome(sent)
+		require.NoError(t, err)
+		if n > 0 {
+			first++
+			continue
+		}
+		for line := ""; line != "k\r\n"; { // the command's last
+			line, err = replica.r.ReadString('\n')
+			require.NoError(t, err)
+		}
+	}
+	// The replica's pump may be kept from the processor, but not each time.
+	require.Greater(t, first, rounds/2)
+}
