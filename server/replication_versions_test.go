@@ -24,7 +24,7 @@ func madeFile(t *testing.T, name string) string {
 
 // asCopy returns a file as a master sends it, with commands behind it.
 func asCopy(file string, commands ...string) string {
-	mark := strings.Repeat("m", 40)
+	mark := "x" + strings.Repeat("m", 39) // it cannot begin within the copy
 	var stream strings.Builder
 	for _, line := range commands {
 		stream.Write(multibulk(bytes.Fields([]byte(line))))
