@@ -251,7 +251,7 @@ func (s *Session) publishNow(c *commands.Ctx) {
 	s.edit(func(p *public) {
 		p.db, p.proto, p.lastCommand, p.lastUs = c.DBIndex, s.proto, c.Cmd, c.NowUs
 		if s.peer.Buffers != nil {
-			p.buffers = s.peer.Buffers()
+			s.countBuffers(p, s.peer.Buffers(), p.multiBytes)
 		}
 	})
 }
@@ -296,7 +296,7 @@ func clientList(c *commands.Ctx) resp.Value {
 var clientTypes = map[string]func(o *Session) bool{
 	"normal": func(o *Session) bool {
 		p := o.view()
-		return !p.subscribed() && !p.replica && !isMaster(o)
+		return !p.subscribed() && p.replica == nil && !isMaster(o)
 	},
 	"pubsub":  func(o *Session) bool { p := o.view(); return p.subscribed() },
 	"master":  isMaster,
@@ -306,7 +306,7 @@ var clientTypes = map[string]func(o *Session) bool{
 
 func isMaster(o *Session) bool { return o.follows != nil }
 
-func isReplica(o *Session) bool { return o.view().replica }
+func isReplica(o *Session) bool { return o.view().replica != nil }
 
 // subscribed reports whether the session has subscriptions.
 func (p *public) subscribed() bool { return p.topics != [pubsub.Kinds]int{} }
@@ -420,7 +420,7 @@ func (s *Session) line(nowUs int64) string {
 		letter string
 	}{
 		{p.monitoring, "O"},
-		{p.replica, "S"},
+		{p.replica != nil, "S"},
 		{isMaster(s), "M"},
 		{p.subscribed(), "P"},
 		{p.queued >= 0, "x"},
@@ -444,7 +444,10 @@ func (s *Session) line(nowUs int64) string {
 			p.buffers.QueryFree = 0
 		}
 	}
-	output := s.output.Load()
+	output, unread := s.output.Load(), int64(0)
+	if p.replica != nil { // what it has not read is kept once for all: it is no buffer of the session
+		unread = p.replica.Status().Unread
+	}
 	last := "NULL"
 	if p.lastCommand != nil {
 		last = p.lastCommand.Own().FullName()
@@ -461,8 +464,8 @@ func (s *Session) line(nowUs int64) string {
 		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name,
 		seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
 		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
-		p.buffers.Query, p.buffers.QueryFree, p.multiBytes, output, output, s.bytes(&p), last,
-		user,
+		p.buffers.Query, p.buffers.QueryFree, p.multiBytes, output, output+unread,
+		s.bytes(&p)+unread, last, user,
 		p.tracking.Redirection(), p.proto, p.library())
 }
 

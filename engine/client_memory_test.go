@@ -216,3 +216,25 @@ func TestMultiMemory(t *testing.T) {
 	s.Publish(engine.Buffers{})
 	require.Zero(t, v.field(v.open(), s, "multi-mem"), "a large queue is not kept")
 }
+
+// TestClientLinesKeepAccounts: a session that shows its own line counts in used memory as before, however
+// often it does, and no longer once it has ended.
+func TestClientLinesKeepAccounts(t *testing.T) {
+	v := newEvictions(t)
+	before := v.engine.MemoryUse().Clients
+	buffers := engine.Buffers{Memory: 100}
+	s := v.engine.NewSession(engine.Peer{Buffers: func() engine.Buffers { return engine.Buffers{Memory: 4000} }})
+	s.Publish(buffers)
+	open := v.engine.MemoryUse().Clients
+	for range 3 {
+		for _, line := range []string{"CLIENT LIST", "CLIENT INFO"} {
+			do(s, line)
+			require.Equal(t, open+4000-100, v.engine.MemoryUse().Clients, line)
+			s.Publish(buffers)
+			require.Equal(t, open, v.engine.MemoryUse().Clients, line)
+		}
+	}
+	do(s, "CLIENT LIST")
+	s.Close()
+	require.Equal(t, before, v.engine.MemoryUse().Clients)
+}

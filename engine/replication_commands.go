@@ -231,7 +231,7 @@ func (e *Engine) serveReplica(c *commands.Ctx, from replication.Position) resp.V
 	}
 	s.replica = e.repl.master.PSYNC(s.peer.Addr, from, s.said, e.clock.MonotonicUs(),
 		e.masterSettings().SyncDelayUs, s.peer.Kill)
-	s.edit(func(p *public) { p.replica = true })
+	s.edit(func(p *public) { p.replica = s.replica })
 	return resp.Streamed(s.replica)
 }
 

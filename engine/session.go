@@ -123,8 +123,8 @@ type public struct {
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64
 	noEvict, noTouch, blocked bool
-	tracking                  *tracking.Mode // nil: CLIENT TRACKING OFF
-	replica                   bool           // it has sent PSYNC or SYNC
+	tracking                  *tracking.Mode       // nil: CLIENT TRACKING OFF
+	replica                   *replication.Replica // nil unless it has sent PSYNC or SYNC
 	monitoring                bool
 	buffers                   Buffers
 }
