@@ -223,7 +223,8 @@ func TestClientLinesKeepAccounts(t *testing.T) {
 	v := newEvictions(t)
 	before := v.engine.MemoryUse().Clients
 	buffers := engine.Buffers{Memory: 100}
-	s := v.engine.NewSession(engine.Peer{Buffers: func() engine.Buffers { return engine.Buffers{Memory: 4000} }})
+	running := func() engine.Buffers { return engine.Buffers{Memory: 4000} }
+	s := v.engine.NewSession(engine.Peer{Buffers: running})
 	s.Publish(buffers)
 	open := v.engine.MemoryUse().Clients
 	for range 3 {
