@@ -75,9 +75,11 @@ func (m *meter) read() (u usage, err error) {
 		return u, err
 	}
 	defer c.Close()
-	// The scripts' cache is bounded; what it holds is no leak.
-	if _, err := c.Do("SCRIPT", "FLUSH"); err != nil {
-		return u, err
+	// The scripts' cache and what RL.TOP counts are bounded; what they hold is no leak.
+	for _, forget := range []string{"SCRIPT FLUSH", "CONFIG RESETSTAT"} {
+		if _, err := c.Do(strings.Fields(forget)...); err != nil {
+			return u, err
+		}
 	}
 	if u.used, err = c.Info("used_memory"); err != nil {
 		return u, err
