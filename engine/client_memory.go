@@ -76,7 +76,7 @@ func (e *Engine) clientBytes() int64 {
 }
 
 // evictClients closes the largest sessions until the rest is below
-// maxmemory-clients. Those with CLIENT NO-EVICT count, but stay.
+// maxmemory-clients. Those with CLIENT NO-EVICT, replicas and the master count, but stay.
 func (e *Engine) evictClients() {
 	m := &e.clientMemory
 	limit := m.limit.Load()
@@ -95,7 +95,7 @@ func (e *Engine) evictClients() {
 		p := s.view()
 		n := s.bytes(&p)
 		total += n
-		if !p.noEvict && s.peer.Kill != nil {
+		if !p.noEvict && p.replica == nil && !isMaster(s) && s.peer.Kill != nil {
 			evictable = append(evictable, client{s, n})
 		}
 	}

@@ -281,6 +281,7 @@ func (f *follower) Idle() { f.session.publish(Buffers{}) }
 func (f *follower) Connected(up bool) {
 	if !up {
 		f.session.flush()
+		f.session.setBuffers(Buffers{}, 0)
 		f.engine.sessions.remove(f.session)
 		return
 	}

@@ -29,6 +29,17 @@ func (e *Engine) withAllLocked(fn func()) {
 	fn()
 }
 
+// newFollower makes the engine a replica and returns what its master would feed.
+func (e *Engine) newFollower(t *testing.T) (f *follower) {
+	e.withAllLocked(func() {
+		e.repl.stream.Activate()
+		require.NoError(t, e.followMaster("h", 1, nil))
+		f = &follower{engine: e, epoch: e.repl.epoch.Load()}
+		f.session = e.newMasterSession(f, "h")
+	})
+	return f
+}
+
 func fields(line string) (out [][]byte) {
 	for _, word := range strings.Fields(line) {
 		out = append(out, []byte(word))
@@ -39,13 +50,7 @@ func fields(line string) (out [][]byte) {
 // TestFormerMasterChangesNothing: a master that is one no longer neither names the history nor adds to it.
 func TestFormerMasterChangesNothing(t *testing.T) {
 	e := newRoleEngine()
-	var f *follower
-	e.withAllLocked(func() {
-		e.repl.stream.Activate()
-		require.NoError(t, e.followMaster("h", 1, nil))
-		f = &follower{engine: e, epoch: e.repl.epoch.Load()}
-		f.session = e.newMasterSession(f, "h")
-	})
+	f := e.newFollower(t)
 	ping := replication.Command("PING")
 	require.NoError(t, f.Apply([][]byte{[]byte("PING")}, ping))
 	require.EqualValues(t, len(ping), e.repl.stream.Position().Offset)
@@ -65,17 +70,28 @@ func TestFormerMasterChangesNothing(t *testing.T) {
 	require.ErrorIs(t, f.empty(), errNotMaster)
 }
 
+// TestMasterSessionIsCountedWhileItIsUp: what the master's session takes counts until the link is down.
+func TestMasterSessionIsCountedWhileItIsUp(t *testing.T) {
+	e := newRoleEngine()
+	f := e.newFollower(t)
+	before := e.MemoryUse().Clients
+	for range 3 {
+		f.Connected(true)
+		for _, line := range []string{"MULTI", "SET k v", "SET k w"} {
+			require.NoError(t, f.Apply(fields(line), []byte(line)))
+		}
+		f.Idle()
+		require.Greater(t, e.MemoryUse().Clients, before+sessionBytes)
+		f.Connected(false)
+		require.Equal(t, before, e.MemoryUse().Clients)
+	}
+}
+
 // TestForeignCommandEndsHistory: after a command that cannot be carried out the server has a state that is in
 // no history.
 func TestForeignCommandEndsHistory(t *testing.T) {
 	e := newRoleEngine()
-	var f *follower
-	e.withAllLocked(func() {
-		e.repl.stream.Activate()
-		require.NoError(t, e.followMaster("h", 1, nil))
-		f = &follower{engine: e, epoch: e.repl.epoch.Load()}
-		f.session = e.newMasterSession(f, "h")
-	})
+	f := e.newFollower(t)
 	require.NoError(t, f.Apply(fields("SET k v"), replication.Command("SET", "k", "v")))
 	_, ok := f.Position()
 	require.True(t, ok)

@@ -159,3 +159,31 @@ func readCopy(t *testing.T, w *wire) (copied string) {
 	}
 	return strings.TrimSuffix(b.String(), mark[1])
 }
+
+// TestReplicationIsNotEvicted: maxmemory-clients closes neither the connection to a replica nor that to a
+// master.
+func TestReplicationIsNotEvicted(t *testing.T) {
+	t.Parallel()
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(k), f.node(k)
+		f.follow(replica, master)
+		for _, n := range []*node{master, replica} {
+			n.fill(t, "CLIENT NO-EVICT ON")
+			idle, large := n.dial(t), n.dial(t)
+			require.Equal(t, "+PONG", doLine(t, idle, "PING"))
+			queued := "ECHO " + strings.Repeat("v", 400_000)
+			for _, line := range []string{"CLIENT NO-EVICT ON", "MULTI", queued} {
+				require.NotRegexp(t, "^-", doLine(t, large, line))
+			}
+			n.fill(t, "CONFIG SET maxmemory-clients 1")
+			require.Contains(t, f.await(idle), "EOF", "whoever can be evicted is")
+			f.tick()
+			n.fill(t, "CONFIG SET maxmemory-clients 0")
+			require.NoError(t, large.conn.Close())
+		}
+		master.fill(t, "MULTI", "SET a b", "SET c d", "EXEC")
+		f.requireSame(replica, master)
+		full, partial := master.counts(t)
+		require.Equal(t, "1 0", full+" "+partial)
+	})
+}
