@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,21 @@ func freePort() (addr, port string, err error) {
 		return "", "", err
 	}
 	return l.Addr().String(), strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
+}
+
+// BuildServer returns the path of the zlimit-server that tests run: that of the environment variable
+// ZLIMIT_SERVER, or one that it builds in dir, for a caller two folders below the root of the tree.
+func BuildServer(dir string) (program string, err error) {
+	if program = os.Getenv("ZLIMIT_SERVER"); program != "" {
+		return program, nil
+	}
+	program = filepath.Join(dir, "zlimit-server")
+	build := exec.Command("go", "build", "-o", program, "./cmd/zlimit-server")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return program, nil
 }
 
 // Start starts a program that takes redis-server's directives for a row, on free ports

@@ -549,53 +549,6 @@ func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	return c.Run()
 }
 
-// Publish shows other sessions the present state of this one. The connection calls
-// it after each batch of commands.
-func (s *Session) Publish(b Buffers) {
-	s.publish(b)
-	s.EnforceClientMemory()
-}
-
-func (s *Session) publish(b Buffers) {
-	s.EndCall()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := &s.public
-	p.db, p.proto = s.ctx.DBIndex, s.proto
-	p.queued = -1
-	if s.tx.open {
-		p.queued = len(s.tx.queued)
-	}
-	p.watched = s.watch.Len()
-	if s.run.Cmd != nil {
-		p.lastCommand = s.run.Cmd
-	}
-	p.lastUs = s.endedUs()
-	s.countBuffers(p, b, s.tx.bytes())
-	s.flush()
-	if s.blocked.Load() == nil { // otherwise the session that serves it uses ctx
-		s.ctx.Reset() // an idle client keeps no large reply
-	}
-}
-
-// Count adds the commands that have run to the statistics. It is the part of
-// Publish that sessions need which no other session sees.
-func (s *Session) Count() { s.flush() }
-
-// view returns what other sessions can see of this one.
-func (s *Session) view() public {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.public
-}
-
-// edit changes what other sessions can see of this one.
-func (s *Session) edit(change func(p *public)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.public)
-}
-
 // caller returns the session that runs a command of this package's groups.
 func caller(c *commands.Ctx) *Session { return c.Caller.(*Session) }
 

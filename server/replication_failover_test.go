@@ -115,115 +115,99 @@ func (f *fabric) masterOfSilent(k kind, port string) (*node, net.Conn) {
 // failover is aborted or its time is up.
 func TestFailoverThatWaits(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			master, _ := f.masterOfSilent(k, "1")
-			_, own := master.hostPort()
-			require.Equal(t, "+OK", master.do(t, "FAILOVER TO 127.0.0.1 1"))
-			require.Equal(t, "waiting-for-sync", master.field(t, "master_failover_state"))
-			for line, want := range map[string]string{
-				"FAILOVER":                     "-ERR FAILOVER already in progress.",
-				"FAILOVER ABORT x":             "-ERR syntax error",
-				"REPLICAOF NO ONE":             "-ERR REPLICAOF not allowed while failing over.",
-				"REPLICAOF 127.0.0.1 " + own:   "-ERR REPLICAOF not allowed while failing over.",
-				"CONFIG SET replicaof \"a 1\"": "-ERR CONFIG SET failed",
-				"PSYNC ? -1":                   "-NOMASTERLINK Can't SYNC while failing over",
-				"CLIENT UNPAUSE":               "+OK",
-				"GET k":                        "$1",
-			} {
-				require.Contains(t, master.do(t, line), want, line)
-			}
-			writer := master.dial(t)
-			require.NoError(t, writer.send(wordsOf(t, "SET k late")))
-			f.blockedClients(master, 1)
-			require.Equal(t, "$1\r\nv", master.do(t, "GET k"))
-			require.Equal(t, "+OK", master.do(t, "FAILOVER ABORT"))
-			require.Equal(t, "+OK", f.await(writer))
-			require.Equal(t, "-ERR No failover in progress.", master.do(t, "FAILOVER ABORT"))
-			require.Equal(t, "no-failover", master.field(t, "master_failover_state"))
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, _ := f.masterOfSilent(k, "1")
+		_, own := master.hostPort()
+		require.Equal(t, "+OK", master.do(t, "FAILOVER TO 127.0.0.1 1"))
+		require.Equal(t, "waiting-for-sync", master.field(t, "master_failover_state"))
+		for line, want := range map[string]string{
+			"FAILOVER":                     "-ERR FAILOVER already in progress.",
+			"FAILOVER ABORT x":             "-ERR syntax error",
+			"REPLICAOF NO ONE":             "-ERR REPLICAOF not allowed while failing over.",
+			"REPLICAOF 127.0.0.1 " + own:   "-ERR REPLICAOF not allowed while failing over.",
+			"CONFIG SET replicaof \"a 1\"": "-ERR CONFIG SET failed",
+			"PSYNC ? -1":                   "-NOMASTERLINK Can't SYNC while failing over",
+			"CLIENT UNPAUSE":               "+OK",
+			"GET k":                        "$1",
+		} {
+			require.Contains(t, master.do(t, line), want, line)
+		}
+		writer := master.dial(t)
+		require.NoError(t, writer.send(wordsOf(t, "SET k late")))
+		f.blockedClients(master, 1)
+		require.Equal(t, "$1\r\nv", master.do(t, "GET k"))
+		require.Equal(t, "+OK", master.do(t, "FAILOVER ABORT"))
+		require.Equal(t, "+OK", f.await(writer))
+		require.Equal(t, "-ERR No failover in progress.", master.do(t, "FAILOVER ABORT"))
+		require.Equal(t, "no-failover", master.field(t, "master_failover_state"))
 
-			require.Equal(t, "+OK", master.do(t, "FAILOVER TIMEOUT 1"))
-			require.NoError(t, writer.send(wordsOf(t, "SET k later")))
-			require.Equal(t, "+OK", f.await(writer))
-			f.failedOver(master, "master")
-		})
-	}
+		require.Equal(t, "+OK", master.do(t, "FAILOVER TIMEOUT 1"))
+		require.NoError(t, writer.send(wordsOf(t, "SET k later")))
+		require.Equal(t, "+OK", f.await(writer))
+		f.failedOver(master, "master")
+	})
 }
 
 // TestFailoverByForce: at the timeout the target is asked whatever it has, and the failover can still be
 // aborted while it does not answer. The server is then the master again.
 func TestFailoverByForce(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer l.Close() // it accepts nothing, so the handshake hangs
-			_, port, _ := net.SplitHostPort(l.Addr().String())
-			master, _ := f.masterOfSilent(k, port)
-			id := master.field(t, "master_replid")
-			writer := master.dial(t)
-			master.fill(t, "CLIENT PAUSE 100000000 WRITE")
-			require.NoError(t, writer.send(wordsOf(t, "SET k late")))
-			f.blockedClients(master, 1)
-			require.Equal(t, "+OK", master.do(t, "FAILOVER TO 127.0.0.1 "+port+" FORCE TIMEOUT 1"))
-			f.until(func() bool { return master.field(t, "master_failover_state") == "failover-in-progress" })
-			require.Equal(t, "slave", master.field(t, "role"))
-			require.Equal(t, "-ERR FAILOVER already in progress.", master.do(t, "FAILOVER"))
-			require.Contains(t, master.do(t, "SET k w"), "-READONLY")
-			master.fill(t, "CLIENT UNPAUSE")
-			require.Equal(t, "$1\r\nv", master.do(t, "GET k"), "the failover postpones it yet")
-			require.Equal(t, "+OK", master.do(t, "FAILOVER ABORT"))
-			require.Equal(t, "+OK", f.await(writer), "it is the master again")
-			f.failedOver(master, "master")
-			require.Equal(t, "$4\r\nlate", master.do(t, "GET k"))
-			require.NotEqual(t, id, master.field(t, "master_replid"))
-			require.Equal(t, id, master.field(t, "master_replid2"))
-		})
-	}
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close() // it accepts nothing, so the handshake hangs
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		master, _ := f.masterOfSilent(k, port)
+		id := master.field(t, "master_replid")
+		writer := master.dial(t)
+		master.fill(t, "CLIENT PAUSE 100000000 WRITE")
+		require.NoError(t, writer.send(wordsOf(t, "SET k late")))
+		f.blockedClients(master, 1)
+		require.Equal(t, "+OK", master.do(t, "FAILOVER TO 127.0.0.1 "+port+" FORCE TIMEOUT 1"))
+		f.until(func() bool { return master.field(t, "master_failover_state") == "failover-in-progress" })
+		require.Equal(t, "slave", master.field(t, "role"))
+		require.Equal(t, "-ERR FAILOVER already in progress.", master.do(t, "FAILOVER"))
+		require.Contains(t, master.do(t, "SET k w"), "-READONLY")
+		master.fill(t, "CLIENT UNPAUSE")
+		require.Equal(t, "$1\r\nv", master.do(t, "GET k"), "the failover postpones it yet")
+		require.Equal(t, "+OK", master.do(t, "FAILOVER ABORT"))
+		require.Equal(t, "+OK", f.await(writer), "it is the master again")
+		f.failedOver(master, "master")
+		require.Equal(t, "$4\r\nlate", master.do(t, "GET k"))
+		require.NotEqual(t, id, master.field(t, "master_replid"))
+		require.Equal(t, id, master.field(t, "master_replid2"))
+	})
 }
 
 // TestFailoverRefused: a target that refuses to be a master leaves the master what it was.
 func TestFailoverRefused(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			target := f.node(ours) // a master
-			_, port := target.hostPort()
-			master, _ := f.masterOfSilent(k, port)
-			require.Equal(t, "+OK", master.do(t, "FAILOVER TO 127.0.0.1 "+port+" FORCE TIMEOUT 1"))
-			f.failedOver(master, "master")
-			master.fill(t, "SET k w")
-			require.Equal(t, "$1\r\nw", master.do(t, "GET k"))
-		})
-	}
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		target := f.node(ours) // a master
+		_, port := target.hostPort()
+		master, _ := f.masterOfSilent(k, port)
+		require.Equal(t, "+OK", master.do(t, "FAILOVER TO 127.0.0.1 "+port+" FORCE TIMEOUT 1"))
+		f.failedOver(master, "master")
+		master.fill(t, "SET k w")
+		require.Equal(t, "$1\r\nw", master.do(t, "GET k"))
+	})
 }
 
 // TestPromotionByPSYNC: only a replica that has the history is promoted by PSYNC.
 func TestPromotionByPSYNC(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			master, replica := f.node(ours), f.node(k)
-			f.follow(replica, master)
-			id := master.field(t, "master_replid")
-			require.Equal(t, "-ERR PSYNC FAILOVER can't be sent to a master.",
-				master.do(t, "PSYNC "+id+" 1 FAILOVER"))
-			require.Equal(t, "-ERR PSYNC FAILOVER replid must match my replid.",
-				replica.do(t, "PSYNC ? -1 failover"))
-			require.Equal(t, "slave", replica.field(t, "role"))
-			w := replica.dial(t)
-			at := fmt.Sprint(replica.offset(t) + 1)
-			require.Regexp(t, `^\+CONTINUE`, doLine(t, w, "PSYNC "+id+" "+at+" failover"))
-			require.Equal(t, "master", replica.field(t, "role"))
-		})
-	}
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(ours), f.node(k)
+		f.follow(replica, master)
+		id := master.field(t, "master_replid")
+		require.Equal(t, "-ERR PSYNC FAILOVER can't be sent to a master.",
+			master.do(t, "PSYNC "+id+" 1 FAILOVER"))
+		require.Equal(t, "-ERR PSYNC FAILOVER replid must match my replid.",
+			replica.do(t, "PSYNC ? -1 failover"))
+		require.Equal(t, "slave", replica.field(t, "role"))
+		w := replica.dial(t)
+		at := fmt.Sprint(replica.offset(t) + 1)
+		require.Regexp(t, `^\+CONTINUE`, doLine(t, w, "PSYNC "+id+" "+at+" failover"))
+		require.Equal(t, "master", replica.field(t, "role"))
+	})
 }

@@ -68,52 +68,48 @@ func without(names []string, name string) (out []string) {
 // TestMinReplicasToWrite: too few replicas refuse writes, and a replica that is silent does not count.
 func TestMinReplicasToWrite(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			master, replica := f.node(k, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10"),
-				f.node(k)
-			const refused = "-NOREPLICAS Not enough good replicas to write."
-			refusals := func() {
-				t.Helper()
-				for _, line := range []string{
-					"SET k v", "DEL k", `EVAL "#!lua\nreturn 1" 0`, "FLUSHALL", "GETEX k",
-				} {
-					require.Equal(t, refused, master.do(t, line), line)
-				}
-				require.Contains(t, master.do(t, `EVAL "return redis.call('set', KEYS[1], 1)" 1 k`), refused)
-				require.Equal(t, "+OK", master.do(t, "MULTI"))
-				require.Equal(t, refused, master.do(t, "SET k v"))
-				require.Equal(t, "-EXECABORT Transaction discarded because of previous errors.", master.do(t,
-					"EXEC"))
-				require.Equal(t, "+OK", master.do(t, "MULTI"))
-				require.Equal(t, "+QUEUED", master.do(t, `EVAL "return redis.call('set', KEYS[1], 1)" 1 k`))
-				require.Contains(t, master.do(t, "EXEC"), refused)
-				require.Equal(t, "$-1", master.do(t, "GET k"))
-				require.Equal(t, ":1", master.do(t, `EVAL "return 1" 0`))
-				require.Equal(t, "0", master.field(t, "min_slaves_good_slaves"))
-				if k == ours {
-					require.Equal(t, refused, master.do(t, "RL.ALLOW u 5 1s"))
-				}
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(k, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10"),
+			f.node(k)
+		const refused = "-NOREPLICAS Not enough good replicas to write."
+		refusals := func() {
+			t.Helper()
+			for _, line := range []string{
+				"SET k v", "DEL k", `EVAL "#!lua\nreturn 1" 0`, "FLUSHALL", "GETEX k",
+			} {
+				require.Equal(t, refused, master.do(t, line), line)
 			}
+			require.Contains(t, master.do(t, `EVAL "return redis.call('set', KEYS[1], 1)" 1 k`), refused)
+			require.Equal(t, "+OK", master.do(t, "MULTI"))
+			require.Equal(t, refused, master.do(t, "SET k v"))
+			require.Equal(t, "-EXECABORT Transaction discarded because of previous errors.", master.do(t,
+				"EXEC"))
+			require.Equal(t, "+OK", master.do(t, "MULTI"))
+			require.Equal(t, "+QUEUED", master.do(t, `EVAL "return redis.call('set', KEYS[1], 1)" 1 k`))
+			require.Contains(t, master.do(t, "EXEC"), refused)
+			require.Equal(t, "$-1", master.do(t, "GET k"))
+			require.Equal(t, ":1", master.do(t, `EVAL "return 1" 0`))
+			require.Equal(t, "0", master.field(t, "min_slaves_good_slaves"))
+			if k == ours {
+				require.Equal(t, refused, master.do(t, "RL.ALLOW u 5 1s"))
+			}
+		}
+		refusals()
+		f.follow(replica, master)
+		f.until(func() bool { return master.field(t, "min_slaves_good_slaves") == "1" })
+		require.Equal(t, "+OK", master.do(t, "SET k v"))
+		require.Equal(t, ":1", master.do(t, "DEL k"))
+		if k == ours { // nobody ticks the replica: it confirms nothing
+			master.jump(t, 11*time.Second)
 			refusals()
-			f.follow(replica, master)
+			replica.jump(t, time.Second)
 			f.until(func() bool { return master.field(t, "min_slaves_good_slaves") == "1" })
-			require.Equal(t, "+OK", master.do(t, "SET k v"))
-			require.Equal(t, ":1", master.do(t, "DEL k"))
-			if k == ours { // nobody ticks the replica: it confirms nothing
-				master.jump(t, 11*time.Second)
-				refusals()
-				replica.jump(t, time.Second)
-				f.until(func() bool { return master.field(t, "min_slaves_good_slaves") == "1" })
-			}
-			require.Equal(t, "+OK", master.do(t, "CONFIG SET min-replicas-max-lag 0"))
-			require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
-			f.until(func() bool { return master.field(t, "connected_slaves") == "0" })
-			require.Equal(t, "+OK", master.do(t, "SET k v"))
-		})
-	}
+		}
+		require.Equal(t, "+OK", master.do(t, "CONFIG SET min-replicas-max-lag 0"))
+		require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
+		f.until(func() bool { return master.field(t, "connected_slaves") == "0" })
+		require.Equal(t, "+OK", master.do(t, "SET k v"))
+	})
 }
 
 // TestWaitForReplicas: WAIT returns how many have confirmed what the connection has written.

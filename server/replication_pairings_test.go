@@ -100,57 +100,53 @@ func TestReplicationPairings(t *testing.T) {
 // TestReplicationOfLimiters: every algorithm's state is the same on a replica.
 func TestReplicationOfLimiters(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			master, replica := f.node(ours), f.node(k)
-			decide := func(key string) (lines []string) {
-				for _, algo := range []string{"LOG", "FIXED", "GCRA 50", "BUCKETS 8", "COUNTER"} {
-					name := key + algo[:3]
-					lines = append(lines,
-						"RL.ALLOW "+name+" 100 60000 ALGO "+algo,
-						"RL.ALLOW "+name+" 100 60000 COST 3 ALGO "+algo,
-						"RL.ALLOW "+name+"many 100000 3600000 COST 64 ALGO "+algo,
-						"RL.ALLOW "+name+"many 100000 3600000 COST 65 ALGO "+algo,
-						"RL.ALLOW "+name+"more 100000 3600000 COST 2000 ATMOST ALGO "+algo,
-						"RL.ALLOW "+name+"denied 1 3600000 ALGO "+algo,
-						"RL.ALLOW "+name+"denied 1 3600000 ALGO "+algo,
-						"RL.ALLOW "+name+"peek 1 3600000 PEEK ALGO "+algo,
-					)
-				}
-				return append(lines,
-					"RL.ALLOW "+key+"two 5 60s 100 1h", "RL.MALLOW 2 "+key+"m1 5 60s "+key+"m2 9 1h COST 2",
-					"RL.REFUND "+key+"two 1", "RL.RESERVE "+key+"tokens 1000 1h 300 HOLD 60000 ID a",
-					"RL.RESERVE "+key+"tokens 1000 1h 300 HOLD 60000 ID b", "RL.SETTLE "+key+"tokens a 70",
-					"RL.CANCEL "+key+"tokens b", "RL.RESERVE "+key+"tokens 1000 1h 30 HOLD 60000 ID c",
-					"RL.ACQUIRE "+key+"jobs 3 LEASE 600000 ID a",
-					"RL.ACQUIRE "+key+"jobs 3 LEASE 600000 ID b",
-					"RL.RENEW "+key+"jobs a LEASE 900000", "RL.RELEASE "+key+"jobs b",
-					"RL.ALLOW "+key+"gone 5 60s", "RL.RESET "+key+"gone",
-					`EVAL "return redis.call('RL.ALLOW', KEYS[1], 5, '1m')" 1 `+key+"lua",
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(ours), f.node(k)
+		decide := func(key string) (lines []string) {
+			for _, algo := range []string{"LOG", "FIXED", "GCRA 50", "BUCKETS 8", "COUNTER"} {
+				name := key + algo[:3]
+				lines = append(lines,
+					"RL.ALLOW "+name+" 100 60000 ALGO "+algo,
+					"RL.ALLOW "+name+" 100 60000 COST 3 ALGO "+algo,
+					"RL.ALLOW "+name+"many 100000 3600000 COST 64 ALGO "+algo,
+					"RL.ALLOW "+name+"many 100000 3600000 COST 65 ALGO "+algo,
+					"RL.ALLOW "+name+"more 100000 3600000 COST 2000 ATMOST ALGO "+algo,
+					"RL.ALLOW "+name+"denied 1 3600000 ALGO "+algo,
+					"RL.ALLOW "+name+"denied 1 3600000 ALGO "+algo,
+					"RL.ALLOW "+name+"peek 1 3600000 PEEK ALGO "+algo,
 				)
 			}
-			master.fill(t, decide("copy:")...)
-			f.follow(replica, master)
-			f.requireSame(replica, master)
-			master.fill(t, decide("copy:")...)
-			master.fill(t, decide("stream:")...)
-			require.Equal(t, ":1", f.wait(master.wire, "1", "0"))
-			f.requireSame(replica, master)
-			if k != ours {
-				return
-			}
-			// The promoted replica decides as the master would have.
-			require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
-			for _, n := range []*node{master, replica} {
-				require.Contains(t, n.do(t, "RL.ALLOW stream:LOG 100 60000 COST 97 ALGO LOG"),
-					":0\r\n:100\r\n")
-				require.Contains(t, n.do(t, "RL.ALLOW stream:LOG 100 60000 COST 92 ALGO LOG"),
-					":100\r\n:4\r\n")
-			}
-		})
-	}
+			return append(lines,
+				"RL.ALLOW "+key+"two 5 60s 100 1h", "RL.MALLOW 2 "+key+"m1 5 60s "+key+"m2 9 1h COST 2",
+				"RL.REFUND "+key+"two 1", "RL.RESERVE "+key+"tokens 1000 1h 300 HOLD 60000 ID a",
+				"RL.RESERVE "+key+"tokens 1000 1h 300 HOLD 60000 ID b", "RL.SETTLE "+key+"tokens a 70",
+				"RL.CANCEL "+key+"tokens b", "RL.RESERVE "+key+"tokens 1000 1h 30 HOLD 60000 ID c",
+				"RL.ACQUIRE "+key+"jobs 3 LEASE 600000 ID a",
+				"RL.ACQUIRE "+key+"jobs 3 LEASE 600000 ID b",
+				"RL.RENEW "+key+"jobs a LEASE 900000", "RL.RELEASE "+key+"jobs b",
+				"RL.ALLOW "+key+"gone 5 60s", "RL.RESET "+key+"gone",
+				`EVAL "return redis.call('RL.ALLOW', KEYS[1], 5, '1m')" 1 `+key+"lua",
+			)
+		}
+		master.fill(t, decide("copy:")...)
+		f.follow(replica, master)
+		f.requireSame(replica, master)
+		master.fill(t, decide("copy:")...)
+		master.fill(t, decide("stream:")...)
+		require.Equal(t, ":1", f.wait(master.wire, "1", "0"))
+		f.requireSame(replica, master)
+		if k != ours {
+			return
+		}
+		// The promoted replica decides as the master would have.
+		require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
+		for _, n := range []*node{master, replica} {
+			require.Contains(t, n.do(t, "RL.ALLOW stream:LOG 100 60000 COST 97 ALGO LOG"),
+				":0\r\n:100\r\n")
+			require.Contains(t, n.do(t, "RL.ALLOW stream:LOG 100 60000 COST 92 ALGO LOG"),
+				":100\r\n:4\r\n")
+		}
+	})
 }
 
 // TestReplicatedMessages: what is published reaches the subscribers of a replica, in order with the keys.

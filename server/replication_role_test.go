@@ -74,71 +74,63 @@ func TestReplicaKeepsExpiredKeys(t *testing.T) {
 // TestExecWhileCopyIsLoaded: no transaction sees or changes keys, or the role, while a copy is loaded.
 func TestExecWhileCopyIsLoaded(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			master := f.node(ours)
-			args := []string{"--key-load-delay", "20000"}
-			if k == redis {
-				args = append(args, "--loading-process-events-interval-bytes", "1024")
-			}
-			replica := f.node(k, args...)
-			replica.fill(t, "SET first x")
-			for i := range 300 {
-				master.fill(t, fmt.Sprintf("SET key:%d %s", i, strings.Repeat("v", 100)))
-			}
-			queues := map[*wire]string{}
-			for _, line := range []string{"GET first", "REPLICAOF NO ONE"} {
-				w := replica.dial(t)
-				doLine(t, w, "MULTI")
-				require.Equal(t, "+QUEUED", doLine(t, w, line))
-				queues[w] = line
-			}
-			host, port := master.hostPort()
-			replica.call(t, "REPLICAOF", host, port)
-			f.until(func() bool { return strings.HasPrefix(replica.do(t, "GET first"), "-LOADING") })
-			require.Contains(t, replica.do(t, "SET a b"), "-READONLY")
-			for w, line := range queues {
-				require.Equal(t, "-EXECABORT Transaction discarded because of: "+
-					"LOADING Redis is loading the dataset in memory", doLine(t, w, "EXEC"), line)
-			}
-			replica.fill(t, "CONFIG SET key-load-delay 0")
-			f.until(func() bool { return !strings.HasPrefix(replica.do(t, "GET first"), "-LOADING") })
-			f.requireSame(replica, master)
-		})
-	}
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master := f.node(ours)
+		args := []string{"--key-load-delay", "20000"}
+		if k == redis {
+			args = append(args, "--loading-process-events-interval-bytes", "1024")
+		}
+		replica := f.node(k, args...)
+		replica.fill(t, "SET first x")
+		for i := range 300 {
+			master.fill(t, fmt.Sprintf("SET key:%d %s", i, strings.Repeat("v", 100)))
+		}
+		queues := map[*wire]string{}
+		for _, line := range []string{"GET first", "REPLICAOF NO ONE"} {
+			w := replica.dial(t)
+			doLine(t, w, "MULTI")
+			require.Equal(t, "+QUEUED", doLine(t, w, line))
+			queues[w] = line
+		}
+		host, port := master.hostPort()
+		replica.call(t, "REPLICAOF", host, port)
+		f.until(func() bool { return strings.HasPrefix(replica.do(t, "GET first"), "-LOADING") })
+		require.Contains(t, replica.do(t, "SET a b"), "-READONLY")
+		for w, line := range queues {
+			require.Equal(t, "-EXECABORT Transaction discarded because of: "+
+				"LOADING Redis is loading the dataset in memory", doLine(t, w, "EXEC"), line)
+		}
+		replica.fill(t, "CONFIG SET key-load-delay 0")
+		f.until(func() bool { return !strings.HasPrefix(replica.do(t, "GET first"), "-LOADING") })
+		f.requireSame(replica, master)
+	})
 }
 
 // TestNewReplicaEndsWaits: who waits for a key or for replicas when a server becomes a replica is told so.
 func TestNewReplicaEndsWaits(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			master, replica := f.node(ours), f.node(k)
-			lines := []string{"BLPOP l 0", "BRPOPLPUSH l m 0", "WAIT 1 0"}
-			waiting := make([]*wire, len(lines))
-			for i, line := range lines {
-				waiting[i] = replica.dial(t)
-				require.NoError(t, waiting[i].send(wordsOf(t, line)))
-			}
-			f.until(func() bool {
-				fields, _ := replica.info(t, "clients")
-				return fields["blocked_clients"] == fmt.Sprint(len(lines))
-			})
-			f.follow(replica, master)
-			for i, line := range lines {
-				require.Equal(t, "-UNBLOCKED force unblock from blocking operation, instance state changed "+
-					"(master -> replica?)", f.await(waiting[i]), line)
-				_, err := waiting[i].readReply()
-				require.Error(t, err, "the connection is closed")
-			}
-			master.fill(t, "RPUSH l x y")
-			f.requireSame(replica, master)
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(ours), f.node(k)
+		lines := []string{"BLPOP l 0", "BRPOPLPUSH l m 0", "WAIT 1 0"}
+		waiting := make([]*wire, len(lines))
+		for i, line := range lines {
+			waiting[i] = replica.dial(t)
+			require.NoError(t, waiting[i].send(wordsOf(t, line)))
+		}
+		f.until(func() bool {
+			fields, _ := replica.info(t, "clients")
+			return fields["blocked_clients"] == fmt.Sprint(len(lines))
 		})
-	}
+		f.follow(replica, master)
+		for i, line := range lines {
+			require.Equal(t, "-UNBLOCKED force unblock from blocking operation, instance state changed "+
+				"(master -> replica?)", f.await(waiting[i]), line)
+			_, err := waiting[i].readReply()
+			require.Error(t, err, "the connection is closed")
+		}
+		master.fill(t, "RPUSH l x y")
+		f.requireSame(replica, master)
+	})
 }
 
 // TestStoppedLinkBeginsAnew: REPLICAOF of the same master ends the stop.
@@ -161,20 +153,16 @@ func TestStoppedLinkBeginsAnew(t *testing.T) {
 // TestPublishWithinTransaction: replicas get a message where it was published, and a log never does.
 func TestPublishWithinTransaction(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			master := f.node(k)
-			c := f.rawReplica(master)
-			master.fill(t, "MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
-				`EVAL "redis.call('SET', KEYS[1], 1) redis.call('PUBLISH', 'news', 'z')" 1 k`, "SET end 1")
-			require.Equal(t, []string{
-				"MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
-				"MULTI", "SET k 1", "PUBLISH news z", "EXEC", "SET end 1",
-			}, c.commandsUntil("SET end 1"))
-		})
-	}
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master := f.node(k)
+		c := f.rawReplica(master)
+		master.fill(t, "MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
+			`EVAL "redis.call('SET', KEYS[1], 1) redis.call('PUBLISH', 'news', 'z')" 1 k`, "SET end 1")
+		require.Equal(t, []string{
+			"MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
+			"MULTI", "SET k 1", "PUBLISH news z", "EXEC", "SET end 1",
+		}, c.commandsUntil("SET end 1"))
+	})
 }
 
 // TestMasterCommandsAreCounted: what a master sends is in the statistics of the replica.
@@ -360,32 +348,28 @@ func TestCopyWaitsForSave(t *testing.T) {
 // TestClientTypeMaster: the master is a client of its replica, as long as the link is up.
 func TestClientTypeMaster(t *testing.T) {
 	t.Parallel()
-	for _, k := range []kind{ours, redis} {
-		t.Run(string(k), func(t *testing.T) {
-			t.Parallel()
-			f := newFabric(t)
-			master, replica := f.node(ours), f.node(k)
-			require.Equal(t, "$0\r\n", replica.do(t, "CLIENT LIST TYPE master"))
-			f.follow(replica, master)
-			master.fill(t, "SELECT 3", "SET k v")
-			f.caughtUp(replica, master)
-			_, port := master.hostPort()
-			line := replica.do(t, "CLIENT LIST TYPE master")
-			require.Contains(t, line, " addr=127.0.0.1:"+port+" ")
-			require.Regexp(t, `^\S+\s+id=\d+ .* flags=M db=3 .* cmd=set user=\(superuser\)`, line)
-			require.NotContains(t, replica.do(t, "CLIENT LIST TYPE normal"), "flags=M")
-			fields, _ := replica.info(t, "clients")
-			require.Equal(t, "2", fields["connected_clients"])
-			for _, filter := range []string{"TYPE master", "ADDR 127.0.0.1:" + port} {
-				require.Equal(t, ":1", replica.do(t, "CLIENT KILL "+filter))
-				f.until(func() bool { return replica.field(t, "master_link_status") == "up" })
-				master.fill(t, "SET after "+strconv.Quote(filter))
-				f.requireSame(replica, master)
-			}
-			full, partial := master.counts(t)
-			require.Equal(t, []string{"1", "2"}, []string{full, partial})
-			replica.fill(t, "REPLICAOF NO ONE")
-			f.until(func() bool { return replica.do(t, "CLIENT LIST TYPE master") == "$0\r\n" })
-		})
-	}
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(ours), f.node(k)
+		require.Equal(t, "$0\r\n", replica.do(t, "CLIENT LIST TYPE master"))
+		f.follow(replica, master)
+		master.fill(t, "SELECT 3", "SET k v")
+		f.caughtUp(replica, master)
+		_, port := master.hostPort()
+		line := replica.do(t, "CLIENT LIST TYPE master")
+		require.Contains(t, line, " addr=127.0.0.1:"+port+" ")
+		require.Regexp(t, `^\S+\s+id=\d+ .* flags=M db=3 .* cmd=set user=\(superuser\)`, line)
+		require.NotContains(t, replica.do(t, "CLIENT LIST TYPE normal"), "flags=M")
+		fields, _ := replica.info(t, "clients")
+		require.Equal(t, "2", fields["connected_clients"])
+		for _, filter := range []string{"TYPE master", "ADDR 127.0.0.1:" + port} {
+			require.Equal(t, ":1", replica.do(t, "CLIENT KILL "+filter))
+			f.until(func() bool { return replica.field(t, "master_link_status") == "up" })
+			master.fill(t, "SET after "+strconv.Quote(filter))
+			f.requireSame(replica, master)
+		}
+		full, partial := master.counts(t)
+		require.Equal(t, []string{"1", "2"}, []string{full, partial})
+		replica.fill(t, "REPLICAOF NO ONE")
+		f.until(func() bool { return replica.do(t, "CLIENT LIST TYPE master") == "$0\r\n" })
+	})
 }

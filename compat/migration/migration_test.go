@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,19 +39,13 @@ func run(m *testing.M) (status int, err error) {
 	if err := oracle.FindRealTime(); err != nil {
 		return 1, err
 	}
-	if zlimit = os.Getenv("ZLIMIT_SERVER"); zlimit != "" {
-		return m.Run(), nil
-	}
 	dir, err := os.MkdirTemp("", "migration")
 	if err != nil {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	zlimit = filepath.Join(dir, "zlimit-server")
-	build := exec.Command("go", "build", "-o", zlimit, "./cmd/zlimit-server")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("%w\n%s", err, out)
+	if zlimit, err = abuse.BuildServer(dir); err != nil {
+		return 1, err
 	}
 	return m.Run(), nil
 }

@@ -89,7 +89,8 @@ func (r line) call() (call, error) {
 	return c, nil
 }
 
-// requirePrograms skips a test if no preparation has made the programs.
+// requirePrograms skips a test if no preparation has made the programs: they need what npm, pip and Maven
+// fetch, and the other tests of this package need Go only. CI prepares them, and fails if that fails.
 func requirePrograms(t *testing.T) {
 	t.Helper()
 	for _, p := range programs {
@@ -193,7 +194,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestFailoversOfPrograms measures as TestFailovers does.
+// TestFailoversOfPrograms measures as TestFailovers does. Without -failovers it is skipped: it takes minutes, and
+// TestPrograms checks the same once.
 func TestFailoversOfPrograms(t *testing.T) {
 	if *failovers == 0 {
 		t.Skip("it measures for minutes what TestPrograms checks: run with -failovers N")

@@ -14,6 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/abuse"
 )
 
 // patience is far more than anything here takes on a busy machine.
@@ -59,19 +61,13 @@ func run(m *testing.M) (status int, err error) {
 	if paths[redis7], err = exec.LookPath(redis7); err != nil {
 		return 1, fmt.Errorf("%w (Debian: redis-server)", err)
 	}
-	paths[zlimit] = os.Getenv("ZLIMIT_SERVER")
-	if paths[zlimit] == "" {
-		dir, err := os.MkdirTemp("", "sentinel")
-		if err != nil {
-			return 1, err
-		}
-		defer os.RemoveAll(dir)
-		paths[zlimit] = filepath.Join(dir, zlimit)
-		build := exec.Command("go", "build", "-o", paths[zlimit], "./cmd/zlimit-server")
-		build.Dir = "../.."
-		if out, err := build.CombinedOutput(); err != nil {
-			return 1, fmt.Errorf("%w\n%s", err, out)
-		}
+	dir, err := os.MkdirTemp("", "sentinel")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	if paths[zlimit], err = abuse.BuildServer(dir); err != nil {
+		return 1, err
 	}
 	return m.Run(), nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,14 +46,9 @@ func run(m *testing.M) (status int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	program := os.Getenv("ZLIMIT_SERVER")
-	if program == "" {
-		program = filepath.Join(dir, "zlimit-server")
-		build := exec.Command("go", "build", "-o", program, "./cmd/zlimit-server")
-		build.Dir = "../.."
-		if out, err := build.CombinedOutput(); err != nil {
-			return 1, fmt.Errorf("%w\n%s", err, out)
-		}
+	program, err := abuse.BuildServer(dir)
+	if err != nil {
+		return 1, err
 	}
 	if ours, err = start("zlimit-server", program, dir); err != nil {
 		return 1, err
