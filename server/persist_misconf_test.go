@@ -60,7 +60,9 @@ func misconfReplies(t *testing.T, c *wire, dir string) string {
 	require.Equal(t, "-ERR", c.call(t, "SAVE"))
 	c.call(t, "BGSAVE")
 	eventually(t, func() bool {
-		return strings.Contains(c.call(t, "INFO", "persistence"), "rdb_last_bgsave_status:err")
+		info := c.call(t, "INFO", "persistence")
+		return strings.Contains(info, "rdb_bgsave_in_progress:0") && // SAVE is refused before
+			strings.Contains(info, "rdb_last_bgsave_status:err")
 	}, func() {})
 	var b strings.Builder
 	for _, q := range misconfCommands {
