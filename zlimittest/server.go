@@ -118,8 +118,8 @@ func Start(o Options) (*Server, error) {
 			nil); err != nil {
 			return nil, err
 		}
-		var err error
-		if inner.Clock, err = o.clock(); err != nil {
+		inner.Clock = zlimit.SystemClock()
+		if err := o.start(inner.Clock); err != nil {
 			return nil, err
 		}
 	}
@@ -135,18 +135,19 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// clock returns a clock according to the options.
-func (o *Options) clock() (*clock.Clock, error) {
-	c := zlimit.SystemClock()
-	if !o.Now.IsZero() {
-		if err := c.Set(o.Now.UnixMilli()); err != nil {
-			return nil, fmt.Errorf("Now is %v: %w", o.Now, err)
-		}
-	}
+// start puts a clock to where the options have it begin. A frozen one is frozen first,
+// so that no time passes between.
+func (o *Options) start(c *clock.Clock) error {
 	if o.Frozen {
 		c.Freeze()
 	}
-	return c, nil
+	if o.Now.IsZero() {
+		return nil
+	}
+	if err := c.Set(o.Now.UnixMilli()); err != nil {
+		return fmt.Errorf("Now is %v: %w", o.Now, err)
+	}
+	return nil
 }
 
 // Close closes the server, as RunT's cleanup does. The error reports goroutines left
