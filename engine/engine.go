@@ -58,6 +58,11 @@ type Options struct {
 	// and before the log is written (see aof.Options). It may be nil.
 	Pause func()
 
+	// Turn returns once everything has run that had arrived when it was called: what a
+	// long walk calls that is to end soon, and not be noticed. If it is nil,
+	// Pause takes its place.
+	Turn func()
+
 	// After calls fn once, ms milliseconds of real time later, unless stop is called
 	// before. If it is nil, what is due waits for the next Tick.
 	After func(ms int64, fn func()) (stop func())

@@ -21,7 +21,13 @@ func newFilled(t testing.TB, keys int) (*Engine, *Session) {
 	t.Helper()
 	e := newLogged(t, nil)
 	s := open(t, e)
-	for i := range keys {
+	fill(s, keys)
+	return e, s
+}
+
+// fillSmall adds n keys of every type, all of them small.
+func fillSmall(s *Session, n int) {
+	for i := range n {
 		send(s, "SET", fmt.Sprint("s", i), fmt.Sprint(i))
 		send(s, "ZADD", fmt.Sprint("z", i), fmt.Sprint(i), fmt.Sprint(i))
 		if i%10 == 0 {
@@ -30,6 +36,11 @@ func newFilled(t testing.TB, keys int) (*Engine, *Session) {
 			send(s, "SADD", fmt.Sprint("u", i), "a", "b")
 		}
 	}
+}
+
+// fill adds n keys of every type, a few of them large.
+func fill(s *Session, n int) {
+	fillSmall(s, n)
 	for i := range 3000 {
 		n := strconv.Itoa(i)
 		send(s, "ZADD", "large:log", strconv.Itoa(i*7), strconv.Itoa(i*7))
@@ -38,7 +49,6 @@ func newFilled(t testing.TB, keys int) (*Engine, *Session) {
 		send(s, "HSET", "large:hash", "field:"+n, n)
 		send(s, "SADD", "large:set", "member:"+n)
 	}
-	return e, s
 }
 
 // TestASnapshotWhileCommandsRun runs commands of all kinds from within out, so between

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -145,6 +146,13 @@ func New(o Options) *Server {
 			},
 			Pause: func() {
 				time.Sleep(time.Millisecond) //nolint:forbidigo // a yield, nothing is waited for
+			},
+			Turn: func() {
+				if t := s.turns.Load(); t != nil {
+					t.wait(make(chan struct{}, 1))
+				} else {
+					runtime.Gosched()
+				}
 			},
 			FreeMemory: debug.FreeOSMemory,
 		})

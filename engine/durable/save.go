@@ -62,12 +62,15 @@ func (s *Storage) writeSnapshot(w io.Writer, base bool, stop <-chan struct{}, be
 			out = s.newRDBWriter(w, base, pre)
 		}
 	}
-	err := s.Snapshot(stop, func() {
+	err := s.snapshot(stop, func() {
 		begin()
 		pre = s.preamble()
-	}, func(k Key) error {
+	}, rdb.NewKeyEncoder(s.cfg.Bool("rdbcompression")), func(k Key) error {
 		writePreamble()
 		slow.key()
+		if k.encoded != nil {
+			return out.Encoded(k.DB, k.encoded)
+		}
 		return out.Key(k.DB, k.Name, k.ExpireAtMs, k.Value)
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -14,7 +15,10 @@ type Key struct {
 	DB         int
 	Name       string
 	ExpireAtMs int64 // unix milliseconds; 0: never
-	Value      any   // as commands.Frozen returns it, never a View
+	Value      any   // as commands.Freeze returns it, never a PendingCopy
+
+	// encoded, if not nil, takes the place of Name, ExpireAtMs and Value.
+	encoded []byte
 }
 
 var (
@@ -34,11 +38,11 @@ var (
 
 const (
 	// snapshotSlice is how many nodes and buckets are visited under one lock: some
-	// tens of microseconds.
-	snapshotSlice = 128
-	// slicesPerYield is how many slices, and the writing of them, lie between two
-	// yields.
-	slicesPerYield = 3
+	// tens of microseconds. Everything else that has arrived runs before the next.
+	snapshotSlice = 64
+	// encodedBytes is the size of values up to which encoding takes no longer than a
+	// frozen copy.
+	encodedBytes = 1 << 10
 	// viewSlice is how many fields or members of one value are copied while every
 	// shard is locked.
 	viewSlice = 256
@@ -54,6 +58,12 @@ const (
 // which may be nil. It waits for another snapshot to end: of a file, or of a copy
 // for replicas. If there is no snapshot at all, begin is not called.
 func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) error) error {
+	return s.snapshot(stop, begin, nil, out)
+}
+
+// snapshot is Snapshot. If enc is not nil, it encodes small values at once, which
+// leaves no garbage: a collection of a large heap is what clients would notice most.
+func (s *Storage) snapshot(stop <-chan struct{}, begin func(), enc *rdb.KeyEncoder, out func(Key) error) error {
 	select {
 	case s.snapshots <- struct{}{}:
 	case <-stop:
@@ -70,7 +80,7 @@ func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) err
 		s.store.Unlock(store.AllShards)
 		return ErrTorn
 	}
-	var preserved preservedKeys
+	preserved := preservedKeys{encoder: enc}
 	startUs := s.clock.MonotonicUs()
 	sn := s.store.BeginSnapshot(preserved.add)
 	begin()
@@ -108,7 +118,7 @@ func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) err
 // walk visits what sn has not visited yet, and calls between after each slice. If
 // stop is closed it aborts the snapshot and reports false.
 func (s *Storage) walk(sn *store.Snapshot, stop <-chan struct{}, between func()) bool {
-	y := store.Yielder{Yield: s.options.Pause, Every: slicesPerYield * snapshotSlice}
+	y := store.Yielder{Yield: s.options.Turn, Every: snapshotSlice}
 	for shard := range store.NumShards {
 		for more := true; more; {
 			if isClosed(stop) || !s.store.LockOrCancel(1<<shard, stop) {
@@ -145,27 +155,45 @@ func (s *Storage) completeView(view commands.PendingCopy, stop <-chan struct{}) 
 // preservedKeys are on their way to the goroutine that takes the snapshot, from
 // it or from a command that is about to change them.
 type preservedKeys struct {
-	mu   sync.Mutex
-	keys []Key // protected by mu
+	mu      sync.Mutex
+	encoder *rdb.KeyEncoder // nil: every value is frozen; protected by mu
+	queue   keyQueue        // protected by mu
 
-	drained []Key // what drain returned last
+	drained keyQueue // what drain returned last
+}
+
+type keyQueue struct {
+	keys    []Key
+	encoded []byte // of those that are encoded
 }
 
 // add is called with the key's shard locked.
 func (p *preservedKeys) add(db int, n *store.Node) {
-	k := Key{DB: db, Name: n.Key(), Value: commands.Freeze(store.DataOf(n))}
-	k.ExpireAtMs, _ = n.Value.ExpireAtMs()
+	k := Key{DB: db}
+	at, _ := n.Value.ExpireAtMs()
+	if p.encoder != nil && store.ValueBytes(n) <= encodedBytes {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		q := &p.queue
+		start := len(q.encoded)
+		q.encoded = p.encoder.Append(q.encoded, n.Key(), at, store.DataOf(n))
+		k.encoded = q.encoded[start:]
+		q.keys = append(q.keys, k)
+		return
+	}
+	k.Name, k.ExpireAtMs, k.Value = n.Key(), at, commands.Freeze(store.DataOf(n))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.keys = append(p.keys, k)
+	p.queue.keys = append(p.queue.keys, k)
 }
 
 // drain returns the keys that were added since the last call. They are valid
 // until the next.
 func (p *preservedKeys) drain() []Key {
-	clear(p.drained)
+	clear(p.drained.keys)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.drained, p.keys = p.keys, p.drained[:0]
-	return p.drained
+	next := keyQueue{keys: p.drained.keys[:0], encoded: p.drained.encoded[:0]}
+	p.drained, p.queue = p.queue, next
+	return p.drained.keys
 }

@@ -34,6 +34,9 @@ type Options struct {
 	// Pause yields the processor for a moment; see aof.Options. It may be nil.
 	Pause func()
 
+	// Turn lets everything run that has arrived; see engine.Options. It may be nil.
+	Turn func()
+
 	// Log is the server's log.
 	Log *slog.Logger
 

@@ -27,6 +27,11 @@ type chain struct {
 	readers []*Reader
 	ended   error         // no more bytes will come; nil: they may
 	room    chan struct{} // of one element, sent to when a reader has read or is gone; nil: nobody waits
+
+	// reuses says that blocks which every reader has left are used again. Nothing but readers may refer to
+	// them then, and none may be opened once one has left a block. spare are those blocks.
+	reuses bool
+	spare  []*block
 }
 
 // ErrClosed is returned to a reader that was closed.
@@ -44,7 +49,7 @@ func (c *chain) restart(at int64) *block {
 func (c *chain) write(b []byte) {
 	for len(b) > 0 {
 		if len(c.last.data) == cap(c.last.data) {
-			next := &block{at: c.end, data: make([]byte, 0, blockSize)}
+			next := c.newBlock()
 			c.last.next = next
 			c.last = next
 		}
@@ -56,6 +61,31 @@ func (c *chain) write(b []byte) {
 	for _, r := range c.readers {
 		r.wakeUp()
 	}
+}
+
+// newBlock requires mu.
+func (c *chain) newBlock() *block {
+	n := len(c.spare) - 1
+	if n < 0 {
+		return &block{at: c.end, data: make([]byte, 0, blockSize)}
+	}
+	b := c.spare[n]
+	c.spare = c.spare[:n]
+	*b = block{at: c.end, data: b.data[:0]}
+	return b
+}
+
+// left is called when a reader has left a block. It requires mu.
+func (c *chain) left(b *block) {
+	if !c.reuses || cap(b.data) < blockSize {
+		return
+	}
+	for _, r := range c.readers {
+		if r.block.at <= b.at {
+			return
+		}
+	}
+	c.spare = append(c.spare, b)
 }
 
 // finish ends the chain: its readers get err when they have read everything.
@@ -131,7 +161,8 @@ func (r *Reader) wakeUp() {
 	}
 }
 
-// Next blocks until there are bytes and returns some, which must not be changed. interrupt ends the wait:
+// Next blocks until there are bytes and returns some, which must not be changed and are valid until the next
+// call. interrupt ends the wait:
 // then Next returns nothing and no error. After the last byte it returns the error that the chain has
 // ended with, and ErrClosed after Close.
 func (r *Reader) Next(interrupt <-chan struct{}) ([]byte, error) {
@@ -168,7 +199,9 @@ func (r *Reader) next() ([]byte, error) {
 		return nil, ErrClosed
 	}
 	for r.pos == len(r.block.data) && r.block.next != nil {
-		r.block, r.pos = r.block.next, 0
+		before := r.block
+		r.block, r.pos = before.next, 0
+		c.left(before)
 	}
 	if n := len(r.block.data); r.pos < n {
 		b := r.block.data[r.pos:n:n]

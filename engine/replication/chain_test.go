@@ -186,3 +186,34 @@ func TestInterruptedReaderGoesOn(t *testing.T) {
 		require.Equal(t, "abc", <-got)
 	})
 }
+
+// Two readers at different paces see the same bytes of a chain that uses its blocks again, and it needs no
+// more blocks than the slower one is behind.
+func TestBlocksAreUsedAgain(t *testing.T) {
+	c := &chain{reuses: true}
+	first := c.restart(0)
+	var want strings.Builder
+	var got [2]strings.Builder
+	readers := [2]*Reader{c.open(first, 0), c.open(first, 0)}
+	behind := [2]int64{0, 2 * blockSize}
+	seen := map[*block]bool{}
+	read := func(i int, behind int64) {
+		for readers[i].Unread() > behind {
+			b, err := readers[i].Next(nil)
+			require.NoError(t, err)
+			got[i].Write(b)
+		}
+	}
+	for i := range 40 {
+		text := digits36(blockSize/2 + i)
+		want.WriteString(text)
+		c.write([]byte(text))
+		seen[c.last] = true
+		read(0, behind[0])
+		read(1, behind[1])
+	}
+	read(1, 0)
+	require.True(t, want.String() == got[0].String())
+	require.True(t, want.String() == got[1].String())
+	require.LessOrEqual(t, len(seen), 6)
+}

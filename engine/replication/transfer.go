@@ -11,7 +11,7 @@ import (
 // copy sends the keys to all that wait. It is the only goroutine that does.
 func (m *Master) copy() {
 	t := &transfer{stop: m.stop}
-	t.room = make(chan struct{}, 1)
+	t.room, t.reuses = make(chan struct{}, 1), true
 	t.mu.Lock()
 	first := t.restart(0)
 	t.mu.Unlock()

@@ -80,17 +80,15 @@ func (w *Writer) Sizes(db, keys, expiring int) error {
 // *zset.Set, which must not change during the call. expireAtMs is its deadline in unix
 // milliseconds, or 0.
 func (w *Writer) Key(db int, key string, expireAtMs int64, value any) error {
-	e := &w.enc
-	if db != w.db {
-		w.selectDB(db)
-	}
-	if expireAtMs != 0 {
-		e.byte(opExpireMs)
-		e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(expireAtMs))
-	}
-	e.byte(typeOf(value))
-	e.string(key)
-	e.value(value)
+	w.selectDB(db)
+	w.enc.key(key, expireAtMs, value)
+	return w.done()
+}
+
+// Encoded writes keys that a KeyEncoder has encoded.
+func (w *Writer) Encoded(db int, keys []byte) error {
+	w.selectDB(db)
+	w.enc.buf = append(w.enc.buf, keys...)
 	return w.done()
 }
 
@@ -107,7 +105,11 @@ func (w *Writer) Close() error {
 // Written returns how many bytes were written to w so far.
 func (w *Writer) Written() int64 { return w.enc.written }
 
+// selectDB makes db the database of the keys that follow.
 func (w *Writer) selectDB(db int) {
+	if db == w.db {
+		return
+	}
 	w.db = db
 	w.enc.byte(opSelectDB)
 	w.enc.length(db)
@@ -116,4 +118,36 @@ func (w *Writer) selectDB(db int) {
 func (w *Writer) done() error {
 	w.enc.flushIfLarge()
 	return w.enc.err
+}
+
+// A KeyEncoder encodes keys apart from a Writer, for Writer.Encoded.
+type KeyEncoder struct{ enc encoder }
+
+// NewKeyEncoder returns a KeyEncoder. compress is rdbcompression.
+func NewKeyEncoder(compress bool) *KeyEncoder {
+	k := &KeyEncoder{}
+	if compress {
+		k.enc.lzf = &dump.Compressor{}
+	}
+	return k
+}
+
+// Append appends a key to dst as Writer.Key writes it.
+func (k *KeyEncoder) Append(dst []byte, key string, expireAtMs int64, value any) []byte {
+	e := &k.enc
+	e.buf = dst
+	e.key(key, expireAtMs, value)
+	dst, e.buf = e.buf, nil
+	return dst
+}
+
+// key appends a key with its deadline, type and value.
+func (e *encoder) key(key string, expireAtMs int64, value any) {
+	if expireAtMs != 0 {
+		e.byte(opExpireMs)
+		e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(expireAtMs))
+	}
+	e.byte(typeOf(value))
+	e.string(key)
+	e.value(value)
 }
