@@ -63,7 +63,9 @@ func (s *Storage) Snapshot(stop <-chan struct{}, begin func(), out func(Key) err
 
 // snapshot is Snapshot. If enc is not nil, it encodes small values at once, which
 // leaves no garbage: a collection of a large heap is what clients would notice most.
-func (s *Storage) snapshot(stop <-chan struct{}, begin func(), enc *rdb.KeyEncoder, out func(Key) error) error {
+func (s *Storage) snapshot(
+	stop <-chan struct{}, begin func(), enc *rdb.KeyEncoder, out func(Key) error,
+) error {
 	select {
 	case s.snapshots <- struct{}{}:
 	case <-stop:
