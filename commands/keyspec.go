@@ -130,3 +130,14 @@ func (c *Command) manyShards(args [][]byte) store.ShardSet {
 	}
 	return set
 }
+
+// FirstKey returns the position of a call's first key, or 0 if it has none or its position varies.
+func (c *Command) FirstKey() int {
+	if len(c.Keys) == 0 || c.Keys[0].isUnknown() {
+		return 0
+	}
+	if c.Keys[0].KeyNum {
+		return c.Keys[0].First + 1
+	}
+	return c.Keys[0].First
+}

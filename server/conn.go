@@ -67,6 +67,8 @@ type conn struct {
 	lastBatches uint32        // of trimIdle: batches at its last call
 	trim        atomic.Bool   // set by another goroutine: release the buffers
 
+	pipelines bool // the last batch was a pipeline, so the next may well be one
+
 	muted bool // see Interception.Mute
 
 	onRead func(n int) []byte // handleRead, bound once
@@ -182,7 +184,11 @@ func (c *conn) batch() bool {
 		c.lastActive = time.Now()
 		open = c.appendReply(c.session.Resume())
 	}
-	for open && c.session.Blocked() == nil {
+	ran, ahead := 0, 0 // commands of this batch, and those of them that were read ahead
+	for ; open && c.session.Blocked() == nil; ran++ {
+		if ran >= ahead && c.pipelines && c.session.ReadsAhead() {
+			ahead = ran + c.readAhead()
+		}
 		args, ok, err := c.in.next()
 		if err != nil {
 			c.rejectInput(err)
@@ -199,6 +205,7 @@ func (c *conn) batch() bool {
 		}
 		open = c.appendReply(reply)
 	}
+	c.pipelines = ran > 1
 	if c.session.Aborted() {
 		c.out.buf = c.out.buf[:0]
 	}
@@ -209,6 +216,16 @@ func (c *conn) batch() bool {
 	c.yield()
 	c.publish()
 	return open
+}
+
+// readAhead reads the memory of the keys of the next commands. It returns how many these are, at least one.
+func (c *conn) readAhead() int {
+	var room [engine.ReadAheadCalls]engine.Arrived
+	arrived := c.in.peek(room[:0])
+	if len(arrived) > 1 {
+		c.session.ReadAhead(arrived)
+	}
+	return max(len(arrived), 1)
 }
 
 // appendReply appends a command's reply to the output. It reports whether the

@@ -3,11 +3,14 @@ package server
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
 )
 
 // feed passes in to r in pieces and returns the parsed commands and the error. size
@@ -17,16 +20,25 @@ func feed(r *reader, in string, size func() int) (got [][]string, err error) {
 		n := copy(r.free(), in[:min(len(in), max(size(), 1))])
 		in = in[n:]
 		r.filled(n)
-		for {
+		ahead := r.peek(make([]engine.Arrived, 0, 16))
+		for i := 0; ; i++ {
 			args, ok, e := r.next()
 			err = e
 			if !ok {
 				break
 			}
 			got = append(got, texts(args))
+			if i < len(ahead) && !begins(args, &ahead[i]) {
+				panic(fmt.Sprintf("peek has said %q of %q", ahead[i].Args, args))
+			}
 		}
 	}
 	return got, err
+}
+
+// begins reports whether a is the beginning of args: all of them, or as many as it has room for.
+func begins(args [][]byte, a *engine.Arrived) bool {
+	return a.Len == min(len(args), len(a.Args)) && slices.EqualFunc(args[:a.Len], a.Args[:a.Len], bytes.Equal)
 }
 
 func texts(args [][]byte) []string {

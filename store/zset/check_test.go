@@ -9,6 +9,9 @@ import (
 
 // check checks the invariants of the whole set.
 func (s *Set) check() error {
+	for step := range ReadAheadSteps { // it reads through bare pointers
+		s.ReadAhead(step)
+	}
 	switch s.kind {
 	case kindBlock:
 		return s.checkBlock()

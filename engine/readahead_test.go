@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestReadsAhead: a pipeline's keys are read ahead while the keyspace is larger than a cache, and outside of
+// transactions.
+func TestReadsAhead(t *testing.T) {
+	e := newLogged(t, nil)
+	s := open(t, e)
+	require.False(t, s.ReadsAhead(), "the keyspace is small")
+	send(s, "SET", "large", string(make([]byte, 2*cachedBytes)))
+	require.True(t, s.ReadsAhead())
+	send(s, "MULTI")
+	require.False(t, s.ReadsAhead())
+	send(s, "DISCARD")
+}
+
+// TestKeysReadAhead: the first keys of calls are those of their rows, each once while calls repeat it.
+func TestKeysReadAhead(t *testing.T) {
+	e := newLogged(t, nil)
+	s := open(t, e)
+	var calls []Arrived
+	for _, line := range [][]string{
+		{"RL.ALLOW", "a", "10", "1m"},
+		{"rl.allow", "b", "10"},
+		{"INCR", "b"},
+		{"EXPIRE", "b", "60"},
+		{"PING"},
+		{"NOSUCH", "x"},
+		{"EVALSHA", "f1", "1", "c"},
+		{"EVALSHA", "f1"},
+		{"GET"},
+		{"MGET", "d", "e"},
+	} {
+		var a Arrived
+		for i, word := range line {
+			a.Args[i], a.Len = []byte(word), i+1
+		}
+		calls = append(calls, a)
+	}
+	keys := s.keysAhead(nil, calls)
+	require.Equal(t, "[a b c d]", fmt.Sprintf("%s", keys))
+	s.ReadAhead(calls)
+	require.Zero(t, testing.AllocsPerRun(100, func() { s.ReadAhead(calls) }))
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"github.com/zlimit/zlimit/store/dict"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+// ReadAheadKeys is how many keys ReadAhead takes at most.
+const ReadAheadKeys = 16
+
+// ReadAhead reads the memory that lookups of keys will read, and that of their values, of the database with
+// this number: one level for all keys before the next. So the processor waits for the lines of all keys
+// together, not for one behind the other, and the commands that follow find them in its cache. See
+// docs/adr/0047.
+//
+// It changes nothing, and does nothing if one of the keys' shards is locked.
+func (s *Store) ReadAhead(database int, keys [][]byte) {
+	var hashes [ReadAheadKeys]uint32
+	keys = keys[:min(len(keys), ReadAheadKeys)]
+	var set ShardSet
+	for i, key := range keys {
+		hashes[i] = dict.Hash(key)
+		set |= 1 << (hashes[i] >> (hashBits - shardBits))
+	}
+	if !s.TryLock(set) {
+		return
+	}
+	sum := s.dbs[database].readAhead(hashes[:len(keys)])
+	s.Unlock(set)
+	discard(sum)
+}
+
+// readAhead returns a number without meaning, so that the reads are not optimized away.
+func (db *DB) readAhead(hashes []uint32) (sum byte) {
+	var room [ReadAheadKeys]*Node
+	nodes := room[:len(hashes)]
+	for _, hash := range hashes {
+		sum += db.shardAt(hash).keys.ReadAhead(hash)
+	}
+	for i, hash := range hashes {
+		nodes[i] = db.shardAt(hash).keys.First(hash)
+	}
+	for i, hash := range hashes {
+		for nodes[i] != nil && nodes[i].Hash() != hash {
+			nodes[i] = nodes[i].Next()
+		}
+	}
+	for step := range zset.ReadAheadSteps {
+		for _, n := range nodes {
+			if n != nil {
+				sum += readValueAhead(n, step)
+			}
+		}
+	}
+	return sum
+}
+
+func readValueAhead(n *Node, step int) byte {
+	p, kind := n.Value.value()
+	if kind == kindZSet {
+		return (*zset.Set)(p).ReadAhead(step)
+	}
+	if step > 0 || p == nil {
+		return 0
+	}
+	return *(*byte)(p)
+}
+
+//go:noinline
+func discard(byte) {}
