@@ -1,0 +1,140 @@
+package io.zlimit;
+
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A connection in RESP2, for the commands that control a server. It is opened by the first command. */
+final class Connection implements AutoCloseable {
+    private static final int CONNECT_TIMEOUT_MS = 5_000;
+
+    private final String host;
+    private final int port;
+    private Socket socket; // null: not connected
+    private InputStream in;
+
+    Connection(String host, int port) {
+        this.host = host;
+        this.port = port;
+    }
+
+    /** Sends a command and returns its reply: a String, Long, List or null. */
+    synchronized Object send(String... arguments) {
+        Object reply;
+        try {
+            if (socket == null) {
+                open();
+            }
+            socket.getOutputStream().write(encode(arguments));
+            reply = read();
+        } catch (IOException e) {
+            close(); // the next command opens another one
+            throw new UncheckedIOException("zlimit: the connection to " + host + ":" + port + " is lost", e);
+        }
+        if (reply instanceof ReplyException e) {
+            throw new ReplyException(e.getMessage(), e); // with the caller's stack
+        }
+        return reply;
+    }
+
+    @Override
+    public synchronized void close() {
+        if (socket == null) {
+            return;
+        }
+        try {
+            socket.close();
+        } catch (IOException e) {
+            // It is gone anyway.
+        }
+        socket = null;
+    }
+
+    private void open() throws IOException {
+        Socket opened = new Socket();
+        try {
+            opened.setTcpNoDelay(true);
+            opened.connect(new InetSocketAddress(host, port), CONNECT_TIMEOUT_MS);
+        } catch (IOException e) {
+            opened.close();
+            throw e;
+        }
+        socket = opened;
+        in = new BufferedInputStream(opened.getInputStream());
+    }
+
+    private static byte[] encode(String... arguments) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        out.writeBytes(("*" + arguments.length + "\r\n").getBytes(StandardCharsets.US_ASCII));
+        for (String argument : arguments) {
+            byte[] bytes = argument.getBytes(StandardCharsets.UTF_8);
+            out.writeBytes(("$" + bytes.length + "\r\n").getBytes(StandardCharsets.US_ASCII));
+            out.writeBytes(bytes);
+            out.writeBytes(new byte[] {'\r', '\n'});
+        }
+        return out.toByteArray();
+    }
+
+    private Object read() throws IOException {
+        String line = readLine();
+        String text = line.substring(1);
+        switch (line.charAt(0)) {
+            case '+':
+                return text;
+            case '-':
+                return new ReplyException(text);
+            case ':':
+                return Long.valueOf(text);
+            case '$':
+                return readBulk(Integer.parseInt(text));
+            case '*':
+                return readArray(Integer.parseInt(text));
+            default:
+                throw new IOException("a reply begins with " + line.charAt(0));
+        }
+    }
+
+    private String readBulk(int length) throws IOException {
+        if (length < 0) {
+            return null;
+        }
+        byte[] bytes = in.readNBytes(length);
+        if (bytes.length < length || !readLine().isEmpty()) {
+            throw new EOFException("a reply ends early");
+        }
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    private List<Object> readArray(int length) throws IOException {
+        if (length < 0) {
+            return null;
+        }
+        List<Object> items = new ArrayList<>(length);
+        for (int i = 0; i < length; i++) {
+            items.add(read());
+        }
+        return items;
+    }
+
+    private String readLine() throws IOException {
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        for (int b = in.read(); b != '\r'; b = in.read()) {
+            if (b < 0) {
+                throw new EOFException("the server has closed the connection");
+            }
+            line.write(b);
+        }
+        if (in.read() != '\n') {
+            throw new IOException("a line of a reply has no end");
+        }
+        return line.toString(StandardCharsets.UTF_8);
+    }
+}
