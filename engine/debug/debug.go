@@ -160,11 +160,11 @@ func Command(h Handlers) commands.Command {
 		Name: "debug", Arity: -2, Flags: flags, Group: "server", Since: "1.0.0",
 		Complexity: "Depends on subcommand.",
 		Summary:    "Changes and inspects the server for tests.",
-		Deviation:  "CLOCK, FAULT and RESET are zlimit's own; what is of C's memory and of a cluster is " +
+		Deviation: "CLOCK, FAULT and RESET are zlimit's own; what is of C's memory and of a cluster is " +
 			"unknown",
-		Handler:    commands.WrongSubcommandArity,
-		LooseSubs:  true,
-		Subs:       []commands.Command{help},
+		Handler:   commands.WrongSubcommandArity,
+		LooseSubs: true,
+		Subs:      []commands.Command{help},
 	}
 	for _, r := range rows(&h) {
 		debug.Subs = append(debug.Subs, subcommand(r))
