@@ -40,6 +40,7 @@ func testSuites(root string) []suite {
 			preparations: []preparation{nodePreparation("tests-node", at("compat/tests/node"), "ioredis")},
 			command:      []string{"node", "--test", "."},
 		},
+		{name: "ruby", dir: at("compat/tests/ruby"), command: []string{"ruby", "window_test.rb"}},
 		{name: "java", dir: at("compat/tests/java"), command: []string{"mvn", "-q", "-B", "test"}},
 		{name: "exporter", dir: at("compat/exporter"), command: []string{"go", "test", "-count=1", "./..."}},
 		{
