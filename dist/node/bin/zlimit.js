@@ -13,7 +13,13 @@ try {
   console.error(error.message);
   process.exit(1);
 }
-const server = spawn(binary, process.argv.slice(2), { stdio: 'inherit' });
+// If this process is killed, the server ends too, because its standard input does. A caller that
+// uses standard input itself keeps it.
+const args = process.argv.slice(2);
+const own = args.some((arg) => ['-', '--exit-with-stdin', '--version', '-v', '--help', '-h'].includes(arg));
+const server = spawn(binary, own ? args : [...args, '--exit-with-stdin', 'yes'], {
+  stdio: [own ? 'inherit' : 'pipe', 'inherit', 'inherit'],
+});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => server.kill(signal));
 }
