@@ -14,7 +14,7 @@ REPLICATED ?= 14000
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse browser sentinel soak record pgo tidy image release dist
+	abuse browser sentinel soak record pgo tidy image release dist packages
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,10 @@ release: ## static binaries for linux and darwin in dist/out, with checksums and
 dist: ## the tests of images, releases, the dashboard and the alerts; COLD=1 compiles releases twice without the cache
 	$(GO) test -C dist ./image ./check
 	$(GO) test -C dist ./release $(if $(COLD),-timeout 30m -cold)
+
+packages: ## Python, Node and Java packages of the server in dist/out/packages, with checksums
+	$(GO) run -C dist ./release -version "$(VERSION)" -out out/bin $(if $(QUICK),-pgo=off)
+	$(GO) run -C dist ./packages -version "$(VERSION)" -bin out/bin -out out/packages
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done
