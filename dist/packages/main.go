@@ -27,6 +27,8 @@ var builders = []struct {
 	build func(ctx context.Context, f *frame) error
 }{
 	{"python", buildPython},
+	{"node", buildNode},
+	{"java", buildJava},
 }
 
 func run(ctx context.Context, args []string) error {

@@ -11,7 +11,7 @@ const { startServer } = require('zlimit');
 const { directory, eventually, result, run, running } = require('./helpers');
 
 const linux = { skip: process.platform !== 'linux' && 'reads /proc' };
-const STARTS = Number(process.env.ZLIMIT_STARTS ?? 200);
+const STARTS = Number(process.env.ZLIMIT_STARTS ?? 100);
 
 function children() {
   const threads = fs.readdirSync('/proc/self/task');
