@@ -14,7 +14,7 @@ REPLICATED ?= 14000
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse browser sentinel soak record pgo tidy image release dist packages
+	abuse browser sentinel soak record pgo tidy image release dist packages packages-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +103,9 @@ dist: ## the tests of images, releases, the dashboard and the alerts; COLD=1 com
 packages: ## Python, Node and Java packages of the server in dist/out/packages, with checksums
 	$(GO) run -C dist ./release -version "$(VERSION)" -out out/bin $(if $(QUICK),-pgo=off)
 	$(GO) run -C dist ./packages -version "$(VERSION)" -bin out/bin -out out/packages
+
+packages-test: ## the tests of these packages, each installed into a fresh project; SERVERS=2000 starts so many in each language
+	$(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS))
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done

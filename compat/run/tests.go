@@ -31,11 +31,6 @@ func testSuites(root string) []suite {
 	return []suite{
 		{name: "go", dir: at("compat/embed"), command: []string{"go", "test", "./..."}},
 		{
-			name: "python", dir: at("compat/tests/python"),
-			preparations: []preparation{pythonPreparation("tests-python", at("compat/tests/python"))},
-			command:      []string{at("compat/tests/python/.venv/bin/python"), "-m", "pytest", "-q", "."},
-		},
-		{
 			name: "node", dir: at("compat/tests/node"),
 			preparations: []preparation{nodePreparation("tests-node", at("compat/tests/node"), "ioredis")},
 			command:      []string{"node", "--test", "."},

@@ -1,4 +1,4 @@
-"""The README's example in Python."""
+"""The example of zlimit's README."""
 
 import redis
 
@@ -10,5 +10,6 @@ def allow(client: redis.Redis, user: str) -> bool:
     return granted > 0
 
 
-def test_readme(server):
-    assert [allow(server.client, "42") for _ in range(101)] == [True] * 100 + [False]
+def test_readme(zlimit):
+    client = zlimit.client()
+    assert [allow(client, "42") for _ in range(101)] == [True] * 100 + [False]
