@@ -47,7 +47,10 @@ export interface Server extends AsyncDisposable {
   readonly faults: Faults;
   /** The latest 1000 lines of the server's log. */
   readonly log: string;
-  /** Sends any command; error replies reject as ReplyError. Integers beyond 2^53 lose precision. */
+  /**
+   * Sends any command, on a connection of its own; error replies reject as ReplyError. Integers
+   * beyond 2^53 lose precision.
+   */
   command(...args: readonly (string | number)[]): Promise<Reply>;
   /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
   reset(): Promise<void>;

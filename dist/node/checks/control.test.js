@@ -90,6 +90,17 @@ test('faults', async () => {
   await assert.rejects(server.faults.inject({ kind: 'oom', After: 1 }), TypeError);
 });
 
+test('clients that a test kills or blocks', async () => {
+  await server.clock.freeze();
+  const now = await server.clock.now();
+  await server.command('CLIENT', 'KILL', 'TYPE', 'normal');
+  const blocked = server.command('BLPOP', 'list', 0);
+  await server.clock.advance(1);
+  assert.equal(await server.clock.now(), now + 1);
+  await server.command('RPUSH', 'list', 'a');
+  assert.deepEqual(await blocked, ['list', 'a']);
+});
+
 test('replies of every kind', async () => {
   const text = 'zürich 北京 '.repeat(20_000); // more than a chunk
   await server.command('SET', 'k', text);

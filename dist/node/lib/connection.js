@@ -1,17 +1,16 @@
 'use strict';
-// A connection to a server, for the commands that control it. Tests use a Redis client.
+// Connections to a server, for the commands that control it. Tests use a Redis client.
 
 const net = require('node:net');
 const { ReplyError, ReplyReader } = require('./reply');
 
 /**
- * A connection that is opened by the first command and sends commands in order. It keeps the
- * process running only while a reply is awaited.
+ * Sends commands, each on a connection of its own: what a test does to connections, as by CLIENT
+ * KILL or faults, has no effect on later commands, and no connection is left among its clients.
  */
-class Connection {
+class Connections {
   #address;
-  #socket = null;
-  #waiting = [];
+  #open = new Map(); // sockets, and what rejects their commands
   #ended = null; // an Error once no command can be sent
 
   /** address is what net.connect takes: {host, port} or {path}. */
@@ -20,69 +19,45 @@ class Connection {
   }
 
   /** Sends a command and resolves to its reply; error replies reject as ReplyError. */
-  send(...args) {
-    return new Promise((resolve, reject) => {
-      if (this.#ended) {
-        reject(this.#ended);
-        return;
-      }
-      const socket = this.#open();
-      this.#waiting.push({ resolve, reject, stack: new Error() });
-      socket.ref();
-      socket.write(encode(args));
-    });
-  }
-
-  /** Closes the connection; commands under way and later ones reject with reason. */
-  end(reason) {
-    this.#ended ??= reason;
-    this.#socket?.destroy();
-    this.#fail(reason);
-  }
-
-  #open() {
-    if (this.#socket) {
-      return this.#socket;
+  async send(...args) {
+    if (this.#ended) {
+      throw this.#ended;
     }
     const socket = net.connect(this.#address);
-    socket.setNoDelay(true);
     const reader = new ReplyReader();
-    socket.on('data', (chunk) => {
-      for (const reply of reader.write(chunk)) {
-        this.#deliver(reply);
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#open.set(socket, reject);
+        socket.on('data', (chunk) => {
+          const [reply] = reader.write(chunk);
+          if (reply instanceof ReplyError) {
+            reject(reply);
+          } else if (reply !== undefined) {
+            resolve(reply);
+          }
+        });
+        socket.on('error', reject);
+        socket.on('close', () => reject(new Error('zlimit: the server has closed the connection')));
+        socket.write(encode(args));
+      });
+    } catch (error) {
+      Error.captureStackTrace(error); // the callers' instead of that of an event
+      throw error;
+    } finally {
+      this.#open.delete(socket);
+      if (this.#address.path) {
+        socket.destroy();
+      } else {
+        socket.resetAndDestroy(); // the system does not keep its port
       }
-      if (this.#waiting.length === 0) {
-        socket.unref();
-      }
-    });
-    socket.on('error', (error) => this.#lost(socket, error));
-    socket.on('close', () => this.#lost(socket, new Error('zlimit: the server has closed the connection')));
-    this.#socket = socket;
-    return socket;
-  }
-
-  #deliver(reply) {
-    const { resolve, reject, stack } = this.#waiting.shift();
-    if (reply instanceof ReplyError) {
-      // The stack of the call says more than that of the socket's event.
-      reply.stack = `${reply.name}: ${reply.message}\n${stack.stack.split('\n').slice(2).join('\n')}`;
-      reject(reply);
-    } else {
-      resolve(reply);
     }
   }
 
-  // A later command opens a new connection.
-  #lost(socket, error) {
-    if (this.#socket === socket) {
-      this.#socket = null;
-      this.#fail(error);
-    }
-  }
-
-  #fail(error) {
-    for (const { reject } of this.#waiting.splice(0)) {
-      reject(error);
+  /** Closes every connection; commands under way and later ones reject with reason. */
+  end(reason) {
+    this.#ended ??= reason;
+    for (const reject of this.#open.values()) {
+      reject(reason);
     }
   }
 }
@@ -96,4 +71,4 @@ function encode(args) {
   return parts.join('');
 }
 
-module.exports = { Connection, ReplyError };
+module.exports = { Connections, ReplyError };

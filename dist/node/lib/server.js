@@ -1,7 +1,7 @@
 'use strict';
 
 const { Clock, control } = require('./clock');
-const { Connection } = require('./connection');
+const { Connections } = require('./connection');
 const { Faults } = require('./faults');
 const { ServerProcess, describe } = require('./process');
 const { binaryPath } = require('./binary');
@@ -22,7 +22,7 @@ class Server {
     this.port = path ? undefined : port;
     this.path = path;
     this.url = path ? `unix://${encodeURI(path)}` : `redis://${authority(host)}:${port}`;
-    this.#control = new Connection(path ? { path } : { host, port });
+    this.#control = new Connections(path ? { path } : { host, port });
     const send = (...args) => this.command(...args);
     this.clock = new Clock(send);
     this.faults = new Faults(send);
@@ -38,7 +38,7 @@ class Server {
     return this.#process.log;
   }
 
-  /** Sends any command and resolves to its reply, as RESP2 has it. */
+  /** Sends any command, on a connection of its own, and resolves to its reply, as RESP2 has it. */
   command(...args) {
     return this.#control.send(...args);
   }

@@ -12,63 +12,46 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A connection in RESP2, for the commands that control a server. It is opened by the first command. */
+/** A connection in RESP2, for one command that controls a server. */
 final class Connection implements AutoCloseable {
     private static final int CONNECT_TIMEOUT_MS = 5_000;
 
-    private final String host;
-    private final int port;
-    private Socket socket; // null: not connected
+    private final Socket socket = new Socket();
     private InputStream in;
 
-    Connection(String host, int port) {
-        this.host = host;
-        this.port = port;
+    private Connection() {
     }
 
-    /** Sends a command and returns its reply: a String, Long, List or null. */
-    synchronized Object send(String... arguments) {
+    /**
+     * Sends a command on a connection of its own and returns the reply: a String, Long, List or null. What a test does
+     * to connections, as by CLIENT KILL or faults, has no effect on later commands.
+     */
+    static Object send(String host, int port, String... arguments) {
         Object reply;
-        try {
-            if (socket == null) {
-                open();
-            }
-            socket.getOutputStream().write(encode(arguments));
-            reply = read();
+        try (Connection connection = new Connection()) {
+            connection.open(host, port);
+            connection.socket.getOutputStream().write(encode(arguments));
+            reply = connection.read();
         } catch (IOException e) {
-            close(); // the next command opens another one
-            throw new UncheckedIOException("zlimit: the connection to " + host + ":" + port + " is lost", e);
+            throw new UncheckedIOException("zlimit: the server at " + host + ":" + port + " has ended or closed the "
+                    + "connection", e);
         }
         if (reply instanceof ReplyException e) {
-            throw new ReplyException(e.getMessage(), e); // with the caller's stack
+            throw e;
         }
         return reply;
     }
 
-    @Override
-    public synchronized void close() {
-        if (socket == null) {
-            return;
-        }
-        try {
-            socket.close();
-        } catch (IOException e) {
-            // It is gone anyway.
-        }
-        socket = null;
+    private void open(String host, int port) throws IOException {
+        socket.setTcpNoDelay(true);
+        socket.setSoLinger(true, 0); // the system does not keep its port
+        socket.connect(new InetSocketAddress(host, port), CONNECT_TIMEOUT_MS);
+        in = new BufferedInputStream(socket.getInputStream());
     }
 
-    private void open() throws IOException {
-        Socket opened = new Socket();
-        try {
-            opened.setTcpNoDelay(true);
-            opened.connect(new InetSocketAddress(host, port), CONNECT_TIMEOUT_MS);
-        } catch (IOException e) {
-            opened.close();
-            throw e;
-        }
-        socket = opened;
-        in = new BufferedInputStream(opened.getInputStream());
+    @Override
+    public void close() throws IOException {
+        socket.close();
     }
 
     private static byte[] encode(String... arguments) {

@@ -7,8 +7,4 @@ public final class ReplyException extends RuntimeException {
     ReplyException(String message) {
         super(message);
     }
-
-    ReplyException(String message, Throwable cause) {
-        super(message, cause);
-    }
 }

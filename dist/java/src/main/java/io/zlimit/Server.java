@@ -15,7 +15,6 @@ import java.util.List;
  */
 public final class Server implements AutoCloseable {
     private final ServerProcess process;
-    private final Connection control;
     private final String host;
     private final int port;
     private final ServerClock clock;
@@ -24,7 +23,6 @@ public final class Server implements AutoCloseable {
         this.process = process;
         this.host = host;
         this.port = port;
-        control = new Connection(host, port);
         clock = new ServerClock(this);
     }
 
@@ -72,12 +70,12 @@ public final class Server implements AutoCloseable {
     }
 
     /**
-     * Sends any command. Returns its reply, as RESP2 has it: a String, a Long, a List or null.
+     * Sends any command, on a connection of its own. Returns its reply, as RESP2 has it: a String, a Long, a List or null.
      *
      * @throws ReplyException if the reply is an error
      */
     public Object command(String... arguments) {
-        return control.send(arguments);
+        return Connection.send(host, port, arguments);
     }
 
     /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
@@ -93,7 +91,6 @@ public final class Server implements AutoCloseable {
     /** Ends the server and waits until its process has ended. */
     @Override
     public void close() {
-        control.close();
         process.end();
     }
 

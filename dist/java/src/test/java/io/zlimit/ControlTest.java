@@ -60,6 +60,13 @@ class ControlTest {
     }
 
     @Test
+    void clientsThatATestKills() {
+        server.command("CLIENT", "KILL", "TYPE", "normal");
+        clock.advance(1);
+        assertEquals(NOW.plusMillis(1), clock.instant());
+    }
+
+    @Test
     void faults() {
         InjectedFault fault = server.inject(Fault.refuse("ERR it broke").on("SET").times(2));
         assertEquals("ERR it broke", assertThrows(ReplyException.class, () -> server.command("SET", "k", "v")).getMessage());
