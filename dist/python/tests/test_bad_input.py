@@ -67,6 +67,17 @@ def test_killed_server(traces):
     traces.require_none()
 
 
+def test_killed_connections(traces):
+    with zlimit.Server() as server:
+        server.clock.freeze()
+        with server.client() as client:
+            client.execute_command("CLIENT", "KILL", "TYPE", "normal")
+        before = server.clock.now()
+        server.clock.advance(seconds=1)
+        assert (server.clock.now() - before).total_seconds() == 1
+    traces.require_none()
+
+
 def test_unsupported_platform(monkeypatch, tmp_path):
     monkeypatch.delenv("ZLIMIT_SERVER", raising=False)
     monkeypatch.setattr(_binary, "__file__", str(tmp_path / "_binary.py"))
