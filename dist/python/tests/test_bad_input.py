@@ -116,6 +116,33 @@ def test_no_permission_to_execute(tmp_path, traces, monkeypatch):
     traces.require_none()
 
 
+READ_ONLY = """
+import pathlib, sys
+
+def refuse(*_, **__):
+    raise PermissionError("read-only file system")
+
+pathlib.Path.chmod = refuse
+from zlimit._binary import run
+sys.exit(run(["--version"]))
+"""
+
+
+@pytest.mark.skipif(os.execve not in os.supports_fd, reason="the copy stays")
+def test_command_without_permission_to_execute(tmp_path, traces):
+    binary = tmp_path / "zlimit-server"
+    shutil.copy(zlimit.find_binary(), binary)
+    binary.chmod(stat.S_IRUSR)
+    said = subprocess.run(
+        [sys.executable, "-c", READ_ONLY],
+        env={**os.environ, "ZLIMIT_SERVER": str(binary), "TMPDIR": traces.folder},
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout.startswith("zlimit-server "), said.stderr
+    traces.require_none()
+
+
 def test_read_only_home(tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir(mode=0o500)
