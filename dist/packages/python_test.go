@@ -114,6 +114,13 @@ func TestPython(t *testing.T) {
 		"--find-links", filepath.Join(out, "python"), "zlimit=="+pythonVersion(f.version))
 	t.Log(runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "tests", "examples",
 		fmt.Sprintf("--servers=%d", *servers)))
+	readme, err := os.ReadFile("../python/README.md")
+	require.NoError(t, err)
+	_, first, ok := strings.Cut(string(readme), "`test_limit.py`:\n\n```python\n")
+	require.True(t, ok)
+	first, _, _ = strings.Cut(first, "```")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "test_limit.py"), []byte(first), 0o644))
+	runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_limit.py")
 	typed := filepath.Join(dir, "typed.py")
 	require.NoError(t, os.WriteFile(typed, []byte("import zlimit\n\n"+
 		"def test(zlimit: zlimit.Server) -> None:\n    zlimit.clock.advance(seconds=1)\n    "+

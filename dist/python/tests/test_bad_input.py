@@ -67,6 +67,17 @@ def test_killed_server(traces):
     traces.require_none()
 
 
+def test_killed_connections(traces):
+    with zlimit.Server() as server:
+        server.clock.freeze()
+        with server.client() as client:
+            client.execute_command("CLIENT", "KILL", "TYPE", "normal")
+        before = server.clock.now()
+        server.clock.advance(seconds=1)
+        assert (server.clock.now() - before).total_seconds() == 1
+    traces.require_none()
+
+
 def test_unsupported_platform(monkeypatch, tmp_path):
     monkeypatch.delenv("ZLIMIT_SERVER", raising=False)
     monkeypatch.setattr(_binary, "__file__", str(tmp_path / "_binary.py"))
@@ -102,6 +113,33 @@ def test_no_permission_to_execute(tmp_path, traces, monkeypatch):
     with zlimit.Server(binary=binary) as server:  # from a copy, which is removed at once
         assert server.execute("PING") == "PONG"
         assert os.listdir(traces.folder) == []
+    traces.require_none()
+
+
+READ_ONLY = """
+import pathlib, sys
+
+def refuse(*_, **__):
+    raise PermissionError("read-only file system")
+
+pathlib.Path.chmod = refuse
+from zlimit._binary import run
+sys.exit(run(["--version"]))
+"""
+
+
+@pytest.mark.skipif(os.execve not in os.supports_fd, reason="the copy stays")
+def test_command_without_permission_to_execute(tmp_path, traces):
+    binary = tmp_path / "zlimit-server"
+    shutil.copy(zlimit.find_binary(), binary)
+    binary.chmod(stat.S_IRUSR)
+    said = subprocess.run(
+        [sys.executable, "-c", READ_ONLY],
+        env={**os.environ, "ZLIMIT_SERVER": str(binary), "TMPDIR": traces.folder},
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout.startswith("zlimit-server "), said.stderr
     traces.require_none()
 
 

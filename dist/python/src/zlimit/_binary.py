@@ -56,8 +56,13 @@ def executable(binary: Path) -> tuple[Path, Optional[Path]]:
 def run(arguments: list[str]) -> int:
     """Replace this process by the server."""
     try:
-        binary, _ = executable(find_binary())
-        os.execv(binary, ["zlimit-server", *arguments])
+        binary, copy = executable(find_binary())
+        words = ["zlimit-server", *arguments]
+        if copy is not None and os.execve in os.supports_fd:
+            descriptor = os.open(copy, os.O_RDONLY)
+            copy.unlink()
+            os.execve(descriptor, words, os.environ)
+        os.execv(binary, words)
     except (OSError, UnsupportedPlatformError) as error:
         print(f"zlimit-server: {error}", file=sys.stderr)
     return 1

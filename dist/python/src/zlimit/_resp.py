@@ -25,6 +25,20 @@ class Connection:
         self._input.close()
         self._socket.close()
 
+    def ended(self) -> bool:
+        """Report whether the server has closed the connection, as CLIENT KILL of a test does."""
+        with self._lock:
+            timeout = self._socket.gettimeout()
+            self._socket.setblocking(False)
+            try:
+                return not self._socket.recv(1, socket.MSG_PEEK)
+            except BlockingIOError:
+                return False
+            except OSError:
+                return True
+            finally:
+                self._socket.settimeout(timeout)
+
     def call(self, *args: Argument) -> Any:
         """Send a command and return its reply: int, str, None or a list of these."""
         words = [a if isinstance(a, bytes) else str(a).encode() for a in args]

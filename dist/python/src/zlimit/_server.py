@@ -225,6 +225,9 @@ class Server:
         list. It needs no client library. Errors raise ReplyError."""
         if self._process is None:
             raise RuntimeError("the server does not run")
+        if self._control is not None and self._control.ended():
+            self._control.close()
+            self._control = None
         if self._control is None:
             control = connect(self.host, self.port, self.unix_socket, STARTING)
             if self._password is not None:
