@@ -50,7 +50,7 @@ bench: ## speed against redis-server, as ratios (needs redis-server)
 bench-quick: ## the same in under a minute, with half the floors
 	$(GO) run ./bench --quick
 
-compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in four languages; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis
+compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --tests
