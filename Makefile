@@ -14,7 +14,7 @@ REPLICATED ?= 14000
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse browser sentinel soak record pgo tidy image release dist
+	abuse browser sentinel soak record pgo tidy image release dist packages packages-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ bench: ## speed against redis-server, as ratios (needs redis-server)
 bench-quick: ## the same in under a minute, with half the floors
 	$(GO) run ./bench --quick
 
-compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in four languages; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis
+compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --tests
@@ -99,6 +99,13 @@ release: ## static binaries for linux and darwin in dist/out, with checksums and
 dist: ## the tests of images, releases, the dashboard and the alerts; COLD=1 compiles releases twice without the cache
 	$(GO) test -C dist ./image ./check
 	$(GO) test -C dist ./release $(if $(COLD),-timeout 30m -cold)
+
+packages: ## Python, Node and Java packages of the server in dist/out/packages, with checksums
+	$(GO) run -C dist ./release -version "$(VERSION)" -out out/bin $(if $(QUICK),-pgo=off)
+	$(GO) run -C dist ./packages -version "$(VERSION)" -bin out/bin -out out/packages
+
+packages-test: ## the tests of these packages, each installed into a fresh project; SERVERS=2000 starts so many in each language
+	$(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS))
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done

@@ -253,6 +253,18 @@ func (c *Clock) Resume() {
 	})
 }
 
+// Reset makes the clock show the wall clock's time, possibly going back, and follow it, as
+// if it were new.
+func (c *Clock) Reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.detached, c.shiftUs = false, 0
+	measured := c.measureOffset()
+	c.replace(func(_ *line, monotonic int64) *line {
+		return &line{monotonic: monotonic, nowUs: monotonic + measured.low + (measured.high-measured.low)/2}
+	})
+}
+
 // replace replaces the line by what next returns for it and the current instant. It
 // requires that mu is held.
 //

@@ -194,3 +194,24 @@ func TestAlign(t *testing.T) {
 	require.EqualValues(t, 10_000_000, c.NowUs(), "a frozen clock is not aligned")
 	require.Zero(t, c.ShiftUs())
 }
+
+// TestReset checks that a clock that was frozen, moved and aligned follows the wall again.
+func TestReset(t *testing.T) {
+	monotonic, wall := int64(0), int64(1_700_000_000_000_000)
+	c := clock.New(clock.Sources{
+		Monotonic: func() int64 { return monotonic },
+		Wall:      func() int64 { return wall },
+	})
+	c.Align(wall + 5_000_000)
+	c.Freeze()
+	require.NoError(t, c.Advance(3_600_000))
+	c.Reset()
+	require.False(t, c.Frozen())
+	require.Zero(t, c.ShiftUs())
+	require.Equal(t, wall, c.NowUs())
+	monotonic, wall = monotonic+1000, wall+1000
+	require.Equal(t, wall, c.NowUs())
+	wall += 10_000_000
+	c.Sync()
+	require.Equal(t, wall, c.NowUs())
+}

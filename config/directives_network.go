@@ -11,8 +11,8 @@ var networkDirectives = []Directive{
 	},
 	{
 		Name: "port", Kind: KindInt, Default: "6379", Max: 65535,
-		About: "TCP port to listen on; 0 chooses a free port at start if port-file is set, and otherwise " +
-			"disables TCP.",
+		About: "TCP port to listen on; 0 chooses a free port at start if port-file is set, or ready-line " +
+			"without unixsocket, and otherwise disables TCP.",
 	},
 	{
 		Name: "port-file", Kind: KindPath, Immutable: true, Ours: true,

@@ -28,6 +28,16 @@ var serverDirectives = []Directive{
 		About: "File for the process id, removed at exit; empty means none.",
 	},
 	{
+		Name: "ready-line", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
+		About: "Whether a line is written to standard output once the server answers commands: ready, and " +
+			"port, pid and version as name=value; for the program that has started it.",
+	},
+	{
+		Name: "exit-with-stdin", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
+		About: "Whether the server ends when its standard input does, so that it does not outlive the " +
+			"program that holds the other end of the pipe.",
+	},
+	{
 		Name: "logfile", Kind: KindPath, Immutable: true,
 		About: "File to append the log to, opened for each line, so that it may be moved away; empty means " +
 			"standard output.",

@@ -16,6 +16,7 @@ import (
 	"github.com/zlimit/zlimit/engine/debug"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/faults"
 	"github.com/zlimit/zlimit/engine/logins"
 	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/process"
@@ -100,6 +101,8 @@ type Engine struct {
 	orphans  orphans
 	torn     torn
 	prefixes prefixes
+
+	faults faults.Set // of DEBUG FAULT and package zlimittest
 
 	reclaimOff atomic.Bool // DEBUG SET-ACTIVE-EXPIRE 0
 
@@ -252,6 +255,9 @@ func scriptLog(l *slog.Logger) func(level int, text string) {
 
 // Table returns the command table.
 func (e *Engine) Table() *commands.Table { return e.table }
+
+// Faults returns the failures that tests have injected.
+func (e *Engine) Faults() *faults.Set { return &e.faults }
 
 // Clock returns the engine's clock.
 func (e *Engine) Clock() *clock.Clock { return e.clock }

@@ -118,6 +118,13 @@ func (e *Engine) StopReaders(on bool) {
 	}
 }
 
+// Flush empties the script cache and removes all libraries. It requires that every shard is
+// locked, so that no script runs.
+func (e *Engine) Flush() {
+	e.scripts.flush()
+	e.library.flush()
+}
+
 // SetTable sets the commands for redis.call, which include the engine's own. It
 // must be called once, before the first script.
 func (e *Engine) SetTable(t *commands.Table) { e.table = t }

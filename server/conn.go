@@ -198,7 +198,7 @@ func (c *conn) batch() bool {
 			break
 		}
 		var reply resp.Value
-		if c.server.intercept == nil {
+		if c.server.faults == nil {
 			reply = c.session.Do(args)
 		} else if reply, open = c.doIntercepted(args); !open {
 			break

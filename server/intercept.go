@@ -1,6 +1,9 @@
 package server
 
 import (
+	"time"
+
+	"github.com/zlimit/zlimit/engine/faults"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -30,7 +33,7 @@ type Interception struct {
 // doIntercepted runs a command as the server's Intercept decides. It reports
 // whether the connection stays open.
 func (c *conn) doIntercepted(args [][]byte) (reply resp.Value, open bool) {
-	outcome := c.server.intercept(args, c.server.done)
+	outcome := c.interception(args)
 	switch {
 	case outcome.Refusal != "":
 		reply = c.session.Refuse(outcome.Refusal)
@@ -41,4 +44,41 @@ func (c *conn) doIntercepted(args [][]byte) (reply resp.Value, open bool) {
 		c.muted = true
 	}
 	return reply, !outcome.Hangup
+}
+
+// interception returns the outcome of a command: that of the server's Intercept, or of a
+// fault that a test has injected.
+func (c *conn) interception(args [][]byte) (out Interception) {
+	s := c.server
+	if s.intercept != nil {
+		out = s.intercept(args, s.done)
+	}
+	if out != (Interception{}) || !s.faults.Any() {
+		return out
+	}
+	fault := s.faults.Next(s.engine.Table().Lookup(args[0]))
+	if fault == nil {
+		return out
+	}
+	c.session.EndCall() // the delay is not the previous command's
+	s.delay(fault)
+	return Interception(fault.Outcome())
+}
+
+// delay waits as a fault says, but not beyond the server's end.
+func (s *Server) delay(fault *faults.Injected) {
+	if ns := fault.DelayNs(); ns > 0 {
+		timer := time.NewTimer(time.Duration(ns))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-s.done:
+		}
+	}
+	if until := fault.Until(); until != nil {
+		select {
+		case <-until:
+		case <-s.done:
+		}
+	}
 }

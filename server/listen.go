@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// listen opens the listeners of the directives bind, port, port-file, tls-port,
-// unixsocket and unixsocketperm: all of them, or none if it returns an error, which
+// listen opens the listeners of the directives bind, port, port-file, ready-line,
+// tls-port, unixsocket and unixsocketperm: all of them, or none if it returns an error, which
 // is one line. It registers the TCP listeners to follow CONFIG SET.
 func (s *Server) listen(freePort bool) error {
 	cfg := s.cfg
@@ -43,8 +43,8 @@ func (s *Server) listen(freePort bool) error {
 		if len(s.portsAtStart(freePort)) > 0 {
 			return errors.New("nothing to listen on: none of the addresses of bind is there")
 		}
-		return errors.New("nothing to listen on: port and tls-port are 0, and neither port-file nor " +
-			"unixsocket is set")
+		return errors.New("nothing to listen on: port and tls-port are 0, and none of port-file, " +
+			"ready-line and unixsocket is set")
 	}
 	if err := s.setChosenPorts(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *Server) portsAtStart(freePort bool) []address {
 	switch {
 	case freePort:
 		out = append(out, address{})
-	case port != 0 || tlsPort == 0 && s.cfg.String("port-file") != "":
+	case port != 0 || tlsPort == 0 && s.tellsPort():
 		out = append(out, address{port: port})
 	}
 	if tlsPort != 0 && freePort {
@@ -72,6 +72,11 @@ func (s *Server) portsAtStart(freePort bool) []address {
 		out = append(out, address{port: tlsPort, tls: true})
 	}
 	return out
+}
+
+// tellsPort reports whether the port is told, so that port 0 means any free one.
+func (s *Server) tellsPort() bool {
+	return s.cfg.String("port-file") != "" || s.cfg.Bool("ready-line") && s.cfg.String("unixsocket") == ""
 }
 
 // setChosenPorts sets the directives to the ports that the system chose.

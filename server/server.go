@@ -20,6 +20,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/faults"
 	"github.com/zlimit/zlimit/persist/disk"
 )
 
@@ -68,6 +69,7 @@ type Server struct {
 	log           *slog.Logger // Options.Log, limited by loglevel
 	engine        *engine.Engine
 	intercept     Intercept
+	faults        *faults.Set // nil unless something may intercept commands
 	noCron        bool
 	lingerTimeout time.Duration // of connections; see the constant
 	orderTimeout  time.Duration // see the constant
@@ -157,6 +159,9 @@ func New(o Options) *Server {
 			FreeMemory: debug.FreeOSMemory,
 		})
 		s.ownsEngine = true
+	}
+	if o.Intercept != nil || s.cfg.String("enable-debug-command") != "no" {
+		s.faults = s.engine.Faults()
 	}
 	s.limiter = zlimit.Over(s.engine)
 	s.followLimits()

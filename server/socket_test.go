@@ -199,7 +199,8 @@ func TestBindRefused(t *testing.T) {
 		},
 		{
 			[]string{"--port", "0"},
-			"nothing to listen on: port and tls-port are 0, and neither port-file nor unixsocket is set",
+			"nothing to listen on: port and tls-port are 0, and none of port-file, ready-line and " +
+				"unixsocket is set",
 		},
 		{
 			[]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)},

@@ -66,7 +66,6 @@ type Server struct {
 	tls    *tls.Config
 	inner  *server.Server
 	memory *pipe.Listener
-	faults faults
 
 	commands atomic.Int64
 	served   chan struct{} // closed when Serve has returned
@@ -112,6 +111,7 @@ func Start(o Options) (*Server, error) {
 	if o.After != nil {
 		s.cfg, s.tls = o.After.cfg, o.After.tls
 		inner.Engine = o.After.inner.Engine()
+		inner.Engine.Faults().Clear()
 	} else {
 		s.cfg, s.tls = config.New(), o.TLS
 		if err := s.cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, o.Directives...),

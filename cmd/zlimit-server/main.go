@@ -32,7 +32,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return code
 	}
 	cfg := config.New()
-	switch err := cfg.ParseArgs(args, stdin); {
+	in := &usedReader{Reader: stdin}
+	switch err := cfg.ParseArgs(args, in); {
 	case errors.Is(err, config.ErrHelp):
 		writeHelp(stdout)
 		return 0
@@ -42,9 +43,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err != nil:
 		fmt.Fprintln(stderr, err)
 		return 1
+	case in.used && cfg.Bool("exit-with-stdin"):
+		fmt.Fprintln(stderr, "zlimit-server:", errStdinUsed)
+		return 1
 	}
 	tuneCollector()
-	err := serve(cfg, stdout)
+	err := serve(cfg, stdin, stdout)
 	if line := (*config.FileError)(nil); errors.As(err, &line) { // found only now
 		fmt.Fprintln(stderr, line)
 		return 1
@@ -57,7 +61,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // serve runs a server from its greeting to its shutdown.
-func serve(cfg *config.Config, stdout io.Writer) error {
+func serve(cfg *config.Config, stdin io.Reader, stdout io.Writer) error {
 	// Before anyone can know of the process: the system's default must never handle a
 	// signal. Like redis-server, the process survives the loss of its terminal and of
 	// its log's reader.
@@ -114,6 +118,7 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 		defer close(notified)
 		notifySupervisor(cfg.String("supervised"), os.Getenv("NOTIFY_SOCKET"), srv)
 	}()
+	go announce(cfg, srv, stdout)
 	go returnMemory(srv.Engine(), ended)
 	if cfg.Bool("huge-pages") {
 		go keepHuge(ended)
@@ -121,7 +126,7 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 	go reloadAtHangup(srv, hangups, logger, ended)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve() }()
-	waitForShutdown(srv, signals, logger)
+	waitForShutdown(srv, signals, watchParent(cfg, stdin), logger)
 	if err := shutdown(srv, signals); err != nil {
 		return err
 	}
@@ -133,8 +138,11 @@ func serve(cfg *config.Config, stdout io.Writer) error {
 }
 
 // waitForShutdown waits until the server has to shut down: at a signal, if the
-// final save succeeds; at a second signal in any case; or at SHUTDOWN.
-func waitForShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.Logger) {
+// final save succeeds; at a second signal in any case; when orphaned is closed; or at
+// SHUTDOWN.
+func waitForShutdown(
+	srv *server.Server, signals <-chan os.Signal, orphaned <-chan struct{}, logger *slog.Logger,
+) {
 	for tried := false; ; {
 		select {
 		case s := <-signals:
@@ -150,6 +158,11 @@ func waitForShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.
 				continue
 			}
 			logger.Info(s.String() + ": finishing the commands under way")
+		case <-orphaned:
+			logger.Info("standard input has ended: finishing the commands under way")
+			if err := prepareShutdown(srv, signals, logger); err != nil {
+				logger.Warn("the keys cannot be saved", "error", err)
+			}
 		case <-srv.Ending():
 			if !srv.LoadFailed() {
 				logger.Info("SHUTDOWN: finishing the commands under way")

@@ -377,8 +377,8 @@ func TestWrongDirectives(t *testing.T) {
 		},
 		{
 			[]string{"--port", "0"},
-			[]string{"zlimit-server: nothing to listen on: port and tls-port are 0, and neither port-file " +
-				"nor unixsocket is set\n"},
+			[]string{"zlimit-server: nothing to listen on: port and tls-port are 0, and none of port-file, " +
+				"ready-line and unixsocket is set\n"},
 		},
 		{
 			[]string{"--bind", "127.0.0.1", "--port", "0", "--port-file", "no/such/place"},

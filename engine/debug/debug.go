@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/faults"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -27,7 +28,8 @@ const everyKey = commands.AllShards
 
 // Handlers are of the subcommands that need the engine.
 type Handlers struct {
-	Clock, ConfigRewrite, LoadAOF, Log, Reload, SetActiveExpire, Sleep, StructSize commands.Handler
+	Clock, ConfigRewrite, Fault, LoadAOF, Log, Reload, Reset, SetActiveExpire, Sleep,
+	StructSize commands.Handler
 }
 
 // rows returns the subcommands that are more than an answer.
@@ -49,6 +51,10 @@ func rows(h *Handlers) []row {
 			commands.DigestValues,
 		},
 		{"error", 3, 0, "message", "Answers an error.", "", errorReply},
+		{
+			"fault", -3, 0, faults.Syntax,
+			"Makes the next commands of clients fail, for tests of clients.", "zlimit's own", h.Fault,
+		},
 		{
 			"htstats", 3, everyKey, "dbid", "Returns figures of the table of a database.", "the text",
 			htStats,
@@ -89,6 +95,11 @@ func rows(h *Handlers) []row {
 			"Saves a snapshot, empties the keyspace and loads the snapshot.",
 			"a file that cannot be read is refused before the keyspace is emptied; NOSAVE is refused while " +
 				"appendonly is on", h.Reload,
+		},
+		{
+			"reset", 2, commands.NoMulti | everyKey, "",
+			"Removes keys, scripts, functions and faults, and sets the clock to the system's time.",
+			"zlimit's own", h.Reset,
 		},
 		{"sdslen", 3, everyKey, "key", "Returns the sizes of a key and its string.", "", sdsLen},
 		{
@@ -149,10 +160,11 @@ func Command(h Handlers) commands.Command {
 		Name: "debug", Arity: -2, Flags: flags, Group: "server", Since: "1.0.0",
 		Complexity: "Depends on subcommand.",
 		Summary:    "Changes and inspects the server for tests.",
-		Deviation:  "CLOCK is zlimit's own; what is of C's memory and of a cluster is unknown",
-		Handler:    commands.WrongSubcommandArity,
-		LooseSubs:  true,
-		Subs:       []commands.Command{help},
+		Deviation: "CLOCK, FAULT and RESET are zlimit's own; what is of C's memory and of a cluster is " +
+			"unknown",
+		Handler:   commands.WrongSubcommandArity,
+		LooseSubs: true,
+		Subs:      []commands.Command{help},
 	}
 	for _, r := range rows(&h) {
 		debug.Subs = append(debug.Subs, subcommand(r))

@@ -1,0 +1,136 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// startChild runs the command with a pipe as its standard input and waits for its ready
+// line, which it returns with the end of the pipe.
+func startChild(t *testing.T, args ...string) (p *process, stdin io.WriteCloser, ready string) {
+	t.Helper()
+	p = prepare(t, append([]string{"--ready-line", "yes", "--exit-with-stdin", "yes"}, args...)...)
+	stdin, err := p.cmd.StdinPipe()
+	require.NoError(t, err)
+	p.run(t)
+	for {
+		line, err := p.stdout.ReadString('\n')
+		require.NoError(t, err, "stderr: %s", &p.stderr)
+		if strings.HasPrefix(line, "ready ") {
+			return p, stdin, line
+		}
+	}
+}
+
+// TestReadyLine checks what a program that has started the server learns from it, over TCP
+// and on a socket in a folder with a difficult name.
+func TestReadyLine(t *testing.T) {
+	t.Parallel()
+	args, path := anyPort(t)
+	p, stdin, ready := startChild(t, args...)
+	port, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Regexp(t, `^ready port=`+strings.TrimSpace(string(port))+` pid=\d+ version=[\w.+-]+\n$`, ready)
+	p.addr, p.port = "127.0.0.1:"+strings.TrimSpace(string(port)), strings.TrimSpace(string(port))
+	c := p.dial(t)
+	require.Equal(t, "+PONG", c.ask(t, "PING"))
+	_, err = io.WriteString(stdin, "what is written is discarded\n")
+	require.NoError(t, err)
+	require.Equal(t, "+PONG", c.ask(t, "PING"))
+	require.NoError(t, stdin.Close())
+	code, said := p.wait(t)
+	require.Zero(t, code)
+	require.Contains(t, said, "standard input has ended: finishing the commands under way")
+
+	dir, err := os.MkdirTemp("", "zl ä") // a socket's path has at most 104 bytes
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	socket := filepath.Join(dir, "s ö.sock")
+	p, stdin, ready = startChild(t, "--port", "0", "--unixsocket", socket, "--unixsocketperm", "700")
+	require.Regexp(t, `^ready port=0 `, ready)
+	p.addr, p.port = socket, ""
+	require.Equal(t, "+PONG", p.dial(t).ask(t, "PING"))
+	require.NoError(t, stdin.Close())
+	code, _ = p.wait(t)
+	require.Zero(t, code)
+	require.NoFileExists(t, socket)
+}
+
+// TestNoReadyLine checks that a server which cannot start reports why, and is never ready.
+func TestNoReadyLine(t *testing.T) {
+	t.Parallel()
+	args, path := anyPort(t)
+	start(t, args...)
+	port, err := os.ReadFile(path)
+	require.NoError(t, err)
+	taken := strings.TrimSpace(string(port))
+	require.Contains(t, requireFails(t, "--bind", "127.0.0.1", "--port", taken, "--ready-line", "yes"),
+		"port "+taken+" is in use")
+
+	p, stdin, ready := startChild(t, "--bind", "127.0.0.1", "--port", "0") // without a file
+	require.Regexp(t, `^ready port=[1-9]`, ready)
+	require.NoError(t, stdin.Close())
+	code, _ := p.wait(t)
+	require.Zero(t, code)
+
+	dump := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dump, "dump.rdb"), []byte("no snapshot"), 0o600))
+	args, _ = anyPort(t)
+	p = startAsync(t, append(args, "--ready-line", "yes", "--dir", dump, "--save", "60 1")...)
+	code, said := p.wait(t)
+	require.Equal(t, 1, code)
+	require.NotContains(t, said, "ready port=")
+}
+
+// TestOrphan checks that a server ends after its parent was killed by SIGKILL.
+func TestOrphan(t *testing.T) {
+	t.Parallel()
+	args, _ := anyPort(t)
+	// The shell is the parent: it keeps the other end of the pipe open, and has the server
+	// write to the test's pipe.
+	parent := exec.Command("/bin/sh", append([]string{
+		"-c", `mkfifo pipe; exec 3<>pipe; "$@" <pipe 3>&- & wait`, "sh", binary,
+		"--ready-line", "yes", "--exit-with-stdin", "yes",
+	}, args...)...)
+	parent.Dir = t.TempDir()
+	out, err := parent.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, parent.Start())
+	in := bufio.NewReader(out)
+	for line := ""; !strings.HasPrefix(line, "ready "); {
+		line, err = in.ReadString('\n')
+		require.NoError(t, err)
+	}
+	require.NoError(t, parent.Process.Signal(syscall.SIGKILL))
+	rest, err := io.ReadAll(in) // ends when the server does
+	require.NoError(t, err)
+	require.Contains(t, string(rest), "standard input has ended")
+	_ = parent.Wait()
+}
+
+// TestStdinRefusals checks standard inputs that cannot be watched.
+func TestStdinRefusals(t *testing.T) {
+	t.Parallel()
+	p := prepare(t, "-", "--exit-with-stdin", "yes")
+	p.cmd.Stdin = strings.NewReader("port 0\n")
+	p.run(t)
+	code, _ := p.wait(t)
+	require.Equal(t, 1, code)
+	require.Contains(t, p.stderr.String(), "cannot be combined with a configuration from standard input")
+
+	args, _ := anyPort(t)
+	p = startAsync(t, append(args, "--exit-with-stdin", "yes")...) // its standard input is /dev/null
+	code, said := p.wait(t)
+	require.Zero(t, code)
+	require.Contains(t, said, "standard input has ended")
+}

@@ -1,0 +1,71 @@
+package beside;
+
+import com.github.fppt.jedismock.RedisServer;
+import io.zlimit.Server;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.util.Arrays;
+import redis.clients.jedis.Jedis;
+
+/** Prints the median time from the call that starts a server to its first reply. */
+final class StartTime {
+    private interface Way {
+        /** Starts a server, calls PING, and returns what ends the server. */
+        AutoCloseable start() throws Exception;
+    }
+
+    private StartTime() {
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        int starts = arguments.length == 0 ? 50 : Integer.parseInt(arguments[0]);
+        measure(starts, "Server.start()", () -> {
+            Server server = Server.start();
+            ping(server.port());
+            return server;
+        });
+        measure(starts, "RedisServer.newRedisServer().start() of jedis-mock", () -> {
+            RedisServer server = RedisServer.newRedisServer().start();
+            ping(server.getBindPort());
+            return server::stop;
+        });
+        measure(starts, "new RedisServer(port).start() of embedded-redis", () -> {
+            redis.embedded.RedisServer server = new redis.embedded.RedisServer(freePort());
+            server.start();
+            ping(server.ports().get(0));
+            return server::stop;
+        });
+        try (Server server = Server.start()) {
+            measure(starts, "server.reset()", () -> {
+                server.reset();
+                return () -> { };
+            });
+        }
+        System.exit(0); // some leave threads behind
+    }
+
+    private static void measure(int starts, String name, Way way) throws Exception {
+        double[] times = new double[starts];
+        for (int i = -5; i < starts; i++) { // the first ones load classes
+            long begin = System.nanoTime();
+            AutoCloseable end = way.start();
+            double passed = (System.nanoTime() - begin) / 1e6;
+            end.close();
+            times[Math.max(i, 0)] = passed;
+        }
+        Arrays.sort(times);
+        System.out.printf("%8.1f ms  %s%n", times[starts / 2], name);
+    }
+
+    private static void ping(int port) {
+        try (Jedis client = new Jedis("127.0.0.1", port)) {
+            client.ping();
+        }
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
+    }
+}

@@ -1,0 +1,181 @@
+package io.zlimit;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A running zlimit-server. It ends with {@link #close()}, and with this process at the latest, even if that is killed.
+ *
+ * <p>Servers may be used concurrently.
+ */
+public final class Server implements AutoCloseable {
+    private final ServerProcess process;
+    private final String host;
+    private final int port;
+    private final ServerClock clock;
+
+    private Server(ServerProcess process, String host, int port) {
+        this.process = process;
+        this.host = host;
+        this.port = port;
+        clock = new ServerClock(this);
+    }
+
+    /** Starts a server on a free port of 127.0.0.1. */
+    public static Server start() {
+        return new Builder().start();
+    }
+
+    /** Returns what configures a server. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    public String host() {
+        return host;
+    }
+
+    public int port() {
+        return port;
+    }
+
+    /** Returns {@code redis://HOST:PORT}. */
+    public URI uri() {
+        return URI.create("redis://" + (host.contains(":") ? "[" + host + "]" : host) + ":" + port);
+    }
+
+    /** Returns the process id. */
+    public long pid() {
+        return process.pid();
+    }
+
+    /** Returns the server's clock: that of TIME, TTLs, scripts and RL.*. */
+    public ServerClock clock() {
+        return clock;
+    }
+
+    /** Makes the next commands of clients fail. */
+    public InjectedFault inject(Fault fault) {
+        return new InjectedFault(this, (Long) debug("inject", fault.arguments()));
+    }
+
+    /** Removes every fault. */
+    public void clearFaults() {
+        debug("clearFaults", List.of("FAULT", "CLEAR"));
+    }
+
+    /**
+     * Sends any command, on a connection of its own. Returns its reply, as RESP2 has it: a String, a Long, a List or null.
+     *
+     * @throws ReplyException if the reply is an error
+     */
+    public Object command(String... arguments) {
+        return Connection.send(host, port, arguments);
+    }
+
+    /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
+    public void reset() {
+        debug("reset", List.of("RESET"));
+    }
+
+    /** Returns the latest 1000 lines of the server's log. */
+    public String log() {
+        return process.log();
+    }
+
+    /** Ends the server and waits until its process has ended. */
+    @Override
+    public void close() {
+        process.end();
+    }
+
+    /** Sends a subcommand of DEBUG for a method, which an error names. */
+    Object debug(String method, List<String> arguments) {
+        List<String> all = new ArrayList<>(List.of("DEBUG"));
+        all.addAll(arguments);
+        try {
+            return command(all.toArray(String[]::new));
+        } catch (ReplyException e) {
+            if (e.getMessage().startsWith("ERR DEBUG command not allowed")) {
+                throw new IllegalStateException(
+                        method + ": this server was started without debug commands (--enable-debug-command yes)", e);
+            }
+            throw new IllegalArgumentException(method + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** What a server is started with. */
+    public static final class Builder {
+        private String host = "127.0.0.1";
+        private int port;
+        private boolean debug = true;
+        private Path binary;
+        private Duration timeout = Duration.ofSeconds(10);
+        private List<String> arguments = List.of();
+
+        private Builder() {
+        }
+
+        /** Listens on another address than 127.0.0.1. */
+        public Builder host(String address) {
+            host = address;
+            return this;
+        }
+
+        /** Listens on this port instead of a free one. */
+        public Builder port(int number) {
+            port = number;
+            return this;
+        }
+
+        /** Sets whether DEBUG works, and with it the clock, faults and reset. By default it does. */
+        public Builder debug(boolean allowed) {
+            debug = allowed;
+            return this;
+        }
+
+        /** Runs another zlimit-server than the one on the class path. */
+        public Builder binary(Path path) {
+            binary = path;
+            return this;
+        }
+
+        /** Sets how long the server may take to start; 10 seconds by default. */
+        public Builder timeout(Duration longest) {
+            timeout = longest;
+            return this;
+        }
+
+        /** Adds directives, as on the command line: {@code "--maxmemory", "10mb"}. */
+        public Builder arguments(String... directives) {
+            arguments = List.of(directives);
+            return this;
+        }
+
+        /**
+         * Starts the server and returns when it accepts connections.
+         *
+         * @throws IllegalStateException if the server ends instead; the message has its log
+         */
+        public Server start() {
+            Path path = binary == null ? Binary.path() : binary;
+            List<String> command = new ArrayList<>(List.of(
+                    path.toString(), "--bind", host, "--port", Integer.toString(port),
+                    "--ready-line", "yes", "--exit-with-stdin", "yes", "--log-format", "text",
+                    "--enable-debug-command", debug ? "yes" : "no"));
+            command.addAll(arguments);
+            ServerProcess process;
+            try {
+                process = new ServerProcess(command);
+            } catch (IOException e) {
+                throw new UncheckedIOException("zlimit: " + path + " cannot be started: " + e.getMessage(), e);
+            }
+            return new Server(process, host, process.port(timeout));
+        }
+    }
+}

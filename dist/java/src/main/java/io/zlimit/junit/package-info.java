@@ -1,0 +1,2 @@
+/** zlimit servers as parameters of JUnit tests. */
+package io.zlimit.junit;

@@ -1,0 +1,46 @@
+package io.zlimit.spring;
+
+import io.zlimit.Server;
+import io.zlimit.junit.Servers;
+import io.zlimit.junit.ZlimitServer;
+import java.util.Arrays;
+import java.util.Map;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.test.context.ContextCustomizer;
+import org.springframework.test.context.MergedContextConfiguration;
+
+/**
+ * Sets where Redis is before the context is refreshed, and makes the server a bean.
+ *
+ * <p>Two are equal if they lead to the same server, so that Spring shares the contexts.
+ */
+final class ZlimitContextCustomizer implements ContextCustomizer {
+    private final ZlimitServer annotation;
+
+    ZlimitContextCustomizer(ZlimitServer annotation) {
+        this.annotation = annotation;
+    }
+
+    @Override
+    public void customizeContext(ConfigurableApplicationContext context, MergedContextConfiguration configuration) {
+        Server server = Servers.shared(annotation);
+        context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("zlimit", Map.of(
+                "spring.data.redis.host", server.host(),
+                "spring.data.redis.port", server.port(),
+                // A URL in the application's properties would take precedence over host and port.
+                "spring.data.redis.url", server.uri().toString())));
+        context.getBeanFactory().registerSingleton("zlimitServer", server);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof ZlimitContextCustomizer that
+                && Arrays.equals(annotation.arguments(), that.annotation.arguments());
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(annotation.arguments());
+    }
+}

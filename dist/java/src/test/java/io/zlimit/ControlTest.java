@@ -1,0 +1,97 @@
+package io.zlimit;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.zlimit.junit.ZlimitServer;
+import java.io.UncheckedIOException;
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import org.junit.jupiter.api.Test;
+
+/** The clock and faults. */
+@ZlimitServer(at = "2030-01-01T00:00:00.007Z")
+class ControlTest {
+    private static final Instant NOW = Instant.parse("2030-01-01T00:00:00.007Z");
+
+    private final Server server;
+    private final ServerClock clock;
+
+    ControlTest(Server server) {
+        this.server = server;
+        clock = server.clock();
+    }
+
+    @Test
+    void advance() {
+        clock.advance(Duration.ofSeconds(3));
+        clock.advance(5);
+        assertEquals(NOW.plusMillis(3_005), clock.instant());
+        for (Duration step : new Duration[] {
+            Duration.ofMillis(-1), Duration.ofNanos(1), Duration.ofMillis(1).plusNanos(1)
+        }) {
+            assertThrows(IllegalArgumentException.class, () -> clock.advance(step));
+        }
+        var error = assertThrows(IllegalArgumentException.class, () -> clock.advance(Long.MAX_VALUE));
+        assertTrue(error.getMessage().startsWith("advance: ERR milliseconds must be"), error::getMessage);
+        assertEquals(NOW.plusMillis(3_005), clock.instant());
+    }
+
+    @Test
+    void setGoesBackOnlyWithoutKeys() {
+        server.command("SET", "k", "v");
+        assertThrows(IllegalArgumentException.class, () -> clock.set(NOW.minusMillis(1)));
+        server.command("DEL", "k");
+        clock.set(NOW.minusMillis(1));
+        assertEquals(NOW.minusMillis(1), clock.instant());
+        clock.resume();
+        assertTrue(!clock.instant().isBefore(NOW.minusMillis(1)));
+    }
+
+    @Test
+    void itIsAJavaClock() {
+        Clock zoned = clock.withZone(ZoneId.of("Europe/Zurich"));
+        clock.advance(1);
+        assertEquals(NOW.toEpochMilli() + 1, zoned.millis());
+        assertEquals("2030-01-01T01:00:00.008+01:00[Europe/Zurich]", zoned.instant().atZone(zoned.getZone()).toString());
+    }
+
+    @Test
+    void clientsThatATestKills() {
+        server.command("CLIENT", "KILL", "TYPE", "normal");
+        clock.advance(1);
+        assertEquals(NOW.plusMillis(1), clock.instant());
+    }
+
+    @Test
+    void faults() {
+        InjectedFault fault = server.inject(Fault.refuse("ERR it broke").on("SET").times(2));
+        assertEquals("ERR it broke", assertThrows(ReplyException.class, () -> server.command("SET", "k", "v")).getMessage());
+        assertEquals(1, fault.hits());
+        fault.remove();
+        server.command("SET", "k", "v");
+
+        server.inject(Fault.outOfMemory().always());
+        for (int i = 0; i < 3; i++) {
+            assertThrows(ReplyException.class, () -> server.command("SET", "k", "v"));
+        }
+        server.clearFaults();
+        server.inject(Fault.delay(Duration.ofMillis(1)).on("GET"));
+        assertEquals("v", server.command("GET", "k"));
+        server.inject(Fault.close().on("GET"));
+        assertThrows(UncheckedIOException.class, () -> server.command("GET", "k"));
+        assertEquals("v", server.command("GET", "k"));
+        for (Fault each : new Fault[] {
+            Fault.dropReply(), Fault.mute(), Fault.noScript(), Fault.loading(), Fault.readOnly()
+        }) {
+            assertEquals(0, server.inject(each).hits());
+        }
+        server.reset();
+        assertEquals("OK", server.command("SET", "k", "v"));
+        assertThrows(IllegalArgumentException.class, () -> Fault.close().times(0));
+        assertThrows(IllegalArgumentException.class, () -> server.inject(Fault.refuse("two\r\nlines")));
+    }
+}

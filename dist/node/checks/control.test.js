@@ -1,0 +1,113 @@
+'use strict';
+// The clock, faults and plain commands.
+
+const assert = require('node:assert/strict');
+const { after, before, beforeEach, test } = require('node:test');
+const { ReplyError, startServer } = require('zlimit');
+
+let server;
+before(async () => {
+  server = await startServer();
+});
+beforeEach(() => server.reset());
+after(() => server.close());
+
+test('the clock does not go back by advance', async () => {
+  for (const ms of [-1, 1.5, NaN, Infinity, '10', undefined]) {
+    await assert.rejects(server.clock.advance(ms), RangeError);
+  }
+  await assert.rejects(server.clock.advance(Number.MAX_SAFE_INTEGER), /clock\.advance: ERR milliseconds must be/);
+});
+
+test('set goes back only without keys', async () => {
+  await server.clock.freeze();
+  const now = await server.clock.now();
+  await server.command('SET', 'k', 'v');
+  await assert.rejects(server.clock.set(now - 1), /clock\.set: ERR .* only on an empty keyspace/);
+  assert.equal(await server.clock.now(), now);
+  await server.command('DEL', 'k');
+  await server.clock.set(new Date(now - 1));
+  assert.equal(await server.clock.now(), now - 1);
+  for (const instant of [new Date(NaN), NaN, '2030', undefined, 8.64e15 + 1]) {
+    await assert.rejects(server.clock.set(instant), RangeError);
+  }
+});
+
+test('resume goes on from where the clock is', async () => {
+  const instant = Date.UTC(2035, 0, 1);
+  await server.clock.set(instant);
+  await server.clock.resume();
+  assert.ok(await server.clock.now() >= instant);
+});
+
+test('without debug commands', async () => {
+  const plain = await startServer({ debug: false });
+  const why = /: this server was started without debug commands \(--enable-debug-command yes\)$/;
+  for (const call of [
+    () => plain.clock.freeze(), () => plain.clock.advance(1), () => plain.clock.set(0), () => plain.clock.resume(),
+    () => plain.faults.inject({ kind: 'oom' }), () => plain.faults.clear(), () => plain.reset(),
+  ]) {
+    await assert.rejects(call, why);
+  }
+  assert.equal(await plain.command('PING'), 'PONG');
+  await plain.close();
+  await assert.rejects(startServer({ debug: false, frozen: true }), why);
+});
+
+test('frozen', async () => {
+  const instant = new Date('2030-01-01T00:00:00Z');
+  const frozen = await startServer({ frozen: instant });
+  assert.equal(await frozen.clock.now(), instant.getTime());
+  await frozen.close();
+});
+
+test('faults', async () => {
+  const fault = await server.faults.inject({ kind: 'refuse', text: 'ERR it broke', on: 'SET', times: 2 });
+  await assert.rejects(server.command('SET', 'k', 'v'), (error) =>
+    error instanceof ReplyError && error.message === 'ERR it broke' && error.stack.includes('control.test.js'));
+  assert.equal(await fault.hits(), 1);
+  assert.deepEqual(await server.faults.list(), [
+    { id: fault.id, kind: 'refuse', on: 'set', left: 1, hits: 1, after: 0, text: 'ERR it broke' },
+  ]);
+  await fault.remove();
+  assert.equal(await server.command('SET', 'k', 'v'), 'OK');
+
+  await server.faults.inject({ kind: 'oom', times: Infinity });
+  for (let i = 0; i < 3; i++) {
+    await assert.rejects(server.command('SET', 'k', 'v'), /^ReplyError: OOM /);
+  }
+  await server.faults.clear();
+  await server.faults.inject({ kind: 'delay', afterMs: 1, on: 'GET' });
+  assert.equal(await server.command('GET', 'k'), 'v');
+  await server.faults.inject({ kind: 'close', on: 'GET' });
+  await assert.rejects(server.command('GET', 'k'), /has closed the connection|ECONNRESET/);
+  assert.equal(await server.command('GET', 'k'), 'v');
+  await server.faults.inject({ kind: 'delay', afterMs: 1, on: 'GET' });
+  await server.reset();
+  assert.deepEqual(await server.faults.list(), []);
+
+  await assert.rejects(server.faults.inject({ kind: 'flood' }), /faults\.inject: ERR kind must be/);
+  await assert.rejects(server.faults.inject({ kind: 'oom', After: 1 }), TypeError);
+});
+
+test('clients that a test kills or blocks', async () => {
+  await server.clock.freeze();
+  const now = await server.clock.now();
+  await server.command('CLIENT', 'KILL', 'TYPE', 'normal');
+  const blocked = server.command('BLPOP', 'list', 0);
+  await server.clock.advance(1);
+  assert.equal(await server.clock.now(), now + 1);
+  await server.command('RPUSH', 'list', 'a');
+  assert.deepEqual(await blocked, ['list', 'a']);
+});
+
+test('replies of every kind', async () => {
+  const text = 'zürich 北京 '.repeat(20_000); // more than a chunk
+  await server.command('SET', 'k', text);
+  assert.equal(await server.command('GET', 'k'), text);
+  assert.equal(await server.command('GET', 'none'), null);
+  assert.equal(await server.command('INCRBY', 'n', 42), 42);
+  assert.deepEqual(await server.command('EVAL', 'return {1, {"a", false}, {}}', 0), [1, ['a', null], []]);
+  const many = await Promise.all(Array.from({ length: 1_000 }, (_, i) => server.command('ECHO', i)));
+  assert.deepEqual(many, Array.from({ length: 1_000 }, (_, i) => String(i)));
+});

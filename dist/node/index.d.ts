@@ -1,0 +1,130 @@
+/// <reference lib="esnext.disposable" />
+
+/** What node:test and Vitest pass to a test function. */
+export type TestContext =
+  | { after(fn: () => unknown): void; diagnostic(message: string): void; readonly passed?: boolean }
+  | { onTestFinished(fn: () => unknown): void; onTestFailed(fn: () => unknown): void };
+
+export interface ServerOptions {
+  /** The address to listen on; 127.0.0.1 by default. */
+  host?: string;
+  /** The port; 0, the default, is a free one. */
+  port?: number;
+  /** A Unix socket to listen on instead of a port. */
+  path?: string;
+  /** Directives of zlimit-server, as on its command line: `['--maxmemory', '10mb']`. */
+  args?: readonly string[];
+  /** Whether DEBUG works, and with it clock, faults and reset; true by default. */
+  debug?: boolean;
+  /** true: the clock stands still from the start; a Date or unix milliseconds: at that instant. */
+  frozen?: boolean | Date | number;
+  /** The path of another zlimit-server than the package's. ZLIMIT_SERVER does the same. */
+  binary?: string;
+  /** The server's environment; that of this process by default. */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Ends the server with the test, and shows the server's log if the test fails. */
+  test?: TestContext;
+  /** Receives each line of the log; true prints them, as ZLIMIT_LOG=stderr does. */
+  log?: boolean | ((line: string) => void);
+  /** How many milliseconds the server has to start; 10,000 by default. */
+  timeout?: number;
+}
+
+/** Starts a server and resolves when it accepts connections. */
+export function startServer(options?: ServerOptions): Promise<Server>;
+
+/** A running server. It ends with close, and with this process at the latest. */
+export interface Server extends AsyncDisposable {
+  /** `redis://127.0.0.1:PORT`, or `unix:///PATH`. */
+  readonly url: string;
+  /** Undefined on a Unix socket, like port. */
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+  /** The Unix socket, if the server listens on one. */
+  readonly path: string | undefined;
+  readonly pid: number;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  /** The latest 1000 lines of the server's log. */
+  readonly log: string;
+  /**
+   * Sends any command, on a connection of its own; error replies reject as ReplyError. Integers
+   * beyond 2^53 lose precision.
+   */
+  command(...args: readonly (string | number)[]): Promise<Reply>;
+  /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
+  reset(): Promise<void>;
+  /** Ends the server and resolves when its process has ended. May be called more than once. */
+  close(): Promise<void>;
+}
+
+export type Reply = string | number | null | Reply[];
+
+/** The server's clock: that of TIME, TTLs, scripts and RL.*; not the one of this process. */
+export interface Clock {
+  /** Stops the clock. */
+  freeze(): Promise<void>;
+  /** Moves the clock forward by whole milliseconds. What is due has expired when this resolves. */
+  advance(ms: number): Promise<void>;
+  /** Moves the clock to an instant: back only if the server has no keys. */
+  set(instant: Date | number): Promise<void>;
+  /** Lets the clock run again from where it is. */
+  resume(): Promise<void>;
+  /** Resolves to the server's time in unix milliseconds. */
+  now(): Promise<number>;
+}
+
+export type FaultKind =
+  | 'delay' | 'close' | 'drop-reply' | 'mute' | 'noscript' | 'loading' | 'oom' | 'readonly' | 'refuse';
+
+export interface FaultOptions {
+  kind: FaultKind;
+  /** The one command affected, as 'EVALSHA'; '*': all but DEBUG. By default those that kind concerns. */
+  on?: string;
+  /** How many commands are affected; 1 by default, Infinity for all. */
+  times?: number;
+  /** Delays the effect, in real time. */
+  afterMs?: number;
+  /** The error reply of kind refuse, code word first: 'ERR it broke'. */
+  text?: string;
+}
+
+/** Failures of the next commands of clients. */
+export interface Faults {
+  inject(options: FaultOptions): Promise<Fault>;
+  /** Resolves to every fault since the last clear, those that are over included. */
+  list(): Promise<FaultState[]>;
+  remove(id: number): Promise<void>;
+  clear(): Promise<void>;
+}
+
+export interface FaultState {
+  id: number;
+  kind: FaultKind;
+  on: string;
+  /** How many commands are still affected; -1: all. */
+  left: number;
+  /** How many commands were affected. */
+  hits: number;
+  after: number;
+  text: string;
+}
+
+export interface Fault {
+  readonly id: number;
+  /** Resolves to how many commands were affected. */
+  hits(): Promise<number>;
+  remove(): Promise<void>;
+}
+
+/** An error that the server has replied. */
+export class ReplyError extends Error {}
+
+/** Returns the path of the binary for this platform, or throws an Error that says what exists. */
+export function binaryPath(platform?: string, arch?: string): string;
+
+/** The environment variable that names another binary: ZLIMIT_SERVER. */
+export const ENVIRONMENT_VARIABLE: 'ZLIMIT_SERVER';
+
+/** The package's version, which is the server's. */
+export const version: string;

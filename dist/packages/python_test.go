@@ -1,0 +1,130 @@
+package main
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// maxWheel is how large a wheel may be.
+const maxWheel = 8_000_000
+
+var servers = flag.Int("servers", 200, "how many servers each package's tests start one after the other")
+
+func TestWheelsAreReproducible(t *testing.T) {
+	requireReproducible(t, func(f *frame) error { return buildPython(t.Context(), f) })
+}
+
+// TestWheelContents reads every wheel as an installer does.
+func TestWheelContents(t *testing.T) {
+	t.Parallel()
+	f := testFrame(t)
+	out, err := builtPackages()
+	require.NoError(t, err)
+	tags := map[string]platform{"any": {}}
+	for p, tag := range wheelTags {
+		tags[tag] = p
+	}
+	wheels, err := filepath.Glob(filepath.Join(out, "python", "*.whl"))
+	require.NoError(t, err)
+	require.Len(t, wheels, len(tags))
+	for tag, p := range tags {
+		name := "zlimit-" + f.version + "-py3-none-" + tag + ".whl"
+		path := filepath.Join(out, "python", name)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Less(t, info.Size(), int64(maxWheel), name)
+		files, modes := readZip(t, path)
+		binary, there := files["zlimit/bin/zlimit-server"]
+		require.Equal(t, tag != "any", there)
+		if there {
+			require.NoError(t, checkBinary([]byte(binary), p))
+			require.Equal(t, os.FileMode(0o755), modes["zlimit/bin/zlimit-server"])
+		}
+		for _, module := range []string{"__init__", "__main__", "pytest_plugin"} {
+			require.Contains(t, files, "zlimit/"+module+".py")
+		}
+		require.Contains(t, files, "zlimit/py.typed")
+		dist := "zlimit-" + f.version + ".dist-info/"
+		require.Contains(t, files[dist+"METADATA"], "\nVersion: "+f.version+"\n")
+		for single := range strings.SplitSeq(tag, ".") {
+			require.Contains(t, files[dist+"WHEEL"], "\nTag: py3-none-"+single+"\n")
+		}
+		record := strings.Split(strings.TrimSuffix(files[dist+"RECORD"], "\n"), "\n")
+		require.Len(t, record, len(files))
+		for _, line := range record {
+			cells := strings.Split(line, ",")
+			if cells[0] == dist+"RECORD" {
+				continue
+			}
+			sum := sha256.Sum256([]byte(files[cells[0]]))
+			require.Equal(t, fmt.Sprintf("%s,sha256=%s,%d", cells[0],
+				base64.RawURLEncoding.EncodeToString(sum[:]), len(files[cells[0]])), line)
+		}
+	}
+	require.Equal(t, "1.2.3rc4", pythonVersion("1.2.3-rc.4"))
+}
+
+func readZip(t *testing.T, path string) (files map[string]string, modes map[string]os.FileMode) {
+	t.Helper()
+	r, err := zip.OpenReader(path)
+	require.NoError(t, err)
+	defer r.Close()
+	files, modes = map[string]string{}, map[string]os.FileMode{}
+	for _, entry := range r.File {
+		in, err := entry.Open()
+		require.NoError(t, err)
+		text, err := io.ReadAll(in)
+		require.NoError(t, err)
+		files[entry.Name], modes[entry.Name] = string(text), entry.Mode()
+	}
+	return files, modes
+}
+
+// TestPython installs the wheel into a fresh virtual environment, in a folder with a
+// difficult name, and runs the package's tests and examples there.
+func TestPython(t *testing.T) {
+	if testing.Short() {
+		t.Skip("downloads packages")
+	}
+	t.Parallel()
+	f := testFrame(t)
+	out, err := builtPackages()
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "a folder ä")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	for _, folder := range []string{"tests", "examples"} {
+		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join("../python", folder))))
+	}
+	requirements, err := filepath.Abs("../python/requirements-test.txt")
+	require.NoError(t, err)
+	python := filepath.Join(dir, "env", "bin", "python")
+	runIn(t, dir, "python3", "-m", "venv", "env")
+	runIn(t, dir, python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
+	runIn(t, dir, python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index",
+		"--find-links", filepath.Join(out, "python"), "zlimit=="+pythonVersion(f.version))
+	t.Log(runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "tests", "examples",
+		fmt.Sprintf("--servers=%d", *servers)))
+	readme, err := os.ReadFile("../python/README.md")
+	require.NoError(t, err)
+	_, first, ok := strings.Cut(string(readme), "`test_limit.py`:\n\n```python\n")
+	require.True(t, ok)
+	first, _, _ = strings.Cut(first, "```")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "test_limit.py"), []byte(first), 0o644))
+	runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_limit.py")
+	typed := filepath.Join(dir, "typed.py")
+	require.NoError(t, os.WriteFile(typed, []byte("import zlimit\n\n"+
+		"def test(zlimit: zlimit.Server) -> None:\n    zlimit.clock.advance(seconds=1)\n    "+
+		"zlimit.faults.inject('loading', times=2)\n"), 0o644))
+	runIn(t, dir, python, "-m", "mypy", "--strict", "--cache-dir", os.DevNull, "-p", "zlimit")
+	runIn(t, dir, python, "-m", "mypy", "--strict", "--cache-dir", os.DevNull, "typed.py")
+}

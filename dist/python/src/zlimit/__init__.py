@@ -1,0 +1,30 @@
+"""A rate-limit server for tests, which speaks the Redis protocol, with a clock that the test moves.
+
+    with zlimit.Server() as server:
+        client = server.client()  # a redis.Redis
+        server.clock.freeze()
+        ...
+        server.clock.advance(seconds=60)
+
+With pytest, the fixtures ``zlimit`` and ``zlimit_server`` do the first line.
+"""
+
+from ._binary import UnsupportedPlatformError, find_binary
+from ._clock import Clock
+from ._faults import ALWAYS, Fault, Faults, Kind
+from ._resp import ReplyError
+from ._server import DebugDisabledError, Server, StartError
+
+__all__ = [
+    "ALWAYS",
+    "Clock",
+    "DebugDisabledError",
+    "Fault",
+    "Faults",
+    "Kind",
+    "ReplyError",
+    "Server",
+    "StartError",
+    "UnsupportedPlatformError",
+    "find_binary",
+]

@@ -1,0 +1,165 @@
+"""Servers from start to end, their clock and their faults."""
+
+import gc
+import os
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+import zlimit
+
+NOON = datetime(2030, 1, 1, 12, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize("unix_socket", [False, True])
+@pytest.mark.parametrize("password", [None, "p@ss/w ö"])
+def test_start_and_stop(traces, unix_socket, password):
+    with zlimit.Server(unix_socket=unix_socket, password=password) as server:
+        assert server.execute("PING") == "PONG"
+        with server.client(decode_responses=True) as client:
+            assert client.set("k", "v")
+        with redis.Redis.from_url(server.url, decode_responses=True) as client:
+            assert client.get("k") == "v"
+        assert server.pid > 0
+        assert "listens on" in server.log
+        assert (server.port == 0) is unix_socket
+        del client
+    gc.collect()
+    traces.require_none()
+    with pytest.raises(RuntimeError, match="does not run"):
+        server.execute("PING")
+    server.stop()  # once more is harmless
+
+
+def test_restart(traces):
+    server = zlimit.Server()
+    for _ in range(2):
+        server.start()
+        assert server.execute("DBSIZE") == 0
+        server.execute("SET", "k", "v")
+        with pytest.raises(RuntimeError, match="runs already"):
+            server.start()
+        server.stop()
+    traces.require_none()
+
+
+def test_clock():
+    with zlimit.Server() as server:
+        clock = server.clock
+        assert abs(clock.now() - datetime.now(timezone.utc)) < timedelta(minutes=1)
+        clock.freeze()
+        clock.set(NOON)
+        server.execute("SET", "k", "v", "PX", 60_000)
+        clock.advance(seconds=59, milliseconds=999)
+        assert server.execute("PTTL", "k") == 1
+        clock.advance(timedelta(milliseconds=2))
+        assert server.execute("DBSIZE") == 0
+        assert clock.now() == NOON + timedelta(seconds=60, milliseconds=1)
+        clock.advance(days=1, hours=2, minutes=3)
+        assert clock.now() == NOON + timedelta(days=1, hours=2, minutes=4, milliseconds=1)
+        clock.resume()
+        assert clock.now() >= NOON + timedelta(days=1)
+        with clock.frozen():
+            assert clock.now() == clock.now()
+
+
+def test_clock_refusals():
+    with zlimit.Server() as server:
+        clock = server.clock
+        clock.freeze()
+        clock.set(NOON)
+        with pytest.raises(ValueError, match="does not go back: advance by -1 s"):
+            clock.advance(seconds=-1)
+        with pytest.raises(ValueError, match="whole number of milliseconds"):
+            clock.advance(timedelta(microseconds=1))
+        with pytest.raises(ValueError, match="no time zone"):
+            clock.set(datetime(2030, 1, 1))
+        server.execute("SET", "k", "v")
+        with pytest.raises(zlimit.ReplyError, match="back only on an empty keyspace"):
+            clock.set(NOON - timedelta(hours=1))
+        with pytest.raises(zlimit.ReplyError, match="what is left until"):
+            clock.advance(days=100_000)
+        assert clock.now() == NOON
+
+
+def test_faults():
+    with zlimit.Server() as server:
+        faults = server.faults
+        with server.client(decode_responses=True, retry=Retry(NoBackoff(), 0)) as client:
+            client.ping()
+            for kind, error in [
+                ("loading", redis.exceptions.BusyLoadingError),
+                ("oom", redis.exceptions.OutOfMemoryError),
+                ("readonly", redis.exceptions.ReadOnlyError),
+                ("close", redis.exceptions.ConnectionError),
+                ("drop-reply", redis.exceptions.ConnectionError),
+            ]:
+                fault = faults.inject(kind, on="INCRBY")
+                with pytest.raises(error):
+                    client.incr("n")
+                assert (fault.hits, fault.left) == (1, 0), kind
+            assert client.incr("n") == 2, "drop-reply alone has run the command"
+            with pytest.raises(redis.exceptions.NoScriptError):
+                faults.inject("noscript")
+                client.evalsha("e0e1f9fabfc9d4800c877a703b823ac0578ff8db", 0)
+            permanent = faults.inject("refuse", text="ERR it broke", times=zlimit.ALWAYS)
+            for _ in range(3):
+                with pytest.raises(redis.exceptions.ResponseError, match="it broke"):
+                    client.get("n")
+            assert (permanent.hits, permanent.left) == (3, zlimit.ALWAYS)
+            permanent.remove()
+            permanent.remove()
+            assert permanent.hits == 0
+            faults.inject("delay", after=timedelta(milliseconds=1))
+            assert client.get("n") == "2"
+            faults.inject("mute", on="GET")
+            faults.clear()
+            assert client.get("n") == "2"
+        for wrong, text in [
+            (dict(kind="explode"), "kind must be"),
+            (dict(kind="refuse"), "REFUSE needs TEXT"),
+            (dict(kind="close", times=0), "TIMES must be"),
+            (dict(kind="close", on="NOSUCH"), "ON must be a command"),
+            (dict(kind="delay", after=timedelta(days=2)), "AFTER must be"),
+        ]:
+            with pytest.raises(zlimit.ReplyError, match=text):
+                faults.inject(**wrong)
+
+
+def test_reset():
+    with zlimit.Server() as server:
+        server.clock.freeze()
+        server.clock.set(NOON)
+        server.execute("SET", "k", "v")
+        server.faults.inject("loading")
+        server.reset()
+        assert server.execute("DBSIZE") == 0
+        assert abs(server.clock.now() - datetime.now(timezone.utc)) < timedelta(minutes=1)
+
+
+def test_two_servers_are_apart():
+    with zlimit.Server() as one, zlimit.Server() as other:
+        one.execute("SET", "k", "v")
+        one.clock.freeze()
+        one.clock.advance(hours=1)
+        assert other.execute("DBSIZE") == 0
+        assert one.clock.now() - other.clock.now() > timedelta(minutes=59)
+
+
+def test_many_servers_leave_nothing(traces, pytestconfig):
+    for i in range(pytestconfig.getoption("--servers")):
+        with zlimit.Server(unix_socket=i % 2 == 0) as server:
+            server.execute("PING")
+    traces.require_none()
+
+
+def test_commands():
+    for command in [[sys.executable, "-m", "zlimit"], [os.path.join(os.path.dirname(sys.executable), "zlimit-server")]]:
+        said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+        assert said.stdout.startswith("zlimit-server ")
+        assert subprocess.run([*command, "--nosuch", "1"], capture_output=True).returncode == 1
