@@ -77,8 +77,9 @@ var mayImport = map[string][]string{
 		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
 		"store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config",
 	},
-	"acl":       {"commands", "words"},
-	"scripting": {"commands", "persist/dump", "store", "resp"},
+	"upstream/ratelimit": {"commands", "limiter", "resp"},
+	"acl":                {"commands", "words"},
+	"scripting":          {"commands", "persist/dump", "store", "resp"},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",
 		"store/list", "store/set", "store/zset", "limiter", "resp",
