@@ -105,6 +105,8 @@ type rlRun struct {
 	wire  *wire // the path's connection
 	other *wire // reads and watches the keyspace
 	nowMs int64
+
+	rlLogMaxUnits int64 // see maxUnits
 }
 
 func TestRLAllowOnEveryPath(t *testing.T) {
