@@ -33,7 +33,9 @@ func relative(imp string) (pkg string, ours bool) {
 var mayImport = map[string][]string{
 	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
 
-	"cmd/zlimit-server":    {"server", "metrics", "engine", "engine/durable", "logging", "config"},
+	"cmd/zlimit-server": {
+		"server", "metrics", "engine", "engine/durable", "upstream", "upstream/export", "logging", "config",
+	},
 	"metrics":              {"page", "engine", "engine/stats", "commands"},
 	"page":                 {"engine", "resp"},
 	"bench":                {root, "limiter", "testca"},
@@ -56,6 +58,7 @@ var mayImport = map[string][]string{
 	},
 	"upstream":          {"upstream/call", "commands", "resp"},
 	"upstream/call":     {"commands"},
+	"upstream/export":   {"upstream"},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},
 	"engine/stats/topk": {},
 	"engine/debug":      {"commands", "store", "resp"},
@@ -127,7 +130,7 @@ var restricted = map[string][]string{
 	"github.com/stretchr/testify":       {},
 	"github.com/anishathalye/porcupine": {},
 	"github.com/prometheus":             {"metrics"},
-	"github.com/redis/go-redis":         {"upstream"},
+	"github.com/redis/go-redis":         {"upstream", "upstream/export"},
 	"github.com/sony/gobreaker":         {"upstream"},
 	"net": {
 		"server", "metrics", "page", "server/pipe", "limiter/httplimit",

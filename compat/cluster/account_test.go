@@ -46,29 +46,35 @@ func acknowledged(calls []call) (units, unknown int64) {
 	return units, unknown
 }
 
-// waits returns the longest time that a call took, and the longest between two replies without an error
-// of one caller about a tag.
-func (d *load) waits() (longest, silence time.Duration) {
+// waits returns the longest time that a call of some tags took, and the longest that a caller was without
+// a reply that is no error.
+func (d *load) waits(of func(tag int) bool) (longest, silence time.Duration) {
 	for _, c := range d.callers {
-		var last [tags]time.Duration
+		if !of(c.tag) {
+			continue
+		}
+		last := time.Duration(-1)
 		for _, one := range c.calls {
 			longest = max(longest, one.received-one.sent)
 			if one.err != nil {
 				continue
 			}
-			if last[one.tag] > 0 {
-				silence = max(silence, one.received-last[one.tag])
+			if last >= 0 {
+				silence = max(silence, one.received-last)
 			}
-			last[one.tag] = one.received
+			last = one.received
 		}
 	}
 	return longest, silence
 }
 
-// errorKinds counts the calls that have failed, by the first word of the error.
-func (d *load) errorKinds() map[string]int {
+// errorKinds counts the calls of some tags that have failed, by the first word of the error.
+func (d *load) errorKinds(of func(tag int) bool) map[string]int {
 	kinds := map[string]int{}
 	for _, c := range d.callers {
+		if !of(c.tag) {
+			continue
+		}
 		for _, one := range c.calls {
 			if one.err != nil {
 				kinds[kind(one.err)]++
@@ -102,7 +108,7 @@ func TestExcess(t *testing.T) {
 	for i := range late {
 		late[i].received = 2 * window // nobody knows when they were decided
 	}
-	require.Less(t, excess(late), 0)
+	require.Negative(t, excess(late))
 }
 
 // TestAcknowledged: units and calls without an answer are counted.

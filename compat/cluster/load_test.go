@@ -32,24 +32,25 @@ const (
 	answering  = 20 * time.Second      // of a reply: the gateway's own time limit is shorter
 )
 
-var between = flag.Duration("between", 5*time.Millisecond, "time between two calls of a caller")
+var between = flag.Duration("between", 20*time.Millisecond, "time between two calls of a caller")
 
 // A call is one that was answered, or has failed.
 type call struct {
 	sent, received time.Duration // since the load began
-	tag            int
-	admitted       bool  // in the window
-	ledger         bool  // in the ledger
-	used           int64 // of the ledger, with this unit
+	admitted       bool          // in the window
+	ledger         bool          // in the ledger
+	used           int64         // of the ledger, with this unit
 	err            error
 }
 
-// A caller asks one gateway, about all tags in turn. Only its goroutine uses it while it runs.
+// A caller asks one gateway about the keys of one tag. Only its goroutine uses it while it runs, but for
+// the count.
 type caller struct {
 	name   string
-	client redis.UniversalClient
+	tag    int
+	client atomic.Pointer[redis.Client]
 	calls  []call
-	oks    [tags]atomic.Int64 // replies without an error
+	oks    atomic.Int64 // replies without an error
 }
 
 // A load is callers that run until it is stopped.
@@ -67,7 +68,7 @@ func plainClient(addr string) *redis.Client {
 	})
 }
 
-// startLoad starts n callers at each address.
+// startLoad starts n callers for each tag at each address.
 func startLoad(t *testing.T, n int, addrs ...string) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,10 +77,11 @@ func startLoad(t *testing.T, n int, addrs ...string) *load {
 	for _, addr := range addrs {
 		client := plainClient(addr)
 		t.Cleanup(func() { _ = client.Close() })
-		for i := range n {
-			c := &caller{name: fmt.Sprintf("caller %d of %s", i, addr), client: client}
+		for i := range n * tags {
+			c := &caller{name: fmt.Sprintf("caller %d of %s", i, addr), tag: i % tags}
+			c.client.Store(client)
 			d.callers = append(d.callers, c)
-			d.running.Go(func() { d.run(ctx, c, i) })
+			d.running.Go(func() { d.run(ctx, c) })
 		}
 	}
 	return d
@@ -90,22 +92,22 @@ func (d *load) stop() {
 	d.running.Wait()
 }
 
-func (d *load) run(ctx context.Context, c *caller, n int) {
+func (d *load) run(ctx context.Context, c *caller) {
 	next := time.NewTimer(0)
 	defer next.Stop()
-	for ; ; n++ {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-next.C:
 		}
-		one := d.ask(c, n%tags)
+		one := d.ask(c)
 		c.calls = append(c.calls, one)
 		if one.err != nil {
 			next.Reset(afterError)
 			continue
 		}
-		c.oks[one.tag].Add(1)
+		c.oks.Add(1)
 		next.Reset(*between)
 	}
 }
@@ -114,12 +116,13 @@ func (d *load) run(ctx context.Context, c *caller, n int) {
 func windowKey(tag int) string { return fmt.Sprintf("window:{%d}", tag) }
 func ledgerKey(tag int) string { return fmt.Sprintf("ledger:{%d}", tag) }
 
-// ask asks about a unit of both keys of a tag. It finishes what it has begun.
-func (d *load) ask(c *caller, tag int) call {
-	one := call{sent: time.Since(d.begin), tag: tag}
-	p := c.client.Pipeline()
-	limited := p.Do(context.Background(), "RL.ALLOW", windowKey(tag), windowLimit, window.Milliseconds())
-	ledger := p.Do(context.Background(), "RL.ALLOW", ledgerKey(tag), ledgerLimit, ledgerWindow.Milliseconds())
+// ask asks about a unit of both keys. It finishes what it has begun.
+func (d *load) ask(c *caller) call {
+	one := call{sent: time.Since(d.begin)}
+	p := c.client.Load().Pipeline()
+	limited := p.Do(context.Background(), "RL.ALLOW", windowKey(c.tag), windowLimit, window.Milliseconds())
+	ledger := p.Do(context.Background(), "RL.ALLOW", ledgerKey(c.tag), ledgerLimit,
+		ledgerWindow.Milliseconds())
 	_, _ = p.Exec(context.Background()) // each has its own error
 	one.received = time.Since(d.begin)
 	one.err = errors.Join(limited.Err(), ledger.Err())
@@ -133,35 +136,39 @@ func (d *load) ask(c *caller, tag int) call {
 	return one
 }
 
-// awaitReplies waits until each caller has had n replies more about each tag.
+// awaitReplies waits until each caller has had n replies more.
 func (d *load) awaitReplies(t *testing.T, n int64) {
 	t.Helper()
-	before := make([][tags]int64, len(d.callers))
+	before := make([]int64, len(d.callers))
 	for i, c := range d.callers {
-		for tag := range tags {
-			before[i][tag] = c.oks[tag].Load()
-		}
+		before[i] = c.oks.Load()
 	}
 	await(t, "replies", func() error {
 		for i, c := range d.callers {
-			for tag := range tags {
-				if got := c.oks[tag].Load() - before[i][tag]; got < n {
-					return fmt.Errorf("%s has %d replies about tag %d", c.name, got, tag)
-				}
+			if got := c.oks.Load() - before[i]; got < n {
+				return fmt.Errorf("%s has %d replies", c.name, got)
 			}
 		}
 		return nil
 	})
 }
 
+// move makes all callers ask another address from now on.
+func (d *load) move(t *testing.T, addr string) {
+	t.Helper()
+	client := plainClient(addr)
+	t.Cleanup(func() { _ = client.Close() })
+	for _, c := range d.callers {
+		c.client.Store(client)
+	}
+}
+
 // all returns the calls of all callers about a tag.
 func (d *load) all(tag int) []call {
 	var found []call
 	for _, c := range d.callers {
-		for _, one := range c.calls {
-			if one.tag == tag {
-				found = append(found, one)
-			}
+		if c.tag == tag {
+			found = append(found, c.calls...)
 		}
 	}
 	return found

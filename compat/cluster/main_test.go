@@ -65,7 +65,7 @@ func startRig(t *testing.T, o nodes.Options, directives ...string) *rig {
 			t.Logf("%s on port %d logged:\n%s", p.Name, p.Port, p.Log(25))
 		}
 		for _, n := range c.Nodes {
-			t.Logf("%s on port %d logged:\n%s", n.Name, n.Process.Port, n.Log(12))
+			t.Logf("%s on port %d logged:\n%s", n.Name, n.Port, n.Log(12))
 		}
 	})
 	for range 2 {

@@ -129,10 +129,10 @@ func (c *Cluster) startNode(ctx context.Context) (*Node, error) {
 	}
 	name := "node " + strconv.Itoa(c.started)
 	c.started++
-	n.Process, err = NewProcess(name, c.options.Program, filepath.Join(c.dir, strings.ReplaceAll(name, " ", "")),
-		ports[0], directives)
+	dir := filepath.Join(c.dir, strings.ReplaceAll(name, " ", ""))
+	n.Process, err = NewProcess(name, c.options.Program, dir, ports[0], directives)
 	if err == nil {
-		err = n.Process.Start()
+		err = n.Start()
 	}
 	if err != nil {
 		return nil, err
@@ -160,9 +160,9 @@ func (c *Cluster) Close() {
 }
 
 func (n *Node) close() {
-	n.Process.Kill()
+	n.Kill()
 	if n.Client != nil {
-		_ = n.Client.Close()
+		_ = n.Close()
 	}
 	if n.Proxy != nil {
 		n.Proxy.close()

@@ -16,7 +16,8 @@ func StartGateway(ctx context.Context, path, dir, upstream string, directives ..
 		return nil, err
 	}
 	directives = append([]string{"upstream " + upstream}, directives...)
-	p, err := NewProcess("gateway", path, filepath.Join(dir, "gateway"+strconv.Itoa(ports[0])), ports[0], directives)
+	dir = filepath.Join(dir, "gateway"+strconv.Itoa(ports[0]))
+	p, err := NewProcess("gateway", path, dir, ports[0], directives)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (c *Cluster) moveSlot(ctx context.Context, from, to *Node, slot int) error 
 
 // Slots returns the slots of a node.
 func (n *Node) Slots(ctx context.Context) ([]int, error) {
-	ranges, err := n.ClusterSlots(ctx).Result()
+	ranges, err := n.ranges(ctx)
 	var numbers []int
 	for _, r := range ranges {
 		if r.Nodes[0].ID != n.ID {

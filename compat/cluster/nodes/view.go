@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A view is what a node knows of another: a line of CLUSTER NODES.
@@ -87,9 +89,14 @@ func (c *Cluster) Owner(ctx context.Context, key string) (*Node, error) {
 	return c.ownerBy(ctx, n, int(slot))
 }
 
+// ranges returns which nodes have which slots; the master of each range comes first.
+func (n *Node) ranges(ctx context.Context) ([]redis.ClusterSlot, error) {
+	return n.ClusterSlots(ctx).Result() //nolint:staticcheck // CLUSTER SHARDS does not say who the master is
+}
+
 // ownerBy returns the node that has a slot, as another sees it.
 func (c *Cluster) ownerBy(ctx context.Context, by *Node, slot int) (*Node, error) {
-	ranges, err := by.ClusterSlots(ctx).Result()
+	ranges, err := by.ranges(ctx)
 	if err != nil {
 		return nil, err
 	}

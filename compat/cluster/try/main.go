@@ -35,7 +35,7 @@ func run(ctx context.Context, server string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	c, err := nodes.Start(ctx, dir, nodes.Options{Masters: 3, Replicas: 1})
 	if err != nil {
 		return err
