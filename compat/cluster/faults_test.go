@@ -251,7 +251,8 @@ func (o outcome) String() string {
 	}
 	slices.Sort(kinds)
 	return fmt.Sprintf("%6d calls, longest %4d ms, without a decision %5d ms, other masters' %4d ms; "+
-		"lost %d, above the limit %d; errors: %s", o.calls, o.longest.Milliseconds(), o.silence.Milliseconds(),
+		"lost %d, above the limit %d; errors: %s",
+		o.calls, o.longest.Milliseconds(), o.silence.Milliseconds(),
 		o.others.Milliseconds(), o.lost, max(0, o.excess), strings.Join(kinds, ", "))
 }
 
