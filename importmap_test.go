@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 		"engine/stats", "engine/traces", "engine/tracking", "acl", "scripting", "commands", "persist/disk",
 		"store", "store/effects", "upstream/call", "resp", "clock", "config", "logging", "words",
 	},
-	"upstream":          {"upstream/call", "commands", "resp"},
+	"upstream":          {"upstream/call", "upstream/ratelimit", "commands", "resp"},
 	"upstream/call":     {"commands"},
 	"upstream/export":   {"upstream"},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},

@@ -110,7 +110,7 @@ func init() {
 
 // newCall returns a call that is run at once.
 func (s *Session) newCall(cmd *commands.Command, args [][]byte) *call.Call {
-	return &call.Call{Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.proto}
+	return &call.Call{Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.proto, Settings: s.engine.settings.Load()}
 }
 
 // collectCall adds a call to those that ForwardBatch runs.
@@ -123,6 +123,7 @@ func (s *Session) collectCall(cmd *commands.Command, args [][]byte, queue []call
 	}
 	f.calls = append(f.calls, &call.Call{
 		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.ctx.DBIndex, Proto: s.proto,
+		Settings: s.engine.settings.Load(),
 	})
 	f.muted = append(f.muted, s.quiet())
 }

@@ -30,6 +30,8 @@ type node struct {
 	awaySince atomic.Int64 // Unix time in microseconds; 0: it is not away
 	lastError atomic.Pointer[string]
 
+	functions functions
+
 	mu     sync.Mutex
 	lanes  map[laneKey]*lane // protected by mu
 	idle   []*ownConn        // protected by mu: connections of their own that nobody uses

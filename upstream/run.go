@@ -11,6 +11,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/upstream/call"
+	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
 const (
@@ -62,7 +63,7 @@ func (u *Upstream) divide(units []*unit, c *call.Call, clustered bool) []*unit {
 		}
 		return append(units, x)
 	}
-	if u.limits.handles(c.Cmd) {
+	if ratelimit.Handles(c.Cmd) {
 		x, refusal := u.limits.unit(c, clustered)
 		if refusal != nil {
 			c.Reply = refusal
@@ -158,6 +159,7 @@ func (u *Upstream) send(units []*unit, due time.Time) {
 			continue
 		}
 		x.node = n
+		u.limits.prepare(x)
 		x.compose()
 		groups = u.assign(groups, x)
 	}
@@ -234,7 +236,9 @@ func (u *Upstream) judge(x *unit, due time.Time) (again, later bool) {
 			return true, false
 		}
 	}
-	x.reply = x.last().reply
+	if x.err == nil {
+		x.reply = x.last().reply
+	}
 	return false, false
 }
 
@@ -318,6 +322,8 @@ func (u *Upstream) finish(x *unit) {
 		x.parent.add(x)
 	case x.limit != nil && x.err == nil:
 		x.call.Reply = u.limits.reply(x)
+	case x.limits != nil && x.err == nil:
+		x.call.Reply = u.limits.replies(x)
 	default:
 		x.call.Reply = x.reply
 	}

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"github.com/zlimit/zlimit/upstream/call"
+	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
 // transaction returns the unit of a call of EXEC, or an error reply. All keys must be in one slot.
@@ -10,30 +11,51 @@ func (u *Upstream) transaction(c *call.Call, clustered bool) (*unit, []byte) {
 	for i := range c.Queue {
 		q := &c.Queue[i]
 		args := q.Args
-		if u.limits.handles(q.Cmd) {
-			d, refusal := u.limits.parse(q.Cmd, args)
+		if ratelimit.Handles(q.Cmd) {
+			d, refusal := u.limits.parse(c, q.Cmd, args)
 			if refusal != nil {
 				return nil, execAborted(refusal)
 			}
 			x.limits = append(x.limits, queuedDecision{at: i, decision: d})
-			args = d.args()
+			args = nil // see compose
+			if clustered {
+				slot, refusal := d.slot()
+				if refusal != nil {
+					return nil, execAborted(refusal)
+				}
+				if refusal = x.join(slot); refusal != nil {
+					return nil, refusal
+				}
+			}
 		} else {
 			u.scripts.learn(q.Cmd, args)
 			args = u.scripts.withSource(q.Cmd, args)
 		}
 		x.queue = append(x.queue, args)
-		if !clustered {
+		if !clustered || args == nil {
 			continue
 		}
 		slot, ok := slotOf(q.Cmd.AppendKeys(nil, q.Args))
-		if !ok || slot != anySlot && x.slot != anySlot && slot != x.slot {
+		if !ok {
 			return nil, execAborted(errorReply(crossSlot))
 		}
-		if slot != anySlot {
-			x.slot = slot
+		if refusal := x.join(slot); refusal != nil {
+			return nil, refusal
 		}
 	}
 	return x, nil
+}
+
+// join makes a slot the transaction's. It returns an error reply if that has another one.
+func (x *unit) join(slot int) []byte {
+	switch {
+	case slot == anySlot:
+	case x.slot == anySlot:
+		x.slot = slot
+	case x.slot != slot:
+		return execAborted(errorReply(crossSlot))
+	}
+	return nil
 }
 
 // execAborted returns the reply of an EXEC that runs nothing because of an error reply.

@@ -26,6 +26,7 @@ type unit struct {
 	redirects int
 	attempts  int // that may have reached a node
 	refreshed bool
+	loads     int // of the library
 
 	node  *node // where it was sent last
 	items []*item
@@ -48,6 +49,9 @@ func (x *unit) compose() {
 	if x.isTransaction() {
 		x.items = x.items[:0:0]
 		x.items = append(x.items, &item{args: wordMulti})
+		for _, q := range x.limits {
+			x.queue[q.at] = q.decision.args(x.node)
+		}
 		for _, args := range x.queue {
 			if x.asking {
 				x.items = append(x.items, &item{args: wordAsking})
@@ -56,6 +60,9 @@ func (x *unit) compose() {
 		}
 		x.items = append(x.items, &item{args: wordExec})
 		return
+	}
+	if x.limit != nil {
+		x.args = x.limit.args(x.node)
 	}
 	x.first[0] = item{args: x.args}
 	if x.asking {

@@ -12,7 +12,9 @@ type Call struct {
 	Args  [][]byte          // must not change until the call has returned
 	Queue []Queued          // of a transaction
 	DB    int
-	Proto int // resp.RESP2 or resp.RESP3
+	// Settings are the directives that decisions about rate limits follow.
+	Settings *commands.Settings
+	Proto    int // resp.RESP2 or resp.RESP3
 
 	// Reply is the reply, encoded in Proto. The call sets it.
 	Reply []byte
