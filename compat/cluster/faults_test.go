@@ -33,9 +33,13 @@ type fault struct {
 }
 
 var (
-	threeAndThree = nodes.Options{Masters: 3, Replicas: 1}
-	behindProxies = nodes.Options{Masters: 3, Replicas: 1, Proxied: true}
+	threeAndThree = nodes.Options{Masters: 3, Replicas: 1, Directives: partial}
+	behindProxies = nodes.Options{Masters: 3, Replicas: 1, Directives: partial, Proxied: true}
+	asInstalled   = nodes.Options{Masters: 3, Replicas: 1}
 	waiting       = []string{"upstream-wait 1 1000"}
+
+	// partial lets masters serve their slots while others have nobody.
+	partial = []string{"cluster-require-full-coverage no"}
 )
 
 // cutFor is for how long gateways are cut off from a node.
@@ -45,8 +49,14 @@ var faults = []fault{
 	{name: "master killed", options: threeAndThree, happen: killMaster, promotes: true},
 	{
 		name: "master killed, upstream-wait 1 1000", options: threeAndThree, directives: waiting,
-		happen: killMaster,
+		happen: replaceKilled,
 	},
+	{name: "master killed, its replica 1 s behind", options: threeAndThree, happen: killAhead, promotes: true},
+	{
+		name: "the same with upstream-wait 1 1000", options: threeAndThree, directives: waiting,
+		happen: killAhead,
+	},
+	{name: "master killed, full coverage required", options: asInstalled, happen: killMaster, promotes: true},
 	{name: "master stopped", options: threeAndThree, happen: stopMaster, promotes: true},
 	{name: "failover by hand", options: threeAndThree, happen: failoverByHand, silent: true},
 	{name: "cut off from a node for 3 s", options: behindProxies, happen: cutOff},
@@ -73,6 +83,53 @@ func killMaster(t *testing.T, r *rig, d *load, master *nodes.Node) {
 	require.NoError(t, r.AwaitReady(t.Context()))
 }
 
+// lagFor is for how long a replica has received nothing when its master is killed.
+const lagFor = time.Second
+
+// killAhead kills a master whose replica lags behind. What the master has admitted meanwhile is lost.
+func killAhead(t *testing.T, r *rig, d *load, master *nodes.Node) {
+	t.Helper()
+	slots, err := master.Slots(t.Context())
+	require.NoError(t, err)
+	replica, err := r.Replica(t.Context(), master)
+	require.NoError(t, err)
+	require.NoError(t, replica.Stop())
+	pass(t, lagFor)
+	master.Kill()
+	require.NoError(t, replica.Continue())
+	_, err = r.AwaitOwner(t.Context(), slots[0], master)
+	require.NoError(t, err)
+	require.NoError(t, master.Start())
+	d.awaitReplies(t, 10)
+	require.NoError(t, r.AwaitReady(t.Context()))
+}
+
+// pass waits for a time.
+func pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	await(t, d.String(), func() error {
+		if left := d - time.Since(begin); left > 0 {
+			return fmt.Errorf("%v are left", left)
+		}
+		return nil
+	})
+}
+
+// replaceKilled starts the killed master as soon as it is replaced. Before, its successor has no replica which
+// could confirm anything.
+func replaceKilled(t *testing.T, r *rig, d *load, master *nodes.Node) {
+	t.Helper()
+	slots, err := master.Slots(t.Context())
+	require.NoError(t, err)
+	master.Kill()
+	_, err = r.AwaitOwner(t.Context(), slots[0], master)
+	require.NoError(t, err)
+	require.NoError(t, master.Start())
+	d.awaitReplies(t, 10)
+	require.NoError(t, r.AwaitReady(t.Context()))
+}
+
 func stopMaster(t *testing.T, r *rig, d *load, master *nodes.Node) {
 	t.Helper()
 	slots, err := master.Slots(t.Context())
@@ -95,14 +152,8 @@ func failoverByHand(t *testing.T, r *rig, d *load, master *nodes.Node) {
 
 func cutOff(t *testing.T, _ *rig, d *load, master *nodes.Node) {
 	t.Helper()
-	cut := time.Now()
 	master.Proxy.Cut()
-	await(t, "the time for which gateways are cut off", func() error {
-		if left := cutFor - time.Since(cut); left > 0 {
-			return fmt.Errorf("%v are left", left)
-		}
-		return nil
-	})
+	pass(t, cutFor)
 	master.Proxy.Heal()
 	d.awaitReplies(t, 10)
 }
