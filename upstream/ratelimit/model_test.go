@@ -187,7 +187,10 @@ var modelFaults = []struct{ name, text, fault string }{
 		"if allowed > 0 and not has(flags, PEEK) then\n    used, remaining, reset",
 		"if not has(flags, PEEK) then\n    used, remaining, reset",
 	},
-	{"a peek counts", "if has(flags, PEEK) then\n      if not log_run", "if false then\n      if not log_run"},
+	{
+		"a peek counts",
+		"if has(flags, PEEK) then\n      if not log_run", "if false then\n      if not log_run",
+	},
 	{
 		"the second caller does not see the first",
 		"local used = ceil_div(ahead, interval)\n",
