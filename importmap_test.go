@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"engine/doctor":     {"commands", "store", "resp"},
 	"engine/info": {
 		"engine/durable", "engine/memory", "engine/process", "engine/pubsub", "engine/replication",
-		"engine/stats", "commands", "store", "config",
+		"engine/stats", "commands", "store", "upstream/call", "config",
 	},
 	"engine/latency":     {"engine/stats", "commands", "resp"},
 	"engine/logins":      {},

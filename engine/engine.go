@@ -188,7 +188,7 @@ func New(o Options) *Engine {
 	e.doctor = doctor.New(e.table)
 	e.renameErr = rename(e.table, o.Config.Renames())
 	e.scripts.SetTable(e.table)
-	e.places = e.forwardPlaces()
+	e.followUpstream()
 	e.users = acl.NewUsers(acl.NewCommands(e.table))
 	e.owner = e.users.Owner()
 	e.followUsers()

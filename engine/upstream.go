@@ -28,9 +28,11 @@ type Upstream interface {
 	// any more. They do not block.
 	Subscribed(kind call.Kind, topic string)
 	Unsubscribed(kind call.Kind, topic string)
-	// Cluster answers CLUSTER and its like in the place of a node. addr is where the client has
-	// reached the server.
-	Cluster(cmd *commands.Command, args [][]byte, addr string) resp.Value
+	// Settle waits until the upstream has confirmed what was Subscribed, for a bounded time.
+	Settle()
+	// Cluster answers CLUSTER and its like in the place of a node, or returns resp.None if the engine
+	// has to. addr is where the client has reached the server.
+	Cluster(cmd *commands.Command, addr string) resp.Value
 	// Status returns the lines of INFO's section.
 	Status() []call.Fact
 }
@@ -97,15 +99,14 @@ func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Val
 		c := s.newCall(cmd, args)
 		s.engine.options.Upstream.Do(c)
 		return s.forwarded(c)
+	case call.Waits:
+		return s.awaitUpstream(cmd, args)
+	case call.Subscribes:
+		reply := s.execute(cmd, args)
+		s.engine.options.Upstream.Settle()
+		return reply
 	}
 	return s.execute(cmd, args)
-}
-
-// upstreamCommands are the commands of the engine that an upstream changes.
-var upstreamCommands map[string]func(s *Session, cmd *commands.Command, args [][]byte) resp.Value
-
-func init() {
-	upstreamCommands = map[string]func(s *Session, cmd *commands.Command, args [][]byte) resp.Value{}
 }
 
 // newCall returns a call that is run at once.

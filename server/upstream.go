@@ -93,6 +93,7 @@ func (s *Server) openUpstream() engine.Upstream {
 		return nil
 	}
 	o.Log = s.log
+	o.Deliver = func(m upstream.Message) { s.engine.Deliver(m.Kind, m.Topic, m.Channel, m.Payload) }
 	s.upstream = upstream.Open(o)
 	return s.upstream
 }

@@ -115,6 +115,7 @@ func (u *Upstream) run(units []*unit, due time.Time) {
 			}
 			retry, later := u.judge(x, due)
 			if retry {
+				u.counts.retries.Add(1)
 				pending = append(pending, x)
 			}
 			if later {

@@ -45,6 +45,7 @@ type Upstream struct {
 	limits  limits
 	topics  topics
 	counts  counts
+	past    past
 
 	topology atomic.Pointer[topology] // never nil
 	refresh  refresher
@@ -127,6 +128,7 @@ func (u *Upstream) retain(keep map[*node]bool) {
 	for addr, n := range u.nodes {
 		if !keep[n] {
 			delete(u.nodes, addr)
+			u.past.add(n)
 			gone = append(gone, n)
 		}
 	}
