@@ -234,10 +234,11 @@ func (n *node) ask(words ...string) ([]byte, error) {
 	return it.reply, it.err
 }
 
-// prepare loads the library before a transaction that needs it: within one it would be too late.
+// prepare loads the library before a unit that needs it. A call that found it missing would be sent
+// again behind those that followed it, and within a transaction it would be too late.
 func (l *limits) prepare(x *unit) {
-	if len(x.limits) > 0 && !x.node.functions.loaded.Load() {
-		_ = l.load(x.node) // if it fails, so does the transaction
+	if (x.limit != nil || len(x.limits) > 0) && !x.node.functions.loaded.Load() {
+		_ = l.load(x.node) // if it fails, so does the unit
 	}
 }
 
