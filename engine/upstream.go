@@ -87,7 +87,7 @@ func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Val
 		return s.forwardNow()
 	}
 	if len(s.forward.calls) > 0 {
-		s.before = s.appendForwarded(s.before)
+		s.forwardBefore()
 	}
 	if run := upstreamCommands[cmd.FullName()]; run != nil {
 		return run(s, cmd, args)
@@ -143,7 +143,7 @@ func (s *Session) forwardNow() resp.Value {
 	f := s.forward
 	if len(f.calls) > 1 {
 		s.deferred = true // CLIENT REPLY was applied to each
-		s.before = s.appendForwarded(s.before)
+		s.forwardBefore()
 		return resp.None
 	}
 	s.runForwarded()
@@ -151,6 +151,9 @@ func (s *Session) forwardNow() resp.Value {
 	s.endForwarded()
 	return reply
 }
+
+// forwardBefore runs the collected calls, so that their replies precede that of the command under way.
+func (s *Session) forwardBefore() { s.before = append(s.before, s.appendForwarded(nil)...) }
 
 // appendForwarded runs the collected calls and appends their replies.
 func (s *Session) appendForwarded(b []byte) []byte {
@@ -201,8 +204,11 @@ func (s *Session) endForwarded() {
 
 // forwarded returns the reply of a call that was run.
 func (s *Session) forwarded(c *call.Call) resp.Value {
-	if len(c.Reply) == 0 {
+	switch {
+	case len(c.Reply) == 0:
 		return resp.None
+	case isDegraded(c):
+		return s.answerDegraded(c)
 	}
 	if c.Reply[0] == '-' {
 		return resp.Error(string(c.Reply[1:max(1, len(c.Reply)-2)]))

@@ -123,11 +123,18 @@ func TestRLAllowOnEveryPath(t *testing.T) {
 }
 
 func runScenario(t *testing.T, path rlPath, scenario rlScenario) {
-	srv := start(t, append([]string{"--bind", "127.0.0.1", "--enable-debug-command", "yes"},
-		scenario.flags...)...)
-	clock := srv.Engine().Clock()
-	clock.Freeze()
-	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
+	newRun(t, scenario.flags...).run(path, scenario)
+}
+
+// newRun starts a server with directives, whose clock the run sets.
+func newRun(t *testing.T, flags ...string) *rlRun {
+	srv := start(t, append([]string{"--bind", "127.0.0.1", "--enable-debug-command", "yes"}, flags...)...)
+	srv.Engine().Clock().Freeze()
+	return &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
+}
+
+func (p *rlRun) run(path rlPath, scenario rlScenario) {
+	t := p.t
 	p.moveTo(scenario.steps[0].atMs)
 	if path.proto == 3 {
 		p.call(p.wire, "HELLO 3")

@@ -90,7 +90,9 @@ func (l *limits) unit(c *call.Call, clustered bool) (*unit, []byte) {
 
 // reply returns the command's reply for that of the function.
 func (l *limits) reply(x *unit) []byte {
-	l.recovered()
+	if !isError(x.reply) {
+		l.recovered()
+	}
 	return encode(x.limit.call.Reply(&x.limit.ctx, x.reply), x.call.Proto)
 }
 
@@ -232,26 +234,27 @@ func (n *node) ask(words ...string) ([]byte, error) {
 	return it.reply, it.err
 }
 
-// prepare loads the library before a transaction that needs it: within one it would be too late.
+// prepare loads the library before a unit that needs it. A call that found it missing would be sent
+// again behind those that followed it, and within a transaction it would be too late.
 func (l *limits) prepare(x *unit) {
-	if len(x.limits) > 0 && !x.node.functions.loaded.Load() {
-		_ = l.load(x.node) // if it fails, so does the transaction
+	if (x.limit != nil || len(x.limits) > 0) && !x.node.functions.loaded.Load() {
+		_ = l.load(x.node) // if it fails, so does the unit
 	}
 }
 
 // degrade marks a call that has failed as one that the engine answers, if the key's policy says so.
 func (l *limits) degrade(x *unit) {
-	if x.limit == nil {
+	x.call.Policy = l.upstream.options.Failure.policy(x.limit.call.Keys()[0])
+	if x.call.Policy.Mode == call.Closed {
 		return
 	}
+	x.call.Degraded = true
+	l.upstream.counts.degraded.Add(1)
 	now := time.Now()
 	if l.since.CompareAndSwap(0, now.UnixMicro()) {
 		l.upstream.log.Warn("upstream: decisions are degraded", "since", now.UTC().Format(time.RFC3339Nano),
 			"error", x.err)
 	}
-	l.upstream.counts.degraded.Add(1)
-	x.call.Policy = l.upstream.options.Failure.policy(x.limit.call.Keys()[0])
-	x.call.Degraded = true
 }
 
 // recovered is called with each decision of the upstream.

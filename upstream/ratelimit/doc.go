@@ -17,6 +17,10 @@
 //   - INCREX with BYFLOAT, whose sums are those of a long double, and with a deadline of
 //     2^52 milliseconds or more. INCREX of integers is exact in all of int64.
 //
+// Redis deletes a key whose deadline is set to the present millisecond, while zlimit's own
+// commands let it end with that millisecond. So a key whose last unit that counts is
+// returned ends one millisecond earlier.
+//
 // A sorted set counts as a log if its oldest and newest member are units. zlimit's own
 // commands look at all members. rl-max-keys-per-prefix does not count an engine's keys.
 //

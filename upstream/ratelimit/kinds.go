@@ -139,24 +139,32 @@ func reserveReply(c *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
 	return values(c, n[:5]), true
 }
 
-func settleReply(c *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
+// settled returns the units that count, the excess and the units released, nil if there
+// is no hold.
+func settled(n []item) ([]item, bool) {
 	switch {
 	case len(n) == 0:
-		return resp.Int(0), true
-	case len(n) != 3 || !known(n):
-		return resp.None, false
+		return nil, true
+	case len(n) != 4 || !known(n):
+		return nil, false
 	}
-	return values(c, n[:2]), true
+	return n[1:], true
+}
+
+func settleReply(c *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
+	n, ok := settled(n)
+	if n == nil {
+		return resp.Int(0), ok
+	}
+	return values(c, n[:2]), ok
 }
 
 func cancelReply(_ *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
-	switch {
-	case len(n) == 0:
-		return resp.Int(0), true
-	case len(n) != 3 || !known(n):
-		return resp.None, false
+	n, ok := settled(n)
+	if n == nil {
+		return resp.Int(0), ok
 	}
-	return n[2].value(), true
+	return n[2].value(), ok
 }
 
 func acquireReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
@@ -168,10 +176,10 @@ func acquireReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 }
 
 func increxReply(c *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
-	if len(n) != 2 || !known(n) {
+	if len(n) != 3 || !known(n) {
 		return resp.None, false
 	}
-	return values(c, n), true
+	return values(c, n[1:]), true
 }
 
 func infoReply(c *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {

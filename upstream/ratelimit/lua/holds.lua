@@ -39,8 +39,8 @@ local function reserve(keys, args)
   return d
 end
 
--- key, hold's key; actual units, length of the id. The reply is the units that count, the
--- excess and the units released, or empty without a hold.
+-- key, hold's key; actual units, length of the id. The reply is 0, the units that count,
+-- the excess and the units released, or empty without a hold.
 local function settle(keys, args)
   local now, actual = now_ms(), tonumber(args[1])
   local h, refusal = hold_open(keys[2], tonumber(args[2]))
@@ -49,7 +49,7 @@ local function settle(keys, args)
   elseif not h then
     return {}
   elseif h.settled then
-    return { h.counted, h.excess, h.released }
+    return { 0, h.counted, h.excess, h.released }
   end
   local k
   k, refusal = log_open(keys[1], now, { { limit = 0, window = h.window } })
@@ -76,5 +76,5 @@ local function settle(keys, args)
     log_commit(k)
   end
   call('SET', keys[2], format('%s settled %.0f %.0f %.0f', h.begin, counted, excess, released), 'KEEPTTL')
-  return { counted, excess, released }
+  return { 0, counted, excess, released }
 end

@@ -58,7 +58,7 @@ local function set_deadline(key, text, now, mode, at)
 end
 
 -- key; by, lower and upper bound, 1 to saturate, mode, milliseconds, 1 if they count from
--- now. The reply is the new value and its change.
+-- now. The reply is 0, the new value and its change, which may be any number.
 local function increx(keys, args)
   local key, now = keys[1], now_ms()
   local by, lower, upper = pair(args[1]), pair(args[2]), pair(args[3])
@@ -76,7 +76,7 @@ local function increx(keys, args)
   end
   if high or low then
     if args[4] ~= '1' then
-      return { text or '0', '0' }
+      return { 0, text or '0', '0' }
     end
     sum = low and lower or upper
     by = add(sum, old, -1)
@@ -89,5 +89,5 @@ local function increx(keys, args)
     at = at + now
   end
   set_deadline(key, text_of(sum), now, args[5], at)
-  return { text_of(sum), text_of(by) }
+  return { 0, text_of(sum), text_of(by) }
 end
