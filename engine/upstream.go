@@ -78,6 +78,9 @@ func (e *Engine) forwardPlaces() map[*commands.Command]call.Place {
 // executeUpstream runs a command of an engine that has an upstream.
 func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Value {
 	place := s.place(cmd)
+	if s.engine.monitors.watched.Load() {
+		s.showForwarded(place, cmd, args)
+	}
 	if place == call.Slot {
 		s.collectCall(cmd, args, nil)
 		if s.peer.Forwards && len(s.forward.calls) < maxForwarded && s.forward.bytes < maxForwardedBytes {
@@ -107,6 +110,16 @@ func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Val
 		return reply
 	}
 	return s.execute(cmd, args)
+}
+
+// showForwarded shows the monitors a command that runs upstream.
+func (s *Session) showForwarded(place call.Place, cmd *commands.Command, args [][]byte) {
+	if place != call.Slot && place != call.Alone && place != call.Waits || cmd.Is(commands.SkipMonitor) {
+		return
+	}
+	s.beginTrace(true)
+	s.trace.Called(&s.ctx, args)
+	s.showTrace()
 }
 
 // newCall returns a call that is run at once.
@@ -212,6 +225,11 @@ func (s *Session) forwarded(c *call.Call) resp.Value {
 	}
 	if c.Reply[0] == '-' {
 		return resp.Error(string(c.Reply[1:max(1, len(c.Reply)-2)]))
+	}
+	if !s.peer.Forwards { // it wants the value
+		if v, _, err := resp.Decode(c.Reply); err == nil {
+			return v
+		}
 	}
 	return resp.Encoded(c.Reply)
 }
