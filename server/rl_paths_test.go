@@ -106,6 +106,8 @@ type rlRun struct {
 	other *wire // reads and watches the keyspace
 	nowMs int64
 
+	setClock func(nowMs int64) error // of redis-servers behind the path; nil: srv has the clock
+
 	rlLogMaxUnits int64 // see maxUnits
 }
 
@@ -182,6 +184,10 @@ func dialRL(t *testing.T, srv *server.Server) *wire {
 // moveTo sets the clock, forwards or backwards.
 func (p *rlRun) moveTo(atMs int64) {
 	p.nowMs = startNowMs + atMs
+	if p.setClock != nil {
+		require.NoError(p.t, p.setClock(p.nowMs))
+		return
+	}
 	p.srv.Engine().Clock().Set(p.nowMs)
 }
 

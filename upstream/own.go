@@ -112,7 +112,11 @@ func (c *ownConn) exchange(items []*item, over <-chan struct{}) error {
 	go func() {
 		select {
 		case <-over:
-			c.close()
+			select {
+			case <-done: // first; the connection is somebody else's by now
+			default:
+				c.close()
+			}
 		case <-done:
 		}
 	}()
