@@ -71,6 +71,9 @@ func (x *unit) compose() {
 		x.items = []*item{{args: wordAsking}, &x.first[0]}
 		return
 	}
+	if x.limit != nil {
+		x.first[0].decision = x.limit.call
+	}
 	if len(x.items) == 1 && x.items[0] == &x.first[0] {
 		return
 	}
