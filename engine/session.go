@@ -229,7 +229,7 @@ func (s *Session) Do(args [][]byte) resp.Value {
 		}
 		reply = s.applyReplyMode(reply)
 		if s.forward != nil && !s.deferred && len(s.forward.calls) > 0 {
-			s.before = s.appendForwarded(s.before) // a refusal follows their replies
+			s.forwardBefore() // a refusal follows their replies
 		}
 	}
 	if len(s.before) > 0 {
@@ -284,6 +284,12 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
+		if s.forward != nil {
+			if refusal := s.refuseQueued(cmd, args); refusal.IsError() {
+				s.run.Rejected++
+				return s.refused(s.reject(cmd, refusal))
+			}
+		}
 		s.EndCall()
 		s.tx.queue(cmd, args)
 		return resp.Queued

@@ -78,6 +78,9 @@ func (e *Engine) forwardPlaces() map[*commands.Command]call.Place {
 // executeUpstream runs a command of an engine that has an upstream.
 func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Value {
 	place := s.place(cmd)
+	if s.engine.monitors.watched.Load() {
+		s.showForwarded(place, cmd, args)
+	}
 	if place == call.Slot {
 		s.collectCall(cmd, args, nil)
 		if s.peer.Forwards && len(s.forward.calls) < maxForwarded && s.forward.bytes < maxForwardedBytes {
@@ -87,7 +90,7 @@ func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Val
 		return s.forwardNow()
 	}
 	if len(s.forward.calls) > 0 {
-		s.before = s.appendForwarded(s.before)
+		s.forwardBefore()
 	}
 	if run := upstreamCommands[cmd.FullName()]; run != nil {
 		return run(s, cmd, args)
@@ -107,6 +110,16 @@ func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Val
 		return reply
 	}
 	return s.execute(cmd, args)
+}
+
+// showForwarded shows the monitors a command that runs upstream.
+func (s *Session) showForwarded(place call.Place, cmd *commands.Command, args [][]byte) {
+	if place != call.Slot && place != call.Alone && place != call.Waits || cmd.Is(commands.SkipMonitor) {
+		return
+	}
+	s.beginTrace(true)
+	s.trace.Called(&s.ctx, args)
+	s.showTrace()
 }
 
 // newCall returns a call that is run at once.
@@ -143,7 +156,7 @@ func (s *Session) forwardNow() resp.Value {
 	f := s.forward
 	if len(f.calls) > 1 {
 		s.deferred = true // CLIENT REPLY was applied to each
-		s.before = s.appendForwarded(s.before)
+		s.forwardBefore()
 		return resp.None
 	}
 	s.runForwarded()
@@ -151,6 +164,9 @@ func (s *Session) forwardNow() resp.Value {
 	s.endForwarded()
 	return reply
 }
+
+// forwardBefore runs the collected calls, so that their replies precede that of the command under way.
+func (s *Session) forwardBefore() { s.before = append(s.before, s.appendForwarded(nil)...) }
 
 // appendForwarded runs the collected calls and appends their replies.
 func (s *Session) appendForwarded(b []byte) []byte {
@@ -201,11 +217,19 @@ func (s *Session) endForwarded() {
 
 // forwarded returns the reply of a call that was run.
 func (s *Session) forwarded(c *call.Call) resp.Value {
-	if len(c.Reply) == 0 {
+	switch {
+	case len(c.Reply) == 0:
 		return resp.None
+	case isDegraded(c):
+		return s.answerDegraded(c)
 	}
 	if c.Reply[0] == '-' {
 		return resp.Error(string(c.Reply[1:max(1, len(c.Reply)-2)]))
+	}
+	if !s.peer.Forwards { // it wants the value
+		if v, _, err := resp.Decode(c.Reply); err == nil {
+			return v
+		}
 	}
 	return resp.Encoded(c.Reply)
 }

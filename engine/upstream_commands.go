@@ -119,6 +119,29 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 	return s.forwardNow()
 }
 
+// refuseQueued returns the error reply for a command of MULTI that the upstream cannot run, or
+// resp.None.
+func (s *Session) refuseQueued(cmd *commands.Command, args [][]byte) resp.Value {
+	if s.place(cmd) == call.Refused {
+		return errNotForwarded(cmd)
+	}
+	if !s.engine.options.Upstream.Clustered() {
+		return resp.None
+	}
+	var room [8][]byte
+	slot := -1
+	for _, key := range cmd.AppendKeys(room[:0], args) {
+		if n := commands.KeySlot(key); slot >= 0 && n != slot {
+			return errCrossSlot
+		} else {
+			slot = n
+		}
+	}
+	return resp.None
+}
+
+var errCrossSlot = resp.Error("CROSSSLOT Keys in request don't hash to the same slot")
+
 // inTransactions are commands of the engine that a transaction of the upstream may have.
 var inTransactions = []string{"echo", "ping"}
 
@@ -137,9 +160,6 @@ func (s *Session) queueUpstream() (forwarded bool, refusal resp.Value) {
 		switch s.place(q.cmd) {
 		case call.Slot, call.Alone, call.Waits:
 			forwarded = true
-		case call.Refused:
-			return false, resp.Error("EXECABORT Transaction discarded because of: " +
-				withoutCode(errNotForwarded(q.cmd).Str()))
 		default:
 			if here == nil && !slices.Contains(inTransactions, q.cmd.FullName()) {
 				here = q.cmd

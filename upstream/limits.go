@@ -21,6 +21,7 @@ import (
 type limits struct {
 	upstream *Upstream
 	since    atomic.Int64 // Unix time in microseconds since when decisions are degraded; 0: they are not
+	last     atomic.Int64 // when the last one was
 }
 
 func (l *limits) init(u *Upstream) { l.upstream = u }
@@ -91,7 +92,6 @@ func (l *limits) unit(c *call.Call, clustered bool) (*unit, []byte) {
 
 // reply returns the command's reply for that of the function.
 func (l *limits) reply(x *unit) []byte {
-	l.recovered()
 	return encode(x.limit.call.Reply(&x.limit.ctx, x.reply), x.call.Proto)
 }
 
@@ -247,26 +247,28 @@ func (l *limits) prepare(x *unit) {
 
 // degrade marks a call that has failed as one that the engine answers, if the key's policy says so.
 func (l *limits) degrade(x *unit) {
-	if x.limit == nil {
+	x.call.Policy = l.upstream.options.Failure.policy(x.limit.call.Keys()[0])
+	if x.call.Policy.Mode == call.Closed {
 		return
 	}
+	x.call.Degraded = true
+	l.upstream.counts.degraded.Add(1)
 	now := time.Now()
+	l.last.Store(now.UnixMicro())
 	if l.since.CompareAndSwap(0, now.UnixMicro()) {
 		l.upstream.log.Warn("upstream: decisions are degraded", "since", now.UTC().Format(time.RFC3339Nano),
 			"error", x.err)
 	}
-	l.upstream.counts.degraded.Add(1)
-	x.call.Policy = l.upstream.options.Failure.policy(x.limit.call.Keys()[0])
-	x.call.Degraded = true
 }
 
-// recovered is called with each decision of the upstream.
-func (l *limits) recovered() {
-	since := l.since.Load()
-	if since == 0 || !l.since.CompareAndSwap(since, 0) {
+// look ends the time of degraded decisions if there was none for a while. It is called every
+// refreshEvery.
+func (l *limits) look(now time.Time) {
+	since, last := l.since.Load(), time.UnixMicro(l.last.Load())
+	if since == 0 || now.Sub(last) < refreshEvery || !l.since.CompareAndSwap(since, 0) {
 		return
 	}
-	l.upstream.log.Info("upstream: decisions are its own again",
-		"degraded", time.Since(time.UnixMicro(since)).Round(time.Millisecond),
-		"since", time.UnixMicro(since).UTC().Format(time.RFC3339Nano))
+	start := time.UnixMicro(since)
+	l.upstream.log.Info("upstream: decisions are no longer degraded", "since", start.UTC().Format(time.RFC3339Nano),
+		"until", last.UTC().Format(time.RFC3339Nano), "degraded", l.upstream.counts.degraded.Load())
 }

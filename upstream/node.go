@@ -56,13 +56,15 @@ func newNode(u *Upstream, addr string) *node {
 func (n *node) changed(_ string, _, to gobreaker.State) {
 	switch to {
 	case gobreaker.StateOpen:
-		n.awaySince.CompareAndSwap(0, time.Now().UnixMicro())
+		n.upstream.refresh.ask()
+		if !n.awaySince.CompareAndSwap(0, time.Now().UnixMicro()) {
+			return // a try has failed
+		}
 		reason := ""
 		if p := n.lastError.Load(); p != nil {
 			reason = *p
 		}
 		n.upstream.log.Warn("upstream: node does not answer", "node", n.addr, "error", reason)
-		n.upstream.refresh.ask()
 	case gobreaker.StateClosed:
 		since := n.awaySince.Swap(0)
 		n.upstream.log.Info("upstream: node answers again", "node", n.addr,

@@ -233,7 +233,7 @@ func (w *watch) Run(c *call.Call) {
 	clustered := u.Clustered()
 	x, refusal := u.transaction(c, clustered)
 	if refusal == nil && clustered && x.slot != anySlot && x.slot != w.slot {
-		refusal = execAborted(errorReply(crossSlot))
+		refusal = errorReply(crossSlot)
 	}
 	if refusal != nil {
 		c.Reply = refusal

@@ -316,9 +316,11 @@ func (u *Upstream) recover(x *unit, reply []byte) bool {
 
 // finish sets the call's reply to that of a unit that is done.
 func (u *Upstream) finish(x *unit) {
+	if x.limit != nil && (x.err != nil || redirects[code(x.reply)] != 0) {
+		u.limits.degrade(x)
+	}
 	if x.err != nil {
 		u.counts.errors.Add(1)
-		u.limits.degrade(x)
 		x.reply = errorReply("UPSTREAM " + x.err.Error())
 	}
 	switch {

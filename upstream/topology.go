@@ -63,7 +63,8 @@ func (r *refresher) init(u *Upstream) {
 			select {
 			case <-u.ending.Done():
 				return
-			case <-tick.C:
+			case now := <-tick.C:
+				u.limits.look(now)
 				<-r.ask()
 			}
 		}

@@ -27,7 +27,7 @@ func (u *Upstream) transaction(c *call.Call, clustered bool) (*unit, []byte) {
 			if clustered {
 				slot, refusal := d.slot()
 				if refusal != nil {
-					return nil, execAborted(refusal)
+					return nil, refusal
 				}
 				if refusal = x.join(slot); refusal != nil {
 					return nil, refusal
@@ -43,7 +43,7 @@ func (u *Upstream) transaction(c *call.Call, clustered bool) (*unit, []byte) {
 		}
 		slot, ok := slotOf(q.Cmd.AppendKeys(nil, q.Args))
 		if !ok {
-			return nil, execAborted(errorReply(crossSlot))
+			return nil, errorReply(crossSlot)
 		}
 		if refusal := x.join(slot); refusal != nil {
 			return nil, refusal
@@ -59,7 +59,7 @@ func (x *unit) join(slot int) []byte {
 	case x.slot == anySlot:
 		x.slot = slot
 	case x.slot != slot:
-		return execAborted(errorReply(crossSlot))
+		return errorReply(crossSlot)
 	}
 	return nil
 }
