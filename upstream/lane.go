@@ -9,6 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
 // Bounds of one pipeline.
@@ -19,17 +21,19 @@ const (
 
 // An item is one command on the wire.
 type item struct {
-	args  [][]byte
-	reply []byte // raw; nil if err is set
-	err   error
+	args     [][]byte
+	decision *ratelimit.Call // that args stand for; nil: they do not, or must not be combined
+	reply    []byte          // raw; nil if err is set
+	err      error
 }
 
 // A job is commands that are sent in one piece to one node.
 type job struct {
-	items []*item
-	bytes int
-	due   time.Time
-	done  *sync.WaitGroup
+	items     []*item
+	decisions int // among items
+	bytes     int
+	due       time.Time
+	done      *sync.WaitGroup
 }
 
 // A lane is the queue of a node for one database and protocol, and the connection on which it is
@@ -82,22 +86,25 @@ func (l *lane) drain() {
 func (l *lane) send() (more bool) {
 	jobs := l.take()
 	now := time.Now()
-	var items []*item
 	live := jobs[:0]
 	for _, j := range jobs {
 		if now.After(j.due) {
 			j.fail(&unsent{errLate})
 			continue
 		}
-		items = append(items, j.items...)
 		live = append(live, j)
 	}
 	if len(live) > 0 {
+		items, groups := combine(live)
 		err := l.try(items)
 		for _, it := range items {
 			if it.reply == nil && it.err == nil {
 				it.err = err
 			}
+		}
+		for _, g := range groups {
+			l.node.upstream.counts.combined.Add(int64(len(g.calls) - 1))
+			g.settle()
 		}
 		for _, j := range live {
 			j.done.Done()

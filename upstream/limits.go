@@ -36,6 +36,7 @@ type decision struct {
 type queuedDecision struct {
 	at       int
 	decision *decision
+	refusal  []byte // its reply, if decision is nil
 }
 
 // args returns the words for a node: a call of the function or of the script.
@@ -101,6 +102,10 @@ func (l *limits) replies(x *unit) []byte {
 		return x.reply
 	}
 	for _, q := range x.limits {
+		if q.decision == nil {
+			elems[q.at] = q.refusal
+			continue
+		}
 		if ratelimit.NeedsLoad(elems[q.at]) {
 			x.node.functions.loaded.Store(false)
 		}

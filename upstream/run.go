@@ -202,6 +202,9 @@ func (u *Upstream) assign(groups []group, x *unit) []group {
 	g := &groups[at]
 	g.units = append(g.units, x)
 	g.job.items = append(g.job.items, x.items...)
+	if x.first[0].decision != nil {
+		g.job.decisions++
+	}
 	g.job.bytes += x.bytes()
 	return groups
 }

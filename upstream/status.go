@@ -16,6 +16,7 @@ type counts struct {
 	redirects atomic.Int64
 	libraries atomic.Int64 // loadings of the library of functions
 	degraded  atomic.Int64 // decisions that were answered without the upstream
+	combined  atomic.Int64 // decisions that another call's function has made
 }
 
 // Status returns the lines of INFO's section upstream.
@@ -64,6 +65,7 @@ func (u *Upstream) Status() []call.Fact {
 	put("failed", u.counts.errors.Load())
 	put("refused_by_queue", u.counts.full.Load())
 	put("library_loads", u.counts.libraries.Load())
+	put("combined", u.counts.combined.Load())
 	put("degraded", u.counts.degraded.Load())
 	since := int64(0)
 	if us := u.limits.since.Load(); us != 0 {

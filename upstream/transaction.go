@@ -5,6 +5,10 @@ import (
 	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
+// placeholder is sent for a call that is refused before it is sent, so that EXEC's replies have
+// their places.
+var placeholder = [][]byte{[]byte("PING")}
+
 // transaction returns the unit of a call of EXEC, or an error reply. All keys must be in one slot.
 func (u *Upstream) transaction(c *call.Call, clustered bool) (*unit, []byte) {
 	x := &unit{call: c, slot: anySlot, write: true, queue: make([][][]byte, 0, len(c.Queue))}
@@ -13,8 +17,10 @@ func (u *Upstream) transaction(c *call.Call, clustered bool) (*unit, []byte) {
 		args := q.Args
 		if ratelimit.Handles(q.Cmd) {
 			d, refusal := u.limits.parse(c, q.Cmd, args)
-			if refusal != nil {
-				return nil, execAborted(refusal)
+			if refusal != nil { // as EXEC of an engine would answer it: the others run
+				x.limits = append(x.limits, queuedDecision{at: i, refusal: refusal})
+				x.queue = append(x.queue, placeholder)
+				continue
 			}
 			x.limits = append(x.limits, queuedDecision{at: i, decision: d})
 			args = nil // see compose

@@ -50,7 +50,9 @@ func (x *unit) compose() {
 		x.items = x.items[:0:0]
 		x.items = append(x.items, &item{args: wordMulti})
 		for _, q := range x.limits {
-			x.queue[q.at] = q.decision.args(x.node)
+			if q.decision != nil {
+				x.queue[q.at] = q.decision.args(x.node)
+			}
 		}
 		for _, args := range x.queue {
 			if x.asking {
@@ -68,6 +70,9 @@ func (x *unit) compose() {
 	if x.asking {
 		x.items = []*item{{args: wordAsking}, &x.first[0]}
 		return
+	}
+	if x.limit != nil {
+		x.first[0].decision = x.limit.call
 	}
 	if len(x.items) == 1 && x.items[0] == &x.first[0] {
 		return

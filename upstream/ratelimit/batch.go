@@ -23,6 +23,14 @@ func (k *Call) Combines(o *Call) bool {
 // Signature.
 func (k *Call) Combinable() bool { return k.decides }
 
+// Units returns at most how many units the function writes for the call.
+func (k *Call) Units() int64 {
+	if k.peek || k.function != "log" {
+		return 0
+	}
+	return min(k.cost, k.limit.Quotas[0].Limit)
+}
+
 // AppendSignature appends a text that only calls that combine with k have.
 func (k *Call) AppendSignature(b []byte) []byte {
 	b = append(b, k.function...)
