@@ -74,9 +74,9 @@ func Open(o Options) *Upstream {
 	u := &Upstream{options: o, log: o.Log, nodes: make(map[string]*node)}
 	u.ending, u.end = context.WithCancel(context.Background())
 	u.topology.Store(&topology{kind: o.Address.Kind})
-	u.refresh.init(u)
 	u.topics.init(u)
 	u.limits.init(u)
+	u.refresh.init(u) // which uses the others
 	return u
 }
 
