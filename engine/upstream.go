@@ -220,7 +220,7 @@ func (s *Session) forwarded(c *call.Call) resp.Value {
 	switch {
 	case len(c.Reply) == 0:
 		return resp.None
-	case isDegraded(c):
+	case c.Degraded:
 		return s.answerDegraded(c)
 	}
 	if c.Reply[0] == '-' {

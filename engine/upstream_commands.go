@@ -6,6 +6,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
@@ -105,6 +106,9 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 		c := s.newCall(cmd, args)
 		c.Queue = queue
 		w.Run(c)
+		if index := lastSelected(queue); index >= 0 && len(c.Reply) > 1 && c.Reply[0] == '*' && c.Reply[1] != '-' {
+			s.ctx.DBIndex = index
+		}
 		if !forwarded && len(c.Reply) > 0 && c.Reply[0] == '*' && c.Reply[1] == '0' {
 			s.tx = tx // nothing has changed: the queue runs here
 			return s.execute(cmd, args)
@@ -112,11 +116,30 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 		return s.forwarded(c)
 	}
 	s.collectCall(cmd, args, queue)
-	if s.peer.Forwards {
+	index := lastSelected(queue)
+	if s.peer.Forwards && index < 0 {
 		s.deferred = true
 		return resp.None
 	}
-	return s.forwardNow()
+	c := s.forward.calls[0]
+	reply := s.forwardNow()
+	if index >= 0 && c.Reply[0] == '*' {
+		s.ctx.DBIndex = index
+	}
+	return reply
+}
+
+// lastSelected returns the database that the last SELECT of a queue selects, or -1 if there is none.
+func lastSelected(queue []call.Queued) int {
+	for _, q := range slices.Backward(queue) {
+		if q.Cmd.Name != "select" {
+			continue
+		}
+		if n, ok := store.ParseInt(q.Args[1]); ok && n >= 0 && n < store.Databases {
+			return int(n)
+		}
+	}
+	return -1
 }
 
 // refuseQueued returns the error reply for a command of MULTI that the upstream cannot run, or
@@ -143,7 +166,7 @@ func (s *Session) refuseQueued(cmd *commands.Command, args [][]byte) resp.Value 
 var errCrossSlot = resp.Error("CROSSSLOT Keys in request don't hash to the same slot")
 
 // inTransactions are commands of the engine that a transaction of the upstream may have.
-var inTransactions = []string{"echo", "ping"}
+var inTransactions = []string{"echo", "ping", "select", "unwatch"}
 
 // queueUpstream reports whether the queue of MULTI runs upstream. It returns an error reply if only a
 // part of it could.

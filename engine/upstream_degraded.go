@@ -9,9 +9,8 @@ import (
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// degradable are the commands that are answered without the upstream, if upstream-failure says so, with
-// the functions that divide their limits.
-var degradable = map[string]func(args [][]byte, share int64){
+// dividers divide the limits of the commands that are call.Degradable.
+var dividers = map[string]func(args [][]byte, share int64){
 	"rl.allow":    divideAllow,
 	"rl.mallow":   divideMallow,
 	"cl.throttle": divideThrottle,
@@ -20,7 +19,7 @@ var degradable = map[string]func(args [][]byte, share int64){
 // answerDegraded answers a decision by the keys of this engine, which are used for nothing else: under
 // Open as if the key did not exist, under Local by a share of each limit. FULL says so.
 func (s *Session) answerDegraded(c *call.Call) resp.Value {
-	divide := degradable[c.Cmd.Name]
+	divide := dividers[c.Cmd.Name]
 	args := append([][]byte(nil), c.Args...)
 	mode := "open"
 	if c.Policy.Mode == call.Local {
@@ -43,11 +42,6 @@ func (s *Session) answerDegraded(c *call.Call) resp.Value {
 func (s *Session) forget(c *call.Call) {
 	del, _ := s.engine.table.Resolve([][]byte{[]byte("del"), nil})
 	s.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
-}
-
-// isDegraded reports whether the engine has to answer a call, because the upstream is away.
-func isDegraded(c *call.Call) bool {
-	return c.Degraded && c.Policy.Mode != call.Closed && degradable[c.Cmd.Name] != nil
 }
 
 // divideAllow divides the limits of RL.ALLOW key limit window [limit window ...] [options].

@@ -76,10 +76,7 @@ func (u *Upstream) gather(c *call.Call, t *topology, due time.Time) []*unit {
 
 // onAll runs a call on every master and merges the replies as the row says.
 func (u *Upstream) onAll(c *call.Call, t *topology, due time.Time) {
-	switch c.Cmd.FullName() {
-	case "script|load":
-		u.scripts.add(c.Args[2])
-	case "script|flush":
+	if c.Cmd.FullName() == "script|flush" {
 		u.scripts.forget()
 	}
 	units := u.gather(c, t, due)
@@ -102,6 +99,9 @@ func (u *Upstream) onAll(c *call.Call, t *topology, due time.Time) {
 		c.Reply = encode(resp.Int(sum), c.Proto)
 	default:
 		c.Reply = units[0].reply
+		if c.Cmd.FullName() == "script|load" {
+			u.scripts.add(c.Args[2])
+		}
 	}
 }
 

@@ -269,7 +269,9 @@ func (w *watch) Run(c *call.Call) {
 		return
 	default:
 		x.reply = x.last().reply
-		w.clean = true
+		if w.clean = true; x.selects() {
+			w.drop()
+		}
 		w.Close()
 	}
 	u.finish(x)

@@ -73,7 +73,6 @@ func (u *Upstream) divide(units []*unit, c *call.Call, clustered bool) []*unit {
 		return append(units, x)
 	}
 	x := &unit{call: c, args: c.Args, write: writes(c.Cmd, c.Args), slot: anySlot}
-	u.scripts.learn(c.Cmd, c.Args)
 	if !clustered {
 		return append(units, x)
 	}
@@ -202,6 +201,11 @@ func (u *Upstream) assign(groups []group, x *unit) []group {
 	g := &groups[at]
 	g.units = append(g.units, x)
 	g.job.items = append(g.job.items, x.items...)
+	if x.selects() { // the connection is everybody's
+		g.job.items = append(g.job.items, &item{args: [][]byte{
+			wordSelect, strconv.AppendInt(nil, int64(x.call.DB), 10),
+		}})
+	}
 	if x.first[0].decision != nil {
 		g.job.decisions++
 	}
@@ -337,6 +341,9 @@ func (u *Upstream) finish(x *unit) {
 		// RL.EXPLAIN and RL.SIM are no functions.
 		x.call.Reply = errorReply("ERR '" + x.call.Cmd.FullName() + "' needs an upstream that is zlimit")
 	default:
+		if x.err == nil && !x.isTransaction() {
+			u.scripts.learn(x.call.Cmd, x.call.Args, x.reply)
+		}
 		x.call.Reply = x.reply
 	}
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
 	"strings"
@@ -24,9 +25,9 @@ type scripts struct {
 // byScript are the commands that name a script, and those that carry its source.
 var byScript = map[string]string{"evalsha": "EVAL", "evalsha_ro": "EVAL_RO"}
 
-// learn remembers the source of EVAL and EVAL_RO.
-func (s *scripts) learn(cmd *commands.Command, args [][]byte) {
-	if cmd.Name == "eval" || cmd.Name == "eval_ro" {
+// learn remembers the source of EVAL and EVAL_RO, unless it does not compile.
+func (s *scripts) learn(cmd *commands.Command, args [][]byte, reply []byte) {
+	if (cmd.Name == "eval" || cmd.Name == "eval_ro") && !bytes.HasPrefix(reply, []byte("-ERR Error compiling")) {
 		s.add(args[1])
 	}
 }

@@ -34,7 +34,6 @@ func (u *Upstream) transaction(c *call.Call, clustered bool) (*unit, []byte) {
 				}
 			}
 		} else {
-			u.scripts.learn(q.Cmd, args)
 			args = u.scripts.withSource(q.Cmd, args)
 		}
 		x.queue = append(x.queue, args)

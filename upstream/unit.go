@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"slices"
+
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/upstream/call"
 )
@@ -42,6 +44,7 @@ var (
 	wordAsking = [][]byte{[]byte("ASKING")}
 	wordMulti  = [][]byte{[]byte("MULTI")}
 	wordExec   = [][]byte{[]byte("EXEC")}
+	wordSelect = []byte("SELECT")
 )
 
 // compose sets what is sent.
@@ -78,6 +81,13 @@ func (x *unit) compose() {
 		return
 	}
 	x.items = []*item{&x.first[0]}
+}
+
+// selects reports whether a transaction selects a database.
+func (x *unit) selects() bool {
+	return x.isTransaction() && slices.ContainsFunc(x.queue, func(args [][]byte) bool {
+		return commands.EqualFold(args[0], "select")
+	})
 }
 
 // last returns the item whose reply is the unit's.

@@ -81,3 +81,9 @@ type Watch interface {
 
 // A Fact is a line of INFO.
 type Fact struct{ Name, Value string }
+
+// Degradable reports whether calls of a command are answered without the upstream, if the policy of their
+// key says so: those that only ask whether something is allowed.
+func Degradable(cmd *commands.Command) bool {
+	return cmd.Name == "rl.allow" || cmd.Name == "rl.mallow" || cmd.Name == "cl.throttle"
+}
