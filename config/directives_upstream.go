@@ -58,6 +58,12 @@ var upstreamDirectives = []Directive{
 			"same for the keys with that prefix.",
 	},
 	{
+		Name: "rl-deny-cache", Kind: KindList, Immutable: true, Ours: true,
+		About: "Pairs of a prefix of keys and milliseconds: a decision about such a key that denies is answered " +
+			"without the upstream until a call like it can be admitted, but no longer than that time, after which " +
+			"what others have given back is noticed; empty: none.",
+	},
+	{
 		Name: "upstream-announce", Kind: KindList, Immutable: true, Ours: true,
 		About: "Addresses, host:port, of the servers that CLUSTER SLOTS names to clients; empty: the address " +
 			"at which the client has reached this one.",

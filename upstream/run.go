@@ -45,9 +45,13 @@ func (u *Upstream) Run(calls []*call.Call) {
 	clustered := u.current(due).kind == Cluster
 	units := make([]*unit, 0, len(calls))
 	for _, c := range calls {
+		u.locals.changes(c)
 		units = u.divide(units, c, clustered)
 	}
 	u.run(units, due)
+	for _, c := range calls {
+		u.locals.changes(c)
+	}
 	for _, x := range units {
 		u.finish(x)
 	}

@@ -103,6 +103,17 @@ func allowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 	return k.Answer(c, &d), true
 }
 
+// Decision returns the decision in the function's reply. It reports false if there is none, which is
+// an error.
+func (k *Call) Decision(raw []byte) (d limiter.Decision, ok bool) {
+	var buf [decisionLen]item
+	n, ok := numbers(buf[:0], raw)
+	if !ok || len(n) != decisionLen || n[0].n < 0 {
+		return d, false
+	}
+	return k.decisionOf(n), true
+}
+
 // Answer returns the reply to a call of RL.ALLOW or CL.THROTTLE with a decision. More is
 // further pairs for FULL.
 func (k *Call) Answer(c *commands.Ctx, d *limiter.Decision, more ...resp.Value) resp.Value {
