@@ -124,6 +124,9 @@ type functions struct {
 	mu      sync.Mutex  // held while the library is loaded
 	loaded  atomic.Bool // so that a transaction finds it
 	scripts atomic.Bool // the node has no FUNCTION, or does not permit it
+
+	refused   *refusal  // protected by mu: the last one
+	refusedAt time.Time // protected by mu
 }
 
 // maxLoads is how often a call may find that the library is not there.
@@ -147,7 +150,7 @@ func (l *limits) recover(x *unit, reply []byte) bool {
 	x.loads++
 	f.loaded.Store(false)
 	if err := l.load(x.node); err != nil {
-		x.err = fmt.Errorf("%s: the library of functions cannot be loaded: %w", x.node.addr, err)
+		x.err = fmt.Errorf("%s: %w", x.node.addr, err)
 		return false
 	}
 	return true
@@ -160,7 +163,17 @@ func refusesFunctions(reply []byte) bool {
 		strings.HasPrefix(text, "err unknown subcommand")
 }
 
-// load loads the library on a node, or the script, unless another call has done so meanwhile.
+// A refusal is why a node does not take the library, in its own words.
+type refusal struct{ text string }
+
+// Error returns the reason.
+func (r *refusal) Error() string { return "the library of functions cannot be loaded: " + r.text }
+
+// retryLoad is for how long a node that has refused the library is not asked again.
+const retryLoad = time.Second
+
+// load loads the library on a node, or the script, unless another call has done so meanwhile. A node's
+// refusal holds for retryLoad.
 func (l *limits) load(n *node) error {
 	f := &n.functions
 	f.mu.Lock()
@@ -168,17 +181,31 @@ func (l *limits) load(n *node) error {
 	if f.loaded.Load() {
 		return nil
 	}
+	if f.refused != nil && time.Since(f.refusedAt) < retryLoad {
+		return f.refused
+	}
+	f.refused = nil
 	l.upstream.counts.libraries.Add(1)
+	err := l.loadOnce(n)
+	if errors.As(err, &f.refused) {
+		f.refusedAt = time.Now()
+	}
+	f.loaded.Store(err == nil)
+	return err
+}
+
+// loadOnce is load without what is remembered. It requires that functions.mu is held.
+func (l *limits) loadOnce(n *node) error {
+	f := &n.functions
 	if !f.scripts.Load() {
 		reply, err := n.ask("FUNCTION", "LOAD", ratelimit.Library())
 		switch {
 		case err != nil:
 			return err
 		case isOK(reply), strings.Contains(errorText(reply), "already exists"):
-			f.loaded.Store(true)
 			return nil
 		case !refusesFunctions(reply):
-			return errors.New(errorText(reply))
+			return &refusal{errorText(reply)}
 		}
 		f.scripts.Store(true)
 		l.upstream.log.Warn("upstream: no functions, scripts are used instead", "node", n.addr,
@@ -188,14 +215,10 @@ func (l *limits) load(n *node) error {
 		return err
 	}
 	reply, err := n.ask("SCRIPT", "LOAD", ratelimit.Script())
-	switch {
-	case err != nil:
-		return err
-	case isError(reply):
-		return errors.New(errorText(reply))
+	if err == nil && isError(reply) {
+		return &refusal{errorText(reply)}
 	}
-	f.loaded.Store(true)
-	return nil
+	return err
 }
 
 // oldest is the first version of Redis whose scripts can decide, in hundreds: 6.2.
@@ -220,7 +243,7 @@ func (n *node) checkVersion() error {
 	major, _ := strconv.Atoi(parts[0])
 	minor, _ := strconv.Atoi(parts[1])
 	if major*100+minor < oldest {
-		return fmt.Errorf("version %s of the engine is too old, 6.2 is the first that can decide", version)
+		return &refusal{"version " + version + " of the engine is too old, 6.2 is the first that can decide"}
 	}
 	return nil
 }
@@ -245,9 +268,13 @@ func (n *node) ask(words ...string) ([]byte, error) {
 // prepare loads the library before a unit that needs it. A call that found it missing would be sent
 // again behind those that followed it, and within a transaction it would be too late.
 func (l *limits) prepare(x *unit) {
-	if (x.limit != nil || len(x.limits) > 0) && !x.node.functions.loaded.Load() {
-		_ = l.load(x.node) // if it fails, so does the unit
+	if x.limit == nil && len(x.limits) == 0 || x.node.functions.loaded.Load() {
+		return
 	}
+	var refused *refusal
+	if err := l.load(x.node); errors.As(err, &refused) {
+		x.err = fmt.Errorf("%s: %w", x.node.addr, err)
+	} // after another error the call will fail likewise
 }
 
 // degrade marks a call that has failed as one that the engine answers, if the key's policy says so.

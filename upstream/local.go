@@ -13,62 +13,111 @@ import (
 
 // locals is what the gateway answers by itself.
 type locals struct {
-	denials  *local.Denials
-	start    time.Time
-	answered atomic.Int64
+	denials *local.Denials
+	leases  *local.Leases
+	start   time.Time
+
+	answered atomic.Int64 // decisions
+	leased   atomic.Int64 // units that were taken in advance
 }
 
 // nowUs returns an instant of a clock that only moves forwards.
 func (l *locals) nowUs() int64 { return time.Since(l.start).Microseconds() }
 
-// A question is what a decision must know when it is answered.
+// A question is what must be known of a decision when it is answered. The texts are those of package
+// local.
 type question struct {
-	call   []byte // in the terms of package local; nil: nothing is remembered
-	epoch  uint64
+	denial      []byte // nil: a denial is not remembered
+	denialEpoch uint64
+
+	lease      []byte // nil: the call takes no lease
+	leaseEpoch uint64
+	want       local.Want
+
 	sentUs int64
 }
 
-// answer returns the reply to a decision that is known, or nil, and notes what is to be known when
-// it is answered.
+// answer returns the reply to a decision that needs no upstream, or nil, and notes what is to be known
+// when it is answered.
 func (l *locals) answer(c *call.Call, d *decision) []byte {
 	key := d.call.Keys()[0]
-	if !d.call.Combinable() || !l.denials.Covers(key) {
+	leasable := d.call.Leasable() && l.leases.Covers(key)
+	deniable := d.call.Combinable() && l.denials.Covers(key)
+	if !leasable && !deniable {
 		return nil
 	}
-	d.question = question{d.call.AppendIdentity([]byte{byte(c.DB)}), l.denials.Epoch(key), l.nowUs()}
-	known, ok := l.denials.Answer(key, d.question.call, d.question.sentUs)
-	if !ok {
-		return nil
+	q := &d.question
+	q.sentUs = l.nowUs()
+	if leasable {
+		text := d.call.AppendSignature([]byte{byte(c.DB)})
+		q.leaseEpoch = l.leases.Epoch(key)
+		known, ok, want := l.leases.Take(key, text, d.call.Cost(), q.sentUs)
+		if ok {
+			return l.reply(c, d, &known, "lease")
+		}
+		if want.Most > 0 {
+			q.lease, q.want = text, want
+		}
 	}
-	l.answered.Add(1)
-	return d.reply(c.Proto, &known, "deny-cache")
+	if deniable {
+		q.denial = d.call.AppendIdentity([]byte{byte(c.DB)})
+		q.denialEpoch = l.denials.Epoch(key)
+		if known, ok := l.denials.Answer(key, q.denial, q.sentUs); ok {
+			l.failed(d)
+			return l.reply(c, d, &known, "deny-cache")
+		}
+	}
+	if q.lease != nil {
+		d.call = d.call.WithLease(q.want.SharePercent, q.want.AheadMs, q.want.Most)
+	}
+	return nil
 }
 
 // reply returns the reply with a decision that the gateway has made. source says how, for FULL.
-func (d *decision) reply(proto int, known *limiter.Decision, source string) []byte {
-	v := d.call.Answer(&d.ctx, known, resp.Bulk("source"), resp.Bulk(source))
-	return encode(v, proto)
+func (l *locals) reply(c *call.Call, d *decision, known *limiter.Decision, source string) []byte {
+	l.answered.Add(1)
+	return encode(d.call.Answer(&d.ctx, known, resp.Bulk("source"), resp.Bulk(source)), c.Proto)
 }
 
 // decided notes the reply to a decision.
 func (l *locals) decided(d *decision, raw []byte) {
-	if d.question.call == nil {
+	q := &d.question
+	if q.lease == nil && q.denial == nil {
+		return
+	}
+	nowUs := l.nowUs()
+	if q.lease != nil {
+		if known, units, ok := d.call.Lease(raw); ok {
+			l.leases.Taken(q.lease, q.leaseEpoch, &known, units, q.want, q.sentUs, nowUs)
+			l.leased.Add(units)
+		} else {
+			l.failed(d)
+		}
+	}
+	if q.denial == nil {
 		return
 	}
 	known, ok := d.call.Decision(raw)
-	switch {
+	switch key := d.call.Keys()[0]; {
 	case !ok:
 	case known.Allowed == 0:
-		l.denials.Remember(d.call.Keys()[0], d.question.call, d.question.epoch, &known, d.question.sentUs, l.nowUs())
+		l.denials.Remember(key, q.denial, q.denialEpoch, &known, q.sentUs, nowUs)
 	case !d.call.ReadOnly():
-		l.denials.Forget(d.call.Keys()[0])
+		l.denials.Forget(key)
+	}
+}
+
+// failed notes that a decision was not answered.
+func (l *locals) failed(d *decision) {
+	if d.question.lease != nil {
+		l.leases.Failed(d.question.lease)
 	}
 }
 
 // changes is called with each call before it is sent and after it is answered: it ends what is
 // known of the keys that the call may change.
 func (l *locals) changes(c *call.Call) {
-	if l.denials == nil {
+	if l.denials == nil && l.leases == nil {
 		return
 	}
 	if c.Queue == nil {
@@ -85,11 +134,25 @@ func (l *locals) changesOf(cmd *commands.Command, args [][]byte) {
 		return
 	}
 	keys := cmd.AppendKeys(nil, args)
+	if l.denials != nil {
+		forget(l.denials, keys)
+	}
+	if l.leases != nil {
+		forget(l.leases, keys)
+	}
+}
+
+// forget ends what is known of keys, or of all if there are none.
+func forget(from interface {
+	Forget(key []byte)
+	ForgetAll()
+}, keys [][]byte,
+) {
 	if len(keys) == 0 {
-		l.denials.ForgetAll()
+		from.ForgetAll()
 	}
 	for _, key := range keys {
-		l.denials.Forget(key)
+		from.Forget(key)
 	}
 }
 

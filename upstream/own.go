@@ -245,7 +245,11 @@ func (w *watch) Run(c *call.Call) {
 		return
 	}
 	x.node = w.conn.node
-	u.limits.prepare(x)
+	if u.limits.prepare(x); x.err != nil {
+		w.Close()
+		u.finish(x)
+		return
+	}
 	x.compose()
 	over, cancel := u.within(u.options.Timeout)
 	defer cancel()

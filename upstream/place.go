@@ -5,7 +5,6 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/upstream/call"
-	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
 // Tips of rows that say on which nodes a command runs.
@@ -49,8 +48,6 @@ func PlaceOf(cmd *commands.Command) call.Place {
 		return call.Subscribes
 	case cmd.Is(commands.Admin):
 		return call.Here
-	case cmd.Group == "rate-limit" && len(cmd.Keys) > 0 && !ratelimit.Handles(cmd):
-		return call.Refused
 	case cmd.Is(commands.Blocking):
 		return call.Waits
 	case len(cmd.Keys) > 0:

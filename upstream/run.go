@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -164,7 +165,9 @@ func (u *Upstream) send(units []*unit, due time.Time) {
 			continue
 		}
 		x.node = n
-		u.limits.prepare(x)
+		if u.limits.prepare(x); x.err != nil {
+			continue
+		}
 		x.compose()
 		groups = u.assign(groups, x)
 	}
@@ -326,6 +329,9 @@ func (u *Upstream) finish(x *unit) {
 	if x.err != nil {
 		u.counts.errors.Add(1)
 		x.reply = errorReply("UPSTREAM " + x.err.Error())
+		if x.limit != nil {
+			u.locals.failed(x.limit)
+		}
 	}
 	switch {
 	case x.parent != nil:
@@ -334,6 +340,9 @@ func (u *Upstream) finish(x *unit) {
 		x.call.Reply = u.limits.reply(x)
 	case x.limits != nil && x.err == nil:
 		x.call.Reply = u.limits.replies(x)
+	case x.call.Cmd.Group == "rate-limit" && bytes.HasPrefix(x.reply, []byte("-ERR unknown command")):
+		// RL.EXPLAIN and RL.SIM are no functions.
+		x.call.Reply = errorReply("ERR '" + x.call.Cmd.FullName() + "' needs an upstream that is zlimit")
 	default:
 		x.call.Reply = x.reply
 	}

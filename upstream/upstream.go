@@ -28,6 +28,7 @@ type Options struct {
 	Announce     []string       // host:port of the gateways, for CLUSTER SLOTS; nil: where a client has come
 	Failure      Failures       // what decisions are answered while the upstream is away
 	Denials      *local.Denials // what is remembered of decisions that deny; nil: nothing
+	Leases       *local.Leases  // units taken in advance; nil: none
 	Log          *slog.Logger
 
 	// Deliver passes a message on to the subscribers of this process. It may be nil.
@@ -78,10 +79,10 @@ func Open(o Options) *Upstream {
 	u := &Upstream{options: o, log: o.Log, nodes: make(map[string]*node)}
 	u.ending, u.end = context.WithCancel(context.Background())
 	u.topology.Store(&topology{kind: o.Address.Kind})
-	u.refresh.init(u)
 	u.topics.init(u)
 	u.limits.init(u)
-	u.locals.denials, u.locals.start = o.Denials, time.Now()
+	u.locals.denials, u.locals.leases, u.locals.start = o.Denials, o.Leases, time.Now()
+	u.refresh.init(u) // which uses the others
 	return u
 }
 

@@ -3,7 +3,6 @@ package local
 import (
 	"hash/maphash"
 	"sync"
-	"sync/atomic"
 
 	"github.com/zlimit/zlimit/limiter"
 )
@@ -16,17 +15,12 @@ import (
 //
 // A nil *Denials remembers nothing. Its methods may be called concurrently.
 type Denials struct {
-	rules prefixes[[]int64]
-	seed  maphash.Seed
-	// An epoch counts the commands that may have changed a key of its slot. What is remembered
-	// counts while the epoch is the one before the decision was asked for.
-	epochs [epochs]atomic.Uint64
-	all    atomic.Uint64 // likewise for all keys
+	epochs
+	rules  prefixes[[]int64]
 	shards [shards]denialShard
 }
 
 const (
-	epochs          = 4096
 	shards          = 16
 	maxDenials      = 1 << 16 // remembered at once
 	maxInDenialHash = maxDenials / shards
@@ -50,7 +44,7 @@ func ParseDenials(words []string) (*Denials, error) {
 	if err != nil || len(rules) == 0 {
 		return nil, err
 	}
-	return &Denials{rules: rules, seed: maphash.MakeSeed()}, nil
+	return &Denials{epochs: epochs{seed: maphash.MakeSeed()}, rules: rules}, nil
 }
 
 // Covers reports whether denials of a key are remembered.
@@ -61,17 +55,6 @@ func (d *Denials) Covers(key []byte) bool {
 	_, ok := d.rules.of(key)
 	return ok
 }
-
-// Epoch returns the epoch of a key. Ask before a decision is asked for.
-func (d *Denials) Epoch(key []byte) uint64 {
-	return d.epochs[maphash.Bytes(d.seed, key)%epochs].Load() + d.all.Load()
-}
-
-// Forget ends what is remembered of a key.
-func (d *Denials) Forget(key []byte) { d.epochs[maphash.Bytes(d.seed, key)%epochs].Add(1) }
-
-// ForgetAll ends what is remembered of all keys.
-func (d *Denials) ForgetAll() { d.all.Add(1) }
 
 func (d *Denials) shard(call []byte) *denialShard {
 	return &d.shards[maphash.Bytes(d.seed, call)%shards]
