@@ -66,9 +66,8 @@ var upstreamDirectives = []Directive{
 	{
 		Name: "rl-lease", Kind: KindList, Immutable: true, Ours: true,
 		About: "Prefixes of keys, each with a percentage and milliseconds: a decision about such a key takes up to " +
-			"that share of the remaining units in advance, and the server grants them for that time without " +
-			"the upstream. No window exceeds its limit; units that are not granted are lost until they leave it; " +
-			"empty: none.",
+			"that share of the remaining units in advance, which the server grants for that time without the " +
+			"upstream, and which are lost until they leave the window if it does not; empty: none.",
 	},
 	{
 		Name: "upstream-announce", Kind: KindList, Immutable: true, Ours: true,
