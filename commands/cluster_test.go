@@ -32,7 +32,7 @@ func TestKeySlot(t *testing.T) {
 	require.Equal(t, uint16(0), crc16(nil))
 	require.Equal(t, KeySlot([]byte("user_123")), KeySlot([]byte("rate_limit:{user_123}:/api/login")))
 	require.NotEqual(t, KeySlot([]byte("user_123")), KeySlot([]byte("rate_limit:{}{user_123}")))
-	require.Less(t, KeySlot(bytes.Repeat([]byte{'{'}, 1<<20)), slots) // one pass, however many braces
+	require.Less(t, KeySlot(bytes.Repeat([]byte{'{'}, 1<<20)), Slots) // one pass, however many braces
 }
 
 func TestClusterHelpIsRefusedToo(t *testing.T) {

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/zlimit/zlimit/server"
@@ -24,7 +23,7 @@ var gatewayPaths = []rlPath{
 }
 
 func TestGatewayOnEveryPath(t *testing.T) {
-	skip := notForwarded()
+	skip := countedHere()
 	for _, scenario := range rlScenarios() {
 		if skip[scenario.name] || beyondFunctions[scenario.name] != "" {
 			continue
@@ -65,15 +64,9 @@ func TestLinearizableThroughGateways(t *testing.T) {
 }
 
 // countedHere returns the names of scenarios of what a server counts itself.
-func countedHere() map[string]bool { return namesOf(rlTop()) }
-
-// notForwarded returns the names of scenarios of commands that a gateway refuses, and of what it
-// counts itself.
-func notForwarded() map[string]bool { return namesOf(slices.Concat(rlTop(), rlSim(), rlExplain())) }
-
-func namesOf(scenarios []rlScenario) map[string]bool {
+func countedHere() map[string]bool {
 	names := make(map[string]bool)
-	for _, s := range scenarios {
+	for _, s := range rlTop() {
 		names[s.name] = true
 	}
 	return names
