@@ -62,15 +62,15 @@ func noCluster(name string, arity int, since, complexity, syntax, summary string
 func refuseCluster(*Ctx) resp.Value { return errNoCluster }
 
 // CLUSTER KEYSLOT key
-func clusterKeySlot(c *Ctx) resp.Value { return resp.Int(int64(keySlot(c.Args[2]))) }
+func clusterKeySlot(c *Ctx) resp.Value { return resp.Int(int64(KeySlot(c.Args[2]))) }
 
-// slots is the number of hash slots of a cluster, a power of two.
-const slots = 1 << 14
+// Slots is the number of hash slots of a cluster, a power of two.
+const Slots = 1 << 14
 
-// keySlot returns the slot of a key: the CRC of its hash tag or, without one, of the
+// KeySlot returns the slot of a key: the CRC of its hash tag or, without one, of the
 // whole key. The tag is between the first opening brace and the next closing one, if
 // it is not empty.
-func keySlot(key []byte) int {
+func KeySlot(key []byte) int {
 	tagged := key
 	for i, ch := range key {
 		if ch != '{' {
@@ -86,20 +86,29 @@ func keySlot(key []byte) int {
 		}
 		break // only the first opening brace counts
 	}
-	return int(crc16(tagged)) & (slots - 1)
+	return int(crc16(tagged)) & (Slots - 1)
 }
 
 // crc16 returns the CRC-16/XMODEM: polynomial x^16+x^12+x^5+1, initial value 0, most
-// significant bit first. CLUSTER KEYSLOT is too rare for a table.
+// significant bit first.
 func crc16(b []byte) uint16 {
-	const polynomial = 0x1021
 	crc := uint16(0)
 	for _, ch := range b {
-		crc ^= uint16(ch) << 8
+		crc = crc<<8 ^ crcTable[byte(crc>>8)^ch]
+	}
+	return crc
+}
+
+// crcTable has the CRC of each byte.
+var crcTable = func() (table [256]uint16) {
+	const polynomial = 0x1021
+	for i := range table {
+		crc := uint16(i) << 8
 		for range 8 {
 			carry := crc >> 15
 			crc = crc<<1 ^ carry*polynomial
 		}
+		table[i] = crc
 	}
-	return crc
-}
+	return table
+}()

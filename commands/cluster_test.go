@@ -30,9 +30,9 @@ func TestClusterKeySlotAgainstRedis(t *testing.T) {
 func TestKeySlot(t *testing.T) {
 	require.Equal(t, uint16(0x31C3), crc16([]byte("123456789")))
 	require.Equal(t, uint16(0), crc16(nil))
-	require.Equal(t, keySlot([]byte("user_123")), keySlot([]byte("rate_limit:{user_123}:/api/login")))
-	require.NotEqual(t, keySlot([]byte("user_123")), keySlot([]byte("rate_limit:{}{user_123}")))
-	require.Less(t, keySlot(bytes.Repeat([]byte{'{'}, 1<<20)), slots) // one pass, however many braces
+	require.Equal(t, KeySlot([]byte("user_123")), KeySlot([]byte("rate_limit:{user_123}:/api/login")))
+	require.NotEqual(t, KeySlot([]byte("user_123")), KeySlot([]byte("rate_limit:{}{user_123}")))
+	require.Less(t, KeySlot(bytes.Repeat([]byte{'{'}, 1<<20)), Slots) // one pass, however many braces
 }
 
 func TestClusterHelpIsRefusedToo(t *testing.T) {

@@ -102,19 +102,9 @@ func incrEx(c *Ctx) resp.Value {
 }
 
 func (a *incrExCall) countInt(c *Ctx) resp.Value {
-	by, okBy := intOr(a.byInt, 1)
-	lower, okLower := intOr(a.lower, math.MinInt64)
-	upper, okUpper := intOr(a.upper, math.MaxInt64)
-	switch {
-	case !okBy:
-		return errIncrExInt
-	case !okLower:
-		return errLBoundInt
-	case !okUpper:
-		return errUBoundInt
-	}
-	if lower > upper {
-		return errIncrExBounds
+	by, lower, upper, refusal := a.integers()
+	if refusal.IsError() {
+		return refusal
 	}
 	n := c.DB.Find(c.Args[1], c.NowMs)
 	s, refusal := stringOf(n)
@@ -156,6 +146,24 @@ func (a *incrExCall) countInt(c *Ctx) resp.Value {
 	}
 	a.finish(c, n)
 	return resp.Array(append(c.Values(2), resp.Int(sum), resp.Int(by))...)
+}
+
+// integers returns the numbers of a call without BYFLOAT.
+func (a *incrExCall) integers() (by, lower, upper int64, refusal resp.Value) {
+	by, okBy := intOr(a.byInt, 1)
+	lower, okLower := intOr(a.lower, math.MinInt64)
+	upper, okUpper := intOr(a.upper, math.MaxInt64)
+	switch {
+	case !okBy:
+		return 0, 0, 0, errIncrExInt
+	case !okLower:
+		return 0, 0, 0, errLBoundInt
+	case !okUpper:
+		return 0, 0, 0, errUBoundInt
+	case lower > upper:
+		return 0, 0, 0, errIncrExBounds
+	}
+	return by, lower, upper, resp.None
 }
 
 // intOr reads an optional integer.

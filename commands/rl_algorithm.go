@@ -13,10 +13,12 @@ import (
 // fields. A key that another command wrote in the same format is valid state.
 type algorithm struct {
 	name         string                              // in ALGO, RL.INFO and errors
+	redisType    string                              // of the state, as TYPE has it
 	hasType      func(n *store.Node) bool            // reports whether a key has the type of the state
 	hasState     func(c *Ctx, n *store.Node) bool    // reports whether a key of that type is valid state
 	foreignError resp.Value                          // for other keys of that type
 	info         func(c *Ctx, n *store.Node) keyInfo // for RL.INFO of valid state
+	moreInfo     []string                            // names of keyInfo.more
 
 	// units returns the number of units stored, whether or not they still count. It
 	// is nil if the state has no units.
@@ -83,7 +85,7 @@ func (c *Ctx) algorithmOf(n *store.Node) *algorithm {
 // named want.
 func (c *Ctx) wrongStateError(n *store.Node, want string) resp.Value {
 	if actual := c.algorithmOf(n); actual != nil {
-		return resp.Error("ERR key holds " + actual.name + " state, not " + want)
+		return HoldsReply(actual.name, want)
 	}
 	for _, a := range algorithmList {
 		if a.name == want && a.hasType(n) {
@@ -138,10 +140,14 @@ func algoNames(format func(a *algorithm) string) (names []string) {
 	return names
 }
 
-// keyInfo is the part of RL.INFO's reply that depends on the algorithm.
+// keyInfo is RL.INFO's reply. The algorithm sets the fields of its second block.
 type keyInfo struct {
-	used, oldest, newest resp.Value   // null if unknown
-	more                 []resp.Value // names and values of further fields
+	algorithm *algorithm
+	bytes     resp.Value // null if unknown
+	ttlMs     int64      // -1: none
+
+	used, oldest, newest resp.Value // null if unknown
+	more                 [2]int64   // see algorithm.moreInfo
 }
 
 func emptyInfo() keyInfo {

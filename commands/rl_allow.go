@@ -56,7 +56,7 @@ func rlAllow(c *Ctx) resp.Value {
 	c.countDecision(a.algo, &d, a.Peek || a.Cost == 0)
 	c.trace(c.Args[1], a.Call, d.Allowed)
 	if a.full {
-		return fullReply(c, &d, a.algo)
+		return fullReply(c, &d, a.algo.name)
 	}
 	return decisionReply(c, &d)
 }
@@ -93,7 +93,7 @@ func allowPlain(c *Ctx) resp.Value {
 	return decisionReply(c, &d)
 }
 
-func fullReply(c *Ctx, d *limiter.Decision, algo *algorithm) resp.Value {
+func fullReply(c *Ctx, d *limiter.Decision, algorithm string) resp.Value {
 	return resp.Map(append(c.Values(18),
 		resp.Bulk("allowed"), resp.Int(d.Allowed),
 		resp.Bulk("limit"), resp.Int(d.Limit),
@@ -102,6 +102,6 @@ func fullReply(c *Ctx, d *limiter.Decision, algo *algorithm) resp.Value {
 		resp.Bulk("reset_after_ms"), resp.Int(d.ResetAfterMs),
 		resp.Bulk("next_after_ms"), resp.Int(d.NextAfterMs),
 		resp.Bulk("used"), resp.Int(d.Used),
-		resp.Bulk("algo"), resp.Bulk(algo.name),
+		resp.Bulk("algo"), resp.Bulk(algorithm),
 		resp.Bulk("window_ms"), resp.Int(d.WindowMs))...)
 }

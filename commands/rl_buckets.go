@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/zlimit/zlimit/limiter"
@@ -22,7 +21,7 @@ var (
 )
 
 var bucketsAlgorithm = algorithm{
-	name: "BUCKETS", hasType: isHash, foreignError: errRLForeignHash,
+	name: "BUCKETS", redisType: "hash", hasType: isHash, foreignError: errRLForeignHash,
 	hasState: func(c *Ctx, n *store.Node) bool {
 		_, ok := c.parseBuckets(store.HashOf(n))
 		return ok
@@ -44,8 +43,9 @@ var bucketsAlgorithm = algorithm{
 		b, expireAtMs, refusal := c.bucketsOf(n, a.quotas[0], a.param)
 		return &b, expireAtMs, refusal
 	},
-	param:  &algoParam{"n", errRLBucketsMissing, errRLBucketsNumber},
-	refund: refundBuckets,
+	param:    &algoParam{"n", errRLBucketsMissing, errRLBucketsNumber},
+	refund:   refundBuckets,
+	moreInfo: []string{"width_ms", "buckets"},
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		h := store.HashOf(n)
 		b, _ := c.parseBuckets(h)
@@ -53,8 +53,7 @@ var bucketsAlgorithm = algorithm{
 		return keyInfo{
 			used:   resp.Int(b.Used(c.NowMs, expireAtMs)),
 			oldest: resp.Int(b.Oldest()), newest: resp.Int(b.Newest()),
-			more: append(c.Values(4),
-				resp.Bulk("width_ms"), resp.Int(b.WidthMs), resp.Bulk("buckets"), resp.Int(b.N)),
+			more: [2]int64{b.WidthMs, b.N},
 		}
 	},
 	units: func(c *Ctx, n *store.Node) (units int64) {
@@ -171,9 +170,7 @@ func (c *Ctx) bucketsOf(n *store.Node, q limiter.Quota, buckets int64) (
 		buckets = b.N
 	}
 	if widthMs := limiter.BucketWidth(q.WindowMs, buckets); b.WidthMs != widthMs || b.N != buckets {
-		return b, 0, resp.Error(fmt.Sprintf(
-			"ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
-			b.N, b.WidthMs, buckets, widthMs))
+		return b, 0, BucketsReply(b.N, b.WidthMs, buckets, widthMs)
 	}
 	expireAtMs, _ = n.Value.ExpireAtMs()
 	return b, expireAtMs, resp.None

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 
 	"github.com/zlimit/zlimit/limiter"
@@ -16,7 +15,7 @@ import (
 //
 // that expires when neither slice counts any more.
 var counterAlgorithm = algorithm{
-	name: "COUNTER", hasType: isString, foreignError: errRLForeignString,
+	name: "COUNTER", redisType: "string", hasType: isString, foreignError: errRLForeignString,
 	hasState: func(_ *Ctx, n *store.Node) bool {
 		_, ok := parseCounter(n)
 		return ok
@@ -30,15 +29,16 @@ var counterAlgorithm = algorithm{
 		state, expireAtMs, refusal := c.counterOf(n, a.quotas[0])
 		return &state, expireAtMs, refusal
 	},
-	unknown: "instants of hits: a COUNTER key holds the counts of two slices of time",
-	refund:  refundCounter,
+	unknown:  "instants of hits: a COUNTER key holds the counts of two slices of time",
+	refund:   refundCounter,
+	moreInfo: []string{"window_ms"},
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		state, _ := parseCounter(n)
 		expireAtMs, _ := n.Value.ExpireAtMs()
 		return keyInfo{
 			used:   resp.Int(state.Used(c.NowMs, expireAtMs)),
 			oldest: resp.Int(state.Oldest()), newest: resp.Int(state.Newest()),
-			more: append(c.Values(2), resp.Bulk("window_ms"), resp.Int(state.WindowMs)),
+			more: [2]int64{state.WindowMs},
 		}
 	},
 	units: func(_ *Ctx, n *store.Node) int64 {
@@ -107,8 +107,7 @@ func (c *Ctx) counterOf(n *store.Node, q limiter.Quota) (
 	case !ok:
 		return state, 0, c.wrongStateError(n, "COUNTER")
 	case state.WindowMs != q.WindowMs:
-		return state, 0, resp.Error(fmt.Sprintf(
-			"ERR key holds COUNTER state of a window of %dms, not %dms", state.WindowMs, q.WindowMs))
+		return state, 0, CounterReply(state.WindowMs, q.WindowMs)
 	}
 	expireAtMs, _ = n.Value.ExpireAtMs()
 	return state, expireAtMs, resp.None

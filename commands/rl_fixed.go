@@ -9,7 +9,7 @@ import (
 // The state of FIXED is a string, the number of units, that expires at the end of
 // the window.
 var fixedAlgorithm = algorithm{
-	name: "FIXED", hasType: isString, foreignError: errRLForeignString,
+	name: "FIXED", redisType: "string", hasType: isString, foreignError: errRLForeignString,
 	hasState: func(_ *Ctx, n *store.Node) bool {
 		_, _, ok := parseFixed(n)
 		return ok

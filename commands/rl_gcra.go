@@ -12,7 +12,7 @@ import (
 // The state of GCRA is a string: "gcra " and the theoretical arrival time in unix
 // microseconds.
 var gcraAlgorithm = algorithm{
-	name: "GCRA", hasType: isString, foreignError: errRLForeignString,
+	name: "GCRA", redisType: "string", hasType: isString, foreignError: errRLForeignString,
 	hasState: func(_ *Ctx, n *store.Node) bool {
 		_, ok := parseGCRA(n)
 		return ok
@@ -40,10 +40,11 @@ var gcraAlgorithm = algorithm{
 	unknown:       "instants of hits: a GCRA key holds one instant, at which the burst is full again",
 	otherCommands: []string{"cl.throttle"},
 	refund:        func(*Ctx, *store.Node, int64) resp.Value { return errRLRefundGCRA },
-	info: func(c *Ctx, n *store.Node) keyInfo {
+	moreInfo:      []string{"tat_us"},
+	info: func(_ *Ctx, n *store.Node) keyInfo {
 		state, _ := parseGCRA(n)
 		i := emptyInfo()
-		i.more = append(c.Values(2), resp.Bulk("tat_us"), resp.Int(state.TatUs))
+		i.more[0] = state.TatUs
 		return i
 	},
 }

@@ -50,7 +50,7 @@ var rlHoldRows = []Command{
 }
 
 var holdAlgorithm = algorithm{
-	name: "HOLD", hasType: isString, foreignError: errRLForeignString,
+	name: "HOLD", redisType: "string", hasType: isString, foreignError: errRLForeignString,
 	hasState: func(_ *Ctx, n *store.Node) bool {
 		_, ok := parseHold(store.StringOf(n))
 		return ok
@@ -211,32 +211,13 @@ func (c *Ctx) findHold(name, id []byte) (n *store.Node, h hold, refusal resp.Val
 // The reply is that of RL.ALLOW key limit window COST estimate. If the id has a hold,
 // the call changes nothing and repeats the first reply.
 func rlReserve(c *Ctx) resp.Value {
-	var quotas [1]limiter.Quota
-	var refusal resp.Value
-	if quotas[0], refusal = parseQuota(c, c.Args[2], c.Args[3]); refusal.IsError() {
-		return refusal
-	}
-	estimate, ok := parseInt(c.Args[4])
-	if !ok {
-		return errRLEstimateNumber
-	}
-	holdMs, id, refusal := parseDurationAndID(options{c.Args[5:]}, reserveOptions)
+	a, refusal := parseReserve(c)
 	if refusal.IsError() {
 		return refusal
 	}
-	call := limiter.Call{Cost: max(estimate, 1)}
-	switch err := limiter.Validate(quotas[:], call, c.Settings.RLLogMaxUnits); {
-	case errors.Is(err, limiter.ErrCostLarge):
-		return errRLEstimateLarge
-	case err != nil:
-		return rlError(c, err)
-	case estimate < 1:
-		return errRLEstimate
-	}
-
 	var buf [holdBufferSize]byte
 	name := c.Cmd.Keys[1].appendDerived(buf[:0], c.Args)
-	n, h, refusal := c.findHold(name, id)
+	n, h, refusal := c.findHold(name, a.id)
 	switch {
 	case refusal.IsError():
 		return refusal
@@ -247,13 +228,13 @@ func rlReserve(c *Ctx) resp.Value {
 	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
 		return refusal
 	}
-	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, quotas[:], estimate)
+	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, a.quotas[:], a.estimate)
 	if err != nil {
 		return rlError(c, err)
 	}
 	if d.Units == 0 {
 		c.markFullness(c.Args[1], &d)
-		c.trace(c.Args[1], call, 0)
+		c.trace(c.Args[1], limiter.Call{Cost: a.estimate}, 0)
 		return decisionReply(c, &d)
 	}
 	if refusal := c.reserveHold(&k, name); refusal.IsError() {
@@ -261,9 +242,9 @@ func rlReserve(c *Ctx) resp.Value {
 	}
 	k.apply(c, &d.Change)
 	c.markFullness(c.Args[1], &d)
-	c.trace(c.Args[1], call, d.Units)
+	c.trace(c.Args[1], limiter.Call{Cost: a.estimate}, d.Units)
 	h = hold{
-		idLen: int64(len(id)), first: d.First, units: d.Units, windowMs: quotas[0].WindowMs,
+		idLen: int64(len(a.id)), first: d.First, units: d.Units, windowMs: a.quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,
 	}
 	var text [holdBufferSize]byte
@@ -271,9 +252,40 @@ func rlReserve(c *Ctx) resp.Value {
 	s.SetBytes(line)
 	n = c.DB.Put(name, s)
 	c.DB.SetFullness(name, store.Full, c.NowMs) // evicted late: its units are consumed
-	c.DB.ExpireAt(n, c.NowMs+holdMs)
-	c.didSet(name, line, c.NowMs+holdMs)
+	c.DB.ExpireAt(n, c.NowMs+a.holdMs)
+	c.didSet(name, line, c.NowMs+a.holdMs)
 	return c.reserveReply(&h)
+}
+
+// reserveCall is the arguments of RL.RESERVE behind the key.
+type reserveCall struct {
+	quotas           [1]limiter.Quota
+	estimate, holdMs int64
+	id               []byte
+}
+
+func parseReserve(c *Ctx) (a reserveCall, refusal resp.Value) {
+	if a.quotas[0], refusal = parseQuota(c, c.Args[2], c.Args[3]); refusal.IsError() {
+		return a, refusal
+	}
+	var ok bool
+	if a.estimate, ok = parseInt(c.Args[4]); !ok {
+		return a, errRLEstimateNumber
+	}
+	a.holdMs, a.id, refusal = parseDurationAndID(options{c.Args[5:]}, reserveOptions)
+	if refusal.IsError() {
+		return a, refusal
+	}
+	call := limiter.Call{Cost: max(a.estimate, 1)}
+	switch err := limiter.Validate(a.quotas[:], call, c.Settings.RLLogMaxUnits); {
+	case errors.Is(err, limiter.ErrCostLarge):
+		return a, errRLEstimateLarge
+	case err != nil:
+		return a, rlError(c, err)
+	case a.estimate < 1:
+		return a, errRLEstimate
+	}
+	return a, resp.None
 }
 
 func (c *Ctx) reserveReply(h *hold) resp.Value {
@@ -318,14 +330,9 @@ func parseDuration(name string, arg []byte) (ms int64, refusal resp.Value) {
 // The reply is the number of units that now count for the work and the excess over
 // the estimate, or 0 if the id has no hold.
 func rlSettle(c *Ctx) resp.Value {
-	actual, ok := parseInt(c.Args[3])
-	switch refusal := checkID(c.Args[2]); {
-	case refusal.IsError():
+	actual, refusal := parseSettle(c)
+	if refusal.IsError() {
 		return refusal
-	case !ok:
-		return errRLActualNumber
-	case actual < 0:
-		return errRLActualNegative
 	}
 	h, found, refusal := c.settleHold(actual)
 	switch {
@@ -335,6 +342,20 @@ func rlSettle(c *Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	return resp.Array(append(c.Values(2), resp.Int(h.counted), resp.Int(h.excess))...)
+}
+
+// parseSettle returns the units that the work of RL.SETTLE has cost.
+func parseSettle(c *Ctx) (actual int64, refusal resp.Value) {
+	actual, ok := parseInt(c.Args[3])
+	switch refusal := checkID(c.Args[2]); {
+	case refusal.IsError():
+		return 0, refusal
+	case !ok:
+		return 0, errRLActualNumber
+	case actual < 0:
+		return 0, errRLActualNegative
+	}
+	return actual, resp.None
 }
 
 // RL.CANCEL key id

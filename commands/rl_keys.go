@@ -61,12 +61,9 @@ func rlReset(c *Ctx) resp.Value {
 // The reply is the number of units returned: the newest n that still count for some
 // window, or all of them.
 func rlRefund(c *Ctx) resp.Value {
-	count, ok := parseInt(c.Args[2])
-	switch {
-	case !ok:
-		return errRLRefundNumber
-	case count < 0:
-		return errRLRefundNegative
+	count, refusal := parseRefund(c)
+	if refusal.IsError() {
+		return refusal
 	}
 	node := c.DB.Find(c.Args[1], c.NowMs)
 	if node == nil {
@@ -76,6 +73,18 @@ func rlRefund(c *Ctx) resp.Value {
 		return algo.refund(c, node, count)
 	}
 	return foreignKeyError(node)
+}
+
+// parseRefund returns how many units RL.REFUND is to return.
+func parseRefund(c *Ctx) (count int64, refusal resp.Value) {
+	count, ok := parseInt(c.Args[2])
+	switch {
+	case !ok:
+		return 0, errRLRefundNumber
+	case count < 0:
+		return 0, errRLRefundNegative
+	}
+	return count, resp.None
 }
 
 // RL.INFO key
@@ -93,12 +102,20 @@ func rlInfo(c *Ctx) resp.Value {
 		return foreignKeyError(n)
 	}
 	i := algo.info(c, n)
-	ttl := resp.Int(-1)
+	i.algorithm, i.bytes, i.ttlMs = algo, resp.Int(store.ValueBytes(n)), -1
 	if expireAtMs, expires := n.Value.ExpireAtMs(); expires {
-		ttl = resp.Int(expireAtMs - c.NowMs)
+		i.ttlMs = expireAtMs - c.NowMs
 	}
-	return resp.Map(append(append(c.Values(16),
-		resp.Bulk("algorithm"), resp.Bulk(algo.name), resp.Bulk("used"), i.used,
+	return i.reply(c)
+}
+
+func (i *keyInfo) reply(c *Ctx) resp.Value {
+	pairs := append(c.Values(16),
+		resp.Bulk("algorithm"), resp.Bulk(i.algorithm.name), resp.Bulk("used"), i.used,
 		resp.Bulk("oldest"), i.oldest, resp.Bulk("newest"), i.newest,
-		resp.Bulk("bytes"), resp.Int(store.ValueBytes(n)), resp.Bulk("ttl"), ttl), i.more...)...)
+		resp.Bulk("bytes"), i.bytes, resp.Bulk("ttl"), resp.Int(i.ttlMs))
+	for n, name := range i.algorithm.moreInfo {
+		pairs = append(pairs, resp.Bulk(name), resp.Int(i.more[n]))
+	}
+	return resp.Map(pairs...)
 }

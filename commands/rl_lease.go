@@ -43,7 +43,7 @@ var rlLeaseRows = []Command{
 }
 
 var leasesAlgorithm = algorithm{
-	name: "LEASES", hasType: isZSet, foreignError: errRLForeignLeases,
+	name: "LEASES", redisType: "zset", hasType: isZSet, foreignError: errRLForeignLeases,
 	hasState: func(_ *Ctx, n *store.Node) bool { return isLeaseSet(n, store.ZSetOf(n)) },
 	info: func(c *Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
@@ -160,14 +160,7 @@ func (k *leaseKey) commit(c *Ctx) {
 // and the milliseconds until a slot is free at the latest (0 if one is). An id keeps
 // its slot with the new lease, whatever max is.
 func rlAcquire(c *Ctx) resp.Value {
-	maxSlots, ok := parseInt(c.Args[2])
-	switch {
-	case !ok:
-		return errRLMaxNumber
-	case maxSlots < 1:
-		return errRLMax
-	}
-	leaseMs, id, refusal := parseDurationAndID(options{c.Args[3:]}, acquireOptions)
+	maxSlots, leaseMs, id, refusal := parseAcquire(c)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -192,14 +185,23 @@ func rlAcquire(c *Ctx) resp.Value {
 		resp.Int(granted), resp.Int(k.active()), resp.Int(maxSlots), resp.Int(k.freeAfterMs(c, maxSlots)))...)
 }
 
+func parseAcquire(c *Ctx) (maxSlots, leaseMs int64, id []byte, refusal resp.Value) {
+	maxSlots, ok := parseInt(c.Args[2])
+	switch {
+	case !ok:
+		return 0, 0, nil, errRLMaxNumber
+	case maxSlots < 1:
+		return 0, 0, nil, errRLMax
+	}
+	leaseMs, id, refusal = parseDurationAndID(options{c.Args[3:]}, acquireOptions)
+	return maxSlots, leaseMs, id, refusal
+}
+
 // RL.RENEW key id LEASE ms
 //
 // The reply is 1, or 0 if the id has no slot.
 func rlRenew(c *Ctx) resp.Value {
-	if refusal := checkID(c.Args[2]); refusal.IsError() {
-		return refusal
-	}
-	leaseMs, _, refusal := parseDurationAndID(options{c.Args[3:]}, renewOptions)
+	leaseMs, refusal := parseRenew(c)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -212,6 +214,14 @@ func rlRenew(c *Ctx) resp.Value {
 	}
 	k.grant(c, c.Args[2], leaseMs)
 	return resp.Int(1)
+}
+
+func parseRenew(c *Ctx) (leaseMs int64, refusal resp.Value) {
+	if refusal := checkID(c.Args[2]); refusal.IsError() {
+		return 0, refusal
+	}
+	leaseMs, _, refusal = parseDurationAndID(options{c.Args[3:]}, renewOptions)
+	return leaseMs, refusal
 }
 
 // RL.RELEASE key id

@@ -9,7 +9,7 @@ import (
 
 // The state of LOG is a sorted set with a member for each unit, equal to its score.
 var logAlgorithm = algorithm{
-	name: "LOG", hasType: isZSet, foreignError: errRLForeignSet,
+	name: "LOG", redisType: "zset", hasType: isZSet, foreignError: errRLForeignSet,
 	hasState: func(_ *Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
 	allow:    allowLog,
 	validate: func(c *Ctx, a *allowCall) error {

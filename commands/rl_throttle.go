@@ -29,30 +29,9 @@ var rlThrottleRows = []Command{
 // seconds until the whole burst is available. Seconds are rounded up. The state is that
 // of ALGO GCRA.
 func clThrottle(c *Ctx) resp.Value {
-	if len(c.Args) > 6 {
-		return WrongArity(c.Cmd)
-	}
-	numbers := [...]int64{0, 0, 0, 1}
-	for i, arg := range c.Args[2:] {
-		n, ok := parseInt(arg)
-		if !ok {
-			return throttleArguments[i].number
-		}
-		if n < throttleArguments[i].least {
-			return throttleArguments[i].below
-		}
-		numbers[i] = n
-	}
-	maxBurst, count, periodS, quantity := numbers[0], numbers[1], numbers[2], numbers[3]
-	if periodS >= limiter.MaxWindowMs/1000 {
-		return errThrottlePeriodLong
-	}
-	q, burst := limiter.Quota{Limit: count, WindowMs: periodS * 1000}, maxBurst
-	if burst < math.MaxInt64 {
-		burst++
-	}
-	if err := limiter.ValidateBurst(q, burst); err != nil {
-		return errThrottleBurstLong
+	q, burst, quantity, refusal := parseThrottle(c)
+	if refusal.IsError() {
+		return refusal
 	}
 	n, state, expireAtMs, refusal := c.findGCRA(c.Args[1])
 	if refusal.IsError() {
@@ -76,6 +55,39 @@ func clThrottle(c *Ctx) resp.Value {
 	if c.Settings.LimiterAware {
 		c.DB.SetFullness(c.Args[1], stampOf(t.Limited, d.Used, d.Remaining), c.NowMs)
 	}
+	return throttleReply(c, &t)
+}
+
+func parseThrottle(c *Ctx) (q limiter.Quota, burst, quantity int64, refusal resp.Value) {
+	if len(c.Args) > 6 {
+		return q, 0, 0, WrongArity(c.Cmd)
+	}
+	numbers := [...]int64{0, 0, 0, 1}
+	for i, arg := range c.Args[2:] {
+		n, ok := parseInt(arg)
+		if !ok {
+			return q, 0, 0, throttleArguments[i].number
+		}
+		if n < throttleArguments[i].least {
+			return q, 0, 0, throttleArguments[i].below
+		}
+		numbers[i] = n
+	}
+	burst, periodS := numbers[0], numbers[2]
+	if periodS >= limiter.MaxWindowMs/1000 {
+		return q, 0, 0, errThrottlePeriodLong
+	}
+	q = limiter.Quota{Limit: numbers[1], WindowMs: periodS * 1000}
+	if burst < math.MaxInt64 {
+		burst++
+	}
+	if err := limiter.ValidateBurst(q, burst); err != nil {
+		return q, 0, 0, errThrottleBurstLong
+	}
+	return q, burst, numbers[3], resp.None
+}
+
+func throttleReply(c *Ctx, t *limiter.Throttle) resp.Value {
 	limited := int64(0)
 	if t.Limited {
 		limited = 1

@@ -28,6 +28,7 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // Options configures an Engine. Clock is required.
@@ -76,6 +77,9 @@ type Options struct {
 	// nil, the engine cannot be a replica.
 	Dial func(addr string, stop <-chan struct{}) (io.ReadWriteCloser, error)
 
+	// Upstream has the keys instead of the engine. It may be nil.
+	Upstream Upstream
+
 	// Port returns the TCP port that INFO shows. It may be nil.
 	Port func() int
 }
@@ -96,6 +100,7 @@ type Engine struct {
 	renameErr error       // see Open
 	runID     string      // 40 hexadecimal digits, different for each engine
 
+	places   map[*commands.Command]call.Place // nil: there is no upstream
 	settings atomic.Pointer[commands.Settings]
 	limits   scriptLimits
 	orphans  orphans
@@ -191,6 +196,7 @@ func New(o Options) *Engine {
 	e.doctor = doctor.New(e.table)
 	e.renameErr = rename(e.table, o.Config.Renames())
 	e.scripts.SetTable(e.table)
+	e.followUpstream()
 	e.users = acl.NewUsers(acl.NewCommands(e.table))
 	e.owner = e.users.Owner()
 	e.followUsers()

@@ -72,6 +72,9 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 		f.MonotonicUs = e.clock.MonotonicUs()
 		f.Replication = e.replicationFacts(f.MonotonicUs)
 	}
+	if u := e.options.Upstream; u != nil && report.Needs(info.Upstream) {
+		f.Upstream = u.Status()
+	}
 	return resp.Verbatim(report.Text(&f))
 }
 

@@ -76,6 +76,8 @@ type Session struct {
 	output        atomic.Int64            // bytes of replies that the client has not read, see CountOutput
 	steps         store.Yielder           // of Step
 	leaving       atomic.Int64            // what it was evicted for, until it has closed
+	forward       *forwarding             // nil: there is no upstream
+	deferred      bool                    // the command under way is collected for ForwardBatch
 
 	mu     sync.Mutex
 	public public // protected by mu
@@ -97,6 +99,8 @@ type Peer struct {
 	// Wake makes the connection ask Ready. Any goroutine may call it. If it is nil,
 	// the connection asks often enough.
 	Wake func()
+	// Forwards says that the connection calls ForwardBatch.
+	Forwards bool
 	// Arrived returns when the input that runs now reached the system, on a clock
 	// that all connections share; 0 if that is unknown. It is called on the session's
 	// goroutine and may be nil.
@@ -166,6 +170,9 @@ func (e *Engine) newSession(p Peer) *Session {
 	s.ctx.Store = e.store
 	s.ctx.Caller, s.ctx.Stepper = s, s
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
+	if e.places != nil {
+		s.forward = &forwarding{places: e.places}
+	}
 	s.leave()
 	nowUs := e.clock.NowUs()
 	s.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
@@ -175,6 +182,7 @@ func (e *Engine) newSession(p Peer) *Session {
 // Close ends the session.
 func (s *Session) Close() {
 	s.flush()
+	s.stopForwarding()
 	s.stopWaiting()
 	s.unwatch()
 	s.unsubscribe()
@@ -211,7 +219,7 @@ func (s *Session) Do(args [][]byte) resp.Value {
 		return resp.None
 	}
 	s.collect()
-	s.answered = false
+	s.answered, s.deferred = false, false
 	reply := s.dispatch(args)
 	if s.postponed {
 		s.postponed = false // the next command of CLIENT REPLY SKIP and CLIENT CACHING is still to come
@@ -220,6 +228,9 @@ func (s *Session) Do(args [][]byte) resp.Value {
 			s.endCaching(args)
 		}
 		reply = s.applyReplyMode(reply)
+		if s.forward != nil && !s.deferred && len(s.forward.calls) > 0 {
+			s.forwardBefore() // a refusal follows their replies
+		}
 	}
 	if len(s.before) > 0 {
 		return s.withMail(reply)
@@ -273,11 +284,22 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
+		if s.forward != nil {
+			if refusal := s.refuseQueued(cmd, args); refusal.IsError() {
+				s.run.Rejected++
+				return s.refused(s.reject(cmd, refusal))
+			}
+		}
 		s.EndCall()
 		s.tx.queue(cmd, args)
 		return resp.Queued
 	}
-	reply := s.execute(cmd, args)
+	var reply resp.Value
+	if s.forward == nil {
+		reply = s.execute(cmd, args)
+	} else {
+		reply = s.executeUpstream(cmd, args)
+	}
 	s.run.Calls++ // only now, as in Redis: INFO does not count itself
 	if s.failed(&reply) {
 		s.run.Failed++

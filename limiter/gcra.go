@@ -82,12 +82,17 @@ type Throttle struct {
 // takes nothing and is admitted.
 func (s *GCRA) Throttle(nowMs, expireAtMs int64, q Quota, quantity int64) (Throttle, Decision) {
 	d := s.decide(nowMs, expireAtMs, q, Call{Cost: quantity, Peek: quantity == 0})
+	return d.Throttle(s.Burst), d
+}
+
+// Throttle returns the decision of GCRA with a burst in the terms of CL.THROTTLE.
+func (d *Decision) Throttle(burst int64) Throttle {
 	t := Throttle{
-		Limited: d.RetryAfterMs != 0, Limit: s.Burst, Remaining: d.Remaining,
+		Limited: d.RetryAfterMs != 0, Limit: burst, Remaining: d.Remaining,
 		RetryAfterS: -1, ResetAfterS: ceil(d.ResetAfterMs, 1000),
 	}
 	if d.RetryAfterMs > 0 {
 		t.RetryAfterS = ceil(d.RetryAfterMs, 1000)
 	}
-	return t, d
+	return t
 }

@@ -98,9 +98,10 @@ func (c *conn) serve() {
 		Addr: remote, LocalAddr: local, Network: Network(c.nc.RemoteAddr()),
 		FD: c.out.socket.fileDescriptor(), Local: IsLocal(c.nc.RemoteAddr()),
 		Kill: c.out.abort, Wake: c.wake, Streams: true, KeepsArgs: c.server.intercept == nil,
-		Arrived: c.out.socket.arrived,
-		Await:   func(before int64) bool { return c.out.socket.awaitEarlier(before, c.server.orderTimeout) },
-		Buffers: func() engine.Buffers { return c.buffers(true) },
+		Arrived:  c.out.socket.arrived,
+		Await:    func(before int64) bool { return c.out.socket.awaitEarlier(before, c.server.orderTimeout) },
+		Buffers:  func() engine.Buffers { return c.buffers(true) },
+		Forwards: true,
 	})
 	c.out.waitDurable, c.out.logPanic = c.session.WaitDurable, c.logPanic
 	c.out.count, c.out.queued = c.session.CountWritten, c.session.CountOutput
@@ -191,6 +192,7 @@ func (c *conn) batch() bool {
 		}
 		args, ok, err := c.in.next()
 		if err != nil {
+			c.appendForwarded()
 			c.rejectInput(err)
 			open = false
 		}
@@ -206,6 +208,7 @@ func (c *conn) batch() bool {
 		open = c.appendReply(reply)
 	}
 	c.pipelines = ran > 1
+	open = c.appendForwarded() && open
 	if c.session.Aborted() {
 		c.out.buf = c.out.buf[:0]
 	}
@@ -259,6 +262,13 @@ func (c *conn) appendReply(reply resp.Value) bool {
 		c.yield()
 	}
 	return open && !c.session.Closing()
+}
+
+// appendForwarded appends the replies of calls that the session has collected for its upstream. It
+// reports whether the connection stays open.
+func (c *conn) appendForwarded() bool {
+	reply := c.session.ForwardBatch()
+	return reply.Kind() == resp.KindNone || c.appendReply(reply)
 }
 
 // flush sends the collected replies. Replicas come first if the session has written anything since the last

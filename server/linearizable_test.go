@@ -11,6 +11,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/server"
 )
 
 // The replies to RL.ALLOW, RL.MALLOW and RL.REFUND, while the clock moves, must be
@@ -198,6 +200,9 @@ func (h *linHistory) run(p *rlRun, client int, w *wire, c linCall) error {
 	for i, word := range c.line {
 		args[i] = []byte(word)
 	}
+	if c.name == "ADVANCE" {
+		w = p.wire // one client moves the clock, which a gateway does not have
+	}
 	call := h.counter.Add(1)
 	if err := w.send(args); err != nil {
 		return err
@@ -243,13 +248,15 @@ func randomLinCall(r *rand.Rand) linCall {
 	return newLinCall("ALLOW", 1+r.IntN(6), a, limit())
 }
 
-// recordHistory runs random calls of several clients at once.
-func recordHistory(t *testing.T, seed uint64) []porcupine.Operation {
+// recordHistory runs random calls of several clients at once, through gateways if there are any.
+func recordHistory(t *testing.T, seed uint64, gateways int) []porcupine.Operation {
 	const clients, calls = 5, 24
-	srv := start(t, "--bind", "127.0.0.1", "--enable-debug-command", "yes")
-	srv.Engine().Clock().Freeze()
-	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
+	p := newRun(t)
 	p.moveTo(0)
+	callees := []*server.Server{p.srv}
+	for i := range gateways {
+		callees = append(callees[:i], startGateway(t, p.srv))
+	}
 	var h linHistory
 	for _, c := range linFirstCalls {
 		require.NoError(t, h.run(p, 0, p.wire, c))
@@ -257,7 +264,7 @@ func recordHistory(t *testing.T, seed uint64) []porcupine.Operation {
 	var all sync.WaitGroup
 	failed := make(chan error, clients)
 	for client := range clients {
-		w, r := dialRL(t, srv), rand.New(rand.NewPCG(seed, uint64(client)))
+		w, r := dialRL(t, callees[client%len(callees)]), rand.New(rand.NewPCG(seed, uint64(client)))
 		all.Go(func() {
 			for i := range calls {
 				c := randomLinCall(r)
@@ -280,22 +287,26 @@ func recordHistory(t *testing.T, seed uint64) []porcupine.Operation {
 func TestLinearizable(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			history := recordHistory(t, seed)
-			if !porcupine.CheckOperations(linFaults{}.model(), history) {
-				model := linFaults{}.model()
-				for _, op := range history {
-					t.Log(op.ClientId, op.Call, op.Return, model.DescribeOperation(op.Input, op.Output))
-				}
-				t.Fatal("no order of the calls explains the replies")
-			}
+			requireLinearizable(t, recordHistory(t, seed, 0))
 		})
 	}
+}
+
+func requireLinearizable(t *testing.T, history []porcupine.Operation) {
+	model := linFaults{}.model()
+	if porcupine.CheckOperations(model, history) {
+		return
+	}
+	for _, op := range history {
+		t.Log(op.ClientId, op.Call, op.Return, model.DescribeOperation(op.Input, op.Output))
+	}
+	t.Fatal("no order of the calls explains the replies")
 }
 
 // TestLinearizableRejects proves that the check can fail: a faulty model explains
 // no history, and the correct model no impossible one.
 func TestLinearizableRejects(t *testing.T) {
-	history := recordHistory(t, 9)
+	history := recordHistory(t, 9, 0)
 	right := linFaults{}.model()
 	require.True(t, porcupine.CheckOperations(right, history))
 	for name, wrong := range map[string]linFaults{

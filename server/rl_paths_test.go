@@ -105,6 +105,10 @@ type rlRun struct {
 	wire  *wire // the path's connection
 	other *wire // reads and watches the keyspace
 	nowMs int64
+
+	setClock func(nowMs int64) error // of redis-servers behind the path; nil: srv has the clock
+
+	rlLogMaxUnits int64 // see maxUnits
 }
 
 func TestRLAllowOnEveryPath(t *testing.T) {
@@ -121,11 +125,18 @@ func TestRLAllowOnEveryPath(t *testing.T) {
 }
 
 func runScenario(t *testing.T, path rlPath, scenario rlScenario) {
-	srv := start(t, append([]string{"--bind", "127.0.0.1", "--enable-debug-command", "yes"},
-		scenario.flags...)...)
-	clock := srv.Engine().Clock()
-	clock.Freeze()
-	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
+	newRun(t, scenario.flags...).run(path, scenario)
+}
+
+// newRun starts a server with directives, whose clock the run sets.
+func newRun(t *testing.T, flags ...string) *rlRun {
+	srv := start(t, append([]string{"--bind", "127.0.0.1", "--enable-debug-command", "yes"}, flags...)...)
+	srv.Engine().Clock().Freeze()
+	return &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
+}
+
+func (p *rlRun) run(path rlPath, scenario rlScenario) {
+	t := p.t
 	p.moveTo(scenario.steps[0].atMs)
 	if path.proto == 3 {
 		p.call(p.wire, "HELLO 3")
@@ -173,6 +184,10 @@ func dialRL(t *testing.T, srv *server.Server) *wire {
 // moveTo sets the clock, forwards or backwards.
 func (p *rlRun) moveTo(atMs int64) {
 	p.nowMs = startNowMs + atMs
+	if p.setClock != nil {
+		require.NoError(p.t, p.setClock(p.nowMs))
+		return
+	}
 	p.srv.Engine().Clock().Set(p.nowMs)
 }
 

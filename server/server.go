@@ -22,6 +22,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/engine/faults"
 	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/upstream"
 )
 
 // Options configures a Server.
@@ -84,12 +85,13 @@ type Server struct {
 	serving      bool                  // protected by mu: Serve was called
 	closed       bool                  // protected by mu: no more connections are accepted
 
-	limiter     *zlimit.Limiter // the same engine, without the network
-	closeEngine sync.Once       // closes an engine that the server owns
-	loadFailed  atomic.Bool     // the files of Disk could not be loaded
-	loaded      chan struct{}   // closed when they are
-	done        chan struct{}   // closed when shutdown begins
-	wg          sync.WaitGroup  // connections, accept loops, cron and loading
+	upstream    *upstream.Upstream // nil: there is none
+	limiter     *zlimit.Limiter    // the same engine, without the network
+	closeEngine sync.Once          // closes an engine that the server owns
+	loadFailed  atomic.Bool        // the files of Disk could not be loaded
+	loaded      chan struct{}      // closed when they are
+	done        chan struct{}      // closed when shutdown begins
+	wg          sync.WaitGroup     // connections, accept loops, cron and loading
 	limits      atomic.Pointer[connLimits]
 	tlsMu       sync.Mutex                 // held while tlsConfig and tlsClient are made
 	tlsConfig   atomic.Pointer[tls.Config] // of new connections over TLS; nil: none was needed yet
@@ -102,6 +104,11 @@ type Server struct {
 // of open files allows. Commands are answered once Serve is called, which loads the
 // files of Disk.
 func Listen(o Options) (*Server, error) {
+	if o.Config != nil && o.Engine == nil {
+		if _, _, err := upstreamOptions(o.Config); err != nil {
+			return nil, err
+		}
+	}
 	s := New(o)
 	if s.ownsEngine {
 		if err := s.engine.LoadUsers(); err != nil {
@@ -119,6 +126,8 @@ func Listen(o Options) (*Server, error) {
 
 // New returns a server without listeners. Clients connect through listeners passed
 // to Add, and the program that runs the server through Do.
+//
+// It panics if the directives of an upstream are wrong, which Listen returns as an error.
 func New(o Options) *Server {
 	if o.Config == nil {
 		o.Config = config.New()
@@ -134,6 +143,7 @@ func New(o Options) *Server {
 	}
 	if s.engine = o.Engine; s.engine == nil {
 		s.engine = engine.New(engine.Options{
+			Upstream: s.openUpstream(),
 			Config:   s.cfg,
 			Clock:    o.Clock,
 			Shutdown: func() { go func() { _ = s.Close() }() },
@@ -465,7 +475,12 @@ func (s *Server) Close() error {
 	s.wg.Wait()
 	err := s.limiter.Close()
 	if s.ownsEngine {
-		s.closeEngine.Do(func() { err = errors.Join(err, s.engine.Close()) })
+		s.closeEngine.Do(func() {
+			err = errors.Join(err, s.engine.Close())
+			if s.upstream != nil {
+				err = errors.Join(err, s.upstream.Close())
+			}
+		})
 	}
 	return err
 }

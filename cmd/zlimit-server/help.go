@@ -11,6 +11,7 @@ import (
 
 const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
        zlimit-server --check-aof FILE [--fix] | --check-rdb FILE
+       zlimit-server --export URL [--from URL] [--replace] [--DIRECTIVE VALUE ...]
        zlimit-server --help | --version
 
   zlimit-server                          listens on 127.0.0.1:6379
@@ -21,6 +22,8 @@ const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
   zlimit-server --appendonly yes         keeps its keys in ./appendonlydir
   zlimit-server --check-aof FILE --fix   truncates a damaged end of a log
   zlimit-server --check-rdb FILE         reports whether a snapshot is valid
+  zlimit-server --export URL --from URL  moves the keys of a server or a cluster
+  zlimit-server --export URL --dir D     moves the keys of the files in D
 
 Then:
   redis-cli PING

@@ -128,9 +128,17 @@ func (r *rig) runLibraries(
 	return slices.Concat(rows...), err
 }
 
+// startOurs starts our server with a held clock.
+func (r *rig) startOurs(ctx context.Context) (*held, error) {
+	if r.gateway {
+		return startGateway(ctx, r.oursPath, r.folder)
+	}
+	return startHeld(ctx, r.oursPath, r.folder, isRedis(r.oursPath))
+}
+
 // withHeld runs both servers while f runs.
 func (r *rig) withHeld(ctx context.Context, f func(ours, theirs *held)) error {
-	ours, err := startHeld(ctx, r.oursPath, r.folder, isRedis(r.oursPath))
+	ours, err := r.startOurs(ctx)
 	if err != nil {
 		return err
 	}

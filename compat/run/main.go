@@ -33,6 +33,7 @@ type options struct {
 	libraries bool
 	tests     bool
 	tls       bool
+	gateway   bool
 }
 
 func main() {
@@ -50,6 +51,8 @@ func main() {
 			"--only takes go, python, node, java, terminal, exporter, sentinel, migration")
 	flag.BoolVar(&o.tls, "tls", false,
 		"connect over TLS instead: with a certificate, without one, and as a user whose keys are others")
+	flag.BoolVar(&o.gateway, "gateway", false,
+		"put our server, as a gateway, before a cluster of three redis-servers; also with --libraries")
 	flag.StringVar(&o.write, "write", "",
 		"file to write the table to as Markdown; a relative path is under the root")
 	flag.Parse()

@@ -28,6 +28,7 @@ const clientTimeout = 10 * time.Minute
 type rig struct {
 	ours, theirs         side             // for the documents' flows; libraries have their own servers
 	oursPath, theirsPath string           // the servers' programs
+	gateway              bool             // ours is a gateway over a cluster of redis-servers
 	prepared             map[string]error // by name; absent if not needed
 	folder               string           // working folder of the servers, removed at the end
 }
@@ -56,7 +57,7 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{prepared: map[string]error{}, folder: folder, theirsPath: redis}
+	r := &rig{prepared: map[string]error{}, folder: folder, theirsPath: redis, gateway: o.gateway}
 
 	var (
 		wait sync.WaitGroup
@@ -95,12 +96,18 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 			return
 		}
 		r.oursPath = path
-		if !o.libraries {
-			r.ours, oursErr = startSide(ctx, path, folder, isRedis(path))
+		if o.libraries {
+			return
 		}
+		if isRedis(path) && !o.gateway {
+			r.ours, oursErr = startRedisSide(ctx, path, folder)
+			return
+		}
+		plain, err := r.startOurs(ctx)
+		r.ours, oursErr = side{plain, plain}, err
 	})
 	if !o.libraries {
-		wait.Go(func() { r.theirs, theirsErr = startSide(ctx, redis, folder, true) })
+		wait.Go(func() { r.theirs, theirsErr = startRedisSide(ctx, redis, folder) })
 	}
 	wait.Wait()
 	if err := errors.Join(oursErr, theirsErr); err != nil {
@@ -131,12 +138,12 @@ func needed(clients []client, preparation string) bool {
 // needs a cluster for tagFlow, too.
 func isRedis(path string) bool { return strings.HasPrefix(filepath.Base(path), "redis-server") }
 
-// startSide starts a server with a held clock, so that no time to live depends on the
+// startRedisSide starts redis-servers with held clocks, so that no time to live depends on the
 // machine's load.
-func startSide(ctx context.Context, path, folder string, redis bool) (side, error) {
-	plain, err := startHeld(ctx, path, folder, redis)
-	if err != nil || !redis {
-		return side{plain, plain}, err
+func startRedisSide(ctx context.Context, path, folder string) (side, error) {
+	plain, err := startHeld(ctx, path, folder, true)
+	if err != nil {
+		return side{}, err
 	}
 	tagged, err := startCluster(ctx)
 	return side{plain, tagged}, err

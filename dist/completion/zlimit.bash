@@ -36,7 +36,8 @@ _zlimit_server() {
     --tls-auth-clients) words="no yes optional" ;;
     --tls-replication) words="yes no" ;;
     --tls-session-caching) words="yes no" ;;
-    --check-aof|--check-rdb|--fix|--aclfile|--dir|--logfile|--pidfile|--port-file|--tls-ca-cert-dir|--tls-ca-cert-file|--tls-cert-file|--tls-client-cert-file|--tls-client-key-file|--tls-key-file|--unixsocket)
+    --upstream-split) words="yes no" ;;
+    --check-aof|--check-rdb|--fix|--aclfile|--dir|--logfile|--pidfile|--port-file|--tls-ca-cert-dir|--tls-ca-cert-file|--tls-cert-file|--tls-client-cert-file|--tls-client-key-file|--tls-key-file|--unixsocket|--upstream-tls-ca-cert-file|--upstream-tls-cert-file|--upstream-tls-key-file)
       COMPREPLY=($(compgen -f -- "$current"))
       return ;;
     --*) [[ $current == -* ]] || return ;;

@@ -8,6 +8,7 @@ import (
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // Facts are what the sections show. A field that names a section is needed only for that one.
@@ -34,6 +35,7 @@ type Facts struct {
 	Keyspace    store.Figures  // for Keyspace and Stats
 	Limiter     LimiterFacts
 	Replication ReplicationFacts // for Replication, Stats and Memory
+	Upstream    []call.Fact      // for Upstream; nil: there is none
 }
 
 // ClientFacts are about the sessions.

@@ -17,6 +17,7 @@ const (
 	Keyspace
 	Limiter
 	Replication
+	Upstream
 )
 
 // A section is one section of INFO.
@@ -43,6 +44,7 @@ var sections = []section{
 	{name: "cluster", write: func(_ *Facts, w *writer) { w.put("cluster_enabled", 0) }},
 	{name: "keyspace", facts: Keyspace, write: writeKeyspace},
 	{name: "limiter", facts: Limiter, write: writeLimiter},
+	{name: "upstream", facts: Upstream, write: writeUpstream},
 }
 
 // title returns the section's heading.
@@ -85,6 +87,9 @@ func (r Report) Needs(some Sections) bool {
 func (r Report) Text(f *Facts) string {
 	var w writer
 	for _, s := range r.sections {
+		if s.facts == Upstream && f.Upstream == nil {
+			continue
+		}
 		if w.b.Len() > 0 {
 			w.b.WriteString("\r\n")
 		}

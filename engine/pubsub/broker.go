@@ -43,6 +43,10 @@ type Broker struct {
 	// or patterns, with the lock held.
 	Heard func(heard bool)
 
+	// Topic is called when a topic gets its first subscriber, and when it has lost the last, with
+	// the lock held. It may be nil.
+	Topic func(kind Kind, name string, subscribed bool)
+
 	mu      sync.Mutex
 	topics  [Kinds]map[string]subscribers // protected by mu; no set is empty
 	order   []string                      // protected by mu: the patterns in the order of subscription
@@ -155,6 +159,19 @@ func (b *Broker) publish(from *Subscriber, kind Kind, channel, message []byte) i
 	return n
 }
 
+// Deliver sends the subscribers of one topic a message that was published elsewhere. It acquires the
+// lock.
+func (b *Broker) Deliver(kind Kind, topic, channel, message string) {
+	elems := []resp.Value{resp.Bulk(words[kind].message)}
+	if kind == Patterns {
+		elems = append(elems, resp.Bulk(topic))
+	}
+	b.mu.Lock()
+	b.removeDeparted()
+	b.sendAll(nil, b.topics[kind][topic], push(append(elems, resp.Bulk(channel), resp.Bulk(message))...))
+	b.release()
+}
+
 func (b *Broker) sendAll(from *Subscriber, to subscribers, m *Message) int {
 	for s := range to {
 		if !s.Mail.detached.Load() {
@@ -201,6 +218,9 @@ func (b *Broker) subscribe(s *Subscriber, kind Kind, name string) {
 	if to == nil {
 		to = make(subscribers)
 		b.topics[kind][name] = to
+		if b.Topic != nil {
+			b.Topic(kind, name, true)
+		}
 		if kind == Patterns {
 			b.order = append(b.order, name)
 		}
@@ -233,6 +253,9 @@ func (b *Broker) remove(s *Subscriber, kind Kind, name string) {
 		return
 	}
 	delete(b.topics[kind], name)
+	if b.Topic != nil {
+		b.Topic(kind, name, false)
+	}
 	if kind == Patterns {
 		i := slices.Index(b.order, name)
 		b.order = slices.Delete(b.order, i, i+1)

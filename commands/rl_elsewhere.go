@@ -1,0 +1,237 @@
+package commands
+
+import (
+	"fmt"
+
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// This file is for a caller that runs rate limit commands elsewhere than in the keyspace
+// of a Ctx: it parses arguments and makes replies as the handlers do.
+
+// A LimitCall is the parsed arguments of a rate limit command. A field is zero if the
+// command has no such argument. What is a slice may alias the arguments.
+type LimitCall struct {
+	limiter.Call                 // RL.ALLOW, RL.MALLOW, CL.THROTTLE; of RL.RESERVE the estimate
+	Quotas       []limiter.Quota // of RL.MALLOW one for each key
+	Keys         [][]byte        // of RL.MALLOW
+	Algorithm    string          // as ALGO has it
+	Param        int64           // the burst of GCRA, the number of BUCKETS
+	Full         bool
+
+	Count      int64  // n of RL.REFUND, actual of RL.SETTLE, max of RL.ACQUIRE
+	DurationMs int64  // HOLD or LEASE
+	ID         []byte // of a hold or a lease
+
+	Increment Increment // INCREX
+}
+
+// An Increment is the parsed arguments of INCREX.
+type Increment struct {
+	By, Lower, Upper int64
+	Float, Saturate  bool // with Float the three numbers are 0
+	// Expiry is the deadline to set, if Deadline is KeepDeadline or SetDeadline: in unix
+	// milliseconds, or from now on.
+	Deadline Deadline
+	ExpiryMs int64
+	FromNow  bool
+}
+
+// Deadline is what INCREX does to a key's deadline.
+type Deadline uint8
+
+// The values of Deadline.
+const (
+	LeaveDeadline  Deadline = iota
+	SetDeadline             // sets a new one
+	KeepDeadline            // ENX: sets one unless the key has one
+	RemoveDeadline          // PERSIST
+)
+
+// limitParsers parse the arguments of the commands that ParseLimitCall accepts.
+var limitParsers = map[string]func(c *Ctx, l *LimitCall) (refusal resp.Value){
+	"rl.allow": func(c *Ctx, l *LimitCall) resp.Value {
+		var a allowCall
+		if refusal := a.parse(c, c.Args[2:], allowOptions); refusal.IsError() {
+			return refusal
+		}
+		l.Call, l.Quotas, l.Algorithm, l.Param, l.Full = a.Call, a.quotas[:a.n], a.algo.name, a.param, a.full
+		return resp.None
+	},
+	"rl.mallow": func(c *Ctx, l *LimitCall) resp.Value {
+		triples, call, refusal := parseMallow(c)
+		for i := 0; i < len(triples); i += 3 {
+			q, _ := parseQuota(c, triples[i+1], triples[i+2])
+			l.Keys, l.Quotas = append(l.Keys, triples[i]), append(l.Quotas, q)
+		}
+		l.Call, l.Algorithm = call, logAlgorithm.name
+		return refusal
+	},
+	"rl.reset": func(*Ctx, *LimitCall) resp.Value { return resp.None },
+	"rl.info":  func(*Ctx, *LimitCall) resp.Value { return resp.None },
+	"rl.refund": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+		l.Count, refusal = parseRefund(c)
+		return refusal
+	},
+	"rl.reserve": func(c *Ctx, l *LimitCall) resp.Value {
+		a, refusal := parseReserve(c)
+		l.Cost, l.Quotas, l.DurationMs, l.ID = a.estimate, a.quotas[:], a.holdMs, a.id
+		l.Algorithm = logAlgorithm.name
+		return refusal
+	},
+	"rl.settle": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+		l.ID, l.Algorithm = c.Args[2], logAlgorithm.name
+		l.Count, refusal = parseSettle(c)
+		return refusal
+	},
+	"rl.cancel": func(c *Ctx, l *LimitCall) resp.Value {
+		l.ID, l.Algorithm = c.Args[2], logAlgorithm.name
+		return checkID(l.ID)
+	},
+	"rl.acquire": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+		l.Algorithm = leasesAlgorithm.name
+		l.Count, l.DurationMs, l.ID, refusal = parseAcquire(c)
+		return refusal
+	},
+	"rl.renew": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
+		l.DurationMs, refusal = parseRenew(c)
+		return refusal
+	},
+	"rl.release": func(c *Ctx, l *LimitCall) resp.Value {
+		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
+		return checkID(l.ID)
+	},
+	"cl.throttle": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+		var q limiter.Quota
+		q, l.Param, l.Cost, refusal = parseThrottle(c)
+		l.Quotas, l.Algorithm, l.Peek = []limiter.Quota{q}, gcraAlgorithm.name, l.Cost == 0
+		return refusal
+	},
+	"increx": func(c *Ctx, l *LimitCall) resp.Value { return l.Increment.parse(c) },
+}
+
+// ParsesLimitCall reports whether ParseLimitCall accepts calls of a command.
+func ParsesLimitCall(cmd *Command) bool { return limitParsers[cmd.Name] != nil }
+
+// ParseLimitCall parses the call of c, whose command ParsesLimitCall reports and whose
+// number of arguments is valid. Of c it uses Args, Cmd and Settings.
+func ParseLimitCall(c *Ctx) (l LimitCall, refusal resp.Value) {
+	refusal = limitParsers[c.Cmd.Name](c, &l)
+	return l, refusal
+}
+
+func (i *Increment) parse(c *Ctx) resp.Value {
+	var a incrExCall
+	// At instant 0 a deadline from now on is its distance.
+	if refusal := a.parse(&Ctx{Args: c.Args, Cmd: c.Cmd}); refusal.IsError() {
+		return refusal
+	}
+	i.Saturate, i.ExpiryMs = a.saturate, a.atMs
+	switch {
+	case a.ttl.keyword == nil:
+	case a.ttl.keyword == &ttlPersist:
+		i.Deadline = RemoveDeadline
+	default:
+		i.Deadline, i.FromNow = SetDeadline, !a.ttl.keyword.absolute
+		if a.enx {
+			i.Deadline = KeepDeadline
+		}
+	}
+	if a.byFloat != nil {
+		i.Float = true
+		return resp.None
+	}
+	var refusal resp.Value
+	i.By, i.Lower, i.Upper, refusal = a.integers()
+	return refusal
+}
+
+// DecisionReply returns the reply of RL.ALLOW; a decision of RL.MALLOW has the index of
+// its key before it.
+func DecisionReply(c *Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d) }
+
+// FullReply returns the reply of RL.ALLOW with FULL, with further pairs at its end.
+func FullReply(c *Ctx, d *limiter.Decision, algorithm string, more ...resp.Value) resp.Value {
+	full := fullReply(c, d, algorithm)
+	if len(more) > 0 {
+		full = resp.Map(append(full.Elems(), more...)...)
+	}
+	return full
+}
+
+// ThrottleReply returns the reply of CL.THROTTLE.
+func ThrottleReply(c *Ctx, t *limiter.Throttle) resp.Value { return throttleReply(c, t) }
+
+// A LimitState is what RL.INFO tells of a key.
+type LimitState struct {
+	Algorithm            string
+	Used, Oldest, Newest resp.Value // null if unknown
+	Bytes                resp.Value // likewise
+	TTLMs                int64      // -1: none
+	// More is the theoretical arrival time of GCRA, the width and number of BUCKETS, or
+	// the window of COUNTER.
+	More [2]int64
+}
+
+// InfoReply returns the reply of RL.INFO.
+func InfoReply(c *Ctx, s *LimitState) resp.Value {
+	i := keyInfo{
+		bytes: s.Bytes, ttlMs: s.TTLMs, used: s.Used, oldest: s.Oldest, newest: s.Newest, more: s.More,
+	}
+	for _, a := range algorithms {
+		if a.name == s.Algorithm {
+			i.algorithm = a
+		}
+	}
+	return i.reply(c)
+}
+
+// LimitAlgorithms returns the names of the algorithms, in the order in which a key's
+// content is compared with their states.
+func LimitAlgorithms() (names []string) {
+	for _, a := range algorithms {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// The replies that refuse a key's content.
+
+// HoldsReply refuses a key that holds the state of another algorithm.
+func HoldsReply(holds, want string) resp.Value {
+	return resp.Error("ERR key holds " + holds + " state, not " + want)
+}
+
+// ForeignReply refuses a key of a Redis type (zset, string or hash; others are "") that
+// holds no algorithm's state. want is the algorithm that the command uses, "" for any.
+func ForeignReply(redisType, want string) resp.Value {
+	for _, a := range algorithms {
+		if a.redisType == redisType && (want == "" || a.name == want) {
+			return a.foreignError
+		}
+	}
+	return ErrWrongType
+}
+
+// BucketsReply refuses a key whose BUCKETS are not those of the call.
+func BucketsReply(n, widthMs, wantN, wantWidthMs int64) resp.Value {
+	return resp.Error(fmt.Sprintf("ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
+		n, widthMs, wantN, wantWidthMs))
+}
+
+// CounterReply refuses a key whose COUNTER has another window than the call.
+func CounterReply(windowMs, wantMs int64) resp.Value {
+	return resp.Error(fmt.Sprintf("ERR key holds COUNTER state of a window of %dms, not %dms",
+		windowMs, wantMs))
+}
+
+// Replies that refuse what the key of a single command holds.
+var (
+	ErrLimitClock     = rlError(nil, limiter.ErrInstant)
+	ErrForeignHold    = errRLForeignHold
+	ErrNoRefund       = errRLRefundGCRA
+	ErrActualLarge    = errRLActualLarge
+	ErrIncrExOverflow = errIncrExOverflow
+)

@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/upstream/call"
+)
+
+// An Upstream is an engine beyond this process that has the keys. All that surrounds a call stays
+// here: users, the queue of MULTI, CLIENT, CONFIG, statistics. See docs/adr/0044-over-a-cluster.md.
+//
+// Its methods may be called concurrently and set the replies of calls, in the protocol of each.
+type Upstream interface {
+	// Place returns where the calls of a command run. It does not change.
+	Place(cmd *commands.Command) call.Place
+	// Clustered reports whether keys have slots.
+	Clustered() bool
+	// Run runs calls whose place is Slot, and transactions; those of one key in order.
+	Run(calls []*call.Call)
+	// Do runs a call whose place is Alone.
+	Do(c *call.Call)
+	// Await runs a call that may block. It returns soon after over is closed.
+	Await(c *call.Call, over <-chan struct{})
+	// Watch returns a connection that watches keys, with the reply to WATCH. w is what Watch has
+	// returned before, or nil.
+	Watch(c *call.Call, w call.Watch) call.Watch
+	// Subscribed and Unsubscribed say that a topic has its first subscriber here, and no subscriber
+	// any more. They do not block.
+	Subscribed(kind call.Kind, topic string)
+	Unsubscribed(kind call.Kind, topic string)
+	// Settle waits until the upstream has confirmed what was Subscribed, for a bounded time.
+	Settle()
+	// Cluster answers CLUSTER and its like in the place of a node, or returns resp.None if the engine
+	// has to. addr is where the client has reached the server.
+	Cluster(cmd *commands.Command, addr string) resp.Value
+	// Status returns the lines of INFO's section.
+	Status() []call.Fact
+}
+
+// Bounds of the calls that a session collects before it sends them.
+const (
+	maxForwarded      = 1024
+	maxForwardedBytes = 1 << 20
+)
+
+// forwarding is the part of a session that has to do with the upstream.
+type forwarding struct {
+	places map[*commands.Command]call.Place
+	queue  transaction  // the arguments of calls, which the connection's buffer does not keep
+	calls  []*call.Call // to be run by ForwardBatch
+	muted  []bool       // by call: CLIENT REPLY drops the reply
+	bytes  int
+	watch  call.Watch
+}
+
+// place returns where a command runs.
+func (s *Session) place(cmd *commands.Command) call.Place {
+	return s.forward.places[cmd]
+}
+
+// forwardPlaces returns the places of all commands, or nil without an upstream.
+func (e *Engine) forwardPlaces() map[*commands.Command]call.Place {
+	u := e.options.Upstream
+	if u == nil {
+		return nil
+	}
+	places := make(map[*commands.Command]call.Place)
+	add := func(cmd *commands.Command) { places[cmd] = u.Place(cmd) }
+	for _, cmd := range e.table.Declared() {
+		add(cmd)
+		for i := range cmd.Subs {
+			add(&cmd.Subs[i])
+		}
+	}
+	return places
+}
+
+// executeUpstream runs a command of an engine that has an upstream.
+func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Value {
+	place := s.place(cmd)
+	if s.engine.monitors.watched.Load() {
+		s.showForwarded(place, cmd, args)
+	}
+	if place == call.Slot {
+		s.collectCall(cmd, args, nil)
+		if s.peer.Forwards && len(s.forward.calls) < maxForwarded && s.forward.bytes < maxForwardedBytes {
+			s.deferred = true
+			return resp.None
+		}
+		return s.forwardNow()
+	}
+	if len(s.forward.calls) > 0 {
+		s.forwardBefore()
+	}
+	if run := upstreamCommands[cmd.FullName()]; run != nil {
+		return run(s, cmd, args)
+	}
+	switch place {
+	case call.Refused:
+		return errNotForwarded(cmd)
+	case call.Alone:
+		c := s.newCall(cmd, args)
+		s.engine.options.Upstream.Do(c)
+		return s.forwarded(c)
+	case call.Waits:
+		return s.awaitUpstream(cmd, args)
+	case call.Subscribes:
+		reply := s.execute(cmd, args)
+		s.engine.options.Upstream.Settle()
+		return reply
+	}
+	return s.execute(cmd, args)
+}
+
+// showForwarded shows the monitors a command that runs upstream.
+func (s *Session) showForwarded(place call.Place, cmd *commands.Command, args [][]byte) {
+	if place != call.Slot && place != call.Alone && place != call.Waits || cmd.Is(commands.SkipMonitor) {
+		return
+	}
+	s.beginTrace(true)
+	s.trace.Called(&s.ctx, args)
+	s.showTrace()
+}
+
+// newCall returns a call that is run at once.
+func (s *Session) newCall(cmd *commands.Command, args [][]byte) *call.Call {
+	return &call.Call{Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.proto, Settings: s.engine.settings.Load()}
+}
+
+// collectCall adds a call to those that ForwardBatch runs.
+func (s *Session) collectCall(cmd *commands.Command, args [][]byte, queue []call.Queued) {
+	f := s.forward
+	f.queue.queue(cmd, args)
+	kept := f.queue.queued[len(f.queue.queued)-1]
+	for _, a := range args {
+		f.bytes += len(a)
+	}
+	f.calls = append(f.calls, &call.Call{
+		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.ctx.DBIndex, Proto: s.proto,
+		Settings: s.engine.settings.Load(),
+	})
+	f.muted = append(f.muted, s.quiet())
+}
+
+// ForwardBatch runs the calls that Do has collected for the upstream and returns their replies. The
+// connection calls it before it sends the replies of a batch.
+func (s *Session) ForwardBatch() resp.Value {
+	if s.forward == nil || len(s.forward.calls) == 0 {
+		return resp.None
+	}
+	return resp.Encoded(s.appendForwarded(nil))
+}
+
+// forwardNow runs the collected calls. It returns the reply of the last, and those before it precede it.
+func (s *Session) forwardNow() resp.Value {
+	f := s.forward
+	if len(f.calls) > 1 {
+		s.deferred = true // CLIENT REPLY was applied to each
+		s.forwardBefore()
+		return resp.None
+	}
+	s.runForwarded()
+	reply := s.forwarded(f.calls[0])
+	s.endForwarded()
+	return reply
+}
+
+// forwardBefore runs the collected calls, so that their replies precede that of the command under way.
+func (s *Session) forwardBefore() { s.before = append(s.before, s.appendForwarded(nil)...) }
+
+// appendForwarded runs the collected calls and appends their replies.
+func (s *Session) appendForwarded(b []byte) []byte {
+	s.runForwarded()
+	f := s.forward
+	for i, c := range f.calls {
+		v := s.forwarded(c)
+		if v.IsError() {
+			s.countForwardedError(c)
+		}
+		if !f.muted[i] {
+			b = resp.Append(b, &v, c.Proto)
+		}
+	}
+	s.endForwarded()
+	return b
+}
+
+// countForwardedError counts the failure of a call that dispatch has counted as one that succeeded.
+func (s *Session) countForwardedError(c *call.Call) {
+	s.run.Flush(s.id, &s.engine.stats)
+	s.engine.stats.Add(s.id, &commands.CallCount{Cmd: c.Cmd, Failed: 1})
+}
+
+// runForwarded runs the collected calls.
+func (s *Session) runForwarded() {
+	f := s.forward
+	startUs := s.engine.clock.MonotonicUs()
+	s.engine.options.Upstream.Run(f.calls)
+	us := s.engine.clock.MonotonicUs() - startUs
+	for _, c := range f.calls {
+		if s.isTimed(c.Cmd) {
+			s.engine.stats.Latency(c.Cmd).Add(us)
+		}
+	}
+	if us >= s.engine.slow.attentionUs.Load() {
+		s.slow(f.calls[0].Cmd, f.calls[0].Args, us)
+	}
+}
+
+// endForwarded forgets the collected calls.
+func (s *Session) endForwarded() {
+	f := s.forward
+	clear(f.calls)
+	f.calls, f.muted, f.bytes = f.calls[:0], f.muted[:0], 0
+	f.queue.end()
+}
+
+// forwarded returns the reply of a call that was run.
+func (s *Session) forwarded(c *call.Call) resp.Value {
+	switch {
+	case len(c.Reply) == 0:
+		return resp.None
+	case c.Degraded:
+		return s.answerDegraded(c)
+	}
+	if c.Reply[0] == '-' {
+		return resp.Error(string(c.Reply[1:max(1, len(c.Reply)-2)]))
+	}
+	if !s.peer.Forwards { // it wants the value
+		if v, _, err := resp.Decode(c.Reply); err == nil {
+			return v
+		}
+	}
+	return resp.Encoded(c.Reply)
+}
+
+// errNotForwarded refuses a command that an upstream makes meaningless.
+func errNotForwarded(cmd *commands.Command) resp.Value {
+	return resp.Error("ERR '" + cmd.FullName() + "' is not available with an upstream")
+}
+
+// stopForwarding ends what the session has upstream.
+func (s *Session) stopForwarding() {
+	if s.forward != nil && s.forward.watch != nil {
+		s.forward.watch.Close()
+		s.forward.watch = nil
+	}
+}

@@ -1,0 +1,214 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/server"
+)
+
+// gatewayOver starts a gateway whose upstream is a server, and connects to it.
+func gatewayOver(t *testing.T, up *server.Server, directives ...string) (*server.Server, *wire) {
+	t.Helper()
+	g := start(t, append([]string{"--bind", "127.0.0.1", "--upstream", "redis://" + up.Addr().String()},
+		directives...)...)
+	return g, connect(t, g)
+}
+
+func upstreamFor(t *testing.T) *server.Server { return start(t, "--bind", "127.0.0.1") }
+
+// field returns a field of INFO's section upstream.
+func field(t *testing.T, w *wire, name string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(w.call(t, "INFO", "upstream"), "upstream_"+name+":")
+	require.True(t, ok, name)
+	value, _, _ := strings.Cut(rest, "\r\n")
+	return value
+}
+
+// A pipelined batch takes one round trip, and its replies come in order, those of the server itself among
+// them.
+func TestGatewayPipeline(t *testing.T) {
+	t.Parallel()
+	_, w := gatewayOver(t, upstreamFor(t))
+	w.call(t, "GET", "k")
+	before := field(t, w, "round_trips")
+	var want []string
+	var batch strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&batch, "SET k%d %d\r\nINCR k%d\r\n", i, i, i)
+		want = append(want, "+OK", fmt.Sprintf(":%d", i+1))
+	}
+	require.NoError(t, w.sendRaw([]byte(batch.String())))
+	for _, reply := range want {
+		require.Equal(t, reply, w.reply(t))
+	}
+	after := field(t, w, "round_trips")
+	var a, b int
+	fmt.Sscan(before, &a)
+	fmt.Sscan(after, &b)
+	require.LessOrEqual(t, b-a, 8, "a few for the pieces in which the batch arrives")
+
+	require.NoError(t, w.sendRaw([]byte("SET p 1\r\nPING\r\nINCR p\r\nNOSUCH\r\nGET p\r\nCLIENT REPLY SKIP\r\n"+
+		"INCR p\r\nGET p\r\nECHO end\r\n")))
+	for _, reply := range []string{"+OK", "+PONG", ":2"} {
+		require.Equal(t, reply, w.reply(t))
+	}
+	require.Contains(t, w.reply(t), "-ERR unknown command")
+	for _, reply := range []string{"$1\r\n2", "$1\r\n3", "$3\r\nend"} {
+		require.Equal(t, reply, w.reply(t))
+	}
+	require.Contains(t, w.call(t, "INFO", "commandstats"), "cmdstat_incr:calls=502,")
+}
+
+func TestGatewayWatch(t *testing.T) {
+	t.Parallel()
+	up := upstreamFor(t)
+	_, w := gatewayOver(t, up)
+	other := connect(t, up)
+	for _, row := range []struct {
+		change bool
+		end    string
+		want   string
+	}{
+		{false, "", "*1\r\n+OK"}, {true, "", "*-1"}, {true, "UNWATCH", "*1\r\n+OK"}, {true, "DISCARD", "*1\r\n+OK"},
+	} {
+		require.Equal(t, "+OK", w.call(t, "WATCH", "k"))
+		require.Equal(t, "+OK", w.call(t, "WATCH", "l"))
+		if row.change {
+			other.call(t, "INCR", "k")
+		}
+		if row.end == "DISCARD" {
+			w.call(t, "MULTI")
+		}
+		if row.end != "" {
+			require.Equal(t, "+OK", w.call(t, row.end))
+		}
+		w.call(t, "MULTI")
+		require.Equal(t, "+QUEUED", w.call(t, "SET", "x", "1"))
+		require.Equal(t, row.want, w.call(t, "EXEC"))
+	}
+	w.call(t, "WATCH", "k")
+	other.call(t, "INCR", "k")
+	w.call(t, "MULTI")
+	require.Equal(t, "*-1", w.call(t, "EXEC"), "an empty queue, too")
+	w.call(t, "MULTI")
+	w.call(t, "GET", "k")
+	w.call(t, "CONFIG", "GET", "hz")
+	require.Contains(t, w.call(t, "EXEC"), "'config|get' is not the upstream's")
+}
+
+// Who hangs up while it waits leaves the element to others, and CLIENT UNBLOCK ends the wait.
+func TestGatewayBlocking(t *testing.T) {
+	t.Parallel()
+	up := upstreamFor(t)
+	g, w := gatewayOver(t, up)
+	other := connect(t, up)
+	blocked := func(n string) {
+		eventually(t, func() bool {
+			return strings.Contains(other.call(t, "INFO", "clients"), "blocked_clients:"+n+"\r\n")
+		}, func() {})
+	}
+	gone := connect(t, g)
+	require.NoError(t, gone.sendRaw([]byte("BLPOP q 0\r\n")))
+	blocked("1")
+	require.NoError(t, gone.conn.Close())
+	blocked("0")
+	require.Equal(t, ":1", other.call(t, "LPUSH", "q", "e"))
+	require.Equal(t, "*2\r\n$1\r\nq\r\n$1\r\ne", w.call(t, "BLPOP", "q", "0"))
+
+	id := strings.TrimPrefix(w.call(t, "CLIENT", "ID"), ":")
+	require.NoError(t, w.sendRaw([]byte("BLMOVE q r LEFT LEFT 0\r\nPING\r\n")))
+	blocked("1")
+	require.Equal(t, ":1", connect(t, g).call(t, "CLIENT", "UNBLOCK", id))
+	require.Equal(t, "$-1", w.reply(t))
+	require.Equal(t, "+PONG", w.reply(t))
+	blocked("0")
+}
+
+func TestGatewayPubSub(t *testing.T) {
+	t.Parallel()
+	up := upstreamFor(t)
+	g, w := gatewayOver(t, up)
+	second, direct := connect(t, g), connect(t, up)
+	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1", w.call(t, "SUBSCRIBE", "c"))
+	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1", second.call(t, "SUBSCRIBE", "c"))
+	require.Equal(t, "*3\r\n$10\r\npsubscribe\r\n$2\r\nc*\r\n:2", w.call(t, "PSUBSCRIBE", "c*"))
+	require.Equal(t, ":2", direct.call(t, "PUBLISH", "c", "m"), "the gateway's channel and its pattern")
+	require.ElementsMatch(t, []string{
+		"*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm", "*4\r\n$8\r\npmessage\r\n$2\r\nc*\r\n$1\r\nc\r\n$1\r\nm",
+	}, []string{w.reply(t), w.reply(t)})
+	require.Equal(t, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm", second.reply(t))
+	w.call(t, "UNSUBSCRIBE", "c")
+	require.Equal(t, ":2", connect(t, g).call(t, "PUBLISH", "c", "n"), "another one has subscribed yet")
+	require.NoError(t, second.conn.Close())
+	eventually(t, func() bool { return direct.call(t, "PUBSUB", "NUMSUB", "c") == "*2\r\n$1\r\nc\r\n:0" }, func() {})
+
+	shard := connect(t, g)
+	require.Equal(t, "*3\r\n$10\r\nssubscribe\r\n$1\r\ns\r\n:1", shard.call(t, "SSUBSCRIBE", "s"))
+	require.Equal(t, ":1", direct.call(t, "SPUBLISH", "s", "m"))
+	require.Equal(t, "*3\r\n$8\r\nsmessage\r\n$1\r\ns\r\n$1\r\nm", shard.reply(t))
+}
+
+// While the upstream is away decisions are answered as upstream-failure says, and say so.
+func TestGatewayDegraded(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := l.Addr().String()
+	l.Close()
+	g := start(t, "--bind", "127.0.0.1", "--upstream", "redis+single://"+addr, "--upstream-timeout", "100",
+		"--upstream-failure", "closed o: open l: local 2")
+	w := connect(t, g)
+	require.Contains(t, w.call(t, "GET", "k"), "-UPSTREAM "+addr)
+	require.Contains(t, w.call(t, "RL.ALLOW", "k", "1", "1m"), "-UPSTREAM "+addr)
+	require.Equal(t, "0", field(t, w, "degraded"))
+	for range 3 {
+		require.Equal(t, "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:60000", w.call(t, "RL.ALLOW", "o:k", "1", "1m"))
+	}
+	for _, allowed := range []string{":1", ":1", ":0"} {
+		reply := w.call(t, "RL.ALLOW", "l:k", "4", "1m")
+		require.True(t, strings.HasPrefix(reply, "*5\r\n"+allowed+"\r\n:2\r\n"), reply)
+	}
+	require.Contains(t, w.call(t, "RL.ALLOW", "o:k", "1", "1m", "FULL"), "$8\r\ndegraded\r\n$4\r\nopen")
+	require.Contains(t, w.call(t, "RL.ALLOW", "l:k", "4", "1m", "FULL"), "$8\r\ndegraded\r\n$5\r\nlocal")
+	require.Contains(t, w.call(t, "RL.RESET", "l:k"), "-UPSTREAM "+addr, "it is no decision")
+	require.Equal(t, "8", field(t, w, "degraded"))
+	require.NotEqual(t, "0", field(t, w, "degraded_since"))
+}
+
+// The program that runs a gateway gets values.
+func TestGatewayInside(t *testing.T) {
+	t.Parallel()
+	g, _ := gatewayOver(t, upstreamFor(t))
+	ctx := context.Background()
+	got, err := g.Do(ctx, "HSET", "h", "f", "v")
+	require.NoError(t, err)
+	require.Equal(t, int64(1), got)
+	got, err = g.Do(ctx, "HGETALL", "h")
+	require.NoError(t, err)
+	require.Equal(t, []any{"f", "v"}, got)
+	_, err = g.Do(ctx, "INCR", "h")
+	require.ErrorContains(t, err, "WRONGTYPE")
+}
+
+func TestGatewayDirectives(t *testing.T) {
+	for directives, want := range map[string]string{
+		"--upstream http://h":                                     "upstream: it must begin with redis://",
+		"--upstream redis://h --upstream-failure maybe":           "upstream-failure must be",
+		"--upstream redis://h --upstream-wait 1":                  "upstream-wait must be",
+		"--upstream rediss://h --upstream-tls-ca-cert-file /none": "upstream-tls-ca-cert-file: ",
+		"--upstream rediss://h --upstream-tls-cert-file /none":    "upstream-tls-cert-file: ",
+	} {
+		cfg := config.New()
+		require.NoError(t, cfg.ParseArgs(strings.Fields(directives), nil))
+		_, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+		require.ErrorContains(t, err, want)
+	}
+}

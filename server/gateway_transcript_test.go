@@ -1,0 +1,73 @@
+package server_test
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// throughGateways are the transcripts that are about keys, scripts and transactions. The others are about
+// a server itself.
+var throughGateways = strings.Fields("bitfield bitmap blocking copy counter dump eval evalerrors expire expired " +
+	"floats function functionload hash key lcs list lua multipop reply script scriptdb sequence set sets sort " +
+	"string transaction traps wire zadd zlarge zrange zread zstore")
+
+// notThroughGateways are sections with other replies through a gateway, with the reason.
+var notThroughGateways = map[string]string{
+	"multipop/several wait, each takes what is left": "the order of waiting connections is not kept",
+	"multipop/what is left for nobody":               "likewise",
+	"multipop/another type does not serve":           "likewise",
+}
+
+// TestTranscriptsThroughGateway replays Redis' recorded replies against a gateway whose upstream is a
+// server with the keys.
+func TestTranscriptsThroughGateway(t *testing.T) {
+	for _, base := range throughGateways {
+		file := filepath.Join(transcriptDir, base+".cases")
+		for _, protocol := range []int{2, 3} {
+			cases := parseTranscript(t, file).under(protocol)
+			recorded := parseTranscript(t, fmt.Sprintf("%s.resp%d", strings.TrimSuffix(file, ".cases"), protocol))
+			for i, want := range recorded.sections {
+				name := base + "/" + want.title
+				if notThroughGateways[name] != "" || configures(cases.sections[i]) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s.resp%d", name, protocol), func(t *testing.T) {
+					t.Parallel()
+					dial, setClock := startTranscriptGateway(t, cases.sections[i].both...)
+					got := runSection(cases.sections[i], protocol, dial, setClock)
+					for _, difference := range differences(want, got) {
+						t.Errorf("%s\n%s", file, difference)
+					}
+				})
+			}
+		}
+	}
+}
+
+// configures reports whether a section sets directives, which a gateway sets for itself only.
+func configures(s section) bool {
+	return slices.ContainsFunc(s.steps, func(st step) bool {
+		return strings.Contains(strings.ToUpper(st.line), "CONFIG SET")
+	})
+}
+
+// startTranscriptGateway is startForTest for a gateway and its upstream.
+func startTranscriptGateway(t *testing.T, directives ...string) (dial func() net.Conn, set func(nowMs int64)) {
+	t.Helper()
+	srv := start(t, append([]string{"--bind", "127.0.0.1"}, directives...)...)
+	dial, setGateway := startForTest(t,
+		append([]string{"--upstream", "redis://" + srv.Addr().String()}, directives...)...)
+	clock := srv.Engine().Clock()
+	clock.Freeze()
+	require.NoError(t, clock.Set(startNowMs))
+	return dial, func(nowMs int64) {
+		setGateway(nowMs)
+		require.NoError(t, clock.Set(nowMs))
+	}
+}

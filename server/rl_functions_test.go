@@ -1,0 +1,192 @@
+package server_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/upstream/ratelimit"
+)
+
+// The scenarios of RL.* run through the functions of package ratelimit, too, which a
+// gateway calls: there the server only sees FCALL.
+
+// functionPaths are ways to call the functions.
+var functionPaths = []rlPath{
+	{"functions", nil, sendFunctions, 2},
+	{"functions over RESP3", nil, sendFunctions, 3},
+	{"functions in MULTI", func(a, b rlStep) bool {
+		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
+	}, sendFunctionsInMulti, 2},
+	{"the script", nil, sendScript, 2},
+}
+
+// beyondFunctions are scenarios of what a gateway's upstream does not do: the reasons.
+var beyondFunctions = map[string]string{
+	"rl-max-keys-per-prefix": "a server counts its own keys",
+	"INCREX BYFLOAT":         "beyond the package's bounds",
+}
+
+func TestFunctionsOnEveryPath(t *testing.T) {
+	top := countedHere()
+	for _, scenario := range rlScenarios() {
+		if top[scenario.name] || beyondFunctions[scenario.name] != "" {
+			continue
+		}
+		t.Run(scenario.name, func(t *testing.T) {
+			for _, path := range functionPaths {
+				t.Run(path.name, func(t *testing.T) {
+					t.Parallel()
+					runScenario(t, path, scenario)
+				})
+			}
+		})
+	}
+}
+
+var rateLimitCommands = func() map[string]*commands.Command {
+	rows := make(map[string]*commands.Command)
+	for i := range commands.RateLimits {
+		rows[commands.RateLimits[i].Name] = &commands.RateLimits[i]
+	}
+	return rows
+}()
+
+// functionCall returns the call of a command, nil if it is none of a function, or its
+// refusal.
+func functionCall(p *rlRun, line string) (*ratelimit.Call, *commands.Ctx, resp.Value) {
+	args := wordsOf(p.t, line)
+	cmd := rateLimitCommands[strings.ToLower(string(args[0]))]
+	if cmd == nil || !ratelimit.Handles(cmd) {
+		return nil, nil, resp.None
+	}
+	c := &commands.Ctx{Args: args, Cmd: cmd, Settings: &commands.Settings{RLLogMaxUnits: p.maxUnits()}}
+	call, refusal := ratelimit.Parse(c)
+	return call, c, refusal
+}
+
+// maxUnits returns rl-log-max-units.
+func (p *rlRun) maxUnits() int64 {
+	if p.rlLogMaxUnits == 0 {
+		reply := p.call(dialRL(p.t, p.srv), "CONFIG GET rl-log-max-units")
+		n, err := strconv.ParseInt(strings.Fields(strings.Trim(reply, "[]"))[1], 10, 64)
+		require.NoError(p.t, err)
+		p.rlLogMaxUnits = n
+	}
+	return p.rlLogMaxUnits
+}
+
+func encodedReply(p *rlRun, v resp.Value, proto int) string {
+	return showReply(p.t, resp.Append(nil, &v, proto))
+}
+
+func sendFunctions(p *rlRun, group []rlStep) []string { return sendCalls(p, group, false) }
+func sendScript(p *rlRun, group []rlStep) []string    { return sendCalls(p, group, true) }
+
+func sendCalls(p *rlRun, group []rlStep, script bool) (got []string) {
+	for _, s := range group {
+		call, c, refusal := functionCall(p, s.line)
+		switch {
+		case refusal.IsError():
+			got = append(got, encodedReply(p, refusal, resp.RESP2))
+			continue
+		case call == nil:
+			got = append(got, p.call(p.wire, s.line))
+			continue
+		}
+		words, load := call.AppendFCall(nil), []string{"FUNCTION", "LOAD", ratelimit.Library()}
+		if script {
+			words, load = call.AppendEval(nil), []string{"SCRIPT", "LOAD", ratelimit.Script()}
+		}
+		reply := sendWords(p, words)
+		if ratelimit.NeedsLoad(reply) {
+			loaded := sendWords(p, [][]byte{[]byte(load[0]), []byte(load[1]), []byte(load[2])})
+			require.NotEqual(p.t, "-", string(loaded[:1]), "%s", loaded)
+			reply = sendWords(p, words)
+		}
+		got = append(got, encodedReply(p, call.Reply(c, reply), resp.RESP3))
+	}
+	return got
+}
+
+func sendWords(p *rlRun, words [][]byte) []byte {
+	require.NoError(p.t, p.wire.send(words))
+	reply, err := p.wire.readReply()
+	require.NoError(p.t, err)
+	return reply
+}
+
+// sendFunctionsInMulti calls the functions in one transaction. Calls that are refused
+// before it, and commands without function, are sent alone.
+func sendFunctionsInMulti(p *rlRun, group []rlStep) []string {
+	got := make([]string, len(group))
+	loaded := sendWords(p, [][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte(ratelimit.Library())})
+	if string(loaded[:1]) == "-" {
+		require.Contains(p.t, string(loaded), "already exists")
+	}
+	require.Equal(p.t, "OK", p.call(p.wire, "MULTI"))
+	type queued struct {
+		at   int
+		call *ratelimit.Call
+		c    *commands.Ctx
+	}
+	var calls []queued
+	for i, s := range group {
+		call, c, refusal := functionCall(p, s.line)
+		words := wordsOf(p.t, s.line)
+		switch {
+		case refusal.IsError():
+			got[i] = encodedReply(p, refusal, resp.RESP2)
+			continue
+		case call != nil:
+			words = call.AppendFCall(nil)
+		}
+		require.Equal(p.t, "+QUEUED\r\n", string(sendWords(p, words)))
+		calls = append(calls, queued{i, call, c})
+	}
+	rest := sendWords(p, wordsOf(p.t, "EXEC"))
+	_, rest = firstLine(rest)
+	for _, q := range calls {
+		n := replyLen(p.t, rest)
+		if q.call != nil {
+			got[q.at] = encodedReply(p, q.call.Reply(q.c, rest[:n]), resp.RESP2)
+		} else {
+			got[q.at] = showReply(p.t, rest[:n])
+		}
+		rest = rest[n:]
+	}
+	require.Empty(p.t, rest)
+	return got
+}
+
+func firstLine(b []byte) (line string, rest []byte) {
+	text, after, _ := strings.Cut(string(b), "\r\n")
+	return text, []byte(after)
+}
+
+// replyLen returns the length of the first reply in b.
+func replyLen(t *testing.T, b []byte) int {
+	line, _ := firstLine(b)
+	n := len(line) + 2
+	if !strings.ContainsAny(line[:1], "$*%~") {
+		return n
+	}
+	size, err := strconv.Atoi(line[1:])
+	require.NoError(t, err)
+	switch {
+	case size < 0:
+		return n
+	case line[0] == '$':
+		return n + size + 2
+	case line[0] == '%':
+		size *= 2
+	}
+	for range size {
+		n += replyLen(t, b[n:])
+	}
+	return n
+}

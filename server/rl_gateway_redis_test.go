@@ -1,0 +1,97 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/oracle"
+)
+
+// The scenarios of RL.* run through a gateway over redis-server, too: one, and a cluster of three.
+
+// TestScenariosOverRedis skips where redis-server or libfaketime is not installed.
+func TestScenariosOverRedis(t *testing.T) {
+	if err := oracle.Find(); err != nil {
+		t.Skip(err)
+	}
+	t.Run("single", func(t *testing.T) {
+		t.Parallel()
+		r, err := oracle.Start(oracle.Options{NowMs: startNowMs, Args: patient})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, r.Close()) })
+		for _, path := range gatewayPaths {
+			if path.name != "gateway" && path.name != "MULTI to a gateway" {
+				continue // the others differ before the upstream
+			}
+			t.Run(path.name, func(t *testing.T) {
+				runOverRedis(t, path, "redis+single://"+r.Addr(), r.SetClock, forwarded)
+			})
+		}
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		c, err := oracle.StartCluster(oracle.Options{NowMs: startNowMs, Args: patient}, 3)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+		// Watched keys and those of MULTI must be in one slot.
+		runOverRedis(t, gatewayPaths[0], "redis://"+strings.Join(c.Addrs(), ","), c.SetClock, hasOneKey)
+	})
+}
+
+// patient lets redis-server run functions about a million units to their end.
+var patient = []string{"--busy-reply-threshold", "0"}
+
+// runOverRedis runs scenarios one after the other: they share the upstream's clock.
+func runOverRedis(
+	t *testing.T, path rlPath, url string, setClock func(nowMs int64) error, suits func(rlScenario) bool,
+) {
+	t.Helper()
+	skip := countedHere()
+	for _, scenario := range rlScenarios() {
+		if skip[scenario.name] || beyondFunctions[scenario.name] != "" || !suits(scenario) {
+			continue
+		}
+		t.Run(scenario.name, func(t *testing.T) {
+			flags := append([]string{
+				"--bind", "127.0.0.1", "--upstream", url, "--upstream-timeout", "60000",
+			}, scenario.flags...)
+			gateway := start(t, flags...)
+			p := &rlRun{
+				t: t, srv: gateway, wire: dialRL(t, gateway), other: dialRL(t, gateway), setClock: setClock,
+			}
+			require.Equal(t, "OK", p.call(p.other, "FLUSHALL"))
+			p.run(path, scenario)
+		})
+	}
+}
+
+// notUpstream are commands of which a gateway knows nothing.
+var notUpstream = []string{"RL.EXPLAIN", "RL.SIM", "RL.TRACE"}
+
+// forwarded reports whether a scenario has only commands that a gateway knows, and ends soon.
+func forwarded(scenario rlScenario) bool {
+	for _, s := range scenario.steps {
+		for _, name := range notUpstream {
+			if strings.HasPrefix(s.line, name) {
+				return false
+			}
+		}
+	}
+	return scenario.name != "the largest COST" // a redis-server takes seconds to add a million members
+}
+
+// hasOneKey reports whether a scenario is forwarded and has one key.
+func hasOneKey(scenario rlScenario) bool {
+	keys := map[string]bool{}
+	for _, s := range scenario.steps {
+		for _, key := range s.keys() {
+			keys[key] = true
+		}
+		if strings.HasPrefix(s.line, "RL.RESERVE") {
+			return false // the hold is a second key
+		}
+	}
+	return len(keys) == 1 && forwarded(scenario)
+}

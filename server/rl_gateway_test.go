@@ -1,0 +1,73 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/zlimit/zlimit/server"
+)
+
+// The scenarios of RL.* run through a gateway, too: a server whose upstream is the server with the
+// keys.
+
+// gatewayPaths are ways to call a gateway.
+var gatewayPaths = []rlPath{
+	{"gateway", nil, sendEach, 2},
+	{"gateway over RESP3", nil, sendEach, 3},
+	{"pipeline to a gateway", func(a, b rlStep) bool {
+		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
+	}, sendPipeline, 2},
+	{"MULTI to a gateway", func(a, b rlStep) bool {
+		return a.atMs == b.atMs && a.mayChange() == b.mayChange()
+	}, sendMulti, 2},
+}
+
+func TestGatewayOnEveryPath(t *testing.T) {
+	skip := countedHere()
+	for _, scenario := range rlScenarios() {
+		if skip[scenario.name] || beyondFunctions[scenario.name] != "" {
+			continue
+		}
+		t.Run(scenario.name, func(t *testing.T) {
+			paths := gatewayPaths
+			if scenario.name == "the largest COST" { // a million commands of the function
+				paths = paths[:1]
+			}
+			for _, path := range paths {
+				t.Run(path.name, func(t *testing.T) {
+					t.Parallel()
+					p := newRun(t, scenario.flags...)
+					p.wire = dialRL(t, startGateway(t, p.srv, scenario.flags...))
+					p.run(path, scenario)
+				})
+			}
+		})
+	}
+}
+
+// startGateway runs a server whose upstream is another one. The time for a reply is that of a COST of
+// a million, which is a million members of a sorted set.
+func startGateway(t *testing.T, upstream *server.Server, directives ...string) *server.Server {
+	return start(t, append([]string{
+		"--bind", "127.0.0.1", "--upstream", "redis+single://" + upstream.Addr().String(),
+		"--upstream-timeout", "60000",
+	}, directives...)...)
+}
+
+// TestLinearizableThroughGateways: two gateways, whose callers are those of one server.
+func TestLinearizableThroughGateways(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			requireLinearizable(t, recordHistory(t, seed, 2))
+		})
+	}
+}
+
+// countedHere returns the names of scenarios of what a server counts itself.
+func countedHere() map[string]bool {
+	names := make(map[string]bool)
+	for _, s := range rlTop() {
+		names[s.name] = true
+	}
+	return names
+}

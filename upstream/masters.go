@@ -1,0 +1,229 @@
+package upstream
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/upstream/call"
+)
+
+// Do runs a call whose place is Alone: on one node, or on all masters.
+func (u *Upstream) Do(c *call.Call) {
+	u.locals.changes(c)
+	defer u.locals.changes(c)
+	due := time.Now().Add(u.options.Timeout)
+	t := u.current(due)
+	if run := alone[c.Cmd.FullName()]; run != nil {
+		run(u, c, t, due)
+		return
+	}
+	switch {
+	case !hasTip(c.Cmd, allShards, allNodes):
+		u.onOne(c, nil, due)
+	default:
+		u.onAll(c, t, due)
+	}
+}
+
+// alone are the commands whose replies are not merged as their rows say.
+var alone map[string]func(u *Upstream, c *call.Call, t *topology, due time.Time)
+
+func init() {
+	alone = map[string]func(u *Upstream, c *call.Call, t *topology, due time.Time){
+		"cluster|countkeysinslot": (*Upstream).inSlot,
+		"cluster|getkeysinslot":   (*Upstream).inSlot,
+		"function|stats":          func(u *Upstream, c *call.Call, _ *topology, due time.Time) { u.onOne(c, nil, due) },
+		"keys":                    (*Upstream).keys,
+		"randomkey":               (*Upstream).randomKey,
+		"scan":                    (*Upstream).scan,
+		"script|exists":           (*Upstream).scriptExists,
+		"swapdb":                  func(u *Upstream, c *call.Call, _ *topology, due time.Time) { u.onOne(c, nil, due) },
+	}
+}
+
+// onOne runs a call on a node, or on any if that is nil.
+func (u *Upstream) onOne(c *call.Call, n *node, due time.Time) {
+	x := &unit{call: c, args: c.Args, slot: anySlot, to: n, write: writes(c.Cmd, c.Args)}
+	u.run([]*unit{x}, due)
+	u.finish(x)
+}
+
+// gather runs a command on every master. If one fails, the call has its error as the reply and
+// gather returns nil.
+func (u *Upstream) gather(c *call.Call, t *topology, due time.Time) []*unit {
+	masters := t.masters
+	if len(masters) == 0 {
+		masters = []*node{nil} // to get the error
+	}
+	units := make([]*unit, len(masters))
+	for i, n := range masters {
+		units[i] = &unit{call: c, args: c.Args, slot: anySlot, to: n, write: writes(c.Cmd, c.Args)}
+	}
+	u.run(units, due)
+	for _, x := range units {
+		if x.err != nil {
+			u.counts.errors.Add(1)
+			c.Reply = errorReply("UPSTREAM " + x.err.Error())
+			return nil
+		}
+	}
+	return units
+}
+
+// onAll runs a call on every master and merges the replies as the row says.
+func (u *Upstream) onAll(c *call.Call, t *topology, due time.Time) {
+	if c.Cmd.FullName() == "script|flush" {
+		u.scripts.forget()
+	}
+	units := u.gather(c, t, due)
+	if units == nil {
+		return
+	}
+	ok := slices.IndexFunc(units, func(x *unit) bool { return !isError(x.reply) })
+	failed := slices.IndexFunc(units, func(x *unit) bool { return isError(x.reply) })
+	switch merge := mergeOf(c.Cmd); {
+	case merge == "response_policy:one_succeeded" && ok >= 0:
+		c.Reply = units[ok].reply
+	case failed >= 0:
+		c.Reply = units[failed].reply
+	case merge == aggSum:
+		sum := int64(0)
+		for _, x := range units {
+			n, _ := strconv.ParseInt(string(bytes.TrimSpace(x.reply[1:])), 10, 64)
+			sum += n
+		}
+		c.Reply = encode(resp.Int(sum), c.Proto)
+	default:
+		c.Reply = units[0].reply
+		if c.Cmd.FullName() == "script|load" {
+			u.scripts.add(c.Args[2])
+		}
+	}
+}
+
+// keys is KEYS: the arrays of all masters, one after the other.
+func (u *Upstream) keys(c *call.Call, t *topology, due time.Time) {
+	units := u.gather(c, t, due)
+	var all [][]byte
+	for _, x := range units {
+		if isError(x.reply) {
+			c.Reply = x.reply
+			return
+		}
+		all = append(all, elements(x.reply)...)
+	}
+	if units != nil {
+		c.Reply = appendArray(nil, all)
+	}
+}
+
+// randomKey is RANDOMKEY: of a random master that has a key.
+func (u *Upstream) randomKey(c *call.Call, t *topology, due time.Time) {
+	units := u.gather(c, t, due)
+	if units == nil {
+		return
+	}
+	rand.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
+	c.Reply = units[0].reply
+	for _, x := range units {
+		if text(x.reply) != nil {
+			c.Reply = x.reply
+			return
+		}
+	}
+}
+
+// scriptExists is SCRIPT EXISTS: a script exists if the gateway can send its source, or if every
+// master has it.
+func (u *Upstream) scriptExists(c *call.Call, t *topology, due time.Time) {
+	units := u.gather(c, t, due)
+	if units == nil {
+		return
+	}
+	out := make([]resp.Value, len(c.Args)-2)
+	for i, sha := range c.Args[2:] {
+		exists := u.scripts.source(sha) != ""
+		if !exists {
+			exists = !slices.ContainsFunc(units, func(x *unit) bool {
+				e := elements(x.reply)
+				return i >= len(e) || string(bytes.TrimSpace(e[i])) != ":1"
+			})
+		}
+		if exists {
+			out[i] = resp.Int(1)
+		} else {
+			out[i] = resp.Int(0)
+		}
+	}
+	c.Reply = encode(resp.Array(out...), c.Proto)
+}
+
+// inSlot is CLUSTER COUNTKEYSINSLOT and CLUSTER GETKEYSINSLOT, on the slot's master.
+func (u *Upstream) inSlot(c *call.Call, t *topology, due time.Time) {
+	slot, err := strconv.Atoi(string(c.Args[2]))
+	if err != nil || slot < 0 || slot >= commands.Slots {
+		c.Reply = errorReply("ERR Invalid or out of range slot")
+		return
+	}
+	u.onOne(c, t.master(slot), due)
+}
+
+// scan is SCAN. The cursor says the master by the remainder of its division by how many there may
+// be: a number beyond what the masters' own cursors take.
+func (u *Upstream) scan(c *call.Call, t *topology, due time.Time) {
+	if len(t.masters) <= 1 {
+		u.onOne(c, nil, due)
+		return
+	}
+	cursor, err := strconv.ParseUint(string(c.Args[1]), 10, 64)
+	if err != nil {
+		c.Reply = errorReply("ERR invalid cursor")
+		return
+	}
+	at := int(cursor % maxMasters)
+	if at >= len(t.masters) { // there are fewer masters than when the scan began
+		c.Reply = scanReply("0", nil, c.Proto)
+		return
+	}
+	args := slices.Clone(c.Args)
+	args[1] = strconv.AppendUint(nil, cursor/maxMasters, 10)
+	part := *c
+	part.Args = args
+	u.onOne(&part, t.masters[at], due)
+	page := elements(part.Reply)
+	if isError(part.Reply) || len(page) != 2 {
+		c.Reply = part.Reply
+		return
+	}
+	next, err := strconv.ParseUint(string(text(page[0])), 10, 64)
+	switch {
+	case err != nil || next > maxCursor:
+		c.Reply = errorReply(fmt.Sprintf("UPSTREAM %s: unexpected cursor %q", t.masters[at].addr, text(page[0])))
+		return
+	case next != 0:
+		next = next*maxMasters + uint64(at)
+	case at+1 < len(t.masters):
+		next = uint64(at + 1) // which begins there
+	}
+	c.Reply = scanReply(strconv.FormatUint(next, 10), page[1], c.Proto)
+}
+
+// maxMasters is how many masters a cursor of SCAN can say. A Redis' cursor has as many bits as its
+// table of keys, so there is room for 2^54 keys on each.
+const (
+	maxMasters = 1 << 10
+	maxCursor  = (1<<64 - 1) / maxMasters
+)
+
+func scanReply(cursor string, page []byte, proto int) []byte {
+	if page == nil {
+		page = encode(resp.Empty, proto)
+	}
+	return appendArray(nil, [][]byte{encode(resp.Bulk(cursor), proto), page})
+}

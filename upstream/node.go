@@ -1,0 +1,165 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+)
+
+const (
+	// tripAfter is how many round trips in a row must fail until a node counts as away.
+	tripAfter = 2
+	// tryEvery is how long a node that is away is left alone before one round trip tries it.
+	tryEvery = 500 * time.Millisecond
+)
+
+// A node is one server of the upstream.
+type node struct {
+	upstream  *Upstream
+	addr      string
+	breaker   *gobreaker.CircuitBreaker[struct{}]
+	trips     atomic.Int64 // round trips
+	commands  atomic.Int64 // in them
+	failures  atomic.Int64 // of round trips
+	awaySince atomic.Int64 // Unix time in microseconds; 0: it is not away
+	lastError atomic.Pointer[string]
+
+	functions functions
+
+	mu     sync.Mutex
+	lanes  map[laneKey]*lane // protected by mu
+	idle   []*ownConn        // protected by mu: connections of their own that nobody uses
+	closed bool              // protected by mu
+}
+
+// A laneKey is what the commands of one pipeline have in common.
+type laneKey struct{ db, proto int }
+
+func newNode(u *Upstream, addr string) *node {
+	silenceClient()
+	n := &node{upstream: u, addr: addr, lanes: make(map[laneKey]*lane)}
+	n.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		Name: addr, MaxRequests: 1, Timeout: tryEvery,
+		ReadyToTrip:   func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= tripAfter },
+		OnStateChange: n.changed,
+	})
+	return n
+}
+
+// changed is called when the breaker opens, closes, or tries.
+func (n *node) changed(_ string, _, to gobreaker.State) {
+	switch to {
+	case gobreaker.StateOpen:
+		n.upstream.refresh.ask()
+		if !n.awaySince.CompareAndSwap(0, time.Now().UnixMicro()) {
+			return // a try has failed
+		}
+		reason := ""
+		if p := n.lastError.Load(); p != nil {
+			reason = *p
+		}
+		n.upstream.log.Warn("upstream: node does not answer", "node", n.addr, "error", reason)
+	case gobreaker.StateClosed:
+		since := n.awaySince.Swap(0)
+		n.upstream.log.Info("upstream: node answers again", "node", n.addr,
+			"away", time.Since(time.UnixMicro(since)).Round(time.Millisecond))
+	}
+}
+
+// lane returns the node's queue for a database and a protocol.
+func (n *node) lane(db, proto int) *lane {
+	k := laneKey{db, proto}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.lanes[k]
+	if l == nil {
+		o := n.upstream.clientOptions(n.addr)
+		o.DB, o.Protocol, o.PoolSize = db, proto, 2
+		l = &lane{node: n, client: redis.NewClient(o)}
+		if n.closed {
+			_ = l.client.Close()
+			return l
+		}
+		n.lanes[k] = l
+	}
+	return l
+}
+
+// close closes the node's connections.
+func (n *node) close() {
+	n.mu.Lock()
+	n.closed = true
+	lanes, idle := n.lanes, n.idle
+	n.lanes, n.idle = make(map[laneKey]*lane), nil
+	n.mu.Unlock()
+	for _, l := range lanes {
+		_ = l.client.Close()
+	}
+	for _, c := range idle {
+		c.close()
+	}
+}
+
+// An unsent is the error of a command that was not sent, so that it can be repeated.
+type unsent struct{ cause error }
+
+// Error returns why.
+func (e *unsent) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause.
+func (e *unsent) Unwrap() error { return e.cause }
+
+var (
+	errQueueFull = errors.New("its queue is full (upstream-queue)")
+	errAway      = errors.New("it does not answer and is tried again soon")
+	errLate      = errors.New("it did not answer in time (upstream-timeout)")
+)
+
+// exchange writes commands as one pipeline and reads their replies. The error is that of the
+// round trip; commands that were answered before it have their replies.
+func (n *node) exchange(client interface{ Pipeline() redis.Pipeliner }, commands []*item) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // the library asks for a string as long as a node says
+			err = fmt.Errorf("unexpected reply: %v", p)
+		}
+	}()
+	pipe := client.Pipeline()
+	ctx := context.Background()
+	sent := make([]*redis.RawCmd, len(commands))
+	args := 0
+	for _, it := range commands {
+		args += len(it.args)
+	}
+	words := make([]any, 0, args)
+	for i, it := range commands {
+		first := len(words)
+		for _, a := range it.args {
+			words = append(words, a)
+		}
+		sent[i] = redis.NewRawCmd(ctx, words[first:len(words):len(words)]...)
+		_ = pipe.Process(ctx, sent[i])
+	}
+	n.trips.Add(1)
+	n.commands.Add(int64(len(commands)))
+	_, err = pipe.Exec(ctx)
+	answered := 0
+	for i, it := range commands {
+		if val, failed := sent[i].Result(); failed == nil && len(val) > 0 {
+			it.reply = val
+			answered++
+		}
+	}
+	if answered == len(commands) {
+		return nil
+	}
+	if err == nil {
+		err = errors.New("no reply")
+	}
+	return err
+}

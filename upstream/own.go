@@ -1,0 +1,309 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/zlimit/zlimit/upstream/call"
+)
+
+// maxIdle is how many connections of their own a node keeps that nobody uses.
+const maxIdle = 64
+
+// An ownConn is a connection for one call that may block, or for a session between WATCH and EXEC.
+// It is never made anew: what a lost one knew is lost.
+type ownConn struct {
+	node   *node
+	lane   laneKey
+	client *redis.Client
+
+	mu     sync.Mutex
+	nc     net.Conn // protected by mu
+	dialed bool     // protected by mu
+	closed bool     // protected by mu
+}
+
+var errLost = errors.New("the connection is lost")
+
+// own returns a connection that nobody uses.
+func (n *node) own(db, proto int) *ownConn {
+	k := laneKey{db, proto}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, c := range n.idle {
+		if c.lane == k {
+			n.idle = append(n.idle[:i], n.idle[i+1:]...)
+			return c
+		}
+	}
+	c := &ownConn{node: n, lane: k, closed: n.closed}
+	o := n.upstream.clientOptions(n.addr)
+	dial := o.Dialer
+	o.DB, o.Protocol, o.PoolSize = db, proto, 1
+	o.ReadTimeout, o.ReadBufferSize, o.WriteBufferSize = -1, ownBuffer, ownBuffer
+	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return c.dial(func() (net.Conn, error) { return dial(ctx, network, addr) })
+	}
+	c.client = redis.NewClient(o)
+	return c
+}
+
+// ownBuffer is the size of the two buffers of such a connection.
+const ownBuffer = 4 << 10
+
+// dial makes the connection, once.
+func (c *ownConn) dial(dial func() (net.Conn, error)) (net.Conn, error) {
+	c.mu.Lock()
+	again := c.dialed || c.closed
+	c.dialed = true
+	c.mu.Unlock()
+	if again {
+		return nil, &dialError{errLost}
+	}
+	nc, err := dial()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nc = nc
+	if c.closed {
+		nc.Close()
+	}
+	return nc, nil
+}
+
+// close ends the connection, and whatever it does. Any goroutine may call it.
+func (c *ownConn) close() {
+	c.mu.Lock()
+	c.closed = true
+	nc := c.nc
+	c.mu.Unlock()
+	if nc != nil {
+		nc.Close()
+	}
+	_ = c.client.Close()
+}
+
+// release gives a connection that can be used again back.
+func (c *ownConn) release() {
+	n := c.node
+	n.mu.Lock()
+	keep := !n.closed && len(n.idle) < maxIdle
+	if keep {
+		n.idle = append(n.idle, c)
+	}
+	n.mu.Unlock()
+	if !keep {
+		c.close()
+	}
+}
+
+// exchange sends commands and reads their replies, until over is closed.
+func (c *ownConn) exchange(items []*item, over <-chan struct{}) error {
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-over:
+			select {
+			case <-done: // first; the connection is somebody else's by now
+			default:
+				c.close()
+			}
+		case <-done:
+		}
+	}()
+	return explain(c.node.exchange(c.client, items))
+}
+
+// within returns a channel that is closed after the timeout, and a function that frees it.
+func (u *Upstream) within(timeout time.Duration) (<-chan struct{}, func()) {
+	ctx, cancel := context.WithTimeout(u.ending, timeout)
+	return ctx.Done(), cancel
+}
+
+// Await runs a call that may block, on a connection of its own. It returns soon after over is closed.
+func (u *Upstream) Await(c *call.Call, over <-chan struct{}) {
+	u.locals.changes(c)
+	defer u.locals.changes(c)
+	due := time.Now().Add(u.options.Timeout)
+	slot, ok := slotOf(c.Cmd.AppendKeys(nil, c.Args))
+	if !ok && u.current(due).kind == Cluster {
+		c.Reply = errorReply(crossSlot)
+		return
+	}
+	x := &unit{call: c, args: c.Args, slot: slot, write: true}
+	pause := time.Duration(0)
+	for x.reply == nil && x.err == nil {
+		if pause > 0 && !u.rest(pause, due) {
+			pause = 0
+		}
+		n := x.to
+		if n == nil {
+			n = u.current(due).master(slot)
+		}
+		if x.node = n; n != nil {
+			x.compose()
+			conn := n.own(c.DB, c.Proto)
+			if err := conn.exchange(x.items, over); err != nil {
+				x.first[0].err = err
+				conn.close()
+			} else {
+				conn.release()
+			}
+		}
+		select {
+		case <-over:
+			return
+		case <-u.ending.Done():
+			x.err = errLost
+			continue
+		default:
+		}
+		if _, later := u.judge(x, due); later {
+			pause = min(max(2*pause, minPause), maxPause)
+		}
+	}
+	u.finish(x)
+}
+
+// A watch is a connection that watches keys.
+type watch struct {
+	upstream *Upstream
+	conn     *ownConn
+	slot     int
+	clean    bool // it watches nothing and can be used again
+}
+
+// Watch makes the keys of a call watched. w is what Watch has returned to the session before, or nil.
+func (u *Upstream) Watch(c *call.Call, w call.Watch) call.Watch {
+	due := time.Now().Add(u.options.Timeout)
+	clustered := u.current(due).kind == Cluster
+	slot, ok := slotOf(c.Cmd.AppendKeys(nil, c.Args))
+	old, _ := w.(*watch)
+	if clustered && (!ok || old != nil && old.slot != slot) {
+		c.Reply = errorReply(crossSlot)
+		return w
+	}
+	if old == nil {
+		old = &watch{upstream: u, slot: slot}
+	}
+	x := &unit{call: c, args: c.Args, slot: slot}
+	for x.reply == nil && x.err == nil {
+		if old.conn == nil {
+			n := x.to
+			if n == nil {
+				n = u.current(due).master(slot)
+			}
+			if x.node = n; n != nil {
+				old.conn = n.own(c.DB, c.Proto)
+			}
+		}
+		if old.conn != nil {
+			x.node = old.conn.node
+			x.compose()
+			over, cancel := u.within(u.options.Timeout)
+			x.first[0].err = old.conn.exchange(x.items, over)
+			cancel()
+		}
+		if again, _ := u.judge(x, due); again || x.err != nil {
+			old.drop()
+		}
+	}
+	u.finish(x)
+	if old.conn == nil {
+		return nil
+	}
+	return old
+}
+
+// drop gives the connection up.
+func (w *watch) drop() {
+	if w.conn != nil {
+		w.conn.close()
+		w.conn = nil
+	}
+}
+
+// Run runs a transaction on the connection. If the connection, or the slot, is gone, the transaction
+// is aborted as if a key had changed.
+func (w *watch) Run(c *call.Call) {
+	u := w.upstream
+	u.locals.changes(c)
+	defer u.locals.changes(c)
+	clustered := u.Clustered()
+	x, refusal := u.transaction(c, clustered)
+	if refusal == nil && clustered && x.slot != anySlot && x.slot != w.slot {
+		refusal = errorReply(crossSlot)
+	}
+	if refusal != nil {
+		c.Reply = refusal
+		w.Close()
+		return
+	}
+	x.node = w.conn.node
+	if u.limits.prepare(x); x.err != nil {
+		w.Close()
+		u.finish(x)
+		return
+	}
+	x.compose()
+	over, cancel := u.within(u.options.Timeout)
+	defer cancel()
+	err := w.conn.exchange(x.items, over)
+	var notSent *unsent
+	switch {
+	case errors.As(err, &notSent):
+		w.drop()
+		c.Reply = nullArray(c)
+		return
+	case err != nil:
+		w.drop()
+		x.err = fmt.Errorf("%s: %w; the command may have run", x.node.addr, err)
+	case redirects[code(x.verdict())] != 0:
+		w.Close()
+		c.Reply = nullArray(c)
+		return
+	default:
+		x.reply = x.last().reply
+		if w.clean = true; x.selects() {
+			w.drop()
+		}
+		w.Close()
+	}
+	u.finish(x)
+}
+
+// Close ends the watch.
+func (w *watch) Close() {
+	if w.conn == nil {
+		return
+	}
+	conn := w.conn
+	w.conn = nil
+	if !w.clean {
+		over, cancel := w.upstream.within(w.upstream.options.Timeout)
+		defer cancel()
+		it := &item{args: [][]byte{[]byte("UNWATCH")}}
+		if err := conn.exchange([]*item{it}, over); err != nil || !isOK(it.reply) {
+			conn.close()
+			return
+		}
+	}
+	conn.release()
+}
+
+// nullArray returns the reply of an EXEC whose watched keys have changed.
+func nullArray(c *call.Call) []byte {
+	if isProto3(c) {
+		return []byte("_\r\n")
+	}
+	return []byte("*-1\r\n")
+}

@@ -1,0 +1,210 @@
+package ratelimit
+
+import (
+	"strconv"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// A Call is a rate limit command as a call of a function. It aliases the command's
+// arguments.
+type Call struct {
+	limit    commands.LimitCall
+	kind     *kind
+	function string // without the suffix of a call that changes nothing
+	peekable bool   // the function has such a variant
+	peek     bool   // the call changes nothing
+	keys     [][]byte
+	args     [][]byte // of the function; a decision's caller has two more
+
+	// decides says that the reply is decisions, one for each pair of cost and options.
+	decides bool
+	cost    int64
+	options int64
+}
+
+// Options of a caller; see prelude.lua.
+const (
+	optionAtMost = 1 << iota
+	optionPeek
+	optionFull
+)
+
+// inexact is the first integer that a double may stand for together with another one.
+const inexact = 1 << 53
+
+// maxExpiryMs bounds a deadline of INCREX, so that adding the present time is exact.
+const maxExpiryMs = 1 << 52
+
+var (
+	errLimit = resp.Error("ERR limit must be at most " + strconv.Itoa(inexact-1) + " over an upstream")
+	errFloat = resp.Error("ERR INCREX with BYFLOAT is not available over an upstream")
+	errLarge = resp.Error("ERR key holds a number above " + strconv.Itoa(inexact-1) +
+		", which is not available over an upstream")
+)
+
+// Handles reports whether calls of a command become calls of functions.
+func Handles(cmd *commands.Command) bool { return kinds[cmd.Name] != nil }
+
+// Parse returns the call of c as a call of a function, or the error reply of a call that
+// is invalid or beyond the package's bounds. Handles must report c.Cmd. Of c it uses Args,
+// Cmd and Settings, and the number of arguments must be right.
+func Parse(c *commands.Ctx) (*Call, resp.Value) {
+	limit, refusal := commands.ParseLimitCall(c)
+	if refusal.IsError() {
+		return nil, refusal
+	}
+	k := &Call{limit: limit, kind: kinds[c.Cmd.Name]}
+	if k.keys = limit.Keys; k.keys == nil {
+		k.keys = c.Cmd.AppendKeys(nil, c.Args)
+	}
+	if refusal := k.kind.prepare(k); refusal.IsError() {
+		return nil, refusal
+	}
+	return k, resp.None
+}
+
+// Keys returns the keys of the call, in the function's order.
+func (k *Call) Keys() [][]byte { return k.keys }
+
+// ReadOnly reports whether the call changes nothing, so that a replica may answer it.
+func (k *Call) ReadOnly() bool { return k.peek || k.function == "info" }
+
+// AppendFCall appends the words of FCALL or FCALL_RO.
+func (k *Call) AppendFCall(words [][]byte) [][]byte {
+	return k.appendCaller(appendFCall(words, k.name(), k.ReadOnly(), k.keys, k.args))
+}
+
+// AppendEval appends the words of EVALSHA.
+func (k *Call) AppendEval(words [][]byte) [][]byte {
+	return k.appendCaller(appendEval(words, k.name(), k.keys, k.args))
+}
+
+func appendFCall(words [][]byte, function string, readOnly bool, keys, args [][]byte) [][]byte {
+	command := "FCALL"
+	if readOnly {
+		command = "FCALL_RO"
+	}
+	words = append(words, []byte(command), []byte(functionName(function)), number(int64(len(keys))))
+	return append(append(words, keys...), args...)
+}
+
+func appendEval(words [][]byte, function string, keys, args [][]byte) [][]byte {
+	words = append(words, []byte("EVALSHA"), []byte(ScriptSHA), number(int64(len(keys))))
+	words = append(append(words, keys...), []byte(function))
+	return append(words, args...)
+}
+
+// appendCaller appends the cost and the options of a decision.
+func (k *Call) appendCaller(words [][]byte) [][]byte {
+	if !k.decides {
+		return words
+	}
+	return append(words, number(k.cost), number(k.options))
+}
+
+// name returns the function's name in the library's table.
+func (k *Call) name() string {
+	if k.peek && k.peekable {
+		return k.function + "_peek"
+	}
+	return k.function
+}
+
+func number(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
+
+// count returns a number that is only compared with smaller ones.
+func count(n int64) []byte { return number(min(n, inexact)) }
+
+// decision prepares a call of a function that decides for callers.
+func (k *Call) decision(function string, args ...[]byte) {
+	k.function, k.args, k.decides, k.peekable = function, args, true, true
+	call := k.limit.Call
+	if call.Cost == 0 && k.kind.zeroPeeks {
+		call.Cost, call.Peek = 1, true
+	}
+	k.cost, k.peek = min(call.Cost, inexact), call.Peek
+	for _, o := range [...]struct {
+		given bool
+		bit   int64
+	}{{call.AtMost, optionAtMost}, {call.Peek, optionPeek}, {k.limit.Full, optionFull}} {
+		if o.given {
+			k.options |= o.bit
+		}
+	}
+}
+
+// allow prepares a call of RL.ALLOW.
+func (k *Call) allow() resp.Value {
+	q := k.limit.Quotas[0]
+	limit, window := number(q.Limit), number(q.WindowMs)
+	switch k.limit.Algorithm {
+	case "LOG":
+		args := [][]byte{number(int64(len(k.limit.Quotas)))}
+		for _, q := range k.limit.Quotas {
+			args = append(args, number(q.Limit), number(q.WindowMs))
+		}
+		k.decision("log", args...)
+		return resp.None
+	case "GCRA":
+		k.decision("gcra", number(q.Interval()), number(k.limit.Param))
+		return resp.None
+	}
+	if q.Limit >= inexact {
+		return errLimit
+	}
+	switch k.limit.Algorithm {
+	case "FIXED":
+		k.decision("fixed", limit, window)
+	case "COUNTER":
+		k.decision("counter", limit, window)
+	case "BUCKETS":
+		k.decision("buckets", limit, window, number(k.limit.Param),
+			number(limiter.BucketWidth(q.WindowMs, k.limit.Param)))
+	default:
+		panic("ratelimit: no function for ALGO " + k.limit.Algorithm)
+	}
+	return resp.None
+}
+
+// mallow prepares a call of RL.MALLOW.
+func (k *Call) mallow() {
+	k.function, k.peekable, k.peek = "mallow", true, k.limit.Peek
+	options := int64(0)
+	if k.peek {
+		options = optionPeek
+	}
+	k.args = [][]byte{number(min(k.limit.Cost, inexact)), number(options)}
+	for _, q := range k.limit.Quotas {
+		k.args = append(k.args, number(q.Limit), number(q.WindowMs))
+	}
+}
+
+// increx prepares a call of INCREX.
+func (k *Call) increx() resp.Value {
+	i := &k.limit.Increment
+	switch {
+	case i.Float:
+		return errFloat
+	case i.ExpiryMs >= maxExpiryMs:
+		return resp.Error("ERR invalid expire time in 'increx' command")
+	}
+	flag := func(b bool) []byte {
+		if b {
+			return []byte("1")
+		}
+		return []byte("0")
+	}
+	mode := map[commands.Deadline]string{
+		commands.LeaveDeadline: "", commands.SetDeadline: "set", commands.KeepDeadline: "keep",
+		commands.RemoveDeadline: "persist",
+	}[i.Deadline]
+	k.function = "increx"
+	k.args = [][]byte{
+		number(i.By), number(i.Lower), number(i.Upper), flag(i.Saturate), []byte(mode), number(i.ExpiryMs),
+		flag(i.FromNow),
+	}
+	return resp.None
+}

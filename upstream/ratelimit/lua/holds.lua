@@ -1,0 +1,80 @@
+-- Holds: units of a log whose number RL.SETTLE corrects, and a string that knows which.
+
+-- hold_open returns the state of the hold of an id, nil if there is none, or the reply
+-- that refuses the key.
+local function hold_open(key, id_length)
+  local text = try('GET', key)
+  if not text then
+    return nil
+  elseif type(text) ~= 'string' then
+    return nil, { FOREIGN, 0, 0 }
+  end
+  local h = read_hold(text)
+  if not h or h.id_length ~= id_length then
+    return nil, { FOREIGN_HOLD, 0, 0 }
+  end
+  return h
+end
+
+-- key, hold's key; limit, window, estimate, milliseconds, length of the id.
+local function reserve(keys, args)
+  local now, id_length = now_ms(), tonumber(args[5])
+  local h, refusal = hold_open(keys[2], id_length)
+  if refusal then
+    return refusal
+  elseif h then
+    return { h.units, h.limit, h.remaining, 0, h.reset }
+  end
+  local k
+  k, refusal = log_open(keys[1], now, quotas_of(args, 1, 1))
+  if refusal then
+    return refusal
+  end
+  local d = log_decide(k, now, tonumber(args[3]), 0)
+  log_commit(k)
+  if d[1] > 0 then
+    call('SET', keys[2], format('hold %.0f %.0f %.0f %s %.0f %.0f %.0f held', id_length, k.first, d[1],
+      args[2], d[2], d[3], d[5]), 'PXAT', now + tonumber(args[4]))
+  end
+  return d
+end
+
+-- key, hold's key; actual units, length of the id. The reply is 0, the units that count,
+-- the excess and the units released, or empty without a hold.
+local function settle(keys, args)
+  local now, actual = now_ms(), tonumber(args[1])
+  local h, refusal = hold_open(keys[2], tonumber(args[2]))
+  if refusal then
+    return refusal
+  elseif not h then
+    return {}
+  elseif h.settled then
+    return { 0, h.counted, h.excess, h.released }
+  end
+  local k
+  k, refusal = log_open(keys[1], now, { { limit = 0, window = h.window } })
+  if refusal then
+    return refusal
+  end
+  local excess = max(actual - h.units, 0)
+  if excess > MAX_COST then
+    return { EXCESS, 0, 0 }
+  end
+  local last = h.first + (h.units - 1)
+  local below, through = log_held(k, h.first, last)
+  local released = min(h.units - actual, through - below)
+  if released > 0 then
+    log_remove(k, released, h.first, last)
+  else
+    released = 0
+  end
+  local counted = through - below - released + excess
+  if excess > 0 then
+    if not log_record(k, excess) then
+      return { CLOCK, 0, 0 }
+    end
+    log_commit(k)
+  end
+  call('SET', keys[2], format('%s settled %.0f %.0f %.0f', h.begin, counted, excess, released), 'KEEPTTL')
+  return { 0, counted, excess, released }
+end

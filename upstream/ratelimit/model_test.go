@@ -1,0 +1,245 @@
+package ratelimit_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/upstream/ratelimit"
+)
+
+// The model of the functions is the commands: random calls run as RL.* on one server and
+// as functions on another, at the same instants. Every reply and every key must be the
+// same.
+
+var bytesOfInfo = regexp.MustCompile(`\$5\r\nbytes\r\n:\d+\r\n`)
+
+// mask removes what an engine counts in its own way.
+func mask(reply string) string { return bytesOfInfo.ReplaceAllString(reply, "bytes") }
+
+// content returns what every key of a history holds, and until when.
+func (u *upstream) content(dump bool) string {
+	var b strings.Builder
+	keys := append([]string{"new", "third"}, modelKeys...)
+	for _, key := range keys {
+		u.send([]byte("TYPE"), []byte(key))
+		u.send([]byte("PEXPIRETIME"), []byte(key))
+		if dump {
+			u.send([]byte("DUMP"), []byte(key))
+		}
+	}
+	for _, key := range keys {
+		kind := string(u.reply())
+		fmt.Fprintf(&b, "%s %s %s", key, kind, u.reply())
+		if dump {
+			fmt.Fprintf(&b, "%q\n", u.reply())
+		} else {
+			b.WriteString(kind)
+		}
+	}
+	if dump {
+		return b.String()
+	}
+	for _, key := range keys {
+		b.WriteString(u.contentOf(key))
+	}
+	return b.String()
+}
+
+func (u *upstream) contentOf(key string) string {
+	switch strings.TrimSpace(u.do("TYPE " + key)) {
+	case "+string":
+		return u.do("GET " + key)
+	case "+zset":
+		return u.do("ZRANGE " + key + " 0 -1 WITHSCORES")
+	case "+hash":
+		return u.do("HGETALL " + key)
+	}
+	return ""
+}
+
+var longNumber = regexp.MustCompile(`\d{16,}`)
+
+// holdsLarge reports whether a key holds a number that a double may not.
+func (u *upstream) holdsLarge() bool {
+	for _, key := range modelKeys {
+		for _, number := range longNumber.FindAllString(u.contentOf(key), -1) {
+			if n, err := strconv.ParseInt(number, 10, 64); err == nil && n >= 1<<53 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endsNow deletes keys that end with this millisecond because units were returned: an
+// engine deletes a key when its deadline is set to the present.
+func endsNow(native, below *upstream, line string, nowMs int64) {
+	switch name, _, _ := strings.Cut(line, " "); name {
+	case "RL.REFUND", "RL.SETTLE", "RL.CANCEL":
+		for _, key := range modelKeys {
+			ends := native.do("PEXPIRETIME "+key) == fmt.Sprintf(":%d\r\n", nowMs)
+			if ends && below.do("EXISTS "+key) == ":0\r\n" {
+				native.do("DEL " + key)
+			}
+		}
+	}
+}
+
+// compare runs a history and returns where the two first differ, "" if nowhere.
+func compare(t *testing.T, native, below *upstream, seed uint64, steps int) string {
+	h := &history{r: rand.New(rand.NewPCG(seed, 18)), nowMs: startNowMs}
+	var trail []string
+	for range steps {
+		now := h.move()
+		require.NoError(t, native.set(now))
+		require.NoError(t, below.set(now))
+		if exist := "EXISTS " + strings.Join(modelKeys, " "); native.do(exist) != below.do(exist) {
+			return fmt.Sprintf("at %+d other keys exist: %v", now-startNowMs, trail)
+		}
+		var want, got, lines []string
+		switch n := h.r.IntN(20); {
+		case n == 0:
+			line := h.byHand()
+			lines, want, got = []string{line}, []string{native.do(line)}, []string{below.do(line)}
+		case n <= 3:
+			allow := h.allow()
+			for range 1 + h.r.IntN(5) {
+				lines = append(lines, allow+h.caller())
+			}
+			want, got = everyCall(native, lines), nil
+			if want == nil {
+				continue
+			}
+			got = below.callAll(lines)
+		default:
+			line := h.rateLimit()
+			lines, want, got = []string{line}, []string{native.do(line)}, []string{below.call(line)}
+		}
+		trail = append(trail, fmt.Sprintf("%+d %s", now-startNowMs, strings.Join(lines, " | ")))
+		trail = trail[max(0, len(trail)-12):]
+		if strings.Contains(got[0], "above 9007199254740991") {
+			if !native.holdsLarge() {
+				return fmt.Sprintf("%s\nrefused without reason", strings.Join(trail, "\n"))
+			}
+			native.do("FLUSHALL")
+			below.do("FLUSHALL")
+			continue
+		}
+		for i := range want {
+			if mask(want[i]) != mask(got[i]) {
+				return fmt.Sprintf("%s\n%q instead of %q", strings.Join(trail, "\n"), got[i], want[i])
+			}
+		}
+		endsNow(native, below, lines[0], now)
+		w := strings.Split(native.content(!below.redis), "\n")
+		g := strings.Split(below.content(!below.redis), "\n")
+		for i := range w {
+			if i >= len(g) || w[i] != g[i] {
+				return fmt.Sprintf("%s\nthe keys differ:\n%q\ninstead of\n%q",
+					strings.Join(trail, "\n"), g, w)
+			}
+		}
+	}
+	return ""
+}
+
+// everyCall runs calls one after the other, if their arguments are valid.
+func everyCall(u *upstream, lines []string) (replies []string) {
+	for _, line := range lines {
+		if _, _, refusal := parse(u.t, line); refusal != "" {
+			return nil
+		}
+	}
+	for _, line := range lines {
+		replies = append(replies, u.do(line))
+	}
+	return replies
+}
+
+func TestFunctionsAnswerAsTheCommands(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			below := startZlimit(t)
+			below.load(ratelimit.Library())
+			require.Empty(t, compare(t, startZlimit(t), below, seed, 1500))
+		})
+	}
+}
+
+// modelFaults are faults in the library that the comparison must find.
+var modelFaults = []struct{ name, text, fault string }{
+	{"a unit counts a millisecond longer", "(k.now - window + 1) * 1000", "(k.now - window) * 1000"},
+	{
+		"retention is the call's own window",
+		"keep = max(keep, k.expire - floor(k.newest / 1000))", "",
+	},
+	{"units of a call overlap", "first = max(first, k.newest + 1)", "first = max(first, k.newest)"},
+	{"the last window binds", "binds = retry >= 0 and (wait < 0 or wait > retry)", "binds = true"},
+	{
+		"a denied call counts",
+		"if allowed > 0 and not has(flags, PEEK) then\n    used, remaining, reset",
+		"if not has(flags, PEEK) then\n    used, remaining, reset",
+	},
+	{
+		"a peek counts",
+		"if has(flags, PEEK) then\n      if not log_run", "if false then\n      if not log_run",
+	},
+	{
+		"the second caller does not see the first",
+		"local used = ceil_div(ahead, interval)\n",
+		"if s.changed then ahead = 0 end local used = ceil_div(ahead, interval)\n",
+	},
+	{"a bucket leaves a millisecond early", "b.width - 1 + window - now", "b.width - 2 + window - now"},
+	{"a part of a unit does not count", "if more then", "if false then"},
+	{
+		"a refund takes the oldest units",
+		"call('ZREMRANGEBYRANK', k.key, through - removed, through - 1)",
+		"call('ZREMRANGEBYRANK', k.key, below, below + removed - 1)",
+	},
+	{"a settled hold is settled again", "elseif h.settled then", "elseif false then"},
+	{
+		"a lease counts at its end",
+		"expired = call('ZCOUNT', key, '-inf', now)", "expired = call('ZCOUNT', key, '-inf', '(' .. now)",
+	},
+	{"sums carry too late", "if low >= BASE then", "if low > BASE then"},
+	{
+		"the deadline stays",
+		"elseif mode == '' or mode == 'keep' and expiry(key) > 0 then", "elseif mode ~= 'set' then",
+	},
+}
+
+func TestComparisonFindsFaults(t *testing.T) {
+	for _, f := range modelFaults {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, 1, strings.Count(ratelimit.Library(), f.text), "%q", f.text)
+			native, below := startZlimit(t), startZlimit(t)
+			below.load(strings.Replace(ratelimit.Library(), f.text, f.fault, 1))
+			for seed := range uint64(20) {
+				native.do("FLUSHALL")
+				below.do("FLUSHALL")
+				if found := compare(t, native, below, seed, 400); found != "" {
+					return
+				}
+			}
+			t.Fatal("not found")
+		})
+	}
+}
+
+func TestFunctionsOnRedis(t *testing.T) {
+	for seed := range uint64(2) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			below := startRedis(t)
+			below.load(ratelimit.Library())
+			require.Empty(t, compare(t, startZlimit(t), below, 100+seed, 300))
+		})
+	}
+}

@@ -1,0 +1,168 @@
+package ratelimit
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// An item is one number of a function's reply. null says that it is unknown.
+type item struct {
+	n    int64
+	null bool
+}
+
+func (i item) value() resp.Value {
+	if i.null {
+		return resp.Null
+	}
+	return resp.Int(i.n)
+}
+
+func known(n []item) bool {
+	for _, i := range n {
+		if i.null {
+			return false
+		}
+	}
+	return true
+}
+
+func values(c *commands.Ctx, n []item) resp.Value {
+	out := c.Values(len(n))
+	for _, i := range n {
+		out = append(out, i.value())
+	}
+	return resp.Array(out...)
+}
+
+// What is wrong with a key; see prelude.lua.
+const (
+	codeHolds = -101 - iota
+	codeForeign
+	codeBucketsDiffer
+	codeWindowDiffers
+	codeClock
+	codeLarge
+	codeForeignHold
+	codeNoRefund
+	codeExcess
+	codeNotInteger
+	codeOverflow
+)
+
+var redisTypes = [...]string{"", "zset", "string", "hash"}
+
+// Reply returns the command's reply for a function's, which is in RESP2 or RESP3. Errors
+// of the engine are handed on.
+func (k *Call) Reply(c *commands.Ctx, raw []byte) resp.Value {
+	var buf [16]item
+	n, ok := numbers(buf[:0], raw)
+	switch {
+	case len(raw) > 0 && raw[0] == '-':
+		return resp.Encoded(raw)
+	case !ok:
+		return k.unexpected()
+	}
+	if len(n) > 0 && n[0].n <= codeHolds {
+		return k.refusal(n)
+	}
+	reply, ok := k.kind.reply(c, k, n)
+	if !ok {
+		return k.unexpected()
+	}
+	return reply
+}
+
+func (k *Call) unexpected() resp.Value {
+	return resp.Error("ERR upstream: the function " + functionName(k.name()) +
+		" answered something else than it does")
+}
+
+// refusal returns the error reply for a code and its two numbers.
+func (k *Call) refusal(n []item) resp.Value {
+	if len(n) < 3 {
+		return k.unexpected()
+	}
+	a, b := n[1].n, n[2].n
+	switch n[0].n {
+	case codeHolds:
+		if names := commands.LimitAlgorithms(); a >= 1 && a <= int64(len(names)) {
+			return commands.HoldsReply(names[a-1], k.limit.Algorithm)
+		}
+	case codeForeign:
+		if a >= 0 && a < int64(len(redisTypes)) {
+			return commands.ForeignReply(redisTypes[a], k.limit.Algorithm)
+		}
+	case codeBucketsDiffer:
+		q := k.limit.Quotas[0]
+		return commands.BucketsReply(a, b, k.limit.Param, limiter.BucketWidth(q.WindowMs, k.limit.Param))
+	case codeWindowDiffers:
+		return commands.CounterReply(a, k.limit.Quotas[0].WindowMs)
+	case codeClock:
+		return commands.ErrLimitClock
+	case codeLarge:
+		return errLarge
+	case codeForeignHold:
+		return commands.ErrForeignHold
+	case codeNoRefund:
+		return commands.ErrNoRefund
+	case codeExcess:
+		return commands.ErrActualLarge
+	case codeNotInteger:
+		return commands.ErrNotInteger
+	case codeOverflow:
+		return commands.ErrIncrExOverflow
+	}
+	return k.unexpected()
+}
+
+// numbers appends the elements of an array of integers, integers as bulk strings, and
+// nulls. It reports false for every other reply.
+func numbers(out []item, raw []byte) ([]item, bool) {
+	kind, text, rest := line(raw)
+	length, ok := parseInt(text)
+	if kind != '*' || !ok || length < 0 {
+		return nil, false
+	}
+	for range length {
+		kind, text, rest = line(rest)
+		if kind == '$' && string(text) != "-1" {
+			size, ok := parseInt(text)
+			if !ok || size < 0 || size > int64(len(rest)-2) {
+				return nil, false
+			}
+			kind, text, rest = ':', rest[:size], rest[size+2:]
+		}
+		switch kind {
+		case ':':
+			n, ok := parseInt(text)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, item{n: n})
+		case '$', '_':
+			out = append(out, item{null: true})
+		default:
+			return nil, false
+		}
+	}
+	return out, len(rest) == 0
+}
+
+// line returns the kind and the text of the first line, and what follows it.
+func line(raw []byte) (kind byte, text, rest []byte) {
+	text, rest, ok := bytes.Cut(raw, []byte("\r\n"))
+	if !ok || len(text) == 0 {
+		return 0, nil, nil
+	}
+	return text[0], text[1:], rest
+}
+
+func parseInt(text []byte) (int64, bool) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	return n, err == nil
+}

@@ -1,0 +1,180 @@
+package ratelimit_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/server"
+	"github.com/zlimit/zlimit/upstream/ratelimit"
+)
+
+const startNowMs = 1_700_000_000_000
+
+// An upstream is a server with a clock that the test sets.
+type upstream struct {
+	t     *testing.T
+	conn  net.Conn
+	r     *bufio.Reader
+	set   func(nowMs int64) error
+	redis bool // it is redis-server
+}
+
+func startZlimit(t *testing.T) *upstream {
+	t.Helper()
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs([]string{"--bind", "127.0.0.1"}, nil))
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve() }()
+	t.Cleanup(func() {
+		require.NoError(t, srv.Close())
+		require.NoError(t, <-served)
+	})
+	srv.Engine().Clock().Freeze()
+	conn, err := net.Dial("tcp", srv.Addr().String())
+	require.NoError(t, err)
+	return newUpstream(t, conn, srv.Engine().Clock().Set)
+}
+
+// startRedis starts redis-server, or skips the test.
+func startRedis(t *testing.T) *upstream {
+	t.Helper()
+	if err := oracle.Find(); err != nil {
+		t.Skip(err)
+	}
+	r, err := oracle.Start(oracle.Options{NowMs: startNowMs})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	conn, err := r.Dial()
+	require.NoError(t, err)
+	u := newUpstream(t, conn, r.SetClock)
+	u.redis = true
+	return u
+}
+
+func newUpstream(t *testing.T, conn net.Conn, set func(nowMs int64) error) *upstream {
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	u := &upstream{t: t, conn: conn, r: bufio.NewReader(conn), set: set}
+	require.NoError(t, set(startNowMs))
+	return u
+}
+
+func (u *upstream) send(words ...[]byte) {
+	b := fmt.Appendf(nil, "*%d\r\n", len(words))
+	for _, w := range words {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
+	}
+	_, err := u.conn.Write(b)
+	require.NoError(u.t, err)
+}
+
+// reply reads one reply as it came.
+func (u *upstream) reply() (raw []byte) {
+	line, err := u.r.ReadBytes('\n')
+	require.NoError(u.t, err)
+	raw = line
+	if !strings.ContainsRune("$*%~", rune(line[0])) {
+		return raw
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(line[1:])))
+	require.NoError(u.t, err)
+	switch {
+	case n < 0:
+		return raw
+	case line[0] == '$':
+		body := make([]byte, n+2)
+		_, err := io.ReadFull(u.r, body)
+		require.NoError(u.t, err)
+		return append(raw, body...)
+	case line[0] == '%':
+		n *= 2
+	}
+	for range n {
+		raw = append(raw, u.reply()...)
+	}
+	return raw
+}
+
+// do sends one command line and returns its reply as it came.
+func (u *upstream) do(line string) string {
+	words, err := oracle.Words(line)
+	require.NoError(u.t, err)
+	u.send(words...)
+	return string(u.reply())
+}
+
+// load loads a library, which replaces one of its name.
+func (u *upstream) load(library string) {
+	u.send([]byte("FUNCTION"), []byte("LOAD"), []byte("REPLACE"), []byte(library))
+	require.Equal(u.t, "$", string(u.reply()[:1]))
+}
+
+var rows = func() map[string]*commands.Command {
+	rows := make(map[string]*commands.Command)
+	for i := range commands.RateLimits {
+		rows[commands.RateLimits[i].Name] = &commands.RateLimits[i]
+	}
+	return rows
+}()
+
+func contextOf(words [][]byte) *commands.Ctx {
+	return &commands.Ctx{
+		Args: words, Cmd: rows[strings.ToLower(string(words[0]))], Proto: resp.RESP2,
+		Settings: &commands.Settings{RLLogMaxUnits: limiter.DefaultMaxUnits},
+	}
+}
+
+// parse returns the call of a command line, or its refusal as a reply.
+func parse(t *testing.T, line string) (call *ratelimit.Call, c *commands.Ctx, refusal string) {
+	words, err := oracle.Words(line)
+	require.NoError(t, err)
+	c = contextOf(words)
+	call, reply := ratelimit.Parse(c)
+	if reply.IsError() {
+		return nil, nil, encode(reply)
+	}
+	return call, c, ""
+}
+
+func encode(v resp.Value) string { return string(resp.Append(nil, &v, resp.RESP2)) }
+
+// call runs a rate limit command through its function.
+func (u *upstream) call(line string) string {
+	call, c, refusal := parse(u.t, line)
+	if refusal != "" {
+		return refusal
+	}
+	u.send(call.AppendFCall(nil)...)
+	return encode(call.Reply(c, u.reply()))
+}
+
+// callAll runs calls that combine through one call of a function.
+func (u *upstream) callAll(lines []string) (replies []string) {
+	var calls []*ratelimit.Call
+	var contexts []*commands.Ctx
+	for _, line := range lines {
+		call, c, refusal := parse(u.t, line)
+		require.Empty(u.t, refusal)
+		calls, contexts = append(calls, call), append(contexts, c)
+		require.True(u.t, calls[0].Combines(call), "%s and %s", lines[0], line)
+	}
+	batch := ratelimit.Combine(calls)
+	u.send(batch.AppendFCall(nil)...)
+	for i, part := range batch.Split(u.reply()) {
+		replies = append(replies, encode(calls[i].Reply(contexts[i], part)))
+	}
+	return replies
+}

@@ -1,0 +1,392 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/upstream/call"
+	"github.com/zlimit/zlimit/upstream/ratelimit"
+)
+
+const (
+	maxRedirects = 8
+	// maxAttempts is how often a command that only reads is sent, if connections break.
+	maxAttempts = 3
+	// Pauses before something is tried again that a node refuses for now.
+	minPause, maxPause = 5 * time.Millisecond, 100 * time.Millisecond
+)
+
+// A remedy is what follows from an error reply.
+type remedy uint8
+
+const (
+	moved  remedy = iota + 1 // the slot has another node
+	asked                    // the key may have another node
+	wait                     // the node will do it later
+	demote                   // the node is no master any more
+)
+
+// redirects are the error codes that callers do not see, unless nothing helps.
+var redirects = map[string]remedy{
+	"MOVED": moved, "ASK": asked, "TRYAGAIN": wait, "CLUSTERDOWN": wait, "LOADING": wait,
+	"MASTERDOWN": demote, "READONLY": demote,
+}
+
+// Run runs calls and sets their replies. Calls of one key run in their order; those for different
+// nodes run at the same time.
+func (u *Upstream) Run(calls []*call.Call) {
+	due := time.Now().Add(u.options.Timeout)
+	clustered := u.current(due).kind == Cluster
+	units := make([]*unit, 0, len(calls))
+	for _, c := range calls {
+		u.locals.changes(c)
+		units = u.divide(units, c, clustered)
+	}
+	u.run(units, due)
+	for _, c := range calls {
+		u.locals.changes(c)
+	}
+	for _, x := range units {
+		u.finish(x)
+	}
+}
+
+// divide appends the units of a call. A call that cannot run gets its reply instead.
+func (u *Upstream) divide(units []*unit, c *call.Call, clustered bool) []*unit {
+	if c.Queue != nil {
+		x, refusal := u.transaction(c, clustered)
+		if refusal != nil {
+			c.Reply = refusal
+			return units
+		}
+		return append(units, x)
+	}
+	if ratelimit.Handles(c.Cmd) {
+		x, refusal := u.limits.unit(c, clustered)
+		if refusal != nil {
+			c.Reply = refusal
+			return units
+		}
+		return append(units, x)
+	}
+	x := &unit{call: c, args: c.Args, write: writes(c.Cmd, c.Args), slot: anySlot}
+	if !clustered {
+		return append(units, x)
+	}
+	var room [8][]byte
+	keys := c.Cmd.AppendKeys(room[:0], c.Args)
+	slot, ok := slotOf(keys)
+	if !ok {
+		if u.options.Split && splits(c.Cmd) {
+			return u.split(units, c)
+		}
+		c.Reply = errorReply(crossSlot)
+		return units
+	}
+	x.slot = slot
+	return append(units, x)
+}
+
+const crossSlot = "CROSSSLOT Keys in request don't hash to the same slot"
+
+// writes reports whether a call may change anything, so that it must not be sent twice.
+func writes(cmd *commands.Command, args [][]byte) bool {
+	return !cmd.Is(commands.ReadOnly) && (cmd.Flags&commands.Write == 0 || cmd.Writes(args))
+}
+
+// run sends units until each has a reply or an error.
+func (u *Upstream) run(units []*unit, due time.Time) {
+	pause := time.Duration(0)
+	for round := 0; len(units) > 0; round++ {
+		if round > 0 && pause > 0 {
+			if !u.rest(pause, due) {
+				pause = 0
+			}
+		}
+		u.send(units, due)
+		pending := units[:0:0]
+		again := time.Duration(0)
+		for _, x := range units {
+			if x.reply != nil || x.err != nil {
+				continue
+			}
+			retry, later := u.judge(x, due)
+			if retry {
+				u.counts.retries.Add(1)
+				pending = append(pending, x)
+			}
+			if later {
+				again = min(max(2*pause, minPause), maxPause)
+			}
+		}
+		units, pause = pending, again
+	}
+}
+
+// rest waits. It reports false if the time is up.
+func (u *Upstream) rest(pause time.Duration, due time.Time) bool {
+	if time.Until(due) < pause {
+		return false
+	}
+	select {
+	case <-time.After(pause):
+		return true
+	case <-u.ending.Done():
+		return false
+	}
+}
+
+// A group is the units of one round for one lane.
+type group struct {
+	lane  *lane
+	units []*unit
+	job   job
+}
+
+// send sends units to their nodes and waits for what they answer.
+func (u *Upstream) send(units []*unit, due time.Time) {
+	t := u.current(due)
+	groups := make([]group, 0, 4)
+	for _, x := range units {
+		n := x.to
+		if n == nil {
+			n = t.master(x.slot)
+		}
+		if n == nil {
+			x.node = nil
+			continue
+		}
+		x.node = n
+		if u.limits.prepare(x); x.err != nil {
+			continue
+		}
+		x.compose()
+		groups = u.assign(groups, x)
+	}
+	var done sync.WaitGroup
+	done.Add(len(groups))
+	for i := range groups {
+		g := &groups[i]
+		g.job.due, g.job.done = due.Add(u.options.Timeout), &done
+		if u.options.WaitReplicas > 0 {
+			u.addWait(g)
+		}
+		g.lane.submit(&g.job, i == len(groups)-1)
+	}
+	done.Wait()
+	if u.options.WaitReplicas > 0 {
+		for i := range groups {
+			u.checkWait(&groups[i])
+		}
+	}
+}
+
+// assign adds a unit to the group of its lane.
+func (u *Upstream) assign(groups []group, x *unit) []group {
+	at := -1
+	for i := range groups {
+		if g := &groups[i]; g.lane.node == x.node && g.units[0].lane() == x.lane() {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		k := x.lane()
+		at = len(groups)
+		groups = append(groups, group{lane: x.node.lane(k.db, k.proto)})
+	}
+	g := &groups[at]
+	g.units = append(g.units, x)
+	g.job.items = append(g.job.items, x.items...)
+	if x.selects() { // the connection is everybody's
+		g.job.items = append(g.job.items, &item{args: [][]byte{
+			wordSelect, strconv.AppendInt(nil, int64(x.call.DB), 10),
+		}})
+	}
+	if x.first[0].decision != nil {
+		g.job.decisions++
+	}
+	g.job.bytes += x.bytes()
+	return groups
+}
+
+// lane returns which of a node's lanes the unit takes.
+func (x *unit) lane() laneKey { return laneKey{x.call.DB, x.call.Proto} }
+
+// judge decides what becomes of a unit that was sent: it is done, or it is sent again, possibly
+// after a pause.
+func (u *Upstream) judge(x *unit, due time.Time) (again, later bool) {
+	late := !time.Now().Before(due) || u.ending.Err() != nil
+	if x.node == nil {
+		return u.judgeUnrouted(x, late)
+	}
+	if err := x.failure(); err != nil {
+		return u.judgeFailure(x, err, late)
+	}
+	verdict := x.verdict()
+	if !isError(verdict) {
+		x.reply = x.last().reply
+		return false, false
+	}
+	switch redirects[code(verdict)] {
+	case moved:
+		return u.follow(x, verdict, false), false
+	case asked:
+		return u.follow(x, verdict, true), false
+	case wait, demote:
+		if !late {
+			x.to, x.asking = nil, false
+			u.refresh.ask()
+			return true, true
+		}
+	default:
+		if u.recover(x, verdict) {
+			return true, false
+		}
+	}
+	if x.err == nil {
+		x.reply = x.last().reply
+	}
+	return false, false
+}
+
+// judgeUnrouted is judge for a unit for which there is no node.
+func (u *Upstream) judgeUnrouted(x *unit, late bool) (again, later bool) {
+	t := u.topology.Load()
+	if !late && !x.refreshed {
+		x.refreshed = true
+		<-u.refresh.ask()
+		return true, false
+	}
+	if t.loaded && t.err == nil {
+		x.reply = errorReply("CLUSTERDOWN Hash slot not served")
+		return false, false
+	}
+	x.err = errors.New("no node can be reached")
+	if t.err != nil {
+		x.err = fmt.Errorf("no node can be reached: %w", t.err)
+	}
+	return false, false
+}
+
+// judgeFailure is judge for a unit whose round trip failed.
+func (u *Upstream) judgeFailure(x *unit, err error, late bool) (again, later bool) {
+	var notSent *unsent
+	sent := !errors.As(err, &notSent)
+	u.refresh.ask()
+	switch {
+	case late, errors.Is(err, errQueueFull), errors.Is(err, errAway):
+	case !sent, !x.write && x.attempts < maxAttempts:
+		if sent {
+			x.attempts++
+		}
+		x.to, x.asking = nil, false
+		return true, true
+	}
+	x.err = fmt.Errorf("%s: %w", x.node.addr, err)
+	if sent && x.write {
+		x.err = fmt.Errorf("%w; the command may have run", x.err)
+	}
+	return false, false
+}
+
+// follow makes a unit go where a redirection points. It reports false if it has followed too many.
+func (u *Upstream) follow(x *unit, reply []byte, ask bool) bool {
+	u.counts.redirects.Add(1)
+	words := strings.Fields(errorText(reply))
+	if x.redirects++; x.redirects > maxRedirects || len(words) < 3 {
+		x.err = fmt.Errorf("%s: redirection without end: %s", x.node.addr, strings.Join(words, " "))
+		return false
+	}
+	addr := words[2]
+	if strings.HasPrefix(addr, ":") {
+		host, _, _ := strings.Cut(x.node.addr, ":")
+		addr = host + addr
+	}
+	x.to, x.asking = u.node(addr), ask
+	if !ask {
+		u.refresh.ask()
+	}
+	return true
+}
+
+// recover changes a unit whose error reply can be avoided. It reports whether to send it again.
+func (u *Upstream) recover(x *unit, reply []byte) bool {
+	if x.limit != nil {
+		return u.limits.recover(x, reply)
+	}
+	return u.scripts.recover(x, reply)
+}
+
+// finish sets the call's reply to that of a unit that is done.
+func (u *Upstream) finish(x *unit) {
+	if x.limit != nil && (x.err != nil || redirects[code(x.reply)] != 0) {
+		u.limits.degrade(x)
+	}
+	if x.err != nil {
+		u.counts.errors.Add(1)
+		x.reply = errorReply("UPSTREAM " + x.err.Error())
+		if x.limit != nil {
+			u.locals.failed(x.limit)
+		}
+	}
+	switch {
+	case x.parent != nil:
+		x.parent.add(x)
+	case x.limit != nil && x.err == nil:
+		x.call.Reply = u.limits.reply(x)
+	case x.limits != nil && x.err == nil:
+		x.call.Reply = u.limits.replies(x)
+	case x.call.Cmd.Group == "rate-limit" && bytes.HasPrefix(x.reply, []byte("-ERR unknown command")):
+		// RL.EXPLAIN and RL.SIM are no functions.
+		x.call.Reply = errorReply("ERR '" + x.call.Cmd.FullName() + "' needs an upstream that is zlimit")
+	default:
+		if x.err == nil && !x.isTransaction() {
+			u.scripts.learn(x.call.Cmd, x.call.Args, x.reply)
+		}
+		x.call.Reply = x.reply
+	}
+}
+
+var wordWait = []byte("WAIT")
+
+// addWait adds WAIT behind commands that write.
+func (u *Upstream) addWait(g *group) {
+	for _, x := range g.units {
+		if x.write {
+			g.job.items = append(g.job.items, &item{args: [][]byte{
+				wordWait, strconv.AppendInt(nil, int64(u.options.WaitReplicas), 10),
+				strconv.AppendInt(nil, u.options.WaitTimeout.Milliseconds(), 10),
+			}})
+			return
+		}
+	}
+}
+
+// checkWait replaces the replies of writes that too few replicas have confirmed.
+func (u *Upstream) checkWait(g *group) {
+	it := g.job.items[len(g.job.items)-1]
+	if string(it.args[0]) != string(wordWait) || it.reply == nil {
+		return
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(string(it.reply[1:])))
+	if it.reply[0] == ':' && n >= u.options.WaitReplicas {
+		return
+	}
+	for _, x := range g.units {
+		if x.write && isOK(x.last().reply) {
+			x.reply = errorReply(fmt.Sprintf("NOREPLICAS the command has run, but %d of %d replicas have "+
+				"confirmed it", n, u.options.WaitReplicas))
+		}
+	}
+}
+
+// isProto3 reports whether a call is to be answered in RESP3.
+func isProto3(c *call.Call) bool { return c.Proto == resp.RESP3 }

@@ -1,0 +1,146 @@
+package upstream
+
+import (
+	"slices"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/upstream/call"
+)
+
+// anySlot is the slot of a call without keys.
+const anySlot = -1
+
+// A unit is what one node does for one call: a command, or MULTI to EXEC.
+type unit struct {
+	call  *call.Call
+	args  [][]byte // of a single command
+	queue [][][]byte
+	slot  int
+	write bool
+
+	parent *split           // the call is split, and this is a part of it
+	at     []int            // which of the call's keys it has, under a parent
+	limit  *decision        // it is a call of a function of ours
+	limits []queuedDecision // of a transaction
+
+	to        *node // where a redirection has pointed; nil: the master of the slot
+	asking    bool  // that was ASK
+	redirects int
+	attempts  int // that may have reached a node
+	refreshed bool
+	loads     int // of the library
+
+	node  *node // where it was sent last
+	items []*item
+	first [1]item
+	reply []byte // not nil: the unit is done
+	err   error  // it failed without a reply
+}
+
+// isTransaction reports whether the unit is MULTI to EXEC.
+func (x *unit) isTransaction() bool { return x.queue != nil }
+
+var (
+	wordAsking = [][]byte{[]byte("ASKING")}
+	wordMulti  = [][]byte{[]byte("MULTI")}
+	wordExec   = [][]byte{[]byte("EXEC")}
+	wordSelect = []byte("SELECT")
+)
+
+// compose sets what is sent.
+func (x *unit) compose() {
+	if x.isTransaction() {
+		x.items = x.items[:0:0]
+		x.items = append(x.items, &item{args: wordMulti})
+		for _, q := range x.limits {
+			if q.decision != nil {
+				x.queue[q.at] = q.decision.args(x.node)
+			}
+		}
+		for _, args := range x.queue {
+			if x.asking {
+				x.items = append(x.items, &item{args: wordAsking})
+			}
+			x.items = append(x.items, &item{args: args})
+		}
+		x.items = append(x.items, &item{args: wordExec})
+		return
+	}
+	if x.limit != nil {
+		x.args = x.limit.args(x.node)
+	}
+	x.first[0] = item{args: x.args}
+	if x.asking {
+		x.items = []*item{{args: wordAsking}, &x.first[0]}
+		return
+	}
+	if x.limit != nil {
+		x.first[0].decision = x.limit.call
+	}
+	if len(x.items) == 1 && x.items[0] == &x.first[0] {
+		return
+	}
+	x.items = []*item{&x.first[0]}
+}
+
+// selects reports whether a transaction selects a database.
+func (x *unit) selects() bool {
+	return x.isTransaction() && slices.ContainsFunc(x.queue, func(args [][]byte) bool {
+		return commands.EqualFold(args[0], "select")
+	})
+}
+
+// last returns the item whose reply is the unit's.
+func (x *unit) last() *item { return x.items[len(x.items)-1] }
+
+// bytes returns the size of what is sent.
+func (x *unit) bytes() int {
+	n := 0
+	for _, it := range x.items {
+		for _, a := range it.args {
+			n += len(a) + argOverhead
+		}
+	}
+	return n
+}
+
+// argOverhead is what an argument takes beside its bytes.
+const argOverhead = 16
+
+// failure returns the error of the first item that failed.
+func (x *unit) failure() error {
+	for _, it := range x.items {
+		if it.err != nil {
+			return it.err
+		}
+	}
+	return nil
+}
+
+// verdict returns the reply that says what becomes of the unit: its own, or the one that made
+// EXEC fail.
+func (x *unit) verdict() []byte {
+	last := x.last().reply
+	if !x.isTransaction() || code(last) != "EXECABORT" {
+		return last
+	}
+	for _, it := range x.items {
+		if redirects[code(it.reply)] != 0 {
+			return it.reply
+		}
+	}
+	return last
+}
+
+// slotOf returns the slot of a call's keys. ok is false if they have several.
+func slotOf(keys [][]byte) (slot int, ok bool) {
+	slot = anySlot
+	for _, key := range keys {
+		s := commands.KeySlot(key)
+		if slot != anySlot && s != slot {
+			return s, false
+		}
+		slot = s
+	}
+	return slot, true
+}

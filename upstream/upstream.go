@@ -1,0 +1,170 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/zlimit/zlimit/upstream/local"
+)
+
+// Options configures an Upstream. Address is required.
+type Options struct {
+	Address Address
+	TLS     *tls.Config   // of connections, if Address.TLS
+	Timeout time.Duration // how long a round trip may take; 0: one second
+	Queue   int           // how many commands may wait for a node; 0: 16384
+	Split   bool          // commands with keys of several slots are split, where the row says how
+	// WaitReplicas is how many replicas must confirm a write, within WaitTimeout, before it is
+	// answered. 0: none.
+	WaitReplicas int
+	WaitTimeout  time.Duration
+	Announce     []string       // host:port of the gateways, for CLUSTER SLOTS; nil: where a client has come
+	Failure      Failures       // what decisions are answered while the upstream is away
+	Denials      *local.Denials // what is remembered of decisions that deny; nil: nothing
+	Leases       *local.Leases  // units taken in advance; nil: none
+	Log          *slog.Logger
+
+	// Deliver passes a message on to the subscribers of this process. It may be nil.
+	Deliver func(m Message)
+}
+
+// Defaults of Options.
+const (
+	defaultTimeout = time.Second
+	defaultQueue   = 16384
+)
+
+// An Upstream is the connections to an upstream. Its methods may be called concurrently.
+type Upstream struct {
+	options Options
+	log     *slog.Logger
+	scripts scripts
+	limits  limits
+	locals  locals
+	topics  topics
+	counts  counts
+	past    past
+
+	topology atomic.Pointer[topology] // never nil
+	refresh  refresher
+
+	mu     sync.Mutex
+	nodes  map[string]*node // protected by mu: by address
+	closed bool             // protected by mu
+
+	ending context.Context // is done when Close is called
+	end    context.CancelFunc
+	tasks  sync.WaitGroup
+}
+
+// Open returns an upstream. It connects when it is first asked, so one that cannot be reached
+// is no error here: calls are answered with errors until it can be.
+func Open(o Options) *Upstream {
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Queue <= 0 {
+		o.Queue = defaultQueue
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	u := &Upstream{options: o, log: o.Log, nodes: make(map[string]*node)}
+	u.ending, u.end = context.WithCancel(context.Background())
+	u.topology.Store(&topology{kind: o.Address.Kind})
+	u.topics.init(u)
+	u.limits.init(u)
+	u.locals.denials, u.locals.leases, u.locals.start = o.Denials, o.Leases, time.Now()
+	u.refresh.init(u) // which uses the others
+	return u
+}
+
+// Close closes the connections. Calls that are under way fail.
+func (u *Upstream) Close() error {
+	u.end()
+	u.topics.close()
+	u.mu.Lock()
+	u.closed = true
+	nodes := u.nodes
+	u.nodes = nil
+	u.mu.Unlock()
+	for _, n := range nodes {
+		n.close()
+	}
+	u.tasks.Wait()
+	return nil
+}
+
+// background runs fn on a goroutine that Close waits for.
+func (u *Upstream) background(fn func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.closed {
+		u.tasks.Go(fn)
+	}
+}
+
+// node returns the node at an address. After Close it returns one that is closed.
+func (u *Upstream) node(addr string) *node {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	n := u.nodes[addr]
+	if n == nil {
+		n = newNode(u, addr)
+		if u.closed {
+			n.close()
+			return n
+		}
+		u.nodes[addr] = n
+	}
+	return n
+}
+
+// retain closes the nodes that are not in keep.
+func (u *Upstream) retain(keep map[*node]bool) {
+	var gone []*node
+	u.mu.Lock()
+	for addr, n := range u.nodes {
+		if !keep[n] {
+			delete(u.nodes, addr)
+			u.past.add(n)
+			gone = append(gone, n)
+		}
+	}
+	u.mu.Unlock()
+	for _, n := range gone {
+		n.close()
+	}
+}
+
+// clientOptions returns what all connections have in common. PoolSize must be set.
+func (u *Upstream) clientOptions(addr string) *redis.Options {
+	o := &u.options
+	return &redis.Options{
+		Addr: addr, Username: o.Address.Username, Password: o.Address.Password,
+		Dialer:      u.dialer(),
+		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
+		MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
+		MaintNotificationsConfig: noMaintNotifications(),
+	}
+}
+
+var quiet sync.Once
+
+// silenceClient stops the client library from writing to stderr by itself: what matters is
+// reported by the calls.
+func silenceClient() {
+	quiet.Do(func() { redis.SetLogger(discard{}) })
+}
+
+type discard struct{ io.Writer }
+
+// Printf implements the library's logger.
+func (discard) Printf(context.Context, string, ...interface{}) {}
