@@ -58,6 +58,19 @@ var upstreamDirectives = []Directive{
 			"same for the keys with that prefix.",
 	},
 	{
+		Name: "rl-deny-cache", Kind: KindList, Immutable: true, Ours: true,
+		About: "Pairs of a prefix of keys and milliseconds: a decision about such a key that denies is answered " +
+			"without the upstream until a call like it can be admitted, but no longer than that time, after which " +
+			"what others have given back is noticed; empty: none.",
+	},
+	{
+		Name: "rl-lease", Kind: KindList, Immutable: true, Ours: true,
+		About: "Prefixes of keys, each with a percentage and milliseconds: a decision about such a key takes up to " +
+			"that share of the remaining units in advance, and the server grants them for that time without " +
+			"the upstream. No window exceeds its limit; units that are not granted are lost until they leave it; " +
+			"empty: none.",
+	},
+	{
 		Name: "upstream-announce", Kind: KindList, Immutable: true, Ours: true,
 		About: "Addresses, host:port, of the servers that CLUSTER SLOTS names to clients; empty: the address " +
 			"at which the client has reached this one.",

@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/upstream"
+	"github.com/zlimit/zlimit/upstream/local"
 )
 
 // upstreamOptions returns the options that the directives give an upstream. ok is false if there is none.
@@ -33,12 +34,14 @@ func upstreamOptions(c *config.Config) (o upstream.Options, ok bool, err error) 
 	o.Queue = int(c.Int("upstream-queue"))
 	o.Split = c.Bool("upstream-split")
 	o.Announce = c.Strings("upstream-announce")
-	var errs [3]error
+	var errs [5]error
 	o.Failure, errs[0] = upstream.ParseFailures(c.Strings("upstream-failure"))
 	o.WaitReplicas, o.WaitTimeout, errs[1] = parseWait(c.Strings("upstream-wait"))
 	if o.Address.TLS {
 		o.TLS, errs[2] = upstreamTLS(c)
 	}
+	o.Denials, errs[3] = local.ParseDenials(c.Strings("rl-deny-cache"))
+	o.Leases, errs[4] = local.ParseLeases(c.Strings("rl-lease"))
 	return o, true, errors.Join(errs[:]...)
 }
 

@@ -28,8 +28,9 @@ func (l *limits) init(u *Upstream) { l.upstream = u }
 
 // A decision is one call of a rate limit command.
 type decision struct {
-	call *ratelimit.Call
-	ctx  commands.Ctx
+	call     *ratelimit.Call
+	ctx      commands.Ctx
+	question question
 }
 
 // A queuedDecision is one of a transaction.
@@ -75,7 +76,7 @@ func (d *decision) slot() (int, []byte) {
 	return slot, nil
 }
 
-// unit returns the unit of a call, or an error reply.
+// unit returns the unit of a call, or its reply: an error, or what is known without the upstream.
 func (l *limits) unit(c *call.Call, clustered bool) (*unit, []byte) {
 	d, refusal := l.parse(c, c.Cmd, c.Args)
 	if refusal != nil {
@@ -87,11 +88,15 @@ func (l *limits) unit(c *call.Call, clustered bool) (*unit, []byte) {
 			return nil, refusal
 		}
 	}
+	if known := l.upstream.locals.answer(c, d); known != nil {
+		return nil, known
+	}
 	return x, nil
 }
 
 // reply returns the command's reply for that of the function.
 func (l *limits) reply(x *unit) []byte {
+	l.upstream.locals.decided(x.limit, x.reply)
 	return encode(x.limit.call.Reply(&x.limit.ctx, x.reply), x.call.Proto)
 }
 

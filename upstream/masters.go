@@ -15,6 +15,8 @@ import (
 
 // Do runs a call whose place is Alone: on one node, or on all masters.
 func (u *Upstream) Do(c *call.Call) {
+	u.locals.changes(c)
+	defer u.locals.changes(c)
 	due := time.Now().Add(u.options.Timeout)
 	t := u.current(due)
 	if run := alone[c.Cmd.FullName()]; run != nil {

@@ -46,9 +46,13 @@ func (u *Upstream) Run(calls []*call.Call) {
 	clustered := u.current(due).kind == Cluster
 	units := make([]*unit, 0, len(calls))
 	for _, c := range calls {
+		u.locals.changes(c)
 		units = u.divide(units, c, clustered)
 	}
 	u.run(units, due)
+	for _, c := range calls {
+		u.locals.changes(c)
+	}
 	for _, x := range units {
 		u.finish(x)
 	}
@@ -325,6 +329,9 @@ func (u *Upstream) finish(x *unit) {
 	if x.err != nil {
 		u.counts.errors.Add(1)
 		x.reply = errorReply("UPSTREAM " + x.err.Error())
+		if x.limit != nil {
+			u.locals.failed(x.limit)
+		}
 	}
 	switch {
 	case x.parent != nil:

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/zlimit/zlimit/upstream/local"
 )
 
 // Options configures an Upstream. Address is required.
@@ -23,8 +25,10 @@ type Options struct {
 	// answered. 0: none.
 	WaitReplicas int
 	WaitTimeout  time.Duration
-	Announce     []string // host:port of the gateways, for CLUSTER SLOTS; nil: where a client has come
-	Failure      Failures // what decisions are answered while the upstream is away
+	Announce     []string       // host:port of the gateways, for CLUSTER SLOTS; nil: where a client has come
+	Failure      Failures       // what decisions are answered while the upstream is away
+	Denials      *local.Denials // what is remembered of decisions that deny; nil: nothing
+	Leases       *local.Leases  // units taken in advance; nil: none
 	Log          *slog.Logger
 
 	// Deliver passes a message on to the subscribers of this process. It may be nil.
@@ -43,6 +47,7 @@ type Upstream struct {
 	log     *slog.Logger
 	scripts scripts
 	limits  limits
+	locals  locals
 	topics  topics
 	counts  counts
 	past    past
@@ -76,6 +81,7 @@ func Open(o Options) *Upstream {
 	u.topology.Store(&topology{kind: o.Address.Kind})
 	u.topics.init(u)
 	u.limits.init(u)
+	u.locals.denials, u.locals.leases, u.locals.start = o.Denials, o.Leases, time.Now()
 	u.refresh.init(u) // which uses the others
 	return u
 }

@@ -96,11 +96,22 @@ func (k *Call) decisionOf(n []item) (d limiter.Decision) {
 }
 
 func allowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
-	if len(n) != decisionLen || !known(n) {
+	if len(n) != k.replyLen() || !known(n) {
 		return resp.None, false
 	}
 	d := k.decisionOf(n)
 	return k.Answer(c, &d), true
+}
+
+// Decision returns the decision in the function's reply. It reports false if there is none, which is
+// an error.
+func (k *Call) Decision(raw []byte) (d limiter.Decision, ok bool) {
+	var buf [leaseLen]item
+	n, ok := numbers(buf[:0], raw)
+	if !ok || len(n) != k.replyLen() || n[0].n < 0 {
+		return d, false
+	}
+	return k.decisionOf(n), true
 }
 
 // Answer returns the reply to a call of RL.ALLOW or CL.THROTTLE with a decision. More is

@@ -20,7 +20,7 @@ var parts = []string{
 var functions = []string{
 	"log", "fixed", "gcra", "buckets", "counter", "mallow",
 	"log_peek", "fixed_peek", "gcra_peek", "buckets_peek", "counter_peek", "mallow_peek",
-	"reset", "refund", "info", "reserve", "settle", "acquire", "renew", "release", "increx",
+	"lease", "reset", "refund", "info", "reserve", "settle", "acquire", "renew", "release", "increx",
 }
 
 var (

@@ -151,6 +151,19 @@ local function log_decide(k, _, cost, flags)
   return { allowed, binding.limit, remaining, retry, reset, next_after, used, window }
 end
 
+-- log_add adds the units between two scores.
+local function log_add(key, score, last)
+  while score <= last do
+    local units, n = {}, 0
+    for unit = score, min(score + CHUNK - 1, last) do
+      units[n + 1], units[n + 2] = unit, unit
+      n = n + 2
+    end
+    call('ZADD', key, unpack(units))
+    score = score + CHUNK
+  end
+end
+
 -- log_commit writes what the callers were granted.
 local function log_commit(k)
   if k.pending == 0 then
@@ -161,16 +174,7 @@ local function log_commit(k)
     call('ZREMRANGEBYSCORE', key, '-inf', k.drop)
     emptied = k.drop >= k.stored_newest
   end
-  local score, last = k.first, k.newest
-  while score <= last do
-    local units, n = {}, 0
-    for unit = score, min(score + CHUNK - 1, last) do
-      units[n + 1], units[n + 2] = unit, unit
-      n = n + 2
-    end
-    call('ZADD', key, unpack(units))
-    score = score + CHUNK
-  end
+  log_add(key, k.first, k.newest)
   if emptied or k.expire ~= k.old_expire then
     call('PEXPIREAT', key, k.expire)
   end
@@ -238,6 +242,37 @@ local function allow_log(keys, args)
   local reply = callers(args, 2 * n + 2, log_decide, k, k.now)
   log_commit(k)
   return reply
+end
+
+-- key; limit, window, share in percent, milliseconds, most units, cost, options. It decides for one
+-- caller, and then takes at most a share of what remains in advance, to be granted elsewhere within
+-- the milliseconds: the units are recorded at their end. The reply is the caller's decision, how many
+-- units were taken, what remains after them, and when the window is empty.
+local function lease(keys, args)
+  local now, window = now_ms(), tonumber(args[2])
+  local k, refusal = log_open(keys[1], now, quotas_of(args, 1, 1))
+  if refusal then
+    return refusal
+  end
+  local d = log_decide(k, now, tonumber(args[6]), tonumber(args[7]))
+  log_commit(k)
+  local units, after = 0, d[5]
+  if d[1] > 0 then
+    units = min(tonumber(args[5]), floor(d[3] * tonumber(args[3]) / 100))
+  end
+  if units > 0 then
+    local first = max((now + tonumber(args[4])) * 1000, k.newest + 1)
+    local last = first + (units - 1)
+    if last < MAX_SCORE then
+      log_add(k.key, first, last)
+      call('PEXPIREAT', k.key, floor(last / 1000) + k.expire - floor(k.newest / 1000))
+      after = floor(last / 1000) - now + window
+    else
+      units = 0
+    end
+  end
+  d[9], d[10], d[11] = units, d[3] - units, after
+  return d
 end
 
 -- keys; cost, options, limit, window for each key.
