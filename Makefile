@@ -14,7 +14,7 @@ REPLICATED ?= 14000
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse browser sentinel soak record pgo tidy image release dist packages packages-test
+	abuse browser sentinel cluster clusters soak record pgo tidy image release dist packages packages-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,7 @@ bench-quick: ## the same in under a minute, with half the floors
 compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
+	$(GO) run -C compat/run . --gateway
 	$(GO) run -C compat/run . --tests
 
 libraries: ## limiter libraries in Python, Node, Go and Java, here and on redis-server
@@ -77,6 +78,14 @@ abuse: ## what other clients notice of abuse, here and on redis-server (needs re
 sentinel: ## ten failovers of each kind by redis-sentinel, here and on redis-server (needs redis-sentinel); 35 minutes
 	$(GO) run -C compat/run . --tests --only sentinel
 	$(GO) test -C compat/sentinel -count=1 -timeout 90m -run 'TestFailovers' . -failovers 10 -between 1ms
+
+cluster: build ## a cluster of redis-server with two gateways to try by hand; prints what to type
+	$(GO) run -C compat/cluster ./try -server ../../zlimit-server
+
+clusters: ## gateways over clusters: the libraries, and five of each fault; 20 minutes
+	$(GO) run -C compat/run . --gateway --libraries
+	$(GO) run -C compat/run . --tests --only cluster
+	$(GO) test -C compat/cluster -count=1 -timeout 60m -v -run 'TestFaults' . -rounds 5 -between 5ms
 
 soak: ## mixed load for SOAKTIME (10m); memory, goroutines and descriptors must end where they began
 	$(GO) run ./bench/soak -time $(SOAKTIME)

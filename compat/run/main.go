@@ -2,10 +2,11 @@
 // limiters. It starts both, runs every client program of this folder against both at
 // the same instants, and compares the output line by line. With --libraries the
 // programs are those of compat/libraries, each a limiter library, and the servers'
-// clocks are held. With --tls each client runs one flow over TLS, and must be refused
+// clocks are held. With --gateway our server is a gateway before a cluster of three
+// redis-servers. With --tls each client runs one flow over TLS, and must be refused
 // without a certificate and as a user whose keys are others. With --tests it runs the
 // examples of testing a limiter, in Go and other languages, Redis' tools, redis-sentinel,
-// redis_exporter, and a migration of limiters from redis-server to zlimit-server.
+// redis_exporter, clusters of redis-server behind a gateway, and a migration of limiters from redis-server to zlimit-server.
 //
 // It does not test commands or error texts, as difftest and the server's transcripts
 // do, and it does not measure. It needs redis-server and the languages' own tools, and
@@ -47,8 +48,8 @@ func main() {
 	flag.BoolVar(&o.libraries, "libraries", false,
 		"run the limiter libraries instead of the documents' flows")
 	flag.BoolVar(&o.tests, "tests", false,
-		"run the tests of compat/embed, tests, terminal, exporter, sentinel and migration instead; "+
-			"--only takes go, python, node, java, terminal, exporter, sentinel, migration")
+		"run the tests of compat/embed, tests, terminal, exporter, sentinel, cluster and migration instead; "+
+			"--only takes go, python, node, java, terminal, exporter, sentinel, cluster, migration")
 	flag.BoolVar(&o.tls, "tls", false,
 		"connect over TLS instead: with a certificate, without one, and as a user whose keys are others")
 	flag.BoolVar(&o.gateway, "gateway", false,

@@ -17,8 +17,9 @@ import (
 // A suite is a folder of tests in some language's own framework. They start
 // zlimit-server or run it in their process. Most show that limiters can be tested so, and
 // compare nothing with Redis; terminal and exporter run Redis' tools and redis_exporter
-// against both servers, sentinel runs redis-sentinel over both, and migration moves the
-// limiter libraries from one to the other.
+// against both servers, sentinel runs redis-sentinel over both, cluster puts the server
+// before a cluster of redis-servers, and migration moves the limiter libraries from one
+// to the other.
 type suite struct {
 	name         string // as in --only
 	dir          string
@@ -35,6 +36,12 @@ func testSuites(root string) []suite {
 		{
 			name: "sentinel", dir: at("compat/sentinel"), preparations: sentinelPreparations(root),
 			// Tests wait for Sentinel more than they compute.
+			command: []string{"go", "test", "-count=1", "-parallel=3", "./..."},
+		},
+		{
+			name: "cluster", dir: at("compat/cluster"),
+			preparations: []preparation{pythonPreparation("python", at("compat/python"))},
+			// Tests wait for nodes more than they compute.
 			command: []string{"go", "test", "-count=1", "-parallel=3", "./..."},
 		},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},

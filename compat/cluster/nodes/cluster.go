@@ -1,9 +1,11 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -26,7 +28,8 @@ type Options struct {
 	NodeTimeout time.Duration
 	// Proxied gives each node a Proxy, whose address is the one that it announces.
 	Proxied bool
-	// Program is redis-server or another that takes its directives; "" means redis-server.
+	// Program is redis-server or another that takes its directives; "" means that of the environment
+	// variable CLUSTER_SERVER or else redis-server.
 	Program string
 	// Directives are added to the configuration of each node.
 	Directives []string
@@ -53,9 +56,7 @@ type Node struct {
 // Start starts a cluster with its files in dir, and returns when every slot is served and every
 // replica is in step. The caller must Close it.
 func Start(ctx context.Context, dir string, o Options) (*Cluster, error) {
-	if o.Program == "" {
-		o.Program = "redis-server"
-	}
+	o.Program = cmp.Or(o.Program, os.Getenv("CLUSTER_SERVER"), "redis-server")
 	if o.NodeTimeout == 0 {
 		o.NodeTimeout = 2 * time.Second
 	}

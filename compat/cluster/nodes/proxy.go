@@ -10,9 +10,8 @@ import (
 // 127.0.0.1.
 const nodeSource = "127.0.0.2"
 
-// A Proxy is the address by which clients, and replicas, know a node. While it is cut it carries
-// nothing between clients and the node and closes nothing, as a network that loses packets;
-// replicas still reach their master.
+// A Proxy is the address by which clients, and replicas, know a node. While it is cut for either it carries
+// nothing between them and the node and closes nothing, as a network that loses packets.
 type Proxy struct {
 	Port int
 
@@ -20,6 +19,11 @@ type Proxy struct {
 	listener net.Listener
 	running  sync.WaitGroup
 
+	clients, replicas side
+}
+
+// A side is who connects through a proxy.
+type side struct {
 	mu    sync.Mutex // protects the fields below
 	gate  chan struct{}
 	conns []net.Conn
@@ -31,8 +35,11 @@ func startProxy(to int) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{Port: l.Addr().(*net.TCPAddr).Port, to: to, listener: l, gate: make(chan struct{})}
-	p.Heal()
+	p := &Proxy{Port: l.Addr().(*net.TCPAddr).Port, to: to, listener: l}
+	for _, s := range []*side{&p.clients, &p.replicas} {
+		s.cut()
+		s.heal()
+	}
 	p.running.Go(func() {
 		for {
 			in, err := l.Accept()
@@ -48,68 +55,85 @@ func startProxy(to int) (*Proxy, error) {
 // close ends all connections.
 func (p *Proxy) close() {
 	p.listener.Close()
-	p.mu.Lock()
-	for _, c := range p.conns {
-		c.Close()
-	}
-	p.mu.Unlock()
-	p.Heal()
+	p.clients.drop()
+	p.replicas.drop()
 	p.running.Wait()
 }
 
 // Cut stops the proxy from carrying anything of clients.
-func (p *Proxy) Cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gate = make(chan struct{})
+func (p *Proxy) Cut() { p.clients.cut() }
+
+// Heal lets the proxy carry what has been kept back of clients.
+func (p *Proxy) Heal() { p.clients.heal() }
+
+// CutReplicas stops the proxy from carrying anything of replicas.
+func (p *Proxy) CutReplicas() { p.replicas.cut() }
+
+// DropReplicas closes the connections of replicas, and what has been kept back of them is lost. New ones are
+// carried.
+func (p *Proxy) DropReplicas() { p.replicas.drop() }
+
+func (s *side) cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gate = make(chan struct{})
 }
 
-// Heal lets the proxy carry what has been kept back.
-func (p *Proxy) Heal() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (s *side) heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	select {
-	case <-p.gate:
+	case <-s.gate:
 	default:
-		close(p.gate)
+		close(s.gate)
 	}
 }
 
+func (s *side) drop() {
+	s.mu.Lock()
+	for _, c := range s.conns {
+		c.Close()
+	}
+	s.conns = nil
+	s.mu.Unlock()
+	s.heal()
+}
+
 // pass waits while the proxy is cut.
-func (p *Proxy) pass() {
-	p.mu.Lock()
-	gate := p.gate
-	p.mu.Unlock()
+func (s *side) pass() {
+	s.mu.Lock()
+	gate := s.gate
+	s.mu.Unlock()
 	<-gate
 }
 
 // keep notes a connection to close in the end.
-func (p *Proxy) keep(c net.Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.conns = append(p.conns, c)
+func (s *side) keep(c net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = append(s.conns, c)
 }
 
 // carry copies both ways until one side ends.
 func (p *Proxy) carry(in net.Conn) {
-	p.keep(in)
-	defer in.Close()
-	pass := p.pass
+	s := &p.clients
 	if in.RemoteAddr().(*net.TCPAddr).IP.String() == nodeSource {
-		pass = func() {}
+		s = &p.replicas
 	}
-	pass()
+	s.keep(in)
+	defer in.Close()
+	s.pass()
 	out, err := net.Dial("tcp4", Addr(p.to))
 	if err != nil {
 		return
 	}
-	p.keep(out)
+	s.keep(out)
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
 		both.Go(func() {
 			defer way[1].Close()
 			defer way[0].Close()
-			carryOneWay(way[1], way[0], pass)
+			carryOneWay(way[1], way[0], s.pass)
 		})
 	}
 	both.Wait()
