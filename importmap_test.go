@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"cmd/zlimit-server": {
 		"server", "metrics", "engine", "engine/durable", "upstream", "upstream/export", "logging", "config",
 	},
-	"metrics":              {"page", "engine", "engine/stats", "commands"},
+	"metrics":              {"page", "engine", "engine/stats", "upstream/call", "commands"},
 	"page":                 {"engine", "resp"},
 	"bench":                {root, "limiter", "testca"},
 	"bench/abuse":          {"abuse"},
@@ -133,7 +133,7 @@ var restricted = map[string][]string{
 	"github.com/stretchr/testify":       {},
 	"github.com/anishathalye/porcupine": {},
 	"github.com/prometheus":             {"metrics"},
-	"github.com/redis/go-redis":         {"upstream", "upstream/export"},
+	"github.com/redis/go-redis":         {"bench", "upstream", "upstream/export"},
 	"github.com/sony/gobreaker":         {"upstream"},
 	"net": {
 		"server", "metrics", "page", "server/pipe", "limiter/httplimit",

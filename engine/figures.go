@@ -7,6 +7,7 @@ import (
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/upstream/call"
 	"github.com/zlimit/zlimit/words"
 )
 
@@ -41,6 +42,8 @@ type Figures struct {
 	SlowCommands int64 // entries that SLOWLOG has had since the start
 
 	ClockAheadUs int64 // how far the clock is ahead of the system's
+
+	Upstream []call.Fact // as in INFO; nil: there is no upstream
 }
 
 // Denials is how many logins have failed, or how many calls were refused by the ACL for
@@ -74,6 +77,9 @@ func (e *Engine) Figures() Figures {
 		Prefixes: e.prefixFigures(), Doctor: e.doctor.Totals(),
 		SlowCommands: e.slow.log.Total(),
 		ClockAheadUs: e.clock.AheadUs(),
+	}
+	if u := e.options.Upstream; u != nil {
+		f.Upstream = u.Status()
 	}
 	prefixes, none, all := e.prefixDecisions()
 	f.Decisions = all

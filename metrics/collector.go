@@ -99,6 +99,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 	} {
 		ch <- d
 	}
+	describeUpstream(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -125,11 +126,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		{saveOK, !d.Save.Failed},
 		{saving, d.Save.Running},
 	} {
-		value := 0.0
-		if g.on {
-			value = 1
-		}
-		put(g.desc, now, value)
+		put(g.desc, now, oneIf(g.on))
 	}
 	put(logBytes, now, float64(d.Log.Size))
 	put(logWaiting, now, float64(d.Log.Buffered))
@@ -158,6 +155,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(inBytes, total, float64(f.InBytes))
 	put(outBytes, total, float64(f.OutBytes))
 	put(ahead, now, seconds(f.ClockAheadUs))
+	collectUpstream(f.Upstream, put)
 
 	for _, p := range f.ByPrefix {
 		for name, sum := range byAlgorithm(p.By) {

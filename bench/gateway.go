@@ -1,0 +1,333 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// nodesOfCluster is how many masters the gateway's rows have. They share the servers' core with the gateway:
+// figures are processor time, not throughput.
+const nodesOfCluster = 3
+
+// A route is a way to a decision that keys of a cluster, or of one server, make.
+type route struct {
+	name     string
+	flags    []string // of a gateway
+	flow     flow
+	keys     uint64
+	quota    quota
+	pipeline int
+	direct   bool // a client for clusters asks the nodes
+	alone    bool // one server of ours has the keys
+}
+
+// A cost is what a decision has cost in a round.
+type cost struct {
+	gateway, nodes, client float64 // processor time in microseconds
+	trips                  float64 // round trips between the gateway and the nodes
+	perSecond              float64
+}
+
+// routes returns the ways to compare. The first is what all others are compared with.
+func routes() []route {
+	const keys = 10_000
+	hot := quota{limit: 1_000_000, windowMs: 60_000}
+	return []route{
+		{name: "allow", flow: rlAllow, keys: keys, quota: perMinute, pipeline: 1},
+		{name: "allow-16", flow: rlAllow, keys: keys, quota: perMinute, pipeline: 16},
+		{name: "script", flow: evalsha, keys: keys, quota: perMinute, pipeline: 1},
+		{name: "script-16", flow: evalsha, keys: keys, quota: perMinute, pipeline: 16},
+		{name: "direct", flow: evalsha, keys: keys, quota: perMinute, pipeline: 1, direct: true},
+		{name: "direct-16", flow: evalsha, keys: keys, quota: perMinute, pipeline: 16, direct: true},
+		{name: "alone", flow: rlAllow, keys: keys, quota: perMinute, pipeline: 1, alone: true},
+		{name: "alone-16", flow: rlAllow, keys: keys, quota: perMinute, pipeline: 16, alone: true},
+		{name: "denied", flow: rlAllow, keys: keys, quota: once, pipeline: 1},
+		{
+			name: "deny-cache", flow: rlAllow, keys: keys, quota: once, pipeline: 1,
+			flags: []string{"--rl-deny-cache", keyPrefix, "1000"},
+		},
+		{name: "hot", flow: rlAllow, keys: 1, quota: hot, pipeline: 1},
+		{
+			name: "lease", flow: rlAllow, keys: 1, quota: hot, pipeline: 1,
+			flags: []string{"--rl-lease", keyPrefix, "10", "1000"},
+		},
+	}
+}
+
+// overCluster measures what a decision costs a gateway and the nodes behind it, by each route.
+func overCluster(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	nodes, err := b.startNodes(ctx)
+	defer func() {
+		for _, n := range nodes {
+			n.stop()
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	var results []result
+	var first map[int]cost // by pipeline
+	for _, way := range routes() {
+		var all []cost
+		for range b.rounds {
+			c, err := b.take(ctx, way, nodes)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", way.name, err)
+			}
+			all = append(all, c)
+		}
+		c := medianCost(all)
+		say("%s: a decision takes %.2f us of the gateway, %.2f us of the nodes, %.2f us of the client, "+
+			"%.2f round trips; %s/s", way.name, c.gateway, c.nodes, c.client, c.trips, thousands(c.perSecond))
+		if first == nil {
+			first = map[int]cost{}
+		}
+		if _, ok := first[way.pipeline]; !ok {
+			first[way.pipeline] = c
+			results = append(results, lower(r.name+"-trips-"+strconv.Itoa(way.pipeline),
+				"round trips of "+r.about, "", 0, figure{Name: way.name, Value: c.trips},
+				figure{Name: "one for each", Value: 1}))
+			continue
+		}
+		reference := first[way.pipeline]
+		results = append(results, lower(r.name+"-"+way.name, "processor time of "+r.about, "us", 0,
+			figure{Name: "allow", Value: reference.gateway + reference.nodes},
+			figure{Name: way.name, Value: c.gateway + c.nodes}))
+	}
+	return results, nil
+}
+
+// startNodes starts masters that share the slots. It returns those that it has started also with an error.
+func (b *bench) startNodes(ctx context.Context) (nodes []*serverProcess, err error) {
+	firstBus := ""
+	for i := range nodesOfCluster {
+		n, bus, err := b.startNode(ctx)
+		if err != nil {
+			return nodes, err
+		}
+		nodes = append(nodes, n)
+		if i == 0 {
+			firstBus = bus
+		}
+		const slots = 16384
+		host, port, _ := strings.Cut(nodes[0].address, ":")
+		for _, command := range [][]string{
+			{"CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i + 1)},
+			{
+				"CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i * slots / nodesOfCluster),
+				strconv.Itoa((i+1)*slots/nodesOfCluster - 1),
+			},
+			{"CLUSTER", "MEET", host, port, firstBus},
+		} {
+			if i == 0 && command[1] == "MEET" {
+				continue
+			}
+			if _, err := n.ask(command...); err != nil {
+				return nodes, fmt.Errorf("%v: %w", command, err)
+			}
+		}
+	}
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.Now().Add(ioTimeout)
+	for _, n := range nodes {
+		for {
+			info, err := n.ask("CLUSTER", "INFO")
+			if err != nil {
+				return nodes, err
+			}
+			if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3") {
+				break
+			}
+			if time.Now().After(deadline) {
+				return nodes, fmt.Errorf("%w: the cluster is not ready: %s", errNoAnswer, info)
+			}
+			select {
+			case <-poll.C:
+			case <-ctx.Done():
+				return nodes, ctx.Err()
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// startNode starts a node that knows no other. It also returns the port of the cluster's bus.
+func (b *bench) startNode(ctx context.Context) (n *serverProcess, bus string, err error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	bus = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	if err := l.Close(); err != nil {
+		return nil, "", err
+	}
+	n, err = b.start(ctx, contender{program: redisServer, flags: []string{
+		"--cluster-enabled", "yes", "--cluster-config-file", "nodes-" + bus + ".conf", "--cluster-port", bus,
+	}})
+	return n, bus, err
+}
+
+// take makes decisions for a round by a route, beginning with no keys.
+func (b *bench) take(ctx context.Context, way route, nodes []*serverProcess) (cost, error) {
+	var addrs []string
+	for _, n := range nodes {
+		addrs = append(addrs, n.address)
+		if _, err := n.ask("FLUSHALL"); err != nil {
+			return cost{}, err
+		}
+		if _, err := n.ask("SCRIPT", "LOAD", script); err != nil {
+			return cost{}, err
+		}
+	}
+	var front *serverProcess
+	if !way.direct {
+		flags := append([]string{"--upstream", "redis://" + strings.Join(addrs, ",")}, way.flags...)
+		if way.alone {
+			flags = nil
+		}
+		var err error
+		if front, err = b.start(ctx, contender{program: ourServer, name: way.name, flags: flags}); err != nil {
+			return cost{}, err
+		}
+		defer front.stop()
+		if _, err := front.ask("SCRIPT", "LOAD", script); err != nil {
+			return cost{}, err
+		}
+	}
+	keys := uniform(way.keys, 0)
+	if way.quota == perMinute {
+		keys.perGeneration = int64(way.keys) * way.quota.limit / 2
+	}
+	run := func(length time.Duration) (flows int64, took time.Duration, err error) {
+		if way.direct {
+			return askNodes(ctx, addrs, way, keys, length)
+		}
+		l := &load{
+			address: front.address, flow: way.flow, pipeline: way.pipeline, connections: 50, keys: keys,
+			quota: way.quota, duration: length,
+		}
+		t, err := l.run(ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		return t.all, t.whole, nil
+	}
+	if _, _, err := run(firstWarm); err != nil {
+		return cost{}, err
+	}
+	before, err := b.meter(front, way, nodes)
+	if err != nil {
+		return cost{}, err
+	}
+	flows, took, err := run(b.length)
+	if err != nil {
+		return cost{}, err
+	}
+	after, err := b.meter(front, way, nodes)
+	if err != nil {
+		return cost{}, err
+	}
+	n := float64(flows)
+	return cost{
+		gateway: (after.gateway - before.gateway) / n, nodes: (after.nodes - before.nodes) / n,
+		client: (after.client - before.client) / n, trips: (after.trips - before.trips) / n,
+		perSecond: n / took.Seconds(),
+	}, nil
+}
+
+// meter returns what everybody has used so far: a cost that is no one decision's.
+func (b *bench) meter(front *serverProcess, way route, nodes []*serverProcess) (c cost, err error) {
+	us := func(pid int) float64 {
+		use, readErr := readProcess(pid)
+		err = errors.Join(err, readErr)
+		return float64(use.cpu.Microseconds())
+	}
+	for _, n := range nodes {
+		c.nodes += us(n.pid)
+	}
+	c.client = us(os.Getpid())
+	if front == nil {
+		return c, err
+	}
+	c.gateway = us(front.pid)
+	if way.alone {
+		return c, err
+	}
+	info, infoErr := front.ask("INFO", "upstream")
+	if infoErr != nil {
+		return c, errors.Join(err, infoErr)
+	}
+	_, rest, _ := strings.Cut(info, "upstream_round_trips:")
+	text, _, _ := strings.Cut(rest, "\r\n")
+	trips, parseErr := strconv.ParseFloat(text, 64)
+	c.trips = trips
+	return c, errors.Join(err, parseErr)
+}
+
+// askNodes asks by a client for clusters, from as many goroutines as the other loads have connections.
+func askNodes(
+	ctx context.Context, addrs []string, way route, keys *picker, length time.Duration,
+) (flows int64, took time.Duration, err error) {
+	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, PoolSize: 50})
+	defer c.Close()
+	var (
+		running sync.WaitGroup
+		mu      sync.Mutex // protects keys
+		done    atomic.Int64
+		failed  atomic.Pointer[error]
+		begin   = time.Now()
+	)
+	next := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		generation, number := keys.next()
+		return fmt.Sprintf("%s%05d:%07d", keyPrefix, generation, number)
+	}
+	sha := scriptSHA()
+	for range 50 {
+		running.Go(func() {
+			for time.Since(begin) < length && failed.Load() == nil {
+				p := c.Pipeline()
+				for range way.pipeline {
+					p.EvalSha(ctx, sha, []string{next()}, time.Now().UnixMilli(), way.quota.windowMs, way.quota.limit)
+				}
+				if _, err := p.Exec(ctx); err != nil {
+					failed.Store(&err)
+				}
+				done.Add(int64(way.pipeline))
+			}
+		})
+	}
+	running.Wait()
+	took = time.Since(begin)
+	if e := failed.Load(); e != nil {
+		err = *e
+	}
+	return done.Load(), took, err
+}
+
+func medianCost(all []cost) cost {
+	of := func(get func(cost) float64) float64 {
+		var values []float64
+		for _, c := range all {
+			values = append(values, get(c))
+		}
+		return median(values)
+	}
+	return cost{
+		gateway: of(func(c cost) float64 { return c.gateway }), nodes: of(func(c cost) float64 { return c.nodes }),
+		client: of(func(c cost) float64 { return c.client }), trips: of(func(c cost) float64 { return c.trips }),
+		perSecond: of(func(c cost) float64 { return c.perSecond }),
+	}
+}
