@@ -62,7 +62,9 @@ func (s *Session) findWatchers(shards store.ShardSet, cmd *commands.Command, arg
 	var keys [4][]byte
 	s.anyRuns(cmd, args, func(cmd *commands.Command, args [][]byte) bool {
 		for _, key := range cmd.AppendKeys(keys[:0], args) {
-			e.store.WatchersOf(s.ctx.DBIndex, key, found)
+			if store.ShardOf(key)&locked != 0 { // a script that there is not locks none, and changes nothing
+				e.store.WatchersOf(s.ctx.DBIndex, key, found)
+			}
 		}
 		return false
 	})

@@ -21,7 +21,7 @@ func open(t *testing.T) (upstream.Address, *redis.Client) {
 	s := zlimittest.RunWith(t, zlimittest.Options{Directives: []string{"--enable-debug-command", "yes"}})
 	a, err := upstream.ParseURL("redis://" + s.Addr())
 	require.NoError(t, err)
-	c := redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, MaxRetries: -1})
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), Protocol: 2, MaxRetries: -1, ReadTimeout: replyTimeout})
 	t.Cleanup(func() { _ = c.Close() })
 	return a, c
 }
