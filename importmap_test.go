@@ -43,13 +43,15 @@ var mayImport = map[string][]string{
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},
 	"server": {
-		"server/tlsconfig", root, "engine", "engine/faults", "clock", "config", "logging", "persist/disk", "resp", "words",
+		"server/tlsconfig", root, "engine", "engine/faults", "clock", "config", "logging", "persist/disk",
+		"resp", "words",
 	},
 	"server/tlsconfig": {},
 	"server/pipe":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
-		"engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info", "engine/latency", "engine/logins",
+		"engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info", "engine/latency",
+		"engine/logins",
 		"engine/memory", "engine/process", "engine/pubsub", "engine/replication", "engine/slowlog",
 		"engine/stats", "engine/traces", "engine/tracking", "acl", "scripting", "commands", "persist/disk",
 		"store", "store/effects", "resp", "clock", "config", "logging", "words",
