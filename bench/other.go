@@ -51,7 +51,7 @@ func otherRows() []row {
 		{
 			name: "gateway",
 			about: "a decision by a gateway before three redis-servers, all on one core, against other ways; " +
-				"us of gateway and nodes together",
+				"us of both together",
 			measure: overCluster,
 		},
 		{
