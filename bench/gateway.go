@@ -197,8 +197,10 @@ func (b *bench) take(ctx context.Context, way route, nodes []*serverProcess) (co
 			flags = nil
 		}
 		var err error
-		front, err = b.start(ctx, contender{program: ourServer, name: way.name, flags: flags})
-		if err != nil {
+		if front, err = b.start(ctx, contender{
+			program: ourServer, name: way.name,
+			flags: flags,
+		}); err != nil {
 			return cost{}, err
 		}
 		defer front.stop()
@@ -281,7 +283,7 @@ func askNodes(
 	ctx context.Context, addrs []string, way route, keys *picker, length time.Duration,
 ) (flows int64, took time.Duration, err error) {
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, PoolSize: 50})
-	defer func() { _ = c.Close() }() // only read
+	defer func() { err = errors.Join(err, c.Close()) }()
 	var (
 		running sync.WaitGroup
 		mu      sync.Mutex // protects keys
@@ -301,8 +303,8 @@ func askNodes(
 			for time.Since(begin) < length && failed.Load() == nil {
 				p := c.Pipeline()
 				for range way.pipeline {
-					p.EvalSha(ctx, sha, []string{next()}, time.Now().UnixMilli(), way.quota.windowMs,
-						way.quota.limit)
+					p.EvalSha(ctx, sha, []string{next()},
+						time.Now().UnixMilli(), way.quota.windowMs, way.quota.limit)
 				}
 				if _, err := p.Exec(ctx); err != nil {
 					failed.Store(&err)

@@ -69,7 +69,8 @@ func (d *decision) slot() (int, []byte) {
 	first := d.call.Keys()[0]
 	for _, key := range d.call.Keys()[1:] {
 		if commands.KeySlot(key) != commands.KeySlot(first) {
-			return slot, errorReply(fmt.Sprintf("CROSSSLOT keys '%s' and '%s' are in different slots: give them "+
+			return slot, errorReply(fmt.Sprintf("CROSSSLOT keys '%s' and '%s' are in different slots: "+
+				"give them "+
 				"the same hash tag, as in {tag}%s and {tag}%s", first, key, first, key))
 		}
 	}
@@ -116,7 +117,7 @@ func (l *limits) replies(x *unit) []byte {
 		}
 		elems[q.at] = encode(q.decision.call.Reply(&q.decision.ctx, elems[q.at]), x.call.Proto)
 	}
-	return appendArray(nil, elems)
+	return arrayOf(elems)
 }
 
 // functions is what is known of a node's library.
@@ -257,7 +258,8 @@ func (n *node) ask(words ...string) ([]byte, error) {
 		size += len(w)
 	}
 	j := &job{
-		items: []*item{it}, bytes: size, due: time.Now().Add(n.upstream.options.Timeout), done: new(sync.WaitGroup),
+		items: []*item{it}, bytes: size,
+		due: time.Now().Add(n.upstream.options.Timeout), done: new(sync.WaitGroup),
 	}
 	j.done.Add(1)
 	n.lane(0, resp.RESP2).submit(j, true)
@@ -301,6 +303,7 @@ func (l *limits) look(now time.Time) {
 		return
 	}
 	start := time.UnixMicro(since)
-	l.upstream.log.Info("upstream: decisions are no longer degraded", "since", start.UTC().Format(time.RFC3339Nano),
+	l.upstream.log.Info("upstream: decisions are no longer degraded", "since",
+		start.UTC().Format(time.RFC3339Nano),
 		"until", last.UTC().Format(time.RFC3339Nano), "degraded", l.upstream.counts.degraded.Load())
 }

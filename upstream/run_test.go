@@ -36,12 +36,6 @@ func pair(t *testing.T, special func(node int, args []string) string) (a, b *fak
 	return nodes[0], nodes[1]
 }
 
-// Keys whose slots are in the first and in the second half: 3300 and 15495.
-const (
-	lowKey  = "b"
-	highKey = "a"
-)
-
 func TestCallsGoToTheNodeOfTheirSlot(t *testing.T) {
 	a, b := pair(t, nil)
 	u := open(t, "redis://"+a.addr, nil)
@@ -223,7 +217,8 @@ func TestNothingAnswers(t *testing.T) {
 		kinds[strings.TrimPrefix(reply, "-UPSTREAM "+l.Addr().String()+": ")]++
 	}
 	t.Log(kinds)
-	require.Less(t, u.node(l.Addr().String()).trips.Load(), int64(100), "the breaker is open most of the time")
+	require.Less(t, u.node(l.Addr().String()).trips.Load(), int64(100),
+		"the breaker is open most of the time")
 }
 
 // A stalled node costs callers of another one nothing.

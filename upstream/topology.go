@@ -214,6 +214,7 @@ func (u *Upstream) askNode(addr string) (*topology, error) {
 	}
 	ctx, cancel := context.WithTimeout(u.ending, 2*u.options.Timeout)
 	defer cancel()
+	//nolint:staticcheck // CLUSTER SHARDS is not in Redis 6 and Valkey's proxies
 	slots, err := n.lane(0, resp.RESP2).client.ClusterSlots(ctx).Result()
 	switch {
 	case err == nil:
@@ -270,7 +271,8 @@ func (u *Upstream) cluster(asked *node, ranges []redis.ClusterSlot) *topology {
 
 // askSentinels asks the sentinels one after the other for the master, and that whether it is one.
 func (u *Upstream) askSentinels() (*topology, error) {
-	ctx, cancel := context.WithTimeout(u.ending, time.Duration(len(u.options.Address.Seeds)+1)*u.options.Timeout)
+	ctx, cancel := context.WithTimeout(u.ending,
+		time.Duration(len(u.options.Address.Seeds)+1)*u.options.Timeout)
 	defer cancel()
 	var errs []error
 	for _, addr := range u.options.Address.Seeds {
