@@ -349,7 +349,8 @@ func TestCopyWaitsForSave(t *testing.T) {
 func TestClientTypeMaster(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, f *fabric, k kind) {
-		master, replica := f.node(ours), f.node(k)
+		// No ping may follow what the master was told.
+		master, replica := f.node(ours, "--repl-ping-replica-period", "3600"), f.node(k)
 		require.Equal(t, "$0\r\n", replica.do(t, "CLIENT LIST TYPE master"))
 		f.follow(replica, master)
 		master.fill(t, "SELECT 3", "SET k v")
