@@ -15,7 +15,10 @@ func enableTimestamps(uintptr) {}
 
 func newSocket(net.Conn) *socket { return nil }
 
-func (s *socket) read([]byte, func(int) []byte) (int, error) { panic("server: there is no socket") }
+func (s *socket) read([]byte) (int, error) { panic("server: there is no socket") }
+func (s *socket) readInto(*reader, func(int) bool) (int, error) {
+	panic("server: there is no socket")
+}
 func (s *socket) readSome([]byte) (int, error)               { panic("server: there is no socket") }
 func (s *socket) writeSome([]byte) (int, error)              { panic("server: there is no socket") }
 func (s *socket) shutdown()                                  { panic("server: there is no socket") }
