@@ -22,8 +22,8 @@ type socket struct {
 	closed           atomic.Bool // shutdown was called
 
 	in       transfer
-	blocking bool               // the read blocks if there is nothing
-	waits    int                // how often a read found nothing more and waited
+	blocking bool             // the read blocks if there is nothing
+	waits    int              // how often a read found nothing more and waited
 	from     *reader          // whose buffer is read into; nil: in.buf
 	onRead   func(n int) bool // see readInto; may be nil
 
