@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"runtime"
@@ -27,6 +28,8 @@ type options struct {
 	ours     string
 	redis    string
 	valkey   string
+	redis8   string
+	seed     uint64
 	json     string
 	markdown string
 	picture  string
@@ -49,6 +52,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.ours, "ours", "", "the program to measure as ours (default: build "+ourPackage+")")
 	flags.StringVar(&o.redis, "redis", "redis-server", "the program to compare with")
 	flags.StringVar(&o.valkey, "valkey", "valkey-server", "the program that joins in, where it is found")
+	flags.StringVar(&o.redis8, "redis8", "", "a newer Redis that joins in, too (default: none)")
+	flags.Uint64Var(&o.seed, "seed", 0, "of the order of rounds (default: drawn)")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
 	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
 	flags.StringVar(&o.picture, "picture", "",
@@ -60,6 +65,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if o.quick && !given["seconds"] {
 		o.seconds = 0.7
+	}
+	if !given["seed"] {
+		o.seed = rand.Uint64N(1_000_000)
 	}
 	switch {
 	case flags.NArg() > 0:
