@@ -13,8 +13,8 @@ func hitsRows() []row {
 		}
 	}
 	base := row{
-		pipeline: 16, connections: 50, keys: 10_000, mix: admitting, quota: quota{limit: 1000, windowMs: 60_000},
-		sides: sides(12, 1.4), fill: []flow{rlAllow, nil, zadd},
+		pipeline: 16, connections: 50, keys: 10_000, mix: admitting,
+		quota: quota{limit: 1000, windowMs: 60_000}, sides: sides(12, 1.4), fill: []flow{rlAllow, nil, zadd},
 	}
 	var list []row
 	for _, h := range []struct{ hits, span, parts int }{{10, 10, 5}, {200, 80, 1}} {

@@ -33,6 +33,7 @@ type options struct {
 	json     string
 	markdown string
 	picture  string
+	profile  string
 }
 
 // parseOptions parses the command line. --quick changes the defaults of --rounds and
@@ -58,6 +59,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
 	flags.StringVar(&o.picture, "picture", "",
 		"draw what the algorithms admit of three loads to this file (docs/traffic.svg), and stop")
+	flags.StringVar(&o.profile, "profile", "",
+		"write what our server does with its processor time in this row, and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -115,6 +118,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var rep *report
 	if o.picture != "" {
 		err = writeFile(o.picture, writePicture)
+	} else if o.profile != "" {
+		err = profileRows(ctx, o, stdout, progress)
 	} else if o.list {
 		err = writeList(stdout, chosen)
 	} else if rep, err = runAll(ctx, o, chosen, progress); rep != nil {

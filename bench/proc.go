@@ -52,7 +52,11 @@ func readProcess(pid int) (processUse, error) {
 	if err != nil {
 		return processUse{}, err
 	}
-	return parseProcessStat(text, int64(os.Getpagesize()))
+	use, err := parseProcessStat(text, int64(os.Getpagesize()))
+	if precise, ok := processClock(pid); ok && err == nil {
+		use.cpu = precise
+	}
+	return use, err
 }
 
 // coreUse is what had become of a core's time at an instant.

@@ -214,8 +214,8 @@ func (rep *report) misses() []string {
 }
 
 var columns = []string{
-	"row", "ratio", "min-max", "floor", "ours", "other", "throughput", "min-max", "ours", "other", "p50", "p99",
-	"p99.9", "RSS MB",
+	"row", "ratio", "min-max", "floor", "ours", "other", "throughput", "min-max", "ours", "other",
+	"p50", "p99", "p99.9", "RSS MB",
 }
 
 // cells returns a result in the order of columns; a pair is ours / the other.
@@ -231,12 +231,13 @@ func (res *result) cells() []string {
 		return []string{fmt.Sprintf("%.2f", r.OfMedians), fmt.Sprintf("%.2f-%.2f", r.Min, r.Max)}
 	}
 	cells := append(append([]string{res.Name}, compared(res.judged())...), floor)
-	values := []string{
-		quantity(res.Ours.Value, res.Unit), res.Reference.Name + " " + quantity(res.Reference.Value, res.Unit),
+	pair := func(ours, other float64, unit string) []string {
+		return []string{quantity(ours, unit), res.Reference.Name + " " + quantity(other, unit)}
 	}
+	values := pair(res.Ours.Value, res.Reference.Value, res.Unit)
 	a, b := res.Ours.Load, res.Reference.Load
 	if res.CPURatio != nil {
-		cells = append(cells, quantity(a.CPUPerMega, "us"), res.Reference.Name+" "+quantity(b.CPUPerMega, "us"))
+		cells = append(cells, pair(a.CPUPerMega, b.CPUPerMega, "us")...)
 		cells = append(cells, compared(res.Ratio)...)
 		cells = append(cells, values...)
 	} else {
@@ -275,8 +276,8 @@ func (rep *report) about() (above, below []string) {
 	above = []string{
 		fmt.Sprintf("%s; %s.", rep.Machine, rep.Placement),
 		rep.versions() + ".",
-		fmt.Sprintf("Medians of %d rounds of %g s, all from this run, servers in shuffled order (seed %d). A "+
-			"ratio above 1 is in our favour: of processor time a call (us) in closed loops, with throughput "+
+		fmt.Sprintf("Medians of %d rounds of %g s, all from this run, servers in shuffled order (seed %d). "+
+			"A ratio above 1 is in our favour: of processor time a call (us) in closed loops, with throughput "+
 			"beside, else of the figures; min-max over pairs of rounds.", rep.Rounds, rep.Seconds, rep.Seed),
 	}
 	for _, r := range rep.Rows {

@@ -55,7 +55,8 @@ func TestFloorsAreOfProcessorTime(t *testing.T) {
 	require.InDelta(t, 0.5, slow.Ratio.OfMedians, 1e-9)
 	fast := concluded(row{name: "x"}, with(200, 2), with(100, 2), 1.5)
 	require.True(t, fast.Missed)
-	require.Equal(t, []string{"x: 1.00 times redis, the floor is 1.50"}, (&report{Rows: []result{fast}}).misses())
+	require.Equal(t, []string{"x: 1.00 times redis, the floor is 1.50"},
+		(&report{Rows: []result{fast}}).misses())
 
 	short := concluded(row{name: "x"}, with(200, 0), with(100, 0), 1.5)
 	require.Nil(t, short.CPURatio, "too short for the kernel's clock")
@@ -82,7 +83,8 @@ func TestTargets(t *testing.T) {
 	}, rep.targets())
 	var out strings.Builder
 	require.NoError(t, rep.writeMarkdown(&out))
-	require.Contains(t, out.String(), "| hits-10-ping | processor time a call | at most 1.40 times our PING's | 1.50 | MISSED |")
+	require.Contains(t, out.String(),
+		"| hits-10-ping | processor time a call | at most 1.40 times our PING's | 1.50 | MISSED |")
 }
 
 func TestWarnings(t *testing.T) {
@@ -129,7 +131,8 @@ func TestWriteText(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, sample().writeText(&out))
 	text := strings.Join(strings.Fields(out.String()), " ")
-	require.Contains(t, text, "ping-1 0.90 0.90-0.90 - 11.1 us redis 10 us 0.90 0.90-0.90 90.0k/s redis 100.0k/s 500 /")
+	require.Contains(t, text,
+		"ping-1 0.90 0.90-0.90 - 11.1 us redis 10 us 0.90 0.90-0.90 90.0k/s redis 100.0k/s 500 /")
 	require.Contains(t, text, "memory 3.00 3.00-3.00 2.00 50 bytes a key redis 150 bytes a key ")
 	require.Contains(t, text, "ours: 1; redis: 7.0.15.")
 	require.Contains(t, text, "1.30 MISSED")

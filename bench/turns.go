@@ -54,6 +54,8 @@ type measurement struct {
 	row    row
 	where  placement
 	length time.Duration // of a round
+	// begin and end, if not nil, are called around each measured stretch.
+	begin, end func() error
 }
 
 // takeTurns runs a closed loop on each contender in turn, round by round, and compares
@@ -78,7 +80,12 @@ func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 	}
 	var results []result
 	for i, other := range sides[1:] {
-		results = append(results, conclude(r, r.targetOf(contenders[i+1], b.quick), sides[0], other))
+		res := conclude(r, r.targetOf(contenders[i+1], b.quick), sides[0], other)
+		if i > 0 { // the first result has what is to be said of ours
+			res.Warnings = slices.DeleteFunc(res.Warnings,
+				func(w string) bool { return strings.HasPrefix(w, sides[0].name+":") })
+		}
+		results = append(results, res)
 	}
 	return results, nil
 }
@@ -265,6 +272,11 @@ func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use
 			return fmt.Errorf("warm: %w", err)
 		}
 	}
+	if m.begin != nil {
+		if err := m.begin(); err != nil {
+			return err
+		}
+	}
 	before, err := m.sample(s, all)
 	if err != nil {
 		return err
@@ -286,6 +298,9 @@ func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use
 	}
 	whole.add(after.since(before))
 	sum.add(t)
+	if m.end != nil {
+		return m.end()
+	}
 	return nil
 }
 
