@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	},
 	"upstream/local":    {"limiter"},
 	"upstream/call":     {"commands"},
-	"upstream/export":   {"upstream"},
+	"upstream/export":   {"upstream", "persist/rdb"},
 	"engine/stats":      {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},
 	"engine/stats/topk": {},
 	"engine/debug":      {"engine/faults", "commands", "store", "resp"},
