@@ -103,7 +103,8 @@ async function main() {
   for (const [name, flow] of Object.entries(flows)) {
     limiters[`flow ${name}`] = async (client, print) => {
       for await (const [instant, decision, details] of flow(client, `key:${name}`, defaults[name])) {
-        print(`${instant} ${decision} ${shown(details)}`);
+        // A key's time to live may be read on either side of a second.
+        print(`${instant} ${decision} ${shown(details).replace(/"ttl":\d+/, '"ttl":"some"')}`);
       }
     };
   }
