@@ -1,0 +1,75 @@
+package lua
+
+import "math"
+
+// An arena holds the short strings of a run. The host empties it after the run
+// if it knows that none of them is used anymore; see State.Reset. Strings that
+// do not fit are left to the garbage collector, so that a loop that builds
+// strings does not keep them all alive.
+type arena struct {
+	text   []byte
+	concat []byte // results of `..` whose length is not known in advance
+}
+
+const maxArenaText = 2 << 10
+
+// UseArena gives strings of a run an arena of n bytes, which Reset empties.
+func (s *State) UseArena(n int) { s.arena.text = make([]byte, 0, n) }
+
+// Reset forgets the strings of the last run. No Value may refer to them: they
+// are overwritten. It drops what is left on the main thread's stacks.
+func (s *State) Reset() {
+	s.arena.text = s.arena.text[:0]
+	s.scratch, s.goCalls, s.protected = 0, 0, 0
+	s.current = s.main
+	s.main.reset()
+}
+
+func (L *Thread) reset() {
+	const keep = 4096
+	L.closeUpvalues(0)
+	L.frames = L.frames[:0]
+	L.base, L.top, L.nested, L.handler = 0, 0, 0, errorHandler{}
+	if len(L.stack) > keep {
+		L.stack = make([]Value, firstStack)
+	}
+	if cap(L.frames) > keep/16 {
+		L.frames = make([]frame, 0, 4)
+	}
+	L.status = threadRunning
+}
+
+// Alloc returns an empty slice with capacity n, for the bytes of a string.
+func (L *Thread) Alloc(n int) []byte {
+	L.Grow(n)
+	a := &L.state.arena
+	used := len(a.text)
+	if n > maxArenaText || cap(a.text)-used < n {
+		return make([]byte, 0, n)
+	}
+	a.text = a.text[:used+n]
+	return a.text[used : used : used+n]
+}
+
+// NewString returns a copy of b as a value.
+func (L *Thread) NewString(b []byte) Value { return Bytes(append(L.Alloc(len(b)), b...)) }
+
+const maxNumberText = 32
+
+// smallNumbers holds the texts of the integers below 256.
+var smallNumbers = func() (texts [256]Value) {
+	for i := range texts {
+		texts[i] = String(FormatNumber(float64(i)))
+		texts[i].stringHash()
+	}
+	return texts
+}()
+
+// NumberText returns a number as tostring does.
+func (L *Thread) NumberText(f float64) Value {
+	if i := int(f); 0 <= i && i < len(smallNumbers) && float64(i) == f && (i != 0 || !math.Signbit(f)) {
+		return smallNumbers[i]
+	}
+	var space [maxNumberText]byte
+	return L.NewString(AppendNumber(space[:0], f))
+}

@@ -1,0 +1,28 @@
+package lua
+
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+)
+
+// Compile generates the code of a chunk. name is the short name at the start of
+// error texts.
+func Compile(c *ast.Chunk, name string) (*Proto, error) { return compile(c, name) }
+
+// NewClosure returns a function that runs a chunk with the globals of the state.
+func (s *State) NewClosure(p *Proto) *Function { return &Function{proto: p, env: s.Globals} }
+
+// Load compiles a source to a function.
+func (s *State) Load(source, name string) (*Function, error) {
+	source = strings.Clone(source) // constants are parts of it
+	c, err := Parse(source, name, 0)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Compile(c, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.NewClosure(p), nil
+}
