@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 	},
 	"acl":                   {"commands", "words"},
 	"scripting":             {"commands", "persist/dump", "store", "resp"},
+	"scripting/redislib":    {"scripting/lua", "resp"},
 	"scripting/lua/luatest": {},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",
