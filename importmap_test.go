@@ -75,8 +75,10 @@ var mayImport = map[string][]string{
 		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
 		"store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config",
 	},
-	"acl":       {"commands", "words"},
-	"scripting": {"commands", "persist/dump", "store", "resp"},
+	"acl":                   {"commands", "words"},
+	"scripting":             {"commands", "persist/dump", "store", "resp"},
+	"scripting/redislib":    {"scripting/lua", "resp"},
+	"scripting/lua/luatest": {},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",
 		"store/list", "store/set", "store/zset", "limiter", "resp",
@@ -131,7 +133,9 @@ var restricted = map[string][]string{
 	},
 	"github.com/zlimit/zlimit/oracle": {},
 	"github.com/zlimit/zlimit/race":   {},
-	"github.com/zlimit/zlimit/testca": {"bench", "abuse"},
+
+	"github.com/zlimit/zlimit/scripting/lua/luatest": {},
+	"github.com/zlimit/zlimit/testca":                {"bench", "abuse"},
 }
 
 // forbidden lists what a package must not import.

@@ -8,6 +8,8 @@ type State struct {
 	Host any
 	// Globals is the environment of the chunks that Load returns.
 	Globals *Table
+	// Random generates the numbers of math.random.
+	Random Random
 
 	main       *Thread
 	current    *Thread
@@ -35,6 +37,7 @@ type Meter struct {
 	scratch int64
 }
 
+// bytesPerStep is a lower bound of the bytes copied in the time of a step.
 const bytesPerStep = 128
 
 // unlimited is what a Meter without functions grants.
