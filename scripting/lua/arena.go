@@ -2,24 +2,35 @@ package lua
 
 import "math"
 
-// An arena holds the short strings of a run. The host empties it after the run
-// if it knows that none of them is used anymore; see State.Reset. Strings that
-// do not fit are left to the garbage collector, so that a loop that builds
-// strings does not keep them all alive.
+// An arena holds the short strings of a run, and its first tables. The host
+// empties it after the run if it knows that none of them is used anymore; see
+// State.Reset. What does not fit is left to the garbage collector, so that a
+// loop that builds strings does not keep them all alive.
 type arena struct {
-	text   []byte
-	concat []byte // results of `..` whose length is not known in advance
+	tables      []*Table // those in use come first
+	tablesInUse int
+	text        []byte
+	concat      []byte // results of `..` whose length is not known in advance
 }
 
 const maxArenaText = 2 << 10
 
-// UseArena gives strings of a run an arena of n bytes, which Reset empties.
-func (s *State) UseArena(n int) { s.arena.text = make([]byte, 0, n) }
+// UseArena gives runs an arena for n bytes of strings and some tables, which
+// Reset empties.
+func (s *State) UseArena(n, tables int) {
+	s.arena.text = make([]byte, 0, n)
+	s.arena.tables = make([]*Table, 0, tables)
+}
 
-// Reset forgets the strings of the last run. No Value may refer to them: they
-// are overwritten. It drops what is left on the main thread's stacks.
+// Reset forgets the strings and tables of the last run. No Value may refer to
+// them: they are used again. It drops what is left on the main thread's stacks.
 func (s *State) Reset() {
-	s.arena.text = s.arena.text[:0]
+	a := &s.arena
+	a.text = a.text[:0]
+	for _, t := range a.tables[:a.tablesInUse] {
+		t.clear()
+	}
+	a.tablesInUse = 0
 	s.scratch, s.goCalls, s.protected = 0, 0, 0
 	s.current = s.main
 	s.main.reset()

@@ -12,6 +12,7 @@ type Function struct {
 	captured []Value    // what a GoFunction keeps alive besides
 	env      *Table
 	iterator iterator
+	mark     uint32 // the last measurement that has counted it
 }
 
 // IsGo reports whether f is a GoFunction.

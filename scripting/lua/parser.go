@@ -193,18 +193,20 @@ func (p *parser) closeScope() {
 	p.fn.scopes = p.fn.scopes[:last]
 }
 
-// use records the upvalues that a name needs.
-func (p *parser) use(name string) {
+// use records the upvalues that a name needs, and reports whether it is a
+// global.
+func (p *parser) use(name string) (global bool) {
 	for fn := p.fn; fn != nil; fn = fn.parent {
 		for i := len(fn.locals) - 1; i >= 0; i-- {
 			if fn.locals[i] == name {
 				for inner := p.fn; inner != fn; inner = inner.parent {
 					p.addUpvalue(inner, name)
 				}
-				return
+				return false
 			}
 		}
 	}
+	return true
 }
 
 func (p *parser) addUpvalue(fn *funcScope, name string) {

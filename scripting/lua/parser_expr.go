@@ -135,8 +135,7 @@ func (p *parser) prefix() ast.Expr {
 	case tokName:
 		name := p.tok.str
 		p.advance()
-		p.use(name)
-		return &ast.NameExpr{Line: line, Name: name}
+		return &ast.NameExpr{Line: line, Name: name, Global: p.use(name)}
 	}
 	p.syntax("unexpected symbol")
 	return nil

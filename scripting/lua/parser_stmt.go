@@ -144,8 +144,7 @@ func (p *parser) functionStatement(line int) ast.Stmt {
 	p.advance()
 	nameLine := p.here()
 	name := p.expectName()
-	p.use(name)
-	var target ast.Expr = &ast.NameExpr{Line: nameLine, Name: name}
+	var target ast.Expr = &ast.NameExpr{Line: nameLine, Name: name, Global: p.use(name)}
 	links := 0
 	for p.accept('.') {
 		p.countLink(&links)

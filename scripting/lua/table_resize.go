@@ -134,11 +134,16 @@ func arraySize(counts *[maxBits + 1]int, keys int) (size, used int) {
 // makeNodes gives an empty hash room for n entries.
 func (t *Table) makeNodes(n int) {
 	if n == 0 {
-		t.nodes, t.lastFree = nil, 0
+		t.nodes, t.lastFree = t.nodes[:0:0], 0
 		return
 	}
 	size := 1 << ceilLog2(n)
-	t.nodes, t.lastFree = make([]node, size), size
+	if len(t.nodes) == 0 && cap(t.nodes) >= size {
+		t.nodes = t.nodes[:size] // of a table that was used before
+	} else {
+		t.nodes = make([]node, size)
+	}
+	t.lastFree = size
 }
 
 // resize gives the array that size and the hash room for that many fields, and
@@ -155,9 +160,12 @@ func (t *Table) resize(L *Thread, elements, fields int) {
 		L.Grow(after)
 	}
 	old, oldNodes := t.array, t.nodes
-	if elements > len(old) {
+	switch {
+	case elements > cap(old):
 		t.array = make([]Value, elements)
 		copy(t.array, old)
+	case elements > len(old):
+		t.array = old[:elements]
 	}
 	t.makeNodes(fields)
 	if elements < len(old) {
@@ -174,6 +182,21 @@ func (t *Table) resize(L *Thread, elements, fields int) {
 			*t.slot(L, &n.key) = n.value
 		}
 	}
+}
+
+// clear empties a table for another use. It keeps memory, unless there is much.
+func (t *Table) clear() {
+	const keep = 64
+	array, nodes := t.array, t.nodes
+	if cap(array) > keep {
+		array = nil
+	}
+	if cap(nodes) > keep {
+		nodes = nil
+	}
+	clear(array)
+	clear(nodes)
+	*t = Table{array: array[:0], nodes: nodes[:0], mark: t.mark}
 }
 
 // reserveArray makes room for n elements, without counting what is used.

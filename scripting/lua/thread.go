@@ -157,5 +157,26 @@ func (L *Thread) Captured(n int) Value { return L.frames[len(L.frames)-1].fn.cap
 // NewTable returns a table with room for elements and fields.
 func (L *Thread) NewTable(elements, fields int) *Table {
 	L.Grow(tableSize + elements*valueSize + fields*nodeSize)
-	return NewTable(elements, fields)
+	a := &L.state.arena
+	if a.tablesInUse == cap(a.tables) {
+		return NewTable(elements, fields)
+	}
+	if a.tablesInUse == len(a.tables) {
+		a.tables = append(a.tables, &Table{})
+	}
+	t := a.tables[a.tablesInUse]
+	a.tablesInUse++
+	if elements > cap(t.array) {
+		t.array = make([]Value, elements)
+	} else {
+		t.array = t.array[:elements]
+	}
+	if fields > 0 {
+		t.makeNodes(fields)
+	}
+	return t
 }
+
+// Wanted returns how many results the caller of the running GoFunction uses; -1
+// if it uses all.
+func (L *Thread) Wanted() int { return L.frames[len(L.frames)-1].wanted }

@@ -13,7 +13,11 @@ type Chunk struct {
 }
 
 // An Expr is an expression: one of the types below that end in Expr.
-type Expr interface{ expr() }
+type Expr interface {
+	expr()
+	// Position returns the line.
+	Position() int
+}
 
 // A Stmt is a statement: one of the types below that end in Stmt.
 type Stmt interface{ stmt() }
@@ -35,8 +39,9 @@ type (
 	VarargExpr struct{ Line int }
 	// NameExpr is a local variable, an upvalue, or a global.
 	NameExpr struct {
-		Line int
-		Name string
+		Line   int
+		Name   string
+		Global bool
 	}
 	IndexExpr struct {
 		Line        int
@@ -220,3 +225,19 @@ func (*NumericForStmt) stmt()    {}
 func (*GenericForStmt) stmt()    {}
 func (*ReturnStmt) stmt()        {}
 func (*BreakStmt) stmt()         {}
+
+func (e *NilExpr) Position() int      { return e.Line }
+func (e *TrueExpr) Position() int     { return e.Line }
+func (e *FalseExpr) Position() int    { return e.Line }
+func (e *NumberExpr) Position() int   { return e.Line }
+func (e *StringExpr) Position() int   { return e.Line }
+func (e *VarargExpr) Position() int   { return e.Line }
+func (e *NameExpr) Position() int     { return e.Line }
+func (e *IndexExpr) Position() int    { return e.Line }
+func (e *CallExpr) Position() int     { return e.Line }
+func (e *MethodExpr) Position() int   { return e.Line }
+func (e *ParenExpr) Position() int    { return e.Line }
+func (e *UnaryExpr) Position() int    { return e.Line }
+func (e *BinaryExpr) Position() int   { return e.Line }
+func (e *TableExpr) Position() int    { return e.Line }
+func (e *FunctionExpr) Position() int { return e.Line }
