@@ -32,7 +32,7 @@ func newState() *lua.State {
 // eval returns the reply of EVAL on the wire, for what the recordings of these libraries need.
 func eval(source string) string {
 	s := newState()
-	fn, err := s.Load(source, "user_script")
+	fn, err := s.Load(source, "@user_script")
 	if err != nil {
 		return "-ERR Error compiling script (new function): " + err.Error() + "\r\n"
 	}
@@ -40,7 +40,7 @@ func eval(source string) string {
 	L.Push(lua.FunctionValue(fn))
 	if err := L.PCall(0, lua.Nil); err != nil {
 		text := strings.NewReplacer("\n", " ", "\r", " ").Replace(err.Error())
-		return fmt.Sprintf("-ERR %s script: %x, on @%s:%d.\r\n", text, sha1.Sum([]byte(source)), err.Source, err.Line)
+		return fmt.Sprintf("-ERR %s script: %x, on %s:%d.\r\n", text, sha1.Sum([]byte(source)), err.Source, err.Line)
 	}
 	return encode(L.Get(1))
 }
@@ -74,7 +74,7 @@ func encode(v lua.Value) string {
 
 // TestRecorded runs the scripts of package scripting's recordings that are about these libraries.
 func TestRecorded(t *testing.T) {
-	for _, name := range []string{"bit", "cjson", "cmsgpack", "struct", "numbers"} {
+	for _, name := range []string{"bit", "cjson", "cmsgpack", "struct", "numbers", "generated", "dump", "globals"} {
 		data, err := os.ReadFile("../testdata/" + name + ".txt")
 		require.NoError(t, err)
 		cases := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n===\n")
