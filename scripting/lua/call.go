@@ -6,6 +6,7 @@ const all = -1
 // Call calls the function below its nargs arguments on top of the stack. The
 // results replace them: as many as wanted, or all of them if that is -1.
 func (L *Thread) Call(nargs, wanted int) {
+	L.Step(1)
 	L.enterGo()
 	at := L.top - nargs - 1
 	L.callAt(at, wanted)
