@@ -50,11 +50,39 @@ func modulo(a, b float64) float64 {
 	return a - float64(math.Floor(a/b)*b)
 }
 
+// pow is the operator ^. With an integer as exponent it computes in twice the precision, because C's
+// pow rounds such results correctly and Go's does not.
 func pow(a, b float64) float64 {
 	if b == 2 {
 		return a * a
 	}
+	n := int(b)
+	if float64(n) != b || n < -1024 || n > 1024 {
+		return math.Pow(a, b)
+	}
+	high, low := 1.0, 0.0
+	x, xLow := a, 0.0
+	for n := max(n, -n); n > 0; n >>= 1 {
+		if n&1 != 0 {
+			high, low = multiply(high, low, x, xLow)
+		}
+		x, xLow = multiply(x, xLow, x, xLow)
+	}
+	if n < 0 {
+		q := 1 / high
+		high, low = q, q*(math.FMA(-q, high, 1)-q*low)
+	}
+	const smallest, largest = 1e-305, 1e305
+	if result := high + low; math.Abs(result) > smallest && math.Abs(result) < largest {
+		return result
+	}
 	return math.Pow(a, b)
+}
+
+// multiply returns the product of two numbers, each the sum of a high and a low part.
+func multiply(a, aLow, b, bLow float64) (high, low float64) {
+	high = a * b
+	return high, math.FMA(a, b, -high) + (float64(a*bLow) + float64(aLow*b))
 }
 
 // length is the operator # for what is neither a string nor a table.
@@ -213,5 +241,8 @@ func (L *Thread) join(values []Value) Value {
 }
 
 func (L *Thread) addressText(v Value) Value {
+	if v.ref == nil { // a userdata that is C's null pointer
+		return String("userdata: (nil)")
+	}
 	return L.NewString(fmt.Appendf(nil, "%s: %p", v.TypeName(), v.ref))
 }

@@ -325,7 +325,8 @@ func baseLoadString(L *Thread) int {
 
 func loadChunk(L *Thread, source, name string) int {
 	L.Step(len(source))
-	fn, err := L.state.Load(source, ShortSource(name))
+	name, _, _ = strings.Cut(name, "\x00") // a C string
+	fn, err := L.state.Load(source, name)
 	if err != nil {
 		L.Push(Nil)
 		L.Push(String(err.Error()))
@@ -338,9 +339,6 @@ func loadChunk(L *Thread, source, name string) int {
 // ShortSource returns a chunk's name as errors show it. It has at most 59 bytes.
 func ShortSource(name string) string {
 	const size = 60 // with the NUL in C
-	if i := strings.IndexByte(name, 0); i >= 0 {
-		name = name[:i]
-	}
 	switch {
 	case strings.HasPrefix(name, "="):
 		return name[1:min(len(name), size)]

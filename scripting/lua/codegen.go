@@ -83,7 +83,7 @@ func (g *generator) function(e *ast.FunctionExpr) desc {
 }
 
 func (g *generator) fail(line int, text string) {
-	panic(&syntaxError{fmt.Sprintf("%s:%d: %s", g.source, line, text)})
+	panic(&syntaxError{fmt.Sprintf("%s:%d: %s", ShortSource(g.source), line, text)})
 }
 
 func (g *generator) pc() int { return len(g.proto.code) }

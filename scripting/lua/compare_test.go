@@ -37,7 +37,7 @@ func TestPrograms(t *testing.T) {
 	for i := range n {
 		source := luatest.Program(*seed + uint64(i))
 		want, err := r.Run(source)
-		require.NoError(t, err)
+		require.NoError(t, err, "seed %d\n%s", *seed+uint64(i), source)
 		if strings.HasPrefix(want, "error") {
 			failed++
 		}
@@ -47,7 +47,9 @@ func TestPrograms(t *testing.T) {
 		case anonymous(got) == anonymous(want):
 			misnamed++
 		default:
-			t.Errorf("seed %d\n%s\n got %q\nwant %q", *seed+uint64(i), source, got, want)
+			at := firstDifference(got, want)
+			t.Errorf("seed %d\n%s\nfrom byte %d\n got %.200q\nwant %.200q", *seed+uint64(i), source, at, got[at:],
+				want[at:])
 			if bad++; bad == 5 {
 				t.FailNow()
 			}
@@ -56,6 +58,15 @@ func TestPrograms(t *testing.T) {
 	t.Logf("%d programs from seed %d: %d fail, %d name another variable", n, *seed, failed, misnamed)
 	require.Greater(t, failed, n/20)
 	require.LessOrEqual(t, misnamed, n/100)
+}
+
+// firstDifference returns a place a little before the first byte in which two results differ.
+func firstDifference(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return max(i-50, 0)
 }
 
 var named = regexp.MustCompile(`(local|upvalue|global|field|method) '[^']*' \(([a-z ]*)\)`)

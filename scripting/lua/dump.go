@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// stringDump is string.dump. The result has the form of a precompiled chunk of Lua 5.1, with the
-// instructions of this machine. Nothing can load it: Load accepts sources only.
+// stringDump is string.dump. The result has the form of a precompiled chunk of Lua 5.1. Nothing can load it
+// (Load accepts sources only), so of this machine's instructions it has the first four bytes.
 func stringDump(L *Thread) int {
 	p := L.CheckFunction(1).proto
 	if p == nil {
@@ -44,7 +44,7 @@ func (d *chunkWriter) string(s string) {
 }
 
 func (d *chunkWriter) function(p *Proto) {
-	d.string("@" + p.Source)
+	d.string(p.Source)
 	d.integer(p.LineDefined)
 	d.integer(p.lastLine())
 	vararg := byte(0)
@@ -52,10 +52,9 @@ func (d *chunkWriter) function(p *Proto) {
 		vararg = 2
 	}
 	d.bytes(byte(len(p.upvalueDesc)), byte(p.params), vararg, byte(p.registers))
-	d.integer(2 * len(p.code))
+	d.integer(len(p.code))
 	for _, i := range p.code {
 		d.bytes(byte(i.op), i.a, i.b, i.c)
-		d.integer(int(i.x))
 	}
 	d.integer(len(p.constants))
 	for i := range p.constants {
@@ -65,16 +64,15 @@ func (d *chunkWriter) function(p *Proto) {
 	for _, inner := range p.protos {
 		d.function(inner)
 	}
-	d.integer(2 * len(p.lines))
+	d.integer(len(p.lines))
 	for _, line := range p.lines {
-		d.integer(int(line))
 		d.integer(int(line))
 	}
 	d.integer(len(p.locals))
 	for _, local := range p.locals {
 		d.string(local.name)
-		d.integer(2 * local.start)
-		d.integer(2 * local.end)
+		d.integer(local.start)
+		d.integer(local.end)
 	}
 	d.integer(len(p.upvalueDesc))
 	for _, u := range p.upvalueDesc {

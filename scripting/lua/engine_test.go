@@ -9,7 +9,7 @@ import (
 func runSource(t *testing.T, source string) string {
 	t.Helper()
 	s := NewState()
-	fn, err := s.Load(source, "test")
+	fn, err := s.Load(source, "@test")
 	if err != nil {
 		return err.Error()
 	}

@@ -124,7 +124,7 @@ func (L *Thread) Where(level int) string {
 	if f == nil || lost || f.fn.proto == nil {
 		return ""
 	}
-	return f.fn.proto.Source + ":" + strconv.Itoa(f.line()) + ": "
+	return ShortSource(f.fn.proto.Source) + ":" + strconv.Itoa(f.line()) + ": "
 }
 
 // FunctionAt returns the function at a level, or nil. lost is true for one that

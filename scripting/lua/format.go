@@ -103,7 +103,7 @@ func (L *Thread) appendDirective(b []byte, d *directive, arg int) []byte {
 		digits := strconv.FormatUint(magnitude(n), 10)
 		return d.number(b, d.sign(n < 0), "", d.withPrecision(digits, n == 0), d.precision < 0)
 	case 'o', 'u', 'x', 'X':
-		return d.unsigned(b, uint64(ToInteger(L.CheckNumber(arg))))
+		return d.unsigned(b, ToUnsigned(L.CheckNumber(arg)))
 	case 'e', 'E', 'f', 'g', 'G':
 		return d.float(b, L.CheckNumber(arg))
 	case 'q':

@@ -29,7 +29,7 @@ func (f *Function) Proto() *Proto { return f.proto }
 
 // A Proto is a compiled function. It is read-only and may be shared by States.
 type Proto struct {
-	Source      string // the short name of the chunk, as in error texts
+	Source      string // the name of the chunk; see ShortSource
 	LineDefined int    // 0 for a main chunk
 	code        []instruction
 	lines       []int32 // by instruction

@@ -6,14 +6,15 @@ import (
 	"github.com/zlimit/zlimit/scripting/lua/ast"
 )
 
-// Compile generates the code of a chunk. name is the short name at the start of
+// Compile generates the code of a chunk. ShortSource(name) is at the start of
 // error texts.
 func Compile(c *ast.Chunk, name string) (*Proto, error) { return compile(c, name) }
 
 // NewClosure returns a function that runs a chunk with the globals of the state.
 func (s *State) NewClosure(p *Proto) *Function { return &Function{proto: p, env: s.Globals} }
 
-// Load compiles a source to a function.
+// Load compiles a source to a function. name is that of its chunk: "@" and a file, "=" and a text, or the
+// source.
 func (s *State) Load(source, name string) (*Function, error) {
 	source = strings.Clone(source) // constants are parts of it
 	c, err := Parse(source, name, s.MaxTokens)

@@ -23,7 +23,7 @@ var mathLibrary = []Entry{
 	{"max", mathMax},
 	{"min", mathMin},
 	{"modf", mathModf},
-	{"pow", binary(math.Pow)},
+	{"pow", binary(pow)},
 	{"rad", unary(func(x float64) float64 { return x * (math.Pi / 180) })},
 	{"random", mathRandom},
 	{"randomseed", mathRandomSeed},

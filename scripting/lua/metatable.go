@@ -55,7 +55,9 @@ func (L *Thread) metatable(v *Value) *Table {
 	case KindString:
 		return L.state.stringMeta
 	case KindUserdata:
-		return v.Userdata().Metatable
+		if u := v.Userdata(); u != nil {
+			return u.Metatable
+		}
 	}
 	return nil
 }

@@ -120,6 +120,8 @@ func (p *Proto) lastSetter(pc, reg int) int {
 			writes = reg == a || reg == a+1
 		case writesFromA:
 			writes = reg >= a
+		case writesB:
+			writes = reg == int(i.b)
 		case writesFromA2:
 			writes = reg >= a+2
 		}

@@ -66,6 +66,15 @@ func ToInteger(f float64) int64 {
 	return math.MinInt64
 }
 
+// ToUnsigned converts as a C cast to unsigned long long does there. Out of range, NaN and negative values
+// become the smallest signed integer, positive ones 0.
+func ToUnsigned(f float64) uint64 {
+	if f >= 1<<63 {
+		return uint64(ToInteger(f-1<<63)) ^ 1<<63
+	}
+	return uint64(ToInteger(f))
+}
+
 // ToInt converts a library argument as luaL_checkint does. Values out of range
 // saturate instead of wrapping around.
 func ToInt(f float64) int {

@@ -80,6 +80,7 @@ type opShape uint8
 
 const (
 	writesNone opShape = iota
+	writesB            // it tests R[b], which counts as writing in C Lua
 	writesA
 	writesAToB
 	writesAAndNext
@@ -93,10 +94,11 @@ var opShapes = func() (shapes [opcodes]opShape) {
 	}
 	for _, op := range []opcode{
 		opSetUpval, opSetGlobal, opSetTable, opSetField, opSetInt, opJump, opJumpBack, opClose, opEqual, opEqualK, opLess, opLessK,
-		opKLess, opLessEqual, opLessEqualK, opKLessEqual, opTest, opReturn, opSetList,
+		opKLess, opLessEqual, opLessEqualK, opKLessEqual, opReturn, opSetList,
 	} {
 		shapes[op] = writesNone
 	}
+	shapes[opTest] = writesB
 	shapes[opLoadNil] = writesAToB
 	shapes[opSelf] = writesAAndNext
 	shapes[opCall], shapes[opTailCall], shapes[opVararg] = writesFromA, writesFromA, writesFromA

@@ -48,11 +48,11 @@ type scope struct {
 	loop   bool
 }
 
-// Parse parses a chunk. name is the short name at the start of error texts. A
+// Parse parses a chunk. ShortSource(name) is at the start of error texts. A
 // source of more than maxTokens tokens, if that is not 0, fails with
 // ErrTooManyTokens.
 func Parse(src, name string, maxTokens int) (c *ast.Chunk, err error) {
-	p := &parser{lexer: lexer{src: src, line: 1, chunk: name}, maxTokens: maxTokens}
+	p := &parser{lexer: lexer{src: src, line: 1, chunk: ShortSource(name)}, maxTokens: maxTokens}
 	defer recoverSyntaxError(&err)
 	p.fn = &funcScope{vararg: true}
 	p.lastLine = 1

@@ -32,7 +32,7 @@ func run(source string) string {
 var address = regexp.MustCompile(`0x[0-9a-fA-F]{6,}`)
 
 func runIn(s *lua.State, source string) (result string) {
-	fn, err := s.Load(source, "user_script")
+	fn, err := s.Load(source, "@user_script")
 	if err != nil {
 		return "error " + err.Error()
 	}

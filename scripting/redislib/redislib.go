@@ -1,5 +1,5 @@
-// Package redislib has the Lua libraries that Redis adds to the standard one: bit, cjson, cmsgpack and struct,
-// in the versions and with the limits of Redis 7.0.
+// Package redislib has the Lua libraries that Redis adds to the standard one, in the versions and with the
+// limits of Redis 7.0: bit, cjson, cmsgpack and struct.
 //
 // It does not know the server: the table redis is added by package scripting.
 //
@@ -11,12 +11,12 @@ import "github.com/zlimit/zlimit/scripting/lua"
 // Libraries are the libraries of one lua.State.
 type Libraries struct {
 	json jsonSettings
-	null lua.Value // cjson.null
+	null lua.Value // cjson.null, a null pointer in C
 }
 
 // Open defines the libraries in the globals of a state.
 func Open(s *lua.State) *Libraries {
-	l := &Libraries{json: defaultJSON, null: lua.UserdataValue(&lua.Userdata{})}
+	l := &Libraries{json: defaultJSON, null: lua.UserdataValue(nil)}
 	for _, lib := range []struct {
 		name string
 		open func(s *lua.State) *lua.Table

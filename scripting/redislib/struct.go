@@ -121,7 +121,7 @@ func structPack(L *lua.Thread) int {
 		switch option {
 		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T':
 			arg++
-			b = f.appendInteger(b, wrapInteger(L.CheckNumber(arg)), size)
+			b = f.appendInteger(b, lua.ToUnsigned(L.CheckNumber(arg)), size)
 		case 'x':
 			b = append(b, 0)
 		case 'f':
@@ -224,7 +224,7 @@ func (f *structFormat) countBefore(n int) int {
 	if n > 0 {
 		v := f.L.Get(-1)
 		if size, ok := v.AsNumber(); ok {
-			return int(min(wrapInteger(size), math.MaxInt32))
+			return int(min(lua.ToUnsigned(size), math.MaxInt32))
 		}
 	}
 	f.L.Error("format 'c0' needs a previous size")
@@ -249,15 +249,6 @@ func structSize(L *lua.Thread) int {
 	}
 	L.PushNumber(float64(pos))
 	return 1
-}
-
-// wrapInteger converts f to 64 bits, signed or unsigned. Out of range, NaN and
-// negative values become the smallest signed integer, positive ones 0.
-func wrapInteger(f float64) uint64 {
-	if f >= 1<<63 {
-		return uint64(lua.ToInteger(f-1<<63)) ^ 1<<63
-	}
-	return uint64(lua.ToInteger(f))
 }
 
 // appendInteger appends the low bytes of n. Bytes beyond the eighth are zero,

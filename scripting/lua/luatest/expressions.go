@@ -52,7 +52,7 @@ var constants = [kinds][]string{
 	},
 	{"true", "false", "nil", "1", "''", "void"},
 	{"{}", "{1, 2, 3}", "{x = 1}", "{'b', 'a'}", "{{1}, {2}}", "t"},
-	{"f", "function() end", "string.upper", "type", "function(...) return ... end", "tostring"},
+	{"f", "function() end", "string.upper", "type", "function(...) return ... end", "str"},
 }
 
 func (g *generator) number() string {
@@ -98,7 +98,7 @@ func (g *generator) text() string {
 	case 9:
 		return fmt.Sprintf("(string.match(%s, %s) or %s)", g.expr(text), g.pick(patterns...), g.expr(text))
 	case 10:
-		return fmt.Sprintf("tostring(%s)", g.expr(kind(g.rand.IntN(3))))
+		return fmt.Sprintf("str(%s)", g.expr(kind(g.rand.IntN(3))))
 	case 11:
 		return fmt.Sprintf("type(%s)", g.expr(kind(g.rand.IntN(int(kinds)))))
 	}
@@ -120,7 +120,7 @@ func (g *generator) boolean() string {
 	case 0, 1:
 		return fmt.Sprintf("(%s %s %s)", g.expr(number), g.pick("==", "~=", "<", "<=", ">", ">="), g.numeric())
 	case 2:
-		return fmt.Sprintf("(tostring(%s) %s tostring(%s))",
+		return fmt.Sprintf("(str(%s) %s str(%s))",
 			g.expr(text), g.pick("==", "<", "<=", ">"), g.expr(text))
 	case 3:
 		return fmt.Sprintf("(%s %s %s)", g.expr(boolean), g.pick("and", "or"), g.expr(boolean))

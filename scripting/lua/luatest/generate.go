@@ -23,8 +23,8 @@ func Program(seed uint64) string {
 }
 
 // prelude declares what programs use. step bounds the calls and iterations, so that every program ends;
-// clip bounds strings. show leaves out what differs between machines: addresses, the sign of a NaN, and
-// that of a zero.
+// clip bounds strings. They leave out what differs between machines: addresses, the sign of a NaN, and that
+// of a zero.
 const prelude = `local out, steps, void = {}, 3000, nil
 local function step()
   steps = steps - 1
@@ -32,8 +32,10 @@ local function step()
 end
 local function clip(v)
   if type(v) == 'string' then return string.sub(v, 1, 40) end
+  if v ~= v then return 0 end
   return v
 end
+local function str(v) return (string.gsub(tostring(v), '0x%x+', 'address')) end
 local function show(...)
   step()
   for i = 1, select('#', ...) do
@@ -174,9 +176,9 @@ func (g *generator) local() {
 	g.declare(name, k)
 }
 
-// clipped returns an expression whose value does not grow if it is assigned again and again.
+// clipped returns an expression to assign: its value does not grow if that happens again and again.
 func (g *generator) clipped(k kind) string {
-	if k == text {
+	if k == text || k == number {
 		return "clip(" + g.expr(k) + ")"
 	}
 	return g.expr(k)
