@@ -31,7 +31,7 @@ func (s *State) Reset() {
 		t.clear()
 	}
 	a.tablesInUse = 0
-	s.scratch, s.goCalls, s.protected = 0, 0, 0
+	s.scratch, s.goCalls = 0, 0
 	s.current = s.main
 	s.main.reset()
 }
@@ -64,6 +64,9 @@ func (L *Thread) Alloc(n int) []byte {
 
 // NewString returns a copy of b as a value.
 func (L *Thread) NewString(b []byte) Value { return Bytes(append(L.Alloc(len(b)), b...)) }
+
+// CopyString is NewString for a string.
+func (L *Thread) CopyString(s string) Value { return Bytes(append(L.Alloc(len(s)), s...)) }
 
 const maxNumberText = 32
 

@@ -144,6 +144,22 @@ func (L *Thread) moveResults(from, n, to, wanted int) {
 	}
 }
 
+// Run is Call for the host: it catches every error, Fatal ones as well. The
+// results, all of them, are on top.
+func (L *Thread) Run(nargs int) (err *Error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(*Error)
+			if !ok {
+				panic(r)
+			}
+			err = e
+		}
+	}()
+	L.Call(nargs, all)
+	return nil
+}
+
 // PCall is Call for a pcall: it catches an error, after handler, if that is not
 // nil, has replaced its value. The results, all of them, are on top.
 func (L *Thread) PCall(nargs int, handler Value) (err *Error) {
@@ -151,10 +167,8 @@ func (L *Thread) PCall(nargs int, handler Value) (err *Error) {
 	at := L.top - nargs - 1
 	frames, base, goCalls, nested := len(L.frames), L.base, s.goCalls, L.nested
 	scratch, saved := s.scratch, L.handler
-	s.protected++
 	L.handler = errorHandler{fn: handler}
 	defer func() {
-		s.protected--
 		L.handler = saved
 		r := recover()
 		if r == nil {

@@ -20,7 +20,7 @@ func (g *generator) jump(line int) jumpList {
 
 func (g *generator) nextJump(at jumpList) jumpList { return jumpList(g.proto.code[at].x) }
 
-// concat returns a list with the jumps of two.
+// concat returns a list with the jumps of two. It takes time for the first.
 func (g *generator) concat(list, other jumpList) jumpList {
 	switch {
 	case other == noJump:
@@ -158,7 +158,7 @@ func (g *generator) goIfTrue(d *desc) {
 	default:
 		list = g.jumpIf(d, false)
 	}
-	d.ifFalse = g.concat(d.ifFalse, list)
+	d.ifFalse = g.concat(list, d.ifFalse)
 	g.patchToHere(d.ifTrue)
 	d.ifTrue = noJump
 }
@@ -174,7 +174,7 @@ func (g *generator) goIfFalse(d *desc) {
 	default:
 		list = g.jumpIf(d, true)
 	}
-	d.ifTrue = g.concat(d.ifTrue, list)
+	d.ifTrue = g.concat(list, d.ifTrue)
 	g.patchToHere(d.ifFalse)
 	d.ifFalse = noJump
 }

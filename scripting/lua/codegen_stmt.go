@@ -191,7 +191,7 @@ func (g *generator) breakStmt(line int) {
 	if captured {
 		g.emitReg(opClose, b.locals, 0, 0, line)
 	}
-	b.breaks = g.concat(b.breaks, g.jump(line))
+	b.breaks = g.concat(g.jump(line), b.breaks)
 }
 
 func (g *generator) ifStmt(s *ast.IfStmt) {
@@ -201,10 +201,10 @@ func (g *generator) ifStmt(s *ast.IfStmt) {
 		otherwise := g.condition(c.Condition)
 		g.scopedBlock(c.Body)
 		if i == len(s.Clauses)-1 && s.Else == nil {
-			escapes = g.concat(escapes, otherwise)
+			escapes = g.concat(otherwise, escapes)
 			break
 		}
-		escapes = g.concat(escapes, g.jump(s.Line))
+		escapes = g.concat(g.jump(s.Line), escapes)
 		g.patchToHere(otherwise)
 	}
 	if s.Else != nil {

@@ -34,12 +34,12 @@ func (L *Thread) Resume(co *Thread, nargs int) (n int, err *Error) {
 	L.top -= nargs
 	co.resumer, co.nested = L, 0
 	co.status, L.status, s.current = threadRunning, threadNormal, co
-	goCalls, scratch, protected := s.goCalls, s.scratch, s.protected
+	goCalls, scratch := s.goCalls, s.scratch
 	n, err = co.run(nargs)
 	s.goCalls, s.current = goCalls-1, L
 	L.status, co.resumer = threadRunning, nil
 	if err != nil {
-		s.scratch, s.protected = scratch, protected
+		s.scratch = scratch
 		return 0, err
 	}
 	L.reserve(L.top + n)

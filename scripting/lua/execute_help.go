@@ -43,7 +43,7 @@ func (L *Thread) callIterator(at, wanted int) {
 // iterate makes a turn of a loop over a table.
 func (L *Thread) iterate(kind iterator, r *[5]Value, wanted int) {
 	if r[1].kind != KindTable {
-		L.runtimeError("bad argument #1 to '?' (table expected, got " + r[1].TypeName() + ")")
+		L.runtimeError("bad argument #1 to '(for generator)' (table expected, got " + r[1].TypeName() + ")")
 	}
 	t := r[1].Table()
 	var key, value Value

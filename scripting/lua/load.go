@@ -17,7 +17,7 @@ func (s *State) NewClosure(p *Proto) *Function { return &Function{proto: p, env:
 // source.
 func (s *State) Load(source, name string) (*Function, error) {
 	source = strings.Clone(source) // constants are parts of it
-	c, err := Parse(source, name, 0)
+	c, err := Parse(source, name, s.MaxTokens)
 	if err != nil {
 		return nil, err
 	}

@@ -88,9 +88,6 @@ func (p *Proto) localName(pc, reg int) string {
 		}
 		if pc < local.end {
 			if reg == 0 {
-				if local.name[0] == '(' {
-					return "" // an internal variable
-				}
 				return local.name
 			}
 			reg--

@@ -10,13 +10,14 @@ type State struct {
 	Globals *Table
 	// Random generates the numbers of math.random.
 	Random Random
+	// MaxTokens limits the sources that scripts load; 0 for none.
+	MaxTokens int
 
 	main       *Thread
 	current    *Thread
 	stringMeta *Table
 	arena      arena
 	goCalls    int // nested calls from Go into Lua, in all threads
-	protected  int // pcalls around the running function, in all threads
 	mark       uint32
 	buffer     []byte // output of library functions
 }

@@ -175,6 +175,19 @@ func (t *Table) findInt(n int) *Value {
 	}
 }
 
+// SetList makes t the list of some strings, without metatable, which alias
+// them.
+func (t *Table) SetList(list [][]byte) {
+	t.clear()
+	if cap(t.array) < len(list) {
+		t.array = make([]Value, len(list))
+	}
+	t.array = t.array[:len(list)]
+	for i, b := range list {
+		t.array[i] = Bytes(b)
+	}
+}
+
 // Get is rawget.
 func (t *Table) Get(key Value) Value {
 	if v := t.find(&key); v != nil {
@@ -274,3 +287,6 @@ func (t *Table) position(key *Value) (int, bool) {
 	offset := uintptr(unsafe.Pointer(v)) - uintptr(unsafe.Pointer(unsafe.SliceData(t.nodes)))
 	return len(t.array) + int(offset/unsafe.Sizeof(node{})) + 1, true
 }
+
+// HasFields reports whether there may be keys outside of the array.
+func (t *Table) HasFields() bool { return len(t.nodes) > 0 }

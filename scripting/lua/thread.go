@@ -2,10 +2,11 @@ package lua
 
 // Limits of the stacks. A script that reaches one gets an error, as in C Lua.
 const (
-	maxFrames    = 20000 // of a thread
-	maxGoCalls   = 195   // nested calls from Go into Lua, as LUAI_MAXCCALLS
-	maxPushed    = 8000  // values that one GoFunction may push, as LUAI_MAXCSTACK
-	window       = 256   // registers that an instruction can name
+	maxFrames    = 20000   // of a thread
+	maxStack     = 1 << 19 // values of a thread
+	maxGoCalls   = 195     // nested calls from Go into Lua, as LUAI_MAXCCALLS
+	maxPushed    = 8000    // values that one GoFunction may push, as LUAI_MAXCSTACK
+	window       = 256     // registers that an instruction can name
 	threadSize   = 512
 	frameSize    = 64
 	firstStack   = window + 64
@@ -72,6 +73,12 @@ func (L *Thread) reserve(n int) {
 	if n <= len(L.stack) {
 		return
 	}
+	if n > maxStack {
+		if n > maxStack+maxStack/8 {
+			panic(&Error{Value: String("error in error handling")})
+		}
+		L.overflow()
+	}
 	size := max(2*len(L.stack), n+window)
 	L.Grow(size * valueSize)
 	stack := make([]Value, size)
@@ -108,11 +115,16 @@ func (L *Thread) stackOverflow(n int) {
 	if n >= maxFrames+errorReserve {
 		L.Throw(String("error in error handling"))
 	}
-	if L.handler.overflow {
-		return
+	L.overflow()
+}
+
+// overflow raises the error that a stack is full. Afterwards it may grow a little
+// more, for the handler.
+func (L *Thread) overflow() {
+	if !L.handler.overflow {
+		L.handler.overflow = true
+		L.runtimeError("stack overflow")
 	}
-	L.handler.overflow = true
-	L.runtimeError("stack overflow")
 }
 
 // findUpvalue returns the upvalue for a place of the stack.

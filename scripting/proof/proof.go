@@ -156,6 +156,9 @@ func yieldsMany(e ast.Expr) bool {
 	return false
 }
 
+// KnowsGlobal reports whether the analysis has decided about a global.
+func KnowsGlobal(name string) bool { return safeGlobals[name] || unsafeGlobals[name] }
+
 func nameSet(all ...string) map[string]bool {
 	m := make(map[string]bool, len(all))
 	for _, name := range all {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A plainGenerator writes scripts similar to those of limiters, within the
+// A flowGenerator writes scripts similar to those of limiters, within the
 // plain subset and just beyond it, with operands and keys of the wrong type and
 // missing arguments. They terminate, and their reply is what they have shown so
 // far, or their error.
-type plainGenerator struct {
+type flowGenerator struct {
 	rand    *rand.Rand
 	b       strings.Builder
 	locals  []string
@@ -23,46 +23,46 @@ type plainGenerator struct {
 	numbers []string // locals that hold a number
 }
 
-func newPlainGenerator(seed uint64) *plainGenerator {
-	g := &plainGenerator{rand: rand.New(rand.NewPCG(seed, 11))}
+func newFlowGenerator(seed uint64) *flowGenerator {
+	g := &flowGenerator{rand: rand.New(rand.NewPCG(seed, 11))}
 	g.border = g.oneIn(6)
 	g.tame = !g.oneIn(3)
 	return g
 }
 
-// A plainFlow is one EVAL.
-type plainFlow struct {
+// A flow is one EVAL.
+type flow struct {
 	source     string
 	keys, args []string
 }
 
 var (
-	plainKeys = []string{"s", "n", "z", "h", "l", "k", "m"}
-	plainArgs = []string{
+	flowKeys = []string{"s", "n", "z", "h", "l", "k", "m"}
+	flowArgs = []string{
 		"1", "5", "100", "2.5", "-3", "abc", "", "0x10", " 7 ", "1e3", "1795184400123",
 		"60000", "z",
 	}
 )
 
-func (g *plainGenerator) flow() plainFlow {
-	var f plainFlow
+func (g *flowGenerator) next() flow {
+	var f flow
 	for range g.rand.IntN(4) {
-		f.keys = append(f.keys, g.pick(plainKeys...))
+		f.keys = append(f.keys, g.pick(flowKeys...))
 	}
 	for range g.rand.IntN(5) {
-		f.args = append(f.args, g.pick(plainArgs...))
+		f.args = append(f.args, g.pick(flowArgs...))
 	}
 	f.source = g.program()
 	return f
 }
 
-func (g *plainGenerator) oneIn(n int) bool { return g.rand.IntN(n) == 0 }
+func (g *flowGenerator) oneIn(n int) bool { return g.rand.IntN(n) == 0 }
 
-func (g *plainGenerator) pick(options ...string) string { return options[g.rand.IntN(len(options))] }
+func (g *flowGenerator) pick(options ...string) string { return options[g.rand.IntN(len(options))] }
 
-func (g *plainGenerator) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
+func (g *flowGenerator) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
 
-func (g *plainGenerator) program() string {
+func (g *flowGenerator) program() string {
 	g.line("local out = {}")
 	g.locals, g.tables, g.fixed = []string{"out"}, []string{"out"}, 1
 	for range 3 + g.rand.IntN(8) {
@@ -82,14 +82,14 @@ func (g *plainGenerator) program() string {
 	return g.b.String()
 }
 
-func (g *plainGenerator) newName() string {
+func (g *flowGenerator) newName() string {
 	g.names++
 	return fmt.Sprintf("v%d", g.names)
 }
 
-func (g *plainGenerator) local() string { return g.locals[g.rand.IntN(len(g.locals))] }
+func (g *flowGenerator) local() string { return g.locals[g.rand.IntN(len(g.locals))] }
 
-func (g *plainGenerator) block() {
+func (g *flowGenerator) block() {
 	n, m, k := len(g.locals), len(g.tables), len(g.numbers)
 	for range 1 + g.rand.IntN(3) {
 		g.statement()
@@ -99,14 +99,14 @@ func (g *plainGenerator) block() {
 
 // show appends the value of an expression to the output; for a table, its
 // length.
-func (g *plainGenerator) show(e string) {
+func (g *flowGenerator) show(e string) {
 	name := g.newName()
 	g.line("local %s = %s", name, e)
 	g.line("if type(%s) == 'table' then out[#out + 1] = #%s else out[#out + 1] = tostring(%s) end", name,
 		name, name)
 }
 
-func (g *plainGenerator) statement() {
+func (g *flowGenerator) statement() {
 	g.depth++
 	defer func() { g.depth-- }()
 	if g.depth > 3 {
@@ -182,7 +182,7 @@ func (g *plainGenerator) statement() {
 	}
 }
 
-func (g *plainGenerator) loop() {
+func (g *flowGenerator) loop() {
 	name := g.newName()
 	n, m, k := len(g.locals), len(g.tables), len(g.numbers)
 	defer func() { g.locals, g.tables, g.numbers = g.locals[:n], g.tables[:m], g.numbers[:k] }()
@@ -224,7 +224,7 @@ func (g *plainGenerator) loop() {
 }
 
 // notPlain writes a statement that is not plain.
-func (g *plainGenerator) notPlain() {
+func (g *flowGenerator) notPlain() {
 	if !g.border {
 		return
 	}
@@ -241,7 +241,7 @@ func (g *plainGenerator) notPlain() {
 	))
 }
 
-func (g *plainGenerator) list(most int) string {
+func (g *flowGenerator) list(most int) string {
 	var items []string
 	for range 1 + g.rand.IntN(most) {
 		items = append(items, g.expr())
@@ -249,7 +249,7 @@ func (g *plainGenerator) list(most int) string {
 	return strings.Join(items, ", ")
 }
 
-func (g *plainGenerator) fields() string {
+func (g *flowGenerator) fields() string {
 	var items []string
 	for range g.rand.IntN(5) {
 		items = append(items, g.pick("", "", "", "a = ", "b = ", "[2] = ", "['x y'] = ")+g.expr())
@@ -260,7 +260,7 @@ func (g *plainGenerator) fields() string {
 	return strings.Join(items, ", ")
 }
 
-func (g *plainGenerator) condition() string {
+func (g *flowGenerator) condition() string {
 	if g.tame && !g.oneIn(6) {
 		return fmt.Sprintf("%s %s %s", g.number(), g.pick("==", "~=", "<", "<=", ">", ">="), g.number())
 	}
@@ -274,7 +274,7 @@ func (g *plainGenerator) condition() string {
 }
 
 // call returns a redis.call, usually a valid one.
-func (g *plainGenerator) call() string {
+func (g *flowGenerator) call() string {
 	fn := g.pick("redis.call", "redis.call", "redis.call", "redis.pcall", "server.call")
 	key := g.pick("KEYS[1]", "KEYS[2]", "'n'", "'z'", "'h'", "'s'", "'k'", "'l'", g.atom())
 	if g.tame && !g.oneIn(20) {
@@ -306,7 +306,7 @@ func (g *plainGenerator) call() string {
 	), "@", key))
 }
 
-func (g *plainGenerator) expr() string {
+func (g *flowGenerator) expr() string {
 	g.depth++
 	defer func() { g.depth-- }()
 	if g.tame && !g.oneIn(25) {
@@ -347,7 +347,7 @@ func (g *plainGenerator) expr() string {
 }
 
 // tameExpr returns an expression that seldom fails.
-func (g *plainGenerator) tameExpr() string {
+func (g *flowGenerator) tameExpr() string {
 	switch g.rand.IntN(9) {
 	case 0, 1:
 		return g.number()
@@ -369,7 +369,7 @@ func (g *plainGenerator) tameExpr() string {
 }
 
 // number returns an expression that is usually a number.
-func (g *plainGenerator) number() string {
+func (g *flowGenerator) number() string {
 	g.depth++
 	defer func() { g.depth-- }()
 	if g.tame && !g.oneIn(40) {
@@ -398,7 +398,7 @@ func (g *plainGenerator) number() string {
 		"#KEYS", "#out", "tonumber('12')", "redis.call('INCR', 'c')", g.local())
 }
 
-func (g *plainGenerator) atom() string {
+func (g *flowGenerator) atom() string {
 	switch g.rand.IntN(8) {
 	case 0, 1, 2:
 		return g.local()

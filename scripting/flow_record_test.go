@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	lua "github.com/yuin/gopher-lua"
 )
 
 // live is the number of generated flows to compare with a redis-server, instead
 // of with the recorded replies.
 var live = flag.Int("live", 0, "how many generated flows to compare with the -record server")
 
-const plainRecordings = "testdata/plain/generated.txt"
+const flowRecordings = "testdata/plain/generated.txt"
 
 // recordedFlows is the number of flows in testdata, from seed 1.
 const recordedFlows = 400
@@ -26,8 +25,8 @@ var otherPairs = regexp.MustCompile(`in pairs\(([{v].*|i)\)`)
 
 // redisFlow returns a generated flow without the name server, which Redis 7
 // does not have, and independent of the order of keys.
-func redisFlow(seed uint64) plainFlow {
-	f := newPlainGenerator(seed).flow()
+func redisFlow(seed uint64) flow {
+	f := newFlowGenerator(seed).next()
 	f.source = strings.ReplaceAll(f.source, "server.", "redis.")
 	f.source = strings.ReplaceAll(f.source, "error()", "error(1)") // crashes Redis 7.0.15
 	f.source = otherPairs.ReplaceAllString(f.source, "in pairs(ARGV)")
@@ -41,17 +40,17 @@ func negativeZero(reply string) bool {
 		"x-0")
 }
 
-// TestPlainFlowsAsRedis compares generated flows with recorded replies of
+// TestFlowsAsRedis compares generated flows with recorded replies of
 // redis-server 7.0, and the keys after them.
-func TestPlainFlowsAsRedis(t *testing.T) {
-	compiled, interpreted := newSides(t)
+func TestFlowsAsRedis(t *testing.T) {
+	server := newSide(t)
 	if *record != "" && *live > 0 {
 		client := dialRedis(t, *record)
 		send := func(args [][]byte) string { return client.call(t, args) }
 		bad, misnamed := 0, 0
 		for i := range *live {
 			f := redisFlow(*seed + uint64(i))
-			want, got := f.compared(send), f.compared(compiled.send)
+			want, got := f.compared(send), f.compared(server.send)
 			switch {
 			case got == want || negativeZero(want):
 			case anonymous(got) == anonymous(want):
@@ -76,10 +75,10 @@ func TestPlainFlowsAsRedis(t *testing.T) {
 			lines = append(lines,
 				strconv.Quote(f.compared(func(args [][]byte) string { return client.call(t, args) })))
 		}
-		require.NoError(t, os.WriteFile(plainRecordings, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+		require.NoError(t, os.WriteFile(flowRecordings, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
 		return
 	}
-	data, err := os.ReadFile(plainRecordings)
+	data, err := os.ReadFile(flowRecordings)
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	require.Len(t, lines, recordedFlows)
@@ -88,43 +87,40 @@ func TestPlainFlowsAsRedis(t *testing.T) {
 		f := redisFlow(uint64(i) + 1)
 		want, err := strconv.Unquote(line)
 		require.NoError(t, err)
-		for _, side := range []engineSide{compiled, interpreted} {
-			got := f.compared(side.send)
-			switch {
-			case got == want || negativeZero(want):
-			case anonymous(got) == anonymous(want):
-				misnamed++
-			default:
-				t.Errorf("seed %d\n%s\nkeys %q args %q\n got %q\nwant %q", i+1, f.source, f.keys, f.args, got,
-					want)
-			}
+		got := f.compared(server.send)
+		switch {
+		case got == want || negativeZero(want):
+		case anonymous(got) == anonymous(want):
+			misnamed++
+		default:
+			t.Errorf("seed %d\n%s\nkeys %q args %q\n got %q\nwant %q", i+1, f.source, f.keys, f.args, got,
+				want)
 		}
 	}
 	require.Less(t, misnamed, recordedFlows/20)
 }
 
-func TestPlainFlowsAsRedisSeesADifference(t *testing.T) {
-	compiled, _ := newSides(t)
-	data, err := os.ReadFile(plainRecordings)
+func TestFlowsAsRedisSeesADifference(t *testing.T) {
+	server := newSide(t)
+	data, err := os.ReadFile(flowRecordings)
 	require.NoError(t, err)
 	first, _, _ := strings.Cut(string(data), "\n")
 	want, err := strconv.Unquote(first)
 	require.NoError(t, err)
 	f := redisFlow(1)
-	require.Equal(t, want, f.compared(compiled.send))
+	require.Equal(t, want, f.compared(server.send))
 	f.source = "redis.call('SET', 'n', 11) " + f.source
-	require.NotEqual(t, anonymous(want), anonymous(f.compared(compiled.send)))
+	require.NotEqual(t, anonymous(want), anonymous(f.compared(server.send)))
 }
 
-// FuzzPlain compiles any source, which must not panic. The engines must agree
-// on sources that terminate.
-func FuzzPlain(f *testing.F) {
+// FuzzFlows runs sources that terminate.
+func FuzzFlows(f *testing.F) {
 	for i := range 40 {
-		flow := newPlainGenerator(uint64(i) + 1).flow()
+		flow := newFlowGenerator(uint64(i) + 1).next()
 		f.Add(flow.source, "k", "5")
 	}
 	f.Add(slidingWindow, "z", "1795184400123")
-	compiled, interpreted := newSides(f)
+	server := newSide(f)
 	f.Fuzz(func(t *testing.T, source, key, arg string) {
 		for _, word := range []string{
 			"while", "for", "repeat", "rep", "function", "load", "coroutine", "random", "time", "TIME",
@@ -134,28 +130,8 @@ func FuzzPlain(f *testing.F) {
 				t.Skip("may not end, or not the same twice")
 			}
 		}
-		flow := plainFlow{source: source, keys: []string{key}, args: []string{arg}}
-		want, got := flow.compared(interpreted.send), flow.compared(compiled.send)
-		require.Equal(t, want, got)
-		require.NotContains(t, got, interpreterErrors)
-		compiled.flushScripts()
-		interpreted.flushScripts()
+		flow := flow{source: source, keys: []string{key}, args: []string{arg}}
+		require.NotContains(t, flow.compared(server.send), internalError)
+		server.flushScripts()
 	})
-}
-
-// TestGlobalNames checks that globalNames are the globals of the interpreter.
-func TestGlobalNames(t *testing.T) {
-	e, _ := newTestEngine(t)
-	in := newInterp(e)
-	require.NotEmpty(t, globalNames)
-	for name := range globalNames {
-		require.NotEqual(t, "nil", typeName(in.env.RawGetString(name)), name)
-	}
-	count := 0
-	key, _ := in.env.Next(lua.LNil)
-	for ; key != lua.LNil; key, _ = in.env.Next(key) {
-		require.True(t, isGlobalName(key.String()), key)
-		count++
-	}
-	require.Len(t, globalNames, count)
 }
