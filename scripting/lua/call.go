@@ -135,6 +135,9 @@ func (L *Thread) moveResults(from, n, to, wanted int) {
 		}
 		L.top = to + 1
 	case all:
+		if n > valuesPerStep {
+			L.Step(n / valuesPerStep)
+		}
 		copy(L.stack[to:to+n], L.stack[from:from+n])
 		L.top = to + n
 	default:
