@@ -134,6 +134,7 @@ func (L *Thread) less(v, w *Value) bool {
 	case v.kind == KindNumber:
 		return v.Num() < w.Num()
 	case v.kind == KindString:
+		L.stepText(v, w)
 		return v.Str() < w.Str()
 	default:
 		if handler := L.sharedHandler(v, w, eventLt); handler.kind != KindNil {
@@ -145,12 +146,20 @@ func (L *Thread) less(v, w *Value) bool {
 	return false
 }
 
+// stepText charges the comparison of two long strings. Other kinds cost nothing.
+func (L *Thread) stepText(v, w *Value) {
+	if n := min(v.bits, w.bits); n > longText && v.kind == KindString && w.kind == KindString {
+		L.Step(int(n) / bytesPerStep)
+	}
+}
+
 func (L *Thread) lessEqual(v, w *Value) bool {
 	switch {
 	case v.kind != w.kind:
 	case v.kind == KindNumber:
 		return v.Num() <= w.Num()
 	case v.kind == KindString:
+		L.stepText(v, w)
 		return v.Str() <= w.Str()
 	default:
 		if handler := L.sharedHandler(v, w, eventLe); handler.kind != KindNil {

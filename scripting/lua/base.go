@@ -121,12 +121,14 @@ func basePairs(L *Thread) int {
 
 func baseNext(L *Thread) int {
 	t := L.CheckTable(1)
-	key, value, ok := t.Next(L.Get(2))
+	key := L.Get(2)
+	L.stepText(&key, &key)
+	next, value, ok := t.Next(key)
 	if !ok {
 		L.runtimeError("invalid key to 'next'")
 	}
-	L.Push(key)
-	if key.kind == KindNil {
+	L.Push(next)
+	if next.kind == KindNil {
 		return 1
 	}
 	L.Push(value)
@@ -161,7 +163,9 @@ func baseRawEqual(L *Thread) int {
 
 func baseRawGet(L *Thread) int {
 	t := L.CheckTable(1)
-	L.Push(t.Get(L.CheckAny(2)))
+	key := L.CheckAny(2)
+	L.stepText(&key, &key)
+	L.Push(t.Get(key))
 	return 1
 }
 
@@ -253,6 +257,7 @@ func baseUnpack(L *Thread) int {
 	if n+L.Top() > maxPushed {
 		L.Error("too many results to unpack")
 	}
+	L.Step(n / valuesPerStep)
 	for i := from; i <= to; i++ {
 		L.Push(t.GetInt(i))
 	}
@@ -324,7 +329,9 @@ func baseLoadString(L *Thread) int {
 }
 
 func loadChunk(L *Thread, source, name string) int {
+	const fixed, perByte = 1 << 10, 48 // what the compiler allocates
 	L.Step(len(source))
+	L.Grow(fixed + perByte*len(source))
 	name, _, _ = strings.Cut(name, "\x00") // a C string
 	fn, err := L.state.Load(source, name)
 	if err != nil {

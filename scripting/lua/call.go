@@ -6,6 +6,7 @@ const all = -1
 // Call calls the function below its nargs arguments on top of the stack. The
 // results replace them: as many as wanted, or all of them if that is -1.
 func (L *Thread) Call(nargs, wanted int) {
+	L.Step(1)
 	L.enterGo()
 	at := L.top - nargs - 1
 	L.callAt(at, wanted)
@@ -134,6 +135,9 @@ func (L *Thread) moveResults(from, n, to, wanted int) {
 		}
 		L.top = to + 1
 	case all:
+		if n > valuesPerStep {
+			L.Step(n / valuesPerStep)
+		}
 		copy(L.stack[to:to+n], L.stack[from:from+n])
 		L.top = to + n
 	default:

@@ -59,6 +59,10 @@ frames:
 							}
 						}
 					}
+					if key.bits > longText && key.kind == KindString {
+						f.pc = pc
+						L.Step(int(key.bits) / bytesPerStep)
+					}
 					if v := t.find(key); v != nil && v.kind != KindNil {
 						r[i.a] = *v
 						continue
@@ -295,6 +299,10 @@ frames:
 						r = L.registers(base)
 					}
 				default:
+					if x.bits > longText && x.kind == KindString && x.bits == y.bits {
+						f.pc = pc
+						L.Step(int(x.bits) / bytesPerStep)
+					}
 					holds = x.Equals(y)
 				}
 				if holds != (i.a != 0) {

@@ -94,6 +94,7 @@ func (L *Thread) varargs(f *frame, to, n int) {
 	from, given := f.base-f.extra, f.extra
 	if n < 0 {
 		n = given
+		L.Step(n / valuesPerStep)
 		L.reserve(to + n + window)
 		L.top = to + n
 	}

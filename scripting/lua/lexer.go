@@ -203,9 +203,10 @@ func (lx *lexer) number() token {
 	for lx.pos < len(lx.src) && (isDigit(lx.src[lx.pos]) || lx.src[lx.pos] == '.') {
 		lx.pos++
 	}
-	if lx.pos < len(lx.src) && lx.src[lx.pos]|0x20 == 'e' {
+	// C Lua takes a NUL for a sign of the exponent, and then for the end of the number.
+	if lx.pos < len(lx.src) && (lx.src[lx.pos]|0x20 == 'e' || lx.src[lx.pos] == 0) {
 		lx.pos++
-		if lx.pos < len(lx.src) && (lx.src[lx.pos] == '+' || lx.src[lx.pos] == '-') {
+		if lx.pos < len(lx.src) && (lx.src[lx.pos] == '+' || lx.src[lx.pos] == '-' || lx.src[lx.pos] == 0) {
 			lx.pos++
 		}
 	}

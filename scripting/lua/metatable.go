@@ -143,6 +143,7 @@ const errReadOnlyTable = "Attempt to modify a readonly table"
 
 // RawSet does t[key] = value without metamethods.
 func (L *Thread) RawSet(t *Table, key, value Value) {
+	L.stepText(&key, &key)
 	if t.readOnly {
 		L.runtimeError(errReadOnlyTable)
 	}

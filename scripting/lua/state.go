@@ -41,6 +41,13 @@ type Meter struct {
 // bytesPerStep is a lower bound of the bytes copied in the time of a step.
 const bytesPerStep = 128
 
+// longText is the length from which on comparing strings is charged, and valuesPerStep how many values are
+// copied in the time of a step.
+const (
+	longText      = 4 << 10
+	valuesPerStep = 16
+)
+
 // unlimited is what a Meter without functions grants.
 const unlimited = 1 << 60
 

@@ -43,6 +43,7 @@ func stringByte(L *Thread) int {
 	if n+L.Top() > maxPushed {
 		L.Error("stack overflow (string slice too long)")
 	}
+	L.Step(n / valuesPerStep)
 	for i := from - 1; i < to; i++ {
 		L.PushNumber(float64(s[i]))
 	}
