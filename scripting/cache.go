@@ -217,7 +217,7 @@ func (c *cache) evict() {
 }
 
 // userScript is the chunk name of every script, for error texts.
-const userScript = "user_script"
+const userScript = "@user_script"
 
 // newScript compiles a source. EVAL answers the error's text.
 func newScript(source string, maxTokens int, prove func(*ast.Chunk) proof.Proof) (*script, error) {
@@ -235,7 +235,7 @@ func newScript(source string, maxTokens int, prove func(*ast.Chunk) proof.Proof)
 	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, proof: v, size: size}, nil
 }
 
-// compile turns a source into code. name is the short name in error texts.
+// compile turns a source into code. lua.ShortSource(name) is in error texts.
 func compile(source, name string, maxTokens int) (*ast.Chunk, *lua.Proto, error) {
 	chunk, err := lua.Parse(source, name, maxTokens)
 	if err != nil {

@@ -103,7 +103,7 @@ func (r *resolvedCommands) lookup(e *Engine, args [][]byte) *commands.Command {
 		return entry.cmd
 	}
 	cmd := e.lookupCommand(args)
-	if cmd != nil && cmd.FullName() == strings.ToLower(string(name)) {
+	if cmd != nil && cmd.Subs == nil && cmd.FullName() == strings.ToLower(string(name)) {
 		entry.name, entry.cmd = string(name), cmd
 	}
 	return cmd

@@ -22,7 +22,7 @@ type interp struct {
 
 	// KEYS and ARGV of EVAL, which are the same tables for every script.
 	keys, argv *lua.Table
-	ownStrings bool // values outlive the run: strings are copied, tables not used again
+	persistent bool // functions keep values after the run
 
 	// The running script.
 	script  *script
@@ -47,7 +47,7 @@ const (
 // newInterp returns a state for EVAL, or, if persistent, for a library, whose
 // functions keep values.
 func newInterp(e *Engine, persistent bool) *interp {
-	in := &interp{caller: caller{engine: e}, state: lua.NewState(), ownStrings: persistent}
+	in := &interp{caller: caller{engine: e}, state: lua.NewState(), persistent: persistent}
 	in.state.Host = in
 	in.caller.meter = &in.meter
 	in.meter.state = in.state

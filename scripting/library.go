@@ -9,10 +9,11 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/redislib"
 )
 
 // userFunction is the chunk name of every library.
-const userFunction = "user_function"
+const userFunction = "@user_function"
 
 // A library is a loaded source of FUNCTION LOAD. Its functions share the
 // interpreter state that ran the source, and with it the source's locals
@@ -206,9 +207,10 @@ func (in *interp) loadingRedis() *lua.Table {
 		}
 	}
 	t.SetString("REDIS_VERSION", lua.String(redisVersion))
-	in.state.Register(meta, []lua.Entry{{Name: "__index", Fn: missingGlobal}})
+	in.state.Register(meta, []lua.Entry{{Name: "__index", Fn: redislib.MissingGlobal}})
 	t.SetMetatable(meta)
-	in.protect(t, meta)
+	t.SetReadOnly(true)
+	meta.SetReadOnly(true)
 	return t
 }
 

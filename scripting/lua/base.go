@@ -329,9 +329,10 @@ func baseLoadString(L *Thread) int {
 }
 
 func loadChunk(L *Thread, source, name string) int {
-	const fixed, perByte = 1 << 10, 48 // what the compiler allocates
 	L.Step(len(source))
-	L.Grow(fixed + perByte*len(source))
+	if fixed, perByte := 1<<10, 48; L.state.MaxTokens == 0 {
+		L.Grow(fixed + perByte*len(source)) // what the compiler allocates
+	}
 	name, _, _ = strings.Cut(name, "\x00") // a C string
 	fn, err := L.state.Load(source, name)
 	if err != nil {
@@ -339,6 +340,7 @@ func loadChunk(L *Thread, source, name string) int {
 		L.Push(String(err.Error()))
 		return 2
 	}
+	L.Grow(int(fn.proto.Size()))
 	L.Push(FunctionValue(fn))
 	return 1
 }

@@ -41,6 +41,7 @@ type Proto struct {
 	registers   int
 	vararg      bool
 	usesArg     bool // declares `arg`, which holds the extra arguments
+	loaded      bool // by a script, whose memory it is
 }
 
 // A localInfo tells in which instructions a local is in scope. They are in the

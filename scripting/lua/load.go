@@ -25,5 +25,13 @@ func (s *State) Load(source, name string) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.setLoaded()
 	return s.NewClosure(p), nil
+}
+
+func (p *Proto) setLoaded() {
+	p.loaded = true
+	for _, inner := range p.protos {
+		inner.setLoaded()
+	}
 }

@@ -105,7 +105,7 @@ func (m *measurement) function(f *Function) {
 	if f.env != nil {
 		m.visit(TableValue(f.env))
 	}
-	if f.proto != nil && f.upvalues != nil && !m.protos[f.proto] {
+	if f.proto != nil && f.proto.loaded && !m.protos[f.proto] {
 		m.protos[f.proto] = true
 		m.size += f.proto.Size()
 	}

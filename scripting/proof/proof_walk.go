@@ -188,11 +188,12 @@ func isRedis(e ast.Expr) bool { return isName(e, "redis") || isName(e, "server")
 // isCommandFunction reports whether e is redis.call or redis.pcall.
 func isCommandFunction(e ast.Expr) bool {
 	field, ok := e.(*ast.IndexExpr)
-	if !ok || !isRedis(field.Object) {
-		return false
-	}
-	key, ok := field.Key.(*ast.StringExpr)
-	return ok && (key.Value == "call" || key.Value == "pcall")
+	return ok && field.Dot && isRedis(field.Object) && field.Object.(*ast.NameExpr).Global && isCall(field.Key)
+}
+
+func isCall(key ast.Expr) bool {
+	s, ok := key.(*ast.StringExpr)
+	return ok && (s.Value == "call" || s.Value == "pcall")
 }
 
 // field analyzes an index expression.
@@ -201,10 +202,10 @@ func (p *prover) field(e *ast.IndexExpr) {
 	switch {
 	case isName(e.Object, "KEYS"):
 		p.expr(e.Key)
-	case isRedis(e.Object) && !constant:
-		p.fail(e.Line, "redis is indexed")
 	case isCommandFunction(e):
 		p.fail(e.Line, "%s.%s is handed on", e.Object.(*ast.NameExpr).Name, key.Value)
+	case isRedis(e.Object) && (!constant || isCall(e.Key)):
+		p.fail(e.Line, "redis is indexed")
 	case isRedis(e.Object): // another function, or a constant
 	case isName(e.Object, "coroutine") && constant:
 		p.fail(e.Line, "coroutine.%s is not known", key.Value)

@@ -46,6 +46,7 @@ type (
 	IndexExpr struct {
 		Line        int
 		Object, Key Expr
+		Dot         bool // written Object.Key
 	}
 	CallExpr struct {
 		Line     int
