@@ -75,8 +75,14 @@ var mayImport = map[string][]string{
 		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
 		"store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config",
 	},
-	"acl":                   {"commands", "words"},
-	"scripting":             {"commands", "persist/dump", "store", "resp"},
+	"acl": {"commands", "words"},
+	"scripting": {
+		"scripting/lua", "scripting/lua/ast", "scripting/proof", "scripting/redislib", "commands",
+		"persist/dump", "store", "resp",
+	},
+	"scripting/proof":       {"scripting/lua/ast", "commands"},
+	"scripting/lua":         {"scripting/lua/ast"},
+	"scripting/lua/ast":     {},
 	"scripting/redislib":    {"scripting/lua", "resp"},
 	"scripting/lua/luatest": {},
 	"commands": {
@@ -120,7 +126,6 @@ var mayImport = map[string][]string{
 // restricted lists the packages that may import a package from elsewhere.
 var restricted = map[string][]string{
 	"github.com/tidwall/redcon":         {"server"},
-	"github.com/yuin/gopher-lua":        {"scripting"},
 	"github.com/google/btree":           {"store/zset"},
 	"github.com/hdt3213/rdb":            {"persist/rdb"},
 	"github.com/stretchr/testify":       {},
@@ -155,6 +160,8 @@ var forbidden = map[string][]string{
 	"resp":              {"sync", "time"},
 	"clock":             {"time"},
 	"scripting":         {"time", "os"},
+	"scripting/lua":     {"net", "os", "sync", "time"},
+	"scripting/proof":   {"net", "os", "sync", "time"},
 	"engine":            {"time"},
 	"engine/durable":    {"time"},
 	"engine/debug":      {"net", "time"},
