@@ -14,7 +14,7 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-var rewrite = flag.Bool("rewrite", false, "renew the table of docs/plain-scripts.md")
+var rewrite = flag.Bool("rewrite", false, "renew the table of docs/scripts.md")
 
 // A libraryShape is a script with the constructs of some library's scripts.
 type libraryShape struct {
@@ -70,7 +70,7 @@ func (s side) allocations(f flow) float64 {
 	return testing.AllocsPerRun(50, run)
 }
 
-// TestShapes runs each shape, and writes or compares the table of docs/plain-scripts.md.
+// TestShapes runs each shape, and writes or compares the table of docs/scripts.md.
 func TestShapes(t *testing.T) {
 	server := newSide(t)
 	var b strings.Builder
@@ -98,7 +98,7 @@ func TestShapes(t *testing.T) {
 	if race.Enabled {
 		return // the race detector allocates
 	}
-	const path, open, end = "../docs/plain-scripts.md", "<!-- shapes -->\n", "<!-- /shapes -->\n"
+	const path, open, end = "../docs/scripts.md", "<!-- shapes -->\n", "<!-- /shapes -->\n"
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	head, rest, ok := strings.Cut(string(data), open)
