@@ -68,7 +68,7 @@ end
 while true do
   local length = input:read("*l")
   if not length then return end
-  local source = input:read(length + 0) or ""
+  local source = length ~= "0" and input:read(length + 0) or "" -- read(0) would wait for a byte
   local result
   if find(source, "^\27") then
     result = "binary"

@@ -237,7 +237,7 @@ func (g *generator) protectedCall() {
 	switch g.rand.IntN(6) {
 	case 0:
 		g.line("show(pcall(%s))", g.pick("error", "error, nil", "error, 'text', 0", "error, 'text', 2", "f, 1, 2",
-			"void", "1", "pcall", "pcall, error", "pcall, f, 1", "string.rep", "string.rep, 'x', 2",
+			"void", "1", "pcall, error", "pcall, f, 1", "string.rep", "string.rep, 'x', 2",
 			"setmetatable, 1", "setmetatable, {}, 1", "tostring", "ipairs", "next, {}, 1", "select, 0",
 			"string.char, 256", "table.concat, {1, {}, 2}", "('x').rep, 'x', {}", "unpack, {}, 1, 9000",
 			"coroutine.resume, 1", "coroutine.wrap, 1", "loadstring, 'x ='", "tonumber, '1', 99"))
