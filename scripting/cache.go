@@ -241,6 +241,6 @@ func compile(source, name string, maxTokens int) (*ast.Chunk, *lua.Proto, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	proto, err := lua.Compile(chunk, name)
+	proto, err := lua.Compile(chunk, name, bindings())
 	return chunk, proto, err
 }

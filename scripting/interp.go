@@ -47,6 +47,12 @@ const (
 // newInterp returns a state for EVAL, or, if persistent, for a library, whose
 // functions keep values.
 func newInterp(e *Engine, persistent bool) *interp {
+	in := newUnboundInterp(e, persistent)
+	in.state.Bind(bindings())
+	return in
+}
+
+func newUnboundInterp(e *Engine, persistent bool) *interp {
 	in := &interp{caller: caller{engine: e}, state: lua.NewState(), persistent: persistent}
 	in.state.Host = in
 	in.caller.meter = &in.meter
@@ -125,8 +131,6 @@ func (in *interp) finish(reply *resp.Value) {
 		in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
 		return
 	}
-	in.keys.SetList(nil)
-	in.argv.SetList(nil)
 	in.state.Reset()
 	in.script = nil
 	in.end()

@@ -184,6 +184,7 @@ func (in *interp) allowLoading(lib *library) (restore func()) {
 		hidden[key] = value
 		g.Set(key, lua.Nil)
 	}
+	in.state.Unbind()
 	in.loading = lib
 	t := lua.TableValue(in.loadingRedis())
 	for _, name := range []string{"redis", "server"} {
@@ -194,6 +195,7 @@ func (in *interp) allowLoading(lib *library) (restore func()) {
 		for key, value := range hidden {
 			g.Set(key, value)
 		}
+		in.state.Bind(bindings())
 	}
 }
 

@@ -3,6 +3,7 @@ package scripting
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/zlimit/zlimit/scripting/lua"
 	"github.com/zlimit/zlimit/scripting/redislib"
@@ -41,3 +42,8 @@ func (in *interp) openLibraries() {
 		g.SetString("ARGV", lua.TableValue(in.argv))
 	}
 }
+
+// bindings are those of every state's globals.
+var bindings = sync.OnceValue(func() *lua.Bindings {
+	return lua.NewBindings(newUnboundInterp(&Engine{}, false).state)
+})

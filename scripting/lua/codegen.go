@@ -16,6 +16,7 @@ const maxRegisters = 250
 type generator struct {
 	parent    *generator
 	source    string
+	bindings  *Bindings // nil if globals can change
 	proto     *Proto
 	constants map[constantKey]int
 	active    []int // the locals in scope, as indices of proto.locals; the nth is in register n
@@ -41,9 +42,10 @@ type blockScope struct {
 }
 
 // compile generates the code of a chunk.
-func compile(c *ast.Chunk, source string) (p *Proto, err error) {
+func compile(c *ast.Chunk, source string, b *Bindings) (p *Proto, err error) {
 	defer recoverSyntaxError(&err)
 	g := newGenerator(nil, source, 0)
+	g.bindings = b
 	g.proto.vararg = true
 	g.stmts(c.Body)
 	g.emit(instruction{op: opReturn, b: 1}, 0)
@@ -68,6 +70,7 @@ func (g *generator) finish() *Proto {
 // instruction refers to.
 func (g *generator) function(e *ast.FunctionExpr) desc {
 	inner := newGenerator(g, g.source, e.Line)
+	inner.bindings = g.bindings
 	p := inner.proto
 	p.params, p.vararg, p.usesArg = len(e.Params), e.Vararg, e.Vararg && !e.UsesVararg
 	inner.declare(e.Params...)

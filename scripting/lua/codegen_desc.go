@@ -25,6 +25,7 @@ const (
 	dLocal                // info is its register
 	dUpvalue              // info is its index
 	dGlobal               // info is the constant with its name
+	dBound                // info is the operand of opBound, key whether it is a field
 	dIndexed              // info is the object's register, key a register or constant
 	dIndexedInt           // the same, key is an integer
 	dJump                 // info is a jump that is taken if the value is true
@@ -90,6 +91,9 @@ func (g *generator) discharge(d *desc) {
 		d.kind = dRelocatable
 	case dGlobal:
 		d.info = g.emit(instruction{op: opGetGlobal, x: int32(d.info)}, d.line)
+		d.kind = dRelocatable
+	case dBound:
+		d.info = g.emit(instruction{op: opBound, b: uint8(d.key), x: int32(d.info)}, d.line)
 		d.kind = dRelocatable
 	case dIndexed, dIndexedInt:
 		i := instruction{op: opGetTable, b: uint8(d.info)}

@@ -24,7 +24,15 @@ func (g *generator) expr(e ast.Expr) desc {
 		d = desc{kind: dVararg, info: g.emit(instruction{op: opVararg}, e.Line), line: e.Line}
 	case *ast.NameExpr:
 		d = g.name(e.Name, e.Line)
+		if d.kind == dGlobal {
+			if bound, ok := g.bound(e.Name, "", e.Line); ok {
+				return bound
+			}
+		}
 	case *ast.IndexExpr:
+		if bound, ok := g.boundField(e); ok {
+			return bound
+		}
 		d = g.index(e)
 	case *ast.CallExpr:
 		return g.call(e)
@@ -44,6 +52,24 @@ func (g *generator) expr(e ast.Expr) desc {
 		return g.function(e)
 	}
 	return d.noJumps()
+}
+
+// assigned generates the object and key of an assignment's target.
+func (g *generator) assigned(e ast.Expr) desc {
+	if name, ok := e.(*ast.NameExpr); ok {
+		return g.name(name.Name, name.Line).noJumps()
+	}
+	return g.index(e.(*ast.IndexExpr)).noJumps()
+}
+
+// boundField returns the description of a library's function, if e is one.
+func (g *generator) boundField(e *ast.IndexExpr) (desc, bool) {
+	library, ok := e.Object.(*ast.NameExpr)
+	key, constant := e.Key.(*ast.StringExpr)
+	if !ok || !constant || !library.Global {
+		return desc{}, false
+	}
+	return g.bound(library.Name, key.Value, e.Line)
 }
 
 func (g *generator) name(name string, line int) desc {

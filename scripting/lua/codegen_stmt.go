@@ -24,7 +24,7 @@ func (g *generator) stmt(s ast.Stmt) {
 	case *ast.LocalFunctionStmt:
 		g.localFunction(s)
 	case *ast.FunctionStmt:
-		target := g.expr(s.Target)
+		target := g.assigned(s.Target)
 		fn := g.function(s.Function)
 		g.store(&target, &fn, s.Line)
 	case *ast.AssignStmt:
@@ -89,7 +89,7 @@ func (g *generator) localFunction(s *ast.LocalFunctionStmt) {
 
 func (g *generator) assign(s *ast.AssignStmt) {
 	if len(s.Targets) == 1 && len(s.Values) == 1 {
-		target := g.expr(s.Targets[0])
+		target := g.assigned(s.Targets[0])
 		d := g.expr(s.Values[0])
 		g.wantOne(&d)
 		g.store(&target, &d, s.Line)
@@ -97,7 +97,7 @@ func (g *generator) assign(s *ast.AssignStmt) {
 	}
 	targets := make([]desc, 0, len(s.Targets))
 	for _, e := range s.Targets {
-		t := g.expr(e)
+		t := g.assigned(e)
 		if t.kind == dLocal {
 			g.keepOperands(targets, t.info, s.Line)
 		}

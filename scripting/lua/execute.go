@@ -42,6 +42,14 @@ frames:
 				env := TableValue(fn.env)
 				L.stackSet(base, i.a, L.index(&env, &k[i.x], anonymous))
 				continue frames
+			case opBound:
+				if v := &s.bound[i.x&boundMask]; v.kind != KindNil {
+					r[i.a] = *v
+					continue
+				}
+				f.pc = pc
+				L.stackSet(base, i.a, L.lookupBound(fn.env, int(i.x&boundMask)))
+				continue frames
 			case opSetGlobal:
 				f.pc = pc
 				env := TableValue(fn.env)

@@ -7,8 +7,8 @@ import (
 )
 
 // Compile generates the code of a chunk. ShortSource(name) is at the start of
-// error texts.
-func Compile(c *ast.Chunk, name string) (*Proto, error) { return compile(c, name) }
+// error texts. b may be nil.
+func Compile(c *ast.Chunk, name string, b *Bindings) (*Proto, error) { return compile(c, name, b) }
 
 // NewClosure returns a function that runs a chunk with the globals of the state.
 func (s *State) NewClosure(p *Proto) *Function { return &Function{proto: p, env: s.Globals} }
@@ -21,7 +21,7 @@ func (s *State) Load(source, name string) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := Compile(c, name)
+	p, err := Compile(c, name, s.bindings)
 	if err != nil {
 		return nil, err
 	}

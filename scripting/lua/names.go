@@ -73,6 +73,11 @@ func (p *Proto) variable(pc, reg int) (kind, name string) {
 		return "field", p.constantName(int(i.x))
 	case opGetUpval:
 		return "upvalue", p.upvalueDesc[i.b].name
+	case opBound:
+		if i.b != 0 {
+			return "field", p.constantName(int(i.x >> boundBits))
+		}
+		return "global", p.constantName(int(i.x >> boundBits))
 	case opSelf:
 		return "method", p.constantName(int(i.x))
 	}

@@ -72,6 +72,7 @@ const (
 	opSetList    // R[a][x+1], … = R[a+1], …: b-1 values; 0 for those up to the top
 	opClosure    // R[a] = closure of the xth inner function
 	opVararg     // R[a], … = ...: b-1 values
+	opBound      // R[a] = the value bound to x; see Bindings. b: it is a field
 	opcodes
 )
 

@@ -13,6 +13,8 @@ type State struct {
 	// MaxTokens limits the sources that scripts load; 0 for none.
 	MaxTokens int
 
+	bindings   *Bindings
+	bound      []Value // by index of bindings; nil where there is none
 	main       *Thread
 	current    *Thread
 	stringMeta *Table
