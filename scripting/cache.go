@@ -4,15 +4,14 @@ import (
 	"container/list"
 	"crypto/sha1"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
 
-	lua "github.com/yuin/gopher-lua"
-
-	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+	"github.com/zlimit/zlimit/scripting/proof"
 )
 
 type digest [2 * sha1.Size]byte
@@ -40,17 +39,14 @@ func parseDigest(arg []byte) (d digest, ok bool) {
 type script struct {
 	sha    string
 	source string
-	proto  *lua.FunctionProto
+	proto  *lua.Proto
 	flags  flags
-	proof  keyProof // whether the script uses no keys besides KEYS
+	proof  proof.Proof // whether the script uses no keys besides KEYS
 
 	size         int64       // estimate in bytes
 	recentlyUsed atomic.Bool // since the cache last looked for a script to evict
 	evicted      atomic.Bool // a snapshot may still hold it
 	pinned       bool        // loaded by SCRIPT LOAD; protected by the cache's mu
-
-	plain    *plainProgram // nil if the interpreter runs the script
-	notPlain string        // the reason why plain is nil
 }
 
 // A cache holds the loaded and evaluated scripts. Lookups take no lock for
@@ -63,8 +59,7 @@ type script struct {
 type cache struct {
 	maxTokens func() int // limit of a source; see parse
 	maxBytes  int64      // limit of all evaluated scripts
-	prove     func(*chunk) keyProof
-	prepare   func(*script) // called for each new script before it is published; may be nil
+	prove     func(*ast.Chunk) proof.Proof
 
 	snapshot atomic.Pointer[scriptSet] // read-only; replaced as a whole
 
@@ -93,7 +88,7 @@ const (
 	maxEvaluatedBytes = 128 << 20
 )
 
-func newCache(maxTokens func() int, prove func(*chunk) keyProof) *cache {
+func newCache(maxTokens func() int, prove func(*ast.Chunk) proof.Proof) *cache {
 	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes, prove: prove}
 	c.flush()
 	return c
@@ -174,9 +169,6 @@ func (c *cache) add(source []byte, pin bool) (*script, error) {
 		if s, err = newScript(string(source), c.maxTokens(), c.prove); err != nil {
 			return nil, err
 		}
-		if c.prepare != nil {
-			c.prepare(s)
-		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,75 +220,27 @@ func (c *cache) evict() {
 const userScript = "@user_script"
 
 // newScript compiles a source. EVAL answers the error's text.
-func newScript(source string, maxTokens int, prove func(*chunk) keyProof) (*script, error) {
+func newScript(source string, maxTokens int, prove func(*ast.Chunk) proof.Proof) (*script, error) {
 	flags, body, err := parseShebang(source)
 	if err != nil {
 		return nil, err
 	}
-	var v keyProof
-	proto, err := compileInspected(body, userScript, maxTokens, func(c *chunk) { v = prove(c) })
+	chunk, proto, err := compile(body, userScript, maxTokens)
 	if err != nil {
 		return nil, fmt.Errorf("Error compiling script (new function): %w", err)
 	}
+	v := prove(chunk)
 	d := digestOf([]byte(source))
-	size := int64(len(source)) + protoSize(proto)
+	size := int64(len(source)) + proto.Size()
 	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, proof: v, size: size}, nil
 }
 
-// protoSize estimates the bytes that a function takes, with its inner
-// functions.
-func protoSize(p *lua.FunctionProto) int64 {
-	size := int64(256 + 4*len(p.Code) + 32*len(p.Constants) +
-		8*len(p.DbgSourcePositions) + 64*len(p.DbgLocals))
-	for _, inner := range p.FunctionPrototypes {
-		size += protoSize(inner)
-	}
-	return size
-}
-
-// compile turns a chunk into bytecode. Error texts show a chunk name after its
-// first character if that is '@' or '='; any other name is the source itself.
-// As in C, it ends at a NUL.
-func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error) {
-	return compileInspected(source, chunkName, maxTokens, func(*chunk) {})
-}
-
-// compileInspected is compile with a look at the syntax tree, before
-// gopher-lua's compiler folds constants in it.
-func compileInspected(
-	source, chunkName string, maxTokens int, inspect func(*chunk),
-) (proto *lua.FunctionProto, err error) {
-	chunkName = resp.CString(chunkName)
-	short := shortSource(chunkName)
-	chunk, err := parse(source, short, maxTokens)
+// compile turns a source into code. lua.ShortSource(name) is in error texts.
+func compile(source, name string, maxTokens int) (*ast.Chunk, *lua.Proto, error) {
+	chunk, err := lua.Parse(source, name, maxTokens)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	inspect(chunk)
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%s:1: function or expression too complex", short)
-		}
-	}()
-	proto, err = lua.Compile(chunk.stmts, chunkName)
-	if err != nil {
-		var e *lua.CompileError
-		if !errors.As(err, &e) {
-			return nil, fmt.Errorf("%s:1: function or expression too complex", short)
-		}
-		return nil, fmt.Errorf("%s:%d: function or expression too complex", short, max(lineOf(e.Line), 1))
-	}
-	// A chunk has no arguments, so it need not gather them.
-	proto.IsVarArg = 0
-	nameLocals(proto, chunk.locals[0], chunk.locals)
-	return proto, nil
-}
-
-// nameLocals replaces gopher-lua's record of a function's locals with the
-// parser's; see position.
-func nameLocals(p *lua.FunctionProto, own []*lua.DbgLocalInfo, all map[position][]*lua.DbgLocalInfo) {
-	p.DbgLocals = own
-	for _, inner := range p.FunctionPrototypes {
-		nameLocals(inner, all[inner.LineDefined], all)
-	}
+	proto, err := lua.Compile(chunk, name, bindings())
+	return chunk, proto, err
 }

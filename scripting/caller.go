@@ -1,8 +1,6 @@
 package scripting
 
 import (
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -146,10 +144,4 @@ func (r *caller) countError(counted bool, text string) {
 	if !counted {
 		r.engine.reportError(text)
 	}
-}
-
-// isCounted reports whether value is an error table that is marked as counted.
-func isCounted(value lua.LValue) bool {
-	t, ok := value.(*lua.LTable)
-	return ok && lua.LVAsBool(t.RawGetString(errorStatsField))
 }

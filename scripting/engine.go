@@ -3,10 +3,11 @@ package scripting
 import (
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+	"github.com/zlimit/zlimit/scripting/proof"
 )
 
 // Options configures an Engine. The zero value is usable. The functions may be
@@ -52,10 +53,6 @@ type Options struct {
 	// StaleRefusal returns the error for a script that does not declare that stale data
 	// will do, while they must not be served. Otherwise it returns "". It may be nil.
 	StaleRefusal func() string
-
-	// ForceInterpreter returns whether lua-engine makes the interpreter run every
-	// script, plain ones included. Nil means false.
-	ForceInterpreter func() bool
 }
 
 // An Engine compiles and runs scripts. It is safe for concurrent use: each
@@ -67,7 +64,6 @@ type Engine struct {
 	library registry
 	table   *commands.Table
 	interps []atomic.Pointer[interp] // idle; each takes about 300 kB and a millisecond to make
-	frames  sync.Pool                // of *plainFrame
 
 	restarts, violations atomic.Int64 // see lockChecker
 }
@@ -77,7 +73,6 @@ func New(o Options) *Engine {
 	e := &Engine{options: o, runs: newRunTracker(o.NowUs, o.BusyAfterMs)}
 	e.interps = make([]atomic.Pointer[interp], 2*runtime.GOMAXPROCS(0))
 	e.scripts = newCache(e.maxTokens, e.proveKeys)
-	e.scripts.prepare = e.compilePlain
 	return e
 }
 
@@ -87,7 +82,7 @@ const bytesPerToken = 128
 // maxTokens returns the limit of tokens in a source, 0 for none.
 func (e *Engine) maxTokens() int { return int(e.memoryLimit() / bytesPerToken) }
 
-func (e *Engine) compilePlain(s *script) { s.plain, s.notPlain = plainCode(e, s.proto) }
+func (e *Engine) proveKeys(c *ast.Chunk) proof.Proof { return proof.Prove(c, e.table) }
 
 func (e *Engine) memoryLimit() int64 {
 	if e.options.MemoryLimit == nil {
@@ -137,7 +132,7 @@ func (e *Engine) acquireInterp() *interp {
 			}
 		}
 	}
-	return newInterp(e)
+	return newInterp(e, false)
 }
 
 // releaseInterp returns a state to the pool, unless a script made it unusable

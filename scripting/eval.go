@@ -66,9 +66,6 @@ func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]b
 	if readOnly && s.flags.declared && !s.flags.noWrites {
 		return resp.Error(errReadOnlyEval)
 	}
-	if s.plain != nil && (e.options.ForceInterpreter == nil || !e.options.ForceInterpreter()) {
-		return e.runPlain(c, s, readOnly || s.flags.noWrites, keys, args)
-	}
 	in := e.acquireInterp()
 	reply := in.run(c, s, readOnly || s.flags.noWrites, keys, args)
 	reply = e.handleViolation(c, s, &in.locks, reply)

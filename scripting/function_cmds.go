@@ -135,8 +135,8 @@ func (lib *library) describe(withCode bool) resp.Value {
 	functions := make([]resp.Value, len(lib.functions))
 	for i, f := range lib.functions {
 		description := resp.Null
-		if f.description != nil {
-			description = resp.Bulk(f.description.String())
+		if !f.description.IsNil() {
+			description = resp.Bulk(f.description.Str())
 		}
 		flags := make([]resp.Value, len(f.flags))
 		for j, flag := range f.flags {

@@ -51,7 +51,7 @@ func (e *Engine) handleViolation(c *commands.Ctx, s *script, lc *lockChecker, re
 // locksOf returns the shards of the script's keys if it is proven to use no
 // others, or else all.
 func (s *script) locksOf(keys [][]byte) store.ShardSet {
-	if !s.proof.proven() {
+	if !s.proof.Proven() {
 		return store.AllShards
 	}
 	var set store.ShardSet

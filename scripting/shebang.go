@@ -85,3 +85,5 @@ func splitWords(line string) (words []string, ok bool) {
 		words = append(words, b.String())
 	}
 }
+
+func isSpace(ch byte) bool { return ch == ' ' || '\t' <= ch && ch <= '\r' }

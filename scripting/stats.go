@@ -29,19 +29,6 @@ func (e *Engine) LockViolations() (restarts, violations int64) {
 	return e.restarts.Load(), e.violations.Load()
 }
 
-// CompiledScripts returns the number of cached scripts that can run without the
-// interpreter.
-func (e *Engine) CompiledScripts() (n int) {
-	e.scripts.mu.Lock()
-	defer e.scripts.mu.Unlock()
-	for _, s := range e.scripts.all.byDigest {
-		if s.plain != nil {
-			n++
-		}
-	}
-	return n
-}
-
 // LibraryStats are the figures of INFO about libraries of functions.
 type LibraryStats struct {
 	Libraries, Functions int

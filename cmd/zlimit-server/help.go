@@ -11,7 +11,7 @@ import (
 
 const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
        zlimit-server --check-aof FILE [--fix] | --check-rdb FILE
-       zlimit-server --export URL [--from URL] [--replace] [--DIRECTIVE VALUE ...]
+       zlimit-server --export URL [--from URL] [--replace] [--DIRECTIVE VALUE]
        zlimit-server --help | --version
 
   zlimit-server                          listens on 127.0.0.1:6379

@@ -1,0 +1,244 @@
+// Package ast has the syntax tree of Lua 5.1, as scripting/lua's parser makes it.
+//
+// A node's line is the one that an error in it names: where C Lua would emit the
+// instruction. The tree says what the source says; only parentheses that
+// truncate several values to one stay as nodes.
+//
+// This package is internal to zlimit: it may change in any release.
+package ast
+
+// A Chunk is a source.
+type Chunk struct {
+	Body []Stmt
+}
+
+// An Expr is an expression: one of the types below that end in Expr.
+type Expr interface {
+	expr()
+	// Position returns the line.
+	Position() int
+}
+
+// A Stmt is a statement: one of the types below that end in Stmt.
+type Stmt interface{ stmt() }
+
+// The expressions.
+type (
+	NilExpr    struct{ Line int }
+	TrueExpr   struct{ Line int }
+	FalseExpr  struct{ Line int }
+	NumberExpr struct {
+		Line  int
+		Value float64
+	}
+	StringExpr struct {
+		Line  int
+		Value string
+	}
+	// VarargExpr is `...`.
+	VarargExpr struct{ Line int }
+	// NameExpr is a local variable, an upvalue, or a global.
+	NameExpr struct {
+		Line   int
+		Name   string
+		Global bool
+	}
+	IndexExpr struct {
+		Line        int
+		Object, Key Expr
+		Dot         bool // written Object.Key
+	}
+	CallExpr struct {
+		Line     int
+		Function Expr
+		Args     []Expr
+	}
+	// MethodExpr is Receiver:Name(Args).
+	MethodExpr struct {
+		Line     int
+		NameLine int
+		Receiver Expr
+		Name     string
+		Args     []Expr
+	}
+	// ParenExpr is an expression in parentheses.
+	ParenExpr struct {
+		Line  int
+		Inner Expr
+	}
+	UnaryExpr struct {
+		Line    int
+		Op      Op
+		Operand Expr
+	}
+	BinaryExpr struct {
+		Line        int
+		Op          Op
+		Left, Right Expr
+	}
+	TableExpr struct {
+		Line   int
+		Fields []Field
+	}
+	FunctionExpr struct {
+		Line, EndLine int
+		Params        []string // with self
+		Vararg        bool
+		// UsesVararg is set if the body has `...`. If not, a vararg function has
+		// the local `arg`.
+		UsesVararg bool
+		Body       []Stmt
+	}
+)
+
+// A Field is an element of a table constructor, without a key if it is
+// positional.
+type Field struct {
+	Line       int
+	Key, Value Expr
+}
+
+// The statements.
+type (
+	LocalStmt struct {
+		Line   int
+		Names  []string
+		Values []Expr
+	}
+	LocalFunctionStmt struct {
+		Line     int
+		Name     string
+		Function *FunctionExpr
+	}
+	// FunctionStmt is function a.b:c() … end; the target is a name or a field.
+	FunctionStmt struct {
+		Line     int
+		Target   Expr
+		Function *FunctionExpr
+	}
+	AssignStmt struct {
+		Line    int
+		Targets []Expr // NameExpr or IndexExpr
+		Values  []Expr
+	}
+	// CallStmt has a CallExpr or MethodExpr.
+	CallStmt struct {
+		Line int
+		Call Expr
+	}
+	DoStmt struct {
+		Line int
+		Body []Stmt
+	}
+	WhileStmt struct {
+		Line      int
+		Condition Expr
+		Body      []Stmt
+	}
+	// RepeatStmt has a condition that sees the body's locals.
+	RepeatStmt struct {
+		Line      int
+		Body      []Stmt
+		Condition Expr
+	}
+	IfStmt struct {
+		Line    int
+		Clauses []Clause
+		Else    []Stmt
+	}
+	NumericForStmt struct {
+		Line, DoLine       int
+		Name               string
+		Start, Limit, Step Expr // Step may be nil
+		Body               []Stmt
+	}
+	GenericForStmt struct {
+		Line   int
+		Names  []string
+		Values []Expr
+		Body   []Stmt
+	}
+	ReturnStmt struct {
+		Line   int
+		Values []Expr
+	}
+	BreakStmt struct{ Line int }
+)
+
+// A Clause is a condition of an if statement with what follows its then.
+type Clause struct {
+	Condition Expr
+	Body      []Stmt
+}
+
+// An Op is an operator.
+type Op uint8
+
+// The operators. Those before Concat are arithmetic, those from Equal to
+// GreaterEqual comparisons.
+const (
+	Add Op = iota
+	Sub
+	Mul
+	Div
+	Mod
+	Pow
+	Concat
+	Equal
+	NotEqual
+	Less
+	LessEqual
+	Greater
+	GreaterEqual
+	And
+	Or
+	Minus
+	Not
+	Len
+)
+
+func (*NilExpr) expr()      {}
+func (*TrueExpr) expr()     {}
+func (*FalseExpr) expr()    {}
+func (*NumberExpr) expr()   {}
+func (*StringExpr) expr()   {}
+func (*VarargExpr) expr()   {}
+func (*NameExpr) expr()     {}
+func (*IndexExpr) expr()    {}
+func (*CallExpr) expr()     {}
+func (*MethodExpr) expr()   {}
+func (*ParenExpr) expr()    {}
+func (*UnaryExpr) expr()    {}
+func (*BinaryExpr) expr()   {}
+func (*TableExpr) expr()    {}
+func (*FunctionExpr) expr() {}
+
+func (*LocalStmt) stmt()         {}
+func (*LocalFunctionStmt) stmt() {}
+func (*FunctionStmt) stmt()      {}
+func (*AssignStmt) stmt()        {}
+func (*CallStmt) stmt()          {}
+func (*DoStmt) stmt()            {}
+func (*WhileStmt) stmt()         {}
+func (*RepeatStmt) stmt()        {}
+func (*IfStmt) stmt()            {}
+func (*NumericForStmt) stmt()    {}
+func (*GenericForStmt) stmt()    {}
+func (*ReturnStmt) stmt()        {}
+func (*BreakStmt) stmt()         {}
+
+func (e *NilExpr) Position() int      { return e.Line }
+func (e *TrueExpr) Position() int     { return e.Line }
+func (e *FalseExpr) Position() int    { return e.Line }
+func (e *NumberExpr) Position() int   { return e.Line }
+func (e *StringExpr) Position() int   { return e.Line }
+func (e *VarargExpr) Position() int   { return e.Line }
+func (e *NameExpr) Position() int     { return e.Line }
+func (e *IndexExpr) Position() int    { return e.Line }
+func (e *CallExpr) Position() int     { return e.Line }
+func (e *MethodExpr) Position() int   { return e.Line }
+func (e *ParenExpr) Position() int    { return e.Line }
+func (e *UnaryExpr) Position() int    { return e.Line }
+func (e *BinaryExpr) Position() int   { return e.Line }
+func (e *TableExpr) Position() int    { return e.Line }
+func (e *FunctionExpr) Position() int { return e.Line }

@@ -1,0 +1,71 @@
+package lua
+
+var coroutineLibrary = []Entry{
+	{"create", coroutineCreate},
+	{"resume", coroutineResume},
+	{"running", coroutineRunning},
+	{"status", coroutineStatus},
+	{"wrap", coroutineWrap},
+	{"yield", coroutineYield},
+}
+
+func (L *Thread) newCoroutine() Value {
+	v := L.Get(1)
+	if v.kind != KindFunction || v.Function().IsGo() {
+		L.ArgError(1, "Lua function expected")
+	}
+	return ThreadValue(L.NewThread(v.Function()))
+}
+
+func coroutineCreate(L *Thread) int {
+	L.Push(L.newCoroutine())
+	return 1
+}
+
+func coroutineResume(L *Thread) int {
+	co := L.CheckThread(1)
+	n, err := L.Resume(co, L.Top()-1)
+	if err != nil {
+		L.Push(False)
+		L.Push(err.Value)
+		return 2
+	}
+	L.Push(True)
+	L.Insert(L.Top() - n)
+	return n + 1
+}
+
+func coroutineWrap(L *Thread) int {
+	L.Push(FunctionValue(L.NewFunction(resumeWrapped, L.newCoroutine())))
+	return 1
+}
+
+func resumeWrapped(L *Thread) int {
+	co := L.Captured(1)
+	n, err := L.Resume(co.Thread(), L.Top())
+	if err == nil {
+		return n
+	}
+	if isText(&err.Value) {
+		text, _ := L.AsString(err.Value)
+		L.Error(text)
+	}
+	L.Throw(err.Value)
+	return 0
+}
+
+func coroutineYield(L *Thread) int { return L.Yield(L.Top()) }
+
+func coroutineRunning(L *Thread) int {
+	if L.IsMain() {
+		L.Push(Nil)
+	} else {
+		L.Push(ThreadValue(L))
+	}
+	return 1
+}
+
+func coroutineStatus(L *Thread) int {
+	L.PushString(L.CheckThread(1).Status())
+	return 1
+}
