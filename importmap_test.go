@@ -52,12 +52,15 @@ var mayImport = map[string][]string{
 	"server/pipe":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
-		"engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info", "engine/latency", "engine/logins",
+		"engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info",
+		"engine/latency", "engine/logins",
 		"engine/memory", "engine/process", "engine/pubsub", "engine/replication", "engine/slowlog",
 		"engine/stats", "engine/traces", "engine/tracking", "acl", "scripting", "commands", "persist/disk",
 		"store", "store/effects", "upstream/call", "resp", "clock", "config", "logging", "words",
 	},
-	"upstream":          {"upstream/call", "upstream/local", "upstream/ratelimit", "commands", "limiter", "resp"},
+	"upstream": {
+		"upstream/call", "upstream/local", "upstream/ratelimit", "commands", "limiter", "resp",
+	},
 	"upstream/local":    {"limiter"},
 	"upstream/call":     {"commands"},
 	"upstream/export":   {"upstream"},

@@ -280,7 +280,7 @@ func askNodes(
 	ctx context.Context, addrs []string, way route, keys *picker, length time.Duration,
 ) (flows int64, took time.Duration, err error) {
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, PoolSize: 50})
-	defer c.Close()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	var (
 		running sync.WaitGroup
 		mu      sync.Mutex // protects keys
@@ -300,7 +300,8 @@ func askNodes(
 			for time.Since(begin) < length && failed.Load() == nil {
 				p := c.Pipeline()
 				for range way.pipeline {
-					p.EvalSha(ctx, sha, []string{next()}, time.Now().UnixMilli(), way.quota.windowMs, way.quota.limit)
+					p.EvalSha(ctx, sha, []string{next()},
+						time.Now().UnixMilli(), way.quota.windowMs, way.quota.limit)
 				}
 				if _, err := p.Exec(ctx); err != nil {
 					failed.Store(&err)
@@ -326,8 +327,10 @@ func medianCost(all []cost) cost {
 		return median(values)
 	}
 	return cost{
-		gateway: of(func(c cost) float64 { return c.gateway }), nodes: of(func(c cost) float64 { return c.nodes }),
-		client: of(func(c cost) float64 { return c.client }), trips: of(func(c cost) float64 { return c.trips }),
+		gateway:   of(func(c cost) float64 { return c.gateway }),
+		nodes:     of(func(c cost) float64 { return c.nodes }),
+		client:    of(func(c cost) float64 { return c.client }),
+		trips:     of(func(c cost) float64 { return c.trips }),
 		perSecond: of(func(c cost) float64 { return c.perSecond }),
 	}
 }

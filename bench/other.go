@@ -49,12 +49,6 @@ func otherRows() []row {
 			measure: copying, floor: 0.5,
 		},
 		{
-			name: "gateway",
-			about: "a decision by a gateway before three redis-servers, all on one core, against other ways; " +
-				"us of gateway and nodes together",
-			measure: overCluster,
-		},
-		{
 			name:    "waits",
 			about:   "what limiters wait for: timeouts of blocked calls, expiry, messages from scripts",
 			measure: waiting,

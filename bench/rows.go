@@ -185,7 +185,12 @@ func full() []row {
 		keys uint64
 		zipf bool
 	}
-	var out []row
+	out := []row{{
+		name: "gateway",
+		about: "a decision by a gateway before three redis-servers, all on one core, against other ways; " +
+			"us of gateway and nodes together",
+		measure: overCluster,
+	}}
 	for _, w := range []workload{
 		{"ping", "PING", both(ping), false},
 		{"incr", "INCR and EXPIRE", both(incr), false},

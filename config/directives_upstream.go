@@ -7,13 +7,14 @@ import "math"
 var upstreamDirectives = []Directive{
 	{
 		Name: "upstream", Kind: KindString, Immutable: true, Sensitive: true, Ours: true,
-		About: "The servers that have the keys instead of this one: redis://host:port,host:port of a cluster or " +
-			"of one server, redis+sentinel://host:port/name of a master, with rediss for TLS; empty: none.",
+		About: "The servers that have the keys instead of this one: " +
+			"redis://host:port,host:port of a cluster or of one server, " +
+			"redis+sentinel://host:port/name of a master, with rediss for TLS; empty: none.",
 	},
 	{
 		Name: "upstream-user", Kind: KindString, Immutable: true, Ours: true,
-		About: "The user as whom the server logs in to its upstream, unless its URL has one; empty: the " +
-			"default user.",
+		About: "The user as whom the server logs in to its upstream, unless its URL has one; " +
+			"empty: the default user.",
 	},
 	{
 		Name: "upstream-password", Kind: KindString, Immutable: true, Sensitive: true, Ours: true,
@@ -21,8 +22,8 @@ var upstreamDirectives = []Directive{
 	},
 	{
 		Name: "upstream-tls-ca-cert-file", Kind: KindPath, Immutable: true, Ours: true,
-		About: "Certificates in PEM of the authorities whose certificates of the upstream are accepted; empty: " +
-			"those of the system.",
+		About: "Certificates in PEM of the authorities whose certificates of the upstream are " +
+			"accepted; empty: those of the system.",
 	},
 	{
 		Name: "upstream-tls-cert-file", Kind: KindPath, Immutable: true, Ours: true,
@@ -33,45 +34,51 @@ var upstreamDirectives = []Directive{
 		About: "Private key of that certificate in PEM.",
 	},
 	{
-		Name: "upstream-timeout", Kind: KindInt, Default: "1000", Min: 10, Max: 600_000, Immutable: true, Ours: true,
+		Name: "upstream-timeout", Kind: KindInt, Default: "1000", Min: 10, Max: 600_000,
+		Immutable: true, Ours: true,
 		About: "How many milliseconds a node of the upstream may take to answer.",
 	},
 	{
 		Name: "upstream-queue", Kind: KindInt, Default: "16384", Min: 1, Max: math.MaxInt32, Immutable: true,
-		Ours:  true,
-		About: "How many commands may wait for one node of the upstream; more are refused at once.",
+		Ours: true,
+		About: "How many commands may wait for one node of the upstream; more are refused at " +
+			"once.",
 	},
 	{
 		Name: "upstream-wait", Kind: KindList, Immutable: true, Ours: true,
-		About: "How many replicas must confirm what a call has written before it is answered, and for how many " +
-			"milliseconds that is waited for, else the answer is NOREPLICAS; empty: none.",
+		About: "How many replicas must confirm what a call has written before it is answered, " +
+			"and for how many milliseconds that is waited for, else the answer is NOREPLICAS; " +
+			"empty: none.",
 	},
 	{
 		Name: "upstream-split", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
-		About: "Whether MGET, MSET, DEL, UNLINK, EXISTS and TOUCH of keys in several slots are split, so that " +
-			"they are no longer atomic, instead of being refused with CROSSSLOT.",
+		About: "Whether MGET, MSET, DEL, UNLINK, EXISTS and TOUCH of keys in several slots are " +
+			"split, so that they are no longer atomic, instead of being refused with " +
+			"CROSSSLOT.",
 	},
 	{
 		Name: "upstream-failure", Kind: KindList, Default: "closed", Immutable: true, Ours: true,
-		About: "How decisions are answered while the upstream does not: closed (with an error), open (as if " +
-			"nothing were used), local n (by a share of each limit, of n servers), and pairs of a prefix and the " +
-			"same for the keys with that prefix.",
+		About: "How decisions are answered while the upstream does not: closed (with an " +
+			"error), open (as if nothing were used), local n (by a share of each limit, of n " +
+			"servers), and pairs of a prefix and the same for the keys with that prefix.",
 	},
 	{
 		Name: "rl-deny-cache", Kind: KindList, Immutable: true, Ours: true,
-		About: "Pairs of a prefix of keys and milliseconds: a decision about such a key that denies is answered " +
-			"without the upstream until a call like it can be admitted, but no longer than that time, after which " +
-			"what others have given back is noticed; empty: none.",
+		About: "Pairs of a prefix of keys and milliseconds: a decision about such a key that " +
+			"denies is answered without the upstream until a call like it can be admitted, but " +
+			"no longer than that time, after which what others have given back is noticed; " +
+			"empty: none.",
 	},
 	{
 		Name: "rl-lease", Kind: KindList, Immutable: true, Ours: true,
-		About: "Prefixes of keys, each with a percentage and milliseconds: a decision about such a key takes up to " +
-			"that share of the remaining units in advance, which the server grants for that time without the " +
-			"upstream, and which are lost until they leave the window if it does not; empty: none.",
+		About: "Prefixes of keys, each with a percentage and milliseconds: a decision about " +
+			"such a key takes up to that share of the remaining units in advance, which the " +
+			"server grants for that time without the upstream, and which are lost until they " +
+			"leave the window if it does not; empty: none.",
 	},
 	{
 		Name: "upstream-announce", Kind: KindList, Immutable: true, Ours: true,
-		About: "Addresses, host:port, of the servers that CLUSTER SLOTS names to clients; empty: the address " +
-			"at which the client has reached this one.",
+		About: "Addresses, host:port, of the servers that CLUSTER SLOTS names to clients; " +
+			"empty: the address at which the client has reached this one.",
 	},
 }

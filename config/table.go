@@ -8,7 +8,8 @@ import (
 // table has every directive, sorted by name. Its indexes are those of
 // Config.values.
 var table = func() []Directive {
-	all := slices.Concat(networkDirectives, tlsDirectives, serverDirectives, durableDirectives, upstreamDirectives,
+	all := slices.Concat(networkDirectives, tlsDirectives, serverDirectives, durableDirectives,
+		upstreamDirectives,
 		memoryDirectives, replicationDirectives, limitedDirectives, unusedDirectives)
 	slices.SortFunc(all, func(a, b Directive) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -106,7 +106,8 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 		c := s.newCall(cmd, args)
 		c.Queue = queue
 		w.Run(c)
-		if index := lastSelected(queue); index >= 0 && len(c.Reply) > 1 && c.Reply[0] == '*' && c.Reply[1] != '-' {
+		index := lastSelected(queue)
+		if index >= 0 && len(c.Reply) > 1 && c.Reply[0] == '*' && c.Reply[1] != '-' {
 			s.ctx.DBIndex = index
 		}
 		if !forwarded && len(c.Reply) > 0 && c.Reply[0] == '*' && c.Reply[1] == '0' {
@@ -154,11 +155,11 @@ func (s *Session) refuseQueued(cmd *commands.Command, args [][]byte) resp.Value 
 	var room [8][]byte
 	slot := -1
 	for _, key := range cmd.AppendKeys(room[:0], args) {
-		if n := commands.KeySlot(key); slot >= 0 && n != slot {
+		n := commands.KeySlot(key)
+		if slot >= 0 && n != slot {
 			return errCrossSlot
-		} else {
-			slot = n
 		}
+		slot = n
 	}
 	return resp.None
 }
@@ -177,7 +178,8 @@ func (s *Session) queueUpstream() (forwarded bool, refusal resp.Value) {
 		q := &s.tx.queued[i]
 		if r != nil {
 			if refusal := s.denyInExec(r, q.cmd, q.args); refusal.IsError() {
-				return false, resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(refusal.Str()))
+				text := withoutCode(refusal.Str())
+				return false, resp.Error("EXECABORT Transaction discarded because of: " + text)
 			}
 		}
 		switch s.place(q.cmd) {

@@ -74,7 +74,7 @@ type Redis struct {
 	socket string
 	dir    string
 	clock  clockFile
-	bus    int // the port of the cluster bus; 0: none
+	bus    int           // the port of the cluster bus; 0: none
 	exited chan struct{} // closed once the process has been waited for
 
 	mu     sync.Mutex // protects tail

@@ -9,7 +9,8 @@ import (
 // What is encoded is decoded to a value with the same encoding.
 func TestDecode(t *testing.T) {
 	values := []Value{
-		OK, Error("ERR no"), Int(-7), Bulk("a\r\nb"), Bulk(""), Null, NullArray, Empty, Double(1.5), Bool(true),
+		OK, Error("ERR no"), Int(-7), Bulk("a\r\nb"), Bulk(""), Null, NullArray, Empty, Double(1.5),
+		Bool(true),
 		BigNumber("12345678901234567890"), Verbatim("text"), Array(Int(1), Array(Bulk("x"), Null)),
 		Map(Bulk("k"), Int(1)), Set(Bulk("m")), Push(Bulk("message"), Bulk("c"), Bulk("p")),
 	}
@@ -29,7 +30,9 @@ func TestDecode(t *testing.T) {
 	v, _, err := Decode([]byte("|1\r\n+ttl\r\n:3\r\n:5\r\n"))
 	require.NoError(t, err)
 	require.Equal(t, int64(5), v.Int(), "an attribute precedes the reply")
-	for _, text := range []string{"", "\r\n", "?1\r\n", "*1000000000\r\n", "$99999999999999\r\nx\r\n", ":x\r\n"} {
+	for _, text := range []string{
+		"", "\r\n", "?1\r\n", "*1000000000\r\n", "$99999999999999\r\nx\r\n", ":x\r\n",
+	} {
 		_, _, err := Decode([]byte(text))
 		require.Error(t, err, "%q", text)
 	}

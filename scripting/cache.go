@@ -227,6 +227,7 @@ func newScript(source string, maxTokens int, prove func(*ast.Chunk) proof.Proof)
 	}
 	chunk, proto, err := compile(body, userScript, maxTokens)
 	if err != nil {
+		//nolint:staticcheck // ST1005: Redis' text
 		return nil, fmt.Errorf("Error compiling script (new function): %w", err)
 	}
 	v := prove(chunk)

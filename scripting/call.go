@@ -74,7 +74,7 @@ func (in *interp) command(L *lua.Thread) resp.Value {
 		}
 	}
 	in.args = args
-	reply := in.caller.call(in.resolved.lookup(in.engine, args), args)
+	reply := in.call(in.resolved.lookup(in.engine, args), args)
 	if in.locks.violated { // the rest of the script has no effect
 		L.Fatal(errNotLocked)
 	}

@@ -202,7 +202,9 @@ func (in *interp) allowLoading(lib *library) (restore func()) {
 // loadingRedis returns the table redis for use during loading.
 func (in *interp) loadingRedis() *lua.Table {
 	t, meta := lua.NewTable(0, 16), lua.NewTable(0, 1)
-	in.state.Register(t, []lua.Entry{{Name: "log", Fn: redisLog}, {Name: "register_function", Fn: registerFunction}})
+	in.state.Register(t, []lua.Entry{
+		{Name: "log", Fn: redisLog}, {Name: "register_function", Fn: registerFunction},
+	})
 	for name, n := range redisNumbers {
 		if !strings.HasPrefix(name, "REPL_") {
 			t.SetString(name, lua.Number(float64(n)))

@@ -46,7 +46,7 @@ func (m *meter) begin(t *runTracker, kind runKind, limit int64) {
 		state: m.state, measure: m.measure,
 		tracker: t, kind: kind, limit: limit, otherBytes: -1,
 	}
-	m.state.Steps, m.state.Room = stepsPerPoll, limit
+	m.state.Steps, m.state.Room, m.state.Granted = stepsPerPoll, limit, limit
 }
 
 // stopRequested reports whether the script has been asked to stop.

@@ -52,10 +52,20 @@ func TestDenialsAreAnsweredHere(t *testing.T) {
 func TestDenialsEndWithWhatAdmitsSooner(t *testing.T) {
 	g := newGatewayRun(t, "--rl-deny-cache", `"" 86400000`)
 	for _, back := range [][]string{
-		{"RL.REFUND k 1"}, {"RL.RESET k"}, {"DEL k"}, {"FLUSHALL"}, {"FLUSHDB"}, {"ZREMRANGEBYRANK k 0 -1"},
-		{"MULTI", "ZADD other 1 a", "RL.RESET k", "EXEC"}, {"RENAME k j"}, {"UNLINK k"}, {"PEXPIRE k 0"},
-		{`EVAL "return redis.call('DEL',KEYS[1])" 1 k`}, {"WATCH w", "MULTI", "DEL k", "EXEC"},
-		{`EVAL "return redis.call('DEL','k')" 0`}, {"BZPOPMIN k 0"},
+		{"RL.REFUND k 1"},
+		{"RL.RESET k"},
+		{"DEL k"},
+		{"FLUSHALL"},
+		{"FLUSHDB"},
+		{"ZREMRANGEBYRANK k 0 -1"},
+		{"MULTI", "ZADD other 1 a", "RL.RESET k", "EXEC"},
+		{"RENAME k j"},
+		{"UNLINK k"},
+		{"PEXPIRE k 0"},
+		{`EVAL "return redis.call('DEL',KEYS[1])" 1 k`},
+		{"WATCH w", "MULTI", "DEL k", "EXEC"},
+		{`EVAL "return redis.call('DEL','k')" 0`},
+		{"BZPOPMIN k 0"},
 	} {
 		g.call(g.other, "FLUSHALL")
 		g.call(g.wire, "DEL none k")

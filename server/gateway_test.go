@@ -14,10 +14,9 @@ import (
 )
 
 // gatewayOver starts a gateway whose upstream is a server, and connects to it.
-func gatewayOver(t *testing.T, up *server.Server, directives ...string) (*server.Server, *wire) {
+func gatewayOver(t *testing.T, up *server.Server) (*server.Server, *wire) {
 	t.Helper()
-	g := start(t, append([]string{"--bind", "127.0.0.1", "--upstream", "redis://" + up.Addr().String()},
-		directives...)...)
+	g := start(t, "--bind", "127.0.0.1", "--upstream", "redis://"+up.Addr().String())
 	return g, connect(t, g)
 }
 
@@ -77,7 +76,10 @@ func TestGatewayWatch(t *testing.T) {
 		end    string
 		want   string
 	}{
-		{false, "", "*1\r\n+OK"}, {true, "", "*-1"}, {true, "UNWATCH", "*1\r\n+OK"}, {true, "DISCARD", "*1\r\n+OK"},
+		{false, "", "*1\r\n+OK"},
+		{true, "", "*-1"},
+		{true, "UNWATCH", "*1\r\n+OK"},
+		{true, "DISCARD", "*1\r\n+OK"},
 	} {
 		require.Equal(t, "+OK", w.call(t, "WATCH", "k"))
 		require.Equal(t, "+OK", w.call(t, "WATCH", "l"))
@@ -148,7 +150,9 @@ func TestGatewayPubSub(t *testing.T) {
 	w.call(t, "UNSUBSCRIBE", "c")
 	require.Equal(t, ":2", connect(t, g).call(t, "PUBLISH", "c", "n"), "another one has subscribed yet")
 	require.NoError(t, second.conn.Close())
-	eventually(t, func() bool { return direct.call(t, "PUBSUB", "NUMSUB", "c") == "*2\r\n$1\r\nc\r\n:0" }, func() {})
+	eventually(t, func() bool {
+		return direct.call(t, "PUBSUB", "NUMSUB", "c") == "*2\r\n$1\r\nc\r\n:0"
+	}, func() {})
 
 	shard := connect(t, g)
 	require.Equal(t, "*3\r\n$10\r\nssubscribe\r\n$1\r\ns\r\n:1", shard.call(t, "SSUBSCRIBE", "s"))

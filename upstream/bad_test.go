@@ -62,10 +62,16 @@ func TestBadUpstreams(t *testing.T) {
 		{"a length that is none", "GET k", constant("$abc\r\n"), "-UPSTREAM $ADDR: "},
 		{"a length beyond memory", "GET k", constant("$9223372036854775800\r\n"), "-UPSTREAM $ADDR: "},
 		{"half a reply", "GET k", constant("*2\r\n$1\r\na\r\n"), "-UPSTREAM $ADDR: "},
-		{"CLUSTERDOWN", "GET k", constant("-CLUSTERDOWN The cluster is down\r\n"), "-CLUSTERDOWN The cluster is down\r\n"},
+		{
+			"CLUSTERDOWN", "GET k", constant("-CLUSTERDOWN The cluster is down\r\n"),
+			"-CLUSTERDOWN The cluster is down\r\n",
+		},
 		{"loading for ever", "GET k", constant("-LOADING Redis is loading the dataset in memory\r\n"), "-LOADING "},
 		{"MOVED to nowhere", "GET k", constant("-MOVED\r\n"), "-UPSTREAM $ADDR: redirection without end: MOVED\r\n"},
-		{"a function that answers a text", "RL.ALLOW k 1 1s", constant("+OK\r\n"), "answered something else than it does"},
+		{
+			"a function that answers a text", "RL.ALLOW k 1 1s", constant("+OK\r\n"),
+			"answered something else than it does",
+		},
 		{
 			"no FUNCTION in Redis 5", "RL.ALLOW k 1 1s", noFunction("+x\r\n"),
 			"version 5.0.3 of the engine is too old, 6.2 is the first",

@@ -104,7 +104,8 @@ func (u *Upstream) clusterNodes(gateways []string, addr string) resp.Value {
 		if i == self {
 			flags = "myself,master"
 		}
-		fmt.Fprintf(&b, "%s %s:%d@0 %s - 0 0 %d connected %d-%d\n", g.id, g.host, g.port, flags, i+1, g.first, g.last)
+		fmt.Fprintf(&b, "%s %s:%d@0 %s - 0 0 %d connected %d-%d\n",
+			g.id, g.host, g.port, flags, i+1, g.first, g.last)
 	}
 	return resp.Verbatim(b.String())
 }
@@ -136,8 +137,14 @@ func (u *Upstream) clusterInfo(gateways []string, _ string) resp.Value {
 		value any
 	}{
 		{"state", state},
-		{"slots_assigned", covered}, {"slots_ok", covered}, {"slots_pfail", 0}, {"slots_fail", 0},
-		{"known_nodes", len(gateways)}, {"size", len(gateways)}, {"current_epoch", 1}, {"my_epoch", 1},
+		{"slots_assigned", covered},
+		{"slots_ok", covered},
+		{"slots_pfail", 0},
+		{"slots_fail", 0},
+		{"known_nodes", len(gateways)},
+		{"size", len(gateways)},
+		{"current_epoch", 1},
+		{"my_epoch", 1},
 	} {
 		fmt.Fprintf(&b, "cluster_%s:%v\r\n", line.name, line.value)
 	}

@@ -26,7 +26,6 @@ type fake struct {
 	mu     sync.Mutex
 	answer func(args []string) string // protected by mu; "" hangs up
 	calls  []string                   // protected by mu: what was asked, but for the handshake
-	reads  int                        // protected by mu: pipelines
 	conns  []net.Conn                 // protected by mu
 }
 

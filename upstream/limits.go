@@ -116,7 +116,7 @@ func (l *limits) replies(x *unit) []byte {
 		}
 		elems[q.at] = encode(q.decision.call.Reply(&q.decision.ctx, elems[q.at]), x.call.Proto)
 	}
-	return appendArray(nil, elems)
+	return arrayOf(elems)
 }
 
 // functions is what is known of a node's library.
@@ -257,7 +257,8 @@ func (n *node) ask(words ...string) ([]byte, error) {
 		size += len(w)
 	}
 	j := &job{
-		items: []*item{it}, bytes: size, due: time.Now().Add(n.upstream.options.Timeout), done: new(sync.WaitGroup),
+		items: []*item{it}, bytes: size,
+		due: time.Now().Add(n.upstream.options.Timeout), done: new(sync.WaitGroup),
 	}
 	j.done.Add(1)
 	n.lane(0, resp.RESP2).submit(j, true)

@@ -38,14 +38,17 @@ func init() {
 	alone = map[string]func(u *Upstream, c *call.Call, t *topology, due time.Time){
 		"cluster|countkeysinslot": (*Upstream).inSlot,
 		"cluster|getkeysinslot":   (*Upstream).inSlot,
-		"function|stats":          func(u *Upstream, c *call.Call, _ *topology, due time.Time) { u.onOne(c, nil, due) },
+		"function|stats":          onAny,
 		"keys":                    (*Upstream).keys,
 		"randomkey":               (*Upstream).randomKey,
 		"scan":                    (*Upstream).scan,
 		"script|exists":           (*Upstream).scriptExists,
-		"swapdb":                  func(u *Upstream, c *call.Call, _ *topology, due time.Time) { u.onOne(c, nil, due) },
+		"swapdb":                  onAny,
 	}
 }
+
+// onAny runs a call on whichever node there is.
+func onAny(u *Upstream, c *call.Call, _ *topology, due time.Time) { u.onOne(c, nil, due) }
 
 // onOne runs a call on a node, or on any if that is nil.
 func (u *Upstream) onOne(c *call.Call, n *node, due time.Time) {
@@ -119,7 +122,7 @@ func (u *Upstream) keys(c *call.Call, t *topology, due time.Time) {
 		all = append(all, elements(x.reply)...)
 	}
 	if units != nil {
-		c.Reply = appendArray(nil, all)
+		c.Reply = arrayOf(all)
 	}
 }
 
@@ -225,5 +228,5 @@ func scanReply(cursor string, page []byte, proto int) []byte {
 	if page == nil {
 		page = encode(resp.Empty, proto)
 	}
-	return appendArray(nil, [][]byte{encode(resp.Bulk(cursor), proto), page})
+	return arrayOf([][]byte{encode(resp.Bulk(cursor), proto), page})
 }

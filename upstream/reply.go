@@ -119,9 +119,9 @@ func text(raw []byte) []byte {
 	return nil
 }
 
-// appendArray appends an array of raw elements.
-func appendArray(b []byte, elems [][]byte) []byte {
-	b = append(strconv.AppendInt(append(b, '*'), int64(len(elems)), 10), '\r', '\n')
+// arrayOf returns an array of raw elements.
+func arrayOf(elems [][]byte) []byte {
+	b := append(strconv.AppendInt([]byte{'*'}, int64(len(elems)), 10), '\r', '\n')
 	for _, e := range elems {
 		b = append(b, e...)
 	}

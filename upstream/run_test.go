@@ -36,12 +36,6 @@ func pair(t *testing.T, special func(node int, args []string) string) (a, b *fak
 	return nodes[0], nodes[1]
 }
 
-// Keys whose slots are in the first and in the second half: 3300 and 15495.
-const (
-	lowKey  = "b"
-	highKey = "a"
-)
-
 func TestCallsGoToTheNodeOfTheirSlot(t *testing.T) {
 	a, b := pair(t, nil)
 	u := open(t, "redis://"+a.addr, nil)

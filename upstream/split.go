@@ -102,6 +102,6 @@ func (s *split) add(x *unit) {
 	case s.merge == allSucceeded:
 		s.call.Reply = encode(resp.OK, s.call.Proto)
 	default:
-		s.call.Reply = appendArray(nil, s.values)
+		s.call.Reply = arrayOf(s.values)
 	}
 }

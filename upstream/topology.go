@@ -214,6 +214,7 @@ func (u *Upstream) askNode(addr string) (*topology, error) {
 	}
 	ctx, cancel := context.WithTimeout(u.ending, 2*u.options.Timeout)
 	defer cancel()
+	//nolint:staticcheck // CLUSTER SHARDS is not in Redis 6 and Valkey's proxies
 	slots, err := n.lane(0, resp.RESP2).client.ClusterSlots(ctx).Result()
 	switch {
 	case err == nil:

@@ -62,18 +62,3 @@ func (x *unit) join(slot int) []byte {
 	}
 	return nil
 }
-
-// execAborted returns the reply of an EXEC that runs nothing because of an error reply.
-func execAborted(refusal []byte) []byte {
-	return errorReply("EXECABORT Transaction discarded because of: " + withoutCode(errorText(refusal)))
-}
-
-// withoutCode returns an error text without its code word.
-func withoutCode(text string) string {
-	for i := range text {
-		if text[i] == ' ' {
-			return text[i+1:]
-		}
-	}
-	return text
-}

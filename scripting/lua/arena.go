@@ -15,6 +15,9 @@ type arena struct {
 
 const maxArenaText = 2 << 10
 
+// keptBytes is what a run may allocate without being cleaned up thoroughly.
+const keptBytes = 64 << 10
+
 // UseArena gives runs an arena for n bytes of strings and some tables, which
 // Reset empties.
 func (s *State) UseArena(n, tables int) {
@@ -33,6 +36,10 @@ func (s *State) Reset() {
 	a.tablesInUse = 0
 	s.scratch, s.goCalls = 0, 0
 	s.current = s.main
+	if s.Granted-s.Room > keptBytes { // there may be large values in registers of calls that have returned
+		clear(s.main.stack)
+		a.concat = nil
+	}
 	s.main.reset()
 }
 

@@ -4,10 +4,10 @@ package lua
 // is the place of the last one; each has in x the place of the one before.
 type jumpList int
 
-const (
-	noJump     jumpList = -1
-	noRegister          = 255
-)
+const noJump jumpList = -1
+
+// noRegister takes the place of a register.
+const noRegister = 255
 
 // jump emits a jump whose target is still open, and returns the list of it and
 // of the jumps to here.

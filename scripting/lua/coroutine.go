@@ -50,7 +50,7 @@ func (L *Thread) Resume(co *Thread, nargs int) (n int, err *Error) {
 }
 
 // run starts or continues the thread with the values on top of its stack.
-func (co *Thread) run(nargs int) (n int, err *Error) {
+func (L *Thread) run(nargs int) (n int, err *Error) {
 	defer func() {
 		r := recover()
 		if r == nil {
@@ -60,25 +60,25 @@ func (co *Thread) run(nargs int) (n int, err *Error) {
 		if !ok || e.Fatal {
 			panic(r)
 		}
-		co.closeUpvalues(0)
-		co.status, co.frames, co.stack = threadDead, nil, nil
-		co.base, co.top = 0, 0
+		L.closeUpvalues(0)
+		L.status, L.frames, L.stack = threadDead, nil, nil
+		L.base, L.top = 0, 0
 		err = e
 	}()
-	if !co.started {
-		co.started = true
-		co.enterLua(co.stack[0].Function(), 0, all).entered = true
+	if !L.started {
+		L.started = true
+		L.enterLua(L.stack[0].Function(), 0, all).entered = true
 	} else {
-		f := co.frames[len(co.frames)-1] // of the function that yielded
-		co.frames = co.frames[:len(co.frames)-1]
-		co.moveResults(co.top-nargs, nargs, f.result, f.wanted)
+		f := L.frames[len(L.frames)-1] // of the function that yielded
+		L.frames = L.frames[:len(L.frames)-1]
+		L.moveResults(L.top-nargs, nargs, f.result, f.wanted)
 	}
-	if co.execute() {
-		co.status = threadDead
-		return co.top, nil
+	if L.execute() {
+		L.status = threadDead
+		return L.top, nil
 	}
-	co.status = threadSuspended
-	return co.yielded, nil
+	L.status = threadSuspended
+	return L.yielded, nil
 }
 
 // Yield ends a GoFunction with the n values on top for the resumer. The function

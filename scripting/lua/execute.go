@@ -60,7 +60,8 @@ frames:
 				if object.kind == KindTable {
 					t := object.Table()
 					if key.kind == KindNumber {
-						if n := uint(int(key.Num())) - 1; n < uint(len(t.array)) && float64(int(n)+1) == key.Num() {
+						n := uint(int(key.Num())) - 1
+						if n < uint(len(t.array)) && float64(int(n)+1) == key.Num() {
 							if v := &t.array[n]; v.kind != KindNil || t.meta == nil {
 								r[i.a] = *v
 								continue
@@ -117,7 +118,8 @@ frames:
 				object, key := &r[i.a], &r[i.b]
 				if object.kind == KindTable {
 					if t := object.Table(); key.kind == KindNumber && t.meta == nil && !t.readOnly {
-						if n := uint(int(key.Num())) - 1; n < uint(len(t.array)) && float64(int(n)+1) == key.Num() {
+						n := uint(int(key.Num())) - 1
+						if n < uint(len(t.array)) && float64(int(n)+1) == key.Num() {
 							t.array[n] = r[i.c]
 							continue
 						}

@@ -14,6 +14,7 @@ func AppendNumber(b []byte, f float64) []byte {
 	return AppendG(b, f, 14)
 }
 
+// FormatNumber returns f as tostring does.
 func FormatNumber(f float64) string {
 	var buf [32]byte
 	return string(AppendNumber(buf[:0], f))

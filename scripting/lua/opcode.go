@@ -94,7 +94,8 @@ var opShapes = func() (shapes [opcodes]opShape) {
 		shapes[op] = writesA
 	}
 	for _, op := range []opcode{
-		opSetUpval, opSetGlobal, opSetTable, opSetField, opSetInt, opJump, opJumpBack, opClose, opEqual, opEqualK, opLess, opLessK,
+		opSetUpval, opSetGlobal, opSetTable, opSetField, opSetInt, opJump, opJumpBack, opClose,
+		opEqual, opEqualK, opLess, opLessK,
 		opKLess, opLessEqual, opLessEqualK, opKLessEqual, opReturn, opSetList,
 	} {
 		shapes[op] = writesNone

@@ -30,6 +30,8 @@ type State struct {
 type Meter struct {
 	Steps int
 	Room  int64
+	// Granted is the Room that the run began with.
+	Granted int64
 	// Poll grants new Steps or returns why the script must end, which no pcall
 	// catches. A nil Poll grants everything.
 	Poll func() (stop string)

@@ -150,7 +150,8 @@ func findPattern(L *Thread, find bool) int {
 	}
 	body, anchored := strings.CutPrefix(pattern, "^")
 	m := matcher{L: L, src: s, pat: body}
-	start, end := init, -1
+	var end int
+	start := init
 	if anchored {
 		end = m.match(init, 0)
 	} else {
@@ -207,7 +208,7 @@ func stringGsub(L *Thread) int {
 	b := L.Buffer()
 	n, pos := 0, 0
 	for n < most {
-		end := -1
+		var end int
 		if anchored {
 			m.level = 0
 			end = m.match(pos, 0)

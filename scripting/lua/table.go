@@ -30,9 +30,6 @@ type node struct {
 	next  int32 // index of the chain's next entry plus one; 0 at its end
 }
 
-// nilValue is what a search returns that finds nothing. It is never written.
-var nilValue Value
-
 // NewTable returns a table with room for elements and fields. The caller
 // accounts for it; see Thread.NewTable.
 func NewTable(elements, fields int) *Table {

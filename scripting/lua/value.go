@@ -8,6 +8,7 @@ import (
 // A Kind is the type of a Value.
 type Kind uint8
 
+// The kinds, in the order of their numbers in Lua 5.1.
 const (
 	KindNil Kind = iota
 	KindBool
@@ -88,11 +89,19 @@ func UserdataValue(u *Userdata) Value { return Value{ref: unsafe.Pointer(u), kin
 // Kind returns the kind of v.
 func (v *Value) Kind() Kind { return v.kind }
 
-// IsNil, IsNumber, IsString, IsTable and IsFunction report whether v is of that kind.
-func (v *Value) IsNil() bool      { return v.kind == KindNil }
-func (v *Value) IsNumber() bool   { return v.kind == KindNumber }
-func (v *Value) IsString() bool   { return v.kind == KindString }
-func (v *Value) IsTable() bool    { return v.kind == KindTable }
+// IsNil reports whether v is nil.
+func (v *Value) IsNil() bool { return v.kind == KindNil }
+
+// IsNumber reports whether v is a number.
+func (v *Value) IsNumber() bool { return v.kind == KindNumber }
+
+// IsString reports whether v is a string.
+func (v *Value) IsString() bool { return v.kind == KindString }
+
+// IsTable reports whether v is a table.
+func (v *Value) IsTable() bool { return v.kind == KindTable }
+
+// IsFunction reports whether v is a function.
 func (v *Value) IsFunction() bool { return v.kind == KindFunction }
 
 // Truthy reports whether v counts as true: all but nil and false do.
@@ -100,14 +109,25 @@ func (v *Value) Truthy() bool {
 	return v.kind > KindBool || v.kind == KindBool && v.bits != 0
 }
 
-// Num, Str, Bytes, Table, Function, Thread and Userdata require a value of that
-// kind. Bytes is Str without a copy: it must not be changed.
-func (v *Value) Num() float64        { return math.Float64frombits(v.bits) }
-func (v *Value) Str() string         { return unsafe.String((*byte)(v.ref), int(v.bits)) }
-func (v *Value) Bytes() []byte       { return unsafe.Slice((*byte)(v.ref), int(v.bits)) }
-func (v *Value) Table() *Table       { return (*Table)(v.ref) }
+// Num returns the number that v must be.
+func (v *Value) Num() float64 { return math.Float64frombits(v.bits) }
+
+// Str returns the string that v must be.
+func (v *Value) Str() string { return unsafe.String((*byte)(v.ref), int(v.bits)) }
+
+// Bytes is Str without a copy. The bytes must not be changed.
+func (v *Value) Bytes() []byte { return unsafe.Slice((*byte)(v.ref), int(v.bits)) }
+
+// Table returns the table that v must be.
+func (v *Value) Table() *Table { return (*Table)(v.ref) }
+
+// Function returns the function that v must be.
 func (v *Value) Function() *Function { return (*Function)(v.ref) }
-func (v *Value) Thread() *Thread     { return (*Thread)(v.ref) }
+
+// Thread returns the coroutine that v must be.
+func (v *Value) Thread() *Thread { return (*Thread)(v.ref) }
+
+// Userdata returns the userdata that v must be.
 func (v *Value) Userdata() *Userdata { return (*Userdata)(v.ref) }
 
 // Pointer returns the address that identifies a table, function, thread or

@@ -188,7 +188,8 @@ func isRedis(e ast.Expr) bool { return isName(e, "redis") || isName(e, "server")
 // isCommandFunction reports whether e is redis.call or redis.pcall.
 func isCommandFunction(e ast.Expr) bool {
 	field, ok := e.(*ast.IndexExpr)
-	return ok && field.Dot && isRedis(field.Object) && field.Object.(*ast.NameExpr).Global && isCall(field.Key)
+	return ok && field.Dot && isRedis(field.Object) &&
+		field.Object.(*ast.NameExpr).Global && isCall(field.Key)
 }
 
 func isCall(key ast.Expr) bool {

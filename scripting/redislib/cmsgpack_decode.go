@@ -26,7 +26,8 @@ func unpackFrom(L *lua.Thread, limit, offset int64) int {
 	text := L.CheckString(1)
 	switch {
 	case limit < 0 || offset < 0: // truncated to 32 bits, and with the length as limit, as in C
-		L.Errorf("Invalid request to unpack with offset of %d and limit of %d.", int32(offset), int32(len(text)))
+		L.Errorf("Invalid request to unpack with offset of %d and limit of %d.",
+			int32(offset), int32(len(text)))
 	case offset > int64(len(text)):
 		L.Errorf("Start offset %d greater than input length %d.", int32(offset), int32(len(text)))
 	}

@@ -40,7 +40,8 @@ func eval(source string) string {
 	L.Push(lua.FunctionValue(fn))
 	if err := L.PCall(0, lua.Nil); err != nil {
 		text := strings.NewReplacer("\n", " ", "\r", " ").Replace(err.Error())
-		return fmt.Sprintf("-ERR %s script: %x, on %s:%d.\r\n", text, sha1.Sum([]byte(source)), err.Source, err.Line)
+		return fmt.Sprintf("-ERR %s script: %x, on %s:%d.\r\n",
+			text, sha1.Sum([]byte(source)), err.Source, err.Line)
 	}
 	return encode(L.Get(1))
 }
@@ -74,7 +75,9 @@ func encode(v lua.Value) string {
 
 // TestRecorded runs the scripts of package scripting's recordings that are about these libraries.
 func TestRecorded(t *testing.T) {
-	for _, name := range []string{"bit", "cjson", "cmsgpack", "struct", "numbers", "generated", "dump", "globals"} {
+	for _, name := range []string{
+		"bit", "cjson", "cmsgpack", "struct", "numbers", "generated", "dump", "globals",
+	} {
 		data, err := os.ReadFile("../testdata/" + name + ".txt")
 		require.NoError(t, err)
 		cases := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n===\n")

@@ -63,7 +63,9 @@ func (d *Denials) shard(call []byte) *denialShard {
 // Remember keeps a decision about a key. call is a text that only calls have that are answered
 // alike. The decision was asked for at sentUs, when the key's epoch was epoch, and answered at
 // receivedUs.
-func (d *Denials) Remember(key, call []byte, epoch uint64, decision *limiter.Decision, sentUs, receivedUs int64) {
+func (d *Denials) Remember(
+	key, call []byte, epoch uint64, decision *limiter.Decision, sentUs, receivedUs int64,
+) {
 	if decision.Allowed > 0 || decision.RetryAfterMs <= 0 {
 		return
 	}

@@ -64,7 +64,12 @@ func TestLeaseGrantsItsUnits(t *testing.T) {
 
 func TestLeaseDirective(t *testing.T) {
 	for _, words := range [][]string{
-		{"a"}, {"a", "10"}, {"a", "0", "50"}, {"a", "101", "50"}, {"a", "10", "0"}, {"a", "10", "86400001"},
+		{"a"},
+		{"a", "10"},
+		{"a", "0", "50"},
+		{"a", "101", "50"},
+		{"a", "10", "0"},
+		{"a", "10", "86400001"},
 		{"a", "10", "50", "b"},
 	} {
 		_, err := local.ParseLeases(words)

@@ -17,7 +17,8 @@ type prefix[V any] struct {
 func (p prefixes[V]) of(key []byte) (value V, ok bool) {
 	longest := -1
 	for i := range p {
-		if x := &p[i]; len(x.name) > longest && len(x.name) <= len(key) && string(key[:len(x.name)]) == x.name {
+		x := &p[i]
+		if len(x.name) > longest && len(x.name) <= len(key) && string(key[:len(x.name)]) == x.name {
 			longest, value = len(x.name), x.value
 		}
 	}
@@ -30,7 +31,8 @@ const MaxMs = 86_400_000
 var (
 	errDenyCache = errors.New("rl-deny-cache must be pairs of a prefix of keys and milliseconds from 1 to " +
 		strconv.Itoa(MaxMs) + `: user: 1000 "" 100`)
-	errLease = errors.New("rl-lease must be prefixes of keys, each with a share in percent from 1 to 100 and " +
+	errLease = errors.New("rl-lease must be prefixes of keys, each with a share in percent from 1 to 100 " +
+		"and " +
 		"milliseconds from 1 to " + strconv.Itoa(MaxMs) + ": hot: 10 50")
 )
 

@@ -24,13 +24,18 @@ type Stmt interface{ stmt() }
 
 // The expressions.
 type (
-	NilExpr    struct{ Line int }
-	TrueExpr   struct{ Line int }
-	FalseExpr  struct{ Line int }
+	// NilExpr is nil.
+	NilExpr struct{ Line int }
+	// TrueExpr is true.
+	TrueExpr struct{ Line int }
+	// FalseExpr is false.
+	FalseExpr struct{ Line int }
+	// NumberExpr is a number in the source.
 	NumberExpr struct {
 		Line  int
 		Value float64
 	}
+	// StringExpr is a string in the source, without its quotes and escapes.
 	StringExpr struct {
 		Line  int
 		Value string
@@ -43,6 +48,7 @@ type (
 		Name   string
 		Global bool
 	}
+	// IndexExpr is a field of a table.
 	IndexExpr struct {
 		Line        int
 		Object, Key Expr
@@ -100,11 +106,13 @@ type Field struct {
 
 // The statements.
 type (
+	// LocalStmt declares local variables.
 	LocalStmt struct {
 		Line   int
 		Names  []string
 		Values []Expr
 	}
+	// LocalFunctionStmt declares a local function, which may call itself.
 	LocalFunctionStmt struct {
 		Line     int
 		Name     string
@@ -227,18 +235,47 @@ func (*GenericForStmt) stmt()    {}
 func (*ReturnStmt) stmt()        {}
 func (*BreakStmt) stmt()         {}
 
-func (e *NilExpr) Position() int      { return e.Line }
-func (e *TrueExpr) Position() int     { return e.Line }
-func (e *FalseExpr) Position() int    { return e.Line }
-func (e *NumberExpr) Position() int   { return e.Line }
-func (e *StringExpr) Position() int   { return e.Line }
-func (e *VarargExpr) Position() int   { return e.Line }
-func (e *NameExpr) Position() int     { return e.Line }
-func (e *IndexExpr) Position() int    { return e.Line }
-func (e *CallExpr) Position() int     { return e.Line }
-func (e *MethodExpr) Position() int   { return e.Line }
-func (e *ParenExpr) Position() int    { return e.Line }
-func (e *UnaryExpr) Position() int    { return e.Line }
-func (e *BinaryExpr) Position() int   { return e.Line }
-func (e *TableExpr) Position() int    { return e.Line }
+// Position returns the line.
+func (e *NilExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *TrueExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *FalseExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *NumberExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *StringExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *VarargExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *NameExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *IndexExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *CallExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *MethodExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *ParenExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *UnaryExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *BinaryExpr) Position() int { return e.Line }
+
+// Position returns the line.
+func (e *TableExpr) Position() int { return e.Line }
+
+// Position returns the line.
 func (e *FunctionExpr) Position() int { return e.Line }

@@ -66,7 +66,8 @@ func (g *generator) number() string {
 	case 5:
 		return fmt.Sprintf("-%s", g.variable(number))
 	case 6:
-		return fmt.Sprintf("math.%s(%s)", g.pick("floor", "ceil", "abs", "sqrt", "max", "min"), g.expr(number))
+		return fmt.Sprintf("math.%s(%s)",
+			g.pick("floor", "ceil", "abs", "sqrt", "max", "min"), g.expr(number))
 	case 7:
 		return fmt.Sprintf("(tonumber(%s) or %s)", g.expr(text), g.expr(number))
 	case 8:
@@ -89,10 +90,12 @@ func (g *generator) text() string {
 	case 5:
 		return fmt.Sprintf("string.rep(%s, %s)", g.variable(text), g.pick("0", "1", "2", "3"))
 	case 6:
-		return fmt.Sprintf("string.format('%s', %s)", g.pick("%d", "%5.2f|", "%g", "%x", "%05d", "%+d", "%.3s"),
+		return fmt.Sprintf("string.format('%s', %s)",
+			g.pick("%d", "%5.2f|", "%g", "%x", "%05d", "%+d", "%.3s"),
 			g.expr(number))
 	case 7:
-		return fmt.Sprintf("string.format('%s', %s)", g.pick("%s", "%q", "%-8s|", "%8s|", "%.2s"), g.expr(text))
+		return fmt.Sprintf("string.format('%s', %s)",
+			g.pick("%s", "%q", "%-8s|", "%8s|", "%.2s"), g.expr(text))
 	case 8:
 		return fmt.Sprintf("(string.gsub(%s, %s, %s))", g.expr(text), g.pick(patterns...), g.replacement())
 	case 9:
@@ -118,7 +121,8 @@ func (g *generator) replacement() string {
 func (g *generator) boolean() string {
 	switch g.rand.IntN(8) {
 	case 0, 1:
-		return fmt.Sprintf("(%s %s %s)", g.expr(number), g.pick("==", "~=", "<", "<=", ">", ">="), g.numeric())
+		return fmt.Sprintf("(%s %s %s)", g.expr(number),
+			g.pick("==", "~=", "<", "<=", ">", ">="), g.numeric())
 	case 2:
 		return fmt.Sprintf("(str(%s) %s str(%s))",
 			g.expr(text), g.pick("==", "<", "<=", ">"), g.expr(text))

@@ -17,13 +17,13 @@ var topics = []func(*generator){
 }
 
 func (g *generator) counters() {
-	make, add, get := g.newName("make"), g.newName("add"), g.newName("get")
-	g.line("local function %s(from, by)", make)
+	maker, add, get := g.newName("make"), g.newName("add"), g.newName("get")
+	g.line("local function %s(from, by)", maker)
 	g.line("local count = from * %s", g.outside(number))
 	g.line("return function(x) step() count = count + (x or by) return count end,")
 	g.line("function() return count, by end")
 	g.line("end")
-	g.line("local %s, %s = %s(%s, %s)", add, get, make, g.expr(number), g.expr(number))
+	g.line("local %s, %s = %s(%s, %s)", add, get, maker, g.expr(number), g.expr(number))
 	g.line("show(%s(%s), %s(), %s(), %s(%s))", add, g.expr(number), get, add, add, g.expr(number))
 	g.line("show(%s())", get)
 	g.declare(add, function)
@@ -236,11 +236,12 @@ func (g *generator) pipeline() {
 func (g *generator) protectedCall() {
 	switch g.rand.IntN(6) {
 	case 0:
-		g.line("show(pcall(%s))", g.pick("error", "error, nil", "error, 'text', 0", "error, 'text', 2", "f, 1, 2",
-			"void", "1", "pcall, error", "pcall, f, 1", "string.rep", "string.rep, 'x', 2",
-			"setmetatable, 1", "setmetatable, {}, 1", "tostring", "ipairs", "next, {}, 1", "select, 0",
-			"string.char, 256", "table.concat, {1, {}, 2}", "('x').rep, 'x', {}", "unpack, {}, 1, 9000",
-			"coroutine.resume, 1", "coroutine.wrap, 1", "loadstring, 'x ='", "tonumber, '1', 99"))
+		g.line("show(pcall(%s))",
+			g.pick("error", "error, nil", "error, 'text', 0", "error, 'text', 2", "f, 1, 2",
+				"void", "1", "pcall, error", "pcall, f, 1", "string.rep", "string.rep, 'x', 2",
+				"setmetatable, 1", "setmetatable, {}, 1", "tostring", "ipairs", "next, {}, 1", "select, 0",
+				"string.char, 256", "table.concat, {1, {}, 2}", "('x').rep, 'x', {}", "unpack, {}, 1, 9000",
+				"coroutine.resume, 1", "coroutine.wrap, 1", "loadstring, 'x ='", "tonumber, '1', 99"))
 	case 1:
 		g.line("show(pcall(function(...) return pcall(error, {%s}) end))", g.expr(number))
 	case 2:
