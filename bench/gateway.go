@@ -197,7 +197,10 @@ func (b *bench) take(ctx context.Context, way route, nodes []*serverProcess) (co
 			flags = nil
 		}
 		var err error
-		if front, err = b.start(ctx, contender{program: ourServer, name: way.name, flags: flags}); err != nil {
+		if front, err = b.start(ctx, contender{
+			program: ourServer, name: way.name,
+			flags: flags,
+		}); err != nil {
 			return cost{}, err
 		}
 		defer front.stop()

@@ -124,7 +124,10 @@ func (s *Session) showForwarded(place call.Place, cmd *commands.Command, args []
 
 // newCall returns a call that is run at once.
 func (s *Session) newCall(cmd *commands.Command, args [][]byte) *call.Call {
-	return &call.Call{Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.proto, Settings: s.engine.settings.Load()}
+	return &call.Call{
+		Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.proto,
+		Settings: s.engine.settings.Load(),
+	}
 }
 
 // collectCall adds a call to those that ForwardBatch runs.

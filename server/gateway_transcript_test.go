@@ -13,7 +13,8 @@ import (
 
 // throughGateways are the transcripts that are about keys, scripts and transactions. The others are about
 // a server itself.
-var throughGateways = strings.Fields("bitfield bitmap blocking copy counter dump eval evalerrors expire expired " +
+var throughGateways = strings.Fields("bitfield bitmap blocking copy counter dump eval evalerrors expire " +
+	"expired " +
 	"floats function functionload hash key lcs list lua multipop reply script scriptdb sequence set sets " +
 	"sort string transaction traps wire zadd zlarge zrange zread zstore")
 
@@ -31,7 +32,8 @@ func TestTranscriptsThroughGateway(t *testing.T) {
 		file := filepath.Join(transcriptDir, base+".cases")
 		for _, protocol := range []int{2, 3} {
 			cases := parseTranscript(t, file).under(protocol)
-			recorded := parseTranscript(t, fmt.Sprintf("%s.resp%d", strings.TrimSuffix(file, ".cases"), protocol))
+			recorded := parseTranscript(t, fmt.Sprintf("%s.resp%d", strings.TrimSuffix(file, ".cases"),
+				protocol))
 			for i, want := range recorded.sections {
 				name := base + "/" + want.title
 				if notThroughGateways[name] != "" || configures(cases.sections[i]) {
@@ -58,7 +60,9 @@ func configures(s section) bool {
 }
 
 // startTranscriptGateway is startForTest for a gateway and its upstream.
-func startTranscriptGateway(t *testing.T, directives ...string) (dial func() net.Conn, set func(nowMs int64)) {
+func startTranscriptGateway(t *testing.T, directives ...string) (dial func() net.Conn,
+	set func(nowMs int64),
+) {
 	t.Helper()
 	srv := start(t, append([]string{"--bind", "127.0.0.1"}, directives...)...)
 	dial, setGateway := startForTest(t,

@@ -66,8 +66,14 @@ func TestBadUpstreams(t *testing.T) {
 			"CLUSTERDOWN", "GET k", constant("-CLUSTERDOWN The cluster is down\r\n"),
 			"-CLUSTERDOWN The cluster is down\r\n",
 		},
-		{"loading for ever", "GET k", constant("-LOADING Redis is loading the dataset in memory\r\n"), "-LOADING "},
-		{"MOVED to nowhere", "GET k", constant("-MOVED\r\n"), "-UPSTREAM $ADDR: redirection without end: MOVED\r\n"},
+		{
+			"loading for ever", "GET k", constant("-LOADING Redis is loading the dataset in memory\r\n"),
+			"-LOADING ",
+		},
+		{
+			"MOVED to nowhere", "GET k", constant("-MOVED\r\n"),
+			"-UPSTREAM $ADDR: redirection without end: MOVED\r\n",
+		},
 		{
 			"a function that answers a text", "RL.ALLOW k 1 1s", constant("+OK\r\n"),
 			"answered something else than it does",
@@ -140,7 +146,11 @@ func TestBadCertificates(t *testing.T) {
 		"expired": func() (testca.Pair, error) {
 			return ca.Issue(testca.Leaf{Name: "localhost", NotAfter: time.Now().Add(-time.Hour)})
 		},
-		"unknown authority": func() (testca.Pair, error) { return other.Issue(testca.Leaf{Name: "localhost"}) },
+		"unknown authority": func() (testca.Pair,
+			error,
+		) {
+			return other.Issue(testca.Leaf{Name: "localhost"})
+		},
 	} {
 		pair, err := issue()
 		require.NoError(t, err)

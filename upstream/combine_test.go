@@ -21,7 +21,8 @@ func decisionItem(t *testing.T, line string) *item {
 	for word := range strings.FieldsSeq(line) {
 		args = append(args, []byte(word))
 	}
-	row := slices.IndexFunc(commands.RateLimits, func(c commands.Command) bool { return c.Name == "rl.allow" })
+	row := slices.IndexFunc(commands.RateLimits,
+		func(c commands.Command) bool { return c.Name == "rl.allow" })
 	k, refusal := ratelimit.Parse(&commands.Ctx{
 		Args: args, Cmd: &commands.RateLimits[row],
 		Settings: &commands.Settings{RLLogMaxUnits: limiter.DefaultMaxUnits},
@@ -81,7 +82,8 @@ func TestCombineKeepsTheOrder(t *testing.T) {
 					items = append(items, &item{args: [][]byte{[]byte("DEL"), []byte("a")}})
 					continue
 				}
-				items = append(items, decisionItem(t, fmt.Sprintf("RL.ALLOW %c %d 1s COST %d", "ab"[r.IntN(2)],
+				items = append(items, decisionItem(t, fmt.Sprintf("RL.ALLOW %c %d 1s COST %d",
+					"ab"[r.IntN(2)],
 					1+r.IntN(2), 1+r.IntN(4000))))
 			}
 			jobs = append(jobs, jobOf(items...))

@@ -140,7 +140,8 @@ func slotsOf(nodes ...*fake) string {
 	fmt.Fprintf(&b, "*%d\r\n", len(nodes))
 	for i, n := range nodes {
 		host, port, _ := net.SplitHostPort(n.addr)
-		fmt.Fprintf(&b, "*3\r\n:%d\r\n:%d\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$2\r\nid\r\n", i*commands.Slots/len(nodes),
+		fmt.Fprintf(&b, "*3\r\n:%d\r\n:%d\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$2\r\nid\r\n",
+			i*commands.Slots/len(nodes),
 			(i+1)*commands.Slots/len(nodes)-1, len(host), host, port)
 	}
 	return b.String()
@@ -174,7 +175,10 @@ func newCall(line string) *call.Call {
 	if cmd == nil {
 		panic(refusal.Str())
 	}
-	return &call.Call{Cmd: cmd, Args: args, Proto: resp.RESP2, Settings: &commands.Settings{RLLogMaxUnits: 1 << 24}}
+	return &call.Call{
+		Cmd: cmd, Args: args, Proto: resp.RESP2,
+		Settings: &commands.Settings{RLLogMaxUnits: 1 << 24},
+	}
 }
 
 // do runs lines together and returns the replies.

@@ -69,7 +69,8 @@ func (d *decision) slot() (int, []byte) {
 	first := d.call.Keys()[0]
 	for _, key := range d.call.Keys()[1:] {
 		if commands.KeySlot(key) != commands.KeySlot(first) {
-			return slot, errorReply(fmt.Sprintf("CROSSSLOT keys '%s' and '%s' are in different slots: give them "+
+			return slot, errorReply(fmt.Sprintf("CROSSSLOT keys '%s' and '%s' are in different slots: "+
+				"give them "+
 				"the same hash tag, as in {tag}%s and {tag}%s", first, key, first, key))
 		}
 	}
@@ -302,6 +303,7 @@ func (l *limits) look(now time.Time) {
 		return
 	}
 	start := time.UnixMicro(since)
-	l.upstream.log.Info("upstream: decisions are no longer degraded", "since", start.UTC().Format(time.RFC3339Nano),
+	l.upstream.log.Info("upstream: decisions are no longer degraded", "since",
+		start.UTC().Format(time.RFC3339Nano),
 		"until", last.UTC().Format(time.RFC3339Nano), "degraded", l.upstream.counts.degraded.Load())
 }

@@ -207,7 +207,8 @@ func (u *Upstream) scan(c *call.Call, t *topology, due time.Time) {
 	next, err := strconv.ParseUint(string(text(page[0])), 10, 64)
 	switch {
 	case err != nil || next > maxCursor:
-		c.Reply = errorReply(fmt.Sprintf("UPSTREAM %s: unexpected cursor %q", t.masters[at].addr, text(page[0])))
+		c.Reply = errorReply(fmt.Sprintf("UPSTREAM %s: unexpected cursor %q", t.masters[at].addr,
+			text(page[0])))
 		return
 	case next != 0:
 		next = next*maxMasters + uint64(at)

@@ -217,7 +217,8 @@ func TestNothingAnswers(t *testing.T) {
 		kinds[strings.TrimPrefix(reply, "-UPSTREAM "+l.Addr().String()+": ")]++
 	}
 	t.Log(kinds)
-	require.Less(t, u.node(l.Addr().String()).trips.Load(), int64(100), "the breaker is open most of the time")
+	require.Less(t, u.node(l.Addr().String()).trips.Load(), int64(100),
+		"the breaker is open most of the time")
 }
 
 // A stalled node costs callers of another one nothing.

@@ -27,7 +27,8 @@ var byScript = map[string]string{"evalsha": "EVAL", "evalsha_ro": "EVAL_RO"}
 
 // learn remembers the source of EVAL and EVAL_RO, unless it does not compile.
 func (s *scripts) learn(cmd *commands.Command, args [][]byte, reply []byte) {
-	if (cmd.Name == "eval" || cmd.Name == "eval_ro") && !bytes.HasPrefix(reply, []byte("-ERR Error compiling")) {
+	if (cmd.Name == "eval" || cmd.Name == "eval_ro") && !bytes.HasPrefix(reply,
+		[]byte("-ERR Error compiling")) {
 		s.add(args[1])
 	}
 }

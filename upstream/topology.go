@@ -271,7 +271,8 @@ func (u *Upstream) cluster(asked *node, ranges []redis.ClusterSlot) *topology {
 
 // askSentinels asks the sentinels one after the other for the master, and that whether it is one.
 func (u *Upstream) askSentinels() (*topology, error) {
-	ctx, cancel := context.WithTimeout(u.ending, time.Duration(len(u.options.Address.Seeds)+1)*u.options.Timeout)
+	ctx, cancel := context.WithTimeout(u.ending,
+		time.Duration(len(u.options.Address.Seeds)+1)*u.options.Timeout)
 	defer cancel()
 	var errs []error
 	for _, addr := range u.options.Address.Seeds {

@@ -48,7 +48,8 @@ func TestPrograms(t *testing.T) {
 			misnamed++
 		default:
 			at := firstDifference(got, want)
-			t.Errorf("seed %d\n%s\nfrom byte %d\n got %.200q\nwant %.200q", *seed+uint64(i), source, at, got[at:],
+			t.Errorf("seed %d\n%s\nfrom byte %d\n got %.200q\nwant %.200q", *seed+uint64(i), source, at,
+				got[at:],
 				want[at:])
 			if bad++; bad == 5 {
 				t.FailNow()

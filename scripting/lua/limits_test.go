@@ -35,7 +35,10 @@ var limits = []struct{ name, source, result string }{
 	{"200 locals", numbered(200, "local v%d = %d", "\n") + " return v200", "ok 200"},
 	{"201 locals", numbered(201, "local v%d = %d", "\n"), ""},
 	{"201 locals in a function", "local function f()\n" + numbered(201, "local v%d", "\n") + "\nend", ""},
-	{"200 locals in one statement", "local " + numbered(200, "v%d", ", ") + " = 1 return v1, v200", "ok 1 nil"},
+	{
+		"200 locals in one statement", "local " + numbered(200, "v%d", ", ") + " = 1 return v1, v200",
+		"ok 1 nil",
+	},
 	{"201 locals in one statement", "local " + numbered(201, "v%d", ", "), ""},
 	{"200 parameters", "return (function(" + numbered(200, "p%d", ", ") + ") return p1 end)(5)", "ok 5"},
 	{"201 parameters", "return (function(" + numbered(201, "p%d", ", ") + ") return p1 end)(5)", ""},
@@ -66,7 +69,10 @@ var limits = []struct{ name, source, result string }{
 	{"1000 indexes", "local a = {} a.b = a return a" + strings.Repeat(".b", 1000) + " == a", "ok true"},
 	{"1000 calls", "local function f() return f end f = f return type(f) " +
 		"local function g() return g end return g" + strings.Repeat("()", 1000), ""},
-	{"20000 elements", "local t = {" + numbered(20000, "%d", ", ") + "} return #t, t[20000]", "ok 20000 20000"},
+	{
+		"20000 elements", "local t = {" + numbered(20000, "%d", ", ") + "} return #t, t[20000]",
+		"ok 20000 20000",
+	},
 	{"20000 fields", "local t = {" + numbered(20000, "f%d = %d", ", ") + "} return t.f20000", "ok 20000"},
 	{"240 arguments", "return select('#', " + numbered(240, "%d", ", ") + ")", "ok 240"},
 	{"260 arguments", "return select('#', " + numbered(260, "%d", ", ") + ")", ""},

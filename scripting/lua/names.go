@@ -13,7 +13,8 @@ func (L *Thread) typeError(what string, v *Value, from operand) {
 	if from >= 0 {
 		if f := &L.frames[len(L.frames)-1]; f.fn.proto != nil {
 			if nameKind, name := f.fn.proto.variable(f.pc-1, int(from)); nameKind != "" {
-				L.runtimeError("attempt to " + what + " " + nameKind + " '" + name + "' (a " + kind + " value)")
+				L.runtimeError("attempt to " + what + " " + nameKind + " '" + name + "' (a " + kind +
+					" value)")
 			}
 		}
 	}

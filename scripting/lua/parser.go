@@ -139,7 +139,8 @@ func (p *parser) expectMatch(kind, opening, line int) {
 	if line == p.here() {
 		p.check(kind)
 	}
-	p.syntax(fmt.Sprintf("'%s' expected (to close '%s' at line %d)", tokenName(kind), tokenName(opening), line))
+	p.syntax(fmt.Sprintf("'%s' expected (to close '%s' at line %d)", tokenName(kind), tokenName(opening),
+		line))
 }
 
 func (p *parser) expectName() string {

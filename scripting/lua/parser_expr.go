@@ -21,7 +21,10 @@ type binaryOperator struct {
 var binaryOperators = map[int]binaryOperator{
 	'+': {ast.Add, 6, 6}, '-': {ast.Sub, 6, 6}, '*': {ast.Mul, 7, 7}, '/': {ast.Div, 7, 7},
 	'%': {ast.Mod, 7, 7},
-	'^': {ast.Pow, 10, 9}, tokConcat: {ast.Concat, 5, 4}, tokNe: {ast.NotEqual, 3, 3}, tokEq: {ast.Equal, 3, 3},
+	'^': {ast.Pow, 10, 9}, tokConcat: {ast.Concat, 5, 4}, tokNe: {ast.NotEqual, 3, 3}, tokEq: {
+		ast.Equal, 3,
+		3,
+	},
 	'<': {ast.Less, 3, 3}, tokLe: {ast.LessEqual, 3, 3}, '>': {ast.Greater, 3, 3},
 	tokGe:  {ast.GreaterEqual, 3, 3},
 	tokAnd: {ast.And, 2, 2}, tokOr: {ast.Or, 1, 1},

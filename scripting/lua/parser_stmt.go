@@ -158,7 +158,10 @@ func (p *parser) functionStatement(line int) ast.Stmt {
 }
 
 func field(object ast.Expr, line int, name string) ast.Expr {
-	return &ast.IndexExpr{Line: line, Object: object, Key: &ast.StringExpr{Line: line, Value: name}, Dot: true}
+	return &ast.IndexExpr{
+		Line: line, Object: object, Key: &ast.StringExpr{Line: line, Value: name},
+		Dot: true,
+	}
 }
 
 func (p *parser) localFunction(line int) ast.Stmt {

@@ -81,7 +81,11 @@ func TestDenialIsForgotten(t *testing.T) {
 
 func TestOnlyDenialsThatEndAreRemembered(t *testing.T) {
 	d := denials(t, "user:", "5000")
-	for _, other := range []*limiter.Decision{{Allowed: 1, Limit: 3}, {Limit: 3, RetryAfterMs: -1}, {Limit: 3}} {
+	for _, other := range []*limiter.Decision{
+		{Allowed: 1, Limit: 3},
+		{Limit: 3, RetryAfterMs: -1},
+		{Limit: 3},
+	} {
 		d.Remember(key, question, d.Epoch(key), other, 0, 0)
 		_, ok := d.Answer(key, question, 0)
 		require.False(t, ok)
@@ -105,7 +109,10 @@ func TestDenialsAreBounded(t *testing.T) {
 
 func TestDenyCacheDirective(t *testing.T) {
 	for _, words := range [][]string{
-		{"a"}, {"a", "0"}, {"a", "-1"}, {"a", "x"}, {"a", "86400001"}, {"a", "1", "b"}, {"a", "1", "b", "1.5"},
+		{"a"}, {"a", "0"}, {"a", "-1"}, {"a", "x"}, {"a", "86400001"}, {"a", "1", "b"}, {
+			"a", "1", "b",
+			"1.5",
+		},
 	} {
 		_, err := local.ParseDenials(words)
 		require.ErrorContains(t, err, "rl-deny-cache must be pairs", "%q", words)

@@ -19,7 +19,10 @@ func leases(t *testing.T, words ...string) *local.Leases {
 
 func TestLeaseGrantsItsUnits(t *testing.T) {
 	l := leases(t, "user:", "10", "50")
-	take := func(cost, atUs int64) (limiter.Decision, bool, local.Want) { return l.Take(key, question, cost, atUs) }
+	take := func(cost, atUs int64) (limiter.Decision, bool, local.Want) {
+		return l.Take(key, question, cost,
+			atUs)
+	}
 	_, ok, want := take(1, 0)
 	require.False(t, ok)
 	require.Equal(t, local.Want{SharePercent: 10, AheadMs: 50, Most: 4}, want)

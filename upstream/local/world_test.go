@@ -28,7 +28,8 @@ func (w *world) CountAfter(score int64) int {
 func (w *world) nowMs() int64 { return w.nowUs / 1000 }
 
 func (w *world) peek(limit, windowMs, cost int64) limiter.Decision {
-	d, err := limiter.Peek(w, w.nowMs(), w.expireAtMs, []limiter.Quota{{Limit: limit, WindowMs: windowMs}}, cost)
+	d, err := limiter.Peek(w, w.nowMs(), w.expireAtMs, []limiter.Quota{{Limit: limit, WindowMs: windowMs}},
+		cost)
 	if err != nil {
 		panic(err)
 	}

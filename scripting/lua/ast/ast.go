@@ -54,6 +54,7 @@ type (
 		Object, Key Expr
 		Dot         bool // written Object.Key
 	}
+	// CallExpr is a call.
 	CallExpr struct {
 		Line     int
 		Function Expr
@@ -72,20 +73,24 @@ type (
 		Line  int
 		Inner Expr
 	}
+	// UnaryExpr is an operator with one operand.
 	UnaryExpr struct {
 		Line    int
 		Op      Op
 		Operand Expr
 	}
+	// BinaryExpr is an operator with two operands.
 	BinaryExpr struct {
 		Line        int
 		Op          Op
 		Left, Right Expr
 	}
+	// TableExpr is a table constructor.
 	TableExpr struct {
 		Line   int
 		Fields []Field
 	}
+	// FunctionExpr is a function.
 	FunctionExpr struct {
 		Line, EndLine int
 		Params        []string // with self
@@ -124,6 +129,7 @@ type (
 		Target   Expr
 		Function *FunctionExpr
 	}
+	// AssignStmt is an assignment.
 	AssignStmt struct {
 		Line    int
 		Targets []Expr // NameExpr or IndexExpr
@@ -134,10 +140,12 @@ type (
 		Line int
 		Call Expr
 	}
+	// DoStmt is a block.
 	DoStmt struct {
 		Line int
 		Body []Stmt
 	}
+	// WhileStmt is a while loop.
 	WhileStmt struct {
 		Line      int
 		Condition Expr
@@ -149,27 +157,32 @@ type (
 		Body      []Stmt
 		Condition Expr
 	}
+	// IfStmt is an if with its branches.
 	IfStmt struct {
 		Line    int
 		Clauses []Clause
 		Else    []Stmt
 	}
+	// NumericForStmt is a for over numbers.
 	NumericForStmt struct {
 		Line, DoLine       int
 		Name               string
 		Start, Limit, Step Expr // Step may be nil
 		Body               []Stmt
 	}
+	// GenericForStmt is a for over an iterator.
 	GenericForStmt struct {
 		Line   int
 		Names  []string
 		Values []Expr
 		Body   []Stmt
 	}
+	// ReturnStmt is a return.
 	ReturnStmt struct {
 		Line   int
 		Values []Expr
 	}
+	// BreakStmt is a break.
 	BreakStmt struct{ Line int }
 )
 

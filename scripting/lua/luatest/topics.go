@@ -121,7 +121,8 @@ func (g *generator) metamethods() {
 		for range 2 + g.rand.IntN(4) {
 			operand := g.pick(y, y, x, g.expr(number), g.expr(text))
 			operation := g.pick(
-				x+" "+g.pick("+", "-", "*", "/", "%", "^", "..", "==", "~=", "<", "<=", ">", ">=")+" "+operand,
+				x+" "+g.pick("+", "-", "*", "/", "%", "^", "..", "==", "~=", "<", "<=", ">",
+					">=")+" "+operand,
 				operand+" "+g.pick("+", "-", "..", "<", "<=", "==")+" "+x,
 				"-"+x, "#"+x, x+"("+g.list(2)+")", x+"["+g.expr(number)+"]", x+".field", "tostring("+x+")",
 				"getmetatable("+x+") == "+mt, x+":method("+g.expr(number)+")", "rawget("+x+", 1)")
@@ -305,7 +306,8 @@ func (g *generator) deepRecursion() {
 		g.line("local function %s(i) if i == 0 then return 0 end return 1 + %s(i - 1) end", name, name)
 		g.line("show(%s(%s))", name, g.pick("100", "190", "700"))
 	case 1: // tail calls need no stack
-		g.line("local function %s(i, sum) if i == 0 then return sum end return %s(i - 1, sum + i) end", name, name)
+		g.line("local function %s(i, sum) if i == 0 then return sum end return %s(i - 1, sum + i) end",
+			name, name)
 		g.line("steps = steps - 300")
 		g.line("show(%s(%s, 0))", name, g.pick("1000", "30000"))
 	case 2:
@@ -316,7 +318,8 @@ func (g *generator) deepRecursion() {
 	default:
 		g.line("steps = steps - 300")
 		g.line("local %s = 0", name)
-		g.line("local function nest() %s = %s + 1 local ok, text = pcall(nest) return ok, text end", name, name)
+		g.line("local function nest() %s = %s + 1 local ok, text = pcall(nest) return ok, text end", name,
+			name)
 		g.line("nest() show(%s > 150)", name)
 	}
 }
@@ -370,7 +373,8 @@ func (g *generator) tableFunctions() {
 
 func (g *generator) loadedChunk() {
 	g.line("show(pcall(loadstring(%s)))", g.pick("'return 1, ...', 'x'", "'local a = ... return a'", "'x ='",
-		"'return function() return 1 end'", "'error(1)', '=name'", "'error(\"e\")'", "'return #\"abc\"', '@file'",
+		"'return function() return 1 end'", "'error(1)', '=name'", "'error(\"e\")'",
+		"'return #\"abc\"', '@file'",
 		"'local t = nil; return t.x'", "''"))
 }
 
