@@ -15,7 +15,13 @@ type measurement struct {
 	strings     addressSet // long strings counted so far
 	protos      map[*Proto]bool
 	pending     []Value // tables, functions and threads to scan
+	depth       int     // of table
 }
+
+// maxMeasureDepth is how deep tables are scanned where they are found. Deeper ones are
+// queued, as are functions and threads; a queue of all tables would take as much memory
+// as many small ones do.
+const maxMeasureDepth = 64
 
 // Reachable estimates the bytes that the running script can reach, and what
 // roots refer to, or stops above limit. Read-only tables belong to the host and
@@ -73,10 +79,17 @@ func (m *measurement) visit(v Value) {
 	case KindThread:
 		mark = &v.Thread().mark
 	}
-	if *mark != m.epoch {
-		*mark = m.epoch
-		m.pending = append(m.pending, v)
+	if *mark == m.epoch {
+		return
 	}
+	*mark = m.epoch
+	if v.kind == KindTable && m.depth < maxMeasureDepth {
+		m.depth++
+		m.table(v.Table())
+		m.depth--
+		return
+	}
+	m.pending = append(m.pending, v)
 }
 
 func (m *measurement) table(t *Table) {
