@@ -13,6 +13,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/engine/info"
+	"github.com/zlimit/zlimit/upstream"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the generated tables of pages anew")
@@ -32,6 +33,7 @@ func TestGeneratedTables(t *testing.T) {
 		"docs/absent.md":     absent,
 		"docs/commands.md":   commands.Markdown(e.Table()),
 		"docs/directives.md": config.Markdown(),
+		"docs/gateway.md":    upstream.Markdown(e.Table()),
 		"docs/info.md":       info.Markdown(),
 	} {
 		text, err := os.ReadFile(page)

@@ -58,11 +58,17 @@ func (s *Session) findWatchers(shards store.ShardSet, cmd *commands.Command, arg
 	}
 	defer e.store.Unlock(locked)
 	found := func(w *store.Watch) { s.affected = append(s.affected, w.Owner.(*Session)) }
-	e.store.Watchers(locked&^shards, found)
+	beside := locked &^ shards
+	if e.store.WaitedKeys() > 0 { // serving a session may change a key in the shards of the command's own
+		beside = locked
+	}
+	e.store.Watchers(beside, found)
 	var keys [4][]byte
 	s.anyRuns(cmd, args, func(cmd *commands.Command, args [][]byte) bool {
 		for _, key := range cmd.AppendKeys(keys[:0], args) {
-			e.store.WatchersOf(s.ctx.DBIndex, key, found)
+			if store.ShardOf(key)&locked != 0 { // a script that there is not locks none, and changes nothing
+				e.store.WatchersOf(s.ctx.DBIndex, key, found)
+			}
 		}
 		return false
 	})

@@ -5,12 +5,15 @@ package server_test
 import (
 	"net"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/store"
 )
 
 // pinToOneCPU pins the test's thread to one processor, so that what it sends on
@@ -78,12 +81,14 @@ func TestEarlierCommandsRunFirst(t *testing.T) {
 	a, b, blocked := connect(t, srv), connect(t, srv), connect(t, srv)
 	send := func(w *wire, line string) { require.NoError(t, w.sendRaw([]byte(line+"\r\n"))) }
 
-	for range rounds { // an element moved into a watched key
-		a.call(t, "DEL", "l", "k")
-		a.call(t, "WATCH", "k")
+	beside := besideKey("l")
+	for i := range 2 * rounds { // an element moved into a watched key, of another shard and of the same
+		k := []string{"k", beside}[i%2]
+		a.call(t, "DEL", "l", k)
+		a.call(t, "WATCH", k)
 		a.call(t, "MULTI")
-		a.call(t, "LLEN", "k")
-		send(blocked, "BLMOVE l k LEFT LEFT 0")
+		a.call(t, "LLEN", k)
+		send(blocked, "BLMOVE l "+k+" LEFT LEFT 0")
 		eventually(t, func() bool {
 			return strings.Contains(b.call(t, "INFO", "clients"), "\r\nblocked_clients:1\r\n")
 		}, func() {})
@@ -124,6 +129,15 @@ func TestEarlierCommandsRunFirst(t *testing.T) {
 		send(b, "CLIENT KILL ID "+id)
 		require.Equal(t, ":1", b.reply(t))
 		require.Equal(t, "$1\r\nv", b.call(t, "GET", "k"))
+	}
+}
+
+// besideKey returns a key in the same shard as another.
+func besideKey(key string) string {
+	for i := 0; ; i++ {
+		if other := "beside:" + strconv.Itoa(i); store.ShardOf([]byte(other)) == store.ShardOf([]byte(key)) {
+			return other
+		}
 	}
 }
 

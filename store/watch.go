@@ -110,7 +110,7 @@ func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
 	}
 }
 
-// WatchersOf calls fn for the watches of one key of database i.
+// WatchersOf calls fn for the watches of one key of database i. It requires the key's shard.
 func (s *Store) WatchersOf(i int, key []byte, fn func(w *Watch)) {
 	for _, w := range s.watched[dict.Hash(key)>>(hashBits-shardBits)][watchKey{i, string(key)}] {
 		fn(w)

@@ -18,7 +18,6 @@ func checkBinary(content []byte, p platform) error {
 		if err != nil {
 			return err
 		}
-		defer f.Close()
 		want := map[string]macho.Cpu{"amd64": macho.CpuAmd64, "arm64": macho.CpuArm64}[p.arch]
 		if f.Cpu != want || f.Type != macho.TypeExec {
 			return fmt.Errorf("it is %v for %v", f.Type, f.Cpu)
@@ -29,7 +28,6 @@ func checkBinary(content []byte, p platform) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[p.arch]
 	if f.Machine != want || f.Type != elf.ET_EXEC {
 		return fmt.Errorf("it is %v for %v", f.Type, f.Machine)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,9 @@ var host = platform{runtime.GOOS, runtime.GOARCH}
 // builtBinaries builds the binaries of testFrame once, into a folder that TestMain removes.
 var builtBinaries = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(shared, "bin")
-	args := []string{"run", "../release", "-source", "../../", "-only", host.String(), "-pgo=off", "-out", dir}
+	args := []string{
+		"run", "../release", "-source", "../../", "-only", host.String(), "-pgo=off", "-out", dir,
+	}
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -142,7 +145,8 @@ func runIn(t *testing.T, dir, name string, args ...string) string {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "ZLIMIT_") && !strings.HasPrefix(v, "PYTHON") && !strings.HasPrefix(v, "NODE_") {
+		prefixes := []string{"ZLIMIT_", "PYTHON", "NODE_"}
+		if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(v, p) }) {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}

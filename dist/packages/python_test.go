@@ -103,7 +103,8 @@ func TestPython(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a folder ä")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	for _, folder := range []string{"tests", "examples"} {
-		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join("../python", folder))))
+		from := os.DirFS(filepath.Join("../python", folder))
+		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), from))
 	}
 	requirements, err := filepath.Abs("../python/requirements-test.txt")
 	require.NoError(t, err)
@@ -112,8 +113,8 @@ func TestPython(t *testing.T) {
 	runIn(t, dir, python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
 	runIn(t, dir, python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index",
 		"--find-links", filepath.Join(out, "python"), "zlimit=="+pythonVersion(f.version))
-	t.Log(runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "tests", "examples",
-		fmt.Sprintf("--servers=%d", *servers)))
+	t.Log(runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "tests",
+		"examples", fmt.Sprintf("--servers=%d", *servers)))
 	readme, err := os.ReadFile("../python/README.md")
 	require.NoError(t, err)
 	_, first, ok := strings.Cut(string(readme), "`test_limit.py`:\n\n```python\n")

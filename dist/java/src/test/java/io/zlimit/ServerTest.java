@@ -87,8 +87,9 @@ class ServerTest {
         for (int i = 0; i < STARTS; i++) {
             start();
         }
-        assertEquals(before, descriptors());
-        assertEquals(threads, Thread.activeCount());
+        // What other tests have left may be collected meanwhile.
+        assertTrue(descriptors() <= before, () -> descriptors() + " descriptors instead of " + before);
+        assertTrue(Thread.activeCount() <= threads, () -> Thread.activeCount() + " threads instead of " + threads);
         assertEquals(0, ProcessHandle.current().children().count());
         assertEquals(files, temporary());
     }
