@@ -161,7 +161,7 @@ frames:
 				object := r[i.b]
 				r[i.a+1] = object
 				if object.kind == KindTable {
-					if v := object.Table().findString(&k[i.x]); v != nil && v.kind != KindNil {
+					if v := object.Table().inherited(&k[i.x]); v != nil {
 						r[i.a] = *v
 						continue
 					}
@@ -389,6 +389,12 @@ frames:
 				if callee.proto != nil {
 					L.enterLua(callee, at, int(i.c)-1)
 					continue frames
+				}
+				if callee.direct != nil && i.b == 2 && i.c == 2 {
+					if v, ok := callee.direct(L, &r[i.a+1]); ok {
+						r[i.a] = v
+						continue
+					}
 				}
 				if !L.callGo(callee, at, int(i.c)-1) {
 					return false

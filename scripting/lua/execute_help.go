@@ -75,9 +75,9 @@ func (L *Thread) setList(t *Table, from, n, after int) {
 
 func (L *Thread) closure(fn *Function, p *Proto, base int) *Function {
 	L.Grow(functionSize + 8*len(p.upvalueDesc))
-	c := &Function{proto: p, env: fn.env}
+	c := newClosure(len(p.upvalueDesc))
+	c.proto, c.env = p, fn.env
 	if len(p.upvalueDesc) > 0 {
-		c.upvalues = make([]*upvalue, len(p.upvalueDesc))
 		for i := range p.upvalueDesc {
 			if d := &p.upvalueDesc[i]; d.local {
 				c.upvalues[i] = L.findUpvalue(base + d.register)
@@ -87,6 +87,24 @@ func (L *Thread) closure(fn *Function, p *Proto, base int) *Function {
 		}
 	}
 	return c
+}
+
+// newClosure returns a function with room for n upvalues, in one piece if they
+// are few.
+func newClosure(n int) *Function {
+	const few = 3
+	if n == 0 {
+		return &Function{}
+	}
+	if n > few {
+		return &Function{upvalues: make([]*upvalue, n)}
+	}
+	c := &struct {
+		Function
+		room [few]*upvalue
+	}{}
+	c.upvalues = c.room[:n]
+	return &c.Function
 }
 
 // varargs copies n extra arguments, or all of them.

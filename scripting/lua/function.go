@@ -4,12 +4,17 @@ package lua
 // L.Get(L.Top()). It pushes its results and returns how many there are.
 type GoFunction func(L *Thread) int
 
+// A directFunction is called without a frame. It reports false for an argument
+// that it leaves to the GoFunction.
+type directFunction func(L *Thread, v *Value) (result Value, ok bool)
+
 // A Function is a closure: of a Proto, or of a GoFunction.
 type Function struct {
 	proto    *Proto // nil for a GoFunction
 	native   GoFunction
-	upvalues []*upvalue // of a proto
-	captured []Value    // what a GoFunction keeps alive besides
+	direct   directFunction // does what native does for most single arguments; may be nil
+	upvalues []*upvalue     // of a proto
+	captured []Value        // what a GoFunction keeps alive besides
 	env      *Table
 	iterator iterator
 	mark     uint32 // the last measurement that has counted it

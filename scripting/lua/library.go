@@ -50,4 +50,5 @@ func (s *State) OpenLibraries() {
 			s.SetStringMetatable(meta)
 		}
 	}
+	s.setDirect()
 }

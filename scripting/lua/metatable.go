@@ -139,6 +139,22 @@ func (L *Thread) setIndex(v, key, value *Value, from operand) {
 	L.runtimeError("loop in settable")
 }
 
+// inherited returns a field of a table, or of the table that is its __index, and
+// nil if neither has it.
+func (t *Table) inherited(name *Value) *Value {
+	for range maxMetaLoop {
+		if v := t.findString(name); v != nil && v.kind != KindNil {
+			return v
+		}
+		next := t.meta.field(eventIndex)
+		if next.kind != KindTable {
+			return nil
+		}
+		t = next.Table()
+	}
+	return nil
+}
+
 const errReadOnlyTable = "Attempt to modify a readonly table"
 
 // RawSet does t[key] = value without metamethods.
