@@ -21,9 +21,6 @@ func (L *Thread) Get(n int) Value {
 	return L.stack[i]
 }
 
-// Set replaces the nth value.
-func (L *Thread) Set(n int, v Value) { L.stack[L.base+n-1] = v }
-
 // Push pushes a value.
 func (L *Thread) Push(v Value) {
 	if L.top == len(L.stack) {
@@ -41,6 +38,14 @@ func (L *Thread) PushString(s string) { L.Push(String(s)) }
 
 // PushBool pushes a boolean.
 func (L *Thread) PushBool(b bool) { L.Push(Bool(b)) }
+
+// Return pushes the results of a GoFunction and returns their number.
+func (L *Thread) Return(results ...Value) int {
+	for i := range results {
+		L.Push(results[i])
+	}
+	return len(results)
+}
 
 // Pop drops n values.
 func (L *Thread) Pop(n int) { L.top -= n }

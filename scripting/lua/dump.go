@@ -14,8 +14,7 @@ func stringDump(L *Thread) int {
 	}
 	d := chunkWriter{L: L, b: append(L.Buffer(), chunkHeader...)}
 	d.function(p)
-	L.Push(L.FinishBuffer(d.b))
-	return 1
+	return L.Return(L.FinishBuffer(d.b))
 }
 
 // chunkHeader stands for Lua 5.1, the official format, little endian, 4-byte int, 8-byte size, 4-byte

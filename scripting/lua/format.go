@@ -40,8 +40,7 @@ func stringFormat(L *Thread) int {
 		}
 		b = L.appendDirective(b, d, arg)
 	}
-	L.Push(L.FinishBuffer(b))
-	return 1
+	return L.Return(L.FinishBuffer(b))
 }
 
 // directive reads what follows a '%', and its length.

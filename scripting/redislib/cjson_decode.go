@@ -77,8 +77,7 @@ func (j jsonLibrary) decode(L *lua.Thread) int {
 	if d.next(); d.kind != tokenEnd {
 		d.expected("the end")
 	}
-	L.Push(v)
-	return 1
+	return L.Return(v)
 }
 
 func (d *jsonDecoder) expected(what string) {

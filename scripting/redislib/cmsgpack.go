@@ -54,8 +54,7 @@ func msgpackPack(L *lua.Thread) int {
 		v := L.Get(i)
 		b = appendMsgpack(L, b, &v, 0)
 	}
-	L.Push(L.FinishBuffer(b))
-	return 1
+	return L.Return(L.FinishBuffer(b))
 }
 
 // maxMsgpackHead is the longest encoding of a value besides strings and tables.

@@ -147,8 +147,7 @@ func structPack(L *lua.Thread) int {
 			f.control(option)
 		}
 	}
-	L.Push(L.FinishBuffer(b))
-	return 1
+	return L.Return(L.FinishBuffer(b))
 }
 
 func structUnpack(L *lua.Thread) int {
@@ -247,8 +246,7 @@ func structSize(L *lua.Thread) int {
 		}
 		pos += size
 	}
-	L.PushNumber(float64(pos))
-	return 1
+	return L.Return(lua.Number(float64(pos)))
 }
 
 // appendInteger appends the low bytes of n. Bytes beyond the eighth are zero,
