@@ -50,6 +50,17 @@ func (L *Thread) callAt(at, wanted int) {
 	L.base = base
 }
 
+// call calls what is at a place of the stack for execute. It reports false if the thread
+// has yielded.
+func (L *Thread) call(at, wanted int) bool {
+	fn := L.callable(at)
+	if fn.proto == nil {
+		return L.callGo(fn, at, wanted)
+	}
+	L.enterLua(fn, at, wanted)
+	return true
+}
+
 // callable returns the function at a place of the stack. If there is another
 // value, its __call is put below it.
 func (L *Thread) callable(at int) *Function {
