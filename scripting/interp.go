@@ -56,7 +56,7 @@ func newUnboundInterp(e *Engine, persistent bool) *interp {
 	in := &interp{caller: caller{engine: e}, state: lua.NewState(), persistent: persistent}
 	in.state.Host = in
 	in.caller.meter = &in.meter
-	in.meter.state = in.state
+	in.meter.state, in.meter.tracker = in.state, e.runs
 	in.meter.measure = in.reachableBytes
 	in.openLibraries()
 	in.state.Poll, in.state.Measure = in.meter.poll, in.meter.collect
@@ -112,7 +112,7 @@ func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind)
 	in.state.Random.Seed(uint32(c.NowUs))
 	in.state.MaxTokens = in.engine.maxTokens()
 	in.libraries.Reset()
-	in.meter.begin(in.engine.runs, kind, in.engine.memoryLimit())
+	in.meter.begin(kind, in.engine.memoryLimit())
 	in.meter.follows = c.Follows
 	if kind == runFunction {
 		in.meter.name, in.meter.command = s.sha, c.Args

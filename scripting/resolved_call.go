@@ -91,6 +91,10 @@ func (in *interp) resolvedCommand(L *lua.Thread, site *lua.CallSite, r *lua.Regi
 		case lua.KindString:
 			args[v.arg] = arg.Bytes()
 		case lua.KindNumber:
+			if text, ok := L.KnownText(arg.Num()); ok {
+				args[v.arg] = text.Bytes()
+				continue
+			}
 			start := len(in.argText)
 			in.argText = appendArgument(in.argText, arg.Num())
 			args[v.arg] = in.argText[start:len(in.argText):len(in.argText)]
