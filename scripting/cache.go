@@ -124,6 +124,18 @@ func (c *cache) recordMiss(s *script) *script {
 	return s
 }
 
+// lookupArg returns the script of a digest as a client writes it, or nil.
+func (c *cache) lookupArg(arg []byte) *script {
+	if len(arg) != len(digest{}) {
+		return nil
+	}
+	if s := c.snapshot.Load().byDigest[digest(arg)]; s.touch() {
+		return s
+	}
+	d, _ := parseDigest(arg)
+	return c.lookup(d)
+}
+
 func (c *cache) lookup(d digest) *script {
 	if s := c.snapshot.Load().byDigest[d]; s.touch() {
 		return s

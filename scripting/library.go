@@ -160,10 +160,7 @@ func (in *interp) callFunction(
 	L.Push(f.callback)
 	L.Push(stringTable(L, keys))
 	L.Push(stringTable(L, args))
-	if err := L.Run(2); err != nil {
-		return in.errorReply(err)
-	}
-	return in.result(c)
+	return in.result(c, L.CallFirst(2))
 }
 
 // stringTable returns a table of copies: a function may keep it.

@@ -158,6 +158,13 @@ func (L *Thread) moveResults(from, n, to, wanted int) {
 	}
 }
 
+// CallFirst is Call for the host: it returns the first result, or nil, and drops the function.
+func (L *Thread) CallFirst(nargs int) Value {
+	L.Call(nargs, 1)
+	L.top--
+	return L.stack[L.top]
+}
+
 // Run is Call for the host: it catches every error, Fatal ones as well. The
 // results, all of them, are on top.
 func (L *Thread) Run(nargs int) (err *Error) {
