@@ -59,7 +59,7 @@ type script struct {
 type cache struct {
 	maxTokens func() int // limit of a source; see parse
 	maxBytes  int64      // limit of all evaluated scripts
-	prove     func(*ast.Chunk) proof.Proof
+	prepare   prepareFunc
 
 	snapshot atomic.Pointer[scriptSet] // read-only; replaced as a whole
 
@@ -71,6 +71,9 @@ type cache struct {
 	size           int64     // bytes of all scripts
 	evicted        int64     // scripts evicted since start or CONFIG RESETSTAT
 }
+
+// A prepareFunc resolves the commands that code calls, and says which keys they use.
+type prepareFunc func(*ast.Chunk, *lua.Proto) proof.Proof
 
 // A scriptSet indexes scripts by digest and by source. EVAL looks up the source
 // and need not hash it.
@@ -88,8 +91,8 @@ const (
 	maxEvaluatedBytes = 128 << 20
 )
 
-func newCache(maxTokens func() int, prove func(*ast.Chunk) proof.Proof) *cache {
-	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes, prove: prove}
+func newCache(maxTokens func() int, prepare prepareFunc) *cache {
+	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes, prepare: prepare}
 	c.flush()
 	return c
 }
@@ -119,6 +122,18 @@ func (c *cache) recordMiss(s *script) *script {
 		s.touch()
 	}
 	return s
+}
+
+// lookupArg returns the script of a digest as a client writes it, or nil.
+func (c *cache) lookupArg(arg []byte) *script {
+	if len(arg) != len(digest{}) {
+		return nil
+	}
+	if s := c.snapshot.Load().byDigest[digest(arg)]; s.touch() {
+		return s
+	}
+	d, _ := parseDigest(arg)
+	return c.lookup(d)
 }
 
 func (c *cache) lookup(d digest) *script {
@@ -166,7 +181,7 @@ func (c *cache) add(source []byte, pin bool) (*script, error) {
 	s := c.lookupSource(source)
 	if s == nil {
 		var err error
-		if s, err = newScript(string(source), c.maxTokens(), c.prove); err != nil {
+		if s, err = newScript(string(source), c.maxTokens(), c.prepare); err != nil {
 			return nil, err
 		}
 	}
@@ -220,7 +235,7 @@ func (c *cache) evict() {
 const userScript = "@user_script"
 
 // newScript compiles a source. EVAL answers the error's text.
-func newScript(source string, maxTokens int, prove func(*ast.Chunk) proof.Proof) (*script, error) {
+func newScript(source string, maxTokens int, prepare prepareFunc) (*script, error) {
 	flags, body, err := parseShebang(source)
 	if err != nil {
 		return nil, err
@@ -230,7 +245,7 @@ func newScript(source string, maxTokens int, prove func(*ast.Chunk) proof.Proof)
 		//nolint:staticcheck // ST1005: Redis' text
 		return nil, fmt.Errorf("Error compiling script (new function): %w", err)
 	}
-	v := prove(chunk)
+	v := prepare(chunk, proto)
 	d := digestOf([]byte(source))
 	size := int64(len(source)) + proto.Size()
 	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, proof: v, size: size}, nil

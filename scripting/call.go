@@ -75,13 +75,18 @@ func (in *interp) command(L *lua.Thread) resp.Value {
 	}
 	in.args = args
 	reply := in.call(in.resolved.lookup(in.engine, args), args)
+	in.checkEnd(L)
+	return reply
+}
+
+// checkEnd ends the script after a command if it must not go on.
+func (in *interp) checkEnd(L *lua.Thread) {
 	if in.locks.violated { // the rest of the script has no effect
 		L.Fatal(errNotLocked)
 	}
 	if in.meter.stopped() {
 		L.Fatal(in.meter.errText)
 	}
-	return reply
 }
 
 // resolvedCommands remembers the commands that a state has called.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/scripting/lua"
 	"github.com/zlimit/zlimit/scripting/lua/ast"
 	"github.com/zlimit/zlimit/scripting/proof"
 )
@@ -72,7 +73,7 @@ type Engine struct {
 func New(o Options) *Engine {
 	e := &Engine{options: o, runs: newRunTracker(o.NowUs, o.BusyAfterMs)}
 	e.interps = make([]atomic.Pointer[interp], 2*runtime.GOMAXPROCS(0))
-	e.scripts = newCache(e.maxTokens, e.proveKeys)
+	e.scripts = newCache(e.maxTokens, e.prepare)
 	return e
 }
 
@@ -82,7 +83,11 @@ const bytesPerToken = 128
 // maxTokens returns the limit of tokens in a source, 0 for none.
 func (e *Engine) maxTokens() int { return int(e.memoryLimit() / bytesPerToken) }
 
-func (e *Engine) proveKeys(c *ast.Chunk) proof.Proof { return proof.Prove(c, e.table) }
+// prepare is the prepareFunc of the cache.
+func (e *Engine) prepare(c *ast.Chunk, p *lua.Proto) proof.Proof {
+	p.PrepareSites(e.resolveCall)
+	return proof.Prove(c, e.table)
+}
 
 func (e *Engine) memoryLimit() int64 {
 	if e.options.MemoryLimit == nil {

@@ -30,8 +30,7 @@ func (e *Engine) evalSource(c *commands.Ctx, readOnly bool) resp.Value {
 }
 
 func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
-	d, ok := parseDigest(c.Args[1])
-	if !ok {
+	if len(c.Args[1]) != len(digest{}) {
 		return resp.Error(errNoScript)
 	}
 	keys, args, refusal := splitKeys(c.Args)
@@ -40,7 +39,7 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 	}
 	s, missing := e.foundScript(c)
 	if s == nil && missing == nil {
-		s = e.scripts.lookup(d)
+		s = e.scripts.lookupArg(c.Args[1])
 	}
 	if s == nil {
 		return resp.Error(errNoScript)

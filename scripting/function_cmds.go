@@ -56,7 +56,7 @@ func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 		}
 		replace = true
 	}
-	lib, err := newLibrary(string(c.Args[last]), e.maxTokens())
+	lib, err := e.newLibrary(string(c.Args[last]))
 	if lib != nil && !replace {
 		if all, _ := e.library.snapshot(); libraryIndex(all, lib.name) >= 0 {
 			err = fmt.Errorf(errLibraryExists, lib.name)
@@ -77,7 +77,7 @@ func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 
 // CheckLibrary returns why the source of a library cannot be loaded, or nil.
 func (e *Engine) CheckLibrary(source string) error {
-	lib, err := newLibrary(source, e.maxTokens())
+	lib, err := e.newLibrary(source)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 		if err != nil {
 			return resp.Error(errDumpLoad)
 		}
-		lib, err := newLibrary(source, e.maxTokens())
+		lib, err := e.newLibrary(source)
 		if lib != nil && libraryIndex(libs, lib.name) >= 0 {
 			err = fmt.Errorf(errLibraryExists, lib.name)
 		}

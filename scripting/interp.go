@@ -35,6 +35,7 @@ type interp struct {
 	args     [][]byte // of a command
 	argText  []byte   // the text of its numbers
 	resolved resolvedCommands
+	replying bool // the script has returned
 	unusable bool // do not pool this state again
 }
 
@@ -56,7 +57,7 @@ func newUnboundInterp(e *Engine, persistent bool) *interp {
 	in := &interp{caller: caller{engine: e}, state: lua.NewState(), persistent: persistent}
 	in.state.Host = in
 	in.caller.meter = &in.meter
-	in.meter.state = in.state
+	in.meter.state, in.meter.tracker = in.state, e.runs
 	in.meter.measure = in.reachableBytes
 	in.openLibraries()
 	in.state.Poll, in.state.Measure = in.meter.poll, in.meter.collect
@@ -81,57 +82,39 @@ func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]
 	}
 	L := in.state.Main()
 	L.Push(in.lastMain)
-	if err := L.Run(0); err != nil {
-		return in.errorReply(err)
-	}
-	return in.result(c)
+	return in.result(c, L.CallFirst(0))
 }
 
-// result returns the reply for what a script or a function has returned, or an error
-// if there is no memory for the reply. An error that the script has caught does not
-// count.
-func (in *interp) result(c *commands.Ctx) (reply resp.Value) {
-	in.meter.errText = ""
-	defer func() {
-		if r := recover(); r != nil {
-			e, ok := r.(*lua.Error)
-			if !ok {
-				panic(r)
-			}
-			in.unusable = true
-			reply = in.errorReply(&lua.Error{Value: e.Value})
-		}
-	}()
-	v := in.state.Main().Get(1)
+// result returns the reply for what a script or a function has returned. An error that the
+// script has caught does not count.
+func (in *interp) result(c *commands.Ctx, v lua.Value) resp.Value {
+	in.meter.errText, in.replying = "", true
 	return in.toReply(c, &v, 0)
 }
 
 func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind) {
-	in.script = s
+	in.script, in.replying = s, false
 	in.begin(c, readOnly)
 	in.state.Random.Seed(uint32(c.NowUs))
 	in.state.MaxTokens = in.engine.maxTokens()
 	in.libraries.Reset()
-	in.meter.begin(in.engine.runs, kind, in.engine.memoryLimit())
+	in.meter.begin(kind, in.engine.memoryLimit())
 	in.meter.follows = c.Follows
 	if kind == runFunction {
 		in.meter.name, in.meter.command = s.sha, c.Args
 	}
 }
 
-// finish removes every trace of the script. If it cannot, it marks the state as
-// unusable.
+// finish is deferred: it makes an error the reply, and removes every trace of the script. If it
+// cannot, it marks the state as unusable.
 func (in *interp) finish(reply *resp.Value) {
-	in.meter.end()
 	if r := recover(); r != nil {
-		in.unusable = true
-		*reply = resp.Error("ERR " + internalError)
-		in.countError(false, reply.Str())
-		in.end()
-		in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
-		return
+		*reply = in.failed(r)
 	}
-	in.state.Reset()
+	in.meter.end()
+	if !in.unusable {
+		in.state.Reset()
+	}
 	in.script = nil
 	in.end()
 	clear(in.args)
@@ -143,6 +126,28 @@ func (in *interp) finish(reply *resp.Value) {
 	if cap(in.args) > keep {
 		in.args = nil
 	}
+}
+
+// failed returns the reply for an error, or for a fault of the interpreter. There is an error
+// after the script if there was no memory for the reply.
+func (in *interp) failed(r any) (reply resp.Value) {
+	defer func() {
+		if r := recover(); r != nil {
+			in.unusable = true
+			reply = resp.Error("ERR " + internalError)
+			in.countError(false, reply.Str())
+			in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
+		}
+	}()
+	e, ok := r.(*lua.Error)
+	if !ok {
+		panic(r)
+	}
+	if in.replying {
+		in.unusable = true
+		e = &lua.Error{Value: e.Value}
+	}
+	return in.errorReply(e)
 }
 
 func (in *interp) errorReply(e *lua.Error) resp.Value {

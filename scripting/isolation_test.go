@@ -244,7 +244,7 @@ func FuzzScripts(f *testing.F) {
 	e, c := newTestEngine(f)
 	f.Fuzz(func(t *testing.T, source string) {
 		// Parsing and compiling terminate for every source; running may not.
-		if _, err := newScript(source, 0, e.proveKeys); err != nil {
+		if _, err := newScript(source, 0, e.prepare); err != nil {
 			require.NotContains(t, evaluate(e, c, resp.RESP2, evalArgs(source)), internalError)
 			return
 		}

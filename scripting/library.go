@@ -44,15 +44,16 @@ func (f *libraryFunction) name() string { return f.script.sha }
 
 // newLibrary compiles a source without running it. FUNCTION LOAD answers the
 // error's text.
-func newLibrary(source string, maxTokens int) (*library, error) {
+func (e *Engine) newLibrary(source string) (*library, error) {
 	name, body, err := parseLibraryHead(source)
 	if err != nil {
 		return nil, err
 	}
 	lib := &library{name: name, source: source}
-	if _, lib.proto, err = compile(body, userFunction, maxTokens); err != nil {
+	if _, lib.proto, err = compile(body, userFunction, e.maxTokens()); err != nil {
 		return lib, errors.New(errCompiling + err.Error())
 	}
+	lib.proto.PrepareSites(e.resolveCall)
 	return lib, nil
 }
 
@@ -159,10 +160,7 @@ func (in *interp) callFunction(
 	L.Push(f.callback)
 	L.Push(stringTable(L, keys))
 	L.Push(stringTable(L, args))
-	if err := L.Run(2); err != nil {
-		return in.errorReply(err)
-	}
-	return in.result(c)
+	return in.result(c, L.CallFirst(2))
 }
 
 // stringTable returns a table of copies: a function may keep it.

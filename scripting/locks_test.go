@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
 	"github.com/zlimit/zlimit/scripting/lua/ast"
 	"github.com/zlimit/zlimit/scripting/proof"
 	"github.com/zlimit/zlimit/store"
@@ -65,7 +66,7 @@ func TestLockChecker(t *testing.T) {
 		{"redis.call('nosuch') return 1", "", 0, 0},
 	} {
 		e, c := newTestEngine(t)
-		e.scripts.prove = func(*ast.Chunk) proof.Proof { return proof.Proof{} } // the bug
+		believeScripts(e) // the bug
 		key := keyInOtherShard("a1")
 		evaluate(e, c, resp.RESP2, evalKeys("redis.call('mset', KEYS[1], 1, ARGV[1], 'other')", key))
 		reply, retried := asSession(e, c, evalKeys(tc.source, key))
@@ -94,7 +95,7 @@ func keyInOtherShard(k string) string {
 // commands.
 func TestViolationInTransaction(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.scripts.prove = func(*ast.Chunk) proof.Proof { return proof.Proof{} }
+	believeScripts(e)
 	c.Args = evalKeys("return redis.call('get', ARGV[1])", keyInOtherShard("a1"))
 	c.Unheld = ^store.ShardOf([]byte(keyInOtherShard("a1")))
 	reply := e.eval(c)
@@ -247,7 +248,7 @@ func TestProvenScriptsAnswerTheSame(t *testing.T) {
 // other shards.
 func TestRandomProgramsFindABadProof(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.scripts.prove = func(*ast.Chunk) proof.Proof { return proof.Proof{} }
+	believeScripts(e)
 	for seed := uint64(1); ; seed++ {
 		asSession(e, c,
 			evalKeys(keyScript(seed), fmt.Sprint("alpha", seed), fmt.Sprint("beta", seed),
@@ -281,4 +282,12 @@ func TestInterpPool(t *testing.T) {
 	in.unusable = true
 	e.releaseInterp(in)
 	require.NotSame(t, in, e.acquireInterp())
+}
+
+// believeScripts makes an engine prove every script.
+func believeScripts(e *Engine) {
+	e.scripts.prepare = func(_ *ast.Chunk, p *lua.Proto) proof.Proof {
+		p.PrepareSites(e.resolveCall)
+		return proof.Proof{}
+	}
 }

@@ -20,14 +20,14 @@ import (
 type meter struct {
 	state   *lua.State
 	tracker *runTracker
-	kind    runKind
-	// name and command are shown by FUNCTION STATS.
-	name    string
-	command [][]byte
-	follows bool // as in commands.Ctx
 	// measure estimates the bytes that the script can reach, up to limit.
 	measure func(limit int64) int64
 
+	kind runKind
+	// name and command are shown by FUNCTION STATS.
+	name       string
+	command    [][]byte
+	follows    bool       // as in commands.Ctx
 	limit      int64      // lua-memory-limit; 0 for none
 	otherBytes int64      // bytes in the heap besides the script after the last collection; -1 before it
 	run        *activeRun // nil until the first poll
@@ -41,11 +41,10 @@ type meter struct {
 const stepsPerPoll = 1024
 
 // begin prepares the meter for a run, which end must follow.
-func (m *meter) begin(t *runTracker, kind runKind, limit int64) {
-	*m = meter{
-		state: m.state, measure: m.measure,
-		tracker: t, kind: kind, limit: limit, otherBytes: -1,
-	}
+func (m *meter) begin(kind runKind, limit int64) {
+	m.kind, m.limit, m.otherBytes = kind, limit, -1
+	m.wrote, m.measured, m.stopState = false, false, stateClean
+	m.errText = ""
 	m.state.Steps, m.state.Room, m.state.Granted = stepsPerPoll, limit, limit
 }
 
@@ -62,7 +61,7 @@ func (m *meter) end() {
 		m.tracker.remove(m.run)
 		m.run = nil
 	}
-	m.command = nil
+	m.name, m.command = "", nil
 }
 
 // markWrite is called before a command that writes. From then on the script

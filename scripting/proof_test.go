@@ -32,7 +32,7 @@ func newProofEngine(t testing.TB) *Engine {
 
 func proofOf(t testing.TB, e *Engine, source string) proof.Proof {
 	t.Helper()
-	s, err := newScript(source, e.maxTokens(), e.proveKeys)
+	s, err := newScript(source, e.maxTokens(), e.prepare)
 	require.NoError(t, err, source)
 	return s.proof
 }

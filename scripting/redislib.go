@@ -26,6 +26,9 @@ var redisLibrary = []lua.Entry{
 	{Name: "acl_check_cmd", Fn: aclCheckCmd},
 }
 
+// siteFunctions do the same at calls that are resolved when a script is loaded.
+var siteFunctions = map[string]lua.SiteFunction{"call": redisCallAtSite, "pcall": redisPcallAtSite}
+
 // throwErrorTable raises an error table without position, as the redis
 // functions do.
 func throwErrorTable(L *lua.Thread, text string) {

@@ -29,6 +29,10 @@ func (in *interp) openLibraries() {
 	g := s.Globals
 	redis := lua.NewTable(0, 32)
 	s.Register(redis, redisLibrary)
+	for name, fn := range siteFunctions {
+		v := redis.GetString(name)
+		v.Function().SetSiteFunction(fn)
+	}
 	for _, name := range slices.Sorted(maps.Keys(redisNumbers)) {
 		redis.SetString(name, lua.Number(float64(redisNumbers[name])))
 	}

@@ -34,6 +34,7 @@ func (s *State) Reset() {
 		t.clear()
 	}
 	a.tablesInUse = 0
+	s.recent = recentNumber{}
 	s.scratch, s.goCalls = 0, 0
 	s.current = s.main
 	if s.Granted-s.Room > keptBytes { // there may be large values in registers of calls that have returned
@@ -88,9 +89,39 @@ var smallNumbers = func() (texts [256]Value) {
 
 // NumberText returns a number as tostring does.
 func (L *Thread) NumberText(f float64) Value {
-	if i := int(f); 0 <= i && i < len(smallNumbers) && float64(i) == f && (i != 0 || !math.Signbit(f)) {
-		return smallNumbers[i]
+	if text, ok := L.KnownText(f); ok {
+		return text
 	}
 	var space [maxNumberText]byte
-	return L.NewString(AppendNumber(space[:0], f))
+	text := L.NewString(AppendNumber(space[:0], f))
+	L.state.remember(f, &text)
+	return text
+}
+
+// KnownText returns the text of a number, the same with any precision, if it need not be
+// made: of small integers, and of the recentNumber.
+func (L *Thread) KnownText(f float64) (text Value, ok bool) {
+	if i := int(f); 0 <= i && i < len(smallNumbers) && float64(i) == f && (i != 0 || !math.Signbit(f)) {
+		return smallNumbers[i], true
+	}
+	if recent := &L.state.recent; recent.number == f && recent.text.kind == KindString {
+		return recent.text, true
+	}
+	return Nil, false
+}
+
+// A recentNumber is the last long integer that was parsed or formatted. A script parses the
+// time and passes it on.
+type recentNumber struct {
+	number float64
+	text   Value
+}
+
+// remember makes a number the recent one, if text is an integer's without leading zeros and
+// tostring would give it.
+func (s *State) remember(f float64, text *Value) {
+	const least, most = 1e8, 1e14
+	if n := int64(f); f >= least && f < most && float64(n) == f && text.Str()[0] != '0' {
+		s.recent = recentNumber{f, *text}
+	}
 }

@@ -9,6 +9,30 @@ package lua
 type Bindings struct {
 	index map[boundName]int
 	names []boundName
+	kinds []boundKind
+}
+
+// A boundKind tells which instructions there are for a binding.
+type boundKind uint8
+
+const (
+	boundOther  boundKind = iota
+	boundTable            // it is a table
+	boundDirect           // a function with a directFunction
+	boundSite             // a function with a SiteFunction
+)
+
+func kindOfBound(v *Value) boundKind {
+	switch {
+	case v.kind == KindTable:
+		return boundTable
+	case v.kind != KindFunction:
+	case v.Function().direct != nil:
+		return boundDirect
+	case v.Function().atSite != nil:
+		return boundSite
+	}
+	return boundOther
 }
 
 // A boundName is a global, or a field of a global table.
@@ -25,20 +49,20 @@ func NewBindings(s *State) *Bindings {
 	b := &Bindings{index: make(map[boundName]int)}
 	g := s.Globals
 	for key, value, _ := g.Next(Nil); key.kind != KindNil; key, value, _ = g.Next(key) {
-		b.add(key, Nil)
+		b.add(key, Nil, value)
 		if value.kind != KindTable || value.Table() == g {
 			continue
 		}
 		if t := value.Table(); t.readOnly {
-			for field, _, _ := t.Next(Nil); field.kind != KindNil; field, _, _ = t.Next(field) {
-				b.add(key, field)
+			for field, v, _ := t.Next(Nil); field.kind != KindNil; field, v, _ = t.Next(field) {
+				b.add(key, field, v)
 			}
 		}
 	}
 	return b
 }
 
-func (b *Bindings) add(global, field Value) {
+func (b *Bindings) add(global, field, v Value) {
 	name := boundName{global: global.Str()}
 	if field.kind == KindString {
 		name.field = field.Str()
@@ -46,6 +70,7 @@ func (b *Bindings) add(global, field Value) {
 	if len(b.names) <= boundMask {
 		b.index[name] = len(b.names)
 		b.names = append(b.names, name)
+		b.kinds = append(b.kinds, kindOfBound(&v))
 	}
 }
 
@@ -64,6 +89,14 @@ func (s *State) Bind(b *Bindings) {
 
 // Unbind makes code look everything up by name until Bind is called again.
 func (s *State) Unbind() { clear(s.bound) }
+
+// boundValue returns the value of binding i.
+func (L *Thread) boundValue(env *Table, i int) Value {
+	if v := L.state.bound[i]; v.kind != KindNil {
+		return v
+	}
+	return L.lookupBound(env, i)
+}
 
 // lookupBound finds the value of a name that has no binding in this state.
 func (L *Thread) lookupBound(env *Table, i int) Value {

@@ -50,6 +50,17 @@ func (L *Thread) callAt(at, wanted int) {
 	L.base = base
 }
 
+// call calls what is at a place of the stack for execute. It reports false if the thread
+// has yielded.
+func (L *Thread) call(at, wanted int) bool {
+	fn := L.callable(at)
+	if fn.proto == nil {
+		return L.callGo(fn, at, wanted)
+	}
+	L.enterLua(fn, at, wanted)
+	return true
+}
+
 // callable returns the function at a place of the stack. If there is another
 // value, its __call is put below it.
 func (L *Thread) callable(at int) *Function {
@@ -145,6 +156,13 @@ func (L *Thread) moveResults(from, n, to, wanted int) {
 		clear(L.stack[to+m : to+wanted])
 		L.top = to + wanted
 	}
+}
+
+// CallFirst is Call for the host: it returns the first result, or nil, and drops the function.
+func (L *Thread) CallFirst(nargs int) Value {
+	L.Call(nargs, 1)
+	L.top--
+	return L.stack[L.top]
 }
 
 // Run is Call for the host: it catches every error, Fatal ones as well. The

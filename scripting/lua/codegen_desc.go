@@ -28,6 +28,7 @@ const (
 	dBound                // info is the operand of opBound, key whether it is a field
 	dIndexed              // info is the object's register, key a register or constant
 	dIndexedInt           // the same, key is an integer
+	dBoundInt             // info is the index of a binding, key an integer
 	dJump                 // info is a jump that is taken if the value is true
 	dRelocatable          // info is an instruction whose a is still open
 	dRegister             // info is a register
@@ -94,6 +95,11 @@ func (g *generator) discharge(d *desc) {
 		d.kind = dRelocatable
 	case dBound:
 		d.info = g.emit(instruction{op: opBound, b: uint8(d.key), x: int32(d.info)}, d.line)
+		d.kind = dRelocatable
+	case dBoundInt:
+		d.info = g.emit(instruction{
+			op: opBoundInt, b: uint8(d.key >> 8), c: uint8(d.key), x: int32(d.info),
+		}, d.line)
 		d.kind = dRelocatable
 	case dIndexed, dIndexedInt:
 		i := instruction{op: opGetTable, b: uint8(d.info)}

@@ -33,6 +33,9 @@ func (g *generator) expr(e ast.Expr) desc {
 		if bound, ok := g.boundField(e); ok {
 			return bound
 		}
+		if bound, ok := g.boundElement(e); ok {
+			return bound
+		}
 		d = g.index(e)
 	case *ast.CallExpr:
 		return g.call(e)
@@ -100,6 +103,12 @@ func (g *generator) index(e *ast.IndexExpr) desc {
 
 func (g *generator) call(e *ast.CallExpr) desc {
 	fn := g.expr(e.Function)
+	if g.isDirect(&fn, e.Args) {
+		return g.direct(&fn, e.Args[0], e.Line)
+	}
+	if g.isSite(&fn, e.Args) {
+		return g.site(&fn, e.Args, e.Line)
+	}
 	g.toNextRegister(&fn)
 	return g.args(fn.info, e.Args, e.Line)
 }

@@ -31,7 +31,9 @@ func (g *generator) stmt(s ast.Stmt) {
 		g.assign(s)
 	case *ast.CallStmt:
 		d := g.expr(s.Call)
-		g.proto.code[d.info].c = 1 // no results
+		if d.kind == dCall {
+			g.proto.code[d.info].c = 1 // no results
+		}
 	case *ast.DoStmt:
 		g.scopedBlock(s.Body)
 	case *ast.WhileStmt:
@@ -255,8 +257,8 @@ func (g *generator) returnStmt(s *ast.ReturnStmt) {
 	switch {
 	case last.isMany():
 		g.wantMany(&last, all)
-		if last.kind == dCall && n == 1 {
-			g.proto.code[last.info].op = opTailCall
+		if i := &g.proto.code[last.info]; i.op == opCall && n == 1 {
+			i.op = opTailCall
 		}
 		n = all
 	case n == 1:

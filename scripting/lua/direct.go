@@ -33,14 +33,23 @@ func (s *State) setDirect() {
 	}
 }
 
-func directToNumber(_ *Thread, v *Value) (Value, bool) {
-	switch v.kind {
-	case KindNumber:
+func directToNumber(L *Thread, v *Value) (Value, bool) {
+	const short = 64
+	switch {
+	case v.kind == KindNumber:
 		return *v, true
-	case KindString:
-		if f, ok := ParseNumber(v.Str()); ok {
-			return Number(f), true
-		}
+	case v.kind != KindString:
+		return Nil, true
+	case v.bits > short:
+		return Nil, false
+	}
+	if n, ok := parseDigits(v.Str()); ok {
+		f := float64(n)
+		L.state.remember(f, v)
+		return Number(f), true
+	}
+	if f, ok := ParseNumber(v.Str()); ok {
+		return Number(f), true
 	}
 	return Nil, true
 }

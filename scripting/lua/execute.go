@@ -50,6 +50,22 @@ frames:
 				f.pc = pc
 				L.stackSet(base, i.a, L.lookupBound(fn.env, int(i.x&boundMask)))
 				continue frames
+			case opBoundInt:
+				n := int(i.b)<<8 | int(i.c)
+				if object := &s.bound[i.x]; object.kind == KindTable {
+					t := object.Table()
+					if v := t.findInt(n); v != nil && v.kind != KindNil {
+						r[i.a] = *v
+						continue
+					} else if t.meta == nil {
+						r[i.a] = Nil
+						continue
+					}
+				}
+				f.pc = pc
+				object, key := L.boundValue(fn.env, int(i.x)), Number(float64(n))
+				L.stackSet(base, i.a, L.index(&object, &key, anonymous))
+				continue frames
 			case opSetGlobal:
 				f.pc = pc
 				env := TableValue(fn.env)
@@ -401,6 +417,49 @@ frames:
 				}
 				f = &L.frames[len(L.frames)-1]
 				r = L.registers(base)
+			case opDirect:
+				f.pc = pc
+				if callee := &s.bound[i.x&boundMask]; callee.kind == KindFunction {
+					if v, ok := callee.Function().direct(L, &r[i.b]); ok {
+						r[i.a] = v
+						continue
+					}
+				}
+				at := base + int(i.a)
+				L.stack[at+1] = r[i.b]
+				L.stack[at] = L.boundValue(fn.env, int(i.x&boundMask))
+				L.top = at + 2
+				if L.call(at, 1) {
+					continue frames
+				}
+				return false
+			case opCallSite:
+				site := &fn.proto.sites[i.x]
+				f.pc = pc
+				if s.Steps--; s.Steps < 0 {
+					L.poll()
+				}
+				at := base + int(i.a)
+				if callee := &s.bound[site.bound]; site.Data != nil && callee.kind == KindFunction {
+					v, raise := callee.Function().atSite(L, site, r, int(i.c)-1)
+					if raise {
+						L.raiseAtSite(callee.Function(), at, v)
+					}
+					switch i.c {
+					case 1:
+					case 2:
+						r[i.a] = v
+					default:
+						L.stack[at] = v
+						L.moveResults(at, 1, at, int(i.c)-1)
+					}
+					continue
+				}
+				L.spreadArgs(site, fn.env, base, at)
+				if L.call(at, int(i.c)-1) {
+					continue frames
+				}
+				return false
 			case opTailCall:
 				at := base + int(i.a)
 				if i.b != 0 {

@@ -12,6 +12,7 @@ type directFunction func(L *Thread, v *Value) (result Value, ok bool)
 type Function struct {
 	proto    *Proto // nil for a GoFunction
 	native   GoFunction
+	atSite   SiteFunction   // does what native does at prepared call sites; may be nil
 	direct   directFunction // does what native does for most single arguments; may be nil
 	upvalues []*upvalue     // of a proto
 	captured []Value        // what a GoFunction keeps alive besides
@@ -42,6 +43,7 @@ type Proto struct {
 	protos      []*Proto
 	locals      []localInfo
 	upvalueDesc []upvalueDesc
+	sites       []CallSite
 	params      int
 	registers   int
 	vararg      bool

@@ -28,7 +28,7 @@ func (L *Thread) callError(at int) {
 	if n := len(L.frames); n > 0 {
 		if f := &L.frames[n-1]; f.fn.proto != nil && f.pc > 0 {
 			i := f.fn.proto.code[f.pc-1]
-			if (i.op == opCall || i.op == opTailCall) && f.base+int(i.a) == at {
+			if opShapes[i.op] == writesFromA && f.base+int(i.a) == at {
 				from = operand(i.a)
 			}
 		}
@@ -44,7 +44,7 @@ func (L *Thread) calledName() (kind, name string) {
 	}
 	i := f.fn.proto.code[f.pc-1]
 	switch i.op {
-	case opCall, opTailCall, opTForLoop:
+	case opCall, opTailCall, opTForLoop, opDirect, opCallSite:
 		return f.fn.proto.variable(f.pc-1, int(i.a))
 	}
 	return "", ""
@@ -58,6 +58,9 @@ func (p *Proto) variable(pc, reg int) (kind, name string) {
 		return "local", name
 	}
 	at := p.lastSetter(pc, reg)
+	if op := p.code[pc].op; op == opDirect || op == opCallSite {
+		at = pc // it has the function's name
+	}
 	if at < 0 {
 		return "", ""
 	}
@@ -68,21 +71,34 @@ func (p *Proto) variable(pc, reg int) (kind, name string) {
 		if i.b < i.a {
 			return p.variable(at, int(i.b))
 		}
-	case opGetTable, opGetInt:
+	case opGetTable, opGetInt, opBoundInt:
 		return "field", "?"
 	case opGetField:
 		return "field", p.constantName(int(i.x))
 	case opGetUpval:
 		return "upvalue", p.upvalueDesc[i.b].name
 	case opBound:
-		if i.b != 0 {
-			return "field", p.constantName(int(i.x >> boundBits))
+		return boundVariable(i.b != 0, p.constantName(int(i.x>>boundBits)))
+	case opDirect:
+		if at == pc {
+			return boundVariable(i.c != 0, p.constantName(int(i.x>>boundBits)))
 		}
-		return "global", p.constantName(int(i.x >> boundBits))
+	case opCallSite:
+		if at == pc {
+			site := &p.sites[i.x]
+			return boundVariable(site.field, site.name)
+		}
 	case opSelf:
 		return "method", p.constantName(int(i.x))
 	}
 	return "", ""
+}
+
+func boundVariable(field bool, name string) (kind, _ string) {
+	if field {
+		return "field", name
+	}
+	return "global", name
 }
 
 // localName returns the name of the local in a register, or "".

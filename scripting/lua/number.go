@@ -124,15 +124,25 @@ func ParseNumber(s string) (float64, bool) {
 	return f, ok
 }
 
+// parseDigits parses an integer of few digits, the common case.
+func parseDigits(s string) (n int, ok bool) {
+	const most = 15
+	if len(s) == 0 || len(s) > most {
+		return 0, false
+	}
+	for i := range len(s) {
+		d := s[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		n = n*10 + int(d)
+	}
+	return n, true
+}
+
 func parseMagnitude(s string) (float64, bool) {
-	if len(s) <= 15 { // fits an integer, the common case
-		n, i := 0, 0
-		for ; i < len(s) && isDigit(s[i]); i++ {
-			n = n*10 + int(s[i]-'0')
-		}
-		if i == len(s) {
-			return float64(n), true
-		}
+	if n, ok := parseDigits(s); ok {
+		return float64(n), true
 	}
 	switch {
 	case s[0]|0x20 == 'n':

@@ -73,6 +73,9 @@ const (
 	opClosure    // R[a] = closure of the xth inner function
 	opVararg     // R[a], … = ...: b-1 values
 	opBound      // R[a] = the value bound to x; see Bindings. b: it is a field
+	opBoundInt   // R[a] = the value bound to x, a table, at b*256+c
+	opDirect     // R[a] = the function bound to x (R[b]); c: it is a field
+	opCallSite   // R[a], … = call of the xth site: c-1 results; 0 for those up to the top
 	opcodes
 )
 
@@ -103,7 +106,9 @@ var opShapes = func() (shapes [opcodes]opShape) {
 	shapes[opTest] = writesB
 	shapes[opLoadNil] = writesAToB
 	shapes[opSelf] = writesAAndNext
-	shapes[opCall], shapes[opTailCall], shapes[opVararg] = writesFromA, writesFromA, writesFromA
+	for _, op := range []opcode{opCall, opTailCall, opVararg, opDirect, opCallSite} {
+		shapes[op] = writesFromA
+	}
 	shapes[opTForLoop] = writesFromA2
 	return shapes
 }()

@@ -19,6 +19,7 @@ type State struct {
 	current    *Thread
 	stringMeta *Table
 	arena      arena
+	recent     recentNumber
 	goCalls    int // nested calls from Go into Lua, in all threads
 	mark       uint32
 	buffer     []byte // output of library functions

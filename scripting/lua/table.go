@@ -175,7 +175,9 @@ func (t *Table) findInt(n int) *Value {
 // SetList makes t the list of some strings, without metatable, which alias
 // them.
 func (t *Table) SetList(list [][]byte) {
-	t.clear()
+	if len(t.nodes) > 0 || len(t.array) > len(list) || t.meta != nil || t.readOnly {
+		t.clear()
+	}
 	if cap(t.array) < len(list) {
 		t.array = make([]Value, len(list))
 	}
