@@ -26,22 +26,12 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
-	if !f.noWrites {
-		if text := e.writeRefusal(c); text != "" {
-			return resp.Error(text)
-		}
+	if text := e.runRefusal(c, f.script.flags, readOnly); text != "" {
+		return resp.Error(text)
 	}
-	if !f.allowStale {
-		if text := e.staleRefusal(c); text != "" {
-			return resp.Error(text)
-		}
-	}
-	if c.OutOfMemory && f.allowOOM {
+	if c.OutOfMemory && f.script.flags.allowOOM {
 		c.OutOfMemory = false
 		defer func() { c.OutOfMemory = true }()
-	}
-	if readOnly && !f.noWrites {
-		return resp.Error(errReadOnlyEval)
 	}
 	return f.call(c, readOnly, keys, args)
 }
@@ -138,8 +128,8 @@ func (lib *library) describe(withCode bool) resp.Value {
 		if !f.description.IsNil() {
 			description = resp.Bulk(f.description.Str())
 		}
-		flags := make([]resp.Value, len(f.flags))
-		for j, flag := range f.flags {
+		flags := make([]resp.Value, len(f.flagNames))
+		for j, flag := range f.flagNames {
 			flags[j] = resp.Status(flag)
 		}
 		functions[i] = resp.Map(resp.Bulk("name"), resp.Bulk(f.name()),

@@ -30,12 +30,9 @@ type library struct {
 
 // A libraryFunction holds the arguments of redis.register_function.
 type libraryFunction struct {
-	script      *script // holds the name, for error texts
+	script      *script // holds the name, for error texts, and the flags
 	description lua.Value
-	flags       []string
-	noWrites    bool
-	allowOOM    bool
-	allowStale  bool
+	flagNames   []string
 	lib         *library
 	callback    lua.Value
 }
@@ -130,7 +127,7 @@ func (f *libraryFunction) call(c *commands.Ctx, readOnly bool, keys, args [][]by
 	lib := f.lib
 	lib.mu.Lock()
 	defer lib.mu.Unlock()
-	reply := lib.in.callFunction(c, f, readOnly || f.noWrites, keys, args)
+	reply := lib.in.callFunction(c, f, readOnly || f.script.flags.noWrites, keys, args)
 	if e := lib.in.engine; lib.in.unusable {
 		lib.rebuild(e)
 	}
