@@ -18,10 +18,7 @@ func registerFunction(L *lua.Thread) int {
 		f.setNamed(L)
 	case 2:
 		v, callback := L.Get(1), L.Get(2)
-		name, ok := textOf(&v)
-		if !ok {
-			throwErrorTable(L, errRegisterName)
-		}
+		name := checkText(L, &v, errRegisterName)
 		if !callback.IsFunction() {
 			throwErrorTable(L, errRegisterCallback)
 		}
@@ -42,6 +39,15 @@ func registerFunction(L *lua.Thread) int {
 	return 0
 }
 
+// checkText returns a copy of a string or the text of a number, which v must be.
+func checkText(L *lua.Thread, v *lua.Value, refusal string) string {
+	text, ok := textOf(v)
+	if !ok {
+		throwErrorTable(L, refusal)
+	}
+	return text
+}
+
 // setNamed sets the arguments in a table.
 func (f *libraryFunction) setNamed(L *lua.Thread) {
 	v := L.Get(1)
@@ -51,23 +57,11 @@ func (f *libraryFunction) setNamed(L *lua.Thread) {
 	t := v.Table()
 	named := false
 	for key, value, _ := t.Next(lua.Nil); !key.IsNil(); key, value, _ = t.Next(key) {
-		name, ok := textOf(&key)
-		if !ok {
-			throwErrorTable(L, errRegisterKey)
-		}
-		switch resp.CString(name) {
+		switch resp.CString(checkText(L, &key, errRegisterKey)) {
 		case "function_name":
-			text, ok := textOf(&value)
-			if !ok {
-				throwErrorTable(L, errRegisterNameType)
-			}
-			f.script.sha, named = text, true
+			f.script.sha, named = checkText(L, &value, errRegisterNameType), true
 		case "description":
-			text, ok := textOf(&value)
-			if !ok {
-				throwErrorTable(L, errRegisterText)
-			}
-			f.description = lua.String(text)
+			f.description = lua.String(checkText(L, &value, errRegisterText))
 		case "callback":
 			if f.callback = value; !value.IsFunction() {
 				throwErrorTable(L, errRegisterFunction)
@@ -95,8 +89,8 @@ func (f *libraryFunction) setFlags(L *lua.Thread, list *lua.Table) {
 		if value.IsNil() {
 			return
 		}
-		name, ok := textOf(&value)
-		if !ok || !f.script.flags.add(name) {
+		name := checkText(L, &value, errRegisterFlag)
+		if !f.script.flags.add(name) {
 			throwErrorTable(L, errRegisterFlag)
 		}
 		f.flagNames = append(f.flagNames, name)

@@ -8,8 +8,7 @@ import "strconv"
 // Top returns the number of arguments, and of values pushed since.
 func (L *Thread) Top() int { return L.top - L.base }
 
-// Get returns the nth argument or pushed value, or nil if there is none. A
-// negative n counts from the top.
+// Get returns the nth argument or pushed value, or nil if there is none. A negative n counts from the top.
 func (L *Thread) Get(n int) Value {
 	i := L.base + n - 1
 	if n < 0 {
@@ -140,8 +139,7 @@ func (L *Thread) OptInt(n, otherwise int) int {
 	return L.CheckInt(n)
 }
 
-// CheckString returns the nth argument as a string. It may alias memory of the
-// run.
+// CheckString returns the nth argument as a string. It may alias memory of the run.
 func (L *Thread) CheckString(n int) string {
 	s, ok := L.AsString(L.Get(n))
 	if !ok {

@@ -259,8 +259,7 @@ func baseXPCall(L *Thread) int {
 	return L.protectedCall(0, handler)
 }
 
-// protectedCall calls the first value of the running GoFunction and returns the
-// results of pcall.
+// protectedCall calls the first value of the running GoFunction and returns the results of pcall.
 func (L *Thread) protectedCall(nargs int, handler Value) int {
 	if err := L.PCall(nargs, handler); err != nil {
 		return L.Return(False, err.Value)

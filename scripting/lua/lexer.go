@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Token kinds above the byte values: reserved words in Lua's order, then the
-// others.
+// Token kinds above the byte values: reserved words in Lua's order, then the others.
 const (
 	tokAnd = iota + 257
 	tokBreak
@@ -78,8 +77,7 @@ type syntaxError struct{ text string }
 
 func (e *syntaxError) Error() string { return e.text }
 
-// A lexer splits a source as Lua 5.1 does. Errors panic with *syntaxError,
-// which parse recovers.
+// A lexer splits a source as Lua 5.1 does. Errors panic with *syntaxError, which parse recovers.
 type lexer struct {
 	src   string
 	pos   int
@@ -180,8 +178,7 @@ func (lx *lexer) word() string {
 	return lx.src[start:lx.pos]
 }
 
-// number reads every character that can be part of a number and then validates
-// the whole, as Lua 5.1 does.
+// number reads every character that can be part of a number and then validates the whole, as Lua 5.1 does.
 func (lx *lexer) number() token {
 	start := lx.pos
 	for lx.at("0123456789.") {
@@ -215,9 +212,8 @@ func (lx *lexer) comment() {
 	}
 }
 
-// longOpening returns the level of the long bracket at the position, or -1. A
-// bracket with equals signs but no second bracket is an error, except in a
-// comment.
+// longOpening returns the level of the long bracket at the position, or -1. A bracket with equals signs but
+// no second bracket is an error, except in a comment.
 func (lx *lexer) longOpening() int {
 	level := 0
 	for lx.peek(1+level) == '=' {

@@ -96,9 +96,8 @@ func isAlpha(ch byte) bool { return 'a' <= ch|0x20 && ch|0x20 <= 'z' }
 func isAlnum(ch byte) bool { return isAlpha(ch) || isDigit(ch) }
 func isHex(ch byte) bool   { return isDigit(ch) || 'a' <= ch|0x20 && ch|0x20 <= 'f' }
 
-// ParseNumber parses s as Lua 5.1 converts strings to numbers: what C's strtod
-// accepts, including hexadecimal, inf and nan, with white space around it. As
-// in C, a NUL byte ends the text.
+// ParseNumber parses s as Lua 5.1 converts strings to numbers: what C's strtod accepts, including
+// hexadecimal, inf and nan, with white space around it. As in C, a NUL byte ends the text.
 func ParseNumber(s string) (float64, bool) {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		s = s[:i]

@@ -15,9 +15,8 @@ const (
 	maxChain    = 20000
 )
 
-// A parser reads a source as Lua 5.1 does, in one pass and with its error
-// texts, and builds a syntax tree. It follows the scopes only as far as limits
-// need. Errors panic with *syntaxError.
+// A parser reads a source as Lua 5.1 does, in one pass and with its error texts, and builds a syntax tree.
+// It follows the scopes only as far as limits need. Errors panic with *syntaxError.
 type parser struct {
 	lexer
 	tok           token
@@ -48,9 +47,8 @@ type scope struct {
 	loop   bool
 }
 
-// Parse parses a chunk. ShortSource(name) is at the start of error texts. A
-// source of more than maxTokens tokens, if that is not 0, fails with
-// ErrTooManyTokens.
+// Parse parses a chunk. ShortSource(name) is at the start of error texts. A source of more than maxTokens
+// tokens, if that is not 0, fails with ErrTooManyTokens.
 func Parse(src, name string, maxTokens int) (c *ast.Chunk, err error) {
 	p := &parser{lexer: lexer{src: src, line: 1, chunk: ShortSource(name)}, maxTokens: maxTokens}
 	defer recoverSyntaxError(&err)
@@ -130,8 +128,7 @@ func (p *parser) expect(kind int) {
 	p.advance()
 }
 
-// expectMatch is expect for a token that closes a construct, possibly on
-// another line.
+// expectMatch is expect for a token that closes a construct, possibly on another line.
 func (p *parser) expectMatch(kind, opening, line int) {
 	if p.accept(kind) {
 		return
@@ -194,8 +191,7 @@ func (p *parser) closeScope() {
 	p.fn.scopes = p.fn.scopes[:last]
 }
 
-// use records the upvalues that a name needs, and reports whether it is a
-// global.
+// use records the upvalues that a name needs, and reports whether it is a global.
 func (p *parser) use(name string) (global bool) {
 	for fn := p.fn; fn != nil; fn = fn.parent {
 		for i := len(fn.locals) - 1; i >= 0; i-- {

@@ -34,8 +34,7 @@ var unaryOperators = map[int]ast.Op{tokNot: ast.Not, '-': ast.Minus, '#': ast.Le
 
 const unaryPriority = 8
 
-// subexpr reads an expression whose binary operators bind more strongly than
-// limit.
+// subexpr reads an expression whose binary operators bind more strongly than limit.
 func (p *parser) subexpr(limit int) ast.Expr {
 	p.enterLevel()
 	var left ast.Expr
@@ -93,8 +92,7 @@ func (p *parser) simple() ast.Expr {
 	return e
 }
 
-// primary reads a name or parentheses with the fields, indexes and calls that
-// follow.
+// primary reads a name or parentheses with the fields, indexes and calls that follow.
 func (p *parser) primary() ast.Expr {
 	e := p.prefix()
 	links := 0

@@ -2,8 +2,7 @@ package lua
 
 import "github.com/zlimit/zlimit/scripting/lua/ast"
 
-// statement reads a statement and reports whether it must be the last of its
-// block.
+// statement reads a statement and reports whether it must be the last of its block.
 func (p *parser) statement() (ast.Stmt, bool) {
 	line := p.here()
 	switch p.tok.kind {

@@ -24,8 +24,7 @@ func openMsgpack(s *lua.State) *lua.Table {
 	return t
 }
 
-// The first bytes of MessagePack values. The fix types hold a small value or
-// length in the byte itself.
+// The first bytes of MessagePack values. The fix types hold a small value or length in the byte itself.
 const (
 	mpFixMap, mpFixArray, mpFixString = 0x80, 0x90, 0xa0
 	mpNil, mpFalse, mpTrue            = 0xc0, 0xc2, 0xc3

@@ -1,8 +1,7 @@
 // Package ast has the syntax tree of Lua 5.1, as scripting/lua's parser makes it.
 //
-// A node's line is the one that an error in it names: where C Lua would emit the
-// instruction. The tree says what the source says; only parentheses that
-// truncate several values to one stay as nodes.
+// A node's line is the one that an error in it names: where C Lua would emit the instruction. The tree says
+// what the source says; only parentheses that truncate several values to one stay as nodes.
 //
 // This package is internal to zlimit: it may change in any release.
 package ast
@@ -98,15 +97,13 @@ type (
 		EndLine int
 		Params  []string // with self
 		Vararg  bool
-		// UsesVararg is set if the body has `...`. If not, a vararg function has
-		// the local `arg`.
+		// UsesVararg is set if the body has `...`. If not, a vararg function has the local `arg`.
 		UsesVararg bool
 		Body       []Stmt
 	}
 )
 
-// A Field is an element of a table constructor, without a key if it is
-// positional.
+// A Field is an element of a table constructor, without a key if it is positional.
 type Field struct {
 	Line       int
 	Key, Value Expr
@@ -199,8 +196,7 @@ type Clause struct {
 // An Op is an operator.
 type Op uint8
 
-// The operators. Those before Concat are arithmetic, those from Equal to
-// GreaterEqual comparisons.
+// The operators. Those before Concat are arithmetic, those from Equal to GreaterEqual comparisons.
 const (
 	Add Op = iota
 	Sub
