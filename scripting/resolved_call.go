@@ -83,7 +83,14 @@ func redisPcallAtSite(L *lua.Thread, site *lua.CallSite, r *lua.Registers, wante
 
 func (in *interp) resolvedCommand(L *lua.Thread, site *lua.CallSite, r *lua.Registers) resp.Value {
 	call := site.Data.(*resolvedCall)
-	args := append(in.args[:0], call.fixed...)
+	n := len(call.fixed)
+	if cap(in.args) < n {
+		in.args = make([][]byte, n)
+	}
+	args := in.args[:n]
+	for i := range args { // faster than to append so few
+		args[i] = call.fixed[i]
+	}
 	in.args = args
 	in.argText = in.argText[:0]
 	for _, v := range call.variable {
