@@ -85,14 +85,14 @@ type lexer struct {
 	chunk string // the short source name at the start of error texts
 }
 
-func (lx *lexer) fail(msg, near string) {
+func (lx *lexer) failNear(msg, near string) {
 	if i := strings.IndexByte(near, 0); i >= 0 {
 		near = near[:i]
 	}
-	lx.failPlain(msg + " near '" + near + "'")
+	lx.fail(msg + " near '" + near + "'")
 }
 
-func (lx *lexer) failPlain(msg string) {
+func (lx *lexer) fail(msg string) {
 	panic(&syntaxError{fmt.Sprintf("%s:%d: %s", lx.chunk, lx.line, msg)})
 }
 
@@ -194,7 +194,7 @@ func (lx *lexer) number() token {
 	s := lx.src[start:lx.pos]
 	f, ok := ParseNumber(s)
 	if !ok {
-		lx.fail("malformed number", s)
+		lx.failNear("malformed number", s)
 	}
 	return token{kind: tokNumber, text: s, num: f}
 }
@@ -223,7 +223,7 @@ func (lx *lexer) longOpening() int {
 		return level
 	}
 	if level > 0 && (lx.pos < 2 || lx.src[lx.pos-2:lx.pos] != "--") {
-		lx.fail("invalid long string delimiter", lx.src[lx.pos:lx.pos+1+level])
+		lx.failNear("invalid long string delimiter", lx.src[lx.pos:lx.pos+1+level])
 	}
 	return -1
 }
@@ -239,14 +239,14 @@ func (lx *lexer) longString(level int, comment bool) token {
 	for {
 		switch ch := lx.peek(0); {
 		case ch < 0 && comment:
-			lx.fail("unfinished long comment", "<eof>")
+			lx.failNear("unfinished long comment", "<eof>")
 		case ch < 0:
-			lx.fail("unfinished long string", "<eof>")
+			lx.failNear("unfinished long string", "<eof>")
 		case ch == ']' && strings.HasPrefix(lx.src[lx.pos:], closing):
 			lx.pos += len(closing)
 			return token{kind: tokString, text: lx.src[start:lx.pos], str: b.String()}
 		case ch == '[' && level == 0 && lx.peek(1) == '[' && !comment:
-			lx.fail("nesting of [[...]] is deprecated", "[")
+			lx.failNear("nesting of [[...]] is deprecated", "[")
 		case ch == '\n' || ch == '\r':
 			lx.newline()
 			b.WriteByte('\n')
@@ -264,9 +264,9 @@ func (lx *lexer) quoted(quote byte) token {
 	for {
 		switch ch := lx.peek(0); {
 		case ch < 0:
-			lx.fail("unfinished string", "<eof>")
+			lx.failNear("unfinished string", "<eof>")
 		case ch == '\n' || ch == '\r':
-			lx.fail("unfinished string", shown())
+			lx.failNear("unfinished string", shown())
 		case ch == int(quote):
 			lx.pos++
 			return token{kind: tokString, text: shown() + string(quote), str: string(b)}
@@ -295,7 +295,7 @@ func (lx *lexer) escape(b []byte, shown func() string) []byte {
 			lx.pos++
 		}
 		if n > 255 {
-			lx.fail("escape sequence too large", shown())
+			lx.failNear("escape sequence too large", shown())
 		}
 		return append(b, byte(n))
 	}

@@ -104,9 +104,9 @@ func (p *parser) lookahead() int {
 
 func (p *parser) syntax(msg string) {
 	if p.tok.kind == 0 { // a NUL byte, which Lua does not count as a token
-		p.failPlain(msg)
+		p.fail(msg)
 	}
-	p.fail(msg, p.tok.text)
+	p.failNear(msg, p.tok.text)
 }
 
 func (p *parser) accept(kind int) bool {
@@ -150,7 +150,7 @@ func (p *parser) expectName() string {
 func (p *parser) enterLevel() {
 	p.levels++
 	if p.levels > maxLevels {
-		p.failPlain("chunk has too many syntax levels")
+		p.fail("chunk has too many syntax levels")
 	}
 }
 
@@ -160,7 +160,7 @@ func (p *parser) leaveLevel() { p.levels-- }
 func (p *parser) countLink(n *int) {
 	*n++
 	if *n > maxChain {
-		p.failPlain("chunk has too many syntax levels")
+		p.fail("chunk has too many syntax levels")
 	}
 }
 
@@ -169,9 +169,9 @@ func (p *parser) checkLimit(n, limit int, what string) {
 		return
 	}
 	if p.fn.line == 0 {
-		p.failPlain(fmt.Sprintf("main function has more than %d %s", limit, what))
+		p.fail(fmt.Sprintf("main function has more than %d %s", limit, what))
 	}
-	p.failPlain(fmt.Sprintf("function at line %d has more than %d %s", p.fn.line, limit, what))
+	p.fail(fmt.Sprintf("function at line %d has more than %d %s", p.fn.line, limit, what))
 }
 
 func (p *parser) declare(names ...string) {
@@ -214,7 +214,7 @@ func (p *parser) addUpvalue(fn *funcScope, name string) {
 	}
 	fn.upvalues = append(fn.upvalues, name)
 	if len(fn.upvalues) > maxUpvalues {
-		p.failPlain(fmt.Sprintf("function at line %d has more than %d upvalues", fn.line, maxUpvalues))
+		p.fail(fmt.Sprintf("function at line %d has more than %d upvalues", fn.line, maxUpvalues))
 	}
 }
 
