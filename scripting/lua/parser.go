@@ -2,6 +2,7 @@ package lua
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zlimit/zlimit/scripting/lua/ast"
 )
@@ -147,37 +148,34 @@ func (p *parser) expectName() string {
 	return s
 }
 
-func (p *parser) enterLevel() {
-	p.levels++
-	if p.levels > maxLevels {
-		p.fail("chunk has too many syntax levels")
-	}
-}
+func (p *parser) enterLevel() { p.countLevel(&p.levels, maxLevels) }
 
 func (p *parser) leaveLevel() { p.levels-- }
 
 // countLink counts the links of a construct that nests here but not in Lua.
-func (p *parser) countLink(n *int) {
-	*n++
-	if *n > maxChain {
+func (p *parser) countLink(n *int) { p.countLevel(n, maxChain) }
+
+func (p *parser) countLevel(n *int, most int) {
+	if *n++; *n > most {
 		p.fail("chunk has too many syntax levels")
 	}
 }
 
-func (p *parser) checkLimit(n, limit int, what string) {
+func (p *parser) checkLimit(fn *funcScope, n, limit int, what string) {
 	if n <= limit {
 		return
 	}
-	if p.fn.line == 0 {
-		p.fail(fmt.Sprintf("main function has more than %d %s", limit, what))
+	where := "main function"
+	if fn.line != 0 {
+		where = fmt.Sprintf("function at line %d", fn.line)
 	}
-	p.fail(fmt.Sprintf("function at line %d has more than %d %s", p.fn.line, limit, what))
+	p.fail(fmt.Sprintf("%s has more than %d %s", where, limit, what))
 }
 
 func (p *parser) declare(names ...string) {
 	for _, name := range names {
 		p.fn.locals = append(p.fn.locals, name)
-		p.checkLimit(len(p.fn.locals), maxLocals, "local variables")
+		p.checkLimit(p.fn, len(p.fn.locals), maxLocals, "local variables")
 	}
 }
 
@@ -194,27 +192,20 @@ func (p *parser) closeScope() {
 // use records the upvalues that a name needs, and reports whether it is a global.
 func (p *parser) use(name string) (global bool) {
 	for fn := p.fn; fn != nil; fn = fn.parent {
-		for i := len(fn.locals) - 1; i >= 0; i-- {
-			if fn.locals[i] == name {
-				for inner := p.fn; inner != fn; inner = inner.parent {
-					p.addUpvalue(inner, name)
-				}
-				return false
+		if slices.Contains(fn.locals, name) {
+			for inner := p.fn; inner != fn; inner = inner.parent {
+				p.addUpvalue(inner, name)
 			}
+			return false
 		}
 	}
 	return true
 }
 
 func (p *parser) addUpvalue(fn *funcScope, name string) {
-	for _, known := range fn.upvalues {
-		if known == name {
-			return
-		}
-	}
-	fn.upvalues = append(fn.upvalues, name)
-	if len(fn.upvalues) > maxUpvalues {
-		p.fail(fmt.Sprintf("function at line %d has more than %d upvalues", fn.line, maxUpvalues))
+	if !slices.Contains(fn.upvalues, name) {
+		fn.upvalues = append(fn.upvalues, name)
+		p.checkLimit(fn, len(fn.upvalues), maxUpvalues, "upvalues")
 	}
 }
 

@@ -1,6 +1,10 @@
 package lua
 
-import "github.com/zlimit/zlimit/scripting/lua/ast"
+import (
+	"slices"
+
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+)
 
 // statement reads a statement and reports whether it must be the last of its block.
 func (p *parser) statement() (ast.Stmt, bool) {
@@ -48,12 +52,9 @@ func (p *parser) statement() (ast.Stmt, bool) {
 }
 
 func (p *parser) checkLoop() {
-	for _, s := range p.fn.scopes {
-		if s.loop {
-			return
-		}
+	if !slices.ContainsFunc(p.fn.scopes, func(s scope) bool { return s.loop }) {
+		p.syntax("no loop to break")
 	}
-	p.syntax("no loop to break")
 }
 
 func (p *parser) ifStatement(line int) ast.Stmt {
@@ -188,7 +189,7 @@ func (p *parser) exprStatement(line int) ast.Stmt {
 	targets := []ast.Expr{p.target(e)}
 	for p.accept(',') {
 		targets = append(targets, p.target(p.primary()))
-		p.checkLimit(len(targets)-1, maxLevels-p.levels, "variables in assignment")
+		p.checkLimit(p.fn, len(targets)-1, maxLevels-p.levels, "variables in assignment")
 	}
 	p.expect('=')
 	values := p.exprList()
