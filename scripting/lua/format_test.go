@@ -18,14 +18,15 @@ func TestFormats(t *testing.T) {
 		t.Skip(err)
 	}
 	defer r.Close()
-	values := strings.Fields("0 1 -1 7 255 -255 1e10 1e15 0.5 -0.5 1.5 9.995 1e300 1e-10 100000 1e6 1/0 -1/0 0/0 0*-1 " +
-		"2^53 2^63 2^64 -2^63 'abc' '10' 65")
+	values := strings.Fields("0 1 -1 7 255 -255 1e10 1e15 0.5 -0.5 1.5 9.995 1e300 1e-10 100000 1e6 1/0 -1/0 " +
+		"0/0 0*-1 2^53 2^63 2^64 -2^63 'abc' '10' 65")
 	widths := []string{"", "1", "5", "12", "99"}
 	precisions := []string{"", "", ".", ".0", ".1", ".3", ".20"}
 	rng := rand.New(rand.NewSource(1))
 	for _, conversion := range "diuoxXeEfgGcsq" {
 		var source strings.Builder
-		source.WriteString("local r = {} local function f(...) r[#r + 1] = select(2, pcall(string.format, ...)) end ")
+		source.WriteString("local r = {} " +
+			"local function f(...) r[#r + 1] = select(2, pcall(string.format, ...)) end ")
 		for range 400 {
 			flags := ""
 			for range rng.Intn(4) {
