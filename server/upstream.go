@@ -30,6 +30,8 @@ func upstreamOptions(c *config.Config) (o upstream.Options, ok bool, err error) 
 	if o.Address.Password == "" {
 		o.Address.Password = c.String("upstream-password")
 	}
+	o.Address.SentinelUsername = c.String("upstream-sentinel-user")
+	o.Address.SentinelPassword = c.String("upstream-sentinel-password")
 	o.Timeout = time.Duration(c.Int("upstream-timeout")) * time.Millisecond
 	o.Queue = int(c.Int("upstream-queue"))
 	o.Split = c.Bool("upstream-split")

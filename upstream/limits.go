@@ -31,6 +31,21 @@ type decision struct {
 	call     *ratelimit.Call
 	ctx      commands.Ctx
 	question question
+	made     [1]call.Decided
+}
+
+// note adds what was decided to what the engine counts. at is the index in the queue of a transaction.
+func (d *decision) note(c *call.Call, at int) {
+	m := d.call.Made()
+	if m == nil {
+		return
+	}
+	d.made[0] = call.Decided{LimitDecision: m, At: at}
+	if c.Decided == nil {
+		c.Decided = d.made[:1:1]
+		return
+	}
+	c.Decided = append(c.Decided, d.made[0])
 }
 
 // A queuedDecision is one of a transaction.
@@ -98,7 +113,9 @@ func (l *limits) unit(c *call.Call, clustered bool) (*unit, []byte) {
 // reply returns the command's reply for that of the function.
 func (l *limits) reply(x *unit) []byte {
 	l.upstream.locals.decided(x.limit, x.reply)
-	return encode(x.limit.call.Reply(&x.limit.ctx, x.reply), x.call.Proto)
+	reply := x.limit.call.Reply(&x.limit.ctx, x.reply)
+	x.limit.note(x.call, 0)
+	return encode(reply, x.call.Proto)
 }
 
 // replies returns the reply of a transaction, with those of commands instead of functions.
@@ -116,6 +133,7 @@ func (l *limits) replies(x *unit) []byte {
 			x.node.functions.loaded.Store(false)
 		}
 		elems[q.at] = encode(q.decision.call.Reply(&q.decision.ctx, elems[q.at]), x.call.Proto)
+		q.decision.note(x.call, q.at)
 	}
 	return arrayOf(elems)
 }

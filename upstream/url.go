@@ -34,6 +34,9 @@ type Address struct {
 	Master   string   // its name, of kind Sentinel
 	Username string
 	Password string
+	// SentinelUsername and SentinelPassword are those of the sentinels, which a URL does not have.
+	SentinelUsername string
+	SentinelPassword string
 }
 
 var schemes = map[string]struct {

@@ -47,7 +47,7 @@ func (w *worker) session(ctx context.Context, round func(*worker) error) (err er
 	if w.Client, err = abuse.Dial(w.addr, ""); err != nil {
 		return err
 	}
-	defer w.Close()
+	defer func() { w.Close() }() // the client of that moment: a leaver has another by then
 	// At the end nobody may wait for a message that nobody sends any more.
 	first := w.Client
 	defer context.AfterFunc(ctx, func() { first.Close() })()

@@ -22,6 +22,14 @@ type Call struct {
 	// as Policy says. Reply is then the error reply that Closed means.
 	Degraded bool
 	Policy   Policy
+	// Decided is the decisions that the reply tells, for the engine to count. The call sets it.
+	Decided []Decided
+}
+
+// A Decided is a decision of a call, and the index in Queue of the command that has asked for it.
+type Decided struct {
+	*commands.LimitDecision
+	At int
 }
 
 // A Queued is a command that MULTI has queued.
