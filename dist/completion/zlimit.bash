@@ -16,7 +16,6 @@ _zlimit_server() {
     --load-skip-unsupported) words="yes no" ;;
     --log-format) words="auto text json" ;;
     --loglevel) words="debug verbose notice warning nothing" ;;
-    --lua-engine) words="auto interpreter" ;;
     --lua-error-reply-prefix) words="auto always never" ;;
     --maxmemory-policy) words="volatile-lru volatile-lfu volatile-random volatile-ttl allkeys-lru allkeys-lfu allkeys-random noeviction limiter-aware" ;;
     --no-appendfsync-on-rewrite) words="yes no" ;;
