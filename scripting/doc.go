@@ -1,10 +1,12 @@
 // Package scripting runs Lua scripts for EVAL and FCALL: the script cache, the libraries of FUNCTION, a pool
 // of sandboxed interpreter states, the functions of the table redis, and the conversions between replies and
 // Lua values. It has no sockets and takes no shard locks: the session locks the shards of a script's keys if
-// package proof shows that it uses no others, or else every shard.
+// it is proven that the script uses no others, or else every shard.
 //
-// Package lua is the machine, and package redislib has the other libraries of Redis. The package is not a
-// general Lua: scripts have no access to files, processes, the clock or other scripts.
+// The machine is package lua, and the libraries that Redis adds to it are package redislib. When a script is
+// loaded, package proof says which keys it uses, and resolved_call.go resolves the commands that it calls.
+//
+// Scripts have no access to files, processes, the clock or other scripts.
 //
 // This package is internal to zlimit: it may change in any release.
 package scripting
