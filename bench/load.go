@@ -73,6 +73,19 @@ func (t *tally) turned(took time.Duration) {
 	}
 }
 
+// add adds a later part of the same round.
+func (t *tally) add(u *tally) {
+	t.flows += u.flows
+	t.elapsed += u.elapsed
+	t.all += u.all
+	t.whole += u.whole
+	t.admitted += u.admitted
+	t.denied += u.denied
+	t.paused += u.paused
+	t.longestPause = max(t.longestPause, u.longestPause)
+	t.latency.add(&u.latency)
+}
+
 // reached reports whether a bound stops new batches.
 func (l *load) reached(elapsed time.Duration, sent int64) bool {
 	return l.duration > 0 && elapsed >= l.duration || l.flows > 0 && sent >= l.flows
