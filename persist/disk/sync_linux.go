@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// startSync makes the system begin to write a part of the file to disk. What fails later is reported by Sync.
+// startSync makes the system begin to write a part of the file to disk. Sync reports what fails later.
 func (f osFile) startSync(from, to int64) error {
 	const write = 2 // SYNC_FILE_RANGE_WRITE
 	raw, err := f.SyscallConn()
