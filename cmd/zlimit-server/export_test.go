@@ -51,7 +51,7 @@ func callHere(t *testing.T, srv *server.Server, words ...any) any {
 	return reply
 }
 
-// TestExportSecured: keys are moved to a server, and back, that admits only TLS with a certificate, and a user.
+// TestExportSecured: keys are moved to a server, and back, that admits only TLS and a user.
 func TestExportSecured(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -63,8 +63,9 @@ func TestExportSecured(t *testing.T) {
 	require.NoError(t, err)
 	cert, key, err := pair.Write(dir, "one")
 	require.NoError(t, err)
-	secured := serveHere(t, "--tls-port", "1", "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file",
-		caFile, "--user", "mover", "on", ">secret", "~*", "&*", "+@all", "--user", "default", "off")
+	secured := serveHere(t, "--tls-port", "1", "--tls-cert-file", cert, "--tls-key-file", key,
+		"--tls-ca-cert-file", caFile,
+		"--user", "mover", "on", ">secret", "~*", "&*", "+@all", "--user", "default", "off")
 	plain := serveHere(t)
 	callHere(t, plain, "SET", "k", "v")
 	to, from := "rediss+single://"+secured.TLSAddr().String(), "redis+single://@"+plain.Addr().String()
@@ -100,7 +101,8 @@ func TestExportSecured(t *testing.T) {
 	// A file has the password, and may be that of a gateway.
 	file := filepath.Join(dir, "gateway.conf")
 	require.NoError(t, os.WriteFile(file, []byte("port 7000\nupstream-user mover\nupstream-password secret\n"+
-		"upstream-tls-ca-cert-file "+caFile+"\nupstream-tls-cert-file "+cert+"\nupstream-tls-key-file "+key+"\n"),
+		"upstream-tls-ca-cert-file "+caFile+"\nupstream-tls-cert-file "+cert+
+		"\nupstream-tls-key-file "+key+"\n"),
 		0o600))
 	back := serveHere(t)
 	out, err = runExportOf(t, "redis+single://@"+back.Addr().String(), "--from", to, file)
@@ -114,11 +116,12 @@ func TestExportSecured(t *testing.T) {
 	out, err = runExportOf(t, append([]string{to, "--dir", dir}, login...)...)
 	require.NoError(t, err, out)
 
+	wrong := append(login[:len(login):len(login)], "--upstream-password", "no")
 	for want, args := range map[string][]string{
-		"unknown authority":         {to, "--from", from},
-		"WRONGPASS":                 append(append([]string{to, "--from", from}, login...), "--upstream-password", "no"),
-		"--appendonly: with --from": append([]string{to, "--from", from, "--appendonly", "yes"}, login...),
-		"needs a password":          {to, "--from", from, "--upstream-user", "mover"},
+		"unknown authority": {to, "--from", from},
+		"WRONGPASS":         append([]string{to, "--from", from}, wrong...),
+		"with --from only":  append([]string{to, "--from", from, "--appendonly", "yes"}, login...),
+		"needs a password":  {to, "--from", from, "--upstream-user", "mover"},
 	} {
 		out, err := runExportOf(t, args...)
 		require.Error(t, err)
