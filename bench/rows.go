@@ -289,7 +289,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	list := rows()
 	switch {
 	case names == "" && matrix:
-		return full(), nil
+		return append(storageRows(), full()...), nil
 	case names == "" && quick:
 		return slices.DeleteFunc(list, func(r row) bool { return !r.quick }), nil
 	case names == "":
@@ -299,7 +299,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	for _, r := range list {
 		known = append(known, r.name)
 	}
-	list = append(list, full()...)
+	list = append(append(list, storageRows()...), full()...)
 	var chosen []row
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)

@@ -318,7 +318,8 @@ func (all *replicas) compare(number int, report func(signature, what string)) er
 				report(p.master().title+" as a master", fmt.Sprintf("%d copies for two replicas, which had "+
 					"its history; %d went on", full, partial))
 			}
-			all.begun[i/2], all.read[i/2] = p.master(), all.restarted || full > 0
+			// A copy for who was promoted may be counted before the round and made within it.
+			all.begun[i/2], all.read[i/2] = p.master(), all.restarted || full > 0 || all.promoted
 		}
 	}
 	// Redis' own replica holds these keys otherwise: it misses some growth by BITFIELD, and a number's

@@ -49,9 +49,8 @@ type script struct {
 	pinned       bool        // loaded by SCRIPT LOAD; protected by the cache's mu
 }
 
-// A cache holds the loaded and evaluated scripts. Lookups take no lock for
-// scripts in the snapshot. It is renewed after about as many misses as there
-// are scripts, which amortizes the cost of the copy.
+// A cache holds the loaded and evaluated scripts. Lookups take no lock for scripts in the snapshot. It is
+// renewed after about as many misses as there are scripts, which amortizes the cost of the copy.
 //
 // Clients that write their arguments into the source send a new script each
 // time. The cache keeps maxEvaluated scripts known from EVAL alone and evicts
@@ -75,8 +74,7 @@ type cache struct {
 // A prepareFunc resolves the commands that code calls, and says which keys they use.
 type prepareFunc func(*ast.Chunk, *lua.Proto) proof.Proof
 
-// A scriptSet indexes scripts by digest and by source. EVAL looks up the source
-// and need not hash it.
+// A scriptSet indexes scripts by digest and by source. EVAL looks up the source and need not hash it.
 type scriptSet struct {
 	byDigest map[digest]*script
 	bySource map[string]*script
@@ -112,8 +110,7 @@ func (c *cache) publish() {
 	c.misses = 0
 }
 
-// recordMiss counts a script that the snapshot did not have; s may be nil. It
-// requires mu.
+// recordMiss counts a script that the snapshot did not have; s may be nil. It requires mu.
 func (c *cache) recordMiss(s *script) *script {
 	if s != nil {
 		if c.misses++; c.misses >= len(c.all.byDigest) {
@@ -154,8 +151,7 @@ func (c *cache) lookupSource(source []byte) *script {
 	return c.recordMiss(c.all.bySource[string(source)])
 }
 
-// touch marks the script as used and reports whether the cache still holds it.
-// s may be nil.
+// touch marks the script as used and reports whether the cache still holds it. s may be nil.
 func (s *script) touch() bool {
 	if s == nil || s.evicted.Load() {
 		return false
@@ -208,8 +204,7 @@ func (c *cache) add(source []byte, pin bool) (*script, error) {
 	return s, nil
 }
 
-// evict drops evaluated scripts until they are within the limits. It requires
-// mu.
+// evict drops evaluated scripts until they are within the limits. It requires mu.
 func (c *cache) evict() {
 	for c.evaluated.Len() > maxEvaluated || c.evaluatedBytes > c.maxBytes && c.evaluated.Len() > 1 {
 		first := c.evaluated.Front()

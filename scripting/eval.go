@@ -48,22 +48,12 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 }
 
 func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) resp.Value {
-	if s.flags.declared && !s.flags.noWrites {
-		if text := e.writeRefusal(c); text != "" {
-			return resp.Error(text)
-		}
-	}
-	if !s.flags.allowStale {
-		if text := e.staleRefusal(c); text != "" {
-			return resp.Error(text)
-		}
+	if text := e.runRefusal(c, s.flags, readOnly); text != "" {
+		return resp.Error(text)
 	}
 	if c.OutOfMemory && s.flags.allowOOM {
 		c.OutOfMemory = false
 		defer func() { c.OutOfMemory = true }()
-	}
-	if readOnly && s.flags.declared && !s.flags.noWrites {
-		return resp.Error(errReadOnlyEval)
 	}
 	in := e.acquireInterp()
 	reply := in.run(c, s, readOnly || s.flags.noWrites, keys, args)

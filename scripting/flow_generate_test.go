@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// A flowGenerator writes scripts similar to those of limiters, within the
-// plain subset and just beyond it, with operands and keys of the wrong type and
-// missing arguments. They terminate, and their reply is what they have shown so
-// far, or their error.
+// A flowGenerator writes scripts similar to those of limiters and a little beyond, with operands and keys
+// of the wrong type and missing arguments. They terminate, and their reply is what they have shown so far,
+// or their error.
 type flowGenerator struct {
 	rand    *rand.Rand
 	b       strings.Builder
@@ -18,7 +17,7 @@ type flowGenerator struct {
 	fixed   int      // number of leading locals that are not assigned to
 	depth   int
 	names   int
-	border  bool     // constructs that are not plain may occur
+	border  bool     // constructs that limiters lack may occur
 	tame    bool     // most operands have the right type
 	numbers []string // locals that hold a number
 }
@@ -97,8 +96,7 @@ func (g *flowGenerator) block() {
 	g.locals, g.tables, g.numbers = g.locals[:n], g.tables[:m], g.numbers[:k]
 }
 
-// show appends the value of an expression to the output; for a table, its
-// length.
+// show appends the value of an expression to the output; for a table, its length.
 func (g *flowGenerator) show(e string) {
 	name := g.newName()
 	g.line("local %s = %s", name, e)
@@ -178,7 +176,7 @@ func (g *flowGenerator) statement() {
 			g.line("table.insert(%s, %s)", t, g.pick("1", "'x'", "1, 'y'", g.expr()))
 		}
 	case 15:
-		g.notPlain()
+		g.unusual()
 	}
 }
 
@@ -223,8 +221,8 @@ func (g *flowGenerator) loop() {
 	g.line("end")
 }
 
-// notPlain writes a statement that is not plain.
-func (g *flowGenerator) notPlain() {
+// unusual writes a statement that limiters lack.
+func (g *flowGenerator) unusual() {
 	if !g.border {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 // of with the recorded replies.
 var live = flag.Int("live", 0, "how many generated flows to compare with the -record server")
 
-const flowRecordings = "testdata/plain/generated.txt"
+const flowRecordings = "testdata/flows/generated.txt"
 
 // recordedFlows is the number of flows in testdata, from seed 1.
 const recordedFlows = 400

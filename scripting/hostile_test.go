@@ -102,7 +102,7 @@ var hostileScripts = map[string]string{
 	"set metatable of string": "setmetatable('',{})",
 	"getmetatable of string":  "getmetatable('').__index={} return ('x'):rep(2)",
 	"rawset of globals":       "rawset(_G,'redis',{})",
-	"hidden names":            "return {_G['(concat)'], rawget(_G,'redis.call')}",
+	"names of no variables":   "return {_G['(concat)'], rawget(_G,'redis.call')}",
 	"load of a function":      "return load(function() error('x') end)",
 	"load endless recursion":  "local function f() return load(f) end return f()",
 	"loadstring nested": "local s='return 1' for i=1,100 do s='return " +

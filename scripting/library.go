@@ -15,9 +15,8 @@ import (
 // userFunction is the chunk name of every library.
 const userFunction = "@user_function"
 
-// A library is a loaded source of FUNCTION LOAD. Its functions share the
-// interpreter state that ran the source, and with it the source's locals
-// (docs/adr/0013).
+// A library is a loaded source of FUNCTION LOAD. Its functions share the interpreter state that ran the
+// source, and with it the source's locals (docs/adr/0013).
 type library struct {
 	name      string
 	source    string
@@ -30,31 +29,31 @@ type library struct {
 
 // A libraryFunction holds the arguments of redis.register_function.
 type libraryFunction struct {
-	script      *script // holds the name, for error texts
+	script      *script // holds the name, for error texts, and the flags
 	description lua.Value
-	flags       []string
-	noWrites    bool
-	allowOOM    bool
-	allowStale  bool
+	flagNames   []string
 	lib         *library
 	callback    lua.Value
 }
 
 func (f *libraryFunction) name() string { return f.script.sha }
 
-// newLibrary compiles a source without running it. FUNCTION LOAD answers the
-// error's text.
-func (e *Engine) newLibrary(source string) (*library, error) {
+// newLibrary compiles and runs a source whose name none of others has. FUNCTION
+// LOAD answers the error's text.
+func (e *Engine) newLibrary(source string, others []*library) (*library, error) {
 	name, body, err := parseLibraryHead(source)
 	if err != nil {
 		return nil, err
 	}
+	if libraryIndex(others, name) >= 0 {
+		return nil, fmt.Errorf(errLibraryExists, name)
+	}
 	lib := &library{name: name, source: source}
 	if _, lib.proto, err = compile(body, userFunction, e.maxTokens()); err != nil {
-		return lib, errors.New(errCompiling + err.Error())
+		return nil, errors.New(errCompiling + err.Error())
 	}
 	lib.proto.PrepareSites(e.resolveCall)
-	return lib, nil
+	return lib, lib.run(e)
 }
 
 // parseLibraryHead parses a `#!lua name=...` line. The body starts at the end
@@ -130,7 +129,7 @@ func (f *libraryFunction) call(c *commands.Ctx, readOnly bool, keys, args [][]by
 	lib := f.lib
 	lib.mu.Lock()
 	defer lib.mu.Unlock()
-	reply := lib.in.callFunction(c, f, readOnly || f.noWrites, keys, args)
+	reply := lib.in.callFunction(c, f, readOnly || f.script.flags.noWrites, keys, args)
 	if e := lib.in.engine; lib.in.unusable {
 		lib.rebuild(e)
 	}
@@ -177,9 +176,9 @@ func stringTable(L *lua.Thread, values [][]byte) lua.Value {
 // server. It returns a function that restores them.
 func (in *interp) allowLoading(lib *library) (restore func()) {
 	g := in.state.Globals
-	hidden := make(map[lua.Value]lua.Value)
+	saved := make(map[lua.Value]lua.Value)
 	for key, value, _ := g.Next(lua.Nil); !key.IsNil(); key, value, _ = g.Next(key) {
-		hidden[key] = value
+		saved[key] = value
 		g.Set(key, lua.Nil)
 	}
 	in.state.Unbind()
@@ -190,7 +189,7 @@ func (in *interp) allowLoading(lib *library) (restore func()) {
 	}
 	return func() {
 		in.loading = nil
-		for key, value := range hidden {
+		for key, value := range saved {
 			g.Set(key, value)
 		}
 		in.state.Bind(bindings())

@@ -9,14 +9,12 @@ import (
 	"github.com/zlimit/zlimit/scripting/lua"
 )
 
-// A meter limits the memory of one run of a script, and its time once somebody
-// has asked it to stop. The Lua machine counts work and allocations down
-// (lua.Meter), and calls poll and collect at zero.
+// A meter limits the memory of one run of a script, and its time once somebody has asked it to stop. The
+// Lua machine counts work and allocations down (lua.Meter), and calls poll and collect at zero.
 //
-// At a poll the meter checks for a request to stop and reports the run to the
-// tracker. A script of fewer than stepsPerPoll steps reads no clock and takes no
-// lock. Only if a script may have used up its room does collect count what it
-// holds.
+// At a poll the meter checks for a request to stop and reports the run to the tracker. A script of fewer
+// than stepsPerPoll steps reads no clock and takes no lock. Only if a script may have used up its room does
+// collect count what it holds.
 type meter struct {
 	state   *lua.State
 	tracker *runTracker
@@ -108,10 +106,9 @@ func (m *meter) poll() (stop string) {
 	return ""
 }
 
-// collect is lua.Meter.Measure. It measures the script and gives it half of the
-// remaining room until the next measurement, because garbage adds to what is
-// measured. Close to the limit it gives a little more than there is, or a script
-// that makes garbage would be measured all the time. It collects the garbage if
+// collect is lua.Meter.Measure. It measures the script and gives it half of the remaining room until the
+// next measurement, because garbage adds to what is measured. Close to the limit it gives a little more
+// than there is, or a script that makes garbage would be measured all the time. It collects the garbage if
 // the heap could grow beyond the limit and twice garbage.
 func (m *meter) collect(wanted int64) (failure string) {
 	if m.limit <= 0 {

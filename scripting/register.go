@@ -12,20 +12,17 @@ func registerFunction(L *lua.Thread) int {
 	if lib == nil { // the library kept the function and called it later
 		throwErrorTable(L, errRegisterLate)
 	}
-	var f *libraryFunction
+	f := &libraryFunction{script: &script{flags: flags{declared: true}}}
 	switch L.Top() {
 	case 1:
-		f = namedRegistration(L)
+		f.setNamed(L)
 	case 2:
 		v, callback := L.Get(1), L.Get(2)
-		name, ok := textOf(&v)
-		if !ok {
-			throwErrorTable(L, errRegisterName)
-		}
+		name := checkText(L, &v, errRegisterName)
 		if !callback.IsFunction() {
 			throwErrorTable(L, errRegisterCallback)
 		}
-		f = &libraryFunction{script: &script{sha: name}, callback: callback}
+		f.script.sha, f.callback = name, callback
 	default:
 		throwErrorTable(L, errRegisterCount)
 	}
@@ -42,31 +39,29 @@ func registerFunction(L *lua.Thread) int {
 	return 0
 }
 
-func namedRegistration(L *lua.Thread) *libraryFunction {
+// checkText returns a copy of a string or the text of a number, which v must be.
+func checkText(L *lua.Thread, v *lua.Value, refusal string) string {
+	text, ok := textOf(v)
+	if !ok {
+		throwErrorTable(L, refusal)
+	}
+	return text
+}
+
+// setNamed sets the arguments in a table.
+func (f *libraryFunction) setNamed(L *lua.Thread) {
 	v := L.Get(1)
 	if !v.IsTable() {
 		throwErrorTable(L, errRegisterSingle)
 	}
 	t := v.Table()
-	f := &libraryFunction{}
+	named := false
 	for key, value, _ := t.Next(lua.Nil); !key.IsNil(); key, value, _ = t.Next(key) {
-		name, ok := textOf(&key)
-		if !ok {
-			throwErrorTable(L, errRegisterKey)
-		}
-		switch resp.CString(name) {
+		switch resp.CString(checkText(L, &key, errRegisterKey)) {
 		case "function_name":
-			text, ok := textOf(&value)
-			if !ok {
-				throwErrorTable(L, errRegisterNameType)
-			}
-			f.script = &script{sha: text}
+			f.script.sha, named = checkText(L, &value, errRegisterNameType), true
 		case "description":
-			text, ok := textOf(&value)
-			if !ok {
-				throwErrorTable(L, errRegisterText)
-			}
-			f.description = lua.String(text)
+			f.description = lua.String(checkText(L, &value, errRegisterText))
 		case "callback":
 			if f.callback = value; !value.IsFunction() {
 				throwErrorTable(L, errRegisterFunction)
@@ -75,33 +70,29 @@ func namedRegistration(L *lua.Thread) *libraryFunction {
 			if !value.IsTable() {
 				throwErrorTable(L, errRegisterFlags)
 			}
-			registerFlags(L, f, value.Table())
+			f.setFlags(L, value.Table())
 		default:
 			throwErrorTable(L, errRegisterUnknown)
 		}
 	}
 	switch {
-	case f.script == nil:
+	case !named:
 		throwErrorTable(L, errRegisterNoName)
 	case f.callback.IsNil():
 		throwErrorTable(L, errRegisterNoHandler)
 	}
-	return f
 }
 
-func registerFlags(L *lua.Thread, f *libraryFunction, list *lua.Table) {
+func (f *libraryFunction) setFlags(L *lua.Thread, list *lua.Table) {
 	for i := 1; ; i++ {
 		value := list.GetInt(i)
 		if value.IsNil() {
 			return
 		}
-		name, ok := textOf(&value)
-		if !ok || !knownFlags[name] {
+		name := checkText(L, &value, errRegisterFlag)
+		if !f.script.flags.add(name) {
 			throwErrorTable(L, errRegisterFlag)
 		}
-		f.flags = append(f.flags, name)
-		f.noWrites = f.noWrites || name == "no-writes"
-		f.allowOOM = f.allowOOM || name == "allow-oom"
-		f.allowStale = f.allowStale || name == "allow-stale"
+		f.flagNames = append(f.flagNames, name)
 	}
 }

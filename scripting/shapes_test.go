@@ -46,7 +46,7 @@ var shapes = []libraryShape{
 
 func (s libraryShape) flow(t testing.TB) flow {
 	if s.file == "" {
-		s.file = filepath.Join("testdata/plain/shapes", s.library+".lua")
+		s.file = filepath.Join("testdata/shapes", s.library+".lua")
 	}
 	source, err := os.ReadFile(s.file)
 	require.NoError(t, err)

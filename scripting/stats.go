@@ -22,9 +22,8 @@ func (e *Engine) ResetStats() {
 	e.scripts.evicted = 0
 }
 
-// LockViolations returns the number of scripts that were restarted, and that failed,
-// because they used a shard that was not locked. Both are 0 unless the proof is
-// wrong; see lockChecker.
+// LockViolations returns the number of scripts that were restarted, and that failed, because they used a
+// shard that was not locked. Both are 0 unless the proof is wrong; see lockChecker.
 func (e *Engine) LockViolations() (restarts, violations int64) {
 	return e.restarts.Load(), e.violations.Load()
 }

@@ -2,9 +2,8 @@ package lua
 
 import "unsafe"
 
-// An addressSet is a set of heap addresses. It keeps bits instead of pointers:
-// about two bytes for each of objects that lie close together. Go's heap does
-// not move.
+// An addressSet is a set of heap addresses. It keeps bits instead of pointers: about two bytes for each of
+// objects that lie close together. Go's heap does not move.
 //
 // Addresses within 16 bytes are equal. A script's objects take at least as
 // much, and so do strings, unless they share a backing array.

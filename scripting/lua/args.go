@@ -8,8 +8,7 @@ import "strconv"
 // Top returns the number of arguments, and of values pushed since.
 func (L *Thread) Top() int { return L.top - L.base }
 
-// Get returns the nth argument or pushed value, or nil if there is none. A
-// negative n counts from the top.
+// Get returns the nth argument or pushed value, or nil if there is none. A negative n counts from the top.
 func (L *Thread) Get(n int) Value {
 	i := L.base + n - 1
 	if n < 0 {
@@ -20,9 +19,6 @@ func (L *Thread) Get(n int) Value {
 	}
 	return L.stack[i]
 }
-
-// Set replaces the nth value.
-func (L *Thread) Set(n int, v Value) { L.stack[L.base+n-1] = v }
 
 // Push pushes a value.
 func (L *Thread) Push(v Value) {
@@ -41,6 +37,14 @@ func (L *Thread) PushString(s string) { L.Push(String(s)) }
 
 // PushBool pushes a boolean.
 func (L *Thread) PushBool(b bool) { L.Push(Bool(b)) }
+
+// Return pushes the results of a GoFunction and returns their number.
+func (L *Thread) Return(results ...Value) int {
+	for i := range results {
+		L.Push(results[i])
+	}
+	return len(results)
+}
 
 // Pop drops n values.
 func (L *Thread) Pop(n int) { L.top -= n }
@@ -135,8 +139,7 @@ func (L *Thread) OptInt(n, otherwise int) int {
 	return L.CheckInt(n)
 }
 
-// CheckString returns the nth argument as a string. It may alias memory of the
-// run.
+// CheckString returns the nth argument as a string. It may alias memory of the run.
 func (L *Thread) CheckString(n int) string {
 	s, ok := L.AsString(L.Get(n))
 	if !ok {

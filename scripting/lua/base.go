@@ -71,23 +71,19 @@ func baseCollectGarbage(L *Thread) int {
 }
 
 func baseGCInfo(L *Thread) int {
-	L.PushNumber(0)
-	return 1
+	return L.Return(Number(0))
 }
 
 func baseGetMetatable(L *Thread) int {
 	v := L.CheckAny(1)
 	meta := L.metatable(&v)
 	if meta == nil {
-		L.Push(Nil)
-		return 1
+		return L.Return(Nil)
 	}
 	if shown := meta.field(eventMetatable); shown.kind != KindNil {
-		L.Push(shown)
-	} else {
-		L.Push(TableValue(meta))
+		return L.Return(shown)
 	}
-	return 1
+	return L.Return(TableValue(meta))
 }
 
 func baseSetMetatable(L *Thread) int {
@@ -113,10 +109,7 @@ func baseSetMetatable(L *Thread) int {
 
 func basePairs(L *Thread) int {
 	L.CheckTable(1)
-	L.Push(L.Captured(1))
-	L.Push(L.Get(1))
-	L.Push(Nil)
-	return 3
+	return L.Return(L.Captured(1), L.Get(1), Nil)
 }
 
 func baseNext(L *Thread) int {
@@ -127,20 +120,15 @@ func baseNext(L *Thread) int {
 	if !ok {
 		L.runtimeError("invalid key to 'next'")
 	}
-	L.Push(next)
 	if next.kind == KindNil {
-		return 1
+		return L.Return(Nil)
 	}
-	L.Push(value)
-	return 2
+	return L.Return(next, value)
 }
 
 func baseIPairs(L *Thread) int {
 	L.CheckTable(1)
-	L.Push(L.Captured(1))
-	L.Push(L.Get(1))
-	L.PushNumber(0)
-	return 3
+	return L.Return(L.Captured(1), L.Get(1), Number(0))
 }
 
 func baseIPairsStep(L *Thread) int {
@@ -150,23 +138,19 @@ func baseIPairsStep(L *Thread) int {
 	if v.kind == KindNil {
 		return 0
 	}
-	L.PushNumber(float64(i))
-	L.Push(v)
-	return 2
+	return L.Return(Number(float64(i)), v)
 }
 
 func baseRawEqual(L *Thread) int {
 	a, b := L.CheckAny(1), L.CheckAny(2)
-	L.PushBool(a.Equals(&b))
-	return 1
+	return L.Return(Bool(a.Equals(&b)))
 }
 
 func baseRawGet(L *Thread) int {
 	t := L.CheckTable(1)
 	key := L.CheckAny(2)
 	L.stepText(&key, &key)
-	L.Push(t.Get(key))
-	return 1
+	return L.Return(t.Get(key))
 }
 
 func baseRawSet(L *Thread) int {
@@ -180,8 +164,7 @@ func baseRawSet(L *Thread) int {
 func baseSelect(L *Thread) int {
 	top := L.Top()
 	if v := L.Get(1); v.kind == KindString && strings.HasPrefix(v.Str(), "#") {
-		L.PushNumber(float64(top - 1))
-		return 1
+		return L.Return(Number(float64(top - 1)))
 	}
 	n := L.CheckInt(1)
 	if n < 0 {
@@ -197,8 +180,7 @@ func baseSelect(L *Thread) int {
 
 func baseToNumber(L *Thread) int {
 	if v := L.Get(1); v.kind == KindNumber && L.Top() == 1 {
-		L.Push(v)
-		return 1
+		return L.Return(v)
 	}
 	base := L.OptInt(2, 10)
 	var f float64
@@ -213,17 +195,14 @@ func baseToNumber(L *Thread) int {
 		}
 		f, ok = parseBase(s, base)
 	}
-	if ok {
-		L.PushNumber(f)
-	} else {
-		L.Push(Nil)
+	if !ok {
+		return L.Return(Nil)
 	}
-	return 1
+	return L.Return(Number(f))
 }
 
 func baseToString(L *Thread) int {
-	L.Push(L.ToString(L.CheckAny(1)))
-	return 1
+	return L.Return(L.ToString(L.CheckAny(1)))
 }
 
 // typeNames are the names of kinds as values.
@@ -237,8 +216,7 @@ var typeNames = func() (names [len(kindNames)]Value) {
 
 func baseType(L *Thread) int {
 	v := L.CheckAny(1)
-	L.Push(typeNames[v.kind])
-	return 1
+	return L.Return(typeNames[v.kind])
 }
 
 func baseUnpack(L *Thread) int {
@@ -266,14 +244,7 @@ func baseUnpack(L *Thread) int {
 
 func basePCall(L *Thread) int {
 	L.CheckAny(1)
-	if err := L.PCall(L.Top()-1, Nil); err != nil {
-		L.Push(False)
-		L.Push(err.Value)
-		return 2
-	}
-	L.Push(True)
-	L.Insert(1)
-	return L.Top()
+	return L.protectedCall(L.Top()-1, Nil)
 }
 
 func baseXPCall(L *Thread) int {
@@ -285,10 +256,13 @@ func baseXPCall(L *Thread) int {
 		handler = False // PCall would take nil for none; this one fails as nil does
 	}
 	L.SetTop(1)
-	if err := L.PCall(0, handler); err != nil {
-		L.Push(False)
-		L.Push(err.Value)
-		return 2
+	return L.protectedCall(0, handler)
+}
+
+// protectedCall calls the first value of the running GoFunction and returns the results of pcall.
+func (L *Thread) protectedCall(nargs int, handler Value) int {
+	if err := L.PCall(nargs, handler); err != nil {
+		return L.Return(False, err.Value)
 	}
 	L.Push(True)
 	L.Insert(1)
@@ -303,16 +277,12 @@ func baseLoad(L *Thread) int {
 		L.SetTop(2)
 		L.Push(fn)
 		if err := L.PCall(0, Nil); err != nil {
-			L.Push(Nil)
-			L.Push(err.Value)
-			return 2
+			return L.Return(Nil, err.Value)
 		}
 		v := L.Get(3)
 		piece, ok := L.AsString(v)
 		if !ok && v.kind != KindNil {
-			L.Push(Nil)
-			L.Push(String(L.Where(1) + "reader function must return a string"))
-			return 2
+			return L.Return(Nil, String(L.Where(1)+"reader function must return a string"))
 		}
 		if piece == "" {
 			break
@@ -336,13 +306,10 @@ func loadChunk(L *Thread, source, name string) int {
 	name, _, _ = strings.Cut(name, "\x00") // a C string
 	fn, err := L.state.Load(source, name)
 	if err != nil {
-		L.Push(Nil)
-		L.Push(String(err.Error()))
-		return 2
+		return L.Return(Nil, String(err.Error()))
 	}
 	L.Grow(int(fn.proto.Size()))
-	L.Push(FunctionValue(fn))
-	return 1
+	return L.Return(FunctionValue(fn))
 }
 
 // ShortSource returns a chunk's name as errors show it. It has at most 59 bytes.

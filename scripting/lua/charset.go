@@ -6,18 +6,6 @@ type charset [4]uint64
 func (c *charset) add(ch byte)      { c[ch>>6] |= 1 << (ch & 63) }
 func (c *charset) has(ch byte) bool { return c[ch>>6]>>(ch&63)&1 != 0 }
 
-func (c *charset) addAll(other *charset) {
-	for i := range c {
-		c[i] |= other[i]
-	}
-}
-
-func (c *charset) invert() {
-	for i := range c {
-		c[i] = ^c[i]
-	}
-}
-
 // classes holds what %x stands for, by x: C's ctype in the "C" locale, negated for an upper-case letter. A
 // byte that is no class stands for itself.
 var classes = func() (all [256]charset) {
@@ -37,15 +25,15 @@ var classes = func() (all [256]charset) {
 		all[class].add(byte(class))
 	}
 	for class, test := range tests {
-		var set charset
+		upper := class - 'a' + 'A'
+		all[class], all[upper] = charset{}, charset{}
 		for ch := range 256 {
 			if test(byte(ch)) {
-				set.add(byte(ch))
+				all[class].add(byte(ch))
+			} else {
+				all[upper].add(byte(ch))
 			}
 		}
-		all[class] = set
-		set.invert()
-		all[class-'a'+'A'] = set
 	}
 	return all
 }()
@@ -117,57 +105,22 @@ func (m *matcher) inSet(ch byte, p, last int) bool {
 	return !in
 }
 
-// set returns the bytes of the set that opens at p and closes at last.
-func (m *matcher) set(p, last int) (set charset) {
-	p++
-	negated := m.pat[p] == '^'
-	if negated {
-		p++
-	}
-	for ; p < last; p++ {
-		switch {
-		case m.pat[p] == '%':
-			p++
-			set.addAll(&classes[m.pat[p]])
-		case m.pat[p+1] == '-' && p+2 < last:
-			for ch := int(m.pat[p]); ch <= int(m.pat[p+2]); ch++ {
-				set.add(byte(ch))
-			}
-			p += 2
-		default:
-			set.add(m.pat[p])
-		}
-	}
-	if negated {
-		set.invert()
-	}
-	return set
-}
-
 // run returns how many bytes from s on match the item pat[p:end].
 func (m *matcher) run(s, p, end int) int {
 	rest := m.src[s:]
 	n := 0
-	var set *charset
-	switch ch := m.pat[p]; ch {
+	switch m.pat[p] {
 	case '.':
 		m.charge(1)
 		return len(rest)
-	case '%':
-		set = &classes[m.pat[p+1]]
-	case '[':
-		built := m.set(p, end-1)
-		set = &built
-	default:
-		for n < len(rest) && rest[n] == ch {
-			n++
+	case '%': // most often
+		for class := &classes[m.pat[p+1]]; n < len(rest) && class.has(rest[n]); n++ {
 			m.charge(1)
 		}
 		return n
 	}
-	for n < len(rest) && set.has(rest[n]) {
-		n++
-		m.charge(1)
+	for ; n < len(rest) && m.matchItem(rest[n], p, end); n++ {
+		m.charge(1 + (end-p)/16)
 	}
 	return n
 }

@@ -81,8 +81,7 @@ func (L *Thread) run(nargs int) (n int, err *Error) {
 	return L.yielded, nil
 }
 
-// Yield ends a GoFunction with the n values on top for the resumer. The function
-// returns what it returns.
+// Yield ends a GoFunction with the n values on top for the resumer. The function returns what it returns.
 func (L *Thread) Yield(n int) int {
 	if L.resumer == nil || L.nested > 0 {
 		L.Throw(String("attempt to yield across metamethod/C-call boundary"))

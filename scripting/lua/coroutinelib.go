@@ -18,17 +18,14 @@ func (L *Thread) newCoroutine() Value {
 }
 
 func coroutineCreate(L *Thread) int {
-	L.Push(L.newCoroutine())
-	return 1
+	return L.Return(L.newCoroutine())
 }
 
 func coroutineResume(L *Thread) int {
 	co := L.CheckThread(1)
 	n, err := L.Resume(co, L.Top()-1)
 	if err != nil {
-		L.Push(False)
-		L.Push(err.Value)
-		return 2
+		return L.Return(False, err.Value)
 	}
 	L.Push(True)
 	L.Insert(L.Top() - n)
@@ -36,8 +33,7 @@ func coroutineResume(L *Thread) int {
 }
 
 func coroutineWrap(L *Thread) int {
-	L.Push(FunctionValue(L.NewFunction(resumeWrapped, L.newCoroutine())))
-	return 1
+	return L.Return(FunctionValue(L.NewFunction(resumeWrapped, L.newCoroutine())))
 }
 
 func resumeWrapped(L *Thread) int {
@@ -66,6 +62,5 @@ func coroutineRunning(L *Thread) int {
 }
 
 func coroutineStatus(L *Thread) int {
-	L.PushString(L.CheckThread(1).Status())
-	return 1
+	return L.Return(String(L.CheckThread(1).Status()))
 }

@@ -1,6 +1,5 @@
-// Package lua is Lua 5.1: its syntax, its machine and its libraries, without
-// files, processes and the clock, for scripts that a host cannot trust. It knows
-// nothing of Redis.
+// Package lua is Lua 5.1: its syntax, its machine and its libraries, without files, processes and the
+// clock, for scripts that a host cannot trust. It knows nothing of Redis.
 //
 // A source goes through these steps:
 //
@@ -16,9 +15,8 @@
 //   - A Value has three words and needs no allocation of its own. A Table
 //     (table*.go) is laid out as in C Lua, so that pairs and # give the same.
 //
-// An error is a panic with an *Error, from the place where it arises to the
-// pcall or the host that called Thread.PCall. Other panics are bugs and pass
-// through.
+// An error is a panic with an *Error, from the place where it arises to the pcall or the host that called
+// Thread.PCall. Other panics are bugs and pass through.
 //
 // What a script may use is bounded by counters that the machine keeps itself
 // (Meter): of turns of loops and calls, and of bytes allocated.

@@ -14,8 +14,7 @@ func stringDump(L *Thread) int {
 	}
 	d := chunkWriter{L: L, b: append(L.Buffer(), chunkHeader...)}
 	d.function(p)
-	L.Push(L.FinishBuffer(d.b))
-	return 1
+	return L.Return(L.FinishBuffer(d.b))
 }
 
 // chunkHeader stands for Lua 5.1, the official format, little endian, 4-byte int, 8-byte size, 4-byte
@@ -32,8 +31,10 @@ func (d *chunkWriter) bytes(values ...byte) {
 	d.b = append(d.L.GrowBuffer(d.b, len(values)), values...)
 }
 
-func (d *chunkWriter) integer(n int) {
-	d.b = bin.LittleEndian.AppendUint32(d.L.GrowBuffer(d.b, 4), uint32(n))
+func (d *chunkWriter) integers(values ...int) {
+	for _, n := range values {
+		d.b = bin.LittleEndian.AppendUint32(d.L.GrowBuffer(d.b, 4), uint32(n))
+	}
 }
 
 // string writes a string with its size, which includes the NUL at the end.
@@ -45,36 +46,34 @@ func (d *chunkWriter) string(s string) {
 
 func (d *chunkWriter) function(p *Proto) {
 	d.string(p.Source)
-	d.integer(p.LineDefined)
-	d.integer(p.lastLine())
+	d.integers(p.LineDefined, p.lastLine())
 	vararg := byte(0)
 	if p.vararg {
 		vararg = 2
 	}
 	d.bytes(byte(len(p.upvalueDesc)), byte(p.params), vararg, byte(p.registers))
-	d.integer(len(p.code))
+	d.integers(len(p.code))
 	for _, i := range p.code {
 		d.bytes(byte(i.op), i.a, i.b, i.c)
 	}
-	d.integer(len(p.constants))
+	d.integers(len(p.constants))
 	for i := range p.constants {
 		d.constant(&p.constants[i])
 	}
-	d.integer(len(p.protos))
+	d.integers(len(p.protos))
 	for _, inner := range p.protos {
 		d.function(inner)
 	}
-	d.integer(len(p.lines))
+	d.integers(len(p.lines))
 	for _, line := range p.lines {
-		d.integer(int(line))
+		d.integers(int(line))
 	}
-	d.integer(len(p.locals))
+	d.integers(len(p.locals))
 	for _, local := range p.locals {
 		d.string(local.name)
-		d.integer(local.start)
-		d.integer(local.end)
+		d.integers(local.start, local.end)
 	}
-	d.integer(len(p.upvalueDesc))
+	d.integers(len(p.upvalueDesc))
 	for _, u := range p.upvalueDesc {
 		d.string(u.name)
 	}

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// An Error is a Lua error on its way to a pcall. GoFunctions raise it by a
-// panic; see Thread.Error.
+// An Error is a Lua error on its way to a pcall. GoFunctions raise it by a panic; see Thread.Error.
 type Error struct {
 	Value Value
 	Fatal bool // no pcall catches it
@@ -50,8 +49,7 @@ func (L *Thread) Fatal(text string) {
 	panic(e)
 }
 
-// Error raises a text with the position of the code that called the running
-// GoFunction.
+// Error raises a text with the position of the code that called the running GoFunction.
 func (L *Thread) Error(text string) { L.Throw(String(L.Where(1) + text)) }
 
 // Errorf is Error with a format.
@@ -97,9 +95,8 @@ func (L *Thread) liveTop() int {
 	return max(L.top, f.base+f.fn.proto.registers)
 }
 
-// frameAt returns the frame of a level: 0 is the running function, 1 its
-// caller. lost is true for a function that a tail call has replaced; f is nil
-// beyond the stack.
+// frameAt returns the frame of a level: 0 is the running function, 1 its caller. lost is true for a
+// function that a tail call has replaced; f is nil beyond the stack.
 func (L *Thread) frameAt(level int) (f *frame, lost bool) {
 	for i := len(L.frames) - 1; i >= 0; i-- {
 		f = &L.frames[i]
@@ -117,8 +114,7 @@ func (L *Thread) frameAt(level int) (f *frame, lost bool) {
 	return nil, false
 }
 
-// Where returns the position of the function at a level, as "source:line: ", or
-// "" if it is not known.
+// Where returns the position of the function at a level, as "source:line: ", or "" if it is not known.
 func (L *Thread) Where(level int) string {
 	f, lost := L.frameAt(level)
 	if f == nil || lost || f.fn.proto == nil {
@@ -127,18 +123,7 @@ func (L *Thread) Where(level int) string {
 	return ShortSource(f.fn.proto.Source) + ":" + strconv.Itoa(f.line()) + ": "
 }
 
-// FunctionAt returns the function at a level, or nil. lost is true for one that
-// a tail call has replaced.
-func (L *Thread) FunctionAt(level int) (fn *Function, lost bool) {
-	f, lost := L.frameAt(level)
-	if f == nil || lost {
-		return nil, lost
-	}
-	return f.fn, false
-}
-
-// line returns the line of the instruction that runs in a frame of a Lua
-// function.
+// line returns the line of the instruction that runs in a frame of a Lua function.
 func (f *frame) line() int { return int(f.fn.proto.lines[max(f.pc-1, 0)]) }
 
 func (L *Thread) raisedAt() (source string, line int) {

@@ -2,17 +2,16 @@ package lua
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // A directive is a conversion specification of string.format, as in C's printf.
 type directive struct {
-	minus, plus, space, alt, zero bool
-	width                         int
-	precision                     int // -1 if absent
-	conversion                    byte
+	flags            string
+	width, precision int // -1 if absent
+	conversion       byte
 }
 
 func stringFormat(L *Thread) int {
@@ -39,31 +38,18 @@ func stringFormat(L *Thread) int {
 		if arg++; arg > L.Top() {
 			L.ArgError(arg, "no value")
 		}
-		b = L.appendDirective(b, &d, arg)
+		b = L.appendDirective(b, d, arg)
 	}
-	L.Push(L.FinishBuffer(b))
-	return 1
+	return L.Return(L.FinishBuffer(b))
 }
 
 // directive reads what follows a '%', and its length.
 func (L *Thread) directive(format string) (d directive, i int) {
-	d.precision = -1
+	d.width, d.precision = -1, -1
 	for i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0 {
-		switch format[i] {
-		case '-':
-			d.minus = true
-		case '+':
-			d.plus = true
-		case ' ':
-			d.space = true
-		case '#':
-			d.alt = true
-		case '0':
-			d.zero = true
-		}
 		i++
 	}
-	if i > 5 {
+	if d.flags = format[:i]; i > 5 {
 		L.Error("invalid format (repeated flags)")
 	}
 	digits := func() (n int) {
@@ -73,7 +59,9 @@ func (L *Thread) directive(format string) (d directive, i int) {
 		}
 		return n
 	}
-	d.width = digits()
+	if i < len(format) && isDigit(format[i]) {
+		d.width = digits()
+	}
 	if i < len(format) && format[i] == '.' {
 		i++
 		d.precision = digits()
@@ -88,22 +76,40 @@ func (L *Thread) directive(format string) (d directive, i int) {
 	return d, i
 }
 
-func (L *Thread) appendDirective(b []byte, d *directive, arg int) []byte {
+// maxFormatted is the room for a formatted number: the width and the precision have two digits, and the
+// largest number has 309.
+const maxFormatted = 512
+
+func (L *Thread) appendDirective(b []byte, d directive, arg int) []byte {
 	b = L.GrowBuffer(b, maxFormatted)
 	switch d.conversion {
 	case 'c':
-		padded := d.pad(nil, string([]byte{byte(ToInteger(L.CheckNumber(arg)))}))
-		text, _, _ := strings.Cut(string(padded), "\x00") // end of a C string
+		padded := d.pad(string([]byte{byte(ToInteger(L.CheckNumber(arg)))}))
+		text, _, _ := strings.Cut(padded, "\x00") // end of a C string
 		return append(b, text...)
 	case 'd', 'i':
 		n := ToInteger(L.CheckNumber(arg))
-		if d.plain() {
-			return strconv.AppendInt(b, n, 10)
+		if d.flags == "" && d.precision < 0 {
+			return d.alignRight(strconv.AppendInt(b, n, 10), len(b))
 		}
-		digits := strconv.FormatUint(magnitude(n), 10)
-		return d.number(b, d.sign(n < 0), "", d.withPrecision(digits, n == 0), d.precision < 0)
-	case 'o', 'u', 'x', 'X':
-		return d.unsigned(b, ToUnsigned(L.CheckNumber(arg)))
+		if n == 0 && d.precision == 0 { // fmt leaves out the sign
+			return append(b, d.pad(d.sign())...)
+		}
+		return d.verb(b, "-+ 0", 'd', n)
+	case 'u':
+		return d.verb(b, "-0", 'd', ToUnsigned(L.CheckNumber(arg)))
+	case 'o', 'x', 'X':
+		n := ToUnsigned(L.CheckNumber(arg))
+		if n == 0 && d.has('#') { // C adds no 0x to a zero, but the digit in base 8
+			if d.conversion == 'o' && d.precision == 0 {
+				d.precision = 1
+			}
+			return d.verb(b, "-0", d.conversion, n)
+		}
+		if zeros := d.has('0') && !d.has('-') && d.precision < 0; zeros && d.has('#') && d.conversion != 'o' {
+			d.width = max(d.width-2, -1) // fmt does not count the 0x
+		}
+		return d.verb(b, "-#0", d.conversion, n)
 	case 'e', 'E', 'f', 'g', 'G':
 		return d.float(b, L.CheckNumber(arg))
 	case 'q':
@@ -112,16 +118,17 @@ func (L *Thread) appendDirective(b []byte, d *directive, arg int) []byte {
 	case 's':
 		s := L.CheckString(arg)
 		b = L.GrowBuffer(b, len(s))
-		if d.precision < 0 && len(s) >= 100 || d.plain() && strings.IndexByte(s, 0) < 0 {
+		end := strings.IndexByte(s, 0)
+		if d.precision < 0 && (len(s) >= 100 || d.width < 0 && end < 0) {
 			return append(b, s...)
 		}
-		if i := strings.IndexByte(s, 0); i >= 0 {
-			s = s[:i]
+		if end >= 0 {
+			s = s[:end]
 		}
 		if d.precision >= 0 {
 			s = s[:min(len(s), d.precision)]
 		}
-		return d.pad(b, s)
+		return append(b, d.pad(s)...)
 	}
 	shown := string([]byte{d.conversion})
 	if d.conversion == 0 {
@@ -131,119 +138,76 @@ func (L *Thread) appendDirective(b []byte, d *directive, arg int) []byte {
 	return nil
 }
 
-// maxFormatted is the room for a formatted number: the width and the precision have two digits, and the
-// largest number has 309.
-const maxFormatted = 512
-
-// plain reports whether there is only a conversion.
-func (d *directive) plain() bool {
-	return *d == directive{precision: -1, conversion: d.conversion}
-}
-
-func magnitude(n int64) uint64 {
-	if n < 0 {
-		return -uint64(n)
+// verb appends a value as package fmt does with the flags that are allowed. Where the flags of C have an
+// effect, it is the same.
+func (d *directive) verb(b []byte, allowed string, verb byte, value any) []byte {
+	spec := []byte{'%'}
+	for _, flag := range []byte(d.flags) {
+		if strings.IndexByte(allowed, flag) >= 0 {
+			spec = append(spec, flag)
+		}
 	}
-	return uint64(n)
+	if d.width >= 0 {
+		spec = strconv.AppendInt(spec, int64(d.width), 10)
+	}
+	if d.precision >= 0 {
+		spec = strconv.AppendInt(append(spec, '.'), int64(d.precision), 10)
+	}
+	return fmt.Appendf(b, string(append(spec, verb)), value)
 }
 
-func (d *directive) pad(b []byte, s string) []byte {
-	return d.number(b, "", "", s, false)
-}
+func (d *directive) has(flag byte) bool { return strings.IndexByte(d.flags, flag) >= 0 }
 
-func (d *directive) sign(negative bool) string {
+// sign returns what is before a number that is not negative.
+func (d *directive) sign() string {
 	switch {
-	case negative:
-		return "-"
-	case d.plus:
+	case d.has('+'):
 		return "+"
-	case d.space:
+	case d.has(' '):
 		return " "
 	}
 	return ""
 }
 
-// withPrecision pads the digits of an integer to the precision.
-func (d *directive) withPrecision(digits string, isZero bool) string {
-	if d.precision == 0 && isZero {
-		return ""
+// pad returns s with spaces up to the width. Unlike fmt it counts bytes.
+func (d *directive) pad(s string) string {
+	spaces := strings.Repeat(" ", max(d.width-len(s), 0))
+	if d.has('-') {
+		return s + spaces
 	}
-	if n := d.precision - len(digits); n > 0 {
-		return strings.Repeat("0", n) + digits
-	}
-	return digits
+	return spaces + s
 }
 
-func (d *directive) number(b []byte, sign, prefix, digits string, mayZero bool) []byte {
-	fill := max(d.width-len(sign)-len(prefix)-len(digits), 0)
-	switch {
-	case d.minus:
-		b = append(append(append(b, sign...), prefix...), digits...)
-		return append(b, strings.Repeat(" ", fill)...)
-	case d.zero && mayZero:
-		b = append(append(b, sign...), prefix...)
-		b = append(b, strings.Repeat("0", fill)...)
-		return append(b, digits...)
+// alignRight puts spaces before b[start:] up to the width.
+func (d *directive) alignRight(b []byte, start int) []byte {
+	for n := d.width - (len(b) - start); n > 0; n-- {
+		b = slices.Insert(b, start, ' ')
 	}
-	b = append(b, strings.Repeat(" ", fill)...)
-	return append(append(append(b, sign...), prefix...), digits...)
-}
-
-func (d *directive) unsigned(b []byte, n uint64) []byte {
-	base, prefix := 10, ""
-	switch d.conversion {
-	case 'o':
-		base = 8
-	case 'x', 'X':
-		base = 16
-		if d.alt && n != 0 {
-			prefix = "0" + string([]byte{d.conversion})
-		}
-	}
-	digits := d.withPrecision(strconv.FormatUint(n, base), n == 0)
-	if base == 8 && d.alt && !strings.HasPrefix(digits, "0") {
-		digits = "0" + digits
-	}
-	if d.conversion == 'X' {
-		digits = strings.ToUpper(digits)
-	}
-	return d.number(b, "", prefix, digits, d.precision < 0)
+	return b
 }
 
 func (d *directive) float(b []byte, f float64) []byte {
-	upper := d.conversion < 'a'
-	negative := math.Signbit(f)
-	finite := !math.IsInf(f, 0) && f == f
-	var digits string
-	switch {
-	case f != f:
-		negative = nanText(f)[0] == '-'
-		digits = "nan"
-	case !finite:
-		digits = "inf"
-	default:
-		precision := d.precision
-		if precision < 0 {
-			precision = 6
+	if f-f != 0 { // infinity or NaN
+		var space [8]byte
+		text := string(AppendG(space[:0], f, 1))
+		if text[0] != '-' {
+			text = d.sign() + text
 		}
-		verb := d.conversion | 0x20
-		if d.alt || verb == 'g' && precision == 0 {
-			spec := "%."
-			if d.alt {
-				spec = "%#."
-			}
-			if verb == 'g' {
-				precision = max(precision, 1)
-			}
-			digits = fmt.Sprintf(spec+strconv.Itoa(precision)+string([]byte{verb}), math.Abs(f))
-		} else {
-			digits = strconv.FormatFloat(math.Abs(f), verb, precision, 64)
+		if d.conversion < 'a' {
+			text = strings.ToUpper(text)
 		}
+		return append(b, d.pad(text)...)
 	}
-	if upper {
-		digits = strings.ToUpper(digits)
+	if d.precision < 0 {
+		d.precision = 6
 	}
-	return d.number(b, d.sign(negative), "", digits, finite)
+	if d.precision == 0 && d.conversion|0x20 == 'g' {
+		d.precision = 1
+	}
+	if d.flags == "" {
+		return d.alignRight(strconv.AppendFloat(b, f, d.conversion, d.precision, 64), len(b))
+	}
+	return d.verb(b, "-+ #0", d.conversion, f)
 }
 
 func appendQuoted(b []byte, s string) []byte {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Token kinds above the byte values: reserved words in Lua's order, then the
-// others.
+// Token kinds above the byte values: reserved words in Lua's order, then the others.
 const (
 	tokAnd = iota + 257
 	tokBreak
@@ -31,7 +30,7 @@ const (
 	tokWhile
 	tokConcat
 	tokDots
-	tokEq
+	tokEq // and the others that end in '=', in the order of operator
 	tokGe
 	tokLe
 	tokNe
@@ -78,8 +77,7 @@ type syntaxError struct{ text string }
 
 func (e *syntaxError) Error() string { return e.text }
 
-// A lexer splits a source as Lua 5.1 does. Errors panic with *syntaxError,
-// which parse recovers.
+// A lexer splits a source as Lua 5.1 does. Errors panic with *syntaxError, which parse recovers.
 type lexer struct {
 	src   string
 	pos   int
@@ -87,14 +85,14 @@ type lexer struct {
 	chunk string // the short source name at the start of error texts
 }
 
-func (lx *lexer) fail(msg, near string) {
+func (lx *lexer) failNear(msg, near string) {
 	if i := strings.IndexByte(near, 0); i >= 0 {
 		near = near[:i]
 	}
-	lx.failPlain(msg + " near '" + near + "'")
+	lx.fail(msg + " near '" + near + "'")
 }
 
-func (lx *lexer) failPlain(msg string) {
+func (lx *lexer) fail(msg string) {
 	panic(&syntaxError{fmt.Sprintf("%s:%d: %s", lx.chunk, lx.line, msg)})
 }
 
@@ -105,14 +103,17 @@ func (lx *lexer) peek(ahead int) int {
 	return -1
 }
 
+// at reports whether the next byte is one of set.
+func (lx *lexer) at(set string) bool {
+	return lx.pos < len(lx.src) && strings.IndexByte(set, lx.src[lx.pos]) >= 0
+}
+
 // newline skips a line break of one or two bytes.
 func (lx *lexer) newline() {
 	first := lx.src[lx.pos]
 	lx.pos++
-	if lx.pos < len(lx.src) {
-		if ch := lx.src[lx.pos]; (ch == '\n' || ch == '\r') && ch != first {
-			lx.pos++
-		}
+	if lx.at("\n\r") && lx.src[lx.pos] != first {
+		lx.pos++
 	}
 	lx.line++
 }
@@ -127,96 +128,73 @@ func (lx *lexer) next() token {
 			lx.pos++
 		case ch == '-' && lx.peek(1) == '-':
 			lx.comment()
+		case isDigit(ch) || ch == '.' && lx.peek(1) >= 0 && isDigit(byte(lx.peek(1))):
+			return lx.number()
+		case isAlpha(ch) || ch == '_':
+			return lx.name()
+		case ch == '"' || ch == '\'':
+			return lx.quoted(ch)
 		case ch == '[':
 			if level := lx.longOpening(); level >= 0 {
 				return lx.longString(level, false)
 			}
-			return lx.singleByte(ch)
-		case ch == '=':
-			return lx.withEquals(ch, tokEq)
-		case ch == '<':
-			return lx.withEquals(ch, tokLe)
-		case ch == '>':
-			return lx.withEquals(ch, tokGe)
-		case ch == '~':
-			return lx.withEquals(ch, tokNe)
-		case ch == '"' || ch == '\'':
-			return lx.quoted(ch)
-		case ch == '.':
-			return lx.dots()
-		case isDigit(ch):
-			return lx.number()
-		case isAlpha(ch) || ch == '_':
-			return lx.name()
+			return lx.operator()
 		default:
-			return lx.singleByte(ch)
+			return lx.operator()
 		}
 	}
 	return token{kind: tokEOF, text: "<eof>"}
 }
 
-func (lx *lexer) singleByte(ch byte) token {
-	lx.pos++
-	return token{kind: int(ch), text: tokenName(int(ch))}
-}
-
-// withEquals reads ch and a following '=' as one token of that kind, or ch
-// alone.
-func (lx *lexer) withEquals(ch byte, kind int) token {
-	if lx.peek(1) != '=' {
-		return lx.singleByte(ch)
+// operator reads the longest operator at the position, or a single byte.
+func (lx *lexer) operator() token {
+	kind, size := int(lx.src[lx.pos]), 1
+	switch next := lx.peek(1); {
+	case kind == '.' && next == '.' && lx.peek(2) == '.':
+		kind, size = tokDots, 3
+	case kind == '.' && next == '.':
+		kind, size = tokConcat, 2
+	case next == '=' && strings.IndexByte("=><~", byte(kind)) >= 0:
+		kind, size = tokEq+strings.IndexByte("=><~", byte(kind)), 2
 	}
-	lx.pos += 2
+	lx.pos += size
 	return token{kind: kind, text: tokenName(kind)}
 }
 
-func (lx *lexer) dots() token {
-	switch {
-	case lx.peek(1) == '.' && lx.peek(2) == '.':
-		lx.pos += 3
-		return token{kind: tokDots, text: "..."}
-	case lx.peek(1) == '.':
-		lx.pos += 2
-		return token{kind: tokConcat, text: ".."}
-	case lx.peek(1) >= 0 && isDigit(byte(lx.peek(1))):
-		return lx.number()
-	}
-	return lx.singleByte('.')
-}
-
 func (lx *lexer) name() token {
-	start := lx.pos
-	for lx.pos < len(lx.src) && (isAlnum(lx.src[lx.pos]) || lx.src[lx.pos] == '_') {
-		lx.pos++
-	}
-	s := lx.src[start:lx.pos]
+	s := lx.word()
 	if kind, ok := reserved[s]; ok {
 		return token{kind: kind, text: s}
 	}
 	return token{kind: tokName, text: s, str: s}
 }
 
-// number reads every character that can be part of a number and then validates
-// the whole, as Lua 5.1 does.
-func (lx *lexer) number() token {
+// word skips letters, digits and underscores, and returns them.
+func (lx *lexer) word() string {
 	start := lx.pos
-	for lx.pos < len(lx.src) && (isDigit(lx.src[lx.pos]) || lx.src[lx.pos] == '.') {
-		lx.pos++
-	}
-	// C Lua takes a NUL for a sign of the exponent, and then for the end of the number.
-	if lx.pos < len(lx.src) && (lx.src[lx.pos]|0x20 == 'e' || lx.src[lx.pos] == 0) {
-		lx.pos++
-		if lx.pos < len(lx.src) && (lx.src[lx.pos] == '+' || lx.src[lx.pos] == '-' || lx.src[lx.pos] == 0) {
-			lx.pos++
-		}
-	}
 	for lx.pos < len(lx.src) && (isAlnum(lx.src[lx.pos]) || lx.src[lx.pos] == '_') {
 		lx.pos++
 	}
+	return lx.src[start:lx.pos]
+}
+
+// number reads every character that can be part of a number and then validates the whole, as Lua 5.1 does.
+func (lx *lexer) number() token {
+	start := lx.pos
+	for lx.at("0123456789.") {
+		lx.pos++
+	}
+	// C Lua takes a NUL for a sign of the exponent, and then for the end of the number.
+	if lx.at("eE\x00") {
+		if lx.pos++; lx.at("+-\x00") {
+			lx.pos++
+		}
+	}
+	lx.word()
 	s := lx.src[start:lx.pos]
 	f, ok := ParseNumber(s)
 	if !ok {
-		lx.fail("malformed number", s)
+		lx.failNear("malformed number", s)
 	}
 	return token{kind: tokNumber, text: s, num: f}
 }
@@ -229,14 +207,13 @@ func (lx *lexer) comment() {
 			return
 		}
 	}
-	for lx.pos < len(lx.src) && lx.src[lx.pos] != '\n' && lx.src[lx.pos] != '\r' {
+	for lx.pos < len(lx.src) && !lx.at("\n\r") {
 		lx.pos++
 	}
 }
 
-// longOpening returns the level of the long bracket at the position, or -1. A
-// bracket with equals signs but no second bracket is an error, except in a
-// comment.
+// longOpening returns the level of the long bracket at the position, or -1. A bracket with equals signs but
+// no second bracket is an error, except in a comment.
 func (lx *lexer) longOpening() int {
 	level := 0
 	for lx.peek(1+level) == '=' {
@@ -246,7 +223,7 @@ func (lx *lexer) longOpening() int {
 		return level
 	}
 	if level > 0 && (lx.pos < 2 || lx.src[lx.pos-2:lx.pos] != "--") {
-		lx.fail("invalid long string delimiter", lx.src[lx.pos:lx.pos+1+level])
+		lx.failNear("invalid long string delimiter", lx.src[lx.pos:lx.pos+1+level])
 	}
 	return -1
 }
@@ -254,7 +231,7 @@ func (lx *lexer) longOpening() int {
 func (lx *lexer) longString(level int, comment bool) token {
 	start := lx.pos
 	lx.pos += level + 2
-	if ch := lx.peek(0); ch == '\n' || ch == '\r' {
+	if lx.at("\n\r") {
 		lx.newline()
 	}
 	closing := "]" + strings.Repeat("=", level) + "]"
@@ -262,14 +239,14 @@ func (lx *lexer) longString(level int, comment bool) token {
 	for {
 		switch ch := lx.peek(0); {
 		case ch < 0 && comment:
-			lx.fail("unfinished long comment", "<eof>")
+			lx.failNear("unfinished long comment", "<eof>")
 		case ch < 0:
-			lx.fail("unfinished long string", "<eof>")
+			lx.failNear("unfinished long string", "<eof>")
 		case ch == ']' && strings.HasPrefix(lx.src[lx.pos:], closing):
 			lx.pos += len(closing)
 			return token{kind: tokString, text: lx.src[start:lx.pos], str: b.String()}
 		case ch == '[' && level == 0 && lx.peek(1) == '[' && !comment:
-			lx.fail("nesting of [[...]] is deprecated", "[")
+			lx.failNear("nesting of [[...]] is deprecated", "[")
 		case ch == '\n' || ch == '\r':
 			lx.newline()
 			b.WriteByte('\n')
@@ -287,9 +264,9 @@ func (lx *lexer) quoted(quote byte) token {
 	for {
 		switch ch := lx.peek(0); {
 		case ch < 0:
-			lx.fail("unfinished string", "<eof>")
+			lx.failNear("unfinished string", "<eof>")
 		case ch == '\n' || ch == '\r':
-			lx.fail("unfinished string", shown())
+			lx.failNear("unfinished string", shown())
 		case ch == int(quote):
 			lx.pos++
 			return token{kind: tokString, text: shown() + string(quote), str: string(b)}
@@ -313,12 +290,12 @@ func (lx *lexer) escape(b []byte, shown func() string) []byte {
 		return append(b, '\n')
 	case isDigit(byte(ch)):
 		n := 0
-		for i := 0; i < 3 && lx.peek(0) >= 0 && isDigit(byte(lx.peek(0))); i++ {
+		for i := 0; i < 3 && lx.at("0123456789"); i++ {
 			n = n*10 + lx.peek(0) - '0'
 			lx.pos++
 		}
 		if n > 255 {
-			lx.fail("escape sequence too large", shown())
+			lx.failNear("escape sequence too large", shown())
 		}
 		return append(b, byte(n))
 	}

@@ -6,8 +6,7 @@ import (
 	"github.com/zlimit/zlimit/scripting/lua/ast"
 )
 
-// Compile generates the code of a chunk. ShortSource(name) is at the start of
-// error texts. b may be nil.
+// Compile generates the code of a chunk. ShortSource(name) is at the start of error texts. b may be nil.
 func Compile(c *ast.Chunk, name string, b *Bindings) (*Proto, error) { return compile(c, name, b) }
 
 // NewClosure returns a function that runs a chunk with the globals of the state.

@@ -20,8 +20,8 @@ var mathLibrary = []Entry{
 	{"ldexp", mathLdexp},
 	{"log10", unary(math.Log10)},
 	{"log", unary(math.Log)},
-	{"max", mathMax},
-	{"min", mathMin},
+	{"max", most(func(x, best float64) bool { return x > best })},
+	{"min", most(func(x, best float64) bool { return x < best })},
 	{"modf", mathModf},
 	{"pow", binary(pow)},
 	{"rad", unary(func(x float64) float64 { return x * (math.Pi / 180) })},
@@ -36,52 +36,38 @@ var mathLibrary = []Entry{
 
 func unary(fn func(float64) float64) GoFunction {
 	return func(L *Thread) int {
-		L.PushNumber(fn(L.CheckNumber(1)))
-		return 1
+		return L.Return(Number(fn(L.CheckNumber(1))))
 	}
 }
 
 func binary(fn func(x, y float64) float64) GoFunction {
 	return func(L *Thread) int {
 		y := L.CheckNumber(2) // checked first, as in C
-		L.PushNumber(fn(L.CheckNumber(1), y))
-		return 1
+		return L.Return(Number(fn(L.CheckNumber(1), y)))
 	}
 }
 
 func mathFrexp(L *Thread) int {
 	fraction, exponent := math.Frexp(L.CheckNumber(1))
-	L.PushNumber(fraction)
-	L.PushNumber(float64(exponent))
-	return 2
+	return L.Return(Number(fraction), Number(float64(exponent)))
 }
 
 func mathLdexp(L *Thread) int {
 	exponent := L.CheckInt(2)
-	L.PushNumber(math.Ldexp(L.CheckNumber(1), exponent))
-	return 1
+	return L.Return(Number(math.Ldexp(L.CheckNumber(1), exponent)))
 }
 
-func mathMax(L *Thread) int {
-	most := L.CheckNumber(1)
-	for i := 2; i <= L.Top(); i++ {
-		if x := L.CheckNumber(i); x > most {
-			most = x
+// most returns the function that picks a number: a later one where better says so.
+func most(better func(x, best float64) bool) GoFunction {
+	return func(L *Thread) int {
+		best := L.CheckNumber(1)
+		for i := 2; i <= L.Top(); i++ {
+			if x := L.CheckNumber(i); better(x, best) {
+				best = x
+			}
 		}
+		return L.Return(Number(best))
 	}
-	L.PushNumber(most)
-	return 1
-}
-
-func mathMin(L *Thread) int {
-	least := L.CheckNumber(1)
-	for i := 2; i <= L.Top(); i++ {
-		if x := L.CheckNumber(i); x < least {
-			least = x
-		}
-	}
-	L.PushNumber(least)
-	return 1
 }
 
 func mathModf(L *Thread) int {
@@ -90,9 +76,7 @@ func mathModf(L *Thread) int {
 	if !math.IsInf(x, 0) {
 		fraction = x - whole
 	}
-	L.PushNumber(whole)
-	L.PushNumber(math.Copysign(fraction, x))
-	return 2
+	return L.Return(Number(whole), Number(math.Copysign(fraction, x)))
 }
 
 // Random is the generator of drand48, with which a seed gives the same numbers on every machine. The zero

@@ -18,14 +18,12 @@ type measurement struct {
 	depth       int     // of table
 }
 
-// maxMeasureDepth is how deep tables are scanned where they are found. Deeper ones are
-// queued, as are functions and threads; a queue of all tables would take as much memory
-// as many small ones do.
+// maxMeasureDepth is how deep tables are scanned where they are found. Deeper ones are queued, as are
+// functions and threads; a queue of all tables would take as much memory as many small ones do.
 const maxMeasureDepth = 64
 
-// Reachable estimates the bytes that the running script can reach, and what
-// roots refer to, or stops above limit. Read-only tables belong to the host and
-// do not count. It costs as much as a collection.
+// Reachable estimates the bytes that the running script can reach, and what roots refer to, or stops above
+// limit. Read-only tables belong to the host and do not count. It costs as much as a collection.
 func (s *State) Reachable(limit int64, roots ...Value) int64 {
 	s.mark++
 	m := measurement{limit: limit, epoch: s.mark, protos: make(map[*Proto]bool)}

@@ -64,17 +64,6 @@ func (L *Thread) metatable(v *Value) *Table {
 
 func (L *Thread) metafield(v *Value, e event) Value { return L.metatable(v).field(e) }
 
-// Metatable returns the metatable of any value, or nil.
-func (L *Thread) Metatable(v Value) *Table { return L.metatable(&v) }
-
-// Metafield returns a field of v's metatable, or nil.
-func (L *Thread) Metafield(v Value, name string) Value {
-	if meta := L.metatable(&v); meta != nil {
-		return meta.GetString(name)
-	}
-	return Nil
-}
-
 // maxMetaLoop is how many values a chain of __index may have.
 const maxMetaLoop = 100
 
@@ -106,9 +95,7 @@ func (L *Thread) index(v, key *Value, from operand) Value {
 	return Nil
 }
 
-// SetIndex does v[key] = value as Lua code does.
-func (L *Thread) SetIndex(v, key, value Value) { L.setIndex(&v, &key, &value, anonymous) }
-
+// setIndex does v[key] = value as Lua code does.
 func (L *Thread) setIndex(v, key, value *Value, from operand) {
 	object := *v
 	for range maxMetaLoop {
@@ -139,8 +126,7 @@ func (L *Thread) setIndex(v, key, value *Value, from operand) {
 	L.runtimeError("loop in settable")
 }
 
-// inherited returns a field of a table, or of the table that is its __index, and
-// nil if neither has it.
+// inherited returns a field of a table, or of the table that is its __index, and nil if neither has it.
 func (t *Table) inherited(name *Value) *Value {
 	for range maxMetaLoop {
 		if v := t.findString(name); v != nil && v.kind != KindNil {

@@ -50,9 +50,8 @@ func (L *Thread) calledName() (kind, name string) {
 	return "", ""
 }
 
-// variable returns what a register holds at an instruction: a local, global,
-// field, upvalue or method, and its name. Both are empty where Lua knows
-// neither.
+// variable returns what a register holds at an instruction: a local, global, field, upvalue or method, and
+// its name. Both are empty where Lua knows neither.
 func (p *Proto) variable(pc, reg int) (kind, name string) {
 	if name := p.localName(pc, reg); name != "" {
 		return "local", name

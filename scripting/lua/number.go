@@ -96,9 +96,8 @@ func isAlpha(ch byte) bool { return 'a' <= ch|0x20 && ch|0x20 <= 'z' }
 func isAlnum(ch byte) bool { return isAlpha(ch) || isDigit(ch) }
 func isHex(ch byte) bool   { return isDigit(ch) || 'a' <= ch|0x20 && ch|0x20 <= 'f' }
 
-// ParseNumber parses s as Lua 5.1 converts strings to numbers: what C's strtod
-// accepts, including hexadecimal, inf and nan, with white space around it. As
-// in C, a NUL byte ends the text.
+// ParseNumber parses s as Lua 5.1 converts strings to numbers: what C's strtod accepts, including
+// hexadecimal, inf and nan, with white space around it. As in C, a NUL byte ends the text.
 func ParseNumber(s string) (float64, bool) {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		s = s[:i]
@@ -110,22 +109,18 @@ func ParseNumber(s string) (float64, bool) {
 		s = s[:len(s)-1]
 	}
 	negative := false
-	digits := s
-	if digits != "" && (digits[0] == '-' || digits[0] == '+') {
-		negative = digits[0] == '-'
-		digits = digits[1:]
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		negative = s[0] == '-'
+		s = s[1:]
 	}
-	if digits == "" {
+	if s == "" {
 		return 0, false
 	}
-	f, ok := parseMagnitude(digits)
-	if !ok {
-		return 0, false
-	}
+	f, ok := parseMagnitude(s)
 	if negative {
 		f = -f
 	}
-	return f, true
+	return f, ok
 }
 
 // parseDigits parses an integer of few digits, the common case.
@@ -145,123 +140,64 @@ func parseDigits(s string) (n int, ok bool) {
 }
 
 func parseMagnitude(s string) (float64, bool) {
-	if !isDigit(s[0]) && s[0] != '.' {
-		return parseWord(strings.ToLower(s))
-	}
-	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' {
-		return parseHex(s[2:])
-	}
 	if n, ok := parseDigits(s); ok {
 		return float64(n), true
 	}
-	for i := range len(s) {
-		// Go's syntax also has underscores, prefixes and words.
-		ch := s[i]
-		if !isDigit(ch) && ch != '.' && ch|0x20 != 'e' && ch != '+' && ch != '-' {
-			return 0, false
-		}
+	switch {
+	case s[0]|0x20 == 'n':
+		return parseNaN(strings.ToLower(s))
+	case !isDigit(s[0]) && s[0] != '.' && s[0]|0x20 != 'i' || strings.IndexByte(s, '_') >= 0:
+		return 0, false // Go's syntax has more
+	case len(s) > 2 && s[1]|0x20 == 'x' && !strings.ContainsAny(s, "pP"):
+		s += "p0" // which C does not require
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, false
-	}
-	return f, true
+	return f, err == nil || math.IsInf(f, 0) // an overflow
 }
 
-func parseWord(s string) (float64, bool) {
-	switch {
-	case s == "inf" || s == "infinity":
-		return math.Inf(1), true
-	case s == "nan":
-		return math.Float64frombits(0x7FF8000000000000), true
-	case strings.HasPrefix(s, "nan(") && s[len(s)-1] == ')':
+func parseNaN(s string) (float64, bool) {
+	if s != "nan" {
+		if !strings.HasPrefix(s, "nan(") || s[len(s)-1] != ')' {
+			return 0, false
+		}
 		for _, ch := range []byte(s[4 : len(s)-1]) {
 			if !isAlnum(ch) && ch != '_' {
 				return 0, false
 			}
 		}
-		return math.Float64frombits(0x7FF8000000000000), true
 	}
-	return 0, false
-}
-
-func parseHex(s string) (float64, bool) {
-	digits, exponent := s, "p0"
-	if i := strings.IndexAny(s, "pP"); i >= 0 {
-		digits, exponent = s[:i], s[i:]
-	}
-	n := 0
-	for i := range len(digits) {
-		switch {
-		case isHex(digits[i]):
-			n++
-		case digits[i] != '.':
-			return 0, false
-		}
-	}
-	if n == 0 {
-		return 0, false
-	}
-	if strings.IndexByte(exponent, '_') >= 0 {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat("0x"+digits+exponent, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, false
-	}
-	return f, true
+	return math.Float64frombits(0x7FF8000000000000), true
 }
 
 // parseBase parses s as C's strtoul does in a base from 2 to 36: an overflow
 // yields the largest value, and a minus sign wraps around.
 func parseBase(s string, base int) (float64, bool) {
-	i := 0
-	for i < len(s) && isSpace(s[i]) {
-		i++
+	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	negative := strings.HasPrefix(s, "-")
+	if negative || strings.HasPrefix(s, "+") {
+		s = s[1:]
 	}
-	negative := false
-	if i < len(s) && (s[i] == '-' || s[i] == '+') {
-		negative = s[i] == '-'
-		i++
+	if base == 16 && len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' && isHex(s[2]) {
+		s = s[2:]
 	}
-	if base == 16 && i+2 < len(s) && s[i] == '0' && s[i+1]|0x20 == 'x' && isHex(s[i+2]) {
-		i += 2
+	end := 0
+	for end < len(s) && isAlnum(s[end]) && digitOf(s[end]) < base {
+		end++
 	}
-	start := i
-	var n uint64
-	overflow := false
-	for ; i < len(s); i++ {
-		var d int
-		switch ch := s[i]; {
-		case isDigit(ch):
-			d = int(ch - '0')
-		case isAlpha(ch):
-			d = int(ch|0x20-'a') + 10
-		default:
-			d = base
-		}
-		if d >= base {
-			break
-		}
-		if n > (math.MaxUint64-uint64(d))/uint64(base) {
-			overflow = true
-		}
-		n = n*uint64(base) + uint64(d)
-	}
-	if i == start {
+	if rest := strings.TrimLeft(s[end:], " \t\n\v\f\r"); end == 0 || rest != "" && rest[0] != 0 {
 		return 0, false
 	}
-	for i < len(s) && isSpace(s[i]) {
-		i++
-	}
-	if i < len(s) && s[i] != 0 {
-		return 0, false
-	}
-	switch {
-	case overflow:
-		n = math.MaxUint64
-	case negative:
+	n, err := strconv.ParseUint(s[:end], base, 64)
+	if negative && err == nil {
 		n = -n
 	}
 	return float64(n), true
+}
+
+// digitOf returns the value of a digit or letter.
+func digitOf(ch byte) int {
+	if isDigit(ch) {
+		return int(ch - '0')
+	}
+	return int(ch|0x20-'a') + 10
 }

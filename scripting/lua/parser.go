@@ -2,6 +2,7 @@ package lua
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zlimit/zlimit/scripting/lua/ast"
 )
@@ -15,9 +16,8 @@ const (
 	maxChain    = 20000
 )
 
-// A parser reads a source as Lua 5.1 does, in one pass and with its error
-// texts, and builds a syntax tree. It follows the scopes only as far as limits
-// need. Errors panic with *syntaxError.
+// A parser reads a source as Lua 5.1 does, in one pass and with its error texts, and builds a syntax tree.
+// It follows the scopes only as far as limits need. Errors panic with *syntaxError.
 type parser struct {
 	lexer
 	tok           token
@@ -48,9 +48,8 @@ type scope struct {
 	loop   bool
 }
 
-// Parse parses a chunk. ShortSource(name) is at the start of error texts. A
-// source of more than maxTokens tokens, if that is not 0, fails with
-// ErrTooManyTokens.
+// Parse parses a chunk. ShortSource(name) is at the start of error texts. A source of more than maxTokens
+// tokens, if that is not 0, fails with ErrTooManyTokens.
 func Parse(src, name string, maxTokens int) (c *ast.Chunk, err error) {
 	p := &parser{lexer: lexer{src: src, line: 1, chunk: ShortSource(name)}, maxTokens: maxTokens}
 	defer recoverSyntaxError(&err)
@@ -106,9 +105,9 @@ func (p *parser) lookahead() int {
 
 func (p *parser) syntax(msg string) {
 	if p.tok.kind == 0 { // a NUL byte, which Lua does not count as a token
-		p.failPlain(msg)
+		p.fail(msg)
 	}
-	p.fail(msg, p.tok.text)
+	p.failNear(msg, p.tok.text)
 }
 
 func (p *parser) accept(kind int) bool {
@@ -130,8 +129,7 @@ func (p *parser) expect(kind int) {
 	p.advance()
 }
 
-// expectMatch is expect for a token that closes a construct, possibly on
-// another line.
+// expectMatch is expect for a token that closes a construct, possibly on another line.
 func (p *parser) expectMatch(kind, opening, line int) {
 	if p.accept(kind) {
 		return
@@ -150,37 +148,34 @@ func (p *parser) expectName() string {
 	return s
 }
 
-func (p *parser) enterLevel() {
-	p.levels++
-	if p.levels > maxLevels {
-		p.failPlain("chunk has too many syntax levels")
-	}
-}
+func (p *parser) enterLevel() { p.countLevel(&p.levels, maxLevels) }
 
 func (p *parser) leaveLevel() { p.levels-- }
 
 // countLink counts the links of a construct that nests here but not in Lua.
-func (p *parser) countLink(n *int) {
-	*n++
-	if *n > maxChain {
-		p.failPlain("chunk has too many syntax levels")
+func (p *parser) countLink(n *int) { p.countLevel(n, maxChain) }
+
+func (p *parser) countLevel(n *int, most int) {
+	if *n++; *n > most {
+		p.fail("chunk has too many syntax levels")
 	}
 }
 
-func (p *parser) checkLimit(n, limit int, what string) {
+func (p *parser) checkLimit(fn *funcScope, n, limit int, what string) {
 	if n <= limit {
 		return
 	}
-	if p.fn.line == 0 {
-		p.failPlain(fmt.Sprintf("main function has more than %d %s", limit, what))
+	where := "main function"
+	if fn.line != 0 {
+		where = fmt.Sprintf("function at line %d", fn.line)
 	}
-	p.failPlain(fmt.Sprintf("function at line %d has more than %d %s", p.fn.line, limit, what))
+	p.fail(fmt.Sprintf("%s has more than %d %s", where, limit, what))
 }
 
 func (p *parser) declare(names ...string) {
 	for _, name := range names {
 		p.fn.locals = append(p.fn.locals, name)
-		p.checkLimit(len(p.fn.locals), maxLocals, "local variables")
+		p.checkLimit(p.fn, len(p.fn.locals), maxLocals, "local variables")
 	}
 }
 
@@ -194,31 +189,23 @@ func (p *parser) closeScope() {
 	p.fn.scopes = p.fn.scopes[:last]
 }
 
-// use records the upvalues that a name needs, and reports whether it is a
-// global.
+// use records the upvalues that a name needs, and reports whether it is a global.
 func (p *parser) use(name string) (global bool) {
 	for fn := p.fn; fn != nil; fn = fn.parent {
-		for i := len(fn.locals) - 1; i >= 0; i-- {
-			if fn.locals[i] == name {
-				for inner := p.fn; inner != fn; inner = inner.parent {
-					p.addUpvalue(inner, name)
-				}
-				return false
+		if slices.Contains(fn.locals, name) {
+			for inner := p.fn; inner != fn; inner = inner.parent {
+				p.addUpvalue(inner, name)
 			}
+			return false
 		}
 	}
 	return true
 }
 
 func (p *parser) addUpvalue(fn *funcScope, name string) {
-	for _, known := range fn.upvalues {
-		if known == name {
-			return
-		}
-	}
-	fn.upvalues = append(fn.upvalues, name)
-	if len(fn.upvalues) > maxUpvalues {
-		p.failPlain(fmt.Sprintf("function at line %d has more than %d upvalues", fn.line, maxUpvalues))
+	if !slices.Contains(fn.upvalues, name) {
+		fn.upvalues = append(fn.upvalues, name)
+		p.checkLimit(fn, len(fn.upvalues), maxUpvalues, "upvalues")
 	}
 }
 

@@ -2,6 +2,8 @@ package lua
 
 import "github.com/zlimit/zlimit/scripting/lua/ast"
 
+func at(line int) ast.Pos { return ast.Pos{Line: line} }
+
 func (p *parser) exprList() []ast.Expr {
 	exprs := []ast.Expr{p.expr()}
 	for p.accept(',') {
@@ -19,30 +21,27 @@ type binaryOperator struct {
 }
 
 var binaryOperators = map[int]binaryOperator{
-	'+': {ast.Add, 6, 6}, '-': {ast.Sub, 6, 6}, '*': {ast.Mul, 7, 7}, '/': {ast.Div, 7, 7},
-	'%': {ast.Mod, 7, 7},
-	'^': {ast.Pow, 10, 9}, tokConcat: {ast.Concat, 5, 4}, tokNe: {ast.NotEqual, 3, 3}, tokEq: {
-		ast.Equal, 3,
-		3,
-	},
-	'<': {ast.Less, 3, 3}, tokLe: {ast.LessEqual, 3, 3}, '>': {ast.Greater, 3, 3},
-	tokGe:  {ast.GreaterEqual, 3, 3},
-	tokAnd: {ast.And, 2, 2}, tokOr: {ast.Or, 1, 1},
+	tokOr: {ast.Or, 1, 1}, tokAnd: {ast.And, 2, 2},
+	'<': {ast.Less, 3, 3}, tokLe: {ast.LessEqual, 3, 3}, tokEq: {ast.Equal, 3, 3},
+	'>': {ast.Greater, 3, 3}, tokGe: {ast.GreaterEqual, 3, 3}, tokNe: {ast.NotEqual, 3, 3},
+	tokConcat: {ast.Concat, 5, 4},
+	'+':       {ast.Add, 6, 6}, '-': {ast.Sub, 6, 6},
+	'*': {ast.Mul, 7, 7}, '/': {ast.Div, 7, 7}, '%': {ast.Mod, 7, 7},
+	'^': {ast.Pow, 10, 9},
 }
 
 var unaryOperators = map[int]ast.Op{tokNot: ast.Not, '-': ast.Minus, '#': ast.Len}
 
 const unaryPriority = 8
 
-// subexpr reads an expression whose binary operators bind more strongly than
-// limit.
+// subexpr reads an expression whose binary operators bind more strongly than limit.
 func (p *parser) subexpr(limit int) ast.Expr {
 	p.enterLevel()
 	var left ast.Expr
 	if op, ok := unaryOperators[p.tok.kind]; ok {
 		p.advance()
 		operand := p.subexpr(unaryPriority)
-		left = &ast.UnaryExpr{Line: p.lastLine, Op: op, Operand: operand}
+		left = &ast.UnaryExpr{Pos: at(p.lastLine), Op: op, Operand: operand}
 	} else {
 		left = p.simple()
 	}
@@ -55,7 +54,7 @@ func (p *parser) subexpr(limit int) ast.Expr {
 		p.countLink(&links)
 		p.advance()
 		right := p.subexpr(operator.right)
-		left = &ast.BinaryExpr{Line: p.lastLine, Op: operator.op, Left: left, Right: right}
+		left = &ast.BinaryExpr{Pos: at(p.lastLine), Op: operator.op, Left: left, Right: right}
 	}
 	p.leaveLevel()
 	return left
@@ -66,21 +65,21 @@ func (p *parser) simple() ast.Expr {
 	var e ast.Expr
 	switch p.tok.kind {
 	case tokNumber:
-		e = &ast.NumberExpr{Line: line, Value: p.tok.num}
+		e = &ast.NumberExpr{Pos: at(line), Value: p.tok.num}
 	case tokString:
-		e = &ast.StringExpr{Line: line, Value: p.tok.str}
+		e = &ast.StringExpr{Pos: at(line), Value: p.tok.str}
 	case tokNil:
-		e = &ast.NilExpr{Line: line}
+		e = &ast.NilExpr{Pos: at(line)}
 	case tokTrue:
-		e = &ast.TrueExpr{Line: line}
+		e = &ast.TrueExpr{Pos: at(line)}
 	case tokFalse:
-		e = &ast.FalseExpr{Line: line}
+		e = &ast.FalseExpr{Pos: at(line)}
 	case tokDots:
 		if !p.fn.vararg {
 			p.syntax("cannot use '...' outside a vararg function")
 		}
 		p.fn.varargs = true
-		e = &ast.VarargExpr{Line: line}
+		e = &ast.VarargExpr{Pos: at(line)}
 	case '{':
 		return p.table()
 	case tokFunction:
@@ -93,8 +92,7 @@ func (p *parser) simple() ast.Expr {
 	return e
 }
 
-// primary reads a name or parentheses with the fields, indexes and calls that
-// follow.
+// primary reads a name or parentheses with the fields, indexes and calls that follow.
 func (p *parser) primary() ast.Expr {
 	e := p.prefix()
 	links := 0
@@ -108,16 +106,16 @@ func (p *parser) primary() ast.Expr {
 			p.advance()
 			key := p.expr()
 			p.expect(']')
-			e = &ast.IndexExpr{Line: p.lastLine, Object: e, Key: key}
+			e = &ast.IndexExpr{Pos: at(p.lastLine), Object: e, Key: key}
 		case ':':
 			p.advance()
 			nameLine := p.here()
 			name := p.expectName()
 			line := p.here()
-			e = &ast.MethodExpr{Line: line, NameLine: nameLine, Receiver: e, Name: name, Args: p.args()}
+			e = &ast.MethodExpr{Pos: at(line), NameLine: nameLine, Receiver: e, Name: name, Args: p.args()}
 		case '(', '{', tokString:
 			line := p.here()
-			e = &ast.CallExpr{Line: line, Function: e, Args: p.args()}
+			e = &ast.CallExpr{Pos: at(line), Function: e, Args: p.args()}
 		default:
 			return e
 		}
@@ -133,14 +131,14 @@ func (p *parser) prefix() ast.Expr {
 		p.expectMatch(')', '(', line)
 		switch e.(type) {
 		case *ast.CallExpr, *ast.MethodExpr, *ast.VarargExpr:
-			e = &ast.ParenExpr{Line: line, Inner: e}
+			e = &ast.ParenExpr{Pos: at(line), Inner: e}
 		}
 		p.parenthesized = e
 		return e
 	case tokName:
 		name := p.tok.str
 		p.advance()
-		return &ast.NameExpr{Line: line, Name: name, Global: p.use(name)}
+		return &ast.NameExpr{Pos: at(line), Name: name, Global: p.use(name)}
 	}
 	p.syntax("unexpected symbol")
 	return nil
@@ -163,7 +161,7 @@ func (p *parser) args() []ast.Expr {
 	case '{':
 		return []ast.Expr{p.table()}
 	case tokString:
-		s := &ast.StringExpr{Line: line, Value: p.tok.str}
+		s := &ast.StringExpr{Pos: at(line), Value: p.tok.str}
 		p.advance()
 		return []ast.Expr{s}
 	}
@@ -174,7 +172,7 @@ func (p *parser) args() []ast.Expr {
 func (p *parser) table() ast.Expr {
 	line := p.here()
 	p.expect('{')
-	t := &ast.TableExpr{Line: line}
+	t := &ast.TableExpr{Pos: at(line)}
 	for p.tok.kind != '}' {
 		t.Fields = append(t.Fields, p.tableField())
 		if !p.accept(',') && !p.accept(';') {
@@ -196,7 +194,7 @@ func (p *parser) tableField() ast.Field {
 		value := p.expr()
 		return ast.Field{Line: p.lastLine, Key: key, Value: value}
 	case p.tok.kind == tokName && p.lookahead() == '=':
-		key := &ast.StringExpr{Value: p.tok.str, Line: line}
+		key := &ast.StringExpr{Value: p.tok.str, Pos: at(line)}
 		p.advance()
 		p.advance()
 		value := p.expr()
@@ -209,7 +207,7 @@ func (p *parser) body(method bool, line int) *ast.FunctionExpr {
 	fn := &funcScope{parent: p.fn, line: line}
 	p.fn = fn
 	p.expect('(')
-	e := &ast.FunctionExpr{Line: line}
+	e := &ast.FunctionExpr{Pos: at(line)}
 	param := func(name string) {
 		e.Params = append(e.Params, name)
 		p.declare(name)

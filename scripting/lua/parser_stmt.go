@@ -1,9 +1,12 @@
 package lua
 
-import "github.com/zlimit/zlimit/scripting/lua/ast"
+import (
+	"slices"
 
-// statement reads a statement and reports whether it must be the last of its
-// block.
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+)
+
+// statement reads a statement and reports whether it must be the last of its block.
 func (p *parser) statement() (ast.Stmt, bool) {
 	line := p.here()
 	switch p.tok.kind {
@@ -15,12 +18,12 @@ func (p *parser) statement() (ast.Stmt, bool) {
 		p.expect(tokDo)
 		body := p.scopedBlock(true)
 		p.expectMatch(tokEnd, tokWhile, line)
-		return &ast.WhileStmt{Line: line, Condition: cond, Body: body}, false
+		return &ast.WhileStmt{Pos: at(line), Condition: cond, Body: body}, false
 	case tokDo:
 		p.advance()
 		body := p.scopedBlock(false)
 		p.expectMatch(tokEnd, tokDo, line)
-		return &ast.DoStmt{Line: line, Body: body}, false
+		return &ast.DoStmt{Pos: at(line), Body: body}, false
 	case tokFor:
 		return p.forStatement(line), false
 	case tokRepeat:
@@ -39,26 +42,23 @@ func (p *parser) statement() (ast.Stmt, bool) {
 		if !p.blockEnds() && p.tok.kind != ';' {
 			values = p.exprList()
 		}
-		return &ast.ReturnStmt{Line: line, Values: values}, true
+		return &ast.ReturnStmt{Pos: at(line), Values: values}, true
 	case tokBreak:
 		p.advance()
 		p.checkLoop()
-		return &ast.BreakStmt{Line: line}, true
+		return &ast.BreakStmt{Pos: at(line)}, true
 	}
 	return p.exprStatement(line), false
 }
 
 func (p *parser) checkLoop() {
-	for _, s := range p.fn.scopes {
-		if s.loop {
-			return
-		}
+	if !slices.ContainsFunc(p.fn.scopes, func(s scope) bool { return s.loop }) {
+		p.syntax("no loop to break")
 	}
-	p.syntax("no loop to break")
 }
 
 func (p *parser) ifStatement(line int) ast.Stmt {
-	stmt := &ast.IfStmt{Line: line}
+	stmt := &ast.IfStmt{Pos: at(line)}
 	for {
 		p.advance()
 		cond := p.expr()
@@ -84,7 +84,7 @@ func (p *parser) repeatStatement(line int) ast.Stmt {
 	cond := p.expr() // the body's locals are in scope
 	p.closeScope()
 	p.closeScope()
-	return &ast.RepeatStmt{Line: line, Condition: cond, Body: body}
+	return &ast.RepeatStmt{Pos: at(line), Condition: cond, Body: body}
 }
 
 func (p *parser) forStatement(line int) ast.Stmt {
@@ -107,7 +107,7 @@ func (p *parser) forStatement(line int) ast.Stmt {
 
 func (p *parser) numericFor(name string, line int) ast.Stmt {
 	p.advance()
-	stmt := &ast.NumericForStmt{Line: line, Name: name}
+	stmt := &ast.NumericForStmt{Pos: at(line), Name: name}
 	stmt.Start = p.expr()
 	p.expect(',')
 	stmt.Limit = p.expr()
@@ -135,7 +135,7 @@ func (p *parser) genericFor(first string, line int) ast.Stmt {
 	p.declare("(for generator)", "(for state)", "(for control)")
 	p.openScope(false)
 	p.declare(names...)
-	stmt := &ast.GenericForStmt{Line: line, Names: names, Values: values, Body: p.block()}
+	stmt := &ast.GenericForStmt{Pos: at(line), Names: names, Values: values, Body: p.block()}
 	p.closeScope()
 	return stmt
 }
@@ -144,7 +144,7 @@ func (p *parser) functionStatement(line int) ast.Stmt {
 	p.advance()
 	nameLine := p.here()
 	name := p.expectName()
-	var target ast.Expr = &ast.NameExpr{Line: nameLine, Name: name, Global: p.use(name)}
+	var target ast.Expr = &ast.NameExpr{Pos: at(nameLine), Name: name, Global: p.use(name)}
 	links := 0
 	for p.accept('.') {
 		p.countLink(&links)
@@ -154,24 +154,22 @@ func (p *parser) functionStatement(line int) ast.Stmt {
 	if method {
 		target = field(target, p.here(), p.expectName())
 	}
-	return &ast.FunctionStmt{Line: line, Target: target, Function: p.body(method, line)}
+	return &ast.FunctionStmt{Pos: at(line), Target: target, Function: p.body(method, line)}
 }
 
 func field(object ast.Expr, line int, name string) ast.Expr {
-	return &ast.IndexExpr{
-		Line: line, Object: object, Key: &ast.StringExpr{Line: line, Value: name},
-		Dot: true,
-	}
+	key := &ast.StringExpr{Pos: at(line), Value: name}
+	return &ast.IndexExpr{Pos: at(line), Object: object, Key: key, Dot: true}
 }
 
 func (p *parser) localFunction(line int) ast.Stmt {
 	name := p.expectName()
 	p.declare(name)
-	return &ast.LocalFunctionStmt{Line: line, Name: name, Function: p.body(false, p.here())}
+	return &ast.LocalFunctionStmt{Pos: at(line), Name: name, Function: p.body(false, p.here())}
 }
 
 func (p *parser) localStatement(line int) ast.Stmt {
-	stmt := &ast.LocalStmt{Line: line, Names: []string{p.expectName()}}
+	stmt := &ast.LocalStmt{Pos: at(line), Names: []string{p.expectName()}}
 	for p.accept(',') {
 		stmt.Names = append(stmt.Names, p.expectName())
 	}
@@ -186,16 +184,16 @@ func (p *parser) exprStatement(line int) ast.Stmt {
 	e := p.primary()
 	switch e.(type) {
 	case *ast.CallExpr, *ast.MethodExpr:
-		return &ast.CallStmt{Line: line, Call: e}
+		return &ast.CallStmt{Pos: at(line), Call: e}
 	}
 	targets := []ast.Expr{p.target(e)}
 	for p.accept(',') {
 		targets = append(targets, p.target(p.primary()))
-		p.checkLimit(len(targets)-1, maxLevels-p.levels, "variables in assignment")
+		p.checkLimit(p.fn, len(targets)-1, maxLevels-p.levels, "variables in assignment")
 	}
 	p.expect('=')
 	values := p.exprList()
-	return &ast.AssignStmt{Line: p.lastLine, Targets: targets, Values: values}
+	return &ast.AssignStmt{Pos: at(p.lastLine), Targets: targets, Values: values}
 }
 
 // target checks that e can be assigned to.

@@ -17,10 +17,17 @@ type capture struct{ start, len int }
 type matcher struct {
 	L        *Thread
 	src, pat string
+	anchored bool // to where the search begins
 	level    int
 	depth    int
 	work     int // steps that are not charged yet
 	captures [maxCaptures]capture
+}
+
+// newMatcher returns a matcher for a pattern that ^ may anchor.
+func newMatcher(L *Thread, s, pattern string) matcher {
+	body, anchored := strings.CutPrefix(pattern, "^")
+	return matcher{L: L, src: s, pat: body, anchored: anchored}
 }
 
 // maxWork is how many steps a matcher does before it charges them.
@@ -38,8 +45,12 @@ func (m *matcher) flush() {
 	m.work = 0
 }
 
-// search returns the first match at or after from, with an end below 0 if there is none.
-func (m *matcher) search(from int) (start, end int) {
+// next returns the first match at or after from, with an end below 0 if there is none.
+func (m *matcher) next(from int) (start, end int) {
+	if m.anchored {
+		m.level = 0
+		return from, m.match(from, 0)
+	}
 	first, literal := m.firstByte()
 	for ; from <= len(m.src); from++ {
 		if literal {

@@ -59,13 +59,11 @@ func stringChar(L *Thread) int {
 		}
 		b = append(b, byte(n))
 	}
-	L.Push(Bytes(b))
-	return 1
+	return L.Return(Bytes(b))
 }
 
 func stringLen(L *Thread) int {
-	L.PushNumber(float64(len(L.CheckString(1))))
-	return 1
+	return L.Return(Number(float64(len(L.CheckString(1)))))
 }
 
 func stringLower(L *Thread) int { return L.changeCase('A', 'Z') }
@@ -80,8 +78,7 @@ func (L *Thread) changeCase(from, to byte) int {
 			b[i] = ch ^ 0x20
 		}
 	}
-	L.Push(Bytes(b))
-	return 1
+	return L.Return(Bytes(b))
 }
 
 func stringRep(L *Thread) int {
@@ -97,8 +94,7 @@ func stringRep(L *Thread) int {
 	for done := copy(b, s); done < size; done *= 2 {
 		copy(b[done:], b[:done])
 	}
-	L.Push(Bytes(b))
-	return 1
+	return L.Return(Bytes(b))
 }
 
 func stringReverse(L *Thread) int {
@@ -107,8 +103,7 @@ func stringReverse(L *Thread) int {
 	for i := len(s) - 1; i >= 0; i-- {
 		b = append(b, s[i])
 	}
-	L.Push(Bytes(b))
-	return 1
+	return L.Return(Bytes(b))
 }
 
 func stringSub(L *Thread) int {
@@ -116,11 +111,9 @@ func stringSub(L *Thread) int {
 	first := L.CheckInt(2)
 	last := min(fromEnd(L.OptInt(3, -1), len(s)), len(s))
 	if first = max(fromEnd(first, len(s)), 1); first > last {
-		L.Push(String(""))
-		return 1
+		return L.Return(String(""))
 	}
-	L.Push(L.Substring(s, first-1, last))
-	return 1
+	return L.Return(L.Substring(s, first-1, last))
 }
 
 func stringFind(L *Thread) int  { return findPattern(L, true) }
@@ -130,57 +123,39 @@ const patternSpecials = "^$*+?.([%-"
 
 func findPattern(L *Thread, find bool) int {
 	s, pattern := L.CheckString(1), L.CheckString(2)
-	init := L.OptInt(3, 1)
-	if init < 0 {
-		init += len(s) + 1
-	}
-	init = min(max(init-1, 0), len(s))
+	init := min(max(fromEnd(L.OptInt(3, 1), len(s))-1, 0), len(s))
 	if find {
 		if plain := L.Get(4); plain.Truthy() || !strings.ContainsAny(pattern, patternSpecials) {
 			L.Step((len(s) - init) / bytesPerStep)
 			i := strings.Index(s[init:], pattern)
 			if i < 0 {
-				L.Push(Nil)
-				return 1
+				return L.Return(Nil)
 			}
-			L.PushNumber(float64(init + i + 1))
-			L.PushNumber(float64(init + i + len(pattern)))
-			return 2
+			return L.Return(Number(float64(init+i+1)), Number(float64(init+i+len(pattern))))
 		}
 	}
-	body, anchored := strings.CutPrefix(pattern, "^")
-	m := matcher{L: L, src: s, pat: body}
-	var end int
-	start := init
-	if anchored {
-		end = m.match(init, 0)
-	} else {
-		start, end = m.search(init)
-	}
+	m := newMatcher(L, s, pattern)
+	start, end := m.next(init)
 	m.flush()
-	if end < 0 {
-		L.Push(Nil)
-		return 1
-	}
-	if find {
-		L.PushNumber(float64(start + 1))
-		L.PushNumber(float64(end))
-		return 2 + m.pushCaptures(start, end, false)
+	switch {
+	case end < 0:
+		return L.Return(Nil)
+	case find:
+		return L.Return(Number(float64(start+1)), Number(float64(end))) + m.pushCaptures(start, end, false)
 	}
 	return m.pushCaptures(start, end, true)
 }
 
 func stringGmatch(L *Thread) int {
 	s, pattern := L.CheckString(1), L.CheckString(2)
-	L.Push(FunctionValue(L.NewFunction(gmatchStep, String(s), String(pattern), Number(0))))
-	return 1
+	return L.Return(FunctionValue(L.NewFunction(gmatchStep, String(s), String(pattern), Number(0))))
 }
 
 // gmatchStep is the iterator of gmatch. It keeps the subject, the pattern and where to continue.
 func gmatchStep(L *Thread) int {
 	state := L.frames[len(L.frames)-1].fn.captured
 	m := matcher{L: L, src: state[0].Str(), pat: state[1].Str()}
-	start, end := m.search(int(state[2].Num()))
+	start, end := m.next(int(state[2].Num()))
 	m.flush()
 	if end < 0 {
 		state[2] = Number(float64(len(m.src) + 1))
@@ -203,37 +178,24 @@ func stringGsub(L *Thread) int {
 		L.ArgError(3, "string/function/table expected")
 	}
 	most := L.OptInt(4, len(s)+1)
-	body, anchored := strings.CutPrefix(pattern, "^")
-	m := matcher{L: L, src: s, pat: body}
+	m := newMatcher(L, s, pattern)
 	b := L.Buffer()
 	n, pos := 0, 0
-	for n < most {
-		var end int
-		if anchored {
-			m.level = 0
-			end = m.match(pos, 0)
-		} else {
-			var start int
-			if start, end = m.search(pos); end < 0 {
-				break
-			}
-			b = append(L.GrowBuffer(b, start-pos), s[pos:start]...)
-			pos = start
+	for n < most && pos <= len(s) {
+		start, end := m.next(pos)
+		if end < 0 {
+			break
 		}
-		if end >= 0 {
-			n++
-			m.flush()
-			b = m.appendReplacement(b, pos, end, &replacement)
-		}
-		if end > pos {
-			pos = end
-		} else {
-			if pos < len(s) {
-				b = append(L.GrowBuffer(b, 1), s[pos])
-			}
+		n++
+		b = append(L.GrowBuffer(b, start-pos+1), s[pos:start]...)
+		m.flush()
+		b = m.appendReplacement(b, start, end, &replacement)
+		pos = end
+		if end == start { // the next match begins after the byte here
+			b = append(L.GrowBuffer(b, 1), s[end:min(end+1, len(s))]...)
 			pos++
 		}
-		if pos > len(s) || anchored {
+		if m.anchored {
 			break
 		}
 	}
@@ -243,12 +205,9 @@ func stringGsub(L *Thread) int {
 	}
 	if n == 0 {
 		L.releaseBuffer(b)
-		L.PushString(s)
-	} else {
-		L.Push(L.FinishBuffer(b))
+		return L.Return(String(s), Number(0))
 	}
-	L.PushNumber(float64(n))
-	return 2
+	return L.Return(L.FinishBuffer(b), Number(float64(n)))
 }
 
 // appendReplacement appends what gsub puts in place of a match.

@@ -33,8 +33,7 @@ func tableConcat(L *Thread) int {
 		}
 		L.Step(1)
 	}
-	L.Push(L.FinishBuffer(b))
-	return 1
+	return L.Return(L.FinishBuffer(b))
 }
 
 func tableForeach(L *Thread) int {
@@ -80,8 +79,7 @@ func (L *Thread) visit(fn, key, value Value) bool {
 }
 
 func tableGetN(L *Thread) int {
-	L.PushNumber(float64(L.CheckTable(1).Len()))
-	return 1
+	return L.Return(Number(float64(L.CheckTable(1).Len())))
 }
 
 func tableSetN(L *Thread) int {
@@ -101,8 +99,7 @@ func tableMaxN(L *Thread) int {
 		}
 		key, _, _ = t.Next(key)
 	}
-	L.PushNumber(most)
-	return 1
+	return L.Return(Number(most))
 }
 
 func tableInsert(L *Thread) int {
@@ -137,8 +134,7 @@ func tableRemove(L *Thread) int {
 		L.RawSetInt(t, i, t.GetInt(i+1))
 	}
 	L.RawSetInt(t, last, Nil)
-	L.Push(value)
-	return 1
+	return L.Return(value)
 }
 
 func tableSort(L *Thread) int {

@@ -60,8 +60,7 @@ func checkBits(L *lua.Thread, n int) uint32 {
 }
 
 func pushBits(L *lua.Thread, n uint32) int {
-	L.PushNumber(float64(int32(n)))
-	return 1
+	return L.Return(lua.Number(float64(int32(n))))
 }
 
 func bitToHex(L *lua.Thread) int {
@@ -82,6 +81,5 @@ func bitToHex(L *lua.Thread) int {
 	if upper {
 		s = strings.ToUpper(s)
 	}
-	L.PushString(s)
-	return 1
+	return L.Return(lua.String(s))
 }

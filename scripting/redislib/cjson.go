@@ -88,8 +88,7 @@ func (l *Libraries) newJSON(L *lua.Thread) int {
 	const size = 4 << 10 // of the table and its functions
 	L.Grow(size)
 	settings := defaultJSON
-	L.Push(lua.TableValue(jsonLibrary{l, &settings}.open(L.State())))
-	return 1
+	return L.Return(lua.TableValue(jsonLibrary{l, &settings}.open(L.State())))
 }
 
 // jsonArgs pads the arguments with nil to n, and refuses more.

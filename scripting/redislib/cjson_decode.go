@@ -2,7 +2,6 @@ package redislib
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -77,8 +76,7 @@ func (j jsonLibrary) decode(L *lua.Thread) int {
 	if d.next(); d.kind != tokenEnd {
 		d.expected("the end")
 	}
-	L.Push(v)
-	return 1
+	return L.Return(v)
 }
 
 func (d *jsonDecoder) expected(what string) {
@@ -177,19 +175,16 @@ func (d *jsonDecoder) string() {
 // escapedString reads a string whose first escape is at pos.
 func (d *jsonDecoder) escapedString(start, pos int) {
 	b := append(d.escaped[:0], d.text[start:pos]...)
-	d.pos = pos
+	d.kind, d.pos = tokenString, pos
 	for d.pos < len(d.text) {
 		switch ch := d.text[d.pos]; ch {
 		case '"':
 			d.pos++
 			d.escaped = b
-			d.kind, d.str = tokenString, d.L.NewString(b)
+			d.str = d.L.NewString(b)
 			return
 		case '\\':
-			var ok bool
-			escape := d.pos
-			if b, ok = d.escape(b); !ok {
-				d.at = escape
+			if b = d.escape(b); d.kind != tokenString {
 				return
 			}
 		default:
@@ -203,7 +198,8 @@ func (d *jsonDecoder) escapedString(start, pos int) {
 	d.kind, d.at = tokenUnendedString, len(d.text)
 }
 
-func (d *jsonDecoder) escape(b []byte) ([]byte, bool) {
+// escape reads an escape. It sets kind if that is invalid.
+func (d *jsonDecoder) escape(b []byte) []byte {
 	if d.pos+1 < len(d.text) {
 		ch := d.text[d.pos+1]
 		if ch == 'u' {
@@ -211,29 +207,28 @@ func (d *jsonDecoder) escape(b []byte) ([]byte, bool) {
 		}
 		if i := strings.IndexByte(`"\/bfnrt`, ch); i >= 0 {
 			d.pos += 2
-			return append(b, "\"\\/\b\f\n\r\t"[i]), true
+			return append(b, "\"\\/\b\f\n\r\t"[i])
 		}
 	}
-	d.kind = tokenInvalidEscape
-	return b, false
+	d.kind, d.at = tokenInvalidEscape, d.pos
+	return b
 }
 
-func (d *jsonDecoder) unicode(b []byte) ([]byte, bool) {
-	first, ok := d.unit(d.pos)
-	if ok && utf16.IsSurrogate(first) {
-		var second rune
-		if second, ok = d.unit(d.pos + 6); ok {
-			first = utf16.DecodeRune(first, second)
-			ok = first != utf8.RuneError
-			d.pos += 6
-		}
+func (d *jsonDecoder) unicode(b []byte) []byte {
+	ch, ok := d.unit(d.pos)
+	size := 6
+	if ok && utf16.IsSurrogate(ch) {
+		second, _ := d.unit(d.pos + size)
+		ch = utf16.DecodeRune(ch, second)
+		ok = ch != utf8.RuneError
+		size *= 2
 	}
 	if !ok {
-		d.kind = tokenInvalidUnicode
-		return b, false
+		d.kind, d.at = tokenInvalidUnicode, d.pos
+		return b
 	}
-	d.pos += 6
-	return utf8.AppendRune(b, first), true
+	d.pos += size
+	return utf8.AppendRune(b, ch)
 }
 
 // unit reads \uXXXX at a position.
@@ -284,29 +279,16 @@ func (d *jsonDecoder) end() lua.Value {
 
 func (d *jsonDecoder) array() lua.Value {
 	t := d.begin()
-	if d.kind == tokenArrayEnd {
-		return d.end()
-	}
-	for i := 1; i < math.MaxInt32; i++ {
+	for i, more := 1, d.kind != tokenArrayEnd; more; i++ {
 		d.L.RawSetInt(t, i, d.value())
-		d.next()
-		if d.kind == tokenArrayEnd {
-			break
-		}
-		if d.kind != tokenComma {
-			d.expected("comma or array end")
-		}
-		d.next()
+		more = d.more(tokenArrayEnd, "comma or array end")
 	}
 	return d.end()
 }
 
 func (d *jsonDecoder) object() lua.Value {
 	t := d.begin()
-	if d.kind == tokenObjectEnd {
-		return d.end()
-	}
-	for {
+	for more := d.kind != tokenObjectEnd; more; {
 		if d.kind != tokenString {
 			d.expected("object key string")
 		}
@@ -316,13 +298,19 @@ func (d *jsonDecoder) object() lua.Value {
 		}
 		d.next()
 		d.L.RawSet(t, key, d.value())
-		d.next()
-		if d.kind == tokenObjectEnd {
-			return d.end()
-		}
-		if d.kind != tokenComma {
-			d.expected("comma or object end")
-		}
-		d.next()
+		more = d.more(tokenObjectEnd, "comma or object end")
 	}
+	return d.end()
+}
+
+// more reads the end of a table, or a comma and the token after it, and reports whether it was a comma.
+func (d *jsonDecoder) more(end jsonToken, expected string) bool {
+	if d.next(); d.kind == end {
+		return false
+	}
+	if d.kind != tokenComma {
+		d.expected(expected)
+	}
+	d.next()
+	return true
 }

@@ -20,8 +20,7 @@ func (j jsonLibrary) encode(L *lua.Thread) int {
 	e := jsonEncoder{j, L, L.Buffer()}
 	v := L.Get(1)
 	e.value(&v, 0)
-	L.Push(L.FinishBuffer(e.b))
-	return 1
+	return L.Return(L.FinishBuffer(e.b))
 }
 
 func (e *jsonEncoder) value(v *lua.Value, depth int) {

@@ -2,6 +2,7 @@ package redislib
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/zlimit/zlimit/scripting/lua"
 )
@@ -23,17 +24,14 @@ func openMsgpack(s *lua.State) *lua.Table {
 	return t
 }
 
-// The first bytes of MessagePack values. The fix types hold a small value or
-// length in the byte itself.
+// The first bytes of MessagePack values. The fix types hold a small value or length in the byte itself.
 const (
 	mpFixMap, mpFixArray, mpFixString = 0x80, 0x90, 0xa0
 	mpNil, mpFalse, mpTrue            = 0xc0, 0xc2, 0xc3
 	mpFloat32, mpFloat64              = 0xca, 0xcb
-	mpUint8, mpUint16                 = 0xcc, 0xcd
-	mpUint32, mpUint64                = 0xce, 0xcf
-	mpInt8, mpInt16                   = 0xd0, 0xd1
-	mpInt32, mpInt64                  = 0xd2, 0xd3
-	mpString8, mpString16, mpString32 = 0xd9, 0xda, 0xdb
+	mpUint8, mpUint64                 = 0xcc, 0xcf
+	mpInt8, mpInt64                   = 0xd0, 0xd3
+	mpString8, mpString32             = 0xd9, 0xdb
 	mpArray16, mpArray32              = 0xdc, 0xdd
 	mpMap16, mpMap32                  = 0xde, 0xdf
 	mpNegativeFix                     = 0xe0
@@ -54,8 +52,7 @@ func msgpackPack(L *lua.Thread) int {
 		v := L.Get(i)
 		b = appendMsgpack(L, b, &v, 0)
 	}
-	L.Push(L.FinishBuffer(b))
-	return 1
+	return L.Return(L.FinishBuffer(b))
 }
 
 // maxMsgpackHead is the longest encoding of a value besides strings and tables.
@@ -119,57 +116,43 @@ func listLength(t *lua.Table) (n int, isList bool) {
 }
 
 func appendMsgpackLength(b []byte, n int, fix, wide byte) []byte {
-	switch {
-	case n <= 15:
+	if n <= 15 {
 		return append(b, fix|byte(n))
-	case n <= math.MaxUint16:
-		return append(b, wide, byte(n>>8), byte(n))
 	}
-	return appendBigEndian(append(b, wide+1), uint64(n), 4)
+	return appendSized(b, wide-1, uint64(n), max(bits.Len(uint(n)), 9)) // there is no head with one byte
 }
 
 func appendMsgpackString(b []byte, n int) []byte {
-	switch {
-	case n <= 31:
+	if n <= 31 {
 		return append(b, mpFixString|byte(n))
-	case n <= math.MaxUint8:
-		return append(b, mpString8, byte(n))
-	case n <= math.MaxUint16:
-		return append(b, mpString16, byte(n>>8), byte(n))
 	}
-	return appendBigEndian(append(b, mpString32), uint64(n), 4)
+	return appendSized(b, mpString8, uint64(n), bits.Len(uint(n)))
 }
 
 func appendMsgpackNumber(b []byte, f float64) []byte {
-	if n := lua.ToInteger(f); float64(n) == f {
-		return appendMsgpackInteger(b, n)
-	}
-	if single := float32(f); float64(single) == f {
+	single := float32(f)
+	switch n := lua.ToInteger(f); {
+	case float64(n) == f && n >= -32 && n <= math.MaxInt8:
+		return append(b, byte(n))
+	case float64(n) == f && n >= 0:
+		return appendSized(b, mpUint8, uint64(n), bits.Len64(uint64(n)))
+	case float64(n) == f:
+		return appendSized(b, mpInt8, uint64(n), bits.Len64(uint64(^n))+1)
+	case float64(single) == f:
 		return appendBigEndian(append(b, mpFloat32), uint64(math.Float32bits(single)), 4)
 	}
 	return appendBigEndian(append(b, mpFloat64), math.Float64bits(f), 8)
 }
 
-func appendMsgpackInteger(b []byte, n int64) []byte {
-	switch {
-	case n >= -32 && n <= math.MaxInt8:
-		return append(b, byte(n))
-	case n >= 0 && n <= math.MaxUint8:
-		return append(b, mpUint8, byte(n))
-	case n >= 0 && n <= math.MaxUint16:
-		return append(b, mpUint16, byte(n>>8), byte(n))
-	case n >= 0 && n <= math.MaxUint32:
-		return appendBigEndian(append(b, mpUint32), uint64(n), 4)
-	case n >= 0:
-		return appendBigEndian(append(b, mpUint64), uint64(n), 8)
-	case n >= math.MinInt8:
-		return append(b, mpInt8, byte(n))
-	case n >= math.MinInt16:
-		return append(b, mpInt16, byte(n>>8), byte(n))
-	case n >= math.MinInt32:
-		return appendBigEndian(append(b, mpInt32), uint64(n), 4)
+// appendSized appends a number of so many bits after the head that is first for one byte, and counts up for
+// 2, 4 and 8.
+func appendSized(b []byte, first byte, n uint64, width int) []byte {
+	size := 1
+	for 8*size < width {
+		size *= 2
+		first++
 	}
-	return appendBigEndian(append(b, mpInt64), uint64(n), 8)
+	return appendBigEndian(append(b, first), n, size)
 }
 
 func appendBigEndian(b []byte, n uint64, size int) []byte {

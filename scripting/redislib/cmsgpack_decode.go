@@ -79,8 +79,7 @@ func (d *msgpackDecoder) bigEndian(size int) (n uint64) {
 	return n
 }
 
-// value reads one value. It allocates for the bytes that follow, not for the
-// length that the head claims.
+// value reads one value. It allocates for the bytes that follow, not for the length that the head claims.
 func (d *msgpackDecoder) value() lua.Value {
 	checkStack(d.L, d.top+1, "too many return values at once; use unpack_one or unpack_limit instead.")
 	switch first := d.read(1)[0]; {

@@ -36,9 +36,7 @@ func MissingGlobal(L *lua.Thread) int {
 // pcall returns the text of an error table instead of the table.
 func pcall(L *lua.Thread) int {
 	if L.Top() == 0 {
-		L.Push(lua.False)
-		L.PushString("attempt to call a nil value")
-		return 2
+		return L.Return(lua.False, lua.String("attempt to call a nil value"))
 	}
 	err := L.PCall(L.Top()-1, lua.Nil)
 	if err == nil {

@@ -119,17 +119,11 @@ func structPack(L *lua.Thread) int {
 		b = L.GrowBuffer(b, 2*structMaxInteger) // padding and a number
 		b = append(b, make([]byte, f.padding(len(b), option, size))...)
 		switch option {
-		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T':
+		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T', 'f', 'd':
 			arg++
-			b = f.appendInteger(b, lua.ToUnsigned(L.CheckNumber(arg)), size)
+			b = f.appendInteger(b, numberBits(option, L.CheckNumber(arg)), size)
 		case 'x':
 			b = append(b, 0)
-		case 'f':
-			arg++
-			b = f.appendInteger(b, uint64(math.Float32bits(float32(L.CheckNumber(arg)))), size)
-		case 'd':
-			arg++
-			b = f.appendInteger(b, math.Float64bits(L.CheckNumber(arg)), size)
 		case 'c', 's':
 			arg++
 			s := L.CheckString(arg)
@@ -147,8 +141,7 @@ func structPack(L *lua.Thread) int {
 			f.control(option)
 		}
 	}
-	L.Push(L.FinishBuffer(b))
-	return 1
+	return L.Return(L.FinishBuffer(b))
 }
 
 func structUnpack(L *lua.Thread) int {
@@ -167,19 +160,8 @@ func structUnpack(L *lua.Thread) int {
 		need(size)
 		checkStack(L, L.Top()+2, "too many results")
 		switch option {
-		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T':
-			bits := f.integer(data[pos : pos+size])
-			if option >= 'a' {
-				L.PushNumber(signed(bits, size))
-			} else {
-				L.PushNumber(float64(bits))
-			}
-			n++
-		case 'f':
-			L.PushNumber(float64(math.Float32frombits(uint32(f.integer(data[pos : pos+size])))))
-			n++
-		case 'd':
-			L.PushNumber(lua.DoubleFromBits(f.integer(data[pos : pos+size])))
+		case 'b', 'B', 'h', 'H', 'i', 'I', 'l', 'L', 'T', 'f', 'd':
+			L.PushNumber(numberFromBits(option, f.integer(data[pos:pos+size]), size))
 			n++
 		case 'c':
 			if size == 0 {
@@ -218,8 +200,7 @@ func structOffset(L *lua.Thread) int {
 	return int(n - 1)
 }
 
-// countBefore returns the preceding result of the n so far, as the size of a
-// c0.
+// countBefore returns the preceding result of the n so far, as the size of a c0.
 func (f *structFormat) countBefore(n int) int {
 	if n > 0 {
 		v := f.L.Get(-1)
@@ -247,12 +228,34 @@ func structSize(L *lua.Thread) int {
 		}
 		pos += size
 	}
-	L.PushNumber(float64(pos))
-	return 1
+	return L.Return(lua.Number(float64(pos)))
 }
 
-// appendInteger appends the low bytes of n. Bytes beyond the eighth are zero,
-// even if n was negative.
+// numberBits returns what C has in memory for a number.
+func numberBits(option byte, f float64) uint64 {
+	switch option {
+	case 'f':
+		return uint64(math.Float32bits(float32(f)))
+	case 'd':
+		return math.Float64bits(f)
+	}
+	return lua.ToUnsigned(f)
+}
+
+// numberFromBits reverses numberBits.
+func numberFromBits(option byte, bits uint64, size int) float64 {
+	switch {
+	case option == 'f':
+		return float64(math.Float32frombits(uint32(bits)))
+	case option == 'd':
+		return lua.DoubleFromBits(bits)
+	case option < 'a':
+		return float64(bits)
+	}
+	return signed(bits, size)
+}
+
+// appendInteger appends the low bytes of n. Bytes beyond the eighth are zero, even if n was negative.
 func (f *structFormat) appendInteger(b []byte, n uint64, size int) []byte {
 	for i := range size {
 		if f.bigEndian {

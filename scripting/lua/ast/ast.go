@@ -1,8 +1,7 @@
 // Package ast has the syntax tree of Lua 5.1, as scripting/lua's parser makes it.
 //
-// A node's line is the one that an error in it names: where C Lua would emit the
-// instruction. The tree says what the source says; only parentheses that
-// truncate several values to one stay as nodes.
+// A node's line is the one that an error in it names: where C Lua would emit the instruction. The tree says
+// what the source says; only parentheses that truncate several values to one stay as nodes.
 //
 // This package is internal to zlimit: it may change in any release.
 package ast
@@ -13,56 +12,58 @@ type Chunk struct {
 }
 
 // An Expr is an expression: one of the types below that end in Expr.
-type Expr interface {
-	expr()
-	// Position returns the line.
-	Position() int
-}
+type Expr interface{ Position() int }
 
 // A Stmt is a statement: one of the types below that end in Stmt.
-type Stmt interface{ stmt() }
+type Stmt interface{ Position() int }
+
+// A Pos is part of every node.
+type Pos struct{ Line int }
+
+// Position returns the line.
+func (p Pos) Position() int { return p.Line }
 
 // The expressions.
 type (
 	// NilExpr is nil.
-	NilExpr struct{ Line int }
+	NilExpr struct{ Pos }
 	// TrueExpr is true.
-	TrueExpr struct{ Line int }
+	TrueExpr struct{ Pos }
 	// FalseExpr is false.
-	FalseExpr struct{ Line int }
+	FalseExpr struct{ Pos }
 	// NumberExpr is a number in the source.
 	NumberExpr struct {
-		Line  int
+		Pos
 		Value float64
 	}
 	// StringExpr is a string in the source, without its quotes and escapes.
 	StringExpr struct {
-		Line  int
+		Pos
 		Value string
 	}
 	// VarargExpr is `...`.
-	VarargExpr struct{ Line int }
+	VarargExpr struct{ Pos }
 	// NameExpr is a local variable, an upvalue, or a global.
 	NameExpr struct {
-		Line   int
+		Pos
 		Name   string
 		Global bool
 	}
 	// IndexExpr is a field of a table.
 	IndexExpr struct {
-		Line        int
+		Pos
 		Object, Key Expr
 		Dot         bool // written Object.Key
 	}
 	// CallExpr is a call.
 	CallExpr struct {
-		Line     int
+		Pos
 		Function Expr
 		Args     []Expr
 	}
 	// MethodExpr is Receiver:Name(Args).
 	MethodExpr struct {
-		Line     int
+		Pos
 		NameLine int
 		Receiver Expr
 		Name     string
@@ -70,40 +71,39 @@ type (
 	}
 	// ParenExpr is an expression in parentheses.
 	ParenExpr struct {
-		Line  int
+		Pos
 		Inner Expr
 	}
 	// UnaryExpr is an operator with one operand.
 	UnaryExpr struct {
-		Line    int
+		Pos
 		Op      Op
 		Operand Expr
 	}
 	// BinaryExpr is an operator with two operands.
 	BinaryExpr struct {
-		Line        int
+		Pos
 		Op          Op
 		Left, Right Expr
 	}
 	// TableExpr is a table constructor.
 	TableExpr struct {
-		Line   int
+		Pos
 		Fields []Field
 	}
 	// FunctionExpr is a function.
 	FunctionExpr struct {
-		Line, EndLine int
-		Params        []string // with self
-		Vararg        bool
-		// UsesVararg is set if the body has `...`. If not, a vararg function has
-		// the local `arg`.
+		Pos
+		EndLine int
+		Params  []string // with self
+		Vararg  bool
+		// UsesVararg is set if the body has `...`. If not, a vararg function has the local `arg`.
 		UsesVararg bool
 		Body       []Stmt
 	}
 )
 
-// A Field is an element of a table constructor, without a key if it is
-// positional.
+// A Field is an element of a table constructor, without a key if it is positional.
 type Field struct {
 	Line       int
 	Key, Value Expr
@@ -113,77 +113,78 @@ type Field struct {
 type (
 	// LocalStmt declares local variables.
 	LocalStmt struct {
-		Line   int
+		Pos
 		Names  []string
 		Values []Expr
 	}
 	// LocalFunctionStmt declares a local function, which may call itself.
 	LocalFunctionStmt struct {
-		Line     int
+		Pos
 		Name     string
 		Function *FunctionExpr
 	}
 	// FunctionStmt is function a.b:c() … end; the target is a name or a field.
 	FunctionStmt struct {
-		Line     int
+		Pos
 		Target   Expr
 		Function *FunctionExpr
 	}
 	// AssignStmt is an assignment.
 	AssignStmt struct {
-		Line    int
+		Pos
 		Targets []Expr // NameExpr or IndexExpr
 		Values  []Expr
 	}
 	// CallStmt has a CallExpr or MethodExpr.
 	CallStmt struct {
-		Line int
+		Pos
 		Call Expr
 	}
 	// DoStmt is a block.
 	DoStmt struct {
-		Line int
+		Pos
 		Body []Stmt
 	}
 	// WhileStmt is a while loop.
 	WhileStmt struct {
-		Line      int
+		Pos
 		Condition Expr
 		Body      []Stmt
 	}
 	// RepeatStmt has a condition that sees the body's locals.
 	RepeatStmt struct {
-		Line      int
+		Pos
 		Body      []Stmt
 		Condition Expr
 	}
 	// IfStmt is an if with its branches.
 	IfStmt struct {
-		Line    int
+		Pos
 		Clauses []Clause
 		Else    []Stmt
 	}
 	// NumericForStmt is a for over numbers.
 	NumericForStmt struct {
-		Line, DoLine       int
+		Pos
+		DoLine             int
 		Name               string
 		Start, Limit, Step Expr // Step may be nil
 		Body               []Stmt
 	}
 	// GenericForStmt is a for over an iterator.
 	GenericForStmt struct {
-		Line   int
+		Pos
 		Names  []string
 		Values []Expr
 		Body   []Stmt
 	}
 	// ReturnStmt is a return.
 	ReturnStmt struct {
-		Line   int
+		Pos
 		Values []Expr
 	}
 	// BreakStmt is a break.
-	BreakStmt struct{ Line int }
+	BreakStmt struct{ Pos }
 )
 
 // A Clause is a condition of an if statement with what follows its then.
@@ -195,8 +196,7 @@ type Clause struct {
 // An Op is an operator.
 type Op uint8
 
-// The operators. Those before Concat are arithmetic, those from Equal to
-// GreaterEqual comparisons.
+// The operators. Those before Concat are arithmetic, those from Equal to GreaterEqual comparisons.
 const (
 	Add Op = iota
 	Sub
@@ -217,78 +217,3 @@ const (
 	Not
 	Len
 )
-
-func (*NilExpr) expr()      {}
-func (*TrueExpr) expr()     {}
-func (*FalseExpr) expr()    {}
-func (*NumberExpr) expr()   {}
-func (*StringExpr) expr()   {}
-func (*VarargExpr) expr()   {}
-func (*NameExpr) expr()     {}
-func (*IndexExpr) expr()    {}
-func (*CallExpr) expr()     {}
-func (*MethodExpr) expr()   {}
-func (*ParenExpr) expr()    {}
-func (*UnaryExpr) expr()    {}
-func (*BinaryExpr) expr()   {}
-func (*TableExpr) expr()    {}
-func (*FunctionExpr) expr() {}
-
-func (*LocalStmt) stmt()         {}
-func (*LocalFunctionStmt) stmt() {}
-func (*FunctionStmt) stmt()      {}
-func (*AssignStmt) stmt()        {}
-func (*CallStmt) stmt()          {}
-func (*DoStmt) stmt()            {}
-func (*WhileStmt) stmt()         {}
-func (*RepeatStmt) stmt()        {}
-func (*IfStmt) stmt()            {}
-func (*NumericForStmt) stmt()    {}
-func (*GenericForStmt) stmt()    {}
-func (*ReturnStmt) stmt()        {}
-func (*BreakStmt) stmt()         {}
-
-// Position returns the line.
-func (e *NilExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *TrueExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *FalseExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *NumberExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *StringExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *VarargExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *NameExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *IndexExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *CallExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *MethodExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *ParenExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *UnaryExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *BinaryExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *TableExpr) Position() int { return e.Line }
-
-// Position returns the line.
-func (e *FunctionExpr) Position() int { return e.Line }
