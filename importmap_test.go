@@ -111,7 +111,7 @@ var mayImport = map[string][]string{
 	"store/alloc":            {},
 	"store/expire":           {"store/alloc"},
 	"store/bitmap":           {},
-	"store/effects":          {},
+	"store/effects":          {"store/decimal"},
 	"persist/aof":            {"persist/disk", "words"},
 	"persist/disk":           {},
 	"persist/disk/crashdisk": {"persist/disk"},

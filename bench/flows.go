@@ -88,6 +88,10 @@ var (
 	// The counter of a fixed window: two commands in one write.
 	incr = flow{{[]string{"INCR {key}", "EXPIRE {key} {seconds}"}, []line{{":", integer}, {":1", nothing}}}}
 
+	increment = flow{{[]string{"INCR {key}"}, []line{{":", integer}}}}
+
+	set = flow{{[]string{"SET {key} sixteen_bytes_ok"}, []line{{"+OK", nothing}}}}
+
 	setGet = flow{{
 		[]string{"SET {key} sixteen_bytes_ok", "GET {key}"},
 		[]line{{"+OK", nothing}, {"$16", nothing}, {"sixteen_bytes_ok", nothing}},

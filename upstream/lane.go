@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -166,7 +167,11 @@ func (l *lane) try(items []*item) error {
 		}
 		return struct{}{}, err
 	})
-	return explain(err)
+	err = explain(err)
+	if reason := n.lastError.Load(); reason != nil && errors.Is(err, errAway) {
+		return &unsent{fmt.Errorf("%w: %s", errAway, *reason)}
+	}
+	return err
 }
 
 // explain returns an error whose type says whether anything can have been sent.

@@ -120,6 +120,8 @@ complete -c zlimit-server -l upstream-announce -x -d 'Addresses, host:port, of t
 complete -c zlimit-server -l upstream-failure -x -d 'How decisions are answered while the upstream does not: closed (with an error), open (as if nothing were used), local n (by a share of each limit, of n servers), and pairs of a prefix and the same for the keys with that prefix'
 complete -c zlimit-server -l upstream-password -x -d 'The password for that'
 complete -c zlimit-server -l upstream-queue -x -d 'How many commands may wait for one node of the upstream'
+complete -c zlimit-server -l upstream-sentinel-password -x -d 'The password of the sentinels'
+complete -c zlimit-server -l upstream-sentinel-user -x -d 'The user as whom the server logs in to the sentinels of its upstream, which know other users than their master'
 complete -c zlimit-server -l upstream-split -x -a 'yes no' -d 'Whether MGET, MSET, DEL, UNLINK, EXISTS and TOUCH of keys in several slots are split, so that they are no longer atomic, instead of being refused with CROSSSLOT'
 complete -c zlimit-server -l upstream-timeout -x -d 'How many milliseconds a node of the upstream may take to answer'
 complete -c zlimit-server -l upstream-tls-ca-cert-file -r -F -d 'Certificates in PEM of the authorities whose certificates of the upstream are accepted'

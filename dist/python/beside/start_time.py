@@ -1,6 +1,8 @@
-"""Prints how long it takes from the call to the first reply, as medians: docs/embedding.md.
+"""Prints how long it takes from the call to the first reply, as medians: docs/testing.md.
 
-It needs fakeredis[lua] and redis-server beside the package.
+    pip install zlimit -r requirements.txt; python start_time.py
+
+It needs redis-server beside the package.
 """
 
 import statistics
