@@ -18,6 +18,7 @@ func TestParseURL(t *testing.T) {
 			TLS: true, Seeds: []string{"h:1"}, Login: true, Username: "bob", Password: "s@crt",
 		},
 		"redis://:pw@h:1":     {Seeds: []string{"h:1"}, Login: true, Password: "pw"},
+		"redis://@h:1":        {Seeds: []string{"h:1"}, Login: true},
 		"redis+cluster://h:1": {Kind: Cluster, Seeds: []string{"h:1"}},
 		"rediss+single://h:1": {Kind: Single, TLS: true, Seeds: []string{"h:1"}},
 		"redis+sentinel://a,b:2/mymaster": {
