@@ -131,7 +131,7 @@ func checkMaterials(t *testing.T, file string) {
 		require.NotNil(t, c.Licenses, "docs/dependencies.md has no licence of %s", c.Name)
 	}
 	for _, module := range []string{
-		"std", "github.com/tidwall/redcon", "github.com/yuin/gopher-lua", "github.com/prometheus/client_golang",
+		"std", "github.com/tidwall/redcon", "github.com/prometheus/client_golang",
 	} {
 		require.True(t, found[module], module)
 	}
