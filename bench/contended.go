@@ -6,8 +6,8 @@ import (
 )
 
 // contended are the calls whose contention --contention simulates. Their times are of
-// one core, in process and over sockets, in nanoseconds: docs/performance.md says how
-// they were measured.
+// one core, in process and over sockets, in nanoseconds, rounded from what
+// --profile and the row cores say.
 var contended = []struct {
 	name          string
 	outside, held float64
