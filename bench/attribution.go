@@ -70,7 +70,6 @@ var own = []rule{
 	{"store/zset.", decisionPart},
 
 	{"scripting", scriptsPart},
-	{"github.com/yuin/gopher-lua", scriptsPart},
 
 	{"runtime.mcall", runtimePart},
 	{"runtime.systemstack", runtimePart},

@@ -40,6 +40,8 @@ type load struct {
 	// copied ends a paced load when the sink has its copy, and counts what was answered from when the copy
 	// began.
 	copied bool
+	// job, if not nil, begins with a paced load and ends it.
+	job *job
 }
 
 // A tally is the result of a load.

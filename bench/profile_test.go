@@ -70,12 +70,12 @@ func TestAttribute(t *testing.T) {
 			encodingPart, "resp.appendLine",
 		},
 		{
-			"memeqbody Z/store/zset.(*Set).Add Z/scripting.(*plainFrame).reply", decisionPart,
+			"memeqbody Z/store/zset.(*Set).Add Z/scripting.(*interp).resolvedCommand", decisionPart,
 			"store/zset.(*Set).Add",
 		},
 		{
-			"runtime.mapaccess2_faststr github.com/yuin/gopher-lua.(*LTable).RawGetString Z/scripting.x.run",
-			scriptsPart, "github.com/yuin/gopher-lua.(*LTable).RawGetString",
+			"memeqbody Z/scripting/lua.(*Table).findString Z/scripting/lua.(*Thread).execute", scriptsPart,
+			"scripting/lua.(*Table).findString",
 		},
 		{"runtime.nextFreeFast runtime.mallocgc Z/commands.zadd", runtimePart, "runtime.mallocgc"},
 		{"runtime.scanobject runtime.gcDrain runtime.gcBgMarkWorker", runtimePart, "runtime.gcBgMarkWorker"},

@@ -158,8 +158,6 @@ func rows() []row {
 			connections: connections, keys: keys, quota: perMinute, mix: admitting, renew: true,
 		}
 	}
-	interpreted := both(evalsha)
-	interpreted[0].flags = []string{"--lua-engine", "interpreter"}
 	wire := []contender{
 		{program: ourServer, flow: rlAllow},
 		{program: ourServer, name: "our PING", flow: ping, plain: true},
@@ -186,10 +184,8 @@ func rows() []row {
 		limiter("replica-16", "RL.ALLOW with a replica against without", 0.75, 16, against(rlAllow, evalsha)),
 		limiter("evalsha-1", "the documents' script by EVALSHA", 1.3, 1, both(evalsha)),
 		limiter("evalsha-16", "the documents' script by EVALSHA", 4, 16, both(evalsha)),
-		limiter("interpreted-1", "the same through the interpreter (lua-engine interpreter)", 1, 1,
-			interpreted),
-		limiter("interpreted-16", "the same through the interpreter (lua-engine interpreter)", 1.3, 16,
-			interpreted),
+		limiter("library-1", "a script as libraries write it, by EVALSHA", 1.2, 1, both(library)),
+		limiter("library-16", "a script as libraries write it, by EVALSHA", 2, 16, both(library)),
 		limiter("multi-16", "the documents' flow as MULTI/EXEC", 1.5, 16, both(multi)),
 		limiter("commands-1", "the documents' flow as four commands, four round trips", 1.5, 1,
 			both(fourCommands)),
@@ -293,7 +289,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	list := rows()
 	switch {
 	case names == "" && matrix:
-		return full(), nil
+		return append(storageRows(), full()...), nil
 	case names == "" && quick:
 		return slices.DeleteFunc(list, func(r row) bool { return !r.quick }), nil
 	case names == "":
@@ -303,7 +299,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	for _, r := range list {
 		known = append(known, r.name)
 	}
-	list = append(list, full()...)
+	list = append(append(list, storageRows()...), full()...)
 	var chosen []row
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)

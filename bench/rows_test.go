@@ -78,7 +78,7 @@ func TestFloors(t *testing.T) {
 		"ping-1": 0.95, "ping-16": 0.95, "incr-1": 0.95, "incr-16": 0.95, "setget-16": 0.95, "zadd-1": 0.95,
 		"zadd-16": 0.95,
 		"allow-1": 1.6, "allow-16": 12, "wire-16": 0.75, "top-16": 0.98,
-		"evalsha-1": 1.3, "evalsha-16": 4, "interpreted-1": 1, "interpreted-16": 1.3,
+		"evalsha-1": 1.3, "evalsha-16": 4, "library-1": 1.2, "library-16": 2,
 		"multi-16": 1.5, "commands-1": 1.5, "replica-16": 0.75,
 		"hits-10": 0, "hits-200": 0, "million": 0, // they have a target for each comparison
 	}, floorsOf(loops))

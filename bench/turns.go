@@ -172,14 +172,16 @@ const probeKey = 9_999_999
 // beyond is how many flows a probe sends above the limit.
 const beyond = 20
 
-// prepare loads the script and checks the answers before any is counted: a benchmark of
+// prepare loads the scripts and checks the answers before any is counted: a benchmark of
 // error replies would be fast and worthless. A row that decides gets limit+beyond
 // requests for one key, a millisecond apart, and must admit exactly the limit.
 func (m *measurement) prepare(ctx context.Context, s *side) error {
-	if sha, err := s.ask("SCRIPT", "LOAD", script); err != nil {
-		return fmt.Errorf("SCRIPT LOAD: %w", err)
-	} else if sha != scriptSHA() {
-		return fmt.Errorf("SCRIPT LOAD answered %q, want %q", sha, scriptSHA())
+	for _, source := range []string{script, libraryScript} {
+		if sha, err := s.ask("SCRIPT", "LOAD", source); err != nil {
+			return fmt.Errorf("SCRIPT LOAD: %w", err)
+		} else if sha != shaOf(source) {
+			return fmt.Errorf("SCRIPT LOAD answered %q, want %q", sha, shaOf(source))
+		}
 	}
 	if reply, err := s.ask("FLUSHALL"); err != nil {
 		return fmt.Errorf("FLUSHALL: %w", err)

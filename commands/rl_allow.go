@@ -53,8 +53,8 @@ func rlAllow(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	c.countDecision(a.algo, &d, a.Peek || a.Cost == 0)
-	c.trace(c.Args[1], a.Call, d.Allowed)
+	c.countAllow(a.algo, c.Args[1], a.Call, &d)
+	c.markFullness(c.Args[1], &d)
 	if a.full {
 		return fullReply(c, &d, a.algo.name)
 	}
@@ -88,8 +88,8 @@ func allowPlain(c *Ctx) resp.Value {
 		}
 		k.apply(c, &d.Change)
 	}
-	c.countDecision(&logAlgorithm, &d, false)
-	c.trace(c.Args[1], call, d.Allowed)
+	c.countAllow(&logAlgorithm, c.Args[1], call, &d)
+	c.markFullness(c.Args[1], &d)
 	return decisionReply(c, &d)
 }
 

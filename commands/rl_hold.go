@@ -234,7 +234,7 @@ func rlReserve(c *Ctx) resp.Value {
 	}
 	if d.Units == 0 {
 		c.markFullness(c.Args[1], &d)
-		c.trace(c.Args[1], limiter.Call{Cost: a.estimate}, 0)
+		c.countReserve(c.Args[1], a.estimate, 0)
 		return decisionReply(c, &d)
 	}
 	if refusal := c.reserveHold(&k, name); refusal.IsError() {
@@ -242,7 +242,7 @@ func rlReserve(c *Ctx) resp.Value {
 	}
 	k.apply(c, &d.Change)
 	c.markFullness(c.Args[1], &d)
-	c.trace(c.Args[1], limiter.Call{Cost: a.estimate}, d.Units)
+	c.countReserve(c.Args[1], a.estimate, d.Units)
 	h = hold{
 		idLen: int64(len(a.id)), first: d.First, units: d.Units, windowMs: a.quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,

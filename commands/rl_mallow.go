@@ -45,39 +45,10 @@ func rlMallow(c *Ctx) resp.Value {
 			}
 		}
 	}
-	countMallow(c, triples, index, &binding, call.Peek)
-	for i := 0; i < len(triples); i += 3 {
-		c.observe(triples[i], !call.Peek && binding.Allowed == 0 && i == index)
-		if binding.Allowed > 0 || i == index { // the others would have admitted a denied call
-			c.trace(triples[i], call, binding.Allowed)
-		}
-	}
+	c.countMallow(triples, 3, index/3, call, &binding)
 	return resp.Array(append(c.Values(6), resp.Int(int64(index/3+1)),
 		resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
 		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
-}
-
-// countMallow counts a decision: with prefixes, as one about the binding key, and the
-// units of each key for its own.
-func countMallow(c *Ctx, triples [][]byte, binding int, d *limiter.Decision, peek bool) {
-	o := outcome{d.Allowed, d.Allowed * int64(len(triples)/3), peek, fullness(d.Used, d.Remaining)}
-	c.Tally.decisions(mallowDecider).count(o)
-	if c.Settings.StatsPrefixes == nil {
-		return
-	}
-	for i := 0; i < len(triples); i += 3 {
-		if i != binding && (peek || d.Allowed == 0) {
-			continue
-		}
-		switch to := c.prefixDecisions(mallowDecider, triples[i]); {
-		case to == nil:
-		case i == binding:
-			o.units = d.Allowed
-			to.count(o)
-		default:
-			to.Units += d.Allowed
-		}
-	}
 }
 
 // decideKey decides the call for one key and records what was admitted. created says that the key did not

@@ -65,6 +65,11 @@ func rlSim(c *Ctx) resp.Value {
 	return c.simReply(&s, &t, fromKey)
 }
 
+// NeedsNoKey reports whether a call needs nothing of the keys that it names: RL.SIM of a trace.
+func NeedsNoKey(cmd *Command, args [][]byte) bool {
+	return cmd.Name == "rl.sim" && EqualFold(args[len(args)-2], "trace")
+}
+
 // heldUnits returns the newest n units of the call's key as a trace.
 func (c *Ctx) heldUnits(n int64) (t Trace, refusal resp.Value) {
 	var k logKey

@@ -48,10 +48,7 @@ func clThrottle(c *Ctx) resp.Value {
 		state.Apply(c.NowMs, &d)
 		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
 	}
-	full := fullness(d.Used, d.Remaining)
-	c.count(throttleDecider, c.Args[1], outcome{d.Units, d.Units, quantity == 0, full})
-	c.observe(c.Args[1], t.Limited)
-	c.trace(c.Args[1], limiter.Call{Cost: quantity}, d.Allowed)
+	c.countThrottle(c.Args[1], quantity, &d)
 	if c.Settings.LimiterAware {
 		c.DB.SetFullness(c.Args[1], stampOf(t.Limited, d.Used, d.Remaining), c.NowMs)
 	}

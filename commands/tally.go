@@ -2,8 +2,6 @@ package commands
 
 import (
 	"strings"
-
-	"github.com/zlimit/zlimit/limiter"
 )
 
 // A Decider identifies a pair of a rate limit command and an algorithm. It is an index
@@ -141,12 +139,6 @@ func (t *Tally) Merge(o *Tally) {
 func (t *Tally) Clear() {
 	clear(t.Decisions)
 	t.Nested = t.Nested[:0]
-}
-
-func (c *Ctx) countDecision(by *algorithm, d *limiter.Decision, peek bool) {
-	c.count(by.decider, c.Args[1], outcome{d.Allowed, d.Allowed, peek, fullness(d.Used, d.Remaining)})
-	c.observe(c.Args[1], !peek && d.Allowed == 0)
-	c.markFullness(c.Args[1], d)
 }
 
 // An outcome is what is counted of a decision.

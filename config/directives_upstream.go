@@ -21,6 +21,15 @@ var upstreamDirectives = []Directive{
 		About: "The password for that; empty: none.",
 	},
 	{
+		Name: "upstream-sentinel-user", Kind: KindString, Immutable: true, Ours: true,
+		About: "The user as whom the server logs in to the sentinels of its upstream, which know " +
+			"other users than their master; empty: the default user.",
+	},
+	{
+		Name: "upstream-sentinel-password", Kind: KindString, Immutable: true, Sensitive: true, Ours: true,
+		About: "The password of the sentinels; empty: none.",
+	},
+	{
 		Name: "upstream-tls-ca-cert-file", Kind: KindPath, Immutable: true, Ours: true,
 		About: "Certificates in PEM of the authorities whose certificates of the upstream are " +
 			"accepted; empty: those of the system.",

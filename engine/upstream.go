@@ -53,9 +53,13 @@ type forwarding struct {
 	watch  call.Watch
 }
 
-// place returns where a command runs.
-func (s *Session) place(cmd *commands.Command) call.Place {
-	return s.forward.places[cmd]
+// place returns where a call runs.
+func (s *Session) place(cmd *commands.Command, args [][]byte) call.Place {
+	p := s.forward.places[cmd]
+	if p == call.Slot && commands.NeedsNoKey(cmd, args) {
+		return call.Here
+	}
+	return p
 }
 
 // forwardPlaces returns the places of all commands, or nil without an upstream.
@@ -77,7 +81,7 @@ func (e *Engine) forwardPlaces() map[*commands.Command]call.Place {
 
 // executeUpstream runs a command of an engine that has an upstream.
 func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Value {
-	place := s.place(cmd)
+	place := s.place(cmd, args)
 	if s.engine.monitors.watched.Load() {
 		s.showForwarded(place, cmd, args)
 	}
@@ -218,8 +222,11 @@ func (s *Session) endForwarded() {
 	f.queue.end()
 }
 
-// forwarded returns the reply of a call that was run.
+// forwarded returns the reply of a call that was run, and counts its decisions.
 func (s *Session) forwarded(c *call.Call) resp.Value {
+	if c.Decided != nil {
+		s.countDecided(c)
+	}
 	switch {
 	case len(c.Reply) == 0:
 		return resp.None
@@ -235,6 +242,30 @@ func (s *Session) forwarded(c *call.Call) resp.Value {
 		}
 	}
 	return resp.Encoded(c.Reply)
+}
+
+// countDecided counts the decisions of a call as the handlers count theirs.
+func (s *Session) countDecided(c *call.Call) {
+	x := &s.ctx
+	x.NowUs = s.engine.clock.NowUs()
+	x.NowMs = x.NowUs / 1000
+	if settings := s.engine.settings.Load(); settings != x.Settings {
+		s.adopt(settings)
+	}
+	s.setTracer(s.engine.traces.On())
+	selected, db := x.DBIndex, c.DB
+	at := 0
+	for i := range c.Decided {
+		d := &c.Decided[i]
+		for ; at < d.At; at++ {
+			if index := selectedBy(&c.Queue[at]); index >= 0 {
+				db = index
+			}
+		}
+		x.DBIndex = db
+		commands.CountDecision(x, d.LimitDecision)
+	}
+	x.DBIndex = selected
 }
 
 // errNotForwarded refuses a command that an upstream makes meaningless.

@@ -132,13 +132,21 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 
 // lastSelected returns the database that the last SELECT of a queue selects, or -1 if there is none.
 func lastSelected(queue []call.Queued) int {
-	for _, q := range slices.Backward(queue) {
-		if q.Cmd.Name != "select" {
-			continue
+	for i := range slices.Backward(queue) {
+		if index := selectedBy(&queue[i]); index >= 0 {
+			return index
 		}
-		if n, ok := store.ParseInt(q.Args[1]); ok && n >= 0 && n < store.Databases {
-			return int(n)
-		}
+	}
+	return -1
+}
+
+// selectedBy returns the database that a command selects, or -1 if it selects none.
+func selectedBy(q *call.Queued) int {
+	if q.Cmd.Name != "select" {
+		return -1
+	}
+	if n, ok := store.ParseInt(q.Args[1]); ok && n >= 0 && n < store.Databases {
+		return int(n)
 	}
 	return -1
 }
@@ -146,7 +154,7 @@ func lastSelected(queue []call.Queued) int {
 // refuseQueued returns the error reply for a command of MULTI that the upstream cannot run, or
 // resp.None.
 func (s *Session) refuseQueued(cmd *commands.Command, args [][]byte) resp.Value {
-	if s.place(cmd) == call.Refused {
+	if s.place(cmd, args) == call.Refused {
 		return errNotForwarded(cmd)
 	}
 	if !s.engine.options.Upstream.Clustered() {
@@ -182,7 +190,7 @@ func (s *Session) queueUpstream() (forwarded bool, refusal resp.Value) {
 				return false, resp.Error("EXECABORT Transaction discarded because of: " + text)
 			}
 		}
-		switch s.place(q.cmd) {
+		switch s.place(q.cmd, q.args) {
 		case call.Slot, call.Alone, call.Waits:
 			forwarded = true
 		default:
@@ -226,6 +234,7 @@ func (e *Engine) followUpstream() {
 		return
 	}
 	e.places = e.forwardPlaces()
+	e.traces.Elsewhere = true
 	kinds := [pubsub.Kinds]call.Kind{
 		pubsub.Channels: call.Channel, pubsub.Patterns: call.Pattern, pubsub.ShardChannels: call.ShardChannel,
 	}

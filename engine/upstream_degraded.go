@@ -14,6 +14,7 @@ var dividers = map[string]func(args [][]byte, share int64){
 	"rl.allow":    divideAllow,
 	"rl.mallow":   divideMallow,
 	"cl.throttle": divideThrottle,
+	"rl.reserve":  divideReserve,
 }
 
 // answerDegraded answers a decision by the keys of this engine, which are used for nothing else: under
@@ -73,6 +74,9 @@ func divideThrottle(args [][]byte, share int64) {
 	divideOne(args, 2, share)
 	divideOne(args, 3, share)
 }
+
+// divideReserve divides the limit of RL.RESERVE key limit window estimate HOLD ms ID id.
+func divideReserve(args [][]byte, share int64) { divideOne(args, 2, share) }
 
 // divideOne divides one argument, down to 1. It reports whether that is a number.
 func divideOne(args [][]byte, at int, share int64) bool {

@@ -183,8 +183,26 @@ func TestGatewayDegraded(t *testing.T) {
 	}
 	require.Contains(t, w.call(t, "RL.ALLOW", "o:k", "1", "1m", "FULL"), "$8\r\ndegraded\r\n$4\r\nopen")
 	require.Contains(t, w.call(t, "RL.ALLOW", "l:k", "4", "1m", "FULL"), "$8\r\ndegraded\r\n$5\r\nlocal")
-	require.Contains(t, w.call(t, "RL.RESET", "l:k"), "-UPSTREAM "+addr, "it is no decision")
-	require.Equal(t, "8", field(t, w, "degraded"))
+	const reserved = "*5\r\n:2\r\n:2\r\n:0\r\n:0\r\n:60000"
+	for range 2 {
+		require.Equal(t, reserved, w.call(t, "RL.RESERVE", "o:k", "2", "1m", "2", "HOLD", "1m", "ID", "a"))
+	}
+	require.Equal(t, reserved, w.call(t, "RL.RESERVE", "l:r", "4", "1m", "2", "HOLD", "1m", "ID", "a"))
+	require.Equal(t, reserved, w.call(t, "RL.RESERVE", "l:r", "4", "1m", "2", "HOLD", "1m", "ID", "a"),
+		"the hold is known")
+	require.Contains(t, w.call(t, "RL.RESERVE", "l:r", "4", "1m", "1", "HOLD", "1m", "ID", "b"),
+		"*5\r\n:0\r\n:2\r\n:0\r\n", "a share of the limit")
+	require.Equal(t, "13", field(t, w, "degraded"))
+	for _, line := range []string{ // not only decisions
+		"RL.RESET l:k", "RL.REFUND l:k 1", "RL.INFO l:k", "RL.SETTLE l:r a 1", "RL.CANCEL l:r a",
+		"RL.ACQUIRE l:s 1 LEASE 1m ID a", "RL.RENEW l:s a LEASE 1m", "RL.RELEASE l:s a", "INCREX l:i UBOUND 9",
+	} {
+		require.Contains(t, w.call(t, strings.Fields(line)...), "-UPSTREAM "+addr, line)
+	}
+	w.call(t, "MULTI")
+	w.call(t, "RL.ALLOW", "o:k", "1", "1m")
+	require.Contains(t, w.call(t, "EXEC"), "-UPSTREAM "+addr)
+	require.Equal(t, "13", field(t, w, "degraded"))
 	require.NotEqual(t, "0", field(t, w, "degraded_since"))
 }
 

@@ -21,28 +21,46 @@ func upstreamOptions(c *config.Config) (o upstream.Options, ok bool, err error) 
 	if url == "" {
 		return o, false, nil
 	}
-	if o.Address, err = upstream.ParseURL(url); err != nil {
+	if o.Address, o.TLS, err = UpstreamAddress(c, url); err != nil {
 		return o, false, err
-	}
-	if o.Address.Username == "" {
-		o.Address.Username = c.String("upstream-user")
-	}
-	if o.Address.Password == "" {
-		o.Address.Password = c.String("upstream-password")
 	}
 	o.Timeout = time.Duration(c.Int("upstream-timeout")) * time.Millisecond
 	o.Queue = int(c.Int("upstream-queue"))
 	o.Split = c.Bool("upstream-split")
 	o.Announce = c.Strings("upstream-announce")
-	var errs [5]error
+	var errs [4]error
 	o.Failure, errs[0] = upstream.ParseFailures(c.Strings("upstream-failure"))
 	o.WaitReplicas, o.WaitTimeout, errs[1] = parseWait(c.Strings("upstream-wait"))
-	if o.Address.TLS {
-		o.TLS, errs[2] = upstreamTLS(c)
-	}
-	o.Denials, errs[3] = local.ParseDenials(c.Strings("rl-deny-cache"))
-	o.Leases, errs[4] = local.ParseLeases(c.Strings("rl-lease"))
+	o.Denials, errs[2] = local.ParseDenials(c.Strings("rl-deny-cache"))
+	o.Leases, errs[3] = local.ParseLeases(c.Strings("rl-lease"))
 	return o, true, errors.Join(errs[:]...)
+}
+
+// UpstreamAddress returns the address of a URL, with the user and the password of the directives where it
+// has none, and the configuration of TLS that the directives give; nil if the URL is not of TLS.
+func UpstreamAddress(c *config.Config, url string) (a upstream.Address, conf *tls.Config, err error) {
+	if a, err = upstream.ParseURL(url); err != nil {
+		return a, nil, err
+	}
+	if anybody := a.Login && a.Username == "" && a.Password == ""; !anybody {
+		if a.Username == "" {
+			a.Username = c.String("upstream-user")
+		}
+		if a.Password == "" {
+			a.Password = c.String("upstream-password")
+		}
+	}
+	a.SentinelUsername = c.String("upstream-sentinel-user")
+	a.SentinelPassword = c.String("upstream-sentinel-password")
+	for _, login := range [][2]string{{a.Username, a.Password}, {a.SentinelUsername, a.SentinelPassword}} {
+		if login[0] != "" && login[1] == "" {
+			return a, nil, fmt.Errorf("upstream: the user %q needs a password", login[0])
+		}
+	}
+	if a.TLS {
+		conf, err = upstreamTLS(c)
+	}
+	return a, conf, err
 }
 
 var errUpstreamWait = errors.New("upstream-wait must be a number of replicas and milliseconds: 1 100")

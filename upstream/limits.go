@@ -31,6 +31,21 @@ type decision struct {
 	call     *ratelimit.Call
 	ctx      commands.Ctx
 	question question
+	made     [1]call.Decided
+}
+
+// note adds what was decided to what the engine counts. at is the index in the queue of a transaction.
+func (d *decision) note(c *call.Call, at int) {
+	m := d.call.Made()
+	if m == nil {
+		return
+	}
+	d.made[0] = call.Decided{LimitDecision: m, At: at}
+	if c.Decided == nil {
+		c.Decided = d.made[:1:1]
+		return
+	}
+	c.Decided = append(c.Decided, d.made[0])
 }
 
 // A queuedDecision is one of a transaction.
@@ -98,7 +113,9 @@ func (l *limits) unit(c *call.Call, clustered bool) (*unit, []byte) {
 // reply returns the command's reply for that of the function.
 func (l *limits) reply(x *unit) []byte {
 	l.upstream.locals.decided(x.limit, x.reply)
-	return encode(x.limit.call.Reply(&x.limit.ctx, x.reply), x.call.Proto)
+	reply := x.limit.call.Reply(&x.limit.ctx, x.node.explainRefusal(x.reply))
+	x.limit.note(x.call, 0)
+	return encode(reply, x.call.Proto)
 }
 
 // replies returns the reply of a transaction, with those of commands instead of functions.
@@ -115,7 +132,9 @@ func (l *limits) replies(x *unit) []byte {
 		if ratelimit.NeedsLoad(elems[q.at]) {
 			x.node.functions.loaded.Store(false)
 		}
-		elems[q.at] = encode(q.decision.call.Reply(&q.decision.ctx, elems[q.at]), x.call.Proto)
+		elem := x.node.explainRefusal(elems[q.at])
+		elems[q.at] = encode(q.decision.call.Reply(&q.decision.ctx, elem), x.call.Proto)
+		q.decision.note(x.call, q.at)
 	}
 	return arrayOf(elems)
 }
@@ -157,11 +176,26 @@ func (l *limits) recover(x *unit, reply []byte) bool {
 	return true
 }
 
-// refusesFunctions reports whether an error reply says that there is no FUNCTION, or no permission.
+// refusesFunctions reports whether an error reply says that there is no FUNCTION, or no permission for
+// it. One that is about a key says nothing about other calls.
 func refusesFunctions(reply []byte) bool {
 	text := strings.ToLower(errorText(reply))
-	return strings.HasPrefix(text, "err unknown command") || strings.HasPrefix(text, "noperm") ||
-		strings.HasPrefix(text, "err unknown subcommand")
+	return strings.HasPrefix(text, "err unknown command") || strings.HasPrefix(text, "err unknown subcommand") ||
+		strings.HasPrefix(text, "noperm") && strings.Contains(text, " to run the '")
+}
+
+// explainRefusal returns the reply of a function, and instead of an error that is about a command within
+// it one that says whose permission is missing.
+func (n *node) explainRefusal(reply []byte) []byte {
+	if !isError(reply) {
+		return reply
+	}
+	text := errorText(reply)
+	if !strings.Contains(text, "The user executing the script") && // Redis 7.0
+		!strings.Contains(text, "ACL failure in script") { // later ones
+		return reply
+	}
+	return errorReply("UPSTREAM " + n.addr + ": its user lacks a permission that decisions need: " + text)
 }
 
 // A refusal is why a node does not take the library, in its own words.
@@ -198,6 +232,7 @@ func (l *limits) load(n *node) error {
 // loadOnce is load without what is remembered. It requires that functions.mu is held.
 func (l *limits) loadOnce(n *node) error {
 	f := &n.functions
+	without := ""
 	if !f.scripts.Load() {
 		reply, err := n.ask("FUNCTION", "LOAD", ratelimit.Library())
 		switch {
@@ -209,6 +244,7 @@ func (l *limits) loadOnce(n *node) error {
 			return &refusal{errorText(reply)}
 		}
 		f.scripts.Store(true)
+		without = errorText(reply) + "; and no script instead: "
 		l.upstream.log.Warn("upstream: no functions, scripts are used instead", "node", n.addr,
 			"error", errorText(reply))
 	}
@@ -217,7 +253,7 @@ func (l *limits) loadOnce(n *node) error {
 	}
 	reply, err := n.ask("SCRIPT", "LOAD", ratelimit.Script())
 	if err == nil && isError(reply) {
-		return &refusal{errorText(reply)}
+		return &refusal{without + errorText(reply)}
 	}
 	return err
 }

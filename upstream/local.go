@@ -76,7 +76,9 @@ func (l *locals) answer(c *call.Call, d *decision) []byte {
 // reply returns the reply with a decision that the gateway has made. source says how, for FULL.
 func (l *locals) reply(c *call.Call, d *decision, known *limiter.Decision, source string) []byte {
 	l.answered.Add(1)
-	return encode(d.call.Answer(&d.ctx, known, resp.Bulk("source"), resp.Bulk(source)), c.Proto)
+	reply := d.call.Answer(&d.ctx, known, resp.Bulk("source"), resp.Bulk(source))
+	d.note(c, 0)
+	return encode(reply, c.Proto)
 }
 
 // decided notes the reply to a decision.

@@ -94,8 +94,11 @@ func (c *ownConn) close() {
 // release gives a connection that can be used again back.
 func (c *ownConn) release() {
 	n := c.node
+	c.mu.Lock()
+	usable := !c.closed // otherwise it was ended when its reply had come
+	c.mu.Unlock()
 	n.mu.Lock()
-	keep := !n.closed && len(n.idle) < maxIdle
+	keep := usable && !n.closed && len(n.idle) < maxIdle
 	if keep {
 		n.idle = append(n.idle, c)
 	}
@@ -106,21 +109,26 @@ func (c *ownConn) release() {
 }
 
 // exchange sends commands and reads their replies, until over is closed.
-func (c *ownConn) exchange(items []*item, over <-chan struct{}) error {
+func (c *ownConn) exchange(items []*item, over <-chan struct{}) (err error) {
+	endedBy(over, c.close, func() { err = explain(c.node.exchange(c.client, items)) })
+	return err
+}
+
+// endedBy runs a function, and end if over is closed meanwhile. Once it has returned, end does not run
+// any more: what end would end may be somebody else's by then.
+func endedBy(over <-chan struct{}, end, run func()) {
 	done := make(chan struct{})
-	defer close(done)
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		select {
 		case <-over:
-			select {
-			case <-done: // first; the connection is somebody else's by now
-			default:
-				c.close()
-			}
+			end()
 		case <-done:
 		}
-	}()
-	return explain(c.node.exchange(c.client, items))
+	})
+	run()
+	close(done)
+	watching.Wait()
 }
 
 // within returns a channel that is closed after the timeout, and a function that frees it.

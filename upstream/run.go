@@ -380,10 +380,14 @@ func (u *Upstream) checkWait(g *group) {
 	if it.reply[0] == ':' && n >= u.options.WaitReplicas {
 		return
 	}
+	reason := ""
+	if isError(it.reply) {
+		reason = ": " + errorText(it.reply)
+	}
 	for _, x := range g.units {
 		if x.write && isOK(x.last().reply) {
 			x.reply = errorReply(fmt.Sprintf("NOREPLICAS the command has run, but %d of %d replicas have "+
-				"confirmed it", n, u.options.WaitReplicas))
+				"confirmed it%s", n, u.options.WaitReplicas, reason))
 		}
 	}
 }

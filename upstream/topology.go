@@ -277,7 +277,8 @@ func (u *Upstream) askSentinels() (*topology, error) {
 	var errs []error
 	for _, addr := range u.options.Address.Seeds {
 		o := u.clientOptions(addr)
-		o.Username, o.Password, o.Protocol, o.PoolSize = "", "", resp.RESP2, 1
+		o.Username, o.Password = u.options.Address.SentinelUsername, u.options.Address.SentinelPassword
+		o.Protocol, o.PoolSize = resp.RESP2, 1
 		client := redis.NewSentinelClient(o)
 		told, err := client.GetMasterAddrByName(ctx, u.options.Address.Master).Result()
 		_ = client.Close()

@@ -32,8 +32,12 @@ type Address struct {
 	TLS      bool
 	Seeds    []string // host:port: of nodes or, of kind Sentinel, of sentinels
 	Master   string   // its name, of kind Sentinel
+	Login    bool     // the URL says who logs in: it has an @, possibly with nothing before it
 	Username string
 	Password string
+	// SentinelUsername and SentinelPassword are those of the sentinels, which a URL does not have.
+	SentinelUsername string
+	SentinelPassword string
 }
 
 var schemes = map[string]struct {
@@ -76,6 +80,7 @@ func parseURL(text string) (a Address, err error) {
 	}
 	a.Kind, a.TLS = s.kind, s.tls
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		a.Login = true
 		user, password, _ := strings.Cut(rest[:at], ":")
 		rest = rest[at+1:]
 		if a.Username, err = url.PathUnescape(user); err == nil {

@@ -54,17 +54,21 @@ func runExport(ctx context.Context, args []string, stdout io.Writer) error {
 	if to == "" || strings.HasPrefix(to, "--") {
 		return errors.New(exportUsage)
 	}
-	var err error
-	if o.To, err = upstream.ParseURL(to); err != nil {
+	if from == "" {
+		return exportFiles(ctx, o, to, rest, stdout)
+	}
+	if err := onlyUpstream(rest); err != nil {
 		return err
 	}
-	if from == "" {
-		return exportFiles(ctx, o, rest, stdout)
+	cfg := config.New()
+	if err := cfg.ParseArgs(rest, strings.NewReader("")); err != nil {
+		return err
 	}
-	if len(rest) > 0 {
-		return fmt.Errorf("%q: directives are of files, which --from is not\n%s", rest, exportUsage)
+	var err error
+	if o.To, o.ToTLS, err = server.UpstreamAddress(cfg, to); err != nil {
+		return err
 	}
-	if o.From, err = upstream.ParseURL(from); err != nil {
+	if o.From, o.FromTLS, err = server.UpstreamAddress(cfg, from); err != nil {
 		return err
 	}
 	report, err := export.Run(ctx, o)
@@ -78,11 +82,27 @@ func runExport(ctx context.Context, args []string, stdout io.Writer) error {
 	return nil
 }
 
+// onlyUpstream returns an error if directives are about something else than how to connect. A file may have
+// others, as that of a gateway has.
+func onlyUpstream(args []string) error {
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "--") && !strings.HasPrefix(arg, "--upstream-") {
+			return fmt.Errorf("%s: with --from only directives that begin with upstream- count\n%s", arg,
+				exportUsage)
+		}
+	}
+	return nil
+}
+
 // exportFiles moves the keys of files. A server that nobody else knows loads them.
-func exportFiles(ctx context.Context, o export.Options, args []string, stdout io.Writer) error {
+func exportFiles(ctx context.Context, o export.Options, to string, args []string, stdout io.Writer) error {
 	cfg := config.New()
-	args = append(args, "--bind", "127.0.0.1", "--requirepass", "", "--save", "")
+	args = append(args, "--bind", "127.0.0.1", "--requirepass", "", "--save", "", "--upstream", "")
 	if err := cfg.ParseArgs(args, strings.NewReader("")); err != nil {
+		return err
+	}
+	var err error
+	if o.To, o.ToTLS, err = server.UpstreamAddress(cfg, to); err != nil {
 		return err
 	}
 	srv, err := server.Listen(server.Options{

@@ -44,7 +44,7 @@ func (t *Tracer) turnOn(c *commands.Ctx) resp.Value {
 	case n < 1 || n > commands.MaxSim:
 		return errRange
 	}
-	empty := c.DB.Peek(c.Args[2], c.NowMs) == nil
+	empty := !t.Elsewhere && c.DB.Peek(c.Args[2], c.NowMs) == nil
 	return t.start(c.DBIndex, string(c.Args[2]), int(n), empty)
 }
 

@@ -15,6 +15,9 @@ import (
 // A Tracer implements commands.Tracer: for each key that is traced it keeps the last
 // decisions. Its zero value is ready to use.
 type Tracer struct {
+	// Elsewhere says that the keys are not in this engine. It must not change.
+	Elsewhere bool
+
 	on atomic.Bool // some key is traced
 
 	mu        sync.Mutex

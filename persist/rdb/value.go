@@ -47,6 +47,31 @@ func Restore(payload []byte, l Limits) (value any, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return decode(body, l)
+}
+
+// Convert returns a payload of DUMP that Redis 7.0 and zlimit restore. One of their version or an older one is
+// returned as it is. One of a newer version is decoded and written anew: of Redis 7.2 and 8, which have version
+// 11 and 12, and of Valkey 9, which has 80. They write values without what is new in them by the types that there
+// have been before. Errors are those of Restore; ErrUnsupported is wrapped for what 7.0 has no type for, as a
+// hash with deadlines of fields.
+func Convert(payload []byte) ([]byte, error) {
+	body, err := dump.OpenAny(payload)
+	if err != nil || Common(payload) {
+		return payload, err
+	}
+	value, err := decode(body, Limits{
+		HashEntries: 128, HashValue: 64, SetInts: 512, ZSetEntries: 128, ZSetValue: 64, // Redis' defaults
+	})
+	if err != nil {
+		return nil, err
+	}
+	var d Dumper
+	return d.Dump(value, false), nil
+}
+
+// decode decodes a payload without its footer.
+func decode(body []byte, l Limits) (value any, err error) {
 	d := newDecoder(l)
 	d.validator.src.reset(body)
 	typ, err := d.validator.src.byte()

@@ -22,6 +22,14 @@ type Call struct {
 	// as Policy says. Reply is then the error reply that Closed means.
 	Degraded bool
 	Policy   Policy
+	// Decided is the decisions that the reply tells, for the engine to count. The call sets it.
+	Decided []Decided
+}
+
+// A Decided is a decision of a call, and the index in Queue of the command that has asked for it.
+type Decided struct {
+	*commands.LimitDecision
+	At int
 }
 
 // A Queued is a command that MULTI has queued.
@@ -82,8 +90,9 @@ type Watch interface {
 // A Fact is a line of INFO.
 type Fact struct{ Name, Value string }
 
+// degradable are the commands of which Degradable reports true.
+var degradable = map[string]bool{"rl.allow": true, "rl.mallow": true, "cl.throttle": true, "rl.reserve": true}
+
 // Degradable reports whether calls of a command are answered without the upstream, if the policy of their
-// key says so: those that only ask whether something is allowed.
-func Degradable(cmd *commands.Command) bool {
-	return cmd.Name == "rl.allow" || cmd.Name == "rl.mallow" || cmd.Name == "cl.throttle"
-}
+// key says so: those that ask whether something is allowed. docs/gateway.md says why no others are.
+func Degradable(cmd *commands.Command) bool { return degradable[cmd.Name] }

@@ -57,6 +57,7 @@ func connect(ctx context.Context, a upstream.Address, c *tls.Config) (redis.Univ
 	if a.Kind == upstream.Sentinel {
 		return redis.NewFailoverClient(&redis.FailoverOptions{
 			MasterName: a.Master, SentinelAddrs: a.Seeds, Username: a.Username, Password: a.Password,
+			SentinelUsername: a.SentinelUsername, SentinelPassword: a.SentinelPassword,
 			TLSConfig: o.TLSConfig, ReadTimeout: replyTimeout, WriteTimeout: replyTimeout, Protocol: 2,
 			DisableIdentity: true,
 		}), nil
@@ -94,7 +95,7 @@ func masters(
 	ctx context.Context, a upstream.Address, c *tls.Config,
 ) (addrs []string, clustered bool, err error) {
 	if a.Kind == upstream.Sentinel {
-		return sentinelMaster(ctx, a)
+		return sentinelMaster(ctx, a, c)
 	}
 	clustered, err = isCluster(ctx, a, c)
 	if err != nil || !clustered {
@@ -126,10 +127,14 @@ func masters(
 	return nil, true, failed
 }
 
-func sentinelMaster(ctx context.Context, a upstream.Address) (addrs []string, clustered bool, err error) {
+func sentinelMaster(
+	ctx context.Context, a upstream.Address, c *tls.Config,
+) (addrs []string, clustered bool, err error) {
 	var failed error
 	for _, seed := range a.Seeds {
-		client := redis.NewSentinelClient(&redis.Options{Addr: seed})
+		o := plain(seed, a, c)
+		o.Username, o.Password = a.SentinelUsername, a.SentinelPassword
+		client := redis.NewSentinelClient(o)
 		at, err := client.GetMasterAddrByName(ctx, a.Master).Result()
 		_ = client.Close()
 		if err == nil {

@@ -16,7 +16,8 @@ import (
 // Options describes a move.
 type Options struct {
 	From, To upstream.Address
-	TLS      *tls.Config // of connections to addresses with TLS; nil: Go's defaults
+	// FromTLS and ToTLS are of connections to addresses with TLS; nil: Go's defaults.
+	FromTLS, ToTLS *tls.Config
 	// Replace allows a destination that has keys; those of the same names are replaced.
 	Replace bool
 	// Quiet says that nobody but the caller knows the source, so that nothing changes.
@@ -47,7 +48,7 @@ const (
 // Errors of a move. The source goes on as before.
 var (
 	errNotEmpty  = errors.New("the destination has keys; only an empty one, or with --replace any, is filled")
-	errDatabases = errors.New("the source has keys in another database than 0, which a cluster does not have")
+	errDatabases = errors.New("the source has keys in another database than 0, and only that one is moved")
 	errEmptied   = errors.New("the source was emptied, or its databases were swapped, meanwhile; start again")
 	errShape     = errors.New("slots of the source have moved meanwhile; start again")
 )
@@ -73,7 +74,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 }
 
 func (m *move) run(ctx context.Context) (err error) {
-	if m.to, err = connect(ctx, m.To, m.TLS); err != nil {
+	if m.to, err = connect(ctx, m.To, m.ToTLS); err != nil {
 		return fmt.Errorf("the destination: %w", err)
 	}
 	if err := m.checkDestination(ctx); err != nil {

@@ -32,14 +32,14 @@ type source struct {
 
 // openSources connects to the masters. They announce changed keys from here on.
 func (m *move) openSources(ctx context.Context) ([]*source, error) {
-	addrs, clustered, err := masters(ctx, m.From, m.TLS)
+	addrs, clustered, err := masters(ctx, m.From, m.FromTLS)
 	if err != nil {
 		return nil, err
 	}
 	var all []*source
 	for _, addr := range addrs {
 		s := &source{
-			addr: addr, cluster: clustered, client: redis.NewClient(plain(addr, m.From, m.TLS)),
+			addr: addr, cluster: clustered, client: redis.NewClient(plain(addr, m.From, m.FromTLS)),
 			changed: map[string]bool{}, pongs: make(chan string, 16), ended: make(chan struct{}),
 		}
 		all = append(all, s)
@@ -49,7 +49,7 @@ func (m *move) openSources(ctx context.Context) ([]*source, error) {
 		if m.Quiet {
 			continue
 		}
-		if err := s.track(ctx, plain(addr, m.From, m.TLS)); err != nil {
+		if err := s.track(ctx, plain(addr, m.From, m.FromTLS)); err != nil {
 			return all, fmt.Errorf("%s: it cannot announce keys that change: %w", addr, err)
 		}
 	}

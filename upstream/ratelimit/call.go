@@ -23,6 +23,9 @@ type Call struct {
 	decides bool
 	cost    int64
 	options int64
+
+	made    commands.LimitDecision // see Made
+	decided bool
 }
 
 // Options of a caller; see prelude.lua.
@@ -57,6 +60,7 @@ func Parse(c *commands.Ctx) (*Call, resp.Value) {
 		return nil, refusal
 	}
 	k := &Call{limit: limit, kind: kinds[c.Cmd.Name]}
+	k.made.Cmd = c.Cmd
 	if k.keys = limit.Keys; k.keys == nil {
 		k.keys = c.Cmd.AppendKeys(nil, c.Args)
 	}

@@ -117,6 +117,7 @@ func (k *Call) Decision(raw []byte) (d limiter.Decision, ok bool) {
 // Answer returns the reply to a call of RL.ALLOW or CL.THROTTLE with a decision. More is
 // further pairs for FULL.
 func (k *Call) Answer(c *commands.Ctx, d *limiter.Decision, more ...resp.Value) resp.Value {
+	k.decide(d, 0)
 	switch {
 	case k.kind == kinds["cl.throttle"]:
 		t := d.Throttle(k.limit.Param)
@@ -132,6 +133,8 @@ func mallowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 		n[decisionLen].n > int64(len(k.keys)) {
 		return resp.None, false
 	}
+	d := k.decisionOf(n)
+	k.decide(&d, int(n[decisionLen].n)-1)
 	return resp.Array(append(c.Values(6), n[decisionLen].value(), n[0].value(), n[1].value(), n[2].value(),
 		n[3].value(), n[4].value())...), true
 }
@@ -143,9 +146,13 @@ func countReply(_ *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
 	return n[0].value(), true
 }
 
-func reserveReply(c *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
+func reserveReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 	if len(n) != 5 && len(n) != decisionLen || !known(n) {
 		return resp.None, false
+	}
+	if len(n) == decisionLen { // otherwise it repeats an earlier reply
+		d := k.decisionOf(n)
+		k.decide(&d, 0)
 	}
 	return values(c, n[:5]), true
 }

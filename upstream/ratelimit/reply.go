@@ -77,6 +77,20 @@ func (k *Call) Reply(c *commands.Ctx, raw []byte) resp.Value {
 	return reply
 }
 
+// Made returns the decision in the last reply of Reply or Answer, or nil if there is none.
+func (k *Call) Made() *commands.LimitDecision {
+	if !k.decided {
+		return nil
+	}
+	k.made.Call, k.made.Keys = &k.limit, k.keys
+	return &k.made
+}
+
+// decide notes the decision in a reply. binding is the index of the binding key.
+func (k *Call) decide(d *limiter.Decision, binding int) {
+	k.made.Decision, k.made.Binding, k.decided = *d, binding, true
+}
+
 func (k *Call) unexpected() resp.Value {
 	return resp.Error("ERR upstream: the function " + functionName(k.name()) +
 		" answered something else than it does")

@@ -7,6 +7,7 @@ local function hold_open(key, id_length)
   if not text then
     return nil
   elseif type(text) ~= 'string' then
+    only_wrong_type(text)
     return nil, { FOREIGN, 0, 0 }
   end
   local h = read_hold(text)

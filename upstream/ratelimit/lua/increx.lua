@@ -64,6 +64,7 @@ local function increx(keys, args)
   local by, lower, upper = pair(args[1]), pair(args[2]), pair(args[3])
   local text = try('GET', key)
   if text and type(text) ~= 'string' then
+    only_wrong_type(text)
     return { FOREIGN, 0, 0 }
   elseif text and not integer(text) then
     return { NOT_INTEGER, 0, 0 }

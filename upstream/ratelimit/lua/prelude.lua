@@ -31,6 +31,13 @@ local ATMOST, PEEK, FULL = 1, 2, 4
 
 local function has(flags, bit) return flags % (bit + bit) >= bit end
 
+-- only_wrong_type raises the error of a command, unless it says that the key has another type.
+local function only_wrong_type(reply)
+  if not find(reply.err, 'WRONGTYPE', 1, true) then
+    error(reply, 0)
+  end
+end
+
 local function now_ms()
   local time = call('TIME')
   return time[1] * 1000 + floor(time[2] / 1000)

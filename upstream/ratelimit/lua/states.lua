@@ -6,6 +6,7 @@
 local function log_end(key, rank)
   local unit = try('ZRANGE', key, rank, rank, 'WITHSCORES')
   if unit.err then
+    only_wrong_type(unit)
     return false
   end
   local member = unit[1]
@@ -180,6 +181,8 @@ local function string_state(key, read)
   local state, large
   if type(text) == 'string' then
     state, large = read(text)
+  else
+    only_wrong_type(text)
   end
   if not state then
     return nil, 0, wrong_state(key)

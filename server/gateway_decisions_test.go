@@ -1,0 +1,156 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/server"
+)
+
+// Decisions through a gateway are counted there as a server counts its own.
+
+// countedLines are calls of each command that decides, with what is no decision: errors, peeks, a hold that
+// exists, and reads.
+var countedLines = []string{
+	"RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m PEEK", "RL.ALLOW t1:a 1 1m COST 0",
+	"RL.ALLOW t1:a 3 1m COST 5 ATMOST", "RL.ALLOW t1:vip:a 5 1m COST 3 FULL", "RL.ALLOW t1:vip:a 5 1m 9 1h",
+	"RL.ALLOW t1:f 5 1m ALGO FIXED", "RL.ALLOW t1:b 5 1m ALGO BUCKETS 6", "RL.ALLOW t1:c 5 1m ALGO COUNTER",
+	"RL.ALLOW other:g 5 1m ALGO GCRA 2 COST 2", "RL.ALLOW other:g 5 1m ALGO GCRA 2 COST 2",
+	"CL.THROTTLE t2:g 1 5 60", "CL.THROTTLE t2:g 1 5 60 2", "CL.THROTTLE t2:g 1 5 60 0",
+	"RL.MALLOW 3 t1:m 5 1m t2:m 2 1m other 9 1m COST 2", "RL.MALLOW 2 t1:m 5 1m t2:m 2 1m",
+	"RL.MALLOW 2 t1:m 5 1m t2:n 2 1m PEEK",
+	"RL.RESERVE t1:r 3 1m 2 HOLD 1m ID x", "RL.RESERVE t1:r 3 1m 2 HOLD 1m ID x",
+	"RL.RESERVE t1:r 3 1m 2 HOLD 1m ID y", "RL.SETTLE t1:r x 1",
+	"RL.ALLOW t1:f 5 1m", "RL.ALLOW t1:a 0 1m", "RL.REFUND t1:a 1", "RL.INFO t1:a",
+	"RL.ACQUIRE s 2 LEASE 1m ID a",
+	"INCREX i",
+}
+
+// countingFlags make everything counted.
+var countingFlags = []string{"--rl-top-sampling", "1", "--rl-stats-prefix", "t1: t1:vip: t2:"}
+
+// countsOf returns what a server says of decisions that were counted.
+func countsOf(p *rlRun, w *wire) (said []string) {
+	for _, line := range []string{
+		"RL.STATS", "RL.TOP HOT 100", "RL.TOP DENIED 100", "RL.TRACE LIST",
+		"RL.SIM t1:a 9 1m FROM TRACE 100", "RL.SIM t1:m 9 1m FROM TRACE 100",
+		"RL.SIM t1:r 9 1m FROM TRACE 100",
+		"RL.SIM t2:g 9 1m ALGO GCRA 5 FROM TRACE 100",
+	} {
+		reply := p.call(w, line)
+		if line == "RL.STATS" {
+			require.NotContains(p.t, reply, "[allowed 0 denied 0") // every prefix has some
+		}
+		said = append(said, line+": "+strings.ReplaceAll(reply, "from_empty 1", "from_empty 0"))
+	}
+	return said
+}
+
+// traceKeys makes a server trace keys.
+func traceKeys(p *rlRun, w *wire) {
+	for _, key := range []string{"t1:a", "t1:m", "t1:r", "t2:g"} {
+		require.Equal(p.t, "OK", p.call(w, "RL.TRACE ON "+key+" 100"))
+	}
+}
+
+// decided returns the decisions of the metrics, without what there are none of.
+func decided(srv *server.Server) string {
+	var b strings.Builder
+	f := srv.Engine().Figures()
+	for i, d := range f.Decisions {
+		if !d.IsZero() {
+			by := commands.Decider(i)
+			fmt.Fprintln(&b, by.Command(), by.Algorithm(), d)
+		}
+	}
+	for _, p := range f.ByPrefix {
+		fmt.Fprintln(&b, p)
+	}
+	return b.String()
+}
+
+func TestGatewayCountsDecisions(t *testing.T) {
+	want := newRun(t, countingFlags...)
+	want.moveTo(0)
+	traceKeys(want, want.wire)
+	for _, line := range countedLines {
+		want.call(want.wire, line)
+	}
+	expected := countsOf(want, want.wire)
+	send := map[string]func(g *gatewayRun){
+		"one by one": func(g *gatewayRun) {
+			for _, line := range countedLines {
+				g.call(g.wire, line)
+			}
+		},
+		"a pipeline": func(g *gatewayRun) { g.pipeline(countedLines...) },
+		"MULTI": func(g *gatewayRun) {
+			g.pipeline(append(append([]string{"MULTI"}, countedLines...), "EXEC")...)
+		},
+		"WATCH": func(g *gatewayRun) {
+			g.pipeline(append(append([]string{"WATCH w", "MULTI"}, countedLines...), "EXEC")...)
+		},
+	}
+	for name, run := range send {
+		local := []string{"--rl-deny-cache", `"" 60000`, "--rl-lease", `"" 50 60000`}
+		for _, remembered := range [][]string{nil, local} {
+			if remembered != nil && name != "one by one" {
+				continue
+			}
+			t.Run(fmt.Sprint(name, remembered), func(t *testing.T) {
+				p := newRun(t)
+				p.moveTo(0)
+				gateway := startGateway(t, p.srv, append(countingFlags, remembered...)...)
+				gateway.Engine().Clock().Freeze()
+				require.NoError(t, gateway.Engine().Clock().Set(startNowMs))
+				p.wire = dialRL(t, gateway)
+				g := &gatewayRun{p, gateway}
+				traceKeys(p, p.wire)
+				run(g)
+				if remembered == nil {
+					require.Equal(t, expected, countsOf(p, p.wire))
+					require.Equal(t, decided(want.srv), decided(gateway))
+					return
+				}
+				// Units taken in advance make a limit fuller than its callers know.
+				require.Equal(t, expected[1:4], countsOf(p, p.wire)[1:4])
+				require.Positive(t, g.upstreamInfo("answered_here"))
+			})
+		}
+	}
+}
+
+// TestGatewayCountsByDatabase: a decision behind SELECT is one about a key of that database.
+func TestGatewayCountsByDatabase(t *testing.T) {
+	p := newRun(t)
+	p.wire = dialRL(t, startGateway(t, p.srv, countingFlags...))
+	g := &gatewayRun{rlRun: p}
+	g.pipeline("RL.ALLOW a 9 1m", "SELECT 1", "RL.ALLOW b 9 1m", "MULTI", "RL.ALLOW c 9 1m", "SELECT 2",
+		"RL.ALLOW d 9 1m", "EXEC")
+	for db, want := range []string{"[a 1 0]", "[b 1 0] [c 1 0]", "[d 1 0]"} {
+		g.call(g.wire, fmt.Sprint("SELECT ", db))
+		require.Contains(t, g.call(g.wire, "RL.TOP HOT 9"), "keys ["+want+"]]")
+	}
+}
+
+// TestGatewayCountsDegraded: decisions that are answered while the upstream is away count, those that
+// are refused do not.
+func TestGatewayCountsDegraded(t *testing.T) {
+	for mode, want := range map[string]string{
+		"closed": "[allowed 0 denied 0 peeked 0 units 0 ", "open": "[allowed 3 denied 0 peeked 0 units 3 ",
+		"local 2": "[allowed 1 denied 2 peeked 0 units 1 ",
+	} {
+		g := start(t, "--bind", "127.0.0.1", "--upstream", "redis+single://127.0.0.1:1",
+			"--upstream-failure", mode)
+		w := dialRL(t, g)
+		p := &rlRun{t: t, srv: g, wire: w}
+		for range 3 {
+			p.call(w, "RL.ALLOW a 2 1m")
+		}
+		require.True(t, strings.HasPrefix(p.call(w, "RL.STATS"), want), "%s: %s", mode, p.call(w, "RL.STATS"))
+	}
+}
