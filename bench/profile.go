@@ -197,8 +197,8 @@ func (s *split) String() string {
 			fmt.Sprintf("%.3f", s.micros*share(sums[p])), strings.Join(largest, ", "),
 		})
 	}
-	above := fmt.Sprintf("%s\n%.2f us of processor time a call, %.2f of them under the shards' locks; a profile "+
-		"of %s", s.title, s.micros, s.micros*share(held), total)
+	above := fmt.Sprintf("%s\n%.2f us of processor time a call, %.2f of them under the shards' locks; a "+
+		"profile of %s", s.title, s.micros, s.micros*share(held), total)
 	if s.disturbed > tolerated {
 		above += fmt.Sprintf("; others took %.0f%% of a core", 100*s.disturbed)
 	}

@@ -140,7 +140,7 @@ func TestChoose(t *testing.T) {
 	require.Len(t, list, len(rows()))
 	matrix, err := choose("", false, true)
 	require.NoError(t, err)
-	require.Len(t, matrix, len(full()))
+	require.Len(t, matrix, len(storageRows())+len(full()))
 	quick, err := choose("", true, false)
 	require.NoError(t, err)
 	require.Equal(t, []string{"ping-16", "allow-1", "allow-16"}, names(quick))

@@ -20,8 +20,8 @@ func TestShardsShareNoCacheLine(t *testing.T) {
 	}
 }
 
-// TestWhatEachCallReadsIsNotWrittenByOthers checks that what the whole store shares, and calls read, is in other
-// lines than the sum that growing keys write.
+// TestWhatEachCallReadsIsNotWrittenByOthers checks that what the whole store shares, and
+// calls read, is in other lines than the sum that growing keys write.
 func TestWhatEachCallReadsIsNotWrittenByOthers(t *testing.T) {
 	var s Store
 	written := unsafe.Offsetof(s.used) / cacheLine

@@ -116,8 +116,8 @@ type Stats struct {
 	Expired      uint64 // keys removed because their deadline had passed
 }
 
-// A keyspace is a store with its databases. It is one object, so large that Go puts it at the begin of a page:
-// smaller ones with pointers begin 8 bytes after the begin of a cache line.
+// A keyspace is a store with its databases. It is one object, so large that Go puts it at the begin of a
+// page: smaller ones with pointers begin 8 bytes after the begin of a cache line.
 type keyspace struct {
 	store Store
 	_     [cacheLine - unsafe.Sizeof(Store{})%cacheLine]byte
