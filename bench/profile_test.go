@@ -106,7 +106,7 @@ func TestRecordedProfile(t *testing.T) {
 	s := split{title: "evalsha-16", micros: 2.5, traces: traces}
 	require.Equal(t, []string{
 		"evalsha-16",
-		"2.50 us of processor time a call; a profile of 300ms",
+		"2.50 us of processor time a call, 0.67 of them under the shards' locks; a profile of 300ms",
 		"",
 		"part      share  us a call  most of it",
 		"kernel    63%    1.583      server.sysWrite 53%, server.(*inq).read 10%",
