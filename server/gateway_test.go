@@ -206,6 +206,21 @@ func TestGatewayDegraded(t *testing.T) {
 	require.NotEqual(t, "0", field(t, w, "degraded_since"))
 }
 
+// A decision behind FUNCTION FLUSH runs before what follows it in the pipeline: the gateway knows that the
+// library is gone.
+func TestGatewayFunctionFlush(t *testing.T) {
+	t.Parallel()
+	_, w := gatewayOver(t, upstreamFor(t))
+	const admitted = "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000"
+	require.Equal(t, admitted, w.call(t, "RL.ALLOW", "k", "1", "1h"))
+	for _, flush := range []string{"FUNCTION FLUSH", "FUNCTION FLUSH ASYNC", "SCRIPT FLUSH"} {
+		require.NoError(t, w.sendRaw([]byte(flush+"\r\nDEL k\r\nRL.ALLOW k 1 1h\r\nDEL k\r\nRL.ALLOW k 1 1h\r\n")))
+		for _, reply := range []string{"+OK", ":1", admitted, ":1", admitted} {
+			require.Equal(t, reply, w.reply(t), flush)
+		}
+	}
+}
+
 // The program that runs a gateway gets values.
 func TestGatewayInside(t *testing.T) {
 	t.Parallel()
