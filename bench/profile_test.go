@@ -33,7 +33,8 @@ func TestAttribute(t *testing.T) {
 		function string
 	}{
 		{
-			"internal/runtime/syscall/linux.Syscall6 syscall.RawSyscall6 Z/server.sysWrite Z/server.(*conn).loop",
+			"internal/runtime/syscall/linux.Syscall6 syscall.RawSyscall6 Z/server.sysWrite " +
+				"Z/server.(*conn).loop",
 			kernelPart, "server.sysWrite",
 		},
 		{"runtime.futex runtime.futexsleep runtime.findRunnable runtime.mcall", kernelPart, "runtime.mcall"},
@@ -50,7 +51,8 @@ func TestAttribute(t *testing.T) {
 			"engine/stats.(*Run).Flush",
 		},
 		{
-			"sync/atomic.(*Uint32).CompareAndSwap Z/store.(*Store).Unlock Z/engine.(*Session).Do", dispatchPart,
+			"sync/atomic.(*Uint32).CompareAndSwap Z/store.(*Store).Unlock Z/engine.(*Session).Do",
+			dispatchPart,
 			"store.(*Store).Unlock",
 		},
 		{

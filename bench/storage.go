@@ -120,7 +120,8 @@ func saving(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 			loud = append(loud, ms(during.latency.quantile(0.99)))
 			took = append(took, with.job.took.Seconds())
 			n := len(quiet) - 1
-			say("%s: p99: quiet %.3f ms, during a BGSAVE of %.2f s %.3f ms", s.name, quiet[n], took[n], loud[n])
+			say("%s: p99: quiet %.3f ms, during a BGSAVE of %.2f s %.3f ms", s.name, quiet[n], took[n],
+				loud[n])
 		}
 		s.stop()
 		floor := 0.0

@@ -15,7 +15,9 @@ import (
 // BenchmarkLogged runs commands without a log, and with one whose file keeps nothing: the difference is
 // what recording costs, without the kernel.
 func BenchmarkLogged(b *testing.B) {
-	for _, line := range []string{"RL.ALLOW {key} 100000 60000", "ZADD {key} {now} {now}", "SET {key} sixteen_bytes_ok"} {
+	for _, line := range []string{
+		"RL.ALLOW {key} 100000 60000", "ZADD {key} {now} {now}", "SET {key} sixteen_bytes_ok",
+	} {
 		for _, log := range []string{"no", "yes"} {
 			name, _, _ := strings.Cut(line, " ")
 			b.Run(name+"/log-"+log, func(b *testing.B) {
