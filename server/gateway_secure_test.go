@@ -221,8 +221,8 @@ func TestGatewayIsRefused(t *testing.T) {
 				},
 				{
 					"another authority", gate,
-					[]string{"--upstream-tls-ca-cert-file", c.otherCA}, "GET api:k",
-					"certificate signed by unknown authority",
+					[]string{"--upstream-tls-ca-cert-file", c.otherCA},
+					"GET api:k", "certificate signed by unknown authority",
 				},
 				{"no FUNCTION", gate, nil, "RL.ALLOW api:k 1 1s", "'function|load'"},
 				{"no such command", gate, nil, "SET api:k 1", "'set'"},
